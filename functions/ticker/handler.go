@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/whittle-dev/whittle/shared/queue"
+)
+
+// period is how often the schedule wakes the ticker: EventBridge's shortest.
+const period = time.Minute
+
+// disruptEvery is how many provision ticks pass between two looks for nodes that
+// are no longer needed. A node that stays some seconds longer costs a fraction
+// of a cent; a pod that waits costs more.
+const disruptEvery = 2
+
+type sender interface {
+	Send(ctx context.Context, url string, messages ...queue.Message) error
+}
+
+type handler struct {
+	cluster                       string
+	interval                      time.Duration
+	provision, lifecycle, disrupt string // queue URLs
+	sender                        sender
+	now                           func() time.Time
+}
+
+// handle sends the minute's messages. Sent twice, they are looked at twice:
+// those who act on them hold a lease.
+func (h *handler) handle(ctx context.Context, _ any) (any, error) {
+	start := h.now()
+	ticks := schedule(h.cluster, start, h.interval)
+	var looks []queue.Message
+	for i := 0; i < len(ticks); i += disruptEvery {
+		looks = append(looks, ticks[i])
+	}
+	if err := h.sender.Send(ctx, h.provision, ticks...); err != nil {
+		return nil, err
+	}
+	if err := h.sender.Send(ctx, h.lifecycle, ticks[0]); err != nil {
+		return nil, err
+	}
+	return nil, h.sender.Send(ctx, h.disrupt, looks...)
+}
+
+// schedule gives the ticks of the minute that begins at start.
+func schedule(cluster string, start time.Time, interval time.Duration) []queue.Message {
+	var ticks []queue.Message
+	for after := time.Duration(0); after < period; after += interval {
+		ticks = append(ticks, queue.Message{Cluster: cluster, At: start.Add(after), Reason: queue.ReasonTick})
+	}
+	return ticks
+}
+
+// parseInterval reads the time between two provision ticks: whole seconds, since
+// SQS delays by whole seconds, between one second and a minute.
+func parseInterval(text string) (time.Duration, error) {
+	interval, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, fmt.Errorf("TICK_INTERVAL %q is not a duration such as 10s: %w", text, err)
+	}
+	if interval < time.Second || interval > period || interval%time.Second != 0 {
+		return 0, fmt.Errorf("TICK_INTERVAL %q must be whole seconds between 1s and 60s", text)
+	}
+	return interval, nil
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"crypto/sha256"
+	"debug/elf"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// checkBootstrap sees that folder holds the executable of the function name. Lambda would tell of a missing file or of a
+// binary for the other processor only when the function first starts.
+func checkBootstrap(folder, name, architecture string) error {
+	path := filepath.Join(folder, name, "bootstrap")
+	build := "make build"
+	if architecture != defaultArchitecture {
+		build += " architecture=" + architecture
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("context functions: the function %s is not built, %s is missing: run `%s`, or give the folder of the built functions with -c functions=", name, path, build)
+	}
+	if !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
+		return fmt.Errorf("context functions: %s is not an executable file: run `%s`", path, build)
+	}
+	file, err := elf.Open(path)
+	if err != nil {
+		return nil // not an ELF file: Lambda runs a script named bootstrap as well
+	}
+	defer file.Close()
+	machines := map[string]elf.Machine{"arm64": elf.EM_AARCH64, "x86_64": elf.EM_X86_64}
+	if file.Machine != machines[architecture] {
+		return fmt.Errorf("context functions: %s is built for %v, not for %s: give the -c architecture= it is built for, or another folder with -c functions=", path, file.Machine, architecture)
+	}
+	return nil
+}
+
+// bootstrapHash is the SHA-256 of a function's executable, in hexadecimal.
+func bootstrapHash(folder, name string) (string, error) {
+	file, err := os.Open(filepath.Join(folder, name, "bootstrap"))
+	if err != nil {
+		return "", fmt.Errorf("hashing the function %s: %w", name, err)
+	}
+	defer file.Close()
+	hash := sha256.New()
+	if _, err := io.Copy(hash, file); err != nil {
+		return "", fmt.Errorf("hashing the function %s: %w", name, err)
+	}
+	return hex.EncodeToString(hash.Sum(nil)), nil
+}

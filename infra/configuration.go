@@ -1,0 +1,162 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// configuration is what the user chooses through the CDK context, checked.
+type configuration struct {
+	// clusters are the names of the EKS clusters that get an installation, in the order given.
+	clusters []string
+	// architecture of the functions, as Lambda spells it: arm64 or x86_64.
+	architecture string
+	// interval between two looks at the waiting pods; it divides a minute.
+	interval time.Duration
+	// functions is the absolute path of the folder that holds <function>/bootstrap.
+	functions string
+	// manifestHash changes with what the install function applies: it is the hash of the executable that holds it.
+	manifestHash string
+}
+
+const (
+	// maximumClusters keeps the stack below CloudFormation's 500 resources; a cluster takes about 60.
+	// https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html
+	maximumClusters = 8
+	// maximumClusterName is EKS's limit, in characters.
+	// https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateCluster.html
+	maximumClusterName = 100
+
+	defaultArchitecture = "arm64"
+	defaultInterval     = 10 * time.Second
+)
+
+// readConfiguration reads and checks the context. lookup gives the value of a context key and nil for one not given.
+// Errors name the key and the mend in one line.
+func readConfiguration(lookup func(key string) any) (configuration, error) {
+	var c configuration
+	var err error
+	if c.clusters, err = clusterNames(lookup("clusters")); err != nil {
+		return configuration{}, err
+	}
+	if c.architecture, err = architecture(lookup("architecture")); err != nil {
+		return configuration{}, err
+	}
+	if c.interval, err = interval(lookup("interval")); err != nil {
+		return configuration{}, err
+	}
+	if c.functions, err = functionsFolder(lookup("functions"), c.architecture); err != nil {
+		return configuration{}, err
+	}
+	if c.manifestHash, err = bootstrapHash(c.functions, "install"); err != nil {
+		return configuration{}, err
+	}
+	return c, nil
+}
+
+// clusterNames accepts the comma list of the command line and the list that a cdk.json may hold.
+func clusterNames(value any) ([]string, error) {
+	var given []string
+	switch v := value.(type) {
+	case nil:
+	case string:
+		if strings.TrimSpace(v) != "" {
+			given = strings.Split(v, ",")
+		}
+	case []any:
+		for _, item := range v {
+			name, ok := item.(string)
+			if !ok {
+				return nil, fmt.Errorf("context clusters: %v is not a name: write the list as [\"prod\", \"staging\"]", item)
+			}
+			given = append(given, name)
+		}
+	default:
+		return nil, fmt.Errorf("context clusters: %v is not a name: give the clusters' names, as in -c clusters=prod,staging", value)
+	}
+	if len(given) == 0 {
+		return nil, errors.New("context clusters: no cluster given: name the EKS clusters to watch, as in -c clusters=prod,staging")
+	}
+	if len(given) > maximumClusters {
+		return nil, fmt.Errorf("context clusters: %d clusters given, one stack has room for %d: name fewer", len(given), maximumClusters)
+	}
+	seen := map[string]bool{}
+	names := make([]string, 0, len(given))
+	for _, name := range given {
+		name = strings.TrimSpace(name)
+		if err := checkClusterName(name); err != nil {
+			return nil, err
+		}
+		if seen[name] {
+			return nil, fmt.Errorf("context clusters: %q is given twice: name each cluster once", name)
+		}
+		seen[name] = true
+		names = append(names, name)
+	}
+	return names, nil
+}
+
+func checkClusterName(name string) error {
+	switch {
+	case name == "":
+		return errors.New("context clusters: a name is empty: separate the names by single commas, as in -c clusters=prod,staging")
+	case len(name) > maximumClusterName:
+		return fmt.Errorf("context clusters: %q has %d characters, EKS allows %d: give the name that `aws eks list-clusters` prints", name, len(name), maximumClusterName)
+	case !regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]*$`).MatchString(name):
+		return fmt.Errorf("context clusters: %q is no name of an EKS cluster (letters, digits, - and _, a letter or digit first): give the name that `aws eks list-clusters` prints", name)
+	}
+	return nil
+}
+
+func architecture(value any) (string, error) {
+	switch value {
+	case nil, "":
+		return defaultArchitecture, nil
+	case "arm64", "x86_64":
+		return value.(string), nil
+	case "amd64":
+		return "", errors.New(`context architecture: Lambda calls "amd64" x86_64: give -c architecture=x86_64`)
+	}
+	return "", fmt.Errorf("context architecture: \"%v\" is unknown: give -c architecture=arm64 or -c architecture=x86_64", value)
+}
+
+// interval accepts what the ticker can keep: whole seconds, the unit of SQS's DelaySeconds, that divide the minute between
+// two of its invocations evenly.
+func interval(value any) (time.Duration, error) {
+	if value == nil || value == "" {
+		return defaultInterval, nil
+	}
+	d, err := time.ParseDuration(fmt.Sprint(value))
+	if err != nil {
+		return 0, fmt.Errorf("context interval: \"%v\" is not a duration: give a number with its unit, as in -c interval=10s", value)
+	}
+	if d < time.Second || d > time.Minute || time.Minute%d != 0 || d%time.Second != 0 {
+		return 0, fmt.Errorf("context interval: %v does not divide a minute into whole seconds: give 1s, 2s, 3s, 4s, 5s, 6s, 10s, 12s, 15s, 20s, 30s or 1m", value)
+	}
+	return d, nil
+}
+
+func functionsFolder(value any, architecture string) (string, error) {
+	folder := filepath.Join("build", "functions", architecture)
+	if value != nil && value != "" {
+		given, ok := value.(string)
+		if !ok {
+			return "", fmt.Errorf("context functions: %v is not a folder: give its path, as in -c functions=%s", value, folder)
+		}
+		folder = given
+	}
+	for _, name := range functionNames() {
+		if err := checkBootstrap(folder, name, architecture); err != nil {
+			return "", err
+		}
+	}
+	absolute, err := filepath.Abs(folder)
+	if err != nil {
+		return "", fmt.Errorf("context functions: finding the folder %q: %w", folder, err)
+	}
+	return absolute, nil
+}

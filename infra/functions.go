@@ -1,0 +1,172 @@
+package main
+
+import (
+	"path/filepath"
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
+)
+
+const (
+	// workTimeout is the timeout of the functions that a queue wakes.
+	workTimeout = 60 * time.Second
+	// batchSize is how many messages Lambda hands over at once at most.
+	batchSize = 10
+	// logRetention is long enough to ask on Monday week why a node went.
+	logRetention = awslogs.RetentionDays_TWO_WEEKS
+)
+
+// functionNames are the folders that a build leaves, one for each function.
+func functionNames() []string {
+	return []string{"ticker", "provision", "interrupt", "lifecycle", "disrupt", "catalog", "install"}
+}
+
+// function is a Lambda function with the role that is its own.
+type function struct {
+	name   string
+	role   awsiam.Role
+	lambda awslambda.Function
+}
+
+// functions are a cluster's functions.
+type functions struct {
+	ticker, provision, interrupt, lifecycle, disrupt, catalog, install function
+}
+
+// functionProperties tell one function from another.
+type functionProperties struct {
+	name, id, description string
+	// memory in MB; Lambda gives processor time in proportion to it.
+	memory  float64
+	timeout time.Duration
+	// queue that wakes the function; nil for a function that is invoked.
+	queue       awssqs.Queue
+	environment map[string]*string
+	// statements are the rights beyond those to write the function's log and to read its queue.
+	statements []awsiam.PolicyStatement
+}
+
+func newFunctions(c *cluster, q queues, nodes awsiam.Role) functions {
+	catalog := newFunction(c, functionProperties{
+		name: "catalog", id: "Catalog", memory: 512, timeout: 2 * time.Minute,
+		description: "Reads instance types, offerings and prices into one snapshot",
+		statements:  catalogStatements(c),
+	})
+	return functions{
+		ticker: newFunction(c, functionProperties{
+			name: "ticker", id: "Ticker", memory: 128, timeout: 30 * time.Second,
+			description: "Sends the ticks of the next minute",
+			environment: map[string]*string{
+				"TICK_INTERVAL":       jsii.String(c.configuration.interval.String()),
+				"PROVISION_QUEUE_URL": q.provision.QueueUrl(),
+				"LIFECYCLE_QUEUE_URL": q.lifecycle.QueueUrl(),
+				"DISRUPT_QUEUE_URL":   q.disrupt.QueueUrl(),
+			},
+			statements: tickerStatements(q),
+		}),
+		provision: newFunction(c, functionProperties{
+			name: "provision", id: "Provision", memory: 1024, timeout: workTimeout, queue: q.provision,
+			description: "Launches nodes for pods that wait",
+			environment: map[string]*string{
+				"LIFECYCLE_QUEUE_URL": q.lifecycle.QueueUrl(),
+			},
+			statements: provisionStatements(c, q, nodes),
+		}),
+		interrupt: newFunction(c, functionProperties{
+			name: "interrupt", id: "Interrupt", memory: 256, timeout: workTimeout, queue: q.interrupt,
+			description: "Replaces and drains nodes that EC2 is about to take",
+			environment: map[string]*string{
+				"PROVISION_QUEUE_URL": q.provision.QueueUrl(),
+				"LIFECYCLE_QUEUE_URL": q.lifecycle.QueueUrl(),
+			},
+			statements: interruptStatements(c, q),
+		}),
+		lifecycle: newFunction(c, functionProperties{
+			name: "lifecycle", id: "Lifecycle", memory: 256, timeout: workTimeout, queue: q.lifecycle,
+			description: "Registers, initializes, drains and terminates nodes",
+			environment: map[string]*string{
+				"PROVISION_QUEUE_URL": q.provision.QueueUrl(),
+				"LIFECYCLE_QUEUE_URL": q.lifecycle.QueueUrl(),
+			},
+			statements: lifecycleStatements(c, q, nodes),
+		}),
+		disrupt: newFunction(c, functionProperties{
+			name: "disrupt", id: "Disrupt", memory: 1024, timeout: workTimeout, queue: q.disrupt,
+			description: "Takes away nodes that are empty, outdated or too dear",
+			environment: map[string]*string{
+				"DISRUPT_QUEUE_URL":   q.disrupt.QueueUrl(),
+				"LIFECYCLE_QUEUE_URL": q.lifecycle.QueueUrl(),
+			},
+			statements: disruptStatements(c, q),
+		}),
+		catalog: catalog,
+		install: newFunction(c, functionProperties{
+			name: "install", id: "Install", memory: 256, timeout: 5 * time.Minute,
+			description: "Applies the custom resource definitions and roles in the cluster",
+			environment: map[string]*string{"CATALOG_FUNCTION": catalog.lambda.FunctionName()},
+			statements:  installStatements(c, catalog),
+		}),
+	}
+}
+
+// newFunction adds a function, its role, its log group and, if it has a queue, the mapping that wakes it.
+func newFunction(c *cluster, p functionProperties) function {
+	scope := constructs.NewConstruct(c.scope, jsii.String(p.id))
+	logs := awslogs.NewLogGroup(scope, jsii.String("Log"), &awslogs.LogGroupProps{
+		LogGroupName:  jsii.String("/aws/lambda/" + *c.physicalName(p.name)),
+		Retention:     logRetention,
+		RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
+	})
+	statements := append([]awsiam.PolicyStatement{writeLog(logs)}, p.statements...)
+	if p.queue != nil {
+		statements = append(statements, readQueue(p.queue))
+	}
+	role := awsiam.NewRole(scope, jsii.String("Role"), &awsiam.RoleProps{
+		Description: jsii.String("Whittle's function " + p.name + " for the cluster " + c.name),
+		AssumedBy:   awsiam.NewServicePrincipal(jsii.String("lambda.amazonaws.com"), nil),
+		InlinePolicies: &map[string]awsiam.PolicyDocument{
+			p.name: awsiam.NewPolicyDocument(&awsiam.PolicyDocumentProps{Statements: &statements}),
+		},
+	})
+	environment := map[string]*string{"CLUSTER_NAME": jsii.String(c.name)}
+	for key, value := range p.environment {
+		environment[key] = value
+	}
+	lambda := awslambda.NewFunction(scope, jsii.String("Function"), &awslambda.FunctionProps{
+		FunctionName:  c.physicalName(p.name),
+		Description:   jsii.String(p.description),
+		Runtime:       awslambda.Runtime_PROVIDED_AL2023(),
+		Architecture:  lambdaArchitecture(c.configuration.architecture),
+		Handler:       jsii.String("bootstrap"),
+		Code:          awslambda.Code_FromAsset(jsii.String(filepath.Join(c.configuration.functions, p.name)), nil),
+		MemorySize:    jsii.Number(p.memory),
+		Timeout:       seconds(p.timeout),
+		Environment:   &environment,
+		Role:          role,
+		LogGroup:      logs,
+		LoggingFormat: awslambda.LoggingFormat_JSON,
+		Tracing:       awslambda.Tracing_DISABLED,
+	})
+	if p.queue != nil {
+		awslambda.NewEventSourceMapping(scope, jsii.String("Messages"), &awslambda.EventSourceMappingProps{
+			Target:                  lambda,
+			EventSourceArn:          p.queue.QueueArn(),
+			BatchSize:               jsii.Number(batchSize),
+			ReportBatchItemFailures: jsii.Bool(true),
+		})
+	}
+	return function{name: p.name, role: role, lambda: lambda}
+}
+
+func lambdaArchitecture(name string) awslambda.Architecture {
+	if name == "x86_64" {
+		return awslambda.Architecture_X86_64()
+	}
+	return awslambda.Architecture_ARM_64()
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestFunctions(t *testing.T) {
+	for _, test := range []struct {
+		name            string
+		memory, timeout float64
+		environment     []string // beside CLUSTER_NAME
+	}{
+		{"ticker", 128, 30, []string{"TICK_INTERVAL", "PROVISION_QUEUE_URL", "LIFECYCLE_QUEUE_URL", "DISRUPT_QUEUE_URL"}},
+		{"provision", 1024, 60, []string{"LIFECYCLE_QUEUE_URL"}},
+		{"interrupt", 256, 60, []string{"PROVISION_QUEUE_URL", "LIFECYCLE_QUEUE_URL"}},
+		{"lifecycle", 256, 60, []string{"PROVISION_QUEUE_URL", "LIFECYCLE_QUEUE_URL"}},
+		{"disrupt", 1024, 60, []string{"DISRUPT_QUEUE_URL", "LIFECYCLE_QUEUE_URL"}},
+		{"catalog", 512, 120, nil},
+		{"install", 256, 300, []string{"CATALOG_FUNCTION"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			template := synthesize(t, "prod")
+			_, f := template.function(t, "whittle-prod-"+test.name)
+			for property, want := range map[string]any{
+				"Runtime": "provided.al2023", "Handler": "bootstrap", "Architectures": []any{"arm64"},
+				"MemorySize": test.memory, "Timeout": test.timeout, "TracingConfig": nil,
+			} {
+				if got := f.Properties[property]; !reflect.DeepEqual(got, want) {
+					t.Errorf("%s is %v, want %v", property, got, want)
+				}
+			}
+			logging := f.Properties["LoggingConfig"].(map[string]any)
+			if logging["LogFormat"] != "JSON" {
+				t.Errorf("log format %v", logging["LogFormat"])
+			}
+			group := template.Resources[references(logging["LogGroup"])[0]]
+			if got, want := group.Properties["LogGroupName"], "/aws/lambda/whittle-prod-"+test.name; got != want {
+				t.Errorf("log group %v, want %v", got, want)
+			}
+			if group.Properties["RetentionInDays"] == nil {
+				t.Error("the log is kept for ever")
+			}
+			variables := f.Properties["Environment"].(map[string]any)["Variables"].(map[string]any)
+			got := slices.Sorted(maps.Keys(variables))
+			want := slices.Sorted(slices.Values(append(test.environment, "CLUSTER_NAME")))
+			if !slices.Equal(got, want) {
+				t.Errorf("environment %v, want %v", got, want)
+			}
+			if variables["CLUSTER_NAME"] != "prod" {
+				t.Errorf("CLUSTER_NAME is %v", variables["CLUSTER_NAME"])
+			}
+			for key, value := range variables {
+				queue, ok := strings.CutSuffix(key, "_QUEUE_URL")
+				if !ok {
+					continue
+				}
+				target := template.Resources[references(value)[0]]
+				if got, want := target.Properties["QueueName"], "whittle-prod-"+strings.ToLower(queue); got != want {
+					t.Errorf("%s is the URL of %v", key, got)
+				}
+			}
+		})
+	}
+}
+
+// TestFunctionsMaySendWhereTheyAreTold checks each queue URL in a function's environment against the rights of its role.
+func TestFunctionsMaySendWhereTheyAreTold(t *testing.T) {
+	template := synthesize(t, "prod")
+	for _, name := range functionNames() {
+		_, f := template.function(t, "whittle-prod-"+name)
+		_, role := functionRole(t, template, name)
+		var allowed []string
+		for _, s := range statements(t, role) {
+			if slices.Contains(s.actions, "sqs:SendMessage") {
+				allowed = append(allowed, references(any(s.resources))...)
+			}
+		}
+		var told []string
+		for key, value := range f.Properties["Environment"].(map[string]any)["Variables"].(map[string]any) {
+			if strings.HasSuffix(key, "_QUEUE_URL") {
+				told = append(told, references(value)...)
+			}
+		}
+		slices.Sort(allowed)
+		slices.Sort(told)
+		if !slices.Equal(allowed, told) {
+			t.Errorf("%s is told of the queues %v and may send to %v", name, told, allowed)
+		}
+	}
+}
+
+func TestContextReachesTheFunctions(t *testing.T) {
+	template := synthesizeWith(t, map[string]any{
+		"clusters": "prod", "architecture": "x86_64", "interval": "1m", "functions": builtFunctions(t),
+	})
+	_, ticker := template.function(t, "whittle-prod-ticker")
+	if got := ticker.Properties["Architectures"]; !reflect.DeepEqual(got, []any{"x86_64"}) {
+		t.Errorf("architectures %v", got)
+	}
+	if got := ticker.Properties["Environment"].(map[string]any)["Variables"].(map[string]any)["TICK_INTERVAL"]; got != "1m0s" {
+		t.Errorf("TICK_INTERVAL is %v", got)
+	}
+}
+
+func TestEachFunctionHasItsOwnCode(t *testing.T) {
+	keys := map[any]string{}
+	for id, f := range synthesize(t, "prod").ofType("AWS::Lambda::Function") {
+		key := f.Properties["Code"].(map[string]any)["S3Key"]
+		if other, ok := keys[key]; ok {
+			t.Errorf("%s and %s have the same code", id, other)
+		}
+		keys[key] = id
+	}
+}

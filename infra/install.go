@@ -1,0 +1,29 @@
+package main
+
+import (
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// installTimeout is how long CloudFormation waits for the install function's answer, instead of an hour: two invocations
+// that run out of time, with the minute that Lambda waits between them.
+const installTimeout = 12 * time.Minute
+
+// newInstall adds the custom resource that runs the install function: when the stack is made, when the function's
+// executable (which holds the manifests) changes, and when the stack is deleted.
+func newInstall(c *cluster, f functions, entries []constructs.IDependable) awscdk.CustomResource {
+	install := awscdk.NewCustomResource(c.scope, jsii.String("Installation"), &awscdk.CustomResourceProps{
+		ResourceType:   jsii.String("Custom::WhittleInstall"),
+		ServiceToken:   f.install.lambda.FunctionArn(),
+		ServiceTimeout: seconds(installTimeout),
+		Properties: &map[string]any{
+			"ClusterName":  c.name,
+			"ManifestHash": c.configuration.manifestHash,
+		},
+	})
+	install.Node().AddDependency(entries...)
+	return install
+}

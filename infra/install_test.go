@@ -1,0 +1,114 @@
+package main
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// installation gives the custom resource and its logical id.
+func installation(t *testing.T, in template) (string, resource) {
+	t.Helper()
+	for id, r := range in.ofType("Custom::WhittleInstall") {
+		return id, r
+	}
+	t.Fatal("the template has no Custom::WhittleInstall")
+	return "", resource{}
+}
+
+func TestInstallComesBetweenAccessAndWork(t *testing.T) {
+	template := synthesize(t, "prod")
+	id, install := installation(t, template)
+	for entry := range template.ofType("AWS::EKS::AccessEntry") {
+		if !install.dependsOn(entry) {
+			t.Errorf("%s does not wait for %s", id, entry)
+		}
+	}
+	for _, kind := range []string{"AWS::Scheduler::Schedule", "AWS::Events::Rule"} {
+		for waker, r := range template.ofType(kind) {
+			if !r.dependsOn(id) {
+				t.Errorf("%s wakes functions before the cluster knows them: it does not wait for %s", waker, id)
+			}
+		}
+	}
+}
+
+func TestInstallRunsAgainWhenItsExecutableChanges(t *testing.T) {
+	folder := builtFunctions(t)
+	context := map[string]any{"clusters": "prod", "functions": folder}
+	hash := func() any {
+		_, install := installation(t, synthesizeWith(t, context))
+		return install.Properties["ManifestHash"]
+	}
+	first := hash()
+	writeBootstrap(t, folder, "provision", "#!/bin/sh\n# another\n", 0o755)
+	if second := hash(); second != first {
+		t.Errorf("a change of another function changes the hash from %v to %v", first, second)
+	}
+	writeBootstrap(t, folder, "install", "#!/bin/sh\n# another\n", 0o755)
+	if third := hash(); third == first {
+		t.Errorf("a change of the install function leaves the hash %v", first)
+	}
+}
+
+func TestInstallProperties(t *testing.T) {
+	template := synthesize(t, "prod")
+	_, install := installation(t, template)
+	function, _ := template.function(t, "whittle-prod-install")
+	if got := install.Properties["ServiceToken"]; !reflect.DeepEqual(got, attribute(function, "Arn")) {
+		t.Errorf("service token %v, want the ARN of %s", got, function)
+	}
+	if got := install.Properties["ClusterName"]; got != "prod" {
+		t.Errorf("ClusterName is %v", got)
+	}
+	_, f := template.function(t, "whittle-prod-install")
+	catalog, _ := template.function(t, "whittle-prod-catalog")
+	variables := f.Properties["Environment"].(map[string]any)["Variables"].(map[string]any)
+	if got := variables["CATALOG_FUNCTION"]; !reflect.DeepEqual(got, map[string]any{"Ref": catalog}) {
+		t.Errorf("CATALOG_FUNCTION is %v", got)
+	}
+}
+
+func TestAccessEntries(t *testing.T) {
+	template := synthesize(t, "prod")
+	byRole := map[string]resource{}
+	for id, entry := range template.ofType("AWS::EKS::AccessEntry") {
+		if entry.Properties["ClusterName"] != "prod" {
+			t.Errorf("%s is for the cluster %v", id, entry.Properties["ClusterName"])
+		}
+		byRole[references(entry.Properties["PrincipalArn"])[0]] = entry
+	}
+	for _, name := range []string{"provision", "interrupt", "lifecycle", "disrupt", "catalog"} {
+		role, _ := functionRole(t, template, name)
+		got := byRole[role].Properties
+		if got["Type"] != "STANDARD" || got["AccessPolicies"] != nil || !reflect.DeepEqual(got["KubernetesGroups"], []any{"whittle:" + name}) {
+			t.Errorf("the entry of %s is %v", name, got)
+		}
+	}
+	ticker, _ := functionRole(t, template, "ticker")
+	if entry, ok := byRole[ticker]; ok {
+		t.Errorf("the ticker has the entry %v", entry)
+	}
+	install, _ := functionRole(t, template, "install")
+	policies, _ := byRole[install].Properties["AccessPolicies"].([]any)
+	if len(policies) != 1 || byRole[install].Properties["KubernetesGroups"] != nil {
+		t.Fatalf("the entry of install is %v", byRole[install].Properties)
+	}
+	policy := policies[0].(map[string]any)
+	if !reflect.DeepEqual(policy["AccessScope"], map[string]any{"Type": "cluster"}) ||
+		!reflect.DeepEqual(policy["PolicyArn"], map[string]any{"Fn::Sub": "arn:${AWS::Partition}:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"}) {
+		t.Errorf("install's access policy is %v", policy)
+	}
+	nodes := 0
+	for role, entry := range byRole {
+		if entry.Properties["Type"] == "EC2_LINUX" {
+			nodes++
+			if !strings.HasPrefix(role, "prodNodeRole") {
+				t.Errorf("%s joins nodes", role)
+			}
+		}
+	}
+	if nodes != 1 {
+		t.Errorf("%d entries for nodes, want 1", nodes)
+	}
+}

@@ -1,0 +1,308 @@
+package main
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// statement of a policy, with what may be one or many made many.
+type statement struct {
+	sid, effect string
+	actions     []string
+	resources   []any
+	conditions  map[string]any
+}
+
+// statements gives those of a role's inline policies.
+func statements(t *testing.T, role resource) []statement {
+	t.Helper()
+	if role.Properties["ManagedPolicyArns"] != nil {
+		t.Errorf("a role has managed policies, whose rights the template does not show: %v", role.Properties["ManagedPolicyArns"])
+	}
+	var found []statement
+	for _, policy := range role.Properties["Policies"].([]any) {
+		document := policy.(map[string]any)["PolicyDocument"].(map[string]any)
+		for _, item := range document["Statement"].([]any) {
+			s := item.(map[string]any)
+			one := statement{effect: s["Effect"].(string), resources: list(s["Resource"])}
+			one.sid, _ = s["Sid"].(string)
+			one.conditions, _ = s["Condition"].(map[string]any)
+			for _, action := range list(s["Action"]) {
+				one.actions = append(one.actions, action.(string))
+			}
+			found = append(found, one)
+		}
+	}
+	return found
+}
+
+func list(value any) []any {
+	if many, ok := value.([]any); ok {
+		return many
+	}
+	return []any{value}
+}
+
+// functionRole gives the role of a function of the cluster prod.
+func functionRole(t *testing.T, in template, name string) (string, resource) {
+	t.Helper()
+	_, f := in.function(t, "whittle-prod-"+name)
+	id := references(f.Properties["Role"])[0]
+	return id, in.Resources[id]
+}
+
+func TestEachFunctionHasItsOwnRole(t *testing.T) {
+	got := synthesize(t, "prod", "dev")
+	owner := map[string]string{}
+	for id, f := range got.ofType("AWS::Lambda::Function") {
+		role := references(f.Properties["Role"])[0]
+		if other, ok := owner[role]; ok {
+			t.Errorf("%s and %s share the role %s", id, other, role)
+		}
+		owner[role] = id
+	}
+	if len(owner) != 2*len(functionNames()) {
+		t.Errorf("%d functions have a role, want %d", len(owner), 2*len(functionNames()))
+	}
+}
+
+// TestActions holds the rights of each function to what it calls: a new call needs a line here, and a line here a call.
+func TestActions(t *testing.T) {
+	log := []string{"logs:CreateLogStream", "logs:PutLogEvents"}
+	receive := []string{"sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"}
+	want := map[string][]string{
+		"ticker": slices.Concat(log, []string{"sqs:SendMessage"}),
+		"provision": slices.Concat(log, receive, []string{
+			"sqs:SendMessage", "eks:DescribeCluster", "ssm:GetParameters",
+			"ec2:CreateFleet", "ec2:RunInstances", "ec2:CreateTags", "ec2:CreateLaunchTemplate",
+			"ec2:DescribeInstances", "ec2:DescribeSubnets", "ec2:DescribeSecurityGroups", "ec2:DescribeImages",
+			"iam:PassRole", "iam:GetInstanceProfile", "iam:CreateInstanceProfile", "iam:TagInstanceProfile", "iam:AddRoleToInstanceProfile",
+		}),
+		"interrupt": slices.Concat(log, receive, []string{"sqs:SendMessage", "eks:DescribeCluster"}),
+		"lifecycle": slices.Concat(log, receive, []string{
+			"sqs:SendMessage", "eks:DescribeCluster", "ssm:GetParameters",
+			"ec2:DescribeInstances", "ec2:TerminateInstances", "ec2:CreateTags", "ec2:DescribeSubnets", "ec2:DescribeSecurityGroups",
+			"ec2:DescribeImages",
+			"iam:PassRole", "iam:GetInstanceProfile", "iam:CreateInstanceProfile", "iam:TagInstanceProfile", "iam:AddRoleToInstanceProfile",
+		}),
+		"disrupt": slices.Concat(log, receive, []string{"sqs:SendMessage", "eks:DescribeCluster"}),
+		"catalog": slices.Concat(log, []string{
+			"eks:DescribeCluster", "pricing:GetProducts",
+			"ec2:DescribeInstanceTypes", "ec2:DescribeInstanceTypeOfferings", "ec2:DescribeAvailabilityZones", "ec2:DescribeSpotPriceHistory",
+		}),
+		"install": slices.Concat(log, []string{"eks:DescribeCluster", "lambda:InvokeFunction"}),
+	}
+	template := synthesize(t, "prod")
+	for _, name := range functionNames() {
+		t.Run(name, func(t *testing.T) {
+			_, role := functionRole(t, template, name)
+			set := map[string]bool{}
+			for _, s := range statements(t, role) {
+				if s.effect != "Allow" {
+					t.Errorf("%s: effect %s", s.sid, s.effect)
+				}
+				for _, action := range s.actions {
+					set[action] = true
+				}
+			}
+			got := slices.Sorted(maps.Keys(set))
+			slices.Sort(want[name])
+			if !slices.Equal(got, want[name]) {
+				t.Errorf("actions %v\nwant %v", got, want[name])
+			}
+		})
+	}
+}
+
+func TestNoStatementIsWiderThanItsService(t *testing.T) {
+	// Actions that take no resource, and the condition that bounds them instead.
+	unscoped := func(action string) (condition string, ok bool) {
+		if strings.HasPrefix(action, "ec2:Describe") {
+			return "aws:RequestedRegion", true
+		}
+		return "", action == "pricing:GetProducts"
+	}
+	template := synthesize(t, "prod")
+	for id, role := range template.ofType("AWS::IAM::Role") {
+		if strings.HasPrefix(id, "prodNode") {
+			continue // the nodes' rights are EKS's managed policies
+		}
+		for _, s := range statements(t, role) {
+			for _, action := range s.actions {
+				if strings.Contains(action, "*") {
+					t.Errorf("%s, %s: action %s is a wildcard", id, s.sid, action)
+				}
+			}
+			if !slices.Contains(s.resources, any("*")) {
+				continue
+			}
+			encoded, err := json.Marshal(s.conditions)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, action := range s.actions {
+				condition, ok := unscoped(action)
+				if !ok {
+					t.Errorf("%s, %s: %s takes a resource, but is allowed on every one", id, s.sid, action)
+				}
+				if !strings.Contains(string(encoded), condition) {
+					t.Errorf("%s, %s: %s is not bound by %s", id, s.sid, action, condition)
+				}
+			}
+		}
+	}
+}
+
+func TestConditions(t *testing.T) {
+	region := map[string]any{"Ref": "AWS::Region"}
+	profile := func(sources ...string) map[string]any {
+		equal, like := map[string]any{}, map[string]any{}
+		for _, source := range sources {
+			equal[source+"kubernetes.io/cluster/prod"] = "owned"
+			equal[source+"eks:eks-cluster-name"] = "prod"
+			equal[source+"topology.kubernetes.io/region"] = region
+			like[source+"karpenter.k8s.aws/ec2nodeclass"] = "*"
+		}
+		return map[string]any{"StringEquals": equal, "StringLike": like}
+	}
+	own := map[string]any{
+		"StringEquals": map[string]any{"aws:ResourceTag/kubernetes.io/cluster/prod": "owned"},
+		"StringLike":   map[string]any{"aws:ResourceTag/karpenter.sh/nodepool": "*"},
+	}
+	request := map[string]any{
+		"StringEquals": map[string]any{"aws:RequestTag/kubernetes.io/cluster/prod": "owned", "aws:RequestTag/eks:eks-cluster-name": "prod"},
+		"StringLike":   map[string]any{"aws:RequestTag/karpenter.sh/nodepool": "*"},
+	}
+	tagged := map[string]any{
+		"StringEquals": map[string]any{
+			"aws:RequestTag/kubernetes.io/cluster/prod": "owned", "aws:RequestTag/eks:eks-cluster-name": "prod",
+			"ec2:CreateAction": []any{"CreateFleet", "RunInstances", "CreateLaunchTemplate"},
+		},
+		"StringLike": map[string]any{"aws:RequestTag/karpenter.sh/nodepool": "*"},
+	}
+	template := synthesize(t, "prod")
+	for _, test := range []struct {
+		function, action, resource string
+		want                       []map[string]any // any one of them opens the action, no other
+	}{
+		{"lifecycle", "ec2:TerminateInstances", ":instance/*", []map[string]any{own}},
+		{"provision", "ec2:CreateFleet", ":fleet/*", []map[string]any{request}},
+		{"provision", "ec2:RunInstances", ":instance/*", []map[string]any{request}},
+		{"provision", "ec2:CreateLaunchTemplate", ":launch-template/*", []map[string]any{request}},
+		{"provision", "ec2:RunInstances", ":launch-template/*", []map[string]any{own, request}},
+		{"provision", "ec2:RunInstances", ":subnet/*", []map[string]any{nil}},
+		{"provision", "ec2:CreateTags", ":instance/*", []map[string]any{tagged}},
+		{"lifecycle", "ec2:CreateTags", ":instance/*", []map[string]any{{
+			"StringEquals":              own["StringEquals"],
+			"StringLike":                own["StringLike"],
+			"StringEqualsIfExists":      map[string]any{"aws:RequestTag/eks:eks-cluster-name": "prod"},
+			"ForAllValues:StringEquals": map[string]any{"aws:TagKeys": []any{"eks:eks-cluster-name", "karpenter.sh/nodeclaim", "Name"}},
+		}}},
+		{"provision", "iam:PassRole", "prodNodeRole", []map[string]any{{
+			"StringEquals": map[string]any{"iam:PassedToService": []any{"ec2.amazonaws.com", "ec2.amazonaws.com.cn"}},
+		}}},
+		{"provision", "iam:CreateInstanceProfile", ":instance-profile/*", []map[string]any{profile("aws:RequestTag/")}},
+		{"provision", "iam:TagInstanceProfile", ":instance-profile/*", []map[string]any{profile("aws:RequestTag/", "aws:ResourceTag/")}},
+		{"provision", "iam:AddRoleToInstanceProfile", ":instance-profile/*", []map[string]any{profile("aws:ResourceTag/")}},
+		{"catalog", "ec2:DescribeInstanceTypes", "*", []map[string]any{{
+			"StringEquals": map[string]any{"aws:RequestedRegion": region},
+		}}},
+	} {
+		t.Run(test.function+" "+test.action+" "+test.resource, func(t *testing.T) {
+			_, role := functionRole(t, template, test.function)
+			var got []map[string]any
+			for _, s := range statements(t, role) {
+				if slices.Contains(s.actions, test.action) && namesResource(t, s.resources, test.resource) {
+					got = append(got, s.conditions)
+				}
+			}
+			if !reflect.DeepEqual(got, test.want) {
+				t.Errorf("conditions %v\nwant %v", got, test.want)
+			}
+		})
+	}
+}
+
+// namesResource reports whether one of a statement's resources contains part.
+func namesResource(t *testing.T, resources []any, part string) bool {
+	t.Helper()
+	for _, r := range resources {
+		encoded, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(encoded), part) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestPassRoleNamesTheNodeRoleOnly(t *testing.T) {
+	template := synthesize(t, "prod")
+	_, role := functionRole(t, template, "provision")
+	for _, s := range statements(t, role) {
+		if !slices.Contains(s.actions, "iam:PassRole") {
+			continue
+		}
+		ids := references(any(s.resources))
+		if len(s.resources) != 1 || len(ids) != 1 || !strings.HasPrefix(ids[0], "prodNodeRole") {
+			t.Errorf("iam:PassRole on %v", s.resources)
+		}
+	}
+}
+
+// TestRolesFitIAM checks the longest name a cluster can have: a role's inline policies may hold 10,240 characters together,
+// white space not counted. https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html
+func TestRolesFitIAM(t *testing.T) {
+	template := synthesize(t, strings.Repeat("n", maximumClusterName))
+	for id, role := range template.ofType("AWS::IAM::Role") {
+		if role.Properties["Policies"] == nil {
+			continue
+		}
+		size := 0
+		for _, policy := range role.Properties["Policies"].([]any) {
+			encoded, err := json.Marshal(longest(policy.(map[string]any)["PolicyDocument"]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			size += len(encoded)
+		}
+		if size > 10_240 {
+			t.Errorf("%s has policies of %d characters, IAM allows 10240", id, size)
+		}
+	}
+}
+
+// longest puts into a policy what CloudFormation would where names are longest: 14 characters of region, 10 of partition,
+// and ARNs of a log group, queue, function or role of 64 characters.
+func longest(value any) any {
+	switch v := value.(type) {
+	case []any:
+		var items []any
+		for _, item := range v {
+			items = append(items, longest(item))
+		}
+		return items
+	case map[string]any:
+		if text, ok := v["Fn::Sub"].(string); ok {
+			return strings.NewReplacer("${AWS::Partition}", "aws-us-gov", "${AWS::Region}", "ap-southeast-2", "${AWS::AccountId}", "123456789012").Replace(text)
+		}
+		if v["Ref"] == "AWS::Region" {
+			return "ap-southeast-2"
+		}
+		if v["Fn::GetAtt"] != nil {
+			return "arn:aws-us-gov:logs:ap-southeast-2:123456789012:log-group:/aws/lambda/" + strings.Repeat("x", 64) + ":*"
+		}
+		items := map[string]any{}
+		for key, item := range v {
+			items[key] = longest(item)
+		}
+		return items
+	}
+	return value
+}

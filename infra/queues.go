@@ -1,0 +1,63 @@
+package main
+
+import (
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
+)
+
+const (
+	// visibilityFactor times the function's timeout is how long a received message stays hidden: AWS's advice for queues
+	// that Lambda polls. https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
+	visibilityFactor = 6
+	// maximumReceives is how often a message is tried before it goes to the dead-letter queue.
+	maximumReceives = 5
+
+	// tickRetention outlives maximumReceives tries of a message (half an hour): a shorter one would let the message of a
+	// function that cannot start expire before the dead-letter queue shows it. Stale ticks cost a function nothing: it
+	// acknowledges them unread.
+	tickRetention = time.Hour
+	// eventRetention keeps the events of EC2 and Health, and the dead letters, over a long weekend.
+	eventRetention = 4 * 24 * time.Hour
+)
+
+// queues are a cluster's queues, each read by the function of the same name.
+type queues struct {
+	provision, lifecycle, disrupt, interrupt awssqs.Queue
+}
+
+func newQueues(c *cluster) queues {
+	return queues{
+		provision: newQueue(c, "provision", "Provision", workTimeout, tickRetention),
+		lifecycle: newQueue(c, "lifecycle", "Lifecycle", workTimeout, tickRetention),
+		disrupt:   newQueue(c, "disrupt", "Disrupt", workTimeout, tickRetention),
+		interrupt: newQueue(c, "interrupt", "Interrupt", workTimeout, eventRetention),
+	}
+}
+
+// newQueue adds a queue with its dead-letter queue: both encrypted with SQS's own key, both closed to plain HTTP.
+func newQueue(c *cluster, name, id string, functionTimeout, retention time.Duration) awssqs.Queue {
+	scope := constructs.NewConstruct(c.scope, jsii.String(id+"Queue"))
+	dead := awssqs.NewQueue(scope, jsii.String("Dead"), &awssqs.QueueProps{
+		QueueName:       c.physicalName(name + "-dead"),
+		RetentionPeriod: seconds(eventRetention),
+		Encryption:      awssqs.QueueEncryption_SQS_MANAGED,
+		EnforceSSL:      jsii.Bool(true),
+	})
+	return awssqs.NewQueue(scope, jsii.String("Queue"), &awssqs.QueueProps{
+		QueueName:         c.physicalName(name),
+		VisibilityTimeout: seconds(visibilityFactor * functionTimeout),
+		RetentionPeriod:   seconds(retention),
+		Encryption:        awssqs.QueueEncryption_SQS_MANAGED,
+		EnforceSSL:        jsii.Bool(true),
+		DeadLetterQueue:   &awssqs.DeadLetterQueue{Queue: dead, MaxReceiveCount: jsii.Number(maximumReceives)},
+	})
+}
+
+// seconds converts a duration of whole seconds.
+func seconds(d time.Duration) awscdk.Duration {
+	return awscdk.Duration_Seconds(jsii.Number(d.Seconds()))
+}

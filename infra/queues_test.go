@@ -1,0 +1,131 @@
+package main
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestQueues(t *testing.T) {
+	template := synthesize(t, "prod")
+	all := template.ofType("AWS::SQS::Queue")
+	dead := 0
+	for id, queue := range all {
+		name := queue.Properties["QueueName"].(string)
+		t.Run(name, func(t *testing.T) {
+			if queue.Properties["SqsManagedSseEnabled"] != true {
+				t.Error("not encrypted")
+			}
+			if !closedToPlainHTTP(template, id) {
+				t.Error("open to plain HTTP")
+			}
+			if strings.HasSuffix(name, "-dead") {
+				dead++
+				return
+			}
+			redrive, ok := queue.Properties["RedrivePolicy"].(map[string]any)
+			if !ok {
+				t.Fatal("no dead-letter queue")
+			}
+			target := all[references(redrive["deadLetterTargetArn"])[0]]
+			if got := target.Properties["QueueName"]; got != name+"-dead" {
+				t.Errorf("dead letters go to %v", got)
+			}
+			receives := redrive["maxReceiveCount"].(float64)
+			visibility := queue.Properties["VisibilityTimeout"].(float64)
+			retention := queue.Properties["MessageRetentionPeriod"].(float64)
+			if retention <= receives*visibility {
+				t.Errorf("a message lives %v s, %v receives take %v s: it would expire before it reaches the dead-letter queue", retention, receives, receives*visibility)
+			}
+			if deadRetention := target.Properties["MessageRetentionPeriod"].(float64); deadRetention < retention {
+				t.Errorf("dead letters live %v s, less than the queue's own %v s", deadRetention, retention)
+			}
+		})
+	}
+	if dead*2 != len(all) || dead == 0 {
+		t.Errorf("%d of %d queues are dead-letter queues, want half", dead, len(all))
+	}
+}
+
+// closedToPlainHTTP reports whether a policy of the queue refuses what does not come over TLS.
+func closedToPlainHTTP(in template, queue string) bool {
+	for _, policy := range in.ofType("AWS::SQS::QueuePolicy") {
+		if references(policy.Properties["Queues"])[0] != queue {
+			continue
+		}
+		for _, item := range policy.Properties["PolicyDocument"].(map[string]any)["Statement"].([]any) {
+			s := item.(map[string]any)
+			if s["Effect"] == "Deny" && s["Action"] == "sqs:*" && reflect.DeepEqual(s["Principal"], map[string]any{"AWS": "*"}) &&
+				reflect.DeepEqual(s["Condition"], map[string]any{"Bool": map[string]any{"aws:SecureTransport": "false"}}) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func TestEventSourceMappings(t *testing.T) {
+	template := synthesize(t, "prod")
+	woken := map[string]bool{}
+	for id, mapping := range template.ofType("AWS::Lambda::EventSourceMapping") {
+		f := template.Resources[references(mapping.Properties["FunctionName"])[0]]
+		queue := template.Resources[references(mapping.Properties["EventSourceArn"])[0]]
+		name := f.Properties["FunctionName"].(string)
+		woken[name] = true
+		if queue.Properties["QueueName"] != name {
+			t.Errorf("%s reads the queue %v", name, queue.Properties["QueueName"])
+		}
+		if visibility, timeout := queue.Properties["VisibilityTimeout"].(float64), f.Properties["Timeout"].(float64); visibility < 6*timeout {
+			t.Errorf("%s runs for %v s, its queue hides a message for %v s only", name, timeout, visibility)
+		}
+		if got := mapping.Properties["FunctionResponseTypes"]; !reflect.DeepEqual(got, []any{"ReportBatchItemFailures"}) {
+			t.Errorf("%s: response types %v", id, got)
+		}
+		if mapping.Properties["BatchSize"] != 10.0 || mapping.Properties["MaximumBatchingWindowInSeconds"] != nil {
+			t.Errorf("%s: batch size %v, window %v", id, mapping.Properties["BatchSize"], mapping.Properties["MaximumBatchingWindowInSeconds"])
+		}
+	}
+	for _, name := range []string{"provision", "interrupt", "lifecycle", "disrupt"} {
+		if !woken["whittle-prod-"+name] {
+			t.Errorf("no queue wakes %s", name)
+		}
+	}
+}
+
+// TestOnlyRulesSendFromOutside checks the only grant that a queue's own policy makes: to the cluster's rules.
+func TestOnlyRulesSendFromOutside(t *testing.T) {
+	template := synthesize(t, "prod")
+	grants := 0
+	for id, policy := range template.ofType("AWS::SQS::QueuePolicy") {
+		for _, item := range policy.Properties["PolicyDocument"].(map[string]any)["Statement"].([]any) {
+			s := item.(map[string]any)
+			if s["Effect"] != "Allow" {
+				continue
+			}
+			grants++
+			if s["Action"] != "sqs:SendMessage" || !reflect.DeepEqual(s["Principal"], map[string]any{"Service": "events.amazonaws.com"}) {
+				t.Errorf("%s allows %v to %v", id, s["Action"], s["Principal"])
+			}
+			sources := map[string]bool{}
+			for _, rule := range references(s["Condition"].(map[string]any)["ArnEquals"].(map[string]any)["aws:SourceArn"]) {
+				sources[rule] = true
+			}
+			for rule, r := range template.ofType("AWS::Events::Rule") {
+				if !sources[rule] {
+					t.Errorf("%s may not send", rule)
+				}
+				delete(sources, rule)
+				target := r.Properties["Targets"].([]any)[0].(map[string]any)
+				if !reflect.DeepEqual(target["Arn"], s["Resource"]) {
+					t.Errorf("%s sends to %v, the policy opens %v", rule, target["Arn"], s["Resource"])
+				}
+			}
+			if len(sources) > 0 {
+				t.Errorf("%s lets in what is no rule: %v", id, sources)
+			}
+		}
+	}
+	if grants != 1 {
+		t.Errorf("%d grants in queue policies, want 1", grants)
+	}
+}

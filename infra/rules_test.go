@@ -1,0 +1,82 @@
+package main
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+)
+
+// TestRulesMatch sends events past the synthesized patterns: each is for one rule at most, so that none is handled twice.
+func TestRulesMatch(t *testing.T) {
+	template := synthesize(t, "prod")
+	for _, test := range []struct {
+		name, event string
+		want        int
+	}{
+		{"spot interruption", `{"source":"aws.ec2","detail-type":"EC2 Spot Instance Interruption Warning","detail":{"instance-id":"i-0","instance-action":"terminate"}}`, 1},
+		{"rebalance", `{"source":"aws.ec2","detail-type":"EC2 Instance Rebalance Recommendation","detail":{"instance-id":"i-0"}}`, 1},
+		{"running", `{"source":"aws.ec2","detail-type":"EC2 Instance State-change Notification","detail":{"instance-id":"i-0","state":"running"}}`, 1},
+		{"terminated", `{"source":"aws.ec2","detail-type":"EC2 Instance State-change Notification","detail":{"instance-id":"i-0","state":"terminated"}}`, 1},
+		{"pending", `{"source":"aws.ec2","detail-type":"EC2 Instance State-change Notification","detail":{"instance-id":"i-0","state":"pending"}}`, 0},
+		{"no state", `{"source":"aws.ec2","detail-type":"EC2 Instance State-change Notification","detail":{"instance-id":"i-0"}}`, 0},
+		{"health", `{"source":"aws.health","detail-type":"AWS Health Event","detail":{"service":"EC2","eventTypeCategory":"scheduledChange"}}`, 1},
+		{"health of another service", `{"source":"aws.health","detail-type":"AWS Health Event","detail":{"service":"RDS","eventTypeCategory":"scheduledChange"}}`, 0},
+		{"health, an outage", `{"source":"aws.health","detail-type":"AWS Health Event","detail":{"service":"EC2","eventTypeCategory":"issue"}}`, 0},
+		{"capacity reservation", `{"source":"aws.ec2","detail-type":"EC2 Capacity Reservation Instance Interruption Warning","detail":{"instance-id":"i-0"}}`, 1},
+		{"capacity block", `{"source":"aws.ec2","detail-type":"Capacity Block Expiration Warning","detail":{}}`, 1},
+		{"capacity block, the other name", `{"source":"aws.ec2","detail-type":"Capacity Block Reservation Expiration Warning","detail":{}}`, 1},
+		{"somebody's own event of the same name", `{"source":"my.app","detail-type":"EC2 Spot Instance Interruption Warning","detail":{"instance-id":"i-0"}}`, 0},
+		{"another event of EC2", `{"source":"aws.ec2","detail-type":"EBS Volume Notification","detail":{}}`, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var event map[string]any
+			if err := json.Unmarshal([]byte(test.event), &event); err != nil {
+				t.Fatal(err)
+			}
+			var matching []string
+			for id, rule := range template.ofType("AWS::Events::Rule") {
+				if matches(t, rule.Properties["EventPattern"].(map[string]any), event) {
+					matching = append(matching, id)
+				}
+			}
+			if len(matching) != test.want {
+				t.Errorf("matched by %v, want %d rules", matching, test.want)
+			}
+		})
+	}
+}
+
+// matches applies the part of EventBridge's pattern language that the rules use: lists of exact strings.
+func matches(t *testing.T, pattern, event map[string]any) bool {
+	t.Helper()
+	for key, want := range pattern {
+		switch want := want.(type) {
+		case []any:
+			if !slices.Contains(want, event[key]) {
+				return false
+			}
+		case map[string]any:
+			inner, ok := event[key].(map[string]any)
+			if !ok || !matches(t, want, inner) {
+				return false
+			}
+		default:
+			t.Fatalf("pattern %s is %T, EventBridge wants a list", key, want)
+		}
+	}
+	return true
+}
+
+func TestRulesAreOnTheDefaultBusAndOn(t *testing.T) {
+	for id, rule := range synthesize(t, "prod").ofType("AWS::Events::Rule") {
+		if rule.Properties["EventBusName"] != nil {
+			t.Errorf("%s is on the bus %v; EC2 and Health send to the default one", id, rule.Properties["EventBusName"])
+		}
+		if rule.Properties["State"] != "ENABLED" {
+			t.Errorf("%s is %v", id, rule.Properties["State"])
+		}
+		if targets := rule.Properties["Targets"].([]any); len(targets) != 1 {
+			t.Errorf("%s has %d targets", id, len(targets))
+		}
+	}
+}

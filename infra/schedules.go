@@ -1,0 +1,66 @@
+package main
+
+import (
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsscheduler"
+	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// schedule wakes a function at a rate.
+type schedule struct {
+	id, rate string
+	function function
+	// maximumAge is how late an invocation may still be delivered.
+	maximumAge time.Duration
+	retries    float64
+}
+
+// newSchedules adds the clocks: the ticker's each minute, the shortest that EventBridge Scheduler has, and the catalog's.
+func newSchedules(c *cluster, f functions, install awscdk.CustomResource) {
+	for _, s := range []schedule{
+		// A tick that comes after the next one is worth nothing: one minute is also the least age that Scheduler accepts.
+		{id: "TickerSchedule", rate: "rate(1 minute)", function: f.ticker, maximumAge: time.Minute, retries: 2},
+		{id: "CatalogSchedule", rate: "rate(1 hour)", function: f.catalog, maximumAge: 30 * time.Minute, retries: 5},
+	} {
+		newSchedule(c, s).Node().AddDependency(install)
+	}
+}
+
+// newSchedule adds a schedule with a role that may invoke its function and do nothing else.
+func newSchedule(c *cluster, s schedule) awsscheduler.CfnSchedule {
+	scope := constructs.NewConstruct(c.scope, jsii.String(s.id))
+	statements := []awsiam.PolicyStatement{allow("Invoke", jsii.Strings("lambda:InvokeFunction"), []*string{s.function.lambda.FunctionArn()}, nil)}
+	role := awsiam.NewRole(scope, jsii.String("Role"), &awsiam.RoleProps{
+		Description: jsii.String("The schedule of Whittle's function " + s.function.name + " for the cluster " + c.name),
+		// Against the confused deputy; Scheduler names the group, not the schedule.
+		// https://docs.aws.amazon.com/scheduler/latest/UserGuide/cross-service-confused-deputy-prevention.html
+		AssumedBy: awsiam.NewServicePrincipal(jsii.String("scheduler.amazonaws.com"), &awsiam.ServicePrincipalOpts{
+			Conditions: &map[string]any{"StringEquals": map[string]any{
+				"aws:SourceAccount": awscdk.Aws_ACCOUNT_ID(),
+				"aws:SourceArn":     arn("scheduler:${AWS::Region}:${AWS::AccountId}:schedule-group/default"),
+			}},
+		}),
+		InlinePolicies: &map[string]awsiam.PolicyDocument{
+			"invoke": awsiam.NewPolicyDocument(&awsiam.PolicyDocumentProps{Statements: &statements}),
+		},
+	})
+	return awsscheduler.NewCfnSchedule(scope, jsii.String("Schedule"), &awsscheduler.CfnScheduleProps{
+		Name:               c.physicalName(s.function.name),
+		Description:        jsii.String("Wakes Whittle's function " + s.function.name + " for the cluster " + c.name),
+		ScheduleExpression: jsii.String(s.rate),
+		State:              jsii.String("ENABLED"),
+		FlexibleTimeWindow: &awsscheduler.CfnSchedule_FlexibleTimeWindowProperty{Mode: jsii.String("OFF")},
+		Target: &awsscheduler.CfnSchedule_TargetProperty{
+			Arn:     s.function.lambda.FunctionArn(),
+			RoleArn: role.RoleArn(),
+			RetryPolicy: &awsscheduler.CfnSchedule_RetryPolicyProperty{
+				MaximumEventAgeInSeconds: jsii.Number(s.maximumAge.Seconds()),
+				MaximumRetryAttempts:     jsii.Number(s.retries),
+			},
+		},
+	})
+}

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// stackName is the name of the one CloudFormation stack.
+const stackName = "Whittle"
+
+// newStack adds the stack with a construct for each cluster to scope. It names neither account nor region, so that the
+// same template serves all of them.
+func newStack(scope constructs.Construct, configuration configuration) awscdk.Stack {
+	stack := awscdk.NewStack(scope, jsii.String(stackName), &awscdk.StackProps{
+		StackName:   jsii.String(stackName),
+		Description: jsii.String("Whittle: nodes for EKS clusters, as many as their pods need"),
+		// The CDK command line checks the bootstrap version by itself before it uploads the functions; the template's own
+		// check would only repeat that.
+		Synthesizer: awscdk.NewDefaultStackSynthesizer(&awscdk.DefaultStackSynthesizerProps{
+			GenerateBootstrapVersionRule: jsii.Bool(false),
+		}),
+	})
+	for _, name := range configuration.clusters {
+		newCluster(stack, name, configuration)
+	}
+	return stack
+}

@@ -1,0 +1,293 @@
+package main
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/assertions"
+	"github.com/aws/jsii-runtime-go"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	jsii.Close()
+	os.Exit(code)
+}
+
+// resource is a resource of a synthesized template.
+type resource struct {
+	Type       string
+	Properties map[string]any
+	DependsOn  any
+}
+
+// dependsOn reports whether CloudFormation makes r after the resource of the given logical id because it is told to.
+func (r resource) dependsOn(id string) bool {
+	switch d := r.DependsOn.(type) {
+	case string:
+		return d == id
+	case []any:
+		return slices.Contains(d, any(id))
+	}
+	return false
+}
+
+// template is a synthesized template.
+type template struct {
+	Parameters map[string]any
+	Resources  map[string]resource
+	Outputs    map[string]struct {
+		Description string
+		Value       any
+	}
+	size int
+}
+
+// ofType gives the resources of a type by their logical ids.
+func (t template) ofType(name string) map[string]resource {
+	found := map[string]resource{}
+	for id, r := range t.Resources {
+		if r.Type == name {
+			found[id] = r
+		}
+	}
+	return found
+}
+
+// function gives a cluster's function by its physical name, with its logical id.
+func (t template) function(tb testing.TB, physicalName string) (string, resource) {
+	tb.Helper()
+	for id, r := range t.ofType("AWS::Lambda::Function") {
+		if r.Properties["FunctionName"] == physicalName {
+			return id, r
+		}
+	}
+	tb.Fatalf("no function is named %s", physicalName)
+	return "", resource{}
+}
+
+// synthesize gives the template for the clusters with every other choice left to its default.
+func synthesize(t *testing.T, clusters ...string) template {
+	t.Helper()
+	return synthesizeWith(t, map[string]any{"clusters": strings.Join(clusters, ","), "functions": builtFunctions(t)})
+}
+
+// synthesizeWith gives the template for a context, with the feature flags that cdk.json sets.
+func synthesizeWith(t *testing.T, context map[string]any) template {
+	t.Helper()
+	var settings struct{ Context map[string]any }
+	decodeFile(t, filepath.Join("..", "cdk.json"), &settings)
+	configuration, err := readConfiguration(func(key string) any { return context[key] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	app := awscdk.NewApp(&awscdk.AppProps{
+		AnalyticsReporting: jsii.Bool(false),
+		Outdir:             jsii.String(t.TempDir()),
+		Context:            &settings.Context,
+	})
+	stack := newStack(app, configuration)
+	encoded, err := json.Marshal(assertions.Template_FromStack(stack, nil).ToJSON())
+	if err != nil {
+		t.Fatal(err)
+	}
+	result := template{size: len(encoded)}
+	if err := json.Unmarshal(encoded, &result); err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// builtFunctions makes a folder as a build leaves it, each function a script.
+func builtFunctions(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	for _, name := range functionNames() {
+		writeBootstrap(t, folder, name, "#!/bin/sh\n# "+name+"\n", 0o755)
+	}
+	return folder
+}
+
+func writeBootstrap(t *testing.T, folder, name, content string, mode os.FileMode) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Join(folder, name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, name, "bootstrap"), []byte(content), mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func decodeFile(t *testing.T, path string, into any) {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(content, into); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+}
+
+// references gives the logical ids that a value refers to by Ref and Fn::GetAtt.
+func references(value any) []string {
+	var found []string
+	switch v := value.(type) {
+	case []any:
+		for _, item := range v {
+			found = append(found, references(item)...)
+		}
+	case map[string]any:
+		for key, item := range v {
+			switch key {
+			case "Ref":
+				found = append(found, item.(string))
+			case "Fn::GetAtt":
+				found = append(found, item.([]any)[0].(string))
+			default:
+				found = append(found, references(item)...)
+			}
+		}
+	}
+	return found
+}
+
+// attribute is how a template refers to an attribute of one of its resources.
+func attribute(id, name string) any {
+	return map[string]any{"Fn::GetAtt": []any{id, name}}
+}
+
+func TestStackIsTheSameForEveryAccount(t *testing.T) {
+	got := synthesize(t, "prod")
+	if len(got.Parameters) != 0 {
+		t.Errorf("the template has parameters: %v", got.Parameters)
+	}
+	for id, r := range got.Resources {
+		for _, reference := range references(r.Properties) {
+			if _, ok := got.Resources[reference]; !ok && !strings.HasPrefix(reference, "AWS::") {
+				t.Errorf("%s refers to %s, which the template does not have", id, reference)
+			}
+		}
+	}
+}
+
+func TestStackFitsCloudFormation(t *testing.T) {
+	var names []string
+	for i := range maximumClusters {
+		names = append(names, strings.Repeat("n", maximumClusterName-1)+string(rune('a'+i)))
+	}
+	got := synthesize(t, names...)
+	if len(got.Resources) > 500 {
+		t.Errorf("%d clusters take %d resources, CloudFormation allows 500", maximumClusters, len(got.Resources))
+	}
+	if got.size > 1<<20 {
+		t.Errorf("%d clusters take %d bytes, CloudFormation allows 1 MB", maximumClusters, got.size)
+	}
+	if left := 500 - len(got.Resources); left >= len(got.Resources)/maximumClusters {
+		t.Errorf("%d clusters leave %d resources free, room for one more", maximumClusters, left)
+	}
+}
+
+func TestClustersShareNothing(t *testing.T) {
+	got := synthesize(t, "blue", "green")
+	count := map[string]int{}
+	for id, r := range got.Resources {
+		own, other := "blue", "green"
+		if strings.HasPrefix(id, "green") {
+			own, other = other, own
+		}
+		if !strings.HasPrefix(id, own) {
+			t.Errorf("%s belongs to no cluster", id)
+			continue
+		}
+		count[own]++
+		encoded, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(encoded), other) {
+			t.Errorf("%s of the cluster %s names the cluster %s: %s", id, own, other, encoded)
+		}
+	}
+	if count["blue"] != count["green"] || count["blue"] == 0 {
+		t.Errorf("resources by cluster: %v, want as many of each", count)
+	}
+	alone := synthesize(t, "blue")
+	for id := range alone.Resources {
+		if _, ok := got.Resources[id]; !ok {
+			t.Errorf("a second cluster changes the logical id %s, so the first one's resource would be replaced", id)
+		}
+	}
+}
+
+func TestPhysicalPrefix(t *testing.T) {
+	long := strings.Repeat("a", maximumClusterName)
+	seen := map[string]string{}
+	for _, name := range []string{"prod", "Prod", "p", long, long[1:] + "b", long[1:] + "c", strings.Repeat("a", 46), strings.Repeat("a", 47)} {
+		prefix := physicalPrefix(name)
+		if other, ok := seen[prefix]; ok {
+			t.Errorf("%q and %q both have the prefix %q", name, other, prefix)
+		}
+		seen[prefix] = name
+		for _, function := range functionNames() {
+			if full := prefix + "-" + function; len(full) > 64 {
+				t.Errorf("%s has %d characters, Lambda allows 64", full, len(full))
+			}
+		}
+	}
+	if got := physicalPrefix("prod"); got != "whittle-prod" {
+		t.Errorf("prefix %q, want whittle-prod", got)
+	}
+}
+
+func TestResourceTypes(t *testing.T) {
+	want := map[string]int{
+		"AWS::EKS::AccessEntry":           7,
+		"AWS::Events::Rule":               6,
+		"AWS::IAM::InstanceProfile":       1,
+		"AWS::IAM::Role":                  10,
+		"AWS::Lambda::EventSourceMapping": 4,
+		"AWS::Lambda::Function":           7,
+		"AWS::Logs::LogGroup":             7,
+		"AWS::SQS::Queue":                 8,
+		"AWS::SQS::QueuePolicy":           8,
+		"AWS::Scheduler::Schedule":        2,
+		"Custom::WhittleInstall":          1,
+	}
+	got := map[string]int{}
+	for _, r := range synthesize(t, "prod").Resources {
+		got[r.Type]++
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("resource types %v\nwant %v", got, want)
+	}
+}
+
+func TestOutputs(t *testing.T) {
+	got := synthesize(t, "prod")
+	for prefix, kind := range map[string]string{
+		"prodNodeRoleName":            "AWS::IAM::Role",
+		"prodNodeInstanceProfileName": "AWS::IAM::InstanceProfile",
+	} {
+		found := false
+		for id, output := range got.Outputs {
+			if !strings.HasPrefix(id, prefix) {
+				continue
+			}
+			found = true
+			target := references(output.Value)
+			if len(target) != 1 || got.Resources[target[0]].Type != kind {
+				t.Errorf("output %s is %v, want a reference to a %s", id, output.Value, kind)
+			}
+		}
+		if !found {
+			t.Errorf("no output begins with %s", prefix)
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package api
+
+// Annotations of the group karpenter.sh.
+const (
+	// DoNotDisruptAnnotationKey protects a pod ("true", or a Go duration counted from
+	// the pod's start) or a node ("true") from voluntary disruption.
+	DoNotDisruptAnnotationKey = Group + "/do-not-disrupt"
+	// NodePoolHashAnnotationKey is the hash of the pool's template that a claim was made from.
+	NodePoolHashAnnotationKey = Group + "/nodepool-hash"
+	// NodePoolHashVersionAnnotationKey is the version of the way it was computed.
+	NodePoolHashVersionAnnotationKey = Group + "/nodepool-hash-version"
+	// NodePoolHashVersion is the current value of NodePoolHashVersionAnnotationKey.
+	NodePoolHashVersion = "v3"
+	// NodeClaimTerminationTimestampAnnotationKey is the time (RFC 3339) after which a
+	// draining node's pods are deleted whatever protects them.
+	NodeClaimTerminationTimestampAnnotationKey = Group + "/nodeclaim-termination-timestamp"
+	// NodeClaimMinValuesRelaxedAnnotationKey is "true" where minValues could not be met
+	// and were lowered.
+	NodeClaimMinValuesRelaxedAnnotationKey = Group + "/nodeclaim-min-values-relaxed"
+	// DRADriversAnnotationKey lists the device drivers whose devices the pods
+	// of a claim ask for.
+	DRADriversAnnotationKey = Group + "/requested-dra-drivers"
+	// PriceOverlayAppliedAnnotationKey marks a claim whose prices an overlay changed.
+	PriceOverlayAppliedAnnotationKey = Group + "/price-overlay-applied"
+	// CapacityOverlayAppliedAnnotationKey marks a claim whose capacity an overlay changed.
+	CapacityOverlayAppliedAnnotationKey = Group + "/capacity-overlay-applied"
+)
+
+// Annotations of the group karpenter.k8s.aws.
+const (
+	// AnnotationEC2NodeClassHash is the hash of the node class that a claim was made from.
+	AnnotationEC2NodeClassHash = AWSGroup + "/ec2nodeclass-hash"
+	// AnnotationEC2NodeClassHashVersion is the version of the way it was computed.
+	AnnotationEC2NodeClassHashVersion = AWSGroup + "/ec2nodeclass-hash-version"
+	// EC2NodeClassHashVersion is the current value of AnnotationEC2NodeClassHashVersion.
+	EC2NodeClassHashVersion = "v6"
+	// AnnotationInstanceTagged is "true" once the instance has the tags that are known
+	// only after registration.
+	AnnotationInstanceTagged = AWSGroup + "/tagged"
+	// AnnotationClusterNameTagged is "true" once the instance has EKSClusterNameTagKey.
+	AnnotationClusterNameTagged = AWSCompatibilityGroup + "/cluster-name-tagged"
+	// AnnotationInstanceProfile is the instance profile that a claim was launched with.
+	AnnotationInstanceProfile = AWSGroup + "/instance-profile-name"
+)
+
+// Annotations of our own, on node claims.
+const (
+	// OwnGroup prefixes the keys that Karpenter does not have.
+	OwnGroup = "whittle.dev"
+	// AttemptAnnotationKey counts the launches tried for a claim. With the claim's UID
+	// it makes the token by which EC2 recognises a repeated call.
+	AttemptAnnotationKey = OwnGroup + "/attempt"
+)

@@ -1,0 +1,81 @@
+package api
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// GetCondition is the condition of a type, or nil. It points into the list.
+func GetCondition(conditions []metav1.Condition, conditionType string) *metav1.Condition {
+	for i := range conditions {
+		if conditions[i].Type == conditionType {
+			return &conditions[i]
+		}
+	}
+	return nil
+}
+
+// ConditionTrue reports whether the list has a condition of the type and it is true.
+func ConditionTrue(conditions []metav1.Condition, conditionType string) bool {
+	c := GetCondition(conditions, conditionType)
+	return c != nil && c.Status == metav1.ConditionTrue
+}
+
+// SetCondition puts c into the list in the place of the one of its type, and reports
+// whether anything changed. The time of the last transition becomes now when the
+// status changes and otherwise stays. A condition needs a reason: without one it gets
+// its type, as Karpenter does.
+func SetCondition(conditions *[]metav1.Condition, c metav1.Condition, now time.Time) bool {
+	if c.Reason == "" {
+		c.Reason = c.Type
+	}
+	// The API server keeps whole seconds; anything finer would read as a change.
+	c.LastTransitionTime = metav1.NewTime(now.Truncate(time.Second))
+	old := GetCondition(*conditions, c.Type)
+	if old == nil {
+		*conditions = append(*conditions, c)
+		return true
+	}
+	if old.Status == c.Status {
+		c.LastTransitionTime = old.LastTransitionTime
+	}
+	changed := *old != c
+	*old = c
+	return changed
+}
+
+// RemoveCondition takes the condition of a type out of the list, and reports whether
+// it was there.
+func RemoveCondition(conditions *[]metav1.Condition, conditionType string) bool {
+	before := len(*conditions)
+	*conditions = slices.DeleteFunc(*conditions, func(c metav1.Condition) bool { return c.Type == conditionType })
+	return len(*conditions) != before
+}
+
+// SetReady derives the condition Ready from the conditions that it depends on: true
+// when all are true, false when one is false, else unknown. It reports whether
+// anything changed.
+func SetReady(conditions *[]metav1.Condition, dependsOn []string, generation int64, now time.Time) bool {
+	ready := metav1.Condition{Type: ConditionReady, Status: metav1.ConditionTrue, Reason: ConditionReady, ObservedGeneration: generation}
+	var failed, unknown []string
+	for _, conditionType := range dependsOn {
+		switch c := GetCondition(*conditions, conditionType); {
+		case c == nil || c.Status == metav1.ConditionUnknown:
+			unknown = append(unknown, conditionType+"=Unknown")
+		case c.Status == metav1.ConditionFalse:
+			failed = append(failed, conditionType+"=False")
+		}
+	}
+	switch {
+	case len(failed) > 0:
+		ready.Status, ready.Reason = metav1.ConditionFalse, ReasonUnhealthyDependents
+		ready.Message = strings.Join(failed, ", ")
+	case len(unknown) > 0:
+		ready.Status, ready.Reason = metav1.ConditionUnknown, ReasonReconcilingDependents
+		ready.Message = strings.Join(unknown, ", ")
+	}
+	return SetCondition(conditions, ready, now)
+}

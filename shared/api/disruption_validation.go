@@ -1,0 +1,105 @@
+package api
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+)
+
+const (
+	maxBudgets       = 50
+	maxBudgetReasons = 50
+)
+
+var budgetNodes = regexp.MustCompile(`^((100|[0-9]{1,2})%|[0-9]+)$`)
+
+func (f *findings) validateDisruption(path string, d Disruption) {
+	f.validateNillableDuration(path+".consolidateAfter", d.ConsolidateAfter)
+	switch d.ConsolidationPolicy {
+	case "", ConsolidationPolicyWhenEmpty, ConsolidationPolicyWhenEmptyOrUnderutilized, ConsolidationPolicyBalanced:
+	default:
+		f.add(path+".consolidationPolicy", string(d.ConsolidationPolicy), "is not a policy: use WhenEmpty, WhenEmptyOrUnderutilized or Balanced")
+	}
+	if len(d.Budgets) > maxBudgets {
+		f.missing(path+".budgets", "has %d entries: remove all but %d", len(d.Budgets), maxBudgets)
+	}
+	for i, budget := range d.Budgets {
+		f.validateBudget(fmt.Sprintf("%s.budgets[%d]", path, i), budget)
+	}
+}
+
+func (f *findings) validateBudget(path string, b Budget) {
+	if err := validateBudgetNodes(b.Nodes); err != nil {
+		f.add(path+".nodes", b.Nodes, "%s", err)
+	}
+	if len(b.Reasons) > maxBudgetReasons {
+		f.missing(path+".reasons", "has %d entries: remove all but %d", len(b.Reasons), maxBudgetReasons)
+	}
+	for i, reason := range b.Reasons {
+		at := fmt.Sprintf("%s.reasons[%d]", path, i)
+		switch reason {
+		case DisruptionReasonUnderutilized, DisruptionReasonEmpty, DisruptionReasonDrifted:
+		default:
+			f.add(at, string(reason), "is not a reason: use Underutilized, Empty or Drifted")
+		}
+		if slices.Contains(b.Reasons[:i], reason) {
+			f.add(at, string(reason), "is there twice: remove one of them")
+		}
+	}
+	if b.Schedule != nil {
+		if _, err := ParseSchedule(*b.Schedule); err != nil {
+			f.add(path+".schedule", *b.Schedule, "%s", err)
+		}
+	}
+	if b.Duration != nil && (b.Duration.Duration < 0 || b.Duration.Duration%time.Minute != 0) {
+		f.add(path+".duration", b.Duration.Duration.String(), "is not a number of whole minutes, zero or more: write hours and minutes, such as 1h30m")
+	}
+	switch {
+	case b.Schedule != nil && b.Duration == nil:
+		f.missing(path+".duration", "is missing: add how long the budget is active after each hit of its schedule, or remove the schedule")
+	case b.Schedule == nil && b.Duration != nil:
+		f.missing(path+".schedule", "is missing: add when the budget starts to be active, or remove the duration")
+	}
+}
+
+// ParseSchedule reads the schedule of a budget: five cron fields or one of @annually,
+// @yearly, @monthly, @weekly, @daily, @midnight and @hourly, in UTC.
+func ParseSchedule(schedule string) (cron.Schedule, error) {
+	text := strings.TrimSpace(schedule)
+	switch {
+	case strings.HasPrefix(text, "@every"):
+		return nil, fmt.Errorf("is not a schedule: use five cron fields instead of @every")
+	case strings.HasPrefix(text, "TZ=") || strings.HasPrefix(text, "CRON_TZ="):
+		return nil, fmt.Errorf("is not a schedule: schedules are in UTC, remove the time zone")
+	}
+	parsed, err := cron.ParseStandard("TZ=UTC " + text)
+	if err != nil {
+		return nil, fmt.Errorf("is not a schedule: use five cron fields such as \"0 9 * * mon-fri\", or @daily and the like (%w)", err)
+	}
+	return parsed, nil
+}
+
+// validateBudgetNodes checks that a text is a number of nodes or a percentage.
+func validateBudgetNodes(nodes string) error {
+	if !budgetNodes.MatchString(nodes) {
+		return fmt.Errorf("is neither a number nor a percentage from 0%% to 100%%: write such as 5 or 10%%")
+	}
+	if strings.HasSuffix(nodes, "%") {
+		return nil
+	}
+	if _, err := strconv.ParseInt(nodes, 10, 32); err != nil {
+		return fmt.Errorf("is more nodes than can be counted: use a number below 2147483648")
+	}
+	return nil
+}
+
+func (f *findings) validateNillableDuration(path string, d NillableDuration) {
+	if d.Duration != nil && *d.Duration < 0 {
+		f.add(path, d.String(), "is negative: use zero, more, or Never")
+	}
+}

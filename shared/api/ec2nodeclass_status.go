@@ -1,0 +1,119 @@
+package api
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// EC2NodeClassStatus is what a node class's selectors were last resolved to.
+type EC2NodeClassStatus struct {
+	// The subnets, those with most free addresses first.
+	// +optional
+	Subnets []Subnet `json:"subnets,omitempty"`
+	// The security groups.
+	// +optional
+	SecurityGroups []SecurityGroup `json:"securityGroups,omitempty"`
+	// The capacity reservations.
+	// +optional
+	CapacityReservations []CapacityReservation `json:"capacityReservations,omitempty"`
+	// The machine images.
+	// +optional
+	AMIs []AMI `json:"amis,omitempty"`
+	// The instance profile that instances are launched with.
+	// +optional
+	InstanceProfile string `json:"instanceProfile,omitempty"`
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// Subnet is a subnet that nodes may be launched in.
+type Subnet struct {
+	// The subnet's id.
+	// +required
+	ID string `json:"id"`
+	// The availability zone's name, such as us-east-1a.
+	// +required
+	Zone string `json:"zone"`
+	// The availability zone's id, such as use1-az1, which names the same place in
+	// every account.
+	// +optional
+	ZoneID string `json:"zoneID,omitempty"`
+}
+
+// SecurityGroup is a security group that nodes get.
+type SecurityGroup struct {
+	// The group's id.
+	// +required
+	ID string `json:"id"`
+	// The group's name.
+	// +optional
+	Name string `json:"name,omitempty"`
+}
+
+// AMI is a machine image, and the nodes that it is for.
+type AMI struct {
+	// The image's id.
+	// +required
+	ID string `json:"id"`
+	// Whether its publisher has deprecated it.
+	// +optional
+	Deprecated bool `json:"deprecated,omitempty"`
+	// The image's name.
+	// +optional
+	Name string `json:"name,omitempty"`
+	// Conditions on the labels of nodes that can run it, such as the architecture.
+	// +required
+	Requirements []corev1.NodeSelectorRequirement `json:"requirements"`
+}
+
+// Values of a capacity reservation's reservationType.
+const (
+	CapacityReservationTypeDefault       = "default"
+	CapacityReservationTypeCapacityBlock = "capacity-block"
+)
+
+// Values of a capacity reservation's state.
+const (
+	CapacityReservationStateActive   = "active"
+	CapacityReservationStateExpiring = "expiring"
+)
+
+// CapacityReservation is a capacity reservation that nodes may use.
+type CapacityReservation struct {
+	// The availability zone's name.
+	// +required
+	AvailabilityZone string `json:"availabilityZone"`
+	// When the reservation ends, if it does.
+	// +optional
+	EndTime *metav1.Time `json:"endTime,omitempty"`
+	// The reservation's id.
+	// +kubebuilder:validation:Pattern=`^cr-[0-9a-z]+$`
+	// +required
+	ID string `json:"id"`
+	// open or targeted.
+	// +kubebuilder:validation:Enum=open;targeted
+	// +required
+	InstanceMatchCriteria string `json:"instanceMatchCriteria"`
+	// The instance type that is reserved.
+	// +required
+	InstanceType string `json:"instanceType"`
+	// The account that the reservation belongs to.
+	// +kubebuilder:validation:Pattern=`^[0-9]{12}$`
+	// +required
+	OwnerID string `json:"ownerID"`
+	// Whether it is an ordinary reservation or a capacity block.
+	// +kubebuilder:validation:Enum=default;capacity-block
+	// +kubebuilder:default:=default
+	// +optional
+	ReservationType string `json:"reservationType,omitempty"`
+	// Whether it can be used in full, or is about to end.
+	// +kubebuilder:validation:Enum=active;expiring
+	// +kubebuilder:default:=active
+	// +optional
+	State string `json:"state,omitempty"`
+	// Whether its owner may take the capacity back while instances use it.
+	// +optional
+	Interruptible bool `json:"interruptible,omitempty"`
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+const (
+	qualifiedName = `^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$`
+	labelValue    = `^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$`
+	// volumeSize allows 1 to 59000 Gi, 64000 G, 58 Ti or 64 T, written in whole units.
+	volumeSize = `^(([1-9][0-9]{0,3}|[1-4][0-9]{4}|5[0-8][0-9]{3}|59000)Gi|([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-3][0-9]{3}|64000)G|([1-9]|[1-4][0-9]|5[0-8])Ti|([1-9]|[1-5][0-9]|6[0-4])T)$`
+)
+
+// amend adds to a generated definition what markers cannot say.
+func amend(crd map[string]any, resource, group string) error {
+	crd["metadata"].(map[string]any)["name"] = resource + "." + group
+	spec := crd["spec"].(map[string]any)
+	spec["group"] = group
+
+	schema, err := at(spec["versions"].([]any)[0].(map[string]any), "schema", "openAPIV3Schema", "properties")
+	if err != nil {
+		return err
+	}
+	switch resource {
+	case api.NodePoolResource:
+		return amendNodePool(schema)
+	case api.NodeClaimResource:
+		return amendNodeClaim(schema)
+	case api.EC2NodeClassResource:
+		return amendEC2NodeClass(schema)
+	}
+	return fmt.Errorf("no schema is known for %s", resource)
+}
+
+func amendNodePool(schema map[string]any) error {
+	template, err := at(schema, "spec", "properties", "template", "properties")
+	if err != nil {
+		return err
+	}
+	claim, err := at(template, "spec", "properties")
+	if err != nil {
+		return err
+	}
+	if err := amendTaintsAndRequirements(claim); err != nil {
+		return err
+	}
+	labels, err := at(template, "metadata", "properties", "labels")
+	if err != nil {
+		return err
+	}
+	value, err := at(labels, "additionalProperties")
+	if err != nil {
+		return err
+	}
+	value["maxLength"] = 63
+	value["pattern"] = labelValue
+	for _, rule := range keyRules("key") {
+		addRule(labels, "self.all(key, "+rule.text+")", rule.message)
+	}
+	addRule(labels, fmt.Sprintf("self.all(key, key != '%s')", api.NodePoolLabelKey), api.NodePoolLabelKey+" is set by the pool itself: remove the label")
+	return nil
+}
+
+func amendNodeClaim(schema map[string]any) error {
+	claim, err := at(schema, "spec", "properties")
+	if err != nil {
+		return err
+	}
+	if err := amendTaintsAndRequirements(claim); err != nil {
+		return err
+	}
+	// Claims that Karpenter wrote may have conditions without reason and message.
+	condition, err := at(schema, "status", "properties", "conditions", "items")
+	if err != nil {
+		return err
+	}
+	condition["required"] = []any{"lastTransitionTime", "status", "type"}
+	reason, err := at(condition, "properties", "reason")
+	if err != nil {
+		return err
+	}
+	delete(reason, "minLength")
+	reason["pattern"] = `^([A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?)?$`
+	return nil
+}
+
+func amendEC2NodeClass(schema map[string]any) error {
+	size, err := at(schema, "spec", "properties", "blockDeviceMappings", "items", "properties", "ebs", "properties", "volumeSize")
+	if err != nil {
+		return err
+	}
+	// A quantity may otherwise be a bare number, which here would be bytes.
+	for _, key := range []string{"anyOf", "allOf", "x-kubernetes-int-or-string"} {
+		delete(size, key)
+	}
+	size["type"] = "string"
+	size["pattern"] = volumeSize
+	return nil
+}
+
+// amendTaintsAndRequirements narrows a spec's taints, whose type is Kubernetes' own,
+// and adds the rules for the keys of requirements.
+func amendTaintsAndRequirements(spec map[string]any) error {
+	for _, field := range []string{"taints", "startupTaints"} {
+		taint, err := at(spec, field, "items", "properties")
+		if err != nil {
+			return err
+		}
+		key, value, effect := taint["key"].(map[string]any), taint["value"].(map[string]any), taint["effect"].(map[string]any)
+		key["minLength"] = 1
+		key["pattern"] = qualifiedName
+		value["pattern"] = "^$|" + qualifiedName
+		effect["enum"] = []any{"NoSchedule", "PreferNoSchedule", "NoExecute"}
+	}
+	key, err := at(spec, "requirements", "items", "properties", "key")
+	if err != nil {
+		return err
+	}
+	for _, rule := range keyRules("self") {
+		addRule(key, rule.text, rule.message)
+	}
+	return nil
+}
+
+type rule struct {
+	text, message string
+}
+
+// keyRules are the expressions that keep a label's key out of the domains that the
+// API groups keep for themselves. variable is what the expressions call the key.
+func keyRules(variable string) []rule {
+	allowed := map[string][]string{}
+	for _, key := range api.WellKnownLabels() {
+		domain, _, _ := strings.Cut(key, "/")
+		allowed[domain] = append(allowed[domain], "'"+key+"'")
+	}
+	var rules []rule
+	for _, domain := range []string{api.Group, api.AWSGroup} {
+		rules = append(rules, rule{
+			text:    fmt.Sprintf("%s in [%s] || !%s.find('^([^/]+)').endsWith('%s')", variable, strings.Join(allowed[domain], ", "), variable, domain),
+			message: fmt.Sprintf("the domain %s is reserved: of its labels only those that instances are selected by may be used", domain),
+		})
+	}
+	return append(rules, rule{
+		text:    variable + " != 'kubernetes.io/hostname'",
+		message: "kubernetes.io/hostname is known only after a launch: remove it",
+	})
+}
+
+// addRule adds a CEL rule to a schema.
+func addRule(schema map[string]any, text, message string) {
+	rules, _ := schema["x-kubernetes-validations"].([]any)
+	schema["x-kubernetes-validations"] = append(rules, map[string]any{"rule": text, "message": message})
+}
+
+// at is the object at the end of a path of keys.
+func at(object map[string]any, path ...string) (map[string]any, error) {
+	for i, key := range path {
+		next, ok := object[key].(map[string]any)
+		if !ok {
+			return nil, fmt.Errorf("the generated definition has no %s", strings.Join(path[:i+1], "."))
+		}
+		object = next
+	}
+	return object, nil
+}

@@ -1,0 +1,137 @@
+package api
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// evictionSignals are the signals that pods are evicted by.
+func evictionSignals() []string {
+	return []string{
+		"memory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree", "pid.available",
+	}
+}
+
+// reservedResources are the resources that a kubelet can keep for the system.
+func reservedResources() []string {
+	return []string{"cpu", "memory", "ephemeral-storage", "pid"}
+}
+
+// validateKubelet checks a class's kubelet settings against what the AMI family can
+// be told. The family Custom is told nothing, so that anything goes.
+func (f *findings) validateKubelet(path string, k *KubeletConfiguration, family string) {
+	if k == nil || family == AMIFamilyCustom {
+		return
+	}
+	f.validateReserved(path+".systemReserved", k.SystemReserved)
+	f.validateReserved(path+".kubeReserved", k.KubeReserved)
+	f.validateThresholds(path+".evictionHard", k.EvictionHard)
+	f.validateThresholds(path+".evictionSoft", k.EvictionSoft)
+	f.validateGracePeriods(path, k.EvictionSoft, k.EvictionSoftGracePeriod)
+	f.validateImageGC(path, k.ImageGCHighThresholdPercent, k.ImageGCLowThresholdPercent)
+	for _, field := range []struct {
+		name  string
+		value *int32
+	}{{"maxPods", k.MaxPods}, {"podsPerCore", k.PodsPerCore}} {
+		if field.value != nil && *field.value < 0 {
+			f.add(path+"."+field.name, *field.value, "is negative: use zero or more")
+		}
+	}
+	f.validateClusterDNS(path+".clusterDNS", k.ClusterDNS, family)
+	if k.PodsPerCore != nil && family == AMIFamilyBottlerocket {
+		f.add(path+".podsPerCore", *k.PodsPerCore, "cannot be set for Bottlerocket: use maxPods")
+	}
+	f.validateOtherSettings(path, k, family)
+}
+
+func (f *findings) validateClusterDNS(path string, addresses []string, family string) {
+	if len(addresses) > 1 && family != AMIFamilyAL2023 {
+		f.add(path, addresses, "has more than one address, which only AL2023 can be told: leave one")
+	}
+	for i, address := range addresses {
+		if _, err := netip.ParseAddr(address); err != nil {
+			f.add(fmt.Sprintf("%s[%d]", path, i), address, "is not an IP address")
+		}
+	}
+}
+
+func (f *findings) validateOtherSettings(path string, k *KubeletConfiguration, family string) {
+	for _, name := range sortedKeys(k.Other) {
+		at := path + "." + name
+		switch {
+		case name == "maxPods":
+			f.add(at, string(k.Other[name]), "is an expression, which is not supported: write a number")
+		case name == "registerWithTaints":
+			f.add(at, string(k.Other[name]), "is set by the launch: use the node pool's taints and startupTaints")
+		case family != AMIFamilyAL2023:
+			f.add(at, string(k.Other[name]), "cannot be told to %s: use AL2023, or remove it", family)
+		}
+	}
+}
+
+func (f *findings) validateReserved(path string, reserved map[string]string) {
+	for _, name := range sortedKeys(reserved) {
+		at := fmt.Sprintf("%s[%s]", path, name)
+		if !slices.Contains(reservedResources(), name) {
+			f.add(at, reserved[name], "is for a resource that cannot be reserved: use %s", join(reservedResources()))
+			continue
+		}
+		quantity, err := resource.ParseQuantity(reserved[name])
+		switch {
+		case err != nil:
+			f.add(at, reserved[name], "is not an amount: write such as 100m or 200Mi")
+		case quantity.Sign() < 0:
+			f.add(at, reserved[name], "is negative: use zero or more")
+		}
+	}
+}
+
+func (f *findings) validateThresholds(path string, thresholds map[string]string) {
+	for _, signal := range sortedKeys(thresholds) {
+		at, value := fmt.Sprintf("%s[%s]", path, signal), thresholds[signal]
+		if !slices.Contains(evictionSignals(), signal) {
+			f.add(at, value, "is for no eviction signal: use %s", join(evictionSignals()))
+			continue
+		}
+		if text, isPercentage := strings.CutSuffix(value, "%"); isPercentage {
+			if percentage, err := strconv.ParseFloat(text, 64); err != nil || !(percentage >= 0 && percentage <= 100) {
+				f.add(at, value, "is not a percentage from 0%% to 100%%")
+			}
+			continue
+		}
+		if quantity, err := resource.ParseQuantity(value); err != nil || quantity.Sign() < 0 {
+			f.add(at, value, "is neither an amount nor a percentage: write such as 200Mi or 5%%")
+		}
+	}
+}
+
+func (f *findings) validateGracePeriods(path string, soft map[string]string, periods map[string]metav1.Duration) {
+	for _, signal := range sortedKeys(soft) {
+		if _, ok := periods[signal]; !ok {
+			f.missing(fmt.Sprintf("%s.evictionSoftGracePeriod[%s]", path, signal), "is missing: evictionSoft has this signal, say how long it may last")
+		}
+	}
+	for _, signal := range sortedKeys(periods) {
+		at, period := fmt.Sprintf("%s.evictionSoftGracePeriod[%s]", path, signal), periods[signal].Duration
+		if _, ok := soft[signal]; !ok {
+			f.add(at, period.String(), "is for a signal that evictionSoft does not have: add it there, or remove it")
+		}
+		if period < 0 {
+			f.add(at, period.String(), "is negative: use zero or more")
+		}
+	}
+}
+
+func (f *findings) validateImageGC(path string, high, low *int32) {
+	f.validateRange(path+".imageGCHighThresholdPercent", asInt64(high), 0, 100)
+	f.validateRange(path+".imageGCLowThresholdPercent", asInt64(low), 0, 100)
+	if high != nil && low != nil && *high <= *low {
+		f.add(path+".imageGCHighThresholdPercent", *high, "is not above imageGCLowThresholdPercent, which is %d: raise it or lower that", *low)
+	}
+}

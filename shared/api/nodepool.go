@@ -1,0 +1,142 @@
+package api
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// NodePool says which nodes may be launched, how many, and when they may be taken
+// away again.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:path=nodepools,scope=Cluster,categories=karpenter
+// +kubebuilder:subresource:status
+// +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.nodes
+// +kubebuilder:printcolumn:name="NodeClass",type="string",JSONPath=".spec.template.spec.nodeClassRef.name",description="The node class of its nodes"
+// +kubebuilder:printcolumn:name="Nodes",type="integer",JSONPath=".status.nodes",description="How many nodes it has"
+// +kubebuilder:printcolumn:name="Ready",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].status",description="Whether it may launch nodes"
+// +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
+// +kubebuilder:printcolumn:name="Weight",type="integer",JSONPath=".spec.weight",priority=1,description="Heavier pools are tried first"
+// +kubebuilder:printcolumn:name="CPU",type="string",JSONPath=".status.resources.cpu",priority=1,description="The sum of its nodes' CPU"
+// +kubebuilder:printcolumn:name="Memory",type="string",JSONPath=".status.resources.memory",priority=1,description="The sum of its nodes' memory"
+type NodePool struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// +required
+	Spec NodePoolSpec `json:"spec"`
+	// +optional
+	Status NodePoolStatus `json:"status,omitempty,omitzero"`
+}
+
+// NodePoolList is what listing node pools gives.
+//
+// +kubebuilder:object:root=true
+type NodePoolList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []NodePool `json:"items"`
+}
+
+// NodePoolSpec is what the owner of a node pool asks for.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.replicas) == has(oldSelf.replicas)",message="replicas can neither be added to a node pool nor removed from it: make a new node pool"
+// +kubebuilder:validation:XValidation:rule="!has(self.replicas) || !has(self.weight)",message="a node pool with replicas has no weight: remove weight"
+// +kubebuilder:validation:XValidation:rule="!has(self.replicas) || !has(self.limits) || self.limits.all(name, name == 'nodes')",message="a node pool with replicas may limit nodes only: remove the other limits"
+type NodePoolSpec struct {
+	// What each node of the pool is made from.
+	// +required
+	Template NodeClaimTemplate `json:"template"`
+	// When nodes may be taken away.
+	// +kubebuilder:default:={consolidateAfter: "0s"}
+	// +optional
+	Disruption Disruption `json:"disruption,omitzero"`
+	// The most that the pool's nodes may add up to. Any resource name, and nodes.
+	// +optional
+	Limits Limits `json:"limits,omitempty"`
+	// Pools with a higher weight are tried first. Unset counts as zero.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	// +optional
+	Weight *int32 `json:"weight,omitempty"`
+	// How many nodes the pool keeps whatever the pods ask for. A pool either has
+	// replicas from its creation on or never.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	Replicas *int64 `json:"replicas,omitempty"`
+}
+
+// NodeClaimTemplate is the pattern of a pool's node claims.
+type NodeClaimTemplate struct {
+	ObjectMeta `json:"metadata,omitempty,omitzero"`
+	// What each node claim of the pool asks for.
+	// +required
+	Spec NodeClaimTemplateSpec `json:"spec"`
+}
+
+// ObjectMeta is the part of an object's metadata that a template may set.
+type ObjectMeta struct {
+	// Labels of the claims and the nodes. Keys follow the rules of requirements.
+	// +kubebuilder:validation:MaxProperties=100
+	// +optional
+	Labels map[string]string `json:"labels,omitempty"`
+	// Annotations of the claims and the nodes.
+	// +optional
+	Annotations map[string]string `json:"annotations,omitempty"`
+}
+
+// NodeClaimTemplateSpec is the part of a NodeClaimSpec that a pool settles; the pods
+// settle the rest.
+//
+// +kubebuilder:validation:XValidation:rule="self.nodeClassRef.group == oldSelf.nodeClassRef.group && self.nodeClassRef.kind == oldSelf.nodeClassRef.kind",message="nodeClassRef.group and nodeClassRef.kind cannot be changed: make a new node pool"
+type NodeClaimTemplateSpec struct {
+	// Taints that the nodes keep.
+	// +optional
+	Taints []corev1.Taint `json:"taints,omitempty"`
+	// Taints that the nodes start with and that something else removes; a node is
+	// not initialized before they are gone.
+	// +optional
+	StartupTaints []corev1.Taint `json:"startupTaints,omitempty"`
+	// Conditions on the nodes' labels. All of them hold.
+	// +kubebuilder:validation:MaxItems=100
+	// +required
+	// +kubebuilder:validation:XValidation:rule="self.all(r, r.operator != 'In' || (has(r.values) && r.values.size() > 0))",message="a requirement with the operator In needs at least one value"
+	// +kubebuilder:validation:XValidation:rule="self.all(r, !(r.operator in ['Gt', 'Lt', 'Gte', 'Lte']) || (has(r.values) && r.values.size() == 1 && r.values[0].matches('^[0-9]{1,18}$')))",message="a requirement with the operator Gt, Lt, Gte or Lte needs exactly one value, an integer of zero or more"
+	// +kubebuilder:validation:XValidation:rule="self.all(r, r.operator != 'In' || !has(r.minValues) || (has(r.values) && r.values.size() >= r.minValues))",message="a requirement with the operator In needs at least minValues values"
+	// +kubebuilder:validation:XValidation:rule="self.all(r, r.key != 'karpenter.sh/nodepool')",message="karpenter.sh/nodepool is set by the pool itself: remove the requirement"
+	Requirements []NodeSelectorRequirementWithMinValues `json:"requirements"`
+	// The node class of the nodes.
+	// +required
+	NodeClassRef *NodeClassReference `json:"nodeClassRef"`
+	// How long a deleted node may drain before its pods are deleted whatever protects
+	// them. Unset waits for ever.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
+	// +optional
+	TerminationGracePeriod *metav1.Duration `json:"terminationGracePeriod,omitempty"`
+	// How long a node lives before it is deleted, or Never.
+	// +kubebuilder:default:="720h"
+	// +optional
+	ExpireAfter NillableDuration `json:"expireAfter,omitzero"`
+}
+
+// Limits maps resource names, and nodes, to the most of each that a pool may have.
+type Limits corev1.ResourceList
+
+// NodePoolStatus is what was last seen of a node pool.
+type NodePoolStatus struct {
+	// The sum of the capacity of the pool's nodes and claims.
+	// +optional
+	Resources corev1.ResourceList `json:"resources,omitempty"`
+	// How many nodes the pool has.
+	// +kubebuilder:default:=0
+	// +optional
+	Nodes *int64 `json:"nodes,omitempty"`
+	// The generation of the node class at which registration health was last reset.
+	// +optional
+	NodeClassObservedGeneration int64 `json:"nodeClassObservedGeneration,omitempty"`
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}

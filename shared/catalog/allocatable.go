@@ -1,0 +1,260 @@
+package catalog
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+const (
+	mebibyte = 1 << 20
+	gibibyte = 1 << 30
+	// virtualMachineMemoryOverhead is the part of the memory an instance is sold with that the hypervisor and the operating system's kernel keep
+	// from Linux' MemTotal: Karpenter's default VM_MEMORY_OVERHEAD_PERCENT.
+	virtualMachineMemoryOverhead = 0.075
+	// armFirmwareMiB is what Graviton instances keep on top of that.
+	armFirmwareMiB = 64
+	// defaultEphemeralStorage is the disk of a node whose class and family name none.
+	defaultEphemeralStorage = 20 * gibibyte
+	// defaultPods is the kubelet's own maximum, for families that do not set one by the network interfaces.
+	defaultPods = 110
+)
+
+// capacity is what the machine has, before reservations.
+func capacity(info *InstanceTypeInfo, class *api.EC2NodeClass) corev1.ResourceList {
+	list := corev1.ResourceList{
+		corev1.ResourceCPU:              *resource.NewQuantity(int64(info.DefaultVCpus), resource.DecimalSI),
+		corev1.ResourceMemory:           *resource.NewQuantity(memory(info), resource.BinarySI),
+		corev1.ResourceEphemeralStorage: *resource.NewQuantity(ephemeralStorage(info, class), resource.BinarySI),
+		corev1.ResourcePods:             *resource.NewQuantity(int64(pods(info, class)), resource.DecimalSI),
+	}
+	set := func(name corev1.ResourceName, count int) {
+		if count > 0 {
+			total := list[name]
+			total.Add(*resource.NewQuantity(int64(count), resource.DecimalSI))
+			list[name] = total
+		}
+	}
+	for _, gpu := range info.Gpus {
+		switch strings.ToLower(gpu.Manufacturer) {
+		case "nvidia":
+			set(api.ResourceNVIDIAGPU, gpu.Count)
+		case "amd":
+			set(api.ResourceAMDGPU, gpu.Count)
+		case "habana":
+			set(api.ResourceHabanaGaudi, gpu.Count)
+		}
+	}
+	for _, device := range info.NeuronDevices {
+		set(api.ResourceAWSNeuron, device.Count)
+		set(api.ResourceAWSNeuronCore, device.Count*device.CoreCount)
+	}
+	if len(info.NeuronDevices) == 0 {
+		for _, accelerator := range info.InferenceAccelerators {
+			set(api.ResourceAWSNeuron, accelerator.Count)
+		}
+	}
+	set(api.ResourceAWSPodENI, info.Network.BranchInterfaces)
+	if n := efaOnly(class, nil); n > 0 {
+		set(api.ResourceEFA, n)
+	} else {
+		set(api.ResourceEFA, info.Network.MaximumEfaInterfaces)
+	}
+	if _, windows := windowsBuild(family(class)); windows {
+		set(api.ResourcePrivateIPv4Address, info.Network.Ipv4AddressesPerInterface-1)
+	}
+	return list
+}
+
+func memory(info *InstanceTypeInfo) int64 {
+	mib := info.SizeInMiB
+	if architecture(info) == api.ArchitectureArm64 {
+		mib -= armFirmwareMiB
+	}
+	mib -= int64(math.Ceil(float64(mib) * virtualMachineMemoryOverhead))
+	return max(mib, 0) * mebibyte
+}
+
+// ephemeralStorage is the size of what the kubelet's data lies on.
+func ephemeralStorage(info *InstanceTypeInfo, class *api.EC2NodeClass) int64 {
+	if p := class.Spec.InstanceStorePolicy; p != nil && *p == api.InstanceStorePolicyRAID0 && info.TotalSizeInGB > 0 {
+		return info.TotalSizeInGB * 1_000_000_000
+	}
+	mappings := class.Spec.BlockDeviceMappings
+	size := func(m *api.BlockDeviceMapping) (int64, bool) {
+		if m == nil || m.EBS == nil || m.EBS.VolumeSize == nil {
+			return 0, false
+		}
+		return m.EBS.VolumeSize.Value(), true
+	}
+	for _, m := range mappings {
+		if m != nil && m.RootVolume {
+			if bytes, ok := size(m); ok {
+				return bytes
+			}
+		}
+	}
+	device := ""
+	switch family(class) {
+	case api.AMIFamilyAL2, api.AMIFamilyAL2023:
+		device = "/dev/xvda"
+	case api.AMIFamilyBottlerocket:
+		device = "/dev/xvdb"
+	case api.AMIFamilyWindows2019, api.AMIFamilyWindows2022, api.AMIFamilyWindows2025:
+		device = "/dev/sda1"
+	default:
+		// An image of one's own names its disks as it likes: the last one listed counts.
+		if len(mappings) > 0 {
+			if bytes, ok := size(mappings[len(mappings)-1]); ok {
+				return bytes
+			}
+		}
+	}
+	for _, m := range mappings {
+		if m != nil && m.DeviceName != nil && *m.DeviceName == device {
+			if bytes, ok := size(m); ok {
+				return bytes
+			}
+		}
+	}
+	if _, windows := windowsBuild(family(class)); windows {
+		return 50 * gibibyte
+	}
+	return defaultEphemeralStorage
+}
+
+// pods is the most pods that the node's kubelet will run.
+func pods(info *InstanceTypeInfo, class *api.EC2NodeClass) int {
+	kubelet := class.Spec.Kubelet
+	_, windows := windowsBuild(family(class))
+	count := addresses(info, efaOnly(class, func(n api.NetworkInterface) bool { return n.NetworkCardIndex == 0 }))
+	switch {
+	case kubelet != nil && kubelet.MaxPods != nil:
+		count = int(*kubelet.MaxPods)
+	case windows:
+		count = defaultPods
+	}
+	if kubelet != nil && kubelet.PodsPerCore != nil && *kubelet.PodsPerCore > 0 && family(class) != api.AMIFamilyBottlerocket {
+		count = min(count, int(*kubelet.PodsPerCore)*info.DefaultVCpus)
+	}
+	return count
+}
+
+// addresses is how many pods get an address from the VPC: one address of each network interface is its own, and two pods use the host's
+// (https://github.com/aws/amazon-vpc-cni-k8s#eni-allocation). Interfaces taken from the default card by other use do not count.
+func addresses(info *InstanceTypeInfo, taken int) int {
+	interfaces := info.Network.MaximumNetworkInterfaces - taken
+	if interfaces <= 0 {
+		return 0
+	}
+	return interfaces*(info.Network.Ipv4AddressesPerInterface-1) + 2
+}
+
+// efaOnly counts the class's interfaces that carry Elastic Fabric Adapter traffic alone, on the cards that where allows (nil: all).
+func efaOnly(class *api.EC2NodeClass, where func(api.NetworkInterface) bool) int {
+	count := 0
+	for _, n := range class.Spec.NetworkInterfaces {
+		if n.InterfaceType == api.InterfaceTypeEFAOnly && (where == nil || where(n)) {
+			count++
+		}
+	}
+	return count
+}
+
+// allocatable is the capacity less what is reserved for the kubelet and the system and what must stay free lest pods are evicted.
+func allocatable(capacity corev1.ResourceList, info *InstanceTypeInfo, class *api.EC2NodeClass) corev1.ResourceList {
+	result := capacity.DeepCopy()
+	take := func(name corev1.ResourceName, amount resource.Quantity) {
+		left := result[name]
+		left.Sub(amount)
+		if left.Sign() < 0 {
+			left = *resource.NewQuantity(0, left.Format)
+		}
+		result[name] = left
+	}
+	kubelet := class.Spec.Kubelet
+	if kubelet == nil {
+		kubelet = &api.KubeletConfiguration{}
+	}
+	for name, amount := range kubeReserved(info, class) {
+		if own, ok := quantity(kubelet.KubeReserved[string(name)]); ok {
+			amount = own
+		}
+		take(name, amount)
+	}
+	for name, text := range kubelet.SystemReserved {
+		if amount, ok := quantity(text); ok && name != "pid" {
+			take(corev1.ResourceName(name), amount)
+		}
+	}
+	take(corev1.ResourceMemory, threshold(kubelet.EvictionHard["memory.available"], capacity[corev1.ResourceMemory], *resource.NewQuantity(100*mebibyte, resource.BinarySI)))
+	storage := capacity[corev1.ResourceEphemeralStorage]
+	take(corev1.ResourceEphemeralStorage, threshold(kubelet.EvictionHard["nodefs.available"], storage, percentOf(storage, 10)))
+	return result
+}
+
+// kubeReserved are the amounts that the AMI families reserve for the kubelet and the container runtime by themselves
+// (https://github.com/awslabs/amazon-eks-ami: memory by the number of pods, processor time by the number of cores).
+func kubeReserved(info *InstanceTypeInfo, class *api.EC2NodeClass) corev1.ResourceList {
+	count := addresses(info, 0)
+	switch family(class) {
+	case api.AMIFamilyAL2, api.AMIFamilyAL2023, api.AMIFamilyCustom:
+	default:
+		count = pods(info, class)
+	}
+	// In ten-thousandths of a core: 6 % of the first, 1 % of the second, 0.5 % of the third and fourth, 0.25 % of each further one.
+	var reserved int64
+	for core := range info.DefaultVCpus {
+		switch {
+		case core == 0:
+			reserved += 600
+		case core == 1:
+			reserved += 100
+		case core < 4:
+			reserved += 50
+		default:
+			reserved += 25
+		}
+	}
+	return corev1.ResourceList{
+		corev1.ResourceCPU:              *resource.NewMilliQuantity((reserved+9)/10, resource.DecimalSI),
+		corev1.ResourceMemory:           *resource.NewQuantity(int64(11*count+255)*mebibyte, resource.BinarySI),
+		corev1.ResourceEphemeralStorage: *resource.NewQuantity(gibibyte, resource.BinarySI),
+	}
+}
+
+// threshold reads an eviction threshold: an amount, or a percentage of the capacity, of which 100 % switches the threshold off.
+func threshold(text string, capacity, otherwise resource.Quantity) resource.Quantity {
+	if number, isPercent := strings.CutSuffix(text, "%"); isPercent {
+		percent, err := strconv.ParseFloat(number, 64)
+		switch {
+		case err != nil || percent < 0 || percent > 100:
+			return otherwise
+		case percent == 100:
+			return resource.Quantity{}
+		}
+		return percentOf(capacity, percent)
+	}
+	if amount, ok := quantity(text); ok {
+		return amount
+	}
+	return otherwise
+}
+
+func percentOf(amount resource.Quantity, percent float64) resource.Quantity {
+	return *resource.NewQuantity(int64(math.Ceil(amount.AsApproximateFloat64()*percent/100)), amount.Format)
+}
+
+// quantity reads an amount; false for an empty text and for one that is no amount, in which case the family's own amount stays.
+func quantity(text string) (resource.Quantity, bool) {
+	if text == "" {
+		return resource.Quantity{}, false
+	}
+	amount, err := resource.ParseQuantity(text)
+	return amount, err == nil && amount.Sign() >= 0
+}

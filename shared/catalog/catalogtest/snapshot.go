@@ -1,0 +1,101 @@
+// Package catalogtest gives tests a catalogue of real instance types, made from the table in testdata/instancetypes. Nothing but tests imports it.
+package catalogtest
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/testdata/instancetypes"
+)
+
+// Now is the time at which the catalogue was read.
+var Now = time.Date(2026, time.January, 2, 3, 4, 5, 0, time.UTC)
+
+// Snapshot has all instance types of us-east-1's first three zones, at their on-demand prices and with invented spot prices.
+func Snapshot(t testing.TB) *catalog.Snapshot {
+	t.Helper()
+	types, err := instancetypes.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &catalog.Snapshot{
+		Time: Now, SpotPriceTime: Now, Region: "us-east-1",
+		Zones: []catalog.AvailabilityZone{
+			{ZoneName: "us-east-1a", ZoneID: "use1-az1"}, {ZoneName: "us-east-1b", ZoneID: "use1-az2"}, {ZoneName: "us-east-1c", ZoneID: "use1-az3"},
+		},
+	}
+	for i := range types {
+		s.InstanceTypes = append(s.InstanceTypes, info(&types[i]))
+	}
+	return s
+}
+
+func info(t *instancetypes.InstanceType) catalog.InstanceTypeInfo {
+	info := catalog.InstanceTypeInfo{
+		InstanceType: t.Name, DefaultVCpus: t.VCPUs, SizeInMiB: t.MemoryMiB,
+		SupportedArchitectures: t.Architectures, SupportedUsageClasses: t.UsageClasses, SupportedFeatures: t.ProcessorFeatures,
+		Hypervisor: t.Hypervisor, BareMetal: t.BareMetal, Manufacturer: t.ProcessorManufacturer, SustainedClockSpeedInGhz: t.SustainedClockGHz,
+		NitroEnclavesSupport: t.NitroEnclaves, EbsOptimizedSupport: t.EBS.OptimizedSupport, MaximumBandwidthInMbps: t.EBS.MaximumBandwidthMbps,
+		TotalSizeInGB: t.InstanceStorage.TotalGB, NvmeSupport: t.InstanceStorage.NVMeSupport,
+		Network: catalog.NetworkInfo{
+			MaximumNetworkCards: len(t.Network.Cards), Ipv4AddressesPerInterface: t.Network.IPv4PerInterface,
+			EncryptionInTransit: t.Network.EncryptionInTransit, EnaSupport: t.Network.ENASupport, MaximumEfaInterfaces: t.Network.MaximumEFAInterfaces,
+			BaselineBandwidthInMbps: t.Network.BaselineBandwidthMbps, BranchInterfaces: t.Network.BranchInterfaces,
+		},
+		Zones: t.Zones, OnDemandPrice: t.OnDemandPrice, SpotPrices: map[string]float64{},
+	}
+	for _, card := range t.Network.Cards {
+		if card.Index == t.Network.DefaultCardIndex {
+			info.Network.MaximumNetworkInterfaces = card.MaximumInterfaces
+		}
+	}
+	for _, g := range t.GPUs {
+		info.Gpus = append(info.Gpus, catalog.Device{Name: g.Name, Manufacturer: g.Manufacturer, Count: g.Count, MemoryInMiB: g.MemoryMiB})
+	}
+	for _, a := range t.InferenceAccelerators {
+		info.InferenceAccelerators = append(info.InferenceAccelerators, catalog.Device{Name: a.Name, Manufacturer: a.Manufacturer, Count: a.Count, MemoryInMiB: a.MemoryMiB})
+	}
+	for _, d := range t.NeuronDevices {
+		info.NeuronDevices = append(info.NeuronDevices, catalog.Device{Name: d.Name, Manufacturer: "AWS", Count: d.Count, MemoryInMiB: d.MemoryMiB, CoreCount: d.CoresPerDevice})
+	}
+	for _, usage := range t.UsageClasses {
+		for _, zone := range t.Zones {
+			if price := instancetypes.SpotPrice(t.Name, zone, t.OnDemandPrice); usage == "spot" && price > 0 {
+				info.SpotPrices[zone] = price
+			}
+		}
+	}
+	return info
+}
+
+// NodeClass is a ready class of Amazon Linux 2023 in three zones, with images for both architectures and for NVIDIA GPUs.
+func NodeClass(name string) *api.EC2NodeClass {
+	requirement := func(key string, operator corev1.NodeSelectorOperator, values ...string) corev1.NodeSelectorRequirement {
+		return corev1.NodeSelectorRequirement{Key: key, Operator: operator, Values: values}
+	}
+	class := &api.EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	class.Spec.AMISelectorTerms = []api.AMISelectorTerm{{Alias: "al2023@latest"}}
+	for i, zone := range []string{"us-east-1a", "us-east-1b", "us-east-1c"} {
+		class.Status.Subnets = append(class.Status.Subnets, api.Subnet{ID: "subnet-" + string(rune('a'+i)), Zone: zone, ZoneID: "use1-az" + string(rune('1'+i))})
+	}
+	class.Status.AMIs = []api.AMI{
+		{ID: "ami-1", Requirements: []corev1.NodeSelectorRequirement{
+			requirement(corev1.LabelArchStable, corev1.NodeSelectorOpIn, api.ArchitectureAmd64),
+			requirement(api.LabelInstanceGPUCount, corev1.NodeSelectorOpDoesNotExist), requirement(api.LabelInstanceAcceleratorCount, corev1.NodeSelectorOpDoesNotExist),
+		}},
+		{ID: "ami-2", Requirements: []corev1.NodeSelectorRequirement{
+			requirement(corev1.LabelArchStable, corev1.NodeSelectorOpIn, api.ArchitectureArm64),
+			requirement(api.LabelInstanceGPUCount, corev1.NodeSelectorOpDoesNotExist), requirement(api.LabelInstanceAcceleratorCount, corev1.NodeSelectorOpDoesNotExist),
+		}},
+		{ID: "ami-3", Requirements: []corev1.NodeSelectorRequirement{
+			requirement(corev1.LabelArchStable, corev1.NodeSelectorOpIn, api.ArchitectureAmd64), requirement(api.LabelInstanceGPUCount, corev1.NodeSelectorOpExists),
+		}},
+	}
+	class.Status.Conditions = []metav1.Condition{{Type: api.ConditionReady, Status: metav1.ConditionTrue, Reason: api.ConditionReady}}
+	return class
+}

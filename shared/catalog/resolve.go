@@ -1,0 +1,139 @@
+package catalog
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/scheduling"
+)
+
+// Resolve gives the instance types that nodes of the class can be, sorted by name: those that one of its images (status.amis) runs on and that a zone of
+// its subnets (status.subnets) offers. An offering is available if its price is known, the type suits the class's settings, and u (which may be nil)
+// does not leave it out at the time now; types without an available offering are kept, so that a plan can say why they were not used.
+func Resolve(s *Snapshot, class *api.EC2NodeClass, u *Unavailable, now time.Time) []InstanceType {
+	zones := subnetZones(s, class)
+	var images []scheduling.Requirements
+	for _, ami := range class.Status.AMIs {
+		// An image whose requirements cannot be read is none that a type could be matched with.
+		if requirements, err := scheduling.FromNodeSelectorTerm(corev1.NodeSelectorTerm{MatchExpressions: ami.Requirements}); err == nil {
+			images = append(images, requirements)
+		}
+	}
+	var types []InstanceType
+	for i := range s.InstanceTypes {
+		info := &s.InstanceTypes[i]
+		if architecture(info) == "" {
+			continue
+		}
+		requirements := s.labels(info, class)
+		if !slices.ContainsFunc(images, func(image scheduling.Requirements) bool {
+			return requirements.IsCompatible(image, scheduling.UndefinedIsAbsent)
+		}) {
+			continue
+		}
+		if os := requirements[corev1.LabelOSStable]; os.Empty() {
+			continue
+		}
+		offerings := s.offerings(info, zones, suits(info, class), u, now)
+		if len(offerings) == 0 {
+			continue
+		}
+		addOfferingLabels(requirements, offerings)
+		capacity := capacity(info, class)
+		types = append(types, InstanceType{
+			Name:         info.InstanceType,
+			Requirements: requirements,
+			Capacity:     capacity,
+			Allocatable:  allocatable(capacity, info, class),
+			Offerings:    offerings,
+			Exotic:       info.BareMetal || len(info.Gpus) > 0 || len(info.InferenceAccelerators) > 0 || len(info.NeuronDevices) > 0,
+		})
+	}
+	slices.SortFunc(types, func(a, b InstanceType) int { return strings.Compare(a.Name, b.Name) })
+	return types
+}
+
+// subnetZones are the zones that the class's subnets lie in, by name.
+func subnetZones(s *Snapshot, class *api.EC2NodeClass) map[string]AvailabilityZone {
+	zones := map[string]AvailabilityZone{}
+	for _, subnet := range class.Status.Subnets {
+		zone := AvailabilityZone{ZoneName: subnet.Zone, ZoneID: subnet.ZoneID}
+		if zone.ZoneID == "" {
+			if i := slices.IndexFunc(s.Zones, func(z AvailabilityZone) bool { return z.ZoneName == subnet.Zone }); i >= 0 {
+				zone.ZoneID = s.Zones[i].ZoneID
+			}
+		}
+		zones[subnet.Zone] = zone
+	}
+	return zones
+}
+
+func (s *Snapshot) offerings(info *InstanceTypeInfo, zones map[string]AvailabilityZone, suits bool, u *Unavailable, now time.Time) []Offering {
+	var offerings []Offering
+	for _, name := range info.Zones {
+		zone, ok := zones[name]
+		if !ok {
+			continue
+		}
+		for _, capacityType := range []string{api.CapacityTypeOnDemand, api.CapacityTypeSpot} {
+			if !slices.Contains(info.SupportedUsageClasses, capacityType) {
+				continue
+			}
+			price := info.OnDemandPrice
+			if capacityType == api.CapacityTypeSpot {
+				price = s.spotPrice(info, name)
+			}
+			offerings = append(offerings, Offering{
+				CapacityType: capacityType, Zone: name, ZoneID: zone.ZoneID, Price: price,
+				Available: suits && price > 0 && !u.Has(capacityType, info.InstanceType, name, now),
+			})
+		}
+	}
+	slices.SortFunc(offerings, func(a, b Offering) int {
+		return cmp.Or(cmp.Compare(a.Price, b.Price), strings.Compare(a.Zone, b.Zone), strings.Compare(a.CapacityType, b.CapacityType))
+	})
+	return offerings
+}
+
+func addOfferingLabels(requirements scheduling.Requirements, offerings []Offering) {
+	var zones, zoneIDs, capacityTypes []string
+	for _, o := range offerings {
+		zones = append(zones, o.Zone)
+		capacityTypes = append(capacityTypes, o.CapacityType)
+		if o.ZoneID != "" {
+			zoneIDs = append(zoneIDs, o.ZoneID)
+		}
+	}
+	requirements.Add(
+		scheduling.In(corev1.LabelTopologyZone, zones...), scheduling.In(api.LabelTopologyZoneID, zoneIDs...),
+		scheduling.In(api.CapacityTypeLabelKey, capacityTypes...),
+	)
+}
+
+// suits reports whether the type can do what the class's settings demand.
+func suits(info *InstanceTypeInfo, class *api.EC2NodeClass) bool {
+	if info.Network.EnaSupport == "unsupported" {
+		return false
+	}
+	// Amazon Linux 2023 needs a processor with the extensions that Graviton has had since its second generation.
+	if family(class) == api.AMIFamilyAL2023 && strings.HasPrefix(info.InstanceType, "a1.") {
+		return false
+	}
+	if class.Spec.ConnectionTracking != nil && info.Hypervisor != "nitro" {
+		return false
+	}
+	if o := class.Spec.CPUOptions; o != nil && o.NestedVirtualization != nil && *o.NestedVirtualization == "enabled" &&
+		!slices.Contains(info.SupportedFeatures, "nested-virtualization") {
+		return false
+	}
+	cards := 0
+	for _, n := range class.Spec.NetworkInterfaces {
+		cards = max(cards, int(n.NetworkCardIndex)+1)
+	}
+	return cards <= max(info.Network.MaximumNetworkCards, 1) && efaOnly(class, nil) <= info.Network.MaximumEfaInterfaces
+}

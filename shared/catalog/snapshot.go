@@ -1,0 +1,97 @@
+package catalog
+
+import "time"
+
+// Snapshot is everything known of EC2's offer in one region at one time. It is written by one function and read by others from a ConfigMap, so its
+// JSON is compact: absent means zero, and prices stand beside the type they belong to.
+type Snapshot struct {
+	// Time is when the facts were read.
+	Time time.Time `json:"time"`
+	// Region is such as us-east-1.
+	Region string `json:"region"`
+	// Zones are the region's availability zones.
+	Zones []AvailabilityZone `json:"zones"`
+	// SpotPriceTime is when spot prices were read; zero if they never were, in which case the on-demand price stands in for them.
+	SpotPriceTime time.Time `json:"spotPriceTime,omitzero"`
+	// InstanceTypes are sorted by name.
+	InstanceTypes []InstanceTypeInfo `json:"instanceTypes"`
+}
+
+// AvailabilityZone is a zone's name, which each account has its own order of, and its id, which names one place everywhere.
+type AvailabilityZone struct {
+	ZoneName string `json:"zoneName"`
+	ZoneID   string `json:"zoneId"`
+}
+
+// InstanceTypeInfo are the facts of one instance type, named as in EC2's DescribeInstanceTypes
+// (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceTypeInfo.html) unless said otherwise.
+type InstanceTypeInfo struct {
+	InstanceType string `json:"instanceType"`
+	// DefaultVCpus is VCpuInfo.DefaultVCpus.
+	DefaultVCpus int `json:"defaultVCpus"`
+	// SizeInMiB is MemoryInfo.SizeInMiB.
+	SizeInMiB int64 `json:"sizeInMiB"`
+	// SupportedArchitectures are x86_64, arm64, i386 and their like, in EC2's order.
+	SupportedArchitectures []string `json:"supportedArchitectures"`
+	// SupportedUsageClasses are on-demand, spot and capacity-block.
+	SupportedUsageClasses []string `json:"supportedUsageClasses"`
+	// Hypervisor is nitro or xen, empty for bare metal.
+	Hypervisor string `json:"hypervisor,omitempty"`
+	BareMetal  bool   `json:"bareMetal,omitempty"`
+	// Manufacturer and SustainedClockSpeedInGhz are ProcessorInfo's; SupportedFeatures too, such as nested-virtualization.
+	Manufacturer             string   `json:"manufacturer,omitempty"`
+	SustainedClockSpeedInGhz float64  `json:"sustainedClockSpeedInGhz,omitempty"`
+	SupportedFeatures        []string `json:"supportedFeatures,omitempty"`
+	// NitroEnclavesSupport says whether it is "supported".
+	NitroEnclavesSupport bool `json:"nitroEnclavesSupport,omitempty"`
+
+	Network NetworkInfo `json:"network"`
+
+	// EbsOptimizedSupport is default, supported or unsupported; MaximumBandwidthInMbps is EbsOptimizedInfo's.
+	EbsOptimizedSupport    string `json:"ebsOptimizedSupport,omitempty"`
+	MaximumBandwidthInMbps int    `json:"maximumBandwidthInMbps,omitempty"`
+	// TotalSizeInGB and NvmeSupport (required, supported, unsupported) are InstanceStorageInfo's, zero without own disks.
+	TotalSizeInGB int64  `json:"totalSizeInGB,omitempty"`
+	NvmeSupport   string `json:"nvmeSupport,omitempty"`
+
+	Gpus                  []Device `json:"gpus,omitempty"`
+	InferenceAccelerators []Device `json:"inferenceAccelerators,omitempty"`
+	NeuronDevices         []Device `json:"neuronDevices,omitempty"`
+
+	// Zones are the names of the zones that offer the type (DescribeInstanceTypeOfferings).
+	Zones []string `json:"zones"`
+	// OnDemandPrice is US dollars an hour for Linux with shared tenancy; zero if it is not known.
+	OnDemandPrice float64 `json:"onDemandPrice,omitempty"`
+	// SpotPrices are the latest US dollars an hour for Linux by zone name; a zone without one has no known price.
+	SpotPrices map[string]float64 `json:"spotPrices,omitempty"`
+}
+
+// NetworkInfo is an instance type's network.
+type NetworkInfo struct {
+	// MaximumNetworkInterfaces is that of the default network card (NetworkCards[DefaultNetworkCardIndex]), which carries the pods' addresses.
+	MaximumNetworkInterfaces int `json:"maximumNetworkInterfaces"`
+	// MaximumNetworkCards is the number of cards.
+	MaximumNetworkCards       int  `json:"maximumNetworkCards,omitempty"`
+	Ipv4AddressesPerInterface int  `json:"ipv4AddressesPerInterface"`
+	EncryptionInTransit       bool `json:"encryptionInTransitSupported,omitempty"`
+	// EnaSupport is required, supported or unsupported; empty counts as supported.
+	EnaSupport string `json:"enaSupport,omitempty"`
+	// MaximumEfaInterfaces is EfaInfo's, zero without EFA.
+	MaximumEfaInterfaces int `json:"maximumEfaInterfaces,omitempty"`
+	// BaselineBandwidthInMbps is over all cards; zero if it is not known.
+	BaselineBandwidthInMbps int `json:"baselineBandwidthInMbps,omitempty"`
+	// BranchInterfaces is how many pods can have a branch network interface, from the VPC resource controller's table; zero without trunking.
+	BranchInterfaces int `json:"branchInterfaces,omitempty"`
+}
+
+// Device is one model of GPU, inference accelerator or Neuron device in an instance type.
+type Device struct {
+	Name         string `json:"name"`
+	Manufacturer string `json:"manufacturer,omitempty"`
+	// Count is the number of whole devices.
+	Count int `json:"count"`
+	// MemoryInMiB is that of each device.
+	MemoryInMiB int64 `json:"memoryInMiB,omitempty"`
+	// CoreCount is the number of Neuron cores of each device.
+	CoreCount int `json:"coreCount,omitempty"`
+}

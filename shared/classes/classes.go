@@ -1,0 +1,66 @@
+// Package classes keeps the statuses of EC2NodeClasses: it reads what a class
+// selects from EC2, lets nodeclass decide what that means, and writes it down.
+// Provision does so for a class that is new or not ready, lifecycle for all of
+// them each minute.
+package classes
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/iam"
+	"github.com/aws/aws-sdk-go-v2/service/ssm"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/fleet"
+	"github.com/whittle-dev/whittle/shared/nodeclass"
+)
+
+// Resolver resolves the EC2NodeClasses of one cluster.
+type Resolver struct {
+	config  aws.Config
+	cluster string
+}
+
+// NewResolver prepares the clients' configuration; nothing is sent yet.
+func NewResolver(config aws.Config, cluster string) *Resolver {
+	return &Resolver{config: config, cluster: cluster}
+}
+
+// Resolve reads what the class selects, writes its status when it has changed,
+// and returns the class with it.
+func (r *Resolver) Resolve(ctx context.Context, client *cluster.Client, class api.EC2NodeClass, now time.Time) (api.EC2NodeClass, error) {
+	discoverer := fleet.Discoverer{
+		EC2:        ec2.NewFromConfig(r.config),
+		SSM:        ssm.NewFromConfig(r.config),
+		Profiles:   fleet.Profiles{IAM: iam.NewFromConfig(r.config), Cluster: r.cluster, Region: r.config.Region},
+		Kubernetes: client.Endpoint.Version,
+	}
+	facts, err := discoverer.Discover(ctx, &class)
+	if err != nil {
+		return class, fmt.Errorf("resolving ec2nodeclass %q: %w", class.Name, err)
+	}
+	status := nodeclass.Resolve(&class, facts, now)
+	if reflect.DeepEqual(status, class.Status) {
+		return class, nil
+	}
+	// Written as a whole: what is no longer selected must go.
+	err = client.PatchNodeClassStatus(ctx, class.Name, map[string]any{
+		"metadata": map[string]any{"resourceVersion": class.ResourceVersion},
+		"status": map[string]any{
+			"subnets": status.Subnets, "securityGroups": status.SecurityGroups, "amis": status.AMIs,
+			"instanceProfile": status.InstanceProfile, "conditions": status.Conditions,
+		},
+	})
+	// Someone else has just written it: this reading is as good for this pass.
+	if err != nil && !cluster.IsConflict(err) && !cluster.IsGone(err) {
+		return class, err
+	}
+	class.Status = status
+	return class, nil
+}

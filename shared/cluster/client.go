@@ -1,0 +1,180 @@
+package cluster
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/eks"
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/rest"
+)
+
+// FieldManager is the name under which Whittle owns the fields that it writes.
+const FieldManager = "whittle"
+
+// requestTimeout bounds one request to the API server, so that a stuck
+// connection costs a function a part of its time and not all of it.
+const requestTimeout = 15 * time.Second
+
+// Endpoint is where a cluster is reached and how its nodes are configured.
+type Endpoint struct {
+	Name                 string
+	URL                  string
+	CertificateAuthority []byte // PEM
+	Version              string // Kubernetes minor version, such as 1.36; empty when not read from EKS
+	ServiceCIDR          string // service addresses; empty when not read from EKS
+}
+
+// Find reads the cluster's endpoint from EKS.
+func Find(ctx context.Context, client *eks.Client, name string) (Endpoint, error) {
+	output, err := client.DescribeCluster(ctx, &eks.DescribeClusterInput{Name: &name})
+	if err != nil {
+		return Endpoint{}, fmt.Errorf("describing cluster %q: %w", name, err)
+	}
+	described := output.Cluster
+	if described == nil || described.Endpoint == nil || described.CertificateAuthority == nil || described.CertificateAuthority.Data == nil {
+		return Endpoint{}, fmt.Errorf("cluster %q has no endpoint or certificate authority yet: wait until it is ACTIVE", name)
+	}
+	authority, err := base64.StdEncoding.DecodeString(*described.CertificateAuthority.Data)
+	if err != nil {
+		return Endpoint{}, fmt.Errorf("cluster %q: certificateAuthority.data is not base64: %w", name, err)
+	}
+	endpoint := Endpoint{Name: name, URL: *described.Endpoint, CertificateAuthority: authority, Version: aws.ToString(described.Version)}
+	if network := described.KubernetesNetworkConfig; network != nil {
+		endpoint.ServiceCIDR = aws.ToString(network.ServiceIpv4Cidr)
+		if endpoint.ServiceCIDR == "" {
+			endpoint.ServiceCIDR = aws.ToString(network.ServiceIpv6Cidr)
+		}
+	}
+	return endpoint, nil
+}
+
+// Client reads and writes one cluster's objects. It is safe for concurrent use.
+type Client struct {
+	Endpoint Endpoint
+	rest     *rest.RESTClient
+}
+
+// New returns a client for the endpoint whose requests carry the source's tokens.
+func New(endpoint Endpoint, tokens *TokenSource) (*Client, error) {
+	config := &rest.Config{
+		Host:            endpoint.URL,
+		TLSClientConfig: rest.TLSClientConfig{CAData: endpoint.CertificateAuthority},
+		WrapTransport: func(next http.RoundTripper) http.RoundTripper {
+			return &transport{tokens: tokens, next: next}
+		},
+	}
+	return NewForConfig(endpoint, config)
+}
+
+// NewForConfig returns a client on a connection that the caller describes: the
+// command line's kubeconfig, or a test's certificate.
+func NewForConfig(endpoint Endpoint, config *rest.Config) (*Client, error) {
+	config = rest.CopyConfig(config)
+	config.UserAgent = "whittle"
+	config.Timeout = requestTimeout
+	// client-go's own limits (5 a second) are made for controllers that live for
+	// days; a function has seconds, and the API server's priority and fairness
+	// protects the cluster.
+	config.QPS, config.Burst = 200, 300
+	config.ContentConfig = rest.ContentConfig{
+		GroupVersion:         &schema.GroupVersion{Version: "v1"},
+		NegotiatedSerializer: serializer.NewCodecFactory(newScheme()).WithoutConversion(),
+		AcceptContentTypes:   runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON,
+		ContentType:          runtime.ContentTypeProtobuf,
+	}
+	client, err := rest.UnversionedRESTClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("connecting to cluster %q at %s: %w", endpoint.Name, endpoint.URL, err)
+	}
+	return &Client{Endpoint: endpoint, rest: client}, nil
+}
+
+// newScheme knows the built-in kinds that Whittle touches, and no others: a
+// full clientset doubles a function's size and cold start.
+func newScheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, coordinationv1.AddToScheme, storagev1.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			panic(err) // two kinds under one name: a mistake in this list
+		}
+	}
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	return scheme
+}
+
+// list reads a whole collection of a built-in kind from the watch cache.
+func (c *Client) list(ctx context.Context, path string, into runtime.Object, parameters ...string) error {
+	request := c.rest.Get().AbsPath(path)
+	if !slices.Contains(parameters, "resourceVersion") {
+		request = request.Param("resourceVersion", "0")
+	}
+	for i := 0; i+1 < len(parameters); i += 2 {
+		request = request.Param(parameters[i], parameters[i+1])
+	}
+	if err := request.Do(ctx).Into(into); err != nil {
+		return fmt.Errorf("listing %s: %w", path, err)
+	}
+	return nil
+}
+
+// readJSON reads an object or a collection of a custom kind.
+func (c *Client) readJSON(ctx context.Context, path string, into any, parameters ...string) error {
+	request := c.rest.Get().AbsPath(path).SetHeader("Accept", runtime.ContentTypeJSON)
+	for i := 0; i+1 < len(parameters); i += 2 {
+		request = request.Param(parameters[i], parameters[i+1])
+	}
+	return finish(request.Do(ctx), "reading "+path, into)
+}
+
+// writeJSON sends an object with the verb and reads back what the server made of it.
+func (c *Client) writeJSON(ctx context.Context, verb, path string, object, into any, parameters ...string) error {
+	body, err := json.Marshal(object)
+	if err != nil {
+		return fmt.Errorf("encoding %s: %w", path, err)
+	}
+	request := c.rest.Verb(verb).AbsPath(path).SetHeader("Accept", runtime.ContentTypeJSON).
+		SetHeader("Content-Type", contentType(verb)).Param("fieldManager", FieldManager).Body(body)
+	for i := 0; i+1 < len(parameters); i += 2 {
+		request = request.Param(parameters[i], parameters[i+1])
+	}
+	return finish(request.Do(ctx), "writing "+path, into)
+}
+
+func contentType(verb string) string {
+	if verb == http.MethodPatch {
+		return "application/merge-patch+json"
+	}
+	return runtime.ContentTypeJSON
+}
+
+func finish(result rest.Result, doing string, into any) error {
+	body, err := result.Raw()
+	if err == nil && into != nil {
+		err = json.Unmarshal(body, into)
+	}
+	if err != nil {
+		// The error of Result.Error has the server's message and reason; Raw's has not.
+		if status := result.Error(); status != nil {
+			err = status
+		}
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	return nil
+}

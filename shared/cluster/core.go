@@ -1,0 +1,131 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// UnboundPods lists the pods that no node has been found for.
+func (c *Client) UnboundPods(ctx context.Context) ([]corev1.Pod, error) {
+	var list corev1.PodList
+	err := c.list(ctx, "/api/v1/pods", &list, "fieldSelector", "spec.nodeName=,status.phase=Pending")
+	return list.Items, err
+}
+
+// Pods lists every pod of the cluster.
+func (c *Client) Pods(ctx context.Context) ([]corev1.Pod, error) {
+	var list corev1.PodList
+	err := c.list(ctx, "/api/v1/pods", &list)
+	return list.Items, err
+}
+
+// PodsOnNode lists the pods that are bound to the node. It reads past the watch
+// cache: a drain that misses a pod would end an instance under it.
+func (c *Client) PodsOnNode(ctx context.Context, node string) ([]corev1.Pod, error) {
+	var list corev1.PodList
+	err := c.list(ctx, "/api/v1/pods", &list, "fieldSelector", "spec.nodeName="+node, "resourceVersion", "")
+	return list.Items, err
+}
+
+// Nodes lists every node.
+func (c *Client) Nodes(ctx context.Context) ([]corev1.Node, error) {
+	var list corev1.NodeList
+	err := c.list(ctx, "/api/v1/nodes", &list)
+	return list.Items, err
+}
+
+// DaemonSets lists every daemon set.
+func (c *Client) DaemonSets(ctx context.Context) ([]appsv1.DaemonSet, error) {
+	var list appsv1.DaemonSetList
+	err := c.list(ctx, "/apis/apps/v1/daemonsets", &list)
+	return list.Items, err
+}
+
+// PodDisruptionBudgets lists every disruption budget.
+func (c *Client) PodDisruptionBudgets(ctx context.Context) ([]policyv1.PodDisruptionBudget, error) {
+	var list policyv1.PodDisruptionBudgetList
+	err := c.list(ctx, "/apis/policy/v1/poddisruptionbudgets", &list)
+	return list.Items, err
+}
+
+// VolumeAttachments lists the attachments of volumes to nodes.
+func (c *Client) VolumeAttachments(ctx context.Context) ([]storagev1.VolumeAttachment, error) {
+	var list storagev1.VolumeAttachmentList
+	err := c.list(ctx, "/apis/storage.k8s.io/v1/volumeattachments", &list)
+	return list.Items, err
+}
+
+// ClusterDNS returns the address of the kube-dns service, or "" when the
+// cluster has none (yet).
+func (c *Client) ClusterDNS(ctx context.Context) (string, error) {
+	var service corev1.Service
+	err := c.rest.Get().AbsPath("/api/v1/namespaces/kube-system/services/kube-dns").Do(ctx).Into(&service)
+	if apierrors.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("reading service kube-system/kube-dns: %w", err)
+	}
+	return service.Spec.ClusterIP, nil
+}
+
+// PatchNode merges the patch into the node. A resourceVersion in the patch's
+// metadata makes it fail with a conflict when the node has changed since.
+func (c *Client) PatchNode(ctx context.Context, name string, patch map[string]any) error {
+	return c.writeJSON(ctx, http.MethodPatch, "/api/v1/nodes/"+url.PathEscape(name), patch, nil)
+}
+
+// DeleteNode asks for the node's deletion; a node that is gone is a success.
+func (c *Client) DeleteNode(ctx context.Context, name string, uid types.UID) error {
+	return c.delete(ctx, "/api/v1/nodes/"+url.PathEscape(name), uid, nil)
+}
+
+// DeletePod deletes the pod with the grace period in seconds (nil: the pod's own),
+// past any disruption budget. A pod that is gone is a success.
+func (c *Client) DeletePod(ctx context.Context, pod *corev1.Pod, graceSeconds *int64) error {
+	return c.delete(ctx, podPath(pod), pod.UID, graceSeconds)
+}
+
+// Evict asks for the pod's eviction under its disruption budgets. A pod that is
+// gone, or has been replaced by one of the same name, is a success;
+// apierrors.IsTooManyRequests tells that a budget forbids it now.
+func (c *Client) Evict(ctx context.Context, pod *corev1.Pod) error {
+	eviction := &policyv1.Eviction{
+		TypeMeta:      metav1.TypeMeta{APIVersion: "policy/v1", Kind: "Eviction"},
+		ObjectMeta:    metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
+		DeleteOptions: &metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))},
+	}
+	err := c.writeJSON(ctx, http.MethodPost, podPath(pod)+"/eviction", eviction, nil)
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
+}
+
+func podPath(pod *corev1.Pod) string {
+	return "/api/v1/namespaces/" + url.PathEscape(pod.Namespace) + "/pods/" + url.PathEscape(pod.Name)
+}
+
+// delete removes the object with the UID (any, when it is empty).
+func (c *Client) delete(ctx context.Context, path string, uid types.UID, graceSeconds *int64) error {
+	options := metav1.DeleteOptions{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}, GracePeriodSeconds: graceSeconds}
+	if uid != "" {
+		options.Preconditions = metav1.NewUIDPreconditions(string(uid))
+	}
+	err := c.writeJSON(ctx, http.MethodDelete, path, options, nil)
+	// A conflict is the precondition: another object bears the name now, ours is gone.
+	if apierrors.IsNotFound(err) || (uid != "" && apierrors.IsConflict(err)) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,105 @@
+package cluster
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+const (
+	nodePoolsPath    = "/apis/karpenter.sh/v1/nodepools"
+	nodeClaimsPath   = "/apis/karpenter.sh/v1/nodeclaims"
+	nodeClassesPath  = "/apis/karpenter.k8s.aws/v1/ec2nodeclasses"
+	statusSubpath    = "/status"
+	cachedVersion    = "0"
+	versionParameter = "resourceVersion"
+)
+
+// NodePools lists every NodePool.
+func (c *Client) NodePools(ctx context.Context) ([]api.NodePool, error) {
+	var list api.NodePoolList
+	err := c.readJSON(ctx, nodePoolsPath, &list, versionParameter, cachedVersion)
+	return list.Items, err
+}
+
+// PatchNodePoolStatus merges the patch into the NodePool's status subresource.
+func (c *Client) PatchNodePoolStatus(ctx context.Context, name string, patch map[string]any) error {
+	return c.writeJSON(ctx, http.MethodPatch, nodePoolsPath+"/"+url.PathEscape(name)+statusSubpath, patch, nil)
+}
+
+// NodeClasses lists every EC2NodeClass.
+func (c *Client) NodeClasses(ctx context.Context) ([]api.EC2NodeClass, error) {
+	var list api.EC2NodeClassList
+	err := c.readJSON(ctx, nodeClassesPath, &list, versionParameter, cachedVersion)
+	return list.Items, err
+}
+
+// PatchNodeClass merges the patch into the EC2NodeClass's metadata and spec.
+func (c *Client) PatchNodeClass(ctx context.Context, name string, patch map[string]any) error {
+	return c.writeJSON(ctx, http.MethodPatch, nodeClassesPath+"/"+url.PathEscape(name), patch, nil)
+}
+
+// PatchNodeClassStatus merges the patch into the EC2NodeClass's status subresource.
+func (c *Client) PatchNodeClassStatus(ctx context.Context, name string, patch map[string]any) error {
+	return c.writeJSON(ctx, http.MethodPatch, nodeClassesPath+"/"+url.PathEscape(name)+statusSubpath, patch, nil)
+}
+
+// NodeClaims lists every NodeClaim. It reads past the watch cache: a claim that
+// was written a moment ago and is not seen would be planned for again.
+func (c *Client) NodeClaims(ctx context.Context) ([]api.NodeClaim, error) {
+	var list api.NodeClaimList
+	err := c.readJSON(ctx, nodeClaimsPath, &list)
+	return list.Items, err
+}
+
+// CachedNodeClaims lists every NodeClaim as the watch cache has them, for
+// readers that only need to know whether there is anything to do.
+func (c *Client) CachedNodeClaims(ctx context.Context) ([]api.NodeClaim, error) {
+	var list api.NodeClaimList
+	err := c.readJSON(ctx, nodeClaimsPath, &list, versionParameter, cachedVersion)
+	return list.Items, err
+}
+
+// CreateNodeClaim writes the claim and returns it as the server stored it.
+func (c *Client) CreateNodeClaim(ctx context.Context, claim *api.NodeClaim) (*api.NodeClaim, error) {
+	var stored api.NodeClaim
+	if err := c.writeJSON(ctx, http.MethodPost, nodeClaimsPath, claim, &stored); err != nil {
+		return nil, err
+	}
+	return &stored, nil
+}
+
+// PatchNodeClaim merges the patch into the claim's metadata and returns the claim.
+func (c *Client) PatchNodeClaim(ctx context.Context, name string, patch map[string]any) (*api.NodeClaim, error) {
+	var stored api.NodeClaim
+	if err := c.writeJSON(ctx, http.MethodPatch, nodeClaimsPath+"/"+url.PathEscape(name), patch, &stored); err != nil {
+		return nil, err
+	}
+	return &stored, nil
+}
+
+// PatchNodeClaimStatus merges the patch into the claim's status subresource and returns the claim.
+func (c *Client) PatchNodeClaimStatus(ctx context.Context, name string, patch map[string]any) (*api.NodeClaim, error) {
+	var stored api.NodeClaim
+	if err := c.writeJSON(ctx, http.MethodPatch, nodeClaimsPath+"/"+url.PathEscape(name)+statusSubpath, patch, &stored); err != nil {
+		return nil, err
+	}
+	return &stored, nil
+}
+
+// DeleteNodeClaim asks for the claim's deletion; one that is gone is a success.
+// Its finalizer holds it until its node is drained and its instance has ended.
+func (c *Client) DeleteNodeClaim(ctx context.Context, name string, uid types.UID) error {
+	return c.delete(ctx, nodeClaimsPath+"/"+url.PathEscape(name), uid, nil)
+}
+
+// IsGone tells that the object which a call named exists no more.
+func IsGone(err error) bool { return apierrors.IsNotFound(err) }
+
+// IsConflict tells that the object has changed, or come to be, since it was read.
+func IsConflict(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }

@@ -1,0 +1,137 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+// Instance is an EC2 instance of the cluster.
+type Instance struct {
+	ID           string
+	InstanceType string
+	Zone         string
+	CapacityType string // spot or on-demand
+	ImageID      string
+	State        string // EC2's name: pending, running, stopping, stopped, shutting-down
+	LaunchTime   time.Time
+	Tags         map[string]string
+}
+
+// ProviderID is the name under which Kubernetes knows the instance.
+func (i Instance) ProviderID() string { return api.ProviderID(i.Zone, i.ID) }
+
+// Client launches, lists and ends the instances of one cluster. It is safe for
+// concurrent use.
+type Client struct {
+	ec2     *ec2.Client
+	cluster string
+
+	mutex     sync.Mutex
+	templates map[string]bool // launch templates that were seen: a warm container saves the call
+}
+
+// New returns a client for the instances that are tagged as the cluster's.
+func New(client *ec2.Client, cluster string) *Client {
+	return &Client{ec2: client, cluster: cluster, templates: map[string]bool{}}
+}
+
+func (c *Client) known(template string) bool {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.templates[template]
+}
+
+func (c *Client) remember(template string) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.templates[template] = true
+}
+
+func (c *Client) forget(template string) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	delete(c.templates, template)
+}
+
+// Instances lists the cluster's instances that have not ended. EC2 may show a
+// new instance some seconds after it was launched.
+func (c *Client) Instances(ctx context.Context) ([]Instance, error) {
+	return c.instances(ctx)
+}
+
+// InstancesOfClaim lists the instances that were launched for the NodeClaim.
+func (c *Client) InstancesOfClaim(ctx context.Context, claim string) ([]Instance, error) {
+	return c.instances(ctx, types.Filter{Name: aws.String("tag:" + api.NodeClaimTagKey), Values: []string{claim}})
+}
+
+func (c *Client) instances(ctx context.Context, more ...types.Filter) ([]Instance, error) {
+	input := &ec2.DescribeInstancesInput{Filters: append([]types.Filter{
+		{Name: aws.String("tag:" + api.EKSClusterNameTagKey), Values: []string{c.cluster}},
+		{Name: aws.String("tag-key"), Values: []string{api.NodePoolLabelKey}},
+		{Name: aws.String("instance-state-name"), Values: []string{"pending", "running", "stopping", "stopped", "shutting-down"}},
+	}, more...)}
+	var found []Instance
+	pages := ec2.NewDescribeInstancesPaginator(c.ec2, input)
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("listing the instances of cluster %q: %w", c.cluster, err)
+		}
+		for _, reservation := range page.Reservations {
+			for _, described := range reservation.Instances {
+				found = append(found, instance(described))
+			}
+		}
+	}
+	return found, nil
+}
+
+// Terminate ends the instance; one that has ended is a success.
+func (c *Client) Terminate(ctx context.Context, id string) error {
+	_, err := c.ec2.TerminateInstances(ctx, &ec2.TerminateInstancesInput{InstanceIds: []string{id}})
+	if err != nil && !IsGone(err) {
+		return fmt.Errorf("terminating instance %s: %w", id, err)
+	}
+	return nil
+}
+
+// Tag writes tags on the instance; one that has ended is a success.
+func (c *Client) Tag(ctx context.Context, id string, tags map[string]string) error {
+	_, err := c.ec2.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{id}, Tags: tagList(tags)})
+	if err != nil && !IsGone(err) {
+		return fmt.Errorf("tagging instance %s: %w", id, err)
+	}
+	return nil
+}
+
+func instance(described types.Instance) Instance {
+	made := Instance{
+		ID:           aws.ToString(described.InstanceId),
+		InstanceType: string(described.InstanceType),
+		CapacityType: api.CapacityTypeOnDemand,
+		ImageID:      aws.ToString(described.ImageId),
+		LaunchTime:   aws.ToTime(described.LaunchTime),
+		Tags:         make(map[string]string, len(described.Tags)),
+	}
+	if described.Placement != nil {
+		made.Zone = aws.ToString(described.Placement.AvailabilityZone)
+	}
+	if described.State != nil {
+		made.State = string(described.State.Name)
+	}
+	if described.InstanceLifecycle == types.InstanceLifecycleTypeSpot {
+		made.CapacityType = api.CapacityTypeSpot
+	}
+	for _, tag := range described.Tags {
+		made.Tags[aws.ToString(tag.Key)] = aws.ToString(tag.Value)
+	}
+	return made
+}

@@ -1,0 +1,19 @@
+package fleet
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+)
+
+// tagList gives the tags in the order of their keys, so that the same request
+// is the same bytes whenever it is made.
+func tagList(tags map[string]string) []types.Tag {
+	list := make([]types.Tag, 0, len(tags))
+	for _, key := range slices.Sorted(maps.Keys(tags)) {
+		list = append(list, types.Tag{Key: aws.String(key), Value: aws.String(tags[key])})
+	}
+	return list
+}

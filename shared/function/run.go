@@ -1,0 +1,84 @@
+package function
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/aws/aws-lambda-go/lambda"
+)
+
+// Handler answers one event.
+type Handler[In, Out any] func(context.Context, In) (Out, error)
+
+// Run serves the handler to Lambda. With `-event FILE` it handles the one event
+// in the file instead (- reads standard input) and prints the answer: the way to
+// try a function, or to replay what a dead-letter queue holds.
+//
+// What is made from the environment alone is made before Run; what needs the
+// network is made in the handler, so that a failure is an invocation's error,
+// which is retried, and not a crash.
+func Run[In, Out any](handler Handler[In, Out], err error) {
+	slog.SetDefault(slog.New(slog.NewJSONHandler(os.Stderr, nil)))
+	file := flag.String("event", "", "handle the one event in this `file` (- for standard input), print the answer and exit")
+	flag.Parse()
+	if err == nil && *file == "" {
+		lambda.Start(handler)
+		return
+	}
+	if err == nil {
+		err = once(handler, *file)
+	}
+	if err != nil {
+		slog.Error("function failed", "error", err)
+		os.Exit(1)
+	}
+}
+
+func once[In, Out any](handler Handler[In, Out], file string) error {
+	source := os.Stdin
+	if file != "-" {
+		opened, err := os.Open(file)
+		if err != nil {
+			return fmt.Errorf("reading the event: %w", err)
+		}
+		defer opened.Close()
+		source = opened
+	}
+	var event In
+	if err := json.NewDecoder(source).Decode(&event); err != nil {
+		return fmt.Errorf("event %q is not the JSON that this function takes: %w", file, err)
+	}
+	answer, err := handler(context.Background(), event)
+	if err != nil {
+		return err
+	}
+	encoder := json.NewEncoder(os.Stdout)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(answer)
+}
+
+// Setting returns the environment variable, or an error that names it.
+func Setting(name string) (string, error) {
+	if value := os.Getenv(name); value != "" {
+		return value, nil
+	}
+	return "", fmt.Errorf("environment variable %s is not set: the stack sets it; by hand, export it first", name)
+}
+
+// Settings fills each variable from the environment and names all that are missing.
+func Settings(into map[string]*string) error {
+	var missing []error
+	for name, variable := range into {
+		value, err := Setting(name)
+		if err != nil {
+			missing = append(missing, err)
+		}
+		*variable = value
+	}
+	return errors.Join(missing...)
+}

@@ -1,0 +1,122 @@
+package nodeclass
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+func found() Facts {
+	old, young := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	return Facts{
+		Subnets: []Subnet{
+			{ID: "subnet-1", Zone: "us-east-1a", FreeAddresses: 10},
+			{ID: "subnet-2", Zone: "us-east-1b", FreeAddresses: 90},
+			{ID: "subnet-1", Zone: "us-east-1a", FreeAddresses: 10}, // selected by two terms
+		},
+		SecurityGroups: []api.SecurityGroup{{ID: "sg-1"}, {ID: "sg-1"}},
+		Images: []Image{
+			{ID: "ami-old", Architecture: "amd64", Created: old},
+			{ID: "ami-young", Architecture: "amd64", Created: young},
+			{ID: "ami-deprecated", Architecture: "amd64", Created: young.AddDate(1, 0, 0), Deprecated: true},
+			{ID: "ami-arm", Architecture: "arm64", Created: old, Variant: VariantStandard},
+			{ID: "ami-mac", Architecture: "", Created: young},
+		},
+		InstanceProfile: "profile",
+	}
+}
+
+func TestAResolvedClassIsReady(t *testing.T) {
+	class := class("", func(c *api.EC2NodeClass) {
+		c.Spec.Role = "node"
+		c.Spec.SubnetSelectorTerms = []api.SubnetSelectorTerm{{Tags: map[string]string{"a": "b"}}}
+		c.Spec.SecurityGroupSelectorTerms = []api.SecurityGroupSelectorTerm{{Tags: map[string]string{"a": "b"}}}
+		c.Generation = 3
+		c.Default()
+	})
+	if !Stale(class) {
+		t.Error("a class that was never resolved is not stale")
+	}
+	status := Resolve(class, found(), time.Now())
+	if len(status.Subnets) != 2 || status.Subnets[0].ID != "subnet-2" {
+		t.Errorf("subnets are %v, want each once and the emptiest first", status.Subnets)
+	}
+	if len(status.SecurityGroups) != 1 {
+		t.Errorf("groups are %v", status.SecurityGroups)
+	}
+	var images []string
+	for _, image := range status.AMIs {
+		images = append(images, image.ID)
+	}
+	if strings.Join(images, " ") != "ami-arm ami-young" {
+		t.Errorf("images are %v, want the newest of each architecture that is not deprecated", images)
+	}
+	if !api.ConditionTrue(status.Conditions, api.ConditionReady) {
+		t.Errorf("not ready: %+v", status.Conditions)
+	}
+	class.Status = status
+	if Stale(class) {
+		t.Error("a resolved class is stale")
+	}
+	class.Generation++
+	if !Stale(class) {
+		t.Error("a class whose spec has changed is not stale")
+	}
+}
+
+func TestWhatIsMissingIsNamed(t *testing.T) {
+	for _, test := range []struct {
+		name      string
+		change    func(*Facts)
+		condition string
+		message   string
+	}{
+		{"no subnets", func(f *Facts) { f.Subnets = nil }, api.ConditionTypeSubnetsReady, "spec.subnetSelectorTerms"},
+		{"no groups", func(f *Facts) { f.SecurityGroups = nil }, api.ConditionTypeSecurityGroupsReady, "spec.securityGroupSelectorTerms"},
+		{"no images", func(f *Facts) { f.Images = nil }, api.ConditionTypeAMIsReady, "spec.amiSelectorTerms"},
+		{"EC2 said no", func(f *Facts) { f.Images = nil; f.ImagesProblem = "not authorized" }, api.ConditionTypeAMIsReady, "not authorized"},
+		{"no profile", func(f *Facts) { f.InstanceProfile = "" }, api.ConditionTypeInstanceProfileReady, "spec.role"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			facts := found()
+			test.change(&facts)
+			status := Resolve(class(""), facts, time.Now())
+			condition := api.GetCondition(status.Conditions, test.condition)
+			if condition == nil || condition.Status != metav1.ConditionFalse || !strings.Contains(condition.Message, test.message) {
+				t.Errorf("condition is %+v", condition)
+			}
+			if api.ConditionTrue(status.Conditions, api.ConditionReady) {
+				t.Error("the class is ready all the same")
+			}
+		})
+	}
+}
+
+func TestAFieldThatIsNotHonouredIsRefused(t *testing.T) {
+	context := "something"
+	status := Resolve(class("", func(c *api.EC2NodeClass) { c.Spec.Context = &context }), found(), time.Now())
+	condition := api.GetCondition(status.Conditions, api.ConditionTypeValidationSucceeded)
+	if condition == nil || condition.Status != metav1.ConditionFalse || !strings.Contains(condition.Message, "spec.context") {
+		t.Errorf("condition is %+v", condition)
+	}
+}
+
+func TestParametersOfAnAlias(t *testing.T) {
+	parameters, err := Parameters(class(""), "1.36")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := "/aws/service/eks/optimized-ami/1.36/amazon-linux-2023/arm64/standard/recommended/image_id"
+	if image := parameters[name]; image.Architecture != "arm64" || image.Variant != VariantStandard {
+		t.Errorf("%s is %+v of %v", name, image, parameters)
+	}
+	pinned, err := Parameters(class("", func(c *api.EC2NodeClass) { c.Spec.AMISelectorTerms[0].Alias = "al2023@v20260101" }), "1.36")
+	name = "/aws/service/eks/optimized-ami/1.36/amazon-linux-2023/x86_64/standard/amazon-eks-node-al2023-x86_64-standard-1.36-v20260101/image_id"
+	if _, has := pinned[name]; !has || err != nil {
+		t.Errorf("%s is missing of %v: %v", name, pinned, err)
+	}
+}

@@ -1,0 +1,187 @@
+package nodeclass
+
+import (
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/mail"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+func class(userData string, change ...func(*api.EC2NodeClass)) *api.EC2NodeClass {
+	made := &api.EC2NodeClass{}
+	made.Name = "default"
+	made.Spec.AMISelectorTerms = []api.AMISelectorTerm{{Alias: "al2023@latest"}}
+	if userData != "" {
+		made.Spec.UserData = &userData
+	}
+	for _, change := range change {
+		change(made)
+	}
+	return made
+}
+
+func join() Join {
+	return Join{
+		Cluster: Cluster{Name: "prod", Endpoint: "https://api.example", CertificateAuthority: []byte("PEM"), ServiceCIDR: "10.100.0.0/16", DNS: "10.100.0.10"},
+		Labels:  map[string]string{"karpenter.sh/nodepool": "default", "team": "a", "node.kubernetes.io/instance-type": "m5.large", "example.k8s.io/own": "x"},
+		Taints:  []corev1.Taint{api.UnregisteredNoExecuteTaint()},
+	}
+}
+
+type part struct{ contentType, body string }
+
+// parse reads user data as cloud-init does: a mail message with a multipart body.
+func parse(t *testing.T, data string) []part {
+	t.Helper()
+	message, err := mail.ReadMessage(strings.NewReader(data))
+	if err != nil {
+		t.Fatalf("not a MIME document: %v", err)
+	}
+	kind, parameters, err := mime.ParseMediaType(message.Header.Get("Content-Type"))
+	if err != nil || kind != "multipart/mixed" {
+		t.Fatalf("content type %q: %v", kind, err)
+	}
+	reader := multipart.NewReader(message.Body, parameters["boundary"])
+	var parts []part
+	for {
+		next, err := reader.NextPart()
+		if err == io.EOF {
+			return parts
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(next)
+		if err != nil {
+			t.Fatal(err)
+		}
+		contentType, _, _ := mime.ParseMediaType(next.Header.Get("Content-Type"))
+		parts = append(parts, part{contentType, string(body)})
+	}
+}
+
+type config struct {
+	Kind string
+	Spec struct {
+		Cluster struct{ Name, APIServerEndpoint, CertificateAuthority, CIDR string }
+		Kubelet struct {
+			Config map[string]any
+			Flags  []string
+		}
+		Instance map[string]any
+	}
+}
+
+func lastConfig(t *testing.T, parts []part) config {
+	t.Helper()
+	last := parts[len(parts)-1]
+	if last.contentType != nodeConfigType {
+		t.Fatalf("the last part is %q, want the cluster's NodeConfig, which must win", last.contentType)
+	}
+	var read config
+	if err := yaml.Unmarshal([]byte(last.body), &read); err != nil {
+		t.Fatal(err)
+	}
+	return read
+}
+
+func TestAL2023TellsTheNodeItsCluster(t *testing.T) {
+	data, err := UserData(class(""), join())
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := parse(t, data)
+	if len(parts) != 1 {
+		t.Fatalf("%d parts, want the NodeConfig alone", len(parts))
+	}
+	got := lastConfig(t, parts)
+	if c := got.Spec.Cluster; c.Name != "prod" || c.APIServerEndpoint != "https://api.example" || c.CertificateAuthority != "UEVN" || c.CIDR != "10.100.0.0/16" {
+		t.Errorf("cluster is %+v", c)
+	}
+	if flags := got.Spec.Kubelet.Flags; len(flags) != 1 || flags[0] != "--node-labels=karpenter.sh/nodepool=default,team=a" {
+		t.Errorf("flags are %q: labels of Kubernetes' own domains must be left out", flags)
+	}
+	taints, _ := got.Spec.Kubelet.Config["registerWithTaints"].([]any)
+	if len(taints) != 1 || taints[0].(map[string]any)["key"] != api.UnregisteredTaintKey {
+		t.Errorf("taints are %v", taints)
+	}
+	if dns, _ := got.Spec.Kubelet.Config["clusterDNS"].([]any); len(dns) != 1 || dns[0] != "10.100.0.10" {
+		t.Errorf("clusterDNS is %v", dns)
+	}
+}
+
+func TestAL2023KeepsTheUsersParts(t *testing.T) {
+	for _, test := range []struct {
+		name, userData string
+		types          []string
+	}{
+		{"a script", "#!/bin/bash\necho hello", []string{scriptType, nodeConfigType}},
+		{"a NodeConfig", "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec: {kubelet: {config: {maxPods: 20}}}", []string{nodeConfigType, nodeConfigType}},
+		{"a MIME document", "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"X\"\n\n--X\nContent-Type: text/x-shellscript\n\necho one\n--X\nContent-Type: text/cloud-config\n\nruncmd: []\n--X--\n", []string{scriptType, "text/cloud-config", nodeConfigType}},
+		{"nothing but space", " \n", []string{nodeConfigType}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			data, err := UserData(class(test.userData), join())
+			if err != nil {
+				t.Fatal(err)
+			}
+			parts := parse(t, data)
+			var types []string
+			for _, part := range parts {
+				types = append(types, part.contentType)
+			}
+			if strings.Join(types, " ") != strings.Join(test.types, " ") {
+				t.Errorf("parts are %q, want %q", types, test.types)
+			}
+			if len(parts) == 2 && strings.TrimSpace(parts[0].body) != strings.TrimSpace(test.userData) {
+				t.Errorf("the user's part became %q", parts[0].body)
+			}
+		})
+	}
+}
+
+func TestKubeletSettingsReachTheNode(t *testing.T) {
+	maximum := int32(42)
+	policy := api.InstanceStorePolicyRAID0
+	data, err := UserData(class("", func(c *api.EC2NodeClass) {
+		c.Spec.Kubelet = &api.KubeletConfiguration{MaxPods: &maximum, ClusterDNS: []string{"10.0.0.2"}, SystemReserved: map[string]string{"cpu": "100m"}}
+		c.Spec.InstanceStorePolicy = &policy
+	}), join())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := lastConfig(t, parse(t, data))
+	if settings := got.Spec.Kubelet.Config; settings["maxPods"] != 42.0 || settings["clusterDNS"].([]any)[0] != "10.0.0.2" {
+		t.Errorf("kubelet settings are %v", settings)
+	}
+	if storage, _ := got.Spec.Instance["localStorage"].(map[string]any); storage["strategy"] != "RAID0" {
+		t.Errorf("instance is %v", got.Spec.Instance)
+	}
+}
+
+func TestUserDataThatCannotBeIsRefusedByName(t *testing.T) {
+	bottlerocket := "Bottlerocket"
+	for name, class := range map[string]*api.EC2NodeClass{
+		"broken MIME": class("MIME-Version: 1.0\nContent-Type: text/plain\n\nhello"),
+		"a family":    class("", func(c *api.EC2NodeClass) { c.Spec.AMIFamily = &bottlerocket }),
+	} {
+		if _, err := UserData(class, join()); err == nil || !strings.Contains(err.Error(), `ec2nodeclass "default": spec.`) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestCustomUserDataIsUntouched(t *testing.T) {
+	custom := FamilyCustom
+	data, err := UserData(class("anything: {at all", func(c *api.EC2NodeClass) { c.Spec.AMIFamily = &custom }), join())
+	if err != nil || data != "anything: {at all" {
+		t.Errorf("%q, %v", data, err)
+	}
+}

@@ -1,0 +1,69 @@
+package scheduling
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+// maximumValuesInText is how many values String shows before it counts the rest: an instance-type requirement may have hundreds.
+const maximumValuesInText = 5
+
+// Terms are the requirement as a NodePool or NodeClaim writes it: one entry in nearly all cases, several where it takes several operators. ParseRequirement of each and their intersection give the
+// requirement back.
+func (r Requirement) Terms() []api.NodeSelectorRequirementWithMinValues {
+	var terms []api.NodeSelectorRequirementWithMinValues
+	add := func(operator corev1.NodeSelectorOperator, values ...string) {
+		terms = append(terms, api.NodeSelectorRequirementWithMinValues{Key: r.key, Operator: operator, Values: values, MinValues: r.minValues})
+	}
+	switch {
+	case !r.complement && r.absent && len(r.values) == 0:
+		add(corev1.NodeSelectorOpDoesNotExist)
+	case !r.complement:
+		add(corev1.NodeSelectorOpIn, r.values...)
+	case r.gte != nil || r.lte != nil:
+		if r.gte != nil {
+			add(api.NodeSelectorOpGte, strconv.FormatInt(*r.gte, 10))
+		}
+		if r.lte != nil {
+			add(api.NodeSelectorOpLte, strconv.FormatInt(*r.lte, 10))
+		}
+		if len(r.values) > 0 {
+			add(corev1.NodeSelectorOpNotIn, r.values...)
+		}
+	case !r.absent:
+		add(corev1.NodeSelectorOpExists)
+		if len(r.values) > 0 {
+			add(corev1.NodeSelectorOpNotIn, r.values...)
+		}
+	default:
+		add(corev1.NodeSelectorOpNotIn, r.values...)
+	}
+	return terms
+}
+
+// String is the requirement as a person writes it: "topology.kubernetes.io/zone In [us-east-1a us-east-1b]".
+func (r Requirement) String() string {
+	var parts []string
+	for _, term := range r.Terms() {
+		part := string(term.Operator)
+		switch {
+		case term.Operator == api.NodeSelectorOpGte || term.Operator == api.NodeSelectorOpLte:
+			part += " " + term.Values[0]
+		case len(term.Values) > maximumValuesInText:
+			part += fmt.Sprintf(" [%s and %d others]", strings.Join(term.Values[:maximumValuesInText], " "), len(term.Values)-maximumValuesInText)
+		case len(term.Values) > 0 || term.Operator == corev1.NodeSelectorOpIn || term.Operator == corev1.NodeSelectorOpNotIn:
+			part += " [" + strings.Join(term.Values, " ") + "]"
+		}
+		parts = append(parts, part)
+	}
+	text := r.key + " " + strings.Join(parts, " and ")
+	if r.minValues != nil {
+		text += fmt.Sprintf(" minValues %d", *r.minValues)
+	}
+	return text
+}

@@ -1,0 +1,83 @@
+package scheduling
+
+import (
+	"fmt"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Tolerates reports, as an error that names the taint, why a pod with the tolerations may not run on a node with the taints; nil if it may. Taints of
+// effect PreferNoSchedule keep no pod away.
+func Tolerates(taints []corev1.Taint, tolerations []corev1.Toleration) error {
+	if taint := untolerated(taints, tolerations); taint != nil {
+		return fmt.Errorf("taint %s is not tolerated", taint.ToString())
+	}
+	return nil
+}
+
+// ToleratesAll is Tolerates(taints, tolerations) == nil without the work of explaining.
+func ToleratesAll(taints []corev1.Taint, tolerations []corev1.Toleration) bool {
+	return untolerated(taints, tolerations) == nil
+}
+
+func untolerated(taints []corev1.Taint, tolerations []corev1.Toleration) *corev1.Taint {
+next:
+	for i := range taints {
+		if taints[i].Effect == corev1.TaintEffectPreferNoSchedule {
+			continue
+		}
+		for j := range tolerations {
+			if ToleratesTaint(&tolerations[j], &taints[i]) {
+				continue next
+			}
+		}
+		return &taints[i]
+	}
+	return nil
+}
+
+// ToleratesTaint reports whether a toleration covers a taint: same effect or none given, same key or none given, and the operator (Equal, which is
+// also meant by none, Exists, Lt, Gt) holds for the value. Lt and Gt compare integers: the taint's value with the toleration's.
+func ToleratesTaint(toleration *corev1.Toleration, taint *corev1.Taint) bool {
+	if toleration.Effect != "" && toleration.Effect != taint.Effect || toleration.Key != "" && toleration.Key != taint.Key {
+		return false
+	}
+	switch toleration.Operator {
+	case "", corev1.TolerationOpEqual:
+		return toleration.Value == taint.Value
+	case corev1.TolerationOpExists:
+		return true
+	case corev1.TolerationOpLt, corev1.TolerationOpGt:
+		limit, err := strconv.ParseInt(toleration.Value, 10, 64)
+		if err != nil {
+			return false
+		}
+		value, err := strconv.ParseInt(taint.Value, 10, 64)
+		if err != nil {
+			return false
+		}
+		if toleration.Operator == corev1.TolerationOpLt {
+			return value < limit
+		}
+		return value > limit
+	}
+	return false
+}
+
+// DaemonSetTolerations are those that Kubernetes adds to every pod of a DaemonSet
+// (https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/#taints-and-tolerations).
+func DaemonSetTolerations() []corev1.Toleration {
+	exists := func(key string, effect corev1.TaintEffect) corev1.Toleration {
+		return corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists, Effect: effect}
+	}
+	return []corev1.Toleration{
+		exists(corev1.TaintNodeNotReady, corev1.TaintEffectNoExecute),
+		exists(corev1.TaintNodeUnreachable, corev1.TaintEffectNoExecute),
+		exists(corev1.TaintNodeDiskPressure, corev1.TaintEffectNoSchedule),
+		exists(corev1.TaintNodeMemoryPressure, corev1.TaintEffectNoSchedule),
+		exists(corev1.TaintNodePIDPressure, corev1.TaintEffectNoSchedule),
+		exists(corev1.TaintNodeUnschedulable, corev1.TaintEffectNoSchedule),
+		exists(corev1.TaintNodeNetworkUnavailable, corev1.TaintEffectNoSchedule),
+	}
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// facts are all that is known of one type that goes into the table.
+type facts struct {
+	name string
+	described
+	limits
+	price float64
+	// bandwidth is in Mbps, 0 where AWS documents only a word.
+	bandwidth float64
+	zones     []string
+}
+
+// join puts the sources together. It returns the complete types sorted by name, and the reason for each type that is left out.
+func join(s sources) (complete []facts, leftOut map[string]string) {
+	names := make(map[string]bool)
+	for name := range s.described {
+		names[name] = true
+	}
+	for name := range s.prices {
+		names[name] = true
+	}
+	for name := range s.limits {
+		names[name] = true
+	}
+	leftOut = make(map[string]string)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		f := facts{
+			name: name, described: s.described[name], limits: s.limits[name],
+			price: s.prices[name], bandwidth: s.bandwidths[name], zones: s.zones[name],
+		}
+		if fault := s.fault(f); fault != "" {
+			leftOut[name] = fault
+			continue
+		}
+		complete = append(complete, f)
+	}
+	return complete, leftOut
+}
+
+// fault says why a type cannot be in the table, or nothing.
+func (s sources) fault(f facts) string {
+	_, isDescribed := s.described[f.name]
+	_, hasLimits := s.limits[f.name]
+	d, network := f.described, f.described.NetworkInfo
+	var cards []int
+	for i, card := range network.NetworkCards {
+		if card.NetworkCardIndex != i {
+			return "its network cards are not in order"
+		}
+		cards = append(cards, card.MaximumNetworkInterfaces)
+	}
+	optimized := d.EbsInfo.EbsOptimizedSupport
+	switch {
+	case !isDescribed:
+		return "no description"
+	case !hasLimits:
+		return "no network limits"
+	case f.price <= 0:
+		return "no on-demand price in us-east-1"
+	case len(f.zones) == 0:
+		return "no zone of us-east-1 offers it"
+	case d.VCpuInfo.DefaultVCpus <= 0 || d.VCpuInfo.DefaultCores <= 0 || d.VCpuInfo.DefaultThreadsPerCore <= 0:
+		return "no vCPUs"
+	case d.MemoryInfo.SizeInMiB <= 0:
+		return "no memory"
+	case len(d.ProcessorInfo.SupportedArchitectures) == 0 || d.ProcessorInfo.Manufacturer == "":
+		return "no processor"
+	case len(d.SupportedUsageClasses) == 0:
+		return "no usage class"
+	case optimized == "" || (optimized != "unsupported" && d.EbsInfo.EbsOptimizedInfo.MaximumBandwidthInMbps <= 0):
+		return "no EBS bandwidth"
+	case f.limits.interfaces != network.MaximumNetworkInterfaces || !slices.Equal(f.limits.cards, cards):
+		return "two sources disagree on its network interfaces"
+	case f.limits.ipv4PerInterface != network.Ipv4AddressesPerInterface || f.limits.defaultCard != network.DefaultNetworkCardIndex:
+		return "two sources disagree on its addresses or default card"
+	case f.limits.bareMetal != d.BareMetal || (!d.BareMetal && f.limits.hypervisor != d.Hypervisor):
+		return "two sources disagree on its hypervisor"
+	}
+	return ""
+}
+
+// report writes how many types were left out for each reason, and their sizes by family.
+func report(w io.Writer, leftOut map[string]string) {
+	reasons := make(map[string]map[string][]string)
+	counts := make(map[string]int)
+	for _, name := range slices.Sorted(maps.Keys(leftOut)) {
+		reason := leftOut[name]
+		family, size, _ := strings.Cut(name, ".")
+		if reasons[reason] == nil {
+			reasons[reason] = make(map[string][]string)
+		}
+		reasons[reason][family] = append(reasons[reason][family], size)
+		counts[reason]++
+	}
+	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
+		fmt.Fprintf(w, "left out, %s: %d\n", reason, counts[reason])
+		for _, family := range slices.Sorted(maps.Keys(reasons[reason])) {
+			fmt.Fprintf(w, "  %s: %s\n", family, strings.Join(reasons[reason][family], " "))
+		}
+	}
+}
