@@ -22,6 +22,7 @@ type EC2NodeClassStatus struct {
 	// The instance profile that instances are launched with.
 	// +optional
 	InstanceProfile string `json:"instanceProfile,omitempty"`
+	// What is so, and what is not; Ready sums it up.
 	// +listType=map
 	// +listMapKey=type
 	// +optional

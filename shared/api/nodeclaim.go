@@ -118,6 +118,7 @@ type NodeClaimStatus struct {
 	// What of it pods may use.
 	// +optional
 	Allocatable corev1.ResourceList `json:"allocatable,omitempty"`
+	// What is so, and what is not; Ready sums it up.
 	// +listType=map
 	// +listMapKey=type
 	// +optional

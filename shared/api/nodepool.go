@@ -135,6 +135,7 @@ type NodePoolStatus struct {
 	// The generation of the node class at which registration health was last reset.
 	// +optional
 	NodeClassObservedGeneration int64 `json:"nodeClassObservedGeneration,omitempty"`
+	// What is so, and what is not; Ready sums it up.
 	// +listType=map
 	// +listMapKey=type
 	// +optional

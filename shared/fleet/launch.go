@@ -180,7 +180,7 @@ func shortages(request launch.Request, errors []types.CreateFleetError) (Outcome
 		})
 	}
 	if len(others) > 0 {
-		return Outcome{}, fmt.Errorf("creating a fleet for nodeclaim %q: %s", request.Claim, strings.Join(others, "; "))
+		return Outcome{}, fmt.Errorf("creating a fleet for nodeclaim %q: %s", request.Claim, strings.Join(slices.Compact(others), "; "))
 	}
 	// EC2 may name none, or only some, of the offerings that it tried: none of the
 	// request gave an instance, so that none is worth another try at once.

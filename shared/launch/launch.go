@@ -64,7 +64,7 @@ func Build(in Input) (Request, error) {
 	if err != nil {
 		return Request{}, err
 	}
-	offers := offers(in, requirements)
+	offers := offers(in, ofType(requirements))
 	if len(offers) == 0 {
 		return Request{}, fmt.Errorf("nodeclaim %q: %w: %s", claim.Name, ErrNoOffering, requirements)
 	}
@@ -124,6 +124,18 @@ type offer struct {
 	Override
 	capacityType string
 	requirements scheduling.Requirements // of the instance type
+}
+
+// ofType are the requirements that an instance type settles. The others, such as
+// the pool's own labels, hold whatever the type.
+func ofType(requirements scheduling.Requirements) scheduling.Requirements {
+	kept := scheduling.Requirements{}
+	for key, requirement := range requirements {
+		if scheduling.IsWellKnown(key) && key != api.NodePoolLabelKey && key != api.LabelNodeClass {
+			kept[key] = requirement
+		}
+	}
+	return kept
 }
 
 // offers are the ways to get the claim's instance, the cheapest type first: all

@@ -42,6 +42,9 @@ func input() Input {
 	claim.Spec.Requirements = []api.NodeSelectorRequirementWithMinValues{
 		{Key: corev1.LabelInstanceTypeStable, Operator: corev1.NodeSelectorOpIn, Values: []string{"amd.large", "amd.small", "arm.large"}},
 		{Key: api.CapacityTypeLabelKey, Operator: corev1.NodeSelectorOpIn, Values: []string{"spot", "on-demand"}},
+		{Key: api.NodePoolLabelKey, Operator: corev1.NodeSelectorOpIn, Values: []string{"default"}},
+		{Key: api.LabelNodeClass, Operator: corev1.NodeSelectorOpIn, Values: []string{"default"}},
+		{Key: "team", Operator: corev1.NodeSelectorOpIn, Values: []string{"a"}},
 	}
 	claim.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}
 	class := &api.EC2NodeClass{}

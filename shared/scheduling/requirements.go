@@ -91,7 +91,7 @@ func (rs Requirements) Compatible(wanted Requirements, undefined Undefined) erro
 		have, ok := rs[key]
 		if ok {
 			if !have.Intersects(want) {
-				return fmt.Errorf("%s is wanted, but the node has %s", want, have)
+				return fmt.Errorf("%s is wanted, and nodes here have %s", want, have)
 			}
 			continue
 		}

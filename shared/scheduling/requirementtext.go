@@ -2,6 +2,7 @@ package scheduling
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,7 +19,7 @@ const maximumValuesInText = 5
 func (r Requirement) Terms() []api.NodeSelectorRequirementWithMinValues {
 	var terms []api.NodeSelectorRequirementWithMinValues
 	add := func(operator corev1.NodeSelectorOperator, values ...string) {
-		terms = append(terms, api.NodeSelectorRequirementWithMinValues{Key: r.key, Operator: operator, Values: values, MinValues: r.minValues})
+		terms = append(terms, api.NodeSelectorRequirementWithMinValues{Key: r.key, Operator: operator, Values: slices.Clone(values), MinValues: r.minValues})
 	}
 	switch {
 	case !r.complement && r.absent && len(r.values) == 0:

@@ -72,6 +72,9 @@ func write(folder, output, resource string) error {
 	if err := amend(crd, resource, group); err != nil {
 		return err
 	}
+	if err := describe(crd, resource); err != nil {
+		return err
+	}
 	amended, err := yaml.Marshal(crd)
 	if err != nil {
 		return err

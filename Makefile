@@ -1,0 +1,73 @@
+# Whittle's commands. `make run` shows it, `make test` checks it.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+functions := ticker provision interrupt lifecycle disrupt catalog install
+architecture ?= arm64
+host := $(shell go env GOARCH | sed 's/amd64/x86_64/')
+goarch = $(if $(filter x86_64,$(architecture)),amd64,arm64)
+output = build/functions/$(architecture)
+
+staticcheck := honnef.co/go/tools/cmd/staticcheck@v0.7.0
+golangci := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.7.0
+nested := testdata/controlplane testdata/instancetypes/generate
+
+# What runs against a local server must not be told to trust another authority.
+unexport AWS_CA_BUNDLE
+
+.PHONY: help run up down build functions zips test lint bench synth clean
+
+help: ## show this list
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | column -t -s "$$(printf '\t')"
+
+run: infra/node_modules ## the main job on this machine, from no node to running pods and back
+	@$(MAKE) --no-print-directory functions architecture=$(host)
+	@go run ./infra/local run
+
+up: infra/node_modules ## the same world, left running for kubectl and the aws CLI
+	@$(MAKE) --no-print-directory functions architecture=$(host)
+	@go run ./infra/local up
+
+down: ## end what `make up` started
+	@go run ./infra/local down
+
+build: functions zips bin/whittle ## the functions for arm64 as folders and zips, and bin/whittle
+
+functions:
+	@mkdir -p $(output)
+	@for name in $(functions); do \
+	  CGO_ENABLED=0 GOOS=linux GOARCH=$(goarch) go build -tags lambda.norpc -trimpath -ldflags '-s -w' -o $(output)/$$name/bootstrap ./functions/$$name; \
+	done
+
+zips: functions
+	@cd $(output) && for name in $(functions); do (cd $$name && rm -f ../$$name.zip && python3 -c 'import sys' 2>/dev/null; true); done
+	@go run ./infra/local zip $(output)
+
+bin/whittle: FORCE
+	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/whittle ./functions/console
+FORCE:
+
+test: infra/node_modules ## unit tests, then the whole world end to end
+	@$(MAKE) --no-print-directory functions architecture=$(host)
+	go test -timeout 20m ./... ./testdata/instancetypes
+
+lint: ## gofmt, vet, staticcheck, golangci-lint
+	@unformatted="$$(git ls-files '*.go' | xargs gofmt -l)"; if [ -n "$$unformatted" ]; then echo "not formatted: $$unformatted"; exit 1; fi
+	go vet ./... ./testdata/instancetypes
+	go run $(staticcheck) ./... ./testdata/instancetypes
+
+bench: infra/node_modules ## what it costs: cold start, idle tick, pending to CreateFleet, sizes
+	@$(MAKE) --no-print-directory build
+	@$(MAKE) --no-print-directory functions architecture=$(host)
+	@go run ./infra/local bench
+
+synth: infra/node_modules build ## the CloudFormation template, to read
+	infra/node_modules/.bin/cdk synth -c clusters=example
+
+infra/node_modules: infra/package-lock.json
+	@npm ci --prefix infra --no-audit --no-fund --loglevel=error
+	@touch infra/node_modules
+
+clean: ## what make built; long builds stay in the user's cache folder
+	rm -rf build bin cdk.out infra/node_modules

@@ -1,0 +1,154 @@
+package events
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Sources of events.
+const (
+	SourceEC2    = "aws.ec2"
+	SourceHealth = "aws.health"
+)
+
+// Event is one event of EventBridge.
+type Event struct {
+	// ID names the event. A repeated delivery has the same.
+	ID string
+	// Time is when it happened, which may be well before its arrival.
+	Time time.Time
+	// Account is the number of the account that it happened in.
+	Account string
+	// Region is the region that it happened in.
+	Region string
+	// Detail is what happened: one of the pointers to a type of this package that
+	// implements Detail.
+	Detail Detail
+}
+
+// Detail is what happened. Its types are *SpotInterruption, *RebalanceRecommendation,
+// *StateChange, *ScheduledChange, *CapacityReservationInterruption and
+// *CapacityBlockExpiration.
+type Detail interface {
+	// DetailType is the value of detail-type that the event has.
+	DetailType() string
+	// Instances are the ids of the EC2 instances that it is about. They may belong to
+	// anybody in the account, and there may be none.
+	Instances() []string
+
+	source() string
+	// resources are what the envelope lists beside the detail.
+	resources(account, region string) []string
+}
+
+// envelope is what is around every event's detail.
+type envelope struct {
+	Version    string          `json:"version"`
+	ID         string          `json:"id"`
+	DetailType string          `json:"detail-type"`
+	Source     string          `json:"source"`
+	Account    string          `json:"account"`
+	Time       string          `json:"time"`
+	Region     string          `json:"region"`
+	Resources  textList        `json:"resources"`
+	Detail     json.RawMessage `json:"detail"`
+}
+
+// Decode reads an event as EventBridge delivers it.
+//
+// An error that wraps ErrUnknown means that the event is not for this package. Any
+// other says which field is missing or wrong; it wraps a *FieldError unless the text
+// is no JSON object of an event's form at all.
+func Decode(text []byte) (Event, error) {
+	event, err := decode(text)
+	if err != nil {
+		return Event{}, fmt.Errorf("decoding event: %w", err)
+	}
+	return event, nil
+}
+
+func decode(text []byte) (Event, error) {
+	var e envelope
+	if err := json.Unmarshal(text, &e); err != nil {
+		return Event{}, fmt.Errorf("not the JSON of an event: %w", err)
+	}
+	if e.DetailType == "" {
+		// One of AWS's pages prints the key with an underscore.
+		var other struct {
+			DetailType string `json:"detail_type"`
+		}
+		if err := json.Unmarshal(text, &other); err != nil {
+			return Event{}, fmt.Errorf("not the JSON of an event: %w", err)
+		}
+		e.DetailType = other.DetailType
+	}
+	if e.DetailType == "" {
+		return Event{}, missing("detail-type", "the kind of the event")
+	}
+	read, ok := readers(e.DetailType)
+	if !ok {
+		return Event{}, unknown("detail-type", e.DetailType)
+	}
+	if len(e.Detail) == 0 || string(e.Detail) == "null" {
+		return Event{}, missing("detail", "an object")
+	}
+	happened, err := readTime("time", e.Time)
+	if err != nil {
+		return Event{}, err
+	}
+	if happened.IsZero() {
+		return Event{}, missing("time", "when the event happened")
+	}
+	detail, err := read(e)
+	if err != nil {
+		return Event{}, err
+	}
+	return Event{ID: e.ID, Time: happened, Account: e.Account, Region: e.Region, Detail: detail}, nil
+}
+
+// readers gives the function that reads the detail of a kind of event.
+func readers(detailType string) (func(envelope) (Detail, error), bool) {
+	switch detailType {
+	case spotInterruptionType:
+		return readSpotInterruption, true
+	case rebalanceRecommendationType:
+		return readRebalanceRecommendation, true
+	case stateChangeType:
+		return readStateChange, true
+	case healthType:
+		return readScheduledChange, true
+	case capacityReservationInterruptionType:
+		return readCapacityReservationInterruption, true
+	case capacityBlockExpirationType, capacityBlockReservationExpirationType:
+		return readCapacityBlockExpiration, true
+	}
+	return nil, false
+}
+
+// MarshalJSON writes the event in the form that EventBridge delivers today.
+func (e Event) MarshalJSON() ([]byte, error) {
+	if e.Detail == nil {
+		return nil, fmt.Errorf("encoding event %q: %w", e.ID, missing("detail", "what happened"))
+	}
+	detail, err := json.Marshal(e.Detail)
+	if err != nil {
+		return nil, fmt.Errorf("encoding event %q: %w", e.ID, err)
+	}
+	resources := e.Detail.resources(e.Account, e.Region)
+	if resources == nil {
+		resources = []string{}
+	}
+	return json.Marshal(envelope{
+		Version: "0", ID: e.ID, DetailType: e.Detail.DetailType(), Source: e.Detail.source(), Account: e.Account,
+		Time: writeTime(e.Time), Region: e.Region, Resources: resources, Detail: detail,
+	})
+}
+
+// readDetail decodes an event's detail.
+func readDetail(e envelope, into any) error {
+	if err := json.Unmarshal(e.Detail, into); err != nil {
+		return &FieldError{Field: "detail", Problem: fmt.Sprintf("has not the form of an event %q: %v", e.DetailType, err)}
+	}
+	return nil
+}

@@ -1,0 +1,239 @@
+package events
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const healthType = "AWS Health Event"
+
+// Values of a Health event's fields.
+const (
+	healthServiceEC2      = "EC2"
+	healthScheduledChange = "scheduledChange"
+	healthTimeFormat      = "Mon, 2 Jan 2006 15:04:05 GMT"
+)
+
+// HealthStatus says whether a scheduled change still lies ahead.
+type HealthStatus string
+
+// The states of a scheduled change.
+const (
+	HealthStatusOpen     HealthStatus = "open"
+	HealthStatusUpcoming HealthStatus = "upcoming"
+	// HealthStatusClosed means that it is over or called off: there is nothing to do.
+	HealthStatusClosed HealthStatus = "closed"
+)
+
+// ScheduledChange is AWS Health's word that EC2 will stop, reboot or retire instances,
+// usually two weeks ahead.
+// https://docs.aws.amazon.com/health/latest/ug/aws-health-events-eventbridge-schema.html
+type ScheduledChange struct {
+	// InstanceIDs are the instances in the event, sorted, each once. Entities that are
+	// no instances, such as dedicated hosts, are left out.
+	InstanceIDs []string
+	// Code is what will happen, such as AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED.
+	Code string
+	// Status is empty in events of the older shape, and means open then.
+	Status HealthStatus
+	// StartTime is when it will happen at the earliest, and zero where the event does
+	// not say.
+	StartTime time.Time
+	// EndTime is when it will be over, and zero where the event does not say.
+	EndTime time.Time
+	// EventARN names the change.
+	EventARN string
+	// CommunicationID names this word of it, and is empty in the older shape. The same
+	// word may come from two regions.
+	CommunicationID string
+	// AffectedAccount is whose instances they are.
+	AffectedAccount string
+	// Page and TotalPages count from one; a change with many entities comes in pages.
+	Page, TotalPages int
+	// Backup says that this copy came from the backup region.
+	Backup bool
+}
+
+type scheduledChange struct {
+	EventARN          string           `json:"eventArn,omitempty"`
+	Service           string           `json:"service"`
+	EventTypeCode     string           `json:"eventTypeCode"`
+	EventTypeCategory string           `json:"eventTypeCategory"`
+	EventScopeCode    string           `json:"eventScopeCode,omitempty"`
+	CommunicationID   string           `json:"communicationId,omitempty"`
+	StartTime         string           `json:"startTime,omitempty"`
+	EndTime           string           `json:"endTime,omitempty"`
+	StatusCode        string           `json:"statusCode,omitempty"`
+	EventRegion       string           `json:"eventRegion,omitempty"`
+	AffectedAccount   text             `json:"affectedAccount,omitempty"`
+	Page              text             `json:"page,omitempty"`
+	TotalPages        text             `json:"totalPages,omitempty"`
+	BackupEvent       text             `json:"backupEvent,omitempty"`
+	AffectedEntities  []affectedEntity `json:"affectedEntities"`
+}
+
+type affectedEntity struct {
+	EntityValue string `json:"entityValue"`
+	Status      string `json:"status,omitempty"`
+}
+
+// DetailType is the event's detail-type.
+func (d *ScheduledChange) DetailType() string { return healthType }
+
+// Instances are the instances of this page of the event.
+func (d *ScheduledChange) Instances() []string { return slices.Clone(d.InstanceIDs) }
+
+// Over reports whether there is nothing left to do about the change.
+func (d *ScheduledChange) Over() bool { return d.Status == HealthStatusClosed }
+
+// Key is the same for every copy of the same page of the same word, whichever region it
+// came from.
+func (d *ScheduledChange) Key() string {
+	name := d.CommunicationID
+	if name == "" {
+		name = d.EventARN
+	}
+	return fmt.Sprintf("%s/%s/%d", name, d.AffectedAccount, d.Page)
+}
+
+func (d *ScheduledChange) source() string { return SourceHealth }
+
+func (d *ScheduledChange) resources(account, region string) []string {
+	var names []string
+	for _, id := range d.InstanceIDs {
+		names = append(names, instanceARN(account, region, id))
+	}
+	return names
+}
+
+// MarshalJSON writes the detail in its current shape. The entities are instance ids,
+// since the detail does not know the region of their ARNs.
+func (d *ScheduledChange) MarshalJSON() ([]byte, error) {
+	out := scheduledChange{
+		EventARN: d.EventARN, Service: healthServiceEC2, EventTypeCode: d.Code, EventTypeCategory: healthScheduledChange,
+		CommunicationID: d.CommunicationID, StartTime: writeHealthTime(d.StartTime), EndTime: writeHealthTime(d.EndTime),
+		StatusCode: string(d.Status), AffectedAccount: text(d.AffectedAccount),
+		Page: text(strconv.Itoa(d.Page)), TotalPages: text(strconv.Itoa(d.TotalPages)), BackupEvent: text(strconv.FormatBool(d.Backup)),
+		AffectedEntities: []affectedEntity{},
+	}
+	for _, id := range d.InstanceIDs {
+		out.AffectedEntities = append(out.AffectedEntities, affectedEntity{EntityValue: id})
+	}
+	return json.Marshal(out)
+}
+
+func readScheduledChange(e envelope) (Detail, error) {
+	var in scheduledChange
+	if err := readDetail(e, &in); err != nil {
+		return nil, err
+	}
+	switch {
+	case in.Service == "":
+		return nil, missing("detail.service", healthServiceEC2)
+	case in.Service != healthServiceEC2:
+		return nil, unknown("detail.service", in.Service)
+	case in.EventTypeCategory == "":
+		return nil, missing("detail.eventTypeCategory", healthScheduledChange)
+	case in.EventTypeCategory != healthScheduledChange:
+		return nil, unknown("detail.eventTypeCategory", in.EventTypeCategory)
+	}
+	d := &ScheduledChange{
+		Code: in.EventTypeCode, EventARN: in.EventARN, CommunicationID: in.CommunicationID, AffectedAccount: string(in.AffectedAccount),
+		Backup: strings.EqualFold(string(in.BackupEvent), "true"),
+	}
+	if d.AffectedAccount == "" {
+		d.AffectedAccount = e.Account
+	}
+	var err error
+	if d.InstanceIDs, err = readEntities(e, in); err != nil {
+		return nil, err
+	}
+	if d.Status, err = readHealthStatus(in.StatusCode); err != nil {
+		return nil, err
+	}
+	if d.StartTime, err = readHealthTime("detail.startTime", in.StartTime); err != nil {
+		return nil, err
+	}
+	if d.EndTime, err = readHealthTime("detail.endTime", in.EndTime); err != nil {
+		return nil, err
+	}
+	if d.Page, err = readPage("detail.page", in.Page); err != nil {
+		return nil, err
+	}
+	if d.TotalPages, err = readPage("detail.totalPages", in.TotalPages); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// readEntities gathers the instances of a Health event: the older shape has their ids
+// in resources and in the detail, the current one their ARNs in the detail alone.
+func readEntities(e envelope, in scheduledChange) ([]string, error) {
+	if in.AffectedEntities == nil && len(e.Resources) == 0 {
+		return nil, missing("detail.affectedEntities", "a list of instances")
+	}
+	ids := []string{}
+	add := func(field, name string) error {
+		id := afterLastSlash(name)
+		switch {
+		case isInstanceID(id):
+			ids = append(ids, id)
+		case strings.Contains(name, ":instance/"):
+			return wrong(field, name, "the ARN of an instance, whose id begins with i-")
+		}
+		return nil
+	}
+	for i, entity := range in.AffectedEntities {
+		field := fmt.Sprintf("detail.affectedEntities[%d].entityValue", i)
+		if entity.EntityValue == "" {
+			return nil, missing(field, "the id or ARN of an instance")
+		}
+		if err := add(field, entity.EntityValue); err != nil {
+			return nil, err
+		}
+	}
+	for i, name := range e.Resources {
+		if err := add(fmt.Sprintf("resources[%d]", i), name); err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
+}
+
+func readHealthStatus(status string) (HealthStatus, error) {
+	switch s := HealthStatus(status); s {
+	case "", HealthStatusOpen, HealthStatusUpcoming, HealthStatusClosed:
+		return s, nil
+	}
+	return "", wrong("detail.statusCode", status, "one of open, upcoming, closed")
+}
+
+// readPage reads a page's number; an event without one is the only page.
+func readPage(field string, value text) (int, error) {
+	if value == "" {
+		return 1, nil
+	}
+	number, err := strconv.Atoi(string(value))
+	if err != nil || number < 1 {
+		return 0, wrong(field, value, "a number from 1 on")
+	}
+	return number, nil
+}
+
+// readHealthTime reads a time of a Health event, which counts in whole seconds.
+func readHealthTime(field, value string) (time.Time, error) {
+	t, err := readTime(field, value)
+	return t.Truncate(time.Second), err
+}
+
+func writeHealthTime(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(healthTimeFormat)
+}

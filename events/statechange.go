@@ -1,0 +1,77 @@
+package events
+
+import (
+	"slices"
+	"strings"
+)
+
+const stateChangeType = "EC2 Instance State-change Notification"
+
+// State is the state of an instance.
+type State string
+
+// The states of an instance.
+// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-instance-lifecycle.html
+const (
+	StatePending      State = "pending"
+	StateRunning      State = "running"
+	StateStopping     State = "stopping"
+	StateStopped      State = "stopped"
+	StateShuttingDown State = "shutting-down"
+	StateTerminated   State = "terminated"
+)
+
+// Leaving reports whether an instance in the state is on its way out or gone.
+func (s State) Leaving() bool {
+	switch s {
+	case StateStopping, StateStopped, StateShuttingDown, StateTerminated:
+		return true
+	}
+	return false
+}
+
+func states() []State {
+	return []State{StatePending, StateRunning, StateStopping, StateStopped, StateShuttingDown, StateTerminated}
+}
+
+// StateChange says that an instance is in another state than before.
+type StateChange struct {
+	// InstanceID is the instance.
+	InstanceID string `json:"instance-id"`
+	// State is the state that it is in now. It is always one of the six.
+	State State `json:"state"`
+}
+
+// DetailType is the event's detail-type.
+func (d *StateChange) DetailType() string { return stateChangeType }
+
+// Instances is the one instance.
+func (d *StateChange) Instances() []string { return []string{d.InstanceID} }
+
+func (d *StateChange) source() string { return SourceEC2 }
+
+func (d *StateChange) resources(account, region string) []string {
+	return []string{instanceARN(account, region, d.InstanceID)}
+}
+
+func readStateChange(e envelope) (Detail, error) {
+	var d StateChange
+	if err := readDetail(e, &d); err != nil {
+		return nil, err
+	}
+	if _, err := instanceID("detail.instance-id", d.InstanceID); err != nil {
+		return nil, err
+	}
+	if !slices.Contains(states(), d.State) {
+		words := make([]string, 0, len(states()))
+		for _, state := range states() {
+			words = append(words, string(state))
+		}
+		want := "one of " + strings.Join(words, ", ")
+		if d.State == "" {
+			return nil, missing("detail.state", want)
+		}
+		return nil, wrong("detail.state", d.State, want)
+	}
+	return &d, nil
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/whittle-dev/whittle/shared/cluster"
+)
+
+// need is a right in the cluster that a function cannot do without.
+type need struct {
+	function, verb, group, resource, namespace string
+}
+
+// needs are one right of each kind of object that a function writes, so that a
+// missing binding shows at installation and not at night.
+func needs() []need {
+	return []need{
+		{"provision", "list", "", "pods", ""},
+		{"provision", "create", "karpenter.sh", "nodeclaims", ""},
+		{"provision", "patch", "karpenter.sh", "nodeclaims/status", ""},
+		{"provision", "patch", "karpenter.k8s.aws", "ec2nodeclasses/status", ""},
+		{"provision", "create", "coordination.k8s.io", "leases", cluster.Namespace},
+		{"interrupt", "delete", "karpenter.sh", "nodeclaims", ""},
+		{"interrupt", "patch", "", "nodes", ""},
+		{"lifecycle", "create", "", "pods/eviction", ""},
+		{"lifecycle", "patch", "", "nodes", ""},
+		{"lifecycle", "patch", "karpenter.sh", "nodeclaims", ""},
+		{"disrupt", "delete", "karpenter.sh", "nodeclaims", ""},
+		{"disrupt", "create", "coordination.k8s.io", "leases", cluster.Namespace},
+		{"catalog", "create", "", "configmaps", cluster.Namespace},
+	}
+}
+
+// check asks the API server whether every function has what it needs.
+func check(ctx context.Context, client *cluster.Client) error {
+	var missing []error
+	for _, need := range needs() {
+		resource, subresource, _ := strings.Cut(need.resource, "/")
+		allowed, err := client.Allowed(ctx, []string{"whittle:" + need.function}, need.verb, need.group, resource, subresource, need.namespace)
+		if err != nil {
+			return fmt.Errorf("checking the rights of function %s: %w", need.function, err)
+		}
+		if !allowed {
+			missing = append(missing, fmt.Errorf("function %s may not %s %s: see the ClusterRole whittle:%s and its binding", need.function, need.verb, need.resource, need.function))
+		}
+	}
+	return errors.Join(missing...)
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-lambda-go/cfn"
+	"github.com/aws/aws-sdk-go-v2/service/eks/types"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/whittle-dev/whittle/functions/install/manifests"
+	"github.com/whittle-dev/whittle/shared/cluster"
+)
+
+const (
+	// settleTime is how long a new access entry may take to work.
+	settleTime = time.Minute
+	// pause is the time between two looks at what takes a moment: CloudFormation
+	// waits for this function, so that it may.
+	pause = time.Second
+	// servedVersion is the version of Karpenter's kinds that Whittle reads and writes.
+	servedVersion = "v1"
+)
+
+type handler struct {
+	cluster    string
+	catalog    string // the function's name
+	connection interface {
+		Client(context.Context) (*cluster.Client, error)
+	}
+	lambda *lambda.Client
+}
+
+// handle installs on create and update and removes the rights on delete. Each
+// step can be done again: run twice, half done, or late, the end is the same.
+func (h *handler) handle(ctx context.Context, event cfn.Event) (physicalID string, data map[string]any, err error) {
+	physicalID = "whittle-install-" + h.cluster
+	if event.RequestType == cfn.RequestDelete {
+		return physicalID, nil, h.remove(ctx)
+	}
+	data, err = h.install(ctx)
+	return physicalID, data, err
+}
+
+func (h *handler) install(ctx context.Context) (map[string]any, error) {
+	client, err := h.connection.Client(ctx)
+	if err != nil {
+		return nil, err
+	}
+	definitions, err := manifests.CRDs()
+	if err != nil {
+		return nil, err
+	}
+	applied := 0
+	for i := range definitions {
+		ours, err := h.define(ctx, client, &definitions[i])
+		if err != nil {
+			return nil, err
+		}
+		if ours {
+			applied++
+		}
+	}
+	for i := range definitions {
+		if err := established(ctx, client, definitions[i].GetName()); err != nil {
+			return nil, err
+		}
+	}
+	namespace, err := manifests.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	rights, err := manifests.RBAC()
+	if err != nil {
+		return nil, err
+	}
+	for _, object := range append([]unstructured.Unstructured{namespace}, rights...) {
+		if err := client.Apply(ctx, &object); err != nil {
+			return nil, err
+		}
+	}
+	if err := check(ctx, client); err != nil {
+		return nil, err
+	}
+	if err := h.readCatalog(ctx); err != nil {
+		return nil, err
+	}
+	slog.InfoContext(ctx, "installed", "cluster", h.cluster, "definitions", applied, "kept", len(definitions)-applied, "rights", len(rights))
+	return map[string]any{"Definitions": applied, "KeptDefinitions": len(definitions) - applied, "Rights": len(rights)}, nil
+}
+
+// define applies a definition unless someone else's is there already and serves
+// the version that Whittle speaks: Karpenter's own is as good.
+func (h *handler) define(ctx context.Context, client *cluster.Client, definition *unstructured.Unstructured) (ours bool, err error) {
+	var there *cluster.Definition
+	err = settled(ctx, func() (err error) {
+		there, err = client.CustomResourceDefinition(ctx, definition.GetName())
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("%w: is the access entry of this function's role there, and the cluster's authentication mode API or API_AND_CONFIG_MAP?", err)
+	}
+	if there == nil || slices.Contains(there.Managers, cluster.FieldManager) {
+		return true, client.Apply(ctx, definition)
+	}
+	if !slices.Contains(there.Versions, servedVersion) {
+		return false, fmt.Errorf("customresourcedefinition %q is there, managed by %v, and serves %v but not %s: upgrade Karpenter's CRDs first, to 1.0 or later",
+			definition.GetName(), there.Managers, there.Versions, servedVersion)
+	}
+	slog.InfoContext(ctx, "keeping the definition that is there", "definition", definition.GetName(), "managers", there.Managers)
+	return false, nil
+}
+
+// settled repeats a call that is refused while a new access entry takes effect.
+func settled(ctx context.Context, call func() error) error {
+	deadline := time.Now().Add(settleTime)
+	for {
+		err := call()
+		if !apierrors.IsUnauthorized(err) && !apierrors.IsForbidden(err) || time.Now().After(deadline) {
+			return err
+		}
+		if err := wait(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// established waits until the API server serves the definition's kind.
+func established(ctx context.Context, client *cluster.Client, name string) error {
+	deadline := time.Now().Add(settleTime)
+	for {
+		definition, err := client.CustomResourceDefinition(ctx, name)
+		if err != nil {
+			return err
+		}
+		if definition != nil && definition.Established {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("customresourcedefinition %q is not established after %s: see its conditions", name, settleTime)
+		}
+		if err := wait(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+func wait(ctx context.Context) error {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// readCatalog has the catalogue read now and not at the next full hour.
+func (h *handler) readCatalog(ctx context.Context) error {
+	_, err := h.lambda.Invoke(ctx, &lambda.InvokeInput{
+		FunctionName: &h.catalog, InvocationType: lambdatypes.InvocationTypeEvent, Payload: []byte("{}"),
+	})
+	if err != nil {
+		return fmt.Errorf("invoking function %q: %w", h.catalog, err)
+	}
+	return nil
+}
+
+// remove takes the rights away. Definitions, the namespace and NodePools stay:
+// deleting a definition would delete every NodePool, and with it every node.
+func (h *handler) remove(ctx context.Context) error {
+	client, err := h.connection.Client(ctx)
+	var gone *types.ResourceNotFoundException
+	if errors.As(err, &gone) {
+		slog.InfoContext(ctx, "the cluster is gone, and what was installed with it", "cluster", h.cluster)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	rights, err := manifests.RBAC()
+	if err != nil {
+		return err
+	}
+	for i := range rights {
+		if err := client.Remove(ctx, &rights[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

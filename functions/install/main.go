@@ -1,0 +1,40 @@
+// Command install is CloudFormation's hand in the cluster: it applies what
+// Whittle needs there when the stack is made or changed.
+package main
+
+import (
+	"context"
+
+	"github.com/aws/aws-lambda-go/cfn"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+
+	"github.com/whittle-dev/whittle/shared/function"
+)
+
+func main() {
+	handler, err := setup(context.Background())
+	function.Run(handler.answer, err)
+}
+
+func setup(ctx context.Context) (*handler, error) {
+	h := &handler{}
+	err := function.Settings(map[string]*string{"CLUSTER_NAME": &h.cluster, "CATALOG_FUNCTION": &h.catalog})
+	if err != nil {
+		return h, err
+	}
+	loaded, err := config.LoadDefaultConfig(ctx)
+	h.connection = function.NewConnection(loaded, h.cluster)
+	h.lambda = lambda.NewFromConfig(loaded)
+	return h, err
+}
+
+// answer tells CloudFormation the outcome, whatever it is. A run by hand has
+// nobody to tell and prints it.
+func (h *handler) answer(ctx context.Context, event cfn.Event) (any, error) {
+	if event.ResponseURL == "" {
+		_, data, err := h.handle(ctx, event)
+		return data, err
+	}
+	return cfn.LambdaWrap(h.handle)(ctx, event)
+}

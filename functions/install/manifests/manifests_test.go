@@ -1,0 +1,172 @@
+package manifests
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+func TestCRDsAreTheThreeKinds(t *testing.T) {
+	crds, err := CRDs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, crd := range crds {
+		if crd.GetKind() != "CustomResourceDefinition" {
+			t.Errorf("%s %q is among the definitions", crd.GetKind(), crd.GetName())
+		}
+		got = append(got, crd.GetName())
+	}
+	slices.Sort(got)
+	want := []string{api.EC2NodeClassCRD, api.NodeClaimCRD, api.NodePoolCRD}
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("definitions %q, want %q", got, want)
+	}
+}
+
+func TestNamespace(t *testing.T) {
+	namespace, err := Namespace()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if namespace.GetKind() != "Namespace" || namespace.GetName() != SystemNamespace {
+		t.Errorf("got %s %q, want the namespace %q", namespace.GetKind(), namespace.GetName(), SystemNamespace)
+	}
+}
+
+func TestHashIsStable(t *testing.T) {
+	first := Hash()
+	if len(first) != 64 || strings.Trim(first, "0123456789abcdef") != "" {
+		t.Errorf("hash %q is not a SHA-256 sum in hex", first)
+	}
+	if second := Hash(); second != first {
+		t.Errorf("the hash changed from %q to %q", first, second)
+	}
+}
+
+// TestFunctionsHaveNoRightTooMuch holds what no function may ever do.
+func TestFunctionsHaveNoRightTooMuch(t *testing.T) {
+	for _, object := range rbac(t) {
+		rules, ok := rulesOf(t, object)
+		if !ok {
+			continue
+		}
+		name := fmt.Sprintf("%s %s %s", object.GetKind(), object.GetNamespace(), object.GetName())
+		for _, rule := range rules {
+			all := slices.Concat(rule.APIGroups, rule.Resources, rule.Verbs)
+			if slices.ContainsFunc(all, func(word string) bool { return strings.Contains(word, "*") }) {
+				t.Errorf("%s: the rule %v has a wildcard", name, rule)
+			}
+			for _, verb := range []string{"deletecollection", "escalate", "bind", "impersonate"} {
+				if slices.Contains(rule.Verbs, verb) {
+					t.Errorf("%s: the rule %v allows %s", name, rule, verb)
+				}
+			}
+			for _, resource := range []string{"secrets", "serviceaccounts/token", "nodes/proxy", "pods/exec"} {
+				if slices.Contains(rule.Resources, resource) {
+					t.Errorf("%s: the rule %v is for %s", name, rule, resource)
+				}
+			}
+			if slices.Contains(rule.Resources, "configmaps") && object.GetNamespace() != SystemNamespace {
+				t.Errorf("%s: the rule %v is for ConfigMaps outside of %s", name, rule, SystemNamespace)
+			}
+			if slices.Contains(rule.Resources, "leases") && object.GetNamespace() != SystemNamespace &&
+				(!slices.Equal(rule.Verbs, []string{"get"}) || !slices.Equal(rule.ResourceNames, []string{"karpenter-leader-election"})) {
+				t.Errorf("%s: the rule %v is for more than reading Karpenter's lease", name, rule)
+			}
+		}
+	}
+}
+
+// TestEveryRoleIsBoundToItsGroup checks that each function's role has a binding beside
+// it, of the same name, to the group of the same name, and the other way round.
+func TestEveryRoleIsBoundToItsGroup(t *testing.T) {
+	roles, bindings := map[string]bool{}, map[string]bool{}
+	for _, object := range rbac(t) {
+		place := object.GetNamespace() + "/" + object.GetName()
+		switch object.GetKind() {
+		case "ClusterRole", "Role":
+			if !isAggregated(object) {
+				roles[place] = true
+			}
+		case "ClusterRoleBinding", "RoleBinding":
+			bindings[place] = true
+			var binding rbacv1.ClusterRoleBinding
+			decode(t, object, &binding)
+			if binding.RoleRef.Name != object.GetName() || binding.RoleRef.Kind+"Binding" != object.GetKind() {
+				t.Errorf("%s %s binds %s %s, want the role of its own name", object.GetKind(), place, binding.RoleRef.Kind, binding.RoleRef.Name)
+			}
+			if len(binding.Subjects) != 1 || binding.Subjects[0].Kind != "Group" || binding.Subjects[0].Name != object.GetName() {
+				t.Errorf("%s %s is for %v, want the group of its own name alone", object.GetKind(), place, binding.Subjects)
+			}
+		default:
+			t.Errorf("%s %s is no role and no binding", object.GetKind(), place)
+		}
+	}
+	for place := range roles {
+		if !bindings[place] {
+			t.Errorf("the role %s is not bound", place)
+		}
+	}
+	for place := range bindings {
+		if !roles[place] {
+			t.Errorf("the binding %s has no role", place)
+		}
+	}
+	for _, function := range []string{"provision", "interrupt", "lifecycle", "disrupt", "catalog"} {
+		if !roles[SystemNamespace+"/whittle:"+function] {
+			t.Errorf("%s has no role in %s", function, SystemNamespace)
+		}
+	}
+}
+
+func rbac(t *testing.T) []unstructured.Unstructured {
+	t.Helper()
+	objects, err := RBAC()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(objects) == 0 {
+		t.Fatal("there are no roles")
+	}
+	return objects
+}
+
+func rulesOf(t *testing.T, object unstructured.Unstructured) ([]rbacv1.PolicyRule, bool) {
+	t.Helper()
+	if object.GetKind() != "ClusterRole" && object.GetKind() != "Role" {
+		return nil, false
+	}
+	var role rbacv1.ClusterRole
+	decode(t, object, &role)
+	if len(role.Rules) == 0 {
+		t.Errorf("%s %q has no rules", object.GetKind(), object.GetName())
+	}
+	return role.Rules, true
+}
+
+// isAggregated reports whether a role adds to one of Kubernetes' own.
+func isAggregated(object unstructured.Unstructured) bool {
+	for label := range object.GetLabels() {
+		if strings.HasPrefix(label, "rbac.authorization.k8s.io/aggregate-to-") {
+			return true
+		}
+	}
+	return false
+}
+
+func decode(t *testing.T, object unstructured.Unstructured, into any) {
+	t.Helper()
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(object.Object, into, true); err != nil {
+		t.Fatalf("decoding %s %q: %v", object.GetKind(), object.GetName(), err)
+	}
+}

@@ -1,0 +1,335 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	awsec2 "github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/iam"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clientset "k8s.io/client-go/kubernetes"
+
+	"github.com/whittle-dev/whittle/functions/install/manifests"
+	"github.com/whittle-dev/whittle/infra/local/ec2"
+	"github.com/whittle-dev/whittle/infra/local/identity"
+	"github.com/whittle-dev/whittle/infra/local/kubernetes"
+	"github.com/whittle-dev/whittle/infra/local/ssm"
+	"github.com/whittle-dev/whittle/infra/local/wire"
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/classes"
+	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/fleet"
+	"github.com/whittle-dev/whittle/shared/inventory"
+	"github.com/whittle-dev/whittle/shared/queue"
+)
+
+const clusterName = "test"
+
+// controlPlane is one for all tests of the package: it takes seconds to start.
+var controlPlane *kubernetes.ControlPlane
+
+func TestMain(m *testing.M) {
+	code, err := withControlPlane(m.Run)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func withControlPlane(run func() int) (int, error) {
+	binary, err := kubernetes.Build(context.Background(), filepath.Join("..", ".."), os.Stderr)
+	if err != nil {
+		return 0, err
+	}
+	directory, err := os.MkdirTemp("", "provision")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(directory)
+	if controlPlane, err = kubernetes.Start(context.Background(), kubernetes.Options{Binary: binary, Directory: directory}); err != nil {
+		return 0, err
+	}
+	return run(), controlPlane.Stop()
+}
+
+// death cuts a process off from the world: after a number of calls none gets
+// through, and the last one's answer is lost.
+type death struct {
+	mutex sync.Mutex
+	left  int // calls until the end; negative for never
+	lost  bool
+	calls []string
+}
+
+var errDead = errors.New("the process was killed")
+
+func (d *death) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(request *http.Request) (*http.Response, error) {
+		d.mutex.Lock()
+		alive, last := d.left != 0, d.left == 1
+		if d.left > 0 {
+			d.left--
+		}
+		d.calls = append(d.calls, request.Method+" "+request.URL.Path)
+		d.mutex.Unlock()
+		if !alive {
+			return nil, errDead
+		}
+		response, err := next.RoundTrip(request)
+		if last && d.lost && err == nil {
+			response.Body.Close()
+			return nil, errDead
+		}
+		return response, err
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
+
+// environment is a cluster without nodes and an account without instances.
+type environment struct {
+	t      *testing.T
+	core   clientset.Interface
+	client *cluster.Client
+	ec2    *ec2.Service
+	config aws.Config
+	sent   *outbox
+}
+
+// outbox is the queues that the function sends to.
+type outbox struct {
+	mutex    sync.Mutex
+	messages []queue.Message
+}
+
+func (o *outbox) Send(_ context.Context, _ string, messages ...queue.Message) error {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	o.messages = append(o.messages, messages...)
+	return nil
+}
+
+type fixed struct{ client *cluster.Client }
+
+func (f fixed) Client(context.Context) (*cluster.Client, error) { return f.client, nil }
+
+func newEnvironment(t *testing.T) *environment {
+	t.Helper()
+	e := &environment{t: t, sent: &outbox{}}
+	var err error
+	if e.core, err = clientset.NewForConfig(controlPlane.RESTConfig()); err != nil {
+		t.Fatal(err)
+	}
+	e.client = e.connect(&death{left: -1})
+	e.aws()
+	e.install()
+	t.Cleanup(e.clear)
+	return e
+}
+
+// aws starts an account with EC2, IAM and SSM.
+func (e *environment) aws() {
+	server := wire.NewServer()
+	account, err := identity.New("123456789012", "us-east-1")
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	account.Register(server)
+	parameters := ssm.New("123456789012", "us-east-1")
+	parameters.Register(server)
+	if e.ec2, err = ec2.New(ec2.Config{AccountID: "123456789012", Region: "us-east-1", Parameters: parameters, InstanceProfiles: account}); err != nil {
+		e.t.Fatal(err)
+	}
+	e.ec2.Register(server)
+	e.ec2.RegisterCluster(clusterName, "1.36")
+	url, err := server.Listen()
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	operator := account.Operator()
+	e.config = aws.Config{
+		Region: "us-east-1", BaseEndpoint: &url, RetryMaxAttempts: 1,
+		Credentials: credentials.NewStaticCredentialsProvider(operator.AccessKeyID, operator.SecretAccessKey, ""),
+	}
+	_, err = iam.NewFromConfig(e.config).CreateRole(e.t.Context(), &iam.CreateRoleInput{
+		RoleName:                 aws.String("nodes"),
+		AssumeRolePolicyDocument: aws.String(`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":{"Service":"ec2.amazonaws.com"},"Action":"sts:AssumeRole"}]}`),
+	})
+	e.try(err)
+	e.t.Cleanup(func() {
+		_ = e.ec2.Close()
+		_ = server.Close()
+	})
+}
+
+// connect gives a client that ends with the death.
+func (e *environment) connect(death *death) *cluster.Client {
+	config := controlPlane.RESTConfig()
+	config.WrapTransport = death.wrap
+	client, err := cluster.NewForConfig(cluster.Endpoint{
+		Name: clusterName, URL: controlPlane.Endpoint, CertificateAuthority: controlPlane.CertificateAuthority, Version: "1.36", ServiceCIDR: controlPlane.ServiceCIDR,
+	}, config)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return client
+}
+
+// install applies Whittle's manifests, a NodePool, a class and a catalogue.
+func (e *environment) install() {
+	definitions, err := manifests.CRDs()
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	namespace, err := manifests.Namespace()
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	for i := range definitions {
+		e.try(e.client.Apply(e.t.Context(), &definitions[i]))
+	}
+	for i := range definitions {
+		e.until("the definitions to be established", func() bool {
+			definition, err := e.client.CustomResourceDefinition(e.t.Context(), definitions[i].GetName())
+			return err == nil && definition.Established
+		})
+	}
+	e.try(e.client.Apply(e.t.Context(), &namespace))
+	e.try(inventory.PutCatalog(e.t.Context(), e.client, offer()))
+	e.apply(nodeClass("default", nil))
+	e.apply(nodePool("default", "default", nil))
+}
+
+// offer is a small catalogue.
+func offer() *catalog.Snapshot {
+	snapshot := &catalog.Snapshot{
+		Time: time.Now(), Region: "us-east-1", SpotPriceTime: time.Now(),
+		Zones: []catalog.AvailabilityZone{{ZoneName: "us-east-1a", ZoneID: "use1-az1"}, {ZoneName: "us-east-1b", ZoneID: "use1-az2"}, {ZoneName: "us-east-1c", ZoneID: "use1-az3"}},
+	}
+	for _, size := range []struct {
+		name  string
+		cpu   int
+		price float64
+	}{{"m5.2xlarge", 8, 0.384}, {"m5.4xlarge", 16, 0.768}, {"m5.large", 2, 0.096}, {"m5.xlarge", 4, 0.192}} {
+		snapshot.InstanceTypes = append(snapshot.InstanceTypes, catalog.InstanceTypeInfo{
+			InstanceType: size.name, DefaultVCpus: size.cpu, SizeInMiB: int64(size.cpu) * 4096,
+			SupportedArchitectures: []string{"x86_64"}, SupportedUsageClasses: []string{"on-demand", "spot"}, Hypervisor: "nitro", Manufacturer: "Intel",
+			Network:       catalog.NetworkInfo{MaximumNetworkInterfaces: 4, Ipv4AddressesPerInterface: 15, MaximumNetworkCards: 1},
+			Zones:         []string{"us-east-1a", "us-east-1b", "us-east-1c"},
+			OnDemandPrice: size.price,
+			SpotPrices:    map[string]float64{"us-east-1a": size.price * 0.3, "us-east-1b": size.price * 0.35, "us-east-1c": size.price * 0.4},
+		})
+	}
+	return snapshot
+}
+
+// handler is a new container of the function; it ends with the death.
+func (e *environment) handler(death *death) *handler {
+	config := e.config.Copy()
+	config.HTTPClient = &http.Client{Transport: death.wrap(http.DefaultTransport)}
+	return &handler{
+		cluster: clusterName, lifecycle: "lifecycle", connection: fixed{e.connect(death)},
+		fleet: fleet.New(awsec2.NewFromConfig(config), clusterName), classes: classes.NewResolver(config, clusterName),
+		sender: e.sent, now: time.Now,
+	}
+}
+
+// alive is a death that never comes.
+func alive() *death { return &death{left: -1} }
+
+// tick wakes the function as the ticker does.
+func tick(id string) events.SQSEvent {
+	body := fmt.Sprintf(`{"cluster":%q,"at":%q,"reason":"tick","hop":0}`, clusterName, time.Now().Format(time.RFC3339Nano))
+	return events.SQSEvent{Records: []events.SQSMessage{{MessageId: id, Body: body}}}
+}
+
+// pod creates a pod that no node holds and waits until the scheduler has said so.
+func (e *environment) pod(name, cpu string, change func(*corev1.Pod)) {
+	e.t.Helper()
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{
+			Name: "main", Image: "pause", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}},
+		}}},
+	}
+	if change != nil {
+		change(pod)
+	}
+	_, err := e.core.CoreV1().Pods("default").Create(e.t.Context(), pod, metav1.CreateOptions{})
+	e.try(err)
+	e.until("pod "+name+" to be unschedulable", func() bool {
+		pod, err := e.core.CoreV1().Pods("default").Get(e.t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			return false
+		}
+		for _, condition := range pod.Status.Conditions {
+			if condition.Reason == corev1.PodReasonUnschedulable {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+func (e *environment) claims() []api.NodeClaim {
+	e.t.Helper()
+	claims, err := e.client.NodeClaims(e.t.Context())
+	e.try(err)
+	return claims
+}
+
+// instances are those that have not ended.
+func (e *environment) instances() []ec2.Instance {
+	var running []ec2.Instance
+	for _, instance := range e.ec2.Instances() {
+		if instance.State == ec2.Pending || instance.State == ec2.Running {
+			running = append(running, instance)
+		}
+	}
+	return running
+}
+
+// events are the messages of a reason about an object.
+func (e *environment) events(name, reason string) []string {
+	list, err := e.core.CoreV1().Events("default").List(e.t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=" + name + ",reason=" + reason})
+	e.try(err)
+	var messages []string
+	for _, event := range list.Items {
+		if event.Source.Component == cluster.FieldManager {
+			messages = append(messages, event.Message)
+		}
+	}
+	return messages
+}
+
+func (e *environment) try(err error) {
+	e.t.Helper()
+	if err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+func (e *environment) until(what string, done func() bool) {
+	e.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			e.t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}

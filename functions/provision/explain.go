@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/plan"
+)
+
+// maximumEvents bounds how many pods one pass writes events on: a thousand pods
+// that wait for the same reason are told by the first of them.
+const maximumEvents = 50
+
+// maximumMessage is how long an event's message may be.
+const maximumMessage = 1024
+
+// explain tells the owners of pods that go nowhere why, and what to change; and
+// on the pods that have a place, where.
+func (r *run) explain(ctx context.Context, decided *plan.Plan) {
+	for i, unplaced := range decided.Unplaced {
+		if i == maximumEvents {
+			slog.WarnContext(ctx, "more pods are left out than events are written", "pods", len(decided.Unplaced)-maximumEvents)
+			break
+		}
+		message := because(unplaced.Reasons)
+		slog.WarnContext(ctx, "could not schedule pod", "Pod", unplaced.Pod.String(), "error", message)
+		r.record(ctx, podReference(unplaced.Pod), corev1.EventTypeWarning, "FailedScheduling", message)
+	}
+}
+
+// nominate says on the pods where they will run.
+func (r *run) nominate(ctx context.Context, pods []plan.PodRef, where string) {
+	for i, pod := range pods {
+		if i == maximumEvents {
+			return
+		}
+		r.record(ctx, podReference(pod), corev1.EventTypeNormal, "Nominated", "Pod should schedule on: "+where)
+	}
+}
+
+// record writes an event unless the same was written of late. An event that
+// cannot be written is logged: it is no reason to stop.
+func (r *run) record(ctx context.Context, about corev1.ObjectReference, kind, reason, message string) {
+	if !r.events.first(fmt.Sprintf("%s/%s/%s", about.UID, reason, message), r.now()) {
+		return
+	}
+	err := r.client.Record(ctx, cluster.Event{About: about, Type: kind, Reason: reason, Message: message}, r.now())
+	if err != nil {
+		slog.WarnContext(ctx, "an event is lost", "about", about.Kind+" "+about.Name, "reason", reason, "message", message, "error", err)
+	}
+}
+
+// because joins the reasons, one for each pool, into an event's message, which
+// the API server takes up to 1,024 bytes of.
+func because(reasons []plan.Reason) string {
+	var parts []string
+	for _, reason := range reasons {
+		parts = append(parts, reason.String())
+	}
+	message := strings.Join(parts, "; ")
+	if len(message) > maximumMessage {
+		message = message[:maximumMessage-3] + "..."
+	}
+	return message
+}
+
+func podReference(pod plan.PodRef) corev1.ObjectReference {
+	return reference("v1", "Pod", pod.Namespace, pod.Name, types.UID(pod.UID))
+}
+
+func claimReference(claim *api.NodeClaim) corev1.ObjectReference {
+	return reference("karpenter.sh/v1", "NodeClaim", "", claim.Name, claim.UID)
+}
+
+func reference(apiVersion, kind, namespace, name string, uid types.UID) corev1.ObjectReference {
+	return corev1.ObjectReference{APIVersion: apiVersion, Kind: kind, Namespace: namespace, Name: name, UID: uid}
+}

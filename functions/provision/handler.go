@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
+	"github.com/whittle-dev/whittle/shared/classes"
+	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/fleet"
+	"github.com/whittle-dev/whittle/shared/function"
+	"github.com/whittle-dev/whittle/shared/queue"
+	"github.com/whittle-dev/whittle/shared/scheduling"
+)
+
+const (
+	// leaseName is held by whoever launches capacity for pending pods.
+	leaseName = "whittle-provision"
+	// staleAfter is how late a tick may come. A later one has been followed by others.
+	staleAfter = time.Minute
+	// reserve is the time kept at the end of an invocation to write down what was
+	// launched and to give the lease back.
+	reserve = 3 * time.Second
+	// defaultTimeout bounds a run by hand, which has no deadline of Lambda's.
+	defaultTimeout = time.Minute
+)
+
+type handler struct {
+	cluster    string
+	lifecycle  string // queue URL
+	connection interface {
+		Client(context.Context) (*cluster.Client, error)
+	}
+	fleet   *fleet.Client
+	classes *classes.Resolver
+	sender  interface {
+		Send(ctx context.Context, url string, messages ...queue.Message) error
+	}
+	now func() time.Time
+
+	// events remembers what was said of late: a warm container's cache.
+	events recent
+}
+
+// handle answers a batch with one pass: all of its messages ask for the same.
+func (h *handler) handle(ctx context.Context, batch events.SQSEvent) (events.SQSEventResponse, error) {
+	var wake *queue.Message
+	response, err := function.Each(func(_ context.Context, record events.SQSMessage) error {
+		message, err := queue.Parse(record.Body)
+		if err != nil {
+			return err
+		}
+		stale := message.Reason == queue.ReasonTick && h.now().Sub(message.At) > staleAfter
+		// An interruption is looked at more closely than a tick, so it decides.
+		if !stale && (wake == nil || message.Reason == queue.ReasonInterruption) {
+			wake = &message
+		}
+		return nil
+	})(ctx, batch)
+	if err != nil || wake == nil {
+		return response, err
+	}
+	// The pass fails as a whole: every message of the batch comes back.
+	return response, h.pass(ctx, *wake)
+}
+
+// pass looks at the pods that wait and, when there are any, plans and launches.
+func (h *handler) pass(ctx context.Context, wake queue.Message) error {
+	ctx, cancel := h.deadline(ctx)
+	defer cancel()
+	client, err := h.connection.Client(ctx)
+	if err != nil {
+		return err
+	}
+	if wake.Reason != queue.ReasonInterruption {
+		waiting, err := anyWaiting(ctx, client)
+		if err != nil || !waiting {
+			return err
+		}
+	}
+	deadline, _ := ctx.Deadline()
+	now := h.now()
+	lease, err := client.AcquireLease(ctx, leaseName, holder(ctx), now, now.Add(time.Until(deadline)+reserve))
+	if err != nil {
+		return err
+	}
+	if lease == nil {
+		slog.InfoContext(ctx, "another invocation is provisioning: it sees the same pods")
+		return nil
+	}
+	run := &run{handler: h, client: client, wake: wake}
+	err = run.provision(ctx)
+	if released := lease.Release(context.WithoutCancel(ctx)); released != nil {
+		slog.WarnContext(ctx, "the lease stays until its deadline", "lease", leaseName, "error", released)
+	}
+	return err
+}
+
+// deadline leaves a reserve before Lambda ends the invocation.
+func (h *handler) deadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	if end, set := ctx.Deadline(); set {
+		return context.WithDeadline(ctx, end.Add(-reserve))
+	}
+	return context.WithTimeout(ctx, defaultTimeout)
+}
+
+// anyWaiting is all that an idle tick costs: one list of the unbound pods.
+func anyWaiting(ctx context.Context, client *cluster.Client) (bool, error) {
+	pods, err := client.UnboundPods(ctx)
+	if err != nil {
+		return false, err
+	}
+	for i := range pods {
+		if scheduling.IsProvisionable(&pods[i]) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// holder names the invocation in the lease. A message that is delivered twice is
+// two invocations with two names.
+func holder(ctx context.Context) string {
+	if invocation, ok := lambdacontext.FromContext(ctx); ok {
+		return invocation.AwsRequestID
+	}
+	return "by-hand-" + time.Now().UTC().Format(time.RFC3339Nano)
+}

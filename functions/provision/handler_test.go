@@ -1,0 +1,219 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/whittle-dev/whittle/infra/local/ec2"
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+func TestPodsThatWaitGetOneNode(t *testing.T) {
+	e := newEnvironment(t)
+	e.pod("one", "1", nil)
+	e.pod("two", "500m", nil)
+	response, err := e.handler(alive()).handle(t.Context(), tick("1"))
+	if err != nil || len(response.BatchItemFailures) > 0 {
+		t.Fatalf("%v, %v", response, err)
+	}
+	e.oneNode()
+	if len(e.sent.messages) != 1 || e.sent.messages[0].Cluster != clusterName {
+		t.Errorf("messages to lifecycle: %+v, want one", e.sent.messages)
+	}
+	if told := e.events("one", "Nominated"); len(told) != 1 {
+		t.Errorf("events on the pod: %q, want one that names its node", told)
+	}
+}
+
+// oneNode checks that there is one claim and one instance, and that each is the other's.
+func (e *environment) oneNode() {
+	e.t.Helper()
+	claims, instances := e.claims(), e.instances()
+	if len(claims) != 1 || len(instances) != 1 {
+		e.t.Fatalf("%d claims and %d instances, want one of each", len(claims), len(instances))
+	}
+	claim, instance := claims[0], instances[0]
+	if claim.Status.ProviderID != instance.ProviderID() || instance.Tags["karpenter.sh/nodeclaim"] != claim.Name {
+		e.t.Errorf("claim %s has %q, instance %s has the tags %v", claim.Name, claim.Status.ProviderID, instance.ID, instance.Tags)
+	}
+	if !api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeLaunched) || claim.Labels["node.kubernetes.io/instance-type"] != instance.InstanceType {
+		e.t.Errorf("claim %s: labels %v, conditions %v", claim.Name, claim.Labels, claim.Status.Conditions)
+	}
+}
+
+// A process may end before any call, or after a call whose answer it never saw.
+// Whoever comes next must end with one claim and one instance.
+func TestKilledBetweenAnyTwoCalls(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		for calls := 1; ; calls++ {
+			name := fmt.Sprintf("before call %d", calls)
+			if lost {
+				name = fmt.Sprintf("before the answer to call %d", calls)
+			}
+			through := false
+			t.Run(name, func(t *testing.T) {
+				e := newEnvironment(t)
+				e.pod("one", "1", nil)
+				end := &death{left: calls, lost: lost}
+				_, err := e.handler(end).handle(t.Context(), tick("1"))
+				through = err == nil && end.left > 0
+				if err != nil && !errors.Is(err, errDead) && !strings.Contains(err.Error(), errDead.Error()) {
+					t.Errorf("the function failed of something else: %v", err)
+				}
+				// The dead one's lease runs out; nobody gives it back.
+				next := e.handler(alive())
+				next.now = func() time.Time { return time.Now().Add(2 * time.Minute) }
+				for range 2 {
+					if _, err := next.handle(t.Context(), later(tick("2"))); err != nil {
+						t.Fatal(err)
+					}
+				}
+				e.oneNode()
+			})
+			if through || t.Failed() {
+				break
+			}
+		}
+	}
+}
+
+// later makes a tick due in the time that the next handler lives in.
+func later(batch events.SQSEvent) events.SQSEvent {
+	batch.Records[0].Body = fmt.Sprintf(`{"cluster":%q,"at":%q,"reason":"tick"}`, clusterName, time.Now().Add(2*time.Minute).Format(time.RFC3339Nano))
+	return batch
+}
+
+func TestATickDeliveredTwiceAtOnceLaunchesOnce(t *testing.T) {
+	e := newEnvironment(t)
+	e.pod("one", "1", nil)
+	failures := make(chan error, 4)
+	for range cap(failures) {
+		go func() {
+			_, err := e.handler(alive()).handle(t.Context(), tick("1"))
+			failures <- err
+		}()
+	}
+	for range cap(failures) {
+		if err := <-failures; err != nil {
+			t.Error(err)
+		}
+	}
+	e.oneNode()
+}
+
+func TestAStarvedOfferingIsLeftOut(t *testing.T) {
+	e := newEnvironment(t)
+	e.ec2.Starve(ec2.Starvation{CapacityType: "spot"})
+	e.pod("one", "1", nil)
+	if _, err := e.handler(alive()).handle(t.Context(), tick("1")); err != nil {
+		t.Fatal(err)
+	}
+	instances := e.instances()
+	if len(instances) != 1 || instances[0].CapacityType != "on-demand" {
+		t.Fatalf("instances %+v, want one on-demand, since no spot is to be had", instances)
+	}
+	if again := e.handler(alive()); again != nil {
+		if _, err := again.handle(t.Context(), tick("2")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(e.instances()) != 1 {
+		t.Errorf("a second tick launched again: %d instances", len(e.instances()))
+	}
+}
+
+func TestAnIdleTickMakesOneCall(t *testing.T) {
+	e := newEnvironment(t)
+	count := alive()
+	if _, err := e.handler(count).handle(t.Context(), tick("1")); err != nil {
+		t.Fatal(err)
+	}
+	if len(count.calls) != 1 {
+		t.Errorf("an idle tick made the calls %q, want one list of the unbound pods", count.calls)
+	}
+}
+
+func TestBadInputIsNamedAndStopsNothingElse(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		arrange func(*environment)
+		about   string
+		reason  string
+		says    []string
+	}{
+		{
+			"a pool whose class does not exist",
+			func(e *environment) { e.apply(nodePool("lonely", "missing", nil)) },
+			"lonely", api.ReasonNodeClassNotFound, []string{"spec.template.spec.nodeClassRef", `"missing"`, "create it"},
+		},
+		{
+			"a class that selects no subnet",
+			func(e *environment) {
+				e.apply(nodeClass("nowhere", func(spec map[string]any) {
+					spec["subnetSelectorTerms"] = []any{map[string]any{"tags": map[string]any{"no": "such"}}}
+				}))
+				e.apply(nodePool("nowhere", "nowhere", nil))
+			},
+			"nowhere", api.ReasonNodeClassNotReady, []string{"spec.subnetSelectorTerms"},
+		},
+		{
+			"a pod that fits no type",
+			func(e *environment) { e.pod("giant", "4000", nil) },
+			"giant", "FailedScheduling", []string{`nodepool "default"`, "cpu"},
+		},
+		{
+			"a pod that selects what no pool has",
+			func(e *environment) { e.pod("picky", "1", selecting("team", "a")) },
+			"picky", "FailedScheduling", []string{`nodepool "default"`, "team"},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			e := newEnvironment(t)
+			test.arrange(e)
+			e.pod("one", "1", nil)
+			if _, err := e.handler(alive()).handle(t.Context(), tick("1")); err != nil {
+				t.Fatal(err)
+			}
+			e.oneNode()
+			told := strings.Join(e.events(test.about, test.reason), "\n")
+			for _, words := range test.says {
+				if !strings.Contains(told, words) {
+					t.Errorf("event %s on %s says %q, want it to name %q", test.reason, test.about, told, words)
+				}
+			}
+		})
+	}
+}
+
+func TestAMessageThatIsNotJSONComesBackAndTheOthersAreDone(t *testing.T) {
+	e := newEnvironment(t)
+	e.pod("one", "1", nil)
+	batch := tick("good")
+	batch.Records = append(batch.Records, events.SQSMessage{MessageId: "bad", Body: "not JSON"}, events.SQSMessage{MessageId: "empty", Body: "{}"})
+	response, err := e.handler(alive()).handle(t.Context(), batch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(response.BatchItemFailures) != 2 || response.BatchItemFailures[0].ItemIdentifier != "bad" || response.BatchItemFailures[1].ItemIdentifier != "empty" {
+		t.Errorf("failed messages: %+v", response.BatchItemFailures)
+	}
+	e.oneNode()
+}
+
+func TestAStaleTickIsSkipped(t *testing.T) {
+	e := newEnvironment(t)
+	e.pod("one", "1", nil)
+	handler := e.handler(alive())
+	handler.now = func() time.Time { return time.Now().Add(5 * time.Minute) }
+	if _, err := handler.handle(t.Context(), tick("1")); err != nil {
+		t.Fatal(err)
+	}
+	if len(e.instances()) != 0 {
+		t.Error("a tick five minutes late launched an instance")
+	}
+}

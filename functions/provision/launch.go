@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/fleet"
+	"github.com/whittle-dev/whittle/shared/inventory"
+	"github.com/whittle-dev/whittle/shared/launch"
+	"github.com/whittle-dev/whittle/shared/nodeclass"
+	"github.com/whittle-dev/whittle/shared/plan"
+)
+
+const (
+	// parallel is how many fleets are asked for at a time: EC2 allows a few calls a second.
+	parallel = 8
+	// joinAfter is when lifecycle first looks for the nodes of new instances.
+	joinAfter = 5 * time.Second
+)
+
+// launchAll asks EC2 for an instance for each claim and writes down what came of
+// it. It tells whether EC2 was short of capacity for any of them.
+func (r *run) launchAll(ctx context.Context, snapshot *plan.Snapshot, claims []api.NodeClaim) (short bool, err error) {
+	if len(claims) == 0 {
+		return false, nil
+	}
+	join, err := r.join(ctx)
+	if err != nil {
+		return false, err
+	}
+	var mutex sync.Mutex
+	var failures error
+	marks := &catalog.Unavailable{}
+	var group errgroup.Group
+	group.SetLimit(parallel)
+	for i := range claims {
+		group.Go(func() error {
+			missing, err := r.launch(ctx, snapshot, &claims[i], join)
+			mutex.Lock()
+			defer mutex.Unlock()
+			failures = errors.Join(failures, err)
+			marks.Merge(missing)
+			short = short || missing != nil
+			return nil
+		})
+	}
+	_ = group.Wait() // the failures are gathered: one claim's does not stop another's
+	if len(marks.Until) > 0 {
+		r.unavailable.Merge(marks)
+		failures = errors.Join(failures, inventory.MarkUnavailable(ctx, r.client, marks, r.now()))
+	}
+	return short, failures
+}
+
+// join is what every node must know of the cluster.
+func (r *run) join(ctx context.Context) (nodeclass.Cluster, error) {
+	dns, err := r.client.ClusterDNS(ctx)
+	if err != nil {
+		return nodeclass.Cluster{}, err
+	}
+	endpoint := r.client.Endpoint
+	return nodeclass.Cluster{
+		Name: endpoint.Name, Endpoint: endpoint.URL, CertificateAuthority: endpoint.CertificateAuthority, ServiceCIDR: endpoint.ServiceCIDR, DNS: dns,
+	}, nil
+}
+
+// launch asks for one claim's instance. The offerings that EC2 had no room for
+// are returned, and the claim is given up: its pods are planned for anew.
+func (r *run) launch(ctx context.Context, snapshot *plan.Snapshot, claim *api.NodeClaim, join nodeclass.Cluster) (*catalog.Unavailable, error) {
+	class := classOf(claim.Spec.NodeClassRef, snapshot.NodeClasses)
+	if class == nil || !api.ConditionTrue(class.Status.Conditions, api.ConditionReady) {
+		return nil, r.abandon(ctx, claim, api.ReasonNodeClassNotReady, "its EC2NodeClass does not exist or is not ready")
+	}
+	types := snapshot.Catalog[class.Name]
+	request, err := launch.Build(launch.Input{Claim: claim, Class: class, Types: types, Cluster: join})
+	if errors.Is(err, launch.ErrNoOffering) {
+		return &catalog.Unavailable{}, r.abandon(ctx, claim, "InsufficientCapacityError", err.Error())
+	}
+	if err != nil {
+		return nil, err
+	}
+	outcome, err := r.fleet.Launch(ctx, request)
+	if err != nil {
+		r.record(ctx, claimReference(claim), corev1.EventTypeWarning, api.ReasonLaunchFailed, err.Error())
+		return nil, err
+	}
+	if outcome.Instance == nil {
+		marks := &catalog.Unavailable{}
+		for _, offering := range outcome.Short {
+			marks.Mark(request.CapacityType, offering.InstanceType, offering.Zone, r.now())
+		}
+		return marks, r.abandon(ctx, claim, "InsufficientCapacityError",
+			fmt.Sprintf("EC2 has no %s capacity now in %d offerings, the cheapest %s in %s", request.CapacityType, len(outcome.Short), outcome.Short[0].InstanceType, outcome.Short[0].Zone))
+	}
+	return nil, r.launched(ctx, claim, outcome.Instance, types)
+}
+
+// launched writes the instance on its claim: labels first, then the status that
+// says the launch is done. Killed in between, the next pass finds the claim
+// without a providerID, asks EC2 with the same token, and writes both again.
+func (r *run) launched(ctx context.Context, claim *api.NodeClaim, instance *fleet.Instance, types []catalog.InstanceType) error {
+	labels := map[string]string{
+		corev1.LabelInstanceTypeStable: instance.InstanceType,
+		corev1.LabelTopologyZone:       instance.Zone,
+		api.CapacityTypeLabelKey:       instance.CapacityType,
+	}
+	status := map[string]any{"providerID": instance.ProviderID(), "imageID": instance.ImageID}
+	price := 0.0
+	for i := range types {
+		if types[i].Name != instance.InstanceType {
+			continue
+		}
+		known := types[i].Requirements.Labels()
+		maps.Copy(known, labels)
+		labels = known
+		status["capacity"], status["allocatable"] = types[i].Capacity, types[i].Allocatable
+		price = priceOf(&types[i], instance, labels)
+	}
+	if _, err := r.client.PatchNodeClaim(ctx, claim.Name, map[string]any{"metadata": map[string]any{"labels": labels}}); err != nil {
+		return fmt.Errorf("writing instance %s on nodeclaim %q: %w", instance.ID, claim.Name, err)
+	}
+	conditions := claim.Status.Conditions
+	api.SetCondition(&conditions, metav1.Condition{Type: api.ConditionTypeLaunched, Status: metav1.ConditionTrue, ObservedGeneration: claim.Generation}, r.now())
+	api.SetReady(&conditions, api.NodeClaimReadyDependents(), claim.Generation, r.now())
+	status["conditions"] = conditions
+	if _, err := r.client.PatchNodeClaimStatus(ctx, claim.Name, map[string]any{"status": status}); err != nil {
+		return fmt.Errorf("writing instance %s on nodeclaim %q: %w", instance.ID, claim.Name, err)
+	}
+	r.launchedAny = true
+	slog.InfoContext(ctx, "launched nodeclaim", "NodeClaim", claim.Name, "provider-id", instance.ProviderID(),
+		"instance-type", instance.InstanceType, "zone", instance.Zone, "capacity-type", instance.CapacityType, "price", price)
+	return nil
+}
+
+// priceOf is the instance's price in dollars an hour; it fills in the zone's id.
+func priceOf(instanceType *catalog.InstanceType, instance *fleet.Instance, labels map[string]string) float64 {
+	for _, offering := range instanceType.Offerings {
+		if offering.Zone == instance.Zone && offering.CapacityType == instance.CapacityType {
+			if offering.ZoneID != "" {
+				labels[api.LabelTopologyZoneID] = offering.ZoneID
+			}
+			return offering.Price
+		}
+	}
+	return 0
+}
+
+// abandon gives the claim up and says why. Its finalizer holds it until lifecycle
+// has made sure that no instance was launched for it.
+func (r *run) abandon(ctx context.Context, claim *api.NodeClaim, reason, why string) error {
+	slog.WarnContext(ctx, "giving up nodeclaim", "NodeClaim", claim.Name, "reason", reason, "error", why)
+	r.record(ctx, claimReference(claim), corev1.EventTypeWarning, reason, why)
+	return r.client.DeleteNodeClaim(ctx, claim.Name, claim.UID)
+}

@@ -1,0 +1,193 @@
+package scenario
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+// pollEvery is how often a condition is looked at.
+const pollEvery = 100 * time.Millisecond
+
+// Client does to a cluster what a person does with kubectl.
+type Client struct {
+	Core    kubernetes.Interface
+	Objects dynamic.Interface
+}
+
+// NewClient connects with the configuration.
+func NewClient(config *rest.Config) (*Client, error) {
+	core, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := dynamic.NewForConfig(config)
+	return &Client{Core: core, Objects: objects}, err
+}
+
+// Apply writes each object of a manifest by server-side apply, as `kubectl apply
+// --server-side` does. ${NAME} in it stands for a variable.
+func (c *Client) Apply(ctx context.Context, file string, variables map[string]string) error {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	text := os.Expand(string(content), func(name string) string { return variables[name] })
+	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(text), 4096)
+	for {
+		var object unstructured.Unstructured
+		err := decoder.Decode(&object)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		if len(object.Object) == 0 {
+			continue
+		}
+		_, err = c.Objects.Resource(resourceOf(&object)).Namespace(object.GetNamespace()).
+			Apply(ctx, object.GetName(), &object, metav1.ApplyOptions{FieldManager: "kubectl", Force: true})
+		if err != nil {
+			return fmt.Errorf("%s: applying %s %q: %w", file, object.GetKind(), object.GetName(), err)
+		}
+	}
+}
+
+// resourceOf is the resource of a kind. The kinds that scenarios use form their
+// plural by the two rules here.
+func resourceOf(object *unstructured.Unstructured) schema.GroupVersionResource {
+	kind := object.GroupVersionKind()
+	plural := strings.ToLower(kind.Kind) + "s"
+	if strings.HasSuffix(kind.Kind, "ss") {
+		plural = strings.ToLower(kind.Kind) + "es"
+	}
+	return kind.GroupVersion().WithResource(plural)
+}
+
+// Scale sets the replicas of a Deployment.
+func (c *Client) Scale(ctx context.Context, namespace, name string, replicas int) error {
+	patch := fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas)
+	_, err := c.Core.AppsV1().Deployments(namespace).Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	return err
+}
+
+// Pods lists the pods of a label selector in a namespace ("" for all).
+func (c *Client) Pods(ctx context.Context, namespace, selector string) ([]corev1.Pod, error) {
+	list, err := c.Core.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
+}
+
+// Nodes lists the nodes.
+func (c *Client) Nodes(ctx context.Context) ([]corev1.Node, error) {
+	list, err := c.Core.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
+}
+
+// NodeClaims lists the node claims.
+func (c *Client) NodeClaims(ctx context.Context) ([]api.NodeClaim, error) {
+	list, err := c.Objects.Resource(nodeClaims()).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	claims := make([]api.NodeClaim, len(list.Items))
+	for i := range list.Items {
+		if claims[i], err = claimOf(&list.Items[i]); err != nil {
+			return nil, err
+		}
+	}
+	return claims, nil
+}
+
+func nodeClaims() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: "karpenter.sh", Version: "v1", Resource: "nodeclaims"}
+}
+
+func claimOf(object *unstructured.Unstructured) (api.NodeClaim, error) {
+	var claim api.NodeClaim
+	encoded, err := object.MarshalJSON()
+	if err == nil {
+		err = json.Unmarshal(encoded, &claim)
+	}
+	return claim, err
+}
+
+// Until waits for a condition that a caller describes in words.
+func Until(ctx context.Context, limit time.Duration, what string, condition func(context.Context) (done bool, state string, err error)) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	ticker := time.NewTicker(pollEvery)
+	defer ticker.Stop()
+	last := "nothing was seen"
+	for {
+		done, state, err := condition(ctx)
+		if err == nil && done {
+			return nil
+		}
+		if err == nil {
+			last = state
+		} else if ctx.Err() == nil {
+			last = err.Error()
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return fmt.Errorf("waited %s for %s: %s", limit, what, last)
+		}
+	}
+}
+
+// Running tells whether count pods of the selector run, all of them bound to nodes
+// that are there.
+func (c *Client) Running(namespace, selector string, count int) func(context.Context) (bool, string, error) {
+	return func(ctx context.Context) (bool, string, error) {
+		pods, err := c.Pods(ctx, namespace, selector)
+		if err != nil {
+			return false, "", err
+		}
+		running, others := 0, map[string]int{}
+		for i := range pods {
+			switch {
+			case pods[i].DeletionTimestamp != nil:
+				others["ending"]++
+			case pods[i].Status.Phase == corev1.PodRunning && ready(&pods[i]):
+				running++
+			default:
+				others[string(pods[i].Status.Phase)]++
+			}
+		}
+		return running == count && len(others) == 0, fmt.Sprintf("%d running, others %v", running, others), nil
+	}
+}
+
+func ready(pod *corev1.Pod) bool {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodReady {
+			return condition.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}

@@ -1,0 +1,106 @@
+package scenario
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/whittle-dev/whittle/infra/local/lambda"
+)
+
+// Lambda's prices in us-east-1 for arm64, without the free tier:
+// https://aws.amazon.com/lambda/pricing/
+const (
+	pricePerGBSecond = 0.0000133334
+	pricePerRequest  = 0.20 / 1e6
+	hoursAMonth      = 730
+)
+
+// Report is what a scenario measured.
+type Report struct {
+	Steps       []Step
+	Replaced    time.Duration // from the spot warning until all pods run again
+	Emptied     time.Duration // from no replica until nothing is left
+	Invocations []lambda.Invocation
+	Bounds      []Bound
+}
+
+// Step is one scaling of the workload.
+type Step struct {
+	Pods, Nodes   int
+	PricePerHour  float64       // dollars an hour of all nodes
+	ToCreateFleet time.Duration // from the first pod that waits
+	ToRunning     time.Duration // of the slowest pod
+}
+
+// Bound is what a plan said of itself in the log of provision.
+type Bound struct {
+	Pods, NodeClaims int
+	Price, Bound     float64 // dollars an hour of its new nodes
+}
+
+// Write prints the closing tables. elapsed is the time that the invocations took
+// place in.
+func (r *Report) Write(out io.Writer, elapsed time.Duration) {
+	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(table, "\npods placed\tnodes\t$ an hour\tpending to CreateFleet\tpending to running")
+	for _, step := range r.Steps {
+		fmt.Fprintf(table, "%d\t%d\t%.4f\t%.1f s\t%.1f s\n", step.Pods, step.Nodes, step.PricePerHour, step.ToCreateFleet.Seconds(), step.ToRunning.Seconds())
+	}
+	fmt.Fprintln(table, "\nplan for pods\tnew nodes\t$ an hour\tfractional lower bound\tratio")
+	for _, bound := range r.Bounds {
+		fmt.Fprintf(table, "%d\t%d\t%.4f\t%.4f\t%.2f\n", bound.Pods, bound.NodeClaims, bound.Price, bound.Bound, bound.Price/bound.Bound)
+	}
+	fmt.Fprintf(table, "\nspot warning to all pods running again\t%.1f s\n", r.Replaced.Seconds())
+	fmt.Fprintf(table, "no replica to no instance\t%.1f s\n", r.Emptied.Seconds())
+	table.Flush()
+	r.writeFunctions(out, elapsed)
+}
+
+// cost of a function's invocations.
+type cost struct {
+	invocations, cold int
+	billed            time.Duration
+	dollars           float64
+}
+
+func (r *Report) costs() map[string]cost {
+	costs := map[string]cost{}
+	for _, invocation := range r.Invocations {
+		name := invocation.Function[strings.LastIndex(invocation.Function, "-")+1:]
+		sum := costs[name]
+		sum.invocations++
+		if invocation.Cold {
+			sum.cold++
+		}
+		sum.billed += invocation.Billed
+		sum.dollars += invocation.Billed.Seconds()*float64(invocation.MemoryMB)/1024*pricePerGBSecond + pricePerRequest
+		costs[name] = sum
+	}
+	return costs
+}
+
+func (r *Report) writeFunctions(out io.Writer, elapsed time.Duration) {
+	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(table, "\nfunction\tinvocations\tcold\tbilled ms\t$ a month at this rate")
+	costs := r.costs()
+	monthly := hoursAMonth * float64(time.Hour) / float64(elapsed)
+	total := 0.0
+	for _, name := range slices.Sorted(maps.Keys(costs)) {
+		sum := costs[name]
+		if name == "install" || name == "catalog" {
+			// Once an installation and once an hour: this run's rate says nothing of a month.
+			fmt.Fprintf(table, "%s\t%d\t%d\t%d\t\n", name, sum.invocations, sum.cold, sum.billed.Milliseconds())
+			continue
+		}
+		total += sum.dollars * monthly
+		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%.2f\n", name, sum.invocations, sum.cold, sum.billed.Milliseconds(), sum.dollars*monthly)
+	}
+	fmt.Fprintf(table, "all\t\t\t\t%.2f\n", total)
+	table.Flush()
+	fmt.Fprintln(out, "\nBilled at this machine's speed with a whole processor; Lambda gives a share of one by memory.")
+}

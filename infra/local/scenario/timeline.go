@@ -1,0 +1,45 @@
+package scenario
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// Timeline prints what happens as it happens, with the seconds since its start.
+type Timeline struct {
+	out   io.Writer
+	start time.Time
+
+	mutex sync.Mutex
+	lines []Line
+}
+
+// Line is one thing that happened.
+type Line struct {
+	At   time.Duration // since the start
+	What string        // one word: pending, launched, running ...
+	Text string
+}
+
+// NewTimeline starts a timeline that prints to out.
+func NewTimeline(out io.Writer) *Timeline {
+	return &Timeline{out: out, start: time.Now()}
+}
+
+// Add prints a line.
+func (t *Timeline) Add(what, format string, arguments ...any) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	line := Line{At: time.Since(t.start), What: what, Text: fmt.Sprintf(format, arguments...)}
+	t.lines = append(t.lines, line)
+	fmt.Fprintf(t.out, "%6.1fs  %-12s %s\n", line.At.Seconds(), line.What, line.Text)
+}
+
+// Lines are those so far.
+func (t *Timeline) Lines() []Line {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	return append([]Line(nil), t.lines...)
+}

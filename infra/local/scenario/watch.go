@@ -1,0 +1,161 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+// Watcher follows pods and node claims and puts what changes on the timeline.
+type Watcher struct {
+	client   *Client
+	timeline *Timeline
+	price    func(claim *api.NodeClaim) float64
+
+	mutex  sync.Mutex
+	pods   map[string]*podTimes
+	claims map[string]map[string]bool // what was told of a claim
+}
+
+// podTimes are the moments of one pod.
+type podTimes struct {
+	pending, running time.Time
+}
+
+// Watch follows the cluster until the context ends. price gives a claim's dollars
+// an hour.
+func Watch(ctx context.Context, client *Client, timeline *Timeline, price func(*api.NodeClaim) float64) (*Watcher, error) {
+	w := &Watcher{client: client, timeline: timeline, price: price, pods: map[string]*podTimes{}, claims: map[string]map[string]bool{}}
+	pods, err := client.Core.CoreV1().Pods("").Watch(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	claims, err := client.Objects.Resource(nodeClaims()).Watch(ctx, metav1.ListOptions{})
+	if err != nil {
+		pods.Stop()
+		return nil, err
+	}
+	go follow(pods, func(kind watch.EventType, object runtime.Object) {
+		if pod, ok := object.(*corev1.Pod); ok {
+			w.pod(kind, pod)
+		}
+	})
+	go follow(claims, func(kind watch.EventType, object runtime.Object) {
+		if object, ok := object.(*unstructured.Unstructured); ok {
+			if claim, err := claimOf(object); err == nil {
+				w.claim(kind, &claim)
+			}
+		}
+	})
+	return w, nil
+}
+
+func follow(events watch.Interface, handle func(watch.EventType, runtime.Object)) {
+	for event := range events.ResultChan() {
+		handle(event.Type, event.Object)
+	}
+}
+
+// pod counts pods on the timeline by tens, not one by one: what matters is when
+// the first waited and when the last ran.
+func (w *Watcher) pod(kind watch.EventType, pod *corev1.Pod) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	key := string(pod.UID)
+	times := w.pods[key]
+	if times == nil {
+		times = &podTimes{}
+		w.pods[key] = times
+	}
+	if kind == watch.Deleted {
+		return
+	}
+	if times.pending.IsZero() && unschedulable(pod) {
+		times.pending = time.Now()
+	}
+	if times.running.IsZero() && pod.Status.Phase == corev1.PodRunning && ready(pod) {
+		times.running = time.Now()
+	}
+}
+
+func unschedulable(pod *corev1.Pod) bool {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse && condition.Reason == corev1.PodReasonUnschedulable {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *Watcher) claim(kind watch.EventType, claim *api.NodeClaim) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	told := w.claims[claim.Name]
+	if told == nil {
+		told = map[string]bool{}
+		w.claims[claim.Name] = told
+	}
+	once := func(what, format string, arguments ...any) {
+		if !told[what] {
+			told[what] = true
+			w.timeline.Add(what, format, arguments...)
+		}
+	}
+	if kind == watch.Deleted {
+		once("gone", "%s", claim.Name)
+		return
+	}
+	if kind == watch.Added {
+		once("planned", "%s for requests %s", claim.Name, requests(claim))
+	}
+	labels := claim.Labels
+	if api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeLaunched) {
+		once("launched", "%s as %s, %s in %s, $%.4f an hour", claim.Name, labels[corev1.LabelInstanceTypeStable],
+			labels[api.CapacityTypeLabelKey], labels[corev1.LabelTopologyZone], w.price(claim))
+	}
+	if api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeRegistered) {
+		once("registered", "%s as node %s", claim.Name, claim.Status.NodeName)
+	}
+	if api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeInitialized) {
+		once("initialized", "%s", claim.Name)
+	}
+	if claim.DeletionTimestamp != nil {
+		once("ending", "%s", claim.Name)
+	}
+	if api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeDrained) {
+		once("drained", "%s", claim.Name)
+	}
+}
+
+func requests(claim *api.NodeClaim) string {
+	cpu, memory, pods := claim.Spec.Resources.Requests[corev1.ResourceCPU], claim.Spec.Resources.Requests[corev1.ResourceMemory], claim.Spec.Resources.Requests[corev1.ResourcePods]
+	return fmt.Sprintf("cpu %s, memory %s, pods %s", cpu.String(), memory.String(), pods.String())
+}
+
+// Waits are, for the pods that became pending in a time, how long the slowest
+// took from pending to running, and when the first became pending.
+func (w *Watcher) Waits(since time.Time) (first time.Time, slowest time.Duration) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	for _, times := range w.pods {
+		if times.pending.IsZero() || times.pending.Before(since) {
+			continue
+		}
+		if first.IsZero() || times.pending.Before(first) {
+			first = times.pending
+		}
+		if !times.running.IsZero() {
+			slowest = max(slowest, times.running.Sub(times.pending))
+		}
+	}
+	return first, slowest
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+// fieldDescriptions describe the fields of a type that belongs to Kubernetes, and
+// under the empty name the type.
+type fieldDescriptions map[string]string
+
+func objectDescriptions() fieldDescriptions {
+	return fieldDescriptions{
+		"apiVersion": "The API group and version that the object is written in.",
+		"kind":       "The object's kind.",
+	}
+}
+
+func taintDescriptions() fieldDescriptions {
+	return fieldDescriptions{
+		"":          "Keeps pods that do not tolerate it from the node.",
+		"key":       "The taint's key.",
+		"value":     "The taint's value, which tolerations may ask for.",
+		"effect":    "NoSchedule keeps new pods away, PreferNoSchedule does so where there is room elsewhere, NoExecute also removes pods that run.",
+		"timeAdded": "When a NoExecute taint was added.",
+	}
+}
+
+func conditionDescriptions() fieldDescriptions {
+	return fieldDescriptions{
+		"":                   "Whether something is so, since when, and why.",
+		"type":               "What the condition is about.",
+		"status":             "True, False or Unknown.",
+		"reason":             "Why, in one word for programs.",
+		"message":            "Why, in words for people.",
+		"lastTransitionTime": "When the status last became another.",
+		"observedGeneration": "The generation of the object that the status is about.",
+	}
+}
+
+func nodeSelectorRequirementDescriptions() fieldDescriptions {
+	return fieldDescriptions{
+		"":         "A condition on one label of a node.",
+		"key":      "The label's key.",
+		"operator": "How the label's value relates to the values: In, NotIn, Exists, DoesNotExist, Gt or Lt.",
+		"values":   "The values.",
+	}
+}
+
+// describe puts our own descriptions where the generator took those of Kubernetes.
+func describe(crd map[string]any, resource string) error {
+	schema, err := at(crd["spec"].(map[string]any)["versions"].([]any)[0].(map[string]any), "schema", "openAPIV3Schema")
+	if err != nil {
+		return err
+	}
+	if err := describeFields(schema, objectDescriptions()); err != nil {
+		return err
+	}
+
+	type place struct {
+		path         []string
+		descriptions fieldDescriptions
+	}
+	places := []place{{[]string{"properties", "status", "properties", "conditions", "items"}, conditionDescriptions()}}
+	claim := []string{"properties", "spec"}
+	switch resource {
+	case api.NodePoolResource:
+		claim = []string{"properties", "spec", "properties", "template", "properties", "spec"}
+		fallthrough
+	case api.NodeClaimResource:
+		for _, list := range []string{"taints", "startupTaints"} {
+			places = append(places, place{append(append([]string{}, claim...), "properties", list, "items"), taintDescriptions()})
+		}
+	case api.EC2NodeClassResource:
+		places = append(places, place{
+			[]string{"properties", "status", "properties", "amis", "items", "properties", "requirements", "items"}, nodeSelectorRequirementDescriptions(),
+		})
+	}
+	for _, place := range places {
+		fields, err := at(schema, place.path...)
+		if err != nil {
+			return err
+		}
+		if err := describeFields(fields, place.descriptions); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// describeFields describes a schema and those of its fields that are named.
+func describeFields(schema map[string]any, descriptions fieldDescriptions) error {
+	for name, description := range descriptions {
+		target := schema
+		if name != "" {
+			field, err := at(schema, "properties", name)
+			if err != nil {
+				return err
+			}
+			target = field
+		}
+		target["description"] = description
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package disruption
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+// Unlimited is what is allowed where no budget applies.
+const Unlimited = math.MaxInt32
+
+// PoolCount is how many nodes a pool has.
+type PoolCount struct {
+	Nodes      int // initialised, and their instance not being terminated: what percentages are of
+	Disrupting int // of these, the nodes that are not ready or are on their way out
+}
+
+// Allowed is how many more nodes of the pool may be disrupted for the reason now:
+// the least that a budget grants which is active and for the reason, less the
+// nodes that are disrupted already. Percentages are of the pool's nodes, rounded
+// up. Schedules are in UTC. A budget that cannot be read allows nothing of the
+// pool for any reason, and the error says how to mend it.
+// https://karpenter.sh/docs/concepts/disruption/#nodepool-disruption-budgets
+func Allowed(pool *api.NodePool, count PoolCount, reason api.DisruptionReason, now time.Time) (int, error) {
+	least := Unlimited
+	for i, budget := range pool.Spec.Disruption.Budgets {
+		granted, active, err := grant(budget, count.Nodes, now)
+		if err != nil {
+			return 0, fmt.Errorf("nodepool %q: spec.disruption.budgets[%d].%w", pool.Name, i, err)
+		}
+		if active && (len(budget.Reasons) == 0 || slices.Contains(budget.Reasons, reason)) {
+			least = min(least, granted)
+		}
+	}
+	if least == Unlimited {
+		return Unlimited, nil
+	}
+	return max(least-count.Disrupting, 0), nil
+}
+
+// grant is how many nodes the budget lets go at once, and whether it is active.
+func grant(budget api.Budget, nodes int, now time.Time) (granted int, active bool, err error) {
+	text := budget.Nodes
+	if text == "" {
+		text = api.DefaultBudgetNodes
+	}
+	number, isPercentage := strings.CutSuffix(text, "%")
+	granted, err = strconv.Atoi(number)
+	if err != nil || granted < 0 || isPercentage && granted > 100 {
+		return 0, false, fmt.Errorf("nodes is %q: write a number such as 5, or a percentage from 0%% to 100%%", text)
+	}
+	if isPercentage {
+		granted = (nodes*granted + 99) / 100
+	}
+	active, err = isActive(budget, now)
+	return granted, active, err
+}
+
+// isActive tells whether a hit of the schedule lies within the duration before now.
+func isActive(budget api.Budget, now time.Time) (bool, error) {
+	if budget.Schedule == nil && budget.Duration == nil {
+		return true, nil
+	}
+	if budget.Schedule == nil || budget.Duration == nil {
+		return false, fmt.Errorf("schedule and duration belong together: set the missing one or remove the other")
+	}
+	schedule, err := cron.ParseStandard(strings.TrimSpace(*budget.Schedule))
+	if err != nil {
+		return false, fmt.Errorf("schedule is %q: write five cron fields, or one of @hourly, @daily, @weekly, @monthly, @yearly: %w", *budget.Schedule, err)
+	}
+	now = now.UTC()
+	// The hit that follows the moment one duration ago has begun, or has not.
+	next := schedule.Next(now.Add(-budget.Duration.Duration))
+	return !next.IsZero() && !next.After(now), nil
+}

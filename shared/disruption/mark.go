@@ -1,0 +1,71 @@
+package disruption
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+// IsTainted tells whether the node is marked as being taken away.
+func IsTainted(node *corev1.Node) bool {
+	return slices.ContainsFunc(node.Spec.Taints, isDisrupted)
+}
+
+// Taint is the patch that marks the node as being taken away: no pod is scheduled
+// to it any more. It fails with a conflict when the node has changed since it was
+// read. It is nil when the node is marked.
+func Taint(node *corev1.Node) map[string]any {
+	if IsTainted(node) {
+		return nil
+	}
+	return taintPatch(node, append(slices.Clone(node.Spec.Taints), api.DisruptedNoScheduleTaint()))
+}
+
+// Untaint is the patch that takes the mark back, or nil when there is none.
+func Untaint(node *corev1.Node) map[string]any {
+	if !IsTainted(node) {
+		return nil
+	}
+	return taintPatch(node, slices.DeleteFunc(slices.Clone(node.Spec.Taints), isDisrupted))
+}
+
+func isDisrupted(taint corev1.Taint) bool { return taint.Key == api.DisruptedTaintKey }
+
+func taintPatch(node *corev1.Node, taints []corev1.Taint) map[string]any {
+	return map[string]any{
+		"metadata": map[string]any{"resourceVersion": node.ResourceVersion},
+		"spec":     map[string]any{"taints": taints},
+	}
+}
+
+// IsReady tells whether the kubelet reports the node ready.
+func IsReady(node *corev1.Node) bool {
+	for _, condition := range node.Status.Conditions {
+		if condition.Type == corev1.NodeReady {
+			return condition.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// AboutNode is how events name the node.
+func AboutNode(node *corev1.Node) corev1.ObjectReference {
+	return corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID}
+}
+
+// AboutClaim is how events name the claim.
+func AboutClaim(claim *api.NodeClaim) corev1.ObjectReference {
+	return about(api.NodeClaimKind, &claim.ObjectMeta)
+}
+
+// AboutPool is how events name the pool.
+func AboutPool(pool *api.NodePool) corev1.ObjectReference {
+	return about(api.NodePoolKind, &pool.ObjectMeta)
+}
+
+func about(kind string, object *metav1.ObjectMeta) corev1.ObjectReference {
+	return corev1.ObjectReference{APIVersion: api.APIVersion, Kind: kind, Name: object.Name, UID: object.UID}
+}

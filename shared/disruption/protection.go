@@ -1,0 +1,114 @@
+package disruption
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/scheduling"
+)
+
+// protects is the value of karpenter.sh/do-not-disrupt that protects without end.
+const protects = "true"
+
+// Protection is what the annotation karpenter.sh/do-not-disrupt does for a pod.
+type Protection struct {
+	// Active tells that the pod must not be disrupted now.
+	Active bool
+	// Until is when the protection ends; zero when it does not, or when its end is
+	// not known because the pod has not started.
+	Until time.Time
+}
+
+// PodProtection reads the annotation: "true" protects without end, a Go duration
+// protects for so long from the pod's start. The error names the annotation when
+// it is neither; such a pod is not protected, as in Karpenter. A pod that has
+// ended or is ending is past protecting.
+func PodProtection(pod *corev1.Pod, now time.Time) (Protection, error) {
+	value, present := pod.Annotations[api.DoNotDisruptAnnotationKey]
+	if !present || scheduling.IsTerminal(pod) || pod.DeletionTimestamp != nil {
+		return Protection{}, nil
+	}
+	if value == protects {
+		return Protection{Active: true}, nil
+	}
+	period, err := time.ParseDuration(value)
+	if err != nil {
+		if value == "false" {
+			return Protection{}, nil
+		}
+		return Protection{}, fmt.Errorf("pod %s/%s: annotation %s is %q: write \"true\", or a duration such as 10m",
+			pod.Namespace, pod.Name, api.DoNotDisruptAnnotationKey, value)
+	}
+	if pod.Status.StartTime == nil {
+		return Protection{Active: true}, nil
+	}
+	until := pod.Status.StartTime.Add(period)
+	return Protection{Active: now.Before(until), Until: until}, nil
+}
+
+// NodeProtected tells whether a person keeps the node from being disrupted.
+func NodeProtected(node *corev1.Node) bool {
+	return node.Annotations[api.DoNotDisruptAnnotationKey] == protects
+}
+
+// Blocked says why the pods keep their node from being disrupted, or "": a pod is
+// protected, or a disruption budget allows no eviction of it now, or more than
+// one budget covers it, which the eviction API refuses.
+func Blocked(pods []*corev1.Pod, budgets []policyv1.PodDisruptionBudget, now time.Time) string {
+	for _, pod := range pods {
+		if scheduling.IsTerminal(pod) || pod.DeletionTimestamp != nil {
+			continue
+		}
+		if protection, err := PodProtection(pod, now); err == nil && protection.Active {
+			return fmt.Sprintf("pod %s/%s has the annotation %s", pod.Namespace, pod.Name, api.DoNotDisruptAnnotationKey)
+		}
+		if scheduling.IsStatic(pod) {
+			continue
+		}
+		covering := covers(budgets, pod)
+		switch {
+		case len(covering) > 1:
+			return fmt.Sprintf("pod %s/%s is covered by %d pod disruption budgets, and the eviction API takes one", pod.Namespace, pod.Name, len(covering))
+		case len(covering) == 1 && covering[0].Status.DisruptionsAllowed <= 0 && !evictedThough(covering[0], pod):
+			return fmt.Sprintf("pod disruption budget %s/%s allows no disruption of pod %s", pod.Namespace, covering[0].Name, pod.Name)
+		}
+	}
+	return ""
+}
+
+// covers gives the budgets that select the pod.
+func covers(budgets []policyv1.PodDisruptionBudget, pod *corev1.Pod) []*policyv1.PodDisruptionBudget {
+	var covering []*policyv1.PodDisruptionBudget
+	for i := range budgets {
+		if budgets[i].Namespace != pod.Namespace {
+			continue
+		}
+		selector, err := metav1.LabelSelectorAsSelector(budgets[i].Spec.Selector)
+		// The API server stores no selector that does not parse.
+		if err == nil && selector.Matches(labels.Set(pod.Labels)) {
+			covering = append(covering, &budgets[i])
+		}
+	}
+	return covering
+}
+
+// evictedThough tells whether the budget lets a pod that is not ready go whatever
+// else it allows (unhealthyPodEvictionPolicy: AlwaysAllow).
+func evictedThough(budget *policyv1.PodDisruptionBudget, pod *corev1.Pod) bool {
+	policy := budget.Spec.UnhealthyPodEvictionPolicy
+	if policy == nil || *policy != policyv1.AlwaysAllow {
+		return false
+	}
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodReady {
+			return condition.Status != corev1.ConditionTrue
+		}
+	}
+	return true
+}

@@ -1,0 +1,114 @@
+package disruption
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+func pod(name string, change ...func(*corev1.Pod)) *corev1.Pod {
+	started := metav1.NewTime(monday.Add(-time.Hour))
+	made := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "default", Name: name, CreationTimestamp: started, Labels: map[string]string{"app": name},
+	}}
+	made.Status.Phase, made.Status.StartTime = corev1.PodRunning, &started
+	for _, f := range change {
+		f(made)
+	}
+	return made
+}
+
+func doNotDisrupt(value string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Annotations = map[string]string{api.DoNotDisruptAnnotationKey: value} }
+}
+
+func phase(phase corev1.PodPhase) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Status.Phase = phase }
+}
+
+func ending(p *corev1.Pod) { now := metav1.NewTime(monday); p.DeletionTimestamp = &now }
+
+func ownedBy(kind string) func(*corev1.Pod) {
+	yes := true
+	return func(p *corev1.Pod) {
+		p.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Name: "owner", Controller: &yes}}
+	}
+}
+
+func TestPodProtection(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		pod    *corev1.Pod
+		active bool
+		until  time.Time
+		wrong  bool
+	}{
+		{name: "a pod without the annotation is not protected", pod: pod("a")},
+		{name: "true protects without end", pod: pod("a", doNotDisrupt("true")), active: true},
+		{name: "false does not protect and is no mistake", pod: pod("a", doNotDisrupt("false"))},
+		{name: "a duration protects from the pod's start", pod: pod("a", doNotDisrupt("90m")), active: true, until: monday.Add(30 * time.Minute)},
+		{name: "a duration that is over protects no more", pod: pod("a", doNotDisrupt("60m")), until: monday},
+		{name: "a duration protects a pod that has not started", pod: pod("a", doNotDisrupt("1s"), func(p *corev1.Pod) { p.Status.StartTime = nil }), active: true},
+		{name: "anything else is a mistake that does not protect", pod: pod("a", doNotDisrupt("yes")), wrong: true},
+		{name: "a pod that has ended is past protecting", pod: pod("a", doNotDisrupt("true"), phase(corev1.PodSucceeded))},
+		{name: "a pod that is ending is past protecting", pod: pod("a", doNotDisrupt("true"), ending)},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := PodProtection(test.pod, monday)
+			if got.Active != test.active || !got.Until.Equal(test.until) {
+				t.Errorf("got %+v", got)
+			}
+			if (err != nil) != test.wrong || err != nil && !strings.Contains(err.Error(), "default/a") {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+func TestBlocked(t *testing.T) {
+	budget := func(name, app string, allowed int32) policyv1.PodDisruptionBudget {
+		made := policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+		made.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}
+		made.Status.DisruptionsAllowed = allowed
+		return made
+	}
+	always := policyv1.AlwaysAllow
+	lenient := budget("lenient", "a", 0)
+	lenient.Spec.UnhealthyPodEvictionPolicy = &always
+	elsewhere := budget("elsewhere", "a", 0)
+	elsewhere.Namespace = "other"
+	ready := func(p *corev1.Pod) {
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	}
+	for _, test := range []struct {
+		name    string
+		pods    []*corev1.Pod
+		budgets []policyv1.PodDisruptionBudget
+		want    string
+	}{
+		{name: "nothing blocks an empty node"},
+		{name: "a protected pod blocks", pods: []*corev1.Pod{pod("a", doNotDisrupt("true"))}, want: "do-not-disrupt"},
+		{name: "a budget that allows none blocks", pods: []*corev1.Pod{pod("a")}, budgets: []policyv1.PodDisruptionBudget{budget("tight", "a", 0)}, want: "default/tight"},
+		{name: "a budget that allows one does not", pods: []*corev1.Pod{pod("a")}, budgets: []policyv1.PodDisruptionBudget{budget("wide", "a", 1)}},
+		{name: "a budget for other pods does not", pods: []*corev1.Pod{pod("a")}, budgets: []policyv1.PodDisruptionBudget{budget("tight", "b", 0)}},
+		{name: "a budget of another namespace does not", pods: []*corev1.Pod{pod("a")}, budgets: []policyv1.PodDisruptionBudget{elsewhere}},
+		{name: "two budgets for a pod block whatever they allow", pods: []*corev1.Pod{pod("a")}, budgets: []policyv1.PodDisruptionBudget{budget("one", "a", 1), budget("two", "a", 1)}, want: "2 pod disruption budgets"},
+		{name: "a static pod is not evicted, no budget holds it", pods: []*corev1.Pod{pod("a", ownedBy("Node"))}, budgets: []policyv1.PodDisruptionBudget{budget("tight", "a", 0)}},
+		{name: "a pod that has ended holds nothing", pods: []*corev1.Pod{pod("a", phase(corev1.PodFailed), doNotDisrupt("true"))}},
+		{name: "a budget that lets unready pods go does not hold one", pods: []*corev1.Pod{pod("a")}, budgets: []policyv1.PodDisruptionBudget{lenient}},
+		{name: "a budget that lets unready pods go holds a ready one", pods: []*corev1.Pod{pod("a", ready)}, budgets: []policyv1.PodDisruptionBudget{lenient}, want: "lenient"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := Blocked(test.pods, test.budgets, monday)
+			if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+				t.Errorf("blocked by %q, want %q", got, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,17 @@
+// Package plan decides where waiting pods go: on nodes that exist, on nodes that are on their way, and on which new nodes. It is pure: Solve reads a
+// Snapshot and gives a Plan, both plain values that serialise to JSON, without clock, client or randomness; the same snapshot gives the same plan in
+// whatever order its lists come.
+//
+// Solve goes through these steps, a file each:
+//
+//	shape.go      pods that are equal for scheduling become one shape with a count
+//	pool.go       node pools and their instance types become configurations (pool, type) and columns (pool, type, zone, capacity type, price)
+//	feasible.go   for each demand the set of columns that can hold it, as a bit set
+//	topology.go   spread and affinity over zones and other labels divide a shape into demands, each bound to its domain
+//	existing.go   existing and in-flight nodes take what they can
+//	pack.go       new nodes: the column and filling that cost least for what they hold, again and again
+//	improve.go    the nodes that are worst used are taken apart and packed anew, as long as that is cheaper
+//	claim.go      each new node becomes a NodeClaim with all instance types that would do as well
+//	bound.go      the lower bound that no fleet for these pods can cost less than
+//	explain.go    for a pod without a place, what stands in its way in each node pool
+package plan

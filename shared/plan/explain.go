@@ -1,0 +1,241 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/scheduling"
+)
+
+// planUnplaced notes the pods without a place, and for each node pool why.
+func (p *problem) planUnplaced() {
+	for _, left := range p.left {
+		p.unplaced(left.pods, []Reason{{Message: left.reason}})
+	}
+	for _, d := range p.demands {
+		if len(d.units) == 0 {
+			continue
+		}
+		var reasons []Reason
+		for _, pool := range p.pools {
+			reasons = append(reasons, Reason{NodePool: pool.name(), Message: p.explain(pool, d)})
+		}
+		if len(p.pools) == 0 {
+			reasons = []Reason{{Message: "there is no node pool: create a NodePool and an EC2NodeClass"}}
+		}
+		p.unplaced(flatten(d.units), reasons)
+	}
+}
+
+func (p *problem) unplaced(pods []*corev1.Pod, reasons []Reason) {
+	for _, pod := range pods {
+		p.plan.Unplaced = append(p.plan.Unplaced, Unplaced{Pod: refOf(pod), Reasons: reasons})
+	}
+}
+
+// explain says what keeps a demand from a pool, by the first of these that does: the pool itself, taints, labels, instance types, host ports, size, limits.
+func (p *problem) explain(pool *pool, d *demand) string {
+	if pool.problem != "" {
+		return pool.problem
+	}
+	if err := scheduling.Tolerates(pool.api.Spec.Template.Spec.Taints, d.shape.tolerations); err != nil {
+		return fmt.Sprintf("%v: add a toleration to the pod, or remove the taint from spec.template.spec.taints", err)
+	}
+	var problems []string
+	for _, alternative := range d.alternatives {
+		if err := pool.requirements.Compatible(alternative, scheduling.UndefinedWellKnownIsAny); err != nil {
+			problems = append(problems, fmt.Sprintf("%v; change the pod's nodeSelector or node affinity, or spec.template", err))
+			continue
+		}
+		set, _ := p.sets.meeting(pool, alternative)
+		if set.empty() {
+			problems = append(problems, p.explainTypes(pool, alternative))
+			continue
+		}
+		fitting := set.clone()
+		p.keepFitting(fitting, pool, &shape{}, d.need)
+		if fitting.empty() {
+			problems = append(problems, p.explainSize(pool, d, set))
+			continue
+		}
+		p.keepFitting(fitting, pool, d.shape, d.need)
+		if fitting.empty() {
+			return "a host port of the pod is taken by a daemon set on every node: change hostPort"
+		}
+		if text := p.explainLimits(pool, fitting); text != "" {
+			return text
+		}
+		if len(pool.minValues) > 0 {
+			return fmt.Sprintf("minValues %s cannot be met by the instance types that hold the pod: lower minValues in spec.template.spec.requirements", minValuesText(pool))
+		}
+		return "its nodes were given to other pods first; it is tried again"
+	}
+	slices.Sort(problems)
+	return strings.Join(slices.Compact(problems), "; or ")
+}
+
+func minValuesText(pool *pool) string {
+	var parts []string
+	for _, key := range sortedKeys(pool.minValues) {
+		parts = append(parts, fmt.Sprintf("%d of %s", pool.minValues[key], key))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// explainTypes says why none of the pool's columns meets the requirements although its template does.
+func (p *problem) explainTypes(pool *pool, requirements scheduling.Requirements) string {
+	for _, key := range requirements.Keys() {
+		set := newBitset(len(p.columns))
+		p.addColumns(set, pool)
+		set.and(p.sets.allowing(requirements[key]))
+		if set.empty() {
+			return fmt.Sprintf("none of its %d instance types has %s in an offering available now: change the pod, or allow other types in spec.template.spec.requirements",
+				pool.endConfig-pool.firstConfig, requirements[key])
+		}
+	}
+	return fmt.Sprintf("none of its %d instance types has all of %s in an offering available now: change the pod, or allow other types in spec.template.spec.requirements",
+		pool.endConfig-pool.firstConfig, requirements)
+}
+
+// explainSize names the first resource that no instance type has enough of, and the type that comes closest.
+func (p *problem) explainSize(pool *pool, d *demand, set bitset) string {
+	types, largest := 0, make([]int, len(p.axes.names))
+	for r := range largest {
+		largest[r] = -1
+	}
+	for i := pool.firstConfig; i < pool.endConfig; i++ {
+		if !p.anyColumn(set, i) {
+			continue
+		}
+		types++
+		for r := range largest {
+			if largest[r] < 0 || p.configs[i].free[r] > p.configs[largest[r]].free[r] {
+				largest[r] = i
+			}
+		}
+	}
+	for r, name := range p.axes.names {
+		if best := &p.configs[largest[r]]; d.need[r] > max(best.free[r], 0) {
+			return fmt.Sprintf("requires %s %s, the largest of its %d instance types offers %s (%s)%s: lower the request or allow larger types in spec.template.spec.requirements",
+				name, amountText(name, d.need[r]), types, amountText(name, max(best.free[r], 0)), best.typ.Name, p.daemonText(best))
+		}
+	}
+	var needs []string
+	for r, name := range p.axes.names {
+		if d.need[r] > 0 && name != corev1.ResourcePods {
+			needs = append(needs, fmt.Sprintf("%s %s", name, amountText(name, d.need[r])))
+		}
+	}
+	return fmt.Sprintf("requires %s together, which none of its %d instance types offers: lower a request or allow larger types in spec.template.spec.requirements",
+		strings.Join(needs, ", "), types)
+}
+
+// amountText is an amount as people write it: cores with decimals, bytes in Mi or Gi.
+func amountText(name corev1.ResourceName, amount int64) string {
+	decimal := func(n float64, digits int) string {
+		text := strconv.FormatFloat(n, 'f', digits, 64)
+		return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+	}
+	switch {
+	case amount == 0:
+		return "0"
+	case name == corev1.ResourceCPU:
+		return decimal(float64(amount)/1000, 3)
+	case name != corev1.ResourceMemory && name != corev1.ResourceEphemeralStorage || amount < 1<<20:
+		return quantityOf(name, amount).String()
+	case amount < 1<<30:
+		return decimal(float64(amount)/(1<<20), 1) + "Mi"
+	}
+	return decimal(float64(amount)/(1<<30), 1) + "Gi"
+}
+
+func (p *problem) anyColumn(set bitset, config int) bool {
+	for j := p.configs[config].firstColumn; j < p.configs[config].endColumn; j++ {
+		if set.has(j) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *problem) daemonText(c *config) string {
+	if len(c.daemons) == 0 {
+		return ""
+	}
+	return " beside its daemon sets"
+}
+
+// explainLimits names the limit that even the smallest node which would do exceeds; empty if there is none.
+func (p *problem) explainLimits(pool *pool, fitting bitset) string {
+	left := pool.left()
+	for i, l := range pool.limits {
+		planned, smallest := int64(0), int64(-1)
+		for j := range fitting.all() {
+			if use := p.configs[p.columns[j].config].use[i]; smallest < 0 || use < smallest {
+				smallest = use
+			}
+		}
+		for _, claim := range p.plan.NodeClaims {
+			if claim.NodeClaim.Labels[api.NodePoolLabelKey] == pool.name() {
+				planned += p.plannedUse(pool, &claim, i)
+			}
+		}
+		if smallest > left[i]-planned {
+			text := fmt.Sprintf("limit of %s %s reached: its nodes have %s", l.name, amountText(l.name, l.most), amountText(l.name, l.used))
+			if planned > 0 {
+				text += fmt.Sprintf(", this plan's %s", amountText(l.name, planned))
+			}
+			return fmt.Sprintf("%s, and the smallest node for the pod needs %s: raise spec.limits", text, amountText(l.name, smallest))
+		}
+	}
+	return ""
+}
+
+// plannedUse is the most that a planned node can take of the pool's limit i.
+func (p *problem) plannedUse(pool *pool, claim *PlannedNodeClaim, i int) int64 {
+	most := int64(0)
+	for j := pool.firstConfig; j < pool.endConfig; j++ {
+		if slices.Contains(claim.InstanceTypes, p.configs[j].typ.Name) {
+			most = max(most, p.configs[j].use[i])
+		}
+	}
+	return most
+}
+
+// explainNoTypes says why a pool that is in order has nothing to buy.
+func (p *pool) explainNoTypes() string {
+	if len(p.types) == 0 {
+		return fmt.Sprintf("no instance type is known for node class %q: its subnets or images are not resolved yet, or the catalog is empty", p.api.Spec.Template.Spec.NodeClassRef.Name)
+	}
+	allowed, known := 0, 0
+	for i := range p.types {
+		if p.allowsType(p.types[i]) {
+			allowed++
+			for j := range p.types[i].Offerings {
+				if p.types[i].Offerings[j].AllowedBy(p.requirements) {
+					known++
+				}
+			}
+		}
+	}
+	if allowed > 0 {
+		return fmt.Sprintf("no offering available: %d of %d instance types meet its requirements, but none of their %d offerings in its zones and capacity types has a known price and capacity now",
+			allowed, len(p.types), known)
+	}
+	for _, key := range p.requirements.Keys() {
+		want := p.requirements[key]
+		if !slices.ContainsFunc(p.types, func(t *catalog.InstanceType) bool {
+			have, ok := t.Requirements[key]
+			return !ok || have.Intersects(want)
+		}) {
+			return fmt.Sprintf("none of %d instance types has %s: change spec.template.spec.requirements", len(p.types), want)
+		}
+	}
+	return fmt.Sprintf("none of %d instance types meets all of spec.template.spec.requirements together", len(p.types))
+}

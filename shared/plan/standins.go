@@ -1,0 +1,216 @@
+package plan
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/scheduling"
+)
+
+const (
+	// maximumTypes is how many instance types a claim keeps: what one CreateFleet request of this size takes, as in Karpenter.
+	maximumTypes = 60
+	// spotTypes is how many types a spot claim keeps however dear they are, so that EC2 can choose where it has capacity to spare
+	// (Karpenter asks for as many before it replaces spot by spot).
+	spotTypes = 15
+	// spotPriceFactor is how much dearer than the cheapest the types beyond spotTypes may be: EC2 chooses spot by capacity first, and a claim
+	// that allows anything could cost anything.
+	spotPriceFactor = 1.5
+	// maximumOfferings ends the search for further zones of the types kept: 60 types in up to six zones.
+	maximumOfferings = 6 * maximumTypes
+)
+
+// standIns are the columns of the node's pool that can hold all that is on the node, cheapest first. Exotic types stand in for exotic ones alone.
+func (p *problem) standIns(n *node) iter.Seq[int] {
+	pool := p.configs[p.columns[n.column].config].pool
+	set := p.demands[n.fills[0].demand].feasible.clone()
+	used := make(vector, len(p.axes.names))
+	for _, f := range n.fills {
+		d := p.demands[f.demand]
+		set.and(d.feasible)
+		used.add(d.need, int64(f.count))
+	}
+	exotic := p.isExotic(n.column)
+	return func(yield func(int) bool) {
+		for _, j := range p.byPrice {
+			c := &p.configs[p.columns[j].config]
+			if set.has(j) && c.pool == pool && c.free.fits(used) && (exotic || !p.isExotic(j)) && !yield(j) {
+				return
+			}
+		}
+	}
+}
+
+// readByPrice sorts the columns by price; of equal ones spot comes before on-demand, then the order is by pool, type and zone.
+func (p *problem) readByPrice() {
+	p.byPrice = make([]int, len(p.columns))
+	for j := range p.byPrice {
+		p.byPrice[j] = j
+	}
+	slices.SortFunc(p.byPrice, func(a, b int) int {
+		x, y := p.columns[a].offering, p.columns[b].offering
+		if x.Price != y.Price {
+			return cmp.Compare(x.Price, y.Price)
+		}
+		return cmp.Or(-strings.Compare(x.CapacityType, y.CapacityType), cmp.Compare(p.columns[a].config, p.columns[b].config), strings.Compare(x.Zone, y.Zone))
+	})
+}
+
+// meetsMinValues reports whether the columns' types offer as many values of each key as the pool demands.
+func (p *problem) meetsMinValues(pool *pool, columns []int) bool {
+	for key, least := range pool.minValues {
+		if p.valuesOf(pool, columns, key) < least {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *problem) valuesOf(pool *pool, columns []int, key string) int {
+	values := map[string]bool{}
+	for _, j := range columns {
+		switch column := p.columns[j]; key {
+		case corev1.LabelTopologyZone:
+			values[column.offering.Zone] = true
+		case api.LabelTopologyZoneID:
+			values[column.offering.ZoneID] = true
+		case api.CapacityTypeLabelKey:
+			values[column.offering.CapacityType] = true
+		default:
+			have, ok := p.configs[column.config].typ.Requirements[key]
+			if !ok {
+				have = pool.requirements[key]
+			}
+			list, _ := have.Values()
+			for _, value := range list {
+				if pool.requirements[key].Has(value) {
+					values[value] = true
+				}
+			}
+		}
+	}
+	return len(values)
+}
+
+// choose picks from a node's stand-ins those that its claim keeps, cheapest first: all of one capacity type, and no exotic types, if there are others. slack
+// is what the pool's limits leave beyond the node's own use; types that would take more are left out.
+func (p *problem) choose(n *node, slack []int64) []int {
+	pool := p.configs[p.columns[n.column].config].pool
+	own := p.configs[p.columns[n.column].config].use
+	columns := func(yield func(int) bool) {
+		for j := range p.standIns(n) {
+			if withinSlack(p.configs[p.columns[j].config].use, own, slack) && !yield(j) {
+				return
+			}
+		}
+	}
+	if len(pool.minValues) == 0 {
+		return p.cut(columns)
+	}
+	return p.cutKeeping(pool, slices.Collect(columns))
+}
+
+func withinSlack(use, own, slack []int64) bool {
+	for i := range use {
+		if use[i]-own[i] > slack[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// cut keeps the columns of the cheapest one's capacity type, of as many types as a launch takes. Spot that costs more than on-demand is dropped.
+func (p *problem) cut(columns iter.Seq[int]) []int {
+	var first *catalog.Offering
+	types := map[int]bool{}
+	var kept []int
+	full := false
+	for j := range columns {
+		offering := p.columns[j].offering
+		if first == nil {
+			first = offering
+		}
+		spot := first.CapacityType == api.CapacityTypeSpot
+		if offering.CapacityType != first.CapacityType {
+			if spot {
+				break // all further spot costs at least what this on-demand offering does
+			}
+			continue
+		}
+		full = full || len(types) == maximumTypes || spot && len(types) >= spotTypes && offering.Price > spotPriceFactor*first.Price
+		if full && len(kept) >= maximumOfferings {
+			break
+		}
+		c := p.columns[j].config
+		if full && !types[c] {
+			continue
+		}
+		types[c] = true
+		kept = append(kept, j)
+	}
+	return kept
+}
+
+// cutKeeping cuts as cut does, except that types are kept, however dear, until the pool's minValues are met. Where minValues speak of the capacity
+// type, both stay.
+func (p *problem) cutKeeping(pool *pool, columns []int) []int {
+	_, mixed := pool.minValues[api.CapacityTypeLabelKey]
+	if !mixed {
+		first := p.columns[columns[0]].offering.CapacityType
+		ofFirst := slices.DeleteFunc(slices.Clone(columns), func(j int) bool { return p.columns[j].offering.CapacityType != first })
+		if p.meetsMinValues(pool, ofFirst) {
+			columns = ofFirst
+		}
+	}
+	kept := map[int]bool{}
+	var chosen []int
+	for _, key := range sortedKeys(pool.minValues) {
+		for _, j := range columns {
+			have := p.valuesOf(pool, chosen, key)
+			if have >= pool.minValues[key] {
+				break
+			}
+			if !kept[j] && p.valuesOf(pool, append(chosen[:len(chosen):len(chosen)], j), key) > have {
+				kept[j] = true
+				chosen = append(chosen, j)
+			}
+		}
+	}
+	types := map[int]bool{}
+	for j := range kept {
+		types[p.columns[j].config] = true
+	}
+	var result []int
+	for _, j := range columns {
+		if c := p.columns[j].config; types[c] || len(types) < maximumTypes {
+			types[c] = true
+			result = append(result, j)
+		}
+	}
+	return result
+}
+
+// labelsOf are what the node's labels will be as far as the plan decides them.
+func (p *problem) labelsOf(n *node) scheduling.Requirements {
+	pool := p.configs[p.columns[n.column].config].pool
+	requirements := pool.requirements.Clone()
+	requirements.Merge(n.open)
+	for _, f := range n.fills {
+		// What a demand with several alternatives asks for is in the list of types and zones.
+		if alternatives := p.demands[f.demand].alternatives; len(alternatives) == 1 {
+			for key, r := range alternatives[0] {
+				// Absence needs no word where nothing sets the label.
+				if _, known := requirements[key]; known || !r.AllowsAbsent() {
+					requirements.Add(r)
+				}
+			}
+		}
+	}
+	return requirements
+}

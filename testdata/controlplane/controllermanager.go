@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/pflag"
+	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	"k8s.io/kubernetes/cmd/kube-controller-manager/app/options"
+)
+
+// startControllerManager starts kube-controller-manager with its default controllers and without a port of its own: what
+// its health endpoint would say, waitForControllers sees better.
+func startControllerManager(configuration configuration) (*component, error) {
+	settings, err := options.NewKubeControllerManagerOptions()
+	if err != nil {
+		return nil, err
+	}
+	sets := settings.Flags(app.KnownControllers(), app.ControllersDisabledByDefault(), app.ControllerAliases())
+	flags := pflag.NewFlagSet("kube-controller-manager", pflag.ContinueOnError)
+	for _, set := range sets.FlagSets {
+		flags.AddFlagSet(set)
+	}
+	arguments := []string{
+		"--kubeconfig=" + configuration.kubeconfig,
+		"--leader-elect=false",
+		"--secure-port=0",
+		"--service-account-private-key-file=" + configuration.serviceAccountKey,
+		"--root-ca-file=" + configuration.certificateAuthority,
+		"--use-service-account-credentials=false",
+		// Pods get their addresses from the VPC, by the node's network plugin.
+		"--allocate-node-cidrs=false",
+		"--flex-volume-plugin-dir=" + configuration.volumePluginDirectory,
+		"--node-monitor-period=" + configuration.nodeMonitorPeriod.String(),
+		fmt.Sprintf("--kube-api-qps=%d", configuration.controllerManagerQPS),
+		fmt.Sprintf("--kube-api-burst=%d", 2*configuration.controllerManagerQPS),
+		"--controller-shutdown-timeout=" + stopPatience.String(),
+		"--profiling=false",
+	}
+	if configuration.nodeMonitorGracePeriod > 0 {
+		arguments = append(arguments, "--node-monitor-grace-period="+configuration.nodeMonitorGracePeriod.String())
+	}
+	if err := flags.Parse(arguments); err != nil {
+		return nil, err
+	}
+	if err := applyFeatureGates(settings.ComponentGlobalsRegistry); err != nil {
+		return nil, err
+	}
+	manager := start("kube-controller-manager", func(ctx context.Context) error {
+		config, err := settings.Config(ctx, app.KnownControllers(), app.ControllersDisabledByDefault(), app.ControllerAliases())
+		if err != nil {
+			return err
+		}
+		return app.Run(ctx, config.Complete())
+	})
+	return manager, nil
+}
