@@ -16,51 +16,54 @@ nested := testdata/controlplane testdata/instancetypes/generate
 # What runs against a local server must not be told to trust another authority.
 unexport AWS_CA_BUNDLE
 
-.PHONY: help run up down build functions zips test lint bench synth clean
+.PHONY: help run up down build functions zips local test lint bench synth clean FORCE
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | column -t -s "$$(printf '\t')"
 
-run: infra/node_modules ## the main job on this machine, from no node to running pods and back
-	@$(MAKE) --no-print-directory functions architecture=$(host)
-	@go run ./infra/local run
+run: local ## the main job on this machine, from no node to running pods and back
+	@build/local run
 
-up: infra/node_modules ## the same world, left running for kubectl and the aws CLI
-	@$(MAKE) --no-print-directory functions architecture=$(host)
-	@go run ./infra/local up
+up: local ## the same world, left running for kubectl and the aws CLI
+	@build/local up
 
 down: ## end what `make up` started
-	@go run ./infra/local down
+	@build/local down
 
-build: functions zips bin/whittle ## the functions for arm64 as folders and zips, and bin/whittle
+build: zips bin/whittle ## the functions for arm64 as folders and zips, and bin/whittle
 
 functions:
-	@mkdir -p $(output)
 	@for name in $(functions); do \
-	  CGO_ENABLED=0 GOOS=linux GOARCH=$(goarch) go build -tags lambda.norpc -trimpath -ldflags '-s -w' -o $(output)/$$name/bootstrap ./functions/$$name; \
+	  CGO_ENABLED=0 GOOS=linux GOARCH=$(goarch) go build -tags lambda.norpc -trimpath -buildvcs=false -ldflags '-s -w' -o $(output)/$$name/bootstrap ./functions/$$name; \
 	done
 
 zips: functions
-	@cd $(output) && for name in $(functions); do (cd $$name && rm -f ../$$name.zip && python3 -c 'import sys' 2>/dev/null; true); done
-	@go run ./infra/local zip $(output)
+	@for name in $(functions); do \
+	  go run github.com/aws/aws-lambda-go/cmd/build-lambda-zip -o $(output)/$$name.zip $(output)/$$name/bootstrap 2>/dev/null; \
+	done
+
+# The local world: its program, the functions for this machine's processor, the cdk.
+local: infra/node_modules
+	@$(MAKE) --no-print-directory functions architecture=$(host)
+	@go build -o build/local ./infra/local
+	@build/local prepare
 
 bin/whittle: FORCE
 	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/whittle ./functions/console
 FORCE:
 
-test: infra/node_modules ## unit tests, then the whole world end to end
-	@$(MAKE) --no-print-directory functions architecture=$(host)
+test: local ## unit tests, then the whole world end to end
 	go test -timeout 20m ./... ./testdata/instancetypes
 
 lint: ## gofmt, vet, staticcheck, golangci-lint
 	@unformatted="$$(git ls-files '*.go' | xargs gofmt -l)"; if [ -n "$$unformatted" ]; then echo "not formatted: $$unformatted"; exit 1; fi
 	go vet ./... ./testdata/instancetypes
 	go run $(staticcheck) ./... ./testdata/instancetypes
+	go run $(golangci) run ./... ./testdata/instancetypes
+	@for module in $(nested); do (cd $$module && go vet ./...); done
 
-bench: infra/node_modules ## what it costs: cold start, idle tick, pending to CreateFleet, sizes
-	@$(MAKE) --no-print-directory build
-	@$(MAKE) --no-print-directory functions architecture=$(host)
-	@go run ./infra/local bench
+bench: build local ## what it costs: sizes, cold start, idle tick, pending to CreateFleet
+	@build/local bench
 
 synth: infra/node_modules build ## the CloudFormation template, to read
 	infra/node_modules/.bin/cdk synth -c clusters=example

@@ -11,22 +11,45 @@ type transport struct {
 	next   http.RoundTripper
 }
 
-// RoundTrip sends the request with a token. A read whose connection was lost
-// while the container lay frozen, or whose token was refused, is sent once more.
+// RoundTrip sends the request with a token. What was refused for its token is
+// sent once more with a new one, a write too: the API server did not act on it.
+// Of requests whose connection was lost while the container lay frozen, only a
+// read is: a write may have got through.
 func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := t.send(request)
-	if request.Method != http.MethodGet || request.Context().Err() != nil {
+	if request.Context().Err() != nil {
 		return response, err
 	}
 	switch {
-	case err != nil:
+	case err != nil && request.Method == http.MethodGet:
 		return t.send(request)
-	case response.StatusCode == http.StatusUnauthorized:
-		response.Body.Close()
+	case err == nil && response.StatusCode == http.StatusUnauthorized:
 		t.tokens.forget()
-		return t.send(request)
+		again, ok := rewound(request)
+		if !ok {
+			return response, nil
+		}
+		response.Body.Close()
+		return t.send(again)
 	}
-	return response, nil
+	return response, err
+}
+
+// rewound is the request with its body from the start again, if that can be had.
+func rewound(request *http.Request) (*http.Request, bool) {
+	if request.Body == nil || request.Body == http.NoBody {
+		return request, true
+	}
+	if request.GetBody == nil {
+		return nil, false
+	}
+	body, err := request.GetBody()
+	if err != nil {
+		return nil, false
+	}
+	again := request.Clone(request.Context())
+	again.Body = body
+	return again, true
 }
 
 func (t *transport) send(request *http.Request) (*http.Response, error) {

@@ -17,6 +17,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/nodeclass"
 )
 
+// parameterBatch is how many parameters SSM reads in one call.
+const parameterBatch = 10
+
 // Discoverer reads what an EC2NodeClass selects.
 type Discoverer struct {
 	EC2      *ec2.Client
@@ -131,16 +134,20 @@ func (d *Discoverer) parameterImages(ctx context.Context, parameters map[string]
 	if len(parameters) == 0 {
 		return nil, nil
 	}
-	output, err := d.SSM.GetParameters(ctx, &ssm.GetParametersInput{Names: slices.Sorted(maps.Keys(parameters))})
-	if err != nil {
-		return nil, fmt.Errorf("reading the SSM parameters of spec.amiSelectorTerms: %w", err)
-	}
 	variants := map[string]nodeclass.Variant{}
-	for _, parameter := range output.Parameters {
-		variants[aws.ToString(parameter.Value)] = parameters[aws.ToString(parameter.Name)].Variant
+	var missing []string
+	for names := range slices.Chunk(slices.Sorted(maps.Keys(parameters)), parameterBatch) {
+		output, err := d.SSM.GetParameters(ctx, &ssm.GetParametersInput{Names: names})
+		if err != nil {
+			return nil, fmt.Errorf("reading the SSM parameters of spec.amiSelectorTerms: %w", err)
+		}
+		for _, parameter := range output.Parameters {
+			variants[aws.ToString(parameter.Value)] = parameters[aws.ToString(parameter.Name)].Variant
+		}
+		missing = append(missing, output.InvalidParameters...)
 	}
 	if len(variants) == 0 {
-		return nil, fmt.Errorf("none of the SSM parameters of spec.amiSelectorTerms exists: %s", strings.Join(output.InvalidParameters, ", "))
+		return nil, fmt.Errorf("none of the SSM parameters of spec.amiSelectorTerms exists: %s", strings.Join(missing, ", "))
 	}
 	found, err := d.describe(ctx, &ec2.DescribeImagesInput{ImageIds: slices.Sorted(maps.Keys(variants)), IncludeDeprecated: aws.Bool(true)})
 	for i := range found {

@@ -100,6 +100,13 @@ func (p *problem) claim(pool *pool, requirements scheduling.Requirements, reques
 		}
 	}
 	template := pool.api.Spec.Template.DeepCopy()
+	annotations := template.Annotations
+	if text := nominatedText(planned.Pods); text != "" {
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[NominatedPodsAnnotationKey] = text
+	}
 	labels := map[string]string{}
 	for key, value := range requirements.Labels() {
 		if !api.IsRestrictedLabel(key) {
@@ -114,7 +121,7 @@ func (p *problem) claim(pool *pool, requirements scheduling.Requirements, reques
 		ObjectMeta: metav1.ObjectMeta{
 			GenerateName: pool.name() + "-",
 			Labels:       labels,
-			Annotations:  template.Annotations,
+			Annotations:  annotations,
 			Finalizers:   []string{api.TerminationFinalizer},
 			OwnerReferences: []metav1.OwnerReference{{
 				APIVersion: api.APIVersion, Kind: api.NodePoolKind, Name: pool.name(), UID: pool.api.UID, BlockOwnerDeletion: &controller,

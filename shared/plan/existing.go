@@ -26,6 +26,8 @@ type existing struct {
 	counts map[string]int
 	// initialized nodes are known to work, and come first.
 	initialized bool
+	// nominated are how many pods of each shape an earlier plan wanted here; nil if none did or the node has started.
+	nominated map[*shape]int
 	// taken are the demands that units were put here of.
 	taken bitset
 }
@@ -186,20 +188,48 @@ func nodeTaints(node *Node, initialized bool) []corev1.Taint {
 	return taints
 }
 
-// meets reports whether the node is sure to meet the requirements, whichever of the instance types and zones open to it it gets.
-func (e *existing) meets(requirements scheduling.Requirements) bool {
+// meetsOne reports whether the node is sure to meet one of the alternatives, whichever of the instance types and zones open to it it gets. Different ones may
+// meet different alternatives.
+func (e *existing) meetsOne(alternatives []scheduling.Requirements) bool {
+	if slices.ContainsFunc(alternatives, func(a scheduling.Requirements) bool { return e.meets(a, e.have, e.types) }) {
+		return true
+	}
+	if len(alternatives) < 2 || len(e.types) == 0 {
+		return false
+	}
+	zones, _ := e.have[corev1.LabelTopologyZone].Values()
+	if len(zones) == 0 {
+		zones = []string{""}
+	}
+	for i := range e.types {
+		for _, zone := range zones {
+			have := e.have
+			if zone != "" {
+				have = e.have.Clone()
+				have[corev1.LabelTopologyZone] = scheduling.In(corev1.LabelTopologyZone, zone)
+			}
+			if !slices.ContainsFunc(alternatives, func(a scheduling.Requirements) bool { return e.meets(a, have, e.types[i:i+1]) }) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// meets reports whether labels as in have, with those of any of the types, are sure to meet the requirements.
+func (e *existing) meets(requirements, labels scheduling.Requirements, types []*catalog.InstanceType) bool {
 	for key, want := range requirements {
-		have, ok := e.have[key]
+		have, ok := labels[key]
 		if ok && have.SubsetOf(want) {
 			continue
 		}
-		if len(e.types) == 0 {
+		if len(types) == 0 {
 			if !ok && want.AllowsAbsent() {
 				continue
 			}
 			return false
 		}
-		for _, typ := range e.types {
+		for _, typ := range types {
 			ofType, typed := typ.Requirements[key]
 			if typed && ok {
 				ofType = ofType.Intersection(have)
@@ -251,7 +281,7 @@ func (e *existing) domain(key string) (string, bool) {
 
 // accepts reports whether a unit's pods may run here, as far as labels, taints and host ports go.
 func (e *existing) accepts(s *shape, alternatives []scheduling.Requirements) bool {
-	return scheduling.ToleratesAll(e.taints, s.tolerations) && !portsClash(s.ports, e.ports) && slices.ContainsFunc(alternatives, e.meets)
+	return scheduling.ToleratesAll(e.taints, s.tolerations) && !portsClash(s.ports, e.ports) && e.meetsOne(alternatives)
 }
 
 // fillExisting gives the demands what places there are on the nodes.
@@ -259,30 +289,38 @@ func (p *problem) fillExisting() {
 	for _, e := range p.existing {
 		e.taken = newBitset(len(p.demands))
 	}
+	p.fillNominated()
 	for _, d := range p.demands {
 		for _, e := range p.existing {
 			if len(d.units) == 0 {
 				break
 			}
-			n := e.free.room(d.need, int64(len(d.units)))
-			if n > 0 && d.conflicts != nil {
-				if e.taken.intersects(d.conflicts) {
-					n = 0
-				} else if d.conflicts.has(d.index) {
-					n = min(n, 1)
-				}
-			}
-			if n > 0 && !e.accepts(d.shape, d.alternatives) {
-				n = 0
-			}
-			if n > 0 && len(d.hosts.spread) > 0 {
-				n = min(n, p.spreadRoom(e, d))
-			}
-			if n > 0 {
-				p.nominate(e, d, int(n))
-			}
+			p.fillNode(e, d, len(d.units))
 		}
 	}
+}
+
+// fillNode puts as many units of the demand on the node as it takes, at most limit, and gives their number.
+func (p *problem) fillNode(e *existing, d *demand, limit int) int {
+	n := e.free.room(d.need, int64(min(limit, len(d.units))))
+	if n > 0 && d.conflicts != nil {
+		if e.taken.intersects(d.conflicts) {
+			return 0
+		}
+		if d.conflicts.has(d.index) {
+			n = 1
+		}
+	}
+	if n == 0 || !e.accepts(d.shape, d.alternatives) {
+		return 0
+	}
+	if len(d.hosts.spread) > 0 {
+		n = min(n, p.spreadRoom(e, d))
+	}
+	if n > 0 {
+		p.nominate(e, d, int(n))
+	}
+	return int(n)
 }
 
 func (p *problem) nominate(e *existing, d *demand, n int) {

@@ -8,23 +8,51 @@ import (
 // improveBudget is how many fillings improve may try in all. Counting work instead of time keeps the plan the same on every machine.
 const improveBudget = 6000
 
+// growBudget is the same for grow, whose tries are cheaper.
+const growBudget = 30000
+
 // minimumGain is the saving in US dollars an hour below which a change is not worth making; it also keeps rounding errors from counting as gains.
 const minimumGain = 1e-7
 
 // improve takes the nodes planned since first that are worst used apart and packs their units anew: into what room the others have, then on new nodes by
-// different orders. What is cheaper stays.
+// different orders and with different first nodes. What is cheaper stays.
 func (k *packer) improve(first int, columns []int) {
-	budget := k.fillings + improveBudget
+	k.budget = k.fillings + improveBudget
+	for i := first; i < len(k.nodes); i++ {
+		k.nodes[i] = k.rightSize(k.nodes[i])
+	}
 	for improved := true; improved; {
 		improved = false
 		// Few nodes first: the ends of a packing are where most is lost, and the smallest try costs least.
-		for take := 1; take <= len(k.nodes)-first && take <= 64 && k.fillings < budget; take *= 2 {
-			if k.repack(first, take, columns) {
+		for take := 1; take <= 64 && k.fillings < k.budget && len(k.nodes) > first; take *= 2 {
+			if k.repack(first, min(take, len(k.nodes)-first), columns) {
 				improved = true
+				break
+			}
+			if take >= len(k.nodes)-first {
 				break
 			}
 		}
 	}
+}
+
+// rightSize is the node, or a cheaper one of the same pool that holds the same.
+func (k *packer) rightSize(n *node) *node {
+	limited := len(k.limits[k.p.configs[k.p.columns[n.column].config].pool]) > 0
+	for j := range k.p.standIns(n) {
+		if j == n.column || k.p.cost(j) >= k.p.cost(n.column) {
+			return n
+		}
+		if limited {
+			return n // a cheaper node may still take more of what is limited
+		}
+		smaller := k.p.newNode(j)
+		for _, f := range n.fills {
+			k.p.put(smaller, k.p.demands[f.demand], f.count)
+		}
+		return smaller
+	}
+	return n
 }
 
 // repack tries to plan the worst nodes anew, and reports whether that was cheaper. If not, all is as it was.
@@ -41,7 +69,28 @@ func (k *packer) repack(first, take int, columns []int) bool {
 		cost += k.p.cost(n.column)
 		removed[n] = true
 	}
-	restore := func() {
+	// try plans the removed units anew, the first node from the column if that is none of -1, and reports whether to keep that.
+	try := func(column int, order []int) bool {
+		k.nodes = slices.DeleteFunc(slices.Clone(before), func(n *node) bool { return removed[n] })
+		for n := range removed {
+			k.remove(n)
+		}
+		k.absorb(first, order)
+		kept := len(k.nodes)
+		if column >= 0 && k.withinLimits(column) {
+			if n := k.fill(column, slices.Values(order)); len(n.fills) > 0 {
+				k.add(n)
+			}
+		}
+		k.pack(columns, slices.Values(order))
+		now := 0.0
+		for i := kept; i < len(k.nodes); i++ {
+			k.nodes[i] = k.rightSize(k.nodes[i])
+			now += k.p.cost(k.nodes[i].column)
+		}
+		if slices.Equal(k.left, waiting) && now < cost-minimumGain {
+			return true
+		}
 		for _, n := range k.nodes {
 			k.remove(n)
 		}
@@ -49,25 +98,20 @@ func (k *packer) repack(first, take int, columns []int) bool {
 		for _, n := range before {
 			k.add(n)
 		}
+		return false
 	}
 	for _, order := range k.p.orders {
-		for _, n := range k.nodes {
-			if removed[n] {
-				k.remove(n)
-			}
-		}
-		k.nodes = slices.DeleteFunc(slices.Clone(k.nodes), func(n *node) bool { return removed[n] })
-		k.absorb(first, order)
-		kept := len(k.nodes)
-		k.pack(columns, slices.Values(order))
-		now := 0.0
-		for _, n := range k.nodes[kept:] {
-			now += k.p.cost(n.column)
-		}
-		if slices.Equal(k.left, waiting) && now < cost-minimumGain {
+		if try(-1, order) {
 			return true
 		}
-		restore()
+	}
+	for _, column := range columns {
+		if k.p.cost(column) >= cost || k.fillings >= k.budget {
+			break
+		}
+		if try(column, k.p.orders[0]) {
+			return true
+		}
 	}
 	return false
 }
@@ -129,9 +173,10 @@ func (k *packer) grow(first int, tier bitset) bool {
 		old := k.nodes[i]
 		k.remove(old)
 		for _, j := range k.p.byPrice {
-			if !tier.has(j) || !k.withinLimits(j) {
+			if k.fillings >= k.budget || !tier.has(j) || !k.withinLimits(j) {
 				continue
 			}
+			k.fillings++
 			if n := k.refill(j, old); n != nil {
 				// Columns come from cheap to dear, so of equal gains the cheapest stays.
 				if gain := k.value(n) - k.value(old); gain > bestGain*(1+1e-9)+1e-12 {

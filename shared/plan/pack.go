@@ -17,7 +17,7 @@ type packer struct {
 	// limits is what is left of each pool's limits.
 	limits map[*pool][]int64
 	nodes  []*node
-	// fillings counts the work done, budget bounds what improve may do of it.
+	// fillings counts the work done, budget is the count at which grow stops.
 	fillings, budget int
 }
 
@@ -70,6 +70,7 @@ func (k *packer) run(tier bitset) {
 	}
 	k.improve(first, candidates)
 	if k.anyLimited(tier) {
+		k.budget = k.fillings + growBudget
 		for !k.waiting.empty() && k.grow(first, tier) {
 		}
 	}

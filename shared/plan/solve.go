@@ -94,6 +94,7 @@ func (p *problem) read() {
 	}
 	p.readByPrice()
 	p.readExisting()
+	p.readNominated()
 	p.divide(p.shapes, constraints)
 	p.hostPeers = map[string]*peers{}
 	for _, d := range p.demands {

@@ -358,7 +358,12 @@ func (d *divider) domains(s *shape, part part, key string) []domain {
 	}
 	for _, e := range p.existing {
 		if value, ok := e.domain(key); ok {
-			if n := e.free.room(s.need, int64(len(part.units))); n > 0 && e.accepts(s, narrow(part.alternatives, scheduling.In(key, value))) {
+			n := e.free.room(s.need, int64(len(part.units)))
+			if e.nominated != nil {
+				// The rest of its room is meant for others.
+				n = min(n, int64(e.nominated[s]))
+			}
+			if n > 0 && e.accepts(s, narrow(part.alternatives, scheduling.In(key, value))) {
 				at(value).room += n
 			}
 		}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/whittle-dev/whittle/functions/console/view"
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/cluster/clustertest"
+	"github.com/whittle-dev/whittle/shared/inventory"
+)
+
+// TestStatus reads a real API server, before Whittle is installed and after.
+func TestStatus(t *testing.T) {
+	controlPlane, err := clustertest.Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = controlPlane.Close() })
+	kubeconfig := controlPlane.Kubeconfig
+	t.Run("not installed", func(t *testing.T) {
+		_, err := output(t, "status", "-kubeconfig", kubeconfig)
+		want(t, err, "Whittle is not installed in it", "cdk deploy")
+	})
+	if err := controlPlane.Install(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("nothing there", func(t *testing.T) {
+		text, err := output(t, "status", "-kubeconfig", kubeconfig)
+		if err != nil || !strings.Contains(text, "Catalogue: none yet") || !strings.Contains(text, "without a NodePool") {
+			t.Errorf("%v\n%s", err, text)
+		}
+	})
+	client, err := controlPlane.Client()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill(t, client)
+	t.Run("json", func(t *testing.T) {
+		text, err := output(t, "status", "-kubeconfig", kubeconfig, "-output", "json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var shown view.View
+		if err := json.Unmarshal([]byte(text), &shown); err != nil {
+			t.Fatalf("%v in\n%s", err, text)
+		}
+		if len(shown.NodePools) != 1 || shown.NodePools[0].Nodes != 1 || shown.NodePools[0].CPU.String() != "2" {
+			t.Errorf("node pools are %+v", shown.NodePools)
+		}
+		if len(shown.Nodes) != 1 || shown.Nodes[0].State != view.StateLaunched || shown.PricePerHour != 0.25 {
+			t.Errorf("nodes are %+v, %v $ an hour", shown.Nodes, shown.PricePerHour)
+		}
+		if len(shown.Waiting) != 1 || shown.Waiting[0].Message != "Pod should schedule on: nodeclaim/general-1" || shown.Waiting[0].Source != "whittle" {
+			t.Errorf("waiting pods are %+v", shown.Waiting)
+		}
+	})
+	t.Run("table", func(t *testing.T) {
+		text, err := output(t, "status", "-kubeconfig", kubeconfig)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range []string{"general-1", "default/web", "0.2500 $ an hour", "1 instance types"} {
+			if !strings.Contains(text, part) {
+				t.Errorf("lacks %q:\n%s", part, text)
+			}
+		}
+	})
+	t.Run("no rights", func(t *testing.T) {
+		nobody := change(t, kubeconfig, func(config *clientcmdapi.Config) {
+			for _, user := range config.AuthInfos {
+				user.Impersonate = "nobody"
+			}
+		})
+		_, err := output(t, "status", "-kubeconfig", nobody)
+		want(t, err, "forbidden", "ask the cluster's administrator")
+	})
+	t.Run("unknown credentials", func(t *testing.T) {
+		stranger := change(t, kubeconfig, func(config *clientcmdapi.Config) {
+			for name := range config.AuthInfos {
+				config.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: "of nobody"}
+			}
+		})
+		_, err := output(t, "status", "-kubeconfig", stranger)
+		want(t, err, "does not know the credentials", "sign in again")
+	})
+}
+
+// fill makes a pool with a node that boots, and a pod that waits for it.
+func fill(t *testing.T, client *cluster.Client) {
+	t.Helper()
+	class := &api.NodeClassReference{Group: api.AWSGroup, Kind: api.EC2NodeClassKind, Name: "default"}
+	apply(t, client, &api.NodePool{
+		TypeMeta: metav1.TypeMeta{APIVersion: "karpenter.sh/v1", Kind: api.NodePoolKind}, ObjectMeta: metav1.ObjectMeta{Name: "general"},
+		Spec: api.NodePoolSpec{Template: api.NodeClaimTemplate{Spec: api.NodeClaimTemplateSpec{
+			Requirements: []api.NodeSelectorRequirementWithMinValues{}, NodeClassRef: class,
+		}}},
+	})
+	claim := &api.NodeClaim{
+		TypeMeta: metav1.TypeMeta{APIVersion: "karpenter.sh/v1", Kind: api.NodeClaimKind},
+		ObjectMeta: metav1.ObjectMeta{Name: "general-1", Labels: map[string]string{
+			api.NodePoolLabelKey: "general", api.CapacityTypeLabelKey: api.CapacityTypeOnDemand, corev1.LabelInstanceTypeStable: "m7g.large",
+		}},
+		Spec: api.NodeClaimSpec{Requirements: []api.NodeSelectorRequirementWithMinValues{}, NodeClassRef: class},
+	}
+	if _, err := client.CreateNodeClaim(t.Context(), claim); err != nil {
+		t.Fatal(err)
+	}
+	var conditions []metav1.Condition
+	api.SetCondition(&conditions, metav1.Condition{Type: api.ConditionTypeLaunched, Status: metav1.ConditionTrue}, time.Now())
+	_, err := client.PatchNodeClaimStatus(t.Context(), claim.Name, map[string]any{"status": map[string]any{
+		"providerID": api.ProviderID("us-east-1a", "i-1"), "conditions": conditions,
+		"capacity": corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	apply(t, client, &corev1.Pod{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web"}}},
+	})
+	pods, err := client.UnboundPods(t.Context())
+	if err != nil || len(pods) != 1 {
+		t.Fatalf("%d pods wait, %v", len(pods), err)
+	}
+	err = client.Record(t.Context(), cluster.Event{
+		About: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: "default", Name: "web", UID: pods[0].UID},
+		Type:  corev1.EventTypeNormal, Reason: "Nominated", Message: "Pod should schedule on: nodeclaim/general-1",
+	}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = inventory.PutCatalog(t.Context(), client, &catalog.Snapshot{
+		Time: time.Now(), InstanceTypes: []catalog.InstanceTypeInfo{{InstanceType: "m7g.large", OnDemandPrice: 0.25}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func apply(t *testing.T, client *cluster.Client, object any) {
+	t.Helper()
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err == nil {
+		delete(content, "status")
+		err = client.Apply(t.Context(), &unstructured.Unstructured{Object: content})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// change writes a copy of the kubeconfig with a change.
+func change(t *testing.T, kubeconfig string, change func(*clientcmdapi.Config)) string {
+	t.Helper()
+	config, err := clientcmd.LoadFromFile(kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(config)
+	file := filepath.Join(t.TempDir(), "config")
+	if err := clientcmd.WriteToFile(*config, file); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}

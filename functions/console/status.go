@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/whittle-dev/whittle/functions/console/view"
+)
+
+// status shows a cluster as it is now.
+func status(ctx context.Context, arguments []string, now func() time.Time, out, problems io.Writer) error {
+	flags := flag.NewFlagSet("whittle status", flag.ContinueOnError)
+	flags.SetOutput(problems)
+	kubeconfig := flags.String("kubeconfig", "", "`file` that says how the cluster is reached (default: KUBECONFIG, or .kube/config at home)")
+	kubecontext := flags.String("context", "", "`name` of the context in it (default: its current one)")
+	output := flags.String("output", "table", "`form` of what is shown: table or json")
+	if err := flags.Parse(arguments); errors.Is(err, flag.ErrHelp) {
+		return err
+	} else if err != nil {
+		return errUsage
+	}
+	if flags.NArg() > 0 || *output != "table" && *output != "json" {
+		fmt.Fprintf(problems, "whittle status: takes no arguments, and -output is table or json: got %q and -output %q\n", flags.Args(), *output)
+		return errUsage
+	}
+	client, err := connect(*kubeconfig, *kubecontext)
+	if err != nil {
+		return err
+	}
+	objects, err := read(ctx, client)
+	if err != nil {
+		return mend(err, client.Endpoint)
+	}
+	shown := view.Of(objects, now())
+	if *output == "table" {
+		return shown.WriteTables(out)
+	}
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(shown)
+}

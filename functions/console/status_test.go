@@ -1,0 +1,95 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// output runs a command line and returns what it printed.
+func output(t *testing.T, arguments ...string) (string, error) {
+	t.Helper()
+	var out, problems bytes.Buffer
+	err := run(t.Context(), arguments, &out, &problems)
+	if problems.Len() > 0 {
+		t.Errorf("%q complains: %s", arguments, problems.String())
+	}
+	return out.String(), err
+}
+
+// want checks that the error says all of the parts.
+func want(t *testing.T, err error, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("error is %v, want one that says %q", err, part)
+		}
+	}
+}
+
+func TestStatusNamesWhatIsWrongWithTheKubeconfig(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("KUBECONFIG", "")
+	unreachable := httptest.NewServer(http.NotFoundHandler())
+	unreachable.Close()
+	write := func(content string) string {
+		file := filepath.Join(t.TempDir(), "config")
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	configured := fmt.Sprintf(`{"current-context": "a",
+		"contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}, {"name": "b", "context": {"cluster": "a", "user": "a"}}],
+		"clusters": [{"name": "a", "cluster": {"server": %q}}], "users": [{"name": "a", "user": {"token": "x"}}]}`, unreachable.URL)
+	config := write(configured)
+	for _, test := range []struct {
+		name      string
+		arguments []string
+		want      string
+	}{
+		{"none", nil, "no kubeconfig: run `aws eks update-kubeconfig"},
+		{"no such file", []string{"-kubeconfig", "/nowhere/config"}, `"/nowhere/config"`},
+		{"malformed", []string{"-kubeconfig", write("{")}, "reading the kubeconfig"},
+		{"no such context", []string{"-kubeconfig", config, "-context", "c"}, `no context "c": pass -context with one of a, b`},
+		{"no current context", []string{"-kubeconfig", write(strings.Replace(configured, `"a"`, `""`, 1))}, "pass -context with one of a, b"},
+		{"unreachable", []string{"-kubeconfig", config, "-context", "b"}, `is the cluster of context "b" at ` + unreachable.URL + " running"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := output(t, append([]string{"status"}, test.arguments...)...)
+			want(t, err, test.want)
+		})
+	}
+}
+
+func TestUsage(t *testing.T) {
+	for _, test := range []struct {
+		arguments []string
+		err       error
+		problem   string
+	}{
+		{nil, errUsage, "whittle status"},
+		{[]string{"statsu"}, errUsage, `no command "statsu"`},
+		{[]string{"status", "everything"}, errUsage, `["everything"]`},
+		{[]string{"status", "-output", "xml"}, errUsage, `-output "xml"`},
+		{[]string{"status", "-outputs", "json"}, errUsage, "-outputs"},
+		{[]string{"status", "-h"}, flag.ErrHelp, "-kubeconfig"},
+	} {
+		var out, problems bytes.Buffer
+		err := run(t.Context(), test.arguments, &out, &problems)
+		if !errors.Is(err, test.err) || !strings.Contains(problems.String(), test.problem) || out.Len() > 0 {
+			t.Errorf("%q: %v, %q, out %q", test.arguments, err, problems.String(), out.String())
+		}
+	}
+	var out, problems bytes.Buffer
+	if err := run(t.Context(), []string{"help"}, &out, &problems); err != nil || !strings.Contains(out.String(), "whittle status") {
+		t.Errorf("help: %v, %q", err, out.String())
+	}
+}

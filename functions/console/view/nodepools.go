@@ -1,0 +1,69 @@
+package view
+
+import (
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+// nodePools sums up the claims of each pool. The pool's own status has the same
+// sums as of up to a minute ago.
+func nodePools(objects *Objects) []NodePool {
+	pools := make([]NodePool, 0, len(objects.NodePools))
+	for i := range objects.NodePools {
+		pool := &objects.NodePools[i]
+		shown := NodePool{Name: pool.Name, Limits: pool.Spec.Limits, Ready: api.ConditionTrue(pool.Status.Conditions, api.ConditionReady)}
+		if ref := pool.Spec.Template.Spec.NodeClassRef; ref != nil {
+			shown.NodeClass = ref.Name
+		}
+		for j := range objects.NodeClaims {
+			claim := &objects.NodeClaims[j]
+			if claim.Labels[api.NodePoolLabelKey] != pool.Name || claim.DeletionTimestamp != nil && claim.Status.ProviderID == "" {
+				continue
+			}
+			shown.Nodes++
+			shown.CPU.Add(*claim.Status.Capacity.Cpu())
+			shown.Memory.Add(*claim.Status.Capacity.Memory())
+		}
+		shown.Reasons = reasons(pool)
+		pools = append(pools, shown)
+	}
+	slices.SortFunc(pools, func(a, b NodePool) int { return strings.Compare(a.Name, b.Name) })
+	return pools
+}
+
+// reasons are the messages of the pool's conditions that are not true, those
+// that Ready only sums up first.
+func reasons(pool *api.NodePool) []string {
+	if pool.DeletionTimestamp != nil {
+		return []string{"it is being deleted"}
+	}
+	if len(pool.Status.Conditions) == 0 {
+		return []string{"it has not been looked at yet: lifecycle does so each minute"}
+	}
+	var found []string
+	for _, condition := range pool.Status.Conditions {
+		// An unknown registration health means that no node has been tried yet.
+		informs := condition.Type == api.ConditionTypeNodeRegistrationHealthy && condition.Status == metav1.ConditionUnknown
+		if condition.Status == metav1.ConditionTrue || condition.Type == api.ConditionReady || informs {
+			continue
+		}
+		found = append(found, because(condition))
+	}
+	return found
+}
+
+// because says what a condition that is not true has to say for itself.
+func because(condition metav1.Condition) string {
+	message := strings.Join(strings.Fields(condition.Message), " ")
+	reason := condition.Reason
+	if reason == "" || reason == condition.Type {
+		reason = condition.Type + " is " + strings.ToLower(string(condition.Status))
+	} else if message == "" {
+		reason = condition.Type + ": " + reason
+	}
+	return strings.TrimSuffix(reason+": "+message, ": ")
+}

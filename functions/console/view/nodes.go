@@ -1,0 +1,161 @@
+package view
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/scheduling"
+)
+
+// nodes puts claims and nodes together by provider id.
+func nodes(objects *Objects) []Node {
+	byProvider := map[string]*corev1.Node{}
+	for i := range objects.Nodes {
+		if id := objects.Nodes[i].Spec.ProviderID; id != "" {
+			byProvider[id] = &objects.Nodes[i]
+		}
+	}
+	byNode := map[string][]*corev1.Pod{}
+	for i := range objects.Pods {
+		if pod := &objects.Pods[i]; pod.Spec.NodeName != "" && !scheduling.IsTerminal(pod) {
+			byNode[pod.Spec.NodeName] = append(byNode[pod.Spec.NodeName], pod)
+		}
+	}
+	shown := []Node{}
+	claimed := map[*corev1.Node]bool{}
+	for i := range objects.NodeClaims {
+		claim := &objects.NodeClaims[i]
+		node := byProvider[claim.Status.ProviderID]
+		claimed[node] = true
+		shown = append(shown, ofClaim(claim, node, byNode, objects.Catalog))
+	}
+	for i := range objects.Nodes {
+		if node := &objects.Nodes[i]; !claimed[node] {
+			shown = append(shown, ofOthers(node, byNode))
+		}
+	}
+	slices.SortFunc(shown, func(a, b Node) int {
+		return cmp.Or(compareLast(a.NodePool, b.NodePool), strings.Compare(a.NodeClaim, b.NodeClaim), strings.Compare(a.Name, b.Name))
+	})
+	return shown
+}
+
+// compareLast compares names, of which the empty one comes last.
+func compareLast(a, b string) int {
+	switch {
+	case a == b:
+		return 0
+	case a == "":
+		return 1
+	case b == "":
+		return -1
+	}
+	return strings.Compare(a, b)
+}
+
+// ofClaim shows a claim and its node; the node is nil until it has joined.
+func ofClaim(claim *api.NodeClaim, node *corev1.Node, byNode map[string][]*corev1.Pod, known *catalog.Snapshot) Node {
+	labels, allocatable := claim.Labels, claim.Status.Allocatable
+	shown := Node{
+		NodeClaim: claim.Name, NodePool: claim.Labels[api.NodePoolLabelKey], ProviderID: claim.Status.ProviderID, Created: claim.CreationTimestamp.UTC(),
+	}
+	if node != nil {
+		shown.Name, allocatable = node.Name, node.Status.Allocatable
+		// A claim that was adopted may lack what its node says of itself.
+		if labels[corev1.LabelInstanceTypeStable] == "" {
+			labels = node.Labels
+		}
+		shown.add(byNode[node.Name])
+	}
+	shown.describe(labels, allocatable)
+	shown.State, shown.Reason = state(claim, node)
+	// The labels of a claim without an instance say what it may be, not what it is.
+	if known != nil && claim.Status.ProviderID != "" {
+		shown.PricePerHour, _ = known.Price(labels)
+	}
+	return shown
+}
+
+// ofOthers shows a node that has no claim: a managed node group's, or Fargate's.
+func ofOthers(node *corev1.Node, byNode map[string][]*corev1.Pod) Node {
+	shown := Node{Name: node.Name, ProviderID: node.Spec.ProviderID, Created: node.CreationTimestamp.UTC(), State: StateReady}
+	if why := notReady(node); why != "" {
+		shown.State, shown.Reason = StateNotReady, why
+	}
+	shown.add(byNode[node.Name])
+	shown.describe(node.Labels, node.Status.Allocatable)
+	return shown
+}
+
+func (n *Node) describe(labels map[string]string, allocatable corev1.ResourceList) {
+	n.InstanceType, n.Zone = labels[corev1.LabelInstanceTypeStable], labels[corev1.LabelTopologyZone]
+	n.CapacityType = labels[api.CapacityTypeLabelKey]
+	n.Allocatable = Resources{CPU: *allocatable.Cpu(), Memory: *allocatable.Memory()}
+}
+
+func (n *Node) add(pods []*corev1.Pod) {
+	for _, pod := range pods {
+		requests := scheduling.PodRequests(pod)
+		n.Pods++
+		n.Requested.CPU.Add(*requests.Cpu())
+		n.Requested.Memory.Add(*requests.Memory())
+	}
+}
+
+// state tells how far the claim is, and what keeps it from being further.
+func state(claim *api.NodeClaim, node *corev1.Node) (State, string) {
+	conditions := claim.Status.Conditions
+	if claim.DeletionTimestamp != nil {
+		if claim.Status.ProviderID == "" || api.ConditionTrue(conditions, api.ConditionTypeInstanceTerminating) {
+			return StateTerminating, ""
+		}
+		return StateDraining, waitsFor(conditions, api.ConditionTypeDrained)
+	}
+	for _, step := range []struct {
+		before State
+		until  string
+	}{
+		{StateLaunching, api.ConditionTypeLaunched},
+		{StateLaunched, api.ConditionTypeRegistered},
+		{StateRegistered, api.ConditionTypeInitialized},
+	} {
+		if !api.ConditionTrue(conditions, step.until) {
+			return step.before, waitsFor(conditions, step.until)
+		}
+	}
+	if node == nil {
+		return StateNotReady, "its node is gone"
+	}
+	if why := notReady(node); why != "" {
+		return StateNotReady, why
+	}
+	return StateReady, ""
+}
+
+// waitsFor says why a condition is not true yet, or nothing when nobody has said.
+func waitsFor(conditions []metav1.Condition, conditionType string) string {
+	condition := api.GetCondition(conditions, conditionType)
+	if condition == nil || condition.Status == metav1.ConditionTrue {
+		return ""
+	}
+	return because(*condition)
+}
+
+// notReady says why the node is not ready, or nothing when it is.
+func notReady(node *corev1.Node) string {
+	for _, condition := range node.Status.Conditions {
+		if condition.Type == corev1.NodeReady {
+			if condition.Status == corev1.ConditionTrue {
+				return ""
+			}
+			return strings.TrimSuffix(condition.Reason+": "+strings.Join(strings.Fields(condition.Message), " "), ": ")
+		}
+	}
+	return "its kubelet has not reported yet"
+}

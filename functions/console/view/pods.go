@@ -1,0 +1,88 @@
+package view
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/scheduling"
+)
+
+// currentFor is how long what Whittle says of a pod is news: it says the same
+// again after five minutes, so that what is older has been overtaken.
+const currentFor = 10 * time.Minute
+
+// waiting shows the pods without a node, the one that waits longest first.
+func waiting(objects *Objects, now time.Time) []Pod {
+	events := map[types.UID][]*corev1.Event{}
+	for i := range objects.Events {
+		event := &objects.Events[i]
+		events[event.InvolvedObject.UID] = append(events[event.InvolvedObject.UID], event)
+	}
+	pods := []Pod{}
+	for i := range objects.Pods {
+		pod := &objects.Pods[i]
+		if pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil || scheduling.IsTerminal(pod) {
+			continue
+		}
+		shown := Pod{Namespace: pod.Namespace, Name: pod.Name, Created: pod.CreationTimestamp.UTC()}
+		shown.Source, shown.Message = message(pod, events[pod.UID], now)
+		pods = append(pods, shown)
+	}
+	slices.SortFunc(pods, func(a, b Pod) int {
+		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+	return pods
+}
+
+// message is the newest that was said of the pod. What Whittle said counts
+// before what the scheduler did: it names the pool and what to change, or the
+// claim whose node the pod waits for.
+func message(pod *corev1.Pod, events []*corev1.Event, now time.Time) (source, text string) {
+	var newest *corev1.Event
+	ours := false
+	for _, event := range events {
+		own := sourceOf(event) == cluster.FieldManager
+		if own && now.Sub(timeOf(event)) > currentFor {
+			continue
+		}
+		if newest == nil || own && !ours || own == ours && timeOf(event).After(timeOf(newest)) {
+			newest, ours = event, own
+		}
+	}
+	if newest != nil {
+		return sourceOf(newest), oneLine(newest.Message)
+	}
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodScheduled && condition.Message != "" {
+			return pod.Spec.SchedulerName, oneLine(condition.Message)
+		}
+	}
+	return "", ""
+}
+
+func sourceOf(event *corev1.Event) string {
+	return cmp.Or(event.ReportingController, event.Source.Component)
+}
+
+// timeOf is when the event was last seen. The scheduler counts repetitions in a
+// series, older components in the last timestamp.
+func timeOf(event *corev1.Event) time.Time {
+	latest := event.CreationTimestamp.Time
+	for _, moment := range []time.Time{event.EventTime.Time, event.LastTimestamp.Time} {
+		if moment.After(latest) {
+			latest = moment
+		}
+	}
+	if event.Series != nil && event.Series.LastObservedTime.After(latest) {
+		latest = event.Series.LastObservedTime.Time
+	}
+	return latest
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

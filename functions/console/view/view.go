@@ -1,0 +1,129 @@
+// Package view computes what a person wants to see of a cluster: its node pools,
+// its nodes with what they cost and carry, and the pods that wait. It is pure:
+// objects and the time go in, a view comes out, which serialises to JSON and
+// writes itself as tables.
+package view
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+)
+
+// Objects are a cluster's objects as its API server gives them.
+type Objects struct {
+	NodePools  []api.NodePool
+	NodeClaims []api.NodeClaim
+	Nodes      []corev1.Node
+	Pods       []corev1.Pod
+	Events     []corev1.Event    // about pods: FailedScheduling and Nominated
+	Catalog    *catalog.Snapshot // nil when there is none yet
+}
+
+// View is what is shown of a cluster at one time.
+type View struct {
+	Time      time.Time  `json:"time"`
+	NodePools []NodePool `json:"nodePools"`
+	Nodes     []Node     `json:"nodes"`
+	Waiting   []Pod      `json:"waitingPods"`
+	// Instances is how many EC2 instances the claims have.
+	Instances int `json:"instances"`
+	// PricePerHour is US dollars an hour of these instances, in sum.
+	PricePerHour float64 `json:"pricePerHour"`
+	// Unpriced is how many of them have no known price and are not in the sum.
+	Unpriced int `json:"unpriced,omitempty"`
+	// Catalog is nil when there is none yet.
+	Catalog *Catalog `json:"catalog,omitempty"`
+}
+
+// NodePool is a node pool and what its nodes add up to.
+type NodePool struct {
+	Name      string            `json:"name"`
+	NodeClass string            `json:"nodeClass"`
+	Nodes     int               `json:"nodes"`
+	CPU       resource.Quantity `json:"cpu"`
+	Memory    resource.Quantity `json:"memory"`
+	Limits    api.Limits        `json:"limits,omitempty"`
+	Ready     bool              `json:"ready"`
+	Reasons   []string          `json:"reasons,omitempty"` // why it is not ready, and what else is amiss
+}
+
+// State is how far a node is in its life.
+type State string
+
+const (
+	StateLaunching   State = "launching"   // a claim without an instance
+	StateLaunched    State = "launched"    // the instance boots
+	StateRegistered  State = "registered"  // the node has joined and is not ready for pods yet
+	StateReady       State = "ready"       // pods run here
+	StateNotReady    State = "not ready"   // it was ready, and its kubelet says otherwise or nothing
+	StateDraining    State = "draining"    // it is being emptied
+	StateTerminating State = "terminating" // it is empty, or was never launched, and its instance ends
+)
+
+// Node is a node, a claim whose node is yet to come, or both.
+type Node struct {
+	NodeClaim    string    `json:"nodeClaim,omitempty"` // empty for a node that Whittle did not launch
+	NodePool     string    `json:"nodePool,omitempty"`
+	Name         string    `json:"node,omitempty"` // empty until the node has joined
+	ProviderID   string    `json:"providerID,omitempty"`
+	InstanceType string    `json:"instanceType,omitempty"`
+	CapacityType string    `json:"capacityType,omitempty"`
+	Zone         string    `json:"zone,omitempty"`
+	Created      time.Time `json:"created"`
+	State        State     `json:"state"`
+	Reason       string    `json:"reason,omitempty"` // why it is not further
+	// PricePerHour is US dollars an hour; zero where it is not known.
+	PricePerHour float64   `json:"pricePerHour,omitempty"`
+	Pods         int       `json:"pods"`
+	Requested    Resources `json:"requested"`
+	Allocatable  Resources `json:"allocatable"`
+}
+
+// Resources are the two that every node has.
+type Resources struct {
+	CPU    resource.Quantity `json:"cpu"`
+	Memory resource.Quantity `json:"memory"`
+}
+
+// Pod is a pod that no node has been found for.
+type Pod struct {
+	Namespace string    `json:"namespace"`
+	Name      string    `json:"name"`
+	Created   time.Time `json:"created"`
+	Source    string    `json:"source,omitempty"`  // who says the message
+	Message   string    `json:"message,omitempty"` // why it waits, or for what
+}
+
+// Catalog is the age and size of what is known of EC2's offer.
+type Catalog struct {
+	Time          time.Time `json:"time"`
+	SpotPriceTime time.Time `json:"spotPriceTime,omitzero"`
+	InstanceTypes int       `json:"instanceTypes"`
+}
+
+// Of computes the view of the objects at a time.
+func Of(objects *Objects, now time.Time) *View {
+	view := &View{
+		Time: now, NodePools: nodePools(objects), Nodes: nodes(objects), Waiting: waiting(objects, now),
+	}
+	for _, node := range view.Nodes {
+		// A claim without an instance costs nothing, and others' nodes are not ours to sum up.
+		if node.NodeClaim == "" || node.ProviderID == "" {
+			continue
+		}
+		view.Instances++
+		view.PricePerHour += node.PricePerHour
+		if node.PricePerHour == 0 {
+			view.Unpriced++
+		}
+	}
+	if c := objects.Catalog; c != nil {
+		view.Catalog = &Catalog{Time: c.Time, SpotPriceTime: c.SpotPriceTime, InstanceTypes: len(c.InstanceTypes)}
+	}
+	return view
+}

@@ -1,0 +1,202 @@
+package view
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+)
+
+var update = flag.Bool("update", false, "write what the views are now as what is wanted")
+
+var now = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+
+// TestViews compares the views of the clusters in testdata with what stands
+// beside them, as tables and as JSON.
+func TestViews(t *testing.T) {
+	for _, name := range []string{"busy", "empty"} {
+		t.Run(name, func(t *testing.T) {
+			directory := filepath.Join("testdata", name)
+			objects := load(t, directory)
+			compare(t, directory, objects)
+			// The order in which the API server lists things is nobody's business.
+			slices.Reverse(objects.NodePools)
+			slices.Reverse(objects.NodeClaims)
+			slices.Reverse(objects.Nodes)
+			slices.Reverse(objects.Pods)
+			slices.Reverse(objects.Events)
+			compare(t, directory, objects)
+		})
+	}
+}
+
+func compare(t *testing.T, directory string, objects *Objects) {
+	t.Helper()
+	shown := Of(objects, now)
+	var tables bytes.Buffer
+	if err := shown.WriteTables(&tables); err != nil {
+		t.Fatal(err)
+	}
+	encoded, err := json.MarshalIndent(shown, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, filepath.Join(directory, "tables.txt"), trimLines(tables.String()))
+	golden(t, filepath.Join(directory, "view.json"), string(encoded)+"\n")
+}
+
+// trimLines drops the spaces at the ends of lines, which editors do too.
+func trimLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs; got\n%s\nwant\n%s", file, got, want)
+	}
+}
+
+// load reads the objects of a cluster, and its catalogue when there is one.
+func load(t *testing.T, directory string) *Objects {
+	t.Helper()
+	file, err := os.Open(filepath.Join(directory, "objects.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	objects := &Objects{}
+	decoder := yaml.NewYAMLToJSONDecoder(file)
+	for {
+		var raw json.RawMessage
+		err := decoder.Decode(&raw)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil && len(raw) > 0 {
+			err = objects.add(raw)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", file.Name(), err)
+		}
+	}
+	content, err := os.ReadFile(filepath.Join(directory, "catalog.json"))
+	if errors.Is(err, os.ErrNotExist) {
+		return objects
+	}
+	if err == nil {
+		objects.Catalog = &catalog.Snapshot{}
+		err = json.Unmarshal(content, objects.Catalog)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects
+}
+
+func (o *Objects) add(raw json.RawMessage) error {
+	var kind struct{ Kind string }
+	if err := json.Unmarshal(raw, &kind); err != nil {
+		return err
+	}
+	switch kind.Kind {
+	case "NodePool":
+		return appendTo(&o.NodePools, raw)
+	case "NodeClaim":
+		return appendTo(&o.NodeClaims, raw)
+	case "Node":
+		return appendTo(&o.Nodes, raw)
+	case "Pod":
+		return appendTo(&o.Pods, raw)
+	case "Event":
+		return appendTo(&o.Events, raw)
+	}
+	return fmt.Errorf("an object of kind %q has no place in a view", kind.Kind)
+}
+
+func appendTo[T any](list *[]T, raw json.RawMessage) error {
+	var object T
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&object); err != nil {
+		return err
+	}
+	*list = append(*list, object)
+	return nil
+}
+
+func TestTablesShowTheFirstPodsOfMany(t *testing.T) {
+	objects := &Objects{}
+	for i := range maximumPods + 7 {
+		pod := corev1.Pod{}
+		pod.Namespace, pod.Name = "default", fmt.Sprintf("pod-%03d", i)
+		objects.Pods = append(objects.Pods, pod)
+	}
+	var tables bytes.Buffer
+	if err := Of(objects, now).WriteTables(&tables); err != nil {
+		t.Fatal(err)
+	}
+	text := tables.String()
+	if !strings.Contains(text, "pod-049") || strings.Contains(text, "pod-050") || !strings.Contains(text, "and 7 more") {
+		t.Errorf("want pods 0 to 49 and a line that 7 more wait; got\n%s", text)
+	}
+}
+
+func TestAnOldCatalogueIsNamed(t *testing.T) {
+	for _, test := range []struct {
+		read, spot time.Duration // before now
+		want       string
+	}{
+		{30 * time.Minute, 30 * time.Minute, "Catalogue: 1 instance types, 30m old"},
+		{3 * time.Hour, 3 * time.Hour, "Catalogue: 1 instance types, 3h old; it is read each hour: see the log of the catalog function"},
+		{30 * time.Minute, 5 * time.Hour, "Catalogue: 1 instance types, 30m old; spot prices 5h old: see the log of the catalog function"},
+	} {
+		snapshot := &catalog.Snapshot{Time: now.Add(-test.read), SpotPriceTime: now.Add(-test.spot), InstanceTypes: make([]catalog.InstanceTypeInfo, 1)}
+		if got := Of(&Objects{Catalog: snapshot}, now).catalog(); got != test.want {
+			t.Errorf("got %q, want %q", got, test.want)
+		}
+	}
+}
+
+func TestConditionsSpeakForThemselves(t *testing.T) {
+	for _, test := range []struct{ reason, message, want string }{
+		{"LaunchFailed", "no such\n role", "LaunchFailed: no such role"},
+		{"LaunchFailed", "", "Launched: LaunchFailed"},
+		{"Launched", "", "Launched is false"},
+		{"", "no such role", "Launched is false: no such role"},
+	} {
+		claim := api.NodeClaim{}
+		claim.Status.Conditions = []metav1.Condition{{Type: api.ConditionTypeLaunched, Status: metav1.ConditionFalse, Reason: test.reason, Message: test.message}}
+		if got := Of(&Objects{NodeClaims: []api.NodeClaim{claim}}, now).Nodes[0]; got.Reason != test.want || got.State != StateLaunching {
+			t.Errorf("reason %q, message %q: %s, %q, want launching, %q", test.reason, test.message, got.State, got.Reason, test.want)
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/cluster"
+)
+
+// kubernetes is what disrupt reads and writes in the cluster.
+type kubernetes interface {
+	AcquireLease(ctx context.Context, name, holder string, now, deadline time.Time) (lease, error)
+	NodePools(context.Context) ([]api.NodePool, error)
+	CachedNodeClaims(context.Context) ([]api.NodeClaim, error)
+	NodeClaims(context.Context) ([]api.NodeClaim, error)
+	Nodes(context.Context) ([]corev1.Node, error)
+	Pods(context.Context) ([]corev1.Pod, error)
+	PodsOnNode(ctx context.Context, node string) ([]corev1.Pod, error)
+	PodDisruptionBudgets(context.Context) ([]policyv1.PodDisruptionBudget, error)
+	PatchNode(ctx context.Context, name string, patch map[string]any) error
+	PatchNodeClaim(ctx context.Context, name string, patch map[string]any) (*api.NodeClaim, error)
+	PatchNodeClaimStatus(ctx context.Context, name string, patch map[string]any) (*api.NodeClaim, error)
+	DeleteNodeClaim(ctx context.Context, name string, uid types.UID) error
+	Record(ctx context.Context, event cluster.Event, now time.Time) error
+}
+
+// lease is the right of one invocation to take nodes away.
+type lease interface {
+	Release(context.Context) error
+}
+
+// edge gives the client's lease the form that the handler asks for.
+type edge struct{ *cluster.Client }
+
+// AcquireLease returns nil, and no error, while another holder has the lease.
+func (e edge) AcquireLease(ctx context.Context, name, holder string, now, deadline time.Time) (lease, error) {
+	held, err := e.Client.AcquireLease(ctx, name, holder, now, deadline)
+	if err != nil || held == nil {
+		return nil, err
+	}
+	return held, nil
+}

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/disruption"
+)
+
+// noticeEvery is how often a reason for which nodes stay is told: the ticks of one
+// part of each minute tell it.
+const noticeEvery = 20 * time.Second
+
+// run is one pass.
+type run struct {
+	*handler
+	client  kubernetes
+	removed int
+	again   time.Time
+}
+
+// emptiness removes nodes without pods.
+func (r *run) emptiness(ctx context.Context) error {
+	snapshot, err := r.read(ctx)
+	if err != nil {
+		return err
+	}
+	decided := disruption.Empty(snapshot, r.now())
+	r.again = decided.Again
+	var failed []error
+	each := func(nodes []*disruption.Node, do func(context.Context, *disruption.Node) error) {
+		for _, node := range nodes {
+			if err := do(ctx, node); err != nil && !cluster.IsConflict(err) && !cluster.IsGone(err) {
+				failed = append(failed, fmt.Errorf("nodeclaim %q: %w", node.Claim.Name, err))
+			}
+		}
+	}
+	each(decided.Restore, r.restore)
+	each(decided.End, r.unmark)
+	each(decided.Begin, r.mark)
+	each(decided.Due, r.consolidatable)
+	each(decided.Remove, r.remove)
+	r.notice(ctx, decided.Notices)
+	return errors.Join(failed...)
+}
+
+// read takes the snapshot. Pods come last: those on a node that is seen are seen.
+func (r *run) read(ctx context.Context) (*disruption.Snapshot, error) {
+	claims, err := r.client.NodeClaims(ctx)
+	if err != nil {
+		return nil, err
+	}
+	snapshot := &disruption.Snapshot{}
+	if snapshot.Pools, err = r.client.NodePools(ctx); err != nil {
+		return nil, err
+	}
+	for i := range snapshot.Pools {
+		snapshot.Pools[i].Default()
+	}
+	nodes, err := r.client.Nodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if snapshot.Budgets, err = r.client.PodDisruptionBudgets(ctx); err != nil {
+		return nil, err
+	}
+	pods, err := r.client.Pods(ctx)
+	if err != nil {
+		return nil, err
+	}
+	onNode := map[string][]*corev1.Pod{}
+	for i := range pods {
+		if name := pods[i].Spec.NodeName; name != "" {
+			onNode[name] = append(onNode[name], &pods[i])
+		} else {
+			snapshot.Waiting = append(snapshot.Waiting, &pods[i])
+		}
+	}
+	byID := map[string]*corev1.Node{}
+	for i := range nodes {
+		if id := nodes[i].Spec.ProviderID; id != "" {
+			byID[id] = &nodes[i]
+		}
+	}
+	for i := range claims {
+		if claims[i].Labels[api.NodePoolLabelKey] == "" {
+			continue
+		}
+		node := disruption.Node{Claim: &claims[i], Node: byID[claims[i].Status.ProviderID]}
+		if node.Node != nil {
+			node.Pods = onNode[node.Node.Name]
+		}
+		snapshot.Nodes = append(snapshot.Nodes, node)
+	}
+	return snapshot, nil
+}
+
+// mark writes down since when the node has been empty.
+func (r *run) mark(ctx context.Context, node *disruption.Node) error {
+	return r.annotate(ctx, node, r.now().UTC().Format(time.RFC3339))
+}
+
+// unmark takes back what was written of the node's being empty.
+func (r *run) unmark(ctx context.Context, node *disruption.Node) error {
+	if err := r.annotate(ctx, node, nil); err != nil {
+		return err
+	}
+	return r.conditions(ctx, node, func(conditions *[]metav1.Condition) bool {
+		return api.RemoveCondition(conditions, api.ConditionTypeConsolidatable)
+	})
+}
+
+func (r *run) annotate(ctx context.Context, node *disruption.Node, value any) error {
+	stored, err := r.client.PatchNodeClaim(ctx, node.Claim.Name, map[string]any{"metadata": map[string]any{
+		"resourceVersion": node.Claim.ResourceVersion,
+		"annotations":     map[string]any{disruption.EmptySinceAnnotationKey: value},
+	}})
+	if err == nil {
+		node.Claim = stored
+	}
+	return err
+}
+
+// consolidatable shows that the node has been empty for long enough.
+func (r *run) consolidatable(ctx context.Context, node *disruption.Node) error {
+	return r.conditions(ctx, node, func(conditions *[]metav1.Condition) bool {
+		return r.set(conditions, node, metav1.Condition{Type: api.ConditionTypeConsolidatable, Status: metav1.ConditionTrue})
+	})
+}
+
+// restore takes back the mark of a run that died before it had removed the node.
+func (r *run) restore(ctx context.Context, node *disruption.Node) error {
+	// The taint last: it is what a run that dies on the way is found by.
+	err := r.conditions(ctx, node, func(conditions *[]metav1.Condition) bool {
+		return api.RemoveCondition(conditions, api.ConditionTypeDisruptionReason)
+	})
+	patch := disruption.Untaint(node.Node)
+	if err != nil || patch == nil {
+		return err
+	}
+	if err := r.client.PatchNode(ctx, node.Node.Name, patch); err != nil {
+		return err
+	}
+	slog.InfoContext(ctx, "untainted node", "Node", node.Node.Name, "NodeClaim", node.Claim.Name)
+	return nil
+}
+
+// remove takes the node away: marked first, so that no pod comes any more; then
+// looked at once more; the claim's deletion last. A run that dies before it is
+// found by the mark.
+func (r *run) remove(ctx context.Context, node *disruption.Node) error {
+	if patch := disruption.Taint(node.Node); patch != nil {
+		if err := r.client.PatchNode(ctx, node.Node.Name, patch); err != nil {
+			return err
+		}
+		slog.InfoContext(ctx, "tainted node", "Node", node.Node.Name, "NodeClaim", node.Claim.Name,
+			"taint.Key", api.DisruptedTaintKey, "taint.Effect", string(corev1.TaintEffectNoSchedule))
+	}
+	pods, err := r.client.PodsOnNode(ctx, node.Node.Name)
+	if err != nil {
+		return err
+	}
+	if came := slices.IndexFunc(pods, disruption.Counts); came >= 0 {
+		slog.InfoContext(ctx, "a pod came to an empty node", "Node", node.Node.Name, "Pod", pods[came].Namespace+"/"+pods[came].Name)
+		// The next look finds the mark on a node that is not empty, and takes it back.
+		r.again = r.now().Add(disruption.ConfirmAfter)
+		return nil
+	}
+	reason := string(api.DisruptionReasonEmpty)
+	err = r.conditions(ctx, node, func(conditions *[]metav1.Condition) bool {
+		return r.set(conditions, node, metav1.Condition{Type: api.ConditionTypeDisruptionReason, Status: metav1.ConditionTrue, Reason: reason, Message: reason})
+	})
+	if err != nil {
+		return err
+	}
+	if err := r.client.DeleteNodeClaim(ctx, node.Claim.Name, node.Claim.UID); err != nil {
+		return err
+	}
+	r.removed++
+	slog.InfoContext(ctx, "disrupting node(s)", "reason", reason, "decision", "delete", "disrupted-node-count", 1, "replacement-node-count", 0,
+		"Node", node.Node.Name, "NodeClaim", node.Claim.Name, "NodePool", node.Claim.Labels[api.NodePoolLabelKey],
+		"instance-type", node.Claim.Labels[corev1.LabelInstanceTypeStable], "capacity-type", node.Claim.Labels[api.CapacityTypeLabelKey])
+	for _, about := range []corev1.ObjectReference{disruption.AboutNode(node.Node), disruption.AboutClaim(node.Claim)} {
+		r.record(ctx, about, corev1.EventTypeNormal, "DisruptionTerminating", "Disrupting "+about.Kind+": "+reason)
+	}
+	return nil
+}
+
+// conditions writes the claim's conditions when change changed them.
+func (r *run) conditions(ctx context.Context, node *disruption.Node, change func(*[]metav1.Condition) bool) error {
+	conditions := slices.Clone(node.Claim.Status.Conditions)
+	if !change(&conditions) {
+		return nil
+	}
+	stored, err := r.client.PatchNodeClaimStatus(ctx, node.Claim.Name, map[string]any{
+		"metadata": map[string]any{"resourceVersion": node.Claim.ResourceVersion},
+		"status":   map[string]any{"conditions": conditions},
+	})
+	if err == nil {
+		node.Claim = stored
+	}
+	return err
+}
+
+func (r *run) set(conditions *[]metav1.Condition, node *disruption.Node, condition metav1.Condition) bool {
+	condition.ObservedGeneration = node.Claim.Generation
+	return api.SetCondition(conditions, condition, r.now())
+}
+
+// notice tells, once a minute, why nodes that are not needed stay.
+func (r *run) notice(ctx context.Context, notices []disruption.Notice) {
+	if now := r.now(); now.Sub(now.Truncate(time.Minute)) >= noticeEvery {
+		return
+	}
+	for _, notice := range notices {
+		if notice.Pool != nil {
+			r.record(ctx, disruption.AboutPool(notice.Pool), corev1.EventTypeWarning, "DisruptionBlocked", notice.Message)
+			continue
+		}
+		r.record(ctx, disruption.AboutNode(notice.Node.Node), corev1.EventTypeNormal, "DisruptionBlocked", notice.Message)
+		r.record(ctx, disruption.AboutClaim(notice.Node.Claim), corev1.EventTypeNormal, "DisruptionBlocked", notice.Message)
+	}
+}
+
+// record writes an event. A person misses a hint when it fails; the work goes on.
+func (r *run) record(ctx context.Context, about corev1.ObjectReference, kind, reason, message string) {
+	if err := r.client.Record(ctx, cluster.Event{About: about, Type: kind, Reason: reason, Message: message}, r.now()); err != nil {
+		slog.WarnContext(ctx, "event not written", "reason", reason, "object", about.Name, "error", err)
+	}
+}

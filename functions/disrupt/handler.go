@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
+	"github.com/whittle-dev/whittle/shared/function"
+	"github.com/whittle-dev/whittle/shared/queue"
+)
+
+const (
+	// leaseName is held by whoever decides about taking nodes away.
+	leaseName = "whittle-disrupt"
+	// staleAfter is how late a tick may come. A later one has been followed by others.
+	staleAfter = time.Minute
+	// reserve is the time kept at the end of an invocation to give the lease back.
+	reserve = 3 * time.Second
+	// defaultTimeout bounds a run by hand, which has no deadline of Lambda's.
+	defaultTimeout = time.Minute
+	// horizon is how far ahead a look is asked for. The ticks, some twenty seconds
+	// apart, find what is due later: a message for each of them would multiply.
+	horizon = 15 * time.Second
+)
+
+type sender interface {
+	Send(ctx context.Context, url string, messages ...queue.Message) error
+}
+
+type handler struct {
+	cluster            string
+	disrupt, lifecycle string // queue URLs
+	connect            func(context.Context) (kubernetes, error)
+	sender             sender
+	now                func() time.Time
+}
+
+// handle answers a batch with one pass: all of its messages ask for the same.
+func (h *handler) handle(ctx context.Context, batch events.SQSEvent) (events.SQSEventResponse, error) {
+	var wake *queue.Message
+	response, err := function.Each(func(_ context.Context, record events.SQSMessage) error {
+		message, err := queue.Parse(record.Body)
+		if err != nil {
+			return err
+		}
+		stale := message.Reason == queue.ReasonTick && h.now().Sub(message.At) > staleAfter
+		if !stale && (wake == nil || message.Hop < wake.Hop) {
+			wake = &message
+		}
+		return nil
+	})(ctx, batch)
+	if err != nil || wake == nil {
+		return response, err
+	}
+	// The pass fails as a whole: every message of the batch comes back.
+	return response, h.pass(ctx, *wake)
+}
+
+// pass looks for nodes that are not needed, under the lease: the budgets hold
+// only if one invocation counts at a time. Who does not get it leaves; the one
+// that has it sees the same nodes.
+func (h *handler) pass(ctx context.Context, wake queue.Message) error {
+	work, cancel := deadline(ctx)
+	defer cancel()
+	client, err := h.connect(work)
+	if err != nil {
+		return err
+	}
+	// All that an idle look costs: one list from the watch cache.
+	if claims, err := client.CachedNodeClaims(work); err != nil || len(claims) == 0 {
+		return err
+	}
+	end, _ := work.Deadline()
+	now := h.now()
+	held, err := client.AcquireLease(work, leaseName, holder(work, now), now, now.Add(time.Until(end)+reserve))
+	if err != nil {
+		return err
+	}
+	if held == nil {
+		slog.InfoContext(ctx, "another invocation looks for nodes to take away")
+		return nil
+	}
+	r := &run{handler: h, client: client}
+	err = r.emptiness(work)
+	if released := held.Release(context.WithoutCancel(ctx)); released != nil {
+		slog.WarnContext(ctx, "the lease stays until its deadline", "lease", leaseName, "error", released)
+	}
+	return errors.Join(err, h.rearm(work, wake, r))
+}
+
+// rearm wakes lifecycle for what was begun, and this function for what is due
+// before the next tick.
+func (h *handler) rearm(ctx context.Context, wake queue.Message, r *run) error {
+	var failed []error
+	now := h.now()
+	if r.removed > 0 {
+		failed = append(failed, h.sender.Send(ctx, h.lifecycle, queue.Message{Cluster: h.cluster, At: now, Reason: queue.ReasonContinue}))
+	}
+	if !r.again.IsZero() && r.again.Sub(now) < horizon && wake.Hop < queue.MaximumHops {
+		// SQS counts in whole seconds: one more, so that it is due when the message comes.
+		failed = append(failed, h.sender.Send(ctx, h.disrupt, wake.Next(queue.ReasonContinue, r.again.Add(time.Second))))
+	}
+	return errors.Join(failed...)
+}
+
+// deadline leaves a reserve before Lambda ends the invocation.
+func deadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	if end, set := ctx.Deadline(); set {
+		return context.WithDeadline(ctx, end.Add(-reserve))
+	}
+	return context.WithTimeout(ctx, defaultTimeout)
+}
+
+// holder names the invocation in the lease. A message that is delivered twice is
+// two invocations with two names.
+func holder(ctx context.Context, now time.Time) string {
+	if invocation, ok := lambdacontext.FromContext(ctx); ok {
+		return invocation.AwsRequestID
+	}
+	return "by-hand-" + now.UTC().Format(time.RFC3339Nano)
+}

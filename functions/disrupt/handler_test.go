@@ -1,0 +1,344 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/queue"
+)
+
+// server is what the tests of this package share: starting one takes seconds.
+var server *clustertest.Cluster
+
+func TestMain(m *testing.M) {
+	os.Exit(clustertest.Main(m, "../..", "disrupt", func(c *clustertest.Cluster) { server = c }))
+}
+
+// mailbox keeps the messages that are sent.
+type mailbox struct {
+	mutex  sync.Mutex
+	sent   map[string][]queue.Message
+	refuse string
+}
+
+func (m *mailbox) Send(_ context.Context, url string, messages ...queue.Message) error {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	if url == m.refuse {
+		return errors.New("queue is gone")
+	}
+	if m.sent == nil {
+		m.sent = map[string][]queue.Message{}
+	}
+	m.sent[url] = append(m.sent[url], messages...)
+	return nil
+}
+
+// looker is a handler with what is around it.
+type looker struct {
+	*handler
+	mail  *mailbox
+	ahead time.Duration // how far the clock was put forward
+}
+
+func newLooker(t *testing.T, cut *clustertest.Cut) *looker {
+	t.Helper()
+	var wrap func(http.RoundTripper) http.RoundTripper
+	if cut != nil {
+		wrap = cut.Wrap
+	}
+	client := server.Client(t, wrap)
+	l := &looker{mail: &mailbox{}}
+	l.handler = &handler{
+		cluster: "test", disrupt: "d", lifecycle: "l", sender: l.mail,
+		now:     func() time.Time { return time.Now().Add(l.ahead) },
+		connect: func(context.Context) (kubernetes, error) { return edge{client}, nil },
+	}
+	return l
+}
+
+// look handles a tick.
+func (l *looker) look(t *testing.T) error {
+	t.Helper()
+	// Lists are read from the API server's watch cache, some milliseconds behind.
+	time.Sleep(30 * time.Millisecond)
+	body, err := json.Marshal(queue.Message{Cluster: "test", At: l.now(), Reason: queue.ReasonTick})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = l.handle(t.Context(), events.SQSEvent{Records: []events.SQSMessage{{MessageId: "tick", Body: string(body)}}})
+	return err
+}
+
+func (l *looker) mustLook(t *testing.T) {
+	t.Helper()
+	if err := l.look(t); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pool makes the pool "default" until the test is over.
+func pool(t *testing.T, nodes string) {
+	t.Helper()
+	made := &api.NodePool{TypeMeta: metav1.TypeMeta{APIVersion: api.APIVersion, Kind: api.NodePoolKind}, ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	made.Spec.Template.Spec.NodeClassRef = &api.NodeClassReference{Group: api.AWSGroup, Kind: api.EC2NodeClassKind, Name: "default"}
+	made.Spec.Template.Spec.Requirements = []api.NodeSelectorRequirementWithMinValues{}
+	made.Spec.Disruption.Budgets = []api.Budget{{Nodes: nodes}}
+	made.Default()
+	clustertest.Create(t, server, api.NodePoolsPath, made)
+	t.Cleanup(func() { server.Delete(t, api.NodePoolsPath+"/default") })
+}
+
+// initialized makes nodes that are ready for pods until the test is over.
+func initialized(t *testing.T, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		join(t, name)
+	}
+	for _, name := range names {
+		server.Settle(t, "node-"+name)
+	}
+}
+
+func join(t *testing.T, name string) {
+	t.Helper()
+	claim := server.Claim(t, name, "i-"+name)
+	server.Node(t, "node-"+name, "i-"+name)
+	server.Patch(t, clustertest.NodesPath+"/node-"+name, map[string]any{
+		"metadata": map[string]any{"labels": map[string]string{api.NodeInitializedLabelKey: "true"}},
+		"spec":     map[string]any{"taints": []corev1.Taint{}},
+	})
+	conditions := claim.Status.Conditions
+	api.SetCondition(&conditions, metav1.Condition{Type: api.ConditionTypeInitialized, Status: metav1.ConditionTrue}, time.Now())
+	server.Patch(t, api.NodeClaimsPath+"/"+name+"/status", map[string]any{"status": map[string]any{"conditions": conditions}})
+	t.Cleanup(func() {
+		server.Delete(t, api.NodeClaimsPath+"/"+name)
+		server.Patch(t, api.NodeClaimsPath+"/"+name, map[string]any{"metadata": map[string]any{"finalizers": []string{}}})
+		server.Delete(t, clustertest.NodesPath+"/node-"+name)
+	})
+}
+
+func readClaim(t *testing.T, name string) *api.NodeClaim {
+	return clustertest.Get[api.NodeClaim](t, server, api.NodeClaimsPath+"/"+name)
+}
+
+func isEnding(t *testing.T, name string) bool { return readClaim(t, name).DeletionTimestamp != nil }
+
+func isTainted(t *testing.T, name string) bool {
+	return disruption.IsTainted(clustertest.Get[corev1.Node](t, server, clustertest.NodesPath+"/node-"+name))
+}
+
+func isNoted(t *testing.T, name string) bool {
+	return readClaim(t, name).Annotations[disruption.EmptySinceAnnotationKey] != ""
+}
+
+func TestAnEmptyNodeIsRemovedAtTheSecondLook(t *testing.T) {
+	pool(t, "100%")
+	initialized(t, "empty")
+	l := newLooker(t, nil)
+	l.mustLook(t)
+	if !isNoted(t, "empty") || isEnding(t, "empty") {
+		t.Fatalf("noted %t, ending %t", isNoted(t, "empty"), isEnding(t, "empty"))
+	}
+	if next := l.mail.sent["d"]; len(next) != 1 || next[0].Hop != 1 || next[0].At.Sub(l.now()) < 4*time.Second {
+		t.Fatalf("the second look is asked for by %+v", next)
+	}
+	l.mustLook(t)
+	if isEnding(t, "empty") {
+		t.Fatal("removed by a look too soon")
+	}
+	l.ahead = 7 * time.Second
+	for range 2 { // delivered twice, which is harmless
+		l.mustLook(t)
+		claim := readClaim(t, "empty")
+		reason := api.GetCondition(claim.Status.Conditions, api.ConditionTypeDisruptionReason)
+		if claim.DeletionTimestamp == nil || !isTainted(t, "empty") || reason == nil || reason.Reason != "Empty" {
+			t.Fatalf("ending %v, tainted %t, conditions %+v", claim.DeletionTimestamp, isTainted(t, "empty"), claim.Status.Conditions)
+		}
+	}
+	if len(l.mail.sent["l"]) != 1 {
+		t.Errorf("lifecycle was sent %+v", l.mail.sent["l"])
+	}
+	for _, about := range []string{"empty", "node-empty"} {
+		if reasons := server.Reasons(t, about); !reasons["DisruptionTerminating"] {
+			t.Errorf("events about %s: %v", about, reasons)
+		}
+	}
+}
+
+func TestANodeThatIsUsedAgainStays(t *testing.T) {
+	pool(t, "100%")
+	initialized(t, "used")
+	l := newLooker(t, nil)
+	l.mustLook(t)
+	server.Pod(t, "guest", "node-used")
+	l.ahead = time.Minute
+	l.mustLook(t)
+	if isNoted(t, "used") || isEnding(t, "used") || isTainted(t, "used") {
+		t.Errorf("noted %t, ending %t, tainted %t", isNoted(t, "used"), isEnding(t, "used"), isTainted(t, "used"))
+	}
+	server.Delete(t, clustertest.PodsPath+"/guest")
+	server.EndPods(t, "node-used")
+}
+
+// late shows pods on a node only when it is looked at once more.
+type late struct{ edge }
+
+func (late) PodsOnNode(context.Context, string) ([]corev1.Pod, error) {
+	return []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "late"}}}, nil
+}
+
+func TestAPodThatComesAtTheLastMomentKeepsItsNode(t *testing.T) {
+	pool(t, "100%")
+	initialized(t, "late")
+	l := newLooker(t, nil)
+	l.mustLook(t)
+	l.ahead = time.Minute
+	client := edge{server.Client(t, nil)}
+	l.connect = func(context.Context) (kubernetes, error) { return late{client}, nil }
+	l.mustLook(t)
+	if isEnding(t, "late") || !isTainted(t, "late") {
+		t.Fatalf("ending %t, tainted %t", isEnding(t, "late"), isTainted(t, "late"))
+	}
+	// The next look sees the pod, and takes the mark back.
+	server.Pod(t, "late", "node-late")
+	l.mustLook(t)
+	if isEnding(t, "late") || isTainted(t, "late") || isNoted(t, "late") {
+		t.Errorf("ending %t, tainted %t, noted %t", isEnding(t, "late"), isTainted(t, "late"), isNoted(t, "late"))
+	}
+	server.Delete(t, clustertest.PodsPath+"/late")
+	server.EndPods(t, "node-late")
+}
+
+func TestABudgetHoldsWhoeverLooks(t *testing.T) {
+	pool(t, "1")
+	names := []string{"budget-a", "budget-b", "budget-c"}
+	initialized(t, names...)
+	first := newLooker(t, nil)
+	first.mustLook(t)
+	var group sync.WaitGroup
+	for range 6 {
+		l := newLooker(t, nil)
+		l.ahead = time.Minute
+		group.Go(func() {
+			if err := l.look(t); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	ending := 0
+	for _, name := range names {
+		if isEnding(t, name) {
+			ending++
+		}
+	}
+	if ending != 1 {
+		t.Errorf("%d nodes are ending, the budget allows 1", ending)
+	}
+}
+
+func TestAnotherHoldersLeaseIsLeftAlone(t *testing.T) {
+	pool(t, "100%")
+	initialized(t, "leased")
+	client := server.Client(t, nil)
+	held, err := client.AcquireLease(t.Context(), leaseName, "another", time.Now(), time.Now().Add(time.Minute))
+	if err != nil || held == nil {
+		t.Fatal(held, err)
+	}
+	l := newLooker(t, nil)
+	l.mustLook(t)
+	if isNoted(t, "leased") {
+		t.Error("looked without the lease")
+	}
+	if err := held.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	l.ahead = 2 * time.Second
+	l.mustLook(t)
+	if !isNoted(t, "leased") {
+		t.Error("did not look with the lease")
+	}
+}
+
+func TestAClusterWithoutNodesCostsOneList(t *testing.T) {
+	cut := clustertest.After(0)
+	l := newLooker(t, cut)
+	l.mustLook(t)
+	if cut.Over() || len(l.mail.sent) != 0 {
+		t.Errorf("something was written, or sent: %v", l.mail.sent)
+	}
+}
+
+func TestMessages(t *testing.T) {
+	l := newLooker(t, nil)
+	l.connect = func(context.Context) (kubernetes, error) { return nil, errors.New("no endpoint") }
+	if l.look(t) == nil {
+		t.Error("no error without a cluster")
+	}
+	stale := `{"cluster":"test","at":"2026-01-01T00:00:00Z","reason":"tick"}`
+	response, err := l.handle(t.Context(), events.SQSEvent{Records: []events.SQSMessage{{MessageId: "stale", Body: stale}, {MessageId: "bad", Body: "{"}}})
+	if err != nil || len(response.BatchItemFailures) != 1 || response.BatchItemFailures[0].ItemIdentifier != "bad" {
+		t.Errorf("response %+v, error %v", response, err)
+	}
+}
+
+// TestCutOffBetweenAnyTwoCalls has the function die after each number of changing
+// calls, and live on afterwards. An empty node is removed each time; one that a pod
+// came to meanwhile is left as it was.
+func TestCutOffBetweenAnyTwoCalls(t *testing.T) {
+	pool(t, "100%")
+	for n, over := 0, false; !over; n++ {
+		name := fmt.Sprintf("cut-%d", n)
+		t.Run(fmt.Sprintf("after %d calls", n), func(t *testing.T) {
+			used := name + "-used"
+			initialized(t, name, used)
+			cut := clustertest.After(n)
+			dying, living := newLooker(t, cut), newLooker(t, nil)
+			for range 2 {
+				// It fails when it is cut off, which is what is tested.
+				_ = dying.look(t)
+				dying.ahead += 10 * time.Second
+			}
+			over = !cut.Over()
+			wasEnding := isEnding(t, used)
+			if !wasEnding {
+				server.Pod(t, used, "node-"+used)
+			}
+			// The dead one's lease runs out first.
+			living.ahead = dying.ahead + 2*defaultTimeout
+			for range 3 {
+				living.mustLook(t)
+				living.ahead += 10 * time.Second
+			}
+			if !isEnding(t, name) || !isTainted(t, name) {
+				t.Errorf("the empty node: ending %t, tainted %t", isEnding(t, name), isTainted(t, name))
+			}
+			reason := api.GetCondition(readClaim(t, used).Status.Conditions, api.ConditionTypeDisruptionReason)
+			if !wasEnding && (isEnding(t, used) || isTainted(t, used) || isNoted(t, used) || reason != nil) {
+				t.Errorf("the used node: ending %t, tainted %t, noted %t, reason %v", isEnding(t, used), isTainted(t, used), isNoted(t, used), reason)
+			}
+			if !wasEnding {
+				server.Delete(t, clustertest.PodsPath+"/"+used)
+				server.EndPods(t, "node-"+used)
+			}
+		})
+		if over && n < 10 {
+			t.Errorf("a removal took %d calls: nothing was tested", n)
+		}
+	}
+}

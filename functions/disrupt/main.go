@@ -1,0 +1,36 @@
+// Command disrupt takes away nodes that are not needed.
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/whittle-dev/whittle/shared/function"
+	"github.com/whittle-dev/whittle/shared/queue"
+)
+
+func main() {
+	handler, err := setup(context.Background())
+	function.Run(handler.handle, err)
+}
+
+func setup(ctx context.Context) (*handler, error) {
+	h := &handler{now: time.Now}
+	err := function.Settings(map[string]*string{
+		"CLUSTER_NAME": &h.cluster, "DISRUPT_QUEUE_URL": &h.disrupt, "LIFECYCLE_QUEUE_URL": &h.lifecycle,
+	})
+	if err != nil {
+		return h, err
+	}
+	loaded, err := config.LoadDefaultConfig(ctx)
+	connection := function.NewConnection(loaded, h.cluster)
+	h.connect = func(ctx context.Context) (kubernetes, error) {
+		client, err := connection.Client(ctx)
+		return edge{Client: client}, err
+	}
+	h.sender = queue.NewSender(sqs.NewFromConfig(loaded))
+	return h, err
+}

@@ -1,0 +1,281 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	lambdaevents "github.com/aws/aws-lambda-go/events"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/events"
+	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/inventory"
+	"github.com/whittle-dev/whittle/shared/queue"
+)
+
+// server is what the tests of this package share: starting one takes seconds.
+var server *clustertest.Cluster
+
+func TestMain(m *testing.M) {
+	os.Exit(clustertest.Main(m, "../..", "interrupt", func(c *clustertest.Cluster) { server = c }))
+}
+
+// mailbox keeps the messages that are sent.
+type mailbox struct {
+	sent   map[string][]queue.Message
+	refuse string
+}
+
+func (m *mailbox) Send(_ context.Context, url string, messages ...queue.Message) error {
+	if url == m.refuse {
+		return errors.New("queue is gone")
+	}
+	if m.sent == nil {
+		m.sent = map[string][]queue.Message{}
+	}
+	m.sent[url] = append(m.sent[url], messages...)
+	return nil
+}
+
+func newHandler(t *testing.T, cut *clustertest.Cut) (*handler, *mailbox) {
+	t.Helper()
+	var wrap func(http.RoundTripper) http.RoundTripper
+	if cut != nil {
+		wrap = cut.Wrap
+	}
+	client := server.Client(t, wrap)
+	mail := &mailbox{}
+	return &handler{
+		cluster: "test", provision: "p", lifecycle: "l", sender: mail, now: time.Now,
+		connect: func(context.Context) (kubernetes, error) { return edge{client}, nil },
+	}, mail
+}
+
+// ours makes a claim with its node, until the test is over.
+func ours(t *testing.T, name string) (instance string) {
+	t.Helper()
+	instance = "i-" + name
+	server.Claim(t, name, instance)
+	server.Node(t, "node-"+name, instance)
+	server.Settle(t, "node-"+name)
+	t.Cleanup(func() {
+		server.Delete(t, api.NodeClaimsPath+"/"+name)
+		server.Patch(t, api.NodeClaimsPath+"/"+name, map[string]any{"metadata": map[string]any{"finalizers": []string{}}})
+		server.Delete(t, clustertest.NodesPath+"/node-"+name)
+	})
+	return instance
+}
+
+func batch(t *testing.T, details ...events.Detail) lambdaevents.SQSEvent {
+	t.Helper()
+	var made lambdaevents.SQSEvent
+	for i, detail := range details {
+		body, err := json.Marshal(events.Event{ID: fmt.Sprint("event-", i), Time: time.Now(), Account: "123456789012", Region: "us-east-1", Detail: detail})
+		if err != nil {
+			t.Fatal(err)
+		}
+		made.Records = append(made.Records, lambdaevents.SQSMessage{MessageId: fmt.Sprint(i), Body: string(body)})
+	}
+	return made
+}
+
+// failed runs the handler and lists the messages that come back.
+func failed(t *testing.T, h *handler, event lambdaevents.SQSEvent) []string {
+	t.Helper()
+	response, err := h.handle(t.Context(), event)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := []string{}
+	for _, item := range response.BatchItemFailures {
+		ids = append(ids, item.ItemIdentifier)
+	}
+	return ids
+}
+
+func isEnding(t *testing.T, name string) bool {
+	return clustertest.Get[api.NodeClaim](t, server, api.NodeClaimsPath+"/"+name).DeletionTimestamp != nil
+}
+
+func isTainted(t *testing.T, name string) bool {
+	return disruption.IsTainted(clustertest.Get[corev1.Node](t, server, clustertest.NodesPath+"/node-"+name))
+}
+
+func isShort(t *testing.T, instanceType string) bool {
+	short, err := inventory.Unavailable(t.Context(), server.Client(t, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return short.Has(api.CapacityTypeSpot, instanceType, "us-east-1a", time.Now())
+}
+
+func spot(id string) events.Detail {
+	return &events.SpotInterruption{InstanceID: id, Action: events.ActionTerminate}
+}
+
+func TestASpotInterruptionTakesTheNodeOutOfUse(t *testing.T) {
+	h, mail := newHandler(t, nil)
+	id := ours(t, "spot")
+	for round := range 2 { // delivered twice, which is harmless
+		if ids := failed(t, h, batch(t, spot(id))); len(ids) != 0 {
+			t.Fatalf("round %d: failed %v", round, ids)
+		}
+		if !isEnding(t, "spot") || !isTainted(t, "spot") || !isShort(t, "m5.large") {
+			t.Fatalf("round %d: ending %t, tainted %t, short %t", round, isEnding(t, "spot"), isTainted(t, "spot"), isShort(t, "m5.large"))
+		}
+	}
+	for _, about := range []string{"spot", "node-spot"} {
+		if reasons := server.Reasons(t, about); !reasons["SpotInterrupted"] || !reasons["TerminatingOnInterruption"] {
+			t.Errorf("events about %s: %v", about, reasons)
+		}
+	}
+	if len(mail.sent["p"]) != 1 || mail.sent["p"][0].Reason != queue.ReasonInterruption || mail.sent["p"][0].Cluster != "test" {
+		t.Errorf("provision was sent %+v", mail.sent["p"])
+	}
+	if len(mail.sent["l"]) != 2 {
+		t.Errorf("lifecycle was sent %+v", mail.sent["l"])
+	}
+}
+
+func TestABatchWakesTheOthersOnce(t *testing.T) {
+	h, mail := newHandler(t, nil)
+	var details []events.Detail
+	for _, name := range []string{"manya", "manyb", "manyc"} {
+		details = append(details, spot(ours(t, name)), spot("i-"+name))
+	}
+	if ids := failed(t, h, batch(t, details...)); len(ids) != 0 {
+		t.Fatalf("failed %v", ids)
+	}
+	if len(mail.sent["p"]) != 1 || len(mail.sent["l"]) != 1 {
+		t.Errorf("sent %+v", mail.sent)
+	}
+	for _, name := range []string{"manya", "manyb", "manyc"} {
+		if !isEnding(t, name) {
+			t.Errorf("%s is not ending", name)
+		}
+	}
+}
+
+func TestAMessageThatCannotBeReadComesBackAlone(t *testing.T) {
+	h, _ := newHandler(t, nil)
+	event := batch(t, spot(ours(t, "read")), spot("i-somebodyelse"))
+	for i, body := range []string{"not JSON", `{"detail-type":"EC2 Coffee Break","detail":{}}`, `{"detail-type":"EC2 Spot Instance Interruption Warning","time":"2026-01-01T00:00:00Z","detail":{}}`} {
+		event.Records = append(event.Records, lambdaevents.SQSMessage{MessageId: fmt.Sprint("bad", i), Body: body})
+	}
+	if ids := failed(t, h, event); !slices.Equal(ids, []string{"bad0", "bad1", "bad2"}) {
+		t.Errorf("failed %v", ids)
+	}
+	if !isEnding(t, "read") {
+		t.Error("the event that can be read had no effect")
+	}
+}
+
+func TestOthersInstancesCostOneList(t *testing.T) {
+	cut := clustertest.After(0)
+	h, mail := newHandler(t, cut)
+	if ids := failed(t, h, batch(t, spot("i-elsewhere"), &events.StateChange{InstanceID: "i-elsewhere", State: events.StateTerminated})); len(ids) != 0 {
+		t.Errorf("failed %v", ids)
+	}
+	if cut.Over() || len(mail.sent) != 0 {
+		t.Errorf("something was written, or sent: %v", mail.sent)
+	}
+}
+
+func TestWhatIsOnlyToldOfChangesNothing(t *testing.T) {
+	h, mail := newHandler(t, nil)
+	id := ours(t, "calm")
+	closed := &events.ScheduledChange{InstanceIDs: []string{id}, Status: events.HealthStatusClosed, Page: 1, TotalPages: 1}
+	if ids := failed(t, h, batch(t, &events.RebalanceRecommendation{InstanceID: id}, closed)); len(ids) != 0 {
+		t.Fatalf("failed %v", ids)
+	}
+	if isEnding(t, "calm") || isTainted(t, "calm") || len(mail.sent) != 0 {
+		t.Errorf("ending %t, tainted %t, sent %v", isEnding(t, "calm"), isTainted(t, "calm"), mail.sent)
+	}
+	if reasons := server.Reasons(t, "calm"); !reasons["SpotRebalanceRecommendation"] || reasons["TerminatingOnInterruption"] {
+		t.Errorf("events %v", reasons)
+	}
+	if ids := failed(t, h, batch(t, &events.StateChange{InstanceID: id, State: events.StateRunning})); len(ids) != 0 || len(mail.sent["l"]) != 1 || len(mail.sent["p"]) != 0 {
+		t.Errorf("failed %v, sent %v", ids, mail.sent)
+	}
+}
+
+func TestAFailureComesBack(t *testing.T) {
+	t.Run("without a cluster nothing is taken for done", func(t *testing.T) {
+		h, _ := newHandler(t, nil)
+		h.connect = func(context.Context) (kubernetes, error) { return nil, errors.New("no endpoint") }
+		if ids := failed(t, h, batch(t, spot("i-1"), spot("i-2"))); !slices.Equal(ids, []string{"0", "1"}) {
+			t.Errorf("failed %v", ids)
+		}
+	})
+	t.Run("without a queue those come back that somebody had to hear of", func(t *testing.T) {
+		h, mail := newHandler(t, nil)
+		mail.refuse = "p"
+		id := ours(t, "unheard")
+		if ids := failed(t, h, batch(t, spot("i-elsewhere"), spot(id))); !slices.Equal(ids, []string{"1"}) {
+			t.Errorf("failed %v", ids)
+		}
+	})
+	t.Run("a node is taken out of use even where its offering cannot be marked", func(t *testing.T) {
+		h, mail := newHandler(t, nil)
+		client := edge{server.Client(t, nil)}
+		h.connect = func(context.Context) (kubernetes, error) { return markless{client}, nil }
+		id := ours(t, "unmarked")
+		if ids := failed(t, h, batch(t, spot(id))); !slices.Equal(ids, []string{"0"}) {
+			t.Errorf("failed %v", ids)
+		}
+		if !isEnding(t, "unmarked") || len(mail.sent["p"]) != 1 {
+			t.Errorf("ending %t, sent %v", isEnding(t, "unmarked"), mail.sent)
+		}
+		h.connect = func(context.Context) (kubernetes, error) { return client, nil }
+		if ids := failed(t, h, batch(t, spot(id))); len(ids) != 0 || !isShort(t, "m5.large") {
+			t.Errorf("failed again %v", ids)
+		}
+	})
+}
+
+// markless cannot mark offerings.
+type markless struct{ edge }
+
+func (markless) MarkUnavailable(context.Context, *catalog.Unavailable, time.Time) error {
+	return errors.New("forbidden")
+}
+
+// TestCutOffBetweenAnyTwoCalls has the function die after each number of changing
+// calls; the message comes back, and the end is the same.
+func TestCutOffBetweenAnyTwoCalls(t *testing.T) {
+	for n := 0; ; n++ {
+		name := fmt.Sprintf("cut%d", n)
+		id := ours(t, name)
+		instanceType := fmt.Sprintf("m5.cut%d", n)
+		server.Patch(t, api.NodeClaimsPath+"/"+name, map[string]any{"metadata": map[string]any{"labels": map[string]string{corev1.LabelInstanceTypeStable: instanceType}}})
+		cut := clustertest.After(n)
+		dying, _ := newHandler(t, cut)
+		living, _ := newHandler(t, nil)
+		come := failed(t, dying, batch(t, spot(id)))
+		if effect := isEnding(t, name) && isShort(t, instanceType); !effect && len(come) == 0 {
+			t.Errorf("after %d calls the message was taken for done without its effect", n)
+		}
+		if ids := failed(t, living, batch(t, spot(id))); len(ids) != 0 {
+			t.Errorf("after %d calls the message comes back for ever: %v", n, ids)
+		}
+		if !isEnding(t, name) || !isTainted(t, name) || !isShort(t, instanceType) {
+			t.Errorf("after %d calls: ending %t, tainted %t, short %t", n, isEnding(t, name), isTainted(t, name), isShort(t, instanceType))
+		}
+		if !cut.Over() {
+			if n < 4 {
+				t.Errorf("an interruption took %d calls: nothing was tested", n)
+			}
+			return
+		}
+	}
+}

@@ -1,0 +1,37 @@
+// Command interrupt acts on what EventBridge tells of instances: it takes nodes
+// out of use that EC2 takes away, and asks for others in their place.
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/whittle-dev/whittle/shared/function"
+	"github.com/whittle-dev/whittle/shared/queue"
+)
+
+func main() {
+	handler, err := setup(context.Background())
+	function.Run(handler.handle, err)
+}
+
+func setup(ctx context.Context) (*handler, error) {
+	h := &handler{now: time.Now}
+	err := function.Settings(map[string]*string{
+		"CLUSTER_NAME": &h.cluster, "PROVISION_QUEUE_URL": &h.provision, "LIFECYCLE_QUEUE_URL": &h.lifecycle,
+	})
+	if err != nil {
+		return h, err
+	}
+	loaded, err := config.LoadDefaultConfig(ctx)
+	connection := function.NewConnection(loaded, h.cluster)
+	h.connect = func(ctx context.Context) (kubernetes, error) {
+		client, err := connection.Client(ctx)
+		return edge{client}, err
+	}
+	h.sender = queue.NewSender(sqs.NewFromConfig(loaded))
+	return h, err
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+// server is what the tests of this package share: starting one takes seconds.
+var server *clustertest.Cluster
+
+func TestMain(m *testing.M) {
+	os.Exit(clustertest.Main(m, "../..", "lifecycle", func(c *clustertest.Cluster) { server = c }))
+}
+
+// life is a handler with what is around it.
+type life struct {
+	*handler
+	clock *clock
+	ec2   *fakeEC2
+	mail  *mailbox
+}
+
+// newLife returns a handler on the server. A Cut, unless nil, is between it and everything.
+func newLife(t *testing.T, cut *clustertest.Cut) *life {
+	t.Helper()
+	var wrap func(http.RoundTripper) http.RoundTripper
+	if cut != nil {
+		wrap = cut.Wrap
+	}
+	client := server.Client(t, wrap)
+	l := &life{clock: &clock{}, ec2: &fakeEC2{cut: cut}, mail: &mailbox{}}
+	l.handler = &handler{
+		cluster: "test", provision: "p", lifecycle: "l", sender: l.mail, fleet: l.ec2, now: l.clock.now,
+		connect: func(context.Context) (kubernetes, error) { return client, nil },
+	}
+	return l
+}
+
+// until ticks, each time a second later, until done; the kubelet of the node ends
+// pods between the ticks.
+func (l *life) until(t *testing.T, node string, done func() bool) {
+	t.Helper()
+	var last error
+	for range 100 {
+		_, last = l.handle(t.Context(), wakes(t, l.tick()))
+		if done() {
+			return
+		}
+		server.EndPods(t, node)
+		l.clock.ahead += time.Second
+		// The API server's watch cache, which lists are read from, is some
+		// milliseconds behind.
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Fatalf("not done after 100 ticks; the last error is %v", last)
+}
+
+func readClaim(t *testing.T, name string) *api.NodeClaim {
+	return clustertest.Get[api.NodeClaim](t, server, api.NodeClaimsPath+"/"+name)
+}
+
+func readNode(t *testing.T, name string) *corev1.Node {
+	return clustertest.Get[corev1.Node](t, server, clustertest.NodesPath+"/"+name)
+}
+
+func isReady(t *testing.T, name string) bool {
+	claim := readClaim(t, name)
+	return claim != nil && api.ConditionTrue(claim.Status.Conditions, api.ConditionReady)
+}
+
+func TestANodeJoinsAndLeaves(t *testing.T) {
+	l := newLife(t, nil)
+	l.ec2.launch("i-join", map[string]string{api.NodeClaimTagKey: "join"})
+	claim := server.Claim(t, "join", "i-join")
+	server.Node(t, "node-join", "i-join")
+
+	l.until(t, "node-join", func() bool { return isReady(t, "join") })
+	node := readNode(t, "node-join")
+	for _, key := range []string{api.NodeRegisteredLabelKey, api.NodeInitializedLabelKey} {
+		if node.Labels[key] != "true" {
+			t.Errorf("label %s is %q", key, node.Labels[key])
+		}
+	}
+	if node.Labels[api.CapacityTypeLabelKey] != api.CapacityTypeSpot || node.Labels[corev1.LabelArchStable] != "amd64" {
+		t.Errorf("labels %v", node.Labels)
+	}
+	if len(node.Spec.Taints) != 0 || len(node.OwnerReferences) != 1 || node.OwnerReferences[0].UID != claim.UID || !slices.Contains(node.Finalizers, api.TerminationFinalizer) {
+		t.Errorf("taints %v, owners %v, finalizers %v", node.Spec.Taints, node.OwnerReferences, node.Finalizers)
+	}
+	claim = readClaim(t, "join")
+	if claim.Status.NodeName != "node-join" || claim.Status.Allocatable.Cpu().String() != "1900m" {
+		t.Errorf("status %+v", claim.Status)
+	}
+	l.until(t, "node-join", func() bool { return l.ec2.tags("i-join")[api.NameTagKey] == "node-join" })
+
+	// A person deletes the node.
+	server.Pod(t, "guest", "node-join")
+	server.Delete(t, clustertest.NodesPath+"/node-join")
+	l.until(t, "node-join", func() bool { return readClaim(t, "join") == nil })
+	if readNode(t, "node-join") != nil {
+		t.Error("the node outlives its claim")
+	}
+	if len(l.ec2.running()) != 0 {
+		t.Errorf("running %v", l.ec2.running())
+	}
+	if len(l.mail.sent["p"]) == 0 {
+		t.Error("nobody asked for capacity for the pod that lost its place")
+	}
+	reasons := server.Reasons(t, "join")
+	for _, reason := range []string{"Registered", "Initialized"} {
+		if !reasons[reason] {
+			t.Errorf("no event %s among %v", reason, reasons)
+		}
+	}
+	if reasons := server.Reasons(t, "guest"); !reasons["Evicted"] {
+		t.Errorf("events about the pod: %v", reasons)
+	}
+}

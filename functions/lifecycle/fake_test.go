@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/shared/fleet"
+	"github.com/whittle-dev/whittle/shared/queue"
+)
+
+// fakeEC2 has instances in memory. One that is told to end is listed as shutting down
+// once, and then no more.
+type fakeEC2 struct {
+	mutex     sync.Mutex
+	instances []fleet.Instance
+	cut       *clustertest.Cut
+	refuse    error
+}
+
+func (e *fakeEC2) call(changes bool) error {
+	if e.refuse != nil {
+		return e.refuse
+	}
+	if e.cut != nil {
+		return e.cut.Call(changes)
+	}
+	return nil
+}
+
+func (e *fakeEC2) Instances(context.Context) ([]fleet.Instance, error) {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	if err := e.call(false); err != nil {
+		return nil, err
+	}
+	listed := slices.Clone(e.instances)
+	e.instances = slices.DeleteFunc(e.instances, func(i fleet.Instance) bool { return i.State == "shutting-down" })
+	return listed, nil
+}
+
+func (e *fakeEC2) Terminate(_ context.Context, id string) error {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	if err := e.call(true); err != nil {
+		return err
+	}
+	for i := range e.instances {
+		if e.instances[i].ID == id {
+			e.instances[i].State = "shutting-down"
+		}
+	}
+	return nil
+}
+
+func (e *fakeEC2) Tag(_ context.Context, id string, tags map[string]string) error {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	if err := e.call(true); err != nil {
+		return err
+	}
+	for i := range e.instances {
+		for key, value := range tags {
+			if e.instances[i].ID == id {
+				e.instances[i].Tags[key] = value
+			}
+		}
+	}
+	return nil
+}
+
+func (e *fakeEC2) running() []string {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	var ids []string
+	for _, instance := range e.instances {
+		if instance.State == "running" {
+			ids = append(ids, instance.ID)
+		}
+	}
+	return ids
+}
+
+func (e *fakeEC2) tags(id string) map[string]string {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	for _, instance := range e.instances {
+		if instance.ID == id {
+			return instance.Tags
+		}
+	}
+	return nil
+}
+
+// launch adds a running instance that was launched ten minutes before.
+func (e *fakeEC2) launch(id string, tags map[string]string) {
+	if tags == nil {
+		tags = map[string]string{}
+	}
+	e.instances = append(e.instances, fleet.Instance{
+		ID: id, Zone: "us-east-1a", State: "running", LaunchTime: time.Now().Add(-10 * time.Minute), Tags: tags,
+	})
+}
+
+// mailbox keeps the messages that are sent.
+type mailbox struct {
+	sent   map[string][]queue.Message
+	refuse string
+}
+
+func (m *mailbox) Send(_ context.Context, url string, messages ...queue.Message) error {
+	if url == m.refuse {
+		return errors.New("queue is gone")
+	}
+	if m.sent == nil {
+		m.sent = map[string][]queue.Message{}
+	}
+	m.sent[url] = append(m.sent[url], messages...)
+	return nil
+}
+
+// clock is the time, and can be put forward.
+type clock struct{ ahead time.Duration }
+
+func (c *clock) now() time.Time { return time.Now().Add(c.ahead) }
+
+func wakes(t *testing.T, messages ...queue.Message) events.SQSEvent {
+	t.Helper()
+	var batch events.SQSEvent
+	for i, message := range messages {
+		body, err := json.Marshal(message)
+		if err != nil {
+			t.Fatal(err)
+		}
+		batch.Records = append(batch.Records, events.SQSMessage{MessageId: string(rune('a' + i)), Body: string(body)})
+	}
+	return batch
+}
+
+func (h *handler) tick() queue.Message {
+	return queue.Message{Cluster: "test", At: h.now(), Reason: queue.ReasonTick}
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/whittle-dev/whittle/shared/function"
+	"github.com/whittle-dev/whittle/shared/queue"
+)
+
+const (
+	// staleAfter is how late a tick may come. A later one has been followed by others.
+	staleAfter = time.Minute
+	// reserve is the time kept at the end of an invocation to ask for the next one.
+	reserve = 3 * time.Second
+	// defaultTimeout bounds a run by hand, which has no deadline of Lambda's.
+	defaultTimeout = time.Minute
+	// horizon is how far ahead a look is asked for: the tick of the next minute finds
+	// what comes later.
+	horizon = time.Minute
+)
+
+// pauses are the least times between the looks of a chain, by hop. They grow so
+// that the few hops that a chain has last until the next tick begins another.
+func pauses() [queue.MaximumHops]time.Duration {
+	return [...]time.Duration{
+		2 * time.Second, 2 * time.Second, 3 * time.Second, 3 * time.Second, 4 * time.Second,
+		5 * time.Second, 7 * time.Second, 9 * time.Second, 11 * time.Second, 13 * time.Second,
+	}
+}
+
+type sender interface {
+	Send(ctx context.Context, url string, messages ...queue.Message) error
+}
+
+type handler struct {
+	cluster              string
+	provision, lifecycle string // queue URLs
+	connect              func(context.Context) (kubernetes, error)
+	fleet                instances
+	sender               sender
+	now                  func() time.Time
+}
+
+// handle answers a batch with one pass: all of its messages ask for the same.
+func (h *handler) handle(ctx context.Context, batch events.SQSEvent) (events.SQSEventResponse, error) {
+	wake := queue.Message{Cluster: h.cluster, Hop: queue.MaximumHops + 1}
+	response, err := function.Each(func(_ context.Context, record events.SQSMessage) error {
+		message, err := queue.Parse(record.Body)
+		if err != nil {
+			return err
+		}
+		if message.Reason == queue.ReasonTick && h.now().Sub(message.At) > staleAfter {
+			return nil
+		}
+		// Several chains that meet become one: a tick's does the most, and of others
+		// the one that may go on for longest.
+		if message.Reason == queue.ReasonTick || wake.Reason != queue.ReasonTick && message.Hop < wake.Hop {
+			wake = message
+		}
+		return nil
+	})(ctx, batch)
+	if err != nil || wake.Reason == "" {
+		return response, err
+	}
+	// The pass fails as a whole: every message of the batch comes back.
+	return response, h.pass(ctx, wake)
+}
+
+// pass reads once, decides about everything, and does it. What fails for one
+// claim keeps no other waiting.
+func (h *handler) pass(ctx context.Context, wake queue.Message) error {
+	work, cancel := deadline(ctx)
+	defer cancel()
+	client, err := h.connect(work)
+	if err != nil {
+		return err
+	}
+	seen, err := h.read(work, client, wake)
+	if err != nil {
+		return err
+	}
+	p := &performer{client: client, fleet: h.fleet, now: h.now, tell: wake.Hop == 0}
+	again, displaces, err := p.perform(work, seen)
+	return errors.Join(seen.failed, err, h.rearm(ctx, wake, again, displaces))
+}
+
+// rearm asks for the next look, and for capacity for pods that lose their place.
+func (h *handler) rearm(ctx context.Context, wake queue.Message, again time.Duration, displaces bool) error {
+	var failed []error
+	now := h.now()
+	if displaces {
+		failed = append(failed, h.sender.Send(ctx, h.provision, queue.Message{Cluster: h.cluster, At: now, Reason: queue.ReasonInterruption}))
+	}
+	if again > 0 && again < horizon && wake.Hop < queue.MaximumHops {
+		next := wake.Next(queue.ReasonContinue, now.Add(max(again, pauses()[max(wake.Hop, 0)])))
+		failed = append(failed, h.sender.Send(ctx, h.lifecycle, next))
+	}
+	if again > 0 {
+		slog.DebugContext(ctx, "in flight", "again", again.String(), "hop", wake.Hop)
+	}
+	return errors.Join(failed...)
+}
+
+// deadline leaves a reserve before Lambda ends the invocation.
+func deadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	if end, set := ctx.Deadline(); set {
+		return context.WithDeadline(ctx, end.Add(-reserve))
+	}
+	return context.WithTimeout(ctx, defaultTimeout)
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/queue"
+)
+
+func (l *life) goOn(hop int) queue.Message {
+	return queue.Message{Cluster: "test", At: l.now(), Reason: queue.ReasonContinue, Hop: hop}
+}
+
+// launching makes a claim that waits for its instance until the test is over.
+func launching(t *testing.T, name string) {
+	t.Helper()
+	server.Claim(t, name, "")
+	t.Cleanup(func() {
+		server.Patch(t, api.NodeClaimsPath+"/"+name, map[string]any{"metadata": map[string]any{"finalizers": []string{}}})
+	})
+	t.Cleanup(func() { server.Delete(t, api.NodeClaimsPath+"/"+name) })
+}
+
+func TestChains(t *testing.T) {
+	tests := []struct {
+		name     string
+		inFlight bool
+		batch    func(*life) []queue.Message
+		hop      int // of the message that is sent; -1 for none
+	}{
+		{"a pass with nothing in flight sends nothing", false, func(l *life) []queue.Message { return []queue.Message{l.tick()} }, -1},
+		{"a tick with something in flight begins a chain", true, func(l *life) []queue.Message { return []queue.Message{l.tick()} }, 1},
+		{"a chain goes on", true, func(l *life) []queue.Message { return []queue.Message{l.goOn(4)} }, 5},
+		{"a chain ends", true, func(l *life) []queue.Message { return []queue.Message{l.goOn(queue.MaximumHops)} }, -1},
+		{"chains that meet become one", true, func(l *life) []queue.Message { return []queue.Message{l.goOn(4), l.goOn(2), l.goOn(7)} }, 3},
+		{"a chain that meets a tick begins anew", true, func(l *life) []queue.Message { return []queue.Message{l.goOn(4), l.tick(), l.goOn(7)} }, 1},
+		{"a stale tick is nobody's", true, func(l *life) []queue.Message {
+			stale := l.tick()
+			stale.At = stale.At.Add(-2 * staleAfter)
+			return []queue.Message{stale}
+		}, -1},
+		{"a hop below zero is a mistake that harms nobody", true, func(l *life) []queue.Message { return []queue.Message{l.goOn(-3)} }, -2},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if test.inFlight {
+				launching(t, "chain")
+			}
+			l := newLife(t, nil)
+			response, err := l.handle(t.Context(), wakes(t, test.batch(l)...))
+			if err != nil || len(response.BatchItemFailures) != 0 {
+				t.Fatal(response, err)
+			}
+			sent := l.mail.sent["l"]
+			if test.hop == -1 {
+				if len(sent) != 0 {
+					t.Errorf("sent %+v", sent)
+				}
+				return
+			}
+			if len(sent) != 1 || sent[0].Hop != test.hop || sent[0].Cluster != "test" || sent[0].Reason != queue.ReasonContinue {
+				t.Fatalf("sent %+v, want one with hop %d", sent, test.hop)
+			}
+			if wait := sent[0].At.Sub(l.now()); wait < time.Second || wait > 20*time.Second {
+				t.Errorf("due in %s", wait)
+			}
+		})
+	}
+}
+
+func TestAChainLastsUntilTheNextTick(t *testing.T) {
+	var total time.Duration
+	for _, pause := range pauses() {
+		total += pause
+	}
+	if total < 55*time.Second || total > 65*time.Second {
+		t.Errorf("a chain lasts %s", total)
+	}
+}
+
+func TestAMessageThatCannotBeReadKeepsNoOtherWaiting(t *testing.T) {
+	launching(t, "readable")
+	l := newLife(t, nil)
+	batch := wakes(t, l.tick())
+	batch.Records = append(batch.Records, events.SQSMessage{MessageId: "bad", Body: "{"}, events.SQSMessage{MessageId: "nameless", Body: "{}"})
+	response, err := l.handle(t.Context(), batch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if failed := response.BatchItemFailures; len(failed) != 2 || failed[0].ItemIdentifier != "bad" || failed[1].ItemIdentifier != "nameless" {
+		t.Errorf("failed %+v", failed)
+	}
+	if len(l.mail.sent["l"]) != 1 {
+		t.Error("the readable message was not acted on")
+	}
+}
+
+func TestAPassThatFailsFailsAsAWhole(t *testing.T) {
+	t.Run("without a cluster", func(t *testing.T) {
+		l := newLife(t, nil)
+		l.connect = func(context.Context) (kubernetes, error) { return nil, errors.New("no endpoint") }
+		if _, err := l.handle(t.Context(), wakes(t, l.tick())); err == nil {
+			t.Error("no error")
+		}
+	})
+	t.Run("without a queue", func(t *testing.T) {
+		launching(t, "mute")
+		l := newLife(t, nil)
+		l.mail.refuse = "l"
+		if _, err := l.handle(t.Context(), wakes(t, l.tick())); err == nil {
+			t.Error("no error")
+		}
+	})
+	t.Run("without EC2 a node joins all the same, and the error comes back", func(t *testing.T) {
+		l := newLife(t, nil)
+		l.ec2.refuse = errors.New("RequestLimitExceeded")
+		server.Claim(t, "throttled", "i-throttled")
+		server.Node(t, "node-throttled", "i-throttled")
+		l.until(t, "node-throttled", func() bool { return isReady(t, "throttled") })
+		if _, err := l.handle(t.Context(), wakes(t, l.tick())); !errors.Is(err, l.ec2.refuse) {
+			t.Errorf("error %v", err)
+		}
+		l.ec2.refuse = nil
+		l.ec2.launch("i-throttled", nil)
+		server.Delete(t, api.NodeClaimsPath+"/throttled")
+		l.until(t, "node-throttled", func() bool { return readClaim(t, "throttled") == nil })
+	})
+}
+
+func TestGarbageIsCollected(t *testing.T) {
+	l := newLife(t, nil)
+	l.ec2.launch("i-stray", map[string]string{api.NodeClaimTagKey: "long-gone"})
+	server.Node(t, "node-stray", "i-stray")
+	l.until(t, "node-stray", func() bool { return readNode(t, "node-stray") == nil })
+	if len(l.ec2.running()) != 0 {
+		t.Errorf("running %v", l.ec2.running())
+	}
+
+	// A claim whose instance was ended behind our back, with a node that nobody runs.
+	l.ec2.launch("i-lost", map[string]string{api.NodeClaimTagKey: "lost"})
+	server.Claim(t, "lost", "i-lost")
+	server.Node(t, "node-lost", "i-lost")
+	l.until(t, "node-lost", func() bool { return isReady(t, "lost") })
+	l.ec2.instances = nil
+	server.Patch(t, clustertest.NodesPath+"/node-lost/status", map[string]any{"status": map[string]any{
+		"conditions": []map[string]any{{"type": "Ready", "status": "Unknown"}},
+	}})
+	l.clock.ahead += time.Hour
+	l.until(t, "node-lost", func() bool { return readClaim(t, "lost") == nil && readNode(t, "node-lost") == nil })
+}
+
+func TestAPoolTellsWhatItHasAndWhetherItMayLaunch(t *testing.T) {
+	l := newLife(t, nil)
+	pool := &api.NodePool{TypeMeta: metav1.TypeMeta{APIVersion: api.APIVersion, Kind: api.NodePoolKind}, ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	pool.Spec.Template.Spec.NodeClassRef = &api.NodeClassReference{Group: api.AWSGroup, Kind: api.EC2NodeClassKind, Name: "default"}
+	pool.Spec.Template.Spec.Requirements = []api.NodeSelectorRequirementWithMinValues{{Key: "kubernetes.io/arch", Operator: "In", Values: []string{"amd64"}}}
+	pool.Default()
+	clustertest.Create(t, server, api.NodePoolsPath, pool)
+	t.Cleanup(func() { server.Delete(t, api.NodePoolsPath+"/default") })
+	launching(t, "counted")
+
+	l.until(t, "none", func() bool {
+		pool = clustertest.Get[api.NodePool](t, server, api.NodePoolsPath+"/default")
+		return api.GetCondition(pool.Status.Conditions, api.ConditionReady) != nil
+	})
+	if pool.Status.Nodes == nil || *pool.Status.Nodes != 1 {
+		t.Errorf("nodes %v", pool.Status.Nodes)
+	}
+	class := api.GetCondition(pool.Status.Conditions, api.ConditionTypeNodeClassReady)
+	if class.Status != metav1.ConditionFalse || class.Reason != api.ReasonNodeClassNotFound || api.ConditionTrue(pool.Status.Conditions, api.ConditionReady) {
+		t.Errorf("conditions %+v", pool.Status.Conditions)
+	}
+	version := pool.ResourceVersion
+	if _, err := l.handle(t.Context(), wakes(t, l.tick())); err != nil {
+		t.Fatal(err)
+	}
+	if pool = clustertest.Get[api.NodePool](t, server, api.NodePoolsPath+"/default"); pool.ResourceVersion != version {
+		t.Error("a status that is up to date was written again")
+	}
+}

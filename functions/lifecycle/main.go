@@ -1,0 +1,38 @@
+// Command lifecycle brings every node through its life: it registers and
+// initializes nodes that join, drains and terminates those that leave, collects
+// what nobody stands for, and writes the statuses of the pools.
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/whittle-dev/whittle/shared/fleet"
+	"github.com/whittle-dev/whittle/shared/function"
+	"github.com/whittle-dev/whittle/shared/queue"
+)
+
+func main() {
+	handler, err := setup(context.Background())
+	function.Run(handler.handle, err)
+}
+
+func setup(ctx context.Context) (*handler, error) {
+	h := &handler{now: time.Now}
+	err := function.Settings(map[string]*string{
+		"CLUSTER_NAME": &h.cluster, "PROVISION_QUEUE_URL": &h.provision, "LIFECYCLE_QUEUE_URL": &h.lifecycle,
+	})
+	if err != nil {
+		return h, err
+	}
+	loaded, err := config.LoadDefaultConfig(ctx)
+	connection := function.NewConnection(loaded, h.cluster)
+	h.connect = func(ctx context.Context) (kubernetes, error) { return connection.Client(ctx) }
+	h.fleet = fleet.New(ec2.NewFromConfig(loaded), h.cluster)
+	h.sender = queue.NewSender(sqs.NewFromConfig(loaded))
+	return h, err
+}

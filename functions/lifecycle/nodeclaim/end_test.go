@@ -1,0 +1,248 @@
+package nodeclaim
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+func pods(v View, list ...*corev1.Pod) View {
+	v.Pods = list
+	return v
+}
+
+func attached(v View, volumes ...string) View {
+	for _, volume := range volumes {
+		attachment := storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: "va-" + volume}}
+		attachment.Spec.NodeName = "node-1"
+		attachment.Spec.Source.PersistentVolumeName = &volume
+		v.Attachments = append(v.Attachments, attachment)
+	}
+	return v
+}
+
+// leaving is a claim deleted half a minute ago whose node is marked.
+func leaving(change ...func(*api.NodeClaim)) View {
+	all := append([]func(*api.NodeClaim){initialized, deleted(30 * time.Second)}, change...)
+	return listed(view(claim(all...), node(joined, marked)), instance("running"))
+}
+
+func drained(c *api.NodeClaim) { with(api.ConditionTypeDrained, metav1.ConditionTrue, time.Second)(c) }
+
+func terminating(c *api.NodeClaim) {
+	drained(c)
+	with(api.ConditionTypeVolumesDetached, metav1.ConditionTrue, time.Second)(c)
+	with(api.ConditionTypeInstanceTerminating, metav1.ConditionTrue, time.Second)(c)
+}
+
+func draining(since time.Duration) func(*api.NodeClaim) {
+	return func(c *api.NodeClaim) {
+		with(api.ConditionTypeDrained, metav1.ConditionUnknown, since)(c)
+		condition := api.GetCondition(c.Status.Conditions, api.ConditionTypeDrained)
+		condition.Reason, condition.Message = reasonDraining, "Draining the node"
+	}
+}
+
+const (
+	endInstance = "terminate i-1\npatch status"
+	letGo       = "patch node finalizers\ndelete node\npatch claim finalizers"
+)
+
+func TestEnd(t *testing.T) {
+	longAgo := with(api.ConditionTypeLaunched, metav1.ConditionTrue, time.Hour)
+	without := func(v View) View { v.Instances = nil; return v }
+	for _, test := range []struct {
+		name      string
+		view      View
+		want      string // steps, a line each
+		again     time.Duration
+		displaces bool
+		events    string
+	}{
+		{name: "a claim whose end somebody else awaits is let be",
+			view: View{Claim: claim(initialized, deleted(0), func(c *api.NodeClaim) { c.Finalizers = []string{"other"} })}},
+
+		{name: "a claim deleted before its launch waits until EC2 would show an instance",
+			view: listed(view(claim(unlaunched, deleted(20*time.Second)))), again: soon},
+		{name: "a claim deleted before its launch ends when EC2 shows none",
+			view: listed(view(claim(unlaunched, deleted(listedWithin)))), want: "patch claim finalizers"},
+		{name: "a claim deleted before its launch does not end unless EC2 was asked",
+			view: view(claim(unlaunched, deleted(time.Hour))), again: soon},
+		{name: "a claim deleted during its launch ends the instance that came of it",
+			view: listed(view(claim(unlaunched, deleted(time.Second))), instance("pending")), want: "terminate i-1", again: soon},
+		{name: "a claim deleted during its launch ends with its instance",
+			view: listed(view(claim(unlaunched, deleted(time.Second))), instance("shutting-down")), want: "patch claim finalizers"},
+
+		{name: "an instance that never joined is ended at once",
+			view: listed(view(claim(deleted(time.Second))), instance("running")), want: endInstance, again: soon},
+		{name: "a node is marked before anything else, and an empty one is looked at once more",
+			view:  listed(view(claim(initialized, deleted(0)), node(joined)), instance("running")),
+			want:  "patch node labels,taints",
+			again: soon},
+		{name: "a node is marked before its pods are evicted, which need a place elsewhere",
+			view:  pods(listed(view(claim(initialized, deleted(0)), node(joined)), instance("running")), pod("a")),
+			want:  "patch node labels,taints\npatch status\nevict a",
+			again: soon, displaces: true},
+		{name: "a node that was marked while it was empty is ended without a pause",
+			view: leaving(), want: endInstance, again: soon},
+		{name: "pods are evicted",
+			view: pods(leaving(), pod("a"), pod("b")), want: "patch status\nevict a\nevict b", again: soon},
+		{name: "a pod that is ending is waited for, not evicted again",
+			view: pods(leaving(draining(10*time.Second)), pod("a", endingSince(-20*time.Second))), again: soon},
+		{name: "a pod that should have ended a minute ago is waited for no longer",
+			view: pods(leaving(draining(time.Hour)), pod("a", endingSince(stuckAfter+time.Second))), want: endInstance, again: soon},
+		{name: "pods of daemon sets go after the others",
+			view: pods(leaving(draining(time.Second)), pod("d", ownedBy("DaemonSet")), pod("a")), want: "evict a", again: soon},
+		{name: "pods of daemon sets go when the others are gone",
+			view: pods(leaving(draining(time.Second)), pod("d", ownedBy("DaemonSet")), pod("c", critical)), want: "evict d", again: soon},
+		{name: "critical pods go last, those of daemon sets after the others",
+			view: pods(leaving(draining(time.Second)), pod("dc", ownedBy("DaemonSet"), critical), pod("c", critical)), want: "evict c", again: soon},
+		{name: "a group that is ending holds the next one back",
+			view: pods(leaving(draining(time.Second)), pod("a", endingSince(-time.Second)), pod("c", critical)), again: soon},
+		{name: "static pods, tolerant pods and pods that have ended are not waited for",
+			view: pods(leaving(), pod("s", ownedBy("Node")), pod("t", tolerant), pod("f", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded })), want: endInstance, again: soon},
+		{name: "a protected pod stalls the drain, and the others of its group go",
+			view: pods(leaving(draining(time.Second)), pod("p", protected), pod("a")), want: "evict a", again: soon},
+		{name: "a protected pod that stalls is told of on a tick",
+			view: func() View { v := pods(leaving(draining(time.Second)), pod("p", protected)); v.Tell = true; return v }(), again: soon, events: "Node FailedDraining"},
+		{name: "a node that pods ran on is watched for five seconds after the mark",
+			view: leaving(draining(minimumDrain - time.Second)), again: soon},
+		{name: "a node that pods ran on ends when they are gone",
+			view: leaving(draining(minimumDrain)), want: endInstance, again: soon},
+		{name: "a drain that is done is not begun again by a pod that comes",
+			view: pods(leaving(drained), pod("late")), want: endInstance, again: soon},
+
+		{name: "a grace period is written down as a time",
+			view: pods(leaving(grace(time.Hour), draining(time.Second)), pod("p", protected)), want: "patch claim annotations", again: soon, events: "Node TerminationGracePeriodExpiring"},
+		{name: "a protected pod is deleted in time to end by itself",
+			view: pods(leaving(grace(60*time.Second), draining(time.Second)), pod("p", protected, podGrace(30))),
+			want: "patch claim annotations\ndelete pod p 30s", again: soon, events: "Node TerminationGracePeriodExpiring,Pod Disrupted"},
+		{name: "a pod gets no more grace than is left",
+			view: pods(leaving(grace(40*time.Second), draining(time.Second)), pod("p", podGrace(600))),
+			want: "patch claim annotations\ndelete pod p 10s", again: soon, events: "Node TerminationGracePeriodExpiring,Pod Disrupted"},
+		{name: "a pod whose grace fits is evicted as any other",
+			view: pods(leaving(grace(time.Hour), draining(time.Second)), pod("a", podGrace(30))),
+			want: "patch claim annotations\nevict a", again: soon, events: "Node TerminationGracePeriodExpiring"},
+		{name: "a pod that is ending beyond the time is given less",
+			view: pods(leaving(grace(60*time.Second), draining(time.Second)), pod("a", podGrace(600), endingSince(-500*time.Second))),
+			want: "patch claim annotations\ndelete pod a 30s", again: soon, events: "Node TerminationGracePeriodExpiring,Pod Disrupted"},
+		{name: "when the time is over nothing is waited for",
+			view: attached(pods(leaving(grace(30*time.Second), draining(time.Second*30)), pod("p", protected)), "v"),
+			want: "terminate i-1\npatch claim annotations\npatch status", again: soon, events: "Node TerminationGracePeriodExpiring"},
+		{name: "a time that was set from outside counts",
+			view: pods(leaving(draining(time.Minute), func(c *api.NodeClaim) {
+				c.Annotations[api.NodeClaimTerminationTimestampAnnotationKey] = now.Format(time.RFC3339)
+			}), pod("p", protected)),
+			want: endInstance, again: soon},
+
+		{name: "an attached volume is waited for",
+			view: attached(leaving(drained), "v"), want: "patch status", again: soon, events: "Node AwaitingVolumeDetachment"},
+		{name: "a volume that is waited for is told of once",
+			view: attached(leaving(drained, func(c *api.NodeClaim) {
+				c.Status.Conditions = append(c.Status.Conditions, metav1.Condition{Type: api.ConditionTypeVolumesDetached, Status: metav1.ConditionUnknown,
+					Reason: reasonAwaitingVolumeDetachment, Message: "Awaiting the detachment of 1 volumes", LastTransitionTime: ago(time.Second)})
+			}), "v"), again: soon},
+		{name: "a volume of a pod that stays is not waited for",
+			view: func() View {
+				v := attached(leaving(drained), "v")
+				v.HeldVolumes = map[string]bool{"v": true}
+				return v
+			}(), want: endInstance, again: soon},
+
+		{name: "an instance that still runs is told again to end",
+			view: leaving(terminating), want: "terminate i-1", again: soon},
+		{name: "when the instance ends the node goes, and then the claim",
+			view: listed(view(claim(initialized, deleted(time.Minute), terminating), node(joined, marked)), instance("shutting-down")), want: letGo},
+		{name: "an instance that EC2 no longer lists has ended",
+			view: without(leaving(terminating, longAgo)), want: letGo},
+		{name: "a new instance that EC2 does not list may still be running",
+			view: without(leaving(terminating, with(api.ConditionTypeLaunched, metav1.ConditionTrue, 10*time.Second))), again: soon},
+		{name: "nothing is let go unless EC2 was asked",
+			view: func() View { v := leaving(terminating, longAgo); v.InstancesListed, v.Instances = false, nil; return v }(), again: soon},
+		{name: "an instance that ended by itself with its node takes the pods with it",
+			view: pods(listed(view(claim(initialized, deleted(time.Second), longAgo), node(joined, notReadyNode))), pod("a")), want: endInstance + "\n" + letGo},
+		{name: "an instance that seems to have ended while its node is ready is drained all the same",
+			view: pods(without(leaving(longAgo, draining(time.Second))), pod("a")), want: "evict a", again: soon},
+		{name: "of two nodes with one provider id both go",
+			view: func() View {
+				v := leaving(terminating)
+				v.Nodes = append(v.Nodes, node(joined, func(n *corev1.Node) { n.Name = "node-2" }))
+				v.Instances = []Instance{instance("terminated")}
+				return v
+			}(), want: "patch node finalizers\ndelete node\npatch node finalizers\ndelete node\npatch claim finalizers"},
+		{name: "a machine that is no EC2 instance is for a person to end",
+			view: listed(view(claim(deleted(time.Hour), func(c *api.NodeClaim) { c.Status.ProviderID = "kwok://x" }))), events: "NodeClaim FailedTermination"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := Next(test.view, now)
+			if deeds(got.Steps) != test.want {
+				t.Errorf("steps\n%s\nwant\n%s", deeds(got.Steps), test.want)
+			}
+			if got.Again != test.again || got.Displaces != test.displaces {
+				t.Errorf("looks again after %s, displaces %t; want %s, %t", got.Again, got.Displaces, test.again, test.displaces)
+			}
+			if events(got.Steps) != test.events {
+				t.Errorf("events %q, want %q", events(got.Steps), test.events)
+			}
+		})
+	}
+}
+
+func TestHeldClaims(t *testing.T) {
+	volumes := func(p *corev1.Pod) {
+		p.Spec.Volumes = []corev1.Volume{
+			{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data-0"}}},
+			{Name: "scratch", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}},
+			{Name: "config", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{}}},
+		}
+	}
+	got := HeldClaims([]*corev1.Pod{pod("stays", tolerant, volumes), pod("leaves", volumes)}, now)
+	if len(got) != 2 || got[0].Name != "data-0" || got[1].Name != "stays-scratch" {
+		t.Errorf("held %v", got)
+	}
+}
+
+func TestStrays(t *testing.T) {
+	claims := []api.NodeClaim{*claim(), *claim(unlaunched, func(c *api.NodeClaim) { c.Name = "launching" })}
+	made := func(id, claim, state string, age time.Duration) Instance {
+		return Instance{ID: id, Zone: "us-east-1a", State: state, LaunchTime: now.Add(-age), Tags: map[string]string{api.NodeClaimTagKey: claim}}
+	}
+	for _, test := range []struct {
+		name  string
+		given Instance
+		stray bool
+	}{
+		{"an instance of a claim", made("i-1", "", "running", time.Hour), false},
+		{"an instance of a launch whose answer is not written down", made("i-2", "launching", "running", time.Hour), false},
+		{"a second instance of a claim that has another", made("i-3", "default-abc", "running", time.Hour), true},
+		{"an instance of a claim that is gone", made("i-4", "gone", "running", time.Hour), true},
+		{"an instance without the tag", made("i-5", "", "running", time.Hour), true},
+		{"a new instance whose claim may not be read yet", made("i-6", "gone", "pending", 20*time.Second), false},
+		{"an instance that is ending", made("i-7", "gone", "shutting-down", time.Hour), false},
+		{"an instance that somebody stopped", made("i-8", "gone", "stopped", time.Hour), true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := Strays([]Instance{test.given}, claims, now); (len(got) == 1) != test.stray {
+				t.Errorf("strays %v", got)
+			}
+		})
+	}
+	steps := EndStray(made("i-4", "gone", "running", time.Hour), []*corev1.Node{node(joined)})
+	if deeds(steps) != "terminate i-4\ndelete node" {
+		t.Errorf("steps %s", deeds(steps))
+	}
+}
+
+func TestReleaseOrphans(t *testing.T) {
+	other := func(n *corev1.Node) { n.Spec.ProviderID = "aws:///us-east-1a/i-9" }
+	nodes := []corev1.Node{*node(joined, nodeDeleted), *node(joined, other), *node(joined, nodeDeleted, other), *node(nodeDeleted, other)}
+	steps := ReleaseOrphans(nodes, []api.NodeClaim{*claim()})
+	if deeds(steps) != "patch node finalizers" {
+		t.Errorf("steps %s", deeds(steps))
+	}
+}

@@ -1,0 +1,74 @@
+package nodeclaim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption"
+)
+
+// initialize tells that the node is ready for pods, and writes down what it has.
+func (p *pass) initialize() {
+	if !p.is(api.ConditionTypeRegistered) || p.is(api.ConditionTypeInitialized) {
+		p.sumUp()
+		return
+	}
+	if reason, message := p.hindrance(); reason != "" {
+		p.condition(api.ConditionTypeInitialized, conditionUnknown, reason, message)
+		// No timeout ends this: after the registration's time the ticks look often enough.
+		if p.launchedFor() < registrationTimeout {
+			p.lookAgain(joinPause)
+		}
+		p.sumUp()
+		return
+	}
+	if p.node.Labels == nil {
+		p.node.Labels = map[string]string{}
+	}
+	p.node.Labels[api.NodeInitializedLabelKey] = "true"
+	p.claim.Status.Capacity = p.node.Status.Capacity
+	p.claim.Status.Allocatable = p.node.Status.Allocatable
+	p.condition(api.ConditionTypeInitialized, conditionTrue, "", "")
+	p.say("initialized nodeclaim", "allocatable", p.node.Status.Allocatable, "after", p.age().Round(time.Second).String())
+	p.transition(api.ConditionTypeInitialized)
+	p.sumUp()
+	p.outcome.Again = 0
+}
+
+func (p *pass) sumUp() {
+	api.SetReady(&p.claim.Status.Conditions, api.NodeClaimReadyDependents(), p.claim.Generation, p.now)
+}
+
+// hindrance is why the node is not initialized yet, as a condition's reason and message.
+func (p *pass) hindrance() (reason, message string) {
+	if p.node == nil {
+		return api.ReasonNodeNotFound, "Node not registered with cluster"
+	}
+	if !disruption.IsReady(p.node) {
+		return api.ReasonNodeNotReady, "Node status is NotReady"
+	}
+	for _, taint := range p.claim.Spec.StartupTaints {
+		if hasTaint(p.node.Spec.Taints, taint) {
+			return api.ReasonStartupTaintsExist, fmt.Sprintf("StartupTaint %q still exists", taint.ToString())
+		}
+	}
+	for _, taint := range p.node.Spec.Taints {
+		if api.IsEphemeralTaint(taint) {
+			return api.ReasonKnownEphemeralTaintsExist, fmt.Sprintf("KnownEphemeralTaint %q still exists", taint.ToString())
+		}
+	}
+	var missing []string
+	for name, requested := range p.claim.Spec.Resources.Requests {
+		if allocatable := p.node.Status.Allocatable[name]; !requested.IsZero() && allocatable.IsZero() {
+			missing = append(missing, string(name))
+		}
+	}
+	if len(missing) > 0 {
+		slices.Sort(missing)
+		return api.ReasonResourceNotRegistered, fmt.Sprintf("Resource %s was requested but not registered", strings.Join(missing, ", "))
+	}
+	return "", ""
+}

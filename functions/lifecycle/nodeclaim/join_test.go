@@ -1,0 +1,200 @@
+package nodeclaim
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+func view(c *api.NodeClaim, nodes ...*corev1.Node) View { return View{Claim: c, Nodes: nodes} }
+
+func listed(v View, instances ...Instance) View {
+	v.InstancesListed, v.Instances = true, instances
+	return v
+}
+
+func gpu(c *api.NodeClaim) {
+	c.Spec.Resources.Requests = corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("1"), corev1.ResourceCPU: resource.MustParse("1")}
+}
+
+func TestJoining(t *testing.T) {
+	cni := corev1.Taint{Key: "cni", Effect: corev1.TaintEffectNoSchedule}
+	for _, test := range []struct {
+		name       string
+		view       View
+		want       string // steps, a line each
+		condition  string // the condition to look at
+		status     string // its status and reason
+		again      time.Duration
+		wantEvents string
+	}{
+		{name: "a claim without an instance is waited for",
+			view: view(claim(unlaunched)), want: "patch status", condition: api.ConditionReady, status: "Unknown ReconcilingDependents", again: joinPause},
+		{name: "a claim that has had no instance for five minutes is given up",
+			view: view(claim(unlaunched, age(launchTimeout))), want: "delete claim", again: soon},
+		{name: "an instance without a node is waited for",
+			view: view(claim()), want: "patch status", condition: api.ConditionTypeRegistered, status: "Unknown NodeNotFound", again: joinPause},
+		{name: "an instance that has not joined for fifteen minutes is given up",
+			view: view(claim(age(time.Hour), with(api.ConditionTypeLaunched, metav1.ConditionTrue, registrationTimeout))), want: "delete claim", again: soon},
+		{name: "the fifteen minutes count from the launch, not from the claim",
+			view: view(claim(age(time.Hour), with(api.ConditionTypeLaunched, metav1.ConditionTrue, registrationTimeout-time.Second))), want: "patch status", again: joinPause},
+		{name: "a node that joins gets what its claim says",
+			view: view(claim(), node()), want: "patch node annotations,finalizers,labels,ownerReferences,taints\npatch status",
+			condition: api.ConditionTypeRegistered, status: "True Registered", again: joinPause, wantEvents: "NodeClaim Registered"},
+		{name: "a provider id whose condition was never written is completed",
+			view: view(claim(func(c *api.NodeClaim) { c.Status.Conditions = nil })), want: "patch status",
+			condition: api.ConditionTypeLaunched, status: "True Launched", again: joinPause},
+		{name: "a node that is patched but not yet noted is noted, and not patched again",
+			view: view(claim(), node(joined, nodeTaint(cni))), want: "patch status", condition: api.ConditionTypeRegistered, status: "True Registered",
+			again: joinPause, wantEvents: "NodeClaim Registered"},
+		{name: "a node without the taint was never ours to let pods onto",
+			view: view(claim(), node(func(n *corev1.Node) { n.Spec.Taints = nil })), want: "patch status",
+			condition: api.ConditionTypeRegistered, status: "False UnregisteredTaintNotFound", again: joinPause, wantEvents: "NodeClaim UnregisteredTaintMissing"},
+		{name: "two nodes with one provider id are for a person to sort out",
+			view: view(claim(), node(), node(func(n *corev1.Node) { n.Name = "node-0" })), want: "patch status",
+			condition: api.ConditionTypeRegistered, status: "Unknown MultipleNodesFound", again: joinPause},
+		{name: "a registered node that is not ready is waited for",
+			view: view(claim(registered), node(joined, notReadyNode)), want: "patch status", condition: api.ConditionTypeInitialized, status: "Unknown NodeNotReady", again: joinPause},
+		{name: "a startup taint is waited for",
+			view: view(claim(registered), node(joined, nodeTaint(cni))), want: "patch status", condition: api.ConditionTypeInitialized, status: "Unknown StartupTaintsExist", again: joinPause},
+		{name: "a taint that Kubernetes removes by itself is waited for",
+			view: view(claim(registered), node(joined, nodeTaint(corev1.Taint{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}))),
+			want: "patch status", condition: api.ConditionTypeInitialized, status: "Unknown KnownEphemeralTaintsExist", again: joinPause},
+		{name: "a device that was asked for is waited for",
+			view: view(claim(registered, gpu), node(joined)), want: "patch status", condition: api.ConditionTypeInitialized, status: "Unknown ResourceNotRegistered", again: joinPause},
+		{name: "a node that is not initialized for long is left to the ticks",
+			view: view(claim(registered, with(api.ConditionTypeLaunched, metav1.ConditionTrue, registrationTimeout)), node(joined, notReadyNode)), want: "patch status"},
+		{name: "a node that is ready is initialized",
+			view: view(claim(registered), node(joined)), want: "patch node labels\npatch status", condition: api.ConditionReady, status: "True Ready", wantEvents: "NodeClaim Initialized"},
+		{name: "a node that is ready and without startup taints is registered and initialized at once",
+			view: view(claim(func(c *api.NodeClaim) { c.Spec.StartupTaints = nil }), node(ready)),
+			want: "patch node annotations,finalizers,labels,ownerReferences,taints\npatch status", condition: api.ConditionTypeInitialized, status: "True Initialized",
+			wantEvents: "NodeClaim Registered,NodeClaim Initialized"},
+		{name: "an initialized claim needs nothing",
+			view: view(claim(initialized), node(joined))},
+		{name: "an initialized claim whose node is unreachable for now needs nothing",
+			view: view(claim(initialized), node(joined, notReadyNode))},
+		{name: "an instance is tagged once its node is known",
+			view: listed(view(claim(initialized), node(joined)), instance("running")), want: "tag Name\npatch claim annotations"},
+		{name: "a name that a person gave the instance stays",
+			view: listed(view(claim(initialized), node(joined)), func() Instance { i := instance("running"); i.Tags[api.NameTagKey] = "mine"; return i }()), want: "patch claim annotations"},
+		{name: "an instance that is tagged is not tagged again",
+			view: listed(view(claim(initialized, func(c *api.NodeClaim) { c.Annotations[api.AnnotationInstanceTagged] = "true" }), node(joined)), instance("running"))},
+		{name: "a claim ends when its life is over",
+			view: view(claim(initialized, age(time.Hour), func(c *api.NodeClaim) { c.Spec.ExpireAfter = api.DurationOf(time.Hour) }), node(joined)), want: "delete claim", again: soon},
+		{name: "a claim that never expires stays",
+			view: view(claim(initialized, age(9999*time.Hour), func(c *api.NodeClaim) { c.Spec.ExpireAfter = api.NeverDuration() }), node(joined))},
+		{name: "a claim ends when a person deletes its node",
+			view: view(claim(initialized), node(joined, nodeDeleted)), want: "delete claim", again: soon},
+		{name: "a claim ends when its instance has ended and no kubelet speaks for it",
+			view: listed(view(claim(initialized, with(api.ConditionTypeLaunched, metav1.ConditionTrue, surelyListedWithin)), node(joined, notReadyNode))), want: "delete claim", again: soon},
+		{name: "a node that is ready is believed before EC2's list",
+			view: listed(view(claim(initialized, with(api.ConditionTypeLaunched, metav1.ConditionTrue, time.Hour)), node(joined)))},
+		{name: "a new instance may be missing from EC2's list",
+			view: listed(view(claim(registered), node(joined, notReadyNode))), want: "patch status", again: joinPause},
+		{name: "a claim ends when its instance ends before it has joined",
+			view: listed(view(claim()), instance("terminated")), want: "delete claim", again: soon},
+		{name: "a node that is not ready stays while EC2 runs its instance",
+			view: listed(view(claim(initialized, func(c *api.NodeClaim) { c.Annotations[api.AnnotationInstanceTagged] = "true" }), node(joined, notReadyNode)), instance("running"))},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			before := *test.view.Claim.DeepCopy()
+			got := Next(test.view, now)
+			if deeds(got.Steps) != test.want {
+				t.Errorf("steps\n%s\nwant\n%s", deeds(got.Steps), test.want)
+			}
+			if got.Again != test.again {
+				t.Errorf("looks again after %s, want %s", got.Again, test.again)
+			}
+			if events(got.Steps) != test.wantEvents {
+				t.Errorf("events %q, want %q", events(got.Steps), test.wantEvents)
+			}
+			if test.condition != "" && condition(got.Steps, test.condition) != test.status {
+				t.Errorf("condition %s is %q, want %q", test.condition, condition(got.Steps, test.condition), test.status)
+			}
+			if !reflect.DeepEqual(before, *test.view.Claim) {
+				t.Error("the claim that was given is changed")
+			}
+		})
+	}
+}
+
+func TestARegisteringNodeBecomesWhatItsClaimSays(t *testing.T) {
+	register := func(c *api.NodeClaim, n *corev1.Node) *corev1.Node {
+		p := begin(view(c, n), now)
+		p.register()
+		return p.node
+	}
+	t.Run("labels, annotations, taints, finalizer and owner", func(t *testing.T) {
+		got := register(claim(), node())
+		for key, value := range map[string]string{
+			"own": "label", "rack": "r1", api.NodePoolLabelKey: "default", corev1.LabelInstanceTypeStable: "m5.large",
+			api.NodeRegisteredLabelKey: "true", "colour": "", corev1.LabelHostname: "",
+		} {
+			if got.Labels[key] != value {
+				t.Errorf("label %s is %q, want %q", key, got.Labels[key], value)
+			}
+		}
+		if got.Annotations[api.NodePoolHashAnnotationKey] != "h" || got.Annotations[api.AttemptAnnotationKey] != "" {
+			t.Errorf("annotations %v", got.Annotations)
+		}
+		var taints []string
+		for _, taint := range got.Spec.Taints {
+			taints = append(taints, taint.ToString())
+		}
+		if strings.Join(taints, " ") != "team=a:NoSchedule cni:NoSchedule" {
+			t.Errorf("taints %v", taints)
+		}
+		owner := got.OwnerReferences[0]
+		if owner.Kind != api.NodeClaimKind || owner.UID != "claim-uid" || owner.BlockOwnerDeletion == nil || !*owner.BlockOwnerDeletion {
+			t.Errorf("owner %+v", owner)
+		}
+		if got.Finalizers[0] != api.TerminationFinalizer {
+			t.Errorf("finalizers %v", got.Finalizers)
+		}
+	})
+	t.Run("a label keeps the taints as they are", func(t *testing.T) {
+		got := register(claim(), node(func(n *corev1.Node) { n.Labels[api.NodeDoNotSyncTaintsLabelKey] = "true" }))
+		if len(got.Spec.Taints) != 0 {
+			t.Errorf("taints %v", got.Spec.Taints)
+		}
+	})
+	t.Run("a taint that is there is not doubled", func(t *testing.T) {
+		got := register(claim(), node(nodeTaint(corev1.Taint{Key: "team", Value: "b", Effect: corev1.TaintEffectNoSchedule})))
+		if len(got.Spec.Taints) != 2 || got.Spec.Taints[0].Value != "b" {
+			t.Errorf("taints %v", got.Spec.Taints)
+		}
+	})
+}
+
+func TestAPatchIsForTheNodeThatWasRead(t *testing.T) {
+	for _, step := range Next(view(claim(), node()), now).Steps {
+		if patch, ok := step.(PatchNode); ok {
+			if version := patch.Patch["metadata"].(map[string]any)["resourceVersion"]; version != "3" {
+				t.Errorf("resourceVersion %v", version)
+			}
+		}
+	}
+}
+
+func TestAnInitializedClaimTellsWhatItsNodeHas(t *testing.T) {
+	p := begin(view(claim(registered, func(c *api.NodeClaim) {
+		c.Status.Capacity = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2"), "gone": resource.MustParse("1")}
+	}), node(joined)), now)
+	p.initialize()
+	patch := statusPatch(&p.view.Claim.Status, &p.claim.Status)
+	capacity := patch["capacity"].(map[string]any)
+	if value, present := capacity["gone"]; !present || value != nil || len(capacity) != 1 {
+		t.Errorf("capacity patch %v", capacity)
+	}
+	if cpu := patch["allocatable"].(map[string]any)["cpu"].(resource.Quantity); cpu.String() != "1900m" {
+		t.Errorf("allocatable patch %v", patch["allocatable"])
+	}
+}

@@ -1,0 +1,69 @@
+package nodeclaim
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+// Strays finds the instances of the cluster, listed before the claims, that no
+// claim stands for: a launch whose answer was lost, or a claim whose finalizer
+// somebody removed. A claim without a provider id keeps every instance that is
+// tagged with its name, since one of them may be its own; one with a provider id
+// keeps that alone.
+func Strays(instances []Instance, claims []api.NodeClaim, now time.Time) []Instance {
+	owned, launching := map[string]bool{}, map[string]bool{}
+	for i := range claims {
+		if id, ok := api.InstanceID(claims[i].Status.ProviderID); ok {
+			owned[id] = true
+		} else {
+			launching[claims[i].Name] = true
+		}
+	}
+	var strays []Instance
+	for _, instance := range instances {
+		if !owned[instance.ID] && !launching[instance.Tags[api.NodeClaimTagKey]] && !instance.Ended() &&
+			now.Sub(instance.LaunchTime) >= listedWithin {
+			strays = append(strays, instance)
+		}
+	}
+	return strays
+}
+
+// EndStray gives the steps that end an instance without a claim, and its node.
+func EndStray(instance Instance, nodes []*corev1.Node) []Step {
+	steps := []Step{Terminate{InstanceID: instance.ID}, Log{
+		Message:    "garbage collected cloudprovider instance",
+		Attributes: []any{"provider-id", api.ProviderID(instance.Zone, instance.ID)},
+	}}
+	for _, node := range nodes {
+		steps = append(steps, DeleteNode{Name: node.Name, UID: node.UID}, Log{Message: "deleted node", Attributes: []any{"Node", node.Name}})
+	}
+	return steps
+}
+
+// ReleaseOrphans gives the steps that let go of deleted nodes which our finalizer
+// holds though no claim stands for them any more.
+func ReleaseOrphans(nodes []corev1.Node, claims []api.NodeClaim) []Step {
+	claimed := map[string]bool{}
+	for i := range claims {
+		if id := claims[i].Status.ProviderID; id != "" {
+			claimed[id] = true
+		}
+	}
+	var steps []Step
+	for i := range nodes {
+		node := &nodes[i]
+		if node.DeletionTimestamp == nil || claimed[node.Spec.ProviderID] || !slices.Contains(node.Finalizers, api.TerminationFinalizer) {
+			continue
+		}
+		steps = append(steps, PatchNode{Name: node.Name, Patch: map[string]any{"metadata": map[string]any{
+			"resourceVersion": node.ResourceVersion,
+			"finalizers":      without(node.Finalizers, api.TerminationFinalizer),
+		}}}, Log{Message: "deleted node", Attributes: []any{"Node", node.Name}})
+	}
+	return steps
+}

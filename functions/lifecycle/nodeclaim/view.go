@@ -1,0 +1,69 @@
+package nodeclaim
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+// Instance is an EC2 instance.
+type Instance struct {
+	ID         string
+	Zone       string
+	State      string // EC2's name: pending, running, stopping, stopped, shutting-down, terminated
+	LaunchTime time.Time
+	Tags       map[string]string
+}
+
+// Ended tells that the instance runs no more and will not come back.
+func (i *Instance) Ended() bool { return i.State == "shutting-down" || i.State == "terminated" }
+
+// View is a claim and what belongs to it, at one moment.
+type View struct {
+	Claim *api.NodeClaim
+	// Tell asks for events about hindrances that last. Told at every look they would
+	// bury the others.
+	Tell  bool
+	Nodes []*corev1.Node // those with the claim's provider id: one, or none
+	// InstancesListed tells that EC2 was asked. Instances are then those with the
+	// claim's provider id or its name in a tag; ones that have ended may be missing.
+	InstancesListed bool
+	Instances       []Instance
+	// What follows is read for a claim that is being deleted and has a node.
+	Pods        []*corev1.Pod // on the node, read after the node
+	Attachments []storagev1.VolumeAttachment
+	// HeldVolumes are the persistent volumes, by name, of pods that do not leave the
+	// node: their detachment is not waited for.
+	HeldVolumes map[string]bool
+}
+
+// instance is the one with the claim's provider id, if EC2 lists it.
+func (v *View) instance() *Instance {
+	id, _ := api.InstanceID(v.Claim.Status.ProviderID)
+	for i := range v.Instances {
+		if v.Instances[i].ID == id {
+			return &v.Instances[i]
+		}
+	}
+	return nil
+}
+
+// Outcome is what a look at a claim comes to.
+type Outcome struct {
+	Steps []Step
+	// Again is how soon to look again; zero where only time and people bring the
+	// claim forward, and the next tick is soon enough.
+	Again time.Duration
+	// Displaces tells that pods begin to lose their place: capacity for them is
+	// wanted now.
+	Displaces bool
+}
+
+// How soon to look again.
+const (
+	soon      = 2 * time.Second // at a drain, or an instance that is ending
+	joinPause = 3 * time.Second // at a node that will join
+)

@@ -1,0 +1,62 @@
+package nodeclaim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/scheduling"
+)
+
+// HeldClaims names the persistent volume claims of the pods that stay on a node
+// until its end: their volumes are not detached before.
+func HeldClaims(pods []*corev1.Pod, now time.Time) []types.NamespacedName {
+	var held []types.NamespacedName
+	for _, pod := range pods {
+		if scheduling.IsTerminal(pod) || drainable(pod, now) {
+			continue
+		}
+		for _, volume := range pod.Spec.Volumes {
+			switch {
+			case volume.PersistentVolumeClaim != nil:
+				held = append(held, types.NamespacedName{Namespace: pod.Namespace, Name: volume.PersistentVolumeClaim.ClaimName})
+			case volume.Ephemeral != nil:
+				held = append(held, types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name + "-" + volume.Name})
+			}
+		}
+	}
+	return held
+}
+
+// detached tells whether the node's volumes have been detached: ending the
+// instance under one could cost data, and keeps its pod waiting elsewhere.
+func (p *pass) detached() bool {
+	if limit, limited := p.deadline(); limited && !p.now.Before(limit) {
+		return true
+	}
+	var attached []string
+	for i := range p.view.Attachments {
+		attachment := &p.view.Attachments[i]
+		volume := attachment.Spec.Source.PersistentVolumeName
+		if attachment.Spec.NodeName != p.node.Name || volume != nil && p.view.HeldVolumes[*volume] {
+			continue
+		}
+		attached = append(attached, attachment.Name)
+	}
+	if len(attached) > 0 {
+		slices.Sort(attached)
+		if p.condition(api.ConditionTypeVolumesDetached, conditionUnknown, reasonAwaitingVolumeDetachment, fmt.Sprintf("Awaiting the detachment of %d volumes", len(attached))) {
+			p.record(disruption.AboutNode(p.node), corev1.EventTypeNormal, "AwaitingVolumeDetachment",
+				"Awaiting deletion of VolumeAttachments bound to node: "+strings.Join(attached, ", "))
+		}
+		return false
+	}
+	p.condition(api.ConditionTypeVolumesDetached, conditionTrue, "", "")
+	return true
+}

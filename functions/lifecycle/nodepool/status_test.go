@@ -1,0 +1,118 @@
+package nodepool
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+var now = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+
+func pool() *api.NodePool {
+	made := &api.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default", ResourceVersion: "5", Generation: 2}}
+	made.Spec.Template.Spec.NodeClassRef = &api.NodeClassReference{Group: api.AWSGroup, Kind: api.EC2NodeClassKind, Name: "default"}
+	made.Default()
+	return made
+}
+
+func class(ready metav1.ConditionStatus) api.EC2NodeClass {
+	made := api.EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	if ready != "" {
+		made.Status.Conditions = []metav1.Condition{{Type: api.ConditionReady, Status: ready, Message: "why"}}
+	}
+	return made
+}
+
+func TestConditions(t *testing.T) {
+	deleted := class(metav1.ConditionTrue)
+	at := metav1.NewTime(now)
+	deleted.DeletionTimestamp = &at
+	for _, test := range []struct {
+		name    string
+		change  func(*api.NodePool)
+		classes []api.EC2NodeClass
+		kind    string
+		want    string
+	}{
+		{name: "a pool with a class that is ready may launch", classes: []api.EC2NodeClass{class(metav1.ConditionTrue)}, kind: api.ConditionReady, want: "True Ready"},
+		{name: "a pool without its class may not", kind: api.ConditionTypeNodeClassReady, want: "False NodeClassNotFound"},
+		{name: "a class that is not ready keeps its pools back", classes: []api.EC2NodeClass{class(metav1.ConditionFalse)}, kind: api.ConditionTypeNodeClassReady, want: "False NodeClassNotReady"},
+		{name: "a class that nobody has looked at is not known to be ready", classes: []api.EC2NodeClass{class("")}, kind: api.ConditionTypeNodeClassReady, want: "Unknown NodeClassNotReady"},
+		{name: "a class that is being deleted keeps its pools back", classes: []api.EC2NodeClass{deleted}, kind: api.ConditionTypeNodeClassReady, want: "False NodeClassTerminating"},
+		{name: "a class of another kind is not the one", change: func(p *api.NodePool) { p.Spec.Template.Spec.NodeClassRef.Kind = "KWOKNodeClass" },
+			classes: []api.EC2NodeClass{class(metav1.ConditionTrue)}, kind: api.ConditionTypeNodeClassReady, want: "False NodeClassNotFound"},
+		{name: "a pool that names no class may not launch", change: func(p *api.NodePool) { p.Spec.Template.Spec.NodeClassRef = nil }, kind: api.ConditionTypeNodeClassReady, want: "False NodeClassNotFound"},
+		{name: "a pool with a mistake may not launch", change: func(p *api.NodePool) { p.Spec.Disruption.Budgets = []api.Budget{{Nodes: "some"}} },
+			classes: []api.EC2NodeClass{class(metav1.ConditionTrue)}, kind: api.ConditionTypeValidationSucceeded, want: "False NodePoolValidationFailed"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := pool()
+			if test.change != nil {
+				test.change(p)
+			}
+			patch := StatusPatch(p, nil, test.classes, now)
+			conditions := patch["status"].(map[string]any)["conditions"].([]metav1.Condition)
+			got := api.GetCondition(conditions, test.kind)
+			if got == nil || string(got.Status)+" "+got.Reason != test.want || got.ObservedGeneration != 2 {
+				t.Errorf("got %+v, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestTheSumOfThePoolsNodes(t *testing.T) {
+	claim := func(pool, id, cpu string, deleted bool) api.NodeClaim {
+		made := api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{api.NodePoolLabelKey: pool}}}
+		made.Status.ProviderID = id
+		if cpu != "" {
+			made.Status.Capacity = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}
+		}
+		if deleted {
+			at := metav1.NewTime(now)
+			made.DeletionTimestamp = &at
+		}
+		return made
+	}
+	claims := []api.NodeClaim{
+		claim("default", "a", "2", false), claim("default", "b", "500m", true), claim("default", "", "", false),
+		claim("default", "", "", true), claim("other", "c", "64", false),
+	}
+	p := pool()
+	p.Status.Resources = corev1.ResourceList{"gone": resource.MustParse("1")}
+	status := StatusPatch(p, claims, nil, now)["status"].(map[string]any)
+	if status["nodes"] != int64(3) {
+		t.Errorf("nodes %v", status["nodes"])
+	}
+	resources := status["resources"].(map[string]any)
+	cpu, nodes := resources["cpu"].(resource.Quantity), resources["nodes"].(resource.Quantity)
+	if cpu.String() != "2500m" || nodes.String() != "3" {
+		t.Errorf("cpu %s, nodes %s", cpu.String(), nodes.String())
+	}
+	if gone, present := resources["gone"]; !present || gone != nil {
+		t.Errorf("a resource that no node has stays: %v", resources)
+	}
+}
+
+func TestAStatusThatIsUpToDateIsNotWritten(t *testing.T) {
+	p := pool()
+	patch := StatusPatch(p, nil, []api.EC2NodeClass{class(metav1.ConditionTrue)}, now)
+	if patch["metadata"].(map[string]any)["resourceVersion"] != "5" {
+		t.Errorf("patch %v", patch)
+	}
+	status := patch["status"].(map[string]any)
+	nodes := status["nodes"].(int64)
+	p.Status.Nodes, p.Status.Conditions = &nodes, status["conditions"].([]metav1.Condition)
+	p.Status.Resources = corev1.ResourceList{api.ResourceNodes: resource.MustParse("0")}
+	if again := StatusPatch(p, nil, []api.EC2NodeClass{class(metav1.ConditionTrue)}, now.Add(time.Hour)); again != nil {
+		t.Errorf("patch %v", again)
+	}
+	if reflect.DeepEqual(p.Status, api.NodePoolStatus{}) {
+		t.Error("the status is empty")
+	}
+}

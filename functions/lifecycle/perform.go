@@ -1,0 +1,234 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/whittle-dev/whittle/functions/lifecycle/nodeclaim"
+	"github.com/whittle-dev/whittle/functions/lifecycle/nodepool"
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/disruption"
+)
+
+// afterConflict is how soon to look again at an object that has changed meanwhile.
+const afterConflict = 2 * time.Second
+
+// performer carries steps out.
+type performer struct {
+	client kubernetes
+	fleet  instances
+	now    func() time.Time
+	tell   bool // whether hindrances that last are told in events
+}
+
+// perform decides about everything seen and does it. It tells how soon to look
+// again (zero: nothing is in flight), and whether pods lose their place.
+func (p *performer) perform(ctx context.Context, s *seen) (again time.Duration, displaces bool, err error) {
+	var mutex sync.Mutex
+	var failed []error
+	note := func(soon time.Duration, displaced bool, err error) {
+		mutex.Lock()
+		defer mutex.Unlock()
+		if soon > 0 && (again == 0 || soon < again) {
+			again = soon
+		}
+		displaces = displaces || displaced
+		if err != nil {
+			failed = append(failed, err)
+		}
+	}
+	var group errgroup.Group
+	group.SetLimit(parallel)
+	for _, view := range s.views {
+		group.Go(func() error {
+			outcome := nodeclaim.Next(view, p.now())
+			changed, err := p.run(ctx, view.Claim, outcome.Steps)
+			if err != nil {
+				err = fmt.Errorf("nodeclaim %q: %w", view.Claim.Name, err)
+			}
+			if changed || err != nil {
+				note(afterConflict, false, nil)
+			}
+			note(outcome.Again, outcome.Displaces, err)
+			return nil
+		})
+	}
+	if s.tick {
+		p.collect(ctx, &group, s, note)
+		for i := range s.pools {
+			group.Go(func() error {
+				note(0, false, p.writeStatus(ctx, &s.pools[i], s))
+				return nil
+			})
+		}
+	}
+	// The functions report through note, so that one that fails ends no other.
+	_ = group.Wait()
+	return again, displaces, errors.Join(failed...)
+}
+
+// collect ends what nobody stands for.
+func (p *performer) collect(ctx context.Context, group *errgroup.Group, s *seen, note func(time.Duration, bool, error)) {
+	for _, stray := range nodeclaim.Strays(s.instances, s.claims, p.now()) {
+		var nodes []*corev1.Node
+		for i := range s.nodes {
+			if s.nodes[i].Spec.ProviderID == api.ProviderID(stray.Zone, stray.ID) {
+				nodes = append(nodes, &s.nodes[i])
+			}
+		}
+		group.Go(func() error {
+			_, err := p.run(ctx, nil, nodeclaim.EndStray(stray, nodes))
+			note(0, false, err)
+			return nil
+		})
+	}
+	group.Go(func() error {
+		_, err := p.run(ctx, nil, nodeclaim.ReleaseOrphans(s.nodes, s.claims))
+		note(0, false, err)
+		return nil
+	})
+}
+
+func (p *performer) writeStatus(ctx context.Context, pool *api.NodePool, s *seen) error {
+	patch := nodepool.StatusPatch(pool, s.claims, s.classes, p.now())
+	if patch == nil {
+		return nil
+	}
+	err := p.client.PatchNodePoolStatus(ctx, pool.Name, patch)
+	// The list may be a moment old; the next tick has the pool as it is.
+	if cluster.IsConflict(err) || cluster.IsGone(err) {
+		return nil
+	}
+	return err
+}
+
+// run does the steps of one claim (nil where there is none) in their order. It
+// stops, without an error, at an object that has changed or gone since it was
+// read. A pod that cannot be made to leave keeps no other on its node.
+func (p *performer) run(ctx context.Context, claim *api.NodeClaim, steps []nodeclaim.Step) (changed bool, err error) {
+	version := ""
+	if claim != nil {
+		version = claim.ResourceVersion
+	}
+	var stays []error
+	for _, step := range steps {
+		err := p.do(ctx, claim, &version, step)
+		if err != nil && leaves(step) {
+			stays = append(stays, err)
+			continue
+		}
+		if cluster.IsConflict(err) || cluster.IsGone(err) {
+			slog.DebugContext(ctx, "changed since it was read", "error", err)
+			return true, nil
+		}
+		if err != nil {
+			return false, errors.Join(append(stays, err)...)
+		}
+	}
+	return false, errors.Join(stays...)
+}
+
+// leaves tells whether the step moves a pod off its node.
+func leaves(step nodeclaim.Step) bool {
+	switch step.(type) {
+	case nodeclaim.Evict, nodeclaim.DeletePod:
+		return true
+	}
+	return false
+}
+
+// do does one step. version is the claim's resourceVersion, moved on by patches.
+func (p *performer) do(ctx context.Context, claim *api.NodeClaim, version *string, step nodeclaim.Step) error {
+	switch step := step.(type) {
+	case nodeclaim.PatchNode:
+		return p.client.PatchNode(ctx, step.Name, step.Patch)
+	case nodeclaim.PatchClaim:
+		stored, err := p.client.PatchNodeClaim(ctx, claim.Name, at(*version, step.Patch))
+		return moved(stored, err, version)
+	case nodeclaim.PatchClaimStatus:
+		stored, err := p.client.PatchNodeClaimStatus(ctx, claim.Name, at(*version, step.Patch))
+		return moved(stored, err, version)
+	case nodeclaim.DeleteClaim:
+		return p.client.DeleteNodeClaim(ctx, claim.Name, claim.UID)
+	case nodeclaim.DeleteNode:
+		return p.client.DeleteNode(ctx, step.Name, step.UID)
+	case nodeclaim.Evict:
+		return p.evict(ctx, step)
+	case nodeclaim.DeletePod:
+		return p.client.DeletePod(ctx, step.Pod, &step.GraceSeconds)
+	case nodeclaim.Terminate:
+		return p.fleet.Terminate(ctx, step.InstanceID)
+	case nodeclaim.Tag:
+		return p.fleet.Tag(ctx, step.InstanceID, step.Tags)
+	case nodeclaim.Record:
+		p.record(ctx, cluster.Event(step))
+	case nodeclaim.Log:
+		slog.InfoContext(ctx, step.Message, step.Attributes...)
+	}
+	return nil
+}
+
+// evict asks for an eviction. That a disruption budget forbids it now is no
+// error: the next look asks again.
+func (p *performer) evict(ctx context.Context, step nodeclaim.Evict) error {
+	pod := step.Pod
+	err := p.client.Evict(ctx, pod)
+	switch {
+	case err == nil:
+		p.record(ctx, cluster.Event{
+			About: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
+			Type:  corev1.EventTypeNormal, Reason: "Evicted", Message: "Evicted pod: its node is being taken away",
+		})
+		return nil
+	// More than one budget for a pod is an internal error to the API server.
+	case apierrors.IsTooManyRequests(err), apierrors.IsInternalError(err) && strings.Contains(err.Error(), "PodDisruptionBudget"):
+		if p.tell {
+			p.record(ctx, cluster.Event{
+				About: disruption.AboutNode(step.Node), Type: corev1.EventTypeWarning, Reason: "FailedDraining",
+				Message: fmt.Sprintf("Failed to drain node, evicting pod %s/%s: %v", pod.Namespace, pod.Name, err),
+			})
+		}
+		return nil
+	}
+	return err
+}
+
+// record writes an event. A person misses a hint when it fails; the work goes on.
+func (p *performer) record(ctx context.Context, event cluster.Event) {
+	if err := p.client.Record(ctx, event, p.now()); err != nil {
+		slog.WarnContext(ctx, "event not written", "reason", event.Reason, "object", event.About.Name, "error", err)
+	}
+}
+
+// at binds the patch to the resourceVersion.
+func at(version string, patch map[string]any) map[string]any {
+	bound := map[string]any{}
+	for key, value := range patch {
+		bound[key] = value
+	}
+	metadata := map[string]any{"resourceVersion": version}
+	if given, ok := patch["metadata"].(map[string]any); ok {
+		for key, value := range given {
+			metadata[key] = value
+		}
+	}
+	bound["metadata"] = metadata
+	return bound
+}
+
+func moved(stored *api.NodeClaim, err error, version *string) error {
+	if err == nil {
+		*version = stored.ResourceVersion
+	}
+	return err
+}

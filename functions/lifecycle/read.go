@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/whittle-dev/whittle/functions/lifecycle/nodeclaim"
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/fleet"
+	"github.com/whittle-dev/whittle/shared/queue"
+)
+
+// parallel is how many requests are under way at once.
+const parallel = 16
+
+// kubernetes is what lifecycle reads and writes in the cluster.
+type kubernetes interface {
+	NodeClaims(context.Context) ([]api.NodeClaim, error)
+	Nodes(context.Context) ([]corev1.Node, error)
+	NodePools(context.Context) ([]api.NodePool, error)
+	NodeClasses(context.Context) ([]api.EC2NodeClass, error)
+	PodsOnNode(ctx context.Context, node string) ([]corev1.Pod, error)
+	VolumeAttachments(context.Context) ([]storagev1.VolumeAttachment, error)
+	VolumeName(ctx context.Context, namespace, claim string) (string, error)
+	PatchNode(ctx context.Context, name string, patch map[string]any) error
+	DeleteNode(ctx context.Context, name string, uid types.UID) error
+	PatchNodeClaim(ctx context.Context, name string, patch map[string]any) (*api.NodeClaim, error)
+	PatchNodeClaimStatus(ctx context.Context, name string, patch map[string]any) (*api.NodeClaim, error)
+	DeleteNodeClaim(ctx context.Context, name string, uid types.UID) error
+	PatchNodePoolStatus(ctx context.Context, name string, patch map[string]any) error
+	Evict(ctx context.Context, pod *corev1.Pod) error
+	DeletePod(ctx context.Context, pod *corev1.Pod, graceSeconds *int64) error
+	Record(ctx context.Context, event cluster.Event, now time.Time) error
+}
+
+// instances is what lifecycle does with EC2.
+type instances interface {
+	Instances(context.Context) ([]fleet.Instance, error)
+	Terminate(ctx context.Context, id string) error
+	Tag(ctx context.Context, id string, tags map[string]string) error
+}
+
+// seen is the cluster at the beginning of a pass.
+type seen struct {
+	tick      bool
+	listed    bool // whether EC2 was asked
+	instances []nodeclaim.Instance
+	claims    []api.NodeClaim
+	nodes     []corev1.Node
+	views     []nodeclaim.View // one a claim that is looked at
+	pools     []api.NodePool   // on a tick
+	classes   []api.EC2NodeClass
+	// failed is what could not be read and is done without: a node still registers
+	// while EC2 refuses to list instances.
+	failed error
+}
+
+// read lists what the pass decides about. A tick looks at everything; any other
+// look only at claims on their way in or out, so that it costs one list where
+// there are none.
+func (h *handler) read(ctx context.Context, client kubernetes, wake queue.Message) (*seen, error) {
+	s := &seen{tick: wake.Reason == queue.ReasonTick}
+	// EC2 before the claims: an instance that is listed has its claim written already,
+	// so that one without a claim is nobody's.
+	if s.tick {
+		s.listInstances(ctx, h.fleet)
+	}
+	var err error
+	if s.claims, err = client.NodeClaims(ctx); err != nil {
+		return nil, err
+	}
+	var ending, moving bool
+	for i := range s.claims {
+		ending = ending || s.claims[i].DeletionTimestamp != nil
+		moving = moving || inFlight(&s.claims[i])
+	}
+	if ending && !s.tick {
+		s.listInstances(ctx, h.fleet)
+	}
+	if moving || s.tick {
+		if s.nodes, err = client.Nodes(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if s.tick {
+		s.listPools(ctx, client)
+	}
+	s.buildViews(wake.Hop == 0)
+	return s, s.readLeaving(ctx, client, h.now())
+}
+
+func inFlight(claim *api.NodeClaim) bool {
+	return claim.DeletionTimestamp != nil || !api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeInitialized)
+}
+
+func (s *seen) listInstances(ctx context.Context, ec2 instances) {
+	listed, err := ec2.Instances(ctx)
+	if err != nil {
+		s.failed = errors.Join(s.failed, err)
+		return
+	}
+	s.listed = true
+	for _, instance := range listed {
+		s.instances = append(s.instances, nodeclaim.Instance{
+			ID: instance.ID, Zone: instance.Zone, State: instance.State, LaunchTime: instance.LaunchTime, Tags: instance.Tags,
+		})
+	}
+}
+
+// listPools reads the pools and classes; without both no status is written.
+func (s *seen) listPools(ctx context.Context, client kubernetes) {
+	pools, poolsErr := client.NodePools(ctx)
+	classes, classesErr := client.NodeClasses(ctx)
+	if err := errors.Join(poolsErr, classesErr); err != nil {
+		s.failed = errors.Join(s.failed, err)
+		return
+	}
+	s.pools, s.classes = pools, classes
+}
+
+// buildViews puts together what belongs to each claim.
+func (s *seen) buildViews(tell bool) {
+	nodes := map[string][]*corev1.Node{}
+	for i := range s.nodes {
+		if id := s.nodes[i].Spec.ProviderID; id != "" {
+			nodes[id] = append(nodes[id], &s.nodes[i])
+		}
+	}
+	byID, byClaim := map[string][]nodeclaim.Instance{}, map[string][]nodeclaim.Instance{}
+	for _, instance := range s.instances {
+		byID[instance.ID] = append(byID[instance.ID], instance)
+		byClaim[instance.Tags[api.NodeClaimTagKey]] = append(byClaim[instance.Tags[api.NodeClaimTagKey]], instance)
+	}
+	for i := range s.claims {
+		claim := &s.claims[i]
+		if !s.tick && !inFlight(claim) {
+			continue
+		}
+		view := nodeclaim.View{Claim: claim, Tell: tell, InstancesListed: s.listed}
+		if claim.Status.ProviderID == "" {
+			view.Instances = byClaim[claim.Name]
+		} else {
+			view.Nodes = nodes[claim.Status.ProviderID]
+			id, _ := api.InstanceID(claim.Status.ProviderID)
+			view.Instances = byID[id]
+		}
+		s.views = append(s.views, view)
+	}
+}
+
+// readLeaving reads the pods and volumes of the nodes that leave.
+func (s *seen) readLeaving(ctx context.Context, client kubernetes, now time.Time) error {
+	var leaving []*nodeclaim.View
+	for i := range s.views {
+		if view := &s.views[i]; view.Claim.DeletionTimestamp != nil && len(view.Nodes) > 0 {
+			leaving = append(leaving, view)
+		}
+	}
+	if len(leaving) == 0 {
+		return nil
+	}
+	attachments, err := client.VolumeAttachments(ctx)
+	if err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(parallel)
+	for _, view := range leaving {
+		group.Go(func() error { return readPods(ctx, client, view, attachments, now) })
+	}
+	return group.Wait()
+}
+
+func readPods(ctx context.Context, client kubernetes, view *nodeclaim.View, attachments []storagev1.VolumeAttachment, now time.Time) error {
+	for _, node := range view.Nodes {
+		pods, err := client.PodsOnNode(ctx, node.Name)
+		if err != nil {
+			return fmt.Errorf("draining node %q: %w", node.Name, err)
+		}
+		for i := range pods {
+			view.Pods = append(view.Pods, &pods[i])
+		}
+		for _, attachment := range attachments {
+			if attachment.Spec.NodeName == node.Name {
+				view.Attachments = append(view.Attachments, attachment)
+			}
+		}
+	}
+	if len(view.Attachments) == 0 {
+		return nil
+	}
+	view.HeldVolumes = map[string]bool{}
+	for _, held := range nodeclaim.HeldClaims(view.Pods, now) {
+		name, err := client.VolumeName(ctx, held.Namespace, held.Name)
+		if err != nil {
+			return err
+		}
+		view.HeldVolumes[name] = true
+	}
+	return nil
+}

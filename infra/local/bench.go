@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/whittle-dev/whittle/infra/local/lambda"
+	"github.com/whittle-dev/whittle/infra/local/scenario"
+	"github.com/whittle-dev/whittle/infra/local/world"
+)
+
+const (
+	// starts is how often each function is started for its median.
+	starts = 9
+	// idle is how long an idle cluster is watched.
+	idle = time.Minute
+)
+
+// bench prints what the README says of sizes and times. It judges nothing:
+// machines differ, and this one may be busy.
+func bench(ctx context.Context) error {
+	table := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(table, "function\tarm64 zip\texec to first /next, median of "+fmt.Sprint(starts))
+	archives, err := filepath.Glob(filepath.Join("build", "functions", "arm64", "*.zip"))
+	if err != nil {
+		return err
+	}
+	if len(archives) == 0 {
+		return fmt.Errorf("there are no archives under build/functions/arm64: run `make build`")
+	}
+	for _, archive := range archives {
+		name := strings.TrimSuffix(filepath.Base(archive), ".zip")
+		info, err := os.Stat(archive)
+		if err != nil {
+			return err
+		}
+		bootstrap := filepath.Join("build", "functions", world.Architecture(), name, "bootstrap")
+		var times []time.Duration
+		for range starts {
+			took, err := lambda.TimeToNext(ctx, bootstrap)
+			if err != nil {
+				return fmt.Errorf("starting function %s: %w", name, err)
+			}
+			times = append(times, took)
+		}
+		fmt.Fprintf(table, "%s\t%.1f MB\t%.1f ms\n", name, float64(info.Size())/1e6, milliseconds(median(times)))
+	}
+	table.Flush()
+	return benchWorld(ctx)
+}
+
+// benchWorld measures an idle minute, then the main job.
+func benchWorld(ctx context.Context) error {
+	w, err := start(ctx, "bench")
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	setup, err := w.Scenario(io.Discard)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	fmt.Printf("\nan idle minute, ticks each %s:\n", interval)
+	select {
+	case <-time.After(idle):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	warm := map[string][]time.Duration{}
+	for _, invocation := range w.Invocations() {
+		name := invocation.Function[strings.LastIndex(invocation.Function, "-")+1:]
+		if !invocation.Cold && invocation.Started.After(began) {
+			warm[name] = append(warm[name], invocation.Billed)
+		}
+	}
+	table := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(table, "function\twarm invocations\tbilled, median\tlongest")
+	for _, name := range []string{"ticker", "provision", "lifecycle", "disrupt"} {
+		if times := warm[name]; len(times) > 0 {
+			fmt.Fprintf(table, "%s\t%d\t%.0f ms\t%.0f ms\n", name, len(times), milliseconds(median(times)), milliseconds(slices.Max(times)))
+		}
+	}
+	table.Flush()
+	report, err := scenario.Inflate(ctx, setup)
+	if err != nil {
+		return err
+	}
+	report.Bounds = w.Plans()
+	report.Write(os.Stdout, time.Since(began))
+	return w.Close()
+}
+
+func median(times []time.Duration) time.Duration {
+	sorted := slices.Sorted(slices.Values(times))
+	return sorted[len(sorted)/2]
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -1,0 +1,222 @@
+package cloudformation
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// maxParallel is how many resources of a stack are worked on at the same time.
+const maxParallel = 16
+
+// graph gives for each resource the resources that it needs first.
+type graph map[string][]string
+
+// dependencies finds what each resource of the template that its condition keeps needs, by DependsOn, Ref, Fn::GetAtt and
+// Fn::Sub, and refuses references to nothing and circles. Conditions must have been evaluated.
+func (r *resolver) dependencies() (graph, error) {
+	kept := map[string]bool{}
+	for id, d := range r.template.Resources {
+		if d.Condition != "" {
+			holds, ok := r.conditions[d.Condition]
+			if !ok {
+				return nil, fmt.Errorf("resource %s: the template has no condition %q", id, d.Condition)
+			}
+			if !holds {
+				continue
+			}
+		}
+		kept[id] = true
+	}
+	g := graph{}
+	for id := range kept {
+		d := r.template.Resources[id]
+		needs := map[string]bool{}
+		for _, name := range d.DependsOn {
+			if _, declared := r.template.Resources[name]; !declared {
+				return nil, fmt.Errorf("unresolved resource dependencies [%s] in the Resources block of the template: %s depends on it", name, id)
+			}
+			if kept[name] {
+				needs[name] = true
+			}
+		}
+		if err := r.references(map[string]any(d.Properties), kept, needs); err != nil {
+			return nil, fmt.Errorf("resource %s: %w", id, err)
+		}
+		if needs[id] {
+			return nil, fmt.Errorf("circular dependency between resources: [%s]", id)
+		}
+		g[id] = slices.Sorted(maps.Keys(needs))
+	}
+	for _, id := range slices.Sorted(maps.Keys(r.template.Outputs)) {
+		o := r.template.Outputs[id]
+		if o.Condition != "" && !r.conditions[o.Condition] {
+			continue
+		}
+		if err := r.references(o.Value, kept, map[string]bool{}); err != nil {
+			return nil, fmt.Errorf("output %s: %w", id, err)
+		}
+	}
+	return g, g.checkCircles()
+}
+
+// references collects the resources that a value refers to, following only the sides of Fn::If that hold.
+func (r *resolver) references(value any, kept, needs map[string]bool) error {
+	refer := func(name string) error {
+		if kept[name] {
+			needs[name] = true
+			return nil
+		}
+		_, isPseudo := r.pseudo[name]
+		_, isParameter := r.parameters[name]
+		if isPseudo || isParameter {
+			return nil
+		}
+		return fmt.Errorf("unresolved resource dependencies [%s] in the Resources block of the template", name)
+	}
+	name, argument, ok := intrinsic(value)
+	if ok {
+		switch name {
+		case "Ref":
+			target, isText := argument.(string)
+			if !isText {
+				return fmt.Errorf("the function Ref takes a name, not %s", describe(argument))
+			}
+			return refer(target)
+		case "Fn::GetAtt":
+			id, _, err := getAttArguments(argument, func(any) (string, error) { return "", nil })
+			if err != nil {
+				return err
+			}
+			return refer(id)
+		case "Fn::Sub":
+			text, variables, err := subArguments(argument)
+			if err != nil {
+				return err
+			}
+			for _, part := range subParts(text) {
+				if _, given := variables[part.name]; given || part.name == "" {
+					continue
+				}
+				id, _, _ := strings.Cut(part.name, ".")
+				if err := refer(id); err != nil {
+					return err
+				}
+			}
+			return r.references(variables, kept, needs)
+		case "Fn::If":
+			branch, err := r.branch(argument)
+			if err != nil {
+				return err
+			}
+			return r.references(branch, kept, needs)
+		default:
+			return r.references(argument, kept, needs)
+		}
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if err := r.references(v[key], kept, needs); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for _, inner := range v {
+			if err := r.references(inner, kept, needs); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (g graph) checkCircles() error {
+	left := maps.Clone(g)
+	for len(left) > 0 {
+		progress := false
+		for id, needs := range left {
+			if !slices.ContainsFunc(needs, func(need string) bool { _, waiting := left[need]; return waiting }) {
+				delete(left, id)
+				progress = true
+			}
+		}
+		if !progress {
+			return fmt.Errorf("circular dependency between resources: [%s]", strings.Join(slices.Sorted(maps.Keys(left)), ", "))
+		}
+	}
+	return nil
+}
+
+// reversed gives the graph for deletion: what was needed goes after what needed it.
+func (g graph) reversed() graph {
+	back := graph{}
+	for id := range g {
+		back[id] = nil
+	}
+	for id, needs := range g {
+		for _, need := range needs {
+			if _, ok := g[need]; ok {
+				back[need] = append(back[need], id)
+			}
+		}
+	}
+	return back
+}
+
+// walk calls f for each resource after those that it needs, independent ones at the same time. After the first failure
+// nothing new is begun, the context of what is under way is cancelled, and walk gives that failure when all have returned. keepGoing makes
+// it go on with what does not need the failed one, and give the first failure in the end.
+func (g graph) walk(ctx context.Context, keepGoing bool, f func(ctx context.Context, id string) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var mu sync.Mutex
+	var failure error
+	finished := map[string]chan struct{}{}
+	failed := map[string]bool{}
+	for id := range g {
+		finished[id] = make(chan struct{})
+	}
+	slots := make(chan struct{}, maxParallel)
+	var all sync.WaitGroup
+	for _, id := range slices.Sorted(maps.Keys(g)) {
+		all.Go(func() {
+			defer close(finished[id])
+			for _, need := range g[id] {
+				if done, ok := finished[need]; ok {
+					<-done
+				}
+			}
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			mu.Lock()
+			skip := ctx.Err() != nil || slices.ContainsFunc(g[id], func(need string) bool { return failed[need] })
+			if skip {
+				failed[id] = true
+			}
+			mu.Unlock()
+			if skip {
+				return
+			}
+			if err := f(ctx, id); err != nil {
+				mu.Lock()
+				failed[id] = true
+				if failure == nil {
+					failure = err
+				}
+				mu.Unlock()
+				if !keepGoing {
+					cancel(errCancelled)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if failure == nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return failure
+}

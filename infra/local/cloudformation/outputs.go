@@ -1,0 +1,18 @@
+package cloudformation
+
+import "fmt"
+
+// Outputs gives the outputs of a stack by their keys.
+func (s *Service) Outputs(stackName string) (map[string]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := s.stacks[stackName]
+	if found == nil {
+		return nil, fmt.Errorf("stack %s does not exist", stackName)
+	}
+	outputs := make(map[string]string, len(found.outputs))
+	for _, output := range found.outputs {
+		outputs[output.key] = output.value
+	}
+	return outputs, nil
+}

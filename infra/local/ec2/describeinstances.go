@@ -1,0 +1,222 @@
+package ec2
+
+import (
+	"encoding/base64"
+	"strconv"
+	"time"
+
+	"github.com/whittle-dev/whittle/infra/local/wire"
+)
+
+type describeInstancesRequest struct {
+	InstanceIDs []string `query:"InstanceId"`
+	Filters     []filter `query:"Filter"`
+	MaxResults  *int     `query:"MaxResults"`
+	NextToken   string   `query:"NextToken"`
+}
+
+type reservationXML struct {
+	ReservationID string           `xml:"reservationId"`
+	OwnerID       string           `xml:"ownerId"`
+	Groups        set[groupXML]    `xml:"groupSet"`
+	Instances     set[instanceXML] `xml:"instancesSet"`
+}
+
+type describeInstancesResult struct {
+	Reservations set[reservationXML] `xml:"reservationSet"`
+	NextToken    string              `xml:"nextToken,omitempty"`
+}
+
+// instanceFilters are those of https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstances.html that mean something here.
+func instanceFilters(vpcID, accountID string) fields[*instance] {
+	return fields[*instance]{
+		"architecture":             func(i *instance) []string { return one(i.Architecture) },
+		"availability-zone":        func(i *instance) []string { return one(i.Zone) },
+		"availability-zone-id":     func(i *instance) []string { return one(i.ZoneID) },
+		"client-token":             func(i *instance) []string { return one(i.clientToken) },
+		"dns-name":                 func(*instance) []string { return nil },
+		"iam-instance-profile.arn": func(i *instance) []string { return one(i.InstanceProfileARN) },
+		"iam-instance-profile.id":  func(i *instance) []string { return one(i.profileID) },
+		"image-id":                 func(i *instance) []string { return one(i.ImageID) },
+		"instance-id":              func(i *instance) []string { return one(i.ID) },
+		"instance-lifecycle": func(i *instance) []string {
+			if i.CapacityType == Spot {
+				return one(Spot)
+			}
+			return nil // EC2 has no word for the others
+		},
+		"instance-state-code": func(i *instance) []string { return one(strconv.Itoa(i.State.code())) },
+		"instance-state-name": func(i *instance) []string { return one(string(i.State)) },
+		"instance-type":       func(i *instance) []string { return one(i.InstanceType) },
+		"instance.group-id":   func(i *instance) []string { return i.securityGroups },
+		"launch-time":         func(i *instance) []string { return one(timestamp(i.Launched)) },
+		"owner-id":            func(*instance) []string { return one(accountID) },
+		"private-dns-name": func(i *instance) []string {
+			if i.State == Stopping {
+				return nil
+			}
+			return attached(i, i.PrivateDNSName)
+		},
+		"private-ip-address": func(i *instance) []string { return attached(i, i.PrivateIPAddress) },
+		"reservation-id":     func(i *instance) []string { return one(i.reservationID) },
+		"root-device-name":   func(*instance) []string { return one(rootDevice) },
+		"state-reason-code":  func(i *instance) []string { return one(i.Reason) },
+		"subnet-id":          func(i *instance) []string { return attached(i, i.SubnetID) },
+		"tenancy":            func(*instance) []string { return one("default") },
+		"vpc-id":             func(i *instance) []string { return attached(i, vpcID) },
+	}
+}
+
+// attached gives a value of an instance's network, which is gone once it shuts down.
+func attached(i *instance, value string) []string {
+	if i.State == ShuttingDown || i.State == Terminated {
+		return nil
+	}
+	return one(value)
+}
+
+func instanceTags(i *instance) map[string]string { return i.Tags }
+
+func (s *Service) describeInstances(_ *wire.Call, in *describeInstancesRequest) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(in.InstanceIDs) > 0 && in.MaxResults != nil {
+		return nil, refuse(codeInvalidParameterCombination, "The parameter instancesSet cannot be used with the parameter maxResults")
+	}
+	kept, err := s.selectInstances(in.InstanceIDs, in.Filters, instanceFilters(s.vpc.id, s.config.AccountID))
+	if err != nil {
+		return nil, err
+	}
+	page, next, err := paginate(kept, in.MaxResults, in.NextToken, manyResults)
+	if err != nil {
+		return nil, err
+	}
+	out := &describeInstancesResult{NextToken: next}
+	for _, i := range page {
+		last := len(out.Reservations.Items) - 1
+		if last < 0 || out.Reservations.Items[last].ReservationID != i.reservationID {
+			out.Reservations.Items = append(out.Reservations.Items, reservationXML{ReservationID: i.reservationID, OwnerID: s.config.AccountID})
+			last++
+		}
+		reservation := &out.Reservations.Items[last]
+		reservation.Instances.Items = append(reservation.Instances.Items, s.describeInstance(i))
+	}
+	return out, nil
+}
+
+// selectInstances gives the named instances, or all that can be seen by now, that pass the filters.
+func (s *Service) selectInstances(ids []string, filters []filter, known fields[*instance]) ([]*instance, error) {
+	var all []*instance
+	if len(ids) > 0 {
+		var err error
+		if all, err = s.find(ids); err != nil {
+			return nil, err
+		}
+	} else {
+		now := time.Now()
+		all = s.sorted(func(i *instance) bool { return !now.Before(i.visible) })
+	}
+	return matching(all, filters, known, instanceTags)
+}
+
+type describeInstanceStatusRequest struct {
+	InstanceIDs         []string `query:"InstanceId"`
+	IncludeAllInstances bool     `query:"IncludeAllInstances"`
+	Filters             []filter `query:"Filter"`
+	MaxResults          *int     `query:"MaxResults"`
+	NextToken           string   `query:"NextToken"`
+}
+
+type statusSummaryXML struct {
+	Status  string             `xml:"status"`
+	Details set[statusDetails] `xml:"details"`
+}
+
+type statusDetails struct {
+	Name   string `xml:"name"`
+	Status string `xml:"status"`
+}
+
+type instanceStatusXML struct {
+	AvailabilityZone   string           `xml:"availabilityZone"`
+	AvailabilityZoneID string           `xml:"availabilityZoneId"`
+	InstanceID         string           `xml:"instanceId"`
+	State              stateXML         `xml:"instanceState"`
+	InstanceStatus     statusSummaryXML `xml:"instanceStatus"`
+	SystemStatus       statusSummaryXML `xml:"systemStatus"`
+}
+
+type describeInstanceStatusResult struct {
+	Statuses  set[instanceStatusXML] `xml:"instanceStatusSet"`
+	NextToken string                 `xml:"nextToken,omitempty"`
+}
+
+func statusOf(i *instance) string {
+	switch {
+	case i.State != Running:
+		return "not-applicable"
+	case i.Impaired:
+		return "impaired"
+	default:
+		return "ok"
+	}
+}
+
+func (s *Service) describeInstanceStatus(_ *wire.Call, in *describeInstanceStatusRequest) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	status := func(i *instance) []string { return one(statusOf(i)) }
+	kept, err := s.selectInstances(in.InstanceIDs, in.Filters, fields[*instance]{
+		"availability-zone":      func(i *instance) []string { return one(i.Zone) },
+		"availability-zone-id":   func(i *instance) []string { return one(i.ZoneID) },
+		"instance-state-code":    func(i *instance) []string { return one(strconv.Itoa(i.State.code())) },
+		"instance-state-name":    func(i *instance) []string { return one(string(i.State)) },
+		"instance-status.status": status,
+		"system-status.status":   status,
+	})
+	if err != nil {
+		return nil, err
+	}
+	var all []instanceStatusXML
+	for _, i := range kept {
+		if i.State != Running && !in.IncludeAllInstances {
+			continue
+		}
+		summary := statusSummaryXML{Status: statusOf(i)}
+		if i.State == Running {
+			reachability := "passed"
+			if i.Impaired {
+				reachability = "failed"
+			}
+			summary.Details.Items = append(summary.Details.Items, statusDetails{"reachability", reachability})
+		}
+		all = append(all, instanceStatusXML{i.Zone, i.ZoneID, i.ID, describeState(i.State), summary, summary})
+	}
+	page, next, err := paginate(all, in.MaxResults, in.NextToken, manyResults)
+	if err != nil {
+		return nil, err
+	}
+	return &describeInstanceStatusResult{setOf(page), next}, nil
+}
+
+type getConsoleOutputRequest struct {
+	InstanceID string `query:"InstanceId"`
+	Latest     bool   `query:"Latest"`
+}
+
+type getConsoleOutputResult struct {
+	InstanceID string `xml:"instanceId"`
+	Timestamp  string `xml:"timestamp"`
+	Output     string `xml:"output"`
+}
+
+func (s *Service) getConsoleOutput(_ *wire.Call, in *getConsoleOutputRequest) (any, error) {
+	s.mu.Lock()
+	_, err := s.find([]string{in.InstanceID})
+	s.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	output := base64.StdEncoding.EncodeToString([]byte(s.console(in.InstanceID)))
+	return &getConsoleOutputResult{in.InstanceID, timestamp(time.Now()), output}, nil
+}

@@ -1,0 +1,200 @@
+package ec2
+
+import (
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/whittle-dev/whittle/testdata/instancetypes"
+)
+
+// State is an instance's state as EC2 names it.
+type State string
+
+// The states of an instance.
+const (
+	Pending      State = "pending"
+	Running      State = "running"
+	ShuttingDown State = "shutting-down"
+	Terminated   State = "terminated"
+	Stopping     State = "stopping"
+	Stopped      State = "stopped"
+)
+
+// code is the number that EC2 gives beside the name.
+func (s State) code() int {
+	return map[State]int{Pending: 0, Running: 16, ShuttingDown: 32, Terminated: 48, Stopping: 64, Stopped: 80}[s]
+}
+
+// Instance is a copy of what is known of an instance at one moment.
+type Instance struct {
+	ID           string
+	InstanceType string
+	// Facts is what the table of instance types says of the type.
+	Facts instancetypes.InstanceType
+	// CapacityType is on-demand or spot.
+	CapacityType string
+	// PricePerHour is US dollars: the pool's spot price, or the type's on-demand price.
+	PricePerHour     float64
+	Zone, ZoneID     string
+	SubnetID         string
+	PrivateIPAddress string
+	PrivateDNSName   string
+	ImageID          string
+	// Architecture is the image's.
+	Architecture string
+	// RootVolumeGiB is the size of the volume that the image boots from.
+	RootVolumeGiB int
+	State         State
+	// Reason is why the instance left pending or running, such as Client.UserInitiatedShutdown.
+	Reason   string
+	Launched time.Time
+	// UserData is base64, as the launch template has it.
+	UserData string
+	// InstanceProfileARN and RoleARN are empty without a profile.
+	InstanceProfileARN, RoleARN string
+	Tags                        map[string]string
+	// Impaired says that the hardware has failed under a machine that EC2 still calls running.
+	Impaired bool
+}
+
+// ProviderID is how Kubernetes names the instance.
+func (i Instance) ProviderID() string { return "aws:///" + i.Zone + "/" + i.ID }
+
+// instance is an instance with what only the service needs.
+type instance struct {
+	Instance
+	address        netip.Addr
+	subnet         *subnet
+	profileID      string
+	fleetID        string
+	templateID     string
+	reservationID  string
+	launchIndex    int
+	clientToken    string
+	securityGroups []string
+	data           launchTemplateData
+	volumes        []volume
+	visible        time.Time
+	reasonMessage  string
+	// stateChanges counts, so that a timer can tell that the state it was set for is over.
+	stateChanges int
+}
+
+type volume struct {
+	id, device, kind    string
+	sizeGiB             int
+	encrypted           bool
+	deleteOnTermination bool
+	tags                map[string]string
+	created             time.Time
+}
+
+func (i *instance) pool() pool { return pool{i.InstanceType, i.Zone, i.CapacityType} }
+
+// copied is safe to hand out while the instance goes on changing.
+func (i *instance) copied() Instance {
+	c := i.Instance
+	c.Tags = maps.Clone(c.Tags)
+	return c
+}
+
+// enter moves an instance into a state and says so. It is called with the lock held.
+func (s *Service) enter(i *instance, state State, reason, message string) {
+	i.State = state
+	i.stateChanges++
+	if reason != "" {
+		i.Reason, i.reasonMessage = reason, message
+	}
+	changed := i.copied()
+	s.outbox.put(notice{changed: &changed, event: s.stateChangeEvent(i)})
+	s.log.Info("instance changed state", "instance", i.ID, "type", i.InstanceType, "zone", i.Zone, "capacityType", i.CapacityType, "state", string(state), "reason", i.Reason)
+}
+
+// later goes on after a time, unless the instance has changed its state by then. It is called with the lock held, and f too.
+func (s *Service) later(i *instance, after time.Duration, f func()) {
+	changes := i.stateChanges
+	s.timers.after(after, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if i.stateChanges == changes {
+			f()
+		}
+	})
+}
+
+// begin boots an instance that is new or was stopped.
+func (s *Service) begin(i *instance) {
+	i.Impaired = false // an instance that was stopped comes up on other hardware
+	s.enter(i, Pending, "", "")
+	s.later(i, s.timing.Pending, func() { s.enter(i, Running, "", "") })
+}
+
+// terminate ends an instance; one that is ending already stays as it is.
+func (s *Service) terminate(i *instance, reason, message string) {
+	if i.State == ShuttingDown || i.State == Terminated {
+		return
+	}
+	s.enter(i, ShuttingDown, reason, message)
+	s.later(i, s.timing.ShuttingDown, func() {
+		s.capacity.release(i.pool(), i.Facts.VCPUs)
+		i.subnet.release(i.address)
+		s.enter(i, Terminated, "", "")
+		s.later(i, s.timing.KeepTerminated, func() { delete(s.instances, i.ID) })
+	})
+}
+
+// stop halts an instance, which keeps its address and its volumes.
+func (s *Service) stop(i *instance, reason, message string) {
+	if i.State == Stopping || i.State == Stopped {
+		return
+	}
+	s.enter(i, Stopping, reason, message)
+	s.later(i, s.timing.Stopping, func() { s.enter(i, Stopped, "", "") })
+}
+
+// sorted gives the instances that keep passes, in the order of their launch.
+func (s *Service) sorted(keep func(*instance) bool) []*instance {
+	kept := make([]*instance, 0, len(s.instances))
+	for _, i := range s.instances {
+		if keep(i) {
+			kept = append(kept, i)
+		}
+	}
+	slices.SortFunc(kept, func(a, b *instance) int {
+		if order := a.Launched.Compare(b.Launched); order != 0 {
+			return order
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return kept
+}
+
+// find gives the named instances that can be seen by now; one that cannot is EC2's InvalidInstanceID error.
+func (s *Service) find(ids []string) ([]*instance, error) {
+	var found []*instance
+	var unknown []string
+	for _, id := range ids {
+		if !strings.HasPrefix(id, "i-") {
+			return nil, refuse("InvalidInstanceID.Malformed", "Invalid id: %q (expecting \"i-...\")", id)
+		}
+		i, ok := s.instances[id]
+		if !ok || time.Now().Before(i.visible) {
+			unknown = append(unknown, id)
+			continue
+		}
+		if !slices.Contains(found, i) {
+			found = append(found, i)
+		}
+	}
+	switch len(unknown) {
+	case 0:
+		return found, nil
+	case 1:
+		return nil, refuse("InvalidInstanceID.NotFound", "The instance ID '%s' does not exist", unknown[0])
+	default:
+		return nil, refuse("InvalidInstanceID.NotFound", "The instance IDs '%s' do not exist", strings.Join(unknown, ", "))
+	}
+}

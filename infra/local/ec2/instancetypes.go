@@ -1,0 +1,149 @@
+package ec2
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/whittle-dev/whittle/infra/local/wire"
+	"github.com/whittle-dev/whittle/testdata/instancetypes"
+)
+
+type describeInstanceTypesRequest struct {
+	InstanceTypes []string `query:"InstanceType"`
+	Filters       []filter `query:"Filter"`
+	MaxResults    *int     `query:"MaxResults"`
+	NextToken     string   `query:"NextToken"`
+}
+
+type describeInstanceTypesResult struct {
+	InstanceTypes set[instanceTypeXML] `xml:"instanceTypeSet"`
+	NextToken     string               `xml:"nextToken,omitempty"`
+}
+
+// instanceTypeFilters are those of https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypes.html whose facts the table has.
+func instanceTypeFilters() fields[*instancetypes.InstanceType] {
+	type T = *instancetypes.InstanceType
+	return fields[T]{
+		"bare-metal":                                   func(t T) []string { return yesNo(t.BareMetal) },
+		"burstable-performance-supported":              func(t T) []string { return yesNo(t.BurstablePerformance) },
+		"current-generation":                           func(t T) []string { return yesNo(t.CurrentGeneration) },
+		"ebs-info.ebs-optimized-support":               func(t T) []string { return one(t.EBS.OptimizedSupport) },
+		"hypervisor":                                   func(t T) []string { return one(t.Hypervisor) },
+		"instance-storage-info.nvme-support":           func(t T) []string { return one(t.InstanceStorage.NVMeSupport) },
+		"instance-storage-supported":                   func(t T) []string { return yesNo(len(t.InstanceStorage.Disks) > 0) },
+		"instance-type":                                func(t T) []string { return one(t.Name) },
+		"memory-info.size-in-mib":                      func(t T) []string { return one(strconv.FormatInt(t.MemoryMiB, 10)) },
+		"network-info.efa-supported":                   func(t T) []string { return yesNo(t.Network.EFASupported) },
+		"network-info.ena-support":                     func(t T) []string { return one(t.Network.ENASupport) },
+		"network-info.encryption-in-transit-supported": func(t T) []string { return yesNo(t.Network.EncryptionInTransit) },
+		"network-info.maximum-network-interfaces":      func(t T) []string { return one(strconv.Itoa(t.Network.MaximumInterfaces)) },
+		"nitro-enclaves-support":                       func(t T) []string { return one(supported(t.NitroEnclaves)) },
+		"nitro-tpm-support":                            func(t T) []string { return one(supported(t.NitroTPM)) },
+		"processor-info.supported-architecture":        func(t T) []string { return t.Architectures },
+		"processor-info.supported-features":            func(t T) []string { return t.ProcessorFeatures },
+		"supported-root-device-type":                   func(T) []string { return one("ebs") },
+		"supported-usage-class":                        func(t T) []string { return t.UsageClasses },
+		"supported-virtualization-type":                func(t T) []string { return virtualization(t) },
+		"vcpu-info.default-cores":                      func(t T) []string { return one(strconv.Itoa(t.CoresDefault)) },
+		"vcpu-info.default-threads-per-core":           func(t T) []string { return one(strconv.Itoa(t.ThreadsPerCore)) },
+		"vcpu-info.default-vcpus":                      func(t T) []string { return one(strconv.Itoa(t.VCPUs)) },
+	}
+}
+
+func (s *Service) describeInstanceTypes(_ *wire.Call, in *describeInstanceTypesRequest) (any, error) {
+	if len(in.InstanceTypes) > 100 {
+		return nil, refuse("InvalidParameterCombination", "The request names %d instance types: at most 100 are allowed", len(in.InstanceTypes))
+	}
+	if len(in.InstanceTypes) > 0 && in.MaxResults != nil {
+		return nil, refuse(codeInvalidParameterCombination, "The parameter instanceTypes cannot be used with the parameter maxResults")
+	}
+	wanted := make([]*instancetypes.InstanceType, 0, len(s.types))
+	if len(in.InstanceTypes) > 0 {
+		var unknown []string
+		for _, name := range slices.Compact(slices.Sorted(slices.Values(in.InstanceTypes))) {
+			if t, ok := s.typeOf[name]; ok {
+				wanted = append(wanted, t)
+			} else {
+				unknown = append(unknown, name)
+			}
+		}
+		if len(unknown) > 0 {
+			return nil, refuse("InvalidInstanceType", "The following supplied instance types do not exist: [%s]", strings.Join(unknown, ", "))
+		}
+	} else {
+		for i := range s.types {
+			wanted = append(wanted, &s.types[i])
+		}
+	}
+	wanted, err := matching(wanted, in.Filters, instanceTypeFilters(), nil)
+	if err != nil {
+		return nil, err
+	}
+	page, next, err := paginate(wanted, in.MaxResults, in.NextToken, pageBounds{Least: 5, Most: 100, Default: 100})
+	if err != nil {
+		return nil, err
+	}
+	out := &describeInstanceTypesResult{NextToken: next}
+	for _, t := range page {
+		out.InstanceTypes.Items = append(out.InstanceTypes.Items, describeType(t))
+	}
+	return out, nil
+}
+
+type describeInstanceTypeOfferingsRequest struct {
+	LocationType string   `query:"LocationType"`
+	Filters      []filter `query:"Filter"`
+	MaxResults   *int     `query:"MaxResults"`
+	NextToken    string   `query:"NextToken"`
+}
+
+type instanceTypeOffering struct {
+	InstanceType string `xml:"instanceType"`
+	LocationType string `xml:"locationType"`
+	Location     string `xml:"location"`
+}
+
+type describeInstanceTypeOfferingsResult struct {
+	Offerings set[instanceTypeOffering] `xml:"instanceTypeOfferingSet"`
+	NextToken string                    `xml:"nextToken,omitempty"`
+}
+
+func (s *Service) describeInstanceTypeOfferings(_ *wire.Call, in *describeInstanceTypeOfferingsRequest) (any, error) {
+	if in.LocationType == "" {
+		in.LocationType = "region"
+	}
+	var all []instanceTypeOffering
+	for i := range s.types {
+		t := &s.types[i]
+		switch in.LocationType {
+		case "region":
+			all = append(all, instanceTypeOffering{t.Name, in.LocationType, s.config.Region})
+		case "availability-zone", "availability-zone-id":
+			for _, z := range s.vpc.zones {
+				if !slices.Contains(t.Zones, z.Name) {
+					continue
+				}
+				location := z.Name
+				if in.LocationType == "availability-zone-id" {
+					location = z.ID
+				}
+				all = append(all, instanceTypeOffering{t.Name, in.LocationType, location})
+			}
+		default:
+			return nil, invalidValue(in.LocationType, "locationType", "Expecting region, availability-zone or availability-zone-id.")
+		}
+	}
+	all, err := matching(all, in.Filters, fields[instanceTypeOffering]{
+		"instance-type": func(o instanceTypeOffering) []string { return one(o.InstanceType) },
+		"location":      func(o instanceTypeOffering) []string { return one(o.Location) },
+	}, nil)
+	if err != nil {
+		return nil, err
+	}
+	page, next, err := paginate(all, in.MaxResults, in.NextToken, pageBounds{Least: 5, Most: 1000, Default: 1000})
+	if err != nil {
+		return nil, err
+	}
+	return &describeInstanceTypeOfferingsResult{Offerings: setOf(page), NextToken: next}, nil
+}

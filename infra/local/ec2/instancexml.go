@@ -1,0 +1,186 @@
+package ec2
+
+import (
+	"strings"
+)
+
+// instanceXML is the Instance of EC2's XML. https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_Instance.html
+type instanceXML struct {
+	InstanceID            string              `xml:"instanceId"`
+	ImageID               string              `xml:"imageId"`
+	State                 stateXML            `xml:"instanceState"`
+	PrivateDNSName        string              `xml:"privateDnsName"`
+	PublicDNSName         string              `xml:"dnsName"`
+	Reason                string              `xml:"reason"`
+	KeyName               string              `xml:"keyName,omitempty"`
+	AmiLaunchIndex        int                 `xml:"amiLaunchIndex"`
+	InstanceType          string              `xml:"instanceType"`
+	LaunchTime            string              `xml:"launchTime"`
+	Placement             placementXML        `xml:"placement"`
+	Monitoring            monitoringXML       `xml:"monitoring"`
+	SubnetID              string              `xml:"subnetId,omitempty"`
+	VpcID                 string              `xml:"vpcId,omitempty"`
+	PrivateIPAddress      string              `xml:"privateIpAddress,omitempty"`
+	Architecture          string              `xml:"architecture"`
+	BlockDeviceMappings   set[attachmentXML]  `xml:"blockDeviceMapping"`
+	ClientToken           string              `xml:"clientToken,omitempty"`
+	EbsOptimized          bool                `xml:"ebsOptimized"`
+	EnaSupport            bool                `xml:"enaSupport"`
+	Hypervisor            string              `xml:"hypervisor"`
+	IamInstanceProfile    *profileXML         `xml:"iamInstanceProfile"`
+	InstanceLifecycle     string              `xml:"instanceLifecycle,omitempty"`
+	SpotInstanceRequestID string              `xml:"spotInstanceRequestId,omitempty"`
+	NetworkInterfaces     set[interfaceXML]   `xml:"networkInterfaceSet"`
+	RootDeviceName        string              `xml:"rootDeviceName"`
+	RootDeviceType        string              `xml:"rootDeviceType"`
+	SecurityGroups        set[groupXML]       `xml:"groupSet"`
+	SourceDestCheck       bool                `xml:"sourceDestCheck"`
+	StateReason           *stateReasonXML     `xml:"stateReason"`
+	Tags                  set[tagXML]         `xml:"tagSet"`
+	VirtualizationType    string              `xml:"virtualizationType"`
+	CPUOptions            cpuOptionsXML       `xml:"cpuOptions"`
+	MetadataOptions       *instanceMetadata   `xml:"metadataOptions"`
+	CapacityReservation   *reservationPrefXML `xml:"capacityReservationSpecification"`
+	PlatformDetails       string              `xml:"platformDetails"`
+	UsageOperation        string              `xml:"usageOperation"`
+}
+
+type stateXML struct {
+	Code int    `xml:"code"`
+	Name string `xml:"name"`
+}
+
+type placementXML struct {
+	AvailabilityZone   string `xml:"availabilityZone"`
+	AvailabilityZoneID string `xml:"availabilityZoneId"`
+	GroupName          string `xml:"groupName"`
+	Tenancy            string `xml:"tenancy"`
+}
+
+type monitoringXML struct {
+	State string `xml:"state"`
+}
+
+type attachmentXML struct {
+	DeviceName string `xml:"deviceName"`
+	Ebs        struct {
+		VolumeID            string `xml:"volumeId"`
+		Status              string `xml:"status"`
+		AttachTime          string `xml:"attachTime"`
+		DeleteOnTermination bool   `xml:"deleteOnTermination"`
+	} `xml:"ebs"`
+}
+
+type profileXML struct {
+	ARN string `xml:"arn"`
+	ID  string `xml:"id"`
+}
+
+type interfaceXML struct {
+	NetworkInterfaceID string        `xml:"networkInterfaceId"`
+	SubnetID           string        `xml:"subnetId"`
+	VpcID              string        `xml:"vpcId"`
+	OwnerID            string        `xml:"ownerId"`
+	Status             string        `xml:"status"`
+	PrivateIPAddress   string        `xml:"privateIpAddress"`
+	PrivateDNSName     string        `xml:"privateDnsName"`
+	SourceDestCheck    bool          `xml:"sourceDestCheck"`
+	InterfaceType      string        `xml:"interfaceType"`
+	Groups             set[groupXML] `xml:"groupSet"`
+	Attachment         struct {
+		DeviceIndex         int    `xml:"deviceIndex"`
+		NetworkCardIndex    int    `xml:"networkCardIndex"`
+		Status              string `xml:"status"`
+		DeleteOnTermination bool   `xml:"deleteOnTermination"`
+	} `xml:"attachment"`
+}
+
+type groupXML struct {
+	ID   string `xml:"groupId"`
+	Name string `xml:"groupName"`
+}
+
+type stateReasonXML struct {
+	Code    string `xml:"code"`
+	Message string `xml:"message"`
+}
+
+type cpuOptionsXML struct {
+	CoreCount      int `xml:"coreCount"`
+	ThreadsPerCore int `xml:"threadsPerCore"`
+}
+
+type instanceMetadata struct {
+	State string `xml:"state"`
+	metadataOptions
+}
+
+type reservationPrefXML struct {
+	Preference string `xml:"capacityReservationPreference"`
+}
+
+func describeState(state State) stateXML { return stateXML{state.code(), string(state)} }
+
+func (s *Service) describeInstance(i *instance) instanceXML {
+	x := instanceXML{
+		InstanceID: i.ID, ImageID: i.ImageID, State: describeState(i.State), KeyName: i.data.KeyName, AmiLaunchIndex: i.launchIndex,
+		InstanceType: i.InstanceType, LaunchTime: timestamp(i.Launched), Placement: placementXML{i.Zone, i.ZoneID, "", "default"},
+		Monitoring: monitoringXML{"disabled"}, Architecture: i.Architecture, ClientToken: i.clientToken, EnaSupport: true, Hypervisor: "xen",
+		EbsOptimized: i.Facts.EBS.OptimizedSupport == "default", RootDeviceName: rootDevice, RootDeviceType: "ebs", SourceDestCheck: true,
+		Tags: tagSet(i.Tags), VirtualizationType: "hvm", CPUOptions: cpuOptionsXML{i.Facts.CoresDefault, i.Facts.ThreadsPerCore},
+		PlatformDetails: "Linux/UNIX", UsageOperation: "RunInstances",
+	}
+	if i.data.Monitoring != nil && i.data.Monitoring.Enabled {
+		x.Monitoring.State = "enabled"
+	}
+	if i.CapacityType == Spot {
+		x.InstanceLifecycle = Spot
+		x.SpotInstanceRequestID = strings.Replace(derivedID("sir", i.ID), "sir-0", "sir-", 1)[:12]
+	}
+	if i.InstanceProfileARN != "" {
+		x.IamInstanceProfile = &profileXML{i.InstanceProfileARN, i.profileID}
+	}
+	if i.Reason != "" && i.State != Running && i.State != Pending {
+		x.Reason, x.StateReason = i.reasonMessage, &stateReasonXML{i.Reason, i.reasonMessage}
+	}
+	if i.data.MetadataOptions != nil {
+		x.MetadataOptions = &instanceMetadata{"applied", *i.data.MetadataOptions}
+	}
+	if i.data.CapacityReservationSpecification != nil {
+		x.CapacityReservation = &reservationPrefXML{i.data.CapacityReservationSpecification.Preference}
+	}
+	if i.State == ShuttingDown || i.State == Terminated {
+		return x // an instance that is going has no network any more
+	}
+	s.describeAttached(i, &x)
+	return x
+}
+
+// describeAttached adds network and volumes.
+func (s *Service) describeAttached(i *instance, x *instanceXML) {
+	x.SubnetID, x.VpcID, x.PrivateIPAddress = i.SubnetID, s.vpc.id, i.PrivateIPAddress
+	if i.State != Stopping { // EC2 blanks the name while an instance stops
+		x.PrivateDNSName = i.PrivateDNSName
+	}
+	for _, id := range i.securityGroups {
+		x.SecurityGroups.Items = append(x.SecurityGroups.Items, groupXML{id, s.groupName(id)})
+	}
+	n := interfaceXML{
+		NetworkInterfaceID: derivedID("eni", i.ID), SubnetID: i.SubnetID, VpcID: s.vpc.id, OwnerID: s.config.AccountID, Status: "in-use",
+		PrivateIPAddress: i.PrivateIPAddress, PrivateDNSName: i.PrivateDNSName, SourceDestCheck: true, InterfaceType: "interface", Groups: x.SecurityGroups,
+	}
+	n.Attachment.Status, n.Attachment.DeleteOnTermination = "attached", true
+	x.NetworkInterfaces.Items = append(x.NetworkInterfaces.Items, n)
+	for _, v := range i.volumes {
+		a := attachmentXML{DeviceName: v.device}
+		a.Ebs.VolumeID, a.Ebs.Status, a.Ebs.AttachTime, a.Ebs.DeleteOnTermination = v.id, "attached", timestamp(v.created), v.deleteOnTermination
+		x.BlockDeviceMappings.Items = append(x.BlockDeviceMappings.Items, a)
+	}
+}
+
+func (s *Service) groupName(id string) string {
+	if g := s.vpc.group(id); g != nil {
+		return g.name
+	}
+	return ""
+}

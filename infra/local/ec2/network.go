@@ -1,0 +1,308 @@
+package ec2
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/whittle-dev/whittle/infra/local/wire"
+)
+
+type tagXML struct {
+	Key   string `xml:"key" query:"Key" json:"Key"`
+	Value string `xml:"value" query:"Value" json:"Value"`
+}
+
+// tagSet gives tags sorted by key.
+func tagSet(tags map[string]string) set[tagXML] {
+	var x set[tagXML]
+	for _, key := range slices.Sorted(maps.Keys(tags)) {
+		x.Items = append(x.Items, tagXML{key, tags[key]})
+	}
+	return x
+}
+
+// pick gives the named resources, or all where none is named; a name that is unknown is an error with the code.
+func pick[T any](all []T, names []string, nameOf func(T) string, code, kind string) ([]T, error) {
+	if len(names) == 0 {
+		return all, nil
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(all, func(resource T) bool { return nameOf(resource) == name }) {
+			return nil, refuse(code, "The %s '%s' does not exist", kind, name)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(resource T) bool { return !slices.Contains(names, nameOf(resource)) }), nil
+}
+
+// manyResults are the page bounds of most actions, which give everything where no MaxResults is named.
+var manyResults = pageBounds{Least: 5, Most: 1000}
+
+type describeAvailabilityZonesRequest struct {
+	ZoneNames            []string `query:"ZoneName"`
+	ZoneIDs              []string `query:"ZoneId"`
+	AllAvailabilityZones bool     `query:"AllAvailabilityZones"`
+	Filters              []filter `query:"Filter"`
+}
+
+type zoneXML struct {
+	OptInStatus        string `xml:"optInStatus"`
+	RegionName         string `xml:"regionName"`
+	ZoneName           string `xml:"zoneName"`
+	ZoneID             string `xml:"zoneId"`
+	GroupName          string `xml:"groupName"`
+	NetworkBorderGroup string `xml:"networkBorderGroup"`
+	ZoneType           string `xml:"zoneType"`
+	State              string `xml:"zoneState"`
+}
+
+type describeAvailabilityZonesResult struct {
+	Zones set[zoneXML] `xml:"availabilityZoneInfo"`
+}
+
+func (s *Service) describeAvailabilityZones(_ *wire.Call, in *describeAvailabilityZonesRequest) (any, error) {
+	region := s.config.Region
+	zones, err := pick(s.vpc.zones, in.ZoneNames, func(z zone) string { return z.Name }, codeInvalidParameterValue, "availability zone")
+	if err != nil {
+		return nil, err
+	}
+	if zones, err = pick(zones, in.ZoneIDs, func(z zone) string { return z.ID }, codeInvalidParameterValue, "availability zone id"); err != nil {
+		return nil, err
+	}
+	zones, err = matching(zones, in.Filters, fields[zone]{
+		"group-name":    func(zone) []string { return one(region + "-zg-1") },
+		"opt-in-status": func(zone) []string { return one("opt-in-not-required") },
+		"region-name":   func(zone) []string { return one(region) },
+		"state":         func(zone) []string { return one("available") },
+		"zone-id":       func(z zone) []string { return one(z.ID) },
+		"zone-name":     func(z zone) []string { return one(z.Name) },
+		"zone-type":     func(zone) []string { return one("availability-zone") },
+	}, nil)
+	if err != nil {
+		return nil, err
+	}
+	out := &describeAvailabilityZonesResult{}
+	for _, z := range zones {
+		out.Zones.Items = append(out.Zones.Items, zoneXML{
+			OptInStatus: "opt-in-not-required", RegionName: region, ZoneName: z.Name, ZoneID: z.ID, GroupName: region + "-zg-1",
+			NetworkBorderGroup: region, ZoneType: "availability-zone", State: "available",
+		})
+	}
+	return out, nil
+}
+
+type describeRegionsRequest struct {
+	RegionNames []string `query:"RegionName"`
+	AllRegions  bool     `query:"AllRegions"`
+	Filters     []filter `query:"Filter"`
+}
+
+type regionXML struct {
+	RegionName  string `xml:"regionName"`
+	Endpoint    string `xml:"regionEndpoint"`
+	OptInStatus string `xml:"optInStatus"`
+}
+
+type describeRegionsResult struct {
+	Regions set[regionXML] `xml:"regionInfo"`
+}
+
+// describeRegions knows the one region that this service is.
+func (s *Service) describeRegions(_ *wire.Call, in *describeRegionsRequest) (any, error) {
+	all := []regionXML{{s.config.Region, "ec2." + s.config.Region + ".amazonaws.com", "opt-in-not-required"}}
+	regions, err := pick(all, in.RegionNames, func(r regionXML) string { return r.RegionName }, codeInvalidParameterValue, "region")
+	if err != nil {
+		return nil, err
+	}
+	regions, err = matching(regions, in.Filters, fields[regionXML]{
+		"endpoint":      func(r regionXML) []string { return one(r.Endpoint) },
+		"opt-in-status": func(r regionXML) []string { return one(r.OptInStatus) },
+		"region-name":   func(r regionXML) []string { return one(r.RegionName) },
+	}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &describeRegionsResult{setOf(regions)}, nil
+}
+
+type describeVpcsRequest struct {
+	VpcIDs     []string `query:"VpcId"`
+	Filters    []filter `query:"Filter"`
+	MaxResults *int     `query:"MaxResults"`
+	NextToken  string   `query:"NextToken"`
+}
+
+type vpcXML struct {
+	OwnerID         string      `xml:"ownerId"`
+	InstanceTenancy string      `xml:"instanceTenancy"`
+	IsDefault       bool        `xml:"isDefault"`
+	Tags            set[tagXML] `xml:"tagSet"`
+	VpcID           string      `xml:"vpcId"`
+	State           string      `xml:"state"`
+	CidrBlock       string      `xml:"cidrBlock"`
+}
+
+type describeVpcsResult struct {
+	Vpcs      set[vpcXML] `xml:"vpcSet"`
+	NextToken string      `xml:"nextToken,omitempty"`
+}
+
+const vpcCIDR = "10.0.0.0/16"
+
+func (s *Service) describeVpcs(_ *wire.Call, in *describeVpcsRequest) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	vpcs, err := pick([]*vpc{s.vpc}, in.VpcIDs, func(v *vpc) string { return v.id }, "InvalidVpcID.NotFound", "vpc ID")
+	if err != nil {
+		return nil, err
+	}
+	vpcs, err = matching(vpcs, in.Filters, fields[*vpc]{
+		"cidr":       func(*vpc) []string { return one(vpcCIDR) },
+		"is-default": func(*vpc) []string { return yesNo(true) },
+		"owner-id":   func(*vpc) []string { return one(s.config.AccountID) },
+		"state":      func(*vpc) []string { return one("available") },
+		"vpc-id":     func(v *vpc) []string { return one(v.id) },
+	}, func(v *vpc) map[string]string { return v.tags })
+	if err != nil {
+		return nil, err
+	}
+	page, next, err := paginate(vpcs, in.MaxResults, in.NextToken, manyResults)
+	if err != nil {
+		return nil, err
+	}
+	out := &describeVpcsResult{NextToken: next}
+	for _, v := range page {
+		out.Vpcs.Items = append(out.Vpcs.Items, vpcXML{s.config.AccountID, "default", true, tagSet(v.tags), v.id, "available", vpcCIDR})
+	}
+	return out, nil
+}
+
+type describeSubnetsRequest struct {
+	SubnetIDs  []string `query:"SubnetId"`
+	Filters    []filter `query:"Filter"`
+	MaxResults *int     `query:"MaxResults"`
+	NextToken  string   `query:"NextToken"`
+}
+
+type subnetXML struct {
+	AvailabilityZoneID      string      `xml:"availabilityZoneId"`
+	OwnerID                 string      `xml:"ownerId"`
+	Tags                    set[tagXML] `xml:"tagSet"`
+	SubnetARN               string      `xml:"subnetArn"`
+	SubnetID                string      `xml:"subnetId"`
+	State                   string      `xml:"state"`
+	VpcID                   string      `xml:"vpcId"`
+	CidrBlock               string      `xml:"cidrBlock"`
+	AvailableIPAddressCount int         `xml:"availableIpAddressCount"`
+	AvailabilityZone        string      `xml:"availabilityZone"`
+	DefaultForAz            bool        `xml:"defaultForAz"`
+	MapPublicIPOnLaunch     bool        `xml:"mapPublicIpOnLaunch"`
+}
+
+type describeSubnetsResult struct {
+	Subnets   set[subnetXML] `xml:"subnetSet"`
+	NextToken string         `xml:"nextToken,omitempty"`
+}
+
+func (s *Service) describeSubnets(_ *wire.Call, in *describeSubnetsRequest) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	subnets, err := pick(s.vpc.subnets, in.SubnetIDs, func(n *subnet) string { return n.id }, "InvalidSubnetID.NotFound", "subnet ID")
+	if err != nil {
+		return nil, err
+	}
+	available := func(n *subnet) []string { return one(strconv.Itoa(n.available())) }
+	zoneName := func(n *subnet) []string { return one(n.zone.Name) }
+	zoneID := func(n *subnet) []string { return one(n.zone.ID) }
+	subnets, err = matching(subnets, in.Filters, fields[*subnet]{
+		"availability-zone": zoneName, "availabilityZone": zoneName,
+		"availability-zone-id": zoneID, "availabilityZoneId": zoneID,
+		"available-ip-address-count": available,
+		"cidr-block":                 func(n *subnet) []string { return one(n.cidr.String()) },
+		"default-for-az":             func(*subnet) []string { return yesNo(true) },
+		"owner-id":                   func(*subnet) []string { return one(s.config.AccountID) },
+		"state":                      func(*subnet) []string { return one("available") },
+		"subnet-arn":                 func(n *subnet) []string { return one(s.arn("subnet", n.id)) },
+		"subnet-id":                  func(n *subnet) []string { return one(n.id) },
+		"vpc-id":                     func(*subnet) []string { return one(s.vpc.id) },
+	}, func(n *subnet) map[string]string { return n.tags })
+	if err != nil {
+		return nil, err
+	}
+	page, next, err := paginate(subnets, in.MaxResults, in.NextToken, manyResults)
+	if err != nil {
+		return nil, err
+	}
+	out := &describeSubnetsResult{NextToken: next}
+	for _, n := range page {
+		out.Subnets.Items = append(out.Subnets.Items, subnetXML{
+			AvailabilityZoneID: n.zone.ID, OwnerID: s.config.AccountID, Tags: tagSet(n.tags), SubnetARN: s.arn("subnet", n.id), SubnetID: n.id,
+			State: "available", VpcID: s.vpc.id, CidrBlock: n.cidr.String(), AvailableIPAddressCount: n.available(), AvailabilityZone: n.zone.Name,
+			DefaultForAz: true,
+		})
+	}
+	return out, nil
+}
+
+type describeSecurityGroupsRequest struct {
+	GroupIDs   []string `query:"GroupId"`
+	GroupNames []string `query:"GroupName"`
+	Filters    []filter `query:"Filter"`
+	MaxResults *int     `query:"MaxResults"`
+	NextToken  string   `query:"NextToken"`
+}
+
+type securityGroupXML struct {
+	GroupID          string      `xml:"groupId"`
+	Tags             set[tagXML] `xml:"tagSet"`
+	VpcID            string      `xml:"vpcId"`
+	SecurityGroupARN string      `xml:"securityGroupArn"`
+	OwnerID          string      `xml:"ownerId"`
+	GroupName        string      `xml:"groupName"`
+	Description      string      `xml:"groupDescription"`
+}
+
+type describeSecurityGroupsResult struct {
+	Groups    set[securityGroupXML] `xml:"securityGroupInfo"`
+	NextToken string                `xml:"nextToken,omitempty"`
+}
+
+func (s *Service) describeSecurityGroups(_ *wire.Call, in *describeSecurityGroupsRequest) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	groups, err := pick(s.vpc.groups, in.GroupIDs, func(g *securityGroup) string { return g.id }, "InvalidGroup.NotFound", "security group")
+	if err != nil {
+		return nil, err
+	}
+	if groups, err = pick(groups, in.GroupNames, func(g *securityGroup) string { return g.name }, "InvalidGroup.NotFound", "security group"); err != nil {
+		return nil, err
+	}
+	groups, err = matching(groups, in.Filters, fields[*securityGroup]{
+		"description": func(g *securityGroup) []string { return one(g.description) },
+		"group-id":    func(g *securityGroup) []string { return one(g.id) },
+		"group-name":  func(g *securityGroup) []string { return one(g.name) },
+		"owner-id":    func(*securityGroup) []string { return one(s.config.AccountID) },
+		"vpc-id":      func(*securityGroup) []string { return one(s.vpc.id) },
+	}, func(g *securityGroup) map[string]string { return g.tags })
+	if err != nil {
+		return nil, err
+	}
+	page, next, err := paginate(groups, in.MaxResults, in.NextToken, manyResults)
+	if err != nil {
+		return nil, err
+	}
+	out := &describeSecurityGroupsResult{NextToken: next}
+	for _, g := range page {
+		out.Groups.Items = append(out.Groups.Items, securityGroupXML{
+			g.id, tagSet(g.tags), s.vpc.id, s.arn("security-group", g.id), s.config.AccountID, g.name, g.description,
+		})
+	}
+	return out, nil
+}
+
+// arn names a resource of this account, such as arn:aws:ec2:us-east-1:123456789012:instance/i-....
+func (s *Service) arn(kind, id string) string {
+	return fmt.Sprintf("arn:aws:ec2:%s:%s:%s/%s", s.config.Region, s.config.AccountID, kind, strings.TrimPrefix(id, kind+"/"))
+}

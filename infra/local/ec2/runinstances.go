@@ -1,0 +1,110 @@
+package ec2
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/whittle-dev/whittle/infra/local/wire"
+)
+
+// runInstancesRequest takes everything that a launch template can say, and what it says wins over the template that it names.
+type runInstancesRequest struct {
+	launchTemplateData
+	MinCount       int            `query:"MinCount"`
+	MaxCount       int            `query:"MaxCount"`
+	ClientToken    string         `query:"ClientToken"`
+	SubnetID       string         `query:"SubnetId"`
+	LaunchTemplate *fleetTemplate `query:"LaunchTemplate"`
+}
+
+type runInstancesResult struct {
+	reservationXML
+}
+
+func (s *Service) runInstances(c *wire.Call, in *runInstancesRequest) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.once(c, in.ClientToken, func() (any, error) {
+		if in.MinCount < 1 || in.MaxCount < in.MinCount {
+			return nil, refuse(codeInvalidParameterValue, "MinCount %d and MaxCount %d: both must be at least 1, and MaxCount not below MinCount", in.MinCount, in.MaxCount)
+		}
+		l, err := s.runLaunch(in)
+		if err != nil {
+			return nil, err
+		}
+		var taken []addressTaken
+		for len(taken) < in.MaxCount {
+			t, code, message := s.reserve(l)
+			if code == "" {
+				taken = append(taken, t)
+				continue
+			}
+			if len(taken) >= in.MinCount {
+				break
+			}
+			for _, t := range taken {
+				s.unreserve(l, t)
+			}
+			return nil, refuse(code, "%s", message)
+		}
+		out := &runInstancesResult{reservationXML{ReservationID: s.identity.next("r"), OwnerID: s.config.AccountID}}
+		for index, t := range taken {
+			i := s.start(l, t, out.ReservationID, index)
+			out.Instances.Items = append(out.Instances.Items, s.describeInstance(i))
+		}
+		return out, nil
+	})
+}
+
+// runLaunch resolves what one call wants; all its instances are equal.
+func (s *Service) runLaunch(in *runInstancesRequest) (*launch, error) {
+	l := &launch{data: in.launchTemplateData, capacityType: OnDemand, clientToken: in.ClientToken}
+	systemTags := map[string]string{}
+	if in.LaunchTemplate != nil {
+		template, err := s.template(in.LaunchTemplate.ID, in.LaunchTemplate.Name)
+		if err != nil {
+			return nil, err
+		}
+		version, number, err := template.version(in.LaunchTemplate.Version)
+		if err != nil {
+			return nil, err
+		}
+		l.data, l.templateID = version.data.overlaid(in.launchTemplateData), template.id
+		systemTags["aws:ec2launchtemplate:id"], systemTags["aws:ec2launchtemplate:version"] = template.id, strconv.Itoa(number)
+	}
+	if err := s.checkData(&l.data); err != nil {
+		return nil, err
+	}
+	if l.data.InstanceType == "" {
+		return nil, missing("InstanceType")
+	}
+	if l.facts = s.typeOf[l.data.InstanceType]; l.facts == nil {
+		return nil, refuse(codeInvalidParameterValue, "Invalid instance type: %s", l.data.InstanceType)
+	}
+	if l.data.InstanceMarketOptions != nil && l.data.InstanceMarketOptions.MarketType == Spot {
+		l.capacityType = Spot
+	}
+	subnets, err := s.subnetsFor(&l.data, in.SubnetID, "", "")
+	if err != nil {
+		return nil, err
+	}
+	// Left the choice, EC2 takes a subnet whose zone has the type.
+	at := slices.IndexFunc(subnets, func(n *subnet) bool { return slices.Contains(l.facts.Zones, n.zone.Name) })
+	if at < 0 {
+		return nil, refuse(codeUnsupported, "Your requested instance type (%s) is not supported in your requested Availability Zone (%s).", l.facts.Name, subnets[0].zone.Name)
+	}
+	l.subnet = subnets[at]
+	if l.instanceTags, err = tagsFor("instance", l.data.TagSpecifications); err != nil {
+		return nil, err
+	}
+	for key, value := range systemTags {
+		l.instanceTags[key] = value
+	}
+	if l.volumeTags, err = tagsFor("volume", l.data.TagSpecifications); err != nil {
+		return nil, err
+	}
+	if err := s.resolve(l); err != nil {
+		return nil, err
+	}
+	return l, nil
+}

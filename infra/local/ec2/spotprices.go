@@ -1,0 +1,83 @@
+package ec2
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/whittle-dev/whittle/infra/local/wire"
+	"github.com/whittle-dev/whittle/testdata/instancetypes"
+)
+
+type describeSpotPriceHistoryRequest struct {
+	AvailabilityZone    string    `query:"AvailabilityZone"`
+	AvailabilityZoneID  string    `query:"AvailabilityZoneId"`
+	StartTime           time.Time `query:"StartTime"`
+	EndTime             time.Time `query:"EndTime"`
+	InstanceTypes       []string  `query:"InstanceType"`
+	ProductDescriptions []string  `query:"ProductDescription"`
+	Filters             []filter  `query:"Filter"`
+	MaxResults          *int      `query:"MaxResults"`
+	NextToken           string    `query:"NextToken"`
+}
+
+type spotPrice struct {
+	InstanceType       string `xml:"instanceType"`
+	ProductDescription string `xml:"productDescription"`
+	SpotPrice          string `xml:"spotPrice"`
+	Timestamp          string `xml:"timestamp"`
+	AvailabilityZone   string `xml:"availabilityZone"`
+	AvailabilityZoneID string `xml:"availabilityZoneId"`
+}
+
+type describeSpotPriceHistoryResult struct {
+	Prices    set[spotPrice] `xml:"spotPriceHistorySet"`
+	NextToken string         `xml:"nextToken,omitempty"`
+}
+
+// Only Linux has prices here; accounts without EC2-Classic see them under both names.
+const productLinux, productLinuxVPC = "Linux/UNIX", "Linux/UNIX (Amazon VPC)"
+
+// describeSpotPriceHistory gives the price that each pool has had since the hour began. EC2 gives one entry for every change in the window and
+// always the one that was valid at its start; prices here do not change, so that is one entry a pool.
+func (s *Service) describeSpotPriceHistory(_ *wire.Call, in *describeSpotPriceHistoryRequest) (any, error) {
+	changed := timestamp(time.Now().Truncate(time.Hour))
+	var all []spotPrice
+	for i := range s.types {
+		t := &s.types[i]
+		if !slices.Contains(t.UsageClasses, "spot") || len(in.InstanceTypes) > 0 && !slices.Contains(in.InstanceTypes, t.Name) {
+			continue
+		}
+		for _, z := range s.vpc.zones {
+			if !slices.Contains(t.Zones, z.Name) || in.AvailabilityZone != "" && in.AvailabilityZone != z.Name ||
+				in.AvailabilityZoneID != "" && in.AvailabilityZoneID != z.ID {
+				continue
+			}
+			price := instancetypes.SpotPrice(t.Name, z.Name, t.OnDemandPrice)
+			if price <= 0 {
+				continue
+			}
+			for _, product := range []string{productLinux, productLinuxVPC} {
+				if len(in.ProductDescriptions) == 0 || slices.Contains(in.ProductDescriptions, product) {
+					all = append(all, spotPrice{t.Name, product, strconv.FormatFloat(price, 'f', 6, 64), changed, z.Name, z.ID})
+				}
+			}
+		}
+	}
+	all, err := matching(all, in.Filters, fields[spotPrice]{
+		"availability-zone":    func(p spotPrice) []string { return one(p.AvailabilityZone) },
+		"availability-zone-id": func(p spotPrice) []string { return one(p.AvailabilityZoneID) },
+		"instance-type":        func(p spotPrice) []string { return one(p.InstanceType) },
+		"product-description":  func(p spotPrice) []string { return one(p.ProductDescription) },
+		"spot-price":           func(p spotPrice) []string { return one(p.SpotPrice) },
+		"timestamp":            func(p spotPrice) []string { return one(p.Timestamp) },
+	}, nil)
+	if err != nil {
+		return nil, err
+	}
+	page, next, err := paginate(all, in.MaxResults, in.NextToken, pageBounds{Least: 1, Most: 1000, Default: 1000})
+	if err != nil {
+		return nil, err
+	}
+	return &describeSpotPriceHistoryResult{Prices: setOf(page), NextToken: next}, nil
+}

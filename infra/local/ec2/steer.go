@@ -1,0 +1,148 @@
+package ec2
+
+import (
+	"fmt"
+	"time"
+)
+
+// Instances gives copies of all instances in the order of their launch, terminated ones among them.
+func (s *Service) Instances() []Instance {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []Instance
+	for _, i := range s.sorted(func(*instance) bool { return true }) {
+		all = append(all, i.copied())
+	}
+	return all
+}
+
+// Timing tells how long things take now.
+func (s *Service) Timing() Timing {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.timing
+}
+
+// SetVisibility sets how long after their launch DescribeInstances comes to know instances; it holds for later launches.
+func (s *Service) SetVisibility(delay time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.timing.Visibility = delay
+}
+
+// steered finds an instance that is not on its way out.
+func (s *Service) steered(id string) (*instance, error) {
+	i, ok := s.instances[id]
+	if !ok {
+		return nil, fmt.Errorf("instance %q does not exist: GET /local/instances lists those that do", id)
+	}
+	if i.State == ShuttingDown || i.State == Terminated {
+		return nil, fmt.Errorf("instance %q is %s already", id, i.State)
+	}
+	return i, nil
+}
+
+// Interrupt warns that EC2 reclaims a spot instance and reclaims it after a time: two minutes for a negative one.
+func (s *Service) Interrupt(id string, after time.Duration) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i, err := s.steered(id)
+	if err != nil {
+		return err
+	}
+	if i.CapacityType != Spot {
+		return fmt.Errorf("instance %q is %s: only spot instances are interrupted; stop, kill or retire it instead", id, i.CapacityType)
+	}
+	if after < 0 {
+		after = spotNotice
+	}
+	s.outbox.put(notice{event: s.spotInterruptionEvent(i)})
+	// Not by s.later: EC2 reclaims the instance whatever state it comes to be in, and terminate leaves one that is ending alone.
+	s.timers.after(after, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.terminate(i, reasonSpot, messageSpot)
+	})
+	return nil
+}
+
+// Rebalance says that a spot instance is more likely to be interrupted.
+func (s *Service) Rebalance(id string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i, err := s.steered(id)
+	if err != nil {
+		return err
+	}
+	if i.CapacityType != Spot {
+		return fmt.Errorf("instance %q is %s: only spot instances get rebalance recommendations", id, i.CapacityType)
+	}
+	s.outbox.put(notice{event: s.rebalanceEvent(i)})
+	return nil
+}
+
+// Retire announces through AWS Health that the instance's hardware is to go at a time; nothing else happens.
+// An empty code means AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED.
+func (s *Service) Retire(id, code string, start time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i, err := s.steered(id)
+	if err != nil {
+		return err
+	}
+	if code == "" {
+		code = "AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED"
+	}
+	s.outbox.put(notice{event: s.healthEvent(i, code, start)})
+	return nil
+}
+
+// Stop stops an instance as its own operating system or a person in the console would, spot instances too.
+func (s *Service) Stop(id string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i, err := s.steered(id)
+	if err != nil {
+		return err
+	}
+	if i.State == Stopping || i.State == Stopped {
+		return fmt.Errorf("instance %q is %s already", id, i.State)
+	}
+	s.stop(i, "Client.InstanceInitiatedShutdown", "Client.InstanceInitiatedShutdown: Instance initiated shutdown")
+	return nil
+}
+
+// Terminate ends an instance behind the back of whoever launched it.
+func (s *Service) Terminate(id string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i, err := s.steered(id)
+	if err != nil {
+		return err
+	}
+	s.terminate(i, reasonUser, messageUser)
+	return nil
+}
+
+// Impair lets the hardware under an instance fail: EC2 goes on calling it running, and its status checks fail.
+func (s *Service) Impair(id string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i, err := s.steered(id)
+	if err != nil {
+		return err
+	}
+	i.Impaired = true
+	return nil
+}
+
+// PrivateDNSName gives the name that an instance has in its VPC, by which its node is known.
+func (s *Service) PrivateDNSName(instanceID string) (name string, found bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i, ok := s.instances[instanceID]
+	if !ok || i.State == Terminated {
+		return "", false
+	}
+	return i.PrivateDNSName, true
+}

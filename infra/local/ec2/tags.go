@@ -1,0 +1,207 @@
+package ec2
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/whittle-dev/whittle/infra/local/wire"
+)
+
+// tagged is a resource's tags with what DescribeTags says of it.
+type tagged struct {
+	id, kind string
+	tags     map[string]string
+}
+
+// taggedResources lists everything that has tags.
+func (s *Service) taggedResources() []tagged {
+	all := []tagged{{s.vpc.id, "vpc", s.vpc.tags}}
+	for _, n := range s.vpc.subnets {
+		all = append(all, tagged{n.id, "subnet", n.tags})
+	}
+	for _, g := range s.vpc.groups {
+		all = append(all, tagged{g.id, "security-group", g.tags})
+	}
+	for _, t := range s.templates {
+		all = append(all, tagged{t.id, "launch-template", t.tags})
+	}
+	for _, i := range s.images {
+		all = append(all, tagged{i.ID, "image", i.Tags})
+	}
+	now := time.Now()
+	for _, i := range s.instances {
+		if now.Before(i.visible) {
+			continue
+		}
+		all = append(all, tagged{i.ID, "instance", i.Tags})
+		if i.State == ShuttingDown || i.State == Terminated {
+			continue
+		}
+		for n := range i.volumes {
+			all = append(all, tagged{i.volumes[n].id, "volume", i.volumes[n].tags})
+		}
+	}
+	slices.SortFunc(all, func(a, b tagged) int { return strings.Compare(a.id, b.id) })
+	return all
+}
+
+// tagsByID finds the tags of all resources named, or names the one that is not there in EC2's way.
+func (s *Service) tagsByID(ids []string) ([]tagged, error) {
+	if len(ids) == 0 {
+		return nil, missing("resourceIdSet")
+	}
+	all := s.taggedResources()
+	found := make([]tagged, 0, len(ids))
+	for _, id := range ids {
+		at, ok := slices.BinarySearchFunc(all, id, func(r tagged, id string) int { return cmp.Compare(r.id, id) })
+		if !ok {
+			return nil, refuse(notFoundCode(id), "The ID '%s' does not exist", id)
+		}
+		found = append(found, all[at])
+	}
+	return found, nil
+}
+
+func notFoundCode(id string) string {
+	prefix, _, _ := strings.Cut(id, "-")
+	code, ok := map[string]string{
+		"i": "InvalidInstanceID.NotFound", "subnet": "InvalidSubnetID.NotFound", "sg": "InvalidGroup.NotFound", "vpc": "InvalidVpcID.NotFound",
+		"vol": "InvalidVolume.NotFound", "ami": "InvalidAMIID.NotFound", "lt": "InvalidLaunchTemplateId.NotFound",
+	}[prefix]
+	if !ok {
+		return "InvalidID"
+	}
+	return code
+}
+
+// ResourceTags gives the tags of the resource that an ARN names, for policies with conditions on them. A launch template may be named by its name.
+func (s *Service) ResourceTags(arn string) (tags map[string]string, found bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kind, id, _ := strings.Cut(arn[strings.LastIndexByte(arn, ':')+1:], "/")
+	if kind == "launch-template" {
+		if t := s.templateByName(id); t != nil {
+			return maps.Clone(t.tags), true
+		}
+	}
+	for _, resource := range s.taggedResources() {
+		if resource.id == id {
+			return maps.Clone(resource.tags), true
+		}
+	}
+	return nil, false
+}
+
+type createTagsRequest struct {
+	Resources []string `query:"ResourceId"`
+	Tags      []tagXML `query:"Tag"`
+}
+
+func (s *Service) createTags(_ *wire.Call, in *createTagsRequest) (any, error) {
+	if len(in.Tags) == 0 {
+		return nil, missing("tagSet")
+	}
+	for _, tag := range in.Tags {
+		if err := checkTag(tag); err != nil {
+			return nil, err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found, err := s.tagsByID(in.Resources)
+	if err != nil {
+		return nil, err
+	}
+	for _, resource := range found {
+		after := maps.Clone(resource.tags)
+		for _, tag := range in.Tags {
+			after[tag.Key] = tag.Value
+		}
+		if len(after) > 50 {
+			return nil, refuse("TagLimitExceeded", "A resource can have at most 50 tags: %s would have %d", resource.id, len(after))
+		}
+	}
+	for _, resource := range found {
+		for _, tag := range in.Tags {
+			resource.tags[tag.Key] = tag.Value
+		}
+	}
+	return &returned{true}, nil
+}
+
+type deleteTagsRequest struct {
+	Resources []string    `query:"ResourceId"`
+	Tags      []deleteTag `query:"Tag"`
+}
+
+// deleteTag names a tag by its key, or by key and value; an empty value is a value.
+type deleteTag struct {
+	Key   string  `query:"Key"`
+	Value *string `query:"Value"`
+}
+
+func (s *Service) deleteTags(_ *wire.Call, in *deleteTagsRequest) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found, err := s.tagsByID(in.Resources)
+	if err != nil {
+		return nil, err
+	}
+	for _, resource := range found {
+		if len(in.Tags) == 0 { // all of the user's tags
+			maps.DeleteFunc(resource.tags, func(key, _ string) bool { return !strings.HasPrefix(key, "aws:") })
+		}
+		for _, tag := range in.Tags {
+			if value, ok := resource.tags[tag.Key]; ok && (tag.Value == nil || *tag.Value == value) {
+				delete(resource.tags, tag.Key)
+			}
+		}
+	}
+	return &returned{true}, nil
+}
+
+type describeTagsRequest struct {
+	Filters    []filter `query:"Filter"`
+	MaxResults *int     `query:"MaxResults"`
+	NextToken  string   `query:"NextToken"`
+}
+
+type tagDescription struct {
+	Key          string `xml:"key"`
+	ResourceID   string `xml:"resourceId"`
+	ResourceType string `xml:"resourceType"`
+	Value        string `xml:"value"`
+}
+
+type describeTagsResult struct {
+	Tags      set[tagDescription] `xml:"tagSet"`
+	NextToken string              `xml:"nextToken,omitempty"`
+}
+
+func (s *Service) describeTags(_ *wire.Call, in *describeTagsRequest) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []tagDescription
+	for _, resource := range s.taggedResources() {
+		for _, tag := range tagSet(resource.tags).Items {
+			all = append(all, tagDescription{tag.Key, resource.id, resource.kind, tag.Value})
+		}
+	}
+	all, err := matching(all, in.Filters, fields[tagDescription]{
+		"key":           func(t tagDescription) []string { return one(t.Key) },
+		"resource-id":   func(t tagDescription) []string { return one(t.ResourceID) },
+		"resource-type": func(t tagDescription) []string { return one(t.ResourceType) },
+		"value":         func(t tagDescription) []string { return one(t.Value) },
+	}, nil)
+	if err != nil {
+		return nil, err
+	}
+	page, next, err := paginate(all, in.MaxResults, in.NextToken, manyResults)
+	if err != nil {
+		return nil, err
+	}
+	return &describeTagsResult{setOf(page), next}, nil
+}

@@ -1,0 +1,162 @@
+package eks
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/whittle-dev/whittle/infra/local/wire"
+)
+
+// Types of access entries that the local clusters know.
+const typeStandard, typeEC2Linux = "STANDARD", "EC2_LINUX"
+
+const clusterAdminPolicy = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
+
+const scopeCluster = "cluster"
+
+// accessEntry says who an IAM principal is in a cluster.
+type accessEntry struct {
+	principal, kind, username string
+	groups                    []string
+	policies                  []policyAssociation
+	tags                      map[string]string
+	created, modified         time.Time
+	arn                       string
+}
+
+type policyAssociation struct {
+	policy     string
+	scope      accessScope
+	associated time.Time
+}
+
+type accessScope struct {
+	Type       string   `json:"type"`
+	Namespaces []string `json:"namespaces"`
+}
+
+type accessEntryJSON struct {
+	ClusterName      string            `json:"clusterName"`
+	PrincipalARN     string            `json:"principalArn"`
+	KubernetesGroups []string          `json:"kubernetesGroups"`
+	AccessEntryARN   string            `json:"accessEntryArn"`
+	CreatedAt        float64           `json:"createdAt"`
+	ModifiedAt       float64           `json:"modifiedAt"`
+	Tags             map[string]string `json:"tags"`
+	Username         string            `json:"username"`
+	Type             string            `json:"type"`
+}
+
+func invalidParameter(format string, args ...any) error {
+	return wire.Errorf("InvalidParameterException", http.StatusBadRequest, format, args...)
+}
+
+func (s *Service) newEntry(c *cluster, principal, kind string) *accessEntry {
+	now := time.Now()
+	sum := sha256.Sum256([]byte(c.Name + principal))
+	return &accessEntry{
+		principal: principal, kind: kind, username: defaultUsername(principal, kind), tags: map[string]string{}, created: now, modified: now,
+		arn: s.arn("access-entry/" + c.Name + "/role/" + s.config.AccountID + "/" + lastPart(principal) + "/" + hex.EncodeToString(sum[:16])),
+	}
+}
+
+// defaultUsername is what EKS takes when an entry names none.
+// https://docs.aws.amazon.com/eks/latest/userguide/creating-access-entries.html
+func defaultUsername(principal, kind string) string {
+	if kind == typeEC2Linux {
+		return "system:node:{{EC2PrivateDNSName}}"
+	}
+	account, role, ok := strings.Cut(strings.TrimPrefix(principal, "arn:aws:iam::"), ":role/")
+	if !ok {
+		return principal // a user
+	}
+	return "arn:aws:sts::" + account + ":assumed-role/" + lastPart(role) + "/{{SessionName}}"
+}
+
+func lastPart(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
+
+// entryRequest is what calls and templates say of an entry.
+type entryRequest struct {
+	PrincipalARN       string            `json:"principalArn"`
+	Type               string            `json:"type"`
+	Username           string            `json:"username"`
+	KubernetesGroups   []string          `json:"kubernetesGroups"`
+	Tags               map[string]string `json:"tags"`
+	ClientRequestToken string            `json:"clientRequestToken"`
+}
+
+// check holds EKS' rules for an entry of a type.
+func (r *entryRequest) check(kind string) error {
+	if kind != typeStandard && kind != typeEC2Linux {
+		return invalidParameter("The access entry type %q is not one that the local EKS holds: %s and %s", kind, typeStandard, typeEC2Linux)
+	}
+	if kind == typeEC2Linux && (len(r.KubernetesGroups) > 0 || r.Username != "") {
+		return invalidParameter("An access entry of the type %s takes neither kubernetesGroups nor username", kind)
+	}
+	reserved := []string{"system:", "eks:", "aws:", "amazon:", "iam:"}
+	for _, group := range r.KubernetesGroups {
+		for _, prefix := range reserved {
+			if strings.HasPrefix(group, prefix) {
+				return invalidParameter("The kubernetes group name %s is invalid, it cannot start with %s", group, prefix)
+			}
+		}
+	}
+	for _, prefix := range reserved {
+		if strings.HasPrefix(r.Username, prefix) {
+			return invalidParameter("The username %s is invalid, it cannot start with %s", r.Username, prefix)
+		}
+	}
+	return nil
+}
+
+// addEntry is called with the lock held.
+func (s *Service) addEntry(c *cluster, in *entryRequest) (*accessEntry, error) {
+	if !strings.HasPrefix(in.PrincipalARN, "arn:aws:iam::") {
+		return nil, invalidParameter("The specified principalArn %q is invalid: want the ARN of an IAM role or user", in.PrincipalARN)
+	}
+	if c.entries[in.PrincipalARN] != nil {
+		return nil, wire.Errorf("ResourceInUseException", http.StatusConflict, "The specified access entry resource is already in use on this cluster.")
+	}
+	kind := in.Type
+	if kind == "" {
+		kind = typeStandard
+	}
+	if err := in.check(kind); err != nil {
+		return nil, err
+	}
+	entry := s.newEntry(c, in.PrincipalARN, kind)
+	entry.groups = slices.Clone(in.KubernetesGroups)
+	if kind == typeEC2Linux {
+		entry.groups = []string{"system:nodes", "system:bootstrappers"}
+	}
+	if in.Username != "" {
+		entry.username = in.Username
+	}
+	for key, value := range in.Tags {
+		entry.tags[key] = value
+	}
+	c.entries[entry.principal] = entry
+	return entry, nil
+}
+
+// associate adds a policy to an entry or changes its scope.
+func associate(entry *accessEntry, policy string, scope accessScope) (policyAssociation, error) {
+	if entry.kind != typeStandard {
+		return policyAssociation{}, wire.Errorf("InvalidRequestException", http.StatusBadRequest, "An access entry of the type %s takes no access policies", entry.kind)
+	}
+	if policy != clusterAdminPolicy || scope.Type != scopeCluster {
+		return policyAssociation{}, invalidParameter("The local EKS evaluates %s with the access scope cluster alone, not %s with %q", clusterAdminPolicy, policy, scope.Type)
+	}
+	entry.policies = slices.DeleteFunc(entry.policies, func(p policyAssociation) bool { return p.policy == policy })
+	association := policyAssociation{policy, scope, time.Now()}
+	entry.policies = append(entry.policies, association)
+	return association, nil
+}
+
+func (e *accessEntry) describe(clusterName string) accessEntryJSON {
+	return accessEntryJSON{clusterName, e.principal, append([]string{}, e.groups...), e.arn, epoch(e.created), epoch(e.modified), e.tags, e.username, e.kind}
+}

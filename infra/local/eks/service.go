@@ -1,0 +1,208 @@
+package eks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/whittle-dev/whittle/infra/local/cloudformation"
+	"github.com/whittle-dev/whittle/infra/local/wire"
+)
+
+// Verifier tells who signed a presigned GetCallerIdentity URL, with the headers that were signed beside it.
+type Verifier interface {
+	VerifyPresigned(rawURL string, headers http.Header) (wire.Caller, error)
+}
+
+// Instances knows the private DNS names of instances, which are their nodes' names.
+type Instances interface {
+	PrivateDNSName(instanceID string) (name string, found bool)
+}
+
+// Config is what the service needs.
+type Config struct {
+	AccountID, Region string
+	Verifier          Verifier
+	Instances         Instances
+	// AccessDelay is how long a new access entry takes to work; on EKS some seconds.
+	AccessDelay time.Duration
+}
+
+// Cluster is a control plane that EKS is to know.
+type Cluster struct {
+	Name string
+	// Endpoint is the API server's https URL, CertificateAuthority the PEM that it is trusted by.
+	Endpoint             string
+	CertificateAuthority []byte
+	// Version is major and minor, such as 1.36.
+	Version string
+	// ServiceCIDR is the range of service addresses.
+	ServiceCIDR string
+	VPCID       string
+	SubnetIDs   []string
+	// SecurityGroupID is the cluster security group.
+	SecurityGroupID string
+	// CreatorARN is the principal that made the cluster; it becomes cluster administrator. Empty: nobody does.
+	CreatorARN string
+	Tags       map[string]string
+}
+
+type cluster struct {
+	Cluster
+	created time.Time
+	entries map[string]*accessEntry // by principal ARN
+}
+
+// Service is the local EKS of one account and region.
+type Service struct {
+	config Config
+
+	mu       sync.Mutex
+	clusters map[string]*cluster
+}
+
+// New makes a service without clusters.
+func New(config Config) (*Service, error) {
+	if config.AccountID == "" || config.Region == "" || config.Verifier == nil || config.Instances == nil {
+		return nil, errors.New("config needs an account, a region, a verifier of tokens and the instances' names")
+	}
+	return &Service{config: config, clusters: map[string]*cluster{}}, nil
+}
+
+// RegisterCluster makes a cluster known, and knows it anew if it was registered before: its access entries stay.
+func (s *Service) RegisterCluster(c Cluster) error {
+	if c.Name == "" || c.Version == "" || c.ServiceCIDR == "" || len(c.CertificateAuthority) == 0 {
+		return fmt.Errorf("registering cluster %q: name, version, service CIDR and certificate authority are needed", c.Name)
+	}
+	if at, err := url.Parse(c.Endpoint); err != nil || at.Scheme != "https" {
+		return fmt.Errorf("registering cluster %q: endpoint %q is not an https URL", c.Name, c.Endpoint)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.clusters[c.Name]
+	if known == nil {
+		known = &cluster{created: time.Now(), entries: map[string]*accessEntry{}}
+		s.clusters[c.Name] = known
+	}
+	known.Cluster = c
+	if c.CreatorARN != "" && known.entries[c.CreatorARN] == nil {
+		entry := s.newEntry(known, c.CreatorARN, typeStandard)
+		entry.policies = []policyAssociation{{clusterAdminPolicy, accessScope{Type: scopeCluster}, entry.created}}
+		known.entries[c.CreatorARN] = entry
+	}
+	return nil
+}
+
+// Register answers the server's calls to EKS and mounts the token webhook.
+func (s *Service) Register(server *wire.Server) {
+	server.Register("eks", s)
+	server.Mount(WebhookPath, s.TokenWebhook())
+}
+
+// RegisterTypes holds the service's CloudFormation types.
+func (s *Service) RegisterTypes(cfn *cloudformation.Service) {
+	cfn.RegisterType("AWS::EKS::AccessEntry", s.AccessEntryType())
+}
+
+// AccessEntryType is AWS::EKS::AccessEntry.
+func (s *Service) AccessEntryType() cloudformation.ResourceType { return &accessEntryType{s} }
+
+type handler func(c *wire.Call, path []string) (any, error)
+
+// route finds the action for a request. path has the parts of the URL that are names.
+func (s *Service) route(c *wire.Call) (action string, serve handler, path []string) {
+	parts, err := pathParts(c.HTTP.URL)
+	if err != nil || len(parts) == 0 || parts[0] != "clusters" {
+		return "", nil, nil
+	}
+	method := c.HTTP.Method
+	switch {
+	case len(parts) == 1 && method == http.MethodGet:
+		return "ListClusters", s.listClusters, nil
+	case len(parts) == 2 && method == http.MethodGet:
+		return "DescribeCluster", s.describeCluster, parts[1:]
+	case len(parts) < 3 || parts[2] != "access-entries":
+		return "", nil, nil
+	case len(parts) == 3 && method == http.MethodGet:
+		return "ListAccessEntries", s.listAccessEntries, parts[1:2]
+	case len(parts) == 3 && method == http.MethodPost:
+		return "CreateAccessEntry", s.createAccessEntry, parts[1:2]
+	case len(parts) == 4 && method == http.MethodGet:
+		return "DescribeAccessEntry", s.describeAccessEntry, []string{parts[1], parts[3]}
+	case len(parts) == 4 && method == http.MethodPost:
+		return "UpdateAccessEntry", s.updateAccessEntry, []string{parts[1], parts[3]}
+	case len(parts) == 4 && method == http.MethodDelete:
+		return "DeleteAccessEntry", s.deleteAccessEntry, []string{parts[1], parts[3]}
+	case len(parts) == 5 && parts[4] == "access-policies" && method == http.MethodPost:
+		return "AssociateAccessPolicy", s.associateAccessPolicy, []string{parts[1], parts[3]}
+	case len(parts) == 5 && parts[4] == "access-policies" && method == http.MethodGet:
+		return "ListAssociatedAccessPolicies", s.listAssociatedAccessPolicies, []string{parts[1], parts[3]}
+	case len(parts) == 6 && parts[4] == "access-policies" && method == http.MethodDelete:
+		return "DisassociateAccessPolicy", s.disassociateAccessPolicy, []string{parts[1], parts[3], parts[5]}
+	}
+	return "", nil, nil
+}
+
+// pathParts splits a path before it is unescaped: ARNs have slashes of their own.
+func pathParts(u *url.URL) ([]string, error) {
+	parts := strings.Split(strings.Trim(u.EscapedPath(), "/"), "/")
+	for i := range parts {
+		var err error
+		if parts[i], err = url.PathUnescape(parts[i]); err != nil {
+			return nil, err
+		}
+	}
+	return parts, nil
+}
+
+// Describe names the action of a call.
+func (s *Service) Describe(c *wire.Call) string {
+	action, _, _ := s.route(c)
+	return action
+}
+
+// Serve answers one call.
+func (s *Service) Serve(_ context.Context, c *wire.Call) (*wire.Response, error) {
+	action, serve, path := s.route(c)
+	if serve == nil {
+		return nil, wire.Errorf("InvalidRequestException", http.StatusBadRequest, "the local EKS does not hold %s %s", c.HTTP.Method, c.HTTP.URL.Path)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out, err := serve(c, path)
+	if err != nil {
+		return nil, err
+	}
+	response, err := wire.JSON(out)
+	if err != nil {
+		return nil, fmt.Errorf("answering %s: %w", action, err)
+	}
+	return response, nil
+}
+
+func (s *Service) cluster(name string) (*cluster, error) {
+	c := s.clusters[name]
+	if c == nil {
+		return nil, wire.Errorf("ResourceNotFoundException", http.StatusNotFound, "No cluster found for name: %s.", name)
+	}
+	return c, nil
+}
+
+func (s *Service) arn(kind string) string {
+	return fmt.Sprintf("arn:aws:eks:%s:%s:%s", s.config.Region, s.config.AccountID, kind)
+}
+
+func (s *Service) listClusters(*wire.Call, []string) (any, error) {
+	names := []string{}
+	for name := range s.clusters {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return map[string]any{"clusters": names}, nil
+}

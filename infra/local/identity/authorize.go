@@ -1,0 +1,116 @@
+package identity
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/whittle-dev/whittle/infra/local/wire"
+)
+
+// permission is one thing that a caller must be allowed for a call to go through.
+type permission struct {
+	action   string // "ec2:CreateFleet"
+	resource string // an ARN, "*" for actions that take no resource, or anyResource
+	context  map[string][]string
+	// tagged is the resource whose tags conditions ask for; empty if it has none or is only made by the call.
+	tagged string
+}
+
+// authorize refuses calls of roles whose policies do not allow them. The operator may do everything.
+func (s *Service) authorize(_ context.Context, c *wire.Call) error {
+	permissions := s.permissions(c)
+	if len(permissions) > 0 {
+		c.Permission = permissions[0].action
+	}
+	if c.Caller.RoleARN == "" {
+		return nil
+	}
+	for _, p := range permissions {
+		if err := s.check(c, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check asks the policies of the calling role for one permission.
+func (s *Service) check(c *wire.Call, p permission) error {
+	q := question{action: p.action, resource: p.resource, context: map[string][]string{
+		"aws:principalarn": {c.Caller.RoleARN}, "aws:principalaccount": {c.Caller.AccountID}, "aws:requestedregion": {c.Region},
+		"aws:securetransport": {"true"}, "aws:userid": {c.Caller.SessionName},
+	}}
+	for key, values := range p.context {
+		q.context[strings.ToLower(key)] = values
+	}
+	if p.tagged != "" {
+		tags, known := s.tagsOf(p.tagged)
+		q.tagsUnknown = !known
+		service, _, _ := strings.Cut(p.action, ":")
+		for key, value := range tags {
+			q.context["aws:resourcetag/"+strings.ToLower(key)] = []string{value}
+			q.context[service+":resourcetag/"+strings.ToLower(key)] = []string{value}
+		}
+	}
+	ok, why := s.ask(c.Caller.RoleARN, q)
+	if ok {
+		return nil
+	}
+	resource := p.resource
+	if resource == anyResource {
+		resource = "*"
+	}
+	code, status := "AccessDenied", http.StatusForbidden
+	switch {
+	case c.Service == "ec2":
+		code = "UnauthorizedOperation"
+	case c.HTTP.Header.Get("X-Amz-Target") != "":
+		code, status = "AccessDeniedException", http.StatusBadRequest
+	case c.Service == "lambda" || c.Service == "eks" || c.Service == "scheduler":
+		code = "AccessDeniedException"
+	}
+	return wire.Errorf(code, status, "User: %s is not authorized to perform: %s on resource: %s %s", c.Caller.ARN, p.action, resource, why)
+}
+
+// tagsOf gives the tags of an existing resource; known is false if nobody can say.
+func (s *Service) tagsOf(arn string) (tags map[string]string, known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if strings.HasPrefix(arn, fmt.Sprintf("arn:aws:iam::%s:", s.accountID)) {
+		if p, ok := s.profiles[lastPart(arn)]; ok && p.arn == arn {
+			return p.tags, true
+		}
+		if r := s.roleByARN(arn); r != nil {
+			return r.tags, true
+		}
+		return nil, true
+	}
+	if s.resourceTags == nil {
+		return nil, false
+	}
+	lookup := s.resourceTags
+	s.mu.Unlock()
+	tags, _ = lookup(arn)
+	s.mu.Lock()
+	return tags, true
+}
+
+// permissions lists what a call needs, the call's own action first.
+func (s *Service) permissions(c *wire.Call) []permission {
+	switch c.Service {
+	case "sts":
+		if c.Action == "AssumeRole" {
+			return []permission{{action: "sts:AssumeRole", resource: c.Form.Get("RoleArn"), tagged: c.Form.Get("RoleArn")}}
+		}
+		return nil // GetCallerIdentity needs no permission
+	case "ec2":
+		return s.ec2Permissions(c)
+	case "iam":
+		return s.iamPermissions(c)
+	case "lambda", "eks", "scheduler", "s3":
+		return []permission{s.restPermission(c)}
+	default:
+		return s.targetPermissions(c)
+	}
+}

@@ -1,0 +1,371 @@
+package lambda
+
+import (
+	"bufio"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awslambda "github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
+
+	"github.com/whittle-dev/whittle/infra/local/cloudformation"
+	"github.com/whittle-dev/whittle/infra/local/sqs"
+)
+
+func TestInvokeOverTheWire(t *testing.T) {
+	w := newWorld(t)
+	w.function("worker", map[string]any{"MemorySize": 256, "Environment": map[string]any{"Variables": map[string]any{"COLOUR": "green"}}})
+	call := func(payload string) *awslambda.InvokeOutput {
+		t.Helper()
+		out, err := w.client.Invoke(t.Context(), &awslambda.InvokeInput{FunctionName: aws.String("worker"), Payload: []byte(payload), LogType: types.LogTypeTail})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	var first, second report
+	for i, to := range []*report{&first, &second} {
+		out := call(`{"do":"print","text":"a line of output"}`)
+		if out.StatusCode != 200 || out.FunctionError != nil || aws.ToString(out.ExecutedVersion) != "$LATEST" {
+			t.Fatalf("call %d: %+v", i, out)
+		}
+		if err := json.Unmarshal(out.Payload, to); err != nil {
+			t.Fatal(err)
+		}
+		tail, err := base64.StdEncoding.DecodeString(aws.ToString(out.LogResult))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range []string{"START RequestId: " + to.RequestID, "a line of output\n", "END RequestId: ", "REPORT RequestId: ", "Memory Size: 256 MB"} {
+			if !strings.Contains(string(tail), part) {
+				t.Errorf("call %d: the log tail %q lacks %q", i, tail, part)
+			}
+		}
+		if cold := strings.Contains(string(tail), "Init Duration"); cold != (i == 0) {
+			t.Errorf("call %d: Init Duration in the report: %v", i, cold)
+		}
+	}
+	if first.PID != second.PID || second.Count != 2 {
+		t.Errorf("the second call was not warm: %+v, then %+v", first, second)
+	}
+	if want := "arn:aws:lambda:us-east-1:123456789012:function:worker"; first.FunctionARN != want {
+		t.Errorf("invoked function ARN %q, want %q", first.FunctionARN, want)
+	}
+	invocations := w.service.Invocations()
+	if cold := invocations[0]; !cold.Cold || cold.Billed < cold.Init+cold.Duration || cold.Billed > cold.Init+cold.Duration+time.Millisecond || cold.MemoryMB != 256 {
+		t.Errorf("cold invocation %+v: want billed init and duration rounded up to a millisecond", cold)
+	}
+	if runtime.GOOS == "linux" && invocations[1].PeakMemoryMB < 1 {
+		t.Errorf("peak memory of %+v is not known", invocations[1])
+	}
+	out := call(`{"do":"error"}`)
+	if aws.ToString(out.FunctionError) != "Unhandled" || !strings.Contains(string(out.Payload), `"errorMessage":"told to fail"`) {
+		t.Errorf("failing call: %s %s", aws.ToString(out.FunctionError), out.Payload)
+	}
+	got, err := w.client.GetFunction(t.Context(), &awslambda.GetFunctionInput{FunctionName: aws.String("worker")})
+	if err != nil || got.Configuration.State != types.StateActive || got.Configuration.Environment.Variables["COLOUR"] != "green" {
+		t.Errorf("GetFunction: %+v, %v", got, err)
+	}
+	listed, err := w.client.ListFunctions(t.Context(), &awslambda.ListFunctionsInput{})
+	if err != nil || len(listed.Functions) != 1 {
+		t.Errorf("ListFunctions: %+v, %v", listed, err)
+	}
+	var notFound *types.ResourceNotFoundException
+	if _, err := w.client.GetFunctionConfiguration(t.Context(), &awslambda.GetFunctionConfigurationInput{FunctionName: aws.String("nobody")}); !errors.As(err, &notFound) {
+		t.Errorf("an unknown function gives %v, want ResourceNotFoundException", err)
+	}
+}
+
+func TestMappingsOverTheWire(t *testing.T) {
+	w := newWorld(t)
+	w.function("worker", nil)
+	id := w.mapQueue("worker", w.queue("work", nil), nil)
+	listed, err := w.client.ListEventSourceMappings(t.Context(), &awslambda.ListEventSourceMappingsInput{FunctionName: aws.String("worker")})
+	if err != nil || len(listed.EventSourceMappings) != 1 || aws.ToString(listed.EventSourceMappings[0].UUID) != id {
+		t.Fatalf("ListEventSourceMappings: %+v, %v", listed, err)
+	}
+	updated, err := w.client.UpdateEventSourceMapping(t.Context(), &awslambda.UpdateEventSourceMappingInput{UUID: aws.String(id), Enabled: aws.Bool(false)})
+	if err != nil || aws.ToString(updated.State) != "Disabled" {
+		t.Fatalf("UpdateEventSourceMapping: %+v, %v", updated, err)
+	}
+	w.send("work", "unread")
+	time.Sleep(200 * time.Millisecond)
+	if n := w.count("work", "ApproximateNumberOfMessages"); n != "1" {
+		t.Errorf("a disabled mapping read the queue: %s messages left", n)
+	}
+	if _, err := w.client.UpdateEventSourceMapping(t.Context(), &awslambda.UpdateEventSourceMappingInput{UUID: aws.String(id), Enabled: aws.Bool(true)}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the message is processed", 10*time.Second, func() bool { return len(w.service.Invocations()) == 1 })
+}
+
+// TestEnvironment: what Lambda sets is there, and nothing of this process.
+func TestEnvironment(t *testing.T) {
+	t.Setenv("WHITTLE_SECRET_OF_THE_PARENT", "leak")
+	w := newWorld(t)
+	w.function("worker", map[string]any{"Environment": map[string]any{"Variables": map[string]any{"COLOUR": "green"}}})
+	got := map[string]string{}
+	for _, entry := range w.invoke("worker", `{"do":"environment"}`).Environment {
+		name, value, _ := strings.Cut(entry, "=")
+		got[name] = value
+	}
+	for name, want := range map[string]string{
+		"AWS_LAMBDA_FUNCTION_NAME": "worker", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "128", "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+		"AWS_REGION": "us-east-1", "AWS_DEFAULT_REGION": "us-east-1", "AWS_LAMBDA_LOG_GROUP_NAME": "/aws/lambda/worker",
+		"AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand", "_HANDLER": "bootstrap", "TZ": ":UTC", "COLOUR": "green", "AWS_ACCESS_KEY_ID": "ASIAworker",
+		"AWS_SECRET_ACCESS_KEY": "secret of arn:aws:iam::123456789012:role/worker", "AWS_SESSION_TOKEN": "token", "AWS_ENDPOINT_URL": w.service.options.Endpoint(),
+	} {
+		if got[name] != want {
+			t.Errorf("%s = %q, want %q", name, got[name], want)
+		}
+	}
+	for _, name := range []string{"WHITTLE_SECRET_OF_THE_PARENT", "HOME", "GOPATH", "AWS_CA_BUNDLE"} {
+		if value, leaked := got[name]; leaked {
+			t.Errorf("%s=%s leaked into the sandbox", name, value)
+		}
+	}
+}
+
+func TestTimeoutAndCrash(t *testing.T) {
+	w := newWorld(t)
+	w.function("worker", map[string]any{"Timeout": 1})
+	first := w.invoke("worker", `{}`)
+	for _, test := range []struct{ payload, errorType, message string }{
+		{`{"do":"sleep","milliseconds":20000}`, "Sandbox.Timedout", "Error: Task timed out after 1.00 seconds"},
+		{`{"do":"crash"}`, "Runtime.ExitError", "Error: Runtime exited with error: exit status 1"},
+	} {
+		t.Run(test.errorType, func(t *testing.T) {
+			answer, errorType, err := w.service.Invoke(t.Context(), "worker", []byte(test.payload))
+			if err != nil || errorType != test.errorType || !strings.Contains(string(answer), test.message) || !strings.Contains(string(answer), `"errorMessage":"RequestId: `) {
+				t.Fatalf("got %s, %s, %v", answer, errorType, err)
+			}
+			next := w.invoke("worker", `{}`)
+			if next.Count != 1 {
+				t.Errorf("the sandbox was used again after %s: %+v", test.errorType, next)
+			}
+		})
+	}
+	if err := syscall.Kill(first.PID, 0); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("the process of the timed out sandbox is still there: %v", err)
+	}
+	if !w.logged("/aws/lambda/worker", "going down") || !w.logged("/aws/lambda/worker", "Status: timeout") {
+		t.Error("the log lacks the crash's output or the timeout's report")
+	}
+}
+
+func TestInitFailure(t *testing.T) {
+	w := newWorld(t)
+	w.function("worker", map[string]any{"Environment": map[string]any{"Variables": map[string]any{"FAIL_INIT": "1"}}})
+	answer, errorType, err := w.service.Invoke(t.Context(), "worker", []byte(`{}`))
+	if err != nil || errorType != "Runtime.ExitError" || !strings.Contains(string(answer), "exit status 3") {
+		t.Fatalf("got %s, %s, %v", answer, errorType, err)
+	}
+	until(t, "the output is in the log", time.Second, func() bool { return w.logged("/aws/lambda/worker", "about to fail") })
+}
+
+func TestUnusableBootstrap(t *testing.T) {
+	w := newWorld(t)
+	code, err := zipped(map[string]string{"bootstrap": "this is no program"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.service.options.Objects.(bucket)["assets/broken.zip"] = code
+	w.function("worker", map[string]any{"Code": map[string]any{"S3Bucket": "assets", "S3Key": "broken.zip"}})
+	for range 2 {
+		answer, errorType, err := w.service.Invoke(t.Context(), "worker", []byte(`{}`))
+		if err != nil || errorType != "Runtime.InvalidEntrypoint" {
+			t.Fatalf("got %s, %s, %v", answer, errorType, err)
+		}
+	}
+}
+
+func TestConcurrency(t *testing.T) {
+	w := newWorld(t)
+	w.function("worker", map[string]any{"ReservedConcurrentExecutions": 2})
+	var wait sync.WaitGroup
+	pids := make([]int, 2)
+	for i := range pids {
+		wait.Go(func() { pids[i] = w.invoke("worker", `{"do":"sleep","milliseconds":1200}`).PID })
+	}
+	until(t, "two sandboxes are busy", 5*time.Second, func() bool {
+		f, err := w.service.find("worker")
+		if err != nil {
+			return false
+		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return f.taken == 2
+	})
+	var throttled *types.TooManyRequestsException
+	if _, err := w.client.Invoke(t.Context(), &awslambda.InvokeInput{FunctionName: aws.String("worker")}); !errors.As(err, &throttled) {
+		t.Errorf("a third invocation gave %v, want TooManyRequestsException", err)
+	}
+	wait.Wait()
+	if pids[0] == pids[1] {
+		t.Error("two invocations at once shared a sandbox")
+	}
+}
+
+// TestEventRetries: an event that fails is tried three times and then goes to the dead-letter queue and the failure destination.
+func TestEventRetries(t *testing.T) {
+	w := newWorld(t)
+	w.service.asyncRetryDelays = []time.Duration{20 * time.Millisecond, 20 * time.Millisecond}
+	dead, lost := w.queue("dead", nil), w.queue("lost", nil)
+	w.function("worker", map[string]any{"DeadLetterConfig": map[string]any{"TargetArn": dead}})
+	_, err := (eventInvokeType{w.service}).Create(t.Context(), cloudformation.Request{Properties: map[string]any{
+		"FunctionName": "worker", "Qualifier": "$LATEST", "DestinationConfig": map[string]any{"OnFailure": map[string]any{"Destination": lost}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := w.client.Invoke(t.Context(), &awslambda.InvokeInput{FunctionName: aws.String("worker"), InvocationType: types.InvocationTypeEvent, Payload: []byte(`{"do":"error"}`)})
+	if err != nil || out.StatusCode != 202 {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	messages, err := w.queues.Receive(t.Context(), "dead", sqs.ReceiveOptions{Maximum: 1, Wait: 10 * time.Second})
+	if err != nil || len(messages) != 1 || messages[0].Body != `{"do":"error"}` || messages[0].Attributes["ErrorMessage"].StringValue != "told to fail" {
+		t.Fatalf("dead-letter queue: %+v, %v", messages, err)
+	}
+	messages, err = w.queues.Receive(t.Context(), "lost", sqs.ReceiveOptions{Maximum: 1, Wait: 10 * time.Second})
+	if err != nil || len(messages) != 1 || !strings.Contains(messages[0].Body, `"condition":"RetriesExhausted"`) {
+		t.Fatalf("failure destination: %+v, %v", messages, err)
+	}
+	var attempts []int
+	for _, i := range w.service.Invocations() {
+		attempts = append(attempts, i.Attempt)
+	}
+	if !slices.Equal(attempts, []int{1, 2, 3}) {
+		t.Errorf("attempts %v, want 1, 2, 3", attempts)
+	}
+}
+
+// TestUpdateReplacesSandboxes: new settings are seen by the next invocation.
+func TestUpdateReplacesSandboxes(t *testing.T) {
+	w := newWorld(t)
+	w.function("worker", nil)
+	first := w.invoke("worker", `{}`)
+	_, err := w.client.UpdateFunctionConfiguration(t.Context(), &awslambda.UpdateFunctionConfigurationInput{
+		FunctionName: aws.String("worker"), Environment: &types.Environment{Variables: map[string]string{"COLOUR": "red"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := w.invoke("worker", `{"do":"environment"}`)
+	if first.PID == second.PID || !slices.Contains(second.Environment, "COLOUR=red") {
+		t.Errorf("the old sandbox answered: %+v", second)
+	}
+	until(t, "the old process is gone", 5*time.Second, func() bool { return errors.Is(syscall.Kill(first.PID, 0), syscall.ESRCH) })
+}
+
+func TestIdleSandboxEnds(t *testing.T) {
+	w := newWorld(t)
+	w.service.idleTime = 50 * time.Millisecond
+	w.function("worker", nil)
+	first := w.invoke("worker", `{}`)
+	until(t, "the idle process is gone", 5*time.Second, func() bool { return errors.Is(syscall.Kill(first.PID, 0), syscall.ESRCH) })
+	if again := w.invoke("worker", `{}`); again.Count != 1 {
+		t.Errorf("%+v: want a cold start", again)
+	}
+}
+
+func TestTemplateRefusals(t *testing.T) {
+	other := "arm64"
+	if machineArchitecture() == other {
+		other = "x86_64"
+	}
+	w := newWorld(t)
+	for _, test := range []struct {
+		name string
+		more map[string]any
+		says string
+	}{
+		{"runtime", map[string]any{"Runtime": "nodejs20.x"}, "only provided.al2023"},
+		{"architecture", map[string]any{"Architectures": []any{other}}, "architecture=" + machineArchitecture()},
+		{"unknown property", map[string]any{"Layers": []any{"x"}}, "Layers"},
+		{"memory", map[string]any{"MemorySize": 64}, "128 to 10240"},
+		{"timeout", map[string]any{"Timeout": "901"}, "1 to 900"},
+		{"reserved variable", map[string]any{"Environment": map[string]any{"Variables": map[string]any{"AWS_REGION": "x"}}}, "AWS_REGION"},
+		{"code that is not there", map[string]any{"Code": map[string]any{"S3Bucket": "assets", "S3Key": "none"}}, "s3://assets/none"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := (functionType{w.service}).Create(t.Context(), cloudformation.Request{LogicalID: "F", Properties: properties("f", test.more)})
+			if err == nil || !strings.Contains(err.Error(), test.says) {
+				t.Errorf("error %v, want one that says %q", err, test.says)
+			}
+		})
+	}
+}
+
+func TestUnpackRefusesPathsOutside(t *testing.T) {
+	w := newWorld(t)
+	code, err := zipped(map[string]string{"../outside": "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.service.unpack(code); err == nil || !strings.Contains(err.Error(), "leads out") {
+		t.Errorf("error %v, want one about the path", err)
+	}
+}
+
+// TestClose leaves neither processes nor goroutines, whatever is under way.
+func TestClose(t *testing.T) {
+	before := runtime.NumGoroutine()
+	var pid int
+	t.Run("world", func(t *testing.T) {
+		w := newWorld(t)
+		w.function("worker", nil)
+		w.function("busy", map[string]any{"Timeout": 20})
+		arn := w.queue("work", map[string]string{"VisibilityTimeout": "60"})
+		w.mapQueue("busy", arn, nil)
+		pid = w.invoke("worker", `{}`).PID
+		w.send("work", "slow")
+		until(t, "the slow message is being processed", 10*time.Second, func() bool { return w.logged("/aws/lambda/busy", "message slow") })
+		if err := w.service.InvokeAsync(t.Context(), w.service.arn("busy"), []byte(`{"do":"sleep","milliseconds":19000}`)); err != nil {
+			t.Fatal(err)
+		}
+		started := time.Now()
+		w.service.Close()
+		if took := time.Since(started); took > 5*time.Second {
+			t.Errorf("Close took %v", took)
+		}
+		if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+			t.Errorf("process %d is still there: %v", pid, err)
+		}
+		if left := processesIn(t, w.service.options.Directory); left != "" {
+			t.Errorf("processes are left: %s", left)
+		}
+	})
+	until(t, "goroutines are gone", 5*time.Second, func() bool { return runtime.NumGoroutine() <= before })
+}
+
+// processesIn finds processes whose program lies in a folder.
+func processesIn(t *testing.T, directory string) string {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		t.Logf("no /proc on this system: %v", err)
+		return ""
+	}
+	var found []string
+	for _, entry := range entries {
+		file, err := os.Open("/proc/" + entry.Name() + "/cmdline")
+		if err != nil {
+			continue
+		}
+		line, _ := bufio.NewReader(file).ReadString(0)
+		file.Close()
+		if strings.HasPrefix(line, directory) {
+			found = append(found, entry.Name())
+		}
+	}
+	return strings.Join(found, " ")
+}

@@ -1,0 +1,142 @@
+package lambda
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+)
+
+// Invocation is what happened in one call of a function.
+type Invocation struct {
+	Function  string
+	RequestID string
+	// Trigger says who called: "request" and "event" through the API, a service's name such as "events.amazonaws.com", or the ARN
+	// of the queue whose messages it got.
+	Trigger string
+	// Attempt counts from 1; only events are tried again by Lambda itself.
+	Attempt int
+	// Records is the number of queue messages in the batch; 0 for other triggers.
+	Records int
+	Started time.Time
+	// Cold is true for the first invocation of a sandbox; Init is how long its process took to ask for work.
+	Cold     bool
+	Init     time.Duration
+	Duration time.Duration
+	// Billed is what AWS would bill: duration and, for a cold start, init, rounded up to a millisecond.
+	// https://aws.amazon.com/blogs/compute/aws-lambda-standardizes-billing-for-init-phase/
+	Billed   time.Duration
+	MemoryMB int
+	// PeakMemoryMB is the most memory the process had resident so far; 0 where the system does not tell it of running processes.
+	PeakMemoryMB int
+	// ErrorType and ErrorMessage are empty after a success.
+	ErrorType    string
+	ErrorMessage string
+	LogGroup     string
+	LogStream    string
+}
+
+// running is an invocation under way in a sandbox.
+type running struct {
+	requestID     string
+	functionARN   string
+	trace         string
+	clientContext string
+	payload       []byte
+	started       time.Time
+	deadline      time.Time
+	outcomes      chan outcome
+	// over is closed when the process asks for the next invocation.
+	over chan struct{}
+	// tail is guarded by the sandbox's lock.
+	tail      []string
+	tailBytes int
+}
+
+// outcome is how an invocation ended: with a payload or a failure.
+type outcome struct {
+	payload []byte
+	failure *functionError
+	ended   time.Time
+}
+
+// finish reports the outcome; only the first counts.
+func (r *running) finish(o outcome) {
+	select {
+	case r.outcomes <- o:
+	default:
+	}
+}
+
+// tailLimit is how much of the log an invocation with LogType Tail returns.
+const tailLimit = 4 << 10
+
+func (r *running) addTail(line string) {
+	r.tail = append(r.tail, line)
+	r.tailBytes += len(line) + 1
+	for r.tailBytes > tailLimit && len(r.tail) > 1 {
+		r.tailBytes -= len(r.tail[0]) + 1
+		r.tail = r.tail[1:]
+	}
+}
+
+// tailText is the last 4 KB of the invocation's log.
+func (sb *sandbox) tailText(r *running) string {
+	sb.mu.Lock()
+	defer sb.mu.Unlock()
+	text := strings.Join(r.tail, "\n") + "\n"
+	return text[max(0, len(text)-tailLimit):]
+}
+
+// platformLine is a line of Lambda itself in the function's log format: the text, or the JSON of the platform event.
+func (sb *sandbox) platformLine(text, event string, record map[string]any) string {
+	if sb.configuration.LogFormat != "JSON" {
+		return text
+	}
+	line, _ := json.Marshal(map[string]any{"time": time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), "type": event, "record": record})
+	return string(line)
+}
+
+func (sb *sandbox) logStart(requestID string) {
+	sb.log(time.Now(), sb.platformLine("START RequestId: "+requestID+" Version: $LATEST", "platform.start",
+		map[string]any{"requestId": requestID, "version": "$LATEST"}))
+}
+
+// logReport writes END and REPORT as Lambda does.
+func (sb *sandbox) logReport(i Invocation) {
+	milliseconds := func(d time.Duration) float64 { return math.Round(d.Seconds()*100_000) / 100 }
+	metrics := map[string]any{
+		"durationMs": milliseconds(i.Duration), "billedDurationMs": i.Billed.Milliseconds(), "memorySizeMB": i.MemoryMB, "maxMemoryUsedMB": i.PeakMemoryMB,
+	}
+	report := fmt.Sprintf("REPORT RequestId: %s\tDuration: %.2f ms\tBilled Duration: %d ms\tMemory Size: %d MB\tMax Memory Used: %d MB\t",
+		i.RequestID, milliseconds(i.Duration), i.Billed.Milliseconds(), i.MemoryMB, i.PeakMemoryMB)
+	if i.Cold {
+		report += fmt.Sprintf("Init Duration: %.2f ms\t", milliseconds(i.Init))
+		metrics["initDurationMs"] = milliseconds(i.Init)
+	}
+	status := "success"
+	switch i.ErrorType {
+	case "":
+	case errorTimedOut:
+		report += "Status: timeout"
+		status = "timeout"
+	default:
+		report += "Status: error\tError Type: " + i.ErrorType
+		status = "error"
+	}
+	if sb.configuration.LogFormat != "JSON" {
+		sb.log(time.Now(), "END RequestId: "+i.RequestID)
+	}
+	sb.log(time.Now(), sb.platformLine(report, "platform.report", map[string]any{"requestId": i.RequestID, "metrics": metrics, "status": status}))
+}
+
+// billed rounds up to a whole millisecond.
+func billed(d time.Duration) time.Duration {
+	return (d + time.Millisecond - 1) / time.Millisecond * time.Millisecond
+}
+
+func newRequestID() string {
+	id := randomHex(16)
+	return fmt.Sprintf("%s-%s-4%s-a%s-%s", id[:8], id[8:12], id[13:16], id[17:20], id[20:])
+}

@@ -1,0 +1,222 @@
+package lambda
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+const (
+	errorTimedOut = "Sandbox.Timedout"
+	errorExit     = "Runtime.ExitError"
+)
+
+// request is one call to make.
+type request struct {
+	requestID     string
+	trigger       string
+	payload       []byte
+	clientContext string
+	// traces are the tracing headers of what caused the call.
+	traces  []string
+	attempt int
+	records int
+	// wait for a free place instead of failing with errThrottled, as long as the context lives.
+	wait bool
+}
+
+// response is what a call gave.
+type response struct {
+	payload []byte
+	failure *functionError
+	tail    string
+}
+
+// Invoke calls a function with a JSON payload and waits for its answer. functionError is the error's type if the function failed;
+// the payload is then the error object. The error is for calls that did not reach the function.
+func (s *Service) Invoke(ctx context.Context, function string, payload []byte) (answer []byte, functionError string, err error) {
+	f, err := s.find(function)
+	if err != nil {
+		return nil, "", err
+	}
+	out, err := s.run(ctx, f, request{trigger: "request", payload: payload})
+	if err != nil {
+		return nil, "", err
+	}
+	if out.failure != nil {
+		return out.payload, out.failure.Type, nil
+	}
+	return out.payload, "", nil
+}
+
+// run does one invocation to its end. The context bounds the waiting for a place only: what has begun runs on, as on AWS.
+// Errors: errThrottled, errNotFound, errClosed, or why no sandbox could be made.
+func (s *Service) run(ctx context.Context, f *function, r request) (response, error) {
+	if r.requestID == "" {
+		r.requestID = newRequestID()
+	}
+	r.attempt = max(r.attempt, 1)
+	if len(r.payload) > maximumPayload {
+		return response{}, fmt.Errorf("%w: the payload has %d bytes, at most %d", errTooLarge, len(r.payload), maximumPayload)
+	}
+	if !s.begin() {
+		return response{}, errClosed
+	}
+	defer s.work.Done()
+	for {
+		sb, err := f.acquire(ctx, r.wait)
+		if err != nil {
+			return response{}, fmt.Errorf("function %s: %w", f.name, err)
+		}
+		cold := sb == nil
+		if cold {
+			if sb, err = f.startTaken(); errors.Is(err, errClosed) {
+				return response{}, err
+			} else if err != nil {
+				return s.failedStart(f, r, err), nil
+			}
+			if failure := sb.waitReady(); failure != nil {
+				return s.failedInit(sb, r, failure), nil
+			}
+		}
+		out, handed := s.runIn(sb, r, cold)
+		if handed {
+			return out, nil
+		}
+		// The idle sandbox had just died: its process never saw the invocation, so another one may have it.
+	}
+}
+
+// waitReady waits for the process to ask for work. Lambda gives the init phase ten seconds and then starts it anew within the
+// function's timeout; here the phase may simply last as long as the longer of the two.
+func (sb *sandbox) waitReady() *functionError {
+	limit := time.NewTimer(max(initLimit, sb.configuration.Timeout))
+	defer limit.Stop()
+	select {
+	case <-sb.ready:
+		return nil
+	case <-limit.C:
+		sb.kill()
+		<-sb.exited
+		return newFunctionError(errorTimedOut, "Error: the init phase timed out after %.2f seconds", max(initLimit, sb.configuration.Timeout).Seconds())
+	case <-sb.exited:
+	}
+	sb.mu.Lock()
+	defer sb.mu.Unlock()
+	if sb.initError != nil {
+		return sb.initError
+	}
+	return newFunctionError(errorExit, "Error: %s", sb.exitReason)
+}
+
+// runIn hands the invocation to the sandbox and waits for its end. handed is false if the process was gone before.
+func (s *Service) runIn(sb *sandbox, r request, cold bool) (out response, handed bool) {
+	started := time.Now()
+	invocation := &running{
+		requestID: r.requestID, functionARN: sb.function.arn, payload: r.payload, clientContext: r.clientContext,
+		trace: traceHeader(sb.function.arn, r.traces...), started: started, deadline: started.Add(sb.configuration.Timeout),
+		outcomes: make(chan outcome, 1), over: make(chan struct{}),
+	}
+	sb.mu.Lock()
+	sb.current = invocation
+	sb.mu.Unlock()
+	sb.logStart(r.requestID)
+	select {
+	case sb.work <- invocation:
+	case <-sb.exited:
+		if !cold {
+			return response{}, false
+		}
+	}
+	timeout := time.NewTimer(sb.configuration.Timeout)
+	defer timeout.Stop()
+	var end outcome
+	select {
+	case end = <-invocation.outcomes:
+	case <-sb.exited:
+		end = sb.endByExit(invocation)
+	case <-timeout.C:
+		sb.kill()
+		<-sb.exited
+		end = outcome{ended: time.Now(), failure: newFunctionError(errorTimedOut, "RequestId: %s Error: Task timed out after %.2f seconds", r.requestID, sb.configuration.Timeout.Seconds())}
+	}
+	record := s.describe(sb, r, started, end, cold)
+	if cold {
+		record.Init = sb.initDuration
+		record.Billed = billed(record.Init + record.Duration)
+	}
+	sb.logReport(record)
+	s.record(record)
+	out = response{payload: end.payload, failure: end.failure, tail: sb.tailText(invocation)}
+	if end.failure != nil {
+		out.payload = end.failure.payload
+	}
+	// The invoke phase lasts until the process asks for more; only then does the next call find this sandbox idle.
+	select {
+	case <-invocation.over:
+	case <-sb.exited:
+	case <-timeout.C:
+		sb.kill()
+	}
+	return out, true
+}
+
+// endByExit prefers an answer that was given just before the process ended.
+func (sb *sandbox) endByExit(invocation *running) outcome {
+	select {
+	case end := <-invocation.outcomes:
+		return end
+	default:
+	}
+	failure := newFunctionError(errorExit, "RequestId: %s Error: %s", invocation.requestID, sb.exitReason)
+	return outcome{ended: time.Now(), failure: failure}
+}
+
+func (s *Service) describe(sb *sandbox, r request, started time.Time, end outcome, cold bool) Invocation {
+	i := Invocation{
+		Function: sb.function.name, RequestID: r.requestID, Trigger: r.trigger, Attempt: r.attempt, Records: r.records, Started: started, Cold: cold,
+		Duration: end.ended.Sub(started), Billed: billed(end.ended.Sub(started)), MemoryMB: sb.configuration.MemoryMB,
+		LogGroup: sb.configuration.LogGroup, LogStream: sb.stream,
+	}
+	peak := int64(0)
+	select {
+	case <-sb.exited:
+		peak = sb.peakKB
+	default:
+		peak = peakResidentKB(sb.command.Process.Pid)
+	}
+	i.PeakMemoryMB = int((peak + 1023) / 1024)
+	if end.failure != nil {
+		i.ErrorType, i.ErrorMessage = end.failure.Type, end.failure.Message
+	}
+	return i
+}
+
+// failedInit ends an invocation whose sandbox did not come to ask for it.
+func (s *Service) failedInit(sb *sandbox, r request, failure *functionError) response {
+	// A process that reported its error may still be running; it gets nothing to do.
+	sb.kill()
+	<-sb.exited
+	if failure.Type == errorExit || failure.Type == errorTimedOut {
+		failure = newFunctionError(failure.Type, "RequestId: %s %s", r.requestID, failure.Message)
+	}
+	record := s.describe(sb, r, sb.born, outcome{ended: time.Now(), failure: failure}, true)
+	record.Init, record.Duration = record.Duration, 0
+	sb.logStart(r.requestID)
+	sb.logReport(record)
+	s.record(record)
+	return response{payload: failure.payload, failure: failure}
+}
+
+// failedStart is for a bootstrap that cannot be executed at all.
+func (s *Service) failedStart(f *function, r request, err error) response {
+	failure := newFunctionError("Runtime.InvalidEntrypoint", "RequestId: %s Error: %v", r.requestID, err)
+	settings := f.settings()
+	s.options.Logs.Append(settings.LogGroup, "bootstrap", time.Now(), failure.Message)
+	s.record(Invocation{
+		Function: f.name, RequestID: r.requestID, Trigger: r.trigger, Attempt: r.attempt, Records: r.records, Started: time.Now(), Cold: true,
+		MemoryMB: settings.MemoryMB, ErrorType: failure.Type, ErrorMessage: failure.Message, LogGroup: settings.LogGroup, LogStream: "bootstrap",
+	})
+	return response{payload: failure.payload, failure: failure}
+}

@@ -1,0 +1,59 @@
+package lambda
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// maximumLoop is the number of invocations of one function in one chain of events after which Lambda stops it: about 16.
+// https://docs.aws.amazon.com/lambda/latest/dg/invocation-recursion.html
+const maximumLoop = 16
+
+// The chain is told by the Lineage field of the tracing header, which the runtime hands to the function and AWS's SDKs send on
+// with each call. Here its entries are FUNCTION:COUNT separated by |, FUNCTION being a digest of the ARN.
+
+// lineageCount is how often the function was in the chain of a tracing header.
+func lineageCount(header, functionARN string) int { return lineage(header)[digest(functionARN)] }
+
+// traceHeader continues the chains of the headers that caused an invocation: the longest count of each function, and one more for
+// this function.
+func traceHeader(functionARN string, causes ...string) string {
+	counts := map[string]int{}
+	for _, cause := range causes {
+		for function, count := range lineage(cause) {
+			counts[function] = max(counts[function], count)
+		}
+	}
+	counts[digest(functionARN)]++
+	var entries []string
+	for function, count := range counts {
+		entries = append(entries, fmt.Sprintf("%s:%d", function, count))
+	}
+	root := randomHex(12)
+	return fmt.Sprintf("Root=1-%s-%s;Parent=%s;Sampled=0;Lineage=%s", randomHex(4), root, randomHex(8), strings.Join(entries, "|"))
+}
+
+func lineage(header string) map[string]int {
+	counts := map[string]int{}
+	for field := range strings.SplitSeq(header, ";") {
+		entries, ok := strings.CutPrefix(strings.TrimSpace(field), "Lineage=")
+		if !ok {
+			continue
+		}
+		for entry := range strings.SplitSeq(entries, "|") {
+			function, text, _ := strings.Cut(entry, ":")
+			if count, err := strconv.Atoi(text); err == nil && count > 0 {
+				counts[function] = count
+			}
+		}
+	}
+	return counts
+}
+
+func digest(arn string) string {
+	sum := sha256.Sum256([]byte(arn))
+	return hex.EncodeToString(sum[:4])
+}

@@ -1,0 +1,210 @@
+package lambda
+
+import (
+	"testing"
+	"time"
+
+	"github.com/whittle-dev/whittle/infra/local/cloudformation"
+	"github.com/whittle-dev/whittle/infra/local/sqs"
+)
+
+func TestQueueInvokesFunction(t *testing.T) {
+	w := newWorld(t)
+	w.function("worker", nil)
+	arn := w.queue("work", nil)
+	w.mapQueue("worker", arn, nil)
+	w.send("work", "first")
+	until(t, "the first message is processed", 10*time.Second, func() bool { return len(w.service.Invocations()) == 1 })
+	sent := time.Now()
+	w.send("work", "second")
+	until(t, "the second message is processed", 10*time.Second, func() bool { return len(w.service.Invocations()) == 2 })
+	t.Logf("warm delivery took %v", time.Since(sent))
+	invocations := w.service.Invocations()
+	if first := invocations[0]; !first.Cold || first.Init <= 0 || first.Trigger != arn || first.Records != 1 || first.ErrorType != "" {
+		t.Errorf("the first invocation was %+v; want a cold one of one record from the queue", first)
+	}
+	if second := invocations[1]; second.Cold || second.Init != 0 {
+		t.Errorf("the second invocation was %+v; want a warm one", second)
+	}
+	until(t, "the queue is empty", 5*time.Second, func() bool { return w.count("work", "ApproximateNumberOfMessagesNotVisible") == "0" })
+	if !w.logged("/aws/lambda/worker", "message second receive 1") {
+		t.Error("the function's output is not in its log group")
+	}
+}
+
+func (w *world) count(queue, attribute string) string {
+	w.t.Helper()
+	all, err := w.queues.Attributes(queue)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return all[attribute]
+}
+
+// TestPartialFailure shows that only the failing message of a batch comes back, and ends in the dead-letter queue.
+func TestPartialFailure(t *testing.T) {
+	w := newWorld(t)
+	w.function("worker", map[string]any{"Timeout": 1})
+	dead := w.queue("dead", nil)
+	arn := w.queue("work", map[string]string{"VisibilityTimeout": "1", "RedrivePolicy": `{"deadLetterTargetArn":"` + dead + `","maxReceiveCount":2}`})
+	for _, body := range []string{"good", "fail once and again", "good too"} {
+		w.send("work", body)
+	}
+	w.mapQueue("worker", arn, nil)
+	until(t, "a message is in the dead-letter queue", 15*time.Second, func() bool { return w.count("dead", "ApproximateNumberOfMessages") == "1" })
+	messages, err := w.queues.Receive(t.Context(), "dead", sqs.ReceiveOptions{Maximum: 10})
+	if err != nil || len(messages) != 1 || messages[0].Body != "fail once and again" {
+		t.Fatalf("the dead-letter queue has %v, %v; want the failing message alone", messages, err)
+	}
+	if got := messages[0].SystemAttributes()["DeadLetterQueueSourceArn"]; got != arn {
+		t.Errorf("DeadLetterQueueSourceArn = %q, want %q", got, arn)
+	}
+	invocations := w.service.Invocations()
+	if len(invocations) != 2 || invocations[0].Records != 3 || invocations[1].Records != 1 {
+		t.Errorf("invocations %+v; want one of 3 records and one of the failing record alone", invocations)
+	}
+}
+
+// TestWholeBatchFails covers what fails every message: an error of the function, and an answer not of the documented form.
+func TestWholeBatchFails(t *testing.T) {
+	for _, body := range []string{"error", "malformed"} {
+		t.Run(body, func(t *testing.T) {
+			w := newWorld(t)
+			w.function("worker", map[string]any{"Timeout": 1})
+			dead := w.queue("dead", nil)
+			arn := w.queue("work", map[string]string{"VisibilityTimeout": "1", "RedrivePolicy": `{"deadLetterTargetArn":"` + dead + `","maxReceiveCount":1}`})
+			w.send("work", "good")
+			w.send("work", body)
+			w.mapQueue("worker", arn, nil)
+			until(t, "both messages are in the dead-letter queue", 10*time.Second, func() bool { return w.count("dead", "ApproximateNumberOfMessages") == "2" })
+		})
+	}
+}
+
+// TestDeliveredTwice covers both ways in which a function sees a message twice: the queue doubles it, or the visibility timeout is
+// over before the function is done.
+func TestDeliveredTwice(t *testing.T) {
+	t.Run("doubled by the queue", func(t *testing.T) {
+		w := newWorld(t)
+		w.function("worker", nil)
+		arn := w.queue("work", nil)
+		if err := w.queues.DuplicateEvery("work", 1); err != nil {
+			t.Fatal(err)
+		}
+		w.mapQueue("worker", arn, nil)
+		w.send("work", "once sent")
+		until(t, "two invocations", 10*time.Second, func() bool { return len(w.service.Invocations()) == 2 })
+		until(t, "the queue is empty", 5*time.Second, func() bool {
+			return w.count("work", "ApproximateNumberOfMessages") == "0" && w.count("work", "ApproximateNumberOfMessagesNotVisible") == "0"
+		})
+	})
+	t.Run("slower than the visibility timeout", func(t *testing.T) {
+		w := newWorld(t)
+		w.function("worker", map[string]any{"Timeout": 2})
+		arn := w.queue("work", map[string]string{"VisibilityTimeout": "2"})
+		w.mapQueue("worker", arn, nil)
+		if err := w.queues.SetAttributes("work", map[string]string{"VisibilityTimeout": "1"}); err != nil {
+			t.Fatal(err)
+		}
+		w.send("work", "slow")
+		until(t, "a second delivery", 10*time.Second, func() bool { return w.logged("/aws/lambda/worker", "message slow receive 2") })
+	})
+}
+
+func TestPollersGrowAndHonourMaximumConcurrency(t *testing.T) {
+	w := newWorld(t)
+	w.function("worker", nil)
+	arn := w.queue("work", nil)
+	w.mapQueue("worker", arn, map[string]any{"BatchSize": 1, "ScalingConfig": map[string]any{"MaximumConcurrency": 2}})
+	started := time.Now()
+	for range 4 {
+		w.send("work", "slow")
+	}
+	until(t, "four invocations", 20*time.Second, func() bool { return len(w.service.Invocations()) == 4 })
+	if took := time.Since(started); took < 3*time.Second {
+		t.Errorf("four messages of 1.5 s took %v at a concurrency of 2; want at least 3 s", took)
+	}
+}
+
+func TestReservedConcurrencyHoldsMessagesBack(t *testing.T) {
+	w := newWorld(t)
+	w.function("worker", map[string]any{"ReservedConcurrentExecutions": 1})
+	arn := w.queue("work", nil)
+	w.mapQueue("worker", arn, map[string]any{"BatchSize": 1})
+	for range 3 {
+		w.send("work", "good")
+	}
+	until(t, "three invocations", 10*time.Second, func() bool { return len(w.service.Invocations()) == 3 })
+	for _, i := range w.service.Invocations()[1:] {
+		if i.Cold {
+			t.Errorf("%+v: a second sandbox was started with a reserved concurrency of 1", i)
+		}
+	}
+}
+
+func TestMappingRefusesShortVisibilityTimeout(t *testing.T) {
+	w := newWorld(t)
+	w.function("worker", map[string]any{"Timeout": 60})
+	arn := w.queue("work", nil)
+	_, err := (mappingType{w.service}).Create(t.Context(), cloudformation.Request{Properties: map[string]any{"FunctionName": "worker", "EventSourceArn": arn}})
+	if err == nil {
+		t.Fatal("a visibility timeout of 30 s was accepted for a function of 60 s")
+	}
+}
+
+// TestLoopIsStopped shows that a message whose chain has run through the function 16 times is given up.
+func TestLoopIsStopped(t *testing.T) {
+	w := newWorld(t)
+	w.function("worker", nil)
+	dead := w.queue("dead", nil)
+	arn := w.queue("work", map[string]string{"RedrivePolicy": `{"deadLetterTargetArn":"` + dead + `","maxReceiveCount":5}`})
+	w.mapQueue("worker", arn, nil)
+	header := ""
+	for range maximumLoop {
+		header = traceHeader(w.service.arn("worker"), header)
+	}
+	if _, err := w.queues.Send("work", sqs.Message{Body: "good", TraceHeader: header}, nil); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the message is in the dead-letter queue", 5*time.Second, func() bool { return w.count("dead", "ApproximateNumberOfMessages") == "1" })
+	if n := len(w.service.Invocations()); n != 0 {
+		t.Errorf("%d invocations, want none", n)
+	}
+}
+
+func TestItemFailures(t *testing.T) {
+	batch := []sqs.Message{{ID: "a"}, {ID: "b"}}
+	for _, test := range []struct {
+		name, payload string
+		failed        []string
+		whole         bool
+	}{
+		{"empty answer", ``, nil, false},
+		{"null", `null`, nil, false},
+		{"empty object", `{}`, nil, false},
+		{"empty list", `{"batchItemFailures":[]}`, nil, false},
+		{"null list", `{"batchItemFailures":null}`, nil, false},
+		{"one", `{"batchItemFailures":[{"itemIdentifier":"b"}]}`, []string{"b"}, false},
+		{"not JSON", `{`, nil, true},
+		{"a string", `"done"`, nil, true},
+		{"empty identifier", `{"batchItemFailures":[{"itemIdentifier":""}]}`, nil, true},
+		{"null identifier", `{"batchItemFailures":[{"itemIdentifier":null}]}`, nil, true},
+		{"wrong key", `{"batchItemFailures":[{"id":"a"}]}`, nil, true},
+		{"unknown message", `{"batchItemFailures":[{"itemIdentifier":"c"}]}`, nil, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			failed, err := itemFailures([]byte(test.payload), batch)
+			if (err != nil) != test.whole {
+				t.Fatalf("error %v, want one: %v", err, test.whole)
+			}
+			if len(failed) != len(test.failed) {
+				t.Fatalf("failed %v, want %v", failed, test.failed)
+			}
+			for _, id := range test.failed {
+				if !failed[id] {
+					t.Errorf("%s is not among the failed %v", id, failed)
+				}
+			}
+		})
+	}
+}

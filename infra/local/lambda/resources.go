@@ -1,0 +1,333 @@
+package lambda
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/whittle-dev/whittle/infra/local/cloudformation"
+)
+
+// RegisterTypes lets stacks make functions, event source mappings, permissions and event settings.
+func (s *Service) RegisterTypes(stacks *cloudformation.Service) {
+	stacks.RegisterType("AWS::Lambda::Function", functionType{s})
+	stacks.RegisterType("AWS::Lambda::EventSourceMapping", mappingType{s})
+	stacks.RegisterType("AWS::Lambda::Permission", permissionType{s})
+	stacks.RegisterType("AWS::Lambda::EventInvokeConfig", eventInvokeType{s})
+}
+
+type tag struct{ Key, Value string }
+
+// functionProperties are what a template may say of a function; whatever else it says fails the stack by name.
+type functionProperties struct {
+	FunctionName string
+	Description  string
+	Role         string
+	Handler      string
+	Runtime      string
+	PackageType  string
+	Code         struct {
+		S3Bucket, S3Key string
+	}
+	Architectures []string
+	MemorySize    int
+	Timeout       int
+	Environment   struct{ Variables map[string]string }
+	LoggingConfig struct {
+		LogGroup, LogFormat, ApplicationLogLevel, SystemLogLevel string
+	}
+	DeadLetterConfig             struct{ TargetArn string }
+	ReservedConcurrentExecutions *int
+	TracingConfig                struct{ Mode string }
+	EphemeralStorage             struct{ Size int }
+	RecursiveLoop                string
+	Tags                         []tag
+}
+
+func (p functionProperties) configuration(name string, stackTags map[string]string) (Configuration, error) {
+	c := Configuration{
+		Name: name, Description: p.Description, Role: p.Role, Handler: p.Handler, Runtime: p.Runtime, MemoryMB: p.MemorySize,
+		Timeout: time.Duration(p.Timeout) * time.Second, Environment: p.Environment.Variables,
+		LogGroup: p.LoggingConfig.LogGroup, LogFormat: p.LoggingConfig.LogFormat,
+		ApplicationLogLevel: p.LoggingConfig.ApplicationLogLevel, SystemLogLevel: p.LoggingConfig.SystemLogLevel,
+		DeadLetterTarget: p.DeadLetterConfig.TargetArn, ReservedConcurrency: p.ReservedConcurrentExecutions, Tags: map[string]string{},
+	}
+	maps.Copy(c.Tags, stackTags)
+	for _, t := range p.Tags {
+		c.Tags[t.Key] = t.Value
+	}
+	switch {
+	case p.PackageType != "" && p.PackageType != "Zip":
+		return c, fmt.Errorf("PackageType is %q; only Zip runs locally", p.PackageType)
+	case len(p.Architectures) > 1:
+		return c, fmt.Errorf("Architectures %v: a function has exactly one", p.Architectures)
+	case len(p.Architectures) == 1:
+		c.Architecture = p.Architectures[0]
+	}
+	if p.RecursiveLoop != "" && p.RecursiveLoop != "Terminate" {
+		return c, fmt.Errorf("RecursiveLoop is %q; locally loops are always terminated, leave it out", p.RecursiveLoop)
+	}
+	return c, c.complete()
+}
+
+type functionType struct{ service *Service }
+
+func (t functionType) read(r cloudformation.Request, name string) (Configuration, code, error) {
+	var p functionProperties
+	if err := cloudformation.Decode(r.Properties, &p); err != nil {
+		return Configuration{}, code{}, err
+	}
+	if p.FunctionName != "" {
+		name = p.FunctionName
+	}
+	configuration, err := p.configuration(name, r.Tags)
+	if err != nil {
+		return configuration, code{}, err
+	}
+	if p.Code.S3Bucket == "" || p.Code.S3Key == "" {
+		return configuration, code{}, fmt.Errorf("function %s: Code needs S3Bucket and S3Key", name)
+	}
+	archive, err := t.service.options.Objects.Get(p.Code.S3Bucket, p.Code.S3Key)
+	if err != nil {
+		return configuration, code{}, fmt.Errorf("function %s: reading its code from s3://%s/%s: %w", name, p.Code.S3Bucket, p.Code.S3Key, err)
+	}
+	unpacked, err := t.service.unpack(archive)
+	if err != nil {
+		return configuration, code{}, fmt.Errorf("function %s: %w", name, err)
+	}
+	return configuration, unpacked, nil
+}
+
+func (t functionType) result(name string) cloudformation.Result {
+	return cloudformation.Result{PhysicalID: name, Attributes: map[string]any{"Arn": t.service.arn(name)}}
+}
+
+func (t functionType) Create(_ context.Context, r cloudformation.Request) (cloudformation.Result, error) {
+	configuration, unpacked, err := t.read(r, cloudformation.GeneratedName(r, 64))
+	if err != nil {
+		return cloudformation.Result{}, err
+	}
+	s := t.service
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return cloudformation.Result{}, errClosed
+	}
+	if s.functions[configuration.Name] != nil {
+		return cloudformation.Result{}, fmt.Errorf("function already exists: %s; choose another FunctionName or delete it", configuration.Name)
+	}
+	s.functions[configuration.Name] = newFunction(s, configuration, unpacked)
+	return t.result(configuration.Name), nil
+}
+
+func (t functionType) Update(ctx context.Context, r cloudformation.Request) (cloudformation.Result, error) {
+	if r.Properties["FunctionName"] != r.OldProperties["FunctionName"] {
+		return t.Create(ctx, r)
+	}
+	configuration, unpacked, err := t.read(r, r.PhysicalID)
+	if err != nil {
+		return cloudformation.Result{}, err
+	}
+	f, err := t.service.find(r.PhysicalID)
+	if err != nil {
+		return cloudformation.Result{}, err
+	}
+	f.replace(configuration, unpacked)
+	return t.result(r.PhysicalID), nil
+}
+
+func (t functionType) Delete(_ context.Context, r cloudformation.Request) error {
+	f, err := t.service.find(r.PhysicalID)
+	if err != nil {
+		return nil
+	}
+	t.service.mu.Lock()
+	delete(t.service.functions, f.name)
+	t.service.mu.Unlock()
+	f.remove()
+	return nil
+}
+
+type mappingType struct{ service *Service }
+
+type mappingProperties struct {
+	FunctionName                   string
+	EventSourceArn                 string
+	BatchSize                      int
+	MaximumBatchingWindowInSeconds int
+	FunctionResponseTypes          []string
+	ScalingConfig                  struct{ MaximumConcurrency int }
+	Enabled                        *bool
+	Tags                           []tag
+}
+
+func (p mappingProperties) settings() (mappingSettings, error) {
+	settings := mappingSettings{
+		queueARN: p.EventSourceArn, batchSize: p.BatchSize, window: time.Duration(p.MaximumBatchingWindowInSeconds) * time.Second,
+		maximumConcurrency: p.ScalingConfig.MaximumConcurrency, enabled: p.Enabled == nil || *p.Enabled,
+	}
+	for _, response := range p.FunctionResponseTypes {
+		if response != "ReportBatchItemFailures" {
+			return settings, fmt.Errorf("FunctionResponseTypes has %q; only ReportBatchItemFailures exists", response)
+		}
+		settings.reportItemFailures = true
+	}
+	return settings, settings.complete()
+}
+
+func (t mappingType) read(r cloudformation.Request) (*function, mappingSettings, error) {
+	var p mappingProperties
+	if err := cloudformation.Decode(r.Properties, &p); err != nil {
+		return nil, mappingSettings{}, err
+	}
+	settings, err := p.settings()
+	if err != nil {
+		return nil, settings, err
+	}
+	f, err := t.service.find(p.FunctionName)
+	return f, settings, err
+}
+
+func (t mappingType) result(m *mapping) cloudformation.Result {
+	t.service.mu.Lock()
+	defer t.service.mu.Unlock()
+	return cloudformation.Result{PhysicalID: m.id, Attributes: map[string]any{"Id": m.id, "EventSourceMappingArn": m.describe()["EventSourceMappingArn"]}}
+}
+
+func (t mappingType) Create(_ context.Context, r cloudformation.Request) (cloudformation.Result, error) {
+	f, settings, err := t.read(r)
+	if err != nil {
+		return cloudformation.Result{}, err
+	}
+	m, err := t.service.addMapping(f, newRequestID(), settings)
+	if err != nil {
+		return cloudformation.Result{}, err
+	}
+	return t.result(m), nil
+}
+
+func (t mappingType) Update(ctx context.Context, r cloudformation.Request) (cloudformation.Result, error) {
+	f, settings, err := t.read(r)
+	if err != nil {
+		return cloudformation.Result{}, err
+	}
+	t.service.mu.Lock()
+	m := t.service.mappings[r.PhysicalID]
+	t.service.mu.Unlock()
+	if m == nil || m.settings.queueARN != settings.queueARN || m.function != f {
+		return t.Create(ctx, r)
+	}
+	if err := m.change(settings); err != nil {
+		return cloudformation.Result{}, err
+	}
+	return t.result(m), nil
+}
+
+func (t mappingType) Delete(_ context.Context, r cloudformation.Request) error {
+	t.service.mu.Lock()
+	m := t.service.mappings[r.PhysicalID]
+	t.service.mu.Unlock()
+	if m != nil {
+		m.remove()
+	}
+	return nil
+}
+
+type permissionType struct{ service *Service }
+
+type permissionProperties struct {
+	FunctionName, Action, Principal, SourceArn, SourceAccount string
+}
+
+func (t permissionType) Create(_ context.Context, r cloudformation.Request) (cloudformation.Result, error) {
+	var p permissionProperties
+	if err := cloudformation.Decode(r.Properties, &p); err != nil {
+		return cloudformation.Result{}, err
+	}
+	f, err := t.service.find(p.FunctionName)
+	if err != nil {
+		return cloudformation.Result{}, err
+	}
+	if p.Action == "" || p.Principal == "" {
+		return cloudformation.Result{}, errors.New("a permission needs Action and Principal")
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.permissions[r.GeneratedName] = permission{p.Action, p.Principal, p.SourceArn, p.SourceAccount}
+	return cloudformation.Result{PhysicalID: r.GeneratedName, Attributes: map[string]any{"Id": r.GeneratedName}}, nil
+}
+
+// Update replaces: a permission cannot be changed on AWS either.
+func (t permissionType) Update(ctx context.Context, r cloudformation.Request) (cloudformation.Result, error) {
+	return t.Create(ctx, r)
+}
+
+func (t permissionType) Delete(_ context.Context, r cloudformation.Request) error {
+	t.service.mu.Lock()
+	defer t.service.mu.Unlock()
+	for _, f := range t.service.functions {
+		f.mu.Lock()
+		delete(f.permissions, r.PhysicalID)
+		f.mu.Unlock()
+	}
+	return nil
+}
+
+type eventInvokeType struct{ service *Service }
+
+type eventInvokeProperties struct {
+	FunctionName             string
+	Qualifier                string
+	MaximumRetryAttempts     *int
+	MaximumEventAgeInSeconds *int
+	DestinationConfig        struct {
+		OnFailure struct{ Destination string }
+	}
+}
+
+func (t eventInvokeType) Create(_ context.Context, r cloudformation.Request) (cloudformation.Result, error) {
+	var p eventInvokeProperties
+	if err := cloudformation.Decode(r.Properties, &p); err != nil {
+		return cloudformation.Result{}, err
+	}
+	if p.Qualifier != "" && p.Qualifier != "$LATEST" {
+		return cloudformation.Result{}, fmt.Errorf("Qualifier is %q; only $LATEST is simulated", p.Qualifier)
+	}
+	f, err := t.service.find(p.FunctionName)
+	if err != nil {
+		return cloudformation.Result{}, err
+	}
+	settings := defaultEventSettings()
+	settings.onFailure = p.DestinationConfig.OnFailure.Destination
+	if p.MaximumRetryAttempts != nil {
+		if settings.retries = *p.MaximumRetryAttempts; settings.retries < 0 || settings.retries > 2 {
+			return cloudformation.Result{}, fmt.Errorf("MaximumRetryAttempts is %d; it must be 0, 1 or 2", settings.retries)
+		}
+	}
+	if p.MaximumEventAgeInSeconds != nil {
+		settings.maximumAge = time.Duration(*p.MaximumEventAgeInSeconds) * time.Second
+		if settings.maximumAge < time.Minute || settings.maximumAge > 6*time.Hour {
+			return cloudformation.Result{}, fmt.Errorf("MaximumEventAgeInSeconds is %d; it must be from 60 to 21600", *p.MaximumEventAgeInSeconds)
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.events = settings
+	return cloudformation.Result{PhysicalID: f.name + "|$LATEST"}, nil
+}
+
+func (t eventInvokeType) Update(ctx context.Context, r cloudformation.Request) (cloudformation.Result, error) {
+	return t.Create(ctx, r)
+}
+
+func (t eventInvokeType) Delete(_ context.Context, r cloudformation.Request) error {
+	name, _ := r.Properties["FunctionName"].(string)
+	if f, err := t.service.find(name); err == nil {
+		f.mu.Lock()
+		f.events = defaultEventSettings()
+		f.mu.Unlock()
+	}
+	return nil
+}

@@ -1,0 +1,242 @@
+package lambda
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// sandbox is one process of a function.
+type sandbox struct {
+	function      *function
+	configuration Configuration
+	code          code
+	generation    int
+	stream        string
+	temporary     string
+	born          time.Time
+
+	command *exec.Cmd
+	output  *output
+	api     *http.Server
+	// work hands an invocation to the Runtime API's next.
+	work chan *running
+	// ready is closed when the process asks for its first invocation; initDuration is set before.
+	ready        chan struct{}
+	initDuration time.Duration
+	// exited is closed when the process is gone and all it wrote is in the log; exitReason is set before.
+	exited     chan struct{}
+	exitReason string
+	peakKB     int64
+
+	mu        sync.Mutex
+	current   *running
+	initError *functionError
+	idleTimer *time.Timer
+}
+
+// maximumAge ends a sandbox between invocations, well before the hour that its credentials last. AWS replaces sandboxes too, every few hours.
+const maximumAge = 45 * time.Minute
+
+// initLimit is Lambda's bound for the init phase of on-demand functions.
+const initLimit = 10 * time.Second
+
+// start runs the function's bootstrap. The caller waits for ready or exited.
+func (f *function) start(configuration Configuration, code code, generation int) (*sandbox, error) {
+	s := f.service
+	sb := &sandbox{
+		function: f, configuration: configuration, code: code, generation: generation, born: time.Now(),
+		stream: time.Now().UTC().Format("2006/01/02/") + "[$LATEST]" + randomHex(16),
+		work:   make(chan *running), ready: make(chan struct{}), exited: make(chan struct{}),
+	}
+	credentials, err := s.options.Sessions.Session(configuration.Role, configuration.Name)
+	if err != nil {
+		return nil, fmt.Errorf("credentials of role %s for function %s: %w", configuration.Role, configuration.Name, err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("starting the runtime API of function %s: %w", configuration.Name, err)
+	}
+	if err := sb.launch(credentials, listener.Addr().String()); err != nil {
+		listener.Close()
+		return nil, err
+	}
+	sb.log(time.Now(), sb.platformLine("INIT_START Runtime Version: provided:al2023.local", "platform.initStart",
+		map[string]any{"initializationType": "on-demand", "phase": "init", "runtimeVersion": "provided:al2023.local"}))
+	sb.api = &http.Server{Handler: sb.runtimeAPI()}
+	go func() {
+		defer s.work.Done()
+		sb.watch(listener)
+	}()
+	return sb, nil
+}
+
+// launch starts the process. On success the caller owes the service's work group one Done.
+func (sb *sandbox) launch(credentials Credentials, runtimeAPI string) error {
+	s, name := sb.function.service, sb.configuration.Name
+	base := filepath.Join(s.options.Directory, "tmp")
+	if err := os.MkdirAll(base, 0o755); err != nil {
+		return fmt.Errorf("starting function %s: %w", name, err)
+	}
+	temporary, err := os.MkdirTemp(base, name+"-")
+	if err != nil {
+		return fmt.Errorf("starting function %s: %w", name, err)
+	}
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		os.RemoveAll(temporary)
+		return fmt.Errorf("starting function %s: %w", name, err)
+	}
+	defer writer.Close()
+	command := exec.Command(filepath.Join(sb.code.directory, "bootstrap"))
+	command.Dir = sb.code.directory
+	command.Env = sb.environment(credentials, runtimeAPI, temporary)
+	command.Stdout, command.Stderr = writer, writer
+	// A group of its own, so that what the bootstrap starts ends with it.
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	sb.command, sb.temporary = command, temporary
+	sb.output = newOutput(reader, func(line string) { sb.log(time.Now(), line) })
+	if !s.begin() {
+		err = errClosed
+	} else if err = command.Start(); err != nil {
+		s.work.Done()
+	}
+	if err != nil {
+		reader.Close()
+		os.RemoveAll(temporary)
+		return fmt.Errorf("starting the bootstrap of function %s: %w", name, err)
+	}
+	return nil
+}
+
+// environment is what Lambda sets, https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html, with the function's own
+// variables, and TMPDIR, since every sandbox has a /tmp of its own on AWS.
+func (sb *sandbox) environment(credentials Credentials, runtimeAPI, temporary string) []string {
+	c, options := sb.configuration, sb.function.service.options
+	all := maps.Clone(c.Environment)
+	if all == nil {
+		all = map[string]string{}
+	}
+	for name, value := range map[string]string{
+		"_HANDLER": c.Handler, "LAMBDA_TASK_ROOT": sb.code.directory, "LAMBDA_RUNTIME_DIR": "/var/runtime",
+		"AWS_REGION": options.Region, "AWS_DEFAULT_REGION": options.Region,
+		"AWS_LAMBDA_FUNCTION_NAME": c.Name, "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": fmt.Sprint(c.MemoryMB),
+		"AWS_LAMBDA_LOG_GROUP_NAME": c.LogGroup, "AWS_LAMBDA_LOG_STREAM_NAME": sb.stream, "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
+		"AWS_LAMBDA_RUNTIME_API": runtimeAPI,
+		"AWS_ACCESS_KEY_ID":      credentials.AccessKeyID, "AWS_SECRET_ACCESS_KEY": credentials.SecretAccessKey, "AWS_SESSION_TOKEN": credentials.SessionToken,
+		"AWS_ENDPOINT_URL": options.Endpoint(), "TMPDIR": temporary,
+	} {
+		all[name] = value
+	}
+	for name, value := range map[string]string{"PATH": "/usr/local/bin:/usr/bin:/bin:/opt/bin", "LANG": "en_US.UTF-8", "TZ": ":UTC"} {
+		if _, own := all[name]; !own {
+			all[name] = value
+		}
+	}
+	if c.LogFormat == "JSON" {
+		all["AWS_LAMBDA_LOG_FORMAT"] = "JSON"
+		if c.ApplicationLogLevel != "" {
+			all["AWS_LAMBDA_LOG_LEVEL"] = c.ApplicationLogLevel
+		}
+	}
+	environment := make([]string, 0, len(all))
+	for name, value := range all {
+		environment = append(environment, name+"="+value)
+	}
+	slices.Sort(environment)
+	return environment
+}
+
+// watch serves the process until it ends, however it ends, and cleans up behind it.
+func (sb *sandbox) watch(listener net.Listener) {
+	serving, reading := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(serving)
+		// Always ends with ErrServerClosed, by the Close below.
+		sb.api.Serve(listener)
+	}()
+	go func() {
+		defer close(reading)
+		sb.output.read()
+	}()
+	err := sb.command.Wait()
+	sb.killGroup()
+	sb.output.close()
+	<-reading
+	sb.exitReason = exitReason(err)
+	if usage, ok := sb.command.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		sb.peakKB = residentKB(usage)
+	}
+	close(sb.exited)
+	sb.function.drop(sb)
+	sb.api.Close()
+	<-serving
+	os.RemoveAll(sb.temporary)
+}
+
+// finished ends the sandbox's current invocation and gives what its waiter waits for.
+func (sb *sandbox) finished() (over chan struct{}) {
+	sb.mu.Lock()
+	defer sb.mu.Unlock()
+	if sb.current == nil {
+		return nil
+	}
+	over, sb.current = sb.current.over, nil
+	return over
+}
+
+// kill ends the process and all of its group; watch does the rest.
+func (sb *sandbox) kill() {
+	select {
+	case <-sb.exited:
+	default:
+		sb.killGroup()
+	}
+}
+
+func (sb *sandbox) killGroup() {
+	// The group is gone already in the ordinary case.
+	syscall.Kill(-sb.command.Process.Pid, syscall.SIGKILL)
+}
+
+func exitReason(err error) string {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return "Runtime exited without providing a reason"
+	case errors.As(err, &exit):
+		return "Runtime exited with error: " + exit.Error()
+	default:
+		return "Runtime exited with error: " + err.Error()
+	}
+}
+
+// log writes a line to the function's log group, and to the tail that an invocation under way may be asked for.
+func (sb *sandbox) log(at time.Time, line string) {
+	if line == "" {
+		return
+	}
+	sb.function.service.options.Logs.Append(sb.configuration.LogGroup, sb.stream, at, line)
+	sb.mu.Lock()
+	defer sb.mu.Unlock()
+	if sb.current != nil {
+		sb.current.addTail(line)
+	}
+}
+
+func randomHex(bytes int) string {
+	b := make([]byte, bytes)
+	rand.Read(b)
+	return hex.EncodeToString(b)
+}

@@ -1,0 +1,89 @@
+// Command bootstrap is the function that the tests of the local Lambda run: its payload says what to do.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-lambda-go/lambdacontext"
+)
+
+type order struct {
+	Do           string
+	Milliseconds int
+	Text         string
+	Records      []events.SQSMessage
+}
+
+type report struct {
+	Count       int
+	PID         int
+	RequestID   string
+	FunctionARN string
+	Deadline    time.Time
+	Environment []string `json:",omitempty"`
+	Text        string   `json:",omitempty"`
+}
+
+func main() {
+	if os.Getenv("FAIL_INIT") != "" {
+		fmt.Println("about to fail")
+		os.Exit(3)
+	}
+	count := 0
+	lambda.Start(func(ctx context.Context, payload json.RawMessage) (any, error) {
+		count++
+		var o order
+		if err := json.Unmarshal(payload, &o); err != nil {
+			return nil, err
+		}
+		if o.Records != nil {
+			return batch(o.Records)
+		}
+		call, _ := lambdacontext.FromContext(ctx)
+		out := report{Count: count, PID: os.Getpid(), RequestID: call.AwsRequestID, FunctionARN: call.InvokedFunctionArn, Text: o.Text}
+		out.Deadline, _ = ctx.Deadline()
+		switch o.Do {
+		case "sleep":
+			time.Sleep(time.Duration(o.Milliseconds) * time.Millisecond)
+		case "crash":
+			fmt.Println("going down")
+			os.Exit(1)
+		case "error":
+			return nil, errors.New("told to fail")
+		case "print":
+			fmt.Println(o.Text)
+		case "environment":
+			out.Environment = os.Environ()
+		case "trace":
+			out.Text = os.Getenv("_X_AMZN_TRACE_ID")
+		}
+		return out, nil
+	})
+}
+
+// batch fails the messages that say so, crashes or errs on those, and answers nonsense for "malformed".
+func batch(records []events.SQSMessage) (any, error) {
+	var response events.SQSEventResponse
+	for _, record := range records {
+		fmt.Println("message", record.Body, "receive", record.Attributes["ApproximateReceiveCount"])
+		switch {
+		case record.Body == "malformed":
+			return map[string]any{"batchItemFailures": "all of them"}, nil
+		case record.Body == "error":
+			return nil, errors.New("the batch failed")
+		case strings.HasPrefix(record.Body, "slow"):
+			time.Sleep(1500 * time.Millisecond)
+		case strings.HasPrefix(record.Body, "fail"):
+			response.BatchItemFailures = append(response.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: record.MessageId})
+		}
+	}
+	return response, nil
+}

@@ -1,0 +1,154 @@
+package machine
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/whittle-dev/whittle/infra/local/ec2"
+	"github.com/whittle-dev/whittle/testdata/instancetypes"
+)
+
+// nodeVersion and the others are what a node says of itself.
+const (
+	nodeVersion      = "v1.36.3-eks-local"
+	osImage          = "Amazon Linux 2023.9 (simulated)"
+	kernelVersion    = "6.12.46-66.121.amzn2023"
+	containerRuntime = "containerd://2.1.5"
+)
+
+// resources is what a node has to offer.
+type resources struct {
+	capacity, allocatable corev1.ResourceList
+	// devices are the extended resources that device plugins register after the node is there.
+	devices corev1.ResourceList
+}
+
+// podDensity is the number of pods whose addresses the VPC CNI can attach to a type: each interface keeps one address for itself, and two pods use
+// the host's network. https://github.com/awslabs/amazon-eks-ami, max-pods-calculator.sh
+func podDensity(facts instancetypes.InstanceType) int {
+	interfaces := facts.Network.MaximumInterfaces
+	for _, card := range facts.Network.Cards {
+		if card.Index == facts.Network.DefaultCardIndex {
+			interfaces = card.MaximumInterfaces
+		}
+	}
+	if interfaces == 0 {
+		return 0
+	}
+	return interfaces*(facts.Network.IPv4PerInterface-1) + 2
+}
+
+// reservedByDefault is nodeadm's kubeReserved: 255 MiB and 11 MiB a pod; 6 % of the first core, 1 % of the second, 0.5 % of the next two and 0.25 %
+// of all further ones; 1 GiB of disk.
+func reservedByDefault(vcpus, pods int) corev1.ResourceList {
+	tenthsOfMillicores := 0
+	for core := 1; core <= vcpus; core++ {
+		switch {
+		case core == 1:
+			tenthsOfMillicores += 600
+		case core == 2:
+			tenthsOfMillicores += 100
+		case core <= 4:
+			tenthsOfMillicores += 50
+		default:
+			tenthsOfMillicores += 25
+		}
+	}
+	return corev1.ResourceList{
+		corev1.ResourceCPU:              *resource.NewMilliQuantity(int64(tenthsOfMillicores/10), resource.DecimalSI),
+		corev1.ResourceMemory:           *resource.NewQuantity(int64(255+11*pods)<<20, resource.BinarySI),
+		corev1.ResourceEphemeralStorage: resource.MustParse("1Gi"),
+	}
+}
+
+// capacityOf measures a machine as its kubelet does.
+func capacityOf(i *ec2.Instance, s *kubeletSettings, memoryOverhead float64, localStorage string) resources {
+	storage := int64(i.RootVolumeGiB) << 30
+	if (localStorage == "RAID0" || localStorage == "RAID10") && i.Facts.InstanceStorage.TotalGB > 0 {
+		storage = i.Facts.InstanceStorage.TotalGB * 1e9
+		if localStorage == "RAID10" {
+			storage /= 2
+		}
+	}
+	// Linux counts memory in pages of 4 KiB.
+	memory := int64(float64(i.Facts.MemoryMiB<<20)*(1-memoryOverhead)) &^ 4095
+	r := resources{
+		capacity: corev1.ResourceList{
+			corev1.ResourceCPU:              *resource.NewQuantity(int64(i.Facts.VCPUs), resource.DecimalSI),
+			corev1.ResourceMemory:           *resource.NewQuantity(memory, resource.BinarySI),
+			corev1.ResourceEphemeralStorage: *resource.NewQuantity(storage, resource.BinarySI),
+			corev1.ResourcePods:             *resource.NewQuantity(int64(s.maxPods), resource.DecimalSI),
+			"hugepages-1Gi":                 *resource.NewQuantity(0, resource.DecimalSI),
+			"hugepages-2Mi":                 *resource.NewQuantity(0, resource.DecimalSI),
+		},
+		devices: devicesOf(i.Facts),
+	}
+	r.allocatable = r.capacity.DeepCopy()
+	for name, signal := range map[corev1.ResourceName]string{
+		corev1.ResourceCPU: "", corev1.ResourceMemory: "memory.available", corev1.ResourceEphemeralStorage: "nodefs.available",
+	} {
+		left := r.capacity[name].DeepCopy()
+		left.Sub(s.kubeReserved[name])
+		left.Sub(s.systemReserved[name])
+		if threshold, ok := s.evictionHard[signal]; ok && signal != "" {
+			// The settings were checked: a threshold that does not parse never gets here.
+			if amount, err := thresholdOf(threshold, r.capacity[name]); err == nil {
+				left.Sub(amount)
+			}
+		}
+		if left.Sign() < 0 {
+			left = *resource.NewQuantity(0, left.Format)
+		}
+		r.allocatable[name] = left
+	}
+	return r
+}
+
+// thresholdOf reads an eviction threshold: an amount, or a share of the capacity.
+func thresholdOf(text string, capacity resource.Quantity) (resource.Quantity, error) {
+	percent, isShare := strings.CutSuffix(text, "%")
+	if !isShare {
+		amount, err := resource.ParseQuantity(text)
+		if err != nil {
+			return amount, fmt.Errorf("threshold %q is neither an amount nor a percentage: %w", text, err)
+		}
+		return amount, nil
+	}
+	share, err := strconv.ParseFloat(percent, 64)
+	if err != nil || share < 0 || share > 100 {
+		return resource.Quantity{}, fmt.Errorf("threshold %q is not a percentage from 0%% to 100%%", text)
+	}
+	if share == 100 { // the kubelet's way to switch a threshold off
+		share = 0
+	}
+	return *resource.NewQuantity(int64(float64(capacity.Value())*share/100), resource.BinarySI), nil
+}
+
+// devicesOf gives the extended resources of a type, under the names that the usual device plugins register.
+func devicesOf(facts instancetypes.InstanceType) corev1.ResourceList {
+	devices := corev1.ResourceList{}
+	add := func(name corev1.ResourceName, count int) {
+		total := devices[name]
+		total.Add(*resource.NewQuantity(int64(count), resource.DecimalSI))
+		devices[name] = total
+	}
+	for _, gpu := range facts.GPUs {
+		switch gpu.Manufacturer {
+		case "NVIDIA":
+			add("nvidia.com/gpu", max(gpu.Count, 1))
+		case "AMD":
+			add("amd.com/gpu", max(gpu.Count, 1))
+		case "Habana":
+			add("habana.ai/gaudi", max(gpu.Count, 1))
+		}
+	}
+	for _, device := range facts.NeuronDevices {
+		add("aws.amazon.com/neuron", device.Count)
+		add("aws.amazon.com/neuroncore", device.Count*device.CoresPerDevice)
+	}
+	return devices
+}

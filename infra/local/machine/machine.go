@@ -1,0 +1,130 @@
+package machine
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/whittle-dev/whittle/infra/local/ec2"
+)
+
+// machine is one instance's machine between power on and power off.
+type machine struct {
+	instance ec2.Instance
+	owner    *Machines
+	timing   Timing
+	cancel   context.CancelFunc
+	log      *slog.Logger
+	console  *console
+
+	mu      sync.Mutex
+	cluster string // as the user data names it, empty before it was read
+}
+
+// console keeps the lines of a serial console, the latest 64 KiB as EC2 does.
+type console struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+const consoleLimit = 64 << 10
+
+func (c *console) print(format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	fmt.Fprintf(&c.text, time.Now().UTC().Format(time.RFC3339)+" "+format+"\n", args...)
+	if c.text.Len() > 2*consoleLimit {
+		kept := c.text.String()[c.text.Len()-consoleLimit:]
+		c.text.Reset()
+		c.text.WriteString(kept)
+	}
+}
+
+func (c *console) String() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	text := c.text.String()
+	return text[max(0, len(text)-consoleLimit):]
+}
+
+func (m *machine) powerOff(why string) {
+	m.console.print("%s", why)
+	m.cancel()
+}
+
+// run is the machine's life. It ends with the context.
+func (m *machine) run(ctx context.Context) {
+	m.console.print("booting %s on %s in %s", m.instance.ImageID, m.instance.InstanceType, m.instance.Zone)
+	if !wait(ctx, m.timing.Boot) {
+		return
+	}
+	config, err := ParseUserData(m.instance.UserData)
+	if err != nil {
+		m.console.print("nodeadm: %v", err)
+		m.log.Error("machine never joins: its user data is bad", "error", err)
+		return
+	}
+	m.mu.Lock()
+	m.cluster = config.Cluster.Name
+	m.mu.Unlock()
+	kubelet, err := m.kubelet(config)
+	if err != nil {
+		m.console.print("kubelet: %v", err)
+		m.log.Error("machine never joins: its kubelet does not start", "error", err)
+		return
+	}
+	m.console.print("kubelet: starting as node %s of cluster %s at %s", kubelet.nodeName, config.Cluster.Name, config.Cluster.APIServerEndpoint)
+	kubelet.run(ctx)
+}
+
+// kubelet makes the kubelet that the node configuration asks for.
+func (m *machine) kubelet(config *NodeConfig) (*kubelet, error) {
+	settings, err := config.settings(m.instance.Facts)
+	if err != nil {
+		return nil, err
+	}
+	if m.instance.RoleARN == "" {
+		return nil, fmt.Errorf("instance %s has no instance profile with a role: without credentials it cannot get a token for cluster %s", m.instance.ID, config.Cluster.Name)
+	}
+	authority, err := config.authority()
+	if err != nil {
+		return nil, err
+	}
+	tokens := &tokenSource{
+		cluster: config.Cluster.Name, region: m.owner.config.Region, role: m.instance.RoleARN, session: m.instance.ID, sessions: m.owner.config.Sessions,
+	}
+	client, err := kubernetes.NewForConfig(&rest.Config{
+		Host: config.Cluster.APIServerEndpoint, TLSClientConfig: rest.TLSClientConfig{CAData: authority},
+		ContentConfig: rest.ContentConfig{
+			ContentType: "application/vnd.kubernetes.protobuf", AcceptContentTypes: "application/vnd.kubernetes.protobuf,application/json",
+		},
+		QPS: 50, Burst: 100, // the kubelet's defaults
+		UserAgent: "kubelet/" + settings.version, WrapTransport: tokens.wrap,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("making the client for %s: %w", config.Cluster.APIServerEndpoint, err)
+	}
+	return &kubelet{
+		client: client, nodeName: m.instance.PrivateDNSName, instance: m.instance, region: m.owner.config.Region, settings: settings, timing: m.timing,
+		resources: capacityOf(&m.instance, settings, m.owner.config.MemoryOverhead, config.localStorage()), podIP: m.owner.podIP,
+		console: m.console, log: m.log, spawn: m.owner.spawn, pods: map[string]*podWorker{},
+	}, nil
+}
+
+// wait lets time pass; it is false if the context ended before.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,215 @@
+package machine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/whittle-dev/whittle/infra/local/ec2"
+	"github.com/whittle-dev/whittle/infra/local/identity"
+)
+
+// Sessions gives an instance the keys of its role, as the instance metadata service does.
+type Sessions interface {
+	Session(roleARN, sessionName string) (identity.Credentials, error)
+}
+
+// Config says what machines are like.
+type Config struct {
+	Region   string
+	Sessions Sessions
+	Timing   Timing
+	// MemoryOverhead is the share of a type's memory that the operating system never sees: 0.07 is what most types lose to firmware, hypervisor and
+	// kernel. It has to lie in [0, 1).
+	MemoryOverhead float64
+	Logger         *slog.Logger
+}
+
+// Timing says how long things take on a machine.
+type Timing struct {
+	// Boot is the time from launch to the kubelet's start.
+	Boot time.Duration
+	// NodeReady is the time from the Node's registration to Ready, Devices to its extended resources.
+	NodeReady, Devices time.Duration
+	// PodStart is the time from a pod's arrival to Running, PodStop the time that containers take to stop; a shorter grace period cuts it.
+	PodStart, PodStop time.Duration
+	// NodeDeletion is the time from an instance's end to the deletion of its Node by the cloud controller.
+	NodeDeletion time.Duration
+}
+
+// RealisticTiming is what one sees on EKS with AL2023.
+func RealisticTiming() Timing {
+	return Timing{
+		Boot: 20 * time.Second, NodeReady: 8 * time.Second, Devices: 15 * time.Second, PodStart: 2 * time.Second, PodStop: time.Second, NodeDeletion: 40 * time.Second,
+	}
+}
+
+// FastTiming is for a person who waits: everything happens in the same order within seconds.
+func FastTiming() Timing {
+	return Timing{
+		Boot: 4 * time.Second, NodeReady: time.Second, Devices: 2 * time.Second, PodStart: 500 * time.Millisecond, PodStop: 500 * time.Millisecond, NodeDeletion: 10 * time.Second,
+	}
+}
+
+// Leases are renewed and node statuses reported as often as a kubelet does by default.
+const (
+	leaseInterval  = 10 * time.Second
+	leaseDuration  = 40 * time.Second
+	statusInterval = 5 * time.Minute
+)
+
+// Machines is every machine of the account. It implements ec2.Machines.
+type Machines struct {
+	config Config
+	log    *slog.Logger
+	ctx    context.Context
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+	podIPs atomic.Uint32
+
+	mu       sync.Mutex
+	timing   Timing
+	machines map[string]*machine
+	clusters map[string]kubernetes.Interface
+}
+
+var _ ec2.Machines = (*Machines)(nil)
+
+// New makes a room without machines. Close it.
+func New(config Config) (*Machines, error) {
+	if config.MemoryOverhead < 0 || config.MemoryOverhead >= 1 {
+		return nil, fmt.Errorf("memory overhead %g is not a share: want at least 0 and less than 1", config.MemoryOverhead)
+	}
+	if config.Region == "" || config.Sessions == nil {
+		return nil, errors.New("config needs a region and sessions for the instances' roles")
+	}
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Machines{
+		config: config, log: config.Logger, ctx: ctx, cancel: cancel, timing: config.Timing,
+		machines: map[string]*machine{}, clusters: map[string]kubernetes.Interface{},
+	}, nil
+}
+
+// RegisterCluster gives the cloud controller its access to a cluster, which a part of the control plane has and a node has not.
+func (m *Machines) RegisterCluster(name string, controlPlane *rest.Config) error {
+	client, err := kubernetes.NewForConfig(rest.AddUserAgent(rest.CopyConfig(controlPlane), "aws-cloud-controller-manager"))
+	if err != nil {
+		return fmt.Errorf("making the cloud controller's client for cluster %q: %w", name, err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.clusters[name] = client
+	return nil
+}
+
+// Close takes the power from all machines and waits until nothing of them runs.
+func (m *Machines) Close() error {
+	m.cancel()
+	m.work.Wait()
+	return nil
+}
+
+// InstanceChanged boots and halts machines as their instances change.
+func (m *Machines) InstanceChanged(i ec2.Instance) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.ctx.Err() != nil {
+		return
+	}
+	switch i.State {
+	case ec2.Pending:
+		m.boot(i)
+	case ec2.Stopping, ec2.ShuttingDown:
+		if machine := m.machines[i.ID]; machine != nil {
+			machine.powerOff("the instance is " + string(i.State))
+		}
+	case ec2.Terminated:
+		if machine := m.machines[i.ID]; machine != nil {
+			m.spawn(m.ctx, func(ctx context.Context) { m.forget(ctx, machine) })
+		}
+	}
+}
+
+// boot is called with the lock held. An instance that was stopped gets a new machine and keeps its console.
+func (m *Machines) boot(i ec2.Instance) {
+	ctx, cancel := context.WithCancel(m.ctx)
+	machine := &machine{
+		instance: i, owner: m, timing: m.timing, cancel: cancel, log: m.log.With("instance", i.ID, "node", i.PrivateDNSName), console: &console{},
+	}
+	if before := m.machines[i.ID]; before != nil {
+		before.cancel()
+		machine.console = before.console
+	}
+	m.machines[i.ID] = machine
+	m.spawn(ctx, machine.run)
+}
+
+// spawn runs f until the context ends; Close waits for it.
+func (m *Machines) spawn(ctx context.Context, f func(context.Context)) {
+	m.work.Add(1)
+	go func() {
+		defer m.work.Done()
+		f(ctx)
+	}()
+}
+
+// ConsoleOutput is what a machine has written to its serial console.
+func (m *Machines) ConsoleOutput(instanceID string) string {
+	m.mu.Lock()
+	machine := m.machines[instanceID]
+	m.mu.Unlock()
+	if machine == nil {
+		return ""
+	}
+	return machine.console.String()
+}
+
+// Kill lets a machine's hardware fail: everything on it stops at once, and nobody is told.
+func (m *Machines) Kill(instanceID string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	machine := m.machines[instanceID]
+	if machine == nil {
+		return fmt.Errorf("instance %q has no machine", instanceID)
+	}
+	machine.powerOff("power lost")
+	return nil
+}
+
+// Timing tells how long things take for machines that are yet to boot.
+func (m *Machines) Timing() Timing {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.timing
+}
+
+// SetBootDelay sets the time from launch to the kubelet's start of machines that are yet to boot.
+func (m *Machines) SetBootDelay(delay time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.timing.Boot = delay
+}
+
+// podNetwork is where pods get their addresses from, as with a secondary range for pods (custom networking), so that pods take none of the subnets'.
+// https://docs.aws.amazon.com/eks/latest/userguide/cni-custom-network.html
+func podNetwork() netip.Prefix { return netip.MustParsePrefix("100.64.0.0/10") }
+
+// podIP gives out the network's addresses in turn.
+func (m *Machines) podIP() string {
+	first := podNetwork().Addr().As4()
+	size := uint32(1) << (32 - podNetwork().Bits())
+	n := m.podIPs.Add(1) % size
+	value := (uint32(first[0])<<24 | uint32(first[1])<<16 | uint32(first[2])<<8 | uint32(first[3])) + n
+	return netip.AddrFrom4([4]byte{byte(value >> 24), byte(value >> 16), byte(value >> 8), byte(value)}).String()
+}

@@ -1,0 +1,165 @@
+package machine
+
+import (
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"net/url"
+	"slices"
+
+	"sigs.k8s.io/yaml"
+)
+
+// NodeConfig is nodeadm's configuration. https://awslabs.github.io/amazon-eks-ami/nodeadm/doc/api/
+type NodeConfig struct {
+	Cluster  ClusterDetails   `json:"cluster"`
+	Kubelet  KubeletOptions   `json:"kubelet"`
+	Instance *InstanceOptions `json:"instance,omitempty"`
+	// Containerd and FeatureGates change nothing here; they are checked for their form only.
+	Containerd   *ContainerdOptions `json:"containerd,omitempty"`
+	FeatureGates map[string]bool    `json:"featureGates,omitempty"`
+}
+
+// ClusterDetails names the cluster that a node joins.
+type ClusterDetails struct {
+	Name              string `json:"name"`
+	APIServerEndpoint string `json:"apiServerEndpoint"`
+	// CertificateAuthority is base64 of PEM.
+	CertificateAuthority string `json:"certificateAuthority"`
+	// CIDR is the cluster's service range.
+	CIDR          string `json:"cidr"`
+	EnableOutpost *bool  `json:"enableOutpost,omitempty"`
+	ID            string `json:"id,omitempty"`
+}
+
+// KubeletOptions are handed on to the kubelet.
+type KubeletOptions struct {
+	// Config has the fields of a KubeletConfiguration.
+	Config map[string]any `json:"config,omitempty"`
+	Flags  []string       `json:"flags,omitempty"`
+}
+
+// InstanceOptions are about the machine itself.
+type InstanceOptions struct {
+	LocalStorage *LocalStorageOptions         `json:"localStorage,omitempty"`
+	Environment  map[string]map[string]string `json:"environment,omitempty"`
+}
+
+// LocalStorageOptions say what becomes of the instance's own disks.
+type LocalStorageOptions struct {
+	Strategy       string   `json:"strategy,omitempty"`
+	MountPath      string   `json:"mountPath,omitempty"`
+	DisabledMounts []string `json:"disabledMounts,omitempty"`
+}
+
+// ContainerdOptions configure containerd.
+type ContainerdOptions struct {
+	Config          string         `json:"config,omitempty"`
+	BaseRuntimeSpec map[string]any `json:"baseRuntimeSpec,omitempty"`
+}
+
+type nodeConfigDocument struct {
+	APIVersion string         `json:"apiVersion"`
+	Kind       string         `json:"kind"`
+	Metadata   map[string]any `json:"metadata,omitempty"`
+	Spec       NodeConfig     `json:"spec"`
+}
+
+const nodeConfigVersion, nodeConfigKind = "node.eks.aws/v1alpha1", "NodeConfig"
+
+// mergeNodeConfigs lays later documents over earlier ones: scalars and lists replace, maps merge.
+func mergeNodeConfigs(documents [][]byte) (*NodeConfig, error) {
+	merged := map[string]any{}
+	for n, text := range documents {
+		var document nodeConfigDocument
+		if err := yaml.UnmarshalStrict(text, &document); err != nil {
+			return nil, fmt.Errorf("NodeConfig %d of %d: %w", n+1, len(documents), err)
+		}
+		if document.APIVersion != nodeConfigVersion || document.Kind != nodeConfigKind {
+			return nil, fmt.Errorf("NodeConfig %d of %d: apiVersion %q and kind %q: want %q and %q",
+				n+1, len(documents), document.APIVersion, document.Kind, nodeConfigVersion, nodeConfigKind)
+		}
+		var loose map[string]any
+		if err := yaml.Unmarshal(text, &loose); err != nil {
+			return nil, fmt.Errorf("NodeConfig %d of %d: %w", n+1, len(documents), err)
+		}
+		if spec, ok := loose["spec"].(map[string]any); ok {
+			overlay(merged, spec)
+		}
+	}
+	text, err := yaml.Marshal(merged)
+	if err != nil {
+		return nil, fmt.Errorf("merging NodeConfigs: %w", err)
+	}
+	config := &NodeConfig{}
+	if err := yaml.UnmarshalStrict(text, config); err != nil {
+		return nil, fmt.Errorf("merging NodeConfigs: %w", err)
+	}
+	return config, nil
+}
+
+func overlay(onto, over map[string]any) {
+	for key, value := range over {
+		below, both := onto[key].(map[string]any)
+		above, ok := value.(map[string]any)
+		if !both || !ok {
+			onto[key] = value
+			continue
+		}
+		below = maps.Clone(below)
+		overlay(below, above)
+		onto[key] = below
+	}
+}
+
+// validate finds what nodeadm refuses before it starts the kubelet.
+func (c *NodeConfig) validate() error {
+	var problems []error
+	if c.Cluster.Name == "" {
+		problems = append(problems, errors.New("spec.cluster.name is missing"))
+	}
+	if c.Cluster.APIServerEndpoint == "" {
+		problems = append(problems, errors.New("spec.cluster.apiServerEndpoint is missing"))
+	} else if endpoint, err := url.Parse(c.Cluster.APIServerEndpoint); err != nil || endpoint.Scheme != "https" || endpoint.Host == "" {
+		problems = append(problems, fmt.Errorf("spec.cluster.apiServerEndpoint %q is not an https URL", c.Cluster.APIServerEndpoint))
+	}
+	if c.Cluster.CertificateAuthority == "" {
+		problems = append(problems, errors.New("spec.cluster.certificateAuthority is missing"))
+	} else if _, err := c.authority(); err != nil {
+		problems = append(problems, err)
+	}
+	if c.Cluster.CIDR == "" {
+		problems = append(problems, errors.New("spec.cluster.cidr is missing: it is the service range that eks:DescribeCluster gives"))
+	} else if _, err := netip.ParsePrefix(c.Cluster.CIDR); err != nil {
+		problems = append(problems, fmt.Errorf("spec.cluster.cidr %q is not an address range: %w", c.Cluster.CIDR, err))
+	}
+	if strategy := c.localStorage(); !slices.Contains([]string{"", "RAID0", "RAID10", "Mount"}, strategy) {
+		problems = append(problems, fmt.Errorf("spec.instance.localStorage.strategy %q is none of RAID0, RAID10 and Mount", strategy))
+	}
+	if err := errors.Join(problems...); err != nil {
+		return fmt.Errorf("NodeConfig: %w", err)
+	}
+	return nil
+}
+
+// authority gives the PEM of the cluster's certificate authority.
+func (c *NodeConfig) authority() ([]byte, error) {
+	text, err := base64.StdEncoding.DecodeString(c.Cluster.CertificateAuthority)
+	if err != nil {
+		return nil, fmt.Errorf("spec.cluster.certificateAuthority is not base64: %w", err)
+	}
+	if block, _ := pem.Decode(text); block == nil || block.Type != "CERTIFICATE" {
+		return nil, errors.New("spec.cluster.certificateAuthority is not base64 of a PEM certificate")
+	}
+	return text, nil
+}
+
+func (c *NodeConfig) localStorage() string {
+	if c.Instance == nil || c.Instance.LocalStorage == nil {
+		return ""
+	}
+	return c.Instance.LocalStorage.Strategy
+}

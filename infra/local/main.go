@@ -1,0 +1,113 @@
+// Command local is Whittle on one machine, without an AWS account: a real
+// Kubernetes control plane, the real stack deployed by the real cdk into a local
+// AWS, the real functions. Only EC2's machines are simulated.
+//
+//	local run     shows the main job from no node to running pods and back
+//	local up      starts the same world and leaves it running
+//	local down    ends it
+//	local bench   measures cold start, idle tick, latency and sizes
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/whittle-dev/whittle/infra/local/kubernetes"
+	"github.com/whittle-dev/whittle/infra/local/scenario"
+	"github.com/whittle-dev/whittle/infra/local/world"
+)
+
+const (
+	clusterName = "demo"
+	// interval and boot make a run short enough to watch; EC2 and a cluster that
+	// is paid for take longer.
+	interval = 5 * time.Second
+	boot     = 4 * time.Second
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	commands := map[string]func(context.Context) error{"run": run, "up": up, "down": down, "serve": serve, "bench": bench, "prepare": prepare}
+	name := ""
+	if len(os.Args) == 2 {
+		name = os.Args[1]
+	}
+	command, known := commands[name]
+	if !known {
+		fmt.Fprintln(os.Stderr, "usage: local run|up|down|bench")
+		os.Exit(2)
+	}
+	if err := command(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "local:", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+// directory is where a world keeps its state and logs, under the user's cache.
+func directory(name string) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(cache, "whittle", name), nil
+}
+
+// start makes a world in an empty directory of that name.
+func start(ctx context.Context, name string) (*world.World, error) {
+	folder, err := directory(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.RemoveAll(folder); err != nil {
+		return nil, err
+	}
+	root, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	return world.Start(ctx, world.Options{
+		Root: root, Directory: folder, Cluster: clusterName, Interval: interval, Boot: boot, Progress: os.Stdout,
+	})
+}
+
+// prepare builds the control plane unless the cache has it.
+func prepare(ctx context.Context) error {
+	root, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	_, err = kubernetes.Build(ctx, root, os.Stdout)
+	return err
+}
+
+// run shows the main job and ends.
+func run(ctx context.Context) error {
+	fmt.Println("Whittle's local run. The control plane, the stack and the functions are real; EC2 and its machines are a simulator.")
+	began := time.Now()
+	w, err := start(ctx, "run")
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	setup, err := w.Scenario(os.Stdout)
+	if err != nil {
+		return err
+	}
+	fmt.Println()
+	scenarioBegan := time.Now()
+	report, err := scenario.Inflate(ctx, setup)
+	if err != nil {
+		return fmt.Errorf("%w\nthe logs are in %s", err, w.Directory())
+	}
+	report.Bounds = w.Plans()
+	report.Write(os.Stdout, time.Since(scenarioBegan))
+	fmt.Printf("\nThe whole run took %.0f s.\n", time.Since(began).Seconds())
+	return w.Close()
+}

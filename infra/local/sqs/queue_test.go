@@ -1,0 +1,359 @@
+package sqs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+const account = "123456789012"
+
+func newService(t *testing.T) *Service {
+	s := New(Options{AccountID: account, Region: "us-east-1", Endpoint: func() string { return "http://127.0.0.1:1" }})
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func create(t *testing.T, s *Service, name string, attributes map[string]string) {
+	t.Helper()
+	if _, err := s.CreateQueue(name, attributes, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func send(t *testing.T, s *Service, queue, body string, delay time.Duration) {
+	t.Helper()
+	var given *time.Duration
+	if delay > 0 {
+		given = &delay
+	}
+	if _, err := s.Send(queue, Message{Body: body}, given); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func receive(t *testing.T, s *Service, queue string, wait time.Duration) []Message {
+	t.Helper()
+	messages, err := s.Receive(t.Context(), queue, ReceiveOptions{Maximum: 10, Wait: wait})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return messages
+}
+
+func bodies(messages []Message) string {
+	var all []string
+	for _, m := range messages {
+		all = append(all, m.Body)
+	}
+	slices.Sort(all)
+	return strings.Join(all, ",")
+}
+
+// The tests below run in bubbles of simulated time: hours of it cost nothing, and a moment is exact.
+
+func TestDelays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(t)
+		create(t, s, "own", map[string]string{"DelaySeconds": "10"})
+		create(t, s, "q", nil)
+		started := time.Now()
+		send(t, s, "own", "by the queue", 0)
+		send(t, s, "q", "by itself", 15*time.Minute)
+		if got := receive(t, s, "own", 20*time.Second); bodies(got) != "by the queue" || time.Since(started) != 10*time.Second {
+			t.Errorf("got %v after %v, want the message after the queue's 10 s", got, time.Since(started))
+		}
+		if all, err := s.Attributes("q"); err != nil || all["ApproximateNumberOfMessagesDelayed"] != "1" {
+			t.Errorf("attributes %v, %v: want one delayed message", all, err)
+		}
+		for time.Since(started) < 14*time.Minute {
+			if got := receive(t, s, "q", 20*time.Second); len(got) > 0 {
+				t.Fatalf("got %v after %v", got, time.Since(started))
+			}
+		}
+		var got []Message
+		for len(got) == 0 {
+			got = receive(t, s, "q", 20*time.Second)
+		}
+		if time.Since(started) != 15*time.Minute {
+			t.Errorf("came after %v, want 15 min", time.Since(started))
+		}
+		tooLong := 901 * time.Second
+		if _, err := s.Send("q", Message{Body: "x"}, &tooLong); err == nil {
+			t.Error("a delay of 901 s was accepted")
+		}
+	})
+}
+
+func TestVisibilityAndReceiveCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(t)
+		create(t, s, "q", map[string]string{"VisibilityTimeout": "30"})
+		send(t, s, "q", "m", 0)
+		started := time.Now()
+		first := receive(t, s, "q", 0)
+		if len(first) != 1 || first[0].ReceiveCount != 1 {
+			t.Fatalf("first receive: %+v", first)
+		}
+		if got := receive(t, s, "q", 0); len(got) != 0 {
+			t.Fatalf("the message is visible in flight: %+v", got)
+		}
+		second := receive(t, s, "q", 20*time.Second)
+		for len(second) == 0 {
+			second = receive(t, s, "q", 20*time.Second)
+		}
+		if time.Since(started) != 30*time.Second || second[0].ReceiveCount != 2 || second[0].FirstReceived != first[0].FirstReceived || second[0].ID != first[0].ID {
+			t.Errorf("second receive after %v: %+v", time.Since(started), second)
+		}
+		if err := s.Delete("q", first[0].ReceiptHandle); err != nil {
+			t.Errorf("deleting by the old handle: %v", err)
+		}
+		if all, _ := s.Attributes("q"); all["ApproximateNumberOfMessagesNotVisible"] != "1" {
+			t.Error("the old handle deleted the message that a later receive holds")
+		}
+		if err := s.ChangeVisibility("q", second[0].ReceiptHandle, 0); err != nil {
+			t.Fatal(err)
+		}
+		third := receive(t, s, "q", 0)
+		if len(third) != 1 || third[0].ReceiveCount != 3 {
+			t.Fatalf("after ending the visibility timeout: %+v", third)
+		}
+		if err := s.ChangeVisibility("q", third[0].ReceiptHandle, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(59 * time.Minute)
+		if got := receive(t, s, "q", 0); len(got) != 0 {
+			t.Errorf("visible before its changed timeout: %+v", got)
+		}
+		if err := s.Delete("q", third[0].ReceiptHandle); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Hour)
+		if got := receive(t, s, "q", 0); len(got) != 0 {
+			t.Errorf("a deleted message came back: %+v", got)
+		}
+		var refused *contentError
+		if err := s.ChangeVisibility("q", third[0].ReceiptHandle, time.Minute); !errors.As(err, &refused) || refused.code != "MessageNotInflight" {
+			t.Errorf("changing a deleted message: %v, want MessageNotInflight", err)
+		}
+		if err := s.Delete("q", "nonsense"); !errors.As(err, &refused) || refused.code != "ReceiptHandleIsInvalid" {
+			t.Errorf("deleting by nonsense: %v, want ReceiptHandleIsInvalid", err)
+		}
+	})
+}
+
+func TestDeleteAfterTheTimeoutWithoutAnotherReceive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(t)
+		create(t, s, "q", nil)
+		send(t, s, "q", "m", 0)
+		got := receive(t, s, "q", 0)
+		time.Sleep(time.Minute)
+		if err := s.Delete("q", got[0].ReceiptHandle); err != nil {
+			t.Fatal(err)
+		}
+		if again := receive(t, s, "q", 0); len(again) != 0 {
+			t.Errorf("came back: %+v", again)
+		}
+	})
+}
+
+func TestDeadLetterQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(t)
+		create(t, s, "dead", nil)
+		create(t, s, "q", map[string]string{"VisibilityTimeout": "1", "RedrivePolicy": `{"deadLetterTargetArn":"` + s.arn("dead") + `","maxReceiveCount":"3"}`})
+		send(t, s, "q", "m", 0)
+		for i := range 3 {
+			if got := receive(t, s, "q", 20*time.Second); len(got) != 1 || got[0].ReceiveCount != i+1 {
+				t.Fatalf("receive %d: %+v", i+1, got)
+			}
+		}
+		if got := receive(t, s, "q", 20*time.Second); len(got) != 0 {
+			t.Fatalf("a fourth receive: %+v", got)
+		}
+		got := receive(t, s, "dead", 0)
+		if len(got) != 1 || got[0].Body != "m" || got[0].DeadLetterSource != s.arn("q") {
+			t.Errorf("dead-letter queue: %+v", got)
+		}
+	})
+}
+
+func TestRetention(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(t)
+		create(t, s, "q", map[string]string{"MessageRetentionPeriod": "300"})
+		send(t, s, "q", "old", 0)
+		send(t, s, "q", "in flight", 0)
+		if got, err := s.Receive(t.Context(), "q", ReceiveOptions{Maximum: 1}); err != nil || len(got) != 1 {
+			t.Fatal(got, err)
+		}
+		time.Sleep(4 * time.Minute)
+		send(t, s, "q", "new", 0)
+		time.Sleep(time.Minute)
+		if got := receive(t, s, "q", 0); bodies(got) != "new" {
+			t.Errorf("got %q, want the new message alone", bodies(got))
+		}
+	})
+}
+
+func TestLongPoll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(t)
+		create(t, s, "q", nil)
+		started := time.Now()
+		if got := receive(t, s, "q", 20*time.Second); len(got) != 0 || time.Since(started) != 20*time.Second {
+			t.Errorf("an empty poll gave %v after %v", got, time.Since(started))
+		}
+		time.AfterFunc(3*time.Second, func() { send(t, s, "q", "m", 0) })
+		started = time.Now()
+		if got := receive(t, s, "q", 20*time.Second); len(got) != 1 || time.Since(started) != 3*time.Second {
+			t.Errorf("got %v after %v, want the message when it was sent", got, time.Since(started))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := s.Receive(ctx, "q", ReceiveOptions{Maximum: 1, Wait: 20 * time.Second}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a cancelled poll gave %v", err)
+		}
+		time.AfterFunc(time.Second, func() { s.DeleteQueue("q") })
+		if _, err := s.Receive(t.Context(), "q", ReceiveOptions{Maximum: 1, Wait: 20 * time.Second}); !errors.Is(err, ErrNoQueue) {
+			t.Errorf("a poll on a deleted queue gave %v", err)
+		}
+		create(t, s, "q", nil)
+		time.AfterFunc(time.Second, func() { s.Close() })
+		if _, err := s.Receive(t.Context(), "q", ReceiveOptions{Maximum: 1, Wait: 20 * time.Second}); !errors.Is(err, ErrClosed) {
+			t.Errorf("a poll on a closed service gave %v", err)
+		}
+	})
+}
+
+// TestReceivers: with many receivers each message goes to one of them.
+func TestReceivers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(t)
+		create(t, s, "q", nil)
+		got := make(chan Message, 100)
+		for range 10 {
+			go func() {
+				for {
+					messages, err := s.Receive(t.Context(), "q", ReceiveOptions{Maximum: 3, Wait: 20 * time.Second})
+					if err != nil || len(messages) == 0 {
+						return
+					}
+					for _, m := range messages {
+						got <- m
+						s.Delete("q", m.ReceiptHandle)
+					}
+				}
+			}()
+		}
+		for i := range 50 {
+			send(t, s, "q", fmt.Sprint(i), 0)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		close(got)
+		seen := map[string]int{}
+		for m := range got {
+			seen[m.Body]++
+		}
+		for i := range 50 {
+			if seen[fmt.Sprint(i)] != 1 {
+				t.Errorf("message %d came %d times", i, seen[fmt.Sprint(i)])
+			}
+		}
+	})
+}
+
+func TestDuplicateEvery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(t)
+		create(t, s, "q", nil)
+		if err := s.DuplicateEvery("q", 2); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 4 {
+			send(t, s, "q", fmt.Sprint(i), 0)
+		}
+		for _, m := range receive(t, s, "q", 0) {
+			if err := s.Delete("q", m.ReceiptHandle); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Second)
+		again := receive(t, s, "q", 0)
+		if bodies(again) != "1,3" {
+			t.Errorf("delivered again: %q, want every second message", bodies(again))
+		}
+	})
+}
+
+func TestVisibilityZeroShowsTheMessageToTheNextReceive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(t)
+		create(t, s, "q", map[string]string{"VisibilityTimeout": "0"})
+		send(t, s, "q", "m", 0)
+		for i := range 3 {
+			if got := receive(t, s, "q", 0); len(got) != 1 || got[0].ReceiveCount != i+1 {
+				t.Fatalf("receive %d: %+v", i+1, got)
+			}
+		}
+	})
+}
+
+func TestPurgeAndGiveUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(t)
+		create(t, s, "dead", nil)
+		create(t, s, "q", map[string]string{"RedrivePolicy": `{"deadLetterTargetArn":"` + s.arn("dead") + `","maxReceiveCount":9}`})
+		send(t, s, "q", "m", 0)
+		got := receive(t, s, "q", 0)
+		if err := s.GiveUp("q", got[0].ReceiptHandle); err != nil {
+			t.Fatal(err)
+		}
+		if dead := receive(t, s, "dead", 0); bodies(dead) != "m" {
+			t.Errorf("dead-letter queue has %q", bodies(dead))
+		}
+		send(t, s, "q", "ready", 0)
+		send(t, s, "q", "delayed", time.Minute)
+		if err := s.Purge("q"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		if got := receive(t, s, "q", 0); len(got) != 0 {
+			t.Errorf("after a purge: %+v", got)
+		}
+	})
+}
+
+func TestSendFromAsksThePolicy(t *testing.T) {
+	s := newService(t)
+	rule := "arn:aws:events:us-east-1:123456789012:rule/spot"
+	for _, test := range []struct {
+		name, policy string
+		allowed      bool
+	}{
+		{"no policy", ``, false},
+		{"for the rule", `{"Statement":[{"Effect":"Allow","Principal":{"Service":"events.amazonaws.com"},"Action":"sqs:SendMessage","Resource":"ARN","Condition":{"ArnEquals":{"aws:SourceArn":"` + rule + `"}}}]}`, true},
+		{"one statement, lists", `{"Statement":{"Effect":"Allow","Principal":{"Service":["events.amazonaws.com"]},"Action":["sqs:Send*"],"Resource":"*"}}`, true},
+		{"for another rule", `{"Statement":[{"Effect":"Allow","Principal":{"Service":"events.amazonaws.com"},"Action":"sqs:SendMessage","Resource":"ARN","Condition":{"ArnEquals":{"aws:SourceArn":"` + rule + `2"}}}]}`, false},
+		{"for another service", `{"Statement":[{"Effect":"Allow","Principal":{"Service":"sns.amazonaws.com"},"Action":"sqs:SendMessage","Resource":"ARN"}]}`, false},
+		{"for another queue", `{"Statement":[{"Effect":"Allow","Principal":{"Service":"events.amazonaws.com"},"Action":"sqs:SendMessage","Resource":"ARN2"}]}`, false},
+		{"a condition that is not known", `{"Statement":[{"Effect":"Allow","Principal":{"Service":"events.amazonaws.com"},"Action":"sqs:SendMessage","Resource":"ARN","Condition":{"DateGreaterThan":{"aws:CurrentTime":"2020"}}}]}`, false},
+		{"deny wins", `{"Statement":[{"Effect":"Allow","Principal":"*","Action":"*","Resource":"*"},{"Effect":"Deny","Principal":"*","Action":"sqs:*","Resource":"*"}]}`, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			name := strings.ReplaceAll(strings.ReplaceAll(test.name, " ", "-"), ",", "")
+			create(t, s, name, map[string]string{"Policy": strings.ReplaceAll(test.policy, "ARN", s.arn(name))})
+			err := s.SendFrom(t.Context(), "events.amazonaws.com", rule, s.arn(name), "x")
+			if (err == nil) != test.allowed {
+				t.Errorf("error %v, allowed should be %v", err, test.allowed)
+			}
+		})
+	}
+}

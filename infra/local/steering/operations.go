@@ -1,0 +1,235 @@
+package steering
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/whittle-dev/whittle/infra/local/ec2"
+)
+
+func (s *Service) operations() []operation {
+	return []operation{
+		{"GET", "/local/{$}", "", "this page", s.explain},
+		{"GET", "/local/instances", "", "all instances with their price an hour; ?state=running picks", s.instances},
+		{"GET", "/local/instances/{id}/console", "", "what the machine wrote to its console", s.consoleOutput},
+		{"POST", "/local/instances/{id}/interrupt", `{"after":"120s"}`, "warn of a spot reclaim, and reclaim after the time (120s if left out)", s.interrupt},
+		{"POST", "/local/instances/{id}/rebalance", "", "recommend to rebalance a spot instance", s.rebalance},
+		{"POST", "/local/instances/{id}/retire", `{"in":"336h","code":"AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED"}`, "announce through AWS Health that the hardware goes", s.retire},
+		{"POST", "/local/instances/{id}/stop", "", "stop the instance", s.stop},
+		{"POST", "/local/instances/{id}/terminate", "", "terminate the instance behind its owner's back", s.terminate},
+		{"POST", "/local/instances/{id}/kill", "", "let the hardware fail: the machine goes silent, EC2 calls it running", s.kill},
+		{"GET", "/local/capacity", "", "what is starved", s.capacity},
+		{"POST", "/local/capacity/starve", `{"instanceType":"m5.*","zone":"us-east-1a","capacityType":"spot","code":"InsufficientInstanceCapacity","for":"10m"}`, "take room away; patterns left out match all, without a time for good", s.starve},
+		{"POST", "/local/capacity/feed", `{"instanceType":"m5.*"}`, "end what was starved with these patterns, or all for an empty body", s.feed},
+		{"POST", "/local/limits", `{"spotInstances":10,"onDemandVCPUs":64}`, "set quotas; -1 or left out is none", s.limits},
+		{"POST", "/local/throttle", `{"action":"DescribeInstances","rate":0.5,"for":"1m"}`, "refuse a share of an action's calls with RequestLimitExceeded; rate 0 ends it", s.throttle},
+		{"GET", "/local/timing", "", "how long things take", s.timing},
+		{"POST", "/local/timing", `{"visibility":"2s","boot":"20s"}`, "set the time until DescribeInstances knows an instance, and until a kubelet starts", s.setTiming},
+		{"POST", "/local/images", `{"version":"1.36","release":"2026-11-20"}`, "release new AL2023 images, which become the recommended ones", s.publishImages},
+	}
+}
+
+type explanation struct {
+	Method  string `json:"method"`
+	Path    string `json:"path"`
+	Example string `json:"body,omitempty"`
+	About   string `json:"about"`
+}
+
+func (s *Service) explain(*http.Request) (any, error) {
+	var list []explanation
+	for _, o := range s.operations() {
+		path := o.path
+		if path == "/local/{$}" {
+			path = Prefix
+		}
+		list = append(list, explanation{o.method, path, o.body, o.about})
+	}
+	return map[string]any{
+		"about":      "This is a simulator of AWS on this machine: nothing here costs money. These paths steer it; durations are written as 90s or 10m.",
+		"operations": list,
+	}, nil
+}
+
+type instanceJSON struct {
+	ID           string            `json:"id"`
+	State        ec2.State         `json:"state"`
+	InstanceType string            `json:"instanceType"`
+	Zone         string            `json:"zone"`
+	CapacityType string            `json:"capacityType"`
+	PricePerHour float64           `json:"pricePerHour"`
+	Node         string            `json:"node"`
+	Launched     time.Time         `json:"launched"`
+	Reason       string            `json:"reason,omitempty"`
+	Impaired     bool              `json:"impaired,omitempty"`
+	Tags         map[string]string `json:"tags"`
+}
+
+func (s *Service) instances(r *http.Request) (any, error) {
+	state := r.URL.Query().Get("state")
+	list, total := []instanceJSON{}, 0.0
+	for _, i := range s.ec2.Instances() {
+		if state != "" && state != string(i.State) {
+			continue
+		}
+		list = append(list, instanceJSON{i.ID, i.State, i.InstanceType, i.Zone, i.CapacityType, i.PricePerHour, i.PrivateDNSName, i.Launched, i.Reason, i.Impaired, i.Tags})
+		if i.State == ec2.Pending || i.State == ec2.Running { // what AWS charges for
+			total += i.PricePerHour
+		}
+	}
+	return map[string]any{"instances": list, "pricePerHour": total}, nil
+}
+
+func (s *Service) consoleOutput(r *http.Request) (any, error) {
+	return map[string]string{"console": s.machines.ConsoleOutput(r.PathValue("id"))}, nil
+}
+
+func (s *Service) interrupt(r *http.Request) (any, error) {
+	var in struct {
+		After *duration `json:"after"`
+	}
+	if err := decode(r, &in); err != nil {
+		return nil, err
+	}
+	return done(s.ec2.Interrupt(r.PathValue("id"), in.After.or(-1)))
+}
+
+func (s *Service) rebalance(r *http.Request) (any, error) {
+	return done(s.ec2.Rebalance(r.PathValue("id")))
+}
+
+func (s *Service) retire(r *http.Request) (any, error) {
+	var in struct {
+		In   *duration `json:"in"`
+		Code string    `json:"code"`
+	}
+	if err := decode(r, &in); err != nil {
+		return nil, err
+	}
+	const usualNotice = 14 * 24 * time.Hour
+	return done(s.ec2.Retire(r.PathValue("id"), in.Code, time.Now().Add(in.In.or(usualNotice))))
+}
+
+func (s *Service) stop(r *http.Request) (any, error) { return done(s.ec2.Stop(r.PathValue("id"))) }
+
+func (s *Service) terminate(r *http.Request) (any, error) {
+	return done(s.ec2.Terminate(r.PathValue("id")))
+}
+
+func (s *Service) kill(r *http.Request) (any, error) {
+	id := r.PathValue("id")
+	if err := s.ec2.Impair(id); err != nil {
+		return nil, err
+	}
+	return done(s.machines.Kill(id))
+}
+
+func (s *Service) capacity(*http.Request) (any, error) {
+	return map[string]any{"starved": append([]ec2.Starvation{}, s.ec2.Starvations()...)}, nil
+}
+
+// pools are the patterns by which capacity is starved and fed.
+type pools struct {
+	InstanceType string    `json:"instanceType"`
+	Zone         string    `json:"zone"`
+	CapacityType string    `json:"capacityType"`
+	Code         string    `json:"code"`
+	For          *duration `json:"for"`
+}
+
+func (s *Service) starve(r *http.Request) (any, error) {
+	var in pools
+	if err := decode(r, &in); err != nil {
+		return nil, err
+	}
+	starvation := ec2.Starvation{InstanceType: in.InstanceType, Zone: in.Zone, CapacityType: in.CapacityType, Code: in.Code}
+	if in.For != nil {
+		starvation.Until = time.Now().Add(in.For.or(0))
+	}
+	s.ec2.Starve(starvation)
+	return s.capacity(r)
+}
+
+func (s *Service) feed(r *http.Request) (any, error) {
+	var in pools
+	if err := decode(r, &in); err != nil {
+		return nil, err
+	}
+	if in.Code != "" || in.For != nil {
+		return nil, errors.New("feeding takes instanceType, zone and capacityType alone")
+	}
+	if s.ec2.Feed(in.InstanceType, in.Zone, in.CapacityType) == 0 && in != (pools{}) {
+		return nil, fmt.Errorf("nothing is starved with exactly these patterns: GET %scapacity lists what is", Prefix)
+	}
+	return s.capacity(r)
+}
+
+func (s *Service) limits(r *http.Request) (any, error) {
+	in := ec2.Limits{SpotInstances: -1, OnDemandVCPUs: -1}
+	if err := decode(r, &in); err != nil {
+		return nil, err
+	}
+	s.ec2.SetLimits(in)
+	return done(nil)
+}
+
+func (s *Service) throttle(r *http.Request) (any, error) {
+	in := struct {
+		Action string    `json:"action"`
+		Rate   float64   `json:"rate"`
+		For    *duration `json:"for"`
+	}{Rate: 1}
+	if err := decode(r, &in); err != nil {
+		return nil, err
+	}
+	if in.Action == "" || in.Rate < 0 || in.Rate > 1 {
+		return nil, fmt.Errorf("action %q and rate %g: want an EC2 action, such as DescribeInstances or *, and a rate from 0 to 1", in.Action, in.Rate)
+	}
+	s.ec2.Throttle(in.Action, in.Rate, in.For.or(0))
+	return done(nil)
+}
+
+func (s *Service) timing(*http.Request) (any, error) {
+	instances, machines := s.ec2.Timing(), s.machines.Timing()
+	return map[string]string{
+		"pending": instances.Pending.String(), "shuttingDown": instances.ShuttingDown.String(), "stopping": instances.Stopping.String(),
+		"keepTerminated": instances.KeepTerminated.String(), "visibility": instances.Visibility.String(), "boot": machines.Boot.String(),
+		"nodeReady": machines.NodeReady.String(), "devices": machines.Devices.String(), "podStart": machines.PodStart.String(),
+		"podStop": machines.PodStop.String(), "nodeDeletion": machines.NodeDeletion.String(),
+	}, nil
+}
+
+func (s *Service) setTiming(r *http.Request) (any, error) {
+	var in struct {
+		Visibility *duration `json:"visibility"`
+		Boot       *duration `json:"boot"`
+	}
+	if err := decode(r, &in); err != nil {
+		return nil, err
+	}
+	if in.Visibility != nil {
+		s.ec2.SetVisibility(in.Visibility.or(0))
+	}
+	if in.Boot != nil {
+		s.machines.SetBootDelay(in.Boot.or(0))
+	}
+	return s.timing(r)
+}
+
+func (s *Service) publishImages(r *http.Request) (any, error) {
+	var in struct {
+		Version string `json:"version"`
+		Release string `json:"release"`
+	}
+	if err := decode(r, &in); err != nil {
+		return nil, err
+	}
+	release, err := time.Parse(time.DateOnly, in.Release)
+	if err != nil || in.Version == "" {
+		return nil, fmt.Errorf("version %q and release %q: want such as 1.36 and 2026-11-20", in.Version, in.Release)
+	}
+	s.ec2.PublishImages(in.Version, release)
+	return done(nil)
+}

@@ -1,0 +1,108 @@
+// Package steering is the handle by which a person with curl, or a test, turns the local world: it interrupts and kills instances, takes capacity
+// away, throttles calls and sets delays. It has no counterpart in AWS, and its paths begin with /local/.
+package steering
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/whittle-dev/whittle/infra/local/ec2"
+	"github.com/whittle-dev/whittle/infra/local/machine"
+	"github.com/whittle-dev/whittle/infra/local/wire"
+)
+
+// Prefix is where the interface is mounted.
+const Prefix = "/local/"
+
+// Service is the interface to one account's EC2 and its machines.
+type Service struct {
+	ec2      *ec2.Service
+	machines *machine.Machines
+	mux      *http.ServeMux
+}
+
+// New makes the interface.
+func New(instances *ec2.Service, machines *machine.Machines) *Service {
+	s := &Service{ec2: instances, machines: machines, mux: http.NewServeMux()}
+	for _, o := range s.operations() {
+		s.mux.HandleFunc(o.method+" "+o.path, respond(o.serve))
+	}
+	return s
+}
+
+// Register mounts the interface at the server.
+func (s *Service) Register(server *wire.Server) { server.Mount(Prefix, s) }
+
+// ServeHTTP answers one request.
+func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+
+// operation is one thing that can be asked.
+type operation struct {
+	method, path string
+	// body is an example of what the request takes, empty where it takes nothing.
+	body, about string
+	serve       func(r *http.Request) (any, error)
+}
+
+// respond writes what an operation gives as JSON; its error is the request's fault.
+func respond(serve func(r *http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		out, err := serve(r)
+		status := http.StatusOK
+		if err != nil {
+			status, out = http.StatusBadRequest, map[string]string{"error": err.Error()}
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		encoder := json.NewEncoder(w)
+		encoder.SetIndent("", "  ")
+		encoder.SetEscapeHTML(false)
+		// The client is gone if this fails; nobody is left to tell.
+		_ = encoder.Encode(out)
+	}
+}
+
+// done is the answer of operations that have nothing to tell.
+func done(err error) (any, error) { return map[string]bool{"done": true}, err }
+
+// maxBody bounds a request: bodies are a few fields.
+const maxBody = 64 << 10
+
+// decode reads a body of known fields; an empty body leaves them all out.
+func decode(r *http.Request, v any) error {
+	decoder := json.NewDecoder(io.LimitReader(r.Body, maxBody))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(v); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("the body of %s %s is not the JSON that it takes (GET %s shows it): %w", r.Method, r.URL.Path, Prefix, err)
+	}
+	return nil
+}
+
+// duration is a Go duration such as 90s in JSON. Nil means that it was left out.
+type duration time.Duration
+
+// UnmarshalJSON reads text such as "2m30s"; a time cannot be negative here.
+func (d *duration) UnmarshalJSON(raw []byte) error {
+	var text string
+	if err := json.Unmarshal(raw, &text); err != nil {
+		return fmt.Errorf("%s is not a duration such as \"90s\"", raw)
+	}
+	parsed, err := time.ParseDuration(text)
+	if err != nil || parsed < 0 {
+		return fmt.Errorf("%q is not a duration such as 90s", text)
+	}
+	*d = duration(parsed)
+	return nil
+}
+
+// or gives the duration, or another one where it was left out.
+func (d *duration) or(otherwise time.Duration) time.Duration {
+	if d == nil {
+		return otherwise
+	}
+	return time.Duration(*d)
+}

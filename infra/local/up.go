@@ -1,0 +1,155 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// running is what `up` leaves for `down`.
+type running struct {
+	ProcessID int `json:"processID"`
+}
+
+// readyLine is the first of what serve prints once the world is up.
+const readyLine = "The world is up."
+
+func stateFile() (string, error) {
+	folder, err := directory("up.json")
+	return folder, err
+}
+
+// up starts a process that serves the world and returns when it is there.
+func up(ctx context.Context) error {
+	file, err := stateFile()
+	if err != nil {
+		return err
+	}
+	if left, err := readState(file); err == nil && alive(left.ProcessID) {
+		return fmt.Errorf("a world is up already (process %d): end it with `make down`", left.ProcessID)
+	}
+	executable, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	command := exec.Command(executable, "serve")
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // it outlives this terminal
+	command.Stderr = os.Stderr
+	out, err := command.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := command.Start(); err != nil {
+		return err
+	}
+	ended := make(chan struct{})
+	go func() {
+		select {
+		case <-ctx.Done():
+			_ = command.Process.Signal(syscall.SIGTERM)
+		case <-ended:
+		}
+	}()
+	defer close(ended)
+	ready := false
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		text := lines.Text()
+		if text == endOfStart {
+			break
+		}
+		ready = ready || strings.HasPrefix(text, readyLine)
+		fmt.Println(text)
+	}
+	if !ready {
+		return errors.Join(errors.New("the world did not come up"), command.Wait())
+	}
+	state, err := json.Marshal(running{ProcessID: command.Process.Pid})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, state, 0o644)
+}
+
+// endOfStart is the line after which `up` no longer listens.
+const endOfStart = "."
+
+// serve makes a world, says how to use it, and keeps it until it is told to end.
+func serve(ctx context.Context) error {
+	w, err := start(ctx, "up")
+	if err != nil {
+		return err
+	}
+	fmt.Println(readyLine + " EC2 and its machines are a simulator; everything else is real. End it with `make down`.")
+	fmt.Println()
+	fmt.Println("  export KUBECONFIG=" + w.ControlPlane.Kubeconfig)
+	for _, setting := range w.Environment() {
+		if strings.HasPrefix(setting, "AWS_") {
+			fmt.Println("  export " + setting)
+		}
+	}
+	fmt.Println()
+	fmt.Println("  kubectl apply --server-side -f " + filepath.Join(w.Directory(), "quickstart.yaml"))
+	fmt.Println("  curl " + w.URL() + "/local/        how to interrupt, starve and throttle")
+	fmt.Println(endOfStart)
+	<-ctx.Done()
+	return w.Close()
+}
+
+// down ends the process that `up` started, by its id.
+func down(context.Context) error {
+	file, err := stateFile()
+	if err != nil {
+		return err
+	}
+	left, err := readState(file)
+	if errors.Is(err, os.ErrNotExist) {
+		fmt.Println("no world is up")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if alive(left.ProcessID) {
+		if err := syscall.Kill(left.ProcessID, syscall.SIGTERM); err != nil {
+			return fmt.Errorf("ending process %d: %w", left.ProcessID, err)
+		}
+		for deadline := time.Now().Add(15 * time.Second); alive(left.ProcessID); time.Sleep(100 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				return fmt.Errorf("process %d did not end within 15 s", left.ProcessID)
+			}
+		}
+	}
+	fmt.Println("the world has ended")
+	return os.Remove(file)
+}
+
+func readState(file string) (running, error) {
+	var left running
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return left, err
+	}
+	if err := json.Unmarshal(content, &left); err != nil || left.ProcessID <= 1 {
+		return left, fmt.Errorf("%s does not name a process: remove it", file)
+	}
+	return left, nil
+}
+
+// alive tells whether the process is there and is ours: an id may have been given
+// to another program since.
+func alive(processID int) bool {
+	own, err := os.Executable()
+	if err != nil {
+		return false
+	}
+	other, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", processID))
+	return err == nil && strings.TrimSuffix(other, " (deleted)") == own
+}

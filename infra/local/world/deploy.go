@@ -1,0 +1,65 @@
+package world
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"time"
+)
+
+// stackName is the one stack of the CDK app.
+const stackName = "Whittle"
+
+// Architecture is Lambda's name for this machine's processor: functions run here
+// as they are.
+func Architecture() string {
+	if runtime.GOARCH == "arm64" {
+		return "arm64"
+	}
+	return "x86_64"
+}
+
+// deploy runs the cdk command line against the local AWS, as a user runs it
+// against the real one.
+func (w *World) deploy(ctx context.Context) error {
+	cli := filepath.Join(w.options.Root, "infra", "node_modules", ".bin", "cdk")
+	if _, err := os.Stat(cli); err != nil {
+		return fmt.Errorf("the cdk command line is not installed (%w): run `make infra/node_modules`", err)
+	}
+	app := filepath.Join(w.options.Directory, "app")
+	if err := w.command(ctx, io.Discard, "go", "build", "-o", app, "./infra"); err != nil {
+		return fmt.Errorf("building the CDK app: %w", err)
+	}
+	log, err := os.Create(filepath.Join(w.options.Directory, "cdk.log"))
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	err = w.command(ctx, log, cli, "deploy", stackName,
+		"--app", app, "--output", filepath.Join(w.options.Directory, "cdk.out"),
+		"--method=direct", "--require-approval", "never", "--no-notices", "--no-version-reporting", "--no-path-metadata", "--no-asset-metadata", "--ci",
+		"-c", "clusters="+w.options.Cluster, "-c", "architecture="+Architecture(), "-c", "interval="+w.options.Interval.String(),
+	)
+	if err != nil {
+		return errors.Join(fmt.Errorf("cdk deploy: %w: see %s", err, log.Name()), tail(log.Name()))
+	}
+	return nil
+}
+
+// command runs a program in the project's root with the local AWS's endpoint
+// and the operator's credentials, and nothing of this environment that would
+// lead it to another AWS.
+func (w *World) command(ctx context.Context, out io.Writer, name string, arguments ...string) error {
+	command := exec.CommandContext(ctx, name, arguments...)
+	command.Dir = w.options.Root
+	command.Stdout, command.Stderr = out, out
+	command.Env = append(withoutAWS(os.Environ()), w.Environment()...)
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+	command.WaitDelay = 5 * time.Second
+	return command.Run()
+}

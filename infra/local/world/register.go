@@ -1,0 +1,93 @@
+package world
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/whittle-dev/whittle/infra/local/ec2"
+	"github.com/whittle-dev/whittle/infra/local/eks"
+	"github.com/whittle-dev/whittle/infra/local/lambda"
+	"github.com/whittle-dev/whittle/infra/local/scenario"
+	"github.com/whittle-dev/whittle/shared/cluster"
+)
+
+// register tells EKS, EC2 and the cloud controller of the control plane.
+func (w *World) register() error {
+	version := minor(w.ControlPlane.Version)
+	w.EC2.RegisterCluster(w.options.Cluster, version)
+	if err := w.Machines.RegisterCluster(w.options.Cluster, w.ControlPlane.RESTConfig()); err != nil {
+		return err
+	}
+	return w.clusters.RegisterCluster(eks.Cluster{
+		Name: w.options.Cluster, Endpoint: w.ControlPlane.Endpoint, CertificateAuthority: w.ControlPlane.CertificateAuthority,
+		Version: version, ServiceCIDR: w.ControlPlane.ServiceCIDR,
+	})
+}
+
+// minor makes 1.36 of v1.36.3.
+func minor(version string) string {
+	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
+	return strings.Join(parts[:min(2, len(parts))], ".")
+}
+
+// Scenario prepares what scenarios run on. Their timeline prints to out.
+func (w *World) Scenario(out io.Writer) (scenario.Setup, error) {
+	client, err := scenario.NewClient(w.RESTConfig())
+	if err != nil {
+		return scenario.Setup{}, err
+	}
+	reader, err := cluster.NewForConfig(cluster.Endpoint{Name: w.options.Cluster, URL: w.ControlPlane.Endpoint}, w.RESTConfig())
+	if err != nil {
+		return scenario.Setup{}, err
+	}
+	return scenario.Setup{
+		World: w, Client: client, Cluster: reader, Name: w.options.Cluster, Root: w.options.Root, Timeline: scenario.NewTimeline(out),
+	}, nil
+}
+
+// NodeRole is the nodes' role, as the stack's outputs name it.
+func (w *World) NodeRole() (string, error) {
+	outputs, err := w.stacks.Outputs(stackName)
+	if err != nil {
+		return "", err
+	}
+	for key, value := range outputs {
+		if strings.Contains(key, "NodeRoleName") {
+			return value, nil
+		}
+	}
+	return "", fmt.Errorf("stack %s has no output for the nodes' role among %v", stackName, outputs)
+}
+
+// Interrupt warns of the end of a spot instance and takes it back after.
+func (w *World) Interrupt(instanceID string, after time.Duration) error {
+	return w.EC2.Interrupt(instanceID, after)
+}
+
+// Invocations are those of the functions so far.
+func (w *World) Invocations() []lambda.Invocation { return w.Lambda.Invocations() }
+
+// InstancesAlive counts the instances that have not ended.
+func (w *World) InstancesAlive() int {
+	alive := 0
+	for _, instance := range w.EC2.Instances() {
+		if instance.State != ec2.Terminated {
+			alive++
+		}
+	}
+	return alive
+}
+
+// FunctionLog are the lines that a function has written.
+func (w *World) FunctionLog(function string) []string {
+	var lines []string
+	for _, event := range w.logs.Events("/aws/lambda/whittle-"+w.options.Cluster+"-"+function, "", time.Time{}) {
+		lines = append(lines, event.Message)
+	}
+	return lines
+}
+
+// Directory is where the world keeps its state and logs.
+func (w *World) Directory() string { return w.options.Directory }

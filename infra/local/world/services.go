@@ -1,0 +1,162 @@
+package world
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/whittle-dev/whittle/infra/local/cloudformation"
+	"github.com/whittle-dev/whittle/infra/local/ec2"
+	"github.com/whittle-dev/whittle/infra/local/eks"
+	"github.com/whittle-dev/whittle/infra/local/eventbridge"
+	"github.com/whittle-dev/whittle/infra/local/identity"
+	"github.com/whittle-dev/whittle/infra/local/lambda"
+	"github.com/whittle-dev/whittle/infra/local/logs"
+	"github.com/whittle-dev/whittle/infra/local/machine"
+	"github.com/whittle-dev/whittle/infra/local/pricing"
+	"github.com/whittle-dev/whittle/infra/local/s3"
+	"github.com/whittle-dev/whittle/infra/local/scheduler"
+	"github.com/whittle-dev/whittle/infra/local/sqs"
+	"github.com/whittle-dev/whittle/infra/local/ssm"
+	"github.com/whittle-dev/whittle/infra/local/steering"
+	"github.com/whittle-dev/whittle/infra/local/wire"
+)
+
+// bootstrapQualifier is CDK's own: what `cdk bootstrap` makes in an account bears it.
+const bootstrapQualifier = "hnb659fds"
+
+// memoryOverhead is the share of a machine's memory that its nodes never see.
+const memoryOverhead = 0.07
+
+// services makes the account and everything in it, and opens its endpoint.
+func (w *World) services(log *slog.Logger) error {
+	var err error
+	w.server = wire.NewServer()
+	w.closers = append(w.closers, w.server.Close)
+	if w.identity, err = identity.New(AccountID, Region); err != nil {
+		return err
+	}
+	if err := w.identity.Bootstrap(bootstrapQualifier); err != nil {
+		return err
+	}
+	objects, err := s3.New(filepath.Join(w.options.Directory, "s3"), Region)
+	if err != nil {
+		return err
+	}
+	if err := objects.CreateBucket(s3.BootstrapBucket(bootstrapQualifier, AccountID, Region)); err != nil {
+		return err
+	}
+	parameters := ssm.New(AccountID, Region)
+	parameters.Bootstrap(bootstrapQualifier)
+
+	w.logs = logs.New(AccountID, Region)
+	queues := sqs.New(sqs.Options{AccountID: AccountID, Region: Region, Endpoint: w.server.URL})
+	w.closers = append(w.closers, queues.Close)
+	w.Lambda = lambda.New(lambda.Options{
+		AccountID: AccountID, Region: Region, Directory: filepath.Join(w.options.Directory, "lambda"), Endpoint: w.server.URL,
+		Objects: objectsOf{objects}, Sessions: lambda.SessionsFunc(w.session), Queues: queues, Logs: w.logs, Access: w.identity,
+	})
+	w.closers = append(w.closers, w.Lambda.Close)
+	bus := eventbridge.New(eventbridge.Options{AccountID: AccountID, Region: Region, Queues: queues, Functions: w.Lambda})
+	w.closers = append(w.closers, bus.Close)
+	schedules := scheduler.New(scheduler.Options{AccountID: AccountID, Region: Region, Queues: queues, Functions: w.Lambda, Access: w.identity})
+	w.closers = append(w.closers, schedules.Close)
+
+	if err := w.machines(log, parameters, bus); err != nil {
+		return err
+	}
+	prices, err := pricing.New(Region, nil)
+	if err != nil {
+		return err
+	}
+	w.stacks = cloudformation.New(cloudformation.Config{
+		AccountID: AccountID, Region: Region, Zones: []string{"us-east-1a", "us-east-1b", "us-east-1c"},
+		Parameters: parameters, Templates: objects, Functions: w.Lambda, BaseURL: w.server.URL,
+	})
+	w.closers = append(w.closers, w.stacks.Close)
+
+	for _, service := range []interface{ Register(*wire.Server) }{
+		w.identity, objects, parameters, w.logs, queues, w.Lambda, bus, schedules, w.EC2, w.clusters, prices, w.stacks,
+		steering.New(w.EC2, w.Machines),
+	} {
+		service.Register(w.server)
+	}
+	for _, service := range []interface {
+		RegisterTypes(*cloudformation.Service)
+	}{w.identity, parameters, w.logs, queues, w.Lambda, bus, schedules, w.EC2, w.clusters} {
+		service.RegisterTypes(w.stacks)
+	}
+	w.server.Observe(w.observe)
+	_, err = w.server.Listen()
+	return err
+}
+
+// machines makes EC2, what runs on its instances, and EKS.
+func (w *World) machines(log *slog.Logger, parameters *ssm.Service, bus *eventbridge.Service) error {
+	timing := machine.FastTiming()
+	timing.Boot = w.options.Boot
+	var err error
+	w.Machines, err = machine.New(machine.Config{
+		Region: Region, Sessions: w.identity, Timing: timing, MemoryOverhead: memoryOverhead, Logger: log.With("part", "machine"),
+	})
+	if err != nil {
+		return err
+	}
+	w.closers = append(w.closers, w.Machines.Close)
+	w.EC2, err = ec2.New(ec2.Config{
+		AccountID: AccountID, Region: Region, Machines: w.Machines, Events: eventsOf{bus}, InstanceProfiles: w.identity, Parameters: parameters,
+		Timing: ec2.Timing{Pending: time.Second, ShuttingDown: time.Second, Stopping: time.Second}, Logger: log.With("part", "ec2"),
+	})
+	if err != nil {
+		return err
+	}
+	w.closers = append(w.closers, w.EC2.Close)
+	w.identity.SetResourceTags(w.EC2.ResourceTags)
+	w.clusters, err = eks.New(eks.Config{AccountID: AccountID, Region: Region, Verifier: w.identity, Instances: w.EC2})
+	return err
+}
+
+// session gives a function its role's keys.
+func (w *World) session(roleARN, name string) (lambda.Credentials, error) {
+	made, err := w.identity.Session(roleARN, name)
+	return lambda.Credentials{AccessKeyID: made.AccessKeyID, SecretAccessKey: made.SecretAccessKey, SessionToken: made.SessionToken}, err
+}
+
+// objectsOf lets Lambda read code from S3.
+type objectsOf struct{ store *s3.Service }
+
+func (o objectsOf) Get(bucket, key string) ([]byte, error) { return o.store.Object(bucket, key) }
+
+// eventsOf puts EC2's events on the bus.
+type eventsOf struct{ bus *eventbridge.Service }
+
+func (e eventsOf) Put(ctx context.Context, event ec2.Event) {
+	detail, err := json.Marshal(event.Detail)
+	if err != nil {
+		slog.Error("an event of EC2 is lost", "detail-type", event.DetailType, "error", err)
+		return
+	}
+	e.bus.Put(ctx, eventbridge.Event{Source: event.Source, DetailType: event.DetailType, Time: event.Time, Resources: event.Resources, Detail: detail})
+}
+
+// observe notes when fleets were asked for.
+func (w *World) observe(call wire.CallRecord) {
+	if call.Service == "ec2" && call.Action == "CreateFleet" {
+		w.mutex.Lock()
+		defer w.mutex.Unlock()
+		w.fleetCalls = append(w.fleetCalls, call.Time)
+	}
+	if call.Status >= 400 {
+		w.slog.Warn("call refused", "service", call.Service, "action", call.Action, "caller", call.CallerARN, "code", call.ErrorCode)
+	}
+}
+
+// FleetCalls are the moments at which CreateFleet was called.
+func (w *World) FleetCalls() []time.Time {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return slices.Clone(w.fleetCalls)
+}

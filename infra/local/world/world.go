@@ -1,0 +1,134 @@
+package world
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/whittle-dev/whittle/infra/local/cloudformation"
+	"github.com/whittle-dev/whittle/infra/local/ec2"
+	"github.com/whittle-dev/whittle/infra/local/eks"
+	"github.com/whittle-dev/whittle/infra/local/identity"
+	"github.com/whittle-dev/whittle/infra/local/kubernetes"
+	"github.com/whittle-dev/whittle/infra/local/lambda"
+	"github.com/whittle-dev/whittle/infra/local/logs"
+	"github.com/whittle-dev/whittle/infra/local/machine"
+	"github.com/whittle-dev/whittle/infra/local/wire"
+)
+
+// The account and region of the local AWS.
+const (
+	AccountID = "123456789012"
+	Region    = "us-east-1"
+)
+
+// Options say how a world is made.
+type Options struct {
+	Root      string        // the project's folder
+	Directory string        // state, logs and the synthesized stack
+	Cluster   string        // the cluster's name
+	Interval  time.Duration // between two provision ticks
+	Boot      time.Duration // from an instance's running to its node's registration
+	Progress  io.Writer     // what a person is told while it is made
+}
+
+// World is a running one. Its owner calls Close.
+type World struct {
+	options Options
+	log     *os.File
+
+	server   *wire.Server
+	identity *identity.Service
+	stacks   *cloudformation.Service
+	clusters *eks.Service
+	logs     *logs.Service
+	EC2      *ec2.Service
+	Machines *machine.Machines
+	Lambda   *lambda.Service
+
+	ControlPlane *kubernetes.ControlPlane
+
+	slog       *slog.Logger
+	mutex      sync.Mutex
+	fleetCalls []time.Time
+
+	closers []func() error // in the order of their making; closed in the other
+}
+
+// Start makes a world: control plane, local AWS, deployed stack.
+func Start(ctx context.Context, options Options) (*World, error) {
+	w := &World{options: options}
+	err := w.start(ctx)
+	if err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return w, nil
+}
+
+func (w *World) start(ctx context.Context) error {
+	if err := os.MkdirAll(w.options.Directory, 0o755); err != nil {
+		return err
+	}
+	log, err := os.Create(filepath.Join(w.options.Directory, "world.log"))
+	if err != nil {
+		return err
+	}
+	w.log = log
+	w.closers = append(w.closers, log.Close)
+	binary, err := kubernetes.Build(ctx, w.options.Root, w.options.Progress)
+	if err != nil {
+		return err
+	}
+	w.slog = slog.New(slog.NewJSONHandler(log, nil))
+	if err := w.services(w.slog); err != nil {
+		return err
+	}
+	w.tell("local AWS at %s", w.server.URL())
+	w.ControlPlane, err = kubernetes.Start(ctx, kubernetes.Options{
+		Binary: binary, Directory: filepath.Join(w.options.Directory, "kubernetes"), TokenWebhookURL: w.server.URL() + eks.WebhookPath + "/" + w.options.Cluster,
+	})
+	if err != nil {
+		return err
+	}
+	w.closers = append(w.closers, w.ControlPlane.Stop)
+	w.tell("Kubernetes %s at %s", w.ControlPlane.Version, w.ControlPlane.Endpoint)
+	if err := w.register(); err != nil {
+		return err
+	}
+	start := time.Now()
+	if err := w.deploy(ctx); err != nil {
+		return err
+	}
+	w.tell("stack %s deployed by cdk in %.1f s", stackName, time.Since(start).Seconds())
+	return nil
+}
+
+func (w *World) tell(format string, arguments ...any) {
+	if w.options.Progress != nil {
+		fmt.Fprintf(w.options.Progress, format+"\n", arguments...)
+	}
+}
+
+// Close ends everything that the world started.
+func (w *World) Close() error {
+	var failures error
+	for i := len(w.closers) - 1; i >= 0; i-- {
+		failures = errors.Join(failures, w.closers[i]())
+	}
+	w.closers = nil
+	return failures
+}
+
+// URL is the local AWS's endpoint.
+func (w *World) URL() string { return w.server.URL() }
+
+// RESTConfig has all rights in the cluster.
+func (w *World) RESTConfig() *rest.Config { return w.ControlPlane.RESTConfig() }

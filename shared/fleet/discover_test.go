@@ -1,0 +1,202 @@
+package fleet_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsiam "github.com/aws/aws-sdk-go-v2/service/iam"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/fleet"
+	"github.com/whittle-dev/whittle/shared/nodeclass"
+)
+
+func (a *account) discoverer() *fleet.Discoverer {
+	return &fleet.Discoverer{
+		EC2: a.ec2, SSM: a.ssm, Profiles: fleet.Profiles{IAM: a.iam, Cluster: "prod", Region: region}, Kubernetes: kubernetes,
+	}
+}
+
+// class is one as Karpenter's guide has it.
+func class() *api.EC2NodeClass {
+	class := &api.EC2NodeClass{}
+	class.Name = "default"
+	class.Spec.Role = "nodes"
+	class.Spec.AMISelectorTerms = []api.AMISelectorTerm{{Alias: "al2023@latest"}}
+	class.Spec.SubnetSelectorTerms = []api.SubnetSelectorTerm{{Tags: map[string]string{"karpenter.sh/discovery": "prod"}}}
+	class.Spec.SecurityGroupSelectorTerms = []api.SecurityGroupSelectorTerm{{Tags: map[string]string{"karpenter.sh/discovery": "prod"}}}
+	return class
+}
+
+func discover(t *testing.T, a *account, class *api.EC2NodeClass) nodeclass.Facts {
+	t.Helper()
+	facts, err := a.discoverer().Discover(t.Context(), class)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return facts
+}
+
+func TestDiscoverFindsWhatTheClassSelects(t *testing.T) {
+	a := newAccount(t)
+	a.role(t, "nodes")
+	facts := discover(t, a, class())
+	if facts.SubnetsProblem+facts.SecurityGroupsProblem+facts.ImagesProblem+facts.InstanceProfileProblem != "" {
+		t.Fatalf("problems: %+v", facts)
+	}
+	zones := map[string]string{}
+	for _, subnet := range facts.Subnets {
+		zones[subnet.Zone] = subnet.ZoneID
+		if subnet.ID == "" || subnet.FreeAddresses <= 0 {
+			t.Errorf("subnet %+v", subnet)
+		}
+	}
+	if len(zones) != 3 || zones["us-east-1a"] != "use1-az1" || zones["us-east-1c"] != "use1-az3" {
+		t.Errorf("zones are %v", zones)
+	}
+	if len(facts.SecurityGroups) != 1 || facts.SecurityGroups[0].ID != a.group(t) || facts.SecurityGroups[0].Name == "" {
+		t.Errorf("security groups are %+v", facts.SecurityGroups)
+	}
+	for _, want := range []struct {
+		architecture, kubernetes string
+	}{{"x86_64", "amd64"}, {"arm64", "arm64"}} {
+		if !slices.ContainsFunc(facts.Images, func(image nodeclass.Image) bool {
+			return image.ID == a.image(t, want.architecture) && image.Architecture == want.kubernetes && image.Variant == nodeclass.VariantStandard && !image.Created.IsZero()
+		}) {
+			t.Errorf("no standard image for %s among %+v", want.kubernetes, facts.Images)
+		}
+	}
+	status := nodeclass.Resolve(class(), facts, time.Now())
+	for _, condition := range []string{api.ConditionTypeSubnetsReady, api.ConditionTypeSecurityGroupsReady, api.ConditionTypeAMIsReady, api.ConditionTypeInstanceProfileReady} {
+		if !api.ConditionTrue(status.Conditions, condition) {
+			t.Errorf("%s: %+v", condition, api.GetCondition(status.Conditions, condition))
+		}
+	}
+}
+
+func TestDiscoverBySelectorsOfEachKind(t *testing.T) {
+	a := newAccount(t)
+	a.role(t, "nodes")
+	subnets, standard := a.subnets(t), a.image(t, "arm64")
+	name := ""
+	for _, image := range discover(t, a, class()).Images {
+		if image.ID == standard {
+			name = image.Name
+		}
+	}
+	parameter := "/aws/service/eks/optimized-ami/" + kubernetes + "/amazon-linux-2023/arm64/standard/recommended/image_id"
+	for _, test := range []struct {
+		name   string
+		change func(*api.EC2NodeClassSpec)
+		check  func(nodeclass.Facts) bool
+	}{
+		{"a subnet by id", func(spec *api.EC2NodeClassSpec) { spec.SubnetSelectorTerms = []api.SubnetSelectorTerm{{ID: subnets["us-east-1b"]}} },
+			func(facts nodeclass.Facts) bool { return len(facts.Subnets) == 1 && facts.Subnets[0].Zone == "us-east-1b" }},
+		{"subnets by any value of a tag", func(spec *api.EC2NodeClassSpec) {
+			spec.SubnetSelectorTerms = []api.SubnetSelectorTerm{{Tags: map[string]string{"karpenter.sh/discovery": "*"}}}
+		}, func(facts nodeclass.Facts) bool { return len(facts.Subnets) == 3 }},
+		{"subnets by another cluster's tag", func(spec *api.EC2NodeClassSpec) {
+			spec.SubnetSelectorTerms = []api.SubnetSelectorTerm{{Tags: map[string]string{"karpenter.sh/discovery": "staging"}}}
+		}, func(facts nodeclass.Facts) bool { return len(facts.Subnets) == 0 && facts.SubnetsProblem == "" }},
+		{"subnets by two tags of which one is missing", func(spec *api.EC2NodeClassSpec) {
+			spec.SubnetSelectorTerms = []api.SubnetSelectorTerm{{Tags: map[string]string{"karpenter.sh/discovery": "prod", "tier": "private"}}}
+		}, func(facts nodeclass.Facts) bool { return len(facts.Subnets) == 0 && facts.SubnetsProblem == "" }},
+		{"a group by id", func(spec *api.EC2NodeClassSpec) {
+			spec.SecurityGroupSelectorTerms = []api.SecurityGroupSelectorTerm{{ID: a.group(t)}}
+		}, func(facts nodeclass.Facts) bool { return len(facts.SecurityGroups) == 1 }},
+		{"a group by name", func(spec *api.EC2NodeClassSpec) {
+			spec.SecurityGroupSelectorTerms = []api.SecurityGroupSelectorTerm{{Name: "no such group"}}
+		}, func(facts nodeclass.Facts) bool { return len(facts.SecurityGroups) == 0 && facts.SecurityGroupsProblem == "" }},
+		{"an image by id", func(spec *api.EC2NodeClassSpec) { spec.AMISelectorTerms = []api.AMISelectorTerm{{ID: standard}} },
+			func(facts nodeclass.Facts) bool { return oneImage(facts, standard, nodeclass.VariantAny) }},
+		{"an image by name", func(spec *api.EC2NodeClassSpec) { spec.AMISelectorTerms = []api.AMISelectorTerm{{Name: name}} },
+			func(facts nodeclass.Facts) bool { return oneImage(facts, standard, nodeclass.VariantAny) }},
+		{"an image by parameter", func(spec *api.EC2NodeClassSpec) {
+			spec.AMISelectorTerms = []api.AMISelectorTerm{{SSMParameter: parameter}}
+		}, func(facts nodeclass.Facts) bool { return oneImage(facts, standard, nodeclass.VariantAny) }},
+		{"more parameters than SSM reads at once", func(spec *api.EC2NodeClassSpec) {
+			spec.AMISelectorTerms = []api.AMISelectorTerm{{SSMParameter: parameter}}
+			for i := range 11 {
+				spec.AMISelectorTerms = append(spec.AMISelectorTerms, api.AMISelectorTerm{SSMParameter: "/aws/service/nothing/" + string(rune('a'+i))})
+			}
+		}, func(facts nodeclass.Facts) bool { return oneImage(facts, standard, nodeclass.VariantAny) }},
+		{"a parameter that does not exist", func(spec *api.EC2NodeClassSpec) {
+			spec.AMISelectorTerms = []api.AMISelectorTerm{{SSMParameter: "/aws/service/nothing"}}
+		}, func(facts nodeclass.Facts) bool {
+			return strings.Contains(facts.ImagesProblem, "spec.amiSelectorTerms") && strings.Contains(facts.ImagesProblem, "/aws/service/nothing")
+		}},
+		{"an image by a name that nobody has", func(spec *api.EC2NodeClassSpec) { spec.AMISelectorTerms = []api.AMISelectorTerm{{Name: "nothing-*"}} },
+			func(facts nodeclass.Facts) bool { return len(facts.Images) == 0 && facts.ImagesProblem == "" }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			changed := class()
+			changed.Spec.AMIFamily = aws.String("AL2023")
+			test.change(&changed.Spec)
+			if facts := discover(t, a, changed); !test.check(facts) {
+				t.Errorf("facts are %+v", facts)
+			}
+		})
+	}
+}
+
+func oneImage(facts nodeclass.Facts, id string, variant nodeclass.Variant) bool {
+	return len(facts.Images) == 1 && facts.Images[0].ID == id && facts.Images[0].Variant == variant && facts.Images[0].Architecture == "arm64"
+}
+
+func TestWhatCannotBeReadIsAProblemForTheClassesOwner(t *testing.T) {
+	a := newAccount(t) // without the role
+	a.service.Throttle("DescribeSubnets", 1, 0)
+	facts := discover(t, a, class())
+	if !strings.Contains(facts.SubnetsProblem, "spec.subnetSelectorTerms") || !strings.Contains(facts.SubnetsProblem, "RequestLimitExceeded") {
+		t.Errorf("subnets: %q", facts.SubnetsProblem)
+	}
+	if !strings.Contains(facts.InstanceProfileProblem, `spec.role "nodes"`) {
+		t.Errorf("instance profile: %q", facts.InstanceProfileProblem)
+	}
+	if len(facts.SecurityGroups) != 1 || len(facts.Images) == 0 {
+		t.Errorf("one problem hides the rest: %+v", facts)
+	}
+}
+
+func TestAnInstanceProfileIsMadeForTheRole(t *testing.T) {
+	a := newAccount(t)
+	a.role(t, "nodes")
+	wanted := class()
+	name := discover(t, a, wanted).InstanceProfile
+	profile := func() *awsiam.GetInstanceProfileOutput {
+		t.Helper()
+		output, err := a.iam.GetInstanceProfile(t.Context(), &awsiam.GetInstanceProfileInput{InstanceProfileName: &name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return output
+	}
+	if roles := profile().InstanceProfile.Roles; len(roles) != 1 || aws.ToString(roles[0].RoleName) != "nodes" {
+		t.Errorf("roles are %+v", roles)
+	}
+	// Ended after the profile was made and before its role was in.
+	if _, err := a.iam.RemoveRoleFromInstanceProfile(t.Context(), &awsiam.RemoveRoleFromInstanceProfileInput{InstanceProfileName: &name, RoleName: aws.String("nodes")}); err != nil {
+		t.Fatal(err)
+	}
+	if facts := discover(t, a, wanted); facts.InstanceProfile != name || facts.InstanceProfileProblem != "" || len(profile().InstanceProfile.Roles) != 1 {
+		t.Errorf("%+v, %+v", facts, profile().InstanceProfile.Roles)
+	}
+	// Known from its status it costs no call; another role has another profile.
+	wanted.Status.InstanceProfile = name
+	before := a.count("GetInstanceProfile")
+	if facts := discover(t, a, wanted); facts.InstanceProfile != name || a.count("GetInstanceProfile") != before {
+		t.Errorf("asked for a profile that is known: %+v", facts)
+	}
+	a.role(t, "other-nodes")
+	wanted.Spec.Role = "other-nodes"
+	if facts := discover(t, a, wanted); facts.InstanceProfile == name || facts.InstanceProfileProblem != "" {
+		t.Errorf("another role has the profile %q, %q", facts.InstanceProfile, facts.InstanceProfileProblem)
+	}
+	wanted.Spec.Role, wanted.Spec.InstanceProfile = "", aws.String("given")
+	if facts := discover(t, a, wanted); facts.InstanceProfile != "given" {
+		t.Errorf("a given profile is %q", facts.InstanceProfile)
+	}
+}

@@ -1,0 +1,63 @@
+package plan
+
+import (
+	"strings"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+// NominatedPodsAnnotationKey is the annotation of a NodeClaim that lists the UIDs of the pods that it was planned for, with commas between. Until the node is
+// initialised and the scheduler binds them, every further plan meets the same pods waiting; packing them onto the nodes on their way in another order
+// than they were planned in might not fit all of them and would launch a node too many.
+const NominatedPodsAnnotationKey = api.OwnGroup + "/nominated-pods"
+
+// nominatedText is the annotation's value for pods.
+func nominatedText(pods []PodRef) string {
+	uids := make([]string, 0, len(pods))
+	for _, pod := range pods {
+		if pod.UID != "" {
+			uids = append(uids, pod.UID)
+		}
+	}
+	return strings.Join(uids, ",")
+}
+
+// readNominated fills in how many of each shape's waiting pods each starting node was planned for. Pods of a shape are as good as each other, so numbers
+// are all that matters.
+func (p *problem) readNominated() {
+	var byUID map[string]*shape
+	for _, e := range p.existing {
+		if e.initialized || e.node.NodeClaim == nil || e.node.NodeClaim.Annotations[NominatedPodsAnnotationKey] == "" {
+			continue
+		}
+		if byUID == nil {
+			byUID = map[string]*shape{}
+			for _, s := range p.shapes {
+				for _, pod := range s.pods {
+					byUID[string(pod.UID)] = s
+				}
+			}
+		}
+		e.nominated = map[*shape]int{}
+		for uid := range strings.SplitSeq(e.node.NodeClaim.Annotations[NominatedPodsAnnotationKey], ",") {
+			if s := byUID[uid]; s != nil {
+				e.nominated[s]++
+			}
+		}
+	}
+}
+
+// fillNominated puts pods where an earlier plan wanted them, as far as that is still possible.
+func (p *problem) fillNominated() {
+	for _, e := range p.existing {
+		if len(e.nominated) == 0 {
+			continue
+		}
+		for _, d := range p.demands {
+			if n := e.nominated[d.shape]; n > 0 && len(d.units) > 0 {
+				podsEach := len(d.units[0])
+				e.nominated[d.shape] -= podsEach * p.fillNode(e, d, (n+podsEach-1)/podsEach)
+			}
+		}
+	}
+}
