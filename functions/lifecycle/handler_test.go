@@ -75,6 +75,33 @@ func TestChains(t *testing.T) {
 	}
 }
 
+func TestChainsBesideEachOtherBecomeOne(t *testing.T) {
+	launching(t, "beside")
+	l := newLife(t, nil)
+	start := l.now()
+	l.handler.now = func() time.Time { return start.Add(l.clock.ahead) }
+	for _, step := range []struct {
+		wake  queue.Message
+		after time.Duration // since the step before
+		sends int           // messages in all
+		why   string
+	}{
+		{l.goOn(3), 0, 1, "the first asks"},
+		{l.goOn(5), 0, 1, "one that would end sooner leaves it to the first"},
+		{l.goOn(0), 0, 2, "a new one asks: it may go on for longer"},
+		{l.goOn(4), time.Second, 2, "the first one's message finds that the new one goes on"},
+		{l.goOn(1), 3 * time.Second, 3, "the new one's message asks again"},
+	} {
+		l.clock.ahead += step.after
+		if _, err := l.handle(t.Context(), wakes(t, step.wake)); err != nil {
+			t.Fatal(err)
+		}
+		if len(l.mail.sent["l"]) != step.sends {
+			t.Fatalf("%s: sent %+v", step.why, l.mail.sent["l"])
+		}
+	}
+}
+
 func TestAChainLastsUntilTheNextTick(t *testing.T) {
 	var total time.Duration
 	for _, pause := range pauses() {

@@ -35,7 +35,7 @@ type Emptiness struct {
 	Remove  []*Node // to be removed now
 	Restore []*Node // marked by a run that died, and not to be removed: take the mark back
 	Notices []Notice
-	// Again is when a node will be due, or a hindrance may be gone; zero when there is none.
+	// Again is when a node will be due; zero when there is none.
 	Again time.Time
 }
 
@@ -69,10 +69,8 @@ func Empty(s *Snapshot, now time.Time) Emptiness {
 		return cmp.Or(cmp.Compare(a.Claim.Annotations[EmptySinceAnnotationKey], b.Claim.Annotations[EmptySinceAnnotationKey]),
 			cmp.Compare(a.Claim.Name, b.Claim.Name))
 	})
+	// What hinders now is looked for again at the next tick, which is soon enough.
 	if newPodWaits(s, now) {
-		if len(decided.Due) > 0 {
-			decided.lookAgain(now.Add(ConfirmAfter))
-		}
 		return decided
 	}
 	remaining := decided.allowed(s, pools, now)
@@ -82,9 +80,7 @@ func Empty(s *Snapshot, now time.Time) Emptiness {
 		// A run that died after the mark had counted it: it takes nothing of the budget.
 		case node.chosen():
 			decided.Remove = append(decided.Remove, node)
-		case joining[pool]:
-			decided.lookAgain(now.Add(ConfirmAfter))
-		case remaining[pool] > 0:
+		case !joining[pool] && remaining[pool] > 0:
 			remaining[pool]--
 			decided.Remove = append(decided.Remove, node)
 		}

@@ -93,8 +93,12 @@ func TestDiscoverBySelectorsOfEachKind(t *testing.T) {
 		change func(*api.EC2NodeClassSpec)
 		check  func(nodeclass.Facts) bool
 	}{
-		{"a subnet by id", func(spec *api.EC2NodeClassSpec) { spec.SubnetSelectorTerms = []api.SubnetSelectorTerm{{ID: subnets["us-east-1b"]}} },
-			func(facts nodeclass.Facts) bool { return len(facts.Subnets) == 1 && facts.Subnets[0].Zone == "us-east-1b" }},
+		{"a subnet by id", func(spec *api.EC2NodeClassSpec) {
+			spec.SubnetSelectorTerms = []api.SubnetSelectorTerm{{ID: subnets["us-east-1b"]}}
+		},
+			func(facts nodeclass.Facts) bool {
+				return len(facts.Subnets) == 1 && facts.Subnets[0].Zone == "us-east-1b"
+			}},
 		{"subnets by any value of a tag", func(spec *api.EC2NodeClassSpec) {
 			spec.SubnetSelectorTerms = []api.SubnetSelectorTerm{{Tags: map[string]string{"karpenter.sh/discovery": "*"}}}
 		}, func(facts nodeclass.Facts) bool { return len(facts.Subnets) == 3 }},
@@ -109,7 +113,9 @@ func TestDiscoverBySelectorsOfEachKind(t *testing.T) {
 		}, func(facts nodeclass.Facts) bool { return len(facts.SecurityGroups) == 1 }},
 		{"a group by name", func(spec *api.EC2NodeClassSpec) {
 			spec.SecurityGroupSelectorTerms = []api.SecurityGroupSelectorTerm{{Name: "no such group"}}
-		}, func(facts nodeclass.Facts) bool { return len(facts.SecurityGroups) == 0 && facts.SecurityGroupsProblem == "" }},
+		}, func(facts nodeclass.Facts) bool {
+			return len(facts.SecurityGroups) == 0 && facts.SecurityGroupsProblem == ""
+		}},
 		{"an image by id", func(spec *api.EC2NodeClassSpec) { spec.AMISelectorTerms = []api.AMISelectorTerm{{ID: standard}} },
 			func(facts nodeclass.Facts) bool { return oneImage(facts, standard, nodeclass.VariantAny) }},
 		{"an image by name", func(spec *api.EC2NodeClassSpec) { spec.AMISelectorTerms = []api.AMISelectorTerm{{Name: name}} },

@@ -22,14 +22,6 @@ func (b bitset) empty() bool {
 	return true
 }
 
-func (b bitset) count() int {
-	n := 0
-	for _, word := range b {
-		n += bits.OnesCount64(word)
-	}
-	return n
-}
-
 // and keeps what is also in other.
 func (b bitset) and(other bitset) {
 	for i := range b {

@@ -148,7 +148,7 @@ func (k *packer) absorb(first int, order []int) {
 
 func (k *packer) acceptable(n *node) bool {
 	pool := k.p.configs[k.p.columns[n.column].config].pool
-	return k.p.meetsMinValues(pool, slices.Collect(k.p.standIns(n)))
+	return k.p.meetsMinValues(pool, k.p.standIns(n))
 }
 
 // undo gives back what changed has more than the node it was made from.

@@ -199,7 +199,7 @@ func (k *packer) fill(column int, order func(func(int) bool)) *node {
 func (k *packer) flexible(n *node) *node {
 	p := k.p
 	pool := p.configs[p.columns[n.column].config].pool
-	for len(pool.minValues) > 0 && len(n.fills) > 0 && !p.meetsMinValues(pool, slices.Collect(p.standIns(n))) {
+	for len(pool.minValues) > 0 && len(n.fills) > 0 && !p.meetsMinValues(pool, p.standIns(n)) {
 		smaller := p.newNode(n.column)
 		halved := false
 		for _, f := range n.fills {

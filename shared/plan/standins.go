@@ -62,40 +62,54 @@ func (p *problem) readByPrice() {
 	})
 }
 
-// meetsMinValues reports whether the columns' types offer as many values of each key as the pool demands.
-func (p *problem) meetsMinValues(pool *pool, columns []int) bool {
-	for key, least := range pool.minValues {
-		if p.valuesOf(pool, columns, key) < least {
-			return false
+// meetsMinValues reports whether the columns' types offer as many values of each key as the pool demands. It looks at no more columns than it takes.
+func (p *problem) meetsMinValues(pool *pool, columns iter.Seq[int]) bool {
+	if len(pool.minValues) == 0 {
+		return true
+	}
+	missing := len(pool.minValues)
+	values := map[string]map[string]bool{}
+	for j := range columns {
+		for key, least := range pool.minValues {
+			if len(values[key]) >= least {
+				continue
+			}
+			if values[key] == nil {
+				values[key] = map[string]bool{}
+			}
+			for _, value := range p.valuesOf(pool, j, key) {
+				values[key][value] = true
+			}
+			if len(values[key]) >= least {
+				missing--
+			}
+		}
+		if missing == 0 {
+			return true
 		}
 	}
-	return true
+	return false
 }
 
-func (p *problem) valuesOf(pool *pool, columns []int, key string) int {
-	values := map[string]bool{}
-	for _, j := range columns {
-		switch column := p.columns[j]; key {
-		case corev1.LabelTopologyZone:
-			values[column.offering.Zone] = true
-		case api.LabelTopologyZoneID:
-			values[column.offering.ZoneID] = true
-		case api.CapacityTypeLabelKey:
-			values[column.offering.CapacityType] = true
-		default:
-			have, ok := p.configs[column.config].typ.Requirements[key]
-			if !ok {
-				have = pool.requirements[key]
-			}
-			list, _ := have.Values()
-			for _, value := range list {
-				if pool.requirements[key].Has(value) {
-					values[value] = true
-				}
-			}
+// valuesOf are the values that a node of the column's may have of a label.
+func (p *problem) valuesOf(pool *pool, j int, key string) []string {
+	switch column := p.columns[j]; key {
+	case corev1.LabelTopologyZone:
+		return []string{column.offering.Zone}
+	case api.LabelTopologyZoneID:
+		return []string{column.offering.ZoneID}
+	case api.CapacityTypeLabelKey:
+		return []string{column.offering.CapacityType}
+	default:
+		have, ok := p.configs[column.config].typ.Requirements[key]
+		if ok {
+			have = have.Intersection(pool.requirements[key])
+		} else {
+			have = pool.requirements[key]
 		}
+		values, _ := have.Values()
+		return values
 	}
-	return len(values)
 }
 
 // choose picks from a node's stand-ins those that its claim keeps, cheapest first: all of one capacity type, and no exotic types, if there are others. slack
@@ -160,31 +174,28 @@ func (p *problem) cut(columns iter.Seq[int]) []int {
 // cutKeeping cuts as cut does, except that types are kept, however dear, until the pool's minValues are met. Where minValues speak of the capacity
 // type, both stay.
 func (p *problem) cutKeeping(pool *pool, columns []int) []int {
-	_, mixed := pool.minValues[api.CapacityTypeLabelKey]
-	if !mixed {
+	if _, mixed := pool.minValues[api.CapacityTypeLabelKey]; !mixed {
 		first := p.columns[columns[0]].offering.CapacityType
 		ofFirst := slices.DeleteFunc(slices.Clone(columns), func(j int) bool { return p.columns[j].offering.CapacityType != first })
-		if p.meetsMinValues(pool, ofFirst) {
+		if p.meetsMinValues(pool, slices.Values(ofFirst)) {
 			columns = ofFirst
 		}
 	}
-	kept := map[int]bool{}
-	var chosen []int
+	// The types that bring a value which is still wanted come first, then the cheapest.
+	types := map[int]bool{}
 	for _, key := range sortedKeys(pool.minValues) {
+		values := map[string]bool{}
 		for _, j := range columns {
-			have := p.valuesOf(pool, chosen, key)
-			if have >= pool.minValues[key] {
+			if len(values) >= pool.minValues[key] {
 				break
 			}
-			if !kept[j] && p.valuesOf(pool, append(chosen[:len(chosen):len(chosen)], j), key) > have {
-				kept[j] = true
-				chosen = append(chosen, j)
+			for _, value := range p.valuesOf(pool, j, key) {
+				if !values[value] {
+					values[value] = true
+					types[p.columns[j].config] = true
+				}
 			}
 		}
-	}
-	types := map[int]bool{}
-	for j := range kept {
-		types[p.columns[j].config] = true
 	}
 	var result []int
 	for _, j := range columns {

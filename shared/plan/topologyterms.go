@@ -17,8 +17,6 @@ type topologyTerms struct {
 	affinity, anti []affinityTerm
 }
 
-func (t *topologyTerms) empty() bool { return len(t.spread)+len(t.affinity)+len(t.anti) == 0 }
-
 // peers are pods by namespace and labels.
 type peers struct {
 	// namespaces are sorted; nil means every one.

@@ -24,9 +24,9 @@ func Architecture() string {
 	return "x86_64"
 }
 
-// deploy runs the cdk command line against the local AWS, as a user runs it
+// Deploy runs the cdk command line against the local AWS, as a user runs it
 // against the real one.
-func (w *World) deploy(ctx context.Context) error {
+func (w *World) Deploy(ctx context.Context) error {
 	cli := filepath.Join(w.options.Root, "infra", "node_modules", ".bin", "cdk")
 	if _, err := os.Stat(cli); err != nil {
 		return fmt.Errorf("the cdk command line is not installed (%w): run `make infra/node_modules`", err)

@@ -3,6 +3,7 @@ package world
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -53,16 +54,16 @@ func (w *World) services(log *slog.Logger) error {
 	parameters.Bootstrap(bootstrapQualifier)
 
 	w.logs = logs.New(AccountID, Region)
-	queues := sqs.New(sqs.Options{AccountID: AccountID, Region: Region, Endpoint: w.server.URL})
-	w.closers = append(w.closers, queues.Close)
+	w.queues = sqs.New(sqs.Options{AccountID: AccountID, Region: Region, Endpoint: w.server.URL})
+	w.closers = append(w.closers, w.queues.Close)
 	w.Lambda = lambda.New(lambda.Options{
 		AccountID: AccountID, Region: Region, Directory: filepath.Join(w.options.Directory, "lambda"), Endpoint: w.server.URL,
-		Objects: objectsOf{objects}, Sessions: lambda.SessionsFunc(w.session), Queues: queues, Logs: w.logs, Access: w.identity,
+		Objects: objectsOf{objects}, Sessions: lambda.SessionsFunc(w.session), Queues: w.queues, Logs: w.logs, Access: w.identity,
 	})
 	w.closers = append(w.closers, w.Lambda.Close)
-	bus := eventbridge.New(eventbridge.Options{AccountID: AccountID, Region: Region, Queues: queues, Functions: w.Lambda})
+	bus := eventbridge.New(eventbridge.Options{AccountID: AccountID, Region: Region, Queues: w.queues, Functions: w.Lambda})
 	w.closers = append(w.closers, bus.Close)
-	schedules := scheduler.New(scheduler.Options{AccountID: AccountID, Region: Region, Queues: queues, Functions: w.Lambda, Access: w.identity})
+	schedules := scheduler.New(scheduler.Options{AccountID: AccountID, Region: Region, Queues: w.queues, Functions: w.Lambda, Access: w.identity})
 	w.closers = append(w.closers, schedules.Close)
 
 	if err := w.machines(log, parameters, bus); err != nil {
@@ -79,14 +80,14 @@ func (w *World) services(log *slog.Logger) error {
 	w.closers = append(w.closers, w.stacks.Close)
 
 	for _, service := range []interface{ Register(*wire.Server) }{
-		w.identity, objects, parameters, w.logs, queues, w.Lambda, bus, schedules, w.EC2, w.clusters, prices, w.stacks,
+		w.identity, objects, parameters, w.logs, w.queues, w.Lambda, bus, schedules, w.EC2, w.clusters, prices, w.stacks,
 		steering.New(w.EC2, w.Machines),
 	} {
 		service.Register(w.server)
 	}
 	for _, service := range []interface {
 		RegisterTypes(*cloudformation.Service)
-	}{w.identity, parameters, w.logs, queues, w.Lambda, bus, schedules, w.EC2, w.clusters} {
+	}{w.identity, parameters, w.logs, w.queues, w.Lambda, bus, schedules, w.EC2, w.clusters} {
 		service.RegisterTypes(w.stacks)
 	}
 	w.server.Observe(w.observe)
@@ -142,16 +143,27 @@ func (e eventsOf) Put(ctx context.Context, event ec2.Event) {
 	e.bus.Put(ctx, eventbridge.Event{Source: event.Source, DetailType: event.DetailType, Time: event.Time, Resources: event.Resources, Detail: detail})
 }
 
-// observe notes when fleets were asked for.
+// observe notes when fleets were asked for, and what was refused.
 func (w *World) observe(call wire.CallRecord) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
 	if call.Service == "ec2" && call.Action == "CreateFleet" {
-		w.mutex.Lock()
-		defer w.mutex.Unlock()
 		w.fleetCalls = append(w.fleetCalls, call.Time)
 	}
-	if call.Status >= 400 {
-		w.slog.Warn("call refused", "service", call.Service, "action", call.Action, "caller", call.CallerARN, "code", call.ErrorCode)
+	if call.Status < 400 {
+		return
 	}
+	w.slog.Warn("call failed", "service", call.Service, "action", call.Action, "caller", call.CallerARN, "code", call.ErrorCode, "error", call.ErrorMessage)
+	if slices.Contains([]string{"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"}, call.ErrorCode) {
+		w.refusals = append(w.refusals, fmt.Sprintf("%s %s by %s: %s", call.Service, call.Action, call.CallerARN, call.ErrorMessage))
+	}
+}
+
+// Refusals are the calls that the caller's policies did not allow.
+func (w *World) Refusals() []string {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return slices.Clone(w.refusals)
 }
 
 // FleetCalls are the moments at which CreateFleet was called.

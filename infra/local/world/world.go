@@ -21,6 +21,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/lambda"
 	"github.com/whittle-dev/whittle/infra/local/logs"
 	"github.com/whittle-dev/whittle/infra/local/machine"
+	"github.com/whittle-dev/whittle/infra/local/sqs"
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
@@ -50,6 +51,7 @@ type World struct {
 	stacks   *cloudformation.Service
 	clusters *eks.Service
 	logs     *logs.Service
+	queues   *sqs.Service
 	EC2      *ec2.Service
 	Machines *machine.Machines
 	Lambda   *lambda.Service
@@ -59,6 +61,7 @@ type World struct {
 	slog       *slog.Logger
 	mutex      sync.Mutex
 	fleetCalls []time.Time
+	refusals   []string
 
 	closers []func() error // in the order of their making; closed in the other
 }
@@ -104,7 +107,7 @@ func (w *World) start(ctx context.Context) error {
 		return err
 	}
 	start := time.Now()
-	if err := w.deploy(ctx); err != nil {
+	if err := w.Deploy(ctx); err != nil {
 		return err
 	}
 	w.tell("stack %s deployed by cdk in %.1f s", stackName, time.Since(start).Seconds())

@@ -1,0 +1,34 @@
+package world
+
+import (
+	"strconv"
+
+	"github.com/whittle-dev/whittle/infra/local/sqs"
+)
+
+// queue is the physical name of one of the cluster's queues.
+func (w *World) queue(name string) string { return "whittle-" + w.options.Cluster + "-" + name }
+
+// Send puts a message into one of the cluster's queues.
+func (w *World) Send(queue, body string) error {
+	_, err := w.queues.Send(w.queue(queue), sqs.Message{Body: body}, nil)
+	return err
+}
+
+// Waiting counts the messages that one of the cluster's queues holds, seen and
+// unseen.
+func (w *World) Waiting(queue string) (int, error) {
+	attributes, err := w.queues.Attributes(w.queue(queue))
+	if err != nil {
+		return 0, err
+	}
+	count := 0
+	for _, name := range []string{"ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible", "ApproximateNumberOfMessagesDelayed"} {
+		number, err := strconv.Atoi(attributes[name])
+		if err != nil {
+			return 0, err
+		}
+		count += number
+	}
+	return count, nil
+}

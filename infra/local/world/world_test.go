@@ -1,0 +1,281 @@
+package world_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/infra/local/scenario"
+	"github.com/whittle-dev/whittle/infra/local/world"
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+const patience = 90 * time.Second
+
+// TestWorld is the product as a whole: the control plane, the deployed stack and
+// the functions, from no node to running pods and back.
+func TestWorld(t *testing.T) {
+	w := startWorld(t)
+	setup, err := w.Scenario(testWriter{t})
+	if err != nil {
+		t.Fatal(err)
+	}
+	variables := applyPools(t, w, setup)
+	t.Run("a cluster without a node gets one for CoreDNS", func(t *testing.T) { firstNode(t, setup, variables) })
+	t.Run("bad input is named and stops nothing else", func(t *testing.T) { badInput(t, w, setup) })
+	t.Run("the main job", func(t *testing.T) { mainJob(t, w, setup) })
+	t.Run("nothing failed on the way", func(t *testing.T) { nothingFailed(t, w) })
+	t.Run("a second deploy changes nothing", func(t *testing.T) {
+		if err := w.Deploy(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func startWorld(t *testing.T) *world.World {
+	t.Helper()
+	root, err := filepath.Abs(filepath.Join("..", "..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := world.Start(t.Context(), world.Options{
+		Root: root, Directory: t.TempDir(), Cluster: "test", Interval: 5 * time.Second, Boot: 3 * time.Second, Progress: os.Stderr,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+type testWriter struct{ t *testing.T }
+
+func (w testWriter) Write(text []byte) (int, error) {
+	w.t.Log(strings.TrimRight(string(text), "\n"))
+	return len(text), nil
+}
+
+func applyPools(t *testing.T, w *world.World, setup scenario.Setup) map[string]string {
+	t.Helper()
+	role, err := w.NodeRole()
+	if err != nil {
+		t.Fatal(err)
+	}
+	variables := map[string]string{"CLUSTER_NAME": setup.Name, "NODE_ROLE": role}
+	if err := setup.Client.Apply(t.Context(), manifest(setup, "quickstart.yaml"), variables); err != nil {
+		t.Fatal(err)
+	}
+	return variables
+}
+
+func manifest(setup scenario.Setup, name string) string {
+	return filepath.Join(setup.Root, "testdata", "manifests", name)
+}
+
+// firstNode starts with the pods that every cluster needs before any other, and
+// ends with no node again.
+func firstNode(t *testing.T, setup scenario.Setup, variables map[string]string) {
+	client := setup.Client
+	if err := client.Apply(t.Context(), manifest(setup, "coredns.yaml"), variables); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, "CoreDNS to run", client.Running("kube-system", "k8s-app=kube-dns", 2))
+	nodes, err := client.Nodes(t.Context())
+	if err != nil || len(nodes) == 0 {
+		t.Fatalf("%d nodes, %v", len(nodes), err)
+	}
+	wait(t, "the nodes to be initialized", func(ctx context.Context) (bool, string, error) {
+		claims, err := client.NodeClaims(ctx)
+		if err != nil {
+			return false, "", err
+		}
+		for i := range claims {
+			if !api.ConditionTrue(claims[i].Status.Conditions, api.ConditionReady) {
+				return false, fmt.Sprintf("%s: %+v", claims[i].Name, claims[i].Status.Conditions), nil
+			}
+		}
+		return len(claims) > 0, "no claim", nil
+	})
+	checkNodes(t, setup)
+	if err := client.Core.AppsV1().Deployments("kube-system").Delete(t.Context(), "coredns", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, "the cluster to be empty", empty(setup))
+}
+
+// checkNodes holds each node against its claim.
+func checkNodes(t *testing.T, setup scenario.Setup) {
+	t.Helper()
+	nodes, err := setup.Client.Nodes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims, err := setup.Client.NodeClaims(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, node := range nodes {
+		i := slices.IndexFunc(claims, func(claim api.NodeClaim) bool { return claim.Status.ProviderID == node.Spec.ProviderID })
+		if i < 0 {
+			t.Errorf("node %s has no claim", node.Name)
+			continue
+		}
+		claim := claims[i]
+		for _, key := range []string{
+			api.NodePoolLabelKey, api.CapacityTypeLabelKey, corev1.LabelInstanceTypeStable, corev1.LabelTopologyZone, corev1.LabelArchStable,
+			api.LabelInstanceCPU, api.LabelInstanceCategory, api.LabelNodeClass, api.LabelTopologyZoneID,
+		} {
+			if node.Labels[key] == "" || node.Labels[key] != claim.Labels[key] {
+				t.Errorf("node %s: label %s is %q, its claim has %q", node.Name, key, node.Labels[key], claim.Labels[key])
+			}
+		}
+		if node.Labels[api.NodeRegisteredLabelKey] != "true" || node.Labels[api.NodeInitializedLabelKey] != "true" {
+			t.Errorf("node %s is not registered and initialized: %v", node.Name, node.Labels)
+		}
+		for _, taint := range node.Spec.Taints {
+			t.Errorf("node %s kept the taint %s", node.Name, taint.ToString())
+		}
+		// What the planner counted on must be there.
+		for _, resource := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourcePods} {
+			has, planned := node.Status.Allocatable[resource], claim.Status.Allocatable[resource]
+			if has.Cmp(planned) < 0 {
+				t.Errorf("node %s: allocatable %s is %s, %s was planned with", node.Name, resource, has.String(), planned.String())
+			}
+		}
+	}
+}
+
+// badInput gives what is broken beside what is not.
+func badInput(t *testing.T, w *world.World, setup scenario.Setup) {
+	client := setup.Client
+	err := client.Apply(t.Context(), manifest(setup, "broken-operator.yaml"), nil)
+	if err == nil || !strings.Contains(err.Error(), "operator") || !strings.Contains(err.Error(), "Near") {
+		t.Errorf("a NodePool with an unknown operator: %v, want a refusal that names the field and the value", err)
+	}
+	if err := client.Apply(t.Context(), manifest(setup, "broken.yaml"), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Send("interrupt", "this is not JSON"); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, "the good pod to run", client.Running("default", "app=good", 1))
+	for _, want := range []struct{ about, reason, words string }{
+		{"lonely", api.ReasonNodeClassNotFound, "spec.template.spec.nodeClassRef"},
+		{"giant", "FailedScheduling", "cpu"},
+	} {
+		wait(t, want.reason+" on "+want.about, func(ctx context.Context) (bool, string, error) {
+			list, err := client.Core.CoreV1().Events("default").List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=" + want.about + ",reason=" + want.reason})
+			if err != nil {
+				return false, "", err
+			}
+			var messages []string
+			for _, event := range list.Items {
+				messages = append(messages, event.Message)
+				if event.Source.Component == "whittle" && strings.Contains(event.Message, want.words) {
+					return true, "", nil
+				}
+			}
+			return false, strings.Join(messages, "\n"), nil
+		})
+	}
+	wait(t, "a log line about the event that is no JSON", func(context.Context) (bool, string, error) {
+		log := strings.Join(w.FunctionLog("interrupt"), "\n")
+		return strings.Contains(log, "JSON"), log, nil
+	})
+	for _, pod := range []string{"good", "giant"} {
+		now := int64(0)
+		if err := client.Core.CoreV1().Pods("default").Delete(t.Context(), pod, metav1.DeleteOptions{GracePeriodSeconds: &now}); err != nil {
+			t.Error(err)
+		}
+	}
+	wait(t, "the cluster to be empty", empty(setup))
+}
+
+// mainJob runs the scenario of `make run` and checks what it left.
+func mainJob(t *testing.T, w *world.World, setup scenario.Setup) {
+	launched := len(w.FleetCalls())
+	report, err := scenario.Inflate(t.Context(), setup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(report.Steps) != 2 || report.Steps[0].Pods != 5 || report.Steps[1].Pods != 15 {
+		t.Fatalf("steps are %+v", report.Steps)
+	}
+	for _, step := range report.Steps {
+		if step.Nodes == 0 || step.PricePerHour <= 0 || step.ToCreateFleet <= 0 || step.ToRunning < step.ToCreateFleet {
+			t.Errorf("step %+v", step)
+		}
+	}
+	plans := w.Plans()
+	if len(plans) == 0 {
+		t.Error("provision's log has no plan")
+	}
+	for _, plan := range plans {
+		if plan.Bound <= 0 || plan.Price < plan.Bound {
+			t.Errorf("plan %+v costs less than its lower bound", plan)
+		}
+	}
+	if launches := len(w.FleetCalls()) - launched; launches < 3 || launches > 8 {
+		t.Errorf("%d fleets were asked for, for three plans of a few nodes", launches)
+	}
+	said := map[string]bool{}
+	for _, line := range setup.Timeline.Lines() {
+		said[line.What] = true
+	}
+	for _, what := range []string{"pending", "planned", "launched", "registered", "initialized", "running", "interrupted", "drained", "replaced", "ending", "gone", "empty"} {
+		if !said[what] {
+			t.Errorf("the timeline does not say %q", what)
+		}
+	}
+	for _, instance := range w.EC2.Instances() {
+		if instance.Tags["karpenter.sh/nodeclaim"] == "" || instance.Tags["kubernetes.io/cluster/"+setup.Name] != "owned" {
+			t.Errorf("instance %s has the tags %v", instance.ID, instance.Tags)
+		}
+	}
+}
+
+// nothingFailed looks at every call and invocation of the run.
+func nothingFailed(t *testing.T, w *world.World) {
+	for _, invocation := range w.Invocations() {
+		if invocation.ErrorType != "" {
+			t.Errorf("function %s failed: %s: %s", invocation.Function, invocation.ErrorType, invocation.ErrorMessage)
+		}
+	}
+	for _, refusal := range w.Refusals() {
+		t.Errorf("not allowed: %s", refusal)
+	}
+	for _, queue := range []string{"provision", "lifecycle", "disrupt"} {
+		if count, err := w.Waiting(queue + "-dead"); err != nil || count > 0 {
+			t.Errorf("queue %s-dead holds %d messages, %v", queue, count, err)
+		}
+	}
+}
+
+func empty(setup scenario.Setup) func(context.Context) (bool, string, error) {
+	return func(ctx context.Context) (bool, string, error) {
+		nodes, first := setup.Client.Nodes(ctx)
+		claims, second := setup.Client.NodeClaims(ctx)
+		alive := setup.World.InstancesAlive()
+		return len(nodes)+len(claims)+alive == 0, fmt.Sprintf("%d nodes, %d claims, %d instances", len(nodes), len(claims), alive), errors.Join(first, second)
+	}
+}
+
+func wait(t *testing.T, what string, condition func(context.Context) (bool, string, error)) {
+	t.Helper()
+	if err := scenario.Until(t.Context(), patience, what, condition); err != nil {
+		t.Fatal(err)
+	}
+}
