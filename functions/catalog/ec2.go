@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -81,8 +80,8 @@ func (h *handler) spotPrices(ctx context.Context) (map[string]map[string]float64
 		}
 		for _, entry := range page.SpotPriceHistory {
 			name, zone := string(entry.InstanceType), aws.ToString(entry.AvailabilityZone)
-			price, err := strconv.ParseFloat(aws.ToString(entry.SpotPrice), 64)
-			if err != nil || price <= 0 {
+			price, valid := parseDollars(aws.ToString(entry.SpotPrice))
+			if !valid || price == 0 {
 				return nil, fmt.Errorf("spot price of %s in %s: field SpotPrice %q is not a price", name, zone, aws.ToString(entry.SpotPrice))
 			}
 			key, at := name+"/"+zone, aws.ToTime(entry.Timestamp)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/pricing"
 
@@ -24,7 +23,7 @@ func setup(ctx context.Context) (*handler, error) {
 	if err != nil {
 		return h, err
 	}
-	loaded, err := config.LoadDefaultConfig(ctx)
+	loaded, err := function.Configuration(ctx)
 	h.region = loaded.Region
 	h.connection = function.NewConnection(loaded, h.cluster)
 	h.ec2 = ec2.NewFromConfig(loaded)

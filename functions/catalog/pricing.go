@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -75,6 +76,9 @@ func (h *handler) onDemandPrices(ctx context.Context) (map[string]float64, error
 			}
 		}
 	}
+	if len(prices) == 0 {
+		return nil, fmt.Errorf("the price list has no price in US dollars for region %s", h.region)
+	}
 	return prices, nil
 }
 
@@ -91,12 +95,18 @@ func parsePrice(text string) (instanceType string, price float64, err error) {
 			if !quoted || dimension.Unit != "Hrs" {
 				continue
 			}
-			parsed, err := strconv.ParseFloat(dollars, 64)
-			if err != nil {
-				return "", 0, fmt.Errorf("price list, product %s (%s): pricePerUnit.USD %q is not a number", item.Product.SKU, item.Product.Attributes.InstanceType, dollars)
+			parsed, valid := parseDollars(dollars)
+			if !valid {
+				return "", 0, fmt.Errorf("price list, product %s (%s): pricePerUnit.USD %q is not a price", item.Product.SKU, item.Product.Attributes.InstanceType, dollars)
 			}
 			price = max(price, parsed)
 		}
 	}
 	return item.Product.Attributes.InstanceType, price, nil
+}
+
+// parseDollars reads an amount of money, which is neither negative nor infinite.
+func parseDollars(text string) (float64, bool) {
+	amount, err := strconv.ParseFloat(text, 64)
+	return amount, err == nil && amount >= 0 && !math.IsInf(amount, 0)
 }

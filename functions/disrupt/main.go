@@ -5,7 +5,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/whittle-dev/whittle/shared/function"
@@ -25,7 +24,7 @@ func setup(ctx context.Context) (*handler, error) {
 	if err != nil {
 		return h, err
 	}
-	loaded, err := config.LoadDefaultConfig(ctx)
+	loaded, err := function.Configuration(ctx)
 	connection := function.NewConnection(loaded, h.cluster)
 	h.connect = func(ctx context.Context) (kubernetes, error) {
 		client, err := connection.Client(ctx)

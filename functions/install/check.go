@@ -27,6 +27,7 @@ func needs() []need {
 		{"interrupt", "patch", "", "nodes", ""},
 		{"lifecycle", "create", "", "pods/eviction", ""},
 		{"lifecycle", "patch", "", "nodes", ""},
+		{"lifecycle", "get", "", "persistentvolumeclaims", ""},
 		{"lifecycle", "patch", "karpenter.sh", "nodeclaims", ""},
 		{"disrupt", "delete", "karpenter.sh", "nodeclaims", ""},
 		{"disrupt", "create", "coordination.k8s.io", "leases", cluster.Namespace},

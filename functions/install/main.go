@@ -6,7 +6,6 @@ import (
 	"context"
 
 	"github.com/aws/aws-lambda-go/cfn"
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
 	"github.com/whittle-dev/whittle/shared/function"
@@ -23,7 +22,7 @@ func setup(ctx context.Context) (*handler, error) {
 	if err != nil {
 		return h, err
 	}
-	loaded, err := config.LoadDefaultConfig(ctx)
+	loaded, err := function.Configuration(ctx)
 	h.connection = function.NewConnection(loaded, h.cluster)
 	h.lambda = lambda.NewFromConfig(loaded)
 	return h, err

@@ -41,6 +41,7 @@ func newLife(t *testing.T, cut *clustertest.Cut) *life {
 	l.handler = &handler{
 		cluster: "test", provision: "p", lifecycle: "l", sender: l.mail, fleet: l.ec2, now: l.clock.now,
 		connect: func(context.Context) (kubernetes, error) { return client, nil },
+		resolve: func(_ context.Context, class api.EC2NodeClass) (api.EC2NodeClass, error) { return class, nil },
 	}
 	return l
 }

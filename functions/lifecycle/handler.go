@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/function"
 	"github.com/whittle-dev/whittle/shared/queue"
 )
@@ -42,6 +43,7 @@ type handler struct {
 	provision, lifecycle string // queue URLs
 	connect              func(context.Context) (kubernetes, error)
 	fleet                instances
+	resolve              func(context.Context, api.EC2NodeClass) (api.EC2NodeClass, error) // gives a class its status
 	sender               sender
 	now                  func() time.Time
 

@@ -91,7 +91,7 @@ func (h *handler) read(ctx context.Context, client kubernetes, wake queue.Messag
 		}
 	}
 	if s.tick {
-		s.listPools(ctx, client)
+		s.listPools(ctx, client, h.resolve)
 	}
 	s.buildViews(wake.Hop == 0)
 	return s, s.readLeaving(ctx, client, h.now())
@@ -115,13 +115,23 @@ func (s *seen) listInstances(ctx context.Context, ec2 instances) {
 	}
 }
 
-// listPools reads the pools and classes; without both no status is written.
-func (s *seen) listPools(ctx context.Context, client kubernetes) {
+// listPools reads the pools and classes, and what the classes select now; without
+// pools and classes no status is written.
+func (s *seen) listPools(ctx context.Context, client kubernetes, resolve func(context.Context, api.EC2NodeClass) (api.EC2NodeClass, error)) {
 	pools, poolsErr := client.NodePools(ctx)
 	classes, classesErr := client.NodeClasses(ctx)
 	if err := errors.Join(poolsErr, classesErr); err != nil {
 		s.failed = errors.Join(s.failed, err)
 		return
+	}
+	for i := range classes {
+		classes[i].Default()
+		resolved, err := resolve(ctx, classes[i])
+		if err != nil {
+			s.failed = errors.Join(s.failed, err)
+			continue
+		}
+		classes[i] = resolved
 	}
 	s.pools, s.classes = pools, classes
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	awsec2 "github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
@@ -164,7 +165,8 @@ func (e *environment) aws() {
 	}
 	operator := account.Operator()
 	e.config = aws.Config{
-		Region: "us-east-1", BaseEndpoint: &url, RetryMaxAttempts: 1,
+		Region: "us-east-1", BaseEndpoint: &url,
+		Retryer:     func() aws.Retryer { return retry.AddWithMaxBackoffDelay(retry.NewStandard(), 5*time.Millisecond) },
 		Credentials: credentials.NewStaticCredentialsProvider(operator.AccessKeyID, operator.SecretAccessKey, ""),
 	}
 	_, err = iam.NewFromConfig(e.config).CreateRole(e.t.Context(), &iam.CreateRoleInput{

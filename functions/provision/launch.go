@@ -15,6 +15,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/launch"
@@ -80,12 +81,12 @@ func (r *run) join(ctx context.Context) (nodeclass.Cluster, error) {
 func (r *run) launch(ctx context.Context, snapshot *plan.Snapshot, claim *api.NodeClaim, join nodeclass.Cluster) (*catalog.Unavailable, error) {
 	class := classOf(claim.Spec.NodeClassRef, snapshot.NodeClasses)
 	if class == nil || !api.ConditionTrue(class.Status.Conditions, api.ConditionReady) {
-		return nil, r.abandon(ctx, claim, api.ReasonNodeClassNotReady, "its EC2NodeClass does not exist or is not ready")
+		return nil, r.abandon(ctx, claim, api.ReasonNodeClassNotReady, "its EC2NodeClass does not exist or is not ready", mayHaveInstance)
 	}
 	types := snapshot.Catalog[class.Name]
 	request, err := launch.Build(launch.Input{Claim: claim, Class: class, Types: types, Cluster: join})
 	if errors.Is(err, launch.ErrNoOffering) {
-		return &catalog.Unavailable{}, r.abandon(ctx, claim, "InsufficientCapacityError", err.Error())
+		return &catalog.Unavailable{}, r.abandon(ctx, claim, "InsufficientCapacityError", err.Error(), mayHaveInstance)
 	}
 	if err != nil {
 		return nil, err
@@ -101,7 +102,7 @@ func (r *run) launch(ctx context.Context, snapshot *plan.Snapshot, claim *api.No
 			marks.Mark(request.CapacityType, offering.InstanceType, offering.Zone, r.now())
 		}
 		return marks, r.abandon(ctx, claim, "InsufficientCapacityError",
-			fmt.Sprintf("EC2 has no %s capacity now in %d offerings, the cheapest %s in %s", request.CapacityType, len(outcome.Short), outcome.Short[0].InstanceType, outcome.Short[0].Zone))
+			fmt.Sprintf("EC2 has no %s capacity now in %d offerings, the cheapest %s in %s", request.CapacityType, len(outcome.Short), outcome.Short[0].InstanceType, outcome.Short[0].Zone), hasNoInstance)
 	}
 	return nil, r.launched(ctx, claim, outcome.Instance, types)
 }
@@ -156,10 +157,26 @@ func priceOf(instanceType *catalog.InstanceType, instance *fleet.Instance, label
 	return 0
 }
 
+// What is known of a claim that is given up.
+const (
+	// mayHaveInstance: an invocation before this one may have launched for it.
+	mayHaveInstance = false
+	// hasNoInstance: EC2 has answered to the claim's token that there is none.
+	hasNoInstance = true
+)
+
 // abandon gives the claim up and says why. Its finalizer holds it until lifecycle
-// has made sure that no instance was launched for it.
-func (r *run) abandon(ctx context.Context, claim *api.NodeClaim, reason, why string) error {
+// has made sure that no instance was launched for it, unless that is certain.
+func (r *run) abandon(ctx context.Context, claim *api.NodeClaim, reason, why string, certain bool) error {
 	slog.WarnContext(ctx, "giving up nodeclaim", "NodeClaim", claim.Name, "reason", reason, "error", why)
 	r.record(ctx, claimReference(claim), corev1.EventTypeWarning, reason, why)
+	if certain {
+		_, err := r.client.PatchNodeClaim(ctx, claim.Name, map[string]any{"metadata": map[string]any{
+			"resourceVersion": claim.ResourceVersion, "finalizers": nil,
+		}})
+		if err != nil && !cluster.IsConflict(err) && !cluster.IsGone(err) {
+			return err
+		}
+	}
 	return r.client.DeleteNodeClaim(ctx, claim.Name, claim.UID)
 }

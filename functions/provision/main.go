@@ -5,7 +5,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
@@ -28,7 +27,7 @@ func setup(ctx context.Context) (*handler, error) {
 	if err != nil {
 		return h, err
 	}
-	loaded, err := config.LoadDefaultConfig(ctx)
+	loaded, err := function.Configuration(ctx)
 	h.connection = function.NewConnection(loaded, h.cluster)
 	h.fleet = fleet.New(ec2.NewFromConfig(loaded), h.cluster)
 	h.classes = classes.NewResolver(loaded, h.cluster)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/whittle-dev/whittle/shared/function"
@@ -31,7 +30,7 @@ func setup(ctx context.Context) (*handler, error) {
 	if h.interval, err = parseInterval(interval); err != nil {
 		return h, err
 	}
-	loaded, err := config.LoadDefaultConfig(ctx)
+	loaded, err := function.Configuration(ctx)
 	h.sender = queue.NewSender(sqs.NewFromConfig(loaded))
 	return h, err
 }

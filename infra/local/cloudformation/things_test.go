@@ -142,7 +142,7 @@ func start(t *testing.T, functions cloudformation.Invoker) *local {
 		}
 	})
 	l.client = sdk.New(sdk.Options{
-		Region: "us-east-1", BaseEndpoint: aws.String(l.url), RetryMaxAttempts: 1,
+		Region: "us-east-1", BaseEndpoint: aws.String(l.url),
 		Credentials: credentials.NewStaticCredentialsProvider(l.operator.AccessKeyID, l.operator.SecretAccessKey, ""),
 	})
 	return l

@@ -109,15 +109,15 @@ func parseWildcard(pattern string) (func(string) bool, error) {
 	var part strings.Builder
 	star := false
 	for i := 0; i < len(pattern); i++ {
-		switch {
-		case pattern[i] == '\\':
+		switch pattern[i] {
+		case '\\':
 			if i+1 == len(pattern) || pattern[i+1] != '*' && pattern[i+1] != '\\' {
 				return nil, fmt.Errorf(`wildcard %q: a backslash stands before * or \ only`, pattern)
 			}
 			i++
 			part.WriteByte(pattern[i])
 			star = false
-		case pattern[i] == '*':
+		case '*':
 			if star {
 				return nil, fmt.Errorf("wildcard %q: consecutive * are not allowed", pattern)
 			}

@@ -62,7 +62,7 @@ func (r *recorder) Send(_ string, message sqs.Message, _ *time.Duration) (sqs.Me
 func newBus(t *testing.T) (*Service, *recorder) {
 	r := &recorder{}
 	s := New(Options{AccountID: account, Region: "us-east-1", Queues: r, Functions: r, Archive: 3})
-	t.Cleanup(func() { s.Close() })
+	t.Cleanup(func() { _ = s.Close() })
 	return s, r
 }
 
@@ -128,7 +128,7 @@ func TestRuleRefusals(t *testing.T) {
 		{"other target", map[string]any{"Targets": []any{map[string]any{"Id": "a", "Arn": "arn:aws:sns:us-east-1:123456789012:t"}}}, "SQS queues and Lambda"},
 		{"other bus", map[string]any{"EventBusName": "mine"}, "default bus"},
 		{"one-time schedule", map[string]any{"ScheduleExpression": "at(2026-11-21T10:00:00)"}, "EventBridge Scheduler"},
-		{"unknown property", map[string]any{"Colour": "red"}, "Colour"},
+		{"unknown property", map[string]any{"Color": "red"}, "Color"},
 		{"two inputs", map[string]any{"Targets": []any{map[string]any{"Id": "a", "Arn": queue, "Input": "{}", "InputPath": "$.detail"}}}, "only one of"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -188,7 +188,7 @@ func TestScheduledRule(t *testing.T) {
 		if !strings.Contains(r.got[0], `"detail-type":"Scheduled Event","source":"aws.events"`) {
 			t.Errorf("the event was %s", r.got[0])
 		}
-		s.Close()
+		_ = s.Close()
 	})
 }
 
@@ -200,7 +200,7 @@ func TestSDK(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer server.Close()
+	defer func() { _ = server.Close() }()
 	client := awsevents.New(awsevents.Options{
 		Region: "us-east-1", BaseEndpoint: aws.String(url), RetryMaxAttempts: 1,
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {

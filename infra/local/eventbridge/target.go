@@ -157,10 +157,10 @@ func (t InputTransformer) value(name string, event []byte) (value any, known boo
 // inString goes on from whether the text before ended inside a JSON string.
 func inString(text string, quoted bool) bool {
 	for i := 0; i < len(text); i++ {
-		switch {
-		case text[i] == '\\':
+		switch text[i] {
+		case '\\':
 			i++
-		case text[i] == '"':
+		case '"':
 			quoted = !quoted
 		}
 	}

@@ -53,7 +53,7 @@ func start(t *testing.T) local {
 
 func (l local) config(c identity.Credentials) aws.Config {
 	return aws.Config{
-		Region: "us-east-1", BaseEndpoint: aws.String(l.server.URL()), RetryMaxAttempts: 1,
+		Region: "us-east-1", BaseEndpoint: aws.String(l.server.URL()),
 		Credentials: credentials.NewStaticCredentialsProvider(c.AccessKeyID, c.SecretAccessKey, c.SessionToken),
 	}
 }

@@ -47,7 +47,7 @@ func (s *Service) unpack(archive []byte) (code, error) {
 	if err != nil {
 		return code{}, fmt.Errorf("unpacking code: %w", err)
 	}
-	defer os.RemoveAll(partial)
+	defer func() { _ = os.RemoveAll(partial) }()
 	var total int64
 	for _, file := range reader.File {
 		written, err := unpackFile(partial, file, maximumUnpacked-total)
@@ -82,7 +82,7 @@ func unpackFile(directory string, file *zip.File, room int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer source.Close()
+	defer func() { _ = source.Close() }()
 	target, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, file.Mode().Perm()|0o600)
 	if err != nil {
 		return 0, err

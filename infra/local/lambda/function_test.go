@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"os"
 	"runtime"
 	"slices"
@@ -24,7 +25,7 @@ import (
 
 func TestInvokeOverTheWire(t *testing.T) {
 	w := newWorld(t)
-	w.function("worker", map[string]any{"MemorySize": 256, "Environment": map[string]any{"Variables": map[string]any{"COLOUR": "green"}}})
+	w.function("worker", map[string]any{"MemorySize": 256, "Environment": map[string]any{"Variables": map[string]any{"COLOR": "green"}}})
 	call := func(payload string) *awslambda.InvokeOutput {
 		t.Helper()
 		out, err := w.client.Invoke(t.Context(), &awslambda.InvokeInput{FunctionName: aws.String("worker"), Payload: []byte(payload), LogType: types.LogTypeTail})
@@ -36,7 +37,7 @@ func TestInvokeOverTheWire(t *testing.T) {
 	var first, second report
 	for i, to := range []*report{&first, &second} {
 		out := call(`{"do":"print","text":"a line of output"}`)
-		if out.StatusCode != 200 || out.FunctionError != nil || aws.ToString(out.ExecutedVersion) != "$LATEST" {
+		if out.StatusCode != http.StatusOK || out.FunctionError != nil || aws.ToString(out.ExecutedVersion) != "$LATEST" {
 			t.Fatalf("call %d: %+v", i, out)
 		}
 		if err := json.Unmarshal(out.Payload, to); err != nil {
@@ -73,7 +74,7 @@ func TestInvokeOverTheWire(t *testing.T) {
 		t.Errorf("failing call: %s %s", aws.ToString(out.FunctionError), out.Payload)
 	}
 	got, err := w.client.GetFunction(t.Context(), &awslambda.GetFunctionInput{FunctionName: aws.String("worker")})
-	if err != nil || got.Configuration.State != types.StateActive || got.Configuration.Environment.Variables["COLOUR"] != "green" {
+	if err != nil || got.Configuration.State != types.StateActive || got.Configuration.Environment.Variables["COLOR"] != "green" {
 		t.Errorf("GetFunction: %+v, %v", got, err)
 	}
 	listed, err := w.client.ListFunctions(t.Context(), &awslambda.ListFunctionsInput{})
@@ -113,7 +114,7 @@ func TestMappingsOverTheWire(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	t.Setenv("WHITTLE_SECRET_OF_THE_PARENT", "leak")
 	w := newWorld(t)
-	w.function("worker", map[string]any{"Environment": map[string]any{"Variables": map[string]any{"COLOUR": "green"}}})
+	w.function("worker", map[string]any{"Environment": map[string]any{"Variables": map[string]any{"COLOR": "green"}}})
 	got := map[string]string{}
 	for _, entry := range w.invoke("worker", `{"do":"environment"}`).Environment {
 		name, value, _ := strings.Cut(entry, "=")
@@ -122,7 +123,7 @@ func TestEnvironment(t *testing.T) {
 	for name, want := range map[string]string{
 		"AWS_LAMBDA_FUNCTION_NAME": "worker", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "128", "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
 		"AWS_REGION": "us-east-1", "AWS_DEFAULT_REGION": "us-east-1", "AWS_LAMBDA_LOG_GROUP_NAME": "/aws/lambda/worker",
-		"AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand", "_HANDLER": "bootstrap", "TZ": ":UTC", "COLOUR": "green", "AWS_ACCESS_KEY_ID": "ASIAworker",
+		"AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand", "_HANDLER": "bootstrap", "TZ": ":UTC", "COLOR": "green", "AWS_ACCESS_KEY_ID": "ASIAworker",
 		"AWS_SECRET_ACCESS_KEY": "secret of arn:aws:iam::123456789012:role/worker", "AWS_SESSION_TOKEN": "token", "AWS_ENDPOINT_URL": w.service.options.Endpoint(),
 	} {
 		if got[name] != want {
@@ -229,7 +230,7 @@ func TestEventRetries(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, err := w.client.Invoke(t.Context(), &awslambda.InvokeInput{FunctionName: aws.String("worker"), InvocationType: types.InvocationTypeEvent, Payload: []byte(`{"do":"error"}`)})
-	if err != nil || out.StatusCode != 202 {
+	if err != nil || out.StatusCode != http.StatusAccepted {
 		t.Fatalf("%+v, %v", out, err)
 	}
 	messages, err := w.queues.Receive(t.Context(), "dead", sqs.ReceiveOptions{Maximum: 1, Wait: 10 * time.Second})
@@ -255,13 +256,13 @@ func TestUpdateReplacesSandboxes(t *testing.T) {
 	w.function("worker", nil)
 	first := w.invoke("worker", `{}`)
 	_, err := w.client.UpdateFunctionConfiguration(t.Context(), &awslambda.UpdateFunctionConfigurationInput{
-		FunctionName: aws.String("worker"), Environment: &types.Environment{Variables: map[string]string{"COLOUR": "red"}},
+		FunctionName: aws.String("worker"), Environment: &types.Environment{Variables: map[string]string{"COLOR": "red"}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	second := w.invoke("worker", `{"do":"environment"}`)
-	if first.PID == second.PID || !slices.Contains(second.Environment, "COLOUR=red") {
+	if first.PID == second.PID || !slices.Contains(second.Environment, "COLOR=red") {
 		t.Errorf("the old sandbox answered: %+v", second)
 	}
 	until(t, "the old process is gone", 5*time.Second, func() bool { return errors.Is(syscall.Kill(first.PID, 0), syscall.ESRCH) })
@@ -334,7 +335,7 @@ func TestClose(t *testing.T) {
 			t.Fatal(err)
 		}
 		started := time.Now()
-		w.service.Close()
+		_ = w.service.Close()
 		if took := time.Since(started); took > 5*time.Second {
 			t.Errorf("Close took %v", took)
 		}
@@ -362,7 +363,7 @@ func processesIn(t *testing.T, directory string) string {
 			continue
 		}
 		line, _ := bufio.NewReader(file).ReadString(0)
-		file.Close()
+		_ = file.Close()
 		if strings.HasPrefix(line, directory) {
 			found = append(found, entry.Name())
 		}

@@ -179,7 +179,7 @@ func (s *Service) describe(sb *sandbox, r request, started time.Time, end outcom
 		Duration: end.ended.Sub(started), Billed: billed(end.ended.Sub(started)), MemoryMB: sb.configuration.MemoryMB,
 		LogGroup: sb.configuration.LogGroup, LogStream: sb.stream,
 	}
-	peak := int64(0)
+	var peak int64
 	select {
 	case <-sb.exited:
 		peak = sb.peakKB

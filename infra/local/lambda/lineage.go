@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 )
@@ -13,7 +14,8 @@ import (
 const maximumLoop = 16
 
 // The chain is told by the Lineage field of the tracing header, which the runtime hands to the function and AWS's SDKs send on
-// with each call. Here its entries are FUNCTION:COUNT separated by |, FUNCTION being a digest of the ARN.
+// with each call. Here its entries are FUNCTION:COUNT separated by |, FUNCTION being a digest of the ARN. AWS does not say how it
+// judges a batch whose messages come from several chains; here the longest one counts for all that the invocation sends.
 
 // lineageCount is how often the function was in the chain of a tracing header.
 func lineageCount(header, functionARN string) int { return lineage(header)[digest(functionARN)] }
@@ -38,6 +40,10 @@ func traceHeader(functionARN string, causes ...string) string {
 
 func lineage(header string) map[string]int {
 	counts := map[string]int{}
+	// SDKs percent-encode the header that they send on.
+	if decoded, err := url.PathUnescape(header); err == nil {
+		header = decoded
+	}
 	for field := range strings.SplitSeq(header, ";") {
 		entries, ok := strings.CutPrefix(strings.TrimSpace(field), "Lineage=")
 		if !ok {

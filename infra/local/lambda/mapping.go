@@ -39,7 +39,6 @@ type mappingSettings struct {
 	reportItemFailures bool
 	maximumConcurrency int // 0: not set
 	enabled            bool
-	tags               map[string]string
 }
 
 const (

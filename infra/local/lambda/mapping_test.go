@@ -1,6 +1,7 @@
 package lambda
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -111,7 +112,7 @@ func TestDeliveredTwice(t *testing.T) {
 	})
 }
 
-func TestPollersGrowAndHonourMaximumConcurrency(t *testing.T) {
+func TestPollersGrowAndHonorMaximumConcurrency(t *testing.T) {
 	w := newWorld(t)
 	w.function("worker", nil)
 	arn := w.queue("work", nil)
@@ -169,6 +170,39 @@ func TestLoopIsStopped(t *testing.T) {
 	until(t, "the message is in the dead-letter queue", 5*time.Second, func() bool { return w.count("dead", "ApproximateNumberOfMessages") == "1" })
 	if n := len(w.service.Invocations()); n != 0 {
 		t.Errorf("%d invocations, want none", n)
+	}
+}
+
+// TestFunctionThatSendsToItself: the SDK in the sandbox reaches the local queue, carries the chain on, and the loop ends.
+func TestFunctionThatSendsToItself(t *testing.T) {
+	w := newWorld(t)
+	dead := w.queue("dead", nil)
+	arn := w.queue("work", map[string]string{"RedrivePolicy": `{"deadLetterTargetArn":"` + dead + `","maxReceiveCount":5}`})
+	url := w.service.options.Endpoint() + "/" + testAccount + "/work"
+	w.function("worker", map[string]any{"Environment": map[string]any{"Variables": map[string]any{"QUEUE_URL": url}}})
+	w.mapQueue("worker", arn, nil)
+	w.send("work", "loop")
+	until(t, "the message is in the dead-letter queue", 20*time.Second, func() bool { return w.count("dead", "ApproximateNumberOfMessages") == "1" })
+	invocations := w.service.Invocations()
+	if len(invocations) != maximumLoop {
+		t.Errorf("%d invocations, want %d", len(invocations), maximumLoop)
+	}
+	for _, i := range invocations {
+		if i.ErrorType != "" {
+			t.Errorf("%+v", i)
+		}
+	}
+}
+
+func TestLineageOfSeveralFunctions(t *testing.T) {
+	first := traceHeader("arn:a", "")
+	second := traceHeader("arn:b", first)
+	third := traceHeader("arn:a", strings.ReplaceAll(second, "|", "%7C"), first)
+	if a, b := lineageCount(third, "arn:a"), lineageCount(third, "arn:b"); a != 2 || b != 1 {
+		t.Errorf("%s: counts %d and %d, want 2 and 1", third, a, b)
+	}
+	if n := lineageCount("Root=1-x;Lineage=nonsense|a:|:3|b:-1", "arn:a"); n != 0 {
+		t.Errorf("nonsense counts as %d", n)
 	}
 }
 

@@ -16,7 +16,7 @@ func peakResidentKB(pid int) int64 {
 	if err != nil {
 		return 0
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	lines := bufio.NewScanner(file)
 	for lines.Scan() {
 		if value, ok := strings.CutPrefix(lines.Text(), "VmHWM:"); ok {
@@ -30,7 +30,7 @@ func peakResidentKB(pid int) int64 {
 // residentKB is the same of a process that ended. Darwin counts bytes, others kilobytes.
 func residentKB(usage *syscall.Rusage) int64 {
 	if runtime.GOOS == "darwin" {
-		return int64(usage.Maxrss) / 1024
+		return usage.Maxrss / 1024
 	}
-	return int64(usage.Maxrss)
+	return usage.Maxrss
 }

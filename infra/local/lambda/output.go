@@ -32,7 +32,7 @@ func newOutput(reader *os.File, line func(string)) *output {
 // read runs until the pipe's last writer is gone or close is called.
 func (o *output) read() {
 	defer close(o.done)
-	defer o.reader.Close()
+	defer func() { _ = o.reader.Close() }()
 	connection, err := o.reader.SyscallConn()
 	if err != nil {
 		return
@@ -58,7 +58,7 @@ func (o *output) read() {
 		})
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			// sync woke the reader; without a deadline the next turn reads on.
-			o.reader.SetReadDeadline(time.Time{})
+			_ = o.reader.SetReadDeadline(time.Time{})
 		} else if err != nil {
 			ended = true
 		}
@@ -99,7 +99,7 @@ func (o *output) sync() {
 	o.mu.Lock()
 	o.waiting = append(o.waiting, drained)
 	o.mu.Unlock()
-	o.reader.SetReadDeadline(time.Unix(1, 0))
+	_ = o.reader.SetReadDeadline(time.Unix(1, 0))
 	select {
 	case <-drained:
 	case <-o.done:
@@ -109,6 +109,6 @@ func (o *output) sync() {
 // close ends the reading after what is in the pipe now, even where a grandchild keeps the pipe open.
 func (o *output) close() {
 	o.sync()
-	o.reader.Close()
+	_ = o.reader.Close()
 	<-o.done
 }

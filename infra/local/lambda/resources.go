@@ -60,14 +60,14 @@ func (p functionProperties) configuration(name string, stackTags map[string]stri
 	}
 	switch {
 	case p.PackageType != "" && p.PackageType != "Zip":
-		return c, fmt.Errorf("PackageType is %q; only Zip runs locally", p.PackageType)
+		return c, fmt.Errorf("function %s: PackageType is %q; only Zip runs locally", name, p.PackageType)
 	case len(p.Architectures) > 1:
-		return c, fmt.Errorf("Architectures %v: a function has exactly one", p.Architectures)
+		return c, fmt.Errorf("function %s: Architectures %v: a function has exactly one", name, p.Architectures)
 	case len(p.Architectures) == 1:
 		c.Architecture = p.Architectures[0]
 	}
 	if p.RecursiveLoop != "" && p.RecursiveLoop != "Terminate" {
-		return c, fmt.Errorf("RecursiveLoop is %q; locally loops are always terminated, leave it out", p.RecursiveLoop)
+		return c, fmt.Errorf("function %s: RecursiveLoop is %q; locally loops are always terminated, leave it out", name, p.RecursiveLoop)
 	}
 	return c, c.complete()
 }
@@ -293,7 +293,7 @@ func (t eventInvokeType) Create(_ context.Context, r cloudformation.Request) (cl
 		return cloudformation.Result{}, err
 	}
 	if p.Qualifier != "" && p.Qualifier != "$LATEST" {
-		return cloudformation.Result{}, fmt.Errorf("Qualifier is %q; only $LATEST is simulated", p.Qualifier)
+		return cloudformation.Result{}, fmt.Errorf("event settings of function %s: Qualifier is %q; only $LATEST is simulated", p.FunctionName, p.Qualifier)
 	}
 	f, err := t.service.find(p.FunctionName)
 	if err != nil {

@@ -57,7 +57,7 @@ func (sb *sandbox) serveNext(w http.ResponseWriter, r *http.Request) {
 		if invocation.clientContext != "" {
 			header.Set("Lambda-Runtime-Client-Context", invocation.clientContext)
 		}
-		w.Write(invocation.payload)
+		_, _ = w.Write(invocation.payload)
 	case <-r.Context().Done():
 	case <-sb.exited:
 	}
@@ -104,7 +104,7 @@ func (sb *sandbox) answer(w http.ResponseWriter, r *http.Request, payload []byte
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusAccepted)
-	io.WriteString(w, `{"status":"OK"}`)
+	_, _ = io.WriteString(w, `{"status":"OK"}`)
 }
 
 func (sb *sandbox) serveInitError(w http.ResponseWriter, r *http.Request) {
@@ -117,7 +117,7 @@ func (sb *sandbox) serveInitError(w http.ResponseWriter, r *http.Request) {
 	sb.initError = failure
 	sb.mu.Unlock()
 	w.WriteHeader(http.StatusAccepted)
-	io.WriteString(w, `{"status":"OK"}`)
+	_, _ = io.WriteString(w, `{"status":"OK"}`)
 }
 
 func readFunctionError(r *http.Request) (*functionError, error) {
@@ -141,5 +141,5 @@ func readFunctionError(r *http.Request) (*functionError, error) {
 func runtimeError(w http.ResponseWriter, status int, errorType, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	json.NewEncoder(w).Encode(map[string]string{"errorType": errorType, "errorMessage": message})
+	_ = json.NewEncoder(w).Encode(map[string]string{"errorType": errorType, "errorMessage": message})
 }

@@ -69,7 +69,7 @@ func (f *function) start(configuration Configuration, code code, generation int)
 		return nil, fmt.Errorf("starting the runtime API of function %s: %w", configuration.Name, err)
 	}
 	if err := sb.launch(credentials, listener.Addr().String()); err != nil {
-		listener.Close()
+		_ = listener.Close()
 		return nil, err
 	}
 	sb.log(time.Now(), sb.platformLine("INIT_START Runtime Version: provided:al2023.local", "platform.initStart",
@@ -95,10 +95,10 @@ func (sb *sandbox) launch(credentials Credentials, runtimeAPI string) error {
 	}
 	reader, writer, err := os.Pipe()
 	if err != nil {
-		os.RemoveAll(temporary)
+		_ = os.RemoveAll(temporary)
 		return fmt.Errorf("starting function %s: %w", name, err)
 	}
-	defer writer.Close()
+	defer func() { _ = writer.Close() }()
 	command := exec.Command(filepath.Join(sb.code.directory, "bootstrap"))
 	command.Dir = sb.code.directory
 	command.Env = sb.environment(credentials, runtimeAPI, temporary)
@@ -113,8 +113,8 @@ func (sb *sandbox) launch(credentials Credentials, runtimeAPI string) error {
 		s.work.Done()
 	}
 	if err != nil {
-		reader.Close()
-		os.RemoveAll(temporary)
+		_ = reader.Close()
+		_ = os.RemoveAll(temporary)
 		return fmt.Errorf("starting the bootstrap of function %s: %w", name, err)
 	}
 	return nil
@@ -164,7 +164,7 @@ func (sb *sandbox) watch(listener net.Listener) {
 	go func() {
 		defer close(serving)
 		// Always ends with ErrServerClosed, by the Close below.
-		sb.api.Serve(listener)
+		_ = sb.api.Serve(listener)
 	}()
 	go func() {
 		defer close(reading)
@@ -180,9 +180,9 @@ func (sb *sandbox) watch(listener net.Listener) {
 	}
 	close(sb.exited)
 	sb.function.drop(sb)
-	sb.api.Close()
+	_ = sb.api.Close()
 	<-serving
-	os.RemoveAll(sb.temporary)
+	_ = os.RemoveAll(sb.temporary)
 }
 
 // finished ends the sandbox's current invocation and gives what its waiter waits for.
@@ -207,7 +207,7 @@ func (sb *sandbox) kill() {
 
 func (sb *sandbox) killGroup() {
 	// The group is gone already in the ordinary case.
-	syscall.Kill(-sb.command.Process.Pid, syscall.SIGKILL)
+	_ = syscall.Kill(-sb.command.Process.Pid, syscall.SIGKILL)
 }
 
 func exitReason(err error) string {
@@ -237,6 +237,6 @@ func (sb *sandbox) log(at time.Time, line string) {
 
 func randomHex(bytes int) string {
 	b := make([]byte, bytes)
-	rand.Read(b)
+	_, _ = rand.Read(b) // never fails
 	return hex.EncodeToString(b)
 }

@@ -31,7 +31,7 @@ func TimeToNext(ctx context.Context, bootstrap string) (time.Duration, error) {
 		<-r.Context().Done() // there is no invocation
 	})}
 	go func() { _ = server.Serve(listener) }()
-	defer server.Close()
+	defer func() { _ = server.Close() }()
 
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()

@@ -36,7 +36,7 @@ var archive = sync.OnceValues(func() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(directory)
+	defer func() { _ = os.RemoveAll(directory) }()
 	target := filepath.Join(directory, "bootstrap")
 	build := exec.Command("go", "build", "-tags", "lambda.norpc", "-o", target, "./testdata/bootstrap")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -106,6 +106,7 @@ func newWorld(t *testing.T) *world {
 		Queues: w.queues, Logs: w.logs,
 	})
 	w.service.Register(server)
+	w.queues.Register(server)
 	url, err := server.Listen()
 	if err != nil {
 		t.Fatal(err)
@@ -117,9 +118,9 @@ func newWorld(t *testing.T) *world {
 		}),
 	})
 	t.Cleanup(func() {
-		w.service.Close()
-		w.queues.Close()
-		server.Close()
+		_ = w.service.Close()
+		_ = w.queues.Close()
+		_ = server.Close()
 	})
 	return w
 }

@@ -25,7 +25,7 @@ func newClient(t *testing.T) (*Service, *cloudwatchlogs.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { server.Close() })
+	t.Cleanup(func() { _ = server.Close() })
 	return s, cloudwatchlogs.New(cloudwatchlogs.Options{
 		Region: "us-east-1", BaseEndpoint: aws.String(url), RetryMaxAttempts: 1,
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {

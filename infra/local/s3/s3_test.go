@@ -42,7 +42,7 @@ func start(t *testing.T, directory string) (*sdk.Client, *s3.Service, string) {
 		}
 	})
 	return sdk.New(sdk.Options{
-		Region: "us-east-1", BaseEndpoint: aws.String(server.URL()), RetryMaxAttempts: 1, Credentials: credentials.NewStaticCredentialsProvider("AKIA", "secret", ""),
+		Region: "us-east-1", BaseEndpoint: aws.String(server.URL()), Credentials: credentials.NewStaticCredentialsProvider("AKIA", "secret", ""),
 	}), service, server.URL()
 }
 
@@ -225,7 +225,7 @@ func TestBucketInTheHost(t *testing.T) {
 	put(t, client, "deep/key", "here")
 	host := bucket + ".s3.local"
 	virtual := sdk.New(sdk.Options{
-		Region: "us-east-1", BaseEndpoint: aws.String("http://s3.local"), Credentials: credentials.NewStaticCredentialsProvider("AKIA", "secret", ""), RetryMaxAttempts: 1,
+		Region: "us-east-1", BaseEndpoint: aws.String("http://s3.local"), Credentials: credentials.NewStaticCredentialsProvider("AKIA", "secret", ""),
 		HTTPClient: toLoopback{strings.TrimPrefix(address, "http://"), host, t},
 	})
 	out, err := virtual.GetObject(t.Context(), &sdk.GetObjectInput{Bucket: aws.String(bucket), Key: aws.String("deep/key")})

@@ -100,7 +100,7 @@ func (d *Definition) check() (expression.Expression, error) {
 	case !validName.MatchString(d.Name):
 		err = fmt.Errorf("schedule name %q: letters, digits, ., _ and -, at most 64", d.Name)
 	case d.State != "ENABLED" && d.State != "DISABLED":
-		err = fmt.Errorf("State is %q; it must be ENABLED or DISABLED", d.State)
+		err = fmt.Errorf("schedule %s: State is %q; it must be ENABLED or DISABLED", d.Name, d.State)
 	case d.ActionAfterCompletion != "NONE" && d.ActionAfterCompletion != "DELETE":
 		err = fmt.Errorf("ActionAfterCompletion is %q; it must be NONE or DELETE", d.ActionAfterCompletion)
 	case window.Mode != "OFF" && window.Mode != "FLEXIBLE":
@@ -114,7 +114,7 @@ func (d *Definition) check() (expression.Expression, error) {
 	case d.Target.SqsParameters != nil && d.Target.SqsParameters.MessageGroupId != "":
 		err = fmt.Errorf("Target.SqsParameters.MessageGroupId is %q; the local queues are standard queues, leave it out", d.Target.SqsParameters.MessageGroupId)
 	case isFunction(d.Target.Arn) && d.Target.Input != "" && !json.Valid([]byte(d.Target.Input)) && !strings.Contains(d.Target.Input, "<aws.scheduler."):
-		err = fmt.Errorf("Target.Input is not JSON, which a function's input must be")
+		err = fmt.Errorf("schedule %s: Target.Input is not JSON, which a function's input must be", d.Name)
 	case d.StartDate != nil && d.EndDate != nil && !d.EndDate.After(d.StartDate.Time):
 		err = fmt.Errorf("EndDate %s is not after StartDate %s", d.EndDate, d.StartDate)
 	}
@@ -128,7 +128,7 @@ func isFunction(arn string) bool { return strings.HasPrefix(arn, "arn:aws:lambda
 
 func newID() string {
 	var b [16]byte
-	rand.Read(b[:])
+	_, _ = rand.Read(b[:]) // never fails
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }

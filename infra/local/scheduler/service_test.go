@@ -58,7 +58,7 @@ func (r *recorder) Send(queue string, message sqs.Message, _ *time.Duration) (sq
 func newScheduler(t *testing.T) (*Service, *recorder) {
 	r := &recorder{}
 	s := New(Options{AccountID: "123456789012", Region: "us-east-1", Queues: r, Functions: r})
-	t.Cleanup(func() { s.Close() })
+	t.Cleanup(func() { _ = s.Close() })
 	return s, r
 }
 
@@ -114,7 +114,7 @@ func TestRuns(t *testing.T) {
 				if len(s.Runs()) != len(test.want) {
 					t.Errorf("runs %+v, want %d", s.Runs(), len(test.want))
 				}
-				s.Close()
+				_ = s.Close()
 			})
 		})
 	}
@@ -147,7 +147,7 @@ func TestInputAndDeadLetter(t *testing.T) {
 		if runs := s.Runs(); len(runs) != 2 || runs[1].Err == nil {
 			t.Errorf("runs: %+v", runs)
 		}
-		s.Close()
+		_ = s.Close()
 	})
 }
 
@@ -178,7 +178,7 @@ func TestUpdateAndDeleteStopTheOldTimer(t *testing.T) {
 		if len(r.times) != 2 {
 			t.Errorf("ran after it was deleted: %v", r.times)
 		}
-		s.Close()
+		_ = s.Close()
 	})
 }
 
@@ -195,7 +195,7 @@ func TestRefusals(t *testing.T) {
 		{"other target", map[string]any{"Target": map[string]any{"Arn": "arn:aws:scheduler:::aws-sdk:ec2:x", "RoleArn": role}}, "Lambda functions and SQS queues"},
 		{"zone", map[string]any{"ScheduleExpressionTimezone": "Mars"}, "Mars"},
 		{"group", map[string]any{"GroupName": "nobody"}, "nobody"},
-		{"unknown property", map[string]any{"Colour": "red"}, "Colour"},
+		{"unknown property", map[string]any{"Color": "red"}, "Color"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := (scheduleType{s}).Create(t.Context(), cloudformation.Request{Properties: properties("rate(1 minute)", test.more)})
@@ -214,7 +214,7 @@ func TestSDK(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer server.Close()
+	defer func() { _ = server.Close() }()
 	client := awsscheduler.New(awsscheduler.Options{
 		Region: "us-east-1", BaseEndpoint: aws.String(url), RetryMaxAttempts: 1,
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {

@@ -43,11 +43,8 @@ func (s *Service) createQueue(_ context.Context, c *wire.Call) (*wire.Response, 
 		return nil, err
 	}
 	url, err := s.CreateQueue(in.QueueName, in.Attributes, in.Tags)
-	if answer := asAnswer(err); answer != nil {
-		if answer == err {
-			return nil, answerError("InvalidParameterValue", "%v", err)
-		}
-		return nil, answer
+	if err != nil {
+		return nil, asAnswerOr(err, "InvalidParameterValue")
 	}
 	return wire.JSON(map[string]string{"QueueUrl": url})
 }
@@ -102,11 +99,8 @@ func (s *Service) setQueueAttributes(_ context.Context, c *wire.Call) (*wire.Res
 		return nil, err
 	}
 	err := s.SetAttributes(in.QueueURL, in.Attributes)
-	if answer := asAnswer(err); answer != nil {
-		if answer == err {
-			return nil, answerError("InvalidAttributeValue", "%v", err)
-		}
-		return nil, answer
+	if err != nil {
+		return nil, asAnswerOr(err, "InvalidAttributeValue")
 	}
 	return wire.JSON(empty{})
 }

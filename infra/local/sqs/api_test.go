@@ -27,8 +27,8 @@ func newClient(t *testing.T) (*Service, *awssqs.Client) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		s.Close()
-		server.Close()
+		_ = s.Close()
+		_ = server.Close()
 	})
 	return s, awssqs.New(awssqs.Options{
 		Region: "us-east-1", BaseEndpoint: aws.String(url), RetryMaxAttempts: 1,
@@ -177,7 +177,7 @@ func TestErrors(t *testing.T) {
 			return err
 		}, "InvalidParameterValue"},
 		{"unknown attribute", func() error {
-			_, err := client.SetQueueAttributes(ctx, &awssqs.SetQueueAttributesInput{QueueUrl: created.QueueUrl, Attributes: map[string]string{"Colour": "red"}})
+			_, err := client.SetQueueAttributes(ctx, &awssqs.SetQueueAttributesInput{QueueUrl: created.QueueUrl, Attributes: map[string]string{"Color": "red"}})
 			return err
 		}, "InvalidAttributeValue"},
 	} {

@@ -10,7 +10,7 @@ import (
 // namespace precedes the error codes of SQS's JSON protocol.
 const namespace = "com.amazonaws.sqs#"
 
-// queryCodes are the codes of SQS's former query protocol where they differ from today's. SDKs made for either recognise an error by
+// queryCodes are the codes of SQS's former query protocol where they differ from today's. SDKs made for either recognize an error by
 // the code of their own time.
 var queryCodes = map[string]string{
 	"QueueDoesNotExist":            "AWS.SimpleQueueService.NonExistentQueue",
@@ -32,19 +32,22 @@ func answerError(code, format string, args ...any) *wire.Error {
 	return e
 }
 
-// asAnswer gives the service's own errors their AWS codes.
-func asAnswer(err error) error {
+// asAnswer gives the service's own errors their AWS codes; others are failures of the simulator.
+func asAnswer(err error) error { return asAnswerOr(err, "") }
+
+// asAnswerOr gives errors that have no code of their own the code of what was wrong in the call.
+func asAnswerOr(err error, code string) error {
 	var content *contentError
 	switch {
-	case err == nil:
-		return nil
 	case errors.Is(err, ErrNoQueue):
 		return answerError("QueueDoesNotExist", "The specified queue does not exist. (%v)", err)
 	case errors.Is(err, errQueueExists):
 		return answerError("QueueNameExists", "%v", err)
 	case errors.As(err, &content):
 		return answerError(content.code, "%s", content.message)
-	default:
+	case errors.Is(err, ErrClosed), code == "":
 		return err
+	default:
+		return answerError(code, "%v", err)
 	}
 }

@@ -15,7 +15,7 @@ const account = "123456789012"
 
 func newService(t *testing.T) *Service {
 	s := New(Options{AccountID: account, Region: "us-east-1", Endpoint: func() string { return "http://127.0.0.1:1" }})
-	t.Cleanup(func() { s.Close() })
+	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
 
@@ -220,12 +220,12 @@ func TestLongPoll(t *testing.T) {
 		if _, err := s.Receive(ctx, "q", ReceiveOptions{Maximum: 1, Wait: 20 * time.Second}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a cancelled poll gave %v", err)
 		}
-		time.AfterFunc(time.Second, func() { s.DeleteQueue("q") })
+		time.AfterFunc(time.Second, func() { _ = s.DeleteQueue("q") })
 		if _, err := s.Receive(t.Context(), "q", ReceiveOptions{Maximum: 1, Wait: 20 * time.Second}); !errors.Is(err, ErrNoQueue) {
 			t.Errorf("a poll on a deleted queue gave %v", err)
 		}
 		create(t, s, "q", nil)
-		time.AfterFunc(time.Second, func() { s.Close() })
+		time.AfterFunc(time.Second, func() { _ = s.Close() })
 		if _, err := s.Receive(t.Context(), "q", ReceiveOptions{Maximum: 1, Wait: 20 * time.Second}); !errors.Is(err, ErrClosed) {
 			t.Errorf("a poll on a closed service gave %v", err)
 		}
@@ -247,7 +247,7 @@ func TestReceivers(t *testing.T) {
 					}
 					for _, m := range messages {
 						got <- m
-						s.Delete("q", m.ReceiptHandle)
+						_ = s.Delete("q", m.ReceiptHandle)
 					}
 				}
 			}()

@@ -28,7 +28,7 @@ func start(t *testing.T) (*sdk.Client, *ssm.Service) {
 		}
 	})
 	return sdk.New(sdk.Options{
-		Region: "us-east-1", BaseEndpoint: aws.String(server.URL()), RetryMaxAttempts: 1, Credentials: credentials.NewStaticCredentialsProvider("AKIA", "secret", ""),
+		Region: "us-east-1", BaseEndpoint: aws.String(server.URL()), Credentials: credentials.NewStaticCredentialsProvider("AKIA", "secret", ""),
 	}), service
 }
 

@@ -22,6 +22,15 @@ const ServerName = "whittle-local-aws (simulator)"
 // shutdownGrace is how long Close waits for calls under way before it cuts their connections.
 const shutdownGrace = 3 * time.Second
 
+// leastLatency is how soon after a call's arrival an answer longer than promptBody bytes goes out. No service across a network is
+// quicker, and smithy-go (up to 1.28.8 at least) is not prepared for one: it closes the request's body as soon as the head of an answer is there, and
+// if net/http is not through with that body by then, it drops the connection with the rest of the answer. What fits into the client's
+// first read of 4 kB arrives all the same.
+const (
+	leastLatency = 5 * time.Millisecond
+	promptBody   = 3 << 10
+)
+
 // Server routes signed requests to services by the signing name in their credential scope, and unsigned ones to what is
 // mounted. Its methods may be called at any time and from several goroutines.
 type Server struct {
@@ -175,6 +184,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	for _, f := range s.observers() {
 		f(record)
+	}
+	if wait := leastLatency - time.Since(started); len(response.Body) > promptBody && wait > 0 {
+		time.Sleep(wait)
 	}
 	writeResponse(w, c, response)
 }

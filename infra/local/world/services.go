@@ -75,7 +75,7 @@ func (w *World) services(log *slog.Logger) error {
 	}
 	w.stacks = cloudformation.New(cloudformation.Config{
 		AccountID: AccountID, Region: Region, Zones: []string{"us-east-1a", "us-east-1b", "us-east-1c"},
-		Parameters: parameters, Templates: objects, Functions: w.Lambda, BaseURL: w.server.URL,
+		Parameters: parameters, Templates: objects, Functions: installer{w.Lambda}, BaseURL: w.server.URL,
 	})
 	w.closers = append(w.closers, w.stacks.Close)
 
@@ -124,6 +124,18 @@ func (w *World) machines(log *slog.Logger, parameters *ssm.Service, bus *eventbr
 func (w *World) session(roleARN, name string) (lambda.Credentials, error) {
 	made, err := w.identity.Session(roleARN, name)
 	return lambda.Credentials{AccessKeyID: made.AccessKeyID, SecretAccessKey: made.SecretAccessKey, SessionToken: made.SessionToken}, err
+}
+
+// installer invokes the functions of custom resources and waits for them, so that
+// one that fails before it answers fails the stack at once.
+type installer struct{ functions *lambda.Service }
+
+func (i installer) InvokeAsync(ctx context.Context, functionARN string, payload []byte) error {
+	_, failure, err := i.functions.Invoke(ctx, functionARN, payload)
+	if err == nil && failure != "" {
+		err = fmt.Errorf("function %s failed: %s", functionARN, failure)
+	}
+	return err
 }
 
 // objectsOf lets Lambda read code from S3.

@@ -1,0 +1,295 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/cfn"
+	"github.com/aws/aws-sdk-go-v2/service/eks/types"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/cluster"
+)
+
+var (
+	creation = cfn.Event{RequestType: cfn.RequestCreate}
+	deletion = cfn.Event{RequestType: cfn.RequestDelete, PhysicalResourceID: "whittle-install-prod"}
+)
+
+func TestInstalledTwiceEndsTheSame(t *testing.T) {
+	wipe(t)
+	i := newInstallation(t)
+	for _, request := range []cfn.Event{creation, creation, {RequestType: cfn.RequestUpdate, PhysicalResourceID: "whittle-install-prod"}} {
+		id, data, err := i.handle(t.Context(), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if id != "whittle-install-prod" || data["Definitions"] != 3 || data["KeptDefinitions"] != 0 || data["Rights"] != len(installed(t))-1 {
+			t.Errorf("%s: %q, %v", request.RequestType, id, data)
+		}
+		if lacks := missing(t, append(installed(t), definitions(t)...)); len(lacks) > 0 {
+			t.Errorf("%s: the cluster lacks %q", request.RequestType, lacks)
+		}
+	}
+	if got := i.invocations.Load(); got != 3 {
+		t.Errorf("the catalogue was asked for %d times, want once each time", got)
+	}
+}
+
+// TestEndedAfterAnyCall cuts the line after each call of an installation, and
+// installs again over what is there.
+func TestEndedAfterAnyCall(t *testing.T) {
+	wipe(t)
+	whole := newInstallation(t)
+	if _, err := whole.install(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	calls := whole.line.calls.Load()
+	rights := int64(len(installed(t)))
+	if calls < rights+6 {
+		t.Fatalf("an installation of %d rights took %d calls", rights, calls)
+	}
+	for cut := range calls {
+		// A fresh cluster where the definitions are at stake; later, without rights.
+		if cut < calls-rights-int64(len(needs())) {
+			wipe(t)
+		} else if err := whole.remove(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		i := newInstallation(t)
+		i.line.cut.Store(cut)
+		if _, err := i.install(t.Context()); !errors.Is(err, errCut) {
+			t.Fatalf("cut after call %d of %d: %v", cut, calls, err)
+		}
+		if i.invocations.Load() != 0 {
+			t.Errorf("cut after call %d: the catalogue was asked for before all was there", cut)
+		}
+		i.line.cut.Store(-1)
+		if _, err := i.install(t.Context()); err != nil {
+			t.Fatalf("again after call %d: %v", cut, err)
+		}
+		if lacks := missing(t, append(installed(t), definitions(t)...)); len(lacks) > 0 {
+			t.Errorf("again after call %d: the cluster lacks %q", cut, lacks)
+		}
+	}
+}
+
+func TestAFailedCatalogueFailsTheInstallation(t *testing.T) {
+	i := newInstallation(t)
+	i.lambdaFails.Store(true)
+	if _, err := i.install(t.Context()); err == nil || !strings.Contains(err.Error(), `"whittle-prod-catalog"`) {
+		t.Errorf("error is %v", err)
+	}
+}
+
+func TestKarpentersDefinitionsAreKept(t *testing.T) {
+	wipe(t)
+	for _, definition := range definitions(t) {
+		foreign(t, &definition)
+	}
+	data, err := newInstallation(t).install(t.Context())
+	if err != nil || data["Definitions"] != 0 || data["KeptDefinitions"] != 3 {
+		t.Errorf("%v, %v", data, err)
+	}
+	for _, definition := range definitions(t) {
+		if by := managers(t, &definition); slices.Contains(by, cluster.FieldManager) {
+			t.Errorf("%s is written by %q", definition.GetName(), by)
+		}
+	}
+	if lacks := missing(t, installed(t)); len(lacks) > 0 {
+		t.Errorf("the cluster lacks %q", lacks)
+	}
+}
+
+func TestDefinitionsWithoutTheVersionAreRefusedByName(t *testing.T) {
+	wipe(t)
+	old := definitions(t)[0]
+	versions, _, err := unstructured.NestedSlice(old.Object, "spec", "versions")
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions[0].(map[string]any)["name"] = "v1beta1"
+	if err := unstructured.SetNestedSlice(old.Object, versions[:1], "spec", "versions"); err != nil {
+		t.Fatal(err)
+	}
+	foreign(t, &old)
+	i := newInstallation(t)
+	_, err = i.install(t.Context())
+	for _, part := range []string{old.GetName(), "helm", "v1beta1", "upgrade Karpenter's CRDs first"} {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("error is %v, want one that says %q", err, part)
+		}
+	}
+	if by := managers(t, &old); slices.Contains(by, cluster.FieldManager) {
+		t.Errorf("the old definition is written by %q", by)
+	}
+	wipe(t)
+}
+
+func TestDeletingKeepsDefinitionsAndNodePools(t *testing.T) {
+	wipe(t)
+	i := newInstallation(t)
+	if _, err := i.install(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	pool := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": map[string]any{"name": "general"},
+		"spec": map[string]any{"template": map[string]any{"spec": map[string]any{
+			"requirements": []any{}, "nodeClassRef": map[string]any{"group": api.AWSGroup, "kind": api.EC2NodeClassKind, "name": "default"},
+		}}},
+	}}
+	if _, err := objects(t).Resource(api.NodePoolGVR()).Create(t.Context(), pool, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time nothing is left to remove
+		if id, _, err := i.handle(t.Context(), deletion); err != nil || id != "whittle-install-prod" {
+			t.Fatalf("%q, %v", id, err)
+		}
+	}
+	if kept := missing(t, installed(t)); len(kept) != len(installed(t))-1 {
+		t.Errorf("gone are %q, want all rights and not the namespace", kept)
+	}
+	if lacks := missing(t, append(definitions(t), *pool)); len(lacks) > 0 {
+		t.Errorf("deleted %q", lacks)
+	}
+}
+
+func TestTheSelfCheckFindsAMissingBinding(t *testing.T) {
+	i := newInstallation(t)
+	if _, err := i.install(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	client, err := controlPlane.Client()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := check(t.Context(), client); err != nil {
+		t.Fatalf("after an installation: %v", err)
+	}
+	for _, object := range installed(t)[1:] {
+		function := strings.TrimPrefix(object.GetName(), "whittle:")
+		// Only a binding's loss takes a whole function's rights; kube-system's is for one address.
+		if !strings.HasSuffix(object.GetKind(), "Binding") || object.GetNamespace() == "kube-system" {
+			continue
+		}
+		if !slices.ContainsFunc(needs(), func(n need) bool { return n.function == function && (n.namespace != "") == (object.GetNamespace() != "") }) {
+			continue
+		}
+		t.Run(object.GetKind()+" "+object.GetName(), func(t *testing.T) {
+			if err := client.Remove(t.Context(), &object); err != nil {
+				t.Fatal(err)
+			}
+			wantEventually(t, func() error {
+				err := check(t.Context(), client)
+				if err == nil || !strings.Contains(err.Error(), "function "+function+" may not") || !strings.Contains(err.Error(), "ClusterRole whittle:"+function) {
+					return fmt.Errorf("the check says %w", err)
+				}
+				return nil
+			})
+			if err := client.Apply(t.Context(), &object); err != nil {
+				t.Fatal(err)
+			}
+			wantEventually(t, func() error { return check(t.Context(), client) })
+		})
+	}
+}
+
+// wantEventually waits for the API server's authorizer, which learns of a change
+// a moment after it is written.
+func wantEventually(t *testing.T, check func() error) {
+	t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		err := check()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func TestANewAccessEntryIsWaitedFor(t *testing.T) {
+	i := newInstallation(t)
+	i.line.refused.Store(2)
+	if _, err := i.install(t.Context()); err != nil {
+		t.Errorf("the entry works after two refusals: %v", err)
+	}
+	// The wait ends with the function's own time, and says what it waited for.
+	i.line.refused.Store(1 << 20)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if _, err := i.install(ctx); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "access entry") {
+		t.Errorf("error is %v", err)
+	}
+}
+
+// failing connects to nothing.
+type failing struct{ err error }
+
+func (f failing) Client(context.Context) (*cluster.Client, error) { return nil, f.err }
+
+func TestDeletingAfterTheClusterIsASuccess(t *testing.T) {
+	i := newInstallation(t)
+	i.connection = failing{fmt.Errorf("describing cluster %q: %w", "prod", &types.ResourceNotFoundException{})}
+	if _, _, err := i.handle(t.Context(), deletion); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := i.handle(t.Context(), creation); err == nil {
+		t.Error("installed in a cluster that is gone")
+	}
+	i.connection = failing{errors.New("EKS does not answer")}
+	if _, _, err := i.handle(t.Context(), deletion); err == nil {
+		t.Error("an outage passes for a deleted cluster")
+	}
+}
+
+func TestCloudFormationIsToldTheOutcome(t *testing.T) {
+	told := make(chan cfn.Response, 1)
+	bucket := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		var response cfn.Response
+		if err == nil {
+			err = json.Unmarshal(body, &response)
+		}
+		if err != nil {
+			t.Errorf("%v in %s", err, body)
+		}
+		told <- response
+	}))
+	defer bucket.Close()
+	event := creation
+	event.ResponseURL, event.StackID, event.RequestID, event.LogicalResourceID = bucket.URL, "stack", "request", "Install"
+	i := newInstallation(t)
+	if _, err := i.answer(t.Context(), event); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-told; got.Status != cfn.StatusSuccess || got.PhysicalResourceID != "whittle-install-prod" || got.RequestID != "request" || got.Data["Definitions"] != 3.0 {
+		t.Errorf("told %+v", got)
+	}
+	i.connection = failing{errors.New("EKS does not answer")}
+	if _, err := i.answer(t.Context(), event); err != nil {
+		t.Fatal(err)
+	}
+	// The id is the same, or CloudFormation would delete the installation that it has.
+	if got := <-told; got.Status != cfn.StatusFailed || got.PhysicalResourceID != "whittle-install-prod" || !strings.Contains(got.Reason, "EKS does not answer") {
+		t.Errorf("told %+v", got)
+	}
+	// By hand nobody is told: the error is the answer.
+	if _, err := i.answer(t.Context(), creation); err == nil {
+		t.Error("a failure by hand is no error")
+	}
+}
