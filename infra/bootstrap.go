@@ -29,7 +29,7 @@ func checkBootstrap(folder, name, architecture string) error {
 	if err != nil {
 		return nil // not an ELF file: Lambda runs a script named bootstrap as well
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	machines := map[string]elf.Machine{"arm64": elf.EM_AARCH64, "x86_64": elf.EM_X86_64}
 	if file.Machine != machines[architecture] {
 		return fmt.Errorf("context functions: %s is built for %v, not for %s: give the -c architecture= it is built for, or another folder with -c functions=", path, file.Machine, architecture)
@@ -43,7 +43,7 @@ func bootstrapHash(folder, name string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("hashing the function %s: %w", name, err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	hash := sha256.New()
 	if _, err := io.Copy(hash, file); err != nil {
 		return "", fmt.Errorf("hashing the function %s: %w", name, err)

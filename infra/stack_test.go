@@ -46,7 +46,7 @@ type template struct {
 		Description string
 		Value       any
 	}
-	size int
+	text []byte // as it was synthesized
 }
 
 // ofType gives the resources of a type by their logical ids.
@@ -97,7 +97,7 @@ func synthesizeWith(t *testing.T, context map[string]any) template {
 	if err != nil {
 		t.Fatal(err)
 	}
-	result := template{size: len(encoded)}
+	result := template{text: encoded}
 	if err := json.Unmarshal(encoded, &result); err != nil {
 		t.Fatal(err)
 	}
@@ -186,8 +186,8 @@ func TestStackFitsCloudFormation(t *testing.T) {
 	if len(got.Resources) > 500 {
 		t.Errorf("%d clusters take %d resources, CloudFormation allows 500", maximumClusters, len(got.Resources))
 	}
-	if got.size > 1<<20 {
-		t.Errorf("%d clusters take %d bytes, CloudFormation allows 1 MB", maximumClusters, got.size)
+	if len(got.text) > 1<<20 {
+		t.Errorf("%d clusters take %d bytes, CloudFormation allows 1 MB", maximumClusters, len(got.text))
 	}
 	if left := 500 - len(got.Resources); left >= len(got.Resources)/maximumClusters {
 		t.Errorf("%d clusters leave %d resources free, room for one more", maximumClusters, left)

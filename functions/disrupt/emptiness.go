@@ -92,7 +92,7 @@ func (r *run) read(ctx context.Context) (*disruption.Snapshot, error) {
 		}
 	}
 	for i := range claims {
-		if claims[i].Labels[api.NodePoolLabelKey] == "" {
+		if claims[i].Labels[api.NodePoolLabelKey] == "" || !claims[i].Spec.NodeClassRef.IsEC2NodeClass() {
 			continue
 		}
 		node := disruption.Node{Claim: &claims[i], Node: byID[claims[i].Status.ProviderID]}

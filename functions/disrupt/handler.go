@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/whittle-dev/whittle/shared/function"
 	"github.com/whittle-dev/whittle/shared/queue"
@@ -18,10 +17,6 @@ const (
 	leaseName = "whittle-disrupt"
 	// staleAfter is how late a tick may come. A later one has been followed by others.
 	staleAfter = time.Minute
-	// reserve is the time kept at the end of an invocation to give the lease back.
-	reserve = 3 * time.Second
-	// defaultTimeout bounds a run by hand, which has no deadline of Lambda's.
-	defaultTimeout = time.Minute
 	// horizon is how far ahead a look is asked for. The ticks, some twenty seconds
 	// apart, find what is due later: a message for each of them would multiply.
 	horizon = 15 * time.Second
@@ -64,7 +59,7 @@ func (h *handler) handle(ctx context.Context, batch events.SQSEvent) (events.SQS
 // only if one invocation counts at a time. Who does not get it leaves; the one
 // that has it sees the same nodes.
 func (h *handler) pass(ctx context.Context, wake queue.Message) error {
-	work, cancel := deadline(ctx)
+	work, cancel := function.WithReserve(ctx)
 	defer cancel()
 	client, err := h.connect(work)
 	if err != nil {
@@ -76,7 +71,7 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 	}
 	end, _ := work.Deadline()
 	now := h.now()
-	held, err := client.AcquireLease(work, leaseName, holder(work, now), now, now.Add(time.Until(end)+reserve))
+	held, err := client.AcquireLease(work, leaseName, function.Invocation(work, now), now, now.Add(time.Until(end)+function.Reserve))
 	if err != nil {
 		return err
 	}
@@ -89,7 +84,7 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 	if released := held.Release(context.WithoutCancel(ctx)); released != nil {
 		slog.WarnContext(ctx, "the lease stays until its deadline", "lease", leaseName, "error", released)
 	}
-	return errors.Join(err, h.rearm(work, wake, r))
+	return errors.Join(err, h.rearm(ctx, wake, r))
 }
 
 // rearm wakes lifecycle for what was begun, and this function for what is due
@@ -105,21 +100,4 @@ func (h *handler) rearm(ctx context.Context, wake queue.Message, r *run) error {
 		failed = append(failed, h.sender.Send(ctx, h.disrupt, wake.Next(queue.ReasonContinue, r.again.Add(time.Second))))
 	}
 	return errors.Join(failed...)
-}
-
-// deadline leaves a reserve before Lambda ends the invocation.
-func deadline(ctx context.Context) (context.Context, context.CancelFunc) {
-	if end, set := ctx.Deadline(); set {
-		return context.WithDeadline(ctx, end.Add(-reserve))
-	}
-	return context.WithTimeout(ctx, defaultTimeout)
-}
-
-// holder names the invocation in the lease. A message that is delivered twice is
-// two invocations with two names.
-func holder(ctx context.Context, now time.Time) string {
-	if invocation, ok := lambdacontext.FromContext(ctx); ok {
-		return invocation.AwsRequestID
-	}
-	return "by-hand-" + now.UTC().Format(time.RFC3339Nano)
 }

@@ -320,7 +320,7 @@ func TestCutOffBetweenAnyTwoCalls(t *testing.T) {
 				server.Pod(t, used, "node-"+used)
 			}
 			// The dead one's lease runs out first.
-			living.ahead = dying.ahead + 2*defaultTimeout
+			living.ahead = dying.ahead + 2*time.Minute
 			for range 3 {
 				living.mustLook(t)
 				living.ahead += 10 * time.Second

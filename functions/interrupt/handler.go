@@ -10,14 +10,8 @@ import (
 	lambdaevents "github.com/aws/aws-lambda-go/events"
 
 	"github.com/whittle-dev/whittle/events"
+	"github.com/whittle-dev/whittle/shared/function"
 	"github.com/whittle-dev/whittle/shared/queue"
-)
-
-const (
-	// reserve is the time kept at the end of an invocation to wake the others.
-	reserve = 3 * time.Second
-	// defaultTimeout bounds a run by hand, which has no deadline of Lambda's.
-	defaultTimeout = time.Minute
 )
 
 type sender interface {
@@ -45,7 +39,7 @@ type message struct {
 // failed, is reported by itself: it comes back, and in the end lies in the
 // dead-letter queue; the others are done.
 func (h *handler) handle(ctx context.Context, batch lambdaevents.SQSEvent) (lambdaevents.SQSEventResponse, error) {
-	work, cancel := deadline(ctx)
+	work, cancel := function.WithReserve(ctx)
 	defer cancel()
 	messages := make([]*message, len(batch.Records))
 	readable := false
@@ -135,12 +129,4 @@ func (h *handler) wake(ctx context.Context, messages []*message) {
 			message.err = errors.Join(message.err, fmt.Errorf("waking the functions that replace and drain: %w", failed))
 		}
 	}
-}
-
-// deadline leaves a reserve before Lambda ends the invocation.
-func deadline(ctx context.Context) (context.Context, context.CancelFunc) {
-	if end, set := ctx.Deadline(); set {
-		return context.WithDeadline(ctx, end.Add(-reserve))
-	}
-	return context.WithTimeout(ctx, defaultTimeout)
 }

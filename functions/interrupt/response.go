@@ -71,6 +71,9 @@ func about(detail events.Detail, claims []api.NodeClaim) []*api.NodeClaim {
 	}
 	var ours []*api.NodeClaim
 	for i := range claims {
+		if !claims[i].Spec.NodeClassRef.IsEC2NodeClass() {
+			continue
+		}
 		id, launched := api.InstanceID(claims[i].Status.ProviderID)
 		if launched && instances[id] || reservation != "" && claims[i].Labels[api.LabelCapacityReservationID] == reservation {
 			ours = append(ours, &claims[i])

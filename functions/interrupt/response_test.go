@@ -47,12 +47,14 @@ func TestAbout(t *testing.T) {
 		if id != "" {
 			made.Status.ProviderID = api.ProviderID("us-east-1a", id)
 		}
+		made.Spec.NodeClassRef = &api.NodeClassReference{Group: api.AWSGroup, Kind: api.EC2NodeClassKind, Name: "default"}
 		if reservation != "" {
 			made.Labels[api.LabelCapacityReservationID] = reservation
 		}
 		return made
 	}
-	claims := []api.NodeClaim{claim("a", "i-1", ""), claim("b", "i-2", "cr-1"), claim("c", "i-3", "cr-1"), claim("d", "", ""), claim("e", "i-11", "cr-2")}
+	claims := []api.NodeClaim{claim("a", "i-1", ""), claim("b", "i-2", "cr-1"), claim("c", "i-3", "cr-1"), claim("d", "", ""), claim("e", "i-11", "cr-2"), claim("f", "i-12", "cr-1")}
+	claims[5].Spec.NodeClassRef = &api.NodeClassReference{Group: "eks.amazonaws.com", Kind: "NodeClass", Name: "default"}
 	for _, test := range []struct {
 		name   string
 		detail events.Detail
@@ -60,6 +62,7 @@ func TestAbout(t *testing.T) {
 	}{
 		{"an event about an instance is about its claim", &events.SpotInterruption{InstanceID: "i-1"}, "a"},
 		{"an event about somebody else's instance is about none", &events.SpotInterruption{InstanceID: "i-4"}, ""},
+		{"an event about another controller's instance is about none", &events.SpotInterruption{InstanceID: "i-12"}, ""},
 		{"maintenance is about every instance that it names", &events.ScheduledChange{InstanceIDs: []string{"i-1", "i-3", "i-9"}}, "ac"},
 		{"a capacity block is about all who use it", &events.CapacityBlockExpiration{ReservationID: "cr-1"}, "bc"},
 	} {

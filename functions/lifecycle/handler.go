@@ -16,10 +16,6 @@ import (
 const (
 	// staleAfter is how late a tick may come. A later one has been followed by others.
 	staleAfter = time.Minute
-	// reserve is the time kept at the end of an invocation to ask for the next one.
-	reserve = 3 * time.Second
-	// defaultTimeout bounds a run by hand, which has no deadline of Lambda's.
-	defaultTimeout = time.Minute
 	// horizon is how far ahead a look is asked for: the tick of the next minute finds
 	// what comes later.
 	horizon = time.Minute
@@ -101,7 +97,7 @@ func (h *handler) handle(ctx context.Context, batch events.SQSEvent) (events.SQS
 // pass reads once, decides about everything, and does it. What fails for one
 // claim keeps no other waiting.
 func (h *handler) pass(ctx context.Context, wake queue.Message) error {
-	work, cancel := deadline(ctx)
+	work, cancel := function.WithReserve(ctx)
 	defer cancel()
 	client, err := h.connect(work)
 	if err != nil {
@@ -134,12 +130,4 @@ func (h *handler) rearm(ctx context.Context, wake queue.Message, again time.Dura
 		}
 	}
 	return errors.Join(failed...)
-}
-
-// deadline leaves a reserve before Lambda ends the invocation.
-func deadline(ctx context.Context) (context.Context, context.CancelFunc) {
-	if end, set := ctx.Deadline(); set {
-		return context.WithDeadline(ctx, end.Add(-reserve))
-	}
-	return context.WithTimeout(ctx, defaultTimeout)
 }

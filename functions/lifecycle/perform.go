@@ -92,11 +92,13 @@ func (p *performer) collect(ctx context.Context, group *errgroup.Group, s *seen,
 			return nil
 		})
 	}
-	group.Go(func() error {
-		_, err := p.run(ctx, nil, nodeclaim.ReleaseOrphans(s.nodes, s.claims))
-		note(0, false, err)
-		return nil
-	})
+	for _, steps := range nodeclaim.ReleaseOrphans(s.nodes, s.claims) {
+		group.Go(func() error {
+			_, err := p.run(ctx, nil, steps)
+			note(0, false, err)
+			return nil
+		})
+	}
 }
 
 func (p *performer) writeStatus(ctx context.Context, pool *api.NodePool, s *seen) error {

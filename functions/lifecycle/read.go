@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -79,8 +80,9 @@ func (h *handler) read(ctx context.Context, client kubernetes, wake queue.Messag
 	}
 	var ending, moving bool
 	for i := range s.claims {
-		ending = ending || s.claims[i].DeletionTimestamp != nil
-		moving = moving || inFlight(&s.claims[i])
+		if inFlight(&s.claims[i]) {
+			moving, ending = true, ending || s.claims[i].DeletionTimestamp != nil
+		}
 	}
 	if ending && !s.tick {
 		s.listInstances(ctx, h.fleet)
@@ -94,11 +96,13 @@ func (h *handler) read(ctx context.Context, client kubernetes, wake queue.Messag
 		s.listPools(ctx, client, h.resolve)
 	}
 	s.buildViews(wake.Hop == 0)
-	return s, s.readLeaving(ctx, client, h.now())
+	s.readLeaving(ctx, client, h.now())
+	return s, nil
 }
 
+// inFlight tells whether the claim is one of ours on its way in or out.
 func inFlight(claim *api.NodeClaim) bool {
-	return claim.DeletionTimestamp != nil || !api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeInitialized)
+	return claim.Spec.NodeClassRef.IsEC2NodeClass() && (claim.DeletionTimestamp != nil || !api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeInitialized))
 }
 
 func (s *seen) listInstances(ctx context.Context, ec2 instances) {
@@ -133,7 +137,11 @@ func (s *seen) listPools(ctx context.Context, client kubernetes, resolve func(co
 		}
 		classes[i] = resolved
 	}
-	s.pools, s.classes = pools, classes
+	s.pools = slices.DeleteFunc(pools, func(pool api.NodePool) bool {
+		ref := pool.Spec.Template.Spec.NodeClassRef
+		return ref != nil && !ref.IsEC2NodeClass()
+	})
+	s.classes = classes
 }
 
 // buildViews puts together what belongs to each claim.
@@ -151,7 +159,7 @@ func (s *seen) buildViews(tell bool) {
 	}
 	for i := range s.claims {
 		claim := &s.claims[i]
-		if !s.tick && !inFlight(claim) {
+		if !claim.Spec.NodeClassRef.IsEC2NodeClass() || !s.tick && !inFlight(claim) {
 			continue
 		}
 		view := nodeclaim.View{Claim: claim, Tell: tell, InstancesListed: s.listed}
@@ -166,8 +174,9 @@ func (s *seen) buildViews(tell bool) {
 	}
 }
 
-// readLeaving reads the pods and volumes of the nodes that leave.
-func (s *seen) readLeaving(ctx context.Context, client kubernetes, now time.Time) error {
+// readLeaving reads the pods and volumes of the nodes that leave. A node of which
+// they cannot be read is not looked at: it would seem to be empty.
+func (s *seen) readLeaving(ctx context.Context, client kubernetes, now time.Time) {
 	var leaving []*nodeclaim.View
 	for i := range s.views {
 		if view := &s.views[i]; view.Claim.DeletionTimestamp != nil && len(view.Nodes) > 0 {
@@ -175,18 +184,27 @@ func (s *seen) readLeaving(ctx context.Context, client kubernetes, now time.Time
 		}
 	}
 	if len(leaving) == 0 {
-		return nil
+		return
 	}
+	unreadable := make([]error, len(leaving))
 	attachments, err := client.VolumeAttachments(ctx)
-	if err != nil {
-		return err
-	}
-	group, ctx := errgroup.WithContext(ctx)
+	var group errgroup.Group
 	group.SetLimit(parallel)
-	for _, view := range leaving {
-		group.Go(func() error { return readPods(ctx, client, view, attachments, now) })
+	for i, view := range leaving {
+		group.Go(func() error {
+			if unreadable[i] = err; err == nil {
+				unreadable[i] = readPods(ctx, client, view, attachments, now)
+			}
+			return nil
+		})
 	}
-	return group.Wait()
+	_ = group.Wait() // each has its own error: one keeps no other waiting
+	left := map[*api.NodeClaim]bool{}
+	for i, view := range leaving {
+		left[view.Claim] = unreadable[i] != nil
+		s.failed = errors.Join(s.failed, unreadable[i])
+	}
+	s.views = slices.DeleteFunc(s.views, func(view nodeclaim.View) bool { return left[view.Claim] })
 }
 
 func readPods(ctx context.Context, client kubernetes, view *nodeclaim.View, attachments []storagev1.VolumeAttachment, now time.Time) error {

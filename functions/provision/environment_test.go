@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -35,6 +36,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/queue"
+	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
 const clusterName = "test"
@@ -275,17 +277,11 @@ func (e *environment) pod(name, cpu string, change func(*corev1.Pod)) {
 	}
 	_, err := e.core.CoreV1().Pods("default").Create(e.t.Context(), pod, metav1.CreateOptions{})
 	e.try(err)
+	// Seen through the function's own list: the watch cache that it is served from
+	// may be a moment behind.
 	e.until("pod "+name+" to be unschedulable", func() bool {
-		pod, err := e.core.CoreV1().Pods("default").Get(e.t.Context(), name, metav1.GetOptions{})
-		if err != nil {
-			return false
-		}
-		for _, condition := range pod.Status.Conditions {
-			if condition.Reason == corev1.PodReasonUnschedulable {
-				return true
-			}
-		}
-		return false
+		pods, err := e.client.UnboundPods(e.t.Context())
+		return err == nil && slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return pod.Name == name && scheduling.IsProvisionable(&pod) })
 	})
 }
 

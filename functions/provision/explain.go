@@ -14,15 +14,15 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// maximumEvents bounds how many pods one pass writes events on: a thousand pods
-// that wait for the same reason are told by the first of them.
+// maximumEvents bounds how many pods one pass writes events on, of those that have
+// a place and of those that have none: a thousand pods that wait for the same
+// reason are told by the first of them.
 const maximumEvents = 50
 
 // maximumMessage is how long an event's message may be.
 const maximumMessage = 1024
 
-// explain tells the owners of pods that go nowhere why, and what to change; and
-// on the pods that have a place, where.
+// explain tells the owners of pods that go nowhere why, and what to change.
 func (r *run) explain(ctx context.Context, decided *plan.Plan) {
 	for i, unplaced := range decided.Unplaced {
 		if i == maximumEvents {
@@ -37,10 +37,11 @@ func (r *run) explain(ctx context.Context, decided *plan.Plan) {
 
 // nominate says on the pods where they will run.
 func (r *run) nominate(ctx context.Context, pods []plan.PodRef, where string) {
-	for i, pod := range pods {
-		if i == maximumEvents {
+	for _, pod := range pods {
+		if r.told == maximumEvents {
 			return
 		}
+		r.told++
 		r.record(ctx, podReference(pod), corev1.EventTypeNormal, "Nominated", "Pod should schedule on: "+where)
 	}
 }

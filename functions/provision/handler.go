@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/whittle-dev/whittle/shared/classes"
 	"github.com/whittle-dev/whittle/shared/cluster"
@@ -21,11 +20,6 @@ const (
 	leaseName = "whittle-provision"
 	// staleAfter is how late a tick may come. A later one has been followed by others.
 	staleAfter = time.Minute
-	// reserve is the time kept at the end of an invocation to write down what was
-	// launched and to give the lease back.
-	reserve = 3 * time.Second
-	// defaultTimeout bounds a run by hand, which has no deadline of Lambda's.
-	defaultTimeout = time.Minute
 )
 
 type handler struct {
@@ -69,7 +63,7 @@ func (h *handler) handle(ctx context.Context, batch events.SQSEvent) (events.SQS
 
 // pass looks at the pods that wait and, when there are any, plans and launches.
 func (h *handler) pass(ctx context.Context, wake queue.Message) error {
-	ctx, cancel := h.deadline(ctx)
+	ctx, cancel := function.WithReserve(ctx)
 	defer cancel()
 	client, err := h.connection.Client(ctx)
 	if err != nil {
@@ -83,7 +77,7 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 	}
 	deadline, _ := ctx.Deadline()
 	now := h.now()
-	lease, err := client.AcquireLease(ctx, leaseName, holder(ctx), now, now.Add(time.Until(deadline)+reserve))
+	lease, err := client.AcquireLease(ctx, leaseName, function.Invocation(ctx, now), now, now.Add(time.Until(deadline)+function.Reserve))
 	if err != nil {
 		return err
 	}
@@ -99,14 +93,6 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 	return err
 }
 
-// deadline leaves a reserve before Lambda ends the invocation.
-func (h *handler) deadline(ctx context.Context) (context.Context, context.CancelFunc) {
-	if end, set := ctx.Deadline(); set {
-		return context.WithDeadline(ctx, end.Add(-reserve))
-	}
-	return context.WithTimeout(ctx, defaultTimeout)
-}
-
 // anyWaiting is all that an idle tick costs: one list of the unbound pods.
 func anyWaiting(ctx context.Context, client *cluster.Client) (bool, error) {
 	pods, err := client.UnboundPods(ctx)
@@ -119,13 +105,4 @@ func anyWaiting(ctx context.Context, client *cluster.Client) (bool, error) {
 		}
 	}
 	return false, nil
-}
-
-// holder names the invocation in the lease. A message that is delivered twice is
-// two invocations with two names.
-func holder(ctx context.Context) string {
-	if invocation, ok := lambdacontext.FromContext(ctx); ok {
-		return invocation.AwsRequestID
-	}
-	return "by-hand-" + time.Now().UTC().Format(time.RFC3339Nano)
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -28,6 +30,10 @@ const (
 	parallel = 8
 	// joinAfter is when lifecycle first looks for the nodes of new instances.
 	joinAfter = 5 * time.Second
+	// unseenFor is how long EC2 may not show the instance of an earlier launch
+	// before the claim is given up and its pods are planned for anew.
+	// https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html
+	unseenFor = 30 * time.Second
 )
 
 // launchAll asks EC2 for an instance for each claim and writes down what came of
@@ -46,13 +52,21 @@ func (r *run) launchAll(ctx context.Context, snapshot *plan.Snapshot, claims []a
 	var group errgroup.Group
 	group.SetLimit(parallel)
 	for i := range claims {
+		// What there is no time for is found unlaunched by the next invocation.
+		if ctx.Err() != nil {
+			failures = errors.Join(failures, fmt.Errorf("%d of %d nodeclaims are left to launch: %w", len(claims)-i, len(claims), ctx.Err()))
+			break
+		}
 		group.Go(func() error {
-			missing, err := r.launch(ctx, snapshot, &claims[i], join)
+			instance, missing, err := r.launch(ctx, snapshot, &claims[i], join)
 			mutex.Lock()
 			defer mutex.Unlock()
 			failures = errors.Join(failures, err)
 			marks.Merge(missing)
 			short = short || missing != nil
+			if instance != nil {
+				r.launchedClaims[claims[i].Name] = true
+			}
 			return nil
 		})
 	}
@@ -78,33 +92,86 @@ func (r *run) join(ctx context.Context) (nodeclass.Cluster, error) {
 
 // launch asks for one claim's instance. The offerings that EC2 had no room for
 // are returned, and the claim is given up: its pods are planned for anew.
-func (r *run) launch(ctx context.Context, snapshot *plan.Snapshot, claim *api.NodeClaim, join nodeclass.Cluster) (*catalog.Unavailable, error) {
+func (r *run) launch(ctx context.Context, snapshot *plan.Snapshot, claim *api.NodeClaim, join nodeclass.Cluster) (*fleet.Instance, *catalog.Unavailable, error) {
 	class := classOf(claim.Spec.NodeClassRef, snapshot.NodeClasses)
 	if class == nil || !api.ConditionTrue(class.Status.Conditions, api.ConditionReady) {
-		return nil, r.abandon(ctx, claim, api.ReasonNodeClassNotReady, "its EC2NodeClass does not exist or is not ready", mayHaveInstance)
+		return nil, nil, r.abandon(ctx, claim, api.ReasonNodeClassNotReady, "its EC2NodeClass does not exist or is not ready", mayHaveInstance)
 	}
 	types := snapshot.Catalog[class.Name]
 	request, err := launch.Build(launch.Input{Claim: claim, Class: class, Types: types, Cluster: join})
 	if errors.Is(err, launch.ErrNoOffering) {
-		return &catalog.Unavailable{}, r.abandon(ctx, claim, "InsufficientCapacityError", err.Error(), mayHaveInstance)
+		return nil, &catalog.Unavailable{}, r.abandon(ctx, claim, reasonInsufficientCapacity, err.Error(), mayHaveInstance)
 	}
-	if err != nil {
-		return nil, err
-	}
-	outcome, err := r.fleet.Launch(ctx, request)
 	if err != nil {
 		r.record(ctx, claimReference(claim), corev1.EventTypeWarning, api.ReasonLaunchFailed, err.Error())
-		return nil, err
+		return nil, nil, err
+	}
+	claim, err = r.hold(ctx, claim)
+	if err != nil || claim == nil {
+		return nil, nil, err
+	}
+	outcome, err := r.fleet.Launch(ctx, request)
+	if err != nil && ctx.Err() != nil {
+		return nil, nil, err
+	}
+	// What EC2 has answered is written down in the reserve, whatever the time.
+	ctx = context.WithoutCancel(ctx)
+	if err != nil {
+		return nil, nil, r.failed(ctx, claim, err)
 	}
 	if outcome.Instance == nil {
 		marks := &catalog.Unavailable{}
 		for _, offering := range outcome.Short {
 			marks.Mark(request.CapacityType, offering.InstanceType, offering.Zone, r.now())
 		}
-		return marks, r.abandon(ctx, claim, "InsufficientCapacityError",
+		return nil, marks, r.abandon(ctx, claim, reasonInsufficientCapacity,
 			fmt.Sprintf("EC2 has no %s capacity now in %d offerings, the cheapest %s in %s", request.CapacityType, len(outcome.Short), outcome.Short[0].InstanceType, outcome.Short[0].Zone), hasNoInstance)
 	}
-	return nil, r.launched(ctx, claim, outcome.Instance, types)
+	return outcome.Instance, nil, r.launched(ctx, claim, outcome.Instance, types)
+}
+
+// hold makes sure that the claim cannot go before its instance: one that a person
+// wrote has no finalizer yet. It is nil when the claim has changed or gone since it
+// was read.
+func (r *run) hold(ctx context.Context, claim *api.NodeClaim) (*api.NodeClaim, error) {
+	if slices.Contains(claim.Finalizers, api.TerminationFinalizer) {
+		return claim, nil
+	}
+	held, err := r.client.PatchNodeClaim(ctx, claim.Name, map[string]any{"metadata": map[string]any{
+		"resourceVersion": claim.ResourceVersion, "finalizers": append(slices.Clone(claim.Finalizers), api.TerminationFinalizer),
+	}})
+	if cluster.IsConflict(err) || cluster.IsGone(err) {
+		return nil, nil
+	}
+	return held, err
+}
+
+// failed says on the claim why its launch failed, and makes way for another try.
+func (r *run) failed(ctx context.Context, claim *api.NodeClaim, failure error) error {
+	r.record(ctx, claimReference(claim), corev1.EventTypeWarning, api.ReasonLaunchFailed, failure.Error())
+	switch {
+	case errors.Is(failure, fleet.ErrRefused):
+		// The same token would give the same answer for as long as EC2 remembers it.
+		return errors.Join(failure, r.nextAttempt(ctx, claim))
+	case errors.Is(failure, fleet.ErrUnseen) && r.now().Sub(claim.CreationTimestamp.Time) >= unseenFor:
+		return r.abandon(ctx, claim, api.ReasonLaunchFailed, failure.Error(), mayHaveInstance)
+	}
+	return failure
+}
+
+// nextAttempt gives the claim's next launch another token.
+func (r *run) nextAttempt(ctx context.Context, claim *api.NodeClaim) error {
+	attempt, err := strconv.Atoi(claim.Annotations[api.AttemptAnnotationKey])
+	if err != nil {
+		attempt = 1 // a claim that a person wrote
+	}
+	_, err = r.client.PatchNodeClaim(ctx, claim.Name, map[string]any{"metadata": map[string]any{
+		"resourceVersion": claim.ResourceVersion, "annotations": map[string]any{api.AttemptAnnotationKey: strconv.Itoa(attempt + 1)},
+	}})
+	if cluster.IsConflict(err) || cluster.IsGone(err) {
+		return nil
+	}
+	return err
 }
 
 // launched writes the instance on its claim: labels first, then the status that
@@ -138,7 +205,6 @@ func (r *run) launched(ctx context.Context, claim *api.NodeClaim, instance *flee
 	if _, err := r.client.PatchNodeClaimStatus(ctx, claim.Name, map[string]any{"status": status}); err != nil {
 		return fmt.Errorf("writing instance %s on nodeclaim %q: %w", instance.ID, claim.Name, err)
 	}
-	r.launchedAny = true
 	slog.InfoContext(ctx, "launched nodeclaim", "NodeClaim", claim.Name, "provider-id", instance.ProviderID(),
 		"instance-type", instance.InstanceType, "zone", instance.Zone, "capacity-type", instance.CapacityType, "price", price)
 	return nil
@@ -157,6 +223,9 @@ func priceOf(instanceType *catalog.InstanceType, instance *fleet.Instance, label
 	return 0
 }
 
+// reasonInsufficientCapacity is Karpenter's reason for the event.
+const reasonInsufficientCapacity = "InsufficientCapacityError"
+
 // What is known of a claim that is given up.
 const (
 	// mayHaveInstance: an invocation before this one may have launched for it.
@@ -172,7 +241,8 @@ func (r *run) abandon(ctx context.Context, claim *api.NodeClaim, reason, why str
 	r.record(ctx, claimReference(claim), corev1.EventTypeWarning, reason, why)
 	if certain {
 		_, err := r.client.PatchNodeClaim(ctx, claim.Name, map[string]any{"metadata": map[string]any{
-			"resourceVersion": claim.ResourceVersion, "finalizers": nil,
+			"resourceVersion": claim.ResourceVersion,
+			"finalizers":      slices.DeleteFunc(slices.Clone(claim.Finalizers), func(finalizer string) bool { return finalizer == api.TerminationFinalizer }),
 		}})
 		if err != nil && !cluster.IsConflict(err) && !cluster.IsGone(err) {
 			return err

@@ -2,9 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/errors"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -87,14 +88,32 @@ func (e *environment) clear() {
 			if err == nil {
 				err = e.objects(kind).Delete(ctx, object.GetName(), metav1.DeleteOptions{})
 			}
-			if err != nil && !errors.IsNotFound(err) {
+			if err != nil && !apierrors.IsNotFound(err) {
 				e.t.Error(err)
 			}
 		}
 	}
+	e.cleared(ctx)
 }
 
-// select makes a pod that wants a label of its node.
+// cleared waits until the lists that the function reads are empty too.
+func (e *environment) cleared(ctx context.Context) {
+	for {
+		pods, first := e.client.UnboundPods(ctx)
+		pools, second := e.client.NodePools(ctx)
+		classes, third := e.client.NodeClasses(ctx)
+		if err := errors.Join(first, second, third); err != nil {
+			e.t.Error(err)
+			return
+		}
+		if len(pods)+len(pools)+len(classes) == 0 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// selecting makes a pod that wants a label of its node.
 func selecting(key, value string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) { pod.Spec.NodeSelector = map[string]string{key: value} }
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/nodeclass"
 	"github.com/whittle-dev/whittle/shared/plan"
@@ -27,14 +28,16 @@ type run struct {
 	client *cluster.Client
 	wake   queue.Message
 
-	catalog     *catalog.Snapshot
-	unavailable *catalog.Unavailable
-	launchedAny bool
+	catalog        *catalog.Snapshot
+	unavailable    *catalog.Unavailable
+	launchedClaims map[string]bool // by name
+	told           int             // events written on pods that have a place
 }
 
 // provision plans for the waiting pods and launches the plan. An error is what
 // another try may mend; what a person must mend is an event on the object.
 func (r *run) provision(ctx context.Context) error {
+	r.launchedClaims = map[string]bool{}
 	var err error
 	if r.catalog, err = inventory.Catalog(ctx, r.client); err != nil {
 		return err
@@ -45,8 +48,9 @@ func (r *run) provision(ctx context.Context) error {
 	var failures error
 	for range rounds {
 		snapshot, err := r.read(ctx)
-		if err != nil {
-			return errors.Join(failures, err)
+		failures = errors.Join(failures, err)
+		if snapshot == nil {
+			return failures
 		}
 		// Claims that an invocation before this one wrote and did not launch come
 		// first: their pods are not to be planned for twice.
@@ -60,9 +64,9 @@ func (r *run) provision(ctx context.Context) error {
 			break
 		}
 	}
-	if r.launchedAny {
+	if len(r.launchedClaims) > 0 {
 		// A machine needs some seconds to boot before it can join.
-		failures = errors.Join(failures, r.sender.Send(ctx, r.lifecycle, r.wake.Next(queue.ReasonLaunch, r.now().Add(joinAfter))))
+		failures = errors.Join(failures, r.sender.Send(context.WithoutCancel(ctx), r.lifecycle, r.wake.Next(queue.ReasonLaunch, r.now().Add(joinAfter))))
 	}
 	return failures
 }
@@ -80,6 +84,7 @@ func (r *run) plan(ctx context.Context, snapshot *plan.Snapshot) (short bool, er
 		"price", decided.PricePerHour, "bound", decided.LowerBoundPerHour, "duration", r.now().Sub(start).String())
 	var failures error
 	var written []api.NodeClaim
+	places := map[string][]plan.PodRef{} // by the claim's name
 	for i := range decided.NodeClaims {
 		claim, err := r.write(ctx, &decided.NodeClaims[i])
 		if err != nil {
@@ -87,10 +92,16 @@ func (r *run) plan(ctx context.Context, snapshot *plan.Snapshot) (short bool, er
 			continue
 		}
 		written = append(written, *claim)
-		r.nominate(ctx, decided.NodeClaims[i].Pods, "nodeclaim/"+claim.Name)
+		places[claim.Name] = decided.NodeClaims[i].Pods
 	}
 	short, err = r.launchAll(ctx, snapshot, written)
 	failures = errors.Join(failures, err)
+	// Words after deeds: thousands of pods may have got a place.
+	for i := range written {
+		if name := written[i].Name; r.launchedClaims[name] {
+			r.nominate(ctx, places[name], "nodeclaim/"+name)
+		}
+	}
 	if !short {
 		r.explain(ctx, decided)
 	}
@@ -113,7 +124,8 @@ func (r *run) write(ctx context.Context, planned *plan.PlannedNodeClaim) (*api.N
 	return stored, nil
 }
 
-// read reads everything that the planner decides by.
+// read reads everything that the planner decides by. The snapshot comes with an
+// error when it lacks something without which the rest can be planned.
 func (r *run) read(ctx context.Context) (*plan.Snapshot, error) {
 	pods, err := r.client.Pods(ctx)
 	if err != nil {
@@ -135,16 +147,21 @@ func (r *run) read(ctx context.Context) (*plan.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
+	budgets, err := r.client.PodDisruptionBudgets(ctx)
+	if err != nil {
+		return nil, err
+	}
 	listed, err := r.client.NodeClasses(ctx)
 	if err != nil {
 		return nil, err
 	}
 	snapshot := &plan.Snapshot{DaemonSets: daemons, Catalog: map[string][]catalog.InstanceType{}}
+	var failures error
 	for _, class := range listed {
 		if class.Default(); nodeclass.Stale(&class) {
-			if class, err = r.classes.Resolve(ctx, r.client, class, r.now()); err != nil {
-				return nil, err
-			}
+			// A class that cannot be resolved now is as it was; it stops no other.
+			class, err = r.classes.Resolve(ctx, r.client, class, r.now())
+			failures = errors.Join(failures, err)
 		}
 		snapshot.NodeClasses = append(snapshot.NodeClasses, class)
 		if api.ConditionTrue(class.Status.Conditions, api.ConditionReady) {
@@ -156,23 +173,24 @@ func (r *run) read(ctx context.Context) (*plan.Snapshot, error) {
 			snapshot.NodePools = append(snapshot.NodePools, pool)
 		}
 	}
-	assemble(snapshot, pods, nodes, claims)
-	return snapshot, nil
+	assemble(snapshot, pods, nodes, claims, func(pod *corev1.Pod) bool { return disruption.Immovable(pod, budgets, r.now()) })
+	return snapshot, failures
 }
 
 // usable tells whether a pool may get nodes; why not is an event on it. One pool
 // that is broken does not stop the others.
 func (r *run) usable(ctx context.Context, pool *api.NodePool, classes []api.EC2NodeClass) bool {
 	pool.Default()
-	if pool.DeletionTimestamp != nil {
+	ref := pool.Spec.Template.Spec.NodeClassRef
+	if pool.DeletionTimestamp != nil || ref != nil && !ref.IsEC2NodeClass() {
 		return false
 	}
 	reason, message := "", ""
 	if err := pool.Validate(); err != nil {
 		reason, message = api.ReasonNodePoolValidationFailed, err.Error()
-	} else if found := classOf(pool.Spec.Template.Spec.NodeClassRef, classes); found == nil {
+	} else if found := classOf(ref, classes); found == nil {
 		reason = api.ReasonNodeClassNotFound
-		message = fmt.Sprintf("spec.template.spec.nodeClassRef names the EC2NodeClass %q, which does not exist: create it, or name one that does", pool.Spec.Template.Spec.NodeClassRef.Name)
+		message = fmt.Sprintf("spec.template.spec.nodeClassRef names the EC2NodeClass %q, which does not exist: create it, or name one that does", ref.Name)
 	} else if ready := api.GetCondition(found.Status.Conditions, api.ConditionReady); ready == nil || ready.Status != "True" {
 		reason = api.ReasonNodeClassNotReady
 		message = fmt.Sprintf("EC2NodeClass %q is not ready: %s", found.Name, notReady(found))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,8 +15,9 @@ import (
 
 // assemble puts pods, nodes and claims together as the planner sees them: what
 // waits, what runs where, what is on its way. Pods on a node that is leaving
-// wait too, so that their new node is there before they are.
-func assemble(snapshot *plan.Snapshot, pods []corev1.Pod, nodes []corev1.Node, claims []api.NodeClaim) {
+// wait too, so that their new node is there before they are, but for those that stay:
+// a node for them would stand empty.
+func assemble(snapshot *plan.Snapshot, pods []corev1.Pod, nodes []corev1.Node, claims []api.NodeClaim, stays func(*corev1.Pod) bool) {
 	byNode := map[string][]corev1.Pod{}
 	for i := range pods {
 		pod := &pods[i]
@@ -27,6 +29,7 @@ func assemble(snapshot *plan.Snapshot, pods []corev1.Pod, nodes []corev1.Node, c
 		}
 	}
 	byProvider := map[string]*api.NodeClaim{}
+	claims = ours(claims)
 	for i := range claims {
 		if id := claims[i].Status.ProviderID; id != "" {
 			byProvider[id] = &claims[i]
@@ -40,9 +43,9 @@ func assemble(snapshot *plan.Snapshot, pods []corev1.Pod, nodes []corev1.Node, c
 			joined[claim.Name] = true
 		}
 		if leaving(node) {
-			for _, pod := range node.Pods {
-				if scheduling.IsReschedulable(&pod) {
-					snapshot.Pods = append(snapshot.Pods, waiting(pod))
+			for i := range node.Pods {
+				if pod := &node.Pods[i]; scheduling.IsReschedulable(pod) && !stays(pod) {
+					snapshot.Pods = append(snapshot.Pods, waiting(*pod))
 				}
 			}
 		}
@@ -53,6 +56,12 @@ func assemble(snapshot *plan.Snapshot, pods []corev1.Pod, nodes []corev1.Node, c
 			snapshot.Nodes = append(snapshot.Nodes, plan.Node{NodeClaim: &claims[i]})
 		}
 	}
+}
+
+// ours are the claims that Whittle stands for. The nodes of others are nodes like
+// any that no claim stands for: pods may run there, and nobody here ends them.
+func ours(claims []api.NodeClaim) []api.NodeClaim {
+	return slices.DeleteFunc(claims, func(claim api.NodeClaim) bool { return !claim.Spec.NodeClassRef.IsEC2NodeClass() })
 }
 
 // leaving tells whether the node is on its way out.
@@ -81,7 +90,7 @@ func unlaunched(snapshot *plan.Snapshot) []api.NodeClaim {
 // classOf is the EC2NodeClass that the reference names, or nil.
 func classOf(ref *api.NodeClassReference, classes []api.EC2NodeClass) *api.EC2NodeClass {
 	for i := range classes {
-		if ref != nil && ref.Kind == "EC2NodeClass" && ref.Group == api.AWSGroup && classes[i].Name == ref.Name {
+		if ref.IsEC2NodeClass() && classes[i].Name == ref.Name {
 			return &classes[i]
 		}
 	}

@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/whittle-dev/whittle/infra/local/lambda"
@@ -26,8 +26,7 @@ const (
 // bench prints what the README says of sizes and times. It judges nothing:
 // machines differ, and this one may be busy.
 func bench(ctx context.Context) error {
-	table := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(table, "function\tarm64 zip\texec to first /next, median of "+fmt.Sprint(starts))
+	rows := []string{fmt.Sprintf("function\tarm64 zip\texec to first /next, median of %d", starts)}
 	archives, err := filepath.Glob(filepath.Join("build", "functions", "arm64", "*.zip"))
 	if err != nil {
 		return err
@@ -50,19 +49,21 @@ func bench(ctx context.Context) error {
 			}
 			times = append(times, took)
 		}
-		fmt.Fprintf(table, "%s\t%.1f MB\t%.1f ms\n", name, float64(info.Size())/1e6, milliseconds(median(times)))
+		rows = append(rows, fmt.Sprintf("%s\t%.1f MB\t%.1f ms", name, float64(info.Size())/1e6, milliseconds(median(times))))
 	}
-	table.Flush()
+	if err := scenario.WriteTable(os.Stdout, rows); err != nil {
+		return err
+	}
 	return benchWorld(ctx)
 }
 
 // benchWorld measures an idle minute, then the main job.
-func benchWorld(ctx context.Context) error {
+func benchWorld(ctx context.Context) (failure error) {
 	w, err := start(ctx, "bench")
 	if err != nil {
 		return err
 	}
-	defer w.Close()
+	defer func() { failure = errors.Join(failure, w.Close()) }()
 	setup, err := w.Scenario(io.Discard)
 	if err != nil {
 		return err
@@ -81,21 +82,21 @@ func benchWorld(ctx context.Context) error {
 			warm[name] = append(warm[name], invocation.Billed)
 		}
 	}
-	table := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(table, "function\twarm invocations\tbilled, median\tlongest")
+	rows := []string{"function\twarm invocations\tbilled, median\tlongest"}
 	for _, name := range []string{"ticker", "provision", "lifecycle", "disrupt"} {
 		if times := warm[name]; len(times) > 0 {
-			fmt.Fprintf(table, "%s\t%d\t%.0f ms\t%.0f ms\n", name, len(times), milliseconds(median(times)), milliseconds(slices.Max(times)))
+			rows = append(rows, fmt.Sprintf("%s\t%d\t%.0f ms\t%.0f ms", name, len(times), milliseconds(median(times)), milliseconds(slices.Max(times))))
 		}
 	}
-	table.Flush()
+	if err := scenario.WriteTable(os.Stdout, rows); err != nil {
+		return err
+	}
 	report, err := scenario.Inflate(ctx, setup)
 	if err != nil {
 		return err
 	}
 	report.Bounds = w.Plans()
-	report.Write(os.Stdout, time.Since(began))
-	return w.Close()
+	return report.Write(os.Stdout, time.Since(began))
 }
 
 func median(times []time.Duration) time.Duration {

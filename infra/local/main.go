@@ -10,6 +10,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -88,14 +89,14 @@ func prepare(ctx context.Context) error {
 }
 
 // run shows the main job and ends.
-func run(ctx context.Context) error {
+func run(ctx context.Context) (failure error) {
 	fmt.Println("Whittle's local run. The control plane, the stack and the functions are real; EC2 and its machines are a simulator.")
 	began := time.Now()
 	w, err := start(ctx, "run")
 	if err != nil {
 		return err
 	}
-	defer w.Close()
+	defer func() { failure = errors.Join(failure, w.Close()) }()
 	setup, err := w.Scenario(os.Stdout)
 	if err != nil {
 		return err
@@ -107,7 +108,9 @@ func run(ctx context.Context) error {
 		return fmt.Errorf("%w\nthe logs are in %s", err, w.Directory())
 	}
 	report.Bounds = w.Plans()
-	report.Write(os.Stdout, time.Since(scenarioBegan))
+	if err := report.Write(os.Stdout, time.Since(scenarioBegan)); err != nil {
+		return err
+	}
 	fmt.Printf("\nThe whole run took %.0f s.\n", time.Since(began).Seconds())
-	return w.Close()
+	return nil
 }

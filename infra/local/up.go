@@ -27,6 +27,17 @@ func stateFile() (string, error) {
 	return folder, err
 }
 
+func logFile() (*os.File, error) {
+	name, err := directory("up.log")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return nil, err
+	}
+	return os.Create(name)
+}
+
 // up starts a process that serves the world and returns when it is there.
 func up(ctx context.Context) error {
 	file, err := stateFile()
@@ -42,7 +53,13 @@ func up(ctx context.Context) error {
 	}
 	command := exec.Command(executable, "serve")
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // it outlives this terminal
-	command.Stderr = os.Stderr
+	// Its errors go to a file: it outlives whoever reads this program's.
+	log, err := logFile()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	command.Stderr = log
 	out, err := command.StdoutPipe()
 	if err != nil {
 		return err
@@ -69,7 +86,7 @@ func up(ctx context.Context) error {
 		fmt.Println(text)
 	}
 	if !ready {
-		return errors.Join(errors.New("the world did not come up"), command.Wait())
+		return errors.Join(fmt.Errorf("the world did not come up: see %s", log.Name()), command.Wait())
 	}
 	state, err := json.Marshal(running{ProcessID: command.Process.Pid})
 	if err != nil {
@@ -87,6 +104,10 @@ func serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	manifest, err := w.Quickstart()
+	if err != nil {
+		return errors.Join(err, w.Close())
+	}
 	fmt.Println(readyLine + " EC2 and its machines are a simulator; everything else is real. End it with `make down`.")
 	fmt.Println()
 	fmt.Println("  export KUBECONFIG=" + w.ControlPlane.Kubeconfig)
@@ -96,8 +117,10 @@ func serve(ctx context.Context) error {
 		}
 	}
 	fmt.Println()
-	fmt.Println("  kubectl apply --server-side -f " + filepath.Join(w.Directory(), "quickstart.yaml"))
-	fmt.Println("  curl " + w.URL() + "/local/        how to interrupt, starve and throttle")
+	fmt.Println("  kubectl apply --server-side -f " + manifest + " -f testdata/manifests/inflate.yaml")
+	fmt.Println("  kubectl scale deployment inflate --replicas 5")
+	fmt.Println("  bin/whittle status")
+	fmt.Println("  curl " + w.URL() + "/local/    (how to interrupt, starve and throttle)")
 	fmt.Println(endOfStart)
 	<-ctx.Done()
 	return w.Close()

@@ -50,4 +50,11 @@ const (
 	// AttemptAnnotationKey counts the launches tried for a claim. With the claim's UID
 	// it makes the token by which EC2 recognises a repeated call.
 	AttemptAnnotationKey = OwnGroup + "/attempt"
+	// NominatedPodsAnnotationKey lists, on a NodeClaim, the UIDs of the pods that it was
+	// planned for, with commas between. Until the node is initialized and the scheduler
+	// binds them, every further plan meets the same pods waiting; packing them onto the
+	// nodes on their way in another order than they were planned in might not fit all of
+	// them and would launch a node too many. And a node is not empty for good while its
+	// pods are still being moved to it.
+	NominatedPodsAnnotationKey = OwnGroup + "/nominated-pods"
 )

@@ -101,6 +101,13 @@ type NodeClassReference struct {
 	Group string `json:"group"`
 }
 
+// IsEC2NodeClass reports whether the reference names an EC2NodeClass. Pools and claims
+// of another kind, such as those of EKS Auto Mode, share our API group and belong to
+// another controller: Whittle leaves them alone.
+func (r *NodeClassReference) IsEC2NodeClass() bool {
+	return r != nil && r.Kind == EC2NodeClassKind && r.Group == AWSGroup
+}
+
 // NodeClaimStatus is what was last seen of the node.
 type NodeClaimStatus struct {
 	// The name of the node, once it has registered.

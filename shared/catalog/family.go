@@ -1,32 +1,13 @@
 package catalog
 
 import (
-	"strings"
+	"cmp"
 
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// family is the class's AMI family: the one it names, or its alias implies.
-func family(class *api.EC2NodeClass) string {
-	if class.Spec.AMIFamily != nil {
-		return *class.Spec.AMIFamily
-	}
-	for _, term := range class.Spec.AMISelectorTerms {
-		name, _, found := strings.Cut(term.Alias, "@")
-		if !found {
-			continue
-		}
-		for _, known := range []string{
-			api.AMIFamilyAL2, api.AMIFamilyAL2023, api.AMIFamilyBottlerocket,
-			api.AMIFamilyWindows2019, api.AMIFamilyWindows2022, api.AMIFamilyWindows2025,
-		} {
-			if strings.EqualFold(name, known) {
-				return known
-			}
-		}
-	}
-	return api.AMIFamilyCustom
-}
+// family is the class's AMI family; a class that says none brings its own images.
+func family(class *api.EC2NodeClass) string { return cmp.Or(class.AMIFamily(), api.AMIFamilyCustom) }
 
 // windowsBuild is the value of node.kubernetes.io/windows-build that a family's nodes have; false for Linux.
 func windowsBuild(family string) (string, bool) {

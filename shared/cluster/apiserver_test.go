@@ -138,7 +138,7 @@ func TestListsTravelAsProtobufFromTheWatchCache(t *testing.T) {
 	}{
 		{"/api/v1/pods", "0", "application/vnd.kubernetes.protobuf", counted(t, client.Pods)},
 		{"/api/v1/pods", "0", "application/vnd.kubernetes.protobuf", counted(t, client.UnboundPods)},
-		{"/api/v1/nodes", "0", "application/vnd.kubernetes.protobuf", counted(t, client.Nodes)},
+		{"/api/v1/nodes", "", "application/vnd.kubernetes.protobuf", counted(t, client.Nodes)},
 		{"/apis/apps/v1/daemonsets", "0", "application/vnd.kubernetes.protobuf", counted(t, client.DaemonSets)},
 		{"/apis/policy/v1/poddisruptionbudgets", "0", "application/vnd.kubernetes.protobuf", counted(t, client.PodDisruptionBudgets)},
 		{"/apis/storage.k8s.io/v1/volumeattachments", "0", "application/vnd.kubernetes.protobuf", counted(t, client.VolumeAttachments)},

@@ -48,8 +48,8 @@ type Notice struct {
 
 // Empty decides about nodes without pods. A node is removed once it has been
 // empty for its pool's consolidateAfter and, however short that is, at a second
-// look; within the pool's budgets; and not while a new pod waits or a node of the
-// same pool is about to join.
+// look; within the pool's budgets; and not while a new pod waits, a node of the
+// same pool is about to join, or pods that it was launched for are on their way.
 func Empty(s *Snapshot, now time.Time) Emptiness {
 	var decided Emptiness
 	pools := map[string]*api.NodePool{}
@@ -62,8 +62,9 @@ func Empty(s *Snapshot, now time.Time) Emptiness {
 			joining[s.Nodes[i].pool()] = true
 		}
 	}
+	moving := s.moving()
 	for i := range s.Nodes {
-		decided.look(s, &s.Nodes[i], pools, now)
+		decided.look(s, &s.Nodes[i], pools, moving, now)
 	}
 	slices.SortFunc(decided.Due, func(a, b *Node) int {
 		return cmp.Or(cmp.Compare(a.Claim.Annotations[EmptySinceAnnotationKey], b.Claim.Annotations[EmptySinceAnnotationKey]),
@@ -89,7 +90,7 @@ func Empty(s *Snapshot, now time.Time) Emptiness {
 }
 
 // look decides about one node, apart from what the others allow it.
-func (e *Emptiness) look(s *Snapshot, node *Node, pools map[string]*api.NodePool, now time.Time) {
+func (e *Emptiness) look(s *Snapshot, node *Node, pools map[string]*api.NodePool, moving map[string]bool, now time.Time) {
 	if node.leaving() || node.Node == nil {
 		return
 	}
@@ -113,6 +114,13 @@ func (e *Emptiness) look(s *Snapshot, node *Node, pools map[string]*api.NodePool
 	}
 	if due := began.Add(wait); !marked || now.Before(due) {
 		e.lookAgain(due)
+		if node.chosen() {
+			e.Restore = append(e.Restore, node)
+		}
+		return
+	}
+	// The pods that the node was launched for are still being drained from theirs.
+	if node.awaits(moving) {
 		if node.chosen() {
 			e.Restore = append(e.Restore, node)
 		}

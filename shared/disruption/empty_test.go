@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/whittle-dev/whittle/shared/api"
 )
@@ -56,6 +57,12 @@ func tainted(n *Node) {
 }
 
 func claimDeleted(n *Node) { now := metav1.NewTime(monday); n.Claim.DeletionTimestamp = &now }
+
+func awaiting(pod string) func(*Node) {
+	return func(n *Node) { n.Claim.Annotations[api.NominatedPodsAnnotationKey] = "other," + pod }
+}
+
+func uid(value types.UID) func(*corev1.Pod) { return func(p *corev1.Pod) { p.UID = value } }
 
 func joining(n *Node) {
 	n.Claim.Status.Conditions, n.Node = nil, nil
@@ -123,6 +130,10 @@ func TestEmpty(t *testing.T) {
 			nodes: []Node{node("a", due, claimDeleted, tainted)}},
 		{name: "a new pod that waits keeps every node",
 			nodes: []Node{node("a", due)}, waiting: []*corev1.Pod{waitingPod(10 * time.Second)}},
+		{name: "a node whose pods are still being drained from theirs stays for them",
+			nodes: []Node{node("a", due, awaiting("moving")), node("b", 0, claimDeleted, with(pod("p", uid("moving"))))}},
+		{name: "a node whose pods never came is let go",
+			nodes: []Node{node("a", due, awaiting("gone")), node("b", 0, with(pod("p", uid("moving"))))}, remove: "a"},
 		{name: "a pod that has waited for long fits none of them",
 			nodes: []Node{node("a", due)}, waiting: []*corev1.Pod{waitingPod(settle)}, remove: "a"},
 		{name: "a budget lets some go, those first that have been empty for longest",

@@ -82,6 +82,25 @@ func Blocked(pods []*corev1.Pod, budgets []policyv1.PodDisruptionBudget, now tim
 	return ""
 }
 
+// Immovable tells whether no eviction of the pod succeeds until a person changes
+// something or a protection runs out: it is protected, a budget never lets any of
+// its pods go, or more than one budget covers it.
+func Immovable(pod *corev1.Pod, budgets []policyv1.PodDisruptionBudget, now time.Time) bool {
+	if protection, err := PodProtection(pod, now); err == nil && protection.Active {
+		return true
+	}
+	covering := covers(budgets, pod)
+	return len(covering) > 1 || len(covering) == 1 && allowsNone(&covering[0].Spec) && !evictedThough(covering[0], pod)
+}
+
+// allowsNone tells whether the budget never allows a disruption, whatever runs.
+func allowsNone(spec *policyv1.PodDisruptionBudgetSpec) bool {
+	if most := spec.MaxUnavailable; most != nil {
+		return most.String() == "0" || most.String() == "0%"
+	}
+	return spec.MinAvailable != nil && spec.MinAvailable.String() == "100%"
+}
+
 // covers gives the budgets that select the pod.
 func covers(budgets []policyv1.PodDisruptionBudget, pod *corev1.Pod) []*policyv1.PodDisruptionBudget {
 	var covering []*policyv1.PodDisruptionBudget

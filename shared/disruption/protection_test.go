@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/whittle-dev/whittle/shared/api"
 )
@@ -108,6 +109,40 @@ func TestBlocked(t *testing.T) {
 			got := Blocked(test.pods, test.budgets, monday)
 			if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
 				t.Errorf("blocked by %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestImmovable(t *testing.T) {
+	none, percent, some, all := intstr.FromInt32(0), intstr.FromString("0%"), intstr.FromInt32(1), intstr.FromString("100%")
+	budget := func(spec policyv1.PodDisruptionBudgetSpec) policyv1.PodDisruptionBudget {
+		spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}}
+		return policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default"}, Spec: spec}
+	}
+	always := policyv1.AlwaysAllow
+	for _, test := range []struct {
+		name    string
+		pod     *corev1.Pod
+		budgets []policyv1.PodDisruptionBudget
+		want    bool
+	}{
+		{name: "a pod that nothing keeps", pod: pod("a")},
+		{name: "a protected pod", pod: pod("a", doNotDisrupt("true")), want: true},
+		{name: "a pod whose protection is over", pod: pod("a", doNotDisrupt("1s"))},
+		{name: "a budget that lets none be unavailable", pod: pod("a"), budgets: []policyv1.PodDisruptionBudget{budget(policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &none})}, want: true},
+		{name: "a budget that lets no part be unavailable", pod: pod("a"), budgets: []policyv1.PodDisruptionBudget{budget(policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &percent})}, want: true},
+		{name: "a budget that wants all available", pod: pod("a"), budgets: []policyv1.PodDisruptionBudget{budget(policyv1.PodDisruptionBudgetSpec{MinAvailable: &all})}, want: true},
+		{name: "a budget that allows none at this moment", pod: pod("a"), budgets: []policyv1.PodDisruptionBudget{budget(policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &some})}},
+		{name: "a budget of other pods", pod: pod("b"), budgets: []policyv1.PodDisruptionBudget{budget(policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &none})}},
+		{name: "two budgets, which the eviction API refuses", pod: pod("a"), want: true, budgets: []policyv1.PodDisruptionBudget{
+			budget(policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &some}), budget(policyv1.PodDisruptionBudgetSpec{MinAvailable: &some})}},
+		{name: "a budget that lets an unhealthy pod go whatever else", pod: pod("a"), budgets: []policyv1.PodDisruptionBudget{
+			budget(policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &none, UnhealthyPodEvictionPolicy: &always})}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := Immovable(test.pod, test.budgets, monday); got != test.want {
+				t.Errorf("got %t", got)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -57,6 +58,32 @@ func (n *Node) empty() bool {
 		}
 	}
 	return true
+}
+
+// moving are the UIDs of the pods on nodes that leave.
+func (s *Snapshot) moving() map[string]bool {
+	moving := map[string]bool{}
+	for i := range s.Nodes {
+		if !s.Nodes[i].leaving() {
+			continue
+		}
+		for _, pod := range s.Nodes[i].Pods {
+			if scheduling.IsReschedulable(pod) {
+				moving[string(pod.UID)] = true
+			}
+		}
+	}
+	return moving
+}
+
+// awaits tells whether a pod that the node was launched for is yet to move to it.
+func (n *Node) awaits(moving map[string]bool) bool {
+	for uid := range strings.SplitSeq(n.Claim.Annotations[api.NominatedPodsAnnotationKey], ",") {
+		if moving[uid] {
+			return true
+		}
+	}
+	return false
 }
 
 // Counts tells whether a node with the pod is not empty: pods of daemon sets and

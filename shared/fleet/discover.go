@@ -31,24 +31,29 @@ type Discoverer struct {
 }
 
 // Discover reads the facts that nodeclass.Resolve turns into the class's status.
-// What cannot be read becomes a problem in the facts, for the class's owner; the
-// error is for what another try may mend.
+// What the class's owner must mend becomes a problem in the facts. The error is
+// for what another try may mend, such as an API that throttles: nothing is to be
+// concluded from it, least of all that a class selects nothing.
 func (d *Discoverer) Discover(ctx context.Context, class *api.EC2NodeClass) (nodeclass.Facts, error) {
 	var facts nodeclass.Facts
-	var err error
-	if facts.Subnets, err = d.subnets(ctx, class); err != nil {
-		facts.SubnetsProblem = err.Error()
+	for _, read := range []struct {
+		problem *string
+		read    func() error
+	}{
+		{&facts.SubnetsProblem, func() (err error) { facts.Subnets, err = d.subnets(ctx, class); return err }},
+		{&facts.SecurityGroupsProblem, func() (err error) { facts.SecurityGroups, err = d.securityGroups(ctx, class); return err }},
+		{&facts.ImagesProblem, func() (err error) { facts.Images, err = d.images(ctx, class); return err }},
+		{&facts.InstanceProfileProblem, func() (err error) { facts.InstanceProfile, err = d.Profiles.Ensure(ctx, class); return err }},
+	} {
+		err := read.read()
+		if isPassing(err) {
+			return facts, err
+		}
+		if err != nil {
+			*read.problem = err.Error()
+		}
 	}
-	if facts.SecurityGroups, err = d.securityGroups(ctx, class); err != nil {
-		facts.SecurityGroupsProblem = err.Error()
-	}
-	if facts.Images, err = d.images(ctx, class); err != nil {
-		facts.ImagesProblem = err.Error()
-	}
-	if facts.InstanceProfile, err = d.Profiles.Ensure(ctx, class); err != nil {
-		facts.InstanceProfileProblem = err.Error()
-	}
-	return facts, ctx.Err()
+	return facts, nil
 }
 
 func (d *Discoverer) subnets(ctx context.Context, class *api.EC2NodeClass) ([]nodeclass.Subnet, error) {
@@ -92,12 +97,12 @@ func (d *Discoverer) images(ctx context.Context, class *api.EC2NodeClass) ([]nod
 	if err != nil {
 		return nil, fmt.Errorf("spec.amiSelectorTerms: %w", err)
 	}
-	for i, term := range class.Spec.AMISelectorTerms {
+	for _, term := range class.Spec.AMISelectorTerms {
 		if term.SSMParameter != "" {
 			if parameters == nil {
 				parameters = map[string]nodeclass.Image{}
 			}
-			parameters[class.Spec.AMISelectorTerms[i].SSMParameter] = nodeclass.Image{}
+			parameters[term.SSMParameter] = nodeclass.Image{}
 		}
 	}
 	found, err := d.parameterImages(ctx, parameters)

@@ -4,7 +4,17 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/smithy-go"
+)
+
+var (
+	// ErrRefused tells that the token's launch is over and gave no instance, for a
+	// reason other than a lack of room: only another token gives another answer.
+	ErrRefused = errors.New("EC2 launched no instance")
+	// ErrUnseen tells that an earlier launch with the token got through with other
+	// parameters, and that EC2 shows no instance of it: it may come to.
+	ErrUnseen = errors.New("an earlier launch got through and EC2 does not show its instance yet: try again")
 )
 
 // code is EC2's code of the error, or "" when EC2 did not answer.
@@ -23,13 +33,29 @@ func IsGone(err error) bool {
 	}, code(err))
 }
 
-// IsShortage tells that EC2 has no room for an offering now, by the code of an
+// isShortage tells that EC2 has no room for an offering now, by the code of an
 // error of CreateFleet. Another offering, or the same one later, may have it.
-func IsShortage(code string) bool {
+func isShortage(code string) bool {
 	return slices.Contains([]string{
 		"InsufficientInstanceCapacity", "MaxSpotInstanceCountExceeded", "VcpuLimitExceeded", "UnfulfillableCapacity", "Unsupported",
 		"InsufficientFreeAddressesInSubnet", "MaxFleetCountExceeded", "ReservationCapacityExceeded",
 	}, code)
+}
+
+// isPassing tells that a call failed for a reason that goes by itself: AWS is busy
+// or did not answer, as against an answer that someone must act on.
+func isPassing(err error) bool {
+	var call *smithy.OperationError
+	if !errors.As(err, &call) {
+		return false
+	}
+	var answer smithy.APIError
+	if !errors.As(err, &answer) {
+		return true // no answer: the connection, the credentials, or the time
+	}
+	_, busy := retry.DefaultThrottleErrorCodes[answer.ErrorCode()]
+	_, again := retry.DefaultRetryableErrorCodes[answer.ErrorCode()]
+	return busy || again || answer.ErrorFault() == smithy.FaultServer || slices.Contains([]string{"InternalError", "InternalFailure", "Unavailable", "ServiceUnavailable"}, answer.ErrorCode())
 }
 
 // isMismatch tells that an earlier call with the same client token got through

@@ -24,6 +24,7 @@ type Outcome struct {
 // Launch asks EC2 for the request's instance. Asked again, after a crash or
 // twice at once, it gives the same instance: EC2 recognises the token, and an
 // earlier call that got through with other parameters is found by its tag.
+// ErrRefused and ErrUnseen tell what has become of the token.
 func (c *Client) Launch(ctx context.Context, request launch.Request) (Outcome, error) {
 	for _, template := range request.Templates {
 		if err := c.ensureTemplate(ctx, template.Content); err != nil {
@@ -70,9 +71,14 @@ func (c *Client) earlier(ctx context.Context, request launch.Request) (Outcome, 
 		return Outcome{}, err
 	}
 	if len(found) == 0 {
-		return Outcome{}, fmt.Errorf("nodeclaim %q: an earlier launch got through and EC2 does not show its instance yet: try again", request.Claim)
+		return Outcome{}, fmt.Errorf("nodeclaim %q: %w", request.Claim, ErrUnseen)
 	}
-	return Outcome{Instance: &found[0]}, nil
+	for i := range found {
+		if found[i].State != string(types.InstanceStateNameShuttingDown) {
+			return Outcome{Instance: &found[i]}, nil
+		}
+	}
+	return Outcome{}, fmt.Errorf("nodeclaim %q: %w: the instance of an earlier launch has ended", request.Claim, ErrRefused)
 }
 
 func fleetInput(request launch.Request) *ec2.CreateFleetInput {
@@ -165,7 +171,7 @@ func shortages(request launch.Request, errors []types.CreateFleetError) (Outcome
 	var others []string
 	for _, failure := range errors {
 		code := aws.ToString(failure.ErrorCode)
-		if !IsShortage(code) {
+		if !isShortage(code) {
 			others = append(others, code+": "+aws.ToString(failure.ErrorMessage))
 			continue
 		}
@@ -180,7 +186,7 @@ func shortages(request launch.Request, errors []types.CreateFleetError) (Outcome
 		})
 	}
 	if len(others) > 0 {
-		return Outcome{}, fmt.Errorf("creating a fleet for nodeclaim %q: %s", request.Claim, strings.Join(slices.Compact(others), "; "))
+		return Outcome{}, fmt.Errorf("creating a fleet for nodeclaim %q: %w: %s", request.Claim, ErrRefused, strings.Join(slices.Compact(others), "; "))
 	}
 	// EC2 may name none, or only some, of the offerings that it tried: none of the
 	// request gave an instance, so that none is worth another try at once.

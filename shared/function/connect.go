@@ -3,8 +3,11 @@ package function
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
+	"reflect"
 	"sync"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/eks"
@@ -12,20 +15,27 @@ import (
 	"github.com/whittle-dev/whittle/shared/cluster"
 )
 
-// Connection reaches the function's cluster. The endpoint is read from EKS once
-// a container, or from CLUSTER_ENDPOINT and CLUSTER_CA_BUNDLE, which lets a
+// refreshAfter is how long what EKS says of the cluster is believed: its version
+// names the images of new nodes, and changes while a container lives on.
+const refreshAfter = 5 * time.Minute
+
+// Connection reaches the function's cluster. The endpoint is read from EKS every
+// few minutes, or from CLUSTER_ENDPOINT and CLUSTER_CA_BUNDLE, which lets a
 // function in a VPC do without an endpoint for EKS's own API.
 type Connection struct {
 	name   string
 	config aws.Config
 
+	now func() time.Time
+
 	mutex  sync.Mutex
 	client *cluster.Client
+	read   time.Time // when the client's endpoint was
 }
 
 // NewConnection prepares the way to the cluster; nothing is sent yet.
 func NewConnection(config aws.Config, name string) *Connection {
-	return &Connection{name: name, config: config}
+	return &Connection{name: name, config: config, now: time.Now}
 }
 
 // Client returns the client of the cluster. A failure is not remembered: the
@@ -33,18 +43,25 @@ func NewConnection(config aws.Config, name string) *Connection {
 func (c *Connection) Client(ctx context.Context) (*cluster.Client, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if c.client != nil {
+	if c.client != nil && c.now().Sub(c.read) < refreshAfter {
 		return c.client, nil
 	}
 	endpoint, err := c.endpoint(ctx)
-	if err != nil {
+	switch {
+	case err != nil && c.client != nil:
+		slog.WarnContext(ctx, "the cluster is taken for what it was", "of", c.read, "error", err)
+		return c.client, nil
+	case err != nil:
 		return nil, err
+	case c.client != nil && reflect.DeepEqual(endpoint, c.client.Endpoint):
+		c.read = c.now()
+		return c.client, nil
 	}
 	client, err := cluster.New(endpoint, cluster.NewTokenSource(c.name, c.config.Region, c.config.Credentials))
 	if err != nil {
 		return nil, fmt.Errorf("connecting to cluster %q: %w", c.name, err)
 	}
-	c.client = client
+	c.client, c.read = client, c.now()
 	return client, nil
 }
 

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime/debug"
+	"strconv"
 
 	"github.com/aws/aws-lambda-go/lambda"
 )
@@ -24,6 +26,7 @@ type Handler[In, Out any] func(context.Context, In) (Out, error)
 // which is retried, and not a crash.
 func Run[In, Out any](handler Handler[In, Out], err error) {
 	slog.SetDefault(slog.New(slog.NewJSONHandler(os.Stderr, nil)))
+	limitMemory()
 	file := flag.String("event", "", "handle the one event in this `file` (- for standard input), print the answer and exit")
 	flag.Parse()
 	if err == nil && *file == "" {
@@ -36,6 +39,21 @@ func Run[In, Out any](handler Handler[In, Out], err error) {
 	if err != nil {
 		slog.Error("function failed", "error", err)
 		os.Exit(1)
+	}
+}
+
+// memoryShare is the part of a function's memory that Go may fill before it
+// collects garbage at all costs; the rest is the program itself and the runtime's
+// own. Lambda ends a process that takes more than it has.
+const memoryShare = 0.8
+
+// limitMemory tells the garbage collector how much memory Lambda gives, which it
+// cannot see: it would let the heap grow to twice what is in use. GOMEMLIMIT
+// overrides it.
+func limitMemory() {
+	megabytes, err := strconv.Atoi(os.Getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"))
+	if err == nil && megabytes > 0 && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(int64(float64(megabytes<<20) * memoryShare))
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 
 // BlockDevices are the disks of the class's nodes: its own, or its family's.
 func BlockDevices(class *api.EC2NodeClass) []*api.BlockDeviceMapping {
-	if len(class.Spec.BlockDeviceMappings) > 0 || Family(class) == FamilyCustom {
+	if len(class.Spec.BlockDeviceMappings) > 0 || class.AMIFamily() == api.AMIFamilyCustom {
 		return class.Spec.BlockDeviceMappings
 	}
 	name, kind, encrypted, size := "/dev/xvda", "gp3", true, resource.MustParse("20Gi")

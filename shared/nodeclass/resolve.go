@@ -172,12 +172,12 @@ func requirements(image Image) []corev1.NodeSelectorRequirement {
 // Parameters are the SSM parameters that hold the images of the class's alias,
 // by name, for a Kubernetes minor version such as 1.36.
 func Parameters(class *api.EC2NodeClass, kubernetes string) (map[string]Image, error) {
-	family, version, found := Alias(class)
+	alias, found := class.Alias()
 	if !found {
 		return nil, nil
 	}
-	if family != FamilyAL2023 {
-		return nil, fmt.Errorf("alias %s@%s is not supported yet: use al2023", strings.ToLower(family), version)
+	if alias.Family != api.AMIFamilyAL2023 {
+		return nil, fmt.Errorf("alias %s@%s is not supported yet: use al2023", strings.ToLower(alias.Family), alias.Version)
 	}
 	parameters := map[string]Image{}
 	for _, variant := range []struct {
@@ -191,8 +191,8 @@ func Parameters(class *api.EC2NodeClass, kubernetes string) (map[string]Image, e
 		{api.ArchitectureAmd64, "x86_64", VariantNeuron},
 	} {
 		image := "recommended"
-		if version != "latest" {
-			image = fmt.Sprintf("amazon-eks-node-al2023-%s-%s-%s-%s", variant.ec2, variant.variant, kubernetes, version)
+		if alias.Version != api.AliasVersionLatest {
+			image = fmt.Sprintf("amazon-eks-node-al2023-%s-%s-%s-%s", variant.ec2, variant.variant, kubernetes, alias.Version)
 		}
 		name := fmt.Sprintf("/aws/service/eks/optimized-ami/%s/amazon-linux-2023/%s/%s/%s/image_id", kubernetes, variant.ec2, variant.variant, image)
 		parameters[name] = Image{Architecture: variant.architecture, Variant: variant.variant}

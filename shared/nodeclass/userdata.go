@@ -50,10 +50,10 @@ func UserData(class *api.EC2NodeClass, join Join) (string, error) {
 	if class.Spec.UserData != nil {
 		own = *class.Spec.UserData
 	}
-	switch family := Family(class); family {
-	case FamilyCustom:
+	switch family := class.AMIFamily(); family {
+	case api.AMIFamilyCustom:
 		return own, nil
-	case FamilyAL2023:
+	case api.AMIFamilyAL2023:
 		data, err := al2023(class, join, own)
 		if err != nil {
 			return "", fmt.Errorf("ec2nodeclass %q: spec.userData: %w", class.Name, err)

@@ -179,7 +179,7 @@ func TestUserDataThatCannotBeIsRefusedByName(t *testing.T) {
 }
 
 func TestCustomUserDataIsUntouched(t *testing.T) {
-	custom := FamilyCustom
+	custom := api.AMIFamilyCustom
 	data, err := UserData(class("anything: {at all", func(c *api.EC2NodeClass) { c.Spec.AMIFamily = &custom }), join())
 	if err != nil || data != "anything: {at all" {
 		t.Errorf("%q, %v", data, err)

@@ -105,7 +105,7 @@ func (p *problem) claim(pool *pool, requirements scheduling.Requirements, reques
 		if annotations == nil {
 			annotations = map[string]string{}
 		}
-		annotations[NominatedPodsAnnotationKey] = text
+		annotations[api.NominatedPodsAnnotationKey] = text
 	}
 	labels := map[string]string{}
 	for key, value := range requirements.Labels() {

@@ -46,7 +46,7 @@ func TestClaimCarriesTheTemplate(t *testing.T) {
 			t.Errorf("label %s is %q, want %q", key, claim.Labels[key], want)
 		}
 	}
-	if claim.Annotations["example.com/note"] != "x" || claim.Annotations[NominatedPodsAnnotationKey] != "uid-a" {
+	if claim.Annotations["example.com/note"] != "x" || claim.Annotations[api.NominatedPodsAnnotationKey] != "uid-a" {
 		t.Errorf("annotations %v", claim.Annotations)
 	}
 	spec := claim.Spec
@@ -63,7 +63,7 @@ func TestClaimCarriesTheTemplate(t *testing.T) {
 	if cpu := requirements[api.LabelInstanceCPU]; cpu.Has("3") || !cpu.Has("4") {
 		t.Errorf("requirement %s", cpu)
 	}
-	if _, hasNote := s.NodePools[0].Spec.Template.Annotations[NominatedPodsAnnotationKey]; hasNote {
+	if _, hasNote := s.NodePools[0].Spec.Template.Annotations[api.NominatedPodsAnnotationKey]; hasNote {
 		t.Error("the snapshot's pool was changed")
 	}
 	if types := plan.NodeClaims[0].InstanceTypes; len(types) < spotTypes {

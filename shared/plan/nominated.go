@@ -6,11 +6,6 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// NominatedPodsAnnotationKey is the annotation of a NodeClaim that lists the UIDs of the pods that it was planned for, with commas between. Until the node is
-// initialised and the scheduler binds them, every further plan meets the same pods waiting; packing them onto the nodes on their way in another order
-// than they were planned in might not fit all of them and would launch a node too many.
-const NominatedPodsAnnotationKey = api.OwnGroup + "/nominated-pods"
-
 // nominatedText is the annotation's value for pods.
 func nominatedText(pods []PodRef) string {
 	uids := make([]string, 0, len(pods))
@@ -27,7 +22,7 @@ func nominatedText(pods []PodRef) string {
 func (p *problem) readNominated() {
 	var byUID map[string]*shape
 	for _, e := range p.existing {
-		if e.initialized || e.node.NodeClaim == nil || e.node.NodeClaim.Annotations[NominatedPodsAnnotationKey] == "" {
+		if e.initialized || e.node.NodeClaim == nil || e.node.NodeClaim.Annotations[api.NominatedPodsAnnotationKey] == "" {
 			continue
 		}
 		if byUID == nil {
@@ -39,7 +34,7 @@ func (p *problem) readNominated() {
 			}
 		}
 		e.nominated = map[*shape]int{}
-		for uid := range strings.SplitSeq(e.node.NodeClaim.Annotations[NominatedPodsAnnotationKey], ",") {
+		for uid := range strings.SplitSeq(e.node.NodeClaim.Annotations[api.NominatedPodsAnnotationKey], ",") {
 			if s := byUID[uid]; s != nil {
 				e.nominated[s]++
 			}

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"math"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -65,10 +64,20 @@ func (a *axes) supply(list corev1.ResourceList) vector {
 	return v
 }
 
-// amountUp is a quantity in a vector's unit, rounded up.
+// beyond is more than any machine has of anything, and little enough that a thousand of it can be added up. A pod may ask for any quantity; one that
+// does not fit into 64 bits would come out as little or nothing, and a node would be launched for it in vain, again and again.
+const beyond = 1 << 53
+
+// amountUp is a quantity in a vector's unit, rounded up, and no more than beyond.
 func amountUp(name corev1.ResourceName, quantity *resource.Quantity) int64 {
 	if name == corev1.ResourceCPU {
+		if quantity.CmpInt64(beyond/1000) > 0 {
+			return beyond
+		}
 		return quantity.MilliValue()
+	}
+	if quantity.CmpInt64(beyond) > 0 {
+		return beyond
 	}
 	return quantity.Value()
 }
@@ -76,9 +85,6 @@ func amountUp(name corev1.ResourceName, quantity *resource.Quantity) int64 {
 // amountDown is a quantity in a vector's unit, rounded down.
 func amountDown(name corev1.ResourceName, quantity *resource.Quantity) int64 {
 	amount := amountUp(name, quantity)
-	if amount == math.MaxInt64 {
-		return amount
-	}
 	if quantityOf(name, amount).Cmp(*quantity) > 0 {
 		amount--
 	}

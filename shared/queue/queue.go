@@ -33,7 +33,6 @@ const (
 	ReasonLaunch       Reason = "launch"       // instances were asked for and will join
 	ReasonInterruption Reason = "interruption" // an event ends a node early
 	ReasonContinue     Reason = "continue"     // what was begun is not done
-	ReasonRetry        Reason = "retry"        // capacity was short; other offerings may have it
 )
 
 // Message wakes a function for a cluster.

@@ -85,7 +85,7 @@ func apiListener(configuration configuration) (net.Listener, error) {
 	if file == nil {
 		return nil, fmt.Errorf("--listener-descriptor %d is not a file descriptor", configuration.listenerDescriptor)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	listener, err := net.FileListener(file)
 	if err != nil {
 		return nil, fmt.Errorf("--listener-descriptor %d: %w", configuration.listenerDescriptor, err)

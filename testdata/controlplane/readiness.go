@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -55,7 +56,7 @@ func waitFor(ctx context.Context, configuration configuration, component *compon
 		case <-component.done:
 			return component.err
 		case <-ctx.Done():
-			return fmt.Errorf("waiting for %s (%v): %w", component.name, err, ctx.Err())
+			return fmt.Errorf("waiting for %s: %w", component.name, errors.Join(ctx.Err(), err))
 		}
 	}
 }
@@ -70,7 +71,7 @@ func isReady(ctx context.Context, client *http.Client, url string) (bool, error)
 	if err != nil {
 		return false, err
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode == http.StatusOK {
 		return true, nil
 	}

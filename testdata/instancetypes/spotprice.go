@@ -7,8 +7,8 @@ import (
 
 // Bounds of the discount that SpotPrice takes off the on-demand price.
 const (
-	MinimumSpotDiscount = 0.45
-	MaximumSpotDiscount = 0.80
+	minimumSpotDiscount = 0.45
+	maximumSpotDiscount = 0.80
 )
 
 // zoneShare is how much of the range between the bounds comes from the zone; the rest comes from the type. Zones of one type thus lie nearer to
@@ -16,7 +16,7 @@ const (
 const zoneShare = 0.3
 
 // SpotPrice returns an invented spot price in US dollars an hour for a type in a zone whose on-demand price is onDemand: no public source that can
-// be pinned has spot prices, so a hash of the two names (FNV-1a) picks a discount between MinimumSpotDiscount and MaximumSpotDiscount. The same
+// be pinned has spot prices, so a hash of the two names (FNV-1a) picks a discount between minimumSpotDiscount and maximumSpotDiscount. The same
 // arguments always give the same price, rounded to a millionth of a dollar as EC2's price history is. It is 0 for an on-demand price that is not
 // a positive finite number.
 func SpotPrice(typeName, zone string, onDemand float64) float64 {
@@ -24,7 +24,7 @@ func SpotPrice(typeName, zone string, onDemand float64) float64 {
 		return 0
 	}
 	position := (1-zoneShare)*fraction(typeName) + zoneShare*fraction(typeName+" "+zone)
-	discount := MinimumSpotDiscount + (MaximumSpotDiscount-MinimumSpotDiscount)*position
+	discount := minimumSpotDiscount + (maximumSpotDiscount-minimumSpotDiscount)*position
 	return math.Round(onDemand*(1-discount)*1e6) / 1e6
 }
 

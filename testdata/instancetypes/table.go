@@ -26,7 +26,7 @@ func All() ([]InstanceType, error) {
 	return types, nil
 }
 
-// Parse reads a table of the form of instance-types.csv: a header that names exactly the columns in Columns, in that order, then one row for each
+// Parse reads a table of the form of instance-types.csv: a header that names exactly the columns in columnNames, in that order, then one row for each
 // instance type, sorted by name without repeats. An error names the row (the line in the file, so the first type is row 2) and the column.
 func Parse(r io.Reader) ([]InstanceType, error) {
 	reader := csv.NewReader(r)
@@ -40,7 +40,7 @@ func Parse(r io.Reader) ([]InstanceType, error) {
 	if err != nil {
 		return nil, fmt.Errorf("row 1: %w", err)
 	}
-	columns := Columns()
+	columns := columnNames()
 	for i := range max(len(header), len(columns)) {
 		switch {
 		case i >= len(header):
@@ -73,8 +73,8 @@ func Parse(r io.Reader) ([]InstanceType, error) {
 	}
 }
 
-// Columns returns the header of the table.
-func Columns() []string {
+// columnNames returns the header of the table.
+func columnNames() []string {
 	return []string{
 		"name", "vcpus", "cores_default", "threads_per_core", "memory_mib",
 		"architectures", "processor_manufacturer", "sustained_clock_ghz", "processor_features",

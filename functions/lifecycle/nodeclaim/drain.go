@@ -39,14 +39,25 @@ func (p *pass) drained() bool {
 	}
 	// The pods were listed before the mark: one more may have come meanwhile.
 	if fresh {
+		p.condition(api.ConditionTypeDrained, conditionUnknown, reasonDraining, "Draining the node")
 		return false
 	}
-	if api.GetCondition(p.claim.Status.Conditions, api.ConditionTypeDrained) != nil && p.since(api.ConditionTypeDrained) < minimumDrain {
+	if p.markedFor() < minimumDrain {
 		return false
 	}
 	p.condition(api.ConditionTypeDrained, conditionTrue, "", "")
 	p.say("drained node")
 	return true
+}
+
+// markedFor is the least time that the node has been marked for. The condition is
+// written with the mark; without it someone else marked the node, before the claim's
+// deletion.
+func (p *pass) markedFor() time.Duration {
+	if api.GetCondition(p.view.Claim.Status.Conditions, api.ConditionTypeDrained) != nil {
+		return p.since(api.ConditionTypeDrained)
+	}
+	return p.now.Sub(p.claim.DeletionTimestamp.Time)
 }
 
 // mark keeps pods and load balancers off the node, and tells whether the mark is new.
@@ -114,8 +125,8 @@ func (p *pass) force(waiting []*corev1.Pod, limit time.Time) []*corev1.Pod {
 	return others
 }
 
-// evict asks, once the node is marked, for the eviction of the first group that has not left. A later group
-// waits, so that what others lean on goes last.
+// evict asks, once the node is marked, for the eviction of the first group that has
+// not left. A later group waits, so that what others lean on goes last.
 func (p *pass) evict(waiting []*corev1.Pod) {
 	if len(waiting) == 0 {
 		return

@@ -10,8 +10,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption"
 )
 
-// minimumDrain is how long a node that pods ran on is watched after it was
-// marked: the scheduler may have bound one more before it saw the mark.
+// minimumDrain is how long a node is watched after it was marked, an empty one too:
+// the scheduler may be about to bind a pod that it chose the node for before it saw
+// the mark.
 const minimumDrain = 5 * time.Second
 
 // Reasons of the conditions of an ending claim while they are not true.

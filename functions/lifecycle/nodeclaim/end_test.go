@@ -82,8 +82,10 @@ func TestEnd(t *testing.T) {
 			view: listed(view(claim(deleted(time.Second))), instance("running")), want: endInstance, again: soon},
 		{name: "a node is marked before anything else, and an empty one is looked at once more",
 			view:  listed(view(claim(initialized, deleted(0)), node(joined)), instance("running")),
-			want:  "patch node labels,taints",
+			want:  "patch node labels,taints\npatch status",
 			again: soon},
+		{name: "a node that was marked right before its claim was deleted may be getting a pod",
+			view: leaving(deleted(minimumDrain - time.Second)), again: soon},
 		{name: "a node is marked before its pods are evicted, which need a place elsewhere",
 			view:  pods(listed(view(claim(initialized, deleted(0)), node(joined)), instance("running")), pod("a")),
 			want:  "patch node labels,taints\npatch status\nevict a",
@@ -241,8 +243,11 @@ func TestStrays(t *testing.T) {
 func TestReleaseOrphans(t *testing.T) {
 	other := func(n *corev1.Node) { n.Spec.ProviderID = "aws:///us-east-1a/i-9" }
 	nodes := []corev1.Node{*node(joined, nodeDeleted), *node(joined, other), *node(joined, nodeDeleted, other), *node(nodeDeleted, other)}
-	steps := ReleaseOrphans(nodes, []api.NodeClaim{*claim()})
-	if deeds(steps) != "patch node finalizers" {
+	orphans := ReleaseOrphans(append(nodes, *node(joined, nodeDeleted, other)), []api.NodeClaim{*claim()})
+	if len(orphans) != 2 { // each by itself: one that has changed keeps no other
+		t.Fatalf("orphans %v", orphans)
+	}
+	if steps := orphans[0]; deeds(steps) != "patch node finalizers" {
 		t.Errorf("steps %s", deeds(steps))
 	}
 }

@@ -45,25 +45,25 @@ func EndStray(instance Instance, nodes []*corev1.Node) []Step {
 	return steps
 }
 
-// ReleaseOrphans gives the steps that let go of deleted nodes which our finalizer
-// holds though no claim stands for them any more.
-func ReleaseOrphans(nodes []corev1.Node, claims []api.NodeClaim) []Step {
+// ReleaseOrphans gives, node by node, the steps that let go of deleted nodes which
+// our finalizer holds though no claim stands for them any more.
+func ReleaseOrphans(nodes []corev1.Node, claims []api.NodeClaim) [][]Step {
 	claimed := map[string]bool{}
 	for i := range claims {
 		if id := claims[i].Status.ProviderID; id != "" {
 			claimed[id] = true
 		}
 	}
-	var steps []Step
+	var orphans [][]Step
 	for i := range nodes {
 		node := &nodes[i]
 		if node.DeletionTimestamp == nil || claimed[node.Spec.ProviderID] || !slices.Contains(node.Finalizers, api.TerminationFinalizer) {
 			continue
 		}
-		steps = append(steps, PatchNode{Name: node.Name, Patch: map[string]any{"metadata": map[string]any{
+		orphans = append(orphans, []Step{PatchNode{Name: node.Name, Patch: map[string]any{"metadata": map[string]any{
 			"resourceVersion": node.ResourceVersion,
 			"finalizers":      without(node.Finalizers, api.TerminationFinalizer),
-		}}}, Log{Message: "deleted node", Attributes: []any{"Node", node.Name}})
+		}}}, Log{Message: "deleted node", Attributes: []any{"Node", node.Name}}})
 	}
-	return steps
+	return orphans
 }

@@ -94,7 +94,7 @@ func classReady(pool *api.NodePool, classes []api.EC2NodeClass) metav1.Condition
 	}
 	var class *api.EC2NodeClass
 	for i := range classes {
-		if classes[i].Name == reference.Name && reference.Kind == api.EC2NodeClassKind && reference.Group == api.AWSGroup {
+		if classes[i].Name == reference.Name && reference.IsEC2NodeClass() {
 			class = &classes[i]
 		}
 	}

@@ -106,15 +106,8 @@ func (s *Service) createChangeSet(ctx context.Context, c *wire.Call) (*wire.Resp
 	if err != nil {
 		return nil, err
 	}
-	body, err := s.templateOf(in.stackInput, st)
+	d, err := s.deploymentOf(ctx, in.stackInput, st)
 	if err != nil {
-		return nil, err
-	}
-	d, err := s.prepare(ctx, st, body, in.Parameters)
-	if err != nil {
-		return nil, validationError("%v", err)
-	}
-	if err := checkCapabilities(d.template, in.Capabilities); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()

@@ -136,7 +136,7 @@ func TestAnswersThatNobodyWaitsFor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		response.Body.Close()
+		_ = response.Body.Close()
 		if response.StatusCode != want {
 			t.Errorf("%s gave %d, want %d", method, response.StatusCode, want)
 		}

@@ -92,7 +92,7 @@ func (s *Service) unmake(ctx context.Context, st *stack, r *resource) error {
 	s.mu.Lock()
 	made := r.physicalID != ""
 	// RetainExceptOnCreate keeps a resource unless it was this stack's creation that failed.
-	keep := retains(r.deletionPolicy) && !(r.deletionPolicy == "RetainExceptOnCreate" && st.status == rollbackInProgress)
+	keep := retains(r.deletionPolicy) && (r.deletionPolicy != "RetainExceptOnCreate" || st.status != rollbackInProgress)
 	if made && keep {
 		st.setResource(r, deleteSkipped, "", time.Now())
 	}

@@ -43,7 +43,7 @@ func (r *resolver) dependencies() (graph, error) {
 				needs[name] = true
 			}
 		}
-		if err := r.references(map[string]any(d.Properties), kept, needs); err != nil {
+		if err := r.references(d.Properties, kept, needs); err != nil {
 			return nil, fmt.Errorf("resource %s: %w", id, err)
 		}
 		if needs[id] {

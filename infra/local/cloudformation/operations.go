@@ -160,6 +160,22 @@ func (s *stack) apply(in stackInput) {
 	s.capabilities, s.notificationARNs, s.roleARN, s.disableRollback = in.Capabilities, in.NotificationARNs, in.RoleARN, in.DisableRollback
 }
 
+// deploymentOf prepares what a request asks of a stack.
+func (s *Service) deploymentOf(ctx context.Context, in stackInput, st *stack) (*deployment, error) {
+	body, err := s.templateOf(in, st)
+	if err != nil {
+		return nil, err
+	}
+	d, err := s.prepare(ctx, st, body, in.Parameters)
+	if err != nil {
+		return nil, validationError("%v", err)
+	}
+	if err := checkCapabilities(d.template, in.Capabilities); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
 type stackIDResult struct {
 	StackID string `xml:"StackId"`
 }
@@ -172,10 +188,6 @@ func (s *Service) createStack(ctx context.Context, c *wire.Call) (*wire.Response
 	if !stackNamePattern.MatchString(in.StackName) {
 		return nil, validationError("1 validation error detected: Value '%s' at 'stackName' failed to satisfy constraint: Member must satisfy regular expression pattern: [a-zA-Z][-a-zA-Z0-9]*", in.StackName)
 	}
-	body, err := s.templateOf(in, nil)
-	if err != nil {
-		return nil, err
-	}
 	s.mu.Lock()
 	existing := s.stacks[in.StackName]
 	if existing != nil {
@@ -184,11 +196,8 @@ func (s *Service) createStack(ctx context.Context, c *wire.Call) (*wire.Response
 	}
 	st := s.newStack(in, time.Now())
 	s.mu.Unlock()
-	d, err := s.prepare(ctx, st, body, in.Parameters)
+	d, err := s.deploymentOf(ctx, in, st)
 	if err != nil {
-		return nil, validationError("%v", err)
-	}
-	if err := checkCapabilities(d.template, in.Capabilities); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -221,15 +230,8 @@ func (s *Service) updateStack(ctx context.Context, c *wire.Call) (*wire.Response
 	if st == nil || !st.deleted.IsZero() {
 		return nil, doesNotExist(in.StackName)
 	}
-	body, err := s.templateOf(in, st)
+	d, err := s.deploymentOf(ctx, in, st)
 	if err != nil {
-		return nil, err
-	}
-	d, err := s.prepare(ctx, st, body, in.Parameters)
-	if err != nil {
-		return nil, validationError("%v", err)
-	}
-	if err := checkCapabilities(d.template, in.Capabilities); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()

@@ -59,7 +59,7 @@ func newCapacity(seed uint64) *capacity {
 // that look at capacity prefer more room. EC2's own numbers are unknown, so that a hash spreads pools between 20 and 1,000 instances.
 func (c *capacity) room(p pool) float64 {
 	hash := fnv.New64a()
-	fmt.Fprintf(hash, "%d %s %s %s", c.seed, p.InstanceType, p.Zone, p.CapacityType)
+	_, _ = fmt.Fprintf(hash, "%d %s %s %s", c.seed, p.InstanceType, p.Zone, p.CapacityType)
 	slots := 20 + hash.Sum64()%981
 	return max(0, float64(slots)-float64(c.used[p])) / 1000
 }

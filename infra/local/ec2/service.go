@@ -65,11 +65,6 @@ type Timing struct {
 	Visibility time.Duration
 }
 
-// RealisticTiming is what EC2 usually takes.
-func RealisticTiming() Timing {
-	return Timing{Pending: 6 * time.Second, ShuttingDown: 25 * time.Second, Stopping: 20 * time.Second, KeepTerminated: time.Hour, Visibility: time.Second}
-}
-
 // Service is the local EC2 of one account and region.
 type Service struct {
 	config   Config

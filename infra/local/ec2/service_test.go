@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	awsec2 "github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/smithy-go"
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/infra/local/wire"
+	"github.com/whittle-dev/whittle/infra/local/wire/wiretest"
 )
 
 const kubernetesVersion = "1.36"
@@ -94,30 +94,21 @@ func (p profiles) RoleOfInstanceProfile(nameOrARN string) (string, bool) {
 func newAccount(t *testing.T, change ...func(*ec2.Config)) *account {
 	t.Helper()
 	heard := &recorder{parameters: map[string]string{}}
-	config := ec2.Config{
+	options := ec2.Config{
 		AccountID: "123456789012", Region: "us-east-1", Machines: heard, Events: heard, Parameters: heard,
 		InstanceProfiles: profiles{"nodes": "arn:aws:iam::123456789012:role/nodes"},
 	}
 	for _, f := range change {
-		f(&config)
+		f(&options)
 	}
-	service, err := ec2.New(config)
+	service, err := ec2.New(options)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = service.Close() })
 	service.RegisterCluster("prod", kubernetesVersion)
-	server := wire.NewServer()
-	service.Register(server)
-	url, err := server.Listen()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Close() })
-	client := awsec2.New(awsec2.Options{
-		Region: "us-east-1", BaseEndpoint: &url, Credentials: credentials.NewStaticCredentialsProvider("AKIATEST", "secret", ""), RetryMaxAttempts: 1,
-	})
-	return &account{client, service, heard, url}
+	config := wiretest.Listen(t, wire.NewServer(), service)
+	return &account{awsec2.NewFromConfig(config), service, heard, *config.BaseEndpoint}
 }
 
 // image gives the recommended image of an architecture.

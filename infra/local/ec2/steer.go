@@ -30,110 +30,88 @@ func (s *Service) SetVisibility(delay time.Duration) {
 	s.timing.Visibility = delay
 }
 
-// steered finds an instance that is not on its way out.
-func (s *Service) steered(id string) (*instance, error) {
+// steer does something to an instance that is not on its way out.
+func (s *Service) steer(id string, do func(*instance) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	i, ok := s.instances[id]
 	if !ok {
-		return nil, fmt.Errorf("instance %q does not exist: GET /local/instances lists those that do", id)
+		return fmt.Errorf("instance %q does not exist: GET /local/instances lists those that do", id)
 	}
 	if i.State == ShuttingDown || i.State == Terminated {
-		return nil, fmt.Errorf("instance %q is %s already", id, i.State)
+		return fmt.Errorf("instance %q is %s already", id, i.State)
 	}
-	return i, nil
+	return do(i)
 }
 
 // Interrupt warns that EC2 reclaims a spot instance and reclaims it after a time: two minutes for a negative one.
 func (s *Service) Interrupt(id string, after time.Duration) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i, err := s.steered(id)
-	if err != nil {
-		return err
-	}
-	if i.CapacityType != Spot {
-		return fmt.Errorf("instance %q is %s: only spot instances are interrupted; stop, kill or retire it instead", id, i.CapacityType)
-	}
-	if after < 0 {
-		after = spotNotice
-	}
-	s.outbox.put(notice{event: s.spotInterruptionEvent(i)})
-	// Not by s.later: EC2 reclaims the instance whatever state it comes to be in, and terminate leaves one that is ending alone.
-	s.timers.after(after, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.terminate(i, reasonSpot, messageSpot)
+	return s.steer(id, func(i *instance) error {
+		if i.CapacityType != Spot {
+			return fmt.Errorf("instance %q is %s: only spot instances are interrupted; stop, kill or retire it instead", id, i.CapacityType)
+		}
+		if after < 0 {
+			after = spotNotice
+		}
+		s.outbox.put(notice{event: s.spotInterruptionEvent(i)})
+		// Not by s.later: EC2 reclaims the instance whatever state it comes to be in, and terminate leaves one that is ending alone.
+		s.timers.after(after, func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.terminate(i, reasonSpot, messageSpot)
+		})
+		return nil
 	})
-	return nil
 }
 
 // Rebalance says that a spot instance is more likely to be interrupted.
 func (s *Service) Rebalance(id string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i, err := s.steered(id)
-	if err != nil {
-		return err
-	}
-	if i.CapacityType != Spot {
-		return fmt.Errorf("instance %q is %s: only spot instances get rebalance recommendations", id, i.CapacityType)
-	}
-	s.outbox.put(notice{event: s.rebalanceEvent(i)})
-	return nil
+	return s.steer(id, func(i *instance) error {
+		if i.CapacityType != Spot {
+			return fmt.Errorf("instance %q is %s: only spot instances get rebalance recommendations", id, i.CapacityType)
+		}
+		s.outbox.put(notice{event: s.rebalanceEvent(i)})
+		return nil
+	})
 }
 
 // Retire announces through AWS Health that the instance's hardware is to go at a time; nothing else happens.
 // An empty code means AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED.
 func (s *Service) Retire(id, code string, start time.Time) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i, err := s.steered(id)
-	if err != nil {
-		return err
-	}
-	if code == "" {
-		code = "AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED"
-	}
-	s.outbox.put(notice{event: s.healthEvent(i, code, start)})
-	return nil
+	return s.steer(id, func(i *instance) error {
+		if code == "" {
+			code = "AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED"
+		}
+		s.outbox.put(notice{event: s.healthEvent(i, code, start)})
+		return nil
+	})
 }
 
 // Stop stops an instance as its own operating system or a person in the console would, spot instances too.
 func (s *Service) Stop(id string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i, err := s.steered(id)
-	if err != nil {
-		return err
-	}
-	if i.State == Stopping || i.State == Stopped {
-		return fmt.Errorf("instance %q is %s already", id, i.State)
-	}
-	s.stop(i, "Client.InstanceInitiatedShutdown", "Client.InstanceInitiatedShutdown: Instance initiated shutdown")
-	return nil
+	return s.steer(id, func(i *instance) error {
+		if i.State == Stopping || i.State == Stopped {
+			return fmt.Errorf("instance %q is %s already", id, i.State)
+		}
+		s.stop(i, "Client.InstanceInitiatedShutdown", "Client.InstanceInitiatedShutdown: Instance initiated shutdown")
+		return nil
+	})
 }
 
 // Terminate ends an instance behind the back of whoever launched it.
 func (s *Service) Terminate(id string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i, err := s.steered(id)
-	if err != nil {
-		return err
-	}
-	s.terminate(i, reasonUser, messageUser)
-	return nil
+	return s.steer(id, func(i *instance) error {
+		s.terminate(i, reasonUser, messageUser)
+		return nil
+	})
 }
 
 // Impair lets the hardware under an instance fail: EC2 goes on calling it running, and its status checks fail.
 func (s *Service) Impair(id string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i, err := s.steered(id)
-	if err != nil {
-		return err
-	}
-	i.Impaired = true
-	return nil
+	return s.steer(id, func(i *instance) error {
+		i.Impaired = true
+		return nil
+	})
 }
 
 // PrivateDNSName gives the name that an instance has in its VPC, by which its node is known.

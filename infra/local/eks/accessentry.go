@@ -44,8 +44,8 @@ type accessEntryJSON struct {
 	PrincipalARN     string            `json:"principalArn"`
 	KubernetesGroups []string          `json:"kubernetesGroups"`
 	AccessEntryARN   string            `json:"accessEntryArn"`
-	CreatedAt        float64           `json:"createdAt"`
-	ModifiedAt       float64           `json:"modifiedAt"`
+	CreatedAt        wire.Time         `json:"createdAt"`
+	ModifiedAt       wire.Time         `json:"modifiedAt"`
 	Tags             map[string]string `json:"tags"`
 	Username         string            `json:"username"`
 	Type             string            `json:"type"`
@@ -158,5 +158,5 @@ func associate(entry *accessEntry, policy string, scope accessScope) (policyAsso
 }
 
 func (e *accessEntry) describe(clusterName string) accessEntryJSON {
-	return accessEntryJSON{clusterName, e.principal, append([]string{}, e.groups...), e.arn, epoch(e.created), epoch(e.modified), e.tags, e.username, e.kind}
+	return accessEntryJSON{clusterName, e.principal, append([]string{}, e.groups...), e.arn, wire.Time{Time: e.created}, wire.Time{Time: e.modified}, e.tags, e.username, e.kind}
 }

@@ -87,12 +87,12 @@ func (s *Service) listAccessEntries(_ *wire.Call, path []string) (any, error) {
 type associatedPolicyJSON struct {
 	PolicyARN    string      `json:"policyArn"`
 	AccessScope  accessScope `json:"accessScope"`
-	AssociatedAt float64     `json:"associatedAt"`
-	ModifiedAt   float64     `json:"modifiedAt"`
+	AssociatedAt wire.Time   `json:"associatedAt"`
+	ModifiedAt   wire.Time   `json:"modifiedAt"`
 }
 
 func (p policyAssociation) describe() associatedPolicyJSON {
-	return associatedPolicyJSON{p.policy, accessScope{p.scope.Type, append([]string{}, p.scope.Namespaces...)}, epoch(p.associated), epoch(p.associated)}
+	return associatedPolicyJSON{p.policy, accessScope{p.scope.Type, append([]string{}, p.scope.Namespaces...)}, wire.Time{Time: p.associated}, wire.Time{Time: p.associated}}
 }
 
 func (s *Service) associateAccessPolicy(call *wire.Call, path []string) (any, error) {

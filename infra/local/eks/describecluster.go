@@ -2,7 +2,6 @@ package eks
 
 import (
 	"encoding/base64"
-	"time"
 
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
@@ -12,7 +11,7 @@ import (
 type clusterJSON struct {
 	Name                    string            `json:"name"`
 	ARN                     string            `json:"arn"`
-	CreatedAt               float64           `json:"createdAt"`
+	CreatedAt               wire.Time         `json:"createdAt"`
 	Version                 string            `json:"version"`
 	Endpoint                string            `json:"endpoint"`
 	RoleARN                 string            `json:"roleArn"`
@@ -48,16 +47,13 @@ type accessConfigJSON struct {
 	AuthenticationMode string `json:"authenticationMode"`
 }
 
-// epoch is a time as EKS writes it: seconds since 1970 with a fraction.
-func epoch(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
-
 func (s *Service) describeCluster(_ *wire.Call, path []string) (any, error) {
 	c, err := s.cluster(path[0])
 	if err != nil {
 		return nil, err
 	}
 	return map[string]any{"cluster": clusterJSON{
-		Name: c.Name, ARN: s.arn("cluster/" + c.Name), CreatedAt: epoch(c.created), Version: c.Version, Endpoint: c.Endpoint,
+		Name: c.Name, ARN: s.arn("cluster/" + c.Name), CreatedAt: wire.Time{Time: c.created}, Version: c.Version, Endpoint: c.Endpoint,
 		RoleARN: "arn:aws:iam::" + s.config.AccountID + ":role/eks-" + c.Name,
 		ResourcesVpcConfig: vpcConfigJSON{
 			SubnetIDs: append([]string{}, c.SubnetIDs...), SecurityGroupIDs: []string{}, ClusterSecurityGroupID: c.SecurityGroupID, VpcID: c.VPCID,

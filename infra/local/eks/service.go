@@ -102,7 +102,7 @@ func (s *Service) RegisterCluster(c Cluster) error {
 // Register answers the server's calls to EKS and mounts the token webhook.
 func (s *Service) Register(server *wire.Server) {
 	server.Register("eks", s)
-	server.Mount(WebhookPath, s.TokenWebhook())
+	server.Mount(WebhookPath, s.tokenWebhook())
 }
 
 // RegisterTypes holds the service's CloudFormation types.

@@ -118,7 +118,7 @@ func (a *account) review(t *testing.T, token, path string) authenticationv1.Toke
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	var review authenticationv1.TokenReview
 	if err := json.NewDecoder(response.Body).Decode(&review); err != nil {
 		t.Fatal(err)

@@ -20,8 +20,8 @@ const WebhookPath = "/token-webhook"
 // maxReviewBytes bounds a review's size: a token is about 1.5 KiB.
 const maxReviewBytes = 1 << 20
 
-// TokenWebhook answers TokenReviews (authentication.k8s.io/v1). A refusal says why in status.error.
-func (s *Service) TokenWebhook() http.Handler {
+// tokenWebhook answers TokenReviews (authentication.k8s.io/v1). A refusal says why in status.error.
+func (s *Service) tokenWebhook() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxReviewBytes))
 		if err != nil {

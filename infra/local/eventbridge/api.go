@@ -6,9 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
@@ -47,20 +45,8 @@ func asAnswer(err error) error {
 	}
 }
 
-// moment is a time in seconds since 1970, fractions included.
-type moment struct{ time.Time }
-
-func (m *moment) UnmarshalJSON(data []byte) error {
-	seconds, err := strconv.ParseFloat(string(data), 64)
-	if err != nil {
-		return err
-	}
-	m.Time = time.UnixMilli(int64(seconds * 1000))
-	return nil
-}
-
 type putEntry struct {
-	Time         *moment
+	Time         *wire.Time
 	Source       string
 	Resources    []string
 	DetailType   string
@@ -107,7 +93,7 @@ func (s *Service) putEntry(ctx context.Context, entry putEntry) putResult {
 	switch {
 	case s.checkBus(entry.EventBusName) != nil:
 		// As on AWS, an event for a bus that is not there is taken and goes nowhere.
-		return putResult{EventID: newID()}
+		return putResult{EventID: wire.NewID()}
 	case entry.Source == "":
 		return putResult{ErrorCode: "InvalidArgument", ErrorMessage: "Parameter Source is not valid. Reason: Source is a required argument."}
 	case strings.HasPrefix(entry.Source, "aws."):
@@ -119,7 +105,7 @@ func (s *Service) putEntry(ctx context.Context, entry putEntry) putResult {
 	case json.Unmarshal([]byte(entry.Detail), &detail) != nil:
 		return putResult{ErrorCode: "MalformedDetail", ErrorMessage: "Detail is malformed."}
 	}
-	e := Event{ID: newID(), DetailType: entry.DetailType, Source: entry.Source, Resources: entry.Resources, Detail: json.RawMessage(entry.Detail)}
+	e := Event{ID: wire.NewID(), DetailType: entry.DetailType, Source: entry.Source, Resources: entry.Resources, Detail: json.RawMessage(entry.Detail)}
 	if entry.Time != nil {
 		e.Time = entry.Time.Time
 	}
@@ -264,7 +250,7 @@ func (s *Service) testPattern(_ context.Context, c *wire.Call) (*wire.Response, 
 	if err := c.DecodeJSON(&in); err != nil {
 		return nil, err
 	}
-	pattern, err := ParsePattern([]byte(in.EventPattern))
+	pattern, err := parsePattern([]byte(in.EventPattern))
 	if err != nil {
 		return nil, wire.Errorf("InvalidEventPatternException", http.StatusBadRequest, "Event pattern is not valid. Reason: %v", err)
 	}

@@ -10,9 +10,9 @@ import (
 	"slices"
 )
 
-// Pattern decides which events a rule takes.
+// pattern decides which events a rule takes.
 // https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-create-pattern-operators.html
-type Pattern struct{ root node }
+type pattern struct{ root node }
 
 // node is a condition on a value of the event; absent values are given as missing.
 type node interface{ matches(value any) bool }
@@ -20,8 +20,8 @@ type node interface{ matches(value any) bool }
 // missing stands for a field that the event does not have.
 type missing struct{}
 
-// ParsePattern reads a pattern. The error names the field and what it may be.
-func ParsePattern(text []byte) (*Pattern, error) {
+// parsePattern reads a pattern. The error names the field and what it may be.
+func parsePattern(text []byte) (*pattern, error) {
 	value, err := decode(text)
 	if err != nil {
 		return nil, fmt.Errorf("the event pattern is not JSON: %w", err)
@@ -34,11 +34,11 @@ func ParsePattern(text []byte) (*Pattern, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Pattern{root}, nil
+	return &pattern{root}, nil
 }
 
 // Match reports whether an event, as JSON, fits the pattern. Only an event that is not a JSON object is an error.
-func (p *Pattern) Match(event []byte) (bool, error) {
+func (p *pattern) Match(event []byte) (bool, error) {
 	value, err := decode(event)
 	if err != nil {
 		return false, fmt.Errorf("the event is not JSON: %w", err)

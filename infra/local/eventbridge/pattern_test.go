@@ -102,7 +102,7 @@ func TestMatch(t *testing.T) {
 		{"array in array", `{"a":["x"]}`, `{"a":[["y","x"]]}`, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			pattern, err := ParsePattern([]byte(test.pattern))
+			pattern, err := parsePattern([]byte(test.pattern))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -144,7 +144,7 @@ func TestParsePatternRefuses(t *testing.T) {
 		{`{"$or":[1,2]}`, "must be objects"},
 		{`{"a":[1]} {}`, "behind"},
 	} {
-		_, err := ParsePattern([]byte(test.pattern))
+		_, err := parsePattern([]byte(test.pattern))
 		if err == nil || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: error %v, want one that says %q", test.pattern, err, test.says)
 		}
@@ -156,7 +156,7 @@ func FuzzPattern(f *testing.F) {
 	f.Add(`{"$or":[{"a":[{"numeric":[">",1,"<",2]}]},{"b":[{"wildcard":"*x\\**"}]}]}`, `{"a":[1.5,[2]],"b":null}`)
 	f.Add(`{"a":[{"cidr":"::/0"},{"prefix":{"equals-ignore-case":"x"}},{"exists":false}]}`, `{"a":{"b":1e-99999}}`)
 	f.Fuzz(func(t *testing.T, patternText, eventText string) {
-		pattern, err := ParsePattern([]byte(patternText))
+		pattern, err := parsePattern([]byte(patternText))
 		if err != nil {
 			return
 		}

@@ -50,7 +50,7 @@ func (s *Service) putRule(d ruleDefinition, targets *[]Target) error {
 		return fmt.Errorf("rule %s: it needs EventPattern or ScheduleExpression", d.Name)
 	}
 	if d.EventPattern != "" {
-		pattern, err := ParsePattern([]byte(d.EventPattern))
+		pattern, err := parsePattern([]byte(d.EventPattern))
 		if err != nil {
 			return fmt.Errorf("%w. Reason: rule %s: %w", errPattern, d.Name, err)
 		}

@@ -2,7 +2,6 @@ package eventbridge
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/whittle-dev/whittle/infra/local/scheduler/expression"
 	"github.com/whittle-dev/whittle/infra/local/sqs"
+	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
 // principal is who the bus is to others.
@@ -76,8 +76,8 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	}{"0", e.ID, e.DetailType, e.Source, e.Account, e.Time.UTC().Format("2006-01-02T15:04:05Z"), e.Region, resources, detail})
 }
 
-// Archived is an event that came by, with what became of it.
-type Archived struct {
+// archived is an event that came by, with what became of it.
+type archived struct {
 	Event Event
 	// Matched are the names of the rules that took it.
 	Matched []string
@@ -97,12 +97,12 @@ type Service struct {
 	mu      sync.Mutex
 	closed  bool
 	rules   map[string]*rule
-	archive []Archived
+	archive []archived
 }
 
 type rule struct {
 	name, description string
-	pattern           *Pattern
+	pattern           *pattern
 	patternText       string
 	scheduleText      string
 	schedule          expression.Expression
@@ -167,7 +167,7 @@ func (s *Service) Put(ctx context.Context, e Event) (matched []string) {
 		matched = append(matched, r.name)
 		failures = append(failures, s.deliver(ctx, r, text)...)
 	}
-	s.keep(Archived{e, matched, failures})
+	s.keep(archived{e, matched, failures})
 	return matched
 }
 
@@ -180,7 +180,7 @@ func (r *rule) copy() *rule {
 
 func (s *Service) complete(e *Event) {
 	if e.ID == "" {
-		e.ID = newID()
+		e.ID = wire.NewID()
 	}
 	if e.Account == "" {
 		e.Account = s.options.AccountID
@@ -193,7 +193,7 @@ func (s *Service) complete(e *Event) {
 	}
 }
 
-func (s *Service) keep(a Archived) {
+func (s *Service) keep(a archived) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.archive) >= s.options.Archive {
@@ -203,7 +203,7 @@ func (s *Service) keep(a Archived) {
 }
 
 // Events gives the latest events, oldest first.
-func (s *Service) Events() []Archived {
+func (s *Service) Events() []archived {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.archive)
@@ -276,7 +276,7 @@ func (s *Service) fire(r *rule, scheduled time.Time) {
 		slog.Error("scheduled event cannot be written", "rule", r.name, "error", err)
 		return
 	}
-	s.keep(Archived{e, []string{r.name}, s.deliver(s.ctx, taking, text)})
+	s.keep(archived{e, []string{r.name}, s.deliver(s.ctx, taking, text)})
 }
 
 func (s *Service) find(name string) (*rule, error) {
@@ -288,11 +288,4 @@ func (s *Service) find(name string) (*rule, error) {
 
 func (s *Service) arn(name string) string {
 	return fmt.Sprintf("arn:aws:events:%s:%s:rule/%s", s.options.Region, s.options.AccountID, name)
-}
-
-func newID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }

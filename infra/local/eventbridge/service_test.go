@@ -17,6 +17,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/cloudformation"
 	"github.com/whittle-dev/whittle/infra/local/sqs"
 	"github.com/whittle-dev/whittle/infra/local/wire"
+	"github.com/whittle-dev/whittle/infra/local/wire/wiretest"
 )
 
 const (
@@ -194,19 +195,7 @@ func TestScheduledRule(t *testing.T) {
 
 func TestSDK(t *testing.T) {
 	s, r := newBus(t)
-	server := wire.NewServer()
-	s.Register(server)
-	url, err := server.Listen()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = server.Close() }()
-	client := awsevents.New(awsevents.Options{
-		Region: "us-east-1", BaseEndpoint: aws.String(url), RetryMaxAttempts: 1,
-		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-			return aws.Credentials{AccessKeyID: "AKIATEST", SecretAccessKey: "secret"}, nil
-		}),
-	})
+	client := awsevents.NewFromConfig(wiretest.Listen(t, wire.NewServer(), s))
 	ctx := t.Context()
 	if _, err := client.PutRule(ctx, &awsevents.PutRuleInput{Name: aws.String("orders"), EventPattern: aws.String(`{"source":["shop"],"detail":{"total":[{"numeric":[">",100]}]}}`)}); err != nil {
 		t.Fatal(err)

@@ -73,7 +73,7 @@ func (s *Service) Register(server *wire.Server) {
 	server.Register("iam", s.iamActions())
 	server.Register("sts", s.stsActions())
 	server.Identify(s.Caller)
-	server.VerifySignatures(s.SecretFor)
+	server.VerifySignatures(s.secretFor)
 	server.Authorize(s.authorize)
 }
 

@@ -86,8 +86,8 @@ func (s *Service) Caller(accessKeyID, sessionToken string) (wire.Caller, error) 
 	return k.caller, nil
 }
 
-// SecretFor gives the secret of an access key.
-func (s *Service) SecretFor(accessKeyID string) (secret string, known bool) {
+// secretFor gives the secret of an access key.
+func (s *Service) secretFor(accessKeyID string) (secret string, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k, ok := s.keys[accessKeyID]
@@ -124,7 +124,7 @@ func (s *Service) VerifyPresigned(rawURL string, headers http.Header) (wire.Call
 	if err != nil {
 		return wire.Caller{}, err
 	}
-	secret, _ := s.SecretFor(signature.AccessKeyID)
+	secret, _ := s.secretFor(signature.AccessKeyID)
 	// STS takes such a URL for 15 minutes after its date, whatever shorter time it was signed for; EKS builds on that.
 	signature.Expires = max(signature.Expires, tokenLife)
 	if err := signature.Verify(request, nil, secret, time.Now()); err != nil {

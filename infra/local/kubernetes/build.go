@@ -62,7 +62,7 @@ func build(ctx context.Context, source, cache string, progress io.Writer) (strin
 	if err != nil {
 		return "", err
 	}
-	defer held.Close()
+	defer func() { _ = held.Close() }()
 	if isFile(binary) {
 		return binary, nil
 	}
@@ -77,7 +77,7 @@ func build(ctx context.Context, source, cache string, progress io.Writer) (strin
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(temporary)
+	defer func() { _ = os.RemoveAll(temporary) }()
 	output := filepath.Join(temporary, "controlplane")
 	if err := compile(ctx, source, version, output, report); err != nil {
 		return "", err
@@ -104,7 +104,7 @@ func sourceDigest(ctx context.Context, source string) (string, error) {
 		return "", err
 	}
 	hash := sha256.New()
-	fmt.Fprintln(hash, buildRecipe, strings.TrimSpace(string(toolchain)), runtime.GOOS, runtime.GOARCH)
+	_, _ = fmt.Fprintln(hash, buildRecipe, strings.TrimSpace(string(toolchain)), runtime.GOOS, runtime.GOARCH)
 	for _, file := range append(files, filepath.Join(source, "go.mod"), filepath.Join(source, "go.sum")) {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
@@ -113,7 +113,7 @@ func sourceDigest(ctx context.Context, source string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintln(hash, filepath.Base(file), len(content))
+		_, _ = fmt.Fprintln(hash, filepath.Base(file), len(content))
 		hash.Write(content)
 	}
 	return hex.EncodeToString(hash.Sum(nil))[:16], nil

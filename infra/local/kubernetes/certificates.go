@@ -47,7 +47,7 @@ func ensureCertificates(directory string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(temporary)
+	defer func() { _ = os.RemoveAll(temporary) }()
 	for name, content := range files {
 		if err := os.WriteFile(filepath.Join(temporary, name), content, 0o600); err != nil {
 			return err

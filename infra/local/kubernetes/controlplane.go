@@ -99,27 +99,27 @@ func (c *ControlPlane) run(command *exec.Cmd, log io.Writer) error {
 	}
 	started, err := file.Seek(0, io.SeekEnd)
 	if err != nil {
-		file.Close()
+		_ = file.Close()
 		return fmt.Errorf("opening the log: %w", err)
 	}
 	command.Stderr = writer
 	output, err := command.StdoutPipe()
 	if err != nil {
-		file.Close()
+		_ = file.Close()
 		return err
 	}
 	if c.input, err = command.StdinPipe(); err != nil {
-		file.Close()
+		_ = file.Close()
 		return err
 	}
 	if err := command.Start(); err != nil {
-		file.Close()
+		_ = file.Close()
 		return fmt.Errorf("running %q: %w", command.Path, err)
 	}
 	c.process = command.Process
 	go func() {
 		defer close(c.done)
-		defer file.Close()
+		defer func() { _ = file.Close() }()
 		lines := bufio.NewScanner(output)
 		for announced := false; lines.Scan(); {
 			if !announced && lines.Text() == "ready" {

@@ -60,7 +60,7 @@ func TestControlPlane(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer watch.Close()
+		defer func() { _ = watch.Close() }()
 		started := time.Now()
 		if err := controlPlane.Stop(); err != nil {
 			t.Fatal(err)
@@ -143,7 +143,7 @@ func TestStartThatIsCutShortLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatalf("the process is still there: %v", err)
 	}
-	held.Close()
+	_ = held.Close()
 }
 
 // builtBinary builds the control plane unless that is done. Its progress goes to standard error directly: the first
@@ -329,7 +329,7 @@ func checkGone(t *testing.T, controlPlane *ControlPlane) {
 	}
 	connection, err := net.DialTimeout("tcp", strings.TrimPrefix(controlPlane.Endpoint, "https://"), time.Second)
 	if err == nil {
-		connection.Close()
+		_ = connection.Close()
 		t.Errorf("%s still accepts connections", controlPlane.Endpoint)
 	}
 }

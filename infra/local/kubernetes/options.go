@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// DefaultServiceCIDR is one of the two ranges that EKS itself chooses from:
+// defaultServiceCIDR is one of the two ranges that EKS itself chooses from:
 // https://docs.aws.amazon.com/eks/latest/APIReference/API_KubernetesNetworkConfigRequest.html
-const DefaultServiceCIDR = "10.100.0.0/16"
+const defaultServiceCIDR = "10.100.0.0/16"
 
 // Options say how a control plane is run.
 type Options struct {
@@ -25,7 +25,7 @@ type Options struct {
 	// TokenWebhookURL is the address of a TokenReview (authentication.k8s.io/v1) webhook that is asked about each bearer
 	// token which is not a service account's. Empty: such tokens are refused.
 	TokenWebhookURL string
-	// ServiceCIDR is the IPv4 range of the services' addresses, between /12 and /24 as on EKS. Empty: DefaultServiceCIDR.
+	// ServiceCIDR is the IPv4 range of the services' addresses, between /12 and /24 as on EKS. Empty: defaultServiceCIDR.
 	ServiceCIDR string
 	// NodeMonitorGracePeriod is how long a node may be silent until it is marked unreachable. Zero: Kubernetes' own
 	// default, 50 seconds, which EKS leaves as it is.
@@ -37,7 +37,7 @@ type Options struct {
 // withDefaults fills what may be left empty, and finds every setting that cannot be.
 func (o Options) withDefaults() (Options, error) {
 	if o.ServiceCIDR == "" {
-		o.ServiceCIDR = DefaultServiceCIDR
+		o.ServiceCIDR = defaultServiceCIDR
 	}
 	var problems []error
 	if o.Binary == "" {

@@ -74,12 +74,12 @@ func launch(options Options) (*ControlPlane, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer held.Close()
+	defer func() { _ = held.Close() }()
 	listener, port, err := listen(options.Port)
 	if err != nil {
 		return nil, err
 	}
-	defer listener.Close()
+	defer func() { _ = listener.Close() }()
 
 	controlPlane := &ControlPlane{
 		Endpoint:    fmt.Sprintf("https://127.0.0.1:%d", port),
@@ -139,7 +139,7 @@ func listen(port int) (*os.File, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	defer listener.Close()
+	defer func() { _ = listener.Close() }()
 	file, err := listener.File()
 	if err != nil {
 		return nil, 0, fmt.Errorf("handing over the listener: %w", err)

@@ -292,7 +292,7 @@ func (m *mapping) describe() map[string]any {
 	out := map[string]any{
 		"UUID": m.id, "EventSourceArn": m.settings.queueARN, "FunctionArn": m.function.arn, "BatchSize": m.settings.batchSize,
 		"MaximumBatchingWindowInSeconds": int(m.settings.window.Seconds()), "State": m.state, "StateTransitionReason": "USER_INITIATED",
-		"LastModified": float64(m.modified.UnixMilli()) / 1000, "FunctionResponseTypes": []string{},
+		"LastModified": wire.Time{Time: m.modified}, "FunctionResponseTypes": []string{},
 		"EventSourceMappingArn": strings.Replace(m.service.arn(m.id), ":function:", ":event-source-mapping:", 1),
 	}
 	if m.settings.reportItemFailures {

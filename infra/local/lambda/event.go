@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/whittle-dev/whittle/infra/local/sqs"
+	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
 // eventSettings are AWS::Lambda::EventInvokeConfig's: what becomes of events that fail.
@@ -63,7 +64,7 @@ func (s *Service) queueEvent(function string, r request) error {
 		return fmt.Errorf("function %s: %w: an event has at most %d bytes, this one %d", f.name, errTooLarge, maximumAsyncPayload, len(r.payload))
 	}
 	if r.requestID == "" {
-		r.requestID = newRequestID()
+		r.requestID = wire.NewID()
 	}
 	if !s.begin() {
 		return errClosed

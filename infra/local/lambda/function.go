@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
 // function is a function and its sandboxes.
@@ -34,7 +36,7 @@ type function struct {
 func newFunction(s *Service, configuration Configuration, code code) *function {
 	return &function{
 		service: s, name: configuration.Name, arn: s.arn(configuration.Name), configuration: configuration, code: code,
-		modified: time.Now(), revision: newRequestID(), events: defaultEventSettings(), permissions: map[string]permission{},
+		modified: time.Now(), revision: wire.NewID(), events: defaultEventSettings(), permissions: map[string]permission{},
 		busy: map[*sandbox]bool{}, freed: make(chan struct{}),
 	}
 }
@@ -161,7 +163,7 @@ func (f *function) announce() {
 func (f *function) replace(configuration Configuration, code code) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.configuration, f.code, f.modified, f.revision = configuration, code, time.Now(), newRequestID()
+	f.configuration, f.code, f.modified, f.revision = configuration, code, time.Now(), wire.NewID()
 	f.generation++
 	f.endIdle()
 	f.announce()

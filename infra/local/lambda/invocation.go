@@ -135,8 +135,3 @@ func (sb *sandbox) logReport(i Invocation) {
 func billed(d time.Duration) time.Duration {
 	return (d + time.Millisecond - 1) / time.Millisecond * time.Millisecond
 }
-
-func newRequestID() string {
-	id := randomHex(16)
-	return fmt.Sprintf("%s-%s-4%s-a%s-%s", id[:8], id[8:12], id[13:16], id[17:20], id[20:])
-}

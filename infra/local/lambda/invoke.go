@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
 const (
@@ -54,7 +56,7 @@ func (s *Service) Invoke(ctx context.Context, function string, payload []byte) (
 // Errors: errThrottled, errNotFound, errClosed, or why no sandbox could be made.
 func (s *Service) run(ctx context.Context, f *function, r request) (response, error) {
 	if r.requestID == "" {
-		r.requestID = newRequestID()
+		r.requestID = wire.NewID()
 	}
 	r.attempt = max(r.attempt, 1)
 	if len(r.payload) > maximumPayload {

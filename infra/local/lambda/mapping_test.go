@@ -183,6 +183,8 @@ func TestFunctionThatSendsToItself(t *testing.T) {
 	w.mapQueue("worker", arn, nil)
 	w.send("work", "loop")
 	until(t, "the message is in the dead-letter queue", 20*time.Second, func() bool { return w.count("dead", "ApproximateNumberOfMessages") == "1" })
+	// The last of them sent that message before it ended.
+	until(t, "the invocations have ended", 5*time.Second, func() bool { return len(w.service.Invocations()) >= maximumLoop })
 	invocations := w.service.Invocations()
 	if len(invocations) != maximumLoop {
 		t.Errorf("%d invocations, want %d", len(invocations), maximumLoop)

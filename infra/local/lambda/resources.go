@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/whittle-dev/whittle/infra/local/cloudformation"
+	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
 // RegisterTypes lets stacks make functions, event source mappings, permissions and event settings.
@@ -89,7 +90,7 @@ func (t functionType) read(r cloudformation.Request, name string) (Configuration
 	if p.Code.S3Bucket == "" || p.Code.S3Key == "" {
 		return configuration, code{}, fmt.Errorf("function %s: Code needs S3Bucket and S3Key", name)
 	}
-	archive, err := t.service.options.Objects.Get(p.Code.S3Bucket, p.Code.S3Key)
+	archive, err := t.service.options.Objects.Object(p.Code.S3Bucket, p.Code.S3Key)
 	if err != nil {
 		return configuration, code{}, fmt.Errorf("function %s: reading its code from s3://%s/%s: %w", name, p.Code.S3Bucket, p.Code.S3Key, err)
 	}
@@ -201,7 +202,7 @@ func (t mappingType) Create(_ context.Context, r cloudformation.Request) (cloudf
 	if err != nil {
 		return cloudformation.Result{}, err
 	}
-	m, err := t.service.addMapping(f, newRequestID(), settings)
+	m, err := t.service.addMapping(f, wire.NewID(), settings)
 	if err != nil {
 		return cloudformation.Result{}, err
 	}

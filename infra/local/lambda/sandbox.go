@@ -15,6 +15,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/whittle-dev/whittle/infra/local/identity"
 )
 
 // sandbox is one process of a function.
@@ -83,7 +85,7 @@ func (f *function) start(configuration Configuration, code code, generation int)
 }
 
 // launch starts the process. On success the caller owes the service's work group one Done.
-func (sb *sandbox) launch(credentials Credentials, runtimeAPI string) error {
+func (sb *sandbox) launch(credentials identity.Credentials, runtimeAPI string) error {
 	s, name := sb.function.service, sb.configuration.Name
 	base := filepath.Join(s.options.Directory, "tmp")
 	if err := os.MkdirAll(base, 0o755); err != nil {
@@ -122,7 +124,7 @@ func (sb *sandbox) launch(credentials Credentials, runtimeAPI string) error {
 
 // environment is what Lambda sets, https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html, with the function's own
 // variables, and TMPDIR, since every sandbox has a /tmp of its own on AWS.
-func (sb *sandbox) environment(credentials Credentials, runtimeAPI, temporary string) []string {
+func (sb *sandbox) environment(credentials identity.Credentials, runtimeAPI, temporary string) []string {
 	c, options := sb.configuration, sb.function.service.options
 	all := maps.Clone(c.Environment)
 	if all == nil {

@@ -9,28 +9,18 @@ import (
 	"sync"
 	"time"
 
+	"github.com/whittle-dev/whittle/infra/local/identity"
 	"github.com/whittle-dev/whittle/infra/local/sqs"
 )
 
 // Objects is where the code archives are.
 type Objects interface {
-	Get(bucket, key string) ([]byte, error)
+	Object(bucket, key string) ([]byte, error)
 }
-
-// Credentials are temporary keys of a role.
-type Credentials struct{ AccessKeyID, SecretAccessKey, SessionToken string }
 
 // Sessions gives a sandbox the credentials of its function's role.
 type Sessions interface {
-	Session(roleARN, sessionName string) (Credentials, error)
-}
-
-// SessionsFunc is a function that is Sessions.
-type SessionsFunc func(roleARN, sessionName string) (Credentials, error)
-
-// Session calls f.
-func (f SessionsFunc) Session(roleARN, sessionName string) (Credentials, error) {
-	return f(roleARN, sessionName)
+	Session(roleARN, sessionName string) (identity.Credentials, error)
 }
 
 // Access tells what a role's policies allow. Without one everything is allowed.

@@ -3,7 +3,6 @@ package lambda
 import (
 	"archive/zip"
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,13 +15,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	awslambda "github.com/aws/aws-sdk-go-v2/service/lambda"
 
 	"github.com/whittle-dev/whittle/infra/local/cloudformation"
+	"github.com/whittle-dev/whittle/infra/local/identity"
 	"github.com/whittle-dev/whittle/infra/local/logs"
 	"github.com/whittle-dev/whittle/infra/local/sqs"
 	"github.com/whittle-dev/whittle/infra/local/wire"
+	"github.com/whittle-dev/whittle/infra/local/wire/wiretest"
 )
 
 const (
@@ -73,7 +73,7 @@ func zipped(files map[string]string) ([]byte, error) {
 // bucket is a store of objects by bucket/key.
 type bucket map[string][]byte
 
-func (b bucket) Get(bucket, key string) ([]byte, error) {
+func (b bucket) Object(bucket, key string) ([]byte, error) {
 	if object, ok := b[bucket+"/"+key]; ok {
 		return object, nil
 	}
@@ -89,6 +89,13 @@ type world struct {
 	client  *awslambda.Client
 }
 
+// sessions gives every role keys that tell whose they are.
+type sessions struct{}
+
+func (sessions) Session(role, session string) (identity.Credentials, error) {
+	return identity.Credentials{AccessKeyID: "ASIA" + session, SecretAccessKey: "secret of " + role, SessionToken: "token"}, nil
+}
+
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	code, err := archive()
@@ -100,28 +107,10 @@ func newWorld(t *testing.T) *world {
 	w.queues = sqs.New(sqs.Options{AccountID: testAccount, Region: testRegion, Endpoint: server.URL})
 	w.service = New(Options{
 		AccountID: testAccount, Region: testRegion, Directory: t.TempDir(), Endpoint: server.URL, Objects: bucket{"assets/code.zip": code},
-		Sessions: SessionsFunc(func(role, session string) (Credentials, error) {
-			return Credentials{"ASIA" + session, "secret of " + role, "token"}, nil
-		}),
-		Queues: w.queues, Logs: w.logs,
+		Sessions: sessions{}, Queues: w.queues, Logs: w.logs,
 	})
-	w.service.Register(server)
-	w.queues.Register(server)
-	url, err := server.Listen()
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.client = awslambda.New(awslambda.Options{
-		Region: testRegion, BaseEndpoint: aws.String(url), RetryMaxAttempts: 1,
-		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-			return aws.Credentials{AccessKeyID: "AKIATEST", SecretAccessKey: "secret"}, nil
-		}),
-	})
-	t.Cleanup(func() {
-		_ = w.service.Close()
-		_ = w.queues.Close()
-		_ = server.Close()
-	})
+	t.Cleanup(func() { _ = errors.Join(w.service.Close(), w.queues.Close()) })
+	w.client = awslambda.NewFromConfig(wiretest.Listen(t, server, w.service, w.queues))
 	return w
 }
 

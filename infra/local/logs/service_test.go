@@ -1,7 +1,6 @@
 package logs
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -14,24 +13,13 @@ import (
 
 	"github.com/whittle-dev/whittle/infra/local/cloudformation"
 	"github.com/whittle-dev/whittle/infra/local/wire"
+	"github.com/whittle-dev/whittle/infra/local/wire/wiretest"
 )
 
 func newClient(t *testing.T) (*Service, *cloudwatchlogs.Client) {
 	t.Helper()
 	s := New("123456789012", "us-east-1")
-	server := wire.NewServer()
-	s.Register(server)
-	url, err := server.Listen()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Close() })
-	return s, cloudwatchlogs.New(cloudwatchlogs.Options{
-		Region: "us-east-1", BaseEndpoint: aws.String(url), RetryMaxAttempts: 1,
-		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-			return aws.Credentials{AccessKeyID: "AKIATEST", SecretAccessKey: "secret"}, nil
-		}),
-	})
+	return s, cloudwatchlogs.NewFromConfig(wiretest.Listen(t, wire.NewServer(), s))
 }
 
 func TestSDK(t *testing.T) {

@@ -57,7 +57,7 @@ func otherKubeletFields() []string {
 }
 
 // settings checks what the NodeConfig hands to the kubelet and completes it with what nodeadm sets.
-func (c *NodeConfig) settings(facts instancetypes.InstanceType) (*kubeletSettings, error) {
+func (c *nodeConfig) settings(facts instancetypes.InstanceType) (*kubeletSettings, error) {
 	given, err := c.kubeletConfiguration()
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (c *NodeConfig) settings(facts instancetypes.InstanceType) (*kubeletSetting
 	return s, s.applyFlags(c.Kubelet.Flags)
 }
 
-func (c *NodeConfig) kubeletConfiguration() (*kubeletConfiguration, error) {
+func (c *nodeConfig) kubeletConfiguration() (*kubeletConfiguration, error) {
 	known := map[string]any{}
 	others := otherKubeletFields()
 	for field, value := range c.Kubelet.Config {

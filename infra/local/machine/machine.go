@@ -64,7 +64,7 @@ func (m *machine) run(ctx context.Context) {
 	if !wait(ctx, m.timing.Boot) {
 		return
 	}
-	config, err := ParseUserData(m.instance.UserData)
+	config, err := parseUserData(m.instance.UserData)
 	if err != nil {
 		m.console.print("nodeadm: %v", err)
 		m.log.Error("machine never joins: its user data is bad", "error", err)
@@ -84,7 +84,7 @@ func (m *machine) run(ctx context.Context) {
 }
 
 // kubelet makes the kubelet that the node configuration asks for.
-func (m *machine) kubelet(config *NodeConfig) (*kubelet, error) {
+func (m *machine) kubelet(config *nodeConfig) (*kubelet, error) {
 	settings, err := config.settings(m.instance.Facts)
 	if err != nil {
 		return nil, err
@@ -96,16 +96,14 @@ func (m *machine) kubelet(config *NodeConfig) (*kubelet, error) {
 	if err != nil {
 		return nil, err
 	}
-	tokens := &tokenSource{
-		cluster: config.Cluster.Name, region: m.owner.config.Region, role: m.instance.RoleARN, session: m.instance.ID, sessions: m.owner.config.Sessions,
-	}
 	client, err := kubernetes.NewForConfig(&rest.Config{
 		Host: config.Cluster.APIServerEndpoint, TLSClientConfig: rest.TLSClientConfig{CAData: authority},
 		ContentConfig: rest.ContentConfig{
 			ContentType: "application/vnd.kubernetes.protobuf", AcceptContentTypes: "application/vnd.kubernetes.protobuf,application/json",
 		},
 		QPS: 50, Burst: 100, // the kubelet's defaults
-		UserAgent: "kubelet/" + settings.version, WrapTransport: tokens.wrap,
+		UserAgent:     "kubelet/" + settings.version,
+		WrapTransport: wrapTransport(config.Cluster.Name, m.owner.config.Region, &m.instance, m.owner.config.Sessions),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("making the client for %s: %w", config.Cluster.APIServerEndpoint, err)

@@ -45,13 +45,6 @@ type Timing struct {
 	NodeDeletion time.Duration
 }
 
-// RealisticTiming is what one sees on EKS with AL2023.
-func RealisticTiming() Timing {
-	return Timing{
-		Boot: 20 * time.Second, NodeReady: 8 * time.Second, Devices: 15 * time.Second, PodStart: 2 * time.Second, PodStop: time.Second, NodeDeletion: 40 * time.Second,
-	}
-}
-
 // FastTiming is for a person who waits: everything happens in the same order within seconds.
 func FastTiming() Timing {
 	return Timing{

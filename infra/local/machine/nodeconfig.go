@@ -13,18 +13,18 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// NodeConfig is nodeadm's configuration. https://awslabs.github.io/amazon-eks-ami/nodeadm/doc/api/
-type NodeConfig struct {
-	Cluster  ClusterDetails   `json:"cluster"`
-	Kubelet  KubeletOptions   `json:"kubelet"`
-	Instance *InstanceOptions `json:"instance,omitempty"`
+// nodeConfig is nodeadm's configuration. https://awslabs.github.io/amazon-eks-ami/nodeadm/doc/api/
+type nodeConfig struct {
+	Cluster  clusterDetails   `json:"cluster"`
+	Kubelet  kubeletOptions   `json:"kubelet"`
+	Instance *instanceOptions `json:"instance,omitempty"`
 	// Containerd and FeatureGates change nothing here; they are checked for their form only.
-	Containerd   *ContainerdOptions `json:"containerd,omitempty"`
+	Containerd   *containerdOptions `json:"containerd,omitempty"`
 	FeatureGates map[string]bool    `json:"featureGates,omitempty"`
 }
 
-// ClusterDetails names the cluster that a node joins.
-type ClusterDetails struct {
+// clusterDetails names the cluster that a node joins.
+type clusterDetails struct {
 	Name              string `json:"name"`
 	APIServerEndpoint string `json:"apiServerEndpoint"`
 	// CertificateAuthority is base64 of PEM.
@@ -35,28 +35,28 @@ type ClusterDetails struct {
 	ID            string `json:"id,omitempty"`
 }
 
-// KubeletOptions are handed on to the kubelet.
-type KubeletOptions struct {
+// kubeletOptions are handed on to the kubelet.
+type kubeletOptions struct {
 	// Config has the fields of a KubeletConfiguration.
 	Config map[string]any `json:"config,omitempty"`
 	Flags  []string       `json:"flags,omitempty"`
 }
 
-// InstanceOptions are about the machine itself.
-type InstanceOptions struct {
-	LocalStorage *LocalStorageOptions         `json:"localStorage,omitempty"`
+// instanceOptions are about the machine itself.
+type instanceOptions struct {
+	LocalStorage *localStorageOptions         `json:"localStorage,omitempty"`
 	Environment  map[string]map[string]string `json:"environment,omitempty"`
 }
 
-// LocalStorageOptions say what becomes of the instance's own disks.
-type LocalStorageOptions struct {
+// localStorageOptions say what becomes of the instance's own disks.
+type localStorageOptions struct {
 	Strategy       string   `json:"strategy,omitempty"`
 	MountPath      string   `json:"mountPath,omitempty"`
 	DisabledMounts []string `json:"disabledMounts,omitempty"`
 }
 
-// ContainerdOptions configure containerd.
-type ContainerdOptions struct {
+// containerdOptions configure containerd.
+type containerdOptions struct {
 	Config          string         `json:"config,omitempty"`
 	BaseRuntimeSpec map[string]any `json:"baseRuntimeSpec,omitempty"`
 }
@@ -65,13 +65,13 @@ type nodeConfigDocument struct {
 	APIVersion string         `json:"apiVersion"`
 	Kind       string         `json:"kind"`
 	Metadata   map[string]any `json:"metadata,omitempty"`
-	Spec       NodeConfig     `json:"spec"`
+	Spec       nodeConfig     `json:"spec"`
 }
 
 const nodeConfigVersion, nodeConfigKind = "node.eks.aws/v1alpha1", "NodeConfig"
 
 // mergeNodeConfigs lays later documents over earlier ones: scalars and lists replace, maps merge.
-func mergeNodeConfigs(documents [][]byte) (*NodeConfig, error) {
+func mergeNodeConfigs(documents [][]byte) (*nodeConfig, error) {
 	merged := map[string]any{}
 	for n, text := range documents {
 		var document nodeConfigDocument
@@ -94,7 +94,7 @@ func mergeNodeConfigs(documents [][]byte) (*NodeConfig, error) {
 	if err != nil {
 		return nil, fmt.Errorf("merging NodeConfigs: %w", err)
 	}
-	config := &NodeConfig{}
+	config := &nodeConfig{}
 	if err := yaml.UnmarshalStrict(text, config); err != nil {
 		return nil, fmt.Errorf("merging NodeConfigs: %w", err)
 	}
@@ -116,7 +116,7 @@ func overlay(onto, over map[string]any) {
 }
 
 // validate finds what nodeadm refuses before it starts the kubelet.
-func (c *NodeConfig) validate() error {
+func (c *nodeConfig) validate() error {
 	var problems []error
 	if c.Cluster.Name == "" {
 		problems = append(problems, errors.New("spec.cluster.name is missing"))
@@ -146,7 +146,7 @@ func (c *NodeConfig) validate() error {
 }
 
 // authority gives the PEM of the cluster's certificate authority.
-func (c *NodeConfig) authority() ([]byte, error) {
+func (c *nodeConfig) authority() ([]byte, error) {
 	text, err := base64.StdEncoding.DecodeString(c.Cluster.CertificateAuthority)
 	if err != nil {
 		return nil, fmt.Errorf("spec.cluster.certificateAuthority is not base64: %w", err)
@@ -157,7 +157,7 @@ func (c *NodeConfig) authority() ([]byte, error) {
 	return text, nil
 }
 
-func (c *NodeConfig) localStorage() string {
+func (c *nodeConfig) localStorage() string {
 	if c.Instance == nil || c.Instance.LocalStorage == nil {
 		return ""
 	}

@@ -18,9 +18,9 @@ const (
 	mediaMultipart  = "multipart/mixed"
 )
 
-// ParseUserData reads base64 user data as nodeadm on AL2023 does: a NodeConfig, alone or as parts of type application/node.eks.aws in a MIME
+// parseUserData reads base64 user data as nodeadm on AL2023 does: a NodeConfig, alone or as parts of type application/node.eks.aws in a MIME
 // multipart document, of which the later win over the earlier. The result is complete; an error names the part and the field.
-func ParseUserData(encoded string) (*NodeConfig, error) {
+func parseUserData(encoded string) (*nodeConfig, error) {
 	raw, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {
 		return nil, fmt.Errorf("user data is not base64: %w", err)

@@ -17,8 +17,8 @@ func testAuthority() string {
 	return base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("any")}))
 }
 
-// nodeConfig is a complete NodeConfig with more lines at its end.
-func nodeConfig(kubelet string) string {
+// nodeConfigText is a complete NodeConfig with more lines at its end.
+func nodeConfigText(kubelet string) string {
 	return `apiVersion: node.eks.aws/v1alpha1
 kind: NodeConfig
 spec:
@@ -53,15 +53,15 @@ func TestParseUserDataGood(t *testing.T) {
     - --node-labels=karpenter.sh/nodepool=default,team=blue
 `
 	for name, text := range map[string]string{
-		"plain":           nodeConfig(kubelet),
-		"one part":        multipartOf(part("application/node.eks.aws", nodeConfig(kubelet))),
-		"a script beside": multipartOf(part("text/x-shellscript; charset=\"us-ascii\"", "#!/bin/sh\necho"), part("application/node.eks.aws", nodeConfig(kubelet))),
+		"plain":           nodeConfigText(kubelet),
+		"one part":        multipartOf(part("application/node.eks.aws", nodeConfigText(kubelet))),
+		"a script beside": multipartOf(part("text/x-shellscript; charset=\"us-ascii\"", "#!/bin/sh\necho"), part("application/node.eks.aws", nodeConfigText(kubelet))),
 		"two merged": multipartOf(
 			part("application/node.eks.aws", "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec:\n  kubelet:\n    config: {maxPods: 5, imageGCHighThresholdPercent: 80}\n"),
-			part("application/node.eks.aws", nodeConfig(kubelet))),
+			part("application/node.eks.aws", nodeConfigText(kubelet))),
 	} {
 		t.Run(name, func(t *testing.T) {
-			config, err := ParseUserData(base64.StdEncoding.EncodeToString([]byte(text)))
+			config, err := parseUserData(base64.StdEncoding.EncodeToString([]byte(text)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -82,7 +82,7 @@ func TestParseUserDataGood(t *testing.T) {
 func TestParseUserDataBroken(t *testing.T) {
 	without := func(line string) string {
 		var kept []string
-		for l := range strings.SplitSeq(nodeConfig(""), "\n") {
+		for l := range strings.SplitSeq(nodeConfigText(""), "\n") {
 			if !strings.Contains(l, line) {
 				kept = append(kept, l)
 			}
@@ -94,24 +94,24 @@ func TestParseUserDataBroken(t *testing.T) {
 		{"a script alone", "#!/bin/bash\n/etc/eks/bootstrap.sh prod\n", "no part of type application/node.eks.aws"},
 		{"prose", "hello", "neither a NodeConfig nor a MIME document"},
 		{"multipart without a NodeConfig", multipartOf(part("text/x-shellscript", "#!/bin/sh")), "no part of type"},
-		{"multipart cut off", strings.TrimSuffix(multipartOf(part("application/node.eks.aws", nodeConfig(""))), "--//--\n"), "MIME part"},
+		{"multipart cut off", strings.TrimSuffix(multipartOf(part("application/node.eks.aws", nodeConfigText(""))), "--//--\n"), "MIME part"},
 		{"no name", without("name: prod"), "spec.cluster.name is missing"},
 		{"no endpoint", without("apiServerEndpoint"), "spec.cluster.apiServerEndpoint is missing"},
 		{"no authority", without("certificateAuthority"), "spec.cluster.certificateAuthority is missing"},
 		{"no cidr", without("cidr"), "spec.cluster.cidr is missing"},
-		{"http", strings.Replace(nodeConfig(""), "https://", "http://", 1), "not an https URL"},
-		{"authority of rubbish", strings.Replace(nodeConfig(""), testAuthority(), "cnViYmlzaA==", 1), "not base64 of a PEM certificate"},
-		{"wrong version", strings.Replace(nodeConfig(""), "v1alpha1", "v1", 1), `apiVersion "node.eks.aws/v1"`},
-		{"unknown field", nodeConfig("  colour: red\n"), "unknown field"},
+		{"http", strings.Replace(nodeConfigText(""), "https://", "http://", 1), "not an https URL"},
+		{"authority of rubbish", strings.Replace(nodeConfigText(""), testAuthority(), "cnViYmlzaA==", 1), "not base64 of a PEM certificate"},
+		{"wrong version", strings.Replace(nodeConfigText(""), "v1alpha1", "v1", 1), `apiVersion "node.eks.aws/v1"`},
+		{"unknown field", nodeConfigText("  colour: red\n"), "unknown field"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := ParseUserData(base64.StdEncoding.EncodeToString([]byte(c.text)))
+			_, err := parseUserData(base64.StdEncoding.EncodeToString([]byte(c.text)))
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error is %v, want %q in it", err, c.want)
 			}
 		})
 	}
-	if _, err := ParseUserData("%%%"); err == nil {
+	if _, err := parseUserData("%%%"); err == nil {
 		t.Error("what is not base64 was accepted")
 	}
 }
@@ -131,7 +131,7 @@ func TestKubeletRefusesBadSettings(t *testing.T) {
 		{"taint without effect", "    flags: [\"--register-with-taints=a=b\"]\n", "no effect"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			config, err := ParseUserData(base64.StdEncoding.EncodeToString([]byte(nodeConfig("  kubelet:\n" + c.kubelet))))
+			config, err := parseUserData(base64.StdEncoding.EncodeToString([]byte(nodeConfigText("  kubelet:\n" + c.kubelet))))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -144,7 +144,7 @@ func TestKubeletRefusesBadSettings(t *testing.T) {
 
 func TestAllocatable(t *testing.T) {
 	facts := largeType(t)
-	config, err := ParseUserData(base64.StdEncoding.EncodeToString([]byte(nodeConfig(""))))
+	config, err := parseUserData(base64.StdEncoding.EncodeToString([]byte(nodeConfigText(""))))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	awspricing "github.com/aws/aws-sdk-go-v2/service/pricing"
 	"github.com/aws/aws-sdk-go-v2/service/pricing/types"
 	"github.com/aws/smithy-go"
 
 	"github.com/whittle-dev/whittle/infra/local/pricing"
 	"github.com/whittle-dev/whittle/infra/local/wire"
+	"github.com/whittle-dev/whittle/infra/local/wire/wiretest"
 	"github.com/whittle-dev/whittle/testdata/instancetypes"
 )
 
@@ -23,14 +23,7 @@ func newClient(t *testing.T) *awspricing.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := wire.NewServer()
-	service.Register(server)
-	url, err := server.Listen()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Close() })
-	return awspricing.New(awspricing.Options{Region: "us-east-1", BaseEndpoint: &url, Credentials: credentials.NewStaticCredentialsProvider("AKIATEST", "secret", "")})
+	return awspricing.NewFromConfig(wiretest.Listen(t, wire.NewServer(), service))
 }
 
 func filters(pairs ...string) []types.Filter {

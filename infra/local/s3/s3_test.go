@@ -17,6 +17,7 @@ import (
 
 	"github.com/whittle-dev/whittle/infra/local/s3"
 	"github.com/whittle-dev/whittle/infra/local/wire"
+	"github.com/whittle-dev/whittle/infra/local/wire/wiretest"
 )
 
 const bucket = "cdk-hnb659fds-assets-123456789012-us-east-1"
@@ -31,19 +32,8 @@ func start(t *testing.T, directory string) (*sdk.Client, *s3.Service, string) {
 		t.Fatal(err)
 	}
 	server := wire.NewServer()
-	service.Register(server)
 	server.VerifySignatures(func(string) (string, bool) { return "secret", true })
-	if _, err := server.Listen(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return sdk.New(sdk.Options{
-		Region: "us-east-1", BaseEndpoint: aws.String(server.URL()), Credentials: credentials.NewStaticCredentialsProvider("AKIA", "secret", ""),
-	}), service, server.URL()
+	return sdk.NewFromConfig(wiretest.Listen(t, server, service)), service, server.URL()
 }
 
 func put(t *testing.T, client *sdk.Client, key, body string) {

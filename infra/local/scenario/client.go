@@ -42,14 +42,19 @@ func NewClient(config *rest.Config) (*Client, error) {
 	return &Client{Core: core, Objects: objects}, err
 }
 
+// Manifest reads a manifest and puts variables in the place of ${NAME}.
+func Manifest(file string, variables map[string]string) (string, error) {
+	content, err := os.ReadFile(file)
+	return os.Expand(string(content), func(name string) string { return variables[name] }), err
+}
+
 // Apply writes each object of a manifest by server-side apply, as `kubectl apply
 // --server-side` does. ${NAME} in it stands for a variable.
 func (c *Client) Apply(ctx context.Context, file string, variables map[string]string) error {
-	content, err := os.ReadFile(file)
+	text, err := Manifest(file, variables)
 	if err != nil {
 		return err
 	}
-	text := os.Expand(string(content), func(name string) string { return variables[name] })
 	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(text), 4096)
 	for {
 		var object unstructured.Unstructured

@@ -64,7 +64,7 @@ func Inflate(ctx context.Context, setup Setup) (*Report, error) {
 		price, _ := known.Price(claim.Labels)
 		return price
 	}
-	watcher, err := Watch(ctx, setup.Client, setup.Timeline, price)
+	watcher, err := watchCluster(ctx, setup.Client, setup.Timeline, price)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func waitForCatalog(ctx context.Context, client *cluster.Client) (*catalog.Snaps
 
 type steps struct {
 	Setup
-	watcher *Watcher
+	watcher *watcher
 	price   func(*api.NodeClaim) float64
 	report  *Report
 }
@@ -133,7 +133,7 @@ func (s *steps) scaleUp(replicas int) func(context.Context) error {
 			total += s.price(&claims[i])
 		}
 		s.Timeline.Add("running", "%d pods on %d nodes, $%.4f an hour", replicas, len(claims), total)
-		first, slowest := s.watcher.Waits(since)
+		first, slowest := s.watcher.waits(since)
 		step := Step{Pods: replicas, Nodes: len(claims), PricePerHour: total, ToRunning: slowest}
 		for _, call := range s.World.FleetCalls() {
 			if call.After(since) {

@@ -45,20 +45,31 @@ type Bound struct {
 
 // Write prints the closing tables. elapsed is the time that the invocations took
 // place in.
-func (r *Report) Write(out io.Writer, elapsed time.Duration) {
-	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(table, "\npods placed\tnodes\t$ an hour\tpending to CreateFleet\tpending to running")
+func (r *Report) Write(out io.Writer, elapsed time.Duration) error {
+	rows := []string{"", "pods placed\tnodes\t$ an hour\tpending to CreateFleet\tpending to running"}
 	for _, step := range r.Steps {
-		fmt.Fprintf(table, "%d\t%d\t%.4f\t%.1f s\t%.1f s\n", step.Pods, step.Nodes, step.PricePerHour, step.ToCreateFleet.Seconds(), step.ToRunning.Seconds())
+		rows = append(rows, fmt.Sprintf("%d\t%d\t%.4f\t%.1f s\t%.1f s", step.Pods, step.Nodes, step.PricePerHour, step.ToCreateFleet.Seconds(), step.ToRunning.Seconds()))
 	}
-	fmt.Fprintln(table, "\nplan for pods\tnew nodes\t$ an hour\tfractional lower bound\tratio")
+	rows = append(rows, "", "plan for pods\tnew nodes\t$ an hour\tfractional lower bound\tratio")
 	for _, bound := range r.Bounds {
-		fmt.Fprintf(table, "%d\t%d\t%.4f\t%.4f\t%.2f\n", bound.Pods, bound.NodeClaims, bound.Price, bound.Bound, bound.Price/bound.Bound)
+		rows = append(rows, fmt.Sprintf("%d\t%d\t%.4f\t%.4f\t%.2f", bound.Pods, bound.NodeClaims, bound.Price, bound.Bound, bound.Price/bound.Bound))
 	}
-	fmt.Fprintf(table, "\nspot warning to all pods running again\t%.1f s\n", r.Replaced.Seconds())
-	fmt.Fprintf(table, "no replica to no instance\t%.1f s\n", r.Emptied.Seconds())
-	table.Flush()
-	r.writeFunctions(out, elapsed)
+	rows = append(rows, "",
+		fmt.Sprintf("spot warning to all pods running again\t%.1f s", r.Replaced.Seconds()),
+		fmt.Sprintf("no replica to no instance\t%.1f s", r.Emptied.Seconds()),
+		"")
+	rows = append(rows, r.functions(elapsed)...)
+	rows = append(rows, "", "Billed at this machine's speed with a whole processor; Lambda gives a share of one by memory.")
+	return WriteTable(out, rows)
+}
+
+// WriteTable prints rows, whose cells a tab ends, with their columns lined up.
+func WriteTable(out io.Writer, rows []string) error {
+	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	if _, err := io.WriteString(table, strings.Join(rows, "\n")+"\n"); err != nil {
+		return err
+	}
+	return table.Flush()
 }
 
 // cost of a function's invocations.
@@ -84,23 +95,21 @@ func (r *Report) costs() map[string]cost {
 	return costs
 }
 
-func (r *Report) writeFunctions(out io.Writer, elapsed time.Duration) {
-	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(table, "\nfunction\tinvocations\tcold\tbilled ms\t$ a month at this rate")
+// functions are the rows of what each function did and costs.
+func (r *Report) functions(elapsed time.Duration) []string {
+	rows := []string{"function\tinvocations\tcold\tbilled ms\t$ a month at this rate"}
 	costs := r.costs()
 	monthly := hoursAMonth * float64(time.Hour) / float64(elapsed)
 	total := 0.0
 	for _, name := range slices.Sorted(maps.Keys(costs)) {
 		sum := costs[name]
-		if name == "install" || name == "catalog" {
-			// Once an installation and once an hour: this run's rate says nothing of a month.
-			fmt.Fprintf(table, "%s\t%d\t%d\t%d\t\n", name, sum.invocations, sum.cold, sum.billed.Milliseconds())
-			continue
+		row := fmt.Sprintf("%s\t%d\t%d\t%d\t", name, sum.invocations, sum.cold, sum.billed.Milliseconds())
+		// Once an installation and once an hour: this run's rate says nothing of a month.
+		if name != "install" && name != "catalog" {
+			total += sum.dollars * monthly
+			row += fmt.Sprintf("%.2f", sum.dollars*monthly)
 		}
-		total += sum.dollars * monthly
-		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%.2f\n", name, sum.invocations, sum.cold, sum.billed.Milliseconds(), sum.dollars*monthly)
+		rows = append(rows, row)
 	}
-	fmt.Fprintf(table, "all\t\t\t\t%.2f\n", total)
-	table.Flush()
-	fmt.Fprintln(out, "\nBilled at this machine's speed with a whole processor; Lambda gives a share of one by memory.")
+	return append(rows, fmt.Sprintf("all\t\t\t\t%.2f", total))
 }

@@ -34,7 +34,7 @@ func (t *Timeline) Add(what, format string, arguments ...any) {
 	defer t.mutex.Unlock()
 	line := Line{At: time.Since(t.start), What: what, Text: fmt.Sprintf(format, arguments...)}
 	t.lines = append(t.lines, line)
-	fmt.Fprintf(t.out, "%6.1fs  %-12s %s\n", line.At.Seconds(), line.What, line.Text)
+	_, _ = fmt.Fprintf(t.out, "%6.1fs  %-12s %s\n", line.At.Seconds(), line.What, line.Text)
 }
 
 // Lines are those so far.

@@ -15,8 +15,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// Watcher follows pods and node claims and puts what changes on the timeline.
-type Watcher struct {
+// watcher follows pods and node claims and puts what changes on the timeline.
+type watcher struct {
 	client   *Client
 	timeline *Timeline
 	price    func(claim *api.NodeClaim) float64
@@ -31,10 +31,10 @@ type podTimes struct {
 	pending, running time.Time
 }
 
-// Watch follows the cluster until the context ends. price gives a claim's dollars
+// watchCluster follows the cluster until the context ends. price gives a claim's dollars
 // an hour.
-func Watch(ctx context.Context, client *Client, timeline *Timeline, price func(*api.NodeClaim) float64) (*Watcher, error) {
-	w := &Watcher{client: client, timeline: timeline, price: price, pods: map[string]*podTimes{}, claims: map[string]map[string]bool{}}
+func watchCluster(ctx context.Context, client *Client, timeline *Timeline, price func(*api.NodeClaim) float64) (*watcher, error) {
+	w := &watcher{client: client, timeline: timeline, price: price, pods: map[string]*podTimes{}, claims: map[string]map[string]bool{}}
 	pods, err := client.Core.CoreV1().Pods("").Watch(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func follow(events watch.Interface, handle func(watch.EventType, runtime.Object)
 
 // pod counts pods on the timeline by tens, not one by one: what matters is when
 // the first waited and when the last ran.
-func (w *Watcher) pod(kind watch.EventType, pod *corev1.Pod) {
+func (w *watcher) pod(kind watch.EventType, pod *corev1.Pod) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	key := string(pod.UID)
@@ -96,7 +96,7 @@ func unschedulable(pod *corev1.Pod) bool {
 	return false
 }
 
-func (w *Watcher) claim(kind watch.EventType, claim *api.NodeClaim) {
+func (w *watcher) claim(kind watch.EventType, claim *api.NodeClaim) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	told := w.claims[claim.Name]
@@ -141,9 +141,9 @@ func requests(claim *api.NodeClaim) string {
 	return fmt.Sprintf("cpu %s, memory %s, pods %s", cpu.String(), memory.String(), pods.String())
 }
 
-// Waits are, for the pods that became pending in a time, how long the slowest
+// waits are, for the pods that became pending in a time, how long the slowest
 // took from pending to running, and when the first became pending.
-func (w *Watcher) Waits(since time.Time) (first time.Time, slowest time.Duration) {
+func (w *watcher) waits(since time.Time) (first time.Time, slowest time.Duration) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	for _, times := range w.pods {

@@ -111,12 +111,12 @@ func asAnswer(err error) error {
 type described struct {
 	Definition
 	Arn                  string
-	CreationDate         float64
-	LastModificationDate float64
+	CreationDate         wire.Time
+	LastModificationDate wire.Time
 }
 
 func (s *Service) describe(sc *schedule) described {
-	return described{sc.Definition, s.arn(sc), epoch(sc.created), epoch(sc.modified)}
+	return described{sc.Definition, s.arn(sc), wire.Time{Time: sc.created}, wire.Time{Time: sc.modified}}
 }
 
 func (s *Service) list(query url.Values) (*wire.Response, error) {
@@ -129,8 +129,8 @@ func (s *Service) list(query url.Values) (*wire.Response, error) {
 			continue
 		}
 		summaries = append(summaries, map[string]any{
-			"Arn": s.arn(sc), "Name": sc.Name, "GroupName": sc.GroupName, "State": sc.State, "CreationDate": epoch(sc.created),
-			"LastModificationDate": epoch(sc.modified), "Target": map[string]string{"Arn": sc.Target.Arn},
+			"Arn": s.arn(sc), "Name": sc.Name, "GroupName": sc.GroupName, "State": sc.State, "CreationDate": wire.Time{Time: sc.created},
+			"LastModificationDate": wire.Time{Time: sc.modified}, "Target": map[string]string{"Arn": sc.Target.Arn},
 		})
 	}
 	slices.SortFunc(summaries, func(a, b map[string]any) int { return strings.Compare(a["Arn"].(string), b["Arn"].(string)) })
@@ -149,5 +149,5 @@ func (s *Service) listGroups() (*wire.Response, error) {
 }
 
 func (s *Service) describeGroup(g *group) map[string]any {
-	return map[string]any{"Arn": s.groupARN(g.name), "Name": g.name, "State": "ACTIVE", "CreationDate": epoch(g.created), "LastModificationDate": epoch(g.created)}
+	return map[string]any{"Arn": s.groupARN(g.name), "Name": g.name, "State": "ACTIVE", "CreationDate": wire.Time{Time: g.created}, "LastModificationDate": wire.Time{Time: g.created}}
 }

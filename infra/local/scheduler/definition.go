@@ -1,15 +1,13 @@
 package scheduler
 
 import (
-	"bytes"
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/whittle-dev/whittle/infra/local/scheduler/expression"
+	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
 // Definition is a schedule as API and template write it.
@@ -19,8 +17,8 @@ type Definition struct {
 	Description                string
 	ScheduleExpression         string
 	ScheduleExpressionTimezone string
-	StartDate                  *Moment
-	EndDate                    *Moment
+	StartDate                  *wire.Time
+	EndDate                    *wire.Time
 	State                      string
 	FlexibleTimeWindow         FlexibleTimeWindow
 	Target                     Target
@@ -56,29 +54,6 @@ type DeadLetterConfig struct{ Arn string }
 type SqsParameters struct {
 	MessageGroupId string `json:",omitempty"`
 }
-
-// Moment is a time as the API writes it, in seconds since 1970, or as templates do, in RFC 3339.
-type Moment struct{ time.Time }
-
-// UnmarshalJSON takes both forms.
-func (m *Moment) UnmarshalJSON(data []byte) error {
-	text := string(bytes.Trim(data, `"`))
-	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
-		m.Time = time.UnixMilli(int64(seconds * 1000))
-		return nil
-	}
-	parsed, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return fmt.Errorf("%s is neither seconds since 1970 nor a time such as 2026-11-21T10:00:00Z", data)
-	}
-	m.Time = parsed
-	return nil
-}
-
-// MarshalJSON writes the API's form.
-func (m Moment) MarshalJSON() ([]byte, error) { return json.Marshal(epoch(m.Time)) }
-
-func epoch(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 
 // check fills defaults and reads the expression; errors name the field and the mend.
 func (d *Definition) check() (expression.Expression, error) {
@@ -125,10 +100,3 @@ func (d *Definition) check() (expression.Expression, error) {
 }
 
 func isFunction(arn string) bool { return strings.HasPrefix(arn, "arn:aws:lambda:") }
-
-func newID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
-}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/whittle-dev/whittle/infra/local/scheduler/expression"
 	"github.com/whittle-dev/whittle/infra/local/sqs"
+	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
 // principal is who the scheduler is to others.
@@ -247,7 +248,7 @@ func (s *Service) allowed(roleARN, queueARN string) error {
 // https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-context-attributes.html
 func (s *Service) input(sc *schedule, scheduled time.Time) string {
 	moment := scheduled.UTC().Format(time.RFC3339)
-	id := newID()
+	id := wire.NewID()
 	if sc.Target.Input == "" {
 		return fmt.Sprintf(`{"version":"0","id":%q,"detail-type":"Scheduled Event","source":"aws.scheduler","account":%q,"time":%q,"region":%q,"resources":[%q],"detail":"{}"}`,
 			id, s.options.AccountID, moment, s.options.Region, s.arn(sc))

@@ -16,6 +16,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/cloudformation"
 	"github.com/whittle-dev/whittle/infra/local/sqs"
 	"github.com/whittle-dev/whittle/infra/local/wire"
+	"github.com/whittle-dev/whittle/infra/local/wire/wiretest"
 )
 
 const (
@@ -208,19 +209,7 @@ func TestRefusals(t *testing.T) {
 
 func TestSDK(t *testing.T) {
 	s, _ := newScheduler(t)
-	server := wire.NewServer()
-	s.Register(server)
-	url, err := server.Listen()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = server.Close() }()
-	client := awsscheduler.New(awsscheduler.Options{
-		Region: "us-east-1", BaseEndpoint: aws.String(url), RetryMaxAttempts: 1,
-		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-			return aws.Credentials{AccessKeyID: "AKIATEST", SecretAccessKey: "secret"}, nil
-		}),
-	})
+	client := awsscheduler.NewFromConfig(wiretest.Listen(t, wire.NewServer(), s))
 	ctx := t.Context()
 	if _, err := client.CreateScheduleGroup(ctx, &awsscheduler.CreateScheduleGroupInput{Name: aws.String("whittle")}); err != nil {
 		t.Fatal(err)

@@ -142,7 +142,7 @@ func (s *Service) deleteQueue(_ context.Context, c *wire.Call) (*wire.Response, 
 }
 
 func (s *Service) purgeQueue(_ context.Context, c *wire.Call) (*wire.Response, error) {
-	return s.onQueue(c, func(queue string) (any, error) { return empty{}, s.Purge(queue) })
+	return s.onQueue(c, func(queue string) (any, error) { return empty{}, s.purge(queue) })
 }
 
 func (s *Service) onQueue(c *wire.Call, do func(queue string) (any, error)) (*wire.Response, error) {
@@ -328,7 +328,7 @@ func (s *Service) changeMessageVisibility(_ context.Context, c *wire.Call) (*wir
 	if err := c.DecodeJSON(&in); err != nil {
 		return nil, err
 	}
-	if err := s.ChangeVisibility(in.QueueURL, in.ReceiptHandle, time.Duration(in.VisibilityTimeout)*time.Second); err != nil {
+	if err := s.changeVisibility(in.QueueURL, in.ReceiptHandle, time.Duration(in.VisibilityTimeout)*time.Second); err != nil {
 		return nil, asAnswer(err)
 	}
 	return &wire.Response{Status: http.StatusOK}, nil

@@ -1,7 +1,6 @@
 package sqs
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -15,27 +14,15 @@ import (
 
 	"github.com/whittle-dev/whittle/infra/local/cloudformation"
 	"github.com/whittle-dev/whittle/infra/local/wire"
+	"github.com/whittle-dev/whittle/infra/local/wire/wiretest"
 )
 
 func newClient(t *testing.T) (*Service, *awssqs.Client) {
 	t.Helper()
 	server := wire.NewServer()
 	s := New(Options{AccountID: account, Region: "us-east-1", Endpoint: server.URL})
-	s.Register(server)
-	url, err := server.Listen()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = s.Close()
-		_ = server.Close()
-	})
-	return s, awssqs.New(awssqs.Options{
-		Region: "us-east-1", BaseEndpoint: aws.String(url), RetryMaxAttempts: 1,
-		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-			return aws.Credentials{AccessKeyID: "AKIATEST", SecretAccessKey: "secret"}, nil
-		}),
-	})
+	t.Cleanup(func() { _ = s.Close() })
+	return s, awssqs.NewFromConfig(wiretest.Listen(t, server, s))
 }
 
 // TestSDK goes through a queue's life with AWS's own client, which checks the MD5 sums.

@@ -121,6 +121,6 @@ func (s *Service) changeMessageVisibilityBatch(_ context.Context, c *wire.Call) 
 		return nil, err
 	}
 	return runBatch(in.Entries, receiptEntry.id, func(e receiptEntry) (identified, error) {
-		return identified{e.ID}, s.ChangeVisibility(in.QueueURL, e.ReceiptHandle, time.Duration(e.VisibilityTimeout)*time.Second)
+		return identified{e.ID}, s.changeVisibility(in.QueueURL, e.ReceiptHandle, time.Duration(e.VisibilityTimeout)*time.Second)
 	})
 }

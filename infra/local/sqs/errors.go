@@ -45,7 +45,7 @@ func asAnswerOr(err error, code string) error {
 		return answerError("QueueNameExists", "%v", err)
 	case errors.As(err, &content):
 		return answerError(content.code, "%s", content.message)
-	case errors.Is(err, ErrClosed), code == "":
+	case errors.Is(err, errClosed), code == "":
 		return err
 	default:
 		return answerError(code, "%v", err)

@@ -3,7 +3,6 @@ package sqs
 import (
 	"cmp"
 	"crypto/md5"
-	"crypto/rand"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
@@ -13,6 +12,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
 // Attribute is one typed message attribute. DataType begins with String, Number or Binary.
@@ -138,17 +139,9 @@ func attributesMD5(attributes map[string]Attribute) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// newID is a random UUID, version 4.
-func newID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
-}
-
 // newReceipt is a handle for one delivery of one message: different at each delivery, so that an old one can be told.
 func newReceipt(queueName, messageID string) string {
-	return base64.StdEncoding.EncodeToString([]byte("receipt " + newID() + " " + messageID + " " + queueName))
+	return base64.StdEncoding.EncodeToString([]byte("receipt " + wire.NewID() + " " + messageID + " " + queueName))
 }
 
 // receiptIsOf reports whether the handle was made by the queue, whatever became of its message.

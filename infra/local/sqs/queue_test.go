@@ -116,14 +116,14 @@ func TestVisibilityAndReceiveCount(t *testing.T) {
 		if all, _ := s.Attributes("q"); all["ApproximateNumberOfMessagesNotVisible"] != "1" {
 			t.Error("the old handle deleted the message that a later receive holds")
 		}
-		if err := s.ChangeVisibility("q", second[0].ReceiptHandle, 0); err != nil {
+		if err := s.changeVisibility("q", second[0].ReceiptHandle, 0); err != nil {
 			t.Fatal(err)
 		}
 		third := receive(t, s, "q", 0)
 		if len(third) != 1 || third[0].ReceiveCount != 3 {
 			t.Fatalf("after ending the visibility timeout: %+v", third)
 		}
-		if err := s.ChangeVisibility("q", third[0].ReceiptHandle, time.Hour); err != nil {
+		if err := s.changeVisibility("q", third[0].ReceiptHandle, time.Hour); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(59 * time.Minute)
@@ -138,7 +138,7 @@ func TestVisibilityAndReceiveCount(t *testing.T) {
 			t.Errorf("a deleted message came back: %+v", got)
 		}
 		var refused *contentError
-		if err := s.ChangeVisibility("q", third[0].ReceiptHandle, time.Minute); !errors.As(err, &refused) || refused.code != "MessageNotInflight" {
+		if err := s.changeVisibility("q", third[0].ReceiptHandle, time.Minute); !errors.As(err, &refused) || refused.code != "MessageNotInflight" {
 			t.Errorf("changing a deleted message: %v, want MessageNotInflight", err)
 		}
 		if err := s.Delete("q", "nonsense"); !errors.As(err, &refused) || refused.code != "ReceiptHandleIsInvalid" {
@@ -226,7 +226,7 @@ func TestLongPoll(t *testing.T) {
 		}
 		create(t, s, "q", nil)
 		time.AfterFunc(time.Second, func() { _ = s.Close() })
-		if _, err := s.Receive(t.Context(), "q", ReceiveOptions{Maximum: 1, Wait: 20 * time.Second}); !errors.Is(err, ErrClosed) {
+		if _, err := s.Receive(t.Context(), "q", ReceiveOptions{Maximum: 1, Wait: 20 * time.Second}); !errors.Is(err, errClosed) {
 			t.Errorf("a poll on a closed service gave %v", err)
 		}
 	})
@@ -321,7 +321,7 @@ func TestPurgeAndGiveUp(t *testing.T) {
 		}
 		send(t, s, "q", "ready", 0)
 		send(t, s, "q", "delayed", time.Minute)
-		if err := s.Purge("q"); err != nil {
+		if err := s.purge("q"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)

@@ -9,13 +9,15 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
 // ErrNoQueue is returned, wrapped, for a queue that does not exist.
 var ErrNoQueue = errors.New("the specified queue does not exist")
 
-// ErrClosed is returned by calls that were waiting, or came, when the service was closed.
-var ErrClosed = errors.New("the queue service is closed")
+// errClosed is returned by calls that were waiting, or came, when the service was closed.
+var errClosed = errors.New("the queue service is closed")
 
 // Options say where the queues are.
 type Options struct {
@@ -40,7 +42,7 @@ func New(options Options) *Service {
 	return &Service{options: options, closed: make(chan struct{}), queues: map[string]*queue{}}
 }
 
-// Close wakes every waiting receiver with ErrClosed and stops all timers.
+// Close wakes every waiting receiver with errClosed and stops all timers.
 func (s *Service) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,7 +85,7 @@ func (s *Service) CreateQueue(name string, attributes, tags map[string]string) (
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.isClosed() {
-		return "", ErrClosed
+		return "", errClosed
 	}
 	if existing := s.queues[name]; existing != nil {
 		for key, value := range attributes {
@@ -199,7 +201,7 @@ func (s *Service) Send(queue string, message Message, delay *time.Duration) (Mes
 		return Message{}, err
 	}
 	m := &stored{Message: Message{
-		ID: newID(), Body: message.Body, Attributes: message.Attributes, SenderID: message.SenderID, TraceHeader: message.TraceHeader,
+		ID: wire.NewID(), Body: message.Body, Attributes: message.Attributes, SenderID: message.SenderID, TraceHeader: message.TraceHeader,
 	}}
 	if m.Body == "" {
 		return Message{}, &contentError{"MissingParameter", "The request must contain the parameter MessageBody."}
@@ -244,7 +246,7 @@ type ReceiveOptions struct {
 }
 
 // Receive delivers what is visible, waiting for it if told to. No messages and no error means that the wait is over. It ends early
-// with the context's error, ErrClosed, or ErrNoQueue when the queue is deleted meanwhile.
+// with the context's error, errClosed, or ErrNoQueue when the queue is deleted meanwhile.
 func (s *Service) Receive(ctx context.Context, queue string, options ReceiveOptions) ([]Message, error) {
 	if options.MaximumBytes <= 0 {
 		options.MaximumBytes = maximumMessageBytes * max(options.Maximum, 1)
@@ -262,7 +264,7 @@ func (s *Service) Receive(ctx context.Context, queue string, options ReceiveOpti
 		s.mu.Lock()
 		if s.isClosed() {
 			s.mu.Unlock()
-			return nil, ErrClosed
+			return nil, errClosed
 		}
 		q, err := s.find(queue)
 		if err != nil {
@@ -287,46 +289,51 @@ func (s *Service) Receive(ctx context.Context, queue string, options ReceiveOpti
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-s.closed:
-			return nil, ErrClosed
+			return nil, errClosed
 		}
 	}
+}
+
+// delivery finds the message of a delivery; nil where a later one replaced it. The lock is held.
+func (s *Service) delivery(queueName, receiptHandle string) (*queue, *stored, error) {
+	q, err := s.find(queueName)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !receiptIsOf(q.name, receiptHandle) {
+		return nil, nil, &contentError{"ReceiptHandleIsInvalid", fmt.Sprintf("The input receipt handle %q is not a valid receipt handle.", receiptHandle)}
+	}
+	return q, q.receipts[receiptHandle], nil
 }
 
 // Delete removes the message of a delivery. A handle that a later delivery replaced deletes nothing and is no error, as on AWS.
 func (s *Service) Delete(queue, receiptHandle string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	q, err := s.find(queue)
+	q, m, err := s.delivery(queue, receiptHandle)
 	if err != nil {
 		return err
 	}
-	if !receiptIsOf(q.name, receiptHandle) {
-		return &contentError{"ReceiptHandleIsInvalid", fmt.Sprintf("The input receipt handle %q is not a valid receipt handle.", receiptHandle)}
-	}
-	if m := q.receipts[receiptHandle]; m != nil {
+	if m != nil {
 		q.forget(m)
 	}
 	return nil
 }
 
-// ChangeVisibility hides a message in flight for that long from now on; 0 shows it at once.
-func (s *Service) ChangeVisibility(queue, receiptHandle string, visibility time.Duration) error {
+// changeVisibility hides a message in flight for that long from now on; 0 shows it at once.
+func (s *Service) changeVisibility(queue, receiptHandle string, visibility time.Duration) error {
 	if visibility < 0 || visibility > maximumVisibility {
 		return &contentError{"InvalidParameterValue",
 			fmt.Sprintf("Value %.0f for parameter VisibilityTimeout is invalid. Reason: VisibilityTimeout must be >= 0 and <= 43200.", visibility.Seconds())}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	q, err := s.find(queue)
+	q, m, err := s.delivery(queue, receiptHandle)
 	if err != nil {
 		return err
 	}
-	if !receiptIsOf(q.name, receiptHandle) {
-		return &contentError{"ReceiptHandleIsInvalid", fmt.Sprintf("The input receipt handle %q is not a valid receipt handle.", receiptHandle)}
-	}
 	now := time.Now()
 	q.surface(now)
-	m := q.receipts[receiptHandle]
 	if m == nil || !m.inFlight {
 		return &contentError{"MessageNotInflight", "The specified message isn't in flight."}
 	}
@@ -336,8 +343,8 @@ func (s *Service) ChangeVisibility(queue, receiptHandle string, visibility time.
 	return nil
 }
 
-// Purge drops all messages of a queue.
-func (s *Service) Purge(queue string) error {
+// purge drops all messages of a queue.
+func (s *Service) purge(queue string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q, err := s.find(queue)

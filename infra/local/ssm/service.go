@@ -2,10 +2,8 @@ package ssm
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
 	"net/http"
 	"regexp"
 	"slices"
@@ -108,7 +106,7 @@ type parameterJSON struct {
 	Type             string
 	Value            string `json:",omitempty"`
 	Version          int
-	LastModifiedDate json.Number // seconds since 1970, with milliseconds
+	LastModifiedDate wire.Time
 	ARN              string
 	DataType         string
 	Selector         string `json:",omitempty"`
@@ -121,7 +119,7 @@ func (s *Service) show(p *parameter) parameterJSON {
 		account = ""
 	}
 	return parameterJSON{
-		Name: p.name, Type: p.kind, Value: p.value, Version: p.version, LastModifiedDate: json.Number(strconv.FormatFloat(math.Round(float64(p.modified.UnixMilli()))/1000, 'f', 3, 64)),
+		Name: p.name, Type: p.kind, Value: p.value, Version: p.version, LastModifiedDate: wire.Time{Time: p.modified},
 		ARN: fmt.Sprintf("arn:aws:ssm:%s:%s:parameter/%s", s.region, account, strings.TrimPrefix(p.name, "/")), DataType: "text",
 	}
 }

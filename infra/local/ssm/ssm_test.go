@@ -6,30 +6,18 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	sdk "github.com/aws/aws-sdk-go-v2/service/ssm"
 	"github.com/aws/aws-sdk-go-v2/service/ssm/types"
 
 	"github.com/whittle-dev/whittle/infra/local/ssm"
 	"github.com/whittle-dev/whittle/infra/local/wire"
+	"github.com/whittle-dev/whittle/infra/local/wire/wiretest"
 )
 
 func start(t *testing.T) (*sdk.Client, *ssm.Service) {
 	t.Helper()
 	service := ssm.New("123456789012", "us-east-1")
-	server := wire.NewServer()
-	service.Register(server)
-	if _, err := server.Listen(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return sdk.New(sdk.Options{
-		Region: "us-east-1", BaseEndpoint: aws.String(server.URL()), Credentials: credentials.NewStaticCredentialsProvider("AKIA", "secret", ""),
-	}), service
+	return sdk.NewFromConfig(wiretest.Listen(t, wire.NewServer(), service)), service
 }
 
 func TestGetParameter(t *testing.T) {

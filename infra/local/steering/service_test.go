@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	awsec2 "github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
@@ -21,6 +20,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/machine"
 	"github.com/whittle-dev/whittle/infra/local/steering"
 	"github.com/whittle-dev/whittle/infra/local/wire"
+	"github.com/whittle-dev/whittle/infra/local/wire/wiretest"
 )
 
 type world struct {
@@ -59,17 +59,10 @@ func newWorld(t *testing.T) *world {
 	}
 	t.Cleanup(func() { _ = errors.Join(service.Close(), machines.Close()) })
 	service.RegisterCluster("prod", "1.36")
-	server := wire.NewServer()
-	service.Register(server)
-	steering.New(service, machines).Register(server)
-	url, err := server.Listen()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Close() })
+	config := wiretest.Listen(t, wire.NewServer(), service, steering.New(service, machines))
 	return &world{
-		url:    url,
-		client: awsec2.New(awsec2.Options{Region: "us-east-1", BaseEndpoint: &url, RetryMaxAttempts: 1, Credentials: credentials.NewStaticCredentialsProvider("AKIATEST", "secret", "")}),
+		url:    *config.BaseEndpoint,
+		client: awsec2.NewFromConfig(config),
 		image: func() string {
 			published.mu.Lock()
 			defer published.mu.Unlock()
@@ -89,7 +82,7 @@ func (w *world) call(t *testing.T, method, path, body string, status int) map[st
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
 		t.Fatal(err)

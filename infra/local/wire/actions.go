@@ -2,8 +2,6 @@ package wire
 
 import (
 	"context"
-	"crypto/rand"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -30,14 +28,4 @@ func UnknownAction(c *Call, known []string) *Error {
 		code = "InvalidAction"
 	}
 	return Errorf(code, http.StatusBadRequest, "the local AWS does not simulate %s; it knows %s", c.name(), strings.Join(slices.Sorted(slices.Values(known)), ", "))
-}
-
-// newRequestID makes a random identifier in the form of a UUID, as AWS does.
-func newRequestID() string {
-	var b [16]byte
-	// crypto/rand.Read does not fail: it ends the process if the system has no randomness.
-	_, _ = rand.Read(b[:])
-	b[6] = b[6]&0x0f | 0x40
-	b[8] = b[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:])
 }

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// ServerName is the Server header of every answer.
-const ServerName = "whittle-local-aws (simulator)"
+// serverName is the Server header of every answer.
+const serverName = "whittle-local-aws (simulator)"
 
 // shutdownGrace is how long Close waits for calls under way before it cuts their connections.
 const shutdownGrace = 3 * time.Second
@@ -152,13 +152,13 @@ func (s *Server) Close() error {
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
-	w.Header().Set("Server", ServerName)
+	w.Header().Set("Server", serverName)
 	signature, err := ParseSignature(r)
 	if signature == nil && err == nil {
 		s.serveUnsigned(w, r)
 		return
 	}
-	c := &Call{HTTP: r, RequestID: newRequestID(), Form: url.Values{}}
+	c := &Call{HTTP: r, RequestID: NewID(), Form: url.Values{}}
 	var response *Response
 	if err == nil {
 		c.Service, c.Region = signature.Service, signature.Region
@@ -294,7 +294,7 @@ func (s *Server) serveUnsigned(w http.ResponseWriter, r *http.Request) {
 		mounted.ServeHTTP(w, r)
 		return
 	}
-	c := &Call{HTTP: r, RequestID: newRequestID(), Form: r.URL.Query()}
+	c := &Call{HTTP: r, RequestID: NewID(), Form: r.URL.Query()}
 	writeResponse(w, c, errorResponse(c, asError(Errorf("MissingAuthenticationToken", http.StatusForbidden,
 		"the request to %s is not signed: the local AWS finds the service by the credential scope of the signature", r.URL.Path))))
 }

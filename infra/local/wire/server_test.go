@@ -29,8 +29,15 @@ func started(t *testing.T, handler Handler, services ...string) *Server {
 	return server
 }
 
-// send signs and sends a request and gives the answer with its body.
-func send(t *testing.T, server *Server, service, method, path, body string, headers map[string]string) (*http.Response, string) {
+// answer is a response that has been read.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// send signs and sends a request.
+func send(t *testing.T, server *Server, service, method, path, body string, headers map[string]string) answer {
 	t.Helper()
 	request := signed(t, service, method, server.URL()+path, body, time.Now())
 	for name, value := range headers {
@@ -40,12 +47,12 @@ func send(t *testing.T, server *Server, service, method, path, body string, head
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return response, string(text)
+	return answer{response.StatusCode, response.Header, string(text)}
 }
 
 const formType = "application/x-www-form-urlencoded; charset=utf-8"
@@ -74,22 +81,22 @@ func TestErrorsInTheFormOfEachProtocol(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			response, body := send(t, server, test.service, test.method, test.path, test.body, test.headers)
-			if response.StatusCode != 409 || response.Header.Get("Server") != ServerName || response.Header.Get("X-Amzn-Requestid") == "" {
-				t.Errorf("got status %d, headers %v", response.StatusCode, response.Header)
+			response := send(t, server, test.service, test.method, test.path, test.body, test.headers)
+			if response.status != http.StatusConflict || response.header.Get("Server") != serverName || response.header.Get("X-Amzn-Requestid") == "" {
+				t.Errorf("got status %d, headers %v", response.status, response.header)
 			}
 			for _, want := range test.want {
-				if !strings.Contains(body, want) {
-					t.Errorf("the body lacks %q:\n%s", want, body)
+				if !strings.Contains(response.body, want) {
+					t.Errorf("the body lacks %q:\n%s", want, response.body)
 				}
 			}
 			for name, want := range test.wantHeaders {
-				if got := response.Header.Get(name); got != want {
+				if got := response.header.Get(name); got != want {
 					t.Errorf("header %s is %q, want %q", name, got, want)
 				}
 			}
-			if test.method == "HEAD" && body != "" {
-				t.Errorf("an answer to HEAD has the body %q", body)
+			if test.method == "HEAD" && response.body != "" {
+				t.Errorf("an answer to HEAD has the body %q", response.body)
 			}
 		})
 	}
@@ -97,13 +104,13 @@ func TestErrorsInTheFormOfEachProtocol(t *testing.T) {
 
 func TestUnknownServiceAndActionNameWhatIsKnown(t *testing.T) {
 	server := started(t, Actions{"DescribeInstances": nil, "CreateFleet": nil}, "ec2")
-	_, body := send(t, server, "ec2", "POST", "/", "Action=CreateVpc", map[string]string{"Content-Type": formType})
-	if !strings.Contains(body, "<Code>InvalidAction</Code>") || !strings.Contains(body, "ec2 CreateVpc; it knows CreateFleet, DescribeInstances") {
-		t.Errorf("got %s", body)
+	response := send(t, server, "ec2", "POST", "/", "Action=CreateVpc", map[string]string{"Content-Type": formType})
+	if !strings.Contains(response.body, "<Code>InvalidAction</Code>") || !strings.Contains(response.body, "ec2 CreateVpc; it knows CreateFleet, DescribeInstances") {
+		t.Errorf("got %s", response.body)
 	}
-	response, body := send(t, server, "dynamodb", "POST", "/", "{}", map[string]string{"X-Amz-Target": "DynamoDB_20120810.GetItem"})
-	if response.StatusCode != 404 || !strings.Contains(body, "UnknownOperationException") || !strings.Contains(body, "it simulates ec2") {
-		t.Errorf("got %d %s", response.StatusCode, body)
+	response = send(t, server, "dynamodb", "POST", "/", "{}", map[string]string{"X-Amz-Target": "DynamoDB_20120810.GetItem"})
+	if response.status != http.StatusNotFound || !strings.Contains(response.body, "UnknownOperationException") || !strings.Contains(response.body, "it simulates ec2") {
+		t.Errorf("got %d %s", response.status, response.body)
 	}
 }
 
@@ -129,11 +136,11 @@ func TestCallCarriesActionFormAndBody(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			response, body := send(t, server, test.service, test.method, test.path, test.body, test.headers)
+			response := send(t, server, test.service, test.method, test.path, test.body, test.headers)
 			mu.Lock()
 			defer mu.Unlock()
-			if response.StatusCode != 200 || body != `{"a":"b"}` {
-				t.Errorf("got %d %s", response.StatusCode, body)
+			if response.status != http.StatusOK || response.body != `{"a":"b"}` {
+				t.Errorf("got %d %s", response.status, response.body)
 			}
 			if got.Action != test.action || string(got.Body) != test.wantBody || got.Region != "us-east-1" || got.RequestID == "" {
 				t.Errorf("got action %q, body %q, region %q", got.Action, got.Body, got.Region)
@@ -178,7 +185,7 @@ func TestStepsBeforeTheHandler(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer response.Body.Close()
+		defer func() { _ = response.Body.Close() }()
 		text, _ := io.ReadAll(response.Body)
 		return string(text)
 	}
@@ -215,9 +222,9 @@ func TestUnexpectedFailuresAreAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := started(t, handler, "sqs")
-			response, body := send(t, server, "sqs", "POST", "/", "{}", map[string]string{"X-Amz-Target": "AmazonSQS.SendMessage"})
-			if response.StatusCode != 500 || !strings.Contains(body, "InternalFailure") {
-				t.Errorf("got %d %s", response.StatusCode, body)
+			response := send(t, server, "sqs", "POST", "/", "{}", map[string]string{"X-Amz-Target": "AmazonSQS.SendMessage"})
+			if response.status != http.StatusInternalServerError || !strings.Contains(response.body, "InternalFailure") {
+				t.Errorf("got %d %s", response.status, response.body)
 			}
 		})
 	}
@@ -234,7 +241,7 @@ func TestUnsignedRequests(t *testing.T) {
 			t.Fatal(err)
 		}
 		body, _ := io.ReadAll(response.Body)
-		response.Body.Close()
+		_ = response.Body.Close()
 		if !strings.Contains(string(body), want) {
 			t.Errorf("%s gave %s, want %s", path, body, want)
 		}
@@ -251,8 +258,8 @@ func TestDescriberNamesRESTActions(t *testing.T) {
 		}
 		return nil
 	})
-	if response, body := send(t, server, "eks", "GET", "/clusters/prod", "", nil); response.StatusCode != 200 {
-		t.Errorf("got %s", body)
+	if response := send(t, server, "eks", "GET", "/clusters/prod", "", nil); response.status != http.StatusOK {
+		t.Errorf("got %s", response.body)
 	}
 	if err := server.Close(); err != nil {
 		t.Fatal(err)

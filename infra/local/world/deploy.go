@@ -32,14 +32,14 @@ func (w *World) Deploy(ctx context.Context) error {
 		return fmt.Errorf("the cdk command line is not installed (%w): run `make infra/node_modules`", err)
 	}
 	app := filepath.Join(w.options.Directory, "app")
-	if err := w.command(ctx, io.Discard, "go", "build", "-o", app, "./infra"); err != nil {
+	if err := w.command(ctx, io.Discard, "go", "build", "-trimpath", "-buildvcs=false", "-o", app, "./infra"); err != nil {
 		return fmt.Errorf("building the CDK app: %w", err)
 	}
 	log, err := os.Create(filepath.Join(w.options.Directory, "cdk.log"))
 	if err != nil {
 		return err
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }()
 	err = w.command(ctx, log, cli, "deploy", stackName,
 		"--app", app, "--output", filepath.Join(w.options.Directory, "cdk.out"),
 		"--method=direct", "--require-approval", "never", "--no-notices", "--no-version-reporting", "--no-path-metadata", "--no-asset-metadata", "--ci",

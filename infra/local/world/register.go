@@ -3,6 +3,8 @@ package world
 import (
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -91,3 +93,20 @@ func (w *World) FunctionLog(function string) []string {
 
 // Directory is where the world keeps its state and logs.
 func (w *World) Directory() string { return w.options.Directory }
+
+// Quickstart writes the NodePool and EC2NodeClass to start with, filled in for
+// this world, and returns the file's path.
+func (w *World) Quickstart() (string, error) {
+	role, err := w.NodeRole()
+	if err != nil {
+		return "", err
+	}
+	text, err := scenario.Manifest(filepath.Join(w.options.Root, "testdata", "manifests", "quickstart.yaml"), map[string]string{
+		"CLUSTER_NAME": w.options.Cluster, "NODE_ROLE": role,
+	})
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(w.options.Directory, "quickstart.yaml")
+	return file, os.WriteFile(file, []byte(text), 0o644)
+}

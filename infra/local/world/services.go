@@ -58,7 +58,7 @@ func (w *World) services(log *slog.Logger) error {
 	w.closers = append(w.closers, w.queues.Close)
 	w.Lambda = lambda.New(lambda.Options{
 		AccountID: AccountID, Region: Region, Directory: filepath.Join(w.options.Directory, "lambda"), Endpoint: w.server.URL,
-		Objects: objectsOf{objects}, Sessions: lambda.SessionsFunc(w.session), Queues: w.queues, Logs: w.logs, Access: w.identity,
+		Objects: objects, Sessions: w.identity, Queues: w.queues, Logs: w.logs, Access: w.identity,
 	})
 	w.closers = append(w.closers, w.Lambda.Close)
 	bus := eventbridge.New(eventbridge.Options{AccountID: AccountID, Region: Region, Queues: w.queues, Functions: w.Lambda})
@@ -120,12 +120,6 @@ func (w *World) machines(log *slog.Logger, parameters *ssm.Service, bus *eventbr
 	return err
 }
 
-// session gives a function its role's keys.
-func (w *World) session(roleARN, name string) (lambda.Credentials, error) {
-	made, err := w.identity.Session(roleARN, name)
-	return lambda.Credentials{AccessKeyID: made.AccessKeyID, SecretAccessKey: made.SecretAccessKey, SessionToken: made.SessionToken}, err
-}
-
 // installer invokes the functions of custom resources and waits for them, so that
 // one that fails before it answers fails the stack at once.
 type installer struct{ functions *lambda.Service }
@@ -137,11 +131,6 @@ func (i installer) InvokeAsync(ctx context.Context, functionARN string, payload 
 	}
 	return err
 }
-
-// objectsOf lets Lambda read code from S3.
-type objectsOf struct{ store *s3.Service }
-
-func (o objectsOf) Get(bucket, key string) ([]byte, error) { return o.store.Object(bucket, key) }
 
 // eventsOf puts EC2's events on the bus.
 type eventsOf struct{ bus *eventbridge.Service }

@@ -116,7 +116,7 @@ func (w *World) start(ctx context.Context) error {
 
 func (w *World) tell(format string, arguments ...any) {
 	if w.options.Progress != nil {
-		fmt.Fprintf(w.options.Progress, format+"\n", arguments...)
+		_, _ = fmt.Fprintf(w.options.Progress, format+"\n", arguments...)
 	}
 }
 

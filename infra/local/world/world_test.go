@@ -34,6 +34,7 @@ func TestWorld(t *testing.T) {
 	t.Run("bad input is named and stops nothing else", func(t *testing.T) { badInput(t, w, setup) })
 	t.Run("the main job", func(t *testing.T) { mainJob(t, w, setup) })
 	t.Run("nothing failed on the way", func(t *testing.T) { nothingFailed(t, w) })
+	t.Run("another SDK reads the local AWS", func(t *testing.T) { readByAnotherSDK(t, w, setup.Name) })
 	t.Run("a second deploy changes nothing", func(t *testing.T) {
 		if err := w.Deploy(t.Context()); err != nil {
 			t.Fatal(err)

@@ -25,8 +25,8 @@ var columns = []struct {
 	{"processor_manufacturer", func(f facts) string { return f.ProcessorInfo.Manufacturer }},
 	{"sustained_clock_ghz", func(f facts) string { return decimal(f.ProcessorInfo.SustainedClockSpeedInGhz) }},
 	{"processor_features", func(f facts) string { return list(f.ProcessorInfo.SupportedFeatures) }},
-	{"hypervisor", func(f facts) string { return f.limits.hypervisor }},
-	{"bare_metal", func(f facts) string { return strconv.FormatBool(f.limits.bareMetal) }},
+	{"hypervisor", func(f facts) string { return f.hypervisor }},
+	{"bare_metal", func(f facts) string { return strconv.FormatBool(f.bareMetal) }},
 	{"burstable_performance", func(f facts) string { return strconv.FormatBool(f.BurstablePerformanceSupported) }},
 	{"current_generation", func(f facts) string { return strconv.FormatBool(f.CurrentGeneration) }},
 	{"usage_classes", func(f facts) string { return list(f.SupportedUsageClasses) }},
@@ -48,14 +48,14 @@ var columns = []struct {
 	{"network_performance", func(f facts) string { return f.NetworkInfo.NetworkPerformance }},
 	{"network_baseline_mbps", func(f facts) string { return decimal(f.bandwidth) }},
 	{"network_cards", networkCards},
-	{"network_default_card", func(f facts) string { return strconv.Itoa(f.limits.defaultCard) }},
-	{"network_maximum_interfaces", func(f facts) string { return integer(f.limits.interfaces) }},
-	{"ipv4_per_interface", func(f facts) string { return integer(f.limits.ipv4PerInterface) }},
+	{"network_default_card", func(f facts) string { return strconv.Itoa(f.defaultCard) }},
+	{"network_maximum_interfaces", func(f facts) string { return integer(f.interfaces) }},
+	{"ipv4_per_interface", func(f facts) string { return integer(f.ipv4PerInterface) }},
 	{"ipv6_per_interface", func(f facts) string { return integer(f.NetworkInfo.Ipv6AddressesPerInterface) }},
 	{"ena_support", func(f facts) string { return f.NetworkInfo.EnaSupport }},
 	{"efa_maximum_interfaces", func(f facts) string { return integer(f.NetworkInfo.EfaInfo.MaximumEfaInterfaces) }},
 	{"encryption_in_transit", func(f facts) string { return strconv.FormatBool(f.NetworkInfo.EncryptionInTransitSupported) }},
-	{"branch_interfaces", func(f facts) string { return integer(f.limits.branchInterfaces) }},
+	{"branch_interfaces", func(f facts) string { return integer(f.branchInterfaces) }},
 
 	{"nitro_enclaves", func(f facts) string { return strconv.FormatBool(f.NitroEnclavesSupport == "supported") }},
 	{"nitro_tpm", func(f facts) string { return strconv.FormatBool(f.NitroTpmSupport == "supported") }},
@@ -124,7 +124,7 @@ func disks(f facts) string {
 func networkCards(f facts) string {
 	var all []string
 	for i, card := range f.NetworkInfo.NetworkCards {
-		all = append(all, fmt.Sprintf("%d:%d:%v:%v", i, f.limits.cards[i], card.BaselineBandwidthInGbps, card.PeakBandwidthInGbps))
+		all = append(all, fmt.Sprintf("%d:%d:%v:%v", i, f.cards[i], card.BaselineBandwidthInGbps, card.PeakBandwidthInGbps))
 	}
 	return strings.Join(all, ";")
 }

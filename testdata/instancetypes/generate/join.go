@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -50,7 +49,7 @@ func join(s sources) (complete []facts, leftOut map[string]string) {
 func (s sources) fault(f facts) string {
 	_, isDescribed := s.described[f.name]
 	_, hasLimits := s.limits[f.name]
-	d, network := f.described, f.described.NetworkInfo
+	d, network := f.described, f.NetworkInfo
 	var cards []int
 	for i, card := range network.NetworkCards {
 		if card.NetworkCardIndex != i {
@@ -78,18 +77,18 @@ func (s sources) fault(f facts) string {
 		return "no usage class"
 	case optimized == "" || (optimized != "unsupported" && d.EbsInfo.EbsOptimizedInfo.MaximumBandwidthInMbps <= 0):
 		return "no EBS bandwidth"
-	case f.limits.interfaces != network.MaximumNetworkInterfaces || !slices.Equal(f.limits.cards, cards):
+	case f.interfaces != network.MaximumNetworkInterfaces || !slices.Equal(f.cards, cards):
 		return "two sources disagree on its network interfaces"
-	case f.limits.ipv4PerInterface != network.Ipv4AddressesPerInterface || f.limits.defaultCard != network.DefaultNetworkCardIndex:
+	case f.ipv4PerInterface != network.Ipv4AddressesPerInterface || f.defaultCard != network.DefaultNetworkCardIndex:
 		return "two sources disagree on its addresses or default card"
-	case f.limits.bareMetal != d.BareMetal || (!d.BareMetal && f.limits.hypervisor != d.Hypervisor):
+	case f.bareMetal != d.BareMetal || (!d.BareMetal && f.hypervisor != d.Hypervisor):
 		return "two sources disagree on its hypervisor"
 	}
 	return ""
 }
 
-// report writes how many types were left out for each reason, and their sizes by family.
-func report(w io.Writer, leftOut map[string]string) {
+// report says how many types were left out for each reason, and their sizes by family.
+func report(leftOut map[string]string) string {
 	reasons := make(map[string]map[string][]string)
 	counts := make(map[string]int)
 	for _, name := range slices.Sorted(maps.Keys(leftOut)) {
@@ -101,10 +100,12 @@ func report(w io.Writer, leftOut map[string]string) {
 		reasons[reason][family] = append(reasons[reason][family], size)
 		counts[reason]++
 	}
+	var text strings.Builder
 	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
-		fmt.Fprintf(w, "left out, %s: %d\n", reason, counts[reason])
+		fmt.Fprintf(&text, "left out, %s: %d\n", reason, counts[reason])
 		for _, family := range slices.Sorted(maps.Keys(reasons[reason])) {
-			fmt.Fprintf(w, "  %s: %s\n", family, strings.Join(reasons[reason][family], " "))
+			fmt.Fprintf(&text, "  %s: %s\n", family, strings.Join(reasons[reason][family], " "))
 		}
 	}
+	return text.String()
 }

@@ -42,7 +42,7 @@ func run(ctx context.Context, output string) error {
 		return fmt.Errorf("writing the table: %w", err)
 	}
 	fmt.Fprintf(os.Stderr, "%d instance types, %d bytes, in %s\n", len(rows), len(text), output)
-	report(os.Stderr, leftOut)
+	fmt.Fprint(os.Stderr, report(leftOut))
 	return nil
 }
 

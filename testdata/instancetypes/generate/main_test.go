@@ -86,11 +86,10 @@ func change(s *sources, edit func(*described)) {
 }
 
 func TestReportGroupsByReasonAndFamily(t *testing.T) {
-	var text strings.Builder
-	report(&text, map[string]string{"m5.large": "no memory", "m5.xlarge": "no memory", "c5.large": "no memory", "p9.large": "no vCPUs"})
+	text := report(map[string]string{"m5.large": "no memory", "m5.xlarge": "no memory", "c5.large": "no memory", "p9.large": "no vCPUs"})
 	want := "left out, no memory: 3\n  c5: large\n  m5: large xlarge\nleft out, no vCPUs: 1\n  p9: large\n"
-	if text.String() != want {
-		t.Errorf("report\n%swant\n%s", text.String(), want)
+	if text != want {
+		t.Errorf("report\n%swant\n%s", text, want)
 	}
 }
 

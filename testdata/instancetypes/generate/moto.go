@@ -128,7 +128,7 @@ func readWheel(path string) (map[string]described, map[string][]string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	defer wheel.Close()
+	defer func() { _ = wheel.Close() }()
 
 	var types map[string]described
 	if err := decodeMember(&wheel.Reader, describedFile, &types); err != nil {
@@ -155,7 +155,7 @@ func decodeMember(archive *zip.Reader, name string, into any) error {
 	if err != nil {
 		return err
 	}
-	defer member.Close()
+	defer func() { _ = member.Close() }()
 	text, err := gzip.NewReader(member)
 	if err != nil {
 		return fmt.Errorf("unpacking %s: %w", name, err)

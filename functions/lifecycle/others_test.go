@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/functions/lifecycle/nodeclaim"
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+func (v *volumes) VolumeAttachments(context.Context) ([]storagev1.VolumeAttachment, error) {
+	return nil, nil
+}
+
+func TestANodeWhosePodsCannotBeReadKeepsNoOtherWaiting(t *testing.T) {
+	deleted := metav1.Now()
+	s := &seen{}
+	for _, name := range []string{"unreadable", "a"} {
+		s.views = append(s.views, nodeclaim.View{
+			Claim: &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, DeletionTimestamp: &deleted}},
+			Nodes: []*corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: name}}},
+		})
+	}
+	s.views = append(s.views, nodeclaim.View{Claim: &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "joining"}}})
+	s.readLeaving(t.Context(), &volumes{pods: map[string][]corev1.Pod{"a": {podWithVolume("web", "data")}}}, time.Now())
+	if len(s.views) != 2 || s.views[0].Claim.Name != "a" || len(s.views[0].Pods) != 1 || s.views[1].Claim.Name != "joining" {
+		t.Errorf("looked at %+v", s.views)
+	}
+	if s.failed == nil || !strings.Contains(s.failed.Error(), `"unreadable"`) {
+		t.Errorf("failed: %v", s.failed)
+	}
+}
+
+func TestTheClaimsOfAnotherControllerAreLetBe(t *testing.T) {
+	server.Claim(t, "theirs", "", func(c *api.NodeClaim) {
+		c.Spec.NodeClassRef = &api.NodeClassReference{Group: "eks.amazonaws.com", Kind: "NodeClass", Name: "default"}
+	})
+	t.Cleanup(func() {
+		server.Delete(t, api.NodeClaimsPath+"/theirs")
+		server.Patch(t, api.NodeClaimsPath+"/theirs", map[string]any{"metadata": map[string]any{"finalizers": []string{}}})
+	})
+	l := newLife(t, nil)
+	l.clock.ahead = time.Hour // past every timeout of ours
+	if _, err := l.handle(t.Context(), wakes(t, l.tick())); err != nil {
+		t.Fatal(err)
+	}
+	if claim := readClaim(t, "theirs"); claim.DeletionTimestamp != nil || len(claim.Status.Conditions) != 0 {
+		t.Errorf("their claim: deleted %v, conditions %+v", claim.DeletionTimestamp, claim.Status.Conditions)
+	}
+	// Its deletion is theirs to bring about as well.
+	server.Delete(t, api.NodeClaimsPath+"/theirs")
+	if _, err := l.handle(t.Context(), wakes(t, l.tick())); err != nil {
+		t.Fatal(err)
+	}
+	if claim := readClaim(t, "theirs"); claim == nil || len(claim.Finalizers) == 0 {
+		t.Error("their finalizer was removed")
+	}
+	if len(l.mail.sent["l"]) != 0 {
+		t.Errorf("looks were asked for: %+v", l.mail.sent["l"])
+	}
+}

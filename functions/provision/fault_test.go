@@ -1,0 +1,107 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/whittle-dev/whittle/infra/local/ec2"
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/classes"
+	"github.com/whittle-dev/whittle/shared/plan"
+)
+
+// byHand is a claim as a person writes one: without finalizer, pool or attempt.
+func byHand(name, group, kind string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "metadata": map[string]any{"name": name},
+		"spec": map[string]any{
+			"nodeClassRef": map[string]any{"group": group, "kind": kind, "name": "default"},
+			"requirements": []any{map[string]any{"key": "node.kubernetes.io/instance-type", "operator": "In", "values": []any{"m5.large"}}},
+		},
+	}}
+}
+
+func TestAClaimThatAPersonWroteIsLaunchedAndHeld(t *testing.T) {
+	e := newEnvironment(t)
+	e.apply(byHand("mine", api.AWSGroup, api.EC2NodeClassKind))
+	e.pod("giant", "4000", nil) // wakes the pass, and fits nothing
+	if _, err := e.handler(alive()).handle(t.Context(), tick("1")); err != nil {
+		t.Fatal(err)
+	}
+	e.oneNode()
+	// Without the finalizer its deletion would end the instance under its pods.
+	if held := e.claims()[0].Finalizers; len(held) != 1 || held[0] != api.TerminationFinalizer {
+		t.Errorf("finalizers %v", held)
+	}
+}
+
+func TestThePoolsAndClaimsOfAnotherControllerAreLetBe(t *testing.T) {
+	e := newEnvironment(t)
+	e.apply(byHand("theirs", "eks.amazonaws.com", "NodeClass"))
+	foreign := nodePool("theirs", "default", nil)
+	if err := unstructured.SetNestedMap(foreign.Object, map[string]any{"group": "eks.amazonaws.com", "kind": "NodeClass", "name": "default"},
+		"spec", "template", "spec", "nodeClassRef"); err != nil {
+		t.Fatal(err)
+	}
+	e.apply(foreign)
+	e.pod("one", "1", nil)
+	if _, err := e.handler(alive()).handle(t.Context(), tick("1")); err != nil {
+		t.Fatal(err)
+	}
+	theirs, err := e.objects("NodeClaim").Get(t.Context(), "theirs", metav1.GetOptions{})
+	if err != nil || theirs.GetDeletionTimestamp() != nil || len(theirs.GetFinalizers()) != 0 {
+		t.Errorf("their claim: %v, %v", theirs, err)
+	}
+	if len(e.instances()) != 1 || len(e.claims()) != 2 {
+		t.Errorf("%d instances and %d claims, want one of ours beside theirs", len(e.instances()), len(e.claims()))
+	}
+	if told := e.events("theirs", api.ReasonNodeClassNotFound); len(told) != 0 {
+		t.Errorf("their pool is told %q", told)
+	}
+}
+
+func TestAnAttemptThatEC2RefusedIsFollowedByAnother(t *testing.T) {
+	e := newEnvironment(t)
+	e.ec2.Starve(ec2.Starvation{Code: "InvalidParameterValue"})
+	e.pod("one", "1", nil)
+	if _, err := e.handler(alive()).handle(t.Context(), tick("1")); err == nil {
+		t.Error("nobody is told that EC2 refused the launch")
+	}
+	// EC2 remembers what it answered to a token: the mend shows with another one.
+	e.ec2.Feed("", "", "")
+	if _, err := e.handler(alive()).handle(t.Context(), tick("2")); err != nil {
+		t.Fatal(err)
+	}
+	e.oneNode()
+}
+
+func TestAClassInUseOutlivesABusyEC2(t *testing.T) {
+	for _, action := range []string{"DescribeSubnets", "DescribeSecurityGroups", "DescribeImages"} {
+		t.Run(action, func(t *testing.T) {
+			e := newEnvironment(t)
+			resolver := classes.NewResolver(e.config, clusterName)
+			resolve := func() (api.EC2NodeClass, error) {
+				listed, err := e.client.NodeClasses(t.Context())
+				e.try(err)
+				return resolver.Resolve(t.Context(), e.client, listed[0], time.Now())
+			}
+			if class, err := resolve(); err != nil || !api.ConditionTrue(class.Status.Conditions, api.ConditionReady) {
+				t.Fatalf("%+v, %v", class.Status, err)
+			}
+			e.ec2.Throttle(action, 1, 0)
+			class, err := resolve()
+			if err == nil || !api.ConditionTrue(class.Status.Conditions, api.ConditionReady) || len(class.Status.Subnets) == 0 || len(class.Status.AMIs) == 0 {
+				t.Errorf("%v, status %+v", err, class.Status)
+			}
+		})
+	}
+}
+
+func TestAPassTellsABoundedNumberOfPods(t *testing.T) {
+	// Without a client, writing an event would panic.
+	full := &run{handler: &handler{}, told: maximumEvents}
+	full.nominate(t.Context(), []plan.PodRef{{Namespace: "default", Name: "one"}}, "nodeclaim/a")
+}

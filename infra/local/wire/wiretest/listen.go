@@ -1,0 +1,38 @@
+// Package wiretest lets tests call local services with the SDK.
+package wiretest
+
+import (
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+
+	"github.com/whittle-dev/whittle/infra/local/wire"
+)
+
+// Service is one of the local AWS.
+type Service interface {
+	Register(server *wire.Server)
+}
+
+// Listen lets the server answer for the services until the test ends, and gives
+// what the SDK's NewFromConfig needs to call them. Its keys are nobody's; their
+// secret is "secret". A call is tried once.
+func Listen(t testing.TB, server *wire.Server, services ...Service) aws.Config {
+	t.Helper()
+	for _, service := range services {
+		service.Register(server)
+	}
+	url, err := server.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return aws.Config{
+		Region: "us-east-1", BaseEndpoint: &url, Credentials: credentials.NewStaticCredentialsProvider("AKIATEST", "secret", ""), RetryMaxAttempts: 1,
+	}
+}

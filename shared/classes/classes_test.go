@@ -1,0 +1,161 @@
+package classes
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/whittle-dev/whittle/infra/local/ec2"
+	"github.com/whittle-dev/whittle/infra/local/identity"
+	"github.com/whittle-dev/whittle/infra/local/ssm"
+	"github.com/whittle-dev/whittle/infra/local/wire"
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/cluster/clustertest"
+)
+
+// controlPlane is the one of the package's tests: TestMain sets it before they run.
+var controlPlane *clustertest.ControlPlane
+
+func TestMain(m *testing.M) {
+	os.Exit(clustertest.Run(m, func(started *clustertest.ControlPlane) error {
+		controlPlane = started
+		return started.Install(context.Background())
+	}))
+}
+
+var noon = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+
+// local is a resolver in the local AWS, and the function provision's client.
+func local(t *testing.T) (*Resolver, *cluster.Client) {
+	t.Helper()
+	people, err := identity.New("123456789012", "us-east-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parameters := ssm.New("123456789012", "us-east-1")
+	service, err := ec2.New(ec2.Config{AccountID: "123456789012", Region: "us-east-1", Parameters: parameters, InstanceProfiles: people})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = service.Close() })
+	service.RegisterCluster("prod", "1.36")
+	server := wire.NewServer()
+	for _, part := range []interface{ Register(*wire.Server) }{people, parameters, service} {
+		part.Register(server)
+	}
+	url, err := server.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	operator := people.Operator()
+	client, err := controlPlane.ClientOf("whittle:provision")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.Endpoint.Version = "1.36"
+	return NewResolver(aws.Config{
+		Region: "us-east-1", BaseEndpoint: &url, RetryMaxAttempts: 1,
+		Credentials: credentials.NewStaticCredentialsProvider(operator.AccessKeyID, operator.SecretAccessKey, ""),
+	}, "prod"), client
+}
+
+// stored makes a class in the cluster, or reads it.
+func stored(t *testing.T, name string) api.EC2NodeClass {
+	t.Helper()
+	client, err := controlPlane.Client()
+	if err != nil {
+		t.Fatal(err)
+	}
+	content := `{"apiVersion": "karpenter.k8s.aws/v1", "kind": "EC2NodeClass", "metadata": {"name": "` + name + `"}, "spec": {"instanceProfile": "nodes",
+		"amiSelectorTerms": [{"alias": "al2023@latest"}], "subnetSelectorTerms": [{"tags": {"karpenter.sh/discovery": "prod"}}],
+		"securityGroupSelectorTerms": [{"tags": {"karpenter.sh/discovery": "prod"}}]}}`
+	object := &unstructured.Unstructured{}
+	if err := json.Unmarshal([]byte(content), &object.Object); err != nil {
+		t.Fatal(err)
+	}
+	objects, err := dynamic.NewForConfig(controlPlane.RESTConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := objects.Resource(api.EC2NodeClassGVR()).Apply(t.Context(), name, object, metav1.ApplyOptions{FieldManager: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	listed, err := client.NodeClasses(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, class := range listed {
+		if class.Name == name {
+			return class
+		}
+	}
+	t.Fatalf("there is no ec2nodeclass %q", name)
+	return api.EC2NodeClass{}
+}
+
+func TestResolveWritesTheStatusWhenItChanges(t *testing.T) {
+	resolver, client := local(t)
+	first := stored(t, "changing")
+	resolved, err := resolver.Resolve(t.Context(), client, first, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(resolved.Status.Subnets) != 3 || len(resolved.Status.AMIs) == 0 || len(resolved.Status.SecurityGroups) != 1 || resolved.Status.InstanceProfile != "nodes" ||
+		!api.ConditionTrue(resolved.Status.Conditions, api.ConditionReady) {
+		t.Errorf("status is %+v", resolved.Status)
+	}
+	written := stored(t, "changing")
+	if len(written.Status.Subnets) != 3 || !api.ConditionTrue(written.Status.Conditions, api.ConditionReady) {
+		t.Errorf("written is %+v", written.Status)
+	}
+	// Nothing has changed: nothing is written.
+	if _, err := resolver.Resolve(t.Context(), client, written, noon.Add(time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if again := stored(t, "changing"); again.ResourceVersion != written.ResourceVersion {
+		t.Error("a status without news was written")
+	}
+	// What is not selected any more goes, and is said.
+	written.Spec.SubnetSelectorTerms = []api.SubnetSelectorTerm{{Tags: map[string]string{"karpenter.sh/discovery": "staging"}}}
+	if resolved, err = resolver.Resolve(t.Context(), client, written, noon.Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	after := stored(t, "changing")
+	subnets := api.GetCondition(after.Status.Conditions, api.ConditionTypeSubnetsReady)
+	if api.ConditionTrue(resolved.Status.Conditions, api.ConditionReady) || len(after.Status.Subnets) != 0 || subnets == nil || !strings.Contains(subnets.Message, "selects no subnet") {
+		t.Errorf("without subnets the status is %+v", after.Status)
+	}
+}
+
+func TestResolveLeavesWhatAnotherHasWritten(t *testing.T) {
+	resolver, client := local(t)
+	early := stored(t, "shared")
+	if _, err := resolver.Resolve(t.Context(), client, early, noon); err != nil {
+		t.Fatal(err)
+	}
+	written := stored(t, "shared")
+	// The second reads the same and meets the first: its reading counts for its pass.
+	resolved, err := resolver.Resolve(t.Context(), client, early, noon.Add(time.Minute))
+	if err != nil || !api.ConditionTrue(resolved.Status.Conditions, api.ConditionReady) {
+		t.Errorf("%+v, %v", resolved.Status, err)
+	}
+	if after := stored(t, "shared"); after.ResourceVersion != written.ResourceVersion {
+		t.Error("the status of another was overwritten")
+	}
+	gone := early
+	gone.Name = "gone"
+	if _, err := resolver.Resolve(t.Context(), client, gone, noon); err != nil {
+		t.Errorf("a class that is gone meanwhile: %v", err)
+	}
+}
