@@ -16,6 +16,8 @@ import (
 const (
 	// workTimeout is the timeout of the functions that a queue wakes.
 	workTimeout = 60 * time.Second
+	// interruptTimeout is short, and with it the time until a warning that failed is tried again: spot gives two minutes.
+	interruptTimeout = 10 * time.Second
 	// batchSize is how many messages Lambda hands over at once at most.
 	batchSize = 10
 	// logRetention is long enough to ask on Monday week why a node went.
@@ -74,12 +76,13 @@ func newFunctions(c *cluster, q queues, nodes awsiam.Role) functions {
 			name: "provision", id: "Provision", memory: 1024, timeout: workTimeout, queue: q.provision,
 			description: "Launches nodes for pods that wait",
 			environment: map[string]*string{
+				"PROVISION_QUEUE_URL": q.provision.QueueUrl(),
 				"LIFECYCLE_QUEUE_URL": q.lifecycle.QueueUrl(),
 			},
 			statements: provisionStatements(c, q, nodes),
 		}),
 		interrupt: newFunction(c, functionProperties{
-			name: "interrupt", id: "Interrupt", memory: 256, timeout: workTimeout, queue: q.interrupt,
+			name: "interrupt", id: "Interrupt", memory: 256, timeout: interruptTimeout, queue: q.interrupt,
 			description: "Replaces and drains nodes that EC2 is about to take",
 			environment: map[string]*string{
 				"PROVISION_QUEUE_URL": q.provision.QueueUrl(),

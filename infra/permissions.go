@@ -41,7 +41,7 @@ func provisionStatements(c *cluster, q queues, nodes awsiam.Role) []awsiam.Polic
 		describeCluster(c),
 		describeRegion("Instances", "Subnets", "SecurityGroups", "Images"),
 		readParameters(),
-		sendMessages(q.lifecycle),
+		sendMessages(q.provision, q.lifecycle),
 	}
 	statements = append(statements, launchInstances(c)...)
 	return append(statements, useNodeRole(c, nodes)...)

@@ -34,7 +34,7 @@ func newQueues(c *cluster) queues {
 		provision: newQueue(c, "provision", "Provision", workTimeout, tickRetention),
 		lifecycle: newQueue(c, "lifecycle", "Lifecycle", workTimeout, tickRetention),
 		disrupt:   newQueue(c, "disrupt", "Disrupt", workTimeout, tickRetention),
-		interrupt: newQueue(c, "interrupt", "Interrupt", workTimeout, eventRetention),
+		interrupt: newQueue(c, "interrupt", "Interrupt", interruptTimeout, eventRetention),
 	}
 }
 

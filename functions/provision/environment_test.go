@@ -248,7 +248,7 @@ func (e *environment) handler(death *death) *handler {
 	config := e.config.Copy()
 	config.HTTPClient = &http.Client{Transport: death.wrap(http.DefaultTransport)}
 	return &handler{
-		cluster: clusterName, lifecycle: "lifecycle", connection: fixed{e.connect(death)},
+		cluster: clusterName, provision: "provision", lifecycle: "lifecycle", connection: fixed{e.connect(death)},
 		fleet: fleet.New(awsec2.NewFromConfig(config), clusterName), classes: classes.NewResolver(config, clusterName),
 		sender: e.sent, now: time.Now,
 	}

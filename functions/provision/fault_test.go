@@ -83,16 +83,14 @@ func TestAClassInUseOutlivesABusyEC2(t *testing.T) {
 		t.Run(action, func(t *testing.T) {
 			e := newEnvironment(t)
 			resolver := classes.NewResolver(e.config, clusterName)
-			resolve := func() (api.EC2NodeClass, error) {
-				listed, err := e.client.NodeClasses(t.Context())
-				e.try(err)
-				return resolver.Resolve(t.Context(), e.client, listed[0], time.Now())
-			}
-			if class, err := resolve(); err != nil || !api.ConditionTrue(class.Status.Conditions, api.ConditionReady) {
-				t.Fatalf("%+v, %v", class.Status, err)
+			listed, err := e.client.NodeClasses(t.Context())
+			e.try(err)
+			ready, err := resolver.Resolve(t.Context(), e.client, listed[0], time.Now())
+			if err != nil || !api.ConditionTrue(ready.Status.Conditions, api.ConditionReady) {
+				t.Fatalf("%+v, %v", ready.Status, err)
 			}
 			e.ec2.Throttle(action, 1, 0)
-			class, err := resolve()
+			class, err := resolver.Resolve(t.Context(), e.client, ready, time.Now())
 			if err == nil || !api.ConditionTrue(class.Status.Conditions, api.ConditionReady) || len(class.Status.Subnets) == 0 || len(class.Status.AMIs) == 0 {
 				t.Errorf("%v, status %+v", err, class.Status)
 			}

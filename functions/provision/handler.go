@@ -20,10 +20,14 @@ const (
 	leaseName = "whittle-provision"
 	// staleAfter is how late a tick may come. A later one has been followed by others.
 	staleAfter = time.Minute
+	// lookAgain is when an interruption that met a pass under way is looked at: most
+	// passes take less.
+	lookAgain = 2 * time.Second
 )
 
 type handler struct {
 	cluster    string
+	provision  string // its own queue's URL
 	lifecycle  string // queue URL
 	connection interface {
 		Client(context.Context) (*cluster.Client, error)
@@ -83,7 +87,7 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 	}
 	if lease == nil {
 		slog.InfoContext(ctx, "another invocation is provisioning: it sees the same pods")
-		return nil
+		return h.later(ctx, wake)
 	}
 	run := &run{handler: h, client: client, wake: wake}
 	err = run.provision(ctx)
@@ -91,6 +95,16 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 		slog.WarnContext(ctx, "the lease stays until its deadline", "lease", leaseName, "error", released)
 	}
 	return err
+}
+
+// later asks for another look after an interruption that met a pass under way:
+// that pass may have read the cluster before the node was marked, and ticks look
+// only at pods that are unbound already.
+func (h *handler) later(ctx context.Context, wake queue.Message) error {
+	if wake.Reason != queue.ReasonInterruption || wake.Hop >= queue.MaximumHops {
+		return nil
+	}
+	return h.sender.Send(ctx, h.provision, wake.Next(queue.ReasonInterruption, h.now().Add(lookAgain)))
 }
 
 // anyWaiting is all that an idle tick costs: one list of the unbound pods.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/queue"
 )
 
 func TestPodsThatWaitGetOneNode(t *testing.T) {
@@ -104,6 +105,30 @@ func TestATickDeliveredTwiceAtOnceLaunchesOnce(t *testing.T) {
 		}
 	}
 	e.oneNode()
+}
+
+// A pass under way may have read the cluster before the interrupted node was
+// marked: the interruption is looked at again, a tick is not.
+func TestAnInterruptionThatMeetsAPassComesAgain(t *testing.T) {
+	e := newEnvironment(t)
+	now := time.Now()
+	if _, err := e.client.AcquireLease(t.Context(), leaseName, "another", now, now.Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	e.pod("one", "1", nil)
+	interruption := tick("2")
+	interruption.Records[0].Body = strings.Replace(interruption.Records[0].Body, `"tick"`, `"interruption"`, 1)
+	for _, batch := range []events.SQSEvent{tick("1"), interruption} {
+		if _, err := e.handler(alive()).handle(t.Context(), batch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if sent := e.sent.messages; len(sent) != 1 || sent[0].Reason != queue.ReasonInterruption || sent[0].Hop != 1 || !sent[0].At.After(now) {
+		t.Errorf("sent %+v, want the interruption once more, later", sent)
+	}
+	if len(e.instances()) != 0 {
+		t.Error("a pass without the lease launched an instance")
+	}
 }
 
 func TestAStarvedOfferingIsLeftOut(t *testing.T) {

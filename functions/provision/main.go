@@ -22,7 +22,7 @@ func main() {
 func setup(ctx context.Context) (*handler, error) {
 	h := &handler{now: time.Now}
 	err := function.Settings(map[string]*string{
-		"CLUSTER_NAME": &h.cluster, "LIFECYCLE_QUEUE_URL": &h.lifecycle,
+		"CLUSTER_NAME": &h.cluster, "PROVISION_QUEUE_URL": &h.provision, "LIFECYCLE_QUEUE_URL": &h.lifecycle,
 	})
 	if err != nil {
 		return h, err

@@ -2,9 +2,13 @@
 package wiretest
 
 import (
+	"errors"
+	"net"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
 	"github.com/whittle-dev/whittle/infra/local/wire"
@@ -17,7 +21,7 @@ type Service interface {
 
 // Listen lets the server answer for the services until the test ends, and gives
 // what the SDK's NewFromConfig needs to call them. Its keys are nobody's; their
-// secret is "secret". A call is tried once.
+// secret is "secret". What a service refuses is not tried again.
 func Listen(t testing.TB, server *wire.Server, services ...Service) aws.Config {
 	t.Helper()
 	for _, service := range services {
@@ -33,6 +37,18 @@ func Listen(t testing.TB, server *wire.Server, services ...Service) aws.Config {
 		}
 	})
 	return aws.Config{
-		Region: "us-east-1", BaseEndpoint: &url, Credentials: credentials.NewStaticCredentialsProvider("AKIATEST", "secret", ""), RetryMaxAttempts: 1,
+		Region: "us-east-1", BaseEndpoint: &url, Credentials: credentials.NewStaticCredentialsProvider("AKIATEST", "secret", ""), Retryer: retryer,
 	}
+}
+
+// retryer tries again what net/http dropped after smithy-go closed the request's
+// body under it, as a busy machine lets it, and nothing else.
+func retryer() aws.Retryer {
+	return retry.NewStandard(func(options *retry.StandardOptions) {
+		options.MaxAttempts = 10
+		options.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return 0, nil })
+		options.Retryables = []retry.IsErrorRetryable{retry.IsErrorRetryableFunc(func(err error) aws.Ternary {
+			return aws.BoolTernary(errors.Is(err, net.ErrClosed))
+		})}
+	})
 }
