@@ -3,6 +3,7 @@ package nodeclass
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -104,7 +105,7 @@ func copyOwn(parts *multipart.Writer, own string) error {
 		reader := multipart.NewReader(message.Body, parameters["boundary"])
 		for {
 			part, err := reader.NextRawPart()
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				return nil
 			}
 			if err != nil {

@@ -1,6 +1,7 @@
 package nodeclass
 
 import (
+	"errors"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -52,7 +53,7 @@ func parse(t *testing.T, data string) []part {
 	var parts []part
 	for {
 		next, err := reader.NextPart()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return parts
 		}
 		if err != nil {
