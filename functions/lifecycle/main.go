@@ -10,8 +10,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
-	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/shared/classes"
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/function"
 	"github.com/whittle-dev/whittle/shared/queue"
@@ -33,14 +31,7 @@ func setup(ctx context.Context) (*handler, error) {
 	loaded, err := function.Configuration(ctx)
 	connection := function.NewConnection(loaded, h.cluster)
 	h.connect = func(ctx context.Context) (kubernetes, error) { return connection.Client(ctx) }
-	resolver := classes.NewResolver(loaded, h.cluster)
-	h.resolve = func(ctx context.Context, class api.EC2NodeClass) (api.EC2NodeClass, error) {
-		client, err := connection.Client(ctx)
-		if err != nil {
-			return class, err
-		}
-		return resolver.Resolve(ctx, client, class, h.now())
-	}
+	h.resolve = resolver(loaded, connection, h)
 	h.fleet = fleet.New(ec2.NewFromConfig(loaded), h.cluster)
 	h.sender = queue.NewSender(sqs.NewFromConfig(loaded))
 	return h, err

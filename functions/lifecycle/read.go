@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -14,8 +15,10 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/lifecycle/nodeclaim"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/classes"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/fleet"
+	"github.com/whittle-dev/whittle/shared/function"
 	"github.com/whittle-dev/whittle/shared/queue"
 )
 
@@ -142,6 +145,18 @@ func (s *seen) listPools(ctx context.Context, client kubernetes, resolve func(co
 		return ref != nil && !ref.IsEC2NodeClass()
 	})
 	s.classes = classes
+}
+
+// resolver gives classes their statuses by what EC2 says now.
+func resolver(config aws.Config, connection *function.Connection, h *handler) func(context.Context, api.EC2NodeClass) (api.EC2NodeClass, error) {
+	reader := classes.NewResolver(config, h.cluster)
+	return func(ctx context.Context, class api.EC2NodeClass) (api.EC2NodeClass, error) {
+		client, err := connection.Client(ctx)
+		if err != nil {
+			return class, err
+		}
+		return reader.Resolve(ctx, client, class, h.now())
+	}
 }
 
 // buildViews puts together what belongs to each claim.

@@ -75,7 +75,7 @@ func write(t *testing.T, resource schema.GroupVersionResource, object any, subre
 var podResource = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 
 // pod makes a pod on a node, or one that waits when the node is empty, and
-// returns it as the server has it.
+// returns it as the server has it, once the watch cache has it too.
 func pod(t *testing.T, name, node string) *corev1.Pod {
 	t.Helper()
 	create(t, podResource, &corev1.Pod{
@@ -83,22 +83,38 @@ func pod(t *testing.T, name, node string) *corev1.Pod {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{"app": name}},
 		Spec:       corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: "main", Image: "image"}}},
 	})
-	return read(t, name)
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		pods, err := client(t).Pods(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return pod.Namespace == "default" && pod.Name == name }) {
+			return read(t, name)
+		}
+	}
+	t.Fatalf("pod %s did not come to the watch cache", name)
+	return nil
 }
 
-// read finds the pod, or returns nil.
+// read gets the pod, or returns nil. It reads past the watch cache.
 func read(t *testing.T, name string) *corev1.Pod {
 	t.Helper()
-	pods, err := client(t).Pods(t.Context())
+	objects, err := dynamic.NewForConfig(controlPlane.RESTConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range pods {
-		if pods[i].Namespace == "default" && pods[i].Name == name {
-			return &pods[i]
-		}
+	stored, err := objects.Resource(podResource).Namespace("default").Get(t.Context(), name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
 	}
-	return nil
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pod corev1.Pod
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(stored.Object, &pod); err != nil {
+		t.Fatal(err)
+	}
+	return &pod
 }
 
 // recorded is a connection that notes what the answers were written in.
