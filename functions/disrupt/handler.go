@@ -15,8 +15,6 @@ import (
 const (
 	// leaseName is held by whoever decides about taking nodes away.
 	leaseName = "whittle-disrupt"
-	// staleAfter is how late a tick may come. A later one has been followed by others.
-	staleAfter = time.Minute
 	// horizon is how far ahead a look is asked for. The ticks, some twenty seconds
 	// apart, find what is due later: a message for each of them would multiply.
 	horizon = 15 * time.Second
@@ -34,26 +32,13 @@ type handler struct {
 	now                func() time.Time
 }
 
-// handle answers a batch with one pass: all of its messages ask for the same.
+// handle answers a batch with one pass.
 func (h *handler) handle(ctx context.Context, batch events.SQSEvent) (events.SQSEventResponse, error) {
-	var wake *queue.Message
-	response, err := function.Each(func(_ context.Context, record events.SQSMessage) error {
-		message, err := queue.Parse(record.Body)
-		if err != nil {
-			return err
-		}
-		stale := message.Reason == queue.ReasonTick && h.now().Sub(message.At) > staleAfter
-		if !stale && (wake == nil || message.Hop < wake.Hop) {
-			wake = &message
-		}
-		return nil
-	})(ctx, batch)
-	if err != nil || wake == nil {
-		return response, err
-	}
-	// The pass fails as a whole: every message of the batch comes back.
-	return response, h.pass(ctx, *wake)
+	return function.OnePass(h.now, better, h.pass)(ctx, batch)
 }
+
+// better is a message that may go on for longer.
+func better(candidate, chosen queue.Message) bool { return candidate.Hop < chosen.Hop }
 
 // pass looks for nodes that are not needed, under the lease: the budgets hold
 // only if one invocation counts at a time. Who does not get it leaves; the one

@@ -14,8 +14,6 @@ import (
 )
 
 const (
-	// staleAfter is how late a tick may come. A later one has been followed by others.
-	staleAfter = time.Minute
 	// horizon is how far ahead a look is asked for: the tick of the next minute finds
 	// what comes later.
 	horizon = time.Minute
@@ -69,29 +67,15 @@ func (a *asked) remember(next queue.Message) {
 	a.next = next
 }
 
-// handle answers a batch with one pass: all of its messages ask for the same.
+// handle answers a batch with one pass.
 func (h *handler) handle(ctx context.Context, batch events.SQSEvent) (events.SQSEventResponse, error) {
-	wake := queue.Message{Cluster: h.cluster, Hop: queue.MaximumHops + 1}
-	response, err := function.Each(func(_ context.Context, record events.SQSMessage) error {
-		message, err := queue.Parse(record.Body)
-		if err != nil {
-			return err
-		}
-		if message.Reason == queue.ReasonTick && h.now().Sub(message.At) > staleAfter {
-			return nil
-		}
-		// Several chains that meet become one: a tick's does the most, and of others
-		// the one that may go on for longest.
-		if message.Reason == queue.ReasonTick || wake.Reason != queue.ReasonTick && message.Hop < wake.Hop {
-			wake = message
-		}
-		return nil
-	})(ctx, batch)
-	if err != nil || wake.Reason == "" {
-		return response, err
-	}
-	// The pass fails as a whole: every message of the batch comes back.
-	return response, h.pass(ctx, wake)
+	return function.OnePass(h.now, better, h.pass)(ctx, batch)
+}
+
+// better: several chains that meet become one. A tick's does the most, and of
+// others the one that may go on for longest.
+func better(candidate, chosen queue.Message) bool {
+	return candidate.Reason == queue.ReasonTick || chosen.Reason != queue.ReasonTick && candidate.Hop < chosen.Hop
 }
 
 // pass reads once, decides about everything, and does it. What fails for one

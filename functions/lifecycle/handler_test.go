@@ -43,7 +43,7 @@ func TestChains(t *testing.T) {
 		{"a chain that meets a tick begins anew", true, func(l *life) []queue.Message { return []queue.Message{l.goOn(4), l.tick(), l.goOn(7)} }, 1},
 		{"a stale tick is nobody's", true, func(l *life) []queue.Message {
 			stale := l.tick()
-			stale.At = stale.At.Add(-2 * staleAfter)
+			stale.At = stale.At.Add(-2 * time.Minute)
 			return []queue.Message{stale}
 		}, -1},
 		{"a hop below zero is a mistake that harms nobody", true, func(l *life) []queue.Message { return []queue.Message{l.goOn(-3)} }, -2},

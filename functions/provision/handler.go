@@ -18,8 +18,6 @@ import (
 const (
 	// leaseName is held by whoever launches capacity for pending pods.
 	leaseName = "whittle-provision"
-	// staleAfter is how late a tick may come. A later one has been followed by others.
-	staleAfter = time.Minute
 	// lookAgain is when an interruption that met a pass under way is looked at: most
 	// passes take less.
 	lookAgain = 2 * time.Second
@@ -43,27 +41,13 @@ type handler struct {
 	events recent
 }
 
-// handle answers a batch with one pass: all of its messages ask for the same.
+// handle answers a batch with one pass.
 func (h *handler) handle(ctx context.Context, batch events.SQSEvent) (events.SQSEventResponse, error) {
-	var wake *queue.Message
-	response, err := function.Each(func(_ context.Context, record events.SQSMessage) error {
-		message, err := queue.Parse(record.Body)
-		if err != nil {
-			return err
-		}
-		stale := message.Reason == queue.ReasonTick && h.now().Sub(message.At) > staleAfter
-		// An interruption is looked at more closely than a tick, so it decides.
-		if !stale && (wake == nil || message.Reason == queue.ReasonInterruption) {
-			wake = &message
-		}
-		return nil
-	})(ctx, batch)
-	if err != nil || wake == nil {
-		return response, err
-	}
-	// The pass fails as a whole: every message of the batch comes back.
-	return response, h.pass(ctx, *wake)
+	return function.OnePass(h.now, better, h.pass)(ctx, batch)
 }
+
+// better: an interruption is looked at more closely than a tick, so it decides.
+func better(candidate, _ queue.Message) bool { return candidate.Reason == queue.ReasonInterruption }
 
 // pass looks at the pods that wait and, when there are any, plans and launches.
 func (h *handler) pass(ctx context.Context, wake queue.Message) error {

@@ -39,11 +39,6 @@ func (c *Client) NodeClasses(ctx context.Context) ([]api.EC2NodeClass, error) {
 	return list.Items, err
 }
 
-// PatchNodeClass merges the patch into the EC2NodeClass's metadata and spec.
-func (c *Client) PatchNodeClass(ctx context.Context, name string, patch map[string]any) error {
-	return c.writeJSON(ctx, http.MethodPatch, nodeClassesPath+"/"+url.PathEscape(name), patch, nil)
-}
-
 // PatchNodeClassStatus merges the patch into the EC2NodeClass's status subresource.
 func (c *Client) PatchNodeClassStatus(ctx context.Context, name string, patch map[string]any) error {
 	return c.writeJSON(ctx, http.MethodPatch, nodeClassesPath+"/"+url.PathEscape(name)+statusSubpath, patch, nil)

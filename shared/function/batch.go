@@ -3,13 +3,12 @@ package function
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-)
 
-// Batch answers the messages of a queue: those whose identifiers it returns as
-// failed come back, the others are done.
-type Batch func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
+	"github.com/whittle-dev/whittle/shared/queue"
+)
 
 // Each makes a batch handler of a handler for one message. A message that
 // fails comes back by itself and keeps no other waiting.
@@ -23,5 +22,36 @@ func Each(handle func(context.Context, events.SQSMessage) error) Handler[events.
 			}
 		}
 		return response, nil
+	}
+}
+
+// staleAfter is how late a tick may come. A later one has been followed by others.
+const staleAfter = time.Minute
+
+// OnePass makes a batch handler that answers all wake-ups of a batch by one pass,
+// since all of them ask for the same. The pass is for the first message, or for
+// one that is better than those before it. Ticks that come late are dropped, and
+// a message that cannot be read comes back by itself; a pass that fails fails for
+// all messages, and all of them come back.
+func OnePass(
+	now func() time.Time, better func(candidate, chosen queue.Message) bool, pass func(context.Context, queue.Message) error,
+) Handler[events.SQSEvent, events.SQSEventResponse] {
+	return func(ctx context.Context, batch events.SQSEvent) (events.SQSEventResponse, error) {
+		var wake *queue.Message
+		response, err := Each(func(_ context.Context, record events.SQSMessage) error {
+			message, err := queue.Parse(record.Body)
+			if err != nil {
+				return err
+			}
+			stale := message.Reason == queue.ReasonTick && now().Sub(message.At) > staleAfter
+			if !stale && (wake == nil || better(message, *wake)) {
+				wake = &message
+			}
+			return nil
+		})(ctx, batch)
+		if err != nil || wake == nil {
+			return response, err
+		}
+		return response, pass(ctx, *wake)
 	}
 }

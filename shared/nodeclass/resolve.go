@@ -50,10 +50,6 @@ const (
 	VariantNeuron   Variant = "neuron"
 )
 
-// RefreshAfter is how old the resolution of a class may be before it is read
-// again: Karpenter reads subnets once a minute.
-const RefreshAfter = time.Minute
-
 // Resolve gives the class's status by what EC2 says. It changes neither argument.
 func Resolve(class *api.EC2NodeClass, facts Facts, now time.Time) api.EC2NodeClassStatus {
 	status := api.EC2NodeClassStatus{
