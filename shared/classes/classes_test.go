@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -65,7 +66,9 @@ func local(t *testing.T) (*Resolver, *cluster.Client) {
 	}
 	client.Endpoint.Version = "1.36"
 	return NewResolver(aws.Config{
-		Region: "us-east-1", BaseEndpoint: &url, RetryMaxAttempts: 1,
+		Region: "us-east-1", BaseEndpoint: &url,
+		// The SDK may close a connection under a long answer; it tries again.
+		Retryer:     func() aws.Retryer { return retry.AddWithMaxBackoffDelay(retry.NewStandard(), 5*time.Millisecond) },
 		Credentials: credentials.NewStaticCredentialsProvider(operator.AccessKeyID, operator.SecretAccessKey, ""),
 	}, "prod"), client
 }

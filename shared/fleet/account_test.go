@@ -4,8 +4,10 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	awsec2 "github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
@@ -66,7 +68,9 @@ func newAccount(t *testing.T) *account {
 	t.Cleanup(func() { _ = server.Close() })
 	operator := people.Operator()
 	config := aws.Config{
-		Region: region, BaseEndpoint: &url, RetryMaxAttempts: 1,
+		Region: region, BaseEndpoint: &url,
+		// The SDK may close a connection under a long answer; it tries again.
+		Retryer:     func() aws.Retryer { return retry.AddWithMaxBackoffDelay(retry.NewStandard(), 5*time.Millisecond) },
 		Credentials: credentials.NewStaticCredentialsProvider(operator.AccessKeyID, operator.SecretAccessKey, ""),
 	}
 	a.ec2, a.ssm, a.iam = awsec2.NewFromConfig(config), awsssm.NewFromConfig(config), awsiam.NewFromConfig(config)
