@@ -34,9 +34,8 @@ down: ## end what `make up` started
 build: zips bin/whittle ## the functions for arm64 as folders and zips, and bin/whittle
 
 functions:
-	@for name in $(functions); do \
-	  CGO_ENABLED=0 GOOS=linux GOARCH=$(goarch) go build -tags lambda.norpc -trimpath -buildvcs=false -ldflags '-s -w' -o $(output)/$$name/bootstrap ./functions/$$name; \
-	done
+	@printf '%s\n' $(functions) | CGO_ENABLED=0 GOOS=linux GOARCH=$(goarch) xargs -P 2 -I NAME \
+	  go build -tags lambda.norpc -trimpath -buildvcs=false -ldflags '-s -w' -o $(output)/NAME/bootstrap ./functions/NAME
 
 zips: functions
 	@for name in $(functions); do \
@@ -44,10 +43,12 @@ zips: functions
 	done
 
 # The local world: its program, the functions for this machine's processor, the cdk.
-local: infra/node_modules
-	@$(MAKE) --no-print-directory functions architecture=$(host)
-	@go build -trimpath -buildvcs=false -o build/local ./infra/local
+local:
+	@$(MAKE) --no-print-directory -j 3 infra/node_modules functions build/local architecture=$(host)
 	@build/local prepare
+
+build/local: FORCE
+	@go build -trimpath -buildvcs=false -o build/local ./infra/local
 
 bin/whittle: FORCE
 	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/whittle ./functions/console

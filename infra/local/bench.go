@@ -59,7 +59,7 @@ func bench(ctx context.Context) error {
 
 // benchWorld measures an idle minute, then the main job.
 func benchWorld(ctx context.Context) (failure error) {
-	w, err := start(ctx, "bench")
+	w, err := start(ctx, "bench", interval)
 	if err != nil {
 		return err
 	}

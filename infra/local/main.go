@@ -25,10 +25,11 @@ import (
 
 const (
 	clusterName = "demo"
-	// interval and boot make a run short enough to watch; EC2 and a cluster that
-	// is paid for take longer.
-	interval = 5 * time.Second
-	boot     = 4 * time.Second
+	// The intervals and boot make a run short enough to watch; EC2 and a cluster
+	// that is paid for take longer.
+	runInterval = 3 * time.Second
+	interval    = 5 * time.Second
+	boot        = 4 * time.Second
 )
 
 func main() {
@@ -61,7 +62,7 @@ func directory(name string) (string, error) {
 }
 
 // start makes a world in an empty directory of that name.
-func start(ctx context.Context, name string) (*world.World, error) {
+func start(ctx context.Context, name string, interval time.Duration) (*world.World, error) {
 	folder, err := directory(name)
 	if err != nil {
 		return nil, err
@@ -92,7 +93,7 @@ func prepare(ctx context.Context) error {
 func run(ctx context.Context) (failure error) {
 	fmt.Println("Whittle's local run. The control plane, the stack and the functions are real; EC2 and its machines are a simulator.")
 	began := time.Now()
-	w, err := start(ctx, "run")
+	w, err := start(ctx, "run", runInterval)
 	if err != nil {
 		return err
 	}
