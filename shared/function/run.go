@@ -7,7 +7,9 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
 	"runtime/debug"
 	"strconv"
 
@@ -91,12 +93,12 @@ func Setting(name string) (string, error) {
 // Settings fills each variable from the environment and names all that are missing.
 func Settings(into map[string]*string) error {
 	var missing []error
-	for name, variable := range into {
+	for _, name := range slices.Sorted(maps.Keys(into)) {
 		value, err := Setting(name)
 		if err != nil {
 			missing = append(missing, err)
 		}
-		*variable = value
+		*into[name] = value
 	}
 	return errors.Join(missing...)
 }
