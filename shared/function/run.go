@@ -9,8 +9,8 @@ import (
 	"log/slog"
 	"maps"
 	"os"
-	"slices"
 	"runtime/debug"
+	"slices"
 	"strconv"
 
 	"github.com/aws/aws-lambda-go/lambda"
