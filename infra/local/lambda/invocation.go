@@ -103,8 +103,9 @@ func (sb *sandbox) logStart(requestID string) {
 		map[string]any{"requestId": requestID, "version": "$LATEST"}))
 }
 
-// logReport writes END and REPORT as Lambda does.
-func (sb *sandbox) logReport(i Invocation) {
+// logReport writes END and REPORT as Lambda does. They go to the invocation's own tail, nil for an init that failed: the process may have asked for more
+// work by now, and then the sandbox no longer has a current invocation.
+func (sb *sandbox) logReport(r *running, i Invocation) {
 	milliseconds := func(d time.Duration) float64 { return math.Round(d.Seconds()*100_000) / 100 }
 	metrics := map[string]any{
 		"durationMs": milliseconds(i.Duration), "billedDurationMs": i.Billed.Milliseconds(), "memorySizeMB": i.MemoryMB, "maxMemoryUsedMB": i.PeakMemoryMB,
@@ -126,9 +127,9 @@ func (sb *sandbox) logReport(i Invocation) {
 		status = "error"
 	}
 	if sb.configuration.LogFormat != "JSON" {
-		sb.log(time.Now(), "END RequestId: "+i.RequestID)
+		sb.append(r, time.Now(), "END RequestId: "+i.RequestID)
 	}
-	sb.log(time.Now(), sb.platformLine(report, "platform.report", map[string]any{"requestId": i.RequestID, "metrics": metrics, "status": status}))
+	sb.append(r, time.Now(), sb.platformLine(report, "platform.report", map[string]any{"requestId": i.RequestID, "metrics": metrics, "status": status}))
 }
 
 // billed rounds up to a whole millisecond.

@@ -148,7 +148,7 @@ func (s *Service) runIn(sb *sandbox, r request, cold bool) (out response, handed
 		record.Init = sb.initDuration
 		record.Billed = billed(record.Init + record.Duration)
 	}
-	sb.logReport(record)
+	sb.logReport(invocation, record)
 	s.record(record)
 	out = response{payload: end.payload, failure: end.failure, tail: sb.tailText(invocation)}
 	if end.failure != nil {
@@ -206,7 +206,7 @@ func (s *Service) failedInit(sb *sandbox, r request, failure *functionError) res
 	record := s.describe(sb, r, sb.born, outcome{ended: time.Now(), failure: failure}, true)
 	record.Init, record.Duration = record.Duration, 0
 	sb.logStart(r.requestID)
-	sb.logReport(record)
+	sb.logReport(nil, record)
 	s.record(record)
 	return response{payload: failure.payload, failure: failure}
 }

@@ -224,17 +224,26 @@ func exitReason(err error) string {
 	}
 }
 
-// log writes a line to the function's log group, and to the tail that an invocation under way may be asked for.
+// log writes a line to the function's log group, and to the tail of the invocation under way.
 func (sb *sandbox) log(at time.Time, line string) {
+	sb.mu.Lock()
+	current := sb.current
+	sb.mu.Unlock()
+	sb.append(current, at, line)
+}
+
+// append writes a line to the function's log group, and to the tail that the invocation, if there is one, may be asked for.
+func (sb *sandbox) append(r *running, at time.Time, line string) {
 	if line == "" {
 		return
 	}
 	sb.function.service.options.Logs.Append(sb.configuration.LogGroup, sb.stream, at, line)
+	if r == nil {
+		return
+	}
 	sb.mu.Lock()
 	defer sb.mu.Unlock()
-	if sb.current != nil {
-		sb.current.addTail(line)
-	}
+	r.addTail(line)
 }
 
 func randomHex(bytes int) string {
