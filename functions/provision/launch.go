@@ -97,7 +97,7 @@ func (r *run) launch(ctx context.Context, snapshot *plan.Snapshot, claim *api.No
 	if class == nil || !api.ConditionTrue(class.Status.Conditions, api.ConditionReady) {
 		return nil, nil, r.abandon(ctx, claim, api.ReasonNodeClassNotReady, "its EC2NodeClass does not exist or is not ready", mayHaveInstance)
 	}
-	types := snapshot.Catalog[class.Name]
+	types := r.types[class.Name]
 	request, err := launch.Build(launch.Input{Claim: claim, Class: class, Types: types, Cluster: join})
 	if errors.Is(err, launch.ErrNoOffering) {
 		return nil, &catalog.Unavailable{}, r.abandon(ctx, claim, reasonInsufficientCapacity, err.Error(), mayHaveInstance)

@@ -30,6 +30,7 @@ type run struct {
 
 	catalog        *catalog.Snapshot
 	unavailable    *catalog.Unavailable
+	types          map[string][]catalog.InstanceType // by EC2NodeClass
 	launchedClaims map[string]bool // by name
 	told           int             // events written on pods that have a place
 }
@@ -155,7 +156,8 @@ func (r *run) read(ctx context.Context) (*plan.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	snapshot := &plan.Snapshot{DaemonSets: daemons, Catalog: map[string][]catalog.InstanceType{}}
+	snapshot := &plan.Snapshot{DaemonSets: daemons, InstanceTypes: map[string][]catalog.InstanceType{}}
+	r.types = map[string][]catalog.InstanceType{}
 	var failures error
 	for _, class := range listed {
 		if class.Default(); nodeclass.Stale(&class) {
@@ -165,12 +167,13 @@ func (r *run) read(ctx context.Context) (*plan.Snapshot, error) {
 		}
 		snapshot.NodeClasses = append(snapshot.NodeClasses, class)
 		if api.ConditionTrue(class.Status.Conditions, api.ConditionReady) {
-			snapshot.Catalog[class.Name] = catalog.Resolve(r.catalog, &class, r.unavailable, r.now())
+			r.types[class.Name] = catalog.Resolve(r.catalog, &class, r.unavailable, r.now())
 		}
 	}
 	for _, pool := range pools {
 		if r.usable(ctx, &pool, snapshot.NodeClasses) {
 			snapshot.NodePools = append(snapshot.NodePools, pool)
+			snapshot.InstanceTypes[pool.Name] = r.types[pool.Spec.Template.Spec.NodeClassRef.Name]
 		}
 	}
 	assemble(snapshot, pods, nodes, claims, func(pod *corev1.Pod) bool { return disruption.Immovable(pod, budgets, r.now()) })

@@ -20,19 +20,28 @@ type InstanceType struct {
 	Allocatable corev1.ResourceList `json:"allocatable"`
 	// Offerings are sorted by price, then zone, then capacity type.
 	Offerings []Offering `json:"offerings"`
+	// CapacityOverlay says that a NodeOverlay has added to the capacity.
+	CapacityOverlay bool `json:"capacityOverlay,omitempty"`
 	// Exotic types (bare metal, GPUs, accelerators) are bought only for pods that no other type can hold.
 	Exotic bool `json:"exotic,omitempty"`
 }
 
 // Offering is one way to buy an instance type.
 type Offering struct {
-	// CapacityType is on-demand or spot.
+	// CapacityType is on-demand, spot or reserved.
 	CapacityType string `json:"capacityType"`
 	// Zone is the zone's name, ZoneID its id.
 	Zone   string `json:"zone"`
 	ZoneID string `json:"zoneID,omitempty"`
-	// Price is US dollars an hour.
-	Price float64 `json:"price"`
+	// ReservationID is the capacity reservation that a reserved offering takes its instances from, ReservationCapacity how many that has left. Offerings
+	// with the same reservation share its instances.
+	ReservationID       string `json:"reservationID,omitempty"`
+	ReservationCapacity int    `json:"reservationCapacity,omitempty"`
+	// Requirements are the further labels that a node bought through this offering gets; most offerings have none.
+	Requirements scheduling.Requirements `json:"requirements,omitempty"`
+	// Price is US dollars an hour. PriceOverlay says that a NodeOverlay made it.
+	Price        float64 `json:"price"`
+	PriceOverlay bool    `json:"priceOverlay,omitempty"`
 	// Available is false where the price is unknown or EC2 lately had no capacity.
 	Available bool `json:"available"`
 }
@@ -46,12 +55,18 @@ func (t *InstanceType) CheapestOffering(requirements scheduling.Requirements) (O
 	return t.Offerings[i], true
 }
 
-// AllowedBy reports whether the requirements allow the offering's zone, zone id and capacity type.
+// AllowedBy reports whether the requirements allow the labels that the offering decides.
 func (o *Offering) AllowedBy(requirements scheduling.Requirements) bool {
 	for _, label := range [...]struct{ key, value string }{
 		{corev1.LabelTopologyZone, o.Zone}, {api.LabelTopologyZoneID, o.ZoneID}, {api.CapacityTypeLabelKey, o.CapacityType},
+		{api.LabelCapacityReservationID, o.ReservationID},
 	} {
-		if r, ok := requirements[label.key]; ok && !r.Has(label.value) {
+		if r, ok := requirements[label.key]; ok && label.value != "" && !r.Has(label.value) {
+			return false
+		}
+	}
+	for key, have := range o.Requirements {
+		if r, ok := requirements[key]; ok && !r.Intersects(have) {
 			return false
 		}
 	}

@@ -27,7 +27,7 @@ func BenchmarkSolve(b *testing.B) {
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			s := realSnapshot(b, bench.pool)
-			s.Catalog["default"] = everySo(s.Catalog["default"], benchmarkTypes)
+			s.InstanceTypes["default"] = everySo(s.InstanceTypes["default"], benchmarkTypes)
 			s.Pods = manyPods(5000, 50, 1)
 			var plan *Plan
 			b.ResetTimer()

@@ -41,7 +41,7 @@ func TestBoundAgainstBruteForce(t *testing.T) {
 			price := (float64(cpu)*0.04 + float64(memory)*0.005) * (0.7 + 0.6*random.Float64())
 			types = append(types, smallType(fmt.Sprintf("t%d", i), cpu, memory, price, arches[random.IntN(2)]))
 		}
-		s := &Snapshot{NodePools: []api.NodePool{newPool("default")}, NodeClasses: []api.EC2NodeClass{{}}, Catalog: map[string][]catalog.InstanceType{"default": types}}
+		s := &Snapshot{NodePools: []api.NodePool{newPool("default")}, NodeClasses: []api.EC2NodeClass{{}}, InstanceTypes: map[string][]catalog.InstanceType{"default": types}}
 		s.NodeClasses[0].Name = "default"
 		for i := range 1 + random.IntN(7) {
 			pod := newPod(fmt.Sprint("p", i), fmt.Sprint(1+random.IntN(3)), fmt.Sprintf("%dGi", 1+random.IntN(6)))

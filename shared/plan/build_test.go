@@ -50,10 +50,12 @@ func require(key string, operator corev1.NodeSelectorOperator, values ...string)
 // realSnapshot has the class "default" with all real instance types.
 func realSnapshot(t testing.TB, pools ...api.NodePool) *Snapshot {
 	class := catalogtest.NodeClass("default")
-	return &Snapshot{
-		NodePools: pools, NodeClasses: []api.EC2NodeClass{*class},
-		Catalog: map[string][]catalog.InstanceType{"default": catalog.Resolve(catalogtest.Snapshot(t), class, nil, catalogtest.Now)},
+	types := catalog.Resolve(catalogtest.Snapshot(t), class, nil, catalogtest.Now)
+	s := &Snapshot{NodePools: pools, NodeClasses: []api.EC2NodeClass{*class}, InstanceTypes: map[string][]catalog.InstanceType{}}
+	for i := range pools {
+		s.InstanceTypes[pools[i].Name] = types
 	}
+	return s
 }
 
 // manyPods are pods of a number of different sizes, the same for the same seed.

@@ -89,15 +89,15 @@ func TestMinValues(t *testing.T) {
 			pool.Spec.Template.Spec.Requirements = []api.NodeSelectorRequirementWithMinValues{{Key: test.key, Operator: corev1.NodeSelectorOpExists, MinValues: &test.least}}
 			s := realSnapshot(t, pool)
 			if test.instances != nil {
-				types := s.Catalog["default"][:0]
-				for _, typ := range s.Catalog["default"] {
+				types := s.InstanceTypes["default"][:0]
+				for _, typ := range s.InstanceTypes["default"] {
 					for _, name := range test.instances {
 						if typ.Name == name {
 							types = append(types, typ)
 						}
 					}
 				}
-				s.Catalog["default"] = types
+				s.InstanceTypes["default"] = types
 			}
 			s.Pods = manyPods(40, 4, 3)
 			plan := Solve(s)

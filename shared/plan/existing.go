@@ -72,7 +72,7 @@ func (p *problem) typesOf(claim *api.NodeClaim) []*catalog.InstanceType {
 		return nil
 	}
 	var types []*catalog.InstanceType
-	for _, typ := range p.typesByClass(claim.Spec.NodeClassRef.Name) {
+	for _, typ := range p.typesOfPool(claim.Labels[api.NodePoolLabelKey]) {
 		if names.Has(typ.Name) {
 			types = append(types, typ)
 		}

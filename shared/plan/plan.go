@@ -35,6 +35,8 @@ type Choice struct {
 	InstanceType string `json:"instanceType"`
 	Zone         string `json:"zone"`
 	CapacityType string `json:"capacityType"`
+	// ReservationID is the capacity reservation that the instance is taken from, if it is.
+	ReservationID string `json:"reservationID,omitempty"`
 	// Price is US dollars an hour.
 	Price float64 `json:"price"`
 }

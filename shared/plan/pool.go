@@ -73,7 +73,7 @@ func (p *problem) readPools() {
 		pool := &pool{api: nodePool}
 		p.pools = append(p.pools, pool)
 		if pool.problem = poolProblem(nodePool, classes); pool.problem == "" {
-			pool.types = p.typesByClass(nodePool.Spec.Template.Spec.NodeClassRef.Name)
+			pool.types = p.typesOfPool(nodePool.Name)
 			pool.problem = pool.readRequirements()
 		}
 	}
@@ -94,18 +94,18 @@ func (p *problem) readPools() {
 	}
 }
 
-// typesByClass are the class's instance types, by name whatever order the snapshot has them in.
-func (p *problem) typesByClass(class string) []*catalog.InstanceType {
-	if types, ok := p.types[class]; ok {
+// typesOfPool are the pool's instance types, by name whatever order the snapshot has them in.
+func (p *problem) typesOfPool(name string) []*catalog.InstanceType {
+	if types, ok := p.types[name]; ok {
 		return types
 	}
-	all := p.snapshot.Catalog[class]
+	all := p.snapshot.InstanceTypes[name]
 	types := make([]*catalog.InstanceType, len(all))
 	for i := range all {
 		types[i] = &all[i]
 	}
 	slices.SortStableFunc(types, func(a, b *catalog.InstanceType) int { return strings.Compare(a.Name, b.Name) })
-	p.types[class] = types
+	p.types[name] = types
 	return types
 }
 

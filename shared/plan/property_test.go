@@ -52,12 +52,14 @@ func randomSnapshot(t *testing.T, random *rand.Rand) *Snapshot {
 	s := realSnapshot(t, pools...)
 	// A few hundred of the types, other ones each time.
 	var types []catalog.InstanceType
-	for _, typ := range s.Catalog["default"] {
+	for _, typ := range s.InstanceTypes[s.NodePools[0].Name] {
 		if chance(25) {
 			types = append(types, typ)
 		}
 	}
-	s.Catalog["default"] = types
+	for name := range s.InstanceTypes {
+		s.InstanceTypes[name] = types
+	}
 	if chance(70) {
 		daemon := appsv1.DaemonSet{}
 		daemon.Namespace, daemon.Name, daemon.UID = "kube-system", "agent", "uid-agent"
@@ -177,9 +179,12 @@ func verifyOrderIndependent(t *testing.T, random *rand.Rand, s *Snapshot, plan *
 	random.Shuffle(len(shuffled.NodePools), func(i, j int) {
 		shuffled.NodePools[i], shuffled.NodePools[j] = shuffled.NodePools[j], shuffled.NodePools[i]
 	})
-	types := append([]catalog.InstanceType(nil), s.Catalog["default"]...)
+	types := append([]catalog.InstanceType(nil), s.InstanceTypes[s.NodePools[0].Name]...)
 	random.Shuffle(len(types), func(i, j int) { types[i], types[j] = types[j], types[i] })
-	shuffled.Catalog = map[string][]catalog.InstanceType{"default": types}
+	shuffled.InstanceTypes = map[string][]catalog.InstanceType{}
+	for name := range s.InstanceTypes {
+		shuffled.InstanceTypes[name] = types
+	}
 	if again := Solve(&shuffled); asJSON(t, again) != asJSON(t, plan) {
 		t.Errorf("another order of the input gives another plan:\n%s\n%s", asJSON(t, plan), asJSON(t, again))
 	}

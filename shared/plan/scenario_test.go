@@ -101,9 +101,11 @@ func (c *scenario) snapshot(t *testing.T) *Snapshot {
 	}
 	s := &Snapshot{
 		NodePools: c.NodePools, NodeClasses: []api.EC2NodeClass{*class}, DaemonSets: c.DaemonSets, Nodes: c.Nodes,
-		Catalog: map[string][]catalog.InstanceType{class.Name: catalog.Resolve(facts, class, unavailable, catalogtest.Now)},
+		InstanceTypes: map[string][]catalog.InstanceType{},
 	}
+	resolved := catalog.Resolve(facts, class, unavailable, catalogtest.Now)
 	for i := range s.NodePools {
+		s.InstanceTypes[s.NodePools[i].Name] = resolved
 		if s.NodePools[i].Spec.Template.Spec.NodeClassRef == nil {
 			s.NodePools[i].Spec.Template.Spec.NodeClassRef = &api.NodeClassReference{Group: api.AWSGroup, Kind: api.EC2NodeClassKind, Name: "default"}
 		}

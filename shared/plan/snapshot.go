@@ -3,6 +3,7 @@ package plan
 import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
@@ -18,9 +19,41 @@ type Snapshot struct {
 	NodePools   []api.NodePool     `json:"nodePools,omitempty"`
 	NodeClasses []api.EC2NodeClass `json:"nodeClasses,omitempty"`
 	DaemonSets  []appsv1.DaemonSet `json:"daemonSets,omitempty"`
-	// Catalog has the instance types of each EC2NodeClass by its name, as catalog.Resolve gives them.
-	Catalog map[string][]catalog.InstanceType `json:"catalog,omitempty"`
+	// InstanceTypes are those that each NodePool's nodes can be, by the pool's name: what catalog.Resolve gives for its class, with the NodeOverlays applied. Pools
+	// may share a list.
+	InstanceTypes map[string][]catalog.InstanceType `json:"instanceTypes,omitempty"`
+	// Namespaces are for pod affinity terms that select them by label.
+	Namespaces []corev1.Namespace `json:"namespaces,omitempty"`
+	// The volumes that the pods mount, and how many of them nodes can attach.
+	PersistentVolumeClaims []corev1.PersistentVolumeClaim `json:"persistentVolumeClaims,omitempty"`
+	PersistentVolumes      []corev1.PersistentVolume      `json:"persistentVolumes,omitempty"`
+	StorageClasses         []storagev1.StorageClass       `json:"storageClasses,omitempty"`
+	CSINodes               []storagev1.CSINode            `json:"csiNodes,omitempty"`
+	// WellKnownLabels are keys, beside those that Kubernetes, Karpenter and AWS define, that a pod may ask for although no NodePool defines them.
+	WellKnownLabels  []string         `json:"wellKnownLabels,omitempty"`
+	PreferencePolicy PreferencePolicy `json:"preferencePolicy,omitempty"`
+	MinValuesPolicy  MinValuesPolicy  `json:"minValuesPolicy,omitempty"`
 }
+
+// PreferencePolicy says what becomes of preferences (preferred affinity, ScheduleAnyway spread, PreferNoSchedule taints); empty is Respect.
+type PreferencePolicy string
+
+const (
+	// PreferencesRespected: preferences are demands, given up one at a time where they cannot be met.
+	PreferencesRespected PreferencePolicy = "Respect"
+	// PreferencesIgnored: preferences do not count.
+	PreferencesIgnored PreferencePolicy = "Ignore"
+)
+
+// MinValuesPolicy says what becomes of a requirement's minValues that cannot be met; empty is Strict.
+type MinValuesPolicy string
+
+const (
+	// MinValuesStrict: no node is made.
+	MinValuesStrict MinValuesPolicy = "Strict"
+	// MinValuesBestEffort: the node asks for as many values as there are, and says so in an annotation.
+	MinValuesBestEffort MinValuesPolicy = "BestEffort"
+)
 
 // Node is a node with what belongs to it.
 type Node struct {

@@ -113,7 +113,7 @@ func verifyClaim(t *testing.T, s *Snapshot, claim *PlannedNodeClaim, pods []*cor
 // nodeOf is the node that a choice would become.
 func nodeOf(t *testing.T, s *Snapshot, claim *PlannedNodeClaim, choice Choice) (*corev1.Node, *catalog.InstanceType) {
 	t.Helper()
-	types := s.Catalog[claim.NodeClaim.Spec.NodeClassRef.Name]
+	types := s.InstanceTypes[claim.NodeClaim.Labels[api.NodePoolLabelKey]]
 	for i := range types {
 		if types[i].Name != choice.InstanceType {
 			continue
