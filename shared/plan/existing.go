@@ -10,11 +10,14 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/scheduling"
+	"github.com/whittle-dev/whittle/shared/volumes"
 )
 
 // existing is a node that exists or is in flight and can take pods.
 type existing struct {
 	node *Node
+	// index is the node's in the snapshot.
+	index int
 	// have are the labels: of one value each, where the node has joined; in flight those that the claim leaves open have several.
 	have   scheduling.Requirements
 	taints []corev1.Taint
@@ -22,14 +25,19 @@ type existing struct {
 	types []*catalog.InstanceType
 	free  vector
 	ports []hostPort
-	// counts are, by text of a host spread term's peers, how many of them the node has.
-	counts map[string]int
+	// running are, by peers, how many of them run on the node.
+	running map[*peers]int
+	// anti are those whom required anti-affinity of pods on the node keeps away from it.
+	anti []*peers
+	// attached are the volumes of each driver on the node, limits how many it can attach of those that have a limit.
+	attached map[string]map[string]bool
+	limits   map[string]int
 	// initialized nodes are known to work, and come first.
 	initialized bool
-	// nominated are how many pods of each shape an earlier plan wanted here; nil if none did or the node has started.
-	nominated map[*shape]int
-	// taken are the demands that units were put here of.
-	taken bitset
+	// nominated are how many pods of each shape, by its first pod, an earlier plan wanted here; nil if none did or the node has started.
+	nominated map[*corev1.Pod]int
+	// fills are what the plan puts here.
+	fills []fill
 }
 
 func (n *Node) label(key string) string {
@@ -46,7 +54,7 @@ func (n *Node) label(key string) string {
 
 // leaving reports whether a node is about to go, or closed to new pods.
 func (n *Node) leaving() bool {
-	if n.NodeClaim != nil && n.NodeClaim.DeletionTimestamp != nil {
+	if n.NodeClaim != nil && (n.NodeClaim.DeletionTimestamp != nil || api.ConditionTrue(n.NodeClaim.Status.Conditions, api.ConditionTypeInstanceTerminating)) {
 		return true
 	}
 	if n.Node == nil {
@@ -85,7 +93,9 @@ func (p *problem) readExisting() {
 	daemons := readDaemons(p.snapshot.DaemonSets, p.axes)
 	for i := range p.snapshot.Nodes {
 		if node := &p.snapshot.Nodes[i]; !node.leaving() {
-			p.existing = append(p.existing, p.readNode(node, daemons))
+			e := p.readNode(node, daemons)
+			e.index = i
+			p.existing = append(p.existing, e)
 		}
 	}
 	slices.SortFunc(p.existing, func(a, b *existing) int {
@@ -100,7 +110,7 @@ func (p *problem) readExisting() {
 }
 
 func (p *problem) readNode(node *Node, daemons []*daemon) *existing {
-	e := &existing{node: node, taken: newBitset(0)}
+	e := &existing{node: node}
 	claim := node.NodeClaim
 	// Nodes that no claim stands for have no such label and no starting phase that is known of.
 	e.initialized = node.Node != nil && (claim == nil || node.Node.Labels[api.NodeInitializedLabelKey] == "true")
@@ -118,6 +128,9 @@ func (p *problem) readNode(node *Node, daemons []*daemon) *existing {
 	}
 	if node.Node != nil {
 		overrideLabels(e.have, node.Node.Labels)
+		if _, ok := e.have[corev1.LabelHostname]; !ok {
+			e.have[corev1.LabelHostname] = scheduling.In(corev1.LabelHostname, node.Node.Name)
+		}
 		e.have["metadata.name"] = scheduling.In("metadata.name", node.Node.Name)
 		for name, quantity := range node.Node.Status.Allocatable {
 			// Devices appear only when their plug-in runs; until then the claim knows better.
@@ -129,10 +142,16 @@ func (p *problem) readNode(node *Node, daemons []*daemon) *existing {
 	e.taints = nodeTaints(node, e.initialized)
 	e.free = p.axes.supply(allocatable)
 	for i := range node.Pods {
-		if pod := &node.Pods[i]; !scheduling.IsTerminal(pod) {
-			e.free.sub(p.axes.requests(scheduling.PodRequests(pod)))
-			e.ports = append(e.ports, hostPorts(&pod.Spec)...)
+		pod := &node.Pods[i]
+		if scheduling.IsTerminal(pod) {
+			continue
 		}
+		p.axes.take(e.free, pod)
+		e.ports = appendHostPorts(e.ports, &pod.Spec)
+		p.readRunning(e, pod)
+	}
+	if node.Node != nil {
+		e.limits = p.volumes.Limits(node.Node.Name)
 	}
 	for _, d := range missingOn(daemons, e) {
 		e.free.sub(d.need)
@@ -279,109 +298,184 @@ func (e *existing) domain(key string) (string, bool) {
 	return "", false
 }
 
-// accepts reports whether a unit's pods may run here, as far as labels, taints and host ports go.
-func (e *existing) accepts(s *shape, alternatives []scheduling.Requirements) bool {
-	return scheduling.ToleratesAll(e.taints, s.tolerations) && !portsClash(s.ports, e.ports) && e.meetsOne(alternatives)
+// readRunning notes what a pod on the node demands of those that come to it.
+func (p *problem) readRunning(e *existing, pod *corev1.Pod) {
+	if a := pod.Spec.Affinity; a != nil && a.PodAntiAffinity != nil && p.counts(pod) {
+		// A term that cannot be read has not kept the scheduler from binding the pod either.
+		terms, _ := p.readAffinity(pod, a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution, nil, "spec.affinity.podAntiAffinity")
+		for _, term := range terms {
+			if term.key == corev1.LabelHostname && !slices.Contains(e.anti, term.peers) {
+				e.anti = append(e.anti, term.peers)
+			}
+		}
+	}
+	if len(pod.Spec.Volumes) == 0 || len(p.snapshot.CSINodes) == 0 {
+		return
+	}
+	for _, attachment := range p.volumes.Attachments(pod) {
+		e.attach(attachment)
+	}
 }
 
-// fillExisting gives the demands what places there are on the nodes.
-func (p *problem) fillExisting() {
-	for _, e := range p.existing {
-		e.taken = newBitset(len(p.demands))
+func (e *existing) attach(a volumes.Attachment) {
+	if e.attached == nil {
+		e.attached = map[string]map[string]bool{}
 	}
-	p.fillNominated()
-	for _, d := range p.demands {
+	if e.attached[a.Driver] == nil {
+		e.attached[a.Driver] = map[string]bool{}
+	}
+	e.attached[a.Driver][a.Volume] = true
+}
+
+// canAttach reports whether the node can attach the volumes beside those it has.
+func (e *existing) canAttach(attachments []volumes.Attachment) bool {
+	more := map[string]int{}
+	for _, a := range attachments {
+		if !e.attached[a.Driver][a.Volume] {
+			more[a.Driver]++
+		}
+	}
+	for driver, n := range more {
+		if limit, ok := e.limits[driver]; ok && len(e.attached[driver])+n > limit {
+			return false
+		}
+	}
+	return true
+}
+
+// accepts reports whether a unit's pods may run on the node, as far as labels, taints and host ports go.
+func (p *problem) accepts(e *existing, s *shape, alternatives []scheduling.Requirements) bool {
+	return s.tolerates(e.taints) && !portsClash(s.ports, e.ports) && e.meetsOne(alternatives)
+}
+
+// fillExisting gives the demands from first on what places there are on the nodes.
+func (p *problem) fillExisting(first int) {
+	p.fillNominated(first)
+	for _, d := range p.demands[first:] {
 		for _, e := range p.existing {
-			if len(d.units) == 0 {
+			if d.waiting == 0 {
 				break
 			}
-			p.fillNode(e, d, len(d.units))
+			p.fillNode(e, d, d.waiting)
 		}
 	}
 }
 
 // fillNode puts as many units of the demand on the node as it takes, at most limit, and gives their number.
 func (p *problem) fillNode(e *existing, d *demand, limit int) int {
-	n := e.free.room(d.need, int64(min(limit, len(d.units))))
-	if n > 0 && d.conflicts != nil {
-		if e.taken.intersects(d.conflicts) {
-			return 0
-		}
-		if d.conflicts.has(d.index) {
-			n = 1
-		}
-	}
-	if n == 0 || !e.accepts(d.shape, d.alternatives) {
+	n := int(e.free.room(d.need, int64(min(limit, d.waiting))))
+	if n == 0 {
 		return 0
 	}
-	if len(d.hosts.spread) > 0 {
-		n = min(n, p.spreadRoom(e, d))
+	for key, value := range d.bound {
+		if have, ok := e.domain(key); ok && have != value {
+			return 0
+		}
 	}
-	if n > 0 {
-		p.nominate(e, d, int(n))
+	if n = p.roomBesides(e, d, n); n == 0 || !p.accepts(e, d.shape, d.alternatives) {
+		return 0
 	}
-	return int(n)
-}
-
-func (p *problem) nominate(e *existing, d *demand, n int) {
 	e.free.add(d.need, -int64(n))
-	e.taken.add(d.index)
-	for _, unit := range d.units[:n] {
-		for _, pod := range unit {
-			nomination := Nomination{Pod: refOf(pod)}
-			if e.node.Node != nil {
-				nomination.NodeName = e.node.Node.Name
-			}
-			if e.node.NodeClaim != nil {
-				nomination.NodeClaimName = e.node.NodeClaim.Name
-			}
-			p.plan.Nominations = append(p.plan.Nominations, nomination)
-		}
+	if i := slices.IndexFunc(e.fills, func(f fill) bool { return f.demand == d.index }); i >= 0 {
+		e.fills[i].count += n
+	} else {
+		e.fills = append(e.fills, fill{demand: d.index, count: n})
 	}
-	d.units = d.units[n:]
-	for text := range p.hostPeers {
-		if p.hostPeers[text].match(d.shape.pod()) {
-			e.count(text, p.hostPeers[text])
-			e.counts[text] += n
-		}
+	for _, a := range d.shape.attachments {
+		e.attach(a)
 	}
+	d.waiting -= n
+	return n
 }
 
-// spreadRoom is how many units the node takes before a spread over hosts would be skewed. The least count of all hosts is taken as zero, as an empty
-// new node would have.
-func (p *problem) spreadRoom(e *existing, d *demand) int64 {
-	room := int64(len(d.units))
+// roomBesides is how many units of the demand the node takes beside the pods on it, at most limit.
+func (p *problem) roomBesides(e *existing, d *demand, limit int) int {
+	if d.conflicts != nil {
+		for _, f := range e.fills {
+			if d.conflicts.has(f.demand) {
+				return 0
+			}
+		}
+		if d.conflicts.has(d.index) {
+			limit = 1
+		}
+	}
+	for _, peers := range e.anti {
+		if peers.matchClass(p.classes, d.shape.class) {
+			return 0
+		}
+	}
+	for i := range d.hosts.anti {
+		if p.count(e, d.hosts.anti[i].peers) > 0 {
+			return 0
+		}
+	}
+	for _, peers := range d.follows {
+		if p.count(e, peers) == 0 {
+			return 0
+		}
+	}
 	for i := range d.hosts.spread {
 		term := &d.hosts.spread[i]
-		left := int64(term.maxSkew - e.count(term.text(), &term.peers))
-		if !term.match(d.shape.pod()) {
+		// The least count of all hosts is taken as zero, as an empty new node would have.
+		left := term.maxSkew + d.slack - p.count(e, term.peers)
+		if !term.matchClass(p.classes, d.shape.class) {
 			if left < 0 {
 				return 0
 			}
 			continue
 		}
-		room = min(room, left)
+		limit = min(limit, left)
 	}
-	return max(room, 0)
+	if len(d.shape.attachments) > 0 && limit > 0 {
+		if !e.canAttach(d.shape.attachments) {
+			return 0
+		}
+		limit = 1 // pods with volumes are each a shape of their own
+	}
+	return max(limit, 0)
 }
 
-// count is how many of the peers the node has.
-func (e *existing) count(text string, peers *peers) int {
-	if n, ok := e.counts[text]; ok {
-		return n
+// count is how many of the peers the node has, and will have by the plan.
+func (p *problem) count(e *existing, wanted *peers) int {
+	n, ok := e.running[wanted]
+	if !ok {
+		for j, class := range p.classesOn[e.index] {
+			if class >= 0 && wanted.matchClass(p.classes, class) && p.counts(&e.node.Pods[j]) {
+				n++
+			}
+		}
+		if e.running == nil {
+			e.running = map[*peers]int{}
+		}
+		e.running[wanted] = n
 	}
-	n := 0
-	for i := range e.node.Pods {
-		if pod := &e.node.Pods[i]; counts(pod) && peers.match(pod) {
-			n++
+	for _, f := range e.fills {
+		if d := p.demands[f.demand]; wanted.matchClass(p.classes, d.shape.class) {
+			n += f.count * len(d.units[0])
 		}
 	}
-	if e.counts == nil {
-		e.counts = map[string]int{}
-	}
-	e.counts[text] = n
 	return n
 }
 
-// counts reports whether a pod counts in its topology domain: it is there to stay.
-func counts(pod *corev1.Pod) bool { return !scheduling.IsTerminal(pod) && pod.DeletionTimestamp == nil }
+// nominate notes the places on existing nodes.
+func (p *problem) nominate() {
+	for _, e := range p.existing {
+		for _, f := range e.fills {
+			d := p.demands[f.demand]
+			for _, unit := range d.units[:f.count] {
+				for _, pod := range unit {
+					nomination := Nomination{Pod: refOf(pod)}
+					if e.node.Node != nil {
+						nomination.NodeName = e.node.Node.Name
+					}
+					if e.node.NodeClaim != nil {
+						nomination.NodeClaimName = e.node.NodeClaim.Name
+					}
+					p.plan.Nominations = append(p.plan.Nominations, nomination)
+				}
+			}
+			d.units = d.units[f.count:]
+		}
+	}
+}

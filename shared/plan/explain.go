@@ -15,21 +15,19 @@ import (
 
 // planUnplaced notes the pods without a place, and for each node pool why.
 func (p *problem) planUnplaced() {
-	for _, left := range p.left {
-		p.unplaced(left.pods, []Reason{{Message: left.reason}})
-	}
-	for _, d := range p.demands {
-		if len(d.units) == 0 {
-			continue
+	for _, left := range p.refused {
+		switch {
+		case left.demand == nil:
+			p.unplaced(left.pods, []Reason{{Message: left.reason}})
+		case len(p.pools) == 0:
+			p.unplaced(left.pods, []Reason{{Message: "there is no node pool: create a NodePool and an EC2NodeClass"}})
+		default:
+			var reasons []Reason
+			for _, pool := range p.pools {
+				reasons = append(reasons, Reason{NodePool: pool.name(), Message: p.explain(pool, left.demand)})
+			}
+			p.unplaced(left.pods, reasons)
 		}
-		var reasons []Reason
-		for _, pool := range p.pools {
-			reasons = append(reasons, Reason{NodePool: pool.name(), Message: p.explain(pool, d)})
-		}
-		if len(p.pools) == 0 {
-			reasons = []Reason{{Message: "there is no node pool: create a NodePool and an EC2NodeClass"}}
-		}
-		p.unplaced(flatten(d.units), reasons)
 	}
 }
 
@@ -49,7 +47,7 @@ func (p *problem) explain(pool *pool, d *demand) string {
 	}
 	var problems []string
 	for _, alternative := range d.alternatives {
-		if err := pool.requirements.Compatible(alternative, scheduling.UndefinedWellKnownIsAny); err != nil {
+		if err := pool.requirements.Compatible(alternative, p.undefined); err != nil {
 			problems = append(problems, fmt.Sprintf("%v; change the pod's nodeSelector or node affinity, or spec.template", err))
 			continue
 		}
@@ -211,7 +209,7 @@ func (p *problem) plannedUse(pool *pool, claim *PlannedNodeClaim, i int) int64 {
 // explainNoTypes says why a pool that is in order has nothing to buy.
 func (p *pool) explainNoTypes() string {
 	if len(p.types) == 0 {
-		return fmt.Sprintf("no instance type is known for node class %q: its subnets or images are not resolved yet, or the catalog is empty", p.api.Spec.Template.Spec.NodeClassRef.Name)
+		return "no instance type is known for its node class: its subnets or images are not resolved yet, or the catalog is empty"
 	}
 	allowed, known := 0, 0
 	for i := range p.types {

@@ -13,13 +13,22 @@ import (
 type demand struct {
 	shape *shape
 	index int
-	// units are the pods still without a place, in order.
+	// units are the pods still without a place on an existing node, in order. They are handed out when the plan is written.
 	units [][]*corev1.Pod
+	// waiting is how many units still want a place. Whoever gives one a place lowers it.
+	waiting int
 	// need is that of one unit.
 	need vector
 	// alternatives are the shape's, narrowed to the demand's domain.
 	alternatives []scheduling.Requirements
 	hosts        hostTerms
+	// bound are the topology domains that the alternatives bind it to, by key; counted is how many of its pods count there.
+	bound   map[string]string
+	counted int
+	// follows are peers of which a node must have one before it can take a unit: only nodes that exist or are planned can.
+	follows []*peers
+	// slack is how much more than its maxSkew a spread over hosts allows, since every host that counts has so many already.
+	slack int
 
 	// feasible are the columns that can hold a unit, from labels, taints, host ports and size. buy are those of them that may be bought for it:
 	// exotic types only if the pools of the same weight have no others.
@@ -90,7 +99,7 @@ func isOfferingKey(key string) bool {
 // meeting is the set of the pool's columns that meet the requirements, and what they decide of the pool's open labels. It is nil if the pool's template
 // cannot meet them.
 func (s *columnSets) meeting(pool *pool, requirements scheduling.Requirements) (bitset, scheduling.Requirements) {
-	if !pool.requirements.IsCompatible(requirements, scheduling.UndefinedWellKnownIsAny) {
+	if !pool.requirements.IsCompatible(requirements, s.problem.undefined) {
 		return nil, nil
 	}
 	set := newBitset(len(s.problem.columns))
@@ -124,7 +133,7 @@ func (p *problem) columnsFor(s *shape, alternatives []scheduling.Requirements, n
 	feasible := newBitset(len(p.columns))
 	var open map[*pool]scheduling.Requirements
 	for _, pool := range p.pools {
-		if pool.problem != "" || !scheduling.ToleratesAll(pool.api.Spec.Template.Spec.Taints, s.tolerations) {
+		if pool.problem != "" || !s.tolerates(pool.api.Spec.Template.Spec.Taints) {
 			continue
 		}
 		for _, alternative := range alternatives {

@@ -3,6 +3,8 @@ package plan
 import (
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
@@ -33,25 +35,25 @@ func (p *problem) readNominated() {
 				}
 			}
 		}
-		e.nominated = map[*shape]int{}
+		e.nominated = map[*corev1.Pod]int{}
 		for uid := range strings.SplitSeq(e.node.NodeClaim.Annotations[api.NominatedPodsAnnotationKey], ",") {
 			if s := byUID[uid]; s != nil {
-				e.nominated[s]++
+				e.nominated[s.first]++
 			}
 		}
 	}
 }
 
-// fillNominated puts pods where an earlier plan wanted them, as far as that is still possible.
-func (p *problem) fillNominated() {
+// fillNominated puts pods of the demands from first on where an earlier plan wanted them, as far as that is still possible.
+func (p *problem) fillNominated(first int) {
 	for _, e := range p.existing {
 		if len(e.nominated) == 0 {
 			continue
 		}
-		for _, d := range p.demands {
-			if n := e.nominated[d.shape]; n > 0 && len(d.units) > 0 {
+		for _, d := range p.demands[first:] {
+			if n := e.nominated[d.shape.first]; n > 0 && d.waiting > 0 {
 				podsEach := len(d.units[0])
-				e.nominated[d.shape] -= podsEach * p.fillNode(e, d, (n+podsEach-1)/podsEach)
+				e.nominated[d.shape.first] -= podsEach * p.fillNode(e, d, (n+podsEach-1)/podsEach)
 			}
 		}
 	}

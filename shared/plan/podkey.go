@@ -16,15 +16,21 @@ import (
 type podKey struct {
 	buffer []byte
 	names  []string
-	// labelKeys are the label keys that a selector of some constraint asks for. Other labels do not matter, and namespaces only if there are any
-	// constraints.
-	labelKeys   []string
-	constrained bool
+	// classes has the label keys that a selector of some constraint asks for. Other labels do not matter, and namespaces only if there are any constraints.
+	classes *podClasses
+	// preferences says that preferences count.
+	preferences bool
+	// volumes tells apart what pods' volumes demand of a node.
+	volumes func(*corev1.Pod) string
+	// placementStart and placementEnd are where node selector, required node affinity and tolerations stand in the last key.
+	placementStart, placementEnd int
 }
 
-func (k *podKey) of(pod *corev1.Pod) string {
+// of gives the key; it is valid until the next call.
+func (k *podKey) of(pod *corev1.Pod) []byte {
 	k.buffer = k.buffer[:0]
 	k.requests(pod)
+	k.placementStart = len(k.buffer)
 	spec := &pod.Spec
 	k.labels(spec.NodeSelector)
 	if affinity := spec.Affinity; affinity != nil && affinity.NodeAffinity != nil && affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
@@ -46,6 +52,7 @@ func (k *podKey) of(pod *corev1.Pod) string {
 		k.text(t.Value)
 		k.text(string(t.Effect))
 	}
+	k.placementEnd = len(k.buffer)
 	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
 		for i := range containers {
 			for _, port := range containers[i].Ports {
@@ -57,16 +64,28 @@ func (k *podKey) of(pod *corev1.Pod) string {
 			}
 		}
 	}
-	if k.constrained {
+	if k.preferences && spec.Affinity != nil && spec.Affinity.NodeAffinity != nil {
+		for i := range spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
+			t := &spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution[i]
+			k.number(int64(t.Weight))
+			k.expressions(t.Preference.MatchExpressions)
+			k.expressions(t.Preference.MatchFields)
+		}
+	}
+	if len(spec.Volumes) > 0 {
+		k.text(k.volumes(pod))
+	}
+	k.number(int64(len(spec.ResourceClaims)))
+	if k.classes.any {
 		k.text(pod.Namespace)
-		for _, key := range k.labelKeys {
+		for _, key := range k.classes.keys {
 			value, ok := pod.Labels[key]
 			k.flag(ok)
 			k.text(value)
 		}
 		k.topology(spec)
 	}
-	return string(k.buffer)
+	return k.buffer
 }
 
 // requests writes the pod's requests. Where only its containers' own requests count, their sum need not be built as quantities.
@@ -99,9 +118,10 @@ func (k *podKey) list(list corev1.ResourceList) {
 func (k *podKey) topology(spec *corev1.PodSpec) {
 	for i := range spec.TopologySpreadConstraints {
 		c := &spec.TopologySpreadConstraints[i]
-		if c.WhenUnsatisfiable != corev1.DoNotSchedule {
+		if c.WhenUnsatisfiable != corev1.DoNotSchedule && !k.preferences {
 			continue
 		}
+		k.flag(c.WhenUnsatisfiable == corev1.DoNotSchedule)
 		k.text(c.TopologyKey)
 		k.number(int64(c.MaxSkew))
 		if c.MinDomains != nil {
@@ -118,23 +138,40 @@ func (k *podKey) topology(spec *corev1.PodSpec) {
 	if a := spec.Affinity.PodAffinity; a != nil {
 		k.text("affinity")
 		k.terms(a.RequiredDuringSchedulingIgnoredDuringExecution)
+		k.weighted(a.PreferredDuringSchedulingIgnoredDuringExecution)
 	}
 	if a := spec.Affinity.PodAntiAffinity; a != nil {
 		k.text("anti-affinity")
 		k.terms(a.RequiredDuringSchedulingIgnoredDuringExecution)
+		k.weighted(a.PreferredDuringSchedulingIgnoredDuringExecution)
 	}
 }
 
 func (k *podKey) terms(terms []corev1.PodAffinityTerm) {
+	k.number(int64(len(terms)))
 	for i := range terms {
-		t := &terms[i]
-		k.text(t.TopologyKey)
-		k.text(strings.Join(t.Namespaces, ","))
-		k.selector(t.NamespaceSelector)
-		k.selector(t.LabelSelector)
-		k.text(strings.Join(t.MatchLabelKeys, ","))
-		k.text(strings.Join(t.MismatchLabelKeys, ","))
+		k.term(&terms[i])
 	}
+}
+
+func (k *podKey) weighted(terms []corev1.WeightedPodAffinityTerm) {
+	if !k.preferences {
+		return
+	}
+	k.number(int64(len(terms)))
+	for i := range terms {
+		k.number(int64(terms[i].Weight))
+		k.term(&terms[i].PodAffinityTerm)
+	}
+}
+
+func (k *podKey) term(t *corev1.PodAffinityTerm) {
+	k.text(t.TopologyKey)
+	k.text(strings.Join(t.Namespaces, ","))
+	k.selector(t.NamespaceSelector)
+	k.selector(t.LabelSelector)
+	k.text(strings.Join(t.MatchLabelKeys, ","))
+	k.text(strings.Join(t.MismatchLabelKeys, ","))
 }
 
 func (k *podKey) selector(s *metav1.LabelSelector) {

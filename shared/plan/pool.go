@@ -72,8 +72,8 @@ func (p *problem) readPools() {
 		nodePool := &p.snapshot.NodePools[i]
 		pool := &pool{api: nodePool}
 		p.pools = append(p.pools, pool)
-		if pool.problem = poolProblem(nodePool, classes); pool.problem == "" {
-			pool.types = p.typesOfPool(nodePool.Name)
+		pool.types = p.typesOfPool(nodePool.Name)
+		if pool.problem = poolProblem(nodePool, classes, pool.types); pool.problem == "" {
 			pool.problem = pool.readRequirements()
 		}
 	}
@@ -110,7 +110,7 @@ func (p *problem) typesOfPool(name string) []*catalog.InstanceType {
 }
 
 // poolProblem is why a pool makes no nodes, whatever the pods.
-func poolProblem(nodePool *api.NodePool, classes map[string]*api.EC2NodeClass) string {
+func poolProblem(nodePool *api.NodePool, classes map[string]*api.EC2NodeClass, types []*catalog.InstanceType) string {
 	switch ref := nodePool.Spec.Template.Spec.NodeClassRef; {
 	case nodePool.DeletionTimestamp != nil:
 		return "is being deleted"
@@ -118,6 +118,8 @@ func poolProblem(nodePool *api.NodePool, classes map[string]*api.EC2NodeClass) s
 		return "has a fixed number of nodes (spec.replicas) and launches none for pods"
 	case isFalse(nodePool.Status.Conditions, api.ConditionReady):
 		return fmt.Sprintf("is not ready: %s", api.GetCondition(nodePool.Status.Conditions, api.ConditionReady).Message)
+	case len(types) > 0 && (ref == nil || classes[ref.Name] == nil):
+		return "" // it is planned with the instance types as given
 	case ref == nil:
 		return "names no node class: set spec.template.spec.nodeClassRef"
 	case classes[ref.Name] == nil:
@@ -137,7 +139,10 @@ func (p *pool) readRequirements() string {
 		return fmt.Sprintf("spec.template.spec.requirements: %v", err)
 	}
 	requirements.Merge(scheduling.FromLabels(template.Labels))
-	requirements.Add(scheduling.In(api.NodePoolLabelKey, p.api.Name), scheduling.In(api.LabelNodeClass, template.Spec.NodeClassRef.Name))
+	requirements.Add(scheduling.In(api.NodePoolLabelKey, p.api.Name))
+	if ref := template.Spec.NodeClassRef; ref != nil {
+		requirements.Add(scheduling.In(ref.Group+"/"+strings.ToLower(ref.Kind), ref.Name))
+	}
 	p.requirements = requirements
 	p.minValues = map[string]int{}
 	p.open = map[string]bool{}

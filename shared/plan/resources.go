@@ -5,6 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
 // vector is an amount of each resource that anything in the snapshot asks for, in the order of axes: thousandths of a core for cpu, else whole units.
@@ -63,6 +65,9 @@ func (a *axes) supply(list corev1.ResourceList) vector {
 	}
 	return v
 }
+
+// take subtracts what a running pod takes.
+func (a *axes) take(free vector, pod *corev1.Pod) { free.sub(a.requests(scheduling.PodRequests(pod))) }
 
 // beyond is more than any machine has of anything, and little enough that a thousand of it can be added up. A pod may ask for any quantity; one that
 // does not fit into 64 bits would come out as little or nothing, and a node would be launched for it in vain, again and again.

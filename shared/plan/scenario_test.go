@@ -105,9 +105,11 @@ func (c *scenario) snapshot(t *testing.T) *Snapshot {
 	}
 	resolved := catalog.Resolve(facts, class, unavailable, catalogtest.Now)
 	for i := range s.NodePools {
-		s.InstanceTypes[s.NodePools[i].Name] = resolved
 		if s.NodePools[i].Spec.Template.Spec.NodeClassRef == nil {
 			s.NodePools[i].Spec.Template.Spec.NodeClassRef = &api.NodeClassReference{Group: api.AWSGroup, Kind: api.EC2NodeClassKind, Name: "default"}
+		}
+		if s.NodePools[i].Spec.Template.Spec.NodeClassRef.Name == class.Name {
+			s.InstanceTypes[s.NodePools[i].Name] = resolved
 		}
 	}
 	for _, pods := range c.Pods {

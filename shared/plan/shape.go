@@ -9,21 +9,35 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/scheduling"
+	"github.com/whittle-dev/whittle/shared/volumes"
 )
 
 // shape is a number of pods that are equal for scheduling.
 type shape struct {
 	// pods are in the order in which they get places: oldest first.
 	pods []*corev1.Pod
-	key  string
+	// first is the first of all pods that were equal before any of them gave up a preference.
+	first *corev1.Pod
+	key   string
+	// spec is the pods' own, or one with preferences given up; avoids says that taints of effect PreferNoSchedule keep the pods away still.
+	spec   *corev1.PodSpec
+	avoids bool
+	// preferences says that preferences left in spec are demands.
+	preferences bool
+	// placement tells apart what the pods' own node selectors, affinity and tolerations ask for.
+	placement string
+	// class is the pods' number in the problem's podClasses.
+	class int
 	// requests are those of one pod; need is the same as a vector.
 	requests corev1.ResourceList
 	need     vector
-	// alternatives are the label requirements of which a node has to meet one: the node selector with each term of the required node affinity.
-	alternatives []scheduling.Requirements
-	tolerations  []corev1.Toleration
-	ports        []hostPort
-	topology     topologyTerms
+	// strict are the label requirements of which a node has to meet one: the node selector with each term of the required node affinity. alternatives are the
+	// same with the heaviest preferred term and what the pods' volumes demand.
+	strict, alternatives []scheduling.Requirements
+	attachments          []volumes.Attachment
+	tolerations          []corev1.Toleration
+	ports                []hostPort
+	topology             topologyTerms
 	// problem is why the pods can have no place at all; empty if they can.
 	problem string
 }
@@ -37,26 +51,119 @@ type hostPort struct {
 
 func (s *shape) pod() *corev1.Pod { return s.pods[0] }
 
-// shapesOf groups the pods. Shapes are sorted by cpu, then memory, both descending, so that what is hardest to place comes first.
-func shapesOf(pods []corev1.Pod, constraints *constraintLabels) []*shape {
+// tolerates reports whether the pods may run on a node with these taints.
+func (s *shape) tolerates(taints []corev1.Taint) bool {
+	return scheduling.ToleratesAll(taints, s.tolerations) && (!s.avoids || !preferredUntolerated(taints, s.tolerations))
+}
+
+// readShapes groups the pods. Shapes are sorted by cpu, then memory, both descending, so that what is hardest to place comes first.
+func (p *problem) readShapes() {
 	byKey := map[string]*shape{}
-	var shapes []*shape
-	key := podKey{labelKeys: constraints.keys, constrained: constraints.any}
-	for i := range pods {
-		k := key.of(&pods[i])
-		s, ok := byKey[k]
+	key := podKey{classes: p.classes, preferences: p.respects(), volumes: p.volumeText}
+	for i := range p.snapshot.Pods {
+		pod := &p.snapshot.Pods[i]
+		k := key.of(pod)
+		s, ok := byKey[string(k)]
 		if !ok {
-			s = &shape{key: k}
-			byKey[k] = s
-			shapes = append(shapes, s)
+			s = &shape{key: string(k), spec: &pod.Spec, placement: string(k[key.placementStart:key.placementEnd]), class: p.classes.of(pod), preferences: p.respects(), avoids: p.respects() && p.avoidable}
+			byKey[s.key] = s
+			p.shapes = append(p.shapes, s)
 		}
-		s.pods = append(s.pods, &pods[i])
+		s.pods = append(s.pods, pod)
 	}
-	for _, s := range shapes {
+	for _, s := range p.shapes {
 		slices.SortFunc(s.pods, comparePods)
-		s.read()
+		s.first = s.pod()
+		s.requests = scheduling.PodRequests(s.pod())
+		s.tolerations = s.pod().Spec.Tolerations
+		s.ports = hostPorts(&s.pod().Spec)
+		p.readShape(s)
 	}
-	return shapes
+}
+
+func (p *problem) respects() bool { return p.snapshot.PreferencePolicy != PreferencesIgnored }
+
+// readShape fills in what follows from the shape's spec.
+func (p *problem) readShape(s *shape) {
+	if len(s.spec.ResourceClaims) > 0 {
+		s.problem = "spec.resourceClaims asks for dynamic resource allocation, which is not planned for: use extended resources"
+		return
+	}
+	var err error
+	if s.strict, err = nodeAlternatives(s.spec); err != nil {
+		s.problem = err.Error()
+		return
+	}
+	need, err := p.volumesOf(s.pod())
+	if err != nil {
+		s.problem = err.Error()
+		return
+	}
+	if s.problem = p.exclusive(s.pod(), &need); s.problem != "" {
+		return
+	}
+	s.attachments = need.Attachments
+	s.alternatives = s.strict
+	if s.preferences {
+		if s.alternatives, err = preferredAlternatives(s.spec, s.strict); err != nil {
+			s.problem = err.Error()
+			return
+		}
+	}
+	if places := p.placesOf(&need); places != nil {
+		if s.alternatives = product(s.alternatives, places); len(s.alternatives) == 0 {
+			s.problem = "its node selector and affinity leave out the places where its volumes can be used: " + alternativesText(places)
+			return
+		}
+	}
+	if s.topology, err = p.readTopology(s.pod(), s.spec, s.preferences); err != nil {
+		s.problem = err.Error()
+	}
+}
+
+// relaxed is the shape with one preference given up, for some of its pods; nil if it has none left.
+func (p *problem) relaxed(s *shape, pods []*corev1.Pod) *shape {
+	if !s.preferences {
+		return nil
+	}
+	next := *s
+	next.pods, next.problem = pods, ""
+	if spec := relax(s.spec); spec != nil {
+		next.spec = spec
+	} else if s.avoids {
+		next.avoids = false
+	} else {
+		return nil
+	}
+	p.readShape(&next)
+	return &next
+}
+
+// product are the requirements that meet one of each list.
+func product(a, b []scheduling.Requirements) []scheduling.Requirements {
+	var result []scheduling.Requirements
+	for _, x := range a {
+	next:
+		for _, y := range b {
+			both := x.Clone()
+			both.Merge(y)
+			for key := range y {
+				if both[key].Empty() {
+					continue next
+				}
+			}
+			result = append(result, both)
+		}
+	}
+	return result
+}
+
+func alternativesText(alternatives []scheduling.Requirements) string {
+	texts := make([]string, len(alternatives))
+	for i, a := range alternatives {
+		texts[i] = a.String()
+	}
+	return strings.Join(texts, ", or ")
 }
 
 func sortShapes(shapes []*shape) {
@@ -68,22 +175,6 @@ func sortShapes(shapes []*shape) {
 func comparePods(a, b *corev1.Pod) int {
 	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Namespace, b.Namespace),
 		strings.Compare(a.Name, b.Name), strings.Compare(string(a.UID), string(b.UID)))
-}
-
-// read fills in what follows from the first pod. Which resources count is known only when all pods are read, so need stays for later.
-func (s *shape) read() {
-	pod := s.pod()
-	s.requests = scheduling.PodRequests(pod)
-	s.tolerations = pod.Spec.Tolerations
-	s.ports = hostPorts(&pod.Spec)
-	var err error
-	if s.alternatives, err = nodeAlternatives(&pod.Spec); err != nil {
-		s.problem = err.Error()
-		return
-	}
-	if s.topology, err = readTopology(pod); err != nil {
-		s.problem = err.Error()
-	}
 }
 
 // nodeAlternatives are the requirements that a pod's nodeSelector and required node affinity make, of which a node has to meet one. The error names
@@ -112,8 +203,26 @@ func nodeAlternatives(spec *corev1.PodSpec) ([]scheduling.Requirements, error) {
 	return alternatives, nil
 }
 
-func hostPorts(spec *corev1.PodSpec) []hostPort {
-	var ports []hostPort
+// preferredAlternatives narrows the alternatives by the heaviest preferred term of node affinity.
+func preferredAlternatives(spec *corev1.PodSpec, alternatives []scheduling.Requirements) ([]scheduling.Requirements, error) {
+	if spec.Affinity == nil || spec.Affinity.NodeAffinity == nil {
+		return alternatives, nil
+	}
+	terms := spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution
+	if len(terms) == 0 {
+		return alternatives, nil
+	}
+	i := heaviest(terms, weightOfNodeTerm)
+	preferred, err := scheduling.FromNodeSelectorTerm(terms[i].Preference)
+	if err != nil {
+		return nil, fmt.Errorf("spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[%d].preference: %w", i, err)
+	}
+	return product(alternatives, []scheduling.Requirements{preferred}), nil
+}
+
+func hostPorts(spec *corev1.PodSpec) []hostPort { return appendHostPorts(nil, spec) }
+
+func appendHostPorts(ports []hostPort, spec *corev1.PodSpec) []hostPort {
 	add := func(container *corev1.Container) {
 		for _, port := range container.Ports {
 			if port.HostPort != 0 {
@@ -155,4 +264,10 @@ func refOf(pod *corev1.Pod) PodRef {
 
 func compareRefs(a, b PodRef) int {
 	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), strings.Compare(a.UID, b.UID))
+}
+
+func preferredUntolerated(taints []corev1.Taint, tolerations []corev1.Toleration) bool {
+	return slices.ContainsFunc(taints, func(t corev1.Taint) bool {
+		return t.Effect == corev1.TaintEffectPreferNoSchedule && !slices.ContainsFunc(tolerations, func(o corev1.Toleration) bool { return scheduling.ToleratesTaint(&o, &t) })
+	})
 }

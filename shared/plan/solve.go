@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
@@ -15,11 +16,21 @@ import (
 type problem struct {
 	snapshot *Snapshot
 	axes     *axes
-	shapes   []*shape
-	pools    []*pool
-	types    map[string][]*catalog.InstanceType
-	configs  []config
-	columns  []column
+	// undefined says which label keys a new node may have any value of, though its pool does not mention them.
+	undefined scheduling.Undefined
+	classes   *podClasses
+	// classesOn are the classes of the pods on each of the snapshot's nodes; nil if no constraint asks for them.
+	classesOn [][]int
+	peers     map[string]*peers
+	board     *board
+	volumes   *volumeNeeds
+	// avoidable says that some pool or node has a taint of effect PreferNoSchedule.
+	avoidable bool
+	shapes    []*shape
+	pools     []*pool
+	types     map[string][]*catalog.InstanceType
+	configs   []config
+	columns   []column
 	// byPrice are the columns, cheapest first.
 	byPrice []int
 	// exotic are the columns of exotic instance types.
@@ -31,15 +42,21 @@ type problem struct {
 	hostPeers map[string]*peers
 	// orders are the orders in which nodes are filled with demands.
 	orders [][]int
-	left   []leftover
-	plan   *Plan
+	// planned are the new nodes so far.
+	planned []*node
+	// left are the pods that this round of placing could not place.
+	left []leftover
+	// refused are those that no round could place.
+	refused []leftover
+	plan     *Plan
 }
 
-// leftover are pods of a shape that the planner decided to leave without a place, for a reason of its own.
+// leftover are pods of a shape without a place: for a reason found before nodes were packed, or as a demand that nothing has room for.
 type leftover struct {
 	shape  *shape
 	pods   []*corev1.Pod
 	reason string
+	demand *demand
 }
 
 // leave notes that pods of a shape stay without a place.
@@ -52,22 +69,42 @@ func (p *problem) leave(s *shape, pods []*corev1.Pod, reason string) {
 // Solve plans a place for every pod of the snapshot that can have one: on the nodes that are there or on their way, then on new nodes, as cheap as it finds.
 // It changes nothing in the snapshot, and the plan shares no memory with it that either would change.
 func Solve(s *Snapshot) *Plan {
-	p := &problem{snapshot: s, plan: &Plan{}, types: map[string][]*catalog.InstanceType{}}
+	p := &problem{snapshot: s, plan: &Plan{}, types: map[string][]*catalog.InstanceType{}, peers: map[string]*peers{}}
 	if len(s.Pods) == 0 {
 		return p.plan
 	}
 	p.read()
-	p.fillExisting()
-	nodes := p.packNewNodes()
-	p.planClaims(nodes)
+	for shapes := p.shapes; len(shapes) > 0; {
+		shapes = p.placeShapes(shapes)
+	}
+	p.nominate()
+	p.planClaims(p.planned)
 	p.planUnplaced()
 	p.sortPlan()
 	return p.plan
 }
 
 func (p *problem) read() {
-	constraints := constraintLabelsOf(p.snapshot)
-	p.shapes = shapesOf(p.snapshot.Pods, constraints)
+	p.undefined = scheduling.UndefinedAnyOf(p.snapshot.WellKnownLabels)
+	p.classes = readClasses(p.snapshot)
+	p.avoidable = p.hasAvoidableTaint()
+	p.readVolumes()
+	p.readBoard()
+	p.readShapes()
+	if p.classes.any {
+		p.classesOn = make([][]int, len(p.snapshot.Nodes))
+		for i := range p.snapshot.Nodes {
+			pods := p.snapshot.Nodes[i].Pods
+			on := make([]int, len(pods))
+			for j := range pods {
+				on[j] = -1
+				if !scheduling.IsTerminal(&pods[j]) {
+					on[j] = p.classes.of(&pods[j])
+				}
+			}
+			p.classesOn[i] = on
+		}
+	}
 	requested := map[corev1.ResourceName]bool{}
 	for _, s := range p.shapes {
 		for name := range s.requests {
@@ -95,22 +132,108 @@ func (p *problem) read() {
 	p.readByPrice()
 	p.readExisting()
 	p.readNominated()
-	p.divide(p.shapes, constraints)
 	p.hostPeers = map[string]*peers{}
-	for _, d := range p.demands {
+}
+
+func (p *problem) hasAvoidableTaint() bool {
+	avoidable := func(taints []corev1.Taint) bool {
+		return slices.ContainsFunc(taints, func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectPreferNoSchedule })
+	}
+	return slices.ContainsFunc(p.snapshot.NodePools, func(n api.NodePool) bool { return avoidable(n.Spec.Template.Spec.Taints) }) ||
+		slices.ContainsFunc(p.snapshot.Nodes, func(n Node) bool { return n.Node != nil && avoidable(n.Node.Spec.Taints) })
+}
+
+// placeShapes gives the shapes' pods places, on nodes that exist, then on new ones. What it returns are the pods that found none, as shapes that have given up a
+// preference for it; those that have none left to give up are unplaced.
+func (p *problem) placeShapes(shapes []*shape) []*shape {
+	first := len(p.demands)
+	p.divide(shapes)
+	p.finishFrom(first)
+	p.fillExisting(first)
+	p.pack(first)
+	p.unskew(first)
+	p.placeRest(first)
+	return p.relaxLeft(first)
+}
+
+// finishFrom fills in what the demands from first on need to be placed.
+func (p *problem) finishFrom(first int) {
+	for _, d := range p.demands[first:] {
 		p.finish(d)
 		for i := range d.hosts.spread {
-			p.hostPeers[d.hosts.spread[i].text()] = &d.hosts.spread[i].peers
+			p.hostPeers[d.hosts.spread[i].text()] = d.hosts.spread[i].peers
 		}
 	}
 	p.readConflicts()
 }
 
-// packNewNodes plans new nodes for what the existing ones did not take, from the heaviest pools first.
-func (p *problem) packNewNodes() []*node {
+// pack plans new nodes for the demands from first on. Those that have to follow others wait until the others have their places.
+func (p *problem) pack(first int) {
+	waiting := make([]int, len(p.demands))
+	any := false
+	for _, d := range p.demands[first:] {
+		waiting[d.index] = d.waiting
+		if len(d.follows) > 0 {
+			d.waiting = 0
+		}
+		any = any || d.waiting > 0
+	}
+	if !any {
+		for _, d := range p.demands[first:] {
+			d.waiting = waiting[d.index]
+		}
+		return
+	}
+	p.planned = p.packNewNodes(p.planned)
+	for _, d := range p.demands[first:] {
+		if len(d.follows) > 0 {
+			d.waiting = waiting[d.index]
+		}
+	}
+}
+
+// relaxLeft takes the pods without a place out of their demands.
+func (p *problem) relaxLeft(first int) []*shape {
+	for _, d := range p.demands[first:] {
+		if d.waiting == 0 {
+			continue
+		}
+		placed := len(d.units) - d.waiting
+		p.leave(d.shape, flatten(d.units[placed:]), "")
+		p.left[len(p.left)-1].demand = d
+		d.units, d.waiting = d.units[:placed], 0
+		if placed == 0 {
+			p.recount(d, 0)
+		}
+	}
+	var next []*shape
+	byShape := map[*shape]*shape{}
+	for _, left := range p.left {
+		if relaxed, ok := byShape[left.shape]; ok && relaxed != nil {
+			relaxed.pods = append(relaxed.pods, left.pods...)
+			continue
+		}
+		relaxed := p.relaxed(left.shape, slices.Clone(left.pods))
+		byShape[left.shape] = relaxed
+		if relaxed == nil {
+			p.refused = append(p.refused, left)
+			continue
+		}
+		next = append(next, relaxed)
+	}
+	p.left = nil
+	for _, s := range next {
+		slices.SortFunc(s.pods, comparePods)
+	}
+	return next
+}
+
+// packNewNodes plans places on new nodes for the units that wait: on the nodes planned so far, which keep what they have and may get more, then on further
+// ones, from the heaviest pools first. It gives all planned nodes, those it was given first, and lowers the demands' waiting.
+func (p *problem) packNewNodes(planned []*node) []*node {
 	p.readValues()
 	p.readOrders()
-	k := p.newPacker()
+	k := p.newPacker(planned)
 	for first := 0; first < len(p.pools); {
 		tier := newBitset(len(p.columns))
 		first = p.addTier(tier, first)
@@ -119,6 +242,10 @@ func (p *problem) packNewNodes() []*node {
 			k.run(tier)
 		}
 	}
+	for i, d := range p.demands {
+		d.waiting = k.left[i]
+	}
+	p.planned = k.nodes
 	return k.nodes
 }
 

@@ -4,95 +4,142 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
+func cloneCounts(counts map[string]int) map[string]int { return maps.Clone(counts) }
+
+// skew measures the counts of a spread's domains.
+type skew struct {
+	term   *spreadTerm
+	counts map[string]int
+	// domains are those that the pod can use, others those that count beside them.
+	domains []domain
+	others  []string
+}
+
+// skewOf measures a spread for a part of the shape's pods.
+func (p *problem) skewOf(s *shape, whole part, term *spreadTerm) skew {
+	m := skew{term: term, domains: p.domains(s, whole, term.key)}
+	m.counts = cloneCounts(p.tally(term.peers, term.key))
+	m.others = p.fixedDomains(s, term, m.domains)
+	return m
+}
+
+// least is the lowest count of all domains, which the skew is measured from; with fewer domains than minDomains it is zero.
+func (m *skew) least() int {
+	if len(m.domains)+len(m.others) < m.term.minDomains {
+		return 0
+	}
+	lowest := -1
+	for i := range m.domains {
+		if n := m.counts[m.domains[i].value]; lowest < 0 || n < lowest {
+			lowest = n
+		}
+	}
+	for _, value := range m.others {
+		if n := m.counts[value]; lowest < 0 || n < lowest {
+			lowest = n
+		}
+	}
+	return max(lowest, 0)
+}
+
 // spread divides a part over the domains of a spread constraint: each unit goes to the domain that has fewest so far, as long as that keeps the skew.
-func (d *divider) spread(s *shape, whole part, term *spreadTerm) []part {
-	domains := d.domains(s, whole, term.key)
-	if len(domains) == 0 {
-		return d.nowhere(s, whole, term.field, term.key)
+func (p *problem) spread(s *shape, whole part, term *spreadTerm) []part {
+	m := p.skewOf(s, whole, term)
+	if len(m.domains) == 0 {
+		return p.nowhere(s, whole, term.field, term.key)
 	}
-	count := d.count(&term.peers, term.key)
-	others := d.fixedDomains(s, term, domains)
-	self := 0
-	if term.match(s.pod()) {
-		self = 1
-	}
-	// least is the lowest count of all domains, which the skew is measured from; with fewer domains than minDomains it is zero.
-	least := func() int {
-		if len(domains)+len(others) < term.minDomains {
-			return 0
-		}
-		lowest := count[domains[0].value]
-		for _, domain := range domains {
-			lowest = min(lowest, count[domain.value])
-		}
-		for _, value := range others {
-			lowest = min(lowest, count[value])
-		}
-		return lowest
-	}
-	if self == 0 {
+	if !term.matchClass(p.classes, s.class) {
 		// The pods do not change what they are spread by: any domain that is not too full already will do.
+		least := m.least()
 		var allowed []string
-		for _, domain := range domains {
-			if count[domain.value]-least() <= term.maxSkew {
+		for _, domain := range m.domains {
+			if m.counts[domain.value]-least <= term.maxSkew {
 				allowed = append(allowed, domain.value)
 			}
 		}
-		if whole.alternatives = narrow(whole.alternatives, scheduling.In(term.key, allowed...)); len(whole.alternatives) == 0 {
-			d.p.leave(s, flatten(whole.units), fmt.Sprintf("%s allows it in no %q that can get a node: each has too many of %s already", term.field, term.key, term.selector))
+		narrowed := whole.narrow(scheduling.In(term.key, allowed...))
+		if len(allowed) == 0 || len(narrowed.alternatives) == 0 {
+			p.leave(s, flatten(whole.units), fmt.Sprintf("%s allows it in no %q that can get a node: each has too many of %s already", term.field, term.key, term.selector))
 			return nil
 		}
-		return []part{whole}
+		return []part{narrowed}
 	}
-	parts := map[string]*part{}
+	// The least count only grows, and is looked up anew only where the skew seems too great.
+	least := m.least()
+	return p.level(whole, term.key, m.domains, m.counts, func(value string, pods int) bool {
+		if m.counts[value]+pods-least > term.maxSkew {
+			least = m.least()
+		}
+		return m.counts[value]+pods-least <= term.maxSkew
+	}, func(left part) {
+		p.leave(s, flatten(left.units), fmt.Sprintf("%s allows no more of its pods in any %q that can get a node", term.field, term.key))
+	})
+}
+
+// level divides a part over the domains: each unit goes to the one with the lowest count, as long as allowed says yes to it; the rest is given to leave. counts
+// is kept up to date.
+func (p *problem) level(whole part, key string, domains []domain, counts map[string]int, allowed func(value string, pods int) bool, leave func(part)) []part {
+	parts := make([]part, len(domains))
 	for i, unit := range whole.units {
-		best := -1
-		for j := range domains {
-			if best < 0 || count[domains[j].value] < count[domains[best].value] ||
-				// Of equally full domains one whose nodes have room left comes before one that needs a new node.
-				count[domains[j].value] == count[domains[best].value] && domains[j].room > 0 && domains[best].room <= 0 {
+		best := 0
+		for j := 1; j < len(domains); j++ {
+			// Of equally full domains one whose nodes have room left comes before one that needs a new node.
+			if a, b := counts[domains[j].value], counts[domains[best].value]; a < b || a == b && domains[j].room > 0 && domains[best].room <= 0 {
 				best = j
 			}
 		}
 		value := domains[best].value
-		if count[value]+len(unit)-least() > term.maxSkew {
-			d.p.leave(s, flatten(whole.units[i:]), fmt.Sprintf("%s allows no more of its pods in any %q that can get a node (%s)", term.field, term.key, value))
+		if !allowed(value, len(unit)) {
+			left := whole
+			left.units = whole.units[i:]
+			leave(left)
 			break
 		}
-		if parts[value] == nil {
-			parts[value] = &part{alternatives: narrow(whole.alternatives, scheduling.In(term.key, value))}
+		if parts[best].units == nil {
+			parts[best] = whole.narrow(scheduling.In(key, value))
+			parts[best].units = nil
 		}
-		parts[value].units = append(parts[value].units, unit)
-		count[value] += len(unit)
+		parts[best].units = append(parts[best].units, unit)
+		counts[value] += len(unit)
 		domains[best].room--
 	}
-	var result []part
-	for _, value := range slices.Sorted(maps.Keys(parts)) {
-		result = append(result, *parts[value])
-	}
-	return result
+	parts = slices.DeleteFunc(parts, func(p part) bool { return len(p.units) == 0 })
+	return parts
 }
 
 // fixedDomains are the domains that count for the skew and can take nothing: those of existing nodes that the pod might use by its node affinity
 // (and its tolerations, if the constraint says so) but that have no room and get no new node.
-func (d *divider) fixedDomains(s *shape, term *spreadTerm, domains []domain) []string {
-	values := map[string]bool{}
-	for _, e := range d.p.existing {
-		value, ok := e.domain(term.key)
-		if !ok || e.node.Node == nil || slices.ContainsFunc(domains, func(d domain) bool { return d.value == value }) {
-			continue
+func (p *problem) fixedDomains(s *shape, term *spreadTerm, domains []domain) []string {
+	key := fmt.Sprint(term.key, term.ignoreAffinity, term.honorTaints, s.placement)
+	all, ok := p.board.fixed[key]
+	if !ok {
+		values := map[string]bool{}
+		for _, e := range p.existing {
+			value, ok := e.domain(term.key)
+			if !ok || e.node.Node == nil || values[value] {
+				continue
+			}
+			if !term.ignoreAffinity && !slices.ContainsFunc(s.strict, e.mayMeet) {
+				continue
+			}
+			if term.honorTaints && !scheduling.ToleratesAll(e.taints, s.tolerations) {
+				continue
+			}
+			values[value] = true
 		}
-		if !term.ignoreAffinity && !slices.ContainsFunc(s.alternatives, e.mayMeet) {
-			continue
-		}
-		if term.honorTaints && !scheduling.ToleratesAll(e.taints, s.tolerations) {
-			continue
-		}
-		values[value] = true
+		all = slices.SortedFunc(maps.Keys(values), strings.Compare)
+		p.board.fixed[key] = all
 	}
-	return slices.Sorted(maps.Keys(values))
+	var others []string
+	for _, value := range all {
+		if !slices.ContainsFunc(domains, func(d domain) bool { return d.value == value }) {
+			others = append(others, value)
+		}
+	}
+	return others
 }

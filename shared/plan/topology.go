@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -13,78 +12,329 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
+// Constraints between pods over anything but hosts (zones, capacity types, labels of the user's own) are met by deciding the domain of each pod before nodes are
+// packed: a shape is divided into demands, each with the domain that it is bound to among what it requires. A pod that such a constraint of another one
+// counts is bound as well, so that all counts are exact. Constraints over hosts are met while nodes are filled.
+
 // part is some of a shape's pods with the requirements of the domain that they are bound to.
 type part struct {
-	units        [][]*corev1.Pod
+	units [][]*corev1.Pod
+	// alternatives are the shape's, narrowed to the domain.
 	alternatives []scheduling.Requirements
+	// follows are peers of which a node must have one already.
+	follows []*peers
 }
 
-// placed remembers that pods of this batch go to a domain, for the constraints of those that come after.
-type placed struct {
-	pod        *corev1.Pod
+// tally counts the peers in each domain of a key: the running ones and those that have a place planned.
+type tally struct {
+	key    string
+	peers  *peers
+	counts map[string]int
+}
+
+// repelled keeps the peers out of a domain: a pod that is there, or will be, has required anti-affinity to them.
+type repelled struct {
+	*peers
 	key, value string
 	count      int
 }
 
-// divider turns shapes into demands, such that constraints between pods over anything but hosts hold however each demand is then placed: it decides
-// the domain of each pod beforehand, and adds it to what the pod requires.
-type divider struct {
-	p      *problem
-	placed []placed
-	// keys are the topology keys that any constraint uses.
-	keys map[string]bool
+// board is what is known of topology domains.
+type board struct {
+	tallies map[string]*tally
+	// repelled are the terms of anti-affinity of running and planned pods, by key, peers and domain.
+	repelled map[string]*repelled
+	// terms are the constraints over anything but hosts of all shapes divided so far, by key and peers; one over spreads says that a spread is among them.
+	terms map[string]*boardTerm
 	// moving are the pods that wait, by UID: where they run now they do not count.
 	moving map[string]bool
-	// counted has the peers of the existing nodes by key and peers' text.
-	counted map[string]map[string]int
-	// repelled are required anti-affinity terms of pods on existing nodes, with the domain that each keeps its peers from.
-	repelled []repelled
-	// accepted are the shapes that have places planned, for anti-affinity among the batch.
-	accepted []*shape
+	// values are, by key, the domains that new nodes can have, with the columns of each.
+	values map[string][]valueColumns
+	// fixed remembers fixedDomains.
+	fixed map[string][]string
+	// keys are the topology keys in use but for the host name.
+	keys []string
 }
 
-type repelled struct {
-	term  affinityTerm
-	value string
+type boardTerm struct {
+	*peers
+	key    string
+	spread bool
 }
 
-// divide makes the demands of all shapes.
-func (p *problem) divide(shapes []*shape, constraints *constraintLabels) {
-	d := &divider{p: p, keys: map[string]bool{}, counted: map[string]map[string]int{}, moving: map[string]bool{}}
-	if constraints.any {
-		d.prepare(shapes)
+type valueColumns struct {
+	value   string
+	columns bitset
+}
+
+func (p *problem) readBoard() {
+	p.board = &board{
+		tallies: map[string]*tally{}, repelled: map[string]*repelled{}, terms: map[string]*boardTerm{}, moving: map[string]bool{},
+		values: map[string][]valueColumns{}, fixed: map[string][]string{},
 	}
+	if !p.classes.any {
+		return
+	}
+	for i := range p.snapshot.Pods {
+		p.board.moving[string(p.snapshot.Pods[i].UID)] = true
+	}
+	for i := range p.snapshot.Nodes {
+		node := &p.snapshot.Nodes[i]
+		for j := range node.Pods {
+			pod := &node.Pods[j]
+			if pod.Spec.Affinity == nil || pod.Spec.Affinity.PodAntiAffinity == nil || !p.counts(pod) {
+				continue
+			}
+			terms, err := p.readAffinity(pod, pod.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution, nil, "spec.affinity.podAntiAffinity")
+			if err != nil {
+				continue // the scheduler could not have bound it by a term that cannot be read
+			}
+			for _, term := range terms {
+				if value, ok := nodeDomain(node, term.key); ok && term.key != corev1.LabelHostname {
+					p.board.repel(term.peers, term.key, value, 1)
+				}
+			}
+		}
+	}
+}
+
+// counts reports whether a pod on a node counts in its topology domain: it is there to stay.
+func (p *problem) counts(pod *corev1.Pod) bool {
+	return !scheduling.IsTerminal(pod) && pod.DeletionTimestamp == nil && !p.board.moving[string(pod.UID)]
+}
+
+func (b *board) repel(peers *peers, key, value string, count int) {
+	text := key + " " + value + " " + peers.text()
+	r := b.repelled[text]
+	if r == nil {
+		r = &repelled{peers: peers, key: key, value: value}
+		b.repelled[text] = r
+	}
+	r.count += count
+}
+
+// nodeDomain is the value that a node has of a topology key.
+func nodeDomain(node *Node, key string) (string, bool) {
+	if node.Node == nil {
+		if node.NodeClaim != nil {
+			value, ok := node.NodeClaim.Labels[key]
+			return value, ok
+		}
+		return "", false
+	}
+	value, ok := node.Node.Labels[key]
+	if !ok && key == corev1.LabelHostname {
+		return node.Node.Name, true
+	}
+	return value, ok
+}
+
+// tally gives the counts of the peers in the key's domains, kept up to date from then on.
+func (p *problem) tally(peers *peers, key string) map[string]int {
+	text := key + " " + peers.text()
+	if t, ok := p.board.tallies[text]; ok {
+		return t.counts
+	}
+	t := &tally{key: key, peers: peers, counts: map[string]int{}}
+	p.board.tallies[text] = t
+	for i := range p.snapshot.Nodes {
+		node := &p.snapshot.Nodes[i]
+		if len(node.Pods) == 0 {
+			continue
+		}
+		value, ok := nodeDomain(node, key)
+		if !ok {
+			continue
+		}
+		for j, class := range p.classesOn[i] {
+			if class >= 0 && peers.matchClass(p.classes, class) && p.counts(&node.Pods[j]) {
+				t.counts[value]++
+			}
+		}
+	}
+	for _, d := range p.demands {
+		if value := d.domain(key); value != "" && peers.matchClass(p.classes, d.shape.class) {
+			t.counts[value] += d.pods()
+		}
+	}
+	return t.counts
+}
+
+// domain is the value of the key that the demand is bound to; empty if it is not.
+func (d *demand) domain(key string) string { return d.bound[key] }
+
+// pods is how many pods the demand has places for, or is to get: what counts in its domains.
+func (d *demand) pods() int { return d.counted }
+
+// recount changes how many of the demand's pods count in its domains.
+func (p *problem) recount(d *demand, pods int) {
+	delta := pods - d.counted
+	if delta == 0 {
+		return
+	}
+	d.counted = pods
+	for key, value := range d.bound {
+		for _, t := range p.board.tallies {
+			if t.key == key && t.peers.matchClass(p.classes, d.shape.class) {
+				t.counts[value] += delta
+			}
+		}
+	}
+	for i := range d.shape.topology.anti {
+		term := &d.shape.topology.anti[i]
+		if value := d.bound[term.key]; value != "" {
+			p.board.repel(term.peers, term.key, value, delta)
+		}
+	}
+}
+
+// divide makes the demands of the shapes.
+func (p *problem) divide(shapes []*shape) {
+	b := p.board
+	for _, s := range shapes {
+		add := func(peers *peers, key string, spread bool) {
+			if key == corev1.LabelHostname {
+				return
+			}
+			text := key + " " + peers.text()
+			if b.terms[text] == nil {
+				b.terms[text] = &boardTerm{peers: peers, key: key}
+			}
+			b.terms[text].spread = b.terms[text].spread || spread
+			if !slices.Contains(b.keys, key) {
+				b.keys = append(b.keys, key)
+				slices.Sort(b.keys)
+			}
+		}
+		for i := range s.topology.spread {
+			add(s.topology.spread[i].peers, s.topology.spread[i].key, true)
+		}
+		for i := range s.topology.affinity {
+			add(s.topology.affinity[i].peers, s.topology.affinity[i].key, false)
+		}
+		for i := range s.topology.anti {
+			add(s.topology.anti[i].peers, s.topology.anti[i].key, false)
+		}
+	}
+	var waiting []*shape
 	for _, s := range shapes {
 		if s.problem != "" {
 			p.leave(s, s.pods, s.problem)
 			continue
 		}
-		parts := []part{{alternatives: s.alternatives, units: single(s.pods)}}
-		if constraints.any {
-			parts = d.divide(s, parts[0])
-		}
-		for _, part := range parts {
-			if len(part.units) == 0 {
+		waiting = append(waiting, s)
+	}
+	// Those that demand nothing of others come first, then those that look for others, then those that keep their distance: so each finds counted what it is measured by.
+	slices.SortStableFunc(waiting, func(a, b *shape) int { return cmp.Compare(a.rank(), b.rank()) })
+	for len(waiting) > 0 {
+		var deferred []*shape
+		for _, s := range waiting {
+			if p.lacksPeers(s) {
+				deferred = append(deferred, s)
 				continue
 			}
-			demand := &demand{shape: s, index: len(p.demands), units: part.units, need: s.need, alternatives: part.alternatives}
-			if n := len(part.units[0]); n > 1 {
-				demand.need = make(vector, len(s.need))
-				demand.need.add(s.need, int64(n))
+			p.divideShape(s)
+		}
+		if len(deferred) == len(waiting) {
+			for _, s := range deferred {
+				p.divideShape(s)
 			}
-			for _, term := range s.topology.spread {
-				if term.key == corev1.LabelHostname {
-					demand.hosts.spread = append(demand.hosts.spread, term)
-				}
-			}
-			for _, term := range s.topology.anti {
-				if term.key == corev1.LabelHostname {
-					demand.hosts.anti = append(demand.hosts.anti, term)
-				}
-			}
-			p.demands = append(p.demands, demand)
+			break
+		}
+		waiting = deferred
+	}
+}
+
+// rank orders shapes by what they demand of other pods.
+func (s *shape) rank() int {
+	switch {
+	case len(s.topology.spread)+len(s.topology.anti)+len(s.topology.affinity) == 0:
+		return 0
+	case len(s.topology.spread)+len(s.topology.anti) == 0:
+		return 1
+	}
+	return 2
+}
+
+// lacksPeers reports whether a term of affinity finds nobody yet, and the shape's own pods are no peers either.
+func (p *problem) lacksPeers(s *shape) bool {
+	for i := range s.topology.affinity {
+		term := &s.topology.affinity[i]
+		if term.key == corev1.LabelHostname || term.matchClass(p.classes, s.class) {
+			continue
+		}
+		if !anyPositive(p.tally(term.peers, term.key)) {
+			return true
 		}
 	}
+	return false
+}
+
+func anyPositive(counts map[string]int) bool {
+	for _, n := range counts {
+		if n > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *problem) divideShape(s *shape) {
+	parts := []part{{alternatives: s.alternatives, units: single(s.pods)}}
+	if p.classes.any {
+		parts = p.bind(s, parts[0])
+	}
+	for i := range parts {
+		if len(parts[i].units) > 0 {
+			p.demand(s, &parts[i])
+		}
+	}
+}
+
+// demand adds the demand of a part.
+func (p *problem) demand(s *shape, part *part) *demand {
+	d := &demand{
+		shape: s, index: len(p.demands), units: part.units, waiting: len(part.units), need: s.need, alternatives: part.alternatives,
+		follows: part.follows,
+	}
+	if n := len(part.units[0]); n > 1 {
+		d.need = make(vector, len(s.need))
+		d.need.add(s.need, int64(n))
+	}
+	for _, term := range s.topology.spread {
+		if term.key == corev1.LabelHostname {
+			d.hosts.spread = append(d.hosts.spread, term)
+		}
+	}
+	for _, term := range s.topology.anti {
+		if term.key == corev1.LabelHostname {
+			d.hosts.anti = append(d.hosts.anti, term)
+		}
+	}
+	for _, key := range p.board.keys {
+		if value, ok := singleValue(part.alternatives, key); ok {
+			if d.bound == nil {
+				d.bound = map[string]string{}
+			}
+			d.bound[key] = value
+		}
+	}
+	p.demands = append(p.demands, d)
+	p.recount(d, len(part.units)*len(part.units[0]))
+	return d
+}
+
+// singleValue is the one value of the key that all alternatives demand.
+func singleValue(alternatives []scheduling.Requirements, key string) (string, bool) {
+	result := ""
+	for i, a := range alternatives {
+		value, ok := a[key].Single()
+		if !ok || i > 0 && value != result {
+			return "", false
+		}
+		result = value
+	}
+	return result, result != ""
 }
 
 func single(pods []*corev1.Pod) [][]*corev1.Pod {
@@ -95,104 +345,63 @@ func single(pods []*corev1.Pod) [][]*corev1.Pod {
 	return units
 }
 
-func (d *divider) prepare(shapes []*shape) {
-	for _, s := range shapes {
-		for _, term := range s.topology.spread {
-			d.keys[term.key] = true
-		}
-		for _, term := range slices.Concat(s.topology.affinity, s.topology.anti) {
-			d.keys[term.key] = true
-		}
-		for _, pod := range s.pods {
-			d.moving[string(pod.UID)] = true
-		}
+// bind divides one shape, and leaves those of its pods unplaced that no domain may take.
+func (p *problem) bind(s *shape, whole part) []part {
+	whole, away := p.keepAway(s, whole)
+	if len(whole.alternatives) == 0 {
+		p.leave(s, s.pods, fmt.Sprintf("required anti-affinity, its own or that of other pods, leaves it %s, and its node selector, affinity and volumes ask for just what is left out", away))
+		return nil
 	}
-	for i := range d.p.snapshot.Nodes {
-		node := &d.p.snapshot.Nodes[i]
-		for j := range node.Pods {
-			pod := &node.Pods[j]
-			if pod.Spec.Affinity == nil || pod.Spec.Affinity.PodAntiAffinity == nil || !d.counts(pod) {
-				continue
-			}
-			terms, err := readTopology(pod)
-			if err != nil {
-				continue // the scheduler could not have bound it by a term that cannot be read
-			}
-			for _, term := range terms.anti {
-				if value, ok := nodeDomain(node, term.key); ok {
-					d.repelled = append(d.repelled, repelled{term: term, value: value})
-				}
-			}
-		}
-	}
-}
-
-func (d *divider) counts(pod *corev1.Pod) bool { return counts(pod) && !d.moving[string(pod.UID)] }
-
-// nodeDomain is the value that a node has of a topology key.
-func nodeDomain(node *Node, key string) (string, bool) {
-	if node.Node == nil {
-		return "", false
-	}
-	value, ok := node.Node.Labels[key]
-	if !ok && key == corev1.LabelHostname {
-		return node.Node.Name, true
-	}
-	return value, ok
-}
-
-// divide divides one shape, and leaves those of its pods unplaced that no domain may take.
-func (d *divider) divide(s *shape, whole part) []part {
 	parts := []part{whole}
-	pod := s.pod()
-	forbidden := map[string][]string{}
-	for _, r := range d.repelled {
-		if r.term.match(pod) {
-			forbidden[r.term.key] = append(forbidden[r.term.key], r.value)
+	for i := range s.topology.affinity {
+		parts = each(parts, func(part part) []part { return p.gather(s, part, &s.topology.affinity[i]) })
+	}
+	for i := range s.topology.anti {
+		if term := &s.topology.anti[i]; term.key != corev1.LabelHostname && term.matchClass(p.classes, s.class) {
+			alone := spreadTerm{peers: term.peers, field: term.field, key: term.key, maxSkew: 1, minDomains: math.MaxInt}
+			parts = each(parts, func(part part) []part { return p.spread(s, part, &alone) })
 		}
 	}
-	for _, term := range s.topology.anti {
-		for value, n := range d.count(&term.peers, term.key) {
+	for i := range s.topology.spread {
+		if term := &s.topology.spread[i]; term.key != corev1.LabelHostname {
+			parts = each(parts, func(part part) []part { return p.spread(s, part, term) })
+		}
+	}
+	for _, key := range p.board.keys {
+		parts = each(parts, func(part part) []part { return p.settleOn(s, part, key) })
+	}
+	return parts
+}
+
+// keepAway narrows a part to the domains that no anti-affinity keeps it from, and says which those are.
+func (p *problem) keepAway(s *shape, whole part) (part, scheduling.Requirements) {
+	forbidden := map[string][]string{}
+	for _, r := range p.board.repelled {
+		if r.count > 0 && r.matchClass(p.classes, s.class) {
+			forbidden[r.key] = append(forbidden[r.key], r.value)
+		}
+	}
+	for i := range s.topology.anti {
+		term := &s.topology.anti[i]
+		if term.key == corev1.LabelHostname {
+			continue
+		}
+		for value, n := range p.tally(term.peers, term.key) {
 			if n > 0 {
 				forbidden[term.key] = append(forbidden[term.key], value)
 			}
 		}
 	}
+	away := scheduling.Requirements{}
 	for _, key := range sortedKeys(forbidden) {
 		r := scheduling.NotIn(key, forbidden[key]...)
-		if parts[0].alternatives = narrow(parts[0].alternatives, r); len(parts[0].alternatives) == 0 {
-			d.p.leave(s, s.pods, fmt.Sprintf("required anti-affinity to pods that run leaves it %s, and its node selector and affinity ask for just what is left out", r))
-			return nil
-		}
+		away.Add(r)
+		whole = whole.narrow(r)
 	}
-	if term := d.clash(s); term != nil {
-		d.p.leave(s, s.pods, fmt.Sprintf("%s over %q keeps it from pods that wait for a node as well: it gets its place once those have theirs", term.field, term.key))
-		return nil
-	}
-	for _, term := range s.topology.affinity {
-		parts = d.each(parts, func(part part) []part { return d.gather(s, part, &term) })
-	}
-	for _, term := range s.topology.anti {
-		if term.key != corev1.LabelHostname && term.match(pod) {
-			alone := spreadTerm{peers: term.peers, field: term.field, key: term.key, maxSkew: 1, minDomains: math.MaxInt}
-			parts = d.each(parts, func(part part) []part { return d.spread(s, part, &alone) })
-		}
-	}
-	for _, term := range s.topology.spread {
-		if term.key != corev1.LabelHostname {
-			parts = d.each(parts, func(part part) []part { return d.spread(s, part, &term) })
-		}
-	}
-	for _, part := range parts {
-		if len(part.units) > 0 {
-			d.remember(s, part)
-		}
-	}
-	d.accepted = append(d.accepted, s)
-	return parts
+	return whole, away
 }
 
-func (d *divider) each(parts []part, divide func(part) []part) []part {
+func each(parts []part, divide func(part) []part) []part {
 	var result []part
 	for _, part := range parts {
 		if len(part.units) > 0 {
@@ -202,31 +411,10 @@ func (d *divider) each(parts []part, divide func(part) []part) []part {
 	return result
 }
 
-// remember notes the domains that a part's pods are bound to.
-func (d *divider) remember(s *shape, part part) {
-	for key := range d.keys {
-		if len(part.alternatives) == 0 {
-			return
-		}
-		if value, ok := part.alternatives[0][key].Single(); ok {
-			d.placed = append(d.placed, placed{pod: s.pod(), key: key, value: value, count: len(part.units)})
-		}
-	}
-}
-
-// clash is a term of required anti-affinity, over anything but hosts, between the shape and one that was accepted before it. Where its pods go in the end is
-// not known yet, so the shape has to wait.
-func (d *divider) clash(s *shape) *affinityTerm {
-	for _, other := range d.accepted {
-		for _, pair := range [...][2]*shape{{s, other}, {other, s}} {
-			for i := range pair[0].topology.anti {
-				if term := &pair[0].topology.anti[i]; term.key != corev1.LabelHostname && term.match(pair[1].pod()) {
-					return term
-				}
-			}
-		}
-	}
-	return nil
+// narrow is the part with a further requirement.
+func (w part) narrow(r scheduling.Requirement) part {
+	w.alternatives = narrow(w.alternatives, r)
+	return w
 }
 
 // narrow adds a requirement to each alternative, and leaves those out that then allow nothing.
@@ -243,92 +431,72 @@ func narrow(alternatives []scheduling.Requirements, r scheduling.Requirement) []
 	return result
 }
 
-// count is how many peers each domain of the key has: on existing nodes, and of this batch as far as it is decided.
-func (d *divider) count(peers *peers, key string) map[string]int {
-	text := key + " " + peers.text()
-	onNodes, ok := d.counted[text]
-	if !ok {
-		onNodes = map[string]int{}
-		for i := range d.p.snapshot.Nodes {
-			node := &d.p.snapshot.Nodes[i]
-			value, ok := nodeDomain(node, key)
-			if !ok {
-				continue
-			}
-			for j := range node.Pods {
-				if pod := &node.Pods[j]; d.counts(pod) && peers.match(pod) {
-					onNodes[value]++
-				}
-			}
-		}
-		d.counted[text] = onNodes
-	}
-	total := maps.Clone(onNodes)
-	for _, p := range d.placed {
-		if p.key == key && peers.match(p.pod) {
-			total[p.value] += p.count
-		}
-	}
-	return total
-}
-
 // gather binds a part to the domain of the pods that it has to be with.
-func (d *divider) gather(s *shape, whole part, term *affinityTerm) []part {
+func (p *problem) gather(s *shape, whole part, term *affinityTerm) []part {
+	counts := p.tally(term.peers, term.key)
+	if term.key == corev1.LabelHostname {
+		if anyPositive(counts) || !term.matchClass(p.classes, s.class) || p.hasPlanned(term.peers) {
+			whole.follows = append(slices.Clone(whole.follows), term.peers)
+			return []part{whole}
+		}
+		return p.together(s, whole, term)
+	}
 	var values []string
-	for value, n := range d.count(&term.peers, term.key) {
+	for value, n := range counts {
 		if n > 0 {
 			values = append(values, value)
 		}
 	}
 	if len(values) > 0 {
-		r := scheduling.In(term.key, values...)
-		if whole.alternatives = narrow(whole.alternatives, r); len(whole.alternatives) == 0 {
-			d.p.leave(s, flatten(whole.units), fmt.Sprintf("%s wants pods that run in %s, which its node selector and affinity leave out", term.field, r))
+		narrowed := whole.narrow(scheduling.In(term.key, values...))
+		if len(narrowed.alternatives) == 0 {
+			p.leave(s, flatten(whole.units), fmt.Sprintf("%s wants pods that run in %s, which its node selector, affinity and volumes leave out", term.field, scheduling.In(term.key, values...)))
 			return nil
 		}
-		return []part{whole}
+		return []part{narrowed}
 	}
-	if !term.match(s.pod()) {
-		d.p.leave(s, flatten(whole.units), fmt.Sprintf("%s wants pods %s in the same %q, and none is running there yet", term.field, term.selector, term.key))
+	if !term.matchClass(p.classes, s.class) {
+		p.leave(s, flatten(whole.units), fmt.Sprintf("%s wants pods %s in the same %q, and none is running there yet", term.field, term.selector, term.key))
 		return nil
 	}
-	if term.key == corev1.LabelHostname {
-		return d.together(s, whole, term)
-	}
-	domains := d.domains(s, whole, term.key)
+	domains := p.domains(s, whole, term.key)
 	if len(domains) == 0 {
-		return d.nowhere(s, whole, term.field, term.key)
+		return p.nowhere(s, whole, term.field, term.key)
 	}
-	whole.alternatives = narrow(whole.alternatives, scheduling.In(term.key, domains[0].value))
-	return []part{whole}
+	return []part{whole.narrow(scheduling.In(term.key, domains[0].value))}
+}
+
+// hasPlanned reports whether any pod of the peers is among the demands.
+func (p *problem) hasPlanned(peers *peers) bool {
+	return slices.ContainsFunc(p.demands, func(d *demand) bool { return d.counted > 0 && peers.matchClass(p.classes, d.shape.class) })
 }
 
 // nowhere deals with a part that no domain of the key takes. Mostly that has a reason of another kind, which explaining the part without its domain will
 // find; if not, the pools do not say which domains there are.
-func (d *divider) nowhere(s *shape, whole part, field, key string) []part {
-	whole.alternatives = narrow(whole.alternatives, scheduling.Exists(key))
-	if columns, _ := d.p.columnsFor(s, whole.alternatives, s.need); columns.empty() && len(whole.alternatives) > 0 {
-		return []part{whole}
+func (p *problem) nowhere(s *shape, whole part, field, key string) []part {
+	known := whole.narrow(scheduling.Exists(key))
+	if columns, _ := p.columnsFor(s, known.alternatives, s.need); columns.empty() && len(known.alternatives) > 0 {
+		return []part{known}
 	}
-	d.p.leave(s, flatten(whole.units), fmt.Sprintf("%s is over %q, and no node pool lists the values that it can have: add a requirement with operator In to one", field, key))
+	p.leave(s, flatten(whole.units), fmt.Sprintf("%s is over %q, and no node pool lists the values that it can have: add a requirement with operator In to one", field, key))
 	return nil
 }
 
 // together makes one unit of the pods, which have to share a node; those that no node has room for are left.
-func (d *divider) together(s *shape, whole part, term *affinityTerm) []part {
+func (p *problem) together(s *shape, whole part, term *affinityTerm) []part {
 	pods := flatten(whole.units)
 	largest := int64(0)
-	feasible, _ := d.p.columnsFor(s, whole.alternatives, s.need)
+	feasible, _ := p.columnsFor(s, whole.alternatives, s.need)
 	for j := range feasible.all() {
-		largest = max(largest, d.p.configs[d.p.columns[j].config].free.room(s.need, int64(len(pods))))
+		largest = max(largest, p.configs[p.columns[j].config].free.room(s.need, int64(len(pods))))
 	}
-	for _, e := range d.p.existing {
-		if n := e.free.room(s.need, int64(len(pods))); n > largest && e.accepts(s, whole.alternatives) {
+	for _, e := range p.existing {
+		if n := e.free.room(s.need, int64(len(pods))); n > largest && p.accepts(e, s, whole.alternatives) {
 			largest = n
 		}
 	}
 	if largest > 0 && largest < int64(len(pods)) {
-		d.p.leave(s, pods[largest:], fmt.Sprintf("%s wants its pods on one node, and the largest has room for %d of the %d that wait", term.field, largest, len(pods)))
+		p.leave(s, pods[largest:], fmt.Sprintf("%s wants its pods on one node, and the largest has room for %d of the %d that wait", term.field, largest, len(pods)))
 		pods = pods[:largest]
 	}
 	whole.units = [][]*corev1.Pod{pods}
@@ -336,6 +504,43 @@ func (d *divider) together(s *shape, whole part, term *affinityTerm) []part {
 }
 
 func flatten(units [][]*corev1.Pod) []*corev1.Pod { return slices.Concat(units...) }
+
+// settleOn binds a part to a domain of the key if a constraint of any shape over that key counts its pods: spreads want them level, the others in few places.
+func (p *problem) settleOn(s *shape, whole part, key string) []part {
+	if _, ok := singleValue(whole.alternatives, key); ok {
+		return []part{whole}
+	}
+	var counted, levelled *boardTerm
+	for _, text := range sortedKeys(p.board.terms) {
+		if term := p.board.terms[text]; term.key == key && term.matchClass(p.classes, s.class) {
+			counted = term
+			if term.spread && levelled == nil {
+				levelled = term
+			}
+		}
+	}
+	owns := slices.ContainsFunc(s.topology.anti, func(t affinityTerm) bool { return t.key == key })
+	if counted == nil && !owns {
+		return []part{whole}
+	}
+	domains := p.domains(s, whole, key)
+	if len(domains) == 0 {
+		return []part{whole}
+	}
+	if levelled == nil {
+		return []part{whole.narrow(scheduling.In(key, domains[0].value))}
+	}
+	// Level, as far as that costs little.
+	cheapest := math.Inf(1)
+	for _, domain := range domains {
+		cheapest = min(cheapest, domain.price)
+	}
+	domains = slices.DeleteFunc(domains, func(d domain) bool { return d.room <= 0 && d.price > cheapest*levelPriceFactor })
+	return p.level(whole, key, domains, cloneCounts(p.tally(levelled.peers, key)), func(string, int) bool { return true }, nil)
+}
+
+// levelPriceFactor is how much dearer than the cheapest a domain may be to which pods are sent only to keep others' spreads level.
+const levelPriceFactor = 1.1
 
 // domain is a value of a topology key that a part can be bound to.
 type domain struct {
@@ -347,8 +552,7 @@ type domain struct {
 }
 
 // domains are those of the key that can take a unit of the part: best first, which is where nodes have room already, then where the cheapest new one is.
-func (d *divider) domains(s *shape, part part, key string) []domain {
-	p := d.p
+func (p *problem) domains(s *shape, part part, key string) []domain {
 	byValue := map[string]*domain{}
 	at := func(value string) *domain {
 		if byValue[value] == nil {
@@ -356,38 +560,41 @@ func (d *divider) domains(s *shape, part part, key string) []domain {
 		}
 		return byValue[value]
 	}
+	enough := int64(len(part.units))
 	for _, e := range p.existing {
-		if value, ok := e.domain(key); ok {
-			n := e.free.room(s.need, int64(len(part.units)))
-			if e.nominated != nil {
-				// The rest of its room is meant for others.
-				n = min(n, int64(e.nominated[s]))
-			}
-			if n > 0 && e.accepts(s, narrow(part.alternatives, scheduling.In(key, value))) {
-				at(value).room += n
-			}
+		value, ok := e.domain(key)
+		if !ok || byValue[value] != nil && byValue[value].room >= enough {
+			continue
+		}
+		n := e.free.room(s.need, enough)
+		if e.nominated != nil {
+			// The rest of its room is meant for others.
+			n = min(n, int64(e.nominated[s.first]))
+		}
+		if n > 0 && p.accepts(e, s, narrow(part.alternatives, scheduling.In(key, value))) {
+			at(value).room += n
 		}
 	}
-	feasible, _ := p.columnsFor(s, part.alternatives, s.need)
-	candidates := map[string]bool{}
-	for j := range feasible.all() {
-		c := &p.configs[p.columns[j].config]
-		have, typed := c.typ.Requirements[key]
-		if own, ok := c.pool.requirements[key]; ok && typed {
-			have = have.Intersection(own)
-		} else if ok {
-			have = own
-		}
-		values, _ := have.Values()
-		for _, value := range values {
-			candidates[value] = true
-		}
-	}
-	for value := range candidates {
-		columns, _ := p.columnsFor(s, narrow(part.alternatives, scheduling.In(key, value)), s.need)
-		for j := range columns.all() {
-			domain := at(value)
-			domain.price = min(domain.price, p.columns[j].offering.Price)
+	if feasible, _ := p.columnsFor(s, part.alternatives, s.need); !feasible.empty() {
+		for _, v := range p.valuesOfKey(key) {
+			if !v.columns.intersects(feasible) {
+				continue
+			}
+			narrowed := narrow(part.alternatives, scheduling.In(key, v.value))
+			if len(narrowed) == 0 {
+				continue
+			}
+			if len(part.alternatives) > 1 {
+				if columns, _ := p.columnsFor(s, narrowed, s.need); columns.empty() {
+					continue
+				}
+			}
+			domain := at(v.value)
+			for j := range feasible.all() {
+				if v.columns.has(j) {
+					domain.price = min(domain.price, p.columns[j].offering.Price)
+				}
+			}
 		}
 	}
 	result := make([]domain, 0, len(byValue))
@@ -397,5 +604,29 @@ func (d *divider) domains(s *shape, part part, key string) []domain {
 	slices.SortFunc(result, func(a, b domain) int {
 		return cmp.Or(-cmp.Compare(a.room, b.room), cmp.Compare(a.price, b.price), strings.Compare(a.value, b.value))
 	})
+	return result
+}
+
+// valuesOfKey are the values of a key that new nodes can have, sorted, with the columns that can have each.
+func (p *problem) valuesOfKey(key string) []valueColumns {
+	if values, ok := p.board.values[key]; ok {
+		return values
+	}
+	byValue := map[string]bitset{}
+	for j := range p.columns {
+		for _, value := range p.valuesOf(p.configs[p.columns[j].config].pool, j, key) {
+			if byValue[value] == nil {
+				byValue[value] = newBitset(len(p.columns))
+			}
+			byValue[value].add(j)
+		}
+	}
+	var result []valueColumns
+	for _, value := range sortedKeys(byValue) {
+		if value != "" {
+			result = append(result, valueColumns{value, byValue[value]})
+		}
+	}
+	p.board.values[key] = result
 	return result
 }

@@ -100,8 +100,9 @@ func TestTopology(t *testing.T) {
 		{name: "near each other", count: 30, pods: [][]func(*corev1.Pod){{app("web"), near(zone, "web")}}, perZone: map[string]int{"": 30}, mostANode: 30},
 		{name: "all on one host", count: 8, pods: [][]func(*corev1.Pod){{app("web"), near(host, "web")}}, mostANode: 8},
 		{name: "near what is nowhere", count: 2, pods: [][]func(*corev1.Pod){{app("web"), near(zone, "cache")}}, unplaced: 2, reason: "spec.affinity.podAffinity"},
-		{name: "zone anti-affinity among the batch waits", count: 1, pods: [][]func(*corev1.Pod){{app("red"), awayFrom(zone, "blue")}, {app("blue")}},
-			mostANode: 1, unplaced: 1, reason: "spec.affinity.podAntiAffinity"},
+		{name: "zone anti-affinity among the batch", count: 3, pods: [][]func(*corev1.Pod){{app("red"), awayFrom(zone, "blue")}, {app("blue")}},
+			perZone: map[string]int{"us-east-1a": 3, "us-east-1b": 3}, mostANode: 3},
+		{name: "on the host of another that waits", count: 2, pods: [][]func(*corev1.Pod){{app("web"), near(host, "cache")}, {app("cache")}}, mostANode: 4},
 		{name: "one host port a node", count: 3, pods: [][]func(*corev1.Pod){{func(p *corev1.Pod) {
 			p.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 8080}}
 		}}}, mostANode: 1},

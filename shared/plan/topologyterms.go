@@ -1,41 +1,27 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// topologyTerms are what a pod demands of the pods around it. Preferences (ScheduleAnyway, preferred terms) are not among them.
+// topologyTerms are what a pod demands of the pods around it, preferences that have not been given up among them.
 type topologyTerms struct {
 	spread         []spreadTerm
 	affinity, anti []affinityTerm
 }
 
-// peers are pods by namespace and labels.
-type peers struct {
-	// namespaces are sorted; nil means every one.
-	namespaces []string
-	selector   labels.Selector
-}
-
-func (s *peers) match(pod *corev1.Pod) bool {
-	if s.namespaces != nil && !slices.Contains(s.namespaces, pod.Namespace) {
-		return false
-	}
-	return s.selector.Matches(labels.Set(pod.Labels))
-}
-
-func (s *peers) text() string { return fmt.Sprintf("%q %s", s.namespaces, s.selector) }
-
 // spreadTerm is a topology spread constraint that must hold.
 type spreadTerm struct {
-	peers
+	*peers
 	field               string
 	key                 string
 	maxSkew, minDomains int
@@ -44,9 +30,9 @@ type spreadTerm struct {
 	ignoreAffinity, honorTaints bool
 }
 
-// affinityTerm is a term of required pod affinity or anti-affinity.
+// affinityTerm is a term of pod affinity or anti-affinity that must hold.
 type affinityTerm struct {
-	peers
+	*peers
 	field string
 	key   string
 }
@@ -62,12 +48,13 @@ func (h *hostTerms) repels(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(h.anti, func(t affinityTerm) bool { return t.match(pod) })
 }
 
-// readTopology reads what must hold. The error names the field that cannot be read.
-func readTopology(pod *corev1.Pod) (topologyTerms, error) {
+// readTopology reads what must hold for the pod with this spec, which is its own or one with preferences given up; preferences says whether those that are
+// left count. The error names the field that cannot be read.
+func (p *problem) readTopology(pod *corev1.Pod, spec *corev1.PodSpec, preferences bool) (topologyTerms, error) {
 	var terms topologyTerms
-	for i := range pod.Spec.TopologySpreadConstraints {
-		c := &pod.Spec.TopologySpreadConstraints[i]
-		if c.WhenUnsatisfiable != corev1.DoNotSchedule {
+	for i := range spec.TopologySpreadConstraints {
+		c := &spec.TopologySpreadConstraints[i]
+		if c.WhenUnsatisfiable != corev1.DoNotSchedule && !preferences {
 			continue
 		}
 		field := fmt.Sprintf("spec.topologySpreadConstraints[%d]", i)
@@ -76,7 +63,7 @@ func readTopology(pod *corev1.Pod) (topologyTerms, error) {
 			return terms, fmt.Errorf("%s: %w", field, err)
 		}
 		term := spreadTerm{
-			peers: peers{namespaces: []string{pod.Namespace}, selector: selector}, field: field,
+			peers: p.peersOf([]string{pod.Namespace}, selector), field: field,
 			key: scheduling.NormalizeKey(c.TopologyKey), maxSkew: int(c.MaxSkew), minDomains: 1,
 			ignoreAffinity: c.NodeAffinityPolicy != nil && *c.NodeAffinityPolicy == corev1.NodeInclusionPolicyIgnore,
 			honorTaints:    c.NodeTaintsPolicy != nil && *c.NodeTaintsPolicy == corev1.NodeInclusionPolicyHonor,
@@ -86,38 +73,51 @@ func readTopology(pod *corev1.Pod) (topologyTerms, error) {
 		}
 		terms.spread = append(terms.spread, term)
 	}
-	affinity := pod.Spec.Affinity
+	affinity := spec.Affinity
 	if affinity == nil {
 		return terms, nil
 	}
 	var err error
 	if affinity.PodAffinity != nil {
-		terms.affinity, err = readAffinity(pod, affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution, "spec.affinity.podAffinity")
+		var preferred []corev1.WeightedPodAffinityTerm
+		if preferences {
+			preferred = affinity.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution
+		}
+		terms.affinity, err = p.readAffinity(pod, affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution, preferred, "spec.affinity.podAffinity")
 	}
 	if affinity.PodAntiAffinity != nil && err == nil {
-		terms.anti, err = readAffinity(pod, affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution, "spec.affinity.podAntiAffinity")
+		var preferred []corev1.WeightedPodAffinityTerm
+		if preferences {
+			preferred = affinity.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution
+		}
+		terms.anti, err = p.readAffinity(pod, affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution, preferred, "spec.affinity.podAntiAffinity")
 	}
 	return terms, err
 }
 
-func readAffinity(pod *corev1.Pod, list []corev1.PodAffinityTerm, parent string) ([]affinityTerm, error) {
+func (p *problem) readAffinity(pod *corev1.Pod, required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm, parent string) ([]affinityTerm, error) {
 	var terms []affinityTerm
-	for i := range list {
-		field := fmt.Sprintf("%s.requiredDuringSchedulingIgnoredDuringExecution[%d]", parent, i)
-		selector, err := selectorOf(list[i].LabelSelector, pod, list[i].MatchLabelKeys, list[i].MismatchLabelKeys)
+	add := func(t *corev1.PodAffinityTerm, field string) error {
+		selector, err := selectorOf(t.LabelSelector, pod, t.MatchLabelKeys, t.MismatchLabelKeys)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", field, err)
+			return fmt.Errorf("%s: %w", field, err)
 		}
-		term := affinityTerm{peers: peers{selector: selector}, field: field, key: scheduling.NormalizeKey(list[i].TopologyKey)}
-		switch namespaces := list[i].NamespaceSelector; {
-		case namespaces == nil && len(list[i].Namespaces) == 0:
-			term.namespaces = []string{pod.Namespace}
-		case namespaces == nil:
-			term.namespaces = slices.Sorted(slices.Values(list[i].Namespaces))
-		case len(namespaces.MatchLabels)+len(namespaces.MatchExpressions) > 0:
-			return nil, fmt.Errorf("%s.namespaceSelector with conditions cannot be planned for: name the namespaces in %s.namespaces", field, field)
+		namespaces, err := p.namespacesOf(pod, t)
+		if err != nil {
+			return fmt.Errorf("%s.namespaceSelector: %w", field, err)
 		}
-		terms = append(terms, term)
+		terms = append(terms, affinityTerm{peers: p.peersOf(namespaces, selector), field: field, key: scheduling.NormalizeKey(t.TopologyKey)})
+		return nil
+	}
+	for i := range required {
+		if err := add(&required[i], fmt.Sprintf("%s.requiredDuringSchedulingIgnoredDuringExecution[%d]", parent, i)); err != nil {
+			return nil, err
+		}
+	}
+	for i := range preferred {
+		if err := add(&preferred[i].PodAffinityTerm, fmt.Sprintf("%s.preferredDuringSchedulingIgnoredDuringExecution[%d]", parent, i)); err != nil {
+			return nil, err
+		}
 	}
 	return terms, nil
 }
@@ -128,81 +128,89 @@ func selectorOf(selector *metav1.LabelSelector, pod *corev1.Pod, match, mismatch
 	if err != nil {
 		return nil, fmt.Errorf("labelSelector: %w", err)
 	}
-	add := func(keys []string, operator string) error {
-		for _, key := range keys {
+	for _, narrow := range []struct {
+		keys     []string
+		operator selection.Operator
+	}{{match, selection.In}, {mismatch, selection.NotIn}} {
+		for _, key := range narrow.keys {
 			value, ok := pod.Labels[key]
 			if !ok {
 				continue
 			}
-			set, err := labels.Parse(fmt.Sprintf("%s %s (%s)", key, operator, value))
+			requirement, err := labels.NewRequirement(key, narrow.operator, []string{value})
 			if err != nil {
-				return fmt.Errorf("label key %q: %w", key, err)
+				return nil, fmt.Errorf("label key %q: %w", key, err)
 			}
-			requirements, _ := set.Requirements()
-			result = result.Add(requirements...)
+			result = result.Add(*requirement)
 		}
-		return nil
 	}
-	if err := add(match, "in"); err != nil {
-		return nil, err
-	}
-	return result, add(mismatch, "notin")
+	return result, nil
 }
 
-// constraintLabels are the labels by which any pod of the snapshot selects others.
-type constraintLabels struct {
-	any  bool
-	keys []string
+// relax gives up the next preference of a pod's spec, in Karpenter's order: the heaviest preferred pod affinity, then the heaviest preferred pod anti-affinity, the
+// heaviest preferred node affinity, a ScheduleAnyway spread, and last, if some taint of effect PreferNoSchedule is about, that those keep it away. It returns the
+// spec with one preference less, or nil if there is none. The spec itself is not changed.
+func relax(spec *corev1.PodSpec) *corev1.PodSpec {
+	if a := spec.Affinity; a != nil {
+		if a.PodAffinity != nil && len(a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0 {
+			next := relaxedSpec(spec)
+			next.Affinity.PodAffinity = &corev1.PodAffinity{
+				RequiredDuringSchedulingIgnoredDuringExecution:  a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution,
+				PreferredDuringSchedulingIgnoredDuringExecution: withoutHeaviest(a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution, weightOfPodTerm),
+			}
+			return next
+		}
+		if a.PodAntiAffinity != nil && len(a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0 {
+			next := relaxedSpec(spec)
+			next.Affinity.PodAntiAffinity = &corev1.PodAntiAffinity{
+				RequiredDuringSchedulingIgnoredDuringExecution:  a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution,
+				PreferredDuringSchedulingIgnoredDuringExecution: withoutHeaviest(a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution, weightOfPodTerm),
+			}
+			return next
+		}
+		if a.NodeAffinity != nil && len(a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0 {
+			next := relaxedSpec(spec)
+			next.Affinity.NodeAffinity = &corev1.NodeAffinity{
+				RequiredDuringSchedulingIgnoredDuringExecution:  a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution,
+				PreferredDuringSchedulingIgnoredDuringExecution: withoutHeaviest(a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution, weightOfNodeTerm),
+			}
+			return next
+		}
+	}
+	for i := range spec.TopologySpreadConstraints {
+		if spec.TopologySpreadConstraints[i].WhenUnsatisfiable == corev1.ScheduleAnyway {
+			next := relaxedSpec(spec)
+			next.TopologySpreadConstraints = slices.Delete(slices.Clone(spec.TopologySpreadConstraints), i, i+1)
+			return next
+		}
+	}
+	return nil
 }
 
-func constraintLabelsOf(s *Snapshot) *constraintLabels {
-	keys := map[string]bool{}
-	result := &constraintLabels{}
-	selector := func(s *metav1.LabelSelector) {
-		if s == nil {
-			return
-		}
-		for key := range s.MatchLabels {
-			keys[key] = true
-		}
-		for i := range s.MatchExpressions {
-			keys[s.MatchExpressions[i].Key] = true
-		}
+func relaxedSpec(spec *corev1.PodSpec) *corev1.PodSpec {
+	next := *spec
+	if spec.Affinity != nil {
+		affinity := *spec.Affinity
+		next.Affinity = &affinity
 	}
-	terms := func(list []corev1.PodAffinityTerm) {
-		for i := range list {
-			result.any = true
-			selector(list[i].LabelSelector)
-			for _, key := range slices.Concat(list[i].MatchLabelKeys, list[i].MismatchLabelKeys) {
-				keys[key] = true
-			}
+	return &next
+}
+
+func weightOfPodTerm(t corev1.WeightedPodAffinityTerm) int32  { return t.Weight }
+func weightOfNodeTerm(t corev1.PreferredSchedulingTerm) int32 { return t.Weight }
+
+// heaviest is the position of the term of greatest weight, the first of equal ones.
+func heaviest[T any](terms []T, weight func(T) int32) int {
+	best := 0
+	for i := range terms {
+		if cmp.Compare(weight(terms[i]), weight(terms[best])) > 0 {
+			best = i
 		}
 	}
-	read := func(pods []corev1.Pod) {
-		for i := range pods {
-			spec := &pods[i].Spec
-			for j := range spec.TopologySpreadConstraints {
-				result.any = true
-				selector(spec.TopologySpreadConstraints[j].LabelSelector)
-				for _, key := range spec.TopologySpreadConstraints[j].MatchLabelKeys {
-					keys[key] = true
-				}
-			}
-			if spec.Affinity != nil && spec.Affinity.PodAffinity != nil {
-				terms(spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
-			}
-			if spec.Affinity != nil && spec.Affinity.PodAntiAffinity != nil {
-				terms(spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
-			}
-		}
-	}
-	read(s.Pods)
-	for i := range s.Nodes {
-		read(s.Nodes[i].Pods)
-	}
-	for key := range keys {
-		result.keys = append(result.keys, key)
-	}
-	slices.Sort(result.keys)
-	return result
+	return best
+}
+
+func withoutHeaviest[T any](terms []T, weight func(T) int32) []T {
+	i := heaviest(terms, weight)
+	return slices.Delete(slices.Clone(terms), i, i+1)
 }

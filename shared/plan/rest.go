@@ -1,0 +1,324 @@
+package plan
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/shared/scheduling"
+)
+
+// Binding demands to domains before nodes are packed is quick and cheap, and now and then wrong: a domain that was to get nodes gets none for a limit, a pod has to
+// follow another one to its host. What is left is put right here, a unit at a time.
+
+// unskew takes back what the demands have that spreads and affinity do not allow after all, because other pods did not get the places that they were counted in.
+func (p *problem) unskew(first int) {
+	for _, d := range p.demands[first:] {
+		p.recount(d, p.placedPods(d))
+	}
+	for changed := true; changed; {
+		changed = false
+		for _, d := range p.demands {
+			if placed := len(d.units) - d.waiting; placed > 0 {
+				if excess := min(p.excess(d), placed); excess > 0 {
+					p.takeBack(d, excess)
+					p.recount(d, p.placedPods(d))
+					changed = true
+				}
+			}
+		}
+	}
+}
+
+func (p *problem) placedPods(d *demand) int {
+	if len(d.units) == 0 {
+		return 0
+	}
+	return (len(d.units) - d.waiting) * len(d.units[0])
+}
+
+// excess is how many of the demand's units are where they may not be.
+func (p *problem) excess(d *demand) int {
+	s := d.shape
+	for i := range s.topology.affinity {
+		term := &s.topology.affinity[i]
+		value := d.bound[term.key]
+		if term.key == corev1.LabelHostname || value == "" || term.matchClass(p.classes, s.class) {
+			continue
+		}
+		if p.tally(term.peers, term.key)[value] <= 0 {
+			return len(d.units)
+		}
+	}
+	most := 0
+	for i := range s.topology.spread {
+		term := &s.topology.spread[i]
+		value := d.bound[term.key]
+		if term.key == corev1.LabelHostname || value == "" || !term.matchClass(p.classes, s.class) {
+			continue
+		}
+		m := p.skewOf(s, part{units: single(s.pods), alternatives: s.alternatives}, term)
+		most = max(most, m.counts[value]-m.least()-term.maxSkew)
+	}
+	return most
+}
+
+// takeBack takes units of the demand off the nodes that were given them last.
+func (p *problem) takeBack(d *demand, count int) {
+	off := func(fills []fill) ([]fill, int) {
+		i := slices.IndexFunc(fills, func(f fill) bool { return f.demand == d.index })
+		if i < 0 || count == 0 {
+			return fills, 0
+		}
+		n := min(count, fills[i].count)
+		fills[i].count -= n
+		if fills[i].count == 0 {
+			fills = slices.Delete(fills, i, i+1)
+		}
+		count -= n
+		d.waiting += n
+		return fills, n
+	}
+	for i := len(p.planned) - 1; i >= 0 && count > 0; i-- {
+		n := p.planned[i]
+		if slices.ContainsFunc(n.fills, func(f fill) bool { return f.demand == d.index }) {
+			fills, _ := off(slices.Clone(n.fills))
+			p.planned[i] = p.refilled(n.column, fills)
+		}
+	}
+	p.planned = slices.DeleteFunc(p.planned, func(n *node) bool { return len(n.fills) == 0 })
+	for i := len(p.existing) - 1; i >= 0 && count > 0; i-- {
+		e := p.existing[i]
+		fills, n := off(e.fills)
+		e.fills = fills
+		e.free.add(d.need, int64(n))
+	}
+}
+
+// refilled is a planned node with just these fills.
+func (p *problem) refilled(column int, fills []fill) *node {
+	n := p.newNode(column)
+	for _, f := range fills {
+		p.place(n, p.demands[f.demand], f.count)
+	}
+	return n
+}
+
+// restBudget bounds how many single units are tried; each costs about as much as a look at all nodes.
+const restBudget = 4000
+
+// placeRest places single units of the shapes that still have pods waiting, wherever that is legal with all others where they are now.
+func (p *problem) placeRest(first int) {
+	type rest struct {
+		shape *shape
+		units [][]*corev1.Pod
+		take  func(int)
+	}
+	budget := restBudget
+	for progress := true; progress && budget > 0; {
+		progress = false
+		var rests []rest
+		for i := range p.left {
+			l := &p.left[i]
+			if l.shape.problem == "" {
+				rests = append(rests, rest{l.shape, single(l.pods), func(n int) { l.pods = l.pods[n:] }})
+			}
+		}
+		for _, d := range p.demands[first:] {
+			if d.waiting > 0 && len(d.units[0]) == 1 {
+				rests = append(rests, rest{d.shape, d.units[len(d.units)-d.waiting:], func(n int) {
+					// The units taken leave the demand for one of their own.
+					placed := len(d.units) - d.waiting
+					d.units = slices.Delete(slices.Clone(d.units), placed, placed+n)
+					d.waiting -= n
+				}})
+			}
+		}
+		for _, r := range rests {
+			taken := 0
+			for _, unit := range r.units {
+				if budget--; budget <= 0 || !p.placeUnit(r.shape, unit) {
+					break
+				}
+				taken++
+			}
+			if taken > 0 {
+				r.take(taken)
+				progress = true
+			}
+		}
+		p.left = slices.DeleteFunc(p.left, func(l leftover) bool { return len(l.pods) == 0 })
+	}
+}
+
+// placeUnit places one unit of a shape in the first legal place: on a node that exists, on one that is planned, on a new one.
+func (p *problem) placeUnit(s *shape, unit []*corev1.Pod) bool {
+	for _, choice := range p.choices(s, unit) {
+		d := p.demand(s, &choice)
+		p.finishFrom(d.index)
+		d.slack = p.hostSlack(s)
+		if p.placeDemand(d) {
+			p.recount(d, p.placedPods(d))
+			return true
+		}
+		p.recount(d, 0)
+		p.demands = p.demands[:d.index]
+	}
+	return false
+}
+
+func (p *problem) placeDemand(d *demand) bool {
+	for _, e := range p.existing {
+		if p.fillNode(e, d, 1) > 0 {
+			return true
+		}
+	}
+	for _, n := range p.planned {
+		if p.followed(n, d) && p.roomFor(n, d, 1) > 0 {
+			p.put(n, d, 1)
+			return true
+		}
+	}
+	return len(d.follows) == 0 && p.openFor(d) != nil
+}
+
+// followed reports whether a planned node has one of each of the peers that the demand has to follow.
+func (p *problem) followed(n *node, d *demand) bool {
+	for _, peers := range d.follows {
+		if !slices.ContainsFunc(n.fills, func(f fill) bool { return peers.matchClass(p.classes, p.demands[f.demand].shape.class) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// hostSlack is how many of the peers of a spread over hosts each node has that counts: Kubernetes measures the skew from the least of them.
+func (p *problem) hostSlack(s *shape) int {
+	slack := math.MaxInt
+	for i := range s.topology.spread {
+		term := &s.topology.spread[i]
+		if term.key != corev1.LabelHostname {
+			continue
+		}
+		least, hosts := math.MaxInt, 0
+		for _, e := range p.existing {
+			if !term.ignoreAffinity && !slices.ContainsFunc(s.strict, e.mayMeet) || term.honorTaints && !scheduling.ToleratesAll(e.taints, s.tolerations) {
+				continue
+			}
+			hosts++
+			least = min(least, p.count(e, term.peers))
+		}
+		if len(p.planned) > 0 || hosts < term.minDomains || hosts == 0 {
+			return 0
+		}
+		slack = min(slack, least)
+	}
+	if slack == math.MaxInt {
+		return 0
+	}
+	return slack
+}
+
+// maximumChoices bounds how many domains are tried for one unit.
+const maximumChoices = 64
+
+// choices are the domains that one unit may be bound to, best first, each as a part.
+func (p *problem) choices(s *shape, unit []*corev1.Pod) []part {
+	whole := part{alternatives: s.alternatives, units: [][]*corev1.Pod{unit}}
+	if !p.classes.any {
+		return []part{whole}
+	}
+	if whole, _ = p.keepAway(s, whole); len(whole.alternatives) == 0 {
+		return nil
+	}
+	parts := []part{whole}
+	divide := func(each func(part) []part) {
+		var next []part
+		for _, w := range parts {
+			next = append(next, each(w)...)
+		}
+		parts = next[:min(len(next), maximumChoices)]
+	}
+	keys := map[string]bool{}
+	for i := range s.topology.affinity {
+		term := &s.topology.affinity[i]
+		divide(func(w part) []part { return p.gatherChoices(s, w, term) })
+		keys[term.key] = true
+	}
+	for i := range s.topology.anti {
+		keys[s.topology.anti[i].key] = true
+	}
+	for i := range s.topology.spread {
+		term := &s.topology.spread[i]
+		if term.key == corev1.LabelHostname {
+			continue
+		}
+		keys[term.key] = true
+		divide(func(w part) []part {
+			m := p.skewOf(s, w, term)
+			self := 0
+			if term.matchClass(p.classes, s.class) {
+				self = len(unit)
+			}
+			least := m.least()
+			slices.SortStableFunc(m.domains, func(a, b domain) int { return cmp.Compare(m.counts[a.value], m.counts[b.value]) })
+			var result []part
+			for _, domain := range m.domains {
+				if m.counts[domain.value]+self-least <= term.maxSkew {
+					result = append(result, w.narrow(scheduling.In(term.key, domain.value)))
+				}
+			}
+			return result
+		})
+	}
+	for _, term := range p.board.terms {
+		if term.matchClass(p.classes, s.class) {
+			keys[term.key] = true
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		if key == corev1.LabelHostname {
+			continue
+		}
+		divide(func(w part) []part {
+			if _, ok := singleValue(w.alternatives, key); ok {
+				return []part{w}
+			}
+			var result []part
+			for _, domain := range p.domains(s, w, key) {
+				result = append(result, w.narrow(scheduling.In(key, domain.value)))
+			}
+			if len(result) == 0 {
+				// No node has the label, so there is nothing that could be violated.
+				return []part{w}
+			}
+			return result
+		})
+	}
+	return parts
+}
+
+// gatherChoices are the domains of the pods that a unit has to be with.
+func (p *problem) gatherChoices(s *shape, whole part, term *affinityTerm) []part {
+	counts := p.tally(term.peers, term.key)
+	if term.key == corev1.LabelHostname {
+		if anyPositive(counts) || p.hasPlanned(term.peers) {
+			whole.follows = append(slices.Clone(whole.follows), term.peers)
+			return []part{whole}
+		}
+		if !term.matchClass(p.classes, s.class) {
+			return nil
+		}
+		return []part{whole}
+	}
+	var result []part
+	for _, domain := range p.domains(s, whole, term.key) {
+		if counts[domain.value] > 0 || !anyPositive(counts) && term.matchClass(p.classes, s.class) {
+			result = append(result, whole.narrow(scheduling.In(term.key, domain.value)))
+		}
+	}
+	return result
+}

@@ -1,0 +1,191 @@
+package schedulertest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	// patience bounds each wait for something that the control plane will do.
+	patience = 20 * time.Second
+	// pollInterval is how often such a wait looks.
+	pollInterval = 25 * time.Millisecond
+	// writers is how many requests are under way at a time.
+	writers = 16
+)
+
+// collection is where objects of one kind are served.
+type collection struct {
+	prefix, plural string
+	namespaced     bool
+}
+
+var (
+	namespaces        = collection{"/api/v1", "namespaces", false}
+	serviceAccounts   = collection{"/api/v1", "serviceaccounts", true}
+	nodes             = collection{"/api/v1", "nodes", false}
+	pods              = collection{"/api/v1", "pods", true}
+	volumes           = collection{"/api/v1", "persistentvolumes", false}
+	claims            = collection{"/api/v1", "persistentvolumeclaims", true}
+	daemonSets        = collection{"/apis/apps/v1", "daemonsets", true}
+	storageClasses    = collection{"/apis/storage.k8s.io/v1", "storageclasses", false}
+	csiNodes          = collection{"/apis/storage.k8s.io/v1", "csinodes", false}
+	volumeAttachments = collection{"/apis/storage.k8s.io/v1", "volumeattachments", false}
+	runtimeClasses    = collection{"/apis/node.k8s.io/v1", "runtimeclasses", false}
+	priorityClasses   = collection{"/apis/scheduling.k8s.io/v1", "priorityclasses", false}
+)
+
+// path is that of the collection, in all namespaces if the namespace is empty; names lead to an object in it and its subresources.
+func (k collection) path(namespace string, names ...string) string {
+	path := k.prefix
+	if k.namespaced && namespace != "" {
+		path += "/namespaces/" + namespace
+	}
+	path += "/" + k.plural
+	for _, name := range names {
+		path += "/" + name
+	}
+	return path
+}
+
+// cluster is an administrator's connection.
+type cluster struct{ rest *rest.RESTClient }
+
+func connect(config *rest.Config) (*cluster, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		corev1.AddToScheme, appsv1.AddToScheme, storagev1.AddToScheme, nodev1.AddToScheme, schedulingv1.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			return nil, err
+		}
+	}
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	config = rest.CopyConfig(config)
+	config.QPS = -1
+	config.ContentConfig = rest.ContentConfig{
+		GroupVersion: &schema.GroupVersion{Version: "v1"}, NegotiatedSerializer: serializer.NewCodecFactory(scheme).WithoutConversion(),
+		ContentType: runtime.ContentTypeProtobuf, AcceptContentTypes: runtime.ContentTypeProtobuf,
+	}
+	client, err := rest.UnversionedRESTClientFor(config)
+	return &cluster{client}, err
+}
+
+// create makes the object and reads back what the server stored.
+func (c *cluster) create(ctx context.Context, kind collection, namespace string, object runtime.Object) error {
+	if err := c.rest.Post().AbsPath(kind.path(namespace)).Body(object).Do(ctx).Into(object); err != nil {
+		return fmt.Errorf("creating one of %s: %w", kind.path(namespace), err)
+	}
+	return nil
+}
+
+// list reads a whole collection, of all namespaces.
+func (c *cluster) list(ctx context.Context, kind collection, into runtime.Object) error {
+	if err := c.rest.Get().AbsPath(kind.path("")).Do(ctx).Into(into); err != nil {
+		return fmt.Errorf("listing %s: %w", kind.plural, err)
+	}
+	return nil
+}
+
+// patch merges the change into the object, or the subresource, at the path.
+func (c *cluster) patch(ctx context.Context, path string, change map[string]any) error {
+	body, err := json.Marshal(change)
+	if err == nil {
+		err = c.rest.Patch(types.MergePatchType).AbsPath(path).Body(body).Do(ctx).Error()
+	}
+	if err != nil {
+		return fmt.Errorf("changing %s: %w", path, err)
+	}
+	return nil
+}
+
+// remove deletes the object or the whole collection at the path at once; what is gone already is fine.
+func (c *cluster) remove(ctx context.Context, path string) error {
+	err := c.rest.Delete().AbsPath(path).Param("gracePeriodSeconds", "0").Param("propagationPolicy", "Background").Do(ctx).Error()
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("deleting %s: %w", path, err)
+	}
+	return nil
+}
+
+// wait looks until what is awaited is so; the error says what was awaited in vain.
+func wait(ctx context.Context, what string, look func(context.Context) (bool, error)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("waited %s in vain until %s", patience, what))
+	defer cancel()
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	for {
+		so, err := look(ctx)
+		if so || err != nil && ctx.Err() == nil {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// each does the work for every item, several at a time.
+func each[T any](ctx context.Context, items []T, work func(context.Context, T) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(writers)
+	for _, item := range items {
+		group.Go(func() error { return work(ctx, item) })
+	}
+	return group.Wait()
+}
+
+// reset removes everything that a scenario has made, but for its namespaces: their end takes seconds, and an empty one changes nothing for anybody.
+func (c *cluster) reset(ctx context.Context, in []string) error {
+	for _, namespace := range in {
+		if err := c.remove(ctx, daemonSets.path(namespace)); err != nil {
+			return err
+		}
+	}
+	for _, kind := range []collection{pods, claims, volumes, volumeAttachments, nodes, csiNodes, storageClasses, runtimeClasses} {
+		in := in
+		if !kind.namespaced {
+			in = []string{""}
+		}
+		for _, namespace := range in {
+			if err := c.empty(ctx, kind, namespace); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// empty deletes what is in the collection until nothing is left: controllers may add to it, and take their finalizers away in their own time.
+func (c *cluster) empty(ctx context.Context, kind collection, namespace string) error {
+	return wait(ctx, "no "+kind.plural+" were left", func(ctx context.Context) (bool, error) {
+		var left metav1.PartialObjectMetadataList
+		request := c.rest.Get().AbsPath(kind.path(namespace)).SetHeader("Accept", "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io")
+		body, err := request.Do(ctx).Raw()
+		if err == nil {
+			err = json.Unmarshal(body, &left)
+		}
+		if err != nil || len(left.Items) == 0 {
+			return err == nil, err
+		}
+		return false, c.remove(ctx, kind.path(namespace))
+	})
+}

@@ -1,0 +1,170 @@
+package schedulertest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/scheduling"
+)
+
+// readyNode is a node whose kubelet has reported for duty.
+func readyNode(name string, labels map[string]string, taints []corev1.Taint, allocatable corev1.ResourceList) *corev1.Node {
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
+		Spec:       corev1.NodeSpec{Taints: taints},
+		Status: corev1.NodeStatus{
+			Capacity: allocatable, Allocatable: allocatable,
+			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", LastHeartbeatTime: metav1.Now()}},
+		},
+	}
+}
+
+// nodeOf is the node that the claim becomes by the choice: what the instance brings with it, and what the claim says of it.
+func nodeOf(name string, claim *plan.PlannedNodeClaim, choice plan.Choice, types []catalog.InstanceType) (*corev1.Node, error) {
+	i := slices.IndexFunc(types, func(t catalog.InstanceType) bool { return t.Name == choice.InstanceType })
+	if i < 0 {
+		return nil, fmt.Errorf("the plan launches instance type %q, which is not on offer", choice.InstanceType)
+	}
+	typ := &types[i]
+	j := slices.IndexFunc(typ.Offerings, func(o catalog.Offering) bool {
+		return o.Available && o.Zone == choice.Zone && o.CapacityType == choice.CapacityType && o.ReservationID == choice.ReservationID
+	})
+	if j < 0 {
+		return nil, fmt.Errorf("the plan launches %+v, which is not on offer", choice)
+	}
+	offering := &typ.Offerings[j]
+	labels := typ.Requirements.Labels()
+	maps.Copy(labels, offering.Requirements.Labels())
+	for _, requirement := range claim.NodeClaim.Spec.Requirements {
+		if requirement.Operator == corev1.NodeSelectorOpIn && len(requirement.Values) == 1 {
+			labels[requirement.Key] = requirement.Values[0]
+		}
+	}
+	maps.Copy(labels, claim.NodeClaim.Labels)
+	maps.Copy(labels, map[string]string{
+		corev1.LabelTopologyZone: offering.Zone, api.LabelTopologyZoneID: offering.ZoneID, api.LabelTopologyZoneEBS: offering.Zone,
+		api.CapacityTypeLabelKey: offering.CapacityType, api.LabelInstanceTenancy: api.TenancyDefault,
+		corev1.LabelHostname: name, api.NodeRegisteredLabelKey: "true", api.NodeInitializedLabelKey: "true",
+	})
+	requirements, err := scheduling.FromTerms(claim.NodeClaim.Spec.Requirements)
+	if err != nil {
+		return nil, err
+	}
+	if err := scheduling.FromLabels(labels).Compatible(requirements, scheduling.UndefinedIsAbsent); err != nil {
+		return nil, fmt.Errorf("the plan launches %+v, and the node is not what its own claim says: %w", choice, err)
+	}
+	return readyNode(name, labels, claim.NodeClaim.Spec.Taints, typ.Allocatable), nil
+}
+
+// launch makes the nodes of a plan and returns when they are there, labelled, with all daemon sets' pods and without passing taints. They lack only room,
+// which release gives them all at one moment, as far as that can be had: one node that is usable while the others do not even exist would draw all pods to
+// itself, and a spread over a single zone is no spread.
+func (c *cluster) launch(ctx context.Context, launched []*corev1.Node) error {
+	var sets appsv1.DaemonSetList
+	if err := c.list(ctx, daemonSets, &sets); err != nil {
+		return err
+	}
+	err := each(ctx, launched, func(ctx context.Context, node *corev1.Node) error {
+		made := node.DeepCopy()
+		if len(sets.Items) > 0 {
+			// Daemon sets' pods tolerate this, and no others should.
+			made.Spec.Unschedulable = true
+		} else {
+			made.Status.Allocatable[corev1.ResourcePods] = resource.Quantity{}
+		}
+		return c.create(ctx, nodes, "", made)
+	})
+	if err == nil && len(sets.Items) > 0 {
+		err = c.awaitDaemons(ctx, launched, sets.Items)
+	}
+	if err == nil && len(sets.Items) > 0 {
+		err = each(ctx, launched, func(ctx context.Context, node *corev1.Node) error {
+			if err := c.setRoom(ctx, node.Name, &resource.Quantity{}); err != nil {
+				return err
+			}
+			return c.patch(ctx, nodes.path("", node.Name), map[string]any{"spec": map[string]any{"unschedulable": nil}})
+		})
+	}
+	if err != nil {
+		return err
+	}
+	return c.awaitTaints(ctx, launched)
+}
+
+// release gives the launched nodes their room.
+func (c *cluster) release(ctx context.Context, launched []*corev1.Node) error {
+	return each(ctx, launched, func(ctx context.Context, node *corev1.Node) error {
+		return c.setRoom(ctx, node.Name, node.Status.Allocatable.Pods())
+	})
+}
+
+// setRoom says how many pods the node may run.
+func (c *cluster) setRoom(ctx context.Context, node string, count *resource.Quantity) error {
+	change := map[string]any{"status": map[string]any{"allocatable": map[string]any{string(corev1.ResourcePods): count}}}
+	return c.patch(ctx, nodes.path("", node, "status"), change)
+}
+
+// awaitTaints waits until the nodes have the taints that they are meant to have and no others: those of a node that starts are taken away in time.
+func (c *cluster) awaitTaints(ctx context.Context, wanted []*corev1.Node) error {
+	return wait(ctx, "every node was ready", func(ctx context.Context) (bool, error) {
+		var list corev1.NodeList
+		if err := c.list(ctx, nodes, &list); err != nil {
+			return false, err
+		}
+		taints := map[string]int{}
+		for i := range list.Items {
+			taints[list.Items[i].Name] = len(list.Items[i].Spec.Taints)
+		}
+		return !slices.ContainsFunc(wanted, func(node *corev1.Node) bool {
+			count, ok := taints[node.Name]
+			return !ok || count != len(node.Spec.Taints)
+		}), nil
+	})
+}
+
+// awaitDaemons waits until the scheduler has bound a pod of each daemon set that runs on each of the nodes: real kubelets' nodes start so.
+func (c *cluster) awaitDaemons(ctx context.Context, on []*corev1.Node, sets []appsv1.DaemonSet) error {
+	type place struct{ set, node string }
+	wanted := map[place]bool{}
+	for i := range sets {
+		spec := &sets[i].Spec.Template.Spec
+		tolerations := slices.Concat(spec.Tolerations, scheduling.DaemonSetTolerations())
+		for _, node := range on {
+			runs, err := nodeaffinity.GetRequiredNodeAffinity(&corev1.Pod{Spec: *spec}).Match(node)
+			if err != nil {
+				return err
+			}
+			taints := slices.DeleteFunc(slices.Clone(node.Spec.Taints), func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectPreferNoSchedule })
+			if runs && scheduling.ToleratesAll(taints, tolerations) {
+				wanted[place{sets[i].Name, node.Name}] = true
+			}
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	return wait(ctx, "every node had its daemon sets' pods", func(ctx context.Context) (bool, error) {
+		var list corev1.PodList
+		if err := c.list(ctx, pods, &list); err != nil {
+			return false, err
+		}
+		for i := range list.Items {
+			pod := &list.Items[i]
+			if owner := metav1.GetControllerOf(pod); owner != nil && pod.Spec.NodeName != "" {
+				delete(wanted, place{owner.Name, pod.Spec.NodeName})
+			}
+		}
+		return len(wanted) == 0, nil
+	})
+}

@@ -1,0 +1,153 @@
+package schedulertest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/scheduling"
+)
+
+const (
+	// quiet is how long nothing may have happened to pods that all have the scheduler's answer, until it is taken for its last one.
+	quiet = 200 * time.Millisecond
+	// quietWhileStuck is the same for pods that a plan has a place for: the scheduler may come back to them.
+	quietWhileStuck = 3 * time.Second
+)
+
+// states are the pods that daemon sets did not make.
+type states map[plan.PodRef]corev1.Pod
+
+// refOf names a pod without its uid: a scenario's pod may be made twice.
+func refOf(pod *corev1.Pod) plan.PodRef { return plan.PodRef{Namespace: pod.Namespace, Name: pod.Name} }
+
+// observe reads where every pod is.
+func (c *cluster) observe(ctx context.Context) (states, error) {
+	var list corev1.PodList
+	if err := c.list(ctx, pods, &list); err != nil {
+		return nil, err
+	}
+	seen := states{}
+	for i := range list.Items {
+		if !scheduling.IsOwnedByDaemonSet(&list.Items[i]) {
+			seen[refOf(&list.Items[i])] = list.Items[i]
+		}
+	}
+	return seen, nil
+}
+
+// refused reports that the scheduler found no node for the pod, and why.
+func refused(pod *corev1.Pod) (string, bool) {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse && condition.Reason == corev1.PodReasonUnschedulable {
+			return condition.Message, true
+		}
+	}
+	return "", false
+}
+
+// settle waits until the scheduler has done what it will: it has bound the wanted pods, or answered for every pod and then stayed as it was for a while.
+func (c *cluster) settle(ctx context.Context, wanted []plan.PodRef, while time.Duration) (states, error) {
+	var last states
+	var changed time.Time
+	var before string
+	err := wait(ctx, "the scheduler had answered for every pod", func(ctx context.Context) (bool, error) {
+		if err := c.provision(ctx); err != nil {
+			return false, err
+		}
+		seen, err := c.observe(ctx)
+		if err != nil {
+			return false, err
+		}
+		last = seen
+		answered, now := true, ""
+		for _, pod := range seen {
+			_, no := refused(&pod)
+			answered = answered && (no || pod.Spec.NodeName != "")
+		}
+		bound := 0
+		for _, pod := range seen {
+			if pod.Spec.NodeName != "" {
+				bound++
+			}
+		}
+		now = fmt.Sprint(answered, bound)
+		if now != before {
+			before, changed = now, time.Now()
+		}
+		if len(wanted) > 0 && len(last.unbound(wanted)) == 0 {
+			return true, nil
+		}
+		return answered && time.Since(changed) > while, nil
+	})
+	return last, err
+}
+
+// unbound are those of the pods that have no node.
+func (s states) unbound(refs []plan.PodRef) []plan.PodRef {
+	return slices.DeleteFunc(slices.Clone(refs), func(ref plan.PodRef) bool {
+		pod, ok := s[ref]
+		return ok && pod.Spec.NodeName != ""
+	})
+}
+
+// complaints are why the scheduler left the pods, each reason once with the first of its pods.
+func (s states) complaints(refs []plan.PodRef) string {
+	var lines []string
+	seen := map[string]bool{}
+	for _, ref := range refs {
+		pod := s[ref]
+		message, _ := refused(&pod)
+		if !seen[message] {
+			seen[message] = true
+			lines = append(lines, fmt.Sprintf("%s: %s", ref, message))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// snapshot is what a plan is made from, as the API server has it now.
+func (c *cluster) snapshot(ctx context.Context) (*plan.Snapshot, error) {
+	var podList corev1.PodList
+	var nodeList corev1.NodeList
+	var setList appsv1.DaemonSetList
+	var namespaceList corev1.NamespaceList
+	var claimList corev1.PersistentVolumeClaimList
+	var volumeList corev1.PersistentVolumeList
+	var classList storagev1.StorageClassList
+	var csiNodeList storagev1.CSINodeList
+	for _, err := range []error{
+		c.list(ctx, pods, &podList), c.list(ctx, nodes, &nodeList), c.list(ctx, daemonSets, &setList), c.list(ctx, namespaces, &namespaceList),
+		c.list(ctx, claims, &claimList), c.list(ctx, volumes, &volumeList), c.list(ctx, storageClasses, &classList), c.list(ctx, csiNodes, &csiNodeList),
+	} {
+		if err != nil {
+			return nil, err
+		}
+	}
+	s := &plan.Snapshot{
+		DaemonSets: setList.Items, Namespaces: namespaceList.Items, PersistentVolumeClaims: claimList.Items, PersistentVolumes: volumeList.Items,
+		StorageClasses: classList.Items, CSINodes: csiNodeList.Items,
+	}
+	onNode := map[string][]corev1.Pod{}
+	for _, pod := range podList.Items {
+		switch {
+		case scheduling.IsProvisionable(&pod):
+			s.Pods = append(s.Pods, pod)
+		case pod.Spec.NodeName != "":
+			onNode[pod.Spec.NodeName] = append(onNode[pod.Spec.NodeName], pod)
+		}
+	}
+	for i := range nodeList.Items {
+		node := &nodeList.Items[i]
+		s.Nodes = append(s.Nodes, plan.Node{Node: node, Pods: onNode[node.Name]})
+	}
+	return s, nil
+}
+
