@@ -440,8 +440,8 @@ func (p *problem) roomBesides(e *existing, d *demand, limit int) int {
 func (p *problem) count(e *existing, wanted *peers) int {
 	n, ok := e.running[wanted]
 	if !ok {
-		for j, class := range p.classesOn[e.index] {
-			if class >= 0 && wanted.matchClass(p.classes, class) && p.counts(&e.node.Pods[j]) {
+		for _, class := range p.classesOn[e.index] {
+			if class >= 0 && wanted.matchClass(p.classes, class) {
 				n++
 			}
 		}

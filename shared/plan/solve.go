@@ -98,7 +98,7 @@ func (p *problem) read() {
 			on := make([]int, len(pods))
 			for j := range pods {
 				on[j] = -1
-				if !scheduling.IsTerminal(&pods[j]) {
+				if p.counts(&pods[j]) {
 					on[j] = p.classes.of(&pods[j])
 				}
 			}

@@ -50,16 +50,34 @@ type board struct {
 	moving map[string]bool
 	// values are, by key, the domains that new nodes can have, with the columns of each.
 	values map[string][]valueColumns
+	// running and nodes remember what problem.running and problem.nodesOf gave.
+	running map[string]map[string][]int
+	nodes   map[string][]domainNodes
 	// fixed remembers fixedDomains.
 	fixed map[string][]string
+	// concerned remembers what problem.concern gave since the terms last changed.
+	concerned map[concern]concernTerms
 	// keys are the topology keys in use but for the host name.
 	keys []string
 }
+
+// concern is what problem.concern was asked.
+type concern struct {
+	key   string
+	class int
+}
+
+type concernTerms struct{ counted, levelled *boardTerm }
 
 type boardTerm struct {
 	*peers
 	key    string
 	spread bool
+}
+
+type domainNodes struct {
+	value string
+	nodes []*existing
 }
 
 type valueColumns struct {
@@ -70,7 +88,8 @@ type valueColumns struct {
 func (p *problem) readBoard() {
 	p.board = &board{
 		tallies: map[string]*tally{}, repelled: map[string]*repelled{}, terms: map[string]*boardTerm{}, moving: map[string]bool{},
-		values: map[string][]valueColumns{}, fixed: map[string][]string{},
+		values: map[string][]valueColumns{}, fixed: map[string][]string{}, running: map[string]map[string][]int{}, nodes: map[string][]domainNodes{},
+		concerned: map[concern]concernTerms{},
 	}
 	if !p.classes.any {
 		return
@@ -137,18 +156,10 @@ func (p *problem) tally(peers *peers, key string) map[string]int {
 	}
 	t := &tally{key: key, peers: peers, counts: map[string]int{}}
 	p.board.tallies[text] = t
-	for i := range p.snapshot.Nodes {
-		node := &p.snapshot.Nodes[i]
-		if len(node.Pods) == 0 {
-			continue
-		}
-		value, ok := nodeDomain(node, key)
-		if !ok {
-			continue
-		}
-		for j, class := range p.classesOn[i] {
-			if class >= 0 && peers.matchClass(p.classes, class) && p.counts(&node.Pods[j]) {
-				t.counts[value]++
+	for value, classes := range p.running(key) {
+		for class, n := range classes {
+			if n > 0 && peers.matchClass(p.classes, class) {
+				t.counts[value] += n
 			}
 		}
 	}
@@ -158,6 +169,54 @@ func (p *problem) tally(peers *peers, key string) map[string]int {
 		}
 	}
 	return t.counts
+}
+
+// running counts the pods of each class on the nodes of each of the key's domains.
+func (p *problem) running(key string) map[string][]int {
+	if known, ok := p.board.running[key]; ok {
+		return known
+	}
+	result := map[string][]int{}
+	for i := range p.snapshot.Nodes {
+		if len(p.classesOn[i]) == 0 {
+			continue
+		}
+		value, ok := nodeDomain(&p.snapshot.Nodes[i], key)
+		if !ok {
+			continue
+		}
+		counts := result[value]
+		if counts == nil {
+			counts = make([]int, len(p.classes.sample))
+			result[value] = counts
+		}
+		for _, class := range p.classesOn[i] {
+			if class >= 0 {
+				counts[class]++
+			}
+		}
+	}
+	p.board.running[key] = result
+	return result
+}
+
+// nodesOf are the existing nodes by their domain of the key, in their order; those without one are left out.
+func (p *problem) nodesOf(key string) []domainNodes {
+	if known, ok := p.board.nodes[key]; ok {
+		return known
+	}
+	byValue := map[string][]*existing{}
+	for _, e := range p.existing {
+		if value, ok := e.domain(key); ok {
+			byValue[value] = append(byValue[value], e)
+		}
+	}
+	result := make([]domainNodes, 0, len(byValue))
+	for _, value := range sortedKeys(byValue) {
+		result = append(result, domainNodes{value, byValue[value]})
+	}
+	p.board.nodes[key] = result
+	return result
 }
 
 // domain is the value of the key that the demand is bound to; empty if it is not.
@@ -191,6 +250,7 @@ func (p *problem) recount(d *demand, pods int) {
 // divide makes the demands of the shapes.
 func (p *problem) divide(shapes []*shape) {
 	b := p.board
+	clear(b.concerned)
 	for _, s := range shapes {
 		add := func(peers *peers, key string, spread bool) {
 			if key == corev1.LabelHostname {
@@ -510,15 +570,7 @@ func (p *problem) settleOn(s *shape, whole part, key string) []part {
 	if _, ok := singleValue(whole.alternatives, key); ok {
 		return []part{whole}
 	}
-	var counted, levelled *boardTerm
-	for _, text := range sortedKeys(p.board.terms) {
-		if term := p.board.terms[text]; term.key == key && term.matchClass(p.classes, s.class) {
-			counted = term
-			if term.spread && levelled == nil {
-				levelled = term
-			}
-		}
-	}
+	counted, levelled := p.concern(s, key)
 	owns := slices.ContainsFunc(s.topology.anti, func(t affinityTerm) bool { return t.key == key })
 	if counted == nil && !owns {
 		return []part{whole}
@@ -537,6 +589,24 @@ func (p *problem) settleOn(s *shape, whole part, key string) []part {
 	}
 	domains = slices.DeleteFunc(domains, func(d domain) bool { return d.room <= 0 && d.price > cheapest*levelPriceFactor })
 	return p.level(whole, key, domains, cloneCounts(p.tally(levelled.peers, key)), func(string, int) bool { return true }, nil)
+}
+
+// concern is the first constraint over the key that counts the shape's pods, and the first of those that is a spread; each may be nil.
+func (p *problem) concern(s *shape, key string) (counted, levelled *boardTerm) {
+	at := concern{key: key, class: s.class}
+	if known, ok := p.board.concerned[at]; ok {
+		return known.counted, known.levelled
+	}
+	for _, text := range sortedKeys(p.board.terms) {
+		if term := p.board.terms[text]; term.key == key && term.matchClass(p.classes, s.class) {
+			counted = term
+			if term.spread && levelled == nil {
+				levelled = term
+			}
+		}
+	}
+	p.board.concerned[at] = concernTerms{counted, levelled}
+	return counted, levelled
 }
 
 // levelPriceFactor is how much dearer than the cheapest a domain may be to which pods are sent only to keep others' spreads level.
@@ -561,18 +631,27 @@ func (p *problem) domains(s *shape, part part, key string) []domain {
 		return byValue[value]
 	}
 	enough := int64(len(part.units))
-	for _, e := range p.existing {
-		value, ok := e.domain(key)
-		if !ok || byValue[value] != nil && byValue[value].room >= enough {
-			continue
-		}
-		n := e.free.room(s.need, enough)
-		if e.nominated != nil {
-			// The rest of its room is meant for others.
-			n = min(n, int64(e.nominated[s.first]))
-		}
-		if n > 0 && p.accepts(e, s, narrow(part.alternatives, scheduling.In(key, value))) {
-			at(value).room += n
+	for _, in := range p.nodesOf(key) {
+		var alternatives []scheduling.Requirements
+		for _, e := range in.nodes {
+			n := e.free.room(s.need, enough)
+			if e.nominated != nil {
+				// The rest of its room is meant for others.
+				n = min(n, int64(e.nominated[s.first]))
+			}
+			if n == 0 {
+				continue
+			}
+			if alternatives == nil {
+				if alternatives = narrow(part.alternatives, scheduling.In(key, in.value)); len(alternatives) == 0 {
+					break
+				}
+			}
+			if p.accepts(e, s, alternatives) {
+				if at(in.value).room += n; at(in.value).room >= enough {
+					break
+				}
+			}
 		}
 	}
 	if feasible, _ := p.columnsFor(s, part.alternatives, s.need); !feasible.empty() {

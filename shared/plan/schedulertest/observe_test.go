@@ -19,7 +19,7 @@ const (
 	// quiet is how long nothing may have happened to pods that all have the scheduler's answer, until it is taken for its last one.
 	quiet = 200 * time.Millisecond
 	// quietWhileStuck is the same for pods that a plan has a place for: the scheduler may come back to them.
-	quietWhileStuck = 3 * time.Second
+	quietWhileStuck = 1500 * time.Millisecond
 )
 
 // states are the pods that daemon sets did not make.
@@ -150,4 +150,3 @@ func (c *cluster) snapshot(ctx context.Context) (*plan.Snapshot, error) {
 	}
 	return s, nil
 }
-

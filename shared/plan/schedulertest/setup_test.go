@@ -82,7 +82,9 @@ func (r *run) setUpNodes(ctx context.Context) {
 }
 
 func (r *run) createPods(ctx context.Context, made []*corev1.Pod) error {
-	return each(ctx, made, func(ctx context.Context, pod *corev1.Pod) error { return r.cluster.create(ctx, pods, pod.Namespace, pod) })
+	return each(ctx, made, func(ctx context.Context, pod *corev1.Pod) error {
+		return r.cluster.create(ctx, pods, pod.Namespace, pod)
+	})
 }
 
 // clear takes back what the scheduler's choice has made of the cluster: launched nodes, the pods that were planned, the volumes made for them.
