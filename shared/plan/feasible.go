@@ -25,6 +25,8 @@ type demand struct {
 	// bound are the topology domains that the alternatives bind it to, by key; counted is how many of its pods count there.
 	bound   map[string]string
 	counted int
+	// round is in which round of placing it was made.
+	round int
 	// follows are peers of which a node must have one before it can take a unit: only nodes that exist or are planned can.
 	follows []*peers
 	// slack is how much more than its maxSkew a spread over hosts allows, since every host that counts has so many already.
@@ -218,7 +220,7 @@ func (p *problem) readConflicts() {
 	}
 	for _, a := range p.demands {
 		for _, b := range p.demands[a.index:] {
-			if !portsClash(a.shape.ports, b.shape.ports) && !a.hosts.repels(b.shape.pod()) && !b.hosts.repels(a.shape.pod()) {
+			if !portsClash(a.shape.ports, b.shape.ports) && !a.repels(b) && !b.repels(a) {
 				continue
 			}
 			for _, pair := range [...][2]*demand{{a, b}, {b, a}} {

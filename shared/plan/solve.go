@@ -42,13 +42,15 @@ type problem struct {
 	hostPeers map[string]*peers
 	// orders are the orders in which nodes are filled with demands.
 	orders [][]int
+	// round counts the rounds of placing: each but the first is for pods that have given up a preference.
+	round int
 	// planned are the new nodes so far.
 	planned []*node
 	// left are the pods that this round of placing could not place.
 	left []leftover
 	// refused are those that no round could place.
 	refused []leftover
-	plan     *Plan
+	plan    *Plan
 }
 
 // leftover are pods of a shape without a place: for a reason found before nodes were packed, or as a demand that nothing has room for.
@@ -74,7 +76,7 @@ func Solve(s *Snapshot) *Plan {
 		return p.plan
 	}
 	p.read()
-	for shapes := p.shapes; len(shapes) > 0; {
+	for shapes := p.shapes; len(shapes) > 0; p.round++ {
 		shapes = p.placeShapes(shapes)
 	}
 	p.nominate()

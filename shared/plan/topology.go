@@ -241,7 +241,7 @@ func (p *problem) recount(d *demand, pods int) {
 	}
 	for i := range d.shape.topology.anti {
 		term := &d.shape.topology.anti[i]
-		if value := d.bound[term.key]; value != "" {
+		if value := d.bound[term.key]; value != "" && !term.preferred {
 			p.board.repel(term.peers, term.key, value, delta)
 		}
 	}
@@ -355,7 +355,7 @@ func (p *problem) divideShape(s *shape) {
 func (p *problem) demand(s *shape, part *part) *demand {
 	d := &demand{
 		shape: s, index: len(p.demands), units: part.units, waiting: len(part.units), need: s.need, alternatives: part.alternatives,
-		follows: part.follows,
+		follows: part.follows, round: p.round,
 	}
 	if n := len(part.units[0]); n > 1 {
 		d.need = make(vector, len(s.need))

@@ -35,6 +35,8 @@ type affinityTerm struct {
 	*peers
 	field string
 	key   string
+	// preferred terms bind the pod that has them, and not those that come after it.
+	preferred bool
 }
 
 // hostTerms are the part of a shape's topology that bounds what shares a node.
@@ -43,9 +45,12 @@ type hostTerms struct {
 	anti   []affinityTerm
 }
 
-// repels reports whether a pod cannot share a node with one that has these terms.
-func (h *hostTerms) repels(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(h.anti, func(t affinityTerm) bool { return t.match(pod) })
+// repels reports whether a unit of another demand cannot share a node with one of this demand's. Those that come in a later round may, as far as this demand only
+// prefers to be apart.
+func (d *demand) repels(other *demand) bool {
+	return slices.ContainsFunc(d.hosts.anti, func(t affinityTerm) bool {
+		return (!t.preferred || other.round <= d.round) && t.match(other.shape.pod())
+	})
 }
 
 // readTopology reads what must hold for the pod with this spec, which is its own or one with preferences given up; preferences says whether those that are
@@ -97,7 +102,7 @@ func (p *problem) readTopology(pod *corev1.Pod, spec *corev1.PodSpec, preference
 
 func (p *problem) readAffinity(pod *corev1.Pod, required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm, parent string) ([]affinityTerm, error) {
 	var terms []affinityTerm
-	add := func(t *corev1.PodAffinityTerm, field string) error {
+	add := func(t *corev1.PodAffinityTerm, field string, preferred bool) error {
 		selector, err := selectorOf(t.LabelSelector, pod, t.MatchLabelKeys, t.MismatchLabelKeys)
 		if err != nil {
 			return fmt.Errorf("%s: %w", field, err)
@@ -106,16 +111,16 @@ func (p *problem) readAffinity(pod *corev1.Pod, required []corev1.PodAffinityTer
 		if err != nil {
 			return fmt.Errorf("%s.namespaceSelector: %w", field, err)
 		}
-		terms = append(terms, affinityTerm{peers: p.peersOf(namespaces, selector), field: field, key: scheduling.NormalizeKey(t.TopologyKey)})
+		terms = append(terms, affinityTerm{peers: p.peersOf(namespaces, selector), field: field, key: scheduling.NormalizeKey(t.TopologyKey), preferred: preferred})
 		return nil
 	}
 	for i := range required {
-		if err := add(&required[i], fmt.Sprintf("%s.requiredDuringSchedulingIgnoredDuringExecution[%d]", parent, i)); err != nil {
+		if err := add(&required[i], fmt.Sprintf("%s.requiredDuringSchedulingIgnoredDuringExecution[%d]", parent, i), false); err != nil {
 			return nil, err
 		}
 	}
 	for i := range preferred {
-		if err := add(&preferred[i].PodAffinityTerm, fmt.Sprintf("%s.preferredDuringSchedulingIgnoredDuringExecution[%d]", parent, i)); err != nil {
+		if err := add(&preferred[i].PodAffinityTerm, fmt.Sprintf("%s.preferredDuringSchedulingIgnoredDuringExecution[%d]", parent, i), true); err != nil {
 			return nil, err
 		}
 	}

@@ -53,8 +53,9 @@ func refused(pod *corev1.Pod) (string, bool) {
 	return "", false
 }
 
-// settle waits until the scheduler has done what it will: it has bound the wanted pods, or answered for every pod and then stayed as it was for a while.
-func (c *cluster) settle(ctx context.Context, wanted []plan.PodRef, while time.Duration) (states, error) {
+// settle waits until the scheduler has done what it will: it has bound the wanted pods, or others of their groups, or it has answered for every pod and then
+// stayed as it was for a while.
+func (c *cluster) settle(ctx context.Context, wanted, others []plan.PodRef, while time.Duration) (states, error) {
 	var last states
 	var changed time.Time
 	var before string
@@ -67,27 +68,48 @@ func (c *cluster) settle(ctx context.Context, wanted []plan.PodRef, while time.D
 			return false, err
 		}
 		last = seen
-		answered, now := true, ""
+		answered, bound := true, 0
 		for _, pod := range seen {
 			_, no := refused(&pod)
 			answered = answered && (no || pod.Spec.NodeName != "")
-		}
-		bound := 0
-		for _, pod := range seen {
 			if pod.Spec.NodeName != "" {
 				bound++
 			}
 		}
-		now = fmt.Sprint(answered, bound)
-		if now != before {
+		if now := fmt.Sprint(answered, bound); now != before {
 			before, changed = now, time.Now()
 		}
-		if len(wanted) > 0 && len(last.unbound(wanted)) == 0 {
+		if len(wanted) > 0 && last.complete(wanted, others) {
 			return true, nil
 		}
 		return answered && time.Since(changed) > while, nil
 	})
 	return last, err
+}
+
+// groupOf is the group that the pod is one of: pods of a group differ in their names alone, and the scheduler may bind one for the other.
+func groupOf(ref plan.PodRef) plan.PodRef {
+	ref.Name = ref.Name[:strings.LastIndex(ref.Name, "-")]
+	return ref
+}
+
+// complete reports whether as many pods of each group are bound as are wanted. The others may stand in for those of their group.
+func (s states) complete(wanted, others []plan.PodRef) bool {
+	missing := map[plan.PodRef]int{}
+	for _, ref := range wanted {
+		missing[groupOf(ref)]++
+	}
+	for _, ref := range slices.Concat(wanted, others) {
+		if s[ref].Spec.NodeName != "" {
+			missing[groupOf(ref)]--
+		}
+	}
+	for _, count := range missing {
+		if count > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // unbound are those of the pods that have no node.

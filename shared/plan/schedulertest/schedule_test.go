@@ -19,8 +19,8 @@ import (
 
 // TestSchedulerBindsThePlan plays every scenario twice. First the scheduler chooses: the pods wait, the nodes come as their cheapest offerings, and the
 // scheduler binds where it likes. It may like a node that the plan meant for others, so that a second round of planning is allowed where the scenario says so.
-// Then the plan chooses: each pod nominates its planned node, which the scheduler tries first, and the nodes come as their last offerings. What the plan puts
-// together the scheduler must accept together.
+// Then the plan chooses: the nodes come as their last offerings, and each pod is tried on its planned node first. What the plan puts together the scheduler
+// must accept together, to the last pod.
 func TestSchedulerBindsThePlan(t *testing.T) {
 	class := catalogtest.NodeClass("default")
 	all := catalog.Resolve(catalogtest.Snapshot(t), class, nil, catalogtest.Now)
@@ -77,7 +77,11 @@ func (r *run) plan() (*plan.Plan, *plan.Snapshot) {
 	for i := range r.NodePools {
 		snapshot.InstanceTypes[r.NodePools[i].Name] = r.types
 	}
+	began := time.Now()
 	made := plan.Solve(snapshot)
+	if took := time.Since(began); took > time.Second {
+		r.Logf("planning %d pods took %s", len(snapshot.Pods), took.Round(time.Millisecond))
+	}
 	for i := range made.NodeClaims {
 		clearUIDs(made.NodeClaims[i].Pods)
 	}
@@ -117,41 +121,45 @@ func (r *run) schedulerChooses(first *plan.Plan) {
 	r.Helper()
 	wanted, unplaced, homes := placed(first), unplacedOf(first), map[plan.PodRef]string{}
 	made, seen := first, states{}
-	for round := 1; ; round++ {
-		launched := r.nodesOf(fmt.Sprintf("round-%d", round), made, func(offerings []plan.Choice) plan.Choice { return offerings[0] })
+	var launched []*corev1.Node
+	price, round := 0.0, 1
+	for ; ; round++ {
+		launched = r.nodesOf(fmt.Sprintf("round-%d", round), made, func(offerings []plan.Choice) plan.Choice { return offerings[0] })
 		maps.Copy(homes, homesOf(made, launched))
+		price += made.PricePerHour
 		r.launched = append(r.launched, launched...)
 		r.try(r.cluster.launch(r.Context(), launched))
 		r.try(r.cluster.release(r.Context(), launched))
 		var err error
-		seen, err = r.cluster.settle(r.Context(), wanted, quietWhileStuck)
+		seen, err = r.cluster.settle(r.Context(), wanted, unplaced, quietWhileStuck)
 		r.try(err)
-		stuck := seen.unbound(wanted)
-		if len(stuck) == 0 {
-			r.logRun("the scheduler chooses", made, round, seen, homes)
+		if seen.complete(wanted, unplaced) {
 			break
 		}
+		stuck := seen.unbound(wanted)
 		text := fmt.Sprintf("round %d left %d of %d planned pods without a node:\n%s", round, len(stuck), len(wanted), seen.complaints(stuck))
 		if round == r.Rounds {
-			r.Fatalf("%s\n%s\n%s", text, describe(made), seen.whereabouts(homes))
+			r.Fatalf("%s\n%s\n%s", text, describe(first), seen.whereabouts(homes))
 		}
 		r.Log(text)
-		before := made
-		if made, _ = r.plan(); len(made.Unplaced) > len(before.Unplaced) {
-			r.Fatalf("%s\nthe next plan has no place for them:%s", text, reasons(made))
+		if made, _ = r.plan(); len(made.Unplaced) > len(first.Unplaced) {
+			r.Fatalf("%s\nthe next plan has no place for them:%s\n%s", text, reasons(made), seen.whereabouts(homes))
 		}
 	}
 	if len(unplaced) > 0 {
 		var err error
-		seen, err = r.cluster.settle(r.Context(), nil, quiet)
+		seen, err = r.cluster.settle(r.Context(), nil, nil, quiet)
 		r.try(err)
-	}
-	for _, ref := range unplaced {
-		if pod := seen[ref]; pod.Spec.NodeName != "" {
-			r.Errorf("the plan has no place for %s, and the scheduler bound it to %s%s", ref, pod.Spec.NodeName, reasons(first))
+		if left := seen.unbound(slices.Concat(wanted, unplaced)); len(left) < len(unplaced) {
+			r.Errorf("the plan leaves out %d pods, the scheduler no more than %d%s\n%s", len(unplaced), len(left), reasons(first), seen.whereabouts(homes))
 		}
 	}
-	r.checkNeedless(seen)
+	needless := seen.needless(r.launched)
+	if r.Rounds == 1 && len(needless) > 0 {
+		r.Errorf("nodes were launched that no pod needs: %v\n%s", needless, seen.whereabouts(homes))
+	}
+	r.Logf("the scheduler chooses: %d rounds, %d pods, %d of them elsewhere than planned, %d new nodes at %.4f $/h, %d of them empty, %d pods unplaced, %s so far",
+		round, len(wanted), seen.elsewhere(homes), len(r.launched), price, len(needless), len(first.Unplaced), time.Since(r.started).Round(10*time.Millisecond))
 }
 
 // planChooses launches the plan once more and has every pod tried on its planned node first.
@@ -159,17 +167,16 @@ func (r *run) planChooses(made *plan.Plan, snapshot *plan.Snapshot) {
 	r.Helper()
 	r.try(r.clear(snapshot))
 	launched := r.nodesOf("planned", made, func(offerings []plan.Choice) plan.Choice { return offerings[len(offerings)-1] })
-	homes, wanted := homesOf(made, launched), placed(made)
+	homes := homesOf(made, launched)
 	r.try(r.cluster.launch(r.Context(), launched))
 	r.try(r.cluster.release(r.Context(), launched))
-	r.try(r.nominate(snapshot, wanted, homes))
-	seen, err := r.cluster.settle(r.Context(), wanted, quietWhileStuck)
+	seen, waves, err := r.nominate(placed(made), homes)
 	r.try(err)
-	if stuck := seen.unbound(wanted); len(stuck) > 0 {
-		r.Fatalf("on their planned nodes, launched as their last offerings, the scheduler refuses %d of %d pods:\n%s\n%s\n%s",
-			len(stuck), len(wanted), seen.complaints(stuck), describe(made), seen.whereabouts(homes))
+	if away := seen.away(homes); len(away) > 0 {
+		r.Fatalf("launched as their last offerings, the planned nodes do not get %d of %d pods:\n%s\n%s\n%s",
+			len(away), len(homes), seen.complaints(away), describe(made), seen.whereabouts(homes))
 	}
-	r.logRun("the plan chooses", made, 1, seen, homes)
+	r.Logf("the plan chooses: %d pods, all as planned in %d waves, %s so far", len(homes), waves, time.Since(r.started).Round(10*time.Millisecond))
 }
 
 // nodesOf are the nodes that the plan launches.
@@ -186,26 +193,4 @@ func (r *run) nodesOf(prefix string, made *plan.Plan, choose func([]plan.Choice)
 		launched = append(launched, node)
 	}
 	return launched
-}
-
-// checkNeedless finds launched nodes that run nothing but daemon sets' pods.
-func (r *run) checkNeedless(seen states) {
-	r.Helper()
-	for _, node := range r.launched {
-		if !slices.ContainsFunc(slices.Collect(maps.Values(seen)), func(pod corev1.Pod) bool { return pod.Spec.NodeName == node.Name }) {
-			r.Errorf("node %s was launched, and no pod needed it", node.Name)
-		}
-	}
-}
-
-// logRun says how it went.
-func (r *run) logRun(who string, made *plan.Plan, rounds int, seen states, homes map[plan.PodRef]string) {
-	moved := 0
-	for ref, home := range homes {
-		if pod := seen[ref]; pod.Spec.NodeName != home {
-			moved++
-		}
-	}
-	r.Logf("%s: %d rounds, %d pods, %d of them elsewhere than planned, %d new nodes at %.4f $/h, %d unplaced, %s so far",
-		who, rounds, len(homes), moved, len(made.NodeClaims), made.PricePerHour, len(made.Unplaced), time.Since(r.started).Round(10*time.Millisecond))
 }

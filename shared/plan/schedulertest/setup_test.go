@@ -2,10 +2,6 @@ package schedulertest
 
 import (
 	"context"
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -15,8 +11,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// gate holds pods back until all of them are there with their nominations.
-const gate = "schedulertest.whittle.dev/nomination"
+// bystander is a node that nobody can use and that has no label to be counted by. Without any node at all the scheduler takes its failure for an error, and
+// tries again in its own time and not when the nodes come.
+const bystander = "bystander"
 
 // setUp makes the scenario's cluster and waits until the scheduler has answered for every pod.
 func (r *run) setUp() {
@@ -49,14 +46,15 @@ func (r *run) setUp() {
 		waiting = append(waiting, r.Pods[i].expand()...)
 	}
 	r.try(r.createPods(ctx, waiting))
-	_, err := r.cluster.settle(ctx, nil, quiet)
+	_, err := r.cluster.settle(ctx, nil, nil, quiet)
 	r.try(err)
 }
 
 // setUpNodes makes the existing nodes with what runs there.
 func (r *run) setUpNodes(ctx context.Context) {
 	r.Helper()
-	var made []*corev1.Node
+	made := []*corev1.Node{readyNode(bystander, nil, []corev1.Taint{{Key: bystander, Effect: corev1.TaintEffectNoSchedule}}, corev1.ResourceList{})}
+	r.try(r.cluster.create(ctx, nodes, "", made[0].DeepCopy()))
 	var bound []*corev1.Pod
 	for i := range r.Nodes {
 		node := r.Nodes[i].object()
@@ -78,7 +76,7 @@ func (r *run) setUpNodes(ctx context.Context) {
 	for i := range r.DaemonSets {
 		sets = append(sets, *r.DaemonSets[i].object())
 	}
-	r.try(r.cluster.awaitDaemons(ctx, made, sets))
+	r.try(r.cluster.awaitDaemons(ctx, made[1:], sets))
 }
 
 func (r *run) createPods(ctx context.Context, made []*corev1.Pod) error {
@@ -154,126 +152,4 @@ func (r *run) clearClaims(ctx context.Context, snapshot *plan.Snapshot) error {
 		}
 	}
 	return nil
-}
-
-// nominate makes the planned pods once more, each with its planned node as the one that the scheduler tries first, and lets the scheduler have them, one of
-// each node in turn.
-func (r *run) nominate(snapshot *plan.Snapshot, wanted []plan.PodRef, homes map[plan.PodRef]string) error {
-	ctx := r.Context()
-	templates := map[plan.PodRef]*corev1.Pod{}
-	for i := range r.Pods {
-		for _, pod := range r.Pods[i].expand() {
-			templates[refOf(pod)] = pod
-		}
-	}
-	err := each(ctx, wanted, func(ctx context.Context, ref plan.PodRef) error {
-		pod := templates[ref]
-		pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: gate}}
-		if err := r.cluster.create(ctx, pods, pod.Namespace, pod); err != nil {
-			return err
-		}
-		nomination := map[string]any{"status": map[string]any{"nominatedNodeName": homes[ref]}}
-		return r.cluster.patch(ctx, pods.path(ref.Namespace, ref.Name, "status"), nomination)
-	})
-	if err != nil {
-		return err
-	}
-	for _, ref := range inTurn(wanted, homes) {
-		open := map[string]any{"spec": map[string]any{"schedulingGates": nil}}
-		if err := r.cluster.patch(ctx, pods.path(ref.Namespace, ref.Name), open); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// inTurn sorts the pods so that each node gets its first one before any gets its second.
-func inTurn(refs []plan.PodRef, homes map[plan.PodRef]string) []plan.PodRef {
-	rank, count := map[plan.PodRef]int{}, map[string]int{}
-	for _, ref := range refs {
-		rank[ref] = count[homes[ref]]
-		count[homes[ref]]++
-	}
-	refs = slices.Clone(refs)
-	slices.SortStableFunc(refs, func(a, b plan.PodRef) int { return rank[a] - rank[b] })
-	return refs
-}
-
-// homesOf is where the plan puts each pod, with its claims launched as the nodes.
-func homesOf(made *plan.Plan, launched []*corev1.Node) map[plan.PodRef]string {
-	homes := map[plan.PodRef]string{}
-	for i := range made.NodeClaims {
-		for _, ref := range made.NodeClaims[i].Pods {
-			homes[ref] = launched[i].Name
-		}
-	}
-	for _, n := range made.Nominations {
-		homes[n.Pod] = n.NodeName
-	}
-	return homes
-}
-
-// placed are the pods that the plan has a place for, node by node.
-func placed(made *plan.Plan) []plan.PodRef {
-	var refs []plan.PodRef
-	for i := range made.NodeClaims {
-		refs = append(refs, made.NodeClaims[i].Pods...)
-	}
-	for _, n := range made.Nominations {
-		refs = append(refs, n.Pod)
-	}
-	return refs
-}
-
-func unplacedOf(made *plan.Plan) []plan.PodRef {
-	var refs []plan.PodRef
-	for _, u := range made.Unplaced {
-		refs = append(refs, u.Pod)
-	}
-	return refs
-}
-
-// reasons are why the plan leaves pods out, for a message.
-func reasons(made *plan.Plan) string {
-	var text strings.Builder
-	for _, u := range made.Unplaced {
-		fmt.Fprintf(&text, "\n%s:", u.Pod)
-		for _, reason := range u.Reasons {
-			fmt.Fprintf(&text, " %s;", reason)
-		}
-	}
-	return text.String()
-}
-
-// describe lists the plan's nodes, for a message.
-func describe(made *plan.Plan) string {
-	var text strings.Builder
-	for i := range made.NodeClaims {
-		claim := &made.NodeClaims[i]
-		first, last := claim.Offerings[0], claim.Offerings[len(claim.Offerings)-1]
-		fmt.Fprintf(&text, "planned node %d: %s %s %s (or as the last of %d: %s %s), labels %v, pods %v\n",
-			i, first.InstanceType, first.Zone, first.CapacityType, len(claim.Offerings), last.InstanceType, last.Zone, claim.NodeClaim.Labels, claim.Pods)
-	}
-	for _, n := range made.Nominations {
-		fmt.Fprintf(&text, "nominated: %s to %s\n", n.Pod, n.NodeName)
-	}
-	return text.String()
-}
-
-// whereabouts lists where the pods are, for a message.
-func (s states) whereabouts(homes map[plan.PodRef]string) string {
-	byNode := map[string][]string{}
-	for ref, pod := range s {
-		name := ref.String()
-		if home := homes[ref]; home != "" && home != pod.Spec.NodeName {
-			name += "(planned on " + home + ")"
-		}
-		byNode[pod.Spec.NodeName] = append(byNode[pod.Spec.NodeName], name)
-	}
-	var text strings.Builder
-	for _, node := range slices.Sorted(maps.Keys(byNode)) {
-		slices.Sort(byNode[node])
-		fmt.Fprintf(&text, "on node %q: %v\n", node, byNode[node])
-	}
-	return text.String()
 }
