@@ -119,6 +119,9 @@ func (p *problem) explainSize(pool *pool, d *demand, set bitset) string {
 		}
 	}
 	for r, name := range p.axes.names {
+		if name == corev1.ResourceCPU && d.need[r] >= million*1000 {
+			return fmt.Sprintf("requires cpu %s, which no machine has: is M (mega) written where m (thousandths of a core) is meant?", amountText(name, d.need[r]))
+		}
 		if best := &p.configs[largest[r]]; d.need[r] > max(best.free[r], 0) {
 			return fmt.Sprintf("requires %s %s, the largest of its %d instance types offers %s (%s)%s: lower the request or allow larger types in spec.template.spec.requirements",
 				name, amountText(name, d.need[r]), types, amountText(name, max(best.free[r], 0)), best.typ.Name, p.daemonText(best))
@@ -133,6 +136,9 @@ func (p *problem) explainSize(pool *pool, d *demand, set bitset) string {
 	return fmt.Sprintf("requires %s together, which none of its %d instance types offers: lower a request or allow larger types in spec.template.spec.requirements",
 		strings.Join(needs, ", "), types)
 }
+
+// million cores is more than a request can mean.
+const million = 1_000_000
 
 // amountText is an amount as people write it: cores with decimals, bytes in Mi or Gi.
 func amountText(name corev1.ResourceName, amount int64) string {

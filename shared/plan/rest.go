@@ -16,6 +16,9 @@ import (
 
 // unskew takes back what the demands have that spreads and affinity do not allow after all, because other pods did not get the places that they were counted in.
 func (p *problem) unskew(first int) {
+	if !slices.ContainsFunc(p.demands[first:], func(d *demand) bool { return d.waiting > 0 }) {
+		return
+	}
 	for _, d := range p.demands[first:] {
 		p.recount(d, p.placedPods(d))
 	}
@@ -107,8 +110,8 @@ func (p *problem) refilled(column int, fills []fill) *node {
 	return n
 }
 
-// restBudget bounds how many single units are tried; each costs about as much as a look at all nodes.
-const restBudget = 4000
+// restBudget bounds the work of placing single units: each costs about a look at all nodes and demands.
+const restBudget = 4_000_000
 
 // placeRest places single units of the shapes that still have pods waiting, wherever that is legal with all others where they are now.
 func (p *problem) placeRest(first int) {
@@ -117,7 +120,7 @@ func (p *problem) placeRest(first int) {
 		units [][]*corev1.Pod
 		take  func(int)
 	}
-	budget := restBudget
+	budget := restBudget / (len(p.existing) + len(p.planned) + len(p.demands) + 100)
 	for progress := true; progress && budget > 0; {
 		progress = false
 		var rests []rest
