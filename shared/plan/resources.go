@@ -67,7 +67,13 @@ func (a *axes) supply(list corev1.ResourceList) vector {
 }
 
 // take subtracts what a running pod takes.
-func (a *axes) take(free vector, pod *corev1.Pod) { free.sub(a.requests(scheduling.PodRequests(pod))) }
+func (a *axes) take(free vector, pod *corev1.Pod) {
+	scheduling.EachRequestedAmount(pod, func(name corev1.ResourceName, amount int64) {
+		if i, ok := a.position[name]; ok {
+			free[i] -= max(0, min(amount, beyond))
+		}
+	})
+}
 
 // beyond is more than any machine has of anything, and little enough that a thousand of it can be added up. A pod may ask for any quantity; one that
 // does not fit into 64 bits would come out as little or nothing, and a node would be launched for it in vain, again and again.

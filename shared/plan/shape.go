@@ -53,7 +53,7 @@ func (s *shape) pod() *corev1.Pod { return s.pods[0] }
 
 // tolerates reports whether the pods may run on a node with these taints.
 func (s *shape) tolerates(taints []corev1.Taint) bool {
-	return scheduling.ToleratesAll(taints, s.tolerations) && (!s.avoids || !preferredUntolerated(taints, s.tolerations))
+	return scheduling.ToleratesAll(taints, s.tolerations) && (!s.avoids || scheduling.PreferredUntolerated(taints, s.tolerations) == nil)
 }
 
 // readShapes groups the pods. Shapes are sorted by cpu, then memory, both descending, so that what is hardest to place comes first.
@@ -264,10 +264,4 @@ func refOf(pod *corev1.Pod) PodRef {
 
 func compareRefs(a, b PodRef) int {
 	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), strings.Compare(a.UID, b.UID))
-}
-
-func preferredUntolerated(taints []corev1.Taint, tolerations []corev1.Toleration) bool {
-	return slices.ContainsFunc(taints, func(t corev1.Taint) bool {
-		return t.Effect == corev1.TaintEffectPreferNoSchedule && !slices.ContainsFunc(tolerations, func(o corev1.Toleration) bool { return scheduling.ToleratesTaint(&o, &t) })
-	})
 }

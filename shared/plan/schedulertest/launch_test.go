@@ -154,7 +154,7 @@ func (c *cluster) awaitDaemons(ctx context.Context, on []*corev1.Node, sets []ap
 	if len(wanted) == 0 {
 		return nil
 	}
-	return wait(ctx, "every node had its daemon sets' pods", func(ctx context.Context) (bool, error) {
+	err := wait(ctx, "every node had its daemon sets' pods", func(ctx context.Context) (bool, error) {
 		var list corev1.PodList
 		if err := c.list(ctx, pods, &list); err != nil {
 			return false, err
@@ -167,4 +167,8 @@ func (c *cluster) awaitDaemons(ctx context.Context, on []*corev1.Node, sets []ap
 		}
 		return len(wanted) == 0, nil
 	})
+	if err != nil {
+		return fmt.Errorf("%w: missing on %v", err, slices.Collect(maps.Keys(wanted)))
+	}
+	return nil
 }
