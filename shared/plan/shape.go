@@ -213,6 +213,9 @@ func preferredAlternatives(spec *corev1.PodSpec, alternatives []scheduling.Requi
 		return alternatives, nil
 	}
 	i := heaviest(terms, weightOfNodeTerm)
+	if len(terms[i].Preference.MatchExpressions)+len(terms[i].Preference.MatchFields) == 0 {
+		return alternatives, nil // prefers nothing
+	}
 	preferred, err := scheduling.FromNodeSelectorTerm(terms[i].Preference)
 	if err != nil {
 		return nil, fmt.Errorf("spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[%d].preference: %w", i, err)
@@ -234,7 +237,7 @@ func appendHostPorts(ports []hostPort, spec *corev1.PodSpec) []hostPort {
 	}
 	for i := range spec.InitContainers {
 		// An ordinary init container has given its ports back when the others start; a sidecar keeps them.
-		if spec.InitContainers[i].RestartPolicy != nil {
+		if policy := spec.InitContainers[i].RestartPolicy; policy != nil && *policy == corev1.ContainerRestartPolicyAlways {
 			add(&spec.InitContainers[i])
 		}
 	}

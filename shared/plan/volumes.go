@@ -92,6 +92,7 @@ func (p *problem) volumeText(pod *corev1.Pod) string {
 	for _, list := range [][]scheduling.Requirements{need.Alternatives, need.ExistingAlternatives} {
 		texts = append(texts, "")
 		for _, a := range list {
+			texts = append(texts, "or")
 			for _, key := range a.Keys() {
 				texts = append(texts, exactText(a[key]))
 			}
@@ -111,6 +112,7 @@ func (p *problem) placesOf(need *volumes.Need) []scheduling.Requirements {
 			continue
 		}
 		labels := scheduling.FromLabels(node.Node.Labels)
+		labels.Add(scheduling.In("metadata.name", node.Node.Name))
 		if _, ok := labels[corev1.LabelHostname]; !ok {
 			labels.Add(scheduling.In(corev1.LabelHostname, node.Node.Name))
 		}

@@ -128,12 +128,15 @@ func TestIsProvisionable(t *testing.T) {
 		{"mirror", func(p *corev1.Pod) { p.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "x"} }, false},
 		{"gated", func(p *corev1.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "g"}} }, false},
 		{"not seen by the scheduler", func(p *corev1.Pod) { p.Status.Conditions = nil }, false},
+		{"of a manifest", func(p *corev1.Pod) { p.UID, p.Status.Conditions = "", nil }, true},
+		{"of a manifest, with a place", func(p *corev1.Pod) { p.UID, p.Spec.NodeName = "", "node" }, false},
+		{"of a manifest, gated", func(p *corev1.Pod) { p.UID, p.Spec.SchedulingGates = "", []corev1.PodSchedulingGate{{Name: "g"}} }, false},
 		{"for another scheduler's reason", func(p *corev1.Pod) { p.Status.Conditions[0].Reason = corev1.PodReasonSchedulingGated }, false},
 		{"terminating", func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{} }, false},
 		{"failed", func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			pod := &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "pod"}, Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
 				{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable},
 			}}}
 			test.change(pod)

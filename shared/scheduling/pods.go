@@ -10,6 +10,12 @@ import (
 // PodRequests is what a pod takes of a node: what Kubernetes' scheduler counts (containers, init containers, sidecars, overhead, pod-level resources,
 // a resize in progress) and one of the resource "pods".
 func PodRequests(pod *corev1.Pod) corev1.ResourceList {
+	if pod.Spec.Resources != nil {
+		// What is added to the pod's own requests is added in place, which for quantities beyond 64 bits would change the pod.
+		alone := *pod
+		alone.Spec.Resources = pod.Spec.Resources.DeepCopy()
+		pod = &alone
+	}
 	requests := podresource.PodRequests(pod, podresource.PodResourcesOptions{
 		UseStatusResources: true,
 		InPlacePodLevelResourcesVerticalScalingEnabled: true,
@@ -42,10 +48,11 @@ func DaemonPodRequests(template *corev1.PodTemplateSpec) corev1.ResourceList {
 }
 
 // IsProvisionable reports whether a pod waits for a node that could be made for it: the scheduler found none (PodScheduled is false with reason
-// Unschedulable, which a pod with scheduling gates or of another scheduler does not have), and it is neither of a DaemonSet nor static.
+// Unschedulable, which a pod with scheduling gates or of another scheduler does not have), and it is neither of a DaemonSet nor static. A pod without a uid is
+// in no cluster yet: no scheduler has had a say.
 func IsProvisionable(pod *corev1.Pod) bool {
 	return pod.Spec.NodeName == "" && pod.Status.NominatedNodeName == "" && len(pod.Spec.SchedulingGates) == 0 &&
-		pod.DeletionTimestamp == nil && !IsTerminal(pod) && isUnschedulable(pod) && !IsOwnedByDaemonSet(pod) && !IsStatic(pod)
+		pod.DeletionTimestamp == nil && !IsTerminal(pod) && (pod.UID == "" || isUnschedulable(pod)) && !IsOwnedByDaemonSet(pod) && !IsStatic(pod)
 }
 
 // IsReschedulable reports whether a pod of a node that goes away will come back and need a place elsewhere: it is active, or terminating and of a

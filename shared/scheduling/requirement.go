@@ -1,6 +1,7 @@
 package scheduling
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -70,6 +71,9 @@ func ParseRequirement(key string, operator corev1.NodeSelectorOperator, values .
 		return Requirement{}, fmt.Errorf("requirement on %q: operator %s needs exactly one value, not %d", key, operator, len(values))
 	}
 	bound, err := strconv.ParseInt(values[0], 10, 64)
+	if errors.Is(err, strconv.ErrRange) {
+		return Requirement{}, fmt.Errorf("requirement on %q: operator %s needs an integer of 64 bits, which %s is not", key, operator, values[0])
+	}
 	if err != nil {
 		return Requirement{}, fmt.Errorf("requirement on %q: operator %s needs an integer, not %q", key, operator, values[0])
 	}
@@ -164,6 +168,9 @@ func (r Requirement) Intersection(other Requirement) Requirement {
 		if result.gte != nil && result.lte != nil && *result.gte > *result.lte {
 			// One form of "no value", so that equal sets look equal.
 			result.complement, result.values, result.gte, result.lte = false, nil, nil, nil
+		} else if result.gte != nil || result.lte != nil {
+			// What the bounds forbid need not be forbidden by name.
+			result.values = keep(result.values, result.within)
 		}
 	case r.complement:
 		result.values = keep(other.values, r.Has)
@@ -188,8 +195,7 @@ func (r Requirement) Intersects(other Requirement) bool {
 	return slices.ContainsFunc(r.values, other.Has)
 }
 
-// SubsetOf reports whether everything that r allows, other allows too. For infinite sets it may say false where only the ways to write an integer
-// would tell.
+// SubsetOf reports whether everything that r allows, other allows too.
 func (r Requirement) SubsetOf(other Requirement) bool {
 	if r.absent && !other.absent {
 		return false
@@ -203,13 +209,27 @@ func (r Requirement) SubsetOf(other Requirement) bool {
 	if !other.complement {
 		return false
 	}
-	if other.gte != nil && (r.gte == nil || *r.gte < *other.gte) {
-		return false
+	if (other.gte != nil || other.lte != nil) && r.gte == nil && r.lte == nil {
+		return false // r has values that are no integers
 	}
-	if other.lte != nil && (r.lte == nil || *r.lte > *other.lte) {
+	if other.gte != nil && orLeast(r.gte) < *other.gte || other.lte != nil && orGreatest(r.lte) > *other.lte {
 		return false
 	}
 	return !slices.ContainsFunc(other.values, r.Has)
+}
+
+func orLeast(bound *int64) int64 {
+	if bound == nil {
+		return math.MinInt64
+	}
+	return *bound
+}
+
+func orGreatest(bound *int64) int64 {
+	if bound == nil {
+		return math.MaxInt64
+	}
+	return *bound
 }
 
 func (r Requirement) within(value string) bool {

@@ -3,6 +3,7 @@ package scheduling
 import (
 	"encoding/json"
 	"fmt"
+	"math/big"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -22,10 +23,12 @@ type model struct {
 }
 
 func (m model) has(value string) bool {
-	number := func(text string) (int, bool) {
-		var n int
-		_, err := fmt.Sscanf(text, "%d", &n)
-		return n, err == nil && text != "" && text != "other"
+	number := func(text string) (int64, bool) {
+		n, ok := new(big.Int).SetString(text, 10)
+		if !ok || !n.IsInt64() {
+			return 0, false
+		}
+		return n.Int64(), true
 	}
 	switch m.operator {
 	case corev1.NodeSelectorOpIn:
@@ -161,6 +164,7 @@ func TestRequirementText(t *testing.T) {
 		{Exists("zone").Intersection(NotIn("zone", "a")), "zone Exists and NotIn [a]"},
 		{gte, "cpu Gte 4"},
 		{gte.Intersection(NotIn("cpu", "8")), "cpu Gte 4 and NotIn [8]"},
+		{gte.Intersection(NotIn("cpu", "3", "a", "8")), "cpu Gte 4 and NotIn [8]"},
 		{In("type", "a", "b", "c", "d", "e", "f", "g"), "type In [a b c d e and 2 others]"},
 		{In("zone", "a").Intersection(In("zone", "b")), "zone In []"},
 		{In("zone", "a", "b").WithMinValues(2).Intersection(Exists("zone").WithMinValues(1)), "zone In [a b] minValues 2"},
@@ -180,6 +184,8 @@ func TestParseRequirementErrors(t *testing.T) {
 	}{
 		{"Near", nil, `requirement on "k": operator "Near" is not one of In, NotIn, Exists, DoesNotExist, Gt, Lt, Gte, Lte`},
 		{corev1.NodeSelectorOpGt, nil, `requirement on "k": operator Gt needs exactly one value, not 0`},
+		{corev1.NodeSelectorOpGt, []string{"9223372036854775808"}, `requirement on "k": operator Gt needs an integer of 64 bits, which 9223372036854775808 is not`},
+		{corev1.NodeSelectorOpLt, []string{"4", "5"}, `requirement on "k": operator Lt needs exactly one value, not 2`},
 		{api.NodeSelectorOpLte, []string{"many"}, `requirement on "k": operator Lte needs an integer, not "many"`},
 	} {
 		if _, err := ParseRequirement("k", test.operator, test.values...); err == nil || err.Error() != test.want {

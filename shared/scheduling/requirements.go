@@ -32,7 +32,8 @@ func FromLabels(labels map[string]string) Requirements {
 }
 
 // FromNodeSelectorTerm reads the matchExpressions of a node affinity term, and its matchFields, of which Kubernetes knows metadata.name alone, as a
-// requirement on the key "metadata.name". The error names the expression.
+// requirement on the key "metadata.name". The error names the expression. A term with neither is met by every node here; to Kubernetes, which ORs the terms of a list,
+// it is met by none, so that who reads a list leaves such terms out.
 func FromNodeSelectorTerm(term corev1.NodeSelectorTerm) (Requirements, error) {
 	rs := make(Requirements, len(term.MatchExpressions))
 	for _, expression := range slices.Concat(term.MatchExpressions, term.MatchFields) {
@@ -73,15 +74,29 @@ func (rs Requirements) Clone() Requirements {
 // Keys are the keys, sorted.
 func (rs Requirements) Keys() []string { return slices.Sorted(maps.Keys(rs)) }
 
-// Undefined says what a key means that a node's side does not mention.
-type Undefined int
+// Undefined reports whether a node still to be made may come to have any value of a label that its side does not mention; where it does not, the label
+// is absent. The key it is given is normalised. A nil Undefined is UndefinedIsAbsent.
+type Undefined func(key string) bool
 
-const (
-	// UndefinedIsAbsent: the node does not have the label. It is right for a node that exists.
-	UndefinedIsAbsent Undefined = iota
-	// UndefinedWellKnownIsAny: a well-known label may come to have any value, another label is absent. It is right for a node still to be made.
-	UndefinedWellKnownIsAny
-)
+// UndefinedIsAbsent is the Undefined of a node that exists: a label that it does not have is absent.
+func UndefinedIsAbsent(string) bool { return false }
+
+// UndefinedWellKnownIsAny is the Undefined of a node still to be made: a well-known label may come to have any value, another label is absent.
+func UndefinedWellKnownIsAny(key string) bool { return wellKnown[key] }
+
+// UndefinedAnyOf is UndefinedWellKnownIsAny with further keys that pods may ask for although no NodePool defines them.
+func UndefinedAnyOf(extra []string) Undefined {
+	if len(extra) == 0 {
+		return UndefinedWellKnownIsAny
+	}
+	further := make(map[string]bool, len(extra))
+	for _, key := range extra {
+		further[NormalizeKey(key)] = true
+	}
+	return func(key string) bool { return wellKnown[key] || further[key] }
+}
+
+func (u Undefined) isAny(key string) bool { return u != nil && u(key) }
 
 // Compatible reports, as an error a person can act on, why a node with the requirements rs cannot hold what asks for wanted; nil if it can. Each key
 // of wanted must have something in common with the node's; what a missing key means, undefined says.
@@ -95,7 +110,7 @@ func (rs Requirements) Compatible(wanted Requirements, undefined Undefined) erro
 			}
 			continue
 		}
-		if want.absent || undefined == UndefinedWellKnownIsAny && wellKnown[key] {
+		if want.absent || undefined.isAny(key) {
 			continue
 		}
 		return fmt.Errorf("label %q is not known here%s", key, rs.hint(key, undefined))
@@ -110,7 +125,7 @@ func (rs Requirements) IsCompatible(wanted Requirements, undefined Undefined) bo
 			if !have.Intersects(want) {
 				return false
 			}
-		} else if !want.absent && (undefined != UndefinedWellKnownIsAny || !wellKnown[key]) {
+		} else if !want.absent && !undefined.isAny(key) {
 			return false
 		}
 	}
@@ -124,11 +139,8 @@ func (rs Requirements) hint(key string, undefined Undefined) string {
 				return
 			}
 		}
-		if undefined != UndefinedWellKnownIsAny {
-			return
-		}
 		for candidate := range wellKnown {
-			if !yield(candidate) {
+			if undefined.isAny(candidate) && !yield(candidate) {
 				return
 			}
 		}

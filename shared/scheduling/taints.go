@@ -2,6 +2,7 @@ package scheduling
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,23 +23,22 @@ func ToleratesAll(taints []corev1.Taint, tolerations []corev1.Toleration) bool {
 }
 
 func untolerated(taints []corev1.Taint, tolerations []corev1.Toleration) *corev1.Taint {
-next:
+	return untoleratedOf(taints, tolerations, func(effect corev1.TaintEffect) bool { return effect != corev1.TaintEffectPreferNoSchedule })
+}
+
+// untoleratedOf is the first taint that counts and is not tolerated.
+func untoleratedOf(taints []corev1.Taint, tolerations []corev1.Toleration, counts func(corev1.TaintEffect) bool) *corev1.Taint {
 	for i := range taints {
-		if taints[i].Effect == corev1.TaintEffectPreferNoSchedule {
-			continue
+		if counts(taints[i].Effect) && !slices.ContainsFunc(tolerations, func(t corev1.Toleration) bool { return ToleratesTaint(&t, &taints[i]) }) {
+			return &taints[i]
 		}
-		for j := range tolerations {
-			if ToleratesTaint(&tolerations[j], &taints[i]) {
-				continue next
-			}
-		}
-		return &taints[i]
 	}
 	return nil
 }
 
 // ToleratesTaint reports whether a toleration covers a taint: same effect or none given, same key or none given, and the operator (Equal, which is
-// also meant by none, Exists, Lt, Gt) holds for the value. Lt and Gt compare integers: the taint's value with the toleration's.
+// also meant by none, Exists, Lt, Gt) holds for the value. Lt and Gt compare 64-bit integers, written without leading zeros or a plus sign: the taint's
+// value with the toleration's. What is none of these is not tolerated.
 func ToleratesTaint(toleration *corev1.Toleration, taint *corev1.Taint) bool {
 	if toleration.Effect != "" && toleration.Effect != taint.Effect || toleration.Key != "" && toleration.Key != taint.Key {
 		return false
@@ -49,12 +49,12 @@ func ToleratesTaint(toleration *corev1.Toleration, taint *corev1.Taint) bool {
 	case corev1.TolerationOpExists:
 		return true
 	case corev1.TolerationOpLt, corev1.TolerationOpGt:
-		limit, err := strconv.ParseInt(toleration.Value, 10, 64)
-		if err != nil {
+		limit, ok := decimal(toleration.Value)
+		if !ok {
 			return false
 		}
-		value, err := strconv.ParseInt(taint.Value, 10, 64)
-		if err != nil {
+		value, ok := decimal(taint.Value)
+		if !ok {
 			return false
 		}
 		if toleration.Operator == corev1.TolerationOpLt {
@@ -63,6 +63,18 @@ func ToleratesTaint(toleration *corev1.Toleration, taint *corev1.Taint) bool {
 		return value > limit
 	}
 	return false
+}
+
+// decimal reads an integer that is written as Kubernetes' API writes it.
+func decimal(text string) (int64, bool) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	return n, err == nil && strconv.FormatInt(n, 10) == text
+}
+
+// PreferredUntolerated is the first taint of effect PreferNoSchedule that is not tolerated, nil if there is none: Kubernetes' scheduler avoids such a node where it has
+// another, and Karpenter makes none until the pod has given up its other preferences.
+func PreferredUntolerated(taints []corev1.Taint, tolerations []corev1.Toleration) *corev1.Taint {
+	return untoleratedOf(taints, tolerations, func(effect corev1.TaintEffect) bool { return effect == corev1.TaintEffectPreferNoSchedule })
 }
 
 // DaemonSetTolerations are those that Kubernetes adds to every pod of a DaemonSet

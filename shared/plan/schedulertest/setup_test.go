@@ -54,12 +54,12 @@ func (r *run) setUp() {
 func (r *run) setUpNodes(ctx context.Context) {
 	r.Helper()
 	made := []*corev1.Node{readyNode(bystander, nil, []corev1.Taint{{Key: bystander, Effect: corev1.TaintEffectNoSchedule}}, corev1.ResourceList{})}
-	r.try(r.cluster.create(ctx, nodes, "", made[0].DeepCopy()))
+	r.try(r.cluster.createNode(ctx, made[0].DeepCopy()))
 	var bound []*corev1.Pod
 	for i := range r.Nodes {
 		node := r.Nodes[i].object()
 		made = append(made, node.DeepCopy())
-		r.try(r.cluster.create(ctx, nodes, "", node))
+		r.try(r.cluster.createNode(ctx, node))
 		if len(r.Nodes[i].AttachLimits) > 0 {
 			r.try(r.cluster.create(ctx, csiNodes, "", csiNode(node, r.Nodes[i].AttachLimits)))
 		}

@@ -1,0 +1,134 @@
+package volumes
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/whittle-dev/whittle/shared/scheduling"
+)
+
+const (
+	// bindCompleted is on a claim whose binding is finished, both ways; without it Kubernetes' scheduler does not take the claim for bound.
+	bindCompleted = "pv.kubernetes.io/bind-completed"
+	// selectedNode is on a claim whose volume is being made, with the name of the node that it is made for.
+	selectedNode = "volume.kubernetes.io/selected-node"
+	// nodeNameKey is the key of requirements on a node's name (scheduling.FromNodeSelectorTerm).
+	nodeNameKey = "metadata.name"
+)
+
+// option is a place where one claim's volume can be.
+type option struct {
+	requirements scheduling.Requirements
+	// candidates are the volumes that the claim would take one of at this place; none if it has its volume, or one will be made.
+	candidates []*corev1.PersistentVolume
+}
+
+// placement is where a claim's volume can be; nil lists are no restriction.
+type placement struct {
+	volume string
+	// anywhere holds for a node whatever its host is; existing is set where the host matters (Need.ExistingAlternatives).
+	anywhere, existing []option
+}
+
+// place says where the claim's volume can be. The error says what keeps it from being used, and what mends that.
+func (index *Index) place(claim *corev1.PersistentVolumeClaim) (placement, error) {
+	if claim.Spec.VolumeName != "" {
+		return index.placeBound(claim)
+	}
+	name, class := index.classFor(claim)
+	if name == "" {
+		if _, named := classOfClaim(claim); named {
+			return placement{}, fmt.Errorf("it is not bound, and spec.storageClassName is empty, so that no volume will be made for it: create a PersistentVolume that fits, or claim from a StorageClass")
+		}
+		return placement{}, fmt.Errorf("it is not bound and names no StorageClass, and none is the default: set spec.storageClassName, or annotate a StorageClass with storageclass.kubernetes.io/is-default-class: \"true\"")
+	}
+	if class == nil {
+		return placement{}, fmt.Errorf("StorageClass %q, which spec.storageClassName names, does not exist: create it, or correct the name", name)
+	}
+	if class.VolumeBindingMode == nil || *class.VolumeBindingMode != storagev1.VolumeBindingWaitForFirstConsumer {
+		return placement{}, fmt.Errorf("it is not bound yet, and its StorageClass %q binds at once (volumeBindingMode Immediate): wait until %s has bound it, or use a class with volumeBindingMode WaitForFirstConsumer", name, provisionerText(class))
+	}
+	return index.placeUnbound(claim, class)
+}
+
+func provisionerText(class *storagev1.StorageClass) string {
+	if provisions(class) {
+		return "the provisioner " + class.Provisioner
+	}
+	return "a PersistentVolume that fits"
+}
+
+// placeBound is where the volume is that a claim is bound to.
+func (index *Index) placeBound(claim *corev1.PersistentVolumeClaim) (placement, error) {
+	volume, ok := index.volumes[claim.Spec.VolumeName]
+	switch {
+	case !ok:
+		return placement{}, fmt.Errorf("PersistentVolume %q, which spec.volumeName names, does not exist: restore it, or delete the claim and create it anew", claim.Spec.VolumeName)
+	case volume.DeletionTimestamp != nil:
+		return placement{}, fmt.Errorf("its PersistentVolume %q is being deleted (metadata.deletionTimestamp): create claim and volume anew", volume.Name)
+	}
+	if _, bound := claim.Annotations[bindCompleted]; !bound {
+		return placement{}, fmt.Errorf("its binding to PersistentVolume %q is not finished (annotation %s is missing): wait for it; if it does not come, see that the volume's claimRef, capacity, accessModes and storageClassName fit the claim", volume.Name, bindCompleted)
+	}
+	terms, err := termsOf(volume)
+	if err != nil {
+		return placement{}, err
+	}
+	var place placement
+	tied := false
+	for _, requirements := range terms {
+		free := withoutHost(requirements)
+		tied = tied || isOnHost(volume) && len(free) < len(requirements)
+		place.existing = append(place.existing, option{requirements: requirements})
+		if isOnHost(volume) {
+			requirements = free
+		}
+		place.anywhere = append(place.anywhere, option{requirements: requirements})
+	}
+	if !tied {
+		place.existing = nil
+	}
+	return place, nil
+}
+
+// placeUnbound is where a volume can be that waits for its first pod: where one stands ready that fits the claim, or where the class lets one be made.
+func (index *Index) placeUnbound(claim *corev1.PersistentVolumeClaim, class *storagev1.StorageClass) (placement, error) {
+	ready, err := index.ready(claim, class.Name)
+	if err != nil {
+		return placement{}, err
+	}
+	made, err := topologiesOf(class)
+	if err != nil {
+		return placement{}, err
+	}
+	node, selected := claim.Annotations[selectedNode]
+	switch {
+	case selected && provisions(class):
+		// The volume is being made. Where it cannot be, or the node is gone, the annotation is taken away again.
+		place := placement{anywhere: made}
+		for _, o := range made {
+			requirements := o.requirements.Clone()
+			requirements.Add(scheduling.In(nodeNameKey, node))
+			place.existing = append(place.existing, option{requirements: requirements})
+		}
+		return place, nil
+	case provisions(class):
+		// Volumes tied to hosts keep them: they are one more way for existing nodes, and none for new ones.
+		return placement{anywhere: append(ready, made...)}, nil
+	}
+	var place placement
+	for _, o := range ready {
+		if free := withoutHost(o.requirements); len(free) == len(o.requirements) || !isOnHost(o.candidates[0]) {
+			place.anywhere = append(place.anywhere, o)
+		} else {
+			place.existing = ready
+		}
+	}
+	if len(ready) == 0 || place.existing != nil {
+		// The class makes no volumes, but what makes local volumes of a node's disks runs on new nodes as well.
+		place.anywhere = append(place.anywhere, made...)
+	}
+	return place, nil
+}
