@@ -246,7 +246,7 @@ func (g *connection) maximize() (float64, []float64) {
 func (p *problem) readValues() {
 	offers := make([]offer, len(p.demands))
 	for i, d := range p.demands {
-		offers[i] = offer{need: d.need, count: len(d.units), columns: d.buy}
+		offers[i] = offer{need: d.need, count: d.waiting, columns: d.buy}
 	}
 	_, values := p.dual(offers)
 	for i, d := range p.demands {

@@ -13,8 +13,10 @@ import (
 type demand struct {
 	shape *shape
 	index int
-	// units are the pods still without a place, in order.
+	// units are the pods still without a place on an existing node, in order. They are handed out when the plan is written.
 	units [][]*corev1.Pod
+	// waiting is how many units still want a place. Whoever gives one a place lowers it.
+	waiting int
 	// need is that of one unit.
 	need vector
 	// alternatives are the shape's, narrowed to the demand's domain.

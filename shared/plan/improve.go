@@ -48,7 +48,7 @@ func (k *packer) rightSize(n *node) *node {
 		}
 		smaller := k.p.newNode(j)
 		for _, f := range n.fills {
-			k.p.put(smaller, k.p.demands[f.demand], f.count)
+			k.p.place(smaller, k.p.demands[f.demand], f.count)
 		}
 		return smaller
 	}
@@ -135,7 +135,7 @@ func (k *packer) absorb(first int, order []int) {
 			if changed == nil {
 				changed = n.clone()
 			}
-			k.p.put(changed, k.p.demands[demand], count)
+			k.p.place(changed, k.p.demands[demand], count)
 			k.setLeft(demand, k.left[demand]-count)
 		}
 		if changed != nil && (len(k.p.configs[k.p.columns[changed.column].config].pool.minValues) == 0 || k.acceptable(changed)) {
@@ -202,7 +202,7 @@ func (k *packer) refill(column int, old *node) *node {
 		if !k.holders[column].has(f.demand) || k.p.room(n, k.p.demands[f.demand], f.count) < f.count {
 			return nil
 		}
-		k.p.put(n, k.p.demands[f.demand], f.count)
+		k.p.place(n, k.p.demands[f.demand], f.count)
 	}
 	for i := range k.left {
 		have := 0
@@ -213,7 +213,7 @@ func (k *packer) refill(column int, old *node) *node {
 			continue
 		}
 		if count := k.p.room(n, k.p.demands[i], k.left[i]-have); count > 0 {
-			k.p.put(n, k.p.demands[i], count)
+			k.p.place(n, k.p.demands[i], count)
 		}
 	}
 	if len(k.p.configs[k.p.columns[column].config].pool.minValues) > 0 && !k.acceptable(n) {

@@ -87,8 +87,8 @@ func intersect(a, b scheduling.Requirements) bool {
 	return true
 }
 
-// put puts units of a demand on the node, which room has allowed.
-func (p *problem) put(n *node, d *demand, count int) {
+// place puts units of a demand on the node, which room has allowed.
+func (p *problem) place(n *node, d *demand, count int) {
 	n.free.add(d.need, -int64(count))
 	if i := slices.IndexFunc(n.fills, func(f fill) bool { return f.demand == d.index }); i >= 0 {
 		n.fills[i].count += count

@@ -21,14 +21,20 @@ type packer struct {
 	fillings, budget int
 }
 
-func (p *problem) newPacker() *packer {
-	k := &packer{p: p, left: make([]int, len(p.demands)), waiting: newBitset(len(p.demands)), limits: map[*pool][]int64{}}
+func (p *problem) newPacker(planned []*node) *packer {
+	k := &packer{p: p, nodes: slices.Clone(planned), left: make([]int, len(p.demands)), waiting: newBitset(len(p.demands)), limits: map[*pool][]int64{}}
 	for i, d := range p.demands {
-		k.setLeft(i, len(d.units))
+		k.setLeft(i, d.waiting)
 	}
 	k.buyers, k.holders = transpose(p, func(d *demand) bitset { return d.buy }), transpose(p, func(d *demand) bitset { return d.feasible })
 	for _, pool := range p.pools {
 		k.limits[pool] = pool.left()
+	}
+	for _, n := range planned {
+		c := &p.configs[p.columns[n.column].config]
+		for i := range c.use {
+			k.limits[c.pool][i] -= c.use[i]
+		}
 	}
 	return k
 }
@@ -185,7 +191,7 @@ func (k *packer) fill(column int, order func(func(int) bool)) *node {
 				continue
 			}
 			if count := p.room(n, d, limit); count > 0 {
-				p.put(n, d, count)
+				p.place(n, d, count)
 			}
 		}
 		if !p.isExotic(column) || len(n.fills) == 0 {
@@ -205,13 +211,13 @@ func (k *packer) flexible(n *node) *node {
 		for _, f := range n.fills {
 			count := (f.count + 1) / 2
 			halved = halved || count < f.count
-			p.put(smaller, p.demands[f.demand], count)
+			p.place(smaller, p.demands[f.demand], count)
 		}
 		if !halved {
 			// One unit of each is too much still: keep fewer demands.
 			smaller = p.newNode(n.column)
 			for _, f := range n.fills[:len(n.fills)/2] {
-				p.put(smaller, p.demands[f.demand], f.count)
+				p.place(smaller, p.demands[f.demand], f.count)
 			}
 		}
 		n = smaller

@@ -31,7 +31,9 @@ type problem struct {
 	hostPeers map[string]*peers
 	// orders are the orders in which nodes are filled with demands.
 	orders [][]int
-	left   []leftover
+	// planned are the new nodes so far.
+	planned []*node
+	left    []leftover
 	plan   *Plan
 }
 
@@ -58,7 +60,10 @@ func Solve(s *Snapshot) *Plan {
 	}
 	p.read()
 	p.fillExisting()
-	nodes := p.packNewNodes()
+	for _, d := range p.demands {
+		d.waiting = len(d.units)
+	}
+	nodes := p.packNewNodes(nil)
 	p.planClaims(nodes)
 	p.planUnplaced()
 	p.sortPlan()
@@ -106,11 +111,12 @@ func (p *problem) read() {
 	p.readConflicts()
 }
 
-// packNewNodes plans new nodes for what the existing ones did not take, from the heaviest pools first.
-func (p *problem) packNewNodes() []*node {
+// packNewNodes plans places on new nodes for the units that wait: on the nodes planned so far, which keep what they have and may get more, then on further
+// ones, from the heaviest pools first. It gives all planned nodes, those it was given first, and lowers the demands' waiting.
+func (p *problem) packNewNodes(planned []*node) []*node {
 	p.readValues()
 	p.readOrders()
-	k := p.newPacker()
+	k := p.newPacker(planned)
 	for first := 0; first < len(p.pools); {
 		tier := newBitset(len(p.columns))
 		first = p.addTier(tier, first)
@@ -119,6 +125,10 @@ func (p *problem) packNewNodes() []*node {
 			k.run(tier)
 		}
 	}
+	for i, d := range p.demands {
+		d.waiting = k.left[i]
+	}
+	p.planned = k.nodes
 	return k.nodes
 }
 
