@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"encoding/binary"
 	"iter"
 	"math/bits"
 )
@@ -76,4 +77,34 @@ func (b bitset) all() iter.Seq[int] {
 			}
 		}
 	}
+}
+
+func (b bitset) remove(i int) { b[i/64] &^= 1 << (i % 64) }
+
+// first is the smallest number in the set, -1 without any.
+func (b bitset) first() int {
+	for i, word := range b {
+		if word != 0 {
+			return i*64 + bits.TrailingZeros64(word)
+		}
+	}
+	return -1
+}
+
+// equal reports whether both have the same members.
+func (b bitset) equal(other bitset) bool {
+	for i := range b {
+		if b[i] != other[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// appendKey appends the set as bytes, to look it up by.
+func (b bitset) appendKey(key []byte) []byte {
+	for _, word := range b {
+		key = binary.LittleEndian.AppendUint64(key, word)
+	}
+	return key
 }

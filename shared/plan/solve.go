@@ -20,21 +20,25 @@ type problem struct {
 	types    map[string][]*catalog.InstanceType
 	configs  []config
 	columns  []column
-	// byPrice are the columns, cheapest first.
-	byPrice []int
-	// exotic are the columns of exotic instance types.
-	exotic   bitset
+	// exotic are the columns of exotic instance types, reserved those that take units of reservations, limited those of pools with limits.
+	exotic, reserved, limited bitset
+	// tiers are the columns of the pools of each weight, heaviest first; reservations what reserved columns share.
+	tiers        []bitset
+	reservations []reservation
+	// sizes are, by axis, the columns by how much they have.
+	sizes    []sizes
 	sets     *columnSets
+	classes  []*class
 	existing []*existing
 	demands  []*demand
 	// hostPeers are those whom the demands' spreads over hosts count, by their text.
 	hostPeers map[string]*peers
-	// orders are the orders in which nodes are filled with demands.
-	orders [][]int
 	// planned are the new nodes so far.
 	planned []*node
-	left    []leftover
-	plan   *Plan
+	// demandsRead is how many demands readDemands has seen, generation how often it has seen more.
+	demandsRead, generation int
+	left                    []leftover
+	plan                    *Plan
 }
 
 // leftover are pods of a shape that the planner decided to leave without a place, for a reason of its own.
@@ -90,63 +94,16 @@ func (p *problem) read() {
 	}
 	sortShapes(p.shapes)
 	p.readPools()
-	p.sets = &columnSets{problem: p, byText: map[string]bitset{}}
-	p.exotic = newBitset(len(p.columns))
-	for j := range p.columns {
-		if p.configs[p.columns[j].config].typ.Exotic {
-			p.exotic.add(j)
-		}
-	}
-	p.readByPrice()
+	p.readColumns()
+	p.sets = newColumnSets(p)
 	p.readExisting()
 	p.readNominated()
 	p.divide(p.shapes, constraints)
+	p.readDemands()
 	p.hostPeers = map[string]*peers{}
 	for _, d := range p.demands {
-		p.finish(d)
 		for i := range d.hosts.spread {
 			p.hostPeers[d.hosts.spread[i].text()] = &d.hosts.spread[i].peers
-		}
-	}
-	p.readConflicts()
-}
-
-// packNewNodes plans places on new nodes for the units that wait: on the nodes planned so far, which keep what they have and may get more, then on further
-// ones, from the heaviest pools first. It gives all planned nodes, those it was given first, and lowers the demands' waiting.
-func (p *problem) packNewNodes(planned []*node) []*node {
-	p.readValues()
-	p.readOrders()
-	k := p.newPacker(planned)
-	for first := 0; first < len(p.pools); {
-		tier := newBitset(len(p.columns))
-		first = p.addTier(tier, first)
-		if !k.waiting.empty() && !tier.empty() {
-			k.absorb(0, p.orders[0])
-			k.run(tier)
-		}
-	}
-	for i, d := range p.demands {
-		d.waiting = k.left[i]
-	}
-	p.planned = k.nodes
-	return k.nodes
-}
-
-// readOrders are: by cpu (the demands' own order), by memory, and by value, each descending.
-func (p *problem) readOrders() {
-	byCPU := make([]int, len(p.demands))
-	for i := range byCPU {
-		byCPU[i] = i
-	}
-	byMemory, byValue := slices.Clone(byCPU), slices.Clone(byCPU)
-	slices.SortStableFunc(byMemory, func(a, b int) int {
-		return -cmp.Compare(p.demands[a].need[axisMemory], p.demands[b].need[axisMemory])
-	})
-	slices.SortStableFunc(byValue, func(a, b int) int { return -cmp.Compare(p.demands[a].value, p.demands[b].value) })
-	p.orders = [][]int{byCPU}
-	for _, order := range [][]int{byMemory, byValue} {
-		if !slices.ContainsFunc(p.orders, func(o []int) bool { return slices.Equal(o, order) }) {
-			p.orders = append(p.orders, order)
 		}
 	}
 }
