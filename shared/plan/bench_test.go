@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,37 +13,47 @@ import (
 // benchmarkTypes is how many instance types a region of middling size offers.
 const benchmarkTypes = 700
 
-// BenchmarkSolve plans 5,000 pods of 50 sizes from nothing, over 700 real instance types.
+// BenchmarkSolve plans workloads from nothing, over 700 real instance types in three zones.
 func BenchmarkSolve(b *testing.B) {
-	for _, bench := range []struct {
-		name string
-		pool api.NodePool
-	}{
-		{"spot and on-demand", newPool("default")},
-		{"on-demand amd64", newPool("default", require(api.CapacityTypeLabelKey, corev1.NodeSelectorOpIn, api.CapacityTypeOnDemand),
-			require(corev1.LabelArchStable, corev1.NodeSelectorOpIn, api.ArchitectureAmd64))},
-		{"with limits", newPool("default", func(p *api.NodePool) {
-			p.Spec.Limits = api.Limits{corev1.ResourceCPU: *quantityOf(corev1.ResourceCPU, 20_000_000)}
-		})},
-	} {
-		b.Run(bench.name, func(b *testing.B) {
-			s := realSnapshot(b, bench.pool)
-			s.InstanceTypes["default"] = everySo(s.InstanceTypes["default"], benchmarkTypes)
-			s.Pods = manyPods(5000, 50, 1)
-			var plan *Plan
-			b.ResetTimer()
-			for range b.N {
-				plan = Solve(s)
+	for _, workload := range workloads {
+		for _, count := range []int{500, 2000, 5000, 20000} {
+			for _, capacityType := range []string{api.CapacityTypeOnDemand, api.CapacityTypeSpot} {
+				b.Run(fmt.Sprintf("%s/%d/%s", workload.name, count, capacityType), func(b *testing.B) {
+					s := realSnapshot(b, newPool("default", require(api.CapacityTypeLabelKey, corev1.NodeSelectorOpIn, capacityType)))
+					s.InstanceTypes["default"] = everySo(s.InstanceTypes["default"], benchmarkTypes)
+					s.Pods = workload.pods(count)
+					benchmarkSolve(b, s)
+				})
 			}
-			b.StopTimer()
-			if len(plan.Unplaced) > 0 {
-				b.Fatalf("%d pods have no place: %v", len(plan.Unplaced), plan.Unplaced[0])
-			}
-			b.ReportMetric(plan.PricePerHour, "$/h")
-			b.ReportMetric(plan.LowerBoundPerHour, "bound$/h")
-			b.ReportMetric(float64(len(plan.NodeClaims)), "nodes")
-		})
+		}
 	}
+}
+
+// BenchmarkSolveLimited plans 5,000 pods of 50 sizes from nothing within a limit that allows them.
+func BenchmarkSolveLimited(b *testing.B) {
+	s := realSnapshot(b, newPool("default", func(p *api.NodePool) {
+		p.Spec.Limits = api.Limits{corev1.ResourceCPU: *quantityOf(corev1.ResourceCPU, 20_000_000)}
+	}))
+	s.InstanceTypes["default"] = everySo(s.InstanceTypes["default"], benchmarkTypes)
+	s.Pods = manyPods(5000, 50, 1)
+	benchmarkSolve(b, s)
+}
+
+func benchmarkSolve(b *testing.B, s *Snapshot) {
+	b.ReportAllocs()
+	var plan *Plan
+	b.ResetTimer()
+	for range b.N {
+		plan = Solve(s)
+	}
+	b.StopTimer()
+	if len(plan.Unplaced) > 0 {
+		b.Fatalf("%d pods have no place: %v", len(plan.Unplaced), plan.Unplaced[0])
+	}
+	b.ReportMetric(plan.PricePerHour, "$/h")
+	b.ReportMetric(plan.LowerBoundPerHour, "bound$/h")
+	b.ReportMetric(plan.PricePerHour/plan.LowerBoundPerHour, "price/bound")
+	b.ReportMetric(float64(len(plan.NodeClaims)), "nodes")
 }
 
 // everySo thins the types out to a number of them, evenly over the families.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"encoding/binary"
 	"iter"
 	"math/bits"
 )
@@ -52,6 +53,16 @@ func (b bitset) intersects(other bitset) bool {
 	return false
 }
 
+// firstOf is the smallest number that is also in other; the sets must have one in common.
+func (b bitset) firstOf(other bitset) int {
+	for i := range b {
+		if both := b[i] & other[i]; both != 0 {
+			return i*64 + bits.TrailingZeros64(both)
+		}
+	}
+	panic("plan: the sets have nothing in common")
+}
+
 // contains reports whether everything in other is in b.
 func (b bitset) contains(other bitset) bool {
 	for i := range b {
@@ -76,4 +87,34 @@ func (b bitset) all() iter.Seq[int] {
 			}
 		}
 	}
+}
+
+func (b bitset) remove(i int) { b[i/64] &^= 1 << (i % 64) }
+
+// first is the smallest number in the set, -1 without any.
+func (b bitset) first() int {
+	for i, word := range b {
+		if word != 0 {
+			return i*64 + bits.TrailingZeros64(word)
+		}
+	}
+	return -1
+}
+
+// equal reports whether both have the same members.
+func (b bitset) equal(other bitset) bool {
+	for i := range b {
+		if b[i] != other[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// appendKey appends the set as bytes, to look it up by.
+func (b bitset) appendKey(key []byte) []byte {
+	for _, word := range b {
+		key = binary.LittleEndian.AppendUint64(key, word)
+	}
+	return key
 }

@@ -28,7 +28,7 @@ func (p *problem) planClaims(nodes []*node) {
 			slack[c.pool][i] -= c.use[i]
 		}
 	}
-	placed := map[*shape]int{}
+	placed := make([]int, len(p.demands))
 	chosen := map[string][]int{}
 	for _, n := range nodes {
 		own := &p.configs[p.columns[n.column].config]
@@ -65,8 +65,8 @@ func (p *problem) planClaims(nodes []*node) {
 					planned.Pods = append(planned.Pods, refOf(pod))
 					addLists(requests, d.shape.requests)
 				}
-				placed[d.shape] += len(unit)
 			}
+			placed[f.demand] += f.count
 			d.units = d.units[f.count:]
 		}
 		slices.SortFunc(planned.Pods, compareRefs)

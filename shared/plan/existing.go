@@ -401,7 +401,7 @@ func (p *problem) roomBesides(e *existing, d *demand, limit int) int {
 		}
 	}
 	for _, peers := range e.anti {
-		if peers.matchClass(p.classes, d.shape.class) {
+		if peers.matchClass(p.podClasses, d.shape.class) {
 			return 0
 		}
 	}
@@ -419,7 +419,7 @@ func (p *problem) roomBesides(e *existing, d *demand, limit int) int {
 		term := &d.hosts.spread[i]
 		// The least count of all hosts is taken as zero, as an empty new node would have.
 		left := term.maxSkew + d.slack - p.count(e, term.peers)
-		if !term.matchClass(p.classes, d.shape.class) {
+		if !term.matchClass(p.podClasses, d.shape.class) {
 			if left < 0 {
 				return 0
 			}
@@ -441,7 +441,7 @@ func (p *problem) count(e *existing, wanted *peers) int {
 	n, ok := e.running[wanted]
 	if !ok {
 		for _, class := range p.classesOn[e.index] {
-			if class >= 0 && wanted.matchClass(p.classes, class) {
+			if class >= 0 && wanted.matchClass(p.podClasses, class) {
 				n++
 			}
 		}
@@ -451,8 +451,8 @@ func (p *problem) count(e *existing, wanted *peers) int {
 		e.running[wanted] = n
 	}
 	for _, f := range e.fills {
-		if d := p.demands[f.demand]; wanted.matchClass(p.classes, d.shape.class) {
-			n += f.count * len(d.units[0])
+		if d := p.demands[f.demand]; wanted.matchClass(p.podClasses, d.shape.class) {
+			n += f.count * d.pods()
 		}
 	}
 	return n

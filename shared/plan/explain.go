@@ -160,12 +160,7 @@ func amountText(name corev1.ResourceName, amount int64) string {
 }
 
 func (p *problem) anyColumn(set bitset, config int) bool {
-	for j := p.configs[config].firstColumn; j < p.configs[config].endColumn; j++ {
-		if set.has(j) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.configs[config].columns, set.has)
 }
 
 func (p *problem) daemonText(c *config) string {

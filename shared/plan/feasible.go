@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"encoding/binary"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,8 +18,9 @@ type demand struct {
 	units [][]*corev1.Pod
 	// waiting is how many units still want a place. Whoever gives one a place lowers it.
 	waiting int
-	// need is that of one unit.
-	need vector
+	// need is that of one unit, which has podsEach pods.
+	need     vector
+	podsEach int
 	// alternatives are the shape's, narrowed to the demand's domain.
 	alternatives []scheduling.Requirements
 	hosts        hostTerms
@@ -32,42 +34,86 @@ type demand struct {
 	// slack is how much more than its maxSkew a spread over hosts allows, since every host that counts has so many already.
 	slack int
 
-	// feasible are the columns that can hold a unit, from labels, taints, host ports and size. buy are those of them that may be bought for it:
-	// exotic types only if the pools of the same weight have no others.
-	feasible, buy bitset
-	// open is what the demand decides of a pool's open labels, by pool; without an entry it decides nothing.
-	open map[*pool]scheduling.Requirements
-	// conflicts are the demands whose units cannot share a node with one of this; itself among them where two of its own cannot. Nil is none.
+	// class says by which columns nodes can be got for a unit, its size aside.
+	class *class
+	// conflicts are the demands whose units cannot share a node with one of this; itself among them where two of its own cannot. Nil is none. Demands
+	// with the same conflicts share the set.
 	conflicts bitset
-	// value is what a unit is worth in US dollars an hour by the lower bound: see bound.go.
-	value float64
+	// rules bound what else may be on its node, by spreads over hosts; nil without such.
+	rules *hostRules
+	// repulsion numbers what the demand asks of a node by conflicts and rules, zero for nothing: demands of which it is equal are kept from a node together.
+	repulsion int
+	// slots are what a unit takes of that of which a node has only so much for constraints over hosts: see bound.go.
+	slots []slot
 }
 
-// columnSets remembers which columns each single label requirement leaves, for the many shapes that ask for the same.
+// pods is how many pods a unit has.
+func (d *demand) pods() int { return d.podsEach }
+
+// labelled is what labels, taints and host ports leave of the columns, the same for all demands that ask for the same.
+type labelled struct {
+	index   int
+	columns bitset
+	// open is what the demand decides of a pool's open labels, by pool; without an entry it decides nothing.
+	open map[*pool]scheduling.Requirements
+	// choices are, where alternatives decide open labels and the size decides which alternative is followed, the alternatives in each pool.
+	choices [][]choice
+	// chosen are the results by choice.
+	chosen map[string]*labelled
+}
+
+// choice is one alternative in one pool.
+type choice struct {
+	pool    *pool
+	columns bitset
+	decides scheduling.Requirements
+}
+
+// class are the demands that the same columns may be bought for, and the same can hold, their size aside.
+type class struct {
+	index int
+	*labelled
+	// buy are those of the columns that may be bought for it: exotic types only if the pools of the same weight have no others.
+	buy bitset
+}
+
+// columnSets remembers which columns requirements leave, for the many shapes that ask for the same.
 type columnSets struct {
-	problem *problem
-	byText  map[string]bitset
+	problem  *problem
+	byText   map[string]bitset
+	labelled map[string]*labelled
+	classes  map[[2]uint64]*class
+	count    int
+	key      []byte
+	// scratch and standIns are memory.
+	scratch, standIns bitset
+}
+
+func newColumnSets(p *problem) *columnSets {
+	return &columnSets{
+		problem: p, byText: map[string]bitset{}, labelled: map[string]*labelled{}, classes: map[[2]uint64]*class{}, scratch: newBitset(len(p.columns)), standIns: newBitset(len(p.columns)),
+	}
 }
 
 // allowing is the set of columns whose type and offering meet the requirement. The types that do not know the key at all are in, since the pool has
 // to decide about those.
 func (s *columnSets) allowing(r scheduling.Requirement) bitset {
-	text := exactText(r)
-	if set, ok := s.byText[text]; ok {
+	s.key = appendRequirement(s.key[:0], r)
+	if set, ok := s.byText[string(s.key)]; ok {
 		return set
 	}
+	text := string(s.key)
 	p := s.problem
 	set := newBitset(len(p.columns))
 	ofOffering := isOfferingKey(r.Key())
+	only := scheduling.Requirements{r.Key(): r}
 	for i := range p.configs {
 		c := &p.configs[i]
-		have, ok := c.typ.Requirements[r.Key()]
-		if ok && !ofOffering && !have.Intersects(r) {
+		if have, ok := c.typ.Requirements[r.Key()]; ok && !ofOffering && !have.Intersects(r) {
 			continue
 		}
-		only := scheduling.Requirements{r.Key(): r}
-		for j := c.firstColumn; j < c.endColumn; j++ {
-			if !ofOffering || p.columns[j].offering.AllowedBy(only) {
+		for _, j := range c.columns {
+			if offering := p.columns[j].offering; (!ofOffering && len(offering.Requirements) == 0) || offering.AllowedBy(only) {
 				set.add(j)
 			}
 		}
@@ -76,27 +122,33 @@ func (s *columnSets) allowing(r scheduling.Requirement) bitset {
 	return set
 }
 
-// exactText tells requirements apart; Requirement.String is for people and shortens.
-func exactText(r scheduling.Requirement) string {
-	text := ""
-	for _, term := range r.Terms() {
-		text += term.Key + " " + string(term.Operator)
-		for _, value := range term.Values {
-			text += " " + value
+// appendRequirement appends bytes that tell requirements apart; Requirement.String is for people and shortens.
+func appendRequirement(key []byte, r scheduling.Requirement) []byte {
+	key = appendText(key, r.Key())
+	if values, ok := r.Values(); ok {
+		if r.AllowsAbsent() {
+			key = append(key, 'a')
 		}
-		text += ";"
+		key = binary.AppendUvarint(key, uint64(len(values)))
+		for _, value := range values {
+			key = appendText(key, value)
+		}
+		return key
 	}
-	return text
+	for _, term := range r.Terms() {
+		key = appendText(append(key, 't'), string(term.Operator))
+		for _, value := range term.Values {
+			key = appendText(key, value)
+		}
+	}
+	return key
 }
 
-func isOfferingKey(key string) bool {
-	for _, k := range offeringKeys {
-		if k == key {
-			return true
-		}
-	}
-	return false
+func appendText(key []byte, text string) []byte {
+	return append(binary.AppendUvarint(key, uint64(len(text))), text...)
 }
+
+func isOfferingKey(key string) bool { return slices.Contains(offeringKeys[:], key) }
 
 // meeting is the set of the pool's columns that meet the requirements, and what they decide of the pool's open labels. It is nil if the pool's template
 // cannot meet them.
@@ -104,8 +156,7 @@ func (s *columnSets) meeting(pool *pool, requirements scheduling.Requirements) (
 	if !pool.requirements.IsCompatible(requirements, s.problem.undefined) {
 		return nil, nil
 	}
-	set := newBitset(len(s.problem.columns))
-	s.problem.addColumns(set, pool)
+	set := pool.columns.clone()
 	var open scheduling.Requirements
 	for key, r := range requirements {
 		set.and(s.allowing(r))
@@ -122,113 +173,200 @@ func (s *columnSets) meeting(pool *pool, requirements scheduling.Requirements) (
 	return set, open
 }
 
-func (p *problem) addColumns(set bitset, pool *pool) {
-	for i := pool.firstConfig; i < pool.endConfig; i++ {
-		for j := p.configs[i].firstColumn; j < p.configs[i].endColumn; j++ {
-			set.add(j)
-		}
+// labelledFor is what labels, taints and host ports leave for pods of the shape with these alternatives and this need.
+func (s *columnSets) labelledFor(shape *shape, alternatives []scheduling.Requirements, need vector) *labelled {
+	s.key = appendAlternatives(s.key[:0], shape, alternatives)
+	l, ok := s.labelled[string(s.key)]
+	if !ok {
+		text := string(s.key)
+		l = s.readLabelled(shape, alternatives)
+		s.labelled[text] = l
 	}
+	if l.choices == nil {
+		return l
+	}
+	return s.choose(l, need)
 }
 
-// columnsFor is the set of columns that can hold one pod with these alternatives and this need.
-func (p *problem) columnsFor(s *shape, alternatives []scheduling.Requirements, need vector) (bitset, map[*pool]scheduling.Requirements) {
-	feasible := newBitset(len(p.columns))
-	var open map[*pool]scheduling.Requirements
-	for _, pool := range p.pools {
-		if pool.problem != "" || !s.tolerates(pool.api.Spec.Template.Spec.Taints) {
+func appendAlternatives(key []byte, s *shape, alternatives []scheduling.Requirements) []byte {
+	if s.avoids {
+		key = append(key, 'V')
+	}
+	for i := range s.tolerations {
+		t := &s.tolerations[i]
+		key = appendText(append(key, 'T'), t.Key)
+		key = appendText(key, string(t.Operator))
+		key = appendText(key, t.Value)
+		key = appendText(key, string(t.Effect))
+	}
+	for _, port := range s.ports {
+		key = binary.AppendUvarint(append(key, 'P'), uint64(port.port))
+		key = appendText(key, string(port.protocol))
+		key = appendText(key, port.ip)
+	}
+	for _, alternative := range alternatives {
+		key = append(key, 'A')
+		if len(alternative) == 1 {
+			for _, r := range alternative {
+				key = appendRequirement(key, r)
+			}
 			continue
 		}
+		for _, name := range alternative.Keys() {
+			key = appendRequirement(key, alternative[name])
+		}
+	}
+	return key
+}
+
+func (s *columnSets) next() int { s.count++; return s.count - 1 }
+
+func (s *columnSets) readLabelled(shape *shape, alternatives []scheduling.Requirements) *labelled {
+	p := s.problem
+	l := &labelled{index: s.next(), columns: newBitset(len(p.columns))}
+	for _, pool := range p.pools {
+		if pool.problem != "" || !shape.tolerates(pool.api.Spec.Template.Spec.Taints) {
+			continue
+		}
+		var choices []choice
+		decided := false
 		for _, alternative := range alternatives {
-			set, decides := p.sets.meeting(pool, alternative)
+			set, decides := s.meeting(pool, alternative)
 			if set == nil {
 				continue
 			}
-			p.keepFitting(set, pool, s, need)
+			p.keepPorts(set, pool, shape)
 			if set.empty() {
 				continue
 			}
-			if decides == nil {
-				feasible.or(set)
+			decided = decided || decides != nil
+			choices = append(choices, choice{pool: pool, columns: set, decides: decides})
+		}
+		switch {
+		case !decided:
+			for _, c := range choices {
+				l.columns.or(c.columns)
+			}
+		case len(choices) == 1:
+			l.take(choices[0])
+		default:
+			l.choices = append(l.choices, choices)
+		}
+	}
+	return l
+}
+
+func (l *labelled) take(c choice) {
+	l.columns.or(c.columns)
+	if c.decides != nil {
+		if l.open == nil {
+			l.open = map[*pool]scheduling.Requirements{}
+		}
+		l.open[c.pool] = c.decides
+	}
+}
+
+// choose follows one alternative in each pool where alternatives decide open labels: the labels that a node still has to get can follow one alone, the
+// first that has a column of the size.
+func (s *columnSets) choose(l *labelled, need vector) *labelled {
+	var followed []byte
+	taken := make([][]choice, len(l.choices))
+	for i, choices := range l.choices {
+		for at, c := range choices {
+			set := c.columns.clone()
+			if s.problem.keepRoom(set, need); set.empty() {
 				continue
 			}
-			// The labels that a node still has to get can follow one alternative alone: the first that has a column.
-			open = withOpen(open, pool, decides)
-			p.dropColumns(feasible, pool)
-			feasible.or(set)
-			break
+			if c.decides != nil {
+				taken[i] = choices[at : at+1]
+				followed = append(followed, byte(at+1))
+				break
+			}
+			taken[i] = append(taken[i], c)
+		}
+		followed = append(followed, byte(128+len(taken[i])))
+	}
+	if result, ok := l.chosen[string(followed)]; ok {
+		return result
+	}
+	result := &labelled{index: s.next(), columns: l.columns.clone()}
+	for pool, open := range l.open {
+		result.take(choice{pool: pool, columns: newBitset(len(s.problem.columns)), decides: open})
+	}
+	for _, choices := range taken {
+		for _, c := range choices {
+			result.take(c)
 		}
 	}
-	return feasible, open
-}
-
-func withOpen(open map[*pool]scheduling.Requirements, p *pool, decides scheduling.Requirements) map[*pool]scheduling.Requirements {
-	if open == nil {
-		open = map[*pool]scheduling.Requirements{}
+	if l.chosen == nil {
+		l.chosen = map[string]*labelled{}
 	}
-	open[p] = decides
-	return open
+	l.chosen[string(followed)] = result
+	return result
 }
 
-func (p *problem) dropColumns(set bitset, pool *pool) {
-	all := newBitset(len(p.columns))
-	p.addColumns(all, pool)
-	set.without(all)
+// columnsFor is the set of columns that can hold one pod with these alternatives and this need, and what it decides of pools' open labels.
+func (p *problem) columnsFor(s *shape, alternatives []scheduling.Requirements, need vector) (bitset, map[*pool]scheduling.Requirements) {
+	l := p.sets.labelledFor(s, alternatives, need)
+	feasible := l.columns.clone()
+	p.keepRoom(feasible, need)
+	return feasible, l.open
 }
 
-// keepFitting leaves the columns in the set whose node has room and free host ports.
-func (p *problem) keepFitting(set bitset, pool *pool, s *shape, need vector) {
-	for i := pool.firstConfig; i < pool.endConfig; i++ {
-		c := &p.configs[i]
-		if c.free.fits(need) && (len(s.ports) == 0 || !portsClash(s.ports, c.daemonPorts)) {
-			continue
-		}
-		for j := c.firstColumn; j < c.endColumn; j++ {
-			set[j/64] &^= 1 << (j % 64)
-		}
-	}
-}
-
-// finish fills in what follows from feasible columns.
-func (p *problem) finish(d *demand) {
-	d.feasible, d.open = p.columnsFor(d.shape, d.alternatives, d.need)
-	d.buy = d.feasible.clone()
-	d.buy.without(p.exotic)
-	for first := 0; first < len(p.pools); {
-		tier := newBitset(len(p.columns))
-		first = p.addTier(tier, first)
-		if !d.buy.intersects(tier) {
-			tier.and(d.feasible)
-			d.buy.or(tier)
-		}
-	}
-}
-
-// addTier adds the columns of the pools that have the same weight as the pool first, and gives the position of the first pool that has not.
-func (p *problem) addTier(set bitset, first int) int {
-	end := first
-	for ; end < len(p.pools) && p.pools[end].weight() == p.pools[first].weight(); end++ {
-		p.addColumns(set, p.pools[end])
-	}
-	return end
-}
-
-// readConflicts fills in which demands cannot share a node: those whose host ports clash, and those of which one's required anti-affinity over
-// hosts selects the other.
-func (p *problem) readConflicts() {
-	if !slices.ContainsFunc(p.demands, func(d *demand) bool { return len(d.shape.ports)+len(d.hosts.anti) > 0 }) {
+// keepPorts leaves the pool's columns in the set whose daemon sets leave the shape's host ports free.
+func (p *problem) keepPorts(set bitset, pool *pool, s *shape) {
+	if len(s.ports) == 0 {
 		return
 	}
-	for _, a := range p.demands {
-		for _, b := range p.demands[a.index:] {
-			if !portsClash(a.shape.ports, b.shape.ports) && !a.repels(b) && !b.repels(a) {
-				continue
-			}
-			for _, pair := range [...][2]*demand{{a, b}, {b, a}} {
-				if pair[0].conflicts == nil {
-					pair[0].conflicts = newBitset(len(p.demands))
-				}
-				pair[0].conflicts.add(pair[1].index)
+	for i := pool.firstConfig; i < pool.endConfig; i++ {
+		if c := &p.configs[i]; portsClash(s.ports, c.daemonPorts) {
+			for _, j := range c.columns {
+				set.remove(j)
 			}
 		}
 	}
+}
+
+// keepFitting leaves the pool's columns in the set whose node has room and free host ports.
+func (p *problem) keepFitting(set bitset, pool *pool, s *shape, need vector) {
+	p.keepRoom(set, need)
+	p.keepPorts(set, pool, s)
+}
+
+// finish fills in the demand's class.
+func (p *problem) finish(d *demand) { d.class = p.classFor(d.shape, d.alternatives, d.need) }
+
+func (p *problem) classFor(s *shape, alternatives []scheduling.Requirements, need vector) *class {
+	l := p.sets.labelledFor(s, alternatives, need)
+	// Which tiers have nothing but exotic types for it depends on the size.
+	var exotic uint64
+	for i, tier := range p.tiers {
+		set := p.sets.scratch
+		for w := range set {
+			set[w] = l.columns[w] & tier[w] &^ p.exotic[w]
+		}
+		if p.keepRoom(set, need); set.empty() {
+			exotic |= 1 << min(i, 63)
+		}
+	}
+	key := [2]uint64{uint64(l.index), exotic}
+	c, ok := p.sets.classes[key]
+	if !ok {
+		c = &class{index: len(p.classes), labelled: l, buy: l.columns.clone()}
+		for i, tier := range p.tiers {
+			if exotic&(1<<min(i, 63)) == 0 {
+				for w := range c.buy {
+					c.buy[w] &^= tier[w] & p.exotic[w]
+				}
+			}
+		}
+		p.sets.classes[key] = c
+		p.classes = append(p.classes, c)
+	}
+	return c
+}
+
+// holds reports whether a node of the column's can hold a unit.
+func (p *problem) holds(column int, d *demand) bool {
+	return d.class.columns.has(column) && p.configOf(column).free.fits(d.need)
 }

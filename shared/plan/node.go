@@ -14,8 +14,10 @@ type node struct {
 	free vector
 	// open is what the demands on it decide of the pool's open labels.
 	open scheduling.Requirements
-	// peers has how many pods the node has for each spread over hosts, by text of the term's peers; nil without such.
-	peers map[string]int
+	// counts has how many pods of each group the node has that a spread over hosts counts.
+	counts []groupCount
+	// generation tells for which demands counts was made: see readHosts.
+	generation int
 }
 
 // fill is a number of units of a demand on one node.
@@ -25,21 +27,26 @@ type fill struct {
 }
 
 func (p *problem) newNode(column int) *node {
-	return &node{column: column, free: append(vector(nil), p.configs[p.columns[column].config].free...)}
+	n := &node{}
+	p.reset(n, column)
+	return n
+}
+
+// reset makes the node an empty one of the column's, in the memory that it has.
+func (p *problem) reset(n *node, column int) {
+	n.column, n.generation = column, p.generation
+	n.fills, n.counts = n.fills[:0], n.counts[:0]
+	n.free = append(n.free[:0], p.configOf(column).free...)
+	n.open = nil
 }
 
 func (n *node) clone() *node {
 	c := *n
-	c.fills = append([]fill(nil), n.fills...)
-	c.free = append(vector(nil), n.free...)
+	c.fills = slices.Clone(n.fills)
+	c.free = slices.Clone(n.free)
+	c.counts = slices.Clone(n.counts)
 	if n.open != nil {
 		c.open = n.open.Clone()
-	}
-	if n.peers != nil {
-		c.peers = make(map[string]int, len(n.peers))
-		for text, count := range n.peers {
-			c.peers[text] = count
-		}
 	}
 	return &c
 }
@@ -60,17 +67,19 @@ func (p *problem) room(n *node, d *demand, limit int) int {
 			room = 1
 		}
 	}
-	for i := range d.hosts.spread {
-		term := &d.hosts.spread[i]
-		left := term.maxSkew - n.peers[term.text()]
-		if term.match(d.shape.pod()) {
-			room = min(room, left)
-		} else if left < 0 {
-			return 0
+	if d.rules != nil {
+		for i := range d.rules.limits {
+			limit := &d.rules.limits[i]
+			left := limit.most - n.countOf(limit.group)
+			if limit.member {
+				room = min(room, left/d.pods())
+			} else if left < 0 {
+				return 0
+			}
 		}
 	}
-	if d.open != nil {
-		if open := d.open[p.configs[p.columns[n.column].config].pool]; open != nil && !intersect(n.open, open) {
+	if d.class.open != nil {
+		if open := d.class.open[p.configOf(n.column).pool]; open != nil && !intersect(n.open, open) {
 			return 0
 		}
 	}
@@ -95,20 +104,24 @@ func (p *problem) place(n *node, d *demand, count int) {
 	} else {
 		n.fills = append(n.fills, fill{demand: d.index, count: count})
 	}
-	if d.open != nil {
-		if open := d.open[p.configs[p.columns[n.column].config].pool]; open != nil {
+	if d.class.open != nil {
+		if open := d.class.open[p.configOf(n.column).pool]; open != nil {
 			if n.open == nil {
 				n.open = scheduling.Requirements{}
 			}
 			n.open.Merge(open)
 		}
 	}
-	for text, peers := range p.hostPeers {
-		if peers.match(d.shape.pod()) {
-			if n.peers == nil {
-				n.peers = map[string]int{}
-			}
-			n.peers[text] += count * len(d.units[0])
-		}
+	if d.rules != nil {
+		n.count(d.rules, count*d.pods())
 	}
+}
+
+// moved puts what is on the node on an empty one of another column that can hold it.
+func (p *problem) moved(n *node, column int) {
+	free := p.configOf(column).free
+	for r, amount := range p.configOf(n.column).free {
+		n.free[r] = free[r] - (amount - n.free[r])
+	}
+	n.column = column
 }

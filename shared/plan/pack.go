@@ -1,282 +1,502 @@
 package plan
 
 import (
+	"cmp"
 	"math"
 	"slices"
+
+	"github.com/whittle-dev/whittle/shared/api"
 )
 
 // packer plans new nodes for demands. It prices a column with its filling by what the filling is worth (the units' values, which come from the lower
-// bound's dual solution: see bound.go), and again and again takes the column that costs least for its worth.
+// bound's dual solution: see bound.go): at best what the column costs. The hardest unit to place leads; of the columns that can hold it the packer takes the one
+// that costs least for what is on it, once it is filled up.
 type packer struct {
 	p *problem
-	// left is how many units of each demand have no place yet; waiting are the demands that have any.
-	left    []int
-	waiting bitset
-	// buyers are, by column, the demands that it may be bought for; holders those that may share it once it is there.
-	buyers, holders []bitset
-	// limits is what is left of each pool's limits.
-	limits map[*pool][]int64
-	nodes  []*node
-	// fillings counts the work done, budget is the count at which grow stops.
-	fillings, budget int
+	*ledger
+	// left is how many units of each demand have no place yet.
+	left  []int
+	nodes []*node
+	// tier are the columns in question.
+	tier bitset
+	// weights are what a unit of each axis is worth, by demand on average; value what a unit of each demand is worth, cpu and memory what it asks for of
+	// these, size their sum, share memory's part of it, and slot what constraints over hosts make it worth beyond.
+	weights                               []float64
+	value, cpu, memory, size, share, slot []float64
+	// candidates are by class the columns worth a look for it, by what they can be worth for their cost at most; rent is by reservation.
+	candidates map[*class][]candidate
+	rent       []float64
+	// scratch and best are nodes to try fillings on; spare ones are not needed any more.
+	scratch, best *node
+	spare         []*node
+	ranks         []columnRank
+	// made, demands, removed and waited are memory for repack.
+	made    []*node
+	demands []int32
+	removed []fill
+	waited  []int
+	// work counts what has been done, in items looked at.
+	work int
+	// tries is how many columns are tried for a node.
+	tries int
 }
 
-func (p *problem) newPacker(planned []*node) *packer {
-	k := &packer{p: p, nodes: slices.Clone(planned), left: make([]int, len(p.demands)), waiting: newBitset(len(p.demands)), limits: map[*pool][]int64{}}
-	for i, d := range p.demands {
-		k.setLeft(i, d.waiting)
+// candidate is a column with what a filling can be worth for its cost at most.
+type candidate struct {
+	column    int
+	potential float64
+	// weights are those of the resources on it: see bound.go.
+	weights []float64
+	// steps are those of the dual that have weight.
+	steps []candidateStep
+	// scale is the column's price on a logarithmic scale.
+	scale int
+}
+
+type candidateStep struct {
+	dualStep
+	weight, free float64
+}
+
+// weigh is what a unit of this need weighs on the column, slots aside.
+func (c *candidate) weigh(need vector) float64 {
+	weight := 0.0
+	for r, amount := range need {
+		weight += float64(float64(amount) * c.weights[r])
 	}
-	k.buyers, k.holders = transpose(p, func(d *demand) bitset { return d.buy }), transpose(p, func(d *demand) bitset { return d.feasible })
-	for _, pool := range p.pools {
-		k.limits[pool] = pool.left()
+	for i := range c.steps {
+		s := &c.steps[i]
+		weight += float64(s.weight * s.of(float64(need[s.axis])/s.free))
 	}
+	return weight
+}
+
+const (
+	// triesFew and triesMany are how many columns are tried for each node, where there are few or many units to place.
+	triesFew  = 14
+	triesMany = 7
+	manyUnits = 6000
+	// triesScale is how many of about the same size are tried.
+	triesScale = 4
+)
+
+// packNewNodes plans places on new nodes for the units that wait: on the nodes planned so far, which keep what they have and may get more, then on further
+// ones, from the heaviest pools first. It gives all planned nodes, those it was given first, and lowers the demands' waiting.
+func (p *problem) packNewNodes(planned []*node) []*node {
+	p.readDemands()
+	k := &packer{p: p, ledger: p.newLedger(planned), nodes: slices.Clone(planned), left: make([]int, len(p.demands)), scratch: &node{}, best: &node{}}
 	for _, n := range planned {
-		c := &p.configs[p.columns[n.column].config]
-		for i := range c.use {
-			k.limits[c.pool][i] -= c.use[i]
-		}
+		p.readHosts(n)
 	}
-	return k
+	for i, d := range p.demands {
+		k.left[i] = d.waiting
+	}
+	for _, tier := range p.tiers {
+		waiting := k.waiting(tier)
+		if len(waiting) == 0 {
+			continue
+		}
+		k.tier = tier
+		k.readWorth(waiting)
+		pl := k.newPile(waiting)
+		k.absorb(pl)
+		k.run(pl)
+	}
+	for i, d := range p.demands {
+		d.waiting = k.left[i]
+	}
+	p.planned = k.nodes
+	return k.nodes
 }
 
-// transpose turns the demands' sets of columns into the columns' sets of demands.
-func transpose(p *problem, columns func(*demand) bitset) []bitset {
-	words := len(newBitset(len(p.demands)))
-	all := make(bitset, words*len(p.columns))
-	result := make([]bitset, len(p.columns))
-	for i := range result {
-		result[i] = all[i*words : (i+1)*words : (i+1)*words]
-	}
-	for _, d := range p.demands {
-		for j := range columns(d).all() {
-			result[j].add(d.index)
+// waiting are the demands that wait and that one of the columns may be bought for.
+func (k *packer) waiting(tier bitset) []int32 {
+	var waiting []int32
+	may := map[*class]bool{}
+	for i, d := range k.p.demands {
+		if k.left[i] == 0 {
+			continue
+		}
+		bought, known := may[d.class]
+		if !known {
+			bought = d.class.buy.intersects(tier)
+			may[d.class] = bought
+		}
+		if bought {
+			waiting = append(waiting, int32(i))
 		}
 	}
-	return result
+	return waiting
 }
 
-func (k *packer) setLeft(demand, count int) {
-	k.left[demand] = count
-	if count > 0 {
-		k.waiting.add(demand)
-	} else {
-		k.waiting[demand/64] &^= 1 << (demand % 64)
+// readWorth fills in what units and columns are worth, and which columns each class should look at.
+func (k *packer) readWorth(waiting []int32) {
+	p := k.p
+	inTier := map[*class]bitset{}
+	offers := make([]offer, len(waiting))
+	units := 0
+	for n, i := range waiting {
+		d := p.demands[i]
+		if inTier[d.class] == nil {
+			set := d.class.buy.clone()
+			set.and(k.tier)
+			inTier[d.class] = set
+		}
+		offers[n] = offer{need: d.need, count: k.left[i], columns: inTier[d.class], slots: d.slots}
+		units += k.left[i]
 	}
+	if k.tries = triesFew; units > manyUnits {
+		k.tries = triesMany
+	}
+	dual := p.solveDual(offers, nodePricePerHour)
+	k.rent = dual.rent
+	if k.value == nil {
+		all := make([]float64, 6*len(p.demands))
+		for i, part := range []*[]float64{&k.value, &k.cpu, &k.memory, &k.size, &k.share, &k.slot} {
+			*part = all[i*len(p.demands) : (i+1)*len(p.demands)]
+		}
+	}
+	floor := dual.floor()
+	paid, needed := make([]float64, dual.width()), make([]float64, dual.width())
+	for n, i := range waiting {
+		value, at := dual.value(n, &offers[n])
+		need := dual.needOf(n)
+		// Packing divides by values: units that weigh nothing would be worthless.
+		k.value[i] = float64(0.98*value) + float64(0.02*weighted(floor, need))
+		k.slot[i] = 0
+		if at < 0 {
+			continue
+		}
+		k.slot[i] = weighted(dual.columns[at].weights[len(dual.axes):dual.width()], need[len(dual.axes):])
+		for a, amount := range need {
+			amount *= float64(k.left[i])
+			paid[a] += float64(amount * (0.9*dual.columns[at].weights[a] + 0.1*floor[a]))
+			needed[a] += amount
+		}
+	}
+	k.weights = make([]float64, len(p.axes.names))
+	for a, r := range dual.axes {
+		if needed[a] > 0 {
+			k.weights[r] = paid[a] / needed[a] / dual.scale[a]
+		}
+	}
+	for _, i := range waiting {
+		need := p.demands[i].need
+		k.cpu[i], k.memory[i] = float64(need[axisCPU])*k.weights[axisCPU], float64(need[axisMemory])*k.weights[axisMemory]
+		if k.size[i] = k.cpu[i] + k.memory[i]; k.size[i] > 0 {
+			k.share[i] = k.memory[i] / k.size[i]
+		}
+	}
+	k.readCandidates(dual, inTier)
+}
+
+// floor is, by axis, an equal part of the least that a column costs for each scaled unit that it has; none for slots.
+func (d *dual) floor() []float64 {
+	floor := make([]float64, d.width())
+	for a := range d.axes {
+		least := math.Inf(1)
+		for i := range d.columns {
+			if free := d.columns[i].free[a]; free > 0 && d.p.columns[d.columns[i].column].reservation < 0 {
+				least = min(least, d.price(d.columns[i].column)/free)
+			}
+		}
+		if !math.IsInf(least, 1) {
+			floor[a] = least / float64(len(d.axes))
+		}
+	}
+	return floor
+}
+
+// readCandidates fills in the columns that each class should look at.
+func (k *packer) readCandidates(dual *dual, inTier map[*class]bitset) {
+	p := k.p
+	all := make([]candidate, len(dual.columns))
+	for i := range dual.columns {
+		c := &dual.columns[i]
+		all[i] = candidate{column: c.column, potential: c.worth / dual.price(c.column), scale: int(math.Log2(p.cost(c.column)+1e-3)*2) + 30}
+		all[i].weights = make([]float64, len(p.axes.names))
+		for a, r := range dual.axes {
+			all[i].weights[r] = c.weights[a] / dual.scale[a]
+		}
+		for n, step := range c.steps {
+			if w := c.weights[dual.width()+n]; w > 0 {
+				r := dual.axes[step.axis]
+				all[i].steps = append(all[i].steps, candidateStep{dualStep: dualStep{axis: r, parts: step.parts}, weight: w, free: float64(p.configOf(c.column).free[r])})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b candidate) int { return -cmp.Compare(a.potential, b.potential) })
+	k.candidates = make(map[*class][]candidate, len(inTier))
+	for class, columns := range inTier {
+		for _, c := range all {
+			if columns.has(c.column) {
+				k.candidates[class] = append(k.candidates[class], c)
+			}
+		}
+	}
+}
+
+// price is what packing counts for a node of the column's: most of what an instance of a reservation is worth comes to its price, so that they are not wasted.
+func (k *packer) price(column int) float64 {
+	price := k.p.cost(column)
+	if at := k.p.columns[column].reservation; at >= 0 && at < len(k.rent) {
+		price += float64(0.9 * k.rent[at])
+	}
+	return price
 }
 
 // run plans nodes from the pools of one weight. Only what they cannot take is left for lighter ones.
-func (k *packer) run(tier bitset) {
+func (k *packer) run(pl *pile) {
 	first := len(k.nodes)
-	candidates := k.frontier(tier, false)
-	k.pack(candidates, slices.Values(k.p.orders[0]))
-	if k.anyLimited(tier) && !k.waiting.empty() {
-		// What the limits left over may still fit in smaller nodes, which look dominated as long as limits do not count.
-		candidates = k.frontier(tier, true)
-		k.pack(candidates, slices.Values(k.p.orders[0]))
-	}
-	k.improve(first, candidates)
-	if k.anyLimited(tier) {
-		k.budget = k.fillings + growBudget
-		for !k.waiting.empty() && k.grow(first, tier) {
+	began := k.work
+	k.pack(pl, orderBalanced)
+	k.improve(first, k.work-began)
+	if k.tier.intersects(k.p.limited) {
+		budget := growBudget
+		for k.grow(first, &budget) {
 		}
 	}
-}
-
-func (k *packer) anyLimited(tier bitset) bool {
-	return slices.ContainsFunc(k.p.pools, func(p *pool) bool {
-		return len(p.limits) > 0 && p.firstConfig < p.endConfig && tier.has(k.p.configs[p.firstConfig].firstColumn)
-	})
-}
-
-// frontier are the columns worth a look for the waiting demands: those to which no other column is preferable in price, room and the demands it holds, all
-// three. With limits a column of another pool, or one that takes more of its pool's limits, is never preferable.
-func (k *packer) frontier(tier bitset, limits bool) []int {
-	p := k.p
-	var kept []int
-next:
-	for _, a := range p.byPrice {
-		if !tier.has(a) || !k.buyers[a].intersects(k.waiting) {
-			continue
-		}
-		ca := &p.configs[p.columns[a].config]
-		for _, b := range kept {
-			cb := &p.configs[p.columns[b].config]
-			if !cb.free.atLeast(ca.free) || !k.holders[b].contains(k.holders[a]) || !k.buyers[b].contains(k.buyers[a]) {
-				continue
-			}
-			if cb.pool != ca.pool && (limits || len(cb.pool.minValues) > 0) {
-				continue
-			}
-			if limits && !noMore(cb.use, ca.use) {
-				continue
-			}
-			continue next
-		}
-		kept = append(kept, a)
-	}
-	return kept
-}
-
-func noMore(a, b []int64) bool {
-	for i := range a {
-		if a[i] > b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // pack plans nodes until nothing waits that the columns can hold.
-func (k *packer) pack(columns []int, order func(func(int) bool)) {
-	p := k.p
-	patterns := make([]*node, len(columns))
-	values := make([]float64, len(columns))
-	live := make([]int, len(columns))
-	for i := range live {
-		live[i] = i
-	}
-	for !k.waiting.empty() {
-		best, bestRatio := -1, math.Inf(1)
-		kept := live[:0]
-		for _, i := range live {
-			if patterns[i] != nil && !k.valid(patterns[i]) {
-				patterns[i] = nil
-			}
-			if patterns[i] == nil {
-				if !k.buyers[columns[i]].intersects(k.waiting) || !k.withinLimits(columns[i]) {
-					continue // and never again: what waits and what limits leave only gets less
-				}
-				if patterns[i] = k.fill(columns[i], order); len(patterns[i].fills) == 0 {
-					continue
-				}
-				values[i] = k.value(patterns[i])
-			}
-			kept = append(kept, i)
-			if ratio := p.cost(columns[i]) / values[i]; ratio < bestRatio {
-				best, bestRatio = i, ratio
-			}
-		}
-		live = kept
-		if best < 0 {
-			return
-		}
-		k.open(patterns[best])
-	}
-}
-
-// valid reports whether a filling made earlier is still what fill would make: all that it puts on the node still waits.
-func (k *packer) valid(n *node) bool {
-	for _, f := range n.fills {
-		if k.left[f.demand] < f.count {
-			return false
-		}
-	}
-	return k.withinLimits(n.column)
-}
-
-// fill makes a node of the column's and puts on it what waits, in the given order of the demands: first those it may be bought for, then others that it
-// can hold beside them.
-func (k *packer) fill(column int, order func(func(int) bool)) *node {
-	k.fillings++
-	p := k.p
-	n := p.newNode(column)
-	for _, eligible := range [...]bitset{k.buyers[column], k.holders[column]} {
-		for i := range order {
-			if k.left[i] == 0 || !eligible.has(i) {
-				continue
-			}
-			d := p.demands[i]
-			limit := k.left[i]
-			if slices.ContainsFunc(n.fills, func(f fill) bool { return f.demand == i }) {
-				continue
-			}
-			if count := p.room(n, d, limit); count > 0 {
-				p.place(n, d, count)
-			}
-		}
-		if !p.isExotic(column) || len(n.fills) == 0 {
+func (k *packer) pack(pl *pile, how order) {
+	var aside []fill
+	opened, swept := 0, len(pl.leaders)
+	for {
+		i := k.leader(pl)
+		if i < 0 {
 			break
 		}
+		n := k.choose(pl, i, how)
+		if n == nil {
+			aside = append(aside, fill{demand: i, count: k.left[i]})
+			k.left[i] = 0
+			continue
+		}
+		k.open(n)
+		if opened += len(n.fills); opened > swept/2 {
+			k.sweep(pl)
+			opened, swept = 0, max(swept/2, 64)
+		} else {
+			k.prune(pl)
+		}
 	}
-	return k.flexible(n)
+	for _, f := range aside {
+		k.left[f.demand] = f.count
+	}
 }
 
-// flexible takes units off the node until enough instance types could stand in for it to meet the pool's minValues.
-func (k *packer) flexible(n *node) *node {
+// choose is the node that costs least for what is on it among those that hold a unit of the demand; nil if there is none. It is scratch memory.
+func (k *packer) choose(pl *pile, leader int, how order) *node {
 	p := k.p
-	pool := p.configs[p.columns[n.column].config].pool
-	for len(pool.minValues) > 0 && len(n.fills) > 0 && !p.meetsMinValues(pool, p.standIns(n)) {
-		smaller := p.newNode(n.column)
-		halved := false
-		for _, f := range n.fills {
-			count := (f.count + 1) / 2
-			halved = halved || count < f.count
-			p.place(smaller, p.demands[f.demand], count)
+	d := p.demands[leader]
+	// The less the demand weighs on a column, the rather the column is meant for it.
+	k.ranks = k.ranks[:0]
+	for i := range k.candidates[d.class] {
+		c := &k.candidates[d.class][i]
+		if !p.configOf(c.column).free.fits(d.need) || !k.allows(c.column) {
+			continue
 		}
-		if !halved {
-			// One unit of each is too much still: keep fewer demands.
-			smaller = p.newNode(n.column)
-			for _, f := range n.fills[:len(n.fills)/2] {
-				p.place(smaller, p.demands[f.demand], f.count)
+		k.ranks = append(k.ranks, columnRank{weight: c.weigh(d.need), candidate: c})
+	}
+	k.work += len(k.ranks) / 4
+	left := len(k.ranks)
+	bestRatio, tried := -1.0, 0
+	found := false
+	var ofScale [64]int
+	for tried < k.tries && len(k.ranks) > 0 {
+		at := 0
+		for i := range k.ranks {
+			if k.ranks[i].weight < k.ranks[at].weight {
+				at = i
 			}
 		}
-		n = smaller
-	}
-	return n
-}
-
-// value is what the units on the node are worth. The product is converted so that no machine fuses it with the sum, which would round otherwise.
-func (k *packer) value(n *node) float64 {
-	value := 0.0
-	for _, f := range n.fills {
-		value += float64(float64(f.count) * k.p.demands[f.demand].value)
-	}
-	return value
-}
-
-func (k *packer) withinLimits(column int) bool {
-	c := &k.p.configs[k.p.columns[column].config]
-	for i, left := range k.limits[c.pool] {
-		if c.use[i] > left {
-			return false
+		c := k.ranks[at].candidate
+		k.ranks[at].weight = math.Inf(1)
+		if left--; left < 0 {
+			break
+		}
+		scale := min(max(c.scale, 0), len(ofScale)-1)
+		if ofScale[scale]++; ofScale[scale] > triesScale && found {
+			continue
+		}
+		tried++
+		n := k.scratch
+		p.reset(n, c.column)
+		if p.room(n, d, 1) == 0 {
+			continue
+		}
+		p.place(n, d, 1)
+		k.left[leader]--
+		k.fill(pl, n, c, how, false)
+		if p.exotic.has(c.column) {
+			k.fill(pl, n, c, how, true)
+		}
+		k.flexible(n)
+		k.unfill(n)
+		if len(n.fills) > 0 {
+			if j := k.standIn(n); j != n.column {
+				p.moved(n, j)
+			}
+			ratio := k.worthOf(n) / k.launchable(n)
+			if ratio > bestRatio {
+				bestRatio, found = ratio, true
+				k.scratch, k.best = k.best, k.scratch
+			}
 		}
 	}
-	return true
+	if !found {
+		return nil
+	}
+	return k.best
 }
 
-// open plans the node as often as what waits and the limits allow.
+// columnRank is a candidate by what a demand weighs on it.
+type columnRank struct {
+	weight    float64
+	candidate *candidate
+}
+
+// worthOf is what the units on the node are worth. The product is converted so that no machine fuses it with the sum, which would round otherwise.
+func (k *packer) worthOf(n *node) float64 {
+	worth := 0.0
+	for _, f := range n.fills {
+		worth += float64(float64(f.count) * k.value[f.demand])
+	}
+	return worth
+}
+
+// launchable is the node's price for packing, a little more for a spot node that few types could be launched for.
+func (k *packer) launchable(n *node) float64 {
+	price := k.price(n.column)
+	if k.p.columns[n.column].offering.CapacityType != api.CapacityTypeSpot {
+		return price
+	}
+	types, last := 0, -1
+	for j := range k.standInSet(n).all() {
+		if config := k.p.columns[j].config; config != last {
+			types, last = types+1, config
+		}
+		if types >= 3*spotTypes {
+			return price
+		}
+	}
+	return price * (1 + 0.02*float64(3*spotTypes-types)/(3*spotTypes))
+}
+
+// open plans the node as often as what waits, the limits and reservations allow.
 func (k *packer) open(n *node) {
 	times := math.MaxInt
 	for _, f := range n.fills {
 		times = min(times, k.left[f.demand]/f.count)
 	}
-	for ; times > 0 && k.withinLimits(n.column); times-- {
-		k.add(n.clone())
+	for ; times > 0 && k.allows(n.column); times-- {
+		k.add(k.copyOf(n))
 	}
 }
 
-// add takes a node into the plan; remove takes it out.
-func (k *packer) add(n *node)    { k.nodes = append(k.nodes, n); k.account(n, 1) }
-func (k *packer) remove(n *node) { k.account(n, -1) }
-
-func (k *packer) account(n *node, sign int) {
-	for _, f := range n.fills {
-		k.setLeft(f.demand, k.left[f.demand]-sign*f.count)
+// copyOf is a copy of the node, in the memory of one that is not needed any more if there is one.
+func (k *packer) copyOf(n *node) *node {
+	if len(k.spare) == 0 {
+		return n.clone()
 	}
-	c := &k.p.configs[k.p.columns[n.column].config]
-	for i := range k.limits[c.pool] {
-		k.limits[c.pool][i] -= int64(sign) * c.use[i]
+	c := k.spare[len(k.spare)-1]
+	k.spare = k.spare[:len(k.spare)-1]
+	fills, free, counts := c.fills, c.free, c.counts
+	*c = *n
+	c.fills, c.free, c.counts = append(fills[:0], n.fills...), append(free[:0], n.free...), append(counts[:0], n.counts...)
+	if n.open != nil {
+		c.open = n.open.Clone()
+	}
+	return c
+}
+
+// add takes a node into the plan.
+func (k *packer) add(n *node) {
+	k.nodes = append(k.nodes, n)
+	k.take(n.column, 1)
+	for _, f := range n.fills {
+		k.left[f.demand] -= f.count
+	}
+}
+
+// standInSet are the columns of the node's pool that can hold what is on it; exotic ones only for an exotic node. It is scratch memory.
+func (k *packer) standInSet(n *node) bitset { return k.p.standInSet(n) }
+
+// standIn is the cheapest column that the node may have.
+func (k *packer) standIn(n *node) int {
+	for j := range k.standInSet(n).all() {
+		if j == n.column || k.allows(j) {
+			return j
+		}
+	}
+	return n.column
+}
+
+// flexible takes units off the node until enough instance types could stand in for it to meet the pool's minValues.
+func (k *packer) flexible(n *node) {
+	p := k.p
+	pool := p.configOf(n.column).pool
+	if len(pool.minValues) == 0 || p.bestEffort() {
+		return
+	}
+	for len(n.fills) > 0 && !p.acceptable(n) {
+		fills := slices.Clone(n.fills)
+		k.unfill(n)
+		p.reset(n, n.column)
+		halved := false
+		for _, f := range fills {
+			count := (f.count + 1) / 2
+			halved = halved || count < f.count
+			p.place(n, p.demands[f.demand], count)
+		}
+		if !halved {
+			// One unit of each is too much still: keep fewer demands.
+			p.reset(n, n.column)
+			for _, f := range fills[:len(fills)/2] {
+				p.place(n, p.demands[f.demand], f.count)
+			}
+		}
+		for _, f := range n.fills {
+			k.left[f.demand] -= f.count
+		}
+	}
+}
+
+// acceptable reports whether enough instance types could stand in for the node to meet the pool's minValues.
+func (p *problem) acceptable(n *node) bool {
+	pool := p.configOf(n.column).pool
+	return len(pool.minValues) == 0 || p.bestEffort() || p.meetsMinValues(pool, p.standIns(n))
+}
+
+// bestEffort reports whether minValues that cannot be met are lowered.
+func (p *problem) bestEffort() bool { return p.snapshot.MinValuesPolicy == MinValuesBestEffort }
+
+// absorb puts what waits where the nodes planned so far have room.
+func (k *packer) absorb(pl *pile) {
+	p := k.p
+	for at, n := range k.nodes {
+		changed := n.clone()
+		k.fill(pl, changed, nil, orderBalanced, true)
+		if p.acceptable(changed) {
+			*k.nodes[at] = *changed
+		} else {
+			k.unfill(changed)
+			for _, f := range n.fills {
+				k.left[f.demand] -= f.count
+			}
+		}
+		k.prune(pl)
 	}
 }
 
 func (p *problem) isExotic(column int) bool { return p.exotic.has(column) }
 
-// diskPricePerHour is what each node costs besides its instance: its root volume, 20 GiB of gp3 at 0.08 US dollars a GiB and month of 730 hours
-// (https://aws.amazon.com/ebs/pricing/, us-east-1). It is no part of any price in the plan, but keeps packing from taking many tiny nodes for the sake of
-// a price that is only a little lower.
-const diskPricePerHour = 20 * 0.08 / 730
+// nodePricePerHour is what packing counts for each node besides its instance, in US dollars: little enough to be no price to speak of, and enough to take one large node
+// rather than ten small ones for a price that is hardly any lower.
+const nodePricePerHour = 0.0002
 
 // cost is what packing counts for a node of the column's.
 func (p *problem) cost(column int) float64 {
-	return p.columns[column].offering.Price + diskPricePerHour
+	return p.columns[column].offering.Price + nodePricePerHour
 }

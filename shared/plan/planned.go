@@ -4,9 +4,11 @@ package plan
 // a new one has to.
 
 // roomFor is how many units of a demand the planned node takes, at most limit. Where its column does not hold them, another of the same pool may that holds what is
-// on the node as well.
+// on the node as well, as far as limits and reservations allow.
 func (p *problem) roomFor(n *node, d *demand, limit int) int {
-	if d.feasible.has(n.column) {
+	p.readDemands()
+	p.readHosts(n)
+	if p.holds(n.column, d) {
 		if room := p.room(n, d, limit); room > 0 {
 			return room
 		}
@@ -19,7 +21,9 @@ func (p *problem) roomFor(n *node, d *demand, limit int) int {
 
 // put puts units of a demand on the planned node, as many as roomFor has allowed at most, and lowers the demand's waiting.
 func (p *problem) put(n *node, d *demand, count int) {
-	if !d.feasible.has(n.column) || p.room(n, d, count) < count {
+	p.readDemands()
+	p.readHosts(n)
+	if !p.holds(n.column, d) || p.room(n, d, count) < count {
 		if larger := p.larger(n, d, count); larger != nil {
 			*n = *larger
 		}
@@ -28,57 +32,55 @@ func (p *problem) put(n *node, d *demand, count int) {
 	d.waiting -= count
 }
 
-// larger is the planned node with another column of its pool, the cheapest that has room for so many further units; nil if there is none. The pool's limits do
-// not let it take more than the node does.
+// larger is the planned node with another column of its pool, the cheapest that has room for so many further units; nil if there is none.
 func (p *problem) larger(n *node, d *demand, count int) *node {
-	own := &p.configs[p.columns[n.column].config]
-	for _, j := range p.byPrice {
-		c := &p.configs[p.columns[j].config]
-		if c.pool != own.pool || !d.feasible.has(j) || !noMore(c.use, own.use) {
+	set := p.standInSet(n).clone()
+	set.and(d.class.columns)
+	used := make(vector, len(d.need))
+	for r, amount := range p.configOf(n.column).free {
+		used[r] = amount - n.free[r]
+	}
+	used.add(d.need, int64(count))
+	p.keepRoom(set, used)
+	ledger := p.newLedger(p.planned)
+	for j := range set.all() {
+		if !ledger.replaces(n.column, j) {
 			continue
 		}
-		other := p.newNode(j)
-		held := true
-		for _, f := range n.fills {
-			on := p.demands[f.demand]
-			if held = on.feasible.has(j) && p.room(other, on, f.count) >= f.count; !held {
-				break
-			}
-			p.place(other, on, f.count)
-		}
-		if held && p.room(other, d, count) >= count {
+		other := n.clone()
+		p.moved(other, j)
+		if p.room(other, d, count) >= count && p.acceptable(other) {
 			return other
 		}
 	}
 	return nil
 }
 
-// openFor plans the cheapest new node for one unit of the demand, puts the unit on it and lowers the demand's waiting. It is nil where no pool may have such a node
-// beside those planned so far (problem.planned, to which
-// the node is added), for its limits or its minValues.
+// openFor plans the cheapest new node for one unit of the demand, of the heaviest pools that can have one; it puts the unit on it and lowers the demand's waiting. It
+// is nil where no pool may have such a node beside those planned so far (problem.planned, to which the node is added), for its limits or its minValues.
 func (p *problem) openFor(d *demand) *node {
-	k := p.newPacker(p.planned)
-	var best *node
-	for _, j := range p.byPrice {
-		c := &p.configs[p.columns[j].config]
-		if best != nil && c.pool.weight() <= p.configs[p.columns[best.column].config].pool.weight() {
-			continue
-		}
-		if !d.buy.has(j) || !k.withinLimits(j) {
-			continue
-		}
-		n := p.newNode(j)
-		if p.room(n, d, 1) == 0 {
-			continue
-		}
-		p.place(n, d, 1)
-		if k.acceptable(n) {
-			best = n
+	p.readDemands()
+	ledger := p.newLedger(p.planned)
+	set := newBitset(len(p.columns))
+	for _, tier := range p.tiers {
+		copy(set, d.class.buy)
+		set.and(tier)
+		p.keepRoom(set, d.need)
+		for j := range set.all() {
+			if !ledger.allows(j) {
+				continue
+			}
+			n := p.newNode(j)
+			if p.room(n, d, 1) == 0 {
+				continue
+			}
+			p.place(n, d, 1)
+			if p.acceptable(n) {
+				d.waiting--
+				p.planned = append(p.planned, n)
+				return n
+			}
 		}
 	}
-	if best != nil {
-		d.waiting--
-		p.planned = append(p.planned, best)
-	}
-	return best
+	return nil
 }

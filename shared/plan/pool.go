@@ -28,6 +28,8 @@ type pool struct {
 	limits    []limit
 	// configs are the pool's: a range of problem.configs.
 	firstConfig, endConfig int
+	// columns are those of the configs.
+	columns bitset
 	// problem is why the pool makes no nodes at all; empty if it does.
 	problem string
 }
@@ -52,14 +54,8 @@ type config struct {
 	daemonPorts []hostPort
 	// use is what a node takes of the pool's limits, in their order.
 	use []int64
-	// firstColumn and endColumn are the range of problem.columns that buy it.
-	firstColumn, endColumn int
-}
-
-// column is one way to get a node: a config bought through one offering.
-type column struct {
-	config   int
-	offering *catalog.Offering
+	// columns are those that buy it, cheapest first.
+	columns []int
 }
 
 // readPools fills in pools, configs and columns. Pools are sorted by weight, heaviest first, then by name.
@@ -104,7 +100,13 @@ func (p *problem) typesOfPool(name string) []*catalog.InstanceType {
 	for i := range all {
 		types[i] = &all[i]
 	}
-	slices.SortStableFunc(types, func(a, b *catalog.InstanceType) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(types, func(a, b *catalog.InstanceType) int {
+		if c := strings.Compare(a.Name, b.Name); c != 0 {
+			return c
+		}
+		// A name may stand for one type with each operating system.
+		return strings.Compare(a.Requirements.String(), b.Requirements.String())
+	})
 	p.types[name] = types
 	return types
 }
@@ -207,7 +209,7 @@ func (p *problem) readConfigs(pool *pool, daemons []*daemon) {
 		if len(p.columns) == firstColumn {
 			continue
 		}
-		c := config{pool: pool, typ: typ, firstColumn: firstColumn, endColumn: len(p.columns), use: pool.use(typ.Capacity)}
+		c := config{pool: pool, typ: typ, use: pool.use(typ.Capacity)}
 		c.free = p.axes.supply(typ.Allocatable)
 		for _, d := range forPool {
 			if d.runsOn(pool, typ) {

@@ -37,10 +37,7 @@ func (p *problem) unskew(first int) {
 }
 
 func (p *problem) placedPods(d *demand) int {
-	if len(d.units) == 0 {
-		return 0
-	}
-	return (len(d.units) - d.waiting) * len(d.units[0])
+	return (len(d.units) - d.waiting) * d.pods()
 }
 
 // excess is how many of the demand's units are where they may not be.
@@ -49,7 +46,7 @@ func (p *problem) excess(d *demand) int {
 	for i := range s.topology.affinity {
 		term := &s.topology.affinity[i]
 		value := d.bound[term.key]
-		if term.key == corev1.LabelHostname || value == "" || term.matchClass(p.classes, s.class) {
+		if term.key == corev1.LabelHostname || value == "" || term.matchClass(p.podClasses, s.class) {
 			continue
 		}
 		if p.tally(term.peers, term.key)[value] <= 0 {
@@ -60,7 +57,7 @@ func (p *problem) excess(d *demand) int {
 	for i := range s.topology.spread {
 		term := &s.topology.spread[i]
 		value := d.bound[term.key]
-		if term.key == corev1.LabelHostname || value == "" || !term.matchClass(p.classes, s.class) {
+		if term.key == corev1.LabelHostname || value == "" || !term.matchClass(p.podClasses, s.class) {
 			continue
 		}
 		m := p.skewOf(s, part{units: single(s.pods), alternatives: s.alternatives}, term)
@@ -161,7 +158,7 @@ func (p *problem) placeRest(first int) {
 func (p *problem) placeUnit(s *shape, unit []*corev1.Pod) bool {
 	for _, choice := range p.choices(s, unit) {
 		d := p.demand(s, &choice)
-		p.finishFrom(d.index)
+		p.readDemands()
 		d.slack = p.hostSlack(s)
 		if p.placeDemand(d) {
 			p.recount(d, p.placedPods(d))
@@ -169,6 +166,7 @@ func (p *problem) placeUnit(s *shape, unit []*corev1.Pod) bool {
 		}
 		p.recount(d, 0)
 		p.demands = p.demands[:d.index]
+		p.demandsRead = -1 // another demand will have the index
 	}
 	return false
 }
@@ -191,7 +189,7 @@ func (p *problem) placeDemand(d *demand) bool {
 // followed reports whether a planned node has one of each of the peers that the demand has to follow.
 func (p *problem) followed(n *node, d *demand) bool {
 	for _, peers := range d.follows {
-		if !slices.ContainsFunc(n.fills, func(f fill) bool { return peers.matchClass(p.classes, p.demands[f.demand].shape.class) }) {
+		if !slices.ContainsFunc(n.fills, func(f fill) bool { return peers.matchClass(p.podClasses, p.demands[f.demand].shape.class) }) {
 			return false
 		}
 	}
@@ -231,7 +229,7 @@ const maximumChoices = 64
 // choices are the domains that one unit may be bound to, best first, each as a part.
 func (p *problem) choices(s *shape, unit []*corev1.Pod) []part {
 	whole := part{alternatives: s.alternatives, units: [][]*corev1.Pod{unit}}
-	if !p.classes.any {
+	if !p.podClasses.any {
 		return []part{whole}
 	}
 	if whole, _ = p.keepAway(s, whole); len(whole.alternatives) == 0 {
@@ -263,7 +261,7 @@ func (p *problem) choices(s *shape, unit []*corev1.Pod) []part {
 		divide(func(w part) []part {
 			m := p.skewOf(s, w, term)
 			self := 0
-			if term.matchClass(p.classes, s.class) {
+			if term.matchClass(p.podClasses, s.class) {
 				self = len(unit)
 			}
 			least := m.least()
@@ -278,7 +276,7 @@ func (p *problem) choices(s *shape, unit []*corev1.Pod) []part {
 		})
 	}
 	for _, term := range p.board.terms {
-		if term.matchClass(p.classes, s.class) {
+		if term.matchClass(p.podClasses, s.class) {
 			keys[term.key] = true
 		}
 	}
@@ -312,14 +310,14 @@ func (p *problem) gatherChoices(s *shape, whole part, term *affinityTerm) []part
 			whole.follows = append(slices.Clone(whole.follows), term.peers)
 			return []part{whole}
 		}
-		if !term.matchClass(p.classes, s.class) {
+		if !term.matchClass(p.podClasses, s.class) {
 			return nil
 		}
 		return []part{whole}
 	}
 	var result []part
 	for _, domain := range p.domains(s, whole, term.key) {
-		if counts[domain.value] > 0 || !anyPositive(counts) && term.matchClass(p.classes, s.class) {
+		if counts[domain.value] > 0 || !anyPositive(counts) && term.matchClass(p.podClasses, s.class) {
 			result = append(result, whole.narrow(scheduling.In(term.key, domain.value)))
 		}
 	}

@@ -59,13 +59,13 @@ func (s *shape) tolerates(taints []corev1.Taint) bool {
 // readShapes groups the pods. Shapes are sorted by cpu, then memory, both descending, so that what is hardest to place comes first.
 func (p *problem) readShapes() {
 	byKey := map[string]*shape{}
-	key := podKey{classes: p.classes, preferences: p.respects(), volumes: p.volumeText}
+	key := podKey{classes: p.podClasses, preferences: p.respects(), volumes: p.volumeText}
 	for i := range p.snapshot.Pods {
 		pod := &p.snapshot.Pods[i]
 		k := key.of(pod)
 		s, ok := byKey[string(k)]
 		if !ok {
-			s = &shape{key: string(k), spec: &pod.Spec, placement: string(k[key.placementStart:key.placementEnd]), class: p.classes.of(pod), preferences: p.respects(), avoids: p.respects() && p.avoidable}
+			s = &shape{key: string(k), spec: &pod.Spec, placement: string(k[key.placementStart:key.placementEnd]), class: p.podClasses.of(pod), preferences: p.respects(), avoids: p.respects() && p.avoidable}
 			byKey[s.key] = s
 			p.shapes = append(p.shapes, s)
 		}

@@ -17,8 +17,8 @@ type problem struct {
 	snapshot *Snapshot
 	axes     *axes
 	// undefined says which label keys a new node may have any value of, though its pool does not mention them.
-	undefined scheduling.Undefined
-	classes   *podClasses
+	undefined  scheduling.Undefined
+	podClasses *podClasses
 	// classesOn are the classes of the pods on each of the snapshot's nodes; nil if no constraint asks for them.
 	classesOn [][]int
 	peers     map[string]*peers
@@ -31,21 +31,23 @@ type problem struct {
 	types     map[string][]*catalog.InstanceType
 	configs   []config
 	columns   []column
-	// byPrice are the columns, cheapest first.
-	byPrice []int
-	// exotic are the columns of exotic instance types.
-	exotic   bitset
+	// exotic are the columns of exotic instance types, reserved those that take units of reservations, limited those of pools with limits.
+	exotic, reserved, limited bitset
+	// tiers are the columns of the pools of each weight, heaviest first; reservations what reserved columns share.
+	tiers        []bitset
+	reservations []reservation
+	// sizes are, by axis, the columns by how much they have.
+	sizes    []sizes
 	sets     *columnSets
+	classes  []*class
 	existing []*existing
 	demands  []*demand
-	// hostPeers are those whom the demands' spreads over hosts count, by their text.
-	hostPeers map[string]*peers
-	// orders are the orders in which nodes are filled with demands.
-	orders [][]int
 	// round counts the rounds of placing: each but the first is for pods that have given up a preference.
 	round int
 	// planned are the new nodes so far.
 	planned []*node
+	// demandsRead is how many demands readDemands has seen, generation how often it has seen more.
+	demandsRead, generation int
 	// left are the pods that this round of placing could not place.
 	left []leftover
 	// refused are those that no round could place.
@@ -88,12 +90,12 @@ func Solve(s *Snapshot) *Plan {
 
 func (p *problem) read() {
 	p.undefined = scheduling.UndefinedAnyOf(p.snapshot.WellKnownLabels)
-	p.classes = readClasses(p.snapshot)
+	p.podClasses = readClasses(p.snapshot)
 	p.avoidable = p.hasAvoidableTaint()
 	p.readVolumes()
 	p.readBoard()
 	p.readShapes()
-	if p.classes.any {
+	if p.podClasses.any {
 		p.classesOn = make([][]int, len(p.snapshot.Nodes))
 		for i := range p.snapshot.Nodes {
 			pods := p.snapshot.Nodes[i].Pods
@@ -101,7 +103,7 @@ func (p *problem) read() {
 			for j := range pods {
 				on[j] = -1
 				if p.counts(&pods[j]) {
-					on[j] = p.classes.of(&pods[j])
+					on[j] = p.podClasses.of(&pods[j])
 				}
 			}
 			p.classesOn[i] = on
@@ -124,17 +126,10 @@ func (p *problem) read() {
 	}
 	sortShapes(p.shapes)
 	p.readPools()
-	p.sets = &columnSets{problem: p, byText: map[string]bitset{}}
-	p.exotic = newBitset(len(p.columns))
-	for j := range p.columns {
-		if p.configs[p.columns[j].config].typ.Exotic {
-			p.exotic.add(j)
-		}
-	}
-	p.readByPrice()
+	p.readColumns()
+	p.sets = newColumnSets(p)
 	p.readExisting()
 	p.readNominated()
-	p.hostPeers = map[string]*peers{}
 }
 
 func (p *problem) hasAvoidableTaint() bool {
@@ -150,23 +145,12 @@ func (p *problem) hasAvoidableTaint() bool {
 func (p *problem) placeShapes(shapes []*shape) []*shape {
 	first := len(p.demands)
 	p.divide(shapes)
-	p.finishFrom(first)
+	p.readDemands()
 	p.fillExisting(first)
 	p.pack(first)
 	p.unskew(first)
 	p.placeRest(first)
 	return p.relaxLeft(first)
-}
-
-// finishFrom fills in what the demands from first on need to be placed.
-func (p *problem) finishFrom(first int) {
-	for _, d := range p.demands[first:] {
-		p.finish(d)
-		for i := range d.hosts.spread {
-			p.hostPeers[d.hosts.spread[i].text()] = d.hosts.spread[i].peers
-		}
-	}
-	p.readConflicts()
 }
 
 // pack plans new nodes for the demands from first on. Those that have to follow others wait until the others have their places.
@@ -228,46 +212,6 @@ func (p *problem) relaxLeft(first int) []*shape {
 		slices.SortFunc(s.pods, comparePods)
 	}
 	return next
-}
-
-// packNewNodes plans places on new nodes for the units that wait: on the nodes planned so far, which keep what they have and may get more, then on further
-// ones, from the heaviest pools first. It gives all planned nodes, those it was given first, and lowers the demands' waiting.
-func (p *problem) packNewNodes(planned []*node) []*node {
-	p.readValues()
-	p.readOrders()
-	k := p.newPacker(planned)
-	for first := 0; first < len(p.pools); {
-		tier := newBitset(len(p.columns))
-		first = p.addTier(tier, first)
-		if !k.waiting.empty() && !tier.empty() {
-			k.absorb(0, p.orders[0])
-			k.run(tier)
-		}
-	}
-	for i, d := range p.demands {
-		d.waiting = k.left[i]
-	}
-	p.planned = k.nodes
-	return k.nodes
-}
-
-// readOrders are: by cpu (the demands' own order), by memory, and by value, each descending.
-func (p *problem) readOrders() {
-	byCPU := make([]int, len(p.demands))
-	for i := range byCPU {
-		byCPU[i] = i
-	}
-	byMemory, byValue := slices.Clone(byCPU), slices.Clone(byCPU)
-	slices.SortStableFunc(byMemory, func(a, b int) int {
-		return -cmp.Compare(p.demands[a].need[axisMemory], p.demands[b].need[axisMemory])
-	})
-	slices.SortStableFunc(byValue, func(a, b int) int { return -cmp.Compare(p.demands[a].value, p.demands[b].value) })
-	p.orders = [][]int{byCPU}
-	for _, order := range [][]int{byMemory, byValue} {
-		if !slices.ContainsFunc(p.orders, func(o []int) bool { return slices.Equal(o, order) }) {
-			p.orders = append(p.orders, order)
-		}
-	}
 }
 
 func (p *problem) sortPlan() {

@@ -53,7 +53,7 @@ func (p *problem) spread(s *shape, whole part, term *spreadTerm) []part {
 	if len(m.domains) == 0 {
 		return p.nowhere(s, whole, term.field, term.key)
 	}
-	if !term.matchClass(p.classes, s.class) {
+	if !term.matchClass(p.podClasses, s.class) {
 		// The pods do not change what they are spread by: any domain that is not too full already will do.
 		least := m.least()
 		var allowed []string

@@ -1,10 +1,8 @@
 package plan
 
 import (
-	"cmp"
 	"iter"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -26,40 +24,42 @@ const (
 	maximumOfferings = 6 * maximumTypes
 )
 
-// standIns are the columns of the node's pool that can hold all that is on the node, cheapest first. Exotic types stand in for exotic ones alone.
-func (p *problem) standIns(n *node) iter.Seq[int] {
-	pool := p.configs[p.columns[n.column].config].pool
-	set := p.demands[n.fills[0].demand].feasible.clone()
-	used := make(vector, len(p.axes.names))
+// standInSet are the columns of the node's pool that can hold all that is on the node. Exotic types stand in for exotic ones alone, and columns of reservations are
+// left out where none is left. It is memory that the next call uses again.
+func (p *problem) standInSet(n *node) bitset {
+	pool := p.configOf(n.column).pool
+	set := p.sets.standIns
+	copy(set, pool.columns)
+	var last *class
 	for _, f := range n.fills {
-		d := p.demands[f.demand]
-		set.and(d.feasible)
-		used.add(d.need, int64(f.count))
+		if c := p.demands[f.demand].class; c != last {
+			set.and(c.columns)
+			last = c
+		}
 	}
-	exotic := p.isExotic(n.column)
+	if !p.isExotic(n.column) {
+		set.without(p.exotic)
+	}
+	free := p.configOf(n.column).free
+	for r := range free {
+		if used := free[r] - n.free[r]; used > 0 {
+			p.sizes[r].keep(set, used)
+		}
+	}
+	return set
+}
+
+// standIns are the columns that can stand in for the node's, cheapest first: of the same reservation, or of none.
+func (p *problem) standIns(n *node) iter.Seq[int] {
+	set := p.standInSet(n).clone()
+	at := p.columns[n.column].reservation
 	return func(yield func(int) bool) {
-		for _, j := range p.byPrice {
-			c := &p.configs[p.columns[j].config]
-			if set.has(j) && c.pool == pool && c.free.fits(used) && (exotic || !p.isExotic(j)) && !yield(j) {
+		for j := range set.all() {
+			if p.columns[j].reservation == at && !yield(j) {
 				return
 			}
 		}
 	}
-}
-
-// readByPrice sorts the columns by price; of equal ones spot comes before on-demand, then the order is by pool, type and zone.
-func (p *problem) readByPrice() {
-	p.byPrice = make([]int, len(p.columns))
-	for j := range p.byPrice {
-		p.byPrice[j] = j
-	}
-	slices.SortFunc(p.byPrice, func(a, b int) int {
-		x, y := p.columns[a].offering, p.columns[b].offering
-		if x.Price != y.Price {
-			return cmp.Compare(x.Price, y.Price)
-		}
-		return cmp.Or(-strings.Compare(x.CapacityType, y.CapacityType), cmp.Compare(p.columns[a].config, p.columns[b].config), strings.Compare(x.Zone, y.Zone))
-	})
 }
 
 // meetsMinValues reports whether the columns' types offer as many values of each key as the pool demands. It looks at no more columns than it takes.
@@ -95,13 +95,16 @@ func (p *problem) meetsMinValues(pool *pool, columns iter.Seq[int]) bool {
 func (p *problem) valuesOf(pool *pool, j int, key string) []string {
 	switch column := p.columns[j]; key {
 	case corev1.LabelTopologyZone:
-		return []string{column.offering.Zone}
+		return known(column.offering.Zone)
 	case api.LabelTopologyZoneID:
-		return []string{column.offering.ZoneID}
+		return known(column.offering.ZoneID)
 	case api.CapacityTypeLabelKey:
 		return []string{column.offering.CapacityType}
 	default:
-		have, ok := p.configs[column.config].typ.Requirements[key]
+		have, ok := column.offering.Requirements[key]
+		if !ok {
+			have, ok = p.configs[column.config].typ.Requirements[key]
+		}
 		if ok {
 			have = have.Intersection(pool.requirements[key])
 		} else {
@@ -110,6 +113,14 @@ func (p *problem) valuesOf(pool *pool, j int, key string) []string {
 		values, _ := have.Values()
 		return values
 	}
+}
+
+// known is the value as a list, empty where the value is not known.
+func known(value string) []string {
+	if value == "" {
+		return nil
+	}
+	return []string{value}
 }
 
 // choose picks from a node's stand-ins those that its claim keeps, cheapest first: all of one capacity type, and no exotic types, if there are others. slack

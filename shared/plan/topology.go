@@ -91,7 +91,7 @@ func (p *problem) readBoard() {
 		values: map[string][]valueColumns{}, fixed: map[string][]string{}, running: map[string]map[string][]int{}, nodes: map[string][]domainNodes{},
 		concerned: map[concern]concernTerms{},
 	}
-	if !p.classes.any {
+	if !p.podClasses.any {
 		return
 	}
 	for i := range p.snapshot.Pods {
@@ -158,14 +158,14 @@ func (p *problem) tally(peers *peers, key string) map[string]int {
 	p.board.tallies[text] = t
 	for value, classes := range p.running(key) {
 		for class, n := range classes {
-			if n > 0 && peers.matchClass(p.classes, class) {
+			if n > 0 && peers.matchClass(p.podClasses, class) {
 				t.counts[value] += n
 			}
 		}
 	}
 	for _, d := range p.demands {
-		if value := d.domain(key); value != "" && peers.matchClass(p.classes, d.shape.class) {
-			t.counts[value] += d.pods()
+		if value := d.domain(key); value != "" && peers.matchClass(p.podClasses, d.shape.class) {
+			t.counts[value] += d.counted
 		}
 	}
 	return t.counts
@@ -187,7 +187,7 @@ func (p *problem) running(key string) map[string][]int {
 		}
 		counts := result[value]
 		if counts == nil {
-			counts = make([]int, len(p.classes.sample))
+			counts = make([]int, len(p.podClasses.sample))
 			result[value] = counts
 		}
 		for _, class := range p.classesOn[i] {
@@ -222,9 +222,6 @@ func (p *problem) nodesOf(key string) []domainNodes {
 // domain is the value of the key that the demand is bound to; empty if it is not.
 func (d *demand) domain(key string) string { return d.bound[key] }
 
-// pods is how many pods the demand has places for, or is to get: what counts in its domains.
-func (d *demand) pods() int { return d.counted }
-
 // recount changes how many of the demand's pods count in its domains.
 func (p *problem) recount(d *demand, pods int) {
 	delta := pods - d.counted
@@ -234,7 +231,7 @@ func (p *problem) recount(d *demand, pods int) {
 	d.counted = pods
 	for key, value := range d.bound {
 		for _, t := range p.board.tallies {
-			if t.key == key && t.peers.matchClass(p.classes, d.shape.class) {
+			if t.key == key && t.peers.matchClass(p.podClasses, d.shape.class) {
 				t.counts[value] += delta
 			}
 		}
@@ -320,7 +317,7 @@ func (s *shape) rank() int {
 func (p *problem) lacksPeers(s *shape) bool {
 	for i := range s.topology.affinity {
 		term := &s.topology.affinity[i]
-		if term.key == corev1.LabelHostname || term.matchClass(p.classes, s.class) {
+		if term.key == corev1.LabelHostname || term.matchClass(p.podClasses, s.class) {
 			continue
 		}
 		if !anyPositive(p.tally(term.peers, term.key)) {
@@ -341,7 +338,7 @@ func anyPositive(counts map[string]int) bool {
 
 func (p *problem) divideShape(s *shape) {
 	parts := []part{{alternatives: s.alternatives, units: single(s.pods)}}
-	if p.classes.any {
+	if p.podClasses.any {
 		parts = p.bind(s, parts[0])
 	}
 	for i := range parts {
@@ -355,7 +352,7 @@ func (p *problem) divideShape(s *shape) {
 func (p *problem) demand(s *shape, part *part) *demand {
 	d := &demand{
 		shape: s, index: len(p.demands), units: part.units, waiting: len(part.units), need: s.need, alternatives: part.alternatives,
-		follows: part.follows, round: p.round,
+		follows: part.follows, round: p.round, podsEach: len(part.units[0]),
 	}
 	if n := len(part.units[0]); n > 1 {
 		d.need = make(vector, len(s.need))
@@ -417,7 +414,7 @@ func (p *problem) bind(s *shape, whole part) []part {
 		parts = each(parts, func(part part) []part { return p.gather(s, part, &s.topology.affinity[i]) })
 	}
 	for i := range s.topology.anti {
-		if term := &s.topology.anti[i]; term.key != corev1.LabelHostname && term.matchClass(p.classes, s.class) {
+		if term := &s.topology.anti[i]; term.key != corev1.LabelHostname && term.matchClass(p.podClasses, s.class) {
 			alone := spreadTerm{peers: term.peers, field: term.field, key: term.key, maxSkew: 1, minDomains: math.MaxInt}
 			parts = each(parts, func(part part) []part { return p.spread(s, part, &alone) })
 		}
@@ -437,7 +434,7 @@ func (p *problem) bind(s *shape, whole part) []part {
 func (p *problem) keepAway(s *shape, whole part) (part, scheduling.Requirements) {
 	forbidden := map[string][]string{}
 	for _, r := range p.board.repelled {
-		if r.count > 0 && r.matchClass(p.classes, s.class) {
+		if r.count > 0 && r.matchClass(p.podClasses, s.class) {
 			forbidden[r.key] = append(forbidden[r.key], r.value)
 		}
 	}
@@ -495,7 +492,7 @@ func narrow(alternatives []scheduling.Requirements, r scheduling.Requirement) []
 func (p *problem) gather(s *shape, whole part, term *affinityTerm) []part {
 	counts := p.tally(term.peers, term.key)
 	if term.key == corev1.LabelHostname {
-		if anyPositive(counts) || !term.matchClass(p.classes, s.class) || p.hasPlanned(term.peers) {
+		if anyPositive(counts) || !term.matchClass(p.podClasses, s.class) || p.hasPlanned(term.peers) {
 			whole.follows = append(slices.Clone(whole.follows), term.peers)
 			return []part{whole}
 		}
@@ -515,7 +512,7 @@ func (p *problem) gather(s *shape, whole part, term *affinityTerm) []part {
 		}
 		return []part{narrowed}
 	}
-	if !term.matchClass(p.classes, s.class) {
+	if !term.matchClass(p.podClasses, s.class) {
 		p.leave(s, flatten(whole.units), fmt.Sprintf("%s wants pods %s in the same %q, and none is running there yet", term.field, term.selector, term.key))
 		return nil
 	}
@@ -528,7 +525,7 @@ func (p *problem) gather(s *shape, whole part, term *affinityTerm) []part {
 
 // hasPlanned reports whether any pod of the peers is among the demands.
 func (p *problem) hasPlanned(peers *peers) bool {
-	return slices.ContainsFunc(p.demands, func(d *demand) bool { return d.counted > 0 && peers.matchClass(p.classes, d.shape.class) })
+	return slices.ContainsFunc(p.demands, func(d *demand) bool { return d.counted > 0 && peers.matchClass(p.podClasses, d.shape.class) })
 }
 
 // nowhere deals with a part that no domain of the key takes. Mostly that has a reason of another kind, which explaining the part without its domain will
@@ -598,7 +595,7 @@ func (p *problem) concern(s *shape, key string) (counted, levelled *boardTerm) {
 		return known.counted, known.levelled
 	}
 	for _, text := range sortedKeys(p.board.terms) {
-		if term := p.board.terms[text]; term.key == key && term.matchClass(p.classes, s.class) {
+		if term := p.board.terms[text]; term.key == key && term.matchClass(p.podClasses, s.class) {
 			counted = term
 			if term.spread && levelled == nil {
 				levelled = term
@@ -668,12 +665,8 @@ func (p *problem) domains(s *shape, part part, key string) []domain {
 					continue
 				}
 			}
-			domain := at(v.value)
-			for j := range feasible.all() {
-				if v.columns.has(j) {
-					domain.price = min(domain.price, p.columns[j].offering.Price)
-				}
-			}
+			// Columns are numbered by price.
+			at(v.value).price = p.columns[v.columns.firstOf(feasible)].offering.Price
 		}
 	}
 	result := make([]domain, 0, len(byValue))

@@ -45,14 +45,6 @@ type hostTerms struct {
 	anti   []affinityTerm
 }
 
-// repels reports whether a unit of another demand cannot share a node with one of this demand's. Those that come in a later round may, as far as this demand only
-// prefers to be apart.
-func (d *demand) repels(other *demand) bool {
-	return slices.ContainsFunc(d.hosts.anti, func(t affinityTerm) bool {
-		return (!t.preferred || other.round <= d.round) && t.match(other.shape.pod())
-	})
-}
-
 // readTopology reads what must hold for the pod with this spec, which is its own or one with preferences given up; preferences says whether those that are
 // left count. The error names the field that cannot be read.
 func (p *problem) readTopology(pod *corev1.Pod, spec *corev1.PodSpec, preferences bool) (topologyTerms, error) {

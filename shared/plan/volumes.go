@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -88,17 +87,17 @@ func (p *problem) volumeText(pod *corev1.Pod) string {
 	case len(need.Attachments)+len(need.ReadWriteOncePod) > 0:
 		return pod.Namespace + "/" + pod.Name
 	}
-	texts := make([]string, 0, len(need.Alternatives)+len(need.ExistingAlternatives)+1)
+	var text []byte
 	for _, list := range [][]scheduling.Requirements{need.Alternatives, need.ExistingAlternatives} {
-		texts = append(texts, "")
+		text = append(text, 'L')
 		for _, a := range list {
-			texts = append(texts, "or")
+			text = append(text, 'A')
 			for _, key := range a.Keys() {
-				texts = append(texts, exactText(a[key]))
+				text = appendRequirement(text, a[key])
 			}
 		}
 	}
-	return strings.Join(texts, "|")
+	return string(text)
 }
 
 // placesOf are the requirements of which a node has to meet one for the volumes; nil for any. A volume tied to nodes that stand can be used there alone.

@@ -1,0 +1,113 @@
+package plan
+
+// order is how fill chooses between the items of lanes.
+type order int
+
+const (
+	// orderBalanced takes what leaves least of the node in the sense of the squared rest, so that cpu and memory run out together.
+	orderBalanced order = iota
+	// orderLargest takes what is worth most.
+	orderLargest
+	// orderAligned takes what asks for most in the ratio of what is free.
+	orderAligned
+	orderCount
+)
+
+// fill puts on the node what fits of the pile, one unit after the other, and takes it off what is left. With exotic set it goes through what may share an exotic node;
+// else through what the node may be bought for.
+func (k *packer) fill(pl *pile, n *node, c *candidate, how order, sharing bool) {
+	p := k.p
+	perCPU, perMemory := k.geometry(n, c)
+	active := pl.active[:0]
+	for i := range pl.lanes {
+		l := &pl.lanes[i]
+		eligible := l.class.buy
+		if sharing {
+			eligible = l.class.columns
+		}
+		if !eligible.has(n.column) {
+			continue
+		}
+		if l.at = l.head; k.advance(l, n.free) {
+			active = append(active, int32(i))
+		}
+	}
+	for len(active) > 0 {
+		cpu := float64(float64(max(n.free[axisCPU], 0)) * perCPU)
+		memory := float64(float64(max(n.free[axisMemory], 0)) * perMemory)
+		best, bestScore := -1, -1.0
+		kept := active[:0]
+		for _, at := range active {
+			l := &pl.lanes[at]
+			i := l.items[l.at]
+			if k.left[i] == 0 || !n.free.fits(p.demands[i].need) {
+				if !k.advance(l, n.free) {
+					continue
+				}
+				i = l.items[l.at]
+			}
+			k.work++
+			kept = append(kept, at)
+			need := p.demands[i].need
+			itsCPU, itsMemory := float64(float64(need[axisCPU])*perCPU), float64(float64(need[axisMemory])*perMemory)
+			score := 0.0
+			switch how {
+			case orderBalanced:
+				score = float64((2*cpu-itsCPU)*itsCPU) + float64((2*memory-itsMemory)*itsMemory)
+			case orderLargest:
+				score = float64((cpu + memory) * (itsCPU + itsMemory))
+			case orderAligned:
+				score = float64(cpu*itsCPU) + float64(memory*itsMemory)
+			}
+			if c != nil {
+				if worth, weight := k.value[i]-k.slot[i], c.weigh(need); weight > worth {
+					fit := worth / weight
+					fit *= fit
+					fit *= fit
+					score *= fit * fit
+				}
+			}
+			score += float64(2*(cpu+memory)) * k.slot[i]
+			if score > bestScore {
+				best, bestScore = len(kept)-1, score
+			}
+		}
+		active = kept
+		if best < 0 {
+			break
+		}
+		l := &pl.lanes[active[best]]
+		d := p.demands[l.items[l.at]]
+		if d.conflicts != nil || d.rules != nil || d.class.open != nil {
+			if p.room(n, d, 1) == 0 {
+				// What keeps one of the lane from the node keeps all of it, but units of several pods may be fewer in another demand.
+				if l.at++; d.pods() == 1 || !k.advance(l, n.free) {
+					active = append(active[:best], active[best+1:]...)
+				}
+				continue
+			}
+		}
+		p.place(n, d, 1)
+		k.left[d.index]--
+	}
+	pl.active = active[:0]
+}
+
+// geometry is what a unit of cpu and of memory counts for in a node's balance: mostly what they weigh on the column, and partly the same for all of the one as for all of
+// the other, since the weights of one may be nothing.
+func (k *packer) geometry(n *node, c *candidate) (perCPU, perMemory float64) {
+	free := k.p.configOf(n.column).free
+	half := k.p.cost(n.column) / 2
+	perCPU, perMemory = half/float64(max(free[axisCPU], 1)), half/float64(max(free[axisMemory], 1))
+	if c != nil {
+		perCPU, perMemory = float64(0.3*perCPU)+float64(0.7*c.weights[axisCPU]), float64(0.3*perMemory)+float64(0.7*c.weights[axisMemory])
+	}
+	return perCPU, perMemory
+}
+
+// unfill gives back what is on the node.
+func (k *packer) unfill(n *node) {
+	for _, f := range n.fills {
+		k.left[f.demand] += f.count
+	}
+}
