@@ -46,7 +46,7 @@ func (p *problem) excess(d *demand) int {
 	for i := range s.topology.affinity {
 		term := &s.topology.affinity[i]
 		value := d.bound[term.key]
-		if term.key == corev1.LabelHostname || value == "" || term.matchClass(p.podClasses, s.class) {
+		if term.key == corev1.LabelHostname || value == "" || term.preferred || term.matchClass(p.podClasses, s.class) {
 			continue
 		}
 		if p.tally(term.peers, term.key)[value] <= 0 {
@@ -57,7 +57,7 @@ func (p *problem) excess(d *demand) int {
 	for i := range s.topology.spread {
 		term := &s.topology.spread[i]
 		value := d.bound[term.key]
-		if term.key == corev1.LabelHostname || value == "" || !term.matchClass(p.podClasses, s.class) {
+		if term.key == corev1.LabelHostname || value == "" || term.preferred || !term.matchClass(p.podClasses, s.class) {
 			continue
 		}
 		m := p.skewOf(s, part{units: single(s.pods), alternatives: s.alternatives}, term)

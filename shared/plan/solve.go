@@ -150,7 +150,7 @@ func (p *problem) placeShapes(shapes []*shape) []*shape {
 	p.pack(first)
 	p.unskew(first)
 	p.placeRest(first)
-	return p.relaxLeft(first)
+	return p.relaxLeft()
 }
 
 // pack plans new nodes for the demands from first on. Those that have to follow others wait until the others have their places.
@@ -179,8 +179,8 @@ func (p *problem) pack(first int) {
 }
 
 // relaxLeft takes the pods without a place out of their demands.
-func (p *problem) relaxLeft(first int) []*shape {
-	for _, d := range p.demands[first:] {
+func (p *problem) relaxLeft() []*shape {
+	for _, d := range p.demands {
 		if d.waiting == 0 {
 			continue
 		}

@@ -28,6 +28,8 @@ type spreadTerm struct {
 	// ignoreAffinity counts domains that the pod itself may not use (nodeAffinityPolicy Ignore), honorTaints only those whose taints it tolerates
 	// (nodeTaintsPolicy Honor).
 	ignoreAffinity, honorTaints bool
+	// preferred terms (ScheduleAnyway) hold when a pod gets its place, whatever comes after it.
+	preferred bool
 }
 
 // affinityTerm is a term of pod affinity or anti-affinity that must hold.
@@ -63,6 +65,7 @@ func (p *problem) readTopology(pod *corev1.Pod, spec *corev1.PodSpec, preference
 			peers: p.peersOf([]string{pod.Namespace}, selector), field: field,
 			key: scheduling.NormalizeKey(c.TopologyKey), maxSkew: int(c.MaxSkew), minDomains: 1,
 			ignoreAffinity: c.NodeAffinityPolicy != nil && *c.NodeAffinityPolicy == corev1.NodeInclusionPolicyIgnore,
+			preferred:      c.WhenUnsatisfiable != corev1.DoNotSchedule,
 			honorTaints:    c.NodeTaintsPolicy != nil && *c.NodeTaintsPolicy == corev1.NodeInclusionPolicyHonor,
 		}
 		if c.MinDomains != nil {
