@@ -91,6 +91,16 @@ func (b bitset) first() int {
 	return -1
 }
 
+// firstOf is the smallest number in both sets, -1 without any.
+func (b bitset) firstOf(other bitset) int {
+	for i, word := range b {
+		if word &= other[i]; word != 0 {
+			return i*64 + bits.TrailingZeros64(word)
+		}
+	}
+	return -1
+}
+
 // equal reports whether both have the same members.
 func (b bitset) equal(other bitset) bool {
 	for i := range b {

@@ -18,6 +18,9 @@ const (
 	minimumGain = 1e-7
 )
 
+// noises are how far tries stray from what looks best.
+var noises = [...]float64{0, 0.1, 0.3, 0.05, 0.6}
+
 // rankedNode is a node with what is on it for its cost. Nodes are ranked from the worst used.
 type rankedNode struct {
 	node   *node
@@ -34,6 +37,8 @@ func compareRanked(a, b rankedNode) int {
 func (k *packer) improve(first, packed int) {
 	budget := k.work + min(max(improveFactor*packed, improveLeast), improveMost)
 	random := rand.New(rand.NewPCG(1, 2))
+	k.random = random
+	defer func() { k.random = nil }()
 	serial := 0
 	rank := func(n *node) rankedNode {
 		serial++
@@ -48,6 +53,7 @@ func (k *packer) improve(first, packed int) {
 	for try := 0; k.work < budget && len(ranked) > 0; try++ {
 		chosen = k.draw(random, ranked, chosen[:0], 1+try%improveNodes)
 		k.work += improveCall
+		k.noise = noises[try%len(noises)]
 		made := k.repack(ranked, chosen, order(try%int(orderCount)))
 		if made == nil {
 			continue

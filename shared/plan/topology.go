@@ -369,25 +369,10 @@ func (d *divider) domains(s *shape, part part, key string) []domain {
 		}
 	}
 	feasible, _ := p.columnsFor(s, part.alternatives, s.need)
-	candidates := map[string]bool{}
-	for j := range feasible.all() {
-		c := &p.configs[p.columns[j].config]
-		have, typed := c.typ.Requirements[key]
-		if own, ok := c.pool.requirements[key]; ok && typed {
-			have = have.Intersection(own)
-		} else if ok {
-			have = own
-		}
-		values, _ := have.Values()
-		for _, value := range values {
-			candidates[value] = true
-		}
-	}
-	for value := range candidates {
-		columns, _ := p.columnsFor(s, narrow(part.alternatives, scheduling.In(key, value)), s.need)
-		for j := range columns.all() {
-			domain := at(value)
-			domain.price = min(domain.price, p.columns[j].offering.Price)
+	for _, d := range p.sets.domainsOf(key) {
+		if first := d.columns.firstOf(feasible); first >= 0 {
+			domain := at(d.value)
+			domain.price = min(domain.price, p.columns[first].offering.Price)
 		}
 	}
 	result := make([]domain, 0, len(byValue))
