@@ -53,16 +53,6 @@ func (b bitset) intersects(other bitset) bool {
 	return false
 }
 
-// firstOf is the smallest number that is also in other; the sets must have one in common.
-func (b bitset) firstOf(other bitset) int {
-	for i := range b {
-		if both := b[i] & other[i]; both != 0 {
-			return i*64 + bits.TrailingZeros64(both)
-		}
-	}
-	panic("plan: the sets have nothing in common")
-}
-
 // contains reports whether everything in other is in b.
 func (b bitset) contains(other bitset) bool {
 	for i := range b {
@@ -95,6 +85,16 @@ func (b bitset) remove(i int) { b[i/64] &^= 1 << (i % 64) }
 func (b bitset) first() int {
 	for i, word := range b {
 		if word != 0 {
+			return i*64 + bits.TrailingZeros64(word)
+		}
+	}
+	return -1
+}
+
+// firstOf is the smallest number in both sets, -1 without any.
+func (b bitset) firstOf(other bitset) int {
+	for i, word := range b {
+		if word &= other[i]; word != 0 {
 			return i*64 + bits.TrailingZeros64(word)
 		}
 	}

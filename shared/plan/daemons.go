@@ -54,9 +54,12 @@ func daemonsOf(daemons []*daemon, pool *pool) []*daemon {
 	return result
 }
 
-// runsOn reports whether the daemon runs on the pool's nodes of a type, in some zone at least.
-func (d *daemon) runsOn(pool *pool, typ *catalog.InstanceType) bool {
+// runsOn reports whether the daemon runs on the pool's nodes of a type that are bought through an offering.
+func (d *daemon) runsOn(pool *pool, typ *catalog.InstanceType, offering *catalog.Offering) bool {
 	return slices.ContainsFunc(d.alternatives, func(a scheduling.Requirements) bool {
+		if !offering.AllowedBy(a) {
+			return false
+		}
 		for key, want := range a {
 			have, ok := pool.requirements[key]
 			if ofType, typed := typ.Requirements[key]; typed {

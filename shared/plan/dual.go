@@ -23,12 +23,12 @@ type slot struct {
 const (
 	// dualBuckets is about how many kinds of units the program tells apart, dualSlots how many groups of units that repel
 	// each other it counts. Only its precision suffers from few.
-	dualBuckets = 48
+	dualBuckets = 56
 	// dualSamples is how many units of a bucket stand for its sizes.
 	dualSamples = 5
 	dualSlots   = 8
 	// dualRounds is how often columns are priced at most, dualGap how far from the best the solution may stay.
-	dualRounds = 25
+	dualRounds = 80
 	dualGap    = 2e-3
 )
 
@@ -84,7 +84,7 @@ type dualStep struct {
 }
 
 // dualParts is the most parts of a step.
-const dualParts = 4
+const dualParts = 2
 
 // of is what a unit takes of the step that asks for such a part of the axis.
 func (s *dualStep) of(part float64) float64 {
@@ -212,9 +212,16 @@ func (d *dual) readBuckets(offers []offer) {
 		}
 		members[at] = append(members[at], i)
 	}
-	each := max(dualBuckets/max(len(members), 1), 1)
-	for _, group := range members {
-		d.split(offers, group, each)
+	// Each group gets buckets by how many units it has.
+	units, total := make([]int, len(members)), 0
+	for n, group := range members {
+		for _, i := range group {
+			units[n] += offers[i].count
+		}
+		total += units[n]
+	}
+	for n, group := range members {
+		d.split(offers, group, max(dualBuckets*units[n]/max(total, 1), 1))
 	}
 }
 
@@ -430,7 +437,10 @@ func (d *dual) solve() {
 	for range dualRounds {
 		program.optimise()
 		for i := range prices {
-			prices[i] = max(program.price[i], 0)
+			// Less than a billionth of a dollar is nothing: rounding alone makes such prices.
+			if prices[i] = program.price[i]; prices[i] < 1e-9 {
+				prices[i] = 0
+			}
 		}
 		for i, row := range reserved {
 			d.rent[i] = max(-program.price[row], 0)
@@ -438,8 +448,11 @@ func (d *dual) solve() {
 		worst := 0.0
 		for j := range d.columns {
 			c := &d.columns[j]
-			k.solve(c, prices)
 			price := d.price(c.column)
+			if c.bounds(prices, price) {
+				continue
+			}
+			k.solve(c, prices)
 			if c.worth > price*(1+dualGap/4) {
 				worst = max(worst, c.worth/price-1)
 				rows, entries := k.filling(c)
@@ -463,6 +476,21 @@ func (d *dual) solve() {
 
 func (d *dual) cost(column int) float64 {
 	return max(d.p.columns[column].offering.Price, 1e-9) + d.surcharge
+}
+
+// bounds reports whether the weights that the column has, all of it weighing what it costs, show that no filling is worth more.
+func (c *dualColumn) bounds(prices []float64, cost float64) bool {
+	if c.weights == nil || c.worth <= 0 {
+		return false
+	}
+	factor := cost / c.worth * (1 + dualGap/8)
+	w := len(c.free)
+	for n, i := range c.fits {
+		if price := prices[i]; price > 0 && factor*weighted(c.weights, c.needs[n*w:n*w+w]) < price {
+			return false
+		}
+	}
+	return true
 }
 
 // price is what a column costs with the rent of its reservation.

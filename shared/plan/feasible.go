@@ -85,13 +85,14 @@ type columnSets struct {
 	classes  map[[2]uint64]*class
 	count    int
 	key      []byte
+	domains  map[string][]columnDomain
 	// scratch and standIns are memory.
 	scratch, standIns bitset
 }
 
 func newColumnSets(p *problem) *columnSets {
 	return &columnSets{
-		problem: p, byText: map[string]bitset{}, labelled: map[string]*labelled{}, classes: map[[2]uint64]*class{}, scratch: newBitset(len(p.columns)), standIns: newBitset(len(p.columns)),
+		problem: p, byText: map[string]bitset{}, labelled: map[string]*labelled{}, classes: map[[2]uint64]*class{}, domains: map[string][]columnDomain{}, scratch: newBitset(len(p.columns)), standIns: newBitset(len(p.columns)),
 	}
 }
 

@@ -28,6 +28,9 @@ func (k *packer) fill(pl *pile, n *node, c *candidate, how order, sharing bool) 
 		if !eligible.has(n.column) {
 			continue
 		}
+		if k.random != nil && k.random.Float64() < k.noise*0.4 {
+			continue
+		}
 		if l.at = l.head; k.advance(l, n.free) {
 			active = append(active, int32(i))
 		}

@@ -9,14 +9,17 @@ import (
 const (
 	// improveLeast and improveMost bound the work that improving may do, counted in items looked at, of which a machine of today looks at some 60 million a second.
 	// Counting work instead of time keeps the plan the same on every machine. In between improveFactor times the work of the first packing is allowed.
-	improveLeast, improveMost, improveFactor = 100_000, 12_000_000, 2
+	improveLeast, improveMost, improveFactor = 60_000, 8_000_000, 1
 	// improveNodes is how many nodes are planned anew at most in one try, improveUnits about how many units on them.
 	improveNodes, improveUnits = 6, 400
-	// improveCall is the work of a try besides looking at items.
-	improveCall = 300
+	// improveCall and improveDemand are the work of a try besides looking at items, in all and for each demand.
+	improveCall, improveDemand = 100, 12
 	// minimumGain is the saving in US dollars an hour below which a change is not worth making; it also keeps rounding errors from counting as gains.
 	minimumGain = 1e-7
 )
+
+// noises are how far tries stray from what looks best.
+var noises = [...]float64{0, 0.1, 0.3, 0.05, 0.6}
 
 // rankedNode is a node with what is on it for its cost. Nodes are ranked from the worst used.
 type rankedNode struct {
@@ -34,6 +37,8 @@ func compareRanked(a, b rankedNode) int {
 func (k *packer) improve(first, packed int) {
 	budget := k.work + min(max(improveFactor*packed, improveLeast), improveMost)
 	random := rand.New(rand.NewPCG(1, 2))
+	k.random = random
+	defer func() { k.random = nil }()
 	serial := 0
 	rank := func(n *node) rankedNode {
 		serial++
@@ -48,6 +53,7 @@ func (k *packer) improve(first, packed int) {
 	for try := 0; k.work < budget && len(ranked) > 0; try++ {
 		chosen = k.draw(random, ranked, chosen[:0], 1+try%improveNodes)
 		k.work += improveCall
+		k.noise = noises[try%len(noises)]
 		made := k.repack(ranked, chosen, order(try%int(orderCount)))
 		if made == nil {
 			continue
@@ -109,6 +115,7 @@ func (k *packer) repack(ranked []rankedNode, chosen []int, how order) []*node {
 	}
 	slices.Sort(k.demands)
 	k.demands = slices.Compact(k.demands)
+	k.work += improveDemand * len(k.demands)
 	k.waited = k.waited[:0]
 	for _, i := range k.demands {
 		k.waited = append(k.waited, k.left[i])

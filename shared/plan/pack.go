@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/whittle-dev/whittle/shared/api"
@@ -23,28 +24,31 @@ type packer struct {
 	// these, size their sum, share memory's part of it, and slot what constraints over hosts make it worth beyond.
 	weights                               []float64
 	value, cpu, memory, size, share, slot []float64
-	// candidates are by class the columns worth a look for it, by what they can be worth for their cost at most; rent is by reservation.
-	candidates map[*class][]candidate
+	// candidates are, by demand, the columns worth a look for it; rent is by reservation.
+	candidates [][]*candidate
 	rent       []float64
 	// scratch and best are nodes to try fillings on; spare ones are not needed any more.
 	scratch, best *node
 	spare         []*node
-	ranks         []columnRank
 	// made, demands, removed and waited are memory for repack.
 	made    []*node
 	demands []int32
 	removed []fill
 	waited  []int
+	// random and noise, while improving, make choices differ from one try to the next; without random each choice is the best at hand.
+	random *rand.Rand
+	noise  float64
 	// work counts what has been done, in items looked at.
 	work int
 	// tries is how many columns are tried for a node.
 	tries int
 }
 
-// candidate is a column with what a filling can be worth for its cost at most.
+// candidate is a column as choosing one sees it.
 type candidate struct {
-	column    int
-	potential float64
+	column int
+	// rank orders a list while it is made.
+	rank float64
 	// weights are those of the resources on it: see bound.go.
 	weights []float64
 	// steps are those of the dual that have weight.
@@ -73,11 +77,14 @@ func (c *candidate) weigh(need vector) float64 {
 
 const (
 	// triesFew and triesMany are how many columns are tried for each node, where there are few or many units to place.
-	triesFew  = 14
-	triesMany = 7
+	triesFew  = 10
+	triesMany = 6
 	manyUnits = 6000
 	// triesScale is how many of about the same size are tried.
-	triesScale = 4
+	triesScale = 3
+	// triesWork is the work of a try besides looking at items; candidateScales is how many scales of prices are told apart, half a power of two each.
+	triesWork       = 12
+	candidateScales = 48
 )
 
 // packNewNodes plans places on new nodes for the units that wait: on the nodes planned so far, which keep what they have and may get more, then on further
@@ -187,7 +194,7 @@ func (k *packer) readWorth(waiting []int32) {
 			k.share[i] = k.memory[i] / k.size[i]
 		}
 	}
-	k.readCandidates(dual, inTier)
+	k.readCandidates(dual, waiting)
 }
 
 // floor is, by axis, an equal part of the least that a column costs for each scaled unit that it has; none for slots.
@@ -207,13 +214,14 @@ func (d *dual) floor() []float64 {
 	return floor
 }
 
-// readCandidates fills in the columns that each class should look at.
-func (k *packer) readCandidates(dual *dual, inTier map[*class]bitset) {
+// readCandidates fills in which columns each demand should look at first: those on which units like it weigh least, since these are meant for it. Units of a bucket and a
+// class look at the same ones.
+func (k *packer) readCandidates(dual *dual, waiting []int32) {
 	p := k.p
 	all := make([]candidate, len(dual.columns))
 	for i := range dual.columns {
 		c := &dual.columns[i]
-		all[i] = candidate{column: c.column, potential: c.worth / dual.price(c.column), scale: int(math.Log2(p.cost(c.column)+1e-3)*2) + 30}
+		all[i] = candidate{column: c.column, scale: min(max(int(math.Log2(p.cost(c.column)+1e-3)*2)+30, 0), candidateScales-1)}
 		all[i].weights = make([]float64, len(p.axes.names))
 		for a, r := range dual.axes {
 			all[i].weights[r] = c.weights[a] / dual.scale[a]
@@ -225,14 +233,33 @@ func (k *packer) readCandidates(dual *dual, inTier map[*class]bitset) {
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b candidate) int { return -cmp.Compare(a.potential, b.potential) })
-	k.candidates = make(map[*class][]candidate, len(inTier))
-	for class, columns := range inTier {
-		for _, c := range all {
-			if columns.has(c.column) {
-				k.candidates[class] = append(k.candidates[class], c)
-			}
+	type kind struct {
+		class  *class
+		bucket int
+	}
+	lists := map[kind][]*candidate{}
+	weights := make([]float64, len(all))
+	if k.candidates == nil {
+		k.candidates = make([][]*candidate, len(p.demands))
+	}
+	for n, i := range waiting {
+		class, bucket := p.demands[i].class, dual.bucketOf[n]
+		if bucket < 0 {
+			continue
 		}
+		list, ok := lists[kind{class, bucket}]
+		if !ok {
+			for j := range all {
+				weights[j] = dual.columns[j].weigh(dual.buckets[bucket].need)
+				if class.buy.has(all[j].column) {
+					list = append(list, &all[j])
+					all[j].rank = weights[j]
+				}
+			}
+			slices.SortStableFunc(list, func(a, b *candidate) int { return cmp.Compare(a.rank, b.rank) })
+			lists[kind{class, bucket}] = list
+		}
+		k.candidates[i] = list
 	}
 }
 
@@ -290,37 +317,19 @@ func (k *packer) pack(pl *pile, how order) {
 func (k *packer) choose(pl *pile, leader int, how order) *node {
 	p := k.p
 	d := p.demands[leader]
-	// The less the demand weighs on a column, the rather the column is meant for it.
-	k.ranks = k.ranks[:0]
-	for i := range k.candidates[d.class] {
-		c := &k.candidates[d.class][i]
-		if !p.configOf(c.column).free.fits(d.need) || !k.allows(c.column) {
-			continue
-		}
-		k.ranks = append(k.ranks, columnRank{weight: c.weigh(d.need), candidate: c})
-	}
-	k.work += len(k.ranks) / 4
-	left := len(k.ranks)
 	bestRatio, tried := -1.0, 0
 	found := false
-	var ofScale [64]int
-	for tried < k.tries && len(k.ranks) > 0 {
-		at := 0
-		for i := range k.ranks {
-			if k.ranks[i].weight < k.ranks[at].weight {
-				at = i
-			}
-		}
-		c := k.ranks[at].candidate
-		k.ranks[at].weight = math.Inf(1)
-		if left--; left < 0 {
+	var ofScale [candidateScales]int
+	for _, c := range k.candidates[leader] {
+		if tried >= k.tries {
 			break
 		}
-		scale := min(max(c.scale, 0), len(ofScale)-1)
-		if ofScale[scale]++; ofScale[scale] > triesScale && found {
+		if ofScale[c.scale] >= triesScale && found || !p.configOf(c.column).free.fits(d.need) || !k.allows(c.column) {
 			continue
 		}
+		ofScale[c.scale]++
 		tried++
+		k.work += triesWork
 		n := k.scratch
 		p.reset(n, c.column)
 		if p.room(n, d, 1) == 0 {
@@ -339,6 +348,9 @@ func (k *packer) choose(pl *pile, leader int, how order) *node {
 				p.moved(n, j)
 			}
 			ratio := k.worthOf(n) / k.launchable(n)
+			if k.random != nil {
+				ratio *= 1 - float64(k.noise*k.random.Float64())
+			}
 			if ratio > bestRatio {
 				bestRatio, found = ratio, true
 				k.scratch, k.best = k.best, k.scratch
@@ -349,12 +361,6 @@ func (k *packer) choose(pl *pile, leader int, how order) *node {
 		return nil
 	}
 	return k.best
-}
-
-// columnRank is a candidate by what a demand weighs on it.
-type columnRank struct {
-	weight    float64
-	candidate *candidate
 }
 
 // worthOf is what the units on the node are worth. The product is converted so that no machine fuses it with the sum, which would round otherwise.

@@ -199,20 +199,28 @@ func (p *problem) readConfigs(pool *pool, daemons []*daemon) {
 		if !pool.allowsType(typ) {
 			continue
 		}
-		firstColumn := len(p.columns)
+		// Where the same daemon sets run the node is the same: most often for all offerings.
+		byDaemons := map[string][]*catalog.Offering{}
+		running := make([]byte, len(forPool))
 		for j := range typ.Offerings {
 			offering := &typ.Offerings[j]
-			if offering.Available && offering.AllowedBy(pool.requirements) {
-				p.columns = append(p.columns, column{config: len(p.configs), offering: offering})
+			if !offering.Available || !offering.AllowedBy(pool.requirements) {
+				continue
 			}
+			for i, d := range forPool {
+				running[i] = 0
+				if d.runsOn(pool, typ, offering) {
+					running[i] = 1
+				}
+			}
+			byDaemons[string(running)] = append(byDaemons[string(running)], offering)
 		}
-		if len(p.columns) == firstColumn {
-			continue
-		}
-		c := config{pool: pool, typ: typ, use: pool.use(typ.Capacity)}
-		c.free = p.axes.supply(typ.Allocatable)
-		for _, d := range forPool {
-			if d.runsOn(pool, typ) {
+		for _, running := range sortedKeys(byDaemons) {
+			c := config{pool: pool, typ: typ, use: pool.use(typ.Capacity), free: p.axes.supply(typ.Allocatable)}
+			for i, d := range forPool {
+				if running[i] == 0 {
+					continue
+				}
 				if c.daemons == nil {
 					c.daemons = corev1.ResourceList{}
 				}
@@ -220,8 +228,14 @@ func (p *problem) readConfigs(pool *pool, daemons []*daemon) {
 				c.daemonPorts = append(c.daemonPorts, d.ports...)
 				c.free.sub(d.need)
 			}
+			if slices.ContainsFunc(c.free, func(amount int64) bool { return amount < 0 }) {
+				continue // too small for its daemon sets
+			}
+			for _, offering := range byDaemons[running] {
+				p.columns = append(p.columns, column{config: len(p.configs), offering: offering})
+			}
+			p.configs = append(p.configs, c)
 		}
-		p.configs = append(p.configs, c)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 
 // unskew takes back what the demands have that spreads and affinity do not allow after all, because other pods did not get the places that they were counted in.
 func (p *problem) unskew(first int) {
-	if !slices.ContainsFunc(p.demands[first:], func(d *demand) bool { return d.waiting > 0 }) {
+	if !slices.ContainsFunc(p.demands[first:], func(d *demand) bool { return d.waiting > 0 }) && !p.opensDomains() {
 		return
 	}
 	for _, d := range p.demands[first:] {
@@ -34,6 +34,25 @@ func (p *problem) unskew(first int) {
 			}
 		}
 	}
+}
+
+// opensDomains reports whether a node is planned in a domain that none of the shapes' spreads over its key could use when they were divided: it counts for them from
+// now on.
+func (p *problem) opensDomains() bool {
+	for _, key := range p.board.keys {
+		levels := false
+		used := map[string]bool{}
+		for _, d := range p.demands {
+			if value := d.bound[key]; value != "" && slices.ContainsFunc(d.shape.topology.spread, func(t spreadTerm) bool { return t.key == key && !t.preferred }) {
+				levels = true
+				used[value] = true
+			}
+		}
+		if levels && slices.ContainsFunc(p.plannedValues(key), func(value string) bool { return !used[value] }) {
+			return true
+		}
+	}
+	return false
 }
 
 func (p *problem) placedPods(d *demand) int {

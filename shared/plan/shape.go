@@ -111,7 +111,7 @@ func (p *problem) readShape(s *shape) {
 		}
 	}
 	if places := p.placesOf(&need); places != nil {
-		if s.alternatives = product(s.alternatives, places); len(s.alternatives) == 0 {
+		if s.alternatives = combined(s.alternatives, places); len(s.alternatives) == 0 {
 			s.problem = "its node selector and affinity leave out the places where its volumes can be used: " + alternativesText(places)
 			return
 		}
@@ -139,8 +139,8 @@ func (p *problem) relaxed(s *shape, pods []*corev1.Pod) *shape {
 	return &next
 }
 
-// product are the requirements that meet one of each list.
-func product(a, b []scheduling.Requirements) []scheduling.Requirements {
+// combined are the requirements that meet one of each list.
+func combined(a, b []scheduling.Requirements) []scheduling.Requirements {
 	var result []scheduling.Requirements
 	for _, x := range a {
 	next:
@@ -220,7 +220,7 @@ func preferredAlternatives(spec *corev1.PodSpec, alternatives []scheduling.Requi
 	if err != nil {
 		return nil, fmt.Errorf("spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[%d].preference: %w", i, err)
 	}
-	return product(alternatives, []scheduling.Requirements{preferred}), nil
+	return combined(alternatives, []scheduling.Requirements{preferred}), nil
 }
 
 func hostPorts(spec *corev1.PodSpec) []hostPort { return appendHostPorts(nil, spec) }

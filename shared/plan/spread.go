@@ -25,7 +25,60 @@ func (p *problem) skewOf(s *shape, whole part, term *spreadTerm) skew {
 	m := skew{term: term, domains: p.domains(s, whole, term.key)}
 	m.counts = cloneCounts(p.tally(term.peers, term.key))
 	m.others = p.fixedDomains(s, term, m.domains)
+	m.others = append(m.others, p.plannedDomains(s, term, &m)...)
 	return m
+}
+
+// plannedDomains are the domains that count for the skew since nodes are planned there for other pods.
+func (p *problem) plannedDomains(s *shape, term *spreadTerm, m *skew) []string {
+	var others []string
+	for _, value := range p.plannedValues(term.key) {
+		if slices.ContainsFunc(m.domains, func(d domain) bool { return d.value == value }) || slices.Contains(m.others, value) {
+			continue
+		}
+		if slices.ContainsFunc(p.planned, func(n *node) bool { return p.plannedValue(n, term.key) == value && p.countsFor(n, s, term) }) {
+			others = append(others, value)
+		}
+	}
+	return others
+}
+
+// plannedValues are the values that the planned nodes are expected to have of a key, sorted.
+func (p *problem) plannedValues(key string) []string {
+	values := map[string]bool{}
+	for _, n := range p.planned {
+		if value := p.plannedValue(n, key); value != "" {
+			values[value] = true
+		}
+	}
+	return sortedKeys(values)
+}
+
+// plannedValue is the value that a planned node is expected to have of a key; empty if that is open.
+func (p *problem) plannedValue(n *node, key string) string {
+	if value, ok := n.open[key].Single(); ok {
+		return value
+	}
+	values := p.valuesOf(p.configOf(n.column).pool, n.column, key)
+	if len(values) != 1 {
+		return ""
+	}
+	return values[0]
+}
+
+// countsFor reports whether a planned node counts for the skew of the shape's spread.
+func (p *problem) countsFor(n *node, s *shape, term *spreadTerm) bool {
+	pool := p.configOf(n.column).pool
+	if term.honorTaints && !scheduling.ToleratesAll(pool.api.Spec.Template.Spec.Taints, s.tolerations) {
+		return false
+	}
+	if term.ignoreAffinity {
+		return true
+	}
+	return slices.ContainsFunc(s.strict, func(a scheduling.Requirements) bool {
+		set, _ := p.sets.meeting(pool, a)
+		return set != nil && set.has(n.column)
+	})
 }
 
 // least is the lowest count of all domains, which the skew is measured from; with fewer domains than minDomains it is zero.

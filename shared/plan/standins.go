@@ -105,10 +105,10 @@ func (p *problem) valuesOf(pool *pool, j int, key string) []string {
 		if !ok {
 			have, ok = p.configs[column.config].typ.Requirements[key]
 		}
-		if ok {
-			have = have.Intersection(pool.requirements[key])
-		} else {
-			have = pool.requirements[key]
+		if own, demanded := pool.requirements[key]; ok && demanded {
+			have = have.Intersection(own)
+		} else if demanded {
+			have = own
 		}
 		values, _ := have.Values()
 		return values
@@ -136,9 +136,81 @@ func (p *problem) choose(n *node, slack []int64) []int {
 		}
 	}
 	if len(pool.minValues) == 0 {
-		return p.cut(columns)
+		return p.closed(n, p.cut(columns))
 	}
-	return p.cutKeeping(pool, slices.Collect(columns))
+	return p.closed(n, p.cutKeeping(pool, slices.Collect(columns)))
+}
+
+// closed drops those of the columns that would let in, by the lists of types, zones and capacity types that a claim's requirements are, another column which cannot
+// hold what is on the node: a type is allowed in one zone and another type in another, and each in the other's.
+func (p *problem) closed(n *node, columns []int) []int {
+	fits := p.standInSet(n).clone()
+	pool := p.configOf(n.column).pool
+	union := newProduct(p, pool)
+	for _, j := range columns {
+		union.add(j)
+	}
+	if union.within(fits) {
+		return columns
+	}
+	union = newProduct(p, pool)
+	kept := columns[:0:0]
+	for _, j := range columns {
+		with := union.clone()
+		if with.add(j); with.within(fits) {
+			union = with
+			kept = append(kept, j)
+		}
+	}
+	return kept
+}
+
+// product are the columns of a pool that lists of types, zones and capacity types allow together.
+type product struct {
+	p                           *problem
+	pool                        *pool
+	types, zones, capacityTypes bitset
+}
+
+func newProduct(p *problem, pool *pool) *product {
+	return &product{p: p, pool: pool, types: newBitset(len(p.columns)), zones: newBitset(len(p.columns)), capacityTypes: newBitset(len(p.columns))}
+}
+
+func (r *product) clone() *product {
+	c := *r
+	c.types, c.zones, c.capacityTypes = r.types.clone(), r.zones.clone(), r.capacityTypes.clone()
+	return &c
+}
+
+// add adds the column's type, zone and capacity type.
+func (r *product) add(j int) {
+	if r.types.has(j) && r.zones.has(j) && r.capacityTypes.has(j) {
+		return
+	}
+	offering := r.p.columns[j].offering
+	for _, list := range [...]struct {
+		set        bitset
+		key, value string
+	}{
+		{r.types, corev1.LabelInstanceTypeStable, r.p.configs[r.p.columns[j].config].typ.Name}, {r.zones, corev1.LabelTopologyZone, offering.Zone},
+		{r.capacityTypes, api.CapacityTypeLabelKey, offering.CapacityType},
+	} {
+		list.set.add(j)
+		domains := r.p.sets.domainsOf(list.key)
+		if i := slices.IndexFunc(domains, func(d columnDomain) bool { return d.value == list.value }); i >= 0 {
+			list.set.or(domains[i].columns)
+		}
+	}
+}
+
+// within reports whether all columns that the lists allow are in the set.
+func (r *product) within(set bitset) bool {
+	for w := range set {
+		if r.types[w]&r.zones[w]&r.capacityTypes[w]&r.pool.columns[w]&^set[w] != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func withinSlack(use, own, slack []int64) bool {

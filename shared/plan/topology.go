@@ -48,8 +48,6 @@ type board struct {
 	terms map[string]*boardTerm
 	// moving are the pods that wait, by UID: where they run now they do not count.
 	moving map[string]bool
-	// values are, by key, the domains that new nodes can have, with the columns of each.
-	values map[string][]valueColumns
 	// running and nodes remember what problem.running and problem.nodesOf gave.
 	running map[string]map[string][]int
 	nodes   map[string][]domainNodes
@@ -80,15 +78,10 @@ type domainNodes struct {
 	nodes []*existing
 }
 
-type valueColumns struct {
-	value   string
-	columns bitset
-}
-
 func (p *problem) readBoard() {
 	p.board = &board{
 		tallies: map[string]*tally{}, repelled: map[string]*repelled{}, terms: map[string]*boardTerm{}, moving: map[string]bool{},
-		values: map[string][]valueColumns{}, fixed: map[string][]string{}, running: map[string]map[string][]int{}, nodes: map[string][]domainNodes{},
+		fixed: map[string][]string{}, running: map[string]map[string][]int{}, nodes: map[string][]domainNodes{},
 		concerned: map[concern]concernTerms{},
 	}
 	if !p.podClasses.any {
@@ -552,6 +545,14 @@ func (p *problem) together(s *shape, whole part, term *affinityTerm) []part {
 			largest = n
 		}
 	}
+	if portsClash(s.ports, s.ports) || slices.ContainsFunc(s.topology.anti, func(t affinityTerm) bool { return t.key == corev1.LabelHostname && t.matchClass(p.podClasses, s.class) }) {
+		largest = min(largest, 1)
+	}
+	for i := range s.topology.spread {
+		if t := &s.topology.spread[i]; t.key == corev1.LabelHostname && t.matchClass(p.podClasses, s.class) {
+			largest = min(largest, int64(t.maxSkew))
+		}
+	}
 	if largest > 0 && largest < int64(len(pods)) {
 		p.leave(s, pods[largest:], fmt.Sprintf("%s wants its pods on one node, and the largest has room for %d of the %d that wait", term.field, largest, len(pods)))
 		pods = pods[:largest]
@@ -651,23 +652,23 @@ func (p *problem) domains(s *shape, part part, key string) []domain {
 			}
 		}
 	}
-	if feasible, _ := p.columnsFor(s, part.alternatives, s.need); !feasible.empty() {
-		for _, v := range p.valuesOfKey(key) {
-			if !v.columns.intersects(feasible) {
-				continue
-			}
-			narrowed := narrow(part.alternatives, scheduling.In(key, v.value))
-			if len(narrowed) == 0 {
-				continue
-			}
-			if len(part.alternatives) > 1 {
-				if columns, _ := p.columnsFor(s, narrowed, s.need); columns.empty() {
-					continue
-				}
-			}
-			// Columns are numbered by price.
-			at(v.value).price = p.columns[v.columns.firstOf(feasible)].offering.Price
+	feasible, _ := p.columnsFor(s, part.alternatives, s.need)
+	for _, d := range p.sets.domainsOf(key) {
+		first := d.columns.firstOf(feasible)
+		if first < 0 {
+			continue
 		}
+		narrowed := narrow(part.alternatives, scheduling.In(key, d.value))
+		if len(narrowed) == 0 {
+			continue
+		}
+		if len(part.alternatives) > 1 {
+			if columns, _ := p.columnsFor(s, narrowed, s.need); columns.empty() {
+				continue
+			}
+		}
+		// Columns are numbered by price.
+		at(d.value).price = p.columns[first].offering.Price
 	}
 	result := make([]domain, 0, len(byValue))
 	for _, domain := range byValue {
@@ -676,29 +677,5 @@ func (p *problem) domains(s *shape, part part, key string) []domain {
 	slices.SortFunc(result, func(a, b domain) int {
 		return cmp.Or(-cmp.Compare(a.room, b.room), cmp.Compare(a.price, b.price), strings.Compare(a.value, b.value))
 	})
-	return result
-}
-
-// valuesOfKey are the values of a key that new nodes can have, sorted, with the columns that can have each.
-func (p *problem) valuesOfKey(key string) []valueColumns {
-	if values, ok := p.board.values[key]; ok {
-		return values
-	}
-	byValue := map[string]bitset{}
-	for j := range p.columns {
-		for _, value := range p.valuesOf(p.configs[p.columns[j].config].pool, j, key) {
-			if byValue[value] == nil {
-				byValue[value] = newBitset(len(p.columns))
-			}
-			byValue[value].add(j)
-		}
-	}
-	var result []valueColumns
-	for _, value := range sortedKeys(byValue) {
-		if value != "" {
-			result = append(result, valueColumns{value, byValue[value]})
-		}
-	}
-	p.board.values[key] = result
 	return result
 }

@@ -23,9 +23,9 @@ import (
 
 const (
 	// patience bounds each wait for something that the control plane will do.
-	patience = 20 * time.Second
+	patience = 45 * time.Second
 	// pollInterval is how often such a wait looks.
-	pollInterval = 25 * time.Millisecond
+	pollInterval = 40 * time.Millisecond
 	// writers is how many requests are under way at a time.
 	writers = 16
 )

@@ -1,10 +1,12 @@
 package schedulertest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -69,7 +71,7 @@ func nodeOf(name string, claim *plan.PlannedNodeClaim, choice plan.Choice, types
 
 // launch makes the nodes of a plan and returns when they are there, labelled, with all daemon sets' pods and without passing taints. They lack only room,
 // which release gives them all at one moment, as far as that can be had: one node that is usable while the others do not even exist would draw all pods to
-// itself, and a spread over a single zone is no spread.
+// itself, and a spread over a single zone is no spread. Nor do nodes without room wake the pods that wait.
 func (c *cluster) launch(ctx context.Context, launched []*corev1.Node) error {
 	var sets appsv1.DaemonSetList
 	if err := c.list(ctx, daemonSets, &sets); err != nil {
@@ -77,29 +79,70 @@ func (c *cluster) launch(ctx context.Context, launched []*corev1.Node) error {
 	}
 	err := each(ctx, launched, func(ctx context.Context, node *corev1.Node) error {
 		made := node.DeepCopy()
-		if len(sets.Items) > 0 {
-			// Daemon sets' pods tolerate this, and no others should.
-			made.Spec.Unschedulable = true
-		} else {
-			made.Status.Allocatable[corev1.ResourcePods] = resource.Quantity{}
+		daemons, err := daemonsOf(node, sets.Items)
+		if err != nil {
+			return err
 		}
+		made.Status.Allocatable = roomFor(daemons, node.Status.Allocatable)
+		// Daemon sets' pods tolerate this, and no others should.
+		made.Spec.Unschedulable = len(daemons) > 0
 		return c.createNode(ctx, made)
 	})
-	if err == nil && len(sets.Items) > 0 {
-		err = c.awaitDaemons(ctx, launched, sets.Items)
-	}
-	if err == nil && len(sets.Items) > 0 {
-		err = each(ctx, launched, func(ctx context.Context, node *corev1.Node) error {
-			if err := c.setRoom(ctx, node.Name, &resource.Quantity{}); err != nil {
-				return err
-			}
-			return c.patch(ctx, nodes.path("", node.Name), map[string]any{"spec": map[string]any{"unschedulable": nil}})
-		})
-	}
 	if err != nil {
 		return err
 	}
+	if err := c.awaitDaemons(ctx, launched, sets.Items); err != nil {
+		return err
+	}
+	if len(sets.Items) > 0 {
+		err = each(ctx, launched, func(ctx context.Context, node *corev1.Node) error {
+			return c.patch(ctx, nodes.path("", node.Name), map[string]any{"spec": map[string]any{"unschedulable": nil}})
+		})
+		if err != nil {
+			return err
+		}
+	}
 	return c.awaitTaints(ctx, launched)
+}
+
+// release gives the launched nodes their room.
+func (c *cluster) release(ctx context.Context, launched []*corev1.Node) error {
+	return each(ctx, launched, func(ctx context.Context, node *corev1.Node) error {
+		room := map[string]any{"status": map[string]any{"allocatable": node.Status.Allocatable}}
+		return c.patch(ctx, nodes.path("", node.Name, "status"), room)
+	})
+}
+
+// daemonsOf are the daemon sets that run on the node.
+func daemonsOf(node *corev1.Node, sets []appsv1.DaemonSet) ([]appsv1.DaemonSet, error) {
+	var running []appsv1.DaemonSet
+	for i := range sets {
+		spec := &sets[i].Spec.Template.Spec
+		matches, err := nodeaffinity.GetRequiredNodeAffinity(&corev1.Pod{Spec: *spec}).Match(node)
+		if err != nil {
+			return nil, fmt.Errorf("daemonset %q: %w", sets[i].Name, err)
+		}
+		if matches && scheduling.ToleratesAll(node.Spec.Taints, slices.Concat(spec.Tolerations, scheduling.DaemonSetTolerations())) {
+			running = append(running, sets[i])
+		}
+	}
+	return running, nil
+}
+
+// roomFor is what the daemon sets' pods take, and no more than there is.
+func roomFor(daemons []appsv1.DaemonSet, most corev1.ResourceList) corev1.ResourceList {
+	room := corev1.ResourceList{corev1.ResourcePods: resource.Quantity{}}
+	for i := range daemons {
+		for name, quantity := range scheduling.DaemonPodRequests(&daemons[i].Spec.Template) {
+			sum := room[name]
+			sum.Add(quantity)
+			if limit := most[name]; sum.Cmp(limit) > 0 {
+				sum = limit
+			}
+			room[name] = sum
+		}
+	}
+	return room
 }
 
 // createNode makes the node and takes away the taint that admission puts on every new one, which a controller would do in its own time.
@@ -109,19 +152,6 @@ func (c *cluster) createNode(ctx context.Context, node *corev1.Node) error {
 		return err
 	}
 	return c.patch(ctx, nodes.path("", node.Name), map[string]any{"spec": map[string]any{"taints": taints}})
-}
-
-// release gives the launched nodes their room.
-func (c *cluster) release(ctx context.Context, launched []*corev1.Node) error {
-	return each(ctx, launched, func(ctx context.Context, node *corev1.Node) error {
-		return c.setRoom(ctx, node.Name, node.Status.Allocatable.Pods())
-	})
-}
-
-// setRoom says how many pods the node may run.
-func (c *cluster) setRoom(ctx context.Context, node string, count *resource.Quantity) error {
-	change := map[string]any{"status": map[string]any{"allocatable": map[string]any{string(corev1.ResourcePods): count}}}
-	return c.patch(ctx, nodes.path("", node, "status"), change)
 }
 
 // awaitTaints waits until the nodes have the taints that they are meant to have and no others: those of a node that starts are taken away in time.
@@ -146,38 +176,61 @@ func (c *cluster) awaitTaints(ctx context.Context, wanted []*corev1.Node) error 
 func (c *cluster) awaitDaemons(ctx context.Context, on []*corev1.Node, sets []appsv1.DaemonSet) error {
 	type place struct{ set, node string }
 	wanted := map[place]bool{}
-	for i := range sets {
-		spec := &sets[i].Spec.Template.Spec
-		tolerations := slices.Concat(spec.Tolerations, scheduling.DaemonSetTolerations())
-		for _, node := range on {
-			runs, err := nodeaffinity.GetRequiredNodeAffinity(&corev1.Pod{Spec: *spec}).Match(node)
-			if err != nil {
-				return err
-			}
-			taints := slices.DeleteFunc(slices.Clone(node.Spec.Taints), func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectPreferNoSchedule })
-			if runs && scheduling.ToleratesAll(taints, tolerations) {
-				wanted[place{sets[i].Name, node.Name}] = true
-			}
+	for _, node := range on {
+		daemons, err := daemonsOf(node, sets)
+		if err != nil {
+			return err
+		}
+		for i := range daemons {
+			wanted[place{daemons[i].Name, node.Name}] = true
 		}
 	}
 	if len(wanted) == 0 {
 		return nil
 	}
+	changed, refusals := time.Now(), map[place]string{}
 	err := wait(ctx, "every node had its daemon sets' pods", func(ctx context.Context) (bool, error) {
 		var list corev1.PodList
 		if err := c.list(ctx, pods, &list); err != nil {
 			return false, err
 		}
+		before := len(wanted) - len(refusals)
+		clear(refusals)
 		for i := range list.Items {
 			pod := &list.Items[i]
-			if owner := metav1.GetControllerOf(pod); owner != nil && pod.Spec.NodeName != "" {
-				delete(wanted, place{owner.Name, pod.Spec.NodeName})
+			owner := metav1.GetControllerOf(pod)
+			if owner == nil {
+				continue
+			}
+			at := place{owner.Name, cmp.Or(pod.Spec.NodeName, targetOf(pod))}
+			if pod.Spec.NodeName != "" {
+				delete(wanted, at)
+			} else if message, ok := refused(pod); ok && wanted[at] {
+				refusals[at] = message
 			}
 		}
-		return len(wanted) == 0, nil
+		if len(wanted)-len(refusals) != before {
+			changed = time.Now()
+		}
+		return len(wanted) == 0 || len(wanted) == len(refusals) && time.Since(changed) > quietWhileStuck, nil
 	})
-	if err != nil {
-		return fmt.Errorf("%w: missing on %v", err, slices.Collect(maps.Keys(wanted)))
+	if err != nil || len(wanted) > 0 {
+		return fmt.Errorf("daemon sets' pods are missing: %v; refused: %v; %v", slices.Collect(maps.Keys(wanted)), refusals, err)
 	}
 	return nil
+}
+
+// targetOf is the node that a daemon set's pod is made for.
+func targetOf(pod *corev1.Pod) string {
+	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil || pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return ""
+	}
+	for _, term := range pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+		for _, field := range term.MatchFields {
+			if field.Key == metav1.ObjectNameField && len(field.Values) == 1 {
+				return field.Values[0]
+			}
+		}
+	}
+	return ""
 }

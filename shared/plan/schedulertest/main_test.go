@@ -1,6 +1,10 @@
 // Package schedulertest holds the planner to the word of the real kube-scheduler. Each file of testdata is a cluster with pods that wait in it. The test
 // makes it for real on one control plane, plans it once the scheduler has said which pods it finds no node for, launches the planned nodes as Node objects,
 // and watches where the scheduler binds the pods. No kubelet runs: a bound pod is proof enough.
+//
+// One scenario alone, with what happened in it:
+//
+//	go test -v -count=1 -run 'TestSchedulerBindsThePlan/spread-zone$' ./shared/plan/schedulertest
 package schedulertest
 
 import (
@@ -8,9 +12,8 @@ import (
 	"os"
 	"testing"
 
-	schedulingv1 "k8s.io/api/scheduling/v1"
-
 	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/cluster/clustertest"

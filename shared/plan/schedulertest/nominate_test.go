@@ -22,8 +22,8 @@ const (
 //
 // A pod that cannot go there yet is taken back and offered again in a later wave: the scheduler places one pod after another, and a spread or an affinity
 // may want another pod placed before. The first wave offers all pods. The scheduler counts the nominated pods of a node as if they ran there, but only while
-// it looks at that node, so that a spread can seem broken by pods that are on their way to the same node; the further waves therefore offer one pod for each
-// node. They end when one has brought no pod home.
+// it looks at that node, so that a spread can seem broken by pods that are on their way to the same node. Where a wave brings no pod home the next are
+// narrower: one pod of each group for each node, then one pod for each node. They end when one of those brings none home.
 func (r *run) nominate(wanted []plan.PodRef, homes map[plan.PodRef]string) (states, int, error) {
 	ctx := r.Context()
 	templates := map[plan.PodRef]*corev1.Pod{}
@@ -31,6 +31,10 @@ func (r *run) nominate(wanted []plan.PodRef, homes map[plan.PodRef]string) (stat
 		for _, pod := range r.Pods[i].expand() {
 			templates[refOf(pod)] = pod
 		}
+	}
+	widths := []func(plan.PodRef) string{
+		func(ref plan.PodRef) string { return groupOf(ref).String() + " on " + homes[ref] },
+		func(ref plan.PodRef) string { return homes[ref] },
 	}
 	offer := slices.Clone(wanted)
 	for wave := 1; ; wave++ {
@@ -43,15 +47,18 @@ func (r *run) nominate(wanted []plan.PodRef, homes map[plan.PodRef]string) (stat
 		}
 		away := seen.away(homes)
 		refused := slices.DeleteFunc(slices.Clone(offer), func(ref plan.PodRef) bool { return !slices.Contains(away, ref) })
-		if len(away) == 0 || len(refused) == len(offer) && wave > 1 {
+		if len(refused) == len(offer) && wave > 1 {
+			widths = widths[1:]
+		}
+		if len(away) == 0 || len(widths) == 0 {
 			return seen, wave, nil
 		}
 		if err := r.takeBack(ctx, refused); err != nil {
 			return nil, wave, err
 		}
 		// Those that were refused last come last.
-		waiting := slices.DeleteFunc(slices.Clone(wanted), func(ref plan.PodRef) bool { return !slices.Contains(away, ref) || slices.Contains(refused, ref) })
-		offer = firstOfEach(append(waiting, refused...), homes)
+		waiting := slices.DeleteFunc(away, func(ref plan.PodRef) bool { return slices.Contains(refused, ref) })
+		offer = firstOfEach(append(waiting, refused...), widths[0])
 	}
 }
 
@@ -104,12 +111,12 @@ func inTurn(refs []plan.PodRef, homes map[plan.PodRef]string) []plan.PodRef {
 	return refs
 }
 
-// firstOfEach is the first pod for each node.
-func firstOfEach(refs []plan.PodRef, homes map[plan.PodRef]string) []plan.PodRef {
+// firstOfEach is the first pod for each key.
+func firstOfEach(refs []plan.PodRef, key func(plan.PodRef) string) []plan.PodRef {
 	taken := map[string]bool{}
 	return slices.DeleteFunc(refs, func(ref plan.PodRef) bool {
-		again := taken[homes[ref]]
-		taken[homes[ref]] = true
+		again := taken[key(ref)]
+		taken[key(ref)] = true
 		return again
 	})
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/scheduling"
+	"github.com/whittle-dev/whittle/shared/snapshot"
 )
 
 const (
@@ -135,8 +136,8 @@ func (s states) complaints(refs []plan.PodRef) string {
 	return strings.Join(lines, "\n")
 }
 
-// snapshot is what a plan is made from, as the API server has it now.
-func (c *cluster) snapshot(ctx context.Context) (*plan.Snapshot, error) {
+// objects are all that a plan is made from and that the API server has.
+func (c *cluster) objects(ctx context.Context) (*snapshot.Objects, error) {
 	var podList corev1.PodList
 	var nodeList corev1.NodeList
 	var setList appsv1.DaemonSetList
@@ -153,22 +154,8 @@ func (c *cluster) snapshot(ctx context.Context) (*plan.Snapshot, error) {
 			return nil, err
 		}
 	}
-	s := &plan.Snapshot{
-		DaemonSets: setList.Items, Namespaces: namespaceList.Items, PersistentVolumeClaims: claimList.Items, PersistentVolumes: volumeList.Items,
-		StorageClasses: classList.Items, CSINodes: csiNodeList.Items,
-	}
-	onNode := map[string][]corev1.Pod{}
-	for _, pod := range podList.Items {
-		switch {
-		case scheduling.IsProvisionable(&pod):
-			s.Pods = append(s.Pods, pod)
-		case pod.Spec.NodeName != "":
-			onNode[pod.Spec.NodeName] = append(onNode[pod.Spec.NodeName], pod)
-		}
-	}
-	for i := range nodeList.Items {
-		node := &nodeList.Items[i]
-		s.Nodes = append(s.Nodes, plan.Node{Node: node, Pods: onNode[node.Name]})
-	}
-	return s, nil
+	return &snapshot.Objects{
+		Pods: podList.Items, Nodes: nodeList.Items, DaemonSets: setList.Items, Namespaces: namespaceList.Items, PersistentVolumeClaims: claimList.Items,
+		PersistentVolumes: volumeList.Items, StorageClasses: classList.Items, CSINodes: csiNodeList.Items,
+	}, nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/catalog/catalogtest"
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/snapshot"
 )
 
 // TestSchedulerBindsThePlan plays every scenario twice. First the scheduler chooses: the pods wait, the nodes come as their cheapest offerings, and the
@@ -38,10 +39,10 @@ func TestSchedulerBindsThePlan(t *testing.T) {
 				}
 			})
 			r.setUp()
-			first, snapshot := r.plan()
+			first, waiting := r.plan()
 			r.checkUnplaced(first)
 			r.schedulerChooses(first)
-			r.planChooses(first, snapshot)
+			r.planChooses(first, waiting)
 		})
 	}
 }
@@ -66,21 +67,18 @@ func (r *run) try(err error) {
 	}
 }
 
-// plan plans what now waits.
+// plan plans what now waits, and returns what it was planned from.
 func (r *run) plan() (*plan.Plan, *plan.Snapshot) {
 	r.Helper()
-	snapshot, err := r.cluster.snapshot(r.Context())
+	objects, err := r.cluster.objects(r.Context())
 	r.try(err)
-	snapshot.NodePools, snapshot.NodeClasses = r.NodePools, []api.EC2NodeClass{*r.class}
-	snapshot.PreferencePolicy = plan.PreferencePolicy(r.PreferencePolicy)
-	snapshot.InstanceTypes = map[string][]catalog.InstanceType{}
-	for i := range r.NodePools {
-		snapshot.InstanceTypes[r.NodePools[i].Name] = r.types
-	}
+	objects.NodePools, objects.NodeClasses = r.NodePools, []api.EC2NodeClass{*r.class}
+	waiting := snapshot.Assemble(objects, func(*api.NodePool) []catalog.InstanceType { return r.types }, time.Now())
+	waiting.PreferencePolicy = plan.PreferencePolicy(r.PreferencePolicy)
 	began := time.Now()
-	made := plan.Solve(snapshot)
+	made := plan.Solve(waiting)
 	if took := time.Since(began); took > time.Second {
-		r.Logf("planning %d pods took %s", len(snapshot.Pods), took.Round(time.Millisecond))
+		r.Logf("planning %d pods took %s", len(waiting.Pods), took.Round(time.Millisecond))
 	}
 	for i := range made.NodeClaims {
 		clearUIDs(made.NodeClaims[i].Pods)
@@ -91,7 +89,7 @@ func (r *run) plan() (*plan.Plan, *plan.Snapshot) {
 	for i := range made.Unplaced {
 		made.Unplaced[i].Pod.UID = ""
 	}
-	return made, snapshot
+	return made, waiting
 }
 
 // clearUIDs makes the references fit a pod that is made again.
@@ -120,11 +118,10 @@ func (r *run) checkUnplaced(made *plan.Plan) {
 func (r *run) schedulerChooses(first *plan.Plan) {
 	r.Helper()
 	wanted, unplaced, homes := placed(first), unplacedOf(first), map[plan.PodRef]string{}
-	made, seen := first, states{}
-	var launched []*corev1.Node
-	price, round := 0.0, 1
+	made, price, round := first, 0.0, 1
+	var seen states
 	for ; ; round++ {
-		launched = r.nodesOf(fmt.Sprintf("round-%d", round), made, func(offerings []plan.Choice) plan.Choice { return offerings[0] })
+		launched := r.nodesOf(fmt.Sprintf("round-%d", round), made, func(offerings []plan.Choice) plan.Choice { return offerings[0] })
 		maps.Copy(homes, homesOf(made, launched))
 		price += made.PricePerHour
 		r.launched = append(r.launched, launched...)
@@ -163,9 +160,9 @@ func (r *run) schedulerChooses(first *plan.Plan) {
 }
 
 // planChooses launches the plan once more and has every pod tried on its planned node first.
-func (r *run) planChooses(made *plan.Plan, snapshot *plan.Snapshot) {
+func (r *run) planChooses(made *plan.Plan, waiting *plan.Snapshot) {
 	r.Helper()
-	r.try(r.clear(snapshot))
+	r.try(r.clear(waiting))
 	launched := r.nodesOf("planned", made, func(offerings []plan.Choice) plan.Choice { return offerings[len(offerings)-1] })
 	homes := homesOf(made, launched)
 	r.try(r.cluster.launch(r.Context(), launched))

@@ -11,7 +11,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// bystander is a node that nobody can use and that has no label to be counted by. Without any node at all the scheduler takes its failure for an error, and
+// bystander is a node without room and without a label to be counted by. Without any node at all the scheduler takes its failure for an error, and
 // tries again in its own time and not when the nodes come.
 const bystander = "bystander"
 
@@ -53,7 +53,7 @@ func (r *run) setUp() {
 // setUpNodes makes the existing nodes with what runs there.
 func (r *run) setUpNodes(ctx context.Context) {
 	r.Helper()
-	made := []*corev1.Node{readyNode(bystander, nil, []corev1.Taint{{Key: bystander, Effect: corev1.TaintEffectNoSchedule}}, corev1.ResourceList{})}
+	made := []*corev1.Node{readyNode(bystander, nil, nil, corev1.ResourceList{})}
 	r.try(r.cluster.createNode(ctx, made[0].DeepCopy()))
 	var bound []*corev1.Pod
 	for i := range r.Nodes {
@@ -85,71 +85,60 @@ func (r *run) createPods(ctx context.Context, made []*corev1.Pod) error {
 	})
 }
 
-// clear takes back what the scheduler's choice has made of the cluster: launched nodes, the pods that were planned, the volumes made for them.
-func (r *run) clear(snapshot *plan.Snapshot) error {
+// clear takes back what the scheduler's choice has made of the cluster since the plan: launched nodes, the pods that were planned, the volumes made for them.
+func (r *run) clear(planned *plan.Snapshot) error {
 	ctx := r.Context()
-	err := each(ctx, snapshot.Pods, func(ctx context.Context, pod corev1.Pod) error {
-		return r.cluster.remove(ctx, pods.path(pod.Namespace, pod.Name))
-	})
-	if err != nil {
+	var refs []plan.PodRef
+	for i := range planned.Pods {
+		refs = append(refs, refOf(&planned.Pods[i]))
+	}
+	if err := r.takeBack(ctx, refs); err != nil {
 		return err
 	}
-	err = each(ctx, r.launched, func(ctx context.Context, node *corev1.Node) error {
+	err := each(ctx, r.launched, func(ctx context.Context, node *corev1.Node) error {
 		return r.cluster.remove(ctx, nodes.path("", node.Name))
 	})
 	if err != nil {
 		return err
 	}
-	if err := r.clearClaims(ctx, snapshot); err != nil {
-		return err
+	for i := range planned.PersistentVolumeClaims {
+		if claim := &planned.PersistentVolumeClaims[i]; claim.Spec.VolumeName == "" {
+			if err := r.clearClaim(ctx, claim); err != nil {
+				return err
+			}
+		}
 	}
-	return wait(ctx, "the first round's pods, nodes and volumes were gone", func(ctx context.Context) (bool, error) {
-		left, err := r.cluster.snapshot(ctx)
+	return wait(ctx, "the first round's nodes and volumes were gone", func(ctx context.Context) (bool, error) {
+		left, err := r.cluster.objects(ctx)
 		if err != nil {
 			return false, err
 		}
-		return len(left.Nodes) == len(snapshot.Nodes) && len(left.Pods) == 0 && len(left.PersistentVolumes) == len(snapshot.PersistentVolumes), nil
+		return len(left.Nodes) == len(planned.Nodes) && len(left.PersistentVolumes) == len(planned.PersistentVolumes), nil
 	})
 }
 
-// clearClaims makes those claims anew that have found their volume since the snapshot.
-func (r *run) clearClaims(ctx context.Context, snapshot *plan.Snapshot) error {
-	for i := range snapshot.PersistentVolumeClaims {
-		old := &snapshot.PersistentVolumeClaims[i]
-		if old.Spec.VolumeName != "" {
-			continue
+// clearClaim makes the claim as it was before it found its volume. One of a pod's own goes with the pod, and comes with the next.
+func (r *run) clearClaim(ctx context.Context, old *corev1.PersistentVolumeClaim) error {
+	path := claims.path(old.Namespace, old.Name)
+	err := wait(ctx, "claim "+old.Name+" was gone", func(ctx context.Context) (bool, error) {
+		err := r.cluster.rest.Get().AbsPath(path).Do(ctx).Error()
+		if apierrors.IsNotFound(err) {
+			return true, nil
 		}
-		path := claims.path(old.Namespace, old.Name)
-		var claim corev1.PersistentVolumeClaim
-		if err := r.cluster.rest.Get().AbsPath(path).Do(ctx).Into(&claim); err != nil {
-			return err
-		}
-		if claim.Spec.VolumeName == "" {
-			continue
-		}
-		if err := r.cluster.remove(ctx, path); err != nil {
-			return err
-		}
-		if err := r.cluster.remove(ctx, volumes.path("", claim.Spec.VolumeName)); err != nil {
-			return err
-		}
-		err := wait(ctx, "claim "+old.Name+" was gone", func(ctx context.Context) (bool, error) {
-			err := r.cluster.rest.Get().AbsPath(path).Do(ctx).Error()
-			if apierrors.IsNotFound(err) {
-				return true, nil
-			}
-			return false, err
-		})
 		if err != nil {
-			return err
+			return false, err
 		}
-		if metav1.GetControllerOf(old) != nil {
-			continue // the pod's own: its controller makes it again with the pod
-		}
-		again := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: old.Namespace, Name: old.Name}, Spec: old.Spec}
-		if err := r.cluster.create(ctx, claims, old.Namespace, again); err != nil {
-			return err
-		}
+		return false, r.cluster.remove(ctx, path)
+	})
+	if err != nil {
+		return err
 	}
-	return nil
+	if err := r.cluster.remove(ctx, volumes.path("", madeVolume(old))); err != nil {
+		return err
+	}
+	if metav1.GetControllerOf(old) != nil {
+		return nil
+	}
+	again := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: old.Namespace, Name: old.Name}, Spec: old.Spec}
+	return r.cluster.create(ctx, claims, old.Namespace, again)
 }

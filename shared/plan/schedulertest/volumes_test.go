@@ -89,7 +89,7 @@ func (v *volume) volume(claim *corev1.PersistentVolumeClaim) *corev1.PersistentV
 // volumeFor is a volume for the claim that nodes with the label can reach.
 func volumeFor(claim *corev1.PersistentVolumeClaim, key, value string) *corev1.PersistentVolume {
 	return &corev1.PersistentVolume{
-		ObjectMeta: metav1.ObjectMeta{Name: "made-" + string(claim.UID)},
+		ObjectMeta: metav1.ObjectMeta{Name: madeVolume(claim)},
 		Spec: corev1.PersistentVolumeSpec{
 			AccessModes: claim.Spec.AccessModes, Capacity: claim.Spec.Resources.Requests, StorageClassName: *claim.Spec.StorageClassName,
 			PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimRetain,
@@ -105,6 +105,9 @@ func volumeFor(claim *corev1.PersistentVolumeClaim, key, value string) *corev1.P
 		},
 	}
 }
+
+// madeVolume is the name of a volume that is made for the claim's first consumer.
+func madeVolume(claim *corev1.PersistentVolumeClaim) string { return "made-" + string(claim.UID) }
 
 // provision plays the storage driver's provisioner: a claim whose consumer has been given a node gets a volume in that node's zone.
 func (c *cluster) provision(ctx context.Context) error {
