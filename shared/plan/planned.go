@@ -62,8 +62,13 @@ func (p *problem) openFor(d *demand) *node {
 	p.readDemands()
 	ledger := p.newLedger(p.planned)
 	set := newBitset(len(p.columns))
-	for _, tier := range p.tiers {
-		copy(set, d.class.buy)
+	for i := range 2 * len(p.tiers) {
+		// Exotic types come last: where limits leave nothing else.
+		allowed, tier := d.class.buy, p.tiers[i%len(p.tiers)]
+		if i >= len(p.tiers) {
+			allowed = d.class.columns
+		}
+		copy(set, allowed)
 		set.and(tier)
 		p.keepRoom(set, d.need)
 		for j := range set.all() {

@@ -174,13 +174,19 @@ func (p *pool) readRequirements() string {
 // decidedKeys are the label keys that a column decides: those of its offering, and those of which each type has one value or none.
 func decidedKeys(types []*catalog.InstanceType) map[string]bool {
 	decided := map[string]bool{}
-	for i := range types {
-		for key, r := range types[i].Requirements {
+	note := func(requirements scheduling.Requirements) {
+		for key, r := range requirements {
 			values, list := r.Values()
 			one := list && len(values) <= 1
 			if before, seen := decided[key]; !seen || before {
 				decided[key] = one
 			}
+		}
+	}
+	for i := range types {
+		note(types[i].Requirements)
+		for j := range types[i].Offerings {
+			note(types[i].Offerings[j].Requirements)
 		}
 	}
 	for _, key := range offeringKeys {

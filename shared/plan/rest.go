@@ -16,7 +16,7 @@ import (
 
 // unskew takes back what the demands have that spreads and affinity do not allow after all, because other pods did not get the places that they were counted in.
 func (p *problem) unskew(first int) {
-	if !slices.ContainsFunc(p.demands[first:], func(d *demand) bool { return d.waiting > 0 }) && !p.opensDomains() {
+	if len(p.left) == 0 && !slices.ContainsFunc(p.demands[first:], func(d *demand) bool { return d.waiting > 0 }) && !p.opensDomains() {
 		return
 	}
 	for _, d := range p.demands[first:] {
@@ -279,6 +279,7 @@ func (p *problem) choices(s *shape, unit []*corev1.Pod) []part {
 		keys[term.key] = true
 		divide(func(w part) []part {
 			m := p.skewOf(s, w, term)
+			m.domains = p.withPlanned(m.domains, w, term.key)
 			self := 0
 			if term.matchClass(p.podClasses, s.class) {
 				self = len(unit)
@@ -308,7 +309,7 @@ func (p *problem) choices(s *shape, unit []*corev1.Pod) []part {
 				return []part{w}
 			}
 			var result []part
-			for _, domain := range p.domains(s, w, key) {
+			for _, domain := range p.withPlanned(p.domains(s, w, key), w, key) {
 				result = append(result, w.narrow(scheduling.In(key, domain.value)))
 			}
 			if len(result) == 0 {
@@ -319,6 +320,16 @@ func (p *problem) choices(s *shape, unit []*corev1.Pod) []part {
 		})
 	}
 	return parts
+}
+
+// withPlanned adds the domains that planned nodes have by what other pods decided of a label which their pool leaves open.
+func (p *problem) withPlanned(domains []domain, w part, key string) []domain {
+	for _, value := range p.plannedValues(key) {
+		if !slices.ContainsFunc(domains, func(d domain) bool { return d.value == value }) && len(narrow(w.alternatives, scheduling.In(key, value))) > 0 {
+			domains = append(domains, domain{value: value, price: math.Inf(1)})
+		}
+	}
+	return domains
 }
 
 // gatherChoices are the domains of the pods that a unit has to be with.
@@ -335,7 +346,7 @@ func (p *problem) gatherChoices(s *shape, whole part, term *affinityTerm) []part
 		return []part{whole}
 	}
 	var result []part
-	for _, domain := range p.domains(s, whole, term.key) {
+	for _, domain := range p.withPlanned(p.domains(s, whole, term.key), whole, term.key) {
 		if counts[domain.value] > 0 || !anyPositive(counts) && term.matchClass(p.podClasses, s.class) {
 			result = append(result, whole.narrow(scheduling.In(term.key, domain.value)))
 		}

@@ -34,10 +34,12 @@ type shape struct {
 	// strict are the label requirements of which a node has to meet one: the node selector with each term of the required node affinity. alternatives are the
 	// same with the heaviest preferred term and what the pods' volumes demand.
 	strict, alternatives []scheduling.Requirements
-	attachments          []volumes.Attachment
-	tolerations          []corev1.Toleration
-	ports                []hostPort
-	topology             topologyTerms
+	// tied says that the volumes can be used in some places only.
+	tied        bool
+	attachments []volumes.Attachment
+	tolerations []corev1.Toleration
+	ports       []hostPort
+	topology    topologyTerms
 	// problem is why the pods can have no place at all; empty if they can.
 	problem string
 }
@@ -110,7 +112,8 @@ func (p *problem) readShape(s *shape) {
 			return
 		}
 	}
-	if places := p.placesOf(&need); places != nil {
+	places := p.placesOf(&need)
+	if s.tied = places != nil; s.tied {
 		if s.alternatives = combined(s.alternatives, places); len(s.alternatives) == 0 {
 			s.problem = "its node selector and affinity leave out the places where its volumes can be used: " + alternativesText(places)
 			return

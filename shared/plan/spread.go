@@ -23,17 +23,28 @@ type skew struct {
 // skewOf measures a spread for a part of the shape's pods.
 func (p *problem) skewOf(s *shape, whole part, term *spreadTerm) skew {
 	m := skew{term: term, domains: p.domains(s, whole, term.key)}
-	m.counts = cloneCounts(p.tally(term.peers, term.key))
+	m.counts = cloneCounts(p.filtered(term.peers, term.key, p.filterOf(s, term)))
 	m.others = p.fixedDomains(s, term, m.domains)
+	for _, value := range sortedKeys(m.counts) {
+		// Where peers are or will be there is a node, though the pod cannot go there.
+		if m.counts[value] > 0 && !m.has(value) {
+			m.others = append(m.others, value)
+		}
+	}
 	m.others = append(m.others, p.plannedDomains(s, term, &m)...)
 	return m
+}
+
+// has reports whether the domain is among those that are measured.
+func (m *skew) has(value string) bool {
+	return slices.Contains(m.others, value) || slices.ContainsFunc(m.domains, func(d domain) bool { return d.value == value })
 }
 
 // plannedDomains are the domains that count for the skew since nodes are planned there for other pods.
 func (p *problem) plannedDomains(s *shape, term *spreadTerm, m *skew) []string {
 	var others []string
 	for _, value := range p.plannedValues(term.key) {
-		if slices.ContainsFunc(m.domains, func(d domain) bool { return d.value == value }) || slices.Contains(m.others, value) {
+		if m.has(value) {
 			continue
 		}
 		if slices.ContainsFunc(p.planned, func(n *node) bool { return p.plannedValue(n, term.key) == value && p.countsFor(n, s, term) }) {

@@ -110,8 +110,13 @@ func (p *problem) valuesOf(pool *pool, j int, key string) []string {
 		} else if demanded {
 			have = own
 		}
-		values, _ := have.Values()
-		return values
+		values, listed := have.Values()
+		if listed || !pool.open[key] {
+			return values
+		}
+		// The claim will decide on a value: see claim.go.
+		value, _ := anyValue(have)
+		return known(value)
 	}
 }
 

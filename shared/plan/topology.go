@@ -30,6 +30,75 @@ type tally struct {
 	key    string
 	peers  *peers
 	counts map[string]int
+	// filter leaves out the pods on nodes that do not count for a spread; nil if all do.
+	filter *nodeFilter
+}
+
+// nodeFilter are the nodes that count for the spreads of shapes which ask for the same nodes: see nodeAffinityPolicy and nodeTaintsPolicy.
+type nodeFilter struct {
+	name string
+	// strict are the requirements of which a node has to meet one; nil if any node does.
+	strict []scheduling.Requirements
+	// tolerations are those by which a node has to be tolerated, if honorTaints.
+	tolerations []corev1.Toleration
+	honorTaints bool
+	// placement is that of the shapes, admitted what admits found by placement.
+	placement string
+	admitted  map[string]bool
+}
+
+// filterOf are the nodes that count for a spread of the shape's; nil for all.
+func (p *problem) filterOf(s *shape, term *spreadTerm) *nodeFilter {
+	f := &nodeFilter{honorTaints: term.honorTaints, tolerations: s.tolerations, placement: s.placement}
+	if !term.ignoreAffinity && (len(s.strict) != 1 || len(s.strict[0]) > 0) {
+		f.strict = s.strict
+	}
+	if f.strict == nil && !f.honorTaints {
+		return nil
+	}
+	f.name = fmt.Sprint(term.ignoreAffinity, term.honorTaints, s.placement)
+	if known, ok := p.board.filters[f.name]; ok {
+		return known
+	}
+	f.admitted = map[string]bool{}
+	p.board.filters[f.name] = f
+	return f
+}
+
+// counts reports whether pods on the node count.
+func (f *nodeFilter) counts(node *Node) bool {
+	var labels scheduling.Requirements
+	var taints []corev1.Taint
+	if node.Node != nil {
+		labels, taints = scheduling.FromLabels(node.Node.Labels), node.Node.Spec.Taints
+	}
+	if node.NodeClaim != nil {
+		if labels == nil {
+			labels, taints = scheduling.Requirements{}, node.NodeClaim.Spec.Taints
+		}
+		for key, value := range node.NodeClaim.Labels {
+			if _, ok := labels[scheduling.NormalizeKey(key)]; !ok {
+				labels.Add(scheduling.In(key, value))
+			}
+		}
+	}
+	if f.honorTaints && !scheduling.ToleratesAll(taints, f.tolerations) {
+		return false
+	}
+	return f.strict == nil || slices.ContainsFunc(f.strict, func(a scheduling.Requirements) bool { return labels.IsCompatible(a, scheduling.UndefinedIsAbsent) })
+}
+
+// admits reports whether the demand's pods may come to be on nodes that count.
+func (f *nodeFilter) admits(d *demand) bool {
+	if f.strict == nil || d.shape.placement == f.placement {
+		return true
+	}
+	if known, ok := f.admitted[d.shape.placement]; ok {
+		return known
+	}
+	admitted := len(combined(d.shape.strict, f.strict)) > 0
+	f.admitted[d.shape.placement] = admitted
+	return admitted
 }
 
 // repelled keeps the peers out of a domain: a pod that is there, or will be, has required anti-affinity to them.
@@ -51,6 +120,8 @@ type board struct {
 	// running and nodes remember what problem.running and problem.nodesOf gave.
 	running map[string]map[string][]int
 	nodes   map[string][]domainNodes
+	// filters are the nodeFilters by name.
+	filters map[string]*nodeFilter
 	// fixed remembers fixedDomains.
 	fixed map[string][]string
 	// concerned remembers what problem.concern gave since the terms last changed.
@@ -82,7 +153,7 @@ func (p *problem) readBoard() {
 	p.board = &board{
 		tallies: map[string]*tally{}, repelled: map[string]*repelled{}, terms: map[string]*boardTerm{}, moving: map[string]bool{},
 		fixed: map[string][]string{}, running: map[string]map[string][]int{}, nodes: map[string][]domainNodes{},
-		concerned: map[concern]concernTerms{},
+		concerned: map[concern]concernTerms{}, filters: map[string]*nodeFilter{},
 	}
 	if !p.podClasses.any {
 		return
@@ -142,14 +213,20 @@ func nodeDomain(node *Node, key string) (string, bool) {
 }
 
 // tally gives the counts of the peers in the key's domains, kept up to date from then on.
-func (p *problem) tally(peers *peers, key string) map[string]int {
+func (p *problem) tally(peers *peers, key string) map[string]int { return p.filtered(peers, key, nil) }
+
+// filtered is tally for the nodes of a filter; nil are all.
+func (p *problem) filtered(peers *peers, key string, filter *nodeFilter) map[string]int {
 	text := key + " " + peers.text()
+	if filter != nil {
+		text = filter.name + " " + text
+	}
 	if t, ok := p.board.tallies[text]; ok {
 		return t.counts
 	}
-	t := &tally{key: key, peers: peers, counts: map[string]int{}}
+	t := &tally{key: key, peers: peers, counts: map[string]int{}, filter: filter}
 	p.board.tallies[text] = t
-	for value, classes := range p.running(key) {
+	for value, classes := range p.running(key, filter) {
 		for class, n := range classes {
 			if n > 0 && peers.matchClass(p.podClasses, class) {
 				t.counts[value] += n
@@ -157,16 +234,20 @@ func (p *problem) tally(peers *peers, key string) map[string]int {
 		}
 	}
 	for _, d := range p.demands {
-		if value := d.domain(key); value != "" && peers.matchClass(p.podClasses, d.shape.class) {
+		if value := d.domain(key); value != "" && peers.matchClass(p.podClasses, d.shape.class) && (filter == nil || filter.admits(d)) {
 			t.counts[value] += d.counted
 		}
 	}
 	return t.counts
 }
 
-// running counts the pods of each class on the nodes of each of the key's domains.
-func (p *problem) running(key string) map[string][]int {
-	if known, ok := p.board.running[key]; ok {
+// running counts the pods of each class on the nodes of each of the key's domains, as far as the filter, nil for none, counts the nodes.
+func (p *problem) running(key string, filter *nodeFilter) map[string][]int {
+	name := key
+	if filter != nil {
+		name = filter.name + " " + key
+	}
+	if known, ok := p.board.running[name]; ok {
 		return known
 	}
 	result := map[string][]int{}
@@ -175,7 +256,7 @@ func (p *problem) running(key string) map[string][]int {
 			continue
 		}
 		value, ok := nodeDomain(&p.snapshot.Nodes[i], key)
-		if !ok {
+		if !ok || filter != nil && !filter.counts(&p.snapshot.Nodes[i]) {
 			continue
 		}
 		counts := result[value]
@@ -189,7 +270,7 @@ func (p *problem) running(key string) map[string][]int {
 			}
 		}
 	}
-	p.board.running[key] = result
+	p.board.running[name] = result
 	return result
 }
 
@@ -224,7 +305,7 @@ func (p *problem) recount(d *demand, pods int) {
 	d.counted = pods
 	for key, value := range d.bound {
 		for _, t := range p.board.tallies {
-			if t.key == key && t.peers.matchClass(p.podClasses, d.shape.class) {
+			if t.key == key && t.peers.matchClass(p.podClasses, d.shape.class) && (t.filter == nil || t.filter.admits(d)) {
 				t.counts[value] += delta
 			}
 		}
@@ -275,7 +356,10 @@ func (p *problem) divide(shapes []*shape) {
 		waiting = append(waiting, s)
 	}
 	// Those that demand nothing of others come first, then those that look for others, then those that keep their distance: so each finds counted what it is measured by.
-	slices.SortStableFunc(waiting, func(a, b *shape) int { return cmp.Compare(a.rank(), b.rank()) })
+	// Of those with equal demands the ones that their volumes tie to few domains choose first.
+	slices.SortStableFunc(waiting, func(a, b *shape) int {
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), -compareBools(a.tied, b.tied))
+	})
 	for len(waiting) > 0 {
 		var deferred []*shape
 		for _, s := range waiting {
@@ -293,6 +377,16 @@ func (p *problem) divide(shapes []*shape) {
 		}
 		waiting = deferred
 	}
+}
+
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
 }
 
 // rank orders shapes by what they demand of other pods.
