@@ -64,10 +64,7 @@ func (k *packer) fill(pl *pile, n *node, c *candidate, how order, sharing bool) 
 			}
 			if c != nil {
 				if worth, weight := k.value[i]-k.slot[i], c.weigh(need); weight > worth {
-					fit := worth / weight
-					fit *= fit
-					fit *= fit
-					score *= fit * fit
+					score *= worth / weight
 				}
 			}
 			score += float64(2*(cpu+memory)) * k.slot[i]

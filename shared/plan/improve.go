@@ -8,8 +8,8 @@ import (
 
 const (
 	// improveLeast and improveMost bound the work that improving may do, counted in items looked at, of which a machine of today looks at some 60 million a second.
-	// Counting work instead of time keeps the plan the same on every machine. In between improveFactor times the work of the first packing is allowed.
-	improveLeast, improveMost, improveFactor = 60_000, 8_000_000, 1
+	// Counting work instead of time keeps the plan the same on every machine. In between as much work as the first packing took is allowed, or improveUnit for each unit.
+	improveLeast, improveMost, improveUnit = 60_000, 8_000_000, 60
 	// improveNodes is how many nodes are planned anew at most in one try, improveUnits about how many units on them.
 	improveNodes, improveUnits = 6, 400
 	// improveCall and improveDemand are the work of a try besides looking at items, in all and for each demand.
@@ -35,7 +35,13 @@ func compareRanked(a, b rankedNode) int {
 // improve takes a few of the nodes planned since first apart and plans their units anew, in other orders and with other columns: mostly nodes that are worth little
 // for what they cost. What is cheaper stays.
 func (k *packer) improve(first, packed int) {
-	budget := k.work + min(max(improveFactor*packed, improveLeast), improveMost)
+	units := 0
+	for _, n := range k.nodes[first:] {
+		for _, f := range n.fills {
+			units += f.count
+		}
+	}
+	budget := k.work + min(max(packed, improveLeast, improveUnit*units), improveMost)
 	random := rand.New(rand.NewPCG(1, 2))
 	k.random = random
 	defer func() { k.random = nil }()

@@ -32,8 +32,8 @@ type lane struct {
 
 // lanesEach is how many ratios a group of demands is divided into at most, laneItems how many demands are worth a lane of their own.
 const (
-	lanesEach = 7
-	laneItems = 6
+	lanesEach = 6
+	laneItems = 14
 )
 
 // newPile sorts the demands that wait.
