@@ -81,6 +81,8 @@ const (
 	fewDemands, someDemands        = 400, 3000
 	// triesScale is how many of about the same size are tried.
 	triesScale = 3
+	// fullUse is the part of its price that what is on a node has to be worth for it to count as full.
+	fullUse = 0.94
 	// triesWork is the work of a try besides looking at items; candidateScales is how many scales of prices are told apart, half a power of two each.
 	triesWork       = 12
 	candidateScales = 48
@@ -379,10 +381,14 @@ func (k *packer) choose(pl *pile, leader int, how order) *node {
 		k.flexible(n)
 		k.unfill(n)
 		if len(n.fills) > 0 {
-			if j := k.standIn(n); j != n.column {
-				p.moved(n, j)
+			worth := k.worthOf(n)
+			// A node that is as good as full has no cheaper stand-in to speak of.
+			if worth < fullUse*k.price(n.column) {
+				if j := k.standIn(n); j != n.column {
+					p.moved(n, j)
+				}
 			}
-			ratio := k.worthOf(n) / k.launchable(n)
+			ratio := worth / k.launchable(n)
 			if k.random != nil {
 				ratio *= 1 - float64(k.noise*k.random.Float64())
 			}
@@ -394,6 +400,9 @@ func (k *packer) choose(pl *pile, leader int, how order) *node {
 	}
 	if !found {
 		return nil
+	}
+	if j := k.standIn(k.best); j != k.best.column {
+		p.moved(k.best, j)
 	}
 	return k.best
 }

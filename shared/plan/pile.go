@@ -24,6 +24,9 @@ type lane struct {
 	items []int32
 	// head is the first item that may wait, at where fill looks.
 	head, at int
+	// scored is the item that fit is of, one more than its number: how much of what it weighs on the column in question it is worth.
+	scored int32
+	fit    float64
 	// least is the least need of any item, by axis.
 	least vector
 	// lowest and highest are the bounds of the memory's share of the items' worth in cpu and memory.
