@@ -78,7 +78,7 @@ func (c *candidate) weigh(need vector) float64 {
 const (
 	// triesFew, triesSome and triesMany are how many columns are tried for each node, where there are at most fewDemands, at most someDemands, or more to place.
 	triesFew, triesSome, triesMany = 16, 10, 7
-	fewDemands, someDemands        = 400, 3000
+	fewDemands, someDemands        = 200, 3000
 	// triesScale is how many of about the same size are tried.
 	triesScale = 3
 	// fullUse is the part of its price that what is on a node has to be worth for it to count as full.
