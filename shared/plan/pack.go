@@ -81,8 +81,8 @@ const (
 	fewDemands, someDemands        = 200, 3000
 	// triesScale is how many of about the same size are tried.
 	triesScale = 3
-	// fullUse is the part of its price that what is on a node has to be worth for it to count as full.
-	fullUse = 0.94
+	// closeUse is the part of a node's price that what is on it has to be worth for no other column to be tried; fullUse is the part of its price that what is on a node has to be worth for it to count as full.
+	closeUse, fullUse = 0.965, 0.94
 	// triesWork is the work of a try besides looking at items; candidateScales is how many scales of prices are told apart, half a power of two each.
 	triesWork       = 12
 	candidateScales = 48
@@ -358,7 +358,8 @@ func (k *packer) choose(pl *pile, leader int, how order) *node {
 	found := false
 	var ofScale [candidateScales]int
 	for _, c := range k.candidates[leader] {
-		if tried >= k.tries {
+		// No filling is worth more than its column costs: what comes close is good enough.
+		if tried >= k.tries || bestRatio > closeUse {
 			break
 		}
 		if ofScale[c.scale] >= triesScale && found || !p.configOf(c.column).free.fits(d.need) || !k.allows(c.column) {
