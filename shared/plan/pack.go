@@ -285,7 +285,7 @@ func (k *packer) run(pl *pile) {
 	} else {
 		k.packBest(pl.leaders)
 	}
-	k.improve(first, k.work-began)
+	k.improve(first, k.work-began, len(pl.leaders))
 	if k.tier.intersects(k.p.limited) {
 		budget := growBudget
 		for k.grow(first, &budget) {
