@@ -17,7 +17,7 @@ nested := testdata/instancetypes/generate
 # What runs against a local server must not be told to trust another authority.
 unexport AWS_CA_BUNDLE
 
-.PHONY: help run up down build functions zips local test lint bench synth clean FORCE
+.PHONY: help run up down build functions zips local test lint bench bench-peer synth clean FORCE
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | column -t -s "$$(printf '\t')"
@@ -66,6 +66,9 @@ lint: ## gofmt, vet, staticcheck, golangci-lint
 
 bench: build local ## what it costs: sizes, cold start, idle tick, pending to CreateFleet
 	@build/local bench
+
+bench-peer: ## plan the same clusters with Karpenter's scheduler and with ours; arguments="-full" for all sizes
+	@go run -C testdata/peer . $(arguments)
 
 synth: infra/node_modules build ## the CloudFormation template, to read
 	infra/node_modules/.bin/cdk synth -c clusters=example

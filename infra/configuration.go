@@ -17,6 +17,8 @@ type configuration struct {
 	architecture string
 	// interval between two looks at the waiting pods; it divides a minute.
 	interval time.Duration
+	// preferencePolicy and minValuesPolicy are Karpenter's settings of these names; empty for provision's own defaults, Respect and Strict.
+	preferencePolicy, minValuesPolicy string
 	// functions is the absolute path of the folder that holds <function>/bootstrap.
 	functions string
 	// manifestHash changes with what the install function applies: it is the hash of the executable that holds it.
@@ -47,6 +49,12 @@ func readConfiguration(lookup func(key string) any) (configuration, error) {
 		return configuration{}, err
 	}
 	if c.interval, err = interval(lookup("interval")); err != nil {
+		return configuration{}, err
+	}
+	if c.preferencePolicy, err = policy("preferencePolicy", lookup, "Respect", "Ignore"); err != nil {
+		return configuration{}, err
+	}
+	if c.minValuesPolicy, err = policy("minValuesPolicy", lookup, "Strict", "BestEffort"); err != nil {
 		return configuration{}, err
 	}
 	if c.functions, err = functionsFolder(lookup("functions"), c.architecture); err != nil {
@@ -122,6 +130,18 @@ func architecture(value any) (string, error) {
 		return "", errors.New(`context architecture: Lambda calls "amd64" x86_64: give -c architecture=x86_64`)
 	}
 	return "", fmt.Errorf("context architecture: \"%v\" is unknown: give -c architecture=arm64 or -c architecture=x86_64", value)
+}
+
+// policy accepts one of two words, and nothing.
+func policy(key string, lookup func(key string) any, first, second string) (string, error) {
+	switch value := lookup(key); value {
+	case nil, "":
+		return "", nil
+	case first, second:
+		return value.(string), nil
+	default:
+		return "", fmt.Errorf("context %s: \"%v\" is unknown: give -c %s=%s or -c %s=%s", key, value, key, first, key, second)
+	}
 }
 
 // interval accepts what the ticker can keep: whole seconds, the unit of SQS's DelaySeconds, that divide the minute between

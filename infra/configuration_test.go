@@ -23,8 +23,10 @@ func TestReadConfiguration(t *testing.T) {
 		},
 		{
 			name:    "everything given",
-			context: map[string]any{"clusters": "prod, staging_2", "architecture": "x86_64", "interval": "5s"},
-			want:    configuration{clusters: []string{"prod", "staging_2"}, architecture: "x86_64", interval: 5 * time.Second},
+			context: map[string]any{"clusters": "prod, staging_2", "architecture": "x86_64", "interval": "5s", "preferencePolicy": "Ignore", "minValuesPolicy": "BestEffort"},
+			want: configuration{
+				clusters: []string{"prod", "staging_2"}, architecture: "x86_64", interval: 5 * time.Second, preferencePolicy: "Ignore", minValuesPolicy: "BestEffort",
+			},
 		},
 		{
 			name:    "a list as cdk.json may hold",
@@ -38,7 +40,8 @@ func TestReadConfiguration(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !slices.Equal(got.clusters, test.want.clusters) || got.architecture != test.want.architecture || got.interval != test.want.interval {
+			if !slices.Equal(got.clusters, test.want.clusters) || got.architecture != test.want.architecture || got.interval != test.want.interval ||
+				got.preferencePolicy != test.want.preferencePolicy || got.minValuesPolicy != test.want.minValuesPolicy {
 				t.Errorf("got %+v, want %+v", got, test.want)
 			}
 			if got.functions != folder {
@@ -74,6 +77,8 @@ func TestReadConfigurationRefuses(t *testing.T) {
 		{"too many", map[string]any{"clusters": "a,b,c,d,e,f,g,h,i"}, []string{"9 clusters", "room for 8"}},
 		{"a number", map[string]any{"clusters": 7.0}, []string{"context clusters", "7", "-c clusters="}},
 		{"a number in a list", map[string]any{"clusters": []any{"prod", 7.0}}, []string{"context clusters", "7", `["prod", "staging"]`}},
+		{"an unknown policy", map[string]any{"clusters": "prod", "preferencePolicy": "ignore"}, []string{"context preferencePolicy", `"ignore"`, "-c preferencePolicy=Respect", "-c preferencePolicy=Ignore"}},
+		{"a policy that is no word", map[string]any{"clusters": "prod", "minValuesPolicy": true}, []string{"context minValuesPolicy", `"true"`, "-c minValuesPolicy=BestEffort"}},
 		{"an unknown architecture", map[string]any{"clusters": "prod", "architecture": "riscv"}, []string{"context architecture", `"riscv"`, "arm64", "x86_64"}},
 		{"Go's name of an architecture", map[string]any{"clusters": "prod", "architecture": "amd64"}, []string{"context architecture", "-c architecture=x86_64"}},
 		{"an architecture that is a list", map[string]any{"clusters": "prod", "architecture": []any{"arm64"}}, []string{"context architecture", "[arm64]"}},

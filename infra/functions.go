@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"path/filepath"
 	"time"
 
@@ -75,10 +76,12 @@ func newFunctions(c *cluster, q queues, nodes awsiam.Role) functions {
 		provision: newFunction(c, functionProperties{
 			name: "provision", id: "Provision", memory: 1024, timeout: workTimeout, queue: q.provision,
 			description: "Launches nodes for pods that wait",
-			environment: map[string]*string{
+			environment: given(map[string]*string{
 				"PROVISION_QUEUE_URL": q.provision.QueueUrl(),
 				"LIFECYCLE_QUEUE_URL": q.lifecycle.QueueUrl(),
-			},
+				"PREFERENCE_POLICY":   jsii.String(c.configuration.preferencePolicy),
+				"MIN_VALUES_POLICY":   jsii.String(c.configuration.minValuesPolicy),
+			}),
 			statements: provisionStatements(c, q, nodes),
 		}),
 		interrupt: newFunction(c, functionProperties{
@@ -116,6 +119,12 @@ func newFunctions(c *cluster, q queues, nodes awsiam.Role) functions {
 			statements:  installStatements(c, catalog),
 		}),
 	}
+}
+
+// given are the variables that have a value.
+func given(environment map[string]*string) map[string]*string {
+	maps.DeleteFunc(environment, func(_ string, value *string) bool { return *value == "" })
+	return environment
 }
 
 // newFunction adds a function, its role, its log group and, if it has a queue, the mapping that wakes it.

@@ -116,3 +116,12 @@ func TestEachFunctionHasItsOwnCode(t *testing.T) {
 		keys[key] = id
 	}
 }
+
+func TestPoliciesAreProvisionsSettings(t *testing.T) {
+	template := synthesizeWith(t, map[string]any{"clusters": "prod", "functions": builtFunctions(t), "preferencePolicy": "Ignore", "minValuesPolicy": "BestEffort"})
+	_, f := template.function(t, "whittle-prod-provision")
+	variables := f.Properties["Environment"].(map[string]any)["Variables"].(map[string]any)
+	if variables["PREFERENCE_POLICY"] != "Ignore" || variables["MIN_VALUES_POLICY"] != "BestEffort" {
+		t.Errorf("environment %v", variables)
+	}
+}

@@ -12,15 +12,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/whittle-dev/whittle/functions/console/view"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/catalog/catalogtest"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/cluster/clustertest"
 	"github.com/whittle-dev/whittle/shared/inventory"
+	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
 // TestStatus reads a real API server, before Whittle is installed and after.
@@ -77,6 +81,28 @@ func TestStatus(t *testing.T) {
 			if !strings.Contains(text, part) {
 				t.Errorf("lacks %q:\n%s", part, text)
 			}
+		}
+	})
+	t.Run("plan", func(t *testing.T) {
+		waitUnschedulable(t, client, "web")
+		text, err := output(t, "plan", "-kubeconfig", kubeconfig)
+		for _, part := range []string{"1 pod: 1 without a place", `nodepool "general": `, "NODEPOOLS THAT OPEN NO NODE"} {
+			if err != nil || !strings.Contains(text, part) {
+				t.Errorf("without a node class: %v, lacks %q:\n%s", err, part, text)
+			}
+		}
+		fillClass(t, client, kubeconfig)
+		text, err = output(t, "plan", "-kubeconfig", kubeconfig)
+		if err != nil || !strings.Contains(text, "1 pod: 1 on 1 existing node") || strings.Contains(text, "NODEPOOLS") {
+			t.Errorf("with a node class the claim's type is known: %v\n%s", err, text)
+		}
+		text, err = output(t, "explain", "pod", "default/web", "-kubeconfig", kubeconfig)
+		if err != nil || !strings.Contains(text, `default/web goes to the node of nodeclaim "general-1", which is on its way`) {
+			t.Errorf("%v\n%s", err, text)
+		}
+		text, err = output(t, "plan", "-kubeconfig", kubeconfig, "--instance-types", "testdata/plan/types.json")
+		if err != nil || !strings.Contains(text, "m6a.large") {
+			t.Errorf("with types from a file: %v\n%s", err, text)
 		}
 	})
 	t.Run("no rights", func(t *testing.T) {
@@ -147,6 +173,60 @@ func fill(t *testing.T, client *cluster.Client) {
 		Time: time.Now(), InstanceTypes: []catalog.InstanceTypeInfo{{InstanceType: "m7g.large", OnDemandPrice: 0.25}},
 	})
 	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// waitUnschedulable waits until the scheduler has found no node for a pod.
+func waitUnschedulable(t *testing.T, client *cluster.Client, name string) {
+	t.Helper()
+	for range 300 {
+		pods, err := client.Pods(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range pods {
+			if pods[i].Name == name && scheduling.IsProvisionable(&pods[i]) {
+				return
+			}
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Fatalf("the scheduler does not say that pod %s is unschedulable", name)
+}
+
+// fillClass makes the pool's node class, resolved and ready, and a catalogue that has all types.
+func fillClass(t *testing.T, client *cluster.Client, kubeconfig string) {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	direct, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	class := catalogtest.NodeClass("default")
+	class.TypeMeta = metav1.TypeMeta{APIVersion: api.AWSAPIVersion, Kind: api.EC2NodeClassKind}
+	class.Spec.Role = "node"
+	class.Spec.SubnetSelectorTerms = []api.SubnetSelectorTerm{{Tags: map[string]string{"a": "b"}}}
+	class.Spec.SecurityGroupSelectorTerms = []api.SecurityGroupSelectorTerm{{Tags: map[string]string{"a": "b"}}}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(class)
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(content, "status")
+	resource := schema.GroupVersionResource{Group: api.AWSGroup, Version: api.Version, Resource: api.EC2NodeClassResource}
+	if _, err := direct.Resource(resource).Create(t.Context(), &unstructured.Unstructured{Object: content}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range class.Status.Conditions {
+		class.Status.Conditions[i].LastTransitionTime = metav1.Now()
+	}
+	if err := client.PatchNodeClassStatus(t.Context(), class.Name, map[string]any{"status": class.Status}); err != nil {
+		t.Fatal(err)
+	}
+	if err := inventory.PutCatalog(t.Context(), client, catalogtest.Snapshot(t)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -19,6 +19,7 @@ func status(ctx context.Context, arguments []string, now func() time.Time, out, 
 	kubeconfig := flags.String("kubeconfig", "", "`file` that says how the cluster is reached (default: KUBECONFIG, or .kube/config at home)")
 	kubecontext := flags.String("context", "", "`name` of the context in it (default: its current one)")
 	output := flags.String("output", "table", "`form` of what is shown: table or json")
+	flags.StringVar(output, "o", "table", "short for -output")
 	if err := flags.Parse(arguments); errors.Is(err, flag.ErrHelp) {
 		return err
 	} else if err != nil {

@@ -17,7 +17,7 @@ import (
 func output(t *testing.T, arguments ...string) (string, error) {
 	t.Helper()
 	var out, problems bytes.Buffer
-	err := run(t.Context(), arguments, &out, &problems)
+	err := run(t.Context(), arguments, strings.NewReader(""), &out, &problems)
 	if problems.Len() > 0 {
 		t.Errorf("%q complains: %s", arguments, problems.String())
 	}
@@ -83,13 +83,13 @@ func TestUsage(t *testing.T) {
 		{[]string{"status", "-h"}, flag.ErrHelp, "-kubeconfig"},
 	} {
 		var out, problems bytes.Buffer
-		err := run(t.Context(), test.arguments, &out, &problems)
+		err := run(t.Context(), test.arguments, strings.NewReader(""), &out, &problems)
 		if !errors.Is(err, test.err) || !strings.Contains(problems.String(), test.problem) || out.Len() > 0 {
 			t.Errorf("%q: %v, %q, out %q", test.arguments, err, problems.String(), out.String())
 		}
 	}
 	var out, problems bytes.Buffer
-	if err := run(t.Context(), []string{"help"}, &out, &problems); err != nil || !strings.Contains(out.String(), "whittle status") {
+	if err := run(t.Context(), []string{"help"}, strings.NewReader(""), &out, &problems); err != nil || !strings.Contains(out.String(), "whittle status") {
 		t.Errorf("help: %v, %q", err, out.String())
 	}
 }

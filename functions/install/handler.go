@@ -25,8 +25,6 @@ const (
 	// pause is the time between two looks at what takes a moment: CloudFormation
 	// waits for this function, so that it may.
 	pause = time.Second
-	// servedVersion is the version of Karpenter's kinds that Whittle reads and writes.
-	servedVersion = "v1"
 )
 
 type handler struct {
@@ -110,12 +108,30 @@ func (h *handler) define(ctx context.Context, client *cluster.Client, definition
 	if there == nil || slices.Contains(there.Managers, cluster.FieldManager) {
 		return true, client.Apply(ctx, definition)
 	}
-	if !slices.Contains(there.Versions, servedVersion) {
+	wanted, err := version(definition)
+	if err != nil {
+		return false, err
+	}
+	if !slices.Contains(there.Versions, wanted) {
 		return false, fmt.Errorf("customresourcedefinition %q is there, managed by %v, and serves %v but not %s: upgrade Karpenter's CRDs first, to 1.0 or later",
-			definition.GetName(), there.Managers, there.Versions, servedVersion)
+			definition.GetName(), there.Managers, there.Versions, wanted)
 	}
 	slog.InfoContext(ctx, "keeping the definition that is there", "definition", definition.GetName(), "managers", there.Managers)
 	return false, nil
+}
+
+// version is the one version that a definition of ours serves: what Whittle reads
+// and writes.
+func version(definition *unstructured.Unstructured) (string, error) {
+	versions, _, err := unstructured.NestedSlice(definition.Object, "spec", "versions")
+	if err == nil && len(versions) == 1 {
+		if only, ok := versions[0].(map[string]any); ok {
+			if name, _, err := unstructured.NestedString(only, "name"); err == nil && name != "" {
+				return name, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("manifest of customresourcedefinition %q: spec.versions has not one version with a name: generate it anew", definition.GetName())
 }
 
 // settled repeats a call that is refused while a new access entry takes effect.

@@ -35,7 +35,7 @@ func TestInstalledTwiceEndsTheSame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if id != "whittle-install-prod" || data["Definitions"] != 3 || data["KeptDefinitions"] != 0 || data["Rights"] != len(installed(t))-1 {
+		if id != "whittle-install-prod" || data["Definitions"] != len(definitions(t)) || data["KeptDefinitions"] != 0 || data["Rights"] != len(installed(t))-1 {
 			t.Errorf("%s: %q, %v", request.RequestType, id, data)
 		}
 		if lacks := missing(t, append(installed(t), definitions(t)...)); len(lacks) > 0 {
@@ -118,7 +118,7 @@ func TestKarpentersDefinitionsAreKept(t *testing.T) {
 		foreign(t, &definition)
 	}
 	data, err := newInstallation(t).install(t.Context())
-	if err != nil || data["Definitions"] != 0 || data["KeptDefinitions"] != 3 {
+	if err != nil || data["Definitions"] != 0 || data["KeptDefinitions"] != len(definitions(t)) {
 		t.Errorf("%v, %v", data, err)
 	}
 	for _, definition := range definitions(t) {
@@ -298,7 +298,7 @@ func TestCloudFormationIsToldTheOutcome(t *testing.T) {
 	if _, err := i.answer(t.Context(), event); err != nil {
 		t.Fatal(err)
 	}
-	if got := <-told; got.Status != cfn.StatusSuccess || got.PhysicalResourceID != "whittle-install-prod" || got.RequestID != "request" || got.Data["Definitions"] != 3.0 {
+	if got := <-told; got.Status != cfn.StatusSuccess || got.PhysicalResourceID != "whittle-install-prod" || got.RequestID != "request" || got.Data["Definitions"] != float64(len(definitions(t))) {
 		t.Errorf("told %+v", got)
 	}
 	i.connection = failing{errors.New("EKS does not answer")}

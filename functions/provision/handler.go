@@ -36,9 +36,12 @@ type handler struct {
 		Send(ctx context.Context, url string, messages ...queue.Message) error
 	}
 	now func() time.Time
+	policies
 
-	// events remembers what was said of late: a warm container's cache.
-	events recent
+	// events remembers what was said of late, counted when replicas were counted last: a
+	// warm container's cache.
+	events  recent
+	counted occasion
 }
 
 // handle answers a batch with one pass.
@@ -49,7 +52,8 @@ func (h *handler) handle(ctx context.Context, batch events.SQSEvent) (events.SQS
 // better: an interruption is looked at more closely than a tick, so it decides.
 func better(candidate, _ queue.Message) bool { return candidate.Reason == queue.ReasonInterruption }
 
-// pass looks at the pods that wait and, when there are any, plans and launches.
+// pass looks at the pods that wait, and at pools with a fixed number of nodes, and plans
+// and launches when there is anything to do.
 func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 	ctx, cancel := function.WithReserve(ctx)
 	defer cancel()
@@ -58,8 +62,11 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 		return err
 	}
 	if wake.Reason != queue.ReasonInterruption {
-		waiting, err := anyWaiting(ctx, client)
-		if err != nil || !waiting {
+		needed, err := anyWaiting(ctx, client)
+		if err == nil && !needed {
+			needed, err = h.anyReplicasOff(ctx, client)
+		}
+		if err != nil || !needed {
 			return err
 		}
 	}
@@ -91,7 +98,7 @@ func (h *handler) later(ctx context.Context, wake queue.Message) error {
 	return h.sender.Send(ctx, h.provision, wake.Next(queue.ReasonInterruption, h.now().Add(lookAgain)))
 }
 
-// anyWaiting is all that an idle tick costs: one list of the unbound pods.
+// anyWaiting is all that most idle ticks cost: one list of the unbound pods.
 func anyWaiting(ctx context.Context, client *cluster.Client) (bool, error) {
 	pods, err := client.UnboundPods(ctx)
 	if err != nil {

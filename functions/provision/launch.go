@@ -58,19 +58,24 @@ func (r *run) launchAll(ctx context.Context, snapshot *plan.Snapshot, claims []a
 			break
 		}
 		group.Go(func() error {
-			instance, missing, err := r.launch(ctx, snapshot, &claims[i], join)
+			launched, missing, err := r.launch(ctx, snapshot, &claims[i], join)
 			mutex.Lock()
 			defer mutex.Unlock()
 			failures = errors.Join(failures, err)
 			marks.Merge(missing)
 			short = short || missing != nil
-			if instance != nil {
-				r.launchedClaims[claims[i].Name] = true
+			if launched != nil {
+				r.launchedClaims[claims[i].Name] = launched
 			}
 			return nil
 		})
 	}
 	_ = group.Wait() // the failures are gathered: one claim's does not stop another's
+	for i := range claims {
+		if stored := r.launchedClaims[claims[i].Name]; stored != nil {
+			replaceClaim(snapshot, stored)
+		}
+	}
 	if len(marks.Until) > 0 {
 		r.unavailable.Merge(marks)
 		failures = errors.Join(failures, inventory.MarkUnavailable(ctx, r.client, marks, r.now()))
@@ -90,14 +95,15 @@ func (r *run) join(ctx context.Context) (nodeclass.Cluster, error) {
 	}, nil
 }
 
-// launch asks for one claim's instance. The offerings that EC2 had no room for
-// are returned, and the claim is given up: its pods are planned for anew.
-func (r *run) launch(ctx context.Context, snapshot *plan.Snapshot, claim *api.NodeClaim, join nodeclass.Cluster) (*fleet.Instance, *catalog.Unavailable, error) {
+// launch asks for one claim's instance and gives the claim as it is then. The
+// offerings that EC2 had no room for are returned, and the claim is given up: its pods
+// are planned for anew.
+func (r *run) launch(ctx context.Context, snapshot *plan.Snapshot, claim *api.NodeClaim, join nodeclass.Cluster) (*api.NodeClaim, *catalog.Unavailable, error) {
 	class := classOf(claim.Spec.NodeClassRef, snapshot.NodeClasses)
 	if class == nil || !api.ConditionTrue(class.Status.Conditions, api.ConditionReady) {
 		return nil, nil, r.abandon(ctx, claim, api.ReasonNodeClassNotReady, "its EC2NodeClass does not exist or is not ready", mayHaveInstance)
 	}
-	types := r.types[class.Name]
+	types := r.typesFor(snapshot, claim)
 	request, err := launch.Build(launch.Input{Claim: claim, Class: class, Types: types, Cluster: join})
 	if errors.Is(err, launch.ErrNoOffering) {
 		return nil, &catalog.Unavailable{}, r.abandon(ctx, claim, reasonInsufficientCapacity, err.Error(), mayHaveInstance)
@@ -127,7 +133,22 @@ func (r *run) launch(ctx context.Context, snapshot *plan.Snapshot, claim *api.No
 		return nil, marks, r.abandon(ctx, claim, reasonInsufficientCapacity,
 			fmt.Sprintf("EC2 has no %s capacity now in %d offerings, the cheapest %s in %s", request.CapacityType, len(outcome.Short), outcome.Short[0].InstanceType, outcome.Short[0].Zone), hasNoInstance)
 	}
-	return outcome.Instance, nil, r.launched(ctx, claim, outcome.Instance, types)
+	stored, err := r.launched(ctx, claim, outcome.Instance, types)
+	return stored, nil, err
+}
+
+// typesFor are the instance types that the claim's node can be: those of its pool, as
+// NodeOverlays make them. A claim without a pool, or of a class that its pool has left,
+// has those of its class.
+func (r *run) typesFor(snapshot *plan.Snapshot, claim *api.NodeClaim) []catalog.InstanceType {
+	class := claim.Spec.NodeClassRef.Name
+	for i := range snapshot.NodePools {
+		pool := &snapshot.NodePools[i]
+		if pool.Name == claim.Labels[api.NodePoolLabelKey] && pool.Spec.Template.Spec.NodeClassRef.Name == class {
+			return snapshot.InstanceTypes[pool.Name]
+		}
+	}
+	return r.types[class]
 }
 
 // hold makes sure that the claim cannot go before its instance: one that a person
@@ -177,7 +198,7 @@ func (r *run) nextAttempt(ctx context.Context, claim *api.NodeClaim) error {
 // launched writes the instance on its claim: labels first, then the status that
 // says the launch is done. Killed in between, the next pass finds the claim
 // without a providerID, asks EC2 with the same token, and writes both again.
-func (r *run) launched(ctx context.Context, claim *api.NodeClaim, instance *fleet.Instance, types []catalog.InstanceType) error {
+func (r *run) launched(ctx context.Context, claim *api.NodeClaim, instance *fleet.Instance, types []catalog.InstanceType) (*api.NodeClaim, error) {
 	labels := map[string]string{
 		corev1.LabelInstanceTypeStable: instance.InstanceType,
 		corev1.LabelTopologyZone:       instance.Zone,
@@ -196,18 +217,19 @@ func (r *run) launched(ctx context.Context, claim *api.NodeClaim, instance *flee
 		price = priceOf(&types[i], instance, labels)
 	}
 	if _, err := r.client.PatchNodeClaim(ctx, claim.Name, map[string]any{"metadata": map[string]any{"labels": labels}}); err != nil {
-		return fmt.Errorf("writing instance %s on nodeclaim %q: %w", instance.ID, claim.Name, err)
+		return nil, fmt.Errorf("writing instance %s on nodeclaim %q: %w", instance.ID, claim.Name, err)
 	}
 	conditions := claim.Status.Conditions
 	api.SetCondition(&conditions, metav1.Condition{Type: api.ConditionTypeLaunched, Status: metav1.ConditionTrue, ObservedGeneration: claim.Generation}, r.now())
 	api.SetReady(&conditions, api.NodeClaimReadyDependents(), claim.Generation, r.now())
 	status["conditions"] = conditions
-	if _, err := r.client.PatchNodeClaimStatus(ctx, claim.Name, map[string]any{"status": status}); err != nil {
-		return fmt.Errorf("writing instance %s on nodeclaim %q: %w", instance.ID, claim.Name, err)
+	stored, err := r.client.PatchNodeClaimStatus(ctx, claim.Name, map[string]any{"status": status})
+	if err != nil {
+		return nil, fmt.Errorf("writing instance %s on nodeclaim %q: %w", instance.ID, claim.Name, err)
 	}
 	slog.InfoContext(ctx, "launched nodeclaim", "NodeClaim", claim.Name, "provider-id", instance.ProviderID(),
 		"instance-type", instance.InstanceType, "zone", instance.Zone, "capacity-type", instance.CapacityType, "price", price)
-	return nil
+	return stored, nil
 }
 
 // priceOf is the instance's price in dollars an hour; it fills in the zone's id.

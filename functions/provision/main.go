@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"os"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -25,6 +26,12 @@ func setup(ctx context.Context) (*handler, error) {
 		"CLUSTER_NAME": &h.cluster, "PROVISION_QUEUE_URL": &h.provision, "LIFECYCLE_QUEUE_URL": &h.lifecycle,
 	})
 	if err != nil {
+		return h, err
+	}
+	if err != nil {
+		return h, err
+	}
+	if h.policies, err = readPolicies(os.Getenv); err != nil {
 		return h, err
 	}
 	loaded, err := function.Configuration(ctx)

@@ -52,6 +52,7 @@ func resources() map[string]schema.GroupVersionResource {
 	return map[string]schema.GroupVersionResource{
 		"NodePool":     {Group: "karpenter.sh", Version: "v1", Resource: "nodepools"},
 		"NodeClaim":    {Group: "karpenter.sh", Version: "v1", Resource: "nodeclaims"},
+		"NodeOverlay":  {Group: "karpenter.sh", Version: "v1alpha1", Resource: "nodeoverlays"},
 		"EC2NodeClass": {Group: "karpenter.k8s.aws", Version: "v1", Resource: "ec2nodeclasses"},
 	}
 }
@@ -102,11 +103,13 @@ func (e *environment) cleared(ctx context.Context) {
 		pods, first := e.client.UnboundPods(ctx)
 		pools, second := e.client.NodePools(ctx)
 		classes, third := e.client.NodeClasses(ctx)
-		if err := errors.Join(first, second, third); err != nil {
+		overlays, fourth := e.client.NodeOverlays(ctx)
+		claims, fifth := e.client.CachedNodeClaims(ctx)
+		if err := errors.Join(first, second, third, fourth, fifth); err != nil {
 			e.t.Error(err)
 			return
 		}
-		if len(pods)+len(pools)+len(classes) == 0 {
+		if len(pods)+len(pools)+len(classes)+len(overlays)+len(claims) == 0 {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)

@@ -33,3 +33,20 @@ func (r *recent) first(key string, now time.Time) bool {
 	r.until[key] = now.Add(quiet)
 	return true
 }
+
+// occasion is something that is due now and then. In a cold container it is due at once.
+type occasion struct {
+	mutex sync.Mutex
+	last  time.Time
+}
+
+// due tells whether the period has passed since it was due last, and begins another.
+func (o *occasion) due(now time.Time, period time.Duration) bool {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	if !o.last.IsZero() && now.Sub(o.last) < period {
+		return false
+	}
+	o.last = now
+	return true
+}

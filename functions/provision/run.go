@@ -11,11 +11,12 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
-	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/nodeclass"
+	"github.com/whittle-dev/whittle/shared/observe"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/queue"
+	"github.com/whittle-dev/whittle/shared/snapshot"
 )
 
 // rounds is how often one invocation plans again when EC2 had no room for what
@@ -30,15 +31,17 @@ type run struct {
 
 	catalog        *catalog.Snapshot
 	unavailable    *catalog.Unavailable
-	types          map[string][]catalog.InstanceType // by EC2NodeClass
-	launchedClaims map[string]bool // by name
-	told           int             // events written on pods that have a place
+	types          map[string][]catalog.InstanceType // by EC2NodeClass, without NodeOverlays
+	static         []api.NodePool                    // those with spec.replicas
+	launchedClaims map[string]*api.NodeClaim         // by name, as they are after the launch
+	told           int                               // events written on pods that have a place
 }
 
-// provision plans for the waiting pods and launches the plan. An error is what
+// provision plans for the waiting pods and launches the plan, and gives pools with a
+// fixed number of nodes that number. An error is what
 // another try may mend; what a person must mend is an event on the object.
 func (r *run) provision(ctx context.Context) error {
-	r.launchedClaims = map[string]bool{}
+	r.launchedClaims = map[string]*api.NodeClaim{}
 	var err error
 	if r.catalog, err = inventory.Catalog(ctx, r.client); err != nil {
 		return err
@@ -53,10 +56,15 @@ func (r *run) provision(ctx context.Context) error {
 		if snapshot == nil {
 			return failures
 		}
+		failures = errors.Join(failures, r.shrink(ctx, snapshot))
 		// Claims that an invocation before this one wrote and did not launch come
 		// first: their pods are not to be planned for twice.
 		short, err := r.launchAll(ctx, snapshot, unlaunched(snapshot))
 		failures = errors.Join(failures, err)
+		if !short {
+			short, err = r.grow(ctx, snapshot)
+			failures = errors.Join(failures, err)
+		}
 		if !short {
 			short, err = r.plan(ctx, snapshot)
 			failures = errors.Join(failures, err)
@@ -87,19 +95,22 @@ func (r *run) plan(ctx context.Context, snapshot *plan.Snapshot) (short bool, er
 	var written []api.NodeClaim
 	places := map[string][]plan.PodRef{} // by the claim's name
 	for i := range decided.NodeClaims {
-		claim, err := r.write(ctx, &decided.NodeClaims[i])
+		planned := &decided.NodeClaims[i]
+		claim, err := r.write(ctx, planned.NodeClaim)
 		if err != nil {
 			failures = errors.Join(failures, err)
 			continue
 		}
+		slog.InfoContext(ctx, "created nodeclaim", "NodeClaim", claim.Name, "NodePool", claim.Labels[api.NodePoolLabelKey],
+			"instance-types", len(planned.InstanceTypes), "pods", len(planned.Pods), "price", planned.PricePerHour)
 		written = append(written, *claim)
-		places[claim.Name] = decided.NodeClaims[i].Pods
+		places[claim.Name] = planned.Pods
 	}
 	short, err = r.launchAll(ctx, snapshot, written)
 	failures = errors.Join(failures, err)
 	// Words after deeds: thousands of pods may have got a place.
 	for i := range written {
-		if name := written[i].Name; r.launchedClaims[name] {
+		if name := written[i].Name; r.launchedClaims[name] != nil {
 			r.nominate(ctx, places[name], "nodeclaim/"+name)
 		}
 	}
@@ -109,9 +120,8 @@ func (r *run) plan(ctx context.Context, snapshot *plan.Snapshot) (short bool, er
 	return short, failures
 }
 
-// write stores a planned claim: the intent, before anything is asked of EC2.
-func (r *run) write(ctx context.Context, planned *plan.PlannedNodeClaim) (*api.NodeClaim, error) {
-	claim := planned.NodeClaim
+// write stores a new claim: the intent, before anything is asked of EC2.
+func (r *run) write(ctx context.Context, claim api.NodeClaim) (*api.NodeClaim, error) {
 	if claim.Annotations == nil {
 		claim.Annotations = map[string]string{}
 	}
@@ -120,72 +130,72 @@ func (r *run) write(ctx context.Context, planned *plan.PlannedNodeClaim) (*api.N
 	if err != nil {
 		return nil, fmt.Errorf("creating a nodeclaim of nodepool %q: %w", claim.Labels[api.NodePoolLabelKey], err)
 	}
-	slog.InfoContext(ctx, "created nodeclaim", "NodeClaim", stored.Name, "NodePool", stored.Labels[api.NodePoolLabelKey],
-		"instance-types", len(planned.InstanceTypes), "pods", len(planned.Pods), "price", planned.PricePerHour)
 	return stored, nil
 }
 
 // read reads everything that the planner decides by. The snapshot comes with an
 // error when it lacks something without which the rest can be planned.
 func (r *run) read(ctx context.Context) (*plan.Snapshot, error) {
-	pods, err := r.client.Pods(ctx)
+	objects, err := observe.Objects(ctx, r.client)
 	if err != nil {
 		return nil, err
 	}
-	nodes, err := r.client.Nodes(ctx)
-	if err != nil {
-		return nil, err
+	failures := r.resolve(ctx, objects)
+	r.static = nil
+	var usable []api.NodePool
+	for _, pool := range objects.NodePools {
+		pool.Default()
+		if pool.Spec.Replicas != nil {
+			r.static = append(r.static, pool)
+		}
+		if r.usable(ctx, &pool, objects.NodeClasses) {
+			usable = append(usable, pool)
+		}
 	}
-	claims, err := r.client.NodeClaims(ctx)
-	if err != nil {
-		return nil, err
+	objects.NodePools = usable
+	// Applied here and not in Assemble, since what is wrong with an overlay is to be told.
+	types, problems := catalog.Overlays(usable, r.typesOf, objects.NodeOverlays)
+	r.tellOverlays(ctx, objects.NodeOverlays, problems)
+	objects.NodeOverlays = nil
+	made := snapshot.Assemble(objects, func(pool *api.NodePool) []catalog.InstanceType { return types[pool.Name] }, r.now())
+	snapshot.AddUnlaunched(made, objects)
+	made.PreferencePolicy, made.MinValuesPolicy = r.policies.preference, r.policies.minValues
+	if err := observe.Details(ctx, r.client, made); err != nil {
+		return nil, errors.Join(failures, err)
 	}
-	pools, err := r.client.NodePools(ctx)
-	if err != nil {
-		return nil, err
-	}
-	daemons, err := r.client.DaemonSets(ctx)
-	if err != nil {
-		return nil, err
-	}
-	budgets, err := r.client.PodDisruptionBudgets(ctx)
-	if err != nil {
-		return nil, err
-	}
-	listed, err := r.client.NodeClasses(ctx)
-	if err != nil {
-		return nil, err
-	}
-	snapshot := &plan.Snapshot{DaemonSets: daemons, InstanceTypes: map[string][]catalog.InstanceType{}}
-	r.types = map[string][]catalog.InstanceType{}
+	return made, failures
+}
+
+// resolve brings the classes up to date and finds the instance types of each. A class
+// that cannot be resolved now is as it was; it stops no other.
+func (r *run) resolve(ctx context.Context, objects *snapshot.Objects) error {
 	var failures error
-	for _, class := range listed {
+	r.types = map[string][]catalog.InstanceType{}
+	for i := range objects.NodeClasses {
+		class := objects.NodeClasses[i]
 		if class.Default(); nodeclass.Stale(&class) {
-			// A class that cannot be resolved now is as it was; it stops no other.
+			var err error
 			class, err = r.classes.Resolve(ctx, r.client, class, r.now())
 			failures = errors.Join(failures, err)
 		}
-		snapshot.NodeClasses = append(snapshot.NodeClasses, class)
+		objects.NodeClasses[i] = class
 		if api.ConditionTrue(class.Status.Conditions, api.ConditionReady) {
 			r.types[class.Name] = catalog.Resolve(r.catalog, &class, r.unavailable, r.now())
 		}
 	}
-	for _, pool := range pools {
-		if r.usable(ctx, &pool, snapshot.NodeClasses) {
-			snapshot.NodePools = append(snapshot.NodePools, pool)
-			snapshot.InstanceTypes[pool.Name] = r.types[pool.Spec.Template.Spec.NodeClassRef.Name]
-		}
-	}
-	assemble(snapshot, pods, nodes, claims, func(pod *corev1.Pod) bool { return disruption.Immovable(pod, budgets, r.now()) })
-	return snapshot, failures
+	return failures
+}
+
+// typesOf are the instance types of the pool's class, without NodeOverlays.
+func (r *run) typesOf(pool *api.NodePool) []catalog.InstanceType {
+	return r.types[pool.Spec.Template.Spec.NodeClassRef.Name]
 }
 
 // usable tells whether a pool may get nodes; why not is an event on it. One pool
 // that is broken does not stop the others.
 func (r *run) usable(ctx context.Context, pool *api.NodePool, classes []api.EC2NodeClass) bool {
-	pool.Default()
 	ref := pool.Spec.Template.Spec.NodeClassRef
-	if pool.DeletionTimestamp != nil || ref != nil && !ref.IsEC2NodeClass() {
+	if pool.DeletionTimestamp != nil {
 		return false
 	}
 	reason, message := "", ""

@@ -11,8 +11,8 @@ const (
 	ReasonReconcilingDependents = "ReconcilingDependents"
 )
 
-// ConditionTypeValidationSucceeded says whether an object passed Validate. NodePool
-// and EC2NodeClass have it.
+// ConditionTypeValidationSucceeded says whether an object passed Validate. NodePool,
+// EC2NodeClass and NodeOverlay have it.
 const ConditionTypeValidationSucceeded = "ValidationSucceeded"
 
 // Conditions of a NodePool.

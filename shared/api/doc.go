@@ -1,6 +1,6 @@
 // Package api holds the objects that Whittle works on: NodePool and NodeClaim of
 // the group karpenter.sh and EC2NodeClass of the group karpenter.k8s.aws, in the
-// version v1, with the field names, keys, conditions and reasons that Karpenter
+// version v1, and NodeOverlay of karpenter.sh/v1alpha1, with the field names, keys, conditions and reasons that Karpenter
 // gives them. A manifest written for one is read by the other.
 //
 // The types are plain structs over metav1.TypeMeta and metav1.ObjectMeta. They

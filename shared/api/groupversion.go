@@ -4,7 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// API groups, and the one version of them that is served.
+// API groups, and the versions of them that are served.
 const (
 	// Group is the API group of NodePool and NodeClaim.
 	Group = "karpenter.sh"
@@ -14,14 +14,17 @@ const (
 	CompatibilityGroup = "compatibility.karpenter.sh"
 	// AWSCompatibilityGroup is CompatibilityGroup for the keys of AWSGroup.
 	AWSCompatibilityGroup = "compatibility.karpenter.k8s.aws"
-	// Version is the version of both groups.
+	// Version is the version of both groups' kinds but NodeOverlay.
 	Version = "v1"
+	// OverlayVersion is the version that NodeOverlay has in Group.
+	OverlayVersion = "v1alpha1"
 )
 
 // Values of apiVersion.
 const (
-	APIVersion    = Group + "/" + Version
-	AWSAPIVersion = AWSGroup + "/" + Version
+	APIVersion        = Group + "/" + Version
+	AWSAPIVersion     = AWSGroup + "/" + Version
+	OverlayAPIVersion = Group + "/" + OverlayVersion
 )
 
 // Kinds.
@@ -29,6 +32,7 @@ const (
 	NodePoolKind     = "NodePool"
 	NodeClaimKind    = "NodeClaim"
 	EC2NodeClassKind = "EC2NodeClass"
+	NodeOverlayKind  = "NodeOverlay"
 )
 
 // Resource names, the plural forms in REST paths and RBAC rules.
@@ -36,15 +40,17 @@ const (
 	NodePoolResource     = "nodepools"
 	NodeClaimResource    = "nodeclaims"
 	EC2NodeClassResource = "ec2nodeclasses"
+	NodeOverlayResource  = "nodeoverlays"
 )
 
-// REST paths of the collections. All three kinds are cluster scoped, so one object
+// REST paths of the collections. All kinds are cluster scoped, so one object
 // is at its collection's path, a slash and its name, and its status one segment
 // further.
 const (
 	NodePoolsPath      = "/apis/" + APIVersion + "/" + NodePoolResource
 	NodeClaimsPath     = "/apis/" + APIVersion + "/" + NodeClaimResource
 	EC2NodeClassesPath = "/apis/" + AWSAPIVersion + "/" + EC2NodeClassResource
+	NodeOverlaysPath   = "/apis/" + OverlayAPIVersion + "/" + NodeOverlayResource
 )
 
 // Names of the CustomResourceDefinitions.
@@ -52,6 +58,7 @@ const (
 	NodePoolCRD     = NodePoolResource + "." + Group
 	NodeClaimCRD    = NodeClaimResource + "." + Group
 	EC2NodeClassCRD = EC2NodeClassResource + "." + AWSGroup
+	NodeOverlayCRD  = NodeOverlayResource + "." + Group
 )
 
 // NodePoolGVR names the nodepools resource.
@@ -62,6 +69,11 @@ func NodePoolGVR() schema.GroupVersionResource {
 // NodeClaimGVR names the nodeclaims resource.
 func NodeClaimGVR() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: Group, Version: Version, Resource: NodeClaimResource}
+}
+
+// NodeOverlayGVR names the nodeoverlays resource.
+func NodeOverlayGVR() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: Group, Version: OverlayVersion, Resource: NodeOverlayResource}
 }
 
 // EC2NodeClassGVR names the ec2nodeclasses resource.

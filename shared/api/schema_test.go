@@ -41,6 +41,7 @@ func TestSchemasMatchTypes(t *testing.T) {
 		{Group, NodePoolResource, NodePool{}},
 		{Group, NodeClaimResource, NodeClaim{}},
 		{AWSGroup, EC2NodeClassResource, EC2NodeClass{}},
+		{Group, NodeOverlayResource, NodeOverlay{}},
 	} {
 		t.Run(kind.plural, func(t *testing.T) {
 			crd := readCRD(t, kind.group, kind.plural)
@@ -159,15 +160,17 @@ func wantType(t *testing.T, path string, schema apiextensionsv1.JSONSchemaProps,
 func TestDefinitions(t *testing.T) {
 	tests := []struct {
 		name, group, plural, kind string
+		version                   string
 		shortNames                []string
 		columns                   []string // with a * for those of kubectl get -o wide
 	}{
-		{NodePoolCRD, Group, NodePoolResource, NodePoolKind, nil, []string{"NodeClass", "Nodes", "Ready", "Age", "Weight*", "CPU*", "Memory*"}},
+		{NodePoolCRD, Group, NodePoolResource, NodePoolKind, Version, nil, []string{"NodeClass", "Nodes", "Ready", "Age", "Weight*", "CPU*", "Memory*"}},
 		{
-			NodeClaimCRD, Group, NodeClaimResource, NodeClaimKind, nil,
+			NodeClaimCRD, Group, NodeClaimResource, NodeClaimKind, Version, nil,
 			[]string{"Type", "Capacity", "Zone", "Node", "Ready", "Age", "ImageID*", "ID*", "NodePool*", "NodeClass*", "Drifted*"},
 		},
-		{EC2NodeClassCRD, AWSGroup, EC2NodeClassResource, EC2NodeClassKind, []string{"ec2nc", "ec2ncs"}, []string{"Ready", "Age", "Role*"}},
+		{EC2NodeClassCRD, AWSGroup, EC2NodeClassResource, EC2NodeClassKind, Version, []string{"ec2nc", "ec2ncs"}, []string{"Ready", "Age", "Role*"}},
+		{NodeOverlayCRD, Group, NodeOverlayResource, NodeOverlayKind, OverlayVersion, []string{"overlays"}, []string{"Ready", "Age", "Weight*"}},
 	}
 	for _, test := range tests {
 		t.Run(test.kind, func(t *testing.T) {
@@ -180,7 +183,7 @@ func TestDefinitions(t *testing.T) {
 				t.Errorf("scope %q, categories %q, short names %q", crd.Spec.Scope, names.Categories, names.ShortNames)
 			}
 			version := crd.Spec.Versions[0]
-			if version.Name != Version || !version.Served || !version.Storage || version.Subresources == nil || version.Subresources.Status == nil {
+			if version.Name != test.version || !version.Served || !version.Storage || version.Subresources == nil || version.Subresources.Status == nil {
 				t.Errorf("the version is %q, served %v, stored %v, with the subresources %+v", version.Name, version.Served, version.Storage, version.Subresources)
 			}
 			var columns []string

@@ -42,8 +42,9 @@ type Offering struct {
 	// Price is US dollars an hour. PriceOverlay says that a NodeOverlay made it.
 	Price        float64 `json:"price"`
 	PriceOverlay bool    `json:"priceOverlay,omitempty"`
-	// Available is false where the price is unknown or EC2 lately had no capacity.
+	// Available is false where the price is unknown or EC2 lately had no capacity. Unpriced says that only the price is wanting.
 	Available bool `json:"available"`
+	Unpriced  bool `json:"unpriced,omitempty"`
 }
 
 // CheapestOffering is the first available offering of the type that the requirements allow, and whether there is one.

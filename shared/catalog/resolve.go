@@ -88,16 +88,23 @@ func (s *Snapshot) offerings(info *InstanceTypeInfo, zones map[string]Availabili
 			if capacityType == api.CapacityTypeSpot {
 				price = s.spotPrice(info, name)
 			}
+			toBeHad := suits && !u.Has(capacityType, info.InstanceType, name, now)
 			offerings = append(offerings, Offering{
 				CapacityType: capacityType, Zone: name, ZoneID: zone.ZoneID, Price: price,
-				Available: suits && price > 0 && !u.Has(capacityType, info.InstanceType, name, now),
+				Available: toBeHad && price > 0, Unpriced: toBeHad && price <= 0,
 			})
 		}
 	}
-	slices.SortFunc(offerings, func(a, b Offering) int {
-		return cmp.Or(cmp.Compare(a.Price, b.Price), strings.Compare(a.Zone, b.Zone), strings.Compare(a.CapacityType, b.CapacityType))
-	})
+	sortOfferings(offerings)
 	return offerings
+}
+
+// sortOfferings sorts by price, then zone, then capacity type, then reservation.
+func sortOfferings(offerings []Offering) {
+	slices.SortStableFunc(offerings, func(a, b Offering) int {
+		return cmp.Or(cmp.Compare(a.Price, b.Price), strings.Compare(a.Zone, b.Zone), strings.Compare(a.CapacityType, b.CapacityType),
+			strings.Compare(a.ReservationID, b.ReservationID))
+	})
 }
 
 func addOfferingLabels(requirements scheduling.Requirements, offerings []Offering) {

@@ -179,6 +179,36 @@ func TestOfferings(t *testing.T) {
 	}
 }
 
+// TestUnpricedOfferings: an offering without a price is not available, and says so where nothing else stands in its way.
+func TestUnpricedOfferings(t *testing.T) {
+	s, class := catalogtest.Snapshot(t), catalogtest.NodeClass("default")
+	for i := range s.InstanceTypes {
+		if s.InstanceTypes[i].InstanceType == "m5.large" {
+			s.InstanceTypes[i].OnDemandPrice = 0
+		}
+	}
+	u := &catalog.Unavailable{}
+	u.Mark(api.CapacityTypeOnDemand, "m5.large", "us-east-1a", catalogtest.Now)
+	unpriced := 0
+	for _, typ := range catalog.Resolve(s, class, u, catalogtest.Now) {
+		for _, o := range typ.Offerings {
+			wanting := typ.Name == "m5.large" && o.CapacityType == api.CapacityTypeOnDemand
+			if wanting && o.Available {
+				t.Errorf("on demand in %s without a price is available", o.Zone)
+			}
+			if o.Unpriced != (wanting && o.Zone != "us-east-1a") {
+				t.Errorf("%s %s in %s: only the price is wanting: %v", typ.Name, o.CapacityType, o.Zone, o.Unpriced)
+			}
+			if o.Unpriced {
+				unpriced++
+			}
+		}
+	}
+	if unpriced == 0 {
+		t.Error("no offering lacks a price")
+	}
+}
+
 func TestPrice(t *testing.T) {
 	s := catalogtest.Snapshot(t)
 	labels := func(name, zone, capacityType string) map[string]string {

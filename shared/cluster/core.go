@@ -53,6 +53,13 @@ func (c *Client) Nodes(ctx context.Context) ([]corev1.Node, error) {
 	return list.Items, err
 }
 
+// Namespaces lists every namespace.
+func (c *Client) Namespaces(ctx context.Context) ([]corev1.Namespace, error) {
+	var list corev1.NamespaceList
+	err := c.list(ctx, "/api/v1/namespaces", &list)
+	return list.Items, err
+}
+
 // DaemonSets lists every daemon set.
 func (c *Client) DaemonSets(ctx context.Context) ([]appsv1.DaemonSet, error) {
 	var list appsv1.DaemonSetList

@@ -44,6 +44,21 @@ func (c *Client) PatchNodeClassStatus(ctx context.Context, name string, patch ma
 	return c.writeJSON(ctx, http.MethodPatch, nodeClassesPath+"/"+url.PathEscape(name)+statusSubpath, patch, nil)
 }
 
+// NodeOverlays lists every NodeOverlay. A cluster that does not know the kind has none.
+func (c *Client) NodeOverlays(ctx context.Context) ([]api.NodeOverlay, error) {
+	var list api.NodeOverlayList
+	err := c.readJSON(ctx, api.NodeOverlaysPath, &list, versionParameter, cachedVersion)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return list.Items, err
+}
+
+// PatchNodeOverlayStatus merges the patch into the NodeOverlay's status subresource.
+func (c *Client) PatchNodeOverlayStatus(ctx context.Context, name string, patch map[string]any) error {
+	return c.writeJSON(ctx, http.MethodPatch, api.NodeOverlaysPath+"/"+url.PathEscape(name)+statusSubpath, patch, nil)
+}
+
 // NodeClaims lists every NodeClaim. It reads past the watch cache: a claim that
 // was written a moment ago and is not seen would be planned for again.
 func (c *Client) NodeClaims(ctx context.Context) ([]api.NodeClaim, error) {

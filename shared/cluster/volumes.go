@@ -6,8 +6,43 @@ import (
 	"net/url"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
+
+// PersistentVolumeClaims lists every claim of a volume.
+func (c *Client) PersistentVolumeClaims(ctx context.Context) ([]corev1.PersistentVolumeClaim, error) {
+	var list corev1.PersistentVolumeClaimList
+	err := c.list(ctx, "/api/v1/persistentvolumeclaims", &list)
+	for i := range list.Items {
+		list.Items[i].ManagedFields = nil
+	}
+	return list.Items, err
+}
+
+// PersistentVolumes lists every volume.
+func (c *Client) PersistentVolumes(ctx context.Context) ([]corev1.PersistentVolume, error) {
+	var list corev1.PersistentVolumeList
+	err := c.list(ctx, "/api/v1/persistentvolumes", &list)
+	for i := range list.Items {
+		list.Items[i].ManagedFields = nil
+	}
+	return list.Items, err
+}
+
+// StorageClasses lists every class of volumes.
+func (c *Client) StorageClasses(ctx context.Context) ([]storagev1.StorageClass, error) {
+	var list storagev1.StorageClassList
+	err := c.list(ctx, "/apis/storage.k8s.io/v1/storageclasses", &list)
+	return list.Items, err
+}
+
+// CSINodes lists what the storage drivers say of each node.
+func (c *Client) CSINodes(ctx context.Context) ([]storagev1.CSINode, error) {
+	var list storagev1.CSINodeList
+	err := c.list(ctx, "/apis/storage.k8s.io/v1/csinodes", &list)
+	return list.Items, err
+}
 
 // VolumeName returns the name of the persistent volume that the claim is bound
 // to, or "" when it is not bound or gone.

@@ -41,7 +41,7 @@ func (n *Node) leaving() bool {
 
 // chosen tells that a run has marked the node for its removal.
 func (n *Node) chosen() bool {
-	return IsTainted(n.Node) || api.ConditionTrue(n.Claim.Status.Conditions, api.ConditionTypeDisruptionReason)
+	return n.Node != nil && IsTainted(n.Node) || api.ConditionTrue(n.Claim.Status.Conditions, api.ConditionTypeDisruptionReason)
 }
 
 // joining tells whether pods may be planned for a node that is not there yet. A

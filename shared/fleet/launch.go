@@ -98,8 +98,14 @@ func fleetInput(request launch.Request) *ec2.CreateFleetInput {
 	if request.CapacityType == api.CapacityTypeSpot {
 		input.TargetCapacitySpecification.DefaultTargetCapacityType = types.DefaultTargetCapacityTypeSpot
 		input.SpotOptions = &types.SpotOptionsRequest{AllocationStrategy: types.SpotAllocationStrategyPriceCapacityOptimized}
+		if request.Prioritized {
+			input.SpotOptions.AllocationStrategy = types.SpotAllocationStrategyCapacityOptimizedPrioritized
+		}
 	} else {
 		input.OnDemandOptions = &types.OnDemandOptionsRequest{AllocationStrategy: types.FleetOnDemandAllocationStrategyLowestPrice}
+		if request.Prioritized {
+			input.OnDemandOptions.AllocationStrategy = types.FleetOnDemandAllocationStrategyPrioritized
+		}
 	}
 	for _, template := range request.Templates {
 		config := types.FleetLaunchTemplateConfigRequest{
@@ -108,11 +114,15 @@ func fleetInput(request launch.Request) *ec2.CreateFleetInput {
 			},
 		}
 		for _, override := range template.Overrides {
-			config.Overrides = append(config.Overrides, types.FleetLaunchTemplateOverridesRequest{
+			choice := types.FleetLaunchTemplateOverridesRequest{
 				InstanceType:     types.InstanceType(override.InstanceType),
 				SubnetId:         aws.String(override.SubnetID),
 				AvailabilityZone: aws.String(override.Zone),
-			})
+			}
+			if request.Prioritized {
+				choice.Priority = aws.Float64(override.Price) // the lowest number comes first
+			}
+			config.Overrides = append(config.Overrides, choice)
 		}
 		input.LaunchTemplateConfigs = append(input.LaunchTemplateConfigs, config)
 	}

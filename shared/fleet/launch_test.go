@@ -101,6 +101,20 @@ func TestLaunchGivesTheInstanceThatEC2Chose(t *testing.T) {
 	}
 }
 
+func TestPrioritizedLaunchGoesByThePricesGiven(t *testing.T) {
+	a := newAccount(t)
+	client := fleet.New(a.ec2, "prod")
+	for _, capacityType := range []string{api.CapacityTypeOnDemand, api.CapacityTypeSpot} {
+		request := a.request(t, "claim-"+capacityType)
+		request.CapacityType, request.Prioritized = capacityType, true
+		request.Templates[0].Overrides[3].Price = 0.01
+		wanted := request.Templates[0].Overrides[3]
+		if got := mustLaunch(t, client, request); got.InstanceType != wanted.InstanceType || got.Zone != wanted.Zone {
+			t.Errorf("%s: got %s in %s, want the one with the lowest price given, %s in %s", capacityType, got.InstanceType, got.Zone, wanted.InstanceType, wanted.Zone)
+		}
+	}
+}
+
 func TestLaunchedTwiceWithOneTokenIsOneInstance(t *testing.T) {
 	a := newAccount(t)
 	request := a.request(t, "claim-1")

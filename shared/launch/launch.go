@@ -31,7 +31,7 @@ var ErrNoOffering = errors.New("no offering is available")
 type Input struct {
 	Claim   *api.NodeClaim
 	Class   *api.EC2NodeClass
-	Types   []catalog.InstanceType // as resolved for the class
+	Types   []catalog.InstanceType // as resolved for the class, with the NodeOverlays of the claim's pool
 	Cluster nodeclass.Cluster
 }
 
@@ -40,8 +40,10 @@ type Request struct {
 	Claim        string
 	ClientToken  string // the same for each try of the same attempt
 	CapacityType string
-	Templates    []Template
-	Tags         map[string]string
+	// Prioritized asks for the cheapest override by the prices given here, since a NodeOverlay made some of them, rather than by EC2's own.
+	Prioritized bool
+	Templates   []Template
+	Tags        map[string]string
 }
 
 // Template is a launch template with what may be launched from it.
@@ -64,7 +66,7 @@ func Build(in Input) (Request, error) {
 	if err != nil {
 		return Request{}, err
 	}
-	offers := offers(in, ofType(requirements))
+	offers := offers(in, OfType(requirements))
 	if len(offers) == 0 {
 		return Request{}, fmt.Errorf("nodeclaim %q: %w: %s", claim.Name, ErrNoOffering, requirements)
 	}
@@ -72,6 +74,7 @@ func Build(in Input) (Request, error) {
 		Claim:        claim.Name,
 		ClientToken:  Token(claim),
 		CapacityType: offers[0].capacityType,
+		Prioritized:  slices.ContainsFunc(offers, func(o offer) bool { return o.priceOverlay }),
 		Tags:         Tags(claim, in.Class, in.Cluster.Name),
 	}
 	for _, image := range in.Class.Status.AMIs {
@@ -123,12 +126,13 @@ func Tags(claim *api.NodeClaim, class *api.EC2NodeClass, cluster string) map[str
 type offer struct {
 	Override
 	capacityType string
+	priceOverlay bool
 	requirements scheduling.Requirements // of the instance type
 }
 
-// ofType are the requirements that an instance type settles. The others, such as
+// OfType are the requirements that an instance type settles. The others, such as
 // the pool's own labels, hold whatever the type.
-func ofType(requirements scheduling.Requirements) scheduling.Requirements {
+func OfType(requirements scheduling.Requirements) scheduling.Requirements {
 	kept := scheduling.Requirements{}
 	for key, requirement := range requirements {
 		if scheduling.IsWellKnown(key) && key != api.NodePoolLabelKey && key != api.LabelNodeClass {
@@ -166,6 +170,7 @@ func offers(in Input, requirements scheduling.Requirements) []offer {
 			byCapacityType[offering.CapacityType] = append(byCapacityType[offering.CapacityType], offer{
 				Override:     Override{InstanceType: instanceType.Name, Zone: offering.Zone, SubnetID: subnet, Price: offering.Price},
 				capacityType: offering.CapacityType,
+				priceOverlay: offering.PriceOverlay,
 				requirements: instanceType.Requirements,
 			})
 		}

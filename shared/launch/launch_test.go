@@ -192,3 +192,18 @@ func TestNothingLeftIsSaidSo(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestAPriceOverlayMakesPrioritiesCount(t *testing.T) {
+	in := input()
+	if request, err := Build(in); err != nil || request.Prioritized {
+		t.Errorf("without an overlay: prioritized %v, %v", request.Prioritized, err)
+	}
+	in.Types[1].Offerings[2].PriceOverlay = true // on-demand
+	if request, err := Build(in); err != nil || request.Prioritized {
+		t.Errorf("an overlay on what is not asked for: prioritized %v, %v", request.Prioritized, err)
+	}
+	in.Types[2].Offerings[0].PriceOverlay = true
+	if request, err := Build(in); err != nil || !request.Prioritized || request.CapacityType != "spot" {
+		t.Errorf("with an overlay: prioritized %v, %v", request.Prioritized, err)
+	}
+}

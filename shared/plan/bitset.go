@@ -53,16 +53,6 @@ func (b bitset) intersects(other bitset) bool {
 	return false
 }
 
-// contains reports whether everything in other is in b.
-func (b bitset) contains(other bitset) bool {
-	for i := range b {
-		if other[i]&^b[i] != 0 {
-			return false
-		}
-	}
-	return true
-}
-
 func (b bitset) clone() bitset { return append(bitset(nil), b...) }
 
 // all goes through the numbers in the set, ascending.
@@ -99,16 +89,6 @@ func (b bitset) firstOf(other bitset) int {
 		}
 	}
 	return -1
-}
-
-// equal reports whether both have the same members.
-func (b bitset) equal(other bitset) bool {
-	for i := range b {
-		if b[i] != other[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // appendKey appends the set as bytes, to look it up by.

@@ -31,6 +31,7 @@ func (k *packer) fill(pl *pile, n *node, c *candidate, how order, sharing bool) 
 		if k.random != nil && k.random.Float64() < k.noise*0.4 {
 			continue
 		}
+		l.scored = 0
 		if l.at = l.head; k.advance(l, n.free) {
 			active = append(active, int32(i))
 		}
@@ -62,14 +63,15 @@ func (k *packer) fill(pl *pile, n *node, c *candidate, how order, sharing bool) 
 			case orderAligned:
 				score = float64(cpu*itsCPU) + float64(memory*itsMemory)
 			}
-			if c != nil {
-				if worth, weight := k.value[i]-k.slot[i], c.weigh(need); weight > worth {
-					fit := worth / weight
-					fit *= fit
-					fit *= fit
-					score *= fit * fit
+			if l.scored != i+1 {
+				l.scored, l.fit = i+1, 1
+				if c != nil {
+					if worth, weight := k.value[i]-k.slot[i], c.weigh(need); weight > worth {
+						l.fit = worth / weight
+					}
 				}
 			}
+			score *= l.fit
 			score += float64(2*(cpu+memory)) * k.slot[i]
 			if score > bestScore {
 				best, bestScore = len(kept)-1, score

@@ -8,8 +8,10 @@ import (
 
 const (
 	// improveLeast and improveMost bound the work that improving may do, counted in items looked at, of which a machine of today looks at some 60 million a second.
-	// Counting work instead of time keeps the plan the same on every machine. In between improveFactor times the work of the first packing is allowed.
-	improveLeast, improveMost, improveFactor = 60_000, 8_000_000, 1
+	// Counting work instead of time keeps the plan the same on every machine. In between a quarter of the work that the first packing took is allowed, or improveUnit for each unit.
+	improveLeast, improveMost, improveUnit = 60_000, 8_000_000, 60
+	// improveFew is the least where there are few demands, which are packed in no time.
+	improveFew = 1_500_000
 	// improveNodes is how many nodes are planned anew at most in one try, improveUnits about how many units on them.
 	improveNodes, improveUnits = 6, 400
 	// improveCall and improveDemand are the work of a try besides looking at items, in all and for each demand.
@@ -34,8 +36,18 @@ func compareRanked(a, b rankedNode) int {
 
 // improve takes a few of the nodes planned since first apart and plans their units anew, in other orders and with other columns: mostly nodes that are worth little
 // for what they cost. What is cheaper stays.
-func (k *packer) improve(first, packed int) {
-	budget := k.work + min(max(improveFactor*packed, improveLeast), improveMost)
+func (k *packer) improve(first, packed, demands int) {
+	units := 0
+	for _, n := range k.nodes[first:] {
+		for _, f := range n.fills {
+			units += f.count
+		}
+	}
+	budget := max(packed/4, improveLeast, improveUnit*units)
+	if demands <= fewDemands {
+		budget = max(budget, improveFew)
+	}
+	budget = k.work + min(budget, improveMost)
 	random := rand.New(rand.NewPCG(1, 2))
 	k.random = random
 	defer func() { k.random = nil }()
@@ -50,14 +62,16 @@ func (k *packer) improve(first, packed int) {
 	}
 	slices.SortFunc(ranked, compareRanked)
 	var chosen []int
-	for try := 0; k.work < budget && len(ranked) > 0; try++ {
+	inVain := 0
+	for try := 0; k.work < budget && len(ranked) > 0 && inVain < 60+30*len(ranked); try++ {
 		chosen = k.draw(random, ranked, chosen[:0], 1+try%improveNodes)
 		k.work += improveCall
 		k.noise = noises[try%len(noises)]
 		made := k.repack(ranked, chosen, order(try%int(orderCount)))
-		if made == nil {
+		if inVain++; made == nil {
 			continue
 		}
+		inVain = 0
 		slices.Sort(chosen)
 		for _, at := range slices.Backward(chosen) {
 			ranked = slices.Delete(ranked, at, at+1)

@@ -66,12 +66,3 @@ func (l *ledger) replaces(from, to int) bool {
 	l.take(from, 1)
 	return allowed
 }
-
-func noMore(a, b []int64) bool {
-	for i := range a {
-		if a[i] > b[i] {
-			return false
-		}
-	}
-	return true
-}

@@ -99,8 +99,13 @@ func intersect(a, b scheduling.Requirements) bool {
 // place puts units of a demand on the node, which room has allowed.
 func (p *problem) place(n *node, d *demand, count int) {
 	n.free.add(d.need, -int64(count))
-	if i := slices.IndexFunc(n.fills, func(f fill) bool { return f.demand == d.index }); i >= 0 {
-		n.fills[i].count += count
+	at := len(n.fills) - 1
+	// Units of a demand mostly come one after the other.
+	for at >= 0 && n.fills[at].demand != d.index {
+		at--
+	}
+	if at >= 0 {
+		n.fills[at].count += count
 	} else {
 		n.fills = append(n.fills, fill{demand: d.index, count: count})
 	}

@@ -76,12 +76,13 @@ func (c *candidate) weigh(need vector) float64 {
 }
 
 const (
-	// triesFew and triesMany are how many columns are tried for each node, where there are few or many units to place.
-	triesFew  = 10
-	triesMany = 6
-	manyUnits = 6000
+	// triesFew, triesSome and triesMany are how many columns are tried for each node, where there are at most fewDemands, at most someDemands, or more to place.
+	triesFew, triesSome, triesMany = 16, 10, 7
+	fewDemands, someDemands        = 200, 3000
 	// triesScale is how many of about the same size are tried.
 	triesScale = 3
+	// closeUse is the part of a node's price that what is on it has to be worth for no other column to be tried; fullUse is the part of its price that what is on a node has to be worth for it to count as full.
+	closeUse, fullUse = 0.965, 0.94
 	// triesWork is the work of a try besides looking at items; candidateScales is how many scales of prices are told apart, half a power of two each.
 	triesWork       = 12
 	candidateScales = 48
@@ -141,7 +142,6 @@ func (k *packer) readWorth(waiting []int32) {
 	p := k.p
 	inTier := map[*class]bitset{}
 	offers := make([]offer, len(waiting))
-	units := 0
 	for n, i := range waiting {
 		d := p.demands[i]
 		if inTier[d.class] == nil {
@@ -150,9 +150,13 @@ func (k *packer) readWorth(waiting []int32) {
 			inTier[d.class] = set
 		}
 		offers[n] = offer{need: d.need, count: k.left[i], columns: inTier[d.class], slots: d.slots}
-		units += k.left[i]
 	}
-	if k.tries = triesFew; units > manyUnits {
+	switch {
+	case len(waiting) <= fewDemands:
+		k.tries = triesFew
+	case len(waiting) <= someDemands:
+		k.tries = triesSome
+	default:
 		k.tries = triesMany
 	}
 	dual := p.solveDual(offers, nodePricePerHour)
@@ -276,12 +280,45 @@ func (k *packer) price(column int) float64 {
 func (k *packer) run(pl *pile) {
 	first := len(k.nodes)
 	began := k.work
-	k.pack(pl, orderBalanced)
-	k.improve(first, k.work-began)
+	if len(pl.leaders) > fewDemands {
+		k.pack(pl, orderBalanced)
+	} else {
+		k.packBest(pl.leaders)
+	}
+	k.improve(first, k.work-began, len(pl.leaders))
 	if k.tier.intersects(k.p.limited) {
 		budget := growBudget
 		for k.grow(first, &budget) {
 		}
+	}
+}
+
+// packBest packs in each order, and keeps the nodes of the one that leaves least and costs least.
+func (k *packer) packBest(demands []int32) {
+	before, kept := slices.Clone(k.left), k.nodes
+	demands = slices.Clone(demands)
+	slices.Sort(demands)
+	var best []*node
+	bestLeft, bestCost := math.Inf(1), math.Inf(1)
+	for how := range orderCount {
+		k.nodes = nil
+		k.pack(k.newPile(demands), how)
+		left, cost := 0.0, 0.0
+		for _, i := range demands {
+			left += float64(float64(k.left[i]) * k.value[i])
+		}
+		for _, n := range k.nodes {
+			cost += k.p.cost(n.column)
+			k.take(n.column, -1)
+		}
+		copy(k.left, before)
+		if left < bestLeft*(1-1e-9) || left <= bestLeft*(1+1e-9) && cost < bestCost-minimumGain {
+			best, bestLeft, bestCost = k.nodes, left, cost
+		}
+	}
+	k.nodes = kept
+	for _, n := range best {
+		k.add(n)
 	}
 }
 
@@ -321,7 +358,8 @@ func (k *packer) choose(pl *pile, leader int, how order) *node {
 	found := false
 	var ofScale [candidateScales]int
 	for _, c := range k.candidates[leader] {
-		if tried >= k.tries {
+		// No filling is worth more than its column costs: what comes close is good enough.
+		if tried >= k.tries || bestRatio > closeUse {
 			break
 		}
 		if ofScale[c.scale] >= triesScale && found || !p.configOf(c.column).free.fits(d.need) || !k.allows(c.column) {
@@ -344,10 +382,14 @@ func (k *packer) choose(pl *pile, leader int, how order) *node {
 		k.flexible(n)
 		k.unfill(n)
 		if len(n.fills) > 0 {
-			if j := k.standIn(n); j != n.column {
-				p.moved(n, j)
+			worth := k.worthOf(n)
+			// A node that is as good as full has no cheaper stand-in to speak of.
+			if worth < fullUse*k.price(n.column) {
+				if j := k.standIn(n); j != n.column {
+					p.moved(n, j)
+				}
 			}
-			ratio := k.worthOf(n) / k.launchable(n)
+			ratio := worth / k.launchable(n)
 			if k.random != nil {
 				ratio *= 1 - float64(k.noise*k.random.Float64())
 			}
@@ -359,6 +401,9 @@ func (k *packer) choose(pl *pile, leader int, how order) *node {
 	}
 	if !found {
 		return nil
+	}
+	if j := k.standIn(k.best); j != k.best.column {
+		p.moved(k.best, j)
 	}
 	return k.best
 }

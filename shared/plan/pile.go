@@ -24,6 +24,9 @@ type lane struct {
 	items []int32
 	// head is the first item that may wait, at where fill looks.
 	head, at int
+	// scored is the item that fit is of, one more than its number: how much of what it weighs on the column in question it is worth.
+	scored int32
+	fit    float64
 	// least is the least need of any item, by axis.
 	least vector
 	// lowest and highest are the bounds of the memory's share of the items' worth in cpu and memory.
@@ -32,8 +35,8 @@ type lane struct {
 
 // lanesEach is how many ratios a group of demands is divided into at most, laneItems how many demands are worth a lane of their own.
 const (
-	lanesEach = 7
-	laneItems = 6
+	lanesEach = 6
+	laneItems = 14
 )
 
 // newPile sorts the demands that wait.

@@ -146,6 +146,8 @@ func resourceOf(object *unstructured.Unstructured) schema.GroupVersionResource {
 		return api.NodePoolGVR()
 	case api.NodeClaimKind:
 		return api.NodeClaimGVR()
+	case api.NodeOverlayKind:
+		return api.NodeOverlayGVR()
 	default:
 		return api.EC2NodeClassGVR()
 	}
@@ -162,7 +164,7 @@ func create(t *testing.T, client dynamic.Interface, object *unstructured.Unstruc
 
 // checkDefaults compares what the API server fills in with what Default does.
 func checkDefaults(t *testing.T, client dynamic.Interface) {
-	for _, text := range []string{smallestNodePool, smallestNodeClaim, smallestEC2NodeClass} {
+	for _, text := range []string{smallestNodePool, smallestNodeClaim, smallestNodeOverlay, smallestEC2NodeClass} {
 		object := objectIn(t, text)
 		t.Run(object.GetKind(), func(t *testing.T) {
 			created, err := create(t, client, object.DeepCopy(), true)
@@ -175,6 +177,8 @@ func checkDefaults(t *testing.T, client dynamic.Interface) {
 				want = defaultedSpec[api.NodePool](t, object)
 			case api.NodeClaimKind:
 				want = defaultedSpec[api.NodeClaim](t, object)
+			case api.NodeOverlayKind:
+				want = defaultedSpec[api.NodeOverlay](t, object)
 			case api.EC2NodeClassKind:
 				want = defaultedSpec[api.EC2NodeClass](t, object)
 			}
@@ -361,7 +365,7 @@ func checkPeople(t *testing.T, client dynamic.Interface) {
 				t.Fatal(err)
 			}
 			rules, _ := rulesOf(t, *object)
-			if allows(rules, verb, api.NodePoolResource) && allows(rules, verb, api.EC2NodeClassResource) {
+			if allows(rules, verb, api.NodePoolResource) && allows(rules, verb, api.EC2NodeClassResource) && allows(rules, verb, api.NodeOverlayResource) {
 				break
 			}
 			if attempt == 100 {

@@ -24,7 +24,7 @@ const SystemNamespace = "whittle-system"
 //go:embed crds/*.yaml namespace.yaml rbac/*.yaml
 var files embed.FS
 
-// CRDs are the CustomResourceDefinitions of NodePool, NodeClaim and EC2NodeClass.
+// CRDs are the CustomResourceDefinitions of NodePool, NodeClaim, NodeOverlay and EC2NodeClass.
 func CRDs() ([]unstructured.Unstructured, error) {
 	return read("crds/*.yaml")
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-func TestCRDsAreTheThreeKinds(t *testing.T) {
+func TestCRDsAreTheKinds(t *testing.T) {
 	crds, err := CRDs()
 	if err != nil {
 		t.Fatal(err)
@@ -26,7 +26,7 @@ func TestCRDsAreTheThreeKinds(t *testing.T) {
 		got = append(got, crd.GetName())
 	}
 	slices.Sort(got)
-	want := []string{api.EC2NodeClassCRD, api.NodeClaimCRD, api.NodePoolCRD}
+	want := []string{api.EC2NodeClassCRD, api.NodeClaimCRD, api.NodePoolCRD, api.NodeOverlayCRD}
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
 		t.Errorf("definitions %q, want %q", got, want)

@@ -42,6 +42,31 @@ spec:
   securityGroupSelectorTerms: [{id: sg-0a}]
 `
 
+const smallestNodeOverlay = `
+apiVersion: karpenter.sh/v1alpha1
+kind: NodeOverlay
+metadata: {name: smallest}
+spec:
+  requirements: []
+`
+
+const fullNodeOverlay = `
+apiVersion: karpenter.sh/v1alpha1
+kind: NodeOverlay
+metadata: {name: full}
+spec:
+  weight: 10000
+  priceAdjustment: -12.5%
+  capacity: {example.com/device: "4", hugepages-2Mi: 1Gi}
+  requirements:
+  - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m5, m6i]}
+  - {key: karpenter.sh/nodepool, operator: NotIn, values: [gpu]}
+  - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
+  - {key: karpenter.k8s.aws/instance-cpu, operator: Lte, values: ["16"]}
+  - {key: karpenter.k8s.aws/instance-gpu-count, operator: DoesNotExist}
+  - {key: team, operator: Exists}
+`
+
 // fullNodePool sets every field. Quantities and durations are in the form that Go
 // writes them in, so that the round trip through our types can be compared.
 const fullNodePool = `
@@ -134,7 +159,7 @@ spec:
 // checkAccepted sends objects that are right, and compares what comes back with what
 // our types make of them. The Go validation must not be stricter than the schema.
 func checkAccepted(t *testing.T, client dynamic.Interface) {
-	for _, text := range []string{fullNodePool, fullEC2NodeClass, strings.Replace(smallestNodePool, "spec:\n  template:", "spec:\n  replicas: 3\n  limits: {nodes: \"5\"}\n  template:", 1)} {
+	for _, text := range []string{fullNodePool, fullEC2NodeClass, fullNodeOverlay, strings.Replace(smallestNodePool, "spec:\n  template:", "spec:\n  replicas: 3\n  limits: {nodes: \"5\"}\n  template:", 1)} {
 		object := objectIn(t, text)
 		t.Run(object.GetKind()+" "+object.GetName(), func(t *testing.T) {
 			created, err := create(t, client, object.DeepCopy(), true)
@@ -144,9 +169,12 @@ func checkAccepted(t *testing.T, client dynamic.Interface) {
 			// What went through the API server and what went through our types is the same.
 			got := specJSON(t, created)
 			var want string
-			if object.GetKind() == api.NodePoolKind {
+			switch object.GetKind() {
+			case api.NodePoolKind:
 				want = defaultedSpec[api.NodePool](t, object)
-			} else {
+			case api.NodeOverlayKind:
+				want = defaultedSpec[api.NodeOverlay](t, object)
+			default:
 				want = defaultedSpec[api.EC2NodeClass](t, object)
 			}
 			if got != want {
@@ -201,6 +229,21 @@ func edits() []edit {
 		{"a claim with an unknown operator", smallestNodeClaim, "spec/requirements", requirements(map[string]any{"key": "a", "operator": "Near"}), "supported values"},
 		{"a claim with a reserved label", smallestNodeClaim, "spec/requirements", requirements(map[string]any{"key": "karpenter.sh/registered", "operator": "Exists"}), "karpenter.sh is reserved"},
 		{"a claim without class", smallestNodeClaim, "spec/nodeClassRef", nil, "Required value"},
+
+		{"an overlay with two prices", smallestNodeOverlay, "spec", map[string]any{"requirements": []any{}, "price": "1", "priceAdjustment": "+1"}, "either price or priceAdjustment"},
+		{"an overlay with a signed price", smallestNodeOverlay, "spec/price", "+1", "should match"},
+		{"an overlay with an unsigned adjustment", smallestNodeOverlay, "spec/priceAdjustment", "10%", "should match"},
+		{"an overlay that takes more than all", smallestNodeOverlay, "spec/priceAdjustment", "-101%", "should match"},
+		{"an overlay of cpu", smallestNodeOverlay, "spec/capacity", map[string]string{"cpu": "1"}, "extended resources only"},
+		{"an overlay without weight", smallestNodeOverlay, "spec/weight", 0, "greater than or equal to 1"},
+		{"an overlay of 10001", smallestNodeOverlay, "spec/weight", 10001, "less than or equal to 10000"},
+		{"an overlay without requirements", smallestNodeOverlay, "spec/requirements", nil, "Required value"},
+		{"an overlay with NotIn without values", smallestNodeOverlay, "spec/requirements", requirements(map[string]any{"key": "a", "operator": "NotIn"}), "needs at least one value"},
+		{"an overlay with a word as a number", smallestNodeOverlay, "spec/requirements", requirements(map[string]any{"key": "a", "operator": "Gt", "values": []string{"many"}}), "exactly one value"},
+		{"an overlay with an unknown operator", smallestNodeOverlay, "spec/requirements", requirements(map[string]any{"key": "a", "operator": "Near"}), "supported values"},
+		{"an overlay of a tenancy", smallestNodeOverlay, "spec/requirements", requirements(map[string]any{"key": "karpenter.k8s.aws/instance-tenancy", "operator": "Exists"}), "karpenter.k8s.aws is reserved"},
+		{"an overlay of a reservation", smallestNodeOverlay, "spec/requirements", requirements(map[string]any{"key": "karpenter.k8s.aws/capacity-reservation-id", "operator": "Exists"}), "karpenter.k8s.aws is reserved"},
+		{"an overlay of a host", smallestNodeOverlay, "spec/requirements", requirements(map[string]any{"key": "kubernetes.io/hostname", "operator": "Exists"}), "known only after a launch"},
 
 		{"both role and instanceProfile", smallestEC2NodeClass, "spec/instanceProfile", "nodes", "exactly one of role and instanceProfile"},
 		{"neither role nor instanceProfile", smallestEC2NodeClass, "spec/role", nil, "exactly one of role and instanceProfile"},
@@ -274,6 +317,8 @@ func validate(t *testing.T, object *unstructured.Unstructured) error {
 		return decodeAndValidate[api.NodePool](object)
 	case api.NodeClaimKind:
 		return decodeAndValidate[api.NodeClaim](object)
+	case api.NodeOverlayKind:
+		return decodeAndValidate[api.NodeOverlay](object)
 	}
 	return decodeAndValidate[api.EC2NodeClass](object)
 }
@@ -325,6 +370,12 @@ func rights() []right {
 		{in("", "patch", karpenter, "nodeclaims/status"), "provision interrupt lifecycle disrupt"},
 		{in("", "patch", karpenter, "nodepools/status"), "provision lifecycle"},
 		{in("", "patch", karpenter, "nodepools"), ""},
+		{in("", "list", karpenter, "nodeoverlays"), "provision disrupt"},
+		{in("", "patch", karpenter, "nodeoverlays/status"), "provision"},
+		{in("", "patch", karpenter, "nodeoverlays"), ""},
+		{in("", "list", "", "namespaces"), "provision disrupt"},
+		{in("", "list", "", "persistentvolumes"), "provision disrupt"},
+		{in("", "list", "storage.k8s.io", "storageclasses"), "provision disrupt"},
 		{in("", "delete", karpenter, "nodepools"), ""},
 		{in("", "list", aws, "ec2nodeclasses"), "provision lifecycle disrupt"},
 		{in("", "patch", aws, "ec2nodeclasses"), "lifecycle"},

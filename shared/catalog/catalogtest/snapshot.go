@@ -10,7 +10,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
-	"github.com/whittle-dev/whittle/testdata/instancetypes"
+	"github.com/whittle-dev/whittle/shared/catalog/builtin"
 )
 
 // Now is the time at which the catalogue was read.
@@ -19,58 +19,11 @@ var Now = time.Date(2026, time.January, 2, 3, 4, 5, 0, time.UTC)
 // Snapshot has all instance types of us-east-1's first three zones, at their on-demand prices and with invented spot prices.
 func Snapshot(t testing.TB) *catalog.Snapshot {
 	t.Helper()
-	types, err := instancetypes.All()
+	s, err := builtin.Snapshot(Now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &catalog.Snapshot{
-		Time: Now, SpotPriceTime: Now, Region: "us-east-1",
-		Zones: []catalog.AvailabilityZone{
-			{ZoneName: "us-east-1a", ZoneID: "use1-az1"}, {ZoneName: "us-east-1b", ZoneID: "use1-az2"}, {ZoneName: "us-east-1c", ZoneID: "use1-az3"},
-		},
-	}
-	for i := range types {
-		s.InstanceTypes = append(s.InstanceTypes, info(&types[i]))
-	}
 	return s
-}
-
-func info(t *instancetypes.InstanceType) catalog.InstanceTypeInfo {
-	info := catalog.InstanceTypeInfo{
-		InstanceType: t.Name, DefaultVCpus: t.VCPUs, SizeInMiB: t.MemoryMiB,
-		SupportedArchitectures: t.Architectures, SupportedUsageClasses: t.UsageClasses, SupportedFeatures: t.ProcessorFeatures,
-		Hypervisor: t.Hypervisor, BareMetal: t.BareMetal, Manufacturer: t.ProcessorManufacturer, SustainedClockSpeedInGhz: t.SustainedClockGHz,
-		NitroEnclavesSupport: t.NitroEnclaves, EbsOptimizedSupport: t.EBS.OptimizedSupport, MaximumBandwidthInMbps: t.EBS.MaximumBandwidthMbps,
-		TotalSizeInGB: t.InstanceStorage.TotalGB, NvmeSupport: t.InstanceStorage.NVMeSupport,
-		Network: catalog.NetworkInfo{
-			MaximumNetworkCards: len(t.Network.Cards), Ipv4AddressesPerInterface: t.Network.IPv4PerInterface,
-			EncryptionInTransit: t.Network.EncryptionInTransit, EnaSupport: t.Network.ENASupport, MaximumEfaInterfaces: t.Network.MaximumEFAInterfaces,
-			BaselineBandwidthInMbps: t.Network.BaselineBandwidthMbps, BranchInterfaces: t.Network.BranchInterfaces,
-		},
-		Zones: t.Zones, OnDemandPrice: t.OnDemandPrice, SpotPrices: map[string]float64{},
-	}
-	for _, card := range t.Network.Cards {
-		if card.Index == t.Network.DefaultCardIndex {
-			info.Network.MaximumNetworkInterfaces = card.MaximumInterfaces
-		}
-	}
-	for _, g := range t.GPUs {
-		info.Gpus = append(info.Gpus, catalog.Device{Name: g.Name, Manufacturer: g.Manufacturer, Count: g.Count, MemoryInMiB: g.MemoryMiB})
-	}
-	for _, a := range t.InferenceAccelerators {
-		info.InferenceAccelerators = append(info.InferenceAccelerators, catalog.Device{Name: a.Name, Manufacturer: a.Manufacturer, Count: a.Count, MemoryInMiB: a.MemoryMiB})
-	}
-	for _, d := range t.NeuronDevices {
-		info.NeuronDevices = append(info.NeuronDevices, catalog.Device{Name: d.Name, Manufacturer: "AWS", Count: d.Count, MemoryInMiB: d.MemoryMiB, CoreCount: d.CoresPerDevice})
-	}
-	for _, usage := range t.UsageClasses {
-		for _, zone := range t.Zones {
-			if price := instancetypes.SpotPrice(t.Name, zone, t.OnDemandPrice); usage == "spot" && price > 0 {
-				info.SpotPrices[zone] = price
-			}
-		}
-	}
-	return info
 }
 
 // NodeClass is a ready class of Amazon Linux 2023 in three zones, with images for both architectures and for NVIDIA GPUs.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/whittle-dev/whittle/shared/api"
@@ -20,7 +21,8 @@ func amend(crd map[string]any, resource, group string) error {
 	spec := crd["spec"].(map[string]any)
 	spec["group"] = group
 
-	schema, err := at(spec["versions"].([]any)[0].(map[string]any), "schema", "openAPIV3Schema", "properties")
+	version := spec["versions"].([]any)[0].(map[string]any)
+	schema, err := at(version, "schema", "openAPIV3Schema", "properties")
 	if err != nil {
 		return err
 	}
@@ -31,6 +33,9 @@ func amend(crd map[string]any, resource, group string) error {
 		return amendNodeClaim(schema)
 	case api.EC2NodeClassResource:
 		return amendEC2NodeClass(schema)
+	case api.NodeOverlayResource:
+		version["name"] = api.OverlayVersion
+		return amendNodeOverlay(schema)
 	}
 	return fmt.Errorf("no schema is known for %s", resource)
 }
@@ -101,6 +106,26 @@ func amendEC2NodeClass(schema map[string]any) error {
 	return nil
 }
 
+// amendNodeOverlay narrows the requirements, whose type is Kubernetes' own.
+func amendNodeOverlay(schema map[string]any) error {
+	requirement, err := at(schema, "spec", "properties", "requirements", "items", "properties")
+	if err != nil {
+		return err
+	}
+	key, operator := requirement["key"].(map[string]any), requirement["operator"].(map[string]any)
+	values, err := at(requirement, "values", "items")
+	if err != nil {
+		return err
+	}
+	key["maxLength"], key["pattern"] = 316, qualifiedName
+	operator["enum"] = []any{"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte"}
+	values["maxLength"], values["pattern"] = 63, labelValue
+	for _, rule := range overlayKeyRules("self") {
+		addRule(key, rule.text, rule.message)
+	}
+	return nil
+}
+
 // amendTaintsAndRequirements narrows a spec's taints, whose type is Kubernetes' own,
 // and adds the rules for the keys of requirements.
 func amendTaintsAndRequirements(spec map[string]any) error {
@@ -131,9 +156,22 @@ type rule struct {
 
 // keyRules are the expressions that keep a label's key out of the domains that the
 // API groups keep for themselves. variable is what the expressions call the key.
-func keyRules(variable string) []rule {
+func keyRules(variable string) []rule { return keyRulesBut(variable, nil) }
+
+// overlayKeyRules keep out what an overlay cannot be about, too.
+func overlayKeyRules(variable string) []rule {
+	return keyRulesBut(variable, []string{
+		api.LabelInstanceTenancy, api.LabelCapacityReservationID, api.LabelCapacityReservationType, api.LabelCapacityReservationInterruptible,
+		api.LabelPlacementGroupID, api.LabelPlacementGroupPartition,
+	})
+}
+
+func keyRulesBut(variable string, refused []string) []rule {
 	allowed := map[string][]string{}
 	for _, key := range api.WellKnownLabels() {
+		if slices.Contains(refused, key) {
+			continue
+		}
 		domain, _, _ := strings.Cut(key, "/")
 		allowed[domain] = append(allowed[domain], "'"+key+"'")
 	}

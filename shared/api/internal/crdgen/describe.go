@@ -70,6 +70,10 @@ func describe(crd map[string]any, resource string) error {
 		for _, list := range []string{"taints", "startupTaints"} {
 			places = append(places, place{append(append([]string{}, claim...), "properties", list, "items"), taintDescriptions()})
 		}
+	case api.NodeOverlayResource:
+		fields := nodeSelectorRequirementDescriptions()
+		fields["operator"] = "How the label's value relates to the values: In, NotIn, Exists, DoesNotExist, and for numbers Gt, Lt, Gte and Lte."
+		places = append(places, place{append(append([]string{}, claim...), "properties", "requirements", "items"), fields})
 	case api.EC2NodeClassResource:
 		places = append(places, place{
 			[]string{"properties", "status", "properties", "amis", "items", "properties", "requirements", "items"}, nodeSelectorRequirementDescriptions(),

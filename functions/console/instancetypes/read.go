@@ -1,0 +1,88 @@
+package instancetypes
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/whittle-dev/whittle/functions/console/document"
+	"github.com/whittle-dev/whittle/shared/catalog"
+)
+
+// maximumSize bounds what a compressed file may grow to: the greatest known is 10 MB.
+const maximumSize = 1 << 30
+
+// Read reads a file in any of the forms, compressed with gzip or not. "-" is stdin. The
+// error names file, line and field.
+func Read(name string, stdin io.Reader, now time.Time) (*Table, error) {
+	var text []byte
+	var err error
+	if name == "-" {
+		name = "<stdin>"
+		text, err = io.ReadAll(stdin)
+	} else {
+		text, err = os.ReadFile(name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading instance types: %w", err)
+	}
+	if text, err = decompress(text); err != nil {
+		return nil, fmt.Errorf("reading instance types: %s: %w", name, err)
+	}
+	documents, err := document.Split(name, text)
+	if err != nil {
+		return nil, err
+	}
+	if len(documents) != 1 {
+		return nil, fmt.Errorf("%s: holds %d documents: instance types are one: a list (Karpenter's kwok form), or an object with instanceTypes (the snapshot form)", name, len(documents))
+	}
+	return parse(documents[0], now)
+}
+
+func decompress(text []byte) ([]byte, error) {
+	if !bytes.HasPrefix(text, []byte{0x1f, 0x8b}) {
+		return text, nil
+	}
+	reader, err := gzip.NewReader(bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	plain, err := io.ReadAll(io.LimitReader(reader, maximumSize+1))
+	if err == nil && len(plain) > maximumSize {
+		err = fmt.Errorf("holds more than %d bytes", maximumSize)
+	}
+	return plain, err
+}
+
+// parse finds out by its shape which form a document has.
+func parse(d *document.Document, now time.Time) (*Table, error) {
+	if text := bytes.TrimSpace(d.JSON); len(text) > 0 && text[0] == '[' {
+		return parseKwok(d)
+	}
+	var shape struct {
+		InstanceTypes *[]struct {
+			InstanceType string `json:"instanceType"`
+			Name         string `json:"name"`
+		} `json:"instanceTypes"`
+	}
+	if err := d.DecodeFold(&shape, "instance types"); err != nil {
+		return nil, err
+	}
+	if shape.InstanceTypes == nil {
+		return nil, d.Errorf(nil, "instance types: instanceTypes: is missing: want a list (Karpenter's kwok form), or an object with instanceTypes (the snapshot form)")
+	}
+	if types := *shape.InstanceTypes; len(types) > 0 && types[0].Name == "" && types[0].InstanceType != "" {
+		facts := &catalog.Snapshot{}
+		if err := json.Unmarshal(d.JSON, facts); err != nil {
+			return nil, d.Errorf(nil, "catalogue: %w", err)
+		}
+		table := OfCatalog(facts, nil, now)
+		table.assume = true
+		return table, nil
+	}
+	return parseSnapshot(d)
+}

@@ -1,0 +1,212 @@
+package manifests
+
+import (
+	"errors"
+	"maps"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	podresource "k8s.io/component-helpers/resource"
+
+	"github.com/whittle-dev/whittle/functions/console/document"
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+func finishPod(_ *reader, _ *document.Document, pod *corev1.Pod) []document.Problem {
+	defaultPod(pod)
+	return checkRequests(&pod.Spec, document.Path{"spec"})
+}
+
+// defaultPod sets what the API server sets in a pod that does not say it, as far as it
+// matters for where the pod can go.
+func defaultPod(pod *corev1.Pod) {
+	spec := &pod.Spec
+	for _, containers := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
+		for i := range containers {
+			resources := &containers[i].Resources
+			resources.Requests = withDefaults(resources.Requests, resources.Limits)
+		}
+	}
+	defaultPodLevelRequests(pod)
+	defaultPorts(spec)
+	if spec.SchedulerName == "" {
+		spec.SchedulerName = corev1.DefaultSchedulerName
+	}
+}
+
+// withDefaults are the requests, with those limits that no request is named for.
+func withDefaults(requests, limits corev1.ResourceList) corev1.ResourceList {
+	for name, limit := range limits {
+		if _, ok := requests[name]; ok {
+			continue
+		}
+		if requests == nil {
+			requests = corev1.ResourceList{}
+		}
+		requests[name] = limit
+	}
+	return requests
+}
+
+// defaultPodLevelRequests: a pod that has limits of its own and no request for a
+// resource requests what its containers request together, else its limit.
+func defaultPodLevelRequests(pod *corev1.Pod) {
+	resources := pod.Spec.Resources
+	if resources == nil || len(resources.Limits) == 0 {
+		return
+	}
+	together := podresource.AggregateContainerRequests(pod, podresource.PodResourcesOptions{})
+	maps.DeleteFunc(together, func(name corev1.ResourceName, _ resource.Quantity) bool {
+		return name != corev1.ResourceCPU && name != corev1.ResourceMemory
+	})
+	resources.Requests = withDefaults(withDefaults(resources.Requests, together), resources.Limits)
+}
+
+// defaultPorts: a port of a pod on the host's network is a port of the host.
+func defaultPorts(spec *corev1.PodSpec) {
+	for _, containers := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
+		for i := range containers {
+			for j := range containers[i].Ports {
+				port := &containers[i].Ports[j]
+				if port.Protocol == "" {
+					port.Protocol = corev1.ProtocolTCP
+				}
+				if spec.HostNetwork && port.HostPort == 0 {
+					port.HostPort = port.ContainerPort
+				}
+			}
+		}
+	}
+}
+
+// checkRequests finds amounts that the API server would refuse.
+func checkRequests(spec *corev1.PodSpec, path document.Path) []document.Problem {
+	var problems []document.Problem
+	check := func(list corev1.ResourceList, path document.Path) {
+		for _, name := range slices.Sorted(maps.Keys(list)) {
+			if amount := list[name]; amount.Sign() < 0 {
+				problems = append(problems, document.Problem{Path: path.With(string(name)), Text: amount.String() + ": want zero or more"})
+			}
+		}
+	}
+	for _, field := range []struct {
+		name       string
+		containers []corev1.Container
+	}{{"initContainers", spec.InitContainers}, {"containers", spec.Containers}} {
+		for i := range field.containers {
+			check(field.containers[i].Resources.Requests, path.With(field.name, i, "resources", "requests"))
+		}
+	}
+	check(spec.Overhead, path.With("overhead"))
+	if spec.Resources != nil {
+		check(spec.Resources.Requests, path.With("resources", "requests"))
+	}
+	return problems
+}
+
+// finishNode: a kubelet that reserves nothing leaves allocatable out.
+func finishNode(_ *reader, _ *document.Document, node *corev1.Node) []document.Problem {
+	node.Status.Images = nil // most of a node's size
+	if node.Status.Allocatable == nil {
+		node.Status.Allocatable = node.Status.Capacity
+	}
+	return nil
+}
+
+func finishDaemonSet(_ *reader, _ *document.Document, set *appsv1.DaemonSet) []document.Problem {
+	defaultPorts(&set.Spec.Template.Spec)
+	return checkTemplate(&set.Spec.Template)
+}
+
+func finishDeployment(_ *reader, _ *document.Document, d *appsv1.Deployment) []document.Problem {
+	return append(checkCount(d.Spec.Replicas, "spec", "replicas"), checkTemplate(&d.Spec.Template)...)
+}
+
+func finishStatefulSet(_ *reader, _ *document.Document, s *appsv1.StatefulSet) []document.Problem {
+	problems := checkCount(s.Spec.Replicas, "spec", "replicas")
+	for i := range s.Spec.VolumeClaimTemplates {
+		if s.Spec.VolumeClaimTemplates[i].Name == "" {
+			problems = append(problems, document.Problem{Path: document.Path{"spec", "volumeClaimTemplates", i, "metadata", "name"}, Text: "is missing"})
+		}
+	}
+	return append(problems, checkTemplate(&s.Spec.Template)...)
+}
+
+func finishReplicaSet(_ *reader, _ *document.Document, s *appsv1.ReplicaSet) []document.Problem {
+	return append(checkCount(s.Spec.Replicas, "spec", "replicas"), checkTemplate(&s.Spec.Template)...)
+}
+
+func finishJob(_ *reader, _ *document.Document, j *batchv1.Job) []document.Problem {
+	problems := checkCount(j.Spec.Parallelism, "spec", "parallelism")
+	problems = append(problems, checkCount(j.Spec.Completions, "spec", "completions")...)
+	return append(problems, checkTemplate(&j.Spec.Template)...)
+}
+
+func checkTemplate(template *corev1.PodTemplateSpec) []document.Problem {
+	return checkRequests(&template.Spec, document.Path{"spec", "template", "spec"})
+}
+
+// maximumReplicas keeps a slip of the finger from taking all memory: Kubernetes supports
+// no cluster with more pods.
+const maximumReplicas = 150_000
+
+func checkCount(count *int32, path ...any) []document.Problem {
+	switch {
+	case count == nil:
+	case *count < 0:
+		return []document.Problem{{Path: path, Text: "is negative: want zero or more"}}
+	case *count > maximumReplicas:
+		return []document.Problem{{Path: path, Text: "is more than the 150000 pods that a cluster can have"}}
+	}
+	return nil
+}
+
+func finishStorageClass(_ *reader, _ *document.Document, class *storagev1.StorageClass) []document.Problem {
+	if class.VolumeBindingMode == nil {
+		mode := storagev1.VolumeBindingImmediate
+		class.VolumeBindingMode = &mode
+	}
+	return nil
+}
+
+// finishNodePool warns of what an API server would refuse: a plan can often be made all
+// the same.
+func finishNodePool(r *reader, d *document.Document, pool *api.NodePool) []document.Problem {
+	pool.Default()
+	r.warnInvalid(d, pool.Validate())
+	return nil
+}
+
+func finishNodeClaim(_ *reader, _ *document.Document, claim *api.NodeClaim) []document.Problem {
+	claim.Default()
+	return nil
+}
+
+func finishNodeClass(_ *reader, _ *document.Document, class *api.EC2NodeClass) []document.Problem {
+	class.Default()
+	return nil
+}
+
+func finishNodeOverlay(r *reader, d *document.Document, overlay *api.NodeOverlay) []document.Problem {
+	r.warnInvalid(d, overlay.Validate())
+	return nil
+}
+
+// warnInvalid warns of each of the *api.FieldErrors that are joined in err.
+func (r *reader) warnInvalid(d *document.Document, err error) {
+	var joined interface{ Unwrap() []error }
+	errs := []error{err}
+	if errors.As(err, &joined) {
+		errs = joined.Unwrap()
+	}
+	for _, err := range errs {
+		var field *api.FieldError
+		if errors.As(err, &field) {
+			r.warnf(d, document.ParsePath(field.Path), "%w; a cluster would refuse it", field)
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/functions/console/instancetypes"
+	"github.com/whittle-dev/whittle/functions/console/manifests"
+	"github.com/whittle-dev/whittle/functions/console/report"
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/snapshot"
+)
+
+// planned is a plan with what it was made from.
+type planned struct {
+	objects  *snapshot.Objects
+	snapshot *plan.Snapshot
+	plan     *plan.Plan
+	took     time.Duration
+	problems []report.PoolProblem
+	// ignored are the NodeOverlays that count for nothing.
+	ignored []catalog.OverlayProblem
+}
+
+// showPlan plans for the pods that wait and shows the plan; it changes nothing.
+func showPlan(ctx context.Context, arguments []string, now func() time.Time, in io.Reader, out, problems io.Writer) error {
+	flags, err := parsePlanFlags("plan", 0, arguments, problems)
+	if err != nil {
+		return err
+	}
+	made, err := flags.plan(ctx, now, in, problems)
+	if err != nil {
+		return err
+	}
+	shown := report.Of(made.plan, made.took)
+	if flags.output == "json" {
+		for _, problem := range made.problems {
+			warn(problems, fmt.Sprintf("nodepool %q opens no node: %s", problem.NodePool, problem.Problem))
+		}
+		return writeJSON(out, shown)
+	}
+	return shown.WriteTable(out, made.snapshot, made.problems, styleOf(out))
+}
+
+func writeJSON(out io.Writer, value any) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(value)
+}
+
+func warn(problems io.Writer, text string) { fmt.Fprintf(problems, "whittle: %s\n", text) }
+
+// plan reads what the flags say, and plans.
+func (f *planFlags) plan(ctx context.Context, now func() time.Time, in io.Reader, problems io.Writer) (*planned, error) {
+	start := now()
+	made := &planned{}
+	var table *instancetypes.Table
+	if f.instanceTypes != "" {
+		var err error
+		if table, err = instancetypes.Read(f.instanceTypes, in, start); err != nil {
+			return nil, err
+		}
+	}
+	if len(f.files) > 0 {
+		if err := made.readFiles(f.files, table, start, in, problems); err != nil {
+			return nil, err
+		}
+	} else {
+		client, err := connect(f.kubeconfig, f.kubecontext)
+		if err != nil {
+			return nil, err
+		}
+		if err := made.readCluster(ctx, client, table, start, problems); err != nil {
+			return nil, mend(err, client.Endpoint)
+		}
+	}
+	made.snapshot.PreferencePolicy, made.snapshot.MinValuesPolicy = f.policy, f.minValuesPolicy
+	for _, overlay := range made.ignored {
+		warn(problems, fmt.Sprintf("nodeoverlay %q counts for nothing: %s", overlay.Overlay, overlay.Message))
+	}
+	runtime.GC() // what reading has left behind is not the planner's to clear away
+	began := time.Now()
+	made.plan = plan.Solve(made.snapshot)
+	made.took = time.Since(began)
+	made.problems = report.PoolProblems(made.snapshot)
+	return made, nil
+}
+
+// readFiles reads the objects from files of manifests. Without a table there is the
+// built-in one.
+func (m *planned) readFiles(files []string, table *instancetypes.Table, now time.Time, in io.Reader, problems io.Writer) error {
+	read, err := manifests.Read(files, in)
+	if err != nil {
+		return err
+	}
+	for _, warning := range read.Warnings {
+		warn(problems, warning)
+	}
+	if table == nil {
+		if table, err = instancetypes.Builtin(now); err != nil {
+			return err
+		}
+	}
+	m.objects = &read.Objects
+	m.assemble(table, now)
+	return nil
+}
+
+// assemble puts the objects together. Overlays are applied here and not in the assembly,
+// since what is wrong with one is to be told.
+func (m *planned) assemble(table *instancetypes.Table, now time.Time) {
+	types, ignored := catalog.Overlays(m.objects.NodePools, func(pool *api.NodePool) []catalog.InstanceType {
+		return table.Of(pool, classOf(pool, m.objects.NodeClasses))
+	}, m.objects.NodeOverlays)
+	m.ignored = ignored
+	objects := *m.objects
+	objects.NodeOverlays = nil
+	m.snapshot = snapshot.Assemble(&objects, func(pool *api.NodePool) []catalog.InstanceType { return types[pool.Name] }, now)
+	m.snapshot.WellKnownLabels = table.WellKnownLabels
+	identify(m.snapshot)
+}
+
+// classOf is the EC2NodeClass that a pool names; nil if it is not among the classes.
+func classOf(pool *api.NodePool, classes []api.EC2NodeClass) *api.EC2NodeClass {
+	ref := pool.Spec.Template.Spec.NodeClassRef
+	if ref == nil || cmp.Or(ref.Group, api.AWSGroup) != api.AWSGroup || cmp.Or(ref.Kind, api.EC2NodeClassKind) != api.EC2NodeClassKind {
+		return nil
+	}
+	for i := range classes {
+		if classes[i].Name == ref.Name {
+			return &classes[i]
+		}
+	}
+	return nil
+}
+
+// identify gives the pods that no API server has given a UID one of their own. It comes
+// after the assembly, for which a UID says that a pod is in a cluster.
+func identify(s *plan.Snapshot) {
+	give := func(pods []corev1.Pod) {
+		for i := range pods {
+			if pod := &pods[i]; pod.UID == "" {
+				pod.UID = manifests.StableUID("Pod", pod.Namespace, pod.Name)
+			}
+		}
+	}
+	give(s.Pods)
+	for i := range s.Nodes {
+		give(s.Nodes[i].Pods)
+	}
+}

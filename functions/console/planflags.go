@@ -1,0 +1,93 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/whittle-dev/whittle/shared/plan"
+)
+
+// planFlags are the flags of the commands that plan.
+type planFlags struct {
+	files           []string
+	instanceTypes   string
+	policy          plan.PreferencePolicy
+	minValuesPolicy plan.MinValuesPolicy
+	output          string
+	kubeconfig      string
+	kubecontext     string
+	// words are the first arguments that are no flags, as many as the command wants.
+	words []string
+}
+
+// parsePlanFlags reads a command line. After the command's own words every argument that
+// is no flag is a further file of -f, so that -f *.yaml says what it seems to.
+func parsePlanFlags(command string, words int, arguments []string, problems io.Writer) (*planFlags, error) {
+	f := &planFlags{policy: plan.PreferencesRespected, minValuesPolicy: plan.MinValuesStrict, output: "table"}
+	flags := flag.NewFlagSet("whittle "+command, flag.ContinueOnError)
+	flags.SetOutput(problems)
+	flags.Func("f", "`file` of Kubernetes manifests, a folder of them, or - for standard input; may be given several times (default: the cluster of the kubeconfig)", func(name string) error {
+		f.files = append(f.files, name)
+		return nil
+	})
+	flags.StringVar(&f.instanceTypes, "instance-types", "", "`file` of instance types, in Karpenter's kwok form or the snapshot form (default: with -f the built-in table, else the cluster's catalogue)")
+	flags.Func("policy", "what becomes of preferences, `Respect|Ignore` (default Respect)", oneOf(&f.policy, plan.PreferencesRespected, plan.PreferencesIgnored))
+	flags.Func("min-values-policy", "what becomes of minValues that cannot be met, `Strict|BestEffort` (default Strict)", oneOf(&f.minValuesPolicy, plan.MinValuesStrict, plan.MinValuesBestEffort))
+	for _, name := range []string{"o", "output"} {
+		flags.Func(name, "`form` of what is shown, table or json (default table)", oneOf(&f.output, "table", "json"))
+	}
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "`file` that says how the cluster is reached (default: KUBECONFIG, or .kube/config at home)")
+	flags.StringVar(&f.kubecontext, "context", "", "`name` of the context in it (default: its current one)")
+	rest := arguments
+	for {
+		if err := flags.Parse(rest); errors.Is(err, flag.ErrHelp) {
+			return nil, err
+		} else if err != nil {
+			return nil, errUsage
+		}
+		if rest = flags.Args(); len(rest) == 0 {
+			break
+		}
+		if len(f.words) < words {
+			f.words = append(f.words, rest[0])
+		} else {
+			f.files = append(f.files, rest[0])
+			if len(f.files) == 1 {
+				return nil, usageProblem(problems, "whittle %s: got %q: files are given with -f", command, rest[0])
+			}
+		}
+		rest = rest[1:]
+	}
+	if len(f.files) > 0 && (f.kubeconfig != "" || f.kubecontext != "") {
+		return nil, usageProblem(problems, "whittle %s: -f plans without a cluster: leave -kubeconfig and -context out", command)
+	}
+	read := append(slices.Clone(f.files), f.instanceTypes)
+	if first := slices.Index(read, "-"); first >= 0 && slices.Contains(read[first+1:], "-") {
+		return nil, usageProblem(problems, "whittle %s: standard input can be read once only: give - once", command)
+	}
+	return f, nil
+}
+
+func usageProblem(problems io.Writer, format string, arguments ...any) error {
+	fmt.Fprintf(problems, format+"\n", arguments...)
+	return errUsage
+}
+
+// oneOf sets a flag that has one of a few values.
+func oneOf[T ~string](value *T, values ...T) func(string) error {
+	return func(text string) error {
+		var names []string
+		for _, v := range values {
+			if text == string(v) {
+				*value = v
+				return nil
+			}
+			names = append(names, string(v))
+		}
+		return fmt.Errorf("want %s", strings.Join(names, " or "))
+	}
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/whittle-dev/whittle/functions/console/instancetypes"
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/inventory"
+	"github.com/whittle-dev/whittle/shared/observe"
+	"github.com/whittle-dev/whittle/shared/snapshot"
+)
+
+// readCluster reads what provision plans from: the objects, and if no table is given
+// what the catalogue has that can be bought.
+func (m *planned) readCluster(ctx context.Context, client *cluster.Client, table *instancetypes.Table, now time.Time, problems io.Writer) error {
+	group, reading := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		m.objects, err = observe.Objects(reading, client)
+		return installed(err)
+	})
+	var facts *catalog.Snapshot
+	var unavailable *catalog.Unavailable
+	if table == nil {
+		group.Go(func() (err error) { facts, err = inventory.Catalog(reading, client); return err })
+		group.Go(func() (err error) { unavailable, err = inventory.Unavailable(reading, client); return err })
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	if table == nil {
+		table = instancetypes.OfCatalog(facts, unavailable, now)
+	}
+	for i := range m.objects.NodeClasses {
+		m.objects.NodeClasses[i].Default()
+	}
+	var valid []api.NodePool
+	for _, pool := range m.objects.NodePools {
+		pool.Default()
+		// As provision does: a pool with a slip in it stops no other.
+		if err := pool.Validate(); err != nil {
+			warn(problems, fmt.Sprintf("nodepool %q opens no node: %v", pool.Name, err))
+			continue
+		}
+		valid = append(valid, pool)
+	}
+	m.objects.NodePools = valid
+	m.assemble(table, now)
+	snapshot.AddUnlaunched(m.snapshot, m.objects)
+	return observe.Details(ctx, client, m.snapshot)
+}

@@ -1,0 +1,227 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/scheduling"
+)
+
+// Values of an Explanation's outcome.
+const (
+	OutcomeNewNode      = "new node"
+	OutcomeExistingNode = "existing node"
+	OutcomeNoPlace      = "no place"
+	// OutcomeNotPlanned: the pod does not wait for a node.
+	OutcomeNotPlanned = "not planned"
+)
+
+// Explanation tells why a pod goes where it goes, or nowhere.
+type Explanation struct {
+	Pod     string `json:"pod"`
+	Outcome string `json:"outcome"`
+	// Why says in a sentence what became of a pod that is not planned.
+	Why string `json:"why,omitempty"`
+	// Leaves is the node that the pod is on and that is leaving; empty for one that waits.
+	Leaves string `json:"leaves,omitempty"`
+	// Node is the new node, Existing the one that is there.
+	Node     *Node     `json:"node,omitempty"`
+	Existing *Existing `json:"existing,omitempty"`
+	// Requests are the pod's own.
+	Requests corev1.ResourceList `json:"requests"`
+	// Steps tell what each demand leaves of the NodePool's instance types, one after the other.
+	Steps []Step `json:"steps"`
+	// Constraints are what the pod asks for beside resources, in words.
+	Constraints []string `json:"constraints"`
+	// Reasons are why it has no place; where it has one on a new node, what the other
+	// NodePools would have done with it.
+	Reasons []Reason `json:"reasons"`
+
+	// room is what the node has for daemon sets and pods.
+	room corev1.ResourceList
+}
+
+// Step is a demand, and how many instance types meet it and all those before it.
+type Step struct {
+	Demand        string `json:"demand"`
+	InstanceTypes int    `json:"instanceTypes"`
+}
+
+// Explain explains one pod of those that a plan was made for, or of others that are
+// known; nil if there is no such pod.
+func Explain(namespace, name string, pods []corev1.Pod, s *plan.Snapshot, p *plan.Plan) *Explanation {
+	is := func(ref plan.PodRef) bool { return ref.Namespace == namespace && ref.Name == name }
+	e := &Explanation{Pod: namespace + "/" + name, Requests: corev1.ResourceList{}, Steps: []Step{}, Constraints: []string{}, Reasons: []Reason{}}
+	pod := find(s.Pods, namespace, name)
+	if pod == nil {
+		if pod = find(pods, namespace, name); pod == nil {
+			return nil
+		}
+		e.Outcome, e.Why, e.Requests = OutcomeNotPlanned, whyNotPlanned(pod), scheduling.PodRequests(pod)
+		return e
+	}
+	if bound := find(pods, namespace, name); bound != nil {
+		e.Leaves = bound.Spec.NodeName
+	}
+	e.Requests, e.Constraints = scheduling.PodRequests(pod), constraints(pod)
+	for i := range p.NodeClaims {
+		if planned := &p.NodeClaims[i]; slices.ContainsFunc(planned.Pods, is) {
+			n := node(planned)
+			e.Outcome, e.Node = OutcomeNewNode, &n
+			e.room = suppliesOf(s)[n.NodePool+" "+n.InstanceType]
+			e.explainNew(pod, s)
+		}
+	}
+	for _, n := range p.Nominations {
+		if is(n.Pod) {
+			e.Outcome = OutcomeExistingNode
+			for _, node := range existing(p.Nominations) {
+				if node.Node == n.NodeName && node.NodeClaim == n.NodeClaimName {
+					e.Existing = &node
+				}
+			}
+		}
+	}
+	for _, u := range p.Unplaced {
+		if is(u.Pod) {
+			e.Outcome = OutcomeNoPlace
+			for _, reason := range u.Reasons {
+				e.Reasons = append(e.Reasons, Reason{NodePool: reason.NodePool, Reason: reason.Message})
+			}
+		}
+	}
+	return e
+}
+
+func find(pods []corev1.Pod, namespace, name string) *corev1.Pod {
+	i := slices.IndexFunc(pods, func(pod corev1.Pod) bool { return pod.Namespace == namespace && pod.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &pods[i]
+}
+
+// whyNotPlanned says why a pod does not wait for a node.
+func whyNotPlanned(pod *corev1.Pod) string {
+	owner := ""
+	if controller := metav1.GetControllerOf(pod); controller != nil {
+		owner = controller.Kind + " " + controller.Name
+	}
+	switch {
+	case scheduling.IsTerminal(pod):
+		return fmt.Sprintf("it has ended (%s) and needs no node any more", pod.Status.Phase)
+	case pod.Spec.NodeName != "":
+		return fmt.Sprintf("it runs on node %q already, which is not leaving", pod.Spec.NodeName)
+	case pod.DeletionTimestamp != nil:
+		return "it is being deleted"
+	case scheduling.IsOwnedByDaemonSet(pod):
+		return fmt.Sprintf("it belongs to the %s: such a pod comes with its node, no node is made for it", owner)
+	case scheduling.IsStatic(pod):
+		return "it is the mirror of a static pod: only its node runs it"
+	case len(pod.Spec.SchedulingGates) > 0:
+		return fmt.Sprintf("its scheduling gate %q holds it back: it waits for whoever removes spec.schedulingGates", pod.Spec.SchedulingGates[0].Name)
+	case pod.Status.NominatedNodeName != "":
+		return fmt.Sprintf("the scheduler has nominated it for node %q (status.nominatedNodeName), where it is making room", pod.Status.NominatedNodeName)
+	}
+	return "the scheduler has not said yet that it finds no node for it (condition PodScheduled=False, reason Unschedulable): until then it may still be bound to one that exists. To plan for it all the same remove its metadata.uid"
+}
+
+// explainNew tells how the choice of instance types narrowed down.
+func (e *Explanation) explainNew(pod *corev1.Pod, s *plan.Snapshot) {
+	i := slices.IndexFunc(s.NodePools, func(pool api.NodePool) bool { return pool.Name == e.Node.NodePool })
+	if i < 0 {
+		return
+	}
+	types := s.InstanceTypes[e.Node.NodePool]
+	undefined := scheduling.UndefinedAnyOf(s.WellKnownLabels)
+	count := func(demand string, needs corev1.ResourceList, wanted ...scheduling.Requirements) {
+		names := map[string]bool{}
+		for i := range types {
+			t := &types[i]
+			if !holds(t.Allocatable, needs) {
+				continue
+			}
+			for _, w := range wanted {
+				if offering, ok := t.CheapestOffering(w); ok && offering.Available && t.Requirements.IsCompatible(w, undefined) {
+					names[t.Name] = true
+				}
+			}
+		}
+		e.Steps = append(e.Steps, Step{Demand: demand, InstanceTypes: len(names)})
+	}
+	count("on offer", nil, scheduling.Requirements{})
+	template := &s.NodePools[i].Spec.Template
+	pool, err := scheduling.FromTerms(template.Spec.Requirements)
+	if err != nil {
+		return
+	}
+	// Only what types and offerings have tells types apart.
+	pool = known(pool, s.InstanceTypes[e.Node.NodePool])
+	count(fmt.Sprintf("allowed by nodepool %q", e.Node.NodePool), nil, pool)
+	var wanted []scheduling.Requirements
+	for _, term := range nodeTerms(pod) {
+		both := pool.Clone()
+		both.Merge(known(term, types))
+		wanted = append(wanted, both)
+	}
+	if len(pod.Spec.NodeSelector)+len(requiredNodeTerms(pod)) > 0 {
+		count("that the pod's nodeSelector and node affinity allow", nil, wanted...)
+	}
+	count("large enough for the pod", e.Requests, wanted...)
+	claim, err := scheduling.FromTerms(e.Node.Requirements)
+	if err != nil {
+		return
+	}
+	claim = known(claim, types)
+	delete(claim, corev1.LabelInstanceTypeStable)
+	count("that the node's other pods, zone and capacity type leave, large enough for all", e.Node.Requests, claim)
+	if n := len(e.Node.InstanceTypes); n < e.Steps[len(e.Steps)-1].InstanceTypes {
+		e.Steps = append(e.Steps, Step{Demand: "kept as alternatives, the cheapest", InstanceTypes: n})
+	}
+	e.explainOthers(pod, s)
+}
+
+// explainOthers says of the other pools what they would do with the pod alone.
+func (e *Explanation) explainOthers(pod *corev1.Pod, s *plan.Snapshot) {
+	for i := range s.NodePools {
+		pool := &s.NodePools[i]
+		if pool.Name == e.Node.NodePool {
+			continue
+		}
+		alone := *s
+		alone.NodePools, alone.Nodes, alone.Pods = s.NodePools[i:i+1], nil, []corev1.Pod{*pod}
+		solved := plan.Solve(&alone)
+		for _, u := range solved.Unplaced {
+			for _, reason := range u.Reasons {
+				e.Reasons = append(e.Reasons, Reason{NodePool: pool.Name, Reason: reason.Message})
+			}
+		}
+		for _, c := range solved.NodeClaims {
+			e.Reasons = append(e.Reasons, Reason{NodePool: pool.Name, Reason: fmt.Sprintf(
+				"could take it too (weight %d), for the pod alone on %s at %s $ an hour", weight(pool), c.InstanceTypes[0], dollars(c.PricePerHour))})
+		}
+	}
+}
+
+func weight(pool *api.NodePool) int32 {
+	if pool.Spec.Weight == nil {
+		return 0
+	}
+	return *pool.Spec.Weight
+}
+
+// holds reports whether there is enough of everything.
+func holds(allocatable, needs corev1.ResourceList) bool {
+	for name, need := range needs {
+		have := allocatable[name]
+		if need.Sign() > 0 && have.Cmp(need) < 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,114 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/plan"
+)
+
+func pods(names ...string) []corev1.Pod {
+	var all []corev1.Pod
+	for _, name := range names {
+		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+		pod.Spec.Containers = []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": amounts("900m", "1", "1")["cpu"]}}}}
+		all = append(all, pod)
+	}
+	return all
+}
+
+func explainText(t *testing.T, e *Explanation) string {
+	t.Helper()
+	if e == nil {
+		t.Fatal("no explanation")
+	}
+	var out bytes.Buffer
+	if err := e.WriteText(&out, Style{}); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// TestExplainNewNode: where the pod sits, with whom, and how the types narrowed down.
+func TestExplainNewNode(t *testing.T) {
+	s, p := example()
+	s.Pods = pods("a", "b")
+	a := &s.Pods[0]
+	a.Spec.NodeSelector = map[string]string{corev1.LabelTopologyZone: "us-east-1a"}
+	a.Spec.Tolerations = []corev1.Toleration{{Key: "team", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}}
+	a.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
+		TopologyKey: corev1.LabelTopologyZone, MaxSkew: 1, WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}},
+	}}
+	a.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+		TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "b"}},
+	}}}}
+	a.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data-a"}}}}
+	a.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 80}}
+	s.NodePools = []api.NodePool{{ObjectMeta: metav1.ObjectMeta{Name: "default"}}}
+	golden(t, "explain-new.txt", explainText(t, Explain("default", "a", nil, s, p)))
+}
+
+func TestExplainTheRest(t *testing.T) {
+	s, p := example()
+	s.Pods = pods("e", "f", "x", "w1")
+	bound := pods("e")
+	bound[0].Spec.NodeName = "n9"
+	golden(t, "explain-existing.txt", explainText(t, Explain("default", "e", bound, s, p)))
+	golden(t, "explain-in-flight.txt", explainText(t, Explain("default", "f", nil, s, p)))
+	golden(t, "explain-no-place.txt", explainText(t, Explain("default", "w1", nil, s, p)))
+	if e := Explain("default", "nobody", pods("somebody"), s, p); e != nil {
+		t.Errorf("a pod that is not there: %+v", e)
+	}
+}
+
+func TestExplainWhyNotPlanned(t *testing.T) {
+	now := metav1.Now()
+	yes := true
+	for want, change := range map[string]func(*corev1.Pod){
+		`it runs on node "n1" already`: func(p *corev1.Pod) { p.Spec.NodeName = "n1" },
+		"it has ended (Failed)":        func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed },
+		"it is being deleted":          func(p *corev1.Pod) { p.DeletionTimestamp = &now },
+		"belongs to the DaemonSet agent": func(p *corev1.Pod) {
+			p.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Name: "agent", Controller: &yes}}
+		},
+		"mirror of a static pod":               func(p *corev1.Pod) { p.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "x"} },
+		`scheduling gate "wait" holds it back`: func(p *corev1.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "wait"}} },
+		`has nominated it for node "n2"`:       func(p *corev1.Pod) { p.Status.NominatedNodeName = "n2" },
+		"the scheduler has not said yet":       func(p *corev1.Pod) { p.UID = "u" },
+	} {
+		all := pods("a")
+		change(&all[0])
+		text := explainText(t, Explain("default", "a", all, &plan.Snapshot{}, &plan.Plan{}))
+		if !strings.Contains(text, "default/a is not planned: ") || !strings.Contains(text, want) {
+			t.Errorf("got %q, want %q", text, want)
+		}
+	}
+}
+
+// TestPoolProblems asks the planner itself.
+func TestPoolProblems(t *testing.T) {
+	s, _ := example()
+	fixed := int64(3)
+	pool := func(name, operator, value string) api.NodePool {
+		p := api.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		p.Spec.Template.Spec.Requirements = []api.NodeSelectorRequirementWithMinValues{
+			{Key: corev1.LabelInstanceTypeStable, Operator: corev1.NodeSelectorOperator(operator), Values: []string{value}},
+		}
+		s.InstanceTypes[name] = s.InstanceTypes["default"]
+		return p
+	}
+	static := pool("static", "In", "nothing")
+	static.Spec.Replicas = &fixed
+	tainted := pool("tainted", "In", "m6a.large")
+	tainted.Spec.Template.Spec.Taints = []corev1.Taint{{Key: "a", Effect: corev1.TaintEffectNoSchedule}}
+	s.NodePools = []api.NodePool{pool("good", "In", "m6a.large"), pool("empty", "In", "m7g.large"), static, tainted}
+	problems := PoolProblems(s)
+	if len(problems) != 1 || problems[0].NodePool != "empty" || !strings.Contains(problems[0].Problem, corev1.LabelInstanceTypeStable) {
+		t.Errorf("problems are %+v", problems)
+	}
+}

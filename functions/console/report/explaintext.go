@@ -1,0 +1,147 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// WriteText writes the explanation for people.
+func (e *Explanation) WriteText(out io.Writer, style Style) error {
+	var text strings.Builder
+	name := style.paint(bold, e.Pod)
+	switch e.Outcome {
+	case OutcomeNewNode:
+		e.writeNew(&text, name, style)
+	case OutcomeExistingNode:
+		e.writeExisting(&text, name, style)
+	case OutcomeNoPlace:
+		text.WriteString(style.wrap(fmt.Sprintf("%s has no place.", name), "", ""))
+		e.writeAsks(&text, style)
+		text.WriteString("\nWhy not:\n")
+		for _, reason := range e.Reasons {
+			text.WriteString(style.wrap(reason.text(), "  ", "    "))
+		}
+	default:
+		text.WriteString(style.wrap(fmt.Sprintf("%s is not planned: %s.", name, e.Why), "", ""))
+	}
+	_, err := io.WriteString(out, text.String())
+	return err
+}
+
+func (e *Explanation) writeNew(out *strings.Builder, name string, style Style) {
+	n := e.Node
+	out.WriteString(style.wrap(fmt.Sprintf("%s goes to a new node of nodepool %q: %s, %s in %s, %s $ an hour.",
+		name, n.NodePool, style.paint(bold, n.InstanceType), n.CapacityType, n.Zone, dollars(n.PricePerHour)), "", ""))
+	e.writeAsks(out, style)
+	out.WriteString("\nThe node:\n")
+	rows := [][]cell{}
+	for _, resource := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+		part := fill(n.Requests, e.room, resource)
+		rows = append(rows, []cell{{text: "  " + string(resource)}, filled(part, barLength), {text: fmt.Sprintf("%s of %s", amount(resource, n.Requests), amount(resource, e.room))}})
+	}
+	out.WriteString(style.table(rows))
+	var others []string
+	for _, pod := range n.Pods {
+		if pod != e.Pod {
+			others = append(others, pod)
+		}
+	}
+	shares := "it has the node to itself, daemon sets apart"
+	if len(others) > 0 {
+		shares = fmt.Sprintf("it shares the node with %s: %s", count(len(others), "pod"), names(others))
+	}
+	out.WriteString(style.wrap(shares, "  ", "    "))
+	if more := len(n.InstanceTypes) - 1; more > 0 {
+		out.WriteString(style.wrap(fmt.Sprintf("%s would do as well: %s", count(more, "other type"), names(n.InstanceTypes[1:])), "  ", "    "))
+	}
+	if len(e.Steps) > 0 {
+		out.WriteString("\nInstance types:\n")
+		rows = rows[:0]
+		for _, step := range e.Steps {
+			rows = append(rows, []cell{{text: fmt.Sprintf("  %d", step.InstanceTypes), right: true}, {text: step.Demand}})
+		}
+		out.WriteString(style.table(rows))
+	}
+	if len(e.Reasons) > 0 {
+		out.WriteString("\nOther nodepools:\n")
+		for _, reason := range e.Reasons {
+			out.WriteString(style.wrap(fmt.Sprintf("%s: %s", reason.NodePool, reason.Reason), "  ", "    "))
+		}
+	}
+}
+
+func (e *Explanation) writeExisting(out *strings.Builder, name string, style Style) {
+	where := fmt.Sprintf("node %q, which has room for it", e.Existing.Node)
+	if e.Existing.Node == "" {
+		where = fmt.Sprintf("the node of nodeclaim %q, which is on its way and has room for it", e.Existing.NodeClaim)
+	}
+	out.WriteString(style.wrap(fmt.Sprintf("%s goes to %s: what is there costs nothing more.", name, where), "", ""))
+	e.writeAsks(out, style)
+	var others []string
+	for _, pod := range e.Existing.Pods {
+		if pod != e.Pod {
+			others = append(others, pod)
+		}
+	}
+	if len(others) > 0 {
+		out.WriteString(style.wrap(fmt.Sprintf("the node takes %s beside it: %s", count(len(others), "more waiting pod"), names(others)), "  ", "    "))
+	}
+}
+
+// writeAsks writes what the pod asks for.
+func (e *Explanation) writeAsks(out *strings.Builder, style Style) {
+	if e.Leaves != "" {
+		out.WriteString(style.wrap(fmt.Sprintf("it is on node %q, which is leaving", e.Leaves), "  ", "    "))
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(e.Requests)) {
+		if name != corev1.ResourcePods {
+			parts = append(parts, fmt.Sprintf("%s %s", name, amount(name, e.Requests)))
+		}
+	}
+	if len(parts) == 0 {
+		parts = []string{"nothing but a place"}
+	}
+	out.WriteString(style.wrap("requests "+strings.Join(parts, ", "), "  ", "    "))
+	for _, constraint := range e.Constraints {
+		out.WriteString(style.wrap(constraint, "  ", "    "))
+	}
+}
+
+// amount writes a quantity as people do: cores with decimals, bytes in Mi or Gi.
+func amount(name corev1.ResourceName, list corev1.ResourceList) string {
+	quantity, ok := list[name]
+	switch {
+	case !ok:
+		return "0"
+	case name == corev1.ResourceCPU:
+		return decimals(quantity.AsApproximateFloat64(), 3)
+	case name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage:
+		return memoryText(&quantity)
+	}
+	return quantity.String()
+}
+
+func memoryText(quantity *resource.Quantity) string {
+	switch value := quantity.AsApproximateFloat64(); {
+	case value >= 1<<30:
+		return decimals(value/(1<<30), 1) + "Gi"
+	case value >= 1<<20:
+		return decimals(value/(1<<20), 1) + "Mi"
+	}
+	return quantity.String()
+}
+
+func decimals(value float64, places int) string {
+	text := fmt.Sprintf("%.*f", places, value)
+	if strings.Contains(text, ".") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	return text
+}

@@ -1,0 +1,42 @@
+package report
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/shared/plan"
+)
+
+// PoolProblem is why a NodePool opens no node at all.
+type PoolProblem struct {
+	NodePool string `json:"nodePool"`
+	Problem  string `json:"problem"`
+}
+
+// PoolProblems finds the NodePools that open no node whatever a pod asks for: no type is
+// left by their requirements, they are not ready, being deleted. What a pool has used of
+// its limits does not count, and pools with a fixed number of nodes are as they should be.
+//
+// The planner is asked: for each pool by itself, where a pod goes that asks for nothing
+// and tolerates everything.
+func PoolProblems(s *plan.Snapshot) []PoolProblem {
+	var probe corev1.Pod
+	probe.Namespace, probe.Name, probe.UID = "default", "probe", "probe"
+	probe.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+	var problems []PoolProblem
+	for i := range s.NodePools {
+		pool := &s.NodePools[i]
+		if pool.Spec.Replicas != nil {
+			continue
+		}
+		alone := plan.Snapshot{
+			NodePools: s.NodePools[i : i+1], Pods: []corev1.Pod{probe}, NodeClasses: s.NodeClasses, DaemonSets: s.DaemonSets,
+			InstanceTypes: s.InstanceTypes, WellKnownLabels: s.WellKnownLabels, MinValuesPolicy: s.MinValuesPolicy,
+		}
+		for _, unplaced := range plan.Solve(&alone).Unplaced {
+			for _, reason := range unplaced.Reasons {
+				problems = append(problems, PoolProblem{NodePool: pool.Name, Problem: reason.Message})
+			}
+		}
+	}
+	return problems
+}

@@ -1,0 +1,271 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/shared/plan"
+)
+
+const (
+	// hoursPerMonth is what cloud bills commonly count with.
+	hoursPerMonth = 730
+	// barLength is that of a fill bar, leastBarLength that on a narrow output.
+	barLength, leastBarLength = 10, 4
+	// namesShown is how many pods are named where there are many.
+	namesShown = 3
+)
+
+// WriteTable writes the plan for people. The snapshot is the one that was planned from.
+func (p *Plan) WriteTable(out io.Writer, s *plan.Snapshot, problems []PoolProblem, style Style) error {
+	var text strings.Builder
+	p.writeNodes(&text, s, style)
+	p.writeExisting(&text, style)
+	p.writeWaiting(&text, style)
+	writeProblems(&text, problems, style)
+	text.WriteString(p.totals(style))
+	_, err := io.WriteString(out, text.String())
+	return err
+}
+
+// group are new nodes that look alike.
+type group struct {
+	Node
+	nodes, pods int
+	// cpu and memory are what is requested of what is allocatable, in the mean.
+	cpu, memory float64
+}
+
+func (p *Plan) groups(s *plan.Snapshot) []*group {
+	supply := suppliesOf(s)
+	var groups []*group
+	index := map[string]*group{}
+	for _, n := range p.Nodes {
+		key := fmt.Sprint(n.NodePool, n.InstanceType, n.Zone, n.CapacityType, n.PricePerHour)
+		g := index[key]
+		if g == nil {
+			g = &group{Node: n}
+			index[key] = g
+			groups = append(groups, g)
+		}
+		g.nodes++
+		g.pods += len(n.Pods)
+		allocatable := supply[n.NodePool+" "+n.InstanceType]
+		g.cpu += fill(n.Requests, allocatable, corev1.ResourceCPU)
+		g.memory += fill(n.Requests, allocatable, corev1.ResourceMemory)
+	}
+	for _, g := range groups {
+		g.cpu /= float64(g.nodes)
+		g.memory /= float64(g.nodes)
+	}
+	slices.SortStableFunc(groups, func(a, b *group) int { return strings.Compare(a.NodePool, b.NodePool) })
+	return groups
+}
+
+// suppliesOf is what nodes have for daemon sets and pods, by NodePool and type.
+func suppliesOf(s *plan.Snapshot) map[string]corev1.ResourceList {
+	supplies := map[string]corev1.ResourceList{}
+	for pool, types := range s.InstanceTypes {
+		for i := range types {
+			if key := pool + " " + types[i].Name; supplies[key] == nil {
+				supplies[key] = types[i].Allocatable
+			}
+		}
+	}
+	return supplies
+}
+
+func fill(requests, allocatable corev1.ResourceList, name corev1.ResourceName) float64 {
+	have, want := allocatable[name], requests[name]
+	if have.Sign() <= 0 {
+		return 0
+	}
+	return want.AsApproximateFloat64() / have.AsApproximateFloat64()
+}
+
+func (p *Plan) writeNodes(out *strings.Builder, s *plan.Snapshot, style Style) {
+	if len(p.Nodes) == 0 {
+		return
+	}
+	groups := p.groups(s)
+	rows := nodeRows(groups, barLength, true)
+	for _, less := range []struct {
+		barLength  int
+		withOthers bool
+	}{{leastBarLength, true}, {0, true}, {0, false}} {
+		if style.Width > 0 && width(rows) > style.Width {
+			rows = nodeRows(groups, less.barLength, less.withOthers)
+		}
+	}
+	out.WriteString(style.table(rows) + "\n")
+}
+
+func nodeRows(groups []*group, barLength int, withOthers bool) [][]cell {
+	heading := func(text string, right bool) cell { return cell{text, bold, right} }
+	header := []cell{heading("NODEPOOL", false), heading("NODES", true), heading("TYPE", false)}
+	if withOthers {
+		header = append(header, heading("OR", false))
+	}
+	header = append(header, heading("ZONE", false), heading("CAPACITY", false), heading("$/HOUR", true), heading("CPU", barLength == 0), heading("MEMORY", barLength == 0), heading("PODS", true))
+	rows := [][]cell{header}
+	before := ""
+	for _, g := range groups {
+		pool := g.NodePool
+		if pool == before {
+			pool = ""
+		}
+		before = g.NodePool
+		row := []cell{{text: pool}, {text: strconv.Itoa(g.nodes), right: true}, {text: g.InstanceType}}
+		if withOthers {
+			others := ""
+			if n := len(g.InstanceTypes) - 1; n > 0 {
+				others = fmt.Sprintf("%d others", n)
+				if n == 1 {
+					others = "1 other"
+				}
+			}
+			row = append(row, cell{text: others, color: dim})
+		}
+		rows = append(rows, append(row, cell{text: g.Zone}, cell{text: g.CapacityType}, cell{text: dollars(g.PricePerHour), right: true},
+			filled(g.cpu, barLength), filled(g.memory, barLength), cell{text: strconv.Itoa(g.pods), right: true}))
+	}
+	return rows
+}
+
+// filled is a bar with a percentage.
+func filled(part float64, length int) cell {
+	c := cell{text: fmt.Sprintf("%3.0f%%", 100*part), color: green, right: length == 0}
+	if length > 0 {
+		c.text = bar(part, length) + " " + c.text
+	}
+	if part < 0.5 {
+		c.color = yellow
+	}
+	return c
+}
+
+func (p *Plan) writeExisting(out *strings.Builder, style Style) {
+	if len(p.Existing) == 0 {
+		return
+	}
+	rows := [][]cell{{{"EXISTING NODE", bold, false}, {"NODECLAIM", bold, false}, {"TAKES", bold, true}, {"PODS", bold, false}}}
+	for _, e := range p.Existing {
+		name := e.Node
+		if name == "" {
+			name = "(on its way)"
+		}
+		rows = append(rows, []cell{{text: name}, {text: e.NodeClaim}, {text: strconv.Itoa(len(e.Pods)), right: true}, {text: names(e.Pods), color: dim}})
+	}
+	out.WriteString(style.table(rows) + "\n")
+}
+
+// names names some pods of many.
+func names(pods []string) string {
+	if len(pods) <= namesShown {
+		return strings.Join(pods, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(pods[:namesShown], ", "), len(pods)-namesShown)
+}
+
+func (p *Plan) writeWaiting(out *strings.Builder, style Style) {
+	if len(p.Unschedulable) == 0 {
+		return
+	}
+	var order []string
+	pods, reasons := map[string][]string{}, map[string][]Reason{}
+	for _, u := range p.Unschedulable {
+		key := fmt.Sprintf("%q", u.Reasons)
+		if pods[key] == nil {
+			order, reasons[key] = append(order, key), u.Reasons
+		}
+		pods[key] = append(pods[key], u.Pod)
+	}
+	// What keeps most pods waiting comes first.
+	slices.SortStableFunc(order, func(a, b string) int { return len(pods[b]) - len(pods[a]) })
+	out.WriteString(style.paint(bold, "WITHOUT A PLACE") + "\n")
+	for _, key := range order {
+		out.WriteString(style.wrap(style.paint(red, count(len(pods[key]), "pod"))+": "+names(pods[key]), "", "  "))
+		for _, reason := range reasons[key] {
+			out.WriteString(style.wrap(reason.text(), "  ", "    "))
+		}
+	}
+	out.WriteString("\n")
+}
+
+// text is the reason after its pool's name.
+func (r Reason) text() string {
+	if r.NodePool == "" {
+		return r.Reason
+	}
+	return fmt.Sprintf("nodepool %q: %s", r.NodePool, r.Reason)
+}
+
+func writeProblems(out *strings.Builder, problems []PoolProblem, style Style) {
+	if len(problems) == 0 {
+		return
+	}
+	out.WriteString(style.paint(bold, "NODEPOOLS THAT OPEN NO NODE") + "\n")
+	for _, problem := range problems {
+		out.WriteString(style.wrap(fmt.Sprintf("%s: %s", style.paint(yellow, problem.NodePool), problem.Problem), "  ", "    "))
+	}
+	out.WriteString("\n")
+}
+
+func (p *Plan) totals(style Style) string {
+	placed, moved := 0, 0
+	for _, n := range p.Nodes {
+		placed += len(n.Pods)
+	}
+	for _, e := range p.Existing {
+		moved += len(e.Pods)
+	}
+	waiting := len(p.Unschedulable)
+	if placed+moved+waiting == 0 {
+		return "No pod waits for a node.\n"
+	}
+	parts := []string{}
+	if len(p.Nodes) > 0 {
+		parts = append(parts, fmt.Sprintf("%d on %s", placed, count(len(p.Nodes), "new node")))
+	}
+	if moved > 0 {
+		parts = append(parts, fmt.Sprintf("%d on %s", moved, count(len(p.Existing), "existing node")))
+	}
+	if waiting > 0 {
+		parts = append(parts, fmt.Sprintf("%d without a place", waiting))
+	}
+	text := style.wrap(fmt.Sprintf("%s: %s", count(placed+moved+waiting, "pod"), strings.Join(parts, ", ")), "", "")
+	if len(p.Nodes) > 0 {
+		text += style.wrap(fmt.Sprintf("%s $ an hour, %.2f $ a month of %d hours; no plan costs less than %s $ an hour%s",
+			style.paint(bold, dollars(p.PricePerHour)), p.PricePerHour*hoursPerMonth, hoursPerMonth, dollars(p.LowerBoundPerHour), p.gap()), "", "")
+	}
+	return text + fmt.Sprintf("planned in %s s\n", strconv.FormatFloat(p.Seconds, 'f', 3, 64))
+}
+
+// gap is how much more than the bound the plan costs.
+func (p *Plan) gap() string {
+	if p.LowerBoundPerHour <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (gap %.1f%%)", max(100*(p.PricePerHour/p.LowerBoundPerHour-1), 0))
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// dollars writes a price with four decimals, and very small ones with as many as they need.
+func dollars(price float64) string {
+	if price > 0 && price < 0.00005 {
+		return strconv.FormatFloat(price, 'g', 2, 64)
+	}
+	return strconv.FormatFloat(math.Round(price*1e4)/1e4, 'f', 4, 64)
+}

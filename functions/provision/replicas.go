@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/launch"
+	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/scheduling"
+)
+
+// countReplicasEvery is how often a container counts the nodes of pools with
+// spec.replicas when no pod waits: Karpenter's period.
+const countReplicasEvery = time.Minute
+
+// anyReplicasOff tells whether a pool with spec.replicas has another number of nodes,
+// or a claim that is not launched. Without such a pool it costs one small list, once in
+// countReplicasEvery.
+func (h *handler) anyReplicasOff(ctx context.Context, client *cluster.Client) (bool, error) {
+	if !h.counted.due(h.now(), countReplicasEvery) {
+		return false, nil
+	}
+	pools, err := client.NodePools(ctx)
+	if err != nil {
+		return false, err
+	}
+	var claims []api.NodeClaim
+	for i := range pools {
+		pool := &pools[i]
+		if pool.Spec.Replicas == nil || pool.DeletionTimestamp != nil || !pool.Spec.Template.Spec.NodeClassRef.IsEC2NodeClass() {
+			continue
+		}
+		if claims == nil {
+			if claims, err = client.CachedNodeClaims(ctx); err != nil {
+				return false, err
+			}
+		}
+		var nodes []disruption.Node
+		for j := range claims {
+			claim := &claims[j]
+			if claim.Labels[api.NodePoolLabelKey] != pool.Name {
+				continue
+			}
+			if claim.Status.ProviderID == "" && claim.DeletionTimestamp == nil {
+				return true, nil
+			}
+			nodes = append(nodes, disruption.Node{Claim: claim})
+		}
+		if off := disruption.Replicas(pool, nodes, h.now()); off.Create > 0 || len(off.Delete) > 0 {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// shrink deletes the claims that pools with spec.replicas have too many of. In the
+// snapshot they leave from now on. It counts what the API server has each time, so that
+// one who dies in between leaves nothing to undo.
+func (r *run) shrink(ctx context.Context, snapshot *plan.Snapshot) error {
+	var failures error
+	for i := range r.static {
+		pool := &r.static[i]
+		for _, surplus := range disruption.Replicas(pool, nodesOf(snapshot, pool.Name), r.now()).Delete {
+			slog.InfoContext(ctx, "deleting nodeclaim to satisfy replica count", "NodeClaim", surplus.Claim.Name, "NodePool", pool.Name, "replicas", *pool.Spec.Replicas)
+			if err := r.client.DeleteNodeClaim(ctx, surplus.Claim.Name, surplus.Claim.UID); err != nil {
+				failures = errors.Join(failures, err)
+				continue
+			}
+			leaving := surplus.Claim.DeepCopy()
+			leaving.DeletionTimestamp = &metav1.Time{Time: r.now()}
+			replaceClaim(snapshot, leaving)
+		}
+	}
+	return failures
+}
+
+// grow makes and launches the claims that pools with spec.replicas lack, and adds them
+// to the snapshot's nodes. It tells whether EC2 was short of capacity.
+func (r *run) grow(ctx context.Context, snapshot *plan.Snapshot) (short bool, err error) {
+	var failures error
+	for i := range r.static {
+		pool := &r.static[i]
+		missing := disruption.Replicas(pool, nodesOf(snapshot, pool.Name), r.now()).Create
+		if missing == 0 {
+			continue
+		}
+		written, err := r.replicate(ctx, snapshot, pool, missing)
+		failures = errors.Join(failures, err)
+		for j := range written {
+			snapshot.Nodes = append(snapshot.Nodes, plan.Node{NodeClaim: &written[j]})
+		}
+		starved, err := r.launchAll(ctx, snapshot, written)
+		failures = errors.Join(failures, err)
+		short = short || starved
+	}
+	return short, failures
+}
+
+// replaceClaim puts the claim as it is now into the place of what was read of it.
+func replaceClaim(snapshot *plan.Snapshot, claim *api.NodeClaim) {
+	for i := range snapshot.Nodes {
+		if node := &snapshot.Nodes[i]; node.NodeClaim != nil && node.NodeClaim.Name == claim.Name {
+			node.NodeClaim = claim
+		}
+	}
+}
+
+// nodesOf are the pool's claims with their nodes and pods.
+func nodesOf(snapshot *plan.Snapshot, pool string) []disruption.Node {
+	var nodes []disruption.Node
+	for i := range snapshot.Nodes {
+		joined := &snapshot.Nodes[i]
+		if joined.NodeClaim == nil || joined.NodeClaim.Labels[api.NodePoolLabelKey] != pool {
+			continue
+		}
+		node := disruption.Node{Claim: joined.NodeClaim, Node: joined.Node}
+		for j := range joined.Pods {
+			node.Pods = append(node.Pods, &joined.Pods[j])
+		}
+		nodes = append(nodes, node)
+	}
+	return nodes
+}
+
+// replicate writes new claims of a pool. Where none of its offerings is to be had it
+// writes none: each would only be given up again.
+func (r *run) replicate(ctx context.Context, snapshot *plan.Snapshot, pool *api.NodePool, count int) ([]api.NodeClaim, error) {
+	types, usable := snapshot.InstanceTypes[pool.Name]
+	if !usable {
+		return nil, nil // an event on the pool says why
+	}
+	claim, requirements, err := replica(pool)
+	if err == nil {
+		if _, _, found := catalog.Cheapest(types, launch.OfType(requirements)); !found {
+			err = fmt.Errorf("no offering is available for %d missing nodes: %s", count, requirements)
+		}
+	}
+	if err != nil {
+		slog.WarnContext(ctx, "nodepool lacks nodes", "NodePool", pool.Name, "missing", count, "error", err)
+		r.record(ctx, disruption.AboutPool(pool), corev1.EventTypeWarning, reasonInsufficientCapacity, err.Error())
+		return nil, nil
+	}
+	var written []api.NodeClaim
+	var failures error
+	for range count {
+		stored, err := r.write(ctx, *claim.DeepCopy())
+		if err != nil {
+			failures = errors.Join(failures, err)
+			continue
+		}
+		slog.InfoContext(ctx, "created nodeclaim", "NodeClaim", stored.Name, "NodePool", pool.Name, "replicas", *pool.Spec.Replicas)
+		written = append(written, *stored)
+	}
+	return written, failures
+}
+
+// replica is a claim of the pool for no pod in particular: what the template asks for
+// decides its instance type.
+func replica(pool *api.NodePool) (*api.NodeClaim, scheduling.Requirements, error) {
+	template := pool.Spec.Template.DeepCopy()
+	requirements, err := scheduling.FromTerms(template.Spec.Requirements)
+	if err != nil {
+		return nil, nil, fmt.Errorf("spec.template.spec.requirements: %w", err)
+	}
+	requirements.Merge(scheduling.FromLabels(template.Labels))
+	requirements.Add(scheduling.In(api.NodePoolLabelKey, pool.Name), scheduling.In(api.LabelNodeClass, template.Spec.NodeClassRef.Name))
+	labels := map[string]string{}
+	for key, value := range requirements.Labels() {
+		if !api.IsRestrictedLabel(key) {
+			labels[key] = value
+		}
+	}
+	maps.Copy(labels, template.Labels)
+	block := true
+	return &api.NodeClaim{
+		TypeMeta: metav1.TypeMeta{APIVersion: api.APIVersion, Kind: api.NodeClaimKind},
+		ObjectMeta: metav1.ObjectMeta{
+			GenerateName: pool.Name + "-", Labels: labels, Annotations: template.Annotations, Finalizers: []string{api.TerminationFinalizer},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: api.APIVersion, Kind: api.NodePoolKind, Name: pool.Name, UID: pool.UID, BlockOwnerDeletion: &block}},
+		},
+		Spec: api.NodeClaimSpec{
+			Taints: template.Spec.Taints, StartupTaints: template.Spec.StartupTaints, Requirements: requirements.Terms(), NodeClassRef: template.Spec.NodeClassRef,
+			TerminationGracePeriod: template.Spec.TerminationGracePeriod, ExpireAfter: template.Spec.ExpireAfter,
+		},
+	}, requirements, nil
+}

@@ -1,0 +1,131 @@
+package disruption
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+func TestReplicas(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	controller := true
+	type change func(*Node)
+	replica := func(name string, changes ...change) Node {
+		n := Node{
+			Claim: &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{api.NodePoolLabelKey: "static"}, CreationTimestamp: metav1.NewTime(now.Add(-time.Hour))}},
+			Node:  &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}},
+		}
+		n.Claim.Status.ProviderID = "aws:///a/i-" + name
+		for _, change := range changes {
+			change(&n)
+		}
+		return n
+	}
+	unlaunched := func(n *Node) { n.Claim.Status.ProviderID, n.Node = "", nil }
+	unjoined := func(n *Node) { n.Node = nil }
+	going := func(n *Node) { n.Claim.DeletionTimestamp = &metav1.Time{Time: now} }
+	terminating := func(n *Node) {
+		n.Claim.Status.Conditions = []metav1.Condition{{Type: api.ConditionTypeInstanceTerminating, Status: metav1.ConditionTrue}}
+	}
+	tainted := func(n *Node) { n.Node.Spec.Taints = []corev1.Taint{api.DisruptedNoScheduleTaint()} }
+	kept := func(n *Node) { n.Node.Annotations = map[string]string{api.DoNotDisruptAnnotationKey: "true"} }
+	other := func(n *Node) { n.Claim.Labels[api.NodePoolLabelKey] = "other" }
+	runs := func(changes ...func(*corev1.Pod)) change {
+		return func(n *Node) {
+			p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("p", len(n.Pods))}}
+			for _, change := range changes {
+				change(p)
+			}
+			n.Pods = append(n.Pods, p)
+		}
+	}
+	costs := func(deletionCost string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) { p.Annotations = map[string]string{podDeletionCostAnnotationKey: deletionCost} }
+	}
+	keptPod := func(p *corev1.Pod) { p.Annotations = map[string]string{api.DoNotDisruptAnnotationKey: "true"} }
+	daemon := func(p *corev1.Pod) {
+		p.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Controller: &controller}}
+	}
+	expires := func(after time.Duration) change {
+		return func(n *Node) { n.Claim.Spec.ExpireAfter = api.NillableDuration{Duration: &after} }
+	}
+	tests := []struct {
+		name     string
+		replicas int64 // negative: none
+		limit    string
+		nodes    []Node
+		create   int
+		remove   string
+	}{
+		{"no replicas", -1, "", nil, 0, ""},
+		{"from none", 3, "", nil, 3, ""},
+		{"as many as there should be", 2, "", []Node{replica("a"), replica("b")}, 0, ""},
+		{"what is unlaunched counts", 2, "", []Node{replica("a", unlaunched), replica("b", unjoined)}, 0, ""},
+		{"of another pool", 1, "", []Node{replica("a", other)}, 1, ""},
+		{"within the limit", 5, "3", []Node{replica("a")}, 2, ""},
+		{"of a limit in parts", 5, "2500m", []Node{replica("a")}, 1, ""},
+		{"leaving ones are replaced", 2, "", []Node{replica("a"), replica("b", going), replica("c", terminating)}, 1, ""},
+		{"leaving ones count against the limit", 2, "2", []Node{replica("a"), replica("b", going)}, 0, ""},
+		{"above the limit nothing goes", 2, "1", []Node{replica("a"), replica("b")}, 0, ""},
+		{"chosen ones count as there", 2, "", []Node{replica("a"), replica("b", tainted)}, 0, ""},
+		{"chosen ones are not too many", 1, "", []Node{replica("a"), replica("b", tainted)}, 0, ""},
+		{"down to none", 0, "", []Node{replica("a"), replica("b", going)}, 0, "a"},
+		{"unlaunched before empty", 2, "", []Node{replica("a"), replica("b"), replica("c", unlaunched), replica("d")}, 0, "c a"},
+		{"empty before busy", 1, "", []Node{replica("a", runs()), replica("b", runs(daemon)), replica("c", unjoined)}, 0, "b c"},
+		{"fewer pods first", 1, "", []Node{replica("a", runs(), runs()), replica("b", runs())}, 0, "b"},
+		{"cheaper pods first", 1, "", []Node{replica("a", runs(costs("134217728"))), replica("b", runs(costs("-67108864")), runs())}, 0, "b"},
+		{"near its end first", 1, "", []Node{replica("a", runs()), replica("b", runs(), expires(65*time.Minute)), replica("c", runs(), expires(30*time.Hour))}, 0, "b c"},
+		{"protected ones last", 1, "", []Node{replica("a", kept), replica("b", runs(keptPod)), replica("c", runs(), runs()), replica("d", runs())}, 0, "d c a"},
+		{"a protected one not launched", 0, "", []Node{replica("a", kept), replica("b", unlaunched)}, 0, "b a"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			pool := &api.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "static"}}
+			if test.replicas >= 0 {
+				pool.Spec.Replicas = &test.replicas
+			}
+			if test.limit != "" {
+				pool.Spec.Limits = api.Limits{api.ResourceNodes: resource.MustParse(test.limit)}
+			}
+			for range 2 {
+				got := Replicas(pool, test.nodes, now)
+				var names []string
+				for _, n := range got.Delete {
+					names = append(names, n.Claim.Name)
+				}
+				if got.Create != test.create || strings.Join(names, " ") != test.remove {
+					t.Errorf("create %d and delete %q, want %d and %q", got.Create, names, test.create, test.remove)
+				}
+				slices.Reverse(test.nodes)
+			}
+			pool.DeletionTimestamp = &metav1.Time{Time: now}
+			if got := Replicas(pool, test.nodes, now); got.Create != 0 || len(got.Delete) != 0 {
+				t.Errorf("a pool that is being deleted: %+v", got)
+			}
+		})
+	}
+}
+
+func TestEvictionCost(t *testing.T) {
+	for _, test := range []struct {
+		deletionCost string
+		priority     int32
+		want         float64
+	}{
+		{"", 0, 1}, {"134217728", 0, 2}, {"-134217728", 0, 0}, {"", 1 << 25, 2}, {"many", 0, 1}, {"99999999999999", 0, 1}, {"2147483647", 2000000000, 10}, {"-2147483647", -2147483648, -10},
+	} {
+		p := &corev1.Pod{Spec: corev1.PodSpec{Priority: &test.priority}}
+		p.Annotations = map[string]string{podDeletionCostAnnotationKey: test.deletionCost}
+		if got := EvictionCost(p); got != test.want {
+			t.Errorf("deletion cost %q, priority %d: %v, want %v", test.deletionCost, test.priority, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,64 @@
+// Package observe reads from a cluster's API server what a plan is made from:
+// snapshot.Assemble puts it together.
+package observe
+
+import (
+	"context"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/snapshot"
+)
+
+// Objects reads what every plan needs of the cluster. NodePools and NodeClaims are
+// those of EC2NodeClasses: the nodes of others are nodes like any that no claim stands
+// for, which pods may run on and nobody here ends.
+func Objects(ctx context.Context, client *cluster.Client) (*snapshot.Objects, error) {
+	o := &snapshot.Objects{}
+	group, ctx := errgroup.WithContext(ctx)
+	read(ctx, group, &o.Pods, client.Pods)
+	read(ctx, group, &o.Nodes, client.Nodes)
+	read(ctx, group, &o.NodeClaims, client.NodeClaims)
+	read(ctx, group, &o.NodePools, client.NodePools)
+	read(ctx, group, &o.NodeClasses, client.NodeClasses)
+	read(ctx, group, &o.DaemonSets, client.DaemonSets)
+	read(ctx, group, &o.PodDisruptionBudgets, client.PodDisruptionBudgets)
+	read(ctx, group, &o.NodeOverlays, client.NodeOverlays)
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	o.NodeClaims = slices.DeleteFunc(o.NodeClaims, func(claim api.NodeClaim) bool { return !claim.Spec.NodeClassRef.IsEC2NodeClass() })
+	o.NodePools = slices.DeleteFunc(o.NodePools, func(pool api.NodePool) bool {
+		ref := pool.Spec.Template.Spec.NodeClassRef
+		return ref != nil && !ref.IsEC2NodeClass()
+	})
+	return o, nil
+}
+
+// Details reads into the snapshot what only some pods make a plan need: volumes and
+// their claims, and namespaces.
+func Details(ctx context.Context, client *cluster.Client, s *plan.Snapshot) error {
+	group, ctx := errgroup.WithContext(ctx)
+	if snapshot.NeedsVolumes(s) {
+		read(ctx, group, &s.PersistentVolumeClaims, client.PersistentVolumeClaims)
+		read(ctx, group, &s.PersistentVolumes, client.PersistentVolumes)
+		read(ctx, group, &s.StorageClasses, client.StorageClasses)
+		read(ctx, group, &s.CSINodes, client.CSINodes)
+	}
+	if snapshot.NeedsNamespaces(s) {
+		read(ctx, group, &s.Namespaces, client.Namespaces)
+	}
+	return group.Wait()
+}
+
+// read lists in the group's own time.
+func read[T any](ctx context.Context, group *errgroup.Group, into *[]T, list func(context.Context) ([]T, error)) {
+	group.Go(func() (err error) {
+		*into, err = list(ctx)
+		return err
+	})
+}

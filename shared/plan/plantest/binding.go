@@ -1,0 +1,156 @@
+package plantest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// tries is how many random orders of binding are tried before a plan is said to have none.
+const tries = 30
+
+// checkTopology asks whether the scheduler can bind the planned pods in some order, and whether it still can where a launch turns out as another of the
+// variants that its claim allows.
+func (c *checker) checkTopology() {
+	class, stuck := c.bindable()
+	if class != "" {
+		c.report(class, "no order binds all pods: %s", strings.Join(stuck, "; "))
+		return
+	}
+	for _, h := range c.hosts[len(c.snapshot.Nodes):] {
+		c.checkOtherDomains(h)
+	}
+}
+
+// bindable gives the class of fault and the pods that are stuck, or nothing.
+func (c *checker) bindable() (string, []string) {
+	var first []string
+	for i, r := range []reading{{false}, {true}} {
+		stuck := c.stuck(c.viewOf(r, true))
+		if len(stuck) == 0 {
+			return "", nil
+		}
+		if i == 0 {
+			first = stuck
+		}
+	}
+	for _, r := range []reading{{false}, {true}} {
+		if len(c.stuck(c.viewOf(r, false))) == 0 {
+			return "spread-opened", first
+		}
+	}
+	return "topology", first
+}
+
+// stuck binds the placed pods one at a time, whichever can be, and says which cannot whatever the order.
+func (c *checker) stuck(v *view) []string {
+	var waiting []binding
+	for _, h := range v.hosts {
+		for _, p := range h.placed {
+			waiting = append(waiting, binding{p, h})
+		}
+	}
+	// Pods with demands on others first: the others can follow at any time, unless they have to be there before.
+	picky := func(b binding) int {
+		if len(b.pod.affinity)+len(b.pod.anti)+len(b.pod.spread) > 0 {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(waiting, func(a, b binding) int { return picky(a) - picky(b) })
+	stuck := c.bindInOrder(v, waiting)
+	random := rand.New(rand.NewPCG(1, uint64(len(waiting))))
+	for try := 0; try < tries && len(stuck) > 0; try++ {
+		if try == 0 {
+			slices.Reverse(waiting)
+		} else {
+			random.Shuffle(len(waiting), func(i, j int) { waiting[i], waiting[j] = waiting[j], waiting[i] })
+		}
+		if again := c.bindInOrder(v, waiting); len(again) < len(stuck) {
+			stuck = again
+		}
+	}
+	slices.Sort(stuck)
+	return stuck
+}
+
+// bindInOrder binds the first pod of the list that can be bound, again and again, and explains those that remain.
+func (c *checker) bindInOrder(v *view, waiting []binding) []string {
+	state := &view{hosts: v.hosts, bound: slices.Clone(v.bound), opened: v.opened}
+	waiting = slices.Clone(waiting)
+	for len(waiting) > 0 {
+		at := slices.IndexFunc(waiting, func(b binding) bool { return c.refusal(state, b.pod, b.host) == "" })
+		if at < 0 {
+			break
+		}
+		state.bound = append(state.bound, waiting[at])
+		waiting = slices.Delete(waiting, at, at+1)
+	}
+	var stuck []string
+	for _, b := range waiting {
+		stuck = append(stuck, fmt.Sprintf("%s on %s (%s)", b.pod.name, b.host.name, c.refusal(state, b.pod, b.host)))
+	}
+	return stuck
+}
+
+// checkOtherDomains: where other pods matter to a node's pods, the launch must not be free to choose a domain in which they cannot be bound.
+func (c *checker) checkOtherDomains(h *host) {
+	keys := c.keysThatMatter(h)
+	if len(keys) == 0 || h.planned.expected == nil {
+		return
+	}
+	domainsOf := func(l labelSet) string {
+		text := ""
+		for _, key := range keys {
+			value, ok := l.get(key)
+			text += fmt.Sprintf("%s=%s/%v ", key, value, ok)
+		}
+		return text
+	}
+	expected := h.labels
+	defer func() { h.labels = expected }()
+	seen := map[string]bool{domainsOf(expected): true}
+	for i := range h.planned.variants {
+		v := &h.planned.variants[i]
+		if domains := domainsOf(v.labels); seen[domains] {
+			continue
+		} else {
+			seen[domains] = true
+		}
+		h.labels = v.labels
+		if class, stuck := c.bindable(); class != "" {
+			c.report("open-"+class, "%s is expected to be %s and may become %s, and then: %s", h.name, h.planned.expected, v, strings.Join(stuck, "; "))
+			return
+		}
+	}
+}
+
+// keysThatMatter are the topology keys, other than the host, of all affinity and spread that a node's pods have or are the object of.
+func (c *checker) keysThatMatter(h *host) []string {
+	var keys []string
+	add := func(key string) {
+		if key != corev1.LabelHostname && !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	for _, other := range c.hosts {
+		for _, q := range slices.Concat(other.staying, other.placed) {
+			for _, p := range h.placed {
+				for _, t := range slices.Concat(q.affinity, q.anti) {
+					if p == q || t.matches(p) {
+						add(t.key)
+					}
+				}
+				for _, s := range q.spread {
+					if p == q || s.selector.Matches(p.labels) && p.object.Namespace == q.object.Namespace {
+						add(s.key)
+					}
+				}
+			}
+		}
+	}
+	return keys
+}

@@ -1,0 +1,273 @@
+package plantest
+
+import (
+	"math"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/plan"
+)
+
+// mostTypes is how many instance types a launch names at most.
+const mostTypes = 60
+
+// checkClaim compares the NodeClaim with its NodePool, and with what it says will come of it.
+func (c *checker) checkClaim(h *host) {
+	n := h.planned
+	claim, template := &n.claim.NodeClaim, &n.pool.Spec.Template
+	fault := func(format string, args ...any) { c.report("claim", h.name+" "+format, args...) }
+	if !n.pool.open {
+		fault("is of pool %s, which opens no nodes", n.pool.Name)
+	}
+	for key, value := range template.Labels {
+		if claim.Labels[key] != value {
+			fault("has not the label %s=%s of its pool", key, value)
+		}
+	}
+	for key, value := range template.Annotations {
+		if claim.Annotations[key] != value {
+			fault("has not the annotation %s=%s of its pool", key, value)
+		}
+	}
+	if !apiequality.Semantic.DeepEqual(sortedTaints(claim.Spec.Taints), sortedTaints(template.Spec.Taints)) {
+		fault("has the taints %v, its pool %v", claim.Spec.Taints, template.Spec.Taints)
+	}
+	if !apiequality.Semantic.DeepEqual(sortedTaints(claim.Spec.StartupTaints), sortedTaints(template.Spec.StartupTaints)) {
+		fault("has the startup taints %v, its pool %v", claim.Spec.StartupTaints, template.Spec.StartupTaints)
+	}
+	if !apiequality.Semantic.DeepEqual(claim.Spec.NodeClassRef, template.Spec.NodeClassRef) ||
+		!apiequality.Semantic.DeepEqual(claim.Spec.ExpireAfter, template.Spec.ExpireAfter) ||
+		!apiequality.Semantic.DeepEqual(claim.Spec.TerminationGracePeriod, template.Spec.TerminationGracePeriod) {
+		fault("has another node class, expiry or grace period than its pool")
+	}
+	if len(n.variants) == 0 {
+		fault("allows no combination of instance type and available offering%s", c.hint(h))
+		return
+	}
+	for i := range n.variants {
+		v := &n.variants[i]
+		if text, ok := v.labels.meets(template.Spec.Requirements); !ok {
+			fault("may become %s, where %s of pool %s does not hold", v, text, n.pool.Name)
+			break
+		}
+		if key, ok := contradiction(claim.Labels, v.labels[:2]); ok {
+			fault("has the label %s=%s, and may become %s, where it is another", key, claim.Labels[key], v)
+			break
+		}
+	}
+	c.checkChoices(h)
+	c.checkMinValues(h)
+	c.checkRequests(h)
+}
+
+// hint names a requirement of the claim that none of the types it lists meets.
+func (c *checker) hint(h *host) string {
+	for _, r := range h.planned.claim.NodeClaim.Spec.Requirements {
+		met := false
+		for i := range h.planned.pool.types {
+			t := &h.planned.pool.types[i]
+			for _, offering := range c.labelsOf(t).offering {
+				met = met || (append(labelSet{offering, c.labelsOf(t).own}, h.labels...)).holds(r.Key, r.Operator, r.Values)
+			}
+		}
+		if !met {
+			return ": nothing meets " + requirementText(&r)
+		}
+	}
+	return ""
+}
+
+func sortedTaints(taints []corev1.Taint) []corev1.Taint {
+	taints = slices.Clone(taints)
+	slices.SortFunc(taints, func(a, b corev1.Taint) int {
+		if x, y := a.Key+string(a.Effect), b.Key+string(b.Effect); x < y {
+			return -1
+		} else if x > y {
+			return 1
+		}
+		return 0
+	})
+	return taints
+}
+
+// contradiction is a label of the claim that the instance itself has with another value.
+func contradiction(labels map[string]string, instance labelSet) (string, bool) {
+	for key, value := range labels {
+		if have, ok := instance.get(key); ok && have != value {
+			return key, true
+		}
+	}
+	return "", false
+}
+
+// checkChoices compares the offerings that the plan lists with those that the claim allows.
+func (c *checker) checkChoices(h *host) {
+	n := h.planned
+	fault := func(format string, args ...any) { c.report("offerings", h.name+" "+format, args...) }
+	choices := n.claim.Offerings
+	if len(choices) == 0 {
+		fault("names no offering")
+		return
+	}
+	for i, choice := range choices {
+		at := slices.IndexFunc(n.variants, func(v variant) bool { return isChoice(choice, &v) })
+		switch {
+		case at < 0:
+			fault("names %+v, which is not on offer or not allowed by its requirements", choice)
+		case n.variants[at].offering.Price != choice.Price:
+			fault("names %+v, whose price is %v", choice, n.variants[at].offering.Price)
+		}
+		if i > 0 && choices[i-1].Price > choice.Price {
+			fault("does not name its offerings cheapest first")
+		}
+		if choice.CapacityType != choices[0].CapacityType {
+			fault("names offerings of %s and %s", choices[0].CapacityType, choice.CapacityType)
+		}
+		if !slices.Contains(n.claim.InstanceTypes, choice.InstanceType) {
+			fault("names an offering of %s, and not the type", choice.InstanceType)
+		}
+	}
+	if len(n.claim.InstanceTypes) > mostTypes {
+		fault("names %d instance types", len(n.claim.InstanceTypes))
+	}
+	for _, name := range n.claim.InstanceTypes {
+		if !slices.ContainsFunc(n.variants, func(v variant) bool { return v.instanceType.Name == name }) {
+			fault("names the type %s, which is not to be had as its requirements say", name)
+		}
+	}
+	for i := range n.variants {
+		if v := &n.variants[i]; !slices.Contains(n.claim.InstanceTypes, v.instanceType.Name) {
+			fault("may become a %s, which it does not name", v.instanceType.Name)
+			break
+		}
+	}
+	c.checkCheapest(h)
+}
+
+// capacityTypeOrder is the one in which a launch tries capacity types: what is paid for already, then the cheap, then the sure.
+var capacityTypeOrder = []string{api.CapacityTypeReserved, api.CapacityTypeSpot, api.CapacityTypeOnDemand}
+
+// checkCheapest: what is expected is the cheapest of the capacity type that the launch will try first. Reservations whose instances other nodes of
+// the plan are expected to take are no longer to be had, and spot that costs more than on-demand would is not bought.
+func (c *checker) checkCheapest(h *host) {
+	n := h.planned
+	expected := n.claim.Offerings[0]
+	used := c.expectedReservations()
+	onDemand := math.Inf(1)
+	for i := range n.variants {
+		if o := n.variants[i].offering; o.CapacityType == api.CapacityTypeOnDemand {
+			onDemand = min(onDemand, o.Price)
+		}
+	}
+	left := func(v *variant) bool {
+		if v.offering.CapacityType == api.CapacityTypeSpot && v.offering.Price > onDemand {
+			return false
+		}
+		id := v.offering.ReservationID
+		return id == "" || id == expected.ReservationID || used[id] < c.reserved(id)
+	}
+	for _, capacityType := range capacityTypeOrder {
+		var best *variant
+		for i := range n.variants {
+			v := &n.variants[i]
+			if v.offering.CapacityType == capacityType && left(v) && (best == nil || v.offering.Price < best.offering.Price) {
+				best = v
+			}
+		}
+		if best == nil {
+			continue
+		}
+		if expected.CapacityType != capacityType {
+			c.report("offerings", "%s is expected to be %s %s %s, and a launch takes %s first", h.name, expected.InstanceType, expected.CapacityType, expected.Zone, best)
+		} else if best.offering.Price < expected.Price {
+			c.report("offerings", "%s is expected at %v, and %s costs %v", h.name, expected.Price, best, best.offering.Price)
+		}
+		return
+	}
+}
+
+// checkMinValues: the instance types of the claim have as many different values of a label as the pool demands. Where not (BestEffort), the claim says so.
+func (c *checker) checkMinValues(h *host) {
+	n := h.planned
+	for _, r := range n.pool.Spec.Template.Spec.Requirements {
+		if r.MinValues == nil {
+			continue
+		}
+		values := map[string]bool{}
+		for i := range n.variants {
+			if value, ok := n.variants[i].labels.get(r.Key); ok {
+				values[value] = true
+			}
+		}
+		kept := 0
+		for _, own := range n.claim.NodeClaim.Spec.Requirements {
+			if own.Key == r.Key && own.MinValues != nil {
+				kept = max(kept, *own.MinValues)
+			}
+		}
+		relaxed := n.claim.NodeClaim.Annotations[api.NodeClaimMinValuesRelaxedAnnotationKey] == "true"
+		switch {
+		case kept > len(values):
+			c.report("minValues", "%s demands %d values of %s, its types have %d", h.name, kept, r.Key, len(values))
+		case c.snapshot.MinValuesPolicy == plan.MinValuesBestEffort:
+			if kept < *r.MinValues && !relaxed {
+				c.report("minValues", "%s demands %d values of %s, its pool %d, and no annotation says that this is relaxed", h.name, kept, r.Key, *r.MinValues)
+			}
+		case kept < *r.MinValues:
+			c.report("minValues", "%s demands %d values of %s, its pool %d", h.name, kept, r.Key, *r.MinValues)
+		}
+	}
+}
+
+// checkRequests: what the claim says that the node must have room for is its pods and the daemon sets of one of its variants.
+func (c *checker) checkRequests(h *host) {
+	n := h.planned
+	least, most := amounts{}, amounts{}
+	for i := range n.variants {
+		v := &n.variants[i]
+		sum := amounts{}
+		for _, d := range c.pendingDaemons(&host{labels: v.labels, taints: h.taints, planned: n}) {
+			sum.add(d.requests)
+		}
+		for name, amount := range sum {
+			most[name] = max(most[name], amount)
+		}
+		if i == 0 {
+			least.add(sum)
+		}
+		for name := range least {
+			least[name] = min(least[name], sum[name])
+		}
+	}
+	pods := amounts{}
+	for _, p := range h.placed {
+		pods.add(p.requests)
+	}
+	have := amountsOf(n.claim.NodeClaim.Spec.Resources.Requests)
+	for name, amount := range pods {
+		if have[name] < amount+least[name] || have[name] > amount+most[name] {
+			c.report("requests", "%s asks for %d of %s; its pods ask for %d, daemon sets for %d to %d", h.name, have[name], name, amount, least[name], most[name])
+		}
+	}
+}
+
+// checkPrices: each node costs what its first offering does, and the plan what its nodes do.
+func (c *checker) checkPrices() {
+	sum := 0.0
+	for i := range c.plan.NodeClaims {
+		claim := &c.plan.NodeClaims[i]
+		sum += claim.PricePerHour
+		if len(claim.Offerings) > 0 && claim.Offerings[0].Price != claim.PricePerHour {
+			c.report("price", "planned-%d costs %v, its first offering %v", i, claim.PricePerHour, claim.Offerings[0].Price)
+		}
+	}
+	if math.Abs(sum-c.plan.PricePerHour) > 1e-9*math.Max(1, sum) {
+		c.report("price", "the plan costs %v, its nodes %v", c.plan.PricePerHour, sum)
+	}
+	if c.plan.LowerBoundPerHour > c.plan.PricePerHour+1e-9*math.Max(1, sum) {
+		c.report("price", "the plan costs %v, less than its lower bound %v", c.plan.PricePerHour, c.plan.LowerBoundPerHour)
+	}
+}

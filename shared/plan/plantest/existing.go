@@ -1,0 +1,270 @@
+package plantest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/plan"
+)
+
+// existingHost reads a node of the snapshot. A node that has registered speaks for itself, one that has not its claim speaks for.
+func (c *checker) existingHost(n *plan.Node) *host {
+	h := &host{}
+	node, claim := n.Node, n.NodeClaim
+	registered := node != nil && (claim == nil || node.Labels[api.NodeRegisteredLabelKey] == "true")
+	initialized := registered && (claim == nil || node.Labels[api.NodeInitializedLabelKey] == "true")
+	switch {
+	case claim != nil:
+		h.leaving = claim.DeletionTimestamp != nil || hasCondition(claim.Status.Conditions, api.ConditionTypeInstanceTerminating)
+		h.absent = claim.Status.ProviderID == ""
+	default:
+		h.leaving = node.DeletionTimestamp != nil
+	}
+	if registered {
+		h.name, h.labels = node.Name, labelSet{node.Labels}
+		h.taints = node.Spec.Taints
+		if node.Spec.Unschedulable {
+			h.taints = append(slices.Clone(h.taints), corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule})
+		}
+		h.allocatable = amountsOf(node.Status.Allocatable)
+	} else {
+		h.name = claim.Name
+		if node != nil {
+			h.name = node.Name
+		}
+		h.labels, h.taints = labelSet{claim.Labels}, claim.Spec.Taints
+		h.allocatable = amountsOf(claim.Status.Allocatable)
+	}
+	if registered && !initialized {
+		// Taints that go by themselves while a node starts, and those that its pool says something will take away.
+		h.taints = slices.DeleteFunc(slices.Clone(h.taints), func(t corev1.Taint) bool {
+			return api.IsEphemeralTaint(t) || slices.ContainsFunc(claim.Spec.StartupTaints, func(s corev1.Taint) bool { return s.Key == t.Key && s.Effect == t.Effect })
+		})
+		// A device plugin that has not started yet.
+		for name, amount := range amountsOf(claim.Status.Allocatable) {
+			if h.allocatable[name] == 0 {
+				h.allocatable[name] = amount
+			}
+		}
+	}
+	// Kubelets set the host name; while it is not known, it is at least another node's than all others.
+	h.labels = append(h.labels, map[string]string{corev1.LabelHostname: h.name})
+	for i := range n.Pods {
+		object := &n.Pods[i]
+		name := object.Namespace + "/" + object.Name
+		if c.waiting[name] == nil && object.Status.Phase != corev1.PodSucceeded && object.Status.Phase != corev1.PodFailed {
+			h.staying = append(h.staying, c.newPod(object))
+		}
+	}
+	return h
+}
+
+func hasCondition(conditions []metav1.Condition, name string) bool {
+	return slices.ContainsFunc(conditions, func(condition metav1.Condition) bool {
+		return condition.Type == name && condition.Status == metav1.ConditionTrue
+	})
+}
+
+// checkExisting holds each pod that is nominated against the node's taints, labels, room, ports and volumes.
+func (c *checker) checkExisting() {
+	for _, h := range c.hosts[:len(c.snapshot.Nodes)] {
+		if len(h.placed) == 0 {
+			continue
+		}
+		if h.leaving {
+			c.report("leaving", "%s is to go to %s, which goes away", h.placed[0].name, h.name)
+		}
+		if h.absent {
+			c.report("absent", "%s is to go to %s, which no instance stands for", h.placed[0].name, h.name)
+			continue
+		}
+		for _, p := range h.placed {
+			if p.volumes.problem != "" {
+				c.report("volumes", "%s has a place and cannot: %s", p.name, p.volumes.problem)
+			}
+			if class, why := refusedFor(p, h, true); class != "" {
+				c.report(class, "%s on %s: %s", p.name, h.name, why)
+			}
+		}
+		for _, f := range c.overfull(h) {
+			c.report(f.class, "%s: %s", h.name, f.why)
+		}
+	}
+}
+
+// fault is what is wrong with a node, and the class that it is reported under.
+type fault struct{ class, why string }
+
+// refusedFor says what keeps a pod off a node of the taints, the labels and the places of its volumes, or nothing. compare is untolerated's.
+func refusedFor(p *pod, h *host, compare bool) (class, why string) {
+	if taint, ok := untolerated(h.taints, p.object.Spec.Tolerations, compare); ok {
+		return "taints", "taint " + taint.ToString() + " is not tolerated"
+	}
+	name := h.name
+	if h.planned != nil {
+		name = ""
+	}
+	if !p.filter.matches(h.labels, name) {
+		return "labels", "node selector or affinity does not match"
+	}
+	if !p.volumes.usable(h.labels, name, h.planned != nil) {
+		return "volumes", "a volume cannot be used there"
+	}
+	return "", ""
+}
+
+// overfull lists what a host has less of than its pods and daemon sets need: resources, ports, volumes that it can attach. As for the scheduler, only what
+// the placed pods themselves ask for counts: a node may be over its CPU already and still take a pod that asks for none.
+func (c *checker) overfull(h *host) []fault {
+	var faults []fault
+	sum := amounts{}
+	asked := map[corev1.ResourceName]bool{}
+	for _, p := range h.staying {
+		sum.add(p.requests)
+	}
+	for _, p := range h.placed {
+		sum.add(p.requests)
+		for name, amount := range p.requests {
+			asked[name] = asked[name] || amount > 0
+		}
+	}
+	daemons := c.pendingDaemons(h)
+	for _, d := range daemons {
+		sum.add(d.requests)
+	}
+	for _, name := range slices.Sorted(maps.Keys(asked)) {
+		if sum[name] > h.allocatable[name] {
+			faults = append(faults, fault{"resources", excess(name, sum[name], h.allocatable[name])})
+		}
+	}
+	if problem := portProblem(h, daemons); problem != "" {
+		faults = append(faults, fault{"ports", problem})
+	}
+	return append(faults, c.attachmentFaults(h)...)
+}
+
+// portProblem names a placed pod that wants a port which another pod there has.
+func portProblem(h *host, daemons []*daemon) string {
+	type user struct {
+		name  string
+		ports []hostPort
+	}
+	var users []user
+	for _, p := range h.staying {
+		users = append(users, user{p.name, p.ports})
+	}
+	for _, d := range daemons {
+		users = append(users, user{"daemon set " + d.name, d.ports})
+	}
+	for _, p := range h.placed {
+		for _, port := range p.ports {
+			for _, u := range users {
+				if slices.ContainsFunc(u.ports, port.collides) {
+					return "port " + portText(port) + " of " + p.name + " is taken by " + u.name
+				}
+			}
+		}
+		users = append(users, user{p.name, p.ports})
+	}
+	return ""
+}
+
+// attachmentFaults are the drivers of which the node would attach more volumes than it can. A volume counts once, however many pods use it.
+func (c *checker) attachmentFaults(h *host) []fault {
+	limits := c.volumes.limits[h.name]
+	attached, fresh := map[attachment]bool{}, map[string]bool{}
+	for _, p := range h.staying {
+		for _, a := range p.volumes.attachments {
+			attached[a] = true
+		}
+	}
+	for _, p := range h.placed {
+		for _, a := range p.volumes.attachments {
+			fresh[a.driver] = fresh[a.driver] || !attached[a]
+			attached[a] = true
+		}
+	}
+	count := map[string]int{}
+	for a := range attached {
+		count[a.driver]++
+	}
+	var faults []fault
+	for driver, most := range limits {
+		if fresh[driver] && count[driver] > most {
+			faults = append(faults, fault{"attachments", fmt.Sprintf("%d volumes of %s are planned, %d can be attached", count[driver], driver, most)})
+		}
+	}
+	return faults
+}
+
+// daemon is a DaemonSet, as one of its pods.
+type daemon struct {
+	namespace, name string
+	uid             string
+	requests        amounts
+	ports           []hostPort
+	filter          nodeFilter
+	tolerations     []corev1.Toleration
+}
+
+// newDaemon reads a DaemonSet. The API server sets a container's missing requests to its limits, and the DaemonSet controller adds tolerations for the
+// conditions of a node: https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/#taints-and-tolerations.
+func newDaemon(set *appsv1.DaemonSet) daemon {
+	spec := set.Spec.Template.Spec.DeepCopy()
+	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+		for i := range containers {
+			resources := &containers[i].Resources
+			for name, limit := range resources.Limits {
+				if _, ok := resources.Requests[name]; ok {
+					continue
+				}
+				if resources.Requests == nil {
+					resources.Requests = corev1.ResourceList{}
+				}
+				resources.Requests[name] = limit
+			}
+		}
+	}
+	tolerations := spec.Tolerations
+	for _, key := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
+		tolerations = append(tolerations, corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute})
+	}
+	for _, key := range []string{corev1.TaintNodeDiskPressure, corev1.TaintNodeMemoryPressure, corev1.TaintNodePIDPressure, corev1.TaintNodeUnschedulable} {
+		tolerations = append(tolerations, corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule})
+	}
+	return daemon{
+		namespace: set.Namespace, name: set.Name, uid: string(set.UID), requests: podRequests(&corev1.Pod{Spec: *spec}), ports: hostPorts(spec),
+		filter: nodeFilterOf(spec), tolerations: tolerations,
+	}
+}
+
+func (d *daemon) runsOn(l labelSet, taints []corev1.Taint, name string) bool {
+	_, kept := untolerated(taints, d.tolerations, true)
+	return !kept && d.filter.matches(l, name)
+}
+
+// pendingDaemons are the daemon sets that will have a pod on the host and have none yet.
+func (c *checker) pendingDaemons(h *host) []*daemon {
+	name := h.name
+	if h.planned != nil {
+		name = ""
+	}
+	var pending []*daemon
+	for i := range c.daemons {
+		d := &c.daemons[i]
+		running := slices.ContainsFunc(h.staying, func(p *pod) bool {
+			owner := metav1.GetControllerOf(p.object)
+			return owner != nil && owner.Kind == "DaemonSet" && owner.Name == d.name && p.object.Namespace == d.namespace
+		})
+		if !running && d.runsOn(h.labels, h.taints, name) {
+			pending = append(pending, d)
+		}
+	}
+	return pending
+}

@@ -1,0 +1,132 @@
+package plantest
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/plan"
+)
+
+// Random makes a small cluster, the same for the same seed: 5 to 40 pods that wait, up to eight nodes, up to three NodePools, 5 to 25 instance types. Each
+// feature of scheduling comes with a probability, so that each cluster has a few and a few hundred clusters have all.
+func Random(seed uint64) *plan.Snapshot {
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x77686974746c65))}
+	g.s = &plan.Snapshot{InstanceTypes: map[string][]catalog.InstanceType{}}
+	g.zones = zoneNames[:2+g.IntN(3)]
+	if g.chance(30) {
+		g.s.PreferencePolicy = plan.PreferencesIgnored
+	}
+	if g.chance(30) {
+		g.s.MinValuesPolicy = plan.MinValuesBestEffort
+	}
+	g.makeNamespaces()
+	g.makeTypes()
+	g.makePools()
+	g.makeStorage()
+	g.makeDaemonSets()
+	g.makeApps()
+	g.makeNodes()
+	g.makePods()
+	return g.s
+}
+
+var zoneNames = []string{"us-west-2a", "us-west-2b", "us-west-2c", "us-west-2d"}
+
+type generator struct {
+	*rand.Rand
+	s     *plan.Snapshot
+	zones []string
+	types []catalog.InstanceType
+	apps  []app
+	// serial numbers what is made.
+	serial int
+}
+
+func (g *generator) chance(percent int) bool { return g.IntN(100) < percent }
+
+func (g *generator) number() int {
+	g.serial++
+	return g.serial
+}
+
+// oneOf picks a value.
+func oneOf[T any](g *generator, values ...T) T { return values[g.IntN(len(values))] }
+
+// someOf picks at least one of the values, in their order.
+func someOf[T any](g *generator, values ...T) []T {
+	var some []T
+	for _, v := range values {
+		if g.chance(50) {
+			some = append(some, v)
+		}
+	}
+	if len(some) == 0 {
+		some = append(some, oneOf(g, values...))
+	}
+	return some
+}
+
+func pointer[T any](v T) *T { return &v }
+
+// deletedAt is when whatever is being deleted was asked to go.
+func deletedAt() metav1.Time { return metav1.Unix(1780000000, 0) }
+
+// namespaceNames are the namespaces of the cluster; all but the first have a label that selectors use.
+var namespaceNames = []string{"default", "team-a", "team-b"}
+
+func (g *generator) makeNamespaces() {
+	for i, name := range namespaceNames {
+		ns := corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelMetadataName: name}}}
+		if i > 0 {
+			ns.Labels["tier"] = "product"
+		}
+		g.s.Namespaces = append(g.s.Namespaces, ns)
+	}
+	g.s.Namespaces = append(g.s.Namespaces, corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem}})
+}
+
+// makePods makes the waiting pods: some of each app's replicas, and those of leaving nodes that makeNodes has put there already.
+func (g *generator) makePods() {
+	most := 5 + g.IntN(36)
+	for i := 0; len(g.s.Pods) < most && i < 200; i++ {
+		a := &g.apps[i%len(g.apps)]
+		for range 1 + g.IntN(6) {
+			if len(g.s.Pods) < most {
+				g.s.Pods = append(g.s.Pods, g.podOf(a))
+			}
+		}
+	}
+}
+
+// podOf makes a replica of an app, which waits.
+func (g *generator) podOf(a *app) corev1.Pod {
+	n := g.number()
+	pod := corev1.Pod{ObjectMeta: *a.meta.DeepCopy(), Spec: *a.spec.DeepCopy()}
+	pod.Name = fmt.Sprintf("%s-%02d", a.name, n)
+	pod.UID = uid("pod", pod.Name)
+	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: a.name, UID: uid("rs", a.name), Controller: pointer(true)}}
+	if a.claimFor != nil {
+		a.claimFor(&pod)
+	}
+	pod.Status.Phase = corev1.PodPending
+	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
+	return pod
+}
+
+func customLabels() []string { return []string{teamLabel, slotLabel} }
+
+// Labels that only NodePools give.
+const (
+	teamLabel = "example.com/team"
+	slotLabel = "example.com/slot"
+	// rackLabel is one that some instance types' offerings have.
+	rackLabel = "example.com/rack"
+)
+
+// capacityTypes are those that nodes of the snapshot can have.
+var capacityTypes = []string{api.CapacityTypeOnDemand, api.CapacityTypeSpot}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/testdata/peer/karpenter"
+	"github.com/whittle-dev/whittle/testdata/peer/report"
+	"github.com/whittle-dev/whittle/testdata/peer/workload"
+)
+
+// patience is how long Whittle's repetitions on one workload go on.
+const patience = 10 * time.Second
+
+// comparison says what to compare, and how thoroughly.
+type comparison struct {
+	types []catalog.InstanceType
+	// limit is the time after which Karpenter's search is ended.
+	limit time.Duration
+	// workers is the number of Karpenter's goroutines.
+	workers int
+	// repetitions of ours and of Karpenter's; the median by wall time counts.
+	repetitions, karpenterRepetitions int
+}
+
+// row plans one snapshot with both planners. The snapshot is made anew for each plan, so that neither meets what the other or an earlier plan has left.
+func (c *comparison) row(ctx context.Context, w workload.Workload, pods int, capacityTypes []string) (report.Row, error) {
+	row := report.Row{Workload: w.Name, Description: w.Description, Features: w.Features, CapacityTypes: capacityTypes, Pods: pods}
+	snapshot := func() *plan.Snapshot { return w.Snapshot(pods, capacityTypes, c.types) }
+	for start := time.Now(); len(row.Whittle) < c.repetitions && (len(row.Whittle) == 0 || time.Since(start) < patience); {
+		s := snapshot()
+		var p *plan.Plan
+		outcome := report.Outcome{Cost: measure(func() { p = plan.Solve(s) })}
+		outcome.Nodes, outcome.PricePerHour, outcome.LeftOut = len(p.NodeClaims), p.PricePerHour, len(p.Unplaced)
+		row.LowerBoundPerHour = p.LowerBoundPerHour
+		row.Whittle = append(row.Whittle, outcome)
+		row.LeftOutByWhittle = nil
+		for i := range p.Unplaced {
+			row.LeftOutByWhittle = append(row.LeftOutByWhittle, fmt.Sprintf("%s: %s", p.Unplaced[i].Pod, p.Unplaced[i].Reasons))
+		}
+	}
+	for range c.karpenterRepetitions {
+		in, err := karpenter.NewInput(ctx, snapshot(), c.workers)
+		if err != nil {
+			return report.Row{}, fmt.Errorf("handing %q to Karpenter: %w", w.Name, err)
+		}
+		var results *karpenter.Results
+		cost := measure(func() { results, err = in.Solve(ctx, c.limit) })
+		if err != nil {
+			return report.Row{}, fmt.Errorf("planning %q with Karpenter: %w", w.Name, err)
+		}
+		p, err := results.Plan(ctx)
+		if err != nil {
+			return report.Row{}, fmt.Errorf("pricing Karpenter's plan for %q: %w", w.Name, err)
+		}
+		row.Karpenter = append(row.Karpenter, report.Outcome{
+			Cost: cost, Nodes: len(p.NodeClaims), PricePerHour: p.PricePerHour(), LeftOut: pods - p.Placed, TimedOut: p.TimedOut,
+		})
+		row.LeftOutByKarpenter = nil
+		for name, reason := range p.LeftOut {
+			row.LeftOutByKarpenter = append(row.LeftOutByKarpenter, name+": "+reason)
+		}
+		slices.Sort(row.LeftOutByKarpenter)
+		// A plan that runs into the limit once will do so again.
+		if p.TimedOut {
+			break
+		}
+	}
+	return row, nil
+}
