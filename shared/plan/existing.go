@@ -60,7 +60,7 @@ func (n *Node) leaving() bool {
 	if n.Node == nil {
 		return n.NodeClaim == nil
 	}
-	return n.Node.DeletionTimestamp != nil || n.Node.Spec.Unschedulable || slices.ContainsFunc(n.Node.Spec.Taints, func(t corev1.Taint) bool {
+	return n.Node.DeletionTimestamp != nil || slices.ContainsFunc(n.Node.Spec.Taints, func(t corev1.Taint) bool {
 		return t.Key == api.DisruptedTaintKey
 	})
 }
@@ -127,7 +127,9 @@ func (p *problem) readNode(node *Node, daemons []*daemon) *existing {
 		allocatable = p.claimAllocatable(claim, e.types)
 	}
 	if node.Node != nil {
-		overrideLabels(e.have, node.Node.Labels)
+		if !node.unregistered() {
+			overrideLabels(e.have, node.Node.Labels)
+		}
 		if _, ok := e.have[corev1.LabelHostname]; !ok {
 			e.have[corev1.LabelHostname] = scheduling.In(corev1.LabelHostname, node.Node.Name)
 		}
@@ -184,15 +186,23 @@ func (p *problem) claimAllocatable(claim *api.NodeClaim, types []*catalog.Instan
 	return least
 }
 
+// unregistered reports whether the claim still speaks for the node: it has not joined, or not been registered.
+func (n *Node) unregistered() bool {
+	return n.Node == nil || n.NodeClaim != nil && n.Node.Labels[api.NodeRegisteredLabelKey] != "true" && n.Node.Labels[api.NodeInitializedLabelKey] != "true"
+}
+
 // nodeTaints are the taints that keep pods away. A node that is still starting is going to lose some of its taints.
 func nodeTaints(node *Node, initialized bool) []corev1.Taint {
-	if node.Node == nil {
+	if node.unregistered() {
 		return node.NodeClaim.Spec.Taints
 	}
-	if initialized {
-		return node.Node.Spec.Taints
-	}
 	var taints []corev1.Taint
+	if node.Node.Spec.Unschedulable {
+		taints = append(taints, corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule})
+	}
+	if initialized {
+		return append(taints, node.Node.Spec.Taints...)
+	}
 	for _, taint := range node.Node.Spec.Taints {
 		if api.IsEphemeralTaint(taint) || slices.ContainsFunc(node.NodeClaim.Spec.StartupTaints, func(t corev1.Taint) bool { return t.MatchTaint(&taint) }) {
 			continue

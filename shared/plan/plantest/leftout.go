@@ -84,7 +84,7 @@ func (c *checker) checkReasons(u *plan.Unplaced) {
 // placeFor names a node that could hold the pod, or nothing.
 func (c *checker) placeFor(p *pod) string {
 	for _, h := range c.hosts {
-		if h.leaving || h.absent {
+		if h.leaving {
 			continue
 		}
 		if h.planned == nil && c.couldTake(h, p) || h.planned != nil && c.plannedCouldTake(h, p) {

@@ -13,7 +13,7 @@ func (c *checker) usedBy(name string, all bool) amounts {
 	used := amounts{}
 	for i := range c.snapshot.Nodes {
 		n := &c.snapshot.Nodes[i]
-		if poolOf(n) != name || !all && c.hosts[i].absent {
+		if poolOf(n) != name {
 			continue
 		}
 		used[api.ResourceNodes]++
@@ -28,7 +28,7 @@ func (c *checker) usedBy(name string, all bool) amounts {
 				}
 			}
 		}
-		if c.hosts[i].absent && len(capacity) == 0 {
+		if len(capacity) == 0 && n.NodeClaim != nil {
 			capacity = c.guessCapacity(n.NodeClaim)
 		}
 		used.add(capacity)

@@ -84,6 +84,7 @@ func (c *checker) newPod(object *corev1.Pod) *pod {
 		filter: nodeFilterOf(&object.Spec), labels: object.Labels, ending: object.DeletionTimestamp != nil,
 	}
 	p.volumes = c.volumes.need(object)
+	c.volumes.release(&p.volumes)
 	if a := object.Spec.Affinity; a != nil && a.PodAffinity != nil {
 		p.affinity = c.podTerms(object, a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
 	}

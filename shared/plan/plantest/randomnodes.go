@@ -106,12 +106,12 @@ func (g *generator) claimOf(node *corev1.Node, pool *api.NodePool) *api.NodeClai
 }
 
 // starting puts a node back to before it was ready: registered, with its startup taints and without what device plugins will tell; joined but not
-// registered; launched without having joined; or not even launched.
+// registered; or launched without having joined.
 func (g *generator) starting(n *plan.Node) {
 	claim, node := n.NodeClaim, n.Node
 	delete(node.Labels, api.NodeInitializedLabelKey)
 	claim.Status.Conditions = claim.Status.Conditions[:2]
-	switch g.IntN(5) {
+	switch g.IntN(4) {
 	case 0, 1:
 		node.Spec.Taints = append(node.Spec.Taints, claim.Spec.StartupTaints...)
 		node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule})
@@ -128,10 +128,6 @@ func (g *generator) starting(n *plan.Node) {
 	case 3:
 		n.Node = nil
 		claim.Status.NodeName = ""
-	case 4:
-		n.Node = nil
-		claim.Status = api.NodeClaimStatus{}
-		return
 	}
 	claim.Status.Conditions = claim.Status.Conditions[:1]
 }

@@ -29,7 +29,7 @@ type reading struct{ doubtful bool }
 func (c *checker) viewOf(r reading, opened bool) *view {
 	v := &view{opened: opened}
 	for _, h := range c.hosts {
-		if (h.leaving || h.absent) && !r.doubtful {
+		if h.leaving && !r.doubtful {
 			continue
 		}
 		v.hosts = append(v.hosts, h)

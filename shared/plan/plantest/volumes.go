@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 
+	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
@@ -35,12 +36,32 @@ type volumeReader struct {
 	volumes map[string]*corev1.PersistentVolume
 	classes map[string]*storagev1.StorageClass
 	limits  map[string]map[string]int // by node, then driver
+	// standing are the nodes that do not leave.
+	standing []*corev1.Node
+}
+
+// release frees a need from hosts that no longer stand: no node is any good to it then, and where its claim is made anew any is, whether it exists or is planned.
+func (r *volumeReader) release(need *volumeNeed) {
+	for _, node := range r.standing {
+		if need.usable(labelSet{node.Labels}, node.Name, false) {
+			return
+		}
+	}
+	need.terms = need.portable
 }
 
 func newVolumeReader(s *plan.Snapshot) *volumeReader {
 	r := &volumeReader{
 		claims: map[string]*corev1.PersistentVolumeClaim{}, volumes: map[string]*corev1.PersistentVolume{},
 		classes: map[string]*storagev1.StorageClass{}, limits: map[string]map[string]int{},
+	}
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		leaves := n.Node == nil || n.NodeClaim == nil && n.Node.DeletionTimestamp != nil ||
+			n.NodeClaim != nil && (n.NodeClaim.DeletionTimestamp != nil || hasCondition(n.NodeClaim.Status.Conditions, api.ConditionTypeInstanceTerminating))
+		if !leaves {
+			r.standing = append(r.standing, n.Node)
+		}
 	}
 	for i := range s.PersistentVolumeClaims {
 		claim := &s.PersistentVolumeClaims[i]
