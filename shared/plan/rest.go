@@ -136,6 +136,14 @@ func (p *problem) placeRest(first int) {
 		units [][]*corev1.Pod
 		take  func(int)
 	}
+	for _, d := range p.demands[first:] {
+		if d.waiting > 0 && d.pods() > 1 {
+			// No node has room for all of a unit: as many as there are places for, one after the other, are better than none.
+			placed := len(d.units) - d.waiting
+			p.leave(d.shape, flatten(d.units[placed:]), "its pods have to be on one node, and no node has room for all of them")
+			d.units, d.waiting = d.units[:placed], 0
+		}
+	}
 	budget := restBudget / (len(p.existing) + len(p.planned) + len(p.demands) + 100)
 	for progress := true; progress && budget > 0; {
 		progress = false
@@ -147,7 +155,7 @@ func (p *problem) placeRest(first int) {
 			}
 		}
 		for _, d := range p.demands[first:] {
-			if d.waiting > 0 && len(d.units[0]) == 1 {
+			if d.waiting > 0 {
 				rests = append(rests, rest{d.shape, d.units[len(d.units)-d.waiting:], func(n int) {
 					// The units taken leave the demand for one of their own.
 					placed := len(d.units) - d.waiting
@@ -231,7 +239,13 @@ func (p *problem) hostSlack(s *shape) int {
 			hosts++
 			least = min(least, p.count(e, term.peers))
 		}
-		if len(p.planned) > 0 || hosts < term.minDomains || hosts == 0 {
+		for _, n := range p.planned {
+			if p.countsFor(n, s, term) {
+				hosts++
+				least = min(least, p.peersOn(n, term.peers))
+			}
+		}
+		if hosts < term.minDomains || hosts == 0 {
 			return 0
 		}
 		slack = min(slack, least)
@@ -240,6 +254,17 @@ func (p *problem) hostSlack(s *shape) int {
 		return 0
 	}
 	return slack
+}
+
+// peersOn is how many of the peers are planned for the node.
+func (p *problem) peersOn(n *node, wanted *peers) int {
+	count := 0
+	for _, f := range n.fills {
+		if d := p.demands[f.demand]; wanted.matchClass(p.podClasses, d.shape.class) {
+			count += f.count * d.pods()
+		}
+	}
+	return count
 }
 
 // maximumChoices bounds how many domains are tried for one unit.
@@ -295,8 +320,9 @@ func (p *problem) choices(s *shape, unit []*corev1.Pod) []part {
 			return result
 		})
 	}
+	own := maps.Clone(keys)
 	for _, term := range p.board.terms {
-		if term.matchClass(p.podClasses, s.class) {
+		if term.until >= p.round && term.matchClass(p.podClasses, s.class) {
 			keys[term.key] = true
 		}
 	}
@@ -315,6 +341,12 @@ func (p *problem) choices(s *shape, unit []*corev1.Pod) []part {
 			if len(result) == 0 {
 				// No node has the label, so there is nothing that could be violated.
 				return []part{w}
+			}
+			if !own[key] {
+				// Others' constraints count it nowhere on a node without the label.
+				if without := w.narrow(scheduling.DoesNotExist(key)); len(without.alternatives) > 0 {
+					result = append(result, without)
+				}
 			}
 			return result
 		})

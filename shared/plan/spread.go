@@ -95,7 +95,7 @@ func (p *problem) countsFor(n *node, s *shape, term *spreadTerm) bool {
 	}
 	return slices.ContainsFunc(s.strict, func(a scheduling.Requirements) bool {
 		set, _ := p.sets.meeting(pool, a)
-		return set != nil && set.has(n.column)
+		return set != nil && set.has(n.column) && intersect(n.open, a)
 	})
 }
 
@@ -196,7 +196,7 @@ func (p *problem) fixedDomains(s *shape, term *spreadTerm, domains []domain) []s
 		values := map[string]bool{}
 		for i := range p.snapshot.Nodes {
 			node := &p.snapshot.Nodes[i]
-			if node.Node == nil || node.leaving() {
+			if node.leaving() {
 				continue
 			}
 			if value, ok := nodeDomain(node, term.key); ok && !values[value] && (filter == nil || filter.counts(node)) {

@@ -142,6 +142,8 @@ type boardTerm struct {
 	*peers
 	key    string
 	spread bool
+	// until is the last round that it binds: of preferences the round of those that have them.
+	until int
 }
 
 type domainNodes struct {
@@ -323,28 +325,33 @@ func (p *problem) divide(shapes []*shape) {
 	b := p.board
 	clear(b.concerned)
 	for _, s := range shapes {
-		add := func(peers *peers, key string, spread bool) {
+		add := func(peers *peers, key string, spread, preferred bool) {
 			if key == corev1.LabelHostname {
 				return
+			}
+			until := math.MaxInt
+			if preferred {
+				until = p.round
 			}
 			text := key + " " + peers.text()
 			if b.terms[text] == nil {
 				b.terms[text] = &boardTerm{peers: peers, key: key}
 			}
 			b.terms[text].spread = b.terms[text].spread || spread
+			b.terms[text].until = max(b.terms[text].until, until)
 			if !slices.Contains(b.keys, key) {
 				b.keys = append(b.keys, key)
 				slices.Sort(b.keys)
 			}
 		}
 		for i := range s.topology.spread {
-			add(s.topology.spread[i].peers, s.topology.spread[i].key, true)
+			add(s.topology.spread[i].peers, s.topology.spread[i].key, true, s.topology.spread[i].preferred)
 		}
 		for i := range s.topology.affinity {
-			add(s.topology.affinity[i].peers, s.topology.affinity[i].key, false)
+			add(s.topology.affinity[i].peers, s.topology.affinity[i].key, false, s.topology.affinity[i].preferred)
 		}
 		for i := range s.topology.anti {
-			add(s.topology.anti[i].peers, s.topology.anti[i].key, false)
+			add(s.topology.anti[i].peers, s.topology.anti[i].key, false, s.topology.anti[i].preferred)
 		}
 	}
 	var waiting []*shape
@@ -690,7 +697,7 @@ func (p *problem) concern(s *shape, key string) (counted, levelled *boardTerm) {
 		return known.counted, known.levelled
 	}
 	for _, text := range sortedKeys(p.board.terms) {
-		if term := p.board.terms[text]; term.key == key && term.matchClass(p.podClasses, s.class) {
+		if term := p.board.terms[text]; term.key == key && term.until >= p.round && term.matchClass(p.podClasses, s.class) {
 			counted = term
 			if term.spread && levelled == nil {
 				levelled = term
