@@ -16,9 +16,7 @@ import (
 
 // unskew takes back what the demands have that spreads and affinity do not allow after all, because other pods did not get the places that they were counted in.
 func (p *problem) unskew(first int) {
-	if len(p.left) == 0 && !slices.ContainsFunc(p.demands[first:], func(d *demand) bool { return d.waiting > 0 }) && !p.opensDomains() {
-		return
-	}
+	clear(p.board.planned)
 	for _, d := range p.demands[first:] {
 		p.recount(d, p.placedPods(d))
 	}
@@ -34,25 +32,6 @@ func (p *problem) unskew(first int) {
 			}
 		}
 	}
-}
-
-// opensDomains reports whether a node is planned in a domain that none of the shapes' spreads over its key could use when they were divided: it counts for them from
-// now on.
-func (p *problem) opensDomains() bool {
-	for _, key := range p.board.keys {
-		levels := false
-		used := map[string]bool{}
-		for _, d := range p.demands {
-			if value := d.bound[key]; value != "" && slices.ContainsFunc(d.shape.topology.spread, func(t spreadTerm) bool { return t.key == key && !t.preferred }) {
-				levels = true
-				used[value] = true
-			}
-		}
-		if levels && slices.ContainsFunc(p.plannedValues(key), func(value string) bool { return !used[value] }) {
-			return true
-		}
-	}
-	return false
 }
 
 func (p *problem) placedPods(d *demand) int {
@@ -79,10 +58,27 @@ func (p *problem) excess(d *demand) int {
 		if term.key == corev1.LabelHostname || value == "" || term.preferred || !term.matchClass(p.podClasses, s.class) {
 			continue
 		}
-		m := p.skewOf(s, part{units: single(s.pods), alternatives: s.alternatives}, term)
+		m := p.remeasure(s, i)
 		most = max(most, m.counts[value]-m.least()-term.maxSkew)
 	}
 	return most
+}
+
+// remeasure measures a spread of the shape's as it is now. Which domains the pods can use is found out once.
+func (p *problem) remeasure(s *shape, i int) *skew {
+	term := &s.topology.spread[i]
+	if s.measured == nil {
+		s.measured = make([]*skew, len(s.topology.spread))
+	}
+	if s.measured[i] == nil {
+		m := p.skewOf(s, part{units: single(s.pods), alternatives: s.alternatives}, term)
+		s.measured[i] = &m
+	}
+	m := s.measured[i]
+	m.counts = p.filtered(term.peers, term.key, p.filterOf(s, term))
+	m.others = m.others[:m.fixed]
+	p.countOthers(s, m)
+	return m
 }
 
 // takeBack takes units of the demand off the nodes that were given them last.
@@ -108,6 +104,7 @@ func (p *problem) takeBack(d *demand, count int) {
 			p.planned[i] = p.refilled(n.column, fills)
 		}
 	}
+	clear(p.board.planned)
 	p.planned = slices.DeleteFunc(p.planned, func(n *node) bool { return len(n.fills) == 0 })
 	for i := len(p.existing) - 1; i >= 0 && count > 0; i-- {
 		e := p.existing[i]
@@ -188,6 +185,7 @@ func (p *problem) placeUnit(s *shape, unit []*corev1.Pod) bool {
 		p.readDemands()
 		d.slack = p.hostSlack(s)
 		if p.placeDemand(d) {
+			clear(p.board.planned)
 			p.recount(d, p.placedPods(d))
 			return true
 		}
@@ -293,9 +291,6 @@ func (p *problem) choices(s *shape, unit []*corev1.Pod) []part {
 		divide(func(w part) []part { return p.gatherChoices(s, w, term) })
 		keys[term.key] = true
 	}
-	for i := range s.topology.anti {
-		keys[s.topology.anti[i].key] = true
-	}
 	for i := range s.topology.spread {
 		term := &s.topology.spread[i]
 		if term.key == corev1.LabelHostname {
@@ -321,6 +316,9 @@ func (p *problem) choices(s *shape, unit []*corev1.Pod) []part {
 		})
 	}
 	own := maps.Clone(keys)
+	for i := range s.topology.anti {
+		keys[s.topology.anti[i].key] = true
+	}
 	for _, term := range p.board.terms {
 		if term.until >= p.round && term.matchClass(p.podClasses, s.class) {
 			keys[term.key] = true
@@ -338,12 +336,13 @@ func (p *problem) choices(s *shape, unit []*corev1.Pod) []part {
 			for _, domain := range p.withPlanned(p.domains(s, w, key), w, key) {
 				result = append(result, w.narrow(scheduling.In(key, domain.value)))
 			}
+			result = append(result, p.unheardOf(w, key)...)
 			if len(result) == 0 {
 				// No node has the label, so there is nothing that could be violated.
 				return []part{w}
 			}
 			if !own[key] {
-				// Others' constraints count it nowhere on a node without the label.
+				// Anti-affinity, its own or others', and others' spreads count it nowhere on a node without the label.
 				if without := w.narrow(scheduling.DoesNotExist(key)); len(without.alternatives) > 0 {
 					result = append(result, without)
 				}
@@ -362,6 +361,30 @@ func (p *problem) withPlanned(domains []domain, w part, key string) []domain {
 		}
 	}
 	return domains
+}
+
+// unheardOf are domains that no node has yet, of labels whose values a pool leaves open.
+func (p *problem) unheardOf(w part, key string) []part {
+	var result []part
+	for _, pool := range p.pools {
+		r, ok := pool.requirements[key]
+		if !ok || !pool.open[key] {
+			continue
+		}
+		for _, alternative := range w.alternatives {
+			have := r
+			if asked, ok := alternative[key]; ok {
+				have = have.Intersection(asked)
+			}
+			if _, listed := have.Values(); listed {
+				continue
+			}
+			if value, ok := anyValue(have); ok {
+				result = append(result, w.narrow(scheduling.In(key, value)))
+			}
+		}
+	}
+	return result
 }
 
 // gatherChoices are the domains of the pods that a unit has to be with.

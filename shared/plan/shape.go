@@ -40,6 +40,8 @@ type shape struct {
 	tolerations []corev1.Toleration
 	ports       []hostPort
 	topology    topologyTerms
+	// measured are the spreads as remeasure last measured them.
+	measured []*skew
 	// problem is why the pods can have no place at all; empty if they can.
 	problem string
 }
@@ -130,7 +132,7 @@ func (p *problem) relaxed(s *shape, pods []*corev1.Pod) *shape {
 		return nil
 	}
 	next := *s
-	next.pods, next.problem = pods, ""
+	next.pods, next.problem, next.measured = pods, "", nil
 	if spec := relax(s.spec); spec != nil {
 		next.spec = spec
 	} else if s.avoids {

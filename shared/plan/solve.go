@@ -193,6 +193,7 @@ func (p *problem) relaxLeft() []*shape {
 		}
 	}
 	var next []*shape
+	var waiting []leftover
 	byShape := map[*shape]*shape{}
 	for _, left := range p.left {
 		if relaxed, ok := byShape[left.shape]; ok && relaxed != nil {
@@ -202,12 +203,22 @@ func (p *problem) relaxLeft() []*shape {
 		relaxed := p.relaxed(left.shape, slices.Clone(left.pods))
 		byShape[left.shape] = relaxed
 		if relaxed == nil {
-			p.refused = append(p.refused, left)
+			waiting = append(waiting, left)
 			continue
 		}
 		next = append(next, relaxed)
 	}
 	p.left = nil
+	for _, left := range waiting {
+		// Where others go once they have given up a preference, pods may follow that have none.
+		if s := left.shape; len(next) > 0 && s.problem == "" && len(s.topology.affinity)+len(s.topology.spread) > 0 {
+			again := *s
+			again.pods, again.measured = slices.Clone(left.pods), nil
+			next = append(next, &again)
+			continue
+		}
+		p.refused = append(p.refused, left)
+	}
 	for _, s := range next {
 		slices.SortFunc(s.pods, comparePods)
 	}

@@ -17,6 +17,8 @@ type skew struct {
 	// domains are those that the pod can use, others those that count beside them.
 	domains []domain
 	others  []string
+	// fixed is how many of the others do not depend on the plan.
+	fixed int
 }
 
 // skewOf measures a spread for a part of the shape's pods.
@@ -24,14 +26,20 @@ func (p *problem) skewOf(s *shape, whole part, term *spreadTerm) skew {
 	m := skew{term: term, domains: p.domains(s, whole, term.key)}
 	m.counts = cloneCounts(p.filtered(term.peers, term.key, p.filterOf(s, term)))
 	m.others = p.fixedDomains(s, term, m.domains)
-	for _, value := range sortedKeys(m.counts) {
-		// Where peers are or will be there is a node, though the pod cannot go there.
-		if m.counts[value] > 0 && !m.has(value) && s.mayBeIn(term, value) {
+	m.fixed = len(m.others)
+	p.countOthers(s, &m)
+	return m
+}
+
+// countOthers adds to a skew the domains that the pods cannot use and that count since other pods are or will be there.
+func (p *problem) countOthers(s *shape, m *skew) {
+	for value, count := range m.counts {
+		// Where peers are or will be there is a node. The order does not matter: what is asked of a skew is its least count and their number.
+		if count > 0 && !m.has(value) && s.mayBeIn(m.term, value) {
 			m.others = append(m.others, value)
 		}
 	}
-	m.others = append(m.others, p.plannedDomains(s, term, &m)...)
-	return m
+	m.others = append(m.others, p.plannedDomains(s, m.term, m)...)
 }
 
 // mayBeIn reports whether the domain counts for a spread of the shape's, as far as its own node selector and affinity go.
@@ -63,13 +71,17 @@ func (p *problem) plannedDomains(s *shape, term *spreadTerm, m *skew) []string {
 
 // plannedValues are the values that the planned nodes are expected to have of a key, sorted.
 func (p *problem) plannedValues(key string) []string {
+	if known, ok := p.board.planned[key]; ok {
+		return known
+	}
 	values := map[string]bool{}
 	for _, n := range p.planned {
 		if value := p.plannedValue(n, key); value != "" {
 			values[value] = true
 		}
 	}
-	return sortedKeys(values)
+	p.board.planned[key] = sortedKeys(values)
+	return p.board.planned[key]
 }
 
 // plannedValue is the value that a planned node is expected to have of a key; empty if that is open.

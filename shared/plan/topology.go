@@ -122,6 +122,8 @@ type board struct {
 	nodes   map[string][]domainNodes
 	// filters are the nodeFilters by name.
 	filters map[string]*nodeFilter
+	// planned remembers plannedValues as long as the planned nodes stay as they are.
+	planned map[string][]string
 	// fixed remembers fixedDomains.
 	fixed map[string][]string
 	// concerned remembers what problem.concern gave since the terms last changed.
@@ -155,7 +157,7 @@ func (p *problem) readBoard() {
 	p.board = &board{
 		tallies: map[string]*tally{}, repelled: map[string]*repelled{}, terms: map[string]*boardTerm{}, moving: map[string]bool{},
 		fixed: map[string][]string{}, running: map[string]map[string][]int{}, nodes: map[string][]domainNodes{},
-		concerned: map[concern]concernTerms{}, filters: map[string]*nodeFilter{},
+		concerned: map[concern]concernTerms{}, filters: map[string]*nodeFilter{}, planned: map[string][]string{},
 	}
 	if !p.podClasses.any {
 		return

@@ -194,6 +194,7 @@ func (r *volumeReader) addUnbound(need *volumeNeed, name string, claim *corev1.P
 	}
 	if class.VolumeBindingMode == nil || *class.VolumeBindingMode == storagev1.VolumeBindingImmediate {
 		need.fail("claim %s is bound at once or never, and is not", name)
+		need.attachments = append(need.attachments, attachment{class.Provisioner, name})
 		return
 	}
 	if len(class.AllowedTopologies) > 0 {
