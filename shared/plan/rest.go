@@ -15,9 +15,9 @@ import (
 // follow another one to its host. What is left is put right here, a unit at a time.
 
 // unskew takes back what the demands have that spreads and affinity do not allow after all, because other pods did not get the places that they were counted in.
-func (p *problem) unskew(first int) {
+func (p *problem) unskew() {
 	clear(p.board.planned)
-	for _, d := range p.demands[first:] {
+	for _, d := range p.demands {
 		p.recount(d, p.placedPods(d))
 	}
 	for changed := true; changed; {
@@ -127,13 +127,13 @@ func (p *problem) refilled(column int, fills []fill) *node {
 const restBudget = 4_000_000
 
 // placeRest places single units of the shapes that still have pods waiting, wherever that is legal with all others where they are now.
-func (p *problem) placeRest(first int) {
+func (p *problem) placeRest() {
 	type rest struct {
 		shape *shape
 		units [][]*corev1.Pod
 		take  func(int)
 	}
-	for _, d := range p.demands[first:] {
+	for _, d := range p.demands {
 		if d.waiting > 0 && d.pods() > 1 {
 			// No node has room for all of a unit: as many as there are places for, one after the other, are better than none.
 			placed := len(d.units) - d.waiting
@@ -151,7 +151,7 @@ func (p *problem) placeRest(first int) {
 				rests = append(rests, rest{l.shape, single(l.pods), func(n int) { l.pods = l.pods[n:] }})
 			}
 		}
-		for _, d := range p.demands[first:] {
+		for _, d := range p.demands {
 			if d.waiting > 0 {
 				rests = append(rests, rest{d.shape, d.units[len(d.units)-d.waiting:], func(n int) {
 					// The units taken leave the demand for one of their own.

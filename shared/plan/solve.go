@@ -148,8 +148,8 @@ func (p *problem) placeShapes(shapes []*shape) []*shape {
 	p.readDemands()
 	p.fillExisting(first)
 	p.pack(first)
-	p.unskew(first)
-	p.placeRest(first)
+	p.unskew()
+	p.placeRest()
 	return p.relaxLeft()
 }
 

@@ -210,6 +210,9 @@ func nodeDomain(node *Node, key string) (string, bool) {
 		return "", false
 	}
 	value, ok := node.Node.Labels[key]
+	if !ok && node.unregistered() {
+		value, ok = node.NodeClaim.Labels[key]
+	}
 	if !ok && key == corev1.LabelHostname {
 		return node.Node.Name, true
 	}
