@@ -150,6 +150,7 @@ func (p *problem) placeShapes(shapes []*shape) []*shape {
 	p.pack(first)
 	p.unskew()
 	p.placeRest()
+	p.unskew()
 	return p.relaxLeft()
 }
 

@@ -42,6 +42,8 @@ type nodeFilter struct {
 	// tolerations are those by which a node has to be tolerated, if honorTaints.
 	tolerations []corev1.Toleration
 	honorTaints bool
+	// keys are those that a node must have, since the shapes have several constraints: Kubernetes passes over nodes that lack one of them.
+	keys []string
 	// placement is that of the shapes, admitted what admits found by placement.
 	placement string
 	admitted  map[string]bool
@@ -53,10 +55,16 @@ func (p *problem) filterOf(s *shape, term *spreadTerm) *nodeFilter {
 	if !term.ignoreAffinity && (len(s.strict) != 1 || len(s.strict[0]) > 0) {
 		f.strict = s.strict
 	}
-	if f.strict == nil && !f.honorTaints {
+	for i := range s.topology.spread {
+		if other := &s.topology.spread[i]; !other.preferred && !term.preferred && other.key != term.key && other.key != corev1.LabelHostname {
+			f.keys = append(f.keys, other.key)
+		}
+	}
+	if f.strict == nil && !f.honorTaints && len(f.keys) == 0 {
 		return nil
 	}
-	f.name = fmt.Sprint(term.ignoreAffinity, term.honorTaints, s.placement)
+	slices.Sort(f.keys)
+	f.name = fmt.Sprint(term.ignoreAffinity, term.honorTaints, f.keys, s.placement)
 	if known, ok := p.board.filters[f.name]; ok {
 		return known
 	}
@@ -67,6 +75,11 @@ func (p *problem) filterOf(s *shape, term *spreadTerm) *nodeFilter {
 
 // counts reports whether pods on the node count.
 func (f *nodeFilter) counts(node *Node) bool {
+	for _, key := range f.keys {
+		if _, ok := nodeDomain(node, key); !ok {
+			return false
+		}
+	}
 	var labels scheduling.Requirements
 	var taints []corev1.Taint
 	if node.Node != nil {
