@@ -361,7 +361,12 @@ func (p *problem) accepts(e *existing, s *shape, alternatives []scheduling.Requi
 // fillExisting gives the demands from first on what places there are on the nodes.
 func (p *problem) fillExisting(first int) {
 	p.fillNominated(first)
-	for _, d := range p.demands[first:] {
+	demands := slices.Clone(p.demands[first:])
+	slices.SortStableFunc(demands, func(a, b *demand) int {
+		// Those of which a node takes few come first: new nodes would be needed for them most of all.
+		return cmp.Or(-compareBools(a.sparse(), b.sparse()), compareShapes(a.shape, b.shape))
+	})
+	for _, d := range demands {
 		for _, e := range p.existing {
 			if d.waiting == 0 {
 				break
@@ -369,6 +374,11 @@ func (p *problem) fillExisting(first int) {
 			p.fillNode(e, d, d.waiting)
 		}
 	}
+}
+
+// sparse reports whether a node takes few units of the demand, whatever room it has.
+func (d *demand) sparse() bool {
+	return d.conflicts != nil && d.conflicts.has(d.index) || len(d.hosts.spread) > 0
 }
 
 // fillNode puts as many units of the demand on the node as it takes, at most limit, and gives their number.

@@ -172,9 +172,12 @@ func alternativesText(alternatives []scheduling.Requirements) string {
 }
 
 func sortShapes(shapes []*shape) {
-	slices.SortFunc(shapes, func(a, b *shape) int {
-		return cmp.Or(-cmp.Compare(a.need[axisCPU], b.need[axisCPU]), -cmp.Compare(a.need[axisMemory], b.need[axisMemory]), strings.Compare(a.key, b.key))
-	})
+	slices.SortFunc(shapes, compareShapes)
+}
+
+// compareShapes orders by cpu, then memory, both descending.
+func compareShapes(a, b *shape) int {
+	return cmp.Or(-cmp.Compare(a.need[axisCPU], b.need[axisCPU]), -cmp.Compare(a.need[axisMemory], b.need[axisMemory]), strings.Compare(a.key, b.key))
 }
 
 func comparePods(a, b *corev1.Pod) int {

@@ -73,7 +73,7 @@ func (p *problem) leave(s *shape, pods []*corev1.Pod, reason string) {
 // Solve plans a place for every pod of the snapshot that can have one: on the nodes that are there or on their way, then on new nodes, as cheap as it finds.
 // It changes nothing in the snapshot, and the plan shares no memory with it that either would change.
 func Solve(s *Snapshot) *Plan {
-	p := &problem{snapshot: s, plan: &Plan{}, types: map[string][]*catalog.InstanceType{}, peers: map[string]*peers{}}
+	p := newProblem(s)
 	if len(s.Pods) == 0 {
 		return p.plan
 	}
@@ -86,6 +86,10 @@ func Solve(s *Snapshot) *Plan {
 	p.planUnplaced()
 	p.sortPlan()
 	return p.plan
+}
+
+func newProblem(s *Snapshot) *problem {
+	return &problem{snapshot: s, plan: &Plan{}, types: map[string][]*catalog.InstanceType{}, peers: map[string]*peers{}}
 }
 
 func (p *problem) read() {

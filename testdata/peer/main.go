@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,6 +36,10 @@ const featurePods = 300
 // defaultBiggest is the most pods that a run without -full compares, which ends in about ten minutes on two cores.
 const defaultBiggest = 5000
 
+// defaultWorkers is what Karpenter's own settings come to: one for each cpu that its controller requests, which is one. On two cores more of them made it
+// slower, since they go on looking at nodes after one has been found.
+const defaultWorkers = 1
+
 func run(ctx context.Context, arguments []string, out io.Writer) error {
 	flags := flag.NewFlagSet("peer", flag.ContinueOnError)
 	var (
@@ -45,7 +48,7 @@ func run(ctx context.Context, arguments []string, out io.Writer) error {
 		capacity    = flags.String("capacity", "on-demand,spot", "`ways` to buy: on-demand (alone), spot (and on-demand), or both")
 		full        = flags.Bool("full", false, "compare all sizes; takes about ten minutes more")
 		limit       = flags.Duration("limit", time.Minute, "end Karpenter's search after this time, as its provisioner does after a minute")
-		workers     = flags.Int("karpenter-workers", runtime.NumCPU(), "`goroutines` that Karpenter's scheduler tries nodes with")
+		workers     = flags.Int("karpenter-workers", defaultWorkers, "`goroutines` that Karpenter's scheduler tries nodes with")
 		repetitions = flags.Int("repetitions", 5, "plan with Whittle so many `times`, fewer if it takes longer than "+patience.String()+" in all; the median counts")
 		karpenters  = flags.Int("karpenter-repetitions", 1, "plan with Karpenter so many `times`; the median counts")
 		folder      = flags.String("out", "results", "`folder` for results.md and chart.svg; nothing is written if it is empty")

@@ -73,7 +73,6 @@ var features = map[string]func(*plan.Snapshot) bool{
 	"preferences ignored":            func(s *plan.Snapshot) bool { return s.PreferencePolicy == plan.PreferencesIgnored },
 	"minValues at best":              func(s *plan.Snapshot) bool { return s.MinValuesPolicy == plan.MinValuesBestEffort },
 	"node in flight":                 anyNode(func(n *plan.Node) bool { return n.Node == nil && n.NodeClaim.Status.ProviderID != "" }),
-	"claim without an instance":      anyNode(func(n *plan.Node) bool { return n.NodeClaim != nil && n.NodeClaim.Status.ProviderID == "" }),
 	"node that is starting":          anyNode(func(n *plan.Node) bool { return n.Node != nil && hasText(n.Node.Spec.Taints, corev1.TaintNodeNotReady) }),
 	"node that leaves":               anyNode(func(n *plan.Node) bool { return n.NodeClaim != nil && n.NodeClaim.DeletionTimestamp != nil }),
 	"node without a claim":           anyNode(func(n *plan.Node) bool { return n.NodeClaim == nil }),

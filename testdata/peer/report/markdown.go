@@ -10,7 +10,7 @@ func (r *Report) Markdown() string {
 	var b strings.Builder
 	b.WriteString("# Karpenter's scheduler and Whittle's planner on the same snapshots\n\n")
 	fmt.Fprintf(&b, "%s, Karpenter %s as a library, Kubernetes libraries %s; %d instance types of us-east-1 with three zones. ", r.Machine, r.Karpenter, r.Kubernetes, r.InstanceTypes)
-	fmt.Fprintf(&b, "Both planners ran in one process, one after the other, with all cores; Karpenter's scheduler with %d goroutines and at most %s.\n\n", r.Workers, duration(r.Limit))
+	fmt.Fprintf(&b, "Both planners ran in one process, one after the other; Karpenter's scheduler with %d worker(s), for at most %s.\n\n", r.Workers, duration(r.Limit))
 	fmt.Fprintf(&b, "```\n%s\n```\n\n![speed and price](chart.svg)\n\n", r.command())
 	b.WriteString("Workloads:\n\n")
 	seen := map[string]bool{}
