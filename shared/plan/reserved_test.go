@@ -108,10 +108,11 @@ func TestRoundsOfPacking(t *testing.T) {
 	for i := range 5 {
 		s.Pods = append(s.Pods, newPod(fmt.Sprint("big", i), "3", "1Gi"), newPod(fmt.Sprint("small", i), "1", "1Gi"))
 	}
-	p := &problem{snapshot: s, plan: &Plan{}, types: map[string][]*catalog.InstanceType{}}
+	p := &problem{snapshot: s, plan: &Plan{}, types: map[string][]*catalog.InstanceType{}, peers: map[string]*peers{}}
 	p.read()
+	p.divide(p.shapes)
 	big, small := p.demands[0], p.demands[1]
-	big.waiting = 4
+	big.waiting, small.waiting = 4, 0
 	nodes := p.packNewNodes(nil)
 	if big.waiting != 0 || len(nodes) == 0 {
 		t.Fatalf("%d wait, %d nodes", big.waiting, len(nodes))
