@@ -37,7 +37,7 @@ func (p *problem) lowerBound(placed []int) float64 {
 		if placed[i] == 0 {
 			continue
 		}
-		columns := p.sets.labelledFor(d.shape, d.shape.alternatives, d.need).columns
+		columns := p.sets.labelledFor(d.shape, d.shape.alternatives, d.need).any
 		offers = append(offers, offer{need: d.need, count: placed[i], columns: columns, slots: d.slots})
 		if cheapest := p.cheapest(columns, d.need); cheapest >= 0 && p.columns[cheapest].reservation < 0 {
 			nodes := 1.0
@@ -47,7 +47,7 @@ func (p *problem) lowerBound(placed []int) float64 {
 			single = max(single, nodes*p.columns[cheapest].offering.Price)
 		}
 	}
-	dual := p.solveDual(offers, 0)
+	dual := p.solveDual(offers, 0, dualRounds)
 	total := 0.0
 	for n := range offers {
 		value, _ := dual.value(n, &offers[n])

@@ -191,7 +191,7 @@ func (w *claimWriter) readAsked(n *node, c *chosen) *asked {
 		}
 		// A label of the user's own that nothing has decided gets some value that is allowed, or the node would not meet its claim.
 		if _, decided := requirements[key].Single(); !decided {
-			if value, ok := anyValue(requirements[key]); ok {
+			if value, ok := p.valueOn(n, requirements, key); ok {
 				requirements.Add(scheduling.In(key, value))
 			}
 		}

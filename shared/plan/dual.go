@@ -27,8 +27,9 @@ const (
 	// dualSamples is how many units of a bucket stand for its sizes.
 	dualSamples = 5
 	dualSlots   = 8
-	// dualRounds is how often columns are priced at most, dualGap how far from the best the solution may stay.
-	dualRounds = 80
+	// dualRounds is how often columns are priced at most for the bound, packRounds for packing, which needs to know only about what units are worth; dualGap how far from the best the solution may stay.
+	dualRounds = 48
+	packRounds = 13
 	dualGap    = 2e-3
 )
 
@@ -50,6 +51,8 @@ type dual struct {
 	columns  []dualColumn
 	// rent is, by reservation, what one of its nodes is worth beyond its price.
 	rent []float64
+	// lists are the columns of each offer's set, by the set's first word.
+	lists map[*uint64]*columnList
 }
 
 // bucket are units of about the same kind.
@@ -91,12 +94,12 @@ func (s *dualStep) of(part float64) float64 {
 	return max(math.Floor(float64((s.parts+1)*part)-1e-9), 0) / s.parts
 }
 
-func (p *problem) solveDual(offers []offer, surcharge float64) *dual {
-	d := &dual{p: p, surcharge: surcharge, slots: map[int]int{}, rent: make([]float64, len(p.reservations))}
+func (p *problem) solveDual(offers []offer, surcharge float64, rounds int) *dual {
+	d := &dual{p: p, surcharge: surcharge, slots: map[int]int{}, rent: make([]float64, len(p.reservations)), lists: map[*uint64]*columnList{}}
 	d.readAxes(offers)
 	d.readBuckets(offers)
 	d.readColumns()
-	d.solve()
+	d.solve(rounds)
 	return d
 }
 
@@ -275,12 +278,21 @@ func sortedParts(group []int, by func(int) float64, parts int) [][]int {
 	if len(group) <= parts || parts == 1 {
 		parts = min(len(group), parts)
 	}
-	measure := make(map[int]float64, len(group))
-	for _, i := range group {
-		measure[i] = by(i)
+	type measured struct {
+		measure float64
+		number  int
 	}
-	group = slices.Clone(group)
-	slices.SortStableFunc(group, func(a, b int) int { return cmp.Or(cmp.Compare(measure[a], measure[b]), cmp.Compare(a, b)) })
+	all := make([]measured, len(group))
+	for n, i := range group {
+		all[n] = measured{by(i), i}
+	}
+	slices.SortFunc(all, func(a, b measured) int {
+		return cmp.Or(cmp.Compare(a.measure, b.measure), cmp.Compare(a.number, b.number))
+	})
+	group = make([]int, len(all))
+	for n := range all {
+		group[n] = all[n].number
+	}
 	var result [][]int
 	for n := range parts {
 		if part := group[n*len(group)/parts : (n+1)*len(group)/parts]; len(part) > 0 {
@@ -375,11 +387,14 @@ func (d *dual) readNeeds(c *dualColumn) {
 	}
 }
 
-// weigh is what a unit of this need weighs on the column.
-func (c *dualColumn) weigh(need []float64) float64 {
+// weigh is what a unit of this need weighs on the column; where that is more than most it may be less than the whole.
+func (c *dualColumn) weigh(need []float64, most float64) float64 {
 	weight := 0.0
-	for a, amount := range need {
-		weight += float64(amount * c.weights[a])
+	for a, w := range c.weights[:len(need)] {
+		weight += float64(need[a] * w)
+	}
+	if weight > most {
+		return weight
 	}
 	for s := range c.steps {
 		if w := c.weights[len(need)+s]; w > 0 {
@@ -387,6 +402,27 @@ func (c *dualColumn) weigh(need []float64) float64 {
 		}
 	}
 	return weight
+}
+
+// columnList are those of the dual's columns that a set has, by their positions; last is the one that was the best for the last unit weighed, -1 before the first.
+type columnList struct {
+	positions []int32
+	last      int
+}
+
+// columnsOf are the columns in the set. Each set, by where it is, is gone through once.
+func (d *dual) columnsOf(set bitset) *columnList {
+	if list, ok := d.lists[&set[0]]; ok {
+		return list
+	}
+	list := &columnList{last: -1}
+	for j := range d.columns {
+		if set.has(d.columns[j].column) {
+			list.positions = append(list.positions, int32(j))
+		}
+	}
+	d.lists[&set[0]] = list
+	return list
 }
 
 func fitsIn(need, free []float64) bool {
@@ -399,7 +435,7 @@ func fitsIn(need, free []float64) bool {
 }
 
 // solve generates columns until none is worth more than it costs.
-func (d *dual) solve() {
+func (d *dual) solve(rounds int) {
 	program := &covering{}
 	for _, b := range d.buckets {
 		program.row(b.count, false)
@@ -434,7 +470,7 @@ func (d *dual) solve() {
 	}
 	program.start()
 	k := newKnapsack(d.width() + len(d.axes)*dualParts)
-	for range dualRounds {
+	for range rounds {
 		program.optimise()
 		for i := range prices {
 			// Less than a billionth of a dollar is nothing: rounding alone makes such prices.
@@ -526,18 +562,18 @@ func unitsIn(need, free []float64) float64 {
 func (d *dual) value(n int, o *offer) (float64, int) {
 	need := d.needOf(n)
 	least, at := math.Inf(1), -1
-	for j := range d.columns {
+	list := d.columnsOf(o.columns)
+	// The column that was the best for the last such unit is most often a good one, and the others need not be weighed to the end.
+	if list.last >= 0 && fitsIn(need[:len(d.axes)], d.columns[list.last].free) {
+		least, at = d.columns[list.last].weigh(need, least), list.last
+	}
+	for _, j := range list.positions {
 		c := &d.columns[j]
-		if !o.columns.has(c.column) {
-			continue
-		}
-		if !fitsIn(need[:len(d.axes)], c.free) {
-			continue
-		}
-		if weight := c.weigh(need); weight < least {
-			least, at = weight, j
+		if weight := c.weigh(need, least); (weight < least || weight == least && int(j) < at) && fitsIn(need[:len(d.axes)], c.free) {
+			least, at = weight, int(j)
 		}
 	}
+	list.last = at
 	if at < 0 {
 		return 0, -1
 	}

@@ -54,6 +54,8 @@ func (d *demand) pods() int { return d.podsEach }
 type labelled struct {
 	index   int
 	columns bitset
+	// any are the columns that any of the alternatives leaves, whichever of them is followed.
+	any bitset
 	// open is what the demand decides of a pool's open labels, by pool; without an entry it decides nothing.
 	open map[*pool]scheduling.Requirements
 	// choices are, where alternatives decide open labels and the size decides which alternative is followed, the alternatives in each pool.
@@ -86,13 +88,17 @@ type columnSets struct {
 	count    int
 	key      []byte
 	domains  map[string][]columnDomain
+	// byEntry are the columns that an entry of a claim's lists names.
+	byEntry map[listed]bitset
+	keys    map[*pool]*poolKeys
 	// scratch and standIns are memory.
 	scratch, standIns bitset
 }
 
 func newColumnSets(p *problem) *columnSets {
 	return &columnSets{
-		problem: p, byText: map[string]bitset{}, labelled: map[string]*labelled{}, classes: map[[2]uint64]*class{}, domains: map[string][]columnDomain{}, scratch: newBitset(len(p.columns)), standIns: newBitset(len(p.columns)),
+		problem: p, byText: map[string]bitset{}, labelled: map[string]*labelled{}, classes: map[[2]uint64]*class{}, domains: map[string][]columnDomain{}, keys: map[*pool]*poolKeys{},
+		scratch: newBitset(len(p.columns)), standIns: newBitset(len(p.columns)),
 	}
 }
 
@@ -161,7 +167,7 @@ func (s *columnSets) meeting(pool *pool, requirements scheduling.Requirements) (
 	var open scheduling.Requirements
 	for key, r := range requirements {
 		set.and(s.allowing(r))
-		if pool.open[key] {
+		if s.opens(pool, key, r) {
 			if open == nil {
 				open = scheduling.Requirements{}
 			}
@@ -172,6 +178,61 @@ func (s *columnSets) meeting(pool *pool, requirements scheduling.Requirements) (
 		}
 	}
 	return set, open
+}
+
+// opens reports whether a node of the pool may come to have a value of the label, or none, by what pods ask for: neither the pool nor each of its columns says what it
+// is. Well-known labels are not set on a node for it not to have them.
+func (s *columnSets) opens(pool *pool, key string, r scheduling.Requirement) bool {
+	if pool.open[key] {
+		return true
+	}
+	if isOfferingKey(key) || r.AllowsAbsent() && scheduling.IsWellKnown(key) {
+		return false
+	}
+	if own, ok := pool.requirements[key]; ok {
+		if _, single := own.Single(); single {
+			return false
+		}
+	}
+	return !s.keysOf(pool).all[key]
+}
+
+// poolKeys are the labels that a pool's columns say something of: any, custom ones alone, or each of them.
+type poolKeys struct {
+	custom []string
+	all    map[string]bool
+}
+
+func (s *columnSets) keysOf(pool *pool) *poolKeys {
+	if keys, ok := s.keys[pool]; ok {
+		return keys
+	}
+	p := s.problem
+	count := map[string]int{}
+	columns := 0
+	for i := pool.firstConfig; i < pool.endConfig; i++ {
+		c := &p.configs[i]
+		columns += len(c.columns)
+		for key := range c.typ.Requirements {
+			count[key] += len(c.columns)
+		}
+		for _, j := range c.columns {
+			for key := range p.columns[j].offering.Requirements {
+				if _, ok := c.typ.Requirements[key]; !ok {
+					count[key]++
+				}
+			}
+		}
+	}
+	keys := &poolKeys{all: map[string]bool{}}
+	for _, key := range sortedKeys(count) {
+		keys.all[key] = count[key] == columns
+		if !scheduling.IsWellKnown(key) && !isOfferingKey(key) {
+			keys.custom = append(keys.custom, key)
+		}
+	}
+	s.keys[pool] = keys
+	return keys
 }
 
 // labelledFor is what labels, taints and host ports leave for pods of the shape with these alternatives and this need.
@@ -224,7 +285,7 @@ func (s *columnSets) next() int { s.count++; return s.count - 1 }
 
 func (s *columnSets) readLabelled(shape *shape, alternatives []scheduling.Requirements) *labelled {
 	p := s.problem
-	l := &labelled{index: s.next(), columns: newBitset(len(p.columns))}
+	l := &labelled{index: s.next(), columns: newBitset(len(p.columns)), any: newBitset(len(p.columns))}
 	for _, pool := range p.pools {
 		if pool.problem != "" || !shape.tolerates(pool.api.Spec.Template.Spec.Taints) {
 			continue
@@ -241,6 +302,7 @@ func (s *columnSets) readLabelled(shape *shape, alternatives []scheduling.Requir
 				continue
 			}
 			decided = decided || decides != nil
+			l.any.or(set)
 			choices = append(choices, choice{pool: pool, columns: set, decides: decides})
 		}
 		switch {
@@ -273,24 +335,39 @@ func (s *columnSets) choose(l *labelled, need vector) *labelled {
 	var followed []byte
 	taken := make([][]choice, len(l.choices))
 	for i, choices := range l.choices {
+		// Of those that decide a label the one that has the cheapest column is followed, one without an exotic type's if there is one.
+		best, bestFirst := -1, 0
 		for at, c := range choices {
 			set := c.columns.clone()
-			if s.problem.keepRoom(set, need); set.empty() {
+			s.problem.keepRoom(set, need)
+			first := set.first()
+			if first < 0 {
 				continue
 			}
-			if c.decides != nil {
-				taken[i] = choices[at : at+1]
-				followed = append(followed, byte(at+1))
-				break
+			if set.without(s.problem.exotic); set.empty() {
+				first += len(s.problem.columns)
+			} else {
+				first = set.first()
 			}
-			taken[i] = append(taken[i], c)
+			if best < 0 || first < bestFirst {
+				best, bestFirst = at, first
+			}
 		}
-		followed = append(followed, byte(128+len(taken[i])))
+		if best >= 0 && choices[best].decides != nil {
+			taken[i] = choices[best : best+1]
+		} else if best >= 0 {
+			for _, c := range choices {
+				if c.decides == nil {
+					taken[i] = append(taken[i], c)
+				}
+			}
+		}
+		followed = append(followed, byte(best+1))
 	}
 	if result, ok := l.chosen[string(followed)]; ok {
 		return result
 	}
-	result := &labelled{index: s.next(), columns: l.columns.clone()}
+	result := &labelled{index: s.next(), columns: l.columns.clone(), any: l.any}
 	for pool, open := range l.open {
 		result.take(choice{pool: pool, columns: newBitset(len(s.problem.columns)), decides: open})
 	}

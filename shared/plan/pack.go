@@ -159,7 +159,7 @@ func (k *packer) readWorth(waiting []int32) {
 	default:
 		k.tries = triesMany
 	}
-	dual := p.solveDual(offers, nodePricePerHour)
+	dual := p.solveDual(offers, nodePricePerHour, packRounds)
 	k.rent = dual.rent
 	if k.value == nil {
 		all := make([]float64, 6*len(p.demands))
@@ -254,7 +254,7 @@ func (k *packer) readCandidates(dual *dual, waiting []int32) {
 		list, ok := lists[kind{class, bucket}]
 		if !ok {
 			for j := range all {
-				weights[j] = dual.columns[j].weigh(dual.buckets[bucket].need)
+				weights[j] = dual.columns[j].weigh(dual.buckets[bucket].need, math.Inf(1))
 				if class.buy.has(all[j].column) {
 					list = append(list, &all[j])
 					all[j].rank = weights[j]

@@ -108,10 +108,9 @@ func TestRoundsOfPacking(t *testing.T) {
 	for i := range 5 {
 		s.Pods = append(s.Pods, newPod(fmt.Sprint("big", i), "3", "1Gi"), newPod(fmt.Sprint("small", i), "1", "1Gi"))
 	}
-	p := newProblem(s)
+	p := &problem{snapshot: s, plan: &Plan{}, types: map[string][]*catalog.InstanceType{}, peers: map[string]*peers{}}
 	p.read()
 	p.divide(p.shapes)
-	p.readDemands()
 	big, small := p.demands[0], p.demands[1]
 	big.waiting, small.waiting = 4, 0
 	nodes := p.packNewNodes(nil)

@@ -46,7 +46,31 @@ func (p *problem) standInSet(n *node) bitset {
 			p.sizes[r].keep(set, used)
 		}
 	}
+	if keys := p.sets.keysOf(pool).custom; len(keys) > 0 {
+		asked := p.labelsOf(n)
+		for _, key := range keys {
+			if value, ok := p.valueOn(n, asked, key); ok {
+				set.and(p.sets.allowing(scheduling.In(key, value)))
+			}
+		}
+	}
 	return set
+}
+
+// valueOn is the value of a custom label that the node gets: one that its column has, where it is asked for one, else any that is asked for. It is false where
+// nothing asks for the label, or none is found.
+func (p *problem) valueOn(n *node, asked scheduling.Requirements, key string) (string, bool) {
+	r, ok := asked[key]
+	if !ok || r.AllowsAbsent() {
+		return "", false
+	}
+	column := &p.columns[n.column]
+	for _, own := range [...]scheduling.Requirements{column.offering.Requirements, p.configs[column.config].typ.Requirements} {
+		if have, ok := own[key]; ok {
+			r = r.Intersection(have)
+		}
+	}
+	return anyValue(r)
 }
 
 // standIns are the columns that can stand in for the node's, cheapest first: of the same reservation, or of none.
@@ -192,20 +216,37 @@ func (r *product) add(j int) {
 	if r.types.has(j) && r.zones.has(j) && r.capacityTypes.has(j) {
 		return
 	}
-	offering := r.p.columns[j].offering
-	for _, list := range [...]struct {
-		set        bitset
-		key, value string
-	}{
-		{r.types, corev1.LabelInstanceTypeStable, r.p.configs[r.p.columns[j].config].typ.Name}, {r.zones, corev1.LabelTopologyZone, offering.Zone},
-		{r.capacityTypes, api.CapacityTypeLabelKey, offering.CapacityType},
-	} {
-		list.set.add(j)
-		domains := r.p.sets.domainsOf(list.key)
-		if i := slices.IndexFunc(domains, func(d columnDomain) bool { return d.value == list.value }); i >= 0 {
-			list.set.or(domains[i].columns)
+	column := &r.p.columns[j]
+	sets := r.p.sets
+	r.types.or(sets.listedBy(listed{key: corev1.LabelInstanceTypeStable, value: r.p.configs[column.config].typ.Name}))
+	r.zones.or(sets.listedBy(listed{key: corev1.LabelTopologyZone, value: column.offering.Zone}))
+	r.capacityTypes.or(sets.listedBy(listed{key: api.CapacityTypeLabelKey, value: column.offering.CapacityType}))
+}
+
+// listed is an entry of a claim's list of types, zones or capacity types.
+type listed struct{ key, value string }
+
+// listedBy are the columns, of whatever pool, that have the entry.
+func (s *columnSets) listedBy(entry listed) bitset {
+	if s.byEntry == nil {
+		s.byEntry = map[listed]bitset{}
+		p := s.problem
+		for j := range p.columns {
+			column := &p.columns[j]
+			for _, e := range [...]listed{
+				{corev1.LabelInstanceTypeStable, p.configs[column.config].typ.Name}, {corev1.LabelTopologyZone, column.offering.Zone},
+				{api.CapacityTypeLabelKey, column.offering.CapacityType},
+			} {
+				set := s.byEntry[e]
+				if set == nil {
+					set = newBitset(len(p.columns))
+					s.byEntry[e] = set
+				}
+				set.add(j)
+			}
 		}
 	}
+	return s.byEntry[entry]
 }
 
 // within reports whether all columns that the lists allow are in the set.
@@ -299,12 +340,16 @@ func (p *problem) cutKeeping(pool *pool, columns []int) []int {
 func (p *problem) labelsOf(n *node) scheduling.Requirements {
 	pool := p.configs[p.columns[n.column].config].pool
 	requirements := pool.requirements.Clone()
-	requirements.Merge(n.open)
+	for key, r := range n.open {
+		// Absence needs no word where nothing sets the label.
+		if _, known := requirements[key]; known || !r.AllowsAbsent() {
+			requirements.Add(r)
+		}
+	}
 	for _, f := range n.fills {
 		// What a demand with several alternatives asks for is in the list of types and zones.
 		if alternatives := p.demands[f.demand].alternatives; len(alternatives) == 1 {
 			for key, r := range alternatives[0] {
-				// Absence needs no word where nothing sets the label.
 				if _, known := requirements[key]; known || !r.AllowsAbsent() {
 					requirements.Add(r)
 				}
