@@ -12,7 +12,7 @@ output = build/functions/$(architecture)
 staticcheck := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 golangci := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.7.0
 # A nested module that is checked too; the control plane's own is checked by its build.
-nested := testdata/instancetypes/generate
+nested := testdata/instancetypes/generate testdata/peer
 
 # What runs against a local server must not be told to trust another authority.
 unexport AWS_CA_BUNDLE
@@ -62,7 +62,7 @@ lint: ## gofmt, vet, staticcheck, golangci-lint
 	go vet ./... ./testdata/instancetypes
 	go run $(staticcheck) ./... ./testdata/instancetypes
 	go run $(golangci) run ./... ./testdata/instancetypes
-	go vet -C $(nested) ./...
+	for module in $(nested); do go vet -C $$module ./... || exit 1; done
 
 bench: build local ## what it costs: sizes, cold start, idle tick, pending to CreateFleet
 	@build/local bench

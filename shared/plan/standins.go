@@ -182,6 +182,12 @@ func (p *problem) closed(n *node, columns []int) []int {
 	if union.within(fits) {
 		return columns
 	}
+	// What the claim's other requirements leave out is not let in: a type of the same name with another operating system, say.
+	if allowed, _ := p.sets.meeting(pool, p.labelsOf(n)); allowed != nil {
+		for w := range fits {
+			fits[w] |= ^allowed[w]
+		}
+	}
 	union = newProduct(p, pool)
 	kept := columns[:0:0]
 	for _, j := range columns {
@@ -190,6 +196,9 @@ func (p *problem) closed(n *node, columns []int) []int {
 			union = with
 			kept = append(kept, j)
 		}
+	}
+	if len(kept) == 0 {
+		return columns[:1]
 	}
 	return kept
 }

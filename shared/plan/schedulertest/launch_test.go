@@ -215,7 +215,7 @@ func (c *cluster) awaitDaemons(ctx context.Context, on []*corev1.Node, sets []ap
 		return len(wanted) == 0 || len(wanted) == len(refusals) && time.Since(changed) > quietWhileStuck, nil
 	})
 	if err != nil || len(wanted) > 0 {
-		return fmt.Errorf("daemon sets' pods are missing: %v; refused: %v; %v", slices.Collect(maps.Keys(wanted)), refusals, err)
+		return fmt.Errorf("daemon sets' pods are missing: %v; refused: %v; %w", slices.Collect(maps.Keys(wanted)), refusals, err)
 	}
 	return nil
 }
