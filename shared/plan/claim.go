@@ -55,6 +55,7 @@ func (p *problem) planClaims(nodes []*node) {
 	placed := make([]int, len(p.demands))
 	p.plan.NodeClaims = slices.Grow(p.plan.NodeClaims, len(nodes))
 	handed := make([]int, len(p.demands))
+	w.reserve(nodes, -1)
 	for _, n := range nodes {
 		p.plan.NodeClaims = append(p.plan.NodeClaims, w.write(n, handed))
 		for _, f := range n.fills {
@@ -67,10 +68,21 @@ func (p *problem) planClaims(nodes []*node) {
 	p.plan.LowerBoundPerHour = p.lowerBound(placed)
 }
 
+// reserve adds what the nodes need of the limits for minValues to what is left, or takes it away, with a factor of -1: other nodes' choices must leave it to them.
+func (w *claimWriter) reserve(nodes []*node, factor int64) {
+	for _, n := range nodes {
+		left := w.ledger.limits[w.p.configOf(n.column).pool]
+		for i, use := range w.p.reserve(n) {
+			left[i] += factor * use
+		}
+	}
+}
+
 // write makes one node into a claim; handed is how many units of each demand have got their places.
 func (w *claimWriter) write(n *node, handed []int) PlannedNodeClaim {
 	p := w.p
 	own := p.configOf(n.column)
+	w.reserve([]*node{n}, 1)
 	c := w.choose(n)
 	left := w.ledger.limits[own.pool]
 	for i := range own.use {

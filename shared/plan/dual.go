@@ -29,7 +29,7 @@ const (
 	dualSlots   = 8
 	// dualRounds is how often columns are priced at most for the bound, packRounds for packing, which needs to know only about what units are worth; dualGap how far from the best the solution may stay.
 	dualRounds = 48
-	packRounds = 13
+	packRounds = 16
 	dualGap    = 2e-3
 )
 

@@ -61,6 +61,23 @@ func (k *packer) improve(first, packed, demands int) {
 		ranked = append(ranked, rank(n))
 	}
 	slices.SortFunc(ranked, compareRanked)
+	replace := func(chosen []int, made []*node) {
+		slices.Sort(chosen)
+		for _, at := range slices.Backward(chosen) {
+			ranked = slices.Delete(ranked, at, at+1)
+		}
+		for _, n := range made {
+			r := rank(n)
+			at, _ := slices.BinarySearchFunc(ranked, r, compareRanked)
+			ranked = slices.Insert(ranked, at, r)
+		}
+	}
+	mergeAll := func() {
+		for before := -1; len(ranked) > 0 && len(ranked) <= mergeNodes && before != serial; {
+			before = serial
+			k.mergeAll(ranked, replace)
+		}
+	}
 	var chosen []int
 	inVain := 0
 	for try := 0; k.work < budget && len(ranked) > 0 && inVain < 60+30*len(ranked); try++ {
@@ -72,16 +89,9 @@ func (k *packer) improve(first, packed, demands int) {
 			continue
 		}
 		inVain = 0
-		slices.Sort(chosen)
-		for _, at := range slices.Backward(chosen) {
-			ranked = slices.Delete(ranked, at, at+1)
-		}
-		for _, n := range made {
-			r := rank(n)
-			at, _ := slices.BinarySearchFunc(ranked, r, compareRanked)
-			ranked = slices.Insert(ranked, at, r)
-		}
+		replace(chosen, made)
 	}
+	mergeAll()
 	slices.SortFunc(ranked, func(a, b rankedNode) int { return cmp.Compare(a.serial, b.serial) })
 	k.nodes = k.nodes[:first]
 	for _, r := range ranked {

@@ -110,6 +110,7 @@ func (p *problem) packNewNodes(planned []*node) []*node {
 		k.absorb(pl)
 		k.run(pl)
 	}
+	k.trim(len(planned))
 	for i, d := range p.demands {
 		d.waiting = k.left[i]
 	}
@@ -476,7 +477,12 @@ func (k *packer) standInSet(n *node) bitset { return k.p.standInSet(n) }
 
 // standIn is the cheapest column that the node may have.
 func (k *packer) standIn(n *node) int {
+	// A claim keeps to one reservation, so that another one's types do not count for minValues.
+	strict, reservation := k.p.strict(k.p.configOf(n.column).pool), k.p.columns[n.column].reservation
 	for j := range k.standInSet(n).all() {
+		if strict && k.p.columns[j].reservation != reservation {
+			continue
+		}
 		if j == n.column || k.allows(j) {
 			return j
 		}
@@ -514,12 +520,6 @@ func (k *packer) flexible(n *node) {
 	}
 }
 
-// acceptable reports whether enough instance types could stand in for the node to meet the pool's minValues.
-func (p *problem) acceptable(n *node) bool {
-	pool := p.configOf(n.column).pool
-	return len(pool.minValues) == 0 || p.bestEffort() || p.meetsMinValues(pool, p.standIns(n))
-}
-
 // bestEffort reports whether minValues that cannot be met are lowered.
 func (p *problem) bestEffort() bool { return p.snapshot.MinValuesPolicy == MinValuesBestEffort }
 
@@ -529,7 +529,7 @@ func (k *packer) absorb(pl *pile) {
 	for at, n := range k.nodes {
 		changed := n.clone()
 		k.fill(pl, changed, nil, orderBalanced, true)
-		if p.acceptable(changed) {
+		if p.acceptableAmong(k.nodes, changed, n) {
 			*k.nodes[at] = *changed
 		} else {
 			k.unfill(changed)

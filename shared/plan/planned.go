@@ -14,7 +14,7 @@ func (p *problem) roomFor(n *node, d *demand, limit int) int {
 				return room
 			}
 			with := n.clone()
-			if p.place(with, d, 1); p.acceptable(with) {
+			if p.place(with, d, 1); p.acceptableAmong(p.planned, with, n) {
 				return 1
 			}
 		}
@@ -59,7 +59,7 @@ func (p *problem) larger(n *node, d *demand, count int) *node {
 			continue
 		}
 		with := other.clone()
-		if p.place(with, d, count); p.acceptable(with) {
+		if p.place(with, d, count); p.acceptableAmong(p.planned, with, n) {
 			return other
 		}
 	}
@@ -90,7 +90,7 @@ func (p *problem) openFor(d *demand) *node {
 				continue
 			}
 			p.place(n, d, 1)
-			if p.acceptable(n) {
+			if p.acceptableAmong(p.planned, n, nil) {
 				d.waiting--
 				p.planned = append(p.planned, n)
 				return n

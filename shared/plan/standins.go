@@ -167,7 +167,14 @@ func (p *problem) choose(n *node, slack []int64) []int {
 	if len(pool.minValues) == 0 {
 		return p.closed(n, p.cut(columns))
 	}
-	return p.closed(n, p.cutKeeping(pool, slices.Collect(columns)))
+	kept := p.closed(n, p.cutKeeping(pool, slices.Collect(columns)))
+	if p.strict(pool) && !p.meetsMinValues(pool, slices.Values(kept)) {
+		// The cheapest do not go together, or limits leave too little for them.
+		if needed, _ := p.needed(n); needed != nil {
+			kept = needed
+		}
+	}
+	return kept
 }
 
 // closed drops those of the columns that would let in, by the lists of types, zones and capacity types that a claim's requirements are, another column which cannot
