@@ -58,7 +58,7 @@ func (k *knapsack) solve(c *dualColumn, prices []float64) {
 				break
 			}
 		}
-		reduced := 0.0
+		var reduced float64
 		for r := range w {
 			row := k.inverse[r*w : r*w+w]
 			if slack >= 0 {
