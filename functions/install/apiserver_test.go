@@ -165,7 +165,7 @@ func wipe(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for len(missing(t, definitions(t))) < len(definitions(t)) {
 		if time.Now().After(deadline) {
 			t.Fatalf("the definitions are there still: all but %q", missing(t, definitions(t)))

@@ -270,16 +270,18 @@ var mutations = []mutation{
 	{"spread what is together", "topology", func(s *plan.Snapshot, p *plan.Plan) bool {
 		// Two pods of a kind on one node, none of it on another node that counts.
 		return len(p.NodeClaims) > 1 && onClaim(p, 2, func(c *plan.PlannedNodeClaim) bool {
+			if c.Pods[0].Namespace != c.Pods[1].Namespace {
+				return false
+			}
 			for _, ref := range c.Pods[:2] {
 				pod := podNamed(s, ref)
-				pod.Namespace = podNamed(s, c.Pods[0]).Namespace
 				pod.Labels = map[string]string{"spread": "yes"}
 				pod.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
 					TopologyKey: corev1.LabelHostname, MaxSkew: 1, WhenUnsatisfiable: corev1.DoNotSchedule, NodeAffinityPolicy: pointer(corev1.NodeInclusionPolicyIgnore),
 					LabelSelector: &metav1.LabelSelector{MatchLabels: pod.Labels},
 				}}
 			}
-			return c.Pods[0].Namespace == c.Pods[1].Namespace
+			return true
 		})
 	}},
 	{"pile up in one zone", "spread-opened", pileUp},
