@@ -241,7 +241,7 @@ func (p *problem) filtered(peers *peers, key string, filter *nodeFilter) map[str
 		}
 	}
 	for _, d := range p.demands {
-		if value := d.domain(key); value != "" && peers.matchClass(p.podClasses, d.shape.class) && (filter == nil || filter.admits(d)) {
+		if value := d.bound[key]; value != "" && peers.matchClass(p.podClasses, d.shape.class) && (filter == nil || filter.admits(d)) {
 			t.counts[value] += d.counted
 		}
 	}
@@ -299,9 +299,6 @@ func (p *problem) nodesOf(key string) []domainNodes {
 	p.board.nodes[key] = result
 	return result
 }
-
-// domain is the value of the key that the demand is bound to; empty if it is not.
-func (d *demand) domain(key string) string { return d.bound[key] }
 
 // recount changes how many of the demand's pods count in its domains.
 func (p *problem) recount(d *demand, pods int) {

@@ -92,8 +92,6 @@ func (p *problem) addTier(set bitset, first int) int {
 	return end
 }
 
-func (p *problem) addColumns(set bitset, pool *pool) { set.or(pool.columns) }
-
 // configOf is the config that a column buys.
 func (p *problem) configOf(column int) *config { return &p.configs[p.columns[column].config] }
 

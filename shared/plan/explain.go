@@ -90,7 +90,7 @@ func minValuesText(pool *pool) string {
 func (p *problem) explainTypes(pool *pool, requirements scheduling.Requirements) string {
 	for _, key := range requirements.Keys() {
 		set := newBitset(len(p.columns))
-		p.addColumns(set, pool)
+		set.or(pool.columns)
 		set.and(p.sets.allowing(requirements[key]))
 		if set.empty() {
 			return fmt.Sprintf("none of its %d instance types has %s in an offering available now: change the pod, or allow other types in spec.template.spec.requirements",

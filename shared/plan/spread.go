@@ -8,8 +8,6 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-func cloneCounts(counts map[string]int) map[string]int { return maps.Clone(counts) }
-
 // skew measures the counts of a spread's domains.
 type skew struct {
 	term   *spreadTerm
@@ -24,7 +22,7 @@ type skew struct {
 // skewOf measures a spread for a part of the shape's pods.
 func (p *problem) skewOf(s *shape, whole part, term *spreadTerm) skew {
 	m := skew{term: term, domains: p.domains(s, whole, term.key)}
-	m.counts = cloneCounts(p.filtered(term.peers, term.key, p.filterOf(s, term)))
+	m.counts = maps.Clone(p.filtered(term.peers, term.key, p.filterOf(s, term)))
 	m.others = p.fixedDomains(s, term, m.domains)
 	m.fixed = len(m.others)
 	p.countOthers(s, &m)

@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -410,5 +411,5 @@ func (p *problem) settleOn(s *shape, whole part, key string) []part {
 		cheapest = min(cheapest, domain.price)
 	}
 	domains = slices.DeleteFunc(domains, func(d domain) bool { return d.room <= 0 && d.price > cheapest*levelPriceFactor })
-	return append(parts, p.level(whole, key, domains, cloneCounts(p.tally(levelled.peers, key)), func(string, int) bool { return true }, nil)...)
+	return append(parts, p.level(whole, key, domains, maps.Clone(p.tally(levelled.peers, key)), func(string, int) bool { return true }, nil)...)
 }

@@ -153,27 +153,24 @@ func selectorOf(selector *metav1.LabelSelector, pod *corev1.Pod, match, mismatch
 func relax(spec *corev1.PodSpec) *corev1.PodSpec {
 	if a := spec.Affinity; a != nil {
 		if a.PodAffinity != nil && len(a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0 {
+			relaxed := *a.PodAffinity
+			relaxed.PreferredDuringSchedulingIgnoredDuringExecution = withoutHeaviest(relaxed.PreferredDuringSchedulingIgnoredDuringExecution, weightOfPodTerm)
 			next := relaxedSpec(spec)
-			next.Affinity.PodAffinity = &corev1.PodAffinity{
-				RequiredDuringSchedulingIgnoredDuringExecution:  a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution,
-				PreferredDuringSchedulingIgnoredDuringExecution: withoutHeaviest(a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution, weightOfPodTerm),
-			}
+			next.Affinity.PodAffinity = &relaxed
 			return next
 		}
 		if a.PodAntiAffinity != nil && len(a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0 {
+			relaxed := *a.PodAntiAffinity
+			relaxed.PreferredDuringSchedulingIgnoredDuringExecution = withoutHeaviest(relaxed.PreferredDuringSchedulingIgnoredDuringExecution, weightOfPodTerm)
 			next := relaxedSpec(spec)
-			next.Affinity.PodAntiAffinity = &corev1.PodAntiAffinity{
-				RequiredDuringSchedulingIgnoredDuringExecution:  a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution,
-				PreferredDuringSchedulingIgnoredDuringExecution: withoutHeaviest(a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution, weightOfPodTerm),
-			}
+			next.Affinity.PodAntiAffinity = &relaxed
 			return next
 		}
 		if a.NodeAffinity != nil && len(a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0 {
+			relaxed := *a.NodeAffinity
+			relaxed.PreferredDuringSchedulingIgnoredDuringExecution = withoutHeaviest(relaxed.PreferredDuringSchedulingIgnoredDuringExecution, weightOfNodeTerm)
 			next := relaxedSpec(spec)
-			next.Affinity.NodeAffinity = &corev1.NodeAffinity{
-				RequiredDuringSchedulingIgnoredDuringExecution:  a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution,
-				PreferredDuringSchedulingIgnoredDuringExecution: withoutHeaviest(a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution, weightOfNodeTerm),
-			}
+			next.Affinity.NodeAffinity = &relaxed
 			return next
 		}
 	}
