@@ -25,7 +25,7 @@ import (
 var server *clustertest.Cluster
 
 func TestMain(m *testing.M) {
-	os.Exit(clustertest.Main(m, "../..", "disrupt", func(c *clustertest.Cluster) { server = c }))
+	os.Exit(clustertest.Main(m, "disrupt", func(c *clustertest.Cluster) { server = c }))
 }
 
 // mailbox keeps the messages that are sent.

@@ -27,7 +27,7 @@ import (
 var server *clustertest.Cluster
 
 func TestMain(m *testing.M) {
-	os.Exit(clustertest.Main(m, "../..", "interrupt", func(c *clustertest.Cluster) { server = c }))
+	os.Exit(clustertest.Main(m, "interrupt", func(c *clustertest.Cluster) { server = c }))
 }
 
 // mailbox keeps the messages that are sent.

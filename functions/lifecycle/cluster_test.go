@@ -18,7 +18,7 @@ import (
 var server *clustertest.Cluster
 
 func TestMain(m *testing.M) {
-	os.Exit(clustertest.Main(m, "../..", "lifecycle", func(c *clustertest.Cluster) { server = c }))
+	os.Exit(clustertest.Main(m, "lifecycle", func(c *clustertest.Cluster) { server = c }))
 }
 
 // life is a handler with what is around it.

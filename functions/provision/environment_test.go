@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -23,16 +22,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientset "k8s.io/client-go/kubernetes"
 
-	"github.com/whittle-dev/whittle/functions/install/manifests"
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/infra/local/identity"
-	"github.com/whittle-dev/whittle/infra/local/kubernetes"
 	"github.com/whittle-dev/whittle/infra/local/ssm"
 	"github.com/whittle-dev/whittle/infra/local/wire"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/classes"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/cluster/clustertest"
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/queue"
@@ -42,31 +40,13 @@ import (
 const clusterName = "test"
 
 // controlPlane is one for all tests of the package: it takes seconds to start.
-var controlPlane *kubernetes.ControlPlane
+var controlPlane *clustertest.ControlPlane
 
 func TestMain(m *testing.M) {
-	code, err := withControlPlane(m.Run)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func withControlPlane(run func() int) (int, error) {
-	binary, err := kubernetes.Build(context.Background(), filepath.Join("..", ".."), os.Stderr)
-	if err != nil {
-		return 0, err
-	}
-	directory, err := os.MkdirTemp("", "provision")
-	if err != nil {
-		return 0, err
-	}
-	defer os.RemoveAll(directory)
-	if controlPlane, err = kubernetes.Start(context.Background(), kubernetes.Options{Binary: binary, Directory: directory}); err != nil {
-		return 0, err
-	}
-	return run(), controlPlane.Stop()
+	os.Exit(clustertest.Run(m, func(started *clustertest.ControlPlane) error {
+		controlPlane = started
+		return started.Install(context.Background())
+	}))
 }
 
 // death cuts a process off from the world: after a number of calls none gets
@@ -185,7 +165,8 @@ func (e *environment) aws() {
 // connect gives a client that ends with the death.
 func (e *environment) connect(death *death) *cluster.Client {
 	config := controlPlane.RESTConfig()
-	config.WrapTransport = death.wrap
+	config.Wrap(clustertest.Consistent)
+	config.Wrap(death.wrap)
 	client, err := cluster.NewForConfig(cluster.Endpoint{
 		Name: clusterName, URL: controlPlane.Endpoint, CertificateAuthority: controlPlane.CertificateAuthority, Version: "1.36", ServiceCIDR: controlPlane.ServiceCIDR,
 	}, config)
@@ -195,26 +176,8 @@ func (e *environment) connect(death *death) *cluster.Client {
 	return client
 }
 
-// install applies Whittle's manifests, a NodePool, a class and a catalogue.
+// install applies a NodePool, a class and a catalogue.
 func (e *environment) install() {
-	definitions, err := manifests.CRDs()
-	if err != nil {
-		e.t.Fatal(err)
-	}
-	namespace, err := manifests.Namespace()
-	if err != nil {
-		e.t.Fatal(err)
-	}
-	for i := range definitions {
-		e.try(e.client.Apply(e.t.Context(), &definitions[i]))
-	}
-	for i := range definitions {
-		e.until("the definitions to be established", func() bool {
-			definition, err := e.client.CustomResourceDefinition(e.t.Context(), definitions[i].GetName())
-			return err == nil && definition.Established
-		})
-	}
-	e.try(e.client.Apply(e.t.Context(), &namespace))
 	e.try(inventory.PutCatalog(e.t.Context(), e.client, offer()))
 	e.apply(nodeClass("default", nil))
 	e.apply(nodePool("default", "default", nil))
