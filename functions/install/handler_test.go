@@ -230,7 +230,7 @@ func TestTheSelfCheckFindsAMissingBinding(t *testing.T) {
 // a moment after it is written.
 func wantEventually(t *testing.T, check func() error) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		err := check()
 		if err == nil {

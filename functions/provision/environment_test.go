@@ -288,7 +288,7 @@ func (e *environment) try(err error) {
 
 func (e *environment) until(what string, done func() bool) {
 	e.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			e.t.Fatalf("waited in vain for %s", what)
 		}

@@ -83,7 +83,7 @@ func pod(t *testing.T, name, node string) *corev1.Pod {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{"app": name}},
 		Spec:       corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: "main", Image: "image"}}},
 	})
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		pods, err := client(t).Pods(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -272,7 +272,7 @@ func remove(t *testing.T, name string) {
 	t.Helper()
 	none := int64(0)
 	// The test's own context has ended when its cleanup runs.
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	doomed := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
 	if err := client(t).DeletePod(ctx, doomed, &none); err != nil {

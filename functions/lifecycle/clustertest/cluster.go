@@ -22,7 +22,7 @@ import (
 )
 
 // patience bounds the waits for the control plane.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // Cluster is a control plane without nodes of its own.
 type Cluster struct {

@@ -155,7 +155,7 @@ func TestCloseEndsWhatIsUnderWay(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("Close waits for a custom resource that never answers")
 	}
 }

@@ -188,7 +188,7 @@ func (l *local) delete(t *testing.T) {
 	if _, err := l.client.DeleteStack(t.Context(), &sdk.DeleteStackInput{StackName: aws.String("S")}); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if status, err := l.service.Wait(ctx, *before.StackId); err != nil || status != "DELETE_COMPLETE" {
 		t.Fatalf("the deletion ended with %s, %v", status, err)

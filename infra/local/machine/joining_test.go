@@ -155,7 +155,7 @@ func (r *region) launch(t *testing.T, instanceType, userData string) (id, name s
 
 func (r *region) eventually(t *testing.T, id, what string, holds func(context.Context) bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if holds(t.Context()) {
 			return
 		}

@@ -19,7 +19,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-const patience = 90 * time.Second
+const patience = 3 * time.Minute
 
 // TestWorld is the product as a whole: the control plane, the deployed stack and
 // the functions, from no node to running pods and back.

@@ -20,7 +20,7 @@ import (
 )
 
 // establishPatience is how long the API server may take to serve a new kind.
-const establishPatience = 30 * time.Second
+const establishPatience = 2 * time.Minute
 
 // ControlPlane is a control plane for the tests of one package. Its owner,
 // TestMain, closes it.

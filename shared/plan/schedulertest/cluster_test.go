@@ -23,7 +23,7 @@ import (
 
 const (
 	// patience bounds each wait for something that the control plane will do.
-	patience = 45 * time.Second
+	patience = 2 * time.Minute
 	// pollInterval is how often such a wait looks.
 	pollInterval = 40 * time.Millisecond
 	// writers is how many requests are under way at a time.
