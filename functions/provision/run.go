@@ -180,7 +180,7 @@ func (r *run) resolve(ctx context.Context, objects *snapshot.Objects) error {
 		}
 		objects.NodeClasses[i] = class
 		if api.ConditionTrue(class.Status.Conditions, api.ConditionReady) {
-			r.types[class.Name] = catalog.Resolve(r.catalog, &class, r.unavailable, r.now())
+			r.types[class.Name] = catalog.Resolve(r.catalog, &class, catalog.Observed{Unavailable: r.unavailable}, r.now())
 		}
 	}
 	return failures

@@ -35,7 +35,7 @@ const templatePrefix = "karpenter.k8s.aws/"
 
 // Template is the launch template for an image of the class's status. tags are
 // those of the instances' network interfaces and of the template itself.
-func Template(class *api.EC2NodeClass, image api.AMI, join Join, tags map[string]string) (LaunchTemplate, error) {
+func Template(class *api.EC2NodeClass, image api.AMI, join Join, variation Variation, tags map[string]string) (LaunchTemplate, error) {
 	userData, err := UserData(class, join)
 	if err != nil {
 		return LaunchTemplate{}, err

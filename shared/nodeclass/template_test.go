@@ -17,7 +17,7 @@ func TestEqualContentsShareALaunchTemplate(t *testing.T) {
 		return made
 	}
 	same := resolved(func(*api.EC2NodeClass) {})
-	first, err := Template(same, image, join(), map[string]string{"a": "b"})
+	first, err := Template(same, image, join(), Variation{}, map[string]string{"a": "b"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestEqualContentsShareALaunchTemplate(t *testing.T) {
 	again, _ := Template(resolved(func(c *api.EC2NodeClass) {
 		c.Status.SecurityGroups = []api.SecurityGroup{{ID: "sg-1"}, {ID: "sg-2"}}
 		c.ResourceVersion = "7"
-	}), image, join(), map[string]string{"a": "b"})
+	}), image, join(), Variation{}, map[string]string{"a": "b"})
 	if again.Name != first.Name {
 		t.Error("the order of security groups made another template")
 	}
@@ -38,7 +38,7 @@ func TestEqualContentsShareALaunchTemplate(t *testing.T) {
 		"address":    func(c *api.EC2NodeClass) { c.Spec.AssociatePublicIPAddress = &yes },
 		"groups":     func(c *api.EC2NodeClass) { c.Status.SecurityGroups = nil },
 	} {
-		other, err := Template(resolved(change), image, join(), map[string]string{"a": "b"})
+		other, err := Template(resolved(change), image, join(), Variation{}, map[string]string{"a": "b"})
 		if err != nil || other.Name == first.Name {
 			t.Errorf("a change of %s did not make another template: %v", name, err)
 		}
@@ -46,7 +46,7 @@ func TestEqualContentsShareALaunchTemplate(t *testing.T) {
 }
 
 func TestUserDataThatIsTooLongIsRefused(t *testing.T) {
-	_, err := Template(class(strings.Repeat("#", MaximumUserData)), api.AMI{ID: "ami-1"}, join(), nil)
+	_, err := Template(class(strings.Repeat("#", MaximumUserData)), api.AMI{ID: "ami-1"}, join(), Variation{}, nil)
 	if err == nil || !strings.Contains(err.Error(), "shorten spec.userData") {
 		t.Errorf("%v", err)
 	}

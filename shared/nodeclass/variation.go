@@ -1,0 +1,17 @@
+package nodeclass
+
+// Variation is what launches of one class and image differ in, so that each needs a launch template of its own. The zero value is an ordinary launch.
+type Variation struct {
+	// ReservationID is the capacity reservation that the instance comes from; empty launches outside of reservations, open ones too.
+	ReservationID string
+	// ReservationType is the reservation's: default or capacity-block.
+	ReservationType string
+	// Interruptible tells that the reservation's owner may take the instance back.
+	Interruptible bool
+	// Interfaces is how many network interfaces for EFA the instance gets, one on each network card.
+	Interfaces int
+	// Enclaves makes the instance able to run Nitro Enclaves.
+	Enclaves bool
+	// Tenancy is default or dedicated; empty is default.
+	Tenancy string
+}
