@@ -39,7 +39,7 @@ func tickerStatements(q queues) []awsiam.PolicyStatement {
 func provisionStatements(c *cluster, q queues, nodes awsiam.Role) []awsiam.PolicyStatement {
 	statements := []awsiam.PolicyStatement{
 		describeCluster(c),
-		describeRegion("Instances", "Subnets", "SecurityGroups", "Images"),
+		describeRegion(append(classSelections(), "Instances")...),
 		readParameters(),
 		sendMessages(q.provision, q.lifecycle),
 	}
@@ -54,11 +54,12 @@ func interruptStatements(c *cluster, q queues) []awsiam.PolicyStatement {
 func lifecycleStatements(c *cluster, q queues, nodes awsiam.Role) []awsiam.PolicyStatement {
 	statements := []awsiam.PolicyStatement{
 		describeCluster(c),
-		describeRegion("Instances", "Subnets", "SecurityGroups", "Images"),
+		describeRegion(append(classSelections(), "Instances", "LaunchTemplates")...),
 		readParameters(),
 		sendMessages(q.provision, q.lifecycle),
 	}
 	statements = append(statements, endInstances(c)...)
+	statements = append(statements, endTemplatesAndProfiles(c)...)
 	return append(statements, useNodeRole(c, nodes)...)
 }
 
@@ -86,6 +87,11 @@ func installStatements(c *cluster, catalog function) []awsiam.PolicyStatement {
 func describeCluster(c *cluster) awsiam.PolicyStatement {
 	return allow("Cluster", jsii.Strings("eks:DescribeCluster"),
 		[]*string{arn("eks:${AWS::Region}:${AWS::AccountId}:cluster/" + c.name)}, nil)
+}
+
+// classSelections are what an EC2NodeClass selects in EC2.
+func classSelections() []string {
+	return []string{"Subnets", "SecurityGroups", "Images", "CapacityReservations", "PlacementGroups"}
 }
 
 // describeRegion gives EC2's Describe calls for the named things. They take no resource: the region is all that bounds them.

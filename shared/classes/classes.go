@@ -7,13 +7,13 @@ package classes
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
@@ -25,6 +25,10 @@ import (
 type Resolver struct {
 	config  aws.Config
 	cluster string
+
+	// Reservations, if set, is told what the classes' capacity reservations have room
+	// for, with the time of the reading. An error of it is the resolution's.
+	Reservations func(ctx context.Context, client *cluster.Client, found []nodeclass.CapacityReservation, at time.Time) error
 }
 
 // NewResolver prepares the clients' configuration; nothing is sent yet.
@@ -40,21 +44,29 @@ func (r *Resolver) Resolve(ctx context.Context, client *cluster.Client, class ap
 		SSM:        ssm.NewFromConfig(r.config),
 		Profiles:   fleet.Profiles{IAM: iam.NewFromConfig(r.config), Cluster: r.cluster, Region: r.config.Region},
 		Kubernetes: client.Endpoint.Version,
+		Cluster: nodeclass.Cluster{
+			Name: client.Endpoint.Name, Endpoint: client.Endpoint.URL, CertificateAuthority: client.Endpoint.CertificateAuthority, ServiceCIDR: client.Endpoint.ServiceCIDR,
+		},
 	}
 	facts, err := discoverer.Discover(ctx, &class)
 	if err != nil {
 		return class, fmt.Errorf("resolving ec2nodeclass %q: %w", class.Name, err)
 	}
+	if r.Reservations != nil && len(class.Spec.CapacityReservationSelectorTerms) > 0 {
+		if err := r.Reservations(ctx, client, facts.CapacityReservations, now); err != nil {
+			return class, fmt.Errorf("resolving ec2nodeclass %q: %w", class.Name, err)
+		}
+	}
 	status := nodeclass.Resolve(&class, facts, now)
-	if reflect.DeepEqual(status, class.Status) {
+	if equality.Semantic.DeepEqual(status, class.Status) {
 		return class, nil
 	}
 	// Written as a whole: what is no longer selected must go.
 	err = client.PatchNodeClassStatus(ctx, class.Name, map[string]any{
 		"metadata": map[string]any{"resourceVersion": class.ResourceVersion},
 		"status": map[string]any{
-			"subnets": status.Subnets, "securityGroups": status.SecurityGroups, "amis": status.AMIs,
-			"instanceProfile": status.InstanceProfile, "conditions": status.Conditions,
+			"subnets": status.Subnets, "securityGroups": status.SecurityGroups, "amis": status.AMIs, "instanceProfile": status.InstanceProfile,
+			"capacityReservations": status.CapacityReservations, "placementGroup": status.PlacementGroup, "conditions": status.Conditions,
 		},
 	})
 	// Someone else has just written it: this reading is as good for this pass.

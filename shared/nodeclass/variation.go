@@ -8,10 +8,14 @@ type Variation struct {
 	ReservationType string
 	// Interruptible tells that the reservation's owner may take the instance back.
 	Interruptible bool
-	// Interfaces is how many network interfaces for EFA the instance gets, one on each network card.
+	// Interfaces is how many network interfaces for EFA the instance gets, one on each network card. A class with spec.networkInterfaces has its own.
 	Interfaces int
 	// Enclaves makes the instance able to run Nitro Enclaves.
 	Enclaves bool
 	// Tenancy is default or dedicated; empty is default.
 	Tenancy string
+	// Partition is the partition of the class's placement group, counted from 1; zero leaves it to EC2.
+	Partition int
+	// Spot tags the spot request too, which only a launch of spot capacity makes.
+	Spot bool
 }
