@@ -62,7 +62,7 @@ func (r *Resolver) Resolve(ctx context.Context, client *cluster.Client, class ap
 		return class, nil
 	}
 	// Written as a whole: what is no longer selected must go.
-	err = client.PatchNodeClassStatus(ctx, class.Name, map[string]any{
+	stored, err := client.PatchNodeClassStatus(ctx, class.Name, map[string]any{
 		"metadata": map[string]any{"resourceVersion": class.ResourceVersion},
 		"status": map[string]any{
 			"subnets": status.Subnets, "securityGroups": status.SecurityGroups, "amis": status.AMIs, "instanceProfile": status.InstanceProfile,
@@ -72,6 +72,9 @@ func (r *Resolver) Resolve(ctx context.Context, client *cluster.Client, class ap
 	// Someone else has just written it: this reading is as good for this pass.
 	if err != nil && !cluster.IsConflict(err) && !cluster.IsGone(err) {
 		return class, err
+	}
+	if err == nil {
+		class.ResourceVersion = stored.ResourceVersion
 	}
 	class.Status = status
 	return class, nil
