@@ -19,6 +19,8 @@ type configuration struct {
 	interval time.Duration
 	// preferencePolicy and minValuesPolicy are Karpenter's settings of these names; empty for provision's own defaults, Respect and Strict.
 	preferencePolicy, minValuesPolicy string
+	// disableDryRun is "true" where EC2 is not to be asked ahead whether a class's launch is authorized, else empty or "false".
+	disableDryRun string
 	// functions is the absolute path of the folder that holds <function>/bootstrap.
 	functions string
 	// manifestHash changes with what the install function applies: it is the hash of the executable that holds it.
@@ -55,6 +57,9 @@ func readConfiguration(lookup func(key string) any) (configuration, error) {
 		return configuration{}, err
 	}
 	if c.minValuesPolicy, err = policy("minValuesPolicy", lookup, "Strict", "BestEffort"); err != nil {
+		return configuration{}, err
+	}
+	if c.disableDryRun, err = policy("disableDryRun", lookup, "false", "true"); err != nil {
 		return configuration{}, err
 	}
 	if c.functions, err = functionsFolder(lookup("functions"), c.architecture); err != nil {

@@ -118,10 +118,10 @@ func TestEachFunctionHasItsOwnCode(t *testing.T) {
 }
 
 func TestPoliciesAreProvisionsSettings(t *testing.T) {
-	template := synthesizeWith(t, map[string]any{"clusters": "prod", "functions": builtFunctions(t), "preferencePolicy": "Ignore", "minValuesPolicy": "BestEffort"})
+	template := synthesizeWith(t, map[string]any{"clusters": "prod", "functions": builtFunctions(t), "preferencePolicy": "Ignore", "minValuesPolicy": "BestEffort", "disableDryRun": "true"})
 	_, f := template.function(t, "whittle-prod-provision")
 	variables := f.Properties["Environment"].(map[string]any)["Variables"].(map[string]any)
-	if variables["PREFERENCE_POLICY"] != "Ignore" || variables["MIN_VALUES_POLICY"] != "BestEffort" {
+	if variables["PREFERENCE_POLICY"] != "Ignore" || variables["MIN_VALUES_POLICY"] != "BestEffort" || variables["DISABLE_DRY_RUN"] != "true" {
 		t.Errorf("environment %v", variables)
 	}
 }

@@ -26,6 +26,9 @@ type Resolver struct {
 	config  aws.Config
 	cluster string
 
+	// DryRun asks EC2, once for each spec of a class and again while it refuses,
+	// whether the launch is authorized. Only a function that may launch can ask.
+	DryRun bool
 	// Reservations, if set, is told what the classes' capacity reservations have room
 	// for, with the time of the reading. An error of it is the resolution's.
 	Reservations func(ctx context.Context, client *cluster.Client, found []nodeclass.CapacityReservation, at time.Time) error
@@ -34,6 +37,11 @@ type Resolver struct {
 // NewResolver prepares the clients' configuration; nothing is sent yet.
 func NewResolver(config aws.Config, cluster string) *Resolver {
 	return &Resolver{config: config, cluster: cluster}
+}
+
+// Stale tells whether the class must be resolved again before a launch.
+func (r *Resolver) Stale(class *api.EC2NodeClass) bool {
+	return nodeclass.Stale(class) || r.DryRun && class.DeletionTimestamp == nil && nodeclass.Unasked(class.Status)
 }
 
 // Resolve reads what the class selects, writes its status when it has changed,
@@ -58,6 +66,14 @@ func (r *Resolver) Resolve(ctx context.Context, client *cluster.Client, class ap
 		}
 	}
 	status := nodeclass.Resolve(&class, facts, now)
+	if r.DryRun && class.DeletionTimestamp == nil && nodeclass.Unasked(status) {
+		resolved := class
+		resolved.Status = status
+		if facts.Authorization, err = fleet.New(discoverer.EC2, r.cluster).Authorize(ctx, &resolved, discoverer.Cluster); err != nil {
+			return class, fmt.Errorf("resolving ec2nodeclass %q: %w", class.Name, err)
+		}
+		status = nodeclass.Resolve(&class, facts, now)
+	}
 	if equality.Semantic.DeepEqual(status, class.Status) {
 		return class, nil
 	}

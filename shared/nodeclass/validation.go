@@ -52,6 +52,13 @@ func (c conditions) validation(class *api.EC2NodeClass, facts Facts) {
 	}
 }
 
+// Unasked tells whether all is well with the class but that EC2 has not been asked
+// whether its launch is authorized, or has refused it.
+func Unasked(status api.EC2NodeClassStatus) bool {
+	condition := api.GetCondition(status.Conditions, api.ConditionTypeValidationSucceeded)
+	return condition != nil && (condition.Reason == api.ReasonDryRunDisabled || isAuthorization(condition.Reason))
+}
+
 // isAuthorization tells that a reason came from a dry run.
 func isAuthorization(reason string) bool {
 	return slices.Contains([]string{
