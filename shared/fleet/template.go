@@ -46,7 +46,7 @@ func (c *Client) templateData(content nodeclass.LaunchTemplate) *types.RequestLa
 		CapacityReservationSpecification: reservation(content),
 		TagSpecifications:                []types.LaunchTemplateTagSpecificationRequest{{ResourceType: types.ResourceTypeNetworkInterface, Tags: tagList(content.Tags)}},
 	}
-	if content.TagSpotRequest {
+	if content.SpotRequest {
 		data.TagSpecifications = append(data.TagSpecifications, types.LaunchTemplateTagSpecificationRequest{
 			ResourceType: types.ResourceTypeSpotInstancesRequest, Tags: tagList(content.Tags),
 		})

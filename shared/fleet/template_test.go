@@ -28,7 +28,7 @@ func TestTemplateDataSaysItInEC2sWords(t *testing.T) {
 			[]string{"spot-instances-request"}},
 		{"an isolated region", "us-isob-east-1", nodeclass.LaunchTemplate{MetadataOptions: options}, []string{`"HttpProtocolIpv6":""`}, nil},
 		{"a region of the government", "us-gov-west-1", nodeclass.LaunchTemplate{MetadataOptions: options}, []string{`"HttpProtocolIpv6":"disabled"`}, nil},
-		{"spot", "us-east-1", nodeclass.LaunchTemplate{TagSpotRequest: true, Tags: map[string]string{"a": "b"}},
+		{"spot", "us-east-1", nodeclass.LaunchTemplate{SpotRequest: true, Tags: map[string]string{"a": "b"}},
 			[]string{`"ResourceType":"spot-instances-request"`}, nil},
 		{"a reservation", "us-east-1", nodeclass.LaunchTemplate{ReservationID: "cr-1", ReservationType: "default"},
 			[]string{`"CapacityReservationPreference":"capacity-reservations-only"`, `"CapacityReservationId":"cr-1"`, `"InstanceMarketOptions":null`}, nil},

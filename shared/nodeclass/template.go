@@ -36,9 +36,9 @@ type LaunchTemplate struct {
 	ReservationID   string `json:"reservationId,omitempty"`
 	ReservationType string `json:"reservationType,omitempty"`
 	Interruptible   bool   `json:"interruptible,omitempty"`
-	// TagSpotRequest puts the tags on the spot request too.
-	TagSpotRequest bool              `json:"tagSpotRequest,omitempty"`
-	Tags           map[string]string `json:"tags"`
+	// SpotRequest tells that the tags are a spot request's as well.
+	SpotRequest bool              `json:"spotRequest,omitempty"`
+	Tags        map[string]string `json:"tags"`
 }
 
 // templatePrefix begins the names of launch templates, as Karpenter's do.
@@ -64,7 +64,7 @@ func Template(class *api.EC2NodeClass, image api.AMI, join Join, variation Varia
 		NetworkInterfaces: networkInterfaces(class, join.Cluster.IPv6(), variation.Interfaces),
 		Enclaves:          variation.Enclaves,
 		ReservationID:     variation.ReservationID,
-		TagSpotRequest:    variation.Spot,
+		SpotRequest:       variation.SpotRequest,
 		Tags:              tags,
 	}
 	if variation.ReservationID != "" {

@@ -72,7 +72,7 @@ func TestWhatALaunchVariesIsInItsTemplate(t *testing.T) {
 		want      func(LaunchTemplate) bool
 	}{
 		{"nothing", ordinary, Variation{}, false, func(l LaunchTemplate) bool {
-			return len(l.NetworkInterfaces) == 0 && l.PlacementGroup == "" && l.ReservationID == "" && l.Tenancy == "" && !l.Enclaves && !l.TagSpotRequest
+			return len(l.NetworkInterfaces) == 0 && l.PlacementGroup == "" && l.ReservationID == "" && l.Tenancy == "" && !l.Enclaves && !l.SpotRequest
 		}},
 		{"a reservation", ordinary, Variation{ReservationID: "cr-1", ReservationType: "default"}, false,
 			func(l LaunchTemplate) bool { return l.ReservationID == "cr-1" && !l.Interruptible }},
@@ -81,7 +81,7 @@ func TestWhatALaunchVariesIsInItsTemplate(t *testing.T) {
 		{"an interruptible reservation", ordinary, Variation{ReservationID: "cr-1", Interruptible: true}, false, func(l LaunchTemplate) bool { return l.Interruptible }},
 		{"enclaves", ordinary, Variation{Enclaves: true}, false, func(l LaunchTemplate) bool { return l.Enclaves }},
 		{"dedicated", ordinary, Variation{Tenancy: api.TenancyDedicated}, false, func(l LaunchTemplate) bool { return l.Tenancy == "dedicated" }},
-		{"spot", ordinary, Variation{Spot: true}, false, func(l LaunchTemplate) bool { return l.TagSpotRequest }},
+		{"spot", ordinary, Variation{SpotRequest: true}, false, func(l LaunchTemplate) bool { return l.SpotRequest }},
 		{"one EFA with a public address", func(c *api.EC2NodeClass) { c.Spec.AssociatePublicIPAddress = &yes }, Variation{Interfaces: 1}, false, func(l LaunchTemplate) bool {
 			return len(l.NetworkInterfaces) == 1 && l.NetworkInterfaces[0].Type == "efa" && *l.NetworkInterfaces[0].PublicAddress
 		}},

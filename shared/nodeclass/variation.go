@@ -16,6 +16,6 @@ type Variation struct {
 	Tenancy string
 	// Partition is the partition of the class's placement group, counted from 1; zero leaves it to EC2.
 	Partition int
-	// Spot tags the spot request too, which only a launch of spot capacity makes.
-	Spot bool
+	// SpotRequest tells that a spot request is made, which then gets the tags as well: EC2 refuses a tag for what a launch does not make.
+	SpotRequest bool
 }
