@@ -78,6 +78,8 @@ func TestReadConfigurationRefuses(t *testing.T) {
 		{"a number", map[string]any{"clusters": 7.0}, []string{"context clusters", "7", "-c clusters="}},
 		{"a number in a list", map[string]any{"clusters": []any{"prod", 7.0}}, []string{"context clusters", "7", `["prod", "staging"]`}},
 		{"an unknown policy", map[string]any{"clusters": "prod", "preferencePolicy": "ignore"}, []string{"context preferencePolicy", `"ignore"`, "-c preferencePolicy=Respect", "-c preferencePolicy=Ignore"}},
+		{"every parameter", map[string]any{"clusters": "prod", "imageParameters": "/*"}, []string{"context imageParameters", `"/*"`, "-c imageParameters=/images/*"}},
+		{"a parameter that is not absolute", map[string]any{"clusters": "prod", "imageParameters": "/a/b, images"}, []string{"context imageParameters", `"images"`}},
 		{"a switch that is neither", map[string]any{"clusters": "prod", "disableDryRun": "yes"}, []string{"context disableDryRun", `"yes"`, "-c disableDryRun=true"}},
 		{"a policy that is no word", map[string]any{"clusters": "prod", "minValuesPolicy": true}, []string{"context minValuesPolicy", `"true"`, "-c minValuesPolicy=BestEffort"}},
 		{"an unknown architecture", map[string]any{"clusters": "prod", "architecture": "riscv"}, []string{"context architecture", `"riscv"`, "arm64", "x86_64"}},

@@ -40,7 +40,7 @@ func provisionStatements(c *cluster, q queues, nodes awsiam.Role) []awsiam.Polic
 	statements := []awsiam.PolicyStatement{
 		describeCluster(c),
 		describeRegion(append(classSelections(), "Instances")...),
-		readParameters(),
+		readParameters(c),
 		sendMessages(q.provision, q.lifecycle),
 	}
 	statements = append(statements, launchInstances(c)...)
@@ -55,7 +55,7 @@ func lifecycleStatements(c *cluster, q queues, nodes awsiam.Role) []awsiam.Polic
 	statements := []awsiam.PolicyStatement{
 		describeCluster(c),
 		describeRegion(append(classSelections(), "Instances", "LaunchTemplates")...),
-		readParameters(),
+		readParameters(c),
 		sendMessages(q.provision, q.lifecycle),
 	}
 	statements = append(statements, endInstances(c)...)
@@ -104,10 +104,14 @@ func describeRegion(things ...string) awsiam.PolicyStatement {
 		conditions{"StringEquals": {"aws:RequestedRegion": awscdk.Aws_REGION()}})
 }
 
-// readParameters gives the public parameters under which AWS publishes its images.
-func readParameters() awsiam.PolicyStatement {
-	return allow("ImageParameters", jsii.Strings("ssm:GetParameters"),
-		[]*string{arn("ssm:${AWS::Region}::parameter/aws/service/*")}, nil)
+// readParameters gives the public parameters under which AWS publishes its images, and those of the account's own that the
+// user names.
+func readParameters(c *cluster) awsiam.PolicyStatement {
+	arns := []*string{arn("ssm:${AWS::Region}::parameter/aws/service/*")}
+	for _, name := range c.configuration.imageParameters {
+		arns = append(arns, arn("ssm:${AWS::Region}:${AWS::AccountId}:parameter"+name))
+	}
+	return allow("ImageParameters", jsii.Strings("ssm:GetParameters"), arns, nil)
 }
 
 func sendMessages(to ...awssqs.Queue) awsiam.PolicyStatement {

@@ -38,7 +38,7 @@ type Discoverer struct {
 // for what another try may mend, such as an API that throttles: nothing is to be
 // concluded from it, least of all that a class selects nothing.
 func (d *Discoverer) Discover(ctx context.Context, class *api.EC2NodeClass) (nodeclass.Facts, error) {
-	facts := nodeclass.Facts{Kubernetes: d.Kubernetes, Cluster: d.Cluster}
+	facts := nodeclass.Facts{Cluster: d.Cluster}
 	for _, read := range []struct {
 		problem *nodeclass.Problem
 		read    func() error
@@ -189,7 +189,7 @@ func (d *Discoverer) parameterValues(ctx context.Context, names []string) (map[s
 		output, err := d.SSM.GetParameters(ctx, &ssm.GetParametersInput{Names: batch})
 		if code(err) == "AccessDeniedException" {
 			return nil, fmt.Errorf("reading the SSM parameters of spec.amiSelectorTerms: %w: "+
-				"the functions may read public parameters under /aws/service/ only: give their roles ssm:GetParameters on this one, or name the image's id", err)
+				"the functions may read public parameters under /aws/service/ and those that the context imageParameters of the stack names: name this one there, or the image's id here", err)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("reading the SSM parameters of spec.amiSelectorTerms: %w", err)

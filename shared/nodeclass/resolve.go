@@ -22,8 +22,6 @@ type Facts struct {
 
 	SubnetsProblem, SecurityGroupsProblem, ImagesProblem, InstanceProfileProblem, CapacityReservationsProblem, PlacementGroupProblem Problem
 
-	// Kubernetes is the cluster's minor version, such as 1.36.
-	Kubernetes string
 	// Cluster is what a node must know to join: whether user data can be written is
 	// known before any launch.
 	Cluster Cluster
