@@ -19,6 +19,11 @@ type configuration struct {
 	interval time.Duration
 	// preferencePolicy and minValuesPolicy are Karpenter's settings of these names; empty for provision's own defaults, Respect and Strict.
 	preferencePolicy, minValuesPolicy string
+	// disableDryRun is "true" where EC2 is not to be asked ahead whether a class's launch is authorized, else empty or "false".
+	disableDryRun string
+	// imageParameters are names of SSM parameters, or beginnings of names with * behind them, that hold the ids of the
+	// account's own images.
+	imageParameters []string
 	// functions is the absolute path of the folder that holds <function>/bootstrap.
 	functions string
 	// manifestHash changes with what the install function applies: it is the hash of the executable that holds it.
@@ -55,6 +60,12 @@ func readConfiguration(lookup func(key string) any) (configuration, error) {
 		return configuration{}, err
 	}
 	if c.minValuesPolicy, err = policy("minValuesPolicy", lookup, "Strict", "BestEffort"); err != nil {
+		return configuration{}, err
+	}
+	if c.disableDryRun, err = policy("disableDryRun", lookup, "false", "true"); err != nil {
+		return configuration{}, err
+	}
+	if c.imageParameters, err = imageParameters(lookup("imageParameters")); err != nil {
 		return configuration{}, err
 	}
 	if c.functions, err = functionsFolder(lookup("functions"), c.architecture); err != nil {
@@ -142,6 +153,26 @@ func policy(key string, lookup func(key string) any, first, second string) (stri
 	default:
 		return "", fmt.Errorf("context %s: \"%v\" is unknown: give -c %s=%s or -c %s=%s", key, value, key, first, key, second)
 	}
+}
+
+// imageParameters accepts a comma list of absolute parameter names, each with * at its end or without.
+func imageParameters(value any) ([]string, error) {
+	text, ok := value.(string)
+	if value != nil && !ok {
+		return nil, fmt.Errorf("context imageParameters: %v is no list of names: give it as in -c imageParameters=/images/*", value)
+	}
+	var names []string
+	for name := range strings.SplitSeq(text, ",") {
+		if name = strings.TrimSpace(name); name == "" {
+			continue
+		}
+		// A * alone would open every parameter, and secrets are parameters too.
+		if !regexp.MustCompile(`^(/[a-zA-Z0-9_.-]+)+(/?\*)?$`).MatchString(name) {
+			return nil, fmt.Errorf("context imageParameters: %q is no name of a parameter that begins with / and may end with *: give it as in -c imageParameters=/images/*", name)
+		}
+		names = append(names, name)
+	}
+	return names, nil
 }
 
 // interval accepts what the ticker can keep: whole seconds, the unit of SQS's DelaySeconds, that divide the minute between

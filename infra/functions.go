@@ -81,6 +81,7 @@ func newFunctions(c *cluster, q queues, nodes awsiam.Role) functions {
 				"LIFECYCLE_QUEUE_URL": q.lifecycle.QueueUrl(),
 				"PREFERENCE_POLICY":   jsii.String(c.configuration.preferencePolicy),
 				"MIN_VALUES_POLICY":   jsii.String(c.configuration.minValuesPolicy),
+				"DISABLE_DRY_RUN":     jsii.String(c.configuration.disableDryRun),
 			}),
 			statements: provisionStatements(c, q, nodes),
 		}),

@@ -118,10 +118,27 @@ func TestEachFunctionHasItsOwnCode(t *testing.T) {
 }
 
 func TestPoliciesAreProvisionsSettings(t *testing.T) {
-	template := synthesizeWith(t, map[string]any{"clusters": "prod", "functions": builtFunctions(t), "preferencePolicy": "Ignore", "minValuesPolicy": "BestEffort"})
+	template := synthesizeWith(t, map[string]any{"clusters": "prod", "functions": builtFunctions(t), "preferencePolicy": "Ignore", "minValuesPolicy": "BestEffort", "disableDryRun": "true"})
 	_, f := template.function(t, "whittle-prod-provision")
 	variables := f.Properties["Environment"].(map[string]any)["Variables"].(map[string]any)
-	if variables["PREFERENCE_POLICY"] != "Ignore" || variables["MIN_VALUES_POLICY"] != "BestEffort" {
+	if variables["PREFERENCE_POLICY"] != "Ignore" || variables["MIN_VALUES_POLICY"] != "BestEffort" || variables["DISABLE_DRY_RUN"] != "true" {
 		t.Errorf("environment %v", variables)
+	}
+}
+
+func TestImageParametersCanBeRead(t *testing.T) {
+	template := synthesizeWith(t, map[string]any{"clusters": "prod", "functions": builtFunctions(t), "imageParameters": "/images/*, /golden/amd64"})
+	for _, name := range []string{"provision", "lifecycle"} {
+		_, role := functionRole(t, template, name)
+		for _, s := range statements(t, role) {
+			if !slices.Contains(s.actions, "ssm:GetParameters") {
+				continue
+			}
+			for _, part := range []string{"::parameter/aws/service/*", ":parameter/images/*", ":parameter/golden/amd64"} {
+				if len(s.resources) != 3 || !namesResource(t, s.resources, part) {
+					t.Errorf("%s: parameters %v, want %s among them", name, s.resources, part)
+				}
+			}
+		}
 	}
 }

@@ -39,8 +39,8 @@ func tickerStatements(q queues) []awsiam.PolicyStatement {
 func provisionStatements(c *cluster, q queues, nodes awsiam.Role) []awsiam.PolicyStatement {
 	statements := []awsiam.PolicyStatement{
 		describeCluster(c),
-		describeRegion("Instances", "Subnets", "SecurityGroups", "Images"),
-		readParameters(),
+		describeRegion(append(classSelections(), "Instances")...),
+		readParameters(c),
 		sendMessages(q.provision, q.lifecycle),
 	}
 	statements = append(statements, launchInstances(c)...)
@@ -54,11 +54,12 @@ func interruptStatements(c *cluster, q queues) []awsiam.PolicyStatement {
 func lifecycleStatements(c *cluster, q queues, nodes awsiam.Role) []awsiam.PolicyStatement {
 	statements := []awsiam.PolicyStatement{
 		describeCluster(c),
-		describeRegion("Instances", "Subnets", "SecurityGroups", "Images"),
-		readParameters(),
+		describeRegion(append(classSelections(), "Instances", "LaunchTemplates")...),
+		readParameters(c),
 		sendMessages(q.provision, q.lifecycle),
 	}
 	statements = append(statements, endInstances(c)...)
+	statements = append(statements, endTemplatesAndProfiles(c)...)
 	return append(statements, useNodeRole(c, nodes)...)
 }
 
@@ -88,6 +89,11 @@ func describeCluster(c *cluster) awsiam.PolicyStatement {
 		[]*string{arn("eks:${AWS::Region}:${AWS::AccountId}:cluster/" + c.name)}, nil)
 }
 
+// classSelections are what an EC2NodeClass selects in EC2.
+func classSelections() []string {
+	return []string{"Subnets", "SecurityGroups", "Images", "CapacityReservations", "PlacementGroups"}
+}
+
 // describeRegion gives EC2's Describe calls for the named things. They take no resource: the region is all that bounds them.
 func describeRegion(things ...string) awsiam.PolicyStatement {
 	var actions []string
@@ -98,10 +104,14 @@ func describeRegion(things ...string) awsiam.PolicyStatement {
 		conditions{"StringEquals": {"aws:RequestedRegion": awscdk.Aws_REGION()}})
 }
 
-// readParameters gives the public parameters under which AWS publishes its images.
-func readParameters() awsiam.PolicyStatement {
-	return allow("ImageParameters", jsii.Strings("ssm:GetParameters"),
-		[]*string{arn("ssm:${AWS::Region}::parameter/aws/service/*")}, nil)
+// readParameters gives the public parameters under which AWS publishes its images, and those of the account's own that the
+// user names.
+func readParameters(c *cluster) awsiam.PolicyStatement {
+	arns := []*string{arn("ssm:${AWS::Region}::parameter/aws/service/*")}
+	for _, name := range c.configuration.imageParameters {
+		arns = append(arns, arn("ssm:${AWS::Region}:${AWS::AccountId}:parameter"+name))
+	}
+	return allow("ImageParameters", jsii.Strings("ssm:GetParameters"), arns, nil)
 }
 
 func sendMessages(to ...awssqs.Queue) awsiam.PolicyStatement {

@@ -64,27 +64,40 @@ func endInstances(c *cluster) []awsiam.PolicyStatement {
 	}
 }
 
+// ownProfiles holds for instance profiles that carry the cluster's tags, in each of the sources: what is there, or what is asked for.
+func ownProfiles(c *cluster, sources ...string) conditions {
+	equal, like := map[string]any{}, map[string]any{}
+	for _, source := range sources {
+		equal[source+clusterTag(c)] = "owned"
+		equal[source+eksClusterNameTag] = c.name
+		equal[source+regionTag] = awscdk.Aws_REGION()
+		like[source+nodeClassTag] = "*"
+	}
+	return conditions{"StringEquals": equal, "StringLike": like}
+}
+
+// endTemplatesAndProfiles lets go of what was made for node classes, once nothing uses it.
+func endTemplatesAndProfiles(c *cluster) []awsiam.PolicyStatement {
+	profiles := []*string{arn("iam::${AWS::AccountId}:instance-profile/*")}
+	return []awsiam.PolicyStatement{
+		allow("EndTemplate", jsii.Strings("ec2:DeleteLaunchTemplate"), ec2ARNs("launch-template/*"), ownResources(c)),
+		allow("EndProfile", jsii.Strings("iam:RemoveRoleFromInstanceProfile", "iam:DeleteInstanceProfile"), profiles, ownProfiles(c, "aws:ResourceTag/")),
+		// The list takes no resource that tags could bound; what it names is not touched without them.
+		allow("ListProfiles", jsii.Strings("iam:ListInstanceProfiles"), []*string{jsii.String("*")}, nil),
+	}
+}
+
 // useNodeRole lets EC2 be handed the node role, and no other, in an instance profile that carries the cluster's tags.
 func useNodeRole(c *cluster, nodes awsiam.Role) []awsiam.PolicyStatement {
 	profiles := []*string{arn("iam::${AWS::AccountId}:instance-profile/*")}
-	owned := func(sources ...string) conditions {
-		equal, like := map[string]any{}, map[string]any{}
-		for _, source := range sources {
-			equal[source+clusterTag(c)] = "owned"
-			equal[source+eksClusterNameTag] = c.name
-			equal[source+regionTag] = awscdk.Aws_REGION()
-			like[source+nodeClassTag] = "*"
-		}
-		return conditions{"StringEquals": equal, "StringLike": like}
-	}
 	return []awsiam.PolicyStatement{
 		allow("PassNodeRole", jsii.Strings("iam:PassRole"), []*string{nodes.RoleArn()}, conditions{
 			// EC2 has a name of its own in the partition aws-cn.
 			"StringEquals": {"iam:PassedToService": []string{"ec2.amazonaws.com", "ec2.amazonaws.com.cn"}},
 		}),
-		allow("CreateProfile", jsii.Strings("iam:CreateInstanceProfile"), profiles, owned("aws:RequestTag/")),
-		allow("TagProfile", jsii.Strings("iam:TagInstanceProfile"), profiles, owned("aws:ResourceTag/", "aws:RequestTag/")),
-		allow("UseProfile", jsii.Strings("iam:AddRoleToInstanceProfile"), profiles, owned("aws:ResourceTag/")),
+		allow("CreateProfile", jsii.Strings("iam:CreateInstanceProfile"), profiles, ownProfiles(c, "aws:RequestTag/")),
+		allow("TagProfile", jsii.Strings("iam:TagInstanceProfile"), profiles, ownProfiles(c, "aws:ResourceTag/", "aws:RequestTag/")),
+		allow("UseProfile", jsii.Strings("iam:AddRoleToInstanceProfile"), profiles, ownProfiles(c, "aws:ResourceTag/")),
 		readInstanceProfiles(),
 	}
 }

@@ -80,13 +80,15 @@ func TestActions(t *testing.T) {
 			"sqs:SendMessage", "eks:DescribeCluster", "ssm:GetParameters",
 			"ec2:CreateFleet", "ec2:RunInstances", "ec2:CreateTags", "ec2:CreateLaunchTemplate",
 			"ec2:DescribeInstances", "ec2:DescribeSubnets", "ec2:DescribeSecurityGroups", "ec2:DescribeImages",
+			"ec2:DescribeCapacityReservations", "ec2:DescribePlacementGroups",
 			"iam:PassRole", "iam:GetInstanceProfile", "iam:CreateInstanceProfile", "iam:TagInstanceProfile", "iam:AddRoleToInstanceProfile",
 		}),
 		"interrupt": slices.Concat(log, receive, []string{"sqs:SendMessage", "eks:DescribeCluster"}),
 		"lifecycle": slices.Concat(log, receive, []string{
 			"sqs:SendMessage", "eks:DescribeCluster", "ssm:GetParameters",
 			"ec2:DescribeInstances", "ec2:TerminateInstances", "ec2:CreateTags", "ec2:DescribeSubnets", "ec2:DescribeSecurityGroups",
-			"ec2:DescribeImages",
+			"ec2:DescribeImages", "ec2:DescribeCapacityReservations", "ec2:DescribePlacementGroups", "ec2:DescribeLaunchTemplates", "ec2:DeleteLaunchTemplate",
+			"iam:ListInstanceProfiles", "iam:RemoveRoleFromInstanceProfile", "iam:DeleteInstanceProfile",
 			"iam:PassRole", "iam:GetInstanceProfile", "iam:CreateInstanceProfile", "iam:TagInstanceProfile", "iam:AddRoleToInstanceProfile",
 		}),
 		"disrupt": slices.Concat(log, receive, []string{"sqs:SendMessage", "eks:DescribeCluster"}),
@@ -124,7 +126,7 @@ func TestNoStatementIsWiderThanItsService(t *testing.T) {
 		if strings.HasPrefix(action, "ec2:Describe") {
 			return "aws:RequestedRegion", true
 		}
-		return "", action == "pricing:GetProducts"
+		return "", action == "pricing:GetProducts" || action == "iam:ListInstanceProfiles"
 	}
 	template := synthesize(t, "prod")
 	for id, role := range template.ofType("AWS::IAM::Role") {
@@ -208,6 +210,8 @@ func TestConditions(t *testing.T) {
 		{"provision", "iam:CreateInstanceProfile", ":instance-profile/*", []map[string]any{profile("aws:RequestTag/")}},
 		{"provision", "iam:TagInstanceProfile", ":instance-profile/*", []map[string]any{profile("aws:RequestTag/", "aws:ResourceTag/")}},
 		{"provision", "iam:AddRoleToInstanceProfile", ":instance-profile/*", []map[string]any{profile("aws:ResourceTag/")}},
+		{"lifecycle", "iam:DeleteInstanceProfile", ":instance-profile/*", []map[string]any{profile("aws:ResourceTag/")}},
+		{"lifecycle", "ec2:DeleteLaunchTemplate", ":launch-template/*", []map[string]any{own}},
 		{"catalog", "ec2:DescribeInstanceTypes", "*", []map[string]any{{
 			"StringEquals": map[string]any{"aws:RequestedRegion": region},
 		}}},

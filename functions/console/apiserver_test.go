@@ -223,7 +223,7 @@ func fillClass(t *testing.T, client *cluster.Client, kubeconfig string) {
 	for i := range class.Status.Conditions {
 		class.Status.Conditions[i].LastTransitionTime = metav1.Now()
 	}
-	if err := client.PatchNodeClassStatus(t.Context(), class.Name, map[string]any{"status": class.Status}); err != nil {
+	if _, err := client.PatchNodeClassStatus(t.Context(), class.Name, map[string]any{"status": class.Status}); err != nil {
 		t.Fatal(err)
 	}
 	if err := inventory.PutCatalog(t.Context(), client, catalogtest.Snapshot(t)); err != nil {

@@ -26,6 +26,7 @@ type life struct {
 	*handler
 	clock *clock
 	ec2   *fakeEC2
+	made  *fakeMade
 	mail  *mailbox
 }
 
@@ -37,9 +38,9 @@ func newLife(t *testing.T, cut *clustertest.Cut) *life {
 		wrap = cut.Wrap
 	}
 	client := server.Client(t, wrap)
-	l := &life{clock: &clock{}, ec2: &fakeEC2{cut: cut}, mail: &mailbox{}}
+	l := &life{clock: &clock{}, ec2: &fakeEC2{cut: cut}, made: newFakeMade(cut), mail: &mailbox{}}
 	l.handler = &handler{
-		cluster: "test", provision: "p", lifecycle: "l", sender: l.mail, fleet: l.ec2, now: l.clock.now,
+		cluster: "test", provision: "p", lifecycle: "l", sender: l.mail, fleet: l.ec2, leftovers: l.made, now: l.clock.now,
 		connect: func(context.Context) (kubernetes, error) { return client, nil },
 		resolve: func(_ context.Context, class api.EC2NodeClass) (api.EC2NodeClass, error) { return class, nil },
 	}

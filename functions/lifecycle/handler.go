@@ -37,6 +37,7 @@ type handler struct {
 	provision, lifecycle string // queue URLs
 	connect              func(context.Context) (kubernetes, error)
 	fleet                instances
+	leftovers            leftovers
 	resolve              func(context.Context, api.EC2NodeClass) (api.EC2NodeClass, error) // gives a class its status
 	sender               sender
 	now                  func() time.Time
@@ -91,7 +92,7 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 	if err != nil {
 		return err
 	}
-	p := &performer{client: client, fleet: h.fleet, now: h.now, tell: wake.Hop == 0}
+	p := &performer{client: client, fleet: h.fleet, leftovers: h.leftovers, now: h.now, tell: wake.Hop == 0}
 	again, displaces, err := p.perform(work, seen)
 	return errors.Join(seen.failed, err, h.rearm(ctx, wake, again, displaces))
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/iam"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/whittle-dev/whittle/shared/fleet"
@@ -32,7 +33,9 @@ func setup(ctx context.Context) (*handler, error) {
 	connection := function.NewConnection(loaded, h.cluster)
 	h.connect = func(ctx context.Context) (kubernetes, error) { return connection.Client(ctx) }
 	h.resolve = resolver(loaded, connection, h)
-	h.fleet = fleet.New(ec2.NewFromConfig(loaded), h.cluster)
+	client := fleet.New(ec2.NewFromConfig(loaded), h.cluster)
+	h.fleet = client
+	h.leftovers = made{Client: client, profiles: fleet.Profiles{IAM: iam.NewFromConfig(loaded), Cluster: h.cluster, Region: loaded.Region}}
 	h.sender = queue.NewSender(sqs.NewFromConfig(loaded))
 	return h, err
 }

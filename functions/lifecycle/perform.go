@@ -25,10 +25,11 @@ const afterConflict = 2 * time.Second
 
 // performer carries steps out.
 type performer struct {
-	client kubernetes
-	fleet  instances
-	now    func() time.Time
-	tell   bool // whether hindrances that last are told in events
+	client    kubernetes
+	fleet     instances
+	leftovers leftovers
+	now       func() time.Time
+	tell      bool // whether hindrances that last are told in events
 }
 
 // perform decides about everything seen and does it. It tells how soon to look
@@ -65,6 +66,10 @@ func (p *performer) perform(ctx context.Context, s *seen) (again time.Duration, 
 	}
 	if s.tick {
 		p.collect(ctx, &group, s, note)
+		group.Go(func() error {
+			note(0, false, p.keepClasses(ctx, s))
+			return nil
+		})
 		for i := range s.pools {
 			group.Go(func() error {
 				note(0, false, p.writeStatus(ctx, &s.pools[i], s))

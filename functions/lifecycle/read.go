@@ -39,6 +39,7 @@ type kubernetes interface {
 	PatchNodeClaim(ctx context.Context, name string, patch map[string]any) (*api.NodeClaim, error)
 	PatchNodeClaimStatus(ctx context.Context, name string, patch map[string]any) (*api.NodeClaim, error)
 	DeleteNodeClaim(ctx context.Context, name string, uid types.UID) error
+	PatchNodeClass(ctx context.Context, name string, patch map[string]any) error
 	PatchNodePoolStatus(ctx context.Context, name string, patch map[string]any) error
 	Evict(ctx context.Context, pod *corev1.Pod) error
 	DeletePod(ctx context.Context, pod *corev1.Pod, graceSeconds *int64) error
@@ -62,6 +63,8 @@ type seen struct {
 	views     []nodeclaim.View // one a claim that is looked at
 	pools     []api.NodePool   // on a tick
 	classes   []api.EC2NodeClass
+	// classesListed tells that classes are all there are.
+	classesListed bool
 	// failed is what could not be read and is done without: a node still registers
 	// while EC2 refuses to list instances.
 	failed error
@@ -144,7 +147,7 @@ func (s *seen) listPools(ctx context.Context, client kubernetes, resolve func(co
 		ref := pool.Spec.Template.Spec.NodeClassRef
 		return ref != nil && !ref.IsEC2NodeClass()
 	})
-	s.classes = classes
+	s.classes, s.classesListed = classes, true
 }
 
 // resolver gives classes their statuses by what EC2 says now.

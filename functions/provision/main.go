@@ -38,6 +38,7 @@ func setup(ctx context.Context) (*handler, error) {
 	h.connection = function.NewConnection(loaded, h.cluster)
 	h.fleet = fleet.New(ec2.NewFromConfig(loaded), h.cluster)
 	h.classes = classes.NewResolver(loaded, h.cluster)
+	h.classes.DryRun = os.Getenv("DISABLE_DRY_RUN") != "true" // Karpenter's setting
 	h.sender = queue.NewSender(sqs.NewFromConfig(loaded))
 	return h, err
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/inventory"
-	"github.com/whittle-dev/whittle/shared/nodeclass"
 	"github.com/whittle-dev/whittle/shared/observe"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/queue"
@@ -173,14 +172,14 @@ func (r *run) resolve(ctx context.Context, objects *snapshot.Objects) error {
 	r.types = map[string][]catalog.InstanceType{}
 	for i := range objects.NodeClasses {
 		class := objects.NodeClasses[i]
-		if class.Default(); nodeclass.Stale(&class) {
+		if class.Default(); r.classes.Stale(&class) {
 			var err error
 			class, err = r.classes.Resolve(ctx, r.client, class, r.now())
 			failures = errors.Join(failures, err)
 		}
 		objects.NodeClasses[i] = class
 		if api.ConditionTrue(class.Status.Conditions, api.ConditionReady) {
-			r.types[class.Name] = catalog.Resolve(r.catalog, &class, r.unavailable, r.now())
+			r.types[class.Name] = catalog.Resolve(r.catalog, &class, catalog.Observed{Unavailable: r.unavailable}, r.now())
 		}
 	}
 	return failures

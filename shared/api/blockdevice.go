@@ -47,7 +47,7 @@ type BlockDevice struct {
 	VolumeInitializationRate *int32 `json:"volumeInitializationRate,omitempty"`
 	// The volume's size. EC2 counts in GiB; other units are rounded up.
 	// +optional
-	VolumeSize *resource.Quantity `json:"volumeSize,omitempty"`
+	VolumeSize *resource.Quantity `json:"volumeSize,omitempty" hash:"string"`
 	// The volume's type.
 	// +kubebuilder:validation:Enum=standard;io1;io2;gp2;gp3;sc1;st1
 	// +optional

@@ -32,6 +32,10 @@ type EC2NodeClassList struct {
 	Items           []EC2NodeClass `json:"items"`
 }
 
+// The tags hash of the spec's fields, and their order, are for the hash that finds
+// drifted nodes, which shared/nodeclass computes. What it ignores is compared with
+// the node itself.
+
 // EC2NodeClassSpec is what the owner of a node class asks for.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.role) != has(self.instanceProfile)",message="exactly one of role and instanceProfile must be set"
@@ -44,7 +48,7 @@ type EC2NodeClassSpec struct {
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self.all(term, has(term.tags) || has(term.id))",message="each term of subnetSelectorTerms needs tags or id"
 	// +kubebuilder:validation:XValidation:rule="!self.all(term, has(term.id) && has(term.tags))",message="a term of subnetSelectorTerms has either id or tags: make two terms of it"
-	SubnetSelectorTerms []SubnetSelectorTerm `json:"subnetSelectorTerms"`
+	SubnetSelectorTerms []SubnetSelectorTerm `json:"subnetSelectorTerms" hash:"ignore"`
 	// The security groups of the nodes. A group that any term selects is used.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=30
@@ -52,13 +56,13 @@ type EC2NodeClassSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(term, has(term.tags) || has(term.id) || has(term.name))",message="each term of securityGroupSelectorTerms needs tags, id or name"
 	// +kubebuilder:validation:XValidation:rule="!self.all(term, has(term.id) && (has(term.tags) || has(term.name)))",message="a term of securityGroupSelectorTerms with id has nothing else: make two terms of it"
 	// +kubebuilder:validation:XValidation:rule="!self.all(term, has(term.name) && (has(term.tags) || has(term.id)))",message="a term of securityGroupSelectorTerms with name has nothing else: make two terms of it"
-	SecurityGroupSelectorTerms []SecurityGroupSelectorTerm `json:"securityGroupSelectorTerms"`
+	SecurityGroupSelectorTerms []SecurityGroupSelectorTerm `json:"securityGroupSelectorTerms" hash:"ignore"`
 	// The capacity reservations that nodes may use. None uses no reservation on purpose.
 	// +kubebuilder:validation:MaxItems=30
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self.all(term, has(term.tags) || has(term.id) || has(term.instanceMatchCriteria))",message="each term of capacityReservationSelectorTerms needs tags, id or instanceMatchCriteria"
 	// +kubebuilder:validation:XValidation:rule="!self.all(term, has(term.id) && (has(term.tags) || has(term.ownerID) || has(term.instanceMatchCriteria)))",message="a term of capacityReservationSelectorTerms with id has nothing else: make two terms of it"
-	CapacityReservationSelectorTerms []CapacityReservationSelectorTerm `json:"capacityReservationSelectorTerms,omitempty"`
+	CapacityReservationSelectorTerms []CapacityReservationSelectorTerm `json:"capacityReservationSelectorTerms,omitempty" hash:"ignore"`
 	// The placement group of the nodes.
 	// +optional
 	PlacementGroupSelector *PlacementGroupSelector `json:"placementGroupSelector,omitempty"`
@@ -69,7 +73,7 @@ type EC2NodeClassSpec struct {
 	// with.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
-	IPPrefixCount *int32 `json:"ipPrefixCount,omitempty"`
+	IPPrefixCount *int32 `json:"ipPrefixCount,omitempty" hash:"ignore"`
 	// The machine images that nodes may be launched from.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=30
@@ -78,12 +82,12 @@ type EC2NodeClassSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!self.exists(term, has(term.id) && (has(term.alias) || has(term.tags) || has(term.name) || has(term.owner)))",message="a term of amiSelectorTerms with id has nothing else: make two terms of it"
 	// +kubebuilder:validation:XValidation:rule="!self.exists(term, has(term.alias) && (has(term.id) || has(term.tags) || has(term.name) || has(term.owner) || has(term.ssmParameter)))",message="a term of amiSelectorTerms with alias has nothing else: remove the other fields"
 	// +kubebuilder:validation:XValidation:rule="!self.exists(term, has(term.alias)) || self.size() == 1",message="an alias must be the only term of amiSelectorTerms: remove the other terms"
-	AMISelectorTerms []AMISelectorTerm `json:"amiSelectorTerms"`
+	AMISelectorTerms []AMISelectorTerm `json:"amiSelectorTerms" hash:"ignore"`
 	// The image's operating system, which settles how user data is written. An alias
 	// in amiSelectorTerms implies it; without an alias it is required.
 	// +kubebuilder:validation:Enum=AL2;AL2023;Bottlerocket;Custom;Windows2019;Windows2022;Windows2025
 	// +optional
-	AMIFamily *string `json:"amiFamily,omitempty"`
+	AMIFamily *string `json:"amiFamily,omitempty" hash:"ignore"`
 	// User data that is merged with what the family needs, or for the family Custom
 	// given as it is.
 	// +optional
@@ -106,7 +110,7 @@ type EC2NodeClassSpec struct {
 	// Settings of the nodes' kubelet.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +optional
-	Kubelet *KubeletConfiguration `json:"kubelet,omitempty"`
+	Kubelet *KubeletConfiguration `json:"kubelet,omitempty" hash:"ignore"`
 	// The nodes' disks. None gives the family's own.
 	// +kubebuilder:validation:MaxItems=50
 	// +optional

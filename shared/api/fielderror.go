@@ -18,6 +18,9 @@ type FieldError struct {
 	Value any
 	// Problem says what is wrong with it and how to mend it.
 	Problem string
+	// Reason is the condition's reason where the kind of problem has one of its own,
+	// else empty.
+	Reason string
 }
 
 // Error gives the whole in one line.
@@ -43,6 +46,11 @@ type findings struct {
 // add notes a problem of a value that is there.
 func (f *findings) add(path string, value any, problem string, arguments ...any) {
 	f.errs = append(f.errs, &FieldError{Kind: f.kind, Name: f.name, Path: path, Value: value, Problem: fmt.Sprintf(problem, arguments...)})
+}
+
+// because notes a problem whose kind has a reason of its own.
+func (f *findings) because(reason, path string, value any, problem string, arguments ...any) {
+	f.errs = append(f.errs, &FieldError{Kind: f.kind, Name: f.name, Path: path, Value: value, Problem: fmt.Sprintf(problem, arguments...), Reason: reason})
 }
 
 // missing notes a problem that has no value of its own.

@@ -45,14 +45,14 @@ func (f *findings) validateKubelet(path string, k *KubeletConfiguration, family 
 	}
 	f.validateClusterDNS(path+".clusterDNS", k.ClusterDNS, family)
 	if k.PodsPerCore != nil && family == AMIFamilyBottlerocket {
-		f.add(path+".podsPerCore", *k.PodsPerCore, "cannot be set for Bottlerocket: use maxPods")
+		f.because(ReasonUnsupportedKubeletConfiguration, path+".podsPerCore", *k.PodsPerCore, "cannot be set for Bottlerocket: use maxPods")
 	}
 	f.validateOtherSettings(path, k, family)
 }
 
 func (f *findings) validateClusterDNS(path string, addresses []string, family string) {
 	if len(addresses) > 1 && family != AMIFamilyAL2023 {
-		f.add(path, addresses, "has more than one address, which only AL2023 can be told: leave one")
+		f.because(ReasonUnsupportedKubeletConfiguration, path, addresses, "has more than one address, which only AL2023 can be told: leave one")
 	}
 	for i, address := range addresses {
 		if _, err := netip.ParseAddr(address); err != nil {
@@ -66,11 +66,11 @@ func (f *findings) validateOtherSettings(path string, k *KubeletConfiguration, f
 		at := path + "." + name
 		switch {
 		case name == "maxPods":
-			f.add(at, string(k.Other[name]), "is an expression, which is not supported: write a number")
+			f.because(ReasonKubeletExpressionsDisabled, at, string(k.Other[name]), "is an expression, which is not supported: write a number")
 		case name == "registerWithTaints":
 			f.add(at, string(k.Other[name]), "is set by the launch: use the node pool's taints and startupTaints")
 		case family != AMIFamilyAL2023:
-			f.add(at, string(k.Other[name]), "cannot be told to %s: use AL2023, or remove it", family)
+			f.because(ReasonUnsupportedKubeletConfiguration, at, string(k.Other[name]), "cannot be told to %s: use AL2023, or remove it", family)
 		}
 	}
 }

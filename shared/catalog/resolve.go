@@ -13,9 +13,9 @@ import (
 )
 
 // Resolve gives the instance types that nodes of the class can be, sorted by name: those that one of its images (status.amis) runs on and that a zone of
-// its subnets (status.subnets) offers. An offering is available if its price is known, the type suits the class's settings, and u (which may be nil)
-// does not leave it out at the time now; types without an available offering are kept, so that a plan can say why they were not used.
-func Resolve(s *Snapshot, class *api.EC2NodeClass, u *Unavailable, now time.Time) []InstanceType {
+// its subnets (status.subnets) offers. An offering is available if its price is known, the type suits the class's settings, and what is
+// observed does not leave it out at the time now; types without an available offering are kept, so that a plan can say why they were not used.
+func Resolve(s *Snapshot, class *api.EC2NodeClass, observed Observed, now time.Time) []InstanceType {
 	zones := subnetZones(s, class)
 	var images []scheduling.Requirements
 	for _, ami := range class.Status.AMIs {
@@ -39,7 +39,7 @@ func Resolve(s *Snapshot, class *api.EC2NodeClass, u *Unavailable, now time.Time
 		if os := requirements[corev1.LabelOSStable]; os.Empty() {
 			continue
 		}
-		offerings := s.offerings(info, zones, suits(info, class), u, now)
+		offerings := s.offerings(info, zones, suits(info, class), observed.Unavailable, now)
 		if len(offerings) == 0 {
 			continue
 		}

@@ -22,7 +22,7 @@ func resolved(t *testing.T, name string, change func(*api.EC2NodeClass)) *catalo
 	if change != nil {
 		change(class)
 	}
-	types := catalog.Resolve(catalogtest.Snapshot(t), class, nil, catalogtest.Now)
+	types := catalog.Resolve(catalogtest.Snapshot(t), class, catalog.Observed{}, catalogtest.Now)
 	for i := range types {
 		if types[i].Name == name {
 			return &types[i]
@@ -156,7 +156,7 @@ func TestOfferings(t *testing.T) {
 	u.Mark(api.CapacityTypeSpot, "m5.large", "us-east-1a", catalogtest.Now)
 	available := func(now time.Time) int {
 		count := 0
-		for _, typ := range catalog.Resolve(s, class, u, now) {
+		for _, typ := range catalog.Resolve(s, class, catalog.Observed{Unavailable: u}, now) {
 			for i, o := range typ.Offerings {
 				if typ.Name == "m5.large" && o.Available {
 					count++
@@ -190,7 +190,7 @@ func TestUnpricedOfferings(t *testing.T) {
 	u := &catalog.Unavailable{}
 	u.Mark(api.CapacityTypeOnDemand, "m5.large", "us-east-1a", catalogtest.Now)
 	unpriced := 0
-	for _, typ := range catalog.Resolve(s, class, u, catalogtest.Now) {
+	for _, typ := range catalog.Resolve(s, class, catalog.Observed{Unavailable: u}, catalogtest.Now) {
 		for _, o := range typ.Offerings {
 			wanting := typ.Name == "m5.large" && o.CapacityType == api.CapacityTypeOnDemand
 			if wanting && o.Available {

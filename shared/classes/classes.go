@@ -7,13 +7,13 @@ package classes
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
@@ -25,11 +25,23 @@ import (
 type Resolver struct {
 	config  aws.Config
 	cluster string
+
+	// DryRun asks EC2, once for each spec of a class and again while it refuses,
+	// whether the launch is authorized. Only a function that may launch can ask.
+	DryRun bool
+	// Reservations, if set, is told what the classes' capacity reservations have room
+	// for, with the time of the reading. An error of it is the resolution's.
+	Reservations func(ctx context.Context, client *cluster.Client, found []nodeclass.CapacityReservation, at time.Time) error
 }
 
 // NewResolver prepares the clients' configuration; nothing is sent yet.
 func NewResolver(config aws.Config, cluster string) *Resolver {
 	return &Resolver{config: config, cluster: cluster}
+}
+
+// Stale tells whether the class must be resolved again before a launch.
+func (r *Resolver) Stale(class *api.EC2NodeClass) bool {
+	return nodeclass.Stale(class) || r.DryRun && class.DeletionTimestamp == nil && nodeclass.Unasked(class.Status)
 }
 
 // Resolve reads what the class selects, writes its status when it has changed,
@@ -40,26 +52,45 @@ func (r *Resolver) Resolve(ctx context.Context, client *cluster.Client, class ap
 		SSM:        ssm.NewFromConfig(r.config),
 		Profiles:   fleet.Profiles{IAM: iam.NewFromConfig(r.config), Cluster: r.cluster, Region: r.config.Region},
 		Kubernetes: client.Endpoint.Version,
+		Cluster: nodeclass.Cluster{
+			Name: client.Endpoint.Name, Endpoint: client.Endpoint.URL, CertificateAuthority: client.Endpoint.CertificateAuthority, ServiceCIDR: client.Endpoint.ServiceCIDR,
+		},
 	}
 	facts, err := discoverer.Discover(ctx, &class)
 	if err != nil {
 		return class, fmt.Errorf("resolving ec2nodeclass %q: %w", class.Name, err)
 	}
+	if r.Reservations != nil && len(class.Spec.CapacityReservationSelectorTerms) > 0 {
+		if err := r.Reservations(ctx, client, facts.CapacityReservations, now); err != nil {
+			return class, fmt.Errorf("resolving ec2nodeclass %q: %w", class.Name, err)
+		}
+	}
 	status := nodeclass.Resolve(&class, facts, now)
-	if reflect.DeepEqual(status, class.Status) {
+	if r.DryRun && class.DeletionTimestamp == nil && nodeclass.Unasked(status) {
+		resolved := class
+		resolved.Status = status
+		if facts.Authorization, err = fleet.New(discoverer.EC2, r.cluster).Authorize(ctx, &resolved, discoverer.Cluster); err != nil {
+			return class, fmt.Errorf("resolving ec2nodeclass %q: %w", class.Name, err)
+		}
+		status = nodeclass.Resolve(&class, facts, now)
+	}
+	if equality.Semantic.DeepEqual(status, class.Status) {
 		return class, nil
 	}
 	// Written as a whole: what is no longer selected must go.
-	err = client.PatchNodeClassStatus(ctx, class.Name, map[string]any{
+	stored, err := client.PatchNodeClassStatus(ctx, class.Name, map[string]any{
 		"metadata": map[string]any{"resourceVersion": class.ResourceVersion},
 		"status": map[string]any{
-			"subnets": status.Subnets, "securityGroups": status.SecurityGroups, "amis": status.AMIs,
-			"instanceProfile": status.InstanceProfile, "conditions": status.Conditions,
+			"subnets": status.Subnets, "securityGroups": status.SecurityGroups, "amis": status.AMIs, "instanceProfile": status.InstanceProfile,
+			"capacityReservations": status.CapacityReservations, "placementGroup": status.PlacementGroup, "conditions": status.Conditions,
 		},
 	})
 	// Someone else has just written it: this reading is as good for this pass.
 	if err != nil && !cluster.IsConflict(err) && !cluster.IsGone(err) {
 		return class, err
+	}
+	if err == nil {
+		class.ResourceVersion = stored.ResourceVersion
 	}
 	class.Status = status
 	return class, nil

@@ -3,6 +3,7 @@ package classes
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -22,6 +23,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/cluster/clustertest"
+	"github.com/whittle-dev/whittle/shared/nodeclass"
 )
 
 // controlPlane is the one of the package's tests: TestMain sets it before they run.
@@ -160,5 +162,59 @@ func TestResolveLeavesWhatAnotherHasWritten(t *testing.T) {
 	gone.Name = "gone"
 	if _, err := resolver.Resolve(t.Context(), client, gone, noon); err != nil {
 		t.Errorf("a class that is gone meanwhile: %v", err)
+	}
+}
+
+func TestADryRunIsAskedForOnceForEachSpec(t *testing.T) {
+	asking, client := local(t)
+	asking.DryRun = true
+	telling := NewResolver(asking.config, "prod") // as lifecycle's, which may not launch
+	reason := func(resolver *Resolver) string {
+		t.Helper()
+		if _, err := resolver.Resolve(t.Context(), client, stored(t, "asked"), noon); err != nil {
+			t.Fatal(err)
+		}
+		return api.GetCondition(stored(t, "asked").Status.Conditions, api.ConditionTypeValidationSucceeded).Reason
+	}
+	if got := reason(telling); got != api.ReasonDryRunDisabled {
+		t.Errorf("nobody has asked: %s", got)
+	}
+	class := stored(t, "asked")
+	if telling.Stale(&class) || !asking.Stale(&class) {
+		t.Error("who may ask must, and nobody else")
+	}
+	if got := reason(asking); got != api.ConditionTypeValidationSucceeded {
+		t.Errorf("asked and allowed: %s", got)
+	}
+	if got := reason(telling); got != api.ConditionTypeValidationSucceeded {
+		t.Errorf("the answer was forgotten: %s", got)
+	}
+	if class = stored(t, "asked"); asking.Stale(&class) {
+		t.Error("asked again")
+	}
+}
+
+func TestReservationsAreToldAndTheirErrorCounts(t *testing.T) {
+	resolver, client := local(t)
+	class := stored(t, "reserving")
+	var told []time.Time
+	var failure error
+	resolver.Reservations = func(_ context.Context, _ *cluster.Client, found []nodeclass.CapacityReservation, at time.Time) error {
+		if len(found) != 0 {
+			t.Errorf("found %+v in an account without any", found)
+		}
+		told = append(told, at)
+		return failure
+	}
+	if _, err := resolver.Resolve(t.Context(), client, class, noon); err != nil || len(told) != 0 {
+		t.Errorf("a class that selects none: %v, %v", told, err)
+	}
+	class.Spec.CapacityReservationSelectorTerms = []api.CapacityReservationSelectorTerm{{InstanceMatchCriteria: "open"}}
+	if _, err := resolver.Resolve(t.Context(), client, class, noon); err != nil || len(told) != 1 || !told[0].Equal(noon) {
+		t.Errorf("told %v, %v", told, err)
+	}
+	failure = errors.New("no room to write")
+	if _, err := resolver.Resolve(t.Context(), client, class, noon); !errors.Is(err, failure) {
+		t.Errorf("the callback failed: %v", err)
 	}
 }

@@ -39,9 +39,18 @@ func (c *Client) NodeClasses(ctx context.Context) ([]api.EC2NodeClass, error) {
 	return list.Items, err
 }
 
-// PatchNodeClassStatus merges the patch into the EC2NodeClass's status subresource.
-func (c *Client) PatchNodeClassStatus(ctx context.Context, name string, patch map[string]any) error {
-	return c.writeJSON(ctx, http.MethodPatch, nodeClassesPath+"/"+url.PathEscape(name)+statusSubpath, patch, nil)
+// PatchNodeClass merges the patch into the EC2NodeClass.
+func (c *Client) PatchNodeClass(ctx context.Context, name string, patch map[string]any) error {
+	return c.writeJSON(ctx, http.MethodPatch, nodeClassesPath+"/"+url.PathEscape(name), patch, nil)
+}
+
+// PatchNodeClassStatus merges the patch into the EC2NodeClass's status subresource and returns the class.
+func (c *Client) PatchNodeClassStatus(ctx context.Context, name string, patch map[string]any) (*api.EC2NodeClass, error) {
+	var stored api.EC2NodeClass
+	if err := c.writeJSON(ctx, http.MethodPatch, nodeClassesPath+"/"+url.PathEscape(name)+statusSubpath, patch, &stored); err != nil {
+		return nil, err
+	}
+	return &stored, nil
 }
 
 // NodeOverlays lists every NodeOverlay. A cluster that does not know the kind has none.

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -25,6 +26,8 @@ type Discoverer struct {
 	EC2      *ec2.Client
 	SSM      *ssm.Client
 	Profiles Profiles
+	// Cluster is what a node must know to join, for the class's user data.
+	Cluster nodeclass.Cluster
 	// Kubernetes is the cluster's minor version, such as 1.36, by which the images
 	// of an alias are named.
 	Kubernetes string
@@ -35,26 +38,40 @@ type Discoverer struct {
 // for what another try may mend, such as an API that throttles: nothing is to be
 // concluded from it, least of all that a class selects nothing.
 func (d *Discoverer) Discover(ctx context.Context, class *api.EC2NodeClass) (nodeclass.Facts, error) {
-	var facts nodeclass.Facts
+	facts := nodeclass.Facts{Cluster: d.Cluster}
 	for _, read := range []struct {
-		problem *string
+		problem *nodeclass.Problem
 		read    func() error
 	}{
 		{&facts.SubnetsProblem, func() (err error) { facts.Subnets, err = d.subnets(ctx, class); return err }},
 		{&facts.SecurityGroupsProblem, func() (err error) { facts.SecurityGroups, err = d.securityGroups(ctx, class); return err }},
 		{&facts.ImagesProblem, func() (err error) { facts.Images, err = d.images(ctx, class); return err }},
 		{&facts.InstanceProfileProblem, func() (err error) { facts.InstanceProfile, err = d.Profiles.Ensure(ctx, class); return err }},
+		{&facts.CapacityReservationsProblem, func() (err error) { facts.CapacityReservations, err = d.capacityReservations(ctx, class); return err }},
+		{&facts.PlacementGroupProblem, func() (err error) { facts.PlacementGroup, err = d.placementGroup(ctx, class); return err }},
 	} {
 		err := read.read()
 		if isPassing(err) {
 			return facts, err
 		}
 		if err != nil {
-			*read.problem = err.Error()
+			var because *reasonError
+			*read.problem = nodeclass.Problem{Message: err.Error()}
+			if errors.As(err, &because) {
+				read.problem.Reason = because.reason
+			}
 		}
 	}
 	return facts, nil
 }
+
+// reasonError is an error with a reason of its own for its condition.
+type reasonError struct {
+	reason string
+	error
+}
+
+func (e *reasonError) Unwrap() error { return e.error }
 
 func (d *Discoverer) subnets(ctx context.Context, class *api.EC2NodeClass) ([]nodeclass.Subnet, error) {
 	var found []nodeclass.Subnet
@@ -95,70 +112,100 @@ func (d *Discoverer) securityGroups(ctx context.Context, class *api.EC2NodeClass
 func (d *Discoverer) images(ctx context.Context, class *api.EC2NodeClass) ([]nodeclass.Image, error) {
 	parameters, err := nodeclass.Parameters(class, d.Kubernetes)
 	if err != nil {
-		return nil, fmt.Errorf("spec.amiSelectorTerms: %w", err)
+		return nil, &reasonError{api.ReasonUnsupportedAlias, fmt.Errorf("spec.amiSelectorTerms: %w", err)}
 	}
+	names := slices.Sorted(maps.Keys(parameters))
 	for _, term := range class.Spec.AMISelectorTerms {
 		if term.SSMParameter != "" {
-			if parameters == nil {
-				parameters = map[string]nodeclass.Image{}
-			}
-			parameters[term.SSMParameter] = nodeclass.Image{}
+			names = append(names, term.SSMParameter)
 		}
 	}
-	found, err := d.parameterImages(ctx, parameters)
+	values, err := d.parameterValues(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	found, err := d.aliasImages(ctx, parameters, values)
 	if err != nil {
 		return nil, err
 	}
 	for _, term := range class.Spec.AMISelectorTerms {
-		if term.Alias != "" || term.SSMParameter != "" {
+		value := values[term.SSMParameter]
+		if term.Alias != "" || term.SSMParameter != "" && value == "" {
 			continue
 		}
-		by := filters(term.Tags, "image-id", term.ID)
-		if term.Name != "" {
-			by = append(by, types.Filter{Name: aws.String("name"), Values: []string{term.Name}})
-		}
-		input := &ec2.DescribeImagesInput{Filters: by, IncludeDeprecated: aws.Bool(true)}
-		switch {
-		case term.Owner != "":
-			input.Owners = []string{term.Owner}
-		case term.ID == "":
-			input.Owners = []string{"self", "amazon"} // or anyone's image of that name would do
-		}
-		described, err := d.describe(ctx, input)
+		selected, err := d.termImages(ctx, term, value)
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, described...)
+		found = append(found, selected...)
 	}
 	return found, nil
 }
 
-// parameterImages reads the images whose ids the SSM parameters hold. What the
-// parameter's name says of an image stands; the image tells the rest.
-func (d *Discoverer) parameterImages(ctx context.Context, parameters map[string]nodeclass.Image) ([]nodeclass.Image, error) {
-	if len(parameters) == 0 {
+// aliasImages reads the images whose ids an alias's parameters hold. What a
+// parameter's name says of its image stands; the image tells the rest.
+func (d *Discoverer) aliasImages(ctx context.Context, parameters map[string][]nodeclass.Variant, values map[string]string) ([]nodeclass.Image, error) {
+	variants := map[string][]nodeclass.Variant{} // by image
+	for _, name := range slices.Sorted(maps.Keys(parameters)) {
+		if id := values[name]; id != "" {
+			variants[id] = append(variants[id], parameters[name]...)
+		}
+	}
+	if len(variants) == 0 {
 		return nil, nil
 	}
-	variants := map[string]nodeclass.Variant{}
+	found, err := d.describe(ctx, &ec2.DescribeImagesInput{ImageIds: slices.Sorted(maps.Keys(variants)), IncludeDeprecated: aws.Bool(true)})
+	for i := range found {
+		found[i].Variants = variants[found[i].ID]
+	}
+	return found, err
+}
+
+// termImages reads the images that match all of a term without an alias. value is
+// that of its SSM parameter.
+func (d *Discoverer) termImages(ctx context.Context, term api.AMISelectorTerm, value string) ([]nodeclass.Image, error) {
+	input := &ec2.DescribeImagesInput{Filters: tagFilters(term.Tags), IncludeDeprecated: aws.Bool(true)}
+	for _, by := range []struct{ filter, value string }{{"image-id", term.ID}, {"image-id", value}, {"name", term.Name}} {
+		if by.value != "" {
+			input.Filters = append(input.Filters, types.Filter{Name: aws.String(by.filter), Values: []string{by.value}})
+		}
+	}
+	switch {
+	case term.Owner != "":
+		input.Owners = []string{term.Owner}
+	case term.ID == "" && value == "":
+		input.Owners = []string{"self", "amazon"} // or anyone's image of that name would do
+	}
+	return d.describe(ctx, input)
+}
+
+// parameterValues reads SSM parameters and gives their values by name. Those that
+// do not exist are left out, unless none does: not every variant has an image of
+// every release.
+func (d *Discoverer) parameterValues(ctx context.Context, names []string) (map[string]string, error) {
+	values := map[string]string{}
 	var missing []string
-	for names := range slices.Chunk(slices.Sorted(maps.Keys(parameters)), parameterBatch) {
-		output, err := d.SSM.GetParameters(ctx, &ssm.GetParametersInput{Names: names})
+	for batch := range slices.Chunk(names, parameterBatch) {
+		output, err := d.SSM.GetParameters(ctx, &ssm.GetParametersInput{Names: batch})
+		if code(err) == "AccessDeniedException" {
+			return nil, fmt.Errorf("reading the SSM parameters of spec.amiSelectorTerms: %w: "+
+				"the functions may read public parameters under /aws/service/ and those that the context imageParameters of the stack names: name this one there, or the image's id here", err)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("reading the SSM parameters of spec.amiSelectorTerms: %w", err)
 		}
 		for _, parameter := range output.Parameters {
-			variants[aws.ToString(parameter.Value)] = parameters[aws.ToString(parameter.Name)].Variant
+			// A parameter may be asked for by its name or its ARN, either with a version.
+			for _, name := range []string{aws.ToString(parameter.Name), aws.ToString(parameter.ARN)} {
+				values[name+aws.ToString(parameter.Selector)] = aws.ToString(parameter.Value)
+			}
 		}
 		missing = append(missing, output.InvalidParameters...)
 	}
-	if len(variants) == 0 {
+	if len(values) == 0 && len(missing) > 0 {
 		return nil, fmt.Errorf("none of the SSM parameters of spec.amiSelectorTerms exists: %s", strings.Join(missing, ", "))
 	}
-	found, err := d.describe(ctx, &ec2.DescribeImagesInput{ImageIds: slices.Sorted(maps.Keys(variants)), IncludeDeprecated: aws.Bool(true)})
-	for i := range found {
-		found[i].Variant = variants[found[i].ID]
-	}
-	return found, err
+	return values, nil
 }
 
 func (d *Discoverer) describe(ctx context.Context, input *ec2.DescribeImagesInput) ([]nodeclass.Image, error) {
@@ -197,12 +244,17 @@ func architecture(value types.ArchitectureValues) string {
 	return ""
 }
 
-// filters are EC2's for a selector term: an id, or tags of which the value *
-// stands for any.
+// filters are EC2's for a selector term: all of an id, if there is one, and tags.
 func filters(tags map[string]string, idFilter, id string) []types.Filter {
+	list := tagFilters(tags)
 	if id != "" {
-		return []types.Filter{{Name: aws.String(idFilter), Values: []string{id}}}
+		list = append(list, types.Filter{Name: aws.String(idFilter), Values: []string{id}})
 	}
+	return list
+}
+
+// tagFilters are EC2's for tags, of which the value * stands for any.
+func tagFilters(tags map[string]string) []types.Filter {
 	var list []types.Filter
 	for _, key := range slices.Sorted(maps.Keys(tags)) {
 		if value := tags[key]; value == "*" {

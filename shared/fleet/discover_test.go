@@ -44,7 +44,7 @@ func TestDiscoverFindsWhatTheClassSelects(t *testing.T) {
 	a := newAccount(t)
 	a.role(t, "nodes")
 	facts := discover(t, a, class())
-	if facts.SubnetsProblem+facts.SecurityGroupsProblem+facts.ImagesProblem+facts.InstanceProfileProblem != "" {
+	if problems(facts) != "" {
 		t.Fatalf("problems: %+v", facts)
 	}
 	zones := map[string]string{}
@@ -64,7 +64,7 @@ func TestDiscoverFindsWhatTheClassSelects(t *testing.T) {
 		architecture, kubernetes string
 	}{{"x86_64", "amd64"}, {"arm64", "arm64"}} {
 		if !slices.ContainsFunc(facts.Images, func(image nodeclass.Image) bool {
-			return image.ID == a.image(t, want.architecture) && image.Architecture == want.kubernetes && image.Variant == nodeclass.VariantStandard && !image.Created.IsZero()
+			return image.ID == a.image(t, want.architecture) && image.Architecture == want.kubernetes && slices.Contains(image.Variants, nodeclass.VariantStandard) && !image.Created.IsZero()
 		}) {
 			t.Errorf("no standard image for %s among %+v", want.kubernetes, facts.Images)
 		}
@@ -104,38 +104,38 @@ func TestDiscoverBySelectorsOfEachKind(t *testing.T) {
 		}, func(facts nodeclass.Facts) bool { return len(facts.Subnets) == 3 }},
 		{"subnets by another cluster's tag", func(spec *api.EC2NodeClassSpec) {
 			spec.SubnetSelectorTerms = []api.SubnetSelectorTerm{{Tags: map[string]string{"karpenter.sh/discovery": "staging"}}}
-		}, func(facts nodeclass.Facts) bool { return len(facts.Subnets) == 0 && facts.SubnetsProblem == "" }},
+		}, func(facts nodeclass.Facts) bool { return len(facts.Subnets) == 0 && facts.SubnetsProblem.Message == "" }},
 		{"subnets by two tags of which one is missing", func(spec *api.EC2NodeClassSpec) {
 			spec.SubnetSelectorTerms = []api.SubnetSelectorTerm{{Tags: map[string]string{"karpenter.sh/discovery": "prod", "tier": "private"}}}
-		}, func(facts nodeclass.Facts) bool { return len(facts.Subnets) == 0 && facts.SubnetsProblem == "" }},
+		}, func(facts nodeclass.Facts) bool { return len(facts.Subnets) == 0 && facts.SubnetsProblem.Message == "" }},
 		{"a group by id", func(spec *api.EC2NodeClassSpec) {
 			spec.SecurityGroupSelectorTerms = []api.SecurityGroupSelectorTerm{{ID: a.group(t)}}
 		}, func(facts nodeclass.Facts) bool { return len(facts.SecurityGroups) == 1 }},
 		{"a group by name", func(spec *api.EC2NodeClassSpec) {
 			spec.SecurityGroupSelectorTerms = []api.SecurityGroupSelectorTerm{{Name: "no such group"}}
 		}, func(facts nodeclass.Facts) bool {
-			return len(facts.SecurityGroups) == 0 && facts.SecurityGroupsProblem == ""
+			return len(facts.SecurityGroups) == 0 && facts.SecurityGroupsProblem.Message == ""
 		}},
 		{"an image by id", func(spec *api.EC2NodeClassSpec) { spec.AMISelectorTerms = []api.AMISelectorTerm{{ID: standard}} },
-			func(facts nodeclass.Facts) bool { return oneImage(facts, standard, nodeclass.VariantAny) }},
+			func(facts nodeclass.Facts) bool { return oneImage(facts, standard) }},
 		{"an image by name", func(spec *api.EC2NodeClassSpec) { spec.AMISelectorTerms = []api.AMISelectorTerm{{Name: name}} },
-			func(facts nodeclass.Facts) bool { return oneImage(facts, standard, nodeclass.VariantAny) }},
+			func(facts nodeclass.Facts) bool { return oneImage(facts, standard) }},
 		{"an image by parameter", func(spec *api.EC2NodeClassSpec) {
 			spec.AMISelectorTerms = []api.AMISelectorTerm{{SSMParameter: parameter}}
-		}, func(facts nodeclass.Facts) bool { return oneImage(facts, standard, nodeclass.VariantAny) }},
+		}, func(facts nodeclass.Facts) bool { return oneImage(facts, standard) }},
 		{"more parameters than SSM reads at once", func(spec *api.EC2NodeClassSpec) {
 			spec.AMISelectorTerms = []api.AMISelectorTerm{{SSMParameter: parameter}}
 			for i := range 11 {
 				spec.AMISelectorTerms = append(spec.AMISelectorTerms, api.AMISelectorTerm{SSMParameter: "/aws/service/nothing/" + string(rune('a'+i))})
 			}
-		}, func(facts nodeclass.Facts) bool { return oneImage(facts, standard, nodeclass.VariantAny) }},
+		}, func(facts nodeclass.Facts) bool { return oneImage(facts, standard) }},
 		{"a parameter that does not exist", func(spec *api.EC2NodeClassSpec) {
 			spec.AMISelectorTerms = []api.AMISelectorTerm{{SSMParameter: "/aws/service/nothing"}}
 		}, func(facts nodeclass.Facts) bool {
-			return strings.Contains(facts.ImagesProblem, "spec.amiSelectorTerms") && strings.Contains(facts.ImagesProblem, "/aws/service/nothing")
+			return strings.Contains(facts.ImagesProblem.Message, "spec.amiSelectorTerms") && strings.Contains(facts.ImagesProblem.Message, "/aws/service/nothing")
 		}},
 		{"an image by a name that nobody has", func(spec *api.EC2NodeClassSpec) { spec.AMISelectorTerms = []api.AMISelectorTerm{{Name: "nothing-*"}} },
-			func(facts nodeclass.Facts) bool { return len(facts.Images) == 0 && facts.ImagesProblem == "" }},
+			func(facts nodeclass.Facts) bool { return len(facts.Images) == 0 && facts.ImagesProblem.Message == "" }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			changed := class()
@@ -148,15 +148,21 @@ func TestDiscoverBySelectorsOfEachKind(t *testing.T) {
 	}
 }
 
-func oneImage(facts nodeclass.Facts, id string, variant nodeclass.Variant) bool {
-	return len(facts.Images) == 1 && facts.Images[0].ID == id && facts.Images[0].Variant == variant && facts.Images[0].Architecture == "arm64"
+func problems(facts nodeclass.Facts) string {
+	return facts.SubnetsProblem.Message + facts.SecurityGroupsProblem.Message + facts.ImagesProblem.Message + facts.InstanceProfileProblem.Message +
+		facts.CapacityReservationsProblem.Message + facts.PlacementGroupProblem.Message
+}
+
+// oneImage: one that is not an alias's is of no variant that is known.
+func oneImage(facts nodeclass.Facts, id string) bool {
+	return len(facts.Images) == 1 && facts.Images[0].ID == id && len(facts.Images[0].Variants) == 0 && facts.Images[0].Architecture == "arm64"
 }
 
 func TestWhatCannotBeReadIsAProblemForTheClassesOwner(t *testing.T) {
 	a := newAccount(t) // without the role
 	facts := discover(t, a, class())
-	if !strings.Contains(facts.InstanceProfileProblem, `spec.role "nodes"`) {
-		t.Errorf("instance profile: %q", facts.InstanceProfileProblem)
+	if !strings.Contains(facts.InstanceProfileProblem.Message, `spec.role "nodes"`) {
+		t.Errorf("instance profile: %q", facts.InstanceProfileProblem.Message)
 	}
 	if len(facts.Subnets) != 3 || len(facts.SecurityGroups) != 1 || len(facts.Images) == 0 {
 		t.Errorf("one problem hides the rest: %+v", facts)
@@ -183,7 +189,7 @@ func TestAnInstanceProfileIsMadeForTheRole(t *testing.T) {
 	if _, err := a.iam.RemoveRoleFromInstanceProfile(t.Context(), &awsiam.RemoveRoleFromInstanceProfileInput{InstanceProfileName: &name, RoleName: aws.String("nodes")}); err != nil {
 		t.Fatal(err)
 	}
-	if facts := discover(t, a, wanted); facts.InstanceProfile != name || facts.InstanceProfileProblem != "" || len(profile().InstanceProfile.Roles) != 1 {
+	if facts := discover(t, a, wanted); facts.InstanceProfile != name || facts.InstanceProfileProblem.Message != "" || len(profile().InstanceProfile.Roles) != 1 {
 		t.Errorf("%+v, %+v", facts, profile().InstanceProfile.Roles)
 	}
 	// Known from its status it costs no call; another role has another profile.
@@ -194,8 +200,8 @@ func TestAnInstanceProfileIsMadeForTheRole(t *testing.T) {
 	}
 	a.role(t, "other-nodes")
 	wanted.Spec.Role = "other-nodes"
-	if facts := discover(t, a, wanted); facts.InstanceProfile == name || facts.InstanceProfileProblem != "" {
-		t.Errorf("another role has the profile %q, %q", facts.InstanceProfile, facts.InstanceProfileProblem)
+	if facts := discover(t, a, wanted); facts.InstanceProfile == name || facts.InstanceProfileProblem.Message != "" {
+		t.Errorf("another role has the profile %q, %q", facts.InstanceProfile, facts.InstanceProfileProblem.Message)
 	}
 	wanted.Spec.Role, wanted.Spec.InstanceProfile = "", aws.String("given")
 	if facts := discover(t, a, wanted); facts.InstanceProfile != "given" {

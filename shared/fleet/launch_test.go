@@ -261,7 +261,8 @@ func TestALaunchTemplateHasAllThatTheClassSays(t *testing.T) {
 	request := a.request(t, "claim-1")
 	content := &request.Templates[0].Content
 	size := resource.MustParse("19.5Gi") // EC2 counts whole GiB
-	content.DetailedMonitoring, content.PublicIPAddress = true, aws.Bool(false)
+	content.DetailedMonitoring = true
+	content.NetworkInterfaces = []nodeclass.NetworkInterface{{Type: "interface", PublicAddress: aws.Bool(false)}}
 	content.BlockDevices = []*api.BlockDeviceMapping{{DeviceName: aws.String("/dev/xvda"), EBS: &api.BlockDevice{
 		VolumeSize: &size, VolumeType: aws.String("gp3"), Encrypted: aws.Bool(true), IOPS: aws.Int64(4000), Throughput: aws.Int64(200), DeleteOnTermination: aws.Bool(true),
 	}}}

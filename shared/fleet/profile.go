@@ -13,61 +13,103 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// Profiles finds the instance profile of an EC2NodeClass, and makes one for a
-// class that names only a role.
+// Profiles finds the instance profile of an EC2NodeClass, makes one for a class
+// that names only a role, and lets go of those that nothing uses any more.
 type Profiles struct {
 	IAM     *iam.Client
 	Cluster string
 	Region  string
 }
 
+// Name is the name of the profile that is made for the class: another one for
+// each class and each role, so that a change of role leaves the nodes that run
+// with what they have. It is empty for a class with a profile of its own.
+func (p Profiles) Name(class *api.EC2NodeClass) string {
+	if class.Spec.Role == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(p.Region + "/" + string(class.UID) + "/" + class.Spec.Role))
+	return p.Cluster + "_" + hex.EncodeToString(sum[:8])
+}
+
+// path is where the cluster's profiles lie, as Karpenter's do; each class has a
+// folder of its own in it.
+func (p Profiles) path() string { return "/karpenter/" + p.Region + "/" + p.Cluster + "/" }
+
 // Ensure returns the name of the instance profile that the class's nodes use.
-// Run again, after a crash between any two of its calls, it ends the same.
+// Run again, after a crash between any two of its calls, it ends the same. For a
+// class that is being deleted it makes nothing.
 func (p Profiles) Ensure(ctx context.Context, class *api.EC2NodeClass) (string, error) {
 	if class.Spec.InstanceProfile != nil && *class.Spec.InstanceProfile != "" {
 		return *class.Spec.InstanceProfile, nil
 	}
-	// A class that is resolved already keeps what it has: IAM allows few calls.
-	name := p.name(class.Spec.Role)
-	if class.Status.InstanceProfile == name {
-		return name, nil
+	// A class that is resolved already keeps what it has: IAM allows few calls. Its
+	// sweep finds a profile that someone has deleted.
+	name := p.Name(class)
+	if class.Status.InstanceProfile == name || class.DeletionTimestamp != nil {
+		return class.Status.InstanceProfile, nil
 	}
+	return name, p.Repair(ctx, class)
+}
+
+// Repair makes the class's profile, and puts its role into it, as far as either
+// is missing.
+func (p Profiles) Repair(ctx context.Context, class *api.EC2NodeClass) error {
+	name, role := p.Name(class), class.Spec.Role
 	output, err := p.IAM.GetInstanceProfile(ctx, &iam.GetInstanceProfileInput{InstanceProfileName: &name})
 	switch {
 	case IsGone(err):
-		if err := p.create(ctx, name, class.Name); err != nil {
-			return "", err
+		if err := p.create(ctx, name, class); err != nil {
+			return err
 		}
 	case err != nil:
-		return "", fmt.Errorf("reading instance profile %q of spec.role %q: %w", name, class.Spec.Role, err)
-	case len(output.InstanceProfile.Roles) > 0:
-		return name, nil
+		return fmt.Errorf("reading instance profile %q of spec.role %q: %w", name, role, err)
+	default:
+		for _, inside := range output.InstanceProfile.Roles {
+			if aws.ToString(inside.RoleName) == role {
+				return nil
+			}
+			if err := p.removeRole(ctx, name, aws.ToString(inside.RoleName)); err != nil { // a profile holds one
+				return err
+			}
+		}
 	}
-	_, err = p.IAM.AddRoleToInstanceProfile(ctx, &iam.AddRoleToInstanceProfileInput{InstanceProfileName: &name, RoleName: aws.String(class.Spec.Role)})
-	if err != nil && code(err) != "LimitExceeded" { // a profile holds one role: it is there
-		return "", fmt.Errorf("adding spec.role %q to instance profile %q: %w", class.Spec.Role, name, err)
+	_, err = p.IAM.AddRoleToInstanceProfile(ctx, &iam.AddRoleToInstanceProfileInput{InstanceProfileName: &name, RoleName: &role})
+	switch {
+	case err == nil || code(err) == "LimitExceeded": // someone else has just put it there
+		return nil
+	case IsGone(err):
+		return fmt.Errorf("spec.role %q: there is no such IAM role, or instance profile %q has just been deleted: create the role, or name one that exists: %w", role, name, err)
 	}
-	return name, nil
+	return fmt.Errorf("adding spec.role %q to instance profile %q: %w", role, name, err)
 }
 
-func (p Profiles) create(ctx context.Context, name, class string) error {
-	_, err := p.IAM.CreateInstanceProfile(ctx, &iam.CreateInstanceProfileInput{
-		InstanceProfileName: &name,
-		Tags: []types.Tag{
-			{Key: aws.String(api.ClusterTagKey(p.Cluster)), Value: aws.String(api.ClusterTagOwned)},
-			{Key: aws.String(api.EKSClusterNameTagKey), Value: aws.String(p.Cluster)},
-			{Key: aws.String("topology.kubernetes.io/region"), Value: aws.String(p.Region)},
-			{Key: aws.String(api.LabelNodeClass), Value: aws.String(class)},
-		},
-	})
+func (p Profiles) create(ctx context.Context, name string, class *api.EC2NodeClass) error {
+	input := &iam.CreateInstanceProfileInput{InstanceProfileName: &name, Tags: p.tags(class.Name)}
+	if class.UID != "" {
+		input.Path = aws.String(p.path() + string(class.UID) + "/")
+	}
+	_, err := p.IAM.CreateInstanceProfile(ctx, input)
 	if err != nil && !exists(err) {
 		return fmt.Errorf("creating instance profile %q: %w", name, err)
 	}
 	return nil
 }
 
-// name is the profile's: of the cluster, and another for each role.
-func (p Profiles) name(role string) string {
-	sum := sha256.Sum256([]byte(p.Region + "/" + role))
-	return p.Cluster + "_" + hex.EncodeToString(sum[:8])
+// tags are those by which the functions' rights to profiles are bounded.
+func (p Profiles) tags(class string) []types.Tag {
+	return []types.Tag{
+		{Key: aws.String(api.ClusterTagKey(p.Cluster)), Value: aws.String(api.ClusterTagOwned)},
+		{Key: aws.String(api.EKSClusterNameTagKey), Value: aws.String(p.Cluster)},
+		{Key: aws.String("topology.kubernetes.io/region"), Value: aws.String(p.Region)},
+		{Key: aws.String(api.LabelNodeClass), Value: aws.String(class)},
+	}
+}
+
+func (p Profiles) removeRole(ctx context.Context, name, role string) error {
+	_, err := p.IAM.RemoveRoleFromInstanceProfile(ctx, &iam.RemoveRoleFromInstanceProfileInput{InstanceProfileName: &name, RoleName: &role})
+	if err != nil && !IsGone(err) {
+		return fmt.Errorf("removing role %q from instance profile %q: %w", role, name, err)
+	}
+	return nil
 }

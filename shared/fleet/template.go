@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -22,7 +23,7 @@ func (c *Client) ensureTemplate(ctx context.Context, content nodeclass.LaunchTem
 	}
 	_, err := c.ec2.CreateLaunchTemplate(ctx, &ec2.CreateLaunchTemplateInput{
 		LaunchTemplateName: aws.String(content.Name),
-		LaunchTemplateData: templateData(content),
+		LaunchTemplateData: c.templateData(content),
 		TagSpecifications:  []types.TagSpecification{{ResourceType: types.ResourceTypeLaunchTemplate, Tags: tagList(content.Tags)}},
 	})
 	if err != nil && !exists(err) {
@@ -32,34 +33,113 @@ func (c *Client) ensureTemplate(ctx context.Context, content nodeclass.LaunchTem
 	return nil
 }
 
-func templateData(content nodeclass.LaunchTemplate) *types.RequestLaunchTemplateData {
+func (c *Client) templateData(content nodeclass.LaunchTemplate) *types.RequestLaunchTemplateData {
 	data := &types.RequestLaunchTemplateData{
-		ImageId:             aws.String(content.ImageID),
-		UserData:            aws.String(base64.StdEncoding.EncodeToString([]byte(content.UserData))),
-		IamInstanceProfile:  &types.LaunchTemplateIamInstanceProfileSpecificationRequest{Name: aws.String(content.InstanceProfile)},
-		Monitoring:          &types.LaunchTemplatesMonitoringRequest{Enabled: aws.Bool(content.DetailedMonitoring)},
-		BlockDeviceMappings: blockDevices(content.BlockDevices),
-		MetadataOptions:     metadataOptions(content.MetadataOptions),
-		TagSpecifications:   []types.LaunchTemplateTagSpecificationRequest{{ResourceType: types.ResourceTypeNetworkInterface, Tags: tagList(content.Tags)}},
+		ImageId:                          aws.String(content.ImageID),
+		UserData:                         aws.String(base64.StdEncoding.EncodeToString([]byte(content.UserData))),
+		IamInstanceProfile:               &types.LaunchTemplateIamInstanceProfileSpecificationRequest{Name: aws.String(content.InstanceProfile)},
+		Monitoring:                       &types.LaunchTemplatesMonitoringRequest{Enabled: aws.Bool(content.DetailedMonitoring)},
+		BlockDeviceMappings:              blockDevices(content.BlockDevices),
+		MetadataOptions:                  metadataOptions(content.MetadataOptions, c.ec2.Options().Region),
+		NetworkInterfaces:                networkInterfaces(content),
+		Placement:                        placement(content),
+		CapacityReservationSpecification: reservation(content),
+		TagSpecifications:                []types.LaunchTemplateTagSpecificationRequest{{ResourceType: types.ResourceTypeNetworkInterface, Tags: tagList(content.Tags)}},
 	}
-	if content.PublicIPAddress == nil {
-		data.SecurityGroupIds = content.SecurityGroups
-		return data
+	if content.SpotRequest {
+		data.TagSpecifications = append(data.TagSpecifications, types.LaunchTemplateTagSpecificationRequest{
+			ResourceType: types.ResourceTypeSpotInstancesRequest, Tags: tagList(content.Tags),
+		})
 	}
-	// A public address is a property of the interface, which then carries the groups.
-	data.NetworkInterfaces = []types.LaunchTemplateInstanceNetworkInterfaceSpecificationRequest{{
-		DeviceIndex: aws.Int32(0), Groups: content.SecurityGroups, AssociatePublicIpAddress: content.PublicIPAddress,
-	}}
+	if len(data.NetworkInterfaces) == 0 {
+		data.SecurityGroupIds = content.SecurityGroups // else the interfaces carry them
+	}
+	if options := content.CPUOptions; options != nil && options.NestedVirtualization != nil {
+		data.CpuOptions = &types.LaunchTemplateCpuOptionsRequest{NestedVirtualization: types.NestedVirtualizationSpecification(*options.NestedVirtualization)}
+	}
+	if content.Enclaves {
+		data.EnclaveOptions = &types.LaunchTemplateEnclaveOptionsRequest{Enabled: aws.Bool(true)}
+	}
+	switch {
+	case content.ReservationType == api.CapacityReservationTypeCapacityBlock:
+		data.InstanceMarketOptions = &types.LaunchTemplateInstanceMarketOptionsRequest{MarketType: types.MarketTypeCapacityBlock}
+	case content.Interruptible:
+		data.InstanceMarketOptions = &types.LaunchTemplateInstanceMarketOptionsRequest{MarketType: types.MarketTypeInterruptibleCapacityReservation}
+	}
 	return data
 }
 
-func metadataOptions(options *api.MetadataOptions) *types.LaunchTemplateInstanceMetadataOptionsRequest {
+// reservation is where the instance's capacity comes from: the reservation and
+// nothing else, or no reservation, not even an open one that it would match.
+func reservation(content nodeclass.LaunchTemplate) *types.LaunchTemplateCapacityReservationSpecificationRequest {
+	if content.ReservationID == "" {
+		return &types.LaunchTemplateCapacityReservationSpecificationRequest{CapacityReservationPreference: types.CapacityReservationPreferenceNone}
+	}
+	return &types.LaunchTemplateCapacityReservationSpecificationRequest{
+		CapacityReservationPreference: types.CapacityReservationPreferenceCapacityReservationsOnly,
+		CapacityReservationTarget:     &types.CapacityReservationTarget{CapacityReservationId: aws.String(content.ReservationID)},
+	}
+}
+
+func placement(content nodeclass.LaunchTemplate) *types.LaunchTemplatePlacementRequest {
+	if content.Tenancy == "" && content.PlacementGroup == "" {
+		return nil
+	}
+	request := &types.LaunchTemplatePlacementRequest{Tenancy: types.Tenancy(content.Tenancy)}
+	if content.PlacementGroup != "" {
+		request.GroupId = aws.String(content.PlacementGroup)
+	}
+	if content.Partition > 0 {
+		request.PartitionNumber = aws.Int32(int32(content.Partition))
+	}
+	return request
+}
+
+func networkInterfaces(content nodeclass.LaunchTemplate) []types.LaunchTemplateInstanceNetworkInterfaceSpecificationRequest {
+	var requests []types.LaunchTemplateInstanceNetworkInterfaceSpecificationRequest
+	for _, wanted := range content.NetworkInterfaces {
+		request := types.LaunchTemplateInstanceNetworkInterfaceSpecificationRequest{
+			NetworkCardIndex:         aws.Int32(int32(wanted.NetworkCard)),
+			DeviceIndex:              aws.Int32(int32(wanted.Device)),
+			InterfaceType:            aws.String(wanted.Type),
+			Groups:                   content.SecurityGroups,
+			AssociatePublicIpAddress: wanted.PublicAddress,
+			Ipv4PrefixCount:          wanted.IPv4Prefixes,
+			Ipv6PrefixCount:          wanted.IPv6Prefixes,
+		}
+		if wanted.PrimaryIPv6 {
+			request.PrimaryIpv6, request.Ipv6AddressCount = aws.Bool(true), aws.Int32(1)
+		}
+		if tracking := wanted.ConnectionTracking; tracking != nil {
+			request.ConnectionTrackingSpecification = &types.ConnectionTrackingSpecificationRequest{
+				TcpEstablishedTimeout: tracking.TCPEstablishedTimeout, UdpStreamTimeout: tracking.UDPStreamTimeout, UdpTimeout: tracking.UDPTimeout,
+			}
+		}
+		requests = append(requests, request)
+	}
+	return requests
+}
+
+// knowsIPv6Metadata tells whether EC2 in the region takes HttpProtocolIpv6: in the
+// isolated partitions it does not.
+func knowsIPv6Metadata(region string) bool {
+	for _, isolated := range []string{"us-iso-", "us-isob-", "us-isof-"} {
+		if strings.HasPrefix(region, isolated) {
+			return false
+		}
+	}
+	return true
+}
+
+func metadataOptions(options *api.MetadataOptions, region string) *types.LaunchTemplateInstanceMetadataOptionsRequest {
 	request := &types.LaunchTemplateInstanceMetadataOptionsRequest{InstanceMetadataTags: types.LaunchTemplateInstanceMetadataTagsStateDisabled}
 	if options == nil {
 		return request
 	}
 	request.HttpEndpoint = types.LaunchTemplateInstanceMetadataEndpointState(aws.ToString(options.HTTPEndpoint))
-	request.HttpProtocolIpv6 = types.LaunchTemplateInstanceMetadataProtocolIpv6(aws.ToString(options.HTTPProtocolIPv6))
+	if knowsIPv6Metadata(region) {
+		request.HttpProtocolIpv6 = types.LaunchTemplateInstanceMetadataProtocolIpv6(aws.ToString(options.HTTPProtocolIPv6))
+	}
 	request.HttpTokens = types.LaunchTemplateHttpTokensState(aws.ToString(options.HTTPTokens))
 	if options.HTTPPutResponseHopLimit != nil {
 		request.HttpPutResponseHopLimit = aws.Int32(int32(*options.HTTPPutResponseHopLimit))

@@ -212,7 +212,7 @@ func fits(requests, allocatable corev1.ResourceList) bool {
 func template(in Input, image api.AMI, offers []offer, tags map[string]string) (Template, error) {
 	content, err := nodeclass.Template(in.Class, image, nodeclass.Join{
 		Cluster: in.Cluster, Labels: joinLabels(in.Claim), Taints: joinTaints(in.Claim),
-	}, withoutClaim(tags))
+	}, nodeclass.Variation{}, withoutClaim(tags))
 	if err != nil {
 		return Template{}, err
 	}

@@ -2,27 +2,38 @@ package nodeclass
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// Facts are what EC2 says of the things that a class selects. A problem is what
-// kept a thing from being read, in words for the class's owner.
+// Facts are what EC2 says of the things that a class selects, and what the
+// cluster's nodes must know to join it.
 type Facts struct {
-	Subnets        []Subnet
-	SecurityGroups []api.SecurityGroup
-	Images         []Image
+	Subnets              []Subnet
+	SecurityGroups       []api.SecurityGroup
+	Images               []Image
+	InstanceProfile      string
+	CapacityReservations []CapacityReservation
+	PlacementGroup       *api.PlacementGroup
 
-	InstanceProfile string
+	SubnetsProblem, SecurityGroupsProblem, ImagesProblem, InstanceProfileProblem, CapacityReservationsProblem, PlacementGroupProblem Problem
 
-	SubnetsProblem, SecurityGroupsProblem, ImagesProblem, InstanceProfileProblem string
+	// Cluster is what a node must know to join: whether user data can be written is
+	// known before any launch.
+	Cluster Cluster
+	// Authorization is what a dry run of a launch says.
+	Authorization Authorization
+}
+
+// Problem is what kept a thing from being read, in words for the class's owner.
+// The zero value is none.
+type Problem struct {
+	Reason  string // of the condition; empty for the thing's usual one
+	Message string
 }
 
 // Subnet is a subnet that a term selects.
@@ -31,25 +42,6 @@ type Subnet struct {
 	FreeAddresses    int
 }
 
-// Image is a machine image that a term selects.
-type Image struct {
-	ID, Name     string
-	Architecture string // as Kubernetes names it: amd64 or arm64
-	Variant      Variant
-	Created      time.Time
-	Deprecated   bool
-}
-
-// Variant is what hardware an image is made for.
-type Variant string
-
-const (
-	VariantAny      Variant = ""         // selected by id, name or tag: nothing is known
-	VariantStandard Variant = "standard" // no accelerator
-	VariantNVIDIA   Variant = "nvidia"
-	VariantNeuron   Variant = "neuron"
-)
-
 // Resolve gives the class's status by what EC2 says. It changes neither argument.
 func Resolve(class *api.EC2NodeClass, facts Facts, now time.Time) api.EC2NodeClassStatus {
 	status := api.EC2NodeClassStatus{
@@ -57,46 +49,72 @@ func Resolve(class *api.EC2NodeClass, facts Facts, now time.Time) api.EC2NodeCla
 		SecurityGroups:       securityGroups(facts.SecurityGroups),
 		AMIs:                 images(facts.Images),
 		InstanceProfile:      facts.InstanceProfile,
-		CapacityReservations: class.Status.CapacityReservations,
+		CapacityReservations: capacityReservations(facts.CapacityReservations, now),
+		PlacementGroup:       facts.PlacementGroup,
 		Conditions:           slices.Clone(class.Status.Conditions),
 	}
-	set := func(conditionType, reason, problem string) {
-		condition := metav1.Condition{Type: conditionType, Status: metav1.ConditionTrue, ObservedGeneration: class.Generation}
-		if problem != "" {
-			condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, reason, problem
-		}
-		api.SetCondition(&status.Conditions, condition, now)
+	c := conditions{status: &status, generation: class.Generation, now: now}
+	c.found(api.ConditionTypeSubnetsReady, api.ReasonSubnetsNotFound, facts.SubnetsProblem, len(status.Subnets) > 0,
+		"spec.subnetSelectorTerms selects no subnet: compare its tags and ids with the VPC's subnets")
+	c.found(api.ConditionTypeSecurityGroupsReady, api.ReasonSecurityGroupsNotFound, facts.SecurityGroupsProblem, len(status.SecurityGroups) > 0,
+		"spec.securityGroupSelectorTerms selects no security group: compare its tags, ids and names with the VPC's groups")
+	c.found(api.ConditionTypeAMIsReady, api.ReasonAMINotFound, facts.ImagesProblem, len(status.AMIs) > 0,
+		"spec.amiSelectorTerms selects no available image for x86_64 or arm64")
+	c.found(api.ConditionTypeInstanceProfileReady, api.ReasonInstanceProfileNotFound, facts.InstanceProfileProblem, status.InstanceProfile != "",
+		"spec.role or spec.instanceProfile gives no instance profile")
+	c.found(api.ConditionTypePlacementGroupReady, api.ReasonPlacementGroupNotFound, facts.PlacementGroupProblem, class.Spec.PlacementGroupSelector == nil || status.PlacementGroup != nil,
+		"spec.placementGroupSelector selects no available placement group: create it in this region, or name one that is there")
+	// A class may wait for reservations that are yet to come: none is no fault.
+	c.found(api.ConditionTypeCapacityReservationsReady, reasonCapacityReservationsUnread, facts.CapacityReservationsProblem, true, "")
+	c.validation(class, facts)
+	dependsOn := api.EC2NodeClassReadyDependents()
+	if len(class.Spec.CapacityReservationSelectorTerms) > 0 {
+		dependsOn = append(dependsOn, api.ConditionTypeCapacityReservationsReady)
 	}
-	set(api.ConditionTypeSubnetsReady, api.ReasonSubnetsNotFound,
-		problem(facts.SubnetsProblem, len(status.Subnets), "spec.subnetSelectorTerms selects no subnet: compare its tags and ids with the VPC's subnets"))
-	set(api.ConditionTypeSecurityGroupsReady, api.ReasonSecurityGroupsNotFound,
-		problem(facts.SecurityGroupsProblem, len(status.SecurityGroups), "spec.securityGroupSelectorTerms selects no security group: compare its tags, ids and names with the VPC's groups"))
-	set(api.ConditionTypeAMIsReady, api.ReasonAMINotFound,
-		problem(facts.ImagesProblem, len(status.AMIs), "spec.amiSelectorTerms selects no available image for x86_64 or arm64"))
-	set(api.ConditionTypeInstanceProfileReady, api.ReasonInstanceProfileNotFound,
-		problem(facts.InstanceProfileProblem, len(status.InstanceProfile), "spec.role or spec.instanceProfile gives no instance profile"))
-	validation := Unsupported(class)
-	if err := class.Validate(); err != nil {
-		validation = append(validation, err.Error())
+	api.SetReady(&status.Conditions, dependsOn, class.Generation, now)
+	if class.DeletionTimestamp != nil {
+		c.set(api.ConditionReady, metav1.ConditionFalse, api.ReasonNodeClassTerminating, "the class is being deleted")
 	}
-	set(api.ConditionTypeValidationSucceeded, "ValidationFailed", strings.Join(validation, "; "))
-	set(api.ConditionTypePlacementGroupReady, "", "") // a class that selects one is refused above
-	api.SetReady(&status.Conditions, api.EC2NodeClassReadyDependents(), class.Generation, now)
 	return status
 }
 
-// problem is the reading's problem or, when nothing was found, the given one.
-func problem(reading string, found int, nothing string) string {
-	if reading == "" && found == 0 {
-		return nothing
+// reasonCapacityReservationsUnread is of CapacityReservationsReady.
+const reasonCapacityReservationsUnread = "CapacityReservationResolutionFailed"
+
+// conditions writes those of a status.
+type conditions struct {
+	status     *api.EC2NodeClassStatus
+	generation int64
+	now        time.Time
+}
+
+func (c conditions) set(conditionType string, value metav1.ConditionStatus, reason, message string) {
+	api.SetCondition(&c.status.Conditions, metav1.Condition{
+		Type: conditionType, Status: value, Reason: reason, Message: message, ObservedGeneration: c.generation,
+	}, c.now)
+}
+
+// found is true for what was found, and else says why not: by the reading's
+// problem or, when nothing was found, by the given words.
+func (c conditions) found(conditionType, reason string, reading Problem, found bool, nothing string) {
+	switch {
+	case reading.Message != "":
+		c.set(conditionType, metav1.ConditionFalse, cmp.Or(reading.Reason, reason), reading.Message)
+	case !found:
+		c.set(conditionType, metav1.ConditionFalse, reason, nothing)
+	default:
+		c.set(conditionType, metav1.ConditionTrue, "", "")
 	}
-	return reading
 }
 
 // Stale tells whether the class must be resolved again: its spec has changed
-// since, or it is not ready. A ready class is refreshed by lifecycle's minute.
+// since, or it is not ready, or it is ready although it is being deleted. A
+// ready class is refreshed by lifecycle's minute.
 func Stale(class *api.EC2NodeClass) bool {
 	ready := api.GetCondition(class.Status.Conditions, api.ConditionReady)
+	if class.DeletionTimestamp != nil {
+		return ready == nil || ready.Status == metav1.ConditionTrue
+	}
 	return ready == nil || ready.Status != metav1.ConditionTrue || ready.ObservedGeneration != class.Generation
 }
 
@@ -115,83 +133,4 @@ func subnets(found []Subnet) []api.Subnet {
 func securityGroups(found []api.SecurityGroup) []api.SecurityGroup {
 	sorted := slices.SortedFunc(slices.Values(found), func(a, b api.SecurityGroup) int { return cmp.Compare(a.ID, b.ID) })
 	return slices.CompactFunc(sorted, func(a, b api.SecurityGroup) bool { return a.ID == b.ID })
-}
-
-// images keeps the newest image of each architecture and variant; one that is
-// not deprecated goes before one that is.
-func images(found []Image) []api.AMI {
-	sorted := slices.SortedFunc(slices.Values(found), func(a, b Image) int {
-		return cmp.Or(deprecatedLast(a, b), b.Created.Compare(a.Created), cmp.Compare(a.ID, b.ID))
-	})
-	seen := map[string]bool{}
-	var list []api.AMI
-	for _, image := range sorted {
-		key := image.Architecture + "/" + string(image.Variant)
-		if seen[key] || image.Architecture == "" {
-			continue
-		}
-		seen[key] = true
-		list = append(list, api.AMI{ID: image.ID, Name: image.Name, Deprecated: image.Deprecated, Requirements: requirements(image)})
-	}
-	slices.SortFunc(list, func(a, b api.AMI) int { return cmp.Compare(a.ID, b.ID) })
-	return list
-}
-
-func deprecatedLast(a, b Image) int {
-	switch {
-	case a.Deprecated == b.Deprecated:
-		return 0
-	case a.Deprecated:
-		return 1
-	}
-	return -1
-}
-
-// requirements say on which instance types the image runs.
-func requirements(image Image) []corev1.NodeSelectorRequirement {
-	list := []corev1.NodeSelectorRequirement{
-		{Key: corev1.LabelArchStable, Operator: corev1.NodeSelectorOpIn, Values: []string{image.Architecture}},
-	}
-	gpu, accelerator := api.LabelInstanceGPUCount, api.LabelInstanceAcceleratorCount
-	switch image.Variant {
-	case VariantStandard:
-		list = append(list, corev1.NodeSelectorRequirement{Key: gpu, Operator: corev1.NodeSelectorOpDoesNotExist},
-			corev1.NodeSelectorRequirement{Key: accelerator, Operator: corev1.NodeSelectorOpDoesNotExist})
-	case VariantNVIDIA:
-		list = append(list, corev1.NodeSelectorRequirement{Key: gpu, Operator: corev1.NodeSelectorOpExists})
-	case VariantNeuron:
-		list = append(list, corev1.NodeSelectorRequirement{Key: accelerator, Operator: corev1.NodeSelectorOpExists})
-	}
-	return list
-}
-
-// Parameters are the SSM parameters that hold the images of the class's alias,
-// by name, for a Kubernetes minor version such as 1.36.
-func Parameters(class *api.EC2NodeClass, kubernetes string) (map[string]Image, error) {
-	alias, found := class.Alias()
-	if !found {
-		return nil, nil
-	}
-	if alias.Family != api.AMIFamilyAL2023 {
-		return nil, fmt.Errorf("alias %s@%s is not supported yet: use al2023", strings.ToLower(alias.Family), alias.Version)
-	}
-	parameters := map[string]Image{}
-	for _, variant := range []struct {
-		architecture, ec2 string
-		variant           Variant
-	}{
-		{api.ArchitectureAmd64, "x86_64", VariantStandard},
-		{api.ArchitectureArm64, "arm64", VariantStandard},
-		{api.ArchitectureAmd64, "x86_64", VariantNVIDIA},
-		{api.ArchitectureArm64, "arm64", VariantNVIDIA},
-		{api.ArchitectureAmd64, "x86_64", VariantNeuron},
-	} {
-		image := "recommended"
-		if alias.Version != api.AliasVersionLatest {
-			image = fmt.Sprintf("amazon-eks-node-al2023-%s-%s-%s-%s", variant.ec2, variant.variant, kubernetes, alias.Version)
-		}
-		name := fmt.Sprintf("/aws/service/eks/optimized-ami/%s/amazon-linux-2023/%s/%s/%s/image_id", kubernetes, variant.ec2, variant.variant, image)
-		parameters[name] = Image{Architecture: variant.architecture, Variant: variant.variant}
-	}
-	return parameters, nil
 }

@@ -23,7 +23,7 @@ func found() Facts {
 			{ID: "ami-old", Architecture: "amd64", Created: old},
 			{ID: "ami-young", Architecture: "amd64", Created: young},
 			{ID: "ami-deprecated", Architecture: "amd64", Created: young.AddDate(1, 0, 0), Deprecated: true},
-			{ID: "ami-arm", Architecture: "arm64", Created: old, Variant: VariantStandard},
+			{ID: "ami-arm", Architecture: "arm64", Created: old, Variants: []Variant{VariantStandard}},
 			{ID: "ami-mac", Architecture: "", Created: young},
 		},
 		InstanceProfile: "profile",
@@ -31,13 +31,7 @@ func found() Facts {
 }
 
 func TestAResolvedClassIsReady(t *testing.T) {
-	class := class("", func(c *api.EC2NodeClass) {
-		c.Spec.Role = "node"
-		c.Spec.SubnetSelectorTerms = []api.SubnetSelectorTerm{{Tags: map[string]string{"a": "b"}}}
-		c.Spec.SecurityGroupSelectorTerms = []api.SecurityGroupSelectorTerm{{Tags: map[string]string{"a": "b"}}}
-		c.Generation = 3
-		c.Default()
-	})
+	class := class("", complete)
 	if !Stale(class) {
 		t.Error("a class that was never resolved is not stale")
 	}
@@ -78,7 +72,7 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 		{"no subnets", func(f *Facts) { f.Subnets = nil }, api.ConditionTypeSubnetsReady, "spec.subnetSelectorTerms"},
 		{"no groups", func(f *Facts) { f.SecurityGroups = nil }, api.ConditionTypeSecurityGroupsReady, "spec.securityGroupSelectorTerms"},
 		{"no images", func(f *Facts) { f.Images = nil }, api.ConditionTypeAMIsReady, "spec.amiSelectorTerms"},
-		{"EC2 said no", func(f *Facts) { f.Images = nil; f.ImagesProblem = "not authorized" }, api.ConditionTypeAMIsReady, "not authorized"},
+		{"EC2 said no", func(f *Facts) { f.Images = nil; f.ImagesProblem.Message = "not authorized" }, api.ConditionTypeAMIsReady, "not authorized"},
 		{"no profile", func(f *Facts) { f.InstanceProfile = "" }, api.ConditionTypeInstanceProfileReady, "spec.role"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -96,27 +90,11 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 	}
 }
 
-func TestAFieldThatIsNotHonouredIsRefused(t *testing.T) {
-	context := "something"
-	status := Resolve(class("", func(c *api.EC2NodeClass) { c.Spec.Context = &context }), found(), time.Now())
-	condition := api.GetCondition(status.Conditions, api.ConditionTypeValidationSucceeded)
-	if condition == nil || condition.Status != metav1.ConditionFalse || !strings.Contains(condition.Message, "spec.context") {
-		t.Errorf("condition is %+v", condition)
-	}
-}
-
-func TestParametersOfAnAlias(t *testing.T) {
-	parameters, err := Parameters(class(""), "1.36")
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := "/aws/service/eks/optimized-ami/1.36/amazon-linux-2023/arm64/standard/recommended/image_id"
-	if image := parameters[name]; image.Architecture != "arm64" || image.Variant != VariantStandard {
-		t.Errorf("%s is %+v of %v", name, image, parameters)
-	}
-	pinned, err := Parameters(class("", func(c *api.EC2NodeClass) { c.Spec.AMISelectorTerms[0].Alias = "al2023@v20260101" }), "1.36")
-	name = "/aws/service/eks/optimized-ami/1.36/amazon-linux-2023/x86_64/standard/amazon-eks-node-al2023-x86_64-standard-1.36-v20260101/image_id"
-	if _, has := pinned[name]; !has || err != nil {
-		t.Errorf("%s is missing of %v: %v", name, pinned, err)
-	}
+// complete gives the class the fields that every class needs.
+func complete(c *api.EC2NodeClass) {
+	c.Spec.Role = "node"
+	c.Spec.SubnetSelectorTerms = []api.SubnetSelectorTerm{{Tags: map[string]string{"a": "b"}}}
+	c.Spec.SecurityGroupSelectorTerms = []api.SecurityGroupSelectorTerm{{Tags: map[string]string{"a": "b"}}}
+	c.Generation = 3
+	c.Default()
 }

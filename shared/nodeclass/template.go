@@ -22,35 +22,59 @@ type LaunchTemplate struct {
 	BlockDevices       []*api.BlockDeviceMapping `json:"blockDevices"`
 	MetadataOptions    *api.MetadataOptions      `json:"metadataOptions"`
 	DetailedMonitoring bool                      `json:"detailedMonitoring"`
-	PublicIPAddress    *bool                     `json:"publicIPAddress"`
-	Tags               map[string]string         `json:"tags"`
+	CPUOptions         *api.CPUOptions           `json:"cpuOptions,omitempty"`
+	// NetworkInterfaces are none where the instance's one interface needs nothing but
+	// the groups.
+	NetworkInterfaces []NetworkInterface `json:"networkInterfaces,omitempty"`
+	// PlacementGroup is the group's id, Partition its partition; zero leaves it to EC2.
+	PlacementGroup string `json:"placementGroup,omitempty"`
+	Partition      int    `json:"partition,omitempty"`
+	Tenancy        string `json:"tenancy,omitempty"` // empty is default
+	Enclaves       bool   `json:"enclaves,omitempty"`
+	// ReservationID is empty for a launch that must use no reservation, open ones
+	// included.
+	ReservationID   string `json:"reservationId,omitempty"`
+	ReservationType string `json:"reservationType,omitempty"`
+	Interruptible   bool   `json:"interruptible,omitempty"`
+	// SpotRequest tells that the tags are a spot request's as well.
+	SpotRequest bool              `json:"spotRequest,omitempty"`
+	Tags        map[string]string `json:"tags"`
 }
-
-// MaximumUserData is how many bytes EC2 takes before base64.
-// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/user-data.html
-const MaximumUserData = 16 << 10
 
 // templatePrefix begins the names of launch templates, as Karpenter's do.
 const templatePrefix = "karpenter.k8s.aws/"
 
 // Template is the launch template for an image of the class's status. tags are
 // those of the instances' network interfaces and of the template itself.
-func Template(class *api.EC2NodeClass, image api.AMI, join Join, tags map[string]string) (LaunchTemplate, error) {
-	userData, err := UserData(class, join)
+func Template(class *api.EC2NodeClass, image api.AMI, join Join, variation Variation, tags map[string]string) (LaunchTemplate, error) {
+	userData, err := userData(class, image, join)
 	if err != nil {
 		return LaunchTemplate{}, err
 	}
-	if len(userData) > MaximumUserData {
-		return LaunchTemplate{}, fmt.Errorf("ec2nodeclass %q: user data has %d bytes, EC2 takes %d: shorten spec.userData", class.Name, len(userData), MaximumUserData)
+	if err := checkSize(class, userData); err != nil {
+		return LaunchTemplate{}, err
 	}
 	template := LaunchTemplate{
-		ImageID:         image.ID,
-		InstanceProfile: class.Status.InstanceProfile,
-		UserData:        userData,
-		BlockDevices:    BlockDevices(class),
-		MetadataOptions: class.Spec.MetadataOptions,
-		PublicIPAddress: class.Spec.AssociatePublicIPAddress,
-		Tags:            tags,
+		ImageID:           image.ID,
+		InstanceProfile:   class.Status.InstanceProfile,
+		UserData:          userData,
+		BlockDevices:      BlockDevices(class),
+		MetadataOptions:   class.Spec.MetadataOptions,
+		CPUOptions:        class.Spec.CPUOptions,
+		NetworkInterfaces: networkInterfaces(class, join.Cluster.IPv6(), variation.Interfaces),
+		Enclaves:          variation.Enclaves,
+		ReservationID:     variation.ReservationID,
+		SpotRequest:       variation.SpotRequest,
+		Tags:              tags,
+	}
+	if variation.ReservationID != "" {
+		template.ReservationType, template.Interruptible = variation.ReservationType, variation.Interruptible
+	}
+	if variation.Tenancy != api.TenancyDefault {
+		template.Tenancy = variation.Tenancy
+	}
+	if err := place(class, &template, variation.Partition); err != nil {
+		return LaunchTemplate{}, err
 	}
 	for _, group := range class.Status.SecurityGroups {
 		template.SecurityGroups = append(template.SecurityGroups, group.ID)
@@ -66,4 +90,20 @@ func Template(class *api.EC2NodeClass, image api.AMI, join Join, tags map[string
 	sum := sha256.Sum256(content)
 	template.Name = templatePrefix + hex.EncodeToString(sum[:16])
 	return template, nil
+}
+
+// place puts the instance into the class's placement group. A class that selects
+// one must not launch outside of it.
+func place(class *api.EC2NodeClass, template *LaunchTemplate, partition int) error {
+	group := class.Status.PlacementGroup
+	switch {
+	case class.Spec.PlacementGroupSelector == nil && partition == 0:
+		return nil
+	case class.Spec.PlacementGroupSelector == nil || group == nil:
+		return fmt.Errorf("ec2nodeclass %q: status.placementGroup is not known: see the condition %s", class.Name, api.ConditionTypePlacementGroupReady)
+	case partition > int(group.PartitionCount):
+		return fmt.Errorf("ec2nodeclass %q: partition %d was asked for, placement group %s has %d", class.Name, partition, group.ID, group.PartitionCount)
+	}
+	template.PlacementGroup, template.Partition = group.ID, partition
+	return nil
 }

@@ -7,29 +7,22 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// Unsupported names the fields of the class that are set and not honoured, each
-// with the mend. A node that is launched without them would not be what its
-// owner asked for.
+// Unsupported names the fields of the class that are set and that nodes of its
+// AMI family cannot be given, each with the mend. A node that is launched without
+// them would not be what its owner asked for.
 func Unsupported(class *api.EC2NodeClass) []string {
 	spec := &class.Spec
 	var fields []string
 	refuse := func(set bool, field, mend string) {
 		if set {
-			fields = append(fields, fmt.Sprintf("spec.%s is not supported yet: %s", field, mend))
+			fields = append(fields, fmt.Sprintf("ec2nodeclass %q: spec.%s: %s", class.Name, field, mend))
 		}
 	}
 	family := class.AMIFamily()
-	refuse(family != api.AMIFamilyAL2023 && family != api.AMIFamilyCustom, "amiFamily "+family, "use AL2023 or Custom")
-	refuse(len(spec.CapacityReservationSelectorTerms) > 0, "capacityReservationSelectorTerms", "remove it")
-	refuse(spec.PlacementGroupSelector != nil, "placementGroupSelector", "remove it")
-	refuse(len(spec.NetworkInterfaces) > 0, "networkInterfaces", "remove it")
-	refuse(spec.ConnectionTracking != nil, "connectionTracking", "remove it")
-	refuse(spec.CPUOptions != nil, "cpuOptions", "remove it")
-	refuse(spec.IPPrefixCount != nil, "ipPrefixCount", "remove it")
-	refuse(spec.Context != nil, "context", "remove it")
-	for i, term := range spec.AMISelectorTerms {
-		refuse(term.SSMParameter != "" && !strings.HasPrefix(term.SSMParameter, "/aws/service/"),
-			fmt.Sprintf("amiSelectorTerms[%d].ssmParameter", i), "use a public parameter under /aws/service/, or the image's id")
-	}
+	windows := strings.HasPrefix(family, "Windows")
+	refuse(windows && spec.InstanceStorePolicy != nil, "instanceStorePolicy", family+" joins no disks by itself: remove it, and format the disks in spec.userData")
+	refuse(windows && spec.Kubelet != nil && spec.Kubelet.CPUCFSQuota != nil, "kubelet.cpuCFSQuota", "Windows has no CPU quota of this kind: remove it")
+	several := len(spec.NetworkInterfaces) > 1 && spec.AssociatePublicIPAddress != nil && *spec.AssociatePublicIPAddress
+	refuse(several, "associatePublicIPAddress", "EC2 gives no public address to an instance with several networkInterfaces: remove one of the two")
 	return fields
 }

@@ -1,32 +1,14 @@
 package nodeclass
 
 import (
-	"encoding/base64"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"mime"
-	"mime/multipart"
-	"net/mail"
-	"net/textproto"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/whittle-dev/whittle/shared/api"
-)
-
-// boundary separates the parts of the multipart user data. nodeadm and
-// cloud-init take any; this is the one that AWS's own examples use.
-const boundary = "//"
-
-const (
-	nodeConfigType = "application/node.eks.aws"
-	scriptType     = "text/x-shellscript"
 )
 
 // Cluster is what a node must know to join.
@@ -38,6 +20,9 @@ type Cluster struct {
 	DNS                  string // kube-dns's address; empty leaves it to the node
 }
 
+// IPv6 tells that the cluster's pods and services have IPv6 addresses.
+func (c Cluster) IPv6() bool { return strings.Contains(c.ServiceCIDR, ":") }
+
 // Join is how one pool's nodes join.
 type Join struct {
 	Cluster Cluster
@@ -45,163 +30,101 @@ type Join struct {
 	Taints  []corev1.Taint // in the node's first registration
 }
 
-// UserData writes the user data of the class's nodes, not yet in base64.
+// MaximumUserData is how many bytes EC2 takes before base64.
+// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/user-data.html
+const MaximumUserData = 16 << 10
+
+// UserData writes the user data of the class's nodes, not yet in base64, in the
+// language of its AMI family. Errors name the class and the field.
+//
+// What a kubelet needs to know of its instance type, the most pods and what is
+// kept for the kubelet, is written only where the class sets it: nodeadm, AL2's
+// bootstrap.sh and Bottlerocket compute both on the node by the formulas that the
+// planner uses, and a node of Windows has the kubelet's own 110 pods. So one
+// launch template serves all types.
 func UserData(class *api.EC2NodeClass, join Join) (string, error) {
+	return userData(class, api.AMI{}, join)
+}
+
+func userData(class *api.EC2NodeClass, image api.AMI, join Join) (string, error) {
 	own := ""
 	if class.Spec.UserData != nil {
 		own = *class.Spec.UserData
 	}
+	settings := settingsOf(class, join)
+	var data string
+	var err error
 	switch family := class.AMIFamily(); family {
 	case api.AMIFamilyCustom:
 		return own, nil
 	case api.AMIFamilyAL2023:
-		data, err := al2023(class, join, own)
-		if err != nil {
-			return "", fmt.Errorf("ec2nodeclass %q: spec.userData: %w", class.Name, err)
-		}
-		return data, nil
+		data, err = al2023(settings, own)
+	case api.AMIFamilyAL2:
+		data, err = al2(settings, own)
+	case api.AMIFamilyBottlerocket:
+		data, err = bottlerocket(settings, image, own)
+	case api.AMIFamilyWindows2019, api.AMIFamilyWindows2022, api.AMIFamilyWindows2025:
+		data, err = windows(settings, own)
 	default:
-		return "", fmt.Errorf("ec2nodeclass %q: spec.amiFamily %q is not supported yet: use AL2023 or Custom", class.Name, family)
+		return "", fmt.Errorf("ec2nodeclass %q: spec.amiFamily %q is not a family: see its enumeration", class.Name, family)
 	}
-}
-
-// al2023 puts the user's own parts first and the cluster's NodeConfig last:
-// nodeadm merges them in order, so that the cluster's wins.
-func al2023(class *api.EC2NodeClass, join Join, own string) (string, error) {
-	config, err := nodeConfig(class, join)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("ec2nodeclass %q: spec.userData: %w", class.Name, err)
 	}
-	var text strings.Builder
-	fmt.Fprintf(&text, "MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=%q\r\n\r\n", boundary)
-	parts := multipart.NewWriter(&text)
-	if err := parts.SetBoundary(boundary); err != nil {
-		return "", err
-	}
-	if err := copyOwn(parts, own); err != nil {
-		return "", err
-	}
-	if err := writePart(parts, nodeConfigType, config); err != nil {
-		return "", err
-	}
-	if err := parts.Close(); err != nil {
-		return "", err
-	}
-	return text.String(), nil
+	return data, nil
 }
 
-// copyOwn writes the user's own user data as parts: those of a MIME document as
-// they are, a NodeConfig as one, anything else as a shell script.
-func copyOwn(parts *multipart.Writer, own string) error {
-	if strings.TrimSpace(own) == "" {
+// checkSize refuses user data that EC2 would.
+func checkSize(class *api.EC2NodeClass, data string) error {
+	if len(data) <= MaximumUserData {
 		return nil
 	}
-	message, err := mail.ReadMessage(strings.NewReader(own))
-	if err == nil && message.Header.Get("MIME-Version") != "" {
-		kind, parameters, err := mime.ParseMediaType(message.Header.Get("Content-Type"))
-		if err != nil || !strings.HasPrefix(kind, "multipart/") {
-			return fmt.Errorf("is MIME, but its Content-Type %q is not multipart", message.Header.Get("Content-Type"))
-		}
-		reader := multipart.NewReader(message.Body, parameters["boundary"])
-		for {
-			part, err := reader.NextRawPart()
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			if err != nil {
-				return fmt.Errorf("is not well-formed MIME: %w", err)
-			}
-			writer, err := parts.CreatePart(part.Header)
-			if err != nil {
-				return err
-			}
-			if _, err := io.Copy(writer, part); err != nil {
-				return fmt.Errorf("is not well-formed MIME: %w", err)
-			}
-		}
-	}
-	var config struct {
-		APIVersion string `json:"apiVersion"`
-		Kind       string `json:"kind"`
-	}
-	if yaml.Unmarshal([]byte(own), &config) == nil && config.Kind == "NodeConfig" {
-		return writePart(parts, nodeConfigType, []byte(own))
-	}
-	return writePart(parts, scriptType, []byte(own))
+	return fmt.Errorf("ec2nodeclass %q: user data has %d bytes with the cluster's own part, EC2 takes %d: shorten spec.userData", class.Name, len(data), MaximumUserData)
 }
 
-func writePart(parts *multipart.Writer, contentType string, body []byte) error {
-	header := textproto.MIMEHeader{"Content-Type": []string{contentType + "; charset=\"us-ascii\""}}
-	if contentType == nodeConfigType {
-		header.Set("Content-Type", contentType)
-	}
-	writer, err := parts.CreatePart(header)
-	if err != nil {
-		return err
-	}
-	_, err = writer.Write(body)
-	return err
+// settings are what every family's user data says.
+type settings struct {
+	cluster Cluster
+	kubelet api.KubeletConfiguration // with the cluster's DNS where the class has none
+	labels  map[string]string
+	taints  []corev1.Taint
+	raid0   bool // joins the instance's own disks
 }
 
-// nodeConfig is nodeadm's configuration (node.eks.aws/v1alpha1). maxPods and
-// kubeReserved are written only where the class sets them: nodeadm computes both
-// for the instance type by the formulas that the planner uses, so that one
-// launch template serves all types.
-func nodeConfig(class *api.EC2NodeClass, join Join) ([]byte, error) {
-	kubelet, err := kubeletSettings(class, join)
-	if err != nil {
-		return nil, err
-	}
-	spec := map[string]any{
-		"cluster": map[string]any{
-			"name":                 join.Cluster.Name,
-			"apiServerEndpoint":    join.Cluster.Endpoint,
-			"certificateAuthority": base64.StdEncoding.EncodeToString(join.Cluster.CertificateAuthority),
-			"cidr":                 join.Cluster.ServiceCIDR,
-		},
-		"kubelet": map[string]any{
-			"config": kubelet,
-			"flags":  []string{"--node-labels=" + joinLabels(join.Labels)},
-		},
-	}
-	if policy := class.Spec.InstanceStorePolicy; policy != nil && *policy == api.InstanceStorePolicyRAID0 {
-		spec["instance"] = map[string]any{"localStorage": map[string]any{"strategy": "RAID0"}}
-	}
-	return yaml.Marshal(map[string]any{"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig", "spec": spec})
-}
-
-// kubeletSettings are spec.kubelet's with those that Whittle owns.
-func kubeletSettings(class *api.EC2NodeClass, join Join) (map[string]any, error) {
-	settings := map[string]any{}
+func settingsOf(class *api.EC2NodeClass, join Join) settings {
+	made := settings{cluster: join.Cluster, labels: joinLabels(join.Labels), taints: join.Taints}
 	if class.Spec.Kubelet != nil {
-		encoded, err := json.Marshal(class.Spec.Kubelet)
-		if err != nil {
-			return nil, fmt.Errorf("encoding spec.kubelet: %w", err)
-		}
-		if err := json.Unmarshal(encoded, &settings); err != nil {
-			return nil, fmt.Errorf("encoding spec.kubelet: %w", err)
-		}
+		made.kubelet = *class.Spec.Kubelet
 	}
-	if _, set := settings["clusterDNS"]; !set && join.Cluster.DNS != "" {
-		settings["clusterDNS"] = []string{join.Cluster.DNS}
+	if len(made.kubelet.ClusterDNS) == 0 && join.Cluster.DNS != "" {
+		made.kubelet.ClusterDNS = []string{join.Cluster.DNS}
 	}
-	if len(join.Taints) > 0 {
-		settings["registerWithTaints"] = join.Taints
-	}
-	return settings, nil
+	policy := class.Spec.InstanceStorePolicy
+	made.raid0 = policy != nil && *policy == api.InstanceStorePolicyRAID0
+	return made
 }
 
-// joinLabels writes labels as kubelet's flag takes them. The API server refuses
-// a node that gives itself labels of Kubernetes' own domains; those are set when
-// the node registers.
-func joinLabels(labels map[string]string) string {
-	var pairs []string
-	for _, key := range slices.Sorted(maps.Keys(labels)) {
+// joinLabels are those that a node gives itself. The API server refuses labels of
+// Kubernetes' own domains from it; those are set when the node registers. The
+// kubelet brings all taints with it, so that registering must not put back a
+// startup taint that its owner has taken away by then.
+func joinLabels(labels map[string]string) map[string]string {
+	own := map[string]string{api.NodeDoNotSyncTaintsLabelKey: "true"}
+	for key, value := range labels {
 		domain, _, _ := strings.Cut(key, "/")
 		if domain == "kubernetes.io" || strings.HasSuffix(domain, ".kubernetes.io") || domain == "k8s.io" || strings.HasSuffix(domain, ".k8s.io") {
 			continue
 		}
-		pairs = append(pairs, key+"="+labels[key])
+		own[key] = value
 	}
-	return strings.Join(pairs, ",")
+	return own
+}
+
+// pairs writes a map in the order of its keys, such as cpu=100m,memory=1Gi.
+func pairs[V any](values map[string]V, between string) string {
+	var list []string
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		list = append(list, fmt.Sprintf("%s%s%v", key, between, values[key]))
+	}
+	return strings.Join(list, ",")
 }

@@ -106,7 +106,7 @@ func TestAL2023TellsTheNodeItsCluster(t *testing.T) {
 	if c := got.Spec.Cluster; c.Name != "prod" || c.APIServerEndpoint != "https://api.example" || c.CertificateAuthority != "UEVN" || c.CIDR != "10.100.0.0/16" {
 		t.Errorf("cluster is %+v", c)
 	}
-	if flags := got.Spec.Kubelet.Flags; len(flags) != 1 || flags[0] != "--node-labels=karpenter.sh/nodepool=default,team=a" {
+	if flags := got.Spec.Kubelet.Flags; len(flags) != 1 || flags[0] != "--node-labels=karpenter.sh/do-not-sync-taints=true,karpenter.sh/nodepool=default,team=a" {
 		t.Errorf("flags are %q: labels of Kubernetes' own domains must be left out", flags)
 	}
 	taints, _ := got.Spec.Kubelet.Config["registerWithTaints"].([]any)
@@ -164,18 +164,6 @@ func TestKubeletSettingsReachTheNode(t *testing.T) {
 	}
 	if storage, _ := got.Spec.Instance["localStorage"].(map[string]any); storage["strategy"] != "RAID0" {
 		t.Errorf("instance is %v", got.Spec.Instance)
-	}
-}
-
-func TestUserDataThatCannotBeIsRefusedByName(t *testing.T) {
-	bottlerocket := "Bottlerocket"
-	for name, class := range map[string]*api.EC2NodeClass{
-		"broken MIME": class("MIME-Version: 1.0\nContent-Type: text/plain\n\nhello"),
-		"a family":    class("", func(c *api.EC2NodeClass) { c.Spec.AMIFamily = &bottlerocket }),
-	} {
-		if _, err := UserData(class, join()); err == nil || !strings.Contains(err.Error(), `ec2nodeclass "default": spec.`) {
-			t.Errorf("%s: %v", name, err)
-		}
 	}
 }
 

@@ -50,7 +50,7 @@ func require(key string, operator corev1.NodeSelectorOperator, values ...string)
 // realSnapshot has the class "default" with all real instance types.
 func realSnapshot(t testing.TB, pools ...api.NodePool) *Snapshot {
 	class := catalogtest.NodeClass("default")
-	types := catalog.Resolve(catalogtest.Snapshot(t), class, nil, catalogtest.Now)
+	types := catalog.Resolve(catalogtest.Snapshot(t), class, catalog.Observed{}, catalogtest.Now)
 	s := &Snapshot{NodePools: pools, NodeClasses: []api.EC2NodeClass{*class}, InstanceTypes: map[string][]catalog.InstanceType{}}
 	for i := range pools {
 		s.InstanceTypes[pools[i].Name] = types

@@ -103,7 +103,7 @@ func (c *scenario) snapshot(t *testing.T) *Snapshot {
 		NodePools: c.NodePools, NodeClasses: []api.EC2NodeClass{*class}, DaemonSets: c.DaemonSets, Nodes: c.Nodes,
 		InstanceTypes: map[string][]catalog.InstanceType{},
 	}
-	resolved := catalog.Resolve(facts, class, unavailable, catalogtest.Now)
+	resolved := catalog.Resolve(facts, class, catalog.Observed{Unavailable: unavailable}, catalogtest.Now)
 	for i := range s.NodePools {
 		if s.NodePools[i].Spec.Template.Spec.NodeClassRef == nil {
 			s.NodePools[i].Spec.Template.Spec.NodeClassRef = &api.NodeClassReference{Group: api.AWSGroup, Kind: api.EC2NodeClassKind, Name: "default"}

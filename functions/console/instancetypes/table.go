@@ -75,7 +75,7 @@ func (t *Table) Of(pool *api.NodePool, class *api.EC2NodeClass) []catalog.Instan
 		if t.assume {
 			class = t.assumed(class)
 		}
-		types = catalog.Resolve(t.facts, class, t.unavailable, t.now)
+		types = catalog.Resolve(t.facts, class, catalog.Observed{Unavailable: t.unavailable}, t.now)
 		t.byClass[class.Name] = types
 	}
 	return types

@@ -91,7 +91,7 @@ func (c *ControlPlane) ClientOf(groups ...string) (*cluster.Client, error) {
 
 func (c *ControlPlane) client(config *rest.Config) (*cluster.Client, error) {
 	config.Wrap(Consistent)
-	return cluster.NewForConfig(cluster.Endpoint{Name: "prod", URL: c.Endpoint, CertificateAuthority: c.CertificateAuthority}, config)
+	return cluster.NewForConfig(cluster.Endpoint{Name: "prod", URL: c.Endpoint, CertificateAuthority: c.CertificateAuthority, ServiceCIDR: c.ServiceCIDR}, config)
 }
 
 // Install applies what the install function does: definitions, namespace, rights.

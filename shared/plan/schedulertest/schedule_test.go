@@ -24,7 +24,7 @@ import (
 // must accept together, to the last pod.
 func TestSchedulerBindsThePlan(t *testing.T) {
 	class := catalogtest.NodeClass("default")
-	all := catalog.Resolve(catalogtest.Snapshot(t), class, nil, catalogtest.Now)
+	all := catalog.Resolve(catalogtest.Snapshot(t), class, catalog.Observed{}, catalogtest.Now)
 	scenarios := readScenarios(t)
 	for _, name := range slices.Sorted(maps.Keys(scenarios)) {
 		t.Run(name, func(t *testing.T) {

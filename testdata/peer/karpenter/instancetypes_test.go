@@ -16,7 +16,7 @@ import (
 
 // allTypes are all real instance types, exotic ones included, some with capacity reservations.
 func allTypes(t *testing.T) []catalog.InstanceType {
-	types := catalog.Resolve(catalogtest.Snapshot(t), catalogtest.NodeClass("default"), nil, catalogtest.Now)
+	types := catalog.Resolve(catalogtest.Snapshot(t), catalogtest.NodeClass("default"), catalog.Observed{}, catalogtest.Now)
 	for i := range types {
 		if i%100 == 0 {
 			types[i].Offerings = append(types[i].Offerings, catalog.Offering{

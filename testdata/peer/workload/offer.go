@@ -21,7 +21,7 @@ func InstanceTypes() (types []catalog.InstanceType, err error) {
 			err = fmt.Errorf("reading the table of instance types: %s", string(failure))
 		}
 	}()
-	types = catalog.Resolve(catalogtest.Snapshot(raise{}), catalogtest.NodeClass(nodeClassName), nil, catalogtest.Now)
+	types = catalog.Resolve(catalogtest.Snapshot(raise{}), catalogtest.NodeClass(nodeClassName), catalog.Observed{}, catalogtest.Now)
 	types = slices.DeleteFunc(types, func(t catalog.InstanceType) bool {
 		category := t.Requirements[api.LabelInstanceCategory]
 		usual := category.Has("c") || category.Has("m") || category.Has("r")

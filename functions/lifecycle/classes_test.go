@@ -1,0 +1,210 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/fleet"
+)
+
+const classesPath = "/apis/karpenter.k8s.aws/v1/ec2nodeclasses"
+
+func makeClass(t *testing.T, name string) *api.EC2NodeClass {
+	t.Helper()
+	class := &api.EC2NodeClass{TypeMeta: metav1.TypeMeta{APIVersion: "karpenter.k8s.aws/v1", Kind: api.EC2NodeClassKind}, ObjectMeta: metav1.ObjectMeta{Name: name}}
+	class.Spec.Role = "nodes"
+	class.Spec.AMISelectorTerms = []api.AMISelectorTerm{{Alias: "al2023@latest"}}
+	class.Spec.SubnetSelectorTerms = []api.SubnetSelectorTerm{{ID: "subnet-1"}}
+	class.Spec.SecurityGroupSelectorTerms = []api.SecurityGroupSelectorTerm{{ID: "sg-1"}}
+	return clustertest.Create(t, server, classesPath, class)
+}
+
+func readClass(t *testing.T, name string) *api.EC2NodeClass {
+	return clustertest.Get[api.EC2NodeClass](t, server, classesPath+"/"+name)
+}
+
+// minute puts the clock to a minute of the hour, so that a tick sweeps or not.
+func (l *life) minute(minute int) {
+	for l.now().Minute()%sweepEvery != minute {
+		l.clock.ahead += time.Minute
+	}
+}
+
+func (l *life) tickOnce(t *testing.T) {
+	t.Helper()
+	response, err := l.handle(t.Context(), wakes(t, l.tick()))
+	if err != nil || len(response.BatchItemFailures) != 0 {
+		t.Fatalf("%+v, %v", response, err)
+	}
+}
+
+// furnish gives the class what a launch makes for it, and another class's beside it.
+func (m *fakeMade) furnish(class *api.EC2NodeClass) {
+	for _, id := range []string{"lt-1", "lt-2"} {
+		m.templates[id] = fleet.Template{ID: id, Name: "karpenter.k8s.aws/" + id, Class: class.Name, Created: time.Now()}
+	}
+	m.templates["lt-other"] = fleet.Template{ID: "lt-other", Class: "another", Created: time.Now()}
+	for _, name := range []string{"old-role", "new-role"} {
+		m.profiles[name] = fakeProfile{Profile: fleet.Profile{Name: name, ClassUID: string(class.UID)}}
+	}
+	m.profiles["other-profile"] = fakeProfile{Profile: fleet.Profile{Name: "other-profile", ClassUID: "another"}}
+}
+
+func TestAClassGoesAfterItsClaims(t *testing.T) {
+	l := newLife(t, nil)
+	l.minute(7)
+	class := makeClass(t, "leaving")
+	l.made.furnish(class)
+	l.tickOnce(t)
+	if held := readClass(t, "leaving"); !slices.Contains(held.Finalizers, api.EC2NodeClassTerminationFinalizer) {
+		t.Fatalf("finalizers are %v", held.Finalizers)
+	}
+	server.Claim(t, "holder", "", func(c *api.NodeClaim) { c.Spec.NodeClassRef.Name = "leaving" })
+	server.Delete(t, classesPath+"/leaving")
+	l.tickOnce(t)
+	if readClass(t, "leaving") == nil || len(l.made.left()) != 6 {
+		t.Fatalf("the class went before its claim; left is %v", l.made.left())
+	}
+	if reasons := server.Reasons(t, "leaving"); !reasons["WaitingOnNodeClaimTermination"] {
+		t.Errorf("events are %v", reasons)
+	}
+	server.Patch(t, api.NodeClaimsPath+"/holder", map[string]any{"metadata": map[string]any{"finalizers": []string{}}})
+	server.Delete(t, api.NodeClaimsPath+"/holder")
+	l.until(t, "", func() bool { return readClass(t, "leaving") == nil })
+	if left := l.made.left(); !slices.Equal(left, []string{"lt-other", "other-profile"}) {
+		t.Errorf("left are %v", left)
+	}
+}
+
+// TestAClassEndsHoweverOftenItIsCutOff lets a class come and go with the function
+// dying after each number of changing calls, and living on afterwards.
+func TestAClassEndsHoweverOftenItIsCutOff(t *testing.T) {
+	for n := 0; ; n++ {
+		name := fmt.Sprintf("cut-class-%d", n)
+		cut := clustertest.After(n)
+		dying, living := newLife(t, cut), newLife(t, nil)
+		dying.minute(7)
+		living.clock.ahead = dying.clock.ahead
+		class := makeClass(t, name)
+		living.made.furnish(class)
+		dying.made.templates, dying.made.profiles = living.made.templates, living.made.profiles
+		for range 50 {
+			_, _ = dying.handle(t.Context(), wakes(t, dying.tick())) // it fails when it is cut off
+			if held := readClass(t, name); cut.Over() || held == nil {
+				break
+			} else if held.DeletionTimestamp == nil && len(held.Finalizers) > 0 {
+				server.Delete(t, classesPath+"/"+name)
+			}
+		}
+		if held := readClass(t, name); held != nil && len(held.Finalizers) == 0 {
+			// Cut off before it was held: it is held on the next tick.
+			living.until(t, "", func() bool { return len(readClass(t, name).Finalizers) > 0 })
+		}
+		if held := readClass(t, name); held != nil && held.DeletionTimestamp == nil {
+			server.Delete(t, classesPath+"/"+name)
+		}
+		living.until(t, "", func() bool { return readClass(t, name) == nil })
+		if left := living.made.left(); !slices.Equal(left, []string{"lt-other", "other-profile"}) {
+			t.Errorf("after %d calls: left are %v", n, left)
+		}
+		if !cut.Over() {
+			if n < 6 { // the finalizer, two templates, two profiles, the finalizer
+				t.Errorf("a whole life took %d calls: nothing was tested", n)
+			}
+			return
+		}
+	}
+}
+
+func TestSweep(t *testing.T) {
+	l := newLife(t, nil)
+	class := makeClass(t, "kept")
+	t.Cleanup(func() {
+		server.Patch(t, classesPath+"/kept", map[string]any{"metadata": map[string]any{"finalizers": []string{}}})
+		server.Delete(t, classesPath+"/kept")
+	})
+	server.Patch(t, classesPath+"/kept/status", map[string]any{"status": map[string]any{"instanceProfile": "profile-of-kept"}})
+	l.ec2.launch("i-kept", map[string]string{fleet.LaunchTemplateTagKey: "lt-used"})
+	l.ec2.instances[0].LaunchTime = time.Now().Add(24 * time.Hour) // too young to be garbage
+	template := func(id, class string, created time.Time) {
+		l.made.templates[id] = fleet.Template{ID: id, Class: class, Created: created}
+	}
+	template("lt-used", "kept", time.Now().Add(-2*time.Hour))
+	template("lt-idle", "kept", time.Now().Add(-2*time.Hour))
+	template("lt-young", "kept", time.Now().Add(24*time.Hour))
+	template("lt-waited-for", "waiting", time.Now().Add(-2*time.Hour))
+	profile := func(name, uid string, unused time.Time, foreign bool) {
+		l.made.profiles[name] = fakeProfile{Profile: fleet.Profile{Name: name, ClassUID: uid}, unusedSince: unused, foreign: foreign}
+	}
+	profile("used-by-claim", string(class.UID), time.Time{}, false)
+	profile("idle", string(class.UID), time.Time{}, false)
+	profile("of-nobody", "gone", time.Time{}, false)
+	profile("foreign", "gone", time.Time{}, true)
+	server.Claim(t, "waiting", "", func(c *api.NodeClaim) {
+		c.Spec.NodeClassRef.Name = "waiting"
+		c.Annotations = map[string]string{api.AnnotationInstanceProfile: "used-by-claim"}
+	})
+
+	l.minute(7)
+	l.tickOnce(t)
+	if left := l.made.left(); len(left) != 8 {
+		t.Fatalf("swept outside of its minute: %v", left)
+	}
+	l.minute(0)
+	l.tickOnce(t)
+	if left := strings.Join(l.made.left(), " "); left != "foreign idle lt-used lt-waited-for lt-young of-nobody used-by-claim" {
+		t.Errorf("left are %s", left)
+	}
+	if !slices.Equal(l.made.repaired, []string{"kept"}) {
+		t.Errorf("repaired are %v: the class's profile was deleted from under it", l.made.repaired)
+	}
+	for name, marked := range map[string]bool{"idle": true, "of-nobody": true, "used-by-claim": false, "foreign": false} {
+		if l.made.profiles[name].unusedSince.IsZero() == marked {
+			t.Errorf("%s is marked at %s", name, l.made.profiles[name].unusedSince)
+		}
+	}
+	// Half an hour later they rest still; used again, one is no more marked.
+	l.clock.ahead += 30 * time.Minute
+	server.Patch(t, classesPath+"/kept/status", map[string]any{"status": map[string]any{"instanceProfile": "idle"}})
+	l.tickOnce(t)
+	if left := strings.Join(l.made.left(), " "); !strings.Contains(left, "of-nobody") || !l.made.profiles["idle"].unusedSince.IsZero() {
+		t.Errorf("left are %s, idle is marked at %s", left, l.made.profiles["idle"].unusedSince)
+	}
+	l.clock.ahead += 30 * time.Minute
+	l.tickOnce(t)
+	// The claim that waited has been given up meanwhile, and with it its template.
+	if left := strings.Join(l.made.left(), " "); readClaim(t, "waiting") != nil || left != "foreign idle lt-used lt-young used-by-claim" {
+		t.Errorf("left are %s", left)
+	}
+}
+
+func TestNothingIsSweptWithoutAList(t *testing.T) {
+	l := newLife(t, nil)
+	l.minute(0)
+	l.made.templates["lt-idle"] = fleet.Template{ID: "lt-idle", Class: "c", Created: time.Now().Add(-2 * time.Hour)}
+	l.ec2.refuse = &fakeRefusal{}
+	_, _ = l.handle(t.Context(), wakes(t, l.tick()))
+	if left := l.made.left(); len(left) != 1 {
+		t.Errorf("left are %v", left)
+	}
+}
+
+type fakeRefusal struct{}
+
+func (*fakeRefusal) Error() string { return "EC2 is busy" }
+
+func TestSomeNames(t *testing.T) {
+	if got := some([]string{"a", "b"}); got != "a, b" {
+		t.Error(got)
+	}
+	if got := some([]string{"a", "b", "c", "d", "e", "f", "g"}); got != "a, b, c, d, e and 2 others" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,60 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+// LaunchTemplateTagKey is the tag by which EC2 itself says from which launch
+// template, by its id, an instance was launched.
+const LaunchTemplateTagKey = "aws:ec2launchtemplate:id"
+
+// Template is a launch template that was made for an EC2NodeClass.
+type Template struct {
+	ID, Name string
+	Class    string
+	Created  time.Time
+}
+
+// LaunchTemplates lists the cluster's launch templates.
+func (c *Client) LaunchTemplates(ctx context.Context) ([]Template, error) {
+	var found []Template
+	pages := ec2.NewDescribeLaunchTemplatesPaginator(c.ec2, &ec2.DescribeLaunchTemplatesInput{Filters: []types.Filter{
+		{Name: aws.String("tag:" + api.ClusterTagKey(c.cluster)), Values: []string{api.ClusterTagOwned}},
+		{Name: aws.String("tag-key"), Values: []string{api.NodeClassTagKey}},
+	}})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("listing the launch templates of cluster %q: %w", c.cluster, err)
+		}
+		for _, listed := range page.LaunchTemplates {
+			template := Template{ID: aws.ToString(listed.LaunchTemplateId), Name: aws.ToString(listed.LaunchTemplateName), Created: aws.ToTime(listed.CreateTime)}
+			for _, tag := range listed.Tags {
+				if aws.ToString(tag.Key) == api.NodeClassTagKey {
+					template.Class = aws.ToString(tag.Value)
+				}
+			}
+			found = append(found, template)
+		}
+	}
+	return found, nil
+}
+
+// DeleteLaunchTemplate deletes a launch template by its id, so that one that has
+// been made anew under its name stays. One that is gone is a success. A container
+// that remembers it makes it anew when EC2 misses it.
+func (c *Client) DeleteLaunchTemplate(ctx context.Context, id string) error {
+	_, err := c.ec2.DeleteLaunchTemplate(ctx, &ec2.DeleteLaunchTemplateInput{LaunchTemplateId: &id})
+	if err != nil && !IsGone(err) {
+		return fmt.Errorf("deleting launch template %s: %w", id, err)
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/iam"
+	"github.com/aws/aws-sdk-go-v2/service/iam/types"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+// Profile is an instance profile that was made for an EC2NodeClass.
+type Profile struct {
+	Name     string
+	ClassUID string
+}
+
+// unusedSinceTagKey says on a profile since when nothing has used it.
+const unusedSinceTagKey = api.OwnGroup + "/unused-since"
+
+// List gives the profiles that were made for the cluster's classes, as their
+// paths tell.
+func (p Profiles) List(ctx context.Context) ([]Profile, error) {
+	var found []Profile
+	pages := iam.NewListInstanceProfilesPaginator(p.IAM, &iam.ListInstanceProfilesInput{PathPrefix: aws.String(p.path())})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("listing the instance profiles below %s: %w", p.path(), err)
+		}
+		for _, listed := range page.InstanceProfiles {
+			found = append(found, Profile{
+				Name: aws.ToString(listed.InstanceProfileName), ClassUID: strings.Trim(strings.TrimPrefix(aws.ToString(listed.Path), p.path()), "/"),
+			})
+		}
+	}
+	return found, nil
+}
+
+// UnusedSince tells since when nothing has used the profile; the zero time where
+// it is in use or was never found unused. It is false for a profile that is gone
+// or does not carry the cluster's tags.
+func (p Profiles) UnusedSince(ctx context.Context, name string) (since time.Time, own bool, err error) {
+	tags, err := p.read(ctx, name)
+	if err != nil || tags == nil || tags[api.ClusterTagKey(p.Cluster)] != api.ClusterTagOwned || tags[api.LabelNodeClass] == "" {
+		return time.Time{}, false, err
+	}
+	if text := tags[unusedSinceTagKey]; text != "" {
+		since, err = time.Parse(time.RFC3339, text)
+		if err != nil {
+			return time.Time{}, true, nil // someone's mistake: it begins anew
+		}
+	}
+	return since, true, nil
+}
+
+// read gives the tags of a profile; nil if it is gone.
+func (p Profiles) read(ctx context.Context, name string) (map[string]string, error) {
+	output, err := p.IAM.GetInstanceProfile(ctx, &iam.GetInstanceProfileInput{InstanceProfileName: &name})
+	if IsGone(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading instance profile %q: %w", name, err)
+	}
+	tags := map[string]string{}
+	for _, tag := range output.InstanceProfile.Tags {
+		tags[aws.ToString(tag.Key)] = aws.ToString(tag.Value)
+	}
+	return tags, nil
+}
+
+// MarkUnused writes down since when nothing has used the profile; the zero time
+// takes that back.
+func (p Profiles) MarkUnused(ctx context.Context, name string, since time.Time) error {
+	tags, err := p.read(ctx, name)
+	if err != nil || tags == nil {
+		return err
+	}
+	text := ""
+	if !since.IsZero() {
+		text = since.UTC().Format(time.RFC3339)
+	}
+	// Only a request that names the cluster's tags again is allowed.
+	_, err = p.IAM.TagInstanceProfile(ctx, &iam.TagInstanceProfileInput{
+		InstanceProfileName: &name, Tags: append(p.tags(tags[api.LabelNodeClass]), types.Tag{Key: aws.String(unusedSinceTagKey), Value: &text}),
+	})
+	if err != nil && !IsGone(err) {
+		return fmt.Errorf("tagging instance profile %q: %w", name, err)
+	}
+	return nil
+}
+
+// Delete takes the role out of the profile and deletes it. One that is gone is a
+// success.
+func (p Profiles) Delete(ctx context.Context, name string) error {
+	output, err := p.IAM.GetInstanceProfile(ctx, &iam.GetInstanceProfileInput{InstanceProfileName: &name})
+	if IsGone(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading instance profile %q: %w", name, err)
+	}
+	for _, inside := range output.InstanceProfile.Roles {
+		if err := p.removeRole(ctx, name, aws.ToString(inside.RoleName)); err != nil {
+			return err
+		}
+	}
+	_, err = p.IAM.DeleteInstanceProfile(ctx, &iam.DeleteInstanceProfileInput{InstanceProfileName: &name})
+	if err != nil && !IsGone(err) {
+		return fmt.Errorf("deleting instance profile %q: %w", name, err)
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/nodeclass"
+)
+
+// capacityReservations reads the active reservations that the class's terms
+// select, with how many instances each has room for.
+func (d *Discoverer) capacityReservations(ctx context.Context, class *api.EC2NodeClass) ([]nodeclass.CapacityReservation, error) {
+	var found []nodeclass.CapacityReservation
+	for _, term := range class.Spec.CapacityReservationSelectorTerms {
+		by := append(tagFilters(term.Tags), types.Filter{Name: aws.String("state"), Values: []string{string(types.CapacityReservationStateActive)}})
+		if term.OwnerID != "" {
+			by = append(by, types.Filter{Name: aws.String("owner-id"), Values: []string{term.OwnerID}})
+		}
+		if term.InstanceMatchCriteria != "" {
+			by = append(by, types.Filter{Name: aws.String("instance-match-criteria"), Values: []string{term.InstanceMatchCriteria}})
+		}
+		input := &ec2.DescribeCapacityReservationsInput{Filters: by}
+		if term.ID != "" {
+			input.CapacityReservationIds = []string{term.ID}
+		}
+		pages := ec2.NewDescribeCapacityReservationsPaginator(d.EC2, input)
+		for pages.HasMorePages() {
+			page, err := pages.NextPage(ctx)
+			if code(err) == "InvalidCapacityReservationId.NotFound" {
+				break // it may be yet to come, or over: that selects nothing
+			}
+			if err != nil {
+				return nil, fmt.Errorf("reading the capacity reservations of spec.capacityReservationSelectorTerms: %w", err)
+			}
+			for _, described := range page.CapacityReservations {
+				found = append(found, capacityReservation(described))
+			}
+		}
+	}
+	return found, nil
+}
+
+func capacityReservation(described types.CapacityReservation) nodeclass.CapacityReservation {
+	made := nodeclass.CapacityReservation{
+		CapacityReservation: api.CapacityReservation{
+			ID:                    aws.ToString(described.CapacityReservationId),
+			AvailabilityZone:      aws.ToString(described.AvailabilityZone),
+			InstanceType:          aws.ToString(described.InstanceType),
+			InstanceMatchCriteria: string(described.InstanceMatchCriteria),
+			OwnerID:               aws.ToString(described.OwnerId),
+			ReservationType:       api.CapacityReservationTypeDefault,
+			Interruptible:         aws.ToBool(described.Interruptible),
+		},
+		AvailableInstances: int(aws.ToInt32(described.AvailableInstanceCount)),
+	}
+	if described.ReservationType == types.CapacityReservationTypeCapacityBlock {
+		made.ReservationType = api.CapacityReservationTypeCapacityBlock
+	}
+	if described.EndDate != nil {
+		made.EndTime = &metav1.Time{Time: *described.EndDate}
+	}
+	return made
+}
+
+// placementGroup reads the placement group that the class selects; nil if it
+// selects none, or none that is available.
+func (d *Discoverer) placementGroup(ctx context.Context, class *api.EC2NodeClass) (*api.PlacementGroup, error) {
+	selector := class.Spec.PlacementGroupSelector
+	if selector == nil {
+		return nil, nil
+	}
+	input := &ec2.DescribePlacementGroupsInput{}
+	if selector.ID != "" {
+		input.GroupIds = []string{selector.ID}
+	} else {
+		input.GroupNames = []string{selector.Name}
+	}
+	output, err := d.EC2.DescribePlacementGroups(ctx, input)
+	switch code(err) {
+	case "InvalidPlacementGroup.Unknown", "InvalidPlacementGroupId.Malformed", "InvalidPlacementGroupId.NotFound":
+		return nil, nil
+	}
+	if err != nil {
+		return nil, &reasonError{api.ReasonPlacementGroupResolutionFailed, fmt.Errorf("reading the placement group of spec.placementGroupSelector: %w", err)}
+	}
+	for _, group := range output.PlacementGroups {
+		if group.State == types.PlacementGroupStateAvailable {
+			return &api.PlacementGroup{
+				ID: aws.ToString(group.GroupId), Name: aws.ToString(group.GroupName), Strategy: string(group.Strategy),
+				PartitionCount: aws.ToInt32(group.PartitionCount), SpreadLevel: string(group.SpreadLevel),
+			}, nil
+		}
+	}
+	return nil, nil
+}

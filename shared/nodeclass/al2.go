@@ -1,0 +1,43 @@
+package nodeclass
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+)
+
+// al2 puts the user's own parts first and the script that joins the cluster last:
+// cloud-init runs them in order.
+// https://github.com/awslabs/amazon-eks-ami/blob/main/templates/al2/runtime/bootstrap.sh
+func al2(s settings, own string) (string, error) {
+	return document(own, func(string) string { return scriptType }, scriptType, []byte(bootstrapScript(s)))
+}
+
+// bootstrapScript calls the script that the image brings. It computes the most
+// pods for the instance type unless it is told not to.
+func bootstrapScript(s settings) string {
+	words := []string{
+		"/etc/eks/bootstrap.sh", shellWord(s.cluster.Name),
+		"--apiserver-endpoint", shellWord(s.cluster.Endpoint),
+		"--b64-cluster-ca", shellWord(base64.StdEncoding.EncodeToString(s.cluster.CertificateAuthority)),
+	}
+	if s.cluster.IPv6() {
+		words = append(words, "--ip-family", "ipv6", "--service-ipv6-cidr", shellWord(s.cluster.ServiceCIDR))
+	}
+	if len(s.kubelet.ClusterDNS) > 0 {
+		words = append(words, "--dns-cluster-ip", shellWord(s.kubelet.ClusterDNS[0]))
+	}
+	if s.kubelet.MaxPods != nil {
+		words = append(words, "--use-max-pods", "false")
+	}
+	if s.raid0 {
+		words = append(words, "--local-disks", "raid0")
+	}
+	words = append(words, "--kubelet-extra-args", shellWord(kubeletFlags(s)))
+	return fmt.Sprintf("#!/bin/bash -xe\nexec > >(tee /var/log/user-data.log|logger -t user-data -s 2>/dev/console) 2>&1\n%s\n", strings.Join(words, " "))
+}
+
+// shellWord quotes a word so that a shell takes it as it is.
+func shellWord(text string) string {
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}

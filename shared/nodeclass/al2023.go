@@ -1,0 +1,59 @@
+package nodeclass
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+
+	"sigs.k8s.io/yaml"
+)
+
+// al2023 puts the user's own parts first and the cluster's NodeConfig last:
+// nodeadm merges them in order, so that the cluster's wins.
+// https://awslabs.github.io/amazon-eks-ami/nodeadm/
+func al2023(s settings, own string) (string, error) {
+	config, err := nodeConfig(s)
+	if err != nil {
+		return "", err
+	}
+	return document(own, nodeConfigOrScript, nodeConfigType, config)
+}
+
+// nodeConfigOrScript tells what user data is that is no MIME document.
+func nodeConfigOrScript(own string) string {
+	var config struct {
+		Kind string `json:"kind"`
+	}
+	if yaml.Unmarshal([]byte(own), &config) == nil && config.Kind == "NodeConfig" {
+		return nodeConfigType
+	}
+	return scriptType
+}
+
+// nodeConfig is nodeadm's configuration (node.eks.aws/v1alpha1).
+func nodeConfig(s settings) ([]byte, error) {
+	kubelet := map[string]any{}
+	encoded, err := json.Marshal(s.kubelet)
+	if err != nil {
+		return nil, fmt.Errorf("encoding spec.kubelet: %w", err)
+	}
+	if err := json.Unmarshal(encoded, &kubelet); err != nil {
+		return nil, fmt.Errorf("encoding spec.kubelet: %w", err)
+	}
+	if len(s.taints) > 0 {
+		kubelet["registerWithTaints"] = s.taints
+	}
+	spec := map[string]any{
+		"cluster": map[string]any{
+			"name":                 s.cluster.Name,
+			"apiServerEndpoint":    s.cluster.Endpoint,
+			"certificateAuthority": base64.StdEncoding.EncodeToString(s.cluster.CertificateAuthority),
+			"cidr":                 s.cluster.ServiceCIDR,
+		},
+		"kubelet": map[string]any{"config": kubelet, "flags": []string{"--node-labels=" + pairs(s.labels, "=")}},
+	}
+	if s.raid0 {
+		spec["instance"] = map[string]any{"localStorage": map[string]any{"strategy": "RAID0"}}
+	}
+	return yaml.Marshal(map[string]any{"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig", "spec": spec})
+}

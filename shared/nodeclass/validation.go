@@ -1,0 +1,137 @@
+package nodeclass
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+// Authorization is what a dry run of a launch says of the class.
+type Authorization struct {
+	// Asked tells that there was a dry run. Without one an earlier answer stands.
+	Asked bool
+	// Problem is what EC2 refuses.
+	Problem Problem
+}
+
+// reasonInvalid is of ValidationSucceeded for fields that Karpenter's schema
+// refuses, which have no reason of their own.
+const reasonInvalid = "ValidationFailed"
+
+// validation sets ValidationSucceeded: by the class's own fields, then by what it
+// selects, then by what EC2 lets the launch do.
+func (c conditions) validation(class *api.EC2NodeClass, facts Facts) {
+	if problem := Check(class, facts); problem.Message != "" {
+		c.set(api.ConditionTypeValidationSucceeded, metav1.ConditionFalse, problem.Reason, problem.Message)
+		return
+	}
+	for _, dependency := range []string{
+		api.ConditionTypeAMIsReady, api.ConditionTypeInstanceProfileReady, api.ConditionTypeSecurityGroupsReady, api.ConditionTypeSubnetsReady,
+	} {
+		if !api.ConditionTrue(c.status.Conditions, dependency) {
+			c.set(api.ConditionTypeValidationSucceeded, metav1.ConditionFalse, api.ReasonDependenciesNotReady, "waiting for "+dependency)
+			return
+		}
+	}
+	earlier := api.GetCondition(class.Status.Conditions, api.ConditionTypeValidationSucceeded)
+	switch {
+	case facts.Authorization.Problem.Message != "":
+		c.set(api.ConditionTypeValidationSucceeded, metav1.ConditionFalse, facts.Authorization.Problem.Reason, facts.Authorization.Problem.Message)
+	case facts.Authorization.Asked:
+		c.set(api.ConditionTypeValidationSucceeded, metav1.ConditionTrue, "", "")
+	case earlier != nil && earlier.ObservedGeneration == class.Generation && (isAuthorization(earlier.Reason) || earlier.Status == metav1.ConditionTrue):
+		// Whoever may launch has asked EC2; it stands until they ask again.
+		c.set(api.ConditionTypeValidationSucceeded, earlier.Status, earlier.Reason, earlier.Message)
+	default:
+		c.set(api.ConditionTypeValidationSucceeded, metav1.ConditionTrue, api.ReasonDryRunDisabled, "EC2 has not been asked whether the launch is authorized")
+	}
+}
+
+// Unasked tells whether all is well with the class but that EC2 has not been asked
+// whether its launch is authorized, or has refused it.
+func Unasked(status api.EC2NodeClassStatus) bool {
+	condition := api.GetCondition(status.Conditions, api.ConditionTypeValidationSucceeded)
+	return condition != nil && (condition.Reason == api.ReasonDryRunDisabled || isAuthorization(condition.Reason))
+}
+
+// isAuthorization tells that a reason came from a dry run.
+func isAuthorization(reason string) bool {
+	return slices.Contains([]string{
+		api.ReasonCreateFleetAuthCheckFailed, api.ReasonCreateLaunchTemplateAuthCheckFailed, api.ReasonRunInstancesAuthCheckFailed,
+	}, reason)
+}
+
+// Check finds what is wrong with the class's own fields: what its schema refuses,
+// what its AMI family cannot be told, and user data that cannot be written.
+func Check(class *api.EC2NodeClass, facts Facts) Problem {
+	var reason string
+	var messages []string
+	add := func(because, message string) {
+		if reason == "" {
+			reason = because
+		}
+		messages = append(messages, message)
+	}
+	for _, err := range apart(class.Validate()) {
+		add(reasonOf(err), err.Error())
+	}
+	for _, field := range Unsupported(class) {
+		add(reasonInvalid, field)
+	}
+	if len(messages) == 0 && facts.Cluster.Name != "" {
+		if problem := checkUserData(class, facts); problem.Message != "" {
+			add(problem.Reason, problem.Message)
+		}
+	}
+	return Problem{Reason: reason, Message: strings.Join(messages, "; ")}
+}
+
+// checkUserData writes the user data as a launch would, without the labels and
+// taints that a pool adds to it.
+func checkUserData(class *api.EC2NodeClass, facts Facts) Problem {
+	if class.AMIFamily() == api.AMIFamilyAL2023 && facts.Cluster.ServiceCIDR == "" {
+		return Problem{api.ReasonClusterCIDRResolutionFailed, fmt.Sprintf(
+			"the service address range of cluster %q is not known, and nodes of AL2023 need it: the cluster's kubernetesNetworkConfig must have serviceIpv4Cidr or serviceIpv6Cidr", facts.Cluster.Name)}
+	}
+	data, err := UserData(class, Join{Cluster: facts.Cluster})
+	if err != nil {
+		return Problem{reasonInvalid, err.Error()}
+	}
+	if err := checkSize(class, data); err != nil {
+		return Problem{api.ReasonUserDataSizeLimitExceeded, err.Error()}
+	}
+	return Problem{}
+}
+
+// apart gives the errors that were joined.
+func apart(err error) []error {
+	if err == nil {
+		return nil
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+	return []error{err}
+}
+
+// reasonOf is Karpenter's reason for what is wrong with a field.
+func reasonOf(err error) string {
+	var field *api.FieldError
+	if !errors.As(err, &field) {
+		return reasonInvalid
+	}
+	switch {
+	case field.Reason != "":
+		return field.Reason
+	case strings.HasPrefix(field.Path, "spec.tags"):
+		return api.ReasonTagValidationFailed
+	case strings.HasPrefix(field.Path, "spec.kubelet"):
+		return api.ReasonInvalidKubeletConfiguration
+	}
+	return reasonInvalid
+}
