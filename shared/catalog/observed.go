@@ -6,4 +6,9 @@ type Observed struct {
 	Unavailable *Unavailable
 	// Reservations are, by capacity reservation's id, how many instances can still be launched into it.
 	Reservations map[string]int
+	// Learned are the capacities that nodes have been seen to have; nil is none.
+	Learned *Learned
+	// PlacementGroups are, by EC2NodeClass, the placement groups that their selectors have found. Types of a class that selects one which is not here
+	// have no label of it.
+	PlacementGroups map[string]PlacementGroup
 }

@@ -13,6 +13,8 @@ type Snapshot struct {
 	Zones []AvailabilityZone `json:"zones"`
 	// SpotPriceTime is when spot prices were read; zero if they never were, in which case the on-demand price stands in for them.
 	SpotPriceTime time.Time `json:"spotPriceTime,omitzero"`
+	// Settings are the same for all nodes of the cluster.
+	Settings Settings `json:"settings,omitzero"`
 	// InstanceTypes are sorted by name.
 	InstanceTypes []InstanceTypeInfo `json:"instanceTypes"`
 }
@@ -42,6 +44,8 @@ type InstanceTypeInfo struct {
 	Manufacturer             string   `json:"manufacturer,omitempty"`
 	SustainedClockSpeedInGhz float64  `json:"sustainedClockSpeedInGhz,omitempty"`
 	SupportedFeatures        []string `json:"supportedFeatures,omitempty"`
+	// PlacementGroupStrategies are PlacementGroupInfo.SupportedStrategies: cluster, partition and spread.
+	PlacementGroupStrategies []string `json:"placementGroupStrategies,omitempty"`
 	// NitroEnclavesSupport says whether it is "supported".
 	NitroEnclavesSupport bool `json:"nitroEnclavesSupport,omitempty"`
 
@@ -71,9 +75,11 @@ type NetworkInfo struct {
 	// MaximumNetworkInterfaces is that of the default network card (NetworkCards[DefaultNetworkCardIndex]), which carries the pods' addresses.
 	MaximumNetworkInterfaces int `json:"maximumNetworkInterfaces"`
 	// MaximumNetworkCards is the number of cards.
-	MaximumNetworkCards       int  `json:"maximumNetworkCards,omitempty"`
-	Ipv4AddressesPerInterface int  `json:"ipv4AddressesPerInterface"`
-	EncryptionInTransit       bool `json:"encryptionInTransitSupported,omitempty"`
+	MaximumNetworkCards int `json:"maximumNetworkCards,omitempty"`
+	// CardInterfaces is how many interfaces each card carries, by NetworkCardIndex, where there is more than one card.
+	CardInterfaces            []int `json:"cardInterfaces,omitempty"`
+	Ipv4AddressesPerInterface int   `json:"ipv4AddressesPerInterface"`
+	EncryptionInTransit       bool  `json:"encryptionInTransitSupported,omitempty"`
 	// EnaSupport is required, supported or unsupported; empty counts as supported.
 	EnaSupport string `json:"enaSupport,omitempty"`
 	// MaximumEfaInterfaces is EfaInfo's, zero without EFA.
