@@ -36,6 +36,7 @@ func (m *planned) readCluster(ctx context.Context, client *cluster.Client, table
 	}
 	if table == nil {
 		table = instancetypes.OfCatalog(facts, unavailable, now)
+		m.prices = facts.PriceAges(now)
 	}
 	for i := range m.objects.NodeClasses {
 		m.objects.NodeClasses[i].Default()

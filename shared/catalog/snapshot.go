@@ -13,6 +13,8 @@ type Snapshot struct {
 	Zones []AvailabilityZone `json:"zones"`
 	// SpotPriceTime is when spot prices were read; zero if they never were, in which case the on-demand price stands in for them.
 	SpotPriceTime time.Time `json:"spotPriceTime,omitzero"`
+	// Prices says of when on-demand prices are, and in what currency all are.
+	Prices Prices `json:"prices,omitzero"`
 	// Settings are the same for all nodes of the cluster.
 	Settings Settings `json:"settings,omitzero"`
 	// InstanceTypes are sorted by name.
@@ -64,8 +66,10 @@ type InstanceTypeInfo struct {
 
 	// Zones are the names of the zones that offer the type (DescribeInstanceTypeOfferings).
 	Zones []string `json:"zones"`
-	// OnDemandPrice is US dollars an hour for Linux with shared tenancy; zero if it is not known.
+	// OnDemandPrice is US dollars (or the snapshot's currency) an hour for Linux with shared tenancy; zero if it is not known.
 	OnDemandPrice float64 `json:"onDemandPrice,omitempty"`
+	// BuiltinPrice says that the price list had no OnDemandPrice, and a built-in one stands in for it.
+	BuiltinPrice bool `json:"builtinPrice,omitempty"`
 	// SpotPrices are the latest US dollars an hour for Linux by zone name; a zone without one has no known price.
 	SpotPrices map[string]float64 `json:"spotPrices,omitempty"`
 }

@@ -29,7 +29,7 @@ func Snapshot(now time.Time) (*catalog.Snapshot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the built-in table of instance types: %w", err)
 	}
-	s := &catalog.Snapshot{Time: now, SpotPriceTime: now, Region: Region, Zones: Zones()}
+	s := &catalog.Snapshot{Time: now, SpotPriceTime: now, Prices: catalog.Prices{OnDemandTime: now}, Region: Region, Zones: Zones()}
 	for i := range types {
 		s.InstanceTypes = append(s.InstanceTypes, info(&types[i]))
 	}
