@@ -1,5 +1,7 @@
 package catalog
 
+import "time"
+
 // Observed is what has been learnt of EC2's offer since the catalogue was read. The zero value is nothing.
 type Observed struct {
 	// Unavailable are the offerings that EC2 could not give lately; nil is none.
@@ -11,4 +13,20 @@ type Observed struct {
 	// PlacementGroups are, by EC2NodeClass, the placement groups that their selectors have found. Types of a class that selects one which is not here
 	// have no label of it.
 	PlacementGroups map[string]PlacementGroup
+}
+
+// ReservationCount is how many instances a capacity reservation had left.
+type ReservationCount struct {
+	Available int `json:"available"`
+	// Time is when EC2 was asked. Instances launched into the reservation since are not counted.
+	Time time.Time `json:"time"`
+}
+
+// Available are the counts by reservation, as Observed wants them.
+func Available(counts map[string]ReservationCount) map[string]int {
+	available := make(map[string]int, len(counts))
+	for id, count := range counts {
+		available[id] = count.Available
+	}
+	return available
 }
