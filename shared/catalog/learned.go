@@ -42,12 +42,27 @@ func (l *Learned) Observe(instanceType, image string, memory int64, now time.Tim
 	return l.add(LearnedKey(instanceType, image), LearnedCapacity{Memory: memory, Seen: now.UTC().Truncate(time.Second)})
 }
 
+// Tells reports whether merging the other would tell anything new.
+func (l *Learned) Tells(other *Learned) bool {
+	for key, capacity := range other.Capacities {
+		if known, ok := l.Capacities[key]; !ok || tells(known, capacity) {
+			return true
+		}
+	}
+	return false
+}
+
+// tells reports whether a capacity says more than the one that is known: less memory, or the same a day later.
+func tells(known, capacity LearnedCapacity) bool {
+	return capacity.Memory < known.Memory || !capacity.Seen.Before(known.Seen.Add(refreshAfter))
+}
+
 func (l *Learned) add(key string, capacity LearnedCapacity) bool {
 	if l.Capacities == nil {
 		l.Capacities = map[string]LearnedCapacity{}
 	}
 	known, ok := l.Capacities[key]
-	if ok && capacity.Memory >= known.Memory && capacity.Seen.Before(known.Seen.Add(refreshAfter)) {
+	if ok && !tells(known, capacity) {
 		return false
 	}
 	if ok {
