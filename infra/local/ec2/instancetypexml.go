@@ -166,7 +166,7 @@ func describeType(t *instancetypes.InstanceType) instanceTypeXML {
 		VCpuInfo:   vCPUInfoXML{DefaultVCpus: t.VCPUs, DefaultCores: t.CoresDefault, DefaultThreadsPerCore: t.ThreadsPerCore},
 		MemoryInfo: memoryXML{t.MemoryMiB}, EbsInfo: describeEBS(t), NetworkInfo: describeNetwork(&t.Network),
 		BurstablePerformanceSupported: t.BurstablePerformance, PlacementGroupInfo: placementGroupInfoXML{setOf(t.PlacementStrategies)},
-		NitroEnclavesSupport:          supported(t.NitroEnclaves), NitroTpmSupport: supported(t.NitroTPM), SupportedInRegion: true,
+		NitroEnclavesSupport: supported(t.NitroEnclaves), NitroTpmSupport: supported(t.NitroTPM), SupportedInRegion: true,
 	}
 	if len(t.ProcessorFeatures) > 0 {
 		features := setOf(t.ProcessorFeatures)
