@@ -16,6 +16,9 @@ type EC2NodeClassStatus struct {
 	// The capacity reservations.
 	// +optional
 	CapacityReservations []CapacityReservation `json:"capacityReservations,omitempty"`
+	// The placement group.
+	// +optional
+	PlacementGroup *PlacementGroup `json:"placementGroup,omitempty"`
 	// The machine images.
 	// +optional
 	AMIs []AMI `json:"amis,omitempty"`
@@ -117,4 +120,32 @@ type CapacityReservation struct {
 	// Whether its owner may take the capacity back while instances use it.
 	// +optional
 	Interruptible bool `json:"interruptible,omitempty"`
+}
+
+// Values of a placement group's strategy.
+const (
+	PlacementGroupStrategyCluster   = "cluster"
+	PlacementGroupStrategyPartition = "partition"
+	PlacementGroupStrategySpread    = "spread"
+)
+
+// PlacementGroup is the placement group that nodes are launched into.
+type PlacementGroup struct {
+	// The group's id.
+	// +kubebuilder:validation:Pattern=`^pg-[0-9a-z]+$`
+	// +required
+	ID string `json:"id"`
+	// The group's name.
+	// +optional
+	Name string `json:"name,omitempty"`
+	// cluster, partition or spread.
+	// +kubebuilder:validation:Enum=cluster;partition;spread
+	// +required
+	Strategy string `json:"strategy"`
+	// How many partitions a group of the strategy partition has; they are counted from 1.
+	// +optional
+	PartitionCount int32 `json:"partitionCount,omitempty"`
+	// What a group of the strategy spread spreads over: rack or host.
+	// +optional
+	SpreadLevel string `json:"spreadLevel,omitempty"`
 }
