@@ -10,9 +10,6 @@ type Observed struct {
 	Reservations map[string]int
 	// Learned are the capacities that nodes have been seen to have; nil is none.
 	Learned *Learned
-	// PlacementGroups are, by EC2NodeClass, the placement groups that their selectors have found. Types of a class that selects one which is not here
-	// have no label of it.
-	PlacementGroups map[string]PlacementGroup
 }
 
 // ReservationCount is how many instances a capacity reservation had left.

@@ -194,8 +194,8 @@ func TestPlansUseReservationsFirst(t *testing.T) {
 func TestPlansSpreadOverPartitions(t *testing.T) {
 	class := catalogtest.NodeClass("default")
 	class.Spec.PlacementGroupSelector = &api.PlacementGroupSelector{ID: "pg-1"}
-	observed := catalog.Observed{PlacementGroups: map[string]catalog.PlacementGroup{"default": {ID: "pg-1", Strategy: "partition", PartitionCount: 3}}}
-	planned := planFor(t, class, observed, 6, func(pod *corev1.Pod) {
+	class.Status.PlacementGroup = &api.PlacementGroup{ID: "pg-1", Strategy: api.PlacementGroupStrategyPartition, PartitionCount: 3}
+	planned := planFor(t, class, catalog.Observed{}, 6, func(pod *corev1.Pod) {
 		pod.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
 			MaxSkew: 1, TopologyKey: api.LabelPlacementGroupPartition, WhenUnsatisfiable: corev1.DoNotSchedule,
 			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}},

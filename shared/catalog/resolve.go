@@ -18,10 +18,7 @@ import (
 func Resolve(s *Snapshot, class *api.EC2NodeClass, observed Observed, now time.Time) []InstanceType {
 	zones := subnetZones(s, class)
 	images := readImages(class)
-	m := &model{class: class, settings: s.Settings, observed: observed, now: now}
-	if group, ok := observed.PlacementGroups[class.Name]; ok && class.Spec.PlacementGroupSelector != nil {
-		m.group = &group
-	}
+	m := &model{class: class, settings: s.Settings, observed: observed, now: now, group: placementGroup(class)}
 	reservations := reservationsByType(class)
 	var types []InstanceType
 	for i := range s.InstanceTypes {
@@ -48,7 +45,7 @@ func Resolve(s *Snapshot, class *api.EC2NodeClass, observed Observed, now time.T
 		if len(reserved) > 0 {
 			openReservationLabels(requirements)
 		}
-		m.group.addLabels(requirements)
+		addPlacementLabels(requirements, m.group)
 		capacity := m.capacity(info, image)
 		types = append(types, InstanceType{
 			Name:          info.InstanceType,
@@ -69,7 +66,7 @@ type model struct {
 	class    *api.EC2NodeClass
 	settings Settings
 	observed Observed
-	group    *PlacementGroup // nil if the class selects none, or which one it is is not known
+	group    *api.PlacementGroup // nil if nodes are launched into none
 	now      time.Time
 }
 

@@ -24,16 +24,17 @@ func TestTypesThatCannotDoWhatTheClassDemands(t *testing.T) {
 			}
 		}
 	}
-	group := func(class *api.EC2NodeClass) {
-		class.Spec.PlacementGroupSelector = &api.PlacementGroupSelector{ID: "pg-1"}
-	}
-	groups := func(strategy string) map[string]catalog.PlacementGroup {
-		return map[string]catalog.PlacementGroup{"default": {ID: "pg-1", Strategy: strategy, PartitionCount: 2}}
+	group := func(strategy string) func(*api.EC2NodeClass) {
+		return func(class *api.EC2NodeClass) {
+			class.Spec.PlacementGroupSelector = &api.PlacementGroupSelector{ID: "pg-1"}
+			if strategy != "" {
+				class.Status.PlacementGroup = &api.PlacementGroup{ID: "pg-1", Strategy: strategy}
+			}
+		}
 	}
 	for _, test := range []struct {
 		name   string
 		change func(*api.EC2NodeClass)
-		groups map[string]catalog.PlacementGroup
 		can    []string
 		cannot []string
 	}{
@@ -55,10 +56,12 @@ func TestTypesThatCannotDoWhatTheClassDemands(t *testing.T) {
 		{name: "a prefix", change: prefixes(1), can: []string{"m5.large", "t3.nano", "c7g.metal"}, cannot: []string{"m4.large"}},
 		{name: "nine prefixes", change: prefixes(9), can: []string{"m5.large"}, cannot: []string{"t3.nano"}},
 		{name: "ten prefixes", change: prefixes(10), can: []string{"m5.xlarge"}, cannot: []string{"m5.large"}},
-		{name: "a cluster group", change: group, groups: groups("cluster"), can: []string{"m5.large"}, cannot: []string{"t3.large"}},
-		{name: "a spread group", change: group, groups: groups("spread"), can: []string{"m5.large", "t3.large"}},
-		{name: "a group that is not known yet", change: group, can: []string{"m5.large", "t3.large"}},
-		{name: "another class's group", groups: groups("cluster"), can: []string{"t3.large"}},
+		{name: "a cluster group", change: group("cluster"), can: []string{"m5.large"}, cannot: []string{"t3.large"}},
+		{name: "a spread group", change: group("spread"), can: []string{"m5.large", "t3.large"}},
+		{name: "a group that is not known yet", change: group(""), can: []string{"m5.large", "t3.large"}},
+		{name: "a group that is selected no more", change: func(class *api.EC2NodeClass) {
+			class.Status.PlacementGroup = &api.PlacementGroup{ID: "pg-1", Strategy: "cluster"}
+		}, can: []string{"t3.large"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			class := catalogtest.NodeClass("default")
@@ -66,7 +69,7 @@ func TestTypesThatCannotDoWhatTheClassDemands(t *testing.T) {
 				test.change(class)
 			}
 			can := map[string]bool{}
-			for _, typ := range catalog.Resolve(catalogtest.Snapshot(t), class, catalog.Observed{PlacementGroups: test.groups}, catalogtest.Now) {
+			for _, typ := range catalog.Resolve(catalogtest.Snapshot(t), class, catalog.Observed{}, catalogtest.Now) {
 				_, can[typ.Name] = typ.CheapestOffering(nil)
 			}
 			for _, name := range test.can {
@@ -87,13 +90,14 @@ func TestPlacementGroupLabels(t *testing.T) {
 	class := catalogtest.NodeClass("default")
 	class.Spec.PlacementGroupSelector = &api.PlacementGroupSelector{ID: "pg-1"}
 	for _, test := range []struct {
-		group      catalog.PlacementGroup
+		group      api.PlacementGroup
 		partitions scheduling.Requirement
 	}{
-		{catalog.PlacementGroup{ID: "pg-1", Strategy: "spread"}, scheduling.DoesNotExist(api.LabelPlacementGroupPartition)},
-		{catalog.PlacementGroup{ID: "pg-1", Strategy: "partition", PartitionCount: 3}, scheduling.In(api.LabelPlacementGroupPartition, "1", "2", "3")},
+		{api.PlacementGroup{ID: "pg-1", Strategy: "spread"}, scheduling.DoesNotExist(api.LabelPlacementGroupPartition)},
+		{api.PlacementGroup{ID: "pg-1", Strategy: "partition", PartitionCount: 3}, scheduling.In(api.LabelPlacementGroupPartition, "1", "2", "3")},
 	} {
-		types := catalog.Resolve(catalogtest.Snapshot(t), class, catalog.Observed{PlacementGroups: map[string]catalog.PlacementGroup{"default": test.group}}, catalogtest.Now)
+		class.Status.PlacementGroup = &test.group
+		types := catalog.Resolve(catalogtest.Snapshot(t), class, catalog.Observed{}, catalogtest.Now)
 		for _, typ := range types {
 			if id, _ := typ.Requirements[api.LabelPlacementGroupID].Single(); id != "pg-1" {
 				t.Fatalf("%s: %s", typ.Name, typ.Requirements[api.LabelPlacementGroupID])
