@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -24,6 +25,8 @@ type configuration struct {
 	// imageParameters are names of SSM parameters, or beginnings of names with * behind them, that hold the ids of the
 	// account's own images.
 	imageParameters []string
+	// reservedENIs and vmMemoryOverheadPercent are Karpenter's settings of these names; empty for catalog's own defaults, 0 and 0.075.
+	reservedENIs, vmMemoryOverheadPercent string
 	// functions is the absolute path of the folder that holds <function>/bootstrap.
 	functions string
 	// manifestHash changes with what the install function applies: it is the hash of the executable that holds it.
@@ -66,6 +69,18 @@ func readConfiguration(lookup func(key string) any) (configuration, error) {
 		return configuration{}, err
 	}
 	if c.imageParameters, err = imageParameters(lookup("imageParameters")); err != nil {
+		return configuration{}, err
+	}
+	if c.reservedENIs, err = number("reservedENIs", lookup, "a whole number of network interfaces of each node that are not for pods", func(text string) bool {
+		count, err := strconv.Atoi(text)
+		return err == nil && count >= 0
+	}); err != nil {
+		return configuration{}, err
+	}
+	if c.vmMemoryOverheadPercent, err = number("vmMemoryOverheadPercent", lookup, "a fraction from 0 to less than 1, such as 0.075", func(text string) bool {
+		overhead, err := strconv.ParseFloat(text, 64)
+		return err == nil && overhead >= 0 && overhead < 1
+	}); err != nil {
 		return configuration{}, err
 	}
 	if c.functions, err = functionsFolder(lookup("functions"), c.architecture); err != nil {
@@ -173,6 +188,19 @@ func imageParameters(value any) ([]string, error) {
 		names = append(names, name)
 	}
 	return names, nil
+}
+
+// number accepts what the check does, of the command line's text or the number that a cdk.json may hold.
+func number(key string, lookup func(key string) any, what string, check func(text string) bool) (string, error) {
+	value := lookup(key)
+	if value == nil || value == "" {
+		return "", nil
+	}
+	text := fmt.Sprint(value)
+	if !check(text) {
+		return "", fmt.Errorf("context %s: \"%v\" is not %s: give it as in -c %s=NUMBER", key, value, what, key)
+	}
+	return text, nil
 }
 
 // interval accepts what the ticker can keep: whole seconds, the unit of SQS's DelaySeconds, that divide the minute between

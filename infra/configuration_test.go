@@ -23,9 +23,10 @@ func TestReadConfiguration(t *testing.T) {
 		},
 		{
 			name:    "everything given",
-			context: map[string]any{"clusters": "prod, staging_2", "architecture": "x86_64", "interval": "5s", "preferencePolicy": "Ignore", "minValuesPolicy": "BestEffort"},
+			context: map[string]any{"clusters": "prod, staging_2", "architecture": "x86_64", "interval": "5s", "preferencePolicy": "Ignore", "minValuesPolicy": "BestEffort", "reservedENIs": 1, "vmMemoryOverheadPercent": "0.05"},
 			want: configuration{
 				clusters: []string{"prod", "staging_2"}, architecture: "x86_64", interval: 5 * time.Second, preferencePolicy: "Ignore", minValuesPolicy: "BestEffort",
+				reservedENIs: "1", vmMemoryOverheadPercent: "0.05",
 			},
 		},
 		{
@@ -41,7 +42,8 @@ func TestReadConfiguration(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !slices.Equal(got.clusters, test.want.clusters) || got.architecture != test.want.architecture || got.interval != test.want.interval ||
-				got.preferencePolicy != test.want.preferencePolicy || got.minValuesPolicy != test.want.minValuesPolicy {
+				got.preferencePolicy != test.want.preferencePolicy || got.minValuesPolicy != test.want.minValuesPolicy ||
+				got.reservedENIs != test.want.reservedENIs || got.vmMemoryOverheadPercent != test.want.vmMemoryOverheadPercent {
 				t.Errorf("got %+v, want %+v", got, test.want)
 			}
 			if got.functions != folder {
@@ -77,6 +79,9 @@ func TestReadConfigurationRefuses(t *testing.T) {
 		{"too many", map[string]any{"clusters": "a,b,c,d,e,f,g,h,i"}, []string{"9 clusters", "room for 8"}},
 		{"a number", map[string]any{"clusters": 7.0}, []string{"context clusters", "7", "-c clusters="}},
 		{"a number in a list", map[string]any{"clusters": []any{"prod", 7.0}}, []string{"context clusters", "7", `["prod", "staging"]`}},
+		{"reserved interfaces that are no number", map[string]any{"clusters": "prod", "reservedENIs": "one"}, []string{"context reservedENIs", `"one"`, "-c reservedENIs=NUMBER"}},
+		{"fewer than no interfaces", map[string]any{"clusters": "prod", "reservedENIs": -1}, []string{"context reservedENIs", `"-1"`}},
+		{"an overhead in percent", map[string]any{"clusters": "prod", "vmMemoryOverheadPercent": 7.5}, []string{"context vmMemoryOverheadPercent", `"7.5"`, "a fraction"}},
 		{"an unknown policy", map[string]any{"clusters": "prod", "preferencePolicy": "ignore"}, []string{"context preferencePolicy", `"ignore"`, "-c preferencePolicy=Respect", "-c preferencePolicy=Ignore"}},
 		{"every parameter", map[string]any{"clusters": "prod", "imageParameters": "/*"}, []string{"context imageParameters", `"/*"`, "-c imageParameters=/images/*"}},
 		{"a parameter that is not absolute", map[string]any{"clusters": "prod", "imageParameters": "/a/b, images"}, []string{"context imageParameters", `"images"`}},

@@ -59,7 +59,11 @@ func newFunctions(c *cluster, q queues, nodes awsiam.Role) functions {
 	catalog := newFunction(c, functionProperties{
 		name: "catalog", id: "Catalog", memory: 512, timeout: 2 * time.Minute,
 		description: "Reads instance types, offerings and prices into one snapshot",
-		statements:  catalogStatements(c),
+		environment: given(map[string]*string{
+			"RESERVED_ENIS":              jsii.String(c.configuration.reservedENIs),
+			"VM_MEMORY_OVERHEAD_PERCENT": jsii.String(c.configuration.vmMemoryOverheadPercent),
+		}),
+		statements: catalogStatements(c),
 	})
 	return functions{
 		ticker: newFunction(c, functionProperties{

@@ -117,6 +117,15 @@ func TestEachFunctionHasItsOwnCode(t *testing.T) {
 	}
 }
 
+func TestWhatNodesKeepIsCatalogsSettings(t *testing.T) {
+	template := synthesizeWith(t, map[string]any{"clusters": "prod", "functions": builtFunctions(t), "reservedENIs": "1", "vmMemoryOverheadPercent": 0.05})
+	_, f := template.function(t, "whittle-prod-catalog")
+	variables := f.Properties["Environment"].(map[string]any)["Variables"].(map[string]any)
+	if variables["RESERVED_ENIS"] != "1" || variables["VM_MEMORY_OVERHEAD_PERCENT"] != "0.05" {
+		t.Errorf("environment %v", variables)
+	}
+}
+
 func TestPoliciesAreProvisionsSettings(t *testing.T) {
 	template := synthesizeWith(t, map[string]any{"clusters": "prod", "functions": builtFunctions(t), "preferencePolicy": "Ignore", "minValuesPolicy": "BestEffort", "disableDryRun": "true"})
 	_, f := template.function(t, "whittle-prod-provision")

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"time"
+	"log/slog"
+	"math"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -11,9 +13,6 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/catalog"
 )
-
-// linux is the product whose spot prices count.
-const linux = "Linux/UNIX"
 
 func (h *handler) instanceTypes(ctx context.Context) ([]catalog.InstanceTypeInfo, error) {
 	pages := ec2.NewDescribeInstanceTypesPaginator(h.ec2, &ec2.DescribeInstanceTypesInput{
@@ -24,16 +23,38 @@ func (h *handler) instanceTypes(ctx context.Context) ([]catalog.InstanceTypeInfo
 		},
 	})
 	var found []catalog.InstanceTypeInfo
+	var unusable []string
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("listing instance types: %w", err)
 		}
 		for i := range page.InstanceTypes {
-			found = append(found, info(&page.InstanceTypes[i]))
+			made := info(&page.InstanceTypes[i])
+			if made.InstanceType == "" || made.DefaultVCpus <= 0 || made.SizeInMiB <= 0 {
+				unusable = append(unusable, made.InstanceType)
+				continue
+			}
+			found = append(found, h.supplemented(made))
 		}
 	}
+	if len(unusable) > 0 {
+		slog.WarnContext(ctx, "EC2 describes instance types without processors or memory: they are left out", "instance-types", unusable)
+	}
+	if len(found) == 0 {
+		return nil, errors.New("listing instance types: EC2 describes none")
+	}
 	return found, nil
+}
+
+// supplemented adds what EC2 does not tell: the network interfaces for pods, and the bandwidth that is documented, which over several cards is not the
+// sum of the cards'.
+func (h *handler) supplemented(made catalog.InstanceTypeInfo) catalog.InstanceTypeInfo {
+	made.Network.BranchInterfaces = h.supplement.BranchInterfaces[made.InstanceType]
+	if documented := h.supplement.NetworkBaselineMbps[made.InstanceType]; documented > 0 {
+		made.Network.BaselineBandwidthInMbps = documented
+	}
+	return made
 }
 
 // offerings gives the names of the zones that offer each type.
@@ -63,39 +84,6 @@ func (h *handler) zones(ctx context.Context) ([]catalog.AvailabilityZone, error)
 		zones = append(zones, catalog.AvailabilityZone{ZoneName: aws.ToString(zone.ZoneName), ZoneID: aws.ToString(zone.ZoneId)})
 	}
 	return zones, nil
-}
-
-// spotPrices gives the newest price by type and zone, in dollars an hour.
-func (h *handler) spotPrices(ctx context.Context) (map[string]map[string]float64, error) {
-	// With now as the start EC2 gives the price that holds now, one for each type and zone.
-	pages := ec2.NewDescribeSpotPriceHistoryPaginator(h.ec2, &ec2.DescribeSpotPriceHistoryInput{
-		ProductDescriptions: []string{linux}, StartTime: aws.Time(h.now()),
-	})
-	prices := map[string]map[string]float64{}
-	newest := map[string]time.Time{}
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("listing spot prices: %w", err)
-		}
-		for _, entry := range page.SpotPriceHistory {
-			name, zone := string(entry.InstanceType), aws.ToString(entry.AvailabilityZone)
-			price, valid := parseDollars(aws.ToString(entry.SpotPrice))
-			if !valid || price == 0 {
-				return nil, fmt.Errorf("spot price of %s in %s: field SpotPrice %q is not a price", name, zone, aws.ToString(entry.SpotPrice))
-			}
-			key, at := name+"/"+zone, aws.ToTime(entry.Timestamp)
-			if at.Before(newest[key]) {
-				continue
-			}
-			newest[key] = at
-			if prices[name] == nil {
-				prices[name] = map[string]float64{}
-			}
-			prices[name][zone] = price
-		}
-	}
-	return prices, nil
 }
 
 // info keeps what planning needs of EC2's description of a type.
@@ -134,6 +122,11 @@ func info(described *types.InstanceTypeInfo) catalog.InstanceTypeInfo {
 	if storage := described.InstanceStorageInfo; storage != nil {
 		made.TotalSizeInGB, made.NvmeSupport = aws.ToInt64(storage.TotalSizeInGB), string(storage.NvmeSupport)
 	}
+	if described.PlacementGroupInfo != nil {
+		for _, strategy := range described.PlacementGroupInfo.SupportedStrategies {
+			made.PlacementGroupStrategies = append(made.PlacementGroupStrategies, string(strategy))
+		}
+	}
 	if described.NetworkInfo != nil {
 		made.Network = network(described.NetworkInfo)
 	}
@@ -161,8 +154,23 @@ func network(described *types.NetworkInfo) catalog.NetworkInfo {
 			made.MaximumNetworkInterfaces = int(aws.ToInt32(card.MaximumNetworkInterfaces))
 		}
 	}
-	made.BaselineBandwidthInMbps = int(baseline)
+	made.BaselineBandwidthInMbps = int(math.Round(baseline))
+	made.CardInterfaces = cardInterfaces(described.NetworkCards)
 	return made
+}
+
+// cardInterfaces are the interfaces of each card by its index, where there are several.
+func cardInterfaces(cards []types.NetworkCardInfo) []int {
+	if len(cards) < 2 {
+		return nil
+	}
+	interfaces := make([]int, len(cards))
+	for _, card := range cards {
+		if i := int(aws.ToInt32(card.NetworkCardIndex)); i >= 0 && i < len(interfaces) {
+			interfaces[i] = int(aws.ToInt32(card.MaximumNetworkInterfaces))
+		}
+	}
+	return interfaces
 }
 
 func addDevices(made *catalog.InstanceTypeInfo, described *types.InstanceTypeInfo) {

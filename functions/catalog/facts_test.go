@@ -74,7 +74,7 @@ func TestInfoKeepsWhatPlanningNeeds(t *testing.T) {
 			},
 			catalog.InstanceTypeInfo{
 				InstanceType: "p5.48xlarge", TotalSizeInGB: 30400, NvmeSupport: "required",
-				Network: catalog.NetworkInfo{MaximumNetworkInterfaces: 15, MaximumNetworkCards: 2, MaximumEfaInterfaces: 32, BaselineBandwidthInMbps: 200000},
+				Network: catalog.NetworkInfo{MaximumNetworkInterfaces: 15, MaximumNetworkCards: 2, CardInterfaces: []int{2, 15}, MaximumEfaInterfaces: 32, BaselineBandwidthInMbps: 200000},
 				Gpus:    []catalog.Device{{Name: "H100", Manufacturer: "NVIDIA", Count: 8, MemoryInMiB: 81920}},
 			},
 		},
@@ -131,7 +131,7 @@ func TestParsePrice(t *testing.T) {
 		{"cut off", priced("Hrs", "USD", "1")[:50], "", 0, "not the JSON that is documented"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			instanceType, price, err := parsePrice(test.text)
+			instanceType, price, err := parsePrice(test.text, "USD")
 			if test.want != "" {
 				if err == nil || !strings.Contains(err.Error(), test.want) {
 					t.Errorf("error is %v, want %q", err, test.want)
@@ -145,23 +145,61 @@ func TestParsePrice(t *testing.T) {
 	}
 }
 
+func TestPricesInChinaAreInYuan(t *testing.T) {
+	if name, price, err := parsePrice(priced("Hrs", "CNY", "0.5"), currencyOf("cn-north-1")); name != "m7g.large" || price != 0.5 || err != nil {
+		t.Errorf("%q, %v, %v", name, price, err)
+	}
+}
+
 func FuzzParsePrice(f *testing.F) {
 	f.Add(priced("Hrs", "USD", "0.0816"))
 	f.Add(priced("Hrs", "USD", "1e999"))
 	f.Add(`{"terms": {"OnDemand": {"a": {"priceDimensions": null}}}}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		if _, price, err := parsePrice(text); err == nil && (price < 0 || math.IsInf(price, 0) || math.IsNaN(price)) {
+		if _, price, err := parsePrice(text, "USD"); err == nil && (price < 0 || math.IsInf(price, 0) || math.IsNaN(price)) {
 			t.Errorf("%q has the price %v", text, price)
 		}
 	})
 }
 
-func TestEveryRegionHasAPriceList(t *testing.T) {
+func TestPriceListOfRegions(t *testing.T) {
 	for region, want := range map[string]string{
 		"us-east-1": "us-east-1", "us-west-2": "us-east-1", "ca-central-1": "us-east-1", "eu-west-3": "eu-central-1", "ap-northeast-1": "ap-south-1", "cn-north-1": "cn-northwest-1",
+		"il-central-1": "us-east-1", "mx-central-1": "us-east-1",
+		// Partitions without a price list.
+		"us-gov-west-1": "", "us-gov-east-1": "", "us-iso-east-1": "", "us-isob-east-1": "", "eu-isoe-west-1": "", "eusc-de-east-1": "",
 	} {
 		if got := priceListRegion(region); got != want {
-			t.Errorf("%s asks %s, want %s", region, got, want)
+			t.Errorf("%s asks %q, want %q", region, got, want)
+		}
+	}
+}
+
+func TestReadSettings(t *testing.T) {
+	for _, test := range []struct {
+		enis, overhead string
+		want           catalog.Settings
+		wantError      string
+	}{
+		{"", "", catalog.Settings{}, ""},
+		{"1", "0.05", catalog.Settings{ReservedENIs: 1, VMMemoryOverheadPercent: aws.Float64(0.05)}, ""},
+		{"0", "0", catalog.Settings{VMMemoryOverheadPercent: aws.Float64(0)}, ""},
+		{"one", "", catalog.Settings{}, `RESERVED_ENIS is "one"`},
+		{"-1", "", catalog.Settings{}, `RESERVED_ENIS is "-1"`},
+		{"", "7.5", catalog.Settings{}, `VM_MEMORY_OVERHEAD_PERCENT is "7.5": write a fraction`},
+		{"", "NaN", catalog.Settings{}, `VM_MEMORY_OVERHEAD_PERCENT is "NaN"`},
+	} {
+		got, err := readSettings(func(name string) string {
+			return map[string]string{"RESERVED_ENIS": test.enis, "VM_MEMORY_OVERHEAD_PERCENT": test.overhead}[name]
+		})
+		if test.wantError != "" {
+			if err == nil || !strings.Contains(err.Error(), test.wantError) {
+				t.Errorf("error is %v, want %q", err, test.wantError)
+			}
+			continue
+		}
+		if err != nil || !reflect.DeepEqual(got, test.want) {
+			t.Errorf("%+v, %v, want %+v", got, err, test.want)
 		}
 	}
 }

@@ -16,10 +16,13 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/inventory"
+	"github.com/whittle-dev/whittle/testdata/instancetypes"
 )
 
 type handler struct {
 	cluster, region string
+	settings        catalog.Settings
+	supplement      instancetypes.Supplement
 	connection      interface {
 		Client(context.Context) (*cluster.Client, error)
 	}
@@ -34,12 +37,13 @@ type Summary struct {
 	Zones         int    `json:"zones"`
 	Offerings     int    `json:"offerings"` // types by zones
 	WithoutPrice  int    `json:"withoutPrice"`
+	BuiltinPrices int    `json:"builtinPrices"` // types whose on-demand price is the built-in one
 	SpotPrices    int    `json:"spotPrices"`
 	Duration      string `json:"duration"`
 }
 
 // handle reads EC2's offer and replaces the catalogue. Prices that cannot be
-// read now stay what they were: an old price plans better than none.
+// read now stay what they were or are built in: an old price plans better than none.
 func (h *handler) handle(ctx context.Context, _ any) (Summary, error) {
 	start := h.now()
 	client, err := h.connection.Client(ctx)
@@ -59,42 +63,27 @@ func (h *handler) handle(ctx context.Context, _ any) (Summary, error) {
 	}
 	summary := summarize(snapshot, h.now().Sub(start))
 	slog.InfoContext(ctx, "read the catalogue", "instance-types", summary.InstanceTypes, "zones", summary.Zones, "offerings", summary.Offerings,
-		"without-price", summary.WithoutPrice, "spot-prices", summary.SpotPrices, "duration", summary.Duration)
+		"without-price", summary.WithoutPrice, "spot-prices", summary.SpotPrices, "prices", snapshot.PriceAges(h.now()), "duration", summary.Duration)
 	return summary, nil
 }
 
-// read makes the calls that do not wait for each other at the same time.
+// read makes the calls that do not wait for each other at the same time. Without types, offerings or zones there is no catalogue; prices that cannot be
+// read now are those of before, or built in.
 func (h *handler) read(ctx context.Context, previous *catalog.Snapshot) (*catalog.Snapshot, error) {
-	snapshot := &catalog.Snapshot{Time: h.now().UTC(), Region: h.region}
+	snapshot := &catalog.Snapshot{Time: h.now().UTC(), Region: h.region, Settings: h.settings}
+	if currency := currencyOf(h.region); currency != "USD" {
+		snapshot.Prices.Currency = currency
+	}
 	var zonesOf map[string][]string
 	var onDemand map[string]float64
 	var spot map[string]map[string]float64
+	var onDemandFailed, spotFailed error
 	group, parallel := errgroup.WithContext(ctx)
 	group.Go(func() (err error) { snapshot.InstanceTypes, err = h.instanceTypes(parallel); return err })
 	group.Go(func() (err error) { zonesOf, err = h.offerings(parallel); return err })
 	group.Go(func() (err error) { snapshot.Zones, err = h.zones(parallel); return err })
-	group.Go(func() error {
-		prices, err := h.onDemandPrices(parallel)
-		if err != nil && previous == nil {
-			return err
-		}
-		if err != nil {
-			slog.ErrorContext(ctx, "on-demand prices stay what they were", "of", previous.Time, "error", err)
-			prices = onDemandOf(previous)
-		}
-		onDemand = prices
-		return nil
-	})
-	group.Go(func() error {
-		prices, err := h.spotPrices(parallel)
-		snapshot.SpotPriceTime = snapshot.Time
-		if err != nil && previous != nil {
-			slog.ErrorContext(ctx, "spot prices stay what they were", "of", previous.SpotPriceTime, "error", err)
-			prices, snapshot.SpotPriceTime, err = spotOf(previous), previous.SpotPriceTime, nil
-		}
-		spot = prices
-		return err
-	})
+	group.Go(func() error { onDemand, onDemandFailed = h.onDemandPrices(parallel); return nil })
+	group.Go(func() error { spot, spotFailed = h.spotPrices(parallel); return nil })
 	if err := group.Wait(); err != nil {
 		return nil, fmt.Errorf("reading EC2's offer in %s: %w", h.region, err)
 	}
@@ -102,31 +91,15 @@ func (h *handler) read(ctx context.Context, previous *catalog.Snapshot) (*catalo
 		info := &snapshot.InstanceTypes[i]
 		info.Zones = zonesOf[info.InstanceType]
 		slices.Sort(info.Zones)
-		info.OnDemandPrice = onDemand[info.InstanceType]
-		info.SpotPrices = spot[info.InstanceType]
 	}
 	slices.SortFunc(snapshot.InstanceTypes, func(a, b catalog.InstanceTypeInfo) int { return strings.Compare(a.InstanceType, b.InstanceType) })
+	h.setOnDemandPrices(ctx, snapshot, previous, onDemand, onDemandFailed)
+	setSpotPrices(ctx, snapshot, previous, spot, spotFailed)
 	return snapshot, nil
 }
 
-func onDemandOf(snapshot *catalog.Snapshot) map[string]float64 {
-	prices := map[string]float64{}
-	for _, info := range snapshot.InstanceTypes {
-		prices[info.InstanceType] = info.OnDemandPrice
-	}
-	return prices
-}
-
-func spotOf(snapshot *catalog.Snapshot) map[string]map[string]float64 {
-	prices := map[string]map[string]float64{}
-	for _, info := range snapshot.InstanceTypes {
-		prices[info.InstanceType] = info.SpotPrices
-	}
-	return prices
-}
-
 func summarize(snapshot *catalog.Snapshot, took time.Duration) Summary {
-	summary := Summary{InstanceTypes: len(snapshot.InstanceTypes), Zones: len(snapshot.Zones), Duration: took.Round(time.Millisecond).String()}
+	summary := Summary{InstanceTypes: len(snapshot.InstanceTypes), Zones: len(snapshot.Zones), BuiltinPrices: snapshot.Prices.Builtin, Duration: took.Round(time.Millisecond).String()}
 	for _, info := range snapshot.InstanceTypes {
 		summary.Offerings += len(info.Zones)
 		summary.SpotPrices += len(info.SpotPrices)

@@ -3,13 +3,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"os"
+	"strconv"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/pricing"
 
+	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/function"
+	"github.com/whittle-dev/whittle/testdata/instancetypes"
 )
 
 func main() {
@@ -23,12 +29,39 @@ func setup(ctx context.Context) (*handler, error) {
 	if err != nil {
 		return h, err
 	}
+	if h.settings, err = readSettings(os.Getenv); err != nil {
+		return h, err
+	}
+	if h.supplement, err = instancetypes.ReadSupplement(); err != nil {
+		return h, err
+	}
 	loaded, err := function.Configuration(ctx)
 	h.region = loaded.Region
 	h.connection = function.NewConnection(loaded, h.cluster)
 	h.ec2 = ec2.NewFromConfig(loaded)
 	h.pricing = pricing.NewFromConfig(loaded, func(options *pricing.Options) {
-		options.Region = priceListRegion(loaded.Region)
+		// Where no price list serves the region it is not asked.
+		options.Region = cmp.Or(priceListRegion(loaded.Region), loaded.Region)
 	})
 	return h, err
+}
+
+// readSettings reads what a person knows of the cluster's nodes, by Karpenter's names. Neither has to be given.
+func readSettings(get func(string) string) (catalog.Settings, error) {
+	var settings catalog.Settings
+	if text := get("RESERVED_ENIS"); text != "" {
+		count, err := strconv.Atoi(text)
+		if err != nil || count < 0 {
+			return settings, fmt.Errorf("RESERVED_ENIS is %q: write the number of network interfaces of each node that are not for pods, 1 with the VPC CNI's custom networking", text)
+		}
+		settings.ReservedENIs = count
+	}
+	if text := get("VM_MEMORY_OVERHEAD_PERCENT"); text != "" {
+		overhead, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(overhead >= 0 && overhead < 1) {
+			return settings, fmt.Errorf("VM_MEMORY_OVERHEAD_PERCENT is %q: write a fraction from 0 to less than 1, such as %v", text, catalog.DefaultVMMemoryOverheadPercent)
+		}
+		settings.VMMemoryOverheadPercent = &overhead
+	}
+	return settings, nil
 }

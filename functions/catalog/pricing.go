@@ -3,28 +3,51 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/pricing"
 	"github.com/aws/aws-sdk-go-v2/service/pricing/types"
 )
 
-// priceListRegion is the region whose endpoint of the price list serves a region.
+// priceListTime bounds the reading of the price list, which a network without a way to the internet never answers.
+const priceListTime = 45 * time.Second
+
+// priceListRegion is the region whose endpoint of the price list serves a region; empty if none does. GovCloud, the European sovereign cloud and the
+// isolated regions are partitions without a price list: what serves the others does not know their credentials.
 // https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/using-price-list-query-api.html
 func priceListRegion(region string) string {
-	switch {
-	case strings.HasPrefix(region, "cn-"):
+	switch prefix, _, _ := strings.Cut(region, "-"); prefix {
+	case "cn":
 		return "cn-northwest-1"
-	case strings.HasPrefix(region, "ap-"):
+	case "ap":
 		return "ap-south-1"
-	case strings.HasPrefix(region, "eu-"):
+	case "eu":
+		if strings.HasPrefix(region, "eu-isoe-") {
+			return ""
+		}
 		return "eu-central-1"
+	case "eusc":
+		return ""
+	}
+	if strings.HasPrefix(region, "us-gov-") || strings.HasPrefix(region, "us-iso") {
+		return ""
 	}
 	return "us-east-1"
+}
+
+// currencyOf is what prices are in: CNY in China, US dollars everywhere else.
+func currencyOf(region string) string {
+	if strings.HasPrefix(region, "cn-") {
+		return "CNY"
+	}
+	return "USD"
 }
 
 // priceListItem is what is read of one product of the price list.
@@ -45,10 +68,18 @@ type priceListItem struct {
 	} `json:"terms"`
 }
 
-// onDemandPrices gives the dollars an hour of each type for Linux, on shared
-// hardware and on dedicated bare metal.
+// onDemandPrices gives the price an hour of each type for Linux, on shared hardware and on dedicated bare metal. With an error comes what was read
+// before it. An item that cannot be read costs its own price alone.
 func (h *handler) onDemandPrices(ctx context.Context) (map[string]float64, error) {
+	if priceListRegion(h.region) == "" {
+		return nil, fmt.Errorf("no price list serves region %s", h.region)
+	}
+	ctx, cancel := context.WithTimeout(ctx, priceListTime)
+	defer cancel()
 	prices := map[string]float64{}
+	currency := currencyOf(h.region)
+	var failed, unreadable error
+	bad := 0
 	for _, product := range []map[string]string{
 		{"tenancy": "Shared", "productFamily": "Compute Instance"},
 		{"tenancy": "Dedicated", "productFamily": "Compute Instance (bare metal)"},
@@ -63,12 +94,14 @@ func (h *handler) onDemandPrices(ctx context.Context) (map[string]float64, error
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
-				return nil, fmt.Errorf("reading the price list: %w", err)
+				// One of the two lists may fail and the other not.
+				failed = errors.Join(failed, fmt.Errorf("reading the price list of %s: %w", product["productFamily"], err))
+				break
 			}
 			for _, text := range page.PriceList {
-				name, price, err := parsePrice(text)
+				name, price, err := parsePrice(text, currency)
 				if err != nil {
-					return nil, err
+					bad, unreadable = bad+1, err
 				}
 				if price > 0 {
 					prices[name] = price
@@ -76,28 +109,30 @@ func (h *handler) onDemandPrices(ctx context.Context) (map[string]float64, error
 			}
 		}
 	}
-	if len(prices) == 0 {
-		return nil, fmt.Errorf("the price list has no price in US dollars for region %s", h.region)
+	if bad > 0 {
+		slog.WarnContext(ctx, "items of the price list were left out", "items", bad, "last", unreadable)
 	}
-	return prices, nil
+	if failed == nil && len(prices) == 0 {
+		failed = fmt.Errorf("the price list has no price in %s for region %s", currency, h.region)
+	}
+	return prices, failed
 }
 
-// parsePrice reads one item of the price list; an item without a price in
-// dollars an hour gives zero.
-func parsePrice(text string) (instanceType string, price float64, err error) {
+// parsePrice reads one item of the price list; an item without a price an hour in the currency gives zero.
+func parsePrice(text, currency string) (instanceType string, price float64, err error) {
 	var item priceListItem
 	if err := json.Unmarshal([]byte(text), &item); err != nil {
 		return "", 0, fmt.Errorf("an item of the price list is not the JSON that is documented: %w", err)
 	}
 	for _, term := range item.Terms.OnDemand {
 		for _, dimension := range term.PriceDimensions {
-			dollars, quoted := dimension.PricePerUnit["USD"]
+			amount, quoted := dimension.PricePerUnit[currency]
 			if !quoted || dimension.Unit != "Hrs" {
 				continue
 			}
-			parsed, valid := parseDollars(dollars)
+			parsed, valid := parseAmount(amount)
 			if !valid {
-				return "", 0, fmt.Errorf("price list, product %s (%s): pricePerUnit.USD %q is not a price", item.Product.SKU, item.Product.Attributes.InstanceType, dollars)
+				return "", 0, fmt.Errorf("price list, product %s (%s): pricePerUnit.%s %q is not a price", item.Product.SKU, item.Product.Attributes.InstanceType, currency, amount)
 			}
 			price = max(price, parsed)
 		}
@@ -105,8 +140,8 @@ func parsePrice(text string) (instanceType string, price float64, err error) {
 	return item.Product.Attributes.InstanceType, price, nil
 }
 
-// parseDollars reads an amount of money, which is neither negative nor infinite.
-func parseDollars(text string) (float64, bool) {
+// parseAmount reads an amount of money, which is neither negative nor infinite.
+func parseAmount(text string) (float64, bool) {
 	amount, err := strconv.ParseFloat(text, 64)
 	return amount, err == nil && amount >= 0 && !math.IsInf(amount, 0)
 }

@@ -27,6 +27,8 @@ type planned struct {
 	plan     *plan.Plan
 	took     time.Duration
 	problems []report.PoolProblem
+	// prices says of when the prices are, where they are a cluster's catalogue's.
+	prices string
 	// ignored are the NodeOverlays that count for nothing.
 	ignored []catalog.OverlayProblem
 }
@@ -48,7 +50,11 @@ func showPlan(ctx context.Context, arguments []string, now func() time.Time, in 
 		}
 		return writeJSON(out, shown)
 	}
-	return shown.WriteTable(out, made.snapshot, made.problems, styleOf(out))
+	if err := shown.WriteTable(out, made.snapshot, made.problems, styleOf(out)); err != nil || made.prices == "" {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "prices: %s\n", made.prices)
+	return err
 }
 
 func writeJSON(out io.Writer, value any) error {

@@ -26,16 +26,23 @@ func (m *planned) readCluster(ctx context.Context, client *cluster.Client, table
 		return installed(err)
 	})
 	var facts *catalog.Snapshot
-	var unavailable *catalog.Unavailable
+	var observed catalog.Observed
 	if table == nil {
 		group.Go(func() (err error) { facts, err = inventory.Catalog(reading, client); return err })
-		group.Go(func() (err error) { unavailable, err = inventory.Unavailable(reading, client); return err })
+		group.Go(func() (err error) { observed.Unavailable, err = inventory.Unavailable(reading, client); return err })
+		group.Go(func() (err error) { observed.Learned, err = inventory.Learned(reading, client); return err })
+		group.Go(func() error {
+			counts, err := inventory.Reservations(reading, client)
+			observed.Reservations = catalog.Available(counts)
+			return err
+		})
 	}
 	if err := group.Wait(); err != nil {
 		return err
 	}
 	if table == nil {
-		table = instancetypes.OfCatalog(facts, unavailable, now)
+		table = instancetypes.OfCatalog(facts, observed, now)
+		m.prices = facts.PriceAges(now)
 	}
 	for i := range m.objects.NodeClasses {
 		m.objects.NodeClasses[i].Default()

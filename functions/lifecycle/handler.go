@@ -42,7 +42,8 @@ type handler struct {
 	sender               sender
 	now                  func() time.Time
 
-	asked asked
+	asked   asked
+	learned learned
 }
 
 // asked remembers the look that this container asked for last, so that chains
@@ -94,6 +95,7 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 	}
 	p := &performer{client: client, fleet: h.fleet, leftovers: h.leftovers, now: h.now, tell: wake.Hop == 0}
 	again, displaces, err := p.perform(work, seen)
+	h.learn(work, client, seen)
 	return errors.Join(seen.failed, err, h.rearm(ctx, wake, again, displaces))
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/function"
+	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/queue"
 )
 
@@ -44,6 +45,7 @@ type kubernetes interface {
 	Evict(ctx context.Context, pod *corev1.Pod) error
 	DeletePod(ctx context.Context, pod *corev1.Pod, graceSeconds *int64) error
 	Record(ctx context.Context, event cluster.Event, now time.Time) error
+	inventory.Store
 }
 
 // instances is what lifecycle does with EC2.

@@ -30,6 +30,8 @@ type run struct {
 
 	catalog        *catalog.Snapshot
 	unavailable    *catalog.Unavailable
+	learned        *catalog.Learned
+	reservations   map[string]catalog.ReservationCount
 	types          map[string][]catalog.InstanceType // by EC2NodeClass, without NodeOverlays
 	static         []api.NodePool                    // those with spec.replicas
 	launchedClaims map[string]*api.NodeClaim         // by name, as they are after the launch
@@ -46,6 +48,12 @@ func (r *run) provision(ctx context.Context) error {
 		return err
 	}
 	if r.unavailable, err = inventory.Unavailable(ctx, r.client); err != nil {
+		return err
+	}
+	if r.learned, err = inventory.Learned(ctx, r.client); err != nil {
+		return err
+	}
+	if r.reservations, err = inventory.Reservations(ctx, r.client); err != nil {
 		return err
 	}
 	var failures error
@@ -179,10 +187,15 @@ func (r *run) resolve(ctx context.Context, objects *snapshot.Objects) error {
 		}
 		objects.NodeClasses[i] = class
 		if api.ConditionTrue(class.Status.Conditions, api.ConditionReady) {
-			r.types[class.Name] = catalog.Resolve(r.catalog, &class, catalog.Observed{Unavailable: r.unavailable}, r.now())
+			r.types[class.Name] = catalog.Resolve(r.catalog, &class, r.observed(), r.now())
 		}
 	}
 	return failures
+}
+
+// observed is what is known of EC2's offer beyond the catalogue.
+func (r *run) observed() catalog.Observed {
+	return catalog.Observed{Unavailable: r.unavailable, Learned: r.learned, Reservations: catalog.Available(r.reservations)}
 }
 
 // typesOf are the instance types of the pool's class, without NodeOverlays.

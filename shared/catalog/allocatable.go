@@ -14,9 +14,6 @@ import (
 const (
 	mebibyte = 1 << 20
 	gibibyte = 1 << 30
-	// virtualMachineMemoryOverhead is the part of the memory an instance is sold with that the hypervisor and the operating system's kernel keep
-	// from Linux' MemTotal: Karpenter's default VM_MEMORY_OVERHEAD_PERCENT.
-	virtualMachineMemoryOverhead = 0.075
 	// armFirmwareMiB is what Graviton instances keep on top of that.
 	armFirmwareMiB = 64
 	// defaultEphemeralStorage is the disk of a node whose class and family name none.
@@ -26,12 +23,14 @@ const (
 )
 
 // capacity is what the machine has, before reservations.
-func capacity(info *InstanceTypeInfo, class *api.EC2NodeClass) corev1.ResourceList {
+// image is what the nodes are launched from.
+func (m *model) capacity(info *InstanceTypeInfo, image string) corev1.ResourceList {
+	class := m.class
 	list := corev1.ResourceList{
 		corev1.ResourceCPU:              *resource.NewQuantity(int64(info.DefaultVCpus), resource.DecimalSI),
-		corev1.ResourceMemory:           *resource.NewQuantity(memory(info), resource.BinarySI),
+		corev1.ResourceMemory:           *resource.NewQuantity(m.memory(info, image), resource.BinarySI),
 		corev1.ResourceEphemeralStorage: *resource.NewQuantity(ephemeralStorage(info, class), resource.BinarySI),
-		corev1.ResourcePods:             *resource.NewQuantity(int64(pods(info, class)), resource.DecimalSI),
+		corev1.ResourcePods:             *resource.NewQuantity(int64(m.pods(info)), resource.DecimalSI),
 	}
 	set := func(name corev1.ResourceName, count int) {
 		if count > 0 {
@@ -54,14 +53,10 @@ func capacity(info *InstanceTypeInfo, class *api.EC2NodeClass) corev1.ResourceLi
 		set(api.ResourceAWSNeuron, device.Count)
 		set(api.ResourceAWSNeuronCore, device.Count*device.CoreCount)
 	}
-	if len(info.NeuronDevices) == 0 {
-		for _, accelerator := range info.InferenceAccelerators {
-			set(api.ResourceAWSNeuron, accelerator.Count)
-		}
-	}
 	set(api.ResourceAWSPodENI, info.Network.BranchInterfaces)
-	if n := efaOnly(class, nil); n > 0 {
-		set(api.ResourceEFA, n)
+	if len(class.Spec.NetworkInterfaces) > 0 {
+		// Who names the interfaces gets those and no others.
+		set(api.ResourceEFA, efaOnly(class, nil))
 	} else {
 		set(api.ResourceEFA, info.Network.MaximumEfaInterfaces)
 	}
@@ -71,18 +66,25 @@ func capacity(info *InstanceTypeInfo, class *api.EC2NodeClass) corev1.ResourceLi
 	return list
 }
 
-func memory(info *InstanceTypeInfo) int64 {
+// memory is, in bytes, what a node of the type was seen to have, or else an estimate: an instance is sold with more than Linux finds, and how much
+// more no API tells.
+func (m *model) memory(info *InstanceTypeInfo, image string) int64 {
+	if seen, ok := m.learned(info, image); ok {
+		return seen
+	}
 	mib := info.SizeInMiB
 	if architecture(info) == api.ArchitectureArm64 {
 		mib -= armFirmwareMiB
 	}
-	mib -= int64(math.Ceil(float64(mib) * virtualMachineMemoryOverhead))
+	mib -= int64(math.Ceil(float64(mib) * m.settings.memoryOverhead()))
 	return max(mib, 0) * mebibyte
 }
 
 // ephemeralStorage is the size of what the kubelet's data lies on.
 func ephemeralStorage(info *InstanceTypeInfo, class *api.EC2NodeClass) int64 {
-	if p := class.Spec.InstanceStorePolicy; p != nil && *p == api.InstanceStorePolicyRAID0 && info.TotalSizeInGB > 0 {
+	_, windows := windowsBuild(family(class))
+	// No Windows image joins the instance's own disks: the kubelet's data stays on the root volume.
+	if p := class.Spec.InstanceStorePolicy; p != nil && *p == api.InstanceStorePolicyRAID0 && info.TotalSizeInGB > 0 && !windows {
 		return info.TotalSizeInGB * 1_000_000_000
 	}
 	mappings := class.Spec.BlockDeviceMappings
@@ -122,17 +124,19 @@ func ephemeralStorage(info *InstanceTypeInfo, class *api.EC2NodeClass) int64 {
 			}
 		}
 	}
-	if _, windows := windowsBuild(family(class)); windows {
+	if windows {
 		return 50 * gibibyte
 	}
 	return defaultEphemeralStorage
 }
 
-// pods is the most pods that the node's kubelet will run.
-func pods(info *InstanceTypeInfo, class *api.EC2NodeClass) int {
+// pods is the most pods that the node's kubelet will run. Prefix delegation does not raise it by itself: the kubelet's own maximum is by interfaces
+// and addresses, and whoever gives the interfaces prefixes (spec.ipPrefixCount, or the VPC CNI's setting) sets spec.kubelet.maxPods as well.
+func (m *model) pods(info *InstanceTypeInfo) int {
+	class := m.class
 	kubelet := class.Spec.Kubelet
 	_, windows := windowsBuild(family(class))
-	count := addresses(info, efaOnly(class, func(n api.NetworkInterface) bool { return n.NetworkCardIndex == 0 }))
+	count := addresses(info, m.settings.ReservedENIs+efaOnly(class, func(n api.NetworkInterface) bool { return n.NetworkCardIndex == 0 }))
 	switch {
 	case kubelet != nil && kubelet.MaxPods != nil:
 		count = int(*kubelet.MaxPods)
@@ -152,7 +156,7 @@ func addresses(info *InstanceTypeInfo, taken int) int {
 	if interfaces <= 0 {
 		return 0
 	}
-	return interfaces*(info.Network.Ipv4AddressesPerInterface-1) + 2
+	return interfaces*max(info.Network.Ipv4AddressesPerInterface-1, 0) + 2
 }
 
 // efaOnly counts the class's interfaces that carry Elastic Fabric Adapter traffic alone, on the cards that where allows (nil: all).
@@ -167,7 +171,7 @@ func efaOnly(class *api.EC2NodeClass, where func(api.NetworkInterface) bool) int
 }
 
 // allocatable is the capacity less what is reserved for the kubelet and the system and what must stay free lest pods are evicted.
-func allocatable(capacity corev1.ResourceList, info *InstanceTypeInfo, class *api.EC2NodeClass) corev1.ResourceList {
+func (m *model) allocatable(capacity corev1.ResourceList, info *InstanceTypeInfo) corev1.ResourceList {
 	result := capacity.DeepCopy()
 	take := func(name corev1.ResourceName, amount resource.Quantity) {
 		left := result[name]
@@ -177,11 +181,11 @@ func allocatable(capacity corev1.ResourceList, info *InstanceTypeInfo, class *ap
 		}
 		result[name] = left
 	}
-	kubelet := class.Spec.Kubelet
+	kubelet := m.class.Spec.Kubelet
 	if kubelet == nil {
 		kubelet = &api.KubeletConfiguration{}
 	}
-	for name, amount := range kubeReserved(info, class) {
+	for name, amount := range m.kubeReserved(info) {
 		if own, ok := quantity(kubelet.KubeReserved[string(name)]); ok {
 			amount = own
 		}
@@ -199,15 +203,17 @@ func allocatable(capacity corev1.ResourceList, info *InstanceTypeInfo, class *ap
 }
 
 // kubeReserved are the amounts that the AMI families reserve for the kubelet and the container runtime by themselves
-// (https://github.com/awslabs/amazon-eks-ami: memory by the number of pods, processor time by the number of cores).
-func kubeReserved(info *InstanceTypeInfo, class *api.EC2NodeClass) corev1.ResourceList {
+// (https://github.com/awslabs/amazon-eks-ami: memory by the number of pods, processor time by the number of cores). Amazon Linux counts the pods
+// that the type has addresses for, whatever maxPods says; Bottlerocket and Windows count maxPods.
+func (m *model) kubeReserved(info *InstanceTypeInfo) corev1.ResourceList {
 	count := addresses(info, 0)
-	switch family(class) {
+	switch family(m.class) {
 	case api.AMIFamilyAL2, api.AMIFamilyAL2023, api.AMIFamilyCustom:
 	default:
-		count = pods(info, class)
+		count = m.pods(info)
 	}
-	// In ten-thousandths of a core: 6 % of the first, 1 % of the second, 0.5 % of the third and fourth, 0.25 % of each further one.
+	// In ten-thousandths of a core: 6 % of the first, 1 % of the second, 0.5 % of the third and fourth, 0.25 % of each further one. The images'
+	// own scripts round down to whole millicores.
 	var reserved int64
 	for core := range info.DefaultVCpus {
 		switch {
@@ -222,7 +228,7 @@ func kubeReserved(info *InstanceTypeInfo, class *api.EC2NodeClass) corev1.Resour
 		}
 	}
 	return corev1.ResourceList{
-		corev1.ResourceCPU:              *resource.NewMilliQuantity((reserved+9)/10, resource.DecimalSI),
+		corev1.ResourceCPU:              *resource.NewMilliQuantity(reserved/10, resource.DecimalSI),
 		corev1.ResourceMemory:           *resource.NewQuantity(int64(11*count+255)*mebibyte, resource.BinarySI),
 		corev1.ResourceEphemeralStorage: *resource.NewQuantity(gibibyte, resource.BinarySI),
 	}

@@ -20,6 +20,8 @@ type InstanceType struct {
 	Allocatable corev1.ResourceList `json:"allocatable"`
 	// Offerings are sorted by price, then zone, then capacity type.
 	Offerings []Offering `json:"offerings"`
+	// OnDemandPrice is what the type costs an hour on demand, whatever NodeOverlays make of the offerings' prices; zero if it is not known.
+	OnDemandPrice float64 `json:"onDemandPrice,omitempty"`
 	// CapacityOverlay says that a NodeOverlay has added to the capacity.
 	CapacityOverlay bool `json:"capacityOverlay,omitempty"`
 	// Exotic types (bare metal, GPUs, accelerators) are bought only for pods that no other type can hold.
@@ -91,7 +93,6 @@ func (s *Snapshot) Price(labels map[string]string) (float64, bool) {
 }
 
 // spotPrice is zero where it is not known. Until spot prices have been read at all, on-demand prices stand in for them.
-
 func (s *Snapshot) spotPrice(info *InstanceTypeInfo, zone string) float64 {
 	if s.SpotPriceTime.IsZero() && len(info.SpotPrices) == 0 {
 		return info.OnDemandPrice

@@ -74,10 +74,7 @@ func (s *Snapshot) labels(info *InstanceTypeInfo, class *api.EC2NodeClass) sched
 	setIf(accelerator.Name != "", api.LabelInstanceAcceleratorManufacturer, labelValue(accelerator.Manufacturer))
 	setIf(accelerator.Name != "", api.LabelInstanceAcceleratorCount, strconv.Itoa(accelerator.Count))
 
-	for _, key := range []string{
-		api.LabelCapacityReservationID, api.LabelCapacityReservationType, api.LabelCapacityReservationInterruptible,
-		api.LabelPlacementGroupID, api.LabelPlacementGroupPartition,
-	} {
+	for _, key := range append(reservationLabels(), api.LabelPlacementGroupID, api.LabelPlacementGroupPartition) {
 		rs.Add(scheduling.DoesNotExist(key))
 	}
 	return rs

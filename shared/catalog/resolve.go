@@ -17,13 +17,9 @@ import (
 // observed does not leave it out at the time now; types without an available offering are kept, so that a plan can say why they were not used.
 func Resolve(s *Snapshot, class *api.EC2NodeClass, observed Observed, now time.Time) []InstanceType {
 	zones := subnetZones(s, class)
-	var images []scheduling.Requirements
-	for _, ami := range class.Status.AMIs {
-		// An image whose requirements cannot be read is none that a type could be matched with.
-		if requirements, err := scheduling.FromNodeSelectorTerm(corev1.NodeSelectorTerm{MatchExpressions: ami.Requirements}); err == nil {
-			images = append(images, requirements)
-		}
-	}
+	images := readImages(class)
+	m := &model{class: class, settings: s.Settings, observed: observed, now: now, group: placementGroup(class)}
+	reservations := reservationsByType(class)
 	var types []InstanceType
 	for i := range s.InstanceTypes {
 		info := &s.InstanceTypes[i]
@@ -31,31 +27,74 @@ func Resolve(s *Snapshot, class *api.EC2NodeClass, observed Observed, now time.T
 			continue
 		}
 		requirements := s.labels(info, class)
-		if !slices.ContainsFunc(images, func(image scheduling.Requirements) bool {
-			return requirements.IsCompatible(image, scheduling.UndefinedIsAbsent)
-		}) {
+		image, ok := firstImage(images, requirements)
+		if !ok {
 			continue
 		}
 		if os := requirements[corev1.LabelOSStable]; os.Empty() {
 			continue
 		}
-		offerings := s.offerings(info, zones, suits(info, class), observed.Unavailable, now)
-		if len(offerings) == 0 {
+		suits := m.suits(info)
+		offerings := s.offerings(info, zones, suits, observed.Unavailable, now)
+		reserved := m.reservedOfferings(info, reservations[info.InstanceType], zones, suits)
+		if len(offerings)+len(reserved) == 0 {
 			continue
 		}
+		offerings = withReserved(offerings, reserved)
 		addOfferingLabels(requirements, offerings)
-		capacity := capacity(info, class)
+		if len(reserved) > 0 {
+			openReservationLabels(requirements)
+		}
+		addPlacementLabels(requirements, m.group)
+		capacity := m.capacity(info, image)
 		types = append(types, InstanceType{
-			Name:         info.InstanceType,
-			Requirements: requirements,
-			Capacity:     capacity,
-			Allocatable:  allocatable(capacity, info, class),
-			Offerings:    offerings,
-			Exotic:       info.BareMetal || len(info.Gpus) > 0 || len(info.InferenceAccelerators) > 0 || len(info.NeuronDevices) > 0,
+			Name:          info.InstanceType,
+			Requirements:  requirements,
+			Capacity:      capacity,
+			Allocatable:   m.allocatable(capacity, info),
+			Offerings:     offerings,
+			OnDemandPrice: info.OnDemandPrice,
+			Exotic:        info.BareMetal || len(info.Gpus) > 0 || len(info.InferenceAccelerators) > 0 || len(info.NeuronDevices) > 0,
 		})
 	}
 	slices.SortFunc(types, func(a, b InstanceType) int { return strings.Compare(a.Name, b.Name) })
 	return types
+}
+
+// model is what the nodes of one class are worked out by.
+type model struct {
+	class    *api.EC2NodeClass
+	settings Settings
+	observed Observed
+	group    *api.PlacementGroup // nil if nodes are launched into none
+	now      time.Time
+}
+
+// image is one of the class's images with the nodes that it is for.
+type image struct {
+	id           string
+	requirements scheduling.Requirements
+}
+
+func readImages(class *api.EC2NodeClass) []image {
+	var images []image
+	for _, ami := range class.Status.AMIs {
+		// An image whose requirements cannot be read is none that a type could be matched with.
+		if requirements, err := scheduling.FromNodeSelectorTerm(corev1.NodeSelectorTerm{MatchExpressions: ami.Requirements}); err == nil {
+			images = append(images, image{ami.ID, requirements})
+		}
+	}
+	return images
+}
+
+// firstImage is the image that nodes with the labels are launched from: of those that run on them the first; false if none does.
+func firstImage(images []image, labels scheduling.Requirements) (string, bool) {
+	for _, image := range images {
+		if labels.IsCompatible(image.requirements, scheduling.UndefinedIsAbsent) {
+			return image.id, true
+		}
+	}
+	return "", false
 }
 
 // subnetZones are the zones that the class's subnets lie in, by name.
@@ -95,7 +134,6 @@ func (s *Snapshot) offerings(info *InstanceTypeInfo, zones map[string]Availabili
 			})
 		}
 	}
-	sortOfferings(offerings)
 	return offerings
 }
 
@@ -120,27 +158,4 @@ func addOfferingLabels(requirements scheduling.Requirements, offerings []Offerin
 		scheduling.In(corev1.LabelTopologyZone, zones...), scheduling.In(api.LabelTopologyZoneID, zoneIDs...),
 		scheduling.In(api.CapacityTypeLabelKey, capacityTypes...),
 	)
-}
-
-// suits reports whether the type can do what the class's settings demand.
-func suits(info *InstanceTypeInfo, class *api.EC2NodeClass) bool {
-	if info.Network.EnaSupport == "unsupported" {
-		return false
-	}
-	// Amazon Linux 2023 needs a processor with the extensions that Graviton has had since its second generation.
-	if family(class) == api.AMIFamilyAL2023 && strings.HasPrefix(info.InstanceType, "a1.") {
-		return false
-	}
-	if class.Spec.ConnectionTracking != nil && info.Hypervisor != "nitro" {
-		return false
-	}
-	if o := class.Spec.CPUOptions; o != nil && o.NestedVirtualization != nil && *o.NestedVirtualization == "enabled" &&
-		!slices.Contains(info.SupportedFeatures, "nested-virtualization") {
-		return false
-	}
-	cards := 0
-	for _, n := range class.Spec.NetworkInterfaces {
-		cards = max(cards, int(n.NetworkCardIndex)+1)
-	}
-	return cards <= max(info.Network.MaximumNetworkCards, 1) && efaOnly(class, nil) <= info.Network.MaximumEfaInterfaces
 }

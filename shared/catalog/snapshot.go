@@ -13,6 +13,10 @@ type Snapshot struct {
 	Zones []AvailabilityZone `json:"zones"`
 	// SpotPriceTime is when spot prices were read; zero if they never were, in which case the on-demand price stands in for them.
 	SpotPriceTime time.Time `json:"spotPriceTime,omitzero"`
+	// Prices says of when on-demand prices are, and in what currency all are.
+	Prices Prices `json:"prices,omitzero"`
+	// Settings are the same for all nodes of the cluster.
+	Settings Settings `json:"settings,omitzero"`
 	// InstanceTypes are sorted by name.
 	InstanceTypes []InstanceTypeInfo `json:"instanceTypes"`
 }
@@ -42,6 +46,8 @@ type InstanceTypeInfo struct {
 	Manufacturer             string   `json:"manufacturer,omitempty"`
 	SustainedClockSpeedInGhz float64  `json:"sustainedClockSpeedInGhz,omitempty"`
 	SupportedFeatures        []string `json:"supportedFeatures,omitempty"`
+	// PlacementGroupStrategies are PlacementGroupInfo.SupportedStrategies: cluster, partition and spread.
+	PlacementGroupStrategies []string `json:"placementGroupStrategies,omitempty"`
 	// NitroEnclavesSupport says whether it is "supported".
 	NitroEnclavesSupport bool `json:"nitroEnclavesSupport,omitempty"`
 
@@ -60,8 +66,10 @@ type InstanceTypeInfo struct {
 
 	// Zones are the names of the zones that offer the type (DescribeInstanceTypeOfferings).
 	Zones []string `json:"zones"`
-	// OnDemandPrice is US dollars an hour for Linux with shared tenancy; zero if it is not known.
+	// OnDemandPrice is US dollars (or the snapshot's currency) an hour for Linux with shared tenancy; zero if it is not known.
 	OnDemandPrice float64 `json:"onDemandPrice,omitempty"`
+	// BuiltinPrice says that the price list had no OnDemandPrice, and a built-in one stands in for it.
+	BuiltinPrice bool `json:"builtinPrice,omitempty"`
 	// SpotPrices are the latest US dollars an hour for Linux by zone name; a zone without one has no known price.
 	SpotPrices map[string]float64 `json:"spotPrices,omitempty"`
 }
@@ -71,9 +79,11 @@ type NetworkInfo struct {
 	// MaximumNetworkInterfaces is that of the default network card (NetworkCards[DefaultNetworkCardIndex]), which carries the pods' addresses.
 	MaximumNetworkInterfaces int `json:"maximumNetworkInterfaces"`
 	// MaximumNetworkCards is the number of cards.
-	MaximumNetworkCards       int  `json:"maximumNetworkCards,omitempty"`
-	Ipv4AddressesPerInterface int  `json:"ipv4AddressesPerInterface"`
-	EncryptionInTransit       bool `json:"encryptionInTransitSupported,omitempty"`
+	MaximumNetworkCards int `json:"maximumNetworkCards,omitempty"`
+	// CardInterfaces is how many interfaces each card carries, by NetworkCardIndex, where there is more than one card.
+	CardInterfaces            []int `json:"cardInterfaces,omitempty"`
+	Ipv4AddressesPerInterface int   `json:"ipv4AddressesPerInterface"`
+	EncryptionInTransit       bool  `json:"encryptionInTransitSupported,omitempty"`
 	// EnaSupport is required, supported or unsupported; empty counts as supported.
 	EnaSupport string `json:"enaSupport,omitempty"`
 	// MaximumEfaInterfaces is EfaInfo's, zero without EFA.

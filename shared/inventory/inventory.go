@@ -1,6 +1,7 @@
-// Package inventory keeps what all functions must know of EC2's offer in two
+// Package inventory keeps what all functions must know of EC2's offer in
 // ConfigMaps of Whittle's namespace: the catalogue of instance types and prices,
-// and the offerings that EC2 has no room for now.
+// the offerings that EC2 has no room for now, the capacity that nodes were seen
+// to have, and what capacity reservations have left.
 package inventory
 
 import (

@@ -45,6 +45,8 @@ type InstanceType struct {
 	// NitroEnclaves and NitroTPM are EC2's supported and unsupported.
 	NitroEnclaves bool
 	NitroTPM      bool
+	// PlacementStrategies are the placement groups that instances can be in: cluster, partition and spread.
+	PlacementStrategies []string
 
 	// OnDemandPrice is US dollars an hour in us-east-1, for Linux and shared tenancy (bare metal types too).
 	OnDemandPrice float64

@@ -80,6 +80,7 @@ func TestParseNamesRowAndColumnOfMalformedCells(t *testing.T) {
 		{"default card that is not there", "network_default_card", "1", "there is no card 1"},
 		{"no interfaces", "network_maximum_interfaces", "", "not a whole number"},
 		{"negative price", "on_demand_usd_per_hour", "-0.096", "not a number of at least 0"},
+		{"unknown placement strategy", "placement_strategies", "spread;heap", `"heap" is none of`},
 		{"no price", "on_demand_usd_per_hour", "", "must be more than 0"},
 		{"no zones", "zones", "", "at least one zone"},
 		{"zones unsorted", "zones", "us-east-1b;us-east-1a", "must be sorted"},

@@ -116,10 +116,16 @@ func (r *row) list(column string) []string {
 
 // someOf reads one or more entries, each of which is allowed.
 func (r *row) someOf(column string, allowed ...string) []string {
-	list := r.list(column)
+	list := r.subsetOf(column, allowed...)
 	if len(list) == 0 {
 		r.fault(column, fmt.Errorf("the cell is empty: want some of %q", allowed))
 	}
+	return list
+}
+
+// subsetOf reads any number of entries, each of which is allowed.
+func (r *row) subsetOf(column string, allowed ...string) []string {
+	list := r.list(column)
 	for _, entry := range list {
 		if !slices.Contains(allowed, entry) {
 			r.fault(column, fmt.Errorf("%q is none of %q", entry, allowed))

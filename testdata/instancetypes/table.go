@@ -84,7 +84,7 @@ func columnNames() []string {
 		"ebs_optimized", "ebs_baseline_mbps", "ebs_maximum_mbps", "ebs_maximum_attachments", "ebs_attachment_limit_type",
 		"network_performance", "network_baseline_mbps", "network_cards", "network_default_card", "network_maximum_interfaces",
 		"ipv4_per_interface", "ipv6_per_interface", "ena_support", "efa_maximum_interfaces", "encryption_in_transit", "branch_interfaces",
-		"nitro_enclaves", "nitro_tpm", "on_demand_usd_per_hour", "zones",
+		"nitro_enclaves", "placement_strategies", "nitro_tpm", "on_demand_usd_per_hour", "zones",
 	}
 }
 
@@ -148,10 +148,11 @@ func parseRow(columns, cells []string) (InstanceType, error) {
 			BranchInterfaces:      row.integer("branch_interfaces"),
 		},
 
-		NitroEnclaves: row.boolean("nitro_enclaves"),
-		NitroTPM:      row.boolean("nitro_tpm"),
-		OnDemandPrice: row.decimal("on_demand_usd_per_hour"),
-		Zones:         row.list("zones"),
+		NitroEnclaves:       row.boolean("nitro_enclaves"),
+		PlacementStrategies: row.subsetOf("placement_strategies", "cluster", "partition", "spread"),
+		NitroTPM:            row.boolean("nitro_tpm"),
+		OnDemandPrice:       row.decimal("on_demand_usd_per_hour"),
+		Zones:               row.list("zones"),
 	}
 	t.Network.EFASupported = t.Network.MaximumEFAInterfaces > 0
 	if row.err != nil {

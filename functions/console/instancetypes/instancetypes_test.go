@@ -214,15 +214,15 @@ func TestBuiltin(t *testing.T) {
 		t.Error("the class has been changed")
 	}
 	// In a cluster nothing is taken for granted.
-	if types := OfCatalog(catalogtest.Snapshot(t), nil, catalogtest.Now).Of(pool("p", "unresolved"), unresolved); len(types) != 0 {
+	if types := OfCatalog(catalogtest.Snapshot(t), catalog.Observed{}, catalogtest.Now).Of(pool("p", "unresolved"), unresolved); len(types) != 0 {
 		t.Errorf("%d types of a class that nobody resolved", len(types))
 	}
-	if types := OfCatalog(catalogtest.Snapshot(t), nil, catalogtest.Now).Of(pool("p", "none"), nil); len(types) != 0 {
+	if types := OfCatalog(catalogtest.Snapshot(t), catalog.Observed{}, catalogtest.Now).Of(pool("p", "none"), nil); len(types) != 0 {
 		t.Errorf("%d types of no class", len(types))
 	}
 	unavailable := &catalog.Unavailable{}
 	unavailable.Mark(api.CapacityTypeSpot, "m5.large", "us-east-1a", catalogtest.Now)
-	types := OfCatalog(catalogtest.Snapshot(t), unavailable, catalogtest.Now.Add(time.Minute)).Of(pool("p", "one"), oneZone)
+	types := OfCatalog(catalogtest.Snapshot(t), catalog.Observed{Unavailable: unavailable}, catalogtest.Now.Add(time.Minute)).Of(pool("p", "one"), oneZone)
 	i := slices.IndexFunc(types, func(t catalog.InstanceType) bool { return t.Name == "m5.large" })
 	for _, o := range types[i].Offerings {
 		if o.Available != (o.CapacityType == api.CapacityTypeOnDemand) {

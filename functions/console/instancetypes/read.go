@@ -80,7 +80,7 @@ func parse(d *document.Document, now time.Time) (*Table, error) {
 		if err := json.Unmarshal(d.JSON, facts); err != nil {
 			return nil, d.Errorf(nil, "catalogue: %w", err)
 		}
-		table := OfCatalog(facts, nil, now)
+		table := OfCatalog(facts, catalog.Observed{}, now)
 		table.assume = true
 		return table, nil
 	}

@@ -26,9 +26,9 @@ type Table struct {
 
 	// facts are what types are made from for each node class, where the table is a
 	// catalogue; nil where types are given as they are.
-	facts       *catalog.Snapshot
-	unavailable *catalog.Unavailable
-	now         time.Time
+	facts    *catalog.Snapshot
+	observed catalog.Observed
+	now      time.Time
 	// assume says that what nobody has resolved of a class is taken for granted: where
 	// there is no cluster, nobody will.
 	assume bool
@@ -45,10 +45,11 @@ func Builtin(now time.Time) (*Table, error) {
 	return &Table{facts: facts, now: now, assume: true, byClass: map[string][]catalog.InstanceType{}}, nil
 }
 
-// OfCatalog is what a cluster's catalogue has, without the offerings that are not
-// available.
-func OfCatalog(facts *catalog.Snapshot, unavailable *catalog.Unavailable, now time.Time) *Table {
-	return &Table{facts: facts, unavailable: unavailable, now: now, byClass: map[string][]catalog.InstanceType{}}
+// OfCatalog is what a cluster's catalogue has, by what has been observed since: without
+// the offerings that are not available, with the capacity that nodes were seen to have
+// and the reservations that have instances left.
+func OfCatalog(facts *catalog.Snapshot, observed catalog.Observed, now time.Time) *Table {
+	return &Table{facts: facts, observed: observed, now: now, byClass: map[string][]catalog.InstanceType{}}
 }
 
 // Of are the types that nodes of a NodePool can be; class is the pool's node class, nil
@@ -75,7 +76,7 @@ func (t *Table) Of(pool *api.NodePool, class *api.EC2NodeClass) []catalog.Instan
 		if t.assume {
 			class = t.assumed(class)
 		}
-		types = catalog.Resolve(t.facts, class, catalog.Observed{Unavailable: t.unavailable}, t.now)
+		types = catalog.Resolve(t.facts, class, t.observed, t.now)
 		t.byClass[class.Name] = types
 	}
 	return types

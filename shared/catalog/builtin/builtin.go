@@ -29,7 +29,7 @@ func Snapshot(now time.Time) (*catalog.Snapshot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the built-in table of instance types: %w", err)
 	}
-	s := &catalog.Snapshot{Time: now, SpotPriceTime: now, Region: Region, Zones: Zones()}
+	s := &catalog.Snapshot{Time: now, SpotPriceTime: now, Prices: catalog.Prices{OnDemandTime: now}, Region: Region, Zones: Zones()}
 	for i := range types {
 		s.InstanceTypes = append(s.InstanceTypes, info(&types[i]))
 	}
@@ -41,7 +41,7 @@ func info(t *instancetypes.InstanceType) catalog.InstanceTypeInfo {
 		InstanceType: t.Name, DefaultVCpus: t.VCPUs, SizeInMiB: t.MemoryMiB,
 		SupportedArchitectures: t.Architectures, SupportedUsageClasses: t.UsageClasses, SupportedFeatures: t.ProcessorFeatures,
 		Hypervisor: t.Hypervisor, BareMetal: t.BareMetal, Manufacturer: t.ProcessorManufacturer, SustainedClockSpeedInGhz: t.SustainedClockGHz,
-		NitroEnclavesSupport: t.NitroEnclaves, EbsOptimizedSupport: t.EBS.OptimizedSupport, MaximumBandwidthInMbps: t.EBS.MaximumBandwidthMbps,
+		PlacementGroupStrategies: t.PlacementStrategies, NitroEnclavesSupport: t.NitroEnclaves, EbsOptimizedSupport: t.EBS.OptimizedSupport, MaximumBandwidthInMbps: t.EBS.MaximumBandwidthMbps,
 		TotalSizeInGB: t.InstanceStorage.TotalGB, NvmeSupport: t.InstanceStorage.NVMeSupport,
 		Network: catalog.NetworkInfo{
 			MaximumNetworkCards: len(t.Network.Cards), Ipv4AddressesPerInterface: t.Network.IPv4PerInterface,
@@ -51,6 +51,9 @@ func info(t *instancetypes.InstanceType) catalog.InstanceTypeInfo {
 		Zones: t.Zones, OnDemandPrice: t.OnDemandPrice, SpotPrices: map[string]float64{},
 	}
 	for _, card := range t.Network.Cards {
+		if len(t.Network.Cards) > 1 {
+			info.Network.CardInterfaces = append(info.Network.CardInterfaces, card.MaximumInterfaces)
+		}
 		if card.Index == t.Network.DefaultCardIndex {
 			info.Network.MaximumNetworkInterfaces = card.MaximumInterfaces
 		}

@@ -58,6 +58,7 @@ var columns = []struct {
 	{"branch_interfaces", func(f facts) string { return integer(f.branchInterfaces) }},
 
 	{"nitro_enclaves", func(f facts) string { return strconv.FormatBool(f.NitroEnclavesSupport == "supported") }},
+	{"placement_strategies", func(f facts) string { return list(f.PlacementGroupInfo.SupportedStrategies) }},
 	{"nitro_tpm", func(f facts) string { return strconv.FormatBool(f.NitroTpmSupport == "supported") }},
 	{"on_demand_usd_per_hour", func(f facts) string { return decimal(f.price) }},
 	{"zones", func(f facts) string { return list(f.zones) }},

@@ -38,10 +38,9 @@ func downloadKarpenter(ctx context.Context) (string, error) {
 	return module.Dir, nil
 }
 
-// onDemandPrices returns us-east-1's prices in US dollars an hour, by type.
-func onDemandPrices(module string) (map[string]float64, error) {
-	const variable = "InitialOnDemandPricesAWS"
-	regions, err := mapVariable(filepath.Join(module, "pkg/providers/pricing/zz_generated.pricing_aws.go"), variable)
+// onDemandPrices returns a region's prices an hour, by type, from the variable in a file.
+func onDemandPrices(path, variable, region string) (map[string]float64, error) {
+	regions, err := mapVariable(path, variable)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +49,7 @@ func onDemandPrices(module string) (map[string]float64, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading %s: %w", variable, err)
 		}
-		if key != "us-east-1" {
+		if key != region {
 			continue
 		}
 		prices, ok := value.(*ast.CompositeLit)
@@ -59,7 +58,7 @@ func onDemandPrices(module string) (map[string]float64, error) {
 		}
 		return numbers(variable, prices)
 	}
-	return nil, fmt.Errorf("reading %s: it has no us-east-1", variable)
+	return nil, fmt.Errorf("reading %s: it has no %s", variable, region)
 }
 
 // networkBandwidths returns the documented baseline bandwidths in Mbps, by type.

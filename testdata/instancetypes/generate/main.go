@@ -2,7 +2,9 @@
 //
 //   - the Python package moto carries the answers of DescribeInstanceTypes and DescribeInstanceTypeOfferings (sizes, devices, storage, zones);
 //   - the Go module amazon-vpc-resource-controller-k8s carries the limits of network interfaces, among them those that no API tells;
-//   - the Go module karpenter-provider-aws carries us-east-1's on-demand prices and the documented network bandwidths.
+//   - the Go module karpenter-provider-aws carries on-demand prices of some regions and the documented network bandwidths.
+//
+// Beside the table it writes supplement.csv: what EC2 itself does not tell, and prices, of every type that a source names.
 //
 // It needs python3 with pip and the go command on the path, and a package index and a module proxy that they can reach. A type that lacks a
 // mandatory fact, or on which two sources disagree, is left out and reported on standard error.
@@ -19,16 +21,17 @@ import (
 
 func main() {
 	output := flag.String("output", "../instance-types.csv", "the file to write")
+	beside := flag.String("supplement", "../supplement.csv", "the file to write the supplement to")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *output); err != nil {
+	if err := run(ctx, *output, *beside); err != nil {
 		slog.Error("making the table of instance types", "error", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, output string) error {
+func run(ctx context.Context, output, beside string) error {
 	sources, err := readSources(ctx)
 	if err != nil {
 		return err
@@ -43,6 +46,12 @@ func run(ctx context.Context, output string) error {
 	}
 	fmt.Fprintf(os.Stderr, "%d instance types, %d bytes, in %s\n", len(rows), len(text), output)
 	fmt.Fprint(os.Stderr, report(leftOut))
+	if text, err = supplement(sources); err != nil {
+		return err
+	}
+	if err := os.WriteFile(beside, text, 0o644); err != nil {
+		return fmt.Errorf("writing the supplement: %w", err)
+	}
 	return nil
 }
 
@@ -51,7 +60,9 @@ type sources struct {
 	described map[string]described
 	zones     map[string][]string
 	limits    map[string]limits
-	prices    map[string]float64
+	prices    map[string]float64 // of us-east-1
+	// priceLists are those of all regions.
+	priceLists []priceList
 	// bandwidths are in Mbps.
 	bandwidths map[string]float64
 }
@@ -70,9 +81,10 @@ func readSources(ctx context.Context) (sources, error) {
 	if err != nil {
 		return sources{}, err
 	}
-	if s.prices, err = onDemandPrices(module); err != nil {
+	if s.priceLists, err = priceLists(module); err != nil {
 		return sources{}, err
 	}
+	s.prices = s.priceLists[0].prices
 	if s.bandwidths, err = networkBandwidths(module); err != nil {
 		return sources{}, err
 	}

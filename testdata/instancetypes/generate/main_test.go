@@ -16,6 +16,7 @@ func complete() sources {
 	d.VCpuInfo.DefaultVCpus, d.VCpuInfo.DefaultCores, d.VCpuInfo.DefaultThreadsPerCore = 2, 1, 2
 	d.ProcessorInfo.Manufacturer, d.ProcessorInfo.SupportedArchitectures = "Intel", []string{"x86_64"}
 	d.EbsInfo.EbsOptimizedSupport, d.EbsInfo.EbsOptimizedInfo.MaximumBandwidthInMbps = "default", 4750
+	d.PlacementGroupInfo.SupportedStrategies = []string{"spread", "cluster"}
 	d.NetworkInfo.MaximumNetworkInterfaces, d.NetworkInfo.Ipv4AddressesPerInterface = 3, 10
 	d.NetworkInfo.NetworkCards = append(d.NetworkInfo.NetworkCards, struct {
 		NetworkCardIndex, MaximumNetworkInterfaces   int
@@ -40,7 +41,7 @@ func TestJoinKeepsACompleteType(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, row, _ := strings.Cut(string(text), "\n")
-	want := "m5.large,2,1,2,8192,x86_64,Intel,,,nitro,false,false,false,on-demand;spot,,,,,,,default,,4750,,,,750,0:3:0.75:10,0,3,10,,,,false,9,false,false,0.096,us-east-1a\n"
+	want := "m5.large,2,1,2,8192,x86_64,Intel,,,nitro,false,false,false,on-demand;spot,,,,,,,default,,4750,,,,750,0:3:0.75:10,0,3,10,,,,false,9,false,cluster;spread,false,0.096,us-east-1a\n"
 	if row != want {
 		t.Errorf("row\n%swant\n%s", row, want)
 	}

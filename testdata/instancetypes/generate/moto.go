@@ -56,7 +56,8 @@ type described struct {
 			Type            string
 		}
 	}
-	GpuInfo struct {
+	PlacementGroupInfo struct{ SupportedStrategies []string }
+	GpuInfo            struct {
 		Gpus []struct {
 			Name, Manufacturer     string
 			Count, LogicalGpuCount int

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/testdata/instancetypes"
+)
+
+// linux is the product whose spot prices count.
+const linux = "Linux/UNIX"
+
+// builtinRegion is the region whose built-in prices stand in where a region has none of its own: what types cost beside each other hardly differs.
+const builtinRegion = "us-east-1"
+
+// setOnDemandPrices gives each type its on-demand price: what the price list says now, else what it said before, else the built-in one.
+func (h *handler) setOnDemandPrices(ctx context.Context, snapshot, previous *catalog.Snapshot, read map[string]float64, failed error) {
+	before := map[string]float64{}
+	if previous != nil {
+		for _, info := range previous.InstanceTypes {
+			if !info.BuiltinPrice {
+				before[info.InstanceType] = info.OnDemandPrice
+			}
+		}
+		snapshot.Prices.OnDemandTime = previous.Prices.OnDemandTime
+	}
+	if failed == nil {
+		snapshot.Prices.OnDemandTime = snapshot.Time
+	}
+	region, list := h.builtinPrices()
+	kept := 0
+	for i := range snapshot.InstanceTypes {
+		info := &snapshot.InstanceTypes[i]
+		name := info.InstanceType
+		switch {
+		case read[name] > 0:
+			info.OnDemandPrice = read[name]
+		case before[name] > 0:
+			info.OnDemandPrice = before[name]
+			kept++
+		case list.PerHour[name] > 0:
+			info.OnDemandPrice, info.BuiltinPrice = list.PerHour[name], true
+			snapshot.Prices.Builtin++
+		}
+	}
+	if snapshot.Prices.Builtin > 0 {
+		snapshot.Prices.BuiltinRegion, snapshot.Prices.BuiltinTime = region, list.Date
+	}
+	switch {
+	case failed != nil:
+		slog.ErrorContext(ctx, "on-demand prices cannot be read whole: older ones and built-in ones stand in", "read", len(read), "of-before", kept,
+			"read-before", snapshot.Prices.OnDemandTime, "built-in", snapshot.Prices.Builtin, "built-in-region", region, "built-in-date", list.Date.Format(time.DateOnly), "error", failed)
+	case snapshot.Prices.Builtin > 0:
+		slog.WarnContext(ctx, "the price list lacks instance types: built-in prices stand in", "instance-types", snapshot.Prices.Builtin,
+			"built-in-region", region, "built-in-date", list.Date.Format(time.DateOnly))
+	}
+}
+
+// builtinPrices are those of the region, of the other region of China, or of builtinRegion.
+func (h *handler) builtinPrices() (region string, list instancetypes.PriceList) {
+	region = h.region
+	if _, ok := h.supplement.Prices[region]; !ok {
+		region = builtinRegion
+		if currencyOf(h.region) == "CNY" {
+			region = "cn-north-1"
+		}
+	}
+	return region, h.supplement.Prices[region]
+}
+
+// setSpotPrices gives each type its spot prices. When they were read whole, a zone that lacks one is not to be had; else those of before fill the gaps.
+func setSpotPrices(ctx context.Context, snapshot, previous *catalog.Snapshot, read map[string]map[string]float64, failed error) {
+	before := map[string]map[string]float64{}
+	if failed == nil {
+		snapshot.SpotPriceTime = snapshot.Time
+	} else if previous != nil {
+		snapshot.SpotPriceTime = previous.SpotPriceTime
+		for _, info := range previous.InstanceTypes {
+			before[info.InstanceType] = info.SpotPrices
+		}
+	}
+	for i := range snapshot.InstanceTypes {
+		info := &snapshot.InstanceTypes[i]
+		info.SpotPrices = read[info.InstanceType]
+		for zone, price := range before[info.InstanceType] {
+			if _, known := info.SpotPrices[zone]; known {
+				continue
+			}
+			if info.SpotPrices == nil {
+				info.SpotPrices = map[string]float64{}
+			}
+			info.SpotPrices[zone] = price
+		}
+	}
+	if failed != nil {
+		slog.ErrorContext(ctx, "spot prices cannot be read whole: those of before fill the gaps", "read", len(read), "read-before", snapshot.SpotPriceTime, "error", failed)
+	}
+}
+
+// spotPrices gives the newest price an hour by type and zone. With an error comes what was read before it. An entry that is no price is left out.
+func (h *handler) spotPrices(ctx context.Context) (map[string]map[string]float64, error) {
+	// With now as the start EC2 gives the price that holds now, one for each type and zone.
+	pages := ec2.NewDescribeSpotPriceHistoryPaginator(h.ec2, &ec2.DescribeSpotPriceHistoryInput{
+		ProductDescriptions: []string{linux}, StartTime: aws.Time(h.now()),
+	})
+	prices := map[string]map[string]float64{}
+	newest := map[string]time.Time{}
+	bad := 0
+	defer func() {
+		if bad > 0 {
+			slog.WarnContext(ctx, "entries of the spot price history are no prices and were left out", "entries", bad)
+		}
+	}()
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return prices, fmt.Errorf("listing spot prices: %w", err)
+		}
+		for _, entry := range page.SpotPriceHistory {
+			name, zone := string(entry.InstanceType), aws.ToString(entry.AvailabilityZone)
+			price, valid := parseAmount(aws.ToString(entry.SpotPrice))
+			if !valid || price == 0 || name == "" || zone == "" {
+				bad++
+				continue
+			}
+			key, at := name+"/"+zone, aws.ToTime(entry.Timestamp)
+			if at.Before(newest[key]) {
+				continue
+			}
+			newest[key] = at
+			if prices[name] == nil {
+				prices[name] = map[string]float64{}
+			}
+			prices[name][zone] = price
+		}
+	}
+	if len(prices) == 0 {
+		return nil, fmt.Errorf("listing spot prices: EC2 knows none in region %s", h.region)
+	}
+	return prices, nil
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/catalog/catalogtest"
+	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/inventory"
+)
+
+// has gives the node a memory, as its kubelet reports it.
+func has(t *testing.T, node, memory string) {
+	t.Helper()
+	server.Patch(t, clustertest.NodesPath+"/"+node+"/status", map[string]any{"status": map[string]any{"capacity": map[string]any{"memory": memory}}})
+}
+
+func imaged(t *testing.T, claim, image string) {
+	t.Helper()
+	server.Patch(t, api.NodeClaimsPath+"/"+claim+"/status", map[string]any{"status": map[string]any{"imageID": image}})
+}
+
+// configMaps counts what is asked of ConfigMaps.
+type configMaps struct{ reads, writes atomic.Int64 }
+
+func (c *configMaps) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(request *http.Request) (*http.Response, error) {
+		if strings.Contains(request.URL.Path, "/configmaps") {
+			if request.Method == http.MethodGet {
+				c.reads.Add(1)
+			} else {
+				c.writes.Add(1)
+			}
+		}
+		return next.RoundTrip(request)
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
+
+// connectTo has the handler use the client.
+func (l *life) connectTo(client *cluster.Client) {
+	l.connect = func(context.Context) (kubernetes, error) { return client, nil }
+}
+
+// TestWhatNodesHaveIsLearned goes from nodes that join to the instance types that are planned with.
+func TestWhatNodesHaveIsLearned(t *testing.T) {
+	counted := &configMaps{}
+	l := newLife(t, nil)
+	client := server.Client(t, counted.wrap)
+	l.connectTo(client)
+	for _, node := range []struct{ name, image, memory string }{
+		{"learn-1", "ami-1", "7800Mi"}, {"learn-2", "ami-1", "7790Mi"}, {"learn-3", "ami-other", "7000Mi"},
+	} {
+		id := "i-" + node.name
+		l.ec2.launch(id, map[string]string{api.NodeClaimTagKey: node.name})
+		server.Claim(t, node.name, id)
+		imaged(t, node.name, node.image)
+		server.Node(t, "node-"+node.name, id)
+		has(t, "node-"+node.name, node.memory)
+		l.until(t, "node-"+node.name, func() bool { return isReady(t, node.name) })
+	}
+	if _, err := l.handle(t.Context(), wakes(t, l.tick())); err != nil {
+		t.Fatal(err)
+	}
+	known, err := inventory.Learned(t.Context(), client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]int64{catalog.LearnedKey("m5.large", "ami-1"): 7790 << 20, catalog.LearnedKey("m5.large", "ami-other"): 7000 << 20} {
+		if got := known.Capacities[key].Memory; got != want {
+			t.Errorf("%s has %d bytes, want %d", key, got, want)
+		}
+	}
+	for _, typ := range catalog.Resolve(catalogtest.Snapshot(t), catalogtest.NodeClass("default"), catalog.Observed{Learned: known}, l.clock.now()) {
+		if memory := typ.Capacity[corev1.ResourceMemory]; typ.Name == "m5.large" && memory.String() != "7790Mi" {
+			t.Errorf("m5.large is planned with %s", memory.String())
+		}
+	}
+
+	// What is known costs nothing more, and another container one look.
+	counted.reads.Store(0)
+	counted.writes.Store(0)
+	if _, err := l.handle(t.Context(), wakes(t, l.tick())); err != nil {
+		t.Fatal(err)
+	}
+	if counted.reads.Load() != 0 || counted.writes.Load() != 0 {
+		t.Errorf("what is known was read %d times and written %d times", counted.reads.Load(), counted.writes.Load())
+	}
+	other := newLife(t, nil)
+	other.ec2, other.fleet = l.ec2, l.ec2
+	other.connectTo(client)
+	for range 2 {
+		if _, err := other.handle(t.Context(), wakes(t, other.tick())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if counted.reads.Load() != 1 || counted.writes.Load() != 0 {
+		t.Errorf("another container read %d times and wrote %d times, want once and never", counted.reads.Load(), counted.writes.Load())
+	}
+}
+
+// TestNodesTeachWithoutRights: what cannot be written down keeps no node from joining.
+func TestNodesTeachWithoutRights(t *testing.T) {
+	refused := &atomic.Int64{}
+	l := newLife(t, nil)
+	l.connectTo(server.Client(t, func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(request *http.Request) (*http.Response, error) {
+			if strings.Contains(request.URL.Path, "/configmaps") {
+				refused.Add(1)
+				return &http.Response{StatusCode: http.StatusServiceUnavailable, Body: http.NoBody, Header: http.Header{}, Request: request}, nil
+			}
+			return next.RoundTrip(request)
+		})
+	}))
+	l.ec2.launch("i-unlearned", map[string]string{api.NodeClaimTagKey: "unlearned"})
+	server.Claim(t, "unlearned", "i-unlearned")
+	imaged(t, "unlearned", "ami-unlearned")
+	server.Node(t, "node-unlearned", "i-unlearned")
+	has(t, "node-unlearned", "7800Mi")
+	l.until(t, "node-unlearned", func() bool { return isReady(t, "unlearned") && refused.Load() > 0 })
+	if _, err := l.handle(t.Context(), wakes(t, l.tick())); err != nil {
+		t.Errorf("the pass fails: %v", err)
+	}
+}

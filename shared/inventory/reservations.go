@@ -1,0 +1,58 @@
+package inventory
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"time"
+
+	"github.com/whittle-dev/whittle/shared/catalog"
+)
+
+const (
+	reservationsName = "whittle-capacity-reservations"
+	reservationsKey  = "reservations.json"
+	// reservationsFor is how long a count is kept that nobody reads anew: the reservation has gone, or no class selects it any more.
+	reservationsFor = 24 * time.Hour
+)
+
+// Reservations reads how many instances capacity reservations had left, by the reservation's id, each with the time at which EC2 said so: what was
+// launched since then is not in the count.
+func Reservations(ctx context.Context, store Store) (map[string]catalog.ReservationCount, error) {
+	counts, _, err := readReservations(ctx, store)
+	return counts, err
+}
+
+// PutReservations notes the counts that EC2 has given at the time read. Of two counts of one reservation the later stays, in whatever order they are
+// written. Without counts nothing is written.
+func PutReservations(ctx context.Context, store Store, available map[string]int, read time.Time) error {
+	if len(available) == 0 {
+		return nil
+	}
+	return replace(func() error {
+		counts, version, err := readReservations(ctx, store)
+		if err != nil {
+			return err
+		}
+		for id, left := range available {
+			if known, ok := counts[id]; !ok || read.After(known.Time) {
+				counts[id] = catalog.ReservationCount{Available: left, Time: read.UTC()}
+			}
+		}
+		maps.DeleteFunc(counts, func(_ string, count catalog.ReservationCount) bool { return read.Sub(count.Time) >= reservationsFor })
+		return put(ctx, store, reservationsName, reservationsKey, version, counts)
+	})
+}
+
+// readReservations takes a ConfigMap that cannot be read for an empty one: reservations are not used until they are counted again, within a minute.
+func readReservations(ctx context.Context, store Store) (map[string]catalog.ReservationCount, string, error) {
+	counts := map[string]catalog.ReservationCount{}
+	stored, err := store.ConfigMap(ctx, reservationsName)
+	if err != nil || stored == nil {
+		return counts, "", err
+	}
+	if err := json.Unmarshal([]byte(stored.Data[reservationsKey]), &counts); err != nil || counts == nil {
+		counts = map[string]catalog.ReservationCount{}
+	}
+	return counts, stored.ResourceVersion, nil
+}
