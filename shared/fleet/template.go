@@ -42,6 +42,9 @@ func templateData(content nodeclass.LaunchTemplate) *types.RequestLaunchTemplate
 		MetadataOptions:     metadataOptions(content.MetadataOptions),
 		TagSpecifications:   []types.LaunchTemplateTagSpecificationRequest{{ResourceType: types.ResourceTypeNetworkInterface, Tags: tagList(content.Tags)}},
 	}
+	if content.SpotRequest {
+		data.TagSpecifications = append(data.TagSpecifications, types.LaunchTemplateTagSpecificationRequest{ResourceType: types.ResourceTypeSpotInstancesRequest, Tags: tagList(content.Tags)})
+	}
 	if content.PublicIPAddress == nil {
 		data.SecurityGroupIds = content.SecurityGroups
 		return data

@@ -23,6 +23,7 @@ type LaunchTemplate struct {
 	MetadataOptions    *api.MetadataOptions      `json:"metadataOptions"`
 	DetailedMonitoring bool                      `json:"detailedMonitoring"`
 	PublicIPAddress    *bool                     `json:"publicIPAddress"`
+	SpotRequest        bool                      `json:"spotRequest,omitempty"` // whether the tags are a spot request's as well
 	Tags               map[string]string         `json:"tags"`
 }
 
@@ -50,6 +51,7 @@ func Template(class *api.EC2NodeClass, image api.AMI, join Join, variation Varia
 		BlockDevices:    BlockDevices(class),
 		MetadataOptions: class.Spec.MetadataOptions,
 		PublicIPAddress: class.Spec.AssociatePublicIPAddress,
+		SpotRequest:     variation.SpotRequest,
 		Tags:            tags,
 	}
 	for _, group := range class.Status.SecurityGroups {

@@ -14,4 +14,6 @@ type Variation struct {
 	Enclaves bool
 	// Tenancy is default or dedicated; empty is default.
 	Tenancy string
+	// SpotRequest tells that a spot request is made, which then gets the tags as well: EC2 refuses a tag for what a launch does not make.
+	SpotRequest bool
 }
