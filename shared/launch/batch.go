@@ -2,6 +2,9 @@ package launch
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,6 +14,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
 // MaximumBatch is how many instances one request asks for. EC2 answers an instant
@@ -176,4 +181,36 @@ func (g *Group) Assign(ids []string, owned map[string]bool) map[string]string {
 		}
 	}
 	return given
+}
+
+// Shape tells claims apart that must not be launched by one request: equal shapes are
+// equal in all that Build reads but for how much of the same instance types' room they
+// ask for.
+func Shape(claim *api.NodeClaim, types []catalog.InstanceType) (string, error) {
+	requirements, err := Requirements(claim)
+	if err != nil {
+		return "", err
+	}
+	ofType := OfType(requirements)
+	shape := struct {
+		Spec          api.NodeClaimSpec
+		Labels        map[string]string
+		Relaxed       bool
+		EFA, Enclaves bool
+		FittingTypes  []string
+	}{
+		Spec: claim.Spec, Labels: claim.Labels, Relaxed: relaxed(claim), EFA: wants(claim, api.ResourceEFA), Enclaves: wants(claim, api.ResourceNitroSandbox),
+	}
+	shape.Spec.Resources = api.ResourceRequirements{}
+	for i := range types {
+		if types[i].Requirements.IsCompatible(ofType, scheduling.UndefinedIsAbsent) && fits(claim.Spec.Resources.Requests, types[i].Allocatable) {
+			shape.FittingTypes = append(shape.FittingTypes, types[i].Name)
+		}
+	}
+	text, err := json.Marshal(shape)
+	if err != nil {
+		return "", fmt.Errorf("nodeclaim of nodepool %q: encoding its shape: %w", claim.Labels[api.NodePoolLabelKey], err)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), nil
 }
