@@ -23,10 +23,9 @@ const (
 	parallel = 4
 	// joinAfter is when lifecycle first looks for the nodes of new instances.
 	joinAfter = 5 * time.Second
-	// unseenFor is how long EC2 may not show the instance of an earlier launch
-	// before the claim is given up and its pods are planned for anew.
-	// https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html
-	unseenFor = 30 * time.Second
+	// unseenFor is how long, since a claim was written, EC2 may not show the instance of an
+	// earlier launch for it before the claim is given up and its pods are planned for anew.
+	unseenFor = launch.SettledAfter
 )
 
 // launchAll asks EC2 for the groups' instances and writes down what came of it. It
@@ -116,8 +115,7 @@ func (l *launching) launch(ctx context.Context, group launch.Group, onceMore boo
 		Claim: group.Claim(), Class: class, Types: types, Cluster: r.joined, Unavailable: l.unavailable(), Now: r.now(),
 	})
 	if errors.Is(err, launch.ErrNoOffering) {
-		l.giveUp(ctx, group.Waiting, reasonInsufficientCapacity, err.Error(), r.isFresh(group.Token))
-		l.isShort()
+		l.noOffering(ctx, group, types, err)
 		return
 	}
 	if err != nil {
@@ -145,23 +143,46 @@ func (l *launching) launch(ctx context.Context, group launch.Group, onceMore boo
 	}
 }
 
+// noOffering gives up claims for which nothing can be asked now. What was asked for them
+// before, when there was something, comes first.
+func (l *launching) noOffering(ctx context.Context, group launch.Group, types []catalog.InstanceType, why error) {
+	fresh := l.run.isFresh(group.Token)
+	if !fresh {
+		if l.found(ctx, group, types) || l.run.now().Sub(group.Waiting[0].CreationTimestamp.Time) < unseenFor {
+			return // EC2 may come to show some: a later pass looks again
+		}
+	}
+	l.giveUp(ctx, group.Waiting, reasonInsufficientCapacity, why.Error(), fresh)
+	l.isShort()
+}
+
+// found looks for the instances of an earlier request for the group, gives them to its
+// claims, and tells whether there were any, or EC2 could not be asked.
+func (l *launching) found(ctx context.Context, group launch.Group, types []catalog.InstanceType) bool {
+	found, err := l.run.fleet.InstancesOf(ctx, &group.Waiting[0])
+	if err != nil {
+		l.failed(err)
+		return true
+	}
+	if len(found) == 0 {
+		return false
+	}
+	running := slices.DeleteFunc(found, func(i fleet.Instance) bool { return i.State == "shutting-down" })
+	var unseen error
+	if len(running) < len(group.Waiting) {
+		unseen = fmt.Errorf("%s: %w", group.Token, fleet.ErrUnseen)
+	}
+	l.outcome(context.WithoutCancel(ctx), group, types, fleet.Outcome{Instances: running, Earlier: true}, unseen)
+	return true
+}
+
 // settle deals with a batch that is not to be asked for as it is: its writing was cut
 // off before, or some of its claims were deleted. Whether it was asked for is seen by
 // its instances.
 func (l *launching) settle(ctx context.Context, group launch.Group, types []catalog.InstanceType) {
 	r := l.run
 	if !r.isFresh(group.Token) {
-		found, err := r.fleet.InstancesOfBatch(ctx, group.Token)
-		if err != nil {
-			l.failed(err)
-			return
-		}
-		if len(found) > 0 {
-			running := slices.DeleteFunc(found, func(i fleet.Instance) bool { return i.State == "shutting-down" })
-			l.outcome(context.WithoutCancel(ctx), group, types, fleet.Outcome{Instances: running, Earlier: true}, fmt.Errorf("batch %s: %w", group.ID, fleet.ErrUnseen))
-			return
-		}
-		if !group.Deleted.IsZero() && r.now().Sub(group.Deleted) < launch.SettledAfter {
+		if l.found(ctx, group, types) || !group.Deleted.IsZero() && r.now().Sub(group.Deleted) < launch.SettledAfter {
 			return // EC2 may come to show some: a later pass looks again
 		}
 	}

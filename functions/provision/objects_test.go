@@ -58,7 +58,7 @@ func resources() map[string]schema.GroupVersionResource {
 }
 
 func (e *environment) objects(kind string) dynamic.NamespaceableResourceInterface {
-	client, err := dynamic.NewForConfig(controlPlane.RESTConfig())
+	client, err := dynamic.NewForConfig(unlimited())
 	e.try(err)
 	return client.Resource(resources()[kind])
 }
@@ -71,7 +71,7 @@ func (e *environment) apply(object *unstructured.Unstructured) {
 
 // clear leaves the cluster as it was found, whatever holds its objects.
 func (e *environment) clear() {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	zero := int64(0)
 	_ = e.core.CoreV1().Pods("default").DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &zero}, metav1.ListOptions{})

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/launch"
 )
 
 // Instance is an EC2 instance of the cluster.
@@ -78,6 +79,14 @@ func (c *Client) InstancesOfClaim(ctx context.Context, claim string) ([]Instance
 // InstancesOfBatch lists the instances that were launched by the token of a batch.
 func (c *Client) InstancesOfBatch(ctx context.Context, token string) ([]Instance, error) {
 	return c.instances(ctx, types.Filter{Name: aws.String("tag:" + api.BatchTagKey), Values: []string{token}})
+}
+
+// InstancesOf lists the instances that were launched for the claim, or for its batch.
+func (c *Client) InstancesOf(ctx context.Context, claim *api.NodeClaim) ([]Instance, error) {
+	if batch, err := launch.BatchOf(claim); err == nil && batch.ID != "" {
+		return c.InstancesOfBatch(ctx, launch.Token(claim))
+	}
+	return c.InstancesOfClaim(ctx, claim.Name)
 }
 
 // FreeAddresses reads how many addresses the subnets have free. A subnet that is gone
