@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientset "k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/infra/local/identity"
@@ -112,11 +113,18 @@ type fixed struct{ client *cluster.Client }
 
 func (f fixed) Client(context.Context) (*cluster.Client, error) { return f.client, nil }
 
+// unlimited is the way to the control plane for what a test does itself: at once.
+func unlimited() *rest.Config {
+	config := controlPlane.RESTConfig()
+	config.QPS = -1
+	return config
+}
+
 func newEnvironment(t *testing.T) *environment {
 	t.Helper()
 	e := &environment{t: t, sent: &outbox{}}
 	var err error
-	if e.core, err = clientset.NewForConfig(controlPlane.RESTConfig()); err != nil {
+	if e.core, err = clientset.NewForConfig(unlimited()); err != nil {
 		t.Fatal(err)
 	}
 	e.client = e.connect(&death{left: -1})
@@ -288,7 +296,12 @@ func (e *environment) try(err error) {
 
 func (e *environment) until(what string, done func() bool) {
 	e.t.Helper()
-	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(20 * time.Millisecond) {
+	e.within(time.Minute, what, done)
+}
+
+func (e *environment) within(patience time.Duration, what string, done func() bool) {
+	e.t.Helper()
+	for deadline := time.Now().Add(patience); !done(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			e.t.Fatalf("waited in vain for %s", what)
 		}

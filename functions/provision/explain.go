@@ -65,7 +65,11 @@ func because(reasons []plan.Reason) string {
 	for _, reason := range reasons {
 		parts = append(parts, reason.String())
 	}
-	message := strings.Join(parts, "; ")
+	return limited(strings.Join(parts, "; "))
+}
+
+// limited cuts a message to what an event takes.
+func limited(message string) string {
 	if len(message) > maximumMessage {
 		message = message[:maximumMessage-3] + "..."
 	}

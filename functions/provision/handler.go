@@ -38,10 +38,11 @@ type handler struct {
 	now func() time.Time
 	policies
 
-	// events remembers what was said of late, counted when replicas were counted last: a
-	// warm container's cache.
-	events  recent
-	counted occasion
+	// events remembers what was said of late, counted when replicas were counted last,
+	// addresses what subnets had free: a warm container's cache.
+	events    recent
+	counted   occasion
+	addresses addresses
 }
 
 // handle answers a batch with one pass.

@@ -4,20 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"maps"
 	"slices"
-	"strconv"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
-	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/launch"
@@ -27,114 +20,180 @@ import (
 
 const (
 	// parallel is how many fleets are asked for at a time: EC2 allows a few calls a second.
-	parallel = 8
+	parallel = 4
 	// joinAfter is when lifecycle first looks for the nodes of new instances.
 	joinAfter = 5 * time.Second
-	// unseenFor is how long EC2 may not show the instance of an earlier launch
-	// before the claim is given up and its pods are planned for anew.
-	// https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html
-	unseenFor = 30 * time.Second
+	// unseenFor is how long, since a claim was written, EC2 may not show the instance of an
+	// earlier launch for it before the claim is given up and its pods are planned for anew.
+	unseenFor = launch.SettledAfter
 )
 
-// launchAll asks EC2 for an instance for each claim and writes down what came of
-// it. It tells whether EC2 was short of capacity for any of them.
-func (r *run) launchAll(ctx context.Context, snapshot *plan.Snapshot, claims []api.NodeClaim) (short bool, err error) {
-	if len(claims) == 0 {
+// launchAll asks EC2 for the groups' instances and writes down what came of it. It
+// tells whether EC2 was short of capacity for any of them.
+func (r *run) launchAll(ctx context.Context, snapshot *plan.Snapshot, groups []launch.Group) (short bool, err error) {
+	if len(groups) == 0 {
 		return false, nil
 	}
-	join, err := r.join(ctx)
-	if err != nil {
+	if err := r.join(ctx); err != nil {
 		return false, err
 	}
-	var mutex sync.Mutex
-	var failures error
-	marks := &catalog.Unavailable{}
+	r.refreshAddresses(ctx, snapshot.NodeClasses)
+	pass := &launching{run: r, snapshot: snapshot, owned: owned(snapshot)}
 	var group errgroup.Group
 	group.SetLimit(parallel)
-	for i := range claims {
-		// What there is no time for is found unlaunched by the next invocation.
-		if ctx.Err() != nil {
-			failures = errors.Join(failures, fmt.Errorf("%d of %d nodeclaims are left to launch: %w", len(claims)-i, len(claims), ctx.Err()))
+	for i := range groups {
+		// What there is no time for is found unlaunched by the next invocation, and so is
+		// what comes after EC2 has asked for less: it would only be refused too.
+		if stop := pass.stopped(ctx); stop != nil {
+			pass.failed(fmt.Errorf("%d of %d launches are left: %w", len(groups)-i, len(groups), stop))
 			break
 		}
 		group.Go(func() error {
-			launched, missing, err := r.launch(ctx, snapshot, &claims[i], join)
-			mutex.Lock()
-			defer mutex.Unlock()
-			failures = errors.Join(failures, err)
-			marks.Merge(missing)
-			short = short || missing != nil
-			if launched != nil {
-				r.launchedClaims[claims[i].Name] = launched
-			}
+			pass.launch(ctx, groups[i], true)
 			return nil
 		})
 	}
-	_ = group.Wait() // the failures are gathered: one claim's does not stop another's
-	for i := range claims {
-		if stored := r.launchedClaims[claims[i].Name]; stored != nil {
-			replaceClaim(snapshot, stored)
-		}
+	_ = group.Wait() // the failures are gathered: one group's does not stop another's
+	for _, stored := range pass.launched {
+		r.launchedClaims[stored.Name] = stored
+		replaceClaim(snapshot, stored)
 	}
-	if len(marks.Until) > 0 {
-		r.unavailable.Merge(marks)
-		failures = errors.Join(failures, inventory.MarkUnavailable(ctx, r.client, marks, r.now()))
+	if len(pass.marks.Until) > 0 {
+		// In the reserve, if need be: who comes next must not ask for the same.
+		pass.failed(inventory.MarkUnavailable(context.WithoutCancel(ctx), r.client, &pass.marks, r.now()))
 	}
-	return short, failures
+	return pass.short, pass.failures
 }
 
-// join is what every node must know of the cluster.
-func (r *run) join(ctx context.Context) (nodeclass.Cluster, error) {
+// join reads, once a pass, what every node must know of the cluster.
+func (r *run) join(ctx context.Context) error {
+	if r.joined.Name != "" {
+		return nil
+	}
 	dns, err := r.client.ClusterDNS(ctx)
 	if err != nil {
-		return nodeclass.Cluster{}, err
+		return err
 	}
 	endpoint := r.client.Endpoint
-	return nodeclass.Cluster{
+	r.joined = nodeclass.Cluster{
 		Name: endpoint.Name, Endpoint: endpoint.URL, CertificateAuthority: endpoint.CertificateAuthority, ServiceCIDR: endpoint.ServiceCIDR, DNS: dns,
-	}, nil
+	}
+	return nil
 }
 
-// launch asks for one claim's instance and gives the claim as it is then. The
-// offerings that EC2 had no room for are returned, and the claim is given up: its pods
-// are planned for anew.
-func (r *run) launch(ctx context.Context, snapshot *plan.Snapshot, claim *api.NodeClaim, join nodeclass.Cluster) (*api.NodeClaim, *catalog.Unavailable, error) {
-	class := classOf(claim.Spec.NodeClassRef, snapshot.NodeClasses)
-	if class == nil || !api.ConditionTrue(class.Status.Conditions, api.ConditionReady) {
-		return nil, nil, r.abandon(ctx, claim, api.ReasonNodeClassNotReady, "its EC2NodeClass does not exist or is not ready", mayHaveInstance)
+// owned are the instances, by id, that are some claim's already.
+func owned(snapshot *plan.Snapshot) map[string]bool {
+	ids := map[string]bool{}
+	for i := range snapshot.Nodes {
+		if claim := snapshot.Nodes[i].NodeClaim; claim != nil {
+			if id, ok := api.InstanceID(claim.Status.ProviderID); ok {
+				ids[id] = true
+			}
+		}
 	}
-	types := r.typesFor(snapshot, claim)
-	request, err := launch.Build(launch.Input{Claim: claim, Class: class, Types: types, Cluster: join})
+	return ids
+}
+
+// launch makes a group's request and gives its claims their instances, or says on them
+// why they have none. Once more is for a group that can be launched anew at once.
+func (l *launching) launch(ctx context.Context, group launch.Group, onceMore bool) {
+	r := l.run
+	if !r.due(&group.Waiting[0]) {
+		return
+	}
+	class := classOf(group.Waiting[0].Spec.NodeClassRef, l.snapshot.NodeClasses)
+	if class == nil || !api.ConditionTrue(class.Status.Conditions, api.ConditionReady) {
+		l.giveUp(ctx, group.Waiting, api.ReasonNodeClassNotReady, "its EC2NodeClass does not exist or is not ready", r.isFresh(group.Token))
+		return
+	}
+	types := r.typesFor(l.snapshot, &group.Waiting[0])
+	if !group.Whole() {
+		l.settle(ctx, group, types)
+		return
+	}
+	request, err := r.addresses.build(launch.Input{
+		Claim: group.Claim(), Class: class, Types: types, Cluster: r.joined, Unavailable: l.unavailable(), Now: r.now(),
+	})
 	if errors.Is(err, launch.ErrNoOffering) {
-		return nil, &catalog.Unavailable{}, r.abandon(ctx, claim, reasonInsufficientCapacity, err.Error(), mayHaveInstance)
+		l.noOffering(ctx, group, types, err)
+		return
 	}
 	if err != nil {
-		r.record(ctx, claimReference(claim), corev1.EventTypeWarning, api.ReasonLaunchFailed, err.Error())
-		return nil, nil, err
+		l.unbuilt(ctx, group.Waiting, err)
+		return
 	}
-	claim, err = r.hold(ctx, claim)
-	if err != nil || claim == nil {
-		return nil, nil, err
+	if group.Waiting, err = l.hold(ctx, group.Waiting); err != nil || len(group.Waiting) == 0 {
+		l.failed(err)
+		r.addresses.settle(&request, nil)
+		return
 	}
+	r.asked(group.Token)
 	outcome, err := r.fleet.Launch(ctx, request)
+	r.addresses.settle(&request, subnetsOf(outcome.Instances))
 	if err != nil && ctx.Err() != nil {
-		return nil, nil, err
+		l.failed(err)
+		return
 	}
 	// What EC2 has answered is written down in the reserve, whatever the time.
-	ctx = context.WithoutCancel(ctx)
-	if err != nil {
-		return nil, nil, r.failed(ctx, claim, err)
-	}
-	if outcome.Instance == nil {
-		marks := &catalog.Unavailable{}
-		for _, offering := range outcome.Short {
-			marks.Mark(request.CapacityType, offering.InstanceType, offering.Zone, r.now())
+	again := l.outcome(context.WithoutCancel(ctx), group, types, outcome, err)
+	if failure := fleet.FailureIn(err); onceMore && failure != nil && failure.Reason == "LaunchTemplateNotFound" {
+		for _, group := range again {
+			l.launch(ctx, group, false)
 		}
-		return nil, marks, r.abandon(ctx, claim, reasonInsufficientCapacity,
-			fmt.Sprintf("EC2 has no %s capacity now in %d offerings, the cheapest %s in %s", request.CapacityType, len(outcome.Short), outcome.Short[0].InstanceType, outcome.Short[0].Zone), hasNoInstance)
 	}
-	stored, err := r.launched(ctx, claim, outcome.Instance, types)
-	return stored, nil, err
+}
+
+// noOffering gives up claims for which nothing can be asked now. What was asked for them
+// before, when there was something, comes first.
+func (l *launching) noOffering(ctx context.Context, group launch.Group, types []catalog.InstanceType, why error) {
+	fresh := l.run.isFresh(group.Token)
+	if !fresh {
+		if l.found(ctx, group, types) || l.run.now().Sub(group.Waiting[0].CreationTimestamp.Time) < unseenFor {
+			return // EC2 may come to show some: a later pass looks again
+		}
+	}
+	l.giveUp(ctx, group.Waiting, reasonInsufficientCapacity, why.Error(), fresh)
+	l.isShort()
+}
+
+// found looks for the instances of an earlier request for the group, gives them to its
+// claims, and tells whether there were any, or EC2 could not be asked.
+func (l *launching) found(ctx context.Context, group launch.Group, types []catalog.InstanceType) bool {
+	found, err := l.run.fleet.InstancesOf(ctx, &group.Waiting[0])
+	if err != nil {
+		l.failed(err)
+		return true
+	}
+	if len(found) == 0 {
+		return false
+	}
+	running := slices.DeleteFunc(found, func(i fleet.Instance) bool { return i.State == "shutting-down" })
+	var unseen error
+	if len(running) < len(group.Waiting) {
+		unseen = fmt.Errorf("%s: %w", group.Token, fleet.ErrUnseen)
+	}
+	l.outcome(context.WithoutCancel(ctx), group, types, fleet.Outcome{Instances: running, Earlier: true}, unseen)
+	return true
+}
+
+// settle deals with a batch that is not to be asked for as it is: its writing was cut
+// off before, or some of its claims were deleted. Whether it was asked for is seen by
+// its instances.
+func (l *launching) settle(ctx context.Context, group launch.Group, types []catalog.InstanceType) {
+	r := l.run
+	if !r.isFresh(group.Token) {
+		if l.found(ctx, group, types) || !group.Deleted.IsZero() && r.now().Sub(group.Deleted) < launch.SettledAfter {
+			return // EC2 may come to show some: a later pass looks again
+		}
+	}
+	groups, err := r.apart(ctx, group)
+	l.failed(err)
+	for _, one := range groups {
+		if l.stopped(ctx) != nil {
+			return
+		}
+		l.launch(ctx, one, true)
+	}
 }
 
 // typesFor are the instance types that the claim's node can be: those of its pool, as
@@ -151,124 +210,10 @@ func (r *run) typesFor(snapshot *plan.Snapshot, claim *api.NodeClaim) []catalog.
 	return r.types[class]
 }
 
-// hold makes sure that the claim cannot go before its instance: one that a person
-// wrote has no finalizer yet. It is nil when the claim has changed or gone since it
-// was read.
-func (r *run) hold(ctx context.Context, claim *api.NodeClaim) (*api.NodeClaim, error) {
-	if slices.Contains(claim.Finalizers, api.TerminationFinalizer) {
-		return claim, nil
+func subnetsOf(instances []fleet.Instance) map[string]int {
+	counts := map[string]int{}
+	for _, instance := range instances {
+		counts[instance.SubnetID]++
 	}
-	held, err := r.client.PatchNodeClaim(ctx, claim.Name, map[string]any{"metadata": map[string]any{
-		"resourceVersion": claim.ResourceVersion, "finalizers": append(slices.Clone(claim.Finalizers), api.TerminationFinalizer),
-	}})
-	if cluster.IsConflict(err) || cluster.IsGone(err) {
-		return nil, nil
-	}
-	return held, err
-}
-
-// failed says on the claim why its launch failed, and makes way for another try.
-func (r *run) failed(ctx context.Context, claim *api.NodeClaim, failure error) error {
-	r.record(ctx, claimReference(claim), corev1.EventTypeWarning, api.ReasonLaunchFailed, failure.Error())
-	switch {
-	case errors.Is(failure, fleet.ErrRefused):
-		// The same token would give the same answer for as long as EC2 remembers it.
-		return errors.Join(failure, r.nextAttempt(ctx, claim))
-	case errors.Is(failure, fleet.ErrUnseen) && r.now().Sub(claim.CreationTimestamp.Time) >= unseenFor:
-		return r.abandon(ctx, claim, api.ReasonLaunchFailed, failure.Error(), mayHaveInstance)
-	}
-	return failure
-}
-
-// nextAttempt gives the claim's next launch another token.
-func (r *run) nextAttempt(ctx context.Context, claim *api.NodeClaim) error {
-	attempt, err := strconv.Atoi(claim.Annotations[api.AttemptAnnotationKey])
-	if err != nil {
-		attempt = 1 // a claim that a person wrote
-	}
-	_, err = r.client.PatchNodeClaim(ctx, claim.Name, map[string]any{"metadata": map[string]any{
-		"resourceVersion": claim.ResourceVersion, "annotations": map[string]any{api.AttemptAnnotationKey: strconv.Itoa(attempt + 1)},
-	}})
-	if cluster.IsConflict(err) || cluster.IsGone(err) {
-		return nil
-	}
-	return err
-}
-
-// launched writes the instance on its claim: labels first, then the status that
-// says the launch is done. Killed in between, the next pass finds the claim
-// without a providerID, asks EC2 with the same token, and writes both again.
-func (r *run) launched(ctx context.Context, claim *api.NodeClaim, instance *fleet.Instance, types []catalog.InstanceType) (*api.NodeClaim, error) {
-	labels := map[string]string{
-		corev1.LabelInstanceTypeStable: instance.InstanceType,
-		corev1.LabelTopologyZone:       instance.Zone,
-		api.CapacityTypeLabelKey:       instance.CapacityType,
-	}
-	status := map[string]any{"providerID": instance.ProviderID(), "imageID": instance.ImageID}
-	price := 0.0
-	for i := range types {
-		if types[i].Name != instance.InstanceType {
-			continue
-		}
-		known := types[i].Requirements.Labels()
-		maps.Copy(known, labels)
-		labels = known
-		status["capacity"], status["allocatable"] = types[i].Capacity, types[i].Allocatable
-		price = priceOf(&types[i], instance, labels)
-	}
-	if _, err := r.client.PatchNodeClaim(ctx, claim.Name, map[string]any{"metadata": map[string]any{"labels": labels}}); err != nil {
-		return nil, fmt.Errorf("writing instance %s on nodeclaim %q: %w", instance.ID, claim.Name, err)
-	}
-	conditions := claim.Status.Conditions
-	api.SetCondition(&conditions, metav1.Condition{Type: api.ConditionTypeLaunched, Status: metav1.ConditionTrue, ObservedGeneration: claim.Generation}, r.now())
-	api.SetReady(&conditions, api.NodeClaimReadyDependents(), claim.Generation, r.now())
-	status["conditions"] = conditions
-	stored, err := r.client.PatchNodeClaimStatus(ctx, claim.Name, map[string]any{"status": status})
-	if err != nil {
-		return nil, fmt.Errorf("writing instance %s on nodeclaim %q: %w", instance.ID, claim.Name, err)
-	}
-	slog.InfoContext(ctx, "launched nodeclaim", "NodeClaim", claim.Name, "provider-id", instance.ProviderID(),
-		"instance-type", instance.InstanceType, "zone", instance.Zone, "capacity-type", instance.CapacityType, "price", price)
-	return stored, nil
-}
-
-// priceOf is the instance's price in dollars an hour; it fills in the zone's id.
-func priceOf(instanceType *catalog.InstanceType, instance *fleet.Instance, labels map[string]string) float64 {
-	for _, offering := range instanceType.Offerings {
-		if offering.Zone == instance.Zone && offering.CapacityType == instance.CapacityType {
-			if offering.ZoneID != "" {
-				labels[api.LabelTopologyZoneID] = offering.ZoneID
-			}
-			return offering.Price
-		}
-	}
-	return 0
-}
-
-// reasonInsufficientCapacity is Karpenter's reason for the event.
-const reasonInsufficientCapacity = "InsufficientCapacityError"
-
-// What is known of a claim that is given up.
-const (
-	// mayHaveInstance: an invocation before this one may have launched for it.
-	mayHaveInstance = false
-	// hasNoInstance: EC2 has answered to the claim's token that there is none.
-	hasNoInstance = true
-)
-
-// abandon gives the claim up and says why. Its finalizer holds it until lifecycle
-// has made sure that no instance was launched for it, unless that is certain.
-func (r *run) abandon(ctx context.Context, claim *api.NodeClaim, reason, why string, certain bool) error {
-	slog.WarnContext(ctx, "giving up nodeclaim", "NodeClaim", claim.Name, "reason", reason, "error", why)
-	r.record(ctx, claimReference(claim), corev1.EventTypeWarning, reason, why)
-	if certain {
-		_, err := r.client.PatchNodeClaim(ctx, claim.Name, map[string]any{"metadata": map[string]any{
-			"resourceVersion": claim.ResourceVersion,
-			"finalizers":      slices.DeleteFunc(slices.Clone(claim.Finalizers), func(finalizer string) bool { return finalizer == api.TerminationFinalizer }),
-		}})
-		if err != nil && !cluster.IsConflict(err) && !cluster.IsGone(err) {
-			return err
-		}
-	}
-	return r.client.DeleteNodeClaim(ctx, claim.Name, claim.UID)
+	return counts
 }

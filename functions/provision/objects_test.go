@@ -58,7 +58,7 @@ func resources() map[string]schema.GroupVersionResource {
 }
 
 func (e *environment) objects(kind string) dynamic.NamespaceableResourceInterface {
-	client, err := dynamic.NewForConfig(controlPlane.RESTConfig())
+	client, err := dynamic.NewForConfig(unlimited())
 	e.try(err)
 	return client.Resource(resources()[kind])
 }

@@ -100,7 +100,7 @@ func (r *run) grow(ctx context.Context, snapshot *plan.Snapshot) (short bool, er
 		for j := range written {
 			snapshot.Nodes = append(snapshot.Nodes, plan.Node{NodeClaim: &written[j]})
 		}
-		starved, err := r.launchAll(ctx, snapshot, written)
+		starved, err := r.launchAll(ctx, snapshot, launch.Groups(written))
 		failures = errors.Join(failures, err)
 		short = short || starved
 	}
@@ -151,16 +151,14 @@ func (r *run) replicate(ctx context.Context, snapshot *plan.Snapshot, pool *api.
 		r.record(ctx, disruption.AboutPool(pool), corev1.EventTypeWarning, reasonInsufficientCapacity, err.Error())
 		return nil, nil
 	}
-	var written []api.NodeClaim
-	var failures error
-	for range count {
-		stored, err := r.write(ctx, *claim.DeepCopy())
-		if err != nil {
-			failures = errors.Join(failures, err)
-			continue
-		}
-		slog.InfoContext(ctx, "created nodeclaim", "NodeClaim", stored.Name, "NodePool", pool.Name, "replicas", *pool.Spec.Replicas)
-		written = append(written, *stored)
+	claims := make([]api.NodeClaim, count)
+	for i := range claims {
+		claims[i] = *claim.DeepCopy()
+	}
+	stored, failures := r.write(ctx, snapshot, claims)
+	written := present(stored)
+	for i := range written {
+		slog.InfoContext(ctx, "created nodeclaim", "NodeClaim", written[i].Name, "NodePool", pool.Name, "replicas", *pool.Spec.Replicas)
 	}
 	return written, failures
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -12,15 +14,22 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/inventory"
+	"github.com/whittle-dev/whittle/shared/launch"
+	"github.com/whittle-dev/whittle/shared/nodeclass"
 	"github.com/whittle-dev/whittle/shared/observe"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/queue"
 	"github.com/whittle-dev/whittle/shared/snapshot"
 )
 
-// rounds is how often one invocation plans again when EC2 had no room for what
-// it asked for. What is still short then waits for the next tick.
-const rounds = 3
+const (
+	// rounds is how often one invocation plans at most when EC2 had no room for what it
+	// asked for. What is still short then waits for the next tick.
+	rounds = 10
+	// roundTime is how much time must be left for another round: a large cluster is read
+	// and planned, and a fleet launched, within it.
+	roundTime = 15 * time.Second
+)
 
 // run is one pass under the lease.
 type run struct {
@@ -36,13 +45,31 @@ type run struct {
 	static         []api.NodePool                    // those with spec.replicas
 	launchedClaims map[string]*api.NodeClaim         // by name, as they are after the launch
 	told           int                               // events written on pods that have a place
+	joined         nodeclass.Cluster                 // what nodes must know of it, once it is read
+
+	mutex sync.Mutex
+	fresh map[string]bool // tokens of claims written in this pass and not asked for yet
+}
+
+// isFresh tells that nobody can have asked EC2 for anything with the token.
+func (r *run) isFresh(token string) bool {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return r.fresh[token]
+}
+
+// asked notes that EC2 is asked with the token.
+func (r *run) asked(token string) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	delete(r.fresh, token)
 }
 
 // provision plans for the waiting pods and launches the plan, and gives pools with a
 // fixed number of nodes that number. An error is what
 // another try may mend; what a person must mend is an event on the object.
 func (r *run) provision(ctx context.Context) error {
-	r.launchedClaims = map[string]*api.NodeClaim{}
+	r.launchedClaims, r.fresh = map[string]*api.NodeClaim{}, map[string]bool{}
 	var err error
 	if r.catalog, err = inventory.Catalog(ctx, r.client); err != nil {
 		return err
@@ -57,7 +84,11 @@ func (r *run) provision(ctx context.Context) error {
 		return err
 	}
 	var failures error
-	for range rounds {
+	for round := range rounds {
+		if deadline, limited := ctx.Deadline(); round > 0 && limited && time.Until(deadline) < roundTime {
+			slog.WarnContext(ctx, "EC2 is short of capacity and the time is up: the next pass plans again")
+			break
+		}
 		snapshot, err := r.read(ctx)
 		failures = errors.Join(failures, err)
 		if snapshot == nil {
@@ -66,7 +97,7 @@ func (r *run) provision(ctx context.Context) error {
 		failures = errors.Join(failures, r.shrink(ctx, snapshot))
 		// Claims that an invocation before this one wrote and did not launch come
 		// first: their pods are not to be planned for twice.
-		short, err := r.launchAll(ctx, snapshot, unlaunched(snapshot))
+		short, err := r.launchAll(ctx, snapshot, launch.Groups(claimsOf(snapshot)))
 		failures = errors.Join(failures, err)
 		if !short {
 			short, err = r.grow(ctx, snapshot)
@@ -98,22 +129,23 @@ func (r *run) plan(ctx context.Context, snapshot *plan.Snapshot) (short bool, er
 	slog.InfoContext(ctx, "computed new nodeclaim(s) to fit pod(s)",
 		"pods", len(snapshot.Pods), "nodeclaims", len(decided.NodeClaims), "nominations", len(decided.Nominations), "unplaced", len(decided.Unplaced),
 		"price", decided.PricePerHour, "bound", decided.LowerBoundPerHour, "duration", r.now().Sub(start).String())
-	var failures error
-	var written []api.NodeClaim
-	places := map[string][]plan.PodRef{} // by the claim's name
+	claims := make([]api.NodeClaim, len(decided.NodeClaims))
 	for i := range decided.NodeClaims {
-		planned := &decided.NodeClaims[i]
-		claim, err := r.write(ctx, planned.NodeClaim)
-		if err != nil {
-			failures = errors.Join(failures, err)
+		claims[i] = decided.NodeClaims[i].NodeClaim
+	}
+	stored, failures := r.write(ctx, snapshot, claims)
+	places := map[string][]plan.PodRef{} // by the claim's name
+	for i, claim := range stored {
+		if claim == nil {
 			continue
 		}
+		planned := &decided.NodeClaims[i]
 		slog.InfoContext(ctx, "created nodeclaim", "NodeClaim", claim.Name, "NodePool", claim.Labels[api.NodePoolLabelKey],
 			"instance-types", len(planned.InstanceTypes), "pods", len(planned.Pods), "price", planned.PricePerHour)
-		written = append(written, *claim)
 		places[claim.Name] = planned.Pods
 	}
-	short, err = r.launchAll(ctx, snapshot, written)
+	written := present(stored)
+	short, err = r.launchAll(ctx, snapshot, launch.Groups(written))
 	failures = errors.Join(failures, err)
 	// Words after deeds: thousands of pods may have got a place.
 	for i := range written {
@@ -125,19 +157,6 @@ func (r *run) plan(ctx context.Context, snapshot *plan.Snapshot) (short bool, er
 		r.explain(ctx, decided)
 	}
 	return short, failures
-}
-
-// write stores a new claim: the intent, before anything is asked of EC2.
-func (r *run) write(ctx context.Context, claim api.NodeClaim) (*api.NodeClaim, error) {
-	if claim.Annotations == nil {
-		claim.Annotations = map[string]string{}
-	}
-	claim.Annotations[api.AttemptAnnotationKey] = "1"
-	stored, err := r.client.CreateNodeClaim(ctx, &claim)
-	if err != nil {
-		return nil, fmt.Errorf("creating a nodeclaim of nodepool %q: %w", claim.Labels[api.NodePoolLabelKey], err)
-	}
-	return stored, nil
 }
 
 // read reads everything that the planner decides by. The snapshot comes with an

@@ -10,13 +10,13 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// unlaunched are the claims that no instance has been asked for, or whose
-// instance an invocation did not live to write down.
-func unlaunched(snapshot *plan.Snapshot) []api.NodeClaim {
+// claimsOf are all claims of the snapshot: those that no instance has been asked for, or
+// whose instance an invocation did not live to write down, and those beside them.
+func claimsOf(snapshot *plan.Snapshot) []api.NodeClaim {
 	var claims []api.NodeClaim
 	for _, node := range snapshot.Nodes {
-		if claim := node.NodeClaim; claim != nil && claim.Status.ProviderID == "" && claim.DeletionTimestamp == nil {
-			claims = append(claims, *claim)
+		if node.NodeClaim != nil {
+			claims = append(claims, *node.NodeClaim)
 		}
 	}
 	return claims

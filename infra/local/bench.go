@@ -54,7 +54,10 @@ func bench(ctx context.Context) error {
 	if err := scenario.WriteTable(os.Stdout, rows); err != nil {
 		return err
 	}
-	return benchWorld(ctx)
+	if err := benchWorld(ctx); err != nil {
+		return err
+	}
+	return benchLaunch(ctx)
 }
 
 // benchWorld measures an idle minute, then the main job.

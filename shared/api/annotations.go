@@ -50,6 +50,9 @@ const (
 	// AttemptAnnotationKey counts the launches tried for a claim. With the claim's UID
 	// it makes the token by which EC2 recognises a repeated call.
 	AttemptAnnotationKey = OwnGroup + "/attempt"
+	// BatchAnnotationKey is a claim's place in a batch of equal claims that are launched by
+	// one call: id/size/index. With the attempt, the batch's id makes that call's token.
+	BatchAnnotationKey = OwnGroup + "/batch"
 	// NominatedPodsAnnotationKey lists, on a NodeClaim, the UIDs of the pods that it was
 	// planned for, with commas between. Until the node is initialized and the scheduler
 	// binds them, every further plan meets the same pods waiting; packing them onto the

@@ -22,6 +22,9 @@ const (
 	NameTagKey = "Name"
 	// NodeClaimTagKey names the node claim.
 	NodeClaimTagKey = Group + "/nodeclaim"
+	// BatchTagKey is, on an instance that was launched for a batch of node claims, the token
+	// of that launch. The instance gets NodeClaimTagKey when its node registers.
+	BatchTagKey = OwnGroup + "/batch"
 	// EKSClusterNameTagKey names the cluster.
 	EKSClusterNameTagKey = "eks:eks-cluster-name"
 	// ClusterTagKeyPrefix begins the key that says a cluster owns a thing.
@@ -39,7 +42,7 @@ func ClusterTagKey(cluster string) string {
 // node class may not set it.
 func IsReservedTag(key string) bool {
 	switch key {
-	case "", EKSClusterNameTagKey, NodePoolTagKey, NodeClaimTagKey, NodeClassTagKey:
+	case "", EKSClusterNameTagKey, NodePoolTagKey, NodeClaimTagKey, NodeClassTagKey, BatchTagKey:
 		return true
 	}
 	return strings.HasPrefix(key, strings.TrimSuffix(ClusterTagKeyPrefix, "/"))

@@ -57,6 +57,7 @@ func Resolve(s *Snapshot, class *api.EC2NodeClass, observed Observed, now time.T
 			Exotic:        info.BareMetal || len(info.Gpus) > 0 || len(info.InferenceAccelerators) > 0 || len(info.NeuronDevices) > 0,
 		})
 	}
+	observed.Unavailable.leaveOutOf(types, class.Status.Subnets, now)
 	slices.SortFunc(types, func(a, b InstanceType) int { return strings.Compare(a.Name, b.Name) })
 	return types
 }

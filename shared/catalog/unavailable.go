@@ -3,6 +3,7 @@ package catalog
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"strings"
 	"time"
 
@@ -12,16 +13,52 @@ import (
 // UnavailableFor is how long an offering is left out after EC2 had no capacity for it: Karpenter's three minutes, after which it is worth another try.
 const UnavailableFor = 3 * time.Minute
 
-// Unavailable are the offerings that EC2 lately could not give. Its JSON is an object from "capacityType:instanceType:zone" to the time until which the
-// offering is left out. The zero value is empty and ready.
+// Unavailable is what EC2 lately could not give: offerings, a whole capacity type, subnets without addresses, used up reservations and quotas. Its JSON
+// is an object from a key to the time until which what the key names is left out. Keys that a reader does not know it does not look up. The zero value
+// is empty and ready, and a nil pointer is empty.
 type Unavailable struct {
-	// Until has the times by key (OfferingKey).
+	// Until has the times by key: OfferingKey and the others below.
 	Until map[string]time.Time `json:"until,omitempty"`
 }
 
 // OfferingKey names an offering: "spot:m5.large:us-east-1a".
 func OfferingKey(capacityType, instanceType, zone string) string {
 	return capacityType + ":" + instanceType + ":" + zone
+}
+
+// CapacityTypeKey names all offerings of a capacity type: "spot:*:*". An empty one names all offerings.
+func CapacityTypeKey(capacityType string) string {
+	if capacityType == "" {
+		capacityType = "*"
+	}
+	return OfferingKey(capacityType, "*", "*")
+}
+
+// SubnetKey names a subnet: "subnet:subnet-0123".
+func SubnetKey(id string) string { return "subnet:" + id }
+
+// ReservationKey names a capacity reservation: "reservation:cr-0123".
+func ReservationKey(id string) string { return "reservation:" + id }
+
+// QuotaKey names the offerings that share a vCPU quota with an instance type: "quota:spot:standard".
+func QuotaKey(capacityType, instanceType string) string {
+	return "quota:" + capacityType + ":" + quotaClass(instanceType)
+}
+
+// familyLetters are those that an instance type's name begins with.
+var familyLetters = regexp.MustCompile(`^[a-z]+`)
+
+// quotaClass is the class of families that one vCPU quota of the account is for, for on-demand and spot alike.
+// https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html
+func quotaClass(instanceType string) string {
+	switch letters := familyLetters.FindString(instanceType); letters {
+	case "a", "c", "d", "h", "i", "im", "is", "m", "r", "t", "z":
+		return "standard"
+	case "g", "gr", "vt":
+		return "g"
+	default: // f, p, x, inf, trn, dl, hpc, u: each has its own
+		return letters
+	}
 }
 
 // ParseOfferingKey is OfferingKey's inverse.
@@ -35,21 +72,61 @@ func ParseOfferingKey(key string) (capacityType, instanceType, zone string, err 
 
 // Mark leaves an offering out until UnavailableFor after now.
 func (u *Unavailable) Mark(capacityType, instanceType, zone string, now time.Time) {
+	u.LeaveOut(OfferingKey(capacityType, instanceType, zone), now.Add(UnavailableFor))
+}
+
+// LeaveOut leaves out what the key names until the time, or until a later one that is known.
+func (u *Unavailable) LeaveOut(key string, until time.Time) {
 	if u.Until == nil {
 		u.Until = map[string]time.Time{}
 	}
-	key := OfferingKey(capacityType, instanceType, zone)
-	if until := now.Add(UnavailableFor).UTC(); until.After(u.Until[key]) {
+	if until = until.UTC(); until.After(u.Until[key]) {
 		u.Until[key] = until
 	}
 }
 
-// Has reports whether an offering is left out at the time.
+// Has reports whether an offering is left out at the time: by itself, or with its capacity type or its quota.
 func (u *Unavailable) Has(capacityType, instanceType, zone string, now time.Time) bool {
-	return u != nil && now.Before(u.Until[OfferingKey(capacityType, instanceType, zone)])
+	if u == nil || len(u.Until) == 0 {
+		return false
+	}
+	return u.out(OfferingKey(capacityType, instanceType, zone), now) || u.out(CapacityTypeKey(capacityType), now) ||
+		u.out(CapacityTypeKey(""), now) || u.out(QuotaKey(capacityType, instanceType), now)
 }
 
-// Merge takes over what another has: of two times for one offering the later, so that the order of merging does not matter.
+// HasSubnet reports whether a subnet is left out at the time: it lately had no free address.
+func (u *Unavailable) HasSubnet(id string, now time.Time) bool {
+	return u != nil && u.out(SubnetKey(id), now)
+}
+
+// HasReservation reports whether a capacity reservation is left out at the time: it lately had no instance left.
+func (u *Unavailable) HasReservation(id string, now time.Time) bool {
+	return u != nil && (u.out(ReservationKey(id), now) || u.out(CapacityTypeKey(""), now))
+}
+
+func (u *Unavailable) out(key string, now time.Time) bool { return now.Before(u.Until[key]) }
+
+// leaveOutOf takes what is left out at the time from the types' available offerings, in place: those of used up reservations, and those of zones where
+// none of the subnets has a free address. Resolve has done so with offerings that are left out by themselves.
+func (u *Unavailable) leaveOutOf(types []InstanceType, subnets []api.Subnet, now time.Time) {
+	if u == nil || len(u.Until) == 0 {
+		return
+	}
+	open := map[string]bool{}
+	for _, subnet := range subnets {
+		open[subnet.Zone] = open[subnet.Zone] || !u.HasSubnet(subnet.ID, now)
+	}
+	for i := range types {
+		for j := range types[i].Offerings {
+			offering := &types[i].Offerings[j]
+			if !open[offering.Zone] || offering.ReservationID != "" && u.HasReservation(offering.ReservationID, now) {
+				offering.Available = false
+			}
+		}
+	}
+}
+
+// Merge takes over what another has: of two times for one key the later, so that the order of merging does not matter.
 func (u *Unavailable) Merge(other *Unavailable) {
 	if other == nil || len(other.Until) == 0 {
 		return
@@ -62,6 +139,14 @@ func (u *Unavailable) Merge(other *Unavailable) {
 			u.Until[key] = until
 		}
 	}
+}
+
+// Clone is a copy that shares nothing.
+func (u *Unavailable) Clone() *Unavailable {
+	if u == nil {
+		return &Unavailable{}
+	}
+	return &Unavailable{Until: maps.Clone(u.Until)}
 }
 
 // Prune forgets what has run out by now, and reports whether there was any.

@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	// ErrRefused tells that the token's launch is over and gave no instance, for a
+	// ErrRefused tells that the token's launch is over and gave too few instances, for a
 	// reason other than a lack of room: only another token gives another answer.
 	ErrRefused = errors.New("EC2 launched no instance")
 	// ErrUnseen tells that an earlier launch with the token got through with other
@@ -26,20 +26,20 @@ func code(err error) string {
 	return ""
 }
 
+// message is EC2's message of the error, or "" when EC2 did not answer.
+func message(err error) string {
+	var answer smithy.APIError
+	if errors.As(err, &answer) {
+		return answer.ErrorMessage()
+	}
+	return ""
+}
+
 // IsGone tells that what the call named exists no more.
 func IsGone(err error) bool {
 	return slices.Contains([]string{
 		"InvalidInstanceID.NotFound", "InvalidLaunchTemplateName.NotFoundException", "InvalidLaunchTemplateId.NotFound", "NoSuchEntity",
 	}, code(err))
-}
-
-// isShortage tells that EC2 has no room for an offering now, by the code of an
-// error of CreateFleet. Another offering, or the same one later, may have it.
-func isShortage(code string) bool {
-	return slices.Contains([]string{
-		"InsufficientInstanceCapacity", "MaxSpotInstanceCountExceeded", "VcpuLimitExceeded", "UnfulfillableCapacity", "Unsupported",
-		"InsufficientFreeAddressesInSubnet", "MaxFleetCountExceeded", "ReservationCapacityExceeded",
-	}, code)
 }
 
 // isPassing tells that a call failed for a reason that goes by itself: AWS is busy
@@ -53,9 +53,21 @@ func isPassing(err error) bool {
 	if !errors.As(err, &answer) {
 		return true // no answer: the connection, the credentials, or the time
 	}
-	_, busy := retry.DefaultThrottleErrorCodes[answer.ErrorCode()]
-	_, again := retry.DefaultRetryableErrorCodes[answer.ErrorCode()]
-	return busy || again || answer.ErrorFault() == smithy.FaultServer || slices.Contains([]string{"InternalError", "InternalFailure", "Unavailable", "ServiceUnavailable"}, answer.ErrorCode())
+	return answer.ErrorFault() == smithy.FaultServer || isPassingCode(answer.ErrorCode())
+}
+
+func isPassingCode(code string) bool {
+	_, again := retry.DefaultRetryableErrorCodes[code]
+	return again || isThrottling(code) || slices.Contains([]string{"InternalError", "InternalFailure", "Unavailable", "ServiceUnavailable", "ServerInternal"}, code)
+}
+
+// IsThrottled tells that AWS refused the call because there were too many, and did so
+// again when it was repeated.
+func IsThrottled(err error) bool { return isThrottling(code(err)) }
+
+func isThrottling(code string) bool {
+	_, busy := retry.DefaultThrottleErrorCodes[code]
+	return busy || code == "FleetRequestLimitExceeded"
 }
 
 // isMismatch tells that an earlier call with the same client token got through

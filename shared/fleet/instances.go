@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/launch"
 )
 
 // Instance is an EC2 instance of the cluster.
@@ -18,11 +19,14 @@ type Instance struct {
 	ID           string
 	InstanceType string
 	Zone         string
-	CapacityType string // spot or on-demand
-	ImageID      string
-	State        string // EC2's name: pending, running, stopping, stopped, shutting-down
-	LaunchTime   time.Time
-	Tags         map[string]string
+	SubnetID     string
+	CapacityType string // spot, on-demand or reserved
+	// ReservationID is the capacity reservation that a reserved instance runs in.
+	ReservationID string
+	ImageID       string
+	State         string // EC2's name: pending, running, stopping, stopped, shutting-down
+	LaunchTime    time.Time
+	Tags          map[string]string
 }
 
 // ProviderID is the name under which Kubernetes knows the instance.
@@ -72,6 +76,37 @@ func (c *Client) InstancesOfClaim(ctx context.Context, claim string) ([]Instance
 	return c.instances(ctx, types.Filter{Name: aws.String("tag:" + api.NodeClaimTagKey), Values: []string{claim}})
 }
 
+// InstancesOfBatch lists the instances that were launched by the token of a batch.
+func (c *Client) InstancesOfBatch(ctx context.Context, token string) ([]Instance, error) {
+	return c.instances(ctx, types.Filter{Name: aws.String("tag:" + api.BatchTagKey), Values: []string{token}})
+}
+
+// InstancesOf lists the instances that were launched for the claim, or for its batch.
+func (c *Client) InstancesOf(ctx context.Context, claim *api.NodeClaim) ([]Instance, error) {
+	if batch, err := launch.BatchOf(claim); err == nil && batch.ID != "" {
+		return c.InstancesOfBatch(ctx, launch.Token(claim))
+	}
+	return c.InstancesOfClaim(ctx, claim.Name)
+}
+
+// FreeAddresses reads how many addresses the subnets have free. A subnet that is gone
+// is not in the answer.
+func (c *Client) FreeAddresses(ctx context.Context, subnets []string) (map[string]int, error) {
+	free := map[string]int{}
+	// A filter, and not the ids: one that is gone would fail the call.
+	pages := ec2.NewDescribeSubnetsPaginator(c.ec2, &ec2.DescribeSubnetsInput{Filters: []types.Filter{{Name: aws.String("subnet-id"), Values: subnets}}})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("reading the free addresses of subnets: %w", err)
+		}
+		for _, subnet := range page.Subnets {
+			free[aws.ToString(subnet.SubnetId)] = int(aws.ToInt32(subnet.AvailableIpAddressCount))
+		}
+	}
+	return free, nil
+}
+
 func (c *Client) instances(ctx context.Context, more ...types.Filter) ([]Instance, error) {
 	input := &ec2.DescribeInstancesInput{Filters: append([]types.Filter{
 		{Name: aws.String("tag:" + api.EKSClusterNameTagKey), Values: []string{c.cluster}},
@@ -117,6 +152,7 @@ func instance(described types.Instance) Instance {
 		ID:           aws.ToString(described.InstanceId),
 		InstanceType: string(described.InstanceType),
 		CapacityType: api.CapacityTypeOnDemand,
+		SubnetID:     aws.ToString(described.SubnetId),
 		ImageID:      aws.ToString(described.ImageId),
 		LaunchTime:   aws.ToTime(described.LaunchTime),
 		Tags:         make(map[string]string, len(described.Tags)),
@@ -129,6 +165,10 @@ func instance(described types.Instance) Instance {
 	}
 	if described.InstanceLifecycle == types.InstanceLifecycleTypeSpot {
 		made.CapacityType = api.CapacityTypeSpot
+	}
+	// A launch that does not name a reservation runs in none, open ones too.
+	if id := aws.ToString(described.CapacityReservationId); id != "" {
+		made.CapacityType, made.ReservationID = api.CapacityTypeReserved, id
 	}
 	for _, tag := range described.Tags {
 		made.Tags[aws.ToString(tag.Key)] = aws.ToString(tag.Value)

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,80 +15,110 @@ import (
 	"github.com/whittle-dev/whittle/shared/launch"
 )
 
-// Outcome is what EC2 made of a request: an instance, or the offerings that it
-// has no room for now.
+// Outcome is what EC2 made of a request.
 type Outcome struct {
-	Instance *Instance
-	Short    []launch.Override // of the request's capacity type
+	// Instances are sorted by id.
+	Instances []Instance
+	// Short is what EC2 had no room for, which the instances were launched in spite of.
+	// Where there are fewer than asked for and no error, the rest is not to be had.
+	Short []Shortage
+	// Earlier tells that the instances were found, and are those that EC2 shows by now.
+	Earlier bool
 }
 
-// Launch asks EC2 for the request's instance. Asked again, after a crash or
-// twice at once, it gives the same instance: EC2 recognises the token, and an
-// earlier call that got through with other parameters is found by its tag.
-// ErrRefused and ErrUnseen tell what has become of the token.
+// Launch asks EC2 for the request's instances. Asked again, after a crash or
+// twice at once, it gives the same: EC2 recognises the token, and the instances of an
+// earlier call that got through with other parameters are found by their tag.
+//
+// ErrRefused and ErrUnseen tell what has become of the token; they come with the
+// instances that there are. A Failure in the error says why, and what mends it.
 func (c *Client) Launch(ctx context.Context, request launch.Request) (Outcome, error) {
-	for _, template := range request.Templates {
-		if err := c.ensureTemplate(ctx, template.Content); err != nil {
-			return Outcome{}, err
-		}
-	}
-	output, err := c.ec2.CreateFleet(ctx, fleetInput(request))
+	output, err := c.createFleet(ctx, &request)
 	if isMismatch(err) {
-		return c.earlier(ctx, request)
-	}
-	if missingTemplate(err, output) {
-		// Someone removed a template that this container had seen; the caller's next
-		// try makes it anew.
-		for _, template := range request.Templates {
-			c.forget(template.Content.Name)
-		}
+		return c.earlier(ctx, &request)
 	}
 	if err != nil {
-		return Outcome{}, fmt.Errorf("creating a fleet for nodeclaim %q: %w", request.Claim, err)
-	}
-	for _, set := range output.Instances {
-		if len(set.InstanceIds) > 0 {
-			return Outcome{Instance: launched(request, set)}, nil
+		if isPassing(err) || code(err) == "" {
+			return Outcome{}, fmt.Errorf("creating a fleet for %s: %w", request.Name, err)
 		}
+		if short, is := shortOfAll(&request, code(err), message(err)); is {
+			return Outcome{Short: short}, nil
+		}
+		// The call was refused as a whole: EC2 has not taken note of its token.
+		return Outcome{}, fmt.Errorf("creating a fleet for %s: %w: %w", request.Name, failureOf(code(err), message(err)), err)
 	}
-	return shortages(request, output.Errors)
+	outcome, failure := c.read(&request, output)
+	if failure != nil {
+		if failure.Reason == "LaunchTemplateNotFound" {
+			c.forgetTemplates(&request)
+		}
+		return outcome, fmt.Errorf("creating a fleet for %s: %w: %w", request.Name, ErrRefused, failure)
+	}
+	return outcome, nil
 }
 
-// missingTemplate tells that EC2 does not know a launch template of the request,
-// in the error or in the fleet's own errors.
-func missingTemplate(err error, output *ec2.CreateFleetOutput) bool {
-	if IsGone(err) {
-		return true
+// createFleet makes the call, and its launch templates before it. One that somebody
+// deleted after this container had seen it is made anew, once.
+func (c *Client) createFleet(ctx context.Context, request *launch.Request) (*ec2.CreateFleetOutput, error) {
+	for again := false; ; again = true {
+		for _, template := range request.Templates {
+			if err := c.ensureTemplate(ctx, template.Content); err != nil {
+				return nil, err
+			}
+		}
+		output, err := c.ec2.CreateFleet(ctx, fleetInput(request))
+		if again || !isTemplateGone(code(err)) {
+			return output, err
+		}
+		c.forgetTemplates(request)
 	}
-	return err == nil && slices.ContainsFunc(output.Errors, func(failure types.CreateFleetError) bool {
-		return strings.HasPrefix(aws.ToString(failure.ErrorCode), "InvalidLaunchTemplate")
-	})
 }
 
-// earlier finds the instance that an earlier call with the same token launched.
-func (c *Client) earlier(ctx context.Context, request launch.Request) (Outcome, error) {
-	found, err := c.InstancesOfClaim(ctx, request.Claim)
+func (c *Client) forgetTemplates(request *launch.Request) {
+	for _, template := range request.Templates {
+		c.forget(template.Content.Name)
+	}
+}
+
+func isTemplateGone(code string) bool {
+	return strings.HasPrefix(code, "InvalidLaunchTemplate") && strings.Contains(code, "NotFound")
+}
+
+// earlier finds the instances that an earlier call with the same token launched.
+func (c *Client) earlier(ctx context.Context, request *launch.Request) (Outcome, error) {
+	found, err := c.launchedFor(ctx, request)
 	if err != nil {
 		return Outcome{}, err
 	}
 	if len(found) == 0 {
-		return Outcome{}, fmt.Errorf("nodeclaim %q: %w", request.Claim, ErrUnseen)
+		return Outcome{}, fmt.Errorf("%s: %w", request.Name, ErrUnseen)
 	}
-	for i := range found {
-		if found[i].State != string(types.InstanceStateNameShuttingDown) {
-			return Outcome{Instance: &found[i]}, nil
-		}
+	running := slices.DeleteFunc(found, func(i Instance) bool { return i.State == string(types.InstanceStateNameShuttingDown) })
+	slices.SortFunc(running, byID)
+	switch {
+	case len(running) == 0:
+		return Outcome{}, fmt.Errorf("%s: %w: the instance of an earlier launch has ended", request.Name, ErrRefused)
+	case len(running) < request.Count:
+		return Outcome{Instances: running, Earlier: true}, fmt.Errorf("%s: %d of %d instances: %w", request.Name, len(running), request.Count, ErrUnseen)
 	}
-	return Outcome{}, fmt.Errorf("nodeclaim %q: %w: the instance of an earlier launch has ended", request.Claim, ErrRefused)
+	return Outcome{Instances: running, Earlier: true}, nil
 }
 
-func fleetInput(request launch.Request) *ec2.CreateFleetInput {
+func byID(a, b Instance) int { return strings.Compare(a.ID, b.ID) }
+
+func (c *Client) launchedFor(ctx context.Context, request *launch.Request) ([]Instance, error) {
+	if token := request.Tags[api.BatchTagKey]; token != "" {
+		return c.InstancesOfBatch(ctx, token)
+	}
+	return c.InstancesOfClaim(ctx, request.Tags[api.NodeClaimTagKey])
+}
+
+func fleetInput(request *launch.Request) *ec2.CreateFleetInput {
 	input := &ec2.CreateFleetInput{
 		Type:        types.FleetTypeInstant,
 		ClientToken: aws.String(request.ClientToken),
 		TargetCapacitySpecification: &types.TargetCapacitySpecificationRequest{
-			TotalTargetCapacity:       aws.Int32(1),
-			DefaultTargetCapacityType: types.DefaultTargetCapacityTypeOnDemand,
+			TotalTargetCapacity: aws.Int32(int32(request.Count)),
 		},
 		TagSpecifications: []types.TagSpecification{
 			{ResourceType: types.ResourceTypeInstance, Tags: tagList(request.Tags)},
@@ -95,18 +126,10 @@ func fleetInput(request launch.Request) *ec2.CreateFleetInput {
 			{ResourceType: types.ResourceTypeFleet, Tags: tagList(request.Tags)},
 		},
 	}
-	if request.CapacityType == api.CapacityTypeSpot {
-		input.TargetCapacitySpecification.DefaultTargetCapacityType = types.DefaultTargetCapacityTypeSpot
-		input.SpotOptions = &types.SpotOptionsRequest{AllocationStrategy: types.SpotAllocationStrategyPriceCapacityOptimized}
-		if request.Prioritized {
-			input.SpotOptions.AllocationStrategy = types.SpotAllocationStrategyCapacityOptimizedPrioritized
-		}
-	} else {
-		input.OnDemandOptions = &types.OnDemandOptionsRequest{AllocationStrategy: types.FleetOnDemandAllocationStrategyLowestPrice}
-		if request.Prioritized {
-			input.OnDemandOptions.AllocationStrategy = types.FleetOnDemandAllocationStrategyPrioritized
-		}
+	if request.Context != "" {
+		input.Context = aws.String(request.Context)
 	}
+	buy(input, request)
 	for _, template := range request.Templates {
 		config := types.FleetLaunchTemplateConfigRequest{
 			LaunchTemplateSpecification: &types.FleetLaunchTemplateSpecificationRequest{
@@ -129,81 +152,165 @@ func fleetInput(request launch.Request) *ec2.CreateFleetInput {
 	return input
 }
 
-// launched is the instance of a fleet's answer.
-func launched(request launch.Request, set types.CreateFleetInstance) *Instance {
-	instance := &Instance{
-		ID:           set.InstanceIds[0],
-		InstanceType: string(set.InstanceType),
-		CapacityType: request.CapacityType,
-		State:        string(types.InstanceStateNamePending),
-		Tags:         request.Tags,
-	}
-	if choice := set.LaunchTemplateAndOverrides; choice != nil {
-		if choice.Overrides != nil {
-			instance.Zone = aws.ToString(choice.Overrides.AvailabilityZone)
-			instance.Zone = zoneOf(request, aws.ToString(choice.Overrides.SubnetId), instance.Zone)
+// buy says how the capacity is bought. Which reservation it comes from, the launch
+// templates say.
+func buy(input *ec2.CreateFleetInput, request *launch.Request) {
+	target := input.TargetCapacitySpecification
+	switch {
+	case request.CapacityType == api.CapacityTypeSpot:
+		target.DefaultTargetCapacityType = types.DefaultTargetCapacityTypeSpot
+		input.SpotOptions = &types.SpotOptionsRequest{AllocationStrategy: types.SpotAllocationStrategyPriceCapacityOptimized}
+		if request.Prioritized {
+			input.SpotOptions.AllocationStrategy = types.SpotAllocationStrategyCapacityOptimizedPrioritized
 		}
-		if choice.LaunchTemplateSpecification != nil {
-			instance.ImageID = imageOf(request, aws.ToString(choice.LaunchTemplateSpecification.LaunchTemplateName))
+	case request.CapacityType == api.CapacityTypeReserved && request.Interruptible:
+		target.DefaultTargetCapacityType = types.DefaultTargetCapacityTypeReservedCapacity
+		input.ReservedCapacityOptions = &types.ReservedCapacityOptionsRequest{
+			ReservationTypes: []types.FleetReservationType{types.FleetReservationTypeInterruptibleCapacityReservation},
+		}
+	case request.CapacityType == api.CapacityTypeReserved && request.ReservationType == api.CapacityReservationTypeCapacityBlock:
+		target.DefaultTargetCapacityType = types.DefaultTargetCapacityTypeCapacityBlock
+	default:
+		target.DefaultTargetCapacityType = types.DefaultTargetCapacityTypeOnDemand
+		input.OnDemandOptions = &types.OnDemandOptionsRequest{AllocationStrategy: types.FleetOnDemandAllocationStrategyLowestPrice}
+		if request.Prioritized {
+			input.OnDemandOptions.AllocationStrategy = types.FleetOnDemandAllocationStrategyPrioritized
 		}
 	}
-	if instance.ImageID == "" && len(request.Templates) == 1 {
-		instance.ImageID = request.Templates[0].Content.ImageID
-	}
-	return instance
 }
 
-// zoneOf is the zone of the subnet in the request; EC2's answer need not name it.
-func zoneOf(request launch.Request, subnet, answered string) string {
+// read takes the answer apart. The failure is for instances that are missing for a
+// reason other than a lack of room.
+func (c *Client) read(request *launch.Request, output *ec2.CreateFleetOutput) (Outcome, *Failure) {
+	var outcome Outcome
+	for _, set := range output.Instances {
+		outcome.Instances = append(outcome.Instances, launched(request, set)...)
+	}
+	slices.SortFunc(outcome.Instances, byID)
+	var failures []*Failure
+	named := map[string]bool{}
+	for _, told := range output.Errors {
+		code, message := aws.ToString(told.ErrorCode), aws.ToString(told.ErrorMessage)
+		override, reservationID := chosenOf(request, told.LaunchTemplateAndOverrides)
+		if short, is := shortage(request, override, reservationID, code, message); is {
+			if !named[short.Key] && (override.InstanceType != "" || !strings.Contains(short.Key, "::")) {
+				named[short.Key] = true
+				outcome.Short = append(outcome.Short, short)
+			}
+			continue
+		}
+		failures = append(failures, failureOf(code, message))
+	}
+	switch missing := request.Count - len(outcome.Instances); {
+	case missing <= 0:
+		return outcome, nil
+	case len(failures) > 0:
+		return outcome, worst(failures)
+	case len(outcome.Short) == 0:
+		// EC2 may name none, or only some, of the offerings that it tried: what the
+		// request lacks none of them gave, so that none is worth another try at once.
+		outcome.Short, _ = shortOfAll(request, "UnfulfillableCapacity", "EC2 launched fewer instances than asked for and does not say why")
+	}
+	return outcome, nil
+}
+
+// worst is the failure that a person has to hear of first: one with a mend.
+func worst(failures []*Failure) *Failure {
+	for _, failure := range failures {
+		if failure.Mend != "" {
+			return failure
+		}
+	}
+	return failures[0]
+}
+
+// shortOfAll leaves out everything that the request asked for, by a code that names nothing.
+func shortOfAll(request *launch.Request, code, message string) ([]Shortage, bool) {
+	var all []Shortage
+	named := map[string]bool{}
 	for _, template := range request.Templates {
 		for _, override := range template.Overrides {
-			if override.SubnetID == subnet {
-				return override.Zone
+			short, is := shortage(request, override, template.ReservationID, code, message)
+			if !is {
+				return nil, false
+			}
+			if !named[short.Key] {
+				named[short.Key] = true
+				all = append(all, short)
 			}
 		}
 	}
-	return answered
+	return all, len(all) > 0
 }
 
-func imageOf(request launch.Request, template string) string {
-	for _, candidate := range request.Templates {
-		if candidate.Content.Name == template {
-			return candidate.Content.ImageID
-		}
-	}
-	return ""
-}
-
-// shortages reads why a fleet gave no instance. Only when every reason is a lack
-// of room is it a shortage; any other is an error that someone must mend.
-func shortages(request launch.Request, errors []types.CreateFleetError) (Outcome, error) {
-	var outcome Outcome
-	var others []string
-	for _, failure := range errors {
-		code := aws.ToString(failure.ErrorCode)
-		if !isShortage(code) {
-			others = append(others, code+": "+aws.ToString(failure.ErrorMessage))
-			continue
-		}
-		choice := failure.LaunchTemplateAndOverrides
-		if choice == nil || choice.Overrides == nil {
-			continue
-		}
-		outcome.Short = append(outcome.Short, launch.Override{
-			InstanceType: string(choice.Overrides.InstanceType),
-			SubnetID:     aws.ToString(choice.Overrides.SubnetId),
-			Zone:         zoneOf(request, aws.ToString(choice.Overrides.SubnetId), aws.ToString(choice.Overrides.AvailabilityZone)),
+// launched are the instances of one set of a fleet's answer.
+func launched(request *launch.Request, set types.CreateFleetInstance) []Instance {
+	override, template := choice(request, set.LaunchTemplateAndOverrides)
+	var made []Instance
+	for _, id := range set.InstanceIds {
+		made = append(made, Instance{
+			ID:            id,
+			InstanceType:  string(set.InstanceType),
+			Zone:          override.Zone,
+			SubnetID:      override.SubnetID,
+			CapacityType:  request.CapacityType,
+			ReservationID: template.ReservationID,
+			ImageID:       template.Content.ImageID,
+			State:         string(types.InstanceStateNamePending),
+			Tags:          request.Tags,
 		})
 	}
-	if len(others) > 0 {
-		return Outcome{}, fmt.Errorf("creating a fleet for nodeclaim %q: %w: %s", request.Claim, ErrRefused, strings.Join(slices.Compact(others), "; "))
+	return made
+}
+
+func chosenOf(request *launch.Request, answered *types.LaunchTemplateAndOverridesResponse) (launch.Override, string) {
+	override, template := choice(request, answered)
+	return override, template.ReservationID
+}
+
+// choice is the override that a part of the answer is about, with its template. EC2's
+// answer names the subnet, and need not name the zone.
+func choice(request *launch.Request, answered *types.LaunchTemplateAndOverridesResponse) (launch.Override, launch.Template) {
+	var override launch.Override
+	var template launch.Template
+	if len(request.Templates) == 1 {
+		template = request.Templates[0]
 	}
-	// EC2 may name none, or only some, of the offerings that it tried: none of the
-	// request gave an instance, so that none is worth another try at once.
-	if len(outcome.Short) == 0 {
-		for _, template := range request.Templates {
-			outcome.Short = append(outcome.Short, template.Overrides...)
+	if answered == nil {
+		return override, template
+	}
+	if answered.LaunchTemplateSpecification != nil {
+		name := aws.ToString(answered.LaunchTemplateSpecification.LaunchTemplateName)
+		for _, candidate := range request.Templates {
+			if candidate.Content.Name == name {
+				template = candidate
+			}
 		}
 	}
-	return outcome, nil
+	if answered.Overrides == nil {
+		return override, template
+	}
+	override = launch.Override{
+		InstanceType: string(answered.Overrides.InstanceType), SubnetID: aws.ToString(answered.Overrides.SubnetId), Zone: aws.ToString(answered.Overrides.AvailabilityZone),
+	}
+	for _, candidate := range request.Overrides() {
+		if candidate.SubnetID == override.SubnetID {
+			override.Zone = candidate.Zone
+		}
+	}
+	if template.Content.Name == "" {
+		if _, asked, found := request.Find(override.InstanceType, override.SubnetID); found {
+			template = asked
+		}
+	}
+	return override, template
+}
+
+// FailureIn is the failure in a launch's error, or nil.
+func FailureIn(err error) *Failure {
+	var failure *Failure
+	if errors.As(err, &failure) {
+		return failure
+	}
+	return nil
 }

@@ -1,6 +1,8 @@
 package fleet_test
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -53,7 +55,7 @@ func (a *account) request(t *testing.T, claim string) launch.Request {
 	for key, value := range tags {
 		own[key] = value
 	}
-	return launch.Request{Claim: claim, ClientToken: claim + "-1", CapacityType: api.CapacityTypeSpot, Templates: []launch.Template{template}, Tags: own}
+	return launch.Request{Name: fmt.Sprintf("nodeclaim %q", claim), Count: 1, ClientToken: claim + "-1", CapacityType: api.CapacityTypeSpot, Templates: []launch.Template{template}, Tags: own}
 }
 
 func mustLaunch(t *testing.T, client *fleet.Client, request launch.Request) *fleet.Instance {
@@ -62,10 +64,10 @@ func mustLaunch(t *testing.T, client *fleet.Client, request launch.Request) *fle
 	if err != nil {
 		t.Fatal(err)
 	}
-	if outcome.Instance == nil {
-		t.Fatalf("no instance, short of %v", outcome.Short)
+	if len(outcome.Instances) != 1 {
+		t.Fatalf("%d instances, short of %v", len(outcome.Instances), outcome.Short)
 	}
-	return outcome.Instance
+	return &outcome.Instances[0]
 }
 
 func TestLaunchGivesTheInstanceThatEC2Chose(t *testing.T) {
@@ -136,11 +138,11 @@ func TestLaunchedTwiceAtOnceIsOneInstance(t *testing.T) {
 	for i := range ids {
 		group.Go(func() {
 			outcome, err := client.Launch(t.Context(), request)
-			if err != nil || outcome.Instance == nil {
+			if err != nil || len(outcome.Instances) != 1 {
 				t.Errorf("%+v, %v", outcome, err)
 				return
 			}
-			ids[i] = outcome.Instance.ID
+			ids[i] = outcome.Instances[0].ID
 		})
 	}
 	group.Wait()
@@ -173,7 +175,7 @@ func TestAnEarlierLaunchThatEC2DoesNotShowYetIsTriedAgain(t *testing.T) {
 	changed := a.request(t, "claim-1")
 	changed.Templates[0].Overrides = changed.Templates[0].Overrides[:1]
 	outcome, err := client.Launch(t.Context(), changed)
-	if err == nil || outcome.Instance != nil || !strings.Contains(err.Error(), "try again") {
+	if err == nil || len(outcome.Instances) != 0 || !strings.Contains(err.Error(), "try again") {
 		t.Errorf("%+v, %v", outcome, err)
 	}
 	if alive := a.alive(); len(alive) != 1 {
@@ -181,25 +183,134 @@ func TestAnEarlierLaunchThatEC2DoesNotShowYetIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestShortagesNameTheOfferings(t *testing.T) {
-	for _, code := range []string{"", "MaxSpotInstanceCountExceeded", "UnfulfillableCapacity"} {
-		t.Run(code, func(t *testing.T) {
+func TestShortagesNameWhatToLeaveOut(t *testing.T) {
+	for _, test := range []struct {
+		code   string
+		bought string
+		want   []string
+		lasts  time.Duration
+		advice string
+	}{
+		{"", "spot", []string{"spot:m5.large:us-east-1a", "spot:m5.large:us-east-1b", "spot:m6i.large:us-east-1a", "spot:m6i.large:us-east-1b"}, 3 * time.Minute, ""},
+		{"UnfulfillableCapacity", "on-demand", []string{"on-demand:m5.large:us-east-1a", "on-demand:m5.large:us-east-1b", "on-demand:m6i.large:us-east-1a", "on-demand:m6i.large:us-east-1b"}, 3 * time.Minute, ""},
+		{"Unsupported", "on-demand", []string{"on-demand:m5.large:us-east-1a", "on-demand:m5.large:us-east-1b", "on-demand:m6i.large:us-east-1a", "on-demand:m6i.large:us-east-1b"}, 15 * time.Minute, ""},
+		{"MaxSpotInstanceCountExceeded", "spot", []string{"quota:spot:standard"}, 5 * time.Minute, "quota"},
+		{"VcpuLimitExceeded", "on-demand", []string{"quota:on-demand:standard"}, 5 * time.Minute, "quota"},
+		{"MaxFleetCountExceeded", "spot", []string{"*:*:*"}, time.Minute, "quota"},
+		{"AuthFailure.ServiceLinkedRoleCreationNotPermitted", "spot", []string{"spot:*:*"}, 3 * time.Minute, "aws iam create-service-linked-role --aws-service-name spot.amazonaws.com"},
+		{"InsufficientFreeAddressesInSubnet", "spot", []string{"subnet:A", "subnet:B"}, 3 * time.Minute, "spec.subnetSelectorTerms"},
+	} {
+		t.Run(test.code, func(t *testing.T) {
 			a := newAccount(t)
 			client, request := fleet.New(a.ec2, "prod"), a.request(t, "claim-1")
-			a.service.Starve(ec2.Starvation{CapacityType: ec2.Spot, Code: code})
+			request.CapacityType = test.bought
+			a.service.Starve(ec2.Starvation{Code: test.code})
 			outcome, err := client.Launch(t.Context(), request)
-			if err != nil || outcome.Instance != nil {
+			if err != nil || len(outcome.Instances) != 0 {
 				t.Fatalf("%+v, %v", outcome, err)
 			}
-			for _, override := range request.Templates[0].Overrides {
-				if !slices.ContainsFunc(outcome.Short, func(short launch.Override) bool {
-					return short.InstanceType == override.InstanceType && short.Zone == override.Zone
-				}) {
-					t.Errorf("%s in %s is not among the short: %+v", override.InstanceType, override.Zone, outcome.Short)
+			subnets := a.subnets(t)
+			var keys []string
+			for _, short := range outcome.Short {
+				keys = append(keys, strings.NewReplacer(subnets["us-east-1a"], "A", subnets["us-east-1b"], "B").Replace(short.Key))
+				if short.For != test.lasts {
+					t.Errorf("%s is left out for %s, want %s", short.Key, short.For, test.lasts)
 				}
+				if advice := short.Advice(); !strings.Contains(advice, test.advice) || (advice == "") != (test.advice == "") {
+					t.Errorf("advice %q, want %q in it", advice, test.advice)
+				}
+			}
+			if slices.Sort(keys); !slices.Equal(keys, test.want) {
+				t.Errorf("left out %q, want %q", keys, test.want)
 			}
 			if len(a.alive()) != 0 {
 				t.Error("an instance runs")
+			}
+		})
+	}
+}
+
+func TestWhatIsShortBesideALaunchIsToldToo(t *testing.T) {
+	a := newAccount(t)
+	client, request := fleet.New(a.ec2, "prod"), a.request(t, "claim-1")
+	request.CapacityType = api.CapacityTypeOnDemand
+	a.service.Starve(ec2.Starvation{Zone: "us-east-1a"})
+	outcome, err := client.Launch(t.Context(), request)
+	if err != nil || len(outcome.Instances) != 1 || len(outcome.Short) == 0 || !strings.HasSuffix(outcome.Short[0].Key, ":us-east-1a") {
+		t.Errorf("%+v, %v", outcome, err)
+	}
+}
+
+func TestABatchIsLaunchedByOneCall(t *testing.T) {
+	a := newAccount(t)
+	client, request := fleet.New(a.ec2, "prod"), a.request(t, "batch")
+	request.Count = 5
+	delete(request.Tags, api.NodeClaimTagKey)
+	request.Tags[api.BatchTagKey] = request.ClientToken
+	first, err := client.Launch(t.Context(), request)
+	if err != nil || len(first.Instances) != 5 || first.Earlier {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	if !slices.IsSortedFunc(first.Instances, func(a, b fleet.Instance) int { return strings.Compare(a.ID, b.ID) }) {
+		t.Error("the instances are not in the order of their ids")
+	}
+	again, err := fleet.New(a.ec2, "prod").Launch(t.Context(), request)
+	if err != nil || !slices.EqualFunc(first.Instances, again.Instances, func(a, b fleet.Instance) bool { return a.ID == b.ID }) {
+		t.Errorf("%+v, %v, want the same instances", again, err)
+	}
+	// Another view of what is short since: the same token, other overrides.
+	request.Templates[0].Overrides = request.Templates[0].Overrides[:1]
+	found, err := client.Launch(t.Context(), request)
+	if err != nil || !found.Earlier || !slices.EqualFunc(first.Instances, found.Instances, func(a, b fleet.Instance) bool { return a.ID == b.ID }) {
+		t.Errorf("%+v, %v, want the instances found by their tag", found, err)
+	}
+	if alive := a.alive(); len(alive) != 5 {
+		t.Errorf("%d instances run", len(alive))
+	}
+	if err := client.Terminate(t.Context(), first.Instances[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	if rest, err := client.Launch(t.Context(), request); !errors.Is(err, fleet.ErrUnseen) || len(rest.Instances) != 4 {
+		t.Errorf("%+v, %v, want those that are there, and that more may come to be seen", rest, err)
+	}
+}
+
+func TestFewerThanABatchAsksFor(t *testing.T) {
+	a := newAccount(t)
+	client, request := fleet.New(a.ec2, "prod"), a.request(t, "batch")
+	request.Count = 5
+	a.service.SetLimits(ec2.Limits{SpotInstances: 3, OnDemandVCPUs: -1})
+	outcome, err := client.Launch(t.Context(), request)
+	if err != nil || len(outcome.Instances) != 3 || len(outcome.Short) != 1 || outcome.Short[0].Key != "quota:spot:standard" {
+		t.Errorf("%+v, %v", outcome, err)
+	}
+}
+
+func TestFailuresAreNamedWithTheirMend(t *testing.T) {
+	for _, test := range []struct {
+		code, reason, mend, class string
+	}{
+		{"UnauthorizedOperation", "Unauthorized", "right", "ValidationSucceeded"},
+		{"InvalidAMIID.NotFound", "AMINotFound", "spec.amiSelectorTerms", "AMIsReady"},
+		{"InvalidSubnetID.NotFound", "SubnetResolutionFailed", "spec.subnetSelectorTerms", "SubnetsReady"},
+		{"InvalidGroup.NotFound", "SecurityGroupSubnetVPCMismatch", "spec.securityGroupSelectorTerms", "SecurityGroupsReady"},
+		{"PendingVerification", "AccountPendingVerification", "verifying", ""},
+		{"InvalidLaunchTemplateName.NotFoundException", "LaunchTemplateNotFound", "launch templates", ""},
+		{"RequestLimitExceeded", "RequestLimitExceeded", "", ""},
+		{"InternalError", "InternalError", "", ""},
+		{"SomethingNew", "LaunchFailed", "", ""},
+	} {
+		t.Run(test.code, func(t *testing.T) {
+			a := newAccount(t)
+			client, request := fleet.New(a.ec2, "prod"), a.request(t, "claim-1")
+			a.service.Starve(ec2.Starvation{Code: test.code})
+			_, err := client.Launch(t.Context(), request)
+			failure := fleet.FailureIn(err)
+			if failure == nil || !errors.Is(err, fleet.ErrRefused) {
+				t.Fatalf("got %v", err)
+			}
+			if failure.Reason != test.reason || failure.Code != test.code || !strings.Contains(failure.Mend, test.mend) || failure.Class != test.class {
+				t.Errorf("%+v", failure)
 			}
 		})
 	}
@@ -245,15 +356,29 @@ func TestALaunchTemplateIsMadeOnceAndFoundAgain(t *testing.T) {
 	if tags := described.LaunchTemplates[0].Tags; !slices.ContainsFunc(tags, func(tag types.Tag) bool { return *tag.Key == api.NodePoolLabelKey && *tag.Value == "general" }) {
 		t.Errorf("the template's tags are %v", tags)
 	}
-	// Someone deletes it behind the container's back: one try fails, the next mends it.
+	// Someone deletes it behind the container's back: it is made anew in the same launch.
 	if _, err := a.ec2.DeleteLaunchTemplate(t.Context(), &awsec2.DeleteLaunchTemplateInput{LaunchTemplateName: aws.String("karpenter.k8s.aws/0123")}); err != nil {
 		t.Fatal(err)
 	}
-	request := a.request(t, "claim-4")
-	if outcome, err := client.Launch(t.Context(), request); err == nil {
-		t.Fatalf("launched from a template that is gone: %+v", outcome)
+	mustLaunch(t, client, a.request(t, "claim-4"))
+	if got := a.count("CreateLaunchTemplate"); got != 3 {
+		t.Errorf("the template was asked for %d times, want once a container and once after it was deleted", got)
 	}
-	mustLaunch(t, client, request)
+}
+
+func TestFreeAddresses(t *testing.T) {
+	a := newAccount(t)
+	client := fleet.New(a.ec2, "prod")
+	subnets := a.subnets(t)
+	before, err := client.FreeAddresses(t.Context(), []string{subnets["us-east-1a"], subnets["us-east-1b"], "subnet-gone"})
+	if err != nil || len(before) != 2 || before[subnets["us-east-1a"]] == 0 {
+		t.Fatalf("%v, %v", before, err)
+	}
+	launched := mustLaunch(t, client, a.request(t, "claim-1"))
+	after, err := client.FreeAddresses(t.Context(), []string{launched.SubnetID})
+	if err != nil || after[launched.SubnetID] != before[launched.SubnetID]-1 {
+		t.Errorf("%v, %v, want one less than %v", after, err, before)
+	}
 }
 
 func TestALaunchTemplateHasAllThatTheClassSays(t *testing.T) {

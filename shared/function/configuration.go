@@ -5,15 +5,37 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 )
 
+const (
+	// attempts is how often a call is made at most: an invocation lasts a minute, and what
+	// has failed by then the next one does.
+	attempts = 5
+	// longestPause is the longest between two of them.
+	longestPause = 5 * time.Second
+)
+
+// Retryer repeats calls that fail for a reason that goes by itself. It adapts to AWS
+// asking for fewer calls: from then on a client makes no more of them than get through,
+// first attempts and repetitions together. Each client has one of its own.
+// https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html
+func Retryer() aws.Retryer {
+	return retry.NewAdaptiveMode(func(options *retry.AdaptiveModeOptions) {
+		options.StandardOptions = append(options.StandardOptions, func(standard *retry.StandardOptions) {
+			standard.MaxAttempts, standard.MaxBackoff = attempts, longestPause
+		})
+	})
+}
+
 // Configuration is the AWS configuration of the environment.
 func Configuration(ctx context.Context) (aws.Config, error) {
-	loaded, err := config.LoadDefaultConfig(ctx)
+	loaded, err := config.LoadDefaultConfig(ctx, config.WithRetryer(Retryer))
 	if err != nil {
 		return aws.Config{}, fmt.Errorf("reading the AWS configuration of the environment: %w", err)
 	}

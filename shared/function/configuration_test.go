@@ -7,7 +7,10 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 )
 
@@ -94,5 +97,42 @@ func TestConfigurationReachesTheEndpointOfTheEnvironment(t *testing.T) {
 	who, err := sts.NewFromConfig(loaded).GetCallerIdentity(t.Context(), nil)
 	if err != nil || *who.Account != "123456789012" || !strings.Contains(asked, "AKIATEST/") || !strings.Contains(asked, "/eu-west-1/sts/") {
 		t.Errorf("%+v, %v, asked with %q", who, err, asked)
+	}
+}
+
+// busy answers a number of calls with EC2's word for too many, and then lets them through.
+type busy struct {
+	left  int
+	calls []time.Time
+}
+
+func (b *busy) Do(request *http.Request) (*http.Response, error) {
+	b.calls = append(b.calls, time.Now())
+	if b.left > 0 {
+		b.left--
+		return &http.Response{StatusCode: http.StatusServiceUnavailable, Header: http.Header{}, Request: request, Body: io.NopCloser(strings.NewReader(
+			`<Response><Errors><Error><Code>RequestLimitExceeded</Code><Message>Request limit exceeded.</Message></Error></Errors><RequestID>1</RequestID></Response>`,
+		))}, nil
+	}
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Request: request, Body: io.NopCloser(strings.NewReader(`<DescribeRegionsResponse></DescribeRegionsResponse>`))}, nil
+}
+
+func TestCallsSlowDownWhenAWSAsksForFewer(t *testing.T) {
+	connection := &busy{left: 1}
+	client := ec2.New(ec2.Options{
+		Region: "us-east-1", Retryer: Retryer(), HTTPClient: connection,
+		Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
+	})
+	for range 2 {
+		if _, err := client.DescribeRegions(t.Context(), &ec2.DescribeRegionsInput{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(connection.calls) != 3 {
+		t.Fatalf("%d calls, want one that is repeated and one more", len(connection.calls))
+	}
+	// The client does not know yet how many get through: it begins with the fewest, one in two seconds.
+	if pause := connection.calls[2].Sub(connection.calls[1]); pause < 500*time.Millisecond {
+		t.Errorf("the next call came %s after one that had to be repeated", pause)
 	}
 }

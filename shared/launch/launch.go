@@ -1,6 +1,6 @@
-// Package launch turns a NodeClaim into a request for one instance: which
-// launch templates, which instance types in which subnets, under which token. It
-// is pure; shared/fleet carries a request out.
+// Package launch turns a NodeClaim, or a batch of equal ones, into a request for
+// instances: which launch templates, which instance types in which subnets, under
+// which token. It is pure; shared/fleet carries a request out.
 package launch
 
 import (
@@ -10,8 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	corev1 "k8s.io/api/core/v1"
+	"time"
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
@@ -19,43 +18,86 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// maximumTypes is how many instance types one request names. EC2 takes more, but
-// the request must stay within its size limit; Karpenter sends as many.
-const maximumTypes = 60
-
 // ErrNoOffering tells that no offering is left that the claim allows: all are
 // unavailable for now, or the NodeClass's zones have none.
 var ErrNoOffering = errors.New("no offering is available")
 
 // Input is what a launch is decided by.
 type Input struct {
-	Claim   *api.NodeClaim
+	Claim   *api.NodeClaim // of a batch, what Batch.Claim gives
 	Class   *api.EC2NodeClass
 	Types   []catalog.InstanceType // as resolved for the class, with the NodeOverlays of the claim's pool
 	Cluster nodeclass.Cluster
+	// Unavailable is what EC2 has been short of since Types were resolved, at the time
+	// Now; nil is nothing.
+	Unavailable *catalog.Unavailable
+	Now         time.Time
+	// Addresses are the free addresses of the class's subnets; without them the order of
+	// the class's status decides.
+	Addresses *Addresses
 }
 
-// Request asks EC2 for one instance.
+// Request asks EC2 for instances: for one claim, or for each claim of a batch.
 type Request struct {
-	Claim        string
-	ClientToken  string // the same for each try of the same attempt
+	// Name names the claim or the batch in errors and logs.
+	Name        string
+	ClientToken string // the same for each try of the same attempt
+	// Count is how many instances are asked for: one, or one for each claim of the batch.
+	Count        int
 	CapacityType string
+	// ReservationType and Interruptible are those of the capacity reservations that a
+	// request for reserved capacity names; all of them are of one kind.
+	ReservationType string
+	Interruptible   bool
 	// Prioritized asks for the cheapest override by the prices given here, since a NodeOverlay made some of them, rather than by EC2's own.
 	Prioritized bool
-	Templates   []Template
-	Tags        map[string]string
+	// Context is the class's spec.context.
+	Context   string
+	Templates []Template
+	// Tags are those of instances, volumes and the fleet. BatchTagKey or
+	// api.NodeClaimTagKey says whom the instances were launched for.
+	Tags map[string]string
+	// PodsPerNode is the least number of pods that one of the types takes: as many
+	// addresses at least will each node want of its subnet.
+	PodsPerNode int
+	// OnDemandPrice is the lowest on-demand price, in dollars an hour, of the types
+	// asked for, by type: what a launch saves is told against it.
+	OnDemandPrice map[string]float64
 }
 
 // Template is a launch template with what may be launched from it.
 type Template struct {
-	Content   nodeclass.LaunchTemplate
-	Overrides []Override
+	Content nodeclass.LaunchTemplate
+	// ReservationID is the capacity reservation that the template launches into, if any.
+	ReservationID string
+	Overrides     []Override
 }
 
 // Override is one way to get the instance: a type in a subnet.
 type Override struct {
 	InstanceType, Zone, SubnetID string
 	Price                        float64 // dollars an hour
+}
+
+// Overrides are all of the request's.
+func (r *Request) Overrides() []Override {
+	var all []Override
+	for _, template := range r.Templates {
+		all = append(all, template.Overrides...)
+	}
+	return all
+}
+
+// Find is the override of an instance type in a subnet with its template, or false.
+func (r *Request) Find(instanceType, subnetID string) (Override, Template, bool) {
+	for _, template := range r.Templates {
+		for _, override := range template.Overrides {
+			if override.InstanceType == instanceType && override.SubnetID == subnetID {
+				return override, template, true
+			}
+		}
+	}
+	return Override{}, Template{}, false
 }
 
 // Build decides the request for the claim. The same input gives the same
@@ -66,25 +108,34 @@ func Build(in Input) (Request, error) {
 	if err != nil {
 		return Request{}, err
 	}
-	offers := offers(in, OfType(requirements))
-	if len(offers) == 0 {
-		return Request{}, fmt.Errorf("nodeclaim %q: %w: %s", claim.Name, ErrNoOffering, requirements)
+	batch, err := BatchOf(claim)
+	if err != nil {
+		return Request{}, err
+	}
+	chosen, err := in.choose(OfType(requirements))
+	if err != nil {
+		return Request{}, fmt.Errorf("nodeclaim %q: %w", claim.Name, err)
 	}
 	request := Request{
-		Claim:        claim.Name,
-		ClientToken:  Token(claim),
-		CapacityType: offers[0].capacityType,
-		Prioritized:  slices.ContainsFunc(offers, func(o offer) bool { return o.priceOverlay }),
-		Tags:         Tags(claim, in.Class, in.Cluster.Name),
+		Name:            fmt.Sprintf("nodeclaim %q", claim.Name),
+		ClientToken:     Token(claim),
+		Count:           max(batch.Size, 1),
+		CapacityType:    chosen.capacityType,
+		ReservationType: chosen.reservation.ReservationType,
+		Interruptible:   chosen.reservation.Interruptible,
+		Prioritized:     slices.ContainsFunc(chosen.offers, func(o offer) bool { return o.priceOverlay }),
+		Tags:            Tags(claim, in.Class, in.Cluster.Name),
+		PodsPerNode:     chosen.podsPerNode(),
+		OnDemandPrice:   chosen.onDemandPrice(),
 	}
-	for _, image := range in.Class.Status.AMIs {
-		template, err := template(in, image, offers, request.Tags)
-		if err != nil {
-			return Request{}, err
-		}
-		if len(template.Overrides) > 0 {
-			request.Templates = append(request.Templates, template)
-		}
+	if batch.ID != "" {
+		request.Name = "batch " + batch.ID
+	}
+	if in.Class.Spec.Context != nil && !relaxed(claim) {
+		request.Context = *in.Class.Spec.Context
+	}
+	if request.Templates, err = in.templates(requirements, chosen, request.Tags); err != nil {
+		return Request{}, err
 	}
 	if len(request.Templates) == 0 {
 		return Request{}, fmt.Errorf("nodeclaim %q: no image of ec2nodeclass %q runs on any of its instance types: widen spec.amiSelectorTerms", claim.Name, in.Class.Name)
@@ -101,14 +152,17 @@ func Requirements(claim *api.NodeClaim) (scheduling.Requirements, error) {
 	return requirements, nil
 }
 
-// Token identifies one attempt to launch for the claim. EC2 takes at most 64
-// ASCII characters.
+// Token identifies one attempt to launch for the claim, or for its batch. EC2
+// takes at most 64 ASCII characters.
 func Token(claim *api.NodeClaim) string {
 	attempt := cmp.Or(claim.Annotations[api.AttemptAnnotationKey], "1")
+	if batch, err := BatchOf(claim); err == nil && batch.ID != "" {
+		return batch.ID + "-" + attempt
+	}
 	return string(claim.UID) + "-" + attempt
 }
 
-// Tags are those of everything that is launched for the claim.
+// Tags are those of everything that is launched for the claim, or for its batch.
 func Tags(claim *api.NodeClaim, class *api.EC2NodeClass, cluster string) map[string]string {
 	tags := maps.Clone(class.Spec.Tags)
 	if tags == nil {
@@ -118,16 +172,14 @@ func Tags(claim *api.NodeClaim, class *api.EC2NodeClass, cluster string) map[str
 	tags[api.EKSClusterNameTagKey] = cluster
 	tags[api.NodePoolLabelKey] = claim.Labels[api.NodePoolLabelKey]
 	tags[api.LabelNodeClass] = class.Name
-	tags[api.NodeClaimTagKey] = claim.Name
+	if batch, err := BatchOf(claim); err == nil && batch.ID != "" {
+		// Which instance is whose follows from the answer: its node's registration is when
+		// the instance gets the claim's name.
+		tags[api.BatchTagKey] = Token(claim)
+	} else {
+		tags[api.NodeClaimTagKey] = claim.Name
+	}
 	return tags
-}
-
-// offer is an override before its image is known.
-type offer struct {
-	Override
-	capacityType string
-	priceOverlay bool
-	requirements scheduling.Requirements // of the instance type
 }
 
 // OfType are the requirements that an instance type settles. The others, such as
@@ -142,123 +194,21 @@ func OfType(requirements scheduling.Requirements) scheduling.Requirements {
 	return kept
 }
 
-// offers are the ways to get the claim's instance, the cheapest type first: all
-// of one capacity type, spot where the claim allows both.
-func offers(in Input, requirements scheduling.Requirements) []offer {
-	subnets := map[string]string{}
-	for _, subnet := range in.Class.Status.Subnets {
-		if _, has := subnets[subnet.Zone]; !has {
-			subnets[subnet.Zone] = subnet.ID // the one with most free addresses
-		}
-	}
-	byCapacityType := map[string][]offer{}
-	onDemandFrom := 0.0
-	for i := range in.Types {
-		instanceType := &in.Types[i]
-		if !instanceType.Requirements.IsCompatible(requirements, scheduling.UndefinedIsAbsent) ||
-			!fits(in.Claim.Spec.Resources.Requests, instanceType.Allocatable) {
-			continue
-		}
-		for _, offering := range instanceType.Offerings {
-			subnet, has := subnets[offering.Zone]
-			if !has || !offering.Available || !offering.AllowedBy(requirements) {
-				continue
-			}
-			if offering.CapacityType == api.CapacityTypeOnDemand && (onDemandFrom == 0 || offering.Price < onDemandFrom) {
-				onDemandFrom = offering.Price
-			}
-			byCapacityType[offering.CapacityType] = append(byCapacityType[offering.CapacityType], offer{
-				Override:     Override{InstanceType: instanceType.Name, Zone: offering.Zone, SubnetID: subnet, Price: offering.Price},
-				capacityType: offering.CapacityType,
-				priceOverlay: offering.PriceOverlay,
-				requirements: instanceType.Requirements,
-			})
-		}
-	}
-	// Spot that costs more than on-demand would is no bargain.
-	spot := slices.DeleteFunc(byCapacityType[api.CapacityTypeSpot], func(o offer) bool { return onDemandFrom > 0 && o.Price > onDemandFrom })
-	if len(spot) > 0 {
-		return cheapest(spot)
-	}
-	return cheapest(byCapacityType[api.CapacityTypeOnDemand])
+// relaxed tells that the claim was planned with minValues lowered to what there was.
+func relaxed(claim *api.NodeClaim) bool {
+	return claim.Annotations[api.NodeClaimMinValuesRelaxedAnnotationKey] == "true"
 }
 
-// cheapest sorts offers by price and keeps those of the first maximumTypes types.
-func cheapest(offers []offer) []offer {
-	slices.SortFunc(offers, func(a, b offer) int {
-		return cmp.Or(cmp.Compare(a.Price, b.Price), strings.Compare(a.InstanceType, b.InstanceType), strings.Compare(a.Zone, b.Zone))
-	})
-	types := map[string]bool{}
-	return slices.DeleteFunc(offers, func(o offer) bool {
-		if !types[o.InstanceType] && len(types) == maximumTypes {
-			return true
-		}
-		types[o.InstanceType] = true
-		return false
-	})
-}
-
-func fits(requests, allocatable corev1.ResourceList) bool {
-	for name, requested := range requests {
-		if available := allocatable[name]; requested.Cmp(available) > 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// template is the launch template of an image with the offers that it runs on
-// and that no image before it in the class's list does.
-func template(in Input, image api.AMI, offers []offer, tags map[string]string) (Template, error) {
-	content, err := nodeclass.Template(in.Class, image, nodeclass.Join{
-		Cluster: in.Cluster, Labels: joinLabels(in.Claim), Taints: joinTaints(in.Claim),
-	}, nodeclass.Variation{}, withoutClaim(tags))
-	if err != nil {
-		return Template{}, err
-	}
-	made := Template{Content: content}
-	for _, offer := range offers {
-		if first := imageFor(in.Class.Status.AMIs, offer.requirements); first != nil && first.ID == image.ID {
-			made.Overrides = append(made.Overrides, offer.Override)
-		}
-	}
-	return made, nil
-}
-
-// imageFor is the first image that runs on the instance type, or nil.
-func imageFor(images []api.AMI, instanceType scheduling.Requirements) *api.AMI {
-	for i := range images {
-		wanted, err := scheduling.FromNodeSelectorTerm(corev1.NodeSelectorTerm{MatchExpressions: images[i].Requirements})
-		if err == nil && instanceType.IsCompatible(wanted, scheduling.UndefinedIsAbsent) {
-			return &images[i]
-		}
-	}
-	return nil
-}
-
-// joinLabels are the labels that a node gives itself: those that all nodes of
-// its pool and class share, so that they share a launch template. The labels of
-// its instance type and zone follow when it registers.
-func joinLabels(claim *api.NodeClaim) map[string]string {
-	labels := map[string]string{}
-	for key, value := range claim.Labels {
-		ofType := strings.HasPrefix(key, api.AWSGroup+"/") && key != api.LabelNodeClass
-		if !ofType && key != api.LabelTopologyZoneID {
-			labels[key] = value
-		}
-	}
-	return labels
-}
-
-// joinTaints are the taints that a node has before any pod can come to it.
-func joinTaints(claim *api.NodeClaim) []corev1.Taint {
-	taints := slices.Concat(claim.Spec.Taints, claim.Spec.StartupTaints)
-	return append(taints, api.UnregisteredNoExecuteTaint())
-}
-
-// withoutClaim drops the tag that differs from claim to claim.
+// withoutClaim drops the tags that differ from launch to launch.
 func withoutClaim(tags map[string]string) map[string]string {
 	shared := maps.Clone(tags)
 	delete(shared, api.NodeClaimTagKey)
+	delete(shared, api.BatchTagKey)
 	return shared
+}
+
+// byTypeAndZone is the order of a template's overrides: it must not follow prices,
+// which change while a token lives.
+func byTypeAndZone(a, b Override) int {
+	return cmp.Or(strings.Compare(a.InstanceType, b.InstanceType), strings.Compare(a.Zone, b.Zone), strings.Compare(a.SubnetID, b.SubnetID))
 }

@@ -114,7 +114,7 @@ func TestBuild(t *testing.T) {
 			func(in *Input) {
 				in.Claim.Spec.Resources.Requests[corev1.ResourceCPU] = resource.MustParse("500m")
 			},
-			"spot", []string{"ami-amd:amd.small/subnet-a2", "ami-amd:amd.large/subnet-a2", "ami-arm:arm.large/subnet-b"},
+			"spot", []string{"ami-amd:amd.large/subnet-a2", "ami-amd:amd.small/subnet-a2", "ami-arm:arm.large/subnet-b"},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

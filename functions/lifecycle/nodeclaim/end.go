@@ -8,6 +8,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/launch"
 )
 
 // minimumDrain is how long a node is watched after it was marked, an empty one too:
@@ -76,7 +77,15 @@ func (p *pass) endUnlaunched() {
 	p.write()
 	listed := len(p.view.Instances) > 0
 	running := slices.ContainsFunc(p.view.Instances, func(i Instance) bool { return !i.Ended() })
-	surely := p.view.InstancesListed && p.now.Sub(p.claim.DeletionTimestamp.Time) >= listedWithin
+	// Which of a batch's instances was the claim's nobody knows: while the claim is there
+	// all of them are kept for the others, and once it is gone what none of them has is a
+	// stray. It must not be gone before everything that was asked for it can be seen, since
+	// the others are launched anew where nothing is.
+	within := listedWithin
+	if _, batched := batchToken(p.claim); batched {
+		within = launch.SettledAfter
+	}
+	surely := p.view.InstancesListed && p.now.Sub(p.claim.DeletionTimestamp.Time) >= within
 	if !running && (listed || surely) {
 		p.release()
 	}

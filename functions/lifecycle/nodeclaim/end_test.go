@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/launch"
 )
 
 func pods(v View, list ...*corev1.Pod) View {
@@ -48,6 +49,8 @@ func draining(since time.Duration) func(*api.NodeClaim) {
 	}
 }
 
+func ofBatch(c *api.NodeClaim) { c.Annotations[api.BatchAnnotationKey] = "x/3/1" }
+
 const (
 	endInstance = "terminate i-1\npatch status"
 	letGo       = "patch node finalizers\ndelete node\npatch claim finalizers"
@@ -71,6 +74,10 @@ func TestEnd(t *testing.T) {
 			view: listed(view(claim(unlaunched, deleted(20*time.Second)))), again: soon},
 		{name: "a claim deleted before its launch ends when EC2 shows none",
 			view: listed(view(claim(unlaunched, deleted(listedWithin)))), want: "patch claim finalizers"},
+		{name: "a claim of a batch waits until all that may have been asked for it is seen",
+			view: listed(view(claim(unlaunched, ofBatch, deleted(launch.SettledAfter-time.Second)))), again: soon},
+		{name: "a claim of a batch ends then",
+			view: listed(view(claim(unlaunched, ofBatch, deleted(launch.SettledAfter)))), want: "patch claim finalizers"},
 		{name: "a claim deleted before its launch does not end unless EC2 was asked",
 			view: view(claim(unlaunched, deleted(time.Hour))), again: soon},
 		{name: "a claim deleted during its launch ends the instance that came of it",
@@ -210,7 +217,22 @@ func TestHeldClaims(t *testing.T) {
 }
 
 func TestStrays(t *testing.T) {
-	claims := []api.NodeClaim{*claim(), *claim(unlaunched, func(c *api.NodeClaim) { c.Name = "launching" })}
+	inBatch := func(name, batch string) func(*api.NodeClaim) {
+		return func(c *api.NodeClaim) {
+			c.Name, c.Annotations[api.BatchAnnotationKey], c.Annotations[api.AttemptAnnotationKey] = name, batch, "2"
+		}
+	}
+	claims := []api.NodeClaim{
+		*claim(), *claim(unlaunched, func(c *api.NodeClaim) { c.Name = "launching" }),
+		// One of the batch x has its instance and two have not, one of them being deleted; all of y have theirs.
+		*claim(inBatch("x0", "x/3/0"), func(c *api.NodeClaim) { c.Status.ProviderID = "aws:///us-east-1a/i-10" }),
+		*claim(unlaunched, inBatch("x1", "x/3/1")), *claim(unlaunched, deleted(0), inBatch("x2", "x/3/2")),
+		*claim(inBatch("y0", "y/2/0"), func(c *api.NodeClaim) { c.Status.ProviderID = "aws:///us-east-1a/i-20" }),
+		*claim(unlaunched, deleted(0), inBatch("z0", "z/2/0")),
+	}
+	batched := func(id, token string) Instance {
+		return Instance{ID: id, Zone: "us-east-1a", State: "running", LaunchTime: now.Add(-time.Hour), Tags: map[string]string{api.BatchTagKey: token}}
+	}
 	made := func(id, claim, state string, age time.Duration) Instance {
 		return Instance{ID: id, Zone: "us-east-1a", State: state, LaunchTime: now.Add(-age), Tags: map[string]string{api.NodeClaimTagKey: claim}}
 	}
@@ -226,6 +248,12 @@ func TestStrays(t *testing.T) {
 		{"an instance without the tag", made("i-5", "", "running", time.Hour), true},
 		{"a new instance whose claim may not be read yet", made("i-6", "gone", "pending", 20*time.Second), false},
 		{"an instance that is ending", made("i-7", "gone", "shutting-down", time.Hour), false},
+		{"an instance that a claim of its batch has", batched("i-10", "x-2"), false},
+		{"an instance of a batch of which a claim waits to be told its own", batched("i-11", "x-2"), false},
+		{"an instance of an earlier attempt for the same batch", batched("i-12", "x-1"), true},
+		{"an instance more than its batch has claims, all of which have theirs", batched("i-21", "y-2"), true},
+		{"an instance of a batch whose last claim is being deleted", batched("i-30", "z-2"), false},
+		{"an instance of a batch that is gone", batched("i-40", "gone-1"), true},
 		{"an instance that somebody stopped", made("i-8", "gone", "stopped", time.Hour), true},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -7,30 +7,42 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/launch"
 )
 
 // Strays finds the instances of the cluster, listed before the claims, that no
 // claim stands for: a launch whose answer was lost, or a claim whose finalizer
 // somebody removed. A claim without a provider id keeps every instance that is
-// tagged with its name, since one of them may be its own; one with a provider id
-// keeps that alone.
+// tagged with its name, or with its batch while it has not been told which of them
+// is its own; one with a provider id keeps that alone.
 func Strays(instances []Instance, claims []api.NodeClaim, now time.Time) []Instance {
-	owned, launching := map[string]bool{}, map[string]bool{}
+	owned, launching, batches := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for i := range claims {
-		if id, ok := api.InstanceID(claims[i].Status.ProviderID); ok {
+		claim := &claims[i]
+		if id, ok := api.InstanceID(claim.Status.ProviderID); ok {
 			owned[id] = true
-		} else {
-			launching[claims[i].Name] = true
+			continue
+		}
+		launching[claim.Name] = true
+		if token, batched := batchToken(claim); batched {
+			batches[token] = true
 		}
 	}
 	var strays []Instance
 	for _, instance := range instances {
-		if !owned[instance.ID] && !launching[instance.Tags[api.NodeClaimTagKey]] && !instance.Ended() &&
-			now.Sub(instance.LaunchTime) >= listedWithin {
+		kept := owned[instance.ID] || launching[instance.Tags[api.NodeClaimTagKey]] || batches[instance.Tags[api.BatchTagKey]]
+		if !kept && !instance.Ended() && now.Sub(instance.LaunchTime) >= listedWithin {
 			strays = append(strays, instance)
 		}
 	}
 	return strays
+}
+
+// batchToken is the token of the batch that the claim is launched with, and false for
+// one that is launched by itself.
+func batchToken(claim *api.NodeClaim) (string, bool) {
+	batch, err := launch.BatchOf(claim)
+	return launch.Token(claim), err == nil && batch.ID != ""
 }
 
 // EndStray gives the steps that end an instance without a claim, and its node.

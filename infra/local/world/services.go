@@ -148,6 +148,7 @@ func (e eventsOf) Put(ctx context.Context, event ec2.Event) {
 func (w *World) observe(call wire.CallRecord) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
+	w.count(call)
 	if call.Service == "ec2" && call.Action == "CreateFleet" {
 		w.fleetCalls = append(w.fleetCalls, call.Time)
 	}

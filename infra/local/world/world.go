@@ -61,6 +61,7 @@ type World struct {
 	slog       *slog.Logger
 	mutex      sync.Mutex
 	fleetCalls []time.Time
+	calls      map[string]int
 	refusals   []string
 
 	closers []func() error // in the order of their making; closed in the other

@@ -242,7 +242,7 @@ func mainJob(t *testing.T, w *world.World, setup scenario.Setup) {
 		}
 	}
 	for _, instance := range w.EC2.Instances() {
-		if instance.Tags["karpenter.sh/nodeclaim"] == "" || instance.Tags["kubernetes.io/cluster/"+setup.Name] != "owned" {
+		if instance.Tags["karpenter.sh/nodeclaim"] == "" && instance.Tags["whittle.dev/batch"] == "" || instance.Tags["kubernetes.io/cluster/"+setup.Name] != "owned" {
 			t.Errorf("instance %s has the tags %v", instance.ID, instance.Tags)
 		}
 	}

@@ -1,0 +1,277 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	awsec2 "github.com/aws/aws-sdk-go-v2/service/ec2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/whittle-dev/whittle/infra/local/ec2"
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/catalog/catalogtest"
+	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/fleet"
+	"github.com/whittle-dev/whittle/shared/function"
+	"github.com/whittle-dev/whittle/shared/inventory"
+	"github.com/whittle-dev/whittle/shared/scheduling"
+)
+
+// many is how many pods the tests of a short or busy EC2 run.
+const many = 500
+
+// families are the instance types that these tests buy from.
+func families() []string { return []string{"c5", "c6i", "c7i", "m5", "m6i", "m7i", "r5", "r6i", "r7i"} }
+
+// crowd makes pods of ten sizes for the pools of six teams, some of which must run in one
+// zone, and waits until all are seen to wait.
+func (e *environment) crowd() {
+	e.t.Helper()
+	snapshot := catalogtest.Snapshot(e.t)
+	var kept []catalog.InstanceTypeInfo
+	for _, info := range snapshot.InstanceTypes {
+		family, _, _ := strings.Cut(info.InstanceType, ".")
+		for _, wanted := range families() {
+			if family == wanted && !info.BareMetal {
+				kept = append(kept, info)
+			}
+		}
+	}
+	snapshot.InstanceTypes, snapshot.Time, snapshot.SpotPriceTime = kept, time.Now(), time.Now()
+	e.try(inventory.PutCatalog(e.t.Context(), e.client, snapshot))
+	const teams = 6
+	for team := range teams {
+		e.apply(nodePool(fmt.Sprintf("team-%d", team), "default", func(spec map[string]any) {
+			spec["template"].(map[string]any)["metadata"] = map[string]any{"labels": map[string]any{"team": fmt.Sprint(team)}}
+		}))
+	}
+	zones := []string{"us-east-1a", "us-east-1b", "us-east-1c"}
+	var group errgroup.Group
+	group.SetLimit(16)
+	for i := range many {
+		kind := i % 10
+		pod := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("crowd-%d", i), Namespace: "default"},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "pause", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+				corev1.ResourceCPU: resource.MustParse(fmt.Sprintf("%dm", 500+300*kind)), corev1.ResourceMemory: resource.MustParse(fmt.Sprintf("%dMi", 1000*(1+kind%5))),
+			}}}}},
+		}
+		pod.Spec.NodeSelector = map[string]string{"team": fmt.Sprint(i % teams)}
+		if kind < 6 {
+			pod.Spec.NodeSelector[corev1.LabelTopologyZone] = zones[kind%3]
+		}
+		group.Go(func() error {
+			_, err := e.core.CoreV1().Pods("default").Create(e.t.Context(), pod, metav1.CreateOptions{})
+			return err
+		})
+	}
+	e.try(group.Wait())
+	// The scheduler says so of fifty pods a second.
+	e.within(2*time.Minute, "all pods to be unschedulable", func() bool {
+		time.Sleep(200 * time.Millisecond)
+		pods, err := e.client.UnboundPods(e.t.Context())
+		waiting := 0
+		for i := range pods {
+			if scheduling.IsProvisionable(&pods[i]) {
+				waiting++
+			}
+		}
+		return err == nil && waiting == many
+	})
+}
+
+// settled tells whether each claim is launched and no pod was left out since the events
+// were forgotten.
+func (e *environment) settled() bool {
+	e.t.Helper()
+	for _, claim := range e.standing() {
+		if claim.Status.ProviderID == "" {
+			return false
+		}
+	}
+	list, err := e.core.CoreV1().Events("default").List(e.t.Context(), metav1.ListOptions{FieldSelector: "reason=FailedScheduling,source=" + cluster.FieldManager})
+	e.try(err)
+	return len(list.Items) == 0
+}
+
+// ticks wakes the function until all pods have a place: until a pass has nothing to launch
+// and leaves no pod out. It gives the number of passes before that one, a hundred at most.
+func (e *environment) ticks(h *handler) int {
+	e.t.Helper()
+	for pass := range 100 {
+		e.try(e.core.CoreV1().Events("default").DeleteCollection(e.t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "reason=FailedScheduling"}))
+		h.events = recent{}
+		before := len(e.standing())
+		// What is busy or short this time is told as an error, and mended by the next pass.
+		_, err := h.handle(e.t.Context(), tick(fmt.Sprint(pass)))
+		if err != nil {
+			e.t.Logf("pass %d: %.200s", pass, err)
+		}
+		if err == nil && before > 0 && len(e.standing()) == before && e.settled() {
+			return pass
+		}
+	}
+	e.t.Fatal("pods wait for a place after a hundred passes")
+	return 0
+}
+
+// shortage takes the room from a random 70 % of all offerings, other ones every so often,
+// until it is stopped.
+func (e *environment) shortage(seed uint64, every time.Duration) (stop func()) {
+	random := rand.New(rand.NewPCG(seed, 7))
+	roll := func() {
+		var starved []ec2.Starvation
+		for _, info := range catalogtest.Snapshot(e.t).InstanceTypes {
+			family, _, _ := strings.Cut(info.InstanceType, ".")
+			for _, wanted := range families() {
+				for _, zone := range info.Zones {
+					for _, bought := range info.SupportedUsageClasses {
+						if family == wanted && random.Float64() < 0.7 {
+							starved = append(starved, ec2.Starvation{InstanceType: info.InstanceType, Zone: zone, CapacityType: bought})
+						}
+					}
+				}
+			}
+		}
+		e.ec2.Feed("", "", "")
+		for _, one := range starved {
+			e.ec2.Starve(one)
+		}
+	}
+	roll()
+	done := make(chan struct{})
+	var running sync.WaitGroup
+	running.Go(func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				roll()
+			case <-done:
+				return
+			}
+		}
+	})
+	return func() { close(done); running.Wait() }
+}
+
+// calm is a run of the crowd on an EC2 that has room for everything and time for everyone.
+func calm(t *testing.T) (tap *wiretap, nodes int, took time.Duration) {
+	t.Helper()
+	e := newEnvironment(t)
+	defer e.clear()
+	e.crowd()
+	tap = &wiretap{}
+	e.ticks(e.tapped(tap))
+	nodes = len(e.instances())
+	e.nodes(nodes)
+	return tap, nodes, tap.fleets[len(tap.fleets)-1].answered.Sub(tap.fleets[0].sent)
+}
+
+func TestAShortEC2(t *testing.T) {
+	undisturbed, nodes, _ := calm(t)
+	least := undisturbed.counts["CreateFleet"]
+	t.Logf("with room for everything: %d nodes, %d calls of CreateFleet, %.2f calls a node", nodes, least, float64(least)/float64(nodes))
+	for seed := range uint64(2) {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			e := newEnvironment(t)
+			e.crowd()
+			tap := &wiretap{}
+			stop := e.shortage(seed, 150*time.Millisecond)
+			passes := e.ticks(e.tapped(tap))
+			stop()
+			nodes := len(e.instances())
+			e.nodes(nodes)
+			calls, distinct := tap.counts["CreateFleet"], tap.shortages(catalog.UnavailableFor)
+			told := 0
+			for _, call := range tap.fleets {
+				if len(call.answer.Errors) > 0 {
+					told++
+				}
+			}
+			t.Logf("70 %% short: %d nodes in %d passes, %d calls, %d of which were told of shortages, %d distinct ones; %.2f calls a node", nodes, passes, calls, told, distinct, float64(calls)/float64(nodes))
+			if limit := least*3/2 + distinct; calls > limit {
+				t.Errorf("%d calls, want at most %d", calls, limit)
+			}
+			if told == 0 {
+				t.Error("EC2 was not short of anything")
+			}
+			tap.noneAskedAgain(t)
+		})
+	}
+}
+
+// noneAskedAgain checks that no offering that EC2 said was short was asked for again before its time was up.
+func (w *wiretap) noneAskedAgain(t *testing.T) {
+	t.Helper()
+	for _, earlier := range w.fleets {
+		for _, told := range earlier.answer.Errors {
+			key := told.Lifecycle + ":" + told.Override.InstanceType + ":" + told.Override.Zone
+			for _, later := range w.fleets {
+				// One that is under way at the time of the answer, or about to be, cannot know.
+				after := later.sent.Sub(earlier.answered)
+				if after > 200*time.Millisecond && after < catalog.UnavailableFor && later.asked[key] {
+					t.Errorf("%s was asked for %s after EC2 said it was short", key, after)
+				}
+			}
+		}
+	}
+}
+
+func TestABusyEC2(t *testing.T) {
+	undisturbed, nodes, took := calm(t)
+	least := undisturbed.counts["CreateFleet"]
+	rate := float64(least) / took.Seconds() / 10
+	t.Logf("at its own pace: %d nodes, %d calls of CreateFleet in %s", nodes, least, took.Round(time.Millisecond))
+	e := newEnvironment(t)
+	e.crowd()
+	bucket := &bucket{rate: rate, tokens: 1, last: time.Now()}
+	tap := &wiretap{limit: bucket.take}
+	h := e.tapped(tap)
+	config := e.config.Copy()
+	config.Retryer = function.Retryer
+	config.HTTPClient = &http.Client{Transport: tap.wrap(http.DefaultTransport)}
+	h.fleet = fleet.New(awsec2.NewFromConfig(config), clusterName)
+	began := time.Now()
+	passes := e.ticks(h)
+	calls := tap.counts["CreateFleet"]
+	t.Logf("with %.2f calls a second let through: %d nodes in %d passes and %s, %d calls", rate, len(e.instances()), passes, time.Since(began).Round(time.Millisecond), calls)
+	e.nodes(len(e.instances()))
+	if calls >= 2*least {
+		t.Errorf("%d calls, want fewer than twice the least, %d", calls, least)
+	}
+	if calls == len(tap.fleets) {
+		t.Error("no call was refused")
+	}
+}
+
+// bucket lets calls through as EC2 does: so many a second, and those that were saved up,
+// here one.
+type bucket struct {
+	mutex        sync.Mutex
+	rate, tokens float64
+	last         time.Time
+}
+
+func (b *bucket) take() bool {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	now := time.Now()
+	b.tokens = min(1, b.tokens+now.Sub(b.last).Seconds()*b.rate)
+	b.last = now
+	if b.tokens < 1 {
+		return false
+	}
+	b.tokens--
+	return true
+}

@@ -1,0 +1,192 @@
+package launch
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/scheduling"
+)
+
+// maximumTypes is how many instance types one request names. EC2 takes more, but
+// the request must stay within its size limit; Karpenter sends as many.
+const maximumTypes = 60
+
+// partition is the kind of a reservation, in the order in which kinds are preferred
+// at equal prices: a block ends by a date, an interruptible reservation at any time.
+type partition int
+
+const (
+	ordinary partition = iota
+	capacityBlock
+	interruptible
+)
+
+func partitionOf(reservation api.CapacityReservation) partition {
+	switch {
+	case reservation.Interruptible:
+		return interruptible
+	case reservation.ReservationType == api.CapacityReservationTypeCapacityBlock:
+		return capacityBlock
+	}
+	return ordinary
+}
+
+func isReserved(o offer) bool { return o.capacityType == api.CapacityTypeReserved }
+
+// onePartition keeps, of the reserved offers, those of the kind of reservation that has
+// the cheapest: one fleet launches into one kind.
+func onePartition(offers []offer, reservations map[string]api.CapacityReservation) []offer {
+	var cheapest *offer
+	kind := func(o offer) partition { return partitionOf(reservations[o.reservationID]) }
+	for i := range offers {
+		o := &offers[i]
+		if isReserved(*o) && (cheapest == nil || o.Price < cheapest.Price || o.Price == cheapest.Price && kind(*o) < kind(*cheapest)) {
+			cheapest = o
+		}
+	}
+	if cheapest == nil {
+		return offers
+	}
+	kept := kind(*cheapest)
+	return slices.DeleteFunc(slices.Clone(offers), func(o offer) bool { return isReserved(o) && kind(o) != kept })
+}
+
+// oneBlock keeps the cheapest offer of capacity blocks: EC2 launches into one block,
+// of one type in one zone, at a time.
+func oneBlock(offers []offer, reservations map[string]api.CapacityReservation) []offer {
+	var blocks []offer
+	for _, o := range offers {
+		if isReserved(o) && partitionOf(reservations[o.reservationID]) == capacityBlock {
+			blocks = append(blocks, o)
+		}
+	}
+	if len(blocks) == 0 {
+		return offers
+	}
+	return []offer{slices.MinFunc(blocks, byPrice)}
+}
+
+// fullestReservations keeps, where there are reserved offers, these alone, and of those
+// with the same type and zone the one whose reservation has most instances left.
+func fullestReservations(offers []offer) []offer {
+	best := map[[2]string]offer{}
+	for _, o := range offers {
+		if !isReserved(o) {
+			continue
+		}
+		key := [2]string{o.InstanceType, o.Zone}
+		if other, has := best[key]; !has || o.capacity > other.capacity || o.capacity == other.capacity && byPrice(o, other) < 0 {
+			best[key] = o
+		}
+	}
+	if len(best) == 0 {
+		return offers
+	}
+	return slices.SortedFunc(maps.Values(best), byPrice)
+}
+
+// withoutExotic drops bare metal, GPUs and accelerators unless there is nothing else.
+func withoutExotic(offers []offer) []offer {
+	plain := slices.DeleteFunc(slices.Clone(offers), func(o offer) bool { return o.of.Exotic })
+	if len(plain) == 0 {
+		return offers
+	}
+	return plain
+}
+
+// withoutDearSpot drops spot that costs more than the cheapest on-demand offer: it is
+// no bargain.
+func withoutDearSpot(offers []offer) []offer {
+	cheapest := 0.0
+	for _, o := range offers {
+		if o.capacityType == api.CapacityTypeOnDemand && (cheapest == 0 || o.Price < cheapest) {
+			cheapest = o.Price
+		}
+	}
+	if cheapest == 0 {
+		return offers
+	}
+	return slices.DeleteFunc(slices.Clone(offers), func(o offer) bool { return o.capacityType == api.CapacityTypeSpot && o.Price > cheapest })
+}
+
+// minValues are how many values of a label the request's types must have, by label. A
+// claim whose minValues were relaxed asks for no more.
+func minValues(requirements scheduling.Requirements, claim *api.NodeClaim) map[string]int {
+	least := map[string]int{}
+	if relaxed(claim) {
+		return least
+	}
+	for key, requirement := range requirements {
+		if n, has := requirement.MinValues(); has {
+			least[key] = n
+		}
+	}
+	return least
+}
+
+// valuesOf are the values that the offer brings for a label.
+func valuesOf(o offer, key string) []string {
+	switch key {
+	case corev1.LabelTopologyZone:
+		return []string{o.Zone}
+	case api.CapacityTypeLabelKey:
+		return []string{o.capacityType}
+	}
+	values, _ := o.of.Requirements[key].Values()
+	return values
+}
+
+// enough tells, as an error, of which label the offers have fewer values than minValues asks for.
+func enough(offers []offer, least map[string]int) error {
+	for _, key := range slices.Sorted(maps.Keys(least)) {
+		values := map[string]bool{}
+		for _, o := range offers {
+			for _, value := range valuesOf(o, key) {
+				values[value] = true
+			}
+		}
+		if len(values) < least[key] {
+			return fmt.Errorf("%w: minValues asks for %d values of %s, and what is available has %d: wait, widen the requirement or lower minValues", ErrNoOffering, least[key], key, len(values))
+		}
+	}
+	return nil
+}
+
+// truncate keeps the offers of the cheapest maximumTypes types, among them as many types
+// as minValues needs, by price.
+func truncate(offers []offer, least map[string]int) ([]offer, error) {
+	offers = slices.SortedFunc(slices.Values(offers), byPrice)
+	kept := map[string]bool{}
+	values := map[string]map[string]bool{}
+	for key := range least {
+		values[key] = map[string]bool{}
+	}
+	// The types that minValues cannot do without come first, then the cheapest.
+	for _, o := range offers {
+		brings := false
+		for key, n := range least {
+			for _, value := range valuesOf(o, key) {
+				if !values[key][value] && len(values[key]) < n {
+					values[key][value] = true
+					brings = true
+				}
+			}
+		}
+		if brings {
+			kept[o.InstanceType] = true
+		}
+	}
+	if len(kept) > maximumTypes {
+		return nil, fmt.Errorf("%w: minValues needs %d instance types in one request, which holds %d: lower minValues", ErrNoOffering, len(kept), maximumTypes)
+	}
+	for _, o := range offers {
+		if len(kept) < maximumTypes {
+			kept[o.InstanceType] = true
+		}
+	}
+	return slices.DeleteFunc(offers, func(o offer) bool { return !kept[o.InstanceType] }), nil
+}

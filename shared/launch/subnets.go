@@ -1,0 +1,95 @@
+package launch
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+// Addresses are the free addresses of subnets at one time, and those that launches
+// since then are going to take. It is a value of one launch pass; its owner guards it.
+type Addresses struct {
+	// Free are the addresses that EC2 said were free, by the subnet's id. A subnet that is
+	// not in it was not read.
+	Free map[string]int
+	// Taken are those that launches since then may take, by the subnet's id.
+	Taken map[string]int
+}
+
+// Reserve counts what the request's nodes may take, in each of its subnets: which of
+// them they take is known with the answer.
+func (a *Addresses) Reserve(request *Request) {
+	if a.Taken == nil {
+		a.Taken = map[string]int{}
+	}
+	for subnet := range subnetsOf(request) {
+		a.Taken[subnet] += request.Count * request.PodsPerNode
+	}
+}
+
+// Settle gives back what Reserve counted, but for the nodes that were launched, by the
+// subnet's id.
+func (a *Addresses) Settle(request *Request, launched map[string]int) {
+	for subnet := range subnetsOf(request) {
+		a.Taken[subnet] -= (request.Count - launched[subnet]) * request.PodsPerNode
+	}
+}
+
+func subnetsOf(request *Request) map[string]bool {
+	subnets := map[string]bool{}
+	for _, override := range request.Overrides() {
+		subnets[override.SubnetID] = true
+	}
+	return subnets
+}
+
+// left is how many addresses the subnet has beside what launches are going to take, and
+// false where that is not known.
+func (a *Addresses) left(subnet string) (int, bool) {
+	if a == nil {
+		return 0, false
+	}
+	free, known := a.Free[subnet]
+	return free - a.Taken[subnet], known
+}
+
+// HasChoice tells whether some zone of the class has more than one subnet: only then
+// does it matter how many addresses they have.
+func HasChoice(class *api.EC2NodeClass) bool {
+	zones := map[string]bool{}
+	for _, subnet := range class.Status.Subnets {
+		if zones[subnet.Zone] {
+			return true
+		}
+		zones[subnet.Zone] = true
+	}
+	return false
+}
+
+// subnets are, by zone, the one with most addresses left of those that EC2 was not
+// short of addresses in. The class's status has them in the order of their free
+// addresses when it was resolved, which decides where nothing newer is known.
+func (in *Input) subnets() map[string]string {
+	var usable []api.Subnet
+	for _, subnet := range in.Class.Status.Subnets {
+		if !in.Unavailable.HasSubnet(subnet.ID, in.Now) {
+			usable = append(usable, subnet)
+		}
+	}
+	slices.SortStableFunc(usable, func(a, b api.Subnet) int {
+		inA, knownA := in.Addresses.left(a.ID)
+		inB, knownB := in.Addresses.left(b.ID)
+		if !knownA || !knownB {
+			return 0
+		}
+		return cmp.Compare(inB, inA)
+	})
+	byZone := map[string]string{}
+	for _, subnet := range usable {
+		if _, has := byZone[subnet.Zone]; !has {
+			byZone[subnet.Zone] = subnet.ID
+		}
+	}
+	return byZone
+}

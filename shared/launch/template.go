@@ -1,0 +1,128 @@
+package launch
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/nodeclass"
+	"github.com/whittle-dev/whittle/shared/scheduling"
+)
+
+// variety is what tells a request's launch templates apart.
+type variety struct {
+	image     string
+	variation nodeclass.Variation
+}
+
+// templates are the launch templates of the offers, in the order of the class's images:
+// one for each image and each variation that some offer needs. An offer whose type no
+// image runs on is left out.
+func (in *Input) templates(requirements scheduling.Requirements, c chosen, tags map[string]string) ([]Template, error) {
+	join := nodeclass.Join{Cluster: in.Cluster, Labels: joinLabels(in.Claim), Taints: joinTaints(in.Claim)}
+	reservations := in.reservations()
+	var order []variety
+	grouped := map[variety][]Override{}
+	for _, o := range c.offers {
+		image := imageFor(in.Class.Status.AMIs, o.of.Requirements)
+		if image == nil {
+			continue
+		}
+		key := variety{image.ID, in.variation(requirements, o, reservations[o.reservationID])}
+		if _, has := grouped[key]; !has {
+			order = append(order, key)
+		}
+		grouped[key] = append(grouped[key], o.Override)
+	}
+	slices.SortFunc(order, in.compareVarieties)
+	var made []Template
+	for _, key := range order {
+		image := in.Class.Status.AMIs[in.place(key.image)]
+		content, err := nodeclass.Template(in.Class, image, join, key.variation, withoutClaim(tags))
+		if err != nil {
+			return nil, err
+		}
+		overrides := grouped[key]
+		slices.SortFunc(overrides, byTypeAndZone)
+		made = append(made, Template{Content: content, ReservationID: key.variation.ReservationID, Overrides: overrides})
+	}
+	return made, nil
+}
+
+// variation is what the launch template of an offer has beyond the class's own.
+func (in *Input) variation(requirements scheduling.Requirements, o offer, reservation api.CapacityReservation) nodeclass.Variation {
+	variation := nodeclass.Variation{
+		Enclaves:    wants(in.Claim, api.ResourceNitroSandbox),
+		Tenancy:     tenancy(requirements),
+		SpotRequest: o.capacityType == api.CapacityTypeSpot,
+	}
+	if o.reservationID != "" {
+		variation.ReservationID = o.reservationID
+		variation.ReservationType = api.CapacityReservationTypeDefault
+		if reservation.ReservationType != "" {
+			variation.ReservationType = reservation.ReservationType
+		}
+		variation.Interruptible = reservation.Interruptible
+	}
+	if wants(in.Claim, api.ResourceEFA) {
+		interfaces := o.of.Capacity[api.ResourceEFA]
+		variation.Interfaces = int(interfaces.Value())
+	}
+	return variation
+}
+
+// tenancy is dedicated where the claim does not allow the default.
+func tenancy(requirements scheduling.Requirements) string {
+	if wanted, has := requirements[api.LabelInstanceTenancy]; has && !wanted.Has(api.TenancyDefault) && wanted.Has(api.TenancyDedicated) {
+		return api.TenancyDedicated
+	}
+	return api.TenancyDefault
+}
+
+// place is the image's in the class's list.
+func (in *Input) place(image string) int {
+	return slices.IndexFunc(in.Class.Status.AMIs, func(known api.AMI) bool { return known.ID == image })
+}
+
+func (in *Input) compareVarieties(a, b variety) int {
+	if order := in.place(a.image) - in.place(b.image); order != 0 {
+		return order
+	}
+	if order := strings.Compare(a.variation.ReservationID, b.variation.ReservationID); order != 0 {
+		return order
+	}
+	return a.variation.Interfaces - b.variation.Interfaces
+}
+
+// imageFor is the first image that runs on the instance type, or nil.
+func imageFor(images []api.AMI, instanceType scheduling.Requirements) *api.AMI {
+	for i := range images {
+		wanted, err := scheduling.FromNodeSelectorTerm(corev1.NodeSelectorTerm{MatchExpressions: images[i].Requirements})
+		if err == nil && instanceType.IsCompatible(wanted, scheduling.UndefinedIsAbsent) {
+			return &images[i]
+		}
+	}
+	return nil
+}
+
+// joinLabels are the labels that a node gives itself: those that all nodes of
+// its pool and class share, so that they share a launch template. The labels of
+// its instance type and zone follow when it registers.
+func joinLabels(claim *api.NodeClaim) map[string]string {
+	labels := map[string]string{}
+	for key, value := range claim.Labels {
+		ofType := strings.HasPrefix(key, api.AWSGroup+"/") && key != api.LabelNodeClass
+		if !ofType && key != api.LabelTopologyZoneID {
+			labels[key] = value
+		}
+	}
+	return labels
+}
+
+// joinTaints are the taints that a node has before any pod can come to it.
+func joinTaints(claim *api.NodeClaim) []corev1.Taint {
+	taints := slices.Concat(claim.Spec.Taints, claim.Spec.StartupTaints)
+	return append(taints, api.UnregisteredNoExecuteTaint())
+}
