@@ -42,12 +42,14 @@ type Instance struct {
 	SubnetID         string
 	PrivateIPAddress string
 	PrivateDNSName   string
-	ImageID          string
+	// Image is what the image was at launch.
+	Image   Image
+	ImageID string
 	// Architecture is the image's.
 	Architecture string
-	// RootVolumeGiB is the size of the volume that the image boots from.
-	RootVolumeGiB int
-	State         State
+	// Volumes are the sizes in GiB of the attached volumes by their devices.
+	Volumes map[string]int
+	State   State
 	// Reason is why the instance left pending or running, such as Client.UserInitiatedShutdown.
 	Reason   string
 	Launched time.Time
@@ -86,6 +88,7 @@ type instance struct {
 type volume struct {
 	id, device, kind    string
 	sizeGiB             int
+	iops, throughput    int
 	encrypted           bool
 	deleteOnTermination bool
 	tags                map[string]string

@@ -41,6 +41,7 @@ type instanceXML struct {
 	CPUOptions            cpuOptionsXML       `xml:"cpuOptions"`
 	MetadataOptions       *instanceMetadata   `xml:"metadataOptions"`
 	CapacityReservation   *reservationPrefXML `xml:"capacityReservationSpecification"`
+	Platform              string              `xml:"platform,omitempty"`
 	PlatformDetails       string              `xml:"platformDetails"`
 	UsageOperation        string              `xml:"usageOperation"`
 }
@@ -126,9 +127,9 @@ func (s *Service) describeInstance(i *instance) instanceXML {
 		InstanceID: i.ID, ImageID: i.ImageID, State: describeState(i.State), KeyName: i.data.KeyName, AmiLaunchIndex: i.launchIndex,
 		InstanceType: i.InstanceType, LaunchTime: timestamp(i.Launched), Placement: placementXML{i.Zone, i.ZoneID, "", "default"},
 		Monitoring: monitoringXML{"disabled"}, Architecture: i.Architecture, ClientToken: i.clientToken, EnaSupport: true, Hypervisor: "xen",
-		EbsOptimized: i.Facts.EBS.OptimizedSupport == "default", RootDeviceName: rootDevice, RootDeviceType: "ebs", SourceDestCheck: true,
+		EbsOptimized: i.Facts.EBS.OptimizedSupport == "default", RootDeviceName: i.Image.root().Name, RootDeviceType: "ebs", SourceDestCheck: true,
 		Tags: tagSet(i.Tags), VirtualizationType: "hvm", CPUOptions: cpuOptionsXML{i.Facts.CoresDefault, i.Facts.ThreadsPerCore},
-		PlatformDetails: "Linux/UNIX", UsageOperation: "RunInstances",
+		Platform: i.Image.Platform, PlatformDetails: platformDetails(&i.Image), UsageOperation: usageOperation(&i.Image),
 	}
 	if i.data.Monitoring != nil && i.data.Monitoring.Enabled {
 		x.Monitoring.State = "enabled"

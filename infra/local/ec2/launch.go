@@ -62,6 +62,9 @@ func (s *Service) resolve(l *launch) error {
 	if len(l.securityGroups) == 0 {
 		l.securityGroups = []string{s.vpc.securityGroupID}
 	}
+	if err := checkDevices(l); err != nil {
+		return err
+	}
 	return s.resolveProfile(l)
 }
 
@@ -124,50 +127,20 @@ func (s *Service) start(l *launch, taken addressTaken, reservationID string, ind
 		Instance: Instance{
 			ID: s.identity.next("i"), InstanceType: l.facts.Name, Facts: *l.facts, CapacityType: l.capacityType, PricePerHour: l.price(),
 			Zone: l.subnet.zone.Name, ZoneID: l.subnet.zone.ID, SubnetID: l.subnet.id, PrivateIPAddress: taken.address.String(),
-			PrivateDNSName: privateDNSName(taken.address, s.config.Region), ImageID: l.image.ID, Architecture: l.image.Architecture,
+			PrivateDNSName: privateDNSName(taken.address, s.config.Region), Image: *l.image, ImageID: l.image.ID, Architecture: l.image.Architecture,
 			Launched: now, UserData: l.data.UserData, InstanceProfileARN: l.profileARN, RoleARN: l.roleARN, Tags: tags,
 		},
 		address: taken.address, subnet: taken.subnet, profileID: l.profileID, fleetID: l.fleetID, templateID: l.templateID, reservationID: reservationID,
 		launchIndex: index, clientToken: l.clientToken, securityGroups: l.securityGroups, data: l.data, visible: now.Add(s.timing.Visibility),
 	}
 	i.volumes = s.volumesFor(l, now)
+	i.Volumes = map[string]int{}
 	for _, v := range i.volumes {
-		if v.device == rootDevice {
-			i.RootVolumeGiB = v.sizeGiB
-		}
+		i.Volumes[v.device] = v.sizeGiB
 	}
 	s.instances[i.ID] = i
 	s.begin(i)
 	return i
-}
-
-// volumesFor makes the volumes of the template's block devices; the image's root device is always among them.
-func (s *Service) volumesFor(l *launch, now time.Time) []volume {
-	var volumes []volume
-	for _, mapping := range l.data.BlockDeviceMappings {
-		if mapping.Ebs == nil {
-			continue
-		}
-		v := volume{device: mapping.DeviceName, kind: "gp3", sizeGiB: rootVolumeGiB, deleteOnTermination: true}
-		setText(&v.kind, mapping.Ebs.VolumeType)
-		if mapping.Ebs.VolumeSize != nil {
-			v.sizeGiB = *mapping.Ebs.VolumeSize
-		}
-		if mapping.Ebs.Encrypted != nil {
-			v.encrypted = *mapping.Ebs.Encrypted
-		}
-		if mapping.Ebs.DeleteOnTermination != nil {
-			v.deleteOnTermination = *mapping.Ebs.DeleteOnTermination
-		}
-		volumes = append(volumes, v)
-	}
-	if !slices.ContainsFunc(volumes, func(v volume) bool { return v.device == rootDevice }) {
-		volumes = append(volumes, volume{device: rootDevice, kind: "gp3", sizeGiB: rootVolumeGiB, deleteOnTermination: true})
-	}
-	for n := range volumes {
-		volumes[n].id, volumes[n].created, volumes[n].tags = s.identity.next("vol"), now, maps.Clone(l.volumeTags)
-	}
-	return volumes
 }
 
 // tagsFor merges the tags that specifications give to one kind of resource.

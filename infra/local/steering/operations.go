@@ -27,7 +27,10 @@ func (s *Service) operations() []operation {
 		{"POST", "/local/throttle", `{"action":"DescribeInstances","rate":0.5,"for":"1m"}`, "refuse a share of an action's calls with RequestLimitExceeded; rate 0 ends it", s.throttle},
 		{"GET", "/local/timing", "", "how long things take", s.timing},
 		{"POST", "/local/timing", `{"visibility":"2s","boot":"20s"}`, "set the time until DescribeInstances knows an instance, and until a kubelet starts", s.setTiming},
-		{"POST", "/local/images", `{"version":"1.36","release":"2026-11-20"}`, "release new AL2023 images, which become the recommended ones", s.publishImages},
+		{"POST", "/local/images", `{"version":"1.36","release":"2026-11-20"}`, "release new images of all families, which become the recommended ones", s.publishImages},
+		{"POST", "/local/images/register", `{"name":"golden","family":"AL2023","architecture":"arm64","tags":{"team":"blue"}}`, "add an image of the account's own; without a family its machines go by what their user data looks like", s.registerImage},
+		{"POST", "/local/images/{id}/deprecate", "", "deprecate an image now", s.deprecateImage},
+		{"POST", "/local/images/{id}/deregister", "", "take an image away", s.deregisterImage},
 	}
 }
 
@@ -216,20 +219,4 @@ func (s *Service) setTiming(r *http.Request) (any, error) {
 		s.machines.SetBootDelay(in.Boot.or(0))
 	}
 	return s.timing(r)
-}
-
-func (s *Service) publishImages(r *http.Request) (any, error) {
-	var in struct {
-		Version string `json:"version"`
-		Release string `json:"release"`
-	}
-	if err := decode(r, &in); err != nil {
-		return nil, err
-	}
-	release, err := time.Parse(time.DateOnly, in.Release)
-	if err != nil || in.Version == "" {
-		return nil, fmt.Errorf("version %q and release %q: want such as 1.36 and 2026-11-20", in.Version, in.Release)
-	}
-	s.ec2.PublishImages(in.Version, release)
-	return done(nil)
 }
