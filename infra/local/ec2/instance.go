@@ -2,7 +2,6 @@ package ec2
 
 import (
 	"maps"
-	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -34,8 +33,10 @@ type Instance struct {
 	InstanceType string
 	// Facts is what the table of instance types says of the type.
 	Facts instancetypes.InstanceType
-	// CapacityType is on-demand or spot.
+	// CapacityType is on-demand, spot, capacity-block or interruptible-capacity-reservation.
 	CapacityType string
+	// CapacityReservationID is the reservation that the instance runs in, empty for none.
+	CapacityReservationID string
 	// PricePerHour is US dollars: the pool's spot price, or the type's on-demand price.
 	PricePerHour     float64
 	Zone, ZoneID     string
@@ -68,8 +69,8 @@ func (i Instance) ProviderID() string { return "aws:///" + i.Zone + "/" + i.ID }
 // instance is an instance with what only the service needs.
 type instance struct {
 	Instance
-	address        netip.Addr
-	subnet         *subnet
+	grant          *grant
+	interfaces     []launchInterface
 	profileID      string
 	fleetID        string
 	templateID     string
@@ -94,8 +95,6 @@ type volume struct {
 	tags                map[string]string
 	created             time.Time
 }
-
-func (i *instance) pool() pool { return pool{i.InstanceType, i.Zone, i.CapacityType} }
 
 // copied is safe to hand out while the instance goes on changing.
 func (i *instance) copied() Instance {
@@ -142,8 +141,7 @@ func (s *Service) terminate(i *instance, reason, message string) {
 	}
 	s.enter(i, ShuttingDown, reason, message)
 	s.later(i, s.timing.ShuttingDown, func() {
-		s.capacity.release(i.pool(), i.Facts.VCPUs)
-		i.subnet.release(i.address)
+		s.release(i.grant)
 		s.enter(i, Terminated, "", "")
 		s.later(i, s.timing.KeepTerminated, func() { delete(s.instances, i.ID) })
 	})
