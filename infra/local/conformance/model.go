@@ -1,0 +1,76 @@
+package conformance
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// model is a service as botocore's service-2.json describes it.
+type model struct {
+	Metadata struct {
+		Protocol string `json:"protocol"`
+	} `json:"metadata"`
+	Operations map[string]struct {
+		Output *shapeRef `json:"output"`
+	} `json:"operations"`
+	Shapes map[string]*shape `json:"shapes"`
+}
+
+// shapeRef names a shape where it is used; the name of its element may be another than the member's.
+type shapeRef struct {
+	Shape         string `json:"shape"`
+	LocationName  string `json:"locationName"`
+	Flattened     bool   `json:"flattened"`
+	ResultWrapper string `json:"resultWrapper"`
+}
+
+// shape is a type.
+type shape struct {
+	Type      string               `json:"type"`
+	Members   map[string]*shapeRef `json:"members"`
+	Required  []string             `json:"required"`
+	Member    *shapeRef            `json:"member"`
+	Key       *shapeRef            `json:"key"`
+	Value     *shapeRef            `json:"value"`
+	Enum      []string             `json:"enum"`
+	Flattened bool                 `json:"flattened"`
+}
+
+// loadModel reads the newest model of a service.
+func loadModel(folder, service string) (*model, error) {
+	versions, err := filepath.Glob(filepath.Join(folder, service, "*", "service-2.json*"))
+	if err != nil || len(versions) == 0 {
+		return nil, fmt.Errorf("botocore has no model of %s below %s: %w", service, folder, err)
+	}
+	slices.Sort(versions)
+	file, err := os.Open(versions[len(versions)-1])
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	m := &model{}
+	if filepath.Ext(file.Name()) != ".gz" {
+		return m, json.NewDecoder(file).Decode(m)
+	}
+	unpacked, err := gzip.NewReader(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", file.Name(), err)
+	}
+	if err := json.NewDecoder(unpacked).Decode(m); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", file.Name(), err)
+	}
+	return m, nil
+}
+
+// output is the shape of an action's answer; nil for an action without one.
+func (m *model) output(action string) (*shapeRef, error) {
+	operation, known := m.Operations[action]
+	if !known {
+		return nil, fmt.Errorf("the model has no action %s", action)
+	}
+	return operation.Output, nil
+}
