@@ -20,6 +20,13 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
+// consoles are machines that do nothing but boot.
+type consoles struct{}
+
+func (consoles) InstanceChanged(localec2.Instance) {}
+
+func (consoles) ConsoleOutput(string) string { return "booted" }
+
 // localAWS starts the local AWS.
 func localAWS(t *testing.T) *server {
 	t.Helper()
@@ -29,7 +36,7 @@ func localAWS(t *testing.T) *server {
 	}
 	parameters := localssm.New(AccountID, Region)
 	machines, err := localec2.New(localec2.Config{
-		AccountID: AccountID, Region: Region, Parameters: parameters, InstanceProfiles: people, Timing: localec2.Timing{Stopping: 10 * time.Millisecond},
+		AccountID: AccountID, Region: Region, Parameters: parameters, InstanceProfiles: people, Machines: consoles{}, Timing: localec2.Timing{Stopping: 10 * time.Millisecond},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -167,22 +174,29 @@ func members(value any, prefix string, into map[string]bool) {
 func compareShapes(t *testing.T, ours, theirs []answer) {
 	t.Helper()
 	local, other := elements(t, ours), elements(t, theirs)
-	compared, excepted, beyond := 0, 0, 0
+	compared, excepted, beyond, used := 0, 0, 0, map[string]bool{}
 	for _, action := range slices.Sorted(maps.Keys(other)) {
 		for _, path := range slices.Sorted(maps.Keys(other[action])) {
 			compared++
 			if local[action][path] {
 				continue
 			}
-			if reasonFor(action+path) == "" {
+			exception := exceptionFor(action + path)
+			if exception == "" {
 				t.Errorf("%s%s: moto answers it and the local AWS does not", action, path)
 			}
+			used[exception] = true
 			excepted++
 		}
 		for path := range local[action] {
 			if !other[action][path] {
 				beyond++
 			}
+		}
+	}
+	for exception := range notHere() {
+		if !used[exception] {
+			t.Errorf("the exception %s is not needed any more", exception)
 		}
 	}
 	t.Logf("%d elements of %d actions compared: %d are excepted, and the local AWS answers %d more", compared, len(other), excepted, beyond)

@@ -85,12 +85,3 @@ func lock(file string) (unlock func(), err error) {
 	}
 	return func() { _ = held.Close() }, nil
 }
-
-// models is the folder of botocore's service models.
-func (e *Environment) models() (string, error) {
-	found, err := filepath.Glob(filepath.Join(e.folder, "lib", "python3*", "site-packages", "botocore", "data"))
-	if err != nil || len(found) != 1 {
-		return "", fmt.Errorf("botocore's models are not at one place below %s: %q, %w", e.folder, found, err)
-	}
-	return found[0], nil
-}

@@ -212,6 +212,9 @@ func (s *Service) offersOf(base launch, template fleetTemplate, override fleetOv
 		o.launch.subnet = subnet
 		shown := override
 		shown.InstanceType, shown.SubnetID, shown.AvailabilityZone = base.facts.Name, subnet.id, subnet.zone.Name
+		if override.Placement != nil && override.Placement.GroupName != "" {
+			shown.ShownPlacement = &fleetPlacementXML{override.Placement.GroupName}
+		}
 		o.shown = templateAndOverrides{template, shown}
 		s.examine(o)
 		offers = append(offers, o)

@@ -55,14 +55,20 @@ type fleetOverride struct {
 	WeightedCapacity   *float64            `query:"WeightedCapacity" xml:"weightedCapacity"`
 	Priority           *float64            `query:"Priority" xml:"priority"`
 	ImageID            string              `query:"ImageId" xml:"imageId,omitempty"`
-	Placement          *fleetOverPlacement `query:"Placement" xml:"placement"`
+	Placement          *fleetOverPlacement `query:"Placement" xml:"-"`
+	// ShownPlacement is what answers tell of the placement.
+	ShownPlacement *fleetPlacementXML `query:"-" xml:"placement"`
 }
 
 type fleetOverPlacement struct {
-	Tenancy         string `query:"Tenancy" xml:"tenancy,omitempty"`
-	GroupName       string `query:"GroupName" xml:"groupName,omitempty"`
-	GroupID         string `query:"GroupId" xml:"groupId,omitempty"`
-	PartitionNumber *int   `query:"PartitionNumber" xml:"partitionNumber"`
+	Tenancy         string `query:"Tenancy"`
+	GroupName       string `query:"GroupName"`
+	GroupID         string `query:"GroupId"`
+	PartitionNumber *int   `query:"PartitionNumber"`
+}
+
+type fleetPlacementXML struct {
+	GroupName string `xml:"groupName"`
 }
 
 type targetCapacity struct {

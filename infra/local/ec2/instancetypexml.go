@@ -31,6 +31,7 @@ type instanceTypeXML struct {
 	NitroEnclavesSupport          string                       `xml:"nitroEnclavesSupport"`
 	NitroTpmSupport               string                       `xml:"nitroTpmSupport"`
 	SupportedInRegion             bool                         `xml:"supportedInRegion"`
+	instanceTypePlacementXML
 }
 
 type processorInfoXML struct {
@@ -162,6 +163,7 @@ func describeType(t *instancetypes.InstanceType) instanceTypeXML {
 		MemoryInfo: memoryXML{t.MemoryMiB}, EbsInfo: describeEBS(t), NetworkInfo: describeNetwork(&t.Network),
 		BurstablePerformanceSupported: t.BurstablePerformance,
 		NitroEnclavesSupport:          supported(t.NitroEnclaves), NitroTpmSupport: supported(t.NitroTPM), SupportedInRegion: true,
+		instanceTypePlacementXML: describeTypePlacement(t),
 	}
 	if len(t.ProcessorFeatures) > 0 {
 		features := setOf(t.ProcessorFeatures)

@@ -144,12 +144,13 @@ func (s *Service) describeInstance(i *instance) instanceXML {
 	if i.InstanceProfileARN != "" {
 		x.IamInstanceProfile = &profileXML{i.InstanceProfileARN, i.profileID}
 	}
+	if i.State == Pending {
+		x.StateReason = &stateReasonXML{"pending", "pending"}
+	}
 	if i.Reason != "" && i.State != Running && i.State != Pending {
 		x.Reason, x.StateReason = i.reasonMessage, &stateReasonXML{i.Reason, i.reasonMessage}
 	}
-	if i.data.MetadataOptions != nil {
-		x.MetadataOptions = &instanceMetadata{"applied", *i.data.MetadataOptions}
-	}
+	x.MetadataOptions = describeMetadata(i)
 	if i.data.CapacityReservationSpecification != nil {
 		x.CapacityReservation = &reservationPrefXML{i.data.CapacityReservationSpecification.Preference, i.data.CapacityReservationSpecification.Target}
 	}
@@ -157,6 +158,27 @@ func (s *Service) describeInstance(i *instance) instanceXML {
 		return x // an instance that is going has no network any more
 	}
 	s.describeAttached(i, &x)
+	return x
+}
+
+// describeMetadata completes what a launch says of the metadata service with EC2's defaults.
+// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceMetadataOptionsResponse.html
+func describeMetadata(i *instance) *instanceMetadata {
+	x := &instanceMetadata{State: "applied"}
+	if i.State == Pending {
+		x.State = "pending"
+	}
+	if i.data.MetadataOptions != nil {
+		x.metadataOptions = *i.data.MetadataOptions
+	}
+	hops := 1
+	if x.HTTPPutResponseHopLimit == nil {
+		x.HTTPPutResponseHopLimit = &hops
+	}
+	setDefault(&x.HTTPTokens, "optional")
+	setDefault(&x.HTTPEndpoint, "enabled")
+	setDefault(&x.HTTPProtocolIpv6, "disabled")
+	setDefault(&x.InstanceMetadataTags, "disabled")
 	return x
 }
 

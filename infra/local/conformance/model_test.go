@@ -1,13 +1,6 @@
 package conformance
 
-import (
-	"compress/gzip"
-	"encoding/json"
-	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
-)
+import "fmt"
 
 // model is a service as botocore's service-2.json describes it.
 type model struct {
@@ -38,32 +31,6 @@ type shape struct {
 	Value     *shapeRef            `json:"value"`
 	Enum      []string             `json:"enum"`
 	Flattened bool                 `json:"flattened"`
-}
-
-// loadModel reads the newest model of a service.
-func loadModel(folder, service string) (*model, error) {
-	versions, err := filepath.Glob(filepath.Join(folder, service, "*", "service-2.json*"))
-	if err != nil || len(versions) == 0 {
-		return nil, fmt.Errorf("botocore has no model of %s below %s: %w", service, folder, err)
-	}
-	slices.Sort(versions)
-	file, err := os.Open(versions[len(versions)-1])
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = file.Close() }()
-	m := &model{}
-	if filepath.Ext(file.Name()) != ".gz" {
-		return m, json.NewDecoder(file).Decode(m)
-	}
-	unpacked, err := gzip.NewReader(file)
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", file.Name(), err)
-	}
-	if err := json.NewDecoder(unpacked).Decode(m); err != nil {
-		return nil, fmt.Errorf("reading %s: %w", file.Name(), err)
-	}
-	return m, nil
 }
 
 // output is the shape of an action's answer; nil for an action without one.

@@ -199,21 +199,17 @@ func (v *validation) json(path string, ref *shapeRef, value any) {
 			return
 		}
 		for _, name := range slices.Sorted(maps.Keys(object)) {
-			member, known := s.Members[name]
-			for other, candidate := range s.Members {
-				if !known && candidate.LocationName == name {
-					member, known, name = candidate, true, other
+			member := s.Members[name]
+			for _, candidate := range s.Members {
+				if candidate.LocationName == name {
+					member = candidate
 				}
 			}
-			if !known {
+			if member == nil {
 				v.problem(path+"/"+name, "the model has no such member: it has %q", slices.Sorted(maps.Keys(s.Members)))
 				continue
 			}
-			key := name
-			if member.LocationName != "" {
-				key = member.LocationName
-			}
-			v.json(path+"/"+name, member, object[key])
+			v.json(path+"/"+name, member, object[name])
 		}
 		for _, name := range s.Required {
 			if _, ok := object[name]; !ok {
