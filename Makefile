@@ -17,7 +17,7 @@ nested := testdata/instancetypes/generate testdata/peer
 # What runs against a local server must not be told to trust another authority.
 unexport AWS_CA_BUNDLE
 
-.PHONY: help run up down build functions zips local test lint bench bench-peer synth clean FORCE
+.PHONY: help run up down build functions zips local test conformance lint bench bench-peer synth clean FORCE
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | column -t -s "$$(printf '\t')"
@@ -56,6 +56,13 @@ FORCE:
 
 test: local ## unit tests, then the whole world end to end
 	go test -timeout 20m ./... ./testdata/instancetypes
+
+# The tests hold the local AWS, and our own clients, against what others made.
+contract := ./infra/local/conformance ./shared/fleet ./functions/catalog
+
+conformance: ## our clients against moto, and the local AWS against moto and AWS's service models; needs python3 with venv
+	go vet -tags conformance $(contract)
+	go test -count=1 -timeout 15m -tags conformance -run 'Conformance|Exception|Rich|Moto' $(contract)
 
 lint: ## gofmt, vet, staticcheck, golangci-lint
 	@unformatted="$$(git ls-files '*.go' | xargs gofmt -l)"; if [ -n "$$unformatted" ]; then echo "not formatted: $$unformatted"; exit 1; fi

@@ -12,6 +12,8 @@ type offer struct {
 	shown    templateAndOverrides
 	priority float64
 	maxPrice float64 // 0 is no bound
+	// reserved offers fit into a capacity reservation, in a fleet that uses those first.
+	reserved bool
 	// dead offers have failed in this fleet; code and message say why.
 	dead          bool
 	code, message string
@@ -39,6 +41,12 @@ func (c *capacity) best(offers []*offer, strategy string) *offer {
 }
 
 func (c *capacity) compare(a, b *offer, strategy string) int {
+	if a.reserved != b.reserved {
+		if a.reserved {
+			return -1
+		}
+		return 1
+	}
 	byPrice := func() int { return cmp.Compare(a.launch.price(), b.launch.price()) }
 	switch strategy {
 	case "prioritized":

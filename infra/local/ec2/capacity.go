@@ -18,19 +18,26 @@ type pool struct{ InstanceType, Zone, CapacityType string }
 
 // Starvation takes the room away from all pools that it matches.
 type Starvation struct {
-	// InstanceType, Zone and CapacityType are patterns with * and ?; empty matches everything.
+	// InstanceType, Zone and CapacityType are patterns with * and ?; empty matches everything but launches into capacity reservations, whose capacity
+	// is held for them: those are matched by the capacity type reserved.
 	InstanceType string `json:"instanceType,omitempty"`
 	Zone         string `json:"zone,omitempty"`
 	CapacityType string `json:"capacityType,omitempty"`
-	// Code is the error that launches get; empty means InsufficientInstanceCapacity.
-	Code string `json:"code,omitempty"`
+	// SubnetID is the pattern of the subnet that a launch is for; empty matches every one.
+	SubnetID string `json:"subnetId,omitempty"`
+	// Code is the error that launches get; empty means InsufficientInstanceCapacity. Message is its text; empty means EC2's own.
+	Code    string `json:"code,omitempty"`
+	Message string `json:"message,omitempty"`
 	// Until is when room comes back by itself; zero means not before it is fed.
 	Until time.Time `json:"until,omitzero"`
 }
 
-func (r Starvation) matches(p pool) bool {
+func (r Starvation) matches(p pool, subnetID string) bool {
 	match := func(pattern, value string) bool { return pattern == "" || wildcard(pattern, value) }
-	return match(r.InstanceType, p.InstanceType) && match(r.Zone, p.Zone) && match(r.CapacityType, p.CapacityType)
+	if p.CapacityType == reservedPools && r.CapacityType == "" {
+		return false
+	}
+	return match(r.InstanceType, p.InstanceType) && match(r.Zone, p.Zone) && match(r.CapacityType, p.CapacityType) && match(r.SubnetID, subnetID)
 }
 
 // Limits are quotas of the account; a negative number is no limit.
@@ -47,6 +54,7 @@ type capacity struct {
 	used   map[pool]int
 	starve []Starvation
 	limits Limits
+	chaos  chaos
 	// spotInstances and onDemandVCPUs are what the limits bind.
 	spotInstances, onDemandVCPUs int
 }
@@ -64,25 +72,32 @@ func (c *capacity) room(p pool) float64 {
 	return max(0, float64(slots)-float64(c.used[p])) / 1000
 }
 
-// refused gives the error of a launch in the pool, empty where it succeeds.
-func (c *capacity) refused(p pool, vcpus int, now time.Time) (code, message string) {
+// refused gives the error of a launch in the pool and subnet, empty where it succeeds.
+func (c *capacity) refused(p pool, subnetID string, vcpus int, now time.Time) (code, message string) {
 	for _, r := range c.starve {
-		if !r.matches(p) || !r.Until.IsZero() && now.After(r.Until) {
+		if !r.matches(p, subnetID) || !r.Until.IsZero() && now.After(r.Until) {
 			continue
 		}
-		return starved(r.Code, p)
+		if code, message = starved(r.Code, p, subnetID); r.Message != "" {
+			message = r.Message
+		}
+		return code, message
 	}
 	switch {
+	case p.CapacityType == reservedPools:
+		return "", ""
+	case c.chaos.short(p, now):
+		return starved(codeInsufficientInstanceCapacity, p, subnetID)
 	case p.CapacityType == Spot && c.limits.SpotInstances >= 0 && c.spotInstances >= c.limits.SpotInstances:
-		return starved(codeMaxSpotInstanceCountExceeded, p)
+		return starved(codeMaxSpotInstanceCountExceeded, p, subnetID)
 	case p.CapacityType == OnDemand && c.limits.OnDemandVCPUs >= 0 && c.onDemandVCPUs+vcpus > c.limits.OnDemandVCPUs:
-		return starved(codeVcpuLimitExceeded, p)
+		return starved(codeVcpuLimitExceeded, p, subnetID)
 	}
 	return "", ""
 }
 
 // starved says in EC2's words why a pool gives nothing.
-func starved(code string, p pool) (string, string) {
+func starved(code string, p pool, subnetID string) (string, string) {
 	switch code {
 	case "", codeInsufficientInstanceCapacity:
 		if p.CapacityType == Spot {
@@ -90,17 +105,17 @@ func starved(code string, p pool) (string, string) {
 		}
 		return codeInsufficientInstanceCapacity, fmt.Sprintf("We currently do not have sufficient %s capacity in the Availability Zone you requested (%s). "+
 			"Our system will be working on provisioning additional capacity.", p.InstanceType, p.Zone)
-	case codeMaxSpotInstanceCountExceeded:
-		return code, "Max spot instance count exceeded"
-	case codeVcpuLimitExceeded:
-		return code, "You have requested more vCPU capacity than your current vCPU limit allows for the instance bucket that the specified instance type belongs to."
-	case codeUnfulfillableCapacity:
-		return code, "Unable to fulfill capacity due to your request configuration. Please adjust your request and try again."
 	case codeUnsupported:
-		return code, fmt.Sprintf("The requested configuration is currently not supported: %s in %s.", p.InstanceType, p.Zone)
-	default:
-		return code, fmt.Sprintf("The launch of %s in %s failed with %s.", p.InstanceType, p.Zone, code)
+		return code, fmt.Sprintf("Your requested instance type (%s) is not supported in your requested Availability Zone (%s).", p.InstanceType, p.Zone)
+	case codeReservationExceeded:
+		return exceeded()
+	case codeInsufficientFreeAddresses:
+		return code, "There are not enough free addresses in subnet '" + subnetID + "' to satisfy the requested number of instances."
 	}
+	if text, known := errorMessages()[code]; known {
+		return code, text
+	}
+	return code, fmt.Sprintf("The launch of %s in %s failed with %s.", p.InstanceType, p.Zone, code)
 }
 
 func (c *capacity) take(p pool, vcpus int) { c.count(p, 1, vcpus) }
@@ -109,9 +124,10 @@ func (c *capacity) release(p pool, vcpus int) { c.count(p, -1, -vcpus) }
 
 func (c *capacity) count(p pool, instances, vcpus int) {
 	c.used[p] += instances
-	if p.CapacityType == Spot {
+	switch p.CapacityType {
+	case Spot:
 		c.spotInstances += instances
-	} else {
+	case OnDemand:
 		c.onDemandVCPUs += vcpus
 	}
 }

@@ -40,10 +40,10 @@ func instanceFilters(vpcID, accountID string) fields[*instance] {
 		"image-id":                 func(i *instance) []string { return one(i.ImageID) },
 		"instance-id":              func(i *instance) []string { return one(i.ID) },
 		"instance-lifecycle": func(i *instance) []string {
-			if i.CapacityType == Spot {
-				return one(Spot)
+			if i.CapacityType != OnDemand {
+				return one(i.CapacityType)
 			}
-			return nil // EC2 has no word for the others
+			return nil // EC2 has no word for it
 		},
 		"instance-state-code": func(i *instance) []string { return one(strconv.Itoa(i.State.code())) },
 		"instance-state-name": func(i *instance) []string { return one(string(i.State)) },
@@ -57,13 +57,18 @@ func instanceFilters(vpcID, accountID string) fields[*instance] {
 			}
 			return attached(i, i.PrivateDNSName)
 		},
-		"private-ip-address": func(i *instance) []string { return attached(i, i.PrivateIPAddress) },
-		"reservation-id":     func(i *instance) []string { return one(i.reservationID) },
-		"root-device-name":   func(*instance) []string { return one(rootDevice) },
-		"state-reason-code":  func(i *instance) []string { return one(i.Reason) },
-		"subnet-id":          func(i *instance) []string { return attached(i, i.SubnetID) },
-		"tenancy":            func(*instance) []string { return one("default") },
-		"vpc-id":             func(i *instance) []string { return attached(i, vpcID) },
+		"private-ip-address":          func(i *instance) []string { return attached(i, i.PrivateIPAddress) },
+		"reservation-id":              func(i *instance) []string { return one(i.reservationID) },
+		"root-device-name":            func(i *instance) []string { return one(i.Image.root().Name) },
+		"platform":                    func(i *instance) []string { return one(i.Image.Platform) },
+		"state-reason-code":           func(i *instance) []string { return one(i.Reason) },
+		"subnet-id":                   func(i *instance) []string { return attached(i, i.SubnetID) },
+		"tenancy":                     func(i *instance) []string { return one(describePlacement(i).Tenancy) },
+		"capacity-reservation-id":     func(i *instance) []string { return one(i.CapacityReservationID) },
+		"network-interface.subnet-id": func(i *instance) []string { return attached(i, i.SubnetID) },
+		"placement-group-name":        func(i *instance) []string { return one(describePlacement(i).GroupName) },
+		"placement-partition-number":  func(i *instance) []string { return one(strconv.Itoa(describePlacement(i).PartitionNumber)) },
+		"vpc-id":                      func(i *instance) []string { return attached(i, vpcID) },
 	}
 }
 

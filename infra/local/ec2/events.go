@@ -98,6 +98,34 @@ func (s *Service) rebalanceEvent(i *instance) *Event {
 	}
 }
 
+type blockExpirationDetail struct {
+	ReservationID string `json:"capacity-reservation-id"`
+	EndDate       string `json:"end-date"`
+}
+
+// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-monitor.html
+func (s *Service) blockExpirationEvent(r *capacityReservation) *Event {
+	return &Event{
+		Source: "aws.ec2", DetailType: "Capacity Block Reservation Expiration Warning", Time: time.Now(), Resources: []string{s.arn("capacity-reservation", r.ID)},
+		Detail: blockExpirationDetail{r.ID, r.End.UTC().Format(time.RFC3339)},
+	}
+}
+
+type reservationInterruptionDetail struct {
+	InstanceID string `json:"instance-id"`
+	Action     string `json:"instance-action"`
+	Ends       string `json:"instance-termination-time"`
+	ZoneID     string `json:"availability-zone-id"`
+	Lifecycle  string `json:"instance-lifecycle"`
+}
+
+func (s *Service) reservationInterruptionEvent(i *instance, ends time.Time) *Event {
+	return &Event{
+		Source: "aws.ec2", DetailType: "EC2 Capacity Reservation Instance Interruption Warning", Time: time.Now(), Resources: []string{s.arn("instance", i.ID)},
+		Detail: reservationInterruptionDetail{i.ID, "terminate", ends.UTC().Format(time.RFC3339), i.ZoneID, i.CapacityType},
+	}
+}
+
 // healthEvent announces work on the instance's hardware at a time; code is such as AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED.
 func (s *Service) healthEvent(i *instance, code string, start time.Time) *Event {
 	now := time.Now()

@@ -22,38 +22,54 @@ func (s *Service) createFleet(c *wire.Call, in *createFleetRequest) (any, error)
 	})
 }
 
+// rehearseFleet refuses what would fail the call as a whole; what is wrong with one override is told by a real call's result alone.
+func (s *Service) rehearseFleet(_ *wire.Call, in *createFleetRequest) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := in.check(); err != nil {
+		return err
+	}
+	for _, config := range in.LaunchTemplateConfigs {
+		template, err := s.template(config.Specification.ID, config.Specification.Name)
+		if err != nil {
+			return err
+		}
+		if _, _, err := template.version(config.Specification.Version); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // planned is an instance that has its room and its address but is not launched yet.
 type planned struct {
 	offer *offer
-	taken addressTaken
+	given *grant
 }
 
 func (s *Service) launchFleet(in *createFleetRequest) (*createFleetResult, error) {
 	fleetID := strings.Replace(s.identity.next("fleet"), "fleet-0", "fleet-", 1)
 	out := &createFleetResult{FleetID: fleetID}
-	for _, capacityType := range []string{OnDemand, Spot} {
-		wanted := in.Target.targets()[capacityType]
+	for _, capacityType := range []string{OnDemand, Spot, CapacityBlock, Interruptible} {
+		wanted := in.targets()[capacityType]
 		if wanted == 0 {
 			continue
 		}
-		options := in.OnDemandOptions
-		if capacityType == Spot {
-			options = in.SpotOptions
-		}
+		options := in.optionsOf(capacityType)
 		offers, err := s.offers(in, capacityType, fleetID)
 		if err != nil {
 			return nil, err
 		}
-		plan := s.allocate(offers, wanted, options.AllocationStrategy)
+		plan := s.allocate(offers, wanted, options)
 		if len(plan) < options.MinTargetCapacity {
 			for _, p := range plan {
-				s.unreserve(&p.offer.launch, p.taken)
+				s.release(p.given)
 			}
 			plan = nil
 		}
 		reservation := s.identity.next("r")
 		for index, p := range plan {
-			i := s.start(&p.offer.launch, p.taken, reservation, index)
+			i := s.start(&p.offer.launch, p.given, reservation, index)
 			p.offer.instanceIDs = append(p.offer.instanceIDs, i.ID)
 		}
 		report(out, offers, capacityType)
@@ -62,21 +78,49 @@ func (s *Service) launchFleet(in *createFleetRequest) (*createFleetResult, error
 }
 
 // allocate takes room for as many instances as it can get. The caller launches them or gives the room back.
-func (s *Service) allocate(offers []*offer, wanted int, strategy string) []planned {
+func (s *Service) allocate(offers []*offer, wanted int, options fleetOptions) []planned {
+	if options.CapacityReservationOptions != nil {
+		for _, o := range offers {
+			if !o.dead {
+				r, _, _ := s.reservationFor(&o.launch)
+				o.reserved = r != nil
+			}
+		}
+	}
 	var plan []planned
 	for len(plan) < wanted {
-		o := s.capacity.best(offers, strategy)
+		o := s.capacity.best(slices.DeleteFunc(slices.Clone(offers), func(o *offer) bool { return !together(o, plan, options) }), options.AllocationStrategy)
 		if o == nil {
 			break
 		}
-		taken, code, message := s.reserve(&o.launch)
+		given, code, message := s.reserve(&o.launch)
 		if code != "" {
 			o.dead, o.code, o.message = true, code, message
 			continue
 		}
-		plan = append(plan, planned{o, taken})
+		plan = append(plan, planned{o, given})
 	}
 	return plan
+}
+
+// together reports whether an offer may join what is planned, in a fleet that wants one type or one zone.
+func together(o *offer, plan []planned, options fleetOptions) bool {
+	if len(plan) == 0 {
+		return true
+	}
+	first := plan[0].offer.launch
+	return (!options.SingleInstanceType || o.launch.facts == first.facts) && (!options.SingleAvailabilityZone || o.launch.subnet.zone == first.subnet.zone)
+}
+
+// optionsOf are a fleet's for instances of a capacity type; those of reserved capacity have none that matter here.
+func (r *createFleetRequest) optionsOf(capacityType string) fleetOptions {
+	switch {
+	case capacityType == Spot:
+		return r.SpotOptions
+	case capacityType == OnDemand && r.ReservedCapacityOptions == nil:
+		return r.OnDemandOptions
+	}
+	return fleetOptions{AllocationStrategy: "prioritized"}
 }
 
 func report(out *createFleetResult, offers []*offer, capacityType string) {
@@ -141,6 +185,7 @@ func (s *Service) offers(in *createFleetRequest, capacityType, fleetID string) (
 func (s *Service) offersOf(base launch, template fleetTemplate, override fleetOverride) ([]*offer, error) {
 	setText(&base.data.ImageID, override.ImageID)
 	setText(&base.data.InstanceType, override.InstanceType)
+	base.data.Placement = overridden(base.data.Placement, override.Placement)
 	if base.data.InstanceType == "" {
 		return nil, refuse(codeInvalidFleetConfiguration, "The launch template %s and its override name no instance type", template.ID)
 	}
@@ -167,6 +212,9 @@ func (s *Service) offersOf(base launch, template fleetTemplate, override fleetOv
 		o.launch.subnet = subnet
 		shown := override
 		shown.InstanceType, shown.SubnetID, shown.AvailabilityZone = base.facts.Name, subnet.id, subnet.zone.Name
+		if override.Placement != nil && override.Placement.GroupName != "" {
+			shown.ShownPlacement = &fleetPlacementXML{override.Placement.GroupName}
+		}
 		o.shown = templateAndOverrides{template, shown}
 		s.examine(o)
 		offers = append(offers, o)
@@ -174,9 +222,26 @@ func (s *Service) offersOf(base launch, template fleetTemplate, override fleetOv
 	return offers, nil
 }
 
+// overridden is a template's placement with what an override says of it.
+func overridden(template *placement, over *fleetOverPlacement) *placement {
+	if over == nil {
+		return template
+	}
+	p := placement{}
+	if template != nil {
+		p = *template
+	}
+	setText(&p.Tenancy, over.Tenancy)
+	if over.GroupID != "" || over.GroupName != "" {
+		p.GroupID, p.GroupName = over.GroupID, over.GroupName
+	}
+	setPointer(&p.PartitionNumber, over.PartitionNumber)
+	return &p
+}
+
 // examine finds what makes an offer impossible before any capacity is looked at.
 func (s *Service) examine(o *offer) {
-	fail := func(code, message string) { o.dead, o.code, o.message = true, code, message }
+	fail := func(code, message string) { o.dead, o.code, o.message = true, s.refused(&o.launch, code), message }
 	zone := o.launch.subnet.zone.Name
 	switch price := o.launch.price(); {
 	case !slices.Contains(o.launch.facts.Zones, zone):

@@ -267,7 +267,7 @@ func TestLaunchTemplates(t *testing.T) {
 	_, err = a.CreateLaunchTemplate(t.Context(), &awsec2.CreateLaunchTemplateInput{
 		LaunchTemplateName: aws.String("big"), LaunchTemplateData: &types.RequestLaunchTemplateData{UserData: aws.String(base64.StdEncoding.EncodeToString(make([]byte, 16385)))},
 	})
-	wantCode(t, err, "InvalidParameterValue")
+	wantCode(t, err, "InvalidUserData.Malformed")
 	if _, err := a.DeleteLaunchTemplate(t.Context(), &awsec2.DeleteLaunchTemplateInput{LaunchTemplateName: aws.String("nodes")}); err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,7 @@
 package ec2
 
+import "slices"
+
 // createFleetRequest holds what instant fleets take; https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CreateFleet.html.
 type createFleetRequest struct {
 	ClientToken                     string                 `query:"ClientToken"`
@@ -8,6 +10,7 @@ type createFleetRequest struct {
 	ExcessCapacityTerminationPolicy string                 `query:"ExcessCapacityTerminationPolicy"`
 	SpotOptions                     fleetOptions           `query:"SpotOptions"`
 	OnDemandOptions                 fleetOptions           `query:"OnDemandOptions"`
+	ReservedCapacityOptions         *reservedOptions       `query:"ReservedCapacityOptions"`
 	LaunchTemplateConfigs           []launchTemplateConfig `query:"LaunchTemplateConfigs"`
 	Target                          targetCapacity         `query:"TargetCapacitySpecification"`
 	TagSpecifications               []tagSpecification     `query:"TagSpecification"`
@@ -17,6 +20,19 @@ type fleetOptions struct {
 	AllocationStrategy           string `query:"AllocationStrategy"`
 	InstanceInterruptionBehavior string `query:"InstanceInterruptionBehavior"`
 	MinTargetCapacity            int    `query:"MinTargetCapacity"`
+	// SingleInstanceType and SingleAvailabilityZone keep all instances of the fleet together.
+	SingleInstanceType     bool `query:"SingleInstanceType"`
+	SingleAvailabilityZone bool `query:"SingleAvailabilityZone"`
+	// CapacityReservationOptions are of on-demand fleets alone.
+	CapacityReservationOptions *struct {
+		UsageStrategy string `query:"UsageStrategy"`
+	} `query:"CapacityReservationOptions"`
+}
+
+// reservedOptions say which reserved capacity a fleet of the type reserved-capacity wants.
+type reservedOptions struct {
+	AllocationStrategy string   `query:"AllocationStrategy"`
+	ReservationTypes   []string `query:"ReservationType"`
 }
 
 type launchTemplateConfig struct {
@@ -39,11 +55,20 @@ type fleetOverride struct {
 	WeightedCapacity   *float64            `query:"WeightedCapacity" xml:"weightedCapacity"`
 	Priority           *float64            `query:"Priority" xml:"priority"`
 	ImageID            string              `query:"ImageId" xml:"imageId,omitempty"`
-	Placement          *fleetOverPlacement `query:"Placement" xml:"placement"`
+	Placement          *fleetOverPlacement `query:"Placement" xml:"-"`
+	// ShownPlacement is what answers tell of the placement.
+	ShownPlacement *fleetPlacementXML `query:"-" xml:"placement"`
 }
 
 type fleetOverPlacement struct {
-	Tenancy string `query:"Tenancy" xml:"tenancy,omitempty"`
+	Tenancy         string `query:"Tenancy"`
+	GroupName       string `query:"GroupName"`
+	GroupID         string `query:"GroupId"`
+	PartitionNumber *int   `query:"PartitionNumber"`
+}
+
+type fleetPlacementXML struct {
+	GroupName string `xml:"groupName"`
 }
 
 type targetCapacity struct {
@@ -95,8 +120,19 @@ func (r *createFleetRequest) check() error {
 	case r.Target.OnDemand < 0 || r.Target.Spot < 0 || r.Target.OnDemand+r.Target.Spot > *r.Target.Total:
 		return refuse(codeInvalidFleetConfiguration, "OnDemandTargetCapacity %d and SpotTargetCapacity %d do not add up to TotalTargetCapacity %d",
 			r.Target.OnDemand, r.Target.Spot, *r.Target.Total)
-	case r.Target.DefaultType != "" && r.Target.DefaultType != Spot && r.Target.DefaultType != OnDemand:
-		return invalidValue(r.Target.DefaultType, "DefaultTargetCapacityType", "The local EC2 holds spot and on-demand.")
+	case !slices.Contains([]string{"", Spot, OnDemand, CapacityBlock, targetReserved}, r.Target.DefaultType):
+		return invalidValue(r.Target.DefaultType, "DefaultTargetCapacityType", "")
+	case r.Target.DefaultType == CapacityBlock && (r.Target.OnDemand > 0 || r.Target.Spot > 0):
+		return refuse(codeInvalidFleetConfiguration, "A fleet of capacity blocks takes neither OnDemandTargetCapacity nor SpotTargetCapacity")
+	case (r.Target.DefaultType == targetReserved) != (r.ReservedCapacityOptions != nil && len(r.ReservedCapacityOptions.ReservationTypes) > 0):
+		return refuse(codeInvalidFleetConfiguration, "ReservedCapacityOptions with ReservationTypes go with the DefaultTargetCapacityType reserved-capacity, not with %q", r.Target.DefaultType)
+	case r.SpotOptions.CapacityReservationOptions != nil:
+		return refuse(codeUnknownParameter, "The parameter SpotOptions.CapacityReservationOptions is not recognized")
+	case r.Target.DefaultType == targetReserved && (len(r.ReservedCapacityOptions.ReservationTypes) != 1 || r.reservedType() == ""):
+		return invalidValue(r.ReservedCapacityOptions.ReservationTypes, "ReservationTypes", "The local EC2 holds one of on-demand-capacity-reservation, capacity-block and interruptible-capacity-reservation.")
+	}
+	if options := r.OnDemandOptions.CapacityReservationOptions; options != nil && options.UsageStrategy != "use-capacity-reservations-first" {
+		return invalidValue(options.UsageStrategy, "UsageStrategy", "Expecting use-capacity-reservations-first.")
 	}
 	if !isStrategy(Spot, r.SpotOptions.AllocationStrategy) {
 		return invalidValue(r.SpotOptions.AllocationStrategy, "SpotOptions.AllocationStrategy", "")
@@ -122,12 +158,34 @@ func (r *createFleetRequest) check() error {
 // maxFleetOverrides is EC2's quota of launch specifications in one fleet.
 const maxFleetOverrides = 300
 
+// targetReserved is the default type of fleets that want reserved capacity.
+const targetReserved = "reserved-capacity"
+
+// reservedType is the capacity type of the reservations that the fleet wants.
+func (r *createFleetRequest) reservedType() string {
+	switch r.ReservedCapacityOptions.ReservationTypes[0] {
+	case "on-demand-capacity-reservation":
+		return OnDemand
+	case CapacityBlock:
+		return CapacityBlock
+	case Interruptible:
+		return Interruptible
+	}
+	return ""
+}
+
 // targets gives how many instances of each capacity type are wanted.
-func (t targetCapacity) targets() map[string]int {
+func (r *createFleetRequest) targets() map[string]int {
+	t := r.Target
 	wanted := map[string]int{OnDemand: t.OnDemand, Spot: t.Spot}
-	if t.DefaultType == Spot {
+	switch t.DefaultType {
+	case Spot:
 		wanted[Spot] = *t.Total - t.OnDemand
-	} else {
+	case CapacityBlock:
+		wanted[CapacityBlock] = *t.Total
+	case targetReserved:
+		wanted[r.reservedType()] += *t.Total - t.OnDemand - t.Spot
+	default:
 		wanted[OnDemand] = *t.Total - t.Spot
 	}
 	return wanted

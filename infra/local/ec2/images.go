@@ -4,183 +4,119 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
-
-	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-// Image is an AMI that AWS publishes for EKS nodes.
+// Image is a machine image: one that AWS publishes for EKS nodes, or one of the account's own.
 type Image struct {
 	ID, Name, Description string
-	// Architecture is x86_64 or arm64, Variant standard or nvidia.
+	// Family is the operating system, by which a machine knows how to read its user data; empty for an image of which nothing is known.
+	Family string
+	// Architecture is x86_64 or arm64, Variant standard, nvidia, neuron, gpu, and core or full for Windows.
 	Architecture, Variant string
 	KubernetesVersion     string
-	Created               time.Time
-	Tags                  map[string]string
+	// OwnerID is an account; OwnerAlias is amazon for AWS's.
+	OwnerID, OwnerAlias string
+	// Platform is windows, and empty for Linux.
+	Platform string
+	Public   bool
+	Created  time.Time
+	// Deprecated is when the image is, or was, deprecated; zero is never.
+	Deprecated time.Time
+	// Devices are the volumes of the image, the root volume first.
+	Devices []ImageDevice
+	Tags    map[string]string
 }
 
-// amazonEKSAccount owns the EKS-optimized images in most regions.
-const amazonEKSAccount = "602401143452"
-
-// imageReleases are the releases that exist for every version of Kubernetes, oldest first.
-func imageReleases() []time.Time {
-	return []time.Time{
-		time.Date(2026, time.August, 19, 0, 0, 0, 0, time.UTC),
-		time.Date(2026, time.September, 23, 0, 0, 0, 0, time.UTC),
-		time.Date(2026, time.October, 28, 0, 0, 0, 0, time.UTC),
-	}
+// ImageDevice is one volume of an image.
+type ImageDevice struct {
+	Name    string
+	SizeGiB int
 }
 
-// imageKinds are the variants of AL2023 that are published for each architecture.
-func imageKinds() map[string][]string {
-	return map[string][]string{"x86_64": {"standard", "nvidia"}, "arm64": {"standard", "nvidia"}}
-}
+// root is the device that the image boots from.
+func (i *Image) root() ImageDevice { return i.Devices[0] }
 
-// RegisterCluster publishes the images for a cluster's version of Kubernetes, such as 1.36, and tags subnets and security group for the cluster.
+// RegisterCluster publishes the images of all families for the versions of Kubernetes that EKS supports, up to the cluster's own, such as 1.36, and
+// tags subnets and security group for the cluster.
 func (s *Service) RegisterCluster(name, kubernetesVersion string) {
-	for _, release := range imageReleases() {
-		s.PublishImages(kubernetesVersion, release)
+	for _, version := range minorsUpTo(kubernetesVersion) {
+		for _, release := range imageReleases() {
+			s.publish(version, release)
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.vpc.tagCluster(name)
 }
 
-// PublishImages releases AL2023 images of one day for a version of Kubernetes. They become the recommended ones, as after a release of AWS's.
+// PublishImages releases images of all families of one day for a version of Kubernetes. They become the recommended ones, as after a release of AWS's.
 func (s *Service) PublishImages(kubernetesVersion string, release time.Time) {
-	for architecture, variants := range imageKinds() {
-		for _, variant := range variants {
-			s.publishImage(kubernetesVersion, architecture, variant, release)
-		}
-	}
+	s.publish(kubernetesVersion, imageRelease{day: release})
 }
 
-func (s *Service) publishImage(version, architecture, variant string, release time.Time) {
-	name := fmt.Sprintf("amazon-eks-node-al2023-%s-%s-%s-v%s", architecture, variant, version, release.Format("20060102"))
-	image := &Image{
-		ID: derivedID("ami", name), Name: name, Architecture: architecture, Variant: variant, KubernetesVersion: version, Created: release,
-		Description: fmt.Sprintf("EKS-optimized Kubernetes node based on Amazon Linux 2023, (k8s: %s)", version), Tags: map[string]string{},
-	}
+func (s *Service) publish(version string, release imageRelease) {
+	all := imagesOf(version, release)
 	s.mu.Lock()
-	s.images[image.ID] = image
+	for _, p := range all {
+		s.images[p.image.ID] = p.image
+	}
 	s.mu.Unlock()
 	if s.config.Parameters == nil {
 		return
 	}
-	// https://docs.aws.amazon.com/eks/latest/userguide/retrieve-ami-id.html
-	path := fmt.Sprintf("/aws/service/eks/optimized-ami/%s/amazon-linux-2023/%s/%s/", version, architecture, variant)
-	for _, which := range []string{"recommended", name} {
-		s.config.Parameters.Set(path+which+"/image_id", image.ID, "String")
+	for _, p := range all {
+		for _, name := range p.parameters {
+			s.config.Parameters.Set(name, p.image.ID, "String")
+		}
 	}
 }
 
-type describeImagesRequest struct {
-	ImageIDs          []string `query:"ImageId"`
-	Owners            []string `query:"Owner"`
-	ExecutableUsers   []string `query:"ExecutableBy"`
-	IncludeDeprecated bool     `query:"IncludeDeprecated"`
-	IncludeDisabled   bool     `query:"IncludeDisabled"`
-	Filters           []filter `query:"Filter"`
-	MaxResults        *int     `query:"MaxResults"`
-	NextToken         string   `query:"NextToken"`
-}
-
-type imageXML struct {
-	ImageID             string              `xml:"imageId"`
-	ImageLocation       string              `xml:"imageLocation"`
-	State               string              `xml:"imageState"`
-	OwnerID             string              `xml:"imageOwnerId"`
-	OwnerAlias          string              `xml:"imageOwnerAlias"`
-	CreationDate        string              `xml:"creationDate"`
-	DeprecationTime     string              `xml:"deprecationTime"`
-	Public              bool                `xml:"isPublic"`
-	Architecture        string              `xml:"architecture"`
-	ImageType           string              `xml:"imageType"`
-	Name                string              `xml:"name"`
-	Description         string              `xml:"description"`
-	PlatformDetails     string              `xml:"platformDetails"`
-	UsageOperation      string              `xml:"usageOperation"`
-	EnaSupport          bool                `xml:"enaSupport"`
-	Hypervisor          string              `xml:"hypervisor"`
-	RootDeviceName      string              `xml:"rootDeviceName"`
-	RootDeviceType      string              `xml:"rootDeviceType"`
-	VirtualizationType  string              `xml:"virtualizationType"`
-	BootMode            string              `xml:"bootMode"`
-	ImdsSupport         string              `xml:"imdsSupport"`
-	BlockDeviceMappings set[blockDeviceXML] `xml:"blockDeviceMapping"`
-	Tags                set[tagXML]         `xml:"tagSet"`
-}
-
-type blockDeviceXML struct {
-	DeviceName string `xml:"deviceName"`
-	Ebs        struct {
-		DeleteOnTermination bool   `xml:"deleteOnTermination"`
-		VolumeSize          int    `xml:"volumeSize"`
-		VolumeType          string `xml:"volumeType"`
-		Encrypted           bool   `xml:"encrypted"`
-	} `xml:"ebs"`
-}
-
-type describeImagesResult struct {
-	Images    set[imageXML] `xml:"imagesSet"`
-	NextToken string        `xml:"nextToken,omitempty"`
-}
-
-// rootDevice and rootVolumeGiB are those of AL2023.
-const rootDevice, rootVolumeGiB = "/dev/xvda", 20
-
-func (s *Service) describeImages(_ *wire.Call, in *describeImagesRequest) (any, error) {
+// RegisterImage adds an image of the account's own and gives its id. Name and architecture are needed; an image without devices boots from 20 GiB at
+// /dev/xvda, as one of Amazon Linux does.
+func (s *Service) RegisterImage(image Image) (string, error) {
+	if image.Name == "" || !slices.Contains([]string{"x86_64", "arm64"}, image.Architecture) {
+		return "", fmt.Errorf("image %q with the architecture %q: want a name, and x86_64 or arm64", image.Name, image.Architecture)
+	}
+	if image.Family != "" && !slices.Contains([]string{FamilyAL2, FamilyAL2023, FamilyBottlerocket, FamilyWindows2019, FamilyWindows2022, FamilyWindows2025}, image.Family) {
+		return "", fmt.Errorf("image %q is of the family %q: want one that an EC2NodeClass names, or none", image.Name, image.Family)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := slices.SortedFunc(maps.Values(s.images), func(a, b *Image) int { return strings.Compare(a.Name, b.Name) })
-	images, err := pick(all, in.ImageIDs, func(i *Image) string { return i.ID }, "InvalidAMIID.NotFound", "image id")
-	if err != nil {
-		return nil, err
+	for _, other := range s.images {
+		if other.Name == image.Name && other.OwnerID == s.config.AccountID {
+			return "", fmt.Errorf("image %q exists already: it is %s", image.Name, other.ID)
+		}
 	}
-	if len(in.Owners) > 0 && !slices.Contains(in.Owners, "amazon") && !slices.Contains(in.Owners, amazonEKSAccount) {
-		images = nil
+	image.ID, image.OwnerID, image.OwnerAlias, image.Created = s.identity.next("ami"), s.config.AccountID, "", time.Now()
+	image.Tags = maps.Clone(image.Tags)
+	if image.Tags == nil {
+		image.Tags = map[string]string{}
 	}
-	images, err = matching(images, in.Filters, fields[*Image]{
-		"architecture":        func(i *Image) []string { return one(i.Architecture) },
-		"creation-date":       func(i *Image) []string { return one(timestamp(i.Created)) },
-		"description":         func(i *Image) []string { return one(i.Description) },
-		"ena-support":         func(*Image) []string { return yesNo(true) },
-		"hypervisor":          func(*Image) []string { return one("xen") },
-		"image-id":            func(i *Image) []string { return one(i.ID) },
-		"image-type":          func(*Image) []string { return one("machine") },
-		"is-public":           func(*Image) []string { return yesNo(true) },
-		"name":                func(i *Image) []string { return one(i.Name) },
-		"owner-alias":         func(*Image) []string { return one("amazon") },
-		"owner-id":            func(*Image) []string { return one(amazonEKSAccount) },
-		"root-device-type":    func(*Image) []string { return one("ebs") },
-		"state":               func(*Image) []string { return one("available") },
-		"virtualization-type": func(*Image) []string { return one("hvm") },
-	}, func(i *Image) map[string]string { return i.Tags })
-	if err != nil {
-		return nil, err
+	if len(image.Devices) == 0 {
+		image.Devices = []ImageDevice{{"/dev/xvda", 20}}
 	}
-	page, next, err := paginate(images, in.MaxResults, in.NextToken, pageBounds{Least: 1, Most: 1000})
-	if err != nil {
-		return nil, err
-	}
-	out := &describeImagesResult{NextToken: next}
-	for _, i := range page {
-		out.Images.Items = append(out.Images.Items, describeImage(i))
-	}
-	return out, nil
+	s.images[image.ID] = &image
+	return image.ID, nil
 }
 
-func describeImage(i *Image) imageXML {
-	x := imageXML{
-		ImageID: i.ID, ImageLocation: "amazon/" + i.Name, State: "available", OwnerID: amazonEKSAccount, OwnerAlias: "amazon",
-		CreationDate: timestamp(i.Created), DeprecationTime: timestamp(i.Created.AddDate(2, 0, 0)), Public: true, Architecture: i.Architecture,
-		ImageType: "machine", Name: i.Name, Description: i.Description, PlatformDetails: "Linux/UNIX", UsageOperation: "RunInstances", EnaSupport: true,
-		Hypervisor: "xen", RootDeviceName: rootDevice, RootDeviceType: "ebs", VirtualizationType: "hvm", BootMode: "uefi-preferred", ImdsSupport: "v2.0",
-		Tags: tagSet(i.Tags),
+// DeprecateImage makes an image deprecated from a moment on.
+func (s *Service) DeprecateImage(id string, from time.Time) error {
+	return s.changeImage(id, func(i *Image) { i.Deprecated = from })
+}
+
+// DeregisterImage takes an image away. Its instances run on; its parameters still hold its id.
+func (s *Service) DeregisterImage(id string) error {
+	return s.changeImage(id, func(i *Image) { delete(s.images, i.ID) })
+}
+
+func (s *Service) changeImage(id string, change func(*Image)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	image, ok := s.images[id]
+	if !ok {
+		return fmt.Errorf("image %q does not exist: DescribeImages lists those that do", id)
 	}
-	root := blockDeviceXML{DeviceName: rootDevice}
-	root.Ebs.DeleteOnTermination, root.Ebs.VolumeSize, root.Ebs.VolumeType = true, rootVolumeGiB, "gp3"
-	x.BlockDeviceMappings.Items = append(x.BlockDeviceMappings.Items, root)
-	return x
+	change(image)
+	return nil
 }

@@ -2,7 +2,6 @@ package ec2
 
 import (
 	"maps"
-	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -34,20 +33,24 @@ type Instance struct {
 	InstanceType string
 	// Facts is what the table of instance types says of the type.
 	Facts instancetypes.InstanceType
-	// CapacityType is on-demand or spot.
+	// CapacityType is on-demand, spot, capacity-block or interruptible-capacity-reservation.
 	CapacityType string
+	// CapacityReservationID is the reservation that the instance runs in, empty for none.
+	CapacityReservationID string
 	// PricePerHour is US dollars: the pool's spot price, or the type's on-demand price.
 	PricePerHour     float64
 	Zone, ZoneID     string
 	SubnetID         string
 	PrivateIPAddress string
 	PrivateDNSName   string
-	ImageID          string
+	// Image is what the image was at launch.
+	Image   Image
+	ImageID string
 	// Architecture is the image's.
 	Architecture string
-	// RootVolumeGiB is the size of the volume that the image boots from.
-	RootVolumeGiB int
-	State         State
+	// Volumes are the sizes in GiB of the attached volumes by their devices.
+	Volumes map[string]int
+	State   State
 	// Reason is why the instance left pending or running, such as Client.UserInitiatedShutdown.
 	Reason   string
 	Launched time.Time
@@ -66,8 +69,8 @@ func (i Instance) ProviderID() string { return "aws:///" + i.Zone + "/" + i.ID }
 // instance is an instance with what only the service needs.
 type instance struct {
 	Instance
-	address        netip.Addr
-	subnet         *subnet
+	grant          *grant
+	interfaces     []launchInterface
 	profileID      string
 	fleetID        string
 	templateID     string
@@ -86,13 +89,12 @@ type instance struct {
 type volume struct {
 	id, device, kind    string
 	sizeGiB             int
+	iops, throughput    int
 	encrypted           bool
 	deleteOnTermination bool
 	tags                map[string]string
 	created             time.Time
 }
-
-func (i *instance) pool() pool { return pool{i.InstanceType, i.Zone, i.CapacityType} }
 
 // copied is safe to hand out while the instance goes on changing.
 func (i *instance) copied() Instance {
@@ -139,8 +141,7 @@ func (s *Service) terminate(i *instance, reason, message string) {
 	}
 	s.enter(i, ShuttingDown, reason, message)
 	s.later(i, s.timing.ShuttingDown, func() {
-		s.capacity.release(i.pool(), i.Facts.VCPUs)
-		i.subnet.release(i.address)
+		s.release(i.grant)
 		s.enter(i, Terminated, "", "")
 		s.later(i, s.timing.KeepTerminated, func() { delete(s.instances, i.ID) })
 	})

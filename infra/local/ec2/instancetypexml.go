@@ -27,11 +27,11 @@ type instanceTypeXML struct {
 	GpuInfo                       *gpuInfoXML                  `xml:"gpuInfo"`
 	InferenceAcceleratorInfo      *inferenceAcceleratorInfoXML `xml:"inferenceAcceleratorInfo"`
 	NeuronInfo                    *neuronInfoXML               `xml:"neuronInfo"`
-	PlacementGroupInfo            placementGroupInfoXML        `xml:"placementGroupInfo"`
 	BurstablePerformanceSupported bool                         `xml:"burstablePerformanceSupported"`
 	NitroEnclavesSupport          string                       `xml:"nitroEnclavesSupport"`
 	NitroTpmSupport               string                       `xml:"nitroTpmSupport"`
 	SupportedInRegion             bool                         `xml:"supportedInRegion"`
+	instanceTypePlacementXML
 }
 
 type processorInfoXML struct {
@@ -56,10 +56,6 @@ type instanceStorageXML struct {
 	Disks             set[diskXML] `xml:"disks"`
 	NvmeSupport       string       `xml:"nvmeSupport"`
 	EncryptionSupport string       `xml:"encryptionSupport"`
-}
-
-type placementGroupInfoXML struct {
-	SupportedStrategies set[string] `xml:"supportedStrategies"`
 }
 
 type diskXML struct {
@@ -165,8 +161,9 @@ func describeType(t *instancetypes.InstanceType) instanceTypeXML {
 		},
 		VCpuInfo:   vCPUInfoXML{DefaultVCpus: t.VCPUs, DefaultCores: t.CoresDefault, DefaultThreadsPerCore: t.ThreadsPerCore},
 		MemoryInfo: memoryXML{t.MemoryMiB}, EbsInfo: describeEBS(t), NetworkInfo: describeNetwork(&t.Network),
-		BurstablePerformanceSupported: t.BurstablePerformance, PlacementGroupInfo: placementGroupInfoXML{setOf(t.PlacementStrategies)},
-		NitroEnclavesSupport: supported(t.NitroEnclaves), NitroTpmSupport: supported(t.NitroTPM), SupportedInRegion: true,
+		BurstablePerformanceSupported: t.BurstablePerformance,
+		NitroEnclavesSupport:          supported(t.NitroEnclaves), NitroTpmSupport: supported(t.NitroTPM), SupportedInRegion: true,
+		instanceTypePlacementXML: describeTypePlacement(t),
 	}
 	if len(t.ProcessorFeatures) > 0 {
 		features := setOf(t.ProcessorFeatures)

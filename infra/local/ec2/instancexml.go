@@ -40,7 +40,11 @@ type instanceXML struct {
 	VirtualizationType    string              `xml:"virtualizationType"`
 	CPUOptions            cpuOptionsXML       `xml:"cpuOptions"`
 	MetadataOptions       *instanceMetadata   `xml:"metadataOptions"`
+	CapacityReservationID string              `xml:"capacityReservationId,omitempty"`
 	CapacityReservation   *reservationPrefXML `xml:"capacityReservationSpecification"`
+	EnclaveOptions        *enabled            `xml:"enclaveOptions"`
+	PublicIPAddress       string              `xml:"ipAddress,omitempty"`
+	Platform              string              `xml:"platform,omitempty"`
 	PlatformDetails       string              `xml:"platformDetails"`
 	UsageOperation        string              `xml:"usageOperation"`
 }
@@ -54,6 +58,8 @@ type placementXML struct {
 	AvailabilityZone   string `xml:"availabilityZone"`
 	AvailabilityZoneID string `xml:"availabilityZoneId"`
 	GroupName          string `xml:"groupName"`
+	GroupID            string `xml:"groupId,omitempty"`
+	PartitionNumber    int    `xml:"partitionNumber,omitempty"`
 	Tenancy            string `xml:"tenancy"`
 }
 
@@ -76,25 +82,6 @@ type profileXML struct {
 	ID  string `xml:"id"`
 }
 
-type interfaceXML struct {
-	NetworkInterfaceID string        `xml:"networkInterfaceId"`
-	SubnetID           string        `xml:"subnetId"`
-	VpcID              string        `xml:"vpcId"`
-	OwnerID            string        `xml:"ownerId"`
-	Status             string        `xml:"status"`
-	PrivateIPAddress   string        `xml:"privateIpAddress"`
-	PrivateDNSName     string        `xml:"privateDnsName"`
-	SourceDestCheck    bool          `xml:"sourceDestCheck"`
-	InterfaceType      string        `xml:"interfaceType"`
-	Groups             set[groupXML] `xml:"groupSet"`
-	Attachment         struct {
-		DeviceIndex         int    `xml:"deviceIndex"`
-		NetworkCardIndex    int    `xml:"networkCardIndex"`
-		Status              string `xml:"status"`
-		DeleteOnTermination bool   `xml:"deleteOnTermination"`
-	} `xml:"attachment"`
-}
-
 type groupXML struct {
 	ID   string `xml:"groupId"`
 	Name string `xml:"groupName"`
@@ -106,8 +93,16 @@ type stateReasonXML struct {
 }
 
 type cpuOptionsXML struct {
-	CoreCount      int `xml:"coreCount"`
-	ThreadsPerCore int `xml:"threadsPerCore"`
+	CoreCount            int    `xml:"coreCount"`
+	ThreadsPerCore       int    `xml:"threadsPerCore"`
+	AmdSevSnp            string `xml:"amdSevSnp,omitempty"`
+	NestedVirtualization string `xml:"nestedVirtualization,omitempty"`
+}
+
+func setNumber(to *int, from *int) {
+	if from != nil {
+		*to = *from
+	}
 }
 
 type instanceMetadata struct {
@@ -116,7 +111,8 @@ type instanceMetadata struct {
 }
 
 type reservationPrefXML struct {
-	Preference string `xml:"capacityReservationPreference"`
+	Preference string                     `xml:"capacityReservationPreference,omitempty"`
+	Target     *capacityReservationTarget `xml:"capacityReservationTarget"`
 }
 
 func describeState(state State) stateXML { return stateXML{state.code(), string(state)} }
@@ -124,35 +120,65 @@ func describeState(state State) stateXML { return stateXML{state.code(), string(
 func (s *Service) describeInstance(i *instance) instanceXML {
 	x := instanceXML{
 		InstanceID: i.ID, ImageID: i.ImageID, State: describeState(i.State), KeyName: i.data.KeyName, AmiLaunchIndex: i.launchIndex,
-		InstanceType: i.InstanceType, LaunchTime: timestamp(i.Launched), Placement: placementXML{i.Zone, i.ZoneID, "", "default"},
+		InstanceType: i.InstanceType, LaunchTime: timestamp(i.Launched), Placement: describePlacement(i),
 		Monitoring: monitoringXML{"disabled"}, Architecture: i.Architecture, ClientToken: i.clientToken, EnaSupport: true, Hypervisor: "xen",
-		EbsOptimized: i.Facts.EBS.OptimizedSupport == "default", RootDeviceName: rootDevice, RootDeviceType: "ebs", SourceDestCheck: true,
-		Tags: tagSet(i.Tags), VirtualizationType: "hvm", CPUOptions: cpuOptionsXML{i.Facts.CoresDefault, i.Facts.ThreadsPerCore},
-		PlatformDetails: "Linux/UNIX", UsageOperation: "RunInstances",
+		EbsOptimized: i.Facts.EBS.OptimizedSupport == "default", RootDeviceName: i.Image.root().Name, RootDeviceType: "ebs", SourceDestCheck: true,
+		Tags: tagSet(i.Tags), VirtualizationType: "hvm", CPUOptions: cpuOptionsXML{CoreCount: i.Facts.CoresDefault, ThreadsPerCore: i.Facts.ThreadsPerCore},
+		Platform: i.Image.Platform, PlatformDetails: platformDetails(&i.Image), UsageOperation: usageOperation(&i.Image),
 	}
 	if i.data.Monitoring != nil && i.data.Monitoring.Enabled {
 		x.Monitoring.State = "enabled"
 	}
+	x.CapacityReservationID, x.EnclaveOptions = i.CapacityReservationID, i.data.EnclaveOptions
+	if options := i.data.CPUOptions; options != nil {
+		setNumber(&x.CPUOptions.CoreCount, options.CoreCount)
+		setNumber(&x.CPUOptions.ThreadsPerCore, options.ThreadsPerCore)
+		x.CPUOptions.AmdSevSnp, x.CPUOptions.NestedVirtualization = options.AmdSevSnp, options.NestedVirtualization
+	}
+	if i.CapacityType != OnDemand {
+		x.InstanceLifecycle = i.CapacityType
+	}
 	if i.CapacityType == Spot {
-		x.InstanceLifecycle = Spot
 		x.SpotInstanceRequestID = strings.Replace(derivedID("sir", i.ID), "sir-0", "sir-", 1)[:12]
 	}
 	if i.InstanceProfileARN != "" {
 		x.IamInstanceProfile = &profileXML{i.InstanceProfileARN, i.profileID}
 	}
+	if i.State == Pending {
+		x.StateReason = &stateReasonXML{"pending", "pending"}
+	}
 	if i.Reason != "" && i.State != Running && i.State != Pending {
 		x.Reason, x.StateReason = i.reasonMessage, &stateReasonXML{i.Reason, i.reasonMessage}
 	}
-	if i.data.MetadataOptions != nil {
-		x.MetadataOptions = &instanceMetadata{"applied", *i.data.MetadataOptions}
-	}
+	x.MetadataOptions = describeMetadata(i)
 	if i.data.CapacityReservationSpecification != nil {
-		x.CapacityReservation = &reservationPrefXML{i.data.CapacityReservationSpecification.Preference}
+		x.CapacityReservation = &reservationPrefXML{i.data.CapacityReservationSpecification.Preference, i.data.CapacityReservationSpecification.Target}
 	}
 	if i.State == ShuttingDown || i.State == Terminated {
 		return x // an instance that is going has no network any more
 	}
 	s.describeAttached(i, &x)
+	return x
+}
+
+// describeMetadata completes what a launch says of the metadata service with EC2's defaults.
+// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceMetadataOptionsResponse.html
+func describeMetadata(i *instance) *instanceMetadata {
+	x := &instanceMetadata{State: "applied"}
+	if i.State == Pending {
+		x.State = "pending"
+	}
+	if i.data.MetadataOptions != nil {
+		x.metadataOptions = *i.data.MetadataOptions
+	}
+	hops := 1
+	if x.HTTPPutResponseHopLimit == nil {
+		x.HTTPPutResponseHopLimit = &hops
+	}
+	setDefault(&x.HTTPTokens, "optional")
+	setDefault(&x.HTTPEndpoint, "enabled")
+	setDefault(&x.HTTPProtocolIpv6, "disabled")
+	setDefault(&x.InstanceMetadataTags, "disabled")
 	return x
 }
 
@@ -165,12 +191,13 @@ func (s *Service) describeAttached(i *instance, x *instanceXML) {
 	for _, id := range i.securityGroups {
 		x.SecurityGroups.Items = append(x.SecurityGroups.Items, groupXML{id, s.groupName(id)})
 	}
-	n := interfaceXML{
-		NetworkInterfaceID: derivedID("eni", i.ID), SubnetID: i.SubnetID, VpcID: s.vpc.id, OwnerID: s.config.AccountID, Status: "in-use",
-		PrivateIPAddress: i.PrivateIPAddress, PrivateDNSName: i.PrivateDNSName, SourceDestCheck: true, InterfaceType: "interface", Groups: x.SecurityGroups,
+	for at := range i.interfaces {
+		x.NetworkInterfaces.Items = append(x.NetworkInterfaces.Items, s.describeInterface(i, at))
 	}
-	n.Attachment.Status, n.Attachment.DeleteOnTermination = "attached", true
-	x.NetworkInterfaces.Items = append(x.NetworkInterfaces.Items, n)
+	if i.interfaces[0].public {
+		x.PublicIPAddress = publicAddress(i)
+		x.PublicDNSName = "ec2-" + strings.ReplaceAll(x.PublicIPAddress, ".", "-") + ".compute-1.amazonaws.com"
+	}
 	for _, v := range i.volumes {
 		a := attachmentXML{DeviceName: v.device}
 		a.Ebs.VolumeID, a.Ebs.Status, a.Ebs.AttachTime, a.Ebs.DeleteOnTermination = v.id, "attached", timestamp(v.created), v.deleteOnTermination

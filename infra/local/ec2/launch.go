@@ -2,7 +2,6 @@ package ec2
 
 import (
 	"maps"
-	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +17,10 @@ type launch struct {
 	image        *Image
 	data         launchTemplateData
 
+	group      *placementGroup
+	partition  int
+	interfaces []launchInterface
+
 	profileARN, profileID, roleARN string
 	securityGroups                 []string
 	instanceTags, volumeTags       map[string]string
@@ -27,11 +30,23 @@ type launch struct {
 
 func (l *launch) pool() pool { return pool{l.facts.Name, l.subnet.zone.Name, l.capacityType} }
 
+// price is US dollars an hour. A capacity block is paid in advance.
 func (l *launch) price() float64 {
-	if l.capacityType == Spot {
+	switch l.capacityType {
+	case Spot:
 		return instancetypes.SpotPrice(l.facts.Name, l.subnet.zone.Name, l.facts.OnDemandPrice)
+	case CapacityBlock:
+		return 0
 	}
 	return l.facts.OnDemandPrice
+}
+
+// usageClass is the word of DescribeInstanceTypes for how a capacity type is bought.
+func usageClass(capacityType string) string {
+	if capacityType == Interruptible {
+		return OnDemand
+	}
+	return capacityType
 }
 
 // resolve checks what a launch refers to and fills it in. It is called with the lock held.
@@ -46,7 +61,7 @@ func (s *Service) resolve(l *launch) error {
 		return refuse(codeInvalidParameterValue, "The architecture '%s' of the specified instance type does not match the architecture '%s' of the specified AMI. "+
 			"Specify an instance type and an AMI that have matching architectures, and try again.", strings.Join(l.facts.Architectures, ","), l.image.Architecture)
 	}
-	if !slices.Contains(l.facts.UsageClasses, l.capacityType) {
+	if !slices.Contains(l.facts.UsageClasses, usageClass(l.capacityType)) {
 		return refuse("InvalidParameterValue", "The instance type %s cannot be had as %s", l.facts.Name, l.capacityType)
 	}
 	l.securityGroups = nil
@@ -62,7 +77,12 @@ func (s *Service) resolve(l *launch) error {
 	if len(l.securityGroups) == 0 {
 		l.securityGroups = []string{s.vpc.securityGroupID}
 	}
-	return s.resolveProfile(l)
+	for _, check := range []func(*launch) error{checkMarket, checkDevices, checkHardware, s.resolveInterfaces, s.resolveGroup, s.resolveProfile} {
+		if err := check(l); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *Service) resolveProfile(l *launch) error {
@@ -89,33 +109,11 @@ func (s *Service) resolveProfile(l *launch) error {
 	return nil
 }
 
-// addressTaken is an address that a launch may use; release gives it back.
-type addressTaken struct {
-	subnet  *subnet
-	address netip.Addr
-}
-
-// reserve takes room and an address for one launch, or gives the code and message of the refusal.
-func (s *Service) reserve(l *launch) (addressTaken, string, string) {
-	if code, message := s.capacity.refused(l.pool(), l.facts.VCPUs, time.Now()); code != "" {
-		return addressTaken{}, code, message
-	}
-	address, ok := l.subnet.take()
-	if !ok {
-		return addressTaken{}, codeInsufficientFreeAddresses, "There are not enough free addresses in subnet '" + l.subnet.id + "' to satisfy the requested number of instances."
-	}
-	s.capacity.take(l.pool(), l.facts.VCPUs)
-	return addressTaken{l.subnet, address}, "", ""
-}
-
-func (s *Service) unreserve(l *launch, taken addressTaken) {
-	s.capacity.release(l.pool(), l.facts.VCPUs)
-	taken.subnet.release(taken.address)
-}
-
 // start makes the instance of a launch that has its room and its address.
-func (s *Service) start(l *launch, taken addressTaken, reservationID string, index int) *instance {
+func (s *Service) start(l *launch, given *grant, reservationID string, index int) *instance {
 	now := time.Now()
+	delete(s.pending, given)
+	address := given.addresses[0][0]
 	tags := maps.Clone(l.instanceTags)
 	if tags == nil {
 		tags = map[string]string{}
@@ -123,51 +121,24 @@ func (s *Service) start(l *launch, taken addressTaken, reservationID string, ind
 	i := &instance{
 		Instance: Instance{
 			ID: s.identity.next("i"), InstanceType: l.facts.Name, Facts: *l.facts, CapacityType: l.capacityType, PricePerHour: l.price(),
-			Zone: l.subnet.zone.Name, ZoneID: l.subnet.zone.ID, SubnetID: l.subnet.id, PrivateIPAddress: taken.address.String(),
-			PrivateDNSName: privateDNSName(taken.address, s.config.Region), ImageID: l.image.ID, Architecture: l.image.Architecture,
+			Zone: l.subnet.zone.Name, ZoneID: l.subnet.zone.ID, SubnetID: l.subnet.id, PrivateIPAddress: address.String(),
+			PrivateDNSName: privateDNSName(address, s.config.Region), Image: *l.image, ImageID: l.image.ID, Architecture: l.image.Architecture,
 			Launched: now, UserData: l.data.UserData, InstanceProfileARN: l.profileARN, RoleARN: l.roleARN, Tags: tags,
 		},
-		address: taken.address, subnet: taken.subnet, profileID: l.profileID, fleetID: l.fleetID, templateID: l.templateID, reservationID: reservationID,
-		launchIndex: index, clientToken: l.clientToken, securityGroups: l.securityGroups, data: l.data, visible: now.Add(s.timing.Visibility),
+		grant: given, profileID: l.profileID, fleetID: l.fleetID, templateID: l.templateID, reservationID: reservationID,
+		launchIndex: index, clientToken: l.clientToken, securityGroups: l.securityGroups, interfaces: l.interfaces, data: l.data, visible: now.Add(s.timing.Visibility),
+	}
+	if given.reservation != nil {
+		i.CapacityReservationID = given.reservation.ID
 	}
 	i.volumes = s.volumesFor(l, now)
+	i.Volumes = map[string]int{}
 	for _, v := range i.volumes {
-		if v.device == rootDevice {
-			i.RootVolumeGiB = v.sizeGiB
-		}
+		i.Volumes[v.device] = v.sizeGiB
 	}
 	s.instances[i.ID] = i
 	s.begin(i)
 	return i
-}
-
-// volumesFor makes the volumes of the template's block devices; the image's root device is always among them.
-func (s *Service) volumesFor(l *launch, now time.Time) []volume {
-	var volumes []volume
-	for _, mapping := range l.data.BlockDeviceMappings {
-		if mapping.Ebs == nil {
-			continue
-		}
-		v := volume{device: mapping.DeviceName, kind: "gp3", sizeGiB: rootVolumeGiB, deleteOnTermination: true}
-		setText(&v.kind, mapping.Ebs.VolumeType)
-		if mapping.Ebs.VolumeSize != nil {
-			v.sizeGiB = *mapping.Ebs.VolumeSize
-		}
-		if mapping.Ebs.Encrypted != nil {
-			v.encrypted = *mapping.Ebs.Encrypted
-		}
-		if mapping.Ebs.DeleteOnTermination != nil {
-			v.deleteOnTermination = *mapping.Ebs.DeleteOnTermination
-		}
-		volumes = append(volumes, v)
-	}
-	if !slices.ContainsFunc(volumes, func(v volume) bool { return v.device == rootDevice }) {
-		volumes = append(volumes, volume{device: rootDevice, kind: "gp3", sizeGiB: rootVolumeGiB, deleteOnTermination: true})
-	}
-	for n := range volumes {
-		volumes[n].id, volumes[n].created, volumes[n].tags = s.identity.next("vol"), now, maps.Clone(l.volumeTags)
-	}
-	return volumes
 }
 
 // tagsFor merges the tags that specifications give to one kind of resource.

@@ -77,15 +77,7 @@ func (s *Service) createLaunchTemplate(c *wire.Call, in *createLaunchTemplateReq
 
 // addTemplate is called with the lock held.
 func (s *Service) addTemplate(name, description, createdBy string, data launchTemplateData, tags map[string]string) (*launchTemplate, error) {
-	switch {
-	case name == "":
-		return nil, missing("LaunchTemplateName")
-	case !templateNamePattern().MatchString(name):
-		return nil, refuse("InvalidLaunchTemplateName.MalformedException", "The launch template name %q is not 3 to 128 letters, digits and ( ) . - / _", name)
-	case s.templateByName(name) != nil:
-		return nil, refuse("InvalidLaunchTemplateName.AlreadyExistsException", "Launch template name already in use: %s", name)
-	}
-	if err := s.checkData(&data); err != nil {
+	if err := s.checkTemplate(name, &data); err != nil {
 		return nil, err
 	}
 	now := time.Now()
@@ -95,6 +87,28 @@ func (s *Service) addTemplate(name, description, createdBy string, data launchTe
 	}
 	s.templates[t.id] = t
 	return t, nil
+}
+
+// checkTemplate refuses a new template that cannot be made.
+func (s *Service) checkTemplate(name string, data *launchTemplateData) error {
+	switch {
+	case name == "":
+		return missing("LaunchTemplateName")
+	case !templateNamePattern().MatchString(name):
+		return refuse("InvalidLaunchTemplateName.MalformedException", "The launch template name %q is not 3 to 128 letters, digits and ( ) . - / _", name)
+	case s.templateByName(name) != nil:
+		return refuse("InvalidLaunchTemplateName.AlreadyExistsException", "Launch template name already in use: %s", name)
+	}
+	return s.checkData(data)
+}
+
+func (s *Service) rehearseLaunchTemplate(_ *wire.Call, in *createLaunchTemplateRequest) error {
+	if in.Data == nil {
+		return missing("LaunchTemplateData")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.checkTemplate(in.Name, in.Data)
 }
 
 // addVersion is called with the lock held.
@@ -114,7 +128,7 @@ func (s *Service) checkData(data *launchTemplateData) error {
 			return refuse("InvalidUserData.Malformed", "Invalid BASE64 encoding of user data: %v", err)
 		}
 		if len(raw) > maxUserDataBytes {
-			return refuse(codeInvalidParameterValue, "User data is limited to %d bytes: it has %d", maxUserDataBytes, len(raw))
+			return refuse("InvalidUserData.Malformed", "User data is limited to %d bytes", maxUserDataBytes)
 		}
 	}
 	if data.InstanceType != "" && s.typeOf[data.InstanceType] == nil {

@@ -135,13 +135,23 @@ type describeVpcsRequest struct {
 }
 
 type vpcXML struct {
-	OwnerID         string      `xml:"ownerId"`
-	InstanceTenancy string      `xml:"instanceTenancy"`
-	IsDefault       bool        `xml:"isDefault"`
-	Tags            set[tagXML] `xml:"tagSet"`
-	VpcID           string      `xml:"vpcId"`
-	State           string      `xml:"state"`
-	CidrBlock       string      `xml:"cidrBlock"`
+	OwnerID         string          `xml:"ownerId"`
+	InstanceTenancy string          `xml:"instanceTenancy"`
+	IsDefault       bool            `xml:"isDefault"`
+	Tags            set[tagXML]     `xml:"tagSet"`
+	VpcID           string          `xml:"vpcId"`
+	State           string          `xml:"state"`
+	CidrBlock       string          `xml:"cidrBlock"`
+	DHCPOptionsID   string          `xml:"dhcpOptionsId"`
+	Associations    set[vpcCIDRXML] `xml:"cidrBlockAssociationSet"`
+}
+
+type vpcCIDRXML struct {
+	AssociationID string `xml:"associationId"`
+	CidrBlock     string `xml:"cidrBlock"`
+	State         struct {
+		State string `xml:"state"`
+	} `xml:"cidrBlockState"`
 }
 
 type describeVpcsResult struct {
@@ -174,7 +184,14 @@ func (s *Service) describeVpcs(_ *wire.Call, in *describeVpcsRequest) (any, erro
 	}
 	out := &describeVpcsResult{NextToken: next}
 	for _, v := range page {
-		out.Vpcs.Items = append(out.Vpcs.Items, vpcXML{s.config.AccountID, "default", true, tagSet(v.tags), v.id, "available", vpcCIDR})
+		x := vpcXML{
+			OwnerID: s.config.AccountID, InstanceTenancy: "default", IsDefault: true, Tags: tagSet(v.tags), VpcID: v.id, State: "available", CidrBlock: vpcCIDR,
+			DHCPOptionsID: derivedID("dopt", v.id),
+		}
+		association := vpcCIDRXML{AssociationID: derivedID("vpc-cidr-assoc", v.id), CidrBlock: vpcCIDR}
+		association.State.State = "associated"
+		x.Associations.Items = append(x.Associations.Items, association)
+		out.Vpcs.Items = append(out.Vpcs.Items, x)
 	}
 	return out, nil
 }
@@ -187,18 +204,28 @@ type describeSubnetsRequest struct {
 }
 
 type subnetXML struct {
-	AvailabilityZoneID      string      `xml:"availabilityZoneId"`
-	OwnerID                 string      `xml:"ownerId"`
-	Tags                    set[tagXML] `xml:"tagSet"`
-	SubnetARN               string      `xml:"subnetArn"`
-	SubnetID                string      `xml:"subnetId"`
-	State                   string      `xml:"state"`
-	VpcID                   string      `xml:"vpcId"`
-	CidrBlock               string      `xml:"cidrBlock"`
-	AvailableIPAddressCount int         `xml:"availableIpAddressCount"`
-	AvailabilityZone        string      `xml:"availabilityZone"`
-	DefaultForAz            bool        `xml:"defaultForAz"`
-	MapPublicIPOnLaunch     bool        `xml:"mapPublicIpOnLaunch"`
+	AvailabilityZoneID      string       `xml:"availabilityZoneId"`
+	OwnerID                 string       `xml:"ownerId"`
+	Tags                    set[tagXML]  `xml:"tagSet"`
+	SubnetARN               string       `xml:"subnetArn"`
+	SubnetID                string       `xml:"subnetId"`
+	State                   string       `xml:"state"`
+	VpcID                   string       `xml:"vpcId"`
+	CidrBlock               string       `xml:"cidrBlock"`
+	AvailableIPAddressCount int          `xml:"availableIpAddressCount"`
+	AvailabilityZone        string       `xml:"availabilityZone"`
+	DefaultForAz            bool         `xml:"defaultForAz"`
+	MapPublicIPOnLaunch     bool         `xml:"mapPublicIpOnLaunch"`
+	AssignIPv6OnCreation    bool         `xml:"assignIpv6AddressOnCreation"`
+	IPv6Native              bool         `xml:"ipv6Native"`
+	HostNames               hostNamesXML `xml:"privateDnsNameOptionsOnLaunch"`
+}
+
+// hostNamesXML says how instances are named: here after their addresses.
+type hostNamesXML struct {
+	HostnameType string `xml:"hostnameType"`
+	ARecord      bool   `xml:"enableResourceNameDnsARecord"`
+	AAAARecord   bool   `xml:"enableResourceNameDnsAAAARecord"`
 }
 
 type describeSubnetsResult struct {
@@ -240,7 +267,7 @@ func (s *Service) describeSubnets(_ *wire.Call, in *describeSubnetsRequest) (any
 		out.Subnets.Items = append(out.Subnets.Items, subnetXML{
 			AvailabilityZoneID: n.zone.ID, OwnerID: s.config.AccountID, Tags: tagSet(n.tags), SubnetARN: s.arn("subnet", n.id), SubnetID: n.id,
 			State: "available", VpcID: s.vpc.id, CidrBlock: n.cidr.String(), AvailableIPAddressCount: n.available(), AvailabilityZone: n.zone.Name,
-			DefaultForAz: true,
+			DefaultForAz: true, HostNames: hostNamesXML{HostnameType: "ip-name"},
 		})
 	}
 	return out, nil
@@ -255,13 +282,29 @@ type describeSecurityGroupsRequest struct {
 }
 
 type securityGroupXML struct {
-	GroupID          string      `xml:"groupId"`
-	Tags             set[tagXML] `xml:"tagSet"`
-	VpcID            string      `xml:"vpcId"`
-	SecurityGroupARN string      `xml:"securityGroupArn"`
-	OwnerID          string      `xml:"ownerId"`
-	GroupName        string      `xml:"groupName"`
-	Description      string      `xml:"groupDescription"`
+	GroupID          string                  `xml:"groupId"`
+	Tags             set[tagXML]             `xml:"tagSet"`
+	VpcID            string                  `xml:"vpcId"`
+	SecurityGroupARN string                  `xml:"securityGroupArn"`
+	OwnerID          string                  `xml:"ownerId"`
+	GroupName        string                  `xml:"groupName"`
+	Description      string                  `xml:"groupDescription"`
+	Egress           set[rangePermissionXML] `xml:"ipPermissionsEgress"`
+}
+
+// rangePermissionXML lets traffic to address ranges through.
+type rangePermissionXML struct {
+	Protocol string        `xml:"ipProtocol"`
+	Ranges   set[rangeXML] `xml:"ipRanges"`
+}
+
+type rangeXML struct {
+	CIDR string `xml:"cidrIp"`
+}
+
+// everywhere is the rule that EC2 gives a new group for traffic that leaves it.
+func everywhere() set[rangePermissionXML] {
+	return setOf([]rangePermissionXML{{"-1", setOf([]rangeXML{{"0.0.0.0/0"}})}})
 }
 
 type describeSecurityGroupsResult struct {
@@ -296,7 +339,7 @@ func (s *Service) describeSecurityGroups(_ *wire.Call, in *describeSecurityGroup
 	out := &describeSecurityGroupsResult{NextToken: next}
 	for _, g := range page {
 		out.Groups.Items = append(out.Groups.Items, securityGroupXML{
-			g.id, tagSet(g.tags), s.vpc.id, s.arn("security-group", g.id), s.config.AccountID, g.name, g.description,
+			g.id, tagSet(g.tags), s.vpc.id, s.arn("security-group", g.id), s.config.AccountID, g.name, g.description, everywhere(),
 		})
 	}
 	return out, nil

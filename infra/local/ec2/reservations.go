@@ -1,6 +1,12 @@
 package ec2
 
 import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
@@ -11,46 +17,193 @@ type describeCapacityReservationsRequest struct {
 	NextToken  string   `query:"NextToken"`
 }
 
+type capacityReservationXML struct {
+	ID                string         `xml:"capacityReservationId"`
+	OwnerID           string         `xml:"ownerId"`
+	ARN               string         `xml:"capacityReservationArn"`
+	InstanceType      string         `xml:"instanceType"`
+	InstancePlatform  string         `xml:"instancePlatform"`
+	AvailabilityZone  string         `xml:"availabilityZone"`
+	ZoneID            string         `xml:"availabilityZoneId"`
+	Tenancy           string         `xml:"tenancy"`
+	Total             int            `xml:"totalInstanceCount"`
+	Available         int            `xml:"availableInstanceCount"`
+	EbsOptimized      bool           `xml:"ebsOptimized"`
+	EphemeralStorage  bool           `xml:"ephemeralStorage"`
+	State             string         `xml:"state"`
+	StartDate         string         `xml:"startDate"`
+	EndDate           string         `xml:"endDate,omitempty"`
+	EndDateType       string         `xml:"endDateType"`
+	Match             string         `xml:"instanceMatchCriteria"`
+	CreateDate        string         `xml:"createDate"`
+	PlacementGroupARN string         `xml:"placementGroupArn,omitempty"`
+	ReservationType   string         `xml:"reservationType"`
+	Interruptible     bool           `xml:"interruptible"`
+	CapacityBlockID   string         `xml:"capacityBlockId,omitempty"`
+	Allocations       set[allocated] `xml:"capacityAllocationSet"`
+	Tags              set[tagXML]    `xml:"tagSet"`
+}
+
+type allocated struct {
+	Kind  string `xml:"allocationType"`
+	Count int    `xml:"count"`
+}
+
 type describeCapacityReservationsResult struct {
-	Reservations set[string] `xml:"capacityReservationSet"`
+	Reservations set[capacityReservationXML] `xml:"capacityReservationSet"`
+	NextToken    string                      `xml:"nextToken,omitempty"`
 }
 
-// describeCapacityReservations finds none: the account has no capacity reservations.
 func (s *Service) describeCapacityReservations(_ *wire.Call, in *describeCapacityReservationsRequest) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(in.IDs) > 0 && in.MaxResults != nil {
+		return nil, refuse(codeInvalidParameterCombination, "The parameter capacityReservationIds cannot be used with the parameter maxResults")
+	}
+	type T = *capacityReservation
+	var all []T
+	for _, id := range slices.Sorted(maps.Keys(s.reservations)) {
+		all = append(all, s.reservations[id])
+	}
+	for _, id := range in.IDs {
+		if _, err := s.reservation(id); err != nil {
+			return nil, err
+		}
+	}
 	if len(in.IDs) > 0 {
-		return nil, refuse("InvalidCapacityReservationId.NotFound", "The capacity reservation '%s' does not exist", in.IDs[0])
+		all = slices.DeleteFunc(all, func(r T) bool { return !slices.Contains(in.IDs, r.ID) })
 	}
-	none := func(struct{}) []string { return nil }
-	_, err := matching(nil, in.Filters, fields[struct{}]{
-		"availability-zone": none, "instance-match-criteria": none, "instance-type": none, "owner-id": none, "state": none, "tenancy": none,
-	}, func(struct{}) map[string]string { return nil })
+	all, err := matching(all, in.Filters, fields[T]{
+		"availability-zone":       func(r T) []string { return one(r.Zone) },
+		"availability-zone-id":    func(r T) []string { return one(r.ZoneID) },
+		"end-date":                func(r T) []string { return one(optionalTimestamp(r.End)) },
+		"end-date-type":           func(r T) []string { return one(endDateType(r)) },
+		"instance-match-criteria": func(r T) []string { return one(r.Match) },
+		"instance-platform":       func(r T) []string { return one(r.Platform) },
+		"instance-type":           func(r T) []string { return one(r.InstanceType) },
+		"owner-id":                func(r T) []string { return one(r.OwnerID) },
+		"placement-group-arn":     func(r T) []string { return one(r.PlacementGroupARN) },
+		"start-date":              func(r T) []string { return one(timestamp(r.Start)) },
+		"state":                   func(r T) []string { return one(r.State) },
+		"tenancy":                 func(r T) []string { return one(r.Tenancy) },
+	}, func(r T) map[string]string { return r.Tags })
 	if err != nil {
 		return nil, err
 	}
-	return &describeCapacityReservationsResult{}, nil
-}
-
-type describePlacementGroupsRequest struct {
-	IDs     []string `query:"GroupId"`
-	Names   []string `query:"GroupName"`
-	Filters []filter `query:"Filter"`
-}
-
-type describePlacementGroupsResult struct {
-	Groups set[string] `xml:"placementGroupSet"`
-}
-
-// describePlacementGroups finds none: the account has no placement groups.
-func (s *Service) describePlacementGroups(_ *wire.Call, in *describePlacementGroupsRequest) (any, error) {
-	for _, name := range append(in.IDs, in.Names...) {
-		return nil, refuse("InvalidPlacementGroup.Unknown", "The Placement Group '%s' is unknown.", name)
-	}
-	none := func(struct{}) []string { return nil }
-	_, err := matching(nil, in.Filters, fields[struct{}]{
-		"group-arn": none, "group-name": none, "spread-level": none, "state": none, "strategy": none,
-	}, func(struct{}) map[string]string { return nil })
+	page, next, err := paginate(all, in.MaxResults, in.NextToken, pageBounds{Least: 1, Most: 1000})
 	if err != nil {
 		return nil, err
 	}
-	return &describePlacementGroupsResult{}, nil
+	out := &describeCapacityReservationsResult{NextToken: next}
+	for _, r := range page {
+		out.Reservations.Items = append(out.Reservations.Items, s.describeReservation(r))
+	}
+	return out, nil
+}
+
+func endDateType(r *capacityReservation) string {
+	if r.End.IsZero() {
+		return "unlimited"
+	}
+	return "limited"
+}
+
+func optionalTimestamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return timestamp(t)
+}
+
+func (s *Service) describeReservation(r *capacityReservation) capacityReservationXML {
+	x := capacityReservationXML{
+		ID: r.ID, OwnerID: r.OwnerID, ARN: "arn:aws:ec2:" + s.config.Region + ":" + r.OwnerID + ":capacity-reservation/" + r.ID, InstanceType: r.InstanceType,
+		InstancePlatform: r.Platform, AvailabilityZone: r.Zone, ZoneID: r.ZoneID, Tenancy: r.Tenancy, Total: r.Total, Available: r.available(),
+		State: r.State, StartDate: timestamp(r.Start), EndDate: optionalTimestamp(r.End), EndDateType: endDateType(r), Match: r.Match,
+		CreateDate: timestamp(r.created), PlacementGroupARN: r.PlacementGroupARN, ReservationType: r.Type, Interruptible: r.Interruptible, Tags: tagSet(r.Tags),
+	}
+	if r.used > 0 {
+		x.Allocations.Items = []allocated{{"used", r.used}}
+	}
+	if r.Type == CapacityBlock {
+		x.CapacityBlockID = strings.Replace(derivedID("cb", r.ID), "cb-0", "cb-", 1)
+	}
+	return x
+}
+
+type createCapacityReservationRequest struct {
+	ClientToken        string             `query:"ClientToken"`
+	InstanceType       string             `query:"InstanceType"`
+	InstancePlatform   string             `query:"InstancePlatform"`
+	AvailabilityZone   string             `query:"AvailabilityZone"`
+	AvailabilityZoneID string             `query:"AvailabilityZoneId"`
+	Tenancy            string             `query:"Tenancy"`
+	InstanceCount      int                `query:"InstanceCount"`
+	EndDate            time.Time          `query:"EndDate"`
+	EndDateType        string             `query:"EndDateType"`
+	Match              string             `query:"InstanceMatchCriteria"`
+	PlacementGroupARN  string             `query:"PlacementGroupArn"`
+	EbsOptimized       bool               `query:"EbsOptimized"`
+	TagSpecifications  []tagSpecification `query:"TagSpecifications"`
+}
+
+type capacityReservationResult struct {
+	Reservation capacityReservationXML `xml:"capacityReservation"`
+}
+
+func (s *Service) createCapacityReservation(c *wire.Call, in *createCapacityReservationRequest) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.once(c, in.ClientToken, func() (any, error) {
+		if in.InstancePlatform == "" {
+			return nil, missing("InstancePlatform")
+		}
+		if (in.EndDateType == "limited") == in.EndDate.IsZero() {
+			return nil, refuse(codeInvalidParameterCombination, "EndDateType %q does not go with the EndDate: limited takes one, unlimited takes none", in.EndDateType)
+		}
+		tags, err := tagsFor("capacity-reservation", in.TagSpecifications)
+		if err != nil {
+			return nil, err
+		}
+		r, err := s.addReservation(CapacityReservation{
+			InstanceType: in.InstanceType, Zone: in.AvailabilityZone, ZoneID: in.AvailabilityZoneID, Platform: in.InstancePlatform, Tenancy: in.Tenancy,
+			Match: in.Match, Total: in.InstanceCount, End: in.EndDate, PlacementGroupARN: in.PlacementGroupARN, Tags: tags,
+		})
+		if err != nil {
+			return nil, err
+		}
+		return &capacityReservationResult{s.describeReservation(r)}, nil
+	})
+}
+
+type cancelCapacityReservationRequest struct {
+	ID string `query:"CapacityReservationId"`
+}
+
+func (s *Service) cancelCapacityReservation(_ *wire.Call, in *cancelCapacityReservationRequest) (any, error) {
+	if err := s.CancelCapacityReservation(in.ID); err != nil {
+		return nil, err
+	}
+	return &returned{true}, nil
+}
+
+type modifyCapacityReservationRequest struct {
+	ID            string `query:"CapacityReservationId"`
+	InstanceCount *int   `query:"InstanceCount"`
+}
+
+func (s *Service) modifyCapacityReservation(_ *wire.Call, in *modifyCapacityReservationRequest) (any, error) {
+	if in.InstanceCount == nil {
+		return nil, missing("InstanceCount")
+	}
+	s.mu.Lock()
+	if r := s.reservations[in.ID]; r != nil && *in.InstanceCount < r.used {
+		s.mu.Unlock()
+		return nil, invalidValue(strconv.Itoa(*in.InstanceCount), "InstanceCount", "More instances than that run in the capacity reservation.")
+	}
+	s.mu.Unlock()
+	if err := s.ResizeCapacityReservation(in.ID, *in.InstanceCount); err != nil {
+		return nil, err
+	}
+	return &returned{true}, nil
 }

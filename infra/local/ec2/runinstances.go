@@ -32,7 +32,7 @@ func (s *Service) runInstances(c *wire.Call, in *runInstancesRequest) (any, erro
 		if err != nil {
 			return nil, err
 		}
-		var taken []addressTaken
+		var taken []*grant
 		for len(taken) < in.MaxCount {
 			t, code, message := s.reserve(l)
 			if code == "" {
@@ -43,7 +43,7 @@ func (s *Service) runInstances(c *wire.Call, in *runInstancesRequest) (any, erro
 				break
 			}
 			for _, t := range taken {
-				s.unreserve(l, t)
+				s.release(t)
 			}
 			return nil, refuse(code, "%s", message)
 		}
@@ -54,6 +54,14 @@ func (s *Service) runInstances(c *wire.Call, in *runInstancesRequest) (any, erro
 		}
 		return out, nil
 	})
+}
+
+// rehearseRun refuses what would fail the call before any capacity is looked at.
+func (s *Service) rehearseRun(_ *wire.Call, in *runInstancesRequest) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, err := s.runLaunch(in)
+	return err
 }
 
 // runLaunch resolves what one call wants; all its instances are equal.
@@ -81,8 +89,8 @@ func (s *Service) runLaunch(in *runInstancesRequest) (*launch, error) {
 	if l.facts = s.typeOf[l.data.InstanceType]; l.facts == nil {
 		return nil, refuse(codeInvalidParameterValue, "Invalid instance type: %s", l.data.InstanceType)
 	}
-	if l.data.InstanceMarketOptions != nil && l.data.InstanceMarketOptions.MarketType == Spot {
-		l.capacityType = Spot
+	if market := l.data.InstanceMarketOptions; market != nil && market.MarketType != "" {
+		l.capacityType = market.MarketType
 	}
 	subnets, err := s.subnetsFor(&l.data, in.SubnetID, "", "")
 	if err != nil {

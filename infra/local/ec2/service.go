@@ -53,7 +53,7 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Timing says how long things take. A zero field means at once, except KeepTerminated.
+// Timing says how long things take. A zero field means at once, except KeepTerminated and those of capacity blocks.
 type Timing struct {
 	// Pending is the time from launch to running.
 	Pending time.Duration
@@ -63,6 +63,9 @@ type Timing struct {
 	KeepTerminated time.Duration
 	// Visibility is the time from launch until DescribeInstances knows the instance.
 	Visibility time.Duration
+	// BlockWarning and BlockReclaim are how long before a capacity block's end EC2 warns and begins to end its instances. 0 means 40 and 30 minutes.
+	// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-how.html
+	BlockWarning, BlockReclaim time.Duration
 }
 
 // Service is the local EC2 of one account and region.
@@ -87,6 +90,13 @@ type Service struct {
 	tokens    map[string]*tokenUse
 	capacity  *capacity
 	throttles []*throttle
+	buckets   []*bucket
+	failures  []*CallFailure
+	refusals  []Refusal
+	// pending are grants of calls under way that have no instance yet.
+	pending         map[*grant]struct{}
+	reservations    map[string]*capacityReservation
+	placementGroups map[string]*placementGroup
 }
 
 // New makes the service with its default VPC. Close it.
@@ -104,6 +114,12 @@ func New(config Config) (*Service, error) {
 	if config.Timing.KeepTerminated == 0 {
 		config.Timing.KeepTerminated = time.Hour
 	}
+	if config.Timing.BlockWarning == 0 {
+		config.Timing.BlockWarning = 40 * time.Minute
+	}
+	if config.Timing.BlockReclaim == 0 {
+		config.Timing.BlockReclaim = 30 * time.Minute
+	}
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -111,6 +127,7 @@ func New(config Config) (*Service, error) {
 		config: config, log: config.Logger, types: types, typeOf: make(map[string]*instancetypes.InstanceType, len(types)),
 		timers: newTimers(), timing: config.Timing,
 		images: map[string]*Image{}, templates: map[string]*launchTemplate{}, instances: map[string]*instance{}, tokens: map[string]*tokenUse{},
+		pending: map[*grant]struct{}{}, reservations: map[string]*capacityReservation{}, placementGroups: map[string]*placementGroup{},
 		capacity: newCapacity(config.Seed), console: func(string) string { return "" },
 	}
 	for i := range types {
@@ -144,20 +161,36 @@ func (s *Service) Serve(ctx context.Context, c *wire.Call) (*wire.Response, erro
 	if err := s.throttled(c.Action); err != nil {
 		return nil, err
 	}
-	return serve(ctx, c)
+	failure, done := s.failing(c.Action)
+	if failure != nil && !done {
+		return nil, failure
+	}
+	response, err := serve(ctx, c)
+	if failure != nil && err == nil {
+		return nil, failure
+	}
+	return response, err
 }
 
 type handler func(ctx context.Context, c *wire.Call) (*wire.Response, error)
 
 // answer makes a handler of a method that takes the decoded request and gives the result to encode.
 func answer[In any](method func(c *wire.Call, in *In) (any, error)) handler {
+	return answerOrRehearse(method, func(*wire.Call, *In) error { return nil })
+}
+
+// answerOrRehearse is answer for an action that a dry run takes further than to the parameters' form: rehearse finds what the action would refuse.
+func answerOrRehearse[In any](method func(c *wire.Call, in *In) (any, error), rehearse func(c *wire.Call, in *In) error) handler {
 	return func(_ context.Context, c *wire.Call) (*wire.Response, error) {
 		in := new(In)
 		if err := decode(c, in); err != nil {
 			return nil, err
 		}
-		// The server has asked for the caller's rights by now, which is all that a dry run checks besides the parameters' form.
+		// The server has asked for the caller's rights by now.
 		if c.Form.Get("DryRun") == "true" {
+			if err := rehearse(c, in); err != nil {
+				return nil, err
+			}
 			return nil, wire.Errorf(codeDryRunOperation, http.StatusPreconditionFailed, "Request would have succeeded, but DryRun flag is set.")
 		}
 		out, err := method(c, in)
@@ -170,8 +203,13 @@ func answer[In any](method func(c *wire.Call, in *In) (any, error)) handler {
 
 func (s *Service) actions() map[string]handler {
 	return map[string]handler{
-		"CreateFleet":                    answer(s.createFleet),
-		"CreateLaunchTemplate":           answer(s.createLaunchTemplate),
+		"CancelCapacityReservation":      answer(s.cancelCapacityReservation),
+		"CreateCapacityReservation":      answer(s.createCapacityReservation),
+		"CreatePlacementGroup":           answer(s.createPlacementGroup),
+		"DeletePlacementGroup":           answer(s.deletePlacementGroup),
+		"ModifyCapacityReservation":      answer(s.modifyCapacityReservation),
+		"CreateFleet":                    answerOrRehearse(s.createFleet, s.rehearseFleet),
+		"CreateLaunchTemplate":           answerOrRehearse(s.createLaunchTemplate, s.rehearseLaunchTemplate),
 		"CreateLaunchTemplateVersion":    answer(s.createLaunchTemplateVersion),
 		"CreateTags":                     answer(s.createTags),
 		"DeleteLaunchTemplate":           answer(s.deleteLaunchTemplate),
@@ -194,7 +232,7 @@ func (s *Service) actions() map[string]handler {
 		"DescribeVolumes":                answer(s.describeVolumes),
 		"DescribeVpcs":                   answer(s.describeVpcs),
 		"GetConsoleOutput":               answer(s.getConsoleOutput),
-		"RunInstances":                   answer(s.runInstances),
+		"RunInstances":                   answerOrRehearse(s.runInstances, s.rehearseRun),
 		"StartInstances":                 answer(s.startInstances),
 		"StopInstances":                  answer(s.stopInstances),
 		"TerminateInstances":             answer(s.terminateInstances),

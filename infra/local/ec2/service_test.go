@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -139,6 +140,9 @@ func wantCode(t *testing.T, err error, code string) {
 }
 
 func text(s *string) string { return aws.ToString(s) }
+
+// containsText reports whether a text has a part.
+func containsText(whole, part string) bool { return strings.Contains(whole, part) }
 
 func contains[T comparable](list []T, wanted ...T) bool {
 	for _, w := range wanted {

@@ -28,6 +28,12 @@ func (s *Service) taggedResources() []tagged {
 	for _, t := range s.templates {
 		all = append(all, tagged{t.id, "launch-template", t.tags})
 	}
+	for _, r := range s.reservations {
+		all = append(all, tagged{r.ID, "capacity-reservation", r.Tags})
+	}
+	for _, g := range s.placementGroups {
+		all = append(all, tagged{g.id, "placement-group", g.tags})
+	}
 	for _, i := range s.images {
 		all = append(all, tagged{i.ID, "image", i.Tags})
 	}
@@ -70,6 +76,7 @@ func notFoundCode(id string) string {
 	code, ok := map[string]string{
 		"i": "InvalidInstanceID.NotFound", "subnet": "InvalidSubnetID.NotFound", "sg": "InvalidGroup.NotFound", "vpc": "InvalidVpcID.NotFound",
 		"vol": "InvalidVolume.NotFound", "ami": "InvalidAMIID.NotFound", "lt": "InvalidLaunchTemplateId.NotFound",
+		"cr": "InvalidCapacityReservationId.NotFound", "pg": "InvalidPlacementGroup.Unknown",
 	}[prefix]
 	if !ok {
 		return "InvalidID"

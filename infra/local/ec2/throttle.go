@@ -37,6 +37,9 @@ func (s *Service) Throttle(action string, rate float64, duration time.Duration) 
 func (s *Service) throttled(action string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := s.overRate(action, time.Now()); err != nil {
+		return err
+	}
 	for _, t := range s.throttles {
 		if !wildcard(t.action, action) || !t.until.IsZero() && time.Now().After(t.until) {
 			continue

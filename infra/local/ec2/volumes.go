@@ -31,6 +31,8 @@ type volumeXML struct {
 	Tags               set[tagXML]              `xml:"tagSet"`
 	VolumeType         string                   `xml:"volumeType"`
 	Encrypted          bool                     `xml:"encrypted"`
+	Iops               int                      `xml:"iops,omitempty"`
+	Throughput         int                      `xml:"throughput,omitempty"`
 	tags               map[string]string
 }
 
@@ -49,7 +51,7 @@ func (s *Service) describeVolumes(_ *wire.Call, in *describeVolumesRequest) (any
 			all = append(all, volumeXML{
 				VolumeID: v.id, Size: v.sizeGiB, AvailabilityZone: i.Zone, AvailabilityZoneID: i.ZoneID, Status: "in-use", CreateTime: timestamp(v.created),
 				Attachments: setOf([]volumeAttachmentXML{{v.id, i.ID, v.device, "attached", timestamp(v.created), v.deleteOnTermination}}),
-				Tags:        tagSet(v.tags), VolumeType: v.kind, Encrypted: v.encrypted, tags: v.tags,
+				Tags:        tagSet(v.tags), VolumeType: v.kind, Encrypted: v.encrypted, Iops: v.iops, Throughput: v.throughput, tags: v.tags,
 			})
 		}
 	}

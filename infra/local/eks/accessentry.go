@@ -12,7 +12,10 @@ import (
 )
 
 // Types of access entries that the local clusters know.
-const typeStandard, typeEC2Linux = "STANDARD", "EC2_LINUX"
+const typeStandard, typeEC2Linux, typeEC2Windows = "STANDARD", "EC2_LINUX", "EC2_WINDOWS"
+
+// forNodes reports whether entries of a type are for the role of nodes, whose names and groups EKS chooses.
+func forNodes(kind string) bool { return kind == typeEC2Linux || kind == typeEC2Windows }
 
 const clusterAdminPolicy = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
 
@@ -67,7 +70,7 @@ func (s *Service) newEntry(c *cluster, principal, kind string) *accessEntry {
 // defaultUsername is what EKS takes when an entry names none.
 // https://docs.aws.amazon.com/eks/latest/userguide/creating-access-entries.html
 func defaultUsername(principal, kind string) string {
-	if kind == typeEC2Linux {
+	if forNodes(kind) {
 		return "system:node:{{EC2PrivateDNSName}}"
 	}
 	account, role, ok := strings.Cut(strings.TrimPrefix(principal, "arn:aws:iam::"), ":role/")
@@ -91,10 +94,10 @@ type entryRequest struct {
 
 // check holds EKS' rules for an entry of a type.
 func (r *entryRequest) check(kind string) error {
-	if kind != typeStandard && kind != typeEC2Linux {
-		return invalidParameter("The access entry type %q is not one that the local EKS holds: %s and %s", kind, typeStandard, typeEC2Linux)
+	if kind != typeStandard && !forNodes(kind) {
+		return invalidParameter("The access entry type %q is not one that the local EKS holds: %s, %s and %s", kind, typeStandard, typeEC2Linux, typeEC2Windows)
 	}
-	if kind == typeEC2Linux && (len(r.KubernetesGroups) > 0 || r.Username != "") {
+	if forNodes(kind) && (len(r.KubernetesGroups) > 0 || r.Username != "") {
 		return invalidParameter("An access entry of the type %s takes neither kubernetesGroups nor username", kind)
 	}
 	reserved := []string{"system:", "eks:", "aws:", "amazon:", "iam:"}
@@ -130,8 +133,11 @@ func (s *Service) addEntry(c *cluster, in *entryRequest) (*accessEntry, error) {
 	}
 	entry := s.newEntry(c, in.PrincipalARN, kind)
 	entry.groups = slices.Clone(in.KubernetesGroups)
-	if kind == typeEC2Linux {
+	if forNodes(kind) {
 		entry.groups = []string{"system:nodes", "system:bootstrappers"}
+		if kind == typeEC2Windows {
+			entry.groups = append(entry.groups, "eks:kube-proxy-windows")
+		}
 	}
 	if in.Username != "" {
 		entry.username = in.Username

@@ -12,14 +12,6 @@ import (
 	"github.com/whittle-dev/whittle/testdata/instancetypes"
 )
 
-// nodeVersion and the others are what a node says of itself.
-const (
-	nodeVersion      = "v1.36.3-eks-local"
-	osImage          = "Amazon Linux 2023.9 (simulated)"
-	kernelVersion    = "6.12.46-66.121.amzn2023"
-	containerRuntime = "containerd://2.1.5"
-)
-
 // resources is what a node has to offer.
 type resources struct {
 	capacity, allocatable corev1.ResourceList
@@ -67,7 +59,8 @@ func reservedByDefault(vcpus, pods int) corev1.ResourceList {
 
 // capacityOf measures a machine as its kubelet does.
 func capacityOf(i *ec2.Instance, s *kubeletSettings, memoryOverhead float64, localStorage string) resources {
-	storage := int64(i.RootVolumeGiB) << 30
+	system := operatingSystemOf(i.Image)
+	storage := int64(i.Volumes[system.disk]) << 30
 	if (localStorage == "RAID0" || localStorage == "RAID10") && i.Facts.InstanceStorage.TotalGB > 0 {
 		storage = i.Facts.InstanceStorage.TotalGB * 1e9
 		if localStorage == "RAID10" {
@@ -82,10 +75,15 @@ func capacityOf(i *ec2.Instance, s *kubeletSettings, memoryOverhead float64, loc
 			corev1.ResourceMemory:           *resource.NewQuantity(memory, resource.BinarySI),
 			corev1.ResourceEphemeralStorage: *resource.NewQuantity(storage, resource.BinarySI),
 			corev1.ResourcePods:             *resource.NewQuantity(int64(s.maxPods), resource.DecimalSI),
-			"hugepages-1Gi":                 *resource.NewQuantity(0, resource.DecimalSI),
-			"hugepages-2Mi":                 *resource.NewQuantity(0, resource.DecimalSI),
 		},
 		devices: devicesOf(i.Facts),
+	}
+	if system.name == "windows" {
+		// The VPC resource controller gives Windows nodes the addresses of one interface but its own.
+		// https://docs.aws.amazon.com/eks/latest/userguide/windows-support.html
+		r.devices = corev1.ResourceList{"vpc.amazonaws.com/PrivateIPv4Address": *resource.NewQuantity(int64(i.Facts.Network.IPv4PerInterface-1), resource.DecimalSI)}
+	} else {
+		r.capacity["hugepages-1Gi"], r.capacity["hugepages-2Mi"] = *resource.NewQuantity(0, resource.DecimalSI), *resource.NewQuantity(0, resource.DecimalSI)
 	}
 	r.allocatable = r.capacity.DeepCopy()
 	for name, signal := range map[corev1.ResourceName]string{

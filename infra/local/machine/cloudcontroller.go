@@ -13,7 +13,7 @@ func (m *Machines) forget(ctx context.Context, gone *machine) {
 	cluster := gone.cluster
 	gone.mu.Unlock()
 	m.mu.Lock()
-	client := m.clusters[cluster]
+	client := m.clusters[cluster].client
 	m.mu.Unlock()
 	if client == nil {
 		return // it never joined, or joined a cluster whose cloud controller is another's

@@ -39,6 +39,8 @@ type region struct {
 	cluster  *controlplane.ControlPlane
 	client   kubernetes.Interface
 	image    string
+	// published are the SSM parameters of all images.
+	published parameters
 }
 
 type parameters map[string]string
@@ -96,6 +98,7 @@ func newRegion(t *testing.T) *region {
 	return &region{
 		ec2: awsec2.New(awsec2.Options{Region: "us-east-1", BaseEndpoint: &url, Credentials: keys}), service: service, machines: machines, cluster: cluster,
 		client: client, image: published["/aws/service/eks/optimized-ami/1.36/amazon-linux-2023/x86_64/standard/recommended/image_id"],
+		published: published,
 	}
 }
 
@@ -143,8 +146,13 @@ spec:
 // launch runs an instance and gives its id and its name.
 func (r *region) launch(t *testing.T, instanceType, userData string) (id, name string) {
 	t.Helper()
+	return r.launchImage(t, r.image, instanceType, userData)
+}
+
+func (r *region) launchImage(t *testing.T, image, instanceType, userData string) (id, name string) {
+	t.Helper()
 	out, err := r.ec2.RunInstances(t.Context(), &awsec2.RunInstancesInput{
-		MinCount: aws.Int32(1), MaxCount: aws.Int32(1), ImageId: &r.image, InstanceType: ec2types.InstanceType(instanceType),
+		MinCount: aws.Int32(1), MaxCount: aws.Int32(1), ImageId: &image, InstanceType: ec2types.InstanceType(instanceType),
 		IamInstanceProfile: &ec2types.IamInstanceProfileSpecification{Name: aws.String("nodes")}, UserData: aws.String(base64.StdEncoding.EncodeToString([]byte(userData))),
 	})
 	if err != nil {
@@ -242,6 +250,25 @@ func TestMachineJoinsRunsPodsAndLeaves(t *testing.T) {
 		id, _ := r.launch(t, "m5.large", strings.Replace(r.userData(), "name: prod", "name: test", 1))
 		r.eventually(t, id, "the console says that it is unauthorized", func(context.Context) bool { return strings.Contains(r.machines.ConsoleOutput(id), "Unauthorized") })
 	})
+	t.Run("another service range is refused", func(t *testing.T) {
+		id, _ := r.launch(t, "m5.large", strings.Replace(r.userData(), "cidr: "+r.cluster.ServiceCIDR, "cidr: 172.20.0.0/16", 1))
+		r.eventually(t, id, "the console names both ranges", func(context.Context) bool {
+			return strings.Contains(r.machines.ConsoleOutput(id), "172.20.0.0/16, but those of cluster prod are in "+r.cluster.ServiceCIDR)
+		})
+	})
+	t.Run("DNS that nobody serves is refused", func(t *testing.T) {
+		id, _ := r.launch(t, "m5.large", strings.Replace(r.userData(), "maxPods: 29", "clusterDNS: [172.20.0.10]", 1))
+		r.eventually(t, id, "the console names the field", func(context.Context) bool {
+			return strings.Contains(r.machines.ConsoleOutput(id), "spec.kubelet.config.clusterDNS is 172.20.0.10")
+		})
+	})
+	t.Run("another authority is refused", func(t *testing.T) {
+		id, _ := r.launch(t, "m5.large", strings.Replace(r.userData(), base64.StdEncoding.EncodeToString(r.cluster.CertificateAuthority), base64.StdEncoding.EncodeToString(otherAuthority(t)), 1))
+		r.eventually(t, id, "the console names the certificate", func(context.Context) bool {
+			return strings.Contains(r.machines.ConsoleOutput(id), "certificate signed by unknown authority")
+		})
+	})
+	t.Run("every family joins", r.everyFamilyJoins)
 	t.Run("killed hardware keeps its node and goes silent", func(t *testing.T) {
 		id, name := r.launch(t, "m5.large", r.userData())
 		r.eventually(t, id, "ready", func(ctx context.Context) bool {

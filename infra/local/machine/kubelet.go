@@ -27,6 +27,7 @@ type kubelet struct {
 	instance  ec2.Instance
 	region    string
 	settings  *kubeletSettings
+	system    operatingSystem
 	timing    Timing
 	resources resources
 	console   *console
@@ -123,8 +124,9 @@ func (k *kubelet) node() *corev1.Node {
 	if architecture == "" {
 		architecture = k.instance.Architecture
 	}
+	maps.Copy(labels, k.system.labels())
 	maps.Copy(labels, map[string]string{
-		corev1.LabelHostname: k.nodeName, corev1.LabelOSStable: "linux", corev1.LabelArchStable: architecture, "beta.kubernetes.io/os": "linux",
+		corev1.LabelHostname: k.nodeName, corev1.LabelArchStable: architecture,
 		"beta.kubernetes.io/arch": architecture, corev1.LabelInstanceTypeStable: k.instance.InstanceType, corev1.LabelInstanceType: k.instance.InstanceType,
 		corev1.LabelTopologyRegion: k.region, corev1.LabelTopologyZone: k.instance.Zone, corev1.LabelFailureDomainBetaRegion: k.region,
 		corev1.LabelFailureDomainBetaZone: k.instance.Zone, "topology.k8s.aws/zone-id": k.instance.ZoneID,
@@ -162,8 +164,8 @@ func (k *kubelet) status(ready bool) corev1.NodeStatus {
 			{Type: corev1.NodeInternalDNS, Address: k.nodeName},
 		},
 		NodeInfo: corev1.NodeSystemInfo{
-			MachineID: k.instance.ID, SystemUUID: k.instance.ID, BootID: k.instance.ID, KernelVersion: kernelVersion, OSImage: osImage, OperatingSystem: "linux",
-			Architecture: architecture, ContainerRuntimeVersion: containerRuntime, KubeletVersion: k.settings.version,
+			MachineID: k.instance.ID, SystemUUID: k.instance.ID, BootID: k.instance.ID, KernelVersion: k.system.kernel, OSImage: k.system.image, OperatingSystem: k.system.name,
+			Architecture: architecture, ContainerRuntimeVersion: k.system.runtime, KubeletVersion: kubeletVersion(k.instance.Image),
 		},
 		DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: 10250}},
 	}

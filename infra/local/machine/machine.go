@@ -64,53 +64,53 @@ func (m *machine) run(ctx context.Context) {
 	if !wait(ctx, m.timing.Boot) {
 		return
 	}
-	config, err := parseUserData(m.instance.UserData)
+	config, err := readUserData(m.instance.Image, m.instance.UserData, m.owner.clusterFacts)
+	if err == nil {
+		m.mu.Lock()
+		m.cluster = config.cluster
+		m.mu.Unlock()
+		err = m.checkServices(ctx, config)
+	}
 	if err != nil {
-		m.console.print("nodeadm: %v", err)
+		m.console.print("%v", err)
 		m.log.Error("machine never joins: its user data is bad", "error", err)
 		return
 	}
-	m.mu.Lock()
-	m.cluster = config.Cluster.Name
-	m.mu.Unlock()
 	kubelet, err := m.kubelet(config)
 	if err != nil {
 		m.console.print("kubelet: %v", err)
 		m.log.Error("machine never joins: its kubelet does not start", "error", err)
 		return
 	}
-	m.console.print("kubelet: starting as node %s of cluster %s at %s", kubelet.nodeName, config.Cluster.Name, config.Cluster.APIServerEndpoint)
+	m.console.print("kubelet: starting as node %s of cluster %s at %s", kubelet.nodeName, config.cluster, config.endpoint)
 	kubelet.run(ctx)
 }
 
-// kubelet makes the kubelet that the node configuration asks for.
-func (m *machine) kubelet(config *nodeConfig) (*kubelet, error) {
+// kubelet makes the kubelet that the user data asks for.
+func (m *machine) kubelet(config *joining) (*kubelet, error) {
 	settings, err := config.settings(m.instance.Facts)
 	if err != nil {
 		return nil, err
 	}
 	if m.instance.RoleARN == "" {
-		return nil, fmt.Errorf("instance %s has no instance profile with a role: without credentials it cannot get a token for cluster %s", m.instance.ID, config.Cluster.Name)
-	}
-	authority, err := config.authority()
-	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("instance %s has no instance profile with a role: without credentials it cannot get a token for cluster %s", m.instance.ID, config.cluster)
 	}
 	client, err := kubernetes.NewForConfig(&rest.Config{
-		Host: config.Cluster.APIServerEndpoint, TLSClientConfig: rest.TLSClientConfig{CAData: authority},
+		Host: config.endpoint, TLSClientConfig: rest.TLSClientConfig{CAData: config.authority},
 		ContentConfig: rest.ContentConfig{
 			ContentType: "application/vnd.kubernetes.protobuf", AcceptContentTypes: "application/vnd.kubernetes.protobuf,application/json",
 		},
 		QPS: 50, Burst: 100, // the kubelet's defaults
-		UserAgent:     "kubelet/" + settings.version,
-		WrapTransport: wrapTransport(config.Cluster.Name, m.owner.config.Region, &m.instance, m.owner.config.Sessions),
+		UserAgent:     "kubelet/" + kubeletVersion(m.instance.Image),
+		WrapTransport: wrapTransport(config.cluster, m.owner.config.Region, &m.instance, m.owner.config.Sessions),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("making the client for %s: %w", config.Cluster.APIServerEndpoint, err)
+		return nil, fmt.Errorf("making the client for %s: %w", config.endpoint, err)
 	}
 	return &kubelet{
 		client: client, nodeName: m.instance.PrivateDNSName, instance: m.instance, region: m.owner.config.Region, settings: settings, timing: m.timing,
-		resources: capacityOf(&m.instance, settings, m.owner.config.MemoryOverhead, config.localStorage()), podIP: m.owner.podIP,
+		system:    operatingSystemOf(m.instance.Image),
+		resources: capacityOf(&m.instance, settings, m.owner.config.MemoryOverhead, config.localStorage), podIP: m.owner.podIP,
 		console: m.console, log: m.log, spawn: m.owner.spawn, pods: map[string]*podWorker{},
 	}, nil
 }

@@ -71,7 +71,7 @@ type Machines struct {
 	mu       sync.Mutex
 	timing   Timing
 	machines map[string]*machine
-	clusters map[string]kubernetes.Interface
+	clusters map[string]registeredCluster
 }
 
 var _ ec2.Machines = (*Machines)(nil)
@@ -90,8 +90,22 @@ func New(config Config) (*Machines, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Machines{
 		config: config, log: config.Logger, ctx: ctx, cancel: cancel, timing: config.Timing,
-		machines: map[string]*machine{}, clusters: map[string]kubernetes.Interface{},
+		machines: map[string]*machine{}, clusters: map[string]registeredCluster{},
 	}, nil
+}
+
+// registeredCluster is a cluster that machines may join.
+type registeredCluster struct {
+	client kubernetes.Interface
+	facts  clusterFacts
+}
+
+// clusterFacts are what eks:DescribeCluster tells a node of a cluster's control plane.
+func (m *Machines) clusterFacts(name string) (clusterFacts, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c, found := m.clusters[name]
+	return c.facts, found
 }
 
 // RegisterCluster gives the cloud controller its access to a cluster, which a part of the control plane has and a node has not.
@@ -102,7 +116,7 @@ func (m *Machines) RegisterCluster(name string, controlPlane *rest.Config) error
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.clusters[name] = client
+	m.clusters[name] = registeredCluster{client, clusterFacts{controlPlane.Host, controlPlane.CAData}}
 	return nil
 }
 

@@ -1,13 +1,10 @@
 package machine
 
 import (
-	"encoding/base64"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
-	"net/url"
 	"slices"
 
 	"sigs.k8s.io/yaml"
@@ -121,14 +118,10 @@ func (c *nodeConfig) validate() error {
 	if c.Cluster.Name == "" {
 		problems = append(problems, errors.New("spec.cluster.name is missing"))
 	}
-	if c.Cluster.APIServerEndpoint == "" {
-		problems = append(problems, errors.New("spec.cluster.apiServerEndpoint is missing"))
-	} else if endpoint, err := url.Parse(c.Cluster.APIServerEndpoint); err != nil || endpoint.Scheme != "https" || endpoint.Host == "" {
-		problems = append(problems, fmt.Errorf("spec.cluster.apiServerEndpoint %q is not an https URL", c.Cluster.APIServerEndpoint))
+	if err := checkEndpoint("spec.cluster.apiServerEndpoint", c.Cluster.APIServerEndpoint); err != nil {
+		problems = append(problems, err)
 	}
-	if c.Cluster.CertificateAuthority == "" {
-		problems = append(problems, errors.New("spec.cluster.certificateAuthority is missing"))
-	} else if _, err := c.authority(); err != nil {
+	if _, err := c.authority(); err != nil {
 		problems = append(problems, err)
 	}
 	if c.Cluster.CIDR == "" {
@@ -147,14 +140,7 @@ func (c *nodeConfig) validate() error {
 
 // authority gives the PEM of the cluster's certificate authority.
 func (c *nodeConfig) authority() ([]byte, error) {
-	text, err := base64.StdEncoding.DecodeString(c.Cluster.CertificateAuthority)
-	if err != nil {
-		return nil, fmt.Errorf("spec.cluster.certificateAuthority is not base64: %w", err)
-	}
-	if block, _ := pem.Decode(text); block == nil || block.Type != "CERTIFICATE" {
-		return nil, errors.New("spec.cluster.certificateAuthority is not base64 of a PEM certificate")
-	}
-	return text, nil
+	return decodeAuthority("spec.cluster.certificateAuthority", c.Cluster.CertificateAuthority)
 }
 
 func (c *nodeConfig) localStorage() string {

@@ -10,92 +10,128 @@ import (
 	"mime/multipart"
 	"net/mail"
 	"strings"
+
+	"github.com/whittle-dev/whittle/infra/local/ec2"
 )
 
-// Media types of user data that AL2023 knows. cloud-init runs the others; nodeadm reads its own.
-const (
-	mediaNodeConfig = "application/node.eks.aws"
-	mediaMultipart  = "multipart/mixed"
-)
-
-// parseUserData reads base64 user data as nodeadm on AL2023 does: a NodeConfig, alone or as parts of type application/node.eks.aws in a MIME
-// multipart document, of which the later win over the earlier. The result is complete; an error names the part and the field.
-func parseUserData(encoded string) (*nodeConfig, error) {
-	raw, err := base64.StdEncoding.DecodeString(encoded)
-	if err != nil {
-		return nil, fmt.Errorf("user data is not base64: %w", err)
-	}
-	if len(bytes.TrimSpace(raw)) == 0 {
-		return nil, errors.New("user data is empty: a node needs a NodeConfig with the cluster's name, apiServerEndpoint, certificateAuthority and cidr")
-	}
-	documents, err := nodeConfigs(raw)
-	if err != nil {
-		return nil, err
-	}
-	if len(documents) == 0 {
-		return nil, fmt.Errorf("user data has no part of type %s, so that nodeadm knows no cluster to join", mediaNodeConfig)
-	}
-	config, err := mergeNodeConfigs(documents)
-	if err != nil {
-		return nil, err
-	}
-	return config, config.validate()
+// userData is decoded user data.
+type userData struct {
+	text []byte
+	// cluster finds the facts of a cluster that the node would ask eks:DescribeCluster for.
+	cluster func(name string) (clusterFacts, bool)
 }
 
-// nodeConfigs gives the NodeConfig documents in their order.
-func nodeConfigs(raw []byte) ([][]byte, error) {
-	if trimmed := bytes.TrimSpace(raw); bytes.HasPrefix(trimmed, []byte("apiVersion:")) || bytes.HasPrefix(trimmed, []byte("---")) || bytes.HasPrefix(trimmed, []byte("kind:")) {
-		return [][]byte{raw}, nil
+// clusterFacts are what DescribeCluster tells of a cluster's control plane.
+type clusterFacts struct {
+	endpoint  string
+	authority []byte
+}
+
+// readUserData reads base64 user data as the operating system of an image does. The result is complete; an error is one line that names the program
+// that reads, the part and the field.
+func readUserData(image ec2.Image, encoded string, cluster func(string) (clusterFacts, bool)) (*joining, error) {
+	raw, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil {
+		return nil, fmt.Errorf("cloud-init: user data is not base64: %w", err)
 	}
-	if bytes.HasPrefix(raw, []byte("#!")) || bytes.HasPrefix(raw, []byte("#cloud-config")) {
-		return nil, nil // cloud-init's business
+	data := userData{raw, cluster}
+	family := image.Family
+	if family == "" {
+		family = data.family()
 	}
+	var j *joining
+	program := "nodeadm"
+	switch family {
+	case ec2.FamilyAL2:
+		program = "bootstrap.sh"
+		j, err = data.bootstrapScript()
+	case ec2.FamilyBottlerocket:
+		program = "bottlerocket"
+		j, err = data.bottlerocket()
+	case ec2.FamilyWindows2019, ec2.FamilyWindows2022, ec2.FamilyWindows2025:
+		program = "Start-EKSBootstrap.ps1"
+		j, err = data.windows()
+	default:
+		j, err = data.nodeadm()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", program, oneLine(err))
+	}
+	j.program = program
+	return j, nil
+}
+
+// oneLine keeps an error with several parts readable on a console.
+func oneLine(err error) error {
+	return errors.New(strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; "))
+}
+
+// family guesses the operating system of an image of which nothing is known by what its user data looks like.
+func (u userData) family() string {
+	text := string(u.text)
+	switch {
+	case strings.Contains(text, "<powershell>"):
+		return ec2.FamilyWindows2022
+	case strings.Contains(text, mediaNodeConfig), strings.Contains(text, nodeConfigVersion):
+		return ec2.FamilyAL2023
+	case strings.Contains(text, bootstrapPath):
+		return ec2.FamilyAL2
+	case strings.Contains(text, "[settings"):
+		return ec2.FamilyBottlerocket
+	default:
+		return ec2.FamilyAL2023
+	}
+}
+
+// mediaMultipart is user data of several parts for cloud-init.
+const mediaMultipart = "multipart/mixed"
+
+// mimePart is one part of user data.
+type mimePart struct {
+	media string
+	body  []byte
+}
+
+// mimeParts gives the parts of a MIME document; one that is not multipart has one part.
+func mimeParts(raw []byte) ([]mimePart, error) {
 	message, err := mail.ReadMessage(bytes.NewReader(raw))
 	if err != nil {
-		return nil, fmt.Errorf("user data is neither a NodeConfig nor a MIME document: %w", err)
+		return nil, fmt.Errorf("user data is no MIME document: %w", err)
 	}
 	media, parameters, err := mime.ParseMediaType(message.Header.Get("Content-Type"))
 	if err != nil {
 		return nil, fmt.Errorf("user data's Content-Type %q: %w", message.Header.Get("Content-Type"), err)
 	}
-	switch {
-	case media == mediaNodeConfig:
+	if media != mediaMultipart {
 		body, err := io.ReadAll(message.Body)
-		return [][]byte{body}, err
-	case media != mediaMultipart:
-		return nil, fmt.Errorf("user data's Content-Type is %q: want %s or %s", media, mediaMultipart, mediaNodeConfig)
-	case parameters["boundary"] == "":
+		return []mimePart{{media, body}}, err
+	}
+	if parameters["boundary"] == "" {
 		return nil, errors.New("user data's Content-Type names no boundary")
 	}
-	var documents [][]byte
+	var found []mimePart
 	parts := multipart.NewReader(message.Body, parameters["boundary"])
 	for number := 1; ; number++ {
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
-			return documents, nil
+			return found, nil
 		}
 		if err != nil {
 			return nil, fmt.Errorf("user data's MIME part %d: %w", number, err)
 		}
-		body, err := readPart(part)
+		read, err := readPart(part)
 		if err != nil {
 			return nil, fmt.Errorf("user data's MIME part %d: %w", number, err)
 		}
-		if body != nil {
-			documents = append(documents, body)
-		}
+		found = append(found, read)
 	}
 }
 
-// readPart gives a part's text if it is a NodeConfig.
-func readPart(part *multipart.Part) ([]byte, error) {
+func readPart(part *multipart.Part) (mimePart, error) {
 	header := part.Header.Get("Content-Type")
 	media, _, err := mime.ParseMediaType(header)
 	if err != nil {
-		return nil, fmt.Errorf("Content-Type %q: %w", header, err)
-	}
-	if media != mediaNodeConfig {
-		return nil, nil
+		return mimePart{}, fmt.Errorf("Content-Type %q: %w", header, err)
 	}
 	var body io.Reader = part
 	switch encoding := strings.ToLower(part.Header.Get("Content-Transfer-Encoding")); encoding {
@@ -103,7 +139,14 @@ func readPart(part *multipart.Part) ([]byte, error) {
 	case "base64":
 		body = base64.NewDecoder(base64.StdEncoding, part)
 	default:
-		return nil, fmt.Errorf("Content-Transfer-Encoding %q is not one that nodeadm reads", encoding)
+		return mimePart{}, fmt.Errorf("Content-Transfer-Encoding %q is not one that cloud-init reads", encoding)
 	}
-	return io.ReadAll(body)
+	text, err := io.ReadAll(body)
+	return mimePart{media, text}, err
+}
+
+// isMIME reports whether user data begins as a MIME document does.
+func isMIME(raw []byte) bool {
+	start := strings.ToLower(string(bytes.TrimLeft(raw[:min(len(raw), 200)], " \t\r\n")))
+	return strings.HasPrefix(start, "mime-version:") || strings.HasPrefix(start, "content-type:")
 }

@@ -57,11 +57,11 @@ func TestParseUserDataGood(t *testing.T) {
 		"one part":        multipartOf(part("application/node.eks.aws", nodeConfigText(kubelet))),
 		"a script beside": multipartOf(part("text/x-shellscript; charset=\"us-ascii\"", "#!/bin/sh\necho"), part("application/node.eks.aws", nodeConfigText(kubelet))),
 		"two merged": multipartOf(
-			part("application/node.eks.aws", "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec:\n  kubelet:\n    config: {maxPods: 5, imageGCHighThresholdPercent: 80}\n"),
+			part("application/node.eks.aws", "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec:\n  kubelet:\n    config: {maxPods: 5, imageGCHighThresholdPercent: 90}\n"),
 			part("application/node.eks.aws", nodeConfigText(kubelet))),
 	} {
 		t.Run(name, func(t *testing.T) {
-			config, err := parseUserData(base64.StdEncoding.EncodeToString([]byte(text)))
+			config, err := readNodeadm(base64.StdEncoding.EncodeToString([]byte(text)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -105,13 +105,13 @@ func TestParseUserDataBroken(t *testing.T) {
 		{"unknown field", nodeConfigText("  colour: red\n"), "unknown field"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := parseUserData(base64.StdEncoding.EncodeToString([]byte(c.text)))
+			_, err := readNodeadm(base64.StdEncoding.EncodeToString([]byte(c.text)))
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error is %v, want %q in it", err, c.want)
 			}
 		})
 	}
-	if _, err := parseUserData("%%%"); err == nil {
+	if _, err := readNodeadm("%%%"); err == nil {
 		t.Error("what is not base64 was accepted")
 	}
 }
@@ -128,14 +128,18 @@ func TestKubeletRefusesBadSettings(t *testing.T) {
 		{"label without value", "    flags: [\"--node-labels=alone\"]\n", "key=value"},
 		{"unknown flag", "    flags: [\"--fast=true\"]\n", "unknown flag"},
 		{"flag of a word", "    flags: [fast]\n", "--name=value"},
+		{"soft eviction without grace", "    config: {evictionSoft: {memory.available: 500Mi}}\n", "grace period must be specified"},
+		{"unknown signal", "    config: {evictionHard: {memory.free: 500Mi}}\n", "the kubelet knows the signals"},
+		{"image thresholds the wrong way round", "    config: {imageGCHighThresholdPercent: 50, imageGCLowThresholdPercent: 60}\n", "more than imageGCLowThresholdPercent"},
+		{"negative pods per core", "    config: {podsPerCore: -1}\n", "podsPerCore is -1"},
 		{"taint without effect", "    flags: [\"--register-with-taints=a=b\"]\n", "no effect"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			config, err := parseUserData(base64.StdEncoding.EncodeToString([]byte(nodeConfigText("  kubelet:\n" + c.kubelet))))
-			if err != nil {
-				t.Fatal(err)
+			config, err := readNodeadm(base64.StdEncoding.EncodeToString([]byte(nodeConfigText("  kubelet:\n" + c.kubelet))))
+			if err == nil {
+				_, err = config.settings(largeType(t))
 			}
-			if _, err = config.settings(largeType(t)); err == nil || !strings.Contains(err.Error(), c.want) {
+			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error is %v, want %q in it", err, c.want)
 			}
 		})
@@ -144,7 +148,7 @@ func TestKubeletRefusesBadSettings(t *testing.T) {
 
 func TestAllocatable(t *testing.T) {
 	facts := largeType(t)
-	config, err := parseUserData(base64.StdEncoding.EncodeToString([]byte(nodeConfigText(""))))
+	config, err := readNodeadm(base64.StdEncoding.EncodeToString([]byte(nodeConfigText(""))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +156,7 @@ func TestAllocatable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := capacityOf(&ec2.Instance{Facts: facts, RootVolumeGiB: 20}, settings, 0.07, "")
+	r := capacityOf(&ec2.Instance{Facts: facts, Volumes: map[string]int{"/dev/xvda": 20}, Image: ec2.Image{Devices: []ec2.ImageDevice{{Name: "/dev/xvda", SizeGiB: 20}}}}, settings, 0.07, "")
 	for _, c := range []struct {
 		name corev1.ResourceName
 		of   corev1.ResourceList
@@ -195,3 +199,10 @@ func quantity(t *testing.T, text string) resource.Quantity {
 	}
 	return q
 }
+
+// readNodeadm reads user data as Amazon Linux 2023 does.
+func readNodeadm(encoded string) (*joining, error) {
+	return readUserData(ec2.Image{Family: ec2.FamilyAL2023}, encoded, noClusters)
+}
+
+func noClusters(string) (clusterFacts, bool) { return clusterFacts{}, false }

@@ -1,7 +1,6 @@
 package steering
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -21,13 +20,29 @@ func (s *Service) operations() []operation {
 		{"POST", "/local/instances/{id}/terminate", "", "terminate the instance behind its owner's back", s.terminate},
 		{"POST", "/local/instances/{id}/kill", "", "let the hardware fail: the machine goes silent, EC2 calls it running", s.kill},
 		{"GET", "/local/capacity", "", "what is starved", s.capacity},
-		{"POST", "/local/capacity/starve", `{"instanceType":"m5.*","zone":"us-east-1a","capacityType":"spot","code":"InsufficientInstanceCapacity","for":"10m"}`, "take room away; patterns left out match all, without a time for good", s.starve},
+		{"POST", "/local/capacity/starve", `{"instanceType":"m5.*","zone":"us-east-1a","capacityType":"spot","code":"InsufficientInstanceCapacity","for":"10m"}`, "take room away, also by subnetId and with any code and message; patterns left out match all but capacity reservations (capacityType reserved), without a time for good", s.starve},
 		{"POST", "/local/capacity/feed", `{"instanceType":"m5.*"}`, "end what was starved with these patterns, or all for an empty body", s.feed},
+		{"POST", "/local/chaos", `{"share":0.7,"seed":1,"period":"1m"}`, "let a share of all offerings be short at any moment, each changing once a period; share 0 ends it", s.chaos},
+		{"POST", "/local/chaos/pass", `{"time":"1m"}`, "let shortages change as if a time had passed", s.passChaos},
+		{"GET", "/local/refusals", "", "the offerings that launches asked for and did not get", s.refusals},
+		{"GET", "/local/capacity-reservations", "", "all capacity reservations with their counts", s.reservations},
+		{"POST", "/local/capacity-reservations", `{"instanceType":"m5.large","zone":"us-east-1a","count":3,"match":"targeted","type":"default","interruptible":false,"end":"24h","tags":{}}`, "hold capacity: on demand, in a capacity block (type capacity-block) or interruptible", s.createReservation},
+		{"POST", "/local/capacity-reservations/{id}/resize", `{"count":5}`, "set how many instances fit", s.resizeReservation},
+		{"POST", "/local/capacity-reservations/{id}/cancel", "", "end a reservation; its instances run on as on-demand ones", s.cancelReservation},
+		{"POST", "/local/capacity-reservations/{id}/interrupt", `{"after":"120s"}`, "let the owner of an interruptible reservation take its capacity back", s.interruptReservation},
+		{"POST", "/local/failures", `{"action":"CreateFleet","code":"InternalError","times":1,"done":false,"for":"1m"}`, "make whole calls fail; done lets them do their work before the answer is lost; an empty code ends those of the action", s.failCalls},
+		{"GET", "/local/rates", "", "the rates of calls that bind", s.rates},
+		{"POST", "/local/rates", `{"rates":[{"action":"CreateFleet","perSecond":0.5,"burst":2}]}`, "bound calls by a bucket of tokens for each action; an empty list ends it, {\"ec2\":true} takes EC2's own", s.setRates},
+		{"GET", "/local/calls", "", "how often each action was called, throttled and failed", s.calls},
+		{"POST", "/local/calls/reset", "", "begin to count anew", s.resetCalls},
 		{"POST", "/local/limits", `{"spotInstances":10,"onDemandVCPUs":64}`, "set quotas; -1 or left out is none", s.limits},
 		{"POST", "/local/throttle", `{"action":"DescribeInstances","rate":0.5,"for":"1m"}`, "refuse a share of an action's calls with RequestLimitExceeded; rate 0 ends it", s.throttle},
 		{"GET", "/local/timing", "", "how long things take", s.timing},
 		{"POST", "/local/timing", `{"visibility":"2s","boot":"20s"}`, "set the time until DescribeInstances knows an instance, and until a kubelet starts", s.setTiming},
-		{"POST", "/local/images", `{"version":"1.36","release":"2026-11-20"}`, "release new AL2023 images, which become the recommended ones", s.publishImages},
+		{"POST", "/local/images", `{"version":"1.36","release":"2026-11-20"}`, "release new images of all families, which become the recommended ones", s.publishImages},
+		{"POST", "/local/images/register", `{"name":"golden","family":"AL2023","architecture":"arm64","tags":{"team":"blue"}}`, "add an image of the account's own; without a family its machines go by what their user data looks like", s.registerImage},
+		{"POST", "/local/images/{id}/deprecate", "", "deprecate an image now", s.deprecateImage},
+		{"POST", "/local/images/{id}/deregister", "", "take an image away", s.deregisterImage},
 	}
 }
 
@@ -126,46 +141,6 @@ func (s *Service) kill(r *http.Request) (any, error) {
 	return done(s.machines.Kill(id))
 }
 
-func (s *Service) capacity(*http.Request) (any, error) {
-	return map[string]any{"starved": append([]ec2.Starvation{}, s.ec2.Starvations()...)}, nil
-}
-
-// pools are the patterns by which capacity is starved and fed.
-type pools struct {
-	InstanceType string    `json:"instanceType"`
-	Zone         string    `json:"zone"`
-	CapacityType string    `json:"capacityType"`
-	Code         string    `json:"code"`
-	For          *duration `json:"for"`
-}
-
-func (s *Service) starve(r *http.Request) (any, error) {
-	var in pools
-	if err := decode(r, &in); err != nil {
-		return nil, err
-	}
-	starvation := ec2.Starvation{InstanceType: in.InstanceType, Zone: in.Zone, CapacityType: in.CapacityType, Code: in.Code}
-	if in.For != nil {
-		starvation.Until = time.Now().Add(in.For.or(0))
-	}
-	s.ec2.Starve(starvation)
-	return s.capacity(r)
-}
-
-func (s *Service) feed(r *http.Request) (any, error) {
-	var in pools
-	if err := decode(r, &in); err != nil {
-		return nil, err
-	}
-	if in.Code != "" || in.For != nil {
-		return nil, errors.New("feeding takes instanceType, zone and capacityType alone")
-	}
-	if s.ec2.Feed(in.InstanceType, in.Zone, in.CapacityType) == 0 && in != (pools{}) {
-		return nil, fmt.Errorf("nothing is starved with exactly these patterns: GET %scapacity lists what is", Prefix)
-	}
-	return s.capacity(r)
-}
-
 func (s *Service) limits(r *http.Request) (any, error) {
 	in := ec2.Limits{SpotInstances: -1, OnDemandVCPUs: -1}
 	if err := decode(r, &in); err != nil {
@@ -216,20 +191,4 @@ func (s *Service) setTiming(r *http.Request) (any, error) {
 		s.machines.SetBootDelay(in.Boot.or(0))
 	}
 	return s.timing(r)
-}
-
-func (s *Service) publishImages(r *http.Request) (any, error) {
-	var in struct {
-		Version string `json:"version"`
-		Release string `json:"release"`
-	}
-	if err := decode(r, &in); err != nil {
-		return nil, err
-	}
-	release, err := time.Parse(time.DateOnly, in.Release)
-	if err != nil || in.Version == "" {
-		return nil, fmt.Errorf("version %q and release %q: want such as 1.36 and 2026-11-20", in.Version, in.Release)
-	}
-	s.ec2.PublishImages(in.Version, release)
-	return done(nil)
 }

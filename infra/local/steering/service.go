@@ -1,5 +1,5 @@
 // Package steering is the handle by which a person with curl, or a test, turns the local world: it interrupts and kills instances, takes capacity
-// away, throttles calls and sets delays. It has no counterpart in AWS, and its paths begin with /local/.
+// away, makes calls fail or come too fast, counts them, and sets delays. It has no counterpart in AWS, and its paths begin with /local/.
 package steering
 
 import (
@@ -23,6 +23,8 @@ type Service struct {
 	ec2      *ec2.Service
 	machines *machine.Machines
 	mux      *http.ServeMux
+	// server is where the interface is mounted, whose calls it counts.
+	server *wire.Server
 }
 
 // New makes the interface.
@@ -35,7 +37,10 @@ func New(instances *ec2.Service, machines *machine.Machines) *Service {
 }
 
 // Register mounts the interface at the server.
-func (s *Service) Register(server *wire.Server) { server.Mount(Prefix, s) }
+func (s *Service) Register(server *wire.Server) {
+	s.server = server
+	server.Mount(Prefix, s)
+}
 
 // ServeHTTP answers one request.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }

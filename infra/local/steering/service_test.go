@@ -200,6 +200,61 @@ func TestCapacityAndCallsAreSteered(t *testing.T) {
 	w.call(t, "POST", "/local/timing", `{"colour":"red"}`, 400)
 }
 
+func TestChaosRatesFailuresAndReservationsAreSteered(t *testing.T) {
+	w := newWorld(t)
+	w.call(t, "POST", "/local/chaos", `{"share":1,"seed":7,"period":"1h"}`, 200)
+	if _, err := w.launch(t, ""); err == nil || !strings.Contains(err.Error(), "InsufficientInstanceCapacity") {
+		t.Errorf("launching while all is short gave %v", err)
+	}
+	if refusals := w.call(t, "GET", "/local/refusals", "", 200)["refusals"].([]any); len(refusals) != 1 {
+		t.Errorf("refusals are %v", refusals)
+	}
+	w.call(t, "POST", "/local/chaos/pass", `{"time":"2h"}`, 200)
+	w.call(t, "POST", "/local/chaos", `{"share":0}`, 200)
+	w.call(t, "POST", "/local/chaos", `{"share":2}`, 400)
+
+	w.call(t, "POST", "/local/failures", `{"action":"RunInstances","code":"InternalError","times":1}`, 200)
+	if _, err := w.launch(t, ""); err == nil || !strings.Contains(err.Error(), "InternalError") {
+		t.Errorf("a call that was to fail gave %v", err)
+	}
+	w.call(t, "POST", "/local/failures", `{"code":"InternalError"}`, 400)
+
+	w.call(t, "POST", "/local/rates", `{"rates":[{"action":"DescribeVpcs","perSecond":0.001,"burst":1}]}`, 200)
+	w.call(t, "POST", "/local/calls/reset", "", 200)
+	for range 3 {
+		_, _ = w.client.DescribeVpcs(t.Context(), &awsec2.DescribeVpcsInput{}) // the counts below tell
+	}
+	counts := w.call(t, "GET", "/local/calls", "", 200)["calls"].(map[string]any)["ec2:DescribeVpcs"].(map[string]any)
+	if counts["total"].(float64) != 3 || counts["throttled"].(float64) != 2 || counts["failed"].(float64) != 0 {
+		t.Errorf("counts are %v, want 3 calls of which 2 were throttled", counts)
+	}
+	if rates := w.call(t, "POST", "/local/rates", `{"ec2":true}`, 200)["rates"].([]any); len(rates) < 4 {
+		t.Errorf("EC2's rates are %v", rates)
+	}
+	w.call(t, "POST", "/local/rates", `{"rates":[{"action":"*"}]}`, 400)
+	w.call(t, "POST", "/local/rates", `{}`, 200)
+
+	id := w.call(t, "POST", "/local/capacity-reservations", `{"instanceType":"m5.large","zone":"us-east-1a","count":2,"match":"open"}`, 200)["id"].(string)
+	w.call(t, "POST", "/local/capacity/starve", "", 200) // what is held is there all the same
+	if _, err := w.launch(t, ""); err != nil {
+		t.Errorf("launching into an open reservation: %v", err)
+	}
+	held := w.call(t, "GET", "/local/capacity-reservations", "", 200)["capacityReservations"].([]any)[0].(map[string]any)
+	if held["id"] != id || held["available"].(float64) != 1 {
+		t.Errorf("the reservation is %v", held)
+	}
+	w.call(t, "POST", "/local/capacity-reservations/"+id+"/resize", `{"count":5}`, 200)
+	w.call(t, "POST", "/local/capacity-reservations/"+id+"/interrupt", "", 400) // it is not interruptible
+	w.call(t, "POST", "/local/capacity-reservations/"+id+"/cancel", "", 200)
+	w.call(t, "POST", "/local/capacity-reservations/"+id+"/cancel", "", 400)
+	w.call(t, "POST", "/local/capacity-reservations", `{"instanceType":"m5.none","zone":"us-east-1a","count":2}`, 400)
+
+	image := w.call(t, "POST", "/local/images/register", `{"name":"golden","family":"Bottlerocket","architecture":"arm64","tags":{"team":"blue"}}`, 200)["id"].(string)
+	w.call(t, "POST", "/local/images/"+image+"/deprecate", "", 200)
+	w.call(t, "POST", "/local/images/"+image+"/deregister", "", 200)
+	w.call(t, "POST", "/local/images/"+image+"/deregister", "", 400)
+}
+
 func TestTheInterfaceExplainsItself(t *testing.T) {
 	w := newWorld(t)
 	page := w.call(t, "GET", "/local/", "", 200)

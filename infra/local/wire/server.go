@@ -41,6 +41,7 @@ type Server struct {
 	secret    func(accessKeyID string) (secret string, known bool)
 	authorize []func(ctx context.Context, c *Call) error
 	observe   []func(CallRecord)
+	calls     counts
 	url       string
 	serving   *http.Server
 	done      chan struct{}
@@ -182,6 +183,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if failure != nil {
 		record.ErrorCode, record.ErrorMessage = failure.Code, failure.Message
 	}
+	s.calls.count(record)
 	for _, f := range s.observers() {
 		f(record)
 	}

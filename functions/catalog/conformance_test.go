@@ -1,0 +1,88 @@
+//go:build conformance
+
+package main
+
+import (
+	"os"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	awsec2 "github.com/aws/aws-sdk-go-v2/service/ec2"
+
+	"github.com/whittle-dev/whittle/infra/local/conformance"
+	"github.com/whittle-dev/whittle/shared/catalog"
+)
+
+// TestTheCatalogueReadsMoto reads the instance types, zones and prices of an EC2 that others wrote, whose types are AWS's real answers, and holds them
+// against the local EC2's, whose types are another's table.
+func TestTheCatalogueReadsMoto(t *testing.T) {
+	environment, err := conformance.Prepare(t.Context(), os.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	moto, err := environment.Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer moto.Close()
+	reader := &handler{region: conformance.Region, ec2: awsec2.NewFromConfig(moto.Config()), now: time.Now}
+	types, err := reader.instanceTypes(t.Context())
+	if err != nil || len(types) < 500 {
+		t.Fatalf("%d types, %v", len(types), err)
+	}
+	zones, err := reader.zones(t.Context())
+	if err != nil || len(zones) < 3 {
+		t.Errorf("zones %+v, %v", zones, err)
+	}
+	offerings, err := reader.offerings(t.Context())
+	if err != nil || len(offerings["m5.large"]) == 0 {
+		t.Errorf("%d types are offered, m5.large in %q, %v", len(offerings), offerings["m5.large"], err)
+	}
+	if _, err := reader.spotPrices(t.Context()); err != nil {
+		t.Errorf("spot prices: %v", err)
+	}
+	ours, err := newRegion(t).instanceTypes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	compareTypes(t, ours, types)
+}
+
+// compareTypes tells in which facts that decide about pods two descriptions of the same types differ.
+func compareTypes(t *testing.T, ours, theirs []catalog.InstanceTypeInfo) {
+	t.Helper()
+	both, differ := 0, map[string][]string{}
+	for _, their := range theirs {
+		at := slices.IndexFunc(ours, func(our catalog.InstanceTypeInfo) bool { return our.InstanceType == their.InstanceType })
+		if at < 0 {
+			continue
+		}
+		both++
+		our := ours[at]
+		for field, values := range map[string][2]any{
+			"vCPUs": {our.DefaultVCpus, their.DefaultVCpus}, "memory": {our.SizeInMiB, their.SizeInMiB}, "architectures": {our.SupportedArchitectures, their.SupportedArchitectures},
+			"interfaces": {our.Network.MaximumNetworkInterfaces, their.Network.MaximumNetworkInterfaces},
+			"addresses":  {our.Network.Ipv4AddressesPerInterface, their.Network.Ipv4AddressesPerInterface},
+			"EFA":        {our.Network.MaximumEfaInterfaces, their.Network.MaximumEfaInterfaces}, "storage": {our.TotalSizeInGB, their.TotalSizeInGB},
+			"GPUs": {our.Gpus, their.Gpus}, "Neuron": {our.NeuronDevices, their.NeuronDevices}, "bare metal": {our.BareMetal, their.BareMetal},
+		} {
+			if !reflect.DeepEqual(values[0], values[1]) {
+				differ[field] = append(differ[field], our.InstanceType)
+			}
+		}
+	}
+	t.Logf("%d types are described by both", both)
+	if both < 500 {
+		t.Errorf("only %d types are described by both", both)
+	}
+	for field, names := range differ {
+		// Both tables are of some day, and AWS changes what it says of a type now and then.
+		if len(names)*50 > both {
+			t.Errorf("%s: %d of %d types differ, such as %q", field, len(names), both, names[:min(5, len(names))])
+			continue
+		}
+		t.Logf("%s: %d of %d types differ: %q", field, len(names), both, names)
+	}
+}

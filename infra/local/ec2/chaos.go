@@ -1,0 +1,78 @@
+package ec2
+
+import (
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"time"
+)
+
+// Chaos lets a share of all offerings be short of capacity at any moment, and others as time goes by. The same seed gives the same shortages at the
+// same times after it was set.
+type Chaos struct {
+	// Share of the offerings, a type in a zone bought one way, that are short: 0.7 is seven of ten. 0 ends chaos.
+	Share float64 `json:"share"`
+	// Seed chooses which.
+	Seed uint64 `json:"seed"`
+	// Period is how long an offering stays as it is; the offerings change at different moments. 0 means that nothing changes but by PassChaos.
+	Period time.Duration `json:"period"`
+}
+
+// chaos is a Chaos since a moment.
+type chaos struct {
+	Chaos
+	since time.Time
+	// passed is time that was given besides the real one.
+	passed time.Duration
+}
+
+// SetChaos starts chaos anew.
+func (s *Service) SetChaos(c Chaos) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.capacity.chaos = chaos{Chaos: c, since: time.Now()}
+}
+
+// PassChaos lets shortages change as if a time had passed. With a period of 0 any time above 0 changes every offering.
+func (s *Service) PassChaos(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.capacity.chaos.passed += d
+}
+
+// Short tells whether an offering has no capacity now, because of chaos or because it is starved.
+func (s *Service) Short(instanceType, zone, capacityType string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p, now := pool{instanceType, zone, capacityType}, time.Now()
+	for _, r := range s.capacity.starve {
+		if r.SubnetID == "" && r.matches(p, "") && (r.Until.IsZero() || now.Before(r.Until)) {
+			return true
+		}
+	}
+	return s.capacity.chaos.short(p, now)
+}
+
+// short throws the dice of one offering for the period in which it is.
+func (c chaos) short(p pool, now time.Time) bool {
+	if c.Share <= 0 {
+		return false
+	}
+	phase := draw(c.Seed, p, math.MaxUint64)
+	round := uint64(c.passed)
+	if c.Period > 0 {
+		elapsed := now.Sub(c.since) + c.passed + time.Duration(phase*float64(c.Period))
+		round = uint64(max(0, elapsed) / c.Period)
+	}
+	return draw(c.Seed, p, round) < c.Share
+}
+
+// draw gives a number from 0 to 1 that depends on nothing but its arguments.
+func draw(seed uint64, p pool, round uint64) float64 {
+	hash := fnv.New64a()
+	for _, part := range []string{p.InstanceType, "\x00", p.Zone, "\x00", p.CapacityType} {
+		// A hash takes everything.
+		_, _ = hash.Write([]byte(part))
+	}
+	return rand.New(rand.NewPCG(seed^hash.Sum64(), round)).Float64()
+}

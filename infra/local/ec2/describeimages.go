@@ -1,0 +1,167 @@
+package ec2
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/whittle-dev/whittle/infra/local/wire"
+)
+
+type describeImagesRequest struct {
+	ImageIDs          []string `query:"ImageId"`
+	Owners            []string `query:"Owner"`
+	ExecutableUsers   []string `query:"ExecutableBy"`
+	IncludeDeprecated bool     `query:"IncludeDeprecated"`
+	IncludeDisabled   bool     `query:"IncludeDisabled"`
+	Filters           []filter `query:"Filter"`
+	MaxResults        *int     `query:"MaxResults"`
+	NextToken         string   `query:"NextToken"`
+}
+
+type imageXML struct {
+	ImageID             string              `xml:"imageId"`
+	ImageLocation       string              `xml:"imageLocation"`
+	State               string              `xml:"imageState"`
+	OwnerID             string              `xml:"imageOwnerId"`
+	OwnerAlias          string              `xml:"imageOwnerAlias,omitempty"`
+	CreationDate        string              `xml:"creationDate"`
+	DeprecationTime     string              `xml:"deprecationTime,omitempty"`
+	Public              bool                `xml:"isPublic"`
+	Architecture        string              `xml:"architecture"`
+	ImageType           string              `xml:"imageType"`
+	Name                string              `xml:"name"`
+	Description         string              `xml:"description,omitempty"`
+	Platform            string              `xml:"platform,omitempty"`
+	PlatformDetails     string              `xml:"platformDetails"`
+	UsageOperation      string              `xml:"usageOperation"`
+	EnaSupport          bool                `xml:"enaSupport"`
+	Hypervisor          string              `xml:"hypervisor"`
+	RootDeviceName      string              `xml:"rootDeviceName"`
+	RootDeviceType      string              `xml:"rootDeviceType"`
+	VirtualizationType  string              `xml:"virtualizationType"`
+	BootMode            string              `xml:"bootMode,omitempty"`
+	ImdsSupport         string              `xml:"imdsSupport,omitempty"`
+	BlockDeviceMappings set[blockDeviceXML] `xml:"blockDeviceMapping"`
+	Tags                set[tagXML]         `xml:"tagSet"`
+}
+
+type blockDeviceXML struct {
+	DeviceName string `xml:"deviceName"`
+	Ebs        struct {
+		SnapshotID          string `xml:"snapshotId"`
+		DeleteOnTermination bool   `xml:"deleteOnTermination"`
+		VolumeSize          int    `xml:"volumeSize"`
+		VolumeType          string `xml:"volumeType"`
+		Encrypted           bool   `xml:"encrypted"`
+	} `xml:"ebs"`
+}
+
+type describeImagesResult struct {
+	Images    set[imageXML] `xml:"imagesSet"`
+	NextToken string        `xml:"nextToken,omitempty"`
+}
+
+func (s *Service) describeImages(_ *wire.Call, in *describeImagesRequest) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := slices.SortedFunc(maps.Values(s.images), func(a, b *Image) int { return strings.Compare(a.Name, b.Name) })
+	images, err := pick(all, in.ImageIDs, func(i *Image) string { return i.ID }, "InvalidAMIID.NotFound", "image id")
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	images = slices.DeleteFunc(slices.Clone(images), func(i *Image) bool {
+		// Who is not the owner sees deprecated images only by their ids or when asking for them.
+		// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ami-deprecate.html
+		deprecated := !i.Deprecated.IsZero() && now.After(i.Deprecated)
+		return !s.ownedBy(i, in.Owners) || deprecated && len(in.ImageIDs) == 0 && !in.IncludeDeprecated && i.OwnerID != s.config.AccountID
+	})
+	images, err = matching(images, in.Filters, imageFilters(), func(i *Image) map[string]string { return i.Tags })
+	if err != nil {
+		return nil, err
+	}
+	page, next, err := paginate(images, in.MaxResults, in.NextToken, pageBounds{Least: 1, Most: 1000})
+	if err != nil {
+		return nil, err
+	}
+	out := &describeImagesResult{NextToken: next}
+	for _, i := range page {
+		out.Images.Items = append(out.Images.Items, describeImage(i))
+	}
+	return out, nil
+}
+
+// ownedBy reports whether one of the owners that a call names, account ids or the words self and amazon, owns the image; all do where none is named.
+func (s *Service) ownedBy(i *Image, owners []string) bool {
+	return len(owners) == 0 || slices.ContainsFunc(owners, func(owner string) bool {
+		return owner == i.OwnerID || owner == i.OwnerAlias && owner != "" || owner == "self" && i.OwnerID == s.config.AccountID
+	})
+}
+
+func imageFilters() fields[*Image] {
+	return fields[*Image]{
+		"architecture":        func(i *Image) []string { return one(i.Architecture) },
+		"creation-date":       func(i *Image) []string { return one(timestamp(i.Created)) },
+		"description":         func(i *Image) []string { return one(i.Description) },
+		"ena-support":         func(*Image) []string { return yesNo(true) },
+		"hypervisor":          func(*Image) []string { return one("xen") },
+		"image-id":            func(i *Image) []string { return one(i.ID) },
+		"image-type":          func(*Image) []string { return one("machine") },
+		"is-public":           func(i *Image) []string { return yesNo(i.Public) },
+		"name":                func(i *Image) []string { return one(i.Name) },
+		"owner-alias":         func(i *Image) []string { return one(i.OwnerAlias) },
+		"owner-id":            func(i *Image) []string { return one(i.OwnerID) },
+		"platform":            func(i *Image) []string { return one(i.Platform) },
+		"platform-details":    func(i *Image) []string { return one(platformDetails(i)) },
+		"root-device-name":    func(i *Image) []string { return one(i.root().Name) },
+		"root-device-type":    func(*Image) []string { return one("ebs") },
+		"state":               func(*Image) []string { return one("available") },
+		"virtualization-type": func(*Image) []string { return one("hvm") },
+	}
+}
+
+// platformDetails and usageOperation are how EC2 bills an image.
+// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/billing-info-fields.html
+func platformDetails(i *Image) string {
+	if i.Platform == "windows" {
+		return "Windows"
+	}
+	return "Linux/UNIX"
+}
+
+func usageOperation(i *Image) string {
+	if i.Platform == "windows" {
+		return "RunInstances:0002"
+	}
+	return "RunInstances"
+}
+
+func describeImage(i *Image) imageXML {
+	x := imageXML{
+		ImageID: i.ID, ImageLocation: i.OwnerID + "/" + i.Name, State: "available", OwnerID: i.OwnerID, OwnerAlias: i.OwnerAlias,
+		CreationDate: timestamp(i.Created), Public: i.Public, Architecture: i.Architecture, ImageType: "machine", Name: i.Name, Description: i.Description,
+		Platform: i.Platform, PlatformDetails: platformDetails(i), UsageOperation: usageOperation(i), EnaSupport: true, Hypervisor: "xen",
+		RootDeviceName: i.root().Name, RootDeviceType: "ebs", VirtualizationType: "hvm", Tags: tagSet(i.Tags),
+	}
+	if i.OwnerAlias != "" {
+		x.ImageLocation = i.OwnerAlias + "/" + i.Name
+	}
+	if i.Platform == "" {
+		x.BootMode, x.ImdsSupport = "uefi-preferred", "v2.0"
+		if i.Family == FamilyAL2 {
+			x.BootMode, x.ImdsSupport = "", ""
+		}
+	}
+	if !i.Deprecated.IsZero() {
+		x.DeprecationTime = timestamp(i.Deprecated)
+	}
+	for _, device := range i.Devices {
+		mapping := blockDeviceXML{DeviceName: device.Name}
+		mapping.Ebs.SnapshotID = derivedID("snap", i.ID+device.Name)
+		mapping.Ebs.DeleteOnTermination, mapping.Ebs.VolumeSize, mapping.Ebs.VolumeType = true, device.SizeGiB, "gp3"
+		x.BlockDeviceMappings.Items = append(x.BlockDeviceMappings.Items, mapping)
+	}
+	return x
+}
