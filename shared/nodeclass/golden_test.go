@@ -153,6 +153,8 @@ func TestUserDataThatCannotBeIsRefusedByName(t *testing.T) {
 		{"MIME whose boundary is another", "AL2023", "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"A\"\n\n--B\nContent-Type: text/plain\n\nx\n--B--\n", "--A"},
 		{"MIME cut short", "AL2", "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"A\"\n\n--A\nContent-Type: text/plain\n\nx\n", "not well-formed MIME"},
 		{"MIME with broken headers", "AL2023", "MIME-Version: 1.0\nno colon here\n\nx", "not well-formed MIME"},
+		{"a script that would end the document", "AL2023", "#!/bin/sh\ncat <<E\n--//--\nE\n", "--//"},
+		{"a part that would end the document", "AL2", "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"A\"\n\n--A\nContent-Type: text/plain\n\nx\n--//--\n--A--\n", "--//"},
 		{"TOML that is none", "Bottlerocket", "[settings.kubernetes\nx = 1", "line 1"},
 		{"TOML with a key twice", "Bottlerocket", "a = 1\na = 2\n", "TOML"},
 		{"a script for Bottlerocket", "Bottlerocket", ownScript, "TOML"},

@@ -52,6 +52,9 @@ func copyOwn(parts *multipart.Writer, own string, ownType func(string) string) e
 		if strings.HasPrefix(strings.TrimSpace(own), "MIME-Version:") {
 			return fmt.Errorf("is not well-formed MIME: %w", errors.Join(err, errors.New("its headers cannot be read")))
 		}
+		if err := checkBoundary(own); err != nil {
+			return err
+		}
 		return writePart(parts, ownType(own), []byte(own))
 	}
 	kind, parameters, err := mime.ParseMediaType(message.Header.Get("Content-Type"))
@@ -70,14 +73,32 @@ func copyOwn(parts *multipart.Writer, own string, ownType func(string) string) e
 		if err != nil {
 			return fmt.Errorf("is not well-formed MIME: %w", err)
 		}
+		body, err := io.ReadAll(part)
+		if err != nil {
+			return fmt.Errorf("is not well-formed MIME: %w", err)
+		}
+		if err := checkBoundary(string(body)); err != nil {
+			return err
+		}
 		writer, err := parts.CreatePart(part.Header)
 		if err != nil {
 			return err
 		}
-		if _, err := io.Copy(writer, part); err != nil {
-			return fmt.Errorf("is not well-formed MIME: %w", err)
+		if _, err := writer.Write(body); err != nil {
+			return err
 		}
 	}
+}
+
+// checkBoundary refuses a text that would end its part, and might end the
+// document before the cluster's own part.
+func checkBoundary(body string) error {
+	for line := range strings.Lines(body) {
+		if strings.HasPrefix(line, "--"+boundary) {
+			return fmt.Errorf("has a line that begins with --%s, which separates the parts of the whole: write it otherwise", boundary)
+		}
+	}
+	return nil
 }
 
 func writePart(parts *multipart.Writer, contentType string, body []byte) error {
