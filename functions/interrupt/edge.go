@@ -17,7 +17,9 @@ import (
 type kubernetes interface {
 	NodeClaims(context.Context) ([]api.NodeClaim, error)
 	Nodes(context.Context) ([]corev1.Node, error)
+	Node(ctx context.Context, name string) (*corev1.Node, error)
 	PatchNode(ctx context.Context, name string, patch map[string]any) error
+	PatchNodeClaim(ctx context.Context, name string, patch map[string]any) (*api.NodeClaim, error)
 	DeleteNodeClaim(ctx context.Context, name string, uid types.UID) error
 	MarkUnavailable(ctx context.Context, marks *catalog.Unavailable, now time.Time) error
 	Record(ctx context.Context, event cluster.Event, now time.Time) error
