@@ -19,6 +19,8 @@ type configuration struct {
 	interval time.Duration
 	// preferencePolicy and minValuesPolicy are Karpenter's settings of these names; empty for provision's own defaults, Respect and Strict.
 	preferencePolicy, minValuesPolicy string
+	// alarmTopic is the ARN of the SNS topic that alarms are sent to; empty for alarms that are only shown.
+	alarmTopic string
 	// functions is the absolute path of the folder that holds <function>/bootstrap.
 	functions string
 	// manifestHash changes with what the install function applies: it is the hash of the executable that holds it.
@@ -55,6 +57,9 @@ func readConfiguration(lookup func(key string) any) (configuration, error) {
 		return configuration{}, err
 	}
 	if c.minValuesPolicy, err = policy("minValuesPolicy", lookup, "Strict", "BestEffort"); err != nil {
+		return configuration{}, err
+	}
+	if c.alarmTopic, err = topic(lookup("alarmTopic")); err != nil {
 		return configuration{}, err
 	}
 	if c.functions, err = functionsFolder(lookup("functions"), c.architecture); err != nil {
@@ -142,6 +147,19 @@ func policy(key string, lookup func(key string) any, first, second string) (stri
 	default:
 		return "", fmt.Errorf("context %s: \"%v\" is unknown: give -c %s=%s or -c %s=%s", key, value, key, first, key, second)
 	}
+}
+
+// topic accepts the ARN of an SNS topic, and nothing.
+func topic(value any) (string, error) {
+	switch given := value.(type) {
+	case nil:
+		return "", nil
+	case string:
+		if given == "" || regexp.MustCompile(`^arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_.-]+$`).MatchString(given) {
+			return given, nil
+		}
+	}
+	return "", fmt.Errorf("context alarmTopic: \"%v\" is no SNS topic: give its ARN, as in -c alarmTopic=arn:aws:sns:us-east-1:123456789012:pages", value)
 }
 
 // interval accepts what the ticker can keep: whole seconds, the unit of SQS's DelaySeconds, that divide the minute between
