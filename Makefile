@@ -21,7 +21,7 @@ fuzztime ?= 10s
 # What runs against a local server must not be told to trust another authority.
 unexport AWS_CA_BUNDLE
 
-.PHONY: help run up down build functions zips local test fuzz lint bench bench-peer synth clean FORCE
+.PHONY: help run up down build functions zips local test fuzz lint bench storm bench-peer synth clean FORCE
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | column -t -s "$$(printf '\t')"
@@ -77,6 +77,9 @@ lint: ## gofmt, vet, staticcheck, golangci-lint
 
 bench: build local ## what it costs: sizes, cold start, idle tick, pending to CreateFleet
 	@build/local bench
+
+storm: local ## 1,000 spot warnings in a minute over 500 nodes; STORM_NODES=100 for fewer
+	@build/local storm
 
 bench-peer: ## plan the same clusters with Karpenter's scheduler and with ours; arguments="-full" for all sizes
 	@go run -C testdata/peer . $(arguments)

@@ -28,7 +28,20 @@ type kubernetes interface {
 // edge is the cluster's client with the list of unavailable offerings.
 type edge struct{ *cluster.Client }
 
+// markedLong is for how much longer an offering that is marked needs no new mark. In a
+// storm many nodes of an offering go, and who would all write the same meet each other.
+const markedLong = catalog.UnavailableFor / 2
+
 // MarkUnavailable leaves the marked offerings out of launches for a while.
 func (e edge) MarkUnavailable(ctx context.Context, marks *catalog.Unavailable, now time.Time) error {
-	return inventory.MarkUnavailable(ctx, e.Client, marks, now)
+	known, err := inventory.Unavailable(ctx, e.Client)
+	if err != nil {
+		return err
+	}
+	for key := range marks.Until {
+		if known.Until[key].Sub(now) < markedLong {
+			return inventory.MarkUnavailable(ctx, e.Client, marks, now)
+		}
+	}
+	return nil
 }

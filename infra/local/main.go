@@ -6,6 +6,7 @@
 //	local up      starts the same world and leaves it running
 //	local down    ends it
 //	local bench   measures cold start, idle tick, latency and sizes
+//	local storm   warns every node of a large cluster within a minute, and measures
 package main
 
 import (
@@ -35,14 +36,14 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	commands := map[string]func(context.Context) error{"run": run, "up": up, "down": down, "serve": serve, "bench": bench, "prepare": prepare}
+	commands := map[string]func(context.Context) error{"run": run, "up": up, "down": down, "serve": serve, "bench": bench, "storm": storm, "prepare": prepare}
 	name := ""
 	if len(os.Args) == 2 {
 		name = os.Args[1]
 	}
 	command, known := commands[name]
 	if !known {
-		fmt.Fprintln(os.Stderr, "usage: local run|up|down|bench")
+		fmt.Fprintln(os.Stderr, "usage: local run|up|down|bench|storm")
 		os.Exit(2)
 	}
 	if err := command(ctx); err != nil {
