@@ -23,9 +23,9 @@ const (
 	// and one that begins as it ends. More would do the same work beside each other, and messages that wait are answered by
 	// one look. It is the least that Lambda accepts.
 	passes = 2
-	// interruptions is the same for interrupt, which acts on what each message is about: ten batches of ten at once are a
-	// hundred nodes within a second.
-	interruptions = 10
+	// interruptions is the same for interrupt, which acts on what each message is about. When more come than these five get
+	// done, the next batches are fuller, up to ten: a list of the claims for each event becomes one for ten.
+	interruptions = 5
 	// batchSize is how many messages Lambda hands over at once at most.
 	batchSize = 10
 	// logRetention is long enough to ask on Monday week why a node went.

@@ -13,7 +13,7 @@ import (
 // affectedClaim is a claim of ours with all that a batch says of it.
 type affectedClaim struct {
 	claim     *api.NodeClaim
-	node      *corev1.Node // nil when it has none
+	node      *corev1.Node // nil unless it was read, to be marked
 	messages  []*message
 	responses []response // one a message
 }

@@ -16,7 +16,6 @@ import (
 // kubernetes is what interrupt reads and writes in the cluster.
 type kubernetes interface {
 	NodeClaims(context.Context) ([]api.NodeClaim, error)
-	Nodes(context.Context) ([]corev1.Node, error)
 	Node(ctx context.Context, name string) (*corev1.Node, error)
 	PatchNode(ctx context.Context, name string, patch map[string]any) error
 	PatchNodeClaim(ctx context.Context, name string, patch map[string]any) (*api.NodeClaim, error)

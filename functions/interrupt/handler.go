@@ -8,7 +8,6 @@ import (
 	"time"
 
 	lambdaevents "github.com/aws/aws-lambda-go/events"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/events"
 	"github.com/whittle-dev/whittle/shared/function"
@@ -107,7 +106,6 @@ func (h *handler) actOn(ctx context.Context, messages []*message) (*performer, e
 	claims := ownAmong(listed)
 	now := h.now()
 	var affected []*affectedClaim
-	ends := false
 	byName := map[string]*affectedClaim{}
 	for _, message := range messages {
 		if message.err != nil || message.foreign {
@@ -121,21 +119,14 @@ func (h *handler) actOn(ctx context.Context, messages []*message) (*performer, e
 				affected = append(affected, one)
 			}
 			one.add(message, respond(message.event, now))
-			ends = ends || one.ends()
 		}
 	}
 	// The account's other instances: nothing of ours.
 	if len(affected) == 0 {
 		return nil, nil
 	}
-	var nodes []corev1.Node
-	if ends {
-		if nodes, err = client.Nodes(ctx); err != nil {
-			return nil, err
-		}
-	}
 	p := &performer{client: client, now: now, affected: affected}
-	p.perform(ctx, nodes)
+	p.perform(ctx)
 	return p, nil
 }
 

@@ -75,6 +75,7 @@ func ours(t *testing.T, name string) (instance string) {
 	server.Claim(t, name, instance)
 	server.Node(t, "node-"+name, instance)
 	server.Settle(t, "node-"+name)
+	server.Patch(t, api.NodeClaimsPath+"/"+name+"/status", map[string]any{"status": map[string]any{"nodeName": "node-" + name}})
 	t.Cleanup(func() {
 		server.Delete(t, api.NodeClaimsPath+"/"+name)
 		server.Patch(t, api.NodeClaimsPath+"/"+name, map[string]any{"metadata": map[string]any{"finalizers": []string{}}})

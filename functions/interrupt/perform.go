@@ -37,17 +37,12 @@ type performer struct {
 
 // perform acts on each affected claim, and notes at its messages what failed and
 // who is to be woken.
-func (p *performer) perform(ctx context.Context, nodes []corev1.Node) {
-	byID := map[string]*corev1.Node{}
-	for i := range nodes {
-		byID[nodes[i].Spec.ProviderID] = &nodes[i]
-	}
+func (p *performer) perform(ctx context.Context) {
 	p.markShortages(ctx)
 	var group errgroup.Group
 	group.SetLimit(parallel)
 	for _, one := range p.affected {
 		group.Go(func() error {
-			one.node = byID[one.claim.Status.ProviderID]
 			ended, err := p.respond(ctx, one)
 			p.note(one, ended, err)
 			return nil
@@ -154,30 +149,34 @@ func (p *performer) end(ctx context.Context, one *affectedClaim) error {
 	return nil
 }
 
-// taint marks the node. Its kubelet writes to it now and then; a node that keeps
-// changing is marked by lifecycle, before it drains it.
+// taint marks the node, which is read by itself: of thousands a batch is about ten. Its
+// kubelet writes to it now and then; one that keeps changing, or that is not known to the
+// claim yet, is marked by lifecycle before it drains it.
 func (p *performer) taint(ctx context.Context, one *affectedClaim) error {
-	node := one.node
+	name := one.claim.Status.NodeName
+	if name == "" {
+		return nil
+	}
 	for range taints {
-		if node == nil {
-			return nil
+		node, err := p.client.Node(ctx, name)
+		if err != nil {
+			return ignoreGone(err)
 		}
+		if node.Spec.ProviderID != one.claim.Status.ProviderID {
+			return nil // a new machine has taken the name
+		}
+		one.node = node
 		patch := disruption.Taint(node)
 		if patch == nil {
 			return nil
 		}
-		err := p.client.PatchNode(ctx, node.Name, patch)
-		switch {
-		case err == nil:
-			slog.InfoContext(ctx, "tainted node", "Node", node.Name, "NodeClaim", one.claim.Name,
+		err = p.client.PatchNode(ctx, name, patch)
+		if err == nil {
+			slog.InfoContext(ctx, "tainted node", "Node", name, "NodeClaim", one.claim.Name,
 				"taint.Key", api.DisruptedTaintKey, "taint.Effect", string(corev1.TaintEffectNoSchedule))
 			return nil
-		case cluster.IsGone(err):
-			return nil
-		case !cluster.IsConflict(err):
-			return err
 		}
-		if node, err = p.client.Node(ctx, node.Name); err != nil {
+		if !cluster.IsConflict(err) {
 			return ignoreGone(err)
 		}
 	}

@@ -69,6 +69,7 @@ const (
 // StormReport is what a storm measured: times from a node's first warning, of all nodes.
 type StormReport struct {
 	Size                            StormSize
+	Began                           time.Time     // the first warning
 	Sent                            time.Duration // in which the events were sent
 	Taint, CreateFleet, LastEvicted []time.Duration
 	// Unreplaced are the nodes whose pods found a place on nodes that others had asked for.
@@ -110,7 +111,7 @@ func Storm(ctx context.Context, setup Setup, world StormWorld, size StormSize) (
 	if err := s.blow(ctx); err != nil {
 		return nil, err
 	}
-	report := &StormReport{Size: size, Sent: time.Since(began)}
+	report := &StormReport{Size: size, Began: began, Sent: time.Since(began)}
 	setup.Timeline.Add("warned", "%d events in %.1f s", size.Events, report.Sent.Seconds())
 	if err := Until(ctx, stormPatience, "all nodes to be tainted and drained", s.over); err != nil {
 		return nil, err
