@@ -33,6 +33,7 @@ func TestWorld(t *testing.T) {
 	t.Run("a cluster without a node gets one for CoreDNS", func(t *testing.T) { firstNode(t, setup, variables) })
 	t.Run("bad input is named and stops nothing else", func(t *testing.T) { badInput(t, w, setup) })
 	t.Run("the main job", func(t *testing.T) { mainJob(t, w, setup) })
+	t.Run("what AWS takes is replaced, before it goes where there is time", func(t *testing.T) { departures(t, w, setup) })
 	t.Run("nothing failed on the way", func(t *testing.T) { nothingFailed(t, w) })
 	t.Run("another SDK reads the local AWS", func(t *testing.T) { readByAnotherSDK(t, w, setup.Name) })
 	t.Run("a second deploy changes nothing", func(t *testing.T) {
