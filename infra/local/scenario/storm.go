@@ -3,9 +3,7 @@ package scenario
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -31,8 +29,6 @@ type StormWorld interface {
 	Send(queue, body string) error
 	// Waiting counts the messages of one of the cluster's queues.
 	Waiting(queue string) (int, error)
-	// Ringing are the alarms that ring.
-	Ringing() ([]string, error)
 	// LaunchTimes are when instances were launched, by id.
 	LaunchTimes() map[string]time.Time
 }
@@ -65,19 +61,6 @@ const (
 	// stormSeed makes the order of the events the same in each run.
 	stormSeed = 1
 )
-
-// StormReport is what a storm measured: times from a node's first warning, of all nodes.
-type StormReport struct {
-	Size                            StormSize
-	Began                           time.Time     // the first warning
-	Sent                            time.Duration // in which the events were sent
-	Taint, CreateFleet, LastEvicted []time.Duration
-	// Unreplaced are the nodes whose pods found a place on nodes that others had asked for.
-	Unreplaced int
-	Running    time.Duration // from the first warning until all pods run again
-	DeadLetter int           // in interrupt's dead-letter queue, when they have been tried often enough
-	Ringing    []string
-}
 
 // Storm makes a cluster of nodes, warns all of them within a short time, and measures.
 func Storm(ctx context.Context, setup Setup, world StormWorld, size StormSize) (*StormReport, error) {
@@ -122,7 +105,8 @@ func Storm(ctx context.Context, setup Setup, world StormWorld, size StormSize) (
 	report.Running = time.Since(began)
 	setup.Timeline.Add("replaced", "all pods run again after %.1f s", report.Running.Seconds())
 	s.measure(report)
-	return report, nil
+	report.Left, err = world.Waiting("interrupt")
+	return report, err
 }
 
 // storm is one under way.
@@ -313,61 +297,4 @@ func (s *storm) over(context.Context) (bool, string, error) {
 		}
 	}
 	return tainted == s.size.Nodes && vacant == s.size.Nodes, fmt.Sprintf("%d of %d tainted, %d drained", tainted, s.size.Nodes, vacant), nil
-}
-
-func (s *storm) measure(report *StormReport) {
-	launches := s.world.LaunchTimes()
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	for name, node := range s.nodes {
-		warned := s.warned[node.instance]
-		if warned.IsZero() {
-			continue
-		}
-		report.Taint = append(report.Taint, node.tainted.Sub(warned))
-		if !node.vacant.IsZero() {
-			report.LastEvicted = append(report.LastEvicted, node.vacant.Sub(warned))
-		}
-		if at, launched := launches[s.created[name]]; launched {
-			report.CreateFleet = append(report.CreateFleet, at.Sub(warned))
-		} else {
-			report.Unreplaced++
-		}
-	}
-}
-
-// DeadLetters waits until what could not be handled lies in interrupt's dead-letter queue,
-// and adds that to the report.
-func (r *StormReport) DeadLetters(ctx context.Context, world StormWorld) error {
-	err := Until(ctx, stormPatience, "the interrupt queue to be empty", func(context.Context) (bool, string, error) {
-		waiting, err := world.Waiting("interrupt")
-		return waiting == 0, fmt.Sprintf("%d messages wait", waiting), err
-	})
-	var counting, ringing error
-	r.DeadLetter, counting = world.Waiting("interrupt-dead")
-	r.Ringing, ringing = world.Ringing()
-	return errors.Join(err, counting, ringing)
-}
-
-// Write prints the percentiles.
-func (r *StormReport) Write(out io.Writer) error {
-	rows := []string{fmt.Sprintf("%d spot warnings in %.0f s over %d nodes\t50th percentile\t99th\tlongest\ttarget of the 99th", r.Size.Events, r.Sent.Seconds(), r.Size.Nodes)}
-	for _, row := range []struct {
-		name   string
-		times  []time.Duration
-		target string
-	}{{"event to taint", r.Taint, "2 s"}, {"event to CreateFleet of the replacement", r.CreateFleet, "5 s"}, {"event to last pod evicted", r.LastEvicted, "30 s"}} {
-		rows = append(rows, fmt.Sprintf("%s\t%.2f s\t%.2f s\t%.2f s\t%s", row.name, percentile(row.times, 50).Seconds(), percentile(row.times, 99).Seconds(), percentile(row.times, 100).Seconds(), row.target))
-	}
-	rows = append(rows, "", fmt.Sprintf("%d nodes whose pods went to nodes asked for by others; all pods run again after %.1f s", r.Unreplaced, r.Running.Seconds()))
-	return WriteTable(out, rows)
-}
-
-// percentile is the least time that so many in a hundred do not exceed.
-func percentile(times []time.Duration, percent int) time.Duration {
-	if len(times) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(times))
-	return sorted[max(0, (len(sorted)*percent+99)/100-1)]
 }
