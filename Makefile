@@ -14,10 +14,14 @@ golangci := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.7.0
 # A nested module that is checked too; the control plane's own is checked by its build.
 nested := testdata/instancetypes/generate testdata/peer
 
+# The decoders of what comes from outside, and how long each of their fuzz tests runs.
+fuzzed := events shared/queue
+fuzztime ?= 10s
+
 # What runs against a local server must not be told to trust another authority.
 unexport AWS_CA_BUNDLE
 
-.PHONY: help run up down build functions zips local test conformance lint bench bench-peer synth clean FORCE
+.PHONY: help run up down build functions zips local test conformance fuzz lint bench storm bench-peer synth clean FORCE
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | column -t -s "$$(printf '\t')"
@@ -64,6 +68,13 @@ conformance: ## our clients against moto, and the local AWS against moto and AWS
 	go vet -tags conformance $(contract)
 	go test -count=1 -timeout 15m -tags conformance -run 'Conformance|Exception|Rich|Moto' $(contract)
 
+fuzz: ## the decoders of events and messages against random input; fuzztime=1m for longer
+	@for package in $(fuzzed); do \
+	  for name in $$(go test -list '^Fuzz' ./$$package | grep '^Fuzz'); do \
+	    go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(fuzztime) ./$$package || exit 1; \
+	  done; \
+	done
+
 lint: ## gofmt, vet, staticcheck, golangci-lint
 	@unformatted="$$(git ls-files '*.go' | xargs gofmt -l)"; if [ -n "$$unformatted" ]; then echo "not formatted: $$unformatted"; exit 1; fi
 	go vet ./... ./testdata/instancetypes
@@ -73,6 +84,9 @@ lint: ## gofmt, vet, staticcheck, golangci-lint
 
 bench: build local ## what it costs: sizes, cold start, idle tick, pending to CreateFleet
 	@build/local bench
+
+storm: local ## 1,000 spot warnings in a minute over 500 nodes; STORM_NODES=100 for fewer
+	@build/local storm
 
 bench-peer: ## plan the same clusters with Karpenter's scheduler and with ours; arguments="-full" for all sizes
 	@go run -C testdata/peer . $(arguments)

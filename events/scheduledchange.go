@@ -34,7 +34,8 @@ const (
 // https://docs.aws.amazon.com/health/latest/ug/aws-health-events-eventbridge-schema.html
 type ScheduledChange struct {
 	// InstanceIDs are the instances in the event, sorted, each once. Entities that are
-	// no instances, such as dedicated hosts, are left out.
+	// no instances, such as dedicated hosts, are left out, and so are those for which
+	// AWS says that nothing is left to do.
 	InstanceIDs []string
 	// Code is what will happen, such as AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED.
 	Code string
@@ -86,6 +87,11 @@ func (d *ScheduledChange) DetailType() string { return healthType }
 
 // Instances are the instances of this page of the event.
 func (d *ScheduledChange) Instances() []string { return slices.Clone(d.InstanceIDs) }
+
+// entityResolved is the state of an entity that the change is over for, while others
+// still lie ahead.
+// https://docs.aws.amazon.com/health/latest/APIReference/API_AffectedEntity.html
+const entityResolved = "RESOLVED"
 
 // Over reports whether there is nothing left to do about the change.
 func (d *ScheduledChange) Over() bool { return d.Status == HealthStatusClosed }
@@ -176,10 +182,11 @@ func readEntities(e envelope, in scheduledChange) ([]string, error) {
 	if in.AffectedEntities == nil && len(e.Resources) == 0 {
 		return nil, missing("detail.affectedEntities", "a list of instances")
 	}
-	ids := []string{}
+	ids, resolved := []string{}, map[string]bool{}
 	add := func(field, name string) error {
 		id := afterLastSlash(name)
 		switch {
+		case resolved[id]:
 		case isInstanceID(id):
 			ids = append(ids, id)
 		case strings.Contains(name, ":instance/"):
@@ -191,6 +198,10 @@ func readEntities(e envelope, in scheduledChange) ([]string, error) {
 		field := fmt.Sprintf("detail.affectedEntities[%d].entityValue", i)
 		if entity.EntityValue == "" {
 			return nil, missing(field, "the id or ARN of an instance")
+		}
+		if entity.Status == entityResolved {
+			resolved[afterLastSlash(entity.EntityValue)] = true
+			continue
 		}
 		if err := add(field, entity.EntityValue); err != nil {
 			return nil, err
@@ -206,7 +217,7 @@ func readEntities(e envelope, in scheduledChange) ([]string, error) {
 }
 
 func readHealthStatus(status string) (HealthStatus, error) {
-	switch s := HealthStatus(status); s {
+	switch s := HealthStatus(strings.ToLower(status)); s {
 	case "", HealthStatusOpen, HealthStatusUpcoming, HealthStatusClosed:
 		return s, nil
 	}

@@ -27,6 +27,8 @@ type configuration struct {
 	imageParameters []string
 	// reservedENIs and vmMemoryOverheadPercent are Karpenter's settings of these names; empty for catalog's own defaults, 0 and 0.075.
 	reservedENIs, vmMemoryOverheadPercent string
+	// alarmTopic is the ARN of the SNS topic that alarms are sent to; empty for alarms that are only shown.
+	alarmTopic string
 	// functions is the absolute path of the folder that holds <function>/bootstrap.
 	functions string
 	// manifestHash changes with what the install function applies: it is the hash of the executable that holds it.
@@ -81,6 +83,9 @@ func readConfiguration(lookup func(key string) any) (configuration, error) {
 		overhead, err := strconv.ParseFloat(text, 64)
 		return err == nil && overhead >= 0 && overhead < 1
 	}); err != nil {
+		return configuration{}, err
+	}
+	if c.alarmTopic, err = topic(lookup("alarmTopic")); err != nil {
 		return configuration{}, err
 	}
 	if c.functions, err = functionsFolder(lookup("functions"), c.architecture); err != nil {
@@ -201,6 +206,19 @@ func number(key string, lookup func(key string) any, what string, check func(tex
 		return "", fmt.Errorf("context %s: \"%v\" is not %s: give it as in -c %s=NUMBER", key, value, what, key)
 	}
 	return text, nil
+}
+
+// topic accepts the ARN of an SNS topic, and nothing.
+func topic(value any) (string, error) {
+	switch given := value.(type) {
+	case nil:
+		return "", nil
+	case string:
+		if given == "" || regexp.MustCompile(`^arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_.-]+$`).MatchString(given) {
+			return given, nil
+		}
+	}
+	return "", fmt.Errorf("context alarmTopic: \"%v\" is no SNS topic: give its ARN, as in -c alarmTopic=arn:aws:sns:us-east-1:123456789012:pages", value)
 }
 
 // interval accepts what the ticker can keep: whole seconds, the unit of SQS's DelaySeconds, that divide the minute between

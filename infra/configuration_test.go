@@ -87,6 +87,7 @@ func TestReadConfigurationRefuses(t *testing.T) {
 		{"a parameter that is not absolute", map[string]any{"clusters": "prod", "imageParameters": "/a/b, images"}, []string{"context imageParameters", `"images"`}},
 		{"a switch that is neither", map[string]any{"clusters": "prod", "disableDryRun": "yes"}, []string{"context disableDryRun", `"yes"`, "-c disableDryRun=true"}},
 		{"a policy that is no word", map[string]any{"clusters": "prod", "minValuesPolicy": true}, []string{"context minValuesPolicy", `"true"`, "-c minValuesPolicy=BestEffort"}},
+		{"a topic that is a name", map[string]any{"clusters": "prod", "alarmTopic": "pages"}, []string{"context alarmTopic", `"pages"`, "-c alarmTopic=arn:aws:sns:"}},
 		{"an unknown architecture", map[string]any{"clusters": "prod", "architecture": "riscv"}, []string{"context architecture", `"riscv"`, "arm64", "x86_64"}},
 		{"Go's name of an architecture", map[string]any{"clusters": "prod", "architecture": "amd64"}, []string{"context architecture", "-c architecture=x86_64"}},
 		{"an architecture that is a list", map[string]any{"clusters": "prod", "architecture": []any{"arm64"}}, []string{"context architecture", "[arm64]"}},

@@ -19,6 +19,13 @@ const (
 	workTimeout = 60 * time.Second
 	// interruptTimeout is short, and with it the time until a warning that failed is tried again: spot gives two minutes.
 	interruptTimeout = 10 * time.Second
+	// passes is how many invocations at once a function has that looks at the whole cluster, whatever wakes it: one that works
+	// and one that begins as it ends. More would do the same work beside each other, and messages that wait are answered by
+	// one look. It is the least that Lambda accepts.
+	passes = 2
+	// interruptions is the same for interrupt, which acts on what each message is about. When more come than these five get
+	// done, the next batches are fuller, up to ten: a list of the claims for each event becomes one for ten.
+	interruptions = 5
 	// batchSize is how many messages Lambda hands over at once at most.
 	batchSize = 10
 	// logRetention is long enough to ask on Monday week why a node went.
@@ -49,7 +56,9 @@ type functionProperties struct {
 	memory  float64
 	timeout time.Duration
 	// queue that wakes the function; nil for a function that is invoked.
-	queue       awssqs.Queue
+	queue awssqs.Queue
+	// concurrency is how many invocations the queue leads to at once at most.
+	concurrency float64
 	environment map[string]*string
 	// statements are the rights beyond those to write the function's log and to read its queue.
 	statements []awsiam.PolicyStatement
@@ -78,7 +87,7 @@ func newFunctions(c *cluster, q queues, nodes awsiam.Role) functions {
 			statements: tickerStatements(q),
 		}),
 		provision: newFunction(c, functionProperties{
-			name: "provision", id: "Provision", memory: 1024, timeout: workTimeout, queue: q.provision,
+			name: "provision", id: "Provision", memory: 1024, timeout: workTimeout, queue: q.provision, concurrency: passes,
 			description: "Launches nodes for pods that wait",
 			environment: given(map[string]*string{
 				"PROVISION_QUEUE_URL": q.provision.QueueUrl(),
@@ -90,7 +99,7 @@ func newFunctions(c *cluster, q queues, nodes awsiam.Role) functions {
 			statements: provisionStatements(c, q, nodes),
 		}),
 		interrupt: newFunction(c, functionProperties{
-			name: "interrupt", id: "Interrupt", memory: 256, timeout: interruptTimeout, queue: q.interrupt,
+			name: "interrupt", id: "Interrupt", memory: 1024, timeout: interruptTimeout, queue: q.interrupt, concurrency: interruptions,
 			description: "Replaces and drains nodes that EC2 is about to take",
 			environment: map[string]*string{
 				"PROVISION_QUEUE_URL": q.provision.QueueUrl(),
@@ -99,7 +108,7 @@ func newFunctions(c *cluster, q queues, nodes awsiam.Role) functions {
 			statements: interruptStatements(c, q),
 		}),
 		lifecycle: newFunction(c, functionProperties{
-			name: "lifecycle", id: "Lifecycle", memory: 256, timeout: workTimeout, queue: q.lifecycle,
+			name: "lifecycle", id: "Lifecycle", memory: 256, timeout: workTimeout, queue: q.lifecycle, concurrency: passes,
 			description: "Registers, initializes, drains and terminates nodes",
 			environment: map[string]*string{
 				"PROVISION_QUEUE_URL": q.provision.QueueUrl(),
@@ -108,12 +117,15 @@ func newFunctions(c *cluster, q queues, nodes awsiam.Role) functions {
 			statements: lifecycleStatements(c, q, nodes),
 		}),
 		disrupt: newFunction(c, functionProperties{
-			name: "disrupt", id: "Disrupt", memory: 1024, timeout: workTimeout, queue: q.disrupt,
+			name: "disrupt", id: "Disrupt", memory: 1024, timeout: workTimeout, queue: q.disrupt, concurrency: passes,
 			description: "Takes away nodes that are empty, outdated or too dear",
-			environment: map[string]*string{
+			environment: given(map[string]*string{
 				"DISRUPT_QUEUE_URL":   q.disrupt.QueueUrl(),
 				"LIFECYCLE_QUEUE_URL": q.lifecycle.QueueUrl(),
-			},
+				"PROVISION_QUEUE_URL": q.provision.QueueUrl(),
+				"PREFERENCE_POLICY":   jsii.String(c.configuration.preferencePolicy),
+				"MIN_VALUES_POLICY":   jsii.String(c.configuration.minValuesPolicy),
+			}),
 			statements: disruptStatements(c, q),
 		}),
 		catalog: catalog,
@@ -175,6 +187,7 @@ func newFunction(c *cluster, p functionProperties) function {
 			Target:                  lambda,
 			EventSourceArn:          p.queue.QueueArn(),
 			BatchSize:               jsii.Number(batchSize),
+			MaxConcurrency:          jsii.Number(p.concurrency),
 			ReportBatchItemFailures: jsii.Bool(true),
 		})
 	}

@@ -16,9 +16,9 @@ func TestFunctions(t *testing.T) {
 	}{
 		{"ticker", 128, 30, []string{"TICK_INTERVAL", "PROVISION_QUEUE_URL", "LIFECYCLE_QUEUE_URL", "DISRUPT_QUEUE_URL"}},
 		{"provision", 1024, 60, []string{"PROVISION_QUEUE_URL", "LIFECYCLE_QUEUE_URL"}},
-		{"interrupt", 256, 10, []string{"PROVISION_QUEUE_URL", "LIFECYCLE_QUEUE_URL"}},
+		{"interrupt", 1024, 10, []string{"PROVISION_QUEUE_URL", "LIFECYCLE_QUEUE_URL"}},
 		{"lifecycle", 256, 60, []string{"PROVISION_QUEUE_URL", "LIFECYCLE_QUEUE_URL"}},
-		{"disrupt", 1024, 60, []string{"DISRUPT_QUEUE_URL", "LIFECYCLE_QUEUE_URL"}},
+		{"disrupt", 1024, 60, []string{"DISRUPT_QUEUE_URL", "LIFECYCLE_QUEUE_URL", "PROVISION_QUEUE_URL"}},
 		{"catalog", 512, 120, nil},
 		{"install", 256, 300, []string{"CATALOG_FUNCTION"}},
 	} {

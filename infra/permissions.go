@@ -64,7 +64,7 @@ func lifecycleStatements(c *cluster, q queues, nodes awsiam.Role) []awsiam.Polic
 }
 
 func disruptStatements(c *cluster, q queues) []awsiam.PolicyStatement {
-	return []awsiam.PolicyStatement{describeCluster(c), sendMessages(q.disrupt, q.lifecycle)}
+	return []awsiam.PolicyStatement{describeCluster(c), sendMessages(q.disrupt, q.lifecycle, q.provision)}
 }
 
 func catalogStatements(c *cluster) []awsiam.PolicyStatement {

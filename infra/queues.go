@@ -30,16 +30,19 @@ type queues struct {
 }
 
 func newQueues(c *cluster) queues {
-	return queues{
-		provision: newQueue(c, "provision", "Provision", workTimeout, tickRetention),
-		lifecycle: newQueue(c, "lifecycle", "Lifecycle", workTimeout, tickRetention),
-		disrupt:   newQueue(c, "disrupt", "Disrupt", workTimeout, tickRetention),
-		interrupt: newQueue(c, "interrupt", "Interrupt", interruptTimeout, eventRetention),
+	var dead []awssqs.Queue
+	made := queues{
+		provision: newQueue(c, "provision", "Provision", workTimeout, tickRetention, &dead),
+		lifecycle: newQueue(c, "lifecycle", "Lifecycle", workTimeout, tickRetention, &dead),
+		disrupt:   newQueue(c, "disrupt", "Disrupt", workTimeout, tickRetention, &dead),
+		interrupt: newQueue(c, "interrupt", "Interrupt", interruptTimeout, eventRetention, &dead),
 	}
+	newAlarm(c, dead)
+	return made
 }
 
-// newQueue adds a queue with its dead-letter queue: both encrypted with SQS's own key, both closed to plain HTTP.
-func newQueue(c *cluster, name, id string, functionTimeout, retention time.Duration) awssqs.Queue {
+// newQueue adds a queue with its dead-letter queue, which joins the others: both encrypted with SQS's own key, both closed to plain HTTP.
+func newQueue(c *cluster, name, id string, functionTimeout, retention time.Duration, deadLetters *[]awssqs.Queue) awssqs.Queue {
 	scope := constructs.NewConstruct(c.scope, jsii.String(id+"Queue"))
 	dead := awssqs.NewQueue(scope, jsii.String("Dead"), &awssqs.QueueProps{
 		QueueName:       c.physicalName(name + "-dead"),
@@ -47,6 +50,7 @@ func newQueue(c *cluster, name, id string, functionTimeout, retention time.Durat
 		Encryption:      awssqs.QueueEncryption_SQS_MANAGED,
 		EnforceSSL:      jsii.Bool(true),
 	})
+	*deadLetters = append(*deadLetters, dead)
 	return awssqs.NewQueue(scope, jsii.String("Queue"), &awssqs.QueueProps{
 		QueueName:         c.physicalName(name),
 		VisibilityTimeout: seconds(visibilityFactor * functionTimeout),

@@ -248,6 +248,7 @@ func TestPhysicalPrefix(t *testing.T) {
 
 func TestResourceTypes(t *testing.T) {
 	want := map[string]int{
+		"AWS::CloudWatch::Alarm":          1,
 		"AWS::EKS::AccessEntry":           7,
 		"AWS::Events::Rule":               6,
 		"AWS::IAM::InstanceProfile":       1,

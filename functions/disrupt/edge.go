@@ -9,7 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/inventory"
+	"github.com/whittle-dev/whittle/shared/plan"
 )
 
 // kubernetes is what disrupt reads and writes in the cluster.
@@ -25,8 +28,11 @@ type kubernetes interface {
 	PatchNode(ctx context.Context, name string, patch map[string]any) error
 	PatchNodeClaim(ctx context.Context, name string, patch map[string]any) (*api.NodeClaim, error)
 	PatchNodeClaimStatus(ctx context.Context, name string, patch map[string]any) (*api.NodeClaim, error)
+	CreateNodeClaim(ctx context.Context, claim *api.NodeClaim) (*api.NodeClaim, error)
 	DeleteNodeClaim(ctx context.Context, name string, uid types.UID) error
 	Record(ctx context.Context, event cluster.Event, now time.Time) error
+	MarkUnavailable(ctx context.Context, marks *catalog.Unavailable, now time.Time) error
+	PlanWithout(ctx context.Context, leaving []*api.NodeClaim, now time.Time) (*plan.Plan, error)
 }
 
 // lease is the right of one invocation to take nodes away.
@@ -34,8 +40,17 @@ type lease interface {
 	Release(context.Context) error
 }
 
-// edge gives the client's lease the form that the handler asks for.
-type edge struct{ *cluster.Client }
+// edge is the client with what it takes to plan.
+type edge struct {
+	*cluster.Client
+	preference plan.PreferencePolicy
+	minValues  plan.MinValuesPolicy
+}
+
+// MarkUnavailable leaves the marked offerings out of launches for a while.
+func (e edge) MarkUnavailable(ctx context.Context, marks *catalog.Unavailable, now time.Time) error {
+	return inventory.MarkUnavailable(ctx, e.Client, marks, now)
+}
 
 // AcquireLease returns nil, and no error, while another holder has the lease.
 func (e edge) AcquireLease(ctx context.Context, name, holder string, now, deadline time.Time) (lease, error) {

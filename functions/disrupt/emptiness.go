@@ -25,15 +25,22 @@ type run struct {
 	*handler
 	client  kubernetes
 	removed int
-	again   time.Time
+	// launches tells that claims are there which have no instance yet.
+	launches bool
+	again    time.Time
 }
 
-// emptiness removes nodes without pods.
-func (r *run) emptiness(ctx context.Context) error {
+// look does everything in turn: what was begun, what costs nothing, what AWS wants.
+func (r *run) look(ctx context.Context) error {
 	snapshot, err := r.read(ctx)
 	if err != nil {
 		return err
 	}
+	return errors.Join(r.replacing(ctx, snapshot), r.emptiness(ctx, snapshot), r.announced(ctx, snapshot))
+}
+
+// emptiness removes nodes without pods.
+func (r *run) emptiness(ctx context.Context, snapshot *disruption.Snapshot) error {
 	decided := disruption.Empty(snapshot, r.now())
 	r.again = decided.Again
 	var failed []error
@@ -186,12 +193,13 @@ func (r *run) remove(ctx context.Context, node *disruption.Node) error {
 		return err
 	}
 	r.removed++
+	leaving := node.Claim.DeepCopy()
+	leaving.DeletionTimestamp = &metav1.Time{Time: r.now()}
+	node.Claim = leaving // for what else this look decides
 	slog.InfoContext(ctx, "disrupting node(s)", "reason", reason, "decision", "delete", "disrupted-node-count", 1, "replacement-node-count", 0,
 		"Node", node.Node.Name, "NodeClaim", node.Claim.Name, "NodePool", node.Claim.Labels[api.NodePoolLabelKey],
 		"instance-type", node.Claim.Labels[corev1.LabelInstanceTypeStable], "capacity-type", node.Claim.Labels[api.CapacityTypeLabelKey])
-	for _, about := range []corev1.ObjectReference{disruption.AboutNode(node.Node), disruption.AboutClaim(node.Claim)} {
-		r.record(ctx, about, corev1.EventTypeNormal, "DisruptionTerminating", "Disrupting "+about.Kind+": "+reason)
-	}
+	r.terminating(ctx, node, reason)
 	return nil
 }
 

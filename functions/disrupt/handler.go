@@ -25,11 +25,11 @@ type sender interface {
 }
 
 type handler struct {
-	cluster            string
-	disrupt, lifecycle string // queue URLs
-	connect            func(context.Context) (kubernetes, error)
-	sender             sender
-	now                func() time.Time
+	cluster                       string
+	disrupt, lifecycle, provision string // queue URLs
+	connect                       func(context.Context) (kubernetes, error)
+	sender                        sender
+	now                           func() time.Time
 }
 
 // handle answers a batch with one pass.
@@ -65,20 +65,23 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 		return nil
 	}
 	r := &run{handler: h, client: client}
-	err = r.emptiness(work)
+	err = r.look(work)
 	if released := held.Release(context.WithoutCancel(ctx)); released != nil {
 		slog.WarnContext(ctx, "the lease stays until its deadline", "lease", leaseName, "error", released)
 	}
 	return errors.Join(err, h.rearm(ctx, wake, r))
 }
 
-// rearm wakes lifecycle for what was begun, and this function for what is due
-// before the next tick.
+// rearm wakes lifecycle and provision for what was begun, and this function for what is
+// due before the next tick.
 func (h *handler) rearm(ctx context.Context, wake queue.Message, r *run) error {
 	var failed []error
 	now := h.now()
 	if r.removed > 0 {
 		failed = append(failed, h.sender.Send(ctx, h.lifecycle, queue.Message{Cluster: h.cluster, At: now, Reason: queue.ReasonContinue}))
+	}
+	if r.launches {
+		failed = append(failed, h.sender.Send(ctx, h.provision, queue.Message{Cluster: h.cluster, At: now, Reason: queue.ReasonInterruption}))
 	}
 	if !r.again.IsZero() && r.again.Sub(now) < horizon && wake.Hop < queue.MaximumHops {
 		// SQS counts in whole seconds: one more, so that it is due when the message comes.

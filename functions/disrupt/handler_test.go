@@ -64,9 +64,9 @@ func newLooker(t *testing.T, cut *clustertest.Cut) *looker {
 	client := server.Client(t, wrap)
 	l := &looker{mail: &mailbox{}}
 	l.handler = &handler{
-		cluster: "test", disrupt: "d", lifecycle: "l", sender: l.mail,
+		cluster: "test", disrupt: "d", lifecycle: "l", provision: "p", sender: l.mail,
 		now:     func() time.Time { return time.Now().Add(l.ahead) },
-		connect: func(context.Context) (kubernetes, error) { return edge{client}, nil },
+		connect: func(context.Context) (kubernetes, error) { return edge{Client: client}, nil },
 	}
 	return l
 }
@@ -208,7 +208,7 @@ func TestAPodThatComesAtTheLastMomentKeepsItsNode(t *testing.T) {
 	l := newLooker(t, nil)
 	l.mustLook(t)
 	l.ahead = time.Minute
-	client := edge{server.Client(t, nil)}
+	client := edge{Client: server.Client(t, nil)}
 	l.connect = func(context.Context) (kubernetes, error) { return late{client}, nil }
 	l.mustLook(t)
 	if isEnding(t, "late") || !isTainted(t, "late") {

@@ -1,13 +1,16 @@
-// Command disrupt takes away nodes that are not needed.
+// Command disrupt takes away nodes that are not needed, and replaces those that AWS is
+// about to take.
 package main
 
 import (
 	"context"
+	"os"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/whittle-dev/whittle/shared/function"
+	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/queue"
 )
 
@@ -19,7 +22,7 @@ func main() {
 func setup(ctx context.Context) (*handler, error) {
 	h := &handler{now: time.Now}
 	err := function.Settings(map[string]*string{
-		"CLUSTER_NAME": &h.cluster, "DISRUPT_QUEUE_URL": &h.disrupt, "LIFECYCLE_QUEUE_URL": &h.lifecycle,
+		"CLUSTER_NAME": &h.cluster, "DISRUPT_QUEUE_URL": &h.disrupt, "LIFECYCLE_QUEUE_URL": &h.lifecycle, "PROVISION_QUEUE_URL": &h.provision,
 	})
 	if err != nil {
 		return h, err
@@ -28,7 +31,9 @@ func setup(ctx context.Context) (*handler, error) {
 	connection := function.NewConnection(loaded, h.cluster)
 	h.connect = func(ctx context.Context) (kubernetes, error) {
 		client, err := connection.Client(ctx)
-		return edge{Client: client}, err
+		return edge{
+			Client: client, preference: plan.PreferencePolicy(os.Getenv("PREFERENCE_POLICY")), minValues: plan.MinValuesPolicy(os.Getenv("MIN_VALUES_POLICY")),
+		}, err
 	}
 	h.sender = queue.NewSender(sqs.NewFromConfig(loaded))
 	return h, err

@@ -16,8 +16,9 @@ import (
 // kubernetes is what interrupt reads and writes in the cluster.
 type kubernetes interface {
 	NodeClaims(context.Context) ([]api.NodeClaim, error)
-	Nodes(context.Context) ([]corev1.Node, error)
+	Node(ctx context.Context, name string) (*corev1.Node, error)
 	PatchNode(ctx context.Context, name string, patch map[string]any) error
+	PatchNodeClaim(ctx context.Context, name string, patch map[string]any) (*api.NodeClaim, error)
 	DeleteNodeClaim(ctx context.Context, name string, uid types.UID) error
 	MarkUnavailable(ctx context.Context, marks *catalog.Unavailable, now time.Time) error
 	Record(ctx context.Context, event cluster.Event, now time.Time) error
@@ -26,7 +27,20 @@ type kubernetes interface {
 // edge is the cluster's client with the list of unavailable offerings.
 type edge struct{ *cluster.Client }
 
+// markedLong is for how much longer an offering that is marked needs no new mark. In a
+// storm many nodes of an offering go, and who would all write the same meet each other.
+const markedLong = catalog.UnavailableFor / 2
+
 // MarkUnavailable leaves the marked offerings out of launches for a while.
 func (e edge) MarkUnavailable(ctx context.Context, marks *catalog.Unavailable, now time.Time) error {
-	return inventory.MarkUnavailable(ctx, e.Client, marks, now)
+	known, err := inventory.Unavailable(ctx, e.Client)
+	if err != nil {
+		return err
+	}
+	for key := range marks.Until {
+		if known.Until[key].Sub(now) < markedLong {
+			return inventory.MarkUnavailable(ctx, e.Client, marks, now)
+		}
+	}
+	return nil
 }

@@ -31,6 +31,8 @@ type message struct {
 	id    string
 	event events.Event
 	err   error
+	// foreign: whole, but of a kind that nothing here is about.
+	foreign bool
 	// displaced and looked tell who is to be woken for it.
 	displaced, looked bool
 }
@@ -41,17 +43,15 @@ type message struct {
 func (h *handler) handle(ctx context.Context, batch lambdaevents.SQSEvent) (lambdaevents.SQSEventResponse, error) {
 	work, cancel := function.WithReserve(ctx)
 	defer cancel()
-	messages := make([]*message, len(batch.Records))
-	readable := false
-	for i, record := range batch.Records {
-		event, err := events.Decode([]byte(record.Body))
-		messages[i] = &message{id: record.MessageId, event: event, err: err}
-		readable = readable || err == nil
-	}
+	messages, readable := decode(ctx, batch)
 	if readable {
-		h.act(work, messages)
+		performed := h.act(work, messages)
 		// Woken even when the time for the work is over: what was begun goes on.
 		h.wake(ctx, messages)
+		// Words after deeds: the time before an interruption is short.
+		if performed != nil {
+			performed.tell(work)
+		}
 	}
 	var response lambdaevents.SQSEventResponse
 	for _, message := range messages {
@@ -64,46 +64,70 @@ func (h *handler) handle(ctx context.Context, batch lambdaevents.SQSEvent) (lamb
 	return response, nil
 }
 
-// act finds out which events are about nodes of ours, and acts on these.
-func (h *handler) act(ctx context.Context, messages []*message) {
-	if err := h.actOn(ctx, messages); err != nil {
-		// Nothing was done: no event may be taken for done.
-		for _, message := range messages {
-			message.err = errors.Join(message.err, err)
+// decode reads the messages and tells whether any is worth acting on. One of an unknown
+// kind is done: AWS adds kinds, and another try would know it no better.
+func decode(ctx context.Context, batch lambdaevents.SQSEvent) (messages []*message, readable bool) {
+	for _, record := range batch.Records {
+		event, err := events.Decode([]byte(record.Body))
+		read := &message{id: record.MessageId, event: event, err: err}
+		if errors.Is(err, events.ErrUnknown) {
+			slog.InfoContext(ctx, "ignoring event", "message", record.MessageId, "reason", err.Error())
+			read.err, read.foreign = nil, true
 		}
+		readable = readable || err == nil
+		messages = append(messages, read)
 	}
+	return messages, readable
 }
 
-func (h *handler) actOn(ctx context.Context, messages []*message) error {
+// act finds out which events are about nodes of ours, and acts on these.
+func (h *handler) act(ctx context.Context, messages []*message) *performer {
+	performed, err := h.actOn(ctx, messages)
+	if err != nil {
+		// Nothing was done: no event may be taken for done.
+		for _, message := range messages {
+			if !message.foreign {
+				message.err = errors.Join(message.err, err)
+			}
+		}
+	}
+	return performed
+}
+
+func (h *handler) actOn(ctx context.Context, messages []*message) (*performer, error) {
 	client, err := h.connect(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	claims, err := client.NodeClaims(ctx)
+	listed, err := client.NodeClaims(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var affected []affected
+	claims := ownAmong(listed)
+	now := h.now()
+	var affected []*affectedClaim
+	byName := map[string]*affectedClaim{}
 	for _, message := range messages {
-		if message.err != nil {
+		if message.err != nil || message.foreign {
 			continue
 		}
-		response := respond(message.event.Detail)
 		for _, claim := range about(message.event.Detail, claims) {
-			affected = append(affected, affectedBy(message, claim, response))
+			one := byName[claim.Name]
+			if one == nil {
+				one = &affectedClaim{claim: claim}
+				byName[claim.Name] = one
+				affected = append(affected, one)
+			}
+			one.add(message, respond(message.event, now))
 		}
 	}
 	// The account's other instances: nothing of ours.
 	if len(affected) == 0 {
-		return nil
+		return nil, nil
 	}
-	nodes, err := client.Nodes(ctx)
-	if err != nil {
-		return err
-	}
-	p := &performer{client: client, now: h.now()}
-	p.perform(ctx, affected, nodes)
-	return nil
+	p := &performer{client: client, now: now, affected: affected}
+	p.perform(ctx)
+	return p, nil
 }
 
 // wake sends one message for the whole batch to each function that goes on with it.

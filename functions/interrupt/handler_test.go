@@ -34,17 +34,24 @@ func TestMain(m *testing.M) {
 type mailbox struct {
 	sent   map[string][]queue.Message
 	refuse string
+	cut    *clustertest.Cut // nil: the sender lives
 }
 
 func (m *mailbox) Send(_ context.Context, url string, messages ...queue.Message) error {
-	if url == m.refuse {
-		return errors.New("queue is gone")
+	send := func() error {
+		if url == m.refuse {
+			return errors.New("queue is gone")
+		}
+		if m.sent == nil {
+			m.sent = map[string][]queue.Message{}
+		}
+		m.sent[url] = append(m.sent[url], messages...)
+		return nil
 	}
-	if m.sent == nil {
-		m.sent = map[string][]queue.Message{}
+	if m.cut != nil {
+		return m.cut.Do(true, send)
 	}
-	m.sent[url] = append(m.sent[url], messages...)
-	return nil
+	return send()
 }
 
 func newHandler(t *testing.T, cut *clustertest.Cut) (*handler, *mailbox) {
@@ -54,7 +61,7 @@ func newHandler(t *testing.T, cut *clustertest.Cut) (*handler, *mailbox) {
 		wrap = cut.Wrap
 	}
 	client := server.Client(t, wrap)
-	mail := &mailbox{}
+	mail := &mailbox{cut: cut}
 	return &handler{
 		cluster: "test", provision: "p", lifecycle: "l", sender: mail, now: time.Now,
 		connect: func(context.Context) (kubernetes, error) { return edge{client}, nil },
@@ -68,6 +75,7 @@ func ours(t *testing.T, name string) (instance string) {
 	server.Claim(t, name, instance)
 	server.Node(t, "node-"+name, instance)
 	server.Settle(t, "node-"+name)
+	server.Patch(t, api.NodeClaimsPath+"/"+name+"/status", map[string]any{"status": map[string]any{"nodeName": "node-" + name}})
 	t.Cleanup(func() {
 		server.Delete(t, api.NodeClaimsPath+"/"+name)
 		server.Patch(t, api.NodeClaimsPath+"/"+name, map[string]any{"metadata": map[string]any{"finalizers": []string{}}})
@@ -169,14 +177,24 @@ func TestABatchWakesTheOthersOnce(t *testing.T) {
 func TestAMessageThatCannotBeReadComesBackAlone(t *testing.T) {
 	h, _ := newHandler(t, nil)
 	event := batch(t, spot(ours(t, "read")), spot("i-somebodyelse"))
-	for i, body := range []string{"not JSON", `{"detail-type":"EC2 Coffee Break","detail":{}}`, `{"detail-type":"EC2 Spot Instance Interruption Warning","time":"2026-01-01T00:00:00Z","detail":{}}`} {
+	for i, body := range []string{"not JSON", `{"detail-type":"EC2 Spot Instance Interruption Warning","time":"2026-01-01T00:00:00Z","detail":{}}`} {
 		event.Records = append(event.Records, lambdaevents.SQSMessage{MessageId: fmt.Sprint("bad", i), Body: body})
 	}
-	if ids := failed(t, h, event); !slices.Equal(ids, []string{"bad0", "bad1", "bad2"}) {
+	event.Records = append(event.Records, lambdaevents.SQSMessage{MessageId: "unknown", Body: `{"detail-type":"EC2 Coffee Break","detail":{}}`})
+	if ids := failed(t, h, event); !slices.Equal(ids, []string{"bad0", "bad1"}) {
 		t.Errorf("failed %v", ids)
 	}
 	if !isEnding(t, "read") {
 		t.Error("the event that can be read had no effect")
+	}
+}
+
+func TestAnUnknownEventCostsNothing(t *testing.T) {
+	h, _ := newHandler(t, nil)
+	h.connect = func(context.Context) (kubernetes, error) { return nil, errors.New("no endpoint") }
+	unknown := lambdaevents.SQSEvent{Records: []lambdaevents.SQSMessage{{MessageId: "unknown", Body: `{"detail-type":"EC2 Coffee Break","detail":{}}`}}}
+	if ids := failed(t, h, unknown); len(ids) != 0 {
+		t.Errorf("failed %v", ids)
 	}
 }
 
@@ -191,21 +209,54 @@ func TestOthersInstancesCostOneList(t *testing.T) {
 	}
 }
 
-func TestWhatIsOnlyToldOfChangesNothing(t *testing.T) {
+func annotation(t *testing.T, name, key string) string {
+	return clustertest.Get[api.NodeClaim](t, server, api.NodeClaimsPath+"/"+name).Annotations[key]
+}
+
+func change(id string, status events.HealthStatus, ahead time.Duration) *events.ScheduledChange {
+	return &events.ScheduledChange{
+		InstanceIDs: []string{id}, Status: status, Code: "AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED", EventARN: "arn:" + id, StartTime: time.Now().Add(ahead), Page: 1, TotalPages: 1,
+	}
+}
+
+func TestWhatLiesAheadIsRememberedAndNoMore(t *testing.T) {
 	h, mail := newHandler(t, nil)
 	id := ours(t, "calm")
-	closed := &events.ScheduledChange{InstanceIDs: []string{id}, Status: events.HealthStatusClosed, Page: 1, TotalPages: 1}
-	if ids := failed(t, h, batch(t, &events.RebalanceRecommendation{InstanceID: id}, closed)); len(ids) != 0 {
+	if ids := failed(t, h, batch(t, &events.RebalanceRecommendation{InstanceID: id}, change(id, events.HealthStatusUpcoming, 14*24*time.Hour))); len(ids) != 0 {
 		t.Fatalf("failed %v", ids)
+	}
+	if annotation(t, "calm", disruption.RebalanceRecommendedAnnotationKey) == "" || annotation(t, "calm", disruption.DepartsAtAnnotationKey) == "" {
+		t.Error("the claim does not say what lies ahead")
+	}
+	if reasons := server.Reasons(t, "calm"); !reasons["SpotRebalanceRecommendation"] || !reasons["InstanceUnhealthy"] || reasons["TerminatingOnInterruption"] {
+		t.Errorf("events %v", reasons)
+	}
+	if ids := failed(t, h, batch(t, change(id, events.HealthStatusClosed, 14*24*time.Hour))); len(ids) != 0 || annotation(t, "calm", disruption.DepartsAtAnnotationKey) != "" {
+		t.Errorf("failed %v; a change that is over is still ahead", ids)
 	}
 	if isEnding(t, "calm") || isTainted(t, "calm") || len(mail.sent) != 0 {
 		t.Errorf("ending %t, tainted %t, sent %v", isEnding(t, "calm"), isTainted(t, "calm"), mail.sent)
 	}
-	if reasons := server.Reasons(t, "calm"); !reasons["SpotRebalanceRecommendation"] || reasons["TerminatingOnInterruption"] {
-		t.Errorf("events %v", reasons)
-	}
 	if ids := failed(t, h, batch(t, &events.StateChange{InstanceID: id, State: events.StateRunning})); len(ids) != 0 || len(mail.sent["l"]) != 1 || len(mail.sent["p"]) != 0 {
 		t.Errorf("failed %v, sent %v", ids, mail.sent)
+	}
+}
+
+func TestANodeWhoseDepartureIsNearEndsByThen(t *testing.T) {
+	h, mail := newHandler(t, nil)
+	id := ours(t, "near")
+	event := change(id, events.HealthStatusOpen, 30*time.Minute)
+	for range 2 { // from the backup region once more
+		if ids := failed(t, h, batch(t, event)); len(ids) != 0 {
+			t.Fatalf("failed %v", ids)
+		}
+		event.Backup = true
+	}
+	if by := annotation(t, "near", api.NodeClaimTerminationTimestampAnnotationKey); by != event.StartTime.UTC().Format(time.RFC3339) {
+		t.Errorf("ends by %q, want %s", by, event.StartTime)
+	}
+	if !isEnding(t, "near") || !isTainted(t, "near") || len(mail.sent["p"]) != 1 {
+		t.Errorf("ending %t, tainted %t, sent %v", isEnding(t, "near"), isTainted(t, "near"), mail.sent)
 	}
 }
 
@@ -248,34 +299,4 @@ type markless struct{ edge }
 
 func (markless) MarkUnavailable(context.Context, *catalog.Unavailable, time.Time) error {
 	return errors.New("forbidden")
-}
-
-// TestCutOffBetweenAnyTwoCalls has the function die after each number of changing
-// calls; the message comes back, and the end is the same.
-func TestCutOffBetweenAnyTwoCalls(t *testing.T) {
-	for n := 0; ; n++ {
-		name := fmt.Sprintf("cut%d", n)
-		id := ours(t, name)
-		instanceType := fmt.Sprintf("m5.cut%d", n)
-		server.Patch(t, api.NodeClaimsPath+"/"+name, map[string]any{"metadata": map[string]any{"labels": map[string]string{corev1.LabelInstanceTypeStable: instanceType}}})
-		cut := clustertest.After(n)
-		dying, _ := newHandler(t, cut)
-		living, _ := newHandler(t, nil)
-		come := failed(t, dying, batch(t, spot(id)))
-		if effect := isEnding(t, name) && isShort(t, instanceType); !effect && len(come) == 0 {
-			t.Errorf("after %d calls the message was taken for done without its effect", n)
-		}
-		if ids := failed(t, living, batch(t, spot(id))); len(ids) != 0 {
-			t.Errorf("after %d calls the message comes back for ever: %v", n, ids)
-		}
-		if !isEnding(t, name) || !isTainted(t, name) || !isShort(t, instanceType) {
-			t.Errorf("after %d calls: ending %t, tainted %t, short %t", n, isEnding(t, name), isTainted(t, name), isShort(t, instanceType))
-		}
-		if !cut.Over() {
-			if n < 4 {
-				t.Errorf("an interruption took %d calls: nothing was tested", n)
-			}
-			return
-		}
-	}
 }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
@@ -15,66 +17,103 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption"
 )
 
-// affected is a claim of ours that a message is about, and what that means for it.
-type affected struct {
-	message  *message
-	claim    *api.NodeClaim
-	response response
-}
-
-// affectedBy makes of a response what is still to be done. For a claim whose end
-// has been ordered that is to look how far it is: a warning is given more than
-// once, our own terminations are told of as well, and the run that ordered the
-// end may have died before it woke anyone.
-func affectedBy(message *message, claim *api.NodeClaim, response response) affected {
-	if claim.DeletionTimestamp != nil && response.end {
-		response.end, response.notice, response.look = false, notice{}, true
-	}
-	return affected{message, claim, response}
-}
+const (
+	// parallel is how many claims are dealt with at once. A batch has ten messages; one
+	// of Health's may name more.
+	parallel = 10
+	// taints is how often a node is tainted again that somebody changed meanwhile.
+	taints = 3
+)
 
 // performer carries responses out.
 type performer struct {
-	client kubernetes
-	now    time.Time
+	client   kubernetes
+	now      time.Time
+	affected []*affectedClaim
+	words    []cluster.Event
+
+	mutex sync.Mutex // guards the messages, which may be about the same claims, and the words
 }
 
-// perform acts on each affected claim, and notes at its message what failed and
+// perform acts on each affected claim, and notes at its messages what failed and
 // who is to be woken.
-func (p *performer) perform(ctx context.Context, all []affected, nodes []corev1.Node) {
-	byID := map[string]*corev1.Node{}
-	for i := range nodes {
-		byID[nodes[i].Spec.ProviderID] = &nodes[i]
+func (p *performer) perform(ctx context.Context) {
+	p.markShortages(ctx)
+	var group errgroup.Group
+	group.SetLimit(parallel)
+	for _, one := range p.affected {
+		group.Go(func() error {
+			ended, err := p.respond(ctx, one)
+			p.note(one, ended, err)
+			return nil
+		})
 	}
-	p.markShortages(ctx, all)
-	for _, one := range all {
-		if one.response.end {
-			if err := p.end(ctx, one, byID[one.claim.Status.ProviderID]); err != nil {
-				one.message.err = errors.Join(one.message.err, fmt.Errorf("ending nodeclaim %q: %w", one.claim.Name, err))
-				continue
+	_ = group.Wait() // what failed is noted at its messages: one claim keeps no other waiting
+}
+
+// note says at the claim's messages what has come of it, and keeps what is to be told.
+func (p *performer) note(one *affectedClaim, ended bool, err error) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	for i, message := range one.messages {
+		if err != nil {
+			message.err = errors.Join(message.err, fmt.Errorf("nodeclaim %q: %w", one.claim.Name, err))
+			continue
+		}
+		message.displaced = message.displaced || ended
+		message.looked = message.looked || one.responses[i].look
+	}
+	if err == nil {
+		p.words = append(p.words, one.words(ended)...)
+	}
+}
+
+// respond does what the claim's responses ask for.
+func (p *performer) respond(ctx context.Context, one *affectedClaim) (ended bool, err error) {
+	claim := one.claim
+	for i, response := range one.responses {
+		if response.mark != nil && claim.DeletionTimestamp == nil {
+			if err := p.patch(ctx, one, response.mark(one.claim)); err != nil {
+				return false, fmt.Errorf("writing down the event %q: %w", one.messages[i].event.Detail.DetailType(), err)
 			}
-			one.message.displaced = true
-		}
-		one.message.looked = one.message.looked || one.response.look
-	}
-	// Words after deeds: the time before an interruption is short.
-	for _, one := range all {
-		if !one.response.end || one.message.displaced {
-			p.tell(ctx, one, byID[one.claim.Status.ProviderID])
 		}
 	}
+	if by := one.by(); !by.IsZero() {
+		if err := p.patch(ctx, one, disruption.EndBy(one.claim, by, p.now)); err != nil {
+			return false, fmt.Errorf("writing down the end at %s: %w", by, err)
+		}
+	}
+	if !one.ends() {
+		return false, nil
+	}
+	return true, p.end(ctx, one)
+}
+
+// patch merges the patch into the claim; one that is gone needs it no more.
+func (p *performer) patch(ctx context.Context, one *affectedClaim, patch map[string]any) error {
+	if patch == nil {
+		return nil
+	}
+	stored, err := p.client.PatchNodeClaim(ctx, one.claim.Name, patch)
+	if err == nil {
+		one.claim = stored
+	}
+	if cluster.IsGone(err) {
+		return nil
+	}
+	return err
 }
 
 // markShortages leaves the offerings that EC2 takes back out of the next launches,
 // with one write for the batch and before anything asks for a replacement. When
 // that fails the nodes are taken out of use all the same, time being short, and
 // the events come back for the marks.
-func (p *performer) markShortages(ctx context.Context, all []affected) {
+func (p *performer) markShortages(ctx context.Context) {
 	marks := &catalog.Unavailable{}
-	for _, one := range all {
+	for _, one := range p.affected {
 		labels := one.claim.Labels
 		capacityType, instanceType, zone := labels[api.CapacityTypeLabelKey], labels[corev1.LabelInstanceTypeStable], labels[corev1.LabelTopologyZone]
-		if one.response.shortage && instanceType != "" && zone != "" {
+		if one.isShort() && instanceType != "" && zone != "" {
 			if capacityType == "" {
 				capacityType = api.CapacityTypeSpot
 			}
@@ -85,59 +124,83 @@ func (p *performer) markShortages(ctx context.Context, all []affected) {
 		return
 	}
 	err := p.client.MarkUnavailable(ctx, marks, p.now)
-	for _, one := range all {
-		if err != nil && one.response.shortage {
-			one.message.err = errors.Join(one.message.err, fmt.Errorf("marking offerings unavailable: %w", err))
+	if err == nil {
+		return
+	}
+	for _, one := range p.affected {
+		for i, message := range one.messages {
+			if one.responses[i].shortage {
+				message.err = errors.Join(message.err, fmt.Errorf("marking offerings unavailable: %w", err))
+			}
 		}
 	}
 }
 
 // end keeps pods off the node and orders the claim's end, which lifecycle brings about.
-func (p *performer) end(ctx context.Context, one affected, node *corev1.Node) error {
-	if node != nil {
-		if patch := disruption.Taint(node); patch != nil {
-			err := p.client.PatchNode(ctx, node.Name, patch)
-			switch {
-			case err == nil:
-				slog.InfoContext(ctx, "tainted node", "Node", node.Name, "NodeClaim", one.claim.Name,
-					"taint.Key", api.DisruptedTaintKey, "taint.Effect", string(corev1.TaintEffectNoSchedule))
-			// Changed since it was read: lifecycle marks it before it drains.
-			case !cluster.IsConflict(err) && !cluster.IsGone(err):
-				return err
-			}
-		}
-	}
-	if err := p.client.DeleteNodeClaim(ctx, one.claim.Name, one.claim.UID); err != nil {
+func (p *performer) end(ctx context.Context, one *affectedClaim) error {
+	if err := p.taint(ctx, one); err != nil {
 		return err
 	}
+	if err := p.client.DeleteNodeClaim(ctx, one.claim.Name, one.claim.UID); err != nil {
+		return fmt.Errorf("ending it: %w", err)
+	}
 	slog.InfoContext(ctx, "initiating delete from interruption message", "NodeClaim", one.claim.Name, "provider-id", one.claim.Status.ProviderID,
-		"messageKind", one.message.event.Detail.DetailType(), "reason", one.response.notice.reason)
+		"messageKind", one.messages[0].event.Detail.DetailType(), "reason", one.responses[0].notice.reason)
 	return nil
 }
 
-// tell writes the events. A person misses a hint when one fails; the work goes on.
-func (p *performer) tell(ctx context.Context, one affected, node *corev1.Node) {
-	told := one.response.notice
-	if told.reason == "" {
-		return
+// taint marks the node, which is read by itself: of thousands a batch is about ten. Its
+// kubelet writes to it now and then; one that keeps changing, or that is not known to the
+// claim yet, is marked by lifecycle before it drains it.
+func (p *performer) taint(ctx context.Context, one *affectedClaim) error {
+	name := one.claim.Status.NodeName
+	if name == "" {
+		return nil
 	}
-	objects := []corev1.ObjectReference{disruption.AboutClaim(one.claim)}
-	if node != nil {
-		objects = append(objects, disruption.AboutNode(node))
-	}
-	for _, about := range objects {
-		p.record(ctx, cluster.Event{About: about, Type: told.kind, Reason: told.reason, Message: told.message})
-		if one.response.end {
-			p.record(ctx, cluster.Event{
-				About: about, Type: corev1.EventTypeWarning, Reason: "TerminatingOnInterruption",
-				Message: "Interruption triggered termination for the " + about.Kind,
-			})
+	for range taints {
+		node, err := p.client.Node(ctx, name)
+		if err != nil {
+			return ignoreGone(err)
+		}
+		if node.Spec.ProviderID != one.claim.Status.ProviderID {
+			return nil // a new machine has taken the name
+		}
+		one.node = node
+		patch := disruption.Taint(node)
+		if patch == nil {
+			return nil
+		}
+		err = p.client.PatchNode(ctx, name, patch)
+		if err == nil {
+			slog.InfoContext(ctx, "tainted node", "Node", name, "NodeClaim", one.claim.Name,
+				"taint.Key", api.DisruptedTaintKey, "taint.Effect", string(corev1.TaintEffectNoSchedule))
+			return nil
+		}
+		if !cluster.IsConflict(err) {
+			return ignoreGone(err)
 		}
 	}
+	return nil
 }
 
-func (p *performer) record(ctx context.Context, event cluster.Event) {
-	if err := p.client.Record(ctx, event, p.now); err != nil {
-		slog.WarnContext(ctx, "event not written", "reason", event.Reason, "object", event.About.Name, "error", err)
+func ignoreGone(err error) error {
+	if cluster.IsGone(err) {
+		return nil
 	}
+	return err
+}
+
+// tell writes the events. A person misses a hint when one fails.
+func (p *performer) tell(ctx context.Context) {
+	var group errgroup.Group
+	group.SetLimit(parallel)
+	for _, event := range p.words {
+		group.Go(func() error {
+			if err := p.client.Record(ctx, event, p.now); err != nil {
+				slog.WarnContext(ctx, "event not written", "reason", event.Reason, "object", event.About.Name, "error", err)
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // each has its own line in the log
 }

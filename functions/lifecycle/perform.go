@@ -30,6 +30,9 @@ type performer struct {
 	leftovers leftovers
 	now       func() time.Time
 	tell      bool // whether hindrances that last are told in events
+
+	mutex sync.Mutex
+	words []cluster.Event // told when everything is done
 }
 
 // perform decides about everything seen and does it. It tells how soon to look
@@ -79,6 +82,7 @@ func (p *performer) perform(ctx context.Context, s *seen) (again time.Duration, 
 	}
 	// The functions report through note, so that one that fails ends no other.
 	_ = group.Wait()
+	p.speak(ctx)
 	return again, displaces, errors.Join(failed...)
 }
 
@@ -178,7 +182,7 @@ func (p *performer) do(ctx context.Context, claim *api.NodeClaim, version *strin
 	case nodeclaim.Tag:
 		return p.fleet.Tag(ctx, step.InstanceID, step.Tags)
 	case nodeclaim.Record:
-		p.record(ctx, cluster.Event(step))
+		p.record(cluster.Event(step))
 	case nodeclaim.Log:
 		slog.InfoContext(ctx, step.Message, step.Attributes...)
 	}
@@ -192,7 +196,7 @@ func (p *performer) evict(ctx context.Context, step nodeclaim.Evict) error {
 	err := p.client.Evict(ctx, pod)
 	switch {
 	case err == nil:
-		p.record(ctx, cluster.Event{
+		p.record(cluster.Event{
 			About: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
 			Type:  corev1.EventTypeNormal, Reason: "Evicted", Message: "Evicted pod: its node is being taken away",
 		})
@@ -200,7 +204,7 @@ func (p *performer) evict(ctx context.Context, step nodeclaim.Evict) error {
 	// More than one budget for a pod is an internal error to the API server.
 	case apierrors.IsTooManyRequests(err), apierrors.IsInternalError(err) && strings.Contains(err.Error(), "PodDisruptionBudget"):
 		if p.tell {
-			p.record(ctx, cluster.Event{
+			p.record(cluster.Event{
 				About: disruption.AboutNode(step.Node), Type: corev1.EventTypeWarning, Reason: "FailedDraining",
 				Message: fmt.Sprintf("Failed to drain node, evicting pod %s/%s: %v", pod.Namespace, pod.Name, err),
 			})
@@ -210,11 +214,27 @@ func (p *performer) evict(ctx context.Context, step nodeclaim.Evict) error {
 	return err
 }
 
-// record writes an event. A person misses a hint when it fails; the work goes on.
-func (p *performer) record(ctx context.Context, event cluster.Event) {
-	if err := p.client.Record(ctx, event, p.now()); err != nil {
-		slog.WarnContext(ctx, "event not written", "reason", event.Reason, "object", event.About.Name, "error", err)
+// record keeps an event until everything is done: a drain may have little time, and its
+// events are as many as its evictions.
+func (p *performer) record(event cluster.Event) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.words = append(p.words, event)
+}
+
+// speak writes the events. A person misses a hint when one fails; the work goes on.
+func (p *performer) speak(ctx context.Context) {
+	var group errgroup.Group
+	group.SetLimit(parallel)
+	for _, event := range p.words {
+		group.Go(func() error {
+			if err := p.client.Record(ctx, event, p.now()); err != nil {
+				slog.WarnContext(ctx, "event not written", "reason", event.Reason, "object", event.About.Name, "error", err)
+			}
+			return nil
+		})
 	}
+	_ = group.Wait() // each has its own line in the log
 }
 
 // at binds the patch to the resourceVersion.

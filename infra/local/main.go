@@ -7,6 +7,7 @@
 //	local down    ends it
 //	local bench   measures cold start, idle tick, latency and sizes, and the launch of a thousand nodes
 //	local bench-launch   the last of these by itself
+//	local storm   warns every node of a large cluster within a minute, and measures
 package main
 
 import (
@@ -36,14 +37,14 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	commands := map[string]func(context.Context) error{"run": run, "up": up, "down": down, "serve": serve, "bench": bench, "bench-launch": benchLaunch, "prepare": prepare}
+	commands := map[string]func(context.Context) error{"run": run, "up": up, "down": down, "serve": serve, "bench": bench, "bench-launch": benchLaunch, "storm": storm, "prepare": prepare}
 	name := ""
 	if len(os.Args) == 2 {
 		name = os.Args[1]
 	}
 	command, known := commands[name]
 	if !known {
-		fmt.Fprintln(os.Stderr, "usage: local run|up|down|bench|bench-launch")
+		fmt.Fprintln(os.Stderr, "usage: local run|up|down|bench|bench-launch|storm")
 		os.Exit(2)
 	}
 	if err := command(ctx); err != nil {

@@ -89,8 +89,9 @@ func NewForConfig(endpoint Endpoint, config *rest.Config) (*Client, error) {
 	config.Timeout = requestTimeout
 	// client-go's own limits (5 a second) are made for controllers that live for
 	// days; a function has seconds, and the API server's priority and fairness
-	// protects the cluster.
-	config.QPS, config.Burst = 200, 300
+	// protects the cluster. What bounds a function is how many requests it has
+	// under way at once; this is for the case that it had none of these bounds.
+	config.QPS, config.Burst = 1000, 1000
 	config.ContentConfig = rest.ContentConfig{
 		GroupVersion:         &schema.GroupVersion{Version: "v1"},
 		NegotiatedSerializer: serializer.NewCodecFactory(newScheme()).WithoutConversion(),

@@ -53,6 +53,15 @@ func (c *Client) Nodes(ctx context.Context) ([]corev1.Node, error) {
 	return list.Items, err
 }
 
+// Node reads one node; IsGone tells that there is none.
+func (c *Client) Node(ctx context.Context, name string) (*corev1.Node, error) {
+	node := &corev1.Node{}
+	if err := c.rest.Get().AbsPath("/api/v1/nodes/" + url.PathEscape(name)).Do(ctx).Into(node); err != nil {
+		return nil, fmt.Errorf("reading node %q: %w", name, err)
+	}
+	return node, nil
+}
+
 // Namespaces lists every namespace.
 func (c *Client) Namespaces(ctx context.Context) ([]corev1.Namespace, error) {
 	var list corev1.NamespaceList

@@ -62,9 +62,12 @@ func Empty(s *Snapshot, now time.Time) Emptiness {
 			joining[s.Nodes[i].pool()] = true
 		}
 	}
-	moving := s.moving()
+	moving, expected := s.moving(), s.expected()
 	for i := range s.Nodes {
-		decided.look(s, &s.Nodes[i], pools, moving, now)
+		// Nodes that replace others, or are replaced, are Replacing's.
+		if node := &s.Nodes[i]; !node.replaced() && !expected[node.Claim.Name] {
+			decided.look(s, node, pools, moving, now)
+		}
 	}
 	slices.SortFunc(decided.Due, func(a, b *Node) int {
 		return cmp.Or(cmp.Compare(a.Claim.Annotations[EmptySinceAnnotationKey], b.Claim.Annotations[EmptySinceAnnotationKey]),

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption"
 )
 
 var now = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
@@ -74,6 +75,13 @@ func deleted(since time.Duration) func(*api.NodeClaim) {
 
 func grace(d time.Duration) func(*api.NodeClaim) {
 	return func(c *api.NodeClaim) { c.Spec.TerminationGracePeriod = &metav1.Duration{Duration: d} }
+}
+
+func departs(ahead time.Duration, because string) func(*api.NodeClaim) {
+	return func(c *api.NodeClaim) {
+		c.Annotations[disruption.DepartsAtAnnotationKey] = now.Add(ahead).Format(time.RFC3339)
+		c.Annotations[disruption.DepartsBecauseAnnotationKey] = because
+	}
 }
 
 // node has joined with the taint that it registers with.

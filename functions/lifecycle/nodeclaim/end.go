@@ -33,9 +33,11 @@ func (p *pass) end() {
 	switch {
 	case p.claim.Status.ProviderID == "":
 		p.endUnlaunched()
+	case p.node != nil && p.halted():
+		p.endHalted()
 	case p.is(api.ConditionTypeInstanceTerminating):
 		p.awaitInstance()
-	case p.node == nil || p.gone() && !disruption.IsReady(p.node) || p.drained() && p.detached():
+	case p.node == nil || p.drained() && p.detached():
 		p.terminate()
 	default:
 		p.write()

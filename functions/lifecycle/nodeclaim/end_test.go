@@ -35,6 +35,9 @@ func leaving(change ...func(*api.NodeClaim)) View {
 
 func drained(c *api.NodeClaim) { with(api.ConditionTypeDrained, metav1.ConditionTrue, time.Second)(c) }
 
+// ended is a pod that was ended without grace, and that a finalizer holds.
+func ended(p *corev1.Pod) { none := int64(0); p.DeletionGracePeriodSeconds = &none }
+
 func terminating(c *api.NodeClaim) {
 	drained(c)
 	with(api.ConditionTypeVolumesDetached, metav1.ConditionTrue, time.Second)(c)
@@ -173,8 +176,28 @@ func TestEnd(t *testing.T) {
 			view: without(leaving(terminating, with(api.ConditionTypeLaunched, metav1.ConditionTrue, 10*time.Second))), again: soon},
 		{name: "nothing is let go unless EC2 was asked",
 			view: func() View { v := leaving(terminating, longAgo); v.InstancesListed, v.Instances = false, nil; return v }(), again: soon},
-		{name: "an instance that ended by itself with its node takes the pods with it",
-			view: pods(listed(view(claim(initialized, deleted(time.Second), longAgo), node(joined, notReadyNode))), pod("a")), want: endInstance + "\n" + letGo},
+		{name: "an instance that ended by itself leaves no pod believed to run, whatever its node says",
+			view: pods(listed(view(claim(initialized, deleted(time.Second), longAgo), node(joined)), instance("terminated")),
+				pod("a", protected), pod("b", ownedBy("StatefulSet"), endingSince(time.Second)), pod("c", ownedBy("DaemonSet")), pod("d", endingSince(0), ended)),
+			want: "patch node labels,taints\npatch status\ndelete pod a 0s\ndelete pod b 0s", again: soon, displaces: true, events: "Pod Disrupted,Pod Disrupted"},
+		{name: "an instance that has stopped does neither",
+			view: pods(listed(view(claim(initialized, deleted(time.Second), longAgo), node(joined)), instance("stopped")), pod("a")),
+			want: "patch node labels,taints\npatch status\ndelete pod a 0s", again: soon, displaces: true, events: "Pod Disrupted"},
+		{name: "nor does one that EC2 does not know, once no kubelet speaks for it",
+			view: pods(listed(view(claim(initialized, deleted(time.Second), longAgo), node(joined, notReadyNode))), pod("a")),
+			want: "patch node labels,taints\npatch status\ndelete pod a 0s", again: soon, displaces: true, events: "Pod Disrupted"},
+		{name: "while an instance shuts down its pods may still run, and are asked to leave",
+			view: pods(listed(view(claim(initialized, deleted(30*time.Second), draining(time.Second), longAgo), node(joined, marked)), instance("shutting-down")), pod("a")), want: "evict a", again: soon},
+		{name: "without pods a stopped instance is ended",
+			view: listed(view(claim(initialized, deleted(time.Second), longAgo), node(joined)), instance("stopped")), want: endInstance, again: soon},
+		{name: "without pods an ended instance takes its node with it",
+			view: listed(view(claim(initialized, deleted(time.Second), longAgo), node(joined)), instance("terminated")), want: endInstance + "\n" + letGo},
+		{name: "the node of an ended instance stays for its volumes",
+			view: attached(listed(view(claim(initialized, deleted(time.Second), longAgo), node(joined)), instance("terminated")), "v"),
+			want: "patch node labels,taints\npatch status", again: soon, events: "Node AwaitingVolumeDetachment"},
+		{name: "but not for long",
+			view: attached(listed(view(claim(initialized, deleted(time.Hour), longAgo, with(api.ConditionTypeVolumesDetached, metav1.ConditionUnknown, detachWithin)), node(joined)), instance("terminated")), "v"),
+			want: endInstance + "\n" + letGo},
 		{name: "an instance that seems to have ended while its node is ready is drained all the same",
 			view: pods(without(leaving(longAgo, draining(time.Second))), pod("a")), want: "evict a", again: soon},
 		{name: "of two nodes with one provider id both go",

@@ -32,6 +32,8 @@ func (p *pass) over() bool {
 		return p.delete("deleting nodeclaim of a deleted node")
 	case expires != nil && p.age() >= *expires:
 		return p.delete("deleting expired nodeclaim", "reason", "expired")
+	case p.departs():
+		return p.endBeforeDeparture()
 	case p.claim.Status.ProviderID == "":
 		if p.age() >= launchTimeout {
 			return p.delete("terminating due to timeout", "reason", "launch_timeout")
@@ -44,14 +46,14 @@ func (p *pass) over() bool {
 	return false
 }
 
-// lost tells that the instance has ended behind our back: EC2 does not list it, or
-// lists it as ended, and no kubelet speaks for it.
+// lost tells that the instance has ended or stopped behind our back: EC2 does not list
+// it, or lists it as such, and no kubelet speaks for it.
 func (p *pass) lost() bool {
 	if !p.view.InstancesListed || len(p.view.Nodes) > 1 || p.node != nil && disruption.IsReady(p.node) {
 		return false
 	}
 	if instance := p.view.instance(); instance != nil {
-		return instance.Ended()
+		return instance.Ended() || instance.State == "stopped"
 	}
 	return p.launchedFor() >= surelyListedWithin
 }

@@ -82,6 +82,15 @@ func (w *World) InstancesAlive() int {
 	return alive
 }
 
+// LaunchTimes are when instances were launched, by id.
+func (w *World) LaunchTimes() map[string]time.Time {
+	times := map[string]time.Time{}
+	for _, instance := range w.EC2.Instances() {
+		times[instance.ID] = instance.Launched
+	}
+	return times
+}
+
 // FunctionLog are the lines that a function has written.
 func (w *World) FunctionLog(function string) []string {
 	var lines []string

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/whittle-dev/whittle/infra/local/cloudformation"
+	"github.com/whittle-dev/whittle/infra/local/cloudwatch"
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/infra/local/eks"
 	"github.com/whittle-dev/whittle/infra/local/eventbridge"
@@ -54,6 +55,7 @@ func (w *World) services(log *slog.Logger) error {
 	parameters.Bootstrap(bootstrapQualifier)
 
 	w.logs = logs.New(AccountID, Region)
+	w.alarms = cloudwatch.New()
 	w.queues = sqs.New(sqs.Options{AccountID: AccountID, Region: Region, Endpoint: w.server.URL})
 	w.closers = append(w.closers, w.queues.Close)
 	w.Lambda = lambda.New(lambda.Options{
@@ -87,7 +89,7 @@ func (w *World) services(log *slog.Logger) error {
 	}
 	for _, service := range []interface {
 		RegisterTypes(*cloudformation.Service)
-	}{w.identity, parameters, w.logs, w.queues, w.Lambda, bus, schedules, w.EC2, w.clusters} {
+	}{w.identity, parameters, w.logs, w.queues, w.Lambda, bus, schedules, w.EC2, w.clusters, w.alarms} {
 		service.RegisterTypes(w.stacks)
 	}
 	w.server.Observe(w.observe)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/whittle-dev/whittle/infra/local/cloudformation"
+	"github.com/whittle-dev/whittle/infra/local/cloudwatch"
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/infra/local/eks"
 	"github.com/whittle-dev/whittle/infra/local/identity"
@@ -51,6 +52,7 @@ type World struct {
 	stacks   *cloudformation.Service
 	clusters *eks.Service
 	logs     *logs.Service
+	alarms   *cloudwatch.Service
 	queues   *sqs.Service
 	EC2      *ec2.Service
 	Machines *machine.Machines

@@ -33,7 +33,15 @@ func TestWorld(t *testing.T) {
 	t.Run("a cluster without a node gets one for CoreDNS", func(t *testing.T) { firstNode(t, setup, variables) })
 	t.Run("bad input is named and stops nothing else", func(t *testing.T) { badInput(t, w, setup) })
 	t.Run("the main job", func(t *testing.T) { mainJob(t, w, setup) })
+	t.Run("what AWS takes is replaced, before it goes where there is time", func(t *testing.T) { departures(t, w, setup) })
 	t.Run("nothing failed on the way", func(t *testing.T) { nothingFailed(t, w) })
+	t.Run("the alarm rings for dead letters", func(t *testing.T) {
+		alarmsRing(t, w)
+		if err := w.Send("interrupt-dead", "given up"); err != nil {
+			t.Fatal(err)
+		}
+		alarmsRing(t, w)
+	})
 	t.Run("another SDK reads the local AWS", func(t *testing.T) { readByAnotherSDK(t, w, setup.Name) })
 	t.Run("a second deploy changes nothing", func(t *testing.T) {
 		if err := w.Deploy(t.Context()); err != nil {
@@ -262,6 +270,25 @@ func nothingFailed(t *testing.T, w *world.World) {
 		if count, err := w.Waiting(queue + "-dead"); err != nil || count > 0 {
 			t.Errorf("queue %s-dead holds %d messages, %v", queue, count, err)
 		}
+	}
+}
+
+// alarmsRing checks that the alarm rings if, and only if, there are dead letters.
+func alarmsRing(t *testing.T, w *world.World) {
+	ringing, err := w.Ringing()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead := 0
+	for _, queue := range []string{"provision", "lifecycle", "disrupt", "interrupt"} {
+		count, err := w.Waiting(queue + "-dead")
+		if err != nil {
+			t.Fatal(err)
+		}
+		dead += count
+	}
+	if (dead > 0) != (len(ringing) > 0) {
+		t.Errorf("%d dead letters, and the alarms %q ring", dead, ringing)
 	}
 }
 

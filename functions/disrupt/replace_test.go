@@ -1,0 +1,246 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/inventory"
+	"github.com/whittle-dev/whittle/shared/queue"
+)
+
+const classesPath = "/apis/karpenter.k8s.aws/v1/ec2nodeclasses"
+
+// offers makes the class "default" and a catalogue until the test is over.
+func offers(t *testing.T) {
+	t.Helper()
+	class := &api.EC2NodeClass{TypeMeta: metav1.TypeMeta{APIVersion: api.AWSGroup + "/v1", Kind: api.EC2NodeClassKind}, ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	class.Spec.Role = "nodes"
+	class.Spec.AMISelectorTerms = []api.AMISelectorTerm{{Alias: "al2023@latest"}}
+	class.Spec.SubnetSelectorTerms = []api.SubnetSelectorTerm{{Tags: map[string]string{"a": "b"}}}
+	class.Spec.SecurityGroupSelectorTerms = []api.SecurityGroupSelectorTerm{{Tags: map[string]string{"a": "b"}}}
+	class.Default()
+	clustertest.Create(t, server, classesPath, class)
+	server.Patch(t, classesPath+"/default/status", map[string]any{"status": map[string]any{
+		"subnets":    []api.Subnet{{ID: "subnet-a", Zone: "us-east-1a", ZoneID: "use1-az1"}, {ID: "subnet-b", Zone: "us-east-1b", ZoneID: "use1-az2"}},
+		"amis":       []map[string]any{{"id": "ami-1", "requirements": []map[string]any{{"key": corev1.LabelArchStable, "operator": "In", "values": []string{"amd64"}}}}},
+		"conditions": []metav1.Condition{{Type: api.ConditionReady, Status: metav1.ConditionTrue, Reason: "Ready", LastTransitionTime: metav1.Now()}},
+	}})
+	t.Cleanup(func() { server.Delete(t, classesPath+"/default") })
+	known := &catalog.Snapshot{
+		Time: time.Now(), Region: "us-east-1", SpotPriceTime: time.Now(),
+		Zones: []catalog.AvailabilityZone{{ZoneName: "us-east-1a", ZoneID: "use1-az1"}, {ZoneName: "us-east-1b", ZoneID: "use1-az2"}},
+	}
+	known.InstanceTypes = []catalog.InstanceTypeInfo{{
+		InstanceType: "m5.large", DefaultVCpus: 2, SizeInMiB: 8192, SupportedArchitectures: []string{"x86_64"}, SupportedUsageClasses: []string{"on-demand", "spot"},
+		Hypervisor: "nitro", Manufacturer: "Intel", Network: catalog.NetworkInfo{MaximumNetworkInterfaces: 3, Ipv4AddressesPerInterface: 10, MaximumNetworkCards: 1},
+		Zones: []string{"us-east-1a", "us-east-1b"}, OnDemandPrice: 0.096, SpotPrices: map[string]float64{"us-east-1a": 0.03, "us-east-1b": 0.04},
+	}}
+	if err := inventory.PutCatalog(t.Context(), server.Client(t, nil), known); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// recommend writes EC2's recommendation on a node that has been there for an hour and
+// runs a pod.
+func recommend(t *testing.T, name string) {
+	t.Helper()
+	initialized(t, name)
+	claim := readClaim(t, name)
+	for i := range claim.Status.Conditions {
+		claim.Status.Conditions[i].LastTransitionTime = metav1.NewTime(time.Now().Add(-time.Hour))
+	}
+	server.Patch(t, api.NodeClaimsPath+"/"+name+"/status", map[string]any{"status": map[string]any{"conditions": claim.Status.Conditions}})
+	server.Patch(t, api.NodeClaimsPath+"/"+name, disruption.MarkRebalance(claim, time.Now(), time.Now()))
+	server.Pod(t, "guest-"+name, "node-"+name)
+	t.Cleanup(func() { server.Delete(t, clustertest.PodsPath+"/guest-"+name); server.EndPods(t, "node-"+name) })
+}
+
+// replacement is the claim that replaces the named one, or nil.
+func replacement(t *testing.T, name string) *api.NodeClaim {
+	t.Helper()
+	var found *api.NodeClaim
+	for _, claim := range clustertest.Get[api.NodeClaimList](t, server, api.NodeClaimsPath).Items {
+		if claim.Annotations[disruption.ReplacesAnnotationKey] == name && claim.DeletionTimestamp == nil {
+			if found != nil {
+				t.Fatalf("%s and %s both replace %s", found.Name, claim.Name, name)
+			}
+			found = &claim
+		}
+	}
+	return found
+}
+
+// arrive plays provision, the machine and lifecycle: the claim's node is there.
+func arrive(t *testing.T, claim *api.NodeClaim) {
+	t.Helper()
+	node := "node-" + claim.Name
+	conditions := claim.Status.Conditions
+	for _, kind := range []string{api.ConditionTypeLaunched, api.ConditionTypeRegistered, api.ConditionTypeInitialized} {
+		api.SetCondition(&conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue}, time.Now())
+	}
+	server.Patch(t, api.NodeClaimsPath+"/"+claim.Name+"/status", map[string]any{"status": map[string]any{"providerID": api.ProviderID("us-east-1a", "i-"+claim.Name), "conditions": conditions}})
+	server.Node(t, node, "i-"+claim.Name)
+	server.Patch(t, clustertest.NodesPath+"/"+node, map[string]any{
+		"metadata": map[string]any{"labels": map[string]string{api.NodeInitializedLabelKey: "true"}}, "spec": map[string]any{"taints": []corev1.Taint{}},
+	})
+}
+
+// forget removes whatever replaces the named claim.
+func forget(t *testing.T) {
+	t.Helper()
+	for _, claim := range clustertest.Get[api.NodeClaimList](t, server, api.NodeClaimsPath).Items {
+		if claim.Annotations[disruption.ReplacesAnnotationKey] != "" {
+			server.Delete(t, api.NodeClaimsPath+"/"+claim.Name)
+			server.Patch(t, api.NodeClaimsPath+"/"+claim.Name, map[string]any{"metadata": map[string]any{"finalizers": []string{}}})
+			server.Delete(t, clustertest.NodesPath+"/node-"+claim.Name)
+		}
+	}
+}
+
+func isBeingReplaced(t *testing.T, name string) bool {
+	claim := readClaim(t, name)
+	_, replaced := claim.Annotations[disruption.ReplacedByAnnotationKey]
+	return replaced
+}
+
+func TestARecommendedNodeGoesWhenItsReplacementIsThere(t *testing.T) {
+	pool(t, "100%")
+	offers(t)
+	recommend(t, "shaky")
+	t.Cleanup(func() { forget(t) })
+	l := newLooker(t, nil)
+	l.mustLook(t)
+	made := replacement(t, "shaky")
+	if made == nil || !isBeingReplaced(t, "shaky") || !isTainted(t, "shaky") || isEnding(t, "shaky") {
+		t.Fatalf("replacement %v, being replaced %t, tainted %t, ending %t", made, isBeingReplaced(t, "shaky"), isTainted(t, "shaky"), isEnding(t, "shaky"))
+	}
+	if short, err := inventory.Unavailable(t.Context(), server.Client(t, nil)); err != nil || !short.Has(api.CapacityTypeSpot, "m5.large", "us-east-1a", time.Now()) {
+		t.Errorf("the offering is not avoided: %v", err)
+	}
+	if sent := l.mail.sent["p"]; len(sent) != 1 || sent[0].Reason != queue.ReasonInterruption {
+		t.Errorf("provision was sent %+v", sent)
+	}
+	for range 2 { // nobody has launched it: who launches is woken again
+		l.mustLook(t)
+	}
+	if len(l.mail.sent["p"]) != 3 || replacement(t, "shaky").Name != made.Name || isEnding(t, "shaky") {
+		t.Errorf("provision was sent %d messages; ending %t", len(l.mail.sent["p"]), isEnding(t, "shaky"))
+	}
+	arrive(t, made)
+	l.mustLook(t)
+	if !isEnding(t, "shaky") || len(l.mail.sent["l"]) != 1 {
+		t.Errorf("ending %t, lifecycle was sent %d messages", isEnding(t, "shaky"), len(l.mail.sent["l"]))
+	}
+	for _, reason := range []string{"DisruptionLaunching", "DisruptionTerminating"} {
+		if !server.Reasons(t, "shaky")[reason] {
+			t.Errorf("no event %s", reason)
+		}
+	}
+}
+
+func TestAReplacementThatFailsIsTakenBack(t *testing.T) {
+	for name, fails := range map[string]func(t *testing.T, l *looker, made *api.NodeClaim){
+		"given-up": func(t *testing.T, _ *looker, made *api.NodeClaim) {
+			server.Delete(t, api.NodeClaimsPath+"/"+made.Name)
+			server.Patch(t, api.NodeClaimsPath+"/"+made.Name, map[string]any{"metadata": map[string]any{"finalizers": []string{}}})
+		},
+		"too-slow": func(_ *testing.T, l *looker, _ *api.NodeClaim) { l.ahead += 11 * time.Minute },
+	} {
+		t.Run(name, func(t *testing.T) {
+			pool(t, "100%")
+			offers(t)
+			recommend(t, name)
+			t.Cleanup(func() { forget(t) })
+			l := newLooker(t, nil)
+			l.mustLook(t)
+			fails(t, l, replacement(t, name))
+			for range 2 {
+				l.mustLook(t)
+				claim := readClaim(t, name)
+				if isBeingReplaced(t, name) || isTainted(t, name) || isEnding(t, name) || api.GetCondition(claim.Status.Conditions, api.ConditionTypeDisruptionReason) != nil || replacement(t, name) != nil {
+					t.Fatalf("annotations %v, tainted %t, ending %t, conditions %v", claim.Annotations, isTainted(t, name), isEnding(t, name), claim.Status.Conditions)
+				}
+			}
+			if !server.Reasons(t, name)["DisruptionBlocked"] {
+				t.Error("nobody is told why")
+			}
+			l.ahead += 11 * time.Minute
+			l.mustLook(t)
+			if !isBeingReplaced(t, name) {
+				t.Error("it is not tried again")
+			}
+		})
+	}
+}
+
+// TestKilledWhileReplacing has the function die at every changing call, before it and
+// after it but unseen, and another go on. At the end the node has gone for one
+// replacement, which was there before; never is a node left tainted for nothing.
+func TestKilledWhileReplacing(t *testing.T) {
+	pool(t, "100%")
+	offers(t)
+	deaths := 0
+	for mode, cutting := range map[string]func(int) *clustertest.Cut{"before": clustertest.After, "unseen": clustertest.AfterUnseen} {
+		for n, over := 0, false; !over; n++ {
+			name := fmt.Sprintf("dies-%s-%d", mode, n)
+			t.Run(name, func(t *testing.T) {
+				recommend(t, name)
+				t.Cleanup(func() { forget(t) })
+				cut := cutting(n)
+				dying, living := newLooker(t, cut), newLooker(t, nil)
+				arrived := map[string]bool{}
+				for range 3 {
+					// It fails when it is cut off, which is what is tested.
+					_ = dying.look(t)
+					arriveOnce(t, name, arrived)
+					dying.ahead += time.Second
+				}
+				over = !cut.Over()
+				if over {
+					deaths--
+				}
+				deaths++
+				// The dead one's lease runs out first; what it left is taken back and tried anew.
+				living.ahead = dying.ahead + 2*time.Minute
+				for range 5 {
+					living.mustLook(t)
+					if isEnding(t, name) {
+						break
+					}
+					arriveOnce(t, name, arrived)
+					living.ahead += 6 * time.Minute
+				}
+				if !isEnding(t, name) {
+					t.Errorf("the node stays: %v", readClaim(t, name).Annotations)
+				}
+				by := readClaim(t, name).Annotations[disruption.ReplacedByAnnotationKey]
+				if by == "" || !arrived[by] {
+					t.Errorf("replaced by %q, which was not there among %v", by, maps.Keys(arrived))
+				}
+			})
+		}
+	}
+	if deaths < 15 {
+		t.Errorf("killed %d times: nothing was tested", deaths)
+	}
+	t.Logf("killed %d times", deaths)
+}
+
+// arriveOnce has the replacement of the named claim arrive, unless it has.
+func arriveOnce(t *testing.T, name string, arrived map[string]bool) {
+	t.Helper()
+	if made := replacement(t, name); made != nil && !arrived[made.Name] && strings.Contains(readClaim(t, name).Annotations[disruption.ReplacedByAnnotationKey], made.Name) {
+		arrive(t, made)
+		arrived[made.Name] = true
+	}
+}

@@ -1,0 +1,64 @@
+package scenario
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"time"
+)
+
+// StormReport is what a storm measured: times from a node's first warning, of all nodes.
+type StormReport struct {
+	Size                            StormSize
+	Began                           time.Time     // the first warning
+	Sent                            time.Duration // in which the events were sent
+	Taint, CreateFleet, LastEvicted []time.Duration
+	// Unreplaced are the nodes whose pods found a place on nodes that others had asked for.
+	Unreplaced int
+	Running    time.Duration // from the first warning until all pods run again
+	Left       int           // events that are to be tried again: the malformed ones
+}
+
+func (s *storm) measure(report *StormReport) {
+	launches := s.world.LaunchTimes()
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	for name, node := range s.nodes {
+		warned := s.warned[node.instance]
+		if warned.IsZero() {
+			continue
+		}
+		report.Taint = append(report.Taint, node.tainted.Sub(warned))
+		if !node.vacant.IsZero() {
+			report.LastEvicted = append(report.LastEvicted, node.vacant.Sub(warned))
+		}
+		if at, launched := launches[s.created[name]]; launched {
+			report.CreateFleet = append(report.CreateFleet, at.Sub(warned))
+		} else {
+			report.Unreplaced++
+		}
+	}
+}
+
+// Write prints the percentiles.
+func (r *StormReport) Write(out io.Writer) error {
+	rows := []string{fmt.Sprintf("%d spot warnings in %.0f s over %d nodes\t50th percentile\t99th\tlongest\ttarget of the 99th", r.Size.Events, r.Sent.Seconds(), r.Size.Nodes)}
+	for _, row := range []struct {
+		name   string
+		times  []time.Duration
+		target string
+	}{{"event to taint", r.Taint, "2 s"}, {"event to CreateFleet of the replacement", r.CreateFleet, "5 s"}, {"event to last pod evicted", r.LastEvicted, "30 s"}} {
+		rows = append(rows, fmt.Sprintf("%s\t%.2f s\t%.2f s\t%.2f s\t%s", row.name, percentile(row.times, 50).Seconds(), percentile(row.times, 99).Seconds(), percentile(row.times, 100).Seconds(), row.target))
+	}
+	rows = append(rows, "", fmt.Sprintf("%d events are left to be tried again, %d were malformed", r.Left, r.Size.Malformed), fmt.Sprintf("%d nodes whose pods went to nodes asked for by others; all pods run again after %.1f s", r.Unreplaced, r.Running.Seconds()))
+	return WriteTable(out, rows)
+}
+
+// percentile is the least time that so many in a hundred do not exceed.
+func percentile(times []time.Duration, percent int) time.Duration {
+	if len(times) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(times))
+	return sorted[max(0, (len(sorted)*percent+99)/100-1)]
+}

@@ -1,0 +1,141 @@
+package disruption
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/plan"
+)
+
+func inZone(n *Node) {
+	n.Claim.Labels[api.CapacityTypeLabelKey] = api.CapacityTypeSpot
+	n.Claim.UID = types.UID(n.Claim.Name)
+}
+
+// recommended is a spot node that EC2 recommended to replace a while ago.
+func recommended(name string, ago time.Duration, change ...func(*Node)) Node {
+	return node(name, 0, append([]func(*Node){inZone, annotated(RebalanceRecommendedAnnotationKey, monday.Add(-ago).Format(time.RFC3339))}, change...)...)
+}
+
+// departing is a node of which AWS has announced that it goes.
+func departing(name string, ahead time.Duration, change ...func(*Node)) Node {
+	return node(name, 0, append([]func(*Node){annotated(DepartsAtAnnotationKey, monday.Add(ahead).Format(time.RFC3339)), annotated(DepartsBecauseAnnotationKey, "arn:a")}, change...)...)
+}
+
+func young(n *Node) {
+	n.Claim.Status.Conditions[0].LastTransitionTime = metav1.NewTime(monday.Add(-time.Minute))
+}
+
+func onDemand(n *Node) { n.Claim.Labels[api.CapacityTypeLabelKey] = api.CapacityTypeOnDemand }
+
+func TestAnnounced(t *testing.T) {
+	policy := func(value string) func(*api.NodePool) {
+		return func(p *api.NodePool) { p.Annotations = map[string]string{RebalancePolicyAnnotationKey: value} }
+	}
+	protectedPod := with(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Annotations: map[string]string{api.DoNotDisruptAnnotationKey: "true"}}})
+	replicas := func(p *api.NodePool) { three := int64(3); p.Spec.Replicas = &three }
+	const day = 24 * time.Hour
+	for _, test := range []struct {
+		name    string
+		budget  string
+		pool    func(*api.NodePool)
+		nodes   []Node
+		waiting []*corev1.Pod
+		want    string
+		notice  string
+	}{
+		{name: "a recommendation replaces the node", nodes: []Node{recommended("a", time.Minute)}, want: "a"},
+		{name: "a policy of Replace does too", pool: policy("Replace"), nodes: []Node{recommended("a", time.Minute)}, want: "a"},
+		{name: "a policy of Ignore does not", pool: policy("Ignore"), nodes: []Node{recommended("a", time.Minute)}},
+		{name: "a policy that is none does not, and says so", pool: policy("replace!"), nodes: []Node{recommended("a", time.Minute)}, notice: "write Replace or Ignore"},
+		{name: "an old recommendation counts no more", nodes: []Node{recommended("a", 2*time.Hour)}},
+		{name: "a recommendation that cannot be read counts for nothing", nodes: []Node{node("a", 0, inZone, annotated(RebalanceRecommendedAnnotationKey, "soon"))}},
+		{name: "a new node is left alone", nodes: []Node{recommended("a", time.Minute, young)}},
+		{name: "an on-demand node has nothing to fear", nodes: []Node{recommended("a", time.Minute, onDemand)}},
+		{name: "budgets bound how many go at once, the first recommended first", budget: "2", nodes: []Node{recommended("a", time.Minute), recommended("b", 3*time.Minute), recommended("c", 2*time.Minute)}, want: "b,c", notice: "blocking budget"},
+		{name: "nodes being replaced take of the budget", budget: "2", nodes: []Node{recommended("a", time.Minute), recommended("b", 3*time.Minute), node("c", 0, annotated(ReplacedByAnnotationKey, "x"), begunAgo(time.Minute))}, want: "b", notice: "blocking budget"},
+		{name: "a budget of none keeps all", budget: "0", nodes: []Node{recommended("a", time.Minute)}, notice: "blocking budget"},
+		{name: "a protected pod keeps its node", nodes: []Node{recommended("a", time.Minute, protectedPod)}, notice: "do-not-disrupt"},
+		{name: "a failed replacement is not tried again soon", nodes: []Node{recommended("a", time.Minute, annotated(ReplaceAfterAnnotationKey, monday.Add(time.Minute).Format(time.RFC3339)))}},
+		{name: "a failed replacement is tried again later", nodes: []Node{recommended("a", time.Minute, annotated(ReplaceAfterAnnotationKey, monday.Format(time.RFC3339)))}, want: "a"},
+		{name: "a node that leaves is past it", nodes: []Node{recommended("a", time.Minute, claimDeleted)}},
+		{name: "a pool with a fixed number of nodes is left alone", pool: replicas, nodes: []Node{recommended("a", time.Minute)}},
+		{name: "not while a new pod waits", nodes: []Node{recommended("a", time.Minute)}, waiting: []*corev1.Pod{waitingPod(time.Second)}},
+		{name: "a departure weeks ahead waits", nodes: []Node{departing("a", 14*day)}},
+		{name: "a departure within a week is prepared for", nodes: []Node{departing("a", 6*day)}, want: "a"},
+		{name: "a departure is prepared for whatever the rebalance policy", pool: policy("Ignore"), nodes: []Node{departing("a", 6*day)}, want: "a"},
+		{name: "departures come first, the next one first", budget: "3", nodes: []Node{recommended("a", time.Hour-time.Minute), departing("b", 5*day), departing("c", 4*day), recommended("d", time.Minute)}, want: "c,b,a", notice: "blocking budget"},
+		{name: "a capacity block is used to its end", nodes: []Node{departing("a", 2*time.Hour, annotated(DepartsBecauseAnnotationKey, "cr-1"))}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			budget := test.budget
+			if budget == "" {
+				budget = "100%"
+			}
+			p := pool("default", "0s", budget)
+			if test.pool != nil {
+				test.pool(&p)
+			}
+			chosen, notices := Announced(&Snapshot{Pools: []api.NodePool{p}, Nodes: test.nodes, Waiting: test.waiting}, monday)
+			var got []*Node
+			for _, candidate := range chosen {
+				got = append(got, candidate.Node)
+			}
+			if names(got) != test.want {
+				t.Errorf("chose %q, want %q", names(got), test.want)
+			}
+			told := ""
+			for _, notice := range notices {
+				told += notice.Message
+			}
+			if !strings.Contains(told, test.notice) || test.notice == "" && told != "" {
+				t.Errorf("told %q, want %q", told, test.notice)
+			}
+		})
+	}
+}
+
+func TestMoves(t *testing.T) {
+	podOf := func(name string) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}}
+	}
+	ref := func(names ...string) (refs []plan.PodRef) {
+		for _, name := range names {
+			refs = append(refs, plan.PodRef{Name: name, UID: name})
+		}
+		return refs
+	}
+	planned := func(pods ...string) plan.PlannedNodeClaim {
+		return plan.PlannedNodeClaim{NodeClaim: api.NodeClaim{ObjectMeta: metav1.ObjectMeta{GenerateName: "default-"}}, Pods: ref(pods...)}
+	}
+	a, b, c := recommended("a", time.Minute, with(podOf("a1"), podOf("a2"))), recommended("b", time.Minute, with(podOf("b1"))), recommended("c", time.Minute, with(podOf("c1")))
+	candidates := []Candidate{{Node: &a, Reason: ReasonRebalance}, {Node: &b, Reason: ReasonRebalance}, {Node: &c, Reason: ReasonRebalance}}
+	decided := &plan.Plan{
+		NodeClaims:  []plan.PlannedNodeClaim{planned("a1", "b1"), planned("other"), planned("c1")},
+		Nominations: []plan.Nomination{{Pod: ref("a2")[0], NodeClaimName: "onitsway"}, {Pod: ref("b1")[0], NodeName: "there", NodeClaimName: "there"}},
+		Unplaced:    []plan.Unplaced{{Pod: ref("c1")[0], Reasons: []plan.Reason{{Message: "too large"}}}},
+	}
+	moves := MovesOf(candidates, decided, monday)
+	if len(moves.Begin) != 2 || len(moves.Create) != 1 || len(moves.Stay) != 1 || moves.Stay[0].Node != &c || !strings.Contains(moves.Stay[0].Message, "too large") {
+		t.Fatalf("moves %+v", moves)
+	}
+	created := moves.Create[0].Claim
+	if created.GenerateName != "" || !strings.HasPrefix(created.Name, "default-") || created.Annotations[ReplacesAnnotationKey] != "a,b" || created.Annotations[api.AttemptAnnotationKey] != "1" {
+		t.Errorf("creates %+v", created.ObjectMeta)
+	}
+	if got := strings.Join(moves.Begin[0].By, ","); got != created.Name+",onitsway" {
+		t.Errorf("a is replaced by %q", got)
+	}
+	if got := strings.Join(moves.Begin[1].By, ","); got != created.Name {
+		t.Errorf("b is replaced by %q", got)
+	}
+	if again := MovesOf(candidates, decided, monday.Add(time.Second)); again.Create[0].Claim.Name == created.Name {
+		t.Error("another attempt takes the same name")
+	}
+}

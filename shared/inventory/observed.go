@@ -1,0 +1,25 @@
+package inventory
+
+import (
+	"context"
+
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/cluster"
+)
+
+// Observed reads everything that has been learnt of EC2's offer since the catalogue was read.
+func Observed(ctx context.Context, client *cluster.Client) (catalog.Observed, error) {
+	unavailable, err := Unavailable(ctx, client)
+	if err != nil {
+		return catalog.Observed{}, err
+	}
+	learned, err := Learned(ctx, client)
+	if err != nil {
+		return catalog.Observed{}, err
+	}
+	counts, err := Reservations(ctx, client)
+	if err != nil {
+		return catalog.Observed{}, err
+	}
+	return catalog.Observed{Unavailable: unavailable, Learned: learned, Reservations: catalog.Available(counts)}, nil
+}
