@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -19,86 +18,8 @@ type tally struct {
 	counts map[string]int
 	// filter leaves out the pods on nodes that do not count for a spread; nil if all do.
 	filter *nodeFilter
-}
-
-// nodeFilter are the nodes that count for the spreads of shapes which ask for the same nodes: see nodeAffinityPolicy and nodeTaintsPolicy.
-type nodeFilter struct {
-	name string
-	// strict are the requirements of which a node has to meet one; nil if any node does.
-	strict []scheduling.Requirements
-	// tolerations are those by which a node has to be tolerated, if honorTaints.
-	tolerations []corev1.Toleration
-	honorTaints bool
-	// keys are those that a node must have, since the shapes have several constraints: Kubernetes passes over nodes that lack one of them.
-	keys []string
-	// placement is that of the shapes, admitted what admits found by placement.
-	placement string
-	admitted  map[string]bool
-}
-
-// filterOf are the nodes that count for a spread of the shape's; nil for all.
-func (p *problem) filterOf(s *shape, term *spreadTerm) *nodeFilter {
-	f := &nodeFilter{honorTaints: term.honorTaints, tolerations: s.tolerations, placement: s.placement}
-	if !term.ignoreAffinity && (len(s.strict) != 1 || len(s.strict[0]) > 0) {
-		f.strict = s.strict
-	}
-	for i := range s.topology.spread {
-		if other := &s.topology.spread[i]; !other.preferred && !term.preferred && other.key != term.key && other.key != corev1.LabelHostname {
-			f.keys = append(f.keys, other.key)
-		}
-	}
-	if f.strict == nil && !f.honorTaints && len(f.keys) == 0 {
-		return nil
-	}
-	slices.Sort(f.keys)
-	f.name = fmt.Sprint(term.ignoreAffinity, term.honorTaints, f.keys, s.placement)
-	if known, ok := p.board.filters[f.name]; ok {
-		return known
-	}
-	f.admitted = map[string]bool{}
-	p.board.filters[f.name] = f
-	return f
-}
-
-// counts reports whether pods on the node count.
-func (f *nodeFilter) counts(node *Node) bool {
-	for _, key := range f.keys {
-		if _, ok := nodeDomain(node, key); !ok {
-			return false
-		}
-	}
-	var labels scheduling.Requirements
-	var taints []corev1.Taint
-	if node.Node != nil {
-		labels, taints = scheduling.FromLabels(node.Node.Labels), node.Node.Spec.Taints
-	}
-	if node.NodeClaim != nil {
-		if labels == nil {
-			labels, taints = scheduling.Requirements{}, node.NodeClaim.Spec.Taints
-		}
-		for key, value := range node.NodeClaim.Labels {
-			if _, ok := labels[scheduling.NormalizeKey(key)]; !ok {
-				labels.Add(scheduling.In(key, value))
-			}
-		}
-	}
-	if f.honorTaints && !scheduling.ToleratesAll(taints, f.tolerations) {
-		return false
-	}
-	return f.strict == nil || slices.ContainsFunc(f.strict, func(a scheduling.Requirements) bool { return labels.IsCompatible(a, scheduling.UndefinedIsAbsent) })
-}
-
-// admits reports whether the demand's pods may come to be on nodes that count.
-func (f *nodeFilter) admits(d *demand) bool {
-	if f.strict == nil || d.shape.placement == f.placement {
-		return true
-	}
-	if known, ok := f.admitted[d.shape.placement]; ok {
-		return known
-	}
-	admitted := len(combined(d.shape.strict, f.strict)) > 0
-	f.admitted[d.shape.placement] = admitted
-	return admitted
+	// doubtful are, by demand, how many pods count of those that may come to be on nodes that count and on others.
+	doubtful map[int]int
 }
 
 // repelled keeps the peers out of a domain: a pod that is there, or will be, has required anti-affinity to them.
@@ -122,8 +43,14 @@ type board struct {
 	nodes   map[string][]domainNodes
 	// filters are the nodeFilters by name.
 	filters map[string]*nodeFilter
-	// planned remembers plannedValues as long as the planned nodes stay as they are.
+	// planned remembers plannedValues, and settled the values of custom labels that claims settle on, as long as the planned nodes stay as they are.
 	planned map[string][]string
+	settled map[nodeKey]string
+	// doubtful are the tallies that have doubtful demands. As long as nodes are not packed yet these count for all their pods, after that where they are: placed says so.
+	doubtful []*tally
+	placed   bool
+	// places are the places of each demand's units, while unskew looks at them.
+	places [][]place
 	// fixed remembers fixedDomains.
 	fixed map[string][]string
 	// concerned remembers what problem.concern gave since the terms last changed.
@@ -136,6 +63,12 @@ type board struct {
 type concern struct {
 	key   string
 	class int
+}
+
+// nodeKey is a label key of a planned node.
+type nodeKey struct {
+	node *node
+	key  string
 }
 
 type concernTerms struct{ counted, levelled *boardTerm }
@@ -153,11 +86,17 @@ type domainNodes struct {
 	nodes []*existing
 }
 
+// replan forgets what is remembered of the planned nodes, which have changed.
+func (b *board) replan() {
+	clear(b.planned)
+	clear(b.settled)
+}
+
 func (p *problem) readBoard() {
 	p.board = &board{
 		tallies: map[string]*tally{}, repelled: map[string]*repelled{}, terms: map[string]*boardTerm{}, moving: map[string]bool{},
 		fixed: map[string][]string{}, running: map[string]map[string][]int{}, nodes: map[string][]domainNodes{},
-		concerned: map[concern]concernTerms{}, filters: map[string]*nodeFilter{}, planned: map[string][]string{},
+		concerned: map[concern]concernTerms{}, filters: map[string]*nodeFilter{}, planned: map[string][]string{}, settled: map[nodeKey]string{},
 	}
 	if !p.podClasses.any {
 		return
@@ -231,21 +170,25 @@ func (p *problem) filtered(peers *peers, key string, filter *nodeFilter) map[str
 	if t, ok := p.board.tallies[text]; ok {
 		return t.counts
 	}
-	t := &tally{key: key, peers: peers, counts: map[string]int{}, filter: filter}
+	t := &tally{key: key, peers: peers, counts: p.runningPeers(peers, key, filter), filter: filter}
 	p.board.tallies[text] = t
+	for _, d := range p.demands {
+		p.recountIn(t, d, d.counted)
+	}
+	return t.counts
+}
+
+// runningPeers counts the peers that run in each of the key's domains.
+func (p *problem) runningPeers(peers *peers, key string, filter *nodeFilter) map[string]int {
+	counts := map[string]int{}
 	for value, classes := range p.running(key, filter) {
 		for class, n := range classes {
 			if n > 0 && peers.matchClass(p.podClasses, class) {
-				t.counts[value] += n
+				counts[value] += n
 			}
 		}
 	}
-	for _, d := range p.demands {
-		if value := d.bound[key]; value != "" && peers.matchClass(p.podClasses, d.shape.class) && (filter == nil || filter.admits(d)) {
-			t.counts[value] += d.counted
-		}
-	}
-	return t.counts
+	return counts
 }
 
 // running counts the pods of each class on the nodes of each of the key's domains, as far as the filter, nil for none, counts the nodes.
@@ -304,20 +247,83 @@ func (p *problem) nodesOf(key string) []domainNodes {
 func (p *problem) recount(d *demand, pods int) {
 	delta := pods - d.counted
 	if delta == 0 {
+		for _, t := range p.board.doubtful {
+			if _, ok := t.doubtful[d.index]; ok {
+				p.settle(t, d)
+			}
+		}
 		return
 	}
 	d.counted = pods
-	for key, value := range d.bound {
-		for _, t := range p.board.tallies {
-			if t.key == key && t.peers.matchClass(p.podClasses, d.shape.class) && (t.filter == nil || t.filter.admits(d)) {
-				t.counts[value] += delta
-			}
-		}
+	for _, t := range p.board.tallies {
+		p.recountIn(t, d, delta)
 	}
 	for i := range d.shape.topology.anti {
 		term := &d.shape.topology.anti[i]
 		if value := d.bound[term.key]; value != "" && !term.preferred {
 			p.board.repel(term.peers, term.key, value, delta)
+		}
+	}
+}
+
+// askedDomains gives the values of a label that the part itself lists and that new nodes get if it asks for them, with the price of the cheapest such node.
+func (p *problem) askedDomains(s *shape, part part, key string, each func(value string, price float64)) {
+	if scheduling.IsWellKnown(key) || isOfferingKey(key) {
+		return
+	}
+	for _, alternative := range part.alternatives {
+		asked, ok := alternative[key]
+		values, listed := asked.Values()
+		if !ok || !listed {
+			continue
+		}
+		for _, value := range values {
+			columns, _ := p.columnsFor(s, narrow(part.alternatives, scheduling.In(key, value)), s.need)
+			if first := columns.first(); first >= 0 {
+				each(value, p.columns[first].offering.Price)
+			}
+		}
+	}
+}
+
+// recountIn changes by delta how many of the demand's pods count in one tally.
+func (p *problem) recountIn(t *tally, d *demand, delta int) {
+	value := d.bound[t.key]
+	if value == "" || !t.peers.matchClass(p.podClasses, d.shape.class) || t.filter != nil && !t.filter.admits(d) {
+		return
+	}
+	if t.filter == nil || t.filter.placement == d.shape.placement {
+		t.counts[value] += delta
+		return
+	}
+	if t.doubtful == nil {
+		t.doubtful = map[int]int{}
+		p.board.doubtful = append(p.board.doubtful, t)
+	}
+	p.settle(t, d)
+}
+
+// settle counts a doubtful demand in a tally anew.
+func (p *problem) settle(t *tally, d *demand) {
+	pods := d.counted
+	if p.board.placed || d.round < p.round {
+		pods = 0
+		p.eachPlace(d, func(at place, units int) {
+			if at.planned != nil && t.filter.countsPlanned(p, at.planned) || at.existing != nil && t.filter.counts(at.existing.node) {
+				pods += units * d.pods()
+			}
+		})
+	}
+	t.counts[d.bound[t.key]] += pods - t.doubtful[d.index]
+	t.doubtful[d.index] = pods
+}
+
+// settleAll counts the doubtful demands by where they are now.
+func (p *problem) settleAll() {
+	p.board.placed = true
+	for _, t := range p.board.doubtful {
+		for index := range t.doubtful {
+			p.settle(t, p.demands[index])
 		}
 	}
 }
@@ -367,6 +373,8 @@ type domain struct {
 	room int64
 	// price is that of the cheapest new node there, infinite without one.
 	price float64
+	// invented says that nothing names the value, and a new node would get it only since it needs some value.
+	invented bool
 }
 
 // domains are those of the key that can take a unit of the part: best first, which is where nodes have room already, then where the cheapest new one is.
@@ -418,8 +426,15 @@ func (p *problem) domains(s *shape, part part, key string) []domain {
 			}
 		}
 		// Columns are numbered by price.
-		at(d.value).price = p.columns[first].offering.Price
+		in := at(d.value)
+		in.invented = !d.listed && in.room == 0
+		in.price = p.columns[first].offering.Price
 	}
+	p.askedDomains(s, part, key, func(value string, price float64) {
+		if byValue[value] == nil || byValue[value].invented {
+			at(value).price, at(value).invented = price, false
+		}
+	})
 	result := make([]domain, 0, len(byValue))
 	for _, domain := range byValue {
 		result = append(result, *domain)

@@ -47,6 +47,10 @@ func require(key string, operator corev1.NodeSelectorOperator, values ...string)
 	}
 }
 
+func limited(name corev1.ResourceName, most string) func(*api.NodePool) {
+	return func(p *api.NodePool) { p.Spec.Limits = api.Limits{name: resource.MustParse(most)} }
+}
+
 // realSnapshot has the class "default" with all real instance types.
 func realSnapshot(t testing.TB, pools ...api.NodePool) *Snapshot {
 	class := catalogtest.NodeClass("default")

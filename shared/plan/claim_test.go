@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
@@ -114,6 +116,42 @@ func TestMinValues(t *testing.T) {
 				if len(values) < test.least {
 					t.Errorf("a claim offers %d values, want %d", len(values), test.least)
 				}
+			}
+		})
+	}
+}
+
+// TestMinValuesReasons checks what a pod is told that goes without a node for minValues: the limit, if types within it do not suffice, or the domain that the pod is bound to.
+func TestMinValuesReasons(t *testing.T) {
+	least := 2
+	alone := awayFrom(corev1.LabelHostname, "web")
+	for _, test := range []struct {
+		name   string
+		change func(*api.NodePool)
+		pod    func(*corev1.Pod)
+		claims int
+		reason string
+	}{
+		{"limit", limited(corev1.ResourceMemory, "50Gi"), alone, 1,
+			"minValues 2 of node.kubernetes.io/instance-type cannot be met within the limit of memory 50Gi: its nodes have 0, this plan's 32Gi"},
+		{"domain", func(*api.NodePool) {}, spreadOver(corev1.LabelArchStable, 1, "web"), 0, "that hold the pod in kubernetes.io/arch a"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			pool := newPool("default", test.change)
+			pool.Spec.Template.Spec.Requirements = []api.NodeSelectorRequirementWithMinValues{
+				{Key: corev1.LabelInstanceTypeStable, Operator: corev1.NodeSelectorOpExists, MinValues: &least},
+			}
+			s := &Snapshot{NodePools: []api.NodePool{pool}, NodeClasses: []api.EC2NodeClass{{}}, InstanceTypes: map[string][]catalog.InstanceType{
+				"default": {smallType("t1", 4, 16, 0.2, api.ArchitectureAmd64), smallType("t2", 8, 32, 0.4, api.ArchitectureArm64)},
+			}}
+			s.NodeClasses[0].Name = "default"
+			s.Pods = []corev1.Pod{newPod("p1", "1", "1Gi", app("web"), test.pod), newPod("p2", "1", "1Gi", app("web"), test.pod)}
+			plan := Solve(s)
+			if len(plan.NodeClaims) != test.claims || len(plan.Unplaced) != 2-test.claims {
+				t.Fatalf("%d claims, unplaced %v", len(plan.NodeClaims), plan.Unplaced)
+			}
+			if text := plan.Unplaced[0].Reasons[0].Message; !strings.Contains(text, test.reason) {
+				t.Errorf("the reason is %q, want %q in it", text, test.reason)
 			}
 		})
 	}

@@ -8,6 +8,7 @@
 //	pool.go       node pools and their instance types become configurations (pool, type) and columns (pool, type, zone, capacity type, price)
 //	feasible.go   for each demand the set of columns that can hold it, as a bit set
 //	classes.go    running and waiting pods as selectors see them; board.go counts them in the domains of zones and other labels
+//	              (nodefilter.go: the nodes that count for a spread; domains.go: the values that new nodes may have)
 //	volumes.go    what the pods' volumes ask of a node
 //	topology.go   spread and affinity over zones and other labels divide a shape into demands, each bound to its domain (spread.go)
 //	existing.go   existing and in-flight nodes take what they can
@@ -16,6 +17,7 @@
 //	bound.go      the lower bound that no fleet for these pods can cost less than, and what it makes a pod worth (dual.go, simplex.go, knapsack.go)
 //	pack.go       new nodes: for the hardest demand the column and filling that cost least for what they are worth (pile.go, fill.go)
 //	improve.go    the nodes that are worst used are taken apart and packed anew, as long as that is cheaper
+//	unskew.go     what spreads and affinity do not allow after all, since other pods went elsewhere, is taken back
 //	rest.go       what is left is placed one at a time (planned.go), and preferences are given up one at a time (topologyterms.go)
 //	claim.go      each new node becomes a NodeClaim with all instance types that would do as well
 //	explain.go    for a pod without a place, what stands in its way in each node pool

@@ -112,8 +112,7 @@ func (p *problem) readExisting() {
 func (p *problem) readNode(node *Node, daemons []*daemon) *existing {
 	e := &existing{node: node}
 	claim := node.NodeClaim
-	// Nodes that no claim stands for have no such label and no starting phase that is known of.
-	e.initialized = node.Node != nil && (claim == nil || node.Node.Labels[api.NodeInitializedLabelKey] == "true")
+	e.initialized = node.initialized()
 	e.have = scheduling.Requirements{}
 	if claim != nil && !e.initialized {
 		if requirements, err := scheduling.FromTerms(claim.Spec.Requirements); err == nil {
@@ -189,6 +188,11 @@ func (p *problem) claimAllocatable(claim *api.NodeClaim, types []*catalog.Instan
 // unregistered reports whether the claim still speaks for the node: it has not joined, or not been registered.
 func (n *Node) unregistered() bool {
 	return n.Node == nil || n.NodeClaim != nil && n.Node.Labels[api.NodeRegisteredLabelKey] != "true" && n.Node.Labels[api.NodeInitializedLabelKey] != "true"
+}
+
+// initialized reports whether the node has finished to start. Nodes that no claim stands for have no such label and no starting phase that is known of.
+func (n *Node) initialized() bool {
+	return n.Node != nil && (n.NodeClaim == nil || n.Node.Labels[api.NodeInitializedLabelKey] == "true")
 }
 
 // nodeTaints are the taints that keep pods away. A node that is still starting is going to lose some of its taints.
@@ -460,11 +464,7 @@ func (p *problem) roomBesides(e *existing, d *demand, limit int) int {
 func (p *problem) count(e *existing, wanted *peers) int {
 	n, ok := e.running[wanted]
 	if !ok {
-		for _, class := range p.classesOn[e.index] {
-			if class >= 0 && wanted.matchClass(p.podClasses, class) {
-				n++
-			}
-		}
+		n = p.runningOn(e.index, wanted)
 		if e.running == nil {
 			e.running = map[*peers]int{}
 		}
@@ -473,6 +473,17 @@ func (p *problem) count(e *existing, wanted *peers) int {
 	for _, f := range e.fills {
 		if d := p.demands[f.demand]; wanted.matchClass(p.podClasses, d.shape.class) {
 			n += f.count * d.pods()
+		}
+	}
+	return n
+}
+
+// runningOn is how many of the peers run on the snapshot's node.
+func (p *problem) runningOn(index int, wanted *peers) int {
+	n := 0
+	for _, class := range p.classesOn[index] {
+		if class >= 0 && wanted.matchClass(p.podClasses, class) {
+			n++
 		}
 	}
 	return n

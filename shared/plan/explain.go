@@ -70,12 +70,34 @@ func (p *problem) explain(pool *pool, d *demand) string {
 			return text
 		}
 		if len(pool.minValues) > 0 {
-			return fmt.Sprintf("minValues %s cannot be met by the instance types that hold the pod: lower minValues in spec.template.spec.requirements", minValuesText(pool))
+			return p.explainMinValues(pool, d, fitting)
 		}
 		return "its nodes were given to other pods first; it is tried again"
 	}
 	slices.Sort(problems)
 	return strings.Join(slices.Compact(problems), "; or ")
+}
+
+// explainMinValues says what keeps minValues from being met by a claim for the demand: a limit, which counts a claim with the greatest of its types, or the lack of types.
+func (p *problem) explainMinValues(pool *pool, d *demand, fitting bitset) string {
+	met := p.meetsMinValues(pool, fitting.all())
+	for i, l := range pool.limits {
+		planned := p.plannedOf(pool, i)
+		for j := range fitting.all() {
+			if p.configOf(j).use[i] > l.most-l.used-planned {
+				fitting.remove(j)
+			}
+		}
+		if met && !p.meetsMinValues(pool, fitting.all()) {
+			return fmt.Sprintf("minValues %s cannot be met within the limit of %s %s: %s; raise spec.limits, or lower minValues in spec.template.spec.requirements",
+				minValuesText(pool), l.name, amountText(l.name, l.most), usedText(l, planned))
+		}
+	}
+	text := fmt.Sprintf("minValues %s cannot be met by the instance types that hold the pod", minValuesText(pool))
+	for _, key := range sortedKeys(d.bound) {
+		text += fmt.Sprintf(" in %s %s", key, d.bound[key])
+	}
+	return text + ": lower minValues in spec.template.spec.requirements"
 }
 
 func minValuesText(pool *pool) string {
@@ -174,26 +196,37 @@ func (p *problem) daemonText(c *config) string {
 func (p *problem) explainLimits(pool *pool, fitting bitset) string {
 	left := pool.left()
 	for i, l := range pool.limits {
-		planned, smallest := int64(0), int64(-1)
+		planned, smallest := p.plannedOf(pool, i), int64(-1)
 		for j := range fitting.all() {
 			if use := p.configs[p.columns[j].config].use[i]; smallest < 0 || use < smallest {
 				smallest = use
 			}
 		}
-		for _, claim := range p.plan.NodeClaims {
-			if claim.NodeClaim.Labels[api.NodePoolLabelKey] == pool.name() {
-				planned += p.plannedUse(pool, &claim, i)
-			}
-		}
 		if smallest > left[i]-planned {
-			text := fmt.Sprintf("limit of %s %s reached: its nodes have %s", l.name, amountText(l.name, l.most), amountText(l.name, l.used))
-			if planned > 0 {
-				text += fmt.Sprintf(", this plan's %s", amountText(l.name, planned))
-			}
-			return fmt.Sprintf("%s, and the smallest node for the pod needs %s: raise spec.limits", text, amountText(l.name, smallest))
+			return fmt.Sprintf("limit of %s %s reached: %s, and the smallest node for the pod needs %s: raise spec.limits",
+				l.name, amountText(l.name, l.most), usedText(l, planned), amountText(l.name, smallest))
 		}
 	}
 	return ""
+}
+
+func usedText(l limit, planned int64) string {
+	text := "its nodes have " + amountText(l.name, l.used)
+	if planned > 0 {
+		text += fmt.Sprintf(", this plan's %s", amountText(l.name, planned))
+	}
+	return text
+}
+
+// plannedOf is the most that the plan's nodes can take of the pool's limit i.
+func (p *problem) plannedOf(pool *pool, i int) int64 {
+	planned := int64(0)
+	for _, claim := range p.plan.NodeClaims {
+		if claim.NodeClaim.Labels[api.NodePoolLabelKey] == pool.name() {
+			planned += p.plannedUse(pool, &claim, i)
+		}
+	}
+	return planned
 }
 
 // plannedUse is the most that a planned node can take of the pool's limit i.

@@ -259,6 +259,9 @@ func (r *hostReader) readSlots(numbers []int) {
 					continue
 				}
 				b := bound{limit.group, limit.most}
+				if d.slack > 0 {
+					continue // a node may have more of it than slots tell of
+				}
 				if groups[b] == 0 {
 					groups[b] = -1 - len(groups)
 				}

@@ -70,7 +70,7 @@ func (p *problem) room(n *node, d *demand, limit int) int {
 	if d.rules != nil {
 		for i := range d.rules.limits {
 			limit := &d.rules.limits[i]
-			left := limit.most - n.countOf(limit.group)
+			left := limit.most + d.slack - n.countOf(limit.group)
 			if limit.member {
 				room = min(room, left/d.pods())
 			} else if left < 0 {

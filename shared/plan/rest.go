@@ -14,106 +14,6 @@ import (
 // Binding demands to domains before nodes are packed is quick and cheap, and now and then wrong: a domain that was to get nodes gets none for a limit, a pod has to
 // follow another one to its host. What is left is put right here, a unit at a time.
 
-// unskew takes back what the demands have that spreads and affinity do not allow after all, because other pods did not get the places that they were counted in.
-func (p *problem) unskew() {
-	clear(p.board.planned)
-	for _, d := range p.demands {
-		p.recount(d, p.placedPods(d))
-	}
-	for changed := true; changed; {
-		changed = false
-		for _, d := range p.demands {
-			if placed := len(d.units) - d.waiting; placed > 0 {
-				if excess := min(p.excess(d), placed); excess > 0 {
-					p.takeBack(d, excess)
-					p.recount(d, p.placedPods(d))
-					changed = true
-				}
-			}
-		}
-	}
-}
-
-func (p *problem) placedPods(d *demand) int {
-	return (len(d.units) - d.waiting) * d.pods()
-}
-
-// excess is how many of the demand's units are where they may not be.
-func (p *problem) excess(d *demand) int {
-	s := d.shape
-	for i := range s.topology.affinity {
-		term := &s.topology.affinity[i]
-		value := d.bound[term.key]
-		if term.key == corev1.LabelHostname || value == "" || term.preferred || term.matchClass(p.podClasses, s.class) {
-			continue
-		}
-		if p.tally(term.peers, term.key)[value] <= 0 {
-			return len(d.units)
-		}
-	}
-	most := 0
-	for i := range s.topology.spread {
-		term := &s.topology.spread[i]
-		value := d.bound[term.key]
-		if term.key == corev1.LabelHostname || value == "" || term.preferred || !term.matchClass(p.podClasses, s.class) {
-			continue
-		}
-		m := p.remeasure(s, i)
-		most = max(most, m.counts[value]-m.least()-term.maxSkew)
-	}
-	return most
-}
-
-// remeasure measures a spread of the shape's as it is now. Which domains the pods can use is found out once.
-func (p *problem) remeasure(s *shape, i int) *skew {
-	term := &s.topology.spread[i]
-	if s.measured == nil {
-		s.measured = make([]*skew, len(s.topology.spread))
-	}
-	if s.measured[i] == nil {
-		m := p.skewOf(s, part{units: single(s.pods), alternatives: s.alternatives}, term)
-		s.measured[i] = &m
-	}
-	m := s.measured[i]
-	m.counts = p.filtered(term.peers, term.key, p.filterOf(s, term))
-	m.others = m.others[:m.fixed]
-	p.countOthers(s, m)
-	return m
-}
-
-// takeBack takes units of the demand off the nodes that were given them last.
-func (p *problem) takeBack(d *demand, count int) {
-	off := func(fills []fill) ([]fill, int) {
-		i := slices.IndexFunc(fills, func(f fill) bool { return f.demand == d.index })
-		if i < 0 || count == 0 {
-			return fills, 0
-		}
-		n := min(count, fills[i].count)
-		fills[i].count -= n
-		if fills[i].count == 0 {
-			fills = slices.Delete(fills, i, i+1)
-		}
-		count -= n
-		d.waiting += n
-		return fills, n
-	}
-	for i := len(p.planned) - 1; i >= 0 && count > 0; i-- {
-		n := p.planned[i]
-		if slices.ContainsFunc(n.fills, func(f fill) bool { return f.demand == d.index }) {
-			fills, _ := off(slices.Clone(n.fills))
-			p.planned[i] = p.refilled(n.column, fills)
-		}
-	}
-	clear(p.board.planned)
-	p.planned = slices.DeleteFunc(p.planned, func(n *node) bool { return len(n.fills) == 0 })
-	for i := len(p.existing) - 1; i >= 0 && count > 0; i-- {
-		e := p.existing[i]
-		fills, n := off(e.fills)
-		e.fills = fills
-		e.free.add(d.need, int64(n))
-	}
-}
-
 // refilled is a planned node with just these fills.
 func (p *problem) refilled(column int, fills []fill) *node {
 	n := p.newNode(column)
@@ -182,14 +82,17 @@ func (p *problem) placeRest() {
 func (p *problem) placeUnit(s *shape, unit []*corev1.Pod) bool {
 	for _, choice := range p.choices(s, unit) {
 		d := p.demand(s, &choice)
-		p.readDemands()
 		d.slack = p.hostSlack(s)
+		p.readDemands()
 		if p.placeDemand(d) {
-			clear(p.board.planned)
+			p.board.replan()
 			p.recount(d, p.placedPods(d))
 			return true
 		}
 		p.recount(d, 0)
+		for _, t := range p.board.doubtful {
+			delete(t.doubtful, d.index)
+		}
 		p.demands = p.demands[:d.index]
 		p.demandsRead = -1 // another demand will have the index
 	}
@@ -230,6 +133,7 @@ func (p *problem) hostSlack(s *shape) int {
 			continue
 		}
 		least, hosts := math.MaxInt, 0
+		filter := p.filterOf(s, term)
 		for _, e := range p.existing {
 			if !term.ignoreAffinity && !slices.ContainsFunc(s.strict, e.mayMeet) || term.honorTaints && !scheduling.ToleratesAll(e.taints, s.tolerations) {
 				continue
@@ -237,8 +141,15 @@ func (p *problem) hostSlack(s *shape) int {
 			hosts++
 			least = min(least, p.count(e, term.peers))
 		}
+		for i := range p.snapshot.Nodes {
+			// Until a node is gone the scheduler measures by it.
+			if node := &p.snapshot.Nodes[i]; node.Node != nil && node.leaving() && (filter == nil || filter.counts(node)) {
+				hosts++
+				least = min(least, p.runningOn(i, term.peers))
+			}
+		}
 		for _, n := range p.planned {
-			if p.countsFor(n, s, term) {
+			if filter.countsPlanned(p, n) {
 				hosts++
 				least = min(least, p.peersOn(n, term.peers))
 			}
@@ -299,17 +210,17 @@ func (p *problem) choices(s *shape, unit []*corev1.Pod) []part {
 		keys[term.key] = true
 		divide(func(w part) []part {
 			m := p.skewOf(s, w, term)
+			least := m.least()
 			m.domains = p.withPlanned(m.domains, w, term.key)
 			self := 0
 			if term.matchClass(p.podClasses, s.class) {
 				self = len(unit)
 			}
-			least := m.least()
 			slices.SortStableFunc(m.domains, func(a, b domain) int { return cmp.Compare(m.counts[a.value], m.counts[b.value]) })
 			var result []part
 			for _, domain := range m.domains {
 				if m.counts[domain.value]+self-least <= term.maxSkew {
-					result = append(result, w.narrow(scheduling.In(term.key, domain.value)))
+					result = append(result, w.bindTo(term.key, domain.value))
 				}
 			}
 			return result
@@ -337,15 +248,15 @@ func (p *problem) choices(s *shape, unit []*corev1.Pod) []part {
 				result = append(result, w.narrow(scheduling.In(key, domain.value)))
 			}
 			result = append(result, p.unheardOf(w, key)...)
-			if len(result) == 0 {
-				// No node has the label, so there is nothing that could be violated.
-				return []part{w}
-			}
 			if !own[key] {
 				// Anti-affinity, its own or others', and others' spreads count it nowhere on a node without the label.
 				if without := w.narrow(scheduling.DoesNotExist(key)); len(without.alternatives) > 0 {
 					result = append(result, without)
 				}
+			}
+			if len(result) == 0 {
+				// No node has the label, so there is nothing that could be violated.
+				return []part{w}
 			}
 			return result
 		})
@@ -400,9 +311,13 @@ func (p *problem) gatherChoices(s *shape, whole part, term *affinityTerm) []part
 		}
 		return []part{whole}
 	}
+	first := !anyPositive(counts) && term.matchClass(p.podClasses, s.class)
 	var result []part
 	for _, domain := range p.withPlanned(p.domains(s, whole, term.key), whole, term.key) {
-		if counts[domain.value] > 0 || !anyPositive(counts) && term.matchClass(p.podClasses, s.class) {
+		switch {
+		case first:
+			result = append(result, whole.bindTo(term.key, domain.value))
+		case counts[domain.value] > 0:
 			result = append(result, whole.narrow(scheduling.In(term.key, domain.value)))
 		}
 	}

@@ -144,17 +144,25 @@ func (p *problem) hasAvoidableTaint() bool {
 		slices.ContainsFunc(p.snapshot.Nodes, func(n Node) bool { return n.Node != nil && avoidable(n.Node.Spec.Taints) })
 }
 
+// placeRounds bounds how often single units are placed and taken back again where they change what others are measured by.
+const placeRounds = 4
+
 // placeShapes gives the shapes' pods places, on nodes that exist, then on new ones. What it returns are the pods that found none, as shapes that have given up a
 // preference for it; those that have none left to give up are unplaced.
 func (p *problem) placeShapes(shapes []*shape) []*shape {
 	first := len(p.demands)
+	p.board.placed = false
 	p.divide(shapes)
 	p.readDemands()
 	p.fillExisting(first)
 	p.pack(first)
 	p.unskew()
-	p.placeRest()
-	p.unskew()
+	for range placeRounds {
+		p.placeRest()
+		if !p.unskew() {
+			break
+		}
+	}
 	return p.relaxLeft()
 }
 

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/whittle-dev/whittle/shared/scheduling"
@@ -24,9 +25,33 @@ func (p *problem) skewOf(s *shape, whole part, term *spreadTerm) skew {
 	m := skew{term: term, domains: p.domains(s, whole, term.key)}
 	m.counts = maps.Clone(p.filtered(term.peers, term.key, p.filterOf(s, term)))
 	m.others = p.fixedDomains(s, term, m.domains)
+	if whole.reach != nil {
+		reached := whole
+		reached.alternatives = whole.reach
+		for _, d := range p.domains(s, reached, term.key) {
+			if !m.has(d.value) && !d.invented {
+				m.others = append(m.others, d.value)
+			}
+		}
+	}
 	m.fixed = len(m.others)
 	p.countOthers(s, &m)
+	m.dropInvented(p.plannedValues(term.key))
 	return m
+}
+
+// dropInvented leaves out domains that exist in name only, where there are others: no node has to be in them, so nothing has to be level with them. Anti-affinity, which
+// wants one domain for each pod, keeps them.
+func (m *skew) dropInvented(planned []string) {
+	if m.term.minDomains == math.MaxInt {
+		return
+	}
+	known := slices.DeleteFunc(slices.Clone(m.domains), func(d domain) bool {
+		return d.invented && m.counts[d.value] == 0 && !slices.Contains(planned, d.value)
+	})
+	if len(known)+len(m.others) > 0 {
+		m.domains = known
+	}
 }
 
 // countOthers adds to a skew the domains that the pods cannot use and that count since other pods are or will be there.
@@ -56,11 +81,12 @@ func (m *skew) has(value string) bool {
 // plannedDomains are the domains that count for the skew since nodes are planned there for other pods.
 func (p *problem) plannedDomains(s *shape, term *spreadTerm, m *skew) []string {
 	var others []string
+	filter := p.filterOf(s, term)
 	for _, value := range p.plannedValues(term.key) {
 		if m.has(value) {
 			continue
 		}
-		if slices.ContainsFunc(p.planned, func(n *node) bool { return p.plannedValue(n, term.key) == value && p.countsFor(n, s, term) }) {
+		if slices.ContainsFunc(p.planned, func(n *node) bool { return p.plannedValue(n, term.key) == value && filter.countsPlanned(p, n) }) {
 			others = append(others, value)
 		}
 	}
@@ -87,6 +113,18 @@ func (p *problem) plannedValue(n *node, key string) string {
 	if value, ok := n.open[key].Single(); ok {
 		return value
 	}
+	if !scheduling.IsWellKnown(key) && !isOfferingKey(key) {
+		at := nodeKey{n, key}
+		value, known := p.board.settled[at]
+		if !known {
+			// The value that the claim is going to settle on: see claim.go.
+			value, _ = p.valueOn(n, p.labelsOf(n), key)
+			p.board.settled[at] = value
+		}
+		if value != "" {
+			return value
+		}
+	}
 	values := p.valuesOf(p.configOf(n.column).pool, n.column, key)
 	if len(values) != 1 {
 		return ""
@@ -94,19 +132,16 @@ func (p *problem) plannedValue(n *node, key string) string {
 	return values[0]
 }
 
-// countsFor reports whether a planned node counts for the skew of the shape's spread.
-func (p *problem) countsFor(n *node, s *shape, term *spreadTerm) bool {
-	pool := p.configOf(n.column).pool
-	if term.honorTaints && !scheduling.ToleratesAll(pool.api.Spec.Template.Spec.Taints, s.tolerations) {
-		return false
+// over are the domains that have too many for a pod which changes no count.
+func (m *skew) over() []string {
+	var over []string
+	least := m.least()
+	for value, n := range m.counts {
+		if n-least > m.term.maxSkew {
+			over = append(over, value)
+		}
 	}
-	if term.ignoreAffinity {
-		return true
-	}
-	return slices.ContainsFunc(s.strict, func(a scheduling.Requirements) bool {
-		set, _ := p.sets.meeting(pool, a)
-		return set != nil && set.has(n.column) && intersect(n.open, a)
-	})
+	return over
 }
 
 // least is the lowest count of all domains, which the skew is measured from; with fewer domains than minDomains it is zero.
@@ -182,7 +217,7 @@ func (p *problem) level(whole part, key string, domains []domain, counts map[str
 			break
 		}
 		if parts[best].units == nil {
-			parts[best] = whole.narrow(scheduling.In(key, value))
+			parts[best] = whole.bindTo(key, value)
 			parts[best].units = nil
 		}
 		parts[best].units = append(parts[best].units, unit)

@@ -21,6 +21,9 @@ type part struct {
 	units [][]*corev1.Pod
 	// alternatives are the shape's, narrowed to the domain.
 	alternatives []scheduling.Requirements
+	// reach are the alternatives that spreads are measured over, where the part has been bound to some of these by its own spreads or as the first of a group:
+	// Kubernetes counts the domains that a pod could have been in. Nil are the alternatives themselves.
+	reach []scheduling.Requirements
 	// follows are peers of which a node must have one already.
 	follows []*peers
 }
@@ -270,6 +273,18 @@ func each(parts []part, divide func(part) []part) []part {
 // narrow is the part with a further requirement.
 func (w part) narrow(r scheduling.Requirement) part {
 	w.alternatives = narrow(w.alternatives, r)
+	if w.reach != nil {
+		w.reach = narrow(w.reach, r)
+	}
+	return w
+}
+
+// bindTo is the part bound to a domain out of several that it may be in.
+func (w part) bindTo(key, value string) part {
+	if w.reach == nil {
+		w.reach = w.alternatives
+	}
+	w.alternatives = narrow(w.alternatives, scheduling.In(key, value))
 	return w
 }
 
@@ -319,7 +334,7 @@ func (p *problem) gather(s *shape, whole part, term *affinityTerm) []part {
 	if len(domains) == 0 {
 		return p.nowhere(s, whole, term.field, term.key)
 	}
-	return []part{whole.narrow(scheduling.In(term.key, domains[0].value))}
+	return []part{whole.bindTo(term.key, domains[0].value)}
 }
 
 // hasPlanned reports whether any pod of the peers is among the demands.
@@ -400,6 +415,15 @@ func (p *problem) settleOn(s *shape, whole part, key string) []part {
 	}
 	domains := p.domains(s, whole, key)
 	if len(domains) == 0 {
+		if unheard := p.unheardOf(whole, key); len(unheard) > 0 {
+			return append(parts, unheard[0])
+		}
+		// Where no node has the label, nothing can be too near.
+		if without := whole.narrow(scheduling.DoesNotExist(key)); owns && len(without.alternatives) > 0 {
+			if columns, _ := p.columnsFor(s, without.alternatives, s.need); !columns.empty() {
+				return append(parts, without)
+			}
+		}
 		return append(parts, whole)
 	}
 	if levelled == nil {

@@ -53,12 +53,16 @@ func (c *checker) stuck(v *view) []string {
 			waiting = append(waiting, binding{p, h})
 		}
 	}
-	// Pods with demands on others first: the others can follow at any time, unless they have to be there before.
+	// Pods with demands on others first: the others can follow at any time, unless they have to be there before. Before all come those spread by pods unlike them,
+	// which find the domains level as long as there are none.
 	picky := func(b binding) int {
-		if len(b.pod.affinity)+len(b.pod.anti)+len(b.pod.spread) > 0 {
+		switch {
+		case slices.ContainsFunc(b.pod.spread, func(s spreadConstraint) bool { return !s.selector.Matches(b.pod.labels) }):
 			return 0
+		case len(b.pod.affinity)+len(b.pod.anti)+len(b.pod.spread) > 0:
+			return 1
 		}
-		return 1
+		return 2
 	}
 	slices.SortStableFunc(waiting, func(a, b binding) int { return picky(a) - picky(b) })
 	stuck := c.bindInOrder(v, waiting)

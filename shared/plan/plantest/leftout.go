@@ -109,7 +109,8 @@ func (c *checker) couldTake(h *host, p *pod) bool {
 	return len(c.overfull(&with)) == 0 && c.acceptable(p, h)
 }
 
-// plannedCouldTake reports whether a node of the plan could hold one more pod whatever its launch turns out as.
+// plannedCouldTake reports whether a node of the plan could hold one more pod whatever its launch turns out as. A pod that is counted by domain ties the node to the
+// domain that it is expected in, and then enough types must be left for minValues.
 func (c *checker) plannedCouldTake(h *host, p *pod) bool {
 	if class, _ := refusedFor(p, h, false); class != "" || len(h.planned.variants) == 0 {
 		return false
@@ -125,7 +126,21 @@ func (c *checker) plannedCouldTake(h *host, p *pod) bool {
 			return false
 		}
 	}
-	return c.acceptable(p, h)
+	return c.acceptable(p, h) && c.staysFlexible(p, h)
+}
+
+// staysFlexible reports whether a node of the plan would meet its pool's minValues if the domains that matter to the pod were settled.
+func (c *checker) staysFlexible(p *pod, h *host) bool {
+	if c.snapshot.MinValuesPolicy == plan.MinValuesBestEffort || h.planned.pool == nil || h.planned.expected == nil {
+		return true
+	}
+	values := valueCount{}
+	for i := range h.planned.variants {
+		if v := &h.planned.variants[i]; p.sameDomains(v, h.planned.expected) {
+			values.add(h.planned.pool, v)
+		}
+	}
+	return values.enough(h.planned.pool)
 }
 
 // acceptable reports whether the pod may join h for the sake of all others, under every reading.
@@ -231,12 +246,16 @@ func (c *checker) choices(p *pod, in *pool) []map[string]string {
 	given := maps.Clone(c.given(in))
 	result := []map[string]string{{}}
 	for _, r := range in.Spec.Template.Spec.Requirements {
-		if given[r.Key] || r.Operator == corev1.NodeSelectorOpNotIn || r.Operator == corev1.NodeSelectorOpDoesNotExist {
+		if given[r.Key] || r.Operator == corev1.NodeSelectorOpDoesNotExist {
 			continue
 		}
 		given[r.Key] = true
 		candidates := r.Values
-		if r.Operator != corev1.NodeSelectorOpIn {
+		switch {
+		case r.Operator == corev1.NodeSelectorOpNotIn:
+			// A node gets such a label if a pod asks for it, and has none otherwise.
+			candidates = append(p.filter.valuesOf(r.Key), "")
+		case r.Operator != corev1.NodeSelectorOpIn:
 			candidates = p.filter.valuesOf(r.Key)
 			if !p.minds(r.Key) {
 				candidates = append(candidates, valueBeside(&r))
@@ -246,7 +265,9 @@ func (c *checker) choices(p *pod, in *pool) []map[string]string {
 		for _, chosen := range result {
 			for _, value := range candidates {
 				with := maps.Clone(chosen)
-				with[r.Key] = value
+				if value != "" {
+					with[r.Key] = value
+				}
 				next = append(next, with)
 			}
 		}
@@ -305,26 +326,51 @@ func (f *nodeFilter) valuesOf(key string) []string {
 	return values
 }
 
-// enoughValues reports whether the types that could hold the pod alone, bought as v is, have as many values of each label as the pool demands.
+// enoughValues reports whether the types that could hold the pod alone, bought as v is and in the same domains of the pod's affinity and spread, have as many values
+// of each label as the pool demands. Types that the pool's limits leave no room for do not count: a claim takes as much of the limits as the greatest of its types, so
+// Karpenter takes them away before it looks at minValues.
 func (c *checker) enoughValues(p *pod, in *pool, v *variant) bool {
-	values := map[string]map[string]bool{}
+	left := c.left(in)
+	values := valueCount{}
 	c.newNodes(p, in, func(other *variant, _ *host) bool {
-		if other.offering.Zone != v.offering.Zone || other.offering.CapacityType != v.offering.CapacityType || other.offering.ReservationID != v.offering.ReservationID ||
-			!maps.Equal(other.labels[chosenLayer], v.labels[chosenLayer]) {
-			return true
-		}
-		for _, r := range in.Spec.Template.Spec.Requirements {
-			if value, ok := other.labels.get(r.Key); ok && r.MinValues != nil {
-				if values[r.Key] == nil {
-					values[r.Key] = map[string]bool{}
-				}
-				values[r.Key][value] = true
-			}
+		if other.offering.Zone == v.offering.Zone && other.offering.CapacityType == v.offering.CapacityType && other.offering.ReservationID == v.offering.ReservationID &&
+			maps.Equal(other.labels[chosenLayer], v.labels[chosenLayer]) && p.sameDomains(other, v) && roomFor(left, c.labelsOf(other.instanceType).capacity) {
+			values.add(in, other)
 		}
 		return true
 	})
+	return values.enough(in)
+}
+
+// sameDomains reports whether two variants are in the same domain of everything that the pod has affinity or spread over. A launch that is free to choose between
+// domains is none that the pod can be counted in, so Karpenter settles them when it places the pod, and minValues has to hold for what is left.
+func (p *pod) sameDomains(a, b *variant) bool {
+	same := func(key string) bool {
+		here, ok := a.labels.get(key)
+		there, has := b.labels.get(key)
+		return ok == has && here == there
+	}
+	return !slices.ContainsFunc(slices.Concat(p.affinity, p.anti), func(t podTerm) bool { return !same(t.key) }) &&
+		!slices.ContainsFunc(p.spread, func(s spreadConstraint) bool { return !same(s.key) })
+}
+
+// valueCount are the values of each label that has minValues.
+type valueCount map[string]map[string]bool
+
+func (n valueCount) add(in *pool, v *variant) {
+	for _, r := range in.Spec.Template.Spec.Requirements {
+		if value, ok := v.labels.get(r.Key); ok && r.MinValues != nil {
+			if n[r.Key] == nil {
+				n[r.Key] = map[string]bool{}
+			}
+			n[r.Key][value] = true
+		}
+	}
+}
+
+func (n valueCount) enough(in *pool) bool {
 	return !slices.ContainsFunc(in.Spec.Template.Spec.Requirements, func(r api.NodeSelectorRequirementWithMinValues) bool {
-		return r.MinValues != nil && len(values[r.Key]) < *r.MinValues
+		return r.MinValues != nil && len(n[r.Key]) < *r.MinValues
 	})
 }
 
