@@ -32,8 +32,8 @@ type nodeFilter struct {
 	// keys are those that a node must have, since the shapes have several constraints: Kubernetes passes over nodes that lack one of them.
 	keys []string
 	// placement is that of the shapes, admitted what admits found by placement.
-	placement string
-	admitted  map[string]bool
+	placement *placement
+	admitted  map[*placement]bool
 }
 
 // filterOf are the nodes that count for a spread of the shape's; nil for all.
@@ -51,11 +51,11 @@ func (p *problem) filterOf(s *shape, term *spreadTerm) *nodeFilter {
 		return nil
 	}
 	slices.Sort(f.keys)
-	f.name = fmt.Sprint(term.ignoreAffinity, term.honorTaints, f.keys, s.placement)
+	f.name = fmt.Sprint(term.ignoreAffinity, term.honorTaints, f.keys, s.placement.text)
 	if known, ok := p.board.filters[f.name]; ok {
 		return known
 	}
-	f.admitted = map[string]bool{}
+	f.admitted = map[*placement]bool{}
 	p.board.filters[f.name] = f
 	return f
 }

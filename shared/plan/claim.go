@@ -51,6 +51,11 @@ type asked struct {
 
 // planClaims makes the nodes into claims, and gives the pods their places.
 func (p *problem) planClaims(nodes []*node) {
+	p.plan.LowerBoundPerHour = p.lowerBound(p.writeClaims(nodes))
+}
+
+// writeClaims gives how many units of each demand have got their places.
+func (p *problem) writeClaims(nodes []*node) []int {
 	w := &claimWriter{p: p, ledger: p.newLedger(nodes), chosen: map[string]*chosen{}, asked: map[string]*asked{}, pools: map[*pool]*api.NodeClaimTemplate{}}
 	placed := make([]int, len(p.demands))
 	p.plan.NodeClaims = slices.Grow(p.plan.NodeClaims, len(nodes))
@@ -65,7 +70,7 @@ func (p *problem) planClaims(nodes []*node) {
 	for i, d := range p.demands {
 		d.units = d.units[handed[i]:]
 	}
-	p.plan.LowerBoundPerHour = p.lowerBound(placed)
+	return placed
 }
 
 // reserve adds what the nodes need of the limits for minValues to what is left, or takes it away, with a factor of -1: other nodes' choices must leave it to them.

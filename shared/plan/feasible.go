@@ -2,7 +2,6 @@ package plan
 
 import (
 	"encoding/binary"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -155,8 +154,6 @@ func appendText(key []byte, text string) []byte {
 	return append(binary.AppendUvarint(key, uint64(len(text))), text...)
 }
 
-func isOfferingKey(key string) bool { return slices.Contains(offeringKeys[:], key) }
-
 // meeting is the set of the pool's columns that meet the requirements, and what they decide of the pool's open labels. It is nil if the pool's template
 // cannot meet them.
 func (s *columnSets) meeting(pool *pool, requirements scheduling.Requirements) (bitset, scheduling.Requirements) {
@@ -183,7 +180,8 @@ func (s *columnSets) meeting(pool *pool, requirements scheduling.Requirements) (
 // opens reports whether a node of the pool may come to have a value of the label, or none, by what pods ask for: neither the pool nor each of its columns says what it
 // is. Well-known labels are not set on a node for it not to have them.
 func (s *columnSets) opens(pool *pool, key string, r scheduling.Requirement) bool {
-	if pool.open[key] {
+	facts := s.factsOf(pool, key)
+	if pool.isOpen(key) {
 		return true
 	}
 	if isOfferingKey(key) || r.AllowsAbsent() && scheduling.IsWellKnown(key) {
@@ -194,45 +192,59 @@ func (s *columnSets) opens(pool *pool, key string, r scheduling.Requirement) boo
 			return false
 		}
 	}
-	return !s.keysOf(pool).all[key]
+	return !facts.all
 }
 
-// poolKeys are the labels that a pool's columns say something of: any, custom ones alone, or each of them.
+// poolKeys are the labels that anything asks of a pool's nodes.
 type poolKeys struct {
+	// facts are what the pool's columns say of each, custom those labels of the user's own that any column says something of.
+	facts  map[string]keyFacts
 	custom []string
-	all    map[string]bool
 }
 
+// keyFacts says whether any of a pool's columns says something of a label, and whether each does.
+type keyFacts struct{ any, all bool }
+
+// keysOf are the labels that have been asked of the pool's nodes so far, the pool's own requirements among them.
 func (s *columnSets) keysOf(pool *pool) *poolKeys {
-	if keys, ok := s.keys[pool]; ok {
-		return keys
+	keys, ok := s.keys[pool]
+	if !ok {
+		keys = &poolKeys{facts: map[string]keyFacts{}}
+		s.keys[pool] = keys
+		for key := range pool.requirements {
+			s.factsOf(pool, key)
+		}
+	}
+	return keys
+}
+
+// factsOf reads what the pool's columns say of a label once it is asked for.
+func (s *columnSets) factsOf(pool *pool, key string) keyFacts {
+	keys := s.keysOf(pool)
+	if facts, ok := keys.facts[key]; ok {
+		return facts
 	}
 	p := s.problem
-	count := map[string]int{}
-	columns := 0
+	facts := keyFacts{all: pool.firstConfig < pool.endConfig}
 	for i := pool.firstConfig; i < pool.endConfig; i++ {
 		c := &p.configs[i]
-		columns += len(c.columns)
-		for key := range c.typ.Requirements {
-			count[key] += len(c.columns)
+		if _, ok := c.typ.Requirements[key]; ok {
+			facts.any = true
+			continue
 		}
 		for _, j := range c.columns {
-			for key := range p.columns[j].offering.Requirements {
-				if _, ok := c.typ.Requirements[key]; !ok {
-					count[key]++
-				}
+			if _, ok := p.columns[j].offering.Requirements[key]; ok {
+				facts.any = true
+			} else {
+				facts.all = false
 			}
 		}
 	}
-	keys := &poolKeys{all: map[string]bool{}}
-	for _, key := range sortedKeys(count) {
-		keys.all[key] = count[key] == columns
-		if !scheduling.IsWellKnown(key) && !isOfferingKey(key) {
-			keys.custom = append(keys.custom, key)
-		}
+	keys.facts[key] = facts
+	if facts.any && !scheduling.IsWellKnown(key) && !isOfferingKey(key) {
+		keys.custom = append(keys.custom, key)
 	}
-	s.keys[pool] = keys
-	return keys
+	return facts
 }
 
 // labelledFor is what labels, taints and host ports leave for pods of the shape with these alternatives and this need.

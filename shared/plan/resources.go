@@ -27,21 +27,69 @@ const (
 	axisCount
 )
 
-func newAxes(requested map[corev1.ResourceName]bool) *axes {
+func newAxes(requested []corev1.ResourceName) *axes {
 	a := &axes{names: []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourcePods}}
 	var others []corev1.ResourceName
-	for name := range requested {
+	for _, name := range requested {
 		if !slices.Contains(a.names, name) {
 			others = append(others, name)
 		}
 	}
 	slices.Sort(others)
-	a.names = append(a.names, others...)
+	a.names = append(a.names, slices.Compact(others)...)
 	a.position = make(map[corev1.ResourceName]int, len(a.names))
 	for i, name := range a.names {
 		a.position[name] = i
 	}
 	return a
+}
+
+// readNeeds fills in the axes and the shapes' needs.
+func (p *problem) readNeeds() {
+	type request struct {
+		name   int
+		amount int64
+	}
+	var names []corev1.ResourceName
+	number := func(name corev1.ResourceName) int {
+		// There are a handful of them.
+		i := slices.Index(names, name)
+		if i < 0 {
+			i = len(names)
+			names = append(names, name)
+		}
+		return i
+	}
+	requests, ends := make([]request, 0, axisCount*len(p.shapes)), make([]int, 0, len(p.shapes))
+	for _, s := range p.shapes {
+		scheduling.EachRequestedAmount(s.pod(), func(name corev1.ResourceName, amount int64) {
+			requests = append(requests, request{name: number(name), amount: amount})
+		})
+		ends = append(ends, len(requests))
+	}
+	for i := range p.snapshot.DaemonSets {
+		for name := range scheduling.DaemonPodRequests(&p.snapshot.DaemonSets[i].Spec.Template) {
+			number(name)
+		}
+	}
+	p.axes = newAxes(names)
+	positions := make([]int, len(names))
+	for i, name := range names {
+		positions[i] = p.axes.position[name]
+	}
+	width := len(p.axes.names)
+	needs := make(vector, width*len(p.shapes))
+	at := 0
+	for i, s := range p.shapes {
+		s.need, needs = needs[:width:width], needs[width:]
+		for ; at < ends[i]; at++ {
+			axis := positions[requests[at].name]
+			s.need[axis] = scheduling.AddAmounts(s.need[axis], requests[at].amount)
+		}
+		for axis, amount := range s.need {
+			s.need[axis] = min(amount, beyond)
+		}
+	}
 }
 
 // requests counts what is asked for; parts of a unit round up.
@@ -58,12 +106,17 @@ func (a *axes) requests(list corev1.ResourceList) vector {
 // supply counts what there is; parts of a unit round down.
 func (a *axes) supply(list corev1.ResourceList) vector {
 	v := make(vector, len(a.names))
-	for name, quantity := range list {
-		if i, ok := a.position[name]; ok {
+	a.readSupply(v, list)
+	return v
+}
+
+// readSupply counts what there is into v, which is zero.
+func (a *axes) readSupply(v vector, list corev1.ResourceList) {
+	for i, name := range a.names {
+		if quantity, ok := list[name]; ok {
 			v[i] = amountDown(name, &quantity)
 		}
 	}
-	return v
 }
 
 // take subtracts what a running pod takes.
@@ -81,6 +134,9 @@ const beyond = 1 << 53
 
 // amountUp is a quantity in a vector's unit, rounded up, and no more than beyond.
 func amountUp(name corev1.ResourceName, quantity *resource.Quantity) int64 {
+	if whole, ok := wholeAmount(name, quantity); ok {
+		return whole
+	}
 	if name == corev1.ResourceCPU {
 		if quantity.CmpInt64(beyond/1000) > 0 {
 			return beyond
@@ -93,8 +149,20 @@ func amountUp(name corev1.ResourceName, quantity *resource.Quantity) int64 {
 	return quantity.Value()
 }
 
+// wholeAmount is a quantity of whole units that is not beyond, which nearly all are, without any arithmetic on quantities.
+func wholeAmount(name corev1.ResourceName, quantity *resource.Quantity) (int64, bool) {
+	whole, ok := quantity.AsInt64()
+	if name == corev1.ResourceCPU {
+		return whole * 1000, ok && -beyond/1000 <= whole && whole <= beyond/1000
+	}
+	return whole, ok && -beyond <= whole && whole <= beyond
+}
+
 // amountDown is a quantity in a vector's unit, rounded down.
 func amountDown(name corev1.ResourceName, quantity *resource.Quantity) int64 {
+	if whole, ok := wholeAmount(name, quantity); ok {
+		return whole
+	}
 	amount := amountUp(name, quantity)
 	if quantityOf(name, amount).Cmp(*quantity) > 0 {
 		amount--

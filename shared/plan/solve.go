@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
@@ -28,7 +27,7 @@ type problem struct {
 	avoidable bool
 	shapes    []*shape
 	pools     []*pool
-	types     map[string][]*catalog.InstanceType
+	types     map[string]*typeList
 	configs   []config
 	columns   []column
 	// exotic are the columns of exotic instance types, reserved those that take units of reservations, limited those of pools with limits.
@@ -89,7 +88,7 @@ func Solve(s *Snapshot) *Plan {
 }
 
 func newProblem(s *Snapshot) *problem {
-	return &problem{snapshot: s, plan: &Plan{}, types: map[string][]*catalog.InstanceType{}, peers: map[string]*peers{}}
+	return &problem{snapshot: s, plan: &Plan{}, types: map[string]*typeList{}, peers: map[string]*peers{}}
 }
 
 func (p *problem) read() {
@@ -113,21 +112,7 @@ func (p *problem) read() {
 			p.classesOn[i] = on
 		}
 	}
-	requested := map[corev1.ResourceName]bool{}
-	for _, s := range p.shapes {
-		for name := range s.requests {
-			requested[name] = true
-		}
-	}
-	for i := range p.snapshot.DaemonSets {
-		for name := range scheduling.DaemonPodRequests(&p.snapshot.DaemonSets[i].Spec.Template) {
-			requested[name] = true
-		}
-	}
-	p.axes = newAxes(requested)
-	for _, s := range p.shapes {
-		s.need = p.axes.requests(s.requests)
-	}
+	p.readNeeds()
 	sortShapes(p.shapes)
 	p.readPools()
 	p.readColumns()

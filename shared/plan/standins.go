@@ -135,7 +135,7 @@ func (p *problem) valuesOf(pool *pool, j int, key string) []string {
 			have = own
 		}
 		values, listed := have.Values()
-		if listed || !pool.open[key] {
+		if listed || !pool.isOpen(key) {
 			return values
 		}
 		// The claim will decide on a value: see claim.go.
