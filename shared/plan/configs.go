@@ -14,11 +14,15 @@ import (
 type config struct {
 	pool *pool
 	typ  *catalog.InstanceType
+	// name numbers the type's name: configs of a pool with types of the same name, which come one after the other, have the same number.
+	name int
 	// free is the allocatable less the daemon sets.
 	free vector
-	// daemons are the requests of the daemon sets that will run on the node, daemonPorts the node's ports that they take.
+	// daemons are the requests of the daemon sets that will run on the node, daemonPorts the node's ports that they take, daemonSum the number of their sum: zero
+	// without any.
 	daemons     corev1.ResourceList
 	daemonPorts []hostPort
+	daemonSum   int
 	// use is what a node takes of the pool's limits, in their order.
 	use []int64
 	// columns are those that buy it, cheapest first.
@@ -50,6 +54,8 @@ type configReader struct {
 
 // daemonSum is what daemons that run on the same nodes take together.
 type daemonSum struct {
+	// index is from one, in order of the configs.
+	index    int
 	requests corev1.ResourceList
 	need     vector
 	ports    []hostPort
@@ -130,7 +136,7 @@ func (r *configReader) add(typ *catalog.InstanceType, offerings []*catalog.Offer
 	c := config{pool: r.pool, typ: typ, free: r.free[:n:n]}
 	p.axes.readSupply(c.free, typ.Allocatable)
 	if sum := r.sum(running); sum != nil {
-		c.daemons, c.daemonPorts = sum.requests, sum.ports
+		c.daemons, c.daemonPorts, c.daemonSum = sum.requests, sum.ports, sum.index
 		c.free.sub(sum.need)
 	}
 	if slices.ContainsFunc(c.free, func(amount int64) bool { return amount < 0 }) {
@@ -139,6 +145,12 @@ func (r *configReader) add(typ *catalog.InstanceType, offerings []*catalog.Offer
 	}
 	r.free = r.free[n:]
 	c.use = r.pool.use(typ.Capacity)
+	if last := len(p.configs) - 1; last >= 0 {
+		c.name = p.configs[last].name
+		if last < r.pool.firstConfig || p.configs[last].typ.Name != typ.Name {
+			c.name++
+		}
+	}
 	for _, offering := range offerings {
 		p.columns = append(p.columns, column{config: len(p.configs), offering: offering})
 	}
@@ -153,7 +165,8 @@ func (r *configReader) sum(running []byte) *daemonSum {
 	if sum, ok := r.sums[string(running)]; ok {
 		return sum
 	}
-	sum := &daemonSum{requests: corev1.ResourceList{}, need: make(vector, len(r.p.axes.names))}
+	r.p.daemonSums++
+	sum := &daemonSum{index: r.p.daemonSums, requests: corev1.ResourceList{}, need: make(vector, len(r.p.axes.names))}
 	for i, d := range r.daemons {
 		if running[i] == 1 {
 			addLists(sum.requests, d.requests)

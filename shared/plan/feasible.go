@@ -90,8 +90,9 @@ type columnSets struct {
 	// byEntry are the columns that an entry of a claim's lists names.
 	byEntry map[listed]bitset
 	keys    map[*pool]*poolKeys
-	// scratch and standIns are memory.
+	// scratch, standIns and kept are memory.
 	scratch, standIns bitset
+	kept              []int
 }
 
 func newColumnSets(p *problem) *columnSets {

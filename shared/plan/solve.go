@@ -29,7 +29,9 @@ type problem struct {
 	pools     []*pool
 	types     map[string]*typeList
 	configs   []config
-	columns   []column
+	// daemonSums counts the sets of daemons that run together.
+	daemonSums int
+	columns    []column
 	// exotic are the columns of exotic instance types, reserved those that take units of reservations, limited those of pools with limits.
 	exotic, reserved, limited bitset
 	// tiers are the columns of the pools of each weight, heaviest first; reservations what reserved columns share.
@@ -218,11 +220,34 @@ func (p *problem) relaxLeft() []*shape {
 func (p *problem) sortPlan() {
 	slices.SortFunc(p.plan.Nominations, func(a, b Nomination) int { return compareRefs(a.Pod, b.Pod) })
 	slices.SortFunc(p.plan.Unplaced, func(a, b Unplaced) int { return compareRefs(a.Pod, b.Pod) })
-	slices.SortStableFunc(p.plan.NodeClaims, func(a, b PlannedNodeClaim) int {
-		return cmp.Or(strings.Compare(a.NodeClaim.GenerateName, b.NodeClaim.GenerateName), -cmp.Compare(a.PricePerHour, b.PricePerHour),
-			compareRefs(a.Pods[0], b.Pods[0]))
-	})
+	sortClaims(p.plan.NodeClaims)
 	for i := range p.plan.NodeClaims {
 		p.plan.PricePerHour += p.plan.NodeClaims[i].PricePerHour
+	}
+}
+
+// sortClaims sorts by pool, then price, dearest first, then by pods. Claims are large: each is moved once.
+func sortClaims(claims []PlannedNodeClaim) {
+	order := make([]int32, len(claims))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(i, j int32) int {
+		a, b := &claims[i], &claims[j]
+		return cmp.Or(strings.Compare(a.NodeClaim.GenerateName, b.NodeClaim.GenerateName), -cmp.Compare(a.PricePerHour, b.PricePerHour),
+			compareRefs(a.Pods[0], b.Pods[0]), cmp.Compare(i, j))
+	})
+	// Where a claim has been taken away, the one that belongs there comes next, until the first one's place is found.
+	for start := range order {
+		if int(order[start]) == start {
+			continue
+		}
+		first, at := claims[start], start
+		for int(order[at]) != start {
+			from := int(order[at])
+			claims[at], order[at] = claims[from], int32(at)
+			at = from
+		}
+		claims[at], order[at] = first, int32(at)
 	}
 }
