@@ -32,8 +32,8 @@ type nodeFilter struct {
 	// keys are those that a node must have, since the shapes have several constraints: Kubernetes passes over nodes that lack one of them.
 	keys []string
 	// placement is that of the shapes, admitted what admits found by placement.
-	placement *placement
-	admitted  map[*placement]bool
+	placement string
+	admitted  map[string]bool
 }
 
 // filterOf are the nodes that count for a spread of the shape's; nil for all.
@@ -51,11 +51,11 @@ func (p *problem) filterOf(s *shape, term *spreadTerm) *nodeFilter {
 		return nil
 	}
 	slices.Sort(f.keys)
-	f.name = fmt.Sprint(term.ignoreAffinity, term.honorTaints, f.keys, s.placement.text)
+	f.name = fmt.Sprint(term.ignoreAffinity, term.honorTaints, f.keys, s.placement)
 	if known, ok := p.board.filters[f.name]; ok {
 		return known
 	}
-	f.admitted = map[*placement]bool{}
+	f.admitted = map[string]bool{}
 	p.board.filters[f.name] = f
 	return f
 }
@@ -372,9 +372,14 @@ type domain struct {
 // domains are those of the key that can take a unit of the part: best first, which is where nodes have room already, then where the cheapest new one is.
 func (p *problem) domains(s *shape, part part, key string) []domain {
 	byValue := map[string]*domain{}
+	var memory []domain
 	at := func(value string) *domain {
 		if byValue[value] == nil {
-			byValue[value] = &domain{value: value, price: math.Inf(1)}
+			if len(memory) == 0 {
+				memory = make([]domain, 4)
+			}
+			memory[0] = domain{value: value, price: math.Inf(1)}
+			byValue[value], memory = &memory[0], memory[1:]
 		}
 		return byValue[value]
 	}
@@ -391,7 +396,7 @@ func (p *problem) domains(s *shape, part part, key string) []domain {
 				continue
 			}
 			if alternatives == nil {
-				if alternatives = narrow(part.alternatives, scheduling.In(key, in.value)); len(alternatives) == 0 {
+				if alternatives = p.sets.narrow(part.alternatives, p.sets.only(key, in.value)); len(alternatives) == 0 {
 					break
 				}
 			}
@@ -408,7 +413,7 @@ func (p *problem) domains(s *shape, part part, key string) []domain {
 		if first < 0 {
 			continue
 		}
-		narrowed := narrow(part.alternatives, scheduling.In(key, d.value))
+		narrowed := p.sets.narrow(part.alternatives, p.sets.only(key, d.value))
 		if len(narrowed) == 0 {
 			continue
 		}

@@ -2,9 +2,11 @@ package plan
 
 import (
 	"encoding/binary"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
@@ -61,6 +63,8 @@ type labelled struct {
 	choices [][]choice
 	// chosen are the results by choice.
 	chosen map[string]*labelled
+	// largest are, by tier, columns that are not exotic and that large pods have been found room on; -1 as long as none has.
+	largest []int
 }
 
 // choice is one alternative in one pool.
@@ -90,6 +94,14 @@ type columnSets struct {
 	// byEntry are the columns that an entry of a claim's lists names.
 	byEntry map[listed]bitset
 	keys    map[*pool]*poolKeys
+	// requirements number requirements; narrowed and byPlace remember what follows from alternatives.
+	requirements *numbering
+	narrowed     map[narrowing][]scheduling.Requirements
+	byPlace      map[labelledAt]*labelled
+	bound        map[bindingAt]map[string]string
+	single       map[listed]scheduling.Requirement
+	// lists are the values that known was asked for.
+	lists map[string][]string
 	// scratch, standIns and kept are memory.
 	scratch, standIns bitset
 	kept              []int
@@ -98,6 +110,8 @@ type columnSets struct {
 func newColumnSets(p *problem) *columnSets {
 	return &columnSets{
 		problem: p, byText: map[string]bitset{}, labelled: map[string]*labelled{}, classes: map[[2]uint64]*class{}, domains: map[string][]columnDomain{}, keys: map[*pool]*poolKeys{},
+		requirements: newNumbering(1), narrowed: map[narrowing][]scheduling.Requirements{}, byPlace: map[labelledAt]*labelled{}, bound: map[bindingAt]map[string]string{}, single: map[listed]scheduling.Requirement{},
+		lists:   map[string][]string{},
 		scratch: newBitset(len(p.columns)), standIns: newBitset(len(p.columns)),
 	}
 }
@@ -113,14 +127,14 @@ func (s *columnSets) allowing(r scheduling.Requirement) bitset {
 	p := s.problem
 	set := newBitset(len(p.columns))
 	ofOffering := isOfferingKey(r.Key())
-	only := scheduling.Requirements{r.Key(): r}
+	only := catalog.ReadOfferingRequirements(scheduling.Requirements{r.Key(): r})
 	for i := range p.configs {
 		c := &p.configs[i]
 		if have, ok := c.typ.Requirements[r.Key()]; ok && !ofOffering && !have.Intersects(r) {
 			continue
 		}
 		for _, j := range c.columns {
-			if offering := p.columns[j].offering; (!ofOffering && len(offering.Requirements) == 0) || offering.AllowedBy(only) {
+			if offering := p.columns[j].offering; (!ofOffering && len(offering.Requirements) == 0) || only.Allow(offering) {
 				set.add(j)
 			}
 		}
@@ -250,6 +264,22 @@ func (s *columnSets) factsOf(pool *pool, key string) keyFacts {
 
 // labelledFor is what labels, taints and host ports leave for pods of the shape with these alternatives and this need.
 func (s *columnSets) labelledFor(shape *shape, alternatives []scheduling.Requirements, need vector) *labelled {
+	place := labelledAt{alternatives: at(alternatives), terms: shape.terms, avoids: shape.avoids}
+	l, ok := s.byPlace[place]
+	if !ok || len(shape.ports) > 0 {
+		l = s.labelledAs(shape, alternatives)
+		if len(shape.ports) == 0 {
+			s.byPlace[place] = l
+		}
+	}
+	if l.choices == nil {
+		return l
+	}
+	return s.choose(l, need)
+}
+
+// labelledAs is labelledFor by what the pods and the alternatives say, whatever the size.
+func (s *columnSets) labelledAs(shape *shape, alternatives []scheduling.Requirements) *labelled {
 	s.key = appendAlternatives(s.key[:0], shape, alternatives)
 	l, ok := s.labelled[string(s.key)]
 	if !ok {
@@ -257,10 +287,7 @@ func (s *columnSets) labelledFor(shape *shape, alternatives []scheduling.Require
 		l = s.readLabelled(shape, alternatives)
 		s.labelled[text] = l
 	}
-	if l.choices == nil {
-		return l
-	}
-	return s.choose(l, need)
+	return l
 }
 
 func appendAlternatives(key []byte, s *shape, alternatives []scheduling.Requirements) []byte {
@@ -404,6 +431,14 @@ func (p *problem) columnsFor(s *shape, alternatives []scheduling.Requirements, n
 	return feasible, l.open
 }
 
+// hasColumnFor reports whether columnsFor gives any.
+func (p *problem) hasColumnFor(s *shape, alternatives []scheduling.Requirements, need vector) bool {
+	feasible := p.sets.scratch
+	copy(feasible, p.sets.labelledFor(s, alternatives, need).columns)
+	p.keepRoom(feasible, need)
+	return !feasible.empty()
+}
+
 // keepPorts leaves the pool's columns in the set whose daemon sets leave the shape's host ports free.
 func (p *problem) keepPorts(set bitset, pool *pool, s *shape) {
 	if len(s.ports) == 0 {
@@ -431,12 +466,8 @@ func (p *problem) classFor(s *shape, alternatives []scheduling.Requirements, nee
 	l := p.sets.labelledFor(s, alternatives, need)
 	// Which tiers have nothing but exotic types for it depends on the size.
 	var exotic uint64
-	for i, tier := range p.tiers {
-		set := p.sets.scratch
-		for w := range set {
-			set[w] = l.columns[w] & tier[w] &^ p.exotic[w]
-		}
-		if p.keepRoom(set, need); set.empty() {
+	for i := range p.tiers {
+		if !p.hasOrdinary(l, i, need) {
 			exotic |= 1 << min(i, 63)
 		}
 	}
@@ -455,6 +486,29 @@ func (p *problem) classFor(s *shape, alternatives []scheduling.Requirements, nee
 		p.classes = append(p.classes, c)
 	}
 	return c
+}
+
+// hasOrdinary reports whether a tier has a column with room for the need that is not exotic.
+func (p *problem) hasOrdinary(l *labelled, tier int, need vector) bool {
+	if l.largest == nil {
+		l.largest = slices.Repeat([]int{-1}, len(p.tiers))
+	}
+	if j := l.largest[tier]; j >= 0 && p.configOf(j).free.fits(need) {
+		return true
+	}
+	set := p.sets.scratch
+	for w := range set {
+		set[w] = l.columns[w] & p.tiers[tier][w] &^ p.exotic[w]
+	}
+	p.keepRoom(set, need)
+	if set.empty() {
+		return false
+	}
+	// The dearest is as large as any.
+	for j := range set.all() {
+		l.largest[tier] = j
+	}
+	return true
 }
 
 // holds reports whether a node of the column's can hold a unit.

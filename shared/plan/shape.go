@@ -24,12 +24,14 @@ type shape struct {
 	avoids bool
 	// preferences says that preferences left in spec are demands.
 	preferences bool
-	placement   *placement
+	// placement tells apart what the pods' own node selectors, required node affinity and tolerations ask for; shapes of the same placement share their terms.
+	placement string
+	terms     *placementTerms
 	// class is the pods' number in the problem's podClasses.
 	class int
 	// need is what one pod takes.
 	need vector
-	// strict are those of the placement. alternatives are the same with the heaviest preferred term and what the pods' volumes demand.
+	// strict are those of the terms. alternatives are the same with the heaviest preferred term and what the pods' volumes demand.
 	strict, alternatives []scheduling.Requirements
 	// tied says that the volumes can be used in some places only.
 	tied        bool
@@ -43,9 +45,8 @@ type shape struct {
 	problem string
 }
 
-// placement is what pods' own node selectors, required node affinity and tolerations ask for; those that ask for the same share it.
-type placement struct {
-	text string
+// placementTerms are what pods ask for that have the same node selector and required node affinity.
+type placementTerms struct {
 	// strict are the label requirements of which a node has to meet one: the node selector with each term of the required node affinity; err says what of them
 	// cannot be read. Nobody may change them.
 	strict []scheduling.Requirements
@@ -85,21 +86,19 @@ func (p *problem) readShapes() {
 		groups[number].count++
 		numbers[i] = int32(number)
 	}
-	texts, placed := keys.texts(), make([]*placement, 0, 1)
-	for _, text := range placements.texts() {
-		placed = append(placed, &placement{text: text})
-	}
+	texts, placementTexts := keys.texts(), placements.texts()
+	terms := make([]*placementTerms, len(placementTexts))
 	shapes := make([]shape, len(groups))
 	p.shapes = make([]*shape, len(groups))
 	members := make([]*corev1.Pod, len(pods))
 	for i, g := range groups {
 		first := &pods[g.first]
-		place := placed[g.placement]
-		if place.strict == nil && place.err == nil {
-			place.strict, place.err = nodeAlternatives(&first.Spec)
+		if terms[g.placement] == nil {
+			strict, err := nodeAlternatives(&first.Spec)
+			terms[g.placement] = &placementTerms{strict: strict, err: err}
 		}
 		shapes[i] = shape{
-			pods: members[:0:g.count], key: texts[i], spec: &first.Spec, placement: place, class: p.podClasses.of(first), preferences: p.respects(), avoids: p.respects() && p.avoidable,
+			pods: members[:0:g.count], key: texts[i], spec: &first.Spec, placement: placementTexts[g.placement], terms: terms[g.placement], class: p.podClasses.of(first), preferences: p.respects(), avoids: p.respects() && p.avoidable,
 		}
 		members = members[g.count:]
 		p.shapes[i] = &shapes[i]
@@ -125,8 +124,8 @@ func (p *problem) readShape(s *shape) {
 		return
 	}
 	var err error
-	if s.strict = s.placement.strict; s.placement.err != nil {
-		s.problem = s.placement.err.Error()
+	if s.strict = s.terms.strict; s.terms.err != nil {
+		s.problem = s.terms.err.Error()
 		return
 	}
 	need, err := p.volumesOf(s.pod())

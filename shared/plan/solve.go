@@ -21,8 +21,12 @@ type problem struct {
 	// classesOn are the classes of the pods on each of the snapshot's nodes; nil if no constraint asks for them.
 	classesOn [][]int
 	peers     map[string]*peers
-	board     *board
-	volumes   *volumeNeeds
+	// chosenPeers are what peersFor gave, by what it was asked for, which is written by termKey. fields are the names that fieldOf gave.
+	chosenPeers map[string]chosenPeers
+	termKey     podKey
+	fields      map[indexed]string
+	board       *board
+	volumes     *volumeNeeds
 	// avoidable says that some pool or node has a taint of effect PreferNoSchedule.
 	avoidable bool
 	shapes    []*shape
@@ -43,6 +47,9 @@ type problem struct {
 	classes  []*class
 	existing []*existing
 	demands  []*demand
+	// demandMemory and unitMemory are memory for further demands and their units.
+	demandMemory []demand
+	unitMemory   [][]*corev1.Pod
 	// round counts the rounds of placing: each but the first is for pods that have given up a preference.
 	round int
 	// planned are the new nodes so far.
@@ -90,7 +97,10 @@ func Solve(s *Snapshot) *Plan {
 }
 
 func newProblem(s *Snapshot) *problem {
-	return &problem{snapshot: s, plan: &Plan{}, types: map[string]*typeList{}, peers: map[string]*peers{}}
+	return &problem{
+		snapshot: s, plan: &Plan{}, types: map[string]*typeList{}, peers: map[string]*peers{},
+		chosenPeers: map[string]chosenPeers{}, fields: map[indexed]string{},
+	}
 }
 
 func (p *problem) read() {

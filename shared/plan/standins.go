@@ -120,11 +120,11 @@ func (p *problem) meetsMinValues(pool *pool, columns iter.Seq[int]) bool {
 func (p *problem) valuesOf(pool *pool, j int, key string) []string {
 	switch column := p.columns[j]; key {
 	case corev1.LabelTopologyZone:
-		return known(column.offering.Zone)
+		return p.sets.known(column.offering.Zone)
 	case api.LabelTopologyZoneID:
-		return known(column.offering.ZoneID)
+		return p.sets.known(column.offering.ZoneID)
 	case api.CapacityTypeLabelKey:
-		return []string{column.offering.CapacityType}
+		return p.sets.known(column.offering.CapacityType)
 	default:
 		have, ok := column.offering.Requirements[key]
 		if !ok {
@@ -141,16 +141,21 @@ func (p *problem) valuesOf(pool *pool, j int, key string) []string {
 		}
 		// The claim will decide on a value: see claim.go.
 		value, _ := anyValue(have)
-		return known(value)
+		return p.sets.known(value)
 	}
 }
 
 // known is the value as a list, empty where the value is not known.
-func known(value string) []string {
+func (s *columnSets) known(value string) []string {
 	if value == "" {
 		return nil
 	}
-	return []string{value}
+	list, ok := s.lists[value]
+	if !ok {
+		list = []string{value}
+		s.lists[value] = list
+	}
+	return list
 }
 
 // choose picks from a node's stand-ins, which are all that fits, those that its claim keeps, cheapest first: all of one capacity type, and no exotic types, if there
