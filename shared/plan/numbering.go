@@ -33,6 +33,10 @@ func (n *numbering) of(text []byte) (int, bool) {
 		}
 	}
 	number := len(n.ends)
+	if number == 0 {
+		// Others will be as long.
+		n.text = make([]byte, 0, len(text)*cap(n.ends))
+	}
 	n.slots[at] = int32(number) + 1
 	n.hashes = append(n.hashes, hash)
 	n.text = append(n.text, text...)

@@ -44,51 +44,59 @@ func newAxes(requested []corev1.ResourceName) *axes {
 	return a
 }
 
+// needReader gathers what shapes take before it is known of which resources there is talk at all.
+type needReader struct {
+	names []corev1.ResourceName
+	// amounts are those of all shapes, each by the position of its name; counts are how many each shape has.
+	amounts []namedAmount
+	counts  []int32
+}
+
+// namedAmount is an amount of the resource whose name has this position.
+type namedAmount struct {
+	name   int32
+	amount int64
+}
+
+// number is the position of a name; there are a handful of them.
+func (r *needReader) number(name corev1.ResourceName) int {
+	i := slices.Index(r.names, name)
+	if i < 0 {
+		i = len(r.names)
+		r.names = append(r.names, name)
+	}
+	return i
+}
+
+// add adds the needs of the next shape.
+func (r *needReader) add(requests []requested) {
+	for i := range requests {
+		r.amounts = append(r.amounts, namedAmount{name: int32(r.number(requests[i].name)), amount: requests[i].amount})
+	}
+	r.counts = append(r.counts, int32(len(requests)))
+}
+
 // readNeeds fills in the axes and the shapes' needs.
-func (p *problem) readNeeds() {
-	type request struct {
-		name   int
-		amount int64
-	}
-	var names []corev1.ResourceName
-	number := func(name corev1.ResourceName) int {
-		// There are a handful of them.
-		i := slices.Index(names, name)
-		if i < 0 {
-			i = len(names)
-			names = append(names, name)
-		}
-		return i
-	}
-	requests, ends := make([]request, 0, axisCount*len(p.shapes)), make([]int, 0, len(p.shapes))
-	for _, s := range p.shapes {
-		scheduling.EachRequestedAmount(s.pod(), func(name corev1.ResourceName, amount int64) {
-			requests = append(requests, request{name: number(name), amount: amount})
-		})
-		ends = append(ends, len(requests))
-	}
+func (p *problem) readNeeds(r *needReader) {
 	for i := range p.snapshot.DaemonSets {
 		for name := range scheduling.DaemonPodRequests(&p.snapshot.DaemonSets[i].Spec.Template) {
-			number(name)
+			r.number(name)
 		}
 	}
-	p.axes = newAxes(names)
-	positions := make([]int, len(names))
-	for i, name := range names {
+	p.axes = newAxes(r.names)
+	positions := make([]int, len(r.names))
+	for i, name := range r.names {
 		positions[i] = p.axes.position[name]
 	}
 	width := len(p.axes.names)
 	needs := make(vector, width*len(p.shapes))
-	at := 0
+	amounts := r.amounts
 	for i, s := range p.shapes {
 		s.need, needs = needs[:width:width], needs[width:]
-		for ; at < ends[i]; at++ {
-			axis := positions[requests[at].name]
-			s.need[axis] = scheduling.AddAmounts(s.need[axis], requests[at].amount)
+		for _, a := range amounts[:r.counts[i]] {
+			s.need[positions[a.name]] = min(a.amount, beyond)
 		}
-		for axis, amount := range s.need {
-			s.need[axis] = min(amount, beyond)
-		}
+		amounts = amounts[r.counts[i]:]
 	}
 }
 

@@ -67,21 +67,23 @@ func (s *shape) tolerates(taints []corev1.Taint) bool {
 	return scheduling.ToleratesAll(taints, s.tolerations) && (!s.avoids || scheduling.PreferredUntolerated(taints, s.tolerations) == nil)
 }
 
-// readShapes groups the pods.
+// readShapes groups the pods, and reads what they take.
 func (p *problem) readShapes() {
 	pods := p.snapshot.Pods
 	key := podKey{classes: p.podClasses, preferences: p.respects(), volumes: p.volumeText}
-	keys, placements := newNumbering(len(pods)), newNumbering(1)
+	keys, placements := newNumbering(min(len(pods), 1<<10)), newNumbering(1)
+	var needs needReader
 	// By pod the number of its shape; by shape its first pod, how many there are, and the number of its placement.
 	numbers := make([]int32, len(pods))
 	type group struct{ first, count, placement int32 }
-	var groups []group
+	groups := make([]group, 0, cap(keys.ends))
 	for i := range pods {
 		k := key.of(&pods[i])
 		number, isNew := keys.of(k)
 		if isNew {
 			placed, _ := placements.of(k[key.placementStart:key.placementEnd])
 			groups = append(groups, group{first: int32(i), placement: int32(placed)})
+			needs.add(key.sum)
 		}
 		groups[number].count++
 		numbers[i] = int32(number)
@@ -113,6 +115,8 @@ func (p *problem) readShapes() {
 		s.ports = hostPorts(&s.pod().Spec)
 		p.readShape(s)
 	}
+	p.readNeeds(&needs)
+	sortShapes(p.shapes)
 }
 
 func (p *problem) respects() bool { return p.snapshot.PreferencePolicy != PreferencesIgnored }

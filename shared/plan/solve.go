@@ -124,8 +124,6 @@ func (p *problem) read() {
 			p.classesOn[i] = on
 		}
 	}
-	p.readNeeds()
-	sortShapes(p.shapes)
 	p.readPools()
 	p.readColumns()
 	p.sets = newColumnSets(p)
