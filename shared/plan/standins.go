@@ -171,7 +171,7 @@ func (p *problem) choose(n *node, fits bitset, slack []int64) []int {
 		}
 	}
 	if len(own.pool.minValues) == 0 {
-		return p.closedWithin(n, p.cut(columns), fits)
+		return p.closedWithin(n, p.cut(columns, fits), fits)
 	}
 	kept := p.closedWithin(n, p.cutKeeping(own.pool, slices.Collect(columns)), fits)
 	if p.strict(own.pool) && !p.meetsMinValues(own.pool, slices.Values(kept)) {
@@ -230,8 +230,9 @@ func withinSlack(use, own, slack []int64) bool {
 	return true
 }
 
-// cut keeps the columns of the cheapest one's capacity type, of as many types as a launch takes. Spot that costs more than on-demand is dropped.
-func (p *problem) cut(columns iter.Seq[int]) []int {
+// cut keeps the columns of the cheapest one's capacity type, of as many types as a launch takes. Spot that costs more than on-demand is dropped. The columns are all of
+// fits, as far as limits and reservations allow their types.
+func (p *problem) cut(columns iter.Seq[int], fits bitset) []int {
 	var first *catalog.Offering
 	configs, types := newBitset(len(p.configs)), 0
 	kept := p.sets.kept[:0]
@@ -249,6 +250,10 @@ func (p *problem) cut(columns iter.Seq[int]) []int {
 			continue
 		}
 		full = full || types == maximumTypes || spot && types >= spotTypes && column.offering.Price > spotPriceFactor*first.Price
+		if full && !spot {
+			kept = p.appendFurther(kept, configs, fits, j)
+			break
+		}
 		if full && len(kept) >= maximumOfferings {
 			break
 		}
@@ -263,6 +268,21 @@ func (p *problem) cut(columns iter.Seq[int]) []int {
 	}
 	p.sets.kept = kept
 	return slices.Clone(kept)
+}
+
+// appendFurther appends, up to maximumOfferings, the columns from first on that buy one of the configs as the first one kept does.
+func (p *problem) appendFurther(kept []int, configs, fits bitset, first int) []int {
+	like := &p.columns[kept[0]]
+	before := len(kept)
+	for i := range configs.all() {
+		for _, j := range p.configs[i].columns {
+			if column := &p.columns[j]; j >= first && fits.has(j) && column.reservation == like.reservation && column.offering.CapacityType == like.offering.CapacityType {
+				kept = append(kept, j)
+			}
+		}
+	}
+	slices.Sort(kept[before:])
+	return kept[:min(len(kept), max(before, maximumOfferings))]
 }
 
 // cutKeeping cuts as cut does, except that types are kept, however dear, until the pool's minValues are met. Where minValues speak of the capacity
