@@ -9,19 +9,19 @@ import (
 
 // WellKnownLabels are the label keys whose values instance types and offerings
 // settle, so that a node pool or a pod may ask for them without the pool naming them.
-func WellKnownLabels() []string {
-	return append([]string{
-		NodePoolLabelKey,
-		CapacityTypeLabelKey,
-		corev1.LabelTopologyZone,
-		corev1.LabelTopologyRegion,
-		corev1.LabelInstanceTypeStable,
-		corev1.LabelArchStable,
-		corev1.LabelOSStable,
-		corev1.LabelWindowsBuild,
-		LabelTopologyZoneID,
-	}, awsLabels()...)
-}
+func WellKnownLabels() []string { return slices.Clone(wellKnownLabels) }
+
+var wellKnownLabels = append([]string{
+	NodePoolLabelKey,
+	CapacityTypeLabelKey,
+	corev1.LabelTopologyZone,
+	corev1.LabelTopologyRegion,
+	corev1.LabelInstanceTypeStable,
+	corev1.LabelArchStable,
+	corev1.LabelOSStable,
+	corev1.LabelWindowsBuild,
+	LabelTopologyZoneID,
+}, awsLabels()...)
 
 // awsLabels are the keys of the group karpenter.k8s.aws that requirements may use.
 func awsLabels() []string {
@@ -59,7 +59,7 @@ func NormalizedLabel(key string) string {
 // a key: the host name, and what is in the domains of the two API groups but not well
 // known.
 func IsRestrictedLabel(key string) bool {
-	if slices.Contains(WellKnownLabels(), key) {
+	if slices.Contains(wellKnownLabels, key) {
 		return false
 	}
 	if key == corev1.LabelHostname {

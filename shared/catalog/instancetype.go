@@ -60,16 +60,40 @@ func (t *InstanceType) CheapestOffering(requirements scheduling.Requirements) (O
 
 // AllowedBy reports whether the requirements allow the labels that the offering decides.
 func (o *Offering) AllowedBy(requirements scheduling.Requirements) bool {
-	for _, label := range [...]struct{ key, value string }{
-		{corev1.LabelTopologyZone, o.Zone}, {api.LabelTopologyZoneID, o.ZoneID}, {api.CapacityTypeLabelKey, o.CapacityType},
-		{api.LabelCapacityReservationID, o.ReservationID},
-	} {
-		if r, ok := requirements[label.key]; ok && label.value != "" && !r.Has(label.value) {
+	if len(requirements) == 0 {
+		return true
+	}
+	r := ReadOfferingRequirements(requirements)
+	return r.Allow(o)
+}
+
+// OfferingRequirements are requirements as far as they concern the labels that offerings decide: read once, they can be held against many offerings.
+type OfferingRequirements struct {
+	// of are the requirements on zone, zone id, capacity type and reservation, has which of them there are.
+	of  [4]scheduling.Requirement
+	has [4]bool
+	// further are all of the requirements, for offerings with labels of their own.
+	further scheduling.Requirements
+}
+
+// ReadOfferingRequirements reads requirements for OfferingRequirements.Allow.
+func ReadOfferingRequirements(requirements scheduling.Requirements) OfferingRequirements {
+	r := OfferingRequirements{further: requirements}
+	for i, key := range [...]string{corev1.LabelTopologyZone, api.LabelTopologyZoneID, api.CapacityTypeLabelKey, api.LabelCapacityReservationID} {
+		r.of[i], r.has[i] = requirements[key]
+	}
+	return r
+}
+
+// Allow reports whether the requirements allow the labels that the offering decides.
+func (r *OfferingRequirements) Allow(o *Offering) bool {
+	for i, value := range [...]string{o.Zone, o.ZoneID, o.CapacityType, o.ReservationID} {
+		if r.has[i] && value != "" && !r.of[i].Has(value) {
 			return false
 		}
 	}
 	for key, have := range o.Requirements {
-		if r, ok := requirements[key]; ok && !r.Intersects(have) {
+		if wanted, ok := r.further[key]; ok && !wanted.Intersects(have) {
 			return false
 		}
 	}

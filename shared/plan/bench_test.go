@@ -43,10 +43,12 @@ func benchmarkSolve(b *testing.B, s *Snapshot) {
 	b.ReportAllocs()
 	var plan *Plan
 	b.ResetTimer()
+	before := processorTime()
 	for range b.N {
 		plan = Solve(s)
 	}
 	b.StopTimer()
+	b.ReportMetric(float64(processorTime()-before)/float64(b.N), "cpu-ns/op")
 	if len(plan.Unplaced) > 0 {
 		b.Fatalf("%d pods have no place: %v", len(plan.Unplaced), plan.Unplaced[0])
 	}

@@ -380,9 +380,14 @@ type domain struct {
 // domains are those of the key that can take a unit of the part: best first, which is where nodes have room already, then where the cheapest new one is.
 func (p *problem) domains(s *shape, part part, key string) []domain {
 	byValue := map[string]*domain{}
+	var memory []domain
 	at := func(value string) *domain {
 		if byValue[value] == nil {
-			byValue[value] = &domain{value: value, price: math.Inf(1)}
+			if len(memory) == 0 {
+				memory = make([]domain, 4)
+			}
+			memory[0] = domain{value: value, price: math.Inf(1)}
+			byValue[value], memory = &memory[0], memory[1:]
 		}
 		return byValue[value]
 	}
@@ -399,7 +404,7 @@ func (p *problem) domains(s *shape, part part, key string) []domain {
 				continue
 			}
 			if alternatives == nil {
-				if alternatives = narrow(part.alternatives, scheduling.In(key, in.value)); len(alternatives) == 0 {
+				if alternatives = p.sets.narrow(part.alternatives, p.sets.only(key, in.value)); len(alternatives) == 0 {
 					break
 				}
 			}
@@ -416,7 +421,7 @@ func (p *problem) domains(s *shape, part part, key string) []domain {
 		if first < 0 {
 			continue
 		}
-		narrowed := narrow(part.alternatives, scheduling.In(key, d.value))
+		narrowed := p.sets.narrow(part.alternatives, p.sets.only(key, d.value))
 		if len(narrowed) == 0 {
 			continue
 		}

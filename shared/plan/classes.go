@@ -157,6 +157,47 @@ func (p *problem) peersOf(namespaces []string, selector labels.Selector) *peers 
 	return made
 }
 
+// chosenPeers are peers with the error that their selector gave instead.
+type chosenPeers struct {
+	peers *peers
+	err   error
+}
+
+// peersFor are the pods of the namespaces that a term means: its selector, narrowed by the values that the pod itself has of some keys. Terms that say the same are
+// read once.
+func (p *problem) peersFor(pod *corev1.Pod, namespaces []string, selector *metav1.LabelSelector, match, mismatch []string) (*peers, error) {
+	k := &p.termKey
+	k.buffer = k.buffer[:0]
+	k.flag(namespaces != nil)
+	k.number(int64(len(namespaces)))
+	for _, namespace := range namespaces {
+		k.text(namespace)
+	}
+	k.selector(selector)
+	for _, keys := range [...][]string{match, mismatch} {
+		k.number(int64(len(keys)))
+		for _, key := range keys {
+			value, ok := pod.Labels[key]
+			k.text(key)
+			k.flag(ok)
+			k.text(value)
+		}
+	}
+	if known, ok := p.chosenPeers[string(k.buffer)]; ok {
+		return known.peers, known.err
+	}
+	text := string(k.buffer)
+	var chosen chosenPeers
+	read, err := selectorOf(selector, pod, match, mismatch)
+	if err != nil {
+		chosen.err = err
+	} else {
+		chosen.peers = p.peersOf(slices.Clone(namespaces), read)
+	}
+	p.chosenPeers[text] = chosen
+	return chosen.peers, chosen.err
+}
+
 // namespacesOf are the namespaces that a pod affinity term means, sorted; nil for all.
 func (p *problem) namespacesOf(pod *corev1.Pod, term *corev1.PodAffinityTerm) ([]string, error) {
 	switch s := term.NamespaceSelector; {

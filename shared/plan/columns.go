@@ -36,6 +36,15 @@ func (p *problem) readColumns() {
 	p.reserved = newBitset(len(p.columns))
 	p.limited = newBitset(len(p.columns))
 	byID := map[string]int{}
+	// Each config's columns are a part of one list.
+	counts := make([]int, len(p.configs))
+	for j := range p.columns {
+		counts[p.columns[j].config]++
+	}
+	list := make([]int, len(p.columns))
+	for i, n := range counts {
+		p.configs[i].columns, list = list[:0:n], list[n:]
+	}
 	for j := range p.columns {
 		column := &p.columns[j]
 		c := &p.configs[column.config]
@@ -73,14 +82,33 @@ func (p *problem) readColumns() {
 
 // sortColumns sorts by price; of equal ones spot comes before on-demand, then the order is by pool, type and zone.
 func (p *problem) sortColumns() {
-	slices.SortStableFunc(p.columns, func(a, b column) int {
-		x, y := a.offering, b.offering
-		if x.Price != y.Price {
-			return cmp.Compare(x.Price, y.Price)
+	type priced struct {
+		price  float64
+		column int32
+	}
+	order := make([]priced, len(p.columns))
+	for j := range p.columns {
+		order[j] = priced{price: p.columns[j].offering.Price, column: int32(j)}
+	}
+	slices.SortFunc(order, func(a, b priced) int {
+		if a.price != b.price {
+			return cmp.Compare(a.price, b.price)
 		}
-		return cmp.Or(-strings.Compare(x.CapacityType, y.CapacityType), cmp.Compare(a.config, b.config), strings.Compare(x.Zone, y.Zone),
-			strings.Compare(x.ReservationID, y.ReservationID))
+		return p.compareColumns(a.column, b.column)
 	})
+	sorted := make([]column, len(p.columns))
+	for i := range order {
+		sorted[i] = p.columns[order[i].column]
+	}
+	p.columns = sorted
+}
+
+// compareColumns orders columns of the same price.
+func (p *problem) compareColumns(a, b int32) int {
+	first, second := &p.columns[a], &p.columns[b]
+	x, y := first.offering, second.offering
+	return cmp.Or(-strings.Compare(x.CapacityType, y.CapacityType), cmp.Compare(first.config, second.config), strings.Compare(x.Zone, y.Zone),
+		strings.Compare(x.ReservationID, y.ReservationID), cmp.Compare(a, b))
 }
 
 // addTier adds the columns of the pools that have the same weight as the pool first, and gives the position of the first pool that has not.
@@ -107,19 +135,31 @@ type sizes struct {
 const sizeStep = 64
 
 func (p *problem) readSizes(axis int) sizes {
-	s := sizes{order: make([]int32, len(p.columns)), amounts: make([]int64, len(p.columns))}
-	for j := range s.order {
-		s.order[j] = int32(j)
+	type sized struct {
+		amount int64
+		config int32
 	}
-	amount := func(j int32) int64 { return p.configOf(int(j)).free[axis] }
-	slices.SortFunc(s.order, func(a, b int32) int { return cmp.Or(cmp.Compare(amount(a), amount(b)), cmp.Compare(a, b)) })
+	// Columns of a config have the same amounts: there are fewer configs to sort.
+	configs := make([]sized, len(p.configs))
+	for i := range p.configs {
+		configs[i] = sized{amount: p.configs[i].free[axis], config: int32(i)}
+	}
+	slices.SortFunc(configs, func(a, b sized) int { return cmp.Or(cmp.Compare(a.amount, b.amount), cmp.Compare(a.config, b.config)) })
+	s := sizes{order: make([]int32, 0, len(p.columns)), amounts: make([]int64, 0, len(p.columns))}
+	for _, c := range configs {
+		for _, j := range p.configs[c.config].columns {
+			s.order, s.amounts = append(s.order, int32(j)), append(s.amounts, c.amount)
+		}
+	}
 	set := newBitset(len(p.columns))
 	s.from = make([]bitset, (len(p.columns)+sizeStep-1)/sizeStep)
+	memory := make(bitset, len(s.from)*len(set))
 	for i := len(s.order) - 1; i >= 0; i-- {
-		s.amounts[i] = amount(s.order[i])
 		set.add(int(s.order[i]))
 		if i%sizeStep == 0 {
-			s.from[i/sizeStep] = set.clone()
+			from := memory[i/sizeStep*len(set):][:len(set):len(set)]
+			copy(from, set)
+			s.from[i/sizeStep] = from
 		}
 	}
 	return s

@@ -54,6 +54,11 @@ func daemonsOf(daemons []*daemon, pool *pool) []*daemon {
 	return result
 }
 
+// runsAnywhere reports whether the daemon asks for nothing that tells nodes of a pool apart.
+func (d *daemon) runsAnywhere() bool {
+	return slices.ContainsFunc(d.alternatives, func(a scheduling.Requirements) bool { return len(a) == 0 })
+}
+
 // runsOn reports whether the daemon runs on the pool's nodes of a type that are bought through an offering.
 func (d *daemon) runsOn(pool *pool, typ *catalog.InstanceType, offering *catalog.Offering) bool {
 	return slices.ContainsFunc(d.alternatives, func(a scheduling.Requirements) bool {

@@ -5,8 +5,8 @@
 // Solve goes through these steps, a file each:
 //
 //	shape.go      pods that are equal for scheduling become one shape with a count
-//	pool.go       node pools and their instance types become configurations (pool, type) and columns (pool, type, zone, capacity type, price)
-//	feasible.go   for each demand the set of columns that can hold it, as a bit set
+//	pool.go       node pools and their instance types (typelist.go) become configurations (pool, type; configs.go) and columns (pool, type, zone, capacity type, price)
+//	feasible.go   for each demand the set of columns that can hold it, as a bit set; narrowing.go remembers what follows from the same alternatives
 //	classes.go    running and waiting pods as selectors see them; board.go counts them in the domains of zones and other labels
 //	              (nodefilter.go: the nodes that count for a spread; domains.go: the values that new nodes may have)
 //	volumes.go    what the pods' volumes ask of a node
@@ -19,6 +19,6 @@
 //	improve.go    the nodes that are worst used are taken apart and packed anew, as long as that is cheaper
 //	unskew.go     what spreads and affinity do not allow after all, since other pods went elsewhere, is taken back
 //	rest.go       what is left is placed one at a time (planned.go), and preferences are given up one at a time (topologyterms.go)
-//	claim.go      each new node becomes a NodeClaim with all instance types that would do as well
+//	claim.go      each new node becomes a NodeClaim with all instance types that would do as well (standins.go, product.go), and what it asks for (asked.go)
 //	explain.go    for a pod without a place, what stands in its way in each node pool
 package plan

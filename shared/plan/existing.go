@@ -80,7 +80,7 @@ func (p *problem) typesOf(claim *api.NodeClaim) []*catalog.InstanceType {
 		return nil
 	}
 	var types []*catalog.InstanceType
-	for _, typ := range p.typesOfPool(claim.Labels[api.NodePoolLabelKey]) {
+	for _, typ := range p.typesOfPool(claim.Labels[api.NodePoolLabelKey]).all {
 		if names.Has(typ.Name) {
 			types = append(types, typ)
 		}

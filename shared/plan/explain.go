@@ -242,15 +242,15 @@ func (p *problem) plannedUse(pool *pool, claim *PlannedNodeClaim, i int) int64 {
 
 // explainNoTypes says why a pool that is in order has nothing to buy.
 func (p *pool) explainNoTypes() string {
-	if len(p.types) == 0 {
+	if len(p.types.all) == 0 {
 		return "no instance type is known for its node class: its subnets or images are not resolved yet, or the catalog is empty"
 	}
 	allowed, known := 0, 0
-	for i := range p.types {
-		if p.allowsType(p.types[i]) {
+	for i := range p.types.all {
+		if p.allowsType(p.types.all[i]) {
 			allowed++
-			for j := range p.types[i].Offerings {
-				if p.types[i].Offerings[j].AllowedBy(p.requirements) {
+			for j := range p.types.all[i].Offerings {
+				if p.types.all[i].Offerings[j].AllowedBy(p.requirements) {
 					known++
 				}
 			}
@@ -258,16 +258,16 @@ func (p *pool) explainNoTypes() string {
 	}
 	if allowed > 0 {
 		return fmt.Sprintf("no offering available: %d of %d instance types meet its requirements, but none of their %d offerings in its zones and capacity types has a known price and capacity now",
-			allowed, len(p.types), known)
+			allowed, len(p.types.all), known)
 	}
 	for _, key := range p.requirements.Keys() {
 		want := p.requirements[key]
-		if !slices.ContainsFunc(p.types, func(t *catalog.InstanceType) bool {
+		if !slices.ContainsFunc(p.types.all, func(t *catalog.InstanceType) bool {
 			have, ok := t.Requirements[key]
 			return !ok || have.Intersects(want)
 		}) {
-			return fmt.Sprintf("none of %d instance types has %s: change spec.template.spec.requirements", len(p.types), want)
+			return fmt.Sprintf("none of %d instance types has %s: change spec.template.spec.requirements", len(p.types.all), want)
 		}
 	}
-	return fmt.Sprintf("none of %d instance types meets all of spec.template.spec.requirements together", len(p.types))
+	return fmt.Sprintf("none of %d instance types meets all of spec.template.spec.requirements together", len(p.types.all))
 }

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
@@ -62,6 +63,8 @@ type labelled struct {
 	choices [][]choice
 	// chosen are the results by choice.
 	chosen map[string]*labelled
+	// largest are, by tier, columns that are not exotic and that large pods have been found room on; -1 as long as none has.
+	largest []int
 }
 
 // choice is one alternative in one pool.
@@ -91,13 +94,24 @@ type columnSets struct {
 	// byEntry are the columns that an entry of a claim's lists names.
 	byEntry map[listed]bitset
 	keys    map[*pool]*poolKeys
-	// scratch and standIns are memory.
+	// requirements number requirements; narrowed and byPlace remember what follows from alternatives.
+	requirements *numbering
+	narrowed     map[narrowing][]scheduling.Requirements
+	byPlace      map[labelledAt]*labelled
+	bound        map[bindingAt]map[string]string
+	single       map[listed]scheduling.Requirement
+	// lists are the values that known was asked for.
+	lists map[string][]string
+	// scratch, standIns and kept are memory.
 	scratch, standIns bitset
+	kept              []int
 }
 
 func newColumnSets(p *problem) *columnSets {
 	return &columnSets{
 		problem: p, byText: map[string]bitset{}, labelled: map[string]*labelled{}, classes: map[[2]uint64]*class{}, domains: map[string][]columnDomain{}, keys: map[*pool]*poolKeys{},
+		requirements: newNumbering(1), narrowed: map[narrowing][]scheduling.Requirements{}, byPlace: map[labelledAt]*labelled{}, bound: map[bindingAt]map[string]string{}, single: map[listed]scheduling.Requirement{},
+		lists:   map[string][]string{},
 		scratch: newBitset(len(p.columns)), standIns: newBitset(len(p.columns)),
 	}
 }
@@ -113,14 +127,14 @@ func (s *columnSets) allowing(r scheduling.Requirement) bitset {
 	p := s.problem
 	set := newBitset(len(p.columns))
 	ofOffering := isOfferingKey(r.Key())
-	only := scheduling.Requirements{r.Key(): r}
+	only := catalog.ReadOfferingRequirements(scheduling.Requirements{r.Key(): r})
 	for i := range p.configs {
 		c := &p.configs[i]
 		if have, ok := c.typ.Requirements[r.Key()]; ok && !ofOffering && !have.Intersects(r) {
 			continue
 		}
 		for _, j := range c.columns {
-			if offering := p.columns[j].offering; (!ofOffering && len(offering.Requirements) == 0) || offering.AllowedBy(only) {
+			if offering := p.columns[j].offering; (!ofOffering && len(offering.Requirements) == 0) || only.Allow(offering) {
 				set.add(j)
 			}
 		}
@@ -155,8 +169,6 @@ func appendText(key []byte, text string) []byte {
 	return append(binary.AppendUvarint(key, uint64(len(text))), text...)
 }
 
-func isOfferingKey(key string) bool { return slices.Contains(offeringKeys[:], key) }
-
 // meeting is the set of the pool's columns that meet the requirements, and what they decide of the pool's open labels. It is nil if the pool's template
 // cannot meet them.
 func (s *columnSets) meeting(pool *pool, requirements scheduling.Requirements) (bitset, scheduling.Requirements) {
@@ -183,7 +195,8 @@ func (s *columnSets) meeting(pool *pool, requirements scheduling.Requirements) (
 // opens reports whether a node of the pool may come to have a value of the label, or none, by what pods ask for: neither the pool nor each of its columns says what it
 // is. Well-known labels are not set on a node for it not to have them.
 func (s *columnSets) opens(pool *pool, key string, r scheduling.Requirement) bool {
-	if pool.open[key] {
+	facts := s.factsOf(pool, key)
+	if pool.isOpen(key) {
 		return true
 	}
 	if isOfferingKey(key) || r.AllowsAbsent() && scheduling.IsWellKnown(key) {
@@ -194,49 +207,79 @@ func (s *columnSets) opens(pool *pool, key string, r scheduling.Requirement) boo
 			return false
 		}
 	}
-	return !s.keysOf(pool).all[key]
+	return !facts.all
 }
 
-// poolKeys are the labels that a pool's columns say something of: any, custom ones alone, or each of them.
+// poolKeys are the labels that anything asks of a pool's nodes.
 type poolKeys struct {
+	// facts are what the pool's columns say of each, custom those labels of the user's own that any column says something of.
+	facts  map[string]keyFacts
 	custom []string
-	all    map[string]bool
 }
 
+// keyFacts says whether any of a pool's columns says something of a label, and whether each does.
+type keyFacts struct{ any, all bool }
+
+// keysOf are the labels that have been asked of the pool's nodes so far, the pool's own requirements among them.
 func (s *columnSets) keysOf(pool *pool) *poolKeys {
-	if keys, ok := s.keys[pool]; ok {
-		return keys
+	keys, ok := s.keys[pool]
+	if !ok {
+		keys = &poolKeys{facts: map[string]keyFacts{}}
+		s.keys[pool] = keys
+		for key := range pool.requirements {
+			s.factsOf(pool, key)
+		}
+	}
+	return keys
+}
+
+// factsOf reads what the pool's columns say of a label once it is asked for.
+func (s *columnSets) factsOf(pool *pool, key string) keyFacts {
+	keys := s.keysOf(pool)
+	if facts, ok := keys.facts[key]; ok {
+		return facts
 	}
 	p := s.problem
-	count := map[string]int{}
-	columns := 0
+	facts := keyFacts{all: pool.firstConfig < pool.endConfig}
 	for i := pool.firstConfig; i < pool.endConfig; i++ {
 		c := &p.configs[i]
-		columns += len(c.columns)
-		for key := range c.typ.Requirements {
-			count[key] += len(c.columns)
+		if _, ok := c.typ.Requirements[key]; ok {
+			facts.any = true
+			continue
 		}
 		for _, j := range c.columns {
-			for key := range p.columns[j].offering.Requirements {
-				if _, ok := c.typ.Requirements[key]; !ok {
-					count[key]++
-				}
+			if _, ok := p.columns[j].offering.Requirements[key]; ok {
+				facts.any = true
+			} else {
+				facts.all = false
 			}
 		}
 	}
-	keys := &poolKeys{all: map[string]bool{}}
-	for _, key := range sortedKeys(count) {
-		keys.all[key] = count[key] == columns
-		if !scheduling.IsWellKnown(key) && !isOfferingKey(key) {
-			keys.custom = append(keys.custom, key)
-		}
+	keys.facts[key] = facts
+	if facts.any && !scheduling.IsWellKnown(key) && !isOfferingKey(key) {
+		keys.custom = append(keys.custom, key)
 	}
-	s.keys[pool] = keys
-	return keys
+	return facts
 }
 
 // labelledFor is what labels, taints and host ports leave for pods of the shape with these alternatives and this need.
 func (s *columnSets) labelledFor(shape *shape, alternatives []scheduling.Requirements, need vector) *labelled {
+	place := labelledAt{alternatives: at(alternatives), terms: shape.terms, avoids: shape.avoids}
+	l, ok := s.byPlace[place]
+	if !ok || len(shape.ports) > 0 {
+		l = s.labelledAs(shape, alternatives)
+		if len(shape.ports) == 0 {
+			s.byPlace[place] = l
+		}
+	}
+	if l.choices == nil {
+		return l
+	}
+	return s.choose(l, need)
+}
+
+// labelledAs is labelledFor by what the pods and the alternatives say, whatever the size.
+func (s *columnSets) labelledAs(shape *shape, alternatives []scheduling.Requirements) *labelled {
 	s.key = appendAlternatives(s.key[:0], shape, alternatives)
 	l, ok := s.labelled[string(s.key)]
 	if !ok {
@@ -244,10 +287,7 @@ func (s *columnSets) labelledFor(shape *shape, alternatives []scheduling.Require
 		l = s.readLabelled(shape, alternatives)
 		s.labelled[text] = l
 	}
-	if l.choices == nil {
-		return l
-	}
-	return s.choose(l, need)
+	return l
 }
 
 func appendAlternatives(key []byte, s *shape, alternatives []scheduling.Requirements) []byte {
@@ -391,6 +431,14 @@ func (p *problem) columnsFor(s *shape, alternatives []scheduling.Requirements, n
 	return feasible, l.open
 }
 
+// hasColumnFor reports whether columnsFor gives any.
+func (p *problem) hasColumnFor(s *shape, alternatives []scheduling.Requirements, need vector) bool {
+	feasible := p.sets.scratch
+	copy(feasible, p.sets.labelledFor(s, alternatives, need).columns)
+	p.keepRoom(feasible, need)
+	return !feasible.empty()
+}
+
 // keepPorts leaves the pool's columns in the set whose daemon sets leave the shape's host ports free.
 func (p *problem) keepPorts(set bitset, pool *pool, s *shape) {
 	if len(s.ports) == 0 {
@@ -418,12 +466,8 @@ func (p *problem) classFor(s *shape, alternatives []scheduling.Requirements, nee
 	l := p.sets.labelledFor(s, alternatives, need)
 	// Which tiers have nothing but exotic types for it depends on the size.
 	var exotic uint64
-	for i, tier := range p.tiers {
-		set := p.sets.scratch
-		for w := range set {
-			set[w] = l.columns[w] & tier[w] &^ p.exotic[w]
-		}
-		if p.keepRoom(set, need); set.empty() {
+	for i := range p.tiers {
+		if !p.hasOrdinary(l, i, need) {
 			exotic |= 1 << min(i, 63)
 		}
 	}
@@ -442,6 +486,29 @@ func (p *problem) classFor(s *shape, alternatives []scheduling.Requirements, nee
 		p.classes = append(p.classes, c)
 	}
 	return c
+}
+
+// hasOrdinary reports whether a tier has a column with room for the need that is not exotic.
+func (p *problem) hasOrdinary(l *labelled, tier int, need vector) bool {
+	if l.largest == nil {
+		l.largest = slices.Repeat([]int{-1}, len(p.tiers))
+	}
+	if j := l.largest[tier]; j >= 0 && p.configOf(j).free.fits(need) {
+		return true
+	}
+	set := p.sets.scratch
+	for w := range set {
+		set[w] = l.columns[w] & p.tiers[tier][w] &^ p.exotic[w]
+	}
+	p.keepRoom(set, need)
+	if set.empty() {
+		return false
+	}
+	// The dearest is as large as any.
+	for j := range set.all() {
+		l.largest[tier] = j
+	}
+	return true
 }
 
 // holds reports whether a node of the column's can hold a unit.

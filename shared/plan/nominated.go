@@ -10,13 +10,22 @@ import (
 
 // nominatedText is the annotation's value for pods.
 func nominatedText(pods []PodRef) string {
-	uids := make([]string, 0, len(pods))
-	for _, pod := range pods {
-		if pod.UID != "" {
-			uids = append(uids, pod.UID)
-		}
+	length := 0
+	for i := range pods {
+		length += len(pods[i].UID) + 1
 	}
-	return strings.Join(uids, ",")
+	var text strings.Builder
+	text.Grow(length)
+	for i := range pods {
+		if pods[i].UID == "" {
+			continue
+		}
+		if text.Len() > 0 {
+			text.WriteByte(',')
+		}
+		text.WriteString(pods[i].UID)
+	}
+	return text.String()
 }
 
 // readNominated fills in how many of each shape's waiting pods each starting node was planned for. Pods of a shape are as good as each other, so numbers

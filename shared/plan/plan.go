@@ -18,7 +18,8 @@ type Plan struct {
 
 // PlannedNodeClaim is one node to launch.
 type PlannedNodeClaim struct {
-	// NodeClaim is the object to create. It has a GenerateName and no name.
+	// NodeClaim is the object to create. It has a GenerateName and no name. Claims of a plan share lists and maps, but for the annotations: who changes one copies it
+	// first.
 	NodeClaim api.NodeClaim `json:"nodeClaim"`
 	// Pods are those that the node is for.
 	Pods []PodRef `json:"pods"`

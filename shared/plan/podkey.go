@@ -11,11 +11,19 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
+// requested is an amount in a vector's unit.
+type requested struct {
+	name   corev1.ResourceName
+	amount int64
+}
+
 // podKey writes pods as bytes, such that pods with equal bytes are equal for scheduling. It is the one thing done for each single pod, thousands of times,
 // so it reads the pod's own fields where a general encoding would take fifty times as long.
 type podKey struct {
 	buffer []byte
-	names  []string
+	// sum is what the last pod takes of a node, by name.
+	sum   []requested
+	names []string
 	// classes has the label keys that a selector of some constraint asks for. Other labels do not matter, and namespaces only if there are any constraints.
 	classes *podClasses
 	// preferences says that preferences count.
@@ -88,31 +96,30 @@ func (k *podKey) of(pod *corev1.Pod) []byte {
 	return k.buffer
 }
 
-// requests writes the pod's requests. Where only its containers' own requests count, their sum need not be built as quantities.
+// requests writes what the pod takes of a node, and keeps it in sum.
 func (k *podKey) requests(pod *corev1.Pod) {
-	spec := &pod.Spec
-	if len(spec.InitContainers) > 0 || len(spec.Overhead) > 0 || spec.Resources != nil || len(pod.Status.ContainerStatuses) > 0 {
-		k.list(scheduling.PodRequests(pod))
-		return
-	}
-	k.number(int64(len(spec.Containers)))
-	for i := range spec.Containers {
-		k.list(spec.Containers[i].Resources.Requests)
+	k.sum = k.sum[:0]
+	scheduling.EachRequestedAmount(pod, k.add)
+	// To ask for none of a resource is to ask for nothing.
+	k.sum = slices.DeleteFunc(k.sum, func(r requested) bool { return r.amount == 0 })
+	k.number(int64(len(k.sum)))
+	for i := range k.sum {
+		k.text(string(k.sum[i].name))
+		k.number(k.sum[i].amount)
 	}
 }
 
-func (k *podKey) list(list corev1.ResourceList) {
-	k.names = k.names[:0]
-	for name := range list {
-		k.names = append(k.names, string(name))
+// add adds a request to the sum, which is sorted by name.
+func (k *podKey) add(name corev1.ResourceName, amount int64) {
+	i := len(k.sum)
+	for i > 0 && k.sum[i-1].name > name {
+		i--
 	}
-	slices.Sort(k.names)
-	k.number(int64(len(k.names)))
-	for _, name := range k.names {
-		quantity := list[corev1.ResourceName(name)]
-		k.text(name)
-		k.number(amountUp(corev1.ResourceName(name), &quantity))
+	if i > 0 && k.sum[i-1].name == name {
+		k.sum[i-1].amount = scheduling.AddAmounts(k.sum[i-1].amount, amount)
+		return
 	}
+	k.sum = slices.Insert(k.sum, i, requested{name: name, amount: amount})
 }
 
 func (k *podKey) topology(spec *corev1.PodSpec) {

@@ -108,7 +108,7 @@ func TestRoundsOfPacking(t *testing.T) {
 	for i := range 5 {
 		s.Pods = append(s.Pods, newPod(fmt.Sprint("big", i), "3", "1Gi"), newPod(fmt.Sprint("small", i), "1", "1Gi"))
 	}
-	p := &problem{snapshot: s, plan: &Plan{}, types: map[string][]*catalog.InstanceType{}, peers: map[string]*peers{}}
+	p := newProblem(s)
 	p.read()
 	p.divide(p.shapes)
 	big, small := p.demands[0], p.demands[1]

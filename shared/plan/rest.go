@@ -279,7 +279,7 @@ func (p *problem) unheardOf(w part, key string) []part {
 	var result []part
 	for _, pool := range p.pools {
 		r, ok := pool.requirements[key]
-		if !ok || !pool.open[key] {
+		if !ok || !pool.isOpen(key) {
 			continue
 		}
 		for _, alternative := range w.alternatives {

@@ -24,15 +24,14 @@ type shape struct {
 	avoids bool
 	// preferences says that preferences left in spec are demands.
 	preferences bool
-	// placement tells apart what the pods' own node selectors, affinity and tolerations ask for.
+	// placement tells apart what the pods' own node selectors, required node affinity and tolerations ask for; shapes of the same placement share their terms.
 	placement string
+	terms     *placementTerms
 	// class is the pods' number in the problem's podClasses.
 	class int
-	// requests are those of one pod; need is the same as a vector.
-	requests corev1.ResourceList
-	need     vector
-	// strict are the label requirements of which a node has to meet one: the node selector with each term of the required node affinity. alternatives are the
-	// same with the heaviest preferred term and what the pods' volumes demand.
+	// need is what one pod takes.
+	need vector
+	// strict are those of the terms. alternatives are the same with the heaviest preferred term and what the pods' volumes demand.
 	strict, alternatives []scheduling.Requirements
 	// tied says that the volumes can be used in some places only.
 	tied        bool
@@ -44,6 +43,14 @@ type shape struct {
 	measured []*skew
 	// problem is why the pods can have no place at all; empty if they can.
 	problem string
+}
+
+// placementTerms are what pods ask for that have the same node selector and required node affinity.
+type placementTerms struct {
+	// strict are the label requirements of which a node has to meet one: the node selector with each term of the required node affinity; err says what of them
+	// cannot be read. Nobody may change them.
+	strict []scheduling.Requirements
+	err    error
 }
 
 // hostPort is a port of the node that a pod takes for itself.
@@ -60,29 +67,56 @@ func (s *shape) tolerates(taints []corev1.Taint) bool {
 	return scheduling.ToleratesAll(taints, s.tolerations) && (!s.avoids || scheduling.PreferredUntolerated(taints, s.tolerations) == nil)
 }
 
-// readShapes groups the pods. Shapes are sorted by cpu, then memory, both descending, so that what is hardest to place comes first.
+// readShapes groups the pods, and reads what they take.
 func (p *problem) readShapes() {
-	byKey := map[string]*shape{}
+	pods := p.snapshot.Pods
 	key := podKey{classes: p.podClasses, preferences: p.respects(), volumes: p.volumeText}
-	for i := range p.snapshot.Pods {
-		pod := &p.snapshot.Pods[i]
-		k := key.of(pod)
-		s, ok := byKey[string(k)]
-		if !ok {
-			s = &shape{key: string(k), spec: &pod.Spec, placement: string(k[key.placementStart:key.placementEnd]), class: p.podClasses.of(pod), preferences: p.respects(), avoids: p.respects() && p.avoidable}
-			byKey[s.key] = s
-			p.shapes = append(p.shapes, s)
+	keys, placements := newNumbering(min(len(pods), 1<<10)), newNumbering(1)
+	var needs needReader
+	// By pod the number of its shape; by shape its first pod, how many there are, and the number of its placement.
+	numbers := make([]int32, len(pods))
+	type group struct{ first, count, placement int32 }
+	groups := make([]group, 0, cap(keys.ends))
+	for i := range pods {
+		k := key.of(&pods[i])
+		number, isNew := keys.of(k)
+		if isNew {
+			placed, _ := placements.of(k[key.placementStart:key.placementEnd])
+			groups = append(groups, group{first: int32(i), placement: int32(placed)})
+			needs.add(key.sum)
 		}
-		s.pods = append(s.pods, pod)
+		groups[number].count++
+		numbers[i] = int32(number)
+	}
+	texts, placementTexts := keys.texts(), placements.texts()
+	terms := make([]*placementTerms, len(placementTexts))
+	shapes := make([]shape, len(groups))
+	p.shapes = make([]*shape, len(groups))
+	members := make([]*corev1.Pod, len(pods))
+	for i, g := range groups {
+		first := &pods[g.first]
+		if terms[g.placement] == nil {
+			strict, err := nodeAlternatives(&first.Spec)
+			terms[g.placement] = &placementTerms{strict: strict, err: err}
+		}
+		shapes[i] = shape{
+			pods: members[:0:g.count], key: texts[i], spec: &first.Spec, placement: placementTexts[g.placement], terms: terms[g.placement], class: p.podClasses.of(first), preferences: p.respects(), avoids: p.respects() && p.avoidable,
+		}
+		members = members[g.count:]
+		p.shapes[i] = &shapes[i]
+	}
+	for i, number := range numbers {
+		shapes[number].pods = append(shapes[number].pods, &pods[i])
 	}
 	for _, s := range p.shapes {
 		slices.SortFunc(s.pods, comparePods)
 		s.first = s.pod()
-		s.requests = scheduling.PodRequests(s.pod())
 		s.tolerations = s.pod().Spec.Tolerations
 		s.ports = hostPorts(&s.pod().Spec)
 		p.readShape(s)
 	}
+	p.readNeeds(&needs)
+	sortShapes(p.shapes)
 }
 
 func (p *problem) respects() bool { return p.snapshot.PreferencePolicy != PreferencesIgnored }
@@ -94,8 +128,8 @@ func (p *problem) readShape(s *shape) {
 		return
 	}
 	var err error
-	if s.strict, err = nodeAlternatives(s.spec); err != nil {
-		s.problem = err.Error()
+	if s.strict = s.terms.strict; s.terms.err != nil {
+		s.problem = s.terms.err.Error()
 		return
 	}
 	need, err := p.volumesOf(s.pod())
@@ -171,8 +205,25 @@ func alternativesText(alternatives []scheduling.Requirements) string {
 	return strings.Join(texts, ", or ")
 }
 
+// sortShapes puts first what is hardest to place.
 func sortShapes(shapes []*shape) {
-	slices.SortFunc(shapes, compareShapes)
+	type sized struct {
+		cpu   int64
+		shape *shape
+	}
+	order := make([]sized, len(shapes))
+	for i, s := range shapes {
+		order[i] = sized{cpu: s.need[axisCPU], shape: s}
+	}
+	slices.SortFunc(order, func(a, b sized) int {
+		if a.cpu != b.cpu {
+			return cmp.Compare(b.cpu, a.cpu)
+		}
+		return compareShapes(a.shape, b.shape)
+	})
+	for i := range order {
+		shapes[i] = order[i].shape
+	}
 }
 
 // compareShapes orders by cpu, then memory, both descending.

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
@@ -22,15 +21,21 @@ type problem struct {
 	// classesOn are the classes of the pods on each of the snapshot's nodes; nil if no constraint asks for them.
 	classesOn [][]int
 	peers     map[string]*peers
-	board     *board
-	volumes   *volumeNeeds
+	// chosenPeers are what peersFor gave, by what it was asked for, which is written by termKey. fields are the names that fieldOf gave.
+	chosenPeers map[string]chosenPeers
+	termKey     podKey
+	fields      map[indexed]string
+	board       *board
+	volumes     *volumeNeeds
 	// avoidable says that some pool or node has a taint of effect PreferNoSchedule.
 	avoidable bool
 	shapes    []*shape
 	pools     []*pool
-	types     map[string][]*catalog.InstanceType
+	types     map[string]*typeList
 	configs   []config
-	columns   []column
+	// daemonSums counts the sets of daemons that run together.
+	daemonSums int
+	columns    []column
 	// exotic are the columns of exotic instance types, reserved those that take units of reservations, limited those of pools with limits.
 	exotic, reserved, limited bitset
 	// tiers are the columns of the pools of each weight, heaviest first; reservations what reserved columns share.
@@ -42,6 +47,9 @@ type problem struct {
 	classes  []*class
 	existing []*existing
 	demands  []*demand
+	// demandMemory and unitMemory are memory for further demands and their units.
+	demandMemory []demand
+	unitMemory   [][]*corev1.Pod
 	// round counts the rounds of placing: each but the first is for pods that have given up a preference.
 	round int
 	// planned are the new nodes so far.
@@ -89,7 +97,10 @@ func Solve(s *Snapshot) *Plan {
 }
 
 func newProblem(s *Snapshot) *problem {
-	return &problem{snapshot: s, plan: &Plan{}, types: map[string][]*catalog.InstanceType{}, peers: map[string]*peers{}}
+	return &problem{
+		snapshot: s, plan: &Plan{}, types: map[string]*typeList{}, peers: map[string]*peers{},
+		chosenPeers: map[string]chosenPeers{}, fields: map[indexed]string{},
+	}
 }
 
 func (p *problem) read() {
@@ -113,22 +124,6 @@ func (p *problem) read() {
 			p.classesOn[i] = on
 		}
 	}
-	requested := map[corev1.ResourceName]bool{}
-	for _, s := range p.shapes {
-		for name := range s.requests {
-			requested[name] = true
-		}
-	}
-	for i := range p.snapshot.DaemonSets {
-		for name := range scheduling.DaemonPodRequests(&p.snapshot.DaemonSets[i].Spec.Template) {
-			requested[name] = true
-		}
-	}
-	p.axes = newAxes(requested)
-	for _, s := range p.shapes {
-		s.need = p.axes.requests(s.requests)
-	}
-	sortShapes(p.shapes)
 	p.readPools()
 	p.readColumns()
 	p.sets = newColumnSets(p)
@@ -241,11 +236,34 @@ func (p *problem) relaxLeft() []*shape {
 func (p *problem) sortPlan() {
 	slices.SortFunc(p.plan.Nominations, func(a, b Nomination) int { return compareRefs(a.Pod, b.Pod) })
 	slices.SortFunc(p.plan.Unplaced, func(a, b Unplaced) int { return compareRefs(a.Pod, b.Pod) })
-	slices.SortStableFunc(p.plan.NodeClaims, func(a, b PlannedNodeClaim) int {
-		return cmp.Or(strings.Compare(a.NodeClaim.GenerateName, b.NodeClaim.GenerateName), -cmp.Compare(a.PricePerHour, b.PricePerHour),
-			compareRefs(a.Pods[0], b.Pods[0]))
-	})
+	sortClaims(p.plan.NodeClaims)
 	for i := range p.plan.NodeClaims {
 		p.plan.PricePerHour += p.plan.NodeClaims[i].PricePerHour
+	}
+}
+
+// sortClaims sorts by pool, then price, dearest first, then by pods. Claims are large: each is moved once.
+func sortClaims(claims []PlannedNodeClaim) {
+	order := make([]int32, len(claims))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(i, j int32) int {
+		a, b := &claims[i], &claims[j]
+		return cmp.Or(strings.Compare(a.NodeClaim.GenerateName, b.NodeClaim.GenerateName), -cmp.Compare(a.PricePerHour, b.PricePerHour),
+			compareRefs(a.Pods[0], b.Pods[0]), cmp.Compare(i, j))
+	})
+	// Where a claim has been taken away, the one that belongs there comes next, until the first one's place is found.
+	for start := range order {
+		if int(order[start]) == start {
+			continue
+		}
+		first, at := claims[start], start
+		for int(order[at]) != start {
+			from := int(order[at])
+			claims[at], order[at] = claims[from], int32(at)
+			at = from
+		}
+		claims[at], order[at] = first, int32(at)
 	}
 }

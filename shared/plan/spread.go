@@ -118,7 +118,9 @@ func (p *problem) plannedValue(n *node, key string) string {
 		value, known := p.board.settled[at]
 		if !known {
 			// The value that the claim is going to settle on: see claim.go.
-			value, _ = p.valueOn(n, p.labelsOf(n), key)
+			if r, asked := p.labelsOf(n)[key]; asked {
+				value, _ = p.valueOn(n, r)
+			}
 			p.board.settled[at] = value
 		}
 		if value != "" {

@@ -49,24 +49,25 @@ func (p *problem) standInSet(n *node) bitset {
 	if keys := p.sets.keysOf(pool).custom; len(keys) > 0 {
 		asked := p.labelsOf(n)
 		for _, key := range keys {
-			if value, ok := p.valueOn(n, asked, key); ok {
-				set.and(p.sets.allowing(scheduling.In(key, value)))
+			if r, ok := asked[key]; ok {
+				if value, ok := p.valueOn(n, r); ok {
+					set.and(p.sets.allowing(scheduling.In(key, value)))
+				}
 			}
 		}
 	}
 	return set
 }
 
-// valueOn is the value of a custom label that the node gets: one that its column has, where it is asked for one, else any that is asked for. It is false where
-// nothing asks for the label, or none is found.
-func (p *problem) valueOn(n *node, asked scheduling.Requirements, key string) (string, bool) {
-	r, ok := asked[key]
-	if !ok || r.AllowsAbsent() {
+// valueOn is the value of a custom label that the node gets where it is asked for one: one that its column has, else any that is asked for. It is false where
+// none need be, or none is found.
+func (p *problem) valueOn(n *node, r scheduling.Requirement) (string, bool) {
+	if r.AllowsAbsent() {
 		return "", false
 	}
 	column := &p.columns[n.column]
 	for _, own := range [...]scheduling.Requirements{column.offering.Requirements, p.configs[column.config].typ.Requirements} {
-		if have, ok := own[key]; ok {
+		if have, ok := own[r.Key()]; ok {
 			r = r.Intersection(have)
 		}
 	}
@@ -119,11 +120,11 @@ func (p *problem) meetsMinValues(pool *pool, columns iter.Seq[int]) bool {
 func (p *problem) valuesOf(pool *pool, j int, key string) []string {
 	switch column := p.columns[j]; key {
 	case corev1.LabelTopologyZone:
-		return known(column.offering.Zone)
+		return p.sets.known(column.offering.Zone)
 	case api.LabelTopologyZoneID:
-		return known(column.offering.ZoneID)
+		return p.sets.known(column.offering.ZoneID)
 	case api.CapacityTypeLabelKey:
-		return []string{column.offering.CapacityType}
+		return p.sets.known(column.offering.CapacityType)
 	default:
 		have, ok := column.offering.Requirements[key]
 		if !ok {
@@ -135,40 +136,45 @@ func (p *problem) valuesOf(pool *pool, j int, key string) []string {
 			have = own
 		}
 		values, listed := have.Values()
-		if listed || !pool.open[key] {
+		if listed || !pool.isOpen(key) {
 			return values
 		}
 		// The claim will decide on a value: see claim.go.
 		value, _ := anyValue(have)
-		return known(value)
+		return p.sets.known(value)
 	}
 }
 
 // known is the value as a list, empty where the value is not known.
-func known(value string) []string {
+func (s *columnSets) known(value string) []string {
 	if value == "" {
 		return nil
 	}
-	return []string{value}
+	list, ok := s.lists[value]
+	if !ok {
+		list = []string{value}
+		s.lists[value] = list
+	}
+	return list
 }
 
-// choose picks from a node's stand-ins those that its claim keeps, cheapest first: all of one capacity type, and no exotic types, if there are others. slack
-// is what the pool's limits leave beyond the node's own use; types that would take more are left out.
-func (p *problem) choose(n *node, slack []int64) []int {
-	pool := p.configs[p.columns[n.column].config].pool
-	own := p.configs[p.columns[n.column].config].use
+// choose picks from a node's stand-ins, which are all that fits, those that its claim keeps, cheapest first: all of one capacity type, and no exotic types, if there
+// are others. slack is what the pool's limits leave beyond the node's own use; types that would take more are left out.
+func (p *problem) choose(n *node, fits bitset, slack []int64) []int {
+	own := p.configOf(n.column)
+	at := p.columns[n.column].reservation
 	columns := func(yield func(int) bool) {
-		for j := range p.standIns(n) {
-			if withinSlack(p.configs[p.columns[j].config].use, own, slack) && !yield(j) {
+		for j := range fits.all() {
+			if p.columns[j].reservation == at && withinSlack(p.configOf(j).use, own.use, slack) && !yield(j) {
 				return
 			}
 		}
 	}
-	if len(pool.minValues) == 0 {
-		return p.closed(n, p.cut(columns))
+	if len(own.pool.minValues) == 0 {
+		return p.closedWithin(n, p.cut(columns, fits), fits)
 	}
-	kept := p.closed(n, p.cutKeeping(pool, slices.Collect(columns)))
-	if p.strict(pool) && !p.meetsMinValues(pool, slices.Values(kept)) {
+	kept := p.closedWithin(n, p.cutKeeping(own.pool, slices.Collect(columns)), fits)
+	if p.strict(own.pool) && !p.meetsMinValues(own.pool, slices.Values(kept)) {
 		// The cheapest do not go together, or limits leave too little for them.
 		if needed, _ := p.needed(n); needed != nil {
 			kept = needed
@@ -180,7 +186,11 @@ func (p *problem) choose(n *node, slack []int64) []int {
 // closed drops those of the columns that would let in, by the lists of types, zones and capacity types that a claim's requirements are, another column which cannot
 // hold what is on the node: a type is allowed in one zone and another type in another, and each in the other's.
 func (p *problem) closed(n *node, columns []int) []int {
-	fits := p.standInSet(n).clone()
+	return p.closedWithin(n, columns, p.standInSet(n).clone())
+}
+
+// closedWithin is closed for the columns that can hold what is on the node.
+func (p *problem) closedWithin(n *node, columns []int, fits bitset) []int {
 	pool := p.configOf(n.column).pool
 	union := newProduct(p, pool)
 	for _, j := range columns {
@@ -191,6 +201,7 @@ func (p *problem) closed(n *node, columns []int) []int {
 	}
 	// What the claim's other requirements leave out is not let in: a type of the same name with another operating system, say.
 	if allowed, _ := p.sets.meeting(pool, p.labelsOf(n)); allowed != nil {
+		fits = fits.clone()
 		for w := range fits {
 			fits[w] |= ^allowed[w]
 		}
@@ -210,71 +221,6 @@ func (p *problem) closed(n *node, columns []int) []int {
 	return kept
 }
 
-// product are the columns of a pool that lists of types, zones and capacity types allow together.
-type product struct {
-	p                           *problem
-	pool                        *pool
-	types, zones, capacityTypes bitset
-}
-
-func newProduct(p *problem, pool *pool) *product {
-	return &product{p: p, pool: pool, types: newBitset(len(p.columns)), zones: newBitset(len(p.columns)), capacityTypes: newBitset(len(p.columns))}
-}
-
-func (r *product) clone() *product {
-	c := *r
-	c.types, c.zones, c.capacityTypes = r.types.clone(), r.zones.clone(), r.capacityTypes.clone()
-	return &c
-}
-
-// add adds the column's type, zone and capacity type.
-func (r *product) add(j int) {
-	if r.types.has(j) && r.zones.has(j) && r.capacityTypes.has(j) {
-		return
-	}
-	column := &r.p.columns[j]
-	sets := r.p.sets
-	r.types.or(sets.listedBy(listed{key: corev1.LabelInstanceTypeStable, value: r.p.configs[column.config].typ.Name}))
-	r.zones.or(sets.listedBy(listed{key: corev1.LabelTopologyZone, value: column.offering.Zone}))
-	r.capacityTypes.or(sets.listedBy(listed{key: api.CapacityTypeLabelKey, value: column.offering.CapacityType}))
-}
-
-// listed is an entry of a claim's list of types, zones or capacity types.
-type listed struct{ key, value string }
-
-// listedBy are the columns, of whatever pool, that have the entry.
-func (s *columnSets) listedBy(entry listed) bitset {
-	if s.byEntry == nil {
-		s.byEntry = map[listed]bitset{}
-		p := s.problem
-		for j := range p.columns {
-			column := &p.columns[j]
-			for _, e := range [...]listed{
-				{corev1.LabelInstanceTypeStable, p.configs[column.config].typ.Name}, {corev1.LabelTopologyZone, column.offering.Zone},
-				{api.CapacityTypeLabelKey, column.offering.CapacityType},
-			} {
-				set := s.byEntry[e]
-				if set == nil {
-					set = newBitset(len(p.columns))
-					s.byEntry[e] = set
-				}
-				set.add(j)
-			}
-		}
-	}
-	return s.byEntry[entry]
-}
-
-// within reports whether all columns that the lists allow are in the set.
-func (r *product) within(set bitset) bool {
-	for w := range set {
-		if r.types[w]&r.zones[w]&r.capacityTypes[w]&r.pool.columns[w]&^set[w] != 0 {
-			return false
-		}
-	}
-	return true
-}
-
 func withinSlack(use, own, slack []int64) bool {
 	for i := range use {
 		if use[i]-own[i] > slack[i] {
@@ -284,36 +230,59 @@ func withinSlack(use, own, slack []int64) bool {
 	return true
 }
 
-// cut keeps the columns of the cheapest one's capacity type, of as many types as a launch takes. Spot that costs more than on-demand is dropped.
-func (p *problem) cut(columns iter.Seq[int]) []int {
+// cut keeps the columns of the cheapest one's capacity type, of as many types as a launch takes. Spot that costs more than on-demand is dropped. The columns are all of
+// fits, as far as limits and reservations allow their types.
+func (p *problem) cut(columns iter.Seq[int], fits bitset) []int {
 	var first *catalog.Offering
-	types := map[int]bool{}
-	var kept []int
+	configs, types := newBitset(len(p.configs)), 0
+	kept := p.sets.kept[:0]
 	full := false
 	for j := range columns {
-		offering := p.columns[j].offering
+		column := &p.columns[j]
 		if first == nil {
-			first = offering
+			first = column.offering
 		}
 		spot := first.CapacityType == api.CapacityTypeSpot
-		if offering.CapacityType != first.CapacityType {
+		if column.offering.CapacityType != first.CapacityType {
 			if spot {
 				break // all further spot costs at least what this on-demand offering does
 			}
 			continue
 		}
-		full = full || len(types) == maximumTypes || spot && len(types) >= spotTypes && offering.Price > spotPriceFactor*first.Price
+		full = full || types == maximumTypes || spot && types >= spotTypes && column.offering.Price > spotPriceFactor*first.Price
+		if full && !spot {
+			kept = p.appendFurther(kept, configs, fits, j)
+			break
+		}
 		if full && len(kept) >= maximumOfferings {
 			break
 		}
-		c := p.columns[j].config
-		if full && !types[c] {
-			continue
+		if !configs.has(column.config) {
+			if full {
+				continue
+			}
+			configs.add(column.config)
+			types++
 		}
-		types[c] = true
 		kept = append(kept, j)
 	}
-	return kept
+	p.sets.kept = kept
+	return slices.Clone(kept)
+}
+
+// appendFurther appends, up to maximumOfferings, the columns from first on that buy one of the configs as the first one kept does.
+func (p *problem) appendFurther(kept []int, configs, fits bitset, first int) []int {
+	like := &p.columns[kept[0]]
+	before := len(kept)
+	for i := range configs.all() {
+		for _, j := range p.configs[i].columns {
+			if column := &p.columns[j]; j >= first && fits.has(j) && column.reservation == like.reservation && column.offering.CapacityType == like.offering.CapacityType {
+				kept = append(kept, j)
+			}
+		}
+	}
+	slices.Sort(kept[before:])
+	return kept[:min(len(kept), max(before, maximumOfferings))]
 }
 
 // cutKeeping cuts as cut does, except that types are kept, however dear, until the pool's minValues are met. Where minValues speak of the capacity

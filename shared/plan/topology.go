@@ -26,6 +26,8 @@ type part struct {
 	reach []scheduling.Requirements
 	// follows are peers of which a node must have one already.
 	follows []*peers
+	// sets remember how alternatives are narrowed; nil if that is not worth it.
+	sets *columnSets
 }
 
 // divide makes the demands of the shapes.
@@ -139,10 +141,12 @@ func anyPositive(counts map[string]int) bool {
 }
 
 func (p *problem) divideShape(s *shape) {
-	parts := []part{{alternatives: s.alternatives, units: single(s.pods)}}
-	if p.podClasses.any {
-		parts = p.bind(s, parts[0])
+	whole := part{alternatives: s.alternatives, units: p.units(s.pods), sets: p.sets}
+	if !p.podClasses.any {
+		p.demand(s, &whole)
+		return
 	}
+	parts := p.bind(s, whole)
 	for i := range parts {
 		if len(parts[i].units) > 0 {
 			p.demand(s, &parts[i])
@@ -152,7 +156,12 @@ func (p *problem) divideShape(s *shape) {
 
 // demand adds the demand of a part.
 func (p *problem) demand(s *shape, part *part) *demand {
-	d := &demand{
+	if len(p.demandMemory) == 0 {
+		p.demandMemory = make([]demand, 64)
+	}
+	d := &p.demandMemory[0]
+	p.demandMemory = p.demandMemory[1:]
+	*d = demand{
 		shape: s, index: len(p.demands), units: part.units, waiting: len(part.units), need: s.need, alternatives: part.alternatives,
 		follows: part.follows, round: p.round, podsEach: len(part.units[0]),
 	}
@@ -170,17 +179,32 @@ func (p *problem) demand(s *shape, part *part) *demand {
 			d.hosts.anti = append(d.hosts.anti, term)
 		}
 	}
-	for _, key := range p.board.keys {
-		if value, ok := singleValue(part.alternatives, key); ok {
-			if d.bound == nil {
-				d.bound = map[string]string{}
-			}
-			d.bound[key] = value
-		}
-	}
+	d.bound = p.boundBy(part.alternatives)
 	p.demands = append(p.demands, d)
 	p.recount(d, len(part.units)*len(part.units[0]))
 	return d
+}
+
+// boundBy are the domains that the alternatives bind pods to, of the topology keys in use. Demands with the same alternatives share them.
+func (p *problem) boundBy(alternatives []scheduling.Requirements) map[string]string {
+	if len(p.board.keys) == 0 {
+		return nil
+	}
+	by := bindingAt{alternatives: at(alternatives), keys: len(p.board.keys)}
+	if bound, ok := p.sets.bound[by]; ok {
+		return bound
+	}
+	var bound map[string]string
+	for _, key := range p.board.keys {
+		if value, ok := singleValue(alternatives, key); ok {
+			if bound == nil {
+				bound = map[string]string{}
+			}
+			bound[key] = value
+		}
+	}
+	p.sets.bound[by] = bound
+	return bound
 }
 
 // singleValue is the one value of the key that all alternatives demand.
@@ -196,12 +220,27 @@ func singleValue(alternatives []scheduling.Requirements, key string) (string, bo
 	return result, result != ""
 }
 
+// single makes a unit of each pod.
 func single(pods []*corev1.Pod) [][]*corev1.Pod {
-	units := make([][]*corev1.Pod, len(pods))
+	return readUnits(make([][]*corev1.Pod, len(pods)), pods)
+}
+
+func readUnits(units [][]*corev1.Pod, pods []*corev1.Pod) [][]*corev1.Pod {
 	for i := range pods {
 		units[i] = pods[i : i+1 : i+1]
 	}
 	return units
+}
+
+// units is single in memory that is got for many shapes at once.
+func (p *problem) units(pods []*corev1.Pod) [][]*corev1.Pod {
+	n := len(pods)
+	if len(p.unitMemory) < n {
+		p.unitMemory = make([][]*corev1.Pod, max(n, 256))
+	}
+	units := p.unitMemory[:n:n]
+	p.unitMemory = p.unitMemory[n:]
+	return readUnits(units, pods)
 }
 
 // bind divides one shape, and leaves those of its pods unplaced that no domain may take.
@@ -251,6 +290,9 @@ func (p *problem) keepAway(s *shape, whole part) (part, scheduling.Requirements)
 			}
 		}
 	}
+	if len(forbidden) == 0 {
+		return whole, nil
+	}
 	away := scheduling.Requirements{}
 	for _, key := range sortedKeys(forbidden) {
 		r := scheduling.NotIn(key, forbidden[key]...)
@@ -261,6 +303,9 @@ func (p *problem) keepAway(s *shape, whole part) (part, scheduling.Requirements)
 }
 
 func each(parts []part, divide func(part) []part) []part {
+	if len(parts) == 1 && len(parts[0].units) > 0 {
+		return divide(parts[0])
+	}
 	var result []part
 	for _, part := range parts {
 		if len(part.units) > 0 {
@@ -272,9 +317,9 @@ func each(parts []part, divide func(part) []part) []part {
 
 // narrow is the part with a further requirement.
 func (w part) narrow(r scheduling.Requirement) part {
-	w.alternatives = narrow(w.alternatives, r)
+	w.alternatives = w.sets.narrow(w.alternatives, r)
 	if w.reach != nil {
-		w.reach = narrow(w.reach, r)
+		w.reach = w.sets.narrow(w.reach, r)
 	}
 	return w
 }
@@ -284,7 +329,7 @@ func (w part) bindTo(key, value string) part {
 	if w.reach == nil {
 		w.reach = w.alternatives
 	}
-	w.alternatives = narrow(w.alternatives, scheduling.In(key, value))
+	w.alternatives = w.sets.narrow(w.alternatives, scheduling.In(key, value))
 	return w
 }
 
@@ -401,7 +446,7 @@ func (p *problem) settleOn(s *shape, whole part, key string) []part {
 	if !owns {
 		// On nodes without the label nothing counts them.
 		without := whole.narrow(scheduling.DoesNotExist(key))
-		if columns, _ := p.columnsFor(s, without.alternatives, s.need); len(without.alternatives) > 0 && !columns.empty() {
+		if len(without.alternatives) > 0 && p.hasColumnFor(s, without.alternatives, s.need) {
 			return []part{without}
 		}
 		if n := p.roomWithout(s, without, key); n > 0 {

@@ -56,13 +56,13 @@ func (p *problem) readTopology(pod *corev1.Pod, spec *corev1.PodSpec, preference
 		if c.WhenUnsatisfiable != corev1.DoNotSchedule && !preferences {
 			continue
 		}
-		field := fmt.Sprintf("spec.topologySpreadConstraints[%d]", i)
-		selector, err := selectorOf(c.LabelSelector, pod, c.MatchLabelKeys, nil)
+		field := p.fieldOf("spec.topologySpreadConstraints", i)
+		peers, err := p.peersFor(pod, []string{pod.Namespace}, c.LabelSelector, c.MatchLabelKeys, nil)
 		if err != nil {
 			return terms, fmt.Errorf("%s: %w", field, err)
 		}
 		term := spreadTerm{
-			peers: p.peersOf([]string{pod.Namespace}, selector), field: field,
+			peers: peers, field: field,
 			key: scheduling.NormalizeKey(c.TopologyKey), maxSkew: int(c.MaxSkew), minDomains: 1,
 			ignoreAffinity: c.NodeAffinityPolicy != nil && *c.NodeAffinityPolicy == corev1.NodeInclusionPolicyIgnore,
 			preferred:      c.WhenUnsatisfiable != corev1.DoNotSchedule,
@@ -98,28 +98,45 @@ func (p *problem) readTopology(pod *corev1.Pod, spec *corev1.PodSpec, preference
 func (p *problem) readAffinity(pod *corev1.Pod, required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm, parent string) ([]affinityTerm, error) {
 	var terms []affinityTerm
 	add := func(t *corev1.PodAffinityTerm, field string, preferred bool) error {
-		selector, err := selectorOf(t.LabelSelector, pod, t.MatchLabelKeys, t.MismatchLabelKeys)
+		namespaces, namespacesErr := p.namespacesOf(pod, t)
+		peers, err := p.peersFor(pod, namespaces, t.LabelSelector, t.MatchLabelKeys, t.MismatchLabelKeys)
 		if err != nil {
 			return fmt.Errorf("%s: %w", field, err)
 		}
-		namespaces, err := p.namespacesOf(pod, t)
-		if err != nil {
-			return fmt.Errorf("%s.namespaceSelector: %w", field, err)
+		if namespacesErr != nil {
+			return fmt.Errorf("%s.namespaceSelector: %w", field, namespacesErr)
 		}
-		terms = append(terms, affinityTerm{peers: p.peersOf(namespaces, selector), field: field, key: scheduling.NormalizeKey(t.TopologyKey), preferred: preferred})
+		terms = append(terms, affinityTerm{peers: peers, field: field, key: scheduling.NormalizeKey(t.TopologyKey), preferred: preferred})
 		return nil
 	}
 	for i := range required {
-		if err := add(&required[i], fmt.Sprintf("%s.requiredDuringSchedulingIgnoredDuringExecution[%d]", parent, i), false); err != nil {
+		if err := add(&required[i], p.fieldOf(parent+".requiredDuringSchedulingIgnoredDuringExecution", i), false); err != nil {
 			return nil, err
 		}
 	}
 	for i := range preferred {
-		if err := add(&preferred[i].PodAffinityTerm, fmt.Sprintf("%s.preferredDuringSchedulingIgnoredDuringExecution[%d]", parent, i), true); err != nil {
+		if err := add(&preferred[i].PodAffinityTerm, p.fieldOf(parent+".preferredDuringSchedulingIgnoredDuringExecution", i), true); err != nil {
 			return nil, err
 		}
 	}
 	return terms, nil
+}
+
+// indexed is the element of a list in a pod's spec.
+type indexed struct {
+	list  string
+	index int
+}
+
+// fieldOf names an element of a list in a pod's spec: thousands of pods have their constraints in the same places.
+func (p *problem) fieldOf(list string, index int) string {
+	at := indexed{list, index}
+	field, ok := p.fields[at]
+	if !ok {
+		field = fmt.Sprintf("%s[%d]", list, index)
+		p.fields[at] = field
+	}
+	return field
 }
 
 // selectorOf is a label selector, narrowed by the values that the pod itself has of some keys.

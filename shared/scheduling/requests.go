@@ -37,6 +37,10 @@ func amountOf(name corev1.ResourceName, quantity *resource.Quantity) (amount int
 	} else if isWhole {
 		return whole, true
 	}
+	amount = quantity.ScaledValue(unit)
+	if resource.NewScaledQuantity(amount, unit).Cmp(*quantity) == 0 {
+		return amount, true
+	}
 	if quantity.Cmp(*resource.NewScaledQuantity(math.MaxInt64, unit)) > 0 {
 		return math.MaxInt64, false
 	}
@@ -50,8 +54,7 @@ func amountOf(name corev1.ResourceName, quantity *resource.Quantity) (amount int
 		}
 		return -amount, exact
 	}
-	amount = quantity.ScaledValue(unit)
-	return amount, resource.NewScaledQuantity(amount, unit).Cmp(*quantity) == 0
+	return amount, false
 }
 
 // EachRequest calls yield with what the pod takes of its node, PodRequests without making a list: of one name there may be several amounts, which add up. One
@@ -77,6 +80,17 @@ func EachRequest(pod *corev1.Pod, yield func(name corev1.ResourceName, quantity 
 // EachRequestedAmount is EachRequest with each quantity as an Amount, and the fastest way to add up what many pods take: in the ordinary case it allocates
 // nothing. What it yields of a name adds up (AddAmounts) to the Amount of the sum.
 func EachRequestedAmount(pod *corev1.Pod, yield func(name corev1.ResourceName, amount int64)) {
+	// Most pods that wait are like this.
+	if len(pod.Spec.Containers) == 1 && len(pod.Status.ContainerStatuses) == 0 && countsContainersAlone(pod) {
+		for name, quantity := range pod.Spec.Containers[0].Resources.Requests {
+			if name != corev1.ResourcePods {
+				amount, _ := amountOf(name, &quantity)
+				yield(name, amount)
+			}
+		}
+		yield(corev1.ResourcePods, 1)
+		return
+	}
 	var buffer [requestsAtOnce]request
 	requests, ok := sumOfContainers(pod, buffer[:0])
 	var amounts [requestsAtOnce]int64
@@ -113,13 +127,8 @@ type request struct {
 // sumOfContainers appends the requests of the pod's containers, and reports whether they are all that counts for the pod: it has no init containers, overhead and
 // requests of its own, what its containers have got of a resize is no more than what they ask for, and there is room in the list.
 func sumOfContainers(pod *corev1.Pod, requests []request) ([]request, bool) {
-	if len(pod.Spec.InitContainers) > 0 || len(pod.Spec.Overhead) > 0 || pod.Spec.Resources != nil {
+	if !countsContainersAlone(pod) {
 		return nil, false
-	}
-	for i := range pod.Status.Conditions {
-		if pod.Status.Conditions[i].Type == corev1.PodResizePending {
-			return nil, false
-		}
 	}
 	for i := range pod.Spec.Containers {
 		container := &pod.Spec.Containers[i]
@@ -154,6 +163,19 @@ func sumOfContainers(pod *corev1.Pod, requests []request) ([]request, bool) {
 		}
 	}
 	return requests, true
+}
+
+// countsContainersAlone reports whether nothing but what containers ask for and have got counts for the pod.
+func countsContainersAlone(pod *corev1.Pod) bool {
+	if len(pod.Spec.InitContainers) > 0 || len(pod.Spec.Overhead) > 0 || pod.Spec.Resources != nil {
+		return false
+	}
+	for i := range pod.Status.Conditions {
+		if pod.Status.Conditions[i].Type == corev1.PodResizePending {
+			return false
+		}
+	}
+	return true
 }
 
 // statusOf is the status of the pod's container number i if it says what the container has got, else nil. Of several the last counts.

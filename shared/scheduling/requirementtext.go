@@ -17,9 +17,17 @@ const maximumValuesInText = 5
 // Terms are the requirement as a NodePool or NodeClaim writes it: one entry in nearly all cases, several where it takes several operators. ParseRequirement of each and their intersection give the
 // requirement back.
 func (r Requirement) Terms() []api.NodeSelectorRequirementWithMinValues {
-	var terms []api.NodeSelectorRequirementWithMinValues
+	terms := r.AppendTerms(nil)
+	for i := range terms {
+		terms[i].Values = slices.Clone(terms[i].Values)
+	}
+	return terms
+}
+
+// AppendTerms appends the requirement's Terms. They share its values, which nobody may change.
+func (r Requirement) AppendTerms(terms []api.NodeSelectorRequirementWithMinValues) []api.NodeSelectorRequirementWithMinValues {
 	add := func(operator corev1.NodeSelectorOperator, values ...string) {
-		terms = append(terms, api.NodeSelectorRequirementWithMinValues{Key: r.key, Operator: operator, Values: slices.Clone(values), MinValues: r.minValues})
+		terms = append(terms, api.NodeSelectorRequirementWithMinValues{Key: r.key, Operator: operator, Values: slices.Clip(values), MinValues: r.minValues})
 	}
 	switch {
 	case !r.complement && r.absent && len(r.values) == 0:
