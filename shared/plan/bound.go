@@ -31,33 +31,41 @@ import "math"
 // lowerBound is what no fleet of new nodes can cost less than that holds so many units of each demand. Domains that topology bound them to do not count: another plan
 // might have chosen others.
 func (p *problem) lowerBound(placed []int) float64 {
-	offers := make([]offer, 0, len(p.demands))
-	single := 0.0
+	offers, demands := make([]offer, 0, len(p.demands)), make([]*demand, 0, len(p.demands))
 	for i, d := range p.demands {
 		if placed[i] == 0 {
 			continue
 		}
 		columns := p.sets.labelledFor(d.shape, d.shape.alternatives, d.need).any
-		offers = append(offers, offer{need: d.need, count: placed[i], columns: columns, slots: d.slots})
-		if cheapest := p.cheapest(columns, d.need); cheapest >= 0 && p.columns[cheapest].reservation < 0 {
-			nodes := 1.0
-			for _, s := range d.slots {
-				nodes = max(nodes, math.Ceil(float64(placed[i])*s.part-1e-9))
-			}
-			single = max(single, nodes*p.columns[cheapest].offering.Price)
-		}
+		offers, demands = append(offers, offer{need: d.need, count: placed[i], columns: columns, slots: d.slots}), append(demands, d)
 	}
-	dual := p.solveDual(offers, 0, dualRounds)
+	dual := p.worth
+	if dual == nil || !dual.again(offers, dualRounds) {
+		dual = p.solveDual(offers, 0, dualRounds)
+	}
 	total := 0.0
-	for n := range offers {
-		value, _ := dual.value(n, &offers[n])
+	for n, value := range dual.values {
 		total += float64(value * float64(offers[n].count))
 	}
 	for at, rent := range dual.rent {
 		total -= float64(rent * float64(p.reservations[at].capacity))
 	}
 	// A fleet that meets the bound exactly must not look cheaper than it because sums of prices round differently.
-	return max(total*(1-1e-9), single)
+	total *= 1 - 1e-9
+	for n, d := range demands {
+		nodes := 1.0
+		for _, s := range d.slots {
+			nodes = max(nodes, math.Ceil(float64(offers[n].count)*s.part-1e-9))
+		}
+		// The cheapest column that can hold a unit is at most as dear as any that can.
+		if best := dual.best[n]; best >= 0 && nodes*p.columns[dual.columns[best].column].offering.Price <= total {
+			continue
+		}
+		if cheapest := p.cheapest(offers[n].columns, d.need); cheapest >= 0 && p.columns[cheapest].reservation < 0 {
+			total = max(total, nodes*p.columns[cheapest].offering.Price)
+		}
+	}
+	return total
 }
 
 // cheapest is the first column of the set whose empty node has room for the need; -1 without one.

@@ -37,7 +37,8 @@ const (
 // solved by generating columns: again and again, for the units' prices so far, each column is filled with what is worth most, and where that is more than it costs
 // the filling joins the program.
 type dual struct {
-	p *problem
+	p      *problem
+	offers []offer
 	// surcharge is counted for each node beside its price.
 	surcharge float64
 	// axes are the resources that offers ask for, then the slots: what a node has of the first is free, of the second one.
@@ -49,58 +50,78 @@ type dual struct {
 	// bucketOf is the bucket of each offer; -1 without columns.
 	bucketOf []int
 	columns  []dualColumn
+	// program is what is solved, bought the columns that its own are fillings of, reserved its rows for reservations.
+	program  *covering
+	bought   []int
+	reserved []int32
 	// rent is, by reservation, what one of its nodes is worth beyond its price.
 	rent []float64
-	// lists are the columns of each offer's set, by the set's first word.
-	lists map[*uint64]*columnList
+	// values are what a unit of each offer is worth, best the positions of the columns that say so: see readValues.
+	values []float64
+	best   []int32
+	// fits is memory, lists and memory are what columns' slices are made of.
+	fits   []int
+	lists  arena[int]
+	memory arena[float64]
 }
 
 // bucket are units of about the same kind.
 type bucket struct {
 	columns bitset
-	need    []float64
-	count   float64
+	// offers are the bucket's, by their positions.
+	offers []int
+	need   []float64
+	count  float64
 	// samples are some of the units' needs, from small to great.
 	samples [][]float64
 }
 
-// dualColumn is a column with weights of the axes, such that all of it together weighs as much as it costs.
-type dualColumn struct {
-	column  int
-	free    []float64
-	weights []float64
-	// steps are further axes: see dualStep. Their weights come after those of the others.
-	steps []dualStep
-	// worth is what the best filling is worth at the buckets' prices.
-	worth float64
-	// fits are the buckets that the column can hold, needs what a unit of each asks for of all axes.
-	fits  []int
-	needs []float64
-}
-
-// dualStep counts whole units: with parts = 1 a unit that asks for more than half of the axis takes all of the step, with 2 one that asks for more than a third takes
-// half and one that asks for more than two thirds all, and so on. Units that share a node never ask for more than all of a step: floor((parts+1) x) / parts with a little
-// taken off is a dual feasible function (S. P. Fekete, J. Schepers: New classes of fast lower bounds for bin packing problems, 2001).
-type dualStep struct {
-	axis  int
-	parts float64
-}
-
-// dualParts is the most parts of a step.
-const dualParts = 2
-
-// of is what a unit takes of the step that asks for such a part of the axis.
-func (s *dualStep) of(part float64) float64 {
-	return max(math.Floor(float64((s.parts+1)*part)-1e-9), 0) / s.parts
-}
-
 func (p *problem) solveDual(offers []offer, surcharge float64, rounds int) *dual {
-	d := &dual{p: p, surcharge: surcharge, slots: map[int]int{}, rent: make([]float64, len(p.reservations)), lists: map[*uint64]*columnList{}}
+	d := &dual{p: p, offers: offers, surcharge: surcharge, slots: map[int]int{}, rent: make([]float64, len(p.reservations))}
 	d.readAxes(offers)
 	d.readBuckets(offers)
 	d.readColumns()
+	d.start()
 	d.solve(rounds)
+	d.readValues()
 	return d
+}
+
+// again solves the program anew for the same units, of which others may have other columns, and without a surcharge: from where it was left, which is close by. It reports false, and leaves
+// all as it was, if the units are not the same, or those of a bucket have different columns now.
+func (d *dual) again(offers []offer, rounds int) bool {
+	if len(offers) != len(d.offers) {
+		return false
+	}
+	for n := range offers {
+		if o := &d.offers[n]; &o.need[0] != &offers[n].need[0] || o.count != offers[n].count || !slices.Equal(o.slots, offers[n].slots) {
+			return false
+		}
+	}
+	for _, b := range d.buckets {
+		for _, n := range b.offers {
+			if &offers[n].columns[0] != &offers[b.offers[0]].columns[0] {
+				return false
+			}
+		}
+	}
+	for n, at := range d.bucketOf {
+		if at < 0 && !offers[n].columns.empty() {
+			return false
+		}
+	}
+	d.offers, d.surcharge = offers, 0
+	for _, b := range d.buckets {
+		b.columns = offers[b.offers[0]].columns
+	}
+	d.readColumns()
+	for i, j := range d.bought {
+		d.program.columns[i].cost = d.cost(j)
+	}
+	d.program.reprice()
+	d.solve(rounds)
+	d.readValues()
+	return true
 }
 
 func (d *dual) width() int { return len(d.axes) + len(d.slots) }
@@ -172,11 +193,11 @@ func (d *dual) needOf(offer int) []float64 {
 func (d *dual) readBuckets(offers []offer) {
 	type kind struct {
 		columns *uint64
-		slots   string
+		slots   int
 	}
 	d.bucketOf = make([]int, len(offers))
 	groups := map[kind]int{}
-	byKey := map[string]*uint64{}
+	byKey, bySlots := map[string]*uint64{}, map[string]int{}
 	known := map[*uint64]*uint64{}
 	var members [][]int
 	var key []byte
@@ -202,11 +223,17 @@ func (d *dual) readBuckets(offers []offer) {
 		if same == nil {
 			continue
 		}
-		key = key[:0]
-		for _, s := range o.slots {
-			key = append(key, byte(d.slots[s.group]))
+		k := kind{columns: same}
+		if len(o.slots) > 0 {
+			key = key[:0]
+			for _, s := range o.slots {
+				key = append(key, byte(d.slots[s.group]))
+			}
+			if k.slots, ok = bySlots[string(key)]; !ok {
+				k.slots = len(bySlots) + 1
+				bySlots[string(key)] = k.slots
+			}
 		}
-		k := kind{columns: same, slots: string(key)}
 		at, ok := groups[k]
 		if !ok {
 			at = len(members)
@@ -254,7 +281,7 @@ func (d *dual) split(offers []offer, group []int, most int) {
 	sizes := max(most/ratios, 1)
 	for _, part := range sortedParts(group, ratio, ratios) {
 		for _, bucketed := range sortedParts(part, size, sizes) {
-			b := &bucket{columns: offers[bucketed[0]].columns, need: make([]float64, d.width())}
+			b := &bucket{columns: offers[bucketed[0]].columns, offers: bucketed, need: make([]float64, d.width())}
 			for _, i := range bucketed {
 				d.bucketOf[i] = len(d.buckets)
 				b.count += float64(offers[i].count)
@@ -275,200 +302,68 @@ func (d *dual) split(offers []offer, group []int, most int) {
 
 // sortedParts divides numbers into parts of about as many, sorted by a measure.
 func sortedParts(group []int, by func(int) float64, parts int) [][]int {
-	if len(group) <= parts || parts == 1 {
-		parts = min(len(group), parts)
-	}
-	type measured struct {
-		measure float64
-		number  int
-	}
-	all := make([]measured, len(group))
+	parts = min(len(group), parts)
+	all := make([]sortedDemand, len(group))
 	for n, i := range group {
-		all[n] = measured{by(i), i}
+		all[n] = sortedDemand{by(i), int32(i)}
 	}
-	slices.SortFunc(all, func(a, b measured) int {
-		return cmp.Or(cmp.Compare(a.measure, b.measure), cmp.Compare(a.number, b.number))
-	})
+	slices.SortFunc(all, compareSorted)
 	group = make([]int, len(all))
 	for n := range all {
-		group[n] = all[n].number
+		group[n] = int(all[n].demand)
 	}
-	var result [][]int
+	result := make([][]int, parts)
 	for n := range parts {
-		if part := group[n*len(group)/parts : (n+1)*len(group)/parts]; len(part) > 0 {
-			result = append(result, part)
-		}
+		result[n] = group[n*len(group)/parts : (n+1)*len(group)/parts]
 	}
 	return result
 }
 
-// readColumns fills in the columns that matter: those of which no other that the same offers can use is as cheap and has as much.
-func (d *dual) readColumns() {
-	var sets []bitset
-	all := newBitset(len(d.p.columns))
+// start makes the program, in which each bucket is alone on the column that is cheapest for it.
+func (d *dual) start() {
+	d.program = &covering{}
 	for _, b := range d.buckets {
-		all.or(b.columns)
-		if !slices.ContainsFunc(sets, func(set bitset) bool { return &set[0] == &b.columns[0] }) {
-			sets = append(sets, b.columns)
-		}
+		d.program.row(b.count, false)
 	}
-	type kind struct {
-		config, reservation int
-		mask                string
+	d.reserved = make([]int32, len(d.p.reservations))
+	for i := range d.reserved {
+		d.reserved[i] = d.program.row(float64(d.p.reservations[i].capacity), true)
 	}
-	seen := map[kind]bool{}
-	kept := map[string][]int{}
-	mask := make([]byte, (len(sets)+7)/8)
-	for j := range all.all() {
-		clear(mask)
-		for i, set := range sets {
-			if set.has(j) {
-				mask[i/8] |= 1 << (i % 8)
-			}
-		}
-		column := &d.p.columns[j]
-		free := d.p.configs[column.config].free
-		k := kind{column.config, column.reservation, string(mask)}
-		if seen[k] {
-			continue
-		}
-		seen[k] = true
-		if slices.ContainsFunc(kept[k.mask], func(other int) bool { return d.p.configOf(other).free.atLeast(free) }) {
-			continue
-		}
-		if column.reservation < 0 {
-			kept[k.mask] = append(kept[k.mask], j)
-		}
-		c := dualColumn{column: j, free: make([]float64, d.width())}
-		for a := range d.width() {
-			c.free[a] = 1
-			if a < len(d.axes) {
-				c.free[a] = float64(max(free[d.axes[a]], 0)) / d.scale[a]
-			}
-		}
-		for i, b := range d.buckets {
-			if b.columns.has(j) && fitsIn(b.need, c.free) {
-				c.fits = append(c.fits, i)
-			}
-		}
-		if len(c.fits) > 0 {
-			d.readNeeds(&c)
-			d.columns = append(d.columns, c)
-		}
-	}
-}
-
-// readNeeds fills in the column's steps, where they count for some bucket, and what the buckets ask for.
-func (d *dual) readNeeds(c *dualColumn) {
-	for a, r := range d.axes {
-		if r == axisPods || c.free[a] == 0 {
-			continue
-		}
-		for parts := 1; parts <= dualParts; parts++ {
-			step := dualStep{axis: a, parts: float64(parts)}
-			if slices.ContainsFunc(c.fits, func(i int) bool { return step.of(d.buckets[i].samples[len(d.buckets[i].samples)-1][a]/c.free[a]) > 0 }) {
-				c.steps = append(c.steps, step)
-			}
-		}
-	}
-	for range c.steps {
-		c.free = append(c.free, 1)
-	}
-	for _, i := range c.fits {
-		b := d.buckets[i]
-		c.needs = append(c.needs, b.need...)
-		for s := range c.steps {
-			step, sum := &c.steps[s], 0.0
-			for _, sample := range b.samples {
-				sum += min(step.of(sample[step.axis]/c.free[step.axis]), 1)
-			}
-			c.needs = append(c.needs, sum/float64(len(b.samples)))
-		}
-	}
-}
-
-// weigh is what a unit of this need weighs on the column; where that is more than most it may be less than the whole.
-func (c *dualColumn) weigh(need []float64, most float64) float64 {
-	weight := 0.0
-	for a, w := range c.weights[:len(need)] {
-		weight += float64(need[a] * w)
-	}
-	if weight > most {
-		return weight
-	}
-	for s := range c.steps {
-		if w := c.weights[len(need)+s]; w > 0 {
-			weight += float64(w * c.steps[s].of(need[c.steps[s].axis]/c.free[c.steps[s].axis]))
-		}
-	}
-	return weight
-}
-
-// columnList are those of the dual's columns that a set has, by their positions; last is the one that was the best for the last unit weighed, -1 before the first.
-type columnList struct {
-	positions []int32
-	last      int
-}
-
-// columnsOf are the columns in the set. Each set, by where it is, is gone through once.
-func (d *dual) columnsOf(set bitset) *columnList {
-	if list, ok := d.lists[&set[0]]; ok {
-		return list
-	}
-	list := &columnList{last: -1}
+	best, most := make([]int, len(d.buckets)), make([]float64, len(d.buckets))
 	for j := range d.columns {
-		if set.has(d.columns[j].column) {
-			list.positions = append(list.positions, int32(j))
+		c := &d.columns[j]
+		if d.p.columns[c.column].reservation >= 0 {
+			continue
+		}
+		cost := d.cost(c.column)
+		for n, i := range c.fits {
+			if units := unitsIn(c.needs[n*len(c.free):(n+1)*len(c.free)], c.free) / cost; units > most[i] {
+				best[i], most[i] = j, units
+			}
 		}
 	}
-	d.lists[&set[0]] = list
-	return list
+	for i := range d.buckets {
+		if most[i] > 0 {
+			c := &d.columns[best[i]]
+			d.add(c, []int32{int32(i)}, []float64{unitsIn(c.needOf(i), c.free)})
+		}
+	}
+	d.program.start()
 }
 
-func fitsIn(need, free []float64) bool {
-	for a, amount := range need {
-		if amount > free[a] {
-			return false
-		}
+// add adds a filling of the column's to the program.
+func (d *dual) add(c *dualColumn, rows []int32, entries []float64) {
+	if at := d.p.columns[c.column].reservation; at >= 0 {
+		rows, entries = append(rows, d.reserved[at]), append(entries, 1)
 	}
-	return true
+	d.program.columns = append(d.program.columns, coveringColumn{cost: d.cost(c.column), rows: rows, entries: entries})
+	d.bought = append(d.bought, c.column)
 }
 
 // solve generates columns until none is worth more than it costs.
 func (d *dual) solve(rounds int) {
-	program := &covering{}
-	for _, b := range d.buckets {
-		program.row(b.count, false)
-	}
-	reserved := make([]int32, len(d.p.reservations))
-	for i := range reserved {
-		reserved[i] = program.row(float64(d.p.reservations[i].capacity), true)
-	}
+	program := d.program
 	prices := make([]float64, len(d.buckets))
-	add := func(c *dualColumn, rows []int32, entries []float64) {
-		if at := d.p.columns[c.column].reservation; at >= 0 {
-			rows, entries = append(rows, reserved[at]), append(entries, 1)
-		}
-		program.columns = append(program.columns, coveringColumn{cost: d.cost(c.column), rows: rows, entries: entries})
-	}
-	// At first each bucket is alone on the column that is cheapest for it.
-	for i := range d.buckets {
-		best, most := -1, 0.0
-		for j := range d.columns {
-			c := &d.columns[j]
-			if d.p.columns[c.column].reservation >= 0 || !slices.Contains(c.fits, i) {
-				continue
-			}
-			if units := unitsIn(c.needOf(i), c.free); best < 0 || units/d.cost(c.column) > most {
-				best, most = j, units/d.cost(c.column)
-			}
-		}
-		if best >= 0 {
-			c := &d.columns[best]
-			add(c, []int32{int32(i)}, []float64{unitsIn(c.needOf(i), c.free)})
-		}
-	}
-	program.start()
 	k := newKnapsack(d.width() + len(d.axes)*dualParts)
 	for range rounds {
 		program.optimise()
@@ -478,21 +373,21 @@ func (d *dual) solve(rounds int) {
 				prices[i] = 0
 			}
 		}
-		for i, row := range reserved {
+		for i, row := range d.reserved {
 			d.rent[i] = max(-program.price[row], 0)
 		}
 		worst := 0.0
 		for j := range d.columns {
 			c := &d.columns[j]
 			price := d.price(c.column)
-			if c.bounds(prices, price) {
+			if k.bounds(c, prices, price) {
 				continue
 			}
 			k.solve(c, prices)
 			if c.worth > price*(1+dualGap/4) {
 				worst = max(worst, c.worth/price-1)
 				rows, entries := k.filling(c)
-				add(c, rows, entries)
+				d.add(c, rows, entries)
 			}
 		}
 		if worst < dualGap {
@@ -506,27 +401,13 @@ func (d *dual) solve(rounds int) {
 			for a := range c.weights {
 				c.weights[a] *= d.price(c.column) / weight
 			}
+			c.worth = d.price(c.column)
 		}
 	}
 }
 
 func (d *dual) cost(column int) float64 {
 	return max(d.p.columns[column].offering.Price, 1e-9) + d.surcharge
-}
-
-// bounds reports whether the weights that the column has, all of it weighing what it costs, show that no filling is worth more.
-func (c *dualColumn) bounds(prices []float64, cost float64) bool {
-	if c.weights == nil || c.worth <= 0 {
-		return false
-	}
-	factor := cost / c.worth * (1 + dualGap/8)
-	w := len(c.free)
-	for n, i := range c.fits {
-		if price := prices[i]; price > 0 && factor*weighted(c.weights, c.needs[n*w:n*w+w]) < price {
-			return false
-		}
-	}
-	return true
 }
 
 // price is what a column costs with the rent of its reservation.
@@ -538,46 +419,67 @@ func (d *dual) price(column int) float64 {
 	return price
 }
 
-// needOf is what a unit of a bucket that the column can hold asks for.
-func (c *dualColumn) needOf(bucket int) []float64 {
-	n := slices.Index(c.fits, bucket) * len(c.free)
-	return c.needs[n : n+len(c.free)]
+// weighed is a column that may be the one on which units of a bucket weigh least: least is less than any of them weighs.
+type weighed struct {
+	least  float64
+	column int32
 }
 
-// unitsIn is how many units a column has room for, parts of one included.
-func unitsIn(need, free []float64) float64 {
-	units := math.Inf(1)
-	for a, amount := range need {
-		if amount > 0 {
-			units = min(units, free[a]/amount)
+// readValues fills in what a unit of each offer is worth: the least that it weighs on any of the columns that can hold it. A column on which the least unit that might be in
+// the bucket weighs more than the greatest does on another is not looked at again.
+func (d *dual) readValues() {
+	width := d.width()
+	d.values, d.best = make([]float64, len(d.offers)), make([]int32, len(d.offers))
+	for n := range d.best {
+		d.best[n] = -1
+	}
+	var columns []weighed
+	low, high := make([]float64, width), make([]float64, width)
+	for _, b := range d.buckets {
+		copy(low, d.needOf(b.offers[0]))
+		copy(high, low)
+		for _, n := range b.offers[1:] {
+			for a, amount := range d.needOf(n) {
+				low[a], high[a] = min(low[a], amount), max(high[a], amount)
+			}
+		}
+		most := math.Inf(1)
+		columns = columns[:0]
+		for j := range d.columns {
+			c := &d.columns[j]
+			if !b.columns.has(c.column) || !fitsIn(low[:len(d.axes)], c.free) {
+				continue
+			}
+			least := c.weigh(low, most)
+			if least > most*(1+1e-9) {
+				continue
+			}
+			columns = append(columns, weighed{least * (1 - 1e-9), int32(j)})
+			if fitsIn(high[:len(d.axes)], c.free) {
+				most = min(most, c.weigh(high, most))
+			}
+		}
+		slices.SortFunc(columns, func(a, b weighed) int {
+			return cmp.Or(cmp.Compare(a.least, b.least), cmp.Compare(a.column, b.column))
+		})
+		for _, n := range b.offers {
+			need := d.needOf(n)
+			value, at := math.Inf(1), int32(-1)
+			for i := range columns {
+				if columns[i].least > value {
+					break
+				}
+				j := columns[i].column
+				c := &d.columns[j]
+				if weight := c.weigh(need, value); (weight < value || weight == value && j < at) && fitsIn(need[:len(d.axes)], c.free) {
+					value, at = weight, j
+				}
+			}
+			if at >= 0 {
+				d.values[n], d.best[n] = value, at
+			}
 		}
 	}
-	if math.IsInf(units, 1) {
-		return 1
-	}
-	return units
-}
-
-// value is what a unit of the offer is worth: the least that it weighs on any of the columns that can hold it, and that column's position; -1 without one.
-func (d *dual) value(n int, o *offer) (float64, int) {
-	need := d.needOf(n)
-	least, at := math.Inf(1), -1
-	list := d.columnsOf(o.columns)
-	// The column that was the best for the last such unit is most often a good one, and the others need not be weighed to the end.
-	if list.last >= 0 && fitsIn(need[:len(d.axes)], d.columns[list.last].free) {
-		least, at = d.columns[list.last].weigh(need, least), list.last
-	}
-	for _, j := range list.positions {
-		c := &d.columns[j]
-		if weight := c.weigh(need, least); (weight < least || weight == least && int(j) < at) && fitsIn(need[:len(d.axes)], c.free) {
-			least, at = weight, int(j)
-		}
-	}
-	list.last = at
-	if at < 0 {
-		return 0, -1
-	}
-	return least, at
 }
 
 func weighted(w, amounts []float64) float64 {

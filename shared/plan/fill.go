@@ -1,5 +1,7 @@
 package plan
 
+import "math"
+
 // order is how fill chooses between the items of lanes.
 type order int
 
@@ -14,9 +16,9 @@ const (
 )
 
 // fill puts on the node what fits of the pile, one unit after the other, and takes it off what is left. With exotic set it goes through what may share an exotic node;
-// else through what the node may be bought for.
-func (k *packer) fill(pl *pile, n *node, c *candidate, how order, sharing bool) {
-	p := k.p
+// else through what the node may be bought for. It ends early, and reports false, once what is on the node weighs more than it is worth by over allowed: then the node cannot
+// come to be worth enough.
+func (k *packer) fill(pl *pile, n *node, c *candidate, how order, sharing bool, allowed float64) bool {
 	perCPU, perMemory := k.geometry(n, c)
 	active := pl.active[:0]
 	for i := range pl.lanes {
@@ -43,36 +45,29 @@ func (k *packer) fill(pl *pile, n *node, c *candidate, how order, sharing bool) 
 		kept := active[:0]
 		for _, at := range active {
 			l := &pl.lanes[at]
-			i := l.items[l.at]
-			if k.left[i] == 0 || !n.free.fits(p.demands[i].need) {
+			item := &l.items[l.at]
+			if k.left[item.demand] == 0 || !k.fits(l, item, n.free) {
 				if !k.advance(l, n.free) {
 					continue
 				}
-				i = l.items[l.at]
+				item = &l.items[l.at]
 			}
 			k.work++
 			kept = append(kept, at)
-			need := p.demands[i].need
-			itsCPU, itsMemory := float64(float64(need[axisCPU])*perCPU), float64(float64(need[axisMemory])*perMemory)
+			if l.scored != item.demand+1 {
+				k.score(l, item, c, perCPU, perMemory)
+			}
 			score := 0.0
 			switch how {
 			case orderBalanced:
-				score = float64((2*cpu-itsCPU)*itsCPU) + float64((2*memory-itsMemory)*itsMemory)
+				score = float64((2*cpu-l.cpu)*l.cpu) + float64((2*memory-l.memory)*l.memory)
 			case orderLargest:
-				score = float64((cpu + memory) * (itsCPU + itsMemory))
+				score = float64((cpu + memory) * (l.cpu + l.memory))
 			case orderAligned:
-				score = float64(cpu*itsCPU) + float64(memory*itsMemory)
-			}
-			if l.scored != i+1 {
-				l.scored, l.fit = i+1, 1
-				if c != nil {
-					if worth, weight := k.value[i]-k.slot[i], c.weigh(need); weight > worth {
-						l.fit = worth / weight
-					}
-				}
+				score = float64(cpu*l.cpu) + float64(memory*l.memory)
 			}
 			score *= l.fit
-			score += float64(2*(cpu+memory)) * k.slot[i]
+			score += float64(2*(cpu+memory)) * l.slot
 			if score > bestScore {
 				best, bestScore = len(kept)-1, score
 			}
@@ -82,21 +77,47 @@ func (k *packer) fill(pl *pile, n *node, c *candidate, how order, sharing bool) 
 			break
 		}
 		l := &pl.lanes[active[best]]
-		d := p.demands[l.items[l.at]]
-		if d.conflicts != nil || d.rules != nil || d.class.open != nil {
-			if p.room(n, d, 1) == 0 {
-				// What keeps one of the lane from the node keeps all of it, but units of several pods may be fewer in another demand.
-				if l.at++; d.pods() == 1 || !k.advance(l, n.free) {
-					active = append(active[:best], active[best+1:]...)
-				}
-				continue
+		item := &l.items[l.at]
+		d := k.p.demands[item.demand]
+		if l.constrained && k.p.room(n, d, 1) == 0 {
+			// What keeps one of the lane from the node keeps all of it, but units of several pods may be fewer in another demand.
+			if l.at++; d.pods() == 1 || !k.advance(l, n.free) {
+				active = append(active[:best], active[best+1:]...)
 			}
+			continue
 		}
-		p.place(n, d, 1)
-		k.left[d.index]--
+		if l.constrained || l.further || item.several {
+			k.p.place(n, d, 1)
+		} else {
+			n.free[axisCPU] -= item.cpu
+			n.free[axisMemory] -= item.memory
+			n.free[axisPods] -= item.pods
+			n.fills = append(n.fills, fill{demand: d.index, count: 1})
+		}
+		k.left[item.demand]--
+		if allowed -= l.excess; allowed < 0 {
+			return false
+		}
 	}
 	pl.active = active[:0]
+	return true
 }
+
+// score fills in what scoring the lane's item takes, other than what is free.
+func (k *packer) score(l *lane, item *laneItem, c *candidate, perCPU, perMemory float64) {
+	l.scored, l.fit, l.excess = item.demand+1, 1, 0
+	l.cpu, l.memory, l.slot = float64(float64(item.cpu)*perCPU), float64(float64(item.memory)*perMemory), k.slot[item.demand]
+	if c == nil {
+		return
+	}
+	worth, weight := k.value[item.demand]-l.slot, c.weigh(k.p.demands[item.demand].need)
+	if l.excess = weight - worth; l.excess > 0 {
+		l.fit = worth / weight
+	}
+}
+
+// anything is more than any node's units weigh beyond what they are worth.
+const anything = math.MaxFloat64
 
 // geometry is what a unit of cpu and of memory counts for in a node's balance: mostly what they weigh on the column, and partly the same for all of the one as for all of
 // the other, since the weights of one may be nothing.

@@ -151,7 +151,8 @@ func (k *packer) repack(ranked []rankedNode, chosen []int, how order) []*node {
 	}
 	kept := k.nodes
 	k.nodes = k.made[:0]
-	k.pack(k.newPile(k.demands), how)
+	k.fillPile(&k.pile, k.demands)
+	k.pack(&k.pile, how)
 	k.made = k.nodes
 	k.nodes = kept
 	now := 0.0

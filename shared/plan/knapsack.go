@@ -10,8 +10,13 @@ type knapsack struct {
 	x       []float64
 	weights []float64
 	step    []float64
+	// priced are the axes that have weight.
+	priced []int
 	// basis has, for each row, the position among the buckets that fit, -1 for what is left free.
 	basis []int
+	// rows and entries are memory for fillings.
+	rows    arena[int32]
+	entries arena[float64]
 }
 
 func newKnapsack(width int) *knapsack {
@@ -34,13 +39,15 @@ func (k *knapsack) solve(c *dualColumn, prices []float64) {
 	for range 8*w + 8 {
 		// The unit that is worth most beyond what it weighs, for what it is worth, comes in.
 		entering, best := -1, 1e-7
+		k.read(k.weights)
 		for n, i := range c.fits {
 			if prices[i] <= 0 {
 				continue
 			}
 			weight := 0.0
-			for a, amount := range c.needs[n*w : n*w+w] {
-				weight += float64(k.weights[a] * amount)
+			needs := c.needs[n*w : n*w+w]
+			for _, a := range k.priced {
+				weight += float64(k.weights[a] * needs[a])
 			}
 			if gain := (prices[i] - weight) / prices[i]; gain > best {
 				entering, best = n, gain
@@ -106,7 +113,7 @@ func (k *knapsack) solve(c *dualColumn, prices []float64) {
 		k.basis[leaving] = entering
 	}
 	if c.weights == nil {
-		c.weights = make([]float64, w)
+		c.weights = k.entries.take(w)
 	}
 	for a, weight := range k.weights {
 		c.weights[a] = max(weight, 0)
@@ -114,10 +121,44 @@ func (k *knapsack) solve(c *dualColumn, prices []float64) {
 	c.worth = weighted(c.weights, c.free)
 }
 
-// filling is the solution as a column of the covering program.
+// read fills in which axes have weight.
+func (k *knapsack) read(weights []float64) {
+	k.priced = k.priced[:0]
+	for a, weight := range weights {
+		if weight != 0 {
+			k.priced = append(k.priced, a)
+		}
+	}
+}
+
+// bounds reports whether the weights that the column has, all of it weighing what it costs, show that no filling is worth more.
+func (k *knapsack) bounds(c *dualColumn, prices []float64, cost float64) bool {
+	if c.weights == nil || c.worth <= 0 {
+		return false
+	}
+	factor := cost / c.worth * (1 + dualGap/8)
+	w := len(c.free)
+	k.read(c.weights)
+	for n, i := range c.fits {
+		price := prices[i]
+		if price <= 0 {
+			continue
+		}
+		weight := 0.0
+		needs := c.needs[n*w : n*w+w]
+		for _, a := range k.priced {
+			weight += float64(c.weights[a] * needs[a])
+		}
+		if factor*weight < price {
+			return false
+		}
+	}
+	return true
+}
+
+// filling is the solution as a column of the covering program. One more row may be appended.
 func (k *knapsack) filling(c *dualColumn) ([]int32, []float64) {
-	var rows []int32
-	var entries []float64
+	rows, entries := k.rows.take(len(k.basis) + 1)[:0], k.entries.take(len(k.basis) + 1)[:0]
 	for r, n := range k.basis {
 		if n >= 0 && k.x[r] > 1e-9 {
 			rows, entries = append(rows, int32(c.fits[n])), append(entries, k.x[r])

@@ -1,12 +1,9 @@
 package plan
 
 import (
-	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
-
-	"github.com/whittle-dev/whittle/shared/api"
 )
 
 // packer plans new nodes for demands. It prices a column with its filling by what the filling is worth (the units' values, which come from the lower
@@ -24,65 +21,57 @@ type packer struct {
 	// these, size their sum, share memory's part of it, and slot what constraints over hosts make it worth beyond.
 	weights                               []float64
 	value, cpu, memory, size, share, slot []float64
-	// candidates are, by demand, the columns worth a look for it; rent is by reservation.
-	candidates [][]*candidate
+	// columns are those of the dual, which values come from, candidates which of them are worth a look by demand; rent is by reservation.
+	columns    []candidate
+	dual       *dual
+	candidates []*candidates
 	rent       []float64
+	// ranked, near and classes are memory for choosing columns.
+	ranked  []sortedDemand
+	near    []nearCandidate
+	classes []*class
+	// group numbers, by demand, what is the same for demands that the same columns hold and that the same things keep from a node; groups is how many there are.
+	group  []int32
+	groups int
 	// scratch and best are nodes to try fillings on; spare ones are not needed any more.
 	scratch, best *node
 	spare         []*node
-	// made, demands, removed and waited are memory for repack.
+	// made, demands, removed, waited and pile are memory for repack.
 	made    []*node
 	demands []int32
 	removed []fill
 	waited  []int
+	pile    pile
+	// nodeArena, fillArena and freeArena are memory for nodes.
+	nodeArena arena[node]
+	fillArena arena[fill]
+	freeArena arena[int64]
 	// random and noise, while improving, make choices differ from one try to the next; without random each choice is the best at hand.
 	random *rand.Rand
 	noise  float64
 	// work counts what has been done, in items looked at.
 	work int
-	// tries is how many columns are tried for a node.
-	tries int
-}
-
-// candidate is a column as choosing one sees it.
-type candidate struct {
-	column int
-	// rank orders a list while it is made.
-	rank float64
-	// weights are those of the resources on it: see bound.go.
-	weights []float64
-	// steps are those of the dual that have weight.
-	steps []candidateStep
-	// scale is the column's price on a logarithmic scale.
-	scale int
-}
-
-type candidateStep struct {
-	dualStep
-	weight, free float64
-}
-
-// weigh is what a unit of this need weighs on the column, slots aside.
-func (c *candidate) weigh(need vector) float64 {
-	weight := 0.0
-	for r, amount := range need {
-		weight += float64(float64(amount) * c.weights[r])
-	}
-	for i := range c.steps {
-		s := &c.steps[i]
-		weight += float64(s.weight * s.of(float64(need[s.axis])/s.free))
-	}
-	return weight
+	// tries is how many columns are tried for a node, plainTries how many where nothing but room keeps others from the leading unit's node.
+	tries, plainTries int
+	// many says that there are many demands: then a node is seldom left so empty that a much cheaper one would do.
+	many bool
 }
 
 const (
 	// triesFew, triesSome and triesMany are how many columns are tried for each node, where there are at most fewDemands, at most someDemands, or more to place.
 	triesFew, triesSome, triesMany = 16, 10, 7
 	fewDemands, someDemands        = 200, 3000
+	// nearCandidates is how many columns are sorted anew for each node.
+	nearCandidates = 24
+	// triesPlain is how many are tried for units that nothing but room keeps others from, where there are more than triesDemands to place: what fills a node is among so many
+	// then that the first few columns do, and more of them would use up early what later nodes lack.
+	triesPlain, triesDemands = 5, 800
 	// triesScale is how many of about the same size are tried.
 	triesScale = 3
 	// closeUse is the part of a node's price that what is on it has to be worth for no other column to be tried; fullUse is the part of its price that what is on a node has to be worth for it to count as full.
 	closeUse, fullUse = 0.965, 0.94
+	// plentifulTypes is how many types, of which one is to be launched, are so many that further ones make no difference.
+	plentifulTypes = 3 * spotTypes
 	// triesWork is the work of a try besides looking at items; candidateScales is how many scales of prices are told apart, half a power of two each.
 	triesWork       = 12
 	candidateScales = 48
@@ -152,16 +141,20 @@ func (k *packer) readWorth(waiting []int32) {
 		}
 		offers[n] = offer{need: d.need, count: k.left[i], columns: inTier[d.class], slots: d.slots}
 	}
+	k.many = len(waiting) > fewDemands
 	switch {
-	case len(waiting) <= fewDemands:
-		k.tries = triesFew
+	case !k.many:
+		k.tries, k.plainTries = triesFew, triesFew
+	case len(waiting) <= triesDemands:
+		k.tries, k.plainTries = triesSome, triesSome
 	case len(waiting) <= someDemands:
-		k.tries = triesSome
+		k.tries, k.plainTries = triesSome, triesPlain
 	default:
-		k.tries = triesMany
+		k.tries, k.plainTries = triesMany, triesPlain
 	}
 	dual := p.solveDual(offers, nodePricePerHour, packRounds)
-	k.rent = dual.rent
+	k.rent = slices.Clone(dual.rent)
+	p.worth = dual
 	if k.value == nil {
 		all := make([]float64, 6*len(p.demands))
 		for i, part := range []*[]float64{&k.value, &k.cpu, &k.memory, &k.size, &k.share, &k.slot} {
@@ -171,7 +164,7 @@ func (k *packer) readWorth(waiting []int32) {
 	floor := dual.floor()
 	paid, needed := make([]float64, dual.width()), make([]float64, dual.width())
 	for n, i := range waiting {
-		value, at := dual.value(n, &offers[n])
+		value, at := dual.values[n], dual.best[n]
 		need := dual.needOf(n)
 		// Packing divides by values: units that weigh nothing would be worthless.
 		k.value[i] = float64(0.98*value) + float64(0.02*weighted(floor, need))
@@ -199,7 +192,35 @@ func (k *packer) readWorth(waiting []int32) {
 			k.share[i] = k.memory[i] / k.size[i]
 		}
 	}
+	k.readGroups(waiting)
 	k.readCandidates(dual, waiting)
+}
+
+// readGroups numbers the groups of demands.
+func (k *packer) readGroups(waiting []int32) {
+	type kind struct {
+		class     *class
+		repulsion int
+	}
+	groups := map[kind]int32{}
+	if k.group == nil {
+		k.group = make([]int32, len(k.p.demands))
+	}
+	var last kind
+	for n, i := range waiting {
+		of := kind{k.p.demands[i].class, k.p.demands[i].repulsion}
+		if n > 0 && of == last {
+			k.group[i] = k.group[waiting[n-1]]
+			continue
+		}
+		group, ok := groups[of]
+		if !ok {
+			group = int32(len(groups))
+			groups[of] = group
+		}
+		k.group[i], last = group, of
+	}
+	k.groups = len(groups)
 }
 
 // floor is, by axis, an equal part of the least that a column costs for each scaled unit that it has; none for slots.
@@ -217,55 +238,6 @@ func (d *dual) floor() []float64 {
 		}
 	}
 	return floor
-}
-
-// readCandidates fills in which columns each demand should look at first: those on which units like it weigh least, since these are meant for it. Units of a bucket and a
-// class look at the same ones.
-func (k *packer) readCandidates(dual *dual, waiting []int32) {
-	p := k.p
-	all := make([]candidate, len(dual.columns))
-	for i := range dual.columns {
-		c := &dual.columns[i]
-		all[i] = candidate{column: c.column, scale: min(max(int(math.Log2(p.cost(c.column)+1e-3)*2)+30, 0), candidateScales-1)}
-		all[i].weights = make([]float64, len(p.axes.names))
-		for a, r := range dual.axes {
-			all[i].weights[r] = c.weights[a] / dual.scale[a]
-		}
-		for n, step := range c.steps {
-			if w := c.weights[dual.width()+n]; w > 0 {
-				r := dual.axes[step.axis]
-				all[i].steps = append(all[i].steps, candidateStep{dualStep: dualStep{axis: r, parts: step.parts}, weight: w, free: float64(p.configOf(c.column).free[r])})
-			}
-		}
-	}
-	type kind struct {
-		class  *class
-		bucket int
-	}
-	lists := map[kind][]*candidate{}
-	weights := make([]float64, len(all))
-	if k.candidates == nil {
-		k.candidates = make([][]*candidate, len(p.demands))
-	}
-	for n, i := range waiting {
-		class, bucket := p.demands[i].class, dual.bucketOf[n]
-		if bucket < 0 {
-			continue
-		}
-		list, ok := lists[kind{class, bucket}]
-		if !ok {
-			for j := range all {
-				weights[j] = dual.columns[j].weigh(dual.buckets[bucket].need, math.Inf(1))
-				if class.buy.has(all[j].column) {
-					list = append(list, &all[j])
-					all[j].rank = weights[j]
-				}
-			}
-			slices.SortStableFunc(list, func(a, b *candidate) int { return cmp.Compare(a.rank, b.rank) })
-			lists[kind{class, bucket}] = list
-		}
-		k.candidates[i] = list
-	}
 }
 
 // price is what packing counts for a node of the column's: most of what an instance of a reservation is worth comes to its price, so that they are not wasted.
@@ -357,18 +329,31 @@ func (k *packer) choose(pl *pile, leader int, how order) *node {
 	d := p.demands[leader]
 	bestRatio, tried := -1.0, 0
 	found := false
+	var best *candidate
 	var ofScale [candidateScales]int
-	for _, c := range k.candidates[leader] {
+	tries := k.tries
+	if d.repulsion == 0 {
+		tries = k.plainTries
+	}
+	for at := 0; ; at++ {
+		c, weight := k.candidate(leader, at)
 		// No filling is worth more than its column costs: what comes close is good enough.
-		if tried >= k.tries || bestRatio > closeUse {
+		if c == nil || tried >= tries || bestRatio > closeUse {
 			break
 		}
-		if ofScale[c.scale] >= triesScale && found || !p.configOf(c.column).free.fits(d.need) || !k.allows(c.column) {
+		if ofScale[c.scale] >= triesScale && found || !c.free.fits(d.need) || c.scarce && !k.allows(c.column) {
 			continue
 		}
 		ofScale[c.scale]++
 		tried++
 		k.work += triesWork
+		allowed := anything
+		if k.many {
+			allowed = c.price*(1-bestRatio) - (weight - k.value[leader] + k.slot[leader])
+		}
+		if allowed < 0 {
+			continue
+		}
 		n := k.scratch
 		p.reset(n, c.column)
 		if p.room(n, d, 1) == 0 {
@@ -376,35 +361,50 @@ func (k *packer) choose(pl *pile, leader int, how order) *node {
 		}
 		p.place(n, d, 1)
 		k.left[leader]--
-		k.fill(pl, n, c, how, false)
-		if p.exotic.has(c.column) {
-			k.fill(pl, n, c, how, true)
+		enough := k.fill(pl, n, c, how, false, allowed)
+		if enough && c.exotic {
+			k.fill(pl, n, c, how, true, anything)
 		}
-		k.flexible(n)
+		if enough {
+			k.flexible(n)
+		}
 		k.unfill(n)
-		if len(n.fills) > 0 {
-			worth := k.worthOf(n)
-			// A node that is as good as full has no cheaper stand-in to speak of.
-			if worth < fullUse*k.price(n.column) {
-				if j := k.standIn(n); j != n.column {
-					p.moved(n, j)
-				}
+		if !enough || len(n.fills) == 0 {
+			continue
+		}
+		worth, price := k.worthOf(n), c.price
+		// A node that is as good as full has no cheaper stand-in to speak of.
+		if worth < fullUse*price {
+			if k.many && !c.scarce {
+				price = k.smallest(n, c).price
+			} else if j := k.standIn(n); j != n.column {
+				p.moved(n, j)
+				price = k.price(j)
 			}
-			ratio := worth / k.launchable(n)
-			if k.random != nil {
-				ratio *= 1 - float64(k.noise*k.random.Float64())
-			}
-			if ratio > bestRatio {
-				bestRatio, found = ratio, true
-				k.scratch, k.best = k.best, k.scratch
-			}
+		}
+		stray := 1.0
+		if k.random != nil {
+			stray -= float64(k.noise * k.random.Float64())
+		}
+		if worth/price*stray <= bestRatio {
+			continue
+		}
+		if ratio := worth / k.launchable(n, c, leader, price) * stray; ratio > bestRatio {
+			bestRatio, best, found = ratio, c, true
+			k.scratch, k.best = k.best, k.scratch
 		}
 	}
 	if !found {
 		return nil
 	}
-	if j := k.standIn(k.best); j != k.best.column {
-		p.moved(k.best, j)
+	if smallest := k.smallest(k.best, best); !k.many || best.scarce || smallest != best {
+		j := smallest.column
+		if !k.many || best.scarce || p.configOf(j).pool != p.configOf(best.column).pool || !k.plainly(k.best, best, d.class) {
+			j = k.standIn(k.best)
+		}
+		if j != k.best.column {
+			p.moved(k.best, j)
+		}
 	}
 	return k.best
 }
@@ -416,24 +416,6 @@ func (k *packer) worthOf(n *node) float64 {
 		worth += float64(float64(f.count) * k.value[f.demand])
 	}
 	return worth
-}
-
-// launchable is the node's price for packing, a little more for a spot node that few types could be launched for.
-func (k *packer) launchable(n *node) float64 {
-	price := k.price(n.column)
-	if k.p.columns[n.column].offering.CapacityType != api.CapacityTypeSpot {
-		return price
-	}
-	types, last := 0, -1
-	for j := range k.standInSet(n).all() {
-		if config := k.p.columns[j].config; config != last {
-			types, last = types+1, config
-		}
-		if types >= 3*spotTypes {
-			return price
-		}
-	}
-	return price * (1 + 0.02*float64(3*spotTypes-types)/(3*spotTypes))
 }
 
 // open plans the node as often as what waits, the limits and reservations allow.
@@ -450,7 +432,13 @@ func (k *packer) open(n *node) {
 // copyOf is a copy of the node, in the memory of one that is not needed any more if there is one.
 func (k *packer) copyOf(n *node) *node {
 	if len(k.spare) == 0 {
-		return n.clone()
+		c := &k.nodeArena.take(1)[0]
+		*c = *n
+		c.fills, c.free, c.counts = k.fillArena.copyOf(n.fills), k.freeArena.copyOf(n.free), slices.Clone(n.counts)
+		if n.open != nil {
+			c.open = n.open.Clone()
+		}
+		return c
 	}
 	c := k.spare[len(k.spare)-1]
 	k.spare = k.spare[:len(k.spare)-1]
@@ -528,7 +516,7 @@ func (k *packer) absorb(pl *pile) {
 	p := k.p
 	for at, n := range k.nodes {
 		changed := n.clone()
-		k.fill(pl, changed, nil, orderBalanced, true)
+		k.fill(pl, changed, nil, orderBalanced, true, anything)
 		if p.acceptableAmong(k.nodes, changed, n) {
 			*k.nodes[at] = *changed
 		} else {

@@ -14,23 +14,58 @@ type pile struct {
 	// leaders are all demands, the hardest to place first; at is the first that may wait.
 	leaders []int32
 	at      int
-	// active is memory for fill.
-	active []int32
+	// active is memory for fill, the others for making the pile: ends has, by group, how many members it has, then where the next of them goes.
+	active          []int32
+	items           []laneItem
+	sorted, members []sortedDemand
+	ends, order     []int32
 }
 
 // lane is one of a pile's.
 type lane struct {
 	class *class
-	items []int32
+	items []laneItem
 	// head is the first item that may wait, at where fill looks.
 	head, at int
-	// scored is the item that fit is of, one more than its number: how much of what it weighs on the column in question it is worth.
-	scored int32
-	fit    float64
+	// scored is the item that the next four are of, one more than its number: what its cpu and memory count for on the node in question, how much of what it weighs
+	// on the column it is worth, and what it weighs more than that.
+	scored            int32
+	cpu, memory       float64
+	fit, slot, excess float64
 	// least is the least need of any item, by axis.
 	least vector
+	// further says that some item asks for more than cpu, memory and pods, constrained that something else than room may keep one from a node.
+	further, constrained bool
 	// lowest and highest are the bounds of the memory's share of the items' worth in cpu and memory.
 	lowest, highest float64
+	// dearest is the most that any item is worth for what its cpu and memory are.
+	dearest float64
+}
+
+// laneItem is a demand as filling looks for the next one that fits: all it takes lies together.
+type laneItem struct {
+	demand int32
+	// several says that there may be more than one unit of it.
+	several           bool
+	cpu, memory, pods int64
+	// worth is what a unit is worth, slots aside.
+	worth float64
+}
+
+// sortedDemand is a demand with what it is sorted by.
+type sortedDemand struct {
+	by     float64
+	demand int32
+}
+
+func compareSorted(a, b sortedDemand) int {
+	switch {
+	case a.by < b.by:
+		return -1
+	case a.by > b.by:
+		return 1
+	}
+	return cmp.Compare(a.demand, b.demand)
 }
 
 // lanesEach is how many ratios a group of demands is divided into at most, laneItems how many demands are worth a lane of their own.
@@ -41,54 +76,91 @@ const (
 
 // newPile sorts the demands that wait.
 func (k *packer) newPile(demands []int32) *pile {
-	type group struct {
-		class     *class
-		repulsion int
-	}
-	p := k.p
-	pl := &pile{leaders: slices.Clone(demands)}
-	slices.SortFunc(pl.leaders, func(a, b int32) int {
-		return cmp.Or(-cmp.Compare(k.value[a], k.value[b]), cmp.Compare(a, b))
-	})
-	groups := map[group]int{}
-	var members [][]int32
-	for _, i := range pl.leaders {
-		g := group{p.demands[i].class, p.demands[i].repulsion}
-		at, ok := groups[g]
-		if !ok {
-			at = len(members)
-			groups[g] = at
-			members = append(members, nil)
-		}
-		members[at] = append(members[at], i)
-	}
-	var byShare []int32
-	for _, items := range members {
-		count := min(max(len(items)/laneItems, 1), lanesEach)
-		if count == 1 {
-			k.addLane(pl, items)
-			continue
-		}
-		byShare = append(byShare[:0], items...)
-		slices.SortFunc(byShare, func(a, b int32) int { return cmp.Or(cmp.Compare(k.share[a], k.share[b]), cmp.Compare(a, b)) })
-		for n := range count {
-			part := slices.Clone(byShare[n*len(byShare)/count : (n+1)*len(byShare)/count])
-			slices.SortFunc(part, func(a, b int32) int { return cmp.Or(-cmp.Compare(k.size[a], k.size[b]), cmp.Compare(a, b)) })
-			k.addLane(pl, part)
-		}
-	}
+	pl := &pile{}
+	k.fillPile(pl, demands)
 	return pl
 }
 
-func (k *packer) addLane(pl *pile, items []int32) {
-	l := lane{class: k.p.demands[items[0]].class, items: items, lowest: 1, least: slices.Clone(k.p.demands[items[0]].need)}
-	for _, i := range items {
-		l.lowest, l.highest = min(l.lowest, k.share[i]), max(l.highest, k.share[i])
-		for r, amount := range k.p.demands[i].need {
-			l.least[r] = min(l.least[r], amount)
+// fillPile makes a pile of the demands that wait, in the memory that it has.
+func (k *packer) fillPile(pl *pile, demands []int32) {
+	pl.at, pl.lanes, pl.leaders, pl.order = 0, pl.lanes[:0], pl.leaders[:0], pl.order[:0]
+	pl.items, pl.sorted = slices.Grow(pl.items[:0], len(demands)), slices.Grow(pl.sorted[:0], len(demands))
+	for _, i := range demands {
+		pl.sorted = append(pl.sorted, sortedDemand{-k.value[i], i})
+	}
+	slices.SortFunc(pl.sorted, compareSorted)
+	if len(pl.ends) < k.groups {
+		pl.ends = make([]int32, k.groups)
+	}
+	// Groups come in the order of their first demands.
+	for _, s := range pl.sorted {
+		pl.leaders = append(pl.leaders, s.demand)
+		group := k.group[s.demand]
+		if pl.ends[group] == 0 {
+			pl.order = append(pl.order, group)
+		}
+		pl.ends[group]++
+	}
+	end := int32(0)
+	for _, group := range pl.order {
+		count := pl.ends[group]
+		pl.ends[group] = end
+		end += count
+	}
+	pl.members = slices.Grow(pl.members[:0], len(demands))[:len(demands)]
+	for _, i := range pl.leaders {
+		at := &pl.ends[k.group[i]]
+		pl.members[*at] = sortedDemand{k.share[i], i}
+		*at++
+	}
+	from := int32(0)
+	for _, group := range pl.order {
+		members := pl.members[from:pl.ends[group]]
+		from, pl.ends[group] = pl.ends[group], 0
+		lanes := min(max(len(members)/laneItems, 1), lanesEach)
+		if lanes > 1 {
+			slices.SortFunc(members, compareSorted)
+		}
+		for n := range lanes {
+			part := members[n*len(members)/lanes : (n+1)*len(members)/lanes]
+			for at := range part {
+				part[at].by = k.slot[part[at].demand] - k.value[part[at].demand]
+			}
+			slices.SortFunc(part, compareSorted)
+			k.addLane(pl, part)
 		}
 	}
-	pl.lanes = append(pl.lanes, l)
+}
+
+// addLane adds a lane of demands of one group, sorted by what they are worth.
+func (k *packer) addLane(pl *pile, sorted []sortedDemand) {
+	p := k.p
+	if len(pl.lanes) < cap(pl.lanes) {
+		pl.lanes = pl.lanes[:len(pl.lanes)+1]
+	} else {
+		pl.lanes = append(pl.lanes, lane{})
+	}
+	l := &pl.lanes[len(pl.lanes)-1]
+	first := p.demands[sorted[0].demand]
+	*l = lane{class: first.class, lowest: 1, least: append(l.least[:0], first.need...), constrained: first.class.open != nil}
+	from := len(pl.items)
+	for _, s := range sorted {
+		i := s.demand
+		d := p.demands[i]
+		l.constrained = l.constrained || d.conflicts != nil || d.rules != nil
+		l.lowest, l.highest = min(l.lowest, k.share[i]), max(l.highest, k.share[i])
+		if l.dearest = max(l.dearest, -s.by/k.size[i]); k.size[i] == 0 {
+			l.dearest = math.Inf(1)
+		}
+		for r, amount := range d.need {
+			l.least[r] = min(l.least[r], amount)
+			l.further = l.further || r >= axisCount && amount > 0
+		}
+		pl.items = append(pl.items, laneItem{
+			demand: i, several: k.left[i] > 1, cpu: d.need[axisCPU], memory: d.need[axisMemory], pods: d.need[axisPods], worth: -s.by,
+		})
+	}
+	l.items = pl.items[from:len(pl.items):len(pl.items)]
 }
 
 // leader is the hardest demand to place that waits; -1 if none does.
@@ -99,6 +171,13 @@ func (k *packer) leader(pl *pile) int {
 		}
 	}
 	return -1
+}
+
+// fits reports whether a unit of the lane's item fits into what is free.
+func (k *packer) fits(l *lane, item *laneItem, free vector) bool {
+	// What is free is never below zero of what an item asks for, but may be of the rest.
+	return item.cpu <= max(free[axisCPU], 0) && item.memory <= max(free[axisMemory], 0) && item.pods <= max(free[axisPods], 0) &&
+		(!l.further || free.fits(k.p.demands[item.demand].need))
 }
 
 // advance moves the lane to its next item that waits and fits into what is free, and reports whether there is one. What did not fit before does not fit later, since
@@ -115,11 +194,12 @@ func (k *packer) advance(l *lane, free vector) bool {
 	if l.lowest > 0 {
 		most = min(most, float64(max(free[axisMemory], 0))*k.weights[axisMemory]/l.lowest)
 	}
-	most += most * 1e-9
-	if l.at < len(l.items) && k.size[l.items[l.at]] > most {
-		low, high := l.at, len(l.items)
+	most *= l.dearest * (1 + 1e-9)
+	items := l.items
+	if l.at < len(items) && items[l.at].worth > most {
+		low, high := l.at, len(items)
 		for low < high {
-			if mid := (low + high) / 2; k.size[l.items[mid]] > most {
+			if mid := (low + high) / 2; items[mid].worth > most {
 				low = mid + 1
 			} else {
 				high = mid
@@ -127,20 +207,24 @@ func (k *packer) advance(l *lane, free vector) bool {
 		}
 		l.at = low
 	}
-	for ; l.at < len(l.items); l.at++ {
+	cpu, memory, pods := max(free[axisCPU], 0), max(free[axisMemory], 0), max(free[axisPods], 0)
+	for at := l.at; at < len(items); at++ {
 		k.work++
-		if i := l.items[l.at]; k.left[i] > 0 && free.fits(k.p.demands[i].need) {
+		item := &items[at]
+		if item.cpu <= cpu && item.memory <= memory && item.pods <= pods && k.left[item.demand] > 0 && (!l.further || free.fits(k.p.demands[item.demand].need)) {
+			l.at = at
 			return true
 		}
 	}
+	l.at = len(items)
 	return false
 }
 
-// prune drops the items at the lanes' heads that wait no more, and sweeps a lane once most of it is gone.
+// prune drops the items at the lanes' heads that wait no more.
 func (k *packer) prune(pl *pile) {
 	for i := range pl.lanes {
 		l := &pl.lanes[i]
-		for l.head < len(l.items) && k.left[l.items[l.head]] == 0 {
+		for l.head < len(l.items) && k.left[l.items[l.head].demand] == 0 {
 			l.head++
 		}
 	}
@@ -148,17 +232,21 @@ func (k *packer) prune(pl *pile) {
 
 // sweep drops all items that wait no more.
 func (k *packer) sweep(pl *pile) {
-	lanes := pl.lanes[:0]
-	for _, l := range pl.lanes {
+	lanes := 0
+	for at := range pl.lanes {
+		l := &pl.lanes[at]
 		items := l.items[:0]
-		for _, i := range l.items {
-			if k.left[i] > 0 {
-				items = append(items, i)
+		for _, item := range l.items {
+			if k.left[item.demand] > 0 {
+				items = append(items, item)
 			}
 		}
-		if l.items, l.head = items, 0; len(items) > 0 {
-			lanes = append(lanes, l)
+		l.items, l.head = items, 0
+		if len(items) > 0 {
+			// Lanes change places, since each has memory that the pile uses again.
+			pl.lanes[lanes], pl.lanes[at] = pl.lanes[at], pl.lanes[lanes]
+			lanes++
 		}
 	}
-	pl.lanes = lanes
+	pl.lanes = pl.lanes[:lanes]
 }

@@ -16,7 +16,17 @@ type covering struct {
 	// price are the rows' prices: what a further unit of the row's need would cost. A row that is an upper bound has a price of zero or less.
 	price            []float64
 	inverse, x, step []float64
+	// basis has, for each row, the number of the column in it, or one of the two below.
+	basis []int
+	// dear is what it costs to cover a row by no column.
+	dear float64
 }
+
+// basisOwn is a row's own column, of those that the first basis is made of, basisFree one that costs nothing.
+const (
+	basisOwn  = -1
+	basisFree = -2
+)
 
 // coveringColumn is sparse: the entry of rows[n] is entries[n].
 type coveringColumn struct {
@@ -50,6 +60,7 @@ func (c *covering) start() {
 	for i, need := range c.need {
 		c.x[i] = need/largest + 1e-6*(1+math.Mod(float64(i)*0.6180339887, 1))
 	}
+	c.basis = make([]int, m)
 	dear := 1.0
 	for j := range c.columns {
 		for _, entry := range c.columns[j].entries {
@@ -58,10 +69,33 @@ func (c *covering) start() {
 			}
 		}
 	}
+	c.dear = dear
 	for i := range c.price {
-		c.inverse[i*m+i] = 1
+		c.inverse[i*m+i], c.basis[i] = 1, basisFree
 		if !c.atMost[i] {
-			c.price[i] = dear
+			c.price[i], c.basis[i] = dear, basisOwn
+		}
+	}
+}
+
+// reprice makes the prices anew from what the columns in the basis cost, after costs have changed.
+func (c *covering) reprice() {
+	m := len(c.need)
+	clear(c.price)
+	for i, j := range c.basis {
+		cost := 0.0
+		switch j {
+		case basisFree:
+		case basisOwn:
+			cost = c.dear
+		default:
+			cost = c.columns[j].cost
+		}
+		if cost == 0 {
+			continue
+		}
+		for r, entry := range c.inverse[i*m : i*m+m] {
+			c.price[r] += float64(cost * entry)
 		}
 	}
 }
@@ -70,7 +104,7 @@ func (c *covering) start() {
 func (c *covering) optimise() {
 	m := len(c.need)
 	for range 20*m + 200 {
-		entering, reduced := c.entering(c.price)
+		entering, number, reduced := c.entering(c.price)
 		if entering == nil {
 			return
 		}
@@ -96,7 +130,7 @@ func (c *covering) optimise() {
 		for r := range pivot {
 			pivot[r] *= divisor
 		}
-		c.x[leaving] = least
+		c.x[leaving], c.basis[leaving] = least, number
 		for i, step := range c.step {
 			if i == leaving || step == 0 {
 				continue
@@ -115,9 +149,9 @@ func (c *covering) optimise() {
 	}
 }
 
-// entering is a column that is worth more than it costs, with its reduced cost; nil if there is none. That may be one that takes away what a row has too much
+// entering is a column that is worth more than it costs, with its number and its reduced cost; nil if there is none. That may be one that takes away what a row has too much
 // of, or leaves part of an upper bound unused: it costs nothing.
-func (c *covering) entering(price []float64) (*coveringColumn, float64) {
+func (c *covering) entering(price []float64) (*coveringColumn, int, float64) {
 	best, worth := -1, 1+simplexTolerance
 	bestReduced := 0.0
 	for j := range c.columns {
@@ -137,15 +171,15 @@ func (c *covering) entering(price []float64) (*coveringColumn, float64) {
 		}
 	}
 	if best >= 0 {
-		return &c.columns[best], bestReduced
+		return &c.columns[best], best, bestReduced
 	}
 	for i, p := range price {
 		if !c.atMost[i] && p < -simplexTolerance {
-			return &coveringColumn{rows: []int32{int32(i)}, entries: []float64{-1}}, p
+			return &coveringColumn{rows: []int32{int32(i)}, entries: []float64{-1}}, basisFree, p
 		}
 		if c.atMost[i] && p > simplexTolerance {
-			return &coveringColumn{rows: []int32{int32(i)}, entries: []float64{1}}, -p
+			return &coveringColumn{rows: []int32{int32(i)}, entries: []float64{1}}, basisFree, -p
 		}
 	}
-	return nil, 0
+	return nil, 0, 0
 }

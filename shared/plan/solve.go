@@ -56,6 +56,8 @@ type problem struct {
 	planned []*node
 	// demandsRead is how many demands readDemands has seen, generation how often it has seen more.
 	demandsRead, generation int
+	// worth is what packing last found units to be worth.
+	worth *dual
 	// left are the pods that this round of placing could not place.
 	left []leftover
 	// refused are those that no round could place.
