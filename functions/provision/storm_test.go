@@ -32,7 +32,7 @@ const many = 500
 // families are the instance types that these tests buy from.
 func families() []string { return []string{"c5", "c6i", "c7i", "m5", "m6i", "m7i", "r5", "r6i", "r7i"} }
 
-// crowd makes pods of ten sizes for the pools of six teams, some of which must run in one
+// crowd makes pods of ten sizes for the pools of three teams, some of which must run in one
 // zone, and waits until all are seen to wait.
 func (e *environment) crowd() {
 	e.t.Helper()
@@ -48,7 +48,7 @@ func (e *environment) crowd() {
 	}
 	snapshot.InstanceTypes, snapshot.Time, snapshot.SpotPriceTime = kept, time.Now(), time.Now()
 	e.try(inventory.PutCatalog(e.t.Context(), e.client, snapshot))
-	const teams = 6
+	const teams = 3
 	for team := range teams {
 		e.apply(nodePool(fmt.Sprintf("team-%d", team), "default", func(spec map[string]any) {
 			spec["template"].(map[string]any)["metadata"] = map[string]any{"labels": map[string]any{"team": fmt.Sprint(team)}}
@@ -245,7 +245,7 @@ func TestABusyEC2(t *testing.T) {
 	config := e.config.Copy()
 	config.Retryer = function.Retryer
 	config.HTTPClient = &http.Client{Transport: tap.wrap(http.DefaultTransport)}
-	h.fleet = fleet.New(awsec2.NewFromConfig(config), clusterName)
+	h.fleet = fleet.NewLauncher(awsec2.NewFromConfig(config), awsec2.NewFromConfig(config), clusterName)
 	began := time.Now()
 	passes := e.ticks(h)
 	calls := tap.counts["CreateFleet"]
