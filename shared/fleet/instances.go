@@ -39,6 +39,8 @@ type Client struct {
 	fleets  *ec2.Client // for CreateFleet alone
 	cluster string
 
+	making sync.Mutex // held while a launch template is made
+
 	mutex     sync.Mutex
 	templates map[string]bool // launch templates that were seen: a warm container saves the call
 }
