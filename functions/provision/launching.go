@@ -171,12 +171,14 @@ func (l *launching) refused(ctx context.Context, group launch.Group, claims []ap
 		return nil
 	}
 	reason, message := api.ReasonLaunchFailed, failure.Error()
-	if known := fleet.FailureIn(failure); known != nil {
+	known := fleet.FailureIn(failure)
+	if known != nil {
 		reason, message = known.Reason, known.Error()
+		l.blame(ctx, claims[0].Spec.NodeClassRef, known)
 	}
 	l.tell(ctx, claims, reason, message)
-	if !errors.Is(failure, fleet.ErrRefused) {
-		return nil
+	if known == nil && !errors.Is(failure, fleet.ErrRefused) {
+		return nil // AWS was busy, did not answer, or has not shown what it launched: the same again
 	}
 	// The same token would give the same answer for as long as EC2 remembers it. A batch
 	// stays one only as a whole: its size is part of the request.
@@ -200,6 +202,32 @@ func (l *launching) refused(ctx context.Context, group launch.Group, claims []ap
 	}
 	_ = writing.Wait() // the failures are gathered: one claim's does not stop another's
 	return launch.Groups(present(changed))
+}
+
+// blame writes on the EC2NodeClass which of its conditions is not true after all. It is
+// taken for true again when what the class selects has been read anew, as the next pass
+// does, and the launch is tried again.
+func (l *launching) blame(ctx context.Context, ref *api.NodeClassReference, failure *fleet.Failure) {
+	if failure.Class == "" {
+		return
+	}
+	r := l.run
+	classes, err := r.client.NodeClasses(ctx) // this pass may have written it since it was read
+	class := classOf(ref, classes)
+	if err == nil && class != nil {
+		conditions := slices.Clone(class.Status.Conditions)
+		api.SetCondition(&conditions, metav1.Condition{
+			Type: failure.Class, Status: metav1.ConditionFalse, Reason: failure.ClassReason, Message: limited(failure.Error()), ObservedGeneration: class.Generation,
+		}, r.now())
+		api.SetReady(&conditions, api.EC2NodeClassReadyDependents(), class.Generation, r.now())
+		err = r.client.PatchNodeClassStatus(ctx, class.Name, map[string]any{
+			"metadata": map[string]any{"resourceVersion": class.ResourceVersion}, "status": map[string]any{"conditions": conditions},
+		})
+		r.record(ctx, reference("karpenter.k8s.aws/v1", "EC2NodeClass", "", class.Name, class.UID), corev1.EventTypeWarning, failure.ClassReason, limited(failure.Error()))
+	}
+	if err != nil && !cluster.IsConflict(err) && !cluster.IsGone(err) {
+		slog.WarnContext(ctx, "the status of an ec2nodeclass is not written", "EC2NodeClass", ref.Name, "error", err)
+	}
 }
 
 // unbuilt tells that a request cannot even be made: what is wrong is in the claim or

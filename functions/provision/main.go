@@ -28,15 +28,12 @@ func setup(ctx context.Context) (*handler, error) {
 	if err != nil {
 		return h, err
 	}
-	if err != nil {
-		return h, err
-	}
 	if h.policies, err = readPolicies(os.Getenv); err != nil {
 		return h, err
 	}
 	loaded, err := function.Configuration(ctx)
 	h.connection = function.NewConnection(loaded, h.cluster)
-	h.fleet = fleet.New(ec2.NewFromConfig(loaded), h.cluster)
+	h.fleet = fleet.NewLauncher(ec2.NewFromConfig(loaded), ec2.NewFromConfig(loaded), h.cluster)
 	h.classes = classes.NewResolver(loaded, h.cluster)
 	h.classes.DryRun = os.Getenv("DISABLE_DRY_RUN") != "true" // Karpenter's setting
 	h.sender = queue.NewSender(sqs.NewFromConfig(loaded))

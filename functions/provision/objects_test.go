@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
+	awsec2 "github.com/aws/aws-sdk-go-v2/service/ec2"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -119,4 +120,19 @@ func (e *environment) cleared(ctx context.Context) {
 // selecting makes a pod that wants a label of its node.
 func selecting(key, value string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) { pod.Spec.NodeSelector = map[string]string{key: value} }
+}
+
+// forgetTemplates deletes all launch templates behind the function's back.
+func (e *environment) forgetTemplates() {
+	e.t.Helper()
+	client := awsec2.NewFromConfig(e.config)
+	listed, err := client.DescribeLaunchTemplates(e.t.Context(), &awsec2.DescribeLaunchTemplatesInput{})
+	e.try(err)
+	if len(listed.LaunchTemplates) == 0 {
+		e.t.Fatal("there is no launch template")
+	}
+	for _, template := range listed.LaunchTemplates {
+		_, err := client.DeleteLaunchTemplate(e.t.Context(), &awsec2.DeleteLaunchTemplateInput{LaunchTemplateId: template.LaunchTemplateId})
+		e.try(err)
+	}
 }

@@ -44,17 +44,6 @@ type fleetAnswer struct {
 			Zone         string `xml:"availabilityZone"`
 		} `xml:"launchTemplateAndOverrides>overrides"`
 	} `xml:"errorSet>item"`
-	Instances []struct {
-		IDs []string `xml:"instanceIds>item"`
-	} `xml:"fleetInstanceSet>item"`
-}
-
-func (a *fleetAnswer) instances() int {
-	count := 0
-	for _, set := range a.Instances {
-		count += len(set.IDs)
-	}
-	return count
 }
 
 const refusal = `<?xml version="1.0" encoding="UTF-8"?><Response><Errors><Error><Code>RequestLimitExceeded</Code><Message>Request limit exceeded.</Message></Error></Errors><RequestID>0</RequestID></Response>`

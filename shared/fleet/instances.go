@@ -36,7 +36,10 @@ func (i Instance) ProviderID() string { return api.ProviderID(i.Zone, i.ID) }
 // concurrent use.
 type Client struct {
 	ec2     *ec2.Client
+	fleets  *ec2.Client // for CreateFleet alone
 	cluster string
+
+	making sync.Mutex // held while a launch template is made
 
 	mutex     sync.Mutex
 	templates map[string]bool // launch templates that were seen: a warm container saves the call
@@ -44,7 +47,13 @@ type Client struct {
 
 // New returns a client for the instances that are tagged as the cluster's.
 func New(client *ec2.Client, cluster string) *Client {
-	return &Client{ec2: client, cluster: cluster, templates: map[string]bool{}}
+	return NewLauncher(client, client, cluster)
+}
+
+// NewLauncher is New with a client of its own for CreateFleet: EC2 counts each action's
+// calls by themselves, and a client that is asked for fewer of one slows down in all.
+func NewLauncher(client, fleets *ec2.Client, cluster string) *Client {
+	return &Client{ec2: client, fleets: fleets, cluster: cluster, templates: map[string]bool{}}
 }
 
 func (c *Client) known(template string) bool {

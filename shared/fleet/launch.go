@@ -66,7 +66,7 @@ func (c *Client) createFleet(ctx context.Context, request *launch.Request) (*ec2
 				return nil, err
 			}
 		}
-		output, err := c.ec2.CreateFleet(ctx, fleetInput(request))
+		output, err := c.fleets.CreateFleet(ctx, fleetInput(request))
 		if again || !isTemplateGone(code(err)) {
 			return output, err
 		}

@@ -21,6 +21,12 @@ func (c *Client) ensureTemplate(ctx context.Context, content nodeclass.LaunchTem
 	if c.known(content.Name) {
 		return nil
 	}
+	// Launches side by side often want the same one: the first makes it.
+	c.making.Lock()
+	defer c.making.Unlock()
+	if c.known(content.Name) {
+		return nil
+	}
 	_, err := c.ec2.CreateLaunchTemplate(ctx, &ec2.CreateLaunchTemplateInput{
 		LaunchTemplateName: aws.String(content.Name),
 		LaunchTemplateData: c.templateData(content),

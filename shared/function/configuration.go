@@ -26,11 +26,12 @@ const (
 // first attempts and repetitions together. Each client has one of its own.
 // https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html
 func Retryer() aws.Retryer {
-	return retry.NewAdaptiveMode(func(options *retry.AdaptiveModeOptions) {
+	adaptive := retry.NewAdaptiveMode(func(options *retry.AdaptiveModeOptions) {
 		options.StandardOptions = append(options.StandardOptions, func(standard *retry.StandardOptions) {
 			standard.MaxAttempts, standard.MaxBackoff = attempts, longestPause
 		})
 	})
+	return &paced{RetryerV2: adaptive, throttles: retry.DefaultThrottles}
 }
 
 // Configuration is the AWS configuration of the environment.
