@@ -2,6 +2,7 @@ package plan
 
 import (
 	"encoding/binary"
+	"math"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -275,7 +276,7 @@ func (s *columnSets) labelledFor(shape *shape, alternatives []scheduling.Require
 	if l.choices == nil {
 		return l
 	}
-	return s.choose(l, need)
+	return s.choose(l, need, shape.most())
 }
 
 // labelledAs is labelledFor by what the pods and the alternatives say, whatever the size.
@@ -288,6 +289,25 @@ func (s *columnSets) labelledAs(shape *shape, alternatives []scheduling.Requirem
 		s.labelled[text] = l
 	}
 	return l
+}
+
+// chooses reports whether new nodes follow one of the alternatives alone: see choose.
+func (s *columnSets) chooses(shape *shape, alternatives []scheduling.Requirements) bool {
+	return len(alternatives) >= 2 && s.labelledAs(shape, alternatives).choices != nil
+}
+
+// most is how many of the shape's pods a node may have, as far as the pods themselves limit that.
+func (s *shape) most() int {
+	most := len(s.pods)
+	if portsClash(s.ports, s.ports) || slices.ContainsFunc(s.topology.anti, func(t affinityTerm) bool { return t.key == corev1.LabelHostname && t.match(s.pod()) }) {
+		return 1
+	}
+	for i := range s.topology.spread {
+		if t := &s.topology.spread[i]; t.key == corev1.LabelHostname && t.match(s.pod()) {
+			most = min(most, t.maxSkew)
+		}
+	}
+	return most
 }
 
 func appendAlternatives(key []byte, s *shape, alternatives []scheduling.Requirements) []byte {
@@ -369,28 +389,45 @@ func (l *labelled) take(c choice) {
 	}
 }
 
-// choose follows one alternative in each pool where alternatives decide open labels: the labels that a node still has to get can follow one alone, the
-// first that has a column of the size.
-func (s *columnSets) choose(l *labelled, need vector) *labelled {
+// pricePerUnit is the least that a node of one of the columns costs for each unit of this need on it, if it has at most so many; infinite without a column.
+func (p *problem) pricePerUnit(columns bitset, need vector, most int) float64 {
+	best := math.Inf(1)
+	for j := range columns.all() {
+		// Columns come from cheap to dear.
+		price := p.cost(j)
+		if price/float64(most) >= best {
+			break
+		}
+		if room := p.configOf(j).free.room(need, int64(most)); room > 0 {
+			best = min(best, price/float64(room))
+		}
+	}
+	return best
+}
+
+// choose follows one alternative in each pool where alternatives decide open labels: the labels that a node still has to get can follow one alone, that
+// on whose nodes units of the size cost least, where a node has at most so many of them.
+func (s *columnSets) choose(l *labelled, need vector, most int) *labelled {
 	var followed []byte
 	taken := make([][]choice, len(l.choices))
 	for i, choices := range l.choices {
-		// Of those that decide a label the one that has the cheapest column is followed, one without an exotic type's if there is one.
-		best, bestFirst := -1, 0
+		// One without exotic types is followed if there is one.
+		best, bestExotic, bestPrice := -1, false, 0.0
 		for at, c := range choices {
 			set := c.columns.clone()
 			s.problem.keepRoom(set, need)
-			first := set.first()
-			if first < 0 {
+			if set.empty() {
 				continue
 			}
-			if set.without(s.problem.exotic); set.empty() {
-				first += len(s.problem.columns)
-			} else {
-				first = set.first()
+			ordinary := set.clone()
+			ordinary.without(s.problem.exotic)
+			exotic := ordinary.empty()
+			if !exotic {
+				set = ordinary
 			}
-			if best < 0 || first < bestFirst {
-				best, bestFirst = at, first
+			price := s.problem.pricePerUnit(set, need, most)
+			if best < 0 || bestExotic && !exotic || bestExotic == exotic && price < bestPrice {
+				best, bestExotic, bestPrice = at, exotic, price
 			}
 		}
 		if best >= 0 && choices[best].decides != nil {

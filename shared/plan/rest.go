@@ -182,13 +182,23 @@ const maximumChoices = 64
 // choices are the domains that one unit may be bound to, best first, each as a part.
 func (p *problem) choices(s *shape, unit []*corev1.Pod) []part {
 	whole := part{alternatives: s.alternatives, units: [][]*corev1.Pod{unit}}
-	if !p.podClasses.any {
-		return []part{whole}
-	}
-	if whole, _ = p.keepAway(s, whole); len(whole.alternatives) == 0 {
-		return nil
+	if p.podClasses.any {
+		if whole, _ = p.keepAway(s, whole); len(whole.alternatives) == 0 {
+			return nil
+		}
 	}
 	parts := []part{whole}
+	if p.sets.chooses(s, whole.alternatives) {
+		// The alternative that costs least may have no place left.
+		for i := range whole.alternatives {
+			one := whole
+			one.alternatives, one.reach = whole.alternatives[i:i+1], whole.alternatives
+			parts = append(parts, one)
+		}
+	}
+	if !p.podClasses.any {
+		return parts
+	}
 	divide := func(each func(part) []part) {
 		var next []part
 		for _, w := range parts {
