@@ -12,6 +12,7 @@ import (
 func errorMessages() map[string]string {
 	return map[string]string{
 		"AuthFailure.ServiceLinkedRoleCreationNotPermitted": "The provided credentials do not have permission to create the service-linked role for EC2 Spot Instances.",
+		"InvalidLaunchTemplateName.NotFoundException":       "At least one of the launch templates specified in the request does not exist.",
 		"InternalError":                  "An internal error has occurred",
 		"InvalidParameter":               "Security group and subnet belong to different networks.",
 		"MaxFleetCountExceeded":          "You've reached your quota for the number of EC2 Fleets.",
