@@ -27,20 +27,18 @@ func (m *planned) readCluster(ctx context.Context, client *cluster.Client, table
 	})
 	var facts *catalog.Snapshot
 	var observed catalog.Observed
+	var counts map[string]catalog.ReservationCount
 	if table == nil {
 		group.Go(func() (err error) { facts, err = inventory.Catalog(reading, client); return err })
 		group.Go(func() (err error) { observed.Unavailable, err = inventory.Unavailable(reading, client); return err })
 		group.Go(func() (err error) { observed.Learned, err = inventory.Learned(reading, client); return err })
-		group.Go(func() error {
-			counts, err := inventory.Reservations(reading, client)
-			observed.Reservations = catalog.Available(counts)
-			return err
-		})
+		group.Go(func() (err error) { counts, err = inventory.Reservations(reading, client); return err })
 	}
 	if err := group.Wait(); err != nil {
 		return err
 	}
 	if table == nil {
+		observed.Reservations = catalog.Available(counts, m.objects.NodeClaims)
 		table = instancetypes.OfCatalog(facts, observed, now)
 		m.prices = facts.PriceAges(now)
 	}

@@ -23,11 +23,11 @@ func (e edge) PlanWithout(ctx context.Context, leaving []*api.NodeClaim, now tim
 	if err != nil {
 		return nil, err
 	}
-	observed, err := inventory.Observed(ctx, e.Client)
+	objects, err := observe.Objects(ctx, e.Client)
 	if err != nil {
 		return nil, err
 	}
-	objects, err := observe.Objects(ctx, e.Client)
+	observed, err := inventory.Observed(ctx, e.Client, objects.NodeClaims)
 	if err != nil {
 		return nil, err
 	}

@@ -108,14 +108,14 @@ func (l *launching) launch(ctx context.Context, group launch.Group, onceMore boo
 	}
 	types := r.typesFor(l.snapshot, &group.Waiting[0])
 	if !group.Whole() {
-		l.settle(ctx, group, types)
+		l.settle(ctx, group, class, types)
 		return
 	}
 	request, err := r.addresses.build(launch.Input{
 		Claim: group.Claim(), Class: class, Types: types, Cluster: r.joined, Unavailable: l.unavailable(), Now: r.now(),
 	})
 	if errors.Is(err, launch.ErrNoOffering) {
-		l.noOffering(ctx, group, types, err)
+		l.noOffering(ctx, group, class, types, err)
 		return
 	}
 	if err != nil {
@@ -135,7 +135,7 @@ func (l *launching) launch(ctx context.Context, group launch.Group, onceMore boo
 		return
 	}
 	// What EC2 has answered is written down in the reserve, whatever the time.
-	again := l.outcome(context.WithoutCancel(ctx), group, types, outcome, err)
+	again := l.outcome(context.WithoutCancel(ctx), group, class, types, outcome, err)
 	if failure := fleet.FailureIn(err); onceMore && failure != nil && failure.Reason == "LaunchTemplateNotFound" {
 		for _, group := range again {
 			l.launch(ctx, group, false)
@@ -145,10 +145,10 @@ func (l *launching) launch(ctx context.Context, group launch.Group, onceMore boo
 
 // noOffering gives up claims for which nothing can be asked now. What was asked for them
 // before, when there was something, comes first.
-func (l *launching) noOffering(ctx context.Context, group launch.Group, types []catalog.InstanceType, why error) {
+func (l *launching) noOffering(ctx context.Context, group launch.Group, class *api.EC2NodeClass, types []catalog.InstanceType, why error) {
 	fresh := l.run.isFresh(group.Token)
 	if !fresh {
-		if l.found(ctx, group, types) || l.run.now().Sub(group.Waiting[0].CreationTimestamp.Time) < unseenFor {
+		if l.found(ctx, group, class, types) || l.run.now().Sub(group.Waiting[0].CreationTimestamp.Time) < unseenFor {
 			return // EC2 may come to show some: a later pass looks again
 		}
 	}
@@ -158,7 +158,7 @@ func (l *launching) noOffering(ctx context.Context, group launch.Group, types []
 
 // found looks for the instances of an earlier request for the group, gives them to its
 // claims, and tells whether there were any, or EC2 could not be asked.
-func (l *launching) found(ctx context.Context, group launch.Group, types []catalog.InstanceType) bool {
+func (l *launching) found(ctx context.Context, group launch.Group, class *api.EC2NodeClass, types []catalog.InstanceType) bool {
 	found, err := l.run.fleet.InstancesOf(ctx, &group.Waiting[0])
 	if err != nil {
 		l.failed(err)
@@ -172,17 +172,17 @@ func (l *launching) found(ctx context.Context, group launch.Group, types []catal
 	if len(running) < len(group.Waiting) {
 		unseen = fmt.Errorf("%s: %w", group.Token, fleet.ErrUnseen)
 	}
-	l.outcome(context.WithoutCancel(ctx), group, types, fleet.Outcome{Instances: running, Earlier: true}, unseen)
+	l.outcome(context.WithoutCancel(ctx), group, class, types, fleet.Outcome{Instances: running, Earlier: true}, unseen)
 	return true
 }
 
 // settle deals with a batch that is not to be asked for as it is: its writing was cut
 // off before, or some of its claims were deleted. Whether it was asked for is seen by
 // its instances.
-func (l *launching) settle(ctx context.Context, group launch.Group, types []catalog.InstanceType) {
+func (l *launching) settle(ctx context.Context, group launch.Group, class *api.EC2NodeClass, types []catalog.InstanceType) {
 	r := l.run
 	if !r.isFresh(group.Token) {
-		if l.found(ctx, group, types) || !group.Deleted.IsZero() && r.now().Sub(group.Deleted) < launch.SettledAfter {
+		if l.found(ctx, group, class, types) || !group.Deleted.IsZero() && r.now().Sub(group.Deleted) < launch.SettledAfter {
 			return // EC2 may come to show some: a later pass looks again
 		}
 	}

@@ -85,7 +85,7 @@ func (l *launching) unavailable() *catalog.Unavailable {
 
 // outcome writes down what came of a group's request. The claims that may be launched
 // anew with another token come back as groups.
-func (l *launching) outcome(ctx context.Context, group launch.Group, types []catalog.InstanceType, outcome fleet.Outcome, failure error) []launch.Group {
+func (l *launching) outcome(ctx context.Context, group launch.Group, class *api.EC2NodeClass, types []catalog.InstanceType, outcome fleet.Outcome, failure error) []launch.Group {
 	l.mark(outcome.Short)
 	l.advise(ctx, group, outcome.Short)
 	byID := map[string]*fleet.Instance{}
@@ -106,7 +106,7 @@ func (l *launching) outcome(ctx context.Context, group launch.Group, types []cat
 			continue
 		}
 		writing.Go(func() error {
-			stored, err := l.run.launched(ctx, claim, instance, types)
+			stored, err := l.run.launched(ctx, claim, instance, class, types)
 			l.failed(err)
 			if stored != nil {
 				l.mutex.Lock()
@@ -220,7 +220,7 @@ func (l *launching) blame(ctx context.Context, ref *api.NodeClassReference, fail
 			Type: failure.Class, Status: metav1.ConditionFalse, Reason: failure.ClassReason, Message: limited(failure.Error()), ObservedGeneration: class.Generation,
 		}, r.now())
 		api.SetReady(&conditions, api.EC2NodeClassReadyDependents(), class.Generation, r.now())
-		err = r.client.PatchNodeClassStatus(ctx, class.Name, map[string]any{
+		_, err = r.client.PatchNodeClassStatus(ctx, class.Name, map[string]any{
 			"metadata": map[string]any{"resourceVersion": class.ResourceVersion}, "status": map[string]any{"conditions": conditions},
 		})
 		r.record(ctx, reference("karpenter.k8s.aws/v1", "EC2NodeClass", "", class.Name, class.UID), corev1.EventTypeWarning, failure.ClassReason, limited(failure.Error()))
@@ -362,26 +362,31 @@ func (r *run) due(claim *api.NodeClaim) bool {
 // launched writes the instance on its claim: labels first, then the status that
 // says the launch is done. Killed in between, the next pass finds the claim
 // without a providerID, asks EC2 with the same token, and writes both again.
-func (r *run) launched(ctx context.Context, claim *api.NodeClaim, instance *fleet.Instance, types []catalog.InstanceType) (*api.NodeClaim, error) {
+func (r *run) launched(ctx context.Context, claim *api.NodeClaim, instance *fleet.Instance, class *api.EC2NodeClass, types []catalog.InstanceType) (*api.NodeClaim, error) {
 	labels := map[string]string{
 		corev1.LabelInstanceTypeStable: instance.InstanceType,
 		corev1.LabelTopologyZone:       instance.Zone,
 		api.CapacityTypeLabelKey:       instance.CapacityType,
 	}
 	status := map[string]any{"providerID": instance.ProviderID(), "imageID": instance.ImageID}
-	var bought purchase
+	// The profile stays for as long as a claim names it.
+	metadata := map[string]any{"annotations": map[string]any{api.AnnotationInstanceProfile: class.Status.InstanceProfile}}
+	price, savings := 0.0, catalog.Savings{}
 	for i := range types {
 		if types[i].Name != instance.InstanceType {
 			continue
 		}
 		known := types[i].Requirements.Labels()
-		bought = purchaseOf(&types[i], instance)
-		maps.Copy(known, bought.labels)
+		if offering := offeringOf(&types[i], instance); offering != nil {
+			price, savings = offering.Price, types[i].Savings(*offering)
+			maps.Copy(known, offeringLabels(offering))
+		}
 		maps.Copy(known, labels)
 		labels = known
 		status["capacity"], status["allocatable"] = types[i].Capacity, types[i].Allocatable
 	}
-	if _, err := r.client.PatchNodeClaim(ctx, claim.Name, map[string]any{"metadata": map[string]any{"labels": labels}}); err != nil {
+	metadata["labels"] = labels
+	if _, err := r.client.PatchNodeClaim(ctx, claim.Name, map[string]any{"metadata": metadata}); err != nil {
 		return nil, fmt.Errorf("writing instance %s on nodeclaim %q: %w", instance.ID, claim.Name, err)
 	}
 	conditions := slices.Clone(claim.Status.Conditions)
@@ -394,7 +399,7 @@ func (r *run) launched(ctx context.Context, claim *api.NodeClaim, instance *flee
 	}
 	slog.InfoContext(ctx, "launched nodeclaim", "NodeClaim", claim.Name, "provider-id", instance.ProviderID(),
 		"instance-type", instance.InstanceType, "zone", instance.Zone, "capacity-type", instance.CapacityType,
-		"price", bought.price, "on-demand-price", bought.onDemand, "savings", bought.savings())
+		"price", price, "savings", savings.PerHour, "savings-fraction", savings.Fraction)
 	return stored, nil
 }
 

@@ -1,48 +1,35 @@
 package main
 
 import (
+	"maps"
+
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/fleet"
 )
 
-// purchase is what an instance costs and what the way it was bought says of it.
-type purchase struct {
-	price, onDemand float64 // dollars an hour; zero where it is not known
-	labels          map[string]string
+// offeringOf is how the instance was bought, among its type's offerings; nil if that is none of them.
+func offeringOf(instanceType *catalog.InstanceType, instance *fleet.Instance) *catalog.Offering {
+	for i := range instanceType.Offerings {
+		offering := &instanceType.Offerings[i]
+		if offering.Zone == instance.Zone && offering.CapacityType == instance.CapacityType && offering.ReservationID == instance.ReservationID {
+			return offering
+		}
+	}
+	return nil
 }
 
-// savings is what the instance costs less than on demand, in dollars an hour; zero where a price is not known.
-func (p purchase) savings() float64 {
-	if p.price <= 0 || p.onDemand <= 0 {
-		return 0
+// offeringLabels are what the offering says of its nodes, beyond their type, zone and capacity type.
+func offeringLabels(offering *catalog.Offering) map[string]string {
+	labels := maps.Clone(offering.Requirements.Labels())
+	if labels == nil {
+		labels = map[string]string{}
 	}
-	return p.onDemand - p.price
-}
-
-// purchaseOf looks the instance up among its type's offerings.
-func purchaseOf(instanceType *catalog.InstanceType, instance *fleet.Instance) purchase {
-	made := purchase{labels: map[string]string{}}
-	for _, offering := range instanceType.Offerings {
-		if offering.Zone != instance.Zone {
-			continue
-		}
-		if offering.ZoneID != "" {
-			made.labels[api.LabelTopologyZoneID] = offering.ZoneID
-		}
-		if offering.CapacityType == api.CapacityTypeOnDemand {
-			made.onDemand = offering.Price
-		}
-		if offering.CapacityType != instance.CapacityType || offering.ReservationID != instance.ReservationID {
-			continue
-		}
-		made.price = offering.Price
-		for key, value := range offering.Requirements.Labels() {
-			made.labels[key] = value
-		}
+	if offering.ZoneID != "" {
+		labels[api.LabelTopologyZoneID] = offering.ZoneID
 	}
-	if instance.ReservationID != "" {
-		made.labels[api.LabelCapacityReservationID] = instance.ReservationID
+	if offering.ReservationID != "" {
+		labels[api.LabelCapacityReservationID] = offering.ReservationID
 	}
-	return made
+	return labels
 }

@@ -203,18 +203,25 @@ func (r *run) resolve(ctx context.Context, objects *snapshot.Objects) error {
 			var err error
 			class, err = r.classes.Resolve(ctx, r.client, class, r.now())
 			failures = errors.Join(failures, err)
+			if len(class.Status.CapacityReservations) > 0 {
+				var counts map[string]catalog.ReservationCount
+				if counts, err = inventory.Reservations(ctx, r.client); err == nil {
+					r.reservations = counts
+				}
+				failures = errors.Join(failures, err)
+			}
 		}
 		objects.NodeClasses[i] = class
 		if api.ConditionTrue(class.Status.Conditions, api.ConditionReady) {
-			r.types[class.Name] = catalog.Resolve(r.catalog, &class, r.observed(), r.now())
+			r.types[class.Name] = catalog.Resolve(r.catalog, &class, r.observed(objects.NodeClaims), r.now())
 		}
 	}
 	return failures
 }
 
 // observed is what is known of EC2's offer beyond the catalogue.
-func (r *run) observed() catalog.Observed {
-	return catalog.Observed{Unavailable: r.unavailable, Learned: r.learned, Reservations: catalog.Available(r.reservations)}
+func (r *run) observed(claims []api.NodeClaim) catalog.Observed {
+	return catalog.Observed{Unavailable: r.unavailable, Learned: r.learned, Reservations: catalog.Available(r.reservations, claims)}
 }
 
 // typesOf are the instance types of the pool's class, without NodeOverlays.

@@ -18,6 +18,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/fleet"
+	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/nodeclass"
 )
 
@@ -29,9 +30,6 @@ type Resolver struct {
 	// DryRun asks EC2, once for each spec of a class and again while it refuses,
 	// whether the launch is authorized. Only a function that may launch can ask.
 	DryRun bool
-	// Reservations, if set, is told what the classes' capacity reservations have room
-	// for, with the time of the reading. An error of it is the resolution's.
-	Reservations func(ctx context.Context, client *cluster.Client, found []nodeclass.CapacityReservation, at time.Time) error
 }
 
 // NewResolver prepares the clients' configuration; nothing is sent yet.
@@ -45,7 +43,8 @@ func (r *Resolver) Stale(class *api.EC2NodeClass) bool {
 }
 
 // Resolve reads what the class selects, writes its status when it has changed,
-// and returns the class with it.
+// and returns the class with it. What its capacity reservations have left goes to
+// the inventory.
 func (r *Resolver) Resolve(ctx context.Context, client *cluster.Client, class api.EC2NodeClass, now time.Time) (api.EC2NodeClass, error) {
 	discoverer := fleet.Discoverer{
 		EC2:        ec2.NewFromConfig(r.config),
@@ -60,10 +59,12 @@ func (r *Resolver) Resolve(ctx context.Context, client *cluster.Client, class ap
 	if err != nil {
 		return class, fmt.Errorf("resolving ec2nodeclass %q: %w", class.Name, err)
 	}
-	if r.Reservations != nil && len(class.Spec.CapacityReservationSelectorTerms) > 0 {
-		if err := r.Reservations(ctx, client, facts.CapacityReservations, now); err != nil {
-			return class, fmt.Errorf("resolving ec2nodeclass %q: %w", class.Name, err)
-		}
+	left := map[string]int{}
+	for _, reservation := range facts.CapacityReservations {
+		left[reservation.ID] = reservation.AvailableInstances
+	}
+	if err := inventory.PutReservations(ctx, client, left, now); err != nil {
+		return class, fmt.Errorf("resolving ec2nodeclass %q: %w", class.Name, err)
 	}
 	status := nodeclass.Resolve(&class, facts, now)
 	if r.DryRun && class.DeletionTimestamp == nil && nodeclass.Unasked(status) {

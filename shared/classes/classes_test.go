@@ -3,7 +3,6 @@ package classes
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+	ec2sdk "github.com/aws/aws-sdk-go-v2/service/ec2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
@@ -23,7 +23,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/cluster/clustertest"
-	"github.com/whittle-dev/whittle/shared/nodeclass"
+	"github.com/whittle-dev/whittle/shared/inventory"
 )
 
 // controlPlane is the one of the package's tests: TestMain sets it before they run.
@@ -194,27 +194,23 @@ func TestADryRunIsAskedForOnceForEachSpec(t *testing.T) {
 	}
 }
 
-func TestReservationsAreToldAndTheirErrorCounts(t *testing.T) {
+func TestWhatReservationsHaveLeftIsKept(t *testing.T) {
 	resolver, client := local(t)
 	class := stored(t, "reserving")
-	var told []time.Time
-	var failure error
-	resolver.Reservations = func(_ context.Context, _ *cluster.Client, found []nodeclass.CapacityReservation, at time.Time) error {
-		if len(found) != 0 {
-			t.Errorf("found %+v in an account without any", found)
-		}
-		told = append(told, at)
-		return failure
+	made, err := ec2sdk.NewFromConfig(resolver.config).CreateCapacityReservation(t.Context(), &ec2sdk.CreateCapacityReservationInput{
+		InstanceType: aws.String("m5.large"), InstancePlatform: "Linux/UNIX", AvailabilityZone: aws.String("us-east-1a"), InstanceCount: aws.Int32(3),
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, err := resolver.Resolve(t.Context(), client, class, noon); err != nil || len(told) != 0 {
-		t.Errorf("a class that selects none: %v, %v", told, err)
+	id := aws.ToString(made.CapacityReservation.CapacityReservationId)
+	class.Spec.CapacityReservationSelectorTerms = []api.CapacityReservationSelectorTerm{{ID: id}}
+	resolved, err := resolver.Resolve(t.Context(), client, class, noon)
+	if err != nil || len(resolved.Status.CapacityReservations) != 1 || resolved.Status.CapacityReservations[0].InstanceType != "m5.large" {
+		t.Fatalf("%+v, %v", resolved.Status.CapacityReservations, err)
 	}
-	class.Spec.CapacityReservationSelectorTerms = []api.CapacityReservationSelectorTerm{{InstanceMatchCriteria: "open"}}
-	if _, err := resolver.Resolve(t.Context(), client, class, noon); err != nil || len(told) != 1 || !told[0].Equal(noon) {
-		t.Errorf("told %v, %v", told, err)
-	}
-	failure = errors.New("no room to write")
-	if _, err := resolver.Resolve(t.Context(), client, class, noon); !errors.Is(err, failure) {
-		t.Errorf("the callback failed: %v", err)
+	counts, err := inventory.Reservations(t.Context(), client)
+	if count := counts[id]; err != nil || count.Available != 3 || !count.Time.Equal(noon) {
+		t.Errorf("%+v are left, %v", counts, err)
 	}
 }

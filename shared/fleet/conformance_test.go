@@ -65,7 +65,7 @@ func TestTheClientsWorkWithMoto(t *testing.T) {
 	}
 	for _, capacityType := range []string{api.CapacityTypeOnDemand, api.CapacityTypeSpot} {
 		launched := mustLaunch(t, client, launch.Request{
-			Claim: "claim-1", ClientToken: "claim-1-" + capacityType, CapacityType: capacityType, Templates: []launch.Template{template}, Tags: own,
+			Name: "claim-1", Count: 1, ClientToken: "claim-1-" + capacityType, CapacityType: capacityType, Templates: []launch.Template{template}, Tags: own,
 		})
 		if !strings.HasPrefix(launched.ID, "i-") || launched.InstanceType != "m5.large" || launched.Zone == "" {
 			t.Errorf("%s: launched %+v", capacityType, launched)

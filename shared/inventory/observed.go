@@ -3,12 +3,13 @@ package inventory
 import (
 	"context"
 
+	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
 )
 
-// Observed reads everything that has been learnt of EC2's offer since the catalogue was read.
-func Observed(ctx context.Context, client *cluster.Client) (catalog.Observed, error) {
+// Observed reads everything that has been learnt of EC2's offer since the catalogue was read; claims are all that there are.
+func Observed(ctx context.Context, client *cluster.Client, claims []api.NodeClaim) (catalog.Observed, error) {
 	unavailable, err := Unavailable(ctx, client)
 	if err != nil {
 		return catalog.Observed{}, err
@@ -21,5 +22,5 @@ func Observed(ctx context.Context, client *cluster.Client) (catalog.Observed, er
 	if err != nil {
 		return catalog.Observed{}, err
 	}
-	return catalog.Observed{Unavailable: unavailable, Learned: learned, Reservations: catalog.Available(counts)}, nil
+	return catalog.Observed{Unavailable: unavailable, Learned: learned, Reservations: catalog.Available(counts, claims)}, nil
 }

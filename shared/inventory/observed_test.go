@@ -105,7 +105,7 @@ func TestReservationCounts(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(counts, want) {
 		t.Errorf("%v, %v, want %v", counts, err, want)
 	}
-	if got := catalog.Available(counts); !reflect.DeepEqual(got, map[string]int{"cr-1": 3, "cr-2": 2, "cr-3": 0}) {
+	if got := catalog.Available(counts, nil); !reflect.DeepEqual(got, map[string]int{"cr-1": 3, "cr-2": 2, "cr-3": 0}) {
 		t.Errorf("available are %v", got)
 	}
 	// A reservation that is counted no more is forgotten.

@@ -1,7 +1,9 @@
 package launch
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -66,11 +68,27 @@ func (in *Input) variation(requirements scheduling.Requirements, o offer, reserv
 		}
 		variation.Interruptible = reservation.Interruptible
 	}
-	if wants(in.Claim, api.ResourceEFA) {
+	if wanted, has := requirements[api.LabelPlacementGroupPartition]; has {
+		variation.Partition = lowest(wanted)
+	}
+	// A class that lists its interfaces says itself which of them are for EFA.
+	if wants(in.Claim, api.ResourceEFA) && len(in.Class.Spec.NetworkInterfaces) == 0 {
 		interfaces := o.of.Capacity[api.ResourceEFA]
 		variation.Interfaces = int(interfaces.Value())
 	}
 	return variation
+}
+
+// lowest is the least number that is allowed; zero if that is not a list of them.
+func lowest(wanted scheduling.Requirement) int {
+	least := 0
+	values, _ := wanted.Values()
+	for _, value := range values {
+		if number, err := strconv.Atoi(value); err == nil && number > 0 && (least == 0 || number < least) {
+			least = number
+		}
+	}
+	return least
 }
 
 // tenancy is dedicated where the claim does not allow the default.
@@ -93,7 +111,7 @@ func (in *Input) compareVarieties(a, b variety) int {
 	if order := strings.Compare(a.variation.ReservationID, b.variation.ReservationID); order != 0 {
 		return order
 	}
-	return a.variation.Interfaces - b.variation.Interfaces
+	return cmp.Or(a.variation.Partition-b.variation.Partition, a.variation.Interfaces-b.variation.Interfaces)
 }
 
 // imageFor is the first image that runs on the instance type, or nil.
