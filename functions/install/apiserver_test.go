@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/whittle-dev/whittle/functions/install/manifests"
@@ -170,7 +171,24 @@ func wipe(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatalf("the definitions are there still: all but %q", missing(t, definitions(t)))
 		}
+		release(t)
 		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// release lets definitions go that are being deleted. The API server looks for objects
+// of theirs first, and looks again ever later for one that has come and gone before.
+func release(t *testing.T) {
+	t.Helper()
+	for _, definition := range definitions(t) {
+		resource := objects(t).Resource(resourceOf(&definition))
+		stored, err := resource.Get(t.Context(), definition.GetName(), metav1.GetOptions{})
+		if err == nil && stored.GetDeletionTimestamp() != nil {
+			_, err = resource.Patch(t.Context(), definition.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		}
+		if err != nil && !apierrors.IsNotFound(err) {
+			t.Fatal(err)
+		}
 	}
 }
 

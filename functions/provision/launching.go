@@ -208,10 +208,11 @@ func (l *launching) refused(ctx context.Context, group launch.Group, claims []ap
 // taken for true again when what the class selects has been read anew, as the next pass
 // does, and the launch is tried again.
 func (l *launching) blame(ctx context.Context, ref *api.NodeClassReference, failure *fleet.Failure) {
-	if failure.Class == "" {
+	r := l.run
+	// Without dry runs nothing would find out that rights have come: the next pass tries.
+	if failure.Class == "" || failure.Class == api.ConditionTypeValidationSucceeded && !r.classes.DryRun {
 		return
 	}
-	r := l.run
 	classes, err := r.client.NodeClasses(ctx) // this pass may have written it since it was read
 	class := classOf(ref, classes)
 	if err == nil && class != nil {

@@ -25,7 +25,9 @@ func TestWhatAPersonMustMendIsSaidWhereItIs(t *testing.T) {
 			e := newEnvironment(t)
 			e.ec2.Starve(ec2.Starvation{Code: test.code})
 			e.equal(2)
-			if _, err := e.handler(alive()).handle(t.Context(), tick("1")); err == nil {
+			first := e.handler(alive())
+			first.classes.DryRun = true // which finds out that what was refused is allowed
+			if _, err := first.handle(t.Context(), tick("1")); err == nil {
 				t.Error("nobody is told that EC2 refused the launch")
 			}
 			claims := e.standing()
@@ -56,7 +58,9 @@ func TestWhatAPersonMustMendIsSaidWhereItIs(t *testing.T) {
 			// Once it is mended the same claims are launched, still as one batch.
 			e.ec2.Feed("", "", "")
 			tap := &wiretap{}
-			if _, err := e.tapped(tap).handle(t.Context(), tick("2")); err != nil {
+			second := e.tapped(tap)
+			second.classes.DryRun = true
+			if _, err := second.handle(t.Context(), tick("2")); err != nil {
 				t.Fatal(err)
 			}
 			e.nodes(2)
