@@ -236,7 +236,7 @@ func TestFactsThatCannotBeReadAreAnErrorAndLeaveTheCatalogue(t *testing.T) {
 				t.Fatal(err)
 			}
 			r.now = func() time.Time { return noon.Add(time.Hour) }
-			r.service.Throttle(action, 1, 0)
+			r.service.FailCalls(ec2.CallFailure{Action: action, Code: "InternalError"})
 			if _, err := r.handle(t.Context(), nil); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("error is %v, want %q", err, want)
 			}

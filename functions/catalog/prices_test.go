@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/shared/catalog"
 )
 
@@ -32,7 +33,7 @@ func TestPricesThatCannotBeReadStayWhatTheyWere(t *testing.T) {
 	r := newRegion(t)
 	_, before := r.run(t)
 	r.refused["GetProducts"] = 0
-	r.service.Throttle("DescribeSpotPriceHistory", 1, 0)
+	r.service.FailCalls(ec2.CallFailure{Action: "DescribeSpotPriceHistory", Code: "InternalError"})
 	summary, after := r.run(t)
 	if !after.Time.Equal(before.Time.Add(time.Hour)) || !after.SpotPriceTime.Equal(before.Time) || !after.Prices.OnDemandTime.Equal(before.Time) {
 		t.Errorf("facts of %s, spot prices of %s, on-demand prices of %s: want the new time and the old one twice", after.Time, after.SpotPriceTime, after.Prices.OnDemandTime)

@@ -40,6 +40,13 @@ func Configuration(ctx context.Context) (aws.Config, error) {
 	if err != nil {
 		return aws.Config{}, fmt.Errorf("reading the AWS configuration of the environment: %w", err)
 	}
+	environment, err := config.NewEnvConfig()
+	if err != nil {
+		return aws.Config{}, fmt.Errorf("reading the AWS configuration of the environment: %w", err)
+	}
+	if most := environment.RetryMaxAttempts; most > 0 { // a retryer of one's own hides it from the SDK
+		loaded.Retryer = func() aws.Retryer { return retry.AddWithMaxAttempts(Retryer(), most) }
+	}
 	if loaded.HTTPClient == nil {
 		loaded.HTTPClient = awshttp.NewBuildableClient()
 	}
