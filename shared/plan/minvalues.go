@@ -15,24 +15,23 @@ func (p *problem) strict(pool *pool) bool { return len(pool.minValues) > 0 && !p
 // greatest of them takes of the limits. It is nil if there is none.
 func (p *problem) needed(n *node) ([]int, []int64) {
 	pool := p.configOf(n.column).pool
-	columns := slices.Collect(p.standIns(n))
-	share := func(j int) float64 {
-		if j == n.column {
-			return -1
-		}
-		most := 0.0
-		for i, use := range p.configOf(j).use {
-			most = max(most, float64(use)/float64(max(pool.limits[i].most, 1)))
-		}
-		return most
-	}
-	slices.SortFunc(columns, func(a, b int) int { return cmp.Or(cmp.Compare(share(a), share(b)), cmp.Compare(a, b)) })
+	set, reservation := p.standInSet(n).clone(), p.columns[n.column].reservation
 	values := map[string]map[string]bool{}
 	for key := range pool.minValues {
 		values[key] = map[string]bool{}
 	}
 	var list []int
-	for _, j := range columns {
+	order := p.byShare(pool)
+	for at := -1; at < len(order); at++ {
+		j := n.column // the node's own comes first
+		if at >= 0 {
+			if j = order[at]; j == n.column {
+				continue
+			}
+		}
+		if !set.has(j) || p.columns[j].reservation != reservation {
+			continue
+		}
 		brings, met := false, true
 		for key, least := range pool.minValues {
 			wanted := len(values[key]) < least
@@ -62,6 +61,25 @@ func (p *problem) needed(n *node) ([]int, []int64) {
 		}
 	}
 	return nil, nil
+}
+
+// byShare are the pool's columns by the greatest part of a limit that one takes.
+func (p *problem) byShare(pool *pool) []int {
+	if pool.byShare != nil {
+		return pool.byShare
+	}
+	columns := slices.Collect(pool.columns.all())
+	if len(pool.limits) > 0 {
+		shares := make(map[int]float64, len(columns))
+		for _, j := range columns {
+			for i, use := range p.configOf(j).use {
+				shares[j] = max(shares[j], float64(use)/float64(max(pool.limits[i].most, 1)))
+			}
+		}
+		slices.SortFunc(columns, func(a, b int) int { return cmp.Or(cmp.Compare(shares[a], shares[b]), cmp.Compare(a, b)) })
+	}
+	pool.byShare = columns
+	return columns
 }
 
 // acceptable reports whether enough instance types could stand in for the node to meet the pool's minValues, within its limits.

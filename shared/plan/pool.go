@@ -24,8 +24,9 @@ type pool struct {
 	limits    []limit
 	// configs are the pool's: a range of problem.configs.
 	firstConfig, endConfig int
-	// columns are those of the configs.
+	// columns are those of the configs, byShare the same in the order that needed goes through, once it has been asked for.
 	columns bitset
+	byShare []int
 	// problem is why the pool makes no nodes at all; empty if it does.
 	problem string
 }
