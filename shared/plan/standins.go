@@ -74,19 +74,6 @@ func (p *problem) valueOn(n *node, r scheduling.Requirement) (string, bool) {
 	return anyValue(r)
 }
 
-// standIns are the columns that can stand in for the node's, cheapest first: of the same reservation, or of none.
-func (p *problem) standIns(n *node) iter.Seq[int] {
-	set := p.standInSet(n).clone()
-	at := p.columns[n.column].reservation
-	return func(yield func(int) bool) {
-		for j := range set.all() {
-			if p.columns[j].reservation == at && !yield(j) {
-				return
-			}
-		}
-	}
-}
-
 // meetsMinValues reports whether the columns' types offer as many values of each key as the pool demands. It looks at no more columns than it takes.
 func (p *problem) meetsMinValues(pool *pool, columns iter.Seq[int]) bool {
 	if len(pool.minValues) == 0 {
