@@ -133,18 +133,7 @@ func TestABatchIsKilledBetweenAnyTwoCalls(t *testing.T) {
 func TestABatchTickedTwiceAtOnceIsLaunchedOnce(t *testing.T) {
 	e := newEnvironment(t)
 	e.equal(together)
-	failures := make(chan error, 4)
-	for range cap(failures) {
-		go func() {
-			_, err := e.handler(alive()).handle(t.Context(), tick("1"))
-			failures <- err
-		}()
-	}
-	for range cap(failures) {
-		if err := <-failures; err != nil {
-			t.Error(err)
-		}
-	}
+	e.tickedAtOnce()
 	e.nodes(together)
 }
 

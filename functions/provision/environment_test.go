@@ -234,6 +234,23 @@ func tick(id string) events.SQSEvent {
 	return events.SQSEvent{Records: []events.SQSMessage{{MessageId: id, Body: body}}}
 }
 
+// tickedAtOnce gives the same tick to four containers beside each other.
+func (e *environment) tickedAtOnce() {
+	e.t.Helper()
+	failures := make(chan error, 4)
+	for range cap(failures) {
+		go func() {
+			_, err := e.handler(alive()).handle(e.t.Context(), tick("1"))
+			failures <- err
+		}()
+	}
+	for range cap(failures) {
+		if err := <-failures; err != nil {
+			e.t.Error(err)
+		}
+	}
+}
+
 // pod creates a pod that no node holds and waits until the scheduler has said so.
 func (e *environment) pod(name, cpu string, change func(*corev1.Pod)) {
 	e.t.Helper()

@@ -92,18 +92,7 @@ func later(batch events.SQSEvent) events.SQSEvent {
 func TestATickDeliveredTwiceAtOnceLaunchesOnce(t *testing.T) {
 	e := newEnvironment(t)
 	e.pod("one", "1", nil)
-	failures := make(chan error, 4)
-	for range cap(failures) {
-		go func() {
-			_, err := e.handler(alive()).handle(t.Context(), tick("1"))
-			failures <- err
-		}()
-	}
-	for range cap(failures) {
-		if err := <-failures; err != nil {
-			t.Error(err)
-		}
-	}
+	e.tickedAtOnce()
 	e.oneNode()
 }
 
