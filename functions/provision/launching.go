@@ -392,6 +392,9 @@ func (r *run) launched(ctx context.Context, claim *api.NodeClaim, instance *flee
 	}
 	conditions := slices.Clone(claim.Status.Conditions)
 	api.SetCondition(&conditions, metav1.Condition{Type: api.ConditionTypeLaunched, Status: metav1.ConditionTrue, ObservedGeneration: claim.Generation}, r.now())
+	if api.GetCondition(conditions, api.ConditionTypeRegistered) == nil {
+		api.AwaitNode(&conditions, claim.Generation, r.now())
+	}
 	api.SetReady(&conditions, api.NodeClaimReadyDependents(), claim.Generation, r.now())
 	status["conditions"] = conditions
 	stored, err := r.client.PatchNodeClaimStatus(ctx, claim.Name, map[string]any{"status": status})

@@ -19,6 +19,10 @@ func Next(view View, now time.Time) Outcome {
 	case view.Claim.DeletionTimestamp != nil:
 		p.end()
 	case p.over():
+	case view.Claim.Status.ProviderID == "":
+		// Who launches it writes its status. A word on each of a thousand claims that wait
+		// for that would only be in its way.
+		p.lookAgain(joinPause)
 	default:
 		p.launch()
 		p.register()
