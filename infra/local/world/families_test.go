@@ -8,13 +8,17 @@ import (
 	"maps"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/infra/local/scenario"
 	"github.com/whittle-dev/whittle/infra/local/world"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/inventory"
 )
 
 // family is one that nodes are launched of: what its class and its pod say, and what its
@@ -136,8 +140,9 @@ func families(t *testing.T, w *world.World, setup scenario.Setup, variables map[
 	}
 	wait(t, "the nodes to be initialized", initialized(setup))
 	checkNodes(t, setup)
+	plans := plannedTypes(t, setup)
 	for _, f := range all {
-		f.check(t, setup)
+		f.check(t, setup, plans)
 	}
 	for _, f := range all {
 		deletePod(t, setup, f.name)
@@ -146,26 +151,66 @@ func families(t *testing.T, w *world.World, setup scenario.Setup, variables map[
 }
 
 // check holds the node that the family's pod runs on against what the family is.
-func (f family) check(t *testing.T, setup scenario.Setup) {
+func (f family) check(t *testing.T, setup scenario.Setup, plans plans) {
 	t.Helper()
 	node, claim := f.node(t, setup)
-	info := node.Status.NodeInfo
+	info, typ := node.Status.NodeInfo, plans.of(t, claim)
 	if !strings.HasPrefix(info.OSImage, f.system) || node.Labels[corev1.LabelWindowsBuild] != f.build || node.Labels["family"] != f.name {
 		t.Errorf("family %s: the pod runs on %q with the labels %v", f.name, info.OSImage, node.Labels)
 	}
 	if len(node.Spec.Taints) != 1 || node.Spec.Taints[0].Key != "family" {
 		t.Errorf("family %s: the node has the taints %v", f.name, node.Spec.Taints)
 	}
-	// What the class says of the kubelet is so on the node, as it was planned.
-	for _, name := range []corev1.ResourceName{corev1.ResourcePods, corev1.ResourceCPU} {
-		has, planned := node.Status.Allocatable[name], claim.Status.Allocatable[name]
+	// What the class says of the kubelet is so on the node, as it was planned, whatever memory the machine turned out to have.
+	for _, name := range []corev1.ResourceName{corev1.ResourcePods, corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage} {
+		has, planned := kept(name, node.Status.Capacity, node.Status.Allocatable), kept(name, typ.Capacity, typ.Allocatable)
 		if has.Cmp(planned) != 0 {
-			t.Errorf("family %s: allocatable %s is %s, planned was %s", f.name, name, has.String(), planned.String())
+			t.Errorf("family %s: %s of %s is kept from pods, planned was %s", f.name, has.String(), name, planned.String())
 		}
 	}
 	if pods := node.Status.Capacity[corev1.ResourcePods]; pods.Value() != 20 {
 		t.Errorf("family %s: the node takes %s pods, its class says 20", f.name, pods.String())
 	}
+}
+
+// kept is how much of a resource is not for pods.
+func kept(name corev1.ResourceName, capacity, allocatable corev1.ResourceList) resource.Quantity {
+	amount := capacity[name].DeepCopy()
+	amount.Sub(allocatable[name])
+	return amount
+}
+
+// plans are the instance types as nodes of each class are planned with, by class and type.
+type plans map[[2]string]catalog.InstanceType
+
+func plannedTypes(t *testing.T, setup scenario.Setup) plans {
+	t.Helper()
+	offer, err := inventory.Catalog(t.Context(), setup.Cluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	classes, err := setup.Cluster.NodeClasses(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := plans{}
+	for i := range classes {
+		class := &classes[i]
+		for _, typ := range catalog.Resolve(offer, class, catalog.Observed{}, time.Now()) {
+			all[[2]string{class.Name, typ.Name}] = typ
+		}
+	}
+	return all
+}
+
+// of is what the claim's node was planned with. The claim itself says what its node has.
+func (p plans) of(t *testing.T, claim api.NodeClaim) catalog.InstanceType {
+	t.Helper()
+	typ, found := p[[2]string{claim.Spec.NodeClassRef.Name, claim.Labels[corev1.LabelInstanceTypeStable]}]
+	if !found {
+		t.Fatalf("claim %s has the labels %v, which is no type of its class", claim.Name, claim.Labels)
+	}
+	return typ
 }
 
 func (f family) node(t *testing.T, setup scenario.Setup) (corev1.Node, api.NodeClaim) {

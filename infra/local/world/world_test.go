@@ -146,6 +146,7 @@ func checkNodes(t *testing.T, setup scenario.Setup) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	planned := plannedTypes(t, setup)
 	for _, node := range nodes {
 		i := slices.IndexFunc(claims, func(claim api.NodeClaim) bool { return claim.Status.ProviderID == node.Spec.ProviderID })
 		if i < 0 {
@@ -170,10 +171,11 @@ func checkNodes(t *testing.T, setup scenario.Setup) {
 			}
 		}
 		// What the planner counted on must be there.
+		typ := planned.of(t, claim)
 		for _, resource := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourcePods} {
-			has, planned := node.Status.Allocatable[resource], claim.Status.Allocatable[resource]
-			if has.Cmp(planned) < 0 {
-				t.Errorf("node %s: allocatable %s is %s, %s was planned with", node.Name, resource, has.String(), planned.String())
+			has, wanted := node.Status.Allocatable[resource], typ.Allocatable[resource]
+			if has.Cmp(wanted) < 0 {
+				t.Errorf("node %s: allocatable %s is %s, %s was planned with", node.Name, resource, has.String(), wanted.String())
 			}
 		}
 	}
