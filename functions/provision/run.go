@@ -212,7 +212,7 @@ func (r *run) resolve(ctx context.Context, objects *snapshot.Objects) error {
 			}
 		}
 		objects.NodeClasses[i] = class
-		if api.ConditionTrue(class.Status.Conditions, api.ConditionReady) {
+		if nodeclass.Launchable(&class) {
 			r.types[class.Name] = catalog.Resolve(r.catalog, &class, r.observed(objects.NodeClaims), r.now())
 		}
 	}
