@@ -53,6 +53,14 @@ func (p *performer) perform(ctx context.Context, s *seen) (again time.Duration, 
 	}
 	var group errgroup.Group
 	group.SetLimit(parallel)
+	// First, since a pool counts the claims that are about to be given up.
+	for i := range s.pools {
+		group.Go(func() error {
+			note(0, false, p.writeStatus(ctx, &s.pools[i], s))
+			return nil
+		})
+	}
+	_ = group.Wait() // each notes its own error
 	for _, view := range s.views {
 		group.Go(func() error {
 			outcome := nodeclaim.Next(view, p.now())
@@ -73,12 +81,7 @@ func (p *performer) perform(ctx context.Context, s *seen) (again time.Duration, 
 			note(0, false, p.keepClasses(ctx, s))
 			return nil
 		})
-		for i := range s.pools {
-			group.Go(func() error {
-				note(0, false, p.writeStatus(ctx, &s.pools[i], s))
-				return nil
-			})
-		}
+		p.tellBlocked(ctx, s)
 	}
 	// The functions report through note, so that one that fails ends no other.
 	_ = group.Wait()
@@ -111,7 +114,7 @@ func (p *performer) collect(ctx context.Context, group *errgroup.Group, s *seen,
 }
 
 func (p *performer) writeStatus(ctx context.Context, pool *api.NodePool, s *seen) error {
-	patch := nodepool.StatusPatch(pool, s.claims, s.classes, p.now())
+	patch := nodepool.StatusPatch(pool, nodepool.Seen{Claims: s.claims, Nodes: s.nodes, Classes: s.classes, Blocked: s.blocked}, p.now())
 	if patch == nil {
 		return nil
 	}
