@@ -76,6 +76,12 @@ func (p *performer) perform(ctx context.Context, s *seen) (again time.Duration, 
 		})
 	}
 	if s.tick {
+		if p.now().Minute()%sweepEvery == 0 {
+			group.Go(func() error {
+				note(0, false, p.sweepLeases(ctx, s))
+				return nil
+			})
+		}
 		p.collect(ctx, &group, s, note)
 		group.Go(func() error {
 			note(0, false, p.keepClasses(ctx, s))
@@ -111,6 +117,23 @@ func (p *performer) collect(ctx context.Context, group *errgroup.Group, s *seen,
 			return nil
 		})
 	}
+}
+
+// sweepLeases deletes what nodes that are gone have left in kube-node-lease.
+func (p *performer) sweepLeases(ctx context.Context, s *seen) error {
+	leases, err := p.client.NodeLeases(ctx)
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for _, stray := range nodeclaim.StrayLeases(leases, s.nodes, p.now()) {
+		err := p.client.DeleteNodeLease(ctx, stray.Name, stray.UID)
+		if err == nil {
+			slog.InfoContext(ctx, "deleted the lease of a node that is gone", "Node", stray.Name)
+		}
+		failed = append(failed, err)
+	}
+	return errors.Join(failed...)
 }
 
 func (p *performer) writeStatus(ctx context.Context, pool *api.NodePool, s *seen) error {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"golang.org/x/sync/errgroup"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -34,6 +35,8 @@ type kubernetes interface {
 	NodePools(context.Context) ([]api.NodePool, error)
 	NodeClasses(context.Context) ([]api.EC2NodeClass, error)
 	PodsOnNode(ctx context.Context, node string) ([]corev1.Pod, error)
+	NodeLeases(context.Context) ([]coordinationv1.Lease, error)
+	DeleteNodeLease(ctx context.Context, name string, uid types.UID) error
 	VolumeAttachments(context.Context) ([]storagev1.VolumeAttachment, error)
 	VolumeName(ctx context.Context, namespace, claim string) (string, error)
 	PatchNode(ctx context.Context, name string, patch map[string]any) error

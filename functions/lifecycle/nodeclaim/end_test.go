@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -340,5 +341,29 @@ func TestReleaseOrphans(t *testing.T) {
 	}
 	if steps := orphans[0]; deeds(steps) != "patch node finalizers" {
 		t.Errorf("steps %s", deeds(steps))
+	}
+}
+
+func TestStrayLeases(t *testing.T) {
+	lease := func(name string, change ...func(*coordinationv1.Lease)) coordinationv1.Lease {
+		made := coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: ago(24 * time.Hour)}}
+		renewed := metav1.NewMicroTime(now.Add(-leaseLeft))
+		made.Spec.RenewTime = &renewed
+		for _, f := range change {
+			f(&made)
+		}
+		return made
+	}
+	leases := []coordinationv1.Lease{
+		lease("gone"), lease("node-1"),
+		lease("owned", func(l *coordinationv1.Lease) {
+			l.OwnerReferences = []metav1.OwnerReference{{Kind: "Node", Name: "owned"}}
+		}),
+		lease("joining", func(l *coordinationv1.Lease) { l.CreationTimestamp, l.Spec.RenewTime = ago(time.Minute), nil }),
+		lease("alive", func(l *coordinationv1.Lease) { renewed := metav1.NewMicroTime(now); l.Spec.RenewTime = &renewed }),
+	}
+	strays := StrayLeases(leases, []corev1.Node{*node()}, now)
+	if len(strays) != 1 || strays[0].Name != "gone" {
+		t.Errorf("strays %v", strays)
 	}
 }
