@@ -86,7 +86,7 @@ func TestActions(t *testing.T) {
 		"interrupt": slices.Concat(log, receive, []string{"sqs:SendMessage", "eks:DescribeCluster"}),
 		"lifecycle": slices.Concat(log, receive, []string{
 			"sqs:SendMessage", "eks:DescribeCluster", "ssm:GetParameters",
-			"ec2:DescribeInstances", "ec2:TerminateInstances", "ec2:CreateTags", "ec2:DescribeSubnets", "ec2:DescribeSecurityGroups",
+			"ec2:DescribeInstances", "ec2:DescribeInstanceStatus", "ec2:TerminateInstances", "ec2:CreateTags", "ec2:DescribeSubnets", "ec2:DescribeSecurityGroups",
 			"ec2:DescribeImages", "ec2:DescribeCapacityReservations", "ec2:DescribePlacementGroups", "ec2:DescribeLaunchTemplates", "ec2:DeleteLaunchTemplate",
 			"iam:ListInstanceProfiles", "iam:RemoveRoleFromInstanceProfile", "iam:DeleteInstanceProfile",
 			"iam:PassRole", "iam:GetInstanceProfile", "iam:CreateInstanceProfile", "iam:TagInstanceProfile", "iam:AddRoleToInstanceProfile",

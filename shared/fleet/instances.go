@@ -26,6 +26,7 @@ type Instance struct {
 	ImageID       string
 	State         string // EC2's name: pending, running, stopping, stopped, shutting-down
 	LaunchTime    time.Time
+	Partition     int // in its placement group, counted from 1; zero for none
 	Tags          map[string]string
 }
 
@@ -168,6 +169,7 @@ func instance(described types.Instance) Instance {
 	}
 	if described.Placement != nil {
 		made.Zone = aws.ToString(described.Placement.AvailabilityZone)
+		made.Partition = int(aws.ToInt32(described.Placement.PartitionNumber))
 	}
 	if described.State != nil {
 		made.State = string(described.State.Name)
