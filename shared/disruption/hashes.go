@@ -26,18 +26,29 @@ func PoolHash(pool *api.NodePool) (string, error) {
 	return strconv.FormatUint(sum, 10), nil
 }
 
-// Stamp writes on a claim, which is not stored yet, the hash of the pool that it is made
-// from.
-func Stamp(claim *api.NodeClaim, pool *api.NodePool) error {
-	hash, err := PoolHash(pool)
-	if err != nil {
-		return err
+// Stamp writes on claims, which are not stored yet, the hashes of the pools that they are
+// made from, by name.
+func Stamp(claims []api.NodeClaim, pools map[string]*api.NodePool) error {
+	hashes := map[string]string{}
+	for i := range claims {
+		claim := &claims[i]
+		pool := pools[claim.Labels[api.NodePoolLabelKey]]
+		if pool == nil {
+			continue
+		}
+		if _, known := hashes[pool.Name]; !known {
+			hash, err := PoolHash(pool)
+			if err != nil {
+				return err
+			}
+			hashes[pool.Name] = hash
+		}
+		if claim.Annotations == nil {
+			claim.Annotations = map[string]string{}
+		}
+		claim.Annotations[api.NodePoolHashAnnotationKey] = hashes[pool.Name]
+		claim.Annotations[api.NodePoolHashVersionAnnotationKey] = api.NodePoolHashVersion
 	}
-	if claim.Annotations == nil {
-		claim.Annotations = map[string]string{}
-	}
-	claim.Annotations[api.NodePoolHashAnnotationKey] = hash
-	claim.Annotations[api.NodePoolHashVersionAnnotationKey] = api.NodePoolHashVersion
 	return nil
 }
 

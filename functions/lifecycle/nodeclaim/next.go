@@ -23,6 +23,7 @@ func Next(view View, now time.Time) Outcome {
 		p.launch()
 		p.register()
 		p.initialize()
+		p.drift()
 		p.write()
 	}
 	return p.outcome

@@ -7,6 +7,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption"
 )
 
 // Instance is an EC2 instance.
@@ -16,6 +17,10 @@ type Instance struct {
 	State      string // EC2's name: pending, running, stopping, stopped, shutting-down, terminated
 	LaunchTime time.Time
 	Tags       map[string]string
+	// What drift is found by.
+	SubnetID         string
+	SecurityGroupIDs []string
+	ReservationID    string
 }
 
 // Ended tells that the instance runs no more and will not come back.
@@ -32,6 +37,12 @@ type View struct {
 	// claim's provider id or its name in a tag; ones that have ended may be missing.
 	InstancesListed bool
 	Instances       []Instance
+	// Origin is what the claim would be made from now; nil where that was not read, or the
+	// claim is of no pool.
+	Origin *disruption.Origin
+	// ExpiryWaits tells that the claim does not end here when its time is over: its pool
+	// lets it be replaced first, within budgets, or has not been read.
+	ExpiryWaits bool
 	// What follows is read for a claim that is being deleted and has a node.
 	Pods        []*corev1.Pod // on the node, read after the node
 	Attachments []storagev1.VolumeAttachment
