@@ -58,14 +58,19 @@ func (r *run) write(ctx context.Context, snapshot *plan.Snapshot, claims []api.N
 
 // stamp writes on the claims what their pools are hashed to, by which drift is found.
 func (r *run) stamp(snapshot *plan.Snapshot, claims []api.NodeClaim) error {
-	pools := map[string]*api.NodePool{}
-	for i := range snapshot.NodePools {
-		pools[snapshot.NodePools[i].Name] = &snapshot.NodePools[i]
+	hashes := map[string]string{}
+	var failures error
+	for _, pools := range [][]api.NodePool{snapshot.NodePools, r.static} {
+		for i := range pools {
+			hash, err := disruption.PoolHash(&pools[i])
+			failures = errors.Join(failures, err)
+			hashes[pools[i].Name] = hash
+		}
 	}
-	for i := range r.static {
-		pools[r.static[i].Name] = &r.static[i]
+	for i := range claims {
+		disruption.Stamp(&claims[i], hashes[claims[i].Labels[api.NodePoolLabelKey]])
 	}
-	return disruption.Stamp(claims, pools)
+	return failures
 }
 
 // batch writes on the claims, which are not stored yet, which of them are launched

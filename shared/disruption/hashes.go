@@ -26,30 +26,14 @@ func PoolHash(pool *api.NodePool) (string, error) {
 	return strconv.FormatUint(sum, 10), nil
 }
 
-// Stamp writes on claims, which are not stored yet, the hashes of the pools that they are
-// made from, by name.
-func Stamp(claims []api.NodeClaim, pools map[string]*api.NodePool) error {
-	hashes := map[string]string{}
-	for i := range claims {
-		claim := &claims[i]
-		pool := pools[claim.Labels[api.NodePoolLabelKey]]
-		if pool == nil {
-			continue
-		}
-		if _, known := hashes[pool.Name]; !known {
-			hash, err := PoolHash(pool)
-			if err != nil {
-				return err
-			}
-			hashes[pool.Name] = hash
-		}
-		if claim.Annotations == nil {
-			claim.Annotations = map[string]string{}
-		}
-		claim.Annotations[api.NodePoolHashAnnotationKey] = hashes[pool.Name]
-		claim.Annotations[api.NodePoolHashVersionAnnotationKey] = api.NodePoolHashVersion
+// Stamp writes on a claim, which is not stored yet, what the pool that it is made from is
+// hashed to.
+func Stamp(claim *api.NodeClaim, poolHash string) {
+	if claim.Annotations == nil {
+		claim.Annotations = map[string]string{}
 	}
-	return nil
+	claim.Annotations[api.NodePoolHashAnnotationKey] = poolHash
+	claim.Annotations[api.NodePoolHashVersionAnnotationKey] = api.NodePoolHashVersion
 }
 
 // staticHash is a pair of annotations: the hash of what a claim was made from, and the

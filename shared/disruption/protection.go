@@ -13,6 +13,13 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
+// Marks of cluster-autoscaler, which clusters that move here have.
+// https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md
+const (
+	safeToEvictAnnotationKey       = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+	scaleDownDisabledAnnotationKey = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
+)
+
 // protects is the value of karpenter.sh/do-not-disrupt that protects without end.
 const protects = "true"
 
@@ -52,9 +59,23 @@ func PodProtection(pod *corev1.Pod, now time.Time) (Protection, error) {
 	return Protection{Active: now.Before(until), Until: until}, nil
 }
 
-// NodeProtected tells whether a person keeps the node from being disrupted.
-func NodeProtected(node *corev1.Node) bool {
-	return node.Annotations[api.DoNotDisruptAnnotationKey] == protects
+// NodeProtected tells whether a person keeps the node from being disrupted: by
+// karpenter.sh/do-not-disrupt, "true" or a Go duration from the node's creation, or by
+// cluster-autoscaler's mark.
+func NodeProtected(node *corev1.Node, now time.Time) bool {
+	value := node.Annotations[api.DoNotDisruptAnnotationKey]
+	if value == protects || node.Annotations[scaleDownDisabledAnnotationKey] == protects {
+		return true
+	}
+	period, err := time.ParseDuration(value)
+	return err == nil && now.Before(node.CreationTimestamp.Add(period))
+}
+
+// NotSafeToEvict tells whether cluster-autoscaler's annotation keeps the pod where it is. It
+// counts where a node is chosen, and not where one is drained that goes in any case; and not
+// on pods that go with their node.
+func NotSafeToEvict(pod *corev1.Pod) bool {
+	return pod.Annotations[safeToEvictAnnotationKey] == "false" && scheduling.IsReschedulable(pod)
 }
 
 // Blocked says why the pods keep their node from being disrupted, or "": a pod is
@@ -67,6 +88,9 @@ func Blocked(pods []*corev1.Pod, budgets []policyv1.PodDisruptionBudget, now tim
 		}
 		if protection, err := PodProtection(pod, now); err == nil && protection.Active {
 			return fmt.Sprintf("pod %s/%s has the annotation %s", pod.Namespace, pod.Name, api.DoNotDisruptAnnotationKey)
+		}
+		if NotSafeToEvict(pod) {
+			return fmt.Sprintf("pod %s/%s has the annotation %s: \"false\"", pod.Namespace, pod.Name, safeToEvictAnnotationKey)
 		}
 		if scheduling.IsStatic(pod) {
 			continue
