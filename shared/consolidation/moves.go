@@ -38,21 +38,39 @@ func (f *fleet) limit(name string) int {
 	return max(1, min(f.s.Allowed[name].Underutilized, maximumMove))
 }
 
-// together is what the step's nodes come to as one move with the groups that they belong to; false if that takes too many nodes.
-func (f *fleet) together(s *step) (map[string]int, bool) {
-	taken := map[string]int{}
-	var seen []*group
-	all := 0
+// groupsOf are the groups that the step's nodes belong to, or pods on them that earlier steps have brought there: what becomes of those depends on this step.
+func groupsOf(s *step) []*group {
+	var groups []*group
+	add := func(g *group) {
+		if g != nil && !slices.Contains(groups, g.root()) {
+			groups = append(groups, g.root())
+		}
+	}
 	for _, n := range s.leaving {
-		if n.launched == nil {
-			taken[n.pool.api.Name]++
-		} else if g := n.group.root(); !slices.Contains(seen, g) {
-			seen = append(seen, g)
-			for name, count := range g.taken {
-				taken[name] += count
+		add(n.group)
+		for _, pod := range n.pods {
+			if pod.from != n {
+				add(pod.from.group)
 			}
 		}
 	}
+	return groups
+}
+
+// together is what the step's nodes come to as one move with the groups that they belong to; false if that takes too many nodes.
+func (f *fleet) together(s *step) (map[string]int, bool) {
+	taken := map[string]int{}
+	for _, n := range s.leaving {
+		if n.launched == nil {
+			taken[n.pool.api.Name]++
+		}
+	}
+	for _, g := range groupsOf(s) {
+		for name, count := range g.taken {
+			taken[name] += count
+		}
+	}
+	all := 0
 	for name, count := range taken {
 		all += count
 		if count > f.limit(name) {
@@ -74,12 +92,10 @@ func (f *fleet) apply(s *step) bool {
 
 // make makes the step, as part of the group.
 func (f *fleet) make(s *step, all *group) {
+	for _, g := range groupsOf(s) {
+		g.into = all
+	}
 	for _, n := range s.leaving {
-		if n.group != nil {
-			if g := n.group.root(); g != all {
-				g.into = all
-			}
-		}
 		n.group = all
 	}
 	made := make([]*node, len(s.launches))
@@ -180,7 +196,9 @@ func (f *fleet) move(nodes []*node, pods []*pod, at map[*pod]*node) Move {
 		}
 	}
 	m.SavedAtLeast = least
-	slices.SortFunc(m.Delete, func(a, b Leaving) int { return cmp.Or(strings.Compare(a.Node, b.Node), strings.Compare(a.NodeClaim, b.NodeClaim)) })
+	slices.SortFunc(m.Delete, func(a, b Leaving) int {
+		return cmp.Or(strings.Compare(a.Node, b.Node), strings.Compare(a.NodeClaim, b.NodeClaim))
+	})
 	slices.SortFunc(m.Places, func(a, b plan.Nomination) int { return comparePodRefs(a.Pod, b.Pod) })
 	slices.SortFunc(m.Launch, func(a, b plan.PlannedNodeClaim) int {
 		return cmp.Or(-cmp.Compare(a.PricePerHour, b.PricePerHour), comparePodRefs(a.Pods[0], b.Pods[0]))

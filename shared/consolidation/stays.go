@@ -26,7 +26,9 @@ func (f *fleet) stays() []Stay {
 		}
 		stays = append(stays, s)
 	}
-	slices.SortFunc(stays, func(a, b Stay) int { return cmp.Or(strings.Compare(a.Node, b.Node), strings.Compare(a.NodeClaim, b.NodeClaim)) })
+	slices.SortFunc(stays, func(a, b Stay) int {
+		return cmp.Or(strings.Compare(a.Node, b.Node), strings.Compare(a.NodeClaim, b.NodeClaim))
+	})
 	return stays
 }
 
