@@ -41,6 +41,7 @@ func (p *pass) bring() {
 	p.register()
 	p.initialize()
 	p.consistent()
+	p.drift()
 	p.write()
 }
 
