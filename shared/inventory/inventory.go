@@ -36,7 +36,7 @@ const (
 var ErrNoCatalog = errors.New("there is no catalogue of instance types yet: the catalog function writes it each hour and after an installation; invoke it now, or read its log")
 
 // Catalog reads the catalogue; ErrNoCatalog when there is none.
-func Catalog(ctx context.Context, client *cluster.Client) (*catalog.Snapshot, error) {
+func Catalog(ctx context.Context, client Store) (*catalog.Snapshot, error) {
 	stored, err := client.ConfigMap(ctx, catalogName)
 	if err != nil {
 		return nil, err
