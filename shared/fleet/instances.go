@@ -144,7 +144,7 @@ func (c *Client) instances(ctx context.Context, more ...types.Filter) ([]Instanc
 // Terminate ends the instance; one that has ended is a success.
 func (c *Client) Terminate(ctx context.Context, id string) error {
 	_, err := c.ec2.TerminateInstances(ctx, &ec2.TerminateInstancesInput{InstanceIds: []string{id}})
-	if err != nil && !IsGone(err) {
+	if err != nil && !isDone(err) {
 		return fmt.Errorf("terminating instance %s: %w", id, err)
 	}
 	return nil
@@ -153,7 +153,7 @@ func (c *Client) Terminate(ctx context.Context, id string) error {
 // Tag writes tags on the instance; one that has ended is a success.
 func (c *Client) Tag(ctx context.Context, id string, tags map[string]string) error {
 	_, err := c.ec2.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{id}, Tags: tagList(tags)})
-	if err != nil && !IsGone(err) {
+	if err != nil && !isDone(err) {
 		return fmt.Errorf("tagging instance %s: %w", id, err)
 	}
 	return nil
