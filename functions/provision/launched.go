@@ -13,6 +13,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/fleet"
+	"github.com/whittle-dev/whittle/shared/nodeclass"
 )
 
 // launched writes the instance on its claim: labels first, then the status that
@@ -26,7 +27,14 @@ func (r *run) launched(ctx context.Context, claim *api.NodeClaim, instance *flee
 	}
 	status := map[string]any{"providerID": instance.ProviderID(), "imageID": instance.ImageID}
 	// The profile stays for as long as a claim names it.
-	metadata := map[string]any{"annotations": map[string]any{api.AnnotationInstanceProfile: class.Status.InstanceProfile}}
+	annotations := map[string]any{api.AnnotationInstanceProfile: class.Status.InstanceProfile}
+	// What the class is now is what the instance was made from.
+	hash, err := nodeclass.Hash(class, r.client.CertificateAuthority())
+	if err != nil {
+		return nil, err
+	}
+	annotations[api.AnnotationEC2NodeClassHash], annotations[api.AnnotationEC2NodeClassHashVersion] = hash, api.EC2NodeClassHashVersion
+	metadata := map[string]any{"annotations": annotations}
 	price, savings := 0.0, catalog.Savings{}
 	for i := range types {
 		if types[i].Name != instance.InstanceType {

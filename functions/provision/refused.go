@@ -15,6 +15,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/launch"
+	"github.com/whittle-dev/whittle/shared/metrics"
 )
 
 // refused says on the claims why they have no instance, and makes way for another try.
@@ -72,6 +73,7 @@ func (l *launching) unbuilt(ctx context.Context, claims []api.NodeClaim, err err
 // is logged: the launch does not depend on it.
 func (l *launching) tell(ctx context.Context, claims []api.NodeClaim, reason, message string) {
 	r := l.run
+	r.metrics.Write(metrics.Count(metrics.LaunchFailures, float64(len(claims))))
 	slog.WarnContext(ctx, "failed launching nodeclaim", "NodeClaim", claims[0].Name, "nodeclaims", len(claims), "reason", reason, "error", message)
 	r.record(ctx, claimReference(&claims[0]), corev1.EventTypeWarning, reason, limited(message))
 	var writing errgroup.Group

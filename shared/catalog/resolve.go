@@ -89,6 +89,11 @@ func readImages(class *api.EC2NodeClass) []image {
 	return images
 }
 
+// ImageOf is the id of the class's image that a node with the labels would be launched from now; false if none of them runs on it.
+func ImageOf(class *api.EC2NodeClass, labels map[string]string) (string, bool) {
+	return firstImage(readImages(class), scheduling.FromLabels(labels))
+}
+
 // firstImage is the image that nodes with the labels are launched from: of those that run on them the first; false if none does.
 func firstImage(images []image, labels scheduling.Requirements) (string, bool) {
 	for _, image := range images {

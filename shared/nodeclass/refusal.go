@@ -30,11 +30,11 @@ func isRefusal(condition *metav1.Condition) bool {
 // is not ready; what was planned before is tried again, now and then.
 func Launchable(class *api.EC2NodeClass) bool {
 	ready := api.GetCondition(class.Status.Conditions, api.ConditionReady)
-	if ready == nil || class.DeletionTimestamp != nil || ready.ObservedGeneration != class.Generation {
-		return false
+	if ready == nil || ready.Status == metav1.ConditionTrue {
+		return ready != nil
 	}
-	if ready.Status == metav1.ConditionTrue {
-		return true
+	if class.DeletionTimestamp != nil {
+		return false
 	}
 	for _, conditionType := range readyDependents(class) {
 		condition := api.GetCondition(class.Status.Conditions, conditionType)

@@ -29,8 +29,6 @@ func (p *pass) initialize() {
 		p.node.Labels = map[string]string{}
 	}
 	p.node.Labels[api.NodeInitializedLabelKey] = "true"
-	p.claim.Status.Capacity = p.node.Status.Capacity
-	p.claim.Status.Allocatable = p.node.Status.Allocatable
 	p.condition(api.ConditionTypeInitialized, conditionTrue, "", "")
 	p.say("initialized nodeclaim", "allocatable", p.node.Status.Allocatable, "after", p.age().Round(time.Second).String())
 	p.transition(api.ConditionTypeInitialized)
