@@ -87,7 +87,7 @@ func (l *launching) unavailable() *catalog.Unavailable {
 // anew with another token come back as groups.
 func (l *launching) outcome(ctx context.Context, group launch.Group, class *api.EC2NodeClass, types []catalog.InstanceType, outcome fleet.Outcome, failure error) []launch.Group {
 	l.mark(outcome.Short)
-	l.advise(ctx, group, outcome.Short)
+	l.advise(group, outcome.Short)
 	byID := map[string]*fleet.Instance{}
 	var ids []string
 	for i := range outcome.Instances {
@@ -146,7 +146,7 @@ func lacking(group launch.Group, count int, short []fleet.Shortage) string {
 }
 
 // advise tells the pool of shortages that somebody has to mend.
-func (l *launching) advise(ctx context.Context, group launch.Group, short []fleet.Shortage) {
+func (l *launching) advise(group launch.Group, short []fleet.Shortage) {
 	for _, shortage := range short {
 		advice := shortage.Advice()
 		if advice == "" {
@@ -155,7 +155,7 @@ func (l *launching) advise(ctx context.Context, group launch.Group, short []flee
 		name := group.Waiting[0].Labels[api.NodePoolLabelKey]
 		for i := range l.snapshot.NodePools {
 			if pool := &l.snapshot.NodePools[i]; pool.Name == name {
-				l.run.record(ctx, disruption.AboutPool(pool), corev1.EventTypeWarning, shortage.Reason(), shortage.Code+": "+advice)
+				l.run.record(disruption.AboutPool(pool), corev1.EventTypeWarning, shortage.Reason(), shortage.Code+": "+advice)
 			}
 		}
 	}
@@ -224,7 +224,7 @@ func (l *launching) blame(ctx context.Context, ref *api.NodeClassReference, fail
 		_, err = r.client.PatchNodeClassStatus(ctx, class.Name, map[string]any{
 			"metadata": map[string]any{"resourceVersion": class.ResourceVersion}, "status": map[string]any{"conditions": conditions},
 		})
-		r.record(ctx, reference("karpenter.k8s.aws/v1", "EC2NodeClass", "", class.Name, class.UID), corev1.EventTypeWarning, failure.ClassReason, limited(failure.Error()))
+		r.record(reference("karpenter.k8s.aws/v1", "EC2NodeClass", "", class.Name, class.UID), corev1.EventTypeWarning, failure.ClassReason, limited(failure.Error()))
 	}
 	if err != nil && !cluster.IsConflict(err) && !cluster.IsGone(err) {
 		slog.WarnContext(ctx, "the status of an ec2nodeclass is not written", "EC2NodeClass", ref.Name, "error", err)
@@ -244,7 +244,7 @@ func (l *launching) unbuilt(ctx context.Context, claims []api.NodeClaim, err err
 func (l *launching) tell(ctx context.Context, claims []api.NodeClaim, reason, message string) {
 	r := l.run
 	slog.WarnContext(ctx, "failed launching nodeclaim", "NodeClaim", claims[0].Name, "nodeclaims", len(claims), "reason", reason, "error", message)
-	r.record(ctx, claimReference(&claims[0]), corev1.EventTypeWarning, reason, limited(message))
+	r.record(claimReference(&claims[0]), corev1.EventTypeWarning, reason, limited(message))
 	var writing errgroup.Group
 	writing.SetLimit(writers)
 	for i := range claims {
@@ -300,7 +300,7 @@ func (l *launching) hold(ctx context.Context, claims []api.NodeClaim) ([]api.Nod
 // them: else their finalizer holds them until lifecycle has made sure of it.
 func (l *launching) giveUp(ctx context.Context, claims []api.NodeClaim, reason, why string, certain bool) {
 	slog.WarnContext(ctx, "giving up nodeclaim", "NodeClaim", claims[0].Name, "nodeclaims", len(claims), "reason", reason, "error", why)
-	l.run.record(ctx, claimReference(&claims[0]), corev1.EventTypeWarning, reason, limited(why))
+	l.run.record(claimReference(&claims[0]), corev1.EventTypeWarning, reason, limited(why))
 	var writing errgroup.Group
 	writing.SetLimit(writers)
 	for i := range claims {

@@ -49,6 +49,7 @@ type run struct {
 
 	mutex sync.Mutex
 	fresh map[string]bool // tokens of claims written in this pass and not asked for yet
+	words []cluster.Event // told when everything is done
 }
 
 // isFresh tells that nobody can have asked EC2 for anything with the token.
@@ -150,7 +151,7 @@ func (r *run) plan(ctx context.Context, snapshot *plan.Snapshot) (short bool, er
 	// Words after deeds: thousands of pods may have got a place.
 	for i := range written {
 		if name := written[i].Name; r.launchedClaims[name] != nil {
-			r.nominate(ctx, places[name], "nodeclaim/"+name)
+			r.nominate(places[name], "nodeclaim/"+name)
 		}
 	}
 	if !short {
@@ -250,6 +251,6 @@ func (r *run) usable(ctx context.Context, pool *api.NodePool, classes []api.EC2N
 		return true
 	}
 	slog.WarnContext(ctx, "nodepool gets no nodes", "NodePool", pool.Name, "reason", reason, "error", message)
-	r.record(ctx, reference("karpenter.sh/v1", "NodePool", "", pool.Name, pool.UID), corev1.EventTypeWarning, reason, message)
+	r.record(reference("karpenter.sh/v1", "NodePool", "", pool.Name, pool.UID), corev1.EventTypeWarning, reason, message)
 	return false
 }
