@@ -24,6 +24,8 @@ type handler struct {
 	connect              func(context.Context) (kubernetes, error)
 	sender               sender
 	now                  func() time.Time
+
+	index index // a warm container's cache
 }
 
 // message is one of a batch.
@@ -99,7 +101,7 @@ func (h *handler) actOn(ctx context.Context, messages []*message) (*performer, e
 	if err != nil {
 		return nil, err
 	}
-	listed, err := client.NodeClaims(ctx)
+	listed, err := h.claims(ctx, client, messages)
 	if err != nil {
 		return nil, err
 	}
