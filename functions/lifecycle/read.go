@@ -16,6 +16,7 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/lifecycle/nodeclaim"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/classes"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/disruption"
@@ -37,6 +38,7 @@ type kubernetes interface {
 	PodsOnNode(ctx context.Context, node string) ([]corev1.Pod, error)
 	NodeLeases(context.Context) ([]coordinationv1.Lease, error)
 	DeleteNodeLease(ctx context.Context, name string, uid types.UID) error
+	CertificateAuthority() []byte
 	VolumeAttachments(context.Context) ([]storagev1.VolumeAttachment, error)
 	VolumeName(ctx context.Context, namespace, claim string) (string, error)
 	PatchNode(ctx context.Context, name string, patch map[string]any) error
@@ -72,8 +74,9 @@ type seen struct {
 	blocked   []disruption.Ward       // pools that are too sick for their nodes to be repaired
 	pools     []api.NodePool          // on a tick
 	classes   []api.EC2NodeClass
-	// classesListed tells that classes are all there are.
+	// classesListed tells that classes, and pools, are all there are.
 	classesListed bool
+	origins       map[string]*disruption.Origin // by pool, on a tick
 	// failed is what could not be read and is done without: a node still registers
 	// while EC2 refuses to list instances.
 	failed error
@@ -111,6 +114,7 @@ func (h *handler) read(ctx context.Context, client kubernetes, wake queue.Messag
 		s.checkInstances(ctx, h.fleet)
 		s.listPools(ctx, client, h.resolve)
 	}
+	s.findOrigins(ctx, client, h.now())
 	s.buildViews(h.cluster, wake.Hop == 0)
 	s.examine(h.now())
 	s.readLeaving(ctx, client, h.now())
@@ -132,6 +136,7 @@ func (s *seen) listInstances(ctx context.Context, ec2 instances) {
 	for _, instance := range listed {
 		s.instances = append(s.instances, nodeclaim.Instance{
 			ID: instance.ID, Zone: instance.Zone, State: instance.State, LaunchTime: instance.LaunchTime, Partition: instance.Partition, Tags: instance.Tags,
+			SubnetID: instance.SubnetID, SecurityGroupIDs: instance.SecurityGroupIDs, ReservationID: instance.ReservationID,
 		})
 	}
 }
@@ -154,11 +159,35 @@ func (s *seen) listPools(ctx context.Context, client kubernetes, resolve func(co
 		}
 		classes[i] = resolved
 	}
+	for i := range pools {
+		pools[i].Default()
+	}
 	s.pools = slices.DeleteFunc(pools, func(pool api.NodePool) bool {
 		ref := pool.Spec.Template.Spec.NodeClassRef
 		return ref != nil && !ref.IsEC2NodeClass()
 	})
 	s.classes, s.classesListed = classes, true
+}
+
+// typesEvery is how often, in minutes of the hour, claims' instance types are looked for
+// in the catalogue: Karpenter's interval.
+const typesEvery = 30
+
+// findOrigins finds what the claims of the pools would be made from now.
+func (s *seen) findOrigins(ctx context.Context, client kubernetes, now time.Time) {
+	if !s.classesListed {
+		return
+	}
+	var known *catalog.Snapshot
+	if len(s.claims) > 0 && now.Minute()%typesEvery == 0 {
+		var err error
+		if known, err = inventory.Catalog(ctx, client); err != nil && !errors.Is(err, inventory.ErrNoCatalog) {
+			s.failed = errors.Join(s.failed, err)
+		}
+	}
+	var err error
+	s.origins, err = disruption.Origins(s.pools, s.classes, client.CertificateAuthority(), known)
+	s.failed = errors.Join(s.failed, err)
 }
 
 // resolver gives classes their statuses by what EC2 says now.
@@ -198,6 +227,10 @@ func (s *seen) buildViews(cluster string, tell bool) {
 			view.Nodes = nodes[claim.Status.ProviderID]
 			id, _ := api.InstanceID(claim.Status.ProviderID)
 			view.Instances = byID[id]
+		}
+		if pool := claim.Labels[api.NodePoolLabelKey]; pool != "" {
+			view.Origin = s.origins[pool]
+			view.ExpiryWaits = !s.classesListed || view.Origin != nil && disruption.ExpiresWithinBudgets(view.Origin.Pool)
 		}
 		s.views = append(s.views, view)
 	}

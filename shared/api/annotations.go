@@ -33,7 +33,7 @@ const (
 	// AnnotationEC2NodeClassHashVersion is the version of the way it was computed.
 	AnnotationEC2NodeClassHashVersion = AWSGroup + "/ec2nodeclass-hash-version"
 	// EC2NodeClassHashVersion is the current value of AnnotationEC2NodeClassHashVersion.
-	EC2NodeClassHashVersion = "v6"
+	EC2NodeClassHashVersion = "v5"
 	// AnnotationInstanceTagged is "true" once the instance has the tags that are known
 	// only after registration.
 	AnnotationInstanceTagged = AWSGroup + "/tagged"

@@ -70,6 +70,9 @@ const (
 	ReasonResourceNotRegistered     = "ResourceNotRegistered"
 )
 
+// MessageNodeNotFound goes with ReasonNodeNotFound.
+const MessageNodeNotFound = "Node not registered with cluster"
+
 // Reasons of a NodeClaim's condition Drifted.
 const (
 	ReasonNodePoolDrifted          = "NodePoolDrifted"

@@ -116,7 +116,7 @@ func EndBy(claim *api.NodeClaim, at, now time.Time) map[string]any {
 // MarkRebalance is the patch that writes EC2's recommendation on the claim; nil where
 // one that still counts is written.
 func MarkRebalance(claim *api.NodeClaim, at, now time.Time) map[string]any {
-	if _, standing := rebalanceOf(claim, now); standing {
+	if _, standing := recommendedAt(claim, now); standing {
 		return nil
 	}
 	return annotate(map[string]any{RebalanceRecommendedAnnotationKey: at.UTC().Format(time.RFC3339)})

@@ -57,21 +57,28 @@ func PodProtection(pod *corev1.Pod, now time.Time) (Protection, error) {
 	return Protection{Active: now.Before(until), Until: until}, nil
 }
 
-// NodeProtected tells whether a person keeps the node from voluntary disruption, in
-// Karpenter's words or in Cluster Autoscaler's.
-func NodeProtected(node *corev1.Node) bool {
-	return node.Annotations[api.DoNotDisruptAnnotationKey] == protects || node.Annotations[api.ScaleDownDisabledAnnotationKey] == protects
+// NodeProtected tells whether a person keeps the node from being disrupted: by
+// karpenter.sh/do-not-disrupt, "true" or a Go duration from the node's creation, or by
+// Cluster Autoscaler's scale-down-disabled.
+func NodeProtected(node *corev1.Node, now time.Time) bool {
+	value := node.Annotations[api.DoNotDisruptAnnotationKey]
+	if value == protects || node.Annotations[api.ScaleDownDisabledAnnotationKey] == protects {
+		return true
+	}
+	period, err := time.ParseDuration(value)
+	return err == nil && now.Before(node.CreationTimestamp.Add(period))
 }
 
 // protectedBy names the annotation by which the pod keeps its node from voluntary
 // disruption now, or is empty. Cluster Autoscaler's does no more than that, as with it:
 // where the node goes all the same the pod is evicted, under its disruption budget. That
-// a pod is safe to evict lifts neither karpenter.sh/do-not-disrupt nor a budget.
+// a pod is safe to evict lifts neither karpenter.sh/do-not-disrupt nor a budget. Pods that
+// go with their node keep it by Karpenter's annotation only.
 func protectedBy(pod *corev1.Pod, now time.Time) string {
 	if protection, err := PodProtection(pod, now); err == nil && protection.Active {
 		return api.DoNotDisruptAnnotationKey
 	}
-	if pod.Annotations[api.SafeToEvictAnnotationKey] == unsafe && !scheduling.IsTerminal(pod) && pod.DeletionTimestamp == nil {
+	if pod.Annotations[api.SafeToEvictAnnotationKey] == unsafe && scheduling.IsReschedulable(pod) {
 		return api.SafeToEvictAnnotationKey + ": " + unsafe
 	}
 	return ""

@@ -167,7 +167,7 @@ func TestClusterAutoscalersAnnotations(t *testing.T) {
 		blocked string
 	}{
 		{name: "a pod that is not safe to evict keeps its node", pod: pod("a", annotated(api.SafeToEvictAnnotationKey, "false")), blocked: "safe-to-evict: false"},
-		{name: "one of a daemon set too, as with do-not-disrupt", pod: pod("a", annotated(api.SafeToEvictAnnotationKey, "false"), ownedBy("DaemonSet")), blocked: "safe-to-evict: false"},
+		{name: "one of a daemon set does not: it goes with its node", pod: pod("a", annotated(api.SafeToEvictAnnotationKey, "false"), ownedBy("DaemonSet"))},
 		{name: "one that has ended does not", pod: pod("a", annotated(api.SafeToEvictAnnotationKey, "false"), phase(corev1.PodSucceeded))},
 		{name: "nor one that is ending", pod: pod("a", annotated(api.SafeToEvictAnnotationKey, "false"), ending)},
 		{name: "one that is safe to evict keeps nothing", pod: pod("a", annotated(api.SafeToEvictAnnotationKey, "true"))},
@@ -188,11 +188,11 @@ func TestClusterAutoscalersAnnotations(t *testing.T) {
 		})
 	}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{api.ScaleDownDisabledAnnotationKey: "true"}}}
-	if !NodeProtected(node) {
+	if !NodeProtected(node, monday) {
 		t.Error("a node on which scale-down is disabled is not protected")
 	}
 	node.Annotations[api.ScaleDownDisabledAnnotationKey] = "false"
-	if NodeProtected(node) {
+	if NodeProtected(node, monday) {
 		t.Error("a node on which scale-down is enabled is protected")
 	}
 }

@@ -43,7 +43,7 @@ func (p *pass) sumUp() {
 // hindrance is why the node is not initialized yet, as a condition's reason and message.
 func (p *pass) hindrance() (reason, message string) {
 	if p.node == nil {
-		return api.ReasonNodeNotFound, "Node not registered with cluster"
+		return api.ReasonNodeNotFound, api.MessageNodeNotFound
 	}
 	if !disruption.IsReady(p.node) {
 		return api.ReasonNodeNotReady, "Node status is NotReady"

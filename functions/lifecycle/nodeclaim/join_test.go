@@ -83,14 +83,19 @@ func TestJoining(t *testing.T) {
 		again      time.Duration
 		wantEvents string
 	}{
-		{name: "a claim without an instance is waited for",
-			view: view(claim(unlaunched)), want: "patch status", condition: api.ConditionReady, status: "Unknown ReconcilingDependents", again: joinPause},
+		{name: "a claim without an instance is waited for, and not written",
+			view: view(claim(unlaunched)), again: joinPause},
 		{name: "a claim that has had no instance for five minutes is given up",
 			view: view(claim(unlaunched, age(launchTimeout))), want: "delete claim", again: soon},
 		{name: "but only on a tick, when its pool counts it",
-			view: between(view(claim(unlaunched, age(launchTimeout)))), want: "patch status", again: joinPause},
+			view: between(view(claim(unlaunched, age(launchTimeout)))), again: joinPause},
 		{name: "an instance without a node is waited for",
 			view: view(claim()), want: "patch status", condition: api.ConditionTypeRegistered, status: "Unknown NodeNotFound", again: joinPause},
+		{name: "an instance of which it is written that it has no node yet is waited for, and not written again",
+			view: view(claim(func(c *api.NodeClaim) {
+				api.AwaitNode(&c.Status.Conditions, c.Generation, now)
+				api.SetReady(&c.Status.Conditions, api.NodeClaimReadyDependents(), c.Generation, now)
+			})), again: joinPause},
 		{name: "an instance that has not joined for fifteen minutes is given up",
 			view: view(claim(age(time.Hour), with(api.ConditionTypeLaunched, metav1.ConditionTrue, registrationTimeout))), want: "delete claim", again: soon},
 		{name: "so that is, too",

@@ -18,20 +18,31 @@ func Next(view View, now time.Time) Outcome {
 	switch {
 	case view.Claim.DeletionTimestamp != nil:
 		p.end()
+	case view.Claim.Status.ProviderID == "":
+		// Who launches it writes its status. A word on each of a thousand claims that wait
+		// for that would only be in its way.
+		if !p.over() {
+			p.lookAgain(joinPause)
+		}
 	default:
 		p.announce()
-		if p.over() {
-			break
+		if !p.over() {
+			p.bring()
 		}
-		p.forgive()
-		p.hydrate()
-		p.launch()
-		p.register()
-		p.initialize()
-		p.consistent()
-		p.write()
 	}
 	return p.outcome
+}
+
+// bring brings a launched claim and its node nearer to being initialized.
+func (p *pass) bring() {
+	p.forgive()
+	p.hydrate()
+	p.launch()
+	p.register()
+	p.initialize()
+	p.consistent()
+	p.drift()
+	p.write()
 }
 
 // pass is one look at a claim. It works on copies of the claim and its node,

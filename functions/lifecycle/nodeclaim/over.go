@@ -30,7 +30,7 @@ func (p *pass) over() bool {
 	switch expires := p.claim.Spec.ExpireAfter.Duration; {
 	case p.node != nil && p.node.DeletionTimestamp != nil:
 		return p.delete("deleting nodeclaim of a deleted node")
-	case expires != nil && p.age() >= *expires:
+	case expires != nil && p.age() >= *expires && !p.view.ExpiryWaits:
 		return p.delete("deleting expired nodeclaim", "reason", "expired")
 	case p.view.Sickness != nil:
 		return p.repair()

@@ -19,13 +19,9 @@ const (
 	conditionUnknown = metav1.ConditionUnknown
 )
 
-// launch notes that the claim has an instance. Who launched it writes the
-// provider id; should it have died on the way, this completes the condition.
+// launch notes that the claim has an instance. Who launched it writes that with the
+// provider id; another hand may have written the id alone.
 func (p *pass) launch() {
-	if p.claim.Status.ProviderID == "" {
-		p.lookAgain(joinPause)
-		return
-	}
 	if !p.is(api.ConditionTypeLaunched) {
 		p.condition(api.ConditionTypeLaunched, conditionTrue, "", "")
 	}
@@ -34,14 +30,14 @@ func (p *pass) launch() {
 // register gives a node that has joined what its claim says of it: labels,
 // annotations, taints, the finalizer and its owner. Then pods may come.
 func (p *pass) register() {
-	if p.claim.Status.ProviderID == "" || p.is(api.ConditionTypeRegistered) {
+	if p.is(api.ConditionTypeRegistered) {
 		p.tag()
 		return
 	}
 	p.lookAgain(joinPause)
 	switch len(p.view.Nodes) {
 	case 0:
-		p.condition(api.ConditionTypeRegistered, conditionUnknown, api.ReasonNodeNotFound, "Node not registered with cluster")
+		api.AwaitNode(&p.claim.Status.Conditions, p.claim.Generation, p.now)
 		return
 	case 1:
 	default:

@@ -19,6 +19,10 @@ type Instance struct {
 	// Partition is the instance's in its placement group, counted from 1; zero for none.
 	Partition int
 	Tags      map[string]string
+	// What drift is found by.
+	SubnetID         string
+	SecurityGroupIDs []string
+	ReservationID    string
 }
 
 // Ended tells that the instance runs no more and will not come back.
@@ -46,6 +50,12 @@ type View struct {
 	// are then when that takes the instance.
 	StatusRead bool
 	Departures []disruption.Departure
+	// Origin is what the claim would be made from now; nil where that was not read, or the
+	// claim is of no pool.
+	Origin *disruption.Origin
+	// ExpiryWaits tells that the claim does not end here when its time is over: its pool
+	// lets it be replaced first, within budgets, or has not been read.
+	ExpiryWaits bool
 	// What follows is read for a claim that is being deleted and has a node.
 	Pods        []*corev1.Pod // on the node, read after the node
 	Attachments []storagev1.VolumeAttachment
