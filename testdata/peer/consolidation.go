@@ -26,7 +26,7 @@ const mostRuns = 12
 // consolidations compares what becomes of fleets that are not worth their price.
 type consolidations struct {
 	types []catalog.InstanceType
-	// limit is how long Karpenter's methods go on deciding for one fleet.
+	// limit is how much processor time Karpenter's methods may take to decide for one fleet.
 	limit   time.Duration
 	workers int
 	// fleets are the names of the kinds, sizes how many nodes they have.
@@ -141,7 +141,7 @@ func (c *consolidations) consolidateTheirs(ctx context.Context, s *plan.Snapshot
 		if done.First == 0 {
 			done.First = took
 		}
-		if done.Unfinished = more && done.Wall >= c.limit; !more || done.Unfinished {
+		if done.Unfinished = more && done.CPU >= c.limit; !more || done.Unfinished {
 			break
 		}
 	}
@@ -150,7 +150,7 @@ func (c *consolidations) consolidateTheirs(ctx context.Context, s *plan.Snapshot
 	return done, nil
 }
 
-// runConsolidation compares, and writes consolidation.md into the folder.
+// run compares, and writes consolidation.md into the folder.
 func (c *consolidations) run(ctx context.Context, arguments []string, folder string, out io.Writer) error {
 	rows, err := c.compare(ctx, out)
 	if err != nil || folder == "" {
@@ -159,7 +159,7 @@ func (c *consolidations) run(ctx context.Context, arguments []string, folder str
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return fmt.Errorf("making the report's folder: %w", err)
 	}
-	r := report.New(len(c.types), c.limit, c.workers, arguments)
+	r := report.New(len(c.types), c.limit, c.workers, slices.DeleteFunc(slices.Clone(arguments), func(a string) bool { return strings.TrimLeft(a, "-") == "consolidation" }))
 	if err := os.WriteFile(filepath.Join(folder, "consolidation.md"), []byte(r.Consolidation(rows)), 0o644); err != nil {
 		return fmt.Errorf("writing the report: %w", err)
 	}

@@ -41,10 +41,10 @@ func (c *Consolidation) String() string {
 func (r *Report) Consolidation(rows []Consolidation) string {
 	var b strings.Builder
 	b.WriteString("# Karpenter's consolidation and Whittle's on the same fleets\n\n")
-	fmt.Fprintf(&b, "%s, Karpenter %s as a library; %d instance types of us-east-1 with three zones.\n\n```\n%s\n```\n\n", r.Machine, r.Karpenter, r.InstanceTypes, r.command())
+	fmt.Fprintf(&b, "%s, Karpenter %s as a library; %d instance types of us-east-1 with three zones.\n\n```\n%s\n```\n\n", r.Machine, r.Karpenter, r.InstanceTypes, strings.Replace(r.command(), "bench-peer", "bench-consolidation", 1))
 	fmt.Fprintf(&b, `Karpenter's own methods decide (emptiness, multi-node, single-node, in its controller's order, with its own candidates, budgets and simulation), on its own picture of
 the cluster. What they decide is carried out on that picture at once: a replacement becomes its cheapest offering, pods go where the method's simulation has put them, and the
-methods are asked again until they find nothing more, for at most %s of deciding, after which the row says so. Left out is the wait of fifteen seconds before each decision is looked
+methods are asked again until they find nothing more, for at most %s of processor time, after which the row says so; its own limits of a minute and three for one search are those of the clock. Left out is the wait of fifteen seconds before each decision is looked
 at again. Objects are read from memory, by index, as from its cache. Spot nodes may be replaced by spot nodes, which is off unless a user switches it on. Whittle is asked, its moves are carried
 out in the same way, and it is asked again once all has settled, until it finds nothing more, with its default thresholds. Budgets allow both everything: what is compared is where they end, and what it takes.
 
