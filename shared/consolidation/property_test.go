@@ -172,3 +172,22 @@ func checkMayGo(t *testing.T, seed uint64, s *plan.Snapshot, claim string) {
 		}
 	}
 }
+
+// TestWhatHasJustMovedIsLeftAlone asks again at once after all moves have been carried out.
+func TestWhatHasJustMovedIsLeftAlone(t *testing.T) {
+	types := someTypes(t, 12)
+	for _, fleet := range consolidationtest.Fleets() {
+		t.Run(fleet.Name, func(t *testing.T) {
+			s := fleet.Make(24, types)
+			p := consolidation.Solve(&consolidation.Snapshot{Cluster: s, Now: now})
+			if len(p.Moves) == 0 {
+				t.Fatal("nothing moves")
+			}
+			at := now.Add(time.Minute)
+			s = carryOut(t, s, p.Moves, "first", at)
+			if again := consolidation.Solve(&consolidation.Snapshot{Cluster: s, Now: at}); len(again.Moves) > 0 {
+				t.Errorf("%d moves at once after others: %s", len(again.Moves), asJSON(t, again.Moves[0]))
+			}
+		})
+	}
+}
