@@ -21,7 +21,7 @@ fuzztime ?= 10s
 # What runs against a local server must not be told to trust another authority.
 unexport AWS_CA_BUNDLE
 
-.PHONY: help run up down build functions zips local test conformance fuzz lint bench storm bench-peer synth clean FORCE
+.PHONY: help run up down build functions zips local test conformance fuzz lint bench storm bench-peer bench-consolidation synth clean FORCE
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | column -t -s "$$(printf '\t')"
@@ -88,6 +88,9 @@ storm: local ## 1,000 spot warnings in a minute over 500 nodes; STORM_NODES=100 
 
 bench-peer: ## plan the same clusters with Karpenter's scheduler and with ours; arguments="-full" for all sizes
 	@go run -C testdata/peer . $(arguments)
+
+bench-consolidation: ## consolidate the same fleets with Karpenter's methods and with ours; arguments="-nodes 100" for fewer
+	@go run -C testdata/peer . -consolidation $(arguments)
 
 synth: infra/node_modules build ## the CloudFormation template, to read
 	infra/node_modules/.bin/cdk synth -c clusters=example
