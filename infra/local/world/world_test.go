@@ -42,6 +42,8 @@ func TestWorld(t *testing.T) {
 		}
 		alarmsRing(t, w)
 	})
+	t.Run("every right in AWS was used", func(t *testing.T) { everyRightWasUsed(t, w) })
+	t.Run("every right in the cluster was used", func(t *testing.T) { everyVerbWasUsed(t, w) })
 	t.Run("another SDK reads the local AWS", func(t *testing.T) { readByAnotherSDK(t, w, setup.Name) })
 	t.Run("a second deploy changes nothing", func(t *testing.T) {
 		if err := w.Deploy(t.Context()); err != nil {
@@ -57,7 +59,7 @@ func startWorld(t *testing.T) *world.World {
 		t.Fatal(err)
 	}
 	w, err := world.Start(t.Context(), world.Options{
-		Root: root, Directory: t.TempDir(), Cluster: "test", Interval: 5 * time.Second, Boot: 3 * time.Second, Progress: os.Stderr,
+		Root: root, Directory: t.TempDir(), Cluster: "test", Interval: 5 * time.Second, Boot: 3 * time.Second, Audit: true, Progress: os.Stderr,
 	})
 	if err != nil {
 		t.Fatal(err)
