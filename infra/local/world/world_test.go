@@ -51,6 +51,8 @@ func TestWorld(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+	t.Run("updates are in place, and roll back", func(t *testing.T) { updates(t, w) })
+	t.Run("removing leaves people's objects", func(t *testing.T) { removed(t, w, setup) })
 }
 
 func startWorld(t *testing.T) *world.World {
