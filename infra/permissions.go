@@ -57,7 +57,7 @@ func interruptStatements(c *cluster, q queues) []awsiam.PolicyStatement {
 func lifecycleStatements(c *cluster, q queues, nodes nodeRoles) []awsiam.PolicyStatement {
 	statements := []awsiam.PolicyStatement{
 		describeCluster(c),
-		describeRegion(append(classSelections(), "Instances", "LaunchTemplates")...),
+		describeRegion(append(classSelections(), "Instances", "InstanceStatus", "LaunchTemplates")...),
 		readParameters(c),
 		sendMessages(q.provision, q.lifecycle),
 	}

@@ -86,7 +86,7 @@ func TestActions(t *testing.T) {
 		"interrupt": slices.Concat(log, receive, []string{"sqs:SendMessage", "eks:DescribeCluster"}),
 		"lifecycle": slices.Concat(log, receive, []string{
 			"sqs:SendMessage", "eks:DescribeCluster", "ssm:GetParameters",
-			"ec2:DescribeInstances", "ec2:TerminateInstances", "ec2:CreateTags", "ec2:DescribeSubnets", "ec2:DescribeSecurityGroups",
+			"ec2:DescribeInstances", "ec2:DescribeInstanceStatus", "ec2:TerminateInstances", "ec2:CreateTags", "ec2:DescribeSubnets", "ec2:DescribeSecurityGroups",
 			"ec2:DescribeImages", "ec2:DescribeCapacityReservations", "ec2:DescribePlacementGroups", "ec2:DescribeLaunchTemplates", "ec2:DeleteLaunchTemplate",
 			"iam:ListInstanceProfiles", "iam:RemoveRoleFromInstanceProfile", "iam:DeleteInstanceProfile",
 			"iam:PassRole", "iam:GetInstanceProfile", "iam:CreateInstanceProfile", "iam:TagInstanceProfile", "iam:AddRoleToInstanceProfile",
@@ -129,7 +129,7 @@ func takesNoResource() map[string]string {
 	const region = "aws:RequestedRegion"
 	return map[string]string{
 		"ec2:DescribeAvailabilityZones": region, "ec2:DescribeCapacityReservations": region, "ec2:DescribeImages": region, "ec2:DescribeInstances": region,
-		"ec2:DescribeInstanceTypeOfferings": region, "ec2:DescribeInstanceTypes": region, "ec2:DescribeLaunchTemplates": region, "ec2:DescribeNetworkInterfaces": region,
+		"ec2:DescribeInstanceStatus": region, "ec2:DescribeInstanceTypeOfferings": region, "ec2:DescribeInstanceTypes": region, "ec2:DescribeLaunchTemplates": region, "ec2:DescribeNetworkInterfaces": region,
 		"ec2:DescribePlacementGroups": region, "ec2:DescribeSecurityGroups": region, "ec2:DescribeSpotPriceHistory": region, "ec2:DescribeSubnets": region,
 		// Karpenter's policy has it on * too: its list of a path is the account's.
 		"iam:ListInstanceProfiles": "",

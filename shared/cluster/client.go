@@ -78,6 +78,9 @@ func (c *Client) DryRun() *Client {
 	return &dry
 }
 
+// CertificateAuthority is the cluster's, in PEM.
+func (c *Client) CertificateAuthority() []byte { return c.Endpoint.CertificateAuthority }
+
 // New returns a client for the endpoint whose requests carry the source's tokens.
 func New(endpoint Endpoint, tokens *TokenSource) (*Client, error) {
 	config := &rest.Config{

@@ -20,12 +20,15 @@ type Instance struct {
 	InstanceType string
 	Zone         string
 	SubnetID     string
-	CapacityType string // spot, on-demand or reserved
+	// SecurityGroupIDs are those of its first network interface.
+	SecurityGroupIDs []string
+	CapacityType     string // spot, on-demand or reserved
 	// ReservationID is the capacity reservation that a reserved instance runs in.
 	ReservationID string
 	ImageID       string
 	State         string // EC2's name: pending, running, stopping, stopped, shutting-down
 	LaunchTime    time.Time
+	Partition     int // in its placement group, counted from 1; zero for none
 	Tags          map[string]string
 }
 
@@ -168,6 +171,7 @@ func instance(described types.Instance) Instance {
 	}
 	if described.Placement != nil {
 		made.Zone = aws.ToString(described.Placement.AvailabilityZone)
+		made.Partition = int(aws.ToInt32(described.Placement.PartitionNumber))
 	}
 	if described.State != nil {
 		made.State = string(described.State.Name)
@@ -178,6 +182,9 @@ func instance(described types.Instance) Instance {
 	// A launch that does not name a reservation runs in none, open ones too.
 	if id := aws.ToString(described.CapacityReservationId); id != "" {
 		made.CapacityType, made.ReservationID = api.CapacityTypeReserved, id
+	}
+	for _, group := range described.SecurityGroups {
+		made.SecurityGroupIDs = append(made.SecurityGroupIDs, aws.ToString(group.GroupId))
 	}
 	for _, tag := range described.Tags {
 		made.Tags[aws.ToString(tag.Key)] = aws.ToString(tag.Value)
