@@ -83,8 +83,8 @@ func unasked() map[string]string {
 		"interrupt update configmaps":                short,
 		"lifecycle delete pods":                      "ends pods that outstay their node's terminationGracePeriod",
 		"lifecycle get persistentvolumeclaims":       "finds the volumes of pods that stay on a draining node, where a driver has attached some",
-		"lifecycle delete nodeclaims":                "ends nodes that expire, or never register, and claims whose instance is gone",
-		"provision delete nodeclaims":                "gives claims up for which EC2 has no room, and shrinks pools with spec.replicas",
+		"lifecycle delete nodeclaims karpenter.sh":   "ends nodes that expire, or never register, and claims whose instance is gone",
+		"provision delete nodeclaims karpenter.sh":   "gives claims up for which EC2 has no room, and shrinks pools with spec.replicas",
 	}
 }
 

@@ -288,6 +288,10 @@ func rare(t *testing.T, setup scenario.Setup, variables map[string]string) {
 	}
 	wait(t, "the cluster to be empty", empty(setup))
 	classes := client.Objects.Resource(api.EC2NodeClassGVR())
+	wait(t, "the class to be held", func(ctx context.Context) (bool, string, error) {
+		class, err := classes.Get(ctx, "rare", metav1.GetOptions{})
+		return err == nil && len(class.GetFinalizers()) > 0, "it has no finalizer", err
+	})
 	if err := client.Objects.Resource(api.NodePoolGVR()).Delete(t.Context(), "rare", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
