@@ -21,7 +21,7 @@ fuzztime ?= 10s
 # What runs against a local server must not be told to trust another authority.
 unexport AWS_CA_BUNDLE
 
-.PHONY: help run up down build functions zips local test conformance fuzz lint bench storm bench-peer bench-consolidation synth clean FORCE
+.PHONY: help run up down build functions zips local test conformance fuzz lint bench storm bench-peer bench-consolidation synth uninstall clean FORCE
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | column -t -s "$$(printf '\t')"
@@ -92,8 +92,16 @@ bench-peer: ## plan the same clusters with Karpenter's scheduler and with ours; 
 bench-consolidation: ## consolidate the same fleets with Karpenter's methods and with ours; arguments="-nodes 100" for fewer
 	@go run -C testdata/peer . -consolidation $(arguments)
 
-synth: infra/node_modules build ## the CloudFormation template, to read
-	infra/node_modules/.bin/cdk synth -c clusters=example
+template := build/cdk.out/Whittle.template.json
+
+synth: infra/node_modules functions ## the CloudFormation template, and all that is checked of it
+	infra/node_modules/.bin/cdk synth --strict --quiet -c clusters=example
+	node infra/check-template.mjs $(template)
+	node infra/check-nag.mjs $(template)
+	go test -count=1 ./infra
+
+uninstall: infra/node_modules functions ## remove the stack; nodes, NodePools and definitions stay; clusters=prod
+	infra/node_modules/.bin/cdk destroy -c clusters=$(clusters)
 
 infra/node_modules: infra/package-lock.json
 	@npm ci --prefix infra --no-audit --no-fund --loglevel=error

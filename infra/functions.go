@@ -187,6 +187,7 @@ func newFunction(c *cluster, p functionProperties) function {
 			p.name: awsiam.NewPolicyDocument(&awsiam.PolicyDocumentProps{Statements: &statements}),
 		},
 	})
+	acknowledgeWildcards(role, statements)
 	environment := map[string]*string{"CLUSTER_NAME": jsii.String(c.name)}
 	for key, value := range p.environment {
 		environment[key] = value

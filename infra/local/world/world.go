@@ -39,6 +39,7 @@ type Options struct {
 	Cluster   string        // the cluster's name
 	Interval  time.Duration // between two provision ticks
 	Boot      time.Duration // from an instance's running to its node's registration
+	Audit     bool          // whether the functions' requests in the cluster are noted
 	Progress  io.Writer     // what a person is told while it is made
 }
 
@@ -98,9 +99,15 @@ func (w *World) start(ctx context.Context) error {
 		return err
 	}
 	w.tell("local AWS at %s", w.server.URL())
-	w.ControlPlane, err = kubernetes.Start(ctx, kubernetes.Options{
+	options := kubernetes.Options{
 		Binary: binary, Directory: filepath.Join(w.options.Directory, "kubernetes"), TokenWebhookURL: w.server.URL() + eks.WebhookPath + "/" + w.options.Cluster,
-	})
+	}
+	if w.options.Audit {
+		for _, function := range []string{"provision", "interrupt", "lifecycle", "disrupt", "catalog"} {
+			options.AuditGroups = append(options.AuditGroups, "whittle:"+function)
+		}
+	}
+	w.ControlPlane, err = kubernetes.Start(ctx, options)
 	if err != nil {
 		return err
 	}
