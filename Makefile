@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-functions := ticker provision interrupt lifecycle disrupt catalog install
+functions := ticker provision interrupt lifecycle disrupt catalog install console
 architecture ?= arm64
 host := $(shell go env GOARCH | sed 's/amd64/x86_64/')
 goarch = $(if $(filter x86_64,$(architecture)),amd64,arm64)
@@ -55,7 +55,7 @@ build/local: FORCE
 	@go build -trimpath -buildvcs=false -o build/local ./infra/local
 
 bin/whittle: FORCE
-	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/whittle ./functions/console
+	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/whittle ./functions/console/whittle
 FORCE:
 
 test: local ## unit tests, then the whole world end to end

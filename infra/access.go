@@ -29,6 +29,7 @@ func newAccessEntries(c *cluster, f functions, nodes awsiam.Role) []constructs.I
 		group("Lifecycle", f.lifecycle),
 		group("Disrupt", f.disrupt),
 		group("Catalog", f.catalog),
+		group("Console", f.console),
 		entry("Install", f.install.role, awseks.CfnAccessEntryProps{
 			Type: jsii.String("STANDARD"),
 			AccessPolicies: []any{&awseks.CfnAccessEntry_AccessPolicyProperty{

@@ -36,9 +36,9 @@ type configuration struct {
 }
 
 const (
-	// maximumClusters keeps the stack below CloudFormation's 500 resources; a cluster takes about 60.
+	// maximumClusters keeps the stack below CloudFormation's 500 resources; a cluster takes 66.
 	// https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html
-	maximumClusters = 8
+	maximumClusters = 7
 	// maximumClusterName is EKS's limit, in characters.
 	// https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateCluster.html
 	maximumClusterName = 100

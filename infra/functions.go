@@ -34,7 +34,7 @@ const (
 
 // functionNames are the folders that a build leaves, one for each function.
 func functionNames() []string {
-	return []string{"ticker", "provision", "interrupt", "lifecycle", "disrupt", "catalog", "install"}
+	return []string{"ticker", "provision", "interrupt", "lifecycle", "disrupt", "catalog", "install", "console"}
 }
 
 // function is a Lambda function with the role that is its own.
@@ -46,7 +46,7 @@ type function struct {
 
 // functions are a cluster's functions.
 type functions struct {
-	ticker, provision, interrupt, lifecycle, disrupt, catalog, install function
+	ticker, provision, interrupt, lifecycle, disrupt, catalog, install, console function
 }
 
 // functionProperties tell one function from another.
@@ -135,6 +135,7 @@ func newFunctions(c *cluster, q queues, nodes awsiam.Role) functions {
 			environment: map[string]*string{"CATALOG_FUNCTION": catalog.lambda.FunctionName()},
 			statements:  installStatements(c, catalog),
 		}),
+		console: newConsole(c),
 	}
 }
 

@@ -249,13 +249,13 @@ func TestPhysicalPrefix(t *testing.T) {
 func TestResourceTypes(t *testing.T) {
 	want := map[string]int{
 		"AWS::CloudWatch::Alarm":          1,
-		"AWS::EKS::AccessEntry":           7,
+		"AWS::EKS::AccessEntry":           8,
 		"AWS::Events::Rule":               6,
 		"AWS::IAM::InstanceProfile":       1,
-		"AWS::IAM::Role":                  10,
+		"AWS::IAM::Role":                  11,
 		"AWS::Lambda::EventSourceMapping": 4,
-		"AWS::Lambda::Function":           7,
-		"AWS::Logs::LogGroup":             7,
+		"AWS::Lambda::Function":           8,
+		"AWS::Logs::LogGroup":             8,
 		"AWS::SQS::Queue":                 8,
 		"AWS::SQS::QueuePolicy":           8,
 		"AWS::Scheduler::Schedule":        2,

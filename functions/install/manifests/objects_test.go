@@ -352,11 +352,12 @@ func rights() []right {
 		return authorizationv1.ResourceAttributes{Namespace: namespace, Verb: verb, Group: group, Resource: resource, Subresource: subresource, Name: strings.Join(name, "")}
 	}
 	return []right{
-		{in("", "list", "", "pods"), "provision lifecycle disrupt"},
+		{in("", "list", "", "pods"), "provision lifecycle disrupt console"},
 		{in("default", "delete", "", "pods"), "lifecycle"},
 		{in("default", "create", "", "pods/eviction"), "lifecycle"},
 		{in("default", "create", "", "pods"), ""},
-		{in("", "list", "", "nodes"), "provision interrupt lifecycle disrupt"},
+		{in("", "list", "", "nodes"), "provision interrupt lifecycle disrupt console"},
+		{in("", "list", "", "events"), "console"},
 		{in("", "patch", "", "nodes"), "interrupt lifecycle disrupt"},
 		{in("", "delete", "", "nodes"), "lifecycle"},
 		{in("", "list", "", "persistentvolumeclaims"), "provision disrupt"},
@@ -364,7 +365,7 @@ func rights() []right {
 		{in("", "list", "storage.k8s.io", "volumeattachments"), "lifecycle"},
 		{in("", "list", "policy", "poddisruptionbudgets"), "provision lifecycle disrupt"},
 		{in("", "list", "apps", "daemonsets"), "provision disrupt"},
-		{in("", "list", karpenter, "nodeclaims"), "provision interrupt lifecycle disrupt"},
+		{in("", "list", karpenter, "nodeclaims"), "provision interrupt lifecycle disrupt console"},
 		{in("", "create", karpenter, "nodeclaims"), "provision lifecycle disrupt"},
 		{in("", "delete", karpenter, "nodeclaims"), "provision interrupt lifecycle disrupt"},
 		{in("", "patch", karpenter, "nodeclaims/status"), "provision interrupt lifecycle disrupt"},
@@ -381,6 +382,8 @@ func rights() []right {
 		{in("", "patch", aws, "ec2nodeclasses"), "lifecycle"},
 		{in("", "patch", aws, "ec2nodeclasses/status"), "provision lifecycle"},
 		{in(SystemNamespace, "patch", "", "configmaps"), "provision interrupt lifecycle disrupt catalog"},
+		{in(SystemNamespace, "get", "", "configmaps", "whittle-status"), "provision interrupt lifecycle disrupt catalog console"},
+		{in(SystemNamespace, "get", "", "configmaps", "whittle-learned-capacity"), "provision interrupt lifecycle disrupt catalog"},
 		{in("default", "get", "", "configmaps"), ""},
 		{in(SystemNamespace, "create", "coordination.k8s.io", "leases"), "provision lifecycle disrupt"},
 		{in("kube-system", "get", "coordination.k8s.io", "leases", "karpenter-leader-election"), "provision interrupt lifecycle disrupt"},

@@ -9,6 +9,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/whittle-dev/whittle/functions/console/objects"
 	"github.com/whittle-dev/whittle/functions/console/view"
 )
 
@@ -33,11 +34,11 @@ func status(ctx context.Context, arguments []string, now func() time.Time, out, 
 	if err != nil {
 		return err
 	}
-	objects, err := read(ctx, client)
+	read, err := objects.Read(ctx, client)
 	if err != nil {
 		return mend(err, client.Endpoint)
 	}
-	shown := view.Of(objects, now())
+	shown := view.Of(read, now())
 	if *output == "table" {
 		return shown.WriteTables(out)
 	}

@@ -1,0 +1,59 @@
+// Package objects reads from a cluster what is shown of it.
+package objects
+
+import (
+	"context"
+	"errors"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/functions/console/view"
+	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/inventory"
+	"github.com/whittle-dev/whittle/shared/status"
+)
+
+// ErrNotInstalled tells that the API server knows no NodePools.
+var ErrNotInstalled = errors.New("the cluster has no kind NodePool: Whittle is not installed in it; deploy the stack for it (cdk deploy -c clusters=NAME), or choose another context")
+
+// Read reads everything that is shown, all lists at once.
+func Read(ctx context.Context, client *cluster.Client) (*view.Objects, error) {
+	objects := &view.Objects{}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		objects.NodePools, err = client.NodePools(ctx)
+		return Installed(err)
+	})
+	group.Go(func() (err error) {
+		objects.NodeClaims, err = client.CachedNodeClaims(ctx)
+		return Installed(err)
+	})
+	group.Go(func() (err error) { objects.Nodes, err = client.Nodes(ctx); return err })
+	group.Go(func() (err error) { objects.Pods, err = client.Pods(ctx); return err })
+	group.Go(func() (err error) {
+		objects.Catalog, err = inventory.Catalog(ctx, client)
+		if errors.Is(err, inventory.ErrNoCatalog) {
+			return nil // the view says so
+		}
+		return err
+	})
+	group.Go(func() (err error) { objects.Plan, err = status.LastPlan(ctx, client); return err })
+	said := make([][]corev1.Event, 2)
+	for i, reason := range []string{"FailedScheduling", "Nominated"} {
+		group.Go(func() (err error) { said[i], err = client.Events(ctx, "Pod", reason); return err })
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	objects.Events = append(said[0], said[1]...)
+	return objects, nil
+}
+
+// Installed reads a missing collection as a missing definition: ErrNotInstalled.
+func Installed(err error) error {
+	if cluster.IsGone(err) {
+		return ErrNotInstalled
+	}
+	return err
+}
