@@ -21,7 +21,7 @@ fuzztime ?= 10s
 # What runs against a local server must not be told to trust another authority.
 unexport AWS_CA_BUNDLE
 
-.PHONY: help run up down build functions zips local test conformance fuzz lint bench storm bench-peer synth clean FORCE
+.PHONY: help run up down build functions zips local test browser conformance fuzz lint bench storm bench-peer synth clean FORCE
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | column -t -s "$$(printf '\t')"
@@ -60,6 +60,10 @@ FORCE:
 
 test: local ## unit tests, then the whole world end to end
 	go test -timeout 20m ./... ./testdata/instancetypes
+
+browser: infra/node_modules ## the dashboard's page in a real Chromium, with pictures in build/pages; fetches one, or CHROMIUM=/path/to/one
+	go vet -tags browser ./infra/local/dashboard
+	go test -count=1 -timeout 15m -tags browser -run TestBrowser -v ./infra/local/dashboard
 
 # The tests hold the local AWS, and our own clients, against what others made.
 contract := ./infra/local/conformance ./shared/fleet ./functions/catalog

@@ -47,7 +47,7 @@ func run(ctx context.Context, arguments []string, in io.Reader, out, problems io
 	}
 	switch command, rest := arguments[0], arguments[1:]; command {
 	case "status":
-		return status(ctx, rest, time.Now, out, problems)
+		return showStatus(ctx, rest, time.Now, out, problems)
 	case "plan":
 		return showPlan(ctx, rest, time.Now, in, out, problems)
 	case "explain":

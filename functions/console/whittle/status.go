@@ -13,8 +13,8 @@ import (
 	"github.com/whittle-dev/whittle/functions/console/view"
 )
 
-// status shows a cluster as it is now.
-func status(ctx context.Context, arguments []string, now func() time.Time, out, problems io.Writer) error {
+// showStatus shows a cluster as it is now.
+func showStatus(ctx context.Context, arguments []string, now func() time.Time, out, problems io.Writer) error {
 	flags := flag.NewFlagSet("whittle status", flag.ContinueOnError)
 	flags.SetOutput(problems)
 	kubeconfig := flags.String("kubeconfig", "", "`file` that says how the cluster is reached (default: KUBECONFIG, or .kube/config at home)")

@@ -26,17 +26,18 @@ type page struct {
 	Styles  template.CSS
 	Failure string // and nothing else
 
-	Time    string
-	Choices []choice
-	Tiles   []tile
-	Pools   []pool
-	Nodes   []node
-	Left    int // nodes that the table leaves out
-	Waiting []group
-	Unsaid  int // pods in groups that the table leaves out
-	Plan    *lastPlan
-	Catalog string
-	Stale   bool // the catalogue
+	Time      string
+	Choices   []choice
+	Tiles     []tile
+	Pools     []pool
+	Nodes     []node
+	Left      int  // nodes that the table leaves out
+	LeftAmiss bool // some of them are not ready
+	Waiting   []group
+	Unsaid    int // pods in groups that the table leaves out
+	Plan      *lastPlan
+	Catalog   string
+	Stale     bool // the catalogue
 }
 
 // choice is a button: a node pool to choose, all of them, or the same again.
@@ -86,7 +87,7 @@ func pageOf(shown *view.View, options Options) page {
 	for i := range shown.NodePools {
 		p.Pools = append(p.Pools, poolOf(&shown.NodePools[i]))
 	}
-	p.Nodes, p.Left = nodesOf(shown)
+	p.addNodes(shown)
 	p.Waiting, p.Unsaid = groups(shown)
 	p.Plan = planOf(shown)
 	return p
@@ -116,27 +117,27 @@ func poolOf(shown *view.NodePool) pool {
 	}
 }
 
-// nodesOf are the rows of the table, and how many nodes it leaves out.
-func nodesOf(shown *view.View) ([]node, int) {
-	room := maximumNodes
+// addNodes adds the rows of the table of nodes.
+func (p *page) addNodes(shown *view.View) {
+	room := maximumNodes // for those that are ready
 	for i := range shown.Nodes {
 		if shown.Nodes[i].State != view.StateReady {
 			room--
 		}
 	}
-	rows := make([]node, 0, min(len(shown.Nodes), maximumNodes))
 	for i := range shown.Nodes {
 		one := &shown.Nodes[i]
-		if one.State == view.StateReady {
-			if room--; room < 0 {
-				continue
-			}
-		} else if len(rows) >= maximumNodes {
+		ready := one.State == view.StateReady
+		if ready && room <= 0 || len(p.Nodes) == maximumNodes {
+			p.Left++
+			p.LeftAmiss = p.LeftAmiss || !ready
 			continue
 		}
-		rows = append(rows, nodeOf(shown, one))
+		if ready {
+			room--
+		}
+		p.Nodes = append(p.Nodes, nodeOf(shown, one))
 	}
-	return rows, len(shown.Nodes) - len(rows)
 }
 
 func nodeOf(shown *view.View, of *view.Node) node {
