@@ -68,11 +68,11 @@ type pool struct {
 }
 
 type node struct {
-	Claim, Name, Domain, Pool, Type, Capacity, Zone, Age, Price, Why string
-	State                                                            string
-	Tone                                                             string
-	Pods                                                             int
-	CPU, Memory                                                      *meter
+	Claim, Prefix, Suffix, Name, Domain, Type, Capacity, Zone, Age, Price, Why string
+	State                                                                      string
+	Tone                                                                       string
+	Pods                                                                       int
+	CPU, Memory                                                                *meter
 }
 
 func pageOf(shown *view.View, options Options) page {
@@ -142,8 +142,13 @@ func (p *page) addNodes(shown *view.View) {
 
 func nodeOf(shown *view.View, of *view.Node) node {
 	name, domain, _ := strings.Cut(of.Name, ".")
+	// What tells claims of one pool apart is at the end, and is not what a long name loses.
+	prefix, suffix := of.NodeClaim, ""
+	if rest, ok := strings.CutPrefix(of.NodeClaim, of.NodePool+"-"); ok {
+		prefix, suffix = of.NodePool, "-"+rest
+	}
 	row := node{
-		Claim: of.NodeClaim, Name: name, Domain: domain, Pool: of.NodePool, Type: of.InstanceType, Capacity: of.CapacityType, Zone: of.Zone,
+		Claim: of.NodeClaim, Prefix: prefix, Suffix: suffix, Name: name, Domain: domain, Type: of.InstanceType, Capacity: of.CapacityType, Zone: of.Zone,
 		Age: shown.Age(of.Created), Price: dollars(of.PricePerHour), Pods: of.Pods, State: string(of.State), Why: of.Reason, Tone: tone(of.State),
 	}
 	if !of.Allocatable.CPU.IsZero() {
