@@ -11,7 +11,7 @@ import (
 // https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/add_custom_widget_dashboard_about.html
 func newConsole(c *cluster) function {
 	return newFunction(c, functionProperties{
-		name: "console", id: "Console", memory: 512, timeout: 30 * time.Second,
+		name: "console", id: "Console", timeout: 30 * time.Second,
 		description: "Shows the cluster in a dashboard's custom widget",
 		statements:  []awsiam.PolicyStatement{describeCluster(c)},
 	})

@@ -33,7 +33,7 @@ func setup(ctx context.Context) (*handler, error) {
 		if err != nil {
 			return nil, err
 		}
-		return objects.Read(ctx, client)
+		return objects.Read(ctx, client, h.now())
 	}
 	return h, err
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/status"
 )
 
-// show writes the pass's plan down for people. It is no reason to fail: the pods have
+// publish writes the pass's plan down for people. It is no reason to fail: the pods have
 // what they need by now.
-func (r *run) show(ctx context.Context) {
+func (r *run) publish(ctx context.Context) {
 	if r.shown == nil {
 		return
 	}

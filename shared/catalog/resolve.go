@@ -52,6 +52,7 @@ func Resolve(s *Snapshot, class *api.EC2NodeClass, observed Observed, now time.T
 			Requirements:  requirements,
 			Capacity:      capacity,
 			Allocatable:   m.allocatable(capacity, info),
+			Kubelet:       m.told(info),
 			Offerings:     offerings,
 			OnDemandPrice: info.OnDemandPrice,
 			Exotic:        info.BareMetal || len(info.Gpus) > 0 || len(info.InferenceAccelerators) > 0 || len(info.NeuronDevices) > 0,
@@ -86,6 +87,11 @@ func readImages(class *api.EC2NodeClass) []image {
 		}
 	}
 	return images
+}
+
+// ImageOf is the id of the class's image that a node with the labels would be launched from now; false if none of them runs on it.
+func ImageOf(class *api.EC2NodeClass, labels map[string]string) (string, bool) {
+	return firstImage(readImages(class), scheduling.FromLabels(labels))
 }
 
 // firstImage is the image that nodes with the labels are launched from: of those that run on them the first; false if none does.

@@ -63,6 +63,8 @@ type Node struct {
 	NodeClaim *api.NodeClaim `json:"nodeClaim,omitempty"`
 	// Pods are bound to the node. Those that have ended count for nothing.
 	Pods []corev1.Pod `json:"pods,omitempty"`
+	// Rank says which nodes are filled first: of nodes that are as far with starting, those of the lowest rank, and of equal ones the first by name.
+	Rank int `json:"rank,omitempty"`
 }
 
 // name is the node's name, or its claim's while it is in flight.

@@ -4,9 +4,11 @@ package objects
 import (
 	"context"
 	"errors"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/whittle-dev/whittle/functions/console/view"
 	"github.com/whittle-dev/whittle/shared/cluster"
@@ -18,7 +20,7 @@ import (
 var ErrNotInstalled = errors.New("the cluster has no kind NodePool: Whittle is not installed in it; deploy the stack for it (cdk deploy -c clusters=NAME), or choose another context")
 
 // Read reads everything that is shown, all lists at once.
-func Read(ctx context.Context, client *cluster.Client) (*view.Objects, error) {
+func Read(ctx context.Context, client *cluster.Client, now time.Time) (*view.Objects, error) {
 	objects := &view.Objects{}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
@@ -39,6 +41,12 @@ func Read(ctx context.Context, client *cluster.Client) (*view.Objects, error) {
 		return err
 	})
 	group.Go(func() (err error) { objects.Plan, err = status.LastPlan(ctx, client); return err })
+	group.Go(func() (err error) {
+		if objects.Karpenter, err = client.KarpenterLeader(ctx, now); apierrors.IsForbidden(err) {
+			return nil // a person's rights may be older than this question
+		}
+		return err
+	})
 	said := make([][]corev1.Event, 2)
 	for i, reason := range []string{"FailedScheduling", "Nominated"} {
 		group.Go(func() (err error) { said[i], err = client.Events(ctx, "Pod", reason); return err })

@@ -13,6 +13,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/status"
 )
 
@@ -25,6 +26,7 @@ type Objects struct {
 	Events     []corev1.Event    // about pods: FailedScheduling and Nominated
 	Catalog    *catalog.Snapshot // nil when there is none yet
 	Plan       *status.Plan      // the last that led to nodes; nil when there is none yet
+	Karpenter  *cluster.Leader   // nil while no Karpenter acts in the cluster
 }
 
 // View is what is shown of a cluster at one time.
@@ -45,6 +47,8 @@ type View struct {
 	Plan *status.Plan `json:"plan,omitempty"`
 	// Catalog is nil when there is none yet.
 	Catalog *Catalog `json:"catalog,omitempty"`
+	// StandsBack says for whom nothing is done; empty while Whittle acts.
+	StandsBack string `json:"standsBack,omitempty"`
 }
 
 // NodePool is a node pool and what its nodes add up to.
@@ -121,6 +125,9 @@ type Catalog struct {
 func Of(objects *Objects, now time.Time) *View {
 	view := &View{
 		Time: now, NodePools: nodePools(objects), Nodes: nodes(objects), Waiting: waiting(objects, now), Plan: objects.Plan,
+	}
+	if objects.Karpenter != nil {
+		view.StandsBack = objects.Karpenter.String()
 	}
 	if c := objects.Catalog; c != nil {
 		view.Catalog = &Catalog{Time: c.Time, SpotPriceTime: c.SpotPriceTime, InstanceTypes: len(c.InstanceTypes)}

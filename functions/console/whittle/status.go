@@ -34,7 +34,7 @@ func showStatus(ctx context.Context, arguments []string, now func() time.Time, o
 	if err != nil {
 		return err
 	}
-	read, err := objects.Read(ctx, client)
+	read, err := objects.Read(ctx, client, now())
 	if err != nil {
 		return mend(err, client.Endpoint)
 	}

@@ -26,18 +26,19 @@ type page struct {
 	Styles  template.CSS
 	Failure string // and nothing else
 
-	Time      string
-	Choices   []choice
-	Tiles     []tile
-	Pools     []pool
-	Nodes     []node
-	Left      int  // nodes that the table leaves out
-	LeftAmiss bool // some of them are not ready
-	Waiting   []group
-	Unsaid    int // pods in groups that the table leaves out
-	Plan      *lastPlan
-	Catalog   string
-	Stale     bool // the catalogue
+	Time       string
+	Choices    []choice
+	Tiles      []tile
+	Pools      []pool
+	Nodes      []node
+	Left       int  // nodes that the table leaves out
+	LeftAmiss  bool // some of them are not ready
+	Waiting    []group
+	Unsaid     int // pods in groups that the table leaves out
+	Plan       *lastPlan
+	StandsBack string // for whom Whittle does nothing
+	Catalog    string
+	Stale      bool // the catalogue
 }
 
 // choice is a button: a node pool to choose, all of them, or the same again.
@@ -76,7 +77,7 @@ type node struct {
 }
 
 func pageOf(shown *view.View, options Options) page {
-	p := page{Options: options, Time: shown.Time.UTC().Format("15:04:05"), Catalog: shown.CatalogText(), Stale: shown.CatalogStale()}
+	p := page{Options: options, Time: shown.Time.UTC().Format("15:04:05"), Catalog: shown.CatalogText(), StandsBack: shown.StandsBack, Stale: shown.CatalogStale()}
 	if options.Endpoint != "" {
 		p.Choices = choices(shown, options.NodePool)
 	}

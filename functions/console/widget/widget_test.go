@@ -93,6 +93,14 @@ func TestWhatIsShown(t *testing.T) {
 	}
 }
 
+func TestStandingBackIsSaidFirst(t *testing.T) {
+	shown := small()
+	shown.StandsBack = "kube-system/karpenter-7d9"
+	if text := plain(render(t, shown, Options{Cluster: "prod"})); !strings.HasPrefix(text, "prod as of 12:00:00 UTC Standing back: Karpenter acts in this cluster (kube-system/karpenter-7d9). Scale") {
+		t.Errorf("got:\n%s", text)
+	}
+}
+
 func TestOnePool(t *testing.T) {
 	text := plain(render(t, small(), Options{Cluster: "prod", NodePool: "gpu"}))
 	for _, want := range []string{"Dollars an hour 0.0000", "Nodes 0", "batch/one", "not ready"} {

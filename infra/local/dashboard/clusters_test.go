@@ -129,7 +129,7 @@ func empty() *view.View { return &view.View{Time: now} }
 
 // broken has NodePools that open no node, and a catalogue that is old.
 func broken() *view.View {
-	shown := &view.View{Time: now, Catalog: &view.Catalog{Time: now.Add(-31 * time.Hour), InstanceTypes: 884}, NodePools: []view.NodePool{
+	shown := &view.View{Time: now, StandsBack: "kube-system/karpenter-6f7c9d-x2x4v", Catalog: &view.Catalog{Time: now.Add(-31 * time.Hour), InstanceTypes: 884}, NodePools: []view.NodePool{
 		{Name: "default", NodeClass: "default", Reasons: []string{`ValidationSucceeded is false: spec.template.spec.requirements[2].operator: "Near" is no operator: it is In, NotIn, Exists, DoesNotExist, Gt, Lt, Gte or Lte`}},
 		{Name: "gpu", NodeClass: "gpu", Reasons: []string{`NodeClassNotReady: EC2NodeClass "gpu" is not ready: SubnetsNotFound: no subnet has the tags karpenter.sh/discovery=prod`, "NodeRegistrationHealthy: RegistrationFailed"}},
 		{Name: "new", Reasons: []string{"it has not been looked at yet: lifecycle does so each minute"}},
