@@ -32,12 +32,12 @@ async function show() {
 // replace keeps what the person has done: a selection, the focus, scrolled tables.
 function replace(text) {
   if (text === shown || !getSelection().isCollapsed) return;
-  const buttons = () => [...widget.querySelectorAll('[role=button]')];
+  const stops = () => [...widget.querySelectorAll('[tabindex]')];
   const tables = () => [...widget.querySelectorAll('.scroll')];
-  const focused = buttons().indexOf(document.activeElement);
+  const focused = stops().indexOf(document.activeElement);
   const scrolled = tables().map((table) => table.scrollLeft);
   widget.innerHTML = shown = text;
-  buttons()[focused]?.focus({ preventScroll: true });
+  stops()[focused]?.focus({ preventScroll: true });
   tables().forEach((table, i) => { table.scrollLeft = scrolled[i] ?? 0; });
 }
 
