@@ -16,7 +16,7 @@ import (
 // them: else their finalizer holds them until lifecycle has made sure of it.
 func (l *launching) giveUp(ctx context.Context, claims []api.NodeClaim, reason, why string, certain bool) {
 	slog.WarnContext(ctx, "giving up nodeclaim", "NodeClaim", claims[0].Name, "nodeclaims", len(claims), "reason", reason, "error", why)
-	l.run.record(ctx, claimReference(&claims[0]), corev1.EventTypeWarning, reason, limited(why))
+	l.run.record(claimReference(&claims[0]), corev1.EventTypeWarning, reason, limited(why))
 	var writing errgroup.Group
 	writing.SetLimit(writers)
 	for i := range claims {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,7 +29,7 @@ func lacking(group launch.Group, count int, short []fleet.Shortage) string {
 }
 
 // advise tells the pool of shortages that somebody has to mend.
-func (l *launching) advise(ctx context.Context, group launch.Group, short []fleet.Shortage) {
+func (l *launching) advise(group launch.Group, short []fleet.Shortage) {
 	for _, shortage := range short {
 		advice := shortage.Advice()
 		if advice == "" {
@@ -39,7 +38,7 @@ func (l *launching) advise(ctx context.Context, group launch.Group, short []flee
 		name := group.Waiting[0].Labels[api.NodePoolLabelKey]
 		for i := range l.snapshot.NodePools {
 			if pool := &l.snapshot.NodePools[i]; pool.Name == name {
-				l.run.record(ctx, disruption.AboutPool(pool), corev1.EventTypeWarning, shortage.Reason(), shortage.Code+": "+advice)
+				l.run.record(disruption.AboutPool(pool), corev1.EventTypeWarning, shortage.Reason(), shortage.Code+": "+advice)
 			}
 		}
 	}

@@ -77,7 +77,7 @@ func (l *launching) unavailable() *catalog.Unavailable {
 // anew with another token come back as groups.
 func (l *launching) outcome(ctx context.Context, group launch.Group, class *api.EC2NodeClass, types []catalog.InstanceType, outcome fleet.Outcome, failure error) []launch.Group {
 	l.mark(outcome.Short)
-	l.advise(ctx, group, outcome.Short)
+	l.advise(group, outcome.Short)
 	byID := map[string]*fleet.Instance{}
 	var ids []string
 	for i := range outcome.Instances {

@@ -20,7 +20,7 @@ func (l *launching) refuse(ctx context.Context, ref *api.NodeClassReference, fai
 		return
 	}
 	l.judge(ctx, ref.Name, func(class *api.EC2NodeClass) ([]metav1.Condition, bool) {
-		l.run.record(ctx, reference(api.AWSAPIVersion, api.EC2NodeClassKind, "", class.Name, class.UID), corev1.EventTypeWarning, failure.Reason, limited(failure.Error()))
+		l.run.record(reference(api.AWSAPIVersion, api.EC2NodeClassKind, "", class.Name, class.UID), corev1.EventTypeWarning, failure.Reason, limited(failure.Error()))
 		return nodeclass.Refuse(class, failure.Class, limited(failure.Error()), l.run.now())
 	})
 }

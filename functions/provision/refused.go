@@ -75,7 +75,7 @@ func (l *launching) tell(ctx context.Context, claims []api.NodeClaim, reason, me
 	r := l.run
 	r.metrics.Write(metrics.Count(metrics.LaunchFailures, float64(len(claims))))
 	slog.WarnContext(ctx, "failed launching nodeclaim", "NodeClaim", claims[0].Name, "nodeclaims", len(claims), "reason", reason, "error", message)
-	r.record(ctx, claimReference(&claims[0]), corev1.EventTypeWarning, reason, limited(message))
+	r.record(claimReference(&claims[0]), corev1.EventTypeWarning, reason, limited(message))
 	var writing errgroup.Group
 	writing.SetLimit(writers)
 	for i := range claims {
