@@ -69,12 +69,9 @@ conformance: ## our clients and the local AWS against moto and AWS's service mod
 	go test -count=1 -timeout 15m -tags conformance -run 'Conformance|Exception|Rich|Moto' $(contract)
 	go test -C testdata/instancetypes/peer -timeout 15m ./...
 
-fuzz: ## the decoders of events and messages against random input; fuzztime=1m for longer
-	@for package in $(fuzzed); do \
-	  for name in $$(go test -list '^Fuzz' ./$$package | grep '^Fuzz'); do \
-	    go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(fuzztime) ./$$package || exit 1; \
-	  done; \
-	done
+fuzz: ## each decoder of events and messages against random input, two at a time; fuzztime=1m for longer
+	@for package in $(fuzzed); do go test -list '^Fuzz' ./$$package | awk -v package=./$$package '/^Fuzz/ { print $$1, package }'; done | \
+	  xargs -P 2 -L 1 sh -c 'go test -run "^$$" -fuzz "^$$0\$$" -fuzztime $(fuzztime) -parallel 1 "$$1"'
 
 lint: ## gofmt, vet, staticcheck, golangci-lint
 	@unformatted="$$(git ls-files '*.go' | xargs gofmt -l)"; if [ -n "$$unformatted" ]; then echo "not formatted: $$unformatted"; exit 1; fi
