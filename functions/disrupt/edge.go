@@ -30,7 +30,7 @@ type kubernetes interface {
 	DeleteNodeClaim(ctx context.Context, name string, uid types.UID) error
 	Record(ctx context.Context, event cluster.Event, now time.Time) error
 	MarkUnavailable(ctx context.Context, marks *catalog.Unavailable, now time.Time) error
-	PlanWithout(ctx context.Context, objects *snapshot.Objects, seen *disruption.Snapshot, leaving []*api.NodeClaim, now time.Time) (*plan.Plan, error)
+	Without(ctx context.Context, objects *snapshot.Objects, seen *disruption.Snapshot, leaving []*api.NodeClaim, now time.Time) (*plan.Snapshot, error)
 }
 
 // lease is the right of one invocation to take nodes away.

@@ -30,6 +30,8 @@ type handler struct {
 	connect                       func(context.Context) (kubernetes, error)
 	sender                        sender
 	now                           func() time.Time
+
+	rest rest
 }
 
 // handle answers a batch with one pass.

@@ -14,6 +14,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/plan"
 )
 
 // replacing goes on with the replacements that were begun, whoever began them.
@@ -125,11 +126,11 @@ func (r *run) replacePlanned(ctx context.Context, candidates []disruption.Candid
 	for _, candidate := range candidates {
 		leaving = append(leaving, candidate.Node.Claim)
 	}
-	decided, err := r.client.PlanWithout(ctx, r.objects, r.seen, leaving, r.now())
+	without, err := r.client.Without(ctx, r.objects, r.seen, leaving, r.now())
 	if err != nil {
 		return fmt.Errorf("planning replacements for %d nodes: %w", len(candidates), err)
 	}
-	return r.carryOut(ctx, disruption.MovesOf(candidates, decided, r.now()))
+	return r.carryOut(ctx, disruption.MovesOf(candidates, plan.Solve(without), r.now()))
 }
 
 func (r *run) markRebalanced(ctx context.Context, candidates []disruption.Candidate) error {
@@ -162,6 +163,10 @@ func (r *run) carryOut(ctx context.Context, moves disruption.Moves) error {
 		}
 		failed = append(failed, about(move.Node, err))
 	}
+	if moves.Together && len(begun) < len(moves.Begin) {
+		// The next look takes back what was begun: nothing replaces it.
+		return errors.Join(failed...)
+	}
 	for i := range moves.Create {
 		created := &moves.Create[i]
 		if !slices.ContainsFunc(created.Replaces, func(name string) bool { return begun[name] }) {
@@ -170,9 +175,14 @@ func (r *run) carryOut(ctx context.Context, moves disruption.Moves) error {
 		if origin := r.seen.Origins[created.Claim.Labels[api.NodePoolLabelKey]]; origin != nil {
 			disruption.Stamp(&created.Claim, origin.PoolHash)
 		}
-		if _, err := r.client.CreateNodeClaim(ctx, &created.Claim); err != nil && !cluster.IsConflict(err) {
+		stored, err := r.client.CreateNodeClaim(ctx, &created.Claim)
+		if err != nil && !cluster.IsConflict(err) {
 			failed = append(failed, fmt.Errorf("creating nodeclaim %q: %w", created.Claim.Name, err))
 			continue
+		}
+		if err == nil {
+			// What is planned next in this look counts on it.
+			r.objects.NodeClaims = append(r.objects.NodeClaims, *stored)
 		}
 		r.launches = true
 		slog.InfoContext(ctx, "created nodeclaim", "NodeClaim", created.Claim.Name, "NodePool", created.Claim.Labels[api.NodePoolLabelKey], "replaces", created.Replaces)

@@ -28,7 +28,7 @@ func nodeProtection(node *corev1.Node, now time.Time) string {
 	if node.Annotations[scaleDownDisabledAnnotationKey] == "true" {
 		return "the node has the annotation " + scaleDownDisabledAnnotationKey
 	}
-	if disruption.NodeProtected(node) {
+	if node.Annotations[api.DoNotDisruptAnnotationKey] == "true" {
 		return "the node has the annotation " + api.DoNotDisruptAnnotationKey
 	}
 	period, err := time.ParseDuration(node.Annotations[api.DoNotDisruptAnnotationKey])
