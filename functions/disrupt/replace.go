@@ -40,8 +40,12 @@ func about(node *disruption.Node, err error) error {
 	return fmt.Errorf("nodeclaim %q: %w", node.Claim.Name, err)
 }
 
-// finish deletes the claim of a node whose replacements are there.
+// finish deletes the claim of a node whose replacements are there, once the pods are moved
+// that are not to be evicted.
 func (r *run) finish(ctx context.Context, node *disruption.Node) error {
+	if waits, err := r.restart(ctx, node); waits || err != nil {
+		return err
+	}
 	reason := "Replaced"
 	if condition := api.GetCondition(node.Claim.Status.Conditions, api.ConditionTypeDisruptionReason); condition != nil {
 		reason = condition.Reason
@@ -155,8 +159,21 @@ func (r *run) carryOut(ctx context.Context, moves disruption.Moves) error {
 	for _, stays := range moves.Stay {
 		failed = append(failed, about(stays.Node, r.stay(ctx, stays)))
 	}
-	begun := map[string]bool{}
+	var begin []disruption.Move
 	for _, move := range moves.Begin {
+		why, err := r.unmovable(ctx, move.Node)
+		if why != "" {
+			err = r.stay(ctx, disruption.Notice{Node: move.Node, Message: why})
+		} else if err == nil {
+			begin = append(begin, move)
+		}
+		failed = append(failed, about(move.Node, err))
+	}
+	if moves.Together && len(begin) < len(moves.Begin) {
+		return errors.Join(failed...)
+	}
+	begun := map[string]bool{}
+	for _, move := range begin {
 		err := r.begin(ctx, move)
 		if err == nil {
 			begun[move.Node.Claim.Name] = true

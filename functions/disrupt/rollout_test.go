@@ -235,10 +235,7 @@ func TestAnImageRollsOutWithinTheBudget(t *testing.T) {
 	w.image = "ami-1"
 	w.workload(nodes, nodes-2, "1200m")
 	for i := range nodes {
-		claim := readClaim(t, fmt.Sprintf("old-%03d", i))
-		conditions := claim.Status.Conditions
-		api.SetCondition(&conditions, metav1.Condition{Type: api.ConditionTypeDrifted, Status: metav1.ConditionTrue, Reason: api.ReasonAMIDrift}, time.Now().Add(-time.Minute))
-		server.Patch(t, api.NodeClaimsPath+"/"+claim.Name+"/status", map[string]any{"status": map[string]any{"conditions": conditions}})
+		drift(t, fmt.Sprintf("old-%03d", i))
 	}
 	l := newLooker(t, nil)
 	old := nodes

@@ -31,6 +31,7 @@ func Disruption(o *Objects, certificateAuthority []byte) (*disruption.Snapshot, 
 	for i := range o.Pods {
 		if name := o.Pods[i].Spec.NodeName; name != "" {
 			on[name] = append(on[name], &o.Pods[i])
+			s.Running = append(s.Running, &o.Pods[i])
 		} else {
 			s.Waiting = append(s.Waiting, &o.Pods[i])
 		}
