@@ -51,7 +51,8 @@ func (r *run) consolidationSnapshot(ctx context.Context) (*consolidation.Snapsho
 	if err != nil {
 		return nil, fmt.Errorf("reading what nodes cost: %w", err)
 	}
-	empty, underutilized := r.seen.Allowances(api.DisruptionReasonEmpty, r.now()), r.seen.Allowances(api.DisruptionReasonUnderutilized, r.now())
+	empty, _ := r.seen.Allowances(api.DisruptionReasonEmpty, r.now())
+	underutilized, _ := r.seen.Allowances(api.DisruptionReasonUnderutilized, r.now())
 	s := &consolidation.Snapshot{Cluster: without, Budgets: r.seen.Budgets, Allowed: map[string]consolidation.Allowance{}, Now: r.now()}
 	for pool, allowed := range underutilized {
 		s.Allowed[pool] = consolidation.Allowance{Empty: empty[pool], Underutilized: allowed}
@@ -64,6 +65,9 @@ func (r *run) consolidationSnapshot(ctx context.Context) (*consolidation.Snapsho
 func (r *run) propose(ctx context.Context) error {
 	now := r.now()
 	if now.Sub(now.Truncate(time.Minute)) >= noticeEvery || r.rest.same(r.objects, now) {
+		return nil
+	}
+	if !r.budgetsOpen(ctx) {
 		return nil
 	}
 	s, err := r.consolidationSnapshot(ctx)
@@ -96,6 +100,25 @@ func (r *run) propose(ctx context.Context) error {
 		r.rest.remember(r.objects, now)
 	}
 	return errors.Join(failed...)
+}
+
+// budgetsOpen tells whether some pool's budgets let a node go, and of the others why not. Where
+// none does there is nothing to search for.
+func (r *run) budgetsOpen(ctx context.Context) bool {
+	_, closed := r.seen.Allowances(api.DisruptionReasonUnderutilized, r.now())
+	open := false
+	for i := range r.seen.Pools {
+		pool := &r.seen.Pools[i]
+		notice, shut := closed[pool.Name]
+		switch {
+		case !consolidates(*pool):
+		case shut:
+			r.notice(ctx, []disruption.Notice{notice})
+		default:
+			open = true
+		}
+	}
+	return open
 }
 
 // confirm looks at what was proposed as the cluster is now, and begins what still holds.

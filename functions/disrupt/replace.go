@@ -211,7 +211,10 @@ func (r *run) carryOut(ctx context.Context, moves disruption.Moves) error {
 // of others in every look.
 func (r *run) stay(ctx context.Context, notice disruption.Notice) error {
 	r.record(ctx, disruption.AboutClaim(notice.Node.Claim), corev1.EventTypeNormal, "DisruptionBlocked", notice.Message)
-	_, err := r.client.PatchNodeClaim(ctx, notice.Node.Claim.Name, disruption.NotReplaced(r.now()))
+	stored, err := r.client.PatchNodeClaim(ctx, notice.Node.Claim.Name, disruption.NotReplaced(r.now()))
+	if err == nil {
+		notice.Node.Claim = stored
+	}
 	return err
 }
 

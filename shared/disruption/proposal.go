@@ -90,14 +90,17 @@ func (s *Snapshot) Replaced() []*api.NodeClaim {
 	return replaced
 }
 
-// Allowances are how many more nodes of each pool the budgets let go for the reason now. Why
-// one lets none go at all is told where nodes want to.
-func (s *Snapshot) Allowances(reason api.DisruptionReason, now time.Time) map[string]int {
-	counts, allowed := s.counts(), map[string]int{}
+// Allowances are how many more nodes of each pool the budgets let go for the reason now, and
+// why those let none go that do not.
+func (s *Snapshot) Allowances(reason api.DisruptionReason, now time.Time) (allowed map[string]int, closed map[string]Notice) {
+	counts := s.counts()
+	allowed, closed = map[string]int{}, map[string]Notice{}
 	for i := range s.Pools {
 		pool := &s.Pools[i]
-		// A budget that cannot be read allows none.
-		allowed[pool.Name], _ = Allowed(pool, counts[pool.Name], reason, now)
+		number, err := Allowed(pool, counts[pool.Name], reason, now)
+		if allowed[pool.Name] = number; number == 0 {
+			closed[pool.Name] = Notice{Pool: pool, Message: budgetMessage(reason, err)}
+		}
 	}
-	return allowed
+	return allowed, closed
 }
