@@ -12,7 +12,7 @@ output = build/functions/$(architecture)
 staticcheck := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 golangci := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.7.0
 # A nested module that is checked too; the control plane's own is checked by its build.
-nested := testdata/instancetypes/generate testdata/peer
+nested := testdata/instancetypes/generate testdata/instancetypes/peer testdata/peer
 
 # The decoders of what comes from outside, and how long each of their fuzz tests runs.
 fuzzed := events shared/queue
@@ -64,9 +64,10 @@ test: local ## unit tests, then the whole world end to end
 # The tests hold the local AWS, and our own clients, against what others made.
 contract := ./infra/local/conformance ./shared/fleet ./functions/catalog
 
-conformance: ## our clients against moto, and the local AWS against moto and AWS's service models; needs python3 with venv
+conformance: ## our clients and the local AWS against moto and AWS's service models, our instance types against Karpenter's; needs python3 with venv
 	go vet -tags conformance $(contract)
 	go test -count=1 -timeout 15m -tags conformance -run 'Conformance|Exception|Rich|Moto' $(contract)
+	go test -C testdata/instancetypes/peer -timeout 15m ./...
 
 fuzz: ## the decoders of events and messages against random input; fuzztime=1m for longer
 	@for package in $(fuzzed); do \

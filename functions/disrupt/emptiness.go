@@ -14,6 +14,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/metrics"
 )
 
 // emptiness removes nodes without pods.
@@ -122,6 +123,7 @@ func (r *run) remove(ctx context.Context, node *disruption.Node) error {
 	leaving := node.Claim.DeepCopy()
 	leaving.DeletionTimestamp = &metav1.Time{Time: r.now()}
 	node.Claim = leaving // for what else this look decides
+	r.metrics.Write(metrics.CountOf(metrics.Disruptions, reason, 1))
 	slog.InfoContext(ctx, "disrupting node(s)", "reason", reason, "decision", "delete", "disrupted-node-count", 1, "replacement-node-count", 0,
 		"Node", node.Node.Name, "NodeClaim", node.Claim.Name, "NodePool", node.Claim.Labels[api.NodePoolLabelKey],
 		"instance-type", node.Claim.Labels[corev1.LabelInstanceTypeStable], "capacity-type", node.Claim.Labels[api.CapacityTypeLabelKey])

@@ -14,6 +14,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
@@ -238,6 +239,7 @@ func (r *run) begin(ctx context.Context, move disruption.Move) error {
 			return err
 		}
 	}
+	r.metrics.Write(metrics.CountOf(metrics.Disruptions, reason, 1))
 	slog.InfoContext(ctx, "disrupting node(s)", "reason", reason, "decision", "replace", "disrupted-node-count", 1, "replacement-node-count", len(move.By),
 		"Node", node.Node.Name, "NodeClaim", node.Claim.Name, "NodePool", node.Claim.Labels[api.NodePoolLabelKey], "replaced-by", move.By)
 	r.record(ctx, disruption.AboutClaim(node.Claim), corev1.EventTypeNormal, "DisruptionLaunching", fmt.Sprintf("Launching %d replacements: %s", len(move.By), reason))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/function"
+	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/queue"
 )
 
@@ -41,6 +42,8 @@ type handler struct {
 	resolve              func(context.Context, api.EC2NodeClass) (api.EC2NodeClass, error) // gives a class its status
 	sender               sender
 	now                  func() time.Time
+	metrics              *metrics.Recorder
+	prices               prices
 
 	asked   asked
 	learned learned
@@ -96,6 +99,7 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 	p := &performer{client: client, fleet: h.fleet, leftovers: h.leftovers, now: h.now, tell: wake.Hop == 0}
 	again, displaces, err := p.perform(work, seen)
 	h.learn(work, client, seen)
+	h.measure(work, client, seen)
 	return errors.Join(seen.failed, err, h.rearm(ctx, wake, again, displaces))
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"golang.org/x/sync/errgroup"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -35,6 +36,8 @@ type kubernetes interface {
 	NodePools(context.Context) ([]api.NodePool, error)
 	NodeClasses(context.Context) ([]api.EC2NodeClass, error)
 	PodsOnNode(ctx context.Context, node string) ([]corev1.Pod, error)
+	NodeLeases(context.Context) ([]coordinationv1.Lease, error)
+	DeleteNodeLease(ctx context.Context, name string, uid types.UID) error
 	CertificateAuthority() []byte
 	VolumeAttachments(context.Context) ([]storagev1.VolumeAttachment, error)
 	VolumeName(ctx context.Context, namespace, claim string) (string, error)
@@ -54,6 +57,7 @@ type kubernetes interface {
 // instances is what lifecycle does with EC2.
 type instances interface {
 	Instances(context.Context) ([]fleet.Instance, error)
+	Statuses(context.Context) (map[string]fleet.Status, error)
 	Terminate(ctx context.Context, id string) error
 	Tag(ctx context.Context, id string, tags map[string]string) error
 }
@@ -65,8 +69,10 @@ type seen struct {
 	instances []nodeclaim.Instance
 	claims    []api.NodeClaim
 	nodes     []corev1.Node
-	views     []nodeclaim.View // one a claim that is looked at
-	pools     []api.NodePool   // on a tick
+	statuses  map[string]fleet.Status // by instance; nil unless EC2 was asked, on a tick
+	views     []nodeclaim.View        // one a claim that is looked at
+	blocked   []disruption.Ward       // pools that are too sick for their nodes to be repaired
+	pools     []api.NodePool          // on a tick
 	classes   []api.EC2NodeClass
 	// classesListed tells that classes, and pools, are all there are.
 	classesListed bool
@@ -90,13 +96,13 @@ func (h *handler) read(ctx context.Context, client kubernetes, wake queue.Messag
 	if s.claims, err = client.NodeClaims(ctx); err != nil {
 		return nil, err
 	}
-	var ending, moving bool
+	var asks, moving bool // whether EC2's word is wanted, and whether anything is on its way
 	for i := range s.claims {
-		if inFlight(&s.claims[i]) {
-			moving, ending = true, ending || s.claims[i].DeletionTimestamp != nil
+		if claim := &s.claims[i]; inFlight(claim) {
+			moving, asks = true, asks || claim.DeletionTimestamp != nil || nodeclaim.InPartition(claim)
 		}
 	}
-	if ending && !s.tick {
+	if asks && !s.tick {
 		s.listInstances(ctx, h.fleet)
 	}
 	if moving || s.tick {
@@ -105,10 +111,12 @@ func (h *handler) read(ctx context.Context, client kubernetes, wake queue.Messag
 		}
 	}
 	if s.tick {
+		s.checkInstances(ctx, h.fleet)
 		s.listPools(ctx, client, h.resolve)
 	}
 	s.findOrigins(ctx, client, h.now())
-	s.buildViews(wake.Hop == 0)
+	s.buildViews(h.cluster, wake.Hop == 0)
+	s.examine(h.now())
 	s.readLeaving(ctx, client, h.now())
 	return s, nil
 }
@@ -127,7 +135,7 @@ func (s *seen) listInstances(ctx context.Context, ec2 instances) {
 	s.listed = true
 	for _, instance := range listed {
 		s.instances = append(s.instances, nodeclaim.Instance{
-			ID: instance.ID, Zone: instance.Zone, State: instance.State, LaunchTime: instance.LaunchTime, Tags: instance.Tags,
+			ID: instance.ID, Zone: instance.Zone, State: instance.State, LaunchTime: instance.LaunchTime, Partition: instance.Partition, Tags: instance.Tags,
 			SubnetID: instance.SubnetID, SecurityGroupIDs: instance.SecurityGroupIDs, ReservationID: instance.ReservationID,
 		})
 	}
@@ -195,7 +203,7 @@ func resolver(config aws.Config, connection *function.Connection, h *handler) fu
 }
 
 // buildViews puts together what belongs to each claim.
-func (s *seen) buildViews(tell bool) {
+func (s *seen) buildViews(cluster string, tell bool) {
 	nodes := map[string][]*corev1.Node{}
 	for i := range s.nodes {
 		if id := s.nodes[i].Spec.ProviderID; id != "" {
@@ -212,7 +220,7 @@ func (s *seen) buildViews(tell bool) {
 		if !claim.Spec.NodeClassRef.IsEC2NodeClass() || !s.tick && !inFlight(claim) {
 			continue
 		}
-		view := nodeclaim.View{Claim: claim, Tell: tell, InstancesListed: s.listed}
+		view := nodeclaim.View{Claim: claim, Cluster: cluster, Tick: s.tick, Tell: tell, InstancesListed: s.listed}
 		if claim.Status.ProviderID == "" {
 			view.Instances = byClaim[claim.Name]
 		} else {

@@ -11,6 +11,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/function"
+	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/queue"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
@@ -35,7 +36,9 @@ type handler struct {
 	sender  interface {
 		Send(ctx context.Context, url string, messages ...queue.Message) error
 	}
-	now func() time.Time
+	metrics *metrics.Recorder
+	dryRun  bool // plans are made and logged, and nothing is done
+	now     func() time.Time
 	policies
 
 	// events remembers what was said of late, counted when replicas were counted last,
@@ -63,7 +66,7 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 		return err
 	}
 	if wake.Reason != queue.ReasonInterruption {
-		needed, err := anyWaiting(ctx, client)
+		needed, err := h.anyWaiting(ctx, client)
 		if err == nil && !needed {
 			needed, err = h.anyReplicasOff(ctx, client)
 		}
@@ -100,15 +103,18 @@ func (h *handler) later(ctx context.Context, wake queue.Message) error {
 }
 
 // anyWaiting is all that most idle ticks cost: one list of the unbound pods.
-func anyWaiting(ctx context.Context, client *cluster.Client) (bool, error) {
+func (h *handler) anyWaiting(ctx context.Context, client *cluster.Client) (bool, error) {
 	pods, err := client.UnboundPods(ctx)
 	if err != nil {
 		return false, err
 	}
+	waiting, oldest, now := 0, time.Duration(0), h.now()
 	for i := range pods {
 		if scheduling.IsProvisionable(&pods[i]) {
-			return true, nil
+			waiting++
+			oldest = max(oldest, now.Sub(pods[i].CreationTimestamp.Time))
 		}
 	}
-	return false, nil
+	h.metrics.Write(metrics.Count(metrics.PodsPending, float64(waiting)), metrics.Count(metrics.OldestPodPending, oldest.Seconds()))
+	return waiting > 0, nil
 }

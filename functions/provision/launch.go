@@ -54,6 +54,7 @@ func (r *run) launchAll(ctx context.Context, snapshot *plan.Snapshot, groups []l
 		})
 	}
 	_ = group.Wait() // the failures are gathered: one group's does not stop another's
+	r.measure(pass.launched)
 	for _, stored := range pass.launched {
 		r.launchedClaims[stored.Name] = stored
 		replaceClaim(snapshot, stored)

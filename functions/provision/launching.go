@@ -21,6 +21,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/launch"
+	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/nodeclass"
 	"github.com/whittle-dev/whittle/shared/plan"
 )
@@ -244,6 +245,7 @@ func (l *launching) unbuilt(ctx context.Context, claims []api.NodeClaim, err err
 // is logged: the launch does not depend on it.
 func (l *launching) tell(ctx context.Context, claims []api.NodeClaim, reason, message string) {
 	r := l.run
+	r.metrics.Write(metrics.Count(metrics.LaunchFailures, float64(len(claims))))
 	slog.WarnContext(ctx, "failed launching nodeclaim", "NodeClaim", claims[0].Name, "nodeclaims", len(claims), "reason", reason, "error", message)
 	r.record(ctx, claimReference(&claims[0]), corev1.EventTypeWarning, reason, limited(message))
 	var writing errgroup.Group
@@ -400,6 +402,9 @@ func (r *run) launched(ctx context.Context, claim *api.NodeClaim, instance *flee
 	}
 	conditions := slices.Clone(claim.Status.Conditions)
 	api.SetCondition(&conditions, metav1.Condition{Type: api.ConditionTypeLaunched, Status: metav1.ConditionTrue, ObservedGeneration: claim.Generation}, r.now())
+	if api.GetCondition(conditions, api.ConditionTypeRegistered) == nil {
+		api.AwaitNode(&conditions, claim.Generation, r.now())
+	}
 	api.SetReady(&conditions, api.NodeClaimReadyDependents(), claim.Generation, r.now())
 	status["conditions"] = conditions
 	stored, err := r.client.PatchNodeClaimStatus(ctx, claim.Name, map[string]any{"status": status})

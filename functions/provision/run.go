@@ -93,6 +93,10 @@ func (r *run) provision(ctx context.Context) error {
 		if snapshot == nil {
 			return failures
 		}
+		if r.dryRun {
+			r.show(ctx, snapshot)
+			return failures
+		}
 		failures = errors.Join(failures, r.shrink(ctx, snapshot))
 		// Claims that an invocation before this one wrote and did not launch come
 		// first: their pods are not to be planned for twice.
@@ -123,11 +127,7 @@ func (r *run) plan(ctx context.Context, snapshot *plan.Snapshot) (short bool, er
 	if len(snapshot.Pods) == 0 {
 		return false, nil
 	}
-	start := r.now()
-	decided := plan.Solve(snapshot)
-	slog.InfoContext(ctx, "computed new nodeclaim(s) to fit pod(s)",
-		"pods", len(snapshot.Pods), "nodeclaims", len(decided.NodeClaims), "nominations", len(decided.Nominations), "unplaced", len(decided.Unplaced),
-		"price", decided.PricePerHour, "bound", decided.LowerBoundPerHour, "duration", r.now().Sub(start).String())
+	decided := r.solve(ctx, snapshot)
 	claims := make([]api.NodeClaim, len(decided.NodeClaims))
 	for i := range decided.NodeClaims {
 		claims[i] = decided.NodeClaims[i].NodeClaim

@@ -62,7 +62,7 @@ func bench(ctx context.Context) error {
 
 // benchWorld measures an idle minute, then the main job.
 func benchWorld(ctx context.Context) (failure error) {
-	w, err := start(ctx, "bench", interval)
+	w, err := start(ctx, "bench", interval, boot)
 	if err != nil {
 		return err
 	}

@@ -43,6 +43,15 @@ const (
 	AnnotationInstanceProfile = AWSGroup + "/instance-profile-name"
 )
 
+// Annotations of Cluster Autoscaler, honoured so that what was written for it keeps its
+// meaning. https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md
+const (
+	// SafeToEvictAnnotationKey "false" on a pod keeps its node from voluntary disruption.
+	SafeToEvictAnnotationKey = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+	// ScaleDownDisabledAnnotationKey "true" on a node keeps it from voluntary disruption.
+	ScaleDownDisabledAnnotationKey = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
+)
+
 // Annotations of our own, on node claims.
 const (
 	// OwnGroup prefixes the keys that Karpenter does not have.

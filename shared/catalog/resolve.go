@@ -52,6 +52,7 @@ func Resolve(s *Snapshot, class *api.EC2NodeClass, observed Observed, now time.T
 			Requirements:  requirements,
 			Capacity:      capacity,
 			Allocatable:   m.allocatable(capacity, info),
+			Kubelet:       m.told(info),
 			Offerings:     offerings,
 			OnDemandPrice: info.OnDemandPrice,
 			Exotic:        info.BareMetal || len(info.Gpus) > 0 || len(info.InferenceAccelerators) > 0 || len(info.NeuronDevices) > 0,

@@ -28,7 +28,7 @@ func nodeProtection(node *corev1.Node, now time.Time) string {
 	if node.Annotations[scaleDownDisabledAnnotationKey] == "true" {
 		return "the node has the annotation " + scaleDownDisabledAnnotationKey
 	}
-	if node.Annotations[api.DoNotDisruptAnnotationKey] == "true" {
+	if disruption.NodeProtected(node, now) {
 		return "the node has the annotation " + api.DoNotDisruptAnnotationKey
 	}
 	period, err := time.ParseDuration(node.Annotations[api.DoNotDisruptAnnotationKey])

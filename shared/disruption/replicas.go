@@ -80,7 +80,7 @@ func (n *Node) protected(now time.Time) bool {
 		return true
 	}
 	for _, pod := range n.Pods {
-		if protection, err := PodProtection(pod, now); err == nil && protection.Active {
+		if protectedBy(pod, now) != "" {
 			return true
 		}
 	}

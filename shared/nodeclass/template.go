@@ -47,7 +47,7 @@ const templatePrefix = "karpenter.k8s.aws/"
 // Template is the launch template for an image of the class's status. tags are
 // those of the instances' network interfaces and of the template itself.
 func Template(class *api.EC2NodeClass, image api.AMI, join Join, variation Variation, tags map[string]string) (LaunchTemplate, error) {
-	userData, err := userData(class, image, join)
+	userData, err := userData(class, image, join, variation.Kubelet)
 	if err != nil {
 		return LaunchTemplate{}, err
 	}

@@ -53,10 +53,12 @@ func localAWS(t *testing.T) *server {
 	}
 	t.Cleanup(func() { _ = endpoint.Close() })
 	operator := people.Operator()
-	return newServer(aws.Config{
+	s := newServer(aws.Config{
 		Region: Region, BaseEndpoint: &url, Retryer: func() aws.Retryer { return aws.NopRetryer{} },
 		Credentials: credentials.NewStaticCredentialsProvider(operator.AccessKeyID, operator.SecretAccessKey, ""),
 	})
+	s.local = machines
+	return s
 }
 
 func TestConformance(t *testing.T) {

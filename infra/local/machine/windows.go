@@ -68,7 +68,7 @@ func (u userData) windowsArguments(words []string) (*joining, error) {
 	}
 	j := &joining{
 		cluster: given["eksclustername"], endpoint: given["apiserverendpoint"], cidr: given["servicecidr"], flagsSetting: "-KubeletExtraArgs",
-		kubeletField: "-KubeletExtraArgs ", plainMaxPods: true, reservesForPods: true, dns: []string{guessedDNS},
+		kubeletField: "-KubeletExtraArgs ", plainMaxPods: true, reservesForPods: true, keepsFree: "500Mi", dns: []string{guessedDNS},
 	}
 	if j.cluster == "" {
 		return nil, errors.New("missing an argument for the mandatory parameter EKSClusterName")
