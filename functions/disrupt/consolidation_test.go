@@ -120,7 +120,7 @@ func TestKilledWhileConsolidating(t *testing.T) {
 	offers(t)
 	deaths := 0
 	for mode, cutting := range map[string]func(int) *clustertest.Cut{"before": clustertest.After, "unseen": clustertest.AfterUnseen} {
-		for n, over := 0, false; !over; n++ {
+		for n, over := 0, false; !over && n < 100; n++ {
 			prefix := fmt.Sprintf("dear-%s-%d", mode, n)
 			name := prefix + "-000"
 			t.Run(prefix, func(t *testing.T) {
