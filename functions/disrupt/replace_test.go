@@ -191,7 +191,7 @@ func TestKilledWhileReplacing(t *testing.T) {
 	offers(t)
 	deaths := 0
 	for mode, cutting := range map[string]func(int) *clustertest.Cut{"before": clustertest.After, "unseen": clustertest.AfterUnseen} {
-		for n, over := 0, false; !over; n++ {
+		for n, over := 0, false; !over && n < 100; n++ {
 			name := fmt.Sprintf("dies-%s-%d", mode, n)
 			t.Run(name, func(t *testing.T) {
 				recommend(t, name)
