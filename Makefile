@@ -21,7 +21,7 @@ fuzztime ?= 10s
 # What runs against a local server must not be told to trust another authority.
 unexport AWS_CA_BUNDLE
 
-.PHONY: help run up down build functions zips local test conformance fuzz lint bench storm bench-peer synth uninstall clean FORCE
+.PHONY: help run up down build functions zips local test conformance fuzz lint bench storm bench-peer bench-consolidation synth uninstall clean FORCE
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | column -t -s "$$(printf '\t')"
@@ -69,12 +69,9 @@ conformance: ## our clients and the local AWS against moto and AWS's service mod
 	go test -count=1 -timeout 15m -tags conformance -run 'Conformance|Exception|Rich|Moto' $(contract)
 	go test -C testdata/instancetypes/peer -timeout 15m ./...
 
-fuzz: ## the decoders of events and messages against random input; fuzztime=1m for longer
-	@for package in $(fuzzed); do \
-	  for name in $$(go test -list '^Fuzz' ./$$package | grep '^Fuzz'); do \
-	    go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(fuzztime) ./$$package || exit 1; \
-	  done; \
-	done
+fuzz: ## each decoder of events and messages against random input, two at a time; fuzztime=1m for longer
+	@for package in $(fuzzed); do go test -list '^Fuzz' ./$$package | awk -v package=./$$package '/^Fuzz/ { print $$1, package }'; done | \
+	  xargs -P 2 -L 1 sh -c 'go test -run "^$$" -fuzz "^$$0\$$" -fuzztime $(fuzztime) -parallel 1 "$$1"'
 
 lint: ## gofmt, vet, staticcheck, golangci-lint
 	@unformatted="$$(git ls-files '*.go' | xargs gofmt -l)"; if [ -n "$$unformatted" ]; then echo "not formatted: $$unformatted"; exit 1; fi
@@ -91,6 +88,9 @@ storm: local ## 1,000 spot warnings in a minute over 500 nodes; STORM_NODES=100 
 
 bench-peer: ## plan the same clusters with Karpenter's scheduler and with ours; arguments="-full" for all sizes
 	@go run -C testdata/peer . $(arguments)
+
+bench-consolidation: ## consolidate the same fleets with Karpenter's methods and with ours; arguments="-nodes 100" for fewer
+	@go run -C testdata/peer . -consolidation $(arguments)
 
 template := build/cdk.out/Whittle.template.json
 

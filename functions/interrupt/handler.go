@@ -26,6 +26,8 @@ type handler struct {
 	sender               sender
 	now                  func() time.Time
 	metrics              *metrics.Recorder
+
+	index index // a warm container's cache
 }
 
 // message is one of a batch.
@@ -115,7 +117,7 @@ func (h *handler) actOn(ctx context.Context, messages []*message) (*performer, e
 	if err != nil {
 		return nil, err
 	}
-	listed, err := client.NodeClaims(ctx)
+	listed, err := h.claims(ctx, client, messages)
 	if err != nil {
 		return nil, err
 	}

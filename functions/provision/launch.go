@@ -103,7 +103,7 @@ func (l *launching) launch(ctx context.Context, group launch.Group, onceMore boo
 		return
 	}
 	class := classOf(group.Waiting[0].Spec.NodeClassRef, l.snapshot.NodeClasses)
-	if class == nil || !api.ConditionTrue(class.Status.Conditions, api.ConditionReady) {
+	if class == nil || !nodeclass.Launchable(class) {
 		l.giveUp(ctx, group.Waiting, api.ReasonNodeClassNotReady, "its EC2NodeClass does not exist or is not ready", r.isFresh(group.Token))
 		return
 	}

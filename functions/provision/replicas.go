@@ -146,7 +146,7 @@ func (r *run) replicate(ctx context.Context, snapshot *plan.Snapshot, pool *api.
 	}
 	if err != nil {
 		slog.WarnContext(ctx, "nodepool lacks nodes", "NodePool", pool.Name, "missing", count, "error", err)
-		r.record(ctx, disruption.AboutPool(pool), corev1.EventTypeWarning, reasonInsufficientCapacity, err.Error())
+		r.record(disruption.AboutPool(pool), corev1.EventTypeWarning, reasonInsufficientCapacity, err.Error())
 		return nil, nil
 	}
 	claims := make([]api.NodeClaim, count)

@@ -48,6 +48,7 @@ type run struct {
 
 	mutex sync.Mutex
 	fresh map[string]bool // tokens of claims written in this pass and not asked for yet
+	words []cluster.Event // told when everything is done
 }
 
 // isFresh tells that nobody can have asked EC2 for anything with the token.
@@ -149,7 +150,7 @@ func (r *run) plan(ctx context.Context, snapshot *plan.Snapshot) (short bool, er
 	// Words after deeds: thousands of pods may have got a place.
 	for i := range written {
 		if name := written[i].Name; r.launchedClaims[name] != nil {
-			r.nominate(ctx, places[name], "nodeclaim/"+name)
+			r.nominate(places[name], "nodeclaim/"+name)
 		}
 	}
 	if !short {
@@ -222,5 +223,5 @@ func (r *run) tellUnusable(ctx context.Context, unusable *snapshot.Unusable) {
 	}
 	pool := &unusable.Pool
 	slog.WarnContext(ctx, "nodepool gets no nodes", "NodePool", pool.Name, "reason", unusable.Reason, "error", unusable.Message)
-	r.record(ctx, reference("karpenter.sh/v1", "NodePool", "", pool.Name, pool.UID), corev1.EventTypeWarning, unusable.Reason, unusable.Message)
+	r.record(reference("karpenter.sh/v1", "NodePool", "", pool.Name, pool.UID), corev1.EventTypeWarning, unusable.Reason, unusable.Message)
 }

@@ -117,12 +117,15 @@ const (
 	ReasonRunInstancesAuthCheckFailed         = "RunInstancesAuthCheckFailed"
 	ReasonInstanceProfileNotFound             = "InstanceProfileNotFound"
 	ReasonUserDataSizeLimitExceeded           = "UserDataSizeLimitExceeded"
-	ReasonDryRunDisabled                      = "DryRunDisabled"
-	ReasonInvalidKubeletConfiguration         = "InvalidKubeletConfiguration"
-	ReasonUnsupportedKubeletConfiguration     = "UnsupportedKubeletConfiguration"
-	ReasonKubeletExpressionsDisabled          = "KubeletExpressionsDisabled"
-	ReasonKubeletExpressionInvalid            = "KubeletExpressionInvalid"
-	ReasonKubeletExpressionEvaluationFailed   = "KubeletExpressionEvaluationFailed"
+	// ReasonLaunchRefused is of whichever condition a launch that EC2 refused has shown to
+	// be wrong.
+	ReasonLaunchRefused                     = "LaunchRefused"
+	ReasonDryRunDisabled                    = "DryRunDisabled"
+	ReasonInvalidKubeletConfiguration       = "InvalidKubeletConfiguration"
+	ReasonUnsupportedKubeletConfiguration   = "UnsupportedKubeletConfiguration"
+	ReasonKubeletExpressionsDisabled        = "KubeletExpressionsDisabled"
+	ReasonKubeletExpressionInvalid          = "KubeletExpressionInvalid"
+	ReasonKubeletExpressionEvaluationFailed = "KubeletExpressionEvaluationFailed"
 )
 
 // EC2NodeClassReadyDependents are the conditions that an EC2NodeClass's Ready sums

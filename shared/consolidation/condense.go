@@ -1,10 +1,15 @@
 package consolidation
 
 import (
+	"maps"
+	"math"
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
@@ -54,11 +59,19 @@ func (f *fleet) show(n *node) *plan.Node {
 	}
 	if n.launched != nil {
 		// Its claim was planned for its pods, whatever instance it becomes: there is room for them, and not for sure for more.
-		object.Status.Allocatable[corev1.ResourcePods] = resource.Quantity{}
+		object = *full(&object)
 	}
 	shown.Node = &object
 	n.shown = shown
 	return shown
+}
+
+// full is the node without room for any pod.
+func full(node *corev1.Node) *corev1.Node {
+	closed := *node
+	closed.Status.Allocatable = maps.Clone(node.Status.Allocatable)
+	closed.Status.Allocatable[corev1.ResourcePods] = resource.Quantity{}
+	return &closed
 }
 
 func onNode(pod *corev1.Pod, name string) corev1.Pod {
@@ -93,7 +106,14 @@ func (f *fleet) gone(n *node) plan.Node {
 // ask has the planner place the pods of nodes that leave on the others, which are filled in their order, and on new nodes if it may.
 func (f *fleet) ask(leaving, others []*node, launch bool) *plan.Plan {
 	s := *f.cluster
-	if !launch {
+	s.Rough = true
+	price := 0.0
+	for _, n := range leaving {
+		price += n.price
+	}
+	if launch {
+		s.InstanceTypes = f.typesBelow(price)
+	} else {
 		s.NodePools = nil
 	}
 	for _, n := range leaving {
@@ -105,6 +125,9 @@ func (f *fleet) ask(leaving, others []*node, launch bool) *plan.Plan {
 	for rank, n := range others {
 		shown := *f.show(n)
 		shown.Rank = rank
+		if launch && f.spared[n] && shown.Node != nil {
+			shown.Node = full(shown.Node)
+		}
 		s.Nodes = append(s.Nodes, shown)
 	}
 	if launch && f.limited {
@@ -120,4 +143,35 @@ func (f *fleet) ask(leaving, others []*node, launch bool) *plan.Plan {
 		}
 	}
 	return plan.Solve(&s)
+}
+
+// priceStep is how far apart the limits are that lists of instance types are kept for.
+const priceStep = 1.3
+
+// typesBelow are the instance types that cost no more than so many US dollars an hour, or little more: dearer ones are no gain.
+func (f *fleet) typesBelow(price float64) map[string][]catalog.InstanceType {
+	number := int(math.Ceil(math.Log(max(price, 1e-3)) / math.Log(priceStep)))
+	if lists, known := f.cheap[number]; known {
+		return lists
+	}
+	limit := math.Pow(priceStep, float64(number))
+	lists := make(map[string][]catalog.InstanceType, len(f.cluster.InstanceTypes))
+	kept := map[*catalog.InstanceType][]catalog.InstanceType{}
+	for pool, list := range f.cluster.InstanceTypes {
+		if len(list) == 0 {
+			continue
+		}
+		short, known := kept[&list[0]]
+		if !known {
+			for i := range list {
+				if slices.ContainsFunc(list[i].Offerings, func(o catalog.Offering) bool { return o.Available && o.Price <= limit }) {
+					short = append(short, list[i])
+				}
+			}
+			kept[&list[0]] = short
+		}
+		lists[pool] = short
+	}
+	f.cheap[number] = lists
+	return lists
 }

@@ -20,11 +20,15 @@
 //	settings.go   what a NodePool asks of a move (annotations), and the defaults
 //	eligible.go   which nodes may go at all, and for the others why they stay; protection.go, what keeps their pods
 //	fleet.go      the cluster as it would be after the moves so far; condense.go, as the planner is shown it
+//	solve.go      which of two ways is tried first: room that there is, or nodes planned anew
 //	deletes.go    nodes whose pods fit on other nodes: a quick packing (room.go) proposes, the planner decides
 //	replace.go    nodes that cost more than their pods are worth by the planner's lower bound are planned anew, a few at a time
 //	evaluate.go   what the planner makes of a set of nodes: independent groups, each with its gain; offers.go, what of a planned claim's offerings is cheap enough
+//	terms.go      which pods are bound to others, and which are alike
 //	moves.go      the difference of the fleets before and after becomes moves; order.go, the best first, within budgets
+//	sequence.go   the moves made one after the other: those that do not hold after the ones before them wait
 //	check.go      a move looked at again
+//	allowed.go    what disruption budgets let go
 //	balanced.go   the policy Balanced
 //	stays.go      why nodes stay
 package consolidation

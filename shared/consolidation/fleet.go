@@ -25,10 +25,14 @@ type fleet struct {
 	terms    *terms
 	problems []Problem
 	totals   map[*pool]poolTotals
+	// cheap are the cluster's instance types up to a price: see typesBelow.
+	cheap map[int]map[string][]catalog.InstanceType
 	// limited says that some pool has limits, which nodes count against until they are gone.
 	limited bool
 	// work counts what the planner was asked, so that a plan takes no longer on one machine than it takes work on another.
 	work int
+	// spared are nodes that may well go themselves: pods that move do not go there.
+	spared map[*node]bool
 	// serial numbers what is launched.
 	serial int
 }
@@ -52,6 +56,8 @@ type node struct {
 	// pods are those that would come back elsewhere; fixed are the others, which take what they take: of DaemonSets, static, ending, and those that are on their way here.
 	pods  []*pod
 	fixed []*corev1.Pod
+	// stood are the pods before any move.
+	stood []*pod
 	// nominated are how many of the waiting pods have a place here.
 	nominated int
 	candidate bool
@@ -83,7 +89,7 @@ type pod struct {
 func newFleet(s *Snapshot) *fleet {
 	cluster := *s.Cluster
 	cluster.Pods, cluster.Nodes = nil, nil
-	f := &fleet{s: s, cluster: &cluster, pools: map[string]*pool{}}
+	f := &fleet{s: s, cluster: &cluster, pools: map[string]*pool{}, cheap: map[int]map[string][]catalog.InstanceType{}}
 	f.readPools()
 	f.terms = readTerms(s.Cluster)
 	nominated := f.placeWaiting()
@@ -162,6 +168,7 @@ func (f *fleet) newNode(source *plan.Node, nominated map[string][]*corev1.Pod) *
 		}
 	}
 	slices.SortFunc(n.pods, comparePods)
+	n.stood = slices.Clone(n.pods)
 	return n
 }
 

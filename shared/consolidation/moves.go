@@ -116,8 +116,19 @@ func (f *fleet) make(s *step, all *group) {
 	}
 }
 
-// launch adds a node that the claim may become: the cheapest.
+// launch adds a node that the claim may become.
 func (f *fleet) launch(planned *plan.PlannedNodeClaim, g *group) *node {
+	n := f.newLaunched(planned, g)
+	f.nodes = append(f.nodes, n)
+	if reservation := planned.Offerings[0].ReservationID; reservation != "" {
+		f.cluster.InstanceTypes = withoutReserved(f.cluster.InstanceTypes, reservation)
+		clear(f.cheap)
+	}
+	return n
+}
+
+// newLaunched is the cheapest node that the claim may become.
+func (f *fleet) newLaunched(planned *plan.PlannedNodeClaim, g *group) *node {
 	p := f.pools[planned.NodeClaim.Labels[api.NodePoolLabelKey]]
 	typ, offering := p.offeringOf(planned.Offerings[0])
 	f.serial++
@@ -129,12 +140,8 @@ func (f *fleet) launch(planned *plan.PlannedNodeClaim, g *group) *node {
 	object.Labels[api.NodeRegisteredLabelKey], object.Labels[api.NodeInitializedLabelKey] = "true", "true"
 	object.Spec.Taints = claim.Spec.Taints
 	object.Status.Capacity, object.Status.Allocatable = typ.Capacity, typ.Allocatable
-	claim.Labels = object.Labels
+	claim.Labels, claim.Status.Capacity, claim.Status.Allocatable = object.Labels, typ.Capacity, typ.Allocatable
 	n.source = &plan.Node{Node: object, NodeClaim: &claim}
-	f.nodes = append(f.nodes, n)
-	if offering.ReservationID != "" {
-		f.cluster.InstanceTypes = withoutReserved(f.cluster.InstanceTypes, offering.ReservationID)
-	}
 	return n
 }
 

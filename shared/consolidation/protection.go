@@ -1,6 +1,7 @@
 package consolidation
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -51,23 +52,31 @@ func newGuard(budgets []policyv1.PodDisruptionBudget, now time.Time) *guard {
 	return &guard{budgets: budgets, now: now, blocked: map[string]bool{}}
 }
 
-// why is the first reason why the pods keep their node, or "".
+// why is the reason why the pods keep their node, or "". Of several pods the first by name says it.
 func (g *guard) why(pods []corev1.Pod) string {
+	var first *corev1.Pod
+	why := ""
 	for i := range pods {
 		pod := &pods[i]
-		if scheduling.IsTerminal(pod) || pod.DeletionTimestamp != nil {
+		if scheduling.IsTerminal(pod) || pod.DeletionTimestamp != nil ||
+			first != nil && cmp.Or(strings.Compare(pod.Namespace, first.Namespace), strings.Compare(pod.Name, first.Name)) > 0 {
 			continue
 		}
-		if pod.Annotations[safeToEvictAnnotationKey] == "false" {
-			return fmt.Sprintf("pod %s/%s has the annotation %s", pod.Namespace, pod.Name, safeToEvictAnnotationKey)
-		}
-		if g.mayBlock(pod) {
-			if why := disruption.Blocked([]*corev1.Pod{pod}, g.budgets, g.now); why != "" {
-				return why
-			}
+		if reason := g.whyPod(pod); reason != "" {
+			first, why = pod, reason
 		}
 	}
-	return ""
+	return why
+}
+
+func (g *guard) whyPod(pod *corev1.Pod) string {
+	if pod.Annotations[safeToEvictAnnotationKey] == "false" {
+		return fmt.Sprintf("pod %s/%s has the annotation %s", pod.Namespace, pod.Name, safeToEvictAnnotationKey)
+	}
+	if !g.mayBlock(pod) {
+		return ""
+	}
+	return disruption.Blocked([]*corev1.Pod{pod}, g.budgets, g.now)
 }
 
 // mayBlock tells whether the pod has to be looked at: it has an annotation of its own, or pods like it are blocked.

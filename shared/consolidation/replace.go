@@ -12,12 +12,12 @@ const (
 	rooms = 24
 	// workLimit bounds what the planner is asked for one plan: see cost. It is some three seconds of a processor of today. No more than a roundPart of it goes into looking
 	// for better ways to put nodes together before the best so far is taken.
-	workLimit = 4000
+	workLimit = 2000
 	roundPart = 6
 )
 
 // sizes are how many nodes are planned anew at once at most, in turn.
-var sizes = [...]int{maximumMove, 5, 2, 1}
+var sizes = [...]int{5, maximumMove, 2, 1}
 
 // cost is what asking the planner takes: reading the instance types, the nodes, the pods.
 func cost(others, pods int) int { return 4 + others/64 + pods/32 }
@@ -29,6 +29,10 @@ func (f *fleet) replace(round int) bool {
 	if len(wasteful) == 0 {
 		return false
 	}
+	f.spared = map[*node]bool{}
+	for _, n := range wasteful {
+		f.spared[n] = true
+	}
 	size := sizes[round%len(sizes)]
 	for _, n := range wasteful {
 		size = min(size, f.limit(n.pool.api.Name))
@@ -39,7 +43,7 @@ func (f *fleet) replace(round int) bool {
 	for variant := 0; variant < variants(size) && (variant == 0 || f.work < enough); variant++ {
 		var steps []*step
 		gain := 0.0
-		for _, chunk := range chunksOf(wasteful, size, uint64(round), variant) {
+		for _, chunk := range f.chunksOf(wasteful, size, uint64(round), variant) {
 			if f.work >= workLimit {
 				break
 			}
@@ -127,11 +131,12 @@ func variants(size int) int {
 	if size == 1 {
 		return 1
 	}
-	return 8
+	return 4
 }
 
-// chunksOf puts the nodes together, so many at a time, pools apart: each with some far from it, neighbours, or as they come when they are shuffled.
-func chunksOf(nodes []*node, size int, round uint64, variant int) [][]*node {
+// chunksOf puts the nodes together, so many at a time, pools apart: each with some far from it, neighbours, or as they come when they are shuffled. Nodes that a move
+// could not take together are not put together.
+func (f *fleet) chunksOf(nodes []*node, size int, round uint64, variant int) [][]*node {
 	var chunks [][]*node
 	random := rand.New(rand.NewPCG(round, uint64(variant)))
 	for start := 0; start < len(nodes); {
@@ -141,21 +146,50 @@ func chunksOf(nodes []*node, size int, round uint64, variant int) [][]*node {
 		}
 		of := slices.Clone(nodes[start:end])
 		count := (len(of) + size - 1) / size
-		if variant > 1 || variant > 0 && round >= uint64(len(sizes)) {
+		switch {
+		case variant > 1 || variant > 0 && round >= uint64(len(sizes)):
 			random.Shuffle(len(of), func(i, j int) { of[i], of[j] = of[j], of[i] })
+		case variant == 0:
+			of = of[:0]
+			for i := range count {
+				for at := start + i; at < end; at += count {
+					of = append(of, nodes[at])
+				}
+			}
 		}
-		for i := range count {
-			if variant > 0 {
-				chunks = append(chunks, of[i*len(of)/count:(i+1)*len(of)/count])
+		chunks = append(chunks, f.fittingChunks(of, size)...)
+		start = end
+	}
+	return chunks
+}
+
+// openChunks is how many chunks wait at once for a node that fits.
+const openChunks = 8
+
+// fittingChunks takes the nodes in turn, each to the first chunk that it can go with.
+func (f *fleet) fittingChunks(nodes []*node, size int) [][]*node {
+	var chunks [][]*node
+	var open []int
+	for _, n := range nodes {
+		at := slices.IndexFunc(open, func(i int) bool {
+			_, fits := f.together(&step{leaving: append(slices.Clip(chunks[i]), n)})
+			return fits
+		})
+		if at < 0 {
+			if _, fits := f.together(&step{leaving: []*node{n}}); !fits {
 				continue
 			}
-			var chunk []*node
-			for at := i; at < len(of); at += count {
-				chunk = append(chunk, of[at])
+			if len(open) == openChunks {
+				open = open[1:]
 			}
-			chunks = append(chunks, chunk)
+			at = len(open)
+			open = append(open, len(chunks))
+			chunks = append(chunks, nil)
 		}
-		start = end
+		chunk := open[at]
+		if chunks[chunk] = append(chunks[chunk], n); len(chunks[chunk]) == size {
+			open = slices.Delete(open, at, at+1)
+		}
 	}
 	return chunks
 }
@@ -183,7 +217,7 @@ func (f *fleet) tryAnew(chunk []*node) []*step {
 func (f *fleet) roomiest(others, chunk []*node) []*node {
 	var found []*node
 	for _, n := range others {
-		if n.launched != nil {
+		if n.launched != nil || f.spared[n] {
 			continue
 		}
 		free := f.freeOf(n)

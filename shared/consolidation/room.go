@@ -81,12 +81,12 @@ type packing struct {
 	runs map[int][]byte
 }
 
-// newPacking has the nodes, to be filled in that order.
-func (f *fleet) newPacking(nodes []*node) *packing {
+// newPacking has the nodes, to be filled in that order; those that moves launch among them only if it is said so.
+func (f *fleet) newPacking(nodes []*node, launched bool) *packing {
 	p := &packing{f: f, nodes: nodes, first: make([]int, len(f.terms.shapes)), runs: map[int][]byte{}}
 	for _, n := range nodes {
 		p.free = append(p.free, slices.Clone(f.freeOf(n)))
-		p.open = append(p.open, !n.leaving())
+		p.open = append(p.open, !n.leaving() && (launched || n.launched == nil))
 	}
 	return p
 }
@@ -97,11 +97,13 @@ type taken struct {
 	at  int
 }
 
-// empties tries to place the pods of the node with that number elsewhere, and leaves all as it was if one finds no place.
-func (p *packing) empties(number int) bool {
+// empties tries to place the pods of the node with that number elsewhere, and gives the numbers of the nodes that they go to. It leaves all as it was, and reports false, if one
+// finds no place.
+func (p *packing) empties(number int) (at []int, fits bool) {
 	n := p.nodes[number]
 	pods := slices.Clone(n.pods)
 	slices.SortFunc(pods, largestFirst)
+	wasOpen := p.open[number]
 	p.open[number] = false
 	firsts := map[int]int{}
 	var places []taken
@@ -111,18 +113,23 @@ func (p *packing) empties(number int) bool {
 		}
 		at := p.place(pod)
 		if at < 0 {
-			p.open[number] = true
+			p.open[number] = wasOpen
 			for _, place := range places {
 				p.free[place.at].add(place.pod.takes, 1)
 			}
 			for shape, first := range firsts {
 				p.first[shape] = first
 			}
-			return false
+			return nil, false
 		}
 		places = append(places, taken{pod, at})
 	}
-	return true
+	for _, place := range places {
+		if !slices.Contains(at, place.at) {
+			at = append(at, place.at)
+		}
+	}
+	return at, true
 }
 
 // largestFirst sorts pods by the resources that every node has, then by name.

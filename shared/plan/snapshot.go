@@ -33,6 +33,8 @@ type Snapshot struct {
 	WellKnownLabels  []string         `json:"wellKnownLabels,omitempty"`
 	PreferencePolicy PreferencePolicy `json:"preferencePolicy,omitempty"`
 	MinValuesPolicy  MinValuesPolicy  `json:"minValuesPolicy,omitempty"`
+	// Rough asks for a plan in a fraction of the time: new nodes stay as they are first packed, and nothing is said of the lower bound.
+	Rough bool `json:"rough,omitempty"`
 }
 
 // PreferencePolicy says what becomes of preferences (preferred affinity, ScheduleAnyway spread, PreferNoSchedule taints); empty is Respect.

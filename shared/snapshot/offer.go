@@ -9,6 +9,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/nodeclass"
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
@@ -20,7 +21,8 @@ type Offer struct {
 	// Unusable are the others, with the reason.
 	Unusable []Unusable
 	// Types are the instance types by NodePool, with the NodeOverlays applied; ClassTypes
-	// those by EC2NodeClass, without.
+	// those by EC2NodeClass, without, of a refused class too: what was planned with it
+	// before is tried again.
 	Types, ClassTypes map[string][]catalog.InstanceType
 	// Problems are what is wrong with NodeOverlays, which then do not count.
 	Problems []catalog.OverlayProblem
@@ -39,7 +41,7 @@ func NewOffer(o *Objects, known *catalog.Snapshot, observed catalog.Observed, no
 	offer := &Offer{ClassTypes: map[string][]catalog.InstanceType{}}
 	for i := range o.NodeClasses {
 		class := &o.NodeClasses[i]
-		if class.Default(); api.ConditionTrue(class.Status.Conditions, api.ConditionReady) {
+		if class.Default(); nodeclass.Launchable(class) {
 			offer.ClassTypes[class.Name] = catalog.Resolve(known, class, observed, now)
 		}
 	}

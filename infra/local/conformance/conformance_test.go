@@ -5,7 +5,6 @@ package conformance
 import (
 	"encoding/json"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -62,15 +61,7 @@ func localAWS(t *testing.T) *server {
 }
 
 func TestConformance(t *testing.T) {
-	environment, err := Prepare(t.Context(), os.Stderr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	moto, err := environment.Start(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer moto.Close()
+	environment, moto := StartMoto(t)
 	local, other := localAWS(t), newServer(moto.Config())
 	local.run(t.Context())
 	other.run(t.Context())

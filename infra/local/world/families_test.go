@@ -44,6 +44,7 @@ spec:
     config:
       maxPods: 20
       kubeReserved: {cpu: 200m}
+      evictionHard: {memory.available: 100Mi, nodefs.available: 5%%, nodefs.inodesFree: 5%%}
       registerWithTaints: [{key: karpenter.sh/unregistered, effect: NoExecute}]
 `, cluster, w.ControlPlane.Endpoint, base64.StdEncoding.EncodeToString(w.ControlPlane.CertificateAuthority), w.ControlPlane.ServiceCIDR)
 	powershell := "Write-Output 'own'"

@@ -99,7 +99,7 @@ func CarryOut(s *plan.Snapshot, m *consolidation.Move, prefix string, at time.Ti
 		} else if n.NodeClaim != nil {
 			index[n.NodeClaim.Name] = len(after.Nodes)
 		}
-		n.Pods = slices.Clone(n.Pods)
+		n.Pods = slices.Clip(n.Pods) // what is added goes into a copy
 		after.Nodes = append(after.Nodes, n)
 	}
 	place := func(ref plan.PodRef, at int, when time.Time) {
