@@ -152,7 +152,7 @@ func (k *packer) readWorth(waiting []int32) {
 	default:
 		k.tries, k.plainTries = triesMany, triesPlain
 	}
-	dual := p.solveDual(offers, nodePricePerHour, packRounds)
+	dual := p.solveDual(offers)
 	k.rent = slices.Clone(dual.rent)
 	p.worth = dual
 	if k.value == nil {

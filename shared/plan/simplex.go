@@ -78,28 +78,6 @@ func (c *covering) start() {
 	}
 }
 
-// reprice makes the prices anew from what the columns in the basis cost, after costs have changed.
-func (c *covering) reprice() {
-	m := len(c.need)
-	clear(c.price)
-	for i, j := range c.basis {
-		cost := 0.0
-		switch j {
-		case basisFree:
-		case basisOwn:
-			cost = c.dear
-		default:
-			cost = c.columns[j].cost
-		}
-		if cost == 0 {
-			continue
-		}
-		for r, entry := range c.inverse[i*m : i*m+m] {
-			c.price[r] += float64(cost * entry)
-		}
-	}
-}
-
 // optimise brings in columns until none is worth more than it costs.
 func (c *covering) optimise() {
 	m := len(c.need)
@@ -147,6 +125,15 @@ func (c *covering) optimise() {
 			c.price[r] += float64(reduced * entry)
 		}
 	}
+}
+
+// worth is what all needs together cost at the rows' prices: once optimise has come to its end, what the cheapest columns cost.
+func (c *covering) worth() float64 {
+	sum := 0.0
+	for i, need := range c.need {
+		sum += float64(need * c.price[i])
+	}
+	return sum
 }
 
 // entering is a column that is worth more than it costs, with its number and its reduced cost; nil if there is none. That may be one that takes away what a row has too much
