@@ -49,6 +49,8 @@ type packer struct {
 	// random and noise, while improving, make choices differ from one try to the next; without random each choice is the best at hand.
 	random *rand.Rand
 	noise  float64
+	// learn, if it is not nil, is shown all nodes that are tried, together with others that leave nothing over.
+	learn func([]*node)
 	// work counts what has been done, in items looked at.
 	work int
 	// tries is how many columns are tried for a node, plainTries how many where nothing but room keeps others from the leading unit's node.
@@ -253,12 +255,14 @@ func (k *packer) price(column int) float64 {
 func (k *packer) run(pl *pile) {
 	first := len(k.nodes)
 	began := k.work
-	if len(pl.leaders) > fewDemands {
+	switch {
+	case len(pl.leaders) > fewDemands:
 		k.pack(pl, orderBalanced)
-	} else {
+	case k.packPatterns(pl.leaders):
+	default:
 		k.packBest(pl.leaders)
 	}
-	k.improve(first, k.work-began, len(pl.leaders))
+	k.improve(first, k.improveBudget(first, k.work-began, len(pl.leaders)))
 	if k.tier.intersects(k.p.limited) {
 		budget := growBudget
 		for k.grow(first, &budget) {
@@ -276,6 +280,9 @@ func (k *packer) packBest(demands []int32) {
 	for how := range orderCount {
 		k.nodes = nil
 		k.pack(k.newPile(demands), how)
+		if k.learn != nil {
+			k.learn(k.nodes)
+		}
 		left, cost := 0.0, 0.0
 		for _, i := range demands {
 			left += float64(float64(k.left[i]) * k.value[i])

@@ -22,6 +22,8 @@ type pool struct {
 	// minValues are the keys that the types of one launch must offer several values of, with how many.
 	minValues map[string]int
 	limits    []limit
+	// mentioned are the facts of the labels that the pool's own requirements speak of, where they are known from reading its types.
+	mentioned map[string]keyFacts
 	// configs are the pool's: a range of problem.configs.
 	firstConfig, endConfig int
 	// columns are those of the configs, byShare the same in the order that needed goes through, once it has been asked for.
