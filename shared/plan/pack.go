@@ -442,9 +442,6 @@ func (k *packer) copyOf(n *node) *node {
 		c := &k.nodeArena.take(1)[0]
 		*c = *n
 		c.fills, c.free, c.counts = k.fillArena.copyOf(n.fills), k.freeArena.copyOf(n.free), slices.Clone(n.counts)
-		if n.open != nil {
-			c.open = n.open.Clone()
-		}
 		return c
 	}
 	c := k.spare[len(k.spare)-1]
@@ -452,9 +449,6 @@ func (k *packer) copyOf(n *node) *node {
 	fills, free, counts := c.fills, c.free, c.counts
 	*c = *n
 	c.fills, c.free, c.counts = append(fills[:0], n.fills...), append(free[:0], n.free...), append(counts[:0], n.counts...)
-	if n.open != nil {
-		c.open = n.open.Clone()
-	}
 	return c
 }
 
