@@ -86,6 +86,9 @@ func (p *problem) solveDual(offers []offer) *dual {
 	d.readAxes(offers)
 	d.readKinds(offers)
 	for _, buckets := range dualBuckets {
+		if buckets == dualBuckets[0] && len(d.kinds) > 1 && (len(d.slots) == 0 || len(offers) <= fewDemands) {
+			continue // so few would tell hardly more than the kinds apart
+		}
 		d.readBuckets(buckets)
 		d.readColumns()
 		d.start()

@@ -23,13 +23,7 @@ func (d *dual) readValues() {
 	var columns []weighed
 	low, high := make([]float64, width), make([]float64, width)
 	for _, b := range d.buckets {
-		copy(low, d.needOf(b.offers[0]))
-		copy(high, low)
-		for _, n := range b.offers[1:] {
-			for a, amount := range d.needOf(n) {
-				low[a], high[a] = min(low[a], amount), max(high[a], amount)
-			}
-		}
+		d.readRange(b, low, high)
 		most := math.Inf(1)
 		columns = columns[:0]
 		for j := range d.columns {
@@ -69,41 +63,52 @@ func (d *dual) readValues() {
 	}
 }
 
-// readEvenValues is readValues where all columns have the same weights. What makes a column weigh what it costs is left out: a unit is worth no less then on any.
+// readEvenValues is readValues where all columns have the same weights, but for what makes each weigh what it costs: a unit weighs least on the column that even by the same
+// weights weighs most for its price.
 func (d *dual) readEvenValues() {
 	d.values, d.best = make([]float64, len(d.offers)), make([]int32, len(d.offers))
 	for n := range d.best {
 		d.best[n] = -1
 	}
 	width := d.width()
+	parts := make([]float64, len(d.columns))
+	for j := range d.columns {
+		parts[j] = weighted(d.even, d.columns[j].free[:width]) / d.columns[j].worth
+	}
 	tightest := func(b *bucket, need []float64) int32 {
 		best, most := int32(-1), 0.0
 		for j := range d.columns {
-			c := &d.columns[j]
-			if part := weighted(d.even, c.free[:width]) / c.worth; part > most && b.columns.has(c.column) && fitsIn(need[:len(d.axes)], c.free) {
-				best, most = int32(j), part
+			if c := &d.columns[j]; parts[j] > most && b.columns.has(c.column) && fitsIn(need[:len(d.axes)], c.free) {
+				best, most = int32(j), parts[j]
 			}
 		}
 		return best
 	}
-	high := make([]float64, width)
+	low, high := make([]float64, width), make([]float64, width)
 	for _, b := range d.buckets {
-		clear(high)
-		for _, n := range b.offers {
-			for a, amount := range d.needOf(n) {
-				high[a] = max(high[a], amount)
-			}
-		}
-		forAll := tightest(b, high)
+		d.readRange(b, low, high)
+		// What the greatest unit and the least both weigh least on, the others do.
+		at := tightest(b, high)
+		same := at >= 0 && at == tightest(b, low)
 		for _, n := range b.offers {
 			need := d.needOf(n)
-			at := forAll
-			if at < 0 {
+			if !same {
 				at = tightest(b, need)
 			}
 			if at >= 0 {
-				d.values[n], d.best[n] = weighted(d.even, need), at
+				d.values[n], d.best[n] = weighted(d.even, need)/parts[at], at
 			}
+		}
+	}
+}
+
+// readRange fills in the least and the most that any unit of the bucket asks for of each axis.
+func (d *dual) readRange(b *bucket, low, high []float64) {
+	copy(low, d.needOf(b.offers[0]))
+	copy(high, low)
+	for _, n := range b.offers[1:] {
+		for a, amount := range d.needOf(n) {
+			low[a], high[a] = min(low[a], amount), max(high[a], amount)
 		}
 	}
 }

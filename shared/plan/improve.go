@@ -11,7 +11,7 @@ const (
 	// Counting work instead of time keeps the plan the same on every machine. In between a quarter of the work that the first packing took is allowed, or improveUnit for each unit.
 	improveLeast, improveMost, improveUnit = 60_000, 8_000_000, 60
 	// improveFew is the least where there are few demands, which are packed in no time.
-	improveFew = 100000
+	improveFew = 1_500_000
 	// improveEnough is what all that is on the nodes has to be worth, for what they cost, for no improvement to be looked for: better plans are few and far between.
 	improveEnough = 0.985
 	// improveNodes is how many nodes are planned anew at most in one try, improveUnits about how many units on them.
@@ -36,19 +36,15 @@ func compareRanked(a, b rankedNode) int {
 	return cmp.Or(cmp.Compare(a.use, b.use), cmp.Compare(a.serial, b.serial))
 }
 
-// improveBudget is the work that improving the nodes planned since first may do, where packing them took so much and so many demands waited.
-func (k *packer) improveBudget(first, packed, demands int) int {
+// improveBudget is the work that improving the nodes planned since first may do: so much, or improveUnit for each unit.
+func (k *packer) improveBudget(first, least int) int {
 	units := 0
 	for _, n := range k.nodes[first:] {
 		for _, f := range n.fills {
 			units += f.count
 		}
 	}
-	budget := max(packed/4, improveLeast, improveUnit*units)
-	if demands <= fewDemands {
-		budget = max(budget, improveFew)
-	}
-	return min(budget, improveMost)
+	return min(max(least, improveUnit*units), improveMost)
 }
 
 // improve takes a few of the nodes planned since first apart and plans their units anew, in other orders and with other columns: mostly nodes that are worth little

@@ -255,14 +255,16 @@ func (k *packer) price(column int) float64 {
 func (k *packer) run(pl *pile) {
 	first := len(k.nodes)
 	began := k.work
+	least := improveLeast
 	switch {
 	case len(pl.leaders) > fewDemands:
 		k.pack(pl, orderBalanced)
 	case k.packPatterns(pl.leaders):
 	default:
 		k.packBest(pl.leaders)
+		least = improveFew
 	}
-	k.improve(first, k.improveBudget(first, k.work-began, len(pl.leaders)))
+	k.improve(first, k.improveBudget(first, max((k.work-began)/4, least)))
 	if k.tier.intersects(k.p.limited) {
 		budget := growBudget
 		for k.grow(first, &budget) {
