@@ -88,7 +88,7 @@ func poolProblem(nodePool *api.NodePool, classes map[string]*api.EC2NodeClass, t
 	case ref == nil:
 		return "names no node class: set spec.template.spec.nodeClassRef"
 	case classes[ref.Name] == nil:
-		return fmt.Sprintf("node class %q does not exist: create it or change spec.template.spec.nodeClassRef", ref.Name)
+		return fmt.Sprintf("node class %q does not exist, and the pool has no list of instance types: create it or change spec.template.spec.nodeClassRef", ref.Name)
 	case classes[ref.Name].DeletionTimestamp != nil:
 		return fmt.Sprintf("node class %q is being deleted", ref.Name)
 	case isFalse(classes[ref.Name].Status.Conditions, api.ConditionReady):
