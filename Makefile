@@ -21,7 +21,7 @@ fuzztime ?= 10s
 # What runs against a local server must not be told to trust another authority.
 unexport AWS_CA_BUNDLE
 
-.PHONY: help run up down build functions zips local test conformance fuzz lint bench storm bench-peer synth clean FORCE
+.PHONY: help run up down build functions zips local test conformance fuzz lint bench storm crash bench-peer synth clean FORCE
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | column -t -s "$$(printf '\t')"
@@ -87,6 +87,11 @@ bench: build local ## what it costs: sizes, cold start, idle tick, pending to Cr
 
 storm: local ## 1,000 spot warnings in a minute over 500 nodes; STORM_NODES=100 for fewer
 	@build/local storm
+
+crash: export CRASH_STORY := $(story)
+crash: ## kill each function at each call that it makes; story=provision/ for some of the stories
+	@go build -trimpath -buildvcs=false -o build/local ./infra/local
+	@build/local crash
 
 bench-peer: ## plan the same clusters with Karpenter's scheduler and with ours; arguments="-full" for all sizes
 	@go run -C testdata/peer . $(arguments)

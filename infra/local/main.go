@@ -8,6 +8,7 @@
 //	local bench   measures cold start, idle tick, latency and sizes, and the launch of a thousand nodes
 //	local bench-launch   the last of these by itself
 //	local storm   warns every node of a large cluster within a minute, and measures
+//	local crash   kills each function at each call that it makes, and looks what comes of it
 package main
 
 import (
@@ -37,14 +38,14 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	commands := map[string]func(context.Context) error{"run": run, "up": up, "down": down, "serve": serve, "bench": bench, "bench-launch": benchLaunch, "storm": storm, "prepare": prepare}
+	commands := map[string]func(context.Context) error{"run": run, "up": up, "down": down, "serve": serve, "bench": bench, "bench-launch": benchLaunch, "storm": storm, "crash": killEverywhere, "prepare": prepare}
 	name := ""
 	if len(os.Args) == 2 {
 		name = os.Args[1]
 	}
 	command, known := commands[name]
 	if !known {
-		fmt.Fprintln(os.Stderr, "usage: local run|up|down|bench|bench-launch|storm")
+		fmt.Fprintln(os.Stderr, "usage: local run|up|down|bench|bench-launch|storm|crash")
 		os.Exit(2)
 	}
 	if err := command(ctx); err != nil {
