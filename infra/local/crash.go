@@ -77,14 +77,11 @@ func killEverywhere(ctx context.Context) (failure error) {
 	if err := opening.Wait(); err != nil {
 		return err
 	}
-	rows, err := matrix.Run(ctx, stories)
-	if err != nil {
-		return err
-	}
+	rows, failed := matrix.Run(ctx, stories)
 	fmt.Println()
 	well, err := crash.Write(os.Stdout, rows)
-	if err != nil {
-		return err
+	if err = errors.Join(failed, err); err != nil {
+		return errors.Join(err, keepLogs(folder, rows))
 	}
 	fmt.Printf("The matrix took %.0f s.\n", time.Since(began).Seconds())
 	if well {

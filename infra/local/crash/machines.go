@@ -20,36 +20,52 @@ import (
 const settleWithin = time.Minute
 
 // play does what machines, kubelets, the scheduler and the pods' controllers would have
-// done by now, and waits until Kubernetes' own controllers have seen it.
-func (t *telling) play(ctx context.Context) error {
+// done by now, waits until Kubernetes' own controllers have seen it, and returns the world
+// as it is then.
+func (t *telling) play(ctx context.Context) (*state, error) {
 	s, err := t.world.see(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	t.acted = false
 	for i := range s.instances {
 		if err := t.boot(ctx, s, &s.instances[i]); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	for i := range s.pods {
 		if err := t.endPod(ctx, s, &s.pods[i]); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	for _, workload := range t.stage.workloads {
-		if err := workload.replace(ctx, t.world); err != nil {
-			return err
+		made, err := workload.replace(ctx, t.world, s.pods)
+		if err != nil {
+			return nil, err
 		}
+		t.acted = t.acted || made
 	}
-	if s, err = t.world.see(ctx); err != nil {
-		return err
+	if s, err = t.again(ctx, s); err != nil {
+		return nil, err
 	}
 	for i := range s.pods {
 		if err := t.place(ctx, s, &s.pods[i]); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return t.settle(ctx)
+	if s, err = t.again(ctx, s); err != nil {
+		return nil, err
+	}
+	return t.settle(ctx, s)
+}
+
+// again reads the world anew if anything was done since it was read.
+func (t *telling) again(ctx context.Context, s *state) (*state, error) {
+	if !t.acted {
+		return s, nil
+	}
+	t.acted = false
+	return t.world.see(ctx)
 }
 
 // boot has an instance that runs join as a node, and the kubelet of one that does not run fall silent.
@@ -58,11 +74,13 @@ func (t *telling) boot(ctx context.Context, s *state, instance *ec2.Instance) er
 	nodes := t.world.core.CoreV1().Nodes()
 	switch {
 	case at < 0 && instance.State == ec2.Running:
+		t.acted = true
 		node := newNode(instance)
 		node.Spec.Taints = []corev1.Taint{api.UnregisteredNoExecuteTaint()}
 		_, err := nodes.Create(ctx, node, metav1.CreateOptions{})
 		return err
 	case at >= 0 && instance.State != ec2.Running && nodeReady(&s.nodes[at]):
+		t.acted = true
 		silent := fmt.Sprintf(`{"status":{"conditions":[{"type":"Ready","status":"Unknown","reason":"NodeStatusUnknown","lastTransitionTime":%q}]}}`, time.Now().UTC().Format(time.RFC3339))
 		_, err := nodes.Patch(ctx, s.nodes[at].Name, types.StrategicMergePatchType, []byte(silent), metav1.PatchOptions{}, "status")
 		if apierrors.IsNotFound(err) {
@@ -103,6 +121,7 @@ func (t *telling) endPod(ctx context.Context, s *state, pod *corev1.Pod) error {
 	if pod.DeletionTimestamp == nil || node == nil || !s.alive(node) || t.story.Stubborn {
 		return nil
 	}
+	t.acted = true
 	zero := int64(0)
 	err := t.world.core.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &zero})
 	if apierrors.IsNotFound(err) {
@@ -123,6 +142,7 @@ func (t *telling) place(ctx context.Context, s *state, pod *corev1.Pod) error {
 			return t.report(ctx, pod, corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "no node has room"}, pod.Status.Phase)
 		}
 		binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}, Target: corev1.ObjectReference{Kind: "Node", Name: node.Name}}
+		t.acted = true
 		if err := pods.Bind(ctx, binding, metav1.CreateOptions{}); err != nil {
 			return err
 		}
@@ -141,6 +161,7 @@ func (t *telling) report(ctx context.Context, pod *corev1.Pod, condition corev1.
 	}) {
 		return nil
 	}
+	t.acted = true
 	patch := fmt.Sprintf(`{"status":{"phase":%q,"startTime":%q,"conditions":[{"type":%q,"status":%q,"reason":%q,"message":%q,"lastTransitionTime":%q}]}}`,
 		phase, time.Now().UTC().Format(time.RFC3339), condition.Type, condition.Status, condition.Reason, condition.Message, time.Now().UTC().Format(time.RFC3339))
 	_, err := t.world.core.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
@@ -172,23 +193,23 @@ func cpuOf(pod *corev1.Pod) int64 {
 }
 
 // settle waits until Kubernetes' own controllers are through with new nodes, and with the budgets.
-func (t *telling) settle(ctx context.Context) error {
+func (t *telling) settle(ctx context.Context, s *state) (*state, error) {
 	for deadline := time.Now().Add(settleWithin); ; {
-		s, err := t.world.see(ctx)
-		if err != nil {
-			return err
-		}
 		waitsFor := s.behind()
 		if waitsFor == "" {
-			return nil
+			return s, nil
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("Kubernetes' controllers do not settle within %s: %s", settleWithin, waitsFor)
+			return nil, fmt.Errorf("the control plane does not settle within %s: %s", settleWithin, waitsFor)
 		}
 		select {
 		case <-time.After(10 * time.Millisecond):
 		case <-ctx.Done():
-			return ctx.Err()
+			return nil, ctx.Err()
+		}
+		var err error
+		if s, err = t.world.see(ctx); err != nil {
+			return nil, err
 		}
 	}
 }

@@ -90,6 +90,9 @@ func (m *Matrix) Run(ctx context.Context, stories []Story) ([]*Row, error) {
 func (m *Matrix) tell(ctx context.Context, world *World, queue *jobs, next job) error {
 	began := time.Now()
 	outcome, err := world.Tell(ctx, next.row.Story, next.kill)
+	if ctx.Err() != nil {
+		return nil // what was told until then counts
+	}
 	if err != nil {
 		return err
 	}

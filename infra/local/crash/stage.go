@@ -234,12 +234,9 @@ func (s *stage) pods(name string, count int, cpu string) *workload {
 	return made
 }
 
-// replace makes the pods that are missing. One that ends counts no more.
-func (l *workload) replace(ctx context.Context, w *World) error {
-	pods, err := w.podsNow(ctx)
-	if err != nil {
-		return err
-	}
+// replace makes the pods that are missing among those that there are, and tells whether
+// any was. One that ends counts no more.
+func (l *workload) replace(ctx context.Context, w *World, pods []corev1.Pod) (missing bool, err error) {
 	present := 0
 	for i := range pods {
 		if pods[i].Labels["app"] == l.name && pods[i].DeletionTimestamp == nil {
@@ -248,6 +245,7 @@ func (l *workload) replace(ctx context.Context, w *World) error {
 	}
 	for ; present < l.count; present++ {
 		l.made++
+		missing = true
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", l.name, l.made), Labels: map[string]string{"app": l.name}}}
 		// Its scheduler is the one that is played.
 		pod.Spec.SchedulerName, pod.Spec.TerminationGracePeriodSeconds = "played", &l.grace
@@ -255,10 +253,10 @@ func (l *workload) replace(ctx context.Context, w *World) error {
 			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(l.cpu)},
 		}}}
 		if _, err := w.core.CoreV1().Pods(metav1.NamespaceDefault).Create(ctx, pod, metav1.CreateOptions{}); err != nil {
-			return err
+			return missing, err
 		}
 	}
-	return nil
+	return missing, nil
 }
 
 // budget guards a workload: so many of its pods have to be healthy.

@@ -35,23 +35,17 @@ func (w *World) see(ctx context.Context) (*state, error) {
 	if s.nodes, err = w.client.Nodes(ctx); err != nil {
 		return nil, err
 	}
-	if s.pods, err = w.podsNow(ctx); err != nil {
+	pods, err := w.core.CoreV1().Pods(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{})
+	if err != nil {
 		return nil, err
 	}
+	s.pods = pods.Items
 	budgets, err := w.core.PolicyV1().PodDisruptionBudgets(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
 	s.budgets = budgets.Items
 	return s, nil
-}
-
-func (w *World) podsNow(ctx context.Context) ([]corev1.Pod, error) {
-	list, err := w.core.CoreV1().Pods(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	return list.Items, nil
 }
 
 // instance is the one behind a provider id, nil for none.

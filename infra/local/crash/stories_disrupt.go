@@ -18,9 +18,8 @@ func disruptStories() []Story {
 	}
 	return []Story{
 		{
-			Function: "disrupt", Name: "an empty node", Done: claims(0),
+			Function: "disrupt", Name: "an empty node", With: []string{"lifecycle", "disrupt"}, Done: claims(0),
 			Arrange: func(s *stage) {
-				s.readyClass()
 				s.pool(map[string]any{"disruption": map[string]any{"consolidateAfter": "0s", "consolidationPolicy": "WhenEmpty", "budgets": []any{map[string]any{"nodes": "100%"}}}})
 				s.node("idle")
 			},

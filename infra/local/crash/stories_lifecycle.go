@@ -24,7 +24,6 @@ func lifecycleStories() []Story {
 		{
 			Function: "lifecycle", Name: "a node joins", With: alone, Done: claims(1),
 			Arrange: func(s *stage) {
-				s.readyClass()
 				s.pool(nil)
 				s.launched("new", func(claim *api.NodeClaim) {
 					claim.Spec.Taints = []corev1.Taint{{Key: "team", Value: "a", Effect: corev1.TaintEffectNoSchedule}}
@@ -44,7 +43,6 @@ func lifecycleStories() []Story {
 		{
 			Function: "lifecycle", Name: "a drain that comes to its hard end", With: alone, Done: claims(0), Event: ending, Forceful: true,
 			Arrange: func(s *stage) {
-				s.readyClass()
 				s.pool(nil)
 				s.node("old", func(claim *api.NodeClaim) {
 					claim.Spec.TerminationGracePeriod = &metav1.Duration{Duration: 20 * time.Second}
@@ -56,7 +54,6 @@ func lifecycleStories() []Story {
 		{
 			Function: "lifecycle", Name: "a node expires", With: alone, Done: claims(0),
 			Arrange: func(s *stage) {
-				s.readyClass()
 				s.pool(nil)
 				s.node("old", func(claim *api.NodeClaim) {
 					expires := time.Second
@@ -67,7 +64,6 @@ func lifecycleStories() []Story {
 		{
 			Function: "lifecycle", Name: "a claim whose launch was not written down is deleted", With: alone, Done: claims(0), Event: ending, Step: 10 * time.Second,
 			Arrange: func(s *stage) {
-				s.readyClass()
 				s.pool(nil)
 				s.launch("m5.xlarge", map[string]string{api.NodeClaimTagKey: "lost"})
 				s.claim("lost")
@@ -76,7 +72,6 @@ func lifecycleStories() []Story {
 		{
 			Function: "lifecycle", Name: "instances without claims, and claims without instances", With: alone, Done: claims(0),
 			Arrange: func(s *stage) {
-				s.readyClass()
 				s.pool(nil)
 				s.launch("m5.xlarge", map[string]string{api.NodeClaimTagKey: "nobody"})
 				_, gone := s.node("bereft")
@@ -87,7 +82,6 @@ func lifecycleStories() []Story {
 		{
 			Function: "lifecycle", Name: "an instance that has stopped", With: alone, Done: claims(0), Forceful: true,
 			Arrange: func(s *stage) {
-				s.readyClass()
 				s.pool(nil)
 				s.node("old")
 			},

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	lambdaevents "github.com/aws/aws-lambda-go/events"
+
+	"github.com/whittle-dev/whittle/shared/queue"
 )
 
 const (
@@ -18,6 +20,8 @@ const (
 	rounds = 30
 	// step is how much time passes between two rounds.
 	step = 6 * time.Second
+	// fullLook is how many rounds pass from one tick of lifecycle's to the next.
+	fullLook = 3
 )
 
 // telling is one run of a story, with a kill or without.
@@ -28,6 +32,7 @@ type telling struct {
 	stage  *stage
 	// undelivered is what wakes functions and was not dealt with.
 	undelivered map[string]any
+	acted       bool // play has changed something since it read the world
 
 	mutex     sync.Mutex
 	evictions map[string]int // by pod
@@ -72,7 +77,7 @@ func (t *telling) begin(ctx context.Context) error {
 	if t.stage.err != nil {
 		return t.stage.err
 	}
-	if err := t.play(ctx); err != nil {
+	if _, err := t.play(ctx); err != nil {
 		return err
 	}
 	event := tickFor
@@ -89,16 +94,15 @@ func (t *telling) begin(ctx context.Context) error {
 func (t *telling) goOn(ctx context.Context) (int, error) {
 	over := false
 	for round := range rounds {
-		if err := t.round(ctx); err != nil {
+		if err := t.round(ctx, round); err != nil {
 			return 0, err
 		}
-		if err := t.play(ctx); err != nil {
+		s, err := t.play(ctx)
+		if err != nil {
 			return 0, err
 		}
-		missing, err := t.missing(ctx)
+		missing := t.missing(s)
 		switch {
-		case err != nil:
-			return 0, err
 		case over && len(missing) > 0:
 			t.fault("all was right and is not any more: %s", strings.Join(missing, "; "))
 			return round, nil
@@ -115,11 +119,7 @@ func (t *telling) goOn(ctx context.Context) (int, error) {
 }
 
 // missing is what is not yet as it has to be at the story's end.
-func (t *telling) missing(ctx context.Context) ([]string, error) {
-	s, err := t.world.see(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (t *telling) missing(s *state) []string {
 	missing := t.unsettled(s)
 	if again := t.doubled(s); again != "" {
 		missing = append(missing, again)
@@ -132,12 +132,12 @@ func (t *telling) missing(ctx context.Context) ([]string, error) {
 	if t.undelivered[t.story.Function] != nil {
 		missing = append(missing, "what woke "+t.story.Function+" was not dealt with")
 	}
-	return missing, nil
+	return missing
 }
 
 // round has each function act once: on what it was woken by and has not dealt with, on
 // what it was sent, and on a tick.
-func (t *telling) round(ctx context.Context) error {
+func (t *telling) round(ctx context.Context, number int) error {
 	with := t.story.With
 	if with == nil {
 		with = []string{"provision", "lifecycle", "disrupt"}
@@ -145,7 +145,7 @@ func (t *telling) round(ctx context.Context) error {
 	// The story's own comes first: what is about to happen begins with it.
 	order := append([]string{t.story.Function}, slices.DeleteFunc(slices.Clone(with), func(name string) bool { return name == t.story.Function })...)
 	for _, name := range order {
-		event, err := t.wake(ctx, name, slices.Contains(with, name))
+		event, err := t.wake(ctx, name, number, slices.Contains(with, name))
 		if err != nil {
 			return err
 		}
@@ -179,7 +179,7 @@ func (t *telling) round(ctx context.Context) error {
 }
 
 // wake is what a function is given now, nil for nothing.
-func (t *telling) wake(ctx context.Context, name string, ticks bool) (any, error) {
+func (t *telling) wake(ctx context.Context, name string, round int, ticks bool) (any, error) {
 	event := t.undelivered[name]
 	batch, messages := event.(lambdaevents.SQSEvent)
 	if event != nil && !messages || !ticks {
@@ -194,6 +194,12 @@ func (t *telling) wake(ctx context.Context, name string, ticks bool) (any, error
 	}
 	for _, one := range sent {
 		batch.Records = append(batch.Records, lambdaevents.SQSMessage{MessageId: one.ID, Body: one.Body})
+	}
+	// Between its ticks, which are a minute apart, lifecycle looks on by messages of its own.
+	if name == "lifecycle" && round%fullLook > 0 {
+		next := queue.Message{Cluster: clusterName, At: t.world.now(), Reason: queue.ReasonContinue, Hop: 1}
+		batch.Records = append(batch.Records, message(next, fmt.Sprint("continue-", round)))
+		return batch, nil
 	}
 	batch.Records = append(batch.Records, tickMessage(t.world))
 	return batch, nil
