@@ -2,9 +2,12 @@ package crash
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/inventory"
 )
 
 // together is how many equal nodes are launched by one call.
@@ -23,6 +26,20 @@ func provisionStories() []Story {
 				s.class()
 				s.pool(nil)
 				s.pods("equal", together, "14")
+			},
+		},
+		{
+			// The request of the batch is then another one, with the same token.
+			Function: "provision", Name: "a batch of equal nodes, and spot is short when it is gone on with", Launches: together, Done: running(together),
+			Arrange: func(s *stage) {
+				s.readyClass()
+				s.pool(nil)
+				s.pods("equal", together, "14")
+			},
+			Meanwhile: func(s *stage) {
+				marks := &catalog.Unavailable{}
+				marks.LeaveOut(catalog.CapacityTypeKey(api.CapacityTypeSpot), s.world.now().Add(time.Hour))
+				s.try(inventory.MarkUnavailable(s.ctx, s.world.client, marks, s.world.now()))
 			},
 		},
 		{

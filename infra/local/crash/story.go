@@ -20,15 +20,21 @@ type Story struct {
 	Arrange func(*stage)
 	// Event is what happens then, and gives what wakes the function; nil for a tick.
 	Event func(*stage) any
+	// Meanwhile is what happens when the function has died, before anybody goes on.
+	Meanwhile func(*stage)
 	// With are the functions that go on by ticks; nil means provision, lifecycle and disrupt.
 	With []string
 	// Step is how much time passes between two rounds of ticks; 0 means 6 s.
 	Step time.Duration
-	// Launches is how many instances the functions launch in it, neither more nor fewer.
+	// Launches is how many instances the functions launch in it, neither more nor fewer;
+	// anyNumber where that depends on when the function dies.
 	Launches int
 	// Done says what is still missing of the story's end, beside that everything belongs
 	// together; empty for nothing.
 	Done func(*telling, *state) string
+	// Spared is another end that a kill may lead to, at which the functions have launched
+	// nothing and gone back to where they began; nil for none.
+	Spared func(*telling, *state) string
 
 	// Forceful is for a story in which pods go whatever guards them.
 	Forceful bool
@@ -37,6 +43,8 @@ type Story struct {
 	// Halted is for one in which a claim may keep an instance that does not run.
 	Halted bool
 }
+
+const anyNumber = -1
 
 func (s *Story) title() string { return s.Function + "/" + s.Name }
 

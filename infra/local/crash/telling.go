@@ -121,16 +121,19 @@ func (t *telling) goOn(ctx context.Context) (int, error) {
 // missing is what is not yet as it has to be at the story's end.
 func (t *telling) missing(s *state) []string {
 	missing := t.unsettled(s)
-	if again := t.doubled(s); again != "" {
-		missing = append(missing, again)
+	if t.undelivered[t.story.Function] != nil {
+		missing = append(missing, "what woke "+t.story.Function+" was not dealt with")
+	}
+	if t.story.Spared != nil && t.ledger.dead() && t.launched(s) == 0 && t.story.Spared(t, s) == "" {
+		return missing
+	}
+	if launched := t.launched(s); launched != t.story.Launches && t.story.Launches != anyNumber {
+		missing = append(missing, fmt.Sprintf("%d instances were launched, want %d", launched, t.story.Launches))
 	}
 	if t.story.Done != nil {
 		if lacks := t.story.Done(t, s); lacks != "" {
 			missing = append(missing, lacks)
 		}
-	}
-	if t.undelivered[t.story.Function] != nil {
-		missing = append(missing, "what woke "+t.story.Function+" was not dealt with")
 	}
 	return missing
 }
@@ -162,6 +165,12 @@ func (t *telling) round(ctx context.Context, number int) error {
 			// Until its time is over the dead one holds what leases it had.
 			if err := t.world.pass(timeout); err != nil {
 				return err
+			}
+			if t.story.Meanwhile != nil {
+				t.story.Meanwhile(t.stage)
+			}
+			if t.stage.err != nil {
+				return t.stage.err
 			}
 		case errors.Is(err, errKilled):
 			t.fault("function %s ended by itself", name)
