@@ -92,9 +92,11 @@ func killEverywhere(ctx context.Context) (failure error) {
 
 // keepLogs writes what the functions said around each fault into files.
 func keepLogs(folder string, rows []*crash.Row) error {
+	count := 0
 	for _, row := range rows {
-		for i, fault := range row.Faults {
-			file := filepath.Join(folder, fmt.Sprintf("fault-%s-%d.log", row.Story.Function, i))
+		for _, fault := range row.Faults {
+			count++
+			file := filepath.Join(folder, fmt.Sprintf("fault-%d-%s.log", count, row.Story.Function))
 			if err := os.WriteFile(file, []byte(row.Story.Name+"\n"+fault.String()+"\n\n"+fault.Log), 0o644); err != nil {
 				return err
 			}

@@ -50,7 +50,7 @@ func (t *telling) look(ctx context.Context, carried seen) {
 	}
 	for i := range s.budgets {
 		budget := &s.budgets[i]
-		if healthy, least := s.guarded(budget), budget.Spec.MinAvailable.IntValue(); healthy < least {
+		if healthy, least := s.guarded(budget, s.healthy), budget.Spec.MinAvailable.IntValue(); healthy < least {
 			t.fault("after %s the budget %s has %d healthy pods, of at least %d", carried.call, budget.Name, healthy, least)
 		}
 	}

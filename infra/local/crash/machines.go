@@ -33,6 +33,13 @@ func (t *telling) play(ctx context.Context) (*state, error) {
 			return nil, err
 		}
 	}
+	// A node takes pods when it is through with its first taints.
+	if s, err = t.again(ctx, s); err != nil {
+		return nil, err
+	}
+	if s, err = t.settle(ctx, s); err != nil {
+		return nil, err
+	}
 	for i := range s.pods {
 		if err := t.endPod(ctx, s, &s.pods[i]); err != nil {
 			return nil, err
@@ -68,7 +75,8 @@ func (t *telling) again(ctx context.Context, s *state) (*state, error) {
 	return t.world.see(ctx)
 }
 
-// boot has an instance that runs join as a node, and the kubelet of one that does not run fall silent.
+// boot has an instance that runs join as a node, and the kubelet of one that does not run
+// fall silent; the node of one that has ended goes.
 func (t *telling) boot(ctx context.Context, s *state, instance *ec2.Instance) error {
 	at := slices.IndexFunc(s.nodes, func(node corev1.Node) bool { return node.Spec.ProviderID == instance.ProviderID() })
 	nodes := t.world.core.CoreV1().Nodes()
@@ -83,12 +91,20 @@ func (t *telling) boot(ctx context.Context, s *state, instance *ec2.Instance) er
 		t.acted = true
 		silent := fmt.Sprintf(`{"status":{"conditions":[{"type":"Ready","status":"Unknown","reason":"NodeStatusUnknown","lastTransitionTime":%q}]}}`, time.Now().UTC().Format(time.RFC3339))
 		_, err := nodes.Patch(ctx, s.nodes[at].Name, types.StrategicMergePatchType, []byte(silent), metav1.PatchOptions{}, "status")
-		if apierrors.IsNotFound(err) {
-			return nil
-		}
-		return err
+		return ignoreGone(err)
+	case at >= 0 && instance.State == ec2.Terminated && s.nodes[at].DeletionTimestamp == nil:
+		// The cloud controller's part, a while later.
+		t.acted = true
+		return ignoreGone(nodes.Delete(ctx, s.nodes[at].Name, metav1.DeleteOptions{}))
 	}
 	return nil
+}
+
+func ignoreGone(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
 }
 
 // newNode is what a kubelet makes when its machine has booted.
@@ -123,11 +139,7 @@ func (t *telling) endPod(ctx context.Context, s *state, pod *corev1.Pod) error {
 	}
 	t.acted = true
 	zero := int64(0)
-	err := t.world.core.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &zero})
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
+	return ignoreGone(t.world.core.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &zero}))
 }
 
 // place plays the scheduler for a pod without a node, and the kubelet for one that has just got it.
@@ -227,7 +239,7 @@ func (s *state) behind() string {
 	}
 	for i := range s.budgets {
 		budget := &s.budgets[i]
-		if healthy := s.guarded(budget); int(budget.Status.CurrentHealthy) != healthy || budget.Status.ObservedGeneration != budget.Generation {
+		if healthy := s.guarded(budget, func(pod *corev1.Pod) bool { return pod.DeletionTimestamp == nil && isReady(pod) }); int(budget.Status.CurrentHealthy) != healthy || budget.Status.ObservedGeneration != budget.Generation {
 			return fmt.Sprintf("budget %s counts %d healthy pods, there are %d", budget.Name, budget.Status.CurrentHealthy, healthy)
 		}
 	}

@@ -89,15 +89,15 @@ func (s *state) healthy(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp == nil && isReady(pod) && node != nil && s.alive(node)
 }
 
-// guarded counts the healthy pods of a budget.
-func (s *state) guarded(budget *policyv1.PodDisruptionBudget) int {
+// guarded counts the pods of a budget that are healthy by the measure.
+func (s *state) guarded(budget *policyv1.PodDisruptionBudget, healthy func(*corev1.Pod) bool) int {
 	selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
 	if err != nil {
 		return 0
 	}
 	count := 0
 	for i := range s.pods {
-		if selector.Matches(labels.Set(s.pods[i].Labels)) && s.healthy(&s.pods[i]) {
+		if selector.Matches(labels.Set(s.pods[i].Labels)) && healthy(&s.pods[i]) {
 			count++
 		}
 	}

@@ -11,11 +11,11 @@ import (
 )
 
 func lifecycleStories() []Story {
-	// ending deletes the node "old", as a person does, when its pods run.
+	// ending deletes the claim whose node was made first, as a person does.
 	ending := func(s *stage) any {
-		claim, err := s.world.client.NodeClaims(s.ctx)
+		claims, err := s.world.client.NodeClaims(s.ctx)
 		if s.try(err) {
-			s.delete(&claim[0])
+			s.delete(&claims[0])
 		}
 		return tickFor(s.world)
 	}
@@ -31,11 +31,12 @@ func lifecycleStories() []Story {
 			},
 		},
 		{
-			Function: "lifecycle", Name: "a drain under a budget", Launches: 1, Done: replaced, Event: ending,
+			// One pod at a time moves to the other node.
+			Function: "lifecycle", Name: "a drain under a budget", With: alone, Done: replaced, Event: ending,
 			Arrange: func(s *stage) {
-				s.readyClass()
 				s.pool(nil)
 				s.node("old")
+				s.node("spare")
 				s.pods("guest", 2, "1500m")
 				s.budget("guest", 1)
 			},
