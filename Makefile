@@ -12,7 +12,7 @@ output = build/functions/$(architecture)
 staticcheck := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 golangci := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.7.0
 # A nested module that is checked too; the control plane's own is checked by its build.
-nested := testdata/instancetypes/generate testdata/peer
+nested := testdata/instancetypes/generate testdata/instancetypes/peer testdata/peer
 
 # The decoders of what comes from outside, and how long each of their fuzz tests runs.
 fuzzed := events shared/queue
@@ -21,7 +21,7 @@ fuzztime ?= 10s
 # What runs against a local server must not be told to trust another authority.
 unexport AWS_CA_BUNDLE
 
-.PHONY: help run up down build functions zips local test conformance fuzz lint bench storm crash bench-peer synth clean FORCE
+.PHONY: help run up down build functions zips local test conformance fuzz lint bench storm crash bench-peer bench-consolidation synth clean FORCE
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | column -t -s "$$(printf '\t')"
@@ -64,16 +64,14 @@ test: local ## unit tests, then the whole world end to end
 # The tests hold the local AWS, and our own clients, against what others made.
 contract := ./infra/local/conformance ./shared/fleet ./functions/catalog
 
-conformance: ## our clients against moto, and the local AWS against moto and AWS's service models; needs python3 with venv
+conformance: ## our clients and the local AWS against moto and AWS's service models, our instance types against Karpenter's; needs python3 with venv
 	go vet -tags conformance $(contract)
 	go test -count=1 -timeout 15m -tags conformance -run 'Conformance|Exception|Rich|Moto' $(contract)
+	go test -C testdata/instancetypes/peer -timeout 15m ./...
 
-fuzz: ## the decoders of events and messages against random input; fuzztime=1m for longer
-	@for package in $(fuzzed); do \
-	  for name in $$(go test -list '^Fuzz' ./$$package | grep '^Fuzz'); do \
-	    go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(fuzztime) ./$$package || exit 1; \
-	  done; \
-	done
+fuzz: ## each decoder of events and messages against random input, two at a time; fuzztime=1m for longer
+	@for package in $(fuzzed); do go test -list '^Fuzz' ./$$package | awk -v package=./$$package '/^Fuzz/ { print $$1, package }'; done | \
+	  xargs -P 2 -L 1 sh -c 'go test -run "^$$" -fuzz "^$$0\$$" -fuzztime $(fuzztime) -parallel 1 "$$1"'
 
 lint: ## gofmt, vet, staticcheck, golangci-lint
 	@unformatted="$$(git ls-files '*.go' | xargs gofmt -l)"; if [ -n "$$unformatted" ]; then echo "not formatted: $$unformatted"; exit 1; fi
@@ -95,6 +93,9 @@ crash: ## kill each function at each call that it makes; story=provision/ for so
 
 bench-peer: ## plan the same clusters with Karpenter's scheduler and with ours; arguments="-full" for all sizes
 	@go run -C testdata/peer . $(arguments)
+
+bench-consolidation: ## consolidate the same fleets with Karpenter's methods and with ours; arguments="-nodes 100" for fewer
+	@go run -C testdata/peer . -consolidation $(arguments)
 
 synth: infra/node_modules build ## the CloudFormation template, to read
 	infra/node_modules/.bin/cdk synth -c clusters=example

@@ -1,41 +1,95 @@
 package main
 
 import (
+	"strings"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awseks"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 )
 
-// newAccessEntries lets the functions and the nodes into the cluster. A function comes as a member of the group
-// whittle:<function>, to which the install function binds a ClusterRole; the ticker never speaks to the cluster and has no
-// entry. The cluster's authentication mode must be API or API_AND_CONFIG_MAP, else CloudFormation says so and rolls back.
-func newAccessEntries(c *cluster, f functions, nodes awsiam.Role) []constructs.IDependable {
+// access is how the functions and the nodes are let into the cluster.
+type access struct {
+	entries []constructs.IDependable
+	// mapRoles are the lines that a person adds to the ConfigMap aws-auth, where there are no entries; else nil.
+	mapRoles *string
+}
+
+// groups are the functions that the install function binds roles to, by the group whittle:<function>. The ticker never
+// speaks to the cluster.
+func (f functions) groups() []function {
+	return []function{f.provision, f.interrupt, f.lifecycle, f.disrupt, f.catalog}
+}
+
+// newAccess lets everyone in by access entries, or outputs the lines that do.
+func newAccess(c *cluster, f functions, nodes nodeRoles) access {
+	if c.configuration.authenticationMode == modeConfigMap {
+		lines := mapRoles(f, nodes, c.configuration.nodeRole == "")
+		awscdk.NewCfnOutput(constructs.NewConstruct(c.scope, jsii.String("Access")), jsii.String("MapRoles"), &awscdk.CfnOutputProps{
+			Description: jsii.String("Cluster " + c.name + ": the lines for mapRoles in the ConfigMap kube-system/aws-auth"),
+			Value:       lines,
+		})
+		return access{mapRoles: lines}
+	}
+	return access{entries: newAccessEntries(c, f, nodes)}
+}
+
+// newAccessEntries adds an entry for each function that speaks to the cluster, and for each node role that the stack
+// makes: an existing one is let in already. The cluster's authentication mode must be API or API_AND_CONFIG_MAP, else
+// CloudFormation says so and rolls back.
+func newAccessEntries(c *cluster, f functions, nodes nodeRoles) []constructs.IDependable {
 	scope := constructs.NewConstruct(c.scope, jsii.String("Access"))
-	entry := func(id string, role awsiam.Role, p awseks.CfnAccessEntryProps) constructs.IDependable {
+	entry := func(id string, role awsiam.IRole, p awseks.CfnAccessEntryProps) constructs.IDependable {
 		p.ClusterName = jsii.String(c.name)
 		p.PrincipalArn = role.RoleArn()
 		return awseks.NewCfnAccessEntry(scope, jsii.String(id), &p)
 	}
-	group := func(id string, f function) constructs.IDependable {
-		return entry(id, f.role, awseks.CfnAccessEntryProps{
+	var entries []constructs.IDependable
+	for _, function := range f.groups() {
+		entries = append(entries, entry(strings.ToUpper(function.name[:1])+function.name[1:], function.role, awseks.CfnAccessEntryProps{
 			Type:             jsii.String("STANDARD"),
-			KubernetesGroups: jsii.Strings("whittle:" + f.name),
-		})
+			KubernetesGroups: jsii.Strings("whittle:" + function.name),
+		}))
 	}
-	return []constructs.IDependable{
-		group("Provision", f.provision),
-		group("Interrupt", f.interrupt),
-		group("Lifecycle", f.lifecycle),
-		group("Disrupt", f.disrupt),
-		group("Catalog", f.catalog),
-		entry("Install", f.install.role, awseks.CfnAccessEntryProps{
-			Type: jsii.String("STANDARD"),
-			AccessPolicies: []any{&awseks.CfnAccessEntry_AccessPolicyProperty{
-				PolicyArn:   arn("eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"),
-				AccessScope: &awseks.CfnAccessEntry_AccessScopeProperty{Type: jsii.String("cluster")},
-			}},
-		}),
-		entry("Node", nodes, awseks.CfnAccessEntryProps{Type: jsii.String("EC2_LINUX")}),
+	entries = append(entries, entry("Install", f.install.role, awseks.CfnAccessEntryProps{
+		Type: jsii.String("STANDARD"),
+		AccessPolicies: []any{&awseks.CfnAccessEntry_AccessPolicyProperty{
+			PolicyArn:   arn("eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"),
+			AccessScope: &awseks.CfnAccessEntry_AccessScopeProperty{Type: jsii.String("cluster")},
+		}},
+	}))
+	if c.configuration.nodeRole == "" {
+		entries = append(entries, entry("Node", nodes.linux, awseks.CfnAccessEntryProps{Type: jsii.String("EC2_LINUX")}))
 	}
+	if nodes.windows != nil {
+		entries = append(entries, entry("WindowsNode", nodes.windows, awseks.CfnAccessEntryProps{Type: jsii.String("EC2_WINDOWS")}))
+	}
+	return entries
+}
+
+// mapRoles are the lines of aws-auth's mapRoles for everyone that an access entry would let in. Roles of the stack have no path,
+// which aws-auth would not find them by.
+// https://docs.aws.amazon.com/eks/latest/userguide/auth-configmap.html
+func mapRoles(f functions, nodes nodeRoles, made bool) *string {
+	var lines []*string
+	add := func(role awsiam.IRole, username string, groups ...string) {
+		lines = append(lines, awscdk.Fn_Join(jsii.String(""), &[]*string{
+			jsii.String("- rolearn: "), role.RoleArn(), jsii.String("\n  username: " + username + "\n  groups: [" + strings.Join(groups, ", ") + "]\n"),
+		}))
+	}
+	for _, function := range f.groups() {
+		add(function.role, "whittle:"+function.name, "whittle:"+function.name)
+	}
+	// It makes roles, which only those can who have all rights that they give.
+	add(f.install.role, "whittle:install", "system:masters")
+	const node = "system:node:{{EC2PrivateDNSName}}"
+	if made {
+		add(nodes.linux, node, "system:bootstrappers", "system:nodes")
+	}
+	if nodes.windows != nil {
+		add(nodes.windows, node, "system:bootstrappers", "system:nodes", "eks:kube-proxy-windows")
+	}
+	return awscdk.Fn_Join(jsii.String(""), &lines)
 }

@@ -1,50 +1,152 @@
 package main
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/whittle-dev/whittle/shared/metrics"
 )
 
-// TestTheAlarmCountsEveryDeadLetterQueue also holds its conditions: it rings at one message.
-func TestTheAlarmCountsEveryDeadLetterQueue(t *testing.T) {
-	template := synthesize(t, "prod")
-	alarms := template.ofType("AWS::CloudWatch::Alarm")
-	if len(alarms) != 1 {
-		t.Fatalf("%d alarms, want one", len(alarms))
+// alarmNamed gives the cluster prod's alarm by the end of its name.
+func alarmNamed(t *testing.T, in template, name string) resource {
+	t.Helper()
+	for _, alarm := range in.ofType("AWS::CloudWatch::Alarm") {
+		if alarm.Properties["AlarmName"] == "whittle-prod-"+name {
+			return alarm
+		}
 	}
-	for _, alarm := range alarms {
-		var counted, want []string
-		for _, item := range alarm.Properties["Metrics"].([]any) {
-			query := item.(map[string]any)
-			stat, ok := query["MetricStat"].(map[string]any)
-			if !ok {
-				if query["ReturnData"] != true || query["Expression"] != "SUM(FILL(METRICS(), 0))" {
-					t.Errorf("the alarm looks at %v", query)
+	t.Fatalf("there is no alarm %s", name)
+	return resource{}
+}
+
+// TestAlarms holds when each rings: at what, past which bound, in how many of how many minutes.
+func TestAlarms(t *testing.T) {
+	template := synthesize(t, "prod")
+	queues, functions := []string{}, []string{}
+	for id, queue := range template.ofType("AWS::SQS::Queue") {
+		if strings.HasSuffix(queue.Properties["QueueName"].(string), "-dead") {
+			queues = append(queues, id)
+		}
+	}
+	for id := range template.ofType("AWS::Lambda::Function") {
+		functions = append(functions, id)
+	}
+	provision, _ := template.function(t, "whittle-prod-provision")
+	for _, test := range []struct {
+		name, metric string
+		of           []string
+		comparison   string
+		threshold    float64
+		due, periods float64
+		missing      string
+	}{
+		{"dead-letters", "AWS/SQS ApproximateNumberOfMessagesVisible", queues, "GreaterThanThreshold", 0, 1, 1, "notBreaching"},
+		{"errors", "AWS/Lambda Errors", functions, "GreaterThanThreshold", 0, 3, 5, "notBreaching"},
+		{"ticks-missing", "AWS/Lambda Invocations", []string{provision}, "LessThanThreshold", 1, 5, 5, "breaching"},
+		{"pods-unserved", "Whittle OldestPodPendingSeconds", []string{"prod"}, "GreaterThanThreshold", 600, 1, 1, "notBreaching"},
+		{"launch-failures", "Whittle LaunchFailures", []string{"prod"}, "GreaterThanThreshold", 0, 3, 5, "notBreaching"},
+		{"catalog-old", "Whittle CatalogAgeSeconds", []string{"prod"}, "GreaterThanThreshold", 86400, 60, 60, "breaching"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			alarm := alarmNamed(t, template, test.name)
+			kind, of := counted(t, alarm)
+			slices.Sort(test.of)
+			if kind != test.metric || !slices.Equal(of, test.of) {
+				t.Errorf("counts %s of %v, want %s of %v", kind, of, test.metric, test.of)
+			}
+			for property, want := range map[string]any{
+				"Threshold": test.threshold, "ComparisonOperator": test.comparison, "EvaluationPeriods": test.periods, "DatapointsToAlarm": test.due,
+				"TreatMissingData": test.missing, "AlarmActions": nil,
+			} {
+				if got := alarm.Properties[property]; !reflect.DeepEqual(got, want) {
+					t.Errorf("%s is %v, want %v", property, got, want)
 				}
-				continue
 			}
-			if query["ReturnData"] != false || stat["Stat"] != "Maximum" {
-				t.Errorf("a metric is %v", query)
+		})
+	}
+	if got := len(template.ofType("AWS::CloudWatch::Alarm")); got != 6 {
+		t.Errorf("%d alarms", got)
+	}
+}
+
+// counted gives the metric that an alarm counts, and whose, whether it is one or a sum of several.
+func counted(t *testing.T, alarm resource) (metric string, of []string) {
+	t.Helper()
+	value := func(dimensions any) string {
+		only := dimensions.([]any)[0].(map[string]any)
+		if name, plain := only["Value"].(string); plain {
+			return name
+		}
+		return references(only["Value"])[0]
+	}
+	if name, single := alarm.Properties["MetricName"]; single {
+		return fmt.Sprint(alarm.Properties["Namespace"], " ", name), []string{value(alarm.Properties["Dimensions"])}
+	}
+	for _, item := range alarm.Properties["Metrics"].([]any) {
+		query := item.(map[string]any)
+		stat, ok := query["MetricStat"].(map[string]any)
+		if !ok {
+			if query["ReturnData"] != true || query["Expression"] != "SUM(FILL(METRICS(), 0))" {
+				t.Errorf("the alarm looks at %v", query)
 			}
-			dimension := stat["Metric"].(map[string]any)["Dimensions"].([]any)[0].(map[string]any)
-			counted = append(counted, references(dimension["Value"])...)
+			continue
 		}
-		for id, queue := range template.ofType("AWS::SQS::Queue") {
-			if strings.HasSuffix(queue.Properties["QueueName"].(string), "-dead") {
-				want = append(want, id)
+		if query["ReturnData"] != false {
+			t.Errorf("a part of the sum is returned: %v", query)
+		}
+		one := stat["Metric"].(map[string]any)
+		metric = fmt.Sprint(one["Namespace"], " ", one["MetricName"])
+		of = append(of, value(one["Dimensions"]))
+	}
+	slices.Sort(of)
+	return metric, of
+}
+
+func TestAlarmsAreSentToTheTopic(t *testing.T) {
+	const topic = "arn:aws:sns:us-east-1:123456789012:pages"
+	template := synthesizeWith(t, map[string]any{"clusters": "prod", "functions": builtFunctions(t), "alarmTopic": topic})
+	for id, alarm := range template.ofType("AWS::CloudWatch::Alarm") {
+		if !reflect.DeepEqual(alarm.Properties["AlarmActions"], []any{topic}) || !reflect.DeepEqual(alarm.Properties["OKActions"], []any{topic}) {
+			t.Errorf("%s tells %v, and %v when it is over", id, alarm.Properties["AlarmActions"], alarm.Properties["OKActions"])
+		}
+	}
+}
+
+// TestTheDashboardShowsEveryMetric also holds that each of a metric's series has its line.
+func TestTheDashboardShowsEveryMetric(t *testing.T) {
+	template := synthesize(t, "prod")
+	for _, dashboard := range template.ofType("AWS::CloudWatch::Dashboard") {
+		if dashboard.Properties["DashboardName"] != "whittle-prod" {
+			t.Errorf("it is named %v", dashboard.Properties["DashboardName"])
+		}
+		body := ""
+		for _, part := range dashboard.Properties["DashboardBody"].(map[string]any)["Fn::Join"].([]any)[1].([]any) {
+			if text, ok := part.(string); ok {
+				body += text
+			} else {
+				body += "x" // a reference
 			}
 		}
-		slices.Sort(counted)
-		slices.Sort(want)
-		if !slices.Equal(counted, want) || len(want) == 0 {
-			t.Errorf("counts %v, want %v", counted, want)
-		}
-		for property, want := range map[string]any{"Threshold": 0.0, "ComparisonOperator": "GreaterThanThreshold", "EvaluationPeriods": 1.0, "TreatMissingData": "notBreaching", "AlarmActions": nil} {
-			if got := alarm.Properties[property]; !reflect.DeepEqual(got, want) {
-				t.Errorf("%s is %v, want %v", property, got, want)
+		for _, metric := range metrics.All() {
+			if !strings.Contains(body, fmt.Sprintf(`"Whittle","%s","Cluster","prod"`, metric.Name)) {
+				t.Errorf("%s is not shown", metric.Name)
+			}
+			for _, of := range metric.Series {
+				if !strings.Contains(body, fmt.Sprintf(`"%s","Cluster","prod","%s","%s"`, metric.Name, metric.Dimension, of)) {
+					t.Errorf("%s of %s is not shown", metric.Name, of)
+				}
 			}
 		}
+		for _, part := range []string{"Dead letters", "SOURCE '/aws/lambda/whittle-prod-provision'"} {
+			if !strings.Contains(body, part) {
+				t.Errorf("lacks %s", part)
+			}
+		}
+	}
+	if len(template.ofType("AWS::CloudWatch::Dashboard")) != 1 {
+		t.Error("there is not one dashboard")
 	}
 }

@@ -20,10 +20,10 @@ func checkBootstrap(folder, name, architecture string) error {
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return fmt.Errorf("context functions: the function %s is not built, %s is missing: run `%s`, or give the folder of the built functions with -c functions=", name, path, build)
+		return fmt.Errorf("functions: the function %s is not built, %s is missing: run `%s`, or give the folder of the built functions as functions", name, path, build)
 	}
 	if !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
-		return fmt.Errorf("context functions: %s is not an executable file: run `%s`", path, build)
+		return fmt.Errorf("functions: %s is not an executable file: run `%s`", path, build)
 	}
 	file, err := elf.Open(path)
 	if err != nil {
@@ -32,7 +32,7 @@ func checkBootstrap(folder, name, architecture string) error {
 	defer func() { _ = file.Close() }()
 	machines := map[string]elf.Machine{"arm64": elf.EM_AARCH64, "x86_64": elf.EM_X86_64}
 	if file.Machine != machines[architecture] {
-		return fmt.Errorf("context functions: %s is built for %v, not for %s: give the -c architecture= it is built for, or another folder with -c functions=", path, file.Machine, architecture)
+		return fmt.Errorf("functions: %s is built for %v, not for %s: give the architecture it is built for, or another folder as functions", path, file.Machine, architecture)
 	}
 	return nil
 }
@@ -49,4 +49,21 @@ func bootstrapHash(folder, name string) (string, error) {
 		return "", fmt.Errorf("hashing the function %s: %w", name, err)
 	}
 	return hex.EncodeToString(hash.Sum(nil)), nil
+}
+
+// functionsFolder gives the absolute path of the folder of the built functions; an empty one is where `make build` puts them.
+func functionsFolder(folder, architecture string) (string, error) {
+	if folder == "" {
+		folder = filepath.Join("build", "functions", architecture)
+	}
+	for _, name := range functionNames() {
+		if err := checkBootstrap(folder, name, architecture); err != nil {
+			return "", err
+		}
+	}
+	absolute, err := filepath.Abs(folder)
+	if err != nil {
+		return "", fmt.Errorf("functions: finding the folder %q: %w", folder, err)
+	}
+	return absolute, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
@@ -28,13 +29,24 @@ const (
 	interruptions = 5
 	// batchSize is how many messages Lambda hands over at once at most.
 	batchSize = 10
-	// logRetention is long enough to ask on Monday week why a node went.
-	logRetention = awslogs.RetentionDays_TWO_WEEKS
 )
 
 // functionNames are the folders that a build leaves, one for each function.
 func functionNames() []string {
 	return []string{"ticker", "provision", "interrupt", "lifecycle", "disrupt", "catalog", "install"}
+}
+
+// defaultMemory in MB by function; Lambda gives processor time in proportion to it.
+func defaultMemory() map[string]float64 {
+	return map[string]float64{"ticker": 128, "provision": 1024, "interrupt": 1024, "lifecycle": 256, "disrupt": 1024, "catalog": 512, "install": 256}
+}
+
+// memory of a function in MB.
+func (c *cluster) memory(function string) float64 {
+	if chosen, ok := c.configuration.memory[function]; ok {
+		return chosen
+	}
+	return defaultMemory()[function]
 }
 
 // function is a Lambda function with the role that is its own.
@@ -52,9 +64,9 @@ type functions struct {
 // functionProperties tell one function from another.
 type functionProperties struct {
 	name, id, description string
-	// memory in MB; Lambda gives processor time in proportion to it.
-	memory  float64
-	timeout time.Duration
+	timeout               time.Duration
+	// outsideVPC is for a function that speaks to AWS alone, and need not be where the cluster's endpoint is.
+	outsideVPC bool
 	// queue that wakes the function; nil for a function that is invoked.
 	queue awssqs.Queue
 	// concurrency is how many invocations the queue leads to at once at most.
@@ -64,9 +76,13 @@ type functionProperties struct {
 	statements []awsiam.PolicyStatement
 }
 
-func newFunctions(c *cluster, q queues, nodes awsiam.Role) functions {
+func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
+	dryRun := jsii.String("")
+	if c.configuration.dryRun {
+		dryRun = jsii.String("true")
+	}
 	catalog := newFunction(c, functionProperties{
-		name: "catalog", id: "Catalog", memory: 512, timeout: 2 * time.Minute,
+		name: "catalog", id: "Catalog", timeout: 2 * time.Minute,
 		description: "Reads instance types, offerings and prices into one snapshot",
 		environment: given(map[string]*string{
 			"RESERVED_ENIS":              jsii.String(c.configuration.reservedENIs),
@@ -76,7 +92,7 @@ func newFunctions(c *cluster, q queues, nodes awsiam.Role) functions {
 	})
 	return functions{
 		ticker: newFunction(c, functionProperties{
-			name: "ticker", id: "Ticker", memory: 128, timeout: 30 * time.Second,
+			name: "ticker", id: "Ticker", outsideVPC: true, timeout: 30 * time.Second,
 			description: "Sends the ticks of the next minute",
 			environment: map[string]*string{
 				"TICK_INTERVAL":       jsii.String(c.configuration.interval.String()),
@@ -87,7 +103,7 @@ func newFunctions(c *cluster, q queues, nodes awsiam.Role) functions {
 			statements: tickerStatements(q),
 		}),
 		provision: newFunction(c, functionProperties{
-			name: "provision", id: "Provision", memory: 1024, timeout: workTimeout, queue: q.provision, concurrency: passes,
+			name: "provision", id: "Provision", timeout: workTimeout, queue: q.provision, concurrency: passes,
 			description: "Launches nodes for pods that wait",
 			environment: given(map[string]*string{
 				"PROVISION_QUEUE_URL": q.provision.QueueUrl(),
@@ -95,29 +111,32 @@ func newFunctions(c *cluster, q queues, nodes awsiam.Role) functions {
 				"PREFERENCE_POLICY":   jsii.String(c.configuration.preferencePolicy),
 				"MIN_VALUES_POLICY":   jsii.String(c.configuration.minValuesPolicy),
 				"DISABLE_DRY_RUN":     jsii.String(c.configuration.disableDryRun),
+				"DRY_RUN":             dryRun,
 			}),
 			statements: provisionStatements(c, q, nodes),
 		}),
 		interrupt: newFunction(c, functionProperties{
-			name: "interrupt", id: "Interrupt", memory: 1024, timeout: interruptTimeout, queue: q.interrupt, concurrency: interruptions,
+			name: "interrupt", id: "Interrupt", timeout: interruptTimeout, queue: q.interrupt, concurrency: interruptions,
 			description: "Replaces and drains nodes that EC2 is about to take",
-			environment: map[string]*string{
+			environment: given(map[string]*string{
 				"PROVISION_QUEUE_URL": q.provision.QueueUrl(),
 				"LIFECYCLE_QUEUE_URL": q.lifecycle.QueueUrl(),
-			},
+				"DRY_RUN":             dryRun,
+			}),
 			statements: interruptStatements(c, q),
 		}),
 		lifecycle: newFunction(c, functionProperties{
-			name: "lifecycle", id: "Lifecycle", memory: 256, timeout: workTimeout, queue: q.lifecycle, concurrency: passes,
+			name: "lifecycle", id: "Lifecycle", timeout: workTimeout, queue: q.lifecycle, concurrency: passes,
 			description: "Registers, initializes, drains and terminates nodes",
-			environment: map[string]*string{
+			environment: given(map[string]*string{
 				"PROVISION_QUEUE_URL": q.provision.QueueUrl(),
 				"LIFECYCLE_QUEUE_URL": q.lifecycle.QueueUrl(),
-			},
+				"DRY_RUN":             dryRun,
+			}),
 			statements: lifecycleStatements(c, q, nodes),
 		}),
 		disrupt: newFunction(c, functionProperties{
-			name: "disrupt", id: "Disrupt", memory: 1024, timeout: workTimeout, queue: q.disrupt, concurrency: passes,
+			name: "disrupt", id: "Disrupt", timeout: workTimeout, queue: q.disrupt, concurrency: passes,
 			description: "Takes away nodes that are empty, outdated or too dear",
 			environment: given(map[string]*string{
 				"DISRUPT_QUEUE_URL":   q.disrupt.QueueUrl(),
@@ -125,12 +144,13 @@ func newFunctions(c *cluster, q queues, nodes awsiam.Role) functions {
 				"PROVISION_QUEUE_URL": q.provision.QueueUrl(),
 				"PREFERENCE_POLICY":   jsii.String(c.configuration.preferencePolicy),
 				"MIN_VALUES_POLICY":   jsii.String(c.configuration.minValuesPolicy),
+				"DRY_RUN":             dryRun,
 			}),
 			statements: disruptStatements(c, q),
 		}),
 		catalog: catalog,
 		install: newFunction(c, functionProperties{
-			name: "install", id: "Install", memory: 256, timeout: 5 * time.Minute,
+			name: "install", id: "Install", timeout: 5 * time.Minute,
 			description: "Applies the custom resource definitions and roles in the cluster",
 			environment: map[string]*string{"CATALOG_FUNCTION": catalog.lambda.FunctionName()},
 			statements:  installStatements(c, catalog),
@@ -147,16 +167,20 @@ func given(environment map[string]*string) map[string]*string {
 // newFunction adds a function, its role, its log group and, if it has a queue, the mapping that wakes it.
 func newFunction(c *cluster, p functionProperties) function {
 	scope := constructs.NewConstruct(c.scope, jsii.String(p.id))
-	logs := awslogs.NewLogGroup(scope, jsii.String("Log"), &awslogs.LogGroupProps{
-		LogGroupName:  jsii.String("/aws/lambda/" + *c.physicalName(p.name)),
-		Retention:     logRetention,
-		RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
-	})
+	logs := newLog(c, scope, p.name)
 	statements := append([]awsiam.PolicyStatement{writeLog(logs)}, p.statements...)
 	if p.queue != nil {
 		statements = append(statements, readQueue(p.queue))
 	}
+	if c.configuration.kmsKey != "" {
+		statements = append(statements, useKey(c))
+	}
+	inside := !p.outsideVPC && len(c.configuration.subnets) > 0
+	if inside {
+		statements = append(statements, joinNetwork(c, p.name)...)
+	}
 	role := awsiam.NewRole(scope, jsii.String("Role"), &awsiam.RoleProps{
+		RoleName:    c.roleName(p.name),
 		Description: jsii.String("Whittle's function " + p.name + " for the cluster " + c.name),
 		AssumedBy:   awsiam.NewServicePrincipal(jsii.String("lambda.amazonaws.com"), nil),
 		InlinePolicies: &map[string]awsiam.PolicyDocument{
@@ -171,10 +195,10 @@ func newFunction(c *cluster, p functionProperties) function {
 		FunctionName:  c.physicalName(p.name),
 		Description:   jsii.String(p.description),
 		Runtime:       awslambda.Runtime_PROVIDED_AL2023(),
-		Architecture:  lambdaArchitecture(c.configuration.architecture),
+		Architecture:  lambdaArchitecture(c.stack.architecture),
 		Handler:       jsii.String("bootstrap"),
-		Code:          awslambda.Code_FromAsset(jsii.String(filepath.Join(c.configuration.functions, p.name)), nil),
-		MemorySize:    jsii.Number(p.memory),
+		Code:          awslambda.Code_FromAsset(jsii.String(filepath.Join(c.stack.functions, p.name)), nil),
+		MemorySize:    jsii.Number(c.memory(p.name)),
 		Timeout:       seconds(p.timeout),
 		Environment:   &environment,
 		Role:          role,
@@ -182,6 +206,12 @@ func newFunction(c *cluster, p functionProperties) function {
 		LoggingFormat: awslambda.LoggingFormat_JSON,
 		Tracing:       awslambda.Tracing_DISABLED,
 	})
+	if inside {
+		// The construct would look the VPC up in an account; its ids are all that Lambda wants.
+		lambda.Node().DefaultChild().(awslambda.CfnFunction).SetVpcConfig(&awslambda.CfnFunction_VpcConfigProperty{
+			SubnetIds: jsii.Strings(c.configuration.subnets...), SecurityGroupIds: jsii.Strings(c.configuration.securityGroups...),
+		})
+	}
 	if p.queue != nil {
 		awslambda.NewEventSourceMapping(scope, jsii.String("Messages"), &awslambda.EventSourceMappingProps{
 			Target:                  lambda,
@@ -192,6 +222,20 @@ func newFunction(c *cluster, p functionProperties) function {
 		})
 	}
 	return function{name: p.name, role: role, lambda: lambda}
+}
+
+// newLog adds a function's log group, which ends with the stack.
+func newLog(c *cluster, scope constructs.Construct, name string) awslogs.LogGroup {
+	properties := &awslogs.LogGroupProps{
+		LogGroupName:  jsii.String("/aws/lambda/" + *c.physicalName(name)),
+		RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
+	}
+	if key := c.configuration.kmsKey; key != "" {
+		properties.EncryptionKey = awskms.Key_FromKeyArn(scope, jsii.String("Key"), &key)
+	}
+	group := awslogs.NewLogGroup(scope, jsii.String("Log"), properties)
+	group.Node().DefaultChild().(awslogs.CfnLogGroup).SetRetentionInDays(jsii.Number(c.configuration.logRetention))
+	return group
 }
 
 func lambdaArchitecture(name string) awslambda.Architecture {

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
-	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 )
 
@@ -14,16 +13,21 @@ const installTimeout = 12 * time.Minute
 
 // newInstall adds the custom resource that runs the install function: when the stack is made, when the function's
 // executable (which holds the manifests) changes, and when the stack is deleted.
-func newInstall(c *cluster, f functions, entries []constructs.IDependable) awscdk.CustomResource {
+func newInstall(c *cluster, f functions, access access) awscdk.CustomResource {
+	properties := map[string]any{
+		"ClusterName":  c.name,
+		"ManifestHash": c.stack.manifestHash,
+	}
+	if access.mapRoles != nil {
+		properties["MapRoles"] = access.mapRoles
+	}
 	install := awscdk.NewCustomResource(c.scope, jsii.String("Installation"), &awscdk.CustomResourceProps{
 		ResourceType:   jsii.String("Custom::WhittleInstall"),
 		ServiceToken:   f.install.lambda.FunctionArn(),
 		ServiceTimeout: seconds(installTimeout),
-		Properties: &map[string]any{
-			"ClusterName":  c.name,
-			"ManifestHash": c.configuration.manifestHash,
-		},
+		Properties:     &properties,
 	})
-	install.Node().AddDependency(entries...)
+	install.Node().AddDependency(access.entries...)
+	install.Node().AddDependency(newNetwork(c)...)
 	return install
 }

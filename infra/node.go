@@ -1,16 +1,44 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 )
 
-// newNodeRole adds the role that the nodes run with and an instance profile for it, and outputs what an EC2NodeClass wants to know: the name for its
+// nodeRoles are the roles that nodes run with: those that instance profiles may hand to EC2.
+type nodeRoles struct {
+	linux awsiam.IRole
+	// windows is nil unless asked for: the cluster lets Windows in by another kind of access entry, and a role has one.
+	windows awsiam.IRole
+}
+
+func (n nodeRoles) arns() []*string {
+	arns := []*string{n.linux.RoleArn()}
+	if n.windows != nil {
+		arns = append(arns, n.windows.RoleArn())
+	}
+	return arns
+}
+
+// newNodeRoles adds the roles, unless an existing one is to be used, and outputs what an EC2NodeClass wants to know: a name for its
 // role field, or the instance profile's for instanceProfile.
-func newNodeRole(c *cluster) awsiam.Role {
+func newNodeRoles(c *cluster) nodeRoles {
 	scope := constructs.NewConstruct(c.scope, jsii.String("Node"))
+	if existing := c.configuration.nodeRole; existing != "" {
+		return nodeRoles{linux: awsiam.Role_FromRoleArn(scope, jsii.String("Existing"), &existing, &awsiam.FromRoleArnOptions{Mutable: jsii.Bool(false)})}
+	}
+	made := nodeRoles{linux: newNodeRole(c, scope, "Linux")}
+	if c.configuration.windowsNodes {
+		made.windows = newNodeRole(c, constructs.NewConstruct(scope, jsii.String("Windows")), "Windows")
+	}
+	return made
+}
+
+func newNodeRole(c *cluster, scope constructs.Construct, system string) awsiam.Role {
 	var policies []awsiam.IManagedPolicy
 	// What an EKS worker needs, with the pull-only policy in place of the wider one for container registries.
 	// https://docs.aws.amazon.com/eks/latest/userguide/create-node-role.html
@@ -23,17 +51,18 @@ func newNodeRole(c *cluster) awsiam.Role {
 		policies = append(policies, awsiam.ManagedPolicy_FromAwsManagedPolicyName(jsii.String(name)))
 	}
 	role := awsiam.NewRole(scope, jsii.String("Role"), &awsiam.RoleProps{
-		Description:     jsii.String("Nodes that Whittle launches for the cluster " + c.name),
+		RoleName:        c.roleName("node-" + strings.ToLower(system)),
+		Description:     jsii.String("Nodes of " + system + " that Whittle launches for the cluster " + c.name),
 		AssumedBy:       awsiam.NewServicePrincipal(jsii.String("ec2.amazonaws.com"), nil),
 		ManagedPolicies: &policies,
 	})
 	profile := awsiam.NewInstanceProfile(scope, jsii.String("InstanceProfile"), &awsiam.InstanceProfileProps{Role: role})
 	awscdk.NewCfnOutput(scope, jsii.String("RoleName"), &awscdk.CfnOutputProps{
-		Description: jsii.String("Cluster " + c.name + ": the nodes' role, for EC2NodeClass spec.role"),
+		Description: jsii.String("Cluster " + c.name + ": the role of nodes of " + system + ", for EC2NodeClass spec.role"),
 		Value:       role.RoleName(),
 	})
 	awscdk.NewCfnOutput(scope, jsii.String("InstanceProfileName"), &awscdk.CfnOutputProps{
-		Description: jsii.String("Cluster " + c.name + ": the nodes' instance profile, for EC2NodeClass spec.instanceProfile"),
+		Description: jsii.String("Cluster " + c.name + ": its instance profile, for EC2NodeClass spec.instanceProfile"),
 		Value:       profile.InstanceProfileName(),
 	})
 	return role

@@ -36,12 +36,15 @@ func tickerStatements(q queues) []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{sendMessages(q.provision, q.lifecycle, q.disrupt)}
 }
 
-func provisionStatements(c *cluster, q queues, nodes awsiam.Role) []awsiam.PolicyStatement {
+func provisionStatements(c *cluster, q queues, nodes nodeRoles) []awsiam.PolicyStatement {
 	statements := []awsiam.PolicyStatement{
 		describeCluster(c),
 		describeRegion(append(classSelections(), "Instances")...),
 		readParameters(c),
 		sendMessages(q.provision, q.lifecycle),
+	}
+	if c.configuration.dryRun {
+		return append(statements, readInstanceProfiles())
 	}
 	statements = append(statements, launchInstances(c)...)
 	return append(statements, useNodeRole(c, nodes)...)
@@ -51,12 +54,15 @@ func interruptStatements(c *cluster, q queues) []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{describeCluster(c), sendMessages(q.provision, q.lifecycle)}
 }
 
-func lifecycleStatements(c *cluster, q queues, nodes awsiam.Role) []awsiam.PolicyStatement {
+func lifecycleStatements(c *cluster, q queues, nodes nodeRoles) []awsiam.PolicyStatement {
 	statements := []awsiam.PolicyStatement{
 		describeCluster(c),
-		describeRegion(append(classSelections(), "Instances", "LaunchTemplates")...),
+		describeRegion(append(classSelections(), "Instances", "InstanceStatus", "LaunchTemplates")...),
 		readParameters(c),
 		sendMessages(q.provision, q.lifecycle),
+	}
+	if c.configuration.dryRun {
+		return append(statements, readInstanceProfiles(), listInstanceProfiles())
 	}
 	statements = append(statements, endInstances(c)...)
 	statements = append(statements, endTemplatesAndProfiles(c)...)
@@ -100,7 +106,16 @@ func describeRegion(things ...string) awsiam.PolicyStatement {
 	for _, thing := range things {
 		actions = append(actions, "ec2:Describe"+thing)
 	}
-	return allow("Describe", jsii.Strings(actions...), []*string{jsii.String("*")},
+	return describe("Describe", actions...)
+}
+
+// describeNetwork is what Lambda looks at to place a function in a VPC.
+func describeNetwork() awsiam.PolicyStatement {
+	return describe("NetworkState", "ec2:DescribeNetworkInterfaces", "ec2:DescribeSubnets")
+}
+
+func describe(sid string, actions ...string) awsiam.PolicyStatement {
+	return allow(sid, jsii.Strings(actions...), []*string{jsii.String("*")},
 		conditions{"StringEquals": {"aws:RequestedRegion": awscdk.Aws_REGION()}})
 }
 
@@ -127,6 +142,13 @@ func sendMessages(to ...awssqs.Queue) awsiam.PolicyStatement {
 func readQueue(queue awssqs.Queue) awsiam.PolicyStatement {
 	return allow("Receive", jsii.Strings("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"),
 		[]*string{queue.QueueArn()}, nil)
+}
+
+// useKey gives what SQS does with the user's key, in the name of who sends and receives.
+// https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-key-management.html
+func useKey(c *cluster) awsiam.PolicyStatement {
+	return allow("Key", jsii.Strings("kms:GenerateDataKey", "kms:Decrypt"), []*string{jsii.String(c.configuration.kmsKey)},
+		conditions{"StringEquals": {"kms:ViaService": awscdk.Fn_Sub(jsii.String("sqs.${AWS::Region}.amazonaws.com"), nil)}})
 }
 
 // writeLog gives the function's own log group, which the stack makes: no right to make one.

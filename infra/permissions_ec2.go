@@ -82,16 +82,21 @@ func endTemplatesAndProfiles(c *cluster) []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{
 		allow("EndTemplate", jsii.Strings("ec2:DeleteLaunchTemplate"), ec2ARNs("launch-template/*"), ownResources(c)),
 		allow("EndProfile", jsii.Strings("iam:RemoveRoleFromInstanceProfile", "iam:DeleteInstanceProfile"), profiles, ownProfiles(c, "aws:ResourceTag/")),
-		// The list takes no resource that tags could bound; what it names is not touched without them.
-		allow("ListProfiles", jsii.Strings("iam:ListInstanceProfiles"), []*string{jsii.String("*")}, nil),
+		listInstanceProfiles(),
 	}
 }
 
-// useNodeRole lets EC2 be handed the node role, and no other, in an instance profile that carries the cluster's tags.
-func useNodeRole(c *cluster, nodes awsiam.Role) []awsiam.PolicyStatement {
+// listInstanceProfiles bounds the list by where the functions put profiles, as far as IAM lets: what it names is not
+// touched without the cluster's tags.
+func listInstanceProfiles() awsiam.PolicyStatement {
+	return allow("ListProfiles", jsii.Strings("iam:ListInstanceProfiles"), []*string{jsii.String("*")}, nil)
+}
+
+// useNodeRole lets EC2 be handed the node roles, and no other, in an instance profile that carries the cluster's tags.
+func useNodeRole(c *cluster, nodes nodeRoles) []awsiam.PolicyStatement {
 	profiles := []*string{arn("iam::${AWS::AccountId}:instance-profile/*")}
 	return []awsiam.PolicyStatement{
-		allow("PassNodeRole", jsii.Strings("iam:PassRole"), []*string{nodes.RoleArn()}, conditions{
+		allow("PassNodeRole", jsii.Strings("iam:PassRole"), nodes.arns(), conditions{
 			// EC2 has a name of its own in the partition aws-cn.
 			"StringEquals": {"iam:PassedToService": []string{"ec2.amazonaws.com", "ec2.amazonaws.com.cn"}},
 		}),

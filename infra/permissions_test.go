@@ -28,10 +28,10 @@ func statements(t *testing.T, role resource) []statement {
 		document := policy.(map[string]any)["PolicyDocument"].(map[string]any)
 		for _, item := range document["Statement"].([]any) {
 			s := item.(map[string]any)
-			one := statement{effect: s["Effect"].(string), resources: list(s["Resource"])}
+			one := statement{effect: s["Effect"].(string), resources: many(s["Resource"])}
 			one.sid, _ = s["Sid"].(string)
 			one.conditions, _ = s["Condition"].(map[string]any)
-			for _, action := range list(s["Action"]) {
+			for _, action := range many(s["Action"]) {
 				one.actions = append(one.actions, action.(string))
 			}
 			found = append(found, one)
@@ -40,9 +40,9 @@ func statements(t *testing.T, role resource) []statement {
 	return found
 }
 
-func list(value any) []any {
-	if many, ok := value.([]any); ok {
-		return many
+func many(value any) []any {
+	if given, ok := value.([]any); ok {
+		return given
 	}
 	return []any{value}
 }
@@ -86,7 +86,7 @@ func TestActions(t *testing.T) {
 		"interrupt": slices.Concat(log, receive, []string{"sqs:SendMessage", "eks:DescribeCluster"}),
 		"lifecycle": slices.Concat(log, receive, []string{
 			"sqs:SendMessage", "eks:DescribeCluster", "ssm:GetParameters",
-			"ec2:DescribeInstances", "ec2:TerminateInstances", "ec2:CreateTags", "ec2:DescribeSubnets", "ec2:DescribeSecurityGroups",
+			"ec2:DescribeInstances", "ec2:DescribeInstanceStatus", "ec2:TerminateInstances", "ec2:CreateTags", "ec2:DescribeSubnets", "ec2:DescribeSecurityGroups",
 			"ec2:DescribeImages", "ec2:DescribeCapacityReservations", "ec2:DescribePlacementGroups", "ec2:DescribeLaunchTemplates", "ec2:DeleteLaunchTemplate",
 			"iam:ListInstanceProfiles", "iam:RemoveRoleFromInstanceProfile", "iam:DeleteInstanceProfile",
 			"iam:PassRole", "iam:GetInstanceProfile", "iam:CreateInstanceProfile", "iam:TagInstanceProfile", "iam:AddRoleToInstanceProfile",

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
@@ -24,9 +25,14 @@ const (
 	eventRetention = 4 * 24 * time.Hour
 )
 
+// queueNames are the functions that a queue wakes, in the order of queues.dead.
+func queueNames() []string { return []string{"provision", "lifecycle", "disrupt", "interrupt"} }
+
 // queues are a cluster's queues, each read by the function of the same name.
 type queues struct {
 	provision, lifecycle, disrupt, interrupt awssqs.Queue
+	// dead are their dead-letter queues.
+	dead []awssqs.Queue
 }
 
 func newQueues(c *cluster) queues {
@@ -37,27 +43,33 @@ func newQueues(c *cluster) queues {
 		disrupt:   newQueue(c, "disrupt", "Disrupt", workTimeout, tickRetention, &dead),
 		interrupt: newQueue(c, "interrupt", "Interrupt", interruptTimeout, eventRetention, &dead),
 	}
-	newAlarm(c, dead)
+	made.dead = dead
 	return made
 }
 
-// newQueue adds a queue with its dead-letter queue, which joins the others: both encrypted with SQS's own key, both closed to plain HTTP.
+// newQueue adds a queue with its dead-letter queue, which joins the others: both encrypted, with SQS's own key or the user's, both closed to plain HTTP.
 func newQueue(c *cluster, name, id string, functionTimeout, retention time.Duration, deadLetters *[]awssqs.Queue) awssqs.Queue {
 	scope := constructs.NewConstruct(c.scope, jsii.String(id+"Queue"))
+	encryption, key := awssqs.QueueEncryption_SQS_MANAGED, awskms.IKey(nil)
+	if given := c.configuration.kmsKey; given != "" {
+		encryption, key = awssqs.QueueEncryption_KMS, awskms.Key_FromKeyArn(scope, jsii.String("Key"), &given)
+	}
 	dead := awssqs.NewQueue(scope, jsii.String("Dead"), &awssqs.QueueProps{
-		QueueName:       c.physicalName(name + "-dead"),
-		RetentionPeriod: seconds(eventRetention),
-		Encryption:      awssqs.QueueEncryption_SQS_MANAGED,
-		EnforceSSL:      jsii.Bool(true),
+		QueueName:           c.physicalName(name + "-dead"),
+		RetentionPeriod:     seconds(eventRetention),
+		Encryption:          encryption,
+		EncryptionMasterKey: key,
+		EnforceSSL:          jsii.Bool(true),
 	})
 	*deadLetters = append(*deadLetters, dead)
 	return awssqs.NewQueue(scope, jsii.String("Queue"), &awssqs.QueueProps{
-		QueueName:         c.physicalName(name),
-		VisibilityTimeout: seconds(visibilityFactor * functionTimeout),
-		RetentionPeriod:   seconds(retention),
-		Encryption:        awssqs.QueueEncryption_SQS_MANAGED,
-		EnforceSSL:        jsii.Bool(true),
-		DeadLetterQueue:   &awssqs.DeadLetterQueue{Queue: dead, MaxReceiveCount: jsii.Number(maximumReceives)},
+		QueueName:           c.physicalName(name),
+		VisibilityTimeout:   seconds(visibilityFactor * functionTimeout),
+		RetentionPeriod:     seconds(retention),
+		Encryption:          encryption,
+		EncryptionMasterKey: key,
+		EnforceSSL:          jsii.Bool(true),
+		DeadLetterQueue:     &awssqs.DeadLetterQueue{Queue: dead, MaxReceiveCount: jsii.Number(maximumReceives)},
 	})
 }
 

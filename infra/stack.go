@@ -21,8 +21,11 @@ func newStack(scope constructs.Construct, configuration configuration) awscdk.St
 			GenerateBootstrapVersionRule: jsii.Bool(false),
 		}),
 	})
-	for _, name := range configuration.clusters {
-		newCluster(stack, name, configuration)
+	for key, value := range configuration.tags {
+		awscdk.Tags_Of(stack).Add(&key, &value, nil)
+	}
+	for _, cluster := range configuration.clusters {
+		newCluster(stack, configuration, cluster)
 	}
 	return stack
 }

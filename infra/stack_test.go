@@ -248,7 +248,8 @@ func TestPhysicalPrefix(t *testing.T) {
 
 func TestResourceTypes(t *testing.T) {
 	want := map[string]int{
-		"AWS::CloudWatch::Alarm":          1,
+		"AWS::CloudWatch::Alarm":          6,
+		"AWS::CloudWatch::Dashboard":      1,
 		"AWS::EKS::AccessEntry":           7,
 		"AWS::Events::Rule":               6,
 		"AWS::IAM::InstanceProfile":       1,

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"os"
 	"reflect"
 	"slices"
 	"testing"
@@ -18,15 +17,7 @@ import (
 // TestTheCatalogueReadsMoto reads the instance types, zones and prices of an EC2 that others wrote, whose types are AWS's real answers, and holds them
 // against the local EC2's, whose types are another's table.
 func TestTheCatalogueReadsMoto(t *testing.T) {
-	environment, err := conformance.Prepare(t.Context(), os.Stderr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	moto, err := environment.Start(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer moto.Close()
+	_, moto := conformance.StartMoto(t)
 	reader := &handler{region: conformance.Region, ec2: awsec2.NewFromConfig(moto.Config()), now: time.Now}
 	types, err := reader.instanceTypes(t.Context())
 	if err != nil || len(types) < 500 {

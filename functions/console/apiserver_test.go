@@ -83,6 +83,14 @@ func TestStatus(t *testing.T) {
 			}
 		}
 	})
+	t.Run("Karpenter acts", func(t *testing.T) {
+		remove := karpenterLeads(t, kubeconfig)
+		text, err := output(t, "status", "-kubeconfig", kubeconfig)
+		if err != nil || !strings.HasPrefix(text, "STANDING BACK") || !strings.Contains(text, "kube-system/karpenter-leader-election") {
+			t.Errorf("%v\n%s", err, text)
+		}
+		remove()
+	})
 	t.Run("plan", func(t *testing.T) {
 		waitUnschedulable(t, client, "web")
 		text, err := output(t, "plan", "-kubeconfig", kubeconfig)
@@ -256,4 +264,43 @@ func change(t *testing.T, kubeconfig string, change func(*clientcmdapi.Config)) 
 		t.Fatal(err)
 	}
 	return file
+}
+
+// karpenterLeads makes the lease that a running Karpenter renews, and returns what deletes it.
+func karpenterLeads(t *testing.T, kubeconfig string) func() {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leases := objects.Resource(schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}).Namespace("kube-system")
+	_, err = leases.Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": map[string]any{"name": cluster.KarpenterLease},
+		"spec": map[string]any{"holderIdentity": "karpenter-1", "leaseDurationSeconds": int64(3600), "renewTime": time.Now().UTC().Format(metav1.RFC3339Micro)},
+	}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The API server's watch cache, which is read, may be a moment behind.
+	client, err := cluster.NewForConfig(cluster.Endpoint{}, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		if leader, err := client.KarpenterLeader(t.Context(), time.Now()); err == nil && leader != nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the lease is not seen")
+		}
+	}
+	return func() {
+		if err := leases.Delete(t.Context(), cluster.KarpenterLease, metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+	}
 }

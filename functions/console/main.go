@@ -19,6 +19,7 @@ const usage = `whittle shows what Whittle does in a cluster, and what it would d
   whittle status                  node pools, nodes and what they cost, pods that wait and why
   whittle plan -f FILE            nodes for the pods in files of manifests, without a cluster
   whittle plan                    nodes for the cluster's waiting pods; none is launched
+  whittle plan --consolidate      nodes that would go or be replaced to save money, and why others stay
   whittle explain pod NS/NAME     why a pod goes where it goes, or nowhere (takes plan's flags)
 
 Each command explains its flags with -h.

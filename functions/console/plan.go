@@ -39,6 +39,9 @@ func showPlan(ctx context.Context, arguments []string, now func() time.Time, in 
 	if err != nil {
 		return err
 	}
+	if flags.consolidate {
+		return flags.showConsolidation(ctx, now, in, out, problems)
+	}
 	made, err := flags.plan(ctx, now, in, problems)
 	if err != nil {
 		return err
@@ -68,7 +71,20 @@ func warn(problems io.Writer, text string) { fmt.Fprintf(problems, "whittle: %s\
 
 // plan reads what the flags say, and plans.
 func (f *planFlags) plan(ctx context.Context, now func() time.Time, in io.Reader, problems io.Writer) (*planned, error) {
-	start := now()
+	made, err := f.read(ctx, now(), in, problems)
+	if err != nil {
+		return nil, err
+	}
+	runtime.GC() // what reading has left behind is not the planner's to clear away
+	began := time.Now()
+	made.plan = plan.Solve(made.snapshot)
+	made.took = time.Since(began)
+	made.problems = report.PoolProblems(made.snapshot)
+	return made, nil
+}
+
+// read reads what the flags say.
+func (f *planFlags) read(ctx context.Context, start time.Time, in io.Reader, problems io.Writer) (*planned, error) {
 	made := &planned{}
 	var table *instancetypes.Table
 	if f.instanceTypes != "" {
@@ -86,7 +102,7 @@ func (f *planFlags) plan(ctx context.Context, now func() time.Time, in io.Reader
 		if err != nil {
 			return nil, err
 		}
-		if err := made.readCluster(ctx, client, table, start, problems); err != nil {
+		if err := made.readCluster(ctx, client, table, f.consolidate, start, problems); err != nil {
 			return nil, mend(err, client.Endpoint)
 		}
 	}
@@ -94,11 +110,6 @@ func (f *planFlags) plan(ctx context.Context, now func() time.Time, in io.Reader
 	for _, overlay := range made.ignored {
 		warn(problems, fmt.Sprintf("nodeoverlay %q counts for nothing: %s", overlay.Overlay, overlay.Message))
 	}
-	runtime.GC() // what reading has left behind is not the planner's to clear away
-	began := time.Now()
-	made.plan = plan.Solve(made.snapshot)
-	made.took = time.Since(began)
-	made.problems = report.PoolProblems(made.snapshot)
 	return made, nil
 }
 

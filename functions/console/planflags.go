@@ -20,6 +20,8 @@ type planFlags struct {
 	output          string
 	kubeconfig      string
 	kubecontext     string
+	// consolidate asks for the moves that would make the fleet cheaper instead.
+	consolidate bool
 	// words are the first arguments that are no flags, as many as the command wants.
 	words []string
 }
@@ -42,6 +44,9 @@ func parsePlanFlags(command string, words int, arguments []string, problems io.W
 	}
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "`file` that says how the cluster is reached (default: KUBECONFIG, or .kube/config at home)")
 	flags.StringVar(&f.kubecontext, "context", "", "`name` of the context in it (default: its current one)")
+	if command == "plan" {
+		flags.BoolVar(&f.consolidate, "consolidate", false, "show which nodes would be taken away or replaced to save money, and for each that stays why; nothing is done")
+	}
 	rest := arguments
 	for {
 		if err := flags.Parse(rest); errors.Is(err, flag.ErrHelp) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
@@ -19,7 +20,7 @@ import (
 var errNotInstalled = errors.New("the cluster has no kind NodePool: Whittle is not installed in it; deploy the stack for it (cdk deploy -c clusters=NAME), or choose another context")
 
 // read reads everything that is shown, all lists at once.
-func read(ctx context.Context, client *cluster.Client) (*view.Objects, error) {
+func read(ctx context.Context, client *cluster.Client, now time.Time) (*view.Objects, error) {
 	objects := &view.Objects{}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
@@ -36,6 +37,12 @@ func read(ctx context.Context, client *cluster.Client) (*view.Objects, error) {
 		objects.Catalog, err = inventory.Catalog(ctx, client)
 		if errors.Is(err, inventory.ErrNoCatalog) {
 			return nil // the view says so
+		}
+		return err
+	})
+	group.Go(func() (err error) {
+		if objects.Karpenter, err = client.KarpenterLeader(ctx, now); apierrors.IsForbidden(err) {
+			return nil // a person's rights may be older than this question
 		}
 		return err
 	})

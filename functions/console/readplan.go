@@ -18,8 +18,9 @@ import (
 )
 
 // readCluster reads what provision plans from: the objects, and if no table is given
-// what the catalogue has that can be bought.
-func (m *planned) readCluster(ctx context.Context, client *cluster.Client, table *instancetypes.Table, now time.Time, problems io.Writer) error {
+// what the catalogue has that can be bought. Where running pods may move, their volumes
+// and namespaces are read too.
+func (m *planned) readCluster(ctx context.Context, client *cluster.Client, table *instancetypes.Table, running bool, now time.Time, problems io.Writer) error {
 	group, reading := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
 		m.objects, err = observe.Objects(reading, client)
@@ -58,5 +59,13 @@ func (m *planned) readCluster(ctx context.Context, client *cluster.Client, table
 	m.objects.NodePools = valid
 	m.assemble(table, now)
 	snapshot.AddUnlaunched(m.snapshot, m.objects)
-	return observe.Details(ctx, client, m.snapshot)
+	waiting := m.snapshot.Pods
+	if running {
+		for i := range m.snapshot.Nodes {
+			m.snapshot.Pods = append(m.snapshot.Pods, m.snapshot.Nodes[i].Pods...)
+		}
+	}
+	err := observe.Details(ctx, client, m.snapshot)
+	m.snapshot.Pods = waiting
+	return err
 }

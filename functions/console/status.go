@@ -33,7 +33,7 @@ func status(ctx context.Context, arguments []string, now func() time.Time, out, 
 	if err != nil {
 		return err
 	}
-	objects, err := read(ctx, client)
+	objects, err := read(ctx, client, now())
 	if err != nil {
 		return mend(err, client.Endpoint)
 	}

@@ -5,26 +5,24 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/snapshot"
 )
 
 // kubernetes is what disrupt reads and writes in the cluster.
 type kubernetes interface {
 	AcquireLease(ctx context.Context, name, holder string, now, deadline time.Time) (lease, error)
-	NodePools(context.Context) ([]api.NodePool, error)
 	CachedNodeClaims(context.Context) ([]api.NodeClaim, error)
-	NodeClaims(context.Context) ([]api.NodeClaim, error)
-	Nodes(context.Context) ([]corev1.Node, error)
-	Pods(context.Context) ([]corev1.Pod, error)
+	Objects(context.Context) (*snapshot.Objects, error)
+	CertificateAuthority() []byte
 	PodsOnNode(ctx context.Context, node string) ([]corev1.Pod, error)
-	PodDisruptionBudgets(context.Context) ([]policyv1.PodDisruptionBudget, error)
 	PatchNode(ctx context.Context, name string, patch map[string]any) error
 	PatchNodeClaim(ctx context.Context, name string, patch map[string]any) (*api.NodeClaim, error)
 	PatchNodeClaimStatus(ctx context.Context, name string, patch map[string]any) (*api.NodeClaim, error)
@@ -32,7 +30,7 @@ type kubernetes interface {
 	DeleteNodeClaim(ctx context.Context, name string, uid types.UID) error
 	Record(ctx context.Context, event cluster.Event, now time.Time) error
 	MarkUnavailable(ctx context.Context, marks *catalog.Unavailable, now time.Time) error
-	PlanWithout(ctx context.Context, leaving []*api.NodeClaim, now time.Time) (*plan.Plan, error)
+	PlanWithout(ctx context.Context, objects *snapshot.Objects, seen *disruption.Snapshot, leaving []*api.NodeClaim, now time.Time) (*plan.Plan, error)
 }
 
 // lease is the right of one invocation to take nodes away.

@@ -14,34 +14,12 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/metrics"
 )
 
-// noticeEvery is how often a reason for which nodes stay is told: the ticks of one
-// part of each minute tell it.
-const noticeEvery = 20 * time.Second
-
-// run is one pass.
-type run struct {
-	*handler
-	client  kubernetes
-	removed int
-	// launches tells that claims are there which have no instance yet.
-	launches bool
-	again    time.Time
-}
-
-// look does everything in turn: what was begun, what costs nothing, what AWS wants.
-func (r *run) look(ctx context.Context) error {
-	snapshot, err := r.read(ctx)
-	if err != nil {
-		return err
-	}
-	return errors.Join(r.replacing(ctx, snapshot), r.emptiness(ctx, snapshot), r.announced(ctx, snapshot))
-}
-
 // emptiness removes nodes without pods.
-func (r *run) emptiness(ctx context.Context, snapshot *disruption.Snapshot) error {
-	decided := disruption.Empty(snapshot, r.now())
+func (r *run) emptiness(ctx context.Context) error {
+	decided := disruption.Empty(r.seen, r.now())
 	r.again = decided.Again
 	var failed []error
 	each := func(nodes []*disruption.Node, do func(context.Context, *disruption.Node) error) {
@@ -58,57 +36,6 @@ func (r *run) emptiness(ctx context.Context, snapshot *disruption.Snapshot) erro
 	each(decided.Remove, r.remove)
 	r.notice(ctx, decided.Notices)
 	return errors.Join(failed...)
-}
-
-// read takes the snapshot. Pods come last: those on a node that is seen are seen.
-func (r *run) read(ctx context.Context) (*disruption.Snapshot, error) {
-	claims, err := r.client.NodeClaims(ctx)
-	if err != nil {
-		return nil, err
-	}
-	snapshot := &disruption.Snapshot{}
-	if snapshot.Pools, err = r.client.NodePools(ctx); err != nil {
-		return nil, err
-	}
-	for i := range snapshot.Pools {
-		snapshot.Pools[i].Default()
-	}
-	nodes, err := r.client.Nodes(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if snapshot.Budgets, err = r.client.PodDisruptionBudgets(ctx); err != nil {
-		return nil, err
-	}
-	pods, err := r.client.Pods(ctx)
-	if err != nil {
-		return nil, err
-	}
-	onNode := map[string][]*corev1.Pod{}
-	for i := range pods {
-		if name := pods[i].Spec.NodeName; name != "" {
-			onNode[name] = append(onNode[name], &pods[i])
-		} else {
-			snapshot.Waiting = append(snapshot.Waiting, &pods[i])
-		}
-	}
-	byID := map[string]*corev1.Node{}
-	for i := range nodes {
-		if id := nodes[i].Spec.ProviderID; id != "" {
-			byID[id] = &nodes[i]
-		}
-	}
-	for i := range claims {
-		if claims[i].Labels[api.NodePoolLabelKey] == "" || !claims[i].Spec.NodeClassRef.IsEC2NodeClass() {
-			continue
-		}
-		node := disruption.Node{Claim: &claims[i], Node: byID[claims[i].Status.ProviderID]}
-		if node.Node != nil {
-			node.Pods = onNode[node.Node.Name]
-		}
-		snapshot.Nodes = append(snapshot.Nodes, node)
-	}
-	return snapshot, nil
 }
 
 // mark writes down since when the node has been empty.
@@ -179,7 +106,7 @@ func (r *run) remove(ctx context.Context, node *disruption.Node) error {
 	if came := slices.IndexFunc(pods, disruption.Counts); came >= 0 {
 		slog.InfoContext(ctx, "a pod came to an empty node", "Node", node.Node.Name, "Pod", pods[came].Namespace+"/"+pods[came].Name)
 		// The next look finds the mark on a node that is not empty, and takes it back.
-		r.again = r.now().Add(disruption.ConfirmAfter)
+		r.again = r.now().Add(disruption.EmptyAfter)
 		return nil
 	}
 	reason := string(api.DisruptionReasonEmpty)
@@ -196,52 +123,10 @@ func (r *run) remove(ctx context.Context, node *disruption.Node) error {
 	leaving := node.Claim.DeepCopy()
 	leaving.DeletionTimestamp = &metav1.Time{Time: r.now()}
 	node.Claim = leaving // for what else this look decides
+	r.metrics.Write(metrics.CountOf(metrics.Disruptions, reason, 1))
 	slog.InfoContext(ctx, "disrupting node(s)", "reason", reason, "decision", "delete", "disrupted-node-count", 1, "replacement-node-count", 0,
 		"Node", node.Node.Name, "NodeClaim", node.Claim.Name, "NodePool", node.Claim.Labels[api.NodePoolLabelKey],
 		"instance-type", node.Claim.Labels[corev1.LabelInstanceTypeStable], "capacity-type", node.Claim.Labels[api.CapacityTypeLabelKey])
 	r.terminating(ctx, node, reason)
 	return nil
-}
-
-// conditions writes the claim's conditions when change changed them.
-func (r *run) conditions(ctx context.Context, node *disruption.Node, change func(*[]metav1.Condition) bool) error {
-	conditions := slices.Clone(node.Claim.Status.Conditions)
-	if !change(&conditions) {
-		return nil
-	}
-	stored, err := r.client.PatchNodeClaimStatus(ctx, node.Claim.Name, map[string]any{
-		"metadata": map[string]any{"resourceVersion": node.Claim.ResourceVersion},
-		"status":   map[string]any{"conditions": conditions},
-	})
-	if err == nil {
-		node.Claim = stored
-	}
-	return err
-}
-
-func (r *run) set(conditions *[]metav1.Condition, node *disruption.Node, condition metav1.Condition) bool {
-	condition.ObservedGeneration = node.Claim.Generation
-	return api.SetCondition(conditions, condition, r.now())
-}
-
-// notice tells, once a minute, why nodes that are not needed stay.
-func (r *run) notice(ctx context.Context, notices []disruption.Notice) {
-	if now := r.now(); now.Sub(now.Truncate(time.Minute)) >= noticeEvery {
-		return
-	}
-	for _, notice := range notices {
-		if notice.Pool != nil {
-			r.record(ctx, disruption.AboutPool(notice.Pool), corev1.EventTypeWarning, "DisruptionBlocked", notice.Message)
-			continue
-		}
-		r.record(ctx, disruption.AboutNode(notice.Node.Node), corev1.EventTypeNormal, "DisruptionBlocked", notice.Message)
-		r.record(ctx, disruption.AboutClaim(notice.Node.Claim), corev1.EventTypeNormal, "DisruptionBlocked", notice.Message)
-	}
-}
-
-// record writes an event. A person misses a hint when it fails; the work goes on.
-func (r *run) record(ctx context.Context, about corev1.ObjectReference, kind, reason, message string) {
-	if err := r.client.Record(ctx, cluster.Event{About: about, Type: kind, Reason: reason, Message: message}, r.now()); err != nil {
-		slog.WarnContext(ctx, "event not written", "reason", reason, "object", about.Name, "error", err)
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/whittle-dev/whittle/shared/function"
+	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/queue"
 )
 
@@ -30,6 +31,7 @@ type handler struct {
 	connect                       func(context.Context) (kubernetes, error)
 	sender                        sender
 	now                           func() time.Time
+	metrics                       *metrics.Recorder
 }
 
 // handle answers a batch with one pass.

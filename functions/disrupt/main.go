@@ -10,23 +10,25 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/whittle-dev/whittle/shared/function"
+	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/queue"
 )
 
 func main() {
-	handler, err := setup(context.Background())
-	function.Run(handler.handle, err)
+	handler, connection, err := setup(context.Background())
+	function.Run(function.StandBack(connection, handler.metrics, handler.handle), err)
 }
 
-func setup(ctx context.Context) (*handler, error) {
+func setup(ctx context.Context) (*handler, *function.Connection, error) {
 	h := &handler{now: time.Now}
 	err := function.Settings(map[string]*string{
 		"CLUSTER_NAME": &h.cluster, "DISRUPT_QUEUE_URL": &h.disrupt, "LIFECYCLE_QUEUE_URL": &h.lifecycle, "PROVISION_QUEUE_URL": &h.provision,
 	})
 	if err != nil {
-		return h, err
+		return h, nil, err
 	}
+	h.metrics = metrics.NewRecorder(h.cluster, os.Stdout, time.Now)
 	loaded, err := function.Configuration(ctx)
 	connection := function.NewConnection(loaded, h.cluster)
 	h.connect = func(ctx context.Context) (kubernetes, error) {
@@ -36,5 +38,5 @@ func setup(ctx context.Context) (*handler, error) {
 		}, err
 	}
 	h.sender = queue.NewSender(sqs.NewFromConfig(loaded))
-	return h, err
+	return h, connection, err
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/disruption"
-	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/metrics"
 )
 
 // replacing goes on with the replacements that were begun, whoever began them.
-func (r *run) replacing(ctx context.Context, snapshot *disruption.Snapshot) error {
-	state := disruption.Replacing(snapshot, r.now())
+func (r *run) replacing(ctx context.Context) error {
+	state := disruption.Replacing(r.seen, r.now())
 	// An invocation may have died before it woke who launches.
 	r.launches = r.launches || state.Unlaunched
 	var failed []error
@@ -88,10 +88,33 @@ func (r *run) rollBack(ctx context.Context, back disruption.RollBack) error {
 	return nil
 }
 
-// announced begins to replace nodes of which AWS has announced something.
-func (r *run) announced(ctx context.Context, snapshot *disruption.Snapshot) error {
-	candidates, notices := disruption.Announced(snapshot, r.now())
+// graceful begins to replace nodes: those of which AWS has announced something, drifted ones
+// and expired ones.
+func (r *run) graceful(ctx context.Context) error {
+	candidates, notices := disruption.Candidates(r.seen, r.now())
 	r.notice(ctx, notices)
+	var fixed, planned []disruption.Candidate
+	for _, candidate := range candidates {
+		if candidate.Pool.Spec.Replicas != nil {
+			fixed = append(fixed, candidate)
+		} else {
+			planned = append(planned, candidate)
+		}
+	}
+	return errors.Join(r.replaceFixed(ctx, fixed), r.replacePlanned(ctx, planned))
+}
+
+// replaceFixed replaces nodes of pools with spec.replicas.
+func (r *run) replaceFixed(ctx context.Context, candidates []disruption.Candidate) error {
+	if len(candidates) == 0 {
+		return nil
+	}
+	moves, err := r.seen.Replicas(candidates, r.now())
+	return errors.Join(err, r.carryOut(ctx, moves))
+}
+
+// replacePlanned replaces nodes by what the planner finds for their pods.
+func (r *run) replacePlanned(ctx context.Context, candidates []disruption.Candidate) error {
 	if len(candidates) == 0 {
 		return nil
 	}
@@ -103,11 +126,11 @@ func (r *run) announced(ctx context.Context, snapshot *disruption.Snapshot) erro
 	for _, candidate := range candidates {
 		leaving = append(leaving, candidate.Node.Claim)
 	}
-	decided, err := r.client.PlanWithout(ctx, leaving, r.now())
+	decided, err := r.client.PlanWithout(ctx, r.objects, r.seen, leaving, r.now())
 	if err != nil {
 		return fmt.Errorf("planning replacements for %d nodes: %w", len(candidates), err)
 	}
-	return r.replace(ctx, candidates, decided)
+	return r.carryOut(ctx, disruption.MovesOf(candidates, decided, r.now()))
 }
 
 func (r *run) markRebalanced(ctx context.Context, candidates []disruption.Candidate) error {
@@ -125,13 +148,13 @@ func (r *run) markRebalanced(ctx context.Context, candidates []disruption.Candid
 	return r.client.MarkUnavailable(ctx, marks, r.now())
 }
 
-// replace begins to replace the candidates by what was decided for their pods.
-func (r *run) replace(ctx context.Context, candidates []disruption.Candidate, decided *plan.Plan) error {
-	moves := disruption.MovesOf(candidates, decided, r.now())
-	for _, stays := range moves.Stay {
-		r.record(ctx, disruption.AboutClaim(stays.Node.Claim), corev1.EventTypeNormal, "DisruptionBlocked", stays.Message)
-	}
+// carryOut begins the moves: first the nodes, so that one who dies on the way leaves them
+// marked, then the claims that replace them.
+func (r *run) carryOut(ctx context.Context, moves disruption.Moves) error {
 	var failed []error
+	for _, stays := range moves.Stay {
+		failed = append(failed, about(stays.Node, r.stay(ctx, stays)))
+	}
 	begun := map[string]bool{}
 	for _, move := range moves.Begin {
 		err := r.begin(ctx, move)
@@ -145,6 +168,9 @@ func (r *run) replace(ctx context.Context, candidates []disruption.Candidate, de
 		if !slices.ContainsFunc(created.Replaces, func(name string) bool { return begun[name] }) {
 			continue
 		}
+		if origin := r.seen.Origins[created.Claim.Labels[api.NodePoolLabelKey]]; origin != nil {
+			disruption.Stamp(&created.Claim, origin.PoolHash)
+		}
 		if _, err := r.client.CreateNodeClaim(ctx, &created.Claim); err != nil && !cluster.IsConflict(err) {
 			failed = append(failed, fmt.Errorf("creating nodeclaim %q: %w", created.Claim.Name, err))
 			continue
@@ -153,6 +179,14 @@ func (r *run) replace(ctx context.Context, candidates []disruption.Candidate, de
 		slog.InfoContext(ctx, "created nodeclaim", "NodeClaim", created.Claim.Name, "NodePool", created.Claim.Labels[api.NodePoolLabelKey], "replaces", created.Replaces)
 	}
 	return errors.Join(failed...)
+}
+
+// stay leaves a node alone for a while that cannot be replaced now: it would take the place
+// of others in every look.
+func (r *run) stay(ctx context.Context, notice disruption.Notice) error {
+	r.record(ctx, disruption.AboutClaim(notice.Node.Claim), corev1.EventTypeNormal, "DisruptionBlocked", notice.Message)
+	_, err := r.client.PatchNodeClaim(ctx, notice.Node.Claim.Name, disruption.NotReplaced(r.now()))
+	return err
 }
 
 // begin writes on a node's claim what replaces it, and keeps pods off the node.
@@ -175,6 +209,7 @@ func (r *run) begin(ctx context.Context, move disruption.Move) error {
 			return err
 		}
 	}
+	r.metrics.Write(metrics.CountOf(metrics.Disruptions, reason, 1))
 	slog.InfoContext(ctx, "disrupting node(s)", "reason", reason, "decision", "replace", "disrupted-node-count", 1, "replacement-node-count", len(move.By),
 		"Node", node.Node.Name, "NodeClaim", node.Claim.Name, "NodePool", node.Claim.Labels[api.NodePoolLabelKey], "replaced-by", move.By)
 	r.record(ctx, disruption.AboutClaim(node.Claim), corev1.EventTypeNormal, "DisruptionLaunching", fmt.Sprintf("Launching %d replacements: %s", len(move.By), reason))

@@ -16,6 +16,7 @@ import (
 // kubernetes is what interrupt reads and writes in the cluster.
 type kubernetes interface {
 	NodeClaims(context.Context) ([]api.NodeClaim, error)
+	NodeClaim(ctx context.Context, name string) (*api.NodeClaim, error)
 	Node(ctx context.Context, name string) (*corev1.Node, error)
 	PatchNode(ctx context.Context, name string, patch map[string]any) error
 	PatchNodeClaim(ctx context.Context, name string, patch map[string]any) (*api.NodeClaim, error)

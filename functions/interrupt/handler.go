@@ -11,6 +11,7 @@ import (
 
 	"github.com/whittle-dev/whittle/events"
 	"github.com/whittle-dev/whittle/shared/function"
+	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/queue"
 )
 
@@ -24,6 +25,9 @@ type handler struct {
 	connect              func(context.Context) (kubernetes, error)
 	sender               sender
 	now                  func() time.Time
+	metrics              *metrics.Recorder
+
+	index index // a warm container's cache
 }
 
 // message is one of a batch.
@@ -61,7 +65,21 @@ func (h *handler) handle(ctx context.Context, batch lambdaevents.SQSEvent) (lamb
 		slog.ErrorContext(ctx, "message failed and will come back", "message", message.id, "error", message.err)
 		response.BatchItemFailures = append(response.BatchItemFailures, lambdaevents.SQSBatchItemFailure{ItemIdentifier: message.id})
 	}
+	h.measure(messages, len(response.BatchItemFailures))
 	return response, nil
+}
+
+// measure counts what the batch came to; one about the account's other instances comes to nothing.
+func (h *handler) measure(messages []*message, failed int) {
+	displaced := 0
+	for _, message := range messages {
+		if message.displaced && message.err == nil {
+			displaced++
+		}
+	}
+	if displaced+failed > 0 {
+		h.metrics.Write(metrics.Count(metrics.Interruptions, float64(displaced)), metrics.Count(metrics.FailedMessages, float64(failed)))
+	}
 }
 
 // decode reads the messages and tells whether any is worth acting on. One of an unknown
@@ -99,7 +117,7 @@ func (h *handler) actOn(ctx context.Context, messages []*message) (*performer, e
 	if err != nil {
 		return nil, err
 	}
-	listed, err := client.NodeClaims(ctx)
+	listed, err := h.claims(ctx, client, messages)
 	if err != nil {
 		return nil, err
 	}

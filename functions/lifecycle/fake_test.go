@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -20,6 +21,7 @@ import (
 type fakeEC2 struct {
 	mutex     sync.Mutex
 	instances []fleet.Instance
+	statuses  map[string]fleet.Status
 	refuse    error
 }
 
@@ -32,6 +34,12 @@ func (e *fakeEC2) Instances(context.Context) ([]fleet.Instance, error) {
 	listed := slices.Clone(e.instances)
 	e.instances = slices.DeleteFunc(e.instances, func(i fleet.Instance) bool { return i.State == "shutting-down" })
 	return listed, nil
+}
+
+func (e *fakeEC2) Statuses(context.Context) (map[string]fleet.Status, error) {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	return maps.Clone(e.statuses), e.refuse
 }
 
 func (e *fakeEC2) Terminate(_ context.Context, id string) error {

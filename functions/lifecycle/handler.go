@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/function"
+	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/queue"
 )
 
@@ -41,32 +41,11 @@ type handler struct {
 	resolve              func(context.Context, api.EC2NodeClass) (api.EC2NodeClass, error) // gives a class its status
 	sender               sender
 	now                  func() time.Time
+	metrics              *metrics.Recorder
+	prices               prices
 
-	asked   asked
+	asked   queue.Asked
 	learned learned
-}
-
-// asked remembers the look that this container asked for last, so that chains
-// which run beside each other become one. A container that does not know of it
-// asks once more, which costs a look.
-type asked struct {
-	mutex sync.Mutex
-	next  queue.Message
-}
-
-// covers tells whether a look is under way that comes no later than the wanted
-// one and may lead to as many more.
-func (a *asked) covers(wanted queue.Message, now time.Time) bool {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	// SQS delays by whole seconds: a second is no difference.
-	return a.next.At.After(now) && !a.next.At.After(wanted.At.Add(time.Second)) && a.next.Hop <= wanted.Hop
-}
-
-func (a *asked) remember(next queue.Message) {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	a.next = next
 }
 
 // handle answers a batch with one pass.
@@ -96,6 +75,7 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 	p := &performer{client: client, fleet: h.fleet, leftovers: h.leftovers, now: h.now, tell: wake.Hop == 0}
 	again, displaces, err := p.perform(work, seen)
 	h.learn(work, client, seen)
+	h.measure(work, client, seen)
 	return errors.Join(seen.failed, err, h.rearm(ctx, wake, again, displaces))
 }
 
@@ -108,10 +88,10 @@ func (h *handler) rearm(ctx context.Context, wake queue.Message, again time.Dura
 	}
 	if again > 0 && again < horizon && wake.Hop < queue.MaximumHops {
 		next := wake.Next(queue.ReasonContinue, now.Add(max(again, pauses()[max(wake.Hop, 0)])))
-		if !h.asked.covers(next, now) {
+		if !h.asked.Covers(next, now) {
 			err := h.sender.Send(ctx, h.lifecycle, next)
 			if err == nil {
-				h.asked.remember(next)
+				h.asked.Remember(next)
 			}
 			failed = append(failed, err)
 		}

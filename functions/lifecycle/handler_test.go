@@ -191,7 +191,12 @@ func TestAPoolTellsWhatItHasAndWhetherItMayLaunch(t *testing.T) {
 	pool.Default()
 	clustertest.Create(t, server, api.NodePoolsPath, pool)
 	t.Cleanup(func() { server.Delete(t, api.NodePoolsPath+"/default") })
-	launching(t, "counted")
+	server.Claim(t, "counted", "i-counted")
+	l.ec2.launch("i-counted", map[string]string{api.NodeClaimTagKey: "counted"})
+	t.Cleanup(func() {
+		server.Delete(t, api.NodeClaimsPath+"/counted")
+		server.Patch(t, api.NodeClaimsPath+"/counted", map[string]any{"metadata": map[string]any{"finalizers": []string{}}})
+	})
 
 	l.until(t, "none", func() bool {
 		pool = clustertest.Get[api.NodePool](t, server, api.NodePoolsPath+"/default")

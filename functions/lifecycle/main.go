@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"os"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -13,22 +14,24 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/function"
+	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/queue"
 )
 
 func main() {
-	handler, err := setup(context.Background())
-	function.Run(handler.handle, err)
+	handler, connection, err := setup(context.Background())
+	function.Run(function.StandBack(connection, handler.metrics, handler.handle), err)
 }
 
-func setup(ctx context.Context) (*handler, error) {
+func setup(ctx context.Context) (*handler, *function.Connection, error) {
 	h := &handler{now: time.Now}
 	err := function.Settings(map[string]*string{
 		"CLUSTER_NAME": &h.cluster, "PROVISION_QUEUE_URL": &h.provision, "LIFECYCLE_QUEUE_URL": &h.lifecycle,
 	})
 	if err != nil {
-		return h, err
+		return h, nil, err
 	}
+	h.metrics = metrics.NewRecorder(h.cluster, os.Stdout, time.Now)
 	loaded, err := function.Configuration(ctx)
 	connection := function.NewConnection(loaded, h.cluster)
 	h.connect = func(ctx context.Context) (kubernetes, error) { return connection.Client(ctx) }
@@ -37,5 +40,5 @@ func setup(ctx context.Context) (*handler, error) {
 	h.fleet = client
 	h.leftovers = made{Client: client, profiles: fleet.Profiles{IAM: iam.NewFromConfig(loaded), Cluster: h.cluster, Region: loaded.Region}}
 	h.sender = queue.NewSender(sqs.NewFromConfig(loaded))
-	return h, err
+	return h, connection, err
 }

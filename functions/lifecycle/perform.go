@@ -53,6 +53,14 @@ func (p *performer) perform(ctx context.Context, s *seen) (again time.Duration, 
 	}
 	var group errgroup.Group
 	group.SetLimit(parallel)
+	// First, since a pool counts the claims that are about to be given up.
+	for i := range s.pools {
+		group.Go(func() error {
+			note(0, false, p.writeStatus(ctx, &s.pools[i], s))
+			return nil
+		})
+	}
+	_ = group.Wait() // each notes its own error
 	for _, view := range s.views {
 		group.Go(func() error {
 			outcome := nodeclaim.Next(view, p.now())
@@ -68,17 +76,18 @@ func (p *performer) perform(ctx context.Context, s *seen) (again time.Duration, 
 		})
 	}
 	if s.tick {
+		if p.now().Minute()%sweepEvery == 0 {
+			group.Go(func() error {
+				note(0, false, p.sweepLeases(ctx, s))
+				return nil
+			})
+		}
 		p.collect(ctx, &group, s, note)
 		group.Go(func() error {
 			note(0, false, p.keepClasses(ctx, s))
 			return nil
 		})
-		for i := range s.pools {
-			group.Go(func() error {
-				note(0, false, p.writeStatus(ctx, &s.pools[i], s))
-				return nil
-			})
-		}
+		p.tellBlocked(ctx, s)
 	}
 	// The functions report through note, so that one that fails ends no other.
 	_ = group.Wait()
@@ -110,8 +119,25 @@ func (p *performer) collect(ctx context.Context, group *errgroup.Group, s *seen,
 	}
 }
 
+// sweepLeases deletes what nodes that are gone have left in kube-node-lease.
+func (p *performer) sweepLeases(ctx context.Context, s *seen) error {
+	leases, err := p.client.NodeLeases(ctx)
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for _, stray := range nodeclaim.StrayLeases(leases, s.nodes, p.now()) {
+		err := p.client.DeleteNodeLease(ctx, stray.Name, stray.UID)
+		if err == nil {
+			slog.InfoContext(ctx, "deleted the lease of a node that is gone", "Node", stray.Name)
+		}
+		failed = append(failed, err)
+	}
+	return errors.Join(failed...)
+}
+
 func (p *performer) writeStatus(ctx context.Context, pool *api.NodePool, s *seen) error {
-	patch := nodepool.StatusPatch(pool, s.claims, s.classes, p.now())
+	patch := nodepool.StatusPatch(pool, nodepool.Seen{Claims: s.claims, Nodes: s.nodes, Classes: s.classes, Blocked: s.blocked}, p.now())
 	if patch == nil {
 		return nil
 	}

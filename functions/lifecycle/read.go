@@ -9,14 +9,17 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"golang.org/x/sync/errgroup"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/whittle-dev/whittle/functions/lifecycle/nodeclaim"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/classes"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/function"
 	"github.com/whittle-dev/whittle/shared/inventory"
@@ -33,6 +36,9 @@ type kubernetes interface {
 	NodePools(context.Context) ([]api.NodePool, error)
 	NodeClasses(context.Context) ([]api.EC2NodeClass, error)
 	PodsOnNode(ctx context.Context, node string) ([]corev1.Pod, error)
+	NodeLeases(context.Context) ([]coordinationv1.Lease, error)
+	DeleteNodeLease(ctx context.Context, name string, uid types.UID) error
+	CertificateAuthority() []byte
 	VolumeAttachments(context.Context) ([]storagev1.VolumeAttachment, error)
 	VolumeName(ctx context.Context, namespace, claim string) (string, error)
 	PatchNode(ctx context.Context, name string, patch map[string]any) error
@@ -51,6 +57,7 @@ type kubernetes interface {
 // instances is what lifecycle does with EC2.
 type instances interface {
 	Instances(context.Context) ([]fleet.Instance, error)
+	Statuses(context.Context) (map[string]fleet.Status, error)
 	Terminate(ctx context.Context, id string) error
 	Tag(ctx context.Context, id string, tags map[string]string) error
 }
@@ -62,11 +69,14 @@ type seen struct {
 	instances []nodeclaim.Instance
 	claims    []api.NodeClaim
 	nodes     []corev1.Node
-	views     []nodeclaim.View // one a claim that is looked at
-	pools     []api.NodePool   // on a tick
+	statuses  map[string]fleet.Status // by instance; nil unless EC2 was asked, on a tick
+	views     []nodeclaim.View        // one a claim that is looked at
+	blocked   []disruption.Ward       // pools that are too sick for their nodes to be repaired
+	pools     []api.NodePool          // on a tick
 	classes   []api.EC2NodeClass
-	// classesListed tells that classes are all there are.
+	// classesListed tells that classes, and pools, are all there are.
 	classesListed bool
+	origins       map[string]*disruption.Origin // by pool, on a tick
 	// failed is what could not be read and is done without: a node still registers
 	// while EC2 refuses to list instances.
 	failed error
@@ -86,13 +96,13 @@ func (h *handler) read(ctx context.Context, client kubernetes, wake queue.Messag
 	if s.claims, err = client.NodeClaims(ctx); err != nil {
 		return nil, err
 	}
-	var ending, moving bool
+	var asks, moving bool // whether EC2's word is wanted, and whether anything is on its way
 	for i := range s.claims {
-		if inFlight(&s.claims[i]) {
-			moving, ending = true, ending || s.claims[i].DeletionTimestamp != nil
+		if claim := &s.claims[i]; inFlight(claim) {
+			moving, asks = true, asks || claim.DeletionTimestamp != nil || nodeclaim.InPartition(claim)
 		}
 	}
-	if ending && !s.tick {
+	if asks && !s.tick {
 		s.listInstances(ctx, h.fleet)
 	}
 	if moving || s.tick {
@@ -101,9 +111,12 @@ func (h *handler) read(ctx context.Context, client kubernetes, wake queue.Messag
 		}
 	}
 	if s.tick {
+		s.checkInstances(ctx, h.fleet)
 		s.listPools(ctx, client, h.resolve)
 	}
-	s.buildViews(wake.Hop == 0)
+	s.findOrigins(ctx, client, h.now())
+	s.buildViews(h.cluster, wake.Hop == 0)
+	s.examine(h.now())
 	s.readLeaving(ctx, client, h.now())
 	return s, nil
 }
@@ -122,7 +135,8 @@ func (s *seen) listInstances(ctx context.Context, ec2 instances) {
 	s.listed = true
 	for _, instance := range listed {
 		s.instances = append(s.instances, nodeclaim.Instance{
-			ID: instance.ID, Zone: instance.Zone, State: instance.State, LaunchTime: instance.LaunchTime, Tags: instance.Tags,
+			ID: instance.ID, Zone: instance.Zone, State: instance.State, LaunchTime: instance.LaunchTime, Partition: instance.Partition, Tags: instance.Tags,
+			SubnetID: instance.SubnetID, SecurityGroupIDs: instance.SecurityGroupIDs, ReservationID: instance.ReservationID,
 		})
 	}
 }
@@ -145,11 +159,35 @@ func (s *seen) listPools(ctx context.Context, client kubernetes, resolve func(co
 		}
 		classes[i] = resolved
 	}
+	for i := range pools {
+		pools[i].Default()
+	}
 	s.pools = slices.DeleteFunc(pools, func(pool api.NodePool) bool {
 		ref := pool.Spec.Template.Spec.NodeClassRef
 		return ref != nil && !ref.IsEC2NodeClass()
 	})
 	s.classes, s.classesListed = classes, true
+}
+
+// typesEvery is how often, in minutes of the hour, claims' instance types are looked for
+// in the catalogue: Karpenter's interval.
+const typesEvery = 30
+
+// findOrigins finds what the claims of the pools would be made from now.
+func (s *seen) findOrigins(ctx context.Context, client kubernetes, now time.Time) {
+	if !s.classesListed {
+		return
+	}
+	var known *catalog.Snapshot
+	if len(s.claims) > 0 && now.Minute()%typesEvery == 0 {
+		var err error
+		if known, err = inventory.Catalog(ctx, client); err != nil && !errors.Is(err, inventory.ErrNoCatalog) {
+			s.failed = errors.Join(s.failed, err)
+		}
+	}
+	var err error
+	s.origins, err = disruption.Origins(s.pools, s.classes, client.CertificateAuthority(), known)
+	s.failed = errors.Join(s.failed, err)
 }
 
 // resolver gives classes their statuses by what EC2 says now.
@@ -165,7 +203,7 @@ func resolver(config aws.Config, connection *function.Connection, h *handler) fu
 }
 
 // buildViews puts together what belongs to each claim.
-func (s *seen) buildViews(tell bool) {
+func (s *seen) buildViews(cluster string, tell bool) {
 	nodes := map[string][]*corev1.Node{}
 	for i := range s.nodes {
 		if id := s.nodes[i].Spec.ProviderID; id != "" {
@@ -182,13 +220,17 @@ func (s *seen) buildViews(tell bool) {
 		if !claim.Spec.NodeClassRef.IsEC2NodeClass() || !s.tick && !inFlight(claim) {
 			continue
 		}
-		view := nodeclaim.View{Claim: claim, Tell: tell, InstancesListed: s.listed}
+		view := nodeclaim.View{Claim: claim, Cluster: cluster, Tick: s.tick, Tell: tell, InstancesListed: s.listed}
 		if claim.Status.ProviderID == "" {
 			view.Instances = byClaim[claim.Name]
 		} else {
 			view.Nodes = nodes[claim.Status.ProviderID]
 			id, _ := api.InstanceID(claim.Status.ProviderID)
 			view.Instances = byID[id]
+		}
+		if pool := claim.Labels[api.NodePoolLabelKey]; pool != "" {
+			view.Origin = s.origins[pool]
+			view.ExpiryWaits = !s.classesListed || view.Origin != nil && disruption.ExpiresWithinBudgets(view.Origin.Pool)
 		}
 		s.views = append(s.views, view)
 	}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -31,31 +32,45 @@ func (r *run) explain(ctx context.Context, decided *plan.Plan) {
 		}
 		message := because(unplaced.Reasons)
 		slog.WarnContext(ctx, "could not schedule pod", "Pod", unplaced.Pod.String(), "error", message)
-		r.record(ctx, podReference(unplaced.Pod), corev1.EventTypeWarning, "FailedScheduling", message)
+		r.record(podReference(unplaced.Pod), corev1.EventTypeWarning, "FailedScheduling", message)
 	}
 }
 
 // nominate says on the pods where they will run.
-func (r *run) nominate(ctx context.Context, pods []plan.PodRef, where string) {
+func (r *run) nominate(pods []plan.PodRef, where string) {
 	for _, pod := range pods {
 		if r.told == maximumEvents {
 			return
 		}
 		r.told++
-		r.record(ctx, podReference(pod), corev1.EventTypeNormal, "Nominated", "Pod should schedule on: "+where)
+		r.record(podReference(pod), corev1.EventTypeNormal, "Nominated", "Pod should schedule on: "+where)
 	}
 }
 
-// record writes an event unless the same was written of late. An event that
-// cannot be written is logged: it is no reason to stop.
-func (r *run) record(ctx context.Context, about corev1.ObjectReference, kind, reason, message string) {
+// record keeps an event, unless the same was written of late, until everything is done:
+// each is a call, and a pass that launches many nodes has many.
+func (r *run) record(about corev1.ObjectReference, kind, reason, message string) {
 	if !r.events.first(fmt.Sprintf("%s/%s/%s", about.UID, reason, message), r.now()) {
 		return
 	}
-	err := r.client.Record(ctx, cluster.Event{About: about, Type: kind, Reason: reason, Message: message}, r.now())
-	if err != nil {
-		slog.WarnContext(ctx, "an event is lost", "about", about.Kind+" "+about.Name, "reason", reason, "message", message, "error", err)
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.words = append(r.words, cluster.Event{About: about, Type: kind, Reason: reason, Message: message})
+}
+
+// speak writes the events. One that cannot be written is logged: it is no reason to stop.
+func (r *run) speak(ctx context.Context) {
+	var group errgroup.Group
+	group.SetLimit(writers)
+	for _, event := range r.words {
+		group.Go(func() error {
+			if err := r.client.Record(ctx, event, r.now()); err != nil {
+				slog.WarnContext(ctx, "an event is lost", "about", event.About.Kind+" "+event.About.Name, "reason", event.Reason, "message", event.Message, "error", err)
+			}
+			return nil
+		})
 	}
+	_ = group.Wait() // each has its own line in the log
 }
 
 // because joins the reasons, one for each pool, into an event's message, which

@@ -99,7 +99,10 @@ func TestAClassInUseOutlivesABusyEC2(t *testing.T) {
 }
 
 func TestAPassTellsABoundedNumberOfPods(t *testing.T) {
-	// Without a client, writing an event would panic.
-	full := &run{handler: &handler{}, told: maximumEvents}
-	full.nominate(t.Context(), []plan.PodRef{{Namespace: "default", Name: "one"}}, "nodeclaim/a")
+	pods := []plan.PodRef{{Namespace: "default", Name: "one"}, {Namespace: "default", Name: "two"}}
+	full := &run{handler: &handler{now: time.Now}, told: maximumEvents - 1}
+	full.nominate(pods, "nodeclaim/a")
+	if len(full.words) != 1 {
+		t.Errorf("%d pods are told", len(full.words))
+	}
 }

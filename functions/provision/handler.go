@@ -11,6 +11,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/function"
+	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/queue"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
@@ -18,9 +19,9 @@ import (
 const (
 	// leaseName is held by whoever launches capacity for pending pods.
 	leaseName = "whittle-provision"
-	// lookAgain is when an interruption that met a pass under way is looked at: most
-	// passes take less.
-	lookAgain = 2 * time.Second
+	// lookAgain is when an interruption that met a pass under way is looked at, times the
+	// number of passes that it has met: most take about as long.
+	lookAgain = time.Second
 )
 
 type handler struct {
@@ -35,12 +36,15 @@ type handler struct {
 	sender  interface {
 		Send(ctx context.Context, url string, messages ...queue.Message) error
 	}
-	now func() time.Time
+	metrics *metrics.Recorder
+	dryRun  bool // plans are made and logged, and nothing is done
+	now     func() time.Time
 	policies
 
-	// events remembers what was said of late, counted when replicas were counted last,
-	// addresses what subnets had free: a warm container's cache.
+	// events remembers what was said of late, asked which look was asked for, counted when
+	// replicas were counted last, addresses what subnets had free: a warm container's cache.
 	events    recent
+	asked     queue.Asked
 	counted   occasion
 	addresses addresses
 }
@@ -63,7 +67,7 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 		return err
 	}
 	if wake.Reason != queue.ReasonInterruption {
-		needed, err := anyWaiting(ctx, client)
+		needed, err := h.anyWaiting(ctx, client)
 		if err == nil && !needed {
 			needed, err = h.anyReplicasOff(ctx, client)
 		}
@@ -83,6 +87,8 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 	}
 	run := &run{handler: h, client: client, wake: wake}
 	err = run.provision(ctx)
+	// Words come last: who waits for the lease need not wait for them.
+	defer run.speak(ctx)
 	if released := lease.Release(context.WithoutCancel(ctx)); released != nil {
 		slog.WarnContext(ctx, "the lease stays until its deadline", "lease", leaseName, "error", released)
 	}
@@ -96,19 +102,31 @@ func (h *handler) later(ctx context.Context, wake queue.Message) error {
 	if wake.Reason != queue.ReasonInterruption || wake.Hop >= queue.MaximumHops {
 		return nil
 	}
-	return h.sender.Send(ctx, h.provision, wake.Next(queue.ReasonInterruption, h.now().Add(lookAgain)))
+	now := h.now()
+	next := wake.Next(queue.ReasonInterruption, now.Add(lookAgain*time.Duration(wake.Hop+1)))
+	if h.asked.Covers(next, now) {
+		return nil
+	}
+	err := h.sender.Send(ctx, h.provision, next)
+	if err == nil {
+		h.asked.Remember(next)
+	}
+	return err
 }
 
 // anyWaiting is all that most idle ticks cost: one list of the unbound pods.
-func anyWaiting(ctx context.Context, client *cluster.Client) (bool, error) {
+func (h *handler) anyWaiting(ctx context.Context, client *cluster.Client) (bool, error) {
 	pods, err := client.UnboundPods(ctx)
 	if err != nil {
 		return false, err
 	}
+	waiting, oldest, now := 0, time.Duration(0), h.now()
 	for i := range pods {
 		if scheduling.IsProvisionable(&pods[i]) {
-			return true, nil
+			waiting++
+			oldest = max(oldest, now.Sub(pods[i].CreationTimestamp.Time))
 		}
 	}
-	return false, nil
+	h.metrics.Write(metrics.Count(metrics.PodsPending, float64(waiting)), metrics.Count(metrics.OldestPodPending, oldest.Seconds()))
+	return waiting > 0, nil
 }

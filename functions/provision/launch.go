@@ -54,6 +54,7 @@ func (r *run) launchAll(ctx context.Context, snapshot *plan.Snapshot, groups []l
 		})
 	}
 	_ = group.Wait() // the failures are gathered: one group's does not stop another's
+	r.measure(pass.launched)
 	for _, stored := range pass.launched {
 		r.launchedClaims[stored.Name] = stored
 		replaceClaim(snapshot, stored)
@@ -102,7 +103,7 @@ func (l *launching) launch(ctx context.Context, group launch.Group, onceMore boo
 		return
 	}
 	class := classOf(group.Waiting[0].Spec.NodeClassRef, l.snapshot.NodeClasses)
-	if class == nil || !api.ConditionTrue(class.Status.Conditions, api.ConditionReady) {
+	if class == nil || !nodeclass.Launchable(class) {
 		l.giveUp(ctx, group.Waiting, api.ReasonNodeClassNotReady, "its EC2NodeClass does not exist or is not ready", r.isFresh(group.Token))
 		return
 	}

@@ -5,10 +5,12 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/classes"
 )
 
 func TestWhatAPersonMustMendIsSaidWhereItIs(t *testing.T) {
@@ -26,7 +28,7 @@ func TestWhatAPersonMustMendIsSaidWhereItIs(t *testing.T) {
 			e.ec2.Starve(ec2.Starvation{Code: test.code})
 			e.equal(2)
 			first := e.handler(alive())
-			first.classes.DryRun = true // which finds out that what was refused is allowed
+			first.classes.DryRun = true // which says that what is refused is allowed
 			if _, err := first.handle(t.Context(), tick("1")); err == nil {
 				t.Error("nobody is told that EC2 refused the launch")
 			}
@@ -45,15 +47,25 @@ func TestWhatAPersonMustMendIsSaidWhereItIs(t *testing.T) {
 			if told != 1 {
 				t.Errorf("%d events, want one for the batch", told)
 			}
-			classes, err := e.client.NodeClasses(t.Context())
-			e.try(err)
+			refused := e.class()
+			if ready := api.ConditionTrue(refused.Status.Conditions, api.ConditionReady); ready != (test.condition == "") {
+				t.Errorf("class: %+v", refused.Status.Conditions)
+			}
 			if test.condition != "" {
-				condition := api.GetCondition(classes[0].Status.Conditions, test.condition)
-				if condition.Status != metav1.ConditionFalse || !strings.Contains(condition.Message, test.says) || api.ConditionTrue(classes[0].Status.Conditions, api.ConditionReady) {
-					t.Errorf("class: %+v", classes[0].Status.Conditions)
+				condition := api.GetCondition(refused.Status.Conditions, test.condition)
+				if condition.Status != metav1.ConditionFalse || condition.Reason != api.ReasonLaunchRefused || !strings.Contains(condition.Message, test.says) {
+					t.Errorf("class: %+v", refused.Status.Conditions)
 				}
-			} else if !api.ConditionTrue(classes[0].Status.Conditions, api.ConditionReady) {
-				t.Errorf("class: %+v", classes[0].Status.Conditions)
+				// Whoever resolves the class sees nothing wrong, and leaves the word alone.
+				for _, dryRun := range []bool{false, true} {
+					resolver := classes.NewResolver(e.config, clusterName)
+					resolver.DryRun = dryRun
+					_, err := resolver.Resolve(t.Context(), e.client, e.class(), time.Now())
+					e.try(err)
+				}
+				if after := e.class(); after.ResourceVersion != refused.ResourceVersion {
+					t.Errorf("the class was written again: %+v", after.Status.Conditions)
+				}
 			}
 			// Once it is mended the same claims are launched, still as one batch.
 			e.ec2.Feed("", "", "")
@@ -67,8 +79,51 @@ func TestWhatAPersonMustMendIsSaidWhereItIs(t *testing.T) {
 			if tap.counts["CreateFleet"] != 1 || !strings.HasSuffix(tap.fleets[0].token, "-2") {
 				t.Errorf("calls %v, fleets %+v", tap.counts, tap.fleets)
 			}
+			if after := e.class(); !api.ConditionTrue(after.Status.Conditions, api.ConditionReady) {
+				t.Errorf("after a launch with it the class is %+v", after.Status.Conditions)
+			}
 		})
 	}
+}
+
+func (e *environment) class() api.EC2NodeClass {
+	e.t.Helper()
+	listed, err := e.client.NodeClasses(e.t.Context())
+	e.try(err)
+	if len(listed) != 1 {
+		e.t.Fatalf("%d classes", len(listed))
+	}
+	return listed[0]
+}
+
+// A class whose launches EC2 refuses gets no new claims, and those that are there are
+// tried again; what has changed about it, or time, lifts the word.
+func TestNothingNewIsPlannedWithARefusedClass(t *testing.T) {
+	e := newEnvironment(t)
+	e.ec2.Starve(ec2.Starvation{Code: "InvalidSubnetID.NotFound"})
+	e.pod("one", "1", nil)
+	tap := &wiretap{}
+	h := e.tapped(tap)
+	_, _ = h.handle(t.Context(), tick("1")) // refused
+	e.pod("two", "1", func(pod *corev1.Pod) {
+		pod.Spec.NodeSelector = map[string]string{corev1.LabelInstanceTypeStable: "m5.4xlarge"}
+	})
+	_, _ = h.handle(t.Context(), tick("2"))
+	if claims := e.standing(); len(claims) != 1 || claims[0].Annotations[api.AttemptAnnotationKey] != "3" || tap.counts["CreateFleet"] != 2 {
+		t.Errorf("%d claims, %v", len(claims), tap.counts)
+	}
+	if told := strings.Join(e.events("default", api.ReasonNodeClassNotReady), "\n"); !strings.Contains(told, "spec.subnetSelectorTerms") {
+		t.Errorf("the pool is told %q", told)
+	}
+	e.ec2.Feed("", "", "")
+	began := time.Now()
+	h.now = func() time.Time { return began.Add(11 * time.Minute) }
+	batch := tick("3")
+	batch.Records[0].Body = strings.Replace(batch.Records[0].Body, `"tick"`, `"launch"`, 1) // which is never too late
+	if _, err := h.handle(t.Context(), batch); err != nil {
+		t.Fatal(err)
+	}
+	e.nodes(2)
 }
 
 func TestAttemptsThatFailComeSlower(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,7 +16,6 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/launch"
 	"github.com/whittle-dev/whittle/shared/plan"
-	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
 // countReplicasEvery is how often a container counts the nodes of pools with
@@ -140,7 +138,7 @@ func (r *run) replicate(ctx context.Context, snapshot *plan.Snapshot, pool *api.
 	if !usable {
 		return nil, nil // an event on the pool says why
 	}
-	claim, requirements, err := replica(pool)
+	claim, requirements, err := disruption.Replica(pool)
 	if err == nil {
 		if _, _, found := catalog.Cheapest(types, launch.OfType(requirements)); !found {
 			err = fmt.Errorf("no offering is available for %d missing nodes: %s", count, requirements)
@@ -148,7 +146,7 @@ func (r *run) replicate(ctx context.Context, snapshot *plan.Snapshot, pool *api.
 	}
 	if err != nil {
 		slog.WarnContext(ctx, "nodepool lacks nodes", "NodePool", pool.Name, "missing", count, "error", err)
-		r.record(ctx, disruption.AboutPool(pool), corev1.EventTypeWarning, reasonInsufficientCapacity, err.Error())
+		r.record(disruption.AboutPool(pool), corev1.EventTypeWarning, reasonInsufficientCapacity, err.Error())
 		return nil, nil
 	}
 	claims := make([]api.NodeClaim, count)
@@ -161,35 +159,4 @@ func (r *run) replicate(ctx context.Context, snapshot *plan.Snapshot, pool *api.
 		slog.InfoContext(ctx, "created nodeclaim", "NodeClaim", written[i].Name, "NodePool", pool.Name, "replicas", *pool.Spec.Replicas)
 	}
 	return written, failures
-}
-
-// replica is a claim of the pool for no pod in particular: what the template asks for
-// decides its instance type.
-func replica(pool *api.NodePool) (*api.NodeClaim, scheduling.Requirements, error) {
-	template := pool.Spec.Template.DeepCopy()
-	requirements, err := scheduling.FromTerms(template.Spec.Requirements)
-	if err != nil {
-		return nil, nil, fmt.Errorf("spec.template.spec.requirements: %w", err)
-	}
-	requirements.Merge(scheduling.FromLabels(template.Labels))
-	requirements.Add(scheduling.In(api.NodePoolLabelKey, pool.Name), scheduling.In(api.LabelNodeClass, template.Spec.NodeClassRef.Name))
-	labels := map[string]string{}
-	for key, value := range requirements.Labels() {
-		if !api.IsRestrictedLabel(key) {
-			labels[key] = value
-		}
-	}
-	maps.Copy(labels, template.Labels)
-	block := true
-	return &api.NodeClaim{
-		TypeMeta: metav1.TypeMeta{APIVersion: api.APIVersion, Kind: api.NodeClaimKind},
-		ObjectMeta: metav1.ObjectMeta{
-			GenerateName: pool.Name + "-", Labels: labels, Annotations: template.Annotations, Finalizers: []string{api.TerminationFinalizer},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: api.APIVersion, Kind: api.NodePoolKind, Name: pool.Name, UID: pool.UID, BlockOwnerDeletion: &block}},
-		},
-		Spec: api.NodeClaimSpec{
-			Taints: template.Spec.Taints, StartupTaints: template.Spec.StartupTaints, Requirements: requirements.Terms(), NodeClassRef: template.Spec.NodeClassRef,
-			TerminationGracePeriod: template.Spec.TerminationGracePeriod, ExpireAfter: template.Spec.ExpireAfter,
-		},
-	}, requirements, nil
 }

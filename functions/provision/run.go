@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -49,6 +48,7 @@ type run struct {
 
 	mutex sync.Mutex
 	fresh map[string]bool // tokens of claims written in this pass and not asked for yet
+	words []cluster.Event // told when everything is done
 }
 
 // isFresh tells that nobody can have asked EC2 for anything with the token.
@@ -94,6 +94,10 @@ func (r *run) provision(ctx context.Context) error {
 		if snapshot == nil {
 			return failures
 		}
+		if r.dryRun {
+			r.show(ctx, snapshot)
+			return failures
+		}
 		failures = errors.Join(failures, r.shrink(ctx, snapshot))
 		// Claims that an invocation before this one wrote and did not launch come
 		// first: their pods are not to be planned for twice.
@@ -124,11 +128,7 @@ func (r *run) plan(ctx context.Context, snapshot *plan.Snapshot) (short bool, er
 	if len(snapshot.Pods) == 0 {
 		return false, nil
 	}
-	start := r.now()
-	decided := plan.Solve(snapshot)
-	slog.InfoContext(ctx, "computed new nodeclaim(s) to fit pod(s)",
-		"pods", len(snapshot.Pods), "nodeclaims", len(decided.NodeClaims), "nominations", len(decided.Nominations), "unplaced", len(decided.Unplaced),
-		"price", decided.PricePerHour, "bound", decided.LowerBoundPerHour, "duration", r.now().Sub(start).String())
+	decided := r.solve(ctx, snapshot)
 	claims := make([]api.NodeClaim, len(decided.NodeClaims))
 	for i := range decided.NodeClaims {
 		claims[i] = decided.NodeClaims[i].NodeClaim
@@ -150,7 +150,7 @@ func (r *run) plan(ctx context.Context, snapshot *plan.Snapshot) (short bool, er
 	// Words after deeds: thousands of pods may have got a place.
 	for i := range written {
 		if name := written[i].Name; r.launchedClaims[name] != nil {
-			r.nominate(ctx, places[name], "nodeclaim/"+name)
+			r.nominate(places[name], "nodeclaim/"+name)
 		}
 	}
 	if !short {
@@ -167,23 +167,19 @@ func (r *run) read(ctx context.Context) (*plan.Snapshot, error) {
 		return nil, err
 	}
 	failures := r.resolve(ctx, objects)
-	r.static = nil
-	var usable []api.NodePool
+	offer := snapshot.NewOffer(objects, r.catalog, r.observed(objects.NodeClaims), r.now())
+	r.types, r.static = offer.ClassTypes, nil
 	for _, pool := range objects.NodePools {
-		pool.Default()
 		if pool.Spec.Replicas != nil {
+			pool.Default()
 			r.static = append(r.static, pool)
 		}
-		if r.usable(ctx, &pool, objects.NodeClasses) {
-			usable = append(usable, pool)
-		}
 	}
-	objects.NodePools = usable
-	// Applied here and not in Assemble, since what is wrong with an overlay is to be told.
-	types, problems := catalog.Overlays(usable, r.typesOf, objects.NodeOverlays)
-	r.tellOverlays(ctx, objects.NodeOverlays, problems)
-	objects.NodeOverlays = nil
-	made := snapshot.Assemble(objects, func(pool *api.NodePool) []catalog.InstanceType { return types[pool.Name] }, r.now())
+	for i := range offer.Unusable {
+		r.tellUnusable(ctx, &offer.Unusable[i])
+	}
+	r.tellOverlays(ctx, objects.NodeOverlays, offer.Problems)
+	made := offer.Assemble(objects, r.now())
 	snapshot.AddUnlaunched(made, objects)
 	made.PreferencePolicy, made.MinValuesPolicy = r.policies.preference, r.policies.minValues
 	if err := observe.Details(ctx, r.client, made); err != nil {
@@ -192,11 +188,10 @@ func (r *run) read(ctx context.Context) (*plan.Snapshot, error) {
 	return made, failures
 }
 
-// resolve brings the classes up to date and finds the instance types of each. A class
-// that cannot be resolved now is as it was; it stops no other.
+// resolve brings the classes up to date. A class that cannot be resolved now is as it
+// was; it stops no other.
 func (r *run) resolve(ctx context.Context, objects *snapshot.Objects) error {
 	var failures error
-	r.types = map[string][]catalog.InstanceType{}
 	for i := range objects.NodeClasses {
 		class := objects.NodeClasses[i]
 		if class.Default(); r.classes.Stale(&class) {
@@ -212,9 +207,6 @@ func (r *run) resolve(ctx context.Context, objects *snapshot.Objects) error {
 			}
 		}
 		objects.NodeClasses[i] = class
-		if api.ConditionTrue(class.Status.Conditions, api.ConditionReady) {
-			r.types[class.Name] = catalog.Resolve(r.catalog, &class, r.observed(objects.NodeClaims), r.now())
-		}
 	}
 	return failures
 }
@@ -224,32 +216,12 @@ func (r *run) observed(claims []api.NodeClaim) catalog.Observed {
 	return catalog.Observed{Unavailable: r.unavailable, Learned: r.learned, Reservations: catalog.Available(r.reservations, claims)}
 }
 
-// typesOf are the instance types of the pool's class, without NodeOverlays.
-func (r *run) typesOf(pool *api.NodePool) []catalog.InstanceType {
-	return r.types[pool.Spec.Template.Spec.NodeClassRef.Name]
-}
-
-// usable tells whether a pool may get nodes; why not is an event on it. One pool
-// that is broken does not stop the others.
-func (r *run) usable(ctx context.Context, pool *api.NodePool, classes []api.EC2NodeClass) bool {
-	ref := pool.Spec.Template.Spec.NodeClassRef
-	if pool.DeletionTimestamp != nil {
-		return false
+// tellUnusable says why a pool gets no nodes. One that is broken does not stop the others.
+func (r *run) tellUnusable(ctx context.Context, unusable *snapshot.Unusable) {
+	if unusable.Reason == "" {
+		return
 	}
-	reason, message := "", ""
-	if err := pool.Validate(); err != nil {
-		reason, message = api.ReasonNodePoolValidationFailed, err.Error()
-	} else if found := classOf(ref, classes); found == nil {
-		reason = api.ReasonNodeClassNotFound
-		message = fmt.Sprintf("spec.template.spec.nodeClassRef names the EC2NodeClass %q, which does not exist: create it, or name one that does", ref.Name)
-	} else if ready := api.GetCondition(found.Status.Conditions, api.ConditionReady); ready == nil || ready.Status != "True" {
-		reason = api.ReasonNodeClassNotReady
-		message = fmt.Sprintf("EC2NodeClass %q is not ready: %s", found.Name, notReady(found))
-	}
-	if reason == "" {
-		return true
-	}
-	slog.WarnContext(ctx, "nodepool gets no nodes", "NodePool", pool.Name, "reason", reason, "error", message)
-	r.record(ctx, reference("karpenter.sh/v1", "NodePool", "", pool.Name, pool.UID), corev1.EventTypeWarning, reason, message)
-	return false
+	pool := &unusable.Pool
+	slog.WarnContext(ctx, "nodepool gets no nodes", "NodePool", pool.Name, "reason", unusable.Reason, "error", unusable.Message)
+	r.record(reference("karpenter.sh/v1", "NodePool", "", pool.Name, pool.UID), corev1.EventTypeWarning, unusable.Reason, unusable.Message)
 }

@@ -1,11 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"strings"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/plan"
 )
@@ -30,18 +25,4 @@ func classOf(ref *api.NodeClassReference, classes []api.EC2NodeClass) *api.EC2No
 		}
 	}
 	return nil
-}
-
-// notReady says what keeps the class from being ready.
-func notReady(class *api.EC2NodeClass) string {
-	var causes []string
-	for _, condition := range class.Status.Conditions {
-		if condition.Status == metav1.ConditionFalse && condition.Type != api.ConditionReady {
-			causes = append(causes, fmt.Sprintf("%s: %s", condition.Type, condition.Message))
-		}
-	}
-	if len(causes) == 0 {
-		return "it has not been resolved yet"
-	}
-	return strings.Join(causes, "; ")
 }

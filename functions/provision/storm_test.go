@@ -26,15 +26,16 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// many is how many pods the tests of a short or busy EC2 run.
-const many = 500
+// many is how many pods the test of a short EC2 runs, some the one of a busy EC2, which
+// takes ten times as long as EC2 would let it.
+const many, some = 500, 150
 
 // families are the instance types that these tests buy from.
 func families() []string { return []string{"c5", "c6i", "c7i", "m5", "m6i", "m7i", "r5", "r6i", "r7i"} }
 
-// crowd makes pods of ten sizes for the pools of three teams, some of which must run in one
+// crowd makes so many pods of ten sizes for the pools of three teams, some of which must run in one
 // zone, and waits until all are seen to wait.
-func (e *environment) crowd() {
+func (e *environment) crowd(count int) {
 	e.t.Helper()
 	snapshot := catalogtest.Snapshot(e.t)
 	var kept []catalog.InstanceTypeInfo
@@ -57,7 +58,7 @@ func (e *environment) crowd() {
 	zones := []string{"us-east-1a", "us-east-1b", "us-east-1c"}
 	var group errgroup.Group
 	group.SetLimit(16)
-	for i := range many {
+	for i := range count {
 		kind := i % 10
 		pod := &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("crowd-%d", i), Namespace: "default"},
@@ -89,7 +90,7 @@ func (e *environment) crowd() {
 				waiting++
 			}
 		}
-		return err == nil && waiting == many
+		return err == nil && waiting == count
 	})
 }
 
@@ -169,12 +170,12 @@ func (e *environment) shortage(seed uint64, every time.Duration) (stop func()) {
 	return func() { close(done); running.Wait() }
 }
 
-// calm is a run of the crowd on an EC2 that has room for everything and time for everyone.
-func calm(t *testing.T) (tap *wiretap, nodes int, took time.Duration) {
+// calm is a run of a crowd on an EC2 that has room for everything and time for everyone.
+func calm(t *testing.T, count int) (tap *wiretap, nodes int, took time.Duration) {
 	t.Helper()
 	e := newEnvironment(t)
 	defer e.clear()
-	e.crowd()
+	e.crowd(count)
 	tap = &wiretap{}
 	e.ticks(e.tapped(tap))
 	nodes = len(e.instances())
@@ -183,13 +184,13 @@ func calm(t *testing.T) (tap *wiretap, nodes int, took time.Duration) {
 }
 
 func TestAShortEC2(t *testing.T) {
-	undisturbed, nodes, _ := calm(t)
+	undisturbed, nodes, _ := calm(t, many)
 	least := undisturbed.counts["CreateFleet"]
 	t.Logf("with room for everything: %d nodes, %d calls of CreateFleet, %.2f calls a node", nodes, least, float64(least)/float64(nodes))
 	for seed := range uint64(2) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			e := newEnvironment(t)
-			e.crowd()
+			e.crowd(many)
 			tap := &wiretap{}
 			stop := e.shortage(seed, 150*time.Millisecond)
 			passes := e.ticks(e.tapped(tap))
@@ -233,12 +234,12 @@ func (w *wiretap) noneAskedAgain(t *testing.T) {
 }
 
 func TestABusyEC2(t *testing.T) {
-	undisturbed, nodes, took := calm(t)
+	undisturbed, nodes, took := calm(t, some)
 	least := undisturbed.counts["CreateFleet"]
 	rate := float64(least) / took.Seconds() / 10
 	t.Logf("at its own pace: %d nodes, %d calls of CreateFleet in %s", nodes, least, took.Round(time.Millisecond))
 	e := newEnvironment(t)
-	e.crowd()
+	e.crowd(some)
 	bucket := &bucket{rate: rate, tokens: 1, last: time.Now()}
 	tap := &wiretap{limit: bucket.take}
 	h := e.tapped(tap)

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/launch"
 	"github.com/whittle-dev/whittle/shared/plan"
 )
@@ -30,6 +31,7 @@ func (r *run) write(ctx context.Context, snapshot *plan.Snapshot, claims []api.N
 		}
 		claims[i].Annotations[api.AttemptAnnotationKey] = "1"
 	}
+	failures = errors.Join(failures, r.stamp(snapshot, claims))
 	failures = errors.Join(failures, r.batch(snapshot, claims))
 	stored := make([]*api.NodeClaim, len(claims))
 	failed := make([]error, len(claims))
@@ -52,6 +54,23 @@ func (r *run) write(ctx context.Context, snapshot *plan.Snapshot, claims []api.N
 		}
 	}
 	return stored, errors.Join(append(failed, failures)...)
+}
+
+// stamp writes on the claims what their pools are hashed to, by which drift is found.
+func (r *run) stamp(snapshot *plan.Snapshot, claims []api.NodeClaim) error {
+	hashes := map[string]string{}
+	var failures error
+	for _, pools := range [][]api.NodePool{snapshot.NodePools, r.static} {
+		for i := range pools {
+			hash, err := disruption.PoolHash(&pools[i])
+			failures = errors.Join(failures, err)
+			hashes[pools[i].Name] = hash
+		}
+	}
+	for i := range claims {
+		disruption.Stamp(&claims[i], hashes[claims[i].Labels[api.NodePoolLabelKey]])
+	}
+	return failures
 }
 
 // batch writes on the claims, which are not stored yet, which of them are launched

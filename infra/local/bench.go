@@ -62,7 +62,7 @@ func bench(ctx context.Context) error {
 
 // benchWorld measures an idle minute, then the main job.
 func benchWorld(ctx context.Context) (failure error) {
-	w, err := start(ctx, "bench", interval)
+	w, err := start(ctx, "bench", interval, boot)
 	if err != nil {
 		return err
 	}
@@ -78,13 +78,7 @@ func benchWorld(ctx context.Context) (failure error) {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	warm := map[string][]time.Duration{}
-	for _, invocation := range w.Invocations() {
-		name := invocation.Function[strings.LastIndex(invocation.Function, "-")+1:]
-		if !invocation.Cold && invocation.Started.After(began) {
-			warm[name] = append(warm[name], invocation.Billed)
-		}
-	}
+	warm := billedSince(w, began)
 	rows := []string{"function\twarm invocations\tbilled, median\tlongest"}
 	for _, name := range []string{"ticker", "provision", "lifecycle", "disrupt"} {
 		if times := warm[name]; len(times) > 0 {
@@ -99,7 +93,46 @@ func benchWorld(ctx context.Context) (failure error) {
 		return err
 	}
 	report.Bounds = w.Plans()
-	return report.Write(os.Stdout, time.Since(began))
+	if err := report.Write(os.Stdout, time.Since(began)); err != nil {
+		return err
+	}
+	return benchWaiting(ctx, w, setup, median(warm["lifecycle"]))
+}
+
+// billedSince is what the warm invocations of each function have billed since.
+func billedSince(w *world.World, since time.Time) map[string][]time.Duration {
+	warm := map[string][]time.Duration{}
+	for _, invocation := range w.Invocations() {
+		name := invocation.Function[strings.LastIndex(invocation.Function, "-")+1:]
+		if !invocation.Cold && invocation.Started.After(since) {
+			warm[name] = append(warm[name], invocation.Billed)
+		}
+	}
+	return warm
+}
+
+// benchWaiting measures what lifecycle bills while a disruption budget holds up a drain,
+// for a minute, and says what an hour comes to. From the fifth minute on a drain that does
+// not move is looked at by the ticks alone, sixty times an hour: lifecycle's tests count that.
+func benchWaiting(ctx context.Context, w *world.World, setup scenario.Setup, idling time.Duration) error {
+	end, err := scenario.Wait(ctx, setup)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	select {
+	case <-time.After(idle):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	looks := billedSince(w, began)["lifecycle"]
+	if len(looks) == 0 {
+		return fmt.Errorf("lifecycle was not invoked within %s", idle)
+	}
+	each := milliseconds(median(looks))
+	fmt.Printf("\na drain that waits: %d invocations of lifecycle in its first minute, %.0f ms each (median); later 60 an hour: %.0f ms billed an hour, %.0f ms of them in an idle one too\n",
+		len(looks), each, 60*each, 60*milliseconds(idling))
+	return end(ctx)
 }
 
 func median(times []time.Duration) time.Duration {

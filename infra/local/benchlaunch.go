@@ -15,6 +15,7 @@ import (
 
 	"github.com/whittle-dev/whittle/infra/local/scenario"
 	"github.com/whittle-dev/whittle/infra/local/world"
+	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/inventory"
 )
 
@@ -28,18 +29,7 @@ const (
 // benchLaunch measures what a thousand nodes cost to launch: calls and time. Their
 // machines do not boot: a thousand kubelets are not what is measured.
 func benchLaunch(ctx context.Context) (failure error) {
-	folder, err := directory("bench-launch")
-	if err != nil {
-		return err
-	}
-	if err := os.RemoveAll(folder); err != nil {
-		return err
-	}
-	root, err := os.Getwd()
-	if err != nil {
-		return err
-	}
-	w, err := world.Start(ctx, world.Options{Root: root, Directory: folder, Cluster: clusterName, Interval: interval, Boot: time.Hour, Progress: os.Stdout})
+	w, err := start(ctx, "bench-launch", interval, time.Hour)
 	if err != nil {
 		return err
 	}
@@ -60,11 +50,11 @@ func benchLaunch(ctx context.Context) (failure error) {
 		return err
 	}
 	variables := map[string]string{"CLUSTER_NAME": setup.Name, "NODE_ROLE": role}
-	if err := setup.Client.Apply(ctx, filepath.Join(root, "testdata", "manifests", "thousand.yaml"), variables); err != nil {
+	if err := setup.Client.Apply(ctx, filepath.Join(setup.Root, "testdata", "manifests", "thousand.yaml"), variables); err != nil {
 		return err
 	}
 	calls := w.Calls()
-	writes, err := claimRequests(ctx, setup)
+	writes, err := ownRequests(ctx, setup)
 	if err != nil {
 		return err
 	}
@@ -86,7 +76,7 @@ func benchLaunch(ctx context.Context) (failure error) {
 		return err
 	}
 	took := time.Since(began)
-	after, err := claimRequests(ctx, setup)
+	after, err := ownRequests(ctx, setup)
 	if err != nil {
 		return err
 	}
@@ -122,21 +112,25 @@ func since(now, before map[string]int) map[string]int {
 	return more
 }
 
-// claimRequests counts the API server's requests about node claims, by verb, out of its
-// own metrics.
-func claimRequests(ctx context.Context, setup scenario.Setup) (map[string]int, error) {
+// ownRequests counts the API server's requests about the objects of Karpenter's API, by
+// verb, out of its own metrics. Nobody but the functions and this program makes any.
+func ownRequests(ctx context.Context, setup scenario.Setup) (map[string]int, error) {
 	text, err := setup.Client.Core.CoreV1().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("reading the API server's metrics: %w", err)
 	}
 	counts := map[string]int{}
 	for line := range strings.Lines(string(text)) {
-		if !strings.HasPrefix(line, "apiserver_request_total{") || label(line, "resource") != "nodeclaims" || label(line, "verb") == "WATCH" {
+		ours := label(line, "group") == api.Group || label(line, "group") == api.AWSGroup
+		if !strings.HasPrefix(line, "apiserver_request_total{") || !ours || label(line, "verb") == "WATCH" {
 			continue
 		}
-		name := "kubernetes:" + label(line, "verb") + " nodeclaims"
+		name := "kubernetes:" + label(line, "verb") + " " + label(line, "resource")
 		if part := label(line, "subresource"); part != "" {
 			name += "/" + part
+		}
+		if code := label(line, "code"); code >= "400" {
+			name += ", answered " + code
 		}
 		count, err := strconv.ParseFloat(strings.TrimSpace(line[strings.LastIndex(line, " "):]), 64)
 		if err != nil {
@@ -149,10 +143,11 @@ func claimRequests(ctx context.Context, setup scenario.Setup) (map[string]int, e
 
 // label is the value of a label in a line of metrics.
 func label(line, name string) string {
-	_, rest, found := strings.Cut(line, `,`+name+`="`)
-	if !found {
-		return ""
+	for _, before := range []string{"{", ","} {
+		if _, rest, found := strings.Cut(line, before+name+`="`); found {
+			value, _, _ := strings.Cut(rest, `"`)
+			return value
+		}
 	}
-	value, _, _ := strings.Cut(rest, `"`)
-	return value
+	return ""
 }

@@ -6,7 +6,7 @@
 //	local up      starts the same world and leaves it running
 //	local down    ends it
 //	local bench   measures cold start, idle tick, latency and sizes, and the launch of a thousand nodes
-//	local bench-launch   the last of these by itself
+//	local bench-launch   the last of these alone
 //	local storm   warns every node of a large cluster within a minute, and measures
 //	local crash   kills each function at each call that it makes, and looks what comes of it
 package main
@@ -64,8 +64,9 @@ func directory(name string) (string, error) {
 	return filepath.Join(cache, "whittle", name), nil
 }
 
-// start makes a world in an empty directory of that name.
-func start(ctx context.Context, name string, interval time.Duration) (*world.World, error) {
+// start makes a world in an empty directory of that name. Boot is what its machines need
+// from running to joining.
+func start(ctx context.Context, name string, interval, boot time.Duration) (*world.World, error) {
 	folder, err := directory(name)
 	if err != nil {
 		return nil, err
@@ -96,7 +97,7 @@ func prepare(ctx context.Context) error {
 func run(ctx context.Context) (failure error) {
 	fmt.Println("Whittle's local run. The control plane, the stack and the functions are real; EC2 and its machines are a simulator.")
 	began := time.Now()
-	w, err := start(ctx, "run", runInterval)
+	w, err := start(ctx, "run", runInterval, boot)
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ func storm(ctx context.Context) (failure error) {
 		}
 		size = size.Of(nodes)
 	}
-	w, err := start(ctx, "storm", interval)
+	w, err := start(ctx, "storm", interval, boot)
 	if err != nil {
 		return err
 	}

@@ -100,7 +100,7 @@ const endOfStart = "."
 
 // serve makes a world, says how to use it, and keeps it until it is told to end.
 func serve(ctx context.Context) error {
-	w, err := start(ctx, "up", interval)
+	w, err := start(ctx, "up", interval, boot)
 	if err != nil {
 		return err
 	}

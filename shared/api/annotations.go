@@ -33,7 +33,7 @@ const (
 	// AnnotationEC2NodeClassHashVersion is the version of the way it was computed.
 	AnnotationEC2NodeClassHashVersion = AWSGroup + "/ec2nodeclass-hash-version"
 	// EC2NodeClassHashVersion is the current value of AnnotationEC2NodeClassHashVersion.
-	EC2NodeClassHashVersion = "v6"
+	EC2NodeClassHashVersion = "v5"
 	// AnnotationInstanceTagged is "true" once the instance has the tags that are known
 	// only after registration.
 	AnnotationInstanceTagged = AWSGroup + "/tagged"
@@ -41,6 +41,15 @@ const (
 	AnnotationClusterNameTagged = AWSCompatibilityGroup + "/cluster-name-tagged"
 	// AnnotationInstanceProfile is the instance profile that a claim was launched with.
 	AnnotationInstanceProfile = AWSGroup + "/instance-profile-name"
+)
+
+// Annotations of Cluster Autoscaler, honoured so that what was written for it keeps its
+// meaning. https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md
+const (
+	// SafeToEvictAnnotationKey "false" on a pod keeps its node from voluntary disruption.
+	SafeToEvictAnnotationKey = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+	// ScaleDownDisabledAnnotationKey "true" on a node keeps it from voluntary disruption.
+	ScaleDownDisabledAnnotationKey = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
 )
 
 // Annotations of our own, on node claims.

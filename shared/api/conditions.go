@@ -47,6 +47,15 @@ func SetCondition(conditions *[]metav1.Condition, c metav1.Condition, now time.T
 	return changed
 }
 
+// AwaitNode says among a NodeClaim's conditions that its instance has no node yet.
+// Whoever launches writes it together with the launch: written a moment later, it would
+// be one more request for each claim.
+func AwaitNode(conditions *[]metav1.Condition, generation int64, now time.Time) {
+	SetCondition(conditions, metav1.Condition{
+		Type: ConditionTypeRegistered, Status: metav1.ConditionUnknown, Reason: ReasonNodeNotFound, Message: MessageNodeNotFound, ObservedGeneration: generation,
+	}, now)
+}
+
 // RemoveCondition takes the condition of a type out of the list, and reports whether
 // it was there.
 func RemoveCondition(conditions *[]metav1.Condition, conditionType string) bool {

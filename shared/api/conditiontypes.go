@@ -22,6 +22,9 @@ const (
 	// ConditionTypeNodeRegistrationHealthy says whether launched nodes join the cluster;
 	// it informs, and is no part of Ready.
 	ConditionTypeNodeRegistrationHealthy = "NodeRegistrationHealthy"
+	// ConditionTypeNodeRepairBlocked is there, and true, while so many of the pool's nodes
+	// are unhealthy that none is repaired; it is Whittle's own, and no part of Ready.
+	ConditionTypeNodeRepairBlocked = "NodeRepairBlocked"
 )
 
 // Reasons of a NodePool's conditions.
@@ -31,6 +34,7 @@ const (
 	ReasonNodeClassNotReady        = "NodeClassNotReady"
 	ReasonNodeClassTerminating     = "NodeClassTerminating"
 	ReasonRegistrationFailed       = "RegistrationFailed"
+	ReasonTooManyUnhealthyNodes    = "TooManyUnhealthyNodes"
 )
 
 // NodePoolReadyDependents are the conditions that a NodePool's Ready sums up.
@@ -65,6 +69,9 @@ const (
 	ReasonKnownEphemeralTaintsExist = "KnownEphemeralTaintsExist"
 	ReasonResourceNotRegistered     = "ResourceNotRegistered"
 )
+
+// MessageNodeNotFound goes with ReasonNodeNotFound.
+const MessageNodeNotFound = "Node not registered with cluster"
 
 // Reasons of a NodeClaim's condition Drifted.
 const (
@@ -110,12 +117,15 @@ const (
 	ReasonRunInstancesAuthCheckFailed         = "RunInstancesAuthCheckFailed"
 	ReasonInstanceProfileNotFound             = "InstanceProfileNotFound"
 	ReasonUserDataSizeLimitExceeded           = "UserDataSizeLimitExceeded"
-	ReasonDryRunDisabled                      = "DryRunDisabled"
-	ReasonInvalidKubeletConfiguration         = "InvalidKubeletConfiguration"
-	ReasonUnsupportedKubeletConfiguration     = "UnsupportedKubeletConfiguration"
-	ReasonKubeletExpressionsDisabled          = "KubeletExpressionsDisabled"
-	ReasonKubeletExpressionInvalid            = "KubeletExpressionInvalid"
-	ReasonKubeletExpressionEvaluationFailed   = "KubeletExpressionEvaluationFailed"
+	// ReasonLaunchRefused is of whichever condition a launch that EC2 refused has shown to
+	// be wrong.
+	ReasonLaunchRefused                     = "LaunchRefused"
+	ReasonDryRunDisabled                    = "DryRunDisabled"
+	ReasonInvalidKubeletConfiguration       = "InvalidKubeletConfiguration"
+	ReasonUnsupportedKubeletConfiguration   = "UnsupportedKubeletConfiguration"
+	ReasonKubeletExpressionsDisabled        = "KubeletExpressionsDisabled"
+	ReasonKubeletExpressionInvalid          = "KubeletExpressionInvalid"
+	ReasonKubeletExpressionEvaluationFailed = "KubeletExpressionEvaluationFailed"
 )
 
 // EC2NodeClassReadyDependents are the conditions that an EC2NodeClass's Ready sums

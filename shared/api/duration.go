@@ -20,7 +20,7 @@ type NillableDuration struct {
 	*time.Duration
 	// Raw is the text as it was written, so that writing an object back does not
 	// turn 720h into 720h0m0s, which would read as a change by someone.
-	Raw []byte
+	Raw []byte `hash:"ignore"`
 }
 
 // DurationOf is the NillableDuration of d.

@@ -32,8 +32,8 @@ type EC2NodeClassList struct {
 	Items           []EC2NodeClass `json:"items"`
 }
 
-// The tags hash of the spec's fields, and their order, are for the hash that finds
-// drifted nodes, which shared/nodeclass computes. What it ignores is compared with
+// The tags hash of the spec's fields, and their order, are Karpenter's, for the hash that
+// finds drifted nodes, which shared/nodeclass computes. What it ignores is compared with
 // the node itself.
 
 // EC2NodeClassSpec is what the owner of a node class asks for.
@@ -110,7 +110,7 @@ type EC2NodeClassSpec struct {
 	// Settings of the nodes' kubelet.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +optional
-	Kubelet *KubeletConfiguration `json:"kubelet,omitempty" hash:"ignore"`
+	Kubelet *KubeletConfiguration `json:"kubelet,omitempty"`
 	// The nodes' disks. None gives the family's own.
 	// +kubebuilder:validation:MaxItems=50
 	// +optional
@@ -127,13 +127,6 @@ type EC2NodeClassSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(i, self.filter(other, other.networkCardIndex == i.networkCardIndex && other.deviceIndex == i.deviceIndex).size() == 1)",message="two networkInterfaces have the same networkCardIndex and deviceIndex"
 	// +kubebuilder:validation:XValidation:rule="self.all(i, i.interfaceType != 'efa-only' || self.filter(other, other.networkCardIndex == i.networkCardIndex && other.interfaceType == 'efa-only').size() == 1)",message="a network card has at most one interface of the type efa-only"
 	NetworkInterfaces []NetworkInterface `json:"networkInterfaces,omitempty"`
-	// Idle times after which the instance's security groups forget a connection.
-	// Setting it leaves only instance types with the Nitro hypervisor.
-	// +optional
-	ConnectionTracking *ConnectionTracking `json:"connectionTracking,omitempty"`
-	// Options of the instances' processors.
-	// +optional
-	CPUOptions *CPUOptions `json:"cpuOptions,omitempty"`
 	// Whether CloudWatch gets the instance's metrics each minute.
 	// +optional
 	DetailedMonitoring *bool `json:"detailedMonitoring,omitempty"`
@@ -141,9 +134,16 @@ type EC2NodeClassSpec struct {
 	// +kubebuilder:default:={httpEndpoint: "enabled", httpProtocolIPv6: "disabled", httpPutResponseHopLimit: 1, httpTokens: "required"}
 	// +optional
 	MetadataOptions *MetadataOptions `json:"metadataOptions,omitempty"`
+	// Idle times after which the instance's security groups forget a connection.
+	// Setting it leaves only instance types with the Nitro hypervisor.
+	// +optional
+	ConnectionTracking *ConnectionTracking `json:"connectionTracking,omitempty"`
 	// A context that EC2 reserves for special use and takes as it is.
 	// +optional
 	Context *string `json:"context,omitempty"`
+	// Options of the instances' processors.
+	// +optional
+	CPUOptions *CPUOptions `json:"cpuOptions,omitempty"`
 }
 
 // InstanceStorePolicy says what happens to an instance's own disks.

@@ -67,8 +67,9 @@ type KubeletConfiguration struct {
 	CPUCFSQuota *bool `json:"cpuCFSQuota,omitempty"`
 
 	// Other holds the settings that have no field here, by the kubelet's own name, so
-	// that they survive being read and written.
-	Other map[string]json.RawMessage `json:"-"`
+	// that they survive being read and written. The hash that finds drifted nodes takes
+	// them apart from the fields, which alone Karpenter's has.
+	Other map[string]json.RawMessage `json:"-" hash:"ignore"`
 }
 
 // kubeletFields is KubeletConfiguration without its methods, so that its own

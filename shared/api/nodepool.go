@@ -66,6 +66,9 @@ type NodePoolSpec struct {
 	Replicas *int64 `json:"replicas,omitempty"`
 }
 
+// The tags hash of the template's fields, and the names of fields and types, are for the hash that finds drifted nodes, which shared/disruption
+// computes. Requirements are compared with the node's labels instead.
+
 // NodeClaimTemplate is the pattern of a pool's node claims.
 type NodeClaimTemplate struct {
 	ObjectMeta `json:"metadata,omitempty,omitzero"`
@@ -104,7 +107,7 @@ type NodeClaimTemplateSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(r, !(r.operator in ['Gt', 'Lt', 'Gte', 'Lte']) || (has(r.values) && r.values.size() == 1 && r.values[0].matches('^[0-9]{1,18}$')))",message="a requirement with the operator Gt, Lt, Gte or Lte needs exactly one value, an integer of zero or more"
 	// +kubebuilder:validation:XValidation:rule="self.all(r, r.operator != 'In' || !has(r.minValues) || (has(r.values) && r.values.size() >= r.minValues))",message="a requirement with the operator In needs at least minValues values"
 	// +kubebuilder:validation:XValidation:rule="self.all(r, r.key != 'karpenter.sh/nodepool')",message="karpenter.sh/nodepool is set by the pool itself: remove the requirement"
-	Requirements []NodeSelectorRequirementWithMinValues `json:"requirements"`
+	Requirements []NodeSelectorRequirementWithMinValues `json:"requirements" hash:"ignore"`
 	// The node class of the nodes.
 	// +required
 	NodeClassRef *NodeClassReference `json:"nodeClassRef"`

@@ -438,16 +438,6 @@ func (in *EC2NodeClassSpec) DeepCopyInto(out *EC2NodeClassSpec) {
 		*out = make([]NetworkInterface, len(*in))
 		copy(*out, *in)
 	}
-	if in.ConnectionTracking != nil {
-		in, out := &in.ConnectionTracking, &out.ConnectionTracking
-		*out = new(ConnectionTracking)
-		(*in).DeepCopyInto(*out)
-	}
-	if in.CPUOptions != nil {
-		in, out := &in.CPUOptions, &out.CPUOptions
-		*out = new(CPUOptions)
-		(*in).DeepCopyInto(*out)
-	}
 	if in.DetailedMonitoring != nil {
 		in, out := &in.DetailedMonitoring, &out.DetailedMonitoring
 		*out = new(bool)
@@ -458,10 +448,20 @@ func (in *EC2NodeClassSpec) DeepCopyInto(out *EC2NodeClassSpec) {
 		*out = new(MetadataOptions)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.ConnectionTracking != nil {
+		in, out := &in.ConnectionTracking, &out.ConnectionTracking
+		*out = new(ConnectionTracking)
+		(*in).DeepCopyInto(*out)
+	}
 	if in.Context != nil {
 		in, out := &in.Context, &out.Context
 		*out = new(string)
 		**out = **in
+	}
+	if in.CPUOptions != nil {
+		in, out := &in.CPUOptions, &out.CPUOptions
+		*out = new(CPUOptions)
+		(*in).DeepCopyInto(*out)
 	}
 }
 

@@ -136,7 +136,7 @@ func (m *model) pods(info *InstanceTypeInfo) int {
 	class := m.class
 	kubelet := class.Spec.Kubelet
 	_, windows := windowsBuild(family(class))
-	count := addresses(info, m.settings.ReservedENIs+efaOnly(class, func(n api.NetworkInterface) bool { return n.NetworkCardIndex == 0 }))
+	count := addresses(info, m.takenInterfaces())
 	switch {
 	case kubelet != nil && kubelet.MaxPods != nil:
 		count = int(*kubelet.MaxPods)
@@ -186,9 +186,6 @@ func (m *model) allocatable(capacity corev1.ResourceList, info *InstanceTypeInfo
 		kubelet = &api.KubeletConfiguration{}
 	}
 	for name, amount := range m.kubeReserved(info) {
-		if own, ok := quantity(kubelet.KubeReserved[string(name)]); ok {
-			amount = own
-		}
 		take(name, amount)
 	}
 	for name, text := range kubelet.SystemReserved {
@@ -196,60 +193,31 @@ func (m *model) allocatable(capacity corev1.ResourceList, info *InstanceTypeInfo
 			take(corev1.ResourceName(name), amount)
 		}
 	}
-	take(corev1.ResourceMemory, threshold(kubelet.EvictionHard["memory.available"], capacity[corev1.ResourceMemory], *resource.NewQuantity(100*mebibyte, resource.BinarySI)))
-	storage := capacity[corev1.ResourceEphemeralStorage]
-	take(corev1.ResourceEphemeralStorage, threshold(kubelet.EvictionHard["nodefs.available"], storage, percentOf(storage, 10)))
+	byFamily := api.EvictionHard(family(m.class), nil)
+	for name, signal := range map[corev1.ResourceName]string{corev1.ResourceMemory: "memory.available", corev1.ResourceEphemeralStorage: "nodefs.available"} {
+		amount, ok := threshold(kubelet.EvictionHard[signal], capacity[name])
+		if !ok {
+			amount, _ = threshold(byFamily[signal], capacity[name])
+		}
+		take(name, amount)
+	}
 	return result
 }
 
-// kubeReserved are the amounts that the AMI families reserve for the kubelet and the container runtime by themselves
-// (https://github.com/awslabs/amazon-eks-ami: memory by the number of pods, processor time by the number of cores). Amazon Linux counts the pods
-// that the type has addresses for, whatever maxPods says; Bottlerocket and Windows count maxPods.
-func (m *model) kubeReserved(info *InstanceTypeInfo) corev1.ResourceList {
-	count := addresses(info, 0)
-	switch family(m.class) {
-	case api.AMIFamilyAL2, api.AMIFamilyAL2023, api.AMIFamilyCustom:
-	default:
-		count = m.pods(info)
+// threshold reads an eviction threshold: an amount, or a percentage of the capacity, of which 100 % switches the threshold off; false for what is neither.
+func threshold(text string, capacity resource.Quantity) (resource.Quantity, bool) {
+	number, isPercent := strings.CutSuffix(text, "%")
+	if !isPercent {
+		return quantity(text)
 	}
-	// In ten-thousandths of a core: 6 % of the first, 1 % of the second, 0.5 % of the third and fourth, 0.25 % of each further one. The images'
-	// own scripts round down to whole millicores.
-	var reserved int64
-	for core := range info.DefaultVCpus {
-		switch {
-		case core == 0:
-			reserved += 600
-		case core == 1:
-			reserved += 100
-		case core < 4:
-			reserved += 50
-		default:
-			reserved += 25
-		}
+	percent, err := strconv.ParseFloat(number, 64)
+	switch {
+	case err != nil || percent < 0 || percent > 100:
+		return resource.Quantity{}, false
+	case percent == 100:
+		return resource.Quantity{}, true
 	}
-	return corev1.ResourceList{
-		corev1.ResourceCPU:              *resource.NewMilliQuantity(reserved/10, resource.DecimalSI),
-		corev1.ResourceMemory:           *resource.NewQuantity(int64(11*count+255)*mebibyte, resource.BinarySI),
-		corev1.ResourceEphemeralStorage: *resource.NewQuantity(gibibyte, resource.BinarySI),
-	}
-}
-
-// threshold reads an eviction threshold: an amount, or a percentage of the capacity, of which 100 % switches the threshold off.
-func threshold(text string, capacity, otherwise resource.Quantity) resource.Quantity {
-	if number, isPercent := strings.CutSuffix(text, "%"); isPercent {
-		percent, err := strconv.ParseFloat(number, 64)
-		switch {
-		case err != nil || percent < 0 || percent > 100:
-			return otherwise
-		case percent == 100:
-			return resource.Quantity{}
-		}
-		return percentOf(capacity, percent)
-	}
-	if amount, ok := quantity(text); ok {
-		return amount
-	}
-	return otherwise
+	return percentOf(capacity, percent), true
 }
 
 func percentOf(amount resource.Quantity, percent float64) resource.Quantity {

@@ -1,6 +1,9 @@
 package catalog_test
 
 import (
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -50,25 +53,25 @@ func TestAllocatableOfFamilies(t *testing.T) {
 		{name: "AL2023", family: api.AMIFamilyAL2023, typ: "m5.large", pods: "29", storage: "20Gi", memoryLeft: "6903Mi", storageLeft: "17Gi"},
 		{name: "Bottlerocket", family: api.AMIFamilyBottlerocket, typ: "m5.large", pods: "29", storage: "20Gi", memoryLeft: "6903Mi", storageLeft: "17Gi"},
 		{name: "Custom", family: api.AMIFamilyCustom, typ: "m5.large", pods: "29", storage: "20Gi", memoryLeft: "6903Mi", storageLeft: "17Gi"},
-		// 110 pods: 11x110+255 = 1465 MiB. 9 of the first interface's 10 addresses are for pods.
-		{name: "Windows 2019", family: api.AMIFamilyWindows2019, typ: "m5.large", pods: "110", storage: "50Gi", memoryLeft: "6012Mi", storageLeft: "44Gi", privateAddress: "9"},
-		{name: "Windows 2022", family: api.AMIFamilyWindows2022, typ: "m5.large", pods: "110", storage: "50Gi", memoryLeft: "6012Mi", storageLeft: "44Gi", privateAddress: "9"},
-		{name: "Windows 2025", family: api.AMIFamilyWindows2025, typ: "m5.large", pods: "110", storage: "50Gi", memoryLeft: "6012Mi", storageLeft: "44Gi", privateAddress: "9"},
+		// 110 pods: 11x110+255 = 1465 MiB, and Windows keeps 500 MiB free. 9 of the first interface's 10 addresses are for pods.
+		{name: "Windows 2019", family: api.AMIFamilyWindows2019, typ: "m5.large", pods: "110", storage: "50Gi", memoryLeft: "5612Mi", storageLeft: "44Gi", privateAddress: "9"},
+		{name: "Windows 2022", family: api.AMIFamilyWindows2022, typ: "m5.large", pods: "110", storage: "50Gi", memoryLeft: "5612Mi", storageLeft: "44Gi", privateAddress: "9"},
+		{name: "Windows 2025", family: api.AMIFamilyWindows2025, typ: "m5.large", pods: "110", storage: "50Gi", memoryLeft: "5612Mi", storageLeft: "44Gi", privateAddress: "9"},
 		// Amazon Linux reserves by addresses, Bottlerocket and Windows by maxPods: 11x60+255 = 915 MiB.
 		{name: "AL2023 maxPods", family: api.AMIFamilyAL2023, typ: "m5.large", change: kubelet(api.KubeletConfiguration{MaxPods: &maxPods}), pods: "60", storage: "20Gi", memoryLeft: "6903Mi", storageLeft: "17Gi"},
 		{name: "Bottlerocket maxPods", family: api.AMIFamilyBottlerocket, typ: "m5.large", change: kubelet(api.KubeletConfiguration{MaxPods: &maxPods}), pods: "60", storage: "20Gi", memoryLeft: "6562Mi", storageLeft: "17Gi"},
-		{name: "Windows maxPods", family: api.AMIFamilyWindows2022, typ: "m5.large", change: kubelet(api.KubeletConfiguration{MaxPods: &maxPods}), pods: "60", storage: "50Gi", memoryLeft: "6562Mi", storageLeft: "44Gi", privateAddress: "9"},
+		{name: "Windows maxPods", family: api.AMIFamilyWindows2022, typ: "m5.large", change: kubelet(api.KubeletConfiguration{MaxPods: &maxPods}), pods: "60", storage: "50Gi", memoryLeft: "6162Mi", storageLeft: "44Gi", privateAddress: "9"},
 		// Bottlerocket knows no podsPerCore.
 		{name: "AL2 podsPerCore", family: api.AMIFamilyAL2, typ: "m5.large", change: kubelet(api.KubeletConfiguration{PodsPerCore: &perCore}), pods: "8", storage: "20Gi", memoryLeft: "6903Mi", storageLeft: "17Gi"},
 		{name: "Bottlerocket podsPerCore", family: api.AMIFamilyBottlerocket, typ: "m5.large", change: kubelet(api.KubeletConfiguration{PodsPerCore: &perCore}), pods: "29", storage: "20Gi", memoryLeft: "6903Mi", storageLeft: "17Gi"},
-		{name: "Windows podsPerCore", family: api.AMIFamilyWindows2022, typ: "m5.large", change: kubelet(api.KubeletConfiguration{PodsPerCore: &perCore}), pods: "8", storage: "50Gi", memoryLeft: "7134Mi", storageLeft: "44Gi", privateAddress: "9"},
+		{name: "Windows podsPerCore", family: api.AMIFamilyWindows2022, typ: "m5.large", change: kubelet(api.KubeletConfiguration{PodsPerCore: &perCore}), pods: "8", storage: "50Gi", memoryLeft: "6734Mi", storageLeft: "44Gi", privateAddress: "9"},
 		// Each family keeps the kubelet's data on a device of its own.
 		{name: "AL2023 volumes", family: api.AMIFamilyAL2023, typ: "m5.large", change: volumes, pods: "29", storage: "30Gi", memoryLeft: "6903Mi", storageLeft: "26Gi"},
 		{name: "Bottlerocket volumes", family: api.AMIFamilyBottlerocket, typ: "m5.large", change: volumes, pods: "29", storage: "40Gi", memoryLeft: "6903Mi", storageLeft: "35Gi"},
-		{name: "Windows volumes", family: api.AMIFamilyWindows2019, typ: "m5.large", change: volumes, pods: "110", storage: "60Gi", memoryLeft: "6012Mi", storageLeft: "53Gi", privateAddress: "9"},
+		{name: "Windows volumes", family: api.AMIFamilyWindows2019, typ: "m5.large", change: volumes, pods: "110", storage: "60Gi", memoryLeft: "5612Mi", storageLeft: "53Gi", privateAddress: "9"},
 		// 75 GB less a tenth and 1 GiB; Windows stays on its volume.
 		{name: "Bottlerocket RAID0", family: api.AMIFamilyBottlerocket, typ: "m5d.large", change: raid, pods: "29", storage: "75G", memoryLeft: "6903Mi", storageLeft: "66426258176"},
-		{name: "Windows RAID0", family: api.AMIFamilyWindows2022, typ: "m5d.large", change: raid, pods: "110", storage: "50Gi", memoryLeft: "6012Mi", storageLeft: "44Gi", privateAddress: "9"},
+		{name: "Windows RAID0", family: api.AMIFamilyWindows2022, typ: "m5d.large", change: raid, pods: "110", storage: "50Gi", memoryLeft: "5612Mi", storageLeft: "44Gi", privateAddress: "9"},
 		// 5 % of 7577 MiB is 397253017.6 bytes, rounded up; 100 % switches off.
 		{name: "eviction by percentage", family: api.AMIFamilyAL2023, typ: "m5.large", change: kubelet(api.KubeletConfiguration{EvictionHard: map[string]string{"memory.available": "5%", "nodefs.available": "100%"}}),
 			pods: "29", storage: "20Gi", memoryLeft: "6945924710", storageLeft: "19Gi"},
@@ -168,6 +171,72 @@ func TestDevices(t *testing.T) {
 				if got := typ.Capacity[name]; got.Cmp(resource.MustParse(want)) != 0 {
 					t.Errorf("%s is %s, want %s", name, got.String(), want)
 				}
+			}
+		})
+	}
+}
+
+// TestWhatNodesAreTold: where an image works something else out than is planned with, or where AWS does not say what it works out, nodes are told.
+func TestWhatNodesAreTold(t *testing.T) {
+	maxPods := int32(40)
+	efa := func(class *api.EC2NodeClass) {
+		class.Spec.NetworkInterfaces = []api.NetworkInterface{{InterfaceType: api.InterfaceTypeInterface}, {DeviceIndex: 1, InterfaceType: api.InterfaceTypeEFAOnly}}
+	}
+	kubelet := func(k api.KubeletConfiguration) func(*api.EC2NodeClass) {
+		return func(class *api.EC2NodeClass) { class.Spec.Kubelet = &k }
+	}
+	some := kubelet(api.KubeletConfiguration{KubeReserved: map[string]string{"cpu": "200m", "pid": "100"}})
+	const byWindows = "cpu=70m ephemeral-storage=1Gi memory=1465Mi"
+	for _, test := range []struct {
+		name, family string
+		reserved     int // interfaces
+		change       func(*api.EC2NodeClass)
+		pods         int32 // 0: not told
+		keeps        string
+	}{
+		{name: "AL2 works out both", family: api.AMIFamilyAL2},
+		{name: "AL2023 works out both", family: api.AMIFamilyAL2023},
+		{name: "Bottlerocket works out both", family: api.AMIFamilyBottlerocket},
+		{name: "Windows may reserve anything", family: api.AMIFamilyWindows2022, keeps: byWindows},
+		{name: "AL2 does not know of reserved interfaces", family: api.AMIFamilyAL2, reserved: 1, pods: 20},
+		{name: "AL2023 does not know of reserved interfaces", family: api.AMIFamilyAL2023, reserved: 2, pods: 11},
+		{name: "Bottlerocket does not know of reserved interfaces", family: api.AMIFamilyBottlerocket, reserved: 1, pods: 20},
+		{name: "Windows takes as many with them", family: api.AMIFamilyWindows2022, reserved: 1, keeps: byWindows},
+		{name: "Custom is told by its owner", family: api.AMIFamilyCustom, reserved: 1},
+		{name: "an interface for EFA is none for pods", family: api.AMIFamilyAL2023, change: efa, pods: 20},
+		{name: "the class's own number counts", family: api.AMIFamilyAL2023, reserved: 1, change: kubelet(api.KubeletConfiguration{MaxPods: &maxPods})},
+		{name: "AL2 forgets what a flag does not say", family: api.AMIFamilyAL2, change: some, keeps: "cpu=200m ephemeral-storage=1Gi memory=574Mi pid=100"},
+		{name: "AL2023 keeps it", family: api.AMIFamilyAL2023, change: some},
+		{name: "Bottlerocket keeps it", family: api.AMIFamilyBottlerocket, change: some},
+		{name: "Windows forgets it", family: api.AMIFamilyWindows2022, change: some, keeps: "cpu=200m ephemeral-storage=1Gi memory=1465Mi pid=100"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := catalogtest.Snapshot(t)
+			s.Settings.ReservedENIs = test.reserved
+			class := catalogtest.NodeClass("default")
+			ofFamily(test.family, test.change)(class)
+			types := catalog.Resolve(s, class, catalog.Observed{}, catalogtest.Now)
+			i := slices.IndexFunc(types, func(typ catalog.InstanceType) bool { return typ.Name == "m5.large" })
+			told := types[i].Kubelet
+			if told == nil {
+				told = &api.KubeletConfiguration{}
+			}
+			var keeps []string
+			for _, name := range slices.Sorted(maps.Keys(told.KubeReserved)) {
+				keeps = append(keeps, name+"="+told.KubeReserved[name])
+			}
+			if got := strings.Join(keeps, " "); got != test.keeps {
+				t.Errorf("kubeReserved is told as %q, want %q", got, test.keeps)
+			}
+			var pods int32
+			if told.MaxPods != nil {
+				pods = *told.MaxPods
+			}
+			if pods != test.pods {
+				t.Errorf("maxPods is told as %d, want %d", pods, test.pods)
+			}
+			if planned := types[i].Capacity.Pods().Value(); pods != 0 && planned != int64(pods) {
+				t.Errorf("told %d pods, planned with %d", pods, planned)
 			}
 		})
 	}

@@ -22,6 +22,8 @@ type InstanceType struct {
 	Offerings []Offering `json:"offerings"`
 	// OnDemandPrice is what the type costs an hour on demand, whatever NodeOverlays make of the offerings' prices; zero if it is not known.
 	OnDemandPrice float64 `json:"onDemandPrice,omitempty"`
+	// Kubelet is what a node's kubelet must be told of its type so that Allocatable comes true; nil where its image works that out by itself.
+	Kubelet *api.KubeletConfiguration `json:"kubelet,omitempty"`
 	// CapacityOverlay says that a NodeOverlay has added to the capacity.
 	CapacityOverlay bool `json:"capacityOverlay,omitempty"`
 	// Exotic types (bare metal, GPUs, accelerators) are bought only for pods that no other type can hold.

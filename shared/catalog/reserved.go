@@ -55,7 +55,7 @@ func (m *model) reservedOfferings(info *InstanceTypeInfo, reservations []api.Cap
 			),
 			Price: info.OnDemandPrice / reservedPriceDivisor,
 			Available: suits && left > 0 && !ending(reservation, m.now) &&
-				!m.observed.Unavailable.Has(api.CapacityTypeReserved, info.InstanceType, zone.ZoneName, m.now),
+				!m.observed.Unavailable.HasInGroup(m.group, api.CapacityTypeReserved, info.InstanceType, zone.ZoneName, m.now),
 		})
 	}
 	return offerings

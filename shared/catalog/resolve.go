@@ -35,7 +35,7 @@ func Resolve(s *Snapshot, class *api.EC2NodeClass, observed Observed, now time.T
 			continue
 		}
 		suits := m.suits(info)
-		offerings := s.offerings(info, zones, suits, observed.Unavailable, now)
+		offerings := m.offerings(s, info, zones, suits)
 		reserved := m.reservedOfferings(info, reservations[info.InstanceType], zones, suits)
 		if len(offerings)+len(reserved) == 0 {
 			continue
@@ -52,6 +52,7 @@ func Resolve(s *Snapshot, class *api.EC2NodeClass, observed Observed, now time.T
 			Requirements:  requirements,
 			Capacity:      capacity,
 			Allocatable:   m.allocatable(capacity, info),
+			Kubelet:       m.told(info),
 			Offerings:     offerings,
 			OnDemandPrice: info.OnDemandPrice,
 			Exotic:        info.BareMetal || len(info.Gpus) > 0 || len(info.InferenceAccelerators) > 0 || len(info.NeuronDevices) > 0,
@@ -88,6 +89,11 @@ func readImages(class *api.EC2NodeClass) []image {
 	return images
 }
 
+// ImageOf is the id of the class's image that a node with the labels would be launched from now; false if none of them runs on it.
+func ImageOf(class *api.EC2NodeClass, labels map[string]string) (string, bool) {
+	return firstImage(readImages(class), scheduling.FromLabels(labels))
+}
+
 // firstImage is the image that nodes with the labels are launched from: of those that run on them the first; false if none does.
 func firstImage(images []image, labels scheduling.Requirements) (string, bool) {
 	for _, image := range images {
@@ -113,7 +119,7 @@ func subnetZones(s *Snapshot, class *api.EC2NodeClass) map[string]AvailabilityZo
 	return zones
 }
 
-func (s *Snapshot) offerings(info *InstanceTypeInfo, zones map[string]AvailabilityZone, suits bool, u *Unavailable, now time.Time) []Offering {
+func (m *model) offerings(s *Snapshot, info *InstanceTypeInfo, zones map[string]AvailabilityZone, suits bool) []Offering {
 	var offerings []Offering
 	for _, name := range info.Zones {
 		zone, ok := zones[name]
@@ -128,7 +134,7 @@ func (s *Snapshot) offerings(info *InstanceTypeInfo, zones map[string]Availabili
 			if capacityType == api.CapacityTypeSpot {
 				price = s.spotPrice(info, name)
 			}
-			toBeHad := suits && !u.Has(capacityType, info.InstanceType, name, now)
+			toBeHad := suits && !m.observed.Unavailable.HasInGroup(m.group, capacityType, info.InstanceType, name, m.now)
 			offerings = append(offerings, Offering{
 				CapacityType: capacityType, Zone: name, ZoneID: zone.ZoneID, Price: price,
 				Available: toBeHad && price > 0, Unpriced: toBeHad && price <= 0,

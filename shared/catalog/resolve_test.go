@@ -280,6 +280,23 @@ func TestUnavailable(t *testing.T) {
 	if (*catalog.Unavailable)(nil).Has("spot", "m5.large", "us-east-1a", now) {
 		t.Error("nothing has something")
 	}
+	group, other := &api.PlacementGroup{ID: "pg-1"}, &api.PlacementGroup{ID: "pg-2"}
+	grouped := catalog.Unavailable{}
+	grouped.LeaveOut(catalog.InGroup(catalog.OfferingKey("spot", "m5.large", "us-east-1b"), group.ID), now.Add(time.Minute))
+	grouped.LeaveOut(catalog.GroupZoneKey("us-east-1c", group.ID), now.Add(time.Minute))
+	for _, test := range []struct {
+		group *api.PlacementGroup
+		typ   string
+		zone  string
+		want  bool
+	}{
+		{group, "m5.large", "us-east-1b", true}, {group, "c5.large", "us-east-1b", false}, {group, "c5.large", "us-east-1c", true},
+		{other, "m5.large", "us-east-1b", false}, {other, "c5.large", "us-east-1c", false}, {nil, "m5.large", "us-east-1b", false}, {nil, "c5.large", "us-east-1c", false},
+	} {
+		if got := grouped.HasInGroup(test.group, "spot", test.typ, test.zone, now); got != test.want {
+			t.Errorf("%s in %s for the group %v is left out: %v", test.typ, test.zone, test.group, got)
+		}
+	}
 	for _, bad := range []string{"", "spot:m5.large", "a:b:c:d", "::"} {
 		if _, _, _, err := catalog.ParseOfferingKey(bad); err == nil || !strings.Contains(err.Error(), "want capacityType:instanceType:zone") {
 			t.Errorf("%q: %v", bad, err)

@@ -34,6 +34,13 @@ func CapacityTypeKey(capacityType string) string {
 	return OfferingKey(capacityType, "*", "*")
 }
 
+// InGroup narrows a key of OfferingKey to launches into a placement group, by the group's id: "spot:m5.large:us-east-1a:pg-0123". What a group has no
+// room for others may have.
+func InGroup(key, group string) string { return key + ":" + group }
+
+// GroupZoneKey names all offerings of a zone for launches into a placement group: "*:*:us-east-1a:pg-0123".
+func GroupZoneKey(zone, group string) string { return InGroup(OfferingKey("*", "*", zone), group) }
+
 // SubnetKey names a subnet: "subnet:subnet-0123".
 func SubnetKey(id string) string { return "subnet:" + id }
 
@@ -92,6 +99,14 @@ func (u *Unavailable) Has(capacityType, instanceType, zone string, now time.Time
 	}
 	return u.out(OfferingKey(capacityType, instanceType, zone), now) || u.out(CapacityTypeKey(capacityType), now) ||
 		u.out(CapacityTypeKey(""), now) || u.out(QuotaKey(capacityType, instanceType), now)
+}
+
+// HasInGroup reports whether an offering is left out at the time for launches into the placement group (nil is none).
+func (u *Unavailable) HasInGroup(group *api.PlacementGroup, capacityType, instanceType, zone string, now time.Time) bool {
+	if u.Has(capacityType, instanceType, zone, now) {
+		return true
+	}
+	return u != nil && group != nil && (u.out(InGroup(OfferingKey(capacityType, instanceType, zone), group.ID), now) || u.out(GroupZoneKey(zone, group.ID), now))
 }
 
 // HasSubnet reports whether a subnet is left out at the time: it lately had no free address.

@@ -67,7 +67,19 @@ func Find(ctx context.Context, client *eks.Client, name string) (Endpoint, error
 type Client struct {
 	Endpoint Endpoint
 	rest     *rest.RESTClient
+	dryRun   bool
 }
+
+// DryRun returns a client of the same cluster whose writes the API server checks and answers as ever, and does not keep.
+// https://kubernetes.io/docs/reference/using-api/api-concepts/#dry-run
+func (c *Client) DryRun() *Client {
+	dry := *c
+	dry.dryRun = true
+	return &dry
+}
+
+// CertificateAuthority is the cluster's, in PEM.
+func (c *Client) CertificateAuthority() []byte { return c.Endpoint.CertificateAuthority }
 
 // New returns a client for the endpoint whose requests carry the source's tokens.
 func New(endpoint Endpoint, tokens *TokenSource) (*Client, error) {
@@ -152,6 +164,9 @@ func (c *Client) writeJSON(ctx context.Context, verb, path string, object, into 
 	}
 	request := c.rest.Verb(verb).AbsPath(path).SetHeader("Accept", runtime.ContentTypeJSON).
 		SetHeader("Content-Type", contentType(verb)).Param("fieldManager", FieldManager).Body(body)
+	if c.dryRun {
+		request = request.Param("dryRun", metav1.DryRunAll)
+	}
 	for i := 0; i+1 < len(parameters); i += 2 {
 		request = request.Param(parameters[i], parameters[i+1])
 	}

@@ -144,6 +144,9 @@ func podPath(pod *corev1.Pod) string {
 // delete removes the object with the UID (any, when it is empty).
 func (c *Client) delete(ctx context.Context, path string, uid types.UID, graceSeconds *int64) error {
 	options := metav1.DeleteOptions{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}, GracePeriodSeconds: graceSeconds}
+	if c.dryRun { // of a deletion the options' own word counts, not the parameter
+		options.DryRun = []string{metav1.DryRunAll}
+	}
 	if uid != "" {
 		options.Preconditions = metav1.NewUIDPreconditions(string(uid))
 	}

@@ -16,8 +16,9 @@ const (
 	// DepartsAtAnnotationKey is the time (RFC 3339) at which AWS takes the instance:
 	// maintenance begins, or its capacity block is cleared.
 	DepartsAtAnnotationKey = api.OwnGroup + "/departs-at"
-	// DepartsBecauseAnnotationKey names what has announced it: the ARN of a Health
-	// event, or the id of a capacity reservation. Its end takes both away.
+	// DepartsBecauseAnnotationKey names what has announced it: the ARN of a Health event, the
+	// id of an event in the instance's status, or that of a capacity reservation. Its end takes
+	// both away.
 	DepartsBecauseAnnotationKey = api.OwnGroup + "/departs-because"
 )
 
@@ -37,6 +38,8 @@ const (
 	blockCleared = 30 * time.Minute
 
 	reservationPrefix = "cr-"
+	// statusPrefix begins the ids of the work that the status of an instance lists.
+	statusPrefix = "instance-event-"
 )
 
 // Departure is a moment known ahead at which AWS takes a node's instance.
@@ -69,6 +72,10 @@ func (d Departure) Near(now time.Time) bool {
 func (d Departure) replaceable(now time.Time) bool {
 	return !d.ofReservation() && d.At.Sub(now) <= gracefulWithin
 }
+
+// OfInstanceStatus tells that the status of the instance has announced it, and takes it
+// back by listing it no more.
+func (d Departure) OfInstanceStatus() bool { return strings.HasPrefix(d.Because, statusPrefix) }
 
 func (d Departure) ofReservation() bool { return strings.HasPrefix(d.Because, reservationPrefix) }
 
@@ -109,7 +116,7 @@ func EndBy(claim *api.NodeClaim, at, now time.Time) map[string]any {
 // MarkRebalance is the patch that writes EC2's recommendation on the claim; nil where
 // one that still counts is written.
 func MarkRebalance(claim *api.NodeClaim, at, now time.Time) map[string]any {
-	if _, standing := rebalanceOf(claim, now); standing {
+	if _, standing := recommendedAt(claim, now); standing {
 		return nil
 	}
 	return annotate(map[string]any{RebalanceRecommendedAnnotationKey: at.UTC().Format(time.RFC3339)})

@@ -16,9 +16,9 @@ const (
 	// EmptySinceAnnotationKey is, on a NodeClaim, the time (RFC 3339) at which its
 	// node was first seen empty. A pod that comes to the node takes it away.
 	EmptySinceAnnotationKey = api.OwnGroup + "/empty-since"
-	// ConfirmAfter is the least time between the look that finds a node empty and
+	// EmptyAfter is the least time between the look that finds a node empty and
 	// the look that removes it.
-	ConfirmAfter = 5 * time.Second
+	EmptyAfter = 5 * time.Second
 	// settle is how long a new pod that waits keeps every empty node: the scheduler
 	// may be about to bind it to one of them. One that has waited longer fits none.
 	settle = 30 * time.Second
@@ -52,10 +52,7 @@ type Notice struct {
 // same pool is about to join, or pods that it was launched for are on their way.
 func Empty(s *Snapshot, now time.Time) Emptiness {
 	var decided Emptiness
-	pools := map[string]*api.NodePool{}
-	for i := range s.Pools {
-		pools[s.Pools[i].Name] = &s.Pools[i]
-	}
+	pools := s.poolsByName()
 	joining := map[string]bool{}
 	for i := range s.Nodes {
 		if s.Nodes[i].joining(now) {
@@ -99,7 +96,7 @@ func (e *Emptiness) look(s *Snapshot, node *Node, pools map[string]*api.NodePool
 	}
 	since, marked := node.Claim.Annotations[EmptySinceAnnotationKey]
 	pool, known := pools[node.pool()]
-	if !known || !removable(node, pool) {
+	if !known || !removable(node, pool, now) {
 		if marked {
 			e.End = append(e.End, node)
 		}
@@ -110,7 +107,7 @@ func (e *Emptiness) look(s *Snapshot, node *Node, pools map[string]*api.NodePool
 	}
 	// Whatever cannot be read counts as not written.
 	began, err := time.Parse(time.RFC3339, since)
-	wait := max(*pool.Spec.Disruption.ConsolidateAfter.Duration, ConfirmAfter)
+	wait := max(*pool.Spec.Disruption.ConsolidateAfter.Duration, EmptyAfter)
 	if err != nil {
 		e.Begin = append(e.Begin, node)
 		began, marked = now, false
@@ -140,9 +137,9 @@ func (e *Emptiness) look(s *Snapshot, node *Node, pools map[string]*api.NodePool
 }
 
 // removable tells whether the node is empty and its pool wants empty nodes gone.
-func removable(node *Node, pool *api.NodePool) bool {
+func removable(node *Node, pool *api.NodePool, now time.Time) bool {
 	disruption := pool.Spec.Disruption
-	return node.initialized() && !NodeProtected(node.Node) && node.empty() &&
+	return node.initialized() && !NodeProtected(node.Node, now) && node.empty() &&
 		pool.Spec.Replicas == nil && disruption.ConsolidateAfter.Duration != nil
 }
 

@@ -90,7 +90,7 @@ func TestEmpty(t *testing.T) {
 	}{
 		{name: "a cluster without nodes has nothing to do"},
 		{name: "a node that is seen empty for the first time is noted and looked at again",
-			nodes: []Node{node("a", 0)}, begin: "a", again: ConfirmAfter},
+			nodes: []Node{node("a", 0)}, begin: "a", again: EmptyAfter},
 		{name: "a node is not removed before the second look, even where the pool waits for nothing",
 			nodes: []Node{node("a", 3*time.Second)}, again: 2 * time.Second},
 		{name: "a node that is still empty at the second look is removed",
@@ -100,7 +100,7 @@ func TestEmpty(t *testing.T) {
 		{name: "a node that waited for its pool's consolidateAfter is removed",
 			pools: []api.NodePool{pool("default", "5m")}, nodes: []Node{node("a", 5*time.Minute)}, remove: "a"},
 		{name: "a time that cannot be read is written anew",
-			nodes: []Node{node("a", due, func(n *Node) { n.Claim.Annotations[EmptySinceAnnotationKey] = "yesterday" })}, begin: "a", again: ConfirmAfter},
+			nodes: []Node{node("a", due, func(n *Node) { n.Claim.Annotations[EmptySinceAnnotationKey] = "yesterday" })}, begin: "a", again: EmptyAfter},
 		{name: "a pod that comes makes the node not empty",
 			nodes: []Node{node("a", due, with(pod("p")))}, end: "a"},
 		{name: "a pod that is ending still runs",
@@ -157,7 +157,7 @@ func TestEmpty(t *testing.T) {
 		{name: "a mark on a node that is in use again is taken back",
 			nodes: []Node{node("a", due, tainted, with(pod("p")))}, end: "a", restore: "a"},
 		{name: "a mark on a node that nobody noted as empty is taken back",
-			nodes: []Node{node("a", 0, tainted)}, begin: "a", restore: "a", again: ConfirmAfter},
+			nodes: []Node{node("a", 0, tainted)}, begin: "a", restore: "a", again: EmptyAfter},
 		{name: "a reason without a mark, left by a run that died, is taken back",
 			nodes: []Node{node("a", 0, with(pod("p")), func(n *Node) {
 				n.Claim.Status.Conditions = append(n.Claim.Status.Conditions, metav1.Condition{Type: api.ConditionTypeDisruptionReason, Status: metav1.ConditionTrue})

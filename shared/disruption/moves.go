@@ -32,6 +32,33 @@ type Created struct {
 	Replaces []string // the names of the claims whose pods it is for
 }
 
+// Replicas replaces nodes of pools with spec.replicas, each by a node of its own: what runs
+// on them does not decide how many there are. Those that the pool's limit leaves no room for
+// beside the old one stay.
+func (s *Snapshot) Replicas(candidates []Candidate, now time.Time) (Moves, error) {
+	var moves Moves
+	count := map[string]int64{}
+	for i := range s.Nodes {
+		count[s.Nodes[i].pool()]++
+	}
+	for number, candidate := range candidates {
+		pool := candidate.Pool
+		if limit, limited := pool.Spec.Limits[api.ResourceNodes]; limited && count[pool.Name] >= limit.Value() {
+			moves.Stay = append(moves.Stay, Notice{Node: candidate.Node, Message: fmt.Sprintf("spec.limits.nodes of nodepool %q leaves no room for a replacement", pool.Name)})
+			continue
+		}
+		claim, _, err := Replica(pool)
+		if err != nil {
+			return moves, fmt.Errorf("nodepool %q: %w", pool.Name, err)
+		}
+		count[pool.Name]++
+		created := Created{Claim: Replacement(*claim, []*api.NodeClaim{candidate.Node.Claim}, number, now), Replaces: []string{candidate.Node.Claim.Name}}
+		moves.Create = append(moves.Create, created)
+		moves.Begin = append(moves.Begin, Move{Candidate: candidate, By: []string{created.Claim.Name}})
+	}
+	return moves, nil
+}
+
 // MovesOf reads from the plan, which was made without the candidates, where their pods go.
 // Nodes of the plan that are for no pod of theirs are somebody else's to launch.
 func MovesOf(candidates []Candidate, decided *plan.Plan, now time.Time) Moves {

@@ -13,8 +13,13 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// protects is the value of karpenter.sh/do-not-disrupt that protects without end.
-const protects = "true"
+const (
+	// protects is the value of karpenter.sh/do-not-disrupt that protects without end, and
+	// that of Cluster Autoscaler's scale-down-disabled.
+	protects = "true"
+	// unsafe is the value of Cluster Autoscaler's safe-to-evict that protects.
+	unsafe = "false"
+)
 
 // Protection is what the annotation karpenter.sh/do-not-disrupt does for a pod.
 type Protection struct {
@@ -52,9 +57,31 @@ func PodProtection(pod *corev1.Pod, now time.Time) (Protection, error) {
 	return Protection{Active: now.Before(until), Until: until}, nil
 }
 
-// NodeProtected tells whether a person keeps the node from being disrupted.
-func NodeProtected(node *corev1.Node) bool {
-	return node.Annotations[api.DoNotDisruptAnnotationKey] == protects
+// NodeProtected tells whether a person keeps the node from being disrupted: by
+// karpenter.sh/do-not-disrupt, "true" or a Go duration from the node's creation, or by
+// Cluster Autoscaler's scale-down-disabled.
+func NodeProtected(node *corev1.Node, now time.Time) bool {
+	value := node.Annotations[api.DoNotDisruptAnnotationKey]
+	if value == protects || node.Annotations[api.ScaleDownDisabledAnnotationKey] == protects {
+		return true
+	}
+	period, err := time.ParseDuration(value)
+	return err == nil && now.Before(node.CreationTimestamp.Add(period))
+}
+
+// protectedBy names the annotation by which the pod keeps its node from voluntary
+// disruption now, or is empty. Cluster Autoscaler's does no more than that, as with it:
+// where the node goes all the same the pod is evicted, under its disruption budget. That
+// a pod is safe to evict lifts neither karpenter.sh/do-not-disrupt nor a budget. Pods that
+// go with their node keep it by Karpenter's annotation only.
+func protectedBy(pod *corev1.Pod, now time.Time) string {
+	if protection, err := PodProtection(pod, now); err == nil && protection.Active {
+		return api.DoNotDisruptAnnotationKey
+	}
+	if pod.Annotations[api.SafeToEvictAnnotationKey] == unsafe && scheduling.IsReschedulable(pod) {
+		return api.SafeToEvictAnnotationKey + ": " + unsafe
+	}
+	return ""
 }
 
 // Blocked says why the pods keep their node from being disrupted, or "": a pod is
@@ -65,8 +92,8 @@ func Blocked(pods []*corev1.Pod, budgets []policyv1.PodDisruptionBudget, now tim
 		if scheduling.IsTerminal(pod) || pod.DeletionTimestamp != nil {
 			continue
 		}
-		if protection, err := PodProtection(pod, now); err == nil && protection.Active {
-			return fmt.Sprintf("pod %s/%s has the annotation %s", pod.Namespace, pod.Name, api.DoNotDisruptAnnotationKey)
+		if annotation := protectedBy(pod, now); annotation != "" {
+			return fmt.Sprintf("pod %s/%s has the annotation %s", pod.Namespace, pod.Name, annotation)
 		}
 		if scheduling.IsStatic(pod) {
 			continue

@@ -147,3 +147,52 @@ func TestImmovable(t *testing.T) {
 		})
 	}
 }
+
+func TestClusterAutoscalersAnnotations(t *testing.T) {
+	annotated := func(pairs ...string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Annotations = map[string]string{}
+			for i := 0; i < len(pairs); i += 2 {
+				p.Annotations[pairs[i]] = pairs[i+1]
+			}
+		}
+	}
+	none := intstr.FromInt32(0)
+	budget := policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "budget"}}
+	budget.Spec = policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &none, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}}}
+	for _, test := range []struct {
+		name    string
+		pod     *corev1.Pod
+		budgets []policyv1.PodDisruptionBudget
+		blocked string
+	}{
+		{name: "a pod that is not safe to evict keeps its node", pod: pod("a", annotated(api.SafeToEvictAnnotationKey, "false")), blocked: "safe-to-evict: false"},
+		{name: "one of a daemon set does not: it goes with its node", pod: pod("a", annotated(api.SafeToEvictAnnotationKey, "false"), ownedBy("DaemonSet"))},
+		{name: "one that has ended does not", pod: pod("a", annotated(api.SafeToEvictAnnotationKey, "false"), phase(corev1.PodSucceeded))},
+		{name: "nor one that is ending", pod: pod("a", annotated(api.SafeToEvictAnnotationKey, "false"), ending)},
+		{name: "one that is safe to evict keeps nothing", pod: pod("a", annotated(api.SafeToEvictAnnotationKey, "true"))},
+		{name: "and lifts no do-not-disrupt", pod: pod("a", annotated(api.SafeToEvictAnnotationKey, "true", api.DoNotDisruptAnnotationKey, "true")), blocked: api.DoNotDisruptAnnotationKey},
+		{name: "and no budget", pod: pod("a", annotated(api.SafeToEvictAnnotationKey, "true")), budgets: []policyv1.PodDisruptionBudget{budget}, blocked: "budget"},
+		{name: "a duration that is over does not make a pod safe", pod: pod("a", annotated(api.SafeToEvictAnnotationKey, "false", api.DoNotDisruptAnnotationKey, "1s")), blocked: "safe-to-evict: false"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			why := Blocked([]*corev1.Pod{test.pod}, test.budgets, monday)
+			if (why == "") != (test.blocked == "") || !strings.Contains(why, test.blocked) {
+				t.Errorf("blocked by %q, want %q", why, test.blocked)
+			}
+			// A drain that somebody has ordered evicts it all the same.
+			protection, err := PodProtection(test.pod, monday)
+			if err != nil || protection.Active != (test.blocked == api.DoNotDisruptAnnotationKey) {
+				t.Errorf("protection %+v, %v", protection, err)
+			}
+		})
+	}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{api.ScaleDownDisabledAnnotationKey: "true"}}}
+	if !NodeProtected(node, monday) {
+		t.Error("a node on which scale-down is disabled is not protected")
+	}
+	node.Annotations[api.ScaleDownDisabledAnnotationKey] = "false"
+	if NodeProtected(node, monday) {
+		t.Error("a node on which scale-down is enabled is protected")
+	}
+}

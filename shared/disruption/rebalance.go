@@ -40,10 +40,17 @@ const (
 	rebalanceAge = 10 * time.Minute
 )
 
-// rebalanceOf is when EC2 recommended to replace the node, if that still counts.
-func rebalanceOf(claim *api.NodeClaim, now time.Time) (at time.Time, standing bool) {
+// recommendedAt is when EC2 recommended to replace the node, if that still counts.
+func recommendedAt(claim *api.NodeClaim, now time.Time) (at time.Time, standing bool) {
 	at, err := time.Parse(time.RFC3339, claim.Annotations[RebalanceRecommendedAnnotationKey])
 	return at, err == nil && now.Sub(at) < recommendedFor
+}
+
+// rebalanceOf is the same for a spot node that is old enough to follow.
+func rebalanceOf(node *Node, now time.Time) (at time.Time, standing bool) {
+	at, standing = recommendedAt(node.Claim, now)
+	initialized := api.GetCondition(node.Claim.Status.Conditions, api.ConditionTypeInitialized)
+	return at, standing && node.Claim.Labels[api.CapacityTypeLabelKey] == api.CapacityTypeSpot && now.Sub(initialized.LastTransitionTime.Time) >= rebalanceAge
 }
 
 // rebalances tells whether the pool replaces nodes that EC2 recommends to replace. A value

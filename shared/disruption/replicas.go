@@ -76,11 +76,11 @@ func (n *Node) surplusRank(now time.Time) int {
 
 // protected tells whether a person keeps the node, or a pod on it, from being disrupted.
 func (n *Node) protected(now time.Time) bool {
-	if n.Node != nil && NodeProtected(n.Node) {
+	if n.Node != nil && NodeProtected(n.Node, now) {
 		return true
 	}
 	for _, pod := range n.Pods {
-		if protection, err := PodProtection(pod, now); err == nil && protection.Active {
+		if protectedBy(pod, now) != "" {
 			return true
 		}
 	}

@@ -17,6 +17,16 @@ type Snapshot struct {
 	Nodes   []Node
 	Waiting []*corev1.Pod // those that no node has been found for
 	Budgets []policyv1.PodDisruptionBudget
+	// Origins are what claims would be made from now, by pool.
+	Origins map[string]*Origin
+}
+
+func (s *Snapshot) poolsByName() map[string]*api.NodePool {
+	pools := map[string]*api.NodePool{}
+	for i := range s.Pools {
+		pools[s.Pools[i].Name] = &s.Pools[i]
+	}
+	return pools
 }
 
 // Node is a NodeClaim with the node that it stands for and the pods on it.
@@ -103,7 +113,7 @@ func (s *Snapshot) counts() map[string]PoolCount {
 		}
 		count := counts[node.pool()]
 		count.Nodes++
-		if node.leaving() || node.chosen() || !IsReady(node.Node) {
+		if node.leaving() || node.chosen() || node.replaced() || !IsReady(node.Node) {
 			count.Disrupting++
 		}
 		counts[node.pool()] = count

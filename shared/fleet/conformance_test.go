@@ -3,7 +3,6 @@
 package fleet_test
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -23,15 +22,7 @@ import (
 
 // TestTheClientsWorkWithMoto drives this package from discovery to an instance's end against an EC2, an SSM and an IAM that others wrote.
 func TestTheClientsWorkWithMoto(t *testing.T) {
-	environment, err := conformance.Prepare(t.Context(), os.Stderr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	moto, err := environment.Start(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer moto.Close()
+	_, moto := conformance.StartMoto(t)
 	config := moto.Config()
 	a := &account{ec2: awsec2.NewFromConfig(config), ssm: awsssm.NewFromConfig(config), iam: awsiam.NewFromConfig(config)}
 	class := a.prepareMoto(t)

@@ -42,6 +42,9 @@ func IsGone(err error) bool {
 	}, code(err))
 }
 
+// isDone tells that nothing is left to do about what the call named: it exists no more, or this is a dry run.
+func isDone(err error) bool { return IsGone(err) || code(err) == "DryRunOperation" }
+
 // isPassing tells that a call failed for a reason that goes by itself: AWS is busy
 // or did not answer, as against an answer that someone must act on.
 func isPassing(err error) bool {
@@ -74,7 +77,7 @@ func isThrottling(code string) bool {
 // with other parameters.
 func isMismatch(err error) bool { return code(err) == "IdempotentParameterMismatch" }
 
-// exists tells that what the call would make is there already.
+// exists tells that what the call would make is there already, or would be if this were no dry run.
 func exists(err error) bool {
-	return slices.Contains([]string{"InvalidLaunchTemplateName.AlreadyExistsException", "EntityAlreadyExists"}, code(err))
+	return slices.Contains([]string{"InvalidLaunchTemplateName.AlreadyExistsException", "EntityAlreadyExists", "DryRunOperation"}, code(err))
 }

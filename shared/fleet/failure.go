@@ -12,8 +12,8 @@ type Failure struct {
 	Code, Message string
 	// Mend names the field that is wrong, or the right or quota that is missing, and what to do; empty where AWS mends it.
 	Mend string
-	// Class is the condition of the EC2NodeClass that is not true after all, and ClassReason why; empty where the failure is not the class's.
-	Class, ClassReason string
+	// Class is the condition of the EC2NodeClass that is not true after all; empty where the failure is not the class's.
+	Class string
 }
 
 // Error says what EC2 said, and the mend.
@@ -36,7 +36,6 @@ type sign struct {
 	reason string
 	mend   string
 	class  string
-	why    string // the class's condition's reason
 }
 
 // signs are in the order in which they are tried. The reasons are Karpenter's.
@@ -45,22 +44,22 @@ func signs() []sign {
 		{codes: []string{codeNoSpotRole}, reason: "SpotSLRCreationFailed", mend: spotRoleMend},
 		{codes: []string{"UnauthorizedOperation", "AccessDenied", "AccessDeniedException"}, reason: "Unauthorized",
 			mend:  "the function's role lacks a right, or a policy of the organization denies it: the encoded message says which, see `aws sts decode-authorization-message`",
-			class: "ValidationSucceeded", why: "CreateFleetAuthCheckFailed"},
+			class: "ValidationSucceeded"},
 		{codes: []string{"AuthFailure"}, words: "image", reason: "AMIAuthorizationFailure",
-			mend: "spec.amiSelectorTerms selects an image that is not shared with the account: share it, or select another", class: "AMIsReady", why: "AMINotFound"},
+			mend: "spec.amiSelectorTerms selects an image that is not shared with the account: share it, or select another", class: "AMIsReady"},
 		{codes: []string{"InvalidAMIID.NotFound", "InvalidAMIID.Unavailable"}, reason: "AMINotFound",
-			mend: "an image of spec.amiSelectorTerms is gone: select one that is there", class: "AMIsReady", why: "AMINotFound"},
+			mend: "an image of spec.amiSelectorTerms is gone: select one that is there", class: "AMIsReady"},
 		{codes: []string{"InvalidAMIID.Malformed", "InvalidAMIID"}, reason: "InvalidAMIID",
-			mend: "spec.amiSelectorTerms names no valid image id", class: "AMIsReady", why: "AMINotFound"},
+			mend: "spec.amiSelectorTerms names no valid image id", class: "AMIsReady"},
 		{words: "belong to different networks", reason: "SecurityGroupSubnetVPCMismatch",
-			mend: "spec.securityGroupSelectorTerms and spec.subnetSelectorTerms select in different VPCs: narrow one of them", class: "SecurityGroupsReady", why: "SecurityGroupsNotFound"},
+			mend: "spec.securityGroupSelectorTerms and spec.subnetSelectorTerms select in different VPCs: narrow one of them", class: "SecurityGroupsReady"},
 		{codes: []string{"InvalidGroup.NotFound", "InvalidGroupId.Malformed"}, reason: "SecurityGroupSubnetVPCMismatch",
-			mend: "spec.securityGroupSelectorTerms selects a group that is gone or lies in another VPC than the subnets", class: "SecurityGroupsReady", why: "SecurityGroupsNotFound"},
+			mend: "spec.securityGroupSelectorTerms selects a group that is gone or lies in another VPC than the subnets", class: "SecurityGroupsReady"},
 		{codes: []string{"InvalidSubnetID.NotFound", "InvalidSubnet"}, reason: "SubnetResolutionFailed",
-			mend: "spec.subnetSelectorTerms selects a subnet that is gone", class: "SubnetsReady", why: "SubnetsNotFound"},
+			mend: "spec.subnetSelectorTerms selects a subnet that is gone", class: "SubnetsReady"},
 		{words: "instance profile", reason: "InstanceProfileNameInvalid",
-			mend: "spec.instanceProfile, or the profile made for spec.role, does not exist in IAM or holds no role", class: "InstanceProfileReady", why: "InstanceProfileNotFound"},
-		{words: "user data is limited", reason: "UserDataSizeLimitExceeded", mend: "shorten spec.userData: EC2 takes 16,384 bytes", class: "ValidationSucceeded", why: "UserDataSizeLimitExceeded"},
+			mend: "spec.instanceProfile, or the profile made for spec.role, does not exist in IAM or holds no role", class: "InstanceProfileReady"},
+		{words: "user data is limited", reason: "UserDataSizeLimitExceeded", mend: "shorten spec.userData: EC2 takes 16,384 bytes", class: "ValidationSucceeded"},
 		{codes: []string{"InvalidLaunchTemplateName.NotFoundException", "InvalidLaunchTemplateId.NotFound", "InvalidLaunchTemplateId.VersionNotFound"},
 			reason: "LaunchTemplateNotFound", mend: "somebody deletes the launch templates karpenter.k8s.aws/*: they are made anew at each launch"},
 		{words: "free tier", reason: "FreeTierIneligible", mend: "the account is on the free plan: upgrade it, or allow only types of the free tier in the NodePool's requirements"},
@@ -88,7 +87,7 @@ func failureOf(code, message string) *Failure {
 		if !s.matches(code, message) {
 			continue
 		}
-		made.Reason, made.Mend, made.Class, made.ClassReason = s.reason, s.mend, s.class, s.why
+		made.Reason, made.Mend, made.Class = s.reason, s.mend, s.class
 		break
 	}
 	return made

@@ -20,12 +20,15 @@ type Instance struct {
 	InstanceType string
 	Zone         string
 	SubnetID     string
-	CapacityType string // spot, on-demand or reserved
+	// SecurityGroupIDs are those of its first network interface.
+	SecurityGroupIDs []string
+	CapacityType     string // spot, on-demand or reserved
 	// ReservationID is the capacity reservation that a reserved instance runs in.
 	ReservationID string
 	ImageID       string
 	State         string // EC2's name: pending, running, stopping, stopped, shutting-down
 	LaunchTime    time.Time
+	Partition     int // in its placement group, counted from 1; zero for none
 	Tags          map[string]string
 }
 
@@ -141,7 +144,7 @@ func (c *Client) instances(ctx context.Context, more ...types.Filter) ([]Instanc
 // Terminate ends the instance; one that has ended is a success.
 func (c *Client) Terminate(ctx context.Context, id string) error {
 	_, err := c.ec2.TerminateInstances(ctx, &ec2.TerminateInstancesInput{InstanceIds: []string{id}})
-	if err != nil && !IsGone(err) {
+	if err != nil && !isDone(err) {
 		return fmt.Errorf("terminating instance %s: %w", id, err)
 	}
 	return nil
@@ -150,7 +153,7 @@ func (c *Client) Terminate(ctx context.Context, id string) error {
 // Tag writes tags on the instance; one that has ended is a success.
 func (c *Client) Tag(ctx context.Context, id string, tags map[string]string) error {
 	_, err := c.ec2.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{id}, Tags: tagList(tags)})
-	if err != nil && !IsGone(err) {
+	if err != nil && !isDone(err) {
 		return fmt.Errorf("tagging instance %s: %w", id, err)
 	}
 	return nil
@@ -168,6 +171,7 @@ func instance(described types.Instance) Instance {
 	}
 	if described.Placement != nil {
 		made.Zone = aws.ToString(described.Placement.AvailabilityZone)
+		made.Partition = int(aws.ToInt32(described.Placement.PartitionNumber))
 	}
 	if described.State != nil {
 		made.State = string(described.State.Name)
@@ -178,6 +182,9 @@ func instance(described types.Instance) Instance {
 	// A launch that does not name a reservation runs in none, open ones too.
 	if id := aws.ToString(described.CapacityReservationId); id != "" {
 		made.CapacityType, made.ReservationID = api.CapacityTypeReserved, id
+	}
+	for _, group := range described.SecurityGroups {
+		made.SecurityGroupIDs = append(made.SecurityGroupIDs, aws.ToString(group.GroupId))
 	}
 	for _, tag := range described.Tags {
 		made.Tags[aws.ToString(tag.Key)] = aws.ToString(tag.Value)

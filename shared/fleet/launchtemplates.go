@@ -53,7 +53,7 @@ func (c *Client) LaunchTemplates(ctx context.Context) ([]Template, error) {
 // that remembers it makes it anew when EC2 misses it.
 func (c *Client) DeleteLaunchTemplate(ctx context.Context, id string) error {
 	_, err := c.ec2.DeleteLaunchTemplate(ctx, &ec2.DeleteLaunchTemplateInput{LaunchTemplateId: &id})
-	if err != nil && !IsGone(err) {
+	if err != nil && !isDone(err) {
 		return fmt.Errorf("deleting launch template %s: %w", id, err)
 	}
 	return nil

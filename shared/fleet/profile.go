@@ -76,7 +76,7 @@ func (p Profiles) Repair(ctx context.Context, class *api.EC2NodeClass) error {
 	}
 	_, err = p.IAM.AddRoleToInstanceProfile(ctx, &iam.AddRoleToInstanceProfileInput{InstanceProfileName: &name, RoleName: &role})
 	switch {
-	case err == nil || code(err) == "LimitExceeded": // someone else has just put it there
+	case err == nil || code(err) == "LimitExceeded" || exists(err): // someone else has just put it there
 		return nil
 	case IsGone(err):
 		return fmt.Errorf("spec.role %q: there is no such IAM role, or instance profile %q has just been deleted: create the role, or name one that exists: %w", role, name, err)
@@ -108,7 +108,7 @@ func (p Profiles) tags(class string) []types.Tag {
 
 func (p Profiles) removeRole(ctx context.Context, name, role string) error {
 	_, err := p.IAM.RemoveRoleFromInstanceProfile(ctx, &iam.RemoveRoleFromInstanceProfileInput{InstanceProfileName: &name, RoleName: &role})
-	if err != nil && !IsGone(err) {
+	if err != nil && !isDone(err) {
 		return fmt.Errorf("removing role %q from instance profile %q: %w", role, name, err)
 	}
 	return nil

@@ -89,7 +89,7 @@ func (p Profiles) MarkUnused(ctx context.Context, name string, since time.Time) 
 	_, err = p.IAM.TagInstanceProfile(ctx, &iam.TagInstanceProfileInput{
 		InstanceProfileName: &name, Tags: append(p.tags(tags[api.LabelNodeClass]), types.Tag{Key: aws.String(unusedSinceTagKey), Value: &text}),
 	})
-	if err != nil && !IsGone(err) {
+	if err != nil && !isDone(err) {
 		return fmt.Errorf("tagging instance profile %q: %w", name, err)
 	}
 	return nil
@@ -111,7 +111,7 @@ func (p Profiles) Delete(ctx context.Context, name string) error {
 		}
 	}
 	_, err = p.IAM.DeleteInstanceProfile(ctx, &iam.DeleteInstanceProfileInput{InstanceProfileName: &name})
-	if err != nil && !IsGone(err) {
+	if err != nil && !isDone(err) {
 		return fmt.Errorf("deleting instance profile %q: %w", name, err)
 	}
 	return nil

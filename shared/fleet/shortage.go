@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"strings"
 	"time"
 
 	"github.com/whittle-dev/whittle/shared/catalog"
@@ -32,6 +33,7 @@ const (
 	ofQuota                         // all families that share the type's vCPU quota, bought this way
 	ofCapacityType                  // everything bought this way
 	ofEverything                    // whatever it is
+	ofGroupZone                     // all that would be launched into the placement group in the zone
 )
 
 // lackOf tells what a code of a CreateFleet or RunInstances error is short of; false
@@ -67,9 +69,20 @@ func lackOf(code string) (lack, bool) {
 // codeNoSpotRole is what EC2 answers to the first spot request of an account whose caller may not create the role that spot needs.
 const codeNoSpotRole = "AuthFailure.ServiceLinkedRoleCreationNotPermitted"
 
+// spreadWords are in the message of a spread placement group that has as many instances in a zone as it can hold.
+// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/placement-strategies.html#placement-groups-limitations-spread
+const spreadWords = "spread placement group"
+
 // shortage is what an error about one override of the request leaves out.
 func shortage(request *launch.Request, override launch.Override, reservationID, code, message string) (Shortage, bool) {
 	about, short := lackOf(code)
+	group := ""
+	if len(request.Templates) > 0 {
+		group = request.Templates[0].Content.PlacementGroup // its class's, as that of all
+	}
+	if group != "" && strings.Contains(message, spreadWords) {
+		about, short = lack{ofGroupZone, catalog.UnavailableFor}, true
+	}
 	if !short {
 		return Shortage{}, false
 	}
@@ -79,9 +92,14 @@ func shortage(request *launch.Request, override launch.Override, reservationID, 
 	switch about.scope {
 	case ofOffering:
 		made.Key = catalog.OfferingKey(capacityType, override.InstanceType, override.Zone)
-		if reservationID != "" {
+		switch {
+		case reservationID != "":
 			made.Key = catalog.ReservationKey(reservationID)
+		case group != "":
+			made.Key = catalog.InGroup(made.Key, group)
 		}
+	case ofGroupZone:
+		made.Key = catalog.GroupZoneKey(override.Zone, group)
 	case ofSubnet:
 		made.Key = catalog.SubnetKey(override.SubnetID)
 	case ofQuota:

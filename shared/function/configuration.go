@@ -51,6 +51,9 @@ func Configuration(ctx context.Context) (aws.Config, error) {
 		loaded.HTTPClient = awshttp.NewBuildableClient()
 	}
 	loaded.HTTPClient = plainBodies{loaded.HTTPClient}
+	if DryRun() {
+		loaded.APIOptions = append(loaded.APIOptions, onlyRead)
+	}
 	return loaded, nil
 }
 

@@ -25,17 +25,21 @@ const refreshAfter = 5 * time.Minute
 type Connection struct {
 	name   string
 	config aws.Config
+	dryRun bool
 
 	now func() time.Time
 
 	mutex  sync.Mutex
 	client *cluster.Client
 	read   time.Time // when the client's endpoint was
+
+	leader *cluster.Leader // who acts for Karpenter
+	asked  time.Time       // when that was
 }
 
 // NewConnection prepares the way to the cluster; nothing is sent yet.
 func NewConnection(config aws.Config, name string) *Connection {
-	return &Connection{name: name, config: config, now: time.Now}
+	return &Connection{name: name, config: config, dryRun: DryRun(), now: time.Now}
 }
 
 // Client returns the client of the cluster. A failure is not remembered: the
@@ -60,6 +64,9 @@ func (c *Connection) Client(ctx context.Context) (*cluster.Client, error) {
 	client, err := cluster.New(endpoint, cluster.NewTokenSource(c.name, c.config.Region, c.config.Credentials))
 	if err != nil {
 		return nil, fmt.Errorf("connecting to cluster %q: %w", c.name, err)
+	}
+	if c.dryRun {
+		client = client.DryRun()
 	}
 	c.client, c.read = client, c.now()
 	return client, nil

@@ -36,8 +36,8 @@ const (
 var ErrNoCatalog = errors.New("there is no catalogue of instance types yet: the catalog function writes it each hour and after an installation; invoke it now, or read its log")
 
 // Catalog reads the catalogue; ErrNoCatalog when there is none.
-func Catalog(ctx context.Context, client *cluster.Client) (*catalog.Snapshot, error) {
-	stored, err := client.ConfigMap(ctx, catalogName)
+func Catalog(ctx context.Context, store Store) (*catalog.Snapshot, error) {
+	stored, err := store.ConfigMap(ctx, catalogName)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package launch
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -149,6 +150,38 @@ func TestARepeatedRequestIsTheSame(t *testing.T) {
 	}
 	if len(first.ClientToken) > 64 || !strings.HasSuffix(first.ClientToken, "-2") {
 		t.Errorf("token %q", first.ClientToken)
+	}
+}
+
+// TestTypesThatAreToldOfThemselves share a launch template with those that are told the same.
+func TestTypesThatAreToldOfThemselves(t *testing.T) {
+	in := input()
+	in.Claim.Spec.Requirements[0].Values = append(in.Claim.Spec.Requirements[0].Values, "other.large")
+	told := func(name string, pods int32, reserved map[string]string) {
+		i := slices.IndexFunc(in.Types, func(typ catalog.InstanceType) bool { return typ.Name == name })
+		in.Types[i].Kubelet = &api.KubeletConfiguration{MaxPods: &pods, KubeReserved: reserved}
+	}
+	same := map[string]string{"cpu": "70m"}
+	told("amd.large", 20, same)
+	told("other.large", 20, maps.Clone(same))
+	told("arm.large", 11, nil)
+	request, err := Build(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(request.Templates) != 2 {
+		t.Fatalf("%d templates for %v", len(request.Templates), overrides(request))
+	}
+	for i, want := range []string{"maxPods: 20", "maxPods: 11"} {
+		if data := request.Templates[i].Content.UserData; !strings.Contains(data, want) || strings.Contains(data, "cpu: 70m") != (i == 0) {
+			t.Errorf("template %d with %v has the user data %s", i, request.Templates[i].Overrides, data)
+		}
+	}
+	for range 20 { // whatever the order of a map
+		again, err := Build(in)
+		if err != nil || !slices.Equal(overrides(again), overrides(request)) || again.Templates[0].Content.Name != request.Templates[0].Content.Name {
+			t.Fatalf("another request, %v", err)
+		}
 	}
 }
 

@@ -93,7 +93,7 @@ func (in *Input) short(instanceType string, offering *catalog.Offering) bool {
 	if offering.ReservationID != "" {
 		return in.Unavailable.HasReservation(offering.ReservationID, in.Now)
 	}
-	return in.Unavailable.Has(offering.CapacityType, instanceType, offering.Zone, in.Now)
+	return in.Unavailable.HasInGroup(in.Class.Status.PlacementGroup, offering.CapacityType, instanceType, offering.Zone, in.Now)
 }
 
 // reservations are the class's capacity reservations by their ids.

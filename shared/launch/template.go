@@ -2,6 +2,9 @@ package launch
 
 import (
 	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,10 +16,12 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// variety is what tells a request's launch templates apart.
+// variety is what a request's launch templates are told apart by: place is the image's
+// among the class's, kubelet the JSON of what is told of the instance type.
 type variety struct {
-	image     string
-	variation nodeclass.Variation
+	place     int
+	variation nodeclass.Variation // without Kubelet
+	kubelet   string
 }
 
 // templates are the launch templates of the offers, in the order of the class's images:
@@ -25,30 +30,34 @@ type variety struct {
 func (in *Input) templates(requirements scheduling.Requirements, c chosen, tags map[string]string) ([]Template, error) {
 	join := nodeclass.Join{Cluster: in.Cluster, Labels: joinLabels(in.Claim), Taints: joinTaints(in.Claim)}
 	reservations := in.reservations()
-	var order []variety
-	grouped := map[variety][]Override{}
+	grouped := map[variety][]offer{}
 	for _, o := range c.offers {
 		image := imageFor(in.Class.Status.AMIs, o.of.Requirements)
 		if image == nil {
 			continue
 		}
-		key := variety{image.ID, in.variation(requirements, o, reservations[o.reservationID])}
-		if _, has := grouped[key]; !has {
-			order = append(order, key)
+		kubelet, err := json.Marshal(o.of.Kubelet)
+		if err != nil {
+			return nil, fmt.Errorf("instance type %q: encoding what its kubelet is told: %w", o.InstanceType, err)
 		}
-		grouped[key] = append(grouped[key], o.Override)
+		key := variety{in.place(image.ID), in.variation(requirements, o, reservations[o.reservationID]), string(kubelet)}
+		grouped[key] = append(grouped[key], o)
 	}
-	slices.SortFunc(order, in.compareVarieties)
 	var made []Template
-	for _, key := range order {
-		image := in.Class.Status.AMIs[in.place(key.image)]
-		content, err := nodeclass.Template(in.Class, image, join, key.variation, withoutClaim(tags))
+	for _, key := range slices.SortedFunc(maps.Keys(grouped), compareVarieties) {
+		offers := grouped[key]
+		variation := key.variation
+		variation.Kubelet = offers[0].of.Kubelet
+		content, err := nodeclass.Template(in.Class, in.Class.Status.AMIs[key.place], join, variation, withoutClaim(tags))
 		if err != nil {
 			return nil, err
 		}
-		overrides := grouped[key]
+		overrides := make([]Override, len(offers))
+		for i := range offers {
+			overrides[i] = offers[i].Override
+		}
 		slices.SortFunc(overrides, byTypeAndZone)
-		made = append(made, Template{Content: content, ReservationID: key.variation.ReservationID, Overrides: overrides})
+		made = append(made, Template{Content: content, ReservationID: variation.ReservationID, Overrides: overrides})
 	}
 	return made, nil
 }
@@ -104,14 +113,12 @@ func (in *Input) place(image string) int {
 	return slices.IndexFunc(in.Class.Status.AMIs, func(known api.AMI) bool { return known.ID == image })
 }
 
-func (in *Input) compareVarieties(a, b variety) int {
-	if order := in.place(a.image) - in.place(b.image); order != 0 {
-		return order
-	}
-	if order := strings.Compare(a.variation.ReservationID, b.variation.ReservationID); order != 0 {
-		return order
-	}
-	return cmp.Or(a.variation.Partition-b.variation.Partition, a.variation.Interfaces-b.variation.Interfaces)
+// compareVarieties orders by all that varieties of one request can differ in.
+func compareVarieties(a, b variety) int {
+	return cmp.Or(
+		cmp.Compare(a.place, b.place), strings.Compare(a.variation.ReservationID, b.variation.ReservationID), cmp.Compare(a.variation.Partition, b.variation.Partition),
+		cmp.Compare(a.variation.Interfaces, b.variation.Interfaces), strings.Compare(a.kubelet, b.kubelet),
+	)
 }
 
 // imageFor is the first image that runs on the instance type, or nil.

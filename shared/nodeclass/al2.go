@@ -10,7 +10,10 @@ import (
 // cloud-init runs them in order.
 // https://github.com/awslabs/amazon-eks-ami/blob/main/templates/al2/runtime/bootstrap.sh
 func al2(s settings, own string) (string, error) {
-	return document(own, func(string) string { return scriptType }, scriptType, []byte(bootstrapScript(s)))
+	return document(userParts{
+		typeOf: func(string) string { return scriptType },
+		check:  func(string, []byte) error { return nil },
+	}, own, scriptType, []byte(bootstrapScript(s)))
 }
 
 // bootstrapScript calls the script that the image brings. It computes the most

@@ -16,18 +16,20 @@ func al2023(s settings, own string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return document(own, nodeConfigOrScript, nodeConfigType, config)
-}
-
-// nodeConfigOrScript tells what user data is that is no MIME document.
-func nodeConfigOrScript(own string) string {
-	var config struct {
-		Kind string `json:"kind"`
-	}
-	if yaml.Unmarshal([]byte(own), &config) == nil && config.Kind == "NodeConfig" {
-		return nodeConfigType
-	}
-	return scriptType
+	return document(userParts{
+		typeOf: func(own string) string {
+			if isNodeConfig(own) {
+				return nodeConfigType
+			}
+			return scriptType
+		},
+		check: func(contentType string, body []byte) error {
+			if contentType != nodeConfigType {
+				return nil
+			}
+			return checkNodeConfig(body, s.cluster.Name)
+		},
+	}, own, nodeConfigType, config)
 }
 
 // nodeConfig is nodeadm's configuration (node.eks.aws/v1alpha1).

@@ -40,6 +40,9 @@ func bottlerocket(s settings, image api.AMI, own string) (string, error) {
 	for key, value := range s.labels {
 		labels[key] = value
 	}
+	if name, has := kubernetes["cluster-name"]; has && name != s.cluster.Name {
+		return "", fmt.Errorf("has settings.kubernetes.cluster-name %q, and its nodes join cluster %q: remove it, it is written for you", name, s.cluster.Name)
+	}
 	kubernetes["cluster-name"] = s.cluster.Name
 	kubernetes["api-server"] = s.cluster.Endpoint
 	kubernetes["cluster-certificate"] = base64.StdEncoding.EncodeToString(s.cluster.CertificateAuthority)

@@ -57,7 +57,6 @@ const (
 enabled = true
 
 [settings.kubernetes]
-cluster-name = "another"
 event-qps = 50
 
 [settings.kubernetes.node-labels]

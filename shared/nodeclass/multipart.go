@@ -1,6 +1,8 @@
 package nodeclass
 
 import (
+	"bytes"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -20,16 +22,24 @@ const (
 	scriptType     = "text/x-shellscript"
 )
 
+// userParts is what a family makes of the user's own user data.
+type userParts struct {
+	// typeOf tells what user data is that is no MIME document.
+	typeOf func(own string) string
+	// check finds what is wrong with a part.
+	check func(contentType string, body []byte) error
+}
+
 // document writes a MIME document of the user's own parts, and the cluster's one
-// behind them. ownType tells what user data is that is no MIME document.
-func document(own string, ownType func(string) string, contentType string, body []byte) (string, error) {
+// behind them.
+func document(user userParts, own, contentType string, body []byte) (string, error) {
 	var text strings.Builder
 	fmt.Fprintf(&text, "MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=%q\r\n\r\n", boundary)
 	parts := multipart.NewWriter(&text)
 	if err := parts.SetBoundary(boundary); err != nil {
 		return "", err
 	}
-	if err := copyOwn(parts, own, ownType); err != nil {
+	if err := user.copy(parts, own); err != nil {
 		return "", err
 	}
 	if err := writePart(parts, contentType, body); err != nil {
@@ -41,9 +51,9 @@ func document(own string, ownType func(string) string, contentType string, body 
 	return text.String(), nil
 }
 
-// copyOwn writes the user's own user data as parts: those of a MIME document as
-// they are, anything else as one.
-func copyOwn(parts *multipart.Writer, own string, ownType func(string) string) error {
+// copy writes the user's own user data as parts: those of a MIME document as they
+// are, anything else as one.
+func (u userParts) copy(parts *multipart.Writer, own string) error {
 	if strings.TrimSpace(own) == "" {
 		return nil
 	}
@@ -52,10 +62,11 @@ func copyOwn(parts *multipart.Writer, own string, ownType func(string) string) e
 		if strings.HasPrefix(strings.TrimSpace(own), "MIME-Version:") {
 			return fmt.Errorf("is not well-formed MIME: %w", errors.Join(err, errors.New("its headers cannot be read")))
 		}
-		if err := checkBoundary(own); err != nil {
+		contentType := u.typeOf(own)
+		if err := errors.Join(checkBoundary(own), u.check(contentType, []byte(own))); err != nil {
 			return err
 		}
-		return writePart(parts, ownType(own), []byte(own))
+		return writePart(parts, contentType, []byte(own))
 	}
 	kind, parameters, err := mime.ParseMediaType(message.Header.Get("Content-Type"))
 	if err != nil || !strings.HasPrefix(kind, "multipart/") || parameters["boundary"] == "" {
@@ -77,7 +88,7 @@ func copyOwn(parts *multipart.Writer, own string, ownType func(string) string) e
 		if err != nil {
 			return fmt.Errorf("is not well-formed MIME: %w", err)
 		}
-		if err := checkBoundary(string(body)); err != nil {
+		if err := errors.Join(checkBoundary(string(body)), u.checkPart(part.Header, body)); err != nil {
 			return err
 		}
 		writer, err := parts.CreatePart(part.Header)
@@ -88,6 +99,20 @@ func copyOwn(parts *multipart.Writer, own string, ownType func(string) string) e
 			return err
 		}
 	}
+}
+
+// checkPart checks a part of a MIME document as cloud-init reads it.
+func (u userParts) checkPart(header textproto.MIMEHeader, body []byte) error {
+	kind, _, err := mime.ParseMediaType(header.Get("Content-Type"))
+	if err != nil && header.Get("Content-Type") != "" {
+		return fmt.Errorf("has a part whose Content-Type is %q: %w", header.Get("Content-Type"), err)
+	}
+	if strings.EqualFold(header.Get("Content-Transfer-Encoding"), "base64") {
+		if body, err = io.ReadAll(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(body))); err != nil {
+			return fmt.Errorf("has a part of type %s that is not the base64 that its header says: %w", kind, err)
+		}
+	}
+	return u.check(kind, body)
 }
 
 // checkBoundary refuses a text that would end its part, and might end the

@@ -67,15 +67,21 @@ func Resolve(class *api.EC2NodeClass, facts Facts, now time.Time) api.EC2NodeCla
 	// A class may wait for reservations that are yet to come: none is no fault.
 	c.found(api.ConditionTypeCapacityReservationsReady, reasonCapacityReservationsUnread, facts.CapacityReservationsProblem, true, "")
 	c.validation(class, facts)
-	dependsOn := api.EC2NodeClassReadyDependents()
-	if len(class.Spec.CapacityReservationSelectorTerms) > 0 {
-		dependsOn = append(dependsOn, api.ConditionTypeCapacityReservationsReady)
-	}
-	api.SetReady(&status.Conditions, dependsOn, class.Generation, now)
+	c.holdRefusals(class)
+	api.SetReady(&status.Conditions, readyDependents(class), class.Generation, now)
 	if class.DeletionTimestamp != nil {
 		c.set(api.ConditionReady, metav1.ConditionFalse, api.ReasonNodeClassTerminating, "the class is being deleted")
 	}
 	return status
+}
+
+// readyDependents are the conditions that the class's Ready sums up.
+func readyDependents(class *api.EC2NodeClass) []string {
+	dependsOn := api.EC2NodeClassReadyDependents()
+	if len(class.Spec.CapacityReservationSelectorTerms) > 0 {
+		dependsOn = append(dependsOn, api.ConditionTypeCapacityReservationsReady)
+	}
+	return dependsOn
 }
 
 // reasonCapacityReservationsUnread is of CapacityReservationsReady.

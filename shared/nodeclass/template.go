@@ -47,7 +47,10 @@ const templatePrefix = "karpenter.k8s.aws/"
 // Template is the launch template for an image of the class's status. tags are
 // those of the instances' network interfaces and of the template itself.
 func Template(class *api.EC2NodeClass, image api.AMI, join Join, variation Variation, tags map[string]string) (LaunchTemplate, error) {
-	userData, err := userData(class, image, join)
+	if public := class.Spec.AssociatePublicIPAddress; variation.Interfaces > 1 && public != nil && *public {
+		return LaunchTemplate{}, fmt.Errorf("ec2nodeclass %q: spec.associatePublicIPAddress: EC2 gives no public address to an instance with %d interfaces for EFA: remove it, or ask for types with one", class.Name, variation.Interfaces)
+	}
+	userData, err := userData(class, image, join, variation.Kubelet)
 	if err != nil {
 		return LaunchTemplate{}, err
 	}

@@ -85,7 +85,7 @@ func TestWhatALaunchVariesIsInItsTemplate(t *testing.T) {
 		{"one EFA with a public address", func(c *api.EC2NodeClass) { c.Spec.AssociatePublicIPAddress = &yes }, Variation{Interfaces: 1}, false, func(l LaunchTemplate) bool {
 			return len(l.NetworkInterfaces) == 1 && l.NetworkInterfaces[0].Type == "efa" && *l.NetworkInterfaces[0].PublicAddress
 		}},
-		{"four EFAs", func(c *api.EC2NodeClass) { c.Spec.AssociatePublicIPAddress, c.Spec.IPPrefixCount = &yes, &prefixes }, Variation{Interfaces: 4}, false, func(l LaunchTemplate) bool {
+		{"four EFAs", func(c *api.EC2NodeClass) { c.Spec.IPPrefixCount = &prefixes }, Variation{Interfaces: 4}, false, func(l LaunchTemplate) bool {
 			first, last := l.NetworkInterfaces[0], l.NetworkInterfaces[3]
 			return len(l.NetworkInterfaces) == 4 && first.Device == 0 && first.NetworkCard == 0 && *first.IPv4Prefixes == 2 && first.PublicAddress == nil &&
 				last.NetworkCard == 3 && last.Device == 1 && last.IPv4Prefixes == nil
@@ -135,6 +135,10 @@ func TestWhatALaunchVariesIsInItsTemplate(t *testing.T) {
 		if _, err := Template(class("", change), api.AMI{ID: "ami-1"}, join(), Variation{Partition: 3}, nil); err == nil || !strings.Contains(err.Error(), `ec2nodeclass "default"`) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	public := class("", func(c *api.EC2NodeClass) { c.Spec.AssociatePublicIPAddress = &yes })
+	if _, err := Template(public, api.AMI{ID: "ami-1"}, join(), Variation{Interfaces: 4}, nil); err == nil || !strings.Contains(err.Error(), "spec.associatePublicIPAddress") {
+		t.Errorf("four EFAs with a public address: %v", err)
 	}
 }
 

@@ -38,20 +38,19 @@ const MaximumUserData = 16 << 10
 // language of its AMI family. Errors name the class and the field.
 //
 // What a kubelet needs to know of its instance type, the most pods and what is
-// kept for the kubelet, is written only where the class sets it: nodeadm, AL2's
-// bootstrap.sh and Bottlerocket compute both on the node by the formulas that the
-// planner uses, and a node of Windows has the kubelet's own 110 pods. So one
-// launch template serves all types.
+// kept for the kubelet, is written only where it must be (Variation.Kubelet):
+// nodeadm, AL2's bootstrap.sh and Bottlerocket compute both on the node by the
+// formulas that the planner uses. So one launch template serves all types.
 func UserData(class *api.EC2NodeClass, join Join) (string, error) {
-	return userData(class, api.AMI{}, join)
+	return userData(class, api.AMI{}, join, nil)
 }
 
-func userData(class *api.EC2NodeClass, image api.AMI, join Join) (string, error) {
+func userData(class *api.EC2NodeClass, image api.AMI, join Join, ofType *api.KubeletConfiguration) (string, error) {
 	own := ""
 	if class.Spec.UserData != nil {
 		own = *class.Spec.UserData
 	}
-	settings := settingsOf(class, join)
+	settings := settingsOf(class, join, ofType)
 	var data string
 	var err error
 	switch family := class.AMIFamily(); family {
@@ -91,10 +90,20 @@ type settings struct {
 	raid0   bool // joins the instance's own disks
 }
 
-func settingsOf(class *api.EC2NodeClass, join Join) settings {
+func settingsOf(class *api.EC2NodeClass, join Join, ofType *api.KubeletConfiguration) settings {
 	made := settings{cluster: join.Cluster, labels: joinLabels(join.Labels), taints: join.Taints}
 	if class.Spec.Kubelet != nil {
 		made.kubelet = *class.Spec.Kubelet
+	}
+	if ofType != nil && ofType.MaxPods != nil {
+		made.kubelet.MaxPods = ofType.MaxPods
+	}
+	if ofType != nil && ofType.KubeReserved != nil {
+		made.kubelet.KubeReserved = ofType.KubeReserved
+	}
+	// What Windows images keep free has changed with their versions.
+	if family := class.AMIFamily(); len(made.kubelet.EvictionHard) > 0 || strings.HasPrefix(family, "Windows") {
+		made.kubelet.EvictionHard = api.EvictionHard(family, made.kubelet.EvictionHard)
 	}
 	if len(made.kubelet.ClusterDNS) == 0 && join.Cluster.DNS != "" {
 		made.kubelet.ClusterDNS = []string{join.Cluster.DNS}

@@ -1,6 +1,7 @@
 package nodeclass
 
 import (
+	"encoding/base64"
 	"errors"
 	"io"
 	"mime"
@@ -172,5 +173,44 @@ func TestCustomUserDataIsUntouched(t *testing.T) {
 	data, err := UserData(class("anything: {at all", func(c *api.EC2NodeClass) { c.Spec.AMIFamily = &custom }), join())
 	if err != nil || data != "anything: {at all" {
 		t.Errorf("%q, %v", data, err)
+	}
+}
+
+const otherConfig = "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec: {cluster: {name: staging}}"
+
+func TestUserDataForAnotherClusterIsRefused(t *testing.T) {
+	inMIME := func(header, body string) string {
+		return "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"X\"\n\n--X\n" + header + "\n\n" + body + "\n--X--\n"
+	}
+	for _, test := range []struct {
+		name, family, userData string
+		want                   []string // of the error; none: it is taken
+	}{
+		{"a NodeConfig", api.AMIFamilyAL2023, otherConfig, []string{"spec.userData", "spec.cluster.name", `"staging"`, `"prod"`, "remove"}},
+		{"one of this cluster", api.AMIFamilyAL2023, strings.ReplaceAll(otherConfig, "staging", "prod"), nil},
+		{"one that does not say", api.AMIFamilyAL2023, "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec: {}", nil},
+		{"a part", api.AMIFamilyAL2023, inMIME("Content-Type: application/node.eks.aws", otherConfig), []string{"spec.cluster.name", `"staging"`}},
+		{"a part in base64", api.AMIFamilyAL2023,
+			inMIME("Content-Type: application/node.eks.aws\nContent-Transfer-Encoding: base64", base64.StdEncoding.EncodeToString([]byte(otherConfig))), []string{"spec.cluster.name", `"staging"`}},
+		{"a part that is not base64", api.AMIFamilyAL2023, inMIME("Content-Type: application/node.eks.aws\nContent-Transfer-Encoding: base64", "%"), []string{"base64"}},
+		{"a part of another kind", api.AMIFamilyAL2023, inMIME("Content-Type: application/node.eks.aws", "apiVersion: v1\nkind: Pod"), []string{`"Pod"`, "NodeConfig"}},
+		{"a part with a broken type", api.AMIFamilyAL2023, inMIME("Content-Type: ;", otherConfig), []string{"Content-Type"}},
+		{"a part without a type", api.AMIFamilyAL2023, inMIME("X-Own: yes", "text"), nil},
+		{"YAML that does not parse", api.AMIFamilyAL2023, "kind: NodeConfig\nspec: [", []string{"spec.userData", "well-formed YAML"}},
+		{"a script that writes one", api.AMIFamilyAL2023, "#!/bin/bash\ncat > /tmp/x <<END\n" + otherConfig + "\nEND", nil},
+		{"TOML", api.AMIFamilyBottlerocket, "[settings.kubernetes]\ncluster-name = \"staging\"", []string{"spec.userData", "settings.kubernetes.cluster-name", `"staging"`, `"prod"`, "remove"}},
+		{"TOML of this cluster", api.AMIFamilyBottlerocket, "[settings.kubernetes]\ncluster-name = \"prod\"", nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := UserData(class(test.userData, family(test.family)), join())
+			if (err == nil) != (len(test.want) == 0) {
+				t.Fatalf("error %v, want one with %q", err, test.want)
+			}
+			for _, words := range test.want {
+				if !strings.Contains(err.Error(), words) {
+					t.Errorf("error %q does not say %q", err, words)
+				}
+			}
+		})
 	}
 }

@@ -65,7 +65,10 @@ type chosen struct {
 
 // planClaims makes the nodes into claims, and gives the pods their places.
 func (p *problem) planClaims(nodes []*node) {
-	p.plan.LowerBoundPerHour = p.lowerBound(p.writeClaims(nodes))
+	placed := p.writeClaims(nodes)
+	if !p.snapshot.Rough {
+		p.plan.LowerBoundPerHour = p.lowerBound(placed)
+	}
 }
 
 // writeClaims gives how many units of each demand have got their places.

@@ -88,7 +88,7 @@ func (p *problem) typesOf(claim *api.NodeClaim) []*catalog.InstanceType {
 	return types
 }
 
-// readExisting fills in the nodes that can take pods: initialised ones first, then by name.
+// readExisting fills in the nodes that can take pods: initialised ones first, then by rank and name.
 func (p *problem) readExisting() {
 	daemons := readDaemons(p.snapshot.DaemonSets, p.axes)
 	for i := range p.snapshot.Nodes {
@@ -105,7 +105,7 @@ func (p *problem) readExisting() {
 			}
 			return 1
 		}
-		return cmp.Or(strings.Compare(a.node.name(), b.node.name()))
+		return cmp.Or(cmp.Compare(a.node.Rank, b.node.Rank), strings.Compare(a.node.name(), b.node.name()))
 	})
 }
 

@@ -258,7 +258,9 @@ func (k *packer) run(pl *pile) {
 	} else {
 		k.packBest(pl.leaders)
 	}
-	k.improve(first, k.work-began, len(pl.leaders))
+	if !k.p.snapshot.Rough {
+		k.improve(first, k.work-began, len(pl.leaders))
+	}
 	if k.tier.intersects(k.p.limited) {
 		budget := growBudget
 		for k.grow(first, &budget) {

@@ -33,6 +33,8 @@ type Snapshot struct {
 	WellKnownLabels  []string         `json:"wellKnownLabels,omitempty"`
 	PreferencePolicy PreferencePolicy `json:"preferencePolicy,omitempty"`
 	MinValuesPolicy  MinValuesPolicy  `json:"minValuesPolicy,omitempty"`
+	// Rough asks for a plan in a fraction of the time: new nodes stay as they are first packed, and nothing is said of the lower bound.
+	Rough bool `json:"rough,omitempty"`
 }
 
 // PreferencePolicy says what becomes of preferences (preferred affinity, ScheduleAnyway spread, PreferNoSchedule taints); empty is Respect.
@@ -63,6 +65,8 @@ type Node struct {
 	NodeClaim *api.NodeClaim `json:"nodeClaim,omitempty"`
 	// Pods are bound to the node. Those that have ended count for nothing.
 	Pods []corev1.Pod `json:"pods,omitempty"`
+	// Rank says which nodes are filled first: of nodes that are as far with starting, those of the lowest rank, and of equal ones the first by name.
+	Rank int `json:"rank,omitempty"`
 }
 
 // name is the node's name, or its claim's while it is in flight.

@@ -1,5 +1,5 @@
 // Command peer plans the same snapshots with Karpenter's scheduler and with Whittle's planner, in one process, and writes what each took and came to as
-// a table (results.md) and a chart (chart.svg).
+// a table (results.md) and a chart (chart.svg). With -consolidation it has both consolidate the same fleets, and writes consolidation.md.
 package main
 
 import (
@@ -52,6 +52,10 @@ func run(ctx context.Context, arguments []string, out io.Writer) error {
 		repetitions = flags.Int("repetitions", 5, "plan with Whittle so many `times`, fewer if it takes longer than "+patience.String()+" in all; the median counts")
 		karpenters  = flags.Int("karpenter-repetitions", 1, "plan with Karpenter so many `times`; the median counts")
 		folder      = flags.String("out", "results", "`folder` for results.md and chart.svg; nothing is written if it is empty")
+		consolidate = flags.Bool("consolidation", false, "compare consolidation instead")
+		fleets      = flags.String("fleets", "", "with -consolidation: comma-separated `names` of the fleets; all without it")
+		nodes       = flags.String("nodes", "100,500,2000", "with -consolidation: comma-separated `numbers` of nodes")
+		deciding    = flags.Duration("deciding", 5*time.Minute, "with -consolidation: end Karpenter's consolidation of a fleet after so much processor time")
 		verbose     = flags.Bool("v", false, "say why pods are left out")
 	)
 	if err := flags.Parse(arguments); err != nil {
@@ -78,6 +82,18 @@ func run(ctx context.Context, arguments []string, out io.Writer) error {
 	types, err := workload.InstanceTypes()
 	if err != nil {
 		return err
+	}
+	if *consolidate {
+		names, err := chooseFleets(*fleets)
+		if err != nil {
+			return err
+		}
+		numbers, err := chooseNodes(*nodes)
+		if err != nil {
+			return err
+		}
+		c := &consolidations{types: types, limit: *deciding, workers: *workers, fleets: names, sizes: numbers}
+		return c.run(ctx, arguments, *folder, out)
 	}
 	c := &comparison{types: types, limit: *limit, workers: *workers, repetitions: *repetitions, karpenterRepetitions: *karpenters}
 	r := report.New(len(types), *limit, *workers, arguments)

@@ -30,6 +30,10 @@ func (v *View) WriteTables(out io.Writer) error {
 	table := tabwriter.NewWriter(out, 0, 8, 3, ' ', 0)
 	row := func(cells ...string) { fmt.Fprintln(table, strings.Join(cells, "\t")) }
 
+	if v.StandsBack != "" {
+		row("STANDING BACK: Karpenter acts in this cluster (" + v.StandsBack + "): scale its Deployment to 0 to let Whittle act")
+		row()
+	}
 	row("NODEPOOL", "NODECLASS", "NODES", "CPU", "MEMORY", "LIMITS", "READY", "WHY NOT")
 	for _, pool := range v.NodePools {
 		row(pool.Name, dash(pool.NodeClass), strconv.Itoa(pool.Nodes), cores(pool.CPU), gibibytes(pool.Memory), limits(pool.Limits), yes(pool.Ready),

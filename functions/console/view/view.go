@@ -12,6 +12,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/cluster"
 )
 
 // Objects are a cluster's objects as its API server gives them.
@@ -22,6 +23,7 @@ type Objects struct {
 	Pods       []corev1.Pod
 	Events     []corev1.Event    // about pods: FailedScheduling and Nominated
 	Catalog    *catalog.Snapshot // nil when there is none yet
+	Karpenter  *cluster.Leader   // nil while no Karpenter acts in the cluster
 }
 
 // View is what is shown of a cluster at one time.
@@ -38,6 +40,8 @@ type View struct {
 	Unpriced int `json:"unpriced,omitempty"`
 	// Catalog is nil when there is none yet.
 	Catalog *Catalog `json:"catalog,omitempty"`
+	// StandsBack says for whom nothing is done; empty while Whittle acts.
+	StandsBack string `json:"standsBack,omitempty"`
 }
 
 // NodePool is a node pool and what its nodes add up to.
@@ -121,6 +125,9 @@ func Of(objects *Objects, now time.Time) *View {
 		if node.PricePerHour == 0 {
 			view.Unpriced++
 		}
+	}
+	if objects.Karpenter != nil {
+		view.StandsBack = objects.Karpenter.String()
 	}
 	if c := objects.Catalog; c != nil {
 		view.Catalog = &Catalog{Time: c.Time, SpotPriceTime: c.SpotPriceTime, InstanceTypes: len(c.InstanceTypes)}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
@@ -80,6 +81,21 @@ func (c *Cluster) EndPods(t *testing.T, node string) {
 			c.delete(t, PodsPath+"/"+pod.Name, map[string]any{"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0})
 		}
 	}
+}
+
+// Evict asks for the pod's eviction, and tells whether its disruption budget let it go.
+func (c *Cluster) Evict(t *testing.T, pod *corev1.Pod) bool {
+	t.Helper()
+	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}}
+	err := c.send(context.WithoutCancel(t.Context()), http.MethodPost, PodsPath+"/"+pod.Name+"/eviction", eviction, nil)
+	var answer *statusError
+	if errors.As(err, &answer) && (answer.code == http.StatusTooManyRequests || answer.code == http.StatusNotFound) {
+		return answer.code == http.StatusNotFound
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return true
 }
 
 // Reasons lists why events were written about an object.

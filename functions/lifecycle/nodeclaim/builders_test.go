@@ -67,6 +67,12 @@ func initialized(c *api.NodeClaim) {
 	registered(c)
 	with(api.ConditionTypeInitialized, metav1.ConditionTrue, 10*time.Second)(c)
 	with(api.ConditionReady, metav1.ConditionTrue, 10*time.Second)(c)
+	with(api.ConditionTypeConsistentStateFound, metav1.ConditionTrue, 10*time.Second)(c)
+}
+
+// tagged has an instance that has been named.
+func tagged(c *api.NodeClaim) {
+	c.Annotations[api.AnnotationInstanceTagged], c.Annotations[api.AnnotationClusterNameTagged] = "true", "true"
 }
 
 func deleted(since time.Duration) func(*api.NodeClaim) {
@@ -124,7 +130,7 @@ func nodeTaint(taint corev1.Taint) func(*corev1.Node) {
 
 func instance(state string) Instance {
 	return Instance{ID: "i-1", Zone: "us-east-1a", State: state, LaunchTime: now.Add(-50 * time.Second),
-		Tags: map[string]string{api.NodeClaimTagKey: "default-abc"}}
+		Tags: map[string]string{api.NodeClaimTagKey: "default-abc", api.EKSClusterNameTagKey: "prod"}}
 }
 
 func pod(name string, change ...func(*corev1.Pod)) *corev1.Pod {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption"
@@ -26,16 +27,16 @@ func (p *pass) drained() bool {
 	fresh := p.mark()
 	waiting := p.waiting()
 	limit, limited := p.deadline()
-	if limited && !p.now.Before(limit) {
-		waiting = nil
-	}
-	if len(waiting) > 0 {
-		p.condition(api.ConditionTypeDrained, conditionUnknown, reasonDraining, "Draining the node")
+	// Past the limit nothing is waited for: what is left is told to end.
+	if over := limited && !p.now.Before(limit); len(waiting) > 0 && !over {
+		p.wait(waiting)
 		if limited {
 			waiting = p.force(waiting, limit)
 		}
 		p.evict(waiting)
 		return false
+	} else if over {
+		p.force(waiting, limit)
 	}
 	// The pods were listed before the mark: one more may have come meanwhile.
 	if fresh {
@@ -49,6 +50,29 @@ func (p *pass) drained() bool {
 	p.say("drained node")
 	return true
 }
+
+// wait says what the drain waits for, and looks again the later the longer nothing has
+// come of it: a disruption budget may hold a drain up for hours.
+func (p *pass) wait(waiting []*corev1.Pod) {
+	if p.condition(api.ConditionTypeDrained, conditionUnknown, reasonDraining, drainMessage(len(waiting))) {
+		p.claim.Status.LastPodEventTime = metav1.NewTime(p.now.Truncate(time.Second))
+	}
+	p.outcome.Again = 0 // anything sooner is asked for below
+	p.lookAgain(patience(p.now.Sub(p.claim.Status.LastPodEventTime.Time)))
+	p.stuck(len(waiting))
+}
+
+// drainMessage changes with each pod that leaves.
+func drainMessage(pods int) string {
+	if pods == 1 {
+		return "Draining the node: 1 pod stays"
+	}
+	return fmt.Sprintf("Draining the node: %d pods stay", pods)
+}
+
+// patience is how soon to look again at what has not moved for a while. From four minutes
+// on no message is sent for it: the tick of each minute finds out.
+func patience(still time.Duration) time.Duration { return max(still/4, soon) }
 
 // markedFor is the least time that the node has been marked for. The condition is
 // written with the mark; without it someone else marked the node, before the claim's
@@ -108,20 +132,27 @@ func drainable(pod *corev1.Pod, now time.Time) bool {
 func (p *pass) force(waiting []*corev1.Pod, limit time.Time) []*corev1.Pod {
 	var others []*corev1.Pod
 	left := max(int64(limit.Sub(p.now)/time.Second), 1)
+	end := limit
+	if soonest := p.now.Add(time.Second); end.Before(soonest) {
+		end = soonest
+	}
 	for _, pod := range waiting {
 		grace := int64(corev1.DefaultTerminationGracePeriodSeconds)
 		if seconds := pod.Spec.TerminationGracePeriodSeconds; seconds != nil {
-			grace = *seconds
+			grace = max(*seconds, 1)
 		}
 		ending := pod.DeletionTimestamp != nil
 		switch {
-		case ending && pod.DeletionTimestamp.After(limit), !ending && left <= grace:
-			p.afterwards(DeletePod{Pod: pod, GraceSeconds: min(left, max(grace, 1))})
+		// One that is ending is told again only to end earlier.
+		case ending && pod.DeletionTimestamp.After(end), !ending && left <= grace:
+			p.afterwards(DeletePod{Pod: pod, GraceSeconds: min(left, grace)})
 			p.record(aboutPod(pod), corev1.EventTypeNormal, "Disrupted", fmt.Sprintf("Deleting the pod to accommodate the terminationTime %s of the node", limit.UTC().Format(time.RFC3339)))
 		default:
 			others = append(others, pod)
+			p.lookAt(limit.Add(-time.Duration(grace) * time.Second))
 		}
 	}
+	p.lookAt(limit)
 	return others
 }
 
@@ -143,6 +174,9 @@ func (p *pass) evict(waiting []*corev1.Pod) {
 		}
 		if protection.Active {
 			protected = append(protected, pod.Namespace+"/"+pod.Name)
+			if !protection.Until.IsZero() {
+				p.lookAt(protection.Until)
+			}
 			continue
 		}
 		p.afterwards(Evict{Pod: pod, Node: p.node})

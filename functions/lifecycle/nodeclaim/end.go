@@ -50,11 +50,8 @@ func (p *pass) limit() {
 	if _, set := p.claim.Annotations[api.NodeClaimTerminationTimestampAnnotationKey]; set || grace == nil {
 		return
 	}
-	if p.claim.Annotations == nil {
-		p.claim.Annotations = map[string]string{}
-	}
 	limit := p.claim.DeletionTimestamp.Add(grace.Duration)
-	p.claim.Annotations[api.NodeClaimTerminationTimestampAnnotationKey] = limit.UTC().Format(time.RFC3339)
+	p.annotate(api.NodeClaimTerminationTimestampAnnotationKey, limit.UTC().Format(time.RFC3339))
 	if p.node != nil {
 		p.record(disruption.AboutNode(p.node), corev1.EventTypeWarning, "TerminationGracePeriodExpiring",
 			"All pods will be deleted by "+limit.UTC().Format(time.RFC3339))
@@ -116,6 +113,8 @@ func (p *pass) terminate() {
 		p.write()
 		return
 	}
+	p.do(p.work...) // the last pods are told before their machine ends
+	p.work = nil
 	p.do(Terminate{InstanceID: id})
 	p.condition(api.ConditionTypeInstanceTerminating, conditionTrue, "", "")
 	p.say("terminating instance", "instance", id)

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,6 +15,11 @@ import (
 
 func pods(v View, list ...*corev1.Pod) View {
 	v.Pods = list
+	// What an earlier look has written of a drain is of these pods.
+	if drained := api.GetCondition(v.Claim.Status.Conditions, api.ConditionTypeDrained); drained != nil && drained.Reason == reasonDraining {
+		p := begin(v, now)
+		drained.Message, v.Claim.Status.LastPodEventTime = drainMessage(len(p.waiting())), drained.LastTransitionTime
+	}
 	return v
 }
 
@@ -50,6 +56,11 @@ func draining(since time.Duration) func(*api.NodeClaim) {
 		condition := api.GetCondition(c.Status.Conditions, api.ConditionTypeDrained)
 		condition.Reason, condition.Message = reasonDraining, "Draining the node"
 	}
+}
+
+// stuck has been told of.
+func stuck(c *api.NodeClaim) {
+	c.Status.Conditions = append(c.Status.Conditions, metav1.Condition{Type: api.ConditionTypeConsistentStateFound, Status: metav1.ConditionFalse, Reason: reasonConsistencyCheckFailed})
 }
 
 func ofBatch(c *api.NodeClaim) { c.Annotations[api.BatchAnnotationKey] = "x/3/1" }
@@ -105,7 +116,28 @@ func TestEnd(t *testing.T) {
 		{name: "pods are evicted",
 			view: pods(leaving(), pod("a"), pod("b")), want: "patch status\nevict a\nevict b", again: soon},
 		{name: "a pod that is ending is waited for, not evicted again",
-			view: pods(leaving(draining(10*time.Second)), pod("a", endingSince(-20*time.Second))), again: soon},
+			view: pods(leaving(draining(4*time.Second)), pod("a", endingSince(-20*time.Second))), again: soon},
+		{name: "a drain that has not moved for a while is looked at less often",
+			view: pods(leaving(draining(time.Minute)), pod("a", protected)), again: 15 * time.Second},
+		{name: "and in the end no sooner than the ticks come",
+			view: pods(leaving(draining(4*time.Minute)), pod("a", protected)), again: time.Minute},
+		{name: "a pod that has left makes it look soon again",
+			view: func() View {
+				v := pods(leaving(draining(time.Hour), stuck), pod("a"), pod("b", protected))
+				v.Pods = v.Pods[1:]
+				return v
+			}(), want: "patch status", again: soon, events: "NodeClaim FailedConsistencyCheck"},
+		{name: "a protection that runs out is looked at when it does",
+			view: pods(leaving(draining(9*time.Minute)), pod("a", func(p *corev1.Pod) {
+				started := ago(time.Minute)
+				p.Annotations, p.Status.StartTime = map[string]string{api.DoNotDisruptAnnotationKey: "90s"}, &started
+			})), again: 30 * time.Second},
+		{name: "so is the moment from which a pod is to be deleted for the grace period's end",
+			view: pods(leaving(draining(9*time.Minute), func(c *api.NodeClaim) {
+				c.Annotations[api.NodeClaimTerminationTimestampAnnotationKey] = now.Add(50 * time.Second).Format(time.RFC3339)
+			}), pod("a", protected, podGrace(30))), again: 20 * time.Second},
+		{name: "a drain that lasts for long is said to be stuck, once",
+			view: pods(leaving(draining(stuckDrainAfter)), pod("a", protected)), want: "patch status", again: stuckDrainAfter / 4, events: "NodeClaim FailedConsistencyCheck"},
 		{name: "a pod that should have ended a minute ago is waited for no longer",
 			view: pods(leaving(draining(time.Hour)), pod("a", endingSince(stuckAfter+time.Second))), want: endInstance, again: soon},
 		{name: "pods of daemon sets go after the others",
@@ -145,12 +177,21 @@ func TestEnd(t *testing.T) {
 			want: "patch claim annotations\ndelete pod a 30s", again: soon, events: "Node TerminationGracePeriodExpiring,Pod Disrupted"},
 		{name: "when the time is over nothing is waited for",
 			view: attached(pods(leaving(grace(30*time.Second), draining(time.Second*30)), pod("p", protected)), "v"),
-			want: "terminate i-1\npatch claim annotations\npatch status", again: soon, events: "Node TerminationGracePeriodExpiring"},
+			want: "delete pod p 1s\nterminate i-1\npatch claim annotations\npatch status", again: soon, events: "Node TerminationGracePeriodExpiring,Pod Disrupted"},
+		{name: "a pod that has been told to end is not told again when the time is over",
+			view: pods(leaving(draining(time.Minute), func(c *api.NodeClaim) {
+				c.Annotations[api.NodeClaimTerminationTimestampAnnotationKey] = now.Format(time.RFC3339)
+			}), pod("p", endingSince(time.Second))), want: endInstance, again: soon},
+		{name: "a sick node's pods are told to end, and it is watched as any other",
+			view: pods(listed(view(claim(initialized, deleted(0), func(c *api.NodeClaim) {
+				c.Annotations[api.NodeClaimTerminationTimestampAnnotationKey] = now.Format(time.RFC3339)
+			}), node(joined)), instance("running")), pod("p", protected, podGrace(0))),
+			want: "patch node labels,taints\npatch status\ndelete pod p 1s", again: soon, displaces: true, events: "Pod Disrupted"},
 		{name: "a time that was set from outside counts",
 			view: pods(leaving(draining(time.Minute), func(c *api.NodeClaim) {
 				c.Annotations[api.NodeClaimTerminationTimestampAnnotationKey] = now.Format(time.RFC3339)
 			}), pod("p", protected)),
-			want: endInstance, again: soon},
+			want: "delete pod p 1s\n" + endInstance, again: soon, events: "Pod Disrupted"},
 
 		{name: "an attached volume is waited for",
 			view: attached(leaving(drained), "v"), want: "patch status", again: soon, events: "Node AwaitingVolumeDetachment"},
@@ -300,5 +341,29 @@ func TestReleaseOrphans(t *testing.T) {
 	}
 	if steps := orphans[0]; deeds(steps) != "patch node finalizers" {
 		t.Errorf("steps %s", deeds(steps))
+	}
+}
+
+func TestStrayLeases(t *testing.T) {
+	lease := func(name string, change ...func(*coordinationv1.Lease)) coordinationv1.Lease {
+		made := coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: ago(24 * time.Hour)}}
+		renewed := metav1.NewMicroTime(now.Add(-leaseLeft))
+		made.Spec.RenewTime = &renewed
+		for _, f := range change {
+			f(&made)
+		}
+		return made
+	}
+	leases := []coordinationv1.Lease{
+		lease("gone"), lease("node-1"),
+		lease("owned", func(l *coordinationv1.Lease) {
+			l.OwnerReferences = []metav1.OwnerReference{{Kind: "Node", Name: "owned"}}
+		}),
+		lease("joining", func(l *coordinationv1.Lease) { l.CreationTimestamp, l.Spec.RenewTime = ago(time.Minute), nil }),
+		lease("alive", func(l *coordinationv1.Lease) { renewed := metav1.NewMicroTime(now); l.Spec.RenewTime = &renewed }),
+	}
+	strays := StrayLeases(leases, []corev1.Node{*node()}, now)
+	if len(strays) != 1 || strays[0].Name != "gone" {
+		t.Errorf("strays %v", strays)
 	}
 }

@@ -29,8 +29,6 @@ func (p *pass) initialize() {
 		p.node.Labels = map[string]string{}
 	}
 	p.node.Labels[api.NodeInitializedLabelKey] = "true"
-	p.claim.Status.Capacity = p.node.Status.Capacity
-	p.claim.Status.Allocatable = p.node.Status.Allocatable
 	p.condition(api.ConditionTypeInitialized, conditionTrue, "", "")
 	p.say("initialized nodeclaim", "allocatable", p.node.Status.Allocatable, "after", p.age().Round(time.Second).String())
 	p.transition(api.ConditionTypeInitialized)
@@ -45,7 +43,7 @@ func (p *pass) sumUp() {
 // hindrance is why the node is not initialized yet, as a condition's reason and message.
 func (p *pass) hindrance() (reason, message string) {
 	if p.node == nil {
-		return api.ReasonNodeNotFound, "Node not registered with cluster"
+		return api.ReasonNodeNotFound, api.MessageNodeNotFound
 	}
 	if !disruption.IsReady(p.node) {
 		return api.ReasonNodeNotReady, "Node status is NotReady"

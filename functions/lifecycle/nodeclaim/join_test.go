@@ -11,9 +11,57 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption"
 )
 
-func view(c *api.NodeClaim, nodes ...*corev1.Node) View { return View{Claim: c, Nodes: nodes} }
+// view is a tick's.
+func view(c *api.NodeClaim, nodes ...*corev1.Node) View {
+	return View{Claim: c, Cluster: "prod", Tick: true, Nodes: nodes}
+}
+
+func between(v View) View {
+	v.Tick = false
+	return v
+}
+
+func sick(v View, byEC2 bool) View {
+	v.Sickness = &disruption.Sickness{Condition: "Ready", Status: "False", Since: now.Add(-time.Hour), ByEC2: byEC2}
+	return v
+}
+
+func work(v View, departures ...disruption.Departure) View {
+	v.StatusRead, v.Departures = true, departures
+	return v
+}
+
+func endsBy(at time.Time) func(*api.NodeClaim) {
+	return func(c *api.NodeClaim) {
+		c.Annotations[api.NodeClaimTerminationTimestampAnnotationKey] = at.Format(time.RFC3339)
+	}
+}
+
+// expects has the claim expect so much of its node; it requests a device.
+func expects(cpu, memory, devices string) func(*api.NodeClaim) {
+	return func(c *api.NodeClaim) {
+		c.Spec.Resources.Requests = corev1.ResourceList{"example.com/device": resource.MustParse("1")}
+		c.Status.Capacity = corev1.ResourceList{
+			corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory), "example.com/device": resource.MustParse(devices),
+			"example.com/other": resource.MustParse("1"), // asked for by nobody
+		}
+	}
+}
+
+func has(cpu, memory, devices string) func(*corev1.Node) {
+	return func(n *corev1.Node) {
+		n.Status.Capacity = corev1.ResourceList{
+			corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory), "example.com/device": resource.MustParse(devices),
+		}
+	}
+}
+
+func ofClass(c *api.NodeClaim) { c.Spec.NodeClassRef = &api.NodeClassReference{Name: "default"} }
+
+func inGroup(c *api.NodeClaim) { c.Labels[api.LabelPlacementGroupID] = "pg-1" }
 
 func listed(v View, instances ...Instance) View {
 	v.InstancesListed, v.Instances = true, instances
@@ -35,14 +83,23 @@ func TestJoining(t *testing.T) {
 		again      time.Duration
 		wantEvents string
 	}{
-		{name: "a claim without an instance is waited for",
-			view: view(claim(unlaunched)), want: "patch status", condition: api.ConditionReady, status: "Unknown ReconcilingDependents", again: joinPause},
+		{name: "a claim without an instance is waited for, and not written",
+			view: view(claim(unlaunched)), again: joinPause},
 		{name: "a claim that has had no instance for five minutes is given up",
 			view: view(claim(unlaunched, age(launchTimeout))), want: "delete claim", again: soon},
+		{name: "but only on a tick, when its pool counts it",
+			view: between(view(claim(unlaunched, age(launchTimeout)))), again: joinPause},
 		{name: "an instance without a node is waited for",
 			view: view(claim()), want: "patch status", condition: api.ConditionTypeRegistered, status: "Unknown NodeNotFound", again: joinPause},
+		{name: "an instance of which it is written that it has no node yet is waited for, and not written again",
+			view: view(claim(func(c *api.NodeClaim) {
+				api.AwaitNode(&c.Status.Conditions, c.Generation, now)
+				api.SetReady(&c.Status.Conditions, api.NodeClaimReadyDependents(), c.Generation, now)
+			})), again: joinPause},
 		{name: "an instance that has not joined for fifteen minutes is given up",
 			view: view(claim(age(time.Hour), with(api.ConditionTypeLaunched, metav1.ConditionTrue, registrationTimeout))), want: "delete claim", again: soon},
+		{name: "so that is, too",
+			view: between(view(claim(age(time.Hour), with(api.ConditionTypeLaunched, metav1.ConditionTrue, registrationTimeout)))), want: "patch status", again: joinPause},
 		{name: "the fifteen minutes count from the launch, not from the claim",
 			view: view(claim(age(time.Hour), with(api.ConditionTypeLaunched, metav1.ConditionTrue, registrationTimeout-time.Second))), want: "patch status", again: joinPause},
 		{name: "a node that joins gets what its claim says",
@@ -86,7 +143,7 @@ func TestJoining(t *testing.T) {
 		{name: "a name that a person gave the instance stays",
 			view: listed(view(claim(initialized), node(joined)), func() Instance { i := instance("running"); i.Tags[api.NameTagKey] = "mine"; return i }()), want: "patch claim annotations"},
 		{name: "an instance that is tagged is not tagged again",
-			view: listed(view(claim(initialized, func(c *api.NodeClaim) { c.Annotations[api.AnnotationInstanceTagged] = "true" }), node(joined)), instance("running"))},
+			view: listed(view(claim(initialized, tagged), node(joined)), instance("running"))},
 		{name: "a claim ends when its life is over",
 			view: view(claim(initialized, age(time.Hour), func(c *api.NodeClaim) { c.Spec.ExpireAfter = api.DurationOf(time.Hour) }), node(joined)), want: "delete claim", again: soon},
 		{name: "a claim that never expires stays",
@@ -111,8 +168,53 @@ func TestJoining(t *testing.T) {
 			view: listed(view(claim(registered), node(joined, notReadyNode))), want: "patch status", again: joinPause},
 		{name: "a claim ends when its instance ends before it has joined",
 			view: listed(view(claim()), instance("terminated")), want: "delete claim", again: soon},
+		{name: "a sick node goes, past whatever protects its pods",
+			view: sick(view(claim(initialized, grace(time.Hour)), node(joined)), false), want: "patch claim annotations\ndelete claim", again: soon,
+			wantEvents: "NodeClaim DisruptionTerminating,Node DisruptionTerminating"},
+		{name: "when that has been written down and no more, it goes on",
+			view: sick(view(claim(initialized, endsBy(now.Add(-time.Minute))), node(joined)), true), want: "delete claim", again: soon,
+			wantEvents: "NodeClaim InstanceUnhealthy,Node InstanceUnhealthy"},
+		{name: "an end that was written down and never ordered is forgotten, so that the next one is orderly",
+			view: view(claim(initialized, endsBy(now.Add(-forgiveAfter))), node(joined)), want: "patch claim annotations"},
+		{name: "one that was written down a moment ago is about to be ordered",
+			view: view(claim(initialized, endsBy(now.Add(-time.Minute))), node(joined))},
+		{name: "work on its instance that EC2 announces is remembered",
+			view: work(view(claim(initialized), node(joined)), disruption.Departure{At: now.Add(72 * time.Hour), Because: "instance-event-1"}),
+			want: "patch claim annotations", wantEvents: "NodeClaim InstanceUnhealthy"},
+		{name: "and remembered once",
+			view: work(view(claim(initialized, departs(72*time.Hour, "instance-event-1")), node(joined)), disruption.Departure{At: now.Add(72 * time.Hour), Because: "instance-event-1"})},
+		{name: "and is not when AWS Health has told of it already",
+			view: work(view(claim(initialized, departs(72*time.Hour, "arn:a")), node(joined)), disruption.Departure{At: now.Add(72 * time.Hour), Because: "instance-event-1"})},
+		{name: "and forgotten when EC2 announces it no more",
+			view: work(view(claim(initialized, departs(72*time.Hour, "instance-event-1")), node(joined))), want: "patch claim annotations"},
+		{name: "what AWS Health has announced is AWS Health's to take back",
+			view: work(view(claim(initialized, departs(72*time.Hour, "arn:a")), node(joined)))},
+		{name: "nothing is forgotten when EC2 was not asked",
+			view: view(claim(initialized, departs(72*time.Hour, "instance-event-1")), node(joined))},
+		{name: "announced work that is near ends the claim",
+			view: work(view(claim(initialized), node(joined)), disruption.Departure{At: now.Add(30 * time.Minute), Because: "instance-event-1"}),
+			want: "patch claim annotations\ndelete claim", again: soon, wantEvents: "NodeClaim InstanceUnhealthy"},
+		{name: "a node that has what was expected of it is consistent",
+			view: view(claim(initialized, expects("2", "8Gi", "4")), node(joined, has("2", "7.5Gi", "4")))},
+		{name: "a node that lacks more than a tenth of it is not",
+			view: view(claim(initialized, expects("2", "8Gi", "4")), node(joined, has("2", "7Gi", "4"))), want: "patch status",
+			condition: api.ConditionTypeConsistentStateFound, status: "False ConsistencyCheckFailed", wantEvents: "NodeClaim FailedConsistencyCheck"},
+		{name: "nor one that lacks a device",
+			view: view(claim(initialized, expects("2", "8Gi", "4")), node(joined, has("2", "8Gi", "3"))), want: "patch status",
+			condition: api.ConditionTypeConsistentStateFound, status: "False ConsistencyCheckFailed", wantEvents: "NodeClaim FailedConsistencyCheck"},
+		{name: "a claim and a node of an older Karpenter get the label of their class",
+			view: view(claim(initialized, ofClass), node(joined)), want: "patch node labels\npatch claim labels"},
+		{name: "an instance in a placement group waits for EC2 to say in which partition",
+			view: view(claim(inGroup), node()), want: "patch status", condition: api.ConditionReady, status: "Unknown ReconcilingDependents", again: joinPause},
+		{name: "and its claim and node get it as a label",
+			view:      listed(view(claim(inGroup, tagged), node()), func() Instance { i := instance("running"); i.Partition = 3; return i }()),
+			want:      "patch node annotations,finalizers,labels,ownerReferences,taints\npatch claim labels\npatch status",
+			condition: api.ConditionTypeRegistered, status: "True Registered", again: joinPause, wantEvents: "NodeClaim Registered"},
+		{name: "a placement group without partitions keeps no node",
+			view: listed(view(claim(inGroup, tagged), node()), instance("running")),
+			want: "patch node annotations,finalizers,labels,ownerReferences,taints\npatch status", again: joinPause, wantEvents: "NodeClaim Registered"},
 		{name: "a node that is not ready stays while EC2 runs its instance",
-			view: listed(view(claim(initialized, func(c *api.NodeClaim) { c.Annotations[api.AnnotationInstanceTagged] = "true" }), node(joined, notReadyNode)), instance("running"))},
+			view: listed(view(claim(initialized, tagged), node(joined, notReadyNode)), instance("running"))},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			before := *test.view.Claim.DeepCopy()
@@ -191,20 +293,5 @@ func TestAPatchIsForTheNodeThatWasRead(t *testing.T) {
 				t.Errorf("resourceVersion %v", version)
 			}
 		}
-	}
-}
-
-func TestAnInitializedClaimTellsWhatItsNodeHas(t *testing.T) {
-	p := begin(view(claim(registered, func(c *api.NodeClaim) {
-		c.Status.Capacity = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2"), "gone": resource.MustParse("1")}
-	}), node(joined)), now)
-	p.initialize()
-	patch := statusPatch(&p.view.Claim.Status, &p.claim.Status)
-	capacity := patch["capacity"].(map[string]any)
-	if value, present := capacity["gone"]; !present || value != nil || len(capacity) != 1 {
-		t.Errorf("capacity patch %v", capacity)
-	}
-	if cpu := patch["allocatable"].(map[string]any)["cpu"].(resource.Quantity); cpu.String() != "1900m" {
-		t.Errorf("allocatable patch %v", patch["allocatable"])
 	}
 }

@@ -18,14 +18,31 @@ func Next(view View, now time.Time) Outcome {
 	switch {
 	case view.Claim.DeletionTimestamp != nil:
 		p.end()
-	case p.over():
+	case view.Claim.Status.ProviderID == "":
+		// Who launches it writes its status. A word on each of a thousand claims that wait
+		// for that would only be in its way.
+		if !p.over() {
+			p.lookAgain(joinPause)
+		}
 	default:
-		p.launch()
-		p.register()
-		p.initialize()
-		p.write()
+		p.announce()
+		if !p.over() {
+			p.bring()
+		}
 	}
 	return p.outcome
+}
+
+// bring brings a launched claim and its node nearer to being initialized.
+func (p *pass) bring() {
+	p.forgive()
+	p.hydrate()
+	p.launch()
+	p.register()
+	p.initialize()
+	p.consistent()
+	p.drift()
+	p.write()
 }
 
 // pass is one look at a claim. It works on copies of the claim and its node,
@@ -43,6 +60,7 @@ type pass struct {
 func begin(view View, now time.Time) *pass {
 	p := &pass{view: view, now: now}
 	claim := *view.Claim
+	claim.Labels = maps.Clone(claim.Labels)
 	claim.Annotations = maps.Clone(claim.Annotations)
 	claim.Status.Conditions = slices.Clone(claim.Status.Conditions)
 	p.claim = &claim
@@ -77,6 +95,13 @@ func (p *pass) lookAgain(after time.Duration) {
 	}
 }
 
+// lookAt asks for another look at a moment that is still to come.
+func (p *pass) lookAt(moment time.Time) {
+	if moment.After(p.now) {
+		p.lookAgain(moment.Sub(p.now))
+	}
+}
+
 func (p *pass) condition(kind string, status metav1.ConditionStatus, reason, message string) bool {
 	return api.SetCondition(&p.claim.Status.Conditions, metav1.Condition{
 		Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: p.claim.Generation,
@@ -96,11 +121,14 @@ func (p *pass) since(kind string) time.Duration {
 func (p *pass) age() time.Duration { return p.now.Sub(p.claim.CreationTimestamp.Time) }
 
 // launchedFor is how long ago the instance was launched, as far as the claim says.
-func (p *pass) launchedFor() time.Duration {
-	if p.view.Claim.Status.ProviderID != "" && api.GetCondition(p.view.Claim.Status.Conditions, api.ConditionTypeLaunched) != nil {
-		return p.since(api.ConditionTypeLaunched)
+func (p *pass) launchedFor() time.Duration { return p.now.Sub(launchedAt(p.view.Claim)) }
+
+func launchedAt(claim *api.NodeClaim) time.Time {
+	launched := api.GetCondition(claim.Status.Conditions, api.ConditionTypeLaunched)
+	if claim.Status.ProviderID != "" && launched != nil {
+		return launched.LastTransitionTime.Time
 	}
-	return p.age()
+	return claim.CreationTimestamp.Time
 }
 
 // say logs the milestone and shows it on the claim once the patches are written.
@@ -111,6 +139,18 @@ func (p *pass) say(message string, attributes ...any) {
 // record shows an event once the patches are written.
 func (p *pass) record(about corev1.ObjectReference, kind, reason, message string) {
 	p.after = append(p.after, Record{About: about, Type: kind, Reason: reason, Message: message})
+}
+
+// annotate puts an annotation on the copy of the claim, or takes it away.
+func (p *pass) annotate(key, value string) {
+	if value == "" {
+		delete(p.claim.Annotations, key)
+		return
+	}
+	if p.claim.Annotations == nil {
+		p.claim.Annotations = map[string]string{}
+	}
+	p.claim.Annotations[key] = value
 }
 
 // names are the attributes by which a line of the log is found.
@@ -137,8 +177,15 @@ func (p *pass) write() {
 			p.do(PatchNode{Name: p.node.Name, Patch: patch})
 		}
 	}
-	if patch := annotationPatch(p.view.Claim.Annotations, p.claim.Annotations); patch != nil {
-		p.do(PatchClaim{Patch: map[string]any{"metadata": map[string]any{"annotations": patch}}})
+	metadata := map[string]any{}
+	if labels := annotationPatch(p.view.Claim.Labels, p.claim.Labels); labels != nil {
+		metadata["labels"] = labels
+	}
+	if annotations := annotationPatch(p.view.Claim.Annotations, p.claim.Annotations); annotations != nil {
+		metadata["annotations"] = annotations
+	}
+	if len(metadata) > 0 {
+		p.do(PatchClaim{Patch: map[string]any{"metadata": metadata}})
 	}
 	if patch := statusPatch(&p.view.Claim.Status, &p.claim.Status); patch != nil {
 		p.do(PatchClaimStatus{Patch: map[string]any{"status": patch}})

@@ -30,15 +30,17 @@ func (p *pass) over() bool {
 	switch expires := p.claim.Spec.ExpireAfter.Duration; {
 	case p.node != nil && p.node.DeletionTimestamp != nil:
 		return p.delete("deleting nodeclaim of a deleted node")
-	case expires != nil && p.age() >= *expires:
+	case expires != nil && p.age() >= *expires && !p.view.ExpiryWaits:
 		return p.delete("deleting expired nodeclaim", "reason", "expired")
+	case p.view.Sickness != nil:
+		return p.repair()
 	case p.departs():
 		return p.endBeforeDeparture()
 	case p.claim.Status.ProviderID == "":
-		if p.age() >= launchTimeout {
+		if p.view.Tick && p.age() >= launchTimeout {
 			return p.delete("terminating due to timeout", "reason", "launch_timeout")
 		}
-	case !p.is(api.ConditionTypeRegistered) && p.launchedFor() >= registrationTimeout:
+	case p.view.Tick && !p.is(api.ConditionTypeRegistered) && p.launchedFor() >= registrationTimeout:
 		return p.delete("terminating due to timeout", "reason", "registration_timeout")
 	case p.lost():
 		return p.delete("garbage collecting nodeclaim with no cloudprovider representation")
@@ -56,6 +58,14 @@ func (p *pass) lost() bool {
 		return instance.Ended() || instance.State == "stopped"
 	}
 	return p.launchedFor() >= surelyListedWithin
+}
+
+// GivenUpAt is when a claim that has not registered is given up.
+func GivenUpAt(claim *api.NodeClaim) time.Time {
+	if claim.Status.ProviderID == "" {
+		return claim.CreationTimestamp.Add(launchTimeout)
+	}
+	return launchedAt(claim).Add(registrationTimeout)
 }
 
 func (p *pass) delete(message string, attributes ...any) bool {

@@ -67,6 +67,9 @@ func statusPatch(from, to *api.NodeClaimStatus) map[string]any {
 	if allocatable := resourcePatch(from.Allocatable, to.Allocatable); allocatable != nil {
 		patch["allocatable"] = allocatable
 	}
+	if !from.LastPodEventTime.Equal(&to.LastPodEventTime) {
+		patch["lastPodEventTime"] = to.LastPodEventTime
+	}
 	if !reflect.DeepEqual(from.Conditions, to.Conditions) {
 		patch["conditions"] = to.Conditions
 	}

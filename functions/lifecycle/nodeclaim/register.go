@@ -3,6 +3,7 @@ package nodeclaim
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,13 +19,9 @@ const (
 	conditionUnknown = metav1.ConditionUnknown
 )
 
-// launch notes that the claim has an instance. Who launched it writes the
-// provider id; should it have died on the way, this completes the condition.
+// launch notes that the claim has an instance. Who launched it writes that with the
+// provider id; another hand may have written the id alone.
 func (p *pass) launch() {
-	if p.claim.Status.ProviderID == "" {
-		p.lookAgain(joinPause)
-		return
-	}
 	if !p.is(api.ConditionTypeLaunched) {
 		p.condition(api.ConditionTypeLaunched, conditionTrue, "", "")
 	}
@@ -33,14 +30,14 @@ func (p *pass) launch() {
 // register gives a node that has joined what its claim says of it: labels,
 // annotations, taints, the finalizer and its owner. Then pods may come.
 func (p *pass) register() {
-	if p.claim.Status.ProviderID == "" || p.is(api.ConditionTypeRegistered) {
+	if p.is(api.ConditionTypeRegistered) {
 		p.tag()
 		return
 	}
 	p.lookAgain(joinPause)
 	switch len(p.view.Nodes) {
 	case 0:
-		p.condition(api.ConditionTypeRegistered, conditionUnknown, api.ReasonNodeNotFound, "Node not registered with cluster")
+		api.AwaitNode(&p.claim.Status.Conditions, p.claim.Generation, p.now)
 		return
 	case 1:
 	default:
@@ -62,6 +59,9 @@ func (p *pass) register() {
 		}
 		p.record(disruption.AboutClaim(p.claim), corev1.EventTypeWarning, "UnregisteredTaintMissing",
 			api.UnregisteredTaintKey+" taint is missing which prevents registration: add it to the kubelet's registerWithTaints")
+		return
+	}
+	if !p.placed() {
 		return
 	}
 	if unregistered {
@@ -117,15 +117,38 @@ func (p *pass) syncNode() {
 	}
 }
 
-// tag names the instance after its node and its claim, once both are known and
-// EC2 has shown which tags it has.
+// InPartition tells whether the claim's instance is in a placement group and it is not
+// known yet in which partition of it, if it has any. EC2 says so of the instance alone.
+func InPartition(claim *api.NodeClaim) bool {
+	return claim.Labels[api.LabelPlacementGroupID] != "" && claim.Labels[api.LabelPlacementGroupPartition] == ""
+}
+
+// placed labels the claim with its instance's partition, and tells whether that is known:
+// pods that are spread over partitions must not come before.
+func (p *pass) placed() bool {
+	if !InPartition(p.claim) {
+		return true
+	}
+	instance := p.view.instance()
+	if instance == nil {
+		return false
+	}
+	if instance.Partition > 0 {
+		p.claim.Labels[api.LabelPlacementGroupPartition] = strconv.Itoa(instance.Partition)
+	}
+	return true
+}
+
+// tag names the instance after its cluster, its node and its claim, once these are known
+// and EC2 has shown which tags it has. What Karpenter launched long ago lacks the first.
 func (p *pass) tag() {
 	instance := p.view.instance()
-	if p.node == nil || instance == nil || p.claim.Annotations[api.AnnotationInstanceTagged] == "true" {
+	done := p.claim.Annotations[api.AnnotationInstanceTagged] == "true" && p.claim.Annotations[api.AnnotationClusterNameTagged] == "true"
+	if p.node == nil || instance == nil || done {
 		return
 	}
 	tags := map[string]string{}
-	for key, value := range map[string]string{api.NameTagKey: p.node.Name, api.NodeClaimTagKey: p.claim.Name} {
+	for key, value := range map[string]string{api.NameTagKey: p.node.Name, api.NodeClaimTagKey: p.claim.Name, api.EKSClusterNameTagKey: p.view.Cluster} {
 		if _, present := instance.Tags[key]; !present {
 			tags[key] = value
 		}
@@ -133,10 +156,8 @@ func (p *pass) tag() {
 	if len(tags) > 0 {
 		p.do(Tag{InstanceID: instance.ID, Tags: tags})
 	}
-	if p.claim.Annotations == nil {
-		p.claim.Annotations = map[string]string{}
-	}
-	p.claim.Annotations[api.AnnotationInstanceTagged] = "true"
+	p.annotate(api.AnnotationInstanceTagged, "true")
+	p.annotate(api.AnnotationClusterNameTagged, "true")
 }
 
 // mergeTaints adds the taints that the node does not have by key and effect.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
@@ -55,6 +56,32 @@ func EndStray(instance Instance, nodes []*corev1.Node) []Step {
 		steps = append(steps, DeleteNode{Name: node.Name, UID: node.UID}, Log{Message: "deleted node", Attributes: []any{"Node", node.Name}})
 	}
 	return steps
+}
+
+// leaseLeft is how long a kubelet must not have renewed its lease for it to be garbage; a
+// node that joins writes its lease before it is seen.
+const leaseLeft = time.Hour
+
+// StrayLeases finds the leases of nodes that are gone. Kubernetes collects those that name
+// their node as their owner; a kubelet that was cut off before it knew its node left the
+// others.
+func StrayLeases(leases []coordinationv1.Lease, nodes []corev1.Node, now time.Time) []coordinationv1.Lease {
+	there := map[string]bool{}
+	for i := range nodes {
+		there[nodes[i].Name] = true
+	}
+	var strays []coordinationv1.Lease
+	for i := range leases {
+		lease := &leases[i]
+		last := lease.CreationTimestamp.Time
+		if renewed := lease.Spec.RenewTime; renewed != nil && renewed.After(last) {
+			last = renewed.Time
+		}
+		if !there[lease.Name] && len(lease.OwnerReferences) == 0 && now.Sub(last) >= leaseLeft {
+			strays = append(strays, *lease)
+		}
+	}
+	return strays
 }
 
 // ReleaseOrphans gives, node by node, the steps that let go of deleted nodes which

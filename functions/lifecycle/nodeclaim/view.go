@@ -7,6 +7,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption"
 )
 
 // Instance is an EC2 instance.
@@ -15,7 +16,13 @@ type Instance struct {
 	Zone       string
 	State      string // EC2's name: pending, running, stopping, stopped, shutting-down, terminated
 	LaunchTime time.Time
-	Tags       map[string]string
+	// Partition is the instance's in its placement group, counted from 1; zero for none.
+	Partition int
+	Tags      map[string]string
+	// What drift is found by.
+	SubnetID         string
+	SecurityGroupIDs []string
+	ReservationID    string
 }
 
 // Ended tells that the instance runs no more and will not come back.
@@ -24,6 +31,11 @@ func (i *Instance) Ended() bool { return i.State == "shutting-down" || i.State =
 // View is a claim and what belongs to it, at one moment.
 type View struct {
 	Claim *api.NodeClaim
+	// Cluster is the EKS cluster's name.
+	Cluster string
+	// Tick tells that the pools' statuses are written in this pass too: only then is a
+	// claim given up, so that its pool can count it.
+	Tick bool
 	// Tell asks for events about hindrances that last. Told at every look they would
 	// bury the others.
 	Tell  bool
@@ -32,6 +44,18 @@ type View struct {
 	// claim's provider id or its name in a tag; ones that have ended may be missing.
 	InstancesListed bool
 	Instances       []Instance
+	// Sickness is what the node is to be replaced for; nil for none.
+	Sickness *disruption.Sickness
+	// StatusRead tells that EC2 was asked for the work that it has announced. Departures
+	// are then when that takes the instance.
+	StatusRead bool
+	Departures []disruption.Departure
+	// Origin is what the claim would be made from now; nil where that was not read, or the
+	// claim is of no pool.
+	Origin *disruption.Origin
+	// ExpiryWaits tells that the claim does not end here when its time is over: its pool
+	// lets it be replaced first, within budgets, or has not been read.
+	ExpiryWaits bool
 	// What follows is read for a claim that is being deleted and has a node.
 	Pods        []*corev1.Pod // on the node, read after the node
 	Attachments []storagev1.VolumeAttachment

@@ -55,6 +55,8 @@ func (p *pass) detached() bool {
 			p.record(disruption.AboutNode(p.node), corev1.EventTypeNormal, "AwaitingVolumeDetachment",
 				"Awaiting deletion of VolumeAttachments bound to node: "+strings.Join(attached, ", "))
 		}
+		p.outcome.Again = 0
+		p.lookAgain(patience(p.since(api.ConditionTypeVolumesDetached)))
 		return false
 	}
 	p.condition(api.ConditionTypeVolumesDetached, conditionTrue, "", "")

@@ -56,7 +56,7 @@ func TestConditions(t *testing.T) {
 			if test.change != nil {
 				test.change(p)
 			}
-			patch := StatusPatch(p, nil, test.classes, now)
+			patch := StatusPatch(p, Seen{Classes: test.classes}, now)
 			conditions := patch["status"].(map[string]any)["conditions"].([]metav1.Condition)
 			got := api.GetCondition(conditions, test.kind)
 			if got == nil || string(got.Status)+" "+got.Reason != test.want || got.ObservedGeneration != 2 {
@@ -79,20 +79,29 @@ func TestTheSumOfThePoolsNodes(t *testing.T) {
 		}
 		return made
 	}
+	initialized := claim("default", "d", "8", false)
+	initialized.Status.Conditions = []metav1.Condition{{Type: api.ConditionTypeInitialized, Status: metav1.ConditionTrue}}
 	claims := []api.NodeClaim{
-		claim("default", "a", "2", false), claim("default", "b", "500m", true), claim("default", "", "", false),
-		claim("default", "", "", true), claim("other", "c", "64", false),
+		claim("default", "a", "2", false), claim("default", "e", "500m", false), claim("default", "b", "500m", true), claim("default", "", "", false),
+		initialized, claim("default", "", "", true), claim("other", "c", "64", false),
 	}
+	node := corev1.Node{}
+	node.Spec.ProviderID, node.Status.Capacity = "d", corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("7")}
+	joining := corev1.Node{}
+	joining.Spec.ProviderID = "a"
 	p := pool()
 	p.Status.Resources = corev1.ResourceList{"gone": resource.MustParse("1")}
-	status := StatusPatch(p, claims, nil, now)["status"].(map[string]any)
+	status := StatusPatch(p, Seen{Claims: claims, Nodes: []corev1.Node{node, joining}}, now)["status"].(map[string]any)
 	if status["nodes"] != int64(3) {
 		t.Errorf("nodes %v", status["nodes"])
 	}
 	resources := status["resources"].(map[string]any)
 	cpu, nodes := resources["cpu"].(resource.Quantity), resources["nodes"].(resource.Quantity)
-	if cpu.String() != "2500m" || nodes.String() != "3" {
+	if cpu.String() != "9500m" || nodes.String() != "3" {
 		t.Errorf("cpu %s, nodes %s", cpu.String(), nodes.String())
+	}
+	if memory, present := resources["memory"].(resource.Quantity); !present || !memory.IsZero() {
+		t.Errorf("memory is %v", resources["memory"])
 	}
 	if gone, present := resources["gone"]; !present || gone != nil {
 		t.Errorf("a resource that no node has stays: %v", resources)
@@ -101,15 +110,21 @@ func TestTheSumOfThePoolsNodes(t *testing.T) {
 
 func TestAStatusThatIsUpToDateIsNotWritten(t *testing.T) {
 	p := pool()
-	patch := StatusPatch(p, nil, []api.EC2NodeClass{class(metav1.ConditionTrue)}, now)
+	ready := class(metav1.ConditionTrue)
+	ready.Generation = 3
+	patch := StatusPatch(p, Seen{Classes: []api.EC2NodeClass{ready}}, now)
 	if patch["metadata"].(map[string]any)["resourceVersion"] != "5" {
 		t.Errorf("patch %v", patch)
 	}
 	status := patch["status"].(map[string]any)
 	nodes := status["nodes"].(int64)
 	p.Status.Nodes, p.Status.Conditions = &nodes, status["conditions"].([]metav1.Condition)
-	p.Status.Resources = corev1.ResourceList{api.ResourceNodes: resource.MustParse("0")}
-	if again := StatusPatch(p, nil, []api.EC2NodeClass{class(metav1.ConditionTrue)}, now.Add(time.Hour)); again != nil {
+	p.Status.NodeClassObservedGeneration = status["nodeClassObservedGeneration"].(int64)
+	p.Status.Resources = corev1.ResourceList{}
+	for _, name := range []corev1.ResourceName{"nodes", "cpu", "memory", "pods", "ephemeral-storage"} {
+		p.Status.Resources[name] = resource.MustParse("0")
+	}
+	if again := StatusPatch(p, Seen{Classes: []api.EC2NodeClass{ready}}, now.Add(time.Hour)); again != nil {
 		t.Errorf("patch %v", again)
 	}
 	if reflect.DeepEqual(p.Status, api.NodePoolStatus{}) {

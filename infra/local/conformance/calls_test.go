@@ -19,6 +19,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/aws/smithy-go"
+
+	localec2 "github.com/whittle-dev/whittle/infra/local/ec2"
 )
 
 // server is one of the two, with the SDK's clients to it.
@@ -31,6 +33,7 @@ type server struct {
 	// refused are the codes of calls that were to fail, and failed those of calls that were not, by what was called.
 	refused, failed map[string]string
 
+	local                           *localec2.Service // nil where others made the server
 	image, subnet, zone, group, vpc string
 	instances                       []string
 }

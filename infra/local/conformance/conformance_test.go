@@ -5,7 +5,6 @@ package conformance
 import (
 	"encoding/json"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -53,22 +52,16 @@ func localAWS(t *testing.T) *server {
 	}
 	t.Cleanup(func() { _ = endpoint.Close() })
 	operator := people.Operator()
-	return newServer(aws.Config{
+	s := newServer(aws.Config{
 		Region: Region, BaseEndpoint: &url, Retryer: func() aws.Retryer { return aws.NopRetryer{} },
 		Credentials: credentials.NewStaticCredentialsProvider(operator.AccessKeyID, operator.SecretAccessKey, ""),
 	})
+	s.local = machines
+	return s
 }
 
 func TestConformance(t *testing.T) {
-	environment, err := Prepare(t.Context(), os.Stderr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	moto, err := environment.Start(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer moto.Close()
+	environment, moto := StartMoto(t)
 	local, other := localAWS(t), newServer(moto.Config())
 	local.run(t.Context())
 	other.run(t.Context())

@@ -9,13 +9,14 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 )
 
-// Moto is a running moto server on loopback. Its owner calls Close.
+// Moto is a running moto server on loopback.
 type Moto struct {
 	URL     string
 	command *exec.Cmd
@@ -26,8 +27,23 @@ type Moto struct {
 // startTimeout bounds how long the server may take to tell its address.
 const startTimeout = time.Minute
 
-// Start runs a moto server on a free port of 127.0.0.1.
-func (e *Environment) Start(ctx context.Context) (*Moto, error) {
+// StartMoto prepares the environment and runs a moto server in it until the test ends.
+func StartMoto(t testing.TB) (*Environment, *Moto) {
+	t.Helper()
+	environment, err := Prepare(t.Context(), os.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	moto, err := environment.start(context.WithoutCancel(t.Context()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(moto.close)
+	return environment, moto
+}
+
+// start runs a moto server on a free port of 127.0.0.1.
+func (e *Environment) start(ctx context.Context) (*Moto, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	command := exec.CommandContext(ctx, e.Python, "-m", "moto.server", "-H", "127.0.0.1", "-p", "0")
 	command.Env = append(os.Environ(), "PYTHONUNBUFFERED=1", "NO_COLOR=1", "MOTO_IAM_LOAD_MANAGED_POLICIES=false")
@@ -70,8 +86,8 @@ func (e *Environment) Start(ctx context.Context) (*Moto, error) {
 	}
 }
 
-// Close ends the server.
-func (m *Moto) Close() {
+// close ends the server.
+func (m *Moto) close() {
 	m.cancel()
 	<-m.ended
 }

@@ -6,10 +6,13 @@ import (
 	"context"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	localec2 "github.com/whittle-dev/whittle/infra/local/ec2"
 )
 
 // TestAnswersToRichRequestsAreKnownToTheModel launches with every field that the local EC2 holds: moto holds few of them, so that the models alone judge.
@@ -43,6 +46,19 @@ func TestAnswersToRichRequestsAreKnownToTheModel(t *testing.T) {
 	out, err := s.ec2.CreateFleet(t.Context(), in)
 	if err != nil || len(out.Instances) != 1 || len(out.Errors) != 1 {
 		t.Fatalf("one instance and one error are wanted: %+v, %v", out, err)
+	}
+	sick := out.Instances[0].InstanceIds[0]
+	for deadline := time.Now().Add(time.Minute); s.local.Instances()[0].State != localec2.Running && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		continue
+	}
+	for _, err := range []error{s.local.Impair(sick, localec2.SystemCheck, time.Minute), s.local.Retire(sick, "", time.Now().Add(time.Hour))} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	status, err := s.ec2.DescribeInstanceStatus(t.Context(), &ec2.DescribeInstanceStatusInput{Filters: filter("system-status.status", "impaired")})
+	if err != nil || len(status.InstanceStatuses) != 1 || len(status.InstanceStatuses[0].Events) != 1 || status.InstanceStatuses[0].SystemStatus.Details[0].ImpairedSince == nil {
+		t.Errorf("the status of an impaired instance is %+v, %v", status, err)
 	}
 	for what, err := range map[string]error{
 		"DescribeInstances":            second(s.ec2.DescribeInstances(t.Context(), &ec2.DescribeInstancesInput{InstanceIds: out.Instances[0].InstanceIds})),

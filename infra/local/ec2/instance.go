@@ -59,7 +59,7 @@ type Instance struct {
 	// InstanceProfileARN and RoleARN are empty without a profile.
 	InstanceProfileARN, RoleARN string
 	Tags                        map[string]string
-	// Impaired says that the hardware has failed under a machine that EC2 still calls running.
+	// Impaired says that a status check fails on a machine that EC2 still calls running.
 	Impaired bool
 }
 
@@ -84,6 +84,9 @@ type instance struct {
 	reasonMessage  string
 	// stateChanges counts, so that a timer can tell that the state it was set for is over.
 	stateChanges int
+	// impaired are the checks that fail, and since when.
+	impaired  map[Check]time.Time
+	scheduled []scheduledEvent
 }
 
 type volume struct {
@@ -100,6 +103,7 @@ type volume struct {
 func (i *instance) copied() Instance {
 	c := i.Instance
 	c.Tags = maps.Clone(c.Tags)
+	c.Impaired = len(i.impaired) > 0
 	return c
 }
 
@@ -129,7 +133,8 @@ func (s *Service) later(i *instance, after time.Duration, f func()) {
 
 // begin boots an instance that is new or was stopped.
 func (s *Service) begin(i *instance) {
-	i.Impaired = false // an instance that was stopped comes up on other hardware
+	i.recover() // an instance that was stopped comes up on other hardware
+	i.scheduled = nil
 	s.enter(i, Pending, "", "")
 	s.later(i, s.timing.Pending, func() { s.enter(i, Running, "", "") })
 }

@@ -75,13 +75,14 @@ func (s *Service) Rebalance(id string) error {
 	})
 }
 
-// Retire announces through AWS Health that the instance's hardware is to go at a time; nothing else happens.
+// Retire announces, through AWS Health and in the instance's status, that its hardware is to go at a time; nothing else happens.
 // An empty code means AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED.
 func (s *Service) Retire(id, code string, start time.Time) error {
 	return s.steer(id, func(i *instance) error {
 		if code == "" {
 			code = "AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED"
 		}
+		i.schedule(code, start)
 		s.outbox.put(notice{event: s.healthEvent(i, code, start)})
 		return nil
 	})
@@ -102,14 +103,6 @@ func (s *Service) Stop(id string) error {
 func (s *Service) Terminate(id string) error {
 	return s.steer(id, func(i *instance) error {
 		s.terminate(i, reasonUser, messageUser)
-		return nil
-	})
-}
-
-// Impair lets the hardware under an instance fail: EC2 goes on calling it running, and its status checks fail.
-func (s *Service) Impair(id string) error {
-	return s.steer(id, func(i *instance) error {
-		i.Impaired = true
 		return nil
 	})
 }

@@ -31,6 +31,9 @@ type joining struct {
 	plainMaxPods bool
 	// reservesForPods says that what is reserved follows the node's own number of pods and not the type's density.
 	reservesForPods bool
+	// keepsFree is the memory below which a kubelet evicts pods unless somebody says otherwise; empty is Linux's.
+	// https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/#hard-eviction-thresholds
+	keepsFree string
 	// localStorage is what becomes of the instance's own disks: RAID0, RAID10, Mount or nothing.
 	localStorage string
 }

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -114,7 +115,7 @@ func (j *joining) settings(facts instancetypes.InstanceType) (*kubeletSettings, 
 	if err := errors.Join(reserve(s.kubeReserved, j.field("kubeReserved"), given.KubeReserved), reserve(s.systemReserved, j.field("systemReserved"), given.SystemReserved)); err != nil {
 		return nil, err
 	}
-	s.evictionHard = map[string]string{"memory.available": "100Mi", "nodefs.available": "10%", "nodefs.inodesFree": "5%"}
+	s.evictionHard = map[string]string{"memory.available": cmp.Or(j.keepsFree, "100Mi"), "nodefs.available": "10%", "nodefs.inodesFree": "5%"}
 	if given.EvictionHard != nil { // the kubelet's own rule: a map that is given replaces the default one
 		s.evictionHard = given.EvictionHard
 	}

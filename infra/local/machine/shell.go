@@ -11,8 +11,8 @@ import (
 // is an error if the wanted command needs it.
 func shellCall(script string, wanted func(name string) bool) (arguments []string, called bool, err error) {
 	variables := map[string]string{}
-	for _, statement := range shellStatements(script) {
-		words, err := expandWords(statement, variables)
+	for _, statement := range shell().statements(script) {
+		words, err := shell().words(statement, variables)
 		words = skipPrefixes(words, variables)
 		if len(words) == 0 {
 			continue
@@ -50,158 +50,56 @@ func isVariable(name string) bool {
 	return name != ""
 }
 
-// shellStatements cuts a script into statements, without comments and here-documents and with continued lines joined.
-func shellStatements(script string) []string {
-	var statements []string
-	var current strings.Builder
-	end := func() {
-		if strings.TrimSpace(current.String()) != "" {
-			statements = append(statements, current.String())
-		}
-		current.Reset()
+// shell is the language of POSIX shells.
+func shell() scriptLanguage {
+	return scriptLanguage{
+		escape: '\\', escapeKept: func(quote, next byte) bool { return quote == '"' && strings.IndexByte("\"\\$`", next) < 0 },
+		ends: ";&|", comment: func(before byte) bool { return before == 0 || strings.IndexByte(" \t\n;", before) >= 0 }, document: hereDocument,
+		unknowable: func(text, statement string) error {
+			if text[0] != '`' && !strings.HasPrefix(text, "$(") {
+				return nil
+			}
+			return fmt.Errorf("%q has a command substitution, which only a shell can run", strings.TrimSpace(statement))
+		},
+		variable: expandVariable,
+		open: func(quote byte) error {
+			return fmt.Errorf("unexpected end of file while looking for matching `%c'", quote)
+		},
 	}
-	text := strings.ReplaceAll(script, "\r\n", "\n")
-	quote, ends := byte(0), ""
-	for n := 0; n < len(text); n++ {
-		c := text[n]
-		switch {
-		case c == '\\' && quote != '\'' && n+1 < len(text):
-			if n++; text[n] != '\n' {
-				current.WriteByte('\\')
-				current.WriteByte(text[n])
-			}
-		case quote != 0:
-			if c == quote {
-				quote = 0
-			}
-			current.WriteByte(c)
-		case c == '\'' || c == '"':
-			quote = c
-			current.WriteByte(c)
-		case c == '#' && (n == 0 || strings.IndexByte(" \t\n;", text[n-1]) >= 0):
-			for n+1 < len(text) && text[n+1] != '\n' {
-				n++
-			}
-		case c == '<' && strings.HasPrefix(text[n:], "<<") && !strings.HasPrefix(text[n:], "<<<"):
-			ends = hereDocumentEnd(text[n+2:])
-			current.WriteByte(c)
-		case c == '\n':
-			end()
-			if ends != "" {
-				n = skipHereDocument(text, n, ends)
-				ends = ""
-			}
-		case c == ';' || c == '&' || c == '|':
-			end()
-		default:
-			current.WriteByte(c)
-		}
-	}
-	end()
-	return statements
 }
 
-// hereDocumentEnd is the word that ends a here-document.
-func hereDocumentEnd(text string) string {
-	word, _, _ := strings.Cut(strings.TrimLeft(text, "- \t"), "\n")
+// hereDocument gives the word that ends a here-document.
+func hereDocument(text string) (end string, begins bool) {
+	if !strings.HasPrefix(text, "<<") || strings.HasPrefix(text, "<<<") {
+		return "", false
+	}
+	word, _, _ := strings.Cut(strings.TrimLeft(text[2:], "- \t"), "\n")
 	word, _, _ = strings.Cut(strings.TrimSpace(word), " ")
-	return strings.Trim(word, `'"`)
-}
-
-// skipHereDocument gives the place of the newline that ends the document which begins after the newline at from.
-func skipHereDocument(text string, from int, ends string) int {
-	for at := from + 1; at < len(text); {
-		line, _, _ := strings.Cut(text[at:], "\n")
-		at += len(line) + 1
-		if strings.TrimSpace(line) == ends {
-			return at - 1
-		}
-	}
-	return len(text)
-}
-
-// expandWords splits a statement into words with variables in place. Its error tells of what cannot be known without a shell; the words are there all
-// the same.
-func expandWords(statement string, variables map[string]string) ([]string, error) {
-	var words []string
-	var problem error
-	var word strings.Builder
-	inWord, quote := false, byte(0)
-	for n := 0; n < len(statement); n++ {
-		c := statement[n]
-		switch {
-		case quote == '\'':
-			if c == quote {
-				quote = 0
-			} else {
-				word.WriteByte(c)
-			}
-		case c == '\\' && n+1 < len(statement):
-			n++
-			if quote == '"' && strings.IndexByte("\"\\$`", statement[n]) < 0 {
-				word.WriteByte('\\')
-			}
-			word.WriteByte(statement[n])
-			inWord = true
-		case c == '`' || strings.HasPrefix(statement[n:], "$("):
-			problem = fmt.Errorf("%q has a command substitution, which only a shell can run", strings.TrimSpace(statement))
-			return append(words, word.String()), problem
-		case c == '$':
-			value, length := expandVariable(statement[n+1:], variables)
-			word.WriteString(value)
-			n += length
-			inWord = true
-		case quote == '"':
-			if c == quote {
-				quote = 0
-			} else {
-				word.WriteByte(c)
-			}
-		case c == '\'' || c == '"':
-			quote, inWord = c, true
-		case c == ' ' || c == '\t' || c == '\n':
-			if inWord {
-				words = append(words, word.String())
-				word.Reset()
-			}
-			inWord = false
-		default:
-			word.WriteByte(c)
-			inWord = true
-		}
-	}
-	if quote != 0 {
-		return words, fmt.Errorf("unexpected end of file while looking for matching `%c'", quote)
-	}
-	if inWord {
-		words = append(words, word.String())
-	}
-	return words, problem
+	return strings.Trim(word, `'"`), true
 }
 
 // expandVariable reads what follows a dollar sign and tells how long it is; a variable that was never set is empty.
-func expandVariable(text string, variables map[string]string) (value string, length int) {
+func expandVariable(text string, variables map[string]string) (value string, length int, err error) {
 	if strings.HasPrefix(text, "{") {
 		name, _, closed := strings.Cut(text[1:], "}")
 		if !closed {
-			return "", 0
+			return "", 0, nil
 		}
 		name, otherwise, _ := strings.Cut(name, ":-")
 		if value = variables[name]; value == "" {
 			value = otherwise
 		}
-		length := strings.IndexByte(text, '}') + 1
-		return value, length
+		return value, strings.IndexByte(text, '}') + 1, nil
 	}
 	for length < len(text) && isVariable(text[:length+1]) {
 		length++
 	}
-	return variables[text[:length]], length
+	return variables[text[:length]], length, nil
 }
 
 // shellWords splits arguments as systemd does those of a service: at spaces, with quotes kept together and taken off.
 func shellWords(text string) ([]string, error) {
-	words, err := expandWords(strings.ReplaceAll(text, "$", `\$`), nil)
+	words, err := shell().words(strings.ReplaceAll(text, "$", `\$`), nil)
 	if err != nil {
 		return nil, errors.New("quotes do not match: " + text)
 	}

@@ -68,7 +68,7 @@ func (u userData) windowsArguments(words []string) (*joining, error) {
 	}
 	j := &joining{
 		cluster: given["eksclustername"], endpoint: given["apiserverendpoint"], cidr: given["servicecidr"], flagsSetting: "-KubeletExtraArgs",
-		kubeletField: "-KubeletExtraArgs ", plainMaxPods: true, reservesForPods: true, dns: []string{guessedDNS},
+		kubeletField: "-KubeletExtraArgs ", plainMaxPods: true, reservesForPods: true, keepsFree: "500Mi", dns: []string{guessedDNS},
 	}
 	if j.cluster == "" {
 		return nil, errors.New("missing an argument for the mandatory parameter EKSClusterName")
@@ -97,15 +97,16 @@ func assignmentPattern() *regexp.Regexp {
 func powershellCall(script string) (arguments []string, called bool, err error) {
 	variables := map[string]string{"env:programfiles": `C:\Program Files`, "env:systemdrive": "C:", "env:programdata": `C:\ProgramData`}
 	assignment := assignmentPattern()
-	for _, statement := range powershellStatements(script) {
+	for _, statement := range powershell().statements(script) {
+		statement = strings.TrimSpace(statement)
 		if match := assignment.FindStringSubmatch(statement); match != nil {
-			words, err := powershellWords(match[2], variables)
+			words, err := powershell().words(match[2], variables)
 			if err == nil && len(words) == 1 {
 				variables[strings.ToLower(match[1])] = words[0]
 			}
 			continue
 		}
-		words, err := powershellWords(statement, variables)
+		words, err := powershell().words(statement, variables)
 		if len(words) > 0 && (words[0] == "&" || words[0] == ".") {
 			words = words[1:]
 		}
@@ -116,102 +117,26 @@ func powershellCall(script string) (arguments []string, called bool, err error) 
 	return nil, false, nil
 }
 
-// powershellStatements cuts a script at line ends and semicolons; a backtick at a line's end continues it.
-func powershellStatements(script string) []string {
-	var statements []string
-	var current strings.Builder
-	quote := byte(0)
-	text := strings.ReplaceAll(script, "\r\n", "\n")
-	end := func() {
-		if strings.TrimSpace(current.String()) != "" {
-			statements = append(statements, strings.TrimSpace(current.String()))
-		}
-		current.Reset()
-	}
-	for n := 0; n < len(text); n++ {
-		c := text[n]
-		switch {
-		case c == '`' && quote != '\'' && n+1 < len(text):
-			if n++; text[n] == '\n' {
-				current.WriteByte(' ')
-			} else {
-				current.WriteByte('`')
-				current.WriteByte(text[n])
+// powershell is the language of PowerShell. A backtick at a line's end continues it.
+func powershell() scriptLanguage {
+	return scriptLanguage{
+		escape: '`', escapeKept: func(byte, byte) bool { return false }, continued: " ", ends: ";", comment: func(byte) bool { return true }, doubled: true,
+		unknowable: func(text, statement string) error {
+			if !strings.HasPrefix(text, "$(") {
+				return nil
 			}
-		case quote != 0:
-			if c == quote {
-				quote = 0
-			}
-			current.WriteByte(c)
-		case c == '\'' || c == '"':
-			quote = c
-			current.WriteByte(c)
-		case c == '#':
-			for n+1 < len(text) && text[n+1] != '\n' {
-				n++
-			}
-		case c == '\n' || c == ';':
-			end()
-		default:
-			current.WriteByte(c)
-		}
-	}
-	end()
-	return statements
-}
-
-// powershellWords splits a statement into words: single quotes hold text, double quotes and bare words have variables in them.
-func powershellWords(statement string, variables map[string]string) ([]string, error) {
-	var words []string
-	var word strings.Builder
-	inWord, quote := false, byte(0)
-	for n := 0; n < len(statement); n++ {
-		c := statement[n]
-		switch {
-		case quote != 0 && c == quote && n+1 < len(statement) && statement[n+1] == quote: // a doubled quote is one
-			word.WriteByte(c)
-			n++
-		case quote != 0 && c == quote:
-			quote = 0
-		case quote == '\'':
-			word.WriteByte(c)
-		case c == '`' && n+1 < len(statement):
-			n++
-			word.WriteByte(statement[n])
-			inWord = true
-		case c == '$' && strings.HasPrefix(statement[n:], "$("):
-			return append(words, word.String()), fmt.Errorf("%q has a subexpression, which only PowerShell can run", statement)
-		case c == '$':
-			name, length := powershellVariable(statement[n+1:])
+			return fmt.Errorf("%q has a subexpression, which only PowerShell can run", statement)
+		},
+		variable: func(text string, variables map[string]string) (string, int, error) {
+			name, length := powershellVariable(text)
 			value, known := variables[strings.ToLower(name)]
 			if !known {
-				return append(words, word.String()), fmt.Errorf("variable $%s was never set to text (those that were: %q)", name, slices.Sorted(maps.Keys(variables)))
+				return "", 0, fmt.Errorf("variable $%s was never set to text (those that were: %q)", name, slices.Sorted(maps.Keys(variables)))
 			}
-			word.WriteString(value)
-			n += length
-			inWord = true
-		case quote != 0:
-			word.WriteByte(c)
-		case c == '\'' || c == '"':
-			quote, inWord = c, true
-		case c == ' ' || c == '\t' || c == '\n':
-			if inWord {
-				words = append(words, word.String())
-				word.Reset()
-			}
-			inWord = false
-		default:
-			word.WriteByte(c)
-			inWord = true
-		}
+			return value, length, nil
+		},
+		open: func(quote byte) error { return fmt.Errorf("the string is missing the terminator: %c", quote) },
 	}
-	if quote != 0 {
-		return words, fmt.Errorf("the string is missing the terminator: %c", quote)
-	}
-	if inWord {
-		words = append(words, word.String())
-	}
-	return words, nil
 }
 
 // powershellVariable reads the name after a dollar sign, such as env:ProgramFiles or {name}, and tells how long it is.

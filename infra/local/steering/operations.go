@@ -15,10 +15,12 @@ func (s *Service) operations() []operation {
 		{"GET", "/local/instances/{id}/console", "", "what the machine wrote to its console", s.consoleOutput},
 		{"POST", "/local/instances/{id}/interrupt", `{"after":"120s"}`, "warn of a spot reclaim, and reclaim after the time (120s if left out)", s.interrupt},
 		{"POST", "/local/instances/{id}/rebalance", "", "recommend to rebalance a spot instance", s.rebalance},
-		{"POST", "/local/instances/{id}/retire", `{"in":"336h","code":"AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED"}`, "announce through AWS Health that the hardware goes", s.retire},
+		{"POST", "/local/instances/{id}/retire", `{"in":"336h","code":"AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED"}`, "announce, through AWS Health and the instance's status, that the hardware goes", s.retire},
 		{"POST", "/local/instances/{id}/stop", "", "stop the instance", s.stop},
 		{"POST", "/local/instances/{id}/terminate", "", "terminate the instance behind its owner's back", s.terminate},
 		{"POST", "/local/instances/{id}/kill", "", "let the hardware fail: the machine goes silent, EC2 calls it running", s.kill},
+		{"POST", "/local/instances/{id}/impair", `{"check":"system","since":"0s"}`, "let a status check of EC2 fail, system or instance, as if for a time already; the machine runs on", s.impair},
+		{"POST", "/local/instances/{id}/recover", "", "let the status checks pass again", s.recover},
 		{"GET", "/local/capacity", "", "what is starved", s.capacity},
 		{"POST", "/local/capacity/starve", `{"instanceType":"m5.*","zone":"us-east-1a","capacityType":"spot","code":"InsufficientInstanceCapacity","for":"10m"}`, "take room away, also by subnetId and with any code and message; patterns left out match all but capacity reservations (capacityType reserved), without a time for good", s.starve},
 		{"POST", "/local/capacity/feed", `{"instanceType":"m5.*"}`, "end what was starved with these patterns, or all for an empty body", s.feed},
@@ -135,10 +137,27 @@ func (s *Service) terminate(r *http.Request) (any, error) {
 
 func (s *Service) kill(r *http.Request) (any, error) {
 	id := r.PathValue("id")
-	if err := s.ec2.Impair(id); err != nil {
-		return nil, err
+	for _, check := range []ec2.Check{ec2.SystemCheck, ec2.InstanceCheck} {
+		if err := s.ec2.Impair(id, check, 0); err != nil {
+			return nil, err
+		}
 	}
 	return done(s.machines.Kill(id))
+}
+
+func (s *Service) impair(r *http.Request) (any, error) {
+	var in struct {
+		Check ec2.Check `json:"check"`
+		Since *duration `json:"since"`
+	}
+	if err := decode(r, &in); err != nil {
+		return nil, err
+	}
+	return done(s.ec2.Impair(r.PathValue("id"), in.Check, in.Since.or(0)))
+}
+
+func (s *Service) recover(r *http.Request) (any, error) {
+	return done(s.ec2.Recover(r.PathValue("id")))
 }
 
 func (s *Service) limits(r *http.Request) (any, error) {

@@ -150,6 +150,16 @@ func TestInstancesAreSteered(t *testing.T) {
 	eventually(t, "reclaimed", func() bool { return w.state(t, spot) == "terminated" })
 	w.call(t, "POST", "/local/instances/"+spot+"/interrupt", "", 400)
 	w.call(t, "POST", "/local/instances/"+onDemand+"/retire", `{"in":"24h"}`, 200)
+	w.call(t, "POST", "/local/instances/"+onDemand+"/impair", `{"check":"system","since":"5m"}`, 200)
+	w.call(t, "POST", "/local/instances/"+onDemand+"/impair", `{"check":"other"}`, 400)
+	for filter, want := range map[string]int{"system-status.status=impaired": 1, "instance-status.status=impaired": 0, "event.code=instance-retirement": 1, "event.code=instance-stop": 0} {
+		name, value, _ := strings.Cut(filter, "=")
+		listed, err := w.client.DescribeInstanceStatus(t.Context(), &awsec2.DescribeInstanceStatusInput{Filters: []types.Filter{{Name: &name, Values: []string{value}}}})
+		if err != nil || len(listed.InstanceStatuses) != want {
+			t.Errorf("%s gave %+v, %v", filter, listed, err)
+		}
+	}
+	w.call(t, "POST", "/local/instances/"+onDemand+"/recover", "", 200)
 	w.call(t, "POST", "/local/instances/"+onDemand+"/kill", "", 200)
 	status, err := w.client.DescribeInstanceStatus(t.Context(), &awsec2.DescribeInstanceStatusInput{InstanceIds: []string{onDemand}})
 	if err != nil || len(status.InstanceStatuses) != 1 || status.InstanceStatuses[0].InstanceStatus.Status != types.SummaryStatusImpaired {

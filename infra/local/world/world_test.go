@@ -31,7 +31,12 @@ func TestWorld(t *testing.T) {
 	}
 	variables := applyPools(t, w, setup)
 	t.Run("a cluster without a node gets one for CoreDNS", func(t *testing.T) { firstNode(t, setup, variables) })
-	t.Run("bad input is named and stops nothing else", func(t *testing.T) { badInput(t, w, setup) })
+	t.Run("broken user data is named and nothing is launched", func(t *testing.T) { brokenUserData(t, w, setup, variables) })
+	t.Run("each AMI family gives a node that runs pods", func(t *testing.T) {
+		families(t, w, setup, variables, func() {
+			t.Run("beside bad input, which is named and stops nothing else", func(t *testing.T) { badInput(t, w, setup) })
+		})
+	})
 	t.Run("the main job", func(t *testing.T) { mainJob(t, w, setup) })
 	t.Run("what AWS takes is replaced, before it goes where there is time", func(t *testing.T) { departures(t, w, setup) })
 	t.Run("nothing failed on the way", func(t *testing.T) { nothingFailed(t, w) })
@@ -106,8 +111,18 @@ func firstNode(t *testing.T, setup scenario.Setup, variables map[string]string) 
 	if err != nil || len(nodes) == 0 {
 		t.Fatalf("%d nodes, %v", len(nodes), err)
 	}
-	wait(t, "the nodes to be initialized", func(ctx context.Context) (bool, string, error) {
-		claims, err := client.NodeClaims(ctx)
+	wait(t, "the nodes to be initialized", initialized(setup))
+	checkNodes(t, setup)
+	if err := client.Core.AppsV1().Deployments("kube-system").Delete(t.Context(), "coredns", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, "the cluster to be empty", empty(setup))
+}
+
+// initialized tells whether there are claims and all of them are ready.
+func initialized(setup scenario.Setup) func(context.Context) (bool, string, error) {
+	return func(ctx context.Context) (bool, string, error) {
+		claims, err := setup.Client.NodeClaims(ctx)
 		if err != nil {
 			return false, "", err
 		}
@@ -117,12 +132,7 @@ func firstNode(t *testing.T, setup scenario.Setup, variables map[string]string) 
 			}
 		}
 		return len(claims) > 0, "no claim", nil
-	})
-	checkNodes(t, setup)
-	if err := client.Core.AppsV1().Deployments("kube-system").Delete(t.Context(), "coredns", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
 	}
-	wait(t, "the cluster to be empty", empty(setup))
 }
 
 // checkNodes holds each node against its claim.
@@ -136,6 +146,7 @@ func checkNodes(t *testing.T, setup scenario.Setup) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	planned := plannedTypes(t, setup)
 	for _, node := range nodes {
 		i := slices.IndexFunc(claims, func(claim api.NodeClaim) bool { return claim.Status.ProviderID == node.Spec.ProviderID })
 		if i < 0 {
@@ -155,13 +166,16 @@ func checkNodes(t *testing.T, setup scenario.Setup) {
 			t.Errorf("node %s is not registered and initialized: %v", node.Name, node.Labels)
 		}
 		for _, taint := range node.Spec.Taints {
-			t.Errorf("node %s kept the taint %s", node.Name, taint.ToString())
+			if !slices.Contains(claim.Spec.Taints, taint) {
+				t.Errorf("node %s kept the taint %s", node.Name, taint.ToString())
+			}
 		}
 		// What the planner counted on must be there.
+		typ := planned.of(t, claim)
 		for _, resource := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourcePods} {
-			has, planned := node.Status.Allocatable[resource], claim.Status.Allocatable[resource]
-			if has.Cmp(planned) < 0 {
-				t.Errorf("node %s: allocatable %s is %s, %s was planned with", node.Name, resource, has.String(), planned.String())
+			has, wanted := node.Status.Allocatable[resource], typ.Allocatable[resource]
+			if has.Cmp(wanted) < 0 {
+				t.Errorf("node %s: allocatable %s is %s, %s was planned with", node.Name, resource, has.String(), wanted.String())
 			}
 		}
 	}
@@ -205,12 +219,8 @@ func badInput(t *testing.T, w *world.World, setup scenario.Setup) {
 		return strings.Contains(log, "JSON"), log, nil
 	})
 	for _, pod := range []string{"good", "giant"} {
-		now := int64(0)
-		if err := client.Core.CoreV1().Pods("default").Delete(t.Context(), pod, metav1.DeleteOptions{GracePeriodSeconds: &now}); err != nil {
-			t.Error(err)
-		}
+		deletePod(t, setup, pod)
 	}
-	wait(t, "the cluster to be empty", empty(setup))
 }
 
 // mainJob runs the scenario of `make run` and checks what it left.

@@ -188,6 +188,10 @@ func differences(mine *catalog.InstanceType, theirs *cloudprovider.InstanceType,
 			case what == "allocatable" && name == corev1.ResourceMemory && len(s.interfaces) > 1 && !windows && family != api.AMIFamilyBottlerocket && x.Cmp(y) < 0:
 				continue
 			}
+			// A Windows kubelet keeps 500 MiB free unless it is told otherwise, where Karpenter counts with Linux's 100 MiB.
+			if _, told := s.evictionHard["memory.available"]; what == "allocatable" && name == corev1.ResourceMemory && windows && !told {
+				y.Sub(resource.MustParse("400Mi"))
+			}
 			if y.Sign() < 0 {
 				y = resource.Quantity{}
 			}

@@ -34,7 +34,7 @@ func young(n *Node) {
 
 func onDemand(n *Node) { n.Claim.Labels[api.CapacityTypeLabelKey] = api.CapacityTypeOnDemand }
 
-func TestAnnounced(t *testing.T) {
+func TestCandidates(t *testing.T) {
 	policy := func(value string) func(*api.NodePool) {
 		return func(p *api.NodePool) { p.Annotations = map[string]string{RebalancePolicyAnnotationKey: value} }
 	}
@@ -65,7 +65,7 @@ func TestAnnounced(t *testing.T) {
 		{name: "a failed replacement is not tried again soon", nodes: []Node{recommended("a", time.Minute, annotated(ReplaceAfterAnnotationKey, monday.Add(time.Minute).Format(time.RFC3339)))}},
 		{name: "a failed replacement is tried again later", nodes: []Node{recommended("a", time.Minute, annotated(ReplaceAfterAnnotationKey, monday.Format(time.RFC3339)))}, want: "a"},
 		{name: "a node that leaves is past it", nodes: []Node{recommended("a", time.Minute, claimDeleted)}},
-		{name: "a pool with a fixed number of nodes is left alone", pool: replicas, nodes: []Node{recommended("a", time.Minute)}},
+		{name: "in a pool with a fixed number of nodes too", pool: replicas, nodes: []Node{recommended("a", time.Minute)}, want: "a"},
 		{name: "not while a new pod waits", nodes: []Node{recommended("a", time.Minute)}, waiting: []*corev1.Pod{waitingPod(time.Second)}},
 		{name: "a departure weeks ahead waits", nodes: []Node{departing("a", 14*day)}},
 		{name: "a departure within a week is prepared for", nodes: []Node{departing("a", 6*day)}, want: "a"},
@@ -82,7 +82,7 @@ func TestAnnounced(t *testing.T) {
 			if test.pool != nil {
 				test.pool(&p)
 			}
-			chosen, notices := Announced(&Snapshot{Pools: []api.NodePool{p}, Nodes: test.nodes, Waiting: test.waiting}, monday)
+			chosen, notices := Candidates(&Snapshot{Pools: []api.NodePool{p}, Nodes: test.nodes, Waiting: test.waiting}, monday)
 			var got []*Node
 			for _, candidate := range chosen {
 				got = append(got, candidate.Node)

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"time"
+
+	"github.com/whittle-dev/whittle/functions/console/report"
+	"github.com/whittle-dev/whittle/shared/consolidation"
+)
+
+// showConsolidation shows what consolidation would do; it changes nothing.
+func (f *planFlags) showConsolidation(ctx context.Context, now func() time.Time, in io.Reader, out, problems io.Writer) error {
+	start := now()
+	made, err := f.read(ctx, start, in, problems)
+	if err != nil {
+		return err
+	}
+	s := &consolidation.Snapshot{Cluster: made.snapshot, Budgets: made.objects.PodDisruptionBudgets, Now: start}
+	var unread []consolidation.Problem
+	s.Allowed, unread = consolidation.Allowances(s)
+	runtime.GC()
+	began := time.Now()
+	decided := consolidation.Solve(s)
+	took := time.Since(began)
+	for _, problem := range append(unread, decided.Problems...) {
+		warn(problems, fmt.Sprintf("nodepool %q: %s", problem.NodePool, problem.Message))
+	}
+	shown := report.ConsolidationOf(decided, took)
+	if f.output == "json" {
+		return writeJSON(out, shown)
+	}
+	if err := shown.WriteTable(out, styleOf(out)); err != nil || made.prices == "" {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "prices: %s\n", made.prices)
+	return err
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/whittle-dev/whittle/functions/console/report"
+)
+
+// TestPlanConsolidate has four nodes, of which one may not be disrupted.
+func TestPlanConsolidate(t *testing.T) {
+	text, problems, err := runPlan(t, "", "plan", "--consolidate", "-o", "json", "-f", "testdata/consolidate")
+	if err != nil || problems != "" {
+		t.Fatal(err, problems)
+	}
+	var shown report.Consolidation
+	if err := json.Unmarshal([]byte(text), &shown); err != nil {
+		t.Fatal(err)
+	}
+	var gone []string
+	saved := 0.0
+	for _, move := range shown.Moves {
+		saved += move.SavedPerHour
+		for _, leaving := range move.Delete {
+			gone = append(gone, leaving.Node+" "+move.Reason)
+		}
+	}
+	if got := strings.Join(gone, ", "); got != "empty Empty, idle Underutilized, busy Underutilized" {
+		t.Errorf("there go %s", got)
+	}
+	if len(shown.Stays) != 1 || shown.Stays[0].Node != "kept" || shown.Stays[0].Because != "Protected" {
+		t.Errorf("there stay %+v", shown.Stays)
+	}
+	if difference := shown.PricePerHour - shown.AfterPerHour - saved; difference > 1e-9 || difference < -1e-9 || saved <= 0 {
+		t.Errorf("$%f an hour now, $%f after, $%f saved", shown.PricePerHour, shown.AfterPerHour, saved)
+	}
+	if strings.Contains(text, "null") {
+		t.Errorf("something is null in %s", text)
+	}
+}
+
+func TestPlanConsolidateTable(t *testing.T) {
+	text, _, err := runPlan(t, "", "plan", "--consolidate", "-f", "testdata/consolidate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"SAVES $/H", "idle (m5.large on-demand 0.0960)", "room on 1 node", "kept  0.0960  Protected", "$0.4800 an hour now, $0."} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if _, problems, err := runPlan(t, "", "explain", "pod", "a/b", "--consolidate"); err == nil || !strings.Contains(problems, "consolidate") {
+		t.Errorf("explain takes the flag: %v %s", err, problems)
+	}
+}

@@ -1,0 +1,170 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/whittle-dev/whittle/shared/consolidation"
+	"github.com/whittle-dev/whittle/shared/plan"
+)
+
+// Consolidation is what consolidation would do, as programs read it. Its lists are never null.
+type Consolidation struct {
+	// Moves would be begun now, the best first; Waiting are moves that disruption budgets do not allow now, or that have to wait for others.
+	Moves   []Move `json:"moves"`
+	Waiting []Move `json:"waiting"`
+	// Stays are the other nodes that NodeClaims stand for.
+	Stays []Stay `json:"stays"`
+	// PricePerHour is US dollars an hour of all these nodes now, AfterPerHour once Moves are carried out.
+	PricePerHour float64 `json:"pricePerHour"`
+	AfterPerHour float64 `json:"afterPerHour"`
+	// Seconds is how long the planning took, without reading and writing.
+	Seconds float64 `json:"seconds"`
+}
+
+// Move is one step: nodes that go, and those that are launched before.
+type Move struct {
+	// Reason is Empty or Underutilized.
+	Reason string    `json:"reason"`
+	Delete []Leaving `json:"delete"`
+	Launch []Node    `json:"launch"`
+	// Existing are the nodes that take pods of those that go.
+	Existing []Existing `json:"existing"`
+	// SavedPerHour is US dollars an hour, with the cheapest offerings of what is launched; SavedAtLeastPerHour with the dearest.
+	SavedPerHour        float64 `json:"savedPerHour"`
+	SavedAtLeastPerHour float64 `json:"savedAtLeastPerHour"`
+	// PodsMoved counts evicted pods that come back elsewhere, Disturbance what evicting them costs: 1 for an ordinary one.
+	PodsMoved   int     `json:"podsMoved"`
+	Disturbance float64 `json:"disturbance"`
+}
+
+// Leaving is a node that goes.
+type Leaving struct {
+	Node         string   `json:"node"`
+	NodeClaim    string   `json:"nodeClaim"`
+	NodePool     string   `json:"nodePool"`
+	InstanceType string   `json:"instanceType"`
+	Zone         string   `json:"zone"`
+	CapacityType string   `json:"capacityType"`
+	PricePerHour float64  `json:"pricePerHour"`
+	Pods         []string `json:"pods"`
+}
+
+// Stay is a node that stays, and why.
+type Stay struct {
+	// Node is empty as long as the node has not joined the cluster.
+	Node      string `json:"node"`
+	NodeClaim string `json:"nodeClaim"`
+	NodePool  string `json:"nodePool"`
+	// PricePerHour is zero where it is not known.
+	PricePerHour float64 `json:"pricePerHour"`
+	// Because is Protected, Policy, Unsettled, Unpriced, Needed or TooLittle.
+	Because string `json:"because"`
+	Reason  string `json:"reason"`
+}
+
+// ConsolidationOf gives the form in which a consolidation is shown.
+func ConsolidationOf(p *consolidation.Plan, took time.Duration) *Consolidation {
+	shown := &Consolidation{
+		Moves: movesOf(p.Moves), Waiting: movesOf(p.Waiting), Stays: make([]Stay, 0, len(p.Stays)),
+		PricePerHour: p.PricePerHour, AfterPerHour: p.AfterPerHour, Seconds: took.Seconds(),
+	}
+	for _, stay := range p.Stays {
+		shown.Stays = append(shown.Stays, Stay{
+			Node: stay.Node, NodeClaim: stay.NodeClaim, NodePool: stay.NodePool, PricePerHour: stay.PricePerHour, Because: string(stay.Because), Reason: stay.Message,
+		})
+	}
+	return shown
+}
+
+func movesOf(moves []consolidation.Move) []Move {
+	shown := make([]Move, 0, len(moves))
+	for i := range moves {
+		m := &moves[i]
+		// The planner's own form of nodes to launch, and of nodes that take pods.
+		of := Of(&plan.Plan{NodeClaims: m.Launch, Nominations: m.Places}, 0)
+		move := Move{
+			Reason: string(m.Reason), Launch: of.Nodes, Existing: of.Existing, SavedPerHour: m.SavedPerHour, SavedAtLeastPerHour: m.SavedAtLeast,
+			PodsMoved: m.PodsMoved, Disturbance: m.Disturbance,
+		}
+		for _, leaving := range m.Delete {
+			pods := make([]string, 0, len(leaving.Pods))
+			for _, pod := range leaving.Pods {
+				pods = append(pods, pod.String())
+			}
+			move.Delete = append(move.Delete, Leaving{
+				Node: leaving.Node, NodeClaim: leaving.NodeClaim, NodePool: leaving.NodePool, InstanceType: leaving.InstanceType, Zone: leaving.Zone,
+				CapacityType: leaving.CapacityType, PricePerHour: leaving.PricePerHour, Pods: pods,
+			})
+		}
+		shown = append(shown, move)
+	}
+	return shown
+}
+
+// WriteTable writes what would be done for people.
+func (c *Consolidation) WriteTable(out io.Writer, style Style) error {
+	var text strings.Builder
+	for _, part := range []struct {
+		title string
+		moves []Move
+	}{{"moves", c.Moves}, {"moves that wait for disruption budgets, or for the moves above", c.Waiting}} {
+		if len(part.moves) == 0 {
+			continue
+		}
+		fmt.Fprintf(&text, "%s\n", style.paint(bold, part.title))
+		rows := [][]cell{{{text: "SAVES $/H", color: dim, right: true}, {text: "PODS MOVED", color: dim, right: true}, {text: "REASON", color: dim}, {text: "GOES", color: dim}, {text: "INSTEAD", color: dim}}}
+		for i := range part.moves {
+			rows = append(rows, part.moves[i].rows()...)
+		}
+		text.WriteString(style.table(rows) + "\n")
+	}
+	if len(c.Stays) > 0 {
+		fmt.Fprintf(&text, "%s\n", style.paint(bold, "nodes that stay"))
+		rows := [][]cell{{{text: "NODE", color: dim}, {text: "$/H", color: dim, right: true}, {text: "BECAUSE", color: dim}, {text: "", color: dim}}}
+		for _, stay := range c.Stays {
+			name := stay.Node
+			if name == "" {
+				name = stay.NodeClaim
+			}
+			rows = append(rows, []cell{{text: name}, {text: dollars(stay.PricePerHour), right: true}, {text: stay.Because}, {text: stay.Reason}})
+		}
+		text.WriteString(style.table(rows) + "\n")
+	}
+	fmt.Fprintf(&text, "$%s an hour now, $%s after %s of %d\n", dollars(c.PricePerHour), dollars(c.AfterPerHour), count(len(c.Moves), "move"), len(c.Moves)+len(c.Waiting))
+	_, err := io.WriteString(out, text.String())
+	return err
+}
+
+// rows are the move's lines: what goes on the left, what comes instead on the right.
+func (m *Move) rows() [][]cell {
+	var gone, come []string
+	for _, leaving := range m.Delete {
+		gone = append(gone, fmt.Sprintf("%s (%s %s %s)", leaving.Node, leaving.InstanceType, leaving.CapacityType, dollars(leaving.PricePerHour)))
+	}
+	for i := range m.Launch {
+		come = append(come, fmt.Sprintf("new %s %s %s", m.Launch[i].InstanceType, m.Launch[i].CapacityType, dollars(m.Launch[i].PricePerHour)))
+	}
+	slices.Sort(come)
+	if room := len(m.Existing); room > 0 {
+		come = append(come, "room on "+count(room, "node"))
+	}
+	var rows [][]cell
+	for i := range max(len(gone), len(come)) {
+		row := []cell{{}, {}, {}, {}, {}}
+		if i == 0 {
+			row[0], row[1], row[2] = cell{text: dollars(m.SavedPerHour), right: true}, cell{text: fmt.Sprint(m.PodsMoved), right: true}, cell{text: m.Reason}
+		}
+		if i < len(gone) {
+			row[3].text = gone[i]
+		}
+		if i < len(come) {
+			row[4].text = come[i]
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}

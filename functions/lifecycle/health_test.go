@@ -1,0 +1,130 @@
+package main
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/fleet"
+)
+
+// unready has the kubelet of the node say for a time that it is not ready.
+func unready(t *testing.T, name string, since time.Duration) {
+	t.Helper()
+	at := metav1.NewTime(time.Now().Add(-since))
+	server.Patch(t, clustertest.NodesPath+"/"+name+"/status", map[string]any{"status": map[string]any{
+		"conditions": []map[string]any{{"type": "Ready", "status": "False", "reason": "KubeletNotReady", "lastHeartbeatTime": metav1.Now(), "lastTransitionTime": at}},
+	}})
+}
+
+func TestANodeWhoseInstanceFailsItsStatusCheckIsReplaced(t *testing.T) {
+	l := newLife(t)
+	l.join(t, "impaired")
+	server.Pod(t, "guarded-impaired", "node-impaired", labelled("guarded-impaired"))
+	budget(t, "impaired", "guarded-impaired", 0)
+	t.Cleanup(func() { server.Delete(t, budgetsPath+"/impaired") })
+	l.ec2.statuses = map[string]fleet.Status{"i-impaired": {SystemImpaired: l.now().Add(-time.Minute)}, "i-foreign": {SystemImpaired: l.now().Add(-time.Hour)}}
+	if _, err := l.handle(t.Context(), wakes(t, l.tick())); err != nil {
+		t.Fatal(err)
+	}
+	if readClaim(t, "impaired").DeletionTimestamp != nil {
+		t.Fatal("a failed check is borne for two minutes")
+	}
+	l.clock.ahead += 90 * time.Second
+	l.until(t, "node-impaired", func() bool { return readClaim(t, "impaired") == nil })
+	if !isGone(t, "guarded-impaired") || readNode(t, "node-impaired") != nil || len(l.ec2.running()) != 0 {
+		t.Error("the pod, its node or the instance is still there")
+	}
+	for _, about := range []string{"impaired", "node-impaired"} {
+		if reasons := server.Reasons(t, about); !reasons["InstanceUnhealthy"] {
+			t.Errorf("events about %s: %v", about, reasons)
+		}
+	}
+	if len(l.mail.sent["p"]) == 0 {
+		t.Error("nobody asked for capacity for the pod")
+	}
+}
+
+func TestNodesOfAPoolThatIsTooSickStay(t *testing.T) {
+	l := newLife(t)
+	pool := &api.NodePool{TypeMeta: metav1.TypeMeta{APIVersion: api.APIVersion, Kind: api.NodePoolKind}, ObjectMeta: metav1.ObjectMeta{Name: "sick"}}
+	pool.Spec.Template.Spec.NodeClassRef = &api.NodeClassReference{Group: api.AWSGroup, Kind: api.EC2NodeClassKind, Name: "default"}
+	pool.Spec.Template.Spec.Requirements = []api.NodeSelectorRequirementWithMinValues{{Key: "kubernetes.io/arch", Operator: "In", Values: []string{"amd64"}}}
+	pool.Default()
+	clustertest.Create(t, server, api.NodePoolsPath, pool)
+	t.Cleanup(func() { server.Delete(t, api.NodePoolsPath+"/sick") })
+	names := []string{"sick-0", "sick-1", "sick-2"}
+	for _, name := range names {
+		l.join(t, name, func(c *api.NodeClaim) { c.Labels[api.NodePoolLabelKey] = "sick" })
+	}
+	blocked := func() bool {
+		pool = clustertest.Get[api.NodePool](t, server, api.NodePoolsPath+"/sick")
+		return api.ConditionTrue(pool.Status.Conditions, api.ConditionTypeNodeRepairBlocked)
+	}
+	for _, name := range names[:2] {
+		unready(t, "node-"+name, time.Hour)
+	}
+	l.until(t, "none", blocked)
+	for _, name := range names {
+		if readClaim(t, name).DeletionTimestamp != nil {
+			t.Errorf("%s ends", name)
+		}
+	}
+	if reasons := server.Reasons(t, "sick"); !reasons["NodeRepairBlocked"] {
+		t.Errorf("events about the pool: %v", reasons)
+	}
+	// One recovers: the other is one of three, a fifth rounded up.
+	server.Patch(t, clustertest.NodesPath+"/node-sick-0/status", map[string]any{"status": map[string]any{
+		"conditions": []map[string]any{{"type": "Ready", "status": "True"}},
+	}})
+	l.until(t, "node-sick-1", func() bool { return readClaim(t, "sick-1") == nil })
+	l.until(t, "none", func() bool { return !blocked() })
+	for _, name := range []string{"sick-0", "sick-2"} {
+		server.Delete(t, api.NodeClaimsPath+"/"+name)
+		l.until(t, "node-"+name, func() bool { return readClaim(t, name) == nil })
+	}
+}
+
+func TestWorkThatEC2AnnouncesIsRememberedAndForgotten(t *testing.T) {
+	l := newLife(t)
+	l.join(t, "work")
+	l.ec2.statuses = map[string]fleet.Status{"i-work": {Events: []fleet.ScheduledEvent{{ID: "instance-event-1", Code: "instance-retirement", NotBefore: l.now().Add(100 * time.Hour)}}}}
+	announced := func() bool {
+		return readClaim(t, "work").Annotations[disruption.DepartsBecauseAnnotationKey] == "instance-event-1"
+	}
+	l.until(t, "none", announced)
+	l.ec2.statuses = map[string]fleet.Status{}
+	l.until(t, "none", func() bool { return !announced() })
+	server.Delete(t, api.NodeClaimsPath+"/work")
+	l.until(t, "node-work", func() bool { return readClaim(t, "work") == nil })
+}
+
+func TestLeasesOfNodesThatAreGoneAreSwept(t *testing.T) {
+	const path = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+	l := newLife(t)
+	for i := range 2 {
+		clustertest.Create(t, server, path, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("lease-%d", i)}})
+	}
+	server.Node(t, "lease-1", "i-somebody-elses")
+	t.Cleanup(func() { server.Delete(t, clustertest.NodesPath+"/lease-1") })
+	// On the next half hour that is more than one away.
+	l.clock.ahead = time.Until(time.Now().Truncate(time.Hour).Add(2 * time.Hour))
+	if _, err := l.handle(t.Context(), wakes(t, l.tick())); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []bool{false, true} {
+		if found := clustertest.Get[coordinationv1.Lease](t, server, fmt.Sprintf("%s/lease-%d", path, i)) != nil; found != want {
+			t.Errorf("lease-%d is there: %t", i, found)
+		}
+	}
+	server.Delete(t, path+"/lease-1")
+	if readNode(t, "lease-1") == nil {
+		t.Error("a node that is not ours went")
+	}
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+)
+
+func TestWhatNodesCostIsMeasured(t *testing.T) {
+	now := time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+	known := &catalog.Snapshot{Time: now.Add(-time.Hour), SpotPriceTime: now, InstanceTypes: []catalog.InstanceTypeInfo{
+		{InstanceType: "m5.large", OnDemandPrice: 0.5, SpotPrices: map[string]float64{"us-east-1a": 0.125}},
+	}}
+	claim := func(kind, instance string) api.NodeClaim {
+		var made api.NodeClaim
+		made.Labels = map[string]string{api.CapacityTypeLabelKey: kind, corev1.LabelInstanceTypeStable: "m5.large", corev1.LabelTopologyZone: "us-east-1a"}
+		made.Status.ProviderID = instance
+		return made
+	}
+	claims := []api.NodeClaim{claim("spot", "aws:///us-east-1a/i-1"), claim("spot", "aws:///us-east-1a/i-2"), claim("on-demand", "aws:///us-east-1a/i-3"), claim("spot", "")}
+	for name, test := range map[string]struct {
+		known *catalog.Snapshot
+		want  map[string]float64
+	}{
+		"with prices": {known, map[string]float64{
+			"Nodes/spot": 2, "Nodes/on-demand": 1, "Nodes/reserved": 0, "DollarsPerHour/": 0.75, "SavedDollarsPerHour/": 0.75, "CatalogAgeSeconds/": 3600,
+		}},
+		"without a catalogue": {nil, map[string]float64{"Nodes/spot": 2, "Nodes/on-demand": 1, "Nodes/reserved": 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := map[string]float64{}
+			for _, value := range fleetValues(claims, test.known, now) {
+				got[string(value.Name)+"/"+value.Of] = value.Numbers[0]
+			}
+			for key, want := range test.want {
+				if number, there := got[key]; !there || number != want {
+					t.Errorf("%s is %v, want %v", key, number, want)
+				}
+			}
+			if len(got) != len(test.want) {
+				t.Errorf("measured %v", got)
+			}
+		})
+	}
+}

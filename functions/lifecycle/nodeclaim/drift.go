@@ -1,0 +1,42 @@
+package nodeclaim
+
+import (
+	"maps"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption"
+)
+
+// drift shows on the claim whether its node would be made otherwise today. It is found here
+// and not by who takes such nodes away, since a tick of this function has it all at hand:
+// pools, classes as they were resolved just now, and what EC2 says of each instance.
+func (p *pass) drift() {
+	origin := p.view.Origin
+	if origin == nil || len(p.view.Nodes) > 1 {
+		return
+	}
+	if hashes := origin.Hashes(p.view.Claim); len(hashes) > 0 {
+		if p.claim.Annotations == nil {
+			p.claim.Annotations = map[string]string{}
+		}
+		maps.Copy(p.claim.Annotations, hashes)
+	}
+	was := api.ConditionTrue(p.claim.Status.Conditions, api.ConditionTypeDrifted)
+	origin.SetDrifted(p.claim, &p.claim.Status.Conditions, p.machine(), p.now)
+	is := api.GetCondition(p.claim.Status.Conditions, api.ConditionTypeDrifted)
+	switch {
+	case is != nil && !was:
+		p.say("marking drifted", "reason", is.Reason, "because", is.Message)
+	case is == nil && was:
+		p.say("removing drifted status condition, not drifted")
+	}
+}
+
+// machine is what EC2 says of the instance; nil where it says nothing.
+func (p *pass) machine() *disruption.Machine {
+	instance := p.view.instance()
+	if !p.view.InstancesListed || instance == nil {
+		return nil
+	}
+	return &disruption.Machine{SubnetID: instance.SubnetID, SecurityGroupIDs: instance.SecurityGroupIDs, ReservationID: instance.ReservationID}
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/whittle-dev/whittle/shared/metrics"
+)
+
+// The grid of a dashboard is 24 columns wide.
+// https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/CloudWatch-Dashboard-Body-Structure.html
+const (
+	widgetWidth, widgetHeight = 8, 6
+	columns                   = 24 / widgetWidth
+)
+
+// graph is a widget with lines.
+type graph struct {
+	title string
+	lines []any
+	// bound is a line drawn across, such as what an alarm rings at; nil for none.
+	bound any
+}
+
+// newDashboard adds the cluster's page in CloudWatch.
+func newDashboard(c *cluster, dead []awssqs.Queue, f functions) {
+	var widgets []any
+	for i, g := range graphs(c, dead, f) {
+		properties := map[string]any{
+			"title": g.title, "region": awscdk.Aws_REGION(), "view": "timeSeries", "stat": "Average", "period": alarmPeriod, "metrics": g.lines,
+		}
+		if g.bound != nil {
+			properties["annotations"] = map[string]any{"horizontal": []any{g.bound}}
+		}
+		widgets = append(widgets, map[string]any{
+			"type": "metric", "x": i % columns * widgetWidth, "y": i / columns * widgetHeight, "width": widgetWidth, "height": widgetHeight, "properties": properties,
+		})
+	}
+	under := (len(widgets) + columns - 1) / columns * widgetHeight
+	widgets = append(widgets, map[string]any{
+		"type": "log", "x": 0, "y": under, "width": 24, "height": widgetHeight,
+		"properties": map[string]any{
+			"title": "Last plans", "region": awscdk.Aws_REGION(), "view": "table",
+			"query": "SOURCE '/aws/lambda/" + *c.physicalName("provision") + "' | fields @timestamp, pods, nodeclaims, nominations, unplaced, price, bound, duration" +
+				" | filter msg = 'computed new nodeclaim(s) to fit pod(s)' | sort @timestamp desc | limit 20",
+		},
+	})
+	awscloudwatch.NewCfnDashboard(c.scope, jsii.String("Dashboard"), &awscloudwatch.CfnDashboardProps{
+		DashboardName: jsii.String(c.prefix),
+		DashboardBody: awscdk.Stack_Of(c.scope).ToJsonString(map[string]any{"widgets": widgets}, nil),
+	})
+}
+
+// graphs are what there is to see, the most asked for first.
+func graphs(c *cluster, dead []awssqs.Queue, f functions) []graph {
+	own := func(name metrics.Name, statistic, label string) any { return line(c.own(name, statistic), label) }
+	letters := []any{}
+	for i, queue := range dead {
+		letters = append(letters, line(deadLetterMetric(queue), queueNames()[i]))
+	}
+	var failures, durations, costs []any
+	for i, function := range f.all() {
+		failures = append(failures, line(lambdaMetric("Errors", "Sum", function), function.name))
+		durations = append(durations, line(lambdaMetric("Duration", "p99", function), function.name))
+		costs = append(costs, cost(c, function, fmt.Sprintf("d%d", i))...)
+	}
+	return []graph{
+		{title: "Pods that wait", lines: []any{own(metrics.PodsPending, "Maximum", "pods")}},
+		{
+			title: "The oldest pod that waits, seconds", lines: []any{own(metrics.OldestPodPending, "Maximum", "seconds")},
+			bound: map[string]any{"label": "alarm", "value": 600},
+		},
+		{title: "Nodes", lines: series(c, metrics.Nodes, "Maximum")},
+		{
+			title: "Dollars an hour",
+			lines: []any{own(metrics.DollarsPerHour, "Average", "spent"), own(metrics.SavedDollars, "Average", "saved against on-demand")},
+		},
+		{
+			title: "Plans, dollars an hour",
+			lines: []any{own(metrics.PlanDollars, "Sum", "planned"), own(metrics.PlanBoundDollars, "Sum", "lower bound")},
+		},
+		{title: "Launches", lines: []any{own(metrics.Launches, "Sum", "launched"), own(metrics.LaunchFailures, "Sum", "refused")}},
+		{title: "From claim to instance, seconds", lines: []any{own(metrics.LaunchSeconds, "p50", "half"), own(metrics.LaunchSeconds, "p99", "99 of 100")}},
+		{title: "Interruptions", lines: []any{own(metrics.Interruptions, "Sum", "nodes")}},
+		{title: "Disruptions", lines: series(c, metrics.Disruptions, "Sum")},
+		{title: "Errors of functions", lines: append(failures, own(metrics.FailedMessages, "Sum", "events that come back"))},
+		{title: "Dead letters", lines: letters, bound: map[string]any{"label": "alarm", "value": 1}},
+		{title: "Standing back for Karpenter", lines: []any{own(metrics.StoodBack, "Sum", "invocations")}},
+		{title: "Duration of functions, 99 of 100, ms", lines: durations},
+		{title: "Cost of functions by their duration, dollars a minute", lines: costs},
+		{
+			title: "Age of the catalogue, seconds", lines: []any{own(metrics.CatalogAge, "Maximum", "seconds")},
+			bound: map[string]any{"label": "alarm", "value": 24 * 3600},
+		},
+	}
+}
+
+// line is a metric as a dashboard writes it.
+func line(m metric, label string) any {
+	return []any{m.namespace, m.name, m.dimension, m.value, map[string]any{"label": label, "stat": m.statistic}}
+}
+
+// cost is what Lambda bills for a function's milliseconds, without requests, in us-east-1.
+// https://aws.amazon.com/lambda/pricing/
+func cost(c *cluster, f function, id string) []any {
+	perGigabyteSecond := 0.0000133334
+	if c.stack.architecture != defaultArchitecture {
+		perGigabyteSecond = 0.0000166667
+	}
+	m := lambdaMetric("Duration", "Sum", f)
+	return []any{
+		[]any{m.namespace, m.name, m.dimension, m.value, map[string]any{"id": id, "stat": m.statistic, "visible": false}},
+		[]any{map[string]any{"expression": fmt.Sprintf("%s*%.13f", id, c.memory(f.name)/1024/1000*perGigabyteSecond), "label": f.name}},
+	}
+}
+
+// series are the lines of a metric with a dimension of its own.
+func series(c *cluster, name metrics.Name, statistic string) []any {
+	var lines []any
+	for _, known := range metrics.All() {
+		if known.Name != name {
+			continue
+		}
+		for _, of := range known.Series {
+			lines = append(lines, []any{
+				metrics.Namespace, string(name), metrics.ClusterDimension, c.name, known.Dimension, of, map[string]any{"label": of, "stat": statistic},
+			})
+		}
+	}
+	return lines
+}

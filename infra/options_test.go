@@ -1,0 +1,215 @@
+package main
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// chosen gives the template for the cluster prod with one thing chosen.
+func chosen(t *testing.T, settings map[string]any) template {
+	t.Helper()
+	settings["clusters"], settings["functions"] = "prod", builtFunctions(t)
+	return synthesizeWith(t, settings)
+}
+
+func encoded(t *testing.T, value any) string {
+	t.Helper()
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(encoded)
+}
+
+func TestFunctionsInAVPC(t *testing.T) {
+	template := chosen(t, map[string]any{"subnets": "subnet-0a1b2c3d,subnet-4e5f6a7b", "securityGroups": "sg-0a1b2c3d", "clusterSecurityGroup": "sg-4e5f6a7b"})
+	install, _ := installation(t, template)
+	for _, name := range functionNames() {
+		_, f := template.function(t, "whittle-prod-"+name)
+		_, role := functionRole(t, template, name)
+		effects := map[string]string{}
+		for _, s := range statements(t, role) {
+			if slices.Contains(s.actions, "ec2:CreateNetworkInterface") {
+				effects[s.effect] = encoded(t, s.conditions)
+			}
+		}
+		if name == "ticker" {
+			if f.Properties["VpcConfig"] != nil || len(effects) > 0 {
+				t.Errorf("the ticker, which speaks to SQS alone, is in the VPC")
+			}
+			continue
+		}
+		want := map[string]any{"SubnetIds": []any{"subnet-0a1b2c3d", "subnet-4e5f6a7b"}, "SecurityGroupIds": []any{"sg-0a1b2c3d"}}
+		if !reflect.DeepEqual(f.Properties["VpcConfig"], want) {
+			t.Errorf("%s is in %v", name, f.Properties["VpcConfig"])
+		}
+		if effects["Allow"] != "null" || !strings.Contains(effects["Deny"], "function:whittle-prod-"+name) {
+			t.Errorf("%s: network interfaces by %v, want them for Lambda and not for the code", name, effects)
+		}
+	}
+	rules := template.ofType("AWS::EC2::SecurityGroupIngress")
+	if len(rules) != 1 {
+		t.Fatalf("%d rules, want one", len(rules))
+	}
+	for id, rule := range rules {
+		for property, want := range map[string]any{"GroupId": "sg-4e5f6a7b", "SourceSecurityGroupId": "sg-0a1b2c3d", "IpProtocol": "tcp", "FromPort": 443.0, "ToPort": 443.0} {
+			if rule.Properties[property] != want {
+				t.Errorf("%s is %v, want %v", property, rule.Properties[property], want)
+			}
+		}
+		if _, r := installation(t, template); !r.dependsOn(id) {
+			t.Errorf("%s does not wait for the way to the cluster", install)
+		}
+	}
+}
+
+func TestAKeyOfTheUsers(t *testing.T) {
+	const key = "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
+	template := chosen(t, map[string]any{"kmsKey": key})
+	for id, queue := range template.ofType("AWS::SQS::Queue") {
+		if queue.Properties["KmsMasterKeyId"] != key || queue.Properties["SqsManagedSseEnabled"] == true {
+			t.Errorf("%s is encrypted with %v", id, queue.Properties["KmsMasterKeyId"])
+		}
+	}
+	for id, group := range template.ofType("AWS::Logs::LogGroup") {
+		if group.Properties["KmsKeyId"] != key {
+			t.Errorf("%s is encrypted with %v", id, group.Properties["KmsKeyId"])
+		}
+	}
+	for _, name := range functionNames() {
+		_, role := functionRole(t, template, name)
+		i := slices.IndexFunc(statements(t, role), func(s statement) bool { return slices.Contains(s.actions, "kms:Decrypt") })
+		if i < 0 {
+			t.Errorf("%s may not use the key", name)
+			continue
+		}
+		if s := statements(t, role)[i]; !slices.Equal(s.resources, []any{key}) || !strings.Contains(encoded(t, s.conditions), "kms:ViaService") {
+			t.Errorf("%s may use %v where %v", name, s.resources, s.conditions)
+		}
+	}
+}
+
+func TestABoundaryIsOnEveryRole(t *testing.T) {
+	const boundary = "arn:aws:iam::123456789012:policy/boundary"
+	for id, role := range chosen(t, map[string]any{"permissionBoundary": boundary}).ofType("AWS::IAM::Role") {
+		if role.Properties["PermissionsBoundary"] != boundary {
+			t.Errorf("%s is bounded by %v", id, role.Properties["PermissionsBoundary"])
+		}
+	}
+}
+
+func TestAnExistingNodeRole(t *testing.T) {
+	const nodes = "arn:aws:iam::123456789012:role/team/nodes"
+	template := chosen(t, map[string]any{"nodeRole": nodes})
+	if made := len(template.ofType("AWS::IAM::Role")); made != 9 || len(template.ofType("AWS::IAM::InstanceProfile")) > 0 || len(template.Outputs) > 0 {
+		t.Errorf("%d roles are made, and the outputs %v", made, template.Outputs)
+	}
+	for id, entry := range template.ofType("AWS::EKS::AccessEntry") {
+		if entry.Properties["Type"] != "STANDARD" {
+			t.Errorf("%s lets in %v, which the cluster does already", id, entry.Properties["PrincipalArn"])
+		}
+	}
+	for _, name := range []string{"provision", "lifecycle"} {
+		_, role := functionRole(t, template, name)
+		for _, s := range statements(t, role) {
+			if slices.Contains(s.actions, "iam:PassRole") && !slices.Equal(s.resources, []any{nodes}) {
+				t.Errorf("%s may pass %v", name, s.resources)
+			}
+		}
+	}
+}
+
+func TestARoleForWindows(t *testing.T) {
+	template := chosen(t, map[string]any{"windowsNodes": true})
+	roles := map[any]string{}
+	for _, entry := range template.ofType("AWS::EKS::AccessEntry") {
+		roles[entry.Properties["Type"]] = references(entry.Properties["PrincipalArn"])[0]
+	}
+	if roles["EC2_WINDOWS"] == "" || roles["EC2_LINUX"] == "" || roles["EC2_WINDOWS"] == roles["EC2_LINUX"] {
+		t.Errorf("nodes are let in as %v, want a role for each system", roles)
+	}
+	_, role := functionRole(t, template, "provision")
+	for _, s := range statements(t, role) {
+		if slices.Contains(s.actions, "iam:PassRole") && len(s.resources) != 2 {
+			t.Errorf("provision may pass %v", s.resources)
+		}
+	}
+}
+
+func TestConfigMapModePrintsItsLines(t *testing.T) {
+	template := chosen(t, map[string]any{"authenticationMode": "CONFIG_MAP", "windowsNodes": true})
+	if entries := template.ofType("AWS::EKS::AccessEntry"); len(entries) > 0 {
+		t.Errorf("access entries %v, which the cluster would refuse", entries)
+	}
+	_, install := installation(t, template)
+	lines := encoded(t, install.Properties["MapRoles"])
+	for _, part := range []string{
+		`username: whittle:provision\n  groups: [whittle:provision]`, `username: whittle:install\n  groups: [system:masters]`,
+		`username: system:node:{{EC2PrivateDNSName}}\n  groups: [system:bootstrappers, system:nodes]`, `eks:kube-proxy-windows]`, "prodCatalogRole",
+	} {
+		if !strings.Contains(lines, part) {
+			t.Errorf("the lines %s lack %s", lines, part)
+		}
+	}
+	if strings.Contains(lines, "Ticker") {
+		t.Error("the ticker is let in")
+	}
+	// The lines hold for the next deployment only if the roles keep their names.
+	for id, role := range template.ofType("AWS::IAM::Role") {
+		if strings.Contains(id, "Schedule") {
+			continue
+		}
+		if name := encoded(t, role.Properties["RoleName"]); !strings.Contains(name, "${AWS::Region}") || len(name) > 90 {
+			t.Errorf("%s is named %s", id, name)
+		}
+	}
+}
+
+func TestTagsAreOnEverythingThatTakesThem(t *testing.T) {
+	template := chosen(t, map[string]any{"tags": "team=platform"})
+	for _, kind := range []string{"AWS::IAM::Role", "AWS::Lambda::Function", "AWS::SQS::Queue", "AWS::Logs::LogGroup", "AWS::CloudWatch::Alarm", "AWS::EKS::AccessEntry"} {
+		for id, r := range template.ofType(kind) {
+			if !strings.Contains(encoded(t, r.Properties["Tags"]), `{"Key":"team","Value":"platform"}`) {
+				t.Errorf("%s has the tags %v", id, r.Properties["Tags"])
+			}
+		}
+	}
+}
+
+// TestADryRunHasNoRightToAct holds that the roles lack what the code is not to do.
+func TestADryRunHasNoRightToAct(t *testing.T) {
+	template := chosen(t, map[string]any{"dryRun": true})
+	for _, name := range functionNames() {
+		_, f := template.function(t, "whittle-prod-"+name)
+		dry := f.Properties["Environment"].(map[string]any)["Variables"].(map[string]any)["DRY_RUN"]
+		if acts := slices.Contains(queueNames(), name); acts != (dry == "true") {
+			t.Errorf("%s: DRY_RUN is %v", name, dry)
+		}
+		_, role := functionRole(t, template, name)
+		for _, s := range statements(t, role) {
+			for _, action := range s.actions {
+				service, call, _ := strings.Cut(action, ":")
+				if (service == "ec2" || service == "iam") && !strings.HasPrefix(call, "Describe") && !strings.HasPrefix(call, "Get") && !strings.HasPrefix(call, "List") {
+					t.Errorf("%s may %s", name, action)
+				}
+			}
+		}
+	}
+}
+
+func TestMemoryAndRetention(t *testing.T) {
+	template := chosen(t, map[string]any{"memory": "provision=2048", "logRetention": 90})
+	for name, want := range map[string]float64{"provision": 2048, "disrupt": 1024} {
+		if _, f := template.function(t, "whittle-prod-"+name); f.Properties["MemorySize"] != want {
+			t.Errorf("%s has %v MB, want %v", name, f.Properties["MemorySize"], want)
+		}
+	}
+	for id, group := range template.ofType("AWS::Logs::LogGroup") {
+		if group.Properties["RetentionInDays"] != 90.0 {
+			t.Errorf("%s is kept for %v days", id, group.Properties["RetentionInDays"])
+		}
+	}
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Values come as the command line's text, or as what a JSON or YAML file may hold: text, numbers, truth, lists, maps.
+
+func sprint(value any) string {
+	if number, ok := value.(float64); ok {
+		return strconv.FormatFloat(number, 'f', -1, 64) // as it was written, and not with an exponent
+	}
+	return strings.TrimSpace(fmt.Sprint(value))
+}
+
+func wrong(value any, why string) error { return fmt.Errorf("\"%v\" %s", value, why) }
+
+func text(value any, what string) (string, error) {
+	given, ok := value.(string)
+	if !ok {
+		return "", wrong(value, "is not "+what)
+	}
+	return given, nil
+}
+
+func truth(value any) (bool, error) {
+	switch sprint(value) {
+	case "true":
+		return true, nil
+	case "false":
+		return false, nil
+	}
+	return false, wrong(value, "is neither true nor false")
+}
+
+func oneOf(value any, words ...string) (string, error) {
+	if given, ok := value.(string); ok && slices.Contains(words, given) {
+		return given, nil
+	}
+	return "", wrong(value, "is unknown: "+strings.Join(words, " and ")+" are known")
+}
+
+func architecture(value any) (string, error) {
+	if value == "amd64" {
+		return "", errors.New(`Lambda calls "amd64" x86_64`)
+	}
+	return oneOf(value, "arm64", "x86_64")
+}
+
+// list accepts a list, and the text of one with commas.
+func list(value any) ([]string, error) {
+	items, ok := value.([]any)
+	if !ok {
+		given, ok := value.(string)
+		if !ok {
+			return nil, wrong(value, "is no list")
+		}
+		for item := range strings.SplitSeq(given, ",") {
+			items = append(items, item)
+		}
+	}
+	var texts []string
+	for _, item := range items {
+		given, ok := item.(string)
+		if !ok {
+			return nil, wrong(item, "is no text")
+		}
+		if given = strings.TrimSpace(given); given != "" {
+			texts = append(texts, given)
+		}
+	}
+	return texts, nil
+}
+
+// pairs accepts a map, and the text of one: key=value with commas between.
+func pairs(value any) (map[string]any, error) {
+	if given, ok := value.(map[string]any); ok {
+		return given, nil
+	}
+	items, err := list(value)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]any{}
+	for _, item := range items {
+		key, rest, ok := strings.Cut(item, "=")
+		if !ok {
+			return nil, wrong(item, "has no =")
+		}
+		found[strings.TrimSpace(key)] = strings.TrimSpace(rest)
+	}
+	return found, nil
+}
+
+// tags accepts what AWS does, but for its own: https://docs.aws.amazon.com/tag-editor/latest/userguide/best-practices-and-strats.html
+func tags(value any) (map[string]string, error) {
+	given, err := pairs(value)
+	if err != nil {
+		return nil, err
+	}
+	allowed := regexp.MustCompile(`^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$`)
+	read := map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(given)) {
+		content := sprint(given[key])
+		switch {
+		case key == "" || len(key) > 128 || !allowed.MatchString(key) || strings.HasPrefix(strings.ToLower(key), "aws:"):
+			return nil, wrong(key, "is no key of a tag: 1 to 128 letters, digits, spaces and _.:/=+-@, and not aws: first")
+		case len(content) > 256 || !allowed.MatchString(content):
+			return nil, wrong(content, "is no value of the tag "+key+": up to 256 letters, digits, spaces and _.:/=+-@")
+		}
+		read[key] = content
+	}
+	return read, nil
+}
+
+func memory(value any) (map[string]float64, error) {
+	given, err := pairs(value)
+	if err != nil {
+		return nil, err
+	}
+	read := map[string]float64{}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if !slices.Contains(functionNames(), name) {
+			return nil, wrong(name, "is no function: "+strings.Join(functionNames(), ", ")+" are")
+		}
+		// https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html
+		size, err := strconv.Atoi(sprint(given[name]))
+		if err != nil || size < 128 || size > 10240 {
+			return nil, wrong(given[name], "is no memory size of "+name+": whole MB from 128 to 10240")
+		}
+		read[name] = float64(size)
+	}
+	return read, nil
+}
+
+// retention accepts the numbers of days that CloudWatch Logs does.
+// https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutRetentionPolicy.html
+func retention(value any) (float64, error) {
+	allowed := []int{1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653}
+	days, err := strconv.Atoi(sprint(value))
+	if err != nil || !slices.Contains(allowed, days) {
+		return 0, wrong(value, "is no number of days that CloudWatch Logs keeps: "+strings.Trim(strings.ReplaceAll(fmt.Sprint(allowed), " ", ", "), "[]")+" are")
+	}
+	return float64(days), nil
+}
+
+// ids accepts a list of EC2's ids of a kind, such as subnet-0a1b2c3d.
+func ids(value any, kind string) ([]string, error) {
+	given, err := list(value)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range given {
+		if !regexp.MustCompile(`^` + kind + `-[0-9a-f]{8,17}$`).MatchString(id) {
+			return nil, wrong(id, "is no id that begins with "+kind+"-")
+		}
+	}
+	return given, nil
+}
+
+// arnOf accepts the ARN of a service's resource whose name begins as given.
+func arnOf(value any, service, beginning string) (string, error) {
+	given, ok := value.(string)
+	// The account of AWS's own policies is "aws".
+	if !ok || !regexp.MustCompile(`^arn:aws[a-z-]*:`+service+`:[a-z0-9-]*:([0-9]{12}|aws):`+beginning+`[A-Za-z0-9_.+=,@/-]+$`).MatchString(given) {
+		return "", wrong(value, "is no ARN of that kind")
+	}
+	return given, nil
+}
+
+// imageParameters accepts a list of absolute parameter names, each with * at its end or without.
+func imageParameters(value any) ([]string, error) {
+	names, err := list(value)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		// A * alone would open every parameter, and secrets are parameters too.
+		if !regexp.MustCompile(`^(/[a-zA-Z0-9_.-]+)+(/?\*)?$`).MatchString(name) {
+			return nil, wrong(name, "is no name of a parameter that begins with / and may end with *")
+		}
+	}
+	return names, nil
+}
+
+// number accepts what the check does.
+func number(value any, what string, check func(text string) bool) (string, error) {
+	given := sprint(value)
+	if !check(given) {
+		return "", wrong(value, "is not "+what)
+	}
+	return given, nil
+}

@@ -1,0 +1,59 @@
+package consolidation
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+// bestFirst sorts moves by what they are worth. Moves of equal worth are sorted by name.
+func bestFirst(moves []Move) {
+	slices.SortFunc(moves, func(a, b Move) int {
+		return cmp.Or(-cmp.Compare(a.Worth(), b.Worth()), strings.Compare(a.Delete[0].NodeClaim, b.Delete[0].NodeClaim))
+	})
+}
+
+// withinBudgets takes moves as far as their pools allow, in order. A move that is too large does not keep smaller ones behind it.
+func withinBudgets(moves []Move, allowed map[string]Allowance) (now, waiting []Move) {
+	if allowed == nil {
+		return moves, nil
+	}
+	used := map[string]Allowance{}
+	for _, m := range moves {
+		wanted := map[string]Allowance{}
+		fits := true
+		for _, leaving := range m.Delete {
+			pool := leaving.NodePool
+			takes, known := wanted[pool]
+			if !known {
+				takes = used[pool]
+			}
+			if m.Reason == api.DisruptionReasonEmpty {
+				takes.Empty++
+			} else {
+				takes.Underutilized++
+			}
+			wanted[pool] = takes
+			fits = fits && takes.within(allowed[pool], m.Reason)
+		}
+		if !fits {
+			waiting = append(waiting, m)
+			continue
+		}
+		for pool, takes := range wanted {
+			used[pool] = takes
+		}
+		now = append(now, m)
+	}
+	return now, waiting
+}
+
+// within tells whether so many nodes may go. Those that go for one reason count against budgets for the other: a budget counts every node on its way out.
+func (a Allowance) within(allowed Allowance, reason api.DisruptionReason) bool {
+	if reason == api.DisruptionReasonEmpty {
+		return a.Empty+a.Underutilized <= allowed.Empty
+	}
+	return a.Empty+a.Underutilized <= allowed.Underutilized
+}

@@ -1,0 +1,193 @@
+package consolidation_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/consolidation"
+	"github.com/whittle-dev/whittle/shared/consolidation/consolidationtest"
+	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/plan/plantest"
+)
+
+func asJSON(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func shuffled(s *plan.Snapshot, random *rand.Rand) *plan.Snapshot {
+	other := *s
+	other.Nodes, other.NodePools = slices.Clone(s.Nodes), slices.Clone(s.NodePools)
+	random.Shuffle(len(other.Nodes), func(i, j int) { other.Nodes[i], other.Nodes[j] = other.Nodes[j], other.Nodes[i] })
+	random.Shuffle(len(other.NodePools), func(i, j int) { other.NodePools[i], other.NodePools[j] = other.NodePools[j], other.NodePools[i] })
+	for i := range other.Nodes {
+		pods := slices.Clone(other.Nodes[i].Pods)
+		random.Shuffle(len(pods), func(i, j int) { pods[i], pods[j] = pods[j], pods[i] })
+		other.Nodes[i].Pods = pods
+	}
+	return &other
+}
+
+// carryOut makes the moves one after the other, and checks each on the cluster as those before it have left it.
+func carryOut(t *testing.T, s *plan.Snapshot, moves []consolidation.Move, run string, at time.Time) *plan.Snapshot {
+	t.Helper()
+	for i := range moves {
+		if wrong := consolidationtest.CheckMove(s, &moves[i]); len(wrong) > 0 {
+			t.Errorf("move %d of run %s: %s", i, run, wrong[0])
+		}
+		before := consolidationtest.Price(s)
+		s = consolidationtest.CarryOut(s, &moves[i], fmt.Sprintf("%s-%d", run, i), at)
+		if after := consolidationtest.Price(s); after > before+1e-6 {
+			t.Errorf("move %d of run %s raises the price from %f to %f", i, run, before, after)
+		}
+	}
+	return s
+}
+
+// TestFleetsComeToRest carries out what is planned for fleets until there is nothing more to do, within a budget: every pod has a place after every move, the price never rises,
+// no more nodes go at once than the budget lets, and then nothing moves any more, as often as one asks.
+func TestFleetsComeToRest(t *testing.T) {
+	types := someTypes(t, 12)
+	for _, fleet := range consolidationtest.Fleets() {
+		t.Run(fleet.Name, func(t *testing.T) {
+			t.Parallel()
+			s := fleet.Make(16, types)
+			first := consolidationtest.Price(s)
+			resting := false
+			at := now
+			for run := 0; !resting; run++ {
+				if run == 30 {
+					t.Fatal("it does not come to rest")
+				}
+				allowed := map[string]consolidation.Allowance{"default": {Empty: 5, Underutilized: 5}}
+				p := consolidation.Solve(&consolidation.Snapshot{Cluster: s, Allowed: allowed, Now: at})
+				gone := 0
+				for i := range p.Moves {
+					gone += len(p.Moves[i].Delete)
+				}
+				if gone > 5 {
+					t.Errorf("run %d takes %d nodes away, the budget allows 5", run, gone)
+				}
+				resting = len(p.Moves) == 0
+				s = carryOut(t, s, p.Moves, fmt.Sprint(run), at)
+				at = at.Add(time.Hour)
+			}
+			if last := consolidationtest.Price(s); last >= first {
+				t.Errorf("it costs %f, and %f before", last, first)
+			}
+			atRest := asJSON(t, consolidation.Solve(&consolidation.Snapshot{Cluster: s, Now: at}))
+			random := rand.New(rand.NewPCG(1, 2))
+			for range 100 {
+				p := consolidation.Solve(&consolidation.Snapshot{Cluster: shuffled(s, random), Now: at})
+				if len(p.Moves) > 0 {
+					t.Fatalf("a fleet at rest is moved: %s", asJSON(t, p.Moves))
+				}
+				if asJSON(t, p) != atRest {
+					t.Fatal("another order of the input gives another plan")
+				}
+			}
+		})
+	}
+}
+
+// TestRandomClusters plans for small clusters that between them use every feature of scheduling.
+func TestRandomClusters(t *testing.T) {
+	moved, launched := 0, 0
+	for seed := range uint64(300) {
+		s := plantest.Random(seed)
+		s.Pods = nil
+		for i := range s.NodePools {
+			s.NodePools[i].Default()
+		}
+		random := rand.New(rand.NewPCG(seed, 3))
+		if random.IntN(3) == 0 {
+			for i := range s.Nodes {
+				for j := range s.Nodes[i].Pods {
+					if random.IntN(3) == 0 {
+						s.Nodes[i].Pods[j].Annotations = map[string]string{api.DoNotDisruptAnnotationKey: "true"}
+					}
+				}
+			}
+		}
+		p := consolidation.Solve(&consolidation.Snapshot{Cluster: s, Now: now})
+		other := consolidation.Solve(&consolidation.Snapshot{Cluster: shuffled(s, random), Now: now})
+		if asJSON(t, p) != asJSON(t, other) {
+			t.Errorf("seed %d: another order of the input gives another plan:\n%s\n%s", seed, asJSON(t, p), asJSON(t, other))
+		}
+		for i := range p.Moves {
+			moved += p.Moves[i].PodsMoved
+			launched += len(p.Moves[i].Launch)
+			for _, leaving := range p.Moves[i].Delete {
+				checkMayGo(t, seed, s, leaving.NodeClaim)
+			}
+		}
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { carryOut(t, s, p.Moves, "random", now) })
+		claims := 0
+		for i := range s.Nodes {
+			if s.Nodes[i].NodeClaim != nil {
+				claims++
+			}
+		}
+		said := len(p.Stays)
+		for _, moves := range [][]consolidation.Move{p.Moves, p.Waiting} {
+			for i := range moves {
+				said += len(moves[i].Delete)
+			}
+		}
+		if said != claims {
+			t.Errorf("seed %d: of %d nodes with claims something is said of %d", seed, claims, said)
+		}
+	}
+	if moved == 0 || launched == 0 {
+		t.Errorf("%d pods moved, %d nodes launched: the clusters show nothing", moved, launched)
+	}
+}
+
+// checkMayGo holds what keeps a node whatever it costs.
+func checkMayGo(t *testing.T, seed uint64, s *plan.Snapshot, claim string) {
+	t.Helper()
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		if n.NodeClaim == nil || n.NodeClaim.Name != claim {
+			continue
+		}
+		if n.Node == nil || n.Node.Labels[api.NodeInitializedLabelKey] != "true" || n.NodeClaim.DeletionTimestamp != nil {
+			t.Errorf("seed %d: %s goes, which is starting or leaving", seed, claim)
+		}
+		if slices.ContainsFunc(n.Pods, func(p corev1.Pod) bool {
+			return p.Annotations[api.DoNotDisruptAnnotationKey] == "true" && p.DeletionTimestamp == nil && p.Status.Phase == corev1.PodRunning
+		}) {
+			t.Errorf("seed %d: %s goes, of which a pod may not be disrupted", seed, claim)
+		}
+	}
+}
+
+// TestWhatHasJustMovedIsLeftAlone asks again at once after all moves have been carried out.
+func TestWhatHasJustMovedIsLeftAlone(t *testing.T) {
+	types := someTypes(t, 12)
+	for _, fleet := range consolidationtest.Fleets() {
+		t.Run(fleet.Name, func(t *testing.T) {
+			s := fleet.Make(24, types)
+			p := consolidation.Solve(&consolidation.Snapshot{Cluster: s, Now: now})
+			if len(p.Moves) == 0 {
+				t.Fatal("nothing moves")
+			}
+			at := now.Add(time.Minute)
+			s = carryOut(t, s, p.Moves, "first", at)
+			if again := consolidation.Solve(&consolidation.Snapshot{Cluster: s, Now: at}); len(again.Moves) > 0 {
+				t.Errorf("%d moves at once after others: %s", len(again.Moves), asJSON(t, again.Moves[0]))
+			}
+		})
+	}
+}

@@ -1,0 +1,97 @@
+package consolidation
+
+import (
+	"github.com/whittle-dev/whittle/shared/plan"
+)
+
+// inSequence takes the moves one after the other, each on the fleet as those before it leave it. Pods that spread or affinity binds to others may find no place when only some of
+// the moves have been made: such a move waits, and comes again once the others are through. So do those for which no work is left to look.
+func (f *fleet) inSequence(moves []Move) (now, waiting []Move) {
+	f.reset()
+	byClaim := map[string]*node{}
+	for _, n := range f.nodes {
+		if n.source.NodeClaim != nil {
+			byClaim[n.source.NodeClaim.Name] = n
+		}
+	}
+	for i := range moves {
+		s := f.stepOf(&moves[i], byClaim)
+		if s.isBound() && !f.holds(s) {
+			waiting = append(waiting, moves[i])
+			continue
+		}
+		f.make(s, &group{})
+		now = append(now, moves[i])
+	}
+	return now, waiting
+}
+
+// isBound tells whether a pod that moves is bound to others, or others to it.
+func (s *step) isBound() bool {
+	for _, n := range s.leaving {
+		for _, pod := range n.pods {
+			if pod.bound || pod.counted {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// stepOf is the move as a step.
+func (f *fleet) stepOf(m *Move, byClaim map[string]*node) *step {
+	s := &step{to: map[string]destination{}}
+	for _, leaving := range m.Delete {
+		s.leaving = append(s.leaving, byClaim[leaving.NodeClaim])
+	}
+	byName := map[string]*node{}
+	for _, n := range f.nodes {
+		byName[n.name] = n
+	}
+	for i := range m.Launch {
+		s.launches = append(s.launches, &m.Launch[i])
+		for _, pod := range m.Launch[i].Pods {
+			s.to[pod.String()] = destination{launch: i}
+		}
+	}
+	for _, place := range m.Places {
+		name := place.NodeName
+		if name == "" {
+			name = place.NodeClaimName
+		}
+		s.to[place.Pod.String()] = destination{node: byName[name]}
+	}
+	return s
+}
+
+// holds tells whether the planner finds a place for all pods of the step on the nodes that there are and those that it launches.
+func (f *fleet) holds(s *step) bool {
+	if f.work >= workLimit {
+		return false
+	}
+	leaving := map[*node]bool{}
+	pods := 0
+	for _, n := range s.leaving {
+		leaving[n] = true
+		pods += len(n.pods)
+	}
+	asked := *f.cluster
+	asked.Rough, asked.NodePools = true, nil
+	for _, n := range s.leaving {
+		for _, pod := range n.pods {
+			asked.Pods = append(asked.Pods, successor(pod.object))
+		}
+	}
+	for rank, n := range f.inOrder(leaving) {
+		shown := *f.show(n)
+		shown.Rank = rank
+		asked.Nodes = append(asked.Nodes, shown)
+	}
+	for _, launch := range s.launches {
+		// As a node on its way, which has the pods that it was planned for before others.
+		n := f.newLaunched(launch, nil)
+		asked.Nodes = append(asked.Nodes, plan.Node{NodeClaim: n.source.NodeClaim})
+	}
+	f.work += cost(len(asked.Nodes), pods)
+	return len(plan.Solve(&asked).Unplaced) == 0
+}

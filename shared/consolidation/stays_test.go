@@ -1,0 +1,111 @@
+package consolidation_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/consolidation"
+	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/plan"
+)
+
+// TestWhyANodeStays takes a node that would go (its one small pod fits beside others) and gives it a reason to stay, one at a time.
+func TestWhyANodeStays(t *testing.T) {
+	types := someTypes(t, 8)
+	pool := func(change func(*api.NodePool)) func(*plan.Snapshot, *plan.Node) {
+		return func(s *plan.Snapshot, _ *plan.Node) { change(&s.NodePools[0]) }
+	}
+	node := func(change func(*plan.Node)) func(*plan.Snapshot, *plan.Node) {
+		return func(_ *plan.Snapshot, n *plan.Node) { change(n) }
+	}
+	annotatedPod := func(key, value string) func(*plan.Snapshot, *plan.Node) {
+		return node(func(n *plan.Node) { n.Pods[0].Annotations = map[string]string{key: value} })
+	}
+	annotatedNode := func(key, value string) func(*plan.Snapshot, *plan.Node) {
+		return node(func(n *plan.Node) { n.Node.Annotations = map[string]string{key: value} })
+	}
+	for _, test := range []struct {
+		name    string
+		change  func(*plan.Snapshot, *plan.Node)
+		because consolidation.Because
+		message string
+	}{
+		{"nothing keeps it", func(*plan.Snapshot, *plan.Node) {}, "", ""},
+		{"a pod may not be disrupted", annotatedPod(api.DoNotDisruptAnnotationKey, "true"), consolidation.Protected, "low-pod-0 has the annotation"},
+		{"a pod may not be disrupted for a time that runs", annotatedPod(api.DoNotDisruptAnnotationKey, "48h"), consolidation.Protected, "low-pod-0 has the annotation"},
+		{"a pod's time has run out", annotatedPod(api.DoNotDisruptAnnotationKey, "1h"), "", ""},
+		{"a pod is not safe to evict", annotatedPod("cluster-autoscaler.kubernetes.io/safe-to-evict", "false"), consolidation.Protected, "safe-to-evict"},
+		{"the node may not be disrupted", annotatedNode(api.DoNotDisruptAnnotationKey, "true"), consolidation.Protected, "the node has the annotation"},
+		{"the node may not be disrupted for a time that runs", annotatedNode(api.DoNotDisruptAnnotationKey, "48h"), consolidation.Protected, "until 2026-06-02T12:00:00Z"},
+		{"the node's time has run out", annotatedNode(api.DoNotDisruptAnnotationKey, "1h"), "", ""},
+		{"the node may not be scaled down", annotatedNode("cluster-autoscaler.kubernetes.io/scale-down-disabled", "true"), consolidation.Protected, "scale-down-disabled"},
+		{"its pool wants empty nodes gone only", pool(func(p *api.NodePool) { p.Spec.Disruption.ConsolidationPolicy = api.ConsolidationPolicyWhenEmpty }), consolidation.Policy, "WhenEmpty"},
+		{"its pool never consolidates", pool(func(p *api.NodePool) { p.Spec.Disruption.ConsolidateAfter = api.NeverDuration() }), consolidation.Policy, "Never"},
+		{"its pool has a number of nodes", pool(func(p *api.NodePool) { two := int64(2); p.Spec.Replicas = &two }), consolidation.Policy, "spec.replicas"},
+		{"its pool waits longer", pool(func(p *api.NodePool) { p.Spec.Disruption.ConsolidateAfter = api.DurationOf(48 * time.Hour) }), consolidation.Unsettled, "consolidateAfter 48h0m0s runs until 2026-06-02T13:00:00Z"},
+		{"its pool lets it settle for longer", pool(func(p *api.NodePool) {
+			p.Annotations = map[string]string{consolidation.SettleTimeAnnotationKey: "48h"}
+		}), consolidation.Unsettled, "settles until"},
+		{"its pool asks for more", pool(func(p *api.NodePool) {
+			p.Annotations = map[string]string{consolidation.MinimumSavingsAnnotationKey: "5"}
+		}), consolidation.TooLittle, "less than the $5.0000"},
+		{"its pool asks for what cannot be read", pool(func(p *api.NodePool) {
+			p.Annotations = map[string]string{consolidation.MinimumSavingsAnnotationKey: "much"}
+		}), consolidation.Policy, `is "much": write US dollars`},
+		{"pods have come of late", node(func(n *plan.Node) { n.Pods[0].Status.StartTime.Time = now.Add(-time.Minute) }), consolidation.Unsettled, "settles until 2026-06-01T12:09:00Z"},
+		{"it is not initialized", node(func(n *plan.Node) { delete(n.Node.Labels, api.NodeInitializedLabelKey) }), consolidation.Unsettled, "not initialized"},
+		{"it is not ready", node(func(n *plan.Node) { n.Node.Status.Conditions[0].Status = corev1.ConditionUnknown }), consolidation.Unsettled, "not ready"},
+		{"it is leaving", node(func(n *plan.Node) { n.Node.Spec.Taints = []corev1.Taint{api.DisruptedNoScheduleTaint()} }), consolidation.Unsettled, "leaving"},
+		{"another waits for it", func(s *plan.Snapshot, n *plan.Node) {
+			s.Nodes[0].NodeClaim.Annotations = map[string]string{disruption.ReplacedByAnnotationKey: n.NodeClaim.Name}
+		}, consolidation.Unsettled, "replaces a node"},
+		{"its price is not known", node(func(n *plan.Node) { n.Node.Labels[corev1.LabelInstanceTypeStable] = "m1.gone" }), consolidation.Unpriced, "m1.gone"},
+		{"pods that it was launched for wait", func(s *plan.Snapshot, n *plan.Node) {
+			waiting := *n.Pods[0].DeepCopy()
+			waiting.Name, waiting.UID, waiting.Spec.NodeName = "waiting", "uid-waiting", ""
+			s.Pods = []corev1.Pod{waiting}
+			n.NodeClaim.Annotations = map[string]string{api.NominatedPodsAnnotationKey: "uid-waiting"}
+		}, consolidation.Unsettled, "on their way"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := cluster(types, api.CapacityTypeOnDemand)
+			addNode(t, s, "high", "m5.xlarge", api.CapacityTypeOnDemand, 1500, 1200)
+			addNode(t, s, "low", "m5.large", api.CapacityTypeOnDemand, 100)
+			test.change(s, &s.Nodes[1])
+			p := solve(s)
+			if test.because == "" {
+				if len(p.Moves) == 0 {
+					t.Fatalf("nothing moves: %+v", p.Stays)
+				}
+				return
+			}
+			if stay := stayOf(t, p, "low"); stay.Because != test.because || !strings.Contains(stay.Message, test.message) {
+				t.Errorf("it stays because %s: %s; want %s: %s", stay.Because, stay.Message, test.because, test.message)
+			}
+		})
+	}
+}
+
+func TestADisruptionBudgetOfPodsKeepsTheirNode(t *testing.T) {
+	s := cluster(someTypes(t, 8), api.CapacityTypeOnDemand)
+	addNode(t, s, "high", "m5.xlarge", api.CapacityTypeOnDemand, 1500)
+	addNode(t, s, "low", "m5.large", api.CapacityTypeOnDemand, 100)
+	budget := policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
+	budget.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
+	for allowed, want := range []int{0, 1} {
+		budget.Status.DisruptionsAllowed = int32(allowed)
+		p := consolidation.Solve(&consolidation.Snapshot{Cluster: s, Budgets: []policyv1.PodDisruptionBudget{budget}, Now: now})
+		if len(p.Moves) < want || want == 0 && len(p.Moves) > 0 {
+			t.Errorf("with %d disruptions allowed there are %d moves", allowed, len(p.Moves))
+		}
+		if want == 0 && stayOf(t, p, "low").Because != consolidation.Protected {
+			t.Errorf("low stays because %+v", stayOf(t, p, "low"))
+		}
+	}
+}

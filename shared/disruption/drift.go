@@ -1,0 +1,210 @@
+package disruption
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/scheduling"
+)
+
+// typeNotFoundAge is how old a claim is before its instance type is looked for in the
+// catalogue: Karpenter's hour. The catalogue may not have had the type of a new one yet.
+const typeNotFoundAge = time.Hour
+
+// Machine is a claim's instance as EC2 describes it.
+type Machine struct {
+	SubnetID         string
+	SecurityGroupIDs []string
+	ReservationID    string // the capacity reservation that it runs in, if any
+}
+
+// finding is a way in which a claim has drifted; the zero value is none.
+type finding struct{ reason, message string }
+
+// SetDrifted brings the claim's condition Drifted up to date and tells whether that
+// changed it. Machine is nil where EC2 does not list the instance, or was not asked. What
+// cannot be told now leaves a condition that says it as it is. A claim that is not launched
+// has not drifted.
+//
+// The order in which reasons are looked for is Karpenter's.
+// https://karpenter.sh/docs/concepts/disruption/#drift
+func (o *Origin) SetDrifted(claim *api.NodeClaim, conditions *[]metav1.Condition, machine *Machine, now time.Time) bool {
+	if !api.ConditionTrue(*conditions, api.ConditionTypeLaunched) {
+		return api.RemoveCondition(conditions, api.ConditionTypeDrifted)
+	}
+	found, untold := o.drift(claim, machine, now)
+	if found.reason != "" {
+		return api.SetCondition(conditions, metav1.Condition{
+			Type: api.ConditionTypeDrifted, Status: metav1.ConditionTrue, Reason: found.reason, Message: found.message, ObservedGeneration: claim.Generation,
+		}, now)
+	}
+	if is := api.GetCondition(*conditions, api.ConditionTypeDrifted); is != nil && slices.Contains(untold, is.Reason) {
+		return false
+	}
+	return api.RemoveCondition(conditions, api.ConditionTypeDrifted)
+}
+
+// drift looks for the first way in which the claim has drifted. Untold are the reasons of
+// which nothing can be said.
+func (o *Origin) drift(claim *api.NodeClaim, machine *Machine, now time.Time) (found finding, untold []string) {
+	for _, look := range []struct {
+		reason string
+		at     func() (message string, told bool)
+	}{
+		{api.ReasonNodePoolDrifted, func() (string, bool) { return o.poolChanged(claim), true }},
+		{api.ReasonRequirementsDrifted, func() (string, bool) { return o.requirementsUnmet(claim) }},
+		{api.ReasonInstanceTypeNotFound, func() (string, bool) { return o.typeGone(claim, now) }},
+		{api.ReasonNodeClassDrift, func() (string, bool) { return o.classChanged(claim) }},
+		{api.ReasonAMIDrift, func() (string, bool) { return o.imageChanged(claim) }},
+		{api.ReasonSecurityGroupDrift, func() (string, bool) { return o.groupsChanged(machine) }},
+		{api.ReasonSubnetDrift, func() (string, bool) { return o.subnetGone(machine) }},
+		{api.ReasonCapacityReservationDrift, func() (string, bool) { return o.reservationGone(machine) }},
+		{api.ReasonPlacementGroupDrift, func() (string, bool) { return o.placementChanged(claim) }},
+	} {
+		message, told := look.at()
+		if message != "" {
+			return finding{look.reason, message}, nil
+		}
+		if !told {
+			untold = append(untold, look.reason)
+		}
+	}
+	return finding{}, untold
+}
+
+// Hashes are the annotations that the claim is to have beside its own, for its hashes to
+// be of the versions of today; empty when they are.
+func (o *Origin) Hashes(claim *api.NodeClaim) map[string]string {
+	wanted := map[string]string{}
+	poolHashKeys().migrate(claim, o.PoolHash, api.NodePoolHashVersion, wanted)
+	// What the class was when it was launched is written with the instance.
+	if o.Class != nil && api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeLaunched) {
+		classHashKeys().migrate(claim, o.ClassHash, api.EC2NodeClassHashVersion, wanted)
+	}
+	return wanted
+}
+
+func (o *Origin) poolChanged(claim *api.NodeClaim) string {
+	if poolHashKeys().differs(claim, o.PoolHash, api.NodePoolHashVersion) {
+		return fmt.Sprintf("spec.template of nodepool %q has changed since", o.Pool.Name)
+	}
+	return ""
+}
+
+func (o *Origin) classChanged(claim *api.NodeClaim) (string, bool) {
+	if o.Class == nil {
+		return "", false
+	}
+	if classHashKeys().differs(claim, o.ClassHash, api.EC2NodeClassHashVersion) {
+		return fmt.Sprintf("the spec of ec2nodeclass %q, or the cluster's certificate authority, has changed since", o.Class.Name), true
+	}
+	return "", true
+}
+
+func (o *Origin) requirementsUnmet(claim *api.NodeClaim) (string, bool) {
+	wanted, err := scheduling.FromTerms(o.Pool.Spec.Template.Spec.Requirements)
+	if err != nil {
+		return "", false // the pool's condition says so
+	}
+	if unmet := scheduling.FromLabels(claim.Labels).Compatible(wanted, scheduling.UndefinedIsAbsent); unmet != nil {
+		return fmt.Sprintf("the requirements of nodepool %q are not met: %v", o.Pool.Name, unmet), true
+	}
+	return "", true
+}
+
+// typeGone: neither the type nor its offering need be available, as long as there is one.
+func (o *Origin) typeGone(claim *api.NodeClaim, now time.Time) (string, bool) {
+	if now.Sub(claim.CreationTimestamp.Time) < typeNotFoundAge {
+		return "", true
+	}
+	if o.Catalog == nil || len(o.Catalog.InstanceTypes) == 0 {
+		return "", false
+	}
+	name, zone, capacityType := claim.Labels[corev1.LabelInstanceTypeStable], claim.Labels[corev1.LabelTopologyZone], claim.Labels[api.CapacityTypeLabelKey]
+	at, known := slices.BinarySearchFunc(o.Catalog.InstanceTypes, name, func(info catalog.InstanceTypeInfo, name string) int { return strings.Compare(info.InstanceType, name) })
+	if !known {
+		return fmt.Sprintf("EC2 offers no instance type %q here any more", name), true
+	}
+	// A reserved node may go on as an on-demand one.
+	if capacityType == api.CapacityTypeReserved {
+		capacityType = api.CapacityTypeOnDemand
+	}
+	info := &o.Catalog.InstanceTypes[at]
+	if !slices.Contains(info.Zones, zone) || !slices.Contains(info.SupportedUsageClasses, capacityType) {
+		return fmt.Sprintf("EC2 offers instance type %q in zone %q as %s no more", name, zone, capacityType), true
+	}
+	return "", true
+}
+
+func (o *Origin) imageChanged(claim *api.NodeClaim) (string, bool) {
+	if o.Class == nil || len(o.Class.Status.AMIs) == 0 || claim.Status.ImageID == "" || claim.Labels[corev1.LabelArchStable] == "" {
+		return "", false
+	}
+	wanted, any := catalog.ImageOf(o.Class, claim.Labels)
+	switch {
+	case !any:
+		return fmt.Sprintf("no image of ec2nodeclass %q is for this node any more", o.Class.Name), true
+	case wanted != claim.Status.ImageID:
+		return fmt.Sprintf("the node runs image %s, and ec2nodeclass %q selects %s for it", claim.Status.ImageID, o.Class.Name, wanted), true
+	}
+	return "", true
+}
+
+func (o *Origin) groupsChanged(machine *Machine) (string, bool) {
+	if o.Class == nil || machine == nil || len(o.Class.Status.SecurityGroups) == 0 || len(machine.SecurityGroupIDs) == 0 {
+		return "", false
+	}
+	var wanted []string
+	for _, group := range o.Class.Status.SecurityGroups {
+		wanted = append(wanted, group.ID)
+	}
+	have := slices.Clone(machine.SecurityGroupIDs)
+	slices.Sort(wanted)
+	slices.Sort(have)
+	if have, wanted = slices.Compact(have), slices.Compact(wanted); !slices.Equal(have, wanted) {
+		return fmt.Sprintf("the instance has the security groups %s, and ec2nodeclass %q selects %s", strings.Join(have, ", "), o.Class.Name, strings.Join(wanted, ", ")), true
+	}
+	return "", true
+}
+
+func (o *Origin) subnetGone(machine *Machine) (string, bool) {
+	if o.Class == nil || machine == nil || len(o.Class.Status.Subnets) == 0 || machine.SubnetID == "" {
+		return "", false
+	}
+	if !slices.ContainsFunc(o.Class.Status.Subnets, func(subnet api.Subnet) bool { return subnet.ID == machine.SubnetID }) {
+		return fmt.Sprintf("the instance is in subnet %s, which ec2nodeclass %q does not select", machine.SubnetID, o.Class.Name), true
+	}
+	return "", true
+}
+
+func (o *Origin) reservationGone(machine *Machine) (string, bool) {
+	if o.Class == nil || machine == nil {
+		return "", false
+	}
+	id := machine.ReservationID
+	if id != "" && !slices.ContainsFunc(o.Class.Status.CapacityReservations, func(r api.CapacityReservation) bool { return r.ID == id }) {
+		return fmt.Sprintf("the instance runs in capacity reservation %s, which ec2nodeclass %q does not select", id, o.Class.Name), true
+	}
+	return "", true
+}
+
+func (o *Origin) placementChanged(claim *api.NodeClaim) (string, bool) {
+	if o.Class == nil || o.Class.Spec.PlacementGroupSelector != nil && o.Class.Status.PlacementGroup == nil {
+		return "", false
+	}
+	wanted := ""
+	if o.Class.Spec.PlacementGroupSelector != nil {
+		wanted = o.Class.Status.PlacementGroup.ID
+	}
+	if have := claim.Labels[api.LabelPlacementGroupID]; have != wanted {
+		return fmt.Sprintf("the node is in placement group %q, and ec2nodeclass %q selects %q", have, o.Class.Name, wanted), true
+	}
+	return "", true
+}

@@ -1,0 +1,111 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+)
+
+// Status is what EC2 says is wrong with an instance, or about to be done to it.
+// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/monitoring-system-instance-status-check.html
+type Status struct {
+	// SystemImpaired and InstanceImpaired are since when these checks fail; zero where
+	// they do not.
+	SystemImpaired, InstanceImpaired time.Time
+	Events                           []ScheduledEvent
+}
+
+// ScheduledEvent is work that EC2 has announced for an instance and not done yet.
+// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/monitoring-instances-status-check_sched.html
+type ScheduledEvent struct {
+	ID        string
+	Code      string // such as instance-retirement
+	NotBefore time.Time
+}
+
+// statusFilters pick the few instances that something is wrong with out of all that the
+// account has in the region. EC2 has no filter for tags here, and none that is an "or".
+func statusFilters() []types.Filter {
+	impaired := []string{string(types.SummaryStatusImpaired)}
+	return []types.Filter{
+		{Name: aws.String("system-status.status"), Values: impaired},
+		{Name: aws.String("instance-status.status"), Values: impaired},
+		{Name: aws.String("event.code"), Values: []string{
+			string(types.EventCodeInstanceReboot), string(types.EventCodeSystemReboot), string(types.EventCodeSystemMaintenance),
+			string(types.EventCodeInstanceRetirement), string(types.EventCodeInstanceStop),
+		}},
+	}
+}
+
+// Statuses lists, by id, the account's instances in the region that fail a status check
+// or have work announced, the cluster's own and others. An instance that is well is not
+// listed. A check counts when EC2 says since when it fails; that of an attached volume
+// does not, as in Karpenter.
+func (c *Client) Statuses(ctx context.Context) (map[string]Status, error) {
+	found := map[string]Status{}
+	var mutex sync.Mutex
+	var group sync.WaitGroup
+	var failed error
+	for _, filter := range statusFilters() {
+		group.Go(func() {
+			listed, err := c.statuses(ctx, filter)
+			mutex.Lock()
+			defer mutex.Unlock()
+			failed = errors.Join(failed, err)
+			for _, one := range listed {
+				found[aws.ToString(one.InstanceId)] = status(one)
+			}
+		})
+	}
+	group.Wait()
+	if failed != nil {
+		return nil, fmt.Errorf("reading the status checks of instances: %w", failed)
+	}
+	return found, nil
+}
+
+func (c *Client) statuses(ctx context.Context, filter types.Filter) ([]types.InstanceStatus, error) {
+	var listed []types.InstanceStatus
+	pages := ec2.NewDescribeInstanceStatusPaginator(c.ec2, &ec2.DescribeInstanceStatusInput{Filters: []types.Filter{filter}})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		listed = append(listed, page.InstanceStatuses...)
+	}
+	return listed, nil
+}
+
+func status(described types.InstanceStatus) Status {
+	made := Status{SystemImpaired: failingSince(described.SystemStatus), InstanceImpaired: failingSince(described.InstanceStatus)}
+	for _, event := range described.Events {
+		// EC2 lists for a while what is over, and says so in front of the description.
+		description := aws.ToString(event.Description)
+		if event.NotBefore == nil || strings.HasPrefix(description, "[Completed]") || strings.HasPrefix(description, "[Canceled]") {
+			continue
+		}
+		made.Events = append(made.Events, ScheduledEvent{ID: aws.ToString(event.InstanceEventId), Code: string(event.Code), NotBefore: *event.NotBefore})
+	}
+	return made
+}
+
+func failingSince(summary *types.InstanceStatusSummary) time.Time {
+	if summary == nil {
+		return time.Time{}
+	}
+	var first time.Time
+	for _, detail := range summary.Details {
+		if detail.Status == types.StatusTypeFailed && detail.ImpairedSince != nil && (first.IsZero() || detail.ImpairedSince.Before(first)) {
+			first = *detail.ImpairedSince
+		}
+	}
+	return first
+}

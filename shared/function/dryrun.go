@@ -1,0 +1,61 @@
+package function
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"reflect"
+	"strings"
+
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/middleware"
+)
+
+// DryRun tells whether DRY_RUN is true: what is decided is logged, and nothing is done. It holds at the two places where
+// a function reaches out, Configuration for AWS and Connection for the cluster, so that no function can forget it.
+func DryRun() bool { return os.Getenv("DRY_RUN") == "true" }
+
+// dryRunOperation is EC2's code for a call that would have been made.
+const dryRunOperation = "DryRunOperation"
+
+// onlyRead keeps AWS calls that change anything from being sent. Those that ask EC2 themselves for a dry run change
+// nothing, and messages between the functions are how they go on.
+func onlyRead(stack *middleware.Stack) error {
+	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("WhittleDryRun", func(
+		ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
+	) (middleware.InitializeOutput, middleware.Metadata, error) {
+		service, operation := awsmiddleware.GetServiceID(ctx), awsmiddleware.GetOperationName(ctx)
+		if reads(operation) || service == "SQS" && strings.HasPrefix(operation, "SendMessage") || asksForDryRun(in.Parameters) {
+			return next.HandleInitialize(ctx, in)
+		}
+		slog.InfoContext(ctx, "dry run: not called", "service", service, "operation", operation)
+		return middleware.InitializeOutput{}, middleware.Metadata{}, &smithy.GenericAPIError{
+			Code: dryRunOperation, Message: operation + " is not called in a dry run", Fault: smithy.FaultClient,
+		}
+	}), middleware.After)
+}
+
+func reads(operation string) bool {
+	for _, prefix := range []string{"Describe", "Get", "List"} {
+		if strings.HasPrefix(operation, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// asksForDryRun tells whether the call's own DryRun is set. It looks by name: the EC2 client would double the size of
+// functions that do not use it.
+func asksForDryRun(parameters any) bool {
+	input := reflect.ValueOf(parameters)
+	if input.Kind() != reflect.Pointer || input.Elem().Kind() != reflect.Struct {
+		return false
+	}
+	field := input.Elem().FieldByName("DryRun")
+	if !field.IsValid() {
+		return false
+	}
+	asked, ok := field.Interface().(*bool)
+	return ok && asked != nil && *asked
+}

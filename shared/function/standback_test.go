@@ -1,0 +1,129 @@
+package function
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/smithy-go/middleware"
+	"k8s.io/client-go/rest"
+
+	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/metrics"
+)
+
+// apiServer answers every list with the leases that it is given, or refuses.
+type apiServer struct {
+	leases  string
+	refuses bool
+	asked   int
+}
+
+func (a *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	a.asked++
+	w.Header().Set("Content-Type", "application/json")
+	if a.refuses {
+		w.WriteHeader(http.StatusForbidden)
+		return
+	}
+	_, _ = w.Write([]byte(`{"kind": "LeaseList", "apiVersion": "coordination.k8s.io/v1", "items": [` + a.leases + `]}`))
+}
+
+const led = `{"metadata": {"namespace": "kube-system", "name": "karpenter-leader-election"}, "spec": {"holderIdentity": "karpenter-1", "renewTime": "2026-03-01T12:00:00.000000Z", "leaseDurationSeconds": 15}}`
+
+func connected(t *testing.T, server *apiServer, now *time.Time) *Connection {
+	t.Helper()
+	listener := httptest.NewServer(server)
+	t.Cleanup(listener.Close)
+	client, err := cluster.NewForConfig(cluster.Endpoint{Name: "prod", URL: listener.URL}, &rest.Config{Host: listener.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Connection{name: "prod", client: client, read: *now, now: func() time.Time { return *now }}
+}
+
+func TestStandingBackWhileKarpenterActs(t *testing.T) {
+	now := time.Date(2026, time.March, 1, 12, 0, 2, 0, time.UTC)
+	server := &apiServer{leases: led}
+	connection := connected(t, server, &now)
+	var numbers strings.Builder
+	handled := 0
+	handler := StandBack(connection, metrics.NewRecorder("prod", &numbers, time.Now), func(context.Context, string) (string, error) {
+		handled++
+		return "done", nil
+	})
+	for range 3 {
+		if answer, err := handler(t.Context(), "event"); err != nil || answer != "" || handled != 0 {
+			t.Fatalf("answered %q, %v, and handled %d events", answer, err, handled)
+		}
+	}
+	if server.asked != 1 {
+		t.Errorf("the API server was asked %d times within a moment, want once", server.asked)
+	}
+	if got := strings.Count(numbers.String(), `"StoodBack":1`); got != 3 {
+		t.Errorf("counted %d times: %s", got, numbers.String())
+	}
+	now = now.Add(leaderFor) // given back meanwhile
+	server.leases = ""
+	if answer, err := handler(t.Context(), "event"); err != nil || answer != "done" || handled != 1 {
+		t.Errorf("once Karpenter is gone: %q, %v, %d handled", answer, err, handled)
+	}
+	now = now.Add(leaderFor)
+	server.refuses = true
+	if _, err := handler(t.Context(), "event"); err == nil || handled != 1 {
+		t.Errorf("when nobody can tell: %v, %d handled", err, handled)
+	}
+	connection.dryRun = true
+	if answer, err := handler(t.Context(), "event"); err != nil || answer != "done" {
+		t.Errorf("in a dry run: %q, %v", answer, err)
+	}
+}
+
+// TestADryRunCallsNothingThatChanges also holds that questions get through.
+func TestADryRunCallsNothingThatChanges(t *testing.T) {
+	var calls []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := r.ParseForm(); err != nil {
+			t.Error(err)
+		}
+		calls = append(calls, r.Form.Get("Action")+r.Header.Get("X-Amz-Target"))
+		w.WriteHeader(http.StatusBadRequest)
+	}))
+	defer server.Close()
+	config := aws.Config{
+		Region: "us-east-1", BaseEndpoint: &server.URL, RetryMaxAttempts: 1, Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
+		APIOptions: []func(*middleware.Stack) error{onlyRead},
+	}
+	client := ec2.NewFromConfig(config)
+	for name, call := range map[string]func() error{
+		"RunInstances": func() error {
+			_, err := client.RunInstances(t.Context(), &ec2.RunInstancesInput{MinCount: aws.Int32(1), MaxCount: aws.Int32(1)})
+			return err
+		},
+		"TerminateInstances": func() error {
+			_, err := client.TerminateInstances(t.Context(), &ec2.TerminateInstancesInput{InstanceIds: []string{"i-1"}, DryRun: aws.Bool(false)})
+			return err
+		},
+		"DeleteLaunchTemplate": func() error {
+			_, err := client.DeleteLaunchTemplate(t.Context(), &ec2.DeleteLaunchTemplateInput{})
+			return err
+		},
+	} {
+		if err := call(); err == nil || !strings.Contains(err.Error(), dryRunOperation) || len(calls) > 0 {
+			t.Errorf("%s: %v, sent %v", name, err, calls)
+		}
+	}
+	_, _ = client.DescribeInstances(t.Context(), &ec2.DescribeInstancesInput{})
+	_, _ = client.RunInstances(t.Context(), &ec2.RunInstancesInput{DryRun: aws.Bool(true), MinCount: aws.Int32(1), MaxCount: aws.Int32(1)})
+	_, _ = sqs.NewFromConfig(config).SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: &server.URL, MessageBody: aws.String("tick")})
+	if got := strings.Join(calls, " "); got != "DescribeInstances RunInstances AmazonSQS.SendMessage" {
+		t.Errorf("sent %q", got)
+	}
+}

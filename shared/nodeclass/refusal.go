@@ -1,0 +1,113 @@
+package nodeclass
+
+import (
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+// Who writes which of a class's conditions: whoever resolves the class all of them, by
+// what the class says and selects (Resolve). Whoever launches with it makes one of them
+// false where EC2 refuses a launch because of it (Refuse), with the reason LaunchRefused,
+// which nothing else has. That word stands, whoever resolves the class meanwhile, until
+// the class's spec or what it selects is another, a launch with the class succeeds
+// (Absolve), or refusalHolds is over: what was wrong may have been mended where nobody
+// sees it, and the next launch tells.
+
+// refusalHolds is for how long a refusal stands at most: Karpenter's pause after a
+// failed validation.
+const refusalHolds = 10 * time.Minute
+
+func isRefusal(condition *metav1.Condition) bool {
+	return condition.Status == metav1.ConditionFalse && condition.Reason == api.ReasonLaunchRefused
+}
+
+// Launchable tells whether a launch may be tried with the class: it is ready, or nothing
+// but refused launches keeps it from being so. Nothing new is planned with a class that
+// is not ready; what was planned before is tried again, now and then.
+func Launchable(class *api.EC2NodeClass) bool {
+	ready := api.GetCondition(class.Status.Conditions, api.ConditionReady)
+	if ready == nil || ready.Status == metav1.ConditionTrue {
+		return ready != nil
+	}
+	if class.DeletionTimestamp != nil {
+		return false
+	}
+	for _, conditionType := range readyDependents(class) {
+		condition := api.GetCondition(class.Status.Conditions, conditionType)
+		if condition == nil || condition.Status != metav1.ConditionTrue && !isRefusal(condition) {
+			return false
+		}
+	}
+	return true
+}
+
+// Refuse gives the class's conditions after EC2 has refused a launch because of what the
+// condition stands for, and whether they are others than before.
+func Refuse(class *api.EC2NodeClass, conditionType, message string, now time.Time) ([]metav1.Condition, bool) {
+	conditions := slices.Clone(class.Status.Conditions)
+	changed := api.SetCondition(&conditions, metav1.Condition{
+		Type: conditionType, Status: metav1.ConditionFalse, Reason: api.ReasonLaunchRefused, Message: message, ObservedGeneration: class.Generation,
+	}, now)
+	changed = api.SetReady(&conditions, readyDependents(class), class.Generation, now) || changed
+	return conditions, changed
+}
+
+// Absolve gives the class's conditions after a launch with it, and whether they are
+// others than before: none of its refusals is true any more.
+func Absolve(class *api.EC2NodeClass, now time.Time) ([]metav1.Condition, bool) {
+	conditions := slices.Clone(class.Status.Conditions)
+	changed := false
+	for i := range conditions {
+		if isRefusal(&conditions[i]) {
+			changed = api.SetCondition(&conditions, metav1.Condition{Type: conditions[i].Type, Status: metav1.ConditionTrue, ObservedGeneration: class.Generation}, now) || changed
+		}
+	}
+	if changed {
+		api.SetReady(&conditions, readyDependents(class), class.Generation, now)
+	}
+	return conditions, changed
+}
+
+// holdRefusals puts the class's refusals that still stand in the place of what was
+// found to be true.
+func (c conditions) holdRefusals(class *api.EC2NodeClass) {
+	if !sameSelection(&class.Status, c.status) {
+		return
+	}
+	for i := range class.Status.Conditions {
+		earlier := &class.Status.Conditions[i]
+		found := api.GetCondition(c.status.Conditions, earlier.Type)
+		if isRefusal(earlier) && earlier.ObservedGeneration == c.generation && c.now.Sub(earlier.LastTransitionTime.Time) < refusalHolds &&
+			found != nil && found.Status == metav1.ConditionTrue {
+			*found = *earlier
+		}
+	}
+}
+
+// sameSelection tells whether two statuses select the same things to launch with.
+func sameSelection(a, b *api.EC2NodeClassStatus) bool {
+	subnets := func(status *api.EC2NodeClassStatus) (ids []string) {
+		for _, subnet := range status.Subnets {
+			ids = append(ids, subnet.ID)
+		}
+		slices.Sort(ids) // they are in the order of their free addresses
+		return ids
+	}
+	groups := func(status *api.EC2NodeClassStatus) (ids []string) {
+		for _, group := range status.SecurityGroups {
+			ids = append(ids, group.ID)
+		}
+		return ids
+	}
+	images := func(status *api.EC2NodeClassStatus) (ids []string) {
+		for i := range status.AMIs {
+			ids = append(ids, status.AMIs[i].ID)
+		}
+		return ids
+	}
+	return slices.Equal(subnets(a), subnets(b)) && slices.Equal(groups(a), groups(b)) && slices.Equal(images(a), images(b)) && a.InstanceProfile == b.InstanceProfile
+}

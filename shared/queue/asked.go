@@ -1,0 +1,30 @@
+package queue
+
+import (
+	"sync"
+	"time"
+)
+
+// Asked remembers the look that this container asked for last, so that chains of messages
+// which run beside each other become one. A container that does not know of it asks once
+// more, which costs a look. Its zero value is ready, and safe for concurrent use.
+type Asked struct {
+	mutex sync.Mutex
+	next  Message
+}
+
+// Covers tells whether a look is under way that comes no later than the wanted one and
+// may lead to as many more.
+func (a *Asked) Covers(wanted Message, now time.Time) bool {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	// SQS delays by whole seconds: a second is no difference.
+	return a.next.At.After(now) && !a.next.At.After(wanted.At.Add(time.Second)) && a.next.Hop <= wanted.Hop
+}
+
+// Remember notes that the look has been asked for.
+func (a *Asked) Remember(next Message) {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	a.next = next
+}

@@ -1,0 +1,77 @@
+package snapshot
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption"
+)
+
+// Disruption puts the objects together as disruption sees them: the nodes of NodePools,
+// with the pods on them. It gives pools and classes their defaults, and shares memory with
+// the objects. The cluster's certificate authority is part of what a class is hashed to.
+func Disruption(o *Objects, certificateAuthority []byte) (*disruption.Snapshot, error) {
+	s := &disruption.Snapshot{Pools: o.NodePools, Budgets: o.PodDisruptionBudgets}
+	for i := range o.NodePools {
+		o.NodePools[i].Default()
+	}
+	for i := range o.NodeClasses {
+		o.NodeClasses[i].Default()
+	}
+	var err error
+	if s.Origins, err = disruption.Origins(o.NodePools, o.NodeClasses, certificateAuthority, nil); err != nil {
+		return nil, err
+	}
+	on := map[string][]*corev1.Pod{}
+	for i := range o.Pods {
+		if name := o.Pods[i].Spec.NodeName; name != "" {
+			on[name] = append(on[name], &o.Pods[i])
+		} else {
+			s.Waiting = append(s.Waiting, &o.Pods[i])
+		}
+	}
+	byID := map[string]*corev1.Node{}
+	for i := range o.Nodes {
+		if id := o.Nodes[i].Spec.ProviderID; id != "" {
+			byID[id] = &o.Nodes[i]
+		}
+	}
+	for i := range o.NodeClaims {
+		claim := &o.NodeClaims[i]
+		if claim.Labels[api.NodePoolLabelKey] == "" || !claim.Spec.NodeClassRef.IsEC2NodeClass() {
+			continue
+		}
+		node := disruption.Node{Claim: claim, Node: byID[claim.Status.ProviderID]}
+		if node.Node != nil {
+			node.Pods = on[node.Node.Name]
+		}
+		s.Nodes = append(s.Nodes, node)
+	}
+	return s, nil
+}
+
+// Without are the objects as they would be with the claims leaving. What has become of
+// claims since the objects were read is in the disruption's snapshot.
+func Without(o *Objects, s *disruption.Snapshot, leaving []*api.NodeClaim, now time.Time) *Objects {
+	current := map[types.UID]*api.NodeClaim{}
+	for i := range s.Nodes {
+		current[s.Nodes[i].Claim.UID] = s.Nodes[i].Claim
+	}
+	without := *o
+	without.NodeClaims = slices.Clone(o.NodeClaims)
+	for i := range without.NodeClaims {
+		claim := &without.NodeClaims[i]
+		if changed := current[claim.UID]; changed != nil {
+			*claim = *changed
+		}
+		if claim.DeletionTimestamp == nil && slices.ContainsFunc(leaving, func(other *api.NodeClaim) bool { return other.UID == claim.UID }) {
+			claim.DeletionTimestamp = &metav1.Time{Time: now}
+		}
+	}
+	return &without
+}

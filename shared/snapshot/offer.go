@@ -1,0 +1,104 @@
+package snapshot
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/nodeclass"
+	"github.com/whittle-dev/whittle/shared/plan"
+)
+
+// Offer is what can be bought for the NodePools: one reading of pools, classes and overlays
+// for whoever plans.
+type Offer struct {
+	// Pools are those that may get nodes, with their defaults.
+	Pools []api.NodePool
+	// Unusable are the others, with the reason.
+	Unusable []Unusable
+	// Types are the instance types by NodePool, with the NodeOverlays applied; ClassTypes
+	// those by EC2NodeClass, without, of a refused class too: what was planned with it
+	// before is tried again.
+	Types, ClassTypes map[string][]catalog.InstanceType
+	// Problems are what is wrong with NodeOverlays, which then do not count.
+	Problems []catalog.OverlayProblem
+}
+
+// Unusable is a NodePool that gets no nodes. The message says how to mend it, and is empty
+// for one that is being deleted.
+type Unusable struct {
+	Pool            api.NodePool
+	Reason, Message string
+}
+
+// NewOffer reads the objects, with the statuses of the classes as they are. It gives the
+// classes their defaults.
+func NewOffer(o *Objects, known *catalog.Snapshot, observed catalog.Observed, now time.Time) *Offer {
+	offer := &Offer{ClassTypes: map[string][]catalog.InstanceType{}}
+	for i := range o.NodeClasses {
+		class := &o.NodeClasses[i]
+		if class.Default(); nodeclass.Launchable(class) {
+			offer.ClassTypes[class.Name] = catalog.Resolve(known, class, observed, now)
+		}
+	}
+	for _, pool := range o.NodePools {
+		pool.Default()
+		reason, message := unusable(&pool, o.NodeClasses)
+		if reason == "" && pool.DeletionTimestamp == nil {
+			offer.Pools = append(offer.Pools, pool)
+		} else {
+			offer.Unusable = append(offer.Unusable, Unusable{pool, reason, message})
+		}
+	}
+	offer.Types, offer.Problems = catalog.Overlays(offer.Pools, func(pool *api.NodePool) []catalog.InstanceType {
+		return offer.ClassTypes[pool.Spec.Template.Spec.NodeClassRef.Name]
+	}, o.NodeOverlays)
+	return offer
+}
+
+// Assemble is Assemble with what is on offer.
+func (offer *Offer) Assemble(o *Objects, now time.Time) *plan.Snapshot {
+	offered := *o
+	offered.NodePools, offered.NodeOverlays = offer.Pools, nil
+	return Assemble(&offered, func(pool *api.NodePool) []catalog.InstanceType { return offer.Types[pool.Name] }, now)
+}
+
+// unusable says why a pool gets no nodes, or nothing.
+func unusable(pool *api.NodePool, classes []api.EC2NodeClass) (reason, message string) {
+	if pool.DeletionTimestamp != nil {
+		return "", ""
+	}
+	if err := pool.Validate(); err != nil {
+		return api.ReasonNodePoolValidationFailed, err.Error()
+	}
+	name := pool.Spec.Template.Spec.NodeClassRef.Name
+	for i := range classes {
+		class := &classes[i]
+		if class.Name != name {
+			continue
+		}
+		if !api.ConditionTrue(class.Status.Conditions, api.ConditionReady) {
+			return api.ReasonNodeClassNotReady, fmt.Sprintf("EC2NodeClass %q is not ready: %s", name, notReady(class))
+		}
+		return "", ""
+	}
+	return api.ReasonNodeClassNotFound, fmt.Sprintf("spec.template.spec.nodeClassRef names the EC2NodeClass %q, which does not exist: create it, or name one that does", name)
+}
+
+// notReady says what keeps the class from being ready.
+func notReady(class *api.EC2NodeClass) string {
+	var causes []string
+	for _, condition := range class.Status.Conditions {
+		if condition.Status == metav1.ConditionFalse && condition.Type != api.ConditionReady {
+			causes = append(causes, fmt.Sprintf("%s: %s", condition.Type, condition.Message))
+		}
+	}
+	if len(causes) == 0 {
+		return "it has not been resolved yet"
+	}
+	return strings.Join(causes, "; ")
+}
