@@ -21,7 +21,7 @@ fuzztime ?= 10s
 # What runs against a local server must not be told to trust another authority.
 unexport AWS_CA_BUNDLE
 
-.PHONY: help run up down build functions zips local test conformance fuzz lint bench storm crash bench-peer bench-consolidation synth clean FORCE
+.PHONY: help run up down build functions zips local test conformance fuzz lint bench storm crash chaos bench-peer bench-consolidation synth clean FORCE
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | column -t -s "$$(printf '\t')"
@@ -87,9 +87,13 @@ storm: local ## 1,000 spot warnings in a minute over 500 nodes; STORM_NODES=100 
 	@build/local storm
 
 crash: export CRASH_STORY := $(story)
-crash: ## kill each function at each call that it makes; story=provision/ for some of the stories
-	@go build -trimpath -buildvcs=false -o build/local ./infra/local
+crash: build/local ## kill each function at each call that it makes; story=provision/ for some of the stories
 	@build/local crash
+
+chaos: export CHAOS_SEED := $(seed)
+chaos: export CHAOS_MINUTES := $(minutes)
+chaos: infra/node_modules build/local ## everything goes wrong at once for 30 minutes; minutes=1 for fewer, seed=N for the same again
+	@build/local chaos
 
 bench-peer: ## plan the same clusters with Karpenter's scheduler and with ours; arguments="-full" for all sizes
 	@go run -C testdata/peer . $(arguments)

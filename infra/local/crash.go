@@ -21,10 +21,15 @@ const crashStory = "CRASH_STORY"
 // crashWorlds is how many stories are told side by side: as many as a small machine has processors.
 const crashWorlds = 2
 
-// functions are the packages of all functions.
-func functions() []string {
+// functionNames are all functions.
+func functionNames() []string {
+	return []string{"ticker", "provision", "interrupt", "lifecycle", "disrupt", "catalog", "install"}
+}
+
+// functionPackages are their packages.
+func functionPackages() []string {
 	var packages []string
-	for _, name := range []string{"ticker", "provision", "interrupt", "lifecycle", "disrupt", "catalog", "install"} {
+	for _, name := range functionNames() {
 		packages = append(packages, "./functions/"+name)
 	}
 	return packages
@@ -53,7 +58,7 @@ func killEverywhere(ctx context.Context) (failure error) {
 		return err
 	}
 	programs := filepath.Join(folder, "functions")
-	if err := clock.Build(ctx, root, programs, functions()...); err != nil {
+	if err := clock.Build(ctx, root, programs, functionPackages()...); err != nil {
 		return err
 	}
 	fmt.Printf("the functions are built with a clock that can be set, after %.0f s\n", time.Since(began).Seconds())

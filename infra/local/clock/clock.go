@@ -4,14 +4,18 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"time"
 )
 
 // Variable is the environment variable that names a program's clock.
 const Variable = "WHITTLE_CLOCK"
 
-// Clock is a file that programs made by Build read the time from.
-type Clock struct{ file *os.File }
+// Clock is a file that programs made by Build read the time from. It is safe for concurrent use.
+type Clock struct {
+	file  *os.File
+	ahead atomic.Int64 // seconds
+}
 
 // Create makes a clock that shows the machine's time. Its owner closes it.
 func Create(name string) (*Clock, error) {
@@ -19,7 +23,7 @@ func Create(name string) (*Clock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a clock: %w", err)
 	}
-	c := &Clock{file}
+	c := &Clock{file: file}
 	return c, c.Set(0)
 }
 
@@ -31,8 +35,12 @@ func (c *Clock) Set(ahead time.Duration) error {
 	if _, err := c.file.WriteAt(content[:], 0); err != nil {
 		return fmt.Errorf("setting a clock: %w", err)
 	}
+	c.ahead.Store(int64(ahead / time.Second))
 	return nil
 }
+
+// Ahead is by how much the clock is ahead of the machine's.
+func (c *Clock) Ahead() time.Duration { return time.Duration(c.ahead.Load()) * time.Second }
 
 // Setting is what a program needs in its environment to have this clock.
 func (c *Clock) Setting() string { return Variable + "=" + c.file.Name() }

@@ -40,12 +40,16 @@ func (w *World) Deploy(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = log.Close() }()
-	err = w.command(ctx, log, cli, "deploy", stackName,
+	arguments := []string{
+		"deploy", stackName,
 		"--app", app, "--output", filepath.Join(w.options.Directory, "cdk.out"),
 		"--method=direct", "--require-approval", "never", "--no-notices", "--no-version-reporting", "--no-path-metadata", "--no-asset-metadata", "--ci",
-		"-c", "clusters="+w.options.Cluster, "-c", "architecture="+Architecture(), "-c", "interval="+w.options.Interval.String(),
-	)
-	if err != nil {
+		"-c", "clusters=" + w.options.Cluster, "-c", "architecture=" + Architecture(), "-c", "interval=" + w.options.Interval.String(),
+	}
+	if w.options.Functions != "" {
+		arguments = append(arguments, "-c", "functions="+w.options.Functions)
+	}
+	if err := w.command(ctx, log, cli, arguments...); err != nil {
 		return errors.Join(fmt.Errorf("cdk deploy: %w: see %s", err, log.Name()), tail(log.Name()))
 	}
 	return nil
