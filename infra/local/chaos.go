@@ -45,7 +45,7 @@ func letChaosReign(ctx context.Context) (failure error) {
 	if err != nil {
 		return err
 	}
-	w, err := startWith(ctx, "chaos", interval, programs)
+	w, err := startWith(ctx, "chaos", interval, boot, programs)
 	if err != nil {
 		return err
 	}

@@ -68,6 +68,11 @@ func directory(name string) (string, error) {
 // start makes a world in an empty directory of that name. Boot is what its machines need
 // from running to joining.
 func start(ctx context.Context, name string, interval, boot time.Duration) (*world.World, error) {
+	return startWith(ctx, name, interval, boot, "")
+}
+
+// startWith is start with functions that were built into a folder.
+func startWith(ctx context.Context, name string, interval, boot time.Duration, functions string) (*world.World, error) {
 	folder, err := directory(name)
 	if err != nil {
 		return nil, err
