@@ -40,6 +40,7 @@ func newNodeRoles(c *cluster) nodeRoles {
 
 func newNodeRole(c *cluster, scope constructs.Construct, system string) awsiam.Role {
 	var policies []awsiam.IManagedPolicy
+	var known []acknowledgment
 	// What an EKS worker needs, with the pull-only policy in place of the wider one for container registries.
 	// https://docs.aws.amazon.com/eks/latest/userguide/create-node-role.html
 	for _, name := range []string{
@@ -49,6 +50,7 @@ func newNodeRole(c *cluster, scope constructs.Construct, system string) awsiam.R
 		"AmazonSSMManagedInstanceCore",
 	} {
 		policies = append(policies, awsiam.ManagedPolicy_FromAwsManagedPolicyName(jsii.String(name)))
+		known = append(known, acknowledgment{ID: "AwsSolutions-IAM4", Reason: managedPolicies, AppliesTo: []string{"Policy::arn:<AWS::Partition>:iam::aws:policy/" + name}})
 	}
 	role := awsiam.NewRole(scope, jsii.String("Role"), &awsiam.RoleProps{
 		RoleName:        c.roleName("node-" + strings.ToLower(system)),
@@ -56,6 +58,7 @@ func newNodeRole(c *cluster, scope constructs.Construct, system string) awsiam.R
 		AssumedBy:       awsiam.NewServicePrincipal(jsii.String("ec2.amazonaws.com"), nil),
 		ManagedPolicies: &policies,
 	})
+	acknowledge(role, known)
 	profile := awsiam.NewInstanceProfile(scope, jsii.String("InstanceProfile"), &awsiam.InstanceProfileProps{Role: role})
 	awscdk.NewCfnOutput(scope, jsii.String("RoleName"), &awscdk.CfnOutputProps{
 		Description: jsii.String("Cluster " + c.name + ": the role of nodes of " + system + ", for EC2NodeClass spec.role"),

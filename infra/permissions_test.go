@@ -97,6 +97,7 @@ func TestActions(t *testing.T) {
 			"ec2:DescribeInstanceTypes", "ec2:DescribeInstanceTypeOfferings", "ec2:DescribeAvailabilityZones", "ec2:DescribeSpotPriceHistory",
 		}),
 		"install": slices.Concat(log, []string{"eks:DescribeCluster", "lambda:InvokeFunction"}),
+		"console": slices.Concat(log, []string{"eks:DescribeCluster"}),
 	}
 	template := synthesize(t, "prod")
 	for _, name := range functionNames() {
@@ -120,13 +121,28 @@ func TestActions(t *testing.T) {
 	}
 }
 
+// takesNoResource are the actions for which AWS's own tables name no resource type, so that a policy must say *, and the
+// condition that bounds them instead, if they take one.
+// https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonec2.html
+// https://docs.aws.amazon.com/service-authorization/latest/reference/list_awsidentityandaccessmanagementiam.html
+// https://docs.aws.amazon.com/service-authorization/latest/reference/list_awspricelist.html
+func takesNoResource() map[string]string {
+	const region = "aws:RequestedRegion"
+	return map[string]string{
+		"ec2:DescribeAvailabilityZones": region, "ec2:DescribeCapacityReservations": region, "ec2:DescribeImages": region, "ec2:DescribeInstances": region,
+		"ec2:DescribeInstanceStatus": region, "ec2:DescribeInstanceTypeOfferings": region, "ec2:DescribeInstanceTypes": region, "ec2:DescribeLaunchTemplates": region, "ec2:DescribeNetworkInterfaces": region,
+		"ec2:DescribePlacementGroups": region, "ec2:DescribeSecurityGroups": region, "ec2:DescribeSpotPriceHistory": region, "ec2:DescribeSubnets": region,
+		// Karpenter's policy has it on * too: its list of a path is the account's.
+		"iam:ListInstanceProfiles": "",
+		// The price list is the same for all, and answers in a few regions only.
+		"pricing:GetProducts": "",
+	}
+}
+
 func TestNoStatementIsWiderThanItsService(t *testing.T) {
-	// Actions that take no resource, and the condition that bounds them instead.
 	unscoped := func(action string) (condition string, ok bool) {
-		if strings.HasPrefix(action, "ec2:Describe") {
-			return "aws:RequestedRegion", true
-		}
-		return "", action == "pricing:GetProducts" || action == "iam:ListInstanceProfiles"
+		bound, ok := takesNoResource()[action]
+		return bound, ok
 	}
 	template := synthesize(t, "prod")
 	for id, role := range template.ofType("AWS::IAM::Role") {

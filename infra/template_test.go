@@ -51,3 +51,35 @@ func node(arguments ...string) (string, error) {
 	out, err := exec.Command("node", arguments...).CombinedOutput()
 	return string(out), err
 }
+
+// TestTheTemplateSatisfiesNag holds the template against cdk-nag's pack AwsSolutions, with everything chosen that adds rights, and
+// sees that it finds what nobody knows.
+func TestTheTemplateSatisfiesNag(t *testing.T) {
+	whole := synthesizeWith(t, map[string]any{
+		"clusters": "one", "functions": builtFunctions(t), "windowsNodes": true, "subnets": "subnet-0a1b2c3d", "securityGroups": "sg-0a1b2c3d", "clusterSecurityGroup": "sg-4e5f6a7b",
+	})
+	file := filepath.Join(t.TempDir(), "template.json")
+	if err := os.WriteFile(file, whole.text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := node("check-nag.mjs", file); err != nil || !strings.Contains(out, " 0 faults") {
+		t.Errorf("%v:\n%s", err, out)
+	}
+	var faulty map[string]any
+	if err := json.Unmarshal(whole.text, &faulty); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range faulty["Resources"].(map[string]any) {
+		delete(r.(map[string]any), "Metadata")
+	}
+	text, err := json.Marshal(faulty)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := node("check-nag.mjs", file); err == nil || !strings.Contains(out, "AwsSolutions-IAM5[Resource::*]") {
+		t.Errorf("what nobody knows is not found: %v:\n%s", err, out)
+	}
+}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/install/manifests"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/function"
 )
 
 const (
@@ -40,12 +41,22 @@ type handler struct {
 // step can be done again: run twice, half done, or late, the end is the same.
 func (h *handler) handle(ctx context.Context, event cfn.Event) (physicalID string, data map[string]any, err error) {
 	physicalID = "whittle-install-" + h.cluster
+	// CloudFormation waits for an answer: there must be time left for it.
+	ctx, cancel := function.WithReserve(ctx)
+	defer cancel()
 	if event.RequestType == cfn.RequestDelete {
 		return physicalID, nil, h.remove(ctx)
 	}
 	data, err = h.install(ctx)
+	// Where there are no access entries a person adds what they would say.
+	if lines, _ := event.ResourceProperties["MapRoles"].(string); lines != "" && notLetIn(err) {
+		err = fmt.Errorf("%w; in the authentication mode CONFIG_MAP, add these lines to mapRoles in the ConfigMap kube-system/aws-auth and deploy again:\n%s", err, lines)
+	}
 	return physicalID, data, err
 }
+
+// notLetIn tells that the cluster does not know this function, or not its rights.
+func notLetIn(err error) bool { return apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err) }
 
 func (h *handler) install(ctx context.Context) (map[string]any, error) {
 	client, err := h.connection.Client(ctx)
@@ -139,11 +150,11 @@ func settled(ctx context.Context, call func() error) error {
 	deadline := time.Now().Add(settleTime)
 	for {
 		err := call()
-		if !apierrors.IsUnauthorized(err) && !apierrors.IsForbidden(err) || time.Now().After(deadline) {
+		if !notLetIn(err) || time.Now().After(deadline) {
 			return err
 		}
-		if err := wait(ctx); err != nil {
-			return err
+		if ended := wait(ctx); ended != nil {
+			return errors.Join(err, ended) // what was waited for, and that the time is up
 		}
 	}
 }
@@ -207,7 +218,14 @@ func (h *handler) remove(ctx context.Context) error {
 		return err
 	}
 	for i := range rights {
-		if err := client.Remove(ctx, &rights[i]); err != nil {
+		err := client.Remove(ctx, &rights[i])
+		if notLetIn(err) {
+			// Such as when an installation was refused and is rolled back. Nobody is in the roles' groups any more.
+			slog.WarnContext(ctx, "not let into the cluster: roles and bindings stay, kubectl delete clusterroles,clusterrolebindings -l app.kubernetes.io/name=whittle removes them",
+				"cluster", h.cluster, "error", err)
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/function"
 )
 
 var (
@@ -255,6 +256,35 @@ func TestANewAccessEntryIsWaitedFor(t *testing.T) {
 	defer cancel()
 	if _, err := i.install(ctx); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "access entry") {
 		t.Errorf("error is %v", err)
+	}
+}
+
+// TestConfigMapModeIsRefusedWithItsLines is a cluster without access entries: until the lines are in aws-auth nobody is
+// let in, and the deployment that fails for it must get away again.
+func TestConfigMapModeIsRefusedWithItsLines(t *testing.T) {
+	const lines = "- rolearn: arn:aws:iam::123456789012:role/whittle-prod-provision-us-east-1\n  username: whittle:provision\n"
+	i := newInstallation(t)
+	i.line.refused.Store(1 << 20)
+	ctx, cancel := context.WithTimeout(t.Context(), function.Reserve+2*time.Second)
+	defer cancel()
+	event := creation
+	event.ResourceProperties = map[string]any{"MapRoles": lines}
+	_, _, err := i.handle(ctx, event)
+	for _, part := range []string{"aws-auth", "deploy again", lines} {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("error is %v, want one that says %q", err, part)
+		}
+	}
+	if i.invocations.Load() > 0 {
+		t.Error("the catalogue was asked for")
+	}
+	if id, _, err := i.handle(t.Context(), deletion); err != nil || id != "whittle-install-prod" {
+		t.Errorf("rolling back: %q, %v", id, err)
+	}
+	i.line.refused.Store(0)
+	event.RequestType = cfn.RequestUpdate
+	if _, _, err := i.handle(t.Context(), event); err != nil {
+		t.Errorf("once the lines are there: %v", err)
 	}
 }
 

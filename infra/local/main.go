@@ -112,6 +112,7 @@ func run(ctx context.Context) (failure error) {
 	if err != nil {
 		return err
 	}
+	fmt.Println("to watch it in a browser while it runs: " + w.DashboardURL())
 	fmt.Println()
 	scenarioBegan := time.Now()
 	report, err := scenario.Inflate(ctx, setup)

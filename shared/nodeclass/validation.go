@@ -55,6 +55,10 @@ func (c conditions) validation(class *api.EC2NodeClass, facts Facts) {
 // Unasked tells whether all is well with the class but that EC2 has not been asked
 // whether its launch is authorized, or has refused it.
 func Unasked(status api.EC2NodeClassStatus) bool {
+	// Without the group that it names there is no launch to ask about.
+	if group := api.GetCondition(status.Conditions, api.ConditionTypePlacementGroupReady); group != nil && group.Status == metav1.ConditionFalse {
+		return false
+	}
 	condition := api.GetCondition(status.Conditions, api.ConditionTypeValidationSucceeded)
 	return condition != nil && (condition.Reason == api.ReasonDryRunDisabled || isAuthorization(condition.Reason))
 }

@@ -162,3 +162,13 @@ func TestAClassThatGoesIsNotReady(t *testing.T) {
 		t.Error("it is resolved again on each pass")
 	}
 }
+
+func TestAClassWithoutItsPlacementGroupIsNotAskedAbout(t *testing.T) {
+	unasked := metav1.Condition{Type: api.ConditionTypeValidationSucceeded, Status: metav1.ConditionTrue, Reason: api.ReasonDryRunDisabled}
+	for status, want := range map[metav1.ConditionStatus]bool{metav1.ConditionTrue: true, metav1.ConditionFalse: false} {
+		group := metav1.Condition{Type: api.ConditionTypePlacementGroupReady, Status: status}
+		if got := Unasked(api.EC2NodeClassStatus{Conditions: []metav1.Condition{unasked, group}}); got != want {
+			t.Errorf("with the group's condition %s it is unasked: %t", status, got)
+		}
+	}
+}

@@ -56,6 +56,9 @@ func startAPIServer(configuration configuration, etcdAddress string) (*component
 			"--authentication-token-webhook-version=v1",
 		)
 	}
+	if configuration.auditPolicy != "" {
+		arguments = append(arguments, "--audit-policy-file="+configuration.auditPolicy, "--audit-log-path="+configuration.auditLog)
+	}
 	if err := flags.Parse(arguments); err != nil {
 		return nil, "", err
 	}

@@ -30,6 +30,7 @@ type configuration struct {
 	tokenWebhookConfig     string
 	tokenWebhookCacheTTL   time.Duration
 	authorizationMode      string
+	auditPolicy, auditLog  string
 	admissionPlugins       string
 	serviceClusterIPRange  string
 	nodeMonitorPeriod      time.Duration
@@ -57,6 +58,8 @@ func parseConfiguration(arguments []string, output io.Writer) (configuration, er
 	flags.StringVar(&c.tokenWebhookConfig, "authentication-token-webhook-config-file", "", "kubeconfig `file` of the webhook that checks bearer tokens; none: no webhook")
 	flags.DurationVar(&c.tokenWebhookCacheTTL, "authentication-token-webhook-cache-ttl", 10*time.Second, "how long an answer of the token webhook is kept")
 	flags.StringVar(&c.authorizationMode, "authorization-mode", "Node,RBAC", "authorizers, in order")
+	flags.StringVar(&c.auditPolicy, "audit-policy-file", "", "`file` that says which requests are logged; none: no request is")
+	flags.StringVar(&c.auditLog, "audit-log-path", "", "`file` that gets a line of JSON for each of them")
 	flags.StringVar(&c.admissionPlugins, "enable-admission-plugins", "NodeRestriction", "admission plugins beside the default ones")
 	flags.StringVar(&c.serviceClusterIPRange, "service-cluster-ip-range", "10.100.0.0/16", "CIDR of the services' addresses")
 	flags.DurationVar(&c.nodeMonitorPeriod, "node-monitor-period", time.Second, "how often the node lifecycle controller looks at the nodes")
@@ -95,6 +98,7 @@ func (c configuration) validate() error {
 		{"tls-private-key-file", c.servingKey, false},
 		{"service-account-key-file", c.serviceAccountKey, false},
 		{"authentication-token-webhook-config-file", c.tokenWebhookConfig, true},
+		{"audit-policy-file", c.auditPolicy, true},
 	} {
 		if file.path == "" {
 			if !file.optional {
@@ -105,6 +109,9 @@ func (c configuration) validate() error {
 		if _, err := os.Stat(file.path); err != nil {
 			problems = append(problems, fmt.Errorf("--%s: %w", file.flag, err))
 		}
+	}
+	if (c.auditPolicy == "") != (c.auditLog == "") {
+		problems = append(problems, errors.New("--audit-policy-file and --audit-log-path are needed both, or neither"))
 	}
 	if (c.listenerDescriptor == 0) == (c.securePort == 0) {
 		problems = append(problems, errors.New("one of --listener-descriptor and --secure-port is needed, and only one"))

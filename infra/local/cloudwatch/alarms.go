@@ -1,75 +1,58 @@
-// Package cloudwatch keeps the alarms that stacks make, and tells which of them ring by the lengths of queues: as much of
-// CloudWatch as the local run needs. There are no metrics and no calls.
-// https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-cloudwatch-alarm.html
 package cloudwatch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/whittle-dev/whittle/infra/local/cloudformation"
 )
 
-// Service is the alarms of an account.
+// Service is the alarms and dashboards of an account.
 type Service struct {
-	mu     sync.Mutex
-	alarms map[string]alarm
+	mu         sync.Mutex
+	alarms     map[string]alarm
+	dashboards map[string]string // bodies by name
 }
 
-// New makes a service without alarms.
-func New() *Service { return &Service{alarms: map[string]alarm{}} }
+// New makes a service with neither.
+func New() *Service { return &Service{alarms: map[string]alarm{}, dashboards: map[string]string{}} }
 
-// alarm rings while more messages than the threshold lie in the queues together.
-type alarm struct {
-	queues    []string
-	threshold float64
-}
-
-// Ringing are the names of the alarms that ring, by the number of messages in a queue.
-func (s *Service) Ringing(length func(queue string) (int, error)) ([]string, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var ringing []string
-	var failed error
-	for name, alarm := range s.alarms {
-		sum := 0
-		for _, queue := range alarm.queues {
-			count, err := length(queue)
-			failed = errors.Join(failed, err)
-			sum += count
-		}
-		if float64(sum) > alarm.threshold {
-			ringing = append(ringing, name)
-		}
-	}
-	slices.Sort(ringing)
-	return ringing, failed
-}
-
-// RegisterTypes lets stacks make alarms.
+// RegisterTypes lets stacks make alarms and dashboards.
 func (s *Service) RegisterTypes(stacks *cloudformation.Service) {
 	stacks.RegisterType("AWS::CloudWatch::Alarm", alarmType{s})
+	stacks.RegisterType("AWS::CloudWatch::Dashboard", dashboardType{s})
 }
 
 type alarmType struct{ service *Service }
 
+type dimension struct{ Name, Value string }
+
+// alarmProperties are what a template may say; whatever else it says fails the stack by name.
+// https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-cloudwatch-alarm.html
 type alarmProperties struct {
 	AlarmName          string
 	AlarmDescription   string
 	ActionsEnabled     bool
 	AlarmActions       []string
+	OKActions          []string
 	ComparisonOperator string
 	EvaluationPeriods  int
+	DatapointsToAlarm  int
 	Threshold          float64
 	TreatMissingData   string
-	Metrics            []metricProperties
+	Namespace          string
+	MetricName         string
+	Statistic          string
+	Period             int
+	Dimensions         []dimension
+	Metrics            []queryProperties
 	Tags               []struct{ Key, Value string }
 }
 
-type metricProperties struct {
+type queryProperties struct {
 	ID         string `json:"Id"`
 	Expression string
 	Label      string
@@ -77,7 +60,7 @@ type metricProperties struct {
 	MetricStat *struct {
 		Metric struct {
 			Namespace, MetricName string
-			Dimensions            []struct{ Name, Value string }
+			Dimensions            []dimension
 		}
 		Period int
 		Stat   string
@@ -87,6 +70,54 @@ type metricProperties struct {
 // sum is the one expression that is understood.
 const sum = "SUM(FILL(METRICS(), 0))"
 
+func (p alarmProperties) alarm(name string) (alarm, error) {
+	made := alarm{
+		threshold: p.Threshold, comparison: p.ComparisonOperator, periods: p.EvaluationPeriods, due: p.DatapointsToAlarm,
+		period: time.Duration(p.Period) * time.Second, missingBreaches: p.TreatMissingData == "breaching",
+	}
+	if made.due == 0 {
+		made.due = made.periods
+	}
+	if p.MetricName != "" {
+		made.metrics = []Metric{metricOf(p.Namespace, p.MetricName, p.Statistic, p.Dimensions)}
+	}
+	for _, query := range p.Metrics {
+		switch stat := query.MetricStat; {
+		case stat == nil && query.Expression == sum && query.ReturnData:
+			made.filled = true
+		case stat != nil && !query.ReturnData:
+			made.metrics = append(made.metrics, metricOf(stat.Metric.Namespace, stat.Metric.MetricName, stat.Stat, stat.Metric.Dimensions))
+			made.period = time.Duration(stat.Period) * time.Second
+		default:
+			return alarm{}, fmt.Errorf("alarm %s: query %q: only one metric, or %s of several, is simulated", name, query.ID, sum)
+		}
+	}
+	switch {
+	case len(made.metrics) == 0 || len(made.metrics) > 1 && !made.filled:
+		return alarm{}, fmt.Errorf("alarm %s: only one metric, or %s of several, is simulated", name, sum)
+	case made.period <= 0 || made.periods < 1 || made.due > made.periods:
+		return alarm{}, fmt.Errorf("alarm %s: %d of %d periods of %s cannot be looked at", name, made.due, made.periods, made.period)
+	case p.ComparisonOperator != greater && p.ComparisonOperator != less:
+		return alarm{}, fmt.Errorf("alarm %s: ComparisonOperator %q is not simulated; %s and %s are", name, p.ComparisonOperator, greater, less)
+	case !slices.Contains([]string{"", "missing", "breaching", "notBreaching"}, p.TreatMissingData):
+		return alarm{}, fmt.Errorf("alarm %s: TreatMissingData %q is not simulated", name, p.TreatMissingData)
+	}
+	for _, metric := range made.metrics {
+		if !slices.Contains([]string{"Sum", "Maximum"}, metric.Statistic) {
+			return alarm{}, fmt.Errorf("alarm %s: statistic %q of %s is not simulated; Sum and Maximum are", name, metric.Statistic, metric.Name)
+		}
+	}
+	return made, nil
+}
+
+func metricOf(namespace, name, statistic string, dimensions []dimension) Metric {
+	made := Metric{Namespace: namespace, Name: name, Statistic: statistic, Dimensions: map[string]string{}}
+	for _, one := range dimensions {
+		made.Dimensions[one.Name] = one.Value
+	}
+	return made
+}
+
 func (t alarmType) put(r cloudformation.Request, name string) (cloudformation.Result, error) {
 	var p alarmProperties
 	if err := cloudformation.Decode(r.Properties, &p); err != nil {
@@ -95,24 +126,14 @@ func (t alarmType) put(r cloudformation.Request, name string) (cloudformation.Re
 	if p.AlarmName != "" {
 		name = p.AlarmName
 	}
-	made := alarm{threshold: p.Threshold}
-	if p.ComparisonOperator != "GreaterThanThreshold" || p.EvaluationPeriods != 1 {
-		return cloudformation.Result{}, fmt.Errorf("alarm %s: only GreaterThanThreshold in one period is simulated", name)
-	}
-	for _, metric := range p.Metrics {
-		stat := metric.MetricStat
-		switch {
-		case stat == nil && metric.Expression == sum && metric.ReturnData:
-		case stat != nil && stat.Metric.Namespace == "AWS/SQS" && stat.Metric.MetricName == "ApproximateNumberOfMessagesVisible" && len(stat.Metric.Dimensions) == 1:
-			made.queues = append(made.queues, stat.Metric.Dimensions[0].Value)
-		default:
-			return cloudformation.Result{}, fmt.Errorf("alarm %s: metric %q: only the lengths of queues and %s are simulated", name, metric.ID, sum)
-		}
+	made, err := p.alarm(name)
+	if err != nil {
+		return cloudformation.Result{}, err
 	}
 	t.service.mu.Lock()
 	defer t.service.mu.Unlock()
 	t.service.alarms[name] = made
-	return cloudformation.Result{PhysicalID: name}, nil
+	return cloudformation.Result{PhysicalID: name, Attributes: map[string]any{"Arn": "arn:aws:cloudwatch:::alarm:" + name}}, nil
 }
 
 // Create makes the alarm.

@@ -19,7 +19,7 @@ func (s *Service) RegisterTypes(cfn *cloudformation.Service) {
 // ResourceTypes are the CloudFormation types by name.
 func (s *Service) ResourceTypes() map[string]cloudformation.ResourceType {
 	return map[string]cloudformation.ResourceType{
-		"AWS::EC2::SecurityGroup": &securityGroupType{s}, "AWS::EC2::LaunchTemplate": &launchTemplateType{s},
+		"AWS::EC2::SecurityGroup": &securityGroupType{s}, "AWS::EC2::SecurityGroupIngress": &ingressType{s}, "AWS::EC2::LaunchTemplate": &launchTemplateType{s},
 	}
 }
 

@@ -41,6 +41,6 @@ func FuzzParseDocument(f *testing.F) {
 		if err != nil {
 			return
 		}
-		d.evaluate(question{action: "a:b", resource: resource, context: map[string][]string{"k": {"true"}}})
+		d.evaluate(question{action: "a:b", resource: resource, context: map[string][]string{"k": {"true"}}}, nil)
 	})
 }

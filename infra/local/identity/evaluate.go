@@ -57,11 +57,24 @@ func (s *Service) ask(roleARN string, q question) (bool, string) {
 	}
 	outcome, why := implicitDeny, ""
 	for _, name := range slices.Sorted(maps.Keys(policies)) {
-		switch v, sid := policies[name].evaluate(q); {
+		switch v, sid := policies[name].evaluate(q, func(sid, action string) { s.used.note(use{r.name, name, sid, action}) }); {
 		case v == explicitDeny:
 			return false, fmt.Sprintf("with an explicit deny in policy %s%s", name, sid)
 		case v == allowed && outcome != allowed:
 			outcome, why = allowed, fmt.Sprintf("by policy %s%s", name, sid)
+		}
+	}
+	if outcome == allowed && r.boundary != "" {
+		// A boundary allows nothing by itself: what the role may do is what both allow.
+		bound := s.managedPolicy(r.boundary)
+		if bound == nil {
+			return false, "because the permissions boundary " + r.boundary + " does not exist"
+		}
+		switch v, sid := bound.document.evaluate(q, nil); v {
+		case explicitDeny:
+			return false, fmt.Sprintf("with an explicit deny in a permissions boundary %s%s", r.boundary, sid)
+		case implicitDeny:
+			return false, fmt.Sprintf("because no permissions boundary allows the %s action", q.action)
 		}
 	}
 	if outcome == allowed {
@@ -70,8 +83,9 @@ func (s *Service) ask(roleARN string, q question) (bool, string) {
 	return false, fmt.Sprintf("because no identity-based policy allows the %s action", q.action)
 }
 
-// evaluate gives the policy's verdict and the statement that made it.
-func (d *document) evaluate(q question) (verdict, string) {
+// evaluate gives the policy's verdict and the statement that made it. note, if not nil, is told of each statement that
+// allows, and by which of its actions.
+func (d *document) evaluate(q question, note func(sid, action string)) (verdict, string) {
 	outcome, why := implicitDeny, ""
 	for _, s := range d.Statements {
 		if !s.matches(q) {
@@ -84,6 +98,13 @@ func (d *document) evaluate(q question) (verdict, string) {
 		if s.Effect == "Deny" {
 			return explicitDeny, sid
 		}
+		if note != nil {
+			for _, action := range s.Action {
+				if matchesAction(action, q.action) {
+					note(s.Sid, action)
+				}
+			}
+		}
 		if outcome != allowed {
 			outcome, why = allowed, sid
 		}
@@ -91,11 +112,14 @@ func (d *document) evaluate(q question) (verdict, string) {
 	return outcome, why
 }
 
+// matchesAction compares an action with a pattern; neither knows case.
+func matchesAction(pattern, action string) bool {
+	return wildcard(strings.ToLower(pattern), strings.ToLower(action))
+}
+
 func (s statement) matches(q question) bool {
-	matchesAction := func(pattern string) bool {
-		return wildcard(strings.ToLower(pattern), strings.ToLower(q.action))
-	}
-	if len(s.Action) > 0 && !slices.ContainsFunc(s.Action, matchesAction) || len(s.NotAction) > 0 && slices.ContainsFunc(s.NotAction, matchesAction) {
+	asked := func(pattern string) bool { return matchesAction(pattern, q.action) }
+	if len(s.Action) > 0 && !slices.ContainsFunc(s.Action, asked) || len(s.NotAction) > 0 && slices.ContainsFunc(s.NotAction, asked) {
 		return false
 	}
 	matchesResource := func(pattern string) bool { return wildcard(q.substitute(pattern), q.resource) }

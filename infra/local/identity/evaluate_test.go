@@ -2,6 +2,7 @@ package identity
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -139,7 +140,7 @@ func TestTagsThatNobodyKnows(t *testing.T) {
 			t.Fatal(err)
 		}
 		q := question{action: "ec2:TerminateInstances", resource: "arn:aws:ec2:us-east-1:1:instance/i-1", tagsUnknown: true}
-		if v, _ := d.evaluate(q); (v != implicitDeny) != want {
+		if v, _ := d.evaluate(q, nil); (v != implicitDeny) != want {
 			t.Errorf("%s about unknown tags gave %v", effect, v)
 		}
 	}
@@ -156,5 +157,50 @@ func TestWildcard(t *testing.T) {
 		if got := wildcard(test.pattern, test.text); got != test.want {
 			t.Errorf("wildcard(%.20q, %.20q) is %t, want %t", test.pattern, test.text, got, test.want)
 		}
+	}
+}
+
+func TestABoundaryBoundsWhatPoliciesAllow(t *testing.T) {
+	for _, test := range []struct {
+		name, boundary, why string
+		want                bool
+	}{
+		{"both allow", `{"Effect":"Allow","Action":"sqs:*","Resource":"*"}`, "by policy rights", true},
+		{"the boundary does not", `{"Effect":"Allow","Action":"ec2:*","Resource":"*"}`, "no permissions boundary allows the sqs:SendMessage", false},
+		{"the boundary denies", `{"Effect":"Allow","Action":"*","Resource":"*"},{"Effect":"Deny","Action":"sqs:*","Resource":"*"}`, "explicit deny in a permissions boundary", false},
+		{"the boundary is gone", "", "does not exist", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s, role := account(t, `{"Sid":"Send","Effect":"Allow","Action":["sqs:SendMessage","sqs:ReceiveMessage"],"Resource":"*"}`)
+			const arn = "arn:aws:iam::123456789012:policy/boundary"
+			if test.boundary != "" {
+				d, err := parseDocument(`{"Version":"2012-10-17","Statement":[`+test.boundary+`]}`, false)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.managed[arn] = &managedPolicy{name: "boundary", arn: arn, path: "/", document: d}
+			}
+			s.roles["worker"].boundary = arn
+			got, why := s.Allowed(role, "sqs:SendMessage", "*", nil)
+			if got != test.want || !strings.Contains(why, test.why) {
+				t.Errorf("got %t %s, want %t %s", got, why, test.want, test.why)
+			}
+			// A boundary alone gives no right.
+			if got, _ := s.Allowed(role, "sqs:DeleteMessage", "*", nil); got {
+				t.Error("the boundary gives what no policy does")
+			}
+		})
+	}
+}
+
+func TestRightsTellWhatWasUsed(t *testing.T) {
+	s, role := account(t, `{"Sid":"Send","Effect":"Allow","Action":["sqs:SendMessage","sqs:ReceiveMessage"],"Resource":"*"},{"Effect":"Deny","Action":"sqs:DeleteMessage","Resource":"*"}`)
+	s.Allowed(role, "sqs:SendMessage", "*", nil)
+	got := s.Rights("worker")
+	if want := []Right{{"Send", "sqs:SendMessage", true}, {"Send", "sqs:ReceiveMessage", false}}; !slices.Equal(got, want) {
+		t.Errorf("rights %+v, want %+v", got, want)
+	}
+	if s.Rights("nobody") != nil {
+		t.Error("nobody has rights")
 	}
 }

@@ -26,6 +26,8 @@ type Service struct {
 	managed      map[string]*managedPolicy // by ARN
 	keys         map[string]*key           // by access key id
 	resourceTags func(resourceARN string) (tags map[string]string, found bool)
+
+	used uses
 }
 
 // role is an IAM role.
@@ -38,6 +40,7 @@ type role struct {
 	tags                map[string]string
 	inline              map[string]*document
 	attached            []string // ARNs, in the order of attachment
+	boundary            string   // ARN of the policy that bounds all others; empty for none
 }
 
 // instanceProfile hands a role to instances.

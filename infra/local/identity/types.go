@@ -58,6 +58,7 @@ type roleProperties struct {
 	ManagedPolicyArns        []string
 	MaxSessionDuration       int
 	Path                     string
+	PermissionsBoundary      string
 	Policies                 []struct {
 		PolicyName     string
 		PolicyDocument map[string]any
@@ -102,6 +103,10 @@ func (t roleType) build(r cloudformation.Request) (*role, error) {
 			return nil, err
 		}
 	}
+	if p.PermissionsBoundary != "" && t.service.managedPolicy(p.PermissionsBoundary) == nil {
+		return nil, noSuchEntity("Scope ARN: %s does not exist or is not attachable.", p.PermissionsBoundary)
+	}
+	built.boundary = p.PermissionsBoundary
 	return built, nil
 }
 
@@ -156,6 +161,7 @@ func (t roleType) Update(ctx context.Context, r cloudformation.Request) (cloudfo
 	}
 	existing.attached = append(existing.attached, built.attached...)
 	existing.trust, existing.description, existing.maxSession, existing.tags = built.trust, built.description, built.maxSession, built.tags
+	existing.boundary = built.boundary
 	return existing.result(), nil
 }
 

@@ -35,9 +35,10 @@ type ControlPlane struct {
 	// ServiceCIDR is the range of the services' addresses.
 	ServiceCIDR string
 
-	admin   *rest.Config
-	logPath string
-	process *os.Process
+	admin    *rest.Config
+	logPath  string
+	auditLog string // empty where no request is noted
+	process  *os.Process
 	// input is the writing end of the process's standard input. Closing it, which our own death does too, stops it.
 	input io.Closer
 	ready chan struct{}

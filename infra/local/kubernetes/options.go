@@ -30,6 +30,8 @@ type Options struct {
 	// NodeMonitorGracePeriod is how long a node may be silent until it is marked unreachable. Zero: Kubernetes' own
 	// default, 50 seconds, which EKS leaves as it is.
 	NodeMonitorGracePeriod time.Duration
+	// AuditGroups are groups of users whose requests are noted, for AuditedRequests to read.
+	AuditGroups []string
 	// Log also gets what the control plane logs to Directory/controlplane.log. It may be nil.
 	Log io.Writer
 }

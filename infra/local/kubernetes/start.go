@@ -121,6 +121,14 @@ func launch(options Options) (*ControlPlane, error) {
 		}
 		arguments = append(arguments, "--authentication-token-webhook-config-file="+webhook)
 	}
+	if len(options.AuditGroups) > 0 {
+		policy := filepath.Join(directory, "audit-policy.json")
+		controlPlane.auditLog = filepath.Join(directory, "audit.log")
+		if err := writeAuditPolicy(policy, options.AuditGroups); err != nil {
+			return nil, err
+		}
+		arguments = append(arguments, "--audit-policy-file="+policy, "--audit-log-path="+controlPlane.auditLog)
+	}
 	command := exec.Command(options.Binary, arguments...)
 	command.Dir = directory
 	command.Env = environment()

@@ -43,6 +43,7 @@ type functionProperties struct {
 	ReservedConcurrentExecutions *int
 	TracingConfig                struct{ Mode string }
 	EphemeralStorage             struct{ Size int }
+	VpcConfig                    struct{ SubnetIds, SecurityGroupIds []string }
 	RecursiveLoop                string
 	Tags                         []tag
 }
@@ -66,6 +67,10 @@ func (p functionProperties) configuration(name string, stackTags map[string]stri
 		return c, fmt.Errorf("function %s: Architectures %v: a function has exactly one", name, p.Architectures)
 	case len(p.Architectures) == 1:
 		c.Architecture = p.Architectures[0]
+	}
+	// Where a function lies in a network makes no difference here; what AWS would refuse is refused.
+	if vpc := p.VpcConfig; (len(vpc.SubnetIds) == 0) != (len(vpc.SecurityGroupIds) == 0) {
+		return c, fmt.Errorf("function %s: VpcConfig has %d SubnetIds and %d SecurityGroupIds: give both or neither", name, len(vpc.SubnetIds), len(vpc.SecurityGroupIds))
 	}
 	if p.RecursiveLoop != "" && p.RecursiveLoop != "Terminate" {
 		return c, fmt.Errorf("function %s: RecursiveLoop is %q; locally loops are always terminated, leave it out", name, p.RecursiveLoop)

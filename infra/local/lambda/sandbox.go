@@ -42,6 +42,9 @@ type sandbox struct {
 	exitReason string
 	peakKB     int64
 
+	logRights   sync.Once // guards mayWriteLog
+	mayWriteLog bool
+
 	mu        sync.Mutex
 	current   *running
 	initError *functionError
@@ -240,13 +243,26 @@ func (sb *sandbox) append(r *running, at time.Time, line string) {
 	if line == "" {
 		return
 	}
-	sb.function.service.options.Logs.Append(sb.configuration.LogGroup, sb.stream, at, line)
+	if sb.mayLog() {
+		sb.function.service.options.Logs.Append(sb.configuration.LogGroup, sb.stream, at, line)
+	}
 	if r == nil {
 		return
 	}
 	sb.mu.Lock()
 	defer sb.mu.Unlock()
 	r.addTail(line)
+}
+
+// mayLog tells whether the function's role allows its log, in whose name Lambda writes it. What it does not is lost, as in AWS.
+func (sb *sandbox) mayLog() bool {
+	sb.logRights.Do(func() {
+		s := sb.function.service
+		group := fmt.Sprintf("arn:aws:logs:%s:%s:log-group:%s", s.options.Region, s.options.AccountID, sb.configuration.LogGroup)
+		sb.mayWriteLog = s.allowed(sb.configuration.Role, "logs:CreateLogStream", group+":*") == nil &&
+			s.allowed(sb.configuration.Role, "logs:PutLogEvents", group+":log-stream:"+sb.stream) == nil
+	})
+	return sb.mayWriteLog
 }
 
 func randomHex(bytes int) string {

@@ -210,3 +210,14 @@ func (s *Service) allowed(roleARN, action, resource string) error {
 	}
 	return nil
 }
+
+// Configuration is a function's as it is now.
+func (s *Service) Configuration(name string) (Configuration, error) {
+	f, err := s.find(name)
+	if err != nil {
+		return Configuration{}, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.configuration, nil
+}

@@ -216,7 +216,7 @@ func TestQueueResource(t *testing.T) {
 	if err := s.SendFrom(t.Context(), "events.amazonaws.com", "arn:x", "work", "x"); err != nil {
 		t.Errorf("the update took the queue's policy away: %v", err)
 	}
-	if _, err := queues.Create(t.Context(), cloudformation.Request{Properties: map[string]any{"QueueName": "x", "KmsMasterKeyId": "k"}}); err == nil || !strings.Contains(err.Error(), "KmsMasterKeyId") {
+	if _, err := queues.Create(t.Context(), cloudformation.Request{Properties: map[string]any{"QueueName": "x", "ContentBasedDeduplication": true}}); err == nil || !strings.Contains(err.Error(), "ContentBasedDeduplication") {
 		t.Errorf("an unknown property gave %v", err)
 	}
 	for range 2 {

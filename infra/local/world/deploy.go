@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -25,8 +27,18 @@ func Architecture() string {
 }
 
 // Deploy runs the cdk command line against the local AWS, as a user runs it
-// against the real one.
-func (w *World) Deploy(ctx context.Context) error {
+// against the real one. settings are further ones, such as interval=15s.
+func (w *World) Deploy(ctx context.Context, settings ...string) error {
+	return w.cdk(ctx, []string{"deploy", stackName, "--method=direct", "--require-approval", "never"}, settings)
+}
+
+// Destroy removes the stack, as a user does.
+func (w *World) Destroy(ctx context.Context) error {
+	return w.cdk(ctx, []string{"destroy", stackName, "--force"}, nil)
+}
+
+// cdk builds the app and runs the command line.
+func (w *World) cdk(ctx context.Context, arguments, settings []string) error {
 	cli := filepath.Join(w.options.Root, "infra", "node_modules", ".bin", "cdk")
 	if _, err := os.Stat(cli); err != nil {
 		return fmt.Errorf("the cdk command line is not installed (%w): run `make infra/node_modules`", err)
@@ -40,17 +52,21 @@ func (w *World) Deploy(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = log.Close() }()
-	arguments := []string{
-		"deploy", stackName,
-		"--app", app, "--output", filepath.Join(w.options.Directory, "cdk.out"),
-		"--method=direct", "--require-approval", "never", "--no-notices", "--no-version-reporting", "--no-path-metadata", "--no-asset-metadata", "--ci",
-		"-c", "clusters=" + w.options.Cluster, "-c", "architecture=" + Architecture(), "-c", "interval=" + w.options.Interval.String(),
-	}
+	arguments = append(arguments, "--app", app, "--output", filepath.Join(w.options.Directory, "cdk.out"),
+		"--no-notices", "--no-version-reporting", "--no-path-metadata", "--no-asset-metadata", "--ci",
+		"-c", "clusters="+w.options.Cluster, "-c", "architecture="+Architecture())
 	if w.options.Functions != "" {
 		arguments = append(arguments, "-c", "functions="+w.options.Functions)
 	}
-	if err := w.command(ctx, log, cli, arguments...); err != nil {
-		return errors.Join(fmt.Errorf("cdk deploy: %w: see %s", err, log.Name()), tail(log.Name()))
+	if !slices.ContainsFunc(settings, func(setting string) bool { return strings.HasPrefix(setting, "interval=") }) {
+		settings = append([]string{"interval=" + w.options.Interval.String()}, settings...)
+	}
+	for _, setting := range settings {
+		arguments = append(arguments, "-c", setting)
+	}
+	err = w.command(ctx, log, cli, arguments...)
+	if err != nil {
+		return errors.Join(fmt.Errorf("cdk %s: %w: see %s", arguments[0], err, log.Name()), tail(log.Name()))
 	}
 	return nil
 }

@@ -19,9 +19,6 @@ func (w *World) Send(queue, body string) error {
 // unseen.
 func (w *World) Waiting(queue string) (int, error) { return w.waiting(w.queue(queue)) }
 
-// Ringing are the alarms that ring.
-func (w *World) Ringing() ([]string, error) { return w.alarms.Ringing(w.waiting) }
-
 // waiting is the same by the queue's physical name.
 func (w *World) waiting(name string) (int, error) {
 	attributes, err := w.queues.Attributes(name)

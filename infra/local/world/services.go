@@ -11,6 +11,7 @@ import (
 
 	"github.com/whittle-dev/whittle/infra/local/cloudformation"
 	"github.com/whittle-dev/whittle/infra/local/cloudwatch"
+	"github.com/whittle-dev/whittle/infra/local/dashboard"
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/infra/local/eks"
 	"github.com/whittle-dev/whittle/infra/local/eventbridge"
@@ -96,6 +97,11 @@ func (w *World) services(log *slog.Logger) error {
 	}{w.identity, parameters, w.logs, w.queues, w.Lambda, bus, schedules, w.EC2, w.clusters, w.alarms} {
 		service.RegisterTypes(w.stacks)
 	}
+	page, err := dashboard.Handler(w.options.Cluster, w.console)
+	if err != nil {
+		return err
+	}
+	w.server.Mount(dashboard.Path, page)
 	w.server.Observe(w.observe)
 	_, err = w.server.Listen()
 	return err

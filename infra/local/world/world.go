@@ -40,6 +40,7 @@ type Options struct {
 	Cluster   string        // the cluster's name
 	Interval  time.Duration // between two provision ticks
 	Boot      time.Duration // from an instance's running to its node's registration
+	Audit     bool          // whether the functions' requests in the cluster are noted
 	Progress  io.Writer     // what a person is told while it is made
 	// Functions is a folder of functions whose clock can be set, each as NAME/bootstrap;
 	// empty for those that make has built.
@@ -106,6 +107,11 @@ func (w *World) start(ctx context.Context) error {
 	w.tell("local AWS at %s", w.server.URL())
 	w.plane = kubernetes.Options{
 		Binary: binary, Directory: filepath.Join(w.options.Directory, "kubernetes"), TokenWebhookURL: w.server.URL() + eks.WebhookPath + "/" + w.options.Cluster,
+	}
+	if w.options.Audit {
+		for _, function := range []string{"provision", "interrupt", "lifecycle", "disrupt", "catalog"} {
+			w.plane.AuditGroups = append(w.plane.AuditGroups, "whittle:"+function)
+		}
 	}
 	if w.ControlPlane, err = kubernetes.Start(ctx, w.plane); err != nil {
 		return err

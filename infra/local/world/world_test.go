@@ -39,6 +39,8 @@ func TestWorld(t *testing.T) {
 	})
 	t.Run("the main job", func(t *testing.T) { mainJob(t, w, setup) })
 	t.Run("what AWS takes is replaced, before it goes where there is time", func(t *testing.T) { departures(t, w, setup) })
+	t.Run("what is rare is served too", func(t *testing.T) { rare(t, setup, variables) })
+	t.Run("the dashboard's page shows it", func(t *testing.T) { checkPage(t, w, setup) })
 	t.Run("nothing failed on the way", func(t *testing.T) { nothingFailed(t, w) })
 	t.Run("the alarm rings for dead letters", func(t *testing.T) {
 		alarmsRing(t, w)
@@ -47,12 +49,16 @@ func TestWorld(t *testing.T) {
 		}
 		alarmsRing(t, w)
 	})
+	t.Run("every right in AWS was used", func(t *testing.T) { everyRightWasUsed(t, w) })
+	t.Run("every right in the cluster was used", func(t *testing.T) { everyVerbWasUsed(t, w) })
 	t.Run("another SDK reads the local AWS", func(t *testing.T) { readByAnotherSDK(t, w, setup.Name) })
 	t.Run("a second deploy changes nothing", func(t *testing.T) {
 		if err := w.Deploy(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	})
+	t.Run("updates are in place, and roll back", func(t *testing.T) { updates(t, w) })
+	t.Run("removing leaves people's objects", func(t *testing.T) { removed(t, w, setup) })
 }
 
 func startWorld(t *testing.T) *world.World {
@@ -62,7 +68,7 @@ func startWorld(t *testing.T) *world.World {
 		t.Fatal(err)
 	}
 	w, err := world.Start(t.Context(), world.Options{
-		Root: root, Directory: t.TempDir(), Cluster: "test", Interval: 5 * time.Second, Boot: 3 * time.Second, Progress: os.Stderr,
+		Root: root, Directory: t.TempDir(), Cluster: "test", Interval: 5 * time.Second, Boot: 3 * time.Second, Audit: true, Progress: os.Stderr,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -264,6 +270,44 @@ func mainJob(t *testing.T, w *world.World, setup scenario.Setup) {
 			t.Errorf("instance %s has the tags %v", instance.ID, instance.Tags)
 		}
 	}
+}
+
+// rare gives what makes the functions use more of their rights, and takes it away again.
+func rare(t *testing.T, setup scenario.Setup, variables map[string]string) {
+	client := setup.Client
+	if err := client.Apply(t.Context(), manifest(setup, "rare.yaml"), variables); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, "the pod with a volume to run", client.Running("default", "app=rare", 1))
+	nodes, err := client.Nodes(t.Context())
+	if err != nil || len(nodes) == 0 || nodes[0].Labels[corev1.LabelTopologyZone] != "us-east-1b" {
+		t.Errorf("nodes %v, %v, want one in the volume's zone", nodes, err)
+	}
+	now := int64(0)
+	if err := client.Core.CoreV1().Pods("default").Delete(t.Context(), "rare", metav1.DeleteOptions{GracePeriodSeconds: &now}); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, "the cluster to be empty", empty(setup))
+	classes := client.Objects.Resource(api.EC2NodeClassGVR())
+	wait(t, "the class to be held", func(ctx context.Context) (bool, string, error) {
+		class, err := classes.Get(ctx, "rare", metav1.GetOptions{})
+		return err == nil && len(class.GetFinalizers()) > 0, "it has no finalizer", err
+	})
+	if err := client.Objects.Resource(api.NodePoolGVR()).Delete(t.Context(), "rare", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"rare", "unplaced"} {
+		if err := classes.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wait(t, "the classes to be gone with what was made for them", func(ctx context.Context) (bool, string, error) {
+		list, err := classes.List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, "", err
+		}
+		return len(list.Items) == 1, fmt.Sprintf("%d classes", len(list.Items)), nil
+	})
 }
 
 // nothingFailed looks at every call and invocation of the run.

@@ -1,0 +1,62 @@
+package cloudwatch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"github.com/whittle-dev/whittle/infra/local/cloudformation"
+)
+
+type dashboardType struct{ service *Service }
+
+// put checks as much as CloudWatch does of a body that is not drawn: that it is JSON with widgets.
+func (t dashboardType) put(r cloudformation.Request, name string) (cloudformation.Result, error) {
+	var p struct{ DashboardName, DashboardBody string }
+	if err := cloudformation.Decode(r.Properties, &p); err != nil {
+		return cloudformation.Result{}, err
+	}
+	if p.DashboardName != "" {
+		name = p.DashboardName
+	}
+	var body struct {
+		Widgets []struct {
+			Type                string
+			X, Y, Width, Height int
+			Properties          map[string]any
+		}
+	}
+	if err := json.Unmarshal([]byte(p.DashboardBody), &body); err != nil || len(body.Widgets) == 0 {
+		return cloudformation.Result{}, fmt.Errorf("dashboard %s: DashboardBody is not JSON with widgets: %w", name, err)
+	}
+	t.service.mu.Lock()
+	defer t.service.mu.Unlock()
+	t.service.dashboards[name] = p.DashboardBody
+	return cloudformation.Result{PhysicalID: name}, nil
+}
+
+// Create makes the dashboard.
+func (t dashboardType) Create(_ context.Context, r cloudformation.Request) (cloudformation.Result, error) {
+	return t.put(r, r.GeneratedName)
+}
+
+// Update changes the dashboard; another name makes another.
+func (t dashboardType) Update(_ context.Context, r cloudformation.Request) (cloudformation.Result, error) {
+	return t.put(r, r.PhysicalID)
+}
+
+// Delete removes the dashboard.
+func (t dashboardType) Delete(_ context.Context, r cloudformation.Request) error {
+	t.service.mu.Lock()
+	defer t.service.mu.Unlock()
+	delete(t.service.dashboards, r.PhysicalID)
+	return nil
+}
+
+// Dashboards are the bodies of the dashboards by name.
+func (s *Service) Dashboards() map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.dashboards)
+}

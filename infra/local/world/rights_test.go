@@ -1,0 +1,137 @@
+package world_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/whittle-dev/whittle/functions/install/manifests"
+	"github.com/whittle-dev/whittle/infra/local/identity"
+	"github.com/whittle-dev/whittle/infra/local/kubernetes"
+	"github.com/whittle-dev/whittle/infra/local/world"
+)
+
+// resolvers are the functions that resolve classes, by the same code: what one of them was first to need, the other finds done.
+func resolvers() []string { return []string{"provision", "lifecycle"} }
+
+// resolving are the statements that both have for it.
+func resolving(sid string) bool {
+	return slices.Contains([]string{"Describe", "ImageParameters", "PassNodeRole", "CreateProfile", "UseProfile", "ReadProfiles"}, sid)
+}
+
+// unused are rights in AWS that no scenario needs, each with its reason. The keys are function, statement and action.
+func unused() map[string]string {
+	const unusedProfile = "writes down since when nothing has used a profile: of two sweeps, half an hour apart"
+	return map[string]string{
+		"provision Describe ec2:DescribeInstances":    "finds what an invocation had launched that died before it wrote it down",
+		"lifecycle TagProfile iam:TagInstanceProfile": unusedProfile,
+		"provision TagProfile iam:TagInstanceProfile": "IAM asks for it to make a profile with tags; the local AWS asks for the making alone",
+	}
+}
+
+// everyRightWasUsed compares what the deployed roles allow with what the local AWS asked them about in all the scenarios.
+func everyRightWasUsed(t *testing.T, w *world.World) {
+	functions := []string{"ticker", "provision", "interrupt", "lifecycle", "disrupt", "catalog", "install"}
+	rights, resolved := map[string][]identity.Right{}, map[identity.Right]bool{}
+	for _, function := range functions {
+		var err error
+		if rights[function], err = w.Rights(function); err != nil || len(rights[function]) == 0 {
+			t.Fatalf("%s has the rights %v, %v", function, rights[function], err)
+		}
+		for _, right := range rights[function] {
+			if slices.Contains(resolvers(), function) && resolving(right.Sid) && right.Used {
+				resolved[right] = true
+			}
+		}
+	}
+	excused := unused()
+	for _, function := range functions {
+		for _, right := range rights[function] {
+			key := function + " " + right.Sid + " " + right.Action
+			why := excused[key]
+			delete(excused, key)
+			byOther := slices.Contains(resolvers(), function) && resolved[identity.Right{Sid: right.Sid, Action: right.Action, Used: true}]
+			if !right.Used && !byOther && why == "" {
+				t.Errorf("%s: granted, and never used", key)
+			}
+		}
+	}
+	for key := range excused {
+		t.Errorf("%s is excused, and not granted", key)
+	}
+}
+
+// unasked are rights in the cluster that no scenario needs, each with its reason.
+func unasked() map[string]string {
+	const planned = "disrupt plans by provision's code, which reads it for pods with volumes or constraints by namespace"
+	const short = "marks offerings that EC2 is short of, which has room for all in these scenarios"
+	return map[string]string{
+		"disrupt list namespaces":                    planned,
+		"disrupt list persistentvolumes":             planned,
+		"disrupt list persistentvolumeclaims":        planned,
+		"disrupt list storageclasses storage.k8s.io": planned,
+		"disrupt list csinodes storage.k8s.io":       planned,
+		"disrupt create configmaps":                  short,
+		"disrupt update configmaps":                  short,
+		"provision create configmaps":                short,
+		"provision update configmaps":                short,
+		"interrupt create configmaps":                short,
+		"interrupt update configmaps":                short,
+		"lifecycle delete pods":                      "ends pods that outstay their node's terminationGracePeriod",
+		"lifecycle get persistentvolumeclaims":       "finds the volumes of pods that stay on a draining node, where a driver has attached some",
+		"lifecycle delete nodeclaims karpenter.sh":   "ends nodes that expire, or never register, and claims whose instance is gone",
+		"provision delete nodeclaims karpenter.sh":   "gives claims up for which EC2 has no room, and shrinks pools with spec.replicas",
+	}
+}
+
+// everyVerbWasUsed compares the functions' roles in the cluster with what the API server was asked.
+func everyVerbWasUsed(t *testing.T, w *world.World) {
+	requests, err := w.Requests()
+	if err != nil || len(requests) == 0 {
+		t.Fatalf("%d requests, %v", len(requests), err)
+	}
+	asked := map[string]bool{}
+	for _, request := range requests {
+		for _, group := range request.Groups {
+			asked[key(group, request)] = true
+		}
+	}
+	roles, err := manifests.RBAC()
+	if err != nil {
+		t.Fatal(err)
+	}
+	excused := unasked()
+	for _, object := range roles {
+		if kind := object.GetKind(); kind != "Role" && kind != "ClusterRole" || slices.Contains([]string{"whittle:view", "whittle:admin"}, object.GetName()) {
+			continue
+		}
+		var role rbacv1.ClusterRole
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &role); err != nil {
+			t.Fatal(err)
+		}
+		for _, rule := range role.Rules {
+			for _, group := range rule.APIGroups {
+				for _, resource := range rule.Resources {
+					for _, verb := range rule.Verbs {
+						key := key(role.Name, kubernetes.Request{Verb: verb, APIGroup: group, Resource: resource})
+						if !asked[key] && excused[key] == "" {
+							t.Errorf("%s: granted, and never used", key)
+						}
+						delete(excused, key)
+					}
+				}
+			}
+		}
+	}
+	for key := range excused {
+		t.Errorf("%s is excused, and not granted", key)
+	}
+}
+
+func key(role string, request kubernetes.Request) string {
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", strings.TrimPrefix(role, "whittle:"), request.Verb, request.Resource, request.APIGroup))
+}
