@@ -23,7 +23,7 @@ const crashWorlds = 2
 
 // functionNames are all functions.
 func functionNames() []string {
-	return []string{"ticker", "provision", "interrupt", "lifecycle", "disrupt", "catalog", "install"}
+	return []string{"ticker", "provision", "interrupt", "lifecycle", "disrupt", "catalog", "install", "console"}
 }
 
 // functionPackages are their packages.
