@@ -41,7 +41,7 @@ func newAccess(c *cluster, f functions, nodes nodeRoles) access {
 // CloudFormation says so and rolls back.
 func newAccessEntries(c *cluster, f functions, nodes nodeRoles) []constructs.IDependable {
 	scope := constructs.NewConstruct(c.scope, jsii.String("Access"))
-	entry := func(id string, role awsiam.IRole, p awseks.CfnAccessEntryProps) constructs.IDependable {
+	entry := func(id string, role awsiam.IRole, p awseks.CfnAccessEntryProps) awseks.CfnAccessEntry {
 		p.ClusterName = jsii.String(c.name)
 		p.PrincipalArn = role.RoleArn()
 		return awseks.NewCfnAccessEntry(scope, jsii.String(id), &p)
@@ -60,11 +60,16 @@ func newAccessEntries(c *cluster, f functions, nodes nodeRoles) []constructs.IDe
 			AccessScope: &awseks.CfnAccessEntry_AccessScopeProperty{Type: jsii.String("cluster")},
 		}},
 	}))
+	let := func(id string, role awsiam.IRole, kind string) {
+		made := entry(id, role, awseks.CfnAccessEntryProps{Type: jsii.String(kind)})
+		keepForNodes(made)
+		entries = append(entries, made)
+	}
 	if c.configuration.nodeRole == "" {
-		entries = append(entries, entry("Node", nodes.linux, awseks.CfnAccessEntryProps{Type: jsii.String("EC2_LINUX")}))
+		let("Node", nodes.linux, "EC2_LINUX")
 	}
 	if nodes.windows != nil {
-		entries = append(entries, entry("WindowsNode", nodes.windows, awseks.CfnAccessEntryProps{Type: jsii.String("EC2_WINDOWS")}))
+		let("WindowsNode", nodes.windows, "EC2_WINDOWS")
 	}
 	return entries
 }

@@ -60,6 +60,8 @@ func newNodeRole(c *cluster, scope constructs.Construct, system string) awsiam.R
 	})
 	acknowledge(role, known)
 	profile := awsiam.NewInstanceProfile(scope, jsii.String("InstanceProfile"), &awsiam.InstanceProfileProps{Role: role})
+	keepForNodes(role.Node().DefaultChild().(awscdk.CfnResource))
+	keepForNodes(profile.Node().DefaultChild().(awscdk.CfnResource))
 	awscdk.NewCfnOutput(scope, jsii.String("RoleName"), &awscdk.CfnOutputProps{
 		Description: jsii.String("Cluster " + c.name + ": the role of nodes of " + system + ", for EC2NodeClass spec.role"),
 		Value:       role.RoleName(),
@@ -69,4 +71,10 @@ func newNodeRole(c *cluster, scope constructs.Construct, system string) awsiam.R
 		Value:       profile.InstanceProfileName(),
 	})
 	return role
+}
+
+// keepForNodes leaves a resource behind when the stack goes, but for one that was never deployed whole: nodes run on, and
+// without their role, or the cluster's letting them in, they would all be lost at once.
+func keepForNodes(r awscdk.CfnResource) {
+	r.ApplyRemovalPolicy(awscdk.RemovalPolicy_RETAIN_ON_UPDATE_OR_DELETE, nil)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -211,5 +212,22 @@ func TestMemoryAndRetention(t *testing.T) {
 		if group.Properties["RetentionInDays"] != 90.0 {
 			t.Errorf("%s is kept for %v days", id, group.Properties["RetentionInDays"])
 		}
+	}
+}
+
+// TestWhatNodesLiveByOutlivesTheStack: nodes run on when the stack is removed. All else goes with it.
+func TestWhatNodesLiveByOutlivesTheStack(t *testing.T) {
+	kept := map[string]int{}
+	for id, r := range chosen(t, map[string]any{"windowsNodes": true}).Resources {
+		if r.DeletionPolicy == "RetainExceptOnCreate" {
+			kept[r.Type]++
+			continue
+		}
+		if r.DeletionPolicy != "" && r.DeletionPolicy != "Delete" {
+			t.Errorf("%s has the deletion policy %s", id, r.DeletionPolicy)
+		}
+	}
+	if want := map[string]int{"AWS::IAM::Role": 2, "AWS::IAM::InstanceProfile": 2, "AWS::EKS::AccessEntry": 2}; !maps.Equal(kept, want) {
+		t.Errorf("kept are %v, want %v", kept, want)
 	}
 }

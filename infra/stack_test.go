@@ -22,9 +22,10 @@ func TestMain(m *testing.M) {
 
 // resource is a resource of a synthesized template.
 type resource struct {
-	Type       string
-	Properties map[string]any
-	DependsOn  any
+	Type           string
+	Properties     map[string]any
+	DependsOn      any
+	DeletionPolicy string
 }
 
 // dependsOn reports whether CloudFormation makes r after the resource of the given logical id because it is told to.

@@ -13,7 +13,10 @@ type dashboardType struct{ service *Service }
 
 // put checks as much as CloudWatch does of a body that is not drawn: that it is JSON with widgets.
 func (t dashboardType) put(r cloudformation.Request, name string) (cloudformation.Result, error) {
-	var p struct{ DashboardName, DashboardBody string }
+	var p struct {
+		DashboardName, DashboardBody string
+		Tags                         []struct{ Key, Value string } // nothing asks for them
+	}
 	if err := cloudformation.Decode(r.Properties, &p); err != nil {
 		return cloudformation.Result{}, err
 	}

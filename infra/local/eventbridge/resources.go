@@ -23,6 +23,7 @@ type ruleProperties struct {
 	ScheduleExpression string
 	State              string
 	Targets            []targetProperties
+	Tags               []struct{ Key, Value string } // nothing asks for them
 }
 
 // targetProperties are a target in a template; its placeholders are InputPathsMap too.

@@ -217,3 +217,10 @@ func (s *Service) updateAssumeRolePolicy(_ context.Context, c *wire.Call) (*wire
 		return nil, nil
 	})
 }
+
+// HasRole tells whether there is a role of this name.
+func (s *Service) HasRole(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.roles[name] != nil
+}

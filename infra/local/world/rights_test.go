@@ -70,21 +70,22 @@ func unasked() map[string]string {
 	const planned = "disrupt plans by provision's code, which reads it for pods with volumes or constraints by namespace"
 	const short = "marks offerings that EC2 is short of, which has room for all in these scenarios"
 	return map[string]string{
-		"disrupt list namespaces":                    planned,
-		"disrupt list persistentvolumes":             planned,
-		"disrupt list persistentvolumeclaims":        planned,
-		"disrupt list storageclasses storage.k8s.io": planned,
-		"disrupt list csinodes storage.k8s.io":       planned,
-		"disrupt create configmaps":                  short,
-		"disrupt update configmaps":                  short,
-		"provision create configmaps":                short,
-		"provision update configmaps":                short,
-		"interrupt create configmaps":                short,
-		"interrupt update configmaps":                short,
-		"lifecycle delete pods":                      "ends pods that outstay their node's terminationGracePeriod",
-		"lifecycle get persistentvolumeclaims":       "finds the volumes of pods that stay on a draining node, where a driver has attached some",
-		"lifecycle delete nodeclaims karpenter.sh":   "ends nodes that expire, or never register, and claims whose instance is gone",
-		"provision delete nodeclaims karpenter.sh":   "gives claims up for which EC2 has no room, and shrinks pools with spec.replicas",
+		"disrupt list namespaces":                     planned,
+		"disrupt list persistentvolumes":              planned,
+		"disrupt list persistentvolumeclaims":         planned,
+		"disrupt list storageclasses storage.k8s.io":  planned,
+		"disrupt list csinodes storage.k8s.io":        planned,
+		"disrupt create configmaps":                   short,
+		"disrupt update configmaps":                   short,
+		"provision create configmaps":                 short,
+		"provision update configmaps":                 short,
+		"interrupt create configmaps":                 short,
+		"interrupt update configmaps":                 short,
+		"lifecycle delete leases coordination.k8s.io": "sweeps the leases of nodes that have been gone for longer than these scenarios last",
+		"lifecycle delete pods":                       "ends pods that outstay their node's terminationGracePeriod",
+		"lifecycle get persistentvolumeclaims":        "finds the volumes of pods that stay on a draining node, where a driver has attached some",
+		"lifecycle delete nodeclaims karpenter.sh":    "ends nodes that expire, or never register, and claims whose instance is gone",
+		"provision delete nodeclaims karpenter.sh":    "gives claims up for which EC2 has no room, and shrinks pools with spec.replicas",
 	}
 }
 

@@ -57,8 +57,16 @@ func updates(t *testing.T, w *world.World) {
 
 // removed destroys the stack: what it made goes, and what it installed for people's objects stays.
 func removed(t *testing.T, w *world.World, setup scenario.Setup) {
+	node, err := w.NodeRole()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := w.Destroy(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+	// Nodes that run need their role.
+	if !w.HasRole(node) {
+		t.Errorf("the nodes' role %s is gone", node)
 	}
 	for _, function := range []string{"provision", "install"} {
 		if _, err := w.Lambda.Configuration("whittle-test-" + function); err == nil {

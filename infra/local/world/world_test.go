@@ -12,6 +12,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/infra/local/scenario"
@@ -301,13 +302,15 @@ func rare(t *testing.T, setup scenario.Setup, variables map[string]string) {
 			t.Fatal(err)
 		}
 	}
-	wait(t, "the classes to be gone with what was made for them", func(ctx context.Context) (bool, string, error) {
-		list, err := classes.List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return false, "", err
-		}
-		return len(list.Items) == 1, fmt.Sprintf("%d classes", len(list.Items)), nil
-	})
+	for _, name := range []string{"rare", "unplaced"} {
+		wait(t, "the class to be gone with what was made for it", func(ctx context.Context) (bool, string, error) {
+			class, err := classes.Get(ctx, name, metav1.GetOptions{})
+			if apierrors.IsNotFound(err) {
+				return true, "", nil
+			}
+			return false, fmt.Sprintf("%s has the finalizers %v", name, class.GetFinalizers()), err
+		})
+	}
 }
 
 // nothingFailed looks at every call and invocation of the run.
