@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -108,64 +107,4 @@ func TestAProposalThatHoldsNoMoreIsTakenBack(t *testing.T) {
 	if !server.Reasons(t, first)["ConsolidationRejected"] {
 		t.Errorf("events %v", server.Reasons(t, first))
 	}
-}
-
-// TestKilledWhileConsolidating has the function die at every changing call, before it and
-// after it but unseen, while an on-demand node is replaced by a spot node, and another go on.
-func TestKilledWhileConsolidating(t *testing.T) {
-	pool(t, "100%")
-	server.Patch(t, api.NodePoolsPath+"/default", map[string]any{"metadata": map[string]any{"annotations": map[string]string{
-		consolidation.SettleTimeAnnotationKey: "0s",
-	}}})
-	offers(t)
-	deaths := 0
-	for mode, cutting := range map[string]func(int) *clustertest.Cut{"before": clustertest.After, "unseen": clustertest.AfterUnseen} {
-		for n, over := 0, false; !over && n < 100; n++ {
-			prefix := fmt.Sprintf("dear-%s-%d", mode, n)
-			name := prefix + "-000"
-			t.Run(prefix, func(t *testing.T) {
-				newWorld(t).fill(prefix, 1)
-				server.Pod(t, prefix, "node-"+name)
-				t.Cleanup(func() { server.Delete(t, clustertest.PodsPath+"/"+prefix); server.EndPods(t, "node-"+name); forget(t) })
-				// Moves are proposed as a minute begins.
-				begin := time.Now().Truncate(time.Minute).Add(time.Minute)
-				cut := cutting(n)
-				dying, living := newLooker(t, cut), newLooker(t, nil)
-				for _, l := range []*looker{dying, living} {
-					l.now = func() time.Time { return begin.Add(l.ahead) }
-				}
-				arrived := map[string]bool{}
-				for range 3 {
-					// It fails when it is cut off, which is what is tested.
-					_ = dying.look(t)
-					arriveOnce(t, name, arrived)
-					dying.ahead += 20 * time.Second
-				}
-				if over = !cut.Over(); !over {
-					deaths++
-				}
-				// The dead one's lease runs out first; what it left goes on, or is taken back and tried anew.
-				living.ahead = dying.ahead + 2*time.Minute
-				for range 45 {
-					living.mustLook(t)
-					if isEnding(t, name) {
-						break
-					}
-					arriveOnce(t, name, arrived)
-					living.ahead += 20 * time.Second
-				}
-				claim := readClaim(t, name)
-				if !isEnding(t, name) {
-					t.Errorf("the node stays: %v", claim.Annotations)
-				}
-				if by := claim.Annotations[disruption.ReplacedByAnnotationKey]; by == "" || !arrived[by] {
-					t.Errorf("replaced by %q, which was not there among %v", by, arrived)
-				}
-			})
-		}
-	}
-	if deaths < 15 {
-		t.Errorf("killed %d times: nothing was tested", deaths)
-	}
-	t.Logf("killed %d times", deaths)
 }

@@ -51,12 +51,13 @@ func (r *run) finish(ctx context.Context, node *disruption.Node) error {
 	if condition := api.GetCondition(node.Claim.Status.Conditions, api.ConditionTypeDisruptionReason); condition != nil {
 		reason = condition.Reason
 	}
+	// Said first: who dies after the deletion would leave no reason for it.
+	slog.InfoContext(ctx, "deleting replaced nodeclaim", "reason", reason, "NodeClaim", node.Claim.Name, "NodePool", node.Claim.Labels[api.NodePoolLabelKey],
+		"replaced-by", node.Claim.Annotations[disruption.ReplacedByAnnotationKey])
 	if err := r.client.DeleteNodeClaim(ctx, node.Claim.Name, node.Claim.UID); err != nil {
 		return err
 	}
 	r.removed++
-	slog.InfoContext(ctx, "deleting replaced nodeclaim", "reason", reason, "NodeClaim", node.Claim.Name, "NodePool", node.Claim.Labels[api.NodePoolLabelKey],
-		"replaced-by", node.Claim.Annotations[disruption.ReplacedByAnnotationKey])
 	r.terminating(ctx, node, reason)
 	return nil
 }
@@ -76,6 +77,7 @@ func (r *run) terminating(ctx context.Context, node *disruption.Node, reason str
 // being replaced until nothing of it is left.
 func (r *run) rollBack(ctx context.Context, back disruption.RollBack) error {
 	for _, unneeded := range back.Delete {
+		slog.InfoContext(ctx, "deleting replacement that is not needed", "NodeClaim", unneeded.Claim.Name, "replaces", back.Node.Claim.Name, "reason", back.Why)
 		if err := r.client.DeleteNodeClaim(ctx, unneeded.Claim.Name, unneeded.Claim.UID); err != nil {
 			return err
 		}

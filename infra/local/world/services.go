@@ -59,9 +59,13 @@ func (w *World) services(log *slog.Logger) error {
 	w.alarms = cloudwatch.New()
 	w.queues = sqs.New(sqs.Options{AccountID: AccountID, Region: Region, Endpoint: w.server.URL})
 	w.closers = append(w.closers, w.queues.Close)
+	clockOf, err := w.makeClocks()
+	if err != nil {
+		return err
+	}
 	w.Lambda = lambda.New(lambda.Options{
 		AccountID: AccountID, Region: Region, Directory: filepath.Join(w.options.Directory, "lambda"), Endpoint: w.server.URL,
-		Objects: objects, Sessions: w.identity, Queues: w.queues, Logs: w.logs, Access: w.identity,
+		Objects: objects, Sessions: w.identity, Queues: w.queues, Logs: w.logs, Access: w.identity, Clock: clockOf,
 	})
 	w.closers = append(w.closers, w.Lambda.Close)
 	bus := eventbridge.New(eventbridge.Options{AccountID: AccountID, Region: Region, Queues: w.queues, Functions: w.Lambda})
