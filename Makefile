@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-functions := ticker provision interrupt lifecycle disrupt catalog install
+functions := ticker provision interrupt lifecycle disrupt catalog install console
 architecture ?= arm64
 host := $(shell go env GOARCH | sed 's/amd64/x86_64/')
 goarch = $(if $(filter x86_64,$(architecture)),amd64,arm64)
@@ -21,7 +21,7 @@ fuzztime ?= 10s
 # What runs against a local server must not be told to trust another authority.
 unexport AWS_CA_BUNDLE
 
-.PHONY: help run up down build functions zips local test conformance fuzz lint bench storm bench-peer bench-consolidation synth uninstall clean FORCE
+.PHONY: help run up down build functions zips local test browser conformance fuzz lint bench bench-launch shortages storm crash chaos bench-peer bench-consolidation synth uninstall clean FORCE
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | column -t -s "$$(printf '\t')"
@@ -55,11 +55,15 @@ build/local: FORCE
 	@go build -trimpath -buildvcs=false -o build/local ./infra/local
 
 bin/whittle: FORCE
-	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/whittle ./functions/console
+	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/whittle ./functions/console/whittle
 FORCE:
 
 test: local ## unit tests, then the whole world end to end
 	go test -timeout 20m ./... ./testdata/instancetypes
+
+browser: infra/node_modules ## the dashboard's page in a real Chromium, with pictures in build/pages; fetches one, or CHROMIUM=/path/to/one
+	go vet -tags browser ./infra/local/dashboard
+	go test -count=1 -timeout 15m -tags browser -run TestBrowser -v ./infra/local/dashboard
 
 # The tests hold the local AWS, and our own clients, against what others made.
 contract := ./infra/local/conformance ./shared/fleet ./functions/catalog
@@ -83,8 +87,23 @@ lint: ## gofmt, vet, staticcheck, golangci-lint
 bench: build local ## what it costs: sizes, cold start, idle tick, pending to CreateFleet
 	@build/local bench
 
+bench-launch: local ## 1,000 nodes launched: calls of every kind, seconds
+	@build/local bench-launch
+
+shortages: ## pods on an EC2 that is short of 70 % of its offerings, and on one that lets a tenth of the calls through
+	@go test -count=1 -timeout 20m -v -run '^(TestAShortEC2|TestABusyEC2)$$' ./functions/provision | grep -E '_test.go:|^(---|FAIL|ok)'
+
 storm: local ## 1,000 spot warnings in a minute over 500 nodes; STORM_NODES=100 for fewer
 	@build/local storm
+
+crash: export CRASH_STORY := $(story)
+crash: build/local ## kill each function at each call that it makes; story=provision/ for some of the stories
+	@build/local crash
+
+chaos: export CHAOS_SEED := $(seed)
+chaos: export CHAOS_MINUTES := $(minutes)
+chaos: infra/node_modules build/local ## everything goes wrong at once for 30 minutes; minutes=1 for fewer, seed=N for the same again
+	@build/local chaos
 
 bench-peer: ## plan the same clusters with Karpenter's scheduler and with ours; arguments="-full" for all sizes
 	@go run -C testdata/peer . $(arguments)

@@ -20,7 +20,7 @@ type access struct {
 // groups are the functions that the install function binds roles to, by the group whittle:<function>. The ticker never
 // speaks to the cluster.
 func (f functions) groups() []function {
-	return []function{f.provision, f.interrupt, f.lifecycle, f.disrupt, f.catalog}
+	return []function{f.provision, f.interrupt, f.lifecycle, f.disrupt, f.catalog, f.console}
 }
 
 // newAccess lets everyone in by access entries, or outputs the lines that do.

@@ -47,7 +47,7 @@ type alarm struct {
 
 // all are the functions of a cluster.
 func (f functions) all() []function {
-	return []function{f.ticker, f.provision, f.interrupt, f.lifecycle, f.disrupt, f.catalog, f.install}
+	return []function{f.ticker, f.provision, f.interrupt, f.lifecycle, f.disrupt, f.catalog, f.install, f.console}
 }
 
 // newAlarms adds what should wake somebody. Each name ends as its symptom is called in the README.

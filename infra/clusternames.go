@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// maximumClusters keeps the stack below CloudFormation's 500 resources; a cluster takes about 68.
+	// maximumClusters keeps the stack below CloudFormation's 500 resources; a cluster takes about 72.
 	// https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html
-	maximumClusters = 7
+	maximumClusters = 6
 	// maximumClusterName is EKS's limit, in characters.
 	// https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateCluster.html
 	maximumClusterName = 100

@@ -159,7 +159,7 @@ func TestReadConfigurationRefuses(t *testing.T) {
 		{"a newline", map[string]any{"clusters": "prod\nx"}, []string{"context clusters", `"prod\nx"`}},
 		{"a long name", map[string]any{"clusters": strings.Repeat("a", 101)}, []string{"101 characters", "EKS allows 100"}},
 		{"a name twice", map[string]any{"clusters": "prod,dev,prod"}, []string{`"prod" is given twice`, "once"}},
-		{"too many", map[string]any{"clusters": "a,b,c,d,e,f,g,h"}, []string{"8 clusters", "room for 7"}},
+		{"too many", map[string]any{"clusters": "a,b,c,d,e,f,g,h"}, []string{"8 clusters", "room for 6"}},
 		{"a number", map[string]any{"clusters": 7.0}, []string{"context clusters", "7", "-c clusters="}},
 		{"a number in a list", map[string]any{"clusters": []any{"prod", 7.0}}, []string{"context clusters", "7"}},
 		{"reserved interfaces that are no number", prod("reservedENIs", "one"), []string{"context reservedENIs", `"one"`, "-c reservedENIs=1"}},

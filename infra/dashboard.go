@@ -49,6 +49,12 @@ func newDashboard(c *cluster, dead []awssqs.Queue, f functions) {
 				" | filter msg = 'computed new nodeclaim(s) to fit pod(s)' | sort @timestamp desc | limit 20",
 		},
 	})
+	widgets = append(widgets, map[string]any{
+		"type": "custom", "x": 0, "y": under + widgetHeight, "width": 24, "height": 3 * widgetHeight,
+		"properties": map[string]any{
+			"title": "Nodes", "endpoint": f.console.lambda.FunctionArn(), "updateOn": map[string]any{"refresh": true, "resize": false, "timeRange": false},
+		},
+	})
 	awscloudwatch.NewCfnDashboard(c.scope, jsii.String("Dashboard"), &awscloudwatch.CfnDashboardProps{
 		DashboardName: jsii.String(c.prefix),
 		DashboardBody: awscdk.Stack_Of(c.scope).ToJsonString(map[string]any{"widgets": widgets}, nil),

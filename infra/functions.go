@@ -33,12 +33,12 @@ const (
 
 // functionNames are the folders that a build leaves, one for each function.
 func functionNames() []string {
-	return []string{"ticker", "provision", "interrupt", "lifecycle", "disrupt", "catalog", "install"}
+	return []string{"ticker", "provision", "interrupt", "lifecycle", "disrupt", "catalog", "install", "console"}
 }
 
 // defaultMemory in MB by function; Lambda gives processor time in proportion to it.
 func defaultMemory() map[string]float64 {
-	return map[string]float64{"ticker": 128, "provision": 1024, "interrupt": 1024, "lifecycle": 256, "disrupt": 1024, "catalog": 512, "install": 256}
+	return map[string]float64{"ticker": 128, "provision": 1024, "interrupt": 1024, "lifecycle": 256, "disrupt": 1024, "catalog": 512, "install": 256, "console": 512}
 }
 
 // memory of a function in MB.
@@ -58,7 +58,7 @@ type function struct {
 
 // functions are a cluster's functions.
 type functions struct {
-	ticker, provision, interrupt, lifecycle, disrupt, catalog, install function
+	ticker, provision, interrupt, lifecycle, disrupt, catalog, install, console function
 }
 
 // functionProperties tell one function from another.
@@ -155,6 +155,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 			environment: map[string]*string{"CATALOG_FUNCTION": catalog.lambda.FunctionName()},
 			statements:  installStatements(c, catalog),
 		}),
+		console: newConsole(c),
 	}
 }
 

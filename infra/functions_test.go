@@ -21,6 +21,7 @@ func TestFunctions(t *testing.T) {
 		{"disrupt", 1024, 60, []string{"DISRUPT_QUEUE_URL", "LIFECYCLE_QUEUE_URL", "PROVISION_QUEUE_URL"}},
 		{"catalog", 512, 120, nil},
 		{"install", 256, 300, []string{"CATALOG_FUNCTION"}},
+		{"console", 512, 30, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			template := synthesize(t, "prod")

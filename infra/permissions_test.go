@@ -97,6 +97,7 @@ func TestActions(t *testing.T) {
 			"ec2:DescribeInstanceTypes", "ec2:DescribeInstanceTypeOfferings", "ec2:DescribeAvailabilityZones", "ec2:DescribeSpotPriceHistory",
 		}),
 		"install": slices.Concat(log, []string{"eks:DescribeCluster", "lambda:InvokeFunction"}),
+		"console": slices.Concat(log, []string{"eks:DescribeCluster"}),
 	}
 	template := synthesize(t, "prod")
 	for _, name := range functionNames() {

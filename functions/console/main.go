@@ -1,63 +1,39 @@
-// Command whittle shows a person what Whittle does in a cluster, and what it would do
-// with the objects in some files. It only reads, with the rights of the kubeconfig that
-// it is given.
+// Command console shows a cluster in a CloudWatch dashboard: the function behind a
+// custom widget. It only reads.
 package main
 
 import (
 	"context"
-	"errors"
-	"flag"
-	"fmt"
-	"io"
-	"os"
-	"os/signal"
 	"time"
+
+	"github.com/whittle-dev/whittle/functions/console/objects"
+	"github.com/whittle-dev/whittle/functions/console/view"
+	"github.com/whittle-dev/whittle/functions/console/widget"
+	"github.com/whittle-dev/whittle/shared/function"
 )
 
-const usage = `whittle shows what Whittle does in a cluster, and what it would do.
-
-  whittle status                  node pools, nodes and what they cost, pods that wait and why
-  whittle plan -f FILE            nodes for the pods in files of manifests, without a cluster
-  whittle plan                    nodes for the cluster's waiting pods; none is launched
-  whittle plan --consolidate      nodes that would go or be replaced to save money, and why others stay
-  whittle explain pod NS/NAME     why a pod goes where it goes, or nowhere (takes plan's flags)
-
-Each command explains its flags with -h.
-`
-
-// errUsage tells that the command line is not understood, and that it was said so.
-var errUsage = errors.New("usage")
-
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	stop()
-	switch {
-	case errors.Is(err, errUsage):
-		os.Exit(2)
-	case err != nil && !errors.Is(err, flag.ErrHelp):
-		fmt.Fprintf(os.Stderr, "whittle: %v\n", err)
-		os.Exit(1)
-	}
+	handler, err := setup(context.Background())
+	function.Run(handler.handle, err)
 }
 
-func run(ctx context.Context, arguments []string, in io.Reader, out, problems io.Writer) error {
-	if len(arguments) == 0 {
-		fmt.Fprint(problems, usage)
-		return errUsage
+func setup(ctx context.Context) (*handler, error) {
+	h := &handler{now: time.Now}
+	if err := function.Settings(map[string]*string{"CLUSTER_NAME": &h.cluster}); err != nil {
+		return h, err
 	}
-	switch command, rest := arguments[0], arguments[1:]; command {
-	case "status":
-		return status(ctx, rest, time.Now, out, problems)
-	case "plan":
-		return showPlan(ctx, rest, time.Now, in, out, problems)
-	case "explain":
-		return explain(ctx, rest, time.Now, in, out, problems)
-	case "help", "-h", "-help", "--help":
-		_, err := fmt.Fprint(out, usage)
-		return err
-	default:
-		fmt.Fprintf(problems, "whittle: there is no command %q\n\n%s", command, usage)
-		return errUsage
+	var err error
+	if h.widget, err = widget.New(); err != nil {
+		return h, err
 	}
+	loaded, err := function.Configuration(ctx)
+	connection := function.NewConnection(loaded, h.cluster)
+	h.read = func(ctx context.Context) (*view.Objects, error) {
+		client, err := connection.Client(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return objects.Read(ctx, client, h.now())
+	}
+	return h, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -27,10 +28,12 @@ type kubernetes interface {
 	PatchNodeClaim(ctx context.Context, name string, patch map[string]any) (*api.NodeClaim, error)
 	PatchNodeClaimStatus(ctx context.Context, name string, patch map[string]any) (*api.NodeClaim, error)
 	CreateNodeClaim(ctx context.Context, claim *api.NodeClaim) (*api.NodeClaim, error)
+	DeploymentOf(ctx context.Context, pod *corev1.Pod) (*appsv1.Deployment, error)
+	AnnotatePodTemplate(ctx context.Context, deployment *appsv1.Deployment, key string, at time.Time) error
 	DeleteNodeClaim(ctx context.Context, name string, uid types.UID) error
 	Record(ctx context.Context, event cluster.Event, now time.Time) error
 	MarkUnavailable(ctx context.Context, marks *catalog.Unavailable, now time.Time) error
-	PlanWithout(ctx context.Context, objects *snapshot.Objects, seen *disruption.Snapshot, leaving []*api.NodeClaim, now time.Time) (*plan.Plan, error)
+	Without(ctx context.Context, objects *snapshot.Objects, seen *disruption.Snapshot, leaving []*api.NodeClaim, now time.Time) (*plan.Snapshot, error)
 }
 
 // lease is the right of one invocation to take nodes away.

@@ -116,6 +116,10 @@ func (r *run) remove(ctx context.Context, node *disruption.Node) error {
 	if err != nil {
 		return err
 	}
+	// Said first: who dies after the deletion would leave no reason for it.
+	slog.InfoContext(ctx, "disrupting node(s)", "reason", reason, "decision", "delete", "disrupted-node-count", 1, "replacement-node-count", 0,
+		"Node", node.Node.Name, "NodeClaim", node.Claim.Name, "NodePool", node.Claim.Labels[api.NodePoolLabelKey],
+		"instance-type", node.Claim.Labels[corev1.LabelInstanceTypeStable], "capacity-type", node.Claim.Labels[api.CapacityTypeLabelKey])
 	if err := r.client.DeleteNodeClaim(ctx, node.Claim.Name, node.Claim.UID); err != nil {
 		return err
 	}
@@ -124,9 +128,6 @@ func (r *run) remove(ctx context.Context, node *disruption.Node) error {
 	leaving.DeletionTimestamp = &metav1.Time{Time: r.now()}
 	node.Claim = leaving // for what else this look decides
 	r.metrics.Write(metrics.CountOf(metrics.Disruptions, reason, 1))
-	slog.InfoContext(ctx, "disrupting node(s)", "reason", reason, "decision", "delete", "disrupted-node-count", 1, "replacement-node-count", 0,
-		"Node", node.Node.Name, "NodeClaim", node.Claim.Name, "NodePool", node.Claim.Labels[api.NodePoolLabelKey],
-		"instance-type", node.Claim.Labels[corev1.LabelInstanceTypeStable], "capacity-type", node.Claim.Labels[api.CapacityTypeLabelKey])
 	r.terminating(ctx, node, reason)
 	return nil
 }

@@ -32,6 +32,8 @@ type handler struct {
 	sender                        sender
 	now                           func() time.Time
 	metrics                       *metrics.Recorder
+
+	rest rest
 }
 
 // handle answers a batch with one pass.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"os"
 	"sync"
@@ -294,51 +293,5 @@ func TestMessages(t *testing.T) {
 	response, err := l.handle(t.Context(), events.SQSEvent{Records: []events.SQSMessage{{MessageId: "stale", Body: stale}, {MessageId: "bad", Body: "{"}}})
 	if err != nil || len(response.BatchItemFailures) != 1 || response.BatchItemFailures[0].ItemIdentifier != "bad" {
 		t.Errorf("response %+v, error %v", response, err)
-	}
-}
-
-// TestCutOffBetweenAnyTwoCalls has the function die after each number of changing
-// calls, and live on afterwards. An empty node is removed each time; one that a pod
-// came to meanwhile is left as it was.
-func TestCutOffBetweenAnyTwoCalls(t *testing.T) {
-	pool(t, "100%")
-	for n, over := 0, false; !over; n++ {
-		name := fmt.Sprintf("cut-%d", n)
-		t.Run(fmt.Sprintf("after %d calls", n), func(t *testing.T) {
-			used := name + "-used"
-			initialized(t, name, used)
-			cut := clustertest.After(n)
-			dying, living := newLooker(t, cut), newLooker(t, nil)
-			for range 2 {
-				// It fails when it is cut off, which is what is tested.
-				_ = dying.look(t)
-				dying.ahead += 10 * time.Second
-			}
-			over = !cut.Over()
-			wasEnding := isEnding(t, used)
-			if !wasEnding {
-				server.Pod(t, used, "node-"+used)
-			}
-			// The dead one's lease runs out first.
-			living.ahead = dying.ahead + 2*time.Minute
-			for range 3 {
-				living.mustLook(t)
-				living.ahead += 10 * time.Second
-			}
-			if !isEnding(t, name) || !isTainted(t, name) {
-				t.Errorf("the empty node: ending %t, tainted %t", isEnding(t, name), isTainted(t, name))
-			}
-			reason := api.GetCondition(readClaim(t, used).Status.Conditions, api.ConditionTypeDisruptionReason)
-			if !wasEnding && (isEnding(t, used) || isTainted(t, used) || isNoted(t, used) || reason != nil) {
-				t.Errorf("the used node: ending %t, tainted %t, noted %t, reason %v", isEnding(t, used), isTainted(t, used), isNoted(t, used), reason)
-			}
-			if !wasEnding {
-				server.Delete(t, clustertest.PodsPath+"/"+used)
-				server.EndPods(t, "node-"+used)
-			}
-		})
-		if over && n < 10 {
-			t.Errorf("a removal took %d calls: nothing was tested", n)
-		}
 	}
 }

@@ -18,10 +18,9 @@ func (e edge) Objects(ctx context.Context) (*snapshot.Objects, error) {
 	return observe.Objects(ctx, e.Client)
 }
 
-// PlanWithout plans for the pods that lose their place when the claims' nodes leave: those
-// of these nodes, and of all that are leaving already, which provision has planned for. It
-// changes nothing.
-func (e edge) PlanWithout(ctx context.Context, objects *snapshot.Objects, seen *disruption.Snapshot, leaving []*api.NodeClaim, now time.Time) (*plan.Plan, error) {
+// Without is what the planner sees when the claims' nodes leave: the pods of these nodes, and
+// of all that are leaving already, which provision has planned for, look for a place.
+func (e edge) Without(ctx context.Context, objects *snapshot.Objects, seen *disruption.Snapshot, leaving []*api.NodeClaim, now time.Time) (*plan.Snapshot, error) {
 	known, err := inventory.Catalog(ctx, e.Client)
 	if err != nil {
 		return nil, err
@@ -35,8 +34,5 @@ func (e edge) PlanWithout(ctx context.Context, objects *snapshot.Objects, seen *
 	made := snapshot.NewOffer(without, known, observed, now).Assemble(without, now)
 	snapshot.AddUnlaunched(made, without)
 	made.PreferencePolicy, made.MinValuesPolicy = e.preference, e.minValues
-	if err := observe.Details(ctx, e.Client, made); err != nil {
-		return nil, err
-	}
-	return plan.Solve(made), nil
+	return made, observe.Details(ctx, e.Client, made)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/metrics"
+	"github.com/whittle-dev/whittle/shared/plan"
 )
 
 // replacing goes on with the replacements that were begun, whoever began them.
@@ -40,18 +41,23 @@ func about(node *disruption.Node, err error) error {
 	return fmt.Errorf("nodeclaim %q: %w", node.Claim.Name, err)
 }
 
-// finish deletes the claim of a node whose replacements are there.
+// finish deletes the claim of a node whose replacements are there, once the pods are moved
+// that are not to be evicted.
 func (r *run) finish(ctx context.Context, node *disruption.Node) error {
+	if waits, err := r.restart(ctx, node); waits || err != nil {
+		return err
+	}
 	reason := "Replaced"
 	if condition := api.GetCondition(node.Claim.Status.Conditions, api.ConditionTypeDisruptionReason); condition != nil {
 		reason = condition.Reason
 	}
+	// Said first: who dies after the deletion would leave no reason for it.
+	slog.InfoContext(ctx, "deleting replaced nodeclaim", "reason", reason, "NodeClaim", node.Claim.Name, "NodePool", node.Claim.Labels[api.NodePoolLabelKey],
+		"replaced-by", node.Claim.Annotations[disruption.ReplacedByAnnotationKey])
 	if err := r.client.DeleteNodeClaim(ctx, node.Claim.Name, node.Claim.UID); err != nil {
 		return err
 	}
 	r.removed++
-	slog.InfoContext(ctx, "deleting replaced nodeclaim", "reason", reason, "NodeClaim", node.Claim.Name, "NodePool", node.Claim.Labels[api.NodePoolLabelKey],
-		"replaced-by", node.Claim.Annotations[disruption.ReplacedByAnnotationKey])
 	r.terminating(ctx, node, reason)
 	return nil
 }
@@ -71,6 +77,7 @@ func (r *run) terminating(ctx context.Context, node *disruption.Node, reason str
 // being replaced until nothing of it is left.
 func (r *run) rollBack(ctx context.Context, back disruption.RollBack) error {
 	for _, unneeded := range back.Delete {
+		slog.InfoContext(ctx, "deleting replacement that is not needed", "NodeClaim", unneeded.Claim.Name, "replaces", back.Node.Claim.Name, "reason", back.Why)
 		if err := r.client.DeleteNodeClaim(ctx, unneeded.Claim.Name, unneeded.Claim.UID); err != nil {
 			return err
 		}
@@ -126,11 +133,11 @@ func (r *run) replacePlanned(ctx context.Context, candidates []disruption.Candid
 	for _, candidate := range candidates {
 		leaving = append(leaving, candidate.Node.Claim)
 	}
-	decided, err := r.client.PlanWithout(ctx, r.objects, r.seen, leaving, r.now())
+	without, err := r.client.Without(ctx, r.objects, r.seen, leaving, r.now())
 	if err != nil {
 		return fmt.Errorf("planning replacements for %d nodes: %w", len(candidates), err)
 	}
-	return r.carryOut(ctx, disruption.MovesOf(candidates, decided, r.now()))
+	return r.carryOut(ctx, disruption.MovesOf(candidates, plan.Solve(without), r.now()))
 }
 
 func (r *run) markRebalanced(ctx context.Context, candidates []disruption.Candidate) error {
@@ -155,13 +162,30 @@ func (r *run) carryOut(ctx context.Context, moves disruption.Moves) error {
 	for _, stays := range moves.Stay {
 		failed = append(failed, about(stays.Node, r.stay(ctx, stays)))
 	}
-	begun := map[string]bool{}
+	var begin []disruption.Move
 	for _, move := range moves.Begin {
+		why, err := r.unmovable(ctx, move.Node)
+		if why != "" {
+			err = r.stay(ctx, disruption.Notice{Node: move.Node, Message: why})
+		} else if err == nil {
+			begin = append(begin, move)
+		}
+		failed = append(failed, about(move.Node, err))
+	}
+	if moves.Together && len(begin) < len(moves.Begin) {
+		return errors.Join(failed...)
+	}
+	begun := map[string]bool{}
+	for _, move := range begin {
 		err := r.begin(ctx, move)
 		if err == nil {
 			begun[move.Node.Claim.Name] = true
 		}
 		failed = append(failed, about(move.Node, err))
+	}
+	if moves.Together && len(begun) < len(moves.Begin) {
+		// The next look takes back what was begun: nothing replaces it.
+		return errors.Join(failed...)
 	}
 	for i := range moves.Create {
 		created := &moves.Create[i]
@@ -171,9 +195,14 @@ func (r *run) carryOut(ctx context.Context, moves disruption.Moves) error {
 		if origin := r.seen.Origins[created.Claim.Labels[api.NodePoolLabelKey]]; origin != nil {
 			disruption.Stamp(&created.Claim, origin.PoolHash)
 		}
-		if _, err := r.client.CreateNodeClaim(ctx, &created.Claim); err != nil && !cluster.IsConflict(err) {
+		stored, err := r.client.CreateNodeClaim(ctx, &created.Claim)
+		if err != nil && !cluster.IsConflict(err) {
 			failed = append(failed, fmt.Errorf("creating nodeclaim %q: %w", created.Claim.Name, err))
 			continue
+		}
+		if err == nil {
+			// What is planned next in this look counts on it.
+			r.objects.NodeClaims = append(r.objects.NodeClaims, *stored)
 		}
 		r.launches = true
 		slog.InfoContext(ctx, "created nodeclaim", "NodeClaim", created.Claim.Name, "NodePool", created.Claim.Labels[api.NodePoolLabelKey], "replaces", created.Replaces)
@@ -185,7 +214,10 @@ func (r *run) carryOut(ctx context.Context, moves disruption.Moves) error {
 // of others in every look.
 func (r *run) stay(ctx context.Context, notice disruption.Notice) error {
 	r.record(ctx, disruption.AboutClaim(notice.Node.Claim), corev1.EventTypeNormal, "DisruptionBlocked", notice.Message)
-	_, err := r.client.PatchNodeClaim(ctx, notice.Node.Claim.Name, disruption.NotReplaced(r.now()))
+	stored, err := r.client.PatchNodeClaim(ctx, notice.Node.Claim.Name, disruption.NotReplaced(r.now()))
+	if err == nil {
+		notice.Node.Claim = stored
+	}
 	return err
 }
 

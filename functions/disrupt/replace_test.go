@@ -1,9 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"maps"
-	"strings"
 	"testing"
 	"time"
 
@@ -180,67 +177,5 @@ func TestAReplacementThatFailsIsTakenBack(t *testing.T) {
 				t.Error("it is not tried again")
 			}
 		})
-	}
-}
-
-// TestKilledWhileReplacing has the function die at every changing call, before it and
-// after it but unseen, and another go on. At the end the node has gone for one
-// replacement, which was there before; never is a node left tainted for nothing.
-func TestKilledWhileReplacing(t *testing.T) {
-	pool(t, "100%")
-	offers(t)
-	deaths := 0
-	for mode, cutting := range map[string]func(int) *clustertest.Cut{"before": clustertest.After, "unseen": clustertest.AfterUnseen} {
-		for n, over := 0, false; !over; n++ {
-			name := fmt.Sprintf("dies-%s-%d", mode, n)
-			t.Run(name, func(t *testing.T) {
-				recommend(t, name)
-				t.Cleanup(func() { forget(t) })
-				cut := cutting(n)
-				dying, living := newLooker(t, cut), newLooker(t, nil)
-				arrived := map[string]bool{}
-				for range 3 {
-					// It fails when it is cut off, which is what is tested.
-					_ = dying.look(t)
-					arriveOnce(t, name, arrived)
-					dying.ahead += time.Second
-				}
-				over = !cut.Over()
-				if over {
-					deaths--
-				}
-				deaths++
-				// The dead one's lease runs out first; what it left is taken back and tried anew.
-				living.ahead = dying.ahead + 2*time.Minute
-				for range 5 {
-					living.mustLook(t)
-					if isEnding(t, name) {
-						break
-					}
-					arriveOnce(t, name, arrived)
-					living.ahead += 6 * time.Minute
-				}
-				if !isEnding(t, name) {
-					t.Errorf("the node stays: %v", readClaim(t, name).Annotations)
-				}
-				by := readClaim(t, name).Annotations[disruption.ReplacedByAnnotationKey]
-				if by == "" || !arrived[by] {
-					t.Errorf("replaced by %q, which was not there among %v", by, maps.Keys(arrived))
-				}
-			})
-		}
-	}
-	if deaths < 15 {
-		t.Errorf("killed %d times: nothing was tested", deaths)
-	}
-	t.Logf("killed %d times", deaths)
-}
-
-// arriveOnce has the replacement of the named claim arrive, unless it has.
-func arriveOnce(t *testing.T, name string, arrived map[string]bool) {
-	t.Helper()
-	if made := replacement(t, name); made != nil && !arrived[made.Name] && strings.Contains(readClaim(t, name).Annotations[disruption.ReplacedByAnnotationKey], made.Name) {
-		arrive(t, made)
-		arrived[made.Name] = true
 	}
 }

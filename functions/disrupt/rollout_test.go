@@ -89,14 +89,19 @@ func (w *world) pods() []corev1.Pod {
 // join lets the claim's machine join as a node that is ready for pods.
 func (w *world) join(claim *api.NodeClaim) {
 	w.t.Helper()
-	name := claim.Name
+	name, capacityType := claim.Name, api.CapacityTypeOnDemand
+	for _, requirement := range claim.Spec.Requirements {
+		if requirement.Key == api.CapacityTypeLabelKey && slices.Contains(requirement.Values, api.CapacityTypeSpot) {
+			capacityType = api.CapacityTypeSpot
+		}
+	}
 	conditions := slices.Clone(claim.Status.Conditions)
 	for _, kind := range []string{api.ConditionTypeLaunched, api.ConditionTypeInitialized} {
 		// Long ago: it is nothing new.
 		api.SetCondition(&conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue}, time.Now().Add(-time.Hour))
 	}
 	server.Patch(w.t, api.NodeClaimsPath+"/"+name, map[string]any{"metadata": map[string]any{"labels": map[string]string{
-		corev1.LabelArchStable: "amd64", corev1.LabelInstanceTypeStable: "m5.large", corev1.LabelTopologyZone: "us-east-1a", api.CapacityTypeLabelKey: "on-demand",
+		corev1.LabelArchStable: "amd64", corev1.LabelInstanceTypeStable: "m5.large", corev1.LabelTopologyZone: "us-east-1a", api.CapacityTypeLabelKey: capacityType,
 	}}})
 	server.Patch(w.t, api.NodeClaimsPath+"/"+name+"/status", map[string]any{"status": map[string]any{
 		"providerID": api.ProviderID("us-east-1a", "i-"+name), "imageID": w.image, "conditions": conditions,
@@ -105,7 +110,7 @@ func (w *world) join(claim *api.NodeClaim) {
 	server.Patch(w.t, clustertest.NodesPath+"/node-"+name, map[string]any{
 		"metadata": map[string]any{"labels": map[string]string{
 			api.NodeInitializedLabelKey: "true", api.NodePoolLabelKey: "default", corev1.LabelArchStable: "amd64", corev1.LabelHostname: "node-" + name,
-			corev1.LabelInstanceTypeStable: "m5.large", corev1.LabelTopologyZone: "us-east-1a", api.CapacityTypeLabelKey: "on-demand", corev1.LabelOSStable: "linux",
+			corev1.LabelInstanceTypeStable: "m5.large", corev1.LabelTopologyZone: "us-east-1a", api.CapacityTypeLabelKey: capacityType, corev1.LabelOSStable: "linux",
 		}},
 		"spec": map[string]any{"taints": []corev1.Taint{}},
 	})
@@ -174,16 +179,15 @@ func (w *world) step() {
 	w.most = max(w.most, going)
 }
 
-// workload makes a Deployment of replicas, one of which fills a node, with a disruption
-// budget, and waits until all of them run.
-func (w *world) workload(replicas, available int32) {
+// workload makes a Deployment of replicas with a disruption budget, and waits until all of them run.
+func (w *world) workload(replicas, available int32, cpu string) {
 	w.t.Helper()
 	labels := map[string]string{"app": "web"}
 	one := appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
 	one.Spec.Replicas, one.Spec.Selector = &replicas, &metav1.LabelSelector{MatchLabels: labels}
 	one.Spec.Template.Labels = labels
 	one.Spec.Template.Spec.Containers = []corev1.Container{{Name: "main", Image: "image", Resources: corev1.ResourceRequirements{
-		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1200m")},
+		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)},
 	}}}
 	clustertest.Create(w.t, server, deploymentsPath, &one)
 	least := intstr.FromInt32(available)
@@ -229,12 +233,9 @@ func TestAnImageRollsOutWithinTheBudget(t *testing.T) {
 	w.image = "ami-0"
 	w.fill("old", nodes)
 	w.image = "ami-1"
-	w.workload(nodes, nodes-2)
+	w.workload(nodes, nodes-2, "1200m")
 	for i := range nodes {
-		claim := readClaim(t, fmt.Sprintf("old-%03d", i))
-		conditions := claim.Status.Conditions
-		api.SetCondition(&conditions, metav1.Condition{Type: api.ConditionTypeDrifted, Status: metav1.ConditionTrue, Reason: api.ReasonAMIDrift}, time.Now().Add(-time.Minute))
-		server.Patch(t, api.NodeClaimsPath+"/"+claim.Name+"/status", map[string]any{"status": map[string]any{"conditions": conditions}})
+		drift(t, fmt.Sprintf("old-%03d", i))
 	}
 	l := newLooker(t, nil)
 	old := nodes

@@ -44,7 +44,7 @@ func (r *run) look(ctx context.Context) error {
 	if r.seen, err = snapshot.Disruption(r.objects, r.client.CertificateAuthority()); err != nil {
 		return err
 	}
-	return errors.Join(r.replacing(ctx), r.emptiness(ctx), r.graceful(ctx))
+	return errors.Join(r.replacing(ctx), r.emptiness(ctx), r.graceful(ctx), r.consolidation(ctx))
 }
 
 // conditions writes the claim's conditions when change changed them.

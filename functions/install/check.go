@@ -14,8 +14,8 @@ type need struct {
 	function, verb, group, resource, namespace string
 }
 
-// needs are one right of each kind of object that a function writes, so that a
-// missing binding shows at installation and not at night.
+// needs are one right of each kind of object that a function writes, and one of console,
+// which only reads, so that a missing binding shows at installation and not at night.
 func needs() []need {
 	return []need{
 		{"provision", "list", "", "pods", ""},
@@ -32,6 +32,7 @@ func needs() []need {
 		{"disrupt", "delete", "karpenter.sh", "nodeclaims", ""},
 		{"disrupt", "create", "coordination.k8s.io", "leases", cluster.Namespace},
 		{"catalog", "create", "", "configmaps", cluster.Namespace},
+		{"console", "list", "karpenter.sh", "nodeclaims", ""},
 	}
 }
 

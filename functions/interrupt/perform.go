@@ -141,11 +141,12 @@ func (p *performer) end(ctx context.Context, one *affectedClaim) error {
 	if err := p.taint(ctx, one); err != nil {
 		return err
 	}
+	// Said first: who dies after the deletion would leave no reason for it.
+	slog.InfoContext(ctx, "initiating delete from interruption message", "NodeClaim", one.claim.Name, "provider-id", one.claim.Status.ProviderID,
+		"messageKind", one.messages[0].event.Detail.DetailType(), "reason", one.responses[0].notice.reason)
 	if err := p.client.DeleteNodeClaim(ctx, one.claim.Name, one.claim.UID); err != nil {
 		return fmt.Errorf("ending it: %w", err)
 	}
-	slog.InfoContext(ctx, "initiating delete from interruption message", "NodeClaim", one.claim.Name, "provider-id", one.claim.Status.ProviderID,
-		"messageKind", one.messages[0].event.Detail.DetailType(), "reason", one.responses[0].notice.reason)
 	return nil
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -58,7 +57,7 @@ func (m *fakeMade) furnish(class *api.EC2NodeClass) {
 }
 
 func TestAClassGoesAfterItsClaims(t *testing.T) {
-	l := newLife(t, nil)
+	l := newLife(t)
 	l.minute(7)
 	class := makeClass(t, "leaving")
 	l.made.furnish(class)
@@ -83,48 +82,8 @@ func TestAClassGoesAfterItsClaims(t *testing.T) {
 	}
 }
 
-// TestAClassEndsHoweverOftenItIsCutOff lets a class come and go with the function
-// dying after each number of changing calls, and living on afterwards.
-func TestAClassEndsHoweverOftenItIsCutOff(t *testing.T) {
-	for n := 0; ; n++ {
-		name := fmt.Sprintf("cut-class-%d", n)
-		cut := clustertest.After(n)
-		dying, living := newLife(t, cut), newLife(t, nil)
-		dying.minute(7)
-		living.clock.ahead = dying.clock.ahead
-		class := makeClass(t, name)
-		living.made.furnish(class)
-		dying.made.templates, dying.made.profiles = living.made.templates, living.made.profiles
-		for range 50 {
-			_, _ = dying.handle(t.Context(), wakes(t, dying.tick())) // it fails when it is cut off
-			if held := readClass(t, name); cut.Over() || held == nil {
-				break
-			} else if held.DeletionTimestamp == nil && len(held.Finalizers) > 0 {
-				server.Delete(t, classesPath+"/"+name)
-			}
-		}
-		if held := readClass(t, name); held != nil && len(held.Finalizers) == 0 {
-			// Cut off before it was held: it is held on the next tick.
-			living.until(t, "", func() bool { return len(readClass(t, name).Finalizers) > 0 })
-		}
-		if held := readClass(t, name); held != nil && held.DeletionTimestamp == nil {
-			server.Delete(t, classesPath+"/"+name)
-		}
-		living.until(t, "", func() bool { return readClass(t, name) == nil })
-		if left := living.made.left(); !slices.Equal(left, []string{"lt-other", "other-profile"}) {
-			t.Errorf("after %d calls: left are %v", n, left)
-		}
-		if !cut.Over() {
-			if n < 6 { // the finalizer, two templates, two profiles, the finalizer
-				t.Errorf("a whole life took %d calls: nothing was tested", n)
-			}
-			return
-		}
-	}
-}
-
 func TestSweep(t *testing.T) {
-	l := newLife(t, nil)
+	l := newLife(t)
 	class := makeClass(t, "kept")
 	t.Cleanup(func() {
 		server.Patch(t, classesPath+"/kept", map[string]any{"metadata": map[string]any{"finalizers": []string{}}})
@@ -186,7 +145,7 @@ func TestSweep(t *testing.T) {
 }
 
 func TestNothingIsSweptWithoutAList(t *testing.T) {
-	l := newLife(t, nil)
+	l := newLife(t)
 	l.minute(0)
 	l.made.templates["lt-idle"] = fleet.Template{ID: "lt-idle", Class: "c", Created: time.Now().Add(-2 * time.Hour)}
 	l.ec2.refuse = &fakeRefusal{}

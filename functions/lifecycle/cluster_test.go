@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"net/http"
 	"os"
 	"slices"
 	"testing"
@@ -30,15 +29,11 @@ type life struct {
 	mail  *mailbox
 }
 
-// newLife returns a handler on the server. A Cut, unless nil, is between it and everything.
-func newLife(t *testing.T, cut *clustertest.Cut) *life {
+// newLife returns a handler on the server.
+func newLife(t *testing.T) *life {
 	t.Helper()
-	var wrap func(http.RoundTripper) http.RoundTripper
-	if cut != nil {
-		wrap = cut.Wrap
-	}
-	client := server.Client(t, wrap)
-	l := &life{clock: &clock{}, ec2: &fakeEC2{cut: cut}, made: newFakeMade(cut), mail: &mailbox{}}
+	client := server.Client(t, nil)
+	l := &life{clock: &clock{}, ec2: &fakeEC2{}, made: newFakeMade(), mail: &mailbox{}}
 	l.handler = &handler{
 		cluster: "test", provision: "p", lifecycle: "l", sender: l.mail, fleet: l.ec2, leftovers: l.made, now: l.clock.now,
 		connect: func(context.Context) (kubernetes, error) { return client, nil },
@@ -80,7 +75,7 @@ func isReady(t *testing.T, name string) bool {
 }
 
 func TestANodeJoinsAndLeaves(t *testing.T) {
-	l := newLife(t, nil)
+	l := newLife(t)
 	l.ec2.launch("i-join", map[string]string{api.NodeClaimTagKey: "join"})
 	claim := server.Claim(t, "join", "i-join")
 	server.Node(t, "node-join", "i-join")

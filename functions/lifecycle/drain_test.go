@@ -47,7 +47,7 @@ func (l *life) join(t *testing.T, name string, change ...func(*api.NodeClaim)) {
 }
 
 func TestADrainHonoursADisruptionBudget(t *testing.T) {
-	l := newLife(t, nil)
+	l := newLife(t)
 	l.join(t, "budget")
 	server.Pod(t, "guarded", "node-budget", labelled("guarded"))
 	server.Pod(t, "free", "node-budget")
@@ -76,7 +76,7 @@ func TestADrainHonoursADisruptionBudget(t *testing.T) {
 }
 
 func TestAPodWithTwoBudgetsStallsTheDrainAndFailsNothing(t *testing.T) {
-	l := newLife(t, nil)
+	l := newLife(t)
 	l.join(t, "twice")
 	server.Pod(t, "twice", "node-twice", labelled("twice"))
 	budget(t, "one", "twice", 1)
@@ -97,7 +97,7 @@ func TestAPodWithTwoBudgetsStallsTheDrainAndFailsNothing(t *testing.T) {
 }
 
 func TestTheGracePeriodEndsEveryProtection(t *testing.T) {
-	l := newLife(t, nil)
+	l := newLife(t)
 	l.join(t, "grace", func(c *api.NodeClaim) { c.Spec.TerminationGracePeriod = &metav1.Duration{Duration: 10 * time.Minute} })
 	server.Pod(t, "protected", "node-grace", func(p *corev1.Pod) {
 		p.Annotations = map[string]string{api.DoNotDisruptAnnotationKey: "true"}

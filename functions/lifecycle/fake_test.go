@@ -12,7 +12,6 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/queue"
 )
@@ -23,25 +22,14 @@ type fakeEC2 struct {
 	mutex     sync.Mutex
 	instances []fleet.Instance
 	statuses  map[string]fleet.Status
-	cut       *clustertest.Cut
 	refuse    error
-}
-
-func (e *fakeEC2) call(changes bool) error {
-	if e.refuse != nil {
-		return e.refuse
-	}
-	if e.cut != nil {
-		return e.cut.Call(changes)
-	}
-	return nil
 }
 
 func (e *fakeEC2) Instances(context.Context) ([]fleet.Instance, error) {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
-	if err := e.call(false); err != nil {
-		return nil, err
+	if e.refuse != nil {
+		return nil, e.refuse
 	}
 	listed := slices.Clone(e.instances)
 	e.instances = slices.DeleteFunc(e.instances, func(i fleet.Instance) bool { return i.State == "shutting-down" })
@@ -51,14 +39,14 @@ func (e *fakeEC2) Instances(context.Context) ([]fleet.Instance, error) {
 func (e *fakeEC2) Statuses(context.Context) (map[string]fleet.Status, error) {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
-	return maps.Clone(e.statuses), e.call(false)
+	return maps.Clone(e.statuses), e.refuse
 }
 
 func (e *fakeEC2) Terminate(_ context.Context, id string) error {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
-	if err := e.call(true); err != nil {
-		return err
+	if e.refuse != nil {
+		return e.refuse
 	}
 	for i := range e.instances {
 		if e.instances[i].ID == id {
@@ -71,8 +59,8 @@ func (e *fakeEC2) Terminate(_ context.Context, id string) error {
 func (e *fakeEC2) Tag(_ context.Context, id string, tags map[string]string) error {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
-	if err := e.call(true); err != nil {
-		return err
+	if e.refuse != nil {
+		return e.refuse
 	}
 	for i := range e.instances {
 		for key, value := range tags {

@@ -53,7 +53,7 @@ func TestChains(t *testing.T) {
 			if test.inFlight {
 				launching(t, "chain")
 			}
-			l := newLife(t, nil)
+			l := newLife(t)
 			response, err := l.handle(t.Context(), wakes(t, test.batch(l)...))
 			if err != nil || len(response.BatchItemFailures) != 0 {
 				t.Fatal(response, err)
@@ -77,7 +77,7 @@ func TestChains(t *testing.T) {
 
 func TestChainsBesideEachOtherBecomeOne(t *testing.T) {
 	launching(t, "beside")
-	l := newLife(t, nil)
+	l := newLife(t)
 	start := l.now()
 	l.handler.now = func() time.Time { return start.Add(l.clock.ahead) }
 	for _, step := range []struct {
@@ -114,7 +114,7 @@ func TestAChainLastsUntilTheNextTick(t *testing.T) {
 
 func TestAMessageThatCannotBeReadKeepsNoOtherWaiting(t *testing.T) {
 	launching(t, "readable")
-	l := newLife(t, nil)
+	l := newLife(t)
 	batch := wakes(t, l.tick())
 	batch.Records = append(batch.Records, events.SQSMessage{MessageId: "bad", Body: "{"}, events.SQSMessage{MessageId: "nameless", Body: "{}"})
 	response, err := l.handle(t.Context(), batch)
@@ -131,7 +131,7 @@ func TestAMessageThatCannotBeReadKeepsNoOtherWaiting(t *testing.T) {
 
 func TestAPassThatFailsFailsAsAWhole(t *testing.T) {
 	t.Run("without a cluster", func(t *testing.T) {
-		l := newLife(t, nil)
+		l := newLife(t)
 		l.connect = func(context.Context) (kubernetes, error) { return nil, errors.New("no endpoint") }
 		if _, err := l.handle(t.Context(), wakes(t, l.tick())); err == nil {
 			t.Error("no error")
@@ -139,14 +139,14 @@ func TestAPassThatFailsFailsAsAWhole(t *testing.T) {
 	})
 	t.Run("without a queue", func(t *testing.T) {
 		launching(t, "mute")
-		l := newLife(t, nil)
+		l := newLife(t)
 		l.mail.refuse = "l"
 		if _, err := l.handle(t.Context(), wakes(t, l.tick())); err == nil {
 			t.Error("no error")
 		}
 	})
 	t.Run("without EC2 a node joins all the same, and the error comes back", func(t *testing.T) {
-		l := newLife(t, nil)
+		l := newLife(t)
 		l.ec2.refuse = errors.New("RequestLimitExceeded")
 		server.Claim(t, "throttled", "i-throttled")
 		server.Node(t, "node-throttled", "i-throttled")
@@ -162,7 +162,7 @@ func TestAPassThatFailsFailsAsAWhole(t *testing.T) {
 }
 
 func TestGarbageIsCollected(t *testing.T) {
-	l := newLife(t, nil)
+	l := newLife(t)
 	l.ec2.launch("i-stray", map[string]string{api.NodeClaimTagKey: "long-gone"})
 	server.Node(t, "node-stray", "i-stray")
 	l.until(t, "node-stray", func() bool { return readNode(t, "node-stray") == nil })
@@ -184,7 +184,7 @@ func TestGarbageIsCollected(t *testing.T) {
 }
 
 func TestAPoolTellsWhatItHasAndWhetherItMayLaunch(t *testing.T) {
-	l := newLife(t, nil)
+	l := newLife(t)
 	pool := &api.NodePool{TypeMeta: metav1.TypeMeta{APIVersion: api.APIVersion, Kind: api.NodePoolKind}, ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	pool.Spec.Template.Spec.NodeClassRef = &api.NodeClassReference{Group: api.AWSGroup, Kind: api.EC2NodeClassKind, Name: "default"}
 	pool.Spec.Template.Spec.Requirements = []api.NodeSelectorRequirementWithMinValues{{Key: "kubernetes.io/arch", Operator: "In", Values: []string{"amd64"}}}

@@ -24,7 +24,7 @@ func unready(t *testing.T, name string, since time.Duration) {
 }
 
 func TestANodeWhoseInstanceFailsItsStatusCheckIsReplaced(t *testing.T) {
-	l := newLife(t, nil)
+	l := newLife(t)
 	l.join(t, "impaired")
 	server.Pod(t, "guarded-impaired", "node-impaired", labelled("guarded-impaired"))
 	budget(t, "impaired", "guarded-impaired", 0)
@@ -52,7 +52,7 @@ func TestANodeWhoseInstanceFailsItsStatusCheckIsReplaced(t *testing.T) {
 }
 
 func TestNodesOfAPoolThatIsTooSickStay(t *testing.T) {
-	l := newLife(t, nil)
+	l := newLife(t)
 	pool := &api.NodePool{TypeMeta: metav1.TypeMeta{APIVersion: api.APIVersion, Kind: api.NodePoolKind}, ObjectMeta: metav1.ObjectMeta{Name: "sick"}}
 	pool.Spec.Template.Spec.NodeClassRef = &api.NodeClassReference{Group: api.AWSGroup, Kind: api.EC2NodeClassKind, Name: "default"}
 	pool.Spec.Template.Spec.Requirements = []api.NodeSelectorRequirementWithMinValues{{Key: "kubernetes.io/arch", Operator: "In", Values: []string{"amd64"}}}
@@ -92,7 +92,7 @@ func TestNodesOfAPoolThatIsTooSickStay(t *testing.T) {
 }
 
 func TestWorkThatEC2AnnouncesIsRememberedAndForgotten(t *testing.T) {
-	l := newLife(t, nil)
+	l := newLife(t)
 	l.join(t, "work")
 	l.ec2.statuses = map[string]fleet.Status{"i-work": {Events: []fleet.ScheduledEvent{{ID: "instance-event-1", Code: "instance-retirement", NotBefore: l.now().Add(100 * time.Hour)}}}}
 	announced := func() bool {
@@ -107,7 +107,7 @@ func TestWorkThatEC2AnnouncesIsRememberedAndForgotten(t *testing.T) {
 
 func TestLeasesOfNodesThatAreGoneAreSwept(t *testing.T) {
 	const path = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
-	l := newLife(t, nil)
+	l := newLife(t)
 	for i := range 2 {
 		clustertest.Create(t, server, path, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("lease-%d", i)}})
 	}

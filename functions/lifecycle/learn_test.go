@@ -56,7 +56,7 @@ func (l *life) connectTo(client *cluster.Client) {
 // TestWhatNodesHaveIsLearned goes from nodes that join to the instance types that are planned with.
 func TestWhatNodesHaveIsLearned(t *testing.T) {
 	counted := &configMaps{}
-	l := newLife(t, nil)
+	l := newLife(t)
 	client := server.Client(t, counted.wrap)
 	l.connectTo(client)
 	for _, node := range []struct{ name, image, memory string }{
@@ -97,7 +97,7 @@ func TestWhatNodesHaveIsLearned(t *testing.T) {
 	if counted.reads.Load() != 0 || counted.writes.Load() != 0 {
 		t.Errorf("what is known was read %d times and written %d times", counted.reads.Load(), counted.writes.Load())
 	}
-	other := newLife(t, nil)
+	other := newLife(t)
 	other.ec2, other.fleet = l.ec2, l.ec2
 	other.connectTo(client)
 	for range 2 {
@@ -113,7 +113,7 @@ func TestWhatNodesHaveIsLearned(t *testing.T) {
 // TestNodesTeachWithoutRights: what cannot be written down keeps no node from joining.
 func TestNodesTeachWithoutRights(t *testing.T) {
 	refused := &atomic.Int64{}
-	l := newLife(t, nil)
+	l := newLife(t)
 	l.connectTo(server.Client(t, func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(request *http.Request) (*http.Response, error) {
 			if strings.Contains(request.URL.Path, "/configmaps") {

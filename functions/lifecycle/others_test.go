@@ -45,7 +45,7 @@ func TestTheClaimsOfAnotherControllerAreLetBe(t *testing.T) {
 		server.Delete(t, api.NodeClaimsPath+"/theirs")
 		server.Patch(t, api.NodeClaimsPath+"/theirs", map[string]any{"metadata": map[string]any{"finalizers": []string{}}})
 	})
-	l := newLife(t, nil)
+	l := newLife(t)
 	l.clock.ahead = time.Hour // past every timeout of ours
 	if _, err := l.handle(t.Context(), wakes(t, l.tick())); err != nil {
 		t.Fatal(err)

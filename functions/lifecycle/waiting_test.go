@@ -21,7 +21,7 @@ type hours struct {
 }
 
 func newHours(t *testing.T) *hours {
-	h := &hours{life: newLife(t, nil), at: time.Now().Truncate(time.Minute).Add(time.Minute)}
+	h := &hours{life: newLife(t), at: time.Now().Truncate(time.Minute).Add(time.Minute)}
 	h.handler.now = func() time.Time { return h.at }
 	h.reset()
 	return h

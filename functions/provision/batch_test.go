@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -83,49 +82,6 @@ func TestEqualNodesAreLaunchedByOneCall(t *testing.T) {
 	for _, instance := range e.instances() {
 		if instance.Tags[api.BatchTagKey] != tap.fleets[0].token || len(tap.fleets[0].token) > 64 {
 			t.Errorf("token %q, tags %v", tap.fleets[0].token, instance.Tags)
-		}
-	}
-}
-
-// A process may end after any call, whose answer it never saw, and
-// prices or shortages may be other ones when somebody comes after it: the request of
-// the batch is then another with the same token. In the end each claim has one
-// instance, and each instance a claim.
-func TestABatchIsKilledBetweenAnyTwoCalls(t *testing.T) {
-	for _, test := range []struct {
-		name    string
-		changed bool
-	}{
-		{"before the answer to call", false},
-		{"before shortages change, and before the answer to call", true},
-	} {
-		for calls := 1; ; calls++ {
-			through := false
-			t.Run(fmt.Sprintf("%s %d", test.name, calls), func(t *testing.T) {
-				e := newEnvironment(t)
-				e.equal(together)
-				end := &death{left: calls, lost: true}
-				_, err := e.handler(end).handle(t.Context(), tick("1"))
-				through = err == nil && end.left > 0
-				if err != nil && !errors.Is(err, errDead) && !strings.Contains(err.Error(), errDead.Error()) {
-					t.Errorf("the function failed of something else: %v", err)
-				}
-				if test.changed {
-					marks := &catalog.Unavailable{}
-					marks.LeaveOut(catalog.CapacityTypeKey(api.CapacityTypeSpot), time.Now().Add(time.Hour))
-					e.try(inventory.MarkUnavailable(t.Context(), e.client, marks, time.Now()))
-				}
-				next := e.afterwards()
-				for range 2 {
-					if _, err := next.handle(t.Context(), later(tick("2"))); err != nil {
-						t.Fatal(err)
-					}
-				}
-				e.nodes(together)
-			})
-			if through || t.Failed() {
-				break
-			}
 		}
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -50,35 +49,18 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// death cuts a process off from the world: after a number of calls none gets
-// through, and the last one's answer is lost.
-type death struct {
+// tally counts a function's calls.
+type tally struct {
 	mutex sync.Mutex
-	left  int // calls until the end; negative for never
-	lost  bool
 	calls []string
 }
 
-var errDead = errors.New("the process was killed")
-
-func (d *death) wrap(next http.RoundTripper) http.RoundTripper {
+func (c *tally) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(request *http.Request) (*http.Response, error) {
-		d.mutex.Lock()
-		alive, last := d.left != 0, d.left == 1
-		if d.left > 0 {
-			d.left--
-		}
-		d.calls = append(d.calls, request.Method+" "+request.URL.Path)
-		d.mutex.Unlock()
-		if !alive {
-			return nil, errDead
-		}
-		response, err := next.RoundTrip(request)
-		if last && d.lost && err == nil {
-			response.Body.Close()
-			return nil, errDead
-		}
-		return response, err
+		c.mutex.Lock()
+		c.calls = append(c.calls, request.Method+" "+request.URL.Path)
+		c.mutex.Unlock()
+		return next.RoundTrip(request)
 	})
 }
 
@@ -127,7 +109,7 @@ func newEnvironment(t *testing.T) *environment {
 	if e.core, err = clientset.NewForConfig(unlimited()); err != nil {
 		t.Fatal(err)
 	}
-	e.client = e.connect(&death{left: -1})
+	e.client = e.connect(alive())
 	e.aws()
 	e.install()
 	t.Cleanup(e.clear)
@@ -170,11 +152,11 @@ func (e *environment) aws() {
 	})
 }
 
-// connect gives a client that ends with the death.
-func (e *environment) connect(death *death) *cluster.Client {
+// connect gives a client whose calls are counted.
+func (e *environment) connect(calls *tally) *cluster.Client {
 	config := controlPlane.RESTConfig()
 	config.Wrap(clustertest.Consistent)
-	config.Wrap(death.wrap)
+	config.Wrap(calls.wrap)
 	client, err := cluster.NewForConfig(cluster.Endpoint{
 		Name: clusterName, URL: controlPlane.Endpoint, CertificateAuthority: controlPlane.CertificateAuthority, Version: "1.36", ServiceCIDR: controlPlane.ServiceCIDR,
 	}, config)
@@ -214,19 +196,19 @@ func offer() *catalog.Snapshot {
 	return snapshot
 }
 
-// handler is a new container of the function; it ends with the death.
-func (e *environment) handler(death *death) *handler {
+// handler is a new container of the function, whose calls are counted.
+func (e *environment) handler(calls *tally) *handler {
 	config := e.config.Copy()
-	config.HTTPClient = &http.Client{Transport: death.wrap(http.DefaultTransport)}
+	config.HTTPClient = &http.Client{Transport: calls.wrap(http.DefaultTransport)}
 	return &handler{
-		cluster: clusterName, provision: "provision", lifecycle: "lifecycle", connection: fixed{e.connect(death)},
+		cluster: clusterName, provision: "provision", lifecycle: "lifecycle", connection: fixed{e.connect(calls)},
 		fleet: fleet.New(awsec2.NewFromConfig(config), clusterName), classes: classes.NewResolver(config, clusterName),
 		sender: e.sent, now: time.Now,
 	}
 }
 
-// alive is a death that never comes.
-func alive() *death { return &death{left: -1} }
+// alive is the tally of a function that nobody cuts off.
+func alive() *tally { return &tally{} }
 
 // tick wakes the function as the ticker does.
 func tick(id string) events.SQSEvent {

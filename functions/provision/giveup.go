@@ -15,7 +15,11 @@ import (
 // giveUp gives claims up and says why. Certain tells that no instance was launched for
 // them: else their finalizer holds them until lifecycle has made sure of it.
 func (l *launching) giveUp(ctx context.Context, claims []api.NodeClaim, reason, why string, certain bool) {
-	slog.WarnContext(ctx, "giving up nodeclaim", "NodeClaim", claims[0].Name, "nodeclaims", len(claims), "reason", reason, "error", why)
+	var others []string
+	for i := range claims[1:] {
+		others = append(others, claims[i+1].Name)
+	}
+	slog.WarnContext(ctx, "giving up nodeclaim", "NodeClaim", claims[0].Name, "others", others, "reason", reason, "error", why)
 	l.run.record(claimReference(&claims[0]), corev1.EventTypeWarning, reason, limited(why))
 	var writing errgroup.Group
 	writing.SetLimit(writers)

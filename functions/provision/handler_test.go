@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -44,42 +43,6 @@ func (e *environment) oneNode() {
 	}
 	if !api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeLaunched) || claim.Labels["node.kubernetes.io/instance-type"] != instance.InstanceType {
 		e.t.Errorf("claim %s: labels %v, conditions %v", claim.Name, claim.Labels, claim.Status.Conditions)
-	}
-}
-
-// A process may end before any call, or after a call whose answer it never saw.
-// Whoever comes next must end with one claim and one instance.
-func TestKilledBetweenAnyTwoCalls(t *testing.T) {
-	for _, lost := range []bool{false, true} {
-		for calls := 1; ; calls++ {
-			name := fmt.Sprintf("before call %d", calls)
-			if lost {
-				name = fmt.Sprintf("before the answer to call %d", calls)
-			}
-			through := false
-			t.Run(name, func(t *testing.T) {
-				e := newEnvironment(t)
-				e.pod("one", "1", nil)
-				end := &death{left: calls, lost: lost}
-				_, err := e.handler(end).handle(t.Context(), tick("1"))
-				through = err == nil && end.left > 0
-				if err != nil && !errors.Is(err, errDead) && !strings.Contains(err.Error(), errDead.Error()) {
-					t.Errorf("the function failed of something else: %v", err)
-				}
-				// The dead one's lease runs out; nobody gives it back.
-				next := e.handler(alive())
-				next.now = func() time.Time { return time.Now().Add(2 * time.Minute) }
-				for range 2 {
-					if _, err := next.handle(t.Context(), later(tick("2"))); err != nil {
-						t.Fatal(err)
-					}
-				}
-				e.oneNode()
-			})
-			if through || t.Failed() {
-				break
-			}
-		}
 	}
 }
 

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -159,44 +157,5 @@ func TestAStaticPoolWithoutAnOfferingWritesNoClaims(t *testing.T) {
 	}
 	if told := strings.Join(e.events("static", "InsufficientCapacityError"), "\n"); !strings.Contains(told, "2 missing nodes") {
 		t.Errorf("the pool's events say %q", told)
-	}
-}
-
-// A process may end after any call, whose answer it never saw: the next one counts
-// anew.
-func TestStaticPoolKilledAfterAnyCall(t *testing.T) {
-	for calls := 1; ; calls++ {
-		through := false
-		t.Run(fmt.Sprintf("call %d", calls), func(t *testing.T) {
-			e := newEnvironment(t)
-			e.replicas(static(2, nil))
-			end := &death{left: calls, lost: true}
-			_, err := e.handler(end).handle(t.Context(), tick("1"))
-			through = err == nil && end.left > 0
-			if err != nil && !errors.Is(err, errDead) && !strings.Contains(err.Error(), errDead.Error()) {
-				t.Errorf("the function failed of something else: %v", err)
-			}
-			for range 2 {
-				e.untilCached()
-				// Each in a new container, when the dead one's lease has run out.
-				next := e.handler(alive())
-				next.now = func() time.Time { return time.Now().Add(2 * time.Minute) }
-				if _, err := next.handle(t.Context(), later(tick("2"))); err != nil {
-					t.Fatal(err)
-				}
-			}
-			claims, instances := e.standing(), e.instances()
-			if len(claims) != 2 || len(instances) != 2 {
-				t.Fatalf("%d claims and %d instances, want two of each", len(claims), len(instances))
-			}
-			for _, claim := range claims {
-				if claim.Status.ProviderID == "" {
-					t.Errorf("claim %s has no instance", claim.Name)
-				}
-			}
-		})
-		if through || t.Failed() {
-			break
-		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/queue"
 	"github.com/whittle-dev/whittle/shared/snapshot"
+	"github.com/whittle-dev/whittle/shared/status"
 )
 
 const (
@@ -44,6 +45,7 @@ type run struct {
 	static         []api.NodePool                    // those with spec.replicas
 	launchedClaims map[string]*api.NodeClaim         // by name, as they are after the launch
 	told           int                               // events written on pods that have a place
+	shown          *status.Plan                      // the last plan of the pass that has new nodes
 	joined         nodeclass.Cluster                 // what nodes must know of it, once it is read
 
 	mutex sync.Mutex
@@ -70,6 +72,7 @@ func (r *run) asked(token string) {
 // another try may mend; what a person must mend is an event on the object.
 func (r *run) provision(ctx context.Context) error {
 	r.launchedClaims, r.fresh = map[string]*api.NodeClaim{}, map[string]bool{}
+	defer func() { r.publish(ctx) }() // words after deeds
 	var err error
 	if r.catalog, err = inventory.Catalog(ctx, r.client); err != nil {
 		return err

@@ -18,6 +18,7 @@ func (r *run) solve(ctx context.Context, snapshot *plan.Snapshot) *plan.Plan {
 		"price", decided.PricePerHour, "bound", decided.LowerBoundPerHour, "duration", r.now().Sub(start).String())
 	if len(decided.NodeClaims) > 0 {
 		r.metrics.Write(metrics.Count(metrics.PlanDollars, decided.PricePerHour), metrics.Count(metrics.PlanBoundDollars, decided.LowerBoundPerHour))
+		r.shown = summary(decided, len(snapshot.Pods), start)
 	}
 	return decided
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -34,6 +35,8 @@ type fleetCall struct {
 	asked          map[string]bool // offerings: capacityType:type:zone
 	answer         fleetAnswer
 }
+
+var errDead = errors.New("the process was killed")
 
 type fleetAnswer struct {
 	Errors []struct {

@@ -8,6 +8,8 @@
 //	local bench   measures cold start, idle tick, latency and sizes, and the launch of a thousand nodes
 //	local bench-launch   the last of these alone
 //	local storm   warns every node of a large cluster within a minute, and measures
+//	local crash   kills each function at each call that it makes, and looks what comes of it
+//	local chaos   lets everything go wrong at once for a while, and looks what comes of it
 package main
 
 import (
@@ -37,14 +39,14 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	commands := map[string]func(context.Context) error{"run": run, "up": up, "down": down, "serve": serve, "bench": bench, "bench-launch": benchLaunch, "storm": storm, "prepare": prepare}
+	commands := map[string]func(context.Context) error{"run": run, "up": up, "down": down, "serve": serve, "bench": bench, "bench-launch": benchLaunch, "storm": storm, "crash": killEverywhere, "chaos": letChaosReign, "prepare": prepare}
 	name := ""
 	if len(os.Args) == 2 {
 		name = os.Args[1]
 	}
 	command, known := commands[name]
 	if !known {
-		fmt.Fprintln(os.Stderr, "usage: local run|up|down|bench|bench-launch|storm")
+		fmt.Fprintln(os.Stderr, "usage: local run|up|down|bench|bench-launch|storm|crash|chaos")
 		os.Exit(2)
 	}
 	if err := command(ctx); err != nil {
@@ -66,6 +68,11 @@ func directory(name string) (string, error) {
 // start makes a world in an empty directory of that name. Boot is what its machines need
 // from running to joining.
 func start(ctx context.Context, name string, interval, boot time.Duration) (*world.World, error) {
+	return startWith(ctx, name, interval, boot, "")
+}
+
+// startWith is start with functions that were built into a folder.
+func startWith(ctx context.Context, name string, interval, boot time.Duration, functions string) (*world.World, error) {
 	folder, err := directory(name)
 	if err != nil {
 		return nil, err
@@ -78,7 +85,7 @@ func start(ctx context.Context, name string, interval, boot time.Duration) (*wor
 		return nil, err
 	}
 	return world.Start(ctx, world.Options{
-		Root: root, Directory: folder, Cluster: clusterName, Interval: interval, Boot: boot, Progress: os.Stdout,
+		Root: root, Directory: folder, Cluster: clusterName, Interval: interval, Boot: boot, Functions: functions, Progress: os.Stdout,
 	})
 }
 
@@ -105,6 +112,7 @@ func run(ctx context.Context) (failure error) {
 	if err != nil {
 		return err
 	}
+	fmt.Println("to watch it in a browser while it runs: " + w.DashboardURL())
 	fmt.Println()
 	scenarioBegan := time.Now()
 	report, err := scenario.Inflate(ctx, setup)

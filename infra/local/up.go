@@ -120,6 +120,7 @@ func serve(ctx context.Context) error {
 	fmt.Println("  kubectl apply --server-side -f " + manifest + " -f testdata/manifests/inflate.yaml")
 	fmt.Println("  kubectl scale deployment inflate --replicas 5")
 	fmt.Println("  bin/whittle status")
+	fmt.Println("  open " + w.DashboardURL() + "    (the same as a page, live)")
 	fmt.Println("  curl " + w.URL() + "/local/    (how to interrupt, starve and throttle)")
 	fmt.Println(endOfStart)
 	<-ctx.Done()

@@ -252,9 +252,7 @@ func (f *fleet) readWorth() {
 	s := *f.cluster
 	var pods []*pod
 	for _, n := range f.nodes {
-		for _, pod := range n.pods {
-			pods = append(pods, pod)
-		}
+		pods = append(pods, n.pods...)
 	}
 	for _, pod := range pods {
 		s.Pods = append(s.Pods, successor(pod.object))

@@ -16,27 +16,17 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// What Cluster Autoscaler calls the same. Clusters that come from it have these on their pods and nodes.
-// https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md
-const (
-	safeToEvictAnnotationKey       = "cluster-autoscaler.kubernetes.io/safe-to-evict"
-	scaleDownDisabledAnnotationKey = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
-)
-
-// nodeProtection says what keeps a person's node from being disrupted, or "". The annotation karpenter.sh/do-not-disrupt may name a duration as on pods,
-// counted from the node's creation.
+// nodeProtection says what keeps a person's node from being disrupted, or "".
 func nodeProtection(node *corev1.Node, now time.Time) string {
-	if node.Annotations[scaleDownDisabledAnnotationKey] == "true" {
-		return "the node has the annotation " + scaleDownDisabledAnnotationKey
+	if !disruption.NodeProtected(node, now) {
+		return ""
 	}
-	if disruption.NodeProtected(node, now) {
-		return "the node has the annotation " + api.DoNotDisruptAnnotationKey
+	for _, key := range []string{api.ScaleDownDisabledAnnotationKey, api.DoNotDisruptAnnotationKey} {
+		if value := node.Annotations[key]; value != "" {
+			return fmt.Sprintf("the node has the annotation %s: %s", key, value)
+		}
 	}
-	period, err := time.ParseDuration(node.Annotations[api.DoNotDisruptAnnotationKey])
-	if until := node.CreationTimestamp.Add(period); err == nil && now.Before(until) {
-		return fmt.Sprintf("the node has the annotation %s until %s", api.DoNotDisruptAnnotationKey, until.UTC().Format(time.RFC3339))
-	}
-	return ""
+	return "an annotation of the node"
 }
 
 // guard says what keeps pods from being evicted. Pods that are equal to PodDisruptionBudgets are held against them once: a cluster may have thousands of pods and
@@ -70,9 +60,6 @@ func (g *guard) why(pods []corev1.Pod) string {
 }
 
 func (g *guard) whyPod(pod *corev1.Pod) string {
-	if pod.Annotations[safeToEvictAnnotationKey] == "false" {
-		return fmt.Sprintf("pod %s/%s has the annotation %s", pod.Namespace, pod.Name, safeToEvictAnnotationKey)
-	}
 	if !g.mayBlock(pod) {
 		return ""
 	}
@@ -81,8 +68,10 @@ func (g *guard) whyPod(pod *corev1.Pod) string {
 
 // mayBlock tells whether the pod has to be looked at: it has an annotation of its own, or pods like it are blocked.
 func (g *guard) mayBlock(pod *corev1.Pod) bool {
-	if _, own := pod.Annotations[api.DoNotDisruptAnnotationKey]; own {
-		return true
+	for _, key := range []string{api.DoNotDisruptAnnotationKey, api.SafeToEvictAnnotationKey} {
+		if _, own := pod.Annotations[key]; own {
+			return true
+		}
 	}
 	if len(g.budgets) == 0 {
 		return false

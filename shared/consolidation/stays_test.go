@@ -42,7 +42,7 @@ func TestWhyANodeStays(t *testing.T) {
 		{"a pod's time has run out", annotatedPod(api.DoNotDisruptAnnotationKey, "1h"), "", ""},
 		{"a pod is not safe to evict", annotatedPod("cluster-autoscaler.kubernetes.io/safe-to-evict", "false"), consolidation.Protected, "safe-to-evict"},
 		{"the node may not be disrupted", annotatedNode(api.DoNotDisruptAnnotationKey, "true"), consolidation.Protected, "the node has the annotation"},
-		{"the node may not be disrupted for a time that runs", annotatedNode(api.DoNotDisruptAnnotationKey, "48h"), consolidation.Protected, "until 2026-06-02T12:00:00Z"},
+		{"the node may not be disrupted for a time that runs", annotatedNode(api.DoNotDisruptAnnotationKey, "48h"), consolidation.Protected, "do-not-disrupt: 48h"},
 		{"the node's time has run out", annotatedNode(api.DoNotDisruptAnnotationKey, "1h"), "", ""},
 		{"the node may not be scaled down", annotatedNode("cluster-autoscaler.kubernetes.io/scale-down-disabled", "true"), consolidation.Protected, "scale-down-disabled"},
 		{"its pool wants empty nodes gone only", pool(func(p *api.NodePool) { p.Spec.Disruption.ConsolidationPolicy = api.ConsolidationPolicyWhenEmpty }), consolidation.Policy, "WhenEmpty"},

@@ -154,6 +154,15 @@ func (n *Node) mayBeReplaced(now time.Time) bool {
 	return err != nil || !now.Before(after)
 }
 
+// budgetMessage says why budgets let no node go: Karpenter's words, or how to mend one that
+// cannot be read.
+func budgetMessage(reason api.DisruptionReason, err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("No allowed disruptions for disruption reason %s due to blocking budget", reason)
+}
+
 // allowance is what the budgets still let go in one look.
 type allowance struct {
 	now     time.Time
@@ -174,10 +183,7 @@ func (a *allowance) take(pool *api.NodePool, reason api.DisruptionReason) bool {
 		a.taken[pool.Name]++
 		return true
 	}
-	message := fmt.Sprintf("No allowed disruptions for disruption reason %s due to blocking budget", reason)
-	if err != nil {
-		message = err.Error()
-	}
+	message := budgetMessage(reason, err)
 	if !a.told[pool.Name+message] {
 		a.told[pool.Name+message] = true
 		a.notices = append(a.notices, Notice{Pool: pool, Message: message})

@@ -32,6 +32,38 @@ func young(n *Node) {
 	n.Claim.Status.Conditions[0].LastTransitionTime = metav1.NewTime(monday.Add(-time.Minute))
 }
 
+// drifted is a node whose claim was marked a while ago.
+func drifted(name string, ago time.Duration, change ...func(*Node)) Node {
+	return node(name, 0, append([]func(*Node){func(n *Node) {
+		n.Node.CreationTimestamp = metav1.NewTime(monday.Add(-time.Hour))
+		n.Claim.Status.Conditions = append(n.Claim.Status.Conditions, metav1.Condition{
+			Type: api.ConditionTypeDrifted, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(monday.Add(-ago)),
+		})
+	}}, change...)...)
+}
+
+func occupied(n *Node) {
+	n.Pods = append(n.Pods, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "guest"}})
+}
+
+func graceful(n *Node) { n.Claim.Spec.TerminationGracePeriod = &metav1.Duration{Duration: time.Hour} }
+
+func onNode(key, value string) func(*Node) {
+	return func(n *Node) { n.Node.Annotations = map[string]string{key: value} }
+}
+
+func readyFor(age time.Duration) func(*Node) {
+	return func(n *Node) { n.Claim.Status.Conditions[0].LastTransitionTime = metav1.NewTime(monday.Add(-age)) }
+}
+
+func expires(after time.Duration) func(*Node) {
+	return func(n *Node) { n.Claim.Spec.ExpireAfter = api.DurationOf(after) }
+}
+
+func within(value string) func(*api.NodePool) {
+	return func(p *api.NodePool) { p.Annotations = map[string]string{ExpireWithinBudgetsAnnotationKey: value} }
+}
+
 func onDemand(n *Node) { n.Claim.Labels[api.CapacityTypeLabelKey] = api.CapacityTypeOnDemand }
 
 func TestCandidates(t *testing.T) {
@@ -71,6 +103,23 @@ func TestCandidates(t *testing.T) {
 		{name: "a departure within a week is prepared for", nodes: []Node{departing("a", 6*day)}, want: "a"},
 		{name: "a departure is prepared for whatever the rebalance policy", pool: policy("Ignore"), nodes: []Node{departing("a", 6*day)}, want: "a"},
 		{name: "departures come first, the next one first", budget: "3", nodes: []Node{recommended("a", time.Hour-time.Minute), departing("b", 5*day), departing("c", 4*day), recommended("d", time.Minute)}, want: "c,b,a", notice: "blocking budget"},
+		{name: "a drifted node is replaced", nodes: []Node{drifted("a", time.Minute)}, want: "a"},
+		{name: "drift is looked at twice", nodes: []Node{drifted("a", ConfirmAfter-time.Second)}},
+		{name: "drift in its order, empty ones first", nodes: []Node{drifted("a", time.Hour, occupied), drifted("b", 2*time.Hour, occupied), drifted("c", time.Minute)}, want: "c,b,a"},
+		{name: "what AWS says goes before drift", budget: "1", nodes: []Node{drifted("a", time.Hour), departing("b", day)}, want: "b", notice: "blocking budget"},
+		{name: "a pod keeps a drifted node", nodes: []Node{drifted("a", time.Hour, protectedPod)}, notice: "do-not-disrupt"},
+		{name: "with a grace period it does not", nodes: []Node{drifted("a", time.Hour, protectedPod, graceful)}, want: "a"},
+		{name: "a pod that is not safe to evict keeps its node", nodes: []Node{drifted("a", time.Hour, with(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Annotations: map[string]string{api.SafeToEvictAnnotationKey: "false"}}}))}, notice: "safe-to-evict"},
+		{name: "a person keeps a node", nodes: []Node{drifted("a", time.Hour, onNode(api.DoNotDisruptAnnotationKey, "true"))}},
+		{name: "a person keeps a node for a while", nodes: []Node{drifted("a", time.Hour, onNode(api.DoNotDisruptAnnotationKey, "2h"))}},
+		{name: "and no longer", nodes: []Node{drifted("a", time.Hour, onNode(api.DoNotDisruptAnnotationKey, "30m"))}, want: "a"},
+		{name: "a person keeps a node from cluster-autoscaler", nodes: []Node{drifted("a", time.Hour, onNode(api.ScaleDownDisabledAnnotationKey, "true"))}},
+		{name: "a node that has just become ready is left alone", nodes: []Node{drifted("a", time.Hour, readyFor(settle-time.Second))}},
+		{name: "an expired node is lifecycle's", nodes: []Node{node("a", 0, expires(time.Minute))}},
+		{name: "within budgets it is replaced", pool: within("true"), nodes: []Node{node("a", 0, expires(time.Minute))}, want: "a"},
+		{name: "within a budget of none it stays", budget: "0", pool: within("true"), nodes: []Node{node("a", 0, expires(time.Minute))}, notice: "blocking budget"},
+		{name: "one that has not expired stays", pool: within("true"), nodes: []Node{node("a", 0, expires(2*time.Hour))}},
+		{name: "an annotation that is none counts, and is told", pool: within("yes"), nodes: []Node{node("a", 0, expires(time.Minute))}, want: "a", notice: "write \"true\" or \"false\""},
 		{name: "a capacity block is used to its end", nodes: []Node{departing("a", 2*time.Hour, annotated(DepartsBecauseAnnotationKey, "cr-1"))}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

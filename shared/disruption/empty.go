@@ -2,7 +2,6 @@ package disruption
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -154,11 +153,8 @@ func (e *Emptiness) allowed(s *Snapshot, pools map[string]*api.NodePool, now tim
 		}
 		number, err := Allowed(pools[name], counts[name], api.DisruptionReasonEmpty, now)
 		allowed[name] = number
-		switch {
-		case err != nil:
-			e.Notices = append(e.Notices, Notice{Pool: pools[name], Message: err.Error()})
-		case number == 0:
-			e.Notices = append(e.Notices, Notice{Pool: pools[name], Message: fmt.Sprintf("No allowed disruptions for disruption reason %s due to blocking budget", api.DisruptionReasonEmpty)})
+		if number == 0 {
+			e.Notices = append(e.Notices, Notice{Pool: pools[name], Message: budgetMessage(api.DisruptionReasonEmpty, err)})
 		}
 	}
 	return allowed

@@ -17,6 +17,9 @@ type Moves struct {
 	Create []Created
 	// Stay are the nodes of which a pod finds none.
 	Stay []Notice
+	// Together tells that the nodes go all or not at all: what replaces them is worth its
+	// price for all of them only.
+	Together bool
 }
 
 // Move is a node that is to be replaced.

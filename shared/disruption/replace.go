@@ -155,7 +155,7 @@ func ReplacedBy(claim *api.NodeClaim, replacements []string) map[string]any {
 // NotReplaced is the patch that ends the replacement of a claim which stays.
 func NotReplaced(now time.Time) map[string]any {
 	return annotate(map[string]any{
-		ReplacedByAnnotationKey: nil, ReplaceAfterAnnotationKey: now.Add(ReplaceAgainAfter).UTC().Format(time.RFC3339),
+		ReplacedByAnnotationKey: nil, RestartingSinceAnnotationKey: nil, ReplaceAfterAnnotationKey: now.Add(ReplaceAgainAfter).UTC().Format(time.RFC3339),
 	})
 }
 

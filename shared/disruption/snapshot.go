@@ -16,6 +16,7 @@ type Snapshot struct {
 	Pools   []api.NodePool
 	Nodes   []Node
 	Waiting []*corev1.Pod // those that no node has been found for
+	Running []*corev1.Pod // those on nodes, others than these Nodes too
 	Budgets []policyv1.PodDisruptionBudget
 	// Origins are what claims would be made from now, by pool.
 	Origins map[string]*Origin

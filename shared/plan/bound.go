@@ -40,8 +40,8 @@ func (p *problem) lowerBound(placed []int) float64 {
 		offers, demands = append(offers, offer{need: d.need, count: placed[i], columns: columns, slots: d.slots}), append(demands, d)
 	}
 	dual := p.worth
-	if dual == nil || !dual.again(offers, dualRounds) {
-		dual = p.solveDual(offers, 0, dualRounds)
+	if dual == nil || !dual.again(offers) {
+		dual = p.solveDual(offers)
 	}
 	total := 0.0
 	for n, value := range dual.values {

@@ -75,11 +75,12 @@ func (k *packer) readCandidates(dual *dual, waiting []int32) {
 	for i := range dual.columns {
 		c := &dual.columns[i]
 		free := p.configOf(c.column).free
+		more := p.cost(c.column) / p.columns[c.column].offering.Price
 		first := len(allSteps)
 		for n, step := range c.steps {
 			if w := c.weights[dual.width()+n]; w > 0 {
 				r := dual.axes[step.axis]
-				allSteps = append(allSteps, candidateStep{dualStep: dualStep{axis: r, parts: step.parts}, weight: w, each: 1 / float64(free[r])})
+				allSteps = append(allSteps, candidateStep{dualStep: dualStep{axis: r, parts: step.parts}, weight: w * more, each: 1 / float64(free[r])})
 			}
 		}
 		k.columns[i] = candidate{
@@ -91,7 +92,7 @@ func (k *packer) readCandidates(dual *dual, waiting []int32) {
 		k.columns[i].plain = len(pool.minValues) == 0 && len(p.sets.keysOf(pool).custom) == 0
 		weights = weights[len(p.axes.names):]
 		for a, r := range dual.axes {
-			k.columns[i].weights[r] = c.weights[a] / dual.scale[a]
+			k.columns[i].weights[r] = c.weights[a] / dual.scale[a] * more
 		}
 	}
 	type kind struct {
@@ -154,7 +155,7 @@ func (k *packer) sortCandidates(list *candidates) {
 	k.ranked = k.ranked[:0]
 	for j := range k.columns {
 		if list.class.buy.has(k.columns[j].column) {
-			k.ranked = append(k.ranked, sortedDemand{k.dual.columns[j].weigh(list.need, math.Inf(1)), int32(j)})
+			k.ranked = append(k.ranked, sortedDemand{k.dual.columns[j].weigh(list.need, math.Inf(1)) * k.p.cost(k.columns[j].column) / k.p.columns[k.columns[j].column].offering.Price, int32(j)})
 		}
 	}
 	slices.SortFunc(k.ranked, compareSorted)

@@ -45,8 +45,13 @@ type configReader struct {
 	selective bool
 	// sums are the daemons that run together, by which of them do.
 	sums map[string]*daemonSum
-	// wanted are the pool's requirements, offerings what they ask of offerings.
-	wanted    []scheduling.Requirement
+	// wanted are the pool's requirements, offerings what they ask of offerings. mentioned counts, by requirement, the types added that mention its key, last has those of the
+	// type looked at last.
+	wanted          []scheduling.Requirement
+	mentioned, last []int
+	// added counts the types, plain says that no offering of theirs has requirements of its own.
+	added     int
+	plain     bool
 	offerings catalog.OfferingRequirements
 	// free is memory for the configs' vectors.
 	free vector
@@ -65,14 +70,17 @@ type daemonSum struct {
 func (p *problem) readConfigs(pool *pool, daemons []*daemon) {
 	r := &configReader{
 		p: p, pool: pool, daemons: daemonsOf(daemons, pool), sums: map[string]*daemonSum{}, offerings: catalog.ReadOfferingRequirements(pool.requirements),
-		free: make(vector, len(p.axes.names)*len(pool.types.all)),
+		free: make(vector, len(p.axes.names)*len(pool.types.all)), plain: true,
 	}
 	r.selective = slices.ContainsFunc(r.daemons, func(d *daemon) bool { return !d.runsAnywhere() })
 	for _, requirement := range pool.requirements {
 		r.wanted = append(r.wanted, requirement)
 	}
+	r.mentioned, r.last = make([]int, len(r.wanted)), make([]int, len(r.wanted))
 	p.configs = slices.Grow(p.configs, len(pool.types.all))
-	p.columns = slices.Grow(p.columns, 3*len(pool.types.all))
+	if len(pool.types.all) > 0 {
+		p.columns = slices.Grow(p.columns, len(pool.types.all[0].Offerings)*len(pool.types.all))
+	}
 	all := make([]byte, len(r.daemons))
 	for i := range all {
 		all[i] = 1
@@ -96,13 +104,23 @@ func (p *problem) readConfigs(pool *pool, daemons []*daemon) {
 			r.add(typ, available, all)
 		}
 	}
+	if r.plain && r.added > 0 {
+		pool.mentioned = make(map[string]keyFacts, len(r.wanted))
+		for i := range r.wanted {
+			pool.mentioned[r.wanted[i].Key()] = keyFacts{any: r.mentioned[i] > 0, all: r.mentioned[i] == r.added}
+		}
+	}
 }
 
 // allows reports whether the pool's requirements leave room for the type, its offerings apart.
 func (r *configReader) allows(typ *catalog.InstanceType) bool {
 	for i := range r.wanted {
-		if have, ok := typ.Requirements[r.wanted[i].Key()]; ok && !have.Intersects(r.wanted[i]) {
-			return false
+		have, ok := typ.Requirements[r.wanted[i].Key()]
+		if r.last[i] = 0; ok {
+			r.last[i] = 1
+			if !have.Intersects(r.wanted[i]) {
+				return false
+			}
 		}
 	}
 	return true
@@ -144,6 +162,10 @@ func (r *configReader) add(typ *catalog.InstanceType, offerings []*catalog.Offer
 		return // too small for its daemon sets
 	}
 	r.free = r.free[n:]
+	r.added++
+	for i, mentions := range r.last {
+		r.mentioned[i] += mentions
+	}
 	c.use = r.pool.use(typ.Capacity)
 	if last := len(p.configs) - 1; last >= 0 {
 		c.name = p.configs[last].name
@@ -152,6 +174,7 @@ func (r *configReader) add(typ *catalog.InstanceType, offerings []*catalog.Offer
 		}
 	}
 	for _, offering := range offerings {
+		r.plain = r.plain && len(offering.Requirements) == 0
 		p.columns = append(p.columns, column{config: len(p.configs), offering: offering})
 	}
 	p.configs = append(p.configs, c)

@@ -21,17 +21,21 @@ type slot struct {
 }
 
 const (
-	// dualBuckets is about how many kinds of units the program tells apart, dualSlots how many groups of units that repel
-	// each other it counts. Only its precision suffers from few.
-	dualBuckets = 56
-	// dualSamples is how many units of a bucket stand for its sizes.
+	// dualSamples is how many units of a bucket stand for its sizes, dualSlots how many groups of units that repel each other the program counts. Only its precision suffers
+	// from few.
 	dualSamples = 5
 	dualSlots   = 8
-	// dualRounds is how often columns are priced at most for the bound, packRounds for packing, which needs to know only about what units are worth; dualGap how far from the best the solution may stay.
+	// dualRounds is how often columns are priced at most, dualGap how far from the best the solution may stay.
 	dualRounds = 48
-	packRounds = 16
 	dualGap    = 2e-3
+	// dualSmooth is how far the prices that columns are filled for stay from the program's.
+	dualSmooth = 0.7
+	// dualEven is how much more than by the same weights on all columns units may be worth for that to be little.
+	dualEven = 5e-3
 )
+
+// dualBuckets is about how many kinds of units the program tells apart, at first and where that says too little.
+var dualBuckets = [...]int{20, 56}
 
 // dual is the program behind the lower bound (see bound.go): the cheapest way to hold buckets of about equal units, parts of units and of nodes allowed. It is
 // solved by generating columns: again and again, for the units' prices so far, each column is filled with what is worth most, and where that is more than it costs
@@ -39,21 +43,22 @@ const (
 type dual struct {
 	p      *problem
 	offers []offer
-	// surcharge is counted for each node beside its price.
-	surcharge float64
 	// axes are the resources that offers ask for, then the slots: what a node has of the first is free, of the second one.
 	axes    []int
 	slots   map[int]int
 	scale   []float64
 	needs   []float64
 	buckets []*bucket
+	// kinds are the offers, by their positions, that have the same columns and slots.
+	kinds [][]int
 	// bucketOf is the bucket of each offer; -1 without columns.
 	bucketOf []int
 	columns  []dualColumn
-	// program is what is solved, bought the columns that its own are fillings of, reserved its rows for reservations.
+	// program is what is solved, reserved its rows for reservations.
 	program  *covering
-	bought   []int
 	reserved []int32
+	// even are the weights by which units are worth most if all columns have the same, by axis.
+	even []float64
 	// rent is, by reservation, what one of its nodes is worth beyond its price.
 	rent []float64
 	// values are what a unit of each offer is worth, best the positions of the columns that say so: see readValues.
@@ -76,20 +81,33 @@ type bucket struct {
 	samples [][]float64
 }
 
-func (p *problem) solveDual(offers []offer, surcharge float64, rounds int) *dual {
-	d := &dual{p: p, offers: offers, surcharge: surcharge, slots: map[int]int{}, rent: make([]float64, len(p.reservations))}
+func (p *problem) solveDual(offers []offer) *dual {
+	d := &dual{p: p, offers: offers, slots: map[int]int{}, rent: make([]float64, len(p.reservations))}
 	d.readAxes(offers)
-	d.readBuckets(offers)
-	d.readColumns()
-	d.start()
-	d.solve(rounds)
+	d.readKinds(offers)
+	for _, buckets := range dualBuckets {
+		if buckets == dualBuckets[0] && len(d.kinds) > 1 && (len(d.slots) == 0 || len(offers) <= fewDemands) {
+			continue // so few would tell hardly more than the kinds apart
+		}
+		d.readBuckets(buckets)
+		d.readColumns()
+		d.start()
+		// Where the same weights on all columns say nearly all there is to say, telling more kinds of units apart adds nothing.
+		if d.solve() {
+			d.readEvenValues()
+			return d
+		}
+		if len(d.slots) > 0 {
+			break // who may share a node with whom counts for more than sizes
+		}
+	}
 	d.readValues()
 	return d
 }
 
-// again solves the program anew for the same units, of which others may have other columns, and without a surcharge: from where it was left, which is close by. It reports false, and leaves
-// all as it was, if the units are not the same, or those of a bucket have different columns now.
-func (d *dual) again(offers []offer, rounds int) bool {
+// again solves the program for the same units, which may have other columns now: from where it was left, which is close by. It reports false, and leaves all as it was, if
+// the units are not the same, or those of a bucket have different columns now.
+func (d *dual) again(offers []offer) bool {
 	if len(offers) != len(d.offers) {
 		return false
 	}
@@ -110,17 +128,19 @@ func (d *dual) again(offers []offer, rounds int) bool {
 			return false
 		}
 	}
-	d.offers, d.surcharge = offers, 0
+	if !slices.ContainsFunc(d.buckets, func(b *bucket) bool { return !slices.Equal(b.columns, offers[b.offers[0]].columns) }) {
+		return true
+	}
+	d.offers = offers
 	for _, b := range d.buckets {
 		b.columns = offers[b.offers[0]].columns
 	}
 	d.readColumns()
-	for i, j := range d.bought {
-		d.program.columns[i].cost = d.cost(j)
+	if d.solve() {
+		d.readEvenValues()
+	} else {
+		d.readValues()
 	}
-	d.program.reprice()
-	d.solve(rounds)
-	d.readValues()
 	return true
 }
 
@@ -189,21 +209,18 @@ func (d *dual) needOf(offer int) []float64 {
 	return d.needs[offer*d.width() : (offer+1)*d.width()]
 }
 
-// readBuckets puts offers together that have the same columns and slots, and about the same ratio of cpu and memory and the same size.
-func (d *dual) readBuckets(offers []offer) {
+// readKinds puts offers together that have the same columns and slots.
+func (d *dual) readKinds(offers []offer) {
 	type kind struct {
 		columns *uint64
 		slots   int
 	}
-	d.bucketOf = make([]int, len(offers))
 	groups := map[kind]int{}
 	byKey, bySlots := map[string]*uint64{}, map[string]int{}
 	known := map[*uint64]*uint64{}
-	var members [][]int
 	var key []byte
 	for i := range offers {
 		o := &offers[i]
-		d.bucketOf[i] = -1
 		if o.count == 0 || len(o.columns) == 0 {
 			continue
 		}
@@ -236,27 +253,35 @@ func (d *dual) readBuckets(offers []offer) {
 		}
 		at, ok := groups[k]
 		if !ok {
-			at = len(members)
+			at = len(d.kinds)
 			groups[k] = at
-			members = append(members, nil)
+			d.kinds = append(d.kinds, nil)
 		}
-		members[at] = append(members[at], i)
-	}
-	// Each group gets buckets by how many units it has.
-	units, total := make([]int, len(members)), 0
-	for n, group := range members {
-		for _, i := range group {
-			units[n] += offers[i].count
-		}
-		total += units[n]
-	}
-	for n, group := range members {
-		d.split(offers, group, max(dualBuckets*units[n]/max(total, 1), 1))
+		d.kinds[at] = append(d.kinds[at], i)
 	}
 }
 
-// split makes a group of offers into buckets: by ratio, then by size.
-func (d *dual) split(offers []offer, group []int, most int) {
+// readBuckets makes about so many buckets of the kinds, by how many units each has.
+func (d *dual) readBuckets(buckets int) {
+	d.buckets, d.columns, d.bucketOf = nil, nil, make([]int, len(d.offers))
+	for i := range d.bucketOf {
+		d.bucketOf[i] = -1
+	}
+	units, total := make([]int, len(d.kinds)), 0
+	for n, kind := range d.kinds {
+		for _, i := range kind {
+			units[n] += d.offers[i].count
+		}
+		total += units[n]
+	}
+	for n, kind := range d.kinds {
+		d.split(kind, max(buckets*units[n]/max(total, 1), 1))
+	}
+}
+
+// split makes offers of a kind into so many buckets at most: by ratio, then by size.
+func (d *dual) split(kind []int, most int) {
+	offers := d.offers
 	ratio := func(i int) float64 {
 		need := d.needOf(i)
 		cpu, memory := 0.0, 0.0
@@ -279,7 +304,7 @@ func (d *dual) split(offers []offer, group []int, most int) {
 	}
 	ratios := max(int(math.Sqrt(float64(most)*2)), 1)
 	sizes := max(most/ratios, 1)
-	for _, part := range sortedParts(group, ratio, ratios) {
+	for _, part := range sortedParts(kind, ratio, ratios) {
 		for _, bucketed := range sortedParts(part, size, sizes) {
 			b := &bucket{columns: offers[bucketed[0]].columns, offers: bucketed, need: make([]float64, d.width())}
 			for _, i := range bucketed {
@@ -317,175 +342,4 @@ func sortedParts(group []int, by func(int) float64, parts int) [][]int {
 		result[n] = group[n*len(group)/parts : (n+1)*len(group)/parts]
 	}
 	return result
-}
-
-// start makes the program, in which each bucket is alone on the column that is cheapest for it.
-func (d *dual) start() {
-	d.program = &covering{}
-	for _, b := range d.buckets {
-		d.program.row(b.count, false)
-	}
-	d.reserved = make([]int32, len(d.p.reservations))
-	for i := range d.reserved {
-		d.reserved[i] = d.program.row(float64(d.p.reservations[i].capacity), true)
-	}
-	best, most := make([]int, len(d.buckets)), make([]float64, len(d.buckets))
-	for j := range d.columns {
-		c := &d.columns[j]
-		if d.p.columns[c.column].reservation >= 0 {
-			continue
-		}
-		cost := d.cost(c.column)
-		for n, i := range c.fits {
-			if units := unitsIn(c.needs[n*len(c.free):(n+1)*len(c.free)], c.free) / cost; units > most[i] {
-				best[i], most[i] = j, units
-			}
-		}
-	}
-	for i := range d.buckets {
-		if most[i] > 0 {
-			c := &d.columns[best[i]]
-			d.add(c, []int32{int32(i)}, []float64{unitsIn(c.needOf(i), c.free)})
-		}
-	}
-	d.program.start()
-}
-
-// add adds a filling of the column's to the program.
-func (d *dual) add(c *dualColumn, rows []int32, entries []float64) {
-	if at := d.p.columns[c.column].reservation; at >= 0 {
-		rows, entries = append(rows, d.reserved[at]), append(entries, 1)
-	}
-	d.program.columns = append(d.program.columns, coveringColumn{cost: d.cost(c.column), rows: rows, entries: entries})
-	d.bought = append(d.bought, c.column)
-}
-
-// solve generates columns until none is worth more than it costs.
-func (d *dual) solve(rounds int) {
-	program := d.program
-	prices := make([]float64, len(d.buckets))
-	k := newKnapsack(d.width() + len(d.axes)*dualParts)
-	for range rounds {
-		program.optimise()
-		for i := range prices {
-			// Less than a billionth of a dollar is nothing: rounding alone makes such prices.
-			if prices[i] = program.price[i]; prices[i] < 1e-9 {
-				prices[i] = 0
-			}
-		}
-		for i, row := range d.reserved {
-			d.rent[i] = max(-program.price[row], 0)
-		}
-		worst := 0.0
-		for j := range d.columns {
-			c := &d.columns[j]
-			price := d.price(c.column)
-			if k.bounds(c, prices, price) {
-				continue
-			}
-			k.solve(c, prices)
-			if c.worth > price*(1+dualGap/4) {
-				worst = max(worst, c.worth/price-1)
-				rows, entries := k.filling(c)
-				d.add(c, rows, entries)
-			}
-		}
-		if worst < dualGap {
-			break
-		}
-	}
-	// The weights are those of the last prices; all of a column has to weigh what it costs, no more and no less.
-	for j := range d.columns {
-		c := &d.columns[j]
-		if weight := weighted(c.weights, c.free); weight > 0 {
-			for a := range c.weights {
-				c.weights[a] *= d.price(c.column) / weight
-			}
-			c.worth = d.price(c.column)
-		}
-	}
-}
-
-func (d *dual) cost(column int) float64 {
-	return max(d.p.columns[column].offering.Price, 1e-9) + d.surcharge
-}
-
-// price is what a column costs with the rent of its reservation.
-func (d *dual) price(column int) float64 {
-	price := d.cost(column)
-	if at := d.p.columns[column].reservation; at >= 0 {
-		price += d.rent[at]
-	}
-	return price
-}
-
-// weighed is a column that may be the one on which units of a bucket weigh least: least is less than any of them weighs.
-type weighed struct {
-	least  float64
-	column int32
-}
-
-// readValues fills in what a unit of each offer is worth: the least that it weighs on any of the columns that can hold it. A column on which the least unit that might be in
-// the bucket weighs more than the greatest does on another is not looked at again.
-func (d *dual) readValues() {
-	width := d.width()
-	d.values, d.best = make([]float64, len(d.offers)), make([]int32, len(d.offers))
-	for n := range d.best {
-		d.best[n] = -1
-	}
-	var columns []weighed
-	low, high := make([]float64, width), make([]float64, width)
-	for _, b := range d.buckets {
-		copy(low, d.needOf(b.offers[0]))
-		copy(high, low)
-		for _, n := range b.offers[1:] {
-			for a, amount := range d.needOf(n) {
-				low[a], high[a] = min(low[a], amount), max(high[a], amount)
-			}
-		}
-		most := math.Inf(1)
-		columns = columns[:0]
-		for j := range d.columns {
-			c := &d.columns[j]
-			if !b.columns.has(c.column) || !fitsIn(low[:len(d.axes)], c.free) {
-				continue
-			}
-			least := c.weigh(low, most)
-			if least > most*(1+1e-9) {
-				continue
-			}
-			columns = append(columns, weighed{least * (1 - 1e-9), int32(j)})
-			if fitsIn(high[:len(d.axes)], c.free) {
-				most = min(most, c.weigh(high, most))
-			}
-		}
-		slices.SortFunc(columns, func(a, b weighed) int {
-			return cmp.Or(cmp.Compare(a.least, b.least), cmp.Compare(a.column, b.column))
-		})
-		for _, n := range b.offers {
-			need := d.needOf(n)
-			value, at := math.Inf(1), int32(-1)
-			for i := range columns {
-				if columns[i].least > value {
-					break
-				}
-				j := columns[i].column
-				c := &d.columns[j]
-				if weight := c.weigh(need, value); (weight < value || weight == value && j < at) && fitsIn(need[:len(d.axes)], c.free) {
-					value, at = weight, j
-				}
-			}
-			if at >= 0 {
-				d.values[n], d.best[n] = value, at
-			}
-		}
-	}
-}
-
-func weighted(w, amounts []float64) float64 {
-	sum := 0.0
-	for r := range w {
-		sum += float64(w[r] * amounts[r])
-	}
-	return sum
 }

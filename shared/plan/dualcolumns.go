@@ -10,6 +10,8 @@ type dualColumn struct {
 	column  int
 	free    []float64
 	weights []float64
+	// kept are the weights that have been best so far.
+	kept []float64
 	// steps are further axes: see dualStep. Their weights come after those of the others.
 	steps []dualStep
 	// worth is what the best filling is worth at the buckets' prices.

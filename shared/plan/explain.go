@@ -43,12 +43,24 @@ func (p *problem) explain(pool *pool, d *demand) string {
 		return pool.problem
 	}
 	if err := scheduling.Tolerates(pool.api.Spec.Template.Spec.Taints, d.shape.tolerations); err != nil {
-		return fmt.Sprintf("%v: add a toleration to the pod, or remove the taint from spec.template.spec.taints", err)
+		text := fmt.Sprintf("%v: add a toleration to the pod, or remove the taint from spec.template.spec.taints", err)
+		if rest := p.explainNodes(pool, d); rest != "" && len(pool.minValues) == 0 {
+			text += "; a toleration alone would not do: " + rest
+		}
+		return text
 	}
+	if text := p.explainNodes(pool, d); text != "" {
+		return text
+	}
+	return "its nodes were given to other pods first; it is tried again"
+}
+
+// explainNodes is explain for pods that tolerate the pool's taints; empty if nothing keeps them from its nodes.
+func (p *problem) explainNodes(pool *pool, d *demand) string {
 	var problems []string
 	for _, alternative := range d.alternatives {
 		if err := pool.requirements.Compatible(alternative, p.undefined); err != nil {
-			problems = append(problems, fmt.Sprintf("%v; change the pod's nodeSelector or node affinity, or spec.template", err))
+			problems = append(problems, fmt.Sprintf("%v; change the pod's nodeSelector or node affinity, or what the pool's spec.template sets (metadata.labels, spec.requirements)", err))
 			continue
 		}
 		set, _ := p.sets.meeting(pool, alternative)
@@ -72,7 +84,7 @@ func (p *problem) explain(pool *pool, d *demand) string {
 		if len(pool.minValues) > 0 {
 			return p.explainMinValues(pool, d, fitting)
 		}
-		return "its nodes were given to other pods first; it is tried again"
+		return ""
 	}
 	slices.Sort(problems)
 	return strings.Join(slices.Compact(problems), "; or ")
@@ -115,12 +127,40 @@ func (p *problem) explainTypes(pool *pool, requirements scheduling.Requirements)
 		set.or(pool.columns)
 		set.and(p.sets.allowing(requirements[key]))
 		if set.empty() {
-			return fmt.Sprintf("none of its %d instance types has %s in an offering available now: change the pod, or allow other types in spec.template.spec.requirements",
-				pool.endConfig-pool.firstConfig, requirements[key])
+			return fmt.Sprintf("%s has %s in an offering available now%s: change the pod, or allow other types in spec.template.spec.requirements",
+				noneOf(pool.endConfig-pool.firstConfig), requirements[key], p.thereAre(pool, key))
 		}
 	}
-	return fmt.Sprintf("none of its %d instance types has all of %s in an offering available now: change the pod, or allow other types in spec.template.spec.requirements",
-		pool.endConfig-pool.firstConfig, requirements)
+	return fmt.Sprintf("%s has all of %s in an offering available now: change the pod, or allow other types in spec.template.spec.requirements",
+		noneOf(pool.endConfig-pool.firstConfig), requirements)
+}
+
+// valuesNamed is how many values a reason names.
+const valuesNamed = 8
+
+// thereAre says which values of a label the pool's nodes can have; empty if there are none or many.
+func (p *problem) thereAre(pool *pool, key string) string {
+	var values []string
+	for j := range pool.columns.all() {
+		for _, value := range p.valuesOf(pool, j, key) {
+			if values = withValue(values, value); len(values) > valuesNamed {
+				return ""
+			}
+		}
+	}
+	if len(values) == 0 {
+		return ""
+	}
+	slices.Sort(values)
+	return " (there is " + strings.Join(values, ", ") + ")"
+}
+
+// noneOf is the subject of what no type of a pool does.
+func noneOf(types int) string {
+	if types == 1 {
+		return "not even its one instance type"
+	}
+	return fmt.Sprintf("none of its %d instance types", types)
 }
 
 // explainSize names the first resource that no instance type has enough of, and the type that comes closest.
@@ -145,8 +185,12 @@ func (p *problem) explainSize(pool *pool, d *demand, set bitset) string {
 			return fmt.Sprintf("requires cpu %s, which no machine has: is M (mega) written where m (thousandths of a core) is meant?", amountText(name, d.need[r]))
 		}
 		if best := &p.configs[largest[r]]; d.need[r] > max(best.free[r], 0) {
-			return fmt.Sprintf("requires %s %s, the largest of its %d instance types offers %s (%s)%s: lower the request or allow larger types in spec.template.spec.requirements",
-				name, amountText(name, d.need[r]), types, amountText(name, max(best.free[r], 0)), best.typ.Name, p.daemonText(best))
+			largest := "its one instance type"
+			if types > 1 {
+				largest = fmt.Sprintf("the largest of its %d instance types", types)
+			}
+			return fmt.Sprintf("requires %s %s, %s offers %s (%s)%s: lower the request or allow larger types in spec.template.spec.requirements",
+				name, amountText(name, d.need[r]), largest, amountText(name, max(best.free[r], 0)), best.typ.Name, p.daemonText(best))
 		}
 	}
 	var needs []string

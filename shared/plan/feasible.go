@@ -240,6 +240,18 @@ func (s *columnSets) factsOf(pool *pool, key string) keyFacts {
 	if facts, ok := keys.facts[key]; ok {
 		return facts
 	}
+	facts, known := pool.mentioned[key]
+	if !known {
+		facts = s.readFacts(pool, key)
+	}
+	keys.facts[key] = facts
+	if facts.any && !scheduling.IsWellKnown(key) && !isOfferingKey(key) {
+		keys.custom = append(keys.custom, key)
+	}
+	return facts
+}
+
+func (s *columnSets) readFacts(pool *pool, key string) keyFacts {
 	p := s.problem
 	facts := keyFacts{all: pool.firstConfig < pool.endConfig}
 	for i := pool.firstConfig; i < pool.endConfig; i++ {
@@ -255,10 +267,6 @@ func (s *columnSets) factsOf(pool *pool, key string) keyFacts {
 				facts.all = false
 			}
 		}
-	}
-	keys.facts[key] = facts
-	if facts.any && !scheduling.IsWellKnown(key) && !isOfferingKey(key) {
-		keys.custom = append(keys.custom, key)
 	}
 	return facts
 }

@@ -12,6 +12,8 @@ const (
 	improveLeast, improveMost, improveUnit = 60_000, 8_000_000, 60
 	// improveFew is the least where there are few demands, which are packed in no time.
 	improveFew = 1_500_000
+	// improveEnough is what all that is on the nodes has to be worth, for what they cost, for no improvement to be looked for: better plans are few and far between.
+	improveEnough = 0.985
 	// improveNodes is how many nodes are planned anew at most in one try, improveUnits about how many units on them.
 	improveNodes, improveUnits = 6, 400
 	// improveCall and improveDemand are the work of a try besides looking at items, in all and for each demand.
@@ -34,20 +36,21 @@ func compareRanked(a, b rankedNode) int {
 	return cmp.Or(cmp.Compare(a.use, b.use), cmp.Compare(a.serial, b.serial))
 }
 
-// improve takes a few of the nodes planned since first apart and plans their units anew, in other orders and with other columns: mostly nodes that are worth little
-// for what they cost. What is cheaper stays.
-func (k *packer) improve(first, packed, demands int) {
+// improveBudget is the work that improving the nodes planned since first may do: so much, or improveUnit for each unit.
+func (k *packer) improveBudget(first, least int) int {
 	units := 0
 	for _, n := range k.nodes[first:] {
 		for _, f := range n.fills {
 			units += f.count
 		}
 	}
-	budget := max(packed/4, improveLeast, improveUnit*units)
-	if demands <= fewDemands {
-		budget = max(budget, improveFew)
-	}
-	budget = k.work + min(budget, improveMost)
+	return min(max(least, improveUnit*units), improveMost)
+}
+
+// improve takes a few of the nodes planned since first apart and plans their units anew, in other orders and with other columns: mostly nodes that are worth little
+// for what they cost. What is cheaper stays.
+func (k *packer) improve(first, budget int) {
+	budget += k.work
 	random := rand.New(rand.NewPCG(1, 2))
 	k.random = random
 	defer func() { k.random = nil }()
@@ -80,7 +83,11 @@ func (k *packer) improve(first, packed, demands int) {
 	}
 	var chosen []int
 	inVain := 0
-	for try := 0; k.work < budget && len(ranked) > 0 && inVain < 60+30*len(ranked); try++ {
+	worth, cost := 0.0, 0.0
+	for _, r := range ranked {
+		worth, cost = worth+k.worthOf(r.node), cost+k.p.cost(r.node.column)
+	}
+	for try := 0; k.work < budget && len(ranked) > 0 && inVain < 60+30*len(ranked) && worth < improveEnough*cost; try++ {
 		chosen = k.draw(random, ranked, chosen[:0], 1+try%improveNodes)
 		k.work += improveCall
 		k.noise = noises[try%len(noises)]
@@ -89,6 +96,12 @@ func (k *packer) improve(first, packed, demands int) {
 			continue
 		}
 		inVain = 0
+		for _, at := range chosen {
+			cost -= k.p.cost(ranked[at].node.column)
+		}
+		for _, n := range made {
+			cost += k.p.cost(n.column)
+		}
 		replace(chosen, made)
 	}
 	mergeAll()
@@ -158,6 +171,9 @@ func (k *packer) repack(ranked []rankedNode, chosen []int, how order) []*node {
 	now := 0.0
 	for _, n := range k.made {
 		now += p.cost(n.column)
+	}
+	if k.learn != nil {
+		k.learn(k.made)
 	}
 	better := now < cost-minimumGain
 	for n, i := range k.demands {

@@ -133,7 +133,7 @@ func (k *knapsack) read(weights []float64) {
 
 // bounds reports whether the weights that the column has, all of it weighing what it costs, show that no filling is worth more.
 func (k *knapsack) bounds(c *dualColumn, prices []float64, cost float64) bool {
-	if c.weights == nil || c.worth <= 0 {
+	if c.weights == nil {
 		return false
 	}
 	factor := cost / c.worth * (1 + dualGap/8)

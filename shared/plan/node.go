@@ -13,7 +13,7 @@ type node struct {
 	// free is what the config has left.
 	free vector
 	// open is what the demands on it decide of the pool's open labels.
-	open scheduling.Requirements
+	open *opened
 	// counts has how many pods of each group the node has that a spread over hosts counts.
 	counts []groupCount
 	// generation tells for which demands counts was made: see readHosts.
@@ -45,9 +45,6 @@ func (n *node) clone() *node {
 	c.fills = slices.Clone(n.fills)
 	c.free = slices.Clone(n.free)
 	c.counts = slices.Clone(n.counts)
-	if n.open != nil {
-		c.open = n.open.Clone()
-	}
 	return &c
 }
 
@@ -78,10 +75,8 @@ func (p *problem) room(n *node, d *demand, limit int) int {
 			}
 		}
 	}
-	if d.class.open != nil {
-		if open := d.class.open[p.configOf(n.column).pool]; open != nil && !intersect(n.open, open) {
-			return 0
-		}
+	if _, ok := p.decide(n, d.class); !ok {
+		return 0
 	}
 	return max(room, 0)
 }
@@ -109,14 +104,7 @@ func (p *problem) place(n *node, d *demand, count int) {
 	} else {
 		n.fills = append(n.fills, fill{demand: d.index, count: count})
 	}
-	if d.class.open != nil {
-		if open := d.class.open[p.configOf(n.column).pool]; open != nil {
-			if n.open == nil {
-				n.open = scheduling.Requirements{}
-			}
-			n.open.Merge(open)
-		}
-	}
+	n.open, _ = p.decide(n, d.class)
 	if d.rules != nil {
 		n.count(d.rules, count*d.pods())
 	}

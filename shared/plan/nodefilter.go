@@ -84,7 +84,7 @@ func (f *nodeFilter) countsPlanned(p *problem, n *node) bool {
 	}
 	return f.strict == nil || slices.ContainsFunc(f.strict, func(a scheduling.Requirements) bool {
 		set, _ := p.sets.meeting(pool, a)
-		return set != nil && set.has(n.column) && intersect(n.open, a) && p.settlesOn(n, a)
+		return set != nil && set.has(n.column) && intersect(n.open.labels(), a) && p.settlesOn(n, a)
 	})
 }
 

@@ -49,6 +49,8 @@ type packer struct {
 	// random and noise, while improving, make choices differ from one try to the next; without random each choice is the best at hand.
 	random *rand.Rand
 	noise  float64
+	// learn, if it is not nil, is shown all nodes that are tried, together with others that leave nothing over.
+	learn func([]*node)
 	// work counts what has been done, in items looked at.
 	work int
 	// tries is how many columns are tried for a node, plainTries how many where nothing but room keeps others from the leading unit's node.
@@ -152,7 +154,7 @@ func (k *packer) readWorth(waiting []int32) {
 	default:
 		k.tries, k.plainTries = triesMany, triesPlain
 	}
-	dual := p.solveDual(offers, nodePricePerHour, packRounds)
+	dual := p.solveDual(offers)
 	k.rent = slices.Clone(dual.rent)
 	p.worth = dual
 	if k.value == nil {
@@ -253,13 +255,17 @@ func (k *packer) price(column int) float64 {
 func (k *packer) run(pl *pile) {
 	first := len(k.nodes)
 	began := k.work
-	if len(pl.leaders) > fewDemands {
+	least := improveLeast
+	switch {
+	case len(pl.leaders) > fewDemands:
 		k.pack(pl, orderBalanced)
-	} else {
+	case k.packPatterns(pl.leaders):
+	default:
 		k.packBest(pl.leaders)
+		least = improveFew
 	}
 	if !k.p.snapshot.Rough {
-		k.improve(first, k.work-began, len(pl.leaders))
+		k.improve(first, k.improveBudget(first, max((k.work-began)/4, least)))
 	}
 	if k.tier.intersects(k.p.limited) {
 		budget := growBudget
@@ -278,6 +284,9 @@ func (k *packer) packBest(demands []int32) {
 	for how := range orderCount {
 		k.nodes = nil
 		k.pack(k.newPile(demands), how)
+		if k.learn != nil {
+			k.learn(k.nodes)
+		}
 		left, cost := 0.0, 0.0
 		for _, i := range demands {
 			left += float64(float64(k.left[i]) * k.value[i])
@@ -437,9 +446,6 @@ func (k *packer) copyOf(n *node) *node {
 		c := &k.nodeArena.take(1)[0]
 		*c = *n
 		c.fills, c.free, c.counts = k.fillArena.copyOf(n.fills), k.freeArena.copyOf(n.free), slices.Clone(n.counts)
-		if n.open != nil {
-			c.open = n.open.Clone()
-		}
 		return c
 	}
 	c := k.spare[len(k.spare)-1]
@@ -447,9 +453,6 @@ func (k *packer) copyOf(n *node) *node {
 	fills, free, counts := c.fills, c.free, c.counts
 	*c = *n
 	c.fills, c.free, c.counts = append(fills[:0], n.fills...), append(free[:0], n.free...), append(counts[:0], n.counts...)
-	if n.open != nil {
-		c.open = n.open.Clone()
-	}
 	return c
 }
 

@@ -15,10 +15,11 @@ type pile struct {
 	leaders []int32
 	at      int
 	// active is memory for fill, the others for making the pile: ends has, by group, how many members it has, then where the next of them goes.
-	active          []int32
-	items           []laneItem
-	sorted, members []sortedDemand
-	ends, order     []int32
+	active                []int32
+	items                 []laneItem
+	sorted, members, part []sortedDemand
+	shares                []float64
+	ends, order           []int32
 }
 
 // lane is one of a pile's.
@@ -72,6 +73,8 @@ func compareSorted(a, b sortedDemand) int {
 const (
 	lanesEach = 6
 	laneItems = 14
+	// laneSamples is how many demands of a group are looked at to divide it.
+	laneSamples = 60
 )
 
 // newPile sorts the demands that wait.
@@ -108,26 +111,54 @@ func (k *packer) fillPile(pl *pile, demands []int32) {
 		end += count
 	}
 	pl.members = slices.Grow(pl.members[:0], len(demands))[:len(demands)]
-	for _, i := range pl.leaders {
-		at := &pl.ends[k.group[i]]
-		pl.members[*at] = sortedDemand{k.share[i], i}
+	slotted := false
+	for _, s := range pl.sorted {
+		at := &pl.ends[k.group[s.demand]]
+		pl.members[*at] = sortedDemand{float64(k.slot[s.demand] + s.by), s.demand}
+		slotted = slotted || k.slot[s.demand] != 0
 		*at++
 	}
 	from := int32(0)
 	for _, group := range pl.order {
 		members := pl.members[from:pl.ends[group]]
 		from, pl.ends[group] = pl.ends[group], 0
-		lanes := min(max(len(members)/laneItems, 1), lanesEach)
-		if lanes > 1 {
+		if slotted {
 			slices.SortFunc(members, compareSorted)
 		}
-		for n := range lanes {
-			part := members[n*len(members)/lanes : (n+1)*len(members)/lanes]
-			for at := range part {
-				part[at].by = k.slot[part[at].demand] - k.value[part[at].demand]
+		k.addLanes(pl, members)
+	}
+}
+
+// addLanes divides the demands of a group, sorted by what they are worth, into lanes of about as many each.
+func (k *packer) addLanes(pl *pile, members []sortedDemand) {
+	lanes := min(max(len(members)/laneItems, 1), lanesEach)
+	if lanes == 1 {
+		k.addLane(pl, members)
+		return
+	}
+	// Some of the members tell where the ratios divide.
+	every := max(len(members)/laneSamples, 1)
+	pl.shares = pl.shares[:0]
+	for at := every / 2; at < len(members); at += every {
+		pl.shares = append(pl.shares, k.share[members[at].demand])
+	}
+	slices.Sort(pl.shares)
+	for n := range lanes {
+		low, high := math.Inf(-1), math.Inf(1)
+		if n > 0 {
+			low = pl.shares[n*len(pl.shares)/lanes]
+		}
+		if n < lanes-1 {
+			high = pl.shares[(n+1)*len(pl.shares)/lanes]
+		}
+		pl.part = pl.part[:0]
+		for _, s := range members {
+			if share := k.share[s.demand]; low <= share && share < high {
+				pl.part = append(pl.part, s)
 			}
-			slices.SortFunc(part, compareSorted)
-			k.addLane(pl, part)
+		}
+		if len(pl.part) > 0 {
+			k.addLane(pl, pl.part)
 		}
 	}
 }

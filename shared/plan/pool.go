@@ -22,6 +22,8 @@ type pool struct {
 	// minValues are the keys that the types of one launch must offer several values of, with how many.
 	minValues map[string]int
 	limits    []limit
+	// mentioned are the facts of the labels that the pool's own requirements speak of, where they are known from reading its types.
+	mentioned map[string]keyFacts
 	// configs are the pool's: a range of problem.configs.
 	firstConfig, endConfig int
 	// columns are those of the configs, byShare the same in the order that needed goes through, once it has been asked for.
@@ -86,7 +88,7 @@ func poolProblem(nodePool *api.NodePool, classes map[string]*api.EC2NodeClass, t
 	case ref == nil:
 		return "names no node class: set spec.template.spec.nodeClassRef"
 	case classes[ref.Name] == nil:
-		return fmt.Sprintf("node class %q does not exist: create it or change spec.template.spec.nodeClassRef", ref.Name)
+		return fmt.Sprintf("node class %q does not exist, and the pool has no list of instance types: create it or change spec.template.spec.nodeClassRef", ref.Name)
 	case classes[ref.Name].DeletionTimestamp != nil:
 		return fmt.Sprintf("node class %q is being deleted", ref.Name)
 	case isFalse(classes[ref.Name].Status.Conditions, api.ConditionReady):

@@ -1,6 +1,11 @@
 package plan
 
-import "math"
+import (
+	"cmp"
+	"iter"
+	"math"
+	"slices"
+)
 
 // covering is a linear program: the cheapest non-negative amounts of columns such that each row is covered,
 //
@@ -18,8 +23,8 @@ type covering struct {
 	inverse, x, step []float64
 	// basis has, for each row, the number of the column in it, or one of the two below.
 	basis []int
-	// dear is what it costs to cover a row by no column.
-	dear float64
+	// unit is the need that x counts as one.
+	unit float64
 }
 
 // basisOwn is a row's own column, of those that the first basis is made of, basisFree one that costs nothing.
@@ -69,33 +74,11 @@ func (c *covering) start() {
 			}
 		}
 	}
-	c.dear = dear
+	c.unit = largest
 	for i := range c.price {
 		c.inverse[i*m+i], c.basis[i] = 1, basisFree
 		if !c.atMost[i] {
 			c.price[i], c.basis[i] = dear, basisOwn
-		}
-	}
-}
-
-// reprice makes the prices anew from what the columns in the basis cost, after costs have changed.
-func (c *covering) reprice() {
-	m := len(c.need)
-	clear(c.price)
-	for i, j := range c.basis {
-		cost := 0.0
-		switch j {
-		case basisFree:
-		case basisOwn:
-			cost = c.dear
-		default:
-			cost = c.columns[j].cost
-		}
-		if cost == 0 {
-			continue
-		}
-		for r, entry := range c.inverse[i*m : i*m+m] {
-			c.price[r] += float64(cost * entry)
 		}
 	}
 }
@@ -145,6 +128,33 @@ func (c *covering) optimise() {
 		}
 		for r, entry := range pivot {
 			c.price[r] += float64(reduced * entry)
+		}
+	}
+}
+
+// worth is what all needs together cost at the rows' prices: once optimise has come to its end, what the cheapest columns cost.
+func (c *covering) worth() float64 {
+	sum := 0.0
+	for i, need := range c.need {
+		sum += float64(need * c.price[i])
+	}
+	return sum
+}
+
+// amounts goes through the columns in the basis, by number, with how much there is of each.
+func (c *covering) amounts() iter.Seq2[int, float64] {
+	return func(yield func(int, float64) bool) {
+		order := make([]int, 0, len(c.basis))
+		for i, number := range c.basis {
+			if number >= 0 {
+				order = append(order, i)
+			}
+		}
+		slices.SortFunc(order, func(a, b int) int { return cmp.Compare(c.basis[a], c.basis[b]) })
+		for _, i := range order {
+			if !yield(c.basis[i], c.x[i]*c.unit) {
+				return
+			}
 		}
 	}
 }

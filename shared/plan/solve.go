@@ -42,11 +42,14 @@ type problem struct {
 	tiers        []bitset
 	reservations []reservation
 	// sizes are, by axis, the columns by how much they have.
-	sizes    []sizes
-	sets     *columnSets
-	classes  []*class
-	existing []*existing
-	demands  []*demand
+	sizes   []sizes
+	sets    *columnSets
+	classes []*class
+	// decisions remember what decide was asked for, openedBy its results by their text.
+	decisions map[decision]*opened
+	openedBy  map[string]*opened
+	existing  []*existing
+	demands   []*demand
 	// demandMemory and unitMemory are memory for further demands and their units.
 	demandMemory []demand
 	unitMemory   [][]*corev1.Pod

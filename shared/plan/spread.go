@@ -110,7 +110,7 @@ func (p *problem) plannedValues(key string) []string {
 
 // plannedValue is the value that a planned node is expected to have of a key; empty if that is open.
 func (p *problem) plannedValue(n *node, key string) string {
-	if value, ok := n.open[key].Single(); ok {
+	if value, ok := n.open.labels()[key].Single(); ok {
 		return value
 	}
 	if !scheduling.IsWellKnown(key) && !isOfferingKey(key) {

@@ -312,7 +312,7 @@ func (p *problem) cutKeeping(pool *pool, columns []int) []int {
 func (p *problem) labelsOf(n *node) scheduling.Requirements {
 	pool := p.configs[p.columns[n.column].config].pool
 	requirements := pool.requirements.Clone()
-	for key, r := range n.open {
+	for key, r := range n.open.labels() {
 		// Absence needs no word where nothing sets the label.
 		if _, known := requirements[key]; known || !r.AllowsAbsent() {
 			requirements.Add(r)

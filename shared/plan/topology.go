@@ -372,7 +372,7 @@ func (p *problem) gather(s *shape, whole part, term *affinityTerm) []part {
 		return []part{narrowed}
 	}
 	if !term.matchClass(p.podClasses, s.class) {
-		p.leave(s, flatten(whole.units), fmt.Sprintf("%s wants pods %s in the same %q, and none is running there yet", term.field, term.selector, term.key))
+		p.leave(s, flatten(whole.units), fmt.Sprintf("%s wants pods %s in the same %q, and none is running there yet: start one, or correct the term's labelSelector and namespaces", term.field, term.selector, term.key))
 		return nil
 	}
 	domains := p.domains(s, whole, term.key)

@@ -32,6 +32,9 @@ func (p *problem) peersAt(at place, wanted *peers) int {
 // unskew takes back what the demands have that spreads and affinity do not allow after all, because other pods did not get the places that they were counted in, or
 // got some where there was no node before. It reports whether there was any.
 func (p *problem) unskew() bool {
+	if !p.podClasses.any {
+		return false
+	}
 	p.board.replan()
 	p.readPlaces()
 	defer func() { p.board.places = nil }()

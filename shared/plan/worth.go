@@ -33,7 +33,7 @@ func Worth(s *Snapshot) []float64 {
 	if len(offers) == 0 {
 		return worth
 	}
-	values := p.solveDual(offers, 0, dualRounds).values
+	values := p.solveDual(offers).values
 	for n, d := range demands {
 		for _, unit := range d.units {
 			for _, pod := range unit {

@@ -31,6 +31,7 @@ func Disruption(o *Objects, certificateAuthority []byte) (*disruption.Snapshot, 
 	for i := range o.Pods {
 		if name := o.Pods[i].Spec.NodeName; name != "" {
 			on[name] = append(on[name], &o.Pods[i])
+			s.Running = append(s.Running, &o.Pods[i])
 		} else {
 			s.Waiting = append(s.Waiting, &o.Pods[i])
 		}
@@ -55,9 +56,11 @@ func Disruption(o *Objects, certificateAuthority []byte) (*disruption.Snapshot, 
 	return s, nil
 }
 
-// Without are the objects as they would be with the claims leaving. What has become of
-// claims since the objects were read is in the disruption's snapshot.
+// Without are the objects as they would be with the claims leaving, and with those gone
+// that are being replaced: where their pods go is taken. What has become of claims since the
+// objects were read is in the disruption's snapshot.
 func Without(o *Objects, s *disruption.Snapshot, leaving []*api.NodeClaim, now time.Time) *Objects {
+	leaving = append(s.Replaced(), leaving...)
 	current := map[types.UID]*api.NodeClaim{}
 	for i := range s.Nodes {
 		current[s.Nodes[i].Claim.UID] = s.Nodes[i].Claim

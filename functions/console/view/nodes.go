@@ -78,6 +78,7 @@ func ofClaim(claim *api.NodeClaim, node *corev1.Node, byNode map[string][]*corev
 	// The labels of a claim without an instance say what it may be, not what it is.
 	if known != nil && claim.Status.ProviderID != "" {
 		shown.PricePerHour, _ = known.Price(labels)
+		shown.OnDemandPerHour, _ = known.Price(map[string]string{corev1.LabelInstanceTypeStable: labels[corev1.LabelInstanceTypeStable]})
 	}
 	return shown
 }

@@ -13,8 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/duration"
-
-	"github.com/whittle-dev/whittle/shared/api"
 )
 
 const (
@@ -36,7 +34,7 @@ func (v *View) WriteTables(out io.Writer) error {
 	}
 	row("NODEPOOL", "NODECLASS", "NODES", "CPU", "MEMORY", "LIMITS", "READY", "WHY NOT")
 	for _, pool := range v.NodePools {
-		row(pool.Name, dash(pool.NodeClass), strconv.Itoa(pool.Nodes), cores(pool.CPU), gibibytes(pool.Memory), limits(pool.Limits), yes(pool.Ready),
+		row(pool.Name, dash(pool.NodeClass), strconv.Itoa(pool.Nodes), Cores(pool.CPU), Gibibytes(pool.Memory), dash(pool.LimitsText()), yes(pool.Ready),
 			dash(strings.Join(pool.Reasons, "; ")))
 	}
 	if len(v.NodePools) == 0 {
@@ -46,8 +44,8 @@ func (v *View) WriteTables(out io.Writer) error {
 	row("NODECLAIM", "NODE", "NODEPOOL", "TYPE", "CAPACITY", "ZONE", "AGE", "STATE", "$/HOUR", "PODS", "CPU", "MEMORY", "NOTE")
 	for _, node := range v.Nodes {
 		row(dash(node.NodeClaim), dash(node.Name), dash(node.NodePool), dash(node.InstanceType), dash(node.CapacityType), dash(node.Zone),
-			v.age(node.Created), string(node.State), dollars(node.PricePerHour), strconv.Itoa(node.Pods),
-			cores(node.Requested.CPU)+" of "+cores(node.Allocatable.CPU), gibibytes(node.Requested.Memory)+" of "+gibibytes(node.Allocatable.Memory), dash(node.Reason))
+			v.Age(node.Created), string(node.State), dollars(node.PricePerHour), strconv.Itoa(node.Pods),
+			Cores(node.Requested.CPU)+" of "+Cores(node.Allocatable.CPU), Gibibytes(node.Requested.Memory)+" of "+Gibibytes(node.Allocatable.Memory), dash(node.Reason))
 	}
 	if len(v.Nodes) == 0 {
 		row("none")
@@ -59,7 +57,7 @@ func (v *View) WriteTables(out io.Writer) error {
 			row(fmt.Sprintf("and %d more: -output json has all", len(v.Waiting)-maximumPods))
 			break
 		}
-		row(pod.Namespace+"/"+pod.Name, v.age(pod.Created), dash(pod.Source), dash(pod.Message))
+		row(pod.Namespace+"/"+pod.Name, v.Age(pod.Created), dash(pod.Source), dash(pod.Message))
 	}
 	if len(v.Waiting) == 0 {
 		row("none")
@@ -67,32 +65,53 @@ func (v *View) WriteTables(out io.Writer) error {
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("writing the tables: %w", err)
 	}
-	_, err := fmt.Fprintf(out, "\n%s\n%s\n", v.sum(), v.catalog())
+	_, err := fmt.Fprintf(out, "\n%s\n%s\n%s\n", v.sum(), v.lastPlan(), v.CatalogText())
 	return err
 }
 
 func (v *View) sum() string {
 	text := fmt.Sprintf("Instances of Whittle's: %d, %.4f $ an hour", v.Instances, v.PricePerHour)
+	if v.Savings.PerHour >= 0.00005 {
+		text += fmt.Sprintf(", %.4f $ or %.0f %% less than on demand", v.Savings.PerHour, 100*v.Savings.Fraction)
+	}
 	if v.Unpriced > 0 {
-		text += fmt.Sprintf(", without %d whose price is not known", v.Unpriced)
+		text += fmt.Sprintf("; without %d whose price is not known", v.Unpriced)
 	}
 	return text
 }
 
-func (v *View) catalog() string {
+func (v *View) lastPlan() string {
+	if v.Plan == nil {
+		return "Last plan: none yet"
+	}
+	text := fmt.Sprintf("Last plan: %s ago, %d nodes for %d pods, %.4f $ an hour", v.Age(v.Plan.Time), v.Plan.NewNodes(), v.Plan.Pods-v.Plan.Existing-v.Plan.Unplaced, v.Plan.PricePerHour)
+	if ratio := v.Plan.OfBound(); ratio > 0 {
+		text += fmt.Sprintf(", %.2f of the lower bound", ratio)
+	}
+	return text
+}
+
+// CatalogStale tells that the catalogue is missing, or that its last readings are.
+func (v *View) CatalogStale() bool {
+	return v.Catalog == nil || v.Time.Sub(v.Catalog.Time) > oldAfter
+}
+
+// CatalogText says how old the catalogue is, and what to do when it is too old.
+func (v *View) CatalogText() string {
 	if v.Catalog == nil {
 		return "Catalogue: none yet, so that nothing can be launched and no price is known: invoke the catalog function, or read its log"
 	}
-	text := fmt.Sprintf("Catalogue: %d instance types, %s old", v.Catalog.InstanceTypes, v.age(v.Catalog.Time))
-	if v.Time.Sub(v.Catalog.Time) > oldAfter {
+	text := fmt.Sprintf("Catalogue: %d instance types, %s old", v.Catalog.InstanceTypes, v.Age(v.Catalog.Time))
+	if v.CatalogStale() {
 		text += "; it is read each hour: see the log of the catalog function"
 	} else if v.Time.Sub(v.Catalog.SpotPriceTime) > oldAfter && !v.Catalog.SpotPriceTime.IsZero() {
-		text += fmt.Sprintf("; spot prices %s old: see the log of the catalog function", v.age(v.Catalog.SpotPriceTime))
+		text += fmt.Sprintf("; spot prices %s old: see the log of the catalog function", v.Age(v.Catalog.SpotPriceTime))
 	}
 	return text
 }
 
-func (v *View) age(since time.Time) string {
+// Age is the time since, in the form of kubectl: 45s, 12m, 3h.
+func (v *View) Age(since time.Time) string {
 	return duration.HumanDuration(max(v.Time.Sub(since), 0))
 }
 
@@ -117,13 +136,13 @@ func dollars(price float64) string {
 	return strconv.FormatFloat(price, 'f', 4, 64)
 }
 
-// cores writes CPU with at most two decimals: 1.93.
-func cores(quantity resource.Quantity) string {
+// Cores writes CPU with at most two decimals: 1.93.
+func Cores(quantity resource.Quantity) string {
 	return decimals(float64(quantity.MilliValue())/1000, 2)
 }
 
-// gibibytes writes memory with at most one decimal: 7.6Gi.
-func gibibytes(quantity resource.Quantity) string {
+// Gibibytes writes memory with at most one decimal: 7.6Gi.
+func Gibibytes(quantity resource.Quantity) string {
 	if quantity.IsZero() {
 		return "0"
 	}
@@ -135,18 +154,19 @@ func decimals(value float64, places int) string {
 	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 }
 
-func limits(limits api.Limits) string {
+// LimitsText names the pool's limits, such as "cpu 100, memory 400Gi"; empty without any.
+func (p *NodePool) LimitsText() string {
 	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(limits)) {
-		quantity := limits[name]
+	for _, name := range slices.Sorted(maps.Keys(p.Limits)) {
+		quantity := p.Limits[name]
 		text := quantity.String()
 		switch name {
 		case corev1.ResourceCPU:
-			text = cores(quantity)
+			text = Cores(quantity)
 		case corev1.ResourceMemory:
-			text = gibibytes(quantity)
+			text = Gibibytes(quantity)
 		}
 		parts = append(parts, string(name)+" "+text)
 	}
-	return dash(strings.Join(parts, ", "))
+	return strings.Join(parts, ", ")
 }

@@ -5,6 +5,7 @@
 package view
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +14,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/status"
 )
 
 // Objects are a cluster's objects as its API server gives them.
@@ -23,6 +25,7 @@ type Objects struct {
 	Pods       []corev1.Pod
 	Events     []corev1.Event    // about pods: FailedScheduling and Nominated
 	Catalog    *catalog.Snapshot // nil when there is none yet
+	Plan       *status.Plan      // the last that led to nodes; nil when there is none yet
 	Karpenter  *cluster.Leader   // nil while no Karpenter acts in the cluster
 }
 
@@ -38,6 +41,10 @@ type View struct {
 	PricePerHour float64 `json:"pricePerHour"`
 	// Unpriced is how many of them have no known price and are not in the sum.
 	Unpriced int `json:"unpriced,omitempty"`
+	// Savings are what they cost less than the same instance types on demand.
+	Savings catalog.Savings `json:"savings"`
+	// Plan is the last plan that led to nodes; nil when there is none yet.
+	Plan *status.Plan `json:"plan,omitempty"`
 	// Catalog is nil when there is none yet.
 	Catalog *Catalog `json:"catalog,omitempty"`
 	// StandsBack says for whom nothing is done; empty while Whittle acts.
@@ -52,8 +59,10 @@ type NodePool struct {
 	CPU       resource.Quantity `json:"cpu"`
 	Memory    resource.Quantity `json:"memory"`
 	Limits    api.Limits        `json:"limits,omitempty"`
-	Ready     bool              `json:"ready"`
-	Reasons   []string          `json:"reasons,omitempty"` // why it is not ready, and what else is amiss
+	// PricePerHour is US dollars an hour of its instances whose price is known.
+	PricePerHour float64  `json:"pricePerHour"`
+	Ready        bool     `json:"ready"`
+	Reasons      []string `json:"reasons,omitempty"` // why it is not ready, and what else is amiss
 }
 
 // State is how far a node is in its life.
@@ -81,11 +90,13 @@ type Node struct {
 	Created      time.Time `json:"created"`
 	State        State     `json:"state"`
 	Reason       string    `json:"reason,omitempty"` // why it is not further
-	// PricePerHour is US dollars an hour; zero where it is not known.
-	PricePerHour float64   `json:"pricePerHour,omitempty"`
-	Pods         int       `json:"pods"`
-	Requested    Resources `json:"requested"`
-	Allocatable  Resources `json:"allocatable"`
+	// PricePerHour is US dollars an hour, OnDemandPerHour what the same type costs on
+	// demand; zero where it is not known.
+	PricePerHour    float64   `json:"pricePerHour,omitempty"`
+	OnDemandPerHour float64   `json:"onDemandPerHour,omitempty"`
+	Pods            int       `json:"pods"`
+	Requested       Resources `json:"requested"`
+	Allocatable     Resources `json:"allocatable"`
 }
 
 // Resources are the two that every node has.
@@ -113,18 +124,7 @@ type Catalog struct {
 // Of computes the view of the objects at a time.
 func Of(objects *Objects, now time.Time) *View {
 	view := &View{
-		Time: now, NodePools: nodePools(objects), Nodes: nodes(objects), Waiting: waiting(objects, now),
-	}
-	for _, node := range view.Nodes {
-		// A claim without an instance costs nothing, and others' nodes are not ours to sum up.
-		if node.NodeClaim == "" || node.ProviderID == "" {
-			continue
-		}
-		view.Instances++
-		view.PricePerHour += node.PricePerHour
-		if node.PricePerHour == 0 {
-			view.Unpriced++
-		}
+		Time: now, NodePools: nodePools(objects), Nodes: nodes(objects), Waiting: waiting(objects, now), Plan: objects.Plan,
 	}
 	if objects.Karpenter != nil {
 		view.StandsBack = objects.Karpenter.String()
@@ -132,5 +132,42 @@ func Of(objects *Objects, now time.Time) *View {
 	if c := objects.Catalog; c != nil {
 		view.Catalog = &Catalog{Time: c.Time, SpotPriceTime: c.SpotPriceTime, InstanceTypes: len(c.InstanceTypes)}
 	}
+	view.sumUp()
 	return view
+}
+
+// Of is the view of one node pool: its nodes and what they cost. The pods that wait and
+// the last plan are the cluster's all the same.
+func (v *View) Of(nodePool string) *View {
+	one := *v
+	one.NodePools = slices.DeleteFunc(slices.Clone(v.NodePools), func(pool NodePool) bool { return pool.Name != nodePool })
+	one.Nodes = slices.DeleteFunc(slices.Clone(v.Nodes), func(node Node) bool { return node.NodePool != nodePool })
+	one.sumUp()
+	return &one
+}
+
+// sumUp counts the instances and what they cost.
+func (v *View) sumUp() {
+	v.Instances, v.PricePerHour, v.Unpriced = 0, 0, 0
+	onDemand, compared := 0.0, 0.0
+	byPool := map[string]float64{}
+	for _, node := range v.Nodes {
+		// A claim without an instance costs nothing, and others' nodes are not ours to sum up.
+		if node.NodeClaim == "" || node.ProviderID == "" {
+			continue
+		}
+		v.Instances++
+		v.PricePerHour += node.PricePerHour
+		byPool[node.NodePool] += node.PricePerHour
+		if node.PricePerHour == 0 {
+			v.Unpriced++
+		} else if node.OnDemandPerHour > 0 {
+			onDemand += node.OnDemandPerHour
+			compared += node.PricePerHour
+		}
+	}
+	v.Savings = catalog.SavingsAgainst(onDemand, compared)
+	for i := range v.NodePools {
+		v.NodePools[i].PricePerHour = byPool[v.NodePools[i].Name]
+	}
 }

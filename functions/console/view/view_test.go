@@ -108,18 +108,24 @@ func load(t *testing.T, directory string) *Objects {
 			t.Fatalf("%s: %v", file.Name(), err)
 		}
 	}
-	content, err := os.ReadFile(filepath.Join(directory, "catalog.json"))
+	loadJSON(t, filepath.Join(directory, "catalog.json"), &objects.Catalog)
+	loadJSON(t, filepath.Join(directory, "plan.json"), &objects.Plan)
+	return objects
+}
+
+// loadJSON reads a file, if it is there.
+func loadJSON(t *testing.T, file string, into any) {
+	t.Helper()
+	content, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {
-		return objects
+		return
 	}
 	if err == nil {
-		objects.Catalog = &catalog.Snapshot{}
-		err = json.Unmarshal(content, objects.Catalog)
+		err = json.Unmarshal(content, into)
 	}
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%s: %v", file, err)
 	}
-	return objects
 }
 
 func (o *Objects) add(raw json.RawMessage) error {
@@ -180,7 +186,7 @@ func TestAnOldCatalogueIsNamed(t *testing.T) {
 		{30 * time.Minute, 5 * time.Hour, "Catalogue: 1 instance types, 30m old; spot prices 5h old: see the log of the catalog function"},
 	} {
 		snapshot := &catalog.Snapshot{Time: now.Add(-test.read), SpotPriceTime: now.Add(-test.spot), InstanceTypes: make([]catalog.InstanceTypeInfo, 1)}
-		if got := Of(&Objects{Catalog: snapshot}, now).catalog(); got != test.want {
+		if got := Of(&Objects{Catalog: snapshot}, now).CatalogText(); got != test.want {
 			t.Errorf("got %q, want %q", got, test.want)
 		}
 	}
@@ -198,5 +204,40 @@ func TestConditionsSpeakForThemselves(t *testing.T) {
 		if got := Of(&Objects{NodeClaims: []api.NodeClaim{claim}}, now).Nodes[0]; got.Reason != test.want || got.State != StateLaunching {
 			t.Errorf("reason %q, message %q: %s, %q, want launching, %q", test.reason, test.message, got.State, got.Reason, test.want)
 		}
+	}
+}
+
+func TestAPoolIsSummedUpByItself(t *testing.T) {
+	whole := Of(load(t, filepath.Join("testdata", "busy")), now)
+	one := whole.Of("general")
+	if len(one.NodePools) != 1 || one.NodePools[0].PricePerHour != one.PricePerHour || one.Instances != whole.Instances || len(one.Nodes) != len(whole.Nodes)-1 {
+		t.Errorf("pool general has %+v, %d nodes, %v $ an hour; all have %d nodes", one.NodePools, len(one.Nodes), one.PricePerHour, len(whole.Nodes))
+	}
+	if none := whole.Of("gpu"); len(none.Nodes) != 0 || none.Instances != 0 || none.PricePerHour != 0 || none.Savings.PerHour != 0 || len(none.Waiting) != len(whole.Waiting) {
+		t.Errorf("pool gpu has %+v", none)
+	}
+	if len(whole.NodePools) != 3 {
+		t.Errorf("the whole view has lost pools: %+v", whole.NodePools)
+	}
+}
+
+func TestSavingsLeaveOutWhatHasNoPrice(t *testing.T) {
+	known := &catalog.Snapshot{InstanceTypes: []catalog.InstanceTypeInfo{{InstanceType: "m7g.large", OnDemandPrice: 0.08, SpotPrices: map[string]float64{"us-east-1a": 0.02}}}}
+	objects := &Objects{Catalog: known}
+	for name, labels := range map[string]map[string]string{
+		"spot":     {api.CapacityTypeLabelKey: api.CapacityTypeSpot, corev1.LabelTopologyZone: "us-east-1a"},
+		"demand":   {api.CapacityTypeLabelKey: api.CapacityTypeOnDemand},
+		"reserved": {api.CapacityTypeLabelKey: api.CapacityTypeReserved},
+		"unpriced": {api.CapacityTypeLabelKey: api.CapacityTypeSpot, corev1.LabelTopologyZone: "us-east-1b"},
+	} {
+		claim := api.NodeClaim{}
+		claim.Name, claim.Labels = name, labels
+		claim.Labels[corev1.LabelInstanceTypeStable] = "m7g.large"
+		claim.Status.ProviderID = "aws:///us-east-1a/" + name
+		objects.NodeClaims = append(objects.NodeClaims, claim)
+	}
+	shown := Of(objects, now)
+	if shown.Unpriced != 1 || fmt.Sprintf("%.4f %.4f %.4f", shown.PricePerHour, shown.Savings.PerHour, shown.Savings.Fraction) != "0.1800 0.0600 0.2500" {
+		t.Errorf("%v $ an hour, %d unpriced, savings %+v; want 0.18, 1, and 0.06 of 0.24 saved", shown.PricePerHour, shown.Unpriced, shown.Savings)
 	}
 }

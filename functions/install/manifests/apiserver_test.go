@@ -327,7 +327,7 @@ func checkStatus(t *testing.T, client dynamic.Interface) {
 func checkRights(t *testing.T, client dynamic.Interface) {
 	reviews := client.Resource(schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "subjectaccessreviews"})
 	for _, r := range rights() {
-		for _, function := range []string{"provision", "interrupt", "lifecycle", "disrupt", "catalog"} {
+		for _, function := range []string{"provision", "interrupt", "lifecycle", "disrupt", "catalog", "console"} {
 			want := strings.Contains(" "+r.allowed+" ", " "+function+" ")
 			review := authorizationv1.SubjectAccessReview{
 				TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SubjectAccessReview"},

@@ -69,9 +69,10 @@ func GivenUpAt(claim *api.NodeClaim) time.Time {
 }
 
 func (p *pass) delete(message string, attributes ...any) bool {
+	// Said first: who dies after the deletion would leave no reason for it.
 	p.say(message, attributes...)
-	p.do(DeleteClaim{})
 	p.do(p.after...)
+	p.do(DeleteClaim{})
 	p.lookAgain(soon)
 	p.outcome.Displaces = p.node != nil
 	return true

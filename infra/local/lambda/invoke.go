@@ -120,6 +120,10 @@ func (s *Service) runIn(sb *sandbox, r request, cold bool) (out response, handed
 		trace: traceHeader(sb.function.arn, r.traces...), started: started, deadline: started.Add(sb.configuration.Timeout),
 		outcomes: make(chan outcome, 1), over: make(chan struct{}),
 	}
+	if clock := s.options.Clock; clock != nil {
+		// The deadline that the process is told is of its own clock.
+		invocation.deadline = invocation.deadline.Add(clock(sb.configuration.Name).Ahead())
+	}
 	sb.mu.Lock()
 	sb.current = invocation
 	sb.mu.Unlock()

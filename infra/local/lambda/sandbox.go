@@ -155,7 +155,10 @@ func (sb *sandbox) environment(credentials identity.Credentials, runtimeAPI, tem
 			all["AWS_LAMBDA_LOG_LEVEL"] = c.ApplicationLogLevel
 		}
 	}
-	environment := make([]string, 0, len(all))
+	environment := make([]string, 0, len(all)+1)
+	if options.Clock != nil {
+		environment = append(environment, options.Clock(c.Name).Setting())
+	}
 	for name, value := range all {
 		environment = append(environment, name+"="+value)
 	}

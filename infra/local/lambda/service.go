@@ -42,6 +42,14 @@ type Logs interface {
 	Append(group, stream string, at time.Time, line string)
 }
 
+// Clock is one that a function's program reads instead of the machine's.
+type Clock interface {
+	// Setting is the environment variable by which the program finds it.
+	Setting() string
+	// Ahead is by how much it is ahead of the machine's.
+	Ahead() time.Duration
+}
+
 // Options are what the service needs of the others.
 type Options struct {
 	AccountID string
@@ -55,6 +63,8 @@ type Options struct {
 	Queues   Queues
 	Logs     Logs
 	Access   Access
+	// Clock gives the clock of a function's sandboxes; nil for the machine's own.
+	Clock func(function string) Clock
 }
 
 var (
@@ -113,6 +123,21 @@ func (s *Service) Close() error {
 	}
 	s.work.Wait()
 	return nil
+}
+
+// Kill ends a process of the function that has an invocation under way, as a crash would, and tells whether there was one.
+func (s *Service) Kill(function string) bool {
+	f, err := s.find(function)
+	if err != nil {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for sb := range f.busy {
+		sb.kill()
+		return true
+	}
+	return false
 }
 
 // begin counts a goroutine that Close waits for; false once the service is closed.

@@ -104,8 +104,8 @@ func (r *Report) functions(elapsed time.Duration) []string {
 	for _, name := range slices.Sorted(maps.Keys(costs)) {
 		sum := costs[name]
 		row := fmt.Sprintf("%s\t%d\t%d\t%d\t", name, sum.invocations, sum.cold, sum.billed.Milliseconds())
-		// Once an installation and once an hour: this run's rate says nothing of a month.
-		if name != "install" && name != "catalog" {
+		// Once an installation, once an hour, and while a person looks: this run's rate says nothing of a month.
+		if name != "install" && name != "catalog" && name != "console" {
 			total += sum.dollars * monthly
 			row += fmt.Sprintf("%.2f", sum.dollars*monthly)
 		}

@@ -27,6 +27,8 @@ type queue struct {
 	deleted chan struct{}
 
 	duplicateEvery int
+	delayEvery     int
+	delayBy        time.Duration
 	deliveries     int
 	sends          int
 }

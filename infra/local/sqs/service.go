@@ -175,6 +175,18 @@ func (s *Service) DuplicateEvery(queue string, n int) error {
 	return nil
 }
 
+// DelayEvery lets the queue show every nth message later than it should, as one that is busy may; 0 stops it.
+func (s *Service) DelayEvery(queue string, n int, by time.Duration) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q, err := s.find(queue)
+	if err != nil {
+		return err
+	}
+	q.delayEvery, q.delayBy = n, by
+	return nil
+}
+
 // SendFrom sends a message for another service of the account, such as events.amazonaws.com, on behalf of the ARN of what caused it
 // (a rule). The queue's policy must allow it.
 func (s *Service) SendFrom(_ context.Context, service, sourceARN, queue, body string) error {
@@ -225,6 +237,9 @@ func (s *Service) Send(queue string, message Message, delay *time.Duration) (Mes
 	m.Sent = now
 	if q.sends++; q.sends%1000 == 0 {
 		q.sweep(now)
+	}
+	if q.delayEvery > 0 && q.sends%q.delayEvery == 0 {
+		wait += q.delayBy
 	}
 	s.add(q, m, now.Add(wait), now)
 	return m.Message, nil

@@ -55,6 +55,9 @@ func (w *World) cdk(ctx context.Context, arguments, settings []string) error {
 	arguments = append(arguments, "--app", app, "--output", filepath.Join(w.options.Directory, "cdk.out"),
 		"--no-notices", "--no-version-reporting", "--no-path-metadata", "--no-asset-metadata", "--ci",
 		"-c", "clusters="+w.options.Cluster, "-c", "architecture="+Architecture())
+	if w.options.Functions != "" {
+		arguments = append(arguments, "-c", "functions="+w.options.Functions)
+	}
 	if !slices.ContainsFunc(settings, func(setting string) bool { return strings.HasPrefix(setting, "interval=") }) {
 		settings = append([]string{"interval=" + w.options.Interval.String()}, settings...)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/whittle-dev/whittle/infra/local/cloudformation"
 	"github.com/whittle-dev/whittle/infra/local/cloudwatch"
+	"github.com/whittle-dev/whittle/infra/local/dashboard"
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/infra/local/eks"
 	"github.com/whittle-dev/whittle/infra/local/eventbridge"
@@ -58,9 +59,13 @@ func (w *World) services(log *slog.Logger) error {
 	w.alarms = cloudwatch.New()
 	w.queues = sqs.New(sqs.Options{AccountID: AccountID, Region: Region, Endpoint: w.server.URL})
 	w.closers = append(w.closers, w.queues.Close)
+	clockOf, err := w.makeClocks()
+	if err != nil {
+		return err
+	}
 	w.Lambda = lambda.New(lambda.Options{
 		AccountID: AccountID, Region: Region, Directory: filepath.Join(w.options.Directory, "lambda"), Endpoint: w.server.URL,
-		Objects: objects, Sessions: w.identity, Queues: w.queues, Logs: w.logs, Access: w.identity,
+		Objects: objects, Sessions: w.identity, Queues: w.queues, Logs: w.logs, Access: w.identity, Clock: clockOf,
 	})
 	w.closers = append(w.closers, w.Lambda.Close)
 	bus := eventbridge.New(eventbridge.Options{AccountID: AccountID, Region: Region, Queues: w.queues, Functions: w.Lambda})
@@ -92,6 +97,11 @@ func (w *World) services(log *slog.Logger) error {
 	}{w.identity, parameters, w.logs, w.queues, w.Lambda, bus, schedules, w.EC2, w.clusters, w.alarms} {
 		service.RegisterTypes(w.stacks)
 	}
+	page, err := dashboard.Handler(w.options.Cluster, w.console)
+	if err != nil {
+		return err
+	}
+	w.server.Mount(dashboard.Path, page)
 	w.server.Observe(w.observe)
 	_, err = w.server.Listen()
 	return err

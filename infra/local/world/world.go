@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/whittle-dev/whittle/infra/local/clock"
 	"github.com/whittle-dev/whittle/infra/local/cloudformation"
 	"github.com/whittle-dev/whittle/infra/local/cloudwatch"
 	"github.com/whittle-dev/whittle/infra/local/ec2"
@@ -41,6 +42,9 @@ type Options struct {
 	Boot      time.Duration // from an instance's running to its node's registration
 	Audit     bool          // whether the functions' requests in the cluster are noted
 	Progress  io.Writer     // what a person is told while it is made
+	// Functions is a folder of functions whose clock can be set, each as NAME/bootstrap;
+	// empty for those that make has built.
+	Functions string
 }
 
 // World is a running one. Its owner calls Close.
@@ -60,6 +64,8 @@ type World struct {
 	Lambda   *lambda.Service
 
 	ControlPlane *kubernetes.ControlPlane
+	plane        kubernetes.Options
+	clocks       map[string]*clock.Clock // by function, where they can be set
 
 	slog       *slog.Logger
 	mutex      sync.Mutex
@@ -99,19 +105,18 @@ func (w *World) start(ctx context.Context) error {
 		return err
 	}
 	w.tell("local AWS at %s", w.server.URL())
-	options := kubernetes.Options{
+	w.plane = kubernetes.Options{
 		Binary: binary, Directory: filepath.Join(w.options.Directory, "kubernetes"), TokenWebhookURL: w.server.URL() + eks.WebhookPath + "/" + w.options.Cluster,
 	}
 	if w.options.Audit {
 		for _, function := range []string{"provision", "interrupt", "lifecycle", "disrupt", "catalog"} {
-			options.AuditGroups = append(options.AuditGroups, "whittle:"+function)
+			w.plane.AuditGroups = append(w.plane.AuditGroups, "whittle:"+function)
 		}
 	}
-	w.ControlPlane, err = kubernetes.Start(ctx, options)
-	if err != nil {
+	if w.ControlPlane, err = kubernetes.Start(ctx, w.plane); err != nil {
 		return err
 	}
-	w.closers = append(w.closers, w.ControlPlane.Stop)
+	w.closers = append(w.closers, func() error { return w.ControlPlane.Stop() })
 	w.tell("Kubernetes %s at %s", w.ControlPlane.Version, w.ControlPlane.Endpoint)
 	if err := w.register(); err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/whittle-dev/whittle/functions/console/objects"
 	"github.com/whittle-dev/whittle/functions/console/view"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
@@ -25,6 +26,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/cluster/clustertest"
 	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/scheduling"
+	"github.com/whittle-dev/whittle/shared/status"
 )
 
 // TestStatus reads a real API server, before Whittle is installed and after.
@@ -68,8 +70,24 @@ func TestStatus(t *testing.T) {
 		if len(shown.Nodes) != 1 || shown.Nodes[0].State != view.StateLaunched || shown.PricePerHour != 0.25 {
 			t.Errorf("nodes are %+v, %v $ an hour", shown.Nodes, shown.PricePerHour)
 		}
+		if shown.Plan == nil || shown.Plan.Pods != 2 {
+			t.Errorf("the last plan is %+v", shown.Plan)
+		}
 		if len(shown.Waiting) != 1 || shown.Waiting[0].Message != "Pod should schedule on: nodeclaim/general-1" || shown.Waiting[0].Source != "whittle" {
 			t.Errorf("waiting pods are %+v", shown.Waiting)
+		}
+	})
+	t.Run("the function's rights", func(t *testing.T) {
+		function, err := controlPlane.ClientOf("whittle:console")
+		if err != nil {
+			t.Fatal(err)
+		}
+		read, err := objects.Read(t.Context(), function, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(read.NodePools) != 1 || len(read.NodeClaims) != 1 || len(read.Pods) != 1 || len(read.Events) == 0 || read.Catalog == nil || read.Plan == nil {
+			t.Errorf("%d pools, %d claims, %d pods, %d events, catalogue %v, plan %v", len(read.NodePools), len(read.NodeClaims), len(read.Pods), len(read.Events), read.Catalog != nil, read.Plan)
 		}
 	})
 	t.Run("table", func(t *testing.T) {
@@ -77,7 +95,7 @@ func TestStatus(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, part := range []string{"general-1", "default/web", "0.2500 $ an hour", "1 instance types"} {
+		for _, part := range []string{"general-1", "default/web", "0.2500 $ an hour", "1 instance types", "1 nodes for 2 pods", "1.25 of the lower bound"} {
 			if !strings.Contains(text, part) {
 				t.Errorf("lacks %q:\n%s", part, text)
 			}
@@ -174,6 +192,10 @@ func fill(t *testing.T, client *cluster.Client) {
 		About: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: "default", Name: "web", UID: pods[0].UID},
 		Type:  corev1.EventTypeNormal, Reason: "Nominated", Message: "Pod should schedule on: nodeclaim/general-1",
 	}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = status.PutPlan(t.Context(), client, status.Plan{Time: time.Now(), Pods: 2, Nodes: []status.Nodes{{InstanceType: "m7g.large", Count: 1}}, PricePerHour: 0.25, LowerBoundPerHour: 0.2})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/whittle-dev/whittle/functions/console/instancetypes"
+	"github.com/whittle-dev/whittle/functions/console/objects"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
@@ -24,7 +25,7 @@ func (m *planned) readCluster(ctx context.Context, client *cluster.Client, table
 	group, reading := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
 		m.objects, err = observe.Objects(reading, client)
-		return installed(err)
+		return objects.Installed(err)
 	})
 	var facts *catalog.Snapshot
 	var observed catalog.Observed

@@ -9,11 +9,12 @@ import (
 	"io"
 	"time"
 
+	"github.com/whittle-dev/whittle/functions/console/objects"
 	"github.com/whittle-dev/whittle/functions/console/view"
 )
 
-// status shows a cluster as it is now.
-func status(ctx context.Context, arguments []string, now func() time.Time, out, problems io.Writer) error {
+// showStatus shows a cluster as it is now.
+func showStatus(ctx context.Context, arguments []string, now func() time.Time, out, problems io.Writer) error {
 	flags := flag.NewFlagSet("whittle status", flag.ContinueOnError)
 	flags.SetOutput(problems)
 	kubeconfig := flags.String("kubeconfig", "", "`file` that says how the cluster is reached (default: KUBECONFIG, or .kube/config at home)")
@@ -33,11 +34,11 @@ func status(ctx context.Context, arguments []string, now func() time.Time, out, 
 	if err != nil {
 		return err
 	}
-	objects, err := read(ctx, client, now())
+	read, err := objects.Read(ctx, client, now())
 	if err != nil {
 		return mend(err, client.Endpoint)
 	}
-	shown := view.Of(objects, now())
+	shown := view.Of(read, now())
 	if *output == "table" {
 		return shown.WriteTables(out)
 	}

@@ -1,10 +1,9 @@
-package main
+// Package objects reads from a cluster what is shown of it.
+package objects
 
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net/url"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -14,22 +13,23 @@ import (
 	"github.com/whittle-dev/whittle/functions/console/view"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/inventory"
+	"github.com/whittle-dev/whittle/shared/status"
 )
 
-// errNotInstalled tells that the API server knows no NodePools.
-var errNotInstalled = errors.New("the cluster has no kind NodePool: Whittle is not installed in it; deploy the stack for it (cdk deploy -c clusters=NAME), or choose another context")
+// ErrNotInstalled tells that the API server knows no NodePools.
+var ErrNotInstalled = errors.New("the cluster has no kind NodePool: Whittle is not installed in it; deploy the stack for it (cdk deploy -c clusters=NAME), or choose another context")
 
-// read reads everything that is shown, all lists at once.
-func read(ctx context.Context, client *cluster.Client, now time.Time) (*view.Objects, error) {
+// Read reads everything that is shown, all lists at once.
+func Read(ctx context.Context, client *cluster.Client, now time.Time) (*view.Objects, error) {
 	objects := &view.Objects{}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
 		objects.NodePools, err = client.NodePools(ctx)
-		return installed(err)
+		return Installed(err)
 	})
 	group.Go(func() (err error) {
 		objects.NodeClaims, err = client.CachedNodeClaims(ctx)
-		return installed(err)
+		return Installed(err)
 	})
 	group.Go(func() (err error) { objects.Nodes, err = client.Nodes(ctx); return err })
 	group.Go(func() (err error) { objects.Pods, err = client.Pods(ctx); return err })
@@ -40,6 +40,7 @@ func read(ctx context.Context, client *cluster.Client, now time.Time) (*view.Obj
 		}
 		return err
 	})
+	group.Go(func() (err error) { objects.Plan, err = status.LastPlan(ctx, client); return err })
 	group.Go(func() (err error) {
 		if objects.Karpenter, err = client.KarpenterLeader(ctx, now); apierrors.IsForbidden(err) {
 			return nil // a person's rights may be older than this question
@@ -57,24 +58,10 @@ func read(ctx context.Context, client *cluster.Client, now time.Time) (*view.Obj
 	return objects, nil
 }
 
-// installed reads a missing collection as a missing definition.
-func installed(err error) error {
+// Installed reads a missing collection as a missing definition: ErrNotInstalled.
+func Installed(err error) error {
 	if cluster.IsGone(err) {
-		return errNotInstalled
-	}
-	return err
-}
-
-// mend adds to an error of the API server what the person can do about it.
-func mend(err error, endpoint cluster.Endpoint) error {
-	var unreachable *url.Error
-	switch {
-	case apierrors.IsUnauthorized(err):
-		return fmt.Errorf("%w: the cluster does not know the credentials of context %q: sign in again, or choose another context", err, endpoint.Name)
-	case apierrors.IsForbidden(err):
-		return fmt.Errorf("%w: ask the cluster's administrator for the right to get and list it", err)
-	case errors.As(err, &unreachable) && !errors.Is(err, context.Canceled):
-		return fmt.Errorf("%w: is the cluster of context %q at %s running, and reachable from here?", err, endpoint.Name, endpoint.URL)
+		return ErrNotInstalled
 	}
 	return err
 }

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	_ "embed" // of the widget's documentation
+	"log/slog"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
+	"github.com/whittle-dev/whittle/functions/console/view"
+	"github.com/whittle-dev/whittle/functions/console/widget"
+	"github.com/whittle-dev/whittle/shared/function"
+)
+
+// documentation is what CloudWatch shows for "Get documentation".
+//
+//go:embed widget.md
+var documentation string
+
+// event is what CloudWatch sends: the widget's parameters, or those of the button that
+// was pressed, beside the context.
+// https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/add_custom_widget_dashboard_about.html
+type event struct {
+	// Describe asks for the widget's documentation.
+	Describe bool `json:"describe"`
+	// NodePool is the only pool to show; empty for all.
+	NodePool      string `json:"nodePool"`
+	WidgetContext struct {
+		Theme string `json:"theme"` // light or dark
+	} `json:"widgetContext"`
+}
+
+type handler struct {
+	cluster string
+	widget  *widget.Widget
+	read    func(context.Context) (*view.Objects, error)
+	now     func() time.Time
+}
+
+// handle answers with HTML, or with Markdown where the documentation is asked for. What
+// is wrong is shown to the person who looks, since nobody repeats the call for them.
+func (h *handler) handle(ctx context.Context, asked event) (string, error) {
+	if asked.Describe {
+		return documentation, nil
+	}
+	ctx, cancel := function.WithReserve(ctx)
+	defer cancel()
+	options := widget.Options{Cluster: h.cluster, NodePool: asked.NodePool, Theme: asked.WidgetContext.Theme}
+	if invocation, ok := lambdacontext.FromContext(ctx); ok {
+		options.Endpoint = invocation.InvokedFunctionArn
+	}
+	objects, err := h.read(ctx)
+	if err != nil {
+		slog.ErrorContext(ctx, "the cluster cannot be shown", "error", err)
+		return h.widget.Failure(err, options)
+	}
+	return h.widget.Render(view.Of(objects, h.now()), options)
+}

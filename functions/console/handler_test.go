@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
+	"github.com/whittle-dev/whittle/functions/console/view"
+	"github.com/whittle-dev/whittle/functions/console/widget"
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+const functionARN = "arn:aws:lambda:us-east-1:123456789012:function:whittle-prod-console"
+
+func newHandler(t *testing.T, read func(context.Context) (*view.Objects, error)) *handler {
+	t.Helper()
+	made, err := widget.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &handler{cluster: "prod", widget: made, read: read, now: func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }}
+}
+
+// pools is a cluster with two node pools.
+func pools(context.Context) (*view.Objects, error) {
+	objects := &view.Objects{NodePools: make([]api.NodePool, 2)}
+	objects.NodePools[0].Name, objects.NodePools[1].Name = "default", "gpu"
+	return objects, nil
+}
+
+// answer decodes an event as Lambda does, and handles it.
+func answer(t *testing.T, h *handler, text string) string {
+	t.Helper()
+	var asked event
+	if err := json.Unmarshal([]byte(text), &asked); err != nil {
+		t.Fatal(err)
+	}
+	ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{InvokedFunctionArn: functionARN})
+	html, err := h.handle(ctx, asked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return html
+}
+
+func TestAnEventAsCloudWatchSendsIt(t *testing.T) {
+	content, err := os.ReadFile("testdata/event.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newHandler(t, pools)
+	for range 2 { // as a warm container does
+		html := answer(t, h, string(content))
+		for _, part := range []string{`class="whittle dark"`, `class="choice chosen"`, ">gpu</a>", `endpoint="` + functionARN + `"`, "<h1>prod</h1>", "as of 12:00:00 UTC"} {
+			if !strings.Contains(html, part) {
+				t.Errorf("lacks %q:\n%s", part, html)
+			}
+		}
+	}
+	if html := answer(t, h, `{}`); !strings.Contains(html, `class="whittle auto"`) || !strings.Contains(html, `chosen" tabindex="0" role="button">all pools`) {
+		t.Errorf("without anything all pools are shown:\n%s", html)
+	}
+}
+
+func TestTheDocumentationNeedsNoCluster(t *testing.T) {
+	h := newHandler(t, func(context.Context) (*view.Objects, error) {
+		t.Error("the cluster is read")
+		return nil, errors.New("out of reach")
+	})
+	text := answer(t, h, `{"describe": true}`)
+	for _, part := range []string{"## Whittle", "### Widget parameters", "**nodePool**", "```yaml\nnodePool: "} {
+		if !strings.Contains(text, part) {
+			t.Errorf("lacks %q:\n%s", part, text)
+		}
+	}
+}
+
+func TestWhatIsWrongIsShown(t *testing.T) {
+	h := newHandler(t, func(context.Context) (*view.Objects, error) { return nil, errors.New("nodes is <forbidden>") })
+	html := answer(t, h, `{}`)
+	if !strings.Contains(html, "The cluster cannot be shown.") || !strings.Contains(html, "nodes is &lt;forbidden&gt;") {
+		t.Errorf("got\n%s", html)
+	}
+}
+
+func TestReadingEndsBeforeTheInvocationDoes(t *testing.T) {
+	h := newHandler(t, func(ctx context.Context) (*view.Objects, error) {
+		if _, limited := ctx.Deadline(); !limited {
+			t.Error("reading has no end")
+		}
+		return pools(ctx)
+	})
+	answer(t, h, `{}`)
+}

@@ -1,0 +1,63 @@
+// Command whittle shows a person what Whittle does in a cluster, and what it would do
+// with the objects in some files. It only reads, with the rights of the kubeconfig that
+// it is given.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"time"
+)
+
+const usage = `whittle shows what Whittle does in a cluster, and what it would do.
+
+  whittle status                  node pools, nodes and what they cost, pods that wait and why
+  whittle plan -f FILE            nodes for the pods in files of manifests, without a cluster
+  whittle plan                    nodes for the cluster's waiting pods; none is launched
+  whittle plan --consolidate      nodes that would go or be replaced to save money, and why others stay
+  whittle explain pod NS/NAME     why a pod goes where it goes, or nowhere (takes plan's flags)
+
+Each command explains its flags with -h.
+`
+
+// errUsage tells that the command line is not understood, and that it was said so.
+var errUsage = errors.New("usage")
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	switch {
+	case errors.Is(err, errUsage):
+		os.Exit(2)
+	case err != nil && !errors.Is(err, flag.ErrHelp):
+		fmt.Fprintf(os.Stderr, "whittle: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, arguments []string, in io.Reader, out, problems io.Writer) error {
+	if len(arguments) == 0 {
+		fmt.Fprint(problems, usage)
+		return errUsage
+	}
+	switch command, rest := arguments[0], arguments[1:]; command {
+	case "status":
+		return showStatus(ctx, rest, time.Now, out, problems)
+	case "plan":
+		return showPlan(ctx, rest, time.Now, in, out, problems)
+	case "explain":
+		return explain(ctx, rest, time.Now, in, out, problems)
+	case "help", "-h", "-help", "--help":
+		_, err := fmt.Fprint(out, usage)
+		return err
+	default:
+		fmt.Fprintf(problems, "whittle: there is no command %q\n\n%s", command, usage)
+		return errUsage
+	}
+}

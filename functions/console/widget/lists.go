@@ -1,0 +1,84 @@
+package widget
+
+import (
+	"fmt"
+
+	"github.com/whittle-dev/whittle/functions/console/view"
+)
+
+// group are pods that wait for the same reason.
+type group struct {
+	Count           int
+	Oldest          string
+	Pods            []podName // the first of them
+	More            int       // the others
+	Source, Message string
+}
+
+type podName struct{ Namespace, Name string }
+
+// namedPods is how many pods of a group are named.
+const namedPods = 2
+
+// groups puts the pods together that wait for the same reason, in the order of the first
+// of each, and tells how many are in groups beyond the table's room.
+func groups(shown *view.View) (list []group, unsaid int) {
+	type why struct{ source, message string }
+	at := map[why]int{}
+	for i := range shown.Waiting {
+		pod := &shown.Waiting[i]
+		key := why{pod.Source, pod.Message}
+		index, known := at[key]
+		if !known {
+			if len(list) == maximumGroups {
+				unsaid++
+				continue
+			}
+			index = len(list)
+			at[key] = index
+			list = append(list, group{Oldest: shown.Age(pod.Created), Source: pod.Source, Message: pod.Message})
+		}
+		of := &list[index]
+		of.Count++
+		if len(of.Pods) < namedPods {
+			of.Pods = append(of.Pods, podName{pod.Namespace, pod.Name})
+		} else {
+			of.More++
+		}
+	}
+	return list, unsaid
+}
+
+// lastPlan is the last plan that led to nodes.
+type lastPlan struct {
+	Sentence string
+	Rows     []planned
+	More     int // new nodes that the table leaves out
+}
+
+// planned are new nodes that are alike.
+type planned struct {
+	Count, Pods                       int
+	Type, Capacity, Zone, Pool, Price string
+}
+
+func planOf(shown *view.View) *lastPlan {
+	plan := shown.Plan
+	if plan == nil {
+		return nil
+	}
+	text := shown.Age(plan.Time) + " ago: " + count(plan.Pods, "pod", "pods") + ", " + count(plan.NewNodes(), "new node", "new nodes")
+	if plan.Existing > 0 {
+		text += fmt.Sprintf(", %d on nodes that are there", plan.Existing)
+	}
+	if plan.Unplaced > 0 {
+		text += fmt.Sprintf(", %d without a place", plan.Unplaced)
+	}
+	made := &lastPlan{Sentence: text, More: plan.More}
+	for _, group := range plan.Nodes {
+		made.Rows = append(made.Rows, planned{
+			Count: group.Count, Pods: group.Pods, Type: group.InstanceType, Capacity: group.CapacityType, Zone: group.Zone, Pool: group.NodePool, Price: dollars(group.PricePerHour),
+		})
+	}
+	return made
+}

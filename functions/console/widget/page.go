@@ -1,0 +1,208 @@
+package widget
+
+import (
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/whittle-dev/whittle/functions/console/view"
+)
+
+const (
+	// maximumNodes is how many nodes the table has: of a larger cluster all that are not
+	// ready, and as many others as there is room for.
+	maximumNodes = 250
+	// maximumGroups is how many reasons the table of waiting pods has.
+	maximumGroups = 25
+)
+
+// page is what the template is filled with. Its texts are ready to be shown.
+type page struct {
+	Options
+	Styles  template.CSS
+	Failure string // and nothing else
+
+	Time       string
+	Choices    []choice
+	Tiles      []tile
+	Pools      []pool
+	Nodes      []node
+	Left       int  // nodes that the table leaves out
+	LeftAmiss  bool // some of them are not ready
+	Waiting    []group
+	Unsaid     int // pods in groups that the table leaves out
+	Plan       *lastPlan
+	StandsBack string // for whom Whittle does nothing
+	Catalog    string
+	Stale      bool // the catalogue
+}
+
+// choice is a button: a node pool to choose, all of them, or the same again.
+type choice struct {
+	Text   string
+	Event  string // JSON that the function is called with
+	Chosen bool
+}
+
+// tile is a figure with what it is and what there is to say of it.
+type tile struct {
+	Name, Value, Unit, Note string
+	Class                   string
+	Tone                    string // a class: good, warn or nothing
+	Meter                   *meter // instead of a plain value
+}
+
+// meter is a part of a whole as a bar.
+type meter struct {
+	Percent  int // 0 to 100
+	Part, Of string
+}
+
+type pool struct {
+	Name, NodeClass, CPU, Memory, Limits, Price, Why string
+	Nodes                                            int
+	Ready                                            bool
+}
+
+type node struct {
+	Claim, Prefix, Suffix, Name, Domain, Type, Capacity, Zone, Age, Price, Why string
+	State                                                                      string
+	Tone                                                                       string
+	Pods                                                                       int
+	CPU, Memory                                                                *meter
+}
+
+func pageOf(shown *view.View, options Options) page {
+	p := page{Options: options, Time: shown.Time.UTC().Format("15:04:05"), Catalog: shown.CatalogText(), StandsBack: shown.StandsBack, Stale: shown.CatalogStale()}
+	if options.Endpoint != "" {
+		p.Choices = choices(shown, options.NodePool)
+	}
+	if options.NodePool != "" {
+		shown = shown.Of(options.NodePool)
+	}
+	p.Tiles = tiles(shown)
+	for i := range shown.NodePools {
+		p.Pools = append(p.Pools, poolOf(&shown.NodePools[i]))
+	}
+	p.addNodes(shown)
+	p.Waiting, p.Unsaid = groups(shown)
+	p.Plan = planOf(shown)
+	return p
+}
+
+func choices(shown *view.View, chosen string) []choice {
+	var list []choice
+	add := func(text, nodePool string, isChosen bool) {
+		// Of a string nothing can fail to be encoded.
+		encoded, _ := json.Marshal(map[string]string{"nodePool": nodePool})
+		list = append(list, choice{Text: text, Event: string(encoded), Chosen: isChosen})
+	}
+	if len(shown.NodePools) > 1 || chosen != "" {
+		add("all pools", "", chosen == "")
+		for _, pool := range shown.NodePools {
+			add(pool.Name, pool.Name, pool.Name == chosen)
+		}
+	}
+	add("refresh", chosen, false)
+	return list
+}
+
+func poolOf(shown *view.NodePool) pool {
+	return pool{
+		Name: shown.Name, NodeClass: shown.NodeClass, Nodes: shown.Nodes, CPU: view.Cores(shown.CPU), Memory: view.Gibibytes(shown.Memory),
+		Limits: shown.LimitsText(), Price: dollars(shown.PricePerHour), Ready: shown.Ready, Why: strings.Join(shown.Reasons, "; "),
+	}
+}
+
+// addNodes adds the rows of the table of nodes.
+func (p *page) addNodes(shown *view.View) {
+	room := maximumNodes // for those that are ready
+	for i := range shown.Nodes {
+		if shown.Nodes[i].State != view.StateReady {
+			room--
+		}
+	}
+	for i := range shown.Nodes {
+		one := &shown.Nodes[i]
+		ready := one.State == view.StateReady
+		if ready && room <= 0 || len(p.Nodes) == maximumNodes {
+			p.Left++
+			p.LeftAmiss = p.LeftAmiss || !ready
+			continue
+		}
+		if ready {
+			room--
+		}
+		p.Nodes = append(p.Nodes, nodeOf(shown, one))
+	}
+}
+
+func nodeOf(shown *view.View, of *view.Node) node {
+	name, domain, _ := strings.Cut(of.Name, ".")
+	// What tells claims of one pool apart is at the end, and is not what a long name loses.
+	prefix, suffix := of.NodeClaim, ""
+	if rest, ok := strings.CutPrefix(of.NodeClaim, of.NodePool+"-"); ok {
+		prefix, suffix = of.NodePool, "-"+rest
+	}
+	row := node{
+		Claim: of.NodeClaim, Prefix: prefix, Suffix: suffix, Name: name, Domain: domain, Type: of.InstanceType, Capacity: of.CapacityType, Zone: of.Zone,
+		Age: shown.Age(of.Created), Price: dollars(of.PricePerHour), Pods: of.Pods, State: string(of.State), Why: of.Reason, Tone: tone(of.State),
+	}
+	if !of.Allocatable.CPU.IsZero() {
+		row.CPU = &meter{percent(of.Requested.CPU.AsApproximateFloat64(), of.Allocatable.CPU.AsApproximateFloat64()), cores(of.Requested.CPU), cores(of.Allocatable.CPU)}
+	}
+	if !of.Allocatable.Memory.IsZero() {
+		row.Memory = &meter{percent(of.Requested.Memory.AsApproximateFloat64(), of.Allocatable.Memory.AsApproximateFloat64()), gibibytes(of.Requested.Memory), gibibytes(of.Allocatable.Memory)}
+	}
+	return row
+}
+
+// tone is the class of a state: what is on its way, what is wrong, what leaves.
+func tone(state view.State) string {
+	switch state {
+	case view.StateReady:
+		return "good"
+	case view.StateNotReady:
+		return "bad"
+	case view.StateDraining, view.StateTerminating:
+		return "warn"
+	default:
+		return "busy"
+	}
+}
+
+// percent is the part of the whole, rounded, at most 100.
+func percent(part, whole float64) int {
+	if whole <= 0 {
+		return 0
+	}
+	return min(100, max(0, int(part/whole*100+0.5)))
+}
+
+func dollars(price float64) string {
+	if price == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(price, 'f', 4, 64)
+}
+
+// cores and gibibytes have as many decimals in each row, so that the points stand below
+// each other.
+func cores(quantity resource.Quantity) string {
+	return strconv.FormatFloat(quantity.AsApproximateFloat64(), 'f', 1, 64)
+}
+
+func gibibytes(quantity resource.Quantity) string {
+	return strconv.FormatFloat(quantity.AsApproximateFloat64()/(1<<30), 'f', 1, 64)
+}
+
+func count(number int, one, many string) string {
+	if number == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", number, many)
+}

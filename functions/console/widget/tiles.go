@@ -1,0 +1,119 @@
+package widget
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/whittle-dev/whittle/functions/console/view"
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+// tiles are the figures at the top: what it costs, what there is, how full it is, who
+// waits, and how good the last plan was.
+func tiles(shown *view.View) []tile {
+	return []tile{price(shown), nodesTile(shown), cpuTile(shown), memoryTile(shown), waitingTile(shown), boundTile(shown)}
+}
+
+func price(shown *view.View) tile {
+	figure := tile{Name: "Dollars an hour", Value: fmt.Sprintf("%.4f", shown.PricePerHour), Unit: "$/h"}
+	switch saved := shown.Savings; {
+	case saved.PerHour >= 0.00005:
+		figure.Note, figure.Tone = fmt.Sprintf("%.0f %% (%.4f) below on-demand", 100*saved.Fraction, saved.PerHour), "good"
+	case shown.Instances > 0:
+		figure.Note = "as much as on demand"
+	default:
+		figure.Note = "no instance runs"
+	}
+	if shown.Unpriced > 0 {
+		figure.Note += fmt.Sprintf("; %d not priced", shown.Unpriced)
+	}
+	return figure
+}
+
+func nodesTile(shown *view.View) tile {
+	byCapacity, others, ready := map[string]int{}, 0, 0
+	for i := range shown.Nodes {
+		node := &shown.Nodes[i]
+		if node.State == view.StateReady {
+			ready++
+		}
+		if node.NodeClaim == "" {
+			others++
+		} else {
+			byCapacity[node.CapacityType]++
+		}
+	}
+	var parts []string
+	for _, capacityType := range []string{api.CapacityTypeSpot, api.CapacityTypeOnDemand, api.CapacityTypeReserved} {
+		if byCapacity[capacityType] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", byCapacity[capacityType], capacityType))
+		}
+	}
+	if byCapacity[""] > 0 {
+		parts = append(parts, fmt.Sprintf("%d launching", byCapacity[""]))
+	}
+	if others > 0 {
+		parts = append(parts, fmt.Sprintf("%d not Whittle's", others))
+	}
+	figure := tile{Name: "Nodes", Value: fmt.Sprint(len(shown.Nodes)), Note: strings.Join(parts, ", ")}
+	if amiss := len(shown.Nodes) - ready; amiss > 0 {
+		figure.Unit = fmt.Sprintf("%d ready", ready)
+	}
+	if len(shown.Nodes) == 0 {
+		figure.Note = "none"
+	}
+	return figure
+}
+
+// cpuTile and memoryTile sum up what is requested of what the nodes have.
+func cpuTile(shown *view.View) tile {
+	var part, whole resource.Quantity
+	for i := range shown.Nodes {
+		part.Add(shown.Nodes[i].Requested.CPU)
+		whole.Add(shown.Nodes[i].Allocatable.CPU)
+	}
+	return used("CPU requested", part, whole, view.Cores(part)+" of "+view.Cores(whole)+" cores")
+}
+
+func memoryTile(shown *view.View) tile {
+	var part, whole resource.Quantity
+	for i := range shown.Nodes {
+		part.Add(shown.Nodes[i].Requested.Memory)
+		whole.Add(shown.Nodes[i].Allocatable.Memory)
+	}
+	figure := used("Memory requested", part, whole, view.Gibibytes(part)+" of "+view.Gibibytes(whole))
+	figure.Class = "memory"
+	return figure
+}
+
+func used(name string, part, whole resource.Quantity, amounts string) tile {
+	if whole.IsZero() {
+		return tile{Name: name, Value: "–", Note: "no node has joined"}
+	}
+	full := percent(part.AsApproximateFloat64(), whole.AsApproximateFloat64())
+	return tile{Name: name, Value: fmt.Sprint(full), Unit: "%", Note: amounts, Meter: &meter{Percent: full}}
+}
+
+func waitingTile(shown *view.View) tile {
+	figure := tile{Name: "Pods waiting", Value: fmt.Sprint(len(shown.Waiting)), Note: "every pod has a node"}
+	if len(shown.Waiting) > 0 {
+		// The one that waits longest comes first.
+		figure.Note, figure.Tone = "the oldest for "+shown.Age(shown.Waiting[0].Created), "warn"
+	}
+	return figure
+}
+
+func boundTile(shown *view.View) tile {
+	figure := tile{Name: "Last plan", Value: "–", Note: "nothing has been planned yet"}
+	plan := shown.Plan
+	if plan == nil {
+		return figure
+	}
+	if ratio := plan.OfBound(); ratio > 0 {
+		figure.Value, figure.Unit = fmt.Sprintf("%.2f", ratio), "× its lower bound"
+	}
+	figure.Note = fmt.Sprintf("%.4f $/h, at least %.4f", plan.PricePerHour, plan.LowerBoundPerHour)
+	return figure
+}

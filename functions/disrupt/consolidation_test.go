@@ -1,0 +1,110 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/consolidation"
+	"github.com/whittle-dev/whittle/shared/disruption"
+)
+
+// TestAFragmentedFleetIsConsolidated has six nodes for what two would hold, under a budget of
+// two and a disruption budget of one pod.
+func TestAFragmentedFleetIsConsolidated(t *testing.T) {
+	pool(t, "2")
+	server.Patch(t, api.NodePoolsPath+"/default", map[string]any{"metadata": map[string]any{"annotations": map[string]string{
+		consolidation.SettleTimeAnnotationKey: "0s",
+	}}})
+	offers(t)
+	const nodes = 6
+	w := newWorld(t)
+	w.fill("part", nodes)
+	w.workload(nodes, nodes-1, "500m")
+	l := newLooker(t, nil)
+	proposed := map[string]time.Time{}
+	w.await("two spot nodes are left", func() bool {
+		l.mustLook(t)
+		for _, claim := range w.claims() {
+			_, isProposed := claim.Annotations[disruption.ProposedAnnotationKey]
+			if _, known := proposed[claim.Name]; isProposed && !known {
+				proposed[claim.Name] = l.now()
+			}
+		}
+		l.ahead += 20 * time.Second
+		w.step()
+		claims := w.claims()
+		spot := 0
+		for i := range claims {
+			if claims[i].Labels[api.CapacityTypeLabelKey] == api.CapacityTypeSpot && claims[i].DeletionTimestamp == nil {
+				spot++
+			}
+		}
+		return len(claims) == 2 && spot == 2
+	})
+	if len(proposed) == 0 {
+		t.Error("nothing was proposed before it was done")
+	}
+	if w.most > 2 {
+		t.Errorf("%d nodes were on their way out at once, the budget allows 2", w.most)
+	}
+	if w.leastReady < nodes-1 {
+		t.Errorf("%d of %d pods were ready at the least", w.leastReady, nodes)
+	}
+	// A fleet at rest is left at rest.
+	left := w.claims()
+	for range 8 {
+		l.mustLook(t)
+		l.ahead += 20 * time.Second
+		w.step()
+	}
+	for _, claim := range left {
+		after := clustertest.Get[api.NodeClaim](t, server, api.NodeClaimsPath+"/"+claim.Name)
+		if after == nil {
+			t.Errorf("nodeclaim %s is gone", claim.Name)
+			continue
+		}
+		if after.DeletionTimestamp != nil || after.Annotations[disruption.ProposedAnnotationKey] != "" {
+			t.Errorf("nodeclaim %s is moved again: %v", claim.Name, after.Annotations)
+		}
+	}
+}
+
+// TestAProposalThatHoldsNoMoreIsTakenBack has a person protect a node after it was proposed.
+func TestAProposalThatHoldsNoMoreIsTakenBack(t *testing.T) {
+	pool(t, "100%")
+	server.Patch(t, api.NodePoolsPath+"/default", map[string]any{"metadata": map[string]any{"annotations": map[string]string{
+		consolidation.SettleTimeAnnotationKey: "0s",
+	}}})
+	offers(t)
+	w := newWorld(t)
+	w.fill("kept", 2)
+	w.workload(2, 0, "300m")
+	l := newLooker(t, nil)
+	first := ""
+	w.await("a move is proposed", func() bool {
+		l.mustLook(t)
+		l.ahead += 20 * time.Second
+		w.step()
+		for _, claim := range w.claims() {
+			if claim.Annotations[disruption.ProposedAnnotationKey] != "" {
+				first = claim.Name
+			}
+		}
+		return first != ""
+	})
+	server.Patch(t, clustertest.NodesPath+"/node-"+first, map[string]any{"metadata": map[string]any{"annotations": map[string]string{api.DoNotDisruptAnnotationKey: "true"}}})
+	w.await("the proposal is taken back", func() bool {
+		l.mustLook(t)
+		l.ahead += 5 * time.Second
+		w.step()
+		return readClaim(t, first).Annotations[disruption.ProposedAnnotationKey] == ""
+	})
+	if claim := readClaim(t, first); claim.DeletionTimestamp != nil || isTainted(t, first) {
+		t.Error("a node that a person keeps was disrupted")
+	}
+	if !server.Reasons(t, first)["ConsolidationRejected"] {
+		t.Errorf("events %v", server.Reasons(t, first))
+	}
+}

@@ -1,0 +1,124 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/whittle-dev/whittle/infra/local/ec2"
+)
+
+// functions are those that act on the cluster again and again.
+func functions() []string {
+	return []string{"provision", "lifecycle", "disrupt", "interrupt", "ticker"}
+}
+
+// queues are those of the functions that have one.
+func queues() []string { return []string{"provision", "lifecycle", "disrupt", "interrupt"} }
+
+const (
+	// wrongBy is how wrong a clock is.
+	wrongBy = 30 * time.Second
+	// reclaimAfter is the time from a spot warning to the end: a tenth of EC2's, as machines boot in a tenth of theirs.
+	reclaimAfter = 12 * time.Second
+	// busyFor is how long EC2 refuses calls.
+	busyFor = 5 * time.Second
+	// most pods of each of the workloads that come and go.
+	most = 14
+	// killPatience is how long a function is waited for that has nothing to do.
+	killPatience = 3 * time.Second
+)
+
+// happen lets a happening happen and says to what.
+func (r *run) happen(ctx context.Context, h Happening) (string, error) {
+	switch h.Kind {
+	case Scale:
+		name, count := []string{"coming", "going"}[h.Draw%2], int(h.Amount%most)
+		return fmt.Sprintf("%s to %d", name, count), r.client.Scale(ctx, "default", name, count)
+	case Interrupt, Rebalance, Stop, Vanish:
+		return r.strike(h)
+	case Shortage:
+		share := float64(h.Amount%6) / 10
+		r.world.EC2.SetChaos(ec2.Chaos{Share: share, Seed: h.Draw, Period: 20 * time.Second})
+		return fmt.Sprintf("%.0f %%", share*100), nil
+	case Throttle:
+		action := []string{"CreateFleet", "DescribeInstances", "TerminateInstances", "CreateTags", "*"}[h.Draw%5]
+		r.world.EC2.Throttle(action, 0.3+0.1*float64(h.Amount%7), busyFor)
+		return action, nil
+	case LoseReply:
+		action := []string{"CreateFleet", "TerminateInstances", "CreateLaunchTemplate"}[h.Draw%3]
+		r.world.EC2.FailCalls(ec2.CallFailure{Action: action, Code: "InternalError", Times: 1, Done: true, Until: time.Now().Add(time.Minute)})
+		return action, nil
+	case Kill:
+		return r.kill(ctx, h)
+	case Skew:
+		name, ahead := functions()[h.Draw%uint64(len(functions()))], []time.Duration{-wrongBy, 0, wrongBy}[h.Amount%3]
+		return fmt.Sprintf("%s by %s", name, ahead), r.world.SetClock(name, ahead)
+	case Disturb:
+		name := queues()[h.Draw%uint64(len(queues()))]
+		return name, r.world.DisturbQueue(name, int(h.Amount%4), int(h.Amount/4%5), 4*time.Second)
+	case Restart:
+		return "", r.world.RestartControlPlane(ctx)
+	}
+	return "", fmt.Errorf("nothing is known of %q", h.Kind)
+}
+
+// strike does something to a spot instance.
+func (r *run) strike(h Happening) (string, error) {
+	spot := slices.DeleteFunc(r.world.EC2.Instances(), func(i ec2.Instance) bool { return i.CapacityType != ec2.Spot || i.State != ec2.Running })
+	if len(spot) == 0 {
+		return "nothing: there is no spot instance", nil
+	}
+	id := spot[h.Draw%uint64(len(spot))].ID
+	switch h.Kind {
+	case Rebalance:
+		return id, r.world.EC2.Rebalance(id)
+	case Stop:
+		return id, r.world.EC2.Stop(id)
+	case Vanish:
+		return id, r.world.EC2.Terminate(id)
+	}
+	return id, r.world.EC2.Interrupt(id, reclaimAfter)
+}
+
+// kill waits for a function to be at work and ends it.
+func (r *run) kill(ctx context.Context, h Happening) (string, error) {
+	name := functions()[h.Draw%uint64(len(functions()))]
+	ctx, cancel := context.WithTimeout(ctx, killPatience)
+	defer cancel()
+	// Somewhere in its work, and not always at its beginning.
+	into := time.Duration(h.Amount%200) * time.Millisecond
+	for {
+		if r.world.KillFunction(name) {
+			r.killed++
+			return name, nil
+		}
+		select {
+		case <-time.After(into/10 + time.Millisecond):
+		case <-ctx.Done():
+			return name + ": it had nothing to do", nil
+		}
+	}
+}
+
+// calm ends everything that was set up to go wrong.
+func (r *run) calm() error {
+	r.world.EC2.SetChaos(ec2.Chaos{})
+	r.world.EC2.Throttle("*", 0, 0)
+	for _, action := range []string{"CreateFleet", "DescribeInstances", "TerminateInstances", "CreateTags", "CreateLaunchTemplate"} {
+		r.world.EC2.Throttle(action, 0, 0)
+		r.world.EC2.FailCalls(ec2.CallFailure{Action: action})
+	}
+	for _, name := range functions() {
+		if err := r.world.SetClock(name, 0); err != nil {
+			return err
+		}
+	}
+	for _, name := range queues() {
+		if err := r.world.DisturbQueue(name, 0, 0, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}

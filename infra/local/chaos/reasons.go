@@ -1,0 +1,97 @@
+package chaos
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// came are the words of the functions' logs for a claim that is made. Who dies when it has
+// written a claim has not said so: then who launches it does.
+func came() []string { return []string{"created nodeclaim", "launched nodeclaim"} }
+
+// went are those for a claim's end: why it was ordered, not that it has come.
+func went() []string {
+	return []string{
+		"initiating delete from interruption message",
+		"disrupting node(s)",
+		"deleting replaced nodeclaim",
+		"deleting replacement that is not needed",
+		"deleting expired nodeclaim",
+		"deleting nodeclaim before its instance is taken",
+		"deleting nodeclaim of a deleted node",
+		"deleting nodeclaim to satisfy replica count",
+		"deleting unhealthy node",
+		"garbage collecting nodeclaim with no cloudprovider representation",
+		"giving up nodeclaim",
+		"terminating due to timeout",
+	}
+}
+
+// trail is what the logs say of claims.
+type trail struct {
+	came map[string]string // why, by claim
+	went map[string]string
+}
+
+// read takes a function's log.
+func (t *trail) read(lines []string) {
+	for _, line := range lines {
+		var entry struct {
+			Message string   `json:"msg"`
+			Claim   string   `json:"NodeClaim"`
+			Reason  string   `json:"reason"`
+			Kind    string   `json:"messageKind"`
+			Names   []string `json:"others"`
+		}
+		if json.Unmarshal([]byte(line), &entry) != nil {
+			continue // Lambda's own lines are no JSON of ours
+		}
+		why := entry.Message
+		for _, detail := range []string{entry.Reason, entry.Kind} {
+			if detail != "" {
+				why += ": " + detail
+			}
+		}
+		for _, name := range append(entry.Names, entry.Claim) {
+			if name == "" {
+				continue
+			}
+			if slices.Contains(came(), entry.Message) && t.came[name] == "" {
+				t.came[name] = why
+			}
+			if slices.Contains(went(), entry.Message) && t.went[name] == "" {
+				t.went[name] = why
+			}
+		}
+	}
+}
+
+// lacks are the claims of which the logs do not say why they came or went.
+func (t *trail) lacks(known map[string]bool) []string {
+	var lacks []string
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		if t.came[name] == "" {
+			lacks = append(lacks, fmt.Sprintf("no log says why nodeclaim %s came", name))
+		}
+		if !known[name] && t.went[name] == "" {
+			lacks = append(lacks, fmt.Sprintf("no log says why nodeclaim %s went", name))
+		}
+	}
+	return lacks
+}
+
+// counts is how often each reason is among the claims.
+func counts(reasons map[string]string, known map[string]bool, still bool) map[string]int {
+	sums := map[string]int{}
+	for name, there := range known {
+		if there && !still {
+			continue
+		}
+		if why := reasons[name]; why != "" {
+			sums[why]++
+		}
+	}
+	return sums
+}

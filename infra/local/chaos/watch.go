@@ -1,0 +1,165 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/infra/local/ec2"
+	"github.com/whittle-dev/whittle/infra/local/scenario"
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+const (
+	// lookEvery is how often the cluster is looked at.
+	lookEvery = 250 * time.Millisecond
+	// lookPatience bounds one look: the control plane may be gone.
+	lookPatience = 5 * time.Second
+	// guardedSelector are the pods that a budget guards, guardedLeast how many of them have to run.
+	guardedSelector = "app=guarded"
+	guardedLeast    = 4
+)
+
+// watcher looks at the cluster now and again, whatever happens to it.
+type watcher struct {
+	client *scenario.Client
+	ec2    *ec2.Service
+
+	mutex      sync.Mutex
+	claims     map[string]bool // by name: whether it is there still
+	looks      int
+	missed     int // looks at a control plane that did not answer
+	least      int // of the guarded pods that ran at a time, once enough of them did
+	complete   bool
+	violations []string
+	pods       map[string]bool // that ran, by UID
+}
+
+func newWatcher(client *scenario.Client, instances *ec2.Service) *watcher {
+	return &watcher{client: client, ec2: instances, claims: map[string]bool{}, pods: map[string]bool{}}
+}
+
+// watch looks until the context ends.
+func (w *watcher) watch(ctx context.Context) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			w.look(ctx)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (w *watcher) look(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, lookPatience)
+	defer cancel()
+	claims, claimsErr := w.client.NodeClaims(ctx)
+	// The pods before the instances: one that runs, runs on an instance that is listed then.
+	pods, podsErr := w.client.Pods(ctx, "default", "")
+	nodes, nodesErr := w.client.Nodes(ctx)
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	w.looks++
+	if claimsErr != nil || podsErr != nil || nodesErr != nil {
+		w.missed++
+		return
+	}
+	for name := range w.claims {
+		w.claims[name] = false
+	}
+	for i := range claims {
+		w.claims[claims[i].Name] = true
+	}
+	for i := range pods {
+		if pods[i].Status.Phase == corev1.PodRunning {
+			w.pods[string(pods[i].UID)] = true
+		}
+	}
+	w.guard(pods, nodes)
+}
+
+// guard holds the budget: the guarded pods are on nodes that nobody but Whittle takes away.
+func (w *watcher) guard(pods []corev1.Pod, nodes []corev1.Node) {
+	alive := map[string]bool{}
+	for _, instance := range w.ec2.Instances() {
+		alive[instance.ProviderID()] = instance.State == ec2.Running
+	}
+	running := 0
+	for i := range pods {
+		pod := &pods[i]
+		at := slices.IndexFunc(nodes, func(node corev1.Node) bool { return node.Name == pod.Spec.NodeName })
+		if pod.Labels["app"] == "guarded" && pod.DeletionTimestamp == nil && pod.Status.Phase == corev1.PodRunning && at >= 0 && alive[nodes[at].Spec.ProviderID] {
+			running++
+		}
+	}
+	switch {
+	case !w.complete:
+		// Before all of them have run once nothing can be taken from them.
+		w.complete = running >= guardedLeast+2
+		w.least = running
+	case running < guardedLeast:
+		w.violations = append(w.violations, fmt.Sprintf("%s: %d of the guarded pods ran, of at least %d", time.Now().Format(time.TimeOnly), running, guardedLeast))
+	}
+	w.least = min(w.least, running)
+}
+
+// known are the claims that there were, and whether each is there still.
+func (w *watcher) known() map[string]bool {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	known := map[string]bool{}
+	for name, there := range w.claims {
+		known[name] = there
+	}
+	return known
+}
+
+// settled says what keeps the world from being as it should in the end; empty for nothing.
+func (w *watcher) settled(ctx context.Context) (string, error) {
+	claims, err := w.client.NodeClaims(ctx)
+	if err != nil {
+		return "", err
+	}
+	pods, err := w.client.Pods(ctx, "default", "")
+	if err != nil {
+		return "", err
+	}
+	nodes, err := w.client.Nodes(ctx)
+	if err != nil {
+		return "", err
+	}
+	for i := range pods {
+		if pod := &pods[i]; pod.DeletionTimestamp != nil || pod.Status.Phase != corev1.PodRunning {
+			return fmt.Sprintf("pod %s on node %q is %s (ending: %t)", pod.Name, pod.Spec.NodeName, pod.Status.Phase, pod.DeletionTimestamp != nil), nil
+		}
+	}
+	owners := map[string]string{}
+	for i := range claims {
+		claim := &claims[i]
+		if claim.DeletionTimestamp != nil || !api.ConditionTrue(claim.Status.Conditions, api.ConditionReady) {
+			return fmt.Sprintf("nodeclaim %s is not ready (ending: %t)", claim.Name, claim.DeletionTimestamp != nil), nil
+		}
+		owners[claim.Status.ProviderID] = claim.Name
+	}
+	for _, instance := range w.ec2.Instances() {
+		if instance.State != ec2.Terminated && owners[instance.ProviderID()] == "" {
+			return fmt.Sprintf("instance %s is %s and has no nodeclaim; tags %v", instance.ID, instance.State, instance.Tags), nil
+		}
+	}
+	for i := range nodes {
+		if owners[nodes[i].Spec.ProviderID] == "" {
+			return fmt.Sprintf("node %s has no nodeclaim", nodes[i].Name), nil
+		}
+	}
+	if len(nodes) != len(claims) {
+		return fmt.Sprintf("%d nodes and %d nodeclaims", len(nodes), len(claims)), nil
+	}
+	return "", nil
+}

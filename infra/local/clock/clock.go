@@ -1,0 +1,49 @@
+package clock
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"time"
+)
+
+// Variable is the environment variable that names a program's clock.
+const Variable = "WHITTLE_CLOCK"
+
+// Clock is a file that programs made by Build read the time from. It is safe for concurrent use.
+type Clock struct {
+	file  *os.File
+	ahead atomic.Int64 // seconds
+}
+
+// Create makes a clock that shows the machine's time. Its owner closes it.
+func Create(name string) (*Clock, error) {
+	file, err := os.Create(name)
+	if err != nil {
+		return nil, fmt.Errorf("making a clock: %w", err)
+	}
+	c := &Clock{file: file}
+	return c, c.Set(0)
+}
+
+// Set puts the clock ahead of the machine's by whole seconds, or behind it where they are
+// negative. Running programs see it at once.
+func (c *Clock) Set(ahead time.Duration) error {
+	var content [8]byte
+	binary.NativeEndian.PutUint64(content[:], uint64(ahead/time.Second))
+	if _, err := c.file.WriteAt(content[:], 0); err != nil {
+		return fmt.Errorf("setting a clock: %w", err)
+	}
+	c.ahead.Store(int64(ahead / time.Second))
+	return nil
+}
+
+// Ahead is by how much the clock is ahead of the machine's.
+func (c *Clock) Ahead() time.Duration { return time.Duration(c.ahead.Load()) * time.Second }
+
+// Setting is what a program needs in its environment to have this clock.
+func (c *Clock) Setting() string { return Variable + "=" + c.file.Name() }
+
+// Close lets go of the file. Programs that have the clock keep it as it is.
+func (c *Clock) Close() error { return c.file.Close() }

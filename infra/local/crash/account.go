@@ -1,0 +1,159 @@
+package crash
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	awsec2 "github.com/aws/aws-sdk-go-v2/service/ec2"
+	awsiam "github.com/aws/aws-sdk-go-v2/service/iam"
+
+	"github.com/whittle-dev/whittle/infra/local/ec2"
+	"github.com/whittle-dev/whittle/infra/local/eks"
+	"github.com/whittle-dev/whittle/infra/local/identity"
+	"github.com/whittle-dev/whittle/infra/local/pricing"
+	"github.com/whittle-dev/whittle/infra/local/sqs"
+	"github.com/whittle-dev/whittle/infra/local/ssm"
+	"github.com/whittle-dev/whittle/infra/local/wire"
+	"github.com/whittle-dev/whittle/testdata/instancetypes"
+)
+
+const (
+	accountID   = "123456789012"
+	region      = "us-east-1"
+	clusterName = "crash"
+	nodeRole    = "nodes"
+)
+
+// account is the local AWS of one telling.
+type account struct {
+	server   *wire.Server
+	ec2      *ec2.Service
+	queues   *sqs.Service
+	urls     map[string]string // of queues, by function
+	operator identity.Credentials
+	invoked  int // how often the catalog function was invoked through Lambda's API
+	answered int // how often a custom resource's answer came
+	config   aws.Config
+}
+
+// offered are the instance types that there are: one family, of which the planner has to choose.
+func offered() ([]instancetypes.InstanceType, error) {
+	all, err := instancetypes.All()
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(one instancetypes.InstanceType) bool {
+		return !slices.Contains([]string{"m5.large", "m5.xlarge", "m5.2xlarge", "m5.4xlarge"}, one.Name)
+	}), nil
+}
+
+// newAccount makes an account without instances. Its owner closes it.
+func (w *World) newAccount(ctx context.Context) (*account, error) {
+	a := &account{server: wire.NewServer(), urls: map[string]string{}}
+	people, err := identity.New(accountID, region)
+	if err != nil {
+		return nil, err
+	}
+	a.operator = people.Operator()
+	parameters := ssm.New(accountID, region)
+	a.ec2, err = ec2.New(ec2.Config{AccountID: accountID, Region: region, InstanceTypes: w.types, Parameters: parameters, InstanceProfiles: people})
+	if err != nil {
+		return nil, err
+	}
+	a.ec2.RegisterCluster(clusterName, w.version)
+	a.queues = sqs.New(sqs.Options{AccountID: accountID, Region: region, Endpoint: func() string { return w.gate.awsURL }})
+	clusters, err := eks.New(eks.Config{AccountID: accountID, Region: region, Verifier: people, Instances: a.ec2})
+	if err == nil {
+		err = clusters.RegisterCluster(eks.Cluster{
+			Name: clusterName, Endpoint: w.gate.kubernetesURL, CertificateAuthority: w.gate.authority, Version: w.version, ServiceCIDR: w.plane.ServiceCIDR,
+		})
+	}
+	if err != nil {
+		return nil, errors.Join(err, a.close())
+	}
+	for _, service := range []interface{ Register(*wire.Server) }{people, parameters, a.ec2, a.queues, clusters, w.prices} {
+		service.Register(a.server)
+	}
+	// A story's clock may be hours ahead of the server's: signatures would be too old.
+	a.server.VerifySignatures(nil)
+	a.server.Register("lambda", wire.HandlerFunc(func(context.Context, *wire.Call) (*wire.Response, error) {
+		a.invoked++
+		return &wire.Response{Status: http.StatusAccepted}, nil
+	}))
+	a.server.Mount(responsePath, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { a.answered++ }))
+	for _, name := range []string{"provision", "lifecycle", "disrupt"} {
+		if a.urls[name], err = a.queues.CreateQueue(name, nil, nil); err != nil {
+			return nil, errors.Join(err, a.close())
+		}
+	}
+	a.config = aws.Config{
+		Region: region, BaseEndpoint: aws.String("http://local"), HTTPClient: direct{a.server},
+		Credentials: credentials.NewStaticCredentialsProvider(a.operator.AccessKeyID, a.operator.SecretAccessKey, ""),
+	}
+	_, err = awsiam.NewFromConfig(a.config).CreateRole(ctx, &awsiam.CreateRoleInput{
+		RoleName:                 aws.String(nodeRole),
+		AssumeRolePolicyDocument: aws.String(`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":{"Service":"ec2.amazonaws.com"},"Action":"sts:AssumeRole"}]}`),
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("making the nodes' role: %w", err), a.close())
+	}
+	return a, nil
+}
+
+func (a *account) close() error { return errors.Join(a.queues.Close(), a.ec2.Close()) }
+
+// environment is what the stack gives the functions, and Lambda of AWS.
+func (a *account) environment() []string {
+	return []string{
+		"CLUSTER_NAME=" + clusterName, "TICK_INTERVAL=10s", "CATALOG_FUNCTION=catalog",
+		"PROVISION_QUEUE_URL=" + a.urls["provision"], "LIFECYCLE_QUEUE_URL=" + a.urls["lifecycle"], "DISRUPT_QUEUE_URL=" + a.urls["disrupt"],
+		"AWS_REGION=" + region, "AWS_ACCESS_KEY_ID=" + a.operator.AccessKeyID, "AWS_SECRET_ACCESS_KEY=" + a.operator.SecretAccessKey,
+		"AWS_EC2_METADATA_DISABLED=true", "TZ=:UTC",
+	}
+}
+
+// sdk is a client of EC2 that nothing counts.
+func (a *account) sdk() *awsec2.Client { return awsec2.NewFromConfig(a.config) }
+
+// running are the instances that have not ended, and are not about to.
+func (a *account) running() []ec2.Instance {
+	return slices.DeleteFunc(a.ec2.Instances(), func(i ec2.Instance) bool { return i.State == ec2.ShuttingDown || i.State == ec2.Terminated })
+}
+
+// received takes what is in a function's queue now.
+func (a *account) received(ctx context.Context, name string) ([]sqs.Message, error) {
+	var all []sqs.Message
+	for {
+		batch, err := a.queues.Receive(ctx, name, sqs.ReceiveOptions{Maximum: 10})
+		if err != nil || len(batch) == 0 {
+			return all, err
+		}
+		for _, message := range batch {
+			if err := a.queues.Delete(name, message.ReceiptHandle); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, batch...)
+	}
+}
+
+// direct sends requests to a server without a network between.
+type direct struct{ server http.Handler }
+
+// Do sends the request.
+func (d direct) Do(request *http.Request) (*http.Response, error) {
+	recorder := httptest.NewRecorder()
+	d.server.ServeHTTP(recorder, request)
+	return recorder.Result(), nil
+}
+
+// newPrices is the price list, which is the same in all tellings.
+func newPrices(types []instancetypes.InstanceType) (*pricing.Service, error) {
+	return pricing.New(region, types)
+}

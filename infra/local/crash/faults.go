@@ -1,0 +1,133 @@
+package crash
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/infra/local/ec2"
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+// seen is what a function's call has come to.
+type seen struct {
+	call    string
+	object  object
+	changes bool // it changed something
+	refused bool // the function has no right to it
+}
+
+// look holds what may never be, at the moment when it would come to be: after each call
+// that changed something.
+func (t *telling) look(ctx context.Context, carried seen) {
+	if carried.refused {
+		t.fault("the function may not %s", carried.call)
+	}
+	if !carried.changes {
+		return
+	}
+	if carried.call == http.MethodPost+" pods/eviction" {
+		t.mutex.Lock()
+		t.evictions[carried.object.name]++
+		count := t.evictions[carried.object.name]
+		t.mutex.Unlock()
+		if count > 1 {
+			t.fault("pod %s was evicted %d times", carried.object.name, count)
+		}
+	}
+	ends := carried.call == "ec2:TerminateInstances"
+	if !ends && carried.object.resource != "pods" || t.story.Forceful {
+		return
+	}
+	s, err := t.world.see(ctx)
+	if err != nil {
+		t.fault("looking at the world after %s: %v", carried.call, err)
+		return
+	}
+	for i := range s.budgets {
+		budget := &s.budgets[i]
+		if healthy, least := s.guarded(budget, s.healthy), budget.Spec.MinAvailable.IntValue(); healthy < least {
+			t.fault("after %s the budget %s has %d healthy pods, of at least %d", carried.call, budget.Name, healthy, least)
+		}
+	}
+	if ends {
+		t.lost(s)
+	}
+}
+
+// lost finds pods under which the functions have ended an instance.
+func (t *telling) lost(s *state) {
+	for i := range s.pods {
+		pod := &s.pods[i]
+		node := s.node(pod.Spec.NodeName)
+		if node == nil || pod.DeletionTimestamp != nil || pod.Status.Phase != corev1.PodRunning {
+			continue
+		}
+		if instance := s.instance(node.Spec.ProviderID); instance != nil && (instance.State == ec2.ShuttingDown || instance.State == ec2.Terminated) {
+			t.fault("instance %s was ended under the pod %s", instance.ID, pod.Name)
+		}
+	}
+}
+
+// fault notes something that may not be, once.
+func (t *telling) fault(format string, arguments ...any) {
+	text := fmt.Sprintf(format, arguments...)
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	if !slices.Contains(t.faults, text) {
+		t.faults = append(t.faults, text)
+	}
+}
+
+// unsettled is what is not as it has to be in the end; nothing when all belongs together:
+// a claim to an instance and a node, and the other way round, and nothing is on its way out.
+func (t *telling) unsettled(s *state) []string {
+	var wrong []string
+	say := func(format string, arguments ...any) { wrong = append(wrong, fmt.Sprintf(format, arguments...)) }
+	owners := map[string]string{}
+	for i := range s.claims {
+		claim := &s.claims[i]
+		id := claim.Status.ProviderID
+		instance := s.instance(id)
+		switch {
+		case claim.DeletionTimestamp != nil:
+			say("nodeclaim %s is held by %s", claim.Name, strings.Join(claim.Finalizers, ", "))
+		case id == "" || instance == nil || instance.State != ec2.Running && !t.story.Halted:
+			say("nodeclaim %s has no instance that runs (%q)", claim.Name, id)
+		case owners[id] != "":
+			say("instance %s is the nodeclaims' %s and %s", id, owners[id], claim.Name)
+		}
+		owners[id] = claim.Name
+	}
+	for _, instance := range t.world.account.running() {
+		if owners[instance.ProviderID()] == "" {
+			say("instance %s has no nodeclaim; tags %v", instance.ID, instance.Tags)
+		}
+	}
+	for i := range s.nodes {
+		node := &s.nodes[i]
+		if node.DeletionTimestamp != nil {
+			say("node %s is held by %s", node.Name, strings.Join(node.Finalizers, ", "))
+		} else if owners[node.Spec.ProviderID] == "" {
+			say("node %s has no nodeclaim", node.Name)
+		}
+	}
+	for i := range s.classes {
+		if class := &s.classes[i]; class.DeletionTimestamp != nil {
+			say("ec2nodeclass %s is held by %s", class.Name, strings.Join(class.Finalizers, ", "))
+		}
+	}
+	return wrong
+}
+
+// launched is how many instances the functions have launched, whether or not they run still.
+func (t *telling) launched(s *state) int { return len(s.instances) - t.stage.instances }
+
+// ready tells whether the claim's node is there and takes pods.
+func ready(claim *api.NodeClaim) bool {
+	return claim.DeletionTimestamp == nil && api.ConditionTrue(claim.Status.Conditions, api.ConditionReady)
+}

@@ -1,0 +1,203 @@
+package crash
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// errDead is what comes of a call of a process that was killed: nobody hears of it.
+var errDead = errors.New("the caller is dead")
+
+// gate is what all calls of the functions go through, to AWS and to Kubernetes. It
+// counts them, kills the caller where that is asked for, and has each that was carried
+// out looked at.
+type gate struct {
+	awsURL, kubernetesURL string
+	authority             []byte // PEM; what the gate's certificate for Kubernetes is trusted by
+
+	forward http.RoundTripper // to the API server, with all rights
+	target  *url.URL
+	servers []*http.Server
+	serving sync.WaitGroup
+
+	mutex    sync.Mutex
+	function *function // the one that has an invocation
+	telling  *telling
+}
+
+// let says whose calls come now; nil for nobody's.
+func (g *gate) let(f *function) {
+	g.mutex.Lock()
+	defer g.mutex.Unlock()
+	g.function = f
+}
+
+// tell says which telling the calls are of.
+func (g *gate) tell(t *telling) {
+	g.mutex.Lock()
+	defer g.mutex.Unlock()
+	g.telling = t
+}
+
+func (g *gate) now() (*function, *telling) {
+	g.mutex.Lock()
+	defer g.mutex.Unlock()
+	return g.function, g.telling
+}
+
+// through lets a call pass, unless its caller is dead or dies of it. seen is what the call
+// has come to, as far as the invariants go.
+func (g *gate) through(ctx context.Context, name string, send func() (seen, error)) error {
+	f, t := g.now()
+	if f == nil || t == nil || f.gone() {
+		return errDead
+	}
+	end := t.ledger.note(f.name, name)
+	if end == diesBefore {
+		f.kill()
+		return errDead
+	}
+	carried, err := send()
+	if err == nil {
+		t.look(context.WithoutCancel(ctx), carried)
+	}
+	if end == diesAfter {
+		f.kill()
+		return errDead
+	}
+	return err
+}
+
+// ServeHTTP answers the functions' calls to AWS.
+func (g *gate) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	body, err := io.ReadAll(request.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler) // killed while it wrote
+	}
+	request.Body = io.NopCloser(bytes.NewReader(body))
+	name := awsCall(request, body)
+	recorder := httptest.NewRecorder()
+	err = g.through(request.Context(), name, func() (seen, error) {
+		_, t := g.now()
+		t.world.account.server.ServeHTTP(recorder, request)
+		return seen{call: name, changes: name == "ec2:TerminateInstances"}, nil
+	})
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	for key, values := range recorder.Header() {
+		w.Header()[key] = values
+	}
+	w.WriteHeader(recorder.Code)
+	_, _ = w.Write(recorder.Body.Bytes()) // a caller that is gone needs it no more
+}
+
+// RoundTrip sends a function's call to Kubernetes.
+func (g *gate) RoundTrip(request *http.Request) (response *http.Response, err error) {
+	f, _ := g.now()
+	if f == nil {
+		return nil, errDead
+	}
+	// The rights are the function's own, as its access entry gives them.
+	request.Header.Del("Authorization")
+	request.Header.Set("Impersonate-User", "function")
+	request.Header["Impersonate-Group"] = []string{"whittle:" + f.name, "system:authenticated"}
+	if f.name == "install" {
+		request.Header["Impersonate-Group"] = []string{"system:masters"}
+	}
+	newest(request)
+	name, about := kubernetesCall(request), objectOf(request.URL.Path)
+	err = g.through(request.Context(), name, func() (seen, error) {
+		if response, err = g.forward.RoundTrip(request); err != nil {
+			return seen{}, err
+		}
+		return seen{
+			call: name, object: about, refused: response.StatusCode == http.StatusForbidden,
+			changes: request.Method != http.MethodGet && response.StatusCode < http.StatusMultipleChoices,
+		}, nil
+	})
+	if err != nil && response != nil {
+		_ = response.Body.Close()
+		response = nil
+	}
+	return response, err
+}
+
+// newest has a list come from the store and not from the API server's watch cache,
+// which may lag by a moment: what a story finds would depend on it.
+func newest(request *http.Request) {
+	query := request.URL.Query()
+	if query.Get("resourceVersion") == "0" {
+		query.Del("resourceVersion")
+		request.URL.RawQuery = query.Encode()
+	}
+}
+
+// open starts to listen, for AWS and for Kubernetes.
+func (g *gate) open(admin *rest.Config) error {
+	var err error
+	if g.forward, err = rest.TransportFor(admin); err != nil {
+		return err
+	}
+	if g.target, err = url.Parse(admin.Host); err != nil {
+		return err
+	}
+	proxy := &httputil.ReverseProxy{
+		Transport: g,
+		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(g.target) },
+		// A call that failed is one that nobody hears of.
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+	}
+	certificate, err := newCertificate()
+	if err != nil {
+		return err
+	}
+	g.authority = certificate.authority
+	aws, err := g.serve(&http.Server{Handler: g, ReadHeaderTimeout: time.Minute})
+	if err != nil {
+		return err
+	}
+	kubernetes, err := g.serve(&http.Server{Handler: proxy, ReadHeaderTimeout: time.Minute, TLSConfig: certificate.tls()})
+	g.awsURL, g.kubernetesURL = "http://"+aws, "https://"+kubernetes
+	return err
+}
+
+// serve listens on a free port and gives the address.
+func (g *gate) serve(server *http.Server) (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	g.servers = append(g.servers, server)
+	g.serving.Add(1)
+	go func() {
+		defer g.serving.Done()
+		// Both end with ErrServerClosed, by close.
+		if server.TLSConfig != nil {
+			_ = server.ServeTLS(listener, "", "")
+			return
+		}
+		_ = server.Serve(listener)
+	}()
+	return listener.Addr().String(), nil
+}
+
+func (g *gate) close() error {
+	var failed error
+	for _, server := range g.servers {
+		failed = errors.Join(failed, server.Close())
+	}
+	g.serving.Wait()
+	return failed
+}

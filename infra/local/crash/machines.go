@@ -1,0 +1,247 @@
+package crash
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/whittle-dev/whittle/infra/local/ec2"
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+// settleWithin bounds the waiting for Kubernetes' own controllers.
+const settleWithin = time.Minute
+
+// play does what machines, kubelets, the scheduler and the pods' controllers would have
+// done by now, waits until Kubernetes' own controllers have seen it, and returns the world
+// as it is then.
+func (t *telling) play(ctx context.Context) (*state, error) {
+	s, err := t.world.see(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t.acted = false
+	for i := range s.instances {
+		if err := t.boot(ctx, s, &s.instances[i]); err != nil {
+			return nil, err
+		}
+	}
+	// A node takes pods when it is through with its first taints.
+	if s, err = t.again(ctx, s); err != nil {
+		return nil, err
+	}
+	if s, err = t.settle(ctx, s); err != nil {
+		return nil, err
+	}
+	for i := range s.pods {
+		if err := t.endPod(ctx, s, &s.pods[i]); err != nil {
+			return nil, err
+		}
+	}
+	for _, workload := range t.stage.workloads {
+		made, err := workload.replace(ctx, t.world, s.pods)
+		if err != nil {
+			return nil, err
+		}
+		t.acted = t.acted || made
+	}
+	if s, err = t.again(ctx, s); err != nil {
+		return nil, err
+	}
+	for i := range s.pods {
+		if err := t.place(ctx, s, &s.pods[i]); err != nil {
+			return nil, err
+		}
+	}
+	if s, err = t.again(ctx, s); err != nil {
+		return nil, err
+	}
+	return t.settle(ctx, s)
+}
+
+// again reads the world anew if anything was done since it was read.
+func (t *telling) again(ctx context.Context, s *state) (*state, error) {
+	if !t.acted {
+		return s, nil
+	}
+	t.acted = false
+	return t.world.see(ctx)
+}
+
+// boot has an instance that runs join as a node, and the kubelet of one that does not run
+// fall silent; the node of one that has ended goes.
+func (t *telling) boot(ctx context.Context, s *state, instance *ec2.Instance) error {
+	at := slices.IndexFunc(s.nodes, func(node corev1.Node) bool { return node.Spec.ProviderID == instance.ProviderID() })
+	nodes := t.world.core.CoreV1().Nodes()
+	switch {
+	case at < 0 && instance.State == ec2.Running:
+		t.acted = true
+		node := newNode(instance)
+		node.Spec.Taints = []corev1.Taint{api.UnregisteredNoExecuteTaint()}
+		_, err := nodes.Create(ctx, node, metav1.CreateOptions{})
+		return err
+	case at >= 0 && instance.State != ec2.Running && nodeReady(&s.nodes[at]):
+		t.acted = true
+		silent := fmt.Sprintf(`{"status":{"conditions":[{"type":"Ready","status":"Unknown","reason":"NodeStatusUnknown","lastTransitionTime":%q}]}}`, time.Now().UTC().Format(time.RFC3339))
+		_, err := nodes.Patch(ctx, s.nodes[at].Name, types.StrategicMergePatchType, []byte(silent), metav1.PatchOptions{}, "status")
+		return ignoreGone(err)
+	case at >= 0 && instance.State == ec2.Terminated && s.nodes[at].DeletionTimestamp == nil:
+		// The cloud controller's part, a while later.
+		t.acted = true
+		return ignoreGone(nodes.Delete(ctx, s.nodes[at].Name, metav1.DeleteOptions{}))
+	}
+	return nil
+}
+
+func ignoreGone(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// newNode is what a kubelet makes when its machine has booted.
+func newNode(instance *ec2.Instance) *corev1.Node {
+	cpu := int64(instance.Facts.VCPUs)
+	size := corev1.ResourceList{
+		corev1.ResourceCPU: *resource.NewQuantity(cpu, resource.DecimalSI), corev1.ResourceMemory: *resource.NewQuantity(cpu<<31, resource.BinarySI), corev1.ResourcePods: resource.MustParse("58"),
+	}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: instance.PrivateDNSName, Labels: map[string]string{
+		corev1.LabelHostname: instance.PrivateDNSName, corev1.LabelArchStable: "amd64", corev1.LabelOSStable: "linux",
+		corev1.LabelInstanceTypeStable: instance.InstanceType, corev1.LabelTopologyZone: instance.Zone, corev1.LabelTopologyRegion: region,
+	}}}
+	node.Spec.ProviderID = instance.ProviderID()
+	node.Status.Capacity, node.Status.Allocatable = size, size
+	node.Status.Conditions = []corev1.NodeCondition{{
+		Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", LastHeartbeatTime: metav1.Now(), LastTransitionTime: metav1.Now(),
+	}}
+	return node
+}
+
+func nodeReady(node *corev1.Node) bool {
+	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// endPod is the kubelet's end of a pod that was deleted; on a machine that does not run nobody does it.
+func (t *telling) endPod(ctx context.Context, s *state, pod *corev1.Pod) error {
+	node := s.node(pod.Spec.NodeName)
+	if pod.DeletionTimestamp == nil || node == nil || !s.alive(node) || t.story.Stubborn {
+		return nil
+	}
+	t.acted = true
+	zero := int64(0)
+	return ignoreGone(t.world.core.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &zero}))
+}
+
+// place plays the scheduler for a pod without a node, and the kubelet for one that has just got it.
+func (t *telling) place(ctx context.Context, s *state, pod *corev1.Pod) error {
+	if pod.DeletionTimestamp != nil {
+		return nil
+	}
+	pods := t.world.core.CoreV1().Pods(pod.Namespace)
+	if pod.Spec.NodeName == "" {
+		node := s.roomFor(pod)
+		if node == nil {
+			return t.report(ctx, pod, corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "no node has room"}, pod.Status.Phase)
+		}
+		binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}, Target: corev1.ObjectReference{Kind: "Node", Name: node.Name}}
+		t.acted = true
+		if err := pods.Bind(ctx, binding, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+		pod.Spec.NodeName = node.Name // for the room that is left
+	}
+	if node := s.node(pod.Spec.NodeName); isReady(pod) || node == nil || !s.alive(node) {
+		return nil
+	}
+	return t.report(ctx, pod, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue}, corev1.PodRunning)
+}
+
+// report writes a condition and the phase of a pod, unless they are so already.
+func (t *telling) report(ctx context.Context, pod *corev1.Pod, condition corev1.PodCondition, phase corev1.PodPhase) error {
+	if pod.Status.Phase == phase && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == condition.Type && c.Status == condition.Status && c.Reason == condition.Reason
+	}) {
+		return nil
+	}
+	t.acted = true
+	patch := fmt.Sprintf(`{"status":{"phase":%q,"startTime":%q,"conditions":[{"type":%q,"status":%q,"reason":%q,"message":%q,"lastTransitionTime":%q}]}}`,
+		phase, time.Now().UTC().Format(time.RFC3339), condition.Type, condition.Status, condition.Reason, condition.Message, time.Now().UTC().Format(time.RFC3339))
+	_, err := t.world.core.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
+	return err
+}
+
+// roomFor is a node that takes the pod: ready, without taints, with enough CPU left.
+func (s *state) roomFor(pod *corev1.Pod) *corev1.Node {
+	for i := range s.nodes {
+		node := &s.nodes[i]
+		if node.DeletionTimestamp != nil || len(node.Spec.Taints) > 0 || !nodeReady(node) || !s.alive(node) || node.Labels[api.NodeInitializedLabelKey] != "true" {
+			continue
+		}
+		left := node.Status.Allocatable.Cpu().MilliValue()
+		for j := range s.pods {
+			if s.pods[j].Spec.NodeName == node.Name {
+				left -= cpuOf(&s.pods[j])
+			}
+		}
+		if cpuOf(pod) <= left {
+			return node
+		}
+	}
+	return nil
+}
+
+func cpuOf(pod *corev1.Pod) int64 {
+	return pod.Spec.Containers[0].Resources.Requests.Cpu().MilliValue()
+}
+
+// settle waits until Kubernetes' own controllers are through with new nodes, and with the budgets.
+func (t *telling) settle(ctx context.Context, s *state) (*state, error) {
+	for deadline := time.Now().Add(settleWithin); ; {
+		waitsFor := s.behind()
+		if waitsFor == "" {
+			return s, nil
+		}
+		if time.Now().After(deadline) {
+			return nil, fmt.Errorf("the control plane does not settle within %s: %s", settleWithin, waitsFor)
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		var err error
+		if s, err = t.world.see(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// behind is what Kubernetes' controllers have yet to see, empty for nothing.
+func (s *state) behind() string {
+	for i := range s.nodes {
+		node := &s.nodes[i]
+		tainted := slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool {
+			return taint.Key == corev1.TaintNodeNotReady || taint.Key == corev1.TaintNodeUnreachable
+		})
+		if tainted == nodeReady(node) {
+			return fmt.Sprintf("node %s is ready (%t) and has the taints %v", node.Name, nodeReady(node), node.Spec.Taints)
+		}
+	}
+	for i := range s.budgets {
+		budget := &s.budgets[i]
+		if healthy := s.guarded(budget, func(pod *corev1.Pod) bool { return pod.DeletionTimestamp == nil && isReady(pod) }); int(budget.Status.CurrentHealthy) != healthy || budget.Status.ObservedGeneration != budget.Generation {
+			return fmt.Sprintf("budget %s counts %d healthy pods, there are %d", budget.Name, budget.Status.CurrentHealthy, healthy)
+		}
+	}
+	return ""
+}

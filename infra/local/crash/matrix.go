@@ -1,0 +1,188 @@
+package crash
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Row is what came of a story.
+type Row struct {
+	Story  *Story
+	Calls  int // that its function made, undisturbed
+	Kills  int
+	Missed int // calls that did not come again when they were to be killed at
+	Took   time.Duration
+	Faults []Fault
+}
+
+// Fault is something that a kill has brought about, or that happens without one.
+type Fault struct {
+	Kill  *Kill // nil: without one
+	Texts []string
+	Log   string
+}
+
+func (f Fault) String() string {
+	when := "undisturbed"
+	if f.Kill != nil {
+		when = fmt.Sprintf("killed %s %s (no. %d)", map[bool]string{false: "before", true: "after"}[f.Kill.After], f.Kill.Name, f.Kill.Nth)
+	}
+	return when + ": " + strings.Join(f.Texts, "; ")
+}
+
+// job is one telling that is to be done.
+type job struct {
+	row  *Row
+	kill *Kill
+}
+
+// Matrix tells the stories, each undisturbed and then with a kill at each of its function's
+// calls, in the worlds side by side. told is called for each story when it is through.
+type Matrix struct {
+	Worlds []*World
+	Told   func(*Row)
+
+	mutex sync.Mutex
+	left  map[*Row]int
+}
+
+// Run tells the stories. The error is for what could not be told; faults are in the rows.
+func (m *Matrix) Run(ctx context.Context, stories []Story) ([]*Row, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	m.left = map[*Row]int{}
+	var rows []*Row
+	// Each undisturbed telling adds its kills, so that what is left to do is not known ahead.
+	queue := &jobs{waiting: make(chan struct{}, 1)}
+	for i := range stories {
+		row := &Row{Story: &stories[i]}
+		rows = append(rows, row)
+		queue.add(job{row: row})
+	}
+	failed := make([]error, len(m.Worlds))
+	var group sync.WaitGroup
+	for i, world := range m.Worlds {
+		group.Add(1)
+		go func() {
+			defer group.Done()
+			for {
+				next, more := queue.take(ctx)
+				if !more {
+					return
+				}
+				if failed[i] = m.tell(ctx, world, queue, next); failed[i] != nil {
+					cancel()
+					return
+				}
+				queue.done()
+			}
+		}()
+	}
+	group.Wait()
+	return rows, errors.Join(append(failed, context.Cause(ctx))...)
+}
+
+// tell does one job.
+func (m *Matrix) tell(ctx context.Context, world *World, queue *jobs, next job) error {
+	began := time.Now()
+	outcome, err := world.Tell(ctx, next.row.Story, next.kill)
+	if ctx.Err() != nil {
+		return nil // what was told until then counts
+	}
+	if err != nil {
+		return err
+	}
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	row := next.row
+	row.Took += time.Since(began)
+	if len(outcome.Faults) > 0 {
+		row.Faults = append(row.Faults, Fault{Kill: next.kill, Texts: outcome.Faults, Log: outcome.Log})
+	}
+	switch {
+	case next.kill == nil:
+		row.Calls = len(outcome.Calls)
+		if len(outcome.Faults) == 0 {
+			for _, call := range outcome.Calls {
+				for _, after := range []bool{false, true} {
+					queue.add(job{row: row, kill: &Kill{Call: call, After: after}})
+					m.left[row]++
+				}
+			}
+		}
+	case outcome.Killed:
+		row.Kills++
+		m.left[row]--
+	default:
+		row.Missed++
+		m.left[row]--
+	}
+	if m.left[row] == 0 && m.Told != nil {
+		m.Told(row)
+	}
+	return nil
+}
+
+// jobs are what is left to do, and under way.
+type jobs struct {
+	mutex    sync.Mutex
+	list     []job
+	underWay int
+	waiting  chan struct{}
+}
+
+func (j *jobs) add(one job) {
+	j.mutex.Lock()
+	defer j.mutex.Unlock()
+	j.list = append(j.list, one)
+	j.announce()
+}
+
+// take waits for a job; more is false when there will be none.
+func (j *jobs) take(ctx context.Context) (next job, more bool) {
+	for {
+		j.mutex.Lock()
+		if len(j.list) > 0 {
+			// The last first: a story is finished before the next begins.
+			next, j.list = j.list[len(j.list)-1], j.list[:len(j.list)-1]
+			j.underWay++
+			if len(j.list) > 0 {
+				j.announce()
+			}
+			j.mutex.Unlock()
+			return next, true
+		}
+		over := j.underWay == 0
+		if over {
+			j.announce() // the others are to see it too
+		}
+		j.mutex.Unlock()
+		if over {
+			return job{}, false
+		}
+		select {
+		case <-j.waiting:
+		case <-ctx.Done():
+			return job{}, false
+		}
+	}
+}
+
+func (j *jobs) done() {
+	j.mutex.Lock()
+	defer j.mutex.Unlock()
+	j.underWay--
+	j.announce()
+}
+
+// announce wakes one who waits.
+func (j *jobs) announce() {
+	select {
+	case j.waiting <- struct{}{}:
+	default:
+	}
+}

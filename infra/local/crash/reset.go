@@ -1,0 +1,106 @@
+package crash
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-lambda-go/cfn"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+const (
+	whittleNamespace = "whittle-system"
+	catalogName      = "whittle-catalog"
+)
+
+var getNow = metav1.GetOptions{}
+
+// held are the kinds whose objects finalizers may hold, those that need others first.
+func held() []schema.GroupVersionResource {
+	return []schema.GroupVersionResource{
+		{Version: "v1", Resource: "nodes"},
+		{Group: "karpenter.sh", Version: "v1", Resource: "nodeclaims"},
+		{Group: "karpenter.sh", Version: "v1", Resource: "nodepools"},
+		{Group: "karpenter.k8s.aws", Version: "v1", Resource: "ec2nodeclasses"},
+	}
+}
+
+// reset leaves the world as a new one: no process, an account without instances, a
+// cluster without nodes and pods, and a clock that shows the time.
+func (w *World) reset(ctx context.Context) error {
+	w.end()
+	w.gate.tell(nil)
+	w.log.take()
+	if err := w.pass(-w.ahead); err != nil {
+		return err
+	}
+	if err := w.clear(ctx); err != nil {
+		return fmt.Errorf("clearing the cluster: %w", err)
+	}
+	if err := w.account.close(); err != nil {
+		return err
+	}
+	account, err := w.newAccount(ctx)
+	if err != nil {
+		return err
+	}
+	w.account = account
+	if !w.uninstalled {
+		return nil
+	}
+	w.uninstalled = false
+	return w.undisturbed(ctx, "install", installEvent(cfn.RequestCreate, ""))
+}
+
+// undisturbed has a function act outside of any story.
+func (w *World) undisturbed(ctx context.Context, name string, event any) error {
+	w.gate.tell(&telling{world: w, story: &Story{}, ledger: newLedger("", nil), evictions: map[string]int{}})
+	_, err := w.invoke(ctx, name, event)
+	return err
+}
+
+func (w *World) clear(ctx context.Context) error {
+	zero := int64(0)
+	failed := []error{
+		w.core.CoreV1().Pods(metav1.NamespaceDefault).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &zero}, metav1.ListOptions{}),
+		w.core.PolicyV1().PodDisruptionBudgets(metav1.NamespaceDefault).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}),
+		w.core.CoreV1().Events(metav1.NamespaceDefault).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}),
+		w.core.CoordinationV1().Leases(whittleNamespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}),
+		w.core.CoreV1().ConfigMaps(whittleNamespace).DeleteCollection(ctx, metav1.DeleteOptions{},
+			metav1.ListOptions{FieldSelector: "metadata.name!=" + catalogName + ",metadata.name!=kube-root-ca.crt"}),
+	}
+	for _, resource := range held() {
+		failed = append(failed, w.clearAll(ctx, resource))
+	}
+	// A story may have taken the catalogue away.
+	restored := w.catalog.DeepCopy()
+	restored.ResourceVersion, restored.UID = "", ""
+	if _, err := w.core.CoreV1().ConfigMaps(whittleNamespace).Create(ctx, restored, metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
+		failed = append(failed, err)
+	}
+	return errors.Join(failed...)
+}
+
+func (w *World) clearAll(ctx context.Context, resource schema.GroupVersionResource) error {
+	list, err := w.objects.Resource(resource).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, object := range list.Items {
+		if len(object.GetFinalizers()) > 0 {
+			_, err = w.objects.Resource(resource).Patch(ctx, object.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		}
+		if err == nil {
+			err = w.objects.Resource(resource).Delete(ctx, object.GetName(), metav1.DeleteOptions{})
+		}
+		if err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+		err = nil
+	}
+	return nil
+}

@@ -1,0 +1,273 @@
+package crash
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsec2 "github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/whittle-dev/whittle/infra/local/ec2"
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+// stage sets a story up. Its methods do nothing any more once one has failed; err says what did.
+type stage struct {
+	world     *World
+	ctx       context.Context // of the setting up alone
+	err       error
+	workloads []*workload
+	instances int // how many it launched
+}
+
+// try keeps the first error.
+func (s *stage) try(err error) bool {
+	if s.err == nil {
+		s.err = err
+	}
+	return s.err == nil
+}
+
+// object creates an object of one of Karpenter's kinds.
+func (s *stage) object(group, resource, kind, name string, spec map[string]any) {
+	if s.err != nil {
+		return
+	}
+	made := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": group + "/v1", "kind": kind, "metadata": map[string]any{"name": name}, "spec": spec,
+	}}
+	_, err := s.world.objects.Resource(schema.GroupVersionResource{Group: group, Version: "v1", Resource: resource}).Create(s.ctx, made, metav1.CreateOptions{})
+	s.try(err)
+}
+
+// class makes the EC2NodeClass "default", which nobody has looked at yet.
+func (s *stage) class() {
+	byTag := []any{map[string]any{"tags": map[string]any{"karpenter.sh/discovery": clusterName}}}
+	s.object("karpenter.k8s.aws", "ec2nodeclasses", "EC2NodeClass", "default", map[string]any{
+		"role": nodeRole, "amiSelectorTerms": []any{map[string]any{"alias": "al2023@latest"}}, "subnetSelectorTerms": byTag, "securityGroupSelectorTerms": byTag,
+	})
+}
+
+// readyClass makes it, and has lifecycle look at it.
+func (s *stage) readyClass() {
+	s.class()
+	s.run("lifecycle", tickFor(s.world))
+}
+
+// pool makes the NodePool "default", with whatever else its spec says.
+func (s *stage) pool(more map[string]any) {
+	spec := map[string]any{
+		"template": map[string]any{"spec": map[string]any{
+			"nodeClassRef": map[string]any{"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"},
+			"requirements": []any{map[string]any{"key": api.CapacityTypeLabelKey, "operator": "In", "values": []any{"spot", "on-demand"}}},
+			"expireAfter":  "Never",
+		}},
+		"disruption": map[string]any{"consolidateAfter": "Never", "consolidationPolicy": "WhenEmpty", "budgets": []any{map[string]any{"nodes": "100%"}}},
+	}
+	maps.Copy(spec, more)
+	s.object("karpenter.sh", "nodepools", "NodePool", "default", spec)
+}
+
+// run has a function act before the story begins.
+func (s *stage) run(name string, event any) {
+	if s.err == nil {
+		_, err := s.world.invoke(s.ctx, name, event)
+		s.try(err)
+	}
+}
+
+// launch starts an instance with the tags of the cluster's, and those given.
+func (s *stage) launch(instanceType string, tags map[string]string) *ec2.Instance {
+	if s.err != nil {
+		return &ec2.Instance{}
+	}
+	images, err := s.world.account.sdk().DescribeImages(s.ctx, &awsec2.DescribeImagesInput{Owners: []string{"amazon"}})
+	if !s.try(err) {
+		return &ec2.Instance{}
+	}
+	image := ""
+	for _, known := range images.Images {
+		if known.Architecture == ec2types.ArchitectureValuesX8664 {
+			image = aws.ToString(known.ImageId)
+		}
+	}
+	all := map[string]string{"kubernetes.io/cluster/" + clusterName: "owned", "eks:eks-cluster-name": clusterName, api.NodePoolLabelKey: "default", "karpenter.k8s.aws/ec2nodeclass": "default"}
+	maps.Copy(all, tags)
+	var list []ec2types.Tag
+	for key, value := range all {
+		list = append(list, ec2types.Tag{Key: aws.String(key), Value: aws.String(value)})
+	}
+	answer, err := s.world.account.sdk().RunInstances(s.ctx, &awsec2.RunInstancesInput{
+		ImageId: &image, InstanceType: ec2types.InstanceType(instanceType), MinCount: aws.Int32(1), MaxCount: aws.Int32(1),
+		InstanceMarketOptions: &ec2types.InstanceMarketOptionsRequest{MarketType: ec2types.MarketTypeSpot},
+		TagSpecifications:     []ec2types.TagSpecification{{ResourceType: ec2types.ResourceTypeInstance, Tags: list}},
+	})
+	if !s.try(err) {
+		return &ec2.Instance{}
+	}
+	s.instances++
+	for _, instance := range s.world.account.ec2.Instances() {
+		if instance.ID == aws.ToString(answer.Instances[0].InstanceId) {
+			return &instance
+		}
+	}
+	s.try(fmt.Errorf("the local EC2 does not know the instance that it launched"))
+	return &ec2.Instance{}
+}
+
+// claim makes a NodeClaim of the pool as provision writes one.
+func (s *stage) claim(name string, change ...func(*api.NodeClaim)) *api.NodeClaim {
+	if s.err != nil {
+		return &api.NodeClaim{}
+	}
+	claim := &api.NodeClaim{
+		TypeMeta: metav1.TypeMeta{APIVersion: api.APIVersion, Kind: api.NodeClaimKind},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: []string{api.TerminationFinalizer},
+			Labels:      map[string]string{api.NodePoolLabelKey: "default", api.LabelNodeClass: "default"},
+			Annotations: map[string]string{api.AttemptAnnotationKey: "1"}},
+	}
+	claim.Spec.NodeClassRef = &api.NodeClassReference{Group: api.AWSGroup, Kind: api.EC2NodeClassKind, Name: "default"}
+	claim.Spec.Requirements = []api.NodeSelectorRequirementWithMinValues{
+		{Key: corev1.LabelInstanceTypeStable, Operator: corev1.NodeSelectorOpIn, Values: []string{"m5.4xlarge"}},
+		{Key: api.CapacityTypeLabelKey, Operator: corev1.NodeSelectorOpIn, Values: []string{"spot", "on-demand"}},
+	}
+	for _, f := range change {
+		f(claim)
+	}
+	stored, err := s.world.client.CreateNodeClaim(s.ctx, claim)
+	if !s.try(err) {
+		return &api.NodeClaim{}
+	}
+	return stored
+}
+
+// launched makes a claim with its instance, of which no node has joined.
+func (s *stage) launched(name string, change ...func(*api.NodeClaim)) (*api.NodeClaim, *ec2.Instance) {
+	instance := s.launch("m5.xlarge", map[string]string{api.NodeClaimTagKey: name})
+	s.claim(name, append([]func(*api.NodeClaim){func(claim *api.NodeClaim) {
+		claim.Labels[corev1.LabelInstanceTypeStable], claim.Labels[corev1.LabelTopologyZone] = instance.InstanceType, instance.Zone
+		claim.Labels[api.CapacityTypeLabelKey] = api.CapacityTypeSpot
+	}}, change...)...)
+	return s.status(name, instance, time.Now(), api.ConditionTypeLaunched), instance
+}
+
+// status writes the claim's conditions as true since a time.
+func (s *stage) status(name string, instance *ec2.Instance, since time.Time, conditions ...string) *api.NodeClaim {
+	if s.err != nil {
+		return &api.NodeClaim{}
+	}
+	var list []metav1.Condition
+	for _, kind := range conditions {
+		list = append(list, metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: kind, LastTransitionTime: metav1.NewTime(since)})
+	}
+	status := map[string]any{"providerID": instance.ProviderID(), "imageID": instance.ImageID, "conditions": list}
+	if len(conditions) > 1 {
+		status["nodeName"] = instance.PrivateDNSName
+		status["capacity"], status["allocatable"] = newNode(instance).Status.Capacity, newNode(instance).Status.Allocatable
+	}
+	stored, err := s.world.client.PatchNodeClaimStatus(s.ctx, name, map[string]any{"status": status})
+	if !s.try(err) {
+		return &api.NodeClaim{}
+	}
+	return stored
+}
+
+// node makes a spot node that has been there for an hour, of four processors: a claim, its
+// instance and its node, initialized.
+func (s *stage) node(name string, change ...func(*api.NodeClaim)) (*api.NodeClaim, *ec2.Instance) {
+	_, instance := s.launched(name, append([]func(*api.NodeClaim){func(claim *api.NodeClaim) {
+		claim.Annotations[api.AnnotationInstanceTagged] = "true"
+	}}, change...)...)
+	claim := s.status(name, instance, time.Now().Add(-time.Hour),
+		api.ConditionTypeLaunched, api.ConditionTypeRegistered, api.ConditionTypeInitialized, api.ConditionReady)
+	if s.err != nil {
+		return claim, instance
+	}
+	node, block := newNode(instance), true
+	maps.Copy(node.Labels, claim.Labels)
+	node.Labels[api.NodeRegisteredLabelKey], node.Labels[api.NodeInitializedLabelKey] = "true", "true"
+	node.Finalizers = []string{api.TerminationFinalizer}
+	node.OwnerReferences = []metav1.OwnerReference{{APIVersion: api.APIVersion, Kind: api.NodeClaimKind, Name: claim.Name, UID: claim.UID, BlockOwnerDeletion: &block}}
+	_, err := s.world.core.CoreV1().Nodes().Create(s.ctx, node, metav1.CreateOptions{})
+	s.try(err)
+	return claim, instance
+}
+
+// delete orders the end of a claim, as a person does.
+func (s *stage) delete(claim *api.NodeClaim) {
+	if s.err == nil {
+		s.try(s.world.client.DeleteNodeClaim(s.ctx, claim.Name, claim.UID))
+	}
+}
+
+// annotate writes annotations on a claim.
+func (s *stage) annotate(claim *api.NodeClaim, patch map[string]any) {
+	if s.err == nil {
+		_, err := s.world.client.PatchNodeClaim(s.ctx, claim.Name, patch)
+		s.try(err)
+	}
+}
+
+// workload is a number of equal pods, of which there are always as many.
+type workload struct {
+	name  string
+	count int
+	cpu   string
+	grace int64 // seconds that a pod may take to end
+	made  int
+}
+
+// pods makes a workload.
+func (s *stage) pods(name string, count int, cpu string) *workload {
+	made := &workload{name: name, count: count, cpu: cpu, grace: 1}
+	s.workloads = append(s.workloads, made)
+	return made
+}
+
+// replace makes the pods that are missing among those that there are, and tells whether
+// any was. One that ends counts no more.
+func (l *workload) replace(ctx context.Context, w *World, pods []corev1.Pod) (missing bool, err error) {
+	present := 0
+	for i := range pods {
+		if pods[i].Labels["app"] == l.name && pods[i].DeletionTimestamp == nil {
+			present++
+		}
+	}
+	for ; present < l.count; present++ {
+		l.made++
+		missing = true
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", l.name, l.made), Labels: map[string]string{"app": l.name}}}
+		// Its scheduler is the one that is played.
+		pod.Spec.SchedulerName, pod.Spec.TerminationGracePeriodSeconds = "played", &l.grace
+		pod.Spec.Containers = []corev1.Container{{Name: "main", Image: "pause", Resources: corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(l.cpu)},
+		}}}
+		if _, err := w.core.CoreV1().Pods(metav1.NamespaceDefault).Create(ctx, pod, metav1.CreateOptions{}); err != nil {
+			return missing, err
+		}
+	}
+	return missing, nil
+}
+
+// budget guards a workload: so many of its pods have to be healthy.
+func (s *stage) budget(workload string, least int) {
+	if s.err != nil {
+		return
+	}
+	minimum := intstr.FromInt32(int32(least))
+	_, err := s.world.core.PolicyV1().PodDisruptionBudgets(metav1.NamespaceDefault).Create(s.ctx, &policyv1.PodDisruptionBudget{
+		ObjectMeta: metav1.ObjectMeta{Name: workload},
+		Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: &minimum, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": workload}}},
+	}, metav1.CreateOptions{})
+	s.try(err)
+}

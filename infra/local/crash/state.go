@@ -1,0 +1,114 @@
+package crash
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/whittle-dev/whittle/infra/local/ec2"
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+// state is the world at a moment.
+type state struct {
+	instances []ec2.Instance // those that have ended too
+	claims    []api.NodeClaim
+	classes   []api.EC2NodeClass
+	nodes     []corev1.Node
+	pods      []corev1.Pod
+	budgets   []policyv1.PodDisruptionBudget
+}
+
+// see reads the world.
+func (w *World) see(ctx context.Context) (*state, error) {
+	s := &state{instances: w.account.ec2.Instances()}
+	var err error
+	if s.claims, err = w.client.NodeClaims(ctx); err != nil {
+		return nil, err
+	}
+	if s.classes, err = w.client.NodeClasses(ctx); err != nil {
+		return nil, err
+	}
+	if s.nodes, err = w.client.Nodes(ctx); err != nil {
+		return nil, err
+	}
+	pods, err := w.core.CoreV1().Pods(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	s.pods = pods.Items
+	budgets, err := w.core.PolicyV1().PodDisruptionBudgets(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	s.budgets = budgets.Items
+	return s, nil
+}
+
+// instance is the one behind a provider id, nil for none.
+func (s *state) instance(providerID string) *ec2.Instance {
+	for i := range s.instances {
+		if s.instances[i].ProviderID() == providerID {
+			return &s.instances[i]
+		}
+	}
+	return nil
+}
+
+// alive tells whether a kubelet runs on the node.
+func (s *state) alive(node *corev1.Node) bool {
+	instance := s.instance(node.Spec.ProviderID)
+	return instance != nil && instance.State == ec2.Running
+}
+
+func (s *state) node(name string) *corev1.Node {
+	for i := range s.nodes {
+		if s.nodes[i].Name == name {
+			return &s.nodes[i]
+		}
+	}
+	return nil
+}
+
+// claimOf is the claim that stands for the node, nil for none.
+func (s *state) claimOf(node *corev1.Node) *api.NodeClaim {
+	for i := range s.claims {
+		if node != nil && s.claims[i].Status.ProviderID == node.Spec.ProviderID {
+			return &s.claims[i]
+		}
+	}
+	return nil
+}
+
+// healthy tells whether the pod does its work: it runs, is ready and stays, on a machine that runs.
+func (s *state) healthy(pod *corev1.Pod) bool {
+	node := s.node(pod.Spec.NodeName)
+	return pod.DeletionTimestamp == nil && isReady(pod) && node != nil && s.alive(node)
+}
+
+// guarded counts the pods of a budget that are healthy by the measure.
+func (s *state) guarded(budget *policyv1.PodDisruptionBudget, healthy func(*corev1.Pod) bool) int {
+	selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
+	if err != nil {
+		return 0
+	}
+	count := 0
+	for i := range s.pods {
+		if selector.Matches(labels.Set(s.pods[i].Labels)) && healthy(&s.pods[i]) {
+			count++
+		}
+	}
+	return count
+}
+
+func isReady(pod *corev1.Pod) bool {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodReady {
+			return condition.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}

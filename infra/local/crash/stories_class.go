@@ -1,0 +1,101 @@
+package crash
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsec2 "github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	awsiam "github.com/aws/aws-sdk-go-v2/service/iam"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+// classStories are about what lifecycle does with EC2NodeClasses, and what is made in AWS for them.
+func classStories() []Story {
+	alone := []string{"lifecycle"}
+	return []Story{
+		{
+			Function: "lifecycle", Name: "a class is new", With: alone,
+			Arrange: func(s *stage) {
+				s.class()
+				s.pool(nil)
+			},
+			Done: func(t *telling, s *state) string {
+				if len(s.classes) != 1 || !api.ConditionTrue(s.classes[0].Status.Conditions, api.ConditionReady) || len(s.classes[0].Finalizers) != 1 {
+					return "the class is not ready, or nothing holds it"
+				}
+				return t.made(0, 1)
+			},
+		},
+		{
+			Function: "lifecycle", Name: "a class is deleted", With: alone,
+			Arrange: func(s *stage) {
+				s.readyClass()
+				s.template("one")
+				s.template("two")
+			},
+			Event: func(s *stage) any {
+				s.try(s.world.objects.Resource(held()[3]).Delete(s.ctx, "default", metav1.DeleteOptions{}))
+				return tickFor(s.world)
+			},
+			Done: func(t *telling, s *state) string {
+				if len(s.classes) > 0 {
+					return "the class is there still"
+				}
+				return t.made(0, 0)
+			},
+		},
+		{
+			Function: "lifecycle", Name: "what nothing uses is swept", With: alone, Step: time.Second,
+			Arrange: func(s *stage) {
+				s.readyClass()
+				s.pool(nil)
+				s.template("idle")
+				// The sweep comes each half hour, and takes what is older than an hour.
+				now := s.world.now()
+				s.later(now.Truncate(30 * time.Minute).Add(2 * time.Hour).Sub(now))
+			},
+			Done: func(t *telling, _ *state) string { return t.made(0, 1) },
+		},
+	}
+}
+
+// template makes a launch template as provision makes one for the class.
+func (s *stage) template(name string) {
+	if s.err != nil {
+		return
+	}
+	_, err := s.world.account.sdk().CreateLaunchTemplate(s.ctx, &awsec2.CreateLaunchTemplateInput{
+		LaunchTemplateName: aws.String(name), LaunchTemplateData: &ec2types.RequestLaunchTemplateData{InstanceType: ec2types.InstanceTypeM5Large},
+		TagSpecifications: []ec2types.TagSpecification{{ResourceType: ec2types.ResourceTypeLaunchTemplate, Tags: []ec2types.Tag{
+			{Key: aws.String(api.ClusterTagKey(clusterName)), Value: aws.String(api.ClusterTagOwned)}, {Key: aws.String(api.NodeClassTagKey), Value: aws.String("default")},
+		}}},
+	})
+	s.try(err)
+}
+
+// made says whether there is another number of launch templates or instance profiles.
+func (t *telling) made(templates, profiles int) string {
+	ctx, account := context.Background(), t.world.account
+	left, err := account.sdk().DescribeLaunchTemplates(ctx, &awsec2.DescribeLaunchTemplatesInput{})
+	if err != nil {
+		return err.Error()
+	}
+	known, err := awsiam.NewFromConfig(account.config).ListInstanceProfiles(ctx, &awsiam.ListInstanceProfilesInput{})
+	if err != nil {
+		return err.Error()
+	}
+	if len(left.LaunchTemplates) != templates || len(known.InstanceProfiles) != profiles {
+		return fmt.Sprintf("%d launch templates and %d instance profiles, want %d and %d", len(left.LaunchTemplates), len(known.InstanceProfiles), templates, profiles)
+	}
+	for _, profile := range known.InstanceProfiles {
+		if len(profile.Roles) != 1 {
+			return fmt.Sprintf("instance profile %s has %d roles", aws.ToString(profile.InstanceProfileName), len(profile.Roles))
+		}
+	}
+	return ""
+}

@@ -1,0 +1,102 @@
+package crash
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/infra/local/ec2"
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+func lifecycleStories() []Story {
+	// ending deletes the claim whose node was made first, as a person does.
+	ending := func(s *stage) any {
+		claims, err := s.world.client.NodeClaims(s.ctx)
+		if s.try(err) {
+			s.delete(&claims[0])
+		}
+		return tickFor(s.world)
+	}
+	alone := []string{"lifecycle"}
+	return []Story{
+		{
+			Function: "lifecycle", Name: "a node joins", With: alone, Done: claims(1),
+			Arrange: func(s *stage) {
+				s.pool(nil)
+				s.launched("new", func(claim *api.NodeClaim) {
+					claim.Spec.Taints = []corev1.Taint{{Key: "team", Value: "a", Effect: corev1.TaintEffectNoSchedule}}
+				})
+			},
+		},
+		{
+			// One pod at a time moves to the other node.
+			Function: "lifecycle", Name: "a drain under a budget", With: alone, Done: replaced, Event: ending,
+			Arrange: func(s *stage) {
+				s.pool(nil)
+				s.node("old")
+				s.node("spare")
+				s.pods("guest", 2, "1500m")
+				s.budget("guest", 1)
+			},
+		},
+		{
+			Function: "lifecycle", Name: "a drain that comes to its hard end", With: alone, Done: claims(0), Event: ending, Forceful: true,
+			Arrange: func(s *stage) {
+				s.pool(nil)
+				s.node("old", func(claim *api.NodeClaim) {
+					claim.Spec.TerminationGracePeriod = &metav1.Duration{Duration: 20 * time.Second}
+				})
+				s.pods("guest", 1, "1500m").grace = 60
+				s.budget("guest", 1)
+			},
+		},
+		{
+			Function: "lifecycle", Name: "a node expires", With: alone, Done: claims(0),
+			Arrange: func(s *stage) {
+				s.pool(nil)
+				s.node("old", func(claim *api.NodeClaim) {
+					expires := time.Second
+					claim.Spec.ExpireAfter.Duration = &expires
+				})
+			},
+		},
+		{
+			Function: "lifecycle", Name: "a claim whose launch was not written down is deleted", With: alone, Done: claims(0), Event: ending, Step: 10 * time.Second,
+			Arrange: func(s *stage) {
+				s.pool(nil)
+				s.launch("m5.xlarge", map[string]string{api.NodeClaimTagKey: "lost"})
+				s.claim("lost")
+			},
+		},
+		{
+			Function: "lifecycle", Name: "instances without claims, and claims without instances", With: alone, Done: claims(0),
+			Arrange: func(s *stage) {
+				s.pool(nil)
+				s.launch("m5.xlarge", map[string]string{api.NodeClaimTagKey: "nobody"})
+				_, gone := s.node("bereft")
+				s.try(s.world.account.ec2.Terminate(gone.ID))
+				s.later(time.Minute) // EC2's list is sure by then
+			},
+		},
+		{
+			Function: "lifecycle", Name: "an instance that has stopped", With: alone, Done: claims(0), Forceful: true,
+			Arrange: func(s *stage) {
+				s.pool(nil)
+				s.node("old")
+			},
+			Event: func(s *stage) any {
+				s.try((*ec2.Service).Stop(s.world.account.ec2, s.only().ID))
+				return tickFor(s.world)
+			},
+		},
+	}
+}
+
+// later lets time pass before the story begins.
+func (s *stage) later(d time.Duration) {
+	if s.err == nil {
+		s.try(s.world.pass(d))
+	}
+}

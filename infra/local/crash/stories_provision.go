@@ -1,0 +1,119 @@
+package crash
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/whittle-dev/whittle/infra/local/ec2"
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/inventory"
+)
+
+// together is how many equal nodes are launched by one call.
+const together = 3
+
+func provisionStories() []Story {
+	lone := func(s *stage) {
+		s.readyClass()
+		s.pool(nil)
+		s.pods("lone", 1, "3")
+	}
+	return []Story{
+		{
+			Function: "provision", Name: "a batch of equal nodes, with a class that is new", Launches: together, Done: running(together),
+			Arrange: func(s *stage) {
+				s.class()
+				s.pool(nil)
+				s.pods("equal", together, "14")
+			},
+		},
+		{
+			// The request of the batch is then another one, with the same token.
+			Function: "provision", Name: "a batch of equal nodes, and spot is short when it is gone on with", Launches: together, Done: running(together),
+			Arrange: func(s *stage) {
+				s.readyClass()
+				s.pool(nil)
+				s.pods("equal", together, "14")
+			},
+			Meanwhile: func(s *stage) {
+				marks := &catalog.Unavailable{}
+				marks.LeaveOut(catalog.CapacityTypeKey(api.CapacityTypeSpot), s.world.now().Add(time.Hour))
+				s.try(inventory.MarkUnavailable(s.ctx, s.world.client, marks, s.world.now()))
+			},
+		},
+		{
+			Function: "provision", Name: "claims that an earlier pass has written", Launches: 2, Done: running(2),
+			Arrange: func(s *stage) {
+				s.readyClass()
+				s.pool(nil)
+				for i := range 2 {
+					s.claim(fmt.Sprintf("earlier-%d", i), func(claim *api.NodeClaim) {
+						claim.Annotations[api.BatchAnnotationKey] = fmt.Sprintf("earlier/2/%d", i)
+					})
+				}
+				s.pods("waiting", 2, "14")
+			},
+		},
+		{
+			Function: "provision", Name: "no room on spot", Launches: 1, Done: running(1),
+			Arrange: func(s *stage) {
+				s.world.account.ec2.Starve(ec2.Starvation{CapacityType: "spot"})
+				lone(s)
+			},
+		},
+		{
+			Function: "provision", Name: "a launch that EC2 refuses once", Launches: 1, Done: running(1),
+			Arrange: func(s *stage) {
+				lone(s)
+				s.world.account.ec2.FailCalls(ec2.CallFailure{Action: "CreateFleet", Code: "InvalidParameterValue", Times: 1})
+			},
+		},
+		{
+			Function: "provision", Name: "a pool that gets its number of nodes", Launches: 2, Done: claims(2),
+			Arrange: func(s *stage) {
+				s.readyClass()
+				s.pool(map[string]any{"replicas": int64(2)})
+			},
+		},
+		{
+			Function: "provision", Name: "a pool that has too many nodes", Done: claims(1),
+			Arrange: func(s *stage) {
+				s.readyClass()
+				s.pool(map[string]any{"replicas": int64(1)})
+				s.node("one")
+				s.node("two")
+			},
+		},
+	}
+}
+
+// running is the end at which so many nodes are ready, and every pod runs on one.
+func running(nodes int) func(*telling, *state) string {
+	return func(t *telling, s *state) string {
+		if lacks := claims(nodes)(t, s); lacks != "" {
+			return lacks
+		}
+		for i := range s.pods {
+			if !s.healthy(&s.pods[i]) {
+				return fmt.Sprintf("pod %s does not run", s.pods[i].Name)
+			}
+		}
+		return ""
+	}
+}
+
+// claims is the end at which there are so many nodes, all of them ready.
+func claims(nodes int) func(*telling, *state) string {
+	return func(_ *telling, s *state) string {
+		if len(s.claims) != nodes {
+			return fmt.Sprintf("there are %d nodeclaims, want %d", len(s.claims), nodes)
+		}
+		for i := range s.claims {
+			if !ready(&s.claims[i]) {
+				return fmt.Sprintf("nodeclaim %s is not ready", s.claims[i].Name)
+			}
+		}
+		return ""
+	}
+}

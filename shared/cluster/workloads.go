@@ -1,0 +1,57 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// DeploymentOf reads the Deployment that the pod's ReplicaSet is of; nil where a ReplicaSet
+// has another owner, or is gone.
+func (c *Client) DeploymentOf(ctx context.Context, pod *corev1.Pod) (*appsv1.Deployment, error) {
+	owner := metav1.GetControllerOf(pod)
+	if owner == nil || owner.Kind != "ReplicaSet" {
+		return nil, nil
+	}
+	var set appsv1.ReplicaSet
+	if err := c.readJSON(ctx, workloadPath("replicasets", pod.Namespace, owner.Name), &set); err != nil {
+		return nil, ignoreGone(err)
+	}
+	owner = metav1.GetControllerOf(&set)
+	if owner == nil || owner.Kind != "Deployment" {
+		return nil, nil
+	}
+	var deployment appsv1.Deployment
+	if err := c.readJSON(ctx, workloadPath("deployments", pod.Namespace, owner.Name), &deployment); err != nil {
+		return nil, ignoreGone(err)
+	}
+	return &deployment, nil
+}
+
+// AnnotatePodTemplate writes a time as an annotation of the Deployment's pod template, which rolls it out anew
+// where it is another value than before. It fails with a conflict when the Deployment has
+// changed since it was read.
+func (c *Client) AnnotatePodTemplate(ctx context.Context, deployment *appsv1.Deployment, key string, at time.Time) error {
+	annotations := map[string]any{key: at.UTC().Format(time.RFC3339)}
+	return c.writeJSON(ctx, http.MethodPatch, workloadPath("deployments", deployment.Namespace, deployment.Name), map[string]any{
+		"metadata": map[string]any{"resourceVersion": deployment.ResourceVersion},
+		"spec":     map[string]any{"template": map[string]any{"metadata": map[string]any{"annotations": annotations}}},
+	}, nil)
+}
+
+func ignoreGone(err error) error {
+	if IsGone(err) {
+		return nil
+	}
+	return err
+}
+
+func workloadPath(plural, namespace, name string) string {
+	return fmt.Sprintf("/apis/apps/v1/namespaces/%s/%s/%s", url.PathEscape(namespace), plural, url.PathEscape(name))
+}
