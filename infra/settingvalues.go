@@ -48,7 +48,7 @@ func oneOf(value any, words ...string) (string, error) {
 
 func architecture(value any) (string, error) {
 	if value == "amd64" {
-		return "", errors.New(`Lambda calls "amd64" x86_64`)
+		return "", errors.New(`"amd64" is x86_64 to Lambda`)
 	}
 	return oneOf(value, "arm64", "x86_64")
 }
