@@ -377,6 +377,21 @@ type domain struct {
 	invented bool
 }
 
+// cheapestFor is the value of the domain where nodes for what existing ones have no room for cost least, by the cheapest new node there; the first of several.
+func cheapestFor(domains []domain, units int) string {
+	best, least := 0, math.Inf(1)
+	for i := range domains {
+		cost := 0.0
+		if further := int64(units) - domains[i].room; further > 0 {
+			cost = float64(further) * domains[i].price
+		}
+		if cost < least {
+			best, least = i, cost
+		}
+	}
+	return domains[best].value
+}
+
 // domains are those of the key that can take a unit of the part: best first, which is where nodes have room already, then where the cheapest new one is.
 func (p *problem) domains(s *shape, part part, key string) []domain {
 	byValue := map[string]*domain{}

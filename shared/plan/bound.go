@@ -36,7 +36,12 @@ func (p *problem) lowerBound(placed []int) float64 {
 		if placed[i] == 0 {
 			continue
 		}
-		columns := p.sets.labelledFor(d.shape, d.shape.alternatives, d.need).any
+		var columns bitset
+		if at(d.alternatives) == at(d.shape.alternatives) && d.class != nil {
+			columns = d.class.any // the class follows from the shape's own alternatives
+		} else {
+			columns = p.sets.labelledFor(d.shape, d.shape.alternatives, d.need).any
+		}
 		offers, demands = append(offers, offer{need: d.need, count: placed[i], columns: columns, slots: d.slots}), append(demands, d)
 	}
 	dual := p.worth

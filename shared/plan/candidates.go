@@ -75,7 +75,7 @@ func (k *packer) readCandidates(dual *dual, waiting []int32) {
 	for i := range dual.columns {
 		c := &dual.columns[i]
 		free := p.configOf(c.column).free
-		more := p.cost(c.column) / p.columns[c.column].offering.Price
+		more := dual.surcharge(c.column)
 		first := len(allSteps)
 		for n, step := range c.steps {
 			if w := c.weights[dual.width()+n]; w > 0 {
@@ -117,6 +117,14 @@ func (k *packer) readCandidates(dual *dual, waiting []int32) {
 	}
 }
 
+// surcharge is how much dearer a column is with what packing counts for each node, so that of columns on which units weigh the same the largest comes first.
+func (d *dual) surcharge(column int) float64 {
+	if d.p.columns[column].reservation >= 0 {
+		return 1
+	}
+	return 1 + nodePricePerHour/d.price(column)
+}
+
 // candidate is the column that choosing a node for the demand looks at so many others later, and what a unit weighs on it; nil if there is none. The first few are sorted
 // by what the demand's own units weigh, the others by what those of its bucket do on average.
 func (k *packer) candidate(demand, at int) (*candidate, float64) {
@@ -154,9 +162,15 @@ func (k *packer) candidate(demand, at int) (*candidate, float64) {
 func (k *packer) sortCandidates(list *candidates) {
 	k.ranked = k.ranked[:0]
 	for j := range k.columns {
-		if list.class.buy.has(k.columns[j].column) {
-			k.ranked = append(k.ranked, sortedDemand{k.dual.columns[j].weigh(list.need, math.Inf(1)) * k.p.cost(k.columns[j].column) / k.p.columns[k.columns[j].column].offering.Price, int32(j)})
+		column := k.columns[j].column
+		if !list.class.buy.has(column) {
+			continue
 		}
+		by := k.dual.columns[j].weigh(list.need, math.Inf(1)) * k.dual.surcharge(column)
+		if k.p.columns[column].reservation >= 0 {
+			by = -1 // what is paid for already comes first, as long as there is any
+		}
+		k.ranked = append(k.ranked, sortedDemand{by, int32(j)})
 	}
 	slices.SortFunc(k.ranked, compareSorted)
 	list.sorted = make([]*candidate, len(k.ranked))

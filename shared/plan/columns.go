@@ -107,8 +107,13 @@ func (p *problem) sortColumns() {
 func (p *problem) compareColumns(a, b int32) int {
 	first, second := &p.columns[a], &p.columns[b]
 	x, y := first.offering, second.offering
-	return cmp.Or(-strings.Compare(x.CapacityType, y.CapacityType), cmp.Compare(first.config, second.config), strings.Compare(x.Zone, y.Zone),
-		strings.Compare(x.ReservationID, y.ReservationID), cmp.Compare(a, b))
+	if x.CapacityType != y.CapacityType {
+		return strings.Compare(y.CapacityType, x.CapacityType)
+	}
+	if first.config != second.config {
+		return cmp.Compare(first.config, second.config)
+	}
+	return cmp.Or(strings.Compare(x.Zone, y.Zone), strings.Compare(x.ReservationID, y.ReservationID), cmp.Compare(a, b))
 }
 
 // addTier adds the columns of the pools that have the same weight as the pool first, and gives the position of the first pool that has not.
@@ -135,20 +140,25 @@ type sizes struct {
 const sizeStep = 64
 
 func (p *problem) readSizes(axis int) sizes {
-	type sized struct {
-		amount int64
-		config int32
+	// Columns of a config have the same amounts, and many configs too: there are few amounts to sort.
+	first, next := map[int64]int32{}, make([]int32, len(p.configs))
+	var amounts []int64
+	for i := len(p.configs) - 1; i >= 0; i-- {
+		amount := p.configs[i].free[axis]
+		at, ok := first[amount]
+		if !ok {
+			at = -1
+			amounts = append(amounts, amount)
+		}
+		next[i], first[amount] = at, int32(i)
 	}
-	// Columns of a config have the same amounts: there are fewer configs to sort.
-	configs := make([]sized, len(p.configs))
-	for i := range p.configs {
-		configs[i] = sized{amount: p.configs[i].free[axis], config: int32(i)}
-	}
-	slices.SortFunc(configs, func(a, b sized) int { return cmp.Or(cmp.Compare(a.amount, b.amount), cmp.Compare(a.config, b.config)) })
+	slices.Sort(amounts)
 	s := sizes{order: make([]int32, 0, len(p.columns)), amounts: make([]int64, 0, len(p.columns))}
-	for _, c := range configs {
-		for _, j := range p.configs[c.config].columns {
-			s.order, s.amounts = append(s.order, int32(j)), append(s.amounts, c.amount)
+	for _, amount := range amounts {
+		for i := first[amount]; i >= 0; i = next[i] {
+			for _, j := range p.configs[i].columns {
+				s.order, s.amounts = append(s.order, int32(j)), append(s.amounts, amount)
+			}
 		}
 	}
 	set := newBitset(len(p.columns))

@@ -92,7 +92,7 @@ func (p *problem) readConfigs(pool *pool, daemons []*daemon) {
 		}
 		available = available[:0]
 		for i := range typ.Offerings {
-			if offering := &typ.Offerings[i]; offering.Available && r.offerings.Allow(offering) {
+			if offering := &typ.Offerings[i]; offering.Available && r.offerings.Allow(offering) && !p.leavesOut(pool, typ, offering) {
 				available = append(available, offering)
 			}
 		}

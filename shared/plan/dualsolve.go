@@ -47,22 +47,23 @@ func (d *dual) add(c *dualColumn, rows []int32, entries []float64) {
 
 // solve generates columns until what the units weigh on the columns is close to what the program costs: no weights make them worth more. Columns are filled for prices
 // between those of the program, which go to and fro, and the units' best values so far. It reports whether they are worth hardly less by the same weights on all columns, which
-// are the columns' weights then; with slots it does not ask.
+// are the columns' weights then.
 func (d *dual) solve() bool {
 	program := d.program
 	prices, values, best := make([]float64, len(d.buckets)), make([]float64, len(d.buckets)), make([]float64, len(d.buckets))
 	rent, bound := slices.Clone(d.rent), math.Inf(-1)
-	smooth := 0.0
+	between := 0.0
 	even := d.readEven(values)
 	if even > 0 {
-		bound, values, best, smooth = even, best, values, dualSmooth
+		bound, values, best, between = even, best, values, dualSmooth
 		d.keep()
 	}
+	smooth := between
 	k := newKnapsack(d.width() + len(d.axes)*dualParts)
 	for round := 0; round < dualRounds; round++ {
 		program.optimise()
 		cost := program.worth()
-		if cost*(1-dualEven) <= even && len(d.slots) == 0 {
+		if cost*(1-dualEven) <= even {
 			d.weighEven()
 			return true
 		}
@@ -102,7 +103,7 @@ func (d *dual) solve() bool {
 		}
 		switch {
 		case added:
-			smooth = dualSmooth
+			smooth = between
 		case smooth > 0:
 			smooth = 0
 		default:
@@ -137,9 +138,10 @@ func (c *dualColumn) settle(price float64) {
 }
 
 // readEven finds the weights by which all units together are worth most if all columns have the same. It gives the columns these, fills in what one unit of each bucket is worth
-// then, and gives what all are. Where columns are of reservations it does nothing.
+// then, and gives what all are. Where
+// there are slots or reservations it does nothing: what these are worth differs from column to column.
 func (d *dual) readEven(values []float64) float64 {
-	if len(d.reserved) > 0 {
+	if len(d.reserved)+len(d.slots) > 0 {
 		return 0
 	}
 	width := d.width()

@@ -151,7 +151,7 @@ func (p *problem) hostSlack(s *shape) int {
 		for _, n := range p.planned {
 			if filter.countsPlanned(p, n) {
 				hosts++
-				least = min(least, p.peersOn(n, term.peers))
+				least = min(least, p.firstOn(n, term.peers))
 			}
 		}
 		if hosts < term.minDomains || hosts == 0 {
@@ -163,6 +163,19 @@ func (p *problem) hostSlack(s *shape) int {
 		return 0
 	}
 	return slack
+}
+
+// firstOn is how many of the peers are planned for the node that need not wait for others to be bound elsewhere: those others might wait for them.
+func (p *problem) firstOn(n *node, wanted *peers) int {
+	count := 0
+	for _, f := range n.fills {
+		d := p.demands[f.demand]
+		waits := slices.ContainsFunc(d.shape.topology.spread, func(t spreadTerm) bool { return t.key != corev1.LabelHostname && !t.preferred })
+		if !waits && wanted.matchClass(p.podClasses, d.shape.class) {
+			count += f.count * d.pods()
+		}
+	}
+	return count
 }
 
 // peersOn is how many of the peers are planned for the node.

@@ -109,7 +109,9 @@ func (p *problem) readShapes() {
 		shapes[number].pods = append(shapes[number].pods, &pods[i])
 	}
 	for _, s := range p.shapes {
-		slices.SortFunc(s.pods, comparePods)
+		if len(s.pods) > 1 {
+			slices.SortFunc(s.pods, comparePods)
+		}
 		s.first = s.pod()
 		s.tolerations = s.pod().Spec.Tolerations
 		s.ports = hostPorts(&s.pod().Spec)
@@ -228,7 +230,10 @@ func sortShapes(shapes []*shape) {
 
 // compareShapes orders by cpu, then memory, both descending.
 func compareShapes(a, b *shape) int {
-	return cmp.Or(-cmp.Compare(a.need[axisCPU], b.need[axisCPU]), -cmp.Compare(a.need[axisMemory], b.need[axisMemory]), strings.Compare(a.key, b.key))
+	if c := cmp.Or(cmp.Compare(b.need[axisCPU], a.need[axisCPU]), cmp.Compare(b.need[axisMemory], a.need[axisMemory])); c != 0 {
+		return c
+	}
+	return strings.Compare(a.key, b.key)
 }
 
 func comparePods(a, b *corev1.Pod) int {
@@ -325,5 +330,12 @@ func refOf(pod *corev1.Pod) PodRef {
 }
 
 func compareRefs(a, b PodRef) int {
-	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), strings.Compare(a.UID, b.UID))
+	// Thousands are compared, mostly of one namespace and by names that differ.
+	if a.Namespace != b.Namespace {
+		return strings.Compare(a.Namespace, b.Namespace)
+	}
+	if c := strings.Compare(a.Name, b.Name); c != 0 {
+		return c
+	}
+	return strings.Compare(a.UID, b.UID)
 }

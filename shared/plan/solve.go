@@ -38,6 +38,10 @@ type problem struct {
 	columns    []column
 	// exotic are the columns of exotic instance types, reserved those that take units of reservations, limited those of pools with limits.
 	exotic, reserved, limited bitset
+	// leftOut is what this plan makes no use of: see further.go.
+	leftOut []aspect
+	// plansMade counts the further plans.
+	plansMade int
 	// tiers are the columns of the pools of each weight, heaviest first; reservations what reserved columns share.
 	tiers        []bitset
 	reservations []reservation
@@ -90,6 +94,12 @@ func Solve(s *Snapshot) *Plan {
 	if len(s.Pods) == 0 {
 		return p.plan
 	}
+	p.solve()
+	return p.further()
+}
+
+// solve makes the plan.
+func (p *problem) solve() {
 	p.read()
 	for shapes := p.shapes; len(shapes) > 0; p.round++ {
 		shapes = p.placeShapes(shapes)
@@ -98,7 +108,6 @@ func Solve(s *Snapshot) *Plan {
 	p.planClaims(p.planned)
 	p.planUnplaced()
 	p.sortPlan()
-	return p.plan
 }
 
 func newProblem(s *Snapshot) *problem {

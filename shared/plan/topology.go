@@ -74,9 +74,11 @@ func (p *problem) divide(shapes []*shape) {
 	}
 	// Those that demand nothing of others come first, then those that look for others, then those that keep their distance: so each finds counted what it is measured by.
 	// Of those with equal demands the ones that their volumes tie to few domains choose first.
-	slices.SortStableFunc(waiting, func(a, b *shape) int {
-		return cmp.Or(cmp.Compare(a.rank(), b.rank()), -compareBools(a.tied, b.tied))
-	})
+	if p.podClasses.any || slices.ContainsFunc(waiting, func(s *shape) bool { return s.tied }) {
+		slices.SortStableFunc(waiting, func(a, b *shape) int {
+			return cmp.Or(cmp.Compare(a.rank(), b.rank()), -compareBools(a.tied, b.tied))
+		})
+	}
 	for len(waiting) > 0 {
 		var deferred []*shape
 		for _, s := range waiting {
@@ -379,7 +381,7 @@ func (p *problem) gather(s *shape, whole part, term *affinityTerm) []part {
 	if len(domains) == 0 {
 		return p.nowhere(s, whole, term.field, term.key)
 	}
-	return []part{whole.bindTo(term.key, domains[0].value)}
+	return []part{whole.bindTo(term.key, cheapestFor(domains, len(whole.units)))}
 }
 
 // hasPlanned reports whether any pod of the peers is among the demands.
@@ -472,7 +474,7 @@ func (p *problem) settleOn(s *shape, whole part, key string) []part {
 		return append(parts, whole)
 	}
 	if levelled == nil {
-		return append(parts, whole.narrow(scheduling.In(key, domains[0].value)))
+		return append(parts, whole.narrow(scheduling.In(key, cheapestFor(domains, len(whole.units)))))
 	}
 	// Level, as far as that costs little.
 	cheapest := math.Inf(1)
