@@ -64,6 +64,9 @@ func killEverywhere(ctx context.Context) (failure error) {
 	fmt.Printf("the functions are built with a clock that can be set, after %.0f s\n", time.Since(began).Seconds())
 	matrix := &crash.Matrix{Worlds: make([]*crash.World, crashWorlds), Told: func(row *crash.Row) {
 		fmt.Printf("%6.0fs  %s: %s: %d calls, %d kills, %d faults\n", time.Since(began).Seconds(), row.Story.Function, row.Story.Name, row.Calls, row.Kills, len(row.Faults))
+		for _, fault := range row.Faults {
+			fmt.Println("        ", fault)
+		}
 	}}
 	defer func() {
 		for _, world := range matrix.Worlds {
