@@ -20,8 +20,11 @@ type podClasses struct {
 	buffer []byte
 }
 
-// of is the number of the pod's class.
+// of is the number of the pod's class. Where nothing selects pods they are all of one.
 func (c *podClasses) of(pod *corev1.Pod) int {
+	if !c.any && len(c.sample) > 0 {
+		return 0
+	}
 	c.buffer = append(append(c.buffer[:0], pod.Namespace...), 0)
 	for _, key := range c.keys {
 		if value, ok := pod.Labels[key]; ok {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sort"
 	"strings"
@@ -82,23 +83,53 @@ func (p *problem) readColumns() {
 
 // sortColumns sorts by price; of equal ones spot comes before on-demand, then the order is by pool, type and zone.
 func (p *problem) sortColumns() {
+	n := len(p.columns)
+	if n == 0 {
+		return
+	}
 	type priced struct {
-		price  float64
+		// bits are the price's, which are in the order of prices, none of them being negative.
+		bits   uint64
 		column int32
 	}
-	order := make([]priced, len(p.columns))
+	order, next := make([]priced, n), make([]priced, n)
 	for j := range p.columns {
-		order[j] = priced{price: p.columns[j].offering.Price, column: int32(j)}
+		order[j] = priced{bits: math.Float64bits(max(p.columns[j].offering.Price, 0) + 0), column: int32(j)}
 	}
-	slices.SortFunc(order, func(a, b priced) int {
-		if a.price != b.price {
-			return cmp.Compare(a.price, b.price)
+	// Thousands of prices are sorted by some of their bits at a time, the lowest first.
+	const digit = 11
+	for shift := 0; shift < 64; shift += digit {
+		var ends [1 << digit]int32
+		for i := range order {
+			ends[order[i].bits>>shift&(1<<digit-1)]++
 		}
-		return p.compareColumns(a.column, b.column)
-	})
-	sorted := make([]column, len(p.columns))
-	for i := range order {
-		sorted[i] = p.columns[order[i].column]
+		if ends[order[0].bits>>shift&(1<<digit-1)] == int32(n) {
+			continue
+		}
+		sum := int32(0)
+		for i, count := range ends {
+			ends[i] = sum
+			sum += count
+		}
+		for i := range order {
+			at := &ends[order[i].bits>>shift&(1<<digit-1)]
+			next[*at] = order[i]
+			*at++
+		}
+		order, next = next, order
+	}
+	sorted := make([]column, n)
+	for first := 0; first < n; {
+		end := first + 1
+		for end < n && order[end].bits == order[first].bits {
+			end++
+		}
+		if end > first+1 {
+			slices.SortFunc(order[first:end], func(a, b priced) int { return p.compareColumns(a.column, b.column) })
+		}
+		for ; first < end; first++ {
+			sorted[first] = p.columns[order[first].column]
+		}
 	}
 	p.columns = sorted
 }

@@ -107,7 +107,8 @@ func (p *problem) readConfigs(pool *pool, daemons []*daemon) {
 	if r.plain && r.added > 0 {
 		pool.mentioned = make(map[string]keyFacts, len(r.wanted))
 		for i := range r.wanted {
-			pool.mentioned[r.wanted[i].Key()] = keyFacts{any: r.mentioned[i] > 0, all: r.mentioned[i] == r.added}
+			key := r.wanted[i].Key()
+			pool.mentioned[key] = keyFacts{any: r.mentioned[i] > 0 || isOfferingKey(key), all: r.mentioned[i] == r.added || isOfferingKey(key)}
 		}
 	}
 }
@@ -115,6 +116,9 @@ func (p *problem) readConfigs(pool *pool, daemons []*daemon) {
 // allows reports whether the pool's requirements leave room for the type, its offerings apart.
 func (r *configReader) allows(typ *catalog.InstanceType) bool {
 	for i := range r.wanted {
+		if isOfferingKey(r.wanted[i].Key()) {
+			continue // its offerings decide
+		}
 		have, ok := typ.Requirements[r.wanted[i].Key()]
 		if r.last[i] = 0; ok {
 			r.last[i] = 1

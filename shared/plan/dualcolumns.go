@@ -51,31 +51,42 @@ func (d *dual) readColumns() {
 		}
 	}
 	type kind struct{ config, reservation, mask int }
-	seen := map[kind]bool{}
+	seen, plain := map[kind]bool{}, newBitset(len(d.p.configs))
 	masks := map[string]int{}
 	// kept are, by mask, the columns so far.
 	var kept [][]int
 	key := make([]byte, (len(sets)+7)/8)
 	last := kind{config: -1}
 	for j := range all.all() {
-		clear(key)
-		for i, set := range sets {
-			if set.has(j) {
-				key[i/8] |= 1 << (i % 8)
+		column := &d.p.columns[j]
+		mask := 0
+		if len(sets) > 1 || len(kept) == 0 {
+			clear(key)
+			for i, set := range sets {
+				if set.has(j) {
+					key[i/8] |= 1 << (i % 8)
+				}
+			}
+			var ok bool
+			if mask, ok = masks[string(key)]; !ok {
+				mask = len(kept)
+				masks[string(key)] = mask
+				kept = append(kept, nil)
 			}
 		}
-		mask, ok := masks[string(key)]
-		if !ok {
-			mask = len(kept)
-			masks[string(key)] = mask
-			kept = append(kept, nil)
+		if len(sets) == 1 && column.reservation < 0 {
+			// Most programs have thousands of columns that all units may use.
+			if plain.has(column.config) {
+				continue
+			}
+			plain.add(column.config)
+		} else {
+			k := kind{column.config, column.reservation, mask}
+			if k == last || seen[k] {
+				continue
+			}
+			seen[k], last = true, k
 		}
-		column := &d.p.columns[j]
-		k := kind{column.config, column.reservation, mask}
-		if k == last || seen[k] {
-			continue
-		}
-		seen[k], last = true, k
 		free := d.p.configs[column.config].free
 		if slices.ContainsFunc(kept[mask], func(other int) bool { return d.p.configOf(other).free.atLeast(free) }) {
 			continue

@@ -92,9 +92,9 @@ type columnSets struct {
 	count    int
 	key      []byte
 	domains  map[string][]columnDomain
-	// byEntry are the columns that an entry of a claim's lists names.
-	byEntry map[listed]bitset
-	keys    map[*pool]*poolKeys
+	// listings are the columns that entries of claims' lists name.
+	listings []listing
+	keys     map[*pool]*poolKeys
 	// requirements number requirements; narrowed and byPlace remember what follows from alternatives.
 	requirements *numbering
 	narrowed     map[narrowing][]scheduling.Requirements

@@ -56,26 +56,39 @@ func (r *product) addType(config int) {
 // listed is an entry of a claim's list of zones or capacity types.
 type listed struct{ key, value string }
 
+// listing are the columns that have an entry.
+type listing struct {
+	listed
+	columns bitset
+}
+
 // listedBy are the columns, of whatever pool, that have the entry.
 func (s *columnSets) listedBy(entry listed) bitset {
-	if s.byEntry == nil {
-		s.byEntry = map[listed]bitset{}
+	if s.listings == nil {
 		for j := range s.problem.columns {
 			offering := s.problem.columns[j].offering
 			s.list(listed{corev1.LabelTopologyZone, offering.Zone}, j)
 			s.list(listed{api.CapacityTypeLabelKey, offering.CapacityType}, j)
 		}
 	}
-	return s.byEntry[entry]
+	for i := range s.listings {
+		if s.listings[i].listed == entry {
+			return s.listings[i].columns
+		}
+	}
+	return nil
 }
 
+// list notes a column with an entry. There are a handful of entries, and thousands of columns.
 func (s *columnSets) list(entry listed, j int) {
-	set := s.byEntry[entry]
-	if set == nil {
-		set = newBitset(len(s.problem.columns))
-		s.byEntry[entry] = set
+	for i := range s.listings {
+		if s.listings[i].listed == entry {
+			s.listings[i].columns.add(j)
+			return
+		}
 	}
-	set.add(j)
+	s.listings = append(s.listings, listing{entry, newBitset(len(s.problem.columns))})
+	s.listings[len(s.listings)-1].columns.add(j)
 }
 
 // within reports whether all columns that the lists allow are in the set.

@@ -82,10 +82,20 @@ func EachRequest(pod *corev1.Pod, yield func(name corev1.ResourceName, quantity 
 func EachRequestedAmount(pod *corev1.Pod, yield func(name corev1.ResourceName, amount int64)) {
 	// Most pods that wait are like this.
 	if len(pod.Spec.Containers) == 1 && len(pod.Status.ContainerStatuses) == 0 && countsContainersAlone(pod) {
-		for name, quantity := range pod.Spec.Containers[0].Resources.Requests {
-			if name != corev1.ResourcePods {
+		requests, read := pod.Spec.Containers[0].Resources.Requests, 0
+		for _, name := range [...]corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+			if quantity, ok := requests[name]; ok {
 				amount, _ := amountOf(name, &quantity)
 				yield(name, amount)
+				read++
+			}
+		}
+		if read < len(requests) {
+			for name, quantity := range requests {
+				if name != corev1.ResourcePods && name != corev1.ResourceCPU && name != corev1.ResourceMemory {
+					amount, _ := amountOf(name, &quantity)
+					yield(name, amount)
+				}
 			}
 		}
 		yield(corev1.ResourcePods, 1)
