@@ -43,7 +43,7 @@ func (t *telling) look(ctx context.Context, carried seen) {
 	if !ends && carried.object.resource != "pods" || t.story.Forceful {
 		return
 	}
-	s, err := t.world.see(ctx)
+	s, err := t.see(ctx)
 	if err != nil {
 		t.fault("looking at the world after %s: %v", carried.call, err)
 		return

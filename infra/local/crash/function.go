@@ -76,10 +76,11 @@ func (w *World) start(name string) (*function, error) {
 		"AWS_LAMBDA_RUNTIME_API="+w.runtime.address+"/"+id, "AWS_LAMBDA_FUNCTION_NAME="+name, "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=1024", "AWS_ENDPOINT_URL="+w.gate.awsURL)
 	f.command.Stdout, f.command.Stderr = &w.log, &w.log
 	f.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	w.runtime.add(id, f) // before it asks for work
 	if err := f.command.Start(); err != nil {
+		w.runtime.remove(id)
 		return nil, fmt.Errorf("starting function %s: %w", name, err)
 	}
-	w.runtime.add(id, f)
 	w.processes.Add(1)
 	go func() {
 		defer w.processes.Done()

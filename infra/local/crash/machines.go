@@ -23,7 +23,7 @@ const settleWithin = time.Minute
 // done by now, waits until Kubernetes' own controllers have seen it, and returns the world
 // as it is then.
 func (t *telling) play(ctx context.Context) (*state, error) {
-	s, err := t.world.see(ctx)
+	s, err := t.see(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (t *telling) again(ctx context.Context, s *state) (*state, error) {
 		return s, nil
 	}
 	t.acted = false
-	return t.world.see(ctx)
+	return t.see(ctx)
 }
 
 // boot has an instance that runs join as a node, and the kubelet of one that does not run
@@ -220,7 +220,7 @@ func (t *telling) settle(ctx context.Context, s *state) (*state, error) {
 			return nil, ctx.Err()
 		}
 		var err error
-		if s, err = t.world.see(ctx); err != nil {
+		if s, err = t.see(ctx); err != nil {
 			return nil, err
 		}
 	}

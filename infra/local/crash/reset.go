@@ -53,12 +53,15 @@ func (w *World) reset(ctx context.Context) error {
 		return nil
 	}
 	w.uninstalled = false
+	if w.rights(true) == "" {
+		return nil
+	}
 	return w.undisturbed(ctx, "install", installEvent(cfn.RequestCreate, ""))
 }
 
 // undisturbed has a function act outside of any story.
 func (w *World) undisturbed(ctx context.Context, name string, event any) error {
-	w.gate.tell(&telling{world: w, story: &Story{}, ledger: newLedger("", nil), evictions: map[string]int{}})
+	w.gate.tell(&telling{world: w, story: &Story{}, stage: &stage{}, ledger: newLedger("", nil), evictions: map[string]int{}})
 	_, err := w.invoke(ctx, name, event)
 	return err
 }

@@ -28,7 +28,8 @@ type stage struct {
 	ctx       context.Context // of the setting up alone
 	err       error
 	workloads []*workload
-	instances int // how many it launched
+	instances int  // how many it launched
+	guarded   bool // whether there are budgets
 }
 
 // try keeps the first error.
@@ -267,6 +268,7 @@ func (s *stage) budget(workload string, least int) {
 	if s.err != nil {
 		return
 	}
+	s.guarded = true
 	minimum := intstr.FromInt32(int32(least))
 	_, err := s.world.core.PolicyV1().PodDisruptionBudgets(metav1.NamespaceDefault).Create(s.ctx, &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: workload},

@@ -1,6 +1,7 @@
 package crash
 
 import (
+	"slices"
 	"time"
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
@@ -40,10 +41,10 @@ func disruptStories() []Story {
 		{
 			Function: "disrupt", Name: "a node that is replaced", Launches: 1, Done: replaced, Arrange: recommended,
 			// A replacement that died before its claims were written is taken back, and not tried again for ten minutes.
-			Spared: spared,
+			Spared: spared, Acted: ordered,
 		},
 		{
-			Function: "disrupt", Name: "a node that has drifted", Launches: 1, Done: replaced, Spared: spared,
+			Function: "disrupt", Name: "a node that has drifted", Launches: 1, Done: replaced, Spared: spared, Acted: ordered,
 			Arrange: func(s *stage) {
 				s.readyClass()
 				s.pool(nil)
@@ -54,7 +55,7 @@ func disruptStories() []Story {
 			},
 		},
 		{
-			Function: "disrupt", Name: "a node that is not worth its price", Launches: 1, Done: replaced, Spared: spared,
+			Function: "disrupt", Name: "a node that is not worth its price", Launches: 1, Done: replaced, Spared: spared, Acted: ordered,
 			Arrange: func(s *stage) {
 				s.readyClass()
 				s.pool(map[string]any{"disruption": map[string]any{"consolidateAfter": "0s", "consolidationPolicy": "WhenEmptyOrUnderutilized", "budgets": []any{map[string]any{"nodes": "100%"}}}})
@@ -73,6 +74,11 @@ func disruptStories() []Story {
 			Done: spared,
 		},
 	}
+}
+
+// ordered tells that the end of the node "old" was ordered: lifecycle's part begins.
+func ordered(s *state) bool {
+	return !slices.ContainsFunc(s.claims, func(claim api.NodeClaim) bool { return claim.Name == "old" && claim.DeletionTimestamp == nil })
 }
 
 // spared is the end at which the node "old" goes on as it was, and is not tried again for a while.

@@ -93,11 +93,10 @@ func installEvent(kind cfn.RequestType, answerTo string) cfn.Event {
 }
 
 func installStories() []Story {
-	story := func(name string, kind cfn.RequestType, before cfn.RequestType, present bool) Story {
+	story := func(kind cfn.RequestType, present bool, arrange func(*stage)) Story {
 		return Story{
-			Function: "install", Name: name, With: nobody(),
-			Arrange: func(s *stage) { s.run("install", installEvent(before, "")) },
-			Event:   func(s *stage) any { return installEvent(kind, s.world.gate.awsURL+responsePath) },
+			Function: "install", Name: string(kind), With: nobody(), Arrange: arrange,
+			Event: func(s *stage) any { return installEvent(kind, s.world.gate.awsURL+responsePath) },
 			Done: func(t *telling, _ *state) string {
 				if t.world.account.answered == 0 {
 					return "CloudFormation has no answer"
@@ -107,9 +106,9 @@ func installStories() []Story {
 		}
 	}
 	return []Story{
-		story("Delete", cfn.RequestDelete, cfn.RequestCreate, false),
-		story("Create", cfn.RequestCreate, cfn.RequestDelete, true),
-		story("Update", cfn.RequestUpdate, cfn.RequestCreate, true),
+		story(cfn.RequestDelete, false, nil),
+		story(cfn.RequestCreate, true, func(s *stage) { s.run("install", installEvent(cfn.RequestDelete, "")) }),
+		story(cfn.RequestUpdate, true, nil),
 	}
 }
 

@@ -29,6 +29,9 @@ type Story struct {
 	// Launches is how many instances the functions launch in it, neither more nor fewer;
 	// anyNumber where that depends on when the function dies.
 	Launches int
+	// Acted tells that the function has done its part: later on it finds nothing to do, and
+	// its calls are no more of the story. Nil where it acts to the end.
+	Acted func(*state) bool
 	// Done says what is still missing of the story's end, beside that everything belongs
 	// together; empty for nothing.
 	Done func(*telling, *state) string

@@ -101,8 +101,13 @@ func (t *telling) goOn(ctx context.Context) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		missing := t.missing(s)
+		if t.story.Acted != nil && t.story.Acted(s) {
+			t.ledger.close()
+		}
+		missing, err := t.missing(ctx, s)
 		switch {
+		case err != nil:
+			return 0, err
 		case over && len(missing) > 0:
 			t.fault("all was right and is not any more: %s", strings.Join(missing, "; "))
 			return round, nil
@@ -119,13 +124,17 @@ func (t *telling) goOn(ctx context.Context) (int, error) {
 }
 
 // missing is what is not yet as it has to be at the story's end.
-func (t *telling) missing(s *state) []string {
+func (t *telling) missing(ctx context.Context, s *state) ([]string, error) {
+	var err error
+	if s.classes, err = t.world.client.NodeClasses(ctx); err != nil {
+		return nil, err
+	}
 	missing := t.unsettled(s)
 	if t.undelivered[t.story.Function] != nil {
 		missing = append(missing, "what woke "+t.story.Function+" was not dealt with")
 	}
 	if t.story.Spared != nil && t.ledger.dead() && t.launched(s) == 0 && t.story.Spared(t, s) == "" {
-		return missing
+		return missing, nil
 	}
 	if launched := t.launched(s); launched != t.story.Launches && t.story.Launches != anyNumber {
 		missing = append(missing, fmt.Sprintf("%d instances were launched, want %d", launched, t.story.Launches))
@@ -135,7 +144,7 @@ func (t *telling) missing(s *state) []string {
 			missing = append(missing, lacks)
 		}
 	}
-	return missing
+	return missing, nil
 }
 
 // round has each function act once: on what it was woken by and has not dealt with, on

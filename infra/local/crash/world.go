@@ -14,6 +14,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/cfn"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 	clientset "k8s.io/client-go/kubernetes"
 
@@ -110,8 +111,10 @@ func (w *World) open(ctx context.Context, options Options) error {
 // connect makes the clients for what the stories do themselves.
 func (w *World) connect() error {
 	admin := w.plane.RESTConfig()
+	compact := w.plane.RESTConfig()
+	compact.ContentType = runtime.ContentTypeProtobuf
 	var err error
-	if w.core, err = clientset.NewForConfig(admin); err != nil {
+	if w.core, err = clientset.NewForConfig(compact); err != nil {
 		return err
 	}
 	if w.objects, err = dynamic.NewForConfig(admin); err != nil {

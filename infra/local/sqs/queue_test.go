@@ -293,6 +293,26 @@ func TestDuplicateEvery(t *testing.T) {
 	})
 }
 
+func TestDelayEvery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(t)
+		create(t, s, "q", nil)
+		if err := s.DelayEvery("q", 2, 3*time.Second); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 4 {
+			send(t, s, "q", fmt.Sprint(i), 0)
+		}
+		if prompt := receive(t, s, "q", 0); bodies(prompt) != "0,2" {
+			t.Errorf("delivered at once: %q", bodies(prompt))
+		}
+		time.Sleep(3 * time.Second)
+		if late := receive(t, s, "q", 0); bodies(late) != "1,3" {
+			t.Errorf("delivered late: %q, want every second message", bodies(late))
+		}
+	})
+}
+
 func TestVisibilityZeroShowsTheMessageToTheNextReceive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService(t)
