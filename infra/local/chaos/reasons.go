@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 )
 
@@ -33,7 +34,12 @@ func went() []string {
 type trail struct {
 	came map[string]string // why, by claim
 	went map[string]string
+	// forbidden is what the API server has refused for want of rights, each once.
+	forbidden []string
 }
+
+// forbidden is the API server's word for a missing right: who, what and on which kind.
+var forbidden = regexp.MustCompile(`User "[^"]*" cannot [a-z]+ resource "[^"]*"`)
 
 // read takes a function's log.
 func (t *trail) read(lines []string) {
@@ -44,9 +50,13 @@ func (t *trail) read(lines []string) {
 			Reason  string   `json:"reason"`
 			Kind    string   `json:"messageKind"`
 			Names   []string `json:"others"`
+			Error   string   `json:"error"`
 		}
 		if json.Unmarshal([]byte(line), &entry) != nil {
 			continue // Lambda's own lines are no JSON of ours
+		}
+		if refused := forbidden.FindString(entry.Error); refused != "" && !slices.Contains(t.forbidden, refused) {
+			t.forbidden = append(t.forbidden, refused)
 		}
 		why := entry.Message
 		for _, detail := range []string{entry.Reason, entry.Kind} {

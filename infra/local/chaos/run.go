@@ -169,8 +169,13 @@ func (r *run) judge(report *Report) {
 	known := w.known()
 	report.Came, report.Went = counts(said.came, known, true), counts(said.went, known, false)
 	report.Violations = append(report.Violations, said.lacks(known)...)
-	for _, refused := range r.world.Refusals() {
+	for _, refused := range append(r.world.Refusals(), said.forbidden...) {
 		report.Violations = append(report.Violations, "a function may not do what it does: "+refused)
+	}
+	for _, name := range queues() {
+		if dead, err := r.world.Waiting(name + "-dead"); err != nil || dead > 0 {
+			report.Violations = append(report.Violations, fmt.Sprintf("%d messages to %s were given up (%v)", dead, name, err))
+		}
 	}
 }
 

@@ -56,27 +56,36 @@ func (g *gate) now() (*function, *telling) {
 	return g.function, g.telling
 }
 
-// through lets a call pass, unless its caller is dead or dies of it. seen is what the call
-// has come to, as far as the invariants go.
-func (g *gate) through(ctx context.Context, name string, send func() (seen, error)) error {
+// passage is a call on its way to be carried out.
+type passage struct {
+	caller  *function
+	telling *telling
+	end     verdict
+}
+
+// enter lets a call on its way, unless its caller is dead or dies before it.
+func (g *gate) enter(name string) (*passage, error) {
 	f, t := g.now()
 	if f == nil || t == nil || f.gone() {
-		return errDead
+		return nil, errDead
 	}
-	end := t.ledger.note(f.name, name)
-	if end == diesBefore {
+	p := &passage{caller: f, telling: t, end: t.ledger.note(f.name, name)}
+	if p.end == diesBefore {
 		f.kill()
+		return nil, errDead
+	}
+	return p, nil
+}
+
+// leave is told what a call that was carried out has come to, and fails where the caller
+// dies before it sees that.
+func (p *passage) leave(ctx context.Context, carried seen) error {
+	p.telling.look(context.WithoutCancel(ctx), carried)
+	if p.end == diesAfter {
+		p.caller.kill()
 		return errDead
 	}
-	carried, err := send()
-	if err == nil {
-		t.look(context.WithoutCancel(ctx), carried)
-	}
-	if end == diesAfter {
-		f.kill()
-		return errDead
-	}
-	return err
+	return nil
 }
 
 // ServeHTTP answers the functions' calls to AWS.
@@ -87,13 +96,13 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 	request.Body = io.NopCloser(bytes.NewReader(body))
 	name := awsCall(request, body)
-	recorder := httptest.NewRecorder()
-	err = g.through(request.Context(), name, func() (seen, error) {
-		_, t := g.now()
-		t.world.account.server.ServeHTTP(recorder, request)
-		return seen{call: name, changes: name == "ec2:TerminateInstances"}, nil
-	})
+	passage, err := g.enter(name)
 	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	recorder := httptest.NewRecorder()
+	passage.telling.world.account.server.ServeHTTP(recorder, request)
+	if err := passage.leave(request.Context(), seen{call: name, changes: name == "ec2:TerminateInstances"}); err != nil {
 		panic(http.ErrAbortHandler)
 	}
 	for key, values := range recorder.Header() {
@@ -104,34 +113,34 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 }
 
 // RoundTrip sends a function's call to Kubernetes.
-func (g *gate) RoundTrip(request *http.Request) (response *http.Response, err error) {
-	f, _ := g.now()
-	if f == nil {
-		return nil, errDead
+func (g *gate) RoundTrip(request *http.Request) (*http.Response, error) {
+	name, about := kubernetesCall(request), objectOf(request.URL.Path)
+	passage, err := g.enter(name)
+	if err != nil {
+		return nil, err
 	}
 	// The rights are the function's own, as its access entry gives them.
+	groups := []string{"whittle:" + passage.caller.name, "system:authenticated"}
+	if passage.caller.name == "install" {
+		groups = []string{"system:masters"}
+	}
 	request.Header.Del("Authorization")
 	request.Header.Set("Impersonate-User", "function")
-	request.Header["Impersonate-Group"] = []string{"whittle:" + f.name, "system:authenticated"}
-	if f.name == "install" {
-		request.Header["Impersonate-Group"] = []string{"system:masters"}
-	}
+	request.Header["Impersonate-Group"] = groups
 	newest(request)
-	name, about := kubernetesCall(request), objectOf(request.URL.Path)
-	err = g.through(request.Context(), name, func() (seen, error) {
-		if response, err = g.forward.RoundTrip(request); err != nil {
-			return seen{}, err
-		}
-		return seen{
-			call: name, object: about, refused: response.StatusCode == http.StatusForbidden,
-			changes: request.Method != http.MethodGet && response.StatusCode < http.StatusMultipleChoices,
-		}, nil
-	})
-	if err != nil && response != nil {
-		_ = response.Body.Close()
-		response = nil
+	response, err := g.forward.RoundTrip(request)
+	if err != nil {
+		return nil, err
 	}
-	return response, err
+	err = passage.leave(request.Context(), seen{
+		call: name, object: about, refused: response.StatusCode == http.StatusForbidden,
+		changes: request.Method != http.MethodGet && response.StatusCode < http.StatusMultipleChoices,
+	})
+	if err != nil {
+		_ = response.Body.Close()
+		return nil, err
+	}
+	return response, nil
 }
 
 // newest has a list come from the store and not from the API server's watch cache,

@@ -19,6 +19,7 @@ import (
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/consolidation"
 )
 
 // stage sets a story up. Its methods do nothing any more once one has failed; err says what did.
@@ -39,13 +40,14 @@ func (s *stage) try(err error) bool {
 }
 
 // object creates an object of one of Karpenter's kinds.
-func (s *stage) object(group, resource, kind, name string, spec map[string]any) {
+func (s *stage) object(group, resource, kind, name string, spec map[string]any, annotations map[string]string) {
 	if s.err != nil {
 		return
 	}
 	made := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": group + "/v1", "kind": kind, "metadata": map[string]any{"name": name}, "spec": spec,
 	}}
+	made.SetAnnotations(annotations)
 	_, err := s.world.objects.Resource(schema.GroupVersionResource{Group: group, Version: "v1", Resource: resource}).Create(s.ctx, made, metav1.CreateOptions{})
 	s.try(err)
 }
@@ -55,7 +57,7 @@ func (s *stage) class() {
 	byTag := []any{map[string]any{"tags": map[string]any{"karpenter.sh/discovery": clusterName}}}
 	s.object("karpenter.k8s.aws", "ec2nodeclasses", "EC2NodeClass", "default", map[string]any{
 		"role": nodeRole, "amiSelectorTerms": []any{map[string]any{"alias": "al2023@latest"}}, "subnetSelectorTerms": byTag, "securityGroupSelectorTerms": byTag,
-	})
+	}, nil)
 }
 
 // readyClass makes it, and has lifecycle look at it.
@@ -75,7 +77,8 @@ func (s *stage) pool(more map[string]any) {
 		"disruption": map[string]any{"consolidateAfter": "Never", "consolidationPolicy": "WhenEmpty", "budgets": []any{map[string]any{"nodes": "100%"}}},
 	}
 	maps.Copy(spec, more)
-	s.object("karpenter.sh", "nodepools", "NodePool", "default", spec)
+	// Consolidation waits for no calm of hours.
+	s.object("karpenter.sh", "nodepools", "NodePool", "default", spec, map[string]string{consolidation.SettleTimeAnnotationKey: "0s"})
 }
 
 // run has a function act before the story begins.

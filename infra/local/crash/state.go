@@ -73,16 +73,6 @@ func (s *state) node(name string) *corev1.Node {
 	return nil
 }
 
-// claimOf is the claim that stands for the node, nil for none.
-func (s *state) claimOf(node *corev1.Node) *api.NodeClaim {
-	for i := range s.claims {
-		if node != nil && s.claims[i].Status.ProviderID == node.Spec.ProviderID {
-			return &s.claims[i]
-		}
-	}
-	return nil
-}
-
 // healthy tells whether the pod does its work: it runs, is ready and stays, on a machine that runs.
 func (s *state) healthy(pod *corev1.Pod) bool {
 	node := s.node(pod.Spec.NodeName)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
+	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption"
 )
 
@@ -40,6 +41,29 @@ func disruptStories() []Story {
 			Function: "disrupt", Name: "a node that is replaced", Launches: 1, Done: replaced, Arrange: recommended,
 			// A replacement that died before its claims were written is taken back, and not tried again for ten minutes.
 			Spared: spared,
+		},
+		{
+			Function: "disrupt", Name: "a node that has drifted", Launches: 1, Done: replaced, Spared: spared,
+			Arrange: func(s *stage) {
+				s.readyClass()
+				s.pool(nil)
+				s.node("old", func(claim *api.NodeClaim) {
+					claim.Annotations[api.NodePoolHashAnnotationKey], claim.Annotations[api.NodePoolHashVersionAnnotationKey] = "1", api.NodePoolHashVersion
+				})
+				s.pods("guest", 2, "1500m")
+			},
+		},
+		{
+			Function: "disrupt", Name: "a node that is not worth its price", Launches: 1, Done: replaced, Spared: spared,
+			Arrange: func(s *stage) {
+				s.readyClass()
+				s.pool(map[string]any{"disruption": map[string]any{"consolidateAfter": "0s", "consolidationPolicy": "WhenEmptyOrUnderutilized", "budgets": []any{map[string]any{"nodes": "100%"}}}})
+				s.node("old", func(claim *api.NodeClaim) { claim.Labels[api.CapacityTypeLabelKey] = api.CapacityTypeOnDemand })
+				s.pods("guest", 1, "1500m")
+				// Moves are proposed as a minute begins.
+				now := s.world.now()
+				s.later(now.Truncate(time.Minute).Add(time.Minute).Sub(now))
+			},
 		},
 		{
 			Function: "disrupt", Name: "a replacement for which there is no room", Arrange: func(s *stage) {
