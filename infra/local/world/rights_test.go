@@ -36,7 +36,7 @@ func unused() map[string]string {
 
 // everyRightWasUsed compares what the deployed roles allow with what the local AWS asked them about in all the scenarios.
 func everyRightWasUsed(t *testing.T, w *world.World) {
-	functions := []string{"ticker", "provision", "interrupt", "lifecycle", "disrupt", "catalog", "install"}
+	functions := []string{"ticker", "provision", "interrupt", "lifecycle", "disrupt", "catalog", "install", "console"}
 	rights, resolved := map[string][]identity.Right{}, map[identity.Right]bool{}
 	for _, function := range functions {
 		var err error

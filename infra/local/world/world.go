@@ -109,7 +109,7 @@ func (w *World) start(ctx context.Context) error {
 		Binary: binary, Directory: filepath.Join(w.options.Directory, "kubernetes"), TokenWebhookURL: w.server.URL() + eks.WebhookPath + "/" + w.options.Cluster,
 	}
 	if w.options.Audit {
-		for _, function := range []string{"provision", "interrupt", "lifecycle", "disrupt", "catalog"} {
+		for _, function := range []string{"provision", "interrupt", "lifecycle", "disrupt", "catalog", "console"} {
 			w.plane.AuditGroups = append(w.plane.AuditGroups, "whittle:"+function)
 		}
 	}
