@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/whittle-dev/whittle/shared/cluster"
 )
@@ -36,6 +37,27 @@ func needs() []need {
 	}
 }
 
+// grantTime is how long the API server may take to know of a right that was just given.
+const grantTime = 10 * time.Second
+
+// errNoRight tells that a function lacks a right.
+var errNoRight = errors.New("a right is missing")
+
+// granted waits until every function has what it needs. What authorizes requests in the API
+// server learns of a new binding a moment after it was written.
+func granted(ctx context.Context, client *cluster.Client) error {
+	deadline := time.Now().Add(grantTime)
+	for {
+		err := check(ctx, client)
+		if !errors.Is(err, errNoRight) || time.Now().After(deadline) {
+			return err
+		}
+		if err := wait(ctx); err != nil {
+			return err
+		}
+	}
+}
+
 // check asks the API server whether every function has what it needs.
 func check(ctx context.Context, client *cluster.Client) error {
 	var missing []error
@@ -46,7 +68,7 @@ func check(ctx context.Context, client *cluster.Client) error {
 			return fmt.Errorf("checking the rights of function %s: %w", need.function, err)
 		}
 		if !allowed {
-			missing = append(missing, fmt.Errorf("function %s may not %s %s: see the ClusterRole whittle:%s and its binding", need.function, need.verb, need.resource, need.function))
+			missing = append(missing, fmt.Errorf("%w: function %s may not %s %s: see the ClusterRole whittle:%s and its binding", errNoRight, need.function, need.verb, need.resource, need.function))
 		}
 	}
 	return errors.Join(missing...)

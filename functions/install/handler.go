@@ -95,7 +95,7 @@ func (h *handler) install(ctx context.Context) (map[string]any, error) {
 			return nil, err
 		}
 	}
-	if err := check(ctx, client); err != nil {
+	if err := granted(ctx, client); err != nil {
 		return nil, err
 	}
 	if err := h.readCatalog(ctx); err != nil {
