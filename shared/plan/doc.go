@@ -14,11 +14,14 @@
 //	existing.go   existing and in-flight nodes take what they can
 //	columns.go    columns are numbered by price, so that sets of them go from cheap to dear, and each amount of a resource has its set
 //	hosts.go      which demands cannot share a node, and whose spreads over hosts count whom
-//	bound.go      the lower bound that no fleet for these pods can cost less than, and what it makes a pod worth (dual.go, dualcolumns.go, simplex.go, knapsack.go)
-//	pack.go       new nodes: for the hardest demand the column and filling that cost least for what they are worth (candidates.go, pile.go, fill.go)
+//	bound.go      the lower bound that no fleet for these pods can cost less than, and what it makes a pod worth (dual.go, dualcolumns.go, dualsolve.go,
+//	              dualvalues.go, simplex.go, knapsack.go)
+//	pack.go       new nodes: for the hardest demand the column and filling that cost least for what they are worth (candidates.go, pile.go, fill.go); where the
+//	              kinds of pods are few, whole fillings that a linear program finds (patterns.go); opened.go: what pods decide of a node's labels
 //	improve.go    the nodes that are worst used are taken apart and packed anew, as long as that is cheaper
 //	unskew.go     what spreads and affinity do not allow after all, since other pods went elsewhere, is taken back
 //	rest.go       what is left is placed one at a time (planned.go), and preferences are given up one at a time (topologyterms.go)
 //	claim.go      each new node becomes a NodeClaim with all instance types that would do as well (standins.go, product.go), and what it asks for (asked.go)
+//	further.go    where a plan for few pods costs clearly more than the bound, further ones are made without one of the things that it makes use of
 //	explain.go    for a pod without a place, what stands in its way in each node pool
 package plan

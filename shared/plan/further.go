@@ -15,8 +15,8 @@ import (
 
 const (
 	// furtherPods is how many pods may wait for further plans to be made, furtherRounds how many things are left out at most one after the other, furtherPlans how many plans
-	// are made at most.
-	furtherPods, furtherRounds, furtherPlans = 64, 4, 24
+	// are made at most, and furtherColumns how many columns they may read together: that is most of the work for few pods.
+	furtherPods, furtherRounds, furtherPlans, furtherColumns = 64, 4, 24, 60_000
 	// furtherGap is how much more than the bound a plan may cost without further ones being made.
 	furtherGap = 1.02
 )
@@ -33,7 +33,7 @@ func (p *problem) further() *Plan {
 	for range furtherRounds {
 		from := best
 		for _, out := range from.aspects() {
-			if p.plansMade++; p.plansMade > furtherPlans || best.plan.PricePerHour <= furtherGap*best.plan.LowerBoundPerHour {
+			if p.plansMade++; p.plansMade > furtherPlans || p.plansMade*len(p.columns) > furtherColumns || best.plan.PricePerHour <= furtherGap*best.plan.LowerBoundPerHour {
 				return best.plan
 			}
 			other := newProblem(p.snapshot)
@@ -51,19 +51,19 @@ func (p *problem) further() *Plan {
 	return best.plan
 }
 
-// pricesAlone reports whether few pods wait, and nothing but the price tells plans apart that place all of them: no preference, no pool that comes before another, and no
-// spread, which counts domains that a plan makes no use of.
+// pricesAlone reports whether few pods wait, all have places, and nothing but the price tells other plans of which that is true apart from this one: no preference, no pool that
+// comes before another, and no spread, which counts domains that a plan makes no use of.
 func (p *problem) pricesAlone() bool {
-	return len(p.snapshot.Pods) <= furtherPods && len(p.tiers) == 1 && !slices.ContainsFunc(p.shapes, func(s *shape) bool {
+	return len(p.snapshot.Pods) <= furtherPods && len(p.plan.Unplaced) == 0 && len(p.tiers) == 1 && !slices.ContainsFunc(p.shapes, func(s *shape) bool {
 		return s.preferences && (s.avoids || relax(s.spec) != nil) ||
 			slices.ContainsFunc(s.topology.spread, func(t spreadTerm) bool { return t.key != corev1.LabelHostname })
 	})
 }
 
-// cheaperThan reports whether the plan leaves out no more pods than the other, makes no more use of exotic types, and costs clearly less.
+// cheaperThan reports whether the plan leaves out no pod, makes no more use of exotic types than the other, and costs clearly less.
 func (p *problem) cheaperThan(other *problem) bool {
 	a, b := p.plan, other.plan
-	return len(a.Unplaced) <= len(b.Unplaced) && p.exoticNodes() <= other.exoticNodes() && a.PricePerHour < b.PricePerHour*(1-1e-6)
+	return len(a.Unplaced) == 0 && p.exoticNodes() <= other.exoticNodes() && a.PricePerHour < b.PricePerHour*(1-1e-6)
 }
 
 func (p *problem) exoticNodes() int {

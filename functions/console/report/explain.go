@@ -10,6 +10,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/scheduling"
+	"github.com/whittle-dev/whittle/shared/snapshot"
 )
 
 // Values of an Explanation's outcome.
@@ -62,7 +63,7 @@ func Explain(namespace, name string, pods []corev1.Pod, s *plan.Snapshot, p *pla
 		if pod = find(pods, namespace, name); pod == nil {
 			return nil
 		}
-		e.Outcome, e.Why, e.Requests = OutcomeNotPlanned, whyNotPlanned(pod), scheduling.PodRequests(pod)
+		e.Outcome, e.Why, e.Requests = OutcomeNotPlanned, whyNotPlanned(pod, s), scheduling.PodRequests(pod)
 		return e
 	}
 	if bound := find(pods, namespace, name); bound != nil {
@@ -107,7 +108,7 @@ func find(pods []corev1.Pod, namespace, name string) *corev1.Pod {
 }
 
 // whyNotPlanned says why a pod does not wait for a node.
-func whyNotPlanned(pod *corev1.Pod) string {
+func whyNotPlanned(pod *corev1.Pod, s *plan.Snapshot) string {
 	owner := ""
 	if controller := metav1.GetControllerOf(pod); controller != nil {
 		owner = controller.Kind + " " + controller.Name
@@ -115,8 +116,10 @@ func whyNotPlanned(pod *corev1.Pod) string {
 	switch {
 	case scheduling.IsTerminal(pod):
 		return fmt.Sprintf("it has ended (%s) and needs no node any more", pod.Status.Phase)
-	case pod.Spec.NodeName != "":
+	case pod.Spec.NodeName != "" && !leaves(pod.Spec.NodeName, s):
 		return fmt.Sprintf("it runs on node %q already, which is not leaving", pod.Spec.NodeName)
+	case pod.Spec.NodeName != "" && scheduling.IsReschedulable(pod):
+		return fmt.Sprintf("its node %q is leaving, and nothing evicts it: its annotation %s or a PodDisruptionBudget that allows no eviction holds it, and the node with it", pod.Spec.NodeName, api.DoNotDisruptAnnotationKey)
 	case pod.DeletionTimestamp != nil:
 		return "it is being deleted"
 	case scheduling.IsOwnedByDaemonSet(pod):
@@ -129,6 +132,11 @@ func whyNotPlanned(pod *corev1.Pod) string {
 		return fmt.Sprintf("the scheduler has nominated it for node %q (status.nominatedNodeName), where it is making room", pod.Status.NominatedNodeName)
 	}
 	return "the scheduler has not said yet that it finds no node for it (condition PodScheduled=False, reason Unschedulable): until then it may still be bound to one that exists. To plan for it all the same remove its metadata.uid"
+}
+
+// leaves reports whether a node of this name is leaving.
+func leaves(name string, s *plan.Snapshot) bool {
+	return slices.ContainsFunc(s.Nodes, func(n plan.Node) bool { return n.Node != nil && n.Node.Name == name && snapshot.Leaving(&n) })
 }
 
 // explainNew tells how the choice of instance types narrowed down.
