@@ -27,7 +27,8 @@ type packer struct {
 	candidates []*candidates
 	rent       []float64
 	// ranked, near and classes are memory for choosing columns.
-	ranked  []sortedDemand
+	ranked  []ranked
+	next    []ranked
 	near    []nearCandidate
 	classes []*class
 	// group numbers, by demand, what is the same for demands that the same columns hold and that the same things keep from a node; groups is how many there are.

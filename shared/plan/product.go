@@ -1,10 +1,6 @@
 package plan
 
-import (
-	corev1 "k8s.io/api/core/v1"
-
-	"github.com/whittle-dev/whittle/shared/api"
-)
+import "github.com/whittle-dev/whittle/shared/catalog"
 
 // product are the columns of a pool that lists of types, zones and capacity types allow together.
 type product struct {
@@ -32,10 +28,10 @@ func (r *product) add(j int) {
 		r.addType(column.config)
 	}
 	if !r.zones.has(j) {
-		r.zones.or(r.p.sets.listedBy(listed{key: corev1.LabelTopologyZone, value: column.offering.Zone}))
+		r.zones.or(r.p.sets.zoned(column.offering.Zone))
 	}
 	if !r.capacityTypes.has(j) {
-		r.capacityTypes.or(r.p.sets.listedBy(listed{key: api.CapacityTypeLabelKey, value: column.offering.CapacityType}))
+		r.capacityTypes.or(r.p.sets.bought(column.offering.CapacityType))
 	}
 }
 
@@ -53,42 +49,52 @@ func (r *product) addType(config int) {
 	}
 }
 
-// listed is an entry of a claim's list of zones or capacity types.
-type listed struct{ key, value string }
-
-// listing are the columns that have an entry.
+// listing are the columns that an entry of a claim's list of zones, or of capacity types, names.
 type listing struct {
-	listed
+	value   string
 	columns bitset
 }
 
-// listedBy are the columns, of whatever pool, that have the entry.
-func (s *columnSets) listedBy(entry listed) bitset {
-	if s.listings == nil {
-		for j := range s.problem.columns {
-			offering := s.problem.columns[j].offering
-			s.list(listed{corev1.LabelTopologyZone, offering.Zone}, j)
-			s.list(listed{api.CapacityTypeLabelKey, offering.CapacityType}, j)
-		}
+// zoned are the columns, of whatever pool, in the zone.
+func (s *columnSets) zoned(zone string) bitset {
+	if s.zones == nil {
+		s.zones = s.listings(func(offering *catalog.Offering) string { return offering.Zone })
 	}
-	for i := range s.listings {
-		if s.listings[i].listed == entry {
-			return s.listings[i].columns
+	return columnsOf(s.zones, zone)
+}
+
+// bought are the columns, of whatever pool, of the capacity type.
+func (s *columnSets) bought(capacityType string) bitset {
+	if s.capacityTypes == nil {
+		s.capacityTypes = s.listings(func(offering *catalog.Offering) string { return offering.CapacityType })
+	}
+	return columnsOf(s.capacityTypes, capacityType)
+}
+
+// listings are the columns by a value of their offerings, of which there are a handful, and thousands of columns.
+func (s *columnSets) listings(valueOf func(*catalog.Offering) string) []listing {
+	var all []listing
+	for j := range s.problem.columns {
+		value := valueOf(s.problem.columns[j].offering)
+		at := 0
+		for at < len(all) && all[at].value != value {
+			at++
+		}
+		if at == len(all) {
+			all = append(all, listing{value, newBitset(len(s.problem.columns))})
+		}
+		all[at].columns.add(j)
+	}
+	return all
+}
+
+func columnsOf(all []listing, value string) bitset {
+	for i := range all {
+		if all[i].value == value {
+			return all[i].columns
 		}
 	}
 	return nil
-}
-
-// list notes a column with an entry. There are a handful of entries, and thousands of columns.
-func (s *columnSets) list(entry listed, j int) {
-	for i := range s.listings {
-		if s.listings[i].listed == entry {
-			s.listings[i].columns.add(j)
-			return
-		}
-	}
-	s.listings = append(s.listings, listing{entry, newBitset(len(s.problem.columns))})
-	s.listings[len(s.listings)-1].columns.add(j)
 }
 
 // within reports whether all columns that the lists allow are in the set.
