@@ -15,6 +15,10 @@ import (
 type column struct {
 	config   int
 	offering *catalog.Offering
+	// price is the offering's; zone and capacityType are the positions of its own in problem.zones and problem.capacityTypes. They stand here because what is spread
+	// over memory takes long to read.
+	price              float64
+	zone, capacityType int16
 	// reservation is the position in problem.reservations of the reservation that a node takes one unit of; -1 for none.
 	reservation int
 }
@@ -57,7 +61,7 @@ func (p *problem) readColumns() {
 			p.limited.add(j)
 		}
 		column.reservation = -1
-		if column.offering.CapacityType == api.CapacityTypeReserved {
+		if p.capacityTypes[column.capacityType] == api.CapacityTypeReserved {
 			p.reserved.add(j)
 			i, ok := byID[column.offering.ReservationID]
 			if !ok {
@@ -88,7 +92,7 @@ func (p *problem) sortColumns() {
 	}
 	order := make([]ranked, n)
 	for j := range p.columns {
-		order[j] = ranked{by: max(p.columns[j].offering.Price, 0), thing: int32(j)}
+		order[j] = ranked{by: max(p.columns[j].price, 0), thing: int32(j)}
 	}
 	sortRanked(order, nil)
 	sorted := make([]column, n)

@@ -92,8 +92,8 @@ type columnSets struct {
 	count    int
 	key      []byte
 	domains  map[string][]columnDomain
-	// zones and capacityTypes are the columns that entries of claims' lists name.
-	zones, capacityTypes []listing
+	// zones and capacityTypes are the columns of each of problem.zones and problem.capacityTypes.
+	zones, capacityTypes []bitset
 	keys                 map[*pool]*poolKeys
 	// requirements number requirements; narrowed and byPlace remember what follows from alternatives.
 	requirements *numbering

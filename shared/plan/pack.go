@@ -543,5 +543,5 @@ const nodePricePerHour = 0.0002
 
 // cost is what packing counts for a node of the column's.
 func (p *problem) cost(column int) float64 {
-	return p.columns[column].offering.Price + nodePricePerHour
+	return p.columns[column].price + nodePricePerHour
 }

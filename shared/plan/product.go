@@ -1,7 +1,5 @@
 package plan
 
-import "github.com/whittle-dev/whittle/shared/catalog"
-
 // product are the columns of a pool that lists of types, zones and capacity types allow together.
 type product struct {
 	p                           *problem
@@ -28,10 +26,10 @@ func (r *product) add(j int) {
 		r.addType(column.config)
 	}
 	if !r.zones.has(j) {
-		r.zones.or(r.p.sets.zoned(column.offering.Zone))
+		r.zones.or(r.p.sets.zoned(column.zone))
 	}
 	if !r.capacityTypes.has(j) {
-		r.capacityTypes.or(r.p.sets.bought(column.offering.CapacityType))
+		r.capacityTypes.or(r.p.sets.bought(column.capacityType))
 	}
 }
 
@@ -49,52 +47,32 @@ func (r *product) addType(config int) {
 	}
 }
 
-// listing are the columns that an entry of a claim's list of zones, or of capacity types, names.
-type listing struct {
-	value   string
-	columns bitset
-}
-
-// zoned are the columns, of whatever pool, in the zone.
-func (s *columnSets) zoned(zone string) bitset {
+// zoned are the columns, of whatever pool, in the zone, which is a position in problem.zones.
+func (s *columnSets) zoned(zone int16) bitset {
 	if s.zones == nil {
-		s.zones = s.listings(func(offering *catalog.Offering) string { return offering.Zone })
+		s.zones = s.by(len(s.problem.zones), func(c *column) int16 { return c.zone })
 	}
-	return columnsOf(s.zones, zone)
+	return s.zones[zone]
 }
 
-// bought are the columns, of whatever pool, of the capacity type.
-func (s *columnSets) bought(capacityType string) bitset {
+// bought are the columns, of whatever pool, of the capacity type, which is a position in problem.capacityTypes.
+func (s *columnSets) bought(capacityType int16) bitset {
 	if s.capacityTypes == nil {
-		s.capacityTypes = s.listings(func(offering *catalog.Offering) string { return offering.CapacityType })
+		s.capacityTypes = s.by(len(s.problem.capacityTypes), func(c *column) int16 { return c.capacityType })
 	}
-	return columnsOf(s.capacityTypes, capacityType)
+	return s.capacityTypes[capacityType]
 }
 
-// listings are the columns by a value of their offerings, of which there are a handful, and thousands of columns.
-func (s *columnSets) listings(valueOf func(*catalog.Offering) string) []listing {
-	var all []listing
+// by are the columns of each of so many numbers.
+func (s *columnSets) by(count int, numberOf func(*column) int16) []bitset {
+	sets := make([]bitset, count)
+	for i := range sets {
+		sets[i] = newBitset(len(s.problem.columns))
+	}
 	for j := range s.problem.columns {
-		value := valueOf(s.problem.columns[j].offering)
-		at := 0
-		for at < len(all) && all[at].value != value {
-			at++
-		}
-		if at == len(all) {
-			all = append(all, listing{value, newBitset(len(s.problem.columns))})
-		}
-		all[at].columns.add(j)
+		sets[numberOf(&s.problem.columns[j])].add(j)
 	}
-	return all
-}
-
-func columnsOf(all []listing, value string) bitset {
-	for i := range all {
-		if all[i].value == value {
-			return all[i].columns
-		}
-	}
-	return nil
+	return sets
 }
 
 // within reports whether all columns that the lists allow are in the set.
