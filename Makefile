@@ -14,8 +14,8 @@ golangci := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.7.0
 # A nested module that is checked too; the control plane's own is checked by its build.
 nested := testdata/instancetypes/generate testdata/instancetypes/peer testdata/peer
 
-# The decoders of what comes from outside, and how long each of their fuzz tests runs.
-fuzzed := events shared/queue
+# The decoders of what comes from outside and the arithmetic of requirements and quantities, and how long each of their fuzz tests runs.
+fuzzed := events shared/queue shared/scheduling
 fuzztime ?= 10s
 
 # What runs against a local server must not be told to trust another authority.
@@ -73,7 +73,7 @@ conformance: ## our clients and the local AWS against moto and AWS's service mod
 	go test -count=1 -timeout 15m -tags conformance -run 'Conformance|Exception|Rich|Moto' $(contract)
 	go test -C testdata/instancetypes/peer -timeout 15m ./...
 
-fuzz: ## each decoder of events and messages against random input, two at a time; fuzztime=1m for longer
+fuzz: ## decoders of events and messages, requirements and quantities against random input, two at a time; fuzztime=1m for longer
 	@for package in $(fuzzed); do go test -list '^Fuzz' ./$$package | awk -v package=./$$package '/^Fuzz/ { print $$1, package }'; done | \
 	  xargs -P 2 -L 1 sh -c 'go test -run "^$$" -fuzz "^$$0\$$" -fuzztime $(fuzztime) -parallel 1 "$$1"'
 

@@ -189,6 +189,9 @@ func (p *problem) explainSize(pool *pool, d *demand, set bitset) string {
 			if types > 1 {
 				largest = fmt.Sprintf("the largest of its %d instance types", types)
 			}
+			if has := best.typ.Allocatable[name]; has.Sign() <= 0 {
+				return fmt.Sprintf("requires %s %s, of which %s has any: allow types that do in spec.template.spec.requirements", name, amountText(name, d.need[r]), noneOf(types))
+			}
 			return fmt.Sprintf("requires %s %s, %s offers %s (%s)%s: lower the request or allow larger types in spec.template.spec.requirements",
 				name, amountText(name, d.need[r]), largest, amountText(name, max(best.free[r], 0)), best.typ.Name, p.daemonText(best))
 		}
