@@ -21,7 +21,7 @@ fuzztime ?= 10s
 # What runs against a local server must not be told to trust another authority.
 unexport AWS_CA_BUNDLE
 
-.PHONY: help run up down build functions zips local test browser conformance fuzz lint bench bench-launch shortages storm crash chaos bench-peer bench-consolidation synth uninstall clean FORCE
+.PHONY: help run up down build functions zips local test browser conformance fuzz lint bench bench-launch bench-month shortages storm crash chaos bench-peer bench-consolidation synth uninstall clean FORCE
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | column -t -s "$$(printf '\t')"
@@ -84,11 +84,14 @@ lint: ## gofmt, vet, staticcheck, golangci-lint
 	go run $(golangci) run ./... ./testdata/instancetypes
 	for module in $(nested); do go vet -C $$module ./... || exit 1; done
 
-bench: build local ## what it costs: sizes, cold start, idle tick, pending to CreateFleet
+bench: build local ## what it costs: sizes, cold start, idle tick, pending to CreateFleet, a thousand launches, a month
 	@build/local bench
 
 bench-launch: local ## 1,000 nodes launched: calls of every kind, seconds
 	@build/local bench-launch
+
+bench-month: local ## what a month costs, for an idle cluster and for one with 500 nodes
+	@build/local bench-month
 
 shortages: ## pods on an EC2 that is short of 70 % of its offerings, and on one that lets a tenth of the calls through
 	@go test -count=1 -timeout 20m -v -run '^(TestAShortEC2|TestABusyEC2)$$' ./functions/provision | grep -E '_test.go:|^(---|FAIL|ok)'

@@ -57,7 +57,10 @@ func bench(ctx context.Context) error {
 	if err := benchWorld(ctx); err != nil {
 		return err
 	}
-	return benchLaunch(ctx)
+	if err := benchLaunch(ctx); err != nil {
+		return err
+	}
+	return benchMonth(ctx)
 }
 
 // benchWorld measures an idle minute, then the main job.

@@ -16,7 +16,6 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/scenario"
 	"github.com/whittle-dev/whittle/infra/local/world"
 	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/shared/inventory"
 )
 
 const (
@@ -38,11 +37,7 @@ func benchLaunch(ctx context.Context) (failure error) {
 	if err != nil {
 		return err
 	}
-	err = scenario.Until(ctx, time.Minute, "the catalogue", func(ctx context.Context) (bool, string, error) {
-		_, err := inventory.Catalog(ctx, setup.Cluster)
-		return err == nil, "", err
-	})
-	if err != nil {
+	if err := catalogued(ctx, setup); err != nil {
 		return err
 	}
 	role, err := w.NodeRole()

@@ -39,14 +39,14 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	commands := map[string]func(context.Context) error{"run": run, "up": up, "down": down, "serve": serve, "bench": bench, "bench-launch": benchLaunch, "storm": storm, "crash": killEverywhere, "chaos": letChaosReign, "prepare": prepare}
+	commands := map[string]func(context.Context) error{"run": run, "up": up, "down": down, "serve": serve, "bench": bench, "bench-launch": benchLaunch, "bench-month": benchMonth, "storm": storm, "crash": killEverywhere, "chaos": letChaosReign, "prepare": prepare}
 	name := ""
 	if len(os.Args) == 2 {
 		name = os.Args[1]
 	}
 	command, known := commands[name]
 	if !known {
-		fmt.Fprintln(os.Stderr, "usage: local run|up|down|bench|bench-launch|storm|crash|chaos")
+		fmt.Fprintln(os.Stderr, "usage: local run|up|down|bench|bench-launch|bench-month|storm|crash|chaos")
 		os.Exit(2)
 	}
 	if err := command(ctx); err != nil {

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/whittle-dev/whittle/infra/local/lambda"
+	"github.com/whittle-dev/whittle/infra/local/scenario"
+	"github.com/whittle-dev/whittle/infra/local/world"
+	"github.com/whittle-dev/whittle/shared/inventory"
+)
+
+// List prices of us-east-1 in US dollars, without any free tier.
+// https://aws.amazon.com/lambda/pricing/, https://aws.amazon.com/sqs/pricing/, https://aws.amazon.com/cloudwatch/pricing/
+const (
+	perGigabyteSecond  = 0.0000133334 // arm64
+	perInvocation      = 0.20 / 1e6
+	perQueueRequest    = 0.40 / 1e6
+	perGigabyteOfLines = 0.50
+)
+
+const (
+	// busyNodes is how many nodes the busy cluster has, and busyLaunches how many it launches, and ends, a day.
+	busyNodes, busyLaunches = 500, 2000
+	// monthInterval is the time between two ticks, which is the stack's own default.
+	monthInterval = 10 * time.Second
+	// monthWatch is how long the cluster is watched, idle and with all its nodes.
+	monthWatch = 2 * time.Minute
+	// month is what a month is taken for.
+	month = 730 * time.Hour
+	// pollsOfQueue is how often Lambda asks a queue that is empty for messages: five at a time, 20 s each.
+	pollsOfQueue = 5 * int(month/(20*time.Second))
+	// queuesPolled is how many queues there are with a function behind.
+	queuesPolled = 4
+)
+
+// used is what AWS bills for.
+type used struct {
+	gigabyteSeconds                   float64
+	invocations, requests, linesBytes float64
+}
+
+// times is so many of it.
+func (u used) times(n float64) used {
+	return used{u.gigabyteSeconds * n, u.invocations * n, u.requests * n, u.linesBytes * n}
+}
+
+func (u used) plus(v used) used {
+	return used{u.gigabyteSeconds + v.gigabyteSeconds, u.invocations + v.invocations, u.requests + v.requests, u.linesBytes + v.linesBytes}
+}
+
+// row is a line of the table: in a month so much, and what it costs.
+func (u used) row(what string) string {
+	compute, calls, queues, lines := u.gigabyteSeconds*perGigabyteSecond, u.invocations*perInvocation, u.requests*perQueueRequest, u.linesBytes/1e9*perGigabyteOfLines
+	return fmt.Sprintf("%s\t%.0f\t%.0f\t%.3f $\t%.3f $\t%.3f $\t%.2f $", what, u.invocations, u.gigabyteSeconds, compute+calls, queues, lines, compute+calls+queues+lines)
+}
+
+// benchMonth prints what a month costs for an idle cluster and for a busy one, from what the functions bill here: while the cluster has no node, while it has
+// its nodes and nothing happens, and while so many nodes are launched and end.
+func benchMonth(ctx context.Context) (failure error) {
+	w, err := start(ctx, "bench-month", monthInterval, boot)
+	if err != nil {
+		return err
+	}
+	defer func() { failure = errors.Join(failure, w.Close()) }()
+	setup, err := w.Scenario(io.Discard)
+	if err != nil {
+		return err
+	}
+	if err := catalogued(ctx, setup); err != nil {
+		return err
+	}
+	role, err := w.NodeRole()
+	if err != nil {
+		return err
+	}
+	variables := map[string]string{"CLUSTER_NAME": setup.Name, "NODE_ROLE": role}
+	if err := setup.Client.Apply(ctx, filepath.Join(setup.Root, "testdata", "manifests", "thousand.yaml"), variables); err != nil {
+		return err
+	}
+	m := &meter{world: w}
+	idle, err := m.watch(ctx)
+	if err != nil {
+		return err
+	}
+	if err := m.read(); err != nil {
+		return err
+	}
+	if err := m.scale(ctx, setup, busyNodes); err != nil {
+		return err
+	}
+	if err := scenario.Until(ctx, launchPatience, "all pods to run", setup.Client.Running("default", "app=thousand", busyNodes)); err != nil {
+		return err
+	}
+	launches, err := m.since()
+	if err != nil {
+		return err
+	}
+	standing, err := m.watch(ctx)
+	if err != nil {
+		return err
+	}
+	if err := m.scale(ctx, setup, 0); err != nil {
+		return err
+	}
+	if err := scenario.Until(ctx, launchPatience, "all nodes to end", func(context.Context) (bool, string, error) {
+		alive := w.InstancesAlive()
+		return alive == 0, fmt.Sprintf("%d instances", alive), nil
+	}); err != nil {
+		return err
+	}
+	ends, err := m.since()
+	if err != nil {
+		return err
+	}
+	watches := float64(month) / float64(monthWatch)
+	polls := used{requests: float64(queuesPolled * pollsOfQueue)}
+	changes := launches.plus(ends).times(busyLaunches * month.Hours() / 24 / busyNodes)
+	fmt.Printf("\na month with ticks each %s, by the milliseconds billed here and the list prices of us-east-1, no free tier; metrics, alarms and the dashboard are not in it:\n", monthInterval)
+	return scenario.WriteTable(os.Stdout, []string{
+		"cluster\tinvocations\tGB-seconds\tLambda\tSQS\tlogs\tin all",
+		idle.times(watches).plus(polls).row("idle"),
+		standing.times(watches).plus(changes).plus(polls).row(fmt.Sprintf("%d nodes, %d launches a day", busyNodes, busyLaunches)),
+		standing.times(watches).row("  of it for its nodes standing there"),
+		changes.row("  of it for launches and ends"),
+		polls.row("  of it, as of the idle one, for Lambda's asking empty queues"),
+	})
+}
+
+// catalogued waits for the catalogue.
+func catalogued(ctx context.Context, setup scenario.Setup) error {
+	return scenario.Until(ctx, time.Minute, "the catalogue", func(ctx context.Context) (bool, string, error) {
+		_, err := inventory.Catalog(ctx, setup.Cluster)
+		return err == nil, "", err
+	})
+}
+
+// meter reads what has been used since it was read last.
+type meter struct {
+	world       *world.World
+	invocations int
+	sent        int
+	bytes       int
+}
+
+// watch is what is used within monthWatch.
+func (m *meter) watch(ctx context.Context) (used, error) {
+	if err := m.read(); err != nil {
+		return used{}, err
+	}
+	select {
+	case <-time.After(monthWatch):
+	case <-ctx.Done():
+		return used{}, ctx.Err()
+	}
+	return m.since()
+}
+
+// scale has so many pods wait or go.
+func (m *meter) scale(ctx context.Context, setup scenario.Setup, pods int) error {
+	return setup.Client.Scale(ctx, "default", "thousand", pods)
+}
+
+func (m *meter) read() error {
+	_, err := m.since()
+	return err
+}
+
+// since is what was used since the meter was read.
+func (m *meter) since() (used, error) {
+	var u used
+	invocations := m.world.Invocations()
+	for _, invocation := range invocations[m.invocations:] {
+		memory, err := m.memory(invocation)
+		if err != nil {
+			return used{}, err
+		}
+		u.gigabyteSeconds += invocation.Billed.Seconds() * memory / 1024
+		u.invocations++
+		if invocation.Records > 0 {
+			u.requests += 2 // one that brought the messages, one that deletes them
+		}
+	}
+	sent, bytes := 0, 0
+	for name, count := range m.world.Calls() {
+		if strings.HasPrefix(name, "sqs:SendMessage") {
+			sent += count
+		}
+	}
+	for _, name := range functionNames() {
+		for _, line := range m.world.FunctionLog(name) {
+			bytes += len(line)
+		}
+	}
+	u.requests += float64(sent - m.sent)
+	u.linesBytes = float64(bytes - m.bytes)
+	m.invocations, m.sent, m.bytes = len(invocations), sent, bytes
+	return u, nil
+}
+
+// memory is what the invoked function has, in MB.
+func (m *meter) memory(invocation lambda.Invocation) (float64, error) {
+	configuration, err := m.world.Lambda.Configuration(invocation.Function)
+	if err != nil {
+		return 0, err
+	}
+	return float64(configuration.MemoryMB), nil
+}
