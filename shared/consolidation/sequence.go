@@ -1,6 +1,8 @@
 package consolidation
 
 import (
+	"slices"
+
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
@@ -16,7 +18,7 @@ func (f *fleet) inSequence(moves []Move) (now, waiting []Move) {
 	}
 	for i := range moves {
 		s := f.stepOf(&moves[i], byClaim)
-		if s.isBound() && !f.holds(s) {
+		if isBound(s.leaving) && !f.holds(s) {
 			waiting = append(waiting, moves[i])
 			continue
 		}
@@ -26,9 +28,9 @@ func (f *fleet) inSequence(moves []Move) (now, waiting []Move) {
 	return now, waiting
 }
 
-// isBound tells whether a pod that moves is bound to others, or others to it.
-func (s *step) isBound() bool {
-	for _, n := range s.leaving {
+// isBound tells whether a pod of the nodes is bound to others, or others to it.
+func isBound(nodes []*node) bool {
+	for _, n := range nodes {
 		for _, pod := range n.pods {
 			if pod.bound || pod.counted {
 				return true
@@ -82,7 +84,12 @@ func (f *fleet) holds(s *step) bool {
 			asked.Pods = append(asked.Pods, successor(pod.object))
 		}
 	}
-	for rank, n := range f.inOrder(leaving) {
+	others := f.others(leaving)
+	seen := f.concerned(others, s.leaving)
+	for _, to := range s.to {
+		seen[to.node] = true
+	}
+	for rank, n := range ordered(slices.DeleteFunc(others, func(n *node) bool { return !seen[n] })) {
 		shown := *f.show(n)
 		shown.Rank = rank
 		asked.Nodes = append(asked.Nodes, shown)
