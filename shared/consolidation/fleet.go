@@ -33,6 +33,8 @@ type fleet struct {
 	work int
 	// spared are nodes that may well go themselves: pods that move do not go there.
 	spared map[*node]bool
+	// tried is what planning nodes anew has come to, by their names, since the last change.
+	tried map[string][]*step
 	// serial numbers what is launched.
 	serial int
 }
@@ -98,7 +100,7 @@ type pod struct {
 func newFleet(s *Snapshot) *fleet {
 	cluster := *s.Cluster
 	cluster.Pods, cluster.Nodes = nil, nil
-	f := &fleet{s: s, cluster: &cluster, pools: map[string]*pool{}, cheap: map[int]map[string][]catalog.InstanceType{}}
+	f := &fleet{s: s, cluster: &cluster, pools: map[string]*pool{}, cheap: map[int]map[string][]catalog.InstanceType{}, tried: map[string][]*step{}}
 	f.readPools()
 	f.terms = readTerms(s.Cluster)
 	nominated := f.placeWaiting()

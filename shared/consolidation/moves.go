@@ -93,6 +93,7 @@ func (f *fleet) apply(s *step) bool {
 
 // make makes the step, as part of the group.
 func (f *fleet) make(s *step, all *group) {
+	clear(f.tried)
 	for _, g := range groupsOf(s) {
 		g.into = all
 	}

@@ -2,6 +2,7 @@ package consolidation
 
 import (
 	"cmp"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -214,17 +215,25 @@ func (f *fleet) fittingChunks(nodes []*node, size int) [][]*node {
 	return chunks
 }
 
-// tryAnew asks the planner for other nodes for the pods of some, beside what room there is.
+// tryAnew asks the planner for other nodes for the pods of some, beside what room there is. It asks once about the same nodes as long as nothing changes.
 func (f *fleet) tryAnew(chunk []*node) []*step {
 	leaving := map[*node]bool{}
 	pods := 0
+	names := []string{fmt.Sprint(f.spared != nil)}
 	for _, n := range chunk {
 		leaving[n] = true
+		names = append(names, n.name)
 		pods += len(n.pods)
+	}
+	slices.Sort(names)
+	key := strings.Join(names, " ")
+	if known, tried := f.tried[key]; tried {
+		return known
 	}
 	others := ordered(f.roomiest(f.others(leaving), chunk))
 	f.work += cost(len(others), pods)
-	return f.evaluate(chunk, others, true)
+	f.tried[key] = f.evaluate(chunk, others, true)
+	return f.tried[key]
 }
 
 // roomiest are the nodes that waste most, of those on which a pod of the chunk fits, and those that its pods are bound to.

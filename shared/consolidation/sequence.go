@@ -7,7 +7,7 @@ import (
 )
 
 // inSequence takes the moves one after the other, each on the fleet as those before it leave it. Pods that spread or affinity binds to others may find no place when only some of
-// the moves have been made: such a move waits, and comes again once the others are through. So do those for which no work is left to look.
+// the moves have been made: what they come to is planned afresh then, and a move that is not worth its while that way waits, and comes again once the others are through. So do those for which no work is left to look.
 func (f *fleet) inSequence(moves []Move) (now, waiting []Move) {
 	f.reset()
 	byClaim := map[string]*node{}
@@ -18,14 +18,49 @@ func (f *fleet) inSequence(moves []Move) (now, waiting []Move) {
 	}
 	for i := range moves {
 		s := f.stepOf(&moves[i], byClaim)
+		m := &moves[i]
 		if isBound(s.leaving) && !f.holds(s) {
-			waiting = append(waiting, moves[i])
-			continue
+			if s, m = f.afresh(s.leaving); s == nil {
+				waiting = append(waiting, moves[i])
+				continue
+			}
 		}
 		f.make(s, &group{})
-		now = append(now, moves[i])
+		now = append(now, *m)
 	}
 	return now, waiting
+}
+
+// afresh is what taking the same nodes away comes to on the fleet as it is now; nil if that is not worth its while, or no work is left to look.
+func (f *fleet) afresh(nodes []*node) (*step, *Move) {
+	if f.work >= workLimit {
+		return nil, nil
+	}
+	leaving := map[*node]bool{}
+	var pods []*pod
+	for _, n := range nodes {
+		leaving[n] = true
+		pods = append(pods, n.pods...)
+	}
+	f.work += 2 * cost(len(f.nodes), len(pods))
+	s := f.whole(nodes, leaving)
+	if s.why != "" {
+		return nil, nil
+	}
+	members, at := slices.Clone(nodes), map[*pod]*node{}
+	for _, launch := range s.launches {
+		members = append(members, f.newLaunched(launch, nil))
+	}
+	for _, pod := range pods {
+		to := s.to[pod.ref.String()]
+		if to.node == nil {
+			to.node = members[len(nodes)+to.launch]
+		}
+		at[pod] = to.node
+	}
+	slices.SortFunc(pods, comparePods)
+	m := f.move(members, pods, at)
+	return s, &m
 }
 
 // isBound tells whether a pod of the nodes is bound to others, or others to it.

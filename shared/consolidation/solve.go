@@ -125,5 +125,6 @@ func (f *fleet) reset() {
 	}
 	f.cluster.InstanceTypes = f.s.Cluster.InstanceTypes
 	clear(f.cheap)
+	clear(f.tried)
 	f.work, f.serial = 0, 0
 }
