@@ -1,18 +1,48 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/consolidation"
 	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/metrics"
 )
 
+// savings sums up what the metric's lines say by reason.
+func savings(t *testing.T, lines string) map[string]float64 {
+	t.Helper()
+	saved := map[string]float64{}
+	for line := range strings.Lines(lines) {
+		var value struct {
+			Reason                        string
+			DisruptionSavedDollarsPerHour *float64
+		}
+		if err := json.Unmarshal([]byte(line), &value); err != nil {
+			t.Fatal(err)
+		}
+		if value.DisruptionSavedDollarsPerHour != nil {
+			saved[value.Reason] += *value.DisruptionSavedDollarsPerHour
+		}
+	}
+	return saved
+}
+
 // TestAFragmentedFleetIsConsolidated has six nodes for what two would hold, under a budget of
-// two and a disruption budget of one pod.
+// two nodes. Of one Deployment a disruption budget lets one pod go; another has a single
+// replica, which is to be moved by a restart.
 func TestAFragmentedFleetIsConsolidated(t *testing.T) {
+	mayRestart(t)
 	pool(t, "2")
 	server.Patch(t, api.NodePoolsPath+"/default", map[string]any{"metadata": map[string]any{"annotations": map[string]string{
 		consolidation.SettleTimeAnnotationKey: "0s",
@@ -22,7 +52,16 @@ func TestAFragmentedFleetIsConsolidated(t *testing.T) {
 	w := newWorld(t)
 	w.fill("part", nodes)
 	w.workload(nodes, nodes-1, "500m")
+	w.deploy("single", 1, "200m", map[string]string{disruption.MoveByRestartAnnotationKey: "true"})
+	w.await("the single replica runs too", func() bool {
+		w.step()
+		pods := w.pods()
+		return len(pods) == nodes+1 && !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return pod.Status.Phase != corev1.PodRunning })
+	})
+	w.most, w.least = 0, map[string]int{"web": nodes, "single": 1}
 	l := newLooker(t, nil)
+	var written bytes.Buffer
+	l.metrics = metrics.NewRecorder("test", &written, l.now)
 	proposed := map[string]time.Time{}
 	w.await("two spot nodes are left", func() bool {
 		l.mustLook(t)
@@ -49,8 +88,16 @@ func TestAFragmentedFleetIsConsolidated(t *testing.T) {
 	if w.most > 2 {
 		t.Errorf("%d nodes were on their way out at once, the budget allows 2", w.most)
 	}
-	if w.leastReady < nodes-1 {
-		t.Errorf("%d of %d pods were ready at the least", w.leastReady, nodes)
+	if w.least["web"] < nodes-1 || w.least["single"] < 1 {
+		t.Errorf("of %d replicas, and of a single one, there were ready at the least %v", nodes, w.least)
+	}
+	restarted := clustertest.Get[appsv1.Deployment](t, server, deploymentsPath+"/single")
+	if restarted.Spec.Template.Annotations[disruption.RestartedAtAnnotationKey] == "" {
+		t.Error("the single replica was not moved by a restart")
+	}
+	// Six on-demand nodes were there, two spot nodes are.
+	if saved, want := savings(t, written.String()), 6*0.096-2*0.03; math.Abs(saved["Underutilized"]+saved["Empty"]-want) > 1e-6 {
+		t.Errorf("the metric says that %v $ an hour are saved, want %g", saved, want)
 	}
 	// A fleet at rest is left at rest.
 	left := w.claims()

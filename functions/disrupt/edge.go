@@ -33,6 +33,7 @@ type kubernetes interface {
 	DeleteNodeClaim(ctx context.Context, name string, uid types.UID) error
 	Record(ctx context.Context, event cluster.Event, now time.Time) error
 	MarkUnavailable(ctx context.Context, marks *catalog.Unavailable, now time.Time) error
+	Catalog(ctx context.Context) (*catalog.Snapshot, error)
 	Without(ctx context.Context, objects *snapshot.Objects, seen *disruption.Snapshot, leaving []*api.NodeClaim, now time.Time) (*plan.Snapshot, error)
 }
 
@@ -51,6 +52,11 @@ type edge struct {
 // MarkUnavailable leaves the marked offerings out of launches for a while.
 func (e edge) MarkUnavailable(ctx context.Context, marks *catalog.Unavailable, now time.Time) error {
 	return inventory.MarkUnavailable(ctx, e.Client, marks, now)
+}
+
+// Catalog is what instance types there are, and what they cost.
+func (e edge) Catalog(ctx context.Context) (*catalog.Snapshot, error) {
+	return inventory.Catalog(ctx, e.Client)
 }
 
 // AcquireLease returns nil, and no error, while another holder has the lease.

@@ -14,7 +14,6 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/disruption"
-	"github.com/whittle-dev/whittle/shared/metrics"
 )
 
 // emptiness removes nodes without pods.
@@ -127,7 +126,7 @@ func (r *run) remove(ctx context.Context, node *disruption.Node) error {
 	leaving := node.Claim.DeepCopy()
 	leaving.DeletionTimestamp = &metav1.Time{Time: r.now()}
 	node.Claim = leaving // for what else this look decides
-	r.metrics.Write(metrics.CountOf(metrics.Disruptions, reason, 1))
+	r.count(ctx, node, reason)
 	r.terminating(ctx, node, reason)
 	return nil
 }

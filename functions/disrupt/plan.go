@@ -21,7 +21,7 @@ func (e edge) Objects(ctx context.Context) (*snapshot.Objects, error) {
 // Without is what the planner sees when the claims' nodes leave: the pods of these nodes, and
 // of all that are leaving already, which provision has planned for, look for a place.
 func (e edge) Without(ctx context.Context, objects *snapshot.Objects, seen *disruption.Snapshot, leaving []*api.NodeClaim, now time.Time) (*plan.Snapshot, error) {
-	known, err := inventory.Catalog(ctx, e.Client)
+	known, err := e.Catalog(ctx)
 	if err != nil {
 		return nil, err
 	}

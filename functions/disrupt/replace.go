@@ -14,7 +14,6 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/disruption"
-	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
@@ -58,6 +57,7 @@ func (r *run) finish(ctx context.Context, node *disruption.Node) error {
 		return err
 	}
 	r.removed++
+	r.count(ctx, node, reason)
 	r.terminating(ctx, node, reason)
 	return nil
 }
@@ -241,7 +241,6 @@ func (r *run) begin(ctx context.Context, move disruption.Move) error {
 			return err
 		}
 	}
-	r.metrics.Write(metrics.CountOf(metrics.Disruptions, reason, 1))
 	slog.InfoContext(ctx, "disrupting node(s)", "reason", reason, "decision", "replace", "disrupted-node-count", 1, "replacement-node-count", len(move.By),
 		"Node", node.Node.Name, "NodeClaim", node.Claim.Name, "NodePool", node.Claim.Labels[api.NodePoolLabelKey], "replaced-by", move.By)
 	r.record(ctx, disruption.AboutClaim(node.Claim), corev1.EventTypeNormal, "DisruptionLaunching", fmt.Sprintf("Launching %d replacements: %s", len(move.By), reason))

@@ -31,8 +31,9 @@ type world struct {
 	t     *testing.T
 	image string // of machines that join
 	// most is the greatest number of nodes that were on their way out at once, leastReady
-	// the least number of ready pods.
+	// the least number of ready pods, least the same by Deployment.
 	most, leastReady int
+	least            map[string]int
 	beaten           time.Time
 }
 
@@ -146,7 +147,7 @@ func (w *world) step() {
 	w.t.Helper()
 	w.beat()
 	pods := w.pods()
-	ready := 0
+	ready, readyOf := 0, map[string]int{}
 	for i := range pods {
 		pod := &pods[i]
 		switch {
@@ -157,11 +158,16 @@ func (w *world) step() {
 				"phase": "Running", "startTime": metav1.Now(), "conditions": []map[string]any{{"type": "Ready", "status": "True"}},
 			}})
 			ready++
+			readyOf[pod.Labels["app"]]++
 		case pod.Status.Phase == corev1.PodRunning:
 			ready++
+			readyOf[pod.Labels["app"]]++
 		}
 	}
 	w.leastReady = min(w.leastReady, ready)
+	for name, least := range w.least {
+		w.least[name] = min(least, readyOf[name])
+	}
 	going := 0
 	for _, claim := range w.claims() {
 		claim := &claim
@@ -182,35 +188,46 @@ func (w *world) step() {
 // workload makes a Deployment of replicas with a disruption budget, and waits until all of them run.
 func (w *world) workload(replicas, available int32, cpu string) {
 	w.t.Helper()
-	labels := map[string]string{"app": "web"}
-	one := appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
-	one.Spec.Replicas, one.Spec.Selector = &replicas, &metav1.LabelSelector{MatchLabels: labels}
-	one.Spec.Template.Labels = labels
-	one.Spec.Template.Spec.Containers = []corev1.Container{{Name: "main", Image: "image", Resources: corev1.ResourceRequirements{
-		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)},
-	}}}
-	clustertest.Create(w.t, server, deploymentsPath, &one)
 	least := intstr.FromInt32(available)
 	clustertest.Create(w.t, server, budgetsPath, &policyv1.PodDisruptionBudget{
-		ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: &least, Selector: one.Spec.Selector},
+		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: &least, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}},
 	})
-	w.t.Cleanup(func() {
-		server.Delete(w.t, budgetsPath+"/web")
-		server.Delete(w.t, deploymentsPath+"/web")
-		for deadline := time.Now().Add(2 * time.Minute); len(w.pods()) > 0 && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-			for _, pod := range w.pods() {
-				if pod.Spec.NodeName != "" {
-					server.EndPods(w.t, pod.Spec.NodeName)
-				}
-			}
-		}
-	})
+	w.t.Cleanup(func() { server.Delete(w.t, budgetsPath+"/web") })
+	w.deploy("web", replicas, cpu, nil)
 	w.await("all replicas run, and their budget knows it", func() bool {
 		w.step()
 		stored := clustertest.Get[policyv1.PodDisruptionBudget](w.t, server, budgetsPath+"/web")
 		return stored.Status.CurrentHealthy == replicas
 	})
 	w.most, w.leastReady = 0, int(replicas)
+}
+
+// deploy makes a Deployment until the test is over.
+func (w *world) deploy(name string, replicas int32, cpu string, annotations map[string]string) {
+	w.t.Helper()
+	labels := map[string]string{"app": name}
+	made := appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	made.Spec.Replicas, made.Spec.Selector = &replicas, &metav1.LabelSelector{MatchLabels: labels}
+	made.Spec.Template.Labels, made.Spec.Template.Annotations = labels, annotations
+	made.Spec.Template.Spec.Containers = []corev1.Container{{Name: "main", Image: "image", Resources: corev1.ResourceRequirements{
+		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)},
+	}}}
+	clustertest.Create(w.t, server, deploymentsPath, &made)
+	w.t.Cleanup(func() {
+		server.Delete(w.t, deploymentsPath+"/"+name)
+		for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+			left := slices.DeleteFunc(w.pods(), func(pod corev1.Pod) bool { return pod.Labels["app"] != name })
+			if len(left) == 0 {
+				return
+			}
+			for _, pod := range left {
+				if pod.Spec.NodeName != "" {
+					server.EndPods(w.t, pod.Spec.NodeName)
+				}
+			}
+		}
+	})
 }
 
 // await waits for the control plane's own controllers, which take as long as they take.

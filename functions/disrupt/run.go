@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/snapshot"
@@ -32,6 +33,8 @@ type run struct {
 	// launches tells that claims are there which have no instance yet.
 	launches bool
 	again    time.Time
+	// prices are read once a node is taken away.
+	prices *catalog.Snapshot
 }
 
 // look does everything in turn: what was begun, what costs nothing, what replaces nodes.

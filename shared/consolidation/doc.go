@@ -24,6 +24,7 @@
 //	deletes.go    nodes whose pods fit on other nodes: a quick packing (room.go) proposes, the planner decides
 //	replace.go    nodes that cost more than their pods are worth by the planner's lower bound are planned anew, a few at a time
 //	evaluate.go   what the planner makes of a set of nodes: independent groups, each with its gain; offers.go, what of a planned claim's offerings is cheap enough
+//	bound.go      the nodes that the planner has to see for pods that are bound to others
 //	terms.go      which pods are bound to others, and which are alike
 //	moves.go      the difference of the fleets before and after becomes moves; order.go, the best first, within budgets
 //	sequence.go   the moves made one after the other: those that do not hold after the ones before them wait

@@ -67,8 +67,8 @@ func (j *judge) stays(n *node) (Because, string) {
 	case n.pool.problem != "":
 		return Policy, n.pool.problem
 	}
-	if why := nodeProtection(object, j.now); why != "" {
-		return Protected, why
+	if by := disruption.NodeProtectedBy(object, j.now); by != "" {
+		return Protected, "the node has the annotation " + by
 	}
 	if because, why := j.policy(n); because != "" {
 		return because, why

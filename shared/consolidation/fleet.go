@@ -33,6 +33,8 @@ type fleet struct {
 	work int
 	// spared are nodes that may well go themselves: pods that move do not go there.
 	spared map[*node]bool
+	// tried is what planning nodes anew has come to, by their names, since the last change.
+	tried map[string][]*step
 	// serial numbers what is launched.
 	serial int
 }
@@ -58,6 +60,8 @@ type node struct {
 	fixed []*corev1.Pod
 	// stood are the pods before any move.
 	stood []*pod
+	// fixedTies are the ties of the fixed ones.
+	fixedTies []int
 	// nominated are how many of the waiting pods have a place here.
 	nominated int
 	candidate bool
@@ -68,9 +72,14 @@ type node struct {
 	launched *plan.PlannedNodeClaim
 	// group is the step that the node belongs to, if one has touched it: see moves.go.
 	group *group
-	// shown is the node as the planner gets it, and free what is free on it; nil once its pods have changed.
-	shown *plan.Node
-	room  amounts
+	// goes says that it was on its way out before anything was moved; domains are its pool with its values of the labels that pods are counted by.
+	goes    bool
+	domains string
+	// shown is the node as the planner gets it, room what is free on it; nil once its pods have changed. value is what they are worth; valued says that it is known.
+	shown  *plan.Node
+	room   amounts
+	value  float64
+	valued bool
 }
 
 // pod is a pod that would come back elsewhere.
@@ -82,14 +91,16 @@ type pod struct {
 	cost, worth float64
 	// bound says that spread or affinity binds it to other pods, counted that others' spread or affinity may count it.
 	bound, counted bool
-	takes          amounts
-	shape          int
+	// ties are the numbers of the selectors that bind it to others, or others to it.
+	ties  []int
+	takes amounts
+	shape int
 }
 
 func newFleet(s *Snapshot) *fleet {
 	cluster := *s.Cluster
 	cluster.Pods, cluster.Nodes = nil, nil
-	f := &fleet{s: s, cluster: &cluster, pools: map[string]*pool{}, cheap: map[int]map[string][]catalog.InstanceType{}}
+	f := &fleet{s: s, cluster: &cluster, pools: map[string]*pool{}, cheap: map[int]map[string][]catalog.InstanceType{}, tried: map[string][]*step{}}
 	f.readPools()
 	f.terms = readTerms(s.Cluster)
 	nominated := f.placeWaiting()
@@ -152,6 +163,7 @@ func (f *fleet) newNode(source *plan.Node, nominated map[string][]*corev1.Pod) *
 		n.name = source.NodeClaim.Name
 	}
 	n.pool = f.pools[n.label(api.NodePoolLabelKey)]
+	n.goes, n.domains = n.leaving(), f.domainsOf(n)
 	n.price = n.pool.priceOf(n)
 	for _, object := range nominated[n.name] {
 		n.fixed = append(n.fixed, object)
@@ -167,6 +179,9 @@ func (f *fleet) newNode(source *plan.Node, nominated map[string][]*corev1.Pod) *
 			n.fixed = append(n.fixed, object)
 		}
 	}
+	for _, object := range n.fixed {
+		n.fixedTies = append(n.fixedTies, f.terms.ties(object)...)
+	}
 	slices.SortFunc(n.pods, comparePods)
 	n.stood = slices.Clone(n.pods)
 	return n
@@ -178,6 +193,9 @@ func (f *fleet) newPod(object *corev1.Pod, from *node) *pod {
 		cost: max(0, disruption.EvictionCost(object)),
 	}
 	p.bound, p.counted, p.shape = f.terms.read(object)
+	if p.bound || p.counted {
+		p.ties = f.terms.ties(object)
+	}
 	p.takes = f.terms.shapes[p.shape].takes
 	return p
 }
@@ -227,12 +245,17 @@ func (n *node) disturbance() float64 {
 
 // worth is what the node's pods are worth in US dollars an hour.
 func (n *node) worth() float64 {
-	sum := 0.0
-	for _, pod := range n.pods {
-		sum += pod.worth
+	if !n.valued {
+		n.value, n.valued = 0, true
+		for _, pod := range n.pods {
+			n.value += pod.worth
+		}
 	}
-	return sum
+	return n.value
 }
+
+// changed forgets what is known of the node's pods.
+func (n *node) changed() { n.shown, n.room, n.valued = nil, nil, false }
 
 // use is how much of the node's price its pods are worth; of a node without a price nothing is wasted.
 func (n *node) use() float64 {
@@ -260,17 +283,27 @@ func (f *fleet) readWorth() {
 	for i, worth := range plan.Worth(&s) {
 		pods[i].worth = worth
 	}
+	for _, n := range f.nodes {
+		n.valued = false
+	}
 }
 
-// inOrder are the nodes that can take pods, but for those that leave, in the order in which they are filled: those that stay whatever happens, then the best used. What
-// moves have launched comes last, and is full.
-func (f *fleet) inOrder(leaving map[*node]bool) []*node {
-	var others []*node
+// inOrder are the nodes that can take pods in the order in which they are filled: those that stay whatever happens, then the best used. What moves have launched comes
+// last, and is full.
+func (f *fleet) inOrder(leaving map[*node]bool) []*node { return ordered(f.others(leaving)) }
+
+// others are the nodes that can take pods, but for those that leave.
+func (f *fleet) others(leaving map[*node]bool) []*node {
+	others := make([]*node, 0, len(f.nodes))
 	for _, n := range f.nodes {
-		if !n.removed && !leaving[n] && !n.leaving() {
+		if !n.removed && !leaving[n] && !n.goes {
 			others = append(others, n)
 		}
 	}
+	return others
+}
+
+func ordered(others []*node) []*node {
 	uses := make(map[*node]float64, len(others))
 	for _, n := range others {
 		uses[n] = n.use()

@@ -13,8 +13,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// maximumMove is how many nodes a move takes away at most. Planned together more nodes come out cheaper, and a step is the harder to carry out the larger it is.
-const maximumMove = 10
+// maximumMove is how many nodes a move takes away at most. Planned together more nodes come out cheaper and have fewer pods moved again later, and a step is the harder to
+// carry out the larger it is.
+const maximumMove = 20
 
 // group are the nodes of one move: those that steps have taken away together, and what they have launched for it.
 type group struct {
@@ -92,6 +93,7 @@ func (f *fleet) apply(s *step) bool {
 
 // make makes the step, as part of the group.
 func (f *fleet) make(s *step, all *group) {
+	clear(f.tried)
 	for _, g := range groupsOf(s) {
 		g.into = all
 	}
@@ -110,9 +112,10 @@ func (f *fleet) make(s *step, all *group) {
 				to.node = made[to.launch]
 			}
 			to.node.pods = append(to.node.pods, pod)
-			to.node.shown, to.node.room = nil, nil
+			to.node.changed()
 		}
 		n.pods = nil
+		n.changed()
 	}
 }
 
@@ -142,6 +145,7 @@ func (f *fleet) newLaunched(planned *plan.PlannedNodeClaim, g *group) *node {
 	object.Status.Capacity, object.Status.Allocatable = typ.Capacity, typ.Allocatable
 	claim.Labels, claim.Status.Capacity, claim.Status.Allocatable = object.Labels, typ.Capacity, typ.Allocatable
 	n.source = &plan.Node{Node: object, NodeClaim: &claim}
+	n.domains = f.domainsOf(n)
 	return n
 }
 

@@ -11,23 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 
-	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
-
-// nodeProtection says what keeps a person's node from being disrupted, or "".
-func nodeProtection(node *corev1.Node, now time.Time) string {
-	if !disruption.NodeProtected(node, now) {
-		return ""
-	}
-	for _, key := range []string{api.ScaleDownDisabledAnnotationKey, api.DoNotDisruptAnnotationKey} {
-		if value := node.Annotations[key]; value != "" {
-			return fmt.Sprintf("the node has the annotation %s: %s", key, value)
-		}
-	}
-	return "an annotation of the node"
-}
 
 // guard says what keeps pods from being evicted. Pods that are equal to PodDisruptionBudgets are held against them once: a cluster may have thousands of pods and
 // hundreds of budgets.
@@ -60,19 +46,15 @@ func (g *guard) why(pods []corev1.Pod) string {
 }
 
 func (g *guard) whyPod(pod *corev1.Pod) string {
-	if !g.mayBlock(pod) {
-		return ""
+	of := []*corev1.Pod{pod}
+	if why := disruption.Blocked(of, nil, g.now); why != "" || !g.mayBlock(pod) {
+		return why
 	}
-	return disruption.Blocked([]*corev1.Pod{pod}, g.budgets, g.now)
+	return disruption.Blocked(of, g.budgets, g.now)
 }
 
-// mayBlock tells whether the pod has to be looked at: it has an annotation of its own, or pods like it are blocked.
+// mayBlock tells whether budgets block pods like this one.
 func (g *guard) mayBlock(pod *corev1.Pod) bool {
-	for _, key := range []string{api.DoNotDisruptAnnotationKey, api.SafeToEvictAnnotationKey} {
-		if _, own := pod.Annotations[key]; own {
-			return true
-		}
-	}
 	if len(g.budgets) == 0 {
 		return false
 	}

@@ -2,6 +2,7 @@ package consolidation
 
 import (
 	"cmp"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -10,17 +11,17 @@ import (
 const (
 	// rooms is how many nodes with room are shown to the planner beside a few that leave.
 	rooms = 24
-	// workLimit bounds what the planner is asked for one plan: see cost. It is some three seconds of a processor of today. No more than a roundPart of it goes into looking
+	// workLimit bounds what the planner is asked for one plan: see cost. It is some two to three seconds of a processor of today. No more than a roundPart of it goes into looking
 	// for better ways to put nodes together before the best so far is taken.
 	workLimit = 2000
 	roundPart = 6
 )
 
 // sizes are how many nodes are planned anew at once at most, in turn.
-var sizes = [...]int{5, maximumMove, 2, 1}
+var sizes = [...]int{5, 10, 2, 1}
 
 // cost is what asking the planner takes: reading the instance types, the nodes, the pods.
-func cost(others, pods int) int { return 4 + others/64 + pods/32 }
+func cost(others, pods int) int { return 4 + others/20 + pods/32 }
 
 // replace plans nodes anew that cost more than their pods are worth, a few at a time, and reports whether that has changed anything. In each round other nodes come
 // together; of the ways to put them together that there is work for the best is taken.
@@ -37,9 +38,13 @@ func (f *fleet) replace(round int) bool {
 	for _, n := range wasteful {
 		size = min(size, f.limit(n.pool.api.Name))
 	}
+	enough := min(workLimit, f.work+workLimit/roundPart)
+	if chunks := f.chunksOf(wasteful, size, uint64(round), 0); f.work+len(chunks)*cost(rooms, 0) > enough {
+		// There is work for one way only: each step is made before the next one is planned.
+		return f.oneByOne(chunks)
+	}
 	var best []*step
 	most := 0.0
-	enough := min(workLimit, f.work+workLimit/roundPart)
 	for variant := 0; variant < variants(size) && (variant == 0 || f.work < enough); variant++ {
 		var steps []*step
 		gain := 0.0
@@ -61,6 +66,24 @@ func (f *fleet) replace(round int) bool {
 		}
 	}
 	return f.applyAll(best)
+}
+
+// oneByOne plans the chunks anew one after the other, and reports whether that has changed anything.
+func (f *fleet) oneByOne(chunks [][]*node) bool {
+	changed := false
+	for _, chunk := range chunks {
+		if f.work >= workLimit {
+			break
+		}
+		for _, s := range f.tryAnew(chunk) {
+			if s.why == "" {
+				changed = f.apply(s) || changed
+			} else if len(s.leaving) == 1 {
+				s.leaving[0].because, s.leaving[0].message = s.because, s.why
+			}
+		}
+	}
+	return changed
 }
 
 // applyAll makes steps that were each planned as if it were the only one. Where one counts on what an earlier one has changed it is planned once more.
@@ -93,9 +116,7 @@ func (s *step) dependsOn(changed map[*node]bool) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(s.leaving, func(n *node) bool {
-		return slices.ContainsFunc(n.pods, func(p *pod) bool { return p.bound || p.counted })
-	})
+	return isBound(s.leaving)
 }
 
 // disturbs is what the step's disturbance counts for in US dollars an hour.
@@ -194,27 +215,33 @@ func (f *fleet) fittingChunks(nodes []*node, size int) [][]*node {
 	return chunks
 }
 
-// tryAnew asks the planner for other nodes for the pods of some, beside what room there is.
+// tryAnew asks the planner for other nodes for the pods of some, beside what room there is. It asks once about the same nodes as long as nothing changes.
 func (f *fleet) tryAnew(chunk []*node) []*step {
 	leaving := map[*node]bool{}
-	pods, bound := 0, false
+	pods := 0
+	names := []string{fmt.Sprint(f.spared != nil)}
 	for _, n := range chunk {
 		leaving[n] = true
+		names = append(names, n.name)
 		pods += len(n.pods)
-		for _, pod := range n.pods {
-			bound = bound || pod.bound || pod.counted
-		}
 	}
-	others := f.inOrder(leaving)
-	if !bound {
-		others = f.roomiest(others, chunk)
+	slices.Sort(names)
+	key := strings.Join(names, " ")
+	if known, tried := f.tried[key]; tried {
+		return known
 	}
+	others := ordered(f.roomiest(f.others(leaving), chunk))
 	f.work += cost(len(others), pods)
-	return f.evaluate(chunk, others, true)
+	f.tried[key] = f.evaluate(chunk, others, true)
+	return f.tried[key]
 }
 
-// roomiest are the nodes that waste most, of those on which a pod of the chunk fits, in the order that they had.
+// roomiest are the nodes that waste most, of those on which a pod of the chunk fits, and those that its pods are bound to.
 func (f *fleet) roomiest(others, chunk []*node) []*node {
+	keep := map[*node]bool{}
+	if isBound(chunk) {
+		keep = f.concerned(others, chunk)
+	}
 	var found []*node
 	for _, n := range others {
 		if n.launched != nil || f.spared[n] {
@@ -227,14 +254,9 @@ func (f *fleet) roomiest(others, chunk []*node) []*node {
 			found = append(found, n)
 		}
 	}
-	if len(found) <= rooms {
-		return found
-	}
-	kept := slices.Clone(found)
-	slices.SortStableFunc(kept, func(a, b *node) int { return -cmp.Compare(a.price-a.worth(), b.price-b.worth()) })
-	keep := map[*node]bool{}
-	for _, n := range kept[:rooms] {
+	slices.SortStableFunc(found, func(a, b *node) int { return -cmp.Compare(a.price-a.worth(), b.price-b.worth()) })
+	for _, n := range found[:min(len(found), rooms)] {
 		keep[n] = true
 	}
-	return slices.DeleteFunc(found, func(n *node) bool { return !keep[n] })
+	return slices.DeleteFunc(others, func(n *node) bool { return !keep[n] })
 }

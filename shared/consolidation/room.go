@@ -86,7 +86,7 @@ func (f *fleet) newPacking(nodes []*node, launched bool) *packing {
 	p := &packing{f: f, nodes: nodes, first: make([]int, len(f.terms.shapes)), runs: map[int][]byte{}}
 	for _, n := range nodes {
 		p.free = append(p.free, slices.Clone(f.freeOf(n)))
-		p.open = append(p.open, !n.leaving() && (launched || n.launched == nil))
+		p.open = append(p.open, !n.goes && (launched || n.launched == nil))
 	}
 	return p
 }

@@ -1,11 +1,13 @@
 package consolidation
 
 import (
+	"slices"
+
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
 // inSequence takes the moves one after the other, each on the fleet as those before it leave it. Pods that spread or affinity binds to others may find no place when only some of
-// the moves have been made: such a move waits, and comes again once the others are through. So do those for which no work is left to look.
+// the moves have been made: what they come to is planned afresh then, and a move that is not worth its while that way waits, and comes again once the others are through. So do those for which no work is left to look.
 func (f *fleet) inSequence(moves []Move) (now, waiting []Move) {
 	f.reset()
 	byClaim := map[string]*node{}
@@ -16,19 +18,54 @@ func (f *fleet) inSequence(moves []Move) (now, waiting []Move) {
 	}
 	for i := range moves {
 		s := f.stepOf(&moves[i], byClaim)
-		if s.isBound() && !f.holds(s) {
-			waiting = append(waiting, moves[i])
-			continue
+		m := &moves[i]
+		if isBound(s.leaving) && !f.holds(s) {
+			if s, m = f.afresh(s.leaving); s == nil {
+				waiting = append(waiting, moves[i])
+				continue
+			}
 		}
 		f.make(s, &group{})
-		now = append(now, moves[i])
+		now = append(now, *m)
 	}
 	return now, waiting
 }
 
-// isBound tells whether a pod that moves is bound to others, or others to it.
-func (s *step) isBound() bool {
-	for _, n := range s.leaving {
+// afresh is what taking the same nodes away comes to on the fleet as it is now; nil if that is not worth its while, or no work is left to look.
+func (f *fleet) afresh(nodes []*node) (*step, *Move) {
+	if f.work >= workLimit {
+		return nil, nil
+	}
+	leaving := map[*node]bool{}
+	var pods []*pod
+	for _, n := range nodes {
+		leaving[n] = true
+		pods = append(pods, n.pods...)
+	}
+	f.work += 2 * cost(len(f.nodes), len(pods))
+	s := f.whole(nodes, leaving)
+	if s.why != "" {
+		return nil, nil
+	}
+	members, at := slices.Clone(nodes), map[*pod]*node{}
+	for _, launch := range s.launches {
+		members = append(members, f.newLaunched(launch, nil))
+	}
+	for _, pod := range pods {
+		to := s.to[pod.ref.String()]
+		if to.node == nil {
+			to.node = members[len(nodes)+to.launch]
+		}
+		at[pod] = to.node
+	}
+	slices.SortFunc(pods, comparePods)
+	m := f.move(members, pods, at)
+	return s, &m
+}
+
+// isBound tells whether a pod of the nodes is bound to others, or others to it.
+func isBound(nodes []*node) bool {
+	for _, n := range nodes {
 		for _, pod := range n.pods {
 			if pod.bound || pod.counted {
 				return true
@@ -82,7 +119,12 @@ func (f *fleet) holds(s *step) bool {
 			asked.Pods = append(asked.Pods, successor(pod.object))
 		}
 	}
-	for rank, n := range f.inOrder(leaving) {
+	others := f.others(leaving)
+	seen := f.concerned(others, s.leaving)
+	for _, to := range s.to {
+		seen[to.node] = true
+	}
+	for rank, n := range ordered(slices.DeleteFunc(others, func(n *node) bool { return !seen[n] })) {
 		shown := *f.show(n)
 		shown.Rank = rank
 		asked.Nodes = append(asked.Nodes, shown)

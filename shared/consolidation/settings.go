@@ -23,8 +23,8 @@ const (
 // a pod is moved for has to come to some cents a month at least, or its restarts cost more than they bring. And each time a node is replaced its price falls by a seventh
 // or more, so that it cannot go on for long.
 const (
-	// DefaultMinimumSavings is 0.0005 US dollars an hour for each pod, some 36 cents a month.
-	DefaultMinimumSavings = 0.0005
+	// DefaultMinimumSavings is 0.001 US dollars an hour for each pod, some 73 cents a month.
+	DefaultMinimumSavings = 0.001
 	// DefaultMinimumSavingsPercent is about a seventh of the nodes' price.
 	DefaultMinimumSavingsPercent = 15
 	// DefaultSettleTime is ten minutes, in which a batch of new pods has mostly come up.

@@ -35,7 +35,7 @@ type found struct {
 }
 
 // search tries two ways, and gives the better one. Pods that move to the room that there is move for nothing where the nodes that have it are not worth their price either; nodes that are
-// planned anew move all their pods where it would have done to move those of a few. In a large fleet only what promises more is tried.
+// planned anew move all their pods where it would have done to move those of a few. In a large fleet only one is tried.
 func (f *fleet) search() found {
 	f.removeEmpty()
 	if !slices.ContainsFunc(f.nodes, func(n *node) bool { return n.candidate && !n.removed }) {
@@ -48,10 +48,14 @@ func (f *fleet) search() found {
 		byAnew += anewPart*(n.price-n.worth()) - n.pool.perPod*n.disturbance()
 		pass += cost(rooms, len(n.pods)) / sizes[0]
 	}
-	anewFirst := byAnew > byRoom
+	anewFirst, once := byAnew > byRoom, 3*pass > workLimit
+	if once {
+		// What moves to the room that there is moves again where the nodes that have it go next.
+		anewFirst = byAnew > alsoTried*byRoom
+	}
 	f.walk(anewFirst)
 	best := f.found()
-	if less := min(byAnew, byRoom); less < alsoTried*max(byAnew, byRoom) || 3*pass > workLimit {
+	if less := min(byAnew, byRoom); once || less < alsoTried*max(byAnew, byRoom) {
 		return best
 	}
 	f.reset()
@@ -84,8 +88,16 @@ func (f *fleet) walk(anewFirst bool) {
 			idle = 0
 		}
 	}
+	if anewFirst && f.work >= workLimit && f.hasLaunched() {
+		// The other nodes are planned anew next time: what moved to them now would move twice.
+		return
+	}
 	for f.deletes(failed) {
 	}
+}
+
+func (f *fleet) hasLaunched() bool {
+	return slices.ContainsFunc(f.nodes, func(n *node) bool { return n.launched != nil && !n.removed })
 }
 
 func (f *fleet) found() found {
@@ -108,9 +120,11 @@ func (f *fleet) found() found {
 func (f *fleet) reset() {
 	f.nodes = slices.DeleteFunc(f.nodes, func(n *node) bool { return n.launched != nil })
 	for _, n := range f.nodes {
-		n.removed, n.group, n.pods, n.shown, n.room = false, nil, slices.Clone(n.stood), nil, nil
+		n.removed, n.group, n.pods = false, nil, slices.Clone(n.stood)
+		n.changed()
 	}
 	f.cluster.InstanceTypes = f.s.Cluster.InstanceTypes
 	clear(f.cheap)
+	clear(f.tried)
 	f.work, f.serial = 0, 0
 }

@@ -20,11 +20,15 @@ import (
 type terms struct {
 	// selectors are those by which some pod's spread or affinity counts others. Namespaces are passed over: a pod too many is counted then.
 	selectors []labels.Selector
-	counts    map[string]bool
-	shapes    []*podShape
-	byKey     map[string]int
-	axes      map[corev1.ResourceName]int
-	key       strings.Builder
+	// number is a selector's place in the list, by its text; counts are the numbers of those that select pods with such labels, by these.
+	number map[string]int
+	counts map[string][]int
+	// topologies are the labels by which pods are counted, but the host's name.
+	topologies []string
+	shapes     []*podShape
+	byKey      map[string]int
+	axes       map[corev1.ResourceName]int
+	key        strings.Builder
 }
 
 // podShape are pods that take as much, and may run on the same nodes as far as labels and taints go.
@@ -42,10 +46,11 @@ type amounts []int64
 
 // readTerms reads the selectors of all pods, waiting and running.
 func readTerms(cluster *plan.Snapshot) *terms {
-	t := &terms{counts: map[string]bool{}, byKey: map[string]int{}, axes: map[corev1.ResourceName]int{corev1.ResourceCPU: 0, corev1.ResourceMemory: 1}}
-	seen := map[string]bool{}
-	var texts []string
-	add := func(selector *metav1.LabelSelector) {
+	t := &terms{number: map[string]int{}, counts: map[string][]int{}, byKey: map[string]int{}, axes: map[corev1.ResourceName]int{corev1.ResourceCPU: 0, corev1.ResourceMemory: 1}}
+	add := func(topology string, selector *metav1.LabelSelector) {
+		if topology != corev1.LabelHostname && !slices.Contains(t.topologies, topology) {
+			t.topologies = append(t.topologies, topology)
+		}
 		if selector == nil {
 			return
 		}
@@ -53,9 +58,8 @@ func readTerms(cluster *plan.Snapshot) *terms {
 		if err != nil {
 			return // it selects nobody
 		}
-		if text := parsed.String(); !seen[text] {
-			seen[text] = true
-			texts = append(texts, text)
+		if _, known := t.number[parsed.String()]; !known {
+			t.number[parsed.String()] = len(t.selectors)
 			t.selectors = append(t.selectors, parsed)
 		}
 	}
@@ -70,16 +74,16 @@ func readTerms(cluster *plan.Snapshot) *terms {
 	return t
 }
 
-func eachSelector(spec *corev1.PodSpec, add func(*metav1.LabelSelector)) {
+func eachSelector(spec *corev1.PodSpec, add func(topology string, selector *metav1.LabelSelector)) {
 	for i := range spec.TopologySpreadConstraints {
-		add(spec.TopologySpreadConstraints[i].LabelSelector)
+		add(spec.TopologySpreadConstraints[i].TopologyKey, spec.TopologySpreadConstraints[i].LabelSelector)
 	}
 	each := func(required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm) {
 		for i := range required {
-			add(required[i].LabelSelector)
+			add(required[i].TopologyKey, required[i].LabelSelector)
 		}
 		for i := range preferred {
-			add(preferred[i].PodAffinityTerm.LabelSelector)
+			add(preferred[i].PodAffinityTerm.TopologyKey, preferred[i].PodAffinityTerm.LabelSelector)
 		}
 	}
 	if spec.Affinity == nil {
@@ -97,12 +101,26 @@ func eachSelector(spec *corev1.PodSpec, add func(*metav1.LabelSelector)) {
 func (t *terms) read(pod *corev1.Pod) (bound, counted bool, shape int) {
 	bound = len(pod.Spec.TopologySpreadConstraints) > 0 ||
 		pod.Spec.Affinity != nil && (pod.Spec.Affinity.PodAffinity != nil || pod.Spec.Affinity.PodAntiAffinity != nil)
-	return bound, t.isCounted(pod), t.shapeOf(pod)
+	return bound, len(t.countedBy(pod)) > 0, t.shapeOf(pod)
 }
 
-func (t *terms) isCounted(pod *corev1.Pod) bool {
+// ties are the numbers of the selectors that the pod counts others by, and of those that count it.
+func (t *terms) ties(pod *corev1.Pod) []int {
+	ties := slices.Clone(t.countedBy(pod))
+	eachSelector(&pod.Spec, func(_ string, selector *metav1.LabelSelector) {
+		if parsed, err := metav1.LabelSelectorAsSelector(selector); err == nil {
+			if number, known := t.number[parsed.String()]; known && !slices.Contains(ties, number) {
+				ties = append(ties, number)
+			}
+		}
+	})
+	return ties
+}
+
+// countedBy are the numbers of the selectors that select the pod.
+func (t *terms) countedBy(pod *corev1.Pod) []int {
 	if len(t.selectors) == 0 {
-		return false
+		return nil
 	}
 	t.key.Reset()
 	for _, name := range slices.Sorted(maps.Keys(pod.Labels)) {
@@ -114,7 +132,11 @@ func (t *terms) isCounted(pod *corev1.Pod) bool {
 	key := t.key.String()
 	counted, known := t.counts[key]
 	if !known {
-		counted = slices.ContainsFunc(t.selectors, func(s labels.Selector) bool { return s.Matches(labels.Set(pod.Labels)) })
+		for number, selector := range t.selectors {
+			if selector.Matches(labels.Set(pod.Labels)) {
+				counted = append(counted, number)
+			}
+		}
 		t.counts[key] = counted
 	}
 	return counted

@@ -61,12 +61,20 @@ func PodProtection(pod *corev1.Pod, now time.Time) (Protection, error) {
 // karpenter.sh/do-not-disrupt, "true" or a Go duration from the node's creation, or by
 // Cluster Autoscaler's scale-down-disabled.
 func NodeProtected(node *corev1.Node, now time.Time) bool {
+	return NodeProtectedBy(node, now) != ""
+}
+
+// NodeProtectedBy is the annotation by which a person keeps the node, with its value, or "".
+func NodeProtectedBy(node *corev1.Node, now time.Time) string {
 	value := node.Annotations[api.DoNotDisruptAnnotationKey]
-	if value == protects || node.Annotations[api.ScaleDownDisabledAnnotationKey] == protects {
-		return true
-	}
 	period, err := time.ParseDuration(value)
-	return err == nil && now.Before(node.CreationTimestamp.Add(period))
+	switch {
+	case value == protects, err == nil && now.Before(node.CreationTimestamp.Add(period)):
+		return api.DoNotDisruptAnnotationKey + ": " + value
+	case node.Annotations[api.ScaleDownDisabledAnnotationKey] == protects:
+		return api.ScaleDownDisabledAnnotationKey + ": " + protects
+	}
+	return ""
 }
 
 // protectedBy names the annotation by which the pod keeps its node from voluntary

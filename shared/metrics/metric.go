@@ -17,24 +17,24 @@ type Name string
 
 // The metrics.
 const (
-	PodsPending        Name = "PodsPending"
-	OldestPodPending   Name = "OldestPodPendingSeconds"
-	PlanDollars        Name = "PlanDollarsPerHour"
-	PlanBoundDollars   Name = "PlanBoundDollarsPerHour"
-	Launches           Name = "Launches"
-	LaunchSeconds      Name = "LaunchSeconds"
-	LaunchFailures     Name = "LaunchFailures"
-	Nodes              Name = "Nodes"
-	DollarsPerHour     Name = "DollarsPerHour"
-	SavedDollars       Name = "SavedDollarsPerHour"
-	CatalogAge         Name = "CatalogAgeSeconds"
-	Interruptions      Name = "Interruptions"
-	Disruptions        Name = "Disruptions"
-	FailedMessages     Name = "FailedMessages"
-	StoodBack          Name = "StoodBack"
-	reasonOther             = "Other"
-	dimensionCapacity       = "CapacityType"
-	dimensionDisrupted      = "Reason"
+	PodsPending            Name = "PodsPending"
+	OldestPodPending       Name = "OldestPodPendingSeconds"
+	PlanDollars            Name = "PlanDollarsPerHour"
+	PlanBoundDollars       Name = "PlanBoundDollarsPerHour"
+	Launches               Name = "Launches"
+	LaunchSeconds          Name = "LaunchSeconds"
+	LaunchFailures         Name = "LaunchFailures"
+	Nodes                  Name = "Nodes"
+	DollarsPerHour         Name = "DollarsPerHour"
+	SavedDollars           Name = "SavedDollarsPerHour"
+	CatalogAge             Name = "CatalogAgeSeconds"
+	Interruptions          Name = "Interruptions"
+	DisruptionSavedDollars Name = "DisruptionSavedDollarsPerHour"
+	FailedMessages         Name = "FailedMessages"
+	StoodBack              Name = "StoodBack"
+	reasonOther                 = "Other"
+	dimensionCapacity           = "CapacityType"
+	dimensionDisrupted          = "Reason"
 )
 
 // Metric says what a metric means.
@@ -68,8 +68,9 @@ func All() []Metric {
 		{Name: CatalogAge, Unit: "Seconds", Function: "lifecycle", Meaning: "since the catalogue was read"},
 		{Name: Interruptions, Unit: "Count", Function: "interrupt", Meaning: "nodes that EC2 has taken, or announced to take at once"},
 		{
-			Name: Disruptions, Unit: "Count", Dimension: dimensionDisrupted, Series: []string{"Empty", "Underutilized", "Drifted", reasonOther},
-			Function: "disrupt", Meaning: "nodes taken away or replaced",
+			// One value for each node: CloudWatch's SampleCount of it is how many nodes went.
+			Name: DisruptionSavedDollars, Unit: "None", Dimension: dimensionDisrupted, Series: []string{"Empty", "Underutilized", "Drifted", reasonOther},
+			Function: "disrupt", Meaning: "what the end of each node that is taken away or replaced saves; as many values as nodes",
 		},
 		{Name: FailedMessages, Unit: "Count", Function: "interrupt", Meaning: "events that failed and come back"},
 		{Name: StoodBack, Unit: "Count", Function: "provision, disrupt, lifecycle, interrupt", Meaning: "invocations that did nothing because Karpenter acts in the cluster"},

@@ -45,10 +45,10 @@ func TestEachSeriesHasItsLine(t *testing.T) {
 
 // TestAReasonThatIsNotKnownMakesNoSeries: each would be billed.
 func TestAReasonThatIsNotKnownMakesNoSeries(t *testing.T) {
-	if got := CountOf(Disruptions, "AWSHealth", 1).Of; got != "Other" {
+	if got := CountOf(DisruptionSavedDollars, "AWSHealth", 1).Of; got != "Other" {
 		t.Errorf("counts as %q", got)
 	}
-	if got := CountOf(Disruptions, "Empty", 1).Of; got != "Empty" {
+	if got := CountOf(DisruptionSavedDollars, "Empty", 1).Of; got != "Empty" {
 		t.Errorf("counts as %q", got)
 	}
 }

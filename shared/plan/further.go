@@ -27,7 +27,7 @@ type aspect struct{ key, value string }
 // further gives the cheapest of the further plans, or the plan itself.
 func (p *problem) further() *Plan {
 	best := p
-	if !p.pricesAlone() {
+	if p.snapshot.Rough || !p.pricesAlone() {
 		return p.plan
 	}
 	for range furtherRounds {

@@ -33,7 +33,7 @@ type Snapshot struct {
 	WellKnownLabels  []string         `json:"wellKnownLabels,omitempty"`
 	PreferencePolicy PreferencePolicy `json:"preferencePolicy,omitempty"`
 	MinValuesPolicy  MinValuesPolicy  `json:"minValuesPolicy,omitempty"`
-	// Rough asks for a plan in a fraction of the time: new nodes stay as they are first packed, and nothing is said of the lower bound.
+	// Rough asks for a plan in a fraction of the time: new nodes stay as they are first packed, no further plans are made, and nothing is said of the lower bound.
 	Rough bool `json:"rough,omitempty"`
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,7 +22,7 @@ import (
 )
 
 // mostRuns bounds how often Whittle is asked for one fleet. It ends by itself before.
-const mostRuns = 12
+const mostRuns = 20
 
 // consolidations compares what becomes of fleets that are not worth their price.
 type consolidations struct {
@@ -29,6 +30,8 @@ type consolidations struct {
 	// limit is how much processor time Karpenter's methods may take to decide for one fleet.
 	limit   time.Duration
 	workers int
+	// rest is how often Whittle is asked again about a fleet that it has found at rest.
+	rest int
 	// fleets are the names of the kinds, sizes how many nodes they have.
 	fleets []string
 	sizes  []int
@@ -93,36 +96,76 @@ func (c *consolidations) row(ctx context.Context, fleet *consolidationtest.Fleet
 	row.Pods = len(alone.Pods)
 	row.LowerBoundPerHour = plan.Solve(&alone).LowerBoundPerHour
 	var err error
-	if row.Whittle, err = consolidateOurs(before); err != nil {
+	var path []reached
+	if row.Whittle, path, err = consolidateOurs(before, c.rest); err != nil {
 		return row, err
 	}
-	row.Karpenter, err = c.consolidateTheirs(ctx, fleet.Make(size, c.types))
-	return row, err
+	if row.Karpenter, err = c.consolidateTheirs(ctx, fleet.Make(size, c.types)); err != nil {
+		return row, err
+	}
+	row.MovedToPrice = movedTo(path, row.Karpenter.PricePerHour)
+	return row, nil
 }
 
-// consolidateOurs plans and carries out until there is nothing more to do. An hour goes by between two runs, so that all has settled.
-func consolidateOurs(s *plan.Snapshot) (report.Consolidated, error) {
-	var done report.Consolidated
+// reached is what a fleet costs in US dollars an hour once so many pods have been moved.
+type reached struct {
+	price float64
+	moved int
+}
+
+// movedTo is how many pods had been moved when the fleet first cost no more than the price; -1 if it never did.
+func movedTo(path []reached, price float64) int {
+	for _, at := range path {
+		if at.price <= price*(1+1e-9) {
+			return at.moved
+		}
+	}
+	return -1
+}
+
+// consolidateOurs plans and carries out until there is nothing more to do, and then asks again. An hour goes by between two runs, so that all has settled. The path is what the fleet
+// costs before the first move and after each.
+func consolidateOurs(s *plan.Snapshot, rest int) (done report.Consolidated, path []reached, err error) {
+	price := consolidationtest.Price(s)
+	path = []reached{{price, 0}}
 	for run := range mostRuns {
 		now := consolidationtest.Now.Add(time.Duration(run) * time.Hour)
 		var p *consolidation.Plan
 		cost := measure(func() { p = consolidation.Solve(&consolidation.Snapshot{Cluster: s, Now: now}) })
 		done.Wall, done.CPU, done.Slowest = done.Wall+cost.Wall, done.CPU+cost.CPU, max(done.Slowest, cost.Wall)
+		done.Memory = max(done.Memory, cost.Memory)
 		if run == 0 {
 			done.First = cost.Wall
 		}
 		if len(p.Moves) == 0 {
 			done.PricePerHour, done.NodesLeft = consolidationtest.Price(s), len(s.Nodes)
-			return done, nil
+			return done, path, atRest(s, now, rest)
 		}
 		done.Decisions++
 		for i := range p.Moves {
 			m := &p.Moves[i]
 			done.Moved, done.Removed, done.Launched = done.Moved+m.PodsMoved, done.Removed+len(m.Delete), done.Launched+len(m.Launch)
 			s = consolidationtest.CarryOut(s, m, fmt.Sprintf("run-%d-%d", run, i), now)
+			price -= m.SavedPerHour
+			path = append(path, reached{price, done.Moved})
 		}
 	}
-	return done, errors.New("whittle does not come to rest")
+	return done, path, errors.New("whittle does not come to rest")
+}
+
+// atRest asks again about a fleet in which nothing is to be moved, its lists in another order each time, and later each time.
+func atRest(s *plan.Snapshot, now time.Time, runs int) error {
+	random := rand.New(rand.NewPCG(1, 2))
+	for run := range runs {
+		again := *s
+		again.Nodes = slices.Clone(s.Nodes)
+		random.Shuffle(len(again.Nodes), func(i, j int) { again.Nodes[i], again.Nodes[j] = again.Nodes[j], again.Nodes[i] })
+		now = now.Add(time.Minute)
+		if p := consolidation.Solve(&consolidation.Snapshot{Cluster: &again, Now: now}); len(p.Moves) > 0 {
+			return fmt.Errorf("a fleet at rest is moved when it is looked at once more, the %d. time", run+1)
+		}
+	}
+	return nil
 }
 
 func (c *consolidations) consolidateTheirs(ctx context.Context, s *plan.Snapshot) (report.Consolidated, error) {
@@ -160,7 +203,7 @@ func (c *consolidations) run(ctx context.Context, arguments []string, folder str
 		return fmt.Errorf("making the report's folder: %w", err)
 	}
 	r := report.New(len(c.types), c.limit, c.workers, slices.DeleteFunc(slices.Clone(arguments), func(a string) bool { return strings.TrimLeft(a, "-") == "consolidation" }))
-	if err := os.WriteFile(filepath.Join(folder, "consolidation.md"), []byte(r.Consolidation(rows)), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, "consolidation.md"), []byte(r.Consolidation(rows, c.rest)), 0o644); err != nil {
 		return fmt.Errorf("writing the report: %w", err)
 	}
 	return nil

@@ -17,7 +17,7 @@ func TestBothConsolidate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &consolidations{types: types, limit: 5 * time.Minute, workers: 1}
+	c := &consolidations{types: types, limit: 5 * time.Minute, workers: 1, rest: 5}
 	for _, fleet := range consolidationtest.Fleets() {
 		t.Run(fleet.Name, func(t *testing.T) {
 			row, err := c.row(t.Context(), &fleet, 8)
@@ -36,6 +36,12 @@ func TestBothConsolidate(t *testing.T) {
 			if w.PricePerHour > k.PricePerHour*(1+1e-9) {
 				t.Errorf("Whittle comes to %g, Karpenter to %g", w.PricePerHour, k.PricePerHour)
 			}
+			if row.MovedToPrice < 0 || row.MovedToPrice > w.Moved {
+				t.Errorf("Whittle moves %d pods to Karpenter's price, and %d in all", row.MovedToPrice, w.Moved)
+			}
+			if w.Memory == 0 || w.Memory > 1<<30 {
+				t.Errorf("%d bytes of memory", w.Memory)
+			}
 		})
 	}
 }
@@ -43,7 +49,7 @@ func TestBothConsolidate(t *testing.T) {
 func TestConsolidationWritesItsReport(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "results")
 	var out strings.Builder
-	if err := run(t.Context(), []string{"-consolidation", "-fleets", "over-provisioned", "-nodes", "3", "-out", folder}, &out); err != nil {
+	if err := run(t.Context(), []string{"-consolidation", "-fleets", "over-provisioned", "-nodes", "3", "-rest", "2", "-out", folder}, &out); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(filepath.Join(folder, "consolidation.md"))

@@ -56,6 +56,7 @@ func run(ctx context.Context, arguments []string, out io.Writer) error {
 		fleets      = flags.String("fleets", "", "with -consolidation: comma-separated `names` of the fleets; all without it")
 		nodes       = flags.String("nodes", "100,500,2000", "with -consolidation: comma-separated `numbers` of nodes")
 		deciding    = flags.Duration("deciding", 5*time.Minute, "with -consolidation: end Karpenter's consolidation of a fleet after so much processor time")
+		rest        = flags.Int("rest", 100, "with -consolidation: ask Whittle so many `times` more about each fleet that it has found at rest")
 		verbose     = flags.Bool("v", false, "say why pods are left out")
 	)
 	if err := flags.Parse(arguments); err != nil {
@@ -92,7 +93,7 @@ func run(ctx context.Context, arguments []string, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		c := &consolidations{types: types, limit: *deciding, workers: *workers, fleets: names, sizes: numbers}
+		c := &consolidations{types: types, limit: *deciding, workers: *workers, rest: *rest, fleets: names, sizes: numbers}
 		return c.run(ctx, arguments, *folder, out)
 	}
 	c := &comparison{types: types, limit: *limit, workers: *workers, repetitions: *repetitions, karpenterRepetitions: *karpenters}

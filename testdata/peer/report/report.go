@@ -76,6 +76,8 @@ type Cost struct {
 	Wall, CPU time.Duration
 	// Allocations on the heap, and their Bytes.
 	Allocations, Bytes uint64
+	// Memory is the most in bytes that the process had meanwhile.
+	Memory uint64
 }
 
 // median is the outcome in the middle by wall time.
