@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption"
@@ -20,7 +22,7 @@ func disruptStories() []Story {
 		s.pool(map[string]any{"disruption": map[string]any{"consolidateAfter": "0s", "consolidationPolicy": "WhenEmpty", "budgets": []any{map[string]any{"nodes": "100%"}}}})
 		s.node("idle")
 	}
-	return []Story{
+	stories := []Story{
 		{Function: "disrupt", Name: "an empty node", With: []string{"lifecycle", "disrupt"}, Done: claims(0), Arrange: empty},
 		{
 			Function: "disrupt", Name: "an empty node, and a pod comes when it is gone on with", Launches: anyNumber,
@@ -64,7 +66,7 @@ func disruptStories() []Story {
 		},
 		{
 			// Its pods have room on the other one.
-			Function: "disrupt", Name: "a node that is not needed", With: []string{"lifecycle", "disrupt"}, Done: running(1),
+			Function: "disrupt", Name: "a node that is not needed", With: []string{"lifecycle", "disrupt"}, Done: running(1), Spared: movedLater,
 			Arrange: func(s *stage) {
 				s.readyClass()
 				s.pool(frugal)
@@ -118,6 +120,11 @@ func disruptStories() []Story {
 			Done: spared,
 		},
 	}
+	// What disrupt waits for takes tens of seconds.
+	for i := range stories {
+		stories[i].Step = 10 * time.Second
+	}
+	return stories
 }
 
 // recommendedNode makes a node that EC2 recommends to leave.
@@ -137,6 +144,20 @@ func (s *stage) nextMinute() {
 // ordered tells that the end of the node "old" was ordered: lifecycle's part begins.
 func ordered(s *state) bool {
 	return !slices.ContainsFunc(s.claims, func(claim api.NodeClaim) bool { return claim.Name == "old" && claim.DeletionTimestamp == nil })
+}
+
+// movedLater is the end at which both nodes go on as they were, and are not tried again for a while.
+func movedLater(t *telling, s *state) string {
+	if lacks := running(2)(t, s); lacks != "" {
+		return lacks
+	}
+	for i := range s.claims {
+		if _, begun := s.claims[i].Annotations[disruption.ReplacedByAnnotationKey]; !begun && s.claims[i].Annotations[disruption.ReplaceAfterAnnotationKey] != "" &&
+			!slices.ContainsFunc(s.nodes, func(node corev1.Node) bool { return disruption.IsTainted(&node) }) {
+			return ""
+		}
+	}
+	return "the move was not taken back"
 }
 
 // spared is the end at which the node "old" goes on as it was, and is not tried again for a while.
