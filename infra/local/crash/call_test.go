@@ -80,15 +80,17 @@ func TestEachCallIsKilledAtTwice(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		calls    []Call
+		alone    bool
 		tellings int
 	}{
-		{"no call", nil, 0},
-		{"one invocation of one call: it dies in both of its tries", []Call{{1, "a", 1}}, 1},
-		{"one invocation", []Call{{1, "a", 1}, {1, "a", 2}, {1, "b", 1}}, 3},
-		{"three invocations, one of which makes no call", []Call{{1, "a", 1}, {1, "b", 1}, {3, "a", 1}}, 4},
+		{"no call", nil, false, 0},
+		{"one invocation of one call: it dies in both of its tries", []Call{{1, "a", 1}}, false, 1},
+		{"one invocation", []Call{{1, "a", 1}, {1, "a", 2}, {1, "b", 1}}, false, 3},
+		{"three invocations, one of which makes no call", []Call{{1, "a", 1}, {1, "b", 1}, {3, "a", 1}}, false, 4},
+		{"each by itself", []Call{{1, "a", 1}, {2, "b", 1}}, true, 4},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			tellings := grouped(test.calls)
+			tellings := grouped(test.calls, test.alone)
 			if len(tellings) != test.tellings {
 				t.Errorf("%d tellings, want %d: %v", len(tellings), test.tellings, tellings)
 			}

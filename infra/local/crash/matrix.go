@@ -115,7 +115,7 @@ func (m *Matrix) tell(ctx context.Context, world *World, queue *jobs, next job) 
 			row.Names[call.Name] = true
 		}
 		if len(outcome.Faults) == 0 {
-			for _, kills := range grouped(outcome.Calls) {
+			for _, kills := range grouped(outcome.Calls, row.Story.Alone) {
 				m.add(queue, job{row: row, kills: kills})
 			}
 		}

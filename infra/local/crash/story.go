@@ -26,6 +26,8 @@ type Story struct {
 	With []string
 	// Step is how much time passes between two rounds of ticks; 0 means 6 s.
 	Step time.Duration
+	// Alone is for a story that is over too soon for two kills: each is tried by itself.
+	Alone bool
 	// Launches is how many instances the functions launch in it, neither more nor fewer;
 	// anyNumber where that depends on when the function dies.
 	Launches int
