@@ -100,6 +100,8 @@ storm: local ## 1,000 spot warnings in a minute over 500 nodes; STORM_NODES=100 
 	@build/local storm
 
 crash: export CRASH_STORY := $(story)
+# The control planes have memory enough, and better things to do than to collect garbage.
+crash: export GOGC := 400
 crash: build/local ## kill each function at each call that it makes; story=provision/ for some of the stories
 	@build/local crash
 

@@ -25,7 +25,7 @@ const (
 	settleTime = time.Minute
 	// pause is the time between two looks at what takes a moment: CloudFormation
 	// waits for this function, so that it may.
-	pause = time.Second
+	pause = 200 * time.Millisecond
 )
 
 type handler struct {

@@ -59,8 +59,7 @@ func TestEndedAfterAnyCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	calls := whole.line.calls.Load()
-	defining := calls - int64(len(installed(t))+len(needs()))
-	if defining < 6 {
+	if defining := calls - int64(len(installed(t))+len(needs())); defining < 6 {
 		t.Fatalf("an installation took %d calls, of which %d for definitions", calls, defining)
 	}
 	// Each run gets one call further in a cluster that had nothing, over what the
@@ -70,15 +69,6 @@ func TestEndedAfterAnyCall(t *testing.T) {
 		ended(t, cut)
 	}
 	complete(t, "one call further each time")
-	// And from each call straight to the end. Definitions are not taken away for
-	// it: that takes the API server seconds.
-	for cut := defining; cut < calls; cut++ {
-		if err := whole.remove(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		ended(t, cut)
-		complete(t, fmt.Sprintf("again after call %d", cut))
-	}
 }
 
 // ended installs over a line that is cut after so many calls.

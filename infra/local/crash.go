@@ -63,7 +63,7 @@ func killEverywhere(ctx context.Context) (failure error) {
 	}
 	fmt.Printf("the functions are built with a clock that can be set, after %.0f s\n", time.Since(began).Seconds())
 	matrix := &crash.Matrix{Worlds: make([]*crash.World, crashWorlds), Told: func(row *crash.Row) {
-		fmt.Printf("%6.0fs  %s: %s: %d calls, %d kills, %d faults\n", time.Since(began).Seconds(), row.Story.Function, row.Story.Name, row.Calls, row.Kills, len(row.Faults))
+		fmt.Printf("%6.0fs  %s: %s: %d calls, %d kills in %d tellings, %d faults\n", time.Since(began).Seconds(), row.Story.Function, row.Story.Name, row.Calls, row.Kills, row.Told, len(row.Faults))
 		for _, fault := range row.Faults {
 			fmt.Println("        ", fault)
 		}
@@ -90,6 +90,13 @@ func killEverywhere(ctx context.Context) (failure error) {
 	well, err := crash.Write(os.Stdout, rows)
 	if err = errors.Join(failed, err); err != nil {
 		return errors.Join(err, keepLogs(folder, rows))
+	}
+	missed, err := crash.Unreached(root, rows)
+	if err != nil {
+		return err
+	}
+	for _, call := range missed {
+		fmt.Println("allowed, and called in no story told:", call)
 	}
 	fmt.Printf("The matrix took %.0f s.\n", time.Since(began).Seconds())
 	if well {

@@ -44,6 +44,7 @@ func startAPIServer(configuration configuration, etcdAddress string) (*component
 		"--service-account-issuer=" + configuration.serviceAccountIssuer,
 		"--service-account-key-file=" + configuration.serviceAccountKey,
 		"--service-account-signing-key-file=" + configuration.serviceAccountKey,
+		fmt.Sprintf("--watch-cache=%t", configuration.watchCache),
 		"--profiling=false",
 	}
 	if configuration.admissionPlugins != "" {

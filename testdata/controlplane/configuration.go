@@ -32,6 +32,7 @@ type configuration struct {
 	authorizationMode      string
 	auditPolicy, auditLog  string
 	admissionPlugins       string
+	watchCache             bool
 	serviceClusterIPRange  string
 	nodeMonitorPeriod      time.Duration
 	nodeMonitorGracePeriod time.Duration
@@ -61,6 +62,7 @@ func parseConfiguration(arguments []string, output io.Writer) (configuration, er
 	flags.StringVar(&c.auditPolicy, "audit-policy-file", "", "`file` that says which requests are logged; none: no request is")
 	flags.StringVar(&c.auditLog, "audit-log-path", "", "`file` that gets a line of JSON for each of them")
 	flags.StringVar(&c.admissionPlugins, "enable-admission-plugins", "NodeRestriction", "admission plugins beside the default ones")
+	flags.BoolVar(&c.watchCache, "watch-cache", true, "keep objects in kube-apiserver's memory; without it each list and watch is etcd's")
 	flags.StringVar(&c.serviceClusterIPRange, "service-cluster-ip-range", "10.100.0.0/16", "CIDR of the services' addresses")
 	flags.DurationVar(&c.nodeMonitorPeriod, "node-monitor-period", time.Second, "how often the node lifecycle controller looks at the nodes")
 	flags.DurationVar(&c.nodeMonitorGracePeriod, "node-monitor-grace-period", 0, "how long a silent node stays ready; 0: the controller-manager's default")

@@ -42,25 +42,69 @@ func TestCallsHaveNamesWithoutWhatIsMadeUpAnew(t *testing.T) {
 	}
 }
 
-func TestALedgerKillsOnceAtTheCallThatItIsToldOf(t *testing.T) {
-	l := newLedger("provision", &Kill{Call: Call{Name: "LIST pods", Nth: 2}, After: true})
+func TestALedgerKillsOnceAtEachCallThatItIsToldOf(t *testing.T) {
+	l := newLedger("provision", []Kill{{Call: Call{1, "LIST pods", 2}, After: true}, {Call: Call{2, "LIST pods", 1}}})
+	const begins = ""
 	want := []struct {
 		function, call string
 		verdict        verdict
 	}{
+		{"provision", begins, lives},
 		{"lifecycle", "LIST pods", lives}, // another function's
 		{"provision", "LIST pods", lives},
 		{"provision", "LIST nodes", lives},
 		{"provision", "LIST pods", diesAfter},
-		{"provision", "LIST pods", lives}, // its next process
+		{"provision", "LIST pods", lives}, // the last words of the dead
+		{"provision", begins, lives},      // its first invocation comes again
+		{"provision", "LIST pods", lives},
+		{"provision", "LIST pods", lives},
+		{"provision", begins, lives},
+		{"provision", "LIST pods", diesBefore},
+		{"provision", begins, lives},
+		{"provision", "LIST pods", lives},
 	}
 	for i, step := range want {
-		if got := l.note(step.function, step.call); got != step.verdict {
+		if step.call == begins {
+			l.begin(step.function)
+		} else if got := l.note(step.function, step.call); got != step.verdict {
 			t.Errorf("call %d: verdict %d, want %d", i, got, step.verdict)
 		}
 	}
 	l.close()
-	if l.note("provision", "LIST pods"); len(l.made()) != 4 || !l.dead() {
-		t.Errorf("calls %v, dead %t", l.made(), l.dead())
+	if l.note("provision", "LIST pods"); len(l.made()) != 7 || len(l.deaths()) != 2 {
+		t.Errorf("calls %v, deaths %v", l.made(), l.deaths())
+	}
+}
+
+func TestEachCallIsKilledAtTwice(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		calls    []Call
+		alone    bool
+		tellings int
+	}{
+		{"no call", nil, false, 0},
+		{"one invocation of one call: it dies in both of its tries", []Call{{1, "a", 1}}, false, 1},
+		{"one invocation", []Call{{1, "a", 1}, {1, "a", 2}, {1, "b", 1}}, false, 3},
+		{"three invocations, one of which makes no call", []Call{{1, "a", 1}, {1, "b", 1}, {3, "a", 1}}, false, 4},
+		{"each by itself", []Call{{1, "a", 1}, {2, "b", 1}}, true, 4},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			tellings := grouped(test.calls, test.alone)
+			if len(tellings) != test.tellings {
+				t.Errorf("%d tellings, want %d: %v", len(tellings), test.tellings, tellings)
+			}
+			seen := map[Kill]int{}
+			for _, kills := range tellings {
+				for _, kill := range kills {
+					seen[kill]++
+				}
+			}
+			for _, call := range test.calls {
+				if seen[Kill{Call: call}] != 1 || seen[Kill{Call: call, After: true}] != 1 {
+					t.Errorf("the kills at %v: %v", call, tellings)
+				}
+			}
+		})
 	}
 }

@@ -3,9 +3,10 @@
 //
 // A Story is something that happens to a cluster and that one function acts on. It is
 // told once undisturbed, to learn which calls the function makes to AWS and to Kubernetes
-// on the way. Then it is told anew for each of them, twice: with the function's process
-// killed when the call is about to be sent, and when it has been carried out and its
-// answer not seen. What woke the function is delivered again, and it and the others go on
+// on the way. Then it is told anew until the function's process was killed at each of
+// them, twice: when the call is about to be sent, and when it has been carried out and its
+// answer not seen. In one telling the function is killed at one call of each of its
+// invocations, since what comes of a kill shows by the next. What woke the function is delivered again, and it and the others go on
 // as the ticks would have them, until the story has come to its end. Whatever happens, no
 // pod may be evicted twice and no disruption budget be violated, and in the end claims,
 // instances and nodes must belong together one to one, with nothing launched twice and

@@ -30,6 +30,7 @@ type gate struct {
 	target  *url.URL
 	servers []*http.Server
 	serving sync.WaitGroup
+	carried sync.WaitGroup // the calls on their way
 
 	mutex    sync.Mutex
 	function *function // the one that has an invocation
@@ -63,7 +64,8 @@ type passage struct {
 	end     verdict
 }
 
-// enter lets a call on its way, unless its caller is dead or dies before it.
+// enter lets a call on its way, unless its caller is dead or dies before it. Whoever has
+// entered tells carried when the call is through.
 func (g *gate) enter(name string) (*passage, error) {
 	f, t := g.now()
 	if f == nil || t == nil || f.gone() {
@@ -74,6 +76,7 @@ func (g *gate) enter(name string) (*passage, error) {
 		f.kill()
 		return nil, errDead
 	}
+	g.carried.Add(1)
 	return p, nil
 }
 
@@ -100,6 +103,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
+	defer g.carried.Done()
 	recorder := httptest.NewRecorder()
 	passage.telling.world.account.server.ServeHTTP(recorder, request)
 	if err := passage.leave(request.Context(), seen{call: name, changes: name == "ec2:TerminateInstances"}); err != nil {
@@ -119,6 +123,10 @@ func (g *gate) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer g.carried.Done()
+	// A call that was sent is carried out, though its caller dies at another one meanwhile:
+	// an eviction that ends halfway would hold its budget for two minutes.
+	request = request.WithContext(context.WithoutCancel(request.Context()))
 	// The rights are the function's own, as its access entry gives them.
 	groups := []string{"whittle:" + passage.caller.name, "system:authenticated"}
 	if passage.caller.name == "install" {

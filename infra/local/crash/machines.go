@@ -220,7 +220,12 @@ func (t *telling) settle(ctx context.Context, s *state) (*state, error) {
 			return nil, ctx.Err()
 		}
 		var err error
-		if s, err = t.see(ctx); err != nil {
+		if t.stage.deployed {
+			s, err = t.see(ctx)
+		} else {
+			err = t.seeControlled(ctx, s)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -235,6 +240,11 @@ func (s *state) behind() string {
 		})
 		if tainted == nodeReady(node) {
 			return fmt.Sprintf("node %s is ready (%t) and has the taints %v", node.Name, nodeReady(node), node.Spec.Taints)
+		}
+	}
+	for i := range s.deployments {
+		if said := s.rollingOut(&s.deployments[i]); said != "" {
+			return said
 		}
 	}
 	for i := range s.budgets {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,29 +16,32 @@ type Row struct {
 	Calls  int // that its function made, undisturbed
 	Kills  int
 	Missed int // calls that did not come again when they were to be killed at
+	Told   int // how often
 	Took   time.Duration
 	Faults []Fault
+	Names  map[string]bool // of the calls
 }
 
 // Fault is something that a kill has brought about, or that happens without one.
 type Fault struct {
-	Kill  *Kill // nil: without one
+	Kills []Kill // none: without any
 	Texts []string
 	Log   string
 }
 
 func (f Fault) String() string {
-	when := "undisturbed"
-	if f.Kill != nil {
-		when = fmt.Sprintf("killed %s %s (no. %d)", map[bool]string{false: "before", true: "after"}[f.Kill.After], f.Kill.Name, f.Kill.Nth)
+	when := []string{"undisturbed"}
+	for i, kill := range f.Kills {
+		said := fmt.Sprintf("killed %s %s (no. %d in invocation %d)", map[bool]string{false: "before", true: "after"}[kill.After], kill.Name, kill.Nth, kill.Invocation)
+		when = append(when[:i], said)
 	}
-	return when + ": " + strings.Join(f.Texts, "; ")
+	return strings.Join(when, " and ") + ": " + strings.Join(f.Texts, "; ")
 }
 
 // job is one telling that is to be done.
 type job struct {
-	row  *Row
-	kill *Kill
+	row   *Row
+	kills []Kill
 }
 
 // Matrix tells the stories, each undisturbed and then with a kill at each of its function's
@@ -89,7 +93,7 @@ func (m *Matrix) Run(ctx context.Context, stories []Story) ([]*Row, error) {
 // tell does one job.
 func (m *Matrix) tell(ctx context.Context, world *World, queue *jobs, next job) error {
 	began := time.Now()
-	outcome, err := world.Tell(ctx, next.row.Story, next.kill)
+	outcome, err := world.Tell(ctx, next.row.Story, next.kills)
 	if ctx.Err() != nil {
 		return nil // what was told until then counts
 	}
@@ -99,32 +103,46 @@ func (m *Matrix) tell(ctx context.Context, world *World, queue *jobs, next job) 
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	row := next.row
+	row.Told++
 	row.Took += time.Since(began)
 	if len(outcome.Faults) > 0 {
-		row.Faults = append(row.Faults, Fault{Kill: next.kill, Texts: outcome.Faults, Log: outcome.Log})
+		row.Faults = append(row.Faults, Fault{Kills: outcome.Kills, Texts: outcome.Faults, Log: outcome.Log})
 	}
 	switch {
-	case next.kill == nil:
-		row.Calls = len(outcome.Calls)
+	case len(next.kills) == 0:
+		row.Calls, row.Names = len(outcome.Calls), map[string]bool{}
+		for _, call := range outcome.Calls {
+			row.Names[call.Name] = true
+		}
 		if len(outcome.Faults) == 0 {
-			for _, call := range outcome.Calls {
-				for _, after := range []bool{false, true} {
-					queue.add(job{row: row, kill: &Kill{Call: call, After: after}})
-					m.left[row]++
-				}
+			for _, kills := range grouped(outcome.Calls, row.Story.Alone) {
+				m.add(queue, job{row: row, kills: kills})
 			}
 		}
-	case outcome.Killed:
-		row.Kills++
+	case len(next.kills) == 1:
+		row.Kills += len(outcome.Kills)
+		row.Missed += 1 - len(outcome.Kills)
 		m.left[row]--
 	default:
-		row.Missed++
 		m.left[row]--
+		for _, kill := range next.kills {
+			if slices.Contains(outcome.Kills, kill) {
+				row.Kills++
+			} else {
+				m.add(queue, job{row: row, kills: []Kill{kill}})
+			}
+		}
 	}
 	if m.left[row] == 0 && m.Told != nil {
 		m.Told(row)
 	}
 	return nil
+}
+
+// add has a job done. It is called with the lock held.
+func (m *Matrix) add(queue *jobs, one job) {
+	queue.add(one)
+	m.left[one.row]++
 }
 
 // jobs are what is left to do, and under way.

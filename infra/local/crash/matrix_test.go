@@ -20,9 +20,9 @@ func TestJobsThatAreAddedOnTheWayAreDoneByAll(t *testing.T) {
 					return
 				}
 				// The first makes the others, as an undisturbed telling makes its kills.
-				if next.kill == nil {
+				if next.kills == nil {
 					for range 100 {
-						queue.add(job{row: next.row, kill: &Kill{}})
+						queue.add(job{row: next.row, kills: []Kill{{}}})
 					}
 				}
 				done.Add(1)
@@ -45,7 +45,7 @@ func TestTheReportFailsForFaultsAndForKillsThatDidNotHappen(t *testing.T) {
 		says string
 	}{
 		{"all is well", Row{Calls: 10, Kills: 19, Missed: 1}, true, "crash matrix: provision 10 calls, 19 kills, 0 faults"},
-		{"a fault", Row{Calls: 10, Kills: 20, Faults: []Fault{{Kill: &Kill{Call: Call{"ec2:CreateFleet", 1}, After: true}, Texts: []string{"two instances"}}}}, false, "killed after ec2:CreateFleet (no. 1): two instances"},
+		{"a fault", Row{Calls: 10, Kills: 20, Faults: []Fault{{Kills: []Kill{{Call: Call{1, "ec2:CreateFleet", 1}, After: true}}, Texts: []string{"two instances"}}}}, false, "killed after ec2:CreateFleet (no. 1 in invocation 1): two instances"},
 		{"too few kills", Row{Calls: 10, Kills: 12, Missed: 8}, false, "only 12 of 20 kills"},
 		{"no kill at all", Row{}, false, "only 0 of 0 kills"},
 	} {
@@ -69,7 +69,7 @@ func TestEachStoryHasATitleOfItsOwn(t *testing.T) {
 		}
 		seen[story.title()], functions[story.Function] = true, true
 	}
-	for _, name := range []string{"ticker", "provision", "interrupt", "lifecycle", "disrupt", "catalog", "install"} {
+	for _, name := range []string{"ticker", "provision", "interrupt", "lifecycle", "disrupt", "catalog", "install", "console"} {
 		if !functions[name] {
 			t.Errorf("no story is about %s", name)
 		}

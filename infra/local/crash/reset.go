@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/aws/aws-lambda-go/cfn"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -67,11 +68,17 @@ func (w *World) undisturbed(ctx context.Context, name string, event any) error {
 }
 
 func (w *World) clear(ctx context.Context) error {
+	if w.deployed {
+		if err := w.clearDeployments(ctx); err != nil {
+			return err
+		}
+		w.deployed = false
+	}
 	zero := int64(0)
+	// Events stay: no function reads them.
 	failed := []error{
 		w.core.CoreV1().Pods(metav1.NamespaceDefault).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &zero}, metav1.ListOptions{}),
 		w.core.PolicyV1().PodDisruptionBudgets(metav1.NamespaceDefault).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}),
-		w.core.CoreV1().Events(metav1.NamespaceDefault).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}),
 		w.core.CoordinationV1().Leases(whittleNamespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}),
 		w.core.CoreV1().ConfigMaps(whittleNamespace).DeleteCollection(ctx, metav1.DeleteOptions{},
 			metav1.ListOptions{FieldSelector: "metadata.name!=" + catalogName + ",metadata.name!=kube-root-ca.crt"}),
@@ -86,6 +93,36 @@ func (w *World) clear(ctx context.Context) error {
 		failed = append(failed, err)
 	}
 	return errors.Join(failed...)
+}
+
+// clearDeployments takes Deployments away, and waits until nobody makes pods for them any more.
+func (w *World) clearDeployments(ctx context.Context) error {
+	apps := w.core.AppsV1()
+	foreground := metav1.DeletePropagationForeground
+	options := metav1.DeleteOptions{PropagationPolicy: &foreground}
+	zero := int64(0)
+	if err := apps.Deployments(metav1.NamespaceDefault).DeleteCollection(ctx, options, metav1.ListOptions{}); err != nil {
+		return err
+	}
+	for deadline := time.Now().Add(settleWithin); ; {
+		left, err := apps.Deployments(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{})
+		if err != nil || len(left.Items) == 0 {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("deployment %s is there still after %s", left.Items[0].Name, settleWithin)
+		}
+		// No kubelet ends them.
+		err = w.core.CoreV1().Pods(metav1.NamespaceDefault).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &zero}, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 func (w *World) clearAll(ctx context.Context, resource schema.GroupVersionResource) error {

@@ -9,17 +9,17 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsec2 "github.com/aws/aws-sdk-go-v2/service/ec2"
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	awsiam "github.com/aws/aws-sdk-go-v2/service/iam"
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/consolidation"
+	"github.com/whittle-dev/whittle/shared/fleet"
 )
 
 // stage sets a story up. Its methods do nothing any more once one has failed; err says what did.
@@ -30,6 +30,7 @@ type stage struct {
 	workloads []*workload
 	instances int  // how many it launched
 	guarded   bool // whether there are budgets
+	deployed  bool // whether there are Deployments
 }
 
 // try keeps the first error.
@@ -61,10 +62,28 @@ func (s *stage) class() {
 	}, nil)
 }
 
-// readyClass makes it, and has lifecycle look at it.
+// readyClass makes it as lifecycle leaves it when it has looked at it.
 func (s *stage) readyClass() {
 	s.class()
-	s.run("lifecycle", tickFor(s.world))
+	if s.world.readyClass == nil {
+		s.run("lifecycle", tickFor(s.world))
+	}
+	classes, err := s.world.client.NodeClasses(s.ctx)
+	if !s.try(err) {
+		return
+	}
+	if s.world.readyClass == nil {
+		s.world.readyClass = &classes[0]
+		return
+	}
+	// The next ones get what lifecycle has made of the first, which takes fewer calls.
+	profiles := fleet.Profiles{IAM: awsiam.NewFromConfig(s.world.account.config), Cluster: clusterName, Region: region}
+	s.try(profiles.Repair(s.ctx, &classes[0]))
+	status := s.world.readyClass.Status
+	status.InstanceProfile = profiles.Name(&classes[0])
+	s.try(s.world.client.PatchNodeClass(s.ctx, classes[0].Name, map[string]any{"metadata": map[string]any{"finalizers": s.world.readyClass.Finalizers}}))
+	_, err = s.world.client.PatchNodeClassStatus(s.ctx, classes[0].Name, map[string]any{"status": status})
+	s.try(err)
 }
 
 // pool makes the NodePool "default", with whatever else its spec says.
@@ -207,6 +226,16 @@ func (s *stage) node(name string, change ...func(*api.NodeClaim)) (*api.NodeClai
 	return claim, instance
 }
 
+// annotatePool writes an annotation on the pool.
+func (s *stage) annotatePool(key, value string) {
+	if s.err != nil {
+		return
+	}
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, key, value)
+	_, err := s.world.objects.Resource(held()[2]).Patch(s.ctx, "default", types.MergePatchType, patch, metav1.PatchOptions{})
+	s.try(err)
+}
+
 // delete orders the end of a claim, as a person does.
 func (s *stage) delete(claim *api.NodeClaim) {
 	if s.err == nil {
@@ -220,59 +249,4 @@ func (s *stage) annotate(claim *api.NodeClaim, patch map[string]any) {
 		_, err := s.world.client.PatchNodeClaim(s.ctx, claim.Name, patch)
 		s.try(err)
 	}
-}
-
-// workload is a number of equal pods, of which there are always as many.
-type workload struct {
-	name  string
-	count int
-	cpu   string
-	grace int64 // seconds that a pod may take to end
-	made  int
-}
-
-// pods makes a workload.
-func (s *stage) pods(name string, count int, cpu string) *workload {
-	made := &workload{name: name, count: count, cpu: cpu, grace: 1}
-	s.workloads = append(s.workloads, made)
-	return made
-}
-
-// replace makes the pods that are missing among those that there are, and tells whether
-// any was. One that ends counts no more.
-func (l *workload) replace(ctx context.Context, w *World, pods []corev1.Pod) (missing bool, err error) {
-	present := 0
-	for i := range pods {
-		if pods[i].Labels["app"] == l.name && pods[i].DeletionTimestamp == nil {
-			present++
-		}
-	}
-	for ; present < l.count; present++ {
-		l.made++
-		missing = true
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", l.name, l.made), Labels: map[string]string{"app": l.name}}}
-		// Its scheduler is the one that is played.
-		pod.Spec.SchedulerName, pod.Spec.TerminationGracePeriodSeconds = "played", &l.grace
-		pod.Spec.Containers = []corev1.Container{{Name: "main", Image: "pause", Resources: corev1.ResourceRequirements{
-			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(l.cpu)},
-		}}}
-		if _, err := w.core.CoreV1().Pods(metav1.NamespaceDefault).Create(ctx, pod, metav1.CreateOptions{}); err != nil {
-			return missing, err
-		}
-	}
-	return missing, nil
-}
-
-// budget guards a workload: so many of its pods have to be healthy.
-func (s *stage) budget(workload string, least int) {
-	if s.err != nil {
-		return
-	}
-	s.guarded = true
-	minimum := intstr.FromInt32(int32(least))
-	_, err := s.world.core.PolicyV1().PodDisruptionBudgets(metav1.NamespaceDefault).Create(s.ctx, &policyv1.PodDisruptionBudget{
-		ObjectMeta: metav1.ObjectMeta{Name: workload},
-		Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: &minimum, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": workload}}},
-	}, metav1.CreateOptions{})
-	s.try(err)
 }

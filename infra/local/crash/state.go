@@ -3,6 +3,7 @@ package crash
 import (
 	"context"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,12 +15,13 @@ import (
 
 // state is the world at a moment.
 type state struct {
-	instances []ec2.Instance // those that have ended too
-	claims    []api.NodeClaim
-	classes   []api.EC2NodeClass // when it is asked what is missing
-	nodes     []corev1.Node
-	pods      []corev1.Pod
-	budgets   []policyv1.PodDisruptionBudget
+	instances   []ec2.Instance // those that have ended too
+	claims      []api.NodeClaim
+	classes     []api.EC2NodeClass // when it is asked what is missing
+	nodes       []corev1.Node
+	pods        []corev1.Pod
+	budgets     []policyv1.PodDisruptionBudget
+	deployments []appsv1.Deployment
 }
 
 // see reads the world, but for what few stories are about.
@@ -30,23 +32,37 @@ func (t *telling) see(ctx context.Context) (*state, error) {
 	if s.claims, err = w.client.NodeClaims(ctx); err != nil {
 		return nil, err
 	}
-	if s.nodes, err = w.client.Nodes(ctx); err != nil {
-		return nil, err
-	}
 	pods, err := w.core.CoreV1().Pods(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
 	s.pods = pods.Items
-	if !t.stage.guarded {
-		return s, nil
-	}
-	budgets, err := w.core.PolicyV1().PodDisruptionBudgets(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{})
+	return s, t.seeControlled(ctx, s)
+}
+
+// seeControlled reads anew what Kubernetes' own controllers write.
+func (t *telling) seeControlled(ctx context.Context, s *state) error {
+	nodes, err := t.world.core.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return nil, err
+		return err
+	}
+	s.nodes = nodes.Items
+	if t.stage.deployed {
+		deployments, err := t.world.core.AppsV1().Deployments(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		s.deployments = deployments.Items
+	}
+	if !t.stage.guarded {
+		return nil
+	}
+	budgets, err := t.world.core.PolicyV1().PodDisruptionBudgets(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
 	}
 	s.budgets = budgets.Items
-	return s, nil
+	return nil
 }
 
 // instance is the one behind a provider id, nil for none.

@@ -50,7 +50,7 @@ func classStories() []Story {
 			},
 		},
 		{
-			Function: "lifecycle", Name: "what nothing uses is swept", With: alone, Step: time.Second,
+			Function: "lifecycle", Name: "what nothing uses is swept", With: alone, Step: time.Second, Alone: true,
 			Arrange: func(s *stage) {
 				s.readyClass()
 				s.pool(nil)

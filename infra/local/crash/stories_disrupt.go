@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption"
@@ -12,17 +14,15 @@ import (
 // disruptStories are one a way in which nodes are taken away of Whittle's own accord.
 func disruptStories() []Story {
 	recommended := func(s *stage) {
-		s.readyClass()
-		s.pool(nil)
-		claim, _ := s.node("old")
-		s.annotate(claim, disruption.MarkRebalance(claim, time.Now(), time.Now()))
+		recommendedNode(s)
 		s.pods("guest", 2, "1500m")
 	}
+	frugal := map[string]any{"disruption": map[string]any{"consolidateAfter": "0s", "consolidationPolicy": "WhenEmptyOrUnderutilized", "budgets": []any{map[string]any{"nodes": "100%"}}}}
 	empty := func(s *stage) {
 		s.pool(map[string]any{"disruption": map[string]any{"consolidateAfter": "0s", "consolidationPolicy": "WhenEmpty", "budgets": []any{map[string]any{"nodes": "100%"}}}})
 		s.node("idle")
 	}
-	return []Story{
+	stories := []Story{
 		{Function: "disrupt", Name: "an empty node", With: []string{"lifecycle", "disrupt"}, Done: claims(0), Arrange: empty},
 		{
 			Function: "disrupt", Name: "an empty node, and a pod comes when it is gone on with", Launches: anyNumber,
@@ -58,12 +58,58 @@ func disruptStories() []Story {
 			Function: "disrupt", Name: "a node that is not worth its price", Launches: 1, Done: replaced, Spared: spared, Acted: ordered,
 			Arrange: func(s *stage) {
 				s.readyClass()
-				s.pool(map[string]any{"disruption": map[string]any{"consolidateAfter": "0s", "consolidationPolicy": "WhenEmptyOrUnderutilized", "budgets": []any{map[string]any{"nodes": "100%"}}}})
+				s.pool(frugal)
 				s.node("old", func(claim *api.NodeClaim) { claim.Labels[api.CapacityTypeLabelKey] = api.CapacityTypeOnDemand })
 				s.pods("guest", 1, "1500m")
-				// Moves are proposed as a minute begins.
-				now := s.world.now()
-				s.later(now.Truncate(time.Minute).Add(time.Minute).Sub(now))
+				s.nextMinute()
+			},
+		},
+		{
+			// Its pods have room on the other one.
+			Function: "disrupt", Name: "a node that is not needed", With: []string{"lifecycle", "disrupt"}, Done: running(1), Spared: movedLater,
+			Arrange: func(s *stage) {
+				s.readyClass()
+				s.pool(frugal)
+				s.node("one")
+				s.node("two")
+				s.pods("filler", 2, "1500m")
+				s.pods("guest", 1, "1500m")
+			},
+			Event: func(s *stage) any {
+				s.shrink("filler", 1)
+				s.nextMinute()
+				return tickFor(s.world)
+			},
+		},
+		{
+			Function: "disrupt", Name: "a node that expires within budgets", Launches: 1, Done: replaced, Spared: spared, Acted: ordered,
+			Arrange: func(s *stage) {
+				s.readyClass()
+				s.pool(nil)
+				s.annotatePool(disruption.ExpireWithinBudgetsAnnotationKey, "true")
+				s.node("old", func(claim *api.NodeClaim) {
+					expires := 30 * time.Second
+					claim.Spec.ExpireAfter.Duration = &expires
+				})
+				s.pods("guest", 2, "1500m")
+				s.later(time.Minute)
+			},
+		},
+		{
+			Function: "disrupt", Name: "a node that AWS takes in days", Launches: 1, Done: replaced, Spared: spared, Acted: ordered,
+			Arrange: func(s *stage) {
+				s.readyClass()
+				s.pool(nil)
+				claim, _ := s.node("old")
+				s.annotate(claim, disruption.MarkDeparture(claim, disruption.Departure{At: time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second), Because: "retirement"}))
+				s.pods("guest", 2, "1500m")
+			},
+		},
+		{
+			Function: "disrupt", Name: "a single replica that is moved by a restart", Launches: 1, Done: replaced, Spared: spared, Acted: ordered,
+			Arrange: func(s *stage) {
+				recommendedNode(s)
+				s.deployment("single", "1500m")
 			},
 		},
 		{
@@ -74,11 +120,44 @@ func disruptStories() []Story {
 			Done: spared,
 		},
 	}
+	// What disrupt waits for takes tens of seconds.
+	for i := range stories {
+		stories[i].Step = 10 * time.Second
+	}
+	return stories
+}
+
+// recommendedNode makes a node that EC2 recommends to leave.
+func recommendedNode(s *stage) {
+	s.readyClass()
+	s.pool(nil)
+	claim, _ := s.node("old")
+	s.annotate(claim, disruption.MarkRebalance(claim, time.Now(), time.Now()))
+}
+
+// nextMinute lets the minute pass: moves are proposed as one begins.
+func (s *stage) nextMinute() {
+	now := s.world.now()
+	s.later(now.Truncate(time.Minute).Add(time.Minute).Sub(now))
 }
 
 // ordered tells that the end of the node "old" was ordered: lifecycle's part begins.
 func ordered(s *state) bool {
 	return !slices.ContainsFunc(s.claims, func(claim api.NodeClaim) bool { return claim.Name == "old" && claim.DeletionTimestamp == nil })
+}
+
+// movedLater is the end at which both nodes go on as they were, and are not tried again for a while.
+func movedLater(t *telling, s *state) string {
+	if lacks := running(2)(t, s); lacks != "" {
+		return lacks
+	}
+	for i := range s.claims {
+		if _, begun := s.claims[i].Annotations[disruption.ReplacedByAnnotationKey]; !begun && s.claims[i].Annotations[disruption.ReplaceAfterAnnotationKey] != "" &&
+			!slices.ContainsFunc(s.nodes, func(node corev1.Node) bool { return disruption.IsTainted(&node) }) {
+			return ""
+		}
+	}
+	return "the move was not taken back"
 }
 
 // spared is the end at which the node "old" goes on as it was, and is not tried again for a while.

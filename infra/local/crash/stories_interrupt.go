@@ -34,21 +34,22 @@ func interruptStories() []Story {
 			}
 		}
 	}
+	moving := []string{"provision", "lifecycle"}
 	return []Story{
 		{
-			Function: "interrupt", Name: "a spot warning", Launches: 1, Done: replaced, Arrange: occupied,
+			Function: "interrupt", Name: "a spot warning", Launches: 1, With: moving, Done: replaced, Arrange: occupied,
 			Event: told(nil, func(id string) events.Detail {
 				return &events.SpotInterruption{InstanceID: id, Action: events.ActionTerminate}
 			}),
 		},
 		{
-			Function: "interrupt", Name: "an instance that has stopped", Launches: 1, Done: replaced, Arrange: occupied, Forceful: true,
+			Function: "interrupt", Name: "an instance that has stopped", Launches: 1, With: moving, Done: replaced, Arrange: occupied, Forceful: true,
 			Event: told((*ec2.Service).Stop, func(id string) events.Detail {
 				return &events.StateChange{InstanceID: id, State: events.StateStopped}
 			}),
 		},
 		{
-			Function: "interrupt", Name: "an instance that has ended", Launches: 1, Done: replaced, Arrange: occupied, Forceful: true,
+			Function: "interrupt", Name: "an instance that has ended", Launches: 1, With: moving, Done: replaced, Arrange: occupied, Forceful: true,
 			Event: told((*ec2.Service).Terminate, func(id string) events.Detail {
 				return &events.StateChange{InstanceID: id, State: events.StateTerminated}
 			}),
@@ -62,7 +63,7 @@ func interruptStories() []Story {
 			Event: told(nil, change(14*24*time.Hour, events.HealthStatusUpcoming)),
 		},
 		{
-			Function: "interrupt", Name: "a change within minutes", Launches: 1, Done: replaced, Arrange: occupied,
+			Function: "interrupt", Name: "a change within minutes", Launches: 1, With: moving, Done: replaced, Arrange: occupied,
 			Event: told(nil, change(10*time.Minute, events.HealthStatusOpen)),
 		},
 	}

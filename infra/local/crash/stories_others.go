@@ -85,6 +85,19 @@ func catalogStories() []Story {
 	}
 }
 
+func consoleStories() []Story {
+	return []Story{{
+		// It only reads: what it was asked by comes again, and is answered.
+		Function: "console", Name: "a dashboard is looked at", With: nobody(), Event: func(*stage) any { return struct{}{} },
+		Arrange: func(s *stage) {
+			s.pool(nil)
+			s.node("shown")
+			s.pods("guest", 1, "1500m")
+		},
+		Done: running(1),
+	}}
+}
+
 func installEvent(kind cfn.RequestType, answerTo string) cfn.Event {
 	return cfn.Event{
 		RequestType: kind, RequestID: "request", ResponseURL: answerTo, LogicalResourceID: "Install", StackID: "arn:stack",

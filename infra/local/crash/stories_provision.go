@@ -19,6 +19,8 @@ func provisionStories() []Story {
 		s.pool(nil)
 		s.pods("lone", 1, "3")
 	}
+	// Nothing is there for disrupt to take away.
+	launching := []string{"provision", "lifecycle"}
 	return []Story{
 		{
 			Function: "provision", Name: "a batch of equal nodes, with a class that is new", Launches: together, Done: running(together),
@@ -30,7 +32,7 @@ func provisionStories() []Story {
 		},
 		{
 			// The request of the batch is then another one, with the same token.
-			Function: "provision", Name: "a batch of equal nodes, and spot is short when it is gone on with", Launches: together, Done: running(together),
+			Function: "provision", With: launching, Name: "a batch of equal nodes, and spot is short when it is gone on with", Launches: together, Done: running(together),
 			Arrange: func(s *stage) {
 				s.readyClass()
 				s.pool(nil)
@@ -43,7 +45,7 @@ func provisionStories() []Story {
 			},
 		},
 		{
-			Function: "provision", Name: "claims that an earlier pass has written", Launches: 2, Done: running(2),
+			Function: "provision", With: launching, Name: "claims that an earlier pass has written", Launches: 2, Done: running(2),
 			Arrange: func(s *stage) {
 				s.readyClass()
 				s.pool(nil)
@@ -56,28 +58,28 @@ func provisionStories() []Story {
 			},
 		},
 		{
-			Function: "provision", Name: "no room on spot", Launches: 1, Done: running(1),
+			Function: "provision", With: launching, Name: "no room on spot", Launches: 1, Done: running(1),
 			Arrange: func(s *stage) {
 				s.world.account.ec2.Starve(ec2.Starvation{CapacityType: "spot"})
 				lone(s)
 			},
 		},
 		{
-			Function: "provision", Name: "a launch that EC2 refuses once", Launches: 1, Done: running(1),
+			Function: "provision", With: launching, Name: "a launch that EC2 refuses once", Launches: 1, Done: running(1),
 			Arrange: func(s *stage) {
 				lone(s)
 				s.world.account.ec2.FailCalls(ec2.CallFailure{Action: "CreateFleet", Code: "InvalidParameterValue", Times: 1})
 			},
 		},
 		{
-			Function: "provision", Name: "a pool that gets its number of nodes", Launches: 2, Done: claims(2),
+			Function: "provision", With: launching, Name: "a pool that gets its number of nodes", Launches: 2, Done: claims(2),
 			Arrange: func(s *stage) {
 				s.readyClass()
 				s.pool(map[string]any{"replicas": int64(2)})
 			},
 		},
 		{
-			Function: "provision", Name: "a pool that has too many nodes", Done: claims(1),
+			Function: "provision", With: launching, Name: "a pool that has too many nodes", Done: claims(1),
 			Arrange: func(s *stage) {
 				s.readyClass()
 				s.pool(map[string]any{"replicas": int64(1)})

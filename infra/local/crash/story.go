@@ -20,12 +20,14 @@ type Story struct {
 	Arrange func(*stage)
 	// Event is what happens then, and gives what wakes the function; nil for a tick.
 	Event func(*stage) any
-	// Meanwhile is what happens when the function has died, before anybody goes on.
+	// Meanwhile is what happens when the function has died for the first time, before anybody goes on.
 	Meanwhile func(*stage)
 	// With are the functions that go on by ticks; nil means provision, lifecycle and disrupt.
 	With []string
 	// Step is how much time passes between two rounds of ticks; 0 means 6 s.
 	Step time.Duration
+	// Alone is for a story that is over too soon for two kills: each is tried by itself.
+	Alone bool
 	// Launches is how many instances the functions launch in it, neither more nor fewer;
 	// anyNumber where that depends on when the function dies.
 	Launches int
@@ -55,7 +57,7 @@ func (s *Story) title() string { return s.Function + "/" + s.Name }
 func Stories() []Story {
 	var all []Story
 	for _, list := range [][]Story{
-		tickerStories(), provisionStories(), interruptStories(), lifecycleStories(), classStories(), disruptStories(), catalogStories(), installStories(),
+		tickerStories(), provisionStories(), interruptStories(), lifecycleStories(), classStories(), disruptStories(), catalogStories(), installStories(), consoleStories(),
 	} {
 		all = append(all, list...)
 	}

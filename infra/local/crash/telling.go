@@ -42,15 +42,15 @@ type telling struct {
 // Outcome is what came of a telling.
 type Outcome struct {
 	Calls  []Call // of the story's function
-	Killed bool
+	Kills  []Kill // that have happened
 	Rounds int
 	Faults []string
 	Log    string // what the functions have written
 }
 
-// Tell tells a story; with a kill the function dies at that call. The error is for a world
+// Tell tells a story; the function dies at the calls of the kills. The error is for a world
 // that cannot be used; what the functions do wrong is a fault.
-func (w *World) Tell(ctx context.Context, story *Story, kill *Kill) (Outcome, error) {
+func (w *World) Tell(ctx context.Context, story *Story, kills []Kill) (Outcome, error) {
 	t := &telling{world: w, story: story, ledger: newLedger("", nil), undelivered: map[string]any{}, evictions: map[string]int{}}
 	if err := w.reset(ctx); err != nil {
 		return Outcome{}, err
@@ -61,13 +61,13 @@ func (w *World) Tell(ctx context.Context, story *Story, kill *Kill) (Outcome, er
 	if err := t.begin(ctx); err != nil {
 		return Outcome{}, fmt.Errorf("story %s: setting it up: %w\n%s", story.title(), err, w.log.take())
 	}
-	t.ledger = newLedger(story.Function, kill)
+	t.ledger = newLedger(story.Function, kills)
 	w.gate.tell(t)
 	turns, err := t.goOn(ctx)
 	if err != nil {
 		return Outcome{}, fmt.Errorf("story %s: %w\n%s", story.title(), err, w.log.take())
 	}
-	return Outcome{Calls: t.ledger.made(), Killed: t.ledger.dead(), Rounds: turns, Faults: t.faults, Log: w.log.take()}, nil
+	return Outcome{Calls: t.ledger.made(), Kills: t.ledger.deaths(), Rounds: turns, Faults: t.faults, Log: w.log.take()}, nil
 }
 
 func (t *telling) begin(ctx context.Context) error {
@@ -164,18 +164,19 @@ func (t *telling) round(ctx context.Context, number int) error {
 		if event == nil {
 			continue
 		}
-		dead := t.ledger.dead()
+		deaths := len(t.ledger.deaths())
+		t.ledger.begin(name)
 		answer, err := t.world.invoke(ctx, name, event)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.Is(err, errKilled) && t.ledger.dead() && !dead:
+		case errors.Is(err, errKilled) && len(t.ledger.deaths()) > deaths:
 			t.undelivered[name] = event
 			// Until its time is over the dead one holds what leases it had.
 			if err := t.world.pass(timeout); err != nil {
 				return err
 			}
-			if t.story.Meanwhile != nil {
+			if t.story.Meanwhile != nil && deaths == 0 {
 				t.story.Meanwhile(t.stage)
 			}
 			if t.stage.err != nil {

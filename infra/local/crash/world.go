@@ -21,6 +21,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/clock"
 	"github.com/whittle-dev/whittle/infra/local/kubernetes"
 	"github.com/whittle-dev/whittle/infra/local/pricing"
+	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/testdata/instancetypes"
 )
@@ -45,12 +46,14 @@ type World struct {
 	ahead    time.Duration
 	binaries string
 
-	types   []instancetypes.InstanceType
-	prices  *pricing.Service
-	catalog *corev1.ConfigMap // what the catalog function has read
+	types      []instancetypes.InstanceType
+	prices     *pricing.Service
+	catalog    *corev1.ConfigMap // what the catalog function has read
+	readyClass *api.EC2NodeClass // as lifecycle has left it the first time
 
 	account     *account
 	uninstalled bool // a story may have taken the rights away
+	deployed    bool // a story may have left Deployments
 	functions   map[string]*function
 	processes   sync.WaitGroup
 	log         output
@@ -83,6 +86,8 @@ func (w *World) open(ctx context.Context, options Options) error {
 		Binary: options.ControlPlane, Directory: filepath.Join(options.Directory, "kubernetes"),
 		// Nodes renew no lease here, and stay ready all the same.
 		NodeMonitorGracePeriod: 24 * time.Hour,
+		// Stories read what has just been written, all the time.
+		WithoutWatchCache: true,
 	})
 	if err != nil {
 		return err

@@ -30,6 +30,10 @@ type Options struct {
 	// NodeMonitorGracePeriod is how long a node may be silent until it is marked unreachable. Zero: Kubernetes' own
 	// default, 50 seconds, which EKS leaves as it is.
 	NodeMonitorGracePeriod time.Duration
+	// WithoutWatchCache has each list come from etcd. Kubernetes' own way, from the API server's memory, has a list of what
+	// was written lately wait up to a tenth of a second until that memory is known to be up to date, and one that may
+	// be older (resourceVersion 0) show what has been.
+	WithoutWatchCache bool
 	// AuditGroups are groups of users whose requests are noted, for AuditedRequests to read.
 	AuditGroups []string
 	// Log also gets what the control plane logs to Directory/controlplane.log. It may be nil.

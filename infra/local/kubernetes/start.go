@@ -121,6 +121,9 @@ func launch(options Options) (*ControlPlane, error) {
 		}
 		arguments = append(arguments, "--authentication-token-webhook-config-file="+webhook)
 	}
+	if options.WithoutWatchCache {
+		arguments = append(arguments, "--watch-cache=false")
+	}
 	if len(options.AuditGroups) > 0 {
 		policy := filepath.Join(directory, "audit-policy.json")
 		controlPlane.auditLog = filepath.Join(directory, "audit.log")

@@ -1,0 +1,131 @@
+package crash
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/whittle-dev/whittle/shared/disruption"
+)
+
+// workload is a number of equal pods, of which there are always as many.
+type workload struct {
+	name  string
+	count int
+	cpu   string
+	grace int64 // seconds that a pod may take to end
+	made  int
+}
+
+// pods makes a workload.
+func (s *stage) pods(name string, count int, cpu string) *workload {
+	made := &workload{name: name, count: count, cpu: cpu, grace: 1}
+	s.workloads = append(s.workloads, made)
+	return made
+}
+
+// replace makes the pods that are missing among those that there are, and tells whether
+// any was. One that ends counts no more.
+func (l *workload) replace(ctx context.Context, w *World, pods []corev1.Pod) (missing bool, err error) {
+	present := 0
+	for i := range pods {
+		if pods[i].Labels["app"] == l.name && pods[i].DeletionTimestamp == nil {
+			present++
+		}
+	}
+	for ; present < l.count; present++ {
+		l.made++
+		missing = true
+		pod := l.pod()
+		pod.Name = fmt.Sprintf("%s-%d", l.name, l.made)
+		if _, err := w.core.CoreV1().Pods(metav1.NamespaceDefault).Create(ctx, pod, metav1.CreateOptions{}); err != nil {
+			return missing, err
+		}
+	}
+	return missing, nil
+}
+
+// pod is one of the workload's, without a name.
+func (l *workload) pod() *corev1.Pod {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": l.name}}}
+	// Its scheduler is the one that is played.
+	pod.Spec.SchedulerName, pod.Spec.TerminationGracePeriodSeconds = "played", &l.grace
+	pod.Spec.Containers = []corev1.Container{{Name: "main", Image: "pause", Resources: corev1.ResourceRequirements{
+		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(l.cpu)},
+	}}}
+	return pod
+}
+
+// budget guards a workload: so many of its pods have to be healthy.
+func (s *stage) budget(workload string, least int) {
+	if s.err != nil {
+		return
+	}
+	s.guarded = true
+	minimum := intstr.FromInt32(int32(least))
+	_, err := s.world.core.PolicyV1().PodDisruptionBudgets(metav1.NamespaceDefault).Create(s.ctx, &policyv1.PodDisruptionBudget{
+		ObjectMeta: metav1.ObjectMeta{Name: workload},
+		Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: &minimum, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": workload}}},
+	}, metav1.CreateOptions{})
+	s.try(err)
+}
+
+// shrink takes pods of a workload away.
+func (s *stage) shrink(name string, count int) {
+	for _, of := range s.workloads {
+		for ; s.err == nil && of.name == name && of.count > count; of.count-- {
+			zero := int64(0)
+			s.try(s.world.core.CoreV1().Pods(metav1.NamespaceDefault).Delete(s.ctx, fmt.Sprintf("%s-%d", name, of.count), metav1.DeleteOptions{GracePeriodSeconds: &zero}))
+		}
+	}
+}
+
+// deployment makes a Deployment of one pod that may be restarted to move it, and gives the right to.
+func (s *stage) deployment(name, cpu string) {
+	if s.err != nil {
+		return
+	}
+	s.deployed, s.world.deployed = true, true
+	_, err := s.world.core.RbacV1().RoleBindings(metav1.NamespaceDefault).Create(s.ctx, &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "whittle-restart"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "whittle:restart"},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: "whittle:disrupt"}},
+	}, metav1.CreateOptions{})
+	if !apierrors.IsAlreadyExists(err) && !s.try(err) {
+		return
+	}
+	of := &workload{name: name, cpu: cpu, grace: 1}
+	pod := of.pod()
+	one, none := int32(1), intstr.FromInt32(0)
+	made := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	made.Spec = appsv1.DeploymentSpec{
+		Replicas: &one, Selector: &metav1.LabelSelector{MatchLabels: pod.Labels},
+		Strategy: appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{MaxUnavailable: &none}},
+		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: pod.Labels, Annotations: map[string]string{disruption.MoveByRestartAnnotationKey: "true"}}, Spec: pod.Spec},
+	}
+	_, err = s.world.core.AppsV1().Deployments(metav1.NamespaceDefault).Create(s.ctx, made, metav1.CreateOptions{})
+	s.try(err)
+}
+
+// rollingOut says what Kubernetes' controllers have yet to do for a Deployment, empty for nothing.
+func (s *state) rollingOut(deployment *appsv1.Deployment) string {
+	isReadyNow := 0
+	for i := range s.pods {
+		if pod := &s.pods[i]; pod.Labels["app"] == deployment.Name && pod.DeletionTimestamp == nil && isReady(pod) {
+			isReadyNow++
+		}
+	}
+	status := &deployment.Status
+	if status.ObservedGeneration != deployment.Generation || status.UpdatedReplicas == 0 || int(status.ReadyReplicas) != isReadyNow || isReadyNow > 1 {
+		return fmt.Sprintf("deployment %s has %d pods that are ready, and says %+v", deployment.Name, isReadyNow, *status)
+	}
+	return ""
+}
