@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -53,12 +52,12 @@ func Build(ctx context.Context, root string, progress io.Writer) (string, error)
 	defer func() { _ = os.RemoveAll(temporary) }()
 	_, _ = fmt.Fprintln(progress, "building Karpenter's controller from its Go module: once, about 5 minutes on two cores")
 	began := time.Now()
-	overlay, err := loopback(ctx, source, temporary)
+	modfile, err := loopback(ctx, source, temporary)
 	if err != nil {
 		return "", fmt.Errorf("building Karpenter: %w", err)
 	}
 	made := filepath.Join(temporary, "controller")
-	build := goCommand(ctx, source, "build", "-mod=readonly", "-buildvcs=false", "-trimpath", "-overlay", overlay, "-ldflags", "-s -w", "-o", made, module+"/cmd/controller")
+	build := goCommand(ctx, source, "build", "-mod=readonly", "-buildvcs=false", "-trimpath", "-modfile", modfile, "-ldflags", "-s -w", "-o", made, module+"/cmd/controller")
 	if said, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building Karpenter: %w\n%s", err, said)
 	}
@@ -84,33 +83,42 @@ func digest(ctx context.Context, source string) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil))[:16], nil
 }
 
-// loopback writes an overlay for the go command, by which the controller offers its metrics and probes at the loopback
-// address alone: it has no setting for that, and would open them to the network. Nothing else is changed.
+// loopback writes a go.mod by which the controller offers its metrics and probes at the loopback address alone: it has no
+// setting for that, and would open them to the network. Nothing else is changed. It returns the file's path.
 func loopback(ctx context.Context, source, folder string) (string, error) {
 	directory, err := moduleFolder(ctx, source, core)
 	if err != nil {
 		return "", err
 	}
-	file := filepath.Join(directory, "pkg", "operator", "operator.go")
+	changed := filepath.Join(folder, "core")
+	if err := os.CopyFS(changed, os.DirFS(directory)); err != nil {
+		return "", err
+	}
+	file := filepath.Join(changed, "pkg", "operator", "operator.go")
 	content, err := os.ReadFile(file)
 	if err != nil {
 		return "", err
 	}
 	const everywhere = `BindAddress: fmt.Sprintf(":%d",`
-	changed := strings.ReplaceAll(string(content), everywhere, `BindAddress: fmt.Sprintf("127.0.0.1:%d",`)
-	if changed == string(content) {
-		return "", fmt.Errorf("%s has no %q: bring this package up to date with that Karpenter", file, everywhere)
+	if !strings.Contains(string(content), everywhere) {
+		return "", fmt.Errorf("pkg/operator/operator.go of %s has no %q: bring this package up to date with that Karpenter", directory, everywhere)
 	}
-	replacement := filepath.Join(folder, "operator.go.txt")
-	if err := os.WriteFile(replacement, []byte(changed), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(strings.ReplaceAll(string(content), everywhere, `BindAddress: fmt.Sprintf("127.0.0.1:%d",`)), 0o644); err != nil {
 		return "", err
 	}
-	list, err := json.Marshal(map[string]any{"Replace": map[string]string{file: replacement}})
+	required, err := os.ReadFile(filepath.Join(source, "go.mod"))
 	if err != nil {
 		return "", err
 	}
-	overlay := filepath.Join(folder, "overlay.json")
-	return overlay, os.WriteFile(overlay, list, 0o644)
+	sums, err := os.ReadFile(filepath.Join(source, "go.sum"))
+	if err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(filepath.Join(folder, "go.sum"), sums, 0o644); err != nil {
+		return "", err
+	}
+	modfile := filepath.Join(folder, "go.mod")
+	return modfile, os.WriteFile(modfile, fmt.Appendf(required, "\nreplace %s => %s\n", core, changed), 0o644)
 }
 
 // Definitions are the files of Karpenter's custom resource definitions.

@@ -48,7 +48,8 @@ type Wave struct {
 func waves() []Wave {
 	return []Wave{
 		{"15 pods of one shape", map[string]int{"inflate": 15}},
-		{"150 more of six", map[string]int{"api": 40, "web": 30, "cache": 20, "batch": 40, "workers": 15, "steady": 5}},
+		{"150 of five shapes", map[string]int{"api": 40, "web": 30, "cache": 20, "batch": 40, "workers": 20}},
+		{"10 on-demand only", map[string]int{"steady": 10}},
 	}
 }
 

@@ -25,6 +25,9 @@ import (
 // still acted until it has acted for a time itself: of nodes, claims and instances nothing may come, go or change but
 // statuses. The error names every change that was seen.
 func (c *Comparison) TakeOver(ctx context.Context, from, to Autoscaler) error {
+	if err := c.settled(ctx); err != nil {
+		return err
+	}
 	guard, err := c.guard(ctx)
 	if err != nil {
 		return err
@@ -47,6 +50,19 @@ func (c *Comparison) TakeOver(ctx context.Context, from, to Autoscaler) error {
 	}
 	c.timeline.Add("untouched", "%s has acted for %s: %d nodes, %d claims and %d instances are as %s left them", to.Name, c.Watch, len(guard.nodes), len(guard.claims), len(guard.instances), from.Name)
 	return nil
+}
+
+// settled waits until no node is on its way in: initialized, and its instance tagged with what is known of it since.
+func (c *Comparison) settled(ctx context.Context) error {
+	return Until(ctx, comparePatience, "all nodes to be initialized", func(ctx context.Context) (bool, string, error) {
+		claims, err := c.Setup.Client.NodeClaims(ctx)
+		for i := range claims {
+			if !api.ConditionTrue(claims[i].Status.Conditions, api.ConditionTypeInitialized) || claims[i].Annotations[api.AnnotationInstanceTagged] != "true" {
+				return false, claims[i].Name + " is not", nil
+			}
+		}
+		return true, "", err
+	})
 }
 
 // guard compares what nodes and claims become with what they were.

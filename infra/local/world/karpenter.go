@@ -11,16 +11,17 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	authenticationv1 "k8s.io/api/authentication/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/client-go/tools/clientcmd/api"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/yaml"
 
 	"github.com/whittle-dev/whittle/infra/local/karpenter"
 	"github.com/whittle-dev/whittle/infra/local/scenario"
+	"github.com/whittle-dev/whittle/shared/api"
 )
 
 const (
@@ -58,15 +59,10 @@ func (w *World) InstallKarpenter(ctx context.Context) error {
 			return err
 		}
 	}
-	return scenario.Until(ctx, settling, "Karpenter's definitions", func(ctx context.Context) (bool, string, error) {
-		list, err := client.Objects.Resource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")).List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return false, "", err
-		}
-		for i := range list.Items {
-			kind, _, _ := unstructured.NestedString(list.Items[i].Object, "spec", "names", "kind")
-			if served, _, _ := unstructured.NestedString(list.Items[i].Object, "status", "acceptedNames", "kind"); served != kind {
-				return false, list.Items[i].GetName() + " is not served", nil
+	return scenario.Until(ctx, settling, "Karpenter's definitions to be served", func(ctx context.Context) (bool, string, error) {
+		for _, resource := range []schema.GroupVersionResource{api.NodePoolGVR(), api.NodeClaimGVR(), api.EC2NodeClassGVR()} {
+			if _, err := client.Objects.Resource(resource).List(ctx, metav1.ListOptions{}); err != nil {
+				return false, "", err
 			}
 		}
 		return true, "", nil
@@ -88,7 +84,10 @@ func (w *World) makeKarpenterStack(ctx context.Context) error {
 	client := cloudformation.New(cloudformation.Options{
 		Region: Region, BaseEndpoint: aws.String(w.server.URL()), Credentials: credentials.NewStaticCredentialsProvider(operator.AccessKeyID, operator.SecretAccessKey, ""),
 	})
-	if _, err := client.CreateStack(ctx, &cloudformation.CreateStackInput{StackName: aws.String(karpenterStack), TemplateBody: aws.String(string(template))}); err != nil {
+	_, err = client.CreateStack(ctx, &cloudformation.CreateStackInput{
+		StackName: aws.String(karpenterStack), TemplateBody: aws.String(string(template)), Capabilities: []types.Capability{types.CapabilityCapabilityNamedIam},
+	})
+	if err != nil {
 		return err
 	}
 	return cloudformation.NewStackCreateCompleteWaiter(client, func(o *cloudformation.StackCreateCompleteWaiterOptions) {
@@ -133,10 +132,10 @@ func (w *World) karpenterKubeconfig(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("making a token for Karpenter: %w", err)
 	}
-	config := api.NewConfig()
-	config.Clusters["local"] = &api.Cluster{Server: w.ControlPlane.Endpoint, CertificateAuthorityData: w.ControlPlane.CertificateAuthority}
-	config.AuthInfos["karpenter"] = &api.AuthInfo{Token: token.Status.Token}
-	config.Contexts["local"] = &api.Context{Cluster: "local", AuthInfo: "karpenter"}
+	config := clientcmdapi.NewConfig()
+	config.Clusters["local"] = &clientcmdapi.Cluster{Server: w.ControlPlane.Endpoint, CertificateAuthorityData: w.ControlPlane.CertificateAuthority}
+	config.AuthInfos["karpenter"] = &clientcmdapi.AuthInfo{Token: token.Status.Token}
+	config.Contexts["local"] = &clientcmdapi.Context{Cluster: "local", AuthInfo: "karpenter"}
 	config.CurrentContext = "local"
 	file := filepath.Join(w.options.Directory, "karpenter.kubeconfig")
 	return file, errors.Join(clientcmd.WriteToFile(*config, file), os.Chmod(file, 0o600))
