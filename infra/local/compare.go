@@ -17,6 +17,9 @@ import (
 // Karpenter's controllers at least once.
 const takeOver = 75 * time.Second
 
+// leading is how long Karpenter may take until it holds its Lease.
+const leading = 90 * time.Second
+
 // compare has Karpenter itself and Whittle serve the same workload in one cluster, one after the other, and moves the
 // cluster from Karpenter to Whittle and back in between.
 func compare(ctx context.Context) (failure error) {
@@ -45,7 +48,7 @@ func compare(ctx context.Context) (failure error) {
 	}
 	role, arn := w.KarpenterNodeRole()
 	comparison := &scenario.Comparison{Setup: setup, World: w, NodeRole: role, Watch: takeOver}
-	first, second := karpenterItself(w), whittle(w, setup, arn)
+	first, second := karpenterItself(w, setup), whittle(w, setup, arn)
 	defer func() { failure = errors.Join(failure, first.Stop(context.WithoutCancel(ctx))) }()
 	measures, err := thereAndBack(ctx, comparison, first, second)
 	if err != nil {
@@ -81,10 +84,14 @@ func thereAndBack(ctx context.Context, c *scenario.Comparison, first, second sce
 		if err := c.TakeOver(ctx, change[0], change[1]); err != nil {
 			return measures, err
 		}
-		further += 20
-		wave := scenario.Wave{Name: "20 more, served by " + change[1].Name, Replicas: map[string]int{"inflate": further}}
-		if _, err := c.Serve(ctx, change[1], wave); err != nil {
+		further += 60
+		wave := scenario.Wave{Name: "60 more, served by " + change[1].Name, Replicas: map[string]int{"inflate": further}}
+		served, err := c.Serve(ctx, change[1], wave)
+		if err != nil {
 			return measures, err
+		}
+		if served.ToCreateFleet == 0 {
+			return measures, fmt.Errorf("%s launched nothing for 60 more pods: the nodes of %s had room for them, so that nothing was shown", change[1].Name, change[0].Name)
 		}
 	}
 	if err := c.Empty(ctx); err != nil {
@@ -103,13 +110,21 @@ func thereAndBack(ctx context.Context, c *scenario.Comparison, first, second sce
 }
 
 // karpenterItself is Karpenter's controller.
-func karpenterItself(w *world.World) scenario.Autoscaler {
+func karpenterItself(w *world.World, setup scenario.Setup) scenario.Autoscaler {
 	var running *karpenter.Controller
 	return scenario.Autoscaler{
 		Name: "Karpenter",
 		Start: func(ctx context.Context) (err error) {
-			running, err = w.StartKarpenter(ctx)
-			return err
+			if running, err = w.StartKarpenter(ctx); err != nil {
+				return err
+			}
+			return scenario.Until(ctx, leading, "Karpenter to lead", func(ctx context.Context) (bool, string, error) {
+				if err := running.Ended(); err != nil {
+					return false, err.Error(), nil
+				}
+				leader, err := setup.Cluster.KarpenterLeader(ctx, time.Now())
+				return leader != nil, "nobody holds its Lease", err
+			})
 		},
 		Stop: func(ctx context.Context) error {
 			if running == nil {
