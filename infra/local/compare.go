@@ -119,20 +119,21 @@ func karpenterItself(w *world.World, setup scenario.Setup) scenario.Autoscaler {
 				return err
 			}
 			return scenario.Until(ctx, leading, "Karpenter to lead", func(ctx context.Context) (bool, string, error) {
-				if err := running.Ended(); err != nil {
-					return false, err.Error(), nil
-				}
 				leader, err := setup.Cluster.KarpenterLeader(ctx, time.Now())
-				return leader != nil, "nobody holds its Lease", err
+				restarts, ended := running.Restarts()
+				return leader != nil, fmt.Sprintf("nobody holds its Lease; it was started anew %d times: %v", restarts, ended), err
 			})
 		},
-		Stop: func(ctx context.Context) error {
+		Stop: func(context.Context) error {
 			if running == nil {
 				return nil
 			}
-			stopped := running
+			running.Stop()
+			if restarts, ended := running.Restarts(); restarts > 0 {
+				fmt.Printf("Karpenter was started anew %d times, after %v: see karpenter.log\n", restarts, ended)
+			}
 			running = nil
-			return stopped.Stop(ctx)
+			return nil
 		},
 		Calls:    func() map[string]int { return w.CallsOf(world.KarpenterRole) },
 		Requests: func() (int, error) { return requests(w, "system:serviceaccounts:"+karpenter.Namespace) },

@@ -110,7 +110,7 @@ func (w *World) StartKarpenter(ctx context.Context) (*karpenter.Controller, erro
 	if err != nil {
 		return nil, err
 	}
-	return karpenter.Start(karpenter.Options{
+	running := karpenter.Start(karpenter.Options{
 		Binary: binary, Log: filepath.Join(w.options.Directory, "karpenter.log"), Cluster: w.options.Cluster, Kubeconfig: kubeconfig,
 		Queue: "karpenter-" + w.options.Cluster,
 		AWS: []string{
@@ -118,6 +118,7 @@ func (w *World) StartKarpenter(ctx context.Context) (*karpenter.Controller, erro
 			"AWS_ACCESS_KEY_ID=" + session.AccessKeyID, "AWS_SECRET_ACCESS_KEY=" + session.SecretAccessKey, "AWS_SESSION_TOKEN=" + session.SessionToken,
 		},
 	})
+	return running, nil
 }
 
 // karpenterKubeconfig writes a kubeconfig with a token of Karpenter's service account.
