@@ -79,19 +79,19 @@ func thereAndBack(ctx context.Context, c *scenario.Comparison, first, second sce
 	if measures[0], err = c.Waves(ctx, first); err != nil {
 		return measures, err
 	}
-	further := 15
+	alone := 0
 	for _, change := range [][2]scenario.Autoscaler{{first, second}, {second, first}} {
 		if err := c.TakeOver(ctx, change[0], change[1]); err != nil {
 			return measures, err
 		}
-		further += 60
-		wave := scenario.Wave{Name: "60 more, served by " + change[1].Name, Replicas: map[string]int{"inflate": further}}
+		alone += 2
+		wave := scenario.Wave{Name: "2 pods with a node for themselves, by " + change[1].Name, Replicas: map[string]int{"alone": alone}}
 		served, err := c.Serve(ctx, change[1], wave)
 		if err != nil {
 			return measures, err
 		}
 		if served.ToCreateFleet == 0 {
-			return measures, fmt.Errorf("%s launched nothing for 60 more pods: the nodes of %s had room for them, so that nothing was shown", change[1].Name, change[0].Name)
+			return measures, fmt.Errorf("%s launched nothing for pods that want a node for themselves", change[1].Name)
 		}
 	}
 	if err := c.Empty(ctx); err != nil {
