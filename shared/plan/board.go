@@ -280,7 +280,7 @@ func (p *problem) askedDomains(s *shape, part part, key string, each func(value 
 		for _, value := range values {
 			columns, _ := p.columnsFor(s, narrow(part.alternatives, scheduling.In(key, value)), s.need)
 			if first := columns.first(); first >= 0 {
-				each(value, p.columns[first].offering.Price)
+				each(value, p.columns[first].price)
 			}
 		}
 	}
@@ -448,7 +448,7 @@ func (p *problem) domains(s *shape, part part, key string) []domain {
 		// Columns are numbered by price.
 		in := at(d.value)
 		in.invented = !d.listed && in.room == 0
-		in.price = p.columns[first].offering.Price
+		in.price = p.columns[first].price
 	}
 	p.askedDomains(s, part, key, func(value string, price float64) {
 		if byValue[value] == nil || byValue[value].invented {

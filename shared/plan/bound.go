@@ -63,11 +63,11 @@ func (p *problem) lowerBound(placed []int) float64 {
 			nodes = max(nodes, math.Ceil(float64(offers[n].count)*s.part-1e-9))
 		}
 		// The cheapest column that can hold a unit is at most as dear as any that can.
-		if best := dual.best[n]; best >= 0 && nodes*p.columns[dual.columns[best].column].offering.Price <= total {
+		if best := dual.best[n]; best >= 0 && nodes*p.columns[dual.columns[best].column].price <= total {
 			continue
 		}
 		if cheapest := p.cheapest(offers[n].columns, d.need); cheapest >= 0 && p.columns[cheapest].reservation < 0 {
-			total = max(total, nodes*p.columns[cheapest].offering.Price)
+			total = max(total, nodes*p.columns[cheapest].price)
 		}
 	}
 	return total

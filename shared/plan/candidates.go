@@ -2,7 +2,6 @@ package plan
 
 import (
 	"math"
-	"slices"
 
 	"github.com/whittle-dev/whittle/shared/api"
 )
@@ -170,12 +169,12 @@ func (k *packer) sortCandidates(list *candidates) {
 		if k.p.columns[column].reservation >= 0 {
 			by = -1 // what is paid for already comes first, as long as there is any
 		}
-		k.ranked = append(k.ranked, sortedDemand{by, int32(j)})
+		k.ranked = append(k.ranked, ranked{by, int32(j)})
 	}
-	slices.SortFunc(k.ranked, compareSorted)
+	k.next = sortRanked(k.ranked, k.next)
 	list.sorted = make([]*candidate, len(k.ranked))
 	for n, r := range k.ranked {
-		list.sorted[n] = &k.columns[r.demand]
+		list.sorted[n] = &k.columns[r.thing]
 	}
 }
 

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"sort"
 	"strings"
@@ -16,6 +15,10 @@ import (
 type column struct {
 	config   int
 	offering *catalog.Offering
+	// price is the offering's; zone and capacityType are the positions of its own in problem.zones and problem.capacityTypes. They stand here because what is spread
+	// over memory takes long to read.
+	price              float64
+	zone, capacityType int16
 	// reservation is the position in problem.reservations of the reservation that a node takes one unit of; -1 for none.
 	reservation int
 }
@@ -58,7 +61,7 @@ func (p *problem) readColumns() {
 			p.limited.add(j)
 		}
 		column.reservation = -1
-		if column.offering.CapacityType == api.CapacityTypeReserved {
+		if p.capacityTypes[column.capacityType] == api.CapacityTypeReserved {
 			p.reserved.add(j)
 			i, ok := byID[column.offering.ReservationID]
 			if !ok {
@@ -87,48 +90,22 @@ func (p *problem) sortColumns() {
 	if n == 0 {
 		return
 	}
-	type priced struct {
-		// bits are the price's, which are in the order of prices, none of them being negative.
-		bits   uint64
-		column int32
-	}
-	order, next := make([]priced, n), make([]priced, n)
+	order := make([]ranked, n)
 	for j := range p.columns {
-		order[j] = priced{bits: math.Float64bits(max(p.columns[j].offering.Price, 0) + 0), column: int32(j)}
+		order[j] = ranked{by: max(p.columns[j].price, 0), thing: int32(j)}
 	}
-	// Thousands of prices are sorted by some of their bits at a time, the lowest first.
-	const digit = 11
-	for shift := 0; shift < 64; shift += digit {
-		var ends [1 << digit]int32
-		for i := range order {
-			ends[order[i].bits>>shift&(1<<digit-1)]++
-		}
-		if ends[order[0].bits>>shift&(1<<digit-1)] == int32(n) {
-			continue
-		}
-		sum := int32(0)
-		for i, count := range ends {
-			ends[i] = sum
-			sum += count
-		}
-		for i := range order {
-			at := &ends[order[i].bits>>shift&(1<<digit-1)]
-			next[*at] = order[i]
-			*at++
-		}
-		order, next = next, order
-	}
+	sortRanked(order, nil)
 	sorted := make([]column, n)
 	for first := 0; first < n; {
 		end := first + 1
-		for end < n && order[end].bits == order[first].bits {
+		for end < n && order[end].by == order[first].by {
 			end++
 		}
 		if end > first+1 {
-			slices.SortFunc(order[first:end], func(a, b priced) int { return p.compareColumns(a.column, b.column) })
+			slices.SortFunc(order[first:end], func(a, b ranked) int { return p.compareColumns(a.thing, b.thing) })
 		}
 		for ; first < end; first++ {
-			sorted[first] = p.columns[order[first].column]
+			sorted[first] = p.columns[order[first].thing]
 		}
 	}
 	p.columns = sorted

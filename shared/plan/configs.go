@@ -179,9 +179,22 @@ func (r *configReader) add(typ *catalog.InstanceType, offerings []*catalog.Offer
 	}
 	for _, offering := range offerings {
 		r.plain = r.plain && len(offering.Requirements) == 0
-		p.columns = append(p.columns, column{config: len(p.configs), offering: offering})
+		p.columns = append(p.columns, column{
+			config: len(p.configs), offering: offering, price: offering.Price, zone: position(&p.zones, offering.Zone), capacityType: position(&p.capacityTypes, offering.CapacityType),
+		})
 	}
 	p.configs = append(p.configs, c)
+}
+
+// position is where the value is in the list, of a handful, to which it is added if it is new.
+func position(list *[]string, value string) int16 {
+	for i := range *list {
+		if (*list)[i] == value {
+			return int16(i)
+		}
+	}
+	*list = append(*list, value)
+	return int16(len(*list) - 1)
 }
 
 // sum is what the daemons that run take together; nil without any.

@@ -53,7 +53,9 @@ type dual struct {
 	kinds [][]int
 	// bucketOf is the bucket of each offer; -1 without columns.
 	bucketOf []int
-	columns  []dualColumn
+	// next is memory for sorting.
+	next    []ranked
+	columns []dualColumn
 	// program is what is solved, reserved its rows for reservations.
 	program  *covering
 	reserved []int32
@@ -304,8 +306,8 @@ func (d *dual) split(kind []int, most int) {
 	}
 	ratios := max(int(math.Sqrt(float64(most)*2)), 1)
 	sizes := max(most/ratios, 1)
-	for _, part := range sortedParts(kind, ratio, ratios) {
-		for _, bucketed := range sortedParts(part, size, sizes) {
+	for _, part := range d.sortedParts(kind, ratio, ratios) {
+		for _, bucketed := range d.sortedParts(part, size, sizes) {
 			b := &bucket{columns: offers[bucketed[0]].columns, offers: bucketed, need: make([]float64, d.width())}
 			for _, i := range bucketed {
 				d.bucketOf[i] = len(d.buckets)
@@ -326,16 +328,16 @@ func (d *dual) split(kind []int, most int) {
 }
 
 // sortedParts divides numbers into parts of about as many, sorted by a measure.
-func sortedParts(group []int, by func(int) float64, parts int) [][]int {
+func (d *dual) sortedParts(group []int, by func(int) float64, parts int) [][]int {
 	parts = min(len(group), parts)
-	all := make([]sortedDemand, len(group))
+	all := make([]ranked, len(group))
 	for n, i := range group {
-		all[n] = sortedDemand{by(i), int32(i)}
+		all[n] = ranked{by(i), int32(i)}
 	}
-	slices.SortFunc(all, compareSorted)
+	d.next = sortRanked(all, d.next)
 	group = make([]int, len(all))
 	for n := range all {
-		group[n] = int(all[n].demand)
+		group[n] = int(all[n].thing)
 	}
 	result := make([][]int, parts)
 	for n := range parts {

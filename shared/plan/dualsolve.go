@@ -245,7 +245,7 @@ func (d *dual) value(values []float64) float64 {
 }
 
 func (d *dual) cost(column int) float64 {
-	return max(d.p.columns[column].offering.Price, 1e-9)
+	return max(d.p.columns[column].price, 1e-9)
 }
 
 // price is what a column costs with the rent of its reservation.

@@ -92,15 +92,15 @@ type columnSets struct {
 	count    int
 	key      []byte
 	domains  map[string][]columnDomain
-	// listings are the columns that entries of claims' lists name.
-	listings []listing
-	keys     map[*pool]*poolKeys
+	// zones and capacityTypes are the columns of each of problem.zones and problem.capacityTypes.
+	zones, capacityTypes []bitset
+	keys                 map[*pool]*poolKeys
 	// requirements number requirements; narrowed and byPlace remember what follows from alternatives.
 	requirements *numbering
 	narrowed     map[narrowing][]scheduling.Requirements
 	byPlace      map[labelledAt]*labelled
 	bound        map[bindingAt]map[string]string
-	single       map[listed]scheduling.Requirement
+	single       map[labelValue]scheduling.Requirement
 	// lists are the values that known was asked for.
 	lists map[string][]string
 	// scratch, standIns and kept are memory.
@@ -111,7 +111,7 @@ type columnSets struct {
 func newColumnSets(p *problem) *columnSets {
 	return &columnSets{
 		problem: p, byText: map[string]bitset{}, labelled: map[string]*labelled{}, classes: map[[2]uint64]*class{}, domains: map[string][]columnDomain{}, keys: map[*pool]*poolKeys{},
-		requirements: newNumbering(1), narrowed: map[narrowing][]scheduling.Requirements{}, byPlace: map[labelledAt]*labelled{}, bound: map[bindingAt]map[string]string{}, single: map[listed]scheduling.Requirement{},
+		requirements: newNumbering(1), narrowed: map[narrowing][]scheduling.Requirements{}, byPlace: map[labelledAt]*labelled{}, bound: map[bindingAt]map[string]string{}, single: map[labelValue]scheduling.Requirement{},
 		lists:   map[string][]string{},
 		scratch: newBitset(len(p.columns)), standIns: newBitset(len(p.columns)),
 	}

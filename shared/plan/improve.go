@@ -9,7 +9,7 @@ import (
 const (
 	// improveLeast and improveMost bound the work that improving may do, counted in items looked at, of which a machine of today looks at some 60 million a second.
 	// Counting work instead of time keeps the plan the same on every machine. In between a quarter of the work that the first packing took is allowed, or improveUnit for each unit.
-	improveLeast, improveMost, improveUnit = 60_000, 8_000_000, 15
+	improveLeast, improveMost, improveUnit = 20_000, 8_000_000, 15
 	// improveFew is the least where there are few demands, which are packed in no time.
 	improveFew = 1_500_000
 	// improveEnough is what all that is on the nodes has to be worth, for what they cost, for no improvement to be looked for: better plans are few and far between.

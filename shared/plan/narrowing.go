@@ -55,9 +55,12 @@ type bindingAt struct {
 	keys         int
 }
 
+// labelValue is a label with a value.
+type labelValue struct{ key, value string }
+
 // only is scheduling.In of one value.
 func (s *columnSets) only(key, value string) scheduling.Requirement {
-	at := listed{key, value}
+	at := labelValue{key, value}
 	r, ok := s.single[at]
 	if !ok {
 		r = scheduling.In(key, value)

@@ -27,7 +27,8 @@ type packer struct {
 	candidates []*candidates
 	rent       []float64
 	// ranked, near and classes are memory for choosing columns.
-	ranked  []sortedDemand
+	ranked  []ranked
+	next    []ranked
 	near    []nearCandidate
 	classes []*class
 	// group numbers, by demand, what is the same for demands that the same columns hold and that the same things keep from a node; groups is how many there are.
@@ -542,5 +543,5 @@ const nodePricePerHour = 0.0002
 
 // cost is what packing counts for a node of the column's.
 func (p *problem) cost(column int) float64 {
-	return p.columns[column].offering.Price + nodePricePerHour
+	return p.columns[column].price + nodePricePerHour
 }

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
@@ -17,7 +16,8 @@ type pile struct {
 	// active is memory for fill, the others for making the pile: ends has, by group, how many members it has, then where the next of them goes.
 	active                []int32
 	items                 []laneItem
-	sorted, members, part []sortedDemand
+	sorted, members, part []ranked
+	next                  []ranked
 	shares                []float64
 	ends, order           []int32
 }
@@ -53,22 +53,6 @@ type laneItem struct {
 	worth float64
 }
 
-// sortedDemand is a demand with what it is sorted by.
-type sortedDemand struct {
-	by     float64
-	demand int32
-}
-
-func compareSorted(a, b sortedDemand) int {
-	switch {
-	case a.by < b.by:
-		return -1
-	case a.by > b.by:
-		return 1
-	}
-	return cmp.Compare(a.demand, b.demand)
-}
-
 // lanesEach is how many ratios a group of demands is divided into at most, laneItems how many demands are worth a lane of their own.
 const (
 	lanesEach = 6
@@ -89,16 +73,16 @@ func (k *packer) fillPile(pl *pile, demands []int32) {
 	pl.at, pl.lanes, pl.leaders, pl.order = 0, pl.lanes[:0], pl.leaders[:0], pl.order[:0]
 	pl.items, pl.sorted = slices.Grow(pl.items[:0], len(demands)), slices.Grow(pl.sorted[:0], len(demands))
 	for _, i := range demands {
-		pl.sorted = append(pl.sorted, sortedDemand{-k.value[i], i})
+		pl.sorted = append(pl.sorted, ranked{-k.value[i], i})
 	}
-	slices.SortFunc(pl.sorted, compareSorted)
+	pl.next = sortRanked(pl.sorted, pl.next)
 	if len(pl.ends) < k.groups {
 		pl.ends = make([]int32, k.groups)
 	}
 	// Groups come in the order of their first demands.
 	for _, s := range pl.sorted {
-		pl.leaders = append(pl.leaders, s.demand)
-		group := k.group[s.demand]
+		pl.leaders = append(pl.leaders, s.thing)
+		group := k.group[s.thing]
 		if pl.ends[group] == 0 {
 			pl.order = append(pl.order, group)
 		}
@@ -113,9 +97,9 @@ func (k *packer) fillPile(pl *pile, demands []int32) {
 	pl.members = slices.Grow(pl.members[:0], len(demands))[:len(demands)]
 	slotted := false
 	for _, s := range pl.sorted {
-		at := &pl.ends[k.group[s.demand]]
-		pl.members[*at] = sortedDemand{float64(k.slot[s.demand] + s.by), s.demand}
-		slotted = slotted || k.slot[s.demand] != 0
+		at := &pl.ends[k.group[s.thing]]
+		pl.members[*at] = ranked{float64(k.slot[s.thing] + s.by), s.thing}
+		slotted = slotted || k.slot[s.thing] != 0
 		*at++
 	}
 	from := int32(0)
@@ -123,14 +107,14 @@ func (k *packer) fillPile(pl *pile, demands []int32) {
 		members := pl.members[from:pl.ends[group]]
 		from, pl.ends[group] = pl.ends[group], 0
 		if slotted {
-			slices.SortFunc(members, compareSorted)
+			pl.next = sortRanked(members, pl.next)
 		}
 		k.addLanes(pl, members)
 	}
 }
 
 // addLanes divides the demands of a group, sorted by what they are worth, into lanes of about as many each.
-func (k *packer) addLanes(pl *pile, members []sortedDemand) {
+func (k *packer) addLanes(pl *pile, members []ranked) {
 	lanes := min(max(len(members)/laneItems, 1), lanesEach)
 	if lanes == 1 {
 		k.addLane(pl, members)
@@ -140,7 +124,7 @@ func (k *packer) addLanes(pl *pile, members []sortedDemand) {
 	every := max(len(members)/laneSamples, 1)
 	pl.shares = pl.shares[:0]
 	for at := every / 2; at < len(members); at += every {
-		pl.shares = append(pl.shares, k.share[members[at].demand])
+		pl.shares = append(pl.shares, k.share[members[at].thing])
 	}
 	slices.Sort(pl.shares)
 	for n := range lanes {
@@ -153,7 +137,7 @@ func (k *packer) addLanes(pl *pile, members []sortedDemand) {
 		}
 		pl.part = pl.part[:0]
 		for _, s := range members {
-			if share := k.share[s.demand]; low <= share && share < high {
+			if share := k.share[s.thing]; low <= share && share < high {
 				pl.part = append(pl.part, s)
 			}
 		}
@@ -164,7 +148,7 @@ func (k *packer) addLanes(pl *pile, members []sortedDemand) {
 }
 
 // addLane adds a lane of demands of one group, sorted by what they are worth.
-func (k *packer) addLane(pl *pile, sorted []sortedDemand) {
+func (k *packer) addLane(pl *pile, sorted []ranked) {
 	p := k.p
 	if len(pl.lanes) < cap(pl.lanes) {
 		pl.lanes = pl.lanes[:len(pl.lanes)+1]
@@ -172,11 +156,11 @@ func (k *packer) addLane(pl *pile, sorted []sortedDemand) {
 		pl.lanes = append(pl.lanes, lane{})
 	}
 	l := &pl.lanes[len(pl.lanes)-1]
-	first := p.demands[sorted[0].demand]
+	first := p.demands[sorted[0].thing]
 	*l = lane{class: first.class, lowest: 1, least: append(l.least[:0], first.need...), constrained: first.class.open != nil}
 	from := len(pl.items)
 	for _, s := range sorted {
-		i := s.demand
+		i := s.thing
 		d := p.demands[i]
 		l.constrained = l.constrained || d.conflicts != nil || d.rules != nil
 		l.lowest, l.highest = min(l.lowest, k.share[i]), max(l.highest, k.share[i])

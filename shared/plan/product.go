@@ -1,11 +1,5 @@
 package plan
 
-import (
-	corev1 "k8s.io/api/core/v1"
-
-	"github.com/whittle-dev/whittle/shared/api"
-)
-
 // product are the columns of a pool that lists of types, zones and capacity types allow together.
 type product struct {
 	p                           *problem
@@ -32,10 +26,10 @@ func (r *product) add(j int) {
 		r.addType(column.config)
 	}
 	if !r.zones.has(j) {
-		r.zones.or(r.p.sets.listedBy(listed{key: corev1.LabelTopologyZone, value: column.offering.Zone}))
+		r.zones.or(r.p.sets.zoned(column.zone))
 	}
 	if !r.capacityTypes.has(j) {
-		r.capacityTypes.or(r.p.sets.listedBy(listed{key: api.CapacityTypeLabelKey, value: column.offering.CapacityType}))
+		r.capacityTypes.or(r.p.sets.bought(column.capacityType))
 	}
 }
 
@@ -53,42 +47,32 @@ func (r *product) addType(config int) {
 	}
 }
 
-// listed is an entry of a claim's list of zones or capacity types.
-type listed struct{ key, value string }
-
-// listing are the columns that have an entry.
-type listing struct {
-	listed
-	columns bitset
+// zoned are the columns, of whatever pool, in the zone, which is a position in problem.zones.
+func (s *columnSets) zoned(zone int16) bitset {
+	if s.zones == nil {
+		s.zones = s.by(len(s.problem.zones), func(c *column) int16 { return c.zone })
+	}
+	return s.zones[zone]
 }
 
-// listedBy are the columns, of whatever pool, that have the entry.
-func (s *columnSets) listedBy(entry listed) bitset {
-	if s.listings == nil {
-		for j := range s.problem.columns {
-			offering := s.problem.columns[j].offering
-			s.list(listed{corev1.LabelTopologyZone, offering.Zone}, j)
-			s.list(listed{api.CapacityTypeLabelKey, offering.CapacityType}, j)
-		}
+// bought are the columns, of whatever pool, of the capacity type, which is a position in problem.capacityTypes.
+func (s *columnSets) bought(capacityType int16) bitset {
+	if s.capacityTypes == nil {
+		s.capacityTypes = s.by(len(s.problem.capacityTypes), func(c *column) int16 { return c.capacityType })
 	}
-	for i := range s.listings {
-		if s.listings[i].listed == entry {
-			return s.listings[i].columns
-		}
-	}
-	return nil
+	return s.capacityTypes[capacityType]
 }
 
-// list notes a column with an entry. There are a handful of entries, and thousands of columns.
-func (s *columnSets) list(entry listed, j int) {
-	for i := range s.listings {
-		if s.listings[i].listed == entry {
-			s.listings[i].columns.add(j)
-			return
-		}
+// by are the columns of each of so many numbers.
+func (s *columnSets) by(count int, numberOf func(*column) int16) []bitset {
+	sets := make([]bitset, count)
+	for i := range sets {
+		sets[i] = newBitset(len(s.problem.columns))
 	}
-	s.listings = append(s.listings, listing{entry, newBitset(len(s.problem.columns))})
-	s.listings[len(s.listings)-1].columns.add(j)
+	for j := range s.problem.columns {
+		sets[numberOf(&s.problem.columns[j])].add(j)
+	}
+	return sets
 }
 
 // within reports whether all columns that the lists allow are in the set.

@@ -36,6 +36,8 @@ type problem struct {
 	// daemonSums counts the sets of daemons that run together.
 	daemonSums int
 	columns    []column
+	// zones and capacityTypes are those of the columns' offerings.
+	zones, capacityTypes []string
 	// exotic are the columns of exotic instance types, reserved those that take units of reservations, limited those of pools with limits.
 	exotic, reserved, limited bitset
 	// leftOut is what this plan makes no use of: see further.go.
