@@ -2,7 +2,9 @@ package scenario
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -61,7 +63,6 @@ type Comparison struct {
 	// Watch is for how long nobody may touch anything after a change of autoscalers.
 	Watch    time.Duration
 	timeline *Timeline
-	watcher  *watcher
 	pods     map[string]int // by Deployment
 }
 
@@ -82,12 +83,15 @@ func (c *Comparison) Begin(ctx context.Context) error {
 	if err := c.Setup.Client.Apply(ctx, filepath.Join(c.Setup.Root, "testdata", "manifests", "compare.yaml"), variables); err != nil {
 		return err
 	}
-	var err error
-	c.watcher, err = watchCluster(ctx, c.Setup.Client, c.timeline, func(claim *api.NodeClaim) float64 {
+	_, err := c.watch(ctx, c.timeline)
+	return err
+}
+
+func (c *Comparison) watch(ctx context.Context, timeline *Timeline) (*watcher, error) {
+	return watchCluster(ctx, c.Setup.Client, timeline, func(claim *api.NodeClaim) float64 {
 		id, _ := api.InstanceID(claim.Status.ProviderID)
 		return c.World.Prices()[id]
 	})
-	return err
 }
 
 // Let starts an autoscaler and waits until the NodePool can be used.
@@ -132,6 +136,13 @@ func (c *Comparison) Serve(ctx context.Context, who Autoscaler, wave Wave) (Meas
 	if err != nil {
 		return measure, err
 	}
+	// A watch that lasts through a whole comparison may be cut by the API server, and what it missed would be measured as nothing.
+	watching, cancel := context.WithCancel(ctx)
+	defer cancel()
+	watcher, err := c.watch(watching, NewTimeline(io.Discard))
+	if err != nil {
+		return measure, err
+	}
 	launched := c.World.LaunchTimes()
 	since := time.Now()
 	for _, name := range slices.Sorted(maps.Keys(wave.Replicas)) {
@@ -148,7 +159,10 @@ func (c *Comparison) Serve(ctx context.Context, who Autoscaler, wave Wave) (Meas
 	if err := Until(ctx, comparePatience, fmt.Sprintf("%d running pods", total), c.Setup.Client.Running("default", compareSelector, total)); err != nil {
 		return measure, err
 	}
-	first, slowest := c.watcher.waits(since)
+	first, slowest := watcher.waits(since)
+	if first.IsZero() {
+		return measure, errors.New("no pod was seen to wait, so that nothing was measured")
+	}
 	measure.ToRunning = slowest
 	for id, at := range c.World.LaunchTimes() {
 		if _, before := launched[id]; !before && (measure.ToCreateFleet == 0 || at.Sub(first) < measure.ToCreateFleet) {
