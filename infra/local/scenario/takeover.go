@@ -45,6 +45,9 @@ func (c *Comparison) TakeOver(ctx context.Context, from, to Autoscaler) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	if err := guard.look(ctx, c.Setup.Client); err != nil {
+		return err
+	}
 	if err := guard.violations(); err != nil {
 		return fmt.Errorf("%s took over from %s and did not leave everything as it was:\n%w", to.Name, from.Name, err)
 	}
@@ -117,6 +120,30 @@ func (c *Comparison) guard(ctx context.Context) (*guard, error) {
 		}
 	})
 	return g, nil
+}
+
+// look compares everything once more, since the API server may have cut a watch.
+func (g *guard) look(ctx context.Context, client *Client) error {
+	nodes, err := client.Core.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	claims, err := client.Objects.Resource(nodeClaims()).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for i := range nodes.Items {
+		g.node(watch.Modified, &nodes.Items[i])
+	}
+	for i := range claims.Items {
+		g.claim(watch.Modified, &claims.Items[i])
+	}
+	g.mutex.Lock()
+	defer g.mutex.Unlock()
+	if len(nodes.Items) != len(g.nodes) || len(claims.Items) != len(g.claims) {
+		g.violate("there are %d nodes and %d claims, and were %d and %d", len(nodes.Items), len(claims.Items), len(g.nodes), len(g.claims))
+	}
+	return nil
 }
 
 // violate notes a change once. It is called with the lock held.
