@@ -21,7 +21,7 @@ fuzztime ?= 10s
 # What runs against a local server must not be told to trust another authority.
 unexport AWS_CA_BUNDLE
 
-.PHONY: help run up down build functions zips local test browser conformance fuzz lint bench bench-launch bench-month shortages storm crash chaos bench-peer bench-consolidation synth uninstall clean FORCE
+.PHONY: help run up down build functions zips local test browser conformance fuzz lint bench bench-launch bench-month shortages storm crash chaos compare bench-peer bench-consolidation synth uninstall clean FORCE
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | column -t -s "$$(printf '\t')"
@@ -109,6 +109,9 @@ chaos: export CHAOS_SEED := $(seed)
 chaos: export CHAOS_MINUTES := $(minutes)
 chaos: infra/node_modules build/local ## everything goes wrong at once for 30 minutes; minutes=1 for fewer, seed=N for the same again
 	@build/local chaos
+
+compare: local ## Karpenter itself and Whittle serve the same workload in one cluster, which moves from one to the other and back
+	@build/local compare
 
 bench-peer: ## plan the same clusters with Karpenter's scheduler and with ours; arguments="-full" for all sizes
 	@go run -C testdata/peer . $(arguments)

@@ -9,6 +9,7 @@
 //	local bench-launch   the last of these alone
 //	local storm   warns every node of a large cluster within a minute, and measures
 //	local crash   kills each function at each call that it makes, and looks what comes of it
+//	local compare   has Karpenter and Whittle serve the same workload, and moves a cluster from one to the other and back
 //	local chaos   lets everything go wrong at once for a while, and looks what comes of it
 package main
 
@@ -33,20 +34,22 @@ const (
 	// that is paid for take longer.
 	runInterval = 3 * time.Second
 	interval    = 5 * time.Second
-	boot        = 4 * time.Second
+	// defaultInterval is what a deployment has that sets none.
+	defaultInterval = 10 * time.Second
+	boot            = 4 * time.Second
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	commands := map[string]func(context.Context) error{"run": run, "up": up, "down": down, "serve": serve, "bench": bench, "bench-launch": benchLaunch, "bench-month": benchMonth, "storm": storm, "crash": killEverywhere, "chaos": letChaosReign, "prepare": prepare}
+	commands := map[string]func(context.Context) error{"run": run, "up": up, "down": down, "serve": serve, "bench": bench, "bench-launch": benchLaunch, "bench-month": benchMonth, "storm": storm, "crash": killEverywhere, "chaos": letChaosReign, "compare": compare, "prepare": prepare}
 	name := ""
 	if len(os.Args) == 2 {
 		name = os.Args[1]
 	}
 	command, known := commands[name]
 	if !known {
-		fmt.Fprintln(os.Stderr, "usage: local run|up|down|bench|bench-launch|bench-month|storm|crash|chaos")
+		fmt.Fprintln(os.Stderr, "usage: local run|up|down|bench|bench-launch|bench-month|storm|crash|chaos|compare")
 		os.Exit(2)
 	}
 	if err := command(ctx); err != nil {
@@ -65,6 +68,15 @@ func directory(name string) (string, error) {
 	return filepath.Join(cache, "whittle", name), nil
 }
 
+// emptyDirectory is a directory of that name with nothing in it.
+func emptyDirectory(name string) (string, error) {
+	folder, err := directory(name)
+	if err != nil {
+		return "", err
+	}
+	return folder, os.RemoveAll(folder)
+}
+
 // start makes a world in an empty directory of that name. Boot is what its machines need
 // from running to joining.
 func start(ctx context.Context, name string, interval, boot time.Duration) (*world.World, error) {
@@ -73,11 +85,8 @@ func start(ctx context.Context, name string, interval, boot time.Duration) (*wor
 
 // startWith is start with functions that were built into a folder.
 func startWith(ctx context.Context, name string, interval, boot time.Duration, functions string) (*world.World, error) {
-	folder, err := directory(name)
+	folder, err := emptyDirectory(name)
 	if err != nil {
-		return nil, err
-	}
-	if err := os.RemoveAll(folder); err != nil {
 		return nil, err
 	}
 	root, err := os.Getwd()

@@ -139,7 +139,7 @@ func TestOfferingsAndSpotPricesAgree(t *testing.T) {
 	}
 	prices := 0
 	for pages := awsec2.NewDescribeSpotPriceHistoryPaginator(a, &awsec2.DescribeSpotPriceHistoryInput{
-		ProductDescriptions: []string{"Linux/UNIX"}, StartTime: aws.Time(time.Now()),
+		ProductDescriptions: []string{"Linux/UNIX"}, StartTime: aws.Time(time.Now()), MaxResults: aws.Int32(2000),
 	}); pages.HasMorePages(); {
 		page, err := pages.NextPage(t.Context())
 		if err != nil {

@@ -1,6 +1,7 @@
 package ec2
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -39,7 +40,8 @@ type describeSpotPriceHistoryResult struct {
 const productLinux, productLinuxVPC = "Linux/UNIX", "Linux/UNIX (Amazon VPC)"
 
 // describeSpotPriceHistory gives the price that each pool has had since the hour began. EC2 gives one entry for every change in the window and
-// always the one that was valid at its start; prices here do not change, so that is one entry a pool.
+// always the one that was valid at its start; prices here do not change, so that is one entry a pool. Pages may be as large as the caller wants:
+// Karpenter asks for 2,000.
 func (s *Service) describeSpotPriceHistory(_ *wire.Call, in *describeSpotPriceHistoryRequest) (any, error) {
 	changed := timestamp(time.Now().Truncate(time.Hour))
 	var all []spotPrice
@@ -75,7 +77,7 @@ func (s *Service) describeSpotPriceHistory(_ *wire.Call, in *describeSpotPriceHi
 	if err != nil {
 		return nil, err
 	}
-	page, next, err := paginate(all, in.MaxResults, in.NextToken, pageBounds{Least: 1, Most: 1000, Default: 1000})
+	page, next, err := paginate(all, in.MaxResults, in.NextToken, pageBounds{Least: 1, Most: math.MaxInt, Default: 1000})
 	if err != nil {
 		return nil, err
 	}

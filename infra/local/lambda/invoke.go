@@ -219,7 +219,7 @@ func (s *Service) failedInit(sb *sandbox, r request, failure *functionError) res
 func (s *Service) failedStart(f *function, r request, err error) response {
 	failure := newFunctionError("Runtime.InvalidEntrypoint", "RequestId: %s Error: %v", r.requestID, err)
 	settings := f.settings()
-	s.options.Logs.Append(settings.LogGroup, "bootstrap", time.Now(), failure.Message)
+	s.options.Logs.Append(settings.LogGroup, "bootstrap", time.Now(), failure.Message, s.mayMakeLogGroup(settings))
 	s.record(Invocation{
 		Function: f.name, RequestID: r.requestID, Trigger: r.trigger, Attempt: r.attempt, Records: r.records, Started: time.Now(), Cold: true,
 		MemoryMB: settings.MemoryMB, ErrorType: failure.Type, ErrorMessage: failure.Message, LogGroup: settings.LogGroup, LogStream: "bootstrap",

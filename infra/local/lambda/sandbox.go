@@ -42,8 +42,8 @@ type sandbox struct {
 	exitReason string
 	peakKB     int64
 
-	logRights   sync.Once // guards mayWriteLog
-	mayWriteLog bool
+	logRights                    sync.Once // guards mayWriteLog and mayMakeLogGroup
+	mayWriteLog, mayMakeLogGroup bool
 
 	mu        sync.Mutex
 	current   *running
@@ -244,7 +244,7 @@ func (sb *sandbox) append(r *running, at time.Time, line string) {
 		return
 	}
 	if sb.mayLog() {
-		sb.function.service.options.Logs.Append(sb.configuration.LogGroup, sb.stream, at, line)
+		sb.function.service.options.Logs.Append(sb.configuration.LogGroup, sb.stream, at, line, sb.mayMakeLogGroup)
 	}
 	if r == nil {
 		return
@@ -258,11 +258,22 @@ func (sb *sandbox) append(r *running, at time.Time, line string) {
 func (sb *sandbox) mayLog() bool {
 	sb.logRights.Do(func() {
 		s := sb.function.service
-		group := fmt.Sprintf("arn:aws:logs:%s:%s:log-group:%s", s.options.Region, s.options.AccountID, sb.configuration.LogGroup)
+		group := s.logGroup(sb.configuration)
 		sb.mayWriteLog = s.allowed(sb.configuration.Role, "logs:CreateLogStream", group+":*") == nil &&
 			s.allowed(sb.configuration.Role, "logs:PutLogEvents", group+":log-stream:"+sb.stream) == nil
+		sb.mayMakeLogGroup = s.mayMakeLogGroup(sb.configuration)
 	})
 	return sb.mayWriteLog
+}
+
+// mayMakeLogGroup tells whether a function's role allows to make its log group, which Lambda does where it is not there.
+func (s *Service) mayMakeLogGroup(of Configuration) bool {
+	return s.allowed(of.Role, "logs:CreateLogGroup", s.logGroup(of)) == nil
+}
+
+// logGroup is the ARN of a function's log group.
+func (s *Service) logGroup(of Configuration) string {
+	return fmt.Sprintf("arn:aws:logs:%s:%s:log-group:%s", s.options.Region, s.options.AccountID, of.LogGroup)
 }
 
 func randomHex(bytes int) string {

@@ -39,7 +39,7 @@ type Queues interface {
 
 // Logs takes what functions write and what Lambda reports of them.
 type Logs interface {
-	Append(group, stream string, at time.Time, line string)
+	Append(group, stream string, at time.Time, line string, mayMakeGroup bool)
 }
 
 // Clock is one that a function's program reads instead of the machine's.

@@ -58,11 +58,15 @@ func New(accountID, region string) *Service {
 	return &Service{accountID: accountID, region: region, groups: map[string]*group{}}
 }
 
-// Append adds a line to a stream, making group and stream as Lambda does for its functions.
-func (s *Service) Append(groupName, streamName string, at time.Time, line string) {
+// Append adds a line to a stream, which it makes, as Lambda does for its functions. It makes the group too where the function's
+// role may; else a line for a group that is not there, or no longer, is lost.
+func (s *Service) Append(groupName, streamName string, at time.Time, line string, mayMakeGroup bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g := s.groups[groupName]
+	if g == nil && !mayMakeGroup {
+		return
+	}
 	if g == nil {
 		g = s.addGroup(groupName, 0, nil)
 	}

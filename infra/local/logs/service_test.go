@@ -44,7 +44,7 @@ func TestSDK(t *testing.T) {
 	if _, err := client.PutLogEvents(ctx, &cloudwatchlogs.PutLogEventsInput{LogGroupName: group, LogStreamName: stream, LogEvents: events}); err != nil {
 		t.Fatal(err)
 	}
-	s.Append("/app", "two", now.Add(time.Minute), "line of another stream")
+	s.Append("/app", "two", now.Add(time.Minute), "line of another stream", true)
 
 	var read []string
 	pager := cloudwatchlogs.NewGetLogEventsPaginator(client, &cloudwatchlogs.GetLogEventsInput{
@@ -84,17 +84,30 @@ func TestSDK(t *testing.T) {
 	}
 }
 
+func TestAppendMakesAGroupOnlyWhereItMay(t *testing.T) {
+	s := New("123456789012", "us-east-1")
+	s.Append("/gone", "s", time.Now(), "lost", false)
+	if s.groups["/gone"] != nil {
+		t.Error("a group was made for a role that may not make it")
+	}
+	s.Append("/gone", "s", time.Now(), "kept", true)
+	s.Append("/gone", "s", time.Now(), "too", false)
+	if n := len(s.Events("/gone", "", time.Time{})); n != 2 {
+		t.Errorf("%d lines, want 2", n)
+	}
+}
+
 func TestMemoryIsBounded(t *testing.T) {
 	s := New("123456789012", "us-east-1")
 	for i := range maximumEvents * 2 {
-		s.Append("/g", "s", time.Now(), fmt.Sprint(i))
+		s.Append("/g", "s", time.Now(), fmt.Sprint(i), true)
 	}
 	events := s.Events("/g", "s", time.Time{})
 	if len(events) > maximumEvents || events[len(events)-1].Message != fmt.Sprint(maximumEvents*2-1) {
 		t.Errorf("%d events are kept, the last %q", len(events), events[len(events)-1].Message)
 	}
 	for i := range maximumStreams + 5 {
-		s.Append("/many", fmt.Sprint(i), time.Now(), "x")
+		s.Append("/many", fmt.Sprint(i), time.Now(), "x", true)
 	}
 	if n := len(s.Events("/many", "", time.Time{})); n != maximumStreams {
 		t.Errorf("%d streams are kept, want %d", n, maximumStreams)
@@ -136,8 +149,8 @@ func TestLogGroupResource(t *testing.T) {
 	if err != nil || made.PhysicalID != "stack-Logs-1" || made.Attributes["Arn"] != "arn:aws:logs:us-east-1:123456789012:log-group:stack-Logs-1:*" {
 		t.Fatalf("%+v, %v", made, err)
 	}
-	s.Append("stack-Logs-1", "s", time.Now().AddDate(0, 0, -8), "too old")
-	s.Append("stack-Logs-1", "s", time.Now(), "new")
+	s.Append("stack-Logs-1", "s", time.Now().AddDate(0, 0, -8), "too old", true)
+	s.Append("stack-Logs-1", "s", time.Now(), "new", true)
 	if events := s.Events("stack-Logs-1", "", time.Time{}); len(events) != 1 || events[0].Message != "new" {
 		t.Errorf("events %+v, want those of the last seven days", events)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"strings"
 )
 
 // mediaNodeConfig is the media type of user data that AL2023's nodeadm reads. cloud-init runs the others.
@@ -60,11 +61,15 @@ func nodeConfigs(raw []byte) ([][]byte, error) {
 
 // joining is the NodeConfig in the words of all operating systems.
 func (c *nodeConfig) joining() (*joining, error) {
+	// nodeadm writes them into the environment of the kubelet's unit, where systemd splits them; quotes within a flag are taken off then.
+	flags, err := shellWords(strings.Join(c.Kubelet.Flags, " "))
+	if err != nil {
+		return nil, fmt.Errorf("spec.kubelet.flags: %w", err)
+	}
 	j := &joining{
-		cluster: c.Cluster.Name, endpoint: c.Cluster.APIServerEndpoint, cidr: c.Cluster.CIDR, flags: c.Kubelet.Flags,
+		cluster: c.Cluster.Name, endpoint: c.Cluster.APIServerEndpoint, cidr: c.Cluster.CIDR, flags: flags,
 		kubeletField: "spec.kubelet.config.", flagsSetting: "spec.kubelet.flags", localStorage: c.localStorage(),
 	}
-	var err error
 	if j.authority, err = c.authority(); err != nil {
 		return nil, err
 	}

@@ -54,6 +54,7 @@ func TestParseUserDataGood(t *testing.T) {
 `
 	for name, text := range map[string]string{
 		"plain":           nodeConfigText(kubelet),
+		"quoted flag":     nodeConfigText(strings.Replace(kubelet, "--node-labels=karpenter.sh/nodepool=default,team=blue", `--node-labels="karpenter.sh/nodepool=default,team=blue"`, 1)),
 		"one part":        multipartOf(part("application/node.eks.aws", nodeConfigText(kubelet))),
 		"a script beside": multipartOf(part("text/x-shellscript; charset=\"us-ascii\"", "#!/bin/sh\necho"), part("application/node.eks.aws", nodeConfigText(kubelet))),
 		"two merged": multipartOf(
@@ -127,6 +128,7 @@ func TestKubeletRefusesBadSettings(t *testing.T) {
 		{"reserved label", "    flags: [\"--node-labels=node-role.kubernetes.io/worker=\"]\n", "unknown 'kubernetes.io'"},
 		{"label without value", "    flags: [\"--node-labels=alone\"]\n", "key=value"},
 		{"unknown flag", "    flags: [\"--fast=true\"]\n", "unknown flag"},
+		{"flag with an open quote", "    flags: ['--node-labels=\"team=blue']\n", "quotes do not match"},
 		{"flag of a word", "    flags: [fast]\n", "--name=value"},
 		{"soft eviction without grace", "    config: {evictionSoft: {memory.available: 500Mi}}\n", "grace period must be specified"},
 		{"unknown signal", "    config: {evictionHard: {memory.free: 500Mi}}\n", "the kubelet knows the signals"},

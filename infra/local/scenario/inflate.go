@@ -78,6 +78,12 @@ func Inflate(ctx context.Context, setup Setup) (*Report, error) {
 	return s.report, nil
 }
 
+// WaitForCatalog waits for the catalog function's first work.
+func WaitForCatalog(ctx context.Context, client *cluster.Client) error {
+	_, err := waitForCatalog(ctx, client)
+	return err
+}
+
 // waitForCatalog waits for the catalog function, which the installation invokes
 // without waiting for it.
 func waitForCatalog(ctx context.Context, client *cluster.Client) (*catalog.Snapshot, error) {

@@ -169,7 +169,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		failure = asError(err)
 		response = errorResponse(c, failure)
-		if failure.Status >= 500 {
+		// A caller that has hung up, such as one that is stopped in its long poll, is no failure.
+		if failure.Status >= 500 && r.Context().Err() == nil {
 			slog.Error("local AWS call failed", "service", c.Service, "action", c.Action, "error", failure.Message)
 		}
 	}

@@ -1,23 +1,38 @@
 package world
 
 import (
-	"maps"
+	"strings"
 
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
+// calls are of one kind by one role.
+type calls struct {
+	action string // such as ec2:CreateFleet
+	role   string // the role's name, empty for the operator
+}
+
 // count notes a call to the local AWS. It is called with the lock held.
 func (w *World) count(call wire.CallRecord) {
 	if w.calls == nil {
-		w.calls = map[string]int{}
+		w.calls = map[calls]int{}
 	}
-	w.calls[call.Service+":"+call.Action]++
+	w.calls[calls{call.Service + ":" + call.Action, call.RoleARN[strings.LastIndexByte(call.RoleARN, '/')+1:]}]++
 }
 
 // Calls counts the calls to the local AWS so far, refused ones too, by service and
 // action, such as ec2:CreateFleet.
-func (w *World) Calls() map[string]int {
+func (w *World) Calls() map[string]int { return w.CallsOf("") }
+
+// CallsOf counts those of roles whose names begin with a prefix.
+func (w *World) CallsOf(role string) map[string]int {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	return maps.Clone(w.calls)
+	counted := map[string]int{}
+	for kind, count := range w.calls {
+		if strings.HasPrefix(kind.role, role) {
+			counted[kind.action] += count
+		}
+	}
+	return counted
 }

@@ -82,6 +82,17 @@ func (w *World) InstancesAlive() int {
 	return alive
 }
 
+// Prices are the dollars an hour of the instances that have not ended, by id.
+func (w *World) Prices() map[string]float64 {
+	prices := map[string]float64{}
+	for _, instance := range w.EC2.Instances() {
+		if instance.State != ec2.Terminated {
+			prices[instance.ID] = instance.PricePerHour
+		}
+	}
+	return prices
+}
+
 // LaunchTimes are when instances were launched, by id.
 func (w *World) LaunchTimes() map[string]time.Time {
 	times := map[string]time.Time{}

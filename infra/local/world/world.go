@@ -19,6 +19,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/infra/local/eks"
 	"github.com/whittle-dev/whittle/infra/local/identity"
+	"github.com/whittle-dev/whittle/infra/local/karpenter"
 	"github.com/whittle-dev/whittle/infra/local/kubernetes"
 	"github.com/whittle-dev/whittle/infra/local/lambda"
 	"github.com/whittle-dev/whittle/infra/local/logs"
@@ -40,7 +41,8 @@ type Options struct {
 	Cluster   string        // the cluster's name
 	Interval  time.Duration // between two provision ticks
 	Boot      time.Duration // from an instance's running to its node's registration
-	Audit     bool          // whether the functions' requests in the cluster are noted
+	Audit     bool          // whether requests in the cluster are noted: the functions', and Karpenter's
+	Bare      bool          // whether nothing is deployed yet
 	Progress  io.Writer     // what a person is told while it is made
 	// Functions is a folder of functions whose clock can be set, each as NAME/bootstrap;
 	// empty for those that make has built.
@@ -70,7 +72,7 @@ type World struct {
 	slog       *slog.Logger
 	mutex      sync.Mutex
 	fleetCalls []time.Time
-	calls      map[string]int
+	calls      map[calls]int
 	refusals   []string
 
 	closers []func() error // in the order of their making; closed in the other
@@ -112,6 +114,7 @@ func (w *World) start(ctx context.Context) error {
 		for _, function := range []string{"provision", "interrupt", "lifecycle", "disrupt", "catalog", "console"} {
 			w.plane.AuditGroups = append(w.plane.AuditGroups, "whittle:"+function)
 		}
+		w.plane.AuditGroups = append(w.plane.AuditGroups, "system:serviceaccounts:"+karpenter.Namespace)
 	}
 	if w.ControlPlane, err = kubernetes.Start(ctx, w.plane); err != nil {
 		return err
@@ -120,6 +123,9 @@ func (w *World) start(ctx context.Context) error {
 	w.tell("Kubernetes %s at %s", w.ControlPlane.Version, w.ControlPlane.Endpoint)
 	if err := w.register(); err != nil {
 		return err
+	}
+	if w.options.Bare {
+		return nil
 	}
 	start := time.Now()
 	if err := w.Deploy(ctx); err != nil {

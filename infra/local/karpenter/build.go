@@ -1,0 +1,158 @@
+package karpenter
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+const (
+	// buildRecipe is part of the kept binary's name: raise it when the way of building changes.
+	buildRecipe = "1"
+	module      = "github.com/aws/karpenter-provider-aws"
+	core        = "sigs.k8s.io/karpenter"
+)
+
+// Module is the nested module that requires Karpenter, in the repository at root.
+func Module(root string) string { return filepath.Join(root, "testdata", "karpenter") }
+
+// Build compiles Karpenter's controller and returns the path of its binary, which is kept below
+// os.UserCacheDir()/whittle: with nothing changed, the next call returns at once. The first build takes about five
+// minutes on two cores. An error carries what the compiler said.
+func Build(ctx context.Context, root string, progress io.Writer) (string, error) {
+	source := Module(root)
+	caches, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("building Karpenter: %w", err)
+	}
+	digest, err := digest(ctx, source)
+	if err != nil {
+		return "", fmt.Errorf("building Karpenter: %w", err)
+	}
+	folder := filepath.Join(caches, "whittle", "karpenter-"+digest)
+	binary := filepath.Join(folder, "controller")
+	if _, err := os.Stat(binary); err == nil {
+		return binary, nil
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return "", err
+	}
+	temporary, err := os.MkdirTemp(folder, "building-")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = os.RemoveAll(temporary) }()
+	_, _ = fmt.Fprintln(progress, "building Karpenter's controller from its Go module: once, about 5 minutes on two cores")
+	began := time.Now()
+	modfile, err := loopback(ctx, source, temporary)
+	if err != nil {
+		return "", fmt.Errorf("building Karpenter: %w", err)
+	}
+	made := filepath.Join(temporary, "controller")
+	build := goCommand(ctx, source, "build", "-mod=readonly", "-buildvcs=false", "-trimpath", "-modfile", modfile, "-ldflags", "-s -w", "-o", made, module+"/cmd/controller")
+	if said, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building Karpenter: %w\n%s", err, said)
+	}
+	_, _ = fmt.Fprintf(progress, "built %s in %s\n", binary, time.Since(began).Round(time.Second))
+	return binary, os.Rename(made, binary)
+}
+
+// digest names a build: the required modules, the Go version and the platform decide what comes out.
+func digest(ctx context.Context, source string) (string, error) {
+	version, err := goCommand(ctx, source, "env", "GOVERSION").Output()
+	if err != nil {
+		return "", fmt.Errorf("asking for the Go version: %w", err)
+	}
+	hash := sha256.New()
+	_, _ = fmt.Fprintln(hash, buildRecipe, strings.TrimSpace(string(version)), runtime.GOOS, runtime.GOARCH)
+	for _, name := range []string{"go.mod", "go.sum"} {
+		content, err := os.ReadFile(filepath.Join(source, name))
+		if err != nil {
+			return "", err
+		}
+		hash.Write(content)
+	}
+	return hex.EncodeToString(hash.Sum(nil))[:16], nil
+}
+
+// loopback writes a go.mod by which the controller offers its metrics and probes at the loopback address alone: it has no
+// setting for that, and would open them to the network. Nothing else is changed. It returns the file's path.
+func loopback(ctx context.Context, source, folder string) (string, error) {
+	directory, err := moduleFolder(ctx, source, core)
+	if err != nil {
+		return "", err
+	}
+	changed := filepath.Join(folder, "core")
+	if err := os.CopyFS(changed, os.DirFS(directory)); err != nil {
+		return "", err
+	}
+	file := filepath.Join(changed, "pkg", "operator", "operator.go")
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	const everywhere = `BindAddress: fmt.Sprintf(":%d",`
+	if !strings.Contains(string(content), everywhere) {
+		return "", fmt.Errorf("pkg/operator/operator.go of %s has no %q: bring this package up to date with that Karpenter", directory, everywhere)
+	}
+	if err := os.WriteFile(file, []byte(strings.ReplaceAll(string(content), everywhere, `BindAddress: fmt.Sprintf("127.0.0.1:%d",`)), 0o644); err != nil {
+		return "", err
+	}
+	required, err := os.ReadFile(filepath.Join(source, "go.mod"))
+	if err != nil {
+		return "", err
+	}
+	sums, err := os.ReadFile(filepath.Join(source, "go.sum"))
+	if err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(filepath.Join(folder, "go.sum"), sums, 0o644); err != nil {
+		return "", err
+	}
+	modfile := filepath.Join(folder, "go.mod")
+	return modfile, os.WriteFile(modfile, fmt.Appendf(required, "\nreplace %s => %s\n", core, changed), 0o644)
+}
+
+// Definitions are the files of Karpenter's custom resource definitions.
+func Definitions(ctx context.Context, root string) ([]string, error) {
+	directory, err := moduleFolder(ctx, Module(root), module)
+	if err != nil {
+		return nil, err
+	}
+	files, err := filepath.Glob(filepath.Join(directory, "pkg", "apis", "crds", "*.yaml"))
+	if err == nil && len(files) == 0 {
+		err = fmt.Errorf("%s has no custom resource definitions", directory)
+	}
+	return files, err
+}
+
+// moduleFolder is where the go command keeps a module that the one at source requires.
+func moduleFolder(ctx context.Context, source, path string) (string, error) {
+	if said, err := goCommand(ctx, source, "mod", "download", path).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("fetching %s: %w\n%s", path, err, said)
+	}
+	listed, err := goCommand(ctx, source, "list", "-mod=readonly", "-m", "-f", "{{.Dir}}", path).Output()
+	if err != nil {
+		return "", fmt.Errorf("finding %s: %w", path, err)
+	}
+	return strings.TrimSpace(string(listed)), nil
+}
+
+// goCommand runs the go command in the nested module, for this machine.
+func goCommand(ctx context.Context, source string, arguments ...string) *exec.Cmd {
+	command := exec.CommandContext(ctx, "go", arguments...)
+	command.Dir = source
+	command.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
+	// Interrupted, the go command ends its compilers and cleans up; killed, it does neither.
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+	command.WaitDelay = 5 * time.Second
+	return command
+}

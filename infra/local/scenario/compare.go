@@ -1,0 +1,209 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+const (
+	compareSelector = "compare=true"
+	// comparePatience bounds one step of a comparison.
+	comparePatience = 4 * time.Minute
+)
+
+// ComparedWorld is what a comparison needs of the local run.
+type ComparedWorld interface {
+	// Prices are the dollars an hour of the instances that have not ended, by id.
+	Prices() map[string]float64
+	// LaunchTimes are when instances were launched, by id.
+	LaunchTimes() map[string]time.Time
+}
+
+// Autoscaler is one of those that are compared.
+type Autoscaler struct {
+	Name string
+	// Start lets it act in the cluster and Stop takes it away, as the README tells a person to.
+	Start, Stop func(context.Context) error
+	// Calls counts its calls to AWS so far by service and action, Requests those to the API server but for watches.
+	Calls    func() map[string]int
+	Requests func() (int, error)
+}
+
+// Wave is a scaling of Deployments at one moment.
+type Wave struct {
+	Name     string
+	Replicas map[string]int // by Deployment; the others stay as they are
+}
+
+// waves are the workload of a comparison, from no pod on.
+func waves() []Wave {
+	return []Wave{
+		{"15 pods of one shape", map[string]int{"inflate": 15}},
+		{"150 of five shapes", map[string]int{"api": 40, "web": 30, "cache": 20, "batch": 40, "workers": 20}},
+		{"10 on-demand only", map[string]int{"steady": 10}},
+	}
+}
+
+// Comparison is a way between two autoscalers in one cluster.
+type Comparison struct {
+	Setup    Setup
+	World    ComparedWorld
+	NodeRole string // the nodes' role, in the EC2NodeClass
+	// Watch is for how long nobody may touch anything after a change of autoscalers.
+	Watch    time.Duration
+	timeline *Timeline
+	pods     map[string]int // by Deployment
+}
+
+// Measure is what an autoscaler made of a wave.
+type Measure struct {
+	Wave                     string
+	ToCreateFleet, ToRunning time.Duration // from the first pod that waited; ToRunning of the slowest pod
+	Nodes                    int           // all, after the wave
+	PricePerHour             float64       // of all nodes
+	Calls                    map[string]int
+	Requests                 int // to the API server
+}
+
+// Begin applies the workload, without a replica, and follows the cluster until ctx ends.
+func (c *Comparison) Begin(ctx context.Context) error {
+	c.timeline, c.pods = c.Setup.Timeline, map[string]int{}
+	variables := map[string]string{"CLUSTER_NAME": c.Setup.Name, "NODE_ROLE": c.NodeRole}
+	if err := c.Setup.Client.Apply(ctx, filepath.Join(c.Setup.Root, "testdata", "manifests", "compare.yaml"), variables); err != nil {
+		return err
+	}
+	_, err := c.watch(ctx, c.timeline)
+	return err
+}
+
+func (c *Comparison) watch(ctx context.Context, timeline *Timeline) (*watcher, error) {
+	return watchCluster(ctx, c.Setup.Client, timeline, func(claim *api.NodeClaim) float64 {
+		id, _ := api.InstanceID(claim.Status.ProviderID)
+		return c.World.Prices()[id]
+	})
+}
+
+// Let starts an autoscaler and waits until the NodePool can be used.
+func (c *Comparison) Let(ctx context.Context, who Autoscaler) error {
+	c.timeline.Add("starting", "%s", who.Name)
+	if err := who.Start(ctx); err != nil {
+		return err
+	}
+	err := Until(ctx, comparePatience, "a NodePool that is ready", func(ctx context.Context) (bool, string, error) {
+		pool, err := c.Setup.Client.Objects.Resource(api.NodePoolGVR()).Get(ctx, "default", metav1.GetOptions{})
+		if err != nil {
+			return false, "", err
+		}
+		conditions, _, err := unstructured.NestedSlice(pool.Object, "status", "conditions")
+		return slices.ContainsFunc(conditions, func(condition any) bool {
+			of, _ := condition.(map[string]any)
+			return of["type"] == "Ready" && of["status"] == "True"
+		}), fmt.Sprint(conditions), err
+	})
+	c.timeline.Add("started", "%s", who.Name)
+	return err
+}
+
+// Waves has an autoscaler serve the whole workload.
+func (c *Comparison) Waves(ctx context.Context, who Autoscaler) ([]Measure, error) {
+	var measured []Measure
+	for _, wave := range waves() {
+		measure, err := c.Serve(ctx, who, wave)
+		if err != nil {
+			return nil, fmt.Errorf("%s, %s: %w", who.Name, wave.Name, err)
+		}
+		measured = append(measured, measure)
+	}
+	return measured, nil
+}
+
+// Serve scales the Deployments of a wave and waits until all pods run.
+func (c *Comparison) Serve(ctx context.Context, who Autoscaler, wave Wave) (Measure, error) {
+	measure := Measure{Wave: wave.Name}
+	calls := who.Calls()
+	requests, err := who.Requests()
+	if err != nil {
+		return measure, err
+	}
+	// A watch that lasts through a whole comparison may be cut by the API server, and what it missed would be measured as nothing.
+	watching, cancel := context.WithCancel(ctx)
+	defer cancel()
+	watcher, err := c.watch(watching, NewTimeline(io.Discard))
+	if err != nil {
+		return measure, err
+	}
+	launched := c.World.LaunchTimes()
+	since := time.Now()
+	for _, name := range slices.Sorted(maps.Keys(wave.Replicas)) {
+		if err := c.Setup.Client.Scale(ctx, "default", name, wave.Replicas[name]); err != nil {
+			return measure, err
+		}
+		c.pods[name] = wave.Replicas[name]
+	}
+	total := 0
+	for _, replicas := range c.pods {
+		total += replicas
+	}
+	c.timeline.Add("pending", "%s: %d in all", wave.Name, total)
+	if err := Until(ctx, comparePatience, fmt.Sprintf("%d running pods", total), c.Setup.Client.Running("default", compareSelector, total)); err != nil {
+		return measure, err
+	}
+	first, slowest := watcher.waits(since)
+	if first.IsZero() {
+		return measure, errors.New("no pod was seen to wait, so that nothing was measured")
+	}
+	measure.ToRunning = slowest
+	for id, at := range c.World.LaunchTimes() {
+		if _, before := launched[id]; !before && (measure.ToCreateFleet == 0 || at.Sub(first) < measure.ToCreateFleet) {
+			measure.ToCreateFleet = at.Sub(first)
+		}
+	}
+	for _, price := range c.World.Prices() {
+		measure.Nodes++
+		measure.PricePerHour += price
+	}
+	measure.Calls = map[string]int{}
+	for action, count := range who.Calls() {
+		if made := count - calls[action]; made > 0 {
+			measure.Calls[action] = made
+		}
+	}
+	after, err := who.Requests()
+	measure.Requests = after - requests
+	c.timeline.Add("running", "%d pods on %d nodes, $%.4f an hour", total, measure.Nodes, measure.PricePerHour)
+	return measure, err
+}
+
+// Empty takes the workload away and waits until nothing costs anything.
+func (c *Comparison) Empty(ctx context.Context) error {
+	start := time.Now()
+	for name := range c.pods {
+		if err := c.Setup.Client.Scale(ctx, "default", name, 0); err != nil {
+			return err
+		}
+		c.pods[name] = 0
+	}
+	c.timeline.Add("scaled down", "all to 0")
+	err := Until(ctx, comparePatience, "no node, no claim, no instance", func(ctx context.Context) (bool, string, error) {
+		nodes, err := c.Setup.Client.Nodes(ctx)
+		if err != nil {
+			return false, "", err
+		}
+		claims, err := c.Setup.Client.NodeClaims(ctx)
+		alive := len(c.World.Prices())
+		return len(nodes)+len(claims)+alive == 0, fmt.Sprintf("%d nodes, %d claims, %d instances", len(nodes), len(claims), alive), err
+	})
+	c.timeline.Add("empty", "no node and no instance after %.1f s", time.Since(start).Seconds())
+	return err
+}
