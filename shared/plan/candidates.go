@@ -265,7 +265,7 @@ func (k *packer) plentiful(c *candidate, list *candidates) bool {
 func (k *packer) typesIn(set bitset) int {
 	types, last := 0, -1
 	for j := range set.all() {
-		if config := k.p.columns[j].config; config != last {
+		if config := int(k.p.columns[j].config); config != last {
 			types, last = types+1, config
 		}
 		if types >= plentifulTypes {

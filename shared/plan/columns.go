@@ -13,14 +13,13 @@ import (
 // column is one way to get a node: a config bought through one offering. Columns are numbered by price, cheapest first, so that going through a set of
 // columns goes from cheap to dear.
 type column struct {
-	config   int
 	offering *catalog.Offering
 	// price is the offering's; zone and capacityType are the positions of its own in problem.zones and problem.capacityTypes. They stand here because what is spread
-	// over memory takes long to read.
-	price              float64
-	zone, capacityType int16
-	// reservation is the position in problem.reservations of the reservation that a node takes one unit of; -1 for none.
-	reservation int
+	// over memory takes long to read; there are thousands of columns, so they are kept small.
+	price float64
+	// config is a position in problem.configs; reservation is the position in problem.reservations of the reservation that a node takes one unit of, -1 for none.
+	config, reservation int32
+	zone, capacityType  int16
 }
 
 // reservation is a capacity reservation that columns buy from.
@@ -69,7 +68,7 @@ func (p *problem) readColumns() {
 				byID[column.offering.ReservationID] = i
 				p.reservations = append(p.reservations, reservation{id: column.offering.ReservationID})
 			}
-			column.reservation = i
+			column.reservation = int32(i)
 			p.reservations[i].capacity = max(p.reservations[i].capacity, column.offering.ReservationCapacity)
 		}
 	}

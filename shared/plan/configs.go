@@ -180,7 +180,7 @@ func (r *configReader) add(typ *catalog.InstanceType, offerings []*catalog.Offer
 	for _, offering := range offerings {
 		r.plain = r.plain && len(offering.Requirements) == 0
 		p.columns = append(p.columns, column{
-			config: len(p.configs), offering: offering, price: offering.Price, zone: position(&p.zones, offering.Zone), capacityType: position(&p.capacityTypes, offering.CapacityType),
+			config: int32(len(p.configs)), offering: offering, price: offering.Price, zone: position(&p.zones, offering.Zone), capacityType: position(&p.capacityTypes, offering.CapacityType),
 		})
 	}
 	p.configs = append(p.configs, c)

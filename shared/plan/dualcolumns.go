@@ -50,7 +50,10 @@ func (d *dual) readColumns() {
 			all.or(b.columns)
 		}
 	}
-	type kind struct{ config, reservation, mask int }
+	type kind struct {
+		config, reservation int32
+		mask                int
+	}
 	seen, plain := map[kind]bool{}, newBitset(len(d.p.configs))
 	masks := map[string]int{}
 	// kept are, by mask, the columns so far.
@@ -76,10 +79,10 @@ func (d *dual) readColumns() {
 		}
 		if len(sets) == 1 && column.reservation < 0 {
 			// Most programs have thousands of columns that all units may use.
-			if plain.has(column.config) {
+			if plain.has(int(column.config)) {
 				continue
 			}
-			plain.add(column.config)
+			plain.add(int(column.config))
 		} else {
 			k := kind{column.config, column.reservation, mask}
 			if k == last || seen[k] {

@@ -18,6 +18,9 @@ func (p *problem) newLedger(planned []*node) *ledger {
 	for i := range l.reserved {
 		l.reserved[i] = p.reservations[i].capacity
 	}
+	if p.limited.empty() && p.reserved.empty() {
+		return l
+	}
 	for _, n := range planned {
 		l.take(n.column, 1)
 	}

@@ -246,7 +246,7 @@ func (d *dual) floor() []float64 {
 // price is what packing counts for a node of the column's: most of what an instance of a reservation is worth comes to its price, so that they are not wasted.
 func (k *packer) price(column int) float64 {
 	price := k.p.cost(column)
-	if at := k.p.columns[column].reservation; at >= 0 && at < len(k.rent) {
+	if at := k.p.columns[column].reservation; at >= 0 && int(at) < len(k.rent) {
 		price += float64(0.9 * k.rent[at])
 	}
 	return price

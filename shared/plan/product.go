@@ -23,7 +23,7 @@ func (r *product) clone() *product {
 func (r *product) add(j int) {
 	column := &r.p.columns[j]
 	if !r.types.has(j) {
-		r.addType(column.config)
+		r.addType(int(column.config))
 	}
 	if !r.zones.has(j) {
 		r.zones.or(r.p.sets.zoned(column.zone))

@@ -244,11 +244,11 @@ func (p *problem) cut(columns iter.Seq[int], fits bitset) []int {
 		if full && len(kept) >= maximumOfferings {
 			break
 		}
-		if !configs.has(column.config) {
+		if !configs.has(int(column.config)) {
 			if full {
 				continue
 			}
-			configs.add(column.config)
+			configs.add(int(column.config))
 			types++
 		}
 		kept = append(kept, j)
@@ -283,7 +283,7 @@ func (p *problem) cutKeeping(pool *pool, columns []int) []int {
 		}
 	}
 	// The types that bring a value which is still wanted come first, then the cheapest.
-	types := map[int]bool{}
+	types := map[int32]bool{}
 	for _, key := range sortedKeys(pool.minValues) {
 		values := map[string]bool{}
 		for _, j := range columns {
