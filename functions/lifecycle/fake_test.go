@@ -127,6 +127,13 @@ type clock struct{ ahead time.Duration }
 
 func (c *clock) now() time.Time { return time.Now().Add(c.ahead) }
 
+// leaveHalfHour puts the clock where nothing is done, for a minute, that is done twice an hour.
+func (c *clock) leaveHalfHour() {
+	if minute := c.now().Minute() % typesEvery; minute == 0 || minute == typesEvery-1 {
+		c.ahead += 2 * time.Minute
+	}
+}
+
 func wakes(t *testing.T, messages ...queue.Message) events.SQSEvent {
 	t.Helper()
 	var batch events.SQSEvent

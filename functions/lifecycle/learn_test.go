@@ -57,6 +57,7 @@ func (l *life) connectTo(client *cluster.Client) {
 func TestWhatNodesHaveIsLearned(t *testing.T) {
 	counted := &configMaps{}
 	l := newLife(t)
+	l.clock.leaveHalfHour()
 	client := server.Client(t, counted.wrap)
 	l.connectTo(client)
 	for _, node := range []struct{ name, image, memory string }{
@@ -98,6 +99,7 @@ func TestWhatNodesHaveIsLearned(t *testing.T) {
 		t.Errorf("what is known was read %d times and written %d times", counted.reads.Load(), counted.writes.Load())
 	}
 	other := newLife(t)
+	other.clock.leaveHalfHour()
 	other.ec2, other.fleet = l.ec2, l.ec2
 	other.connectTo(client)
 	for range 2 {
@@ -114,6 +116,7 @@ func TestWhatNodesHaveIsLearned(t *testing.T) {
 func TestNodesTeachWithoutRights(t *testing.T) {
 	refused := &atomic.Int64{}
 	l := newLife(t)
+	l.clock.leaveHalfHour()
 	l.connectTo(server.Client(t, func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(request *http.Request) (*http.Response, error) {
 			if strings.Contains(request.URL.Path, "/configmaps") {
