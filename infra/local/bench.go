@@ -82,13 +82,7 @@ func benchWorld(ctx context.Context) (failure error) {
 		return ctx.Err()
 	}
 	warm := billedSince(w, began)
-	rows := []string{"function\twarm invocations\tbilled, median\tlongest"}
-	for _, name := range []string{"ticker", "provision", "lifecycle", "disrupt"} {
-		if times := warm[name]; len(times) > 0 {
-			rows = append(rows, fmt.Sprintf("%s\t%d\t%.0f ms\t%.0f ms", name, len(times), milliseconds(median(times)), milliseconds(slices.Max(times))))
-		}
-	}
-	if err := scenario.WriteTable(os.Stdout, rows); err != nil {
+	if err := writeBilled(warm); err != nil {
 		return err
 	}
 	report, err := scenario.Inflate(ctx, setup)
@@ -100,6 +94,17 @@ func benchWorld(ctx context.Context) (failure error) {
 		return err
 	}
 	return benchWaiting(ctx, w, setup, median(warm["lifecycle"]))
+}
+
+// writeBilled prints how often functions have run and for how long.
+func writeBilled(warm map[string][]time.Duration) error {
+	rows := []string{"function\twarm invocations\tbilled, median\tlongest"}
+	for _, name := range functionNames() {
+		if times := warm[name]; len(times) > 0 {
+			rows = append(rows, fmt.Sprintf("%s\t%d\t%.0f ms\t%.0f ms", name, len(times), milliseconds(median(times)), milliseconds(slices.Max(times))))
+		}
+	}
+	return scenario.WriteTable(os.Stdout, rows)
 }
 
 // billedSince is what the warm invocations of each function have billed since.

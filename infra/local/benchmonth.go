@@ -102,8 +102,13 @@ func benchMonth(ctx context.Context) (failure error) {
 	if err != nil {
 		return err
 	}
+	began := time.Now()
 	standing, err := m.watch(ctx)
 	if err != nil {
+		return err
+	}
+	fmt.Printf("\n%s of %d nodes on which nothing changes, ticks each %s:\n", monthWatch, busyNodes, monthInterval)
+	if err := writeBilled(billedSince(w, began)); err != nil {
 		return err
 	}
 	if err := m.scale(ctx, setup, 0); err != nil {
