@@ -76,10 +76,8 @@ func benchWorld(ctx context.Context) (failure error) {
 	}
 	began := time.Now()
 	fmt.Printf("\nan idle minute, ticks each %s:\n", interval)
-	select {
-	case <-time.After(idle):
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := pause(ctx, idle); err != nil {
+		return err
 	}
 	warm := billedSince(w, began)
 	if err := writeBilled(warm); err != nil {
@@ -128,10 +126,8 @@ func benchWaiting(ctx context.Context, w *world.World, setup scenario.Setup, idl
 		return err
 	}
 	began := time.Now()
-	select {
-	case <-time.After(idle):
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := pause(ctx, idle); err != nil {
+		return err
 	}
 	looks := billedSince(w, began)["lifecycle"]
 	if len(looks) == 0 {

@@ -32,7 +32,7 @@ const (
 	monthInterval = 10 * time.Second
 	// monthWatch is how long the cluster is watched, idle and with all its nodes.
 	monthWatch = 2 * time.Minute
-	// monthSettles is how long after the last pod has begun to run nothing is left to do for its node.
+	// monthSettles is how long after the deployment all functions have been started, and after the last pod has begun to run nothing is left to do for its node.
 	monthSettles = time.Minute
 	// month is what a month is taken for.
 	month = 730 * time.Hour
@@ -87,6 +87,10 @@ func benchMonth(ctx context.Context) (failure error) {
 		return err
 	}
 	m := &meter{world: w}
+	// The functions' first starts are no part of a month.
+	if err := pause(ctx, monthSettles); err != nil {
+		return err
+	}
 	idle, err := m.watch(ctx)
 	if err != nil {
 		return err
@@ -101,10 +105,8 @@ func benchMonth(ctx context.Context) (failure error) {
 		return err
 	}
 	// What is left to do for the last nodes counts as theirs.
-	select {
-	case <-time.After(monthSettles):
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := pause(ctx, monthSettles); err != nil {
+		return err
 	}
 	launches, err := m.since()
 	if err != nil {
@@ -146,6 +148,16 @@ func benchMonth(ctx context.Context) (failure error) {
 	})
 }
 
+// pause waits, or ends with the context.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // catalogued waits for the catalogue.
 func catalogued(ctx context.Context, setup scenario.Setup) error {
 	return scenario.Until(ctx, time.Minute, "the catalogue", func(ctx context.Context) (bool, string, error) {
@@ -167,10 +179,8 @@ func (m *meter) watch(ctx context.Context) (used, error) {
 	if err := m.read(); err != nil {
 		return used{}, err
 	}
-	select {
-	case <-time.After(monthWatch):
-	case <-ctx.Done():
-		return used{}, ctx.Err()
+	if err := pause(ctx, monthWatch); err != nil {
+		return used{}, err
 	}
 	return m.since()
 }
