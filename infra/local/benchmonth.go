@@ -6,21 +6,16 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/whittle-dev/whittle/infra/local/lambda"
 	"github.com/whittle-dev/whittle/infra/local/scenario"
 	"github.com/whittle-dev/whittle/infra/local/world"
-	"github.com/whittle-dev/whittle/shared/inventory"
 )
 
-// List prices of us-east-1 in US dollars, without any free tier.
-// https://aws.amazon.com/lambda/pricing/, https://aws.amazon.com/sqs/pricing/, https://aws.amazon.com/cloudwatch/pricing/
+// List prices of us-east-1 in US dollars, without any free tier; Lambda's are scenario's.
+// https://aws.amazon.com/sqs/pricing/, https://aws.amazon.com/cloudwatch/pricing/
 const (
-	perGigabyteSecond  = 0.0000133334 // arm64
-	perInvocation      = 0.20 / 1e6
 	perQueueRequest    = 0.40 / 1e6
 	perGigabyteOfLines = 0.50
 )
@@ -59,7 +54,7 @@ func (u used) plus(v used) used {
 
 // row is a line of the table: in a month so much, and what it costs.
 func (u used) row(what string) string {
-	compute, calls, queues, lines := u.gigabyteSeconds*perGigabyteSecond, u.invocations*perInvocation, u.requests*perQueueRequest, u.linesBytes/1e9*perGigabyteOfLines
+	compute, calls, queues, lines := u.gigabyteSeconds*scenario.PricePerGBSecond, u.invocations*scenario.PricePerRequest, u.requests*perQueueRequest, u.linesBytes/1e9*perGigabyteOfLines
 	return fmt.Sprintf("%s\t%.0f\t%.0f\t%.3f $\t%.3f $\t%.3f $\t%.2f $", what, u.invocations, u.gigabyteSeconds, compute+calls, queues, lines, compute+calls+queues+lines)
 }
 
@@ -75,15 +70,7 @@ func benchMonth(ctx context.Context) (failure error) {
 	if err != nil {
 		return err
 	}
-	if err := catalogued(ctx, setup); err != nil {
-		return err
-	}
-	role, err := w.NodeRole()
-	if err != nil {
-		return err
-	}
-	variables := map[string]string{"CLUSTER_NAME": setup.Name, "NODE_ROLE": role}
-	if err := setup.Client.Apply(ctx, filepath.Join(setup.Root, "testdata", "manifests", "thousand.yaml"), variables); err != nil {
+	if err := applyThousand(ctx, w, setup); err != nil {
 		return err
 	}
 	m := &meter{world: w}
@@ -95,10 +82,7 @@ func benchMonth(ctx context.Context) (failure error) {
 	if err != nil {
 		return err
 	}
-	if err := m.read(); err != nil {
-		return err
-	}
-	if err := m.scale(ctx, setup, busyNodes); err != nil {
+	if err := setup.Client.Scale(ctx, "default", "thousand", busyNodes); err != nil {
 		return err
 	}
 	if err := scenario.Until(ctx, launchPatience, "all pods to run", setup.Client.Running("default", "app=thousand", busyNodes)); err != nil {
@@ -108,10 +92,7 @@ func benchMonth(ctx context.Context) (failure error) {
 	if err := pause(ctx, monthSettles); err != nil {
 		return err
 	}
-	launches, err := m.since()
-	if err != nil {
-		return err
-	}
+	launches := m.since()
 	began := time.Now()
 	standing, err := m.watch(ctx)
 	if err != nil {
@@ -121,7 +102,7 @@ func benchMonth(ctx context.Context) (failure error) {
 	if err := writeBilled(billedSince(w, began)); err != nil {
 		return err
 	}
-	if err := m.scale(ctx, setup, 0); err != nil {
+	if err := setup.Client.Scale(ctx, "default", "thousand", 0); err != nil {
 		return err
 	}
 	if err := scenario.Until(ctx, launchPatience, "all nodes to end", func(context.Context) (bool, string, error) {
@@ -130,10 +111,7 @@ func benchMonth(ctx context.Context) (failure error) {
 	}); err != nil {
 		return err
 	}
-	ends, err := m.since()
-	if err != nil {
-		return err
-	}
+	ends := m.since()
 	watches := float64(month) / float64(monthWatch)
 	polls := used{requests: float64(queuesPolled * pollsOfQueue)}
 	changes := launches.plus(ends).times(busyLaunches * month.Hours() / 24 / busyNodes)
@@ -158,14 +136,6 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// catalogued waits for the catalogue.
-func catalogued(ctx context.Context, setup scenario.Setup) error {
-	return scenario.Until(ctx, time.Minute, "the catalogue", func(ctx context.Context) (bool, string, error) {
-		_, err := inventory.Catalog(ctx, setup.Cluster)
-		return err == nil, "", err
-	})
-}
-
 // meter reads what has been used since it was read last.
 type meter struct {
 	world       *world.World
@@ -176,35 +146,19 @@ type meter struct {
 
 // watch is what is used within monthWatch.
 func (m *meter) watch(ctx context.Context) (used, error) {
-	if err := m.read(); err != nil {
-		return used{}, err
-	}
+	m.since()
 	if err := pause(ctx, monthWatch); err != nil {
 		return used{}, err
 	}
-	return m.since()
-}
-
-// scale has so many pods wait or go.
-func (m *meter) scale(ctx context.Context, setup scenario.Setup, pods int) error {
-	return setup.Client.Scale(ctx, "default", "thousand", pods)
-}
-
-func (m *meter) read() error {
-	_, err := m.since()
-	return err
+	return m.since(), nil
 }
 
 // since is what was used since the meter was read.
-func (m *meter) since() (used, error) {
+func (m *meter) since() used {
 	var u used
 	invocations := m.world.Invocations()
 	for _, invocation := range invocations[m.invocations:] {
-		memory, err := m.memory(invocation)
-		if err != nil {
-			return used{}, err
-		}
-		u.gigabyteSeconds += invocation.Billed.Seconds() * memory / 1024
+		u.gigabyteSeconds += invocation.Billed.Seconds() * float64(invocation.MemoryMB) / 1024
 		u.invocations++
 		if invocation.Records > 0 {
 			u.requests += 2 // one that brought the messages, one that deletes them
@@ -224,14 +178,5 @@ func (m *meter) since() (used, error) {
 	u.requests += float64(sent - m.sent)
 	u.linesBytes = float64(bytes - m.bytes)
 	m.invocations, m.sent, m.bytes = len(invocations), sent, bytes
-	return u, nil
-}
-
-// memory is what the invoked function has, in MB.
-func (m *meter) memory(invocation lambda.Invocation) (float64, error) {
-	configuration, err := m.world.Lambda.Configuration(invocation.Function)
-	if err != nil {
-		return 0, err
-	}
-	return float64(configuration.MemoryMB), nil
+	return u
 }

@@ -25,8 +25,8 @@ const (
 func Module(root string) string { return filepath.Join(root, "testdata", "karpenter") }
 
 // Build compiles Karpenter's controller and returns the path of its binary, which is kept below
-// os.UserCacheDir()/whittle: with nothing changed, the next call returns at once. The first build takes about five
-// minutes on two cores. An error carries what the compiler said.
+// os.UserCacheDir()/whittle: with nothing changed, the next call returns at once. The first build takes about six
+// minutes of processor time. An error carries what the compiler said.
 func Build(ctx context.Context, root string, progress io.Writer) (string, error) {
 	source := Module(root)
 	caches, err := os.UserCacheDir()
@@ -50,7 +50,7 @@ func Build(ctx context.Context, root string, progress io.Writer) (string, error)
 		return "", err
 	}
 	defer func() { _ = os.RemoveAll(temporary) }()
-	_, _ = fmt.Fprintln(progress, "building Karpenter's controller from its Go module: once, about 5 minutes on two cores")
+	_, _ = fmt.Fprintln(progress, "building Karpenter's controller from its Go module: once, about 6 minutes of processor time")
 	began := time.Now()
 	modfile, err := loopback(ctx, source, temporary)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 // Lambda's prices in us-east-1 for arm64, without the free tier:
 // https://aws.amazon.com/lambda/pricing/
 const (
-	pricePerGBSecond = 0.0000133334
-	pricePerRequest  = 0.20 / 1e6
+	PricePerGBSecond = 0.0000133334
+	PricePerRequest  = 0.20 / 1e6
 	hoursAMonth      = 730
 )
 
@@ -89,7 +89,7 @@ func (r *Report) costs() map[string]cost {
 			sum.cold++
 		}
 		sum.billed += invocation.Billed
-		sum.dollars += invocation.Billed.Seconds()*float64(invocation.MemoryMB)/1024*pricePerGBSecond + pricePerRequest
+		sum.dollars += invocation.Billed.Seconds()*float64(invocation.MemoryMB)/1024*PricePerGBSecond + PricePerRequest
 		costs[name] = sum
 	}
 	return costs
