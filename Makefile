@@ -90,7 +90,7 @@ bench: build local ## what it costs: sizes, cold start, idle tick, pending to Cr
 bench-launch: local ## 1,000 nodes launched: calls of every kind, seconds
 	@build/local bench-launch
 
-bench-month: local ## what a month costs, for an idle cluster and for one with 500 nodes
+bench-month: local ## what a month costs, for an idle cluster and for one with 500 nodes; MONTH_NODES=20 for fewer
 	@build/local bench-month
 
 shortages: ## pods on an EC2 that is short of 70 % of its offerings, and on one that lets a tenth of the calls through

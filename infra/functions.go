@@ -20,13 +20,6 @@ const (
 	workTimeout = 60 * time.Second
 	// interruptTimeout is short, and with it the time until a warning that failed is tried again: spot gives two minutes.
 	interruptTimeout = 10 * time.Second
-	// passes is how many invocations at once a function has that looks at the whole cluster, whatever wakes it: one that works
-	// and one that begins as it ends. More would do the same work beside each other, and messages that wait are answered by
-	// one look. It is the least that Lambda accepts.
-	passes = 2
-	// interruptions is the same for interrupt, which acts on what each message is about. When more come than these five get
-	// done, the next batches are fuller, up to ten: a list of the claims for each event becomes one for ten.
-	interruptions = 5
 	// batchSize is how many messages Lambda hands over at once at most.
 	batchSize = 10
 )
@@ -68,9 +61,7 @@ type functionProperties struct {
 	// outsideVPC is for a function that speaks to AWS alone, and need not be where the cluster's endpoint is.
 	outsideVPC bool
 	// queue that wakes the function; nil for a function that is invoked.
-	queue awssqs.Queue
-	// concurrency is how many invocations the queue leads to at once at most.
-	concurrency float64
+	queue       awssqs.Queue
 	environment map[string]*string
 	// statements are the rights beyond those to write the function's log and to read its queue.
 	statements []awsiam.PolicyStatement
@@ -103,7 +94,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 			statements: tickerStatements(q),
 		}),
 		provision: newFunction(c, functionProperties{
-			name: "provision", id: "Provision", timeout: workTimeout, queue: q.provision, concurrency: passes,
+			name: "provision", id: "Provision", timeout: workTimeout, queue: q.provision,
 			description: "Launches nodes for pods that wait",
 			environment: given(map[string]*string{
 				"PROVISION_QUEUE_URL": q.provision.QueueUrl(),
@@ -116,7 +107,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 			statements: provisionStatements(c, q, nodes),
 		}),
 		interrupt: newFunction(c, functionProperties{
-			name: "interrupt", id: "Interrupt", timeout: interruptTimeout, queue: q.interrupt, concurrency: interruptions,
+			name: "interrupt", id: "Interrupt", timeout: interruptTimeout, queue: q.interrupt,
 			description: "Replaces and drains nodes that EC2 is about to take",
 			environment: given(map[string]*string{
 				"PROVISION_QUEUE_URL": q.provision.QueueUrl(),
@@ -126,7 +117,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 			statements: interruptStatements(c, q),
 		}),
 		lifecycle: newFunction(c, functionProperties{
-			name: "lifecycle", id: "Lifecycle", timeout: workTimeout, queue: q.lifecycle, concurrency: passes,
+			name: "lifecycle", id: "Lifecycle", timeout: workTimeout, queue: q.lifecycle,
 			description: "Registers, initializes, drains and terminates nodes",
 			environment: given(map[string]*string{
 				"PROVISION_QUEUE_URL": q.provision.QueueUrl(),
@@ -136,7 +127,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 			statements: lifecycleStatements(c, q, nodes),
 		}),
 		disrupt: newFunction(c, functionProperties{
-			name: "disrupt", id: "Disrupt", timeout: workTimeout, queue: q.disrupt, concurrency: passes,
+			name: "disrupt", id: "Disrupt", timeout: workTimeout, queue: q.disrupt,
 			description: "Takes away nodes that are empty, outdated or too dear",
 			environment: given(map[string]*string{
 				"DISRUPT_QUEUE_URL":   q.disrupt.QueueUrl(),
@@ -206,7 +197,9 @@ func newFunction(c *cluster, p functionProperties) function {
 		Role:          role,
 		LogGroup:      logs,
 		LoggingFormat: awslambda.LoggingFormat_JSON,
-		Tracing:       awslambda.Tracing_DISABLED,
+		// Of an invocation that went well Lambda's metrics say enough; time-outs and crashes are logged still.
+		SystemLogLevelV2: awslambda.SystemLogLevel_WARN,
+		Tracing:          awslambda.Tracing_DISABLED,
 	})
 	if inside {
 		// The construct would look the VPC up in an account; its ids are all that Lambda wants.
@@ -215,11 +208,12 @@ func newFunction(c *cluster, p functionProperties) function {
 		})
 	}
 	if p.queue != nil {
+		// Without a MaxConcurrency, which would keep Lambda from asking a quiet queue less often: that is most of what an idle cluster costs.
+		// https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
 		awslambda.NewEventSourceMapping(scope, jsii.String("Messages"), &awslambda.EventSourceMappingProps{
 			Target:                  lambda,
 			EventSourceArn:          p.queue.QueueArn(),
 			BatchSize:               jsii.Number(batchSize),
-			MaxConcurrency:          jsii.Number(p.concurrency),
 			ReportBatchItemFailures: jsii.Bool(true),
 		})
 	}

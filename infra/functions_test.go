@@ -35,8 +35,9 @@ func TestFunctions(t *testing.T) {
 				}
 			}
 			logging := f.Properties["LoggingConfig"].(map[string]any)
-			if logging["LogFormat"] != "JSON" {
-				t.Errorf("log format %v", logging["LogFormat"])
+			// A line for each invocation's start and end would be most of what an idle cluster logs.
+			if logging["LogFormat"] != "JSON" || logging["SystemLogLevel"] != "WARN" {
+				t.Errorf("log format %v, level of Lambda's own lines %v", logging["LogFormat"], logging["SystemLogLevel"])
 			}
 			group := template.Resources[references(logging["LogGroup"])[0]]
 			if got, want := group.Properties["LogGroupName"], "/aws/lambda/whittle-prod-"+test.name; got != want {

@@ -81,10 +81,9 @@ func TestEventSourceMappings(t *testing.T) {
 		if got := mapping.Properties["FunctionResponseTypes"]; !reflect.DeepEqual(got, []any{"ReportBatchItemFailures"}) {
 			t.Errorf("%s: response types %v", id, got)
 		}
-		// One that looks at the whole cluster is not run beside itself more often than Lambda makes it.
-		concurrency := mapping.Properties["ScalingConfig"].(map[string]any)["MaximumConcurrency"].(float64)
-		if isPass := !strings.HasPrefix(id, "prodInterrupt"); isPass && concurrency != 2 || !isPass && concurrency < 5 {
-			t.Errorf("%s: %v at once", id, concurrency)
+		// With a limit Lambda would ask the queue more often while it is empty.
+		if scaling := mapping.Properties["ScalingConfig"]; scaling != nil {
+			t.Errorf("%s: ScalingConfig %v", id, scaling)
 		}
 		if mapping.Properties["BatchSize"] != 10.0 || mapping.Properties["MaximumBatchingWindowInSeconds"] != nil {
 			t.Errorf("%s: batch size %v, window %v", id, mapping.Properties["BatchSize"], mapping.Properties["MaximumBatchingWindowInSeconds"])

@@ -21,46 +21,66 @@ const (
 )
 
 const (
+	// monthNodes names the variable that gives the busy cluster another number of nodes than busyNodes.
+	monthNodes = "MONTH_NODES"
 	// busyNodes is how many nodes the busy cluster has, and busyLaunches how many it launches, and ends, a day.
 	busyNodes, busyLaunches = 500, 2000
 	// monthInterval is the time between two ticks, which is the stack's own default.
 	monthInterval = 10 * time.Second
 	// monthWatch is how long the cluster is watched, idle and with all its nodes.
 	monthWatch = 2 * time.Minute
-	// monthSettles is how long after the deployment all functions have been started, and after the last pod has begun to run nothing is left to do for its node.
+	// monthSettles is how long after the deployment all functions have been started, and Lambda asks the queues as seldom as it ever does; and after the last pod
+	// has begun to run nothing is left to do for its node.
 	monthSettles = time.Minute
 	// month is what a month is taken for.
 	month = 730 * time.Hour
-	// pollsOfQueue is how often Lambda asks a queue that is empty for messages: five at a time, 20 s each.
-	pollsOfQueue = 5 * int(month/(20*time.Second))
-	// queuesPolled is how many queues there are with a function behind.
-	queuesPolled = 4
+	// queuesPolled is how many queues there are with a function behind, firstPollers how many requests Lambda keeps waiting at each for a message while there are
+	// some, and longPoll how long such a request waits if none comes. Of a quiet queue Lambda "can" go down to two, says AWS; here it does.
+	// https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
+	queuesPolled, firstPollers, longPoll = 4, 5, 20 * time.Second
 )
 
 // used is what AWS bills for.
 type used struct {
-	gigabyteSeconds                   float64
-	invocations, requests, linesBytes float64
+	gigabyteSeconds         float64
+	invocations, linesBytes float64
+	// polls are Lambda's requests for messages, those among them that a message ended too; batches are the latter, each of which is deleted by one request; and
+	// sends are the requests that sent messages.
+	polls, batches, sends float64
 }
 
 // times is so many of it.
 func (u used) times(n float64) used {
-	return used{u.gigabyteSeconds * n, u.invocations * n, u.requests * n, u.linesBytes * n}
+	return used{u.gigabyteSeconds * n, u.invocations * n, u.linesBytes * n, u.polls * n, u.batches * n, u.sends * n}
 }
 
 func (u used) plus(v used) used {
-	return used{u.gigabyteSeconds + v.gigabyteSeconds, u.invocations + v.invocations, u.requests + v.requests, u.linesBytes + v.linesBytes}
+	return used{u.gigabyteSeconds + v.gigabyteSeconds, u.invocations + v.invocations, u.linesBytes + v.linesBytes, u.polls + v.polls, u.batches + v.batches, u.sends + v.sends}
+}
+
+// requests is how many SQS bills.
+func (u used) requests() float64 { return u.polls + u.batches + u.sends }
+
+// withFivePollers is the same over a month if Lambda never polled less: each poller polls again when its 20 s are over, or a message has ended its poll
+// before. That is the most there can be, since it counts the polls that messages ended as if they had lasted no time.
+func (u used) withFivePollers() used {
+	u.polls = queuesPolled*firstPollers*float64(month/longPoll) + u.batches
+	return u
 }
 
 // row is a line of the table: in a month so much, and what it costs.
 func (u used) row(what string) string {
-	compute, calls, queues, lines := u.gigabyteSeconds*scenario.PricePerGBSecond, u.invocations*scenario.PricePerRequest, u.requests*perQueueRequest, u.linesBytes/1e9*perGigabyteOfLines
+	compute, calls, queues, lines := u.gigabyteSeconds*scenario.PricePerGBSecond, u.invocations*scenario.PricePerRequest, u.requests()*perQueueRequest, u.linesBytes/1e9*perGigabyteOfLines
 	return fmt.Sprintf("%s\t%.0f\t%.0f\t%.3f $\t%.3f $\t%.3f $\t%.2f $", what, u.invocations, u.gigabyteSeconds, compute+calls, queues, lines, compute+calls+queues+lines)
 }
 
 // benchMonth prints what a month costs for an idle cluster and for a busy one, from what the functions bill here: while the cluster has no node, while it has
 // its nodes and nothing happens, and while so many nodes are launched and end.
 func benchMonth(ctx context.Context) (failure error) {
+	nodes, err := nodesAsked(monthNodes, busyNodes)
+	if err != nil {
+		return err
+	}
 	w, err := start(ctx, "bench-month", monthInterval, boot)
 	if err != nil {
 		return err
@@ -82,10 +102,10 @@ func benchMonth(ctx context.Context) (failure error) {
 	if err != nil {
 		return err
 	}
-	if err := setup.Client.Scale(ctx, "default", "thousand", busyNodes); err != nil {
+	if err := setup.Client.Scale(ctx, "default", "thousand", nodes); err != nil {
 		return err
 	}
-	if err := scenario.Until(ctx, launchPatience, "all pods to run", setup.Client.Running("default", "app=thousand", busyNodes)); err != nil {
+	if err := scenario.Until(ctx, launchPatience, "all pods to run", setup.Client.Running("default", "app=thousand", nodes)); err != nil {
 		return err
 	}
 	// What is left to do for the last nodes counts as theirs.
@@ -98,7 +118,7 @@ func benchMonth(ctx context.Context) (failure error) {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("\n%s of %d nodes on which nothing changes, ticks each %s:\n", monthWatch, busyNodes, monthInterval)
+	fmt.Printf("\n%s of %d nodes on which nothing changes, ticks each %s:\n", monthWatch, nodes, monthInterval)
 	if err := writeBilled(billedSince(w, began)); err != nil {
 		return err
 	}
@@ -113,17 +133,22 @@ func benchMonth(ctx context.Context) (failure error) {
 	}
 	ends := m.since()
 	watches := float64(month) / float64(monthWatch)
-	polls := used{requests: float64(queuesPolled * pollsOfQueue)}
-	changes := launches.plus(ends).times(busyLaunches * month.Hours() / 24 / busyNodes)
+	changes := launches.plus(ends).times(busyLaunches * month.Hours() / 24 / float64(nodes))
+	quiet, busy := idle.times(watches), standing.times(watches).plus(changes)
 	fmt.Printf("\na month with ticks each %s, by the milliseconds billed here and the list prices of us-east-1, no free tier; metrics, alarms and the dashboard are not in it:\n", monthInterval)
-	return scenario.WriteTable(os.Stdout, []string{
+	if err := scenario.WriteTable(os.Stdout, []string{
 		"cluster\tinvocations\tGB-seconds\tLambda\tSQS\tlogs\tin all",
-		idle.times(watches).plus(polls).row("idle"),
-		standing.times(watches).plus(changes).plus(polls).row(fmt.Sprintf("%d nodes, %d launches a day", busyNodes, busyLaunches)),
+		quiet.row("idle"),
+		quiet.withFivePollers().row("  if Lambda kept five pollers at each queue, at most"),
+		busy.row(fmt.Sprintf("%d nodes, %d launches a day", nodes, busyLaunches)),
 		standing.times(watches).row("  of it for its nodes standing there"),
 		changes.row("  of it for launches and ends"),
-		polls.row("  of it, as of the idle one, for Lambda's asking empty queues"),
-	})
+	}); err != nil {
+		return err
+	}
+	fmt.Printf("SQS of the idle month: %.0f polls of %d queues as the local Lambda makes them, %.0f of which a batch of messages ended; %.0f deletions; %.0f requests that send\n",
+		quiet.polls, queuesPolled, quiet.batches, quiet.batches, quiet.sends)
+	return nil
 }
 
 // pause waits, or ends with the context.
@@ -140,6 +165,7 @@ func pause(ctx context.Context, d time.Duration) error {
 type meter struct {
 	world       *world.World
 	invocations int
+	polls       int
 	sent        int
 	bytes       int
 }
@@ -161,7 +187,7 @@ func (m *meter) since() used {
 		u.gigabyteSeconds += invocation.Billed.Seconds() * float64(invocation.MemoryMB) / 1024
 		u.invocations++
 		if invocation.Records > 0 {
-			u.requests += 2 // one that brought the messages, one that deletes them
+			u.batches++
 		}
 	}
 	sent, bytes := 0, 0
@@ -175,8 +201,8 @@ func (m *meter) since() used {
 			bytes += len(line)
 		}
 	}
-	u.requests += float64(sent - m.sent)
-	u.linesBytes = float64(bytes - m.bytes)
-	m.invocations, m.sent, m.bytes = len(invocations), sent, bytes
+	polls := m.world.Lambda.Polls()
+	u.polls, u.sends, u.linesBytes = float64(polls-m.polls), float64(sent-m.sent), float64(bytes-m.bytes)
+	m.invocations, m.polls, m.sent, m.bytes = len(invocations), polls, sent, bytes
 	return u
 }

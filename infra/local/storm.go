@@ -19,16 +19,27 @@ import (
 // stormNodes gives the storm another size than the full one.
 const stormNodes = "STORM_NODES"
 
+// nodesAsked is the number of nodes in an environment variable, or the other where it is not set.
+func nodesAsked(variable string, otherwise int) (int, error) {
+	given := os.Getenv(variable)
+	if given == "" {
+		return otherwise, nil
+	}
+	nodes, err := strconv.Atoi(given)
+	if err != nil || nodes < 1 {
+		return 0, fmt.Errorf("environment variable %s is %q: give a number of nodes", variable, given)
+	}
+	return nodes, nil
+}
+
 // storm warns a whole cluster at once and prints how long each step took.
 func storm(ctx context.Context) (failure error) {
 	size := scenario.FullStorm()
-	if given := os.Getenv(stormNodes); given != "" {
-		nodes, err := strconv.Atoi(given)
-		if err != nil || nodes < 1 {
-			return fmt.Errorf("environment variable %s is %q: give a number of nodes", stormNodes, given)
-		}
-		size = size.Of(nodes)
+	nodes, err := nodesAsked(stormNodes, size.Nodes)
+	if err != nil {
+		return err
 	}
+	size = size.Of(nodes)
 	w, err := start(ctx, "storm", interval, boot)
 	if err != nil {
 		return err

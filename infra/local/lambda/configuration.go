@@ -34,6 +34,16 @@ type Configuration struct {
 // gives new accounts as little as 10 and others 1,000 for all functions together; one machine runs fewer processes.
 const accountConcurrency = 50
 
+// Levels of Lambda's own log lines, the most detailed first. What has gone well is of level INFO and what has not of WARN.
+// https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-log-level.html#monitoring-cloudwatchlogs-log-level-mapping
+const (
+	levelDebug = "DEBUG"
+	levelInfo  = "INFO"
+	levelWarn  = "WARN"
+)
+
+func systemLogLevels() []string { return []string{levelDebug, levelInfo, levelWarn} }
+
 const runtimeProvided = "provided.al2023"
 
 var validName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
@@ -66,6 +76,9 @@ func (c *Configuration) complete() error {
 	if c.LogFormat == "" {
 		c.LogFormat = "Text"
 	}
+	if c.LogFormat == "JSON" && c.SystemLogLevel == "" {
+		c.SystemLogLevel = levelInfo
+	}
 	switch {
 	case c.Runtime != runtimeProvided:
 		return fmt.Errorf("function %s: Runtime is %q; only %s runs locally", c.Name, c.Runtime, runtimeProvided)
@@ -79,6 +92,10 @@ func (c *Configuration) complete() error {
 		return fmt.Errorf("function %s: Timeout is %v; it must be from 1 to 900 seconds", c.Name, c.Timeout)
 	case c.LogFormat != "Text" && c.LogFormat != "JSON":
 		return fmt.Errorf("function %s: LoggingConfig.LogFormat is %q; it must be Text or JSON", c.Name, c.LogFormat)
+	case c.LogFormat == "Text" && c.SystemLogLevel+c.ApplicationLogLevel != "":
+		return fmt.Errorf("function %s: LoggingConfig has a log level, which needs LogFormat JSON", c.Name)
+	case c.LogFormat == "JSON" && !slices.Contains(systemLogLevels(), c.SystemLogLevel):
+		return fmt.Errorf("function %s: LoggingConfig.SystemLogLevel is %q; it must be DEBUG, INFO or WARN", c.Name, c.SystemLogLevel)
 	case c.ReservedConcurrency != nil && *c.ReservedConcurrency < 0:
 		return fmt.Errorf("function %s: ReservedConcurrentExecutions is %d; it must not be negative", c.Name, *c.ReservedConcurrency)
 	}
@@ -97,6 +114,12 @@ func (c *Configuration) complete() error {
 		return fmt.Errorf("function %s: Environment sets variables that Lambda reserves: %s", c.Name, strings.Join(reserved, ", "))
 	}
 	return nil
+}
+
+// logs tells whether Lambda's own lines of the level are to be written.
+func (c Configuration) logs(level string) bool {
+	levels := systemLogLevels()
+	return slices.Index(levels, level) >= slices.Index(levels, c.SystemLogLevel)
 }
 
 func (c Configuration) clone() Configuration {

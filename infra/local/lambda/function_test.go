@@ -164,6 +164,47 @@ func TestTimeoutAndCrash(t *testing.T) {
 	}
 }
 
+// TestSystemLogLevel: of Lambda's own lines, WARN leaves those of what went wrong, and the function's are not touched.
+func TestSystemLogLevel(t *testing.T) {
+	for level, want := range map[string][]string{
+		"": {"platform.initStart", "platform.start", "platform.report success", "platform.start", "platform.report error errorString",
+			"platform.start", "platform.report timeout", "platform.initStart", "platform.start", "platform.report error Runtime.ExitError"},
+		"WARN": {"platform.report error errorString", "platform.report timeout", "platform.report error Runtime.ExitError"},
+	} {
+		t.Run("level "+level, func(t *testing.T) {
+			w := newWorld(t)
+			logging := map[string]any{"LogFormat": "JSON"}
+			if level != "" {
+				logging["SystemLogLevel"] = level
+			}
+			w.function("worker", map[string]any{"Timeout": 1, "LoggingConfig": logging})
+			for _, payload := range []string{`{"do":"print","text":"said"}`, `{"do":"error"}`, `{"do":"sleep","milliseconds":20000}`, `{"do":"crash"}`} {
+				if _, _, err := w.service.Invoke(t.Context(), "worker", []byte(payload)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var got []string
+			for _, event := range w.logs.Events("/aws/lambda/worker", "", time.Time{}) {
+				var line struct {
+					Type   string
+					Record struct{ Status, ErrorType string }
+				}
+				if json.Unmarshal([]byte(event.Message), &line) == nil {
+					got = append(got, strings.TrimSpace(line.Type+" "+line.Record.Status+" "+line.Record.ErrorType))
+				}
+			}
+			if slices.Sort(got); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
+				t.Errorf("the log has %q, want %q", got, want)
+			}
+			for _, said := range []string{"said", "going down"} {
+				if !w.logged("/aws/lambda/worker", said) {
+					t.Errorf("the log lacks the function's own %q", said)
+				}
+			}
+		})
+	}
+}
+
 func TestInitFailure(t *testing.T) {
 	w := newWorld(t)
 	w.function("worker", map[string]any{"Environment": map[string]any{"Variables": map[string]any{"FAIL_INIT": "1"}}})
@@ -295,6 +336,8 @@ func TestTemplateRefusals(t *testing.T) {
 		{"unknown property", map[string]any{"Layers": []any{"x"}}, "Layers"},
 		{"memory", map[string]any{"MemorySize": 64}, "128 to 10240"},
 		{"timeout", map[string]any{"Timeout": "901"}, "1 to 900"},
+		{"level without JSON", map[string]any{"LoggingConfig": map[string]any{"SystemLogLevel": "WARN"}}, "needs LogFormat JSON"},
+		{"level that is none", map[string]any{"LoggingConfig": map[string]any{"LogFormat": "JSON", "SystemLogLevel": "ERROR"}}, "DEBUG, INFO or WARN"},
 		{"reserved variable", map[string]any{"Environment": map[string]any{"Variables": map[string]any{"AWS_REGION": "x"}}}, "AWS_REGION"},
 		{"code that is not there", map[string]any{"Code": map[string]any{"S3Bucket": "assets", "S3Key": "none"}}, "s3://assets/none"},
 	} {

@@ -89,17 +89,21 @@ func (sb *sandbox) tailText(r *running) string {
 	return text[max(0, len(text)-tailLimit):]
 }
 
-// platformLine is a line of Lambda itself in the function's log format: the text, or the JSON of the platform event.
-func (sb *sandbox) platformLine(text, event string, record map[string]any) string {
+// platformLine is a line of Lambda itself in the function's log format: the text, or the JSON of the platform event. It is empty for an event of more
+// detail than the function's SystemLogLevel lets through.
+func (sb *sandbox) platformLine(level, text, event string, record map[string]any) string {
 	if sb.configuration.LogFormat != "JSON" {
 		return text
+	}
+	if !sb.configuration.logs(level) {
+		return ""
 	}
 	line, _ := json.Marshal(map[string]any{"time": time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), "type": event, "record": record})
 	return string(line)
 }
 
 func (sb *sandbox) logStart(requestID string) {
-	sb.log(time.Now(), sb.platformLine("START RequestId: "+requestID+" Version: $LATEST", "platform.start",
+	sb.log(time.Now(), sb.platformLine(levelInfo, "START RequestId: "+requestID+" Version: $LATEST", "platform.start",
 		map[string]any{"requestId": requestID, "version": "$LATEST"}))
 }
 
@@ -110,26 +114,28 @@ func (sb *sandbox) logReport(r *running, i Invocation) {
 	metrics := map[string]any{
 		"durationMs": milliseconds(i.Duration), "billedDurationMs": i.Billed.Milliseconds(), "memorySizeMB": i.MemoryMB, "maxMemoryUsedMB": i.PeakMemoryMB,
 	}
+	record := map[string]any{"requestId": i.RequestID, "metrics": metrics, "status": "success"}
+	level := levelWarn
 	report := fmt.Sprintf("REPORT RequestId: %s\tDuration: %.2f ms\tBilled Duration: %d ms\tMemory Size: %d MB\tMax Memory Used: %d MB\t",
 		i.RequestID, milliseconds(i.Duration), i.Billed.Milliseconds(), i.MemoryMB, i.PeakMemoryMB)
 	if i.Cold {
 		report += fmt.Sprintf("Init Duration: %.2f ms\t", milliseconds(i.Init))
 		metrics["initDurationMs"] = milliseconds(i.Init)
 	}
-	status := "success"
 	switch i.ErrorType {
 	case "":
+		level = levelInfo
 	case errorTimedOut:
 		report += "Status: timeout"
-		status = "timeout"
+		record["status"] = "timeout"
 	default:
 		report += "Status: error\tError Type: " + i.ErrorType
-		status = "error"
+		record["status"], record["errorType"] = "error", i.ErrorType
 	}
 	if sb.configuration.LogFormat != "JSON" {
 		sb.append(r, time.Now(), "END RequestId: "+i.RequestID)
 	}
-	sb.append(r, time.Now(), sb.platformLine(report, "platform.report", map[string]any{"requestId": i.RequestID, "metrics": metrics, "status": status}))
+	sb.append(r, time.Now(), sb.platformLine(level, report, "platform.report", record))
 }
 
 // billed rounds up to a whole millisecond.

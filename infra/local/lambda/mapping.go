@@ -2,7 +2,6 @@ package lambda
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,9 +13,11 @@ import (
 
 // mapping polls a queue for a function, as https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html describes.
 //
-// It begins with five pollers (fewer if MaximumConcurrency is lower). A poller long-polls, invokes the function with what it got, and
-// deletes it after a success; when the last waiting poller has got work another one joins, up to MaximumConcurrency or the account's
-// limit, and those beyond five leave when they find the queue empty. AWS adds pollers more slowly.
+// A poller long-polls, invokes the function with what it got, and deletes it after a success. The mapping begins with five (fewer if
+// MaximumConcurrency is lower). When the last waiting poller has got work another one joins: the first five at once, further ones 300 a
+// minute, up to MaximumConcurrency or the account's limit. A poller that finds the queue empty leaves, down to two, or with
+// MaximumConcurrency to five, for that setting turns off Lambda's polling less often.
+// https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html says how many; when a quiet mapping goes down it does not.
 type mapping struct {
 	service  *Service
 	id       string
@@ -30,6 +31,8 @@ type mapping struct {
 	modified time.Time
 	pollers  int
 	waiting  int
+	// joined is when the last poller beyond the first five joins.
+	joined time.Time
 }
 
 type mappingSettings struct {
@@ -43,7 +46,9 @@ type mappingSettings struct {
 
 const (
 	firstPollers = 5
-	longPoll     = 20 * time.Second
+	quietPollers = 2
+	// betweenPollers makes 300 pollers a minute.
+	betweenPollers = 200 * time.Millisecond
 	// batchBytes leaves room in the payload of 6 MB for what the event says around the bodies and for their escaping.
 	batchBytes = maximumPayload / 2
 )
@@ -109,7 +114,7 @@ func (m *mapping) begin() {
 	}
 	m.state = "Enabled"
 	for range min(firstPollers, m.most()) {
-		m.addPoller()
+		m.addPoller(time.Now())
 	}
 }
 
@@ -121,15 +126,41 @@ func (m *mapping) most() int {
 	return accountConcurrency
 }
 
-func (m *mapping) addPoller() {
+// least is how many pollers stay while the queue is empty; the caller holds the service's lock.
+func (m *mapping) least() int {
+	if m.settings.maximumConcurrency > 0 {
+		return min(firstPollers, m.settings.maximumConcurrency)
+	}
+	return quietPollers
+}
+
+// joinPoller adds a poller to those that are there; the caller holds the service's lock.
+func (m *mapping) joinPoller() {
+	begins := time.Now()
+	if m.pollers >= firstPollers {
+		if next := m.joined.Add(betweenPollers); next.After(begins) {
+			begins = next
+		}
+		m.joined = begins
+	}
+	m.addPoller(begins)
+}
+
+// addPoller adds a poller, which counts as waiting already before it begins; the caller holds the service's lock.
+func (m *mapping) addPoller(begins time.Time) {
 	if m.service.closed {
 		return
 	}
 	m.service.work.Add(1)
 	m.pollers++
+	m.waiting++
 	ctx, settings := m.ctx, m.settings
 	go func() {
 		defer m.service.work.Done()
+		select {
+		case <-time.After(time.Until(begins)):
+		case <-ctx.Done():
+		}
 		m.poll(ctx, settings)
 	}()
 }
@@ -155,44 +186,59 @@ func (m *mapping) remove() {
 	delete(m.service.mappings, m.id)
 }
 
+// poll is a poller, which counts as waiting when it begins.
 func (m *mapping) poll(ctx context.Context, settings mappingSettings) {
-	defer func() {
-		m.service.mu.Lock()
-		m.pollers--
-		m.service.mu.Unlock()
-	}()
 	for {
-		m.service.mu.Lock()
-		m.waiting++
-		m.service.mu.Unlock()
 		batch, err := m.receive(ctx, settings)
-		m.service.mu.Lock()
-		m.waiting--
-		more := len(batch) > 0 && m.waiting == 0 && m.pollers < m.most() && ctx.Err() == nil
-		if more {
-			m.addPoller()
-		}
-		surplus := len(batch) == 0 && m.pollers > firstPollers
-		m.service.mu.Unlock()
-		if err != nil {
-			if ctx.Err() == nil {
-				slog.Warn("event source mapping stopped", "function", m.function.name, "queue", settings.queueARN, "error", err)
-			}
-			return
+		ended := m.received(ctx, len(batch), err)
+		if err != nil && ctx.Err() == nil {
+			slog.Warn("event source mapping stopped", "function", m.function.name, "queue", settings.queueARN, "error", err)
 		}
 		if len(batch) > 0 {
 			m.process(settings, batch)
+			ended = !m.waitAgain(ctx)
 		}
-		if surplus || ctx.Err() != nil {
+		if ended {
 			return
 		}
 	}
 }
 
+// received counts a poller out of those that wait, or, if it found nothing and is not needed, out of all, and has another one join
+// where none is left to wait.
+func (m *mapping) received(ctx context.Context, messages int, failure error) (ended bool) {
+	m.service.mu.Lock()
+	defer m.service.mu.Unlock()
+	if messages > 0 {
+		m.waiting--
+		if m.waiting == 0 && m.pollers < m.most() && ctx.Err() == nil {
+			m.joinPoller()
+		}
+		return false
+	}
+	if failure != nil || ctx.Err() != nil || m.pollers > m.least() {
+		m.waiting--
+		m.pollers--
+		return true
+	}
+	return false
+}
+
+// waitAgain counts a poller among those that wait, or out of all if the mapping has ended or got other settings.
+func (m *mapping) waitAgain(ctx context.Context) bool {
+	m.service.mu.Lock()
+	defer m.service.mu.Unlock()
+	if ctx.Err() != nil {
+		m.pollers--
+		return false
+	}
+	m.waiting++
+	return true
+}
+
 // receive waits for messages, and with a batching window for more of them.
 func (m *mapping) receive(ctx context.Context, settings mappingSettings) ([]sqs.Message, error) {
-	queues := m.service.options.Queues
-	batch, err := queues.Receive(ctx, settings.queueARN, sqs.ReceiveOptions{Maximum: settings.batchSize, MaximumBytes: batchBytes, Wait: longPoll})
+	batch, err := m.ask(ctx, settings.queueARN, sqs.ReceiveOptions{Maximum: settings.batchSize, MaximumBytes: batchBytes, Wait: m.service.longPoll})
 	if err != nil || len(batch) == 0 {
 		return nil, err
 	}
@@ -206,7 +252,7 @@ func (m *mapping) receive(ctx context.Context, settings mappingSettings) ([]sqs.
 		if rest <= 0 || size >= batchBytes {
 			break
 		}
-		more, err := queues.Receive(ctx, settings.queueARN, sqs.ReceiveOptions{Maximum: settings.batchSize - len(batch), MaximumBytes: batchBytes - size, Wait: rest})
+		more, err := m.ask(ctx, settings.queueARN, sqs.ReceiveOptions{Maximum: settings.batchSize - len(batch), MaximumBytes: batchBytes - size, Wait: rest})
 		if err != nil {
 			// What was received is hidden already and has to be processed.
 			break
@@ -214,6 +260,13 @@ func (m *mapping) receive(ctx context.Context, settings mappingSettings) ([]sqs.
 		batch = append(batch, more...)
 	}
 	return batch, nil
+}
+
+func (m *mapping) ask(ctx context.Context, queueARN string, options sqs.ReceiveOptions) ([]sqs.Message, error) {
+	m.service.mu.Lock()
+	m.service.polls++
+	m.service.mu.Unlock()
+	return m.service.options.Queues.Receive(ctx, queueARN, options)
 }
 
 // process invokes the function with a batch and deletes what succeeded. What failed stays hidden until its visibility timeout.
@@ -279,77 +332,4 @@ func (m *mapping) withoutLoops(settings mappingSettings, batch []sqs.Message) []
 		}
 	}
 	return kept
-}
-
-// eventAttribute is a message attribute as SQS events have it.
-type eventAttribute struct {
-	StringValue      string   `json:"stringValue,omitempty"`
-	BinaryValue      []byte   `json:"binaryValue,omitempty"`
-	StringListValues []string `json:"stringListValues"`
-	BinaryListValues [][]byte `json:"binaryListValues"`
-	DataType         string   `json:"dataType"`
-}
-
-// eventRecord is one message of the event, https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
-type eventRecord struct {
-	MessageID         string                    `json:"messageId"`
-	ReceiptHandle     string                    `json:"receiptHandle"`
-	Body              string                    `json:"body"`
-	Attributes        map[string]string         `json:"attributes"`
-	MessageAttributes map[string]eventAttribute `json:"messageAttributes"`
-	MD5OfBody         string                    `json:"md5OfBody"`
-	EventSource       string                    `json:"eventSource"`
-	EventSourceARN    string                    `json:"eventSourceARN"`
-	AWSRegion         string                    `json:"awsRegion"`
-}
-
-func (m *mapping) event(settings mappingSettings, batch []sqs.Message) ([]byte, error) {
-	records := make([]eventRecord, len(batch))
-	for i, message := range batch {
-		attributes := map[string]eventAttribute{}
-		for name, a := range message.Attributes {
-			attributes[name] = eventAttribute{a.StringValue, a.BinaryValue, []string{}, [][]byte{}, a.DataType}
-		}
-		records[i] = eventRecord{
-			MessageID: message.ID, ReceiptHandle: message.ReceiptHandle, Body: message.Body, Attributes: message.SystemAttributes(),
-			MessageAttributes: attributes, MD5OfBody: message.BodyMD5(), EventSource: "aws:sqs", EventSourceARN: settings.queueARN,
-			AWSRegion: m.service.options.Region,
-		}
-	}
-	return json.Marshal(map[string]any{"Records": records})
-}
-
-// itemFailures reads which messages of the batch failed. No answer, null, {} and an empty list mean none; anything that is not of the
-// documented form, an empty or an unknown identifier means all, given as an error.
-// https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html
-func itemFailures(payload []byte, batch []sqs.Message) (map[string]bool, error) {
-	failed := map[string]bool{}
-	if len(strings.TrimSpace(string(payload))) == 0 {
-		return failed, nil
-	}
-	var answer *struct {
-		BatchItemFailures []struct {
-			ItemIdentifier *string `json:"itemIdentifier"`
-		} `json:"batchItemFailures"`
-	}
-	if err := json.Unmarshal(payload, &answer); err != nil {
-		return nil, fmt.Errorf("the function's answer has no batchItemFailures of the documented form: %w", err)
-	}
-	if answer == nil {
-		return failed, nil
-	}
-	known := map[string]bool{}
-	for _, message := range batch {
-		known[message.ID] = true
-	}
-	for _, failure := range answer.BatchItemFailures {
-		switch {
-		case failure.ItemIdentifier == nil || *failure.ItemIdentifier == "":
-			return nil, errors.New("batchItemFailures has an empty itemIdentifier")
-		case !known[*failure.ItemIdentifier]:
-			return nil, fmt.Errorf("batchItemFailures names %q, which is not in the batch", *failure.ItemIdentifier)
-		}
-		failed[*failure.ItemIdentifier] = true
-	}
-	return failed, nil
 }

@@ -15,7 +15,10 @@ func TestQueueInvokesFunction(t *testing.T) {
 	arn := w.queue("work", nil)
 	w.mapQueue("worker", arn, nil)
 	w.send("work", "first")
-	until(t, "the first message is processed", 10*time.Second, func() bool { return len(w.service.Invocations()) == 1 })
+	// The message is deleted once the sandbox is idle again.
+	until(t, "the first message is processed", 10*time.Second, func() bool {
+		return len(w.service.Invocations()) == 1 && w.count("work", "ApproximateNumberOfMessagesNotVisible") == "0"
+	})
 	sent := time.Now()
 	w.send("work", "second")
 	until(t, "the second message is processed", 10*time.Second, func() bool { return len(w.service.Invocations()) == 2 })
@@ -124,6 +127,53 @@ func TestPollersGrowAndHonorMaximumConcurrency(t *testing.T) {
 	until(t, "four invocations", 20*time.Second, func() bool { return len(w.service.Invocations()) == 4 })
 	if took := time.Since(started); took < 3*time.Second {
 		t.Errorf("four messages of 1.5 s took %v at a concurrency of 2; want at least 3 s", took)
+	}
+}
+
+// TestPollersComeAndGo: five at first, more while messages wait, and few while none come.
+func TestPollersComeAndGo(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		setting map[string]any
+		most    int
+		quiet   int
+	}{
+		{"without a setting", nil, firstPollers + 1, 2},
+		{"with MaximumConcurrency", map[string]any{"MaximumConcurrency": 7}, 7, 5},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.service.longPoll = 100 * time.Millisecond
+			w.function("worker", nil)
+			more := map[string]any{"BatchSize": 1}
+			if test.setting != nil {
+				more["ScalingConfig"] = test.setting
+			}
+			m := w.service.mappings[w.mapQueue("worker", w.queue("work", nil), more)]
+			counted := func() int {
+				w.service.mu.Lock()
+				defer w.service.mu.Unlock()
+				return m.pollers
+			}
+			if n := counted(); n != firstPollers {
+				t.Errorf("%d pollers at first, want %d", n, firstPollers)
+			}
+			until(t, "it is quiet", 10*time.Second, func() bool { return counted() == test.quiet })
+			for range 40 {
+				w.send("work", "slow")
+			}
+			most := 0
+			until(t, "all are processed", 60*time.Second, func() bool {
+				most = max(most, counted())
+				return len(w.service.Invocations()) == 40
+			})
+			if test.setting == nil && most < test.most || test.setting != nil && most != test.most {
+				t.Errorf("%d pollers at most, want %d (without a setting: or more)", most, test.most)
+			}
+			until(t, "it is quiet again", 10*time.Second, func() bool { return counted() == test.quiet })
+			polls := w.service.Polls()
+			until(t, "the quiet pollers go on", 10*time.Second, func() bool { return w.service.Polls() >= polls+2*test.quiet })
+		})
 	}
 }
 

@@ -77,7 +77,7 @@ func (f *function) start(configuration Configuration, code code, generation int)
 		_ = listener.Close()
 		return nil, err
 	}
-	sb.log(time.Now(), sb.platformLine("INIT_START Runtime Version: provided:al2023.local", "platform.initStart",
+	sb.log(time.Now(), sb.platformLine(levelInfo, "INIT_START Runtime Version: provided:al2023.local", "platform.initStart",
 		map[string]any{"initializationType": "on-demand", "phase": "init", "runtimeVersion": "provided:al2023.local"}))
 	sb.api = &http.Server{Handler: sb.runtimeAPI()}
 	go func() {

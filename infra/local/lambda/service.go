@@ -88,6 +88,8 @@ type Service struct {
 	// https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html
 	asyncRetryDelays []time.Duration
 	idleTime         time.Duration
+	// longPoll is how long a mapping waits for a message each time that it asks for some: SQS's longest.
+	longPoll time.Duration
 
 	mu          sync.Mutex
 	closed      bool
@@ -95,6 +97,7 @@ type Service struct {
 	mappings    map[string]*mapping
 	invocations []Invocation
 	observers   []func(Invocation)
+	polls       int
 }
 
 // New returns a service without functions. Close ends all that it started.
@@ -103,8 +106,8 @@ func New(options Options) *Service {
 	return &Service{
 		options: options, ctx: ctx, cancel: cancel,
 		asyncRetryDelays: []time.Duration{time.Minute, 2 * time.Minute},
-		idleTime:         5 * time.Minute,
-		functions:        map[string]*function{}, mappings: map[string]*mapping{},
+		idleTime:         5 * time.Minute, longPoll: 20 * time.Second,
+		functions: map[string]*function{}, mappings: map[string]*mapping{},
 	}
 }
 
@@ -156,6 +159,13 @@ func (s *Service) Invocations() []Invocation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.invocations)
+}
+
+// Polls is how often event source mappings have asked a queue for messages so far, each of which SQS bills as a request.
+func (s *Service) Polls() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.polls
 }
 
 // Observe adds a listener that is called, one call at a time in order, with each finished invocation. It must return quickly and
