@@ -22,16 +22,24 @@ type mapping struct {
 	service  *Service
 	id       string
 	function *function
-	ctx      context.Context
-	cancel   context.CancelFunc
 
 	// Guarded by the service's lock.
 	settings mappingSettings
 	state    string
 	modified time.Time
-	pollers  int
-	waiting  int
-	// joined is when the last poller beyond the first five joins.
+	pollers  *pollers
+}
+
+// pollers are those of a mapping since it has its settings. Those of settings before may still be at work.
+type pollers struct {
+	mapping  *mapping
+	settings mappingSettings
+	ctx      context.Context
+	cancel   context.CancelFunc
+
+	// Guarded by the service's lock.
+	all, waiting int
+	// joined is when the last one beyond the first five joins.
 	joined time.Time
 }
 
@@ -106,62 +114,62 @@ func (s *Service) addMapping(f *function, id string, settings mappingSettings) (
 
 // begin starts the first pollers of an enabled mapping; the caller holds the service's lock.
 func (m *mapping) begin() {
-	m.ctx, m.cancel = context.WithCancel(m.service.ctx)
+	ctx, cancel := context.WithCancel(m.service.ctx)
+	m.pollers = &pollers{mapping: m, settings: m.settings, ctx: ctx, cancel: cancel}
 	if !m.settings.enabled {
 		m.state = "Disabled"
-		m.cancel()
+		cancel()
 		return
 	}
 	m.state = "Enabled"
-	for range min(firstPollers, m.most()) {
-		m.addPoller(time.Now())
+	for range min(firstPollers, m.pollers.most()) {
+		m.pollers.add(time.Now())
 	}
 }
 
-// most is how many pollers the mapping may have; the caller holds the service's lock.
-func (m *mapping) most() int {
-	if m.settings.maximumConcurrency > 0 {
-		return m.settings.maximumConcurrency
+// most is how many pollers there may be.
+func (p *pollers) most() int {
+	if p.settings.maximumConcurrency > 0 {
+		return p.settings.maximumConcurrency
 	}
 	return accountConcurrency
 }
 
-// least is how many pollers stay while the queue is empty; the caller holds the service's lock.
-func (m *mapping) least() int {
-	if m.settings.maximumConcurrency > 0 {
-		return min(firstPollers, m.settings.maximumConcurrency)
+// least is how many pollers stay while the queue is empty.
+func (p *pollers) least() int {
+	if p.settings.maximumConcurrency > 0 {
+		return min(firstPollers, p.settings.maximumConcurrency)
 	}
 	return quietPollers
 }
 
-// joinPoller adds a poller to those that are there; the caller holds the service's lock.
-func (m *mapping) joinPoller() {
+// join adds a poller to those that are there; the caller holds the service's lock.
+func (p *pollers) join() {
 	begins := time.Now()
-	if m.pollers >= firstPollers {
-		if next := m.joined.Add(betweenPollers); next.After(begins) {
+	if p.all >= firstPollers {
+		if next := p.joined.Add(betweenPollers); next.After(begins) {
 			begins = next
 		}
-		m.joined = begins
+		p.joined = begins
 	}
-	m.addPoller(begins)
+	p.add(begins)
 }
 
-// addPoller adds a poller, which counts as waiting already before it begins; the caller holds the service's lock.
-func (m *mapping) addPoller(begins time.Time) {
-	if m.service.closed {
+// add adds a poller, which counts as waiting already before it begins; the caller holds the service's lock.
+func (p *pollers) add(begins time.Time) {
+	if p.mapping.service.closed {
 		return
 	}
-	m.service.work.Add(1)
-	m.pollers++
-	m.waiting++
-	ctx, settings := m.ctx, m.settings
+	p.mapping.service.work.Add(1)
+	p.all++
+	p.waiting++
 	go func() {
-		defer m.service.work.Done()
+		defer p.mapping.service.work.Done()
 		select {
 		case <-time.After(time.Until(begins)):
-		case <-ctx.Done():
+		case <-p.ctx.Done():
 		}
-		m.poll(ctx, settings)
+		p.poll()
 	}()
 }
 
@@ -172,7 +180,7 @@ func (m *mapping) change(settings mappingSettings) error {
 	}
 	m.service.mu.Lock()
 	defer m.service.mu.Unlock()
-	m.cancel()
+	m.pollers.cancel()
 	m.settings, m.modified = settings, time.Now()
 	m.begin()
 	return nil
@@ -182,21 +190,22 @@ func (m *mapping) change(settings mappingSettings) error {
 func (m *mapping) remove() {
 	m.service.mu.Lock()
 	defer m.service.mu.Unlock()
-	m.cancel()
+	m.pollers.cancel()
 	delete(m.service.mappings, m.id)
 }
 
-// poll is a poller, which counts as waiting when it begins.
-func (m *mapping) poll(ctx context.Context, settings mappingSettings) {
+// poll is one poller, which counts as waiting when it begins.
+func (p *pollers) poll() {
+	m := p.mapping
 	for {
-		batch, err := m.receive(ctx, settings)
-		ended := m.received(ctx, len(batch), err)
-		if err != nil && ctx.Err() == nil {
-			slog.Warn("event source mapping stopped", "function", m.function.name, "queue", settings.queueARN, "error", err)
+		batch, err := m.receive(p.ctx, p.settings)
+		ended := p.received(len(batch), err)
+		if err != nil && p.ctx.Err() == nil {
+			slog.Warn("event source mapping stopped", "function", m.function.name, "queue", p.settings.queueARN, "error", err)
 		}
 		if len(batch) > 0 {
-			m.process(settings, batch)
-			ended = !m.waitAgain(ctx)
+			m.process(p.settings, batch)
+			ended = !p.waitAgain()
 		}
 		if ended {
 			return
@@ -206,33 +215,33 @@ func (m *mapping) poll(ctx context.Context, settings mappingSettings) {
 
 // received counts a poller out of those that wait, or, if it found nothing and is not needed, out of all, and has another one join
 // where none is left to wait.
-func (m *mapping) received(ctx context.Context, messages int, failure error) (ended bool) {
-	m.service.mu.Lock()
-	defer m.service.mu.Unlock()
+func (p *pollers) received(messages int, failure error) (ended bool) {
+	p.mapping.service.mu.Lock()
+	defer p.mapping.service.mu.Unlock()
 	if messages > 0 {
-		m.waiting--
-		if m.waiting == 0 && m.pollers < m.most() && ctx.Err() == nil {
-			m.joinPoller()
+		p.waiting--
+		if p.waiting == 0 && p.all < p.most() && p.ctx.Err() == nil {
+			p.join()
 		}
 		return false
 	}
-	if failure != nil || ctx.Err() != nil || m.pollers > m.least() {
-		m.waiting--
-		m.pollers--
+	if failure != nil || p.ctx.Err() != nil || p.all > p.least() {
+		p.waiting--
+		p.all--
 		return true
 	}
 	return false
 }
 
 // waitAgain counts a poller among those that wait, or out of all if the mapping has ended or got other settings.
-func (m *mapping) waitAgain(ctx context.Context) bool {
-	m.service.mu.Lock()
-	defer m.service.mu.Unlock()
-	if ctx.Err() != nil {
-		m.pollers--
+func (p *pollers) waitAgain() bool {
+	p.mapping.service.mu.Lock()
+	defer p.mapping.service.mu.Unlock()
+	if p.ctx.Err() != nil {
+		p.all--
 		return false
 	}
-	m.waiting++
+	p.waiting++
 	return true
 }
 

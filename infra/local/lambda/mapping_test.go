@@ -130,6 +130,26 @@ func TestPollersGrowAndHonorMaximumConcurrency(t *testing.T) {
 	}
 }
 
+// TestMappingIsChangedAtWork: the pollers of the new settings stay, however many of the old ones are still at work.
+func TestMappingIsChangedAtWork(t *testing.T) {
+	w := newWorld(t)
+	w.service.longPoll = 100 * time.Millisecond
+	w.function("worker", nil)
+	m := w.service.mappings[w.mapQueue("worker", w.queue("work", nil), map[string]any{"BatchSize": 1})]
+	for range 5 {
+		w.send("work", "slow")
+	}
+	until(t, "all are at work", 10*time.Second, func() bool { return w.count("work", "ApproximateNumberOfMessagesNotVisible") == "5" })
+	settings := m.settings
+	settings.batchSize = 2
+	if err := m.change(settings); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the work is done", 10*time.Second, func() bool { return len(w.service.Invocations()) == 5 })
+	w.send("work", "good")
+	until(t, "another message is processed", 10*time.Second, func() bool { return len(w.service.Invocations()) == 6 })
+}
+
 // TestPollersComeAndGo: five at first, more while messages wait, and few while none come.
 func TestPollersComeAndGo(t *testing.T) {
 	for _, test := range []struct {
@@ -153,7 +173,7 @@ func TestPollersComeAndGo(t *testing.T) {
 			counted := func() int {
 				w.service.mu.Lock()
 				defer w.service.mu.Unlock()
-				return m.pollers
+				return m.pollers.all
 			}
 			if n := counted(); n != firstPollers {
 				t.Errorf("%d pollers at first, want %d", n, firstPollers)
