@@ -29,7 +29,7 @@ help: ## show this list
 run: local ## the main job on this machine, from no node to running pods and back
 	@build/local run
 
-up: local ## the same world, left running for kubectl and the aws CLI
+up: local bin/whittle ## the same world, left running for kubectl and the aws CLI
 	@build/local up
 
 down: ## end what `make up` started
