@@ -32,8 +32,13 @@ func TestASeedGivesTheSameChaos(t *testing.T) {
 	if counts[Restart] != 7 {
 		t.Errorf("the control plane restarts %d times in half an hour", counts[Restart])
 	}
-	if short := Schedule(7, time.Minute); !slices.ContainsFunc(short, func(h Happening) bool { return h.Kind == Restart }) {
-		t.Error("a minute of chaos has no restart")
+	if counts[Drift] != 10 {
+		t.Errorf("the nodes are outdated %d times in half an hour", counts[Drift])
+	}
+	for _, kind := range []Kind{Restart, Drift} {
+		if !slices.ContainsFunc(Schedule(7, time.Minute), func(h Happening) bool { return h.Kind == kind }) {
+			t.Errorf("a minute of chaos has not once %s", kind)
+		}
 	}
 }
 

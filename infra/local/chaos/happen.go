@@ -6,7 +6,11 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/whittle-dev/whittle/infra/local/ec2"
+	"github.com/whittle-dev/whittle/shared/api"
 )
 
 // functions are those that act on the cluster again and again.
@@ -60,6 +64,11 @@ func (r *run) happen(ctx context.Context, h Happening) (string, error) {
 		return name, r.world.DisturbQueue(name, int(h.Amount%4), int(h.Amount/4%5), 4*time.Second)
 	case Restart:
 		return "", r.world.RestartControlPlane(ctx)
+	case Drift:
+		// A tag of the class is a tag of its instances: those that are there lack it.
+		patch := fmt.Sprintf(`{"spec":{"tags":{"chaos":"%d"}}}`, h.Amount)
+		_, err := r.client.Objects.Resource(api.EC2NodeClassGVR()).Patch(ctx, "chaos", types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+		return "another tag of the class", err
 	}
 	return "", fmt.Errorf("nothing is known of %q", h.Kind)
 }

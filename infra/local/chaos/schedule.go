@@ -24,9 +24,10 @@ const (
 	Skew      Kind = "a function's clock is wrong"
 	Disturb   Kind = "messages come late and twice"
 	Restart   Kind = "the control plane restarts"
+	Drift     Kind = "all nodes are outdated"
 )
 
-// weights are how often each kind comes among a hundred or so. Restarts have times of their own.
+// weights are how often each kind comes among a hundred or so. Restarts and outdated nodes have times of their own.
 func weights() []struct {
 	kind   Kind
 	weight int
@@ -45,6 +46,8 @@ const (
 	// restartEvery is how much of the chaos there is to one restart of the control plane; a
 	// shorter one has one in its middle.
 	restartEvery = 4 * time.Minute
+	// driftEvery is the same for a change of the class, after which every node is to be replaced.
+	driftEvery = 3 * time.Minute
 )
 
 // Happening is one thing that happens.
@@ -78,10 +81,19 @@ func Schedule(seed uint64, length time.Duration) []Happening {
 			}
 		}
 	}
-	restarts := max(1, int(length/restartEvery))
-	for i := range restarts {
-		all = append(all, Happening{At: length * time.Duration(2*i+1) / time.Duration(2*restarts), Kind: Restart})
-	}
+	all = append(all, regular(Restart, restartEvery, length, 1, 2)...)
+	all = append(all, regular(Drift, driftEvery, length, 1, 4)...)
 	slices.SortStableFunc(all, func(a, b Happening) int { return int(a.At - b.At) })
+	return all
+}
+
+// regular are the happenings of a kind that comes once in each period, and once at least,
+// when a part of the period has passed.
+func regular(kind Kind, period, length time.Duration, part, of int) []Happening {
+	count := max(1, int(length/period))
+	all := make([]Happening, count)
+	for i := range all {
+		all[i] = Happening{At: length * time.Duration(of*i+part) / time.Duration(of*count), Kind: kind, Amount: uint64(i)}
+	}
 	return all
 }
