@@ -91,7 +91,6 @@ func (p *performer) perform(ctx context.Context, s *seen) (again time.Duration, 
 	}
 	// The functions report through note, so that one that fails ends no other.
 	_ = group.Wait()
-	p.speak(ctx)
 	return again, displaces, errors.Join(failed...)
 }
 
