@@ -1,6 +1,7 @@
 package main
 
 import (
+	"sync"
 	"testing"
 	"time"
 
@@ -97,4 +98,36 @@ func TestATickWaitsForNobody(t *testing.T) {
 		t.Error(err)
 	}
 	l.leave(t, "ticked")
+}
+
+func TestWhatHasTimeWaitsForTheNextPass(t *testing.T) {
+	l := newLife(t)
+	l.leaving(t, "hurried")
+	l.ec2.launch("i-patient", map[string]string{api.NodeClaimTagKey: "patient"})
+	server.Claim(t, "patient", "i-patient")
+	server.Node(t, "node-patient", "i-patient")
+	// Each look at the clock takes longer than a turn.
+	start := l.now()
+	var mutex sync.Mutex
+	l.handler.now = func() time.Time {
+		mutex.Lock()
+		defer mutex.Unlock()
+		l.clock.ahead += turn + time.Second
+		return start.Add(l.clock.ahead)
+	}
+	if !l.drainsOnce(t, "on-hurried", queue.Message{Cluster: "test", At: start, Reason: queue.ReasonInterruption}) {
+		t.Error("a pod that has to leave waited")
+	}
+	if readClaim(t, "patient").Status.NodeName != "" {
+		t.Error("a node joined after the turn was over")
+	}
+	if len(l.mail.sent["l"]) != 1 {
+		t.Errorf("for what waits was sent %+v", l.mail.sent["l"])
+	}
+	l.handler.now = l.clock.now
+	l.clock.ahead = 0
+	l.until(t, "node-patient", func() bool { return isReady(t, "patient") })
+	l.leave(t, "hurried")
+	server.Delete(t, api.NodeClaimsPath+"/patient")
+	l.leave(t, "patient")
 }
