@@ -96,11 +96,12 @@ bench-month: local ## what a month costs, for an idle cluster and for one with 5
 shortages: ## pods on an EC2 that is short of 70 % of its offerings, and on one that lets a tenth of the calls through
 	@go test -count=1 -timeout 20m -v -run '^(TestAShortEC2|TestABusyEC2)$$' ./functions/provision | grep -E '_test.go:|^(---|FAIL|ok)'
 
+# The control planes have memory enough, and better things to do than to collect garbage.
+storm: export GOGC := 400
 storm: local ## 1,000 spot warnings in a minute over 500 nodes; STORM_NODES=100 for fewer
 	@build/local storm
 
 crash: export CRASH_STORY := $(story)
-# The control planes have memory enough, and better things to do than to collect garbage.
 crash: export GOGC := 400
 crash: build/local ## kill each function at each call that it makes; story=provision/ for some of the stories
 	@build/local crash

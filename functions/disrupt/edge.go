@@ -23,7 +23,7 @@ type kubernetes interface {
 	CachedNodeClaims(context.Context) ([]api.NodeClaim, error)
 	Objects(context.Context) (*snapshot.Objects, error)
 	CertificateAuthority() []byte
-	PodsOnNode(ctx context.Context, node string) ([]corev1.Pod, error)
+	PodsOnNode(ctx context.Context, node, version string) ([]corev1.Pod, error)
 	PatchNode(ctx context.Context, name string, patch map[string]any) error
 	PatchNodeClaim(ctx context.Context, name string, patch map[string]any) (*api.NodeClaim, error)
 	PatchNodeClaimStatus(ctx context.Context, name string, patch map[string]any) (*api.NodeClaim, error)

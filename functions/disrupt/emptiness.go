@@ -98,7 +98,7 @@ func (r *run) remove(ctx context.Context, node *disruption.Node) error {
 		slog.InfoContext(ctx, "tainted node", "Node", node.Node.Name, "NodeClaim", node.Claim.Name,
 			"taint.Key", api.DisruptedTaintKey, "taint.Effect", string(corev1.TaintEffectNoSchedule))
 	}
-	pods, err := r.client.PodsOnNode(ctx, node.Node.Name)
+	pods, err := r.client.PodsOnNode(ctx, node.Node.Name, "")
 	if err != nil {
 		return err
 	}

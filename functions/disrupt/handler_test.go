@@ -197,7 +197,7 @@ func TestANodeThatIsUsedAgainStays(t *testing.T) {
 // late shows pods on a node only when it is looked at once more.
 type late struct{ edge }
 
-func (late) PodsOnNode(context.Context, string) ([]corev1.Pod, error) {
+func (late) PodsOnNode(context.Context, string, string) ([]corev1.Pod, error) {
 	return []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "late"}}}, nil
 }
 

@@ -27,7 +27,10 @@ type handler struct {
 	now                  func() time.Time
 	metrics              *metrics.Recorder
 
-	index index // a warm container's cache
+	// A warm container's cache: index of whose instance is whose, replaced and drained of which
+	// looks were asked for.
+	index             index
+	replaced, drained queue.Asked
 }
 
 // message is one of a batch.
@@ -148,20 +151,19 @@ func (h *handler) actOn(ctx context.Context, messages []*message) (*performer, e
 	return p, nil
 }
 
-// wake sends one message for the whole batch to each function that goes on with it.
+// wake has the functions that go on with it look, once for the whole batch.
 func (h *handler) wake(ctx context.Context, messages []*message) {
 	var displaced, looked bool
 	for _, message := range messages {
 		displaced = displaced || message.displaced
 		looked = looked || message.looked || message.displaced
 	}
-	now := h.now()
 	var failed error
 	if displaced {
-		failed = h.sender.Send(ctx, h.provision, queue.Message{Cluster: h.cluster, At: now, Reason: queue.ReasonInterruption})
+		failed = h.ask(ctx, h.provision, &h.replaced)
 	}
 	if looked {
-		failed = errors.Join(failed, h.sender.Send(ctx, h.lifecycle, queue.Message{Cluster: h.cluster, At: now, Reason: queue.ReasonInterruption}))
+		failed = errors.Join(failed, h.ask(ctx, h.lifecycle, &h.drained))
 	}
 	if failed == nil {
 		return
@@ -171,4 +173,18 @@ func (h *handler) wake(ctx context.Context, messages []*message) {
 			message.err = errors.Join(message.err, fmt.Errorf("waking the functions that replace and drain: %w", failed))
 		}
 	}
+}
+
+// ask has the function behind the queue look at what has happened until now.
+func (h *handler) ask(ctx context.Context, url string, asked *queue.Asked) error {
+	at, wanted := asked.Soon(h.now())
+	if !wanted {
+		return nil
+	}
+	look := queue.Message{Cluster: h.cluster, At: at, Reason: queue.ReasonInterruption}
+	err := h.sender.Send(ctx, url, look)
+	if err == nil {
+		asked.Remember(look)
+	}
+	return err
 }

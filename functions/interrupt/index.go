@@ -15,10 +15,15 @@ import (
 )
 
 // listedFor is how long an instance that was in no claim when they were listed is taken for
-// somebody else's without another list: a claim gets its instance within a second or two of
-// the launch, and no instance is taken back that soon. One that ends by itself then is found
-// by lifecycle's next tick.
-const listedFor = 2 * time.Second
+// somebody else's without another list, which in a large cluster is most of what a storm costs
+// here: a claim gets its instance within a second or two of the launch, and no instance is
+// taken back that soon. Changes of state do come that soon, for each instance that is
+// launched; what they tell of is looked for by lifecycle within seconds all the same, or, of an
+// instance that ends by itself, with its next tick.
+const (
+	listedFor          = 2 * time.Second
+	listedForItsChange = 10 * time.Second
+)
 
 // index remembers which instance is which claim's, which never changes, so that a storm of
 // events over a large cluster costs one list in a while and not one a batch. A cold
@@ -29,15 +34,14 @@ type index struct {
 	names map[string][]string // of claims, by instance
 }
 
-// find names the claims of the instances; it fails to when one of them may be a claim's
-// that the index does not know of.
-func (x *index) find(instances []string, now time.Time) (names []string, ok bool) {
+// find names the claims of the instances, given with how long each may be taken for somebody
+// else's; it fails to when one of them may be a claim's that the index does not know of.
+func (x *index) find(instances map[string]time.Duration, now time.Time) (names []string, ok bool) {
 	x.mutex.Lock()
 	defer x.mutex.Unlock()
-	fresh := !x.at.IsZero() && now.Sub(x.at) < listedFor
 	seen := map[string]bool{}
-	for _, id := range instances {
-		if len(x.names[id]) == 0 && !fresh {
+	for id, within := range instances {
+		if len(x.names[id]) == 0 && (x.at.IsZero() || now.Sub(x.at) >= within) {
 			return nil, false
 		}
 		for _, name := range x.names[id] {
@@ -64,13 +68,20 @@ func (x *index) remember(claims []api.NodeClaim, at time.Time) {
 // claims reads the claims that the events may be about, as they are now: each by its name
 // where the index knows it, else all of them.
 func (h *handler) claims(ctx context.Context, client kubernetes, messages []*message) ([]api.NodeClaim, error) {
-	var instances []string
+	instances := map[string]time.Duration{}
 	all := false
 	for _, message := range messages {
 		if message.err != nil || message.foreign {
 			continue
 		}
-		instances = append(instances, message.event.Detail.Instances()...)
+		_, changed := message.event.Detail.(*events.StateChange)
+		for _, id := range message.event.Detail.Instances() {
+			if _, warned := instances[id]; changed && !warned {
+				instances[id] = listedForItsChange
+			} else if !changed {
+				instances[id] = listedFor
+			}
+		}
 		// A reservation's are found by their label.
 		_, reservation := message.event.Detail.(*events.CapacityBlockExpiration)
 		all = all || reservation

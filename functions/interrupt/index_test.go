@@ -75,6 +75,7 @@ func TestAStormCostsFewLists(t *testing.T) {
 		return fmt.Sprintf("%s: %d lists, %d gets", strings.Join(names, " "), c.lists, len(c.gets))
 	}
 	warn := func(id string) events.Detail { return &events.SpotInterruption{InstanceID: id} }
+	changed := func(id string) events.Detail { return &events.StateChange{InstanceID: id, State: events.StateRunning} }
 	for _, step := range []struct {
 		name    string
 		before  func()
@@ -88,7 +89,10 @@ func TestAStormCostsFewLists(t *testing.T) {
 		{"what it knows it knows for good", func() { at = at.Add(time.Hour) }, []events.Detail{warn("i-2")}, "b: 0 lists, 1 gets"},
 		{"a claim that is gone is none", func() { c.claims = c.claims[:1] }, []events.Detail{warn("i-2"), warn("i-1")}, "a: 0 lists, 2 gets"},
 		{"a new one is found", func() { c.add("c", "i-3") }, []events.Detail{warn("i-3")}, "a c: 1 lists, 0 gets"},
-		{"a reservation's claims are looked for among all", nil, []events.Detail{&events.CapacityBlockExpiration{ReservationID: "cr-1"}}, "a c: 1 lists, 0 gets"},
+		{"the change of state of one that is new waits", func() { at = at.Add(listedFor); c.add("d", "i-4") }, []events.Detail{changed("i-4")}, ": 0 lists, 0 gets"},
+		{"a warning about it does not", nil, []events.Detail{changed("i-4"), warn("i-4"), changed("i-4")}, "a c d: 1 lists, 0 gets"},
+		{"nor does a change for long", func() { at = at.Add(listedForItsChange) }, []events.Detail{changed("i-9")}, "a c d: 1 lists, 0 gets"},
+		{"a reservation's claims are looked for among all", nil, []events.Detail{&events.CapacityBlockExpiration{ReservationID: "cr-1"}}, "a c d: 1 lists, 0 gets"},
 		{"what cannot be read is an error", func() { c.refuse = errors.New("busy") }, []events.Detail{warn("i-1")}, `nodeclaim "a": busy`},
 	} {
 		if step.before != nil {

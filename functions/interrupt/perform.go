@@ -38,9 +38,14 @@ type performer struct {
 // perform acts on each affected claim, and notes at its messages what failed and
 // who is to be woken.
 func (p *performer) perform(ctx context.Context) {
-	p.markShortages(ctx)
 	var group errgroup.Group
-	group.SetLimit(parallel)
+	group.SetLimit(parallel + 1)
+	if marks := p.shortages(); len(marks.Until) > 0 {
+		group.Go(func() error {
+			p.markShortages(ctx, marks)
+			return nil
+		})
+	}
 	for _, one := range p.affected {
 		group.Go(func() error {
 			ended, err := p.respond(ctx, one)
@@ -104,11 +109,8 @@ func (p *performer) patch(ctx context.Context, one *affectedClaim, patch map[str
 	return err
 }
 
-// markShortages leaves the offerings that EC2 takes back out of the next launches,
-// with one write for the batch and before anything asks for a replacement. When
-// that fails the nodes are taken out of use all the same, time being short, and
-// the events come back for the marks.
-func (p *performer) markShortages(ctx context.Context) {
+// shortages are the offerings that EC2 takes back.
+func (p *performer) shortages() *catalog.Unavailable {
 	marks := &catalog.Unavailable{}
 	for _, one := range p.affected {
 		labels := one.claim.Labels
@@ -120,13 +122,20 @@ func (p *performer) markShortages(ctx context.Context) {
 			marks.Mark(capacityType, instanceType, zone, p.now)
 		}
 	}
-	if len(marks.Until) == 0 {
-		return
-	}
+	return marks
+}
+
+// markShortages leaves the offerings out of the next launches, with one write for the batch,
+// while the nodes are tainted and before anything asks for a replacement. When that fails the
+// nodes are taken out of use all the same, time being short, and the events come back for the
+// marks.
+func (p *performer) markShortages(ctx context.Context, marks *catalog.Unavailable) {
 	err := p.client.MarkUnavailable(ctx, marks, p.now)
 	if err == nil {
 		return
 	}
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
 	for _, one := range p.affected {
 		for i, message := range one.messages {
 			if one.responses[i].shortage {
@@ -171,6 +180,8 @@ func (p *performer) taint(ctx context.Context, one *affectedClaim) error {
 		if patch == nil {
 			return nil
 		}
+		// Load balancers are kept off with the same call that lifecycle would need for it.
+		patch["metadata"].(map[string]any)["labels"] = map[string]string{api.LabelExcludeFromLoadBalancers: api.ExcludeFromLoadBalancersValue}
 		err = p.client.PatchNode(ctx, name, patch)
 		if err == nil {
 			slog.InfoContext(ctx, "tainted node", "Node", name, "NodeClaim", one.claim.Name,

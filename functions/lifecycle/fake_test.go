@@ -25,13 +25,13 @@ type fakeEC2 struct {
 	refuse    error
 }
 
-func (e *fakeEC2) Instances(context.Context) ([]fleet.Instance, error) {
+func (e *fakeEC2) Instances(_ context.Context, ids ...string) ([]fleet.Instance, error) {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
 	if e.refuse != nil {
 		return nil, e.refuse
 	}
-	listed := slices.Clone(e.instances)
+	listed := slices.DeleteFunc(slices.Clone(e.instances), func(i fleet.Instance) bool { return len(ids) > 0 && !slices.Contains(ids, i.ID) })
 	e.instances = slices.DeleteFunc(e.instances, func(i fleet.Instance) bool { return i.State == "shutting-down" })
 	return listed, nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -17,6 +18,14 @@ const (
 	// horizon is how far ahead a look is asked for: the tick of the next minute finds
 	// what comes later.
 	horizon = time.Minute
+	// leaseName is held by the pass that works, while it is not a tick's.
+	leaseName = "whittle-lifecycle"
+	// leaseFor is how long others keep away from a pass. One that takes longer, or has died, is
+	// joined by another, which is safe: beside each other they only do the same work twice.
+	leaseFor = 10 * time.Second
+	// lookAgain is when a look that met another pass is tried again, times the number of
+	// passes that it has met.
+	lookAgain = time.Second
 )
 
 // pauses are the least times between the looks of a chain, by hop. They grow so
@@ -68,15 +77,77 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 	if err != nil {
 		return err
 	}
-	seen, err := h.read(work, client, wake)
+	// A tick waits for nobody: it does what no other pass does, and it is what finds the work
+	// of those that died.
+	release := func() {}
+	if wake.Reason != queue.ReasonTick {
+		var met bool
+		if release, met = h.alone(work, client); met {
+			return h.later(work, wake)
+		}
+	}
+	p, seen, err := h.look(work, client, wake)
+	release()
+	if p != nil {
+		// Words after deeds: nobody need wait for them.
+		p.speak(work)
+		h.learn(work, client, seen)
+		h.measure(work, client, seen)
+	}
+	return err
+}
+
+// alone takes the lease, and tells whether another pass was met that has it. Where there is
+// none to be had the work is done all the same: it only keeps passes from the same work.
+func (h *handler) alone(ctx context.Context, client kubernetes) (release func(), met bool) {
+	now := h.now()
+	lease, err := client.AcquireLease(ctx, leaseName, function.Invocation(ctx, now), now, now.Add(leaseFor))
 	if err != nil {
-		return err
+		slog.WarnContext(ctx, "looking without the lease", "lease", leaseName, "error", err)
+		return func() {}, false
+	}
+	if lease == nil {
+		return nil, true
+	}
+	return func() {
+		if err := lease.Release(context.WithoutCancel(ctx)); err != nil {
+			slog.WarnContext(ctx, "the lease stays until its time is over", "lease", leaseName, "error", err)
+		}
+	}, false
+}
+
+// look is a pass without its words.
+func (h *handler) look(ctx context.Context, client kubernetes, wake queue.Message) (*performer, *seen, error) {
+	seen, err := h.read(ctx, client, wake)
+	if err != nil {
+		return nil, nil, err
 	}
 	p := &performer{client: client, fleet: h.fleet, leftovers: h.leftovers, now: h.now, tell: wake.Hop == 0}
-	again, displaces, err := p.perform(work, seen)
-	h.learn(work, client, seen)
-	h.measure(work, client, seen)
-	return errors.Join(seen.failed, err, h.rearm(ctx, wake, again, displaces))
+	again, displaces, err := p.perform(ctx, seen)
+	return p, seen, errors.Join(seen.failed, err, h.rearm(ctx, wake, again, displaces))
+}
+
+// later asks for another look in place of one that met a pass under way, which may have read
+// the cluster before what this one was asked for. After many the tick of the minute sees it.
+func (h *handler) later(ctx context.Context, wake queue.Message) error {
+	slog.DebugContext(ctx, "another invocation is looking")
+	if wake.Hop >= queue.MaximumHops {
+		return nil
+	}
+	now := h.now()
+	return h.ask(ctx, wake.Next(wake.Reason, now.Add(lookAgain*time.Duration(max(wake.Hop, 0)+1))), now)
+}
+
+// ask has this function look, unless it was asked to already.
+func (h *handler) ask(ctx context.Context, next queue.Message, now time.Time) error {
+	if h.asked.Covers(next, now) {
+		return nil
+	}
+	err := h.sender.Send(ctx, h.lifecycle, next)
+	if err == nil {
+		h.asked.Remember(next)
+	}
+	return err
 }
 
 // rearm asks for the next look, and for capacity for pods that lose their place.
@@ -87,14 +158,7 @@ func (h *handler) rearm(ctx context.Context, wake queue.Message, again time.Dura
 		failed = append(failed, h.sender.Send(ctx, h.provision, queue.Message{Cluster: h.cluster, At: now, Reason: queue.ReasonInterruption}))
 	}
 	if again > 0 && again < horizon && wake.Hop < queue.MaximumHops {
-		next := wake.Next(queue.ReasonContinue, now.Add(max(again, pauses()[max(wake.Hop, 0)])))
-		if !h.asked.Covers(next, now) {
-			err := h.sender.Send(ctx, h.lifecycle, next)
-			if err == nil {
-				h.asked.Remember(next)
-			}
-			failed = append(failed, err)
-		}
+		failed = append(failed, h.ask(ctx, wake.Next(queue.ReasonContinue, now.Add(max(again, pauses()[max(wake.Hop, 0)]))), now))
 	}
 	return errors.Join(failed...)
 }

@@ -18,6 +18,8 @@ func (v *volumes) VolumeAttachments(context.Context) ([]storagev1.VolumeAttachme
 	return nil, nil
 }
 
+func (v *volumes) PodsVersion(context.Context) (string, error) { return "7", nil }
+
 func TestANodeWhosePodsCannotBeReadKeepsNoOtherWaiting(t *testing.T) {
 	deleted := metav1.Now()
 	s := &seen{}

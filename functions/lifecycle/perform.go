@@ -20,8 +20,12 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption"
 )
 
-// afterConflict is how soon to look again at an object that has changed meanwhile.
+// afterConflict is how soon to look again at an object that has changed meanwhile, or had to wait.
 const afterConflict = 2 * time.Second
+
+// turn is when a pass begins nothing more that has time, but for a tick's. The next one looks
+// first for pods that have to leave since this one began.
+const turn = 5 * time.Second
 
 // performer carries steps out.
 type performer struct {
@@ -61,8 +65,13 @@ func (p *performer) perform(ctx context.Context, s *seen) (again time.Duration, 
 		})
 	}
 	_ = group.Wait() // each notes its own error
+	began := p.now()
 	for _, view := range s.views {
 		group.Go(func() error {
+			if !s.tick && view.Urgency() > 0 && p.now().Sub(began) > turn {
+				note(afterConflict, false, nil)
+				return nil
+			}
 			outcome := nodeclaim.Next(view, p.now())
 			changed, err := p.run(ctx, view.Claim, outcome.Steps)
 			if err != nil {
@@ -91,7 +100,6 @@ func (p *performer) perform(ctx context.Context, s *seen) (again time.Duration, 
 	}
 	// The functions report through note, so that one that fails ends no other.
 	_ = group.Wait()
-	p.speak(ctx)
 	return again, displaces, errors.Join(failed...)
 }
 

@@ -35,7 +35,8 @@ type kubernetes interface {
 	Nodes(context.Context) ([]corev1.Node, error)
 	NodePools(context.Context) ([]api.NodePool, error)
 	NodeClasses(context.Context) ([]api.EC2NodeClass, error)
-	PodsOnNode(ctx context.Context, node string) ([]corev1.Pod, error)
+	PodsVersion(context.Context) (string, error)
+	PodsOnNode(ctx context.Context, node, version string) ([]corev1.Pod, error)
 	NodeLeases(context.Context) ([]coordinationv1.Lease, error)
 	DeleteNodeLease(ctx context.Context, name string, uid types.UID) error
 	CertificateAuthority() []byte
@@ -51,12 +52,13 @@ type kubernetes interface {
 	Evict(ctx context.Context, pod *corev1.Pod) error
 	DeletePod(ctx context.Context, pod *corev1.Pod, graceSeconds *int64) error
 	Record(ctx context.Context, event cluster.Event, now time.Time) error
+	AcquireLease(ctx context.Context, name, holder string, now, deadline time.Time) (*cluster.Lease, error)
 	inventory.Store
 }
 
 // instances is what lifecycle does with EC2.
 type instances interface {
-	Instances(context.Context) ([]fleet.Instance, error)
+	Instances(ctx context.Context, ids ...string) ([]fleet.Instance, error)
 	Statuses(context.Context) (map[string]fleet.Status, error)
 	Terminate(ctx context.Context, id string) error
 	Tag(ctx context.Context, id string, tags map[string]string) error
@@ -96,14 +98,9 @@ func (h *handler) read(ctx context.Context, client kubernetes, wake queue.Messag
 	if s.claims, err = client.NodeClaims(ctx); err != nil {
 		return nil, err
 	}
-	var asks, moving bool // whether EC2's word is wanted, and whether anything is on its way
-	for i := range s.claims {
-		if claim := &s.claims[i]; inFlight(claim) {
-			moving, asks = true, asks || claim.DeletionTimestamp != nil || nodeclaim.InPartition(claim)
-		}
-	}
-	if asks && !s.tick {
-		s.listInstances(ctx, h.fleet)
+	moving, asked := s.inFlight()
+	if len(asked) > 0 && !s.tick {
+		s.listInstances(ctx, h.fleet, asked...)
 	}
 	if moving || s.tick {
 		if s.nodes, err = client.Nodes(ctx); err != nil {
@@ -121,13 +118,34 @@ func (h *handler) read(ctx context.Context, client kubernetes, wake queue.Messag
 	return s, nil
 }
 
+// inFlight tells whether any claim is on its way, and of which instances EC2's word is wanted.
+// An empty id is one that nobody knows yet: it is looked for among all.
+func (s *seen) inFlight() (moving bool, instances []string) {
+	for i := range s.claims {
+		claim := &s.claims[i]
+		if !inFlight(claim) {
+			continue
+		}
+		moving = true
+		if claim.DeletionTimestamp != nil || nodeclaim.InPartition(claim) {
+			id, _ := api.InstanceID(claim.Status.ProviderID)
+			instances = append(instances, id)
+		}
+	}
+	return moving, instances
+}
+
 // inFlight tells whether the claim is one of ours on its way in or out.
 func inFlight(claim *api.NodeClaim) bool {
 	return claim.Spec.NodeClassRef.IsEC2NodeClass() && (claim.DeletionTimestamp != nil || !api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeInitialized))
 }
 
-func (s *seen) listInstances(ctx context.Context, ec2 instances) {
-	listed, err := ec2.Instances(ctx)
+// listInstances asks EC2 for the instances; for all of them where none or not all are known.
+func (s *seen) listInstances(ctx context.Context, ec2 instances, ids ...string) {
+	if slices.Contains(ids, "") {
+		ids = nil
+	}
+	listed, err := ec2.Instances(ctx, ids...)
 	if err != nil {
 		s.failed = errors.Join(s.failed, err)
 		return
@@ -202,7 +220,7 @@ func resolver(config aws.Config, connection *function.Connection, h *handler) fu
 	}
 }
 
-// buildViews puts together what belongs to each claim.
+// buildViews puts together what belongs to each claim, in the order in which it is done.
 func (s *seen) buildViews(cluster string, tell bool) {
 	nodes := map[string][]*corev1.Node{}
 	for i := range s.nodes {
@@ -234,6 +252,7 @@ func (s *seen) buildViews(cluster string, tell bool) {
 		}
 		s.views = append(s.views, view)
 	}
+	slices.SortStableFunc(s.views, func(a, b nodeclaim.View) int { return a.Urgency() - b.Urgency() })
 }
 
 // readLeaving reads the pods and volumes of the nodes that leave. A node of which
@@ -241,7 +260,7 @@ func (s *seen) buildViews(cluster string, tell bool) {
 func (s *seen) readLeaving(ctx context.Context, client kubernetes, now time.Time) {
 	var leaving []*nodeclaim.View
 	for i := range s.views {
-		if view := &s.views[i]; view.Claim.DeletionTimestamp != nil && len(view.Nodes) > 0 {
+		if view := &s.views[i]; view.Claim.DeletionTimestamp != nil && len(view.Nodes) > 0 && view.WantsPods() {
 			leaving = append(leaving, view)
 		}
 	}
@@ -250,12 +269,16 @@ func (s *seen) readLeaving(ctx context.Context, client kubernetes, now time.Time
 	}
 	unreadable := make([]error, len(leaving))
 	attachments, err := client.VolumeAttachments(ctx)
+	version := ""
+	if err == nil && len(leaving) > 1 {
+		version, err = client.PodsVersion(ctx)
+	}
 	var group errgroup.Group
 	group.SetLimit(parallel)
 	for i, view := range leaving {
 		group.Go(func() error {
 			if unreadable[i] = err; err == nil {
-				unreadable[i] = readPods(ctx, client, view, attachments, now)
+				unreadable[i] = readPods(ctx, client, view, version, attachments, now)
 			}
 			return nil
 		})
@@ -269,9 +292,9 @@ func (s *seen) readLeaving(ctx context.Context, client kubernetes, now time.Time
 	s.views = slices.DeleteFunc(s.views, func(view nodeclaim.View) bool { return left[view.Claim] })
 }
 
-func readPods(ctx context.Context, client kubernetes, view *nodeclaim.View, attachments []storagev1.VolumeAttachment, now time.Time) error {
+func readPods(ctx context.Context, client kubernetes, view *nodeclaim.View, version string, attachments []storagev1.VolumeAttachment, now time.Time) error {
 	for _, node := range view.Nodes {
-		pods, err := client.PodsOnNode(ctx, node.Name)
+		pods, err := client.PodsOnNode(ctx, node.Name, version)
 		if err != nil {
 			return fmt.Errorf("draining node %q: %w", node.Name, err)
 		}

@@ -148,6 +148,10 @@ func TestListsTravelAsProtobufFromTheWatchCache(t *testing.T) {
 	}
 	pod(t, "listed", "listed-node")
 	t.Cleanup(func() { remove(t, "listed") })
+	version, err := client.PodsVersion(t.Context())
+	if err != nil || version == "" {
+		t.Fatalf("the pods' version is %q, %v", version, err)
+	}
 	for _, list := range []struct {
 		path, version, form string
 		count               func() (int, error)
@@ -169,9 +173,16 @@ func TestListsTravelAsProtobufFromTheWatchCache(t *testing.T) {
 		{"/apis/karpenter.sh/v1/nodeclaims", "", "application/json", counted(t, client.NodeClaims)},
 		{"/apis/karpenter.k8s.aws/v1/ec2nodeclasses", "0", "application/json", counted(t, client.NodeClasses)},
 		{"/api/v1/pods", "", "application/vnd.kubernetes.protobuf", func() (int, error) {
-			pods, err := client.PodsOnNode(t.Context(), "listed-node")
+			pods, err := client.PodsOnNode(t.Context(), "listed-node", "")
 			if len(pods) != 1 || pods[0].Name != "listed" {
 				t.Errorf("on the node are %d pods", len(pods))
+			}
+			return len(pods), err
+		}},
+		{"/api/v1/pods", version, "application/vnd.kubernetes.protobuf", func() (int, error) {
+			pods, err := client.PodsOnNode(t.Context(), "listed-node", version)
+			if len(pods) != 1 || pods[0].Name != "listed" {
+				t.Errorf("on the node are %d pods since version %s", len(pods), version)
 			}
 			return len(pods), err
 		}},

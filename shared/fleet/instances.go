@@ -77,10 +77,17 @@ func (c *Client) forget(template string) {
 	delete(c.templates, template)
 }
 
-// Instances lists the cluster's instances that have not ended. EC2 may show a
-// new instance some seconds after it was launched.
-func (c *Client) Instances(ctx context.Context) ([]Instance, error) {
-	return c.instances(ctx)
+// filterValues is how many values EC2 takes in a filter.
+const filterValues = 200
+
+// Instances lists the cluster's instances that have not ended; where ids are given it may
+// leave out others. EC2 may show a new instance some seconds after it was launched.
+func (c *Client) Instances(ctx context.Context, ids ...string) ([]Instance, error) {
+	if len(ids) == 0 || len(ids) > filterValues {
+		return c.instances(ctx)
+	}
+	// A filter, and not the ids: one that is gone would fail the call.
+	return c.instances(ctx, types.Filter{Name: aws.String("instance-id"), Values: ids})
 }
 
 // InstancesOfClaim lists the instances that were launched for the NodeClaim.

@@ -13,6 +13,25 @@ type Asked struct {
 	next  Message
 }
 
+// apart is the least time between looks that one container asks for as soon as possible.
+const apart = time.Second
+
+// Soon is the moment for a look that is wanted now. The first is at once. One that is wanted
+// within a second of another comes a second later, and whatever is wanted until then is seen
+// by it: false, nothing has to be sent. In a storm of events a look for each would only find
+// the others at the same work.
+func (a *Asked) Soon(now time.Time) (at time.Time, wanted bool) {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	switch since := now.Sub(a.next.At); {
+	case since < 0 && since >= -apart:
+		return time.Time{}, false
+	case since >= 0 && since < apart:
+		return now.Add(apart), true
+	}
+	return now, true
+}
+
 // Covers tells whether a look is under way that comes no later than the wanted one and
 // may lead to as many more.
 func (a *Asked) Covers(wanted Message, now time.Time) bool {

@@ -389,7 +389,7 @@ func rights() []right {
 		{in(SystemNamespace, "get", "", "configmaps", "whittle-status"), "provision interrupt lifecycle disrupt catalog console"},
 		{in(SystemNamespace, "get", "", "configmaps", "whittle-learned-capacity"), "provision interrupt lifecycle disrupt catalog"},
 		{in("default", "get", "", "configmaps"), ""},
-		{in(SystemNamespace, "create", "coordination.k8s.io", "leases"), "provision disrupt"},
+		{in(SystemNamespace, "create", "coordination.k8s.io", "leases"), "provision lifecycle disrupt"},
 		{in("kube-node-lease", "list", "coordination.k8s.io", "leases"), "lifecycle"},
 		{in("kube-node-lease", "delete", "coordination.k8s.io", "leases"), "lifecycle"},
 		{in("kube-node-lease", "update", "coordination.k8s.io", "leases"), ""},

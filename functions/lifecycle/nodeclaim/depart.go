@@ -44,7 +44,7 @@ func outOfService() corev1.Taint {
 // shutting down pods may still run.
 func (p *pass) halted() bool {
 	if instance := p.view.instance(); instance != nil {
-		return instance.State == "stopped" || instance.State == "terminated"
+		return instance.halted()
 	}
 	return p.gone() && !disruption.IsReady(p.node)
 }

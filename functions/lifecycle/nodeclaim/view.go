@@ -28,6 +28,9 @@ type Instance struct {
 // Ended tells that the instance runs no more and will not come back.
 func (i *Instance) Ended() bool { return i.State == "shutting-down" || i.State == "terminated" }
 
+// halted tells that nothing runs on the instance any more.
+func (i *Instance) halted() bool { return i.State == "stopped" || i.State == "terminated" }
+
 // View is a claim and what belongs to it, at one moment.
 type View struct {
 	Claim *api.NodeClaim
@@ -56,7 +59,7 @@ type View struct {
 	// ExpiryWaits tells that the claim does not end here when its time is over: its pool
 	// lets it be replaced first, within budgets, or has not been read.
 	ExpiryWaits bool
-	// What follows is read for a claim that is being deleted and has a node.
+	// What follows is read for a claim that is being deleted and has a node, if WantsPods.
 	Pods        []*corev1.Pod // on the node, read after the node
 	Attachments []storagev1.VolumeAttachment
 	// HeldVolumes are the persistent volumes, by name, of pods that do not leave the
@@ -73,6 +76,29 @@ func (v *View) instance() *Instance {
 		}
 	}
 	return nil
+}
+
+// WantsPods tells whether what is on the node of a claim that is being deleted still decides
+// anything: not while an instance that was drained and told to end has not ended.
+func (v *View) WantsPods() bool {
+	if !api.ConditionTrue(v.Claim.Status.Conditions, api.ConditionTypeInstanceTerminating) {
+		return true
+	}
+	instance := v.instance()
+	return v.InstancesListed && (instance == nil || instance.halted())
+}
+
+// Urgency orders views by how little time there is, the lowest first: pods that have to leave
+// a node, which EC2 may take within two minutes; nodes that they wait for; the rest.
+func (v *View) Urgency() int {
+	conditions := v.Claim.Status.Conditions
+	switch ending := v.Claim.DeletionTimestamp != nil; {
+	case ending && !api.ConditionTrue(conditions, api.ConditionTypeDrained):
+		return 0
+	case !ending && !api.ConditionTrue(conditions, api.ConditionTypeInitialized):
+		return 1
+	}
+	return 2
 }
 
 // Outcome is what a look at a claim comes to.

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/queue"
+)
+
+// drainsOnce tells whether the pod was told to end, which a look at its node's claim does.
+func (l *life) drainsOnce(t *testing.T, pod string, wake queue.Message) bool {
+	t.Helper()
+	if _, err := l.handle(t.Context(), wakes(t, wake)); err != nil {
+		t.Fatal(err)
+	}
+	stored := clustertest.Get[corev1.Pod](t, server, clustertest.PodsPath+"/"+pod)
+	return stored == nil || stored.DeletionTimestamp != nil
+}
+
+// leaving is a node with a pod whose claim is deleted.
+func (l *life) leaving(t *testing.T, name string) {
+	t.Helper()
+	l.join(t, name)
+	server.Pod(t, "on-"+name, "node-"+name)
+	server.Delete(t, api.NodeClaimsPath+"/"+name)
+	delete(l.mail.sent, "l")
+}
+
+// leave brings it to its end.
+func (l *life) leave(t *testing.T, name string) {
+	t.Helper()
+	l.until(t, "node-"+name, func() bool { return readClaim(t, name) == nil })
+}
+
+func (l *life) interruption(hop int) queue.Message {
+	return queue.Message{Cluster: "test", At: l.now(), Reason: queue.ReasonInterruption, Hop: hop}
+}
+
+func TestAPassThatMeetsAnotherLooksLater(t *testing.T) {
+	l := newLife(t)
+	l.leaving(t, "met")
+	other, err := server.Client(t, nil).AcquireLease(t.Context(), leaseName, "another", l.now(), l.now().Add(leaseFor))
+	if err != nil || other == nil {
+		t.Fatalf("the other's lease is %v, %v", other, err)
+	}
+	for _, hop := range []int{0, 3, queue.MaximumHops} {
+		l.asked = queue.Asked{} // another container
+		delete(l.mail.sent, "l")
+		if l.drainsOnce(t, "on-met", l.interruption(hop)) {
+			t.Fatal("it worked beside the other")
+		}
+		sent := l.mail.sent["l"]
+		if hop == queue.MaximumHops {
+			if len(sent) != 0 {
+				t.Errorf("the last of a chain sent %+v", sent)
+			}
+			continue
+		}
+		if len(sent) != 1 || sent[0].Hop != hop+1 || sent[0].Reason != queue.ReasonInterruption {
+			t.Fatalf("hop %d: sent %+v", hop, sent)
+		}
+		if wait := sent[0].At.Sub(l.now()); wait <= 0 || wait > time.Duration(hop+1)*lookAgain {
+			t.Errorf("hop %d: looks again in %s", hop, wait)
+		}
+	}
+	// The other has died: its lease ends long before EC2 takes the instance.
+	l.clock.ahead += leaseFor + 2*time.Second
+	if !l.drainsOnce(t, "on-met", l.interruption(1)) {
+		t.Error("the pod stays though the other's time is over")
+	}
+	// It gives the lease back: another one need not wait.
+	next, err := server.Client(t, nil).AcquireLease(t.Context(), leaseName, "next", l.now(), l.now().Add(leaseFor))
+	if err != nil || next == nil {
+		t.Fatalf("after the pass the lease is %v, %v", next, err)
+	}
+	if err := next.Release(t.Context()); err != nil {
+		t.Error(err)
+	}
+	l.leave(t, "met")
+}
+
+func TestATickWaitsForNobody(t *testing.T) {
+	l := newLife(t)
+	l.leaving(t, "ticked")
+	other, err := server.Client(t, nil).AcquireLease(t.Context(), leaseName, "another", l.now(), l.now().Add(leaseFor))
+	if err != nil || other == nil {
+		t.Fatalf("the other's lease is %v, %v", other, err)
+	}
+	if !l.drainsOnce(t, "on-ticked", l.tick()) {
+		t.Error("a tick waited for another pass")
+	}
+	if err := other.Release(t.Context()); err != nil {
+		t.Error(err)
+	}
+	l.leave(t, "ticked")
+}
+
+func TestWhatHasTimeWaitsForTheNextPass(t *testing.T) {
+	l := newLife(t)
+	l.leaving(t, "hurried")
+	l.ec2.launch("i-patient", map[string]string{api.NodeClaimTagKey: "patient"})
+	server.Claim(t, "patient", "i-patient")
+	server.Node(t, "node-patient", "i-patient")
+	// Each look at the clock takes longer than a turn.
+	start := l.now()
+	var mutex sync.Mutex
+	l.handler.now = func() time.Time {
+		mutex.Lock()
+		defer mutex.Unlock()
+		l.clock.ahead += turn + time.Second
+		return start.Add(l.clock.ahead)
+	}
+	if !l.drainsOnce(t, "on-hurried", queue.Message{Cluster: "test", At: start, Reason: queue.ReasonInterruption}) {
+		t.Error("a pod that has to leave waited")
+	}
+	if readClaim(t, "patient").Status.NodeName != "" {
+		t.Error("a node joined after the turn was over")
+	}
+	if len(l.mail.sent["l"]) != 1 {
+		t.Errorf("for what waits was sent %+v", l.mail.sent["l"])
+	}
+	l.handler.now = l.clock.now
+	l.clock.ahead = 0
+	l.until(t, "node-patient", func() bool { return isReady(t, "patient") })
+	l.leave(t, "hurried")
+	server.Delete(t, api.NodeClaimsPath+"/patient")
+	l.leave(t, "patient")
+}

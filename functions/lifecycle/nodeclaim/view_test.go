@@ -1,0 +1,50 @@
+package nodeclaim
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+func TestWhatHasLittleTimeComesFirst(t *testing.T) {
+	drained := with(api.ConditionTypeDrained, metav1.ConditionTrue, time.Second)
+	for _, test := range []struct {
+		name string
+		make []func(*api.NodeClaim)
+		want int
+	}{
+		{"pods have to leave", []func(*api.NodeClaim){initialized, deleted(time.Second)}, 0},
+		{"the end of a claim that was never launched", []func(*api.NodeClaim){unlaunched, deleted(time.Second)}, 0},
+		{"a node is to join", nil, 1},
+		{"a drained node ends", []func(*api.NodeClaim){initialized, deleted(time.Second), drained}, 2},
+		{"a node that runs", []func(*api.NodeClaim){initialized}, 2},
+	} {
+		if got := (&View{Claim: claim(test.make...)}).Urgency(); got != test.want {
+			t.Errorf("%s: %d, want %d", test.name, got, test.want)
+		}
+	}
+}
+
+func TestPodsAreReadUntilTheInstanceIsToldToEndAndOnceItHasEnded(t *testing.T) {
+	told := []func(*api.NodeClaim){initialized, deleted(time.Minute), with(api.ConditionTypeInstanceTerminating, metav1.ConditionTrue, time.Second)}
+	listed := func(state string) []Instance { return []Instance{{ID: "i-1", State: state}} }
+	for _, test := range []struct {
+		name string
+		view View
+		want bool
+	}{
+		{"a drain", View{Claim: claim(initialized, deleted(time.Second)), InstancesListed: true, Instances: listed("running")}, true},
+		{"told to end and running still", View{Claim: claim(told...), InstancesListed: true, Instances: listed("running")}, false},
+		{"shutting down", View{Claim: claim(told...), InstancesListed: true, Instances: listed("shutting-down")}, false},
+		{"EC2 does not answer", View{Claim: claim(told...)}, false},
+		{"stopped by another hand", View{Claim: claim(told...), InstancesListed: true, Instances: listed("stopped")}, true},
+		{"gone", View{Claim: claim(told...), InstancesListed: true}, true},
+	} {
+		if got := test.view.WantsPods(); got != test.want {
+			t.Errorf("%s: %t", test.name, got)
+		}
+	}
+}

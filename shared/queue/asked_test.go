@@ -1,0 +1,54 @@
+package queue
+
+import (
+	"testing"
+	"time"
+)
+
+func TestLooksThatAreWantedSoonAreASecondApart(t *testing.T) {
+	var asked Asked
+	start := time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+	sent := 0
+	for _, test := range []struct {
+		after time.Duration
+		at    time.Duration // when the look comes
+		send  bool
+	}{
+		{after: 0, at: 0, send: true}, // the first at once
+		{after: 100 * time.Millisecond, at: 1100 * time.Millisecond, send: true},
+		{after: 200 * time.Millisecond}, // seen by the one that comes
+		{after: 1050 * time.Millisecond},
+		{after: 1100 * time.Millisecond, at: 2100 * time.Millisecond, send: true}, // it comes at this moment, and may have read already
+		{after: 2 * time.Second},
+		{after: 3 * time.Second, at: 4 * time.Second, send: true},
+		{after: 6 * time.Second, at: 6 * time.Second, send: true}, // long after the last
+	} {
+		now := start.Add(test.after)
+		at, wanted := asked.Soon(now)
+		if wanted != test.send || wanted && !at.Equal(start.Add(test.at)) {
+			t.Errorf("after %s: %s, %t; want after %s, %t", test.after, at.Sub(start), wanted, test.at, test.send)
+		}
+		if !wanted {
+			continue
+		}
+		sent++
+		// SQS delays by whole seconds: early, and the look would miss what is taken for seen.
+		if delay := (&Sender{now: func() time.Time { return now }}).delay(at); time.Duration(delay)*time.Second < at.Sub(now) {
+			t.Errorf("after %s: delayed by %d s and due after %s", test.after, delay, at.Sub(now))
+		}
+		asked.Remember(Message{At: at})
+	}
+	if sent != 5 {
+		t.Errorf("%d looks, want 5", sent)
+	}
+}
+
+func TestALookThatCouldNotBeAskedForIsWantedStill(t *testing.T) {
+	var asked Asked
+	now := time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+	for range 2 { // nothing is remembered in between
+		if at, wanted := asked.Soon(now); !wanted || !at.Equal(now) {
+			t.Errorf("%s, %t", at, wanted)
+		}
+	}
+}
