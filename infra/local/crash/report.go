@@ -32,7 +32,7 @@ func (r *Row) Violations() []string {
 	for _, kill := range r.unexcused() {
 		said = append(said, kill.String()+": it never came about")
 	}
-	if r.Calls == 0 {
+	if r.Told > 0 && r.Calls == 0 {
 		said = append(said, "its function makes no call")
 	}
 	return said

@@ -139,10 +139,11 @@ func recommendedNode(s *stage) {
 	s.annotate(claim, disruption.MarkRebalance(claim, time.Now(), time.Now()))
 }
 
-// nextMinute lets the minute pass: moves are proposed as one begins.
+// nextMinute lets the minute pass: moves are proposed as one begins. The functions' clock,
+// which knows whole seconds, is behind by less than one.
 func (s *stage) nextMinute() {
 	now := s.world.now()
-	s.later(now.Truncate(time.Minute).Add(time.Minute).Sub(now))
+	s.later(now.Truncate(time.Minute).Add(time.Minute + time.Second).Sub(now))
 }
 
 // ordered tells that the end of the node "old" was ordered: lifecycle's part begins.
