@@ -119,9 +119,9 @@ func disruptStories() []Story {
 			Done: spared,
 		},
 		{
-			// Until it is taken back ten minutes pass.
+			// Until it is taken back ten minutes pass, and as many until it is tried again.
 			Function: "disrupt", Name: "a replacement that never becomes ready", Launches: 1, Unready: true, Step: 2 * time.Minute,
-			Arrange: recommended, Done: spared, Spared: spared,
+			Arrange: recommended, Done: spared, Spared: spared, Acted: takenBack,
 		},
 	}
 	// What disrupt waits for takes tens of seconds.
@@ -149,6 +149,14 @@ func (s *stage) nextMinute() {
 // ordered tells that the end of the node "old" was ordered: lifecycle's part begins.
 func ordered(s *state) bool {
 	return !slices.ContainsFunc(s.claims, func(claim api.NodeClaim) bool { return claim.Name == "old" && claim.DeletionTimestamp == nil })
+}
+
+// takenBack tells that no replacement of the node "old" is under way any more.
+func takenBack(s *state) bool {
+	return slices.ContainsFunc(s.claims, func(claim api.NodeClaim) bool {
+		_, begun := claim.Annotations[disruption.ReplacedByAnnotationKey]
+		return claim.Name == "old" && !begun && claim.Annotations[disruption.ReplaceAfterAnnotationKey] != ""
+	})
 }
 
 // spared is the end at which the node "old" and its pods go on as they were, and it is not
