@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// rounds bounds how often the functions go on.
+	// rounds bounds how often the functions go on, beside once for each kill.
 	rounds = 30
 	// step is how much time passes between two rounds.
 	step = 6 * time.Second
@@ -92,8 +92,8 @@ func (t *telling) begin(ctx context.Context) error {
 // goOn has the functions act in turn until the story is over, and once more: whatever has
 // come right has to stay so.
 func (t *telling) goOn(ctx context.Context) (int, error) {
-	over := false
-	for round := range rounds {
+	over, limit := false, rounds+len(t.ledger.kills)
+	for round := range limit {
 		if err := t.round(ctx, round); err != nil {
 			return 0, err
 		}
@@ -116,11 +116,11 @@ func (t *telling) goOn(ctx context.Context) (int, error) {
 		case len(missing) == 0:
 			over = true
 			t.ledger.close()
-		case round == rounds-1:
-			t.fault("after %d rounds: %s", rounds, strings.Join(missing, "; "))
+		case round == limit-1:
+			t.fault("after %d rounds: %s", limit, strings.Join(missing, "; "))
 		}
 	}
-	return rounds, nil
+	return limit, nil
 }
 
 // missing is what is not yet as it has to be at the story's end.
