@@ -29,6 +29,9 @@ func (r *run) replacing(ctx context.Context) error {
 	for _, back := range state.RollBack {
 		failed = append(failed, about(back.Node, r.rollBack(ctx, back)))
 	}
+	for _, node := range state.Unbegun {
+		failed = append(failed, about(node, r.forget(ctx, node)))
+	}
 	return errors.Join(failed...)
 }
 
@@ -92,6 +95,18 @@ func (r *run) rollBack(ctx context.Context, back disruption.RollBack) error {
 	}
 	slog.WarnContext(ctx, "replacement rolled back", "NodeClaim", node.Claim.Name, "reason", back.Why)
 	r.record(ctx, disruption.AboutClaim(node.Claim), corev1.EventTypeWarning, "DisruptionBlocked", "The node stays for now: "+back.Why)
+	return nil
+}
+
+// forget takes back the little that was written of a replacement whose beginner died. The
+// rest of this look begins it anew if it is still right.
+func (r *run) forget(ctx context.Context, node *disruption.Node) error {
+	stored, err := r.client.PatchNodeClaim(ctx, node.Claim.Name, disruption.NotBegun(node.Claim))
+	if err != nil {
+		return err
+	}
+	node.Claim = stored
+	slog.InfoContext(ctx, "a replacement that was not begun is looked at anew", "NodeClaim", node.Claim.Name)
 	return nil
 }
 

@@ -179,3 +179,17 @@ func TestAReplacementThatFailsIsTakenBack(t *testing.T) {
 		})
 	}
 }
+
+func TestAMoveWhoseBeginnerDiedIsBegunInTheNextLook(t *testing.T) {
+	pool(t, "100%")
+	offers(t)
+	recommend(t, "halfway")
+	t.Cleanup(func() { forget(t) })
+	// All that is written of a move to nodes that are there.
+	server.Patch(t, api.NodeClaimsPath+"/halfway", disruption.ReplacedBy(readClaim(t, "halfway"), nil))
+	newLooker(t, nil).mustLook(t)
+	claim := readClaim(t, "halfway")
+	if replacement(t, "halfway") == nil || !isBeingReplaced(t, "halfway") || claim.Annotations[disruption.ReplaceAfterAnnotationKey] != "" {
+		t.Errorf("replacement %v, annotations %v", replacement(t, "halfway"), claim.Annotations)
+	}
+}

@@ -63,9 +63,10 @@ func killEverywhere(ctx context.Context) (failure error) {
 	}
 	fmt.Printf("the functions are built with a clock that can be set, after %.0f s\n", time.Since(began).Seconds())
 	matrix := &crash.Matrix{Worlds: make([]*crash.World, crashWorlds), Told: func(row *crash.Row) {
-		fmt.Printf("%6.0fs  %s: %s: %d calls, %d kills in %d tellings, %d faults\n", time.Since(began).Seconds(), row.Story.Function, row.Story.Name, row.Calls, row.Kills, row.Told, len(row.Faults))
-		for _, fault := range row.Faults {
-			fmt.Println("        ", fault)
+		violations := row.Violations()
+		fmt.Printf("%6.0fs  %s: %s: %d calls, %d kills in %d tellings, %d violations\n", time.Since(began).Seconds(), row.Story.Function, row.Story.Name, row.Calls, row.Kills, row.Told, len(violations))
+		for _, violation := range violations {
+			fmt.Println("        ", violation)
 		}
 	}}
 	defer func() {
@@ -87,16 +88,13 @@ func killEverywhere(ctx context.Context) (failure error) {
 	}
 	rows, failed := matrix.Run(ctx, stories)
 	fmt.Println()
-	well, err := crash.Write(os.Stdout, rows)
+	unmade, err := crash.Unreached(root, rows)
+	if err != nil {
+		return errors.Join(failed, err)
+	}
+	well, err := crash.Write(os.Stdout, rows, unmade)
 	if err = errors.Join(failed, err); err != nil {
 		return errors.Join(err, keepLogs(folder, rows))
-	}
-	missed, err := crash.Unreached(root, rows)
-	if err != nil {
-		return err
-	}
-	for _, call := range missed {
-		fmt.Println("allowed, and called in no story told:", call)
 	}
 	fmt.Printf("The matrix took %.0f s.\n", time.Since(began).Seconds())
 	if well {

@@ -51,6 +51,9 @@ type Replacements struct {
 	Finish []*Node
 	// RollBack are those that are to go on as they were.
 	RollBack []RollBack
+	// Unbegun are those for which nothing is launched, and of whose replacement only the
+	// annotation is there: whoever began it died. Nothing has failed.
+	Unbegun []*Node
 }
 
 // RollBack is a replacement that has failed.
@@ -89,6 +92,8 @@ func Replacing(s *Snapshot, now time.Time) Replacements {
 		reason := api.GetCondition(node.Claim.Status.Conditions, api.ConditionTypeDisruptionReason)
 		switch {
 		case why != "":
+		case reason == nil && len(node.replacements()) == 0 && !node.chosen():
+			r.Unbegun = append(r.Unbegun, node)
 		case reason == nil:
 			why = "its replacement was not begun"
 		case waiting == "":
@@ -149,6 +154,13 @@ func ReplacedBy(claim *api.NodeClaim, replacements []string) map[string]any {
 	return map[string]any{"metadata": map[string]any{
 		"resourceVersion": claim.ResourceVersion,
 		"annotations":     map[string]any{ReplacedByAnnotationKey: strings.Join(slices.Sorted(slices.Values(replacements)), ",")},
+	}}
+}
+
+// NotBegun is the patch that makes of a claim what it was before ReplacedBy.
+func NotBegun(claim *api.NodeClaim) map[string]any {
+	return map[string]any{"metadata": map[string]any{
+		"resourceVersion": claim.ResourceVersion, "annotations": map[string]any{ReplacedByAnnotationKey: nil},
 	}}
 }
 

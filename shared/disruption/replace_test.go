@@ -44,6 +44,7 @@ func TestReplacing(t *testing.T) {
 		name               string
 		nodes              []Node
 		finish, back, undo string // names; undo are claims to delete
+		unbegun            string
 		why                string
 		unlaunched         bool
 	}{
@@ -58,7 +59,9 @@ func TestReplacing(t *testing.T) {
 		{name: "a replacement that leaves takes it back", nodes: []Node{old("new"), node("new", 0, replaces, claimDeleted)}, back: "old", why: "new is leaving"},
 		{name: "time runs out", nodes: []Node{node("old", 0, by("new"), begunAgo(replaceWithin)), node("new", 0, replaces, booting, launched)}, back: "old", undo: "new", why: "not ready within"},
 		{name: "time runs out no more once it is there", nodes: []Node{node("old", 0, by("new"), begunAgo(replaceWithin)), node("new", 0, replaces)}, finish: "old"},
-		{name: "whoever began it died before the condition", nodes: []Node{node("old", 0, by(""))}, back: "old", why: "not begun"},
+		{name: "whoever began it died before the condition", nodes: []Node{node("old", 0, by(""))}, unbegun: "old"},
+		{name: "whoever took it back died before its end", nodes: []Node{node("old", 0, by(""), tainted)}, back: "old", why: "not begun"},
+		{name: "whoever began it with others died before its condition", nodes: []Node{node("old", 0, by("new")), node("new", 0, booting, launched)}, back: "old", why: "not begun"},
 		{name: "whoever began it died before the claim", nodes: []Node{old("new")}, back: "old", why: "new was not launched"},
 		{name: "a node that leaves is waited for no more", nodes: []Node{old("new", claimDeleted), node("new", 0, replaces, booting)}},
 		{name: "two share a replacement", nodes: []Node{old("new"), node("oldest", 0, by("new"), begunAgo(time.Minute)), node("new", 0, annotated(ReplacesAnnotationKey, "old,oldest"))}, finish: "old,oldest"},
@@ -72,8 +75,8 @@ func TestReplacing(t *testing.T) {
 			for _, rollBack := range got.RollBack {
 				back, undo, why = append(back, rollBack.Node), append(undo, rollBack.Delete...), rollBack.Why
 			}
-			if names(got.Finish) != test.finish || names(back) != test.back || names(undo) != test.undo || got.Unlaunched != test.unlaunched || !strings.Contains(why, test.why) {
-				t.Errorf("finishes %q, takes back %q (%s) deleting %q, unlaunched %t", names(got.Finish), names(back), why, names(undo), got.Unlaunched)
+			if names(got.Finish) != test.finish || names(back) != test.back || names(undo) != test.undo || names(got.Unbegun) != test.unbegun || got.Unlaunched != test.unlaunched || !strings.Contains(why, test.why) {
+				t.Errorf("finishes %q, takes back %q (%s) deleting %q, unbegun %q, unlaunched %t", names(got.Finish), names(back), why, names(undo), names(got.Unbegun), got.Unlaunched)
 			}
 			// What is under way here is nothing to emptiness, not even to restore.
 			decided := Empty(s, monday)

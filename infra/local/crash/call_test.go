@@ -84,10 +84,11 @@ func TestEachCallIsKilledAtTwice(t *testing.T) {
 		tellings int
 	}{
 		{"no call", nil, false, 0},
-		{"one invocation of one call: it dies in both of its tries", []Call{{1, "a", 1}}, false, 1},
-		{"one invocation", []Call{{1, "a", 1}, {1, "a", 2}, {1, "b", 1}}, false, 3},
-		{"three invocations, one of which makes no call", []Call{{1, "a", 1}, {1, "b", 1}, {3, "a", 1}}, false, 4},
-		{"each by itself", []Call{{1, "a", 1}, {2, "b", 1}}, true, 4},
+		{"one invocation of one call", []Call{{1, "POST a", 1}}, false, 2},
+		{"one invocation", []Call{{1, "POST a", 1}, {1, "POST a", 2}, {1, "ec2:RunInstances", 1}}, false, 3},
+		{"what only reads", []Call{{1, "GET a", 1}, {1, "LIST a", 1}, {1, "ec2:DescribeInstances", 1}, {1, "ec2:CreateFleet (dry run)", 1}, {1, "eks:GET clusters", 1}}, false, 3},
+		{"three invocations, one of which makes no call", []Call{{1, "POST a", 1}, {1, "POST b", 1}, {3, "POST a", 1}}, false, 3},
+		{"each by itself", []Call{{1, "GET a", 1}, {2, "GET b", 1}}, true, 4},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			tellings := grouped(test.calls, test.alone)

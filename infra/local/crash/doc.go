@@ -5,12 +5,14 @@
 // told once undisturbed, to learn which calls the function makes to AWS and to Kubernetes
 // on the way. Then it is told anew until the function's process was killed at each of
 // them, twice: when the call is about to be sent, and when it has been carried out and its
-// answer not seen. In one telling the function is killed at one call of each of its
-// invocations, since what comes of a kill shows by the next. What woke the function is delivered again, and it and the others go on
-// as the ticks would have them, until the story has come to its end. Whatever happens, no
-// pod may be evicted twice and no disruption budget be violated, and in the end claims,
-// instances and nodes must belong together one to one, with nothing launched twice and
-// nothing held by a finalizer.
+// answer not seen. In one telling the function dies in each of its invocations: once after
+// a call that changes something, since what comes of that shows by the next, or a few times
+// where nothing has changed. What woke the function is delivered again, and it and the
+// others go on as the ticks would have them, until the story has come to its end. Whatever
+// happens, no pod may be evicted twice and no disruption budget be violated, and in the end
+// claims, instances and nodes must belong together one to one, with nothing launched twice
+// and nothing held by a finalizer. A kill that never comes about is a violation too, unless
+// excuses says why it need not.
 //
 // The functions are their real programs, behind a Lambda Runtime API, with a clock that
 // can be set; the control plane is a real one, without its scheduler's and kubelets' part,

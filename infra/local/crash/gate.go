@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -196,6 +197,8 @@ func (g *gate) serve(server *http.Server) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	// A process that was killed leaves connections half made, of which nobody wants to hear.
+	server.ErrorLog = log.New(io.Discard, "", 0)
 	g.servers = append(g.servers, server)
 	g.serving.Add(1)
 	go func() {

@@ -1,6 +1,7 @@
 package crash
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 )
@@ -20,6 +21,14 @@ type Call struct {
 type Kill struct {
 	Call
 	After bool
+}
+
+func (k Kill) String() string {
+	when := "before"
+	if k.After {
+		when = "after"
+	}
+	return fmt.Sprintf("killed %s %s (no. %d in invocation %d)", when, k.Name, k.Nth, k.Invocation)
 }
 
 // verdict is what becomes of a function at a call.

@@ -85,6 +85,9 @@ func (t *telling) boot(ctx context.Context, s *state, instance *ec2.Instance) er
 		t.acted = true
 		node := newNode(instance)
 		node.Spec.Taints = []corev1.Taint{api.UnregisteredNoExecuteTaint()}
+		if t.story.Unready {
+			node.Status.Conditions[0].Status, node.Status.Conditions[0].Reason = corev1.ConditionFalse, "KubeletNotReady"
+		}
 		_, err := nodes.Create(ctx, node, metav1.CreateOptions{})
 		return err
 	case at >= 0 && instance.State != ec2.Running && nodeReady(&s.nodes[at]):

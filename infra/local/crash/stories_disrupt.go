@@ -1,10 +1,9 @@
 package crash
 
 import (
+	"cmp"
 	"slices"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/shared/api"
@@ -66,7 +65,7 @@ func disruptStories() []Story {
 		},
 		{
 			// Its pods have room on the other one.
-			Function: "disrupt", Name: "a node that is not needed", With: []string{"lifecycle", "disrupt"}, Done: running(1), Spared: movedLater,
+			Function: "disrupt", Name: "a node that is not needed", With: []string{"lifecycle", "disrupt"}, Done: running(1),
 			Arrange: func(s *stage) {
 				s.readyClass()
 				s.pool(frugal)
@@ -119,10 +118,15 @@ func disruptStories() []Story {
 			},
 			Done: spared,
 		},
+		{
+			// Until it is taken back ten minutes pass, and as many until it is tried again.
+			Function: "disrupt", Name: "a replacement that never becomes ready", Launches: 1, Unready: true, Step: 2 * time.Minute,
+			Arrange: recommended, Done: spared, Spared: spared, Acted: takenBack,
+		},
 	}
 	// What disrupt waits for takes tens of seconds.
 	for i := range stories {
-		stories[i].Step = 10 * time.Second
+		stories[i].Step = cmp.Or(stories[i].Step, 10*time.Second)
 	}
 	return stories
 }
@@ -135,10 +139,11 @@ func recommendedNode(s *stage) {
 	s.annotate(claim, disruption.MarkRebalance(claim, time.Now(), time.Now()))
 }
 
-// nextMinute lets the minute pass: moves are proposed as one begins.
+// nextMinute lets the minute pass: moves are proposed as one begins. The functions' clock,
+// which knows whole seconds, is behind by less than one.
 func (s *stage) nextMinute() {
 	now := s.world.now()
-	s.later(now.Truncate(time.Minute).Add(time.Minute).Sub(now))
+	s.later(now.Truncate(time.Minute).Add(time.Minute + time.Second).Sub(now))
 }
 
 // ordered tells that the end of the node "old" was ordered: lifecycle's part begins.
@@ -146,22 +151,22 @@ func ordered(s *state) bool {
 	return !slices.ContainsFunc(s.claims, func(claim api.NodeClaim) bool { return claim.Name == "old" && claim.DeletionTimestamp == nil })
 }
 
-// movedLater is the end at which both nodes go on as they were, and are not tried again for a while.
-func movedLater(t *telling, s *state) string {
-	if lacks := running(2)(t, s); lacks != "" {
-		return lacks
-	}
-	for i := range s.claims {
-		if _, begun := s.claims[i].Annotations[disruption.ReplacedByAnnotationKey]; !begun && s.claims[i].Annotations[disruption.ReplaceAfterAnnotationKey] != "" &&
-			!slices.ContainsFunc(s.nodes, func(node corev1.Node) bool { return disruption.IsTainted(&node) }) {
-			return ""
-		}
-	}
-	return "the move was not taken back"
+// takenBack tells that no replacement of the node "old" is under way any more.
+func takenBack(s *state) bool {
+	return slices.ContainsFunc(s.claims, func(claim api.NodeClaim) bool {
+		_, begun := claim.Annotations[disruption.ReplacedByAnnotationKey]
+		return claim.Name == "old" && !begun && claim.Annotations[disruption.ReplaceAfterAnnotationKey] != ""
+	})
 }
 
-// spared is the end at which the node "old" goes on as it was, and is not tried again for a while.
+// spared is the end at which the node "old" and its pods go on as they were, and it is not
+// tried again for a while.
 func spared(t *telling, s *state) string {
+	for _, of := range t.stage.workloads {
+		if of.made > of.count {
+			return "a pod of " + of.name + " had to go"
+		}
+	}
 	if lacks := running(1)(t, s); lacks != "" {
 		return lacks
 	}

@@ -45,6 +45,8 @@ type Story struct {
 	Forceful bool
 	// Stubborn is for one in which no pod ends though its kubelet is told to.
 	Stubborn bool
+	// Unready is for one in which nodes that join are never ready.
+	Unready bool
 	// Halted is for one in which a claim may keep an instance that does not run.
 	Halted bool
 }
