@@ -125,7 +125,7 @@ func (f *fleet) ask(leaving, others []*node, launch bool) *plan.Plan {
 	for rank, n := range others {
 		shown := *f.show(n)
 		shown.Rank = rank
-		if launch && f.spared[n] && shown.Node != nil {
+		if (launch && f.spared[n] || f.closed[n]) && shown.Node != nil {
 			shown.Node = full(shown.Node)
 		}
 		s.Nodes = append(s.Nodes, shown)

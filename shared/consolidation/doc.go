@@ -21,6 +21,7 @@
 //	eligible.go   which nodes may go at all, and for the others why they stay; protection.go, what keeps their pods
 //	fleet.go      the cluster as it would be after the moves so far; condense.go, as the planner is shown it
 //	solve.go      which of two ways is tried first: room that there is, or nodes planned anew
+//	sweep.go      of a large fleet, first the nodes that save most for what it disturbs to move their pods
 //	deletes.go    nodes whose pods fit on other nodes: a quick packing (room.go) proposes, the planner decides
 //	replace.go    nodes that cost more than their pods are worth by the planner's lower bound are planned anew, a few at a time
 //	evaluate.go   what the planner makes of a set of nodes: independent groups, each with its gain; offers.go, what of a planned claim's offerings is cheap enough

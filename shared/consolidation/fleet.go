@@ -27,12 +27,16 @@ type fleet struct {
 	totals   map[*pool]poolTotals
 	// cheap are the cluster's instance types up to a price: see typesBelow.
 	cheap map[int]map[string][]catalog.InstanceType
+	// large says that many nodes may go: see sweep.go.
+	large bool
 	// limited says that some pool has limits, which nodes count against until they are gone.
 	limited bool
 	// work counts what the planner was asked, so that a plan takes no longer on one machine than it takes work on another.
 	work int
 	// spared are nodes that may well go themselves: pods that move do not go there.
 	spared map[*node]bool
+	// closed are nodes that a move takes which is not made yet: no pod is moved to them that would have to move again.
+	closed map[*node]bool
 	// tried is what planning nodes anew has come to, by their names, since the last change.
 	tried map[string][]*step
 	// serial numbers what is launched.

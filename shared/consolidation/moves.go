@@ -31,12 +31,20 @@ func (g *group) root() *group {
 	return g
 }
 
+// maximumMove is how many nodes one move may take of this fleet: of a large one half as many, so that what brings most for its disturbance comes apart from the rest.
+func (f *fleet) maximumMove() int {
+	if f.large {
+		return maximumMove / 2
+	}
+	return maximumMove
+}
+
 // limit is how many nodes of the pool one move may take.
 func (f *fleet) limit(name string) int {
 	if f.s.Allowed == nil {
-		return maximumMove
+		return f.maximumMove()
 	}
-	return max(1, min(f.s.Allowed[name].Underutilized, maximumMove))
+	return max(1, min(f.s.Allowed[name].Underutilized, f.maximumMove()))
 }
 
 // groupsOf are the groups that the step's nodes belong to, or pods on them that earlier steps have brought there: what becomes of those depends on this step.
@@ -78,7 +86,7 @@ func (f *fleet) together(s *step) (map[string]int, bool) {
 			return nil, false
 		}
 	}
-	return taken, all <= maximumMove
+	return taken, all <= f.maximumMove()
 }
 
 // apply makes the step. It does nothing, and reports false, if the move that it is part of would take too many nodes.

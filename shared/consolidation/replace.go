@@ -45,7 +45,7 @@ func (f *fleet) replace(round int) bool {
 	}
 	var best []*step
 	most := 0.0
-	for variant := 0; variant < variants(size) && (variant == 0 || f.work < enough); variant++ {
+	for variant := 0; variant < f.variants(size) && (variant == 0 || f.work < enough); variant++ {
 		var steps []*step
 		gain := 0.0
 		for _, chunk := range f.chunksOf(wasteful, size, uint64(round), variant) {
@@ -147,9 +147,9 @@ func (f *fleet) wasteful() []*node {
 	return found
 }
 
-// variants is in how many ways nodes are put together, so many at a time.
-func variants(size int) int {
-	if size == 1 {
+// variants is in how many ways nodes are put together, so many at a time. In a large fleet they come as they are sorted: those that bring much for their disturbance apart from those that bring little.
+func (f *fleet) variants(size int) int {
+	if size == 1 || f.large {
 		return 1
 	}
 	return 4
@@ -170,7 +170,7 @@ func (f *fleet) chunksOf(nodes []*node, size int, round uint64, variant int) [][
 		switch {
 		case variant > 1 || variant > 0 && round >= uint64(len(sizes)):
 			random.Shuffle(len(of), func(i, j int) { of[i], of[j] = of[j], of[i] })
-		case variant == 0:
+		case variant == 0 && !f.large:
 			of = of[:0]
 			for i := range count {
 				for at := start + i; at < end; at += count {

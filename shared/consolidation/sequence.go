@@ -1,6 +1,7 @@
 package consolidation
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/whittle-dev/whittle/shared/plan"
@@ -16,13 +17,30 @@ func (f *fleet) inSequence(moves []Move) (now, waiting []Move) {
 			byClaim[n.source.NodeClaim.Name] = n
 		}
 	}
+	f.closed = map[*node]bool{}
+	for i := range moves {
+		for _, leaving := range moves[i].Delete {
+			f.closed[byClaim[leaving.NodeClaim]] = true
+		}
+	}
+	otherwise := map[*node]bool{} // what pods have come to, or have not, other than it was planned
 	for i := range moves {
 		s := f.stepOf(&moves[i], byClaim)
 		m := &moves[i]
-		if isBound(s.leaving) && !f.holds(s) {
-			if s, m = f.afresh(s.leaving); s == nil {
+		if isBound(s.leaving) || s.goesTo(otherwise) {
+			planned := s
+			if s = f.held(planned); s == nil {
+				s = f.afresh(planned.leaving)
+			}
+			if s == nil {
 				waiting = append(waiting, moves[i])
 				continue
+			}
+			m = f.moveOf(s)
+			for pod, to := range s.to {
+				if was := planned.to[pod]; was.node != to.node {
+					otherwise[was.node], otherwise[to.node] = true, true
+				}
 			}
 		}
 		f.make(s, &group{})
@@ -32,35 +50,44 @@ func (f *fleet) inSequence(moves []Move) (now, waiting []Move) {
 }
 
 // afresh is what taking the same nodes away comes to on the fleet as it is now; nil if that is not worth its while, or no work is left to look.
-func (f *fleet) afresh(nodes []*node) (*step, *Move) {
+func (f *fleet) afresh(nodes []*node) *step {
 	if f.work >= workLimit {
-		return nil, nil
+		return nil
 	}
 	leaving := map[*node]bool{}
-	var pods []*pod
+	pods := 0
 	for _, n := range nodes {
 		leaving[n] = true
-		pods = append(pods, n.pods...)
+		pods += len(n.pods)
 	}
-	f.work += 2 * cost(len(f.nodes), len(pods))
+	f.work += 2 * cost(len(f.nodes), pods)
 	s := f.whole(nodes, leaving)
 	if s.why != "" {
-		return nil, nil
+		return nil
 	}
-	members, at := slices.Clone(nodes), map[*pod]*node{}
+	return s
+}
+
+// moveOf is the step as a move.
+func (f *fleet) moveOf(s *step) *Move {
+	members, at := slices.Clone(s.leaving), map[*pod]*node{}
 	for _, launch := range s.launches {
 		members = append(members, f.newLaunched(launch, nil))
 	}
-	for _, pod := range pods {
-		to := s.to[pod.ref.String()]
-		if to.node == nil {
-			to.node = members[len(nodes)+to.launch]
+	var pods []*pod
+	for _, n := range s.leaving {
+		for _, pod := range n.pods {
+			to := s.to[pod.ref.String()]
+			if to.node == nil {
+				to.node = members[len(s.leaving)+to.launch]
+			}
+			at[pod] = to.node
+			pods = append(pods, pod)
 		}
-		at[pod] = to.node
 	}
 	slices.SortFunc(pods, comparePods)
 	m := f.move(members, pods, at)
-	return s, &m
+	return &m
 }
 
 // isBound tells whether a pod of the nodes is bound to others, or others to it.
@@ -101,10 +128,21 @@ func (f *fleet) stepOf(m *Move, byClaim map[string]*node) *step {
 	return s
 }
 
-// holds tells whether the planner finds a place for all pods of the step on the nodes that there are and those that it launches.
-func (f *fleet) holds(s *step) bool {
+// goesTo tells whether pods of the step go to one of the nodes.
+func (s *step) goesTo(nodes map[*node]bool) bool {
+	for _, to := range s.to {
+		if to.node != nil && nodes[to.node] {
+			return true
+		}
+	}
+	return false
+}
+
+// held is the step with its pods where the planner places them on the nodes that they were to go to, and each launch with the pods that it was planned for; nil if it does not find places for
+// all, or no work is left to look.
+func (f *fleet) held(s *step) *step {
 	if f.work >= workLimit {
-		return false
+		return nil
 	}
 	leaving := map[*node]bool{}
 	pods := 0
@@ -120,20 +158,39 @@ func (f *fleet) holds(s *step) bool {
 		}
 	}
 	others := f.others(leaving)
-	seen := f.concerned(others, s.leaving)
+	seen, takes := f.concerned(others, s.leaving), map[*node]bool{}
 	for _, to := range s.to {
-		seen[to.node] = true
+		seen[to.node], takes[to.node] = true, true
 	}
+	byName := map[string]destination{}
 	for rank, n := range ordered(slices.DeleteFunc(others, func(n *node) bool { return !seen[n] })) {
 		shown := *f.show(n)
 		shown.Rank = rank
+		if !takes[n] && shown.Node != nil {
+			// Its pods count, and its room is others'.
+			shown.Node = full(shown.Node)
+		}
 		asked.Nodes = append(asked.Nodes, shown)
+		byName[n.name] = destination{node: n}
 	}
-	for _, launch := range s.launches {
+	for i, launch := range s.launches {
 		// As a node on its way, which has the pods that it was planned for before others.
 		n := f.newLaunched(launch, nil)
 		asked.Nodes = append(asked.Nodes, plan.Node{NodeClaim: n.source.NodeClaim})
+		byName[n.name] = destination{launch: i}
 	}
 	f.work += cost(len(asked.Nodes), pods)
-	return len(plan.Solve(&asked).Unplaced) == 0
+	decided := plan.Solve(&asked)
+	if len(decided.Unplaced) > 0 {
+		return nil
+	}
+	held := &step{leaving: s.leaving, launches: s.launches, to: map[string]destination{}}
+	for _, nomination := range decided.Nominations {
+		at, was := byName[cmp.Or(nomination.NodeName, nomination.NodeClaimName)], s.to[nomination.Pod.String()]
+		if (at.node == nil) != (was.node == nil) || at.launch != was.launch {
+			return nil
+		}
+		held.to[nomination.Pod.String()] = at
+	}
+	return held
 }

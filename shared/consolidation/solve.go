@@ -35,13 +35,16 @@ type found struct {
 }
 
 // search tries two ways, and gives the better one. Pods that move to the room that there is move for nothing where the nodes that have it are not worth their price either; nodes that are
-// planned anew move all their pods where it would have done to move those of a few. In a large fleet only one is tried.
+// planned anew move all their pods where it would have done to move those of a few. In a large fleet only one is tried, and what brings most comes first where there is much to gain by that.
 func (f *fleet) search() found {
 	f.removeEmpty()
 	if !slices.ContainsFunc(f.nodes, func(n *node) bool { return n.candidate && !n.removed }) {
 		return f.found()
 	}
 	f.readWorth()
+	if f.sweep() {
+		return f.found()
+	}
 	_, byRoom := f.packed(nil)
 	byAnew, pass := 0.0, 0
 	for _, n := range f.wasteful() {

@@ -133,6 +133,7 @@ func consolidateOurs(s *plan.Snapshot, rest int) (done report.Consolidated, path
 		var p *consolidation.Plan
 		cost := measureMemory(func() { p = consolidation.Solve(&consolidation.Snapshot{Cluster: s, Now: now}) })
 		done.Wall, done.CPU, done.Slowest = done.Wall+cost.Wall, done.CPU+cost.CPU, max(done.Slowest, cost.Wall)
+		done.SlowestCPU = max(done.SlowestCPU, cost.CPU)
 		done.Memory = max(done.Memory, cost.Memory)
 		if run == 0 {
 			done.First = cost.Wall
@@ -180,7 +181,8 @@ func (c *consolidations) consolidateTheirs(ctx context.Context, s *plan.Snapshot
 		if err != nil {
 			return done, err
 		}
-		done.Wall, done.CPU, done.Slowest = done.Wall+took, done.CPU+cpuTime()-cpu, max(done.Slowest, took)
+		used := cpuTime() - cpu
+		done.Wall, done.CPU, done.Slowest, done.SlowestCPU = done.Wall+took, done.CPU+used, max(done.Slowest, took), max(done.SlowestCPU, used)
 		if done.First == 0 {
 			done.First = took
 		}

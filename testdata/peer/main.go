@@ -55,8 +55,8 @@ func run(ctx context.Context, arguments []string, out io.Writer) error {
 		consolidate = flags.Bool("consolidation", false, "compare consolidation instead")
 		fleets      = flags.String("fleets", "", "with -consolidation: comma-separated `names` of the fleets; all without it")
 		nodes       = flags.String("nodes", "100,500,2000", "with -consolidation: comma-separated `numbers` of nodes")
-		deciding    = flags.Duration("deciding", 5*time.Minute, "with -consolidation: end Karpenter's consolidation of a fleet after so much processor time")
-		rest        = flags.Int("rest", 100, "with -consolidation: ask Whittle so many `times` more about each fleet that it has found at rest")
+		deciding    = flags.Duration("deciding", time.Minute, "with -consolidation: end Karpenter's consolidation of a fleet after so much processor time")
+		rest        = flags.Int("rest", 10, "with -consolidation: ask Whittle so many `times` more about each fleet that it has found at rest")
 		verbose     = flags.Bool("v", false, "say why pods are left out")
 	)
 	if err := flags.Parse(arguments); err != nil {

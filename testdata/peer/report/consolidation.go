@@ -24,8 +24,8 @@ type Consolidated struct {
 	NodesLeft    int
 	// Moved counts evicted pods, one that is evicted twice as two; Removed and Launched count nodes, Decisions how often something was decided.
 	Moved, Removed, Launched, Decisions int
-	// Wall and CPU are of all decisions together, First and Slowest of one.
-	Wall, CPU, First, Slowest time.Duration
+	// Wall and CPU are of all decisions together, First and Slowest of one; SlowestCPU is the most processor time that one took.
+	Wall, CPU, First, Slowest, SlowestCPU time.Duration
 	// Memory is the most in bytes that the process had while it decided; zero if nobody has looked.
 	Memory uint64
 	// Unfinished says that there was more to do when time had run out.
@@ -37,8 +37,8 @@ func (c *Consolidation) String() string {
 	side := func(d *Consolidated) string {
 		return fmt.Sprintf("%s$%.2f, %d nodes (-%d +%d), %d pods moved, %d decisions in %s", over(d.Unfinished), d.PricePerHour, d.NodesLeft, d.Removed, d.Launched, d.Moved, d.Decisions, duration(d.Wall))
 	}
-	return fmt.Sprintf("%-16s %5d nodes %6d pods $%.2f, bound $%.2f | Karpenter %s | Whittle %s, slowest %s, %d MB, %d pods to Karpenter's price",
-		c.Fleet, c.Nodes, c.Pods, c.PricePerHour, c.LowerBoundPerHour, side(&c.Karpenter), side(&c.Whittle), duration(c.Whittle.Slowest), c.Whittle.Memory/1e6, c.MovedToPrice)
+	return fmt.Sprintf("%-16s %5d nodes %6d pods $%.2f, bound $%.2f | Karpenter %s | Whittle %s, slowest %s (cpu %s), %d MB, %d pods to Karpenter's price",
+		c.Fleet, c.Nodes, c.Pods, c.PricePerHour, c.LowerBoundPerHour, side(&c.Karpenter), side(&c.Whittle), duration(c.Whittle.Slowest), duration(c.Whittle.SlowestCPU), c.Whittle.Memory/1e6, c.MovedToPrice)
 }
 
 // Consolidation is the comparison as a page. Rest is how often Whittle was asked again about each fleet at rest.
@@ -48,7 +48,8 @@ func (r *Report) Consolidation(rows []Consolidation, rest int) string {
 	fmt.Fprintf(&b, "%s, Karpenter %s as a library; %d instance types of us-east-1 with three zones.\n\n```\n%s\n```\n\n", r.Machine, r.Karpenter, r.InstanceTypes, strings.Replace(r.command(), "bench-peer", "bench-consolidation", 1))
 	fmt.Fprintf(&b, `Karpenter's own methods decide (emptiness, multi-node, single-node, in its controller's order, with its own candidates, budgets and simulation), on its own picture of
 the cluster. What they decide is carried out on that picture at once: a replacement becomes its cheapest offering, pods go where the method's simulation has put them, and the
-methods are asked again until they find nothing more, for at most %s of processor time, after which the row says so; its own limits of a minute and three for one search are those of the clock. Left out is the wait of fifteen seconds before each decision is looked
+methods are asked again until they find nothing more, or have used %s of processor time for the fleet; what they have begun by then they finish, and the row says "unfinished": its price and its pods are
+those of that moment, and with more time both would go on. Their own limits, a minute for a search among many nodes and three for one node by node, hold as well, by the clock. Left out is the wait of fifteen seconds before each decision is looked
 at again. Objects are read from memory, by index, as from its cache. Spot nodes may be replaced by spot nodes, which is off unless a user switches it on. Whittle is asked, its moves are carried
 out in the same way, and it is asked again once all has settled, until it finds nothing more, with its default thresholds; then %d times more, and the run ends with an error if it moves anything. Budgets allow both everything: what is compared is where they end, and what it takes.
 
@@ -75,12 +76,12 @@ out in the same way, and it is asked again once all has settled, until it finds 
 			w.PricePerHour/k.PricePerHour, float64(w.Moved)/float64(max(k.Moved, 1)), part)
 	}
 	b.WriteString("\n## Time\n\nOf deciding alone. Memory is the most that the process had while Whittle decided, with the instance types and whatever the comparison keeps.\n\n")
-	b.WriteString("| fleet | nodes | Karpenter: decisions | in all | of cpu | slowest | Whittle: decisions | in all | of cpu | first | slowest | memory |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
+	b.WriteString("| fleet | nodes | Karpenter: decisions | in all | of cpu | slowest | of cpu | Whittle: decisions | in all | of cpu | first | slowest | of cpu | memory |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	for i := range rows {
 		c := &rows[i]
 		k, w := &c.Karpenter, &c.Whittle
-		fmt.Fprintf(&b, "| %s | %s | %s | %s%s | %s | %s | %s | %s | %s | %s | %s | %d MB |\n", c.Fleet, number(c.Nodes), number(k.Decisions), over(k.Unfinished), duration(k.Wall), duration(k.CPU), duration(k.Slowest),
-			number(w.Decisions), duration(w.Wall), duration(w.CPU), duration(w.First), duration(w.Slowest), w.Memory/1e6)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s%s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %d MB |\n", c.Fleet, number(c.Nodes), number(k.Decisions), over(k.Unfinished), duration(k.Wall), duration(k.CPU), duration(k.Slowest), duration(k.SlowestCPU),
+			number(w.Decisions), duration(w.Wall), duration(w.CPU), duration(w.First), duration(w.Slowest), duration(w.SlowestCPU), w.Memory/1e6)
 	}
 	return b.String()
 }
