@@ -20,6 +20,12 @@ const (
 	workTimeout = 60 * time.Second
 	// interruptTimeout is short, and with it the time until a warning that failed is tried again: spot gives two minutes.
 	interruptTimeout = 10 * time.Second
+	// passes is how many invocations at once lifecycle has, whatever wakes it: one that works and one that begins as it ends. More would do the same work beside
+	// each other. It is the least that Lambda accepts.
+	passes = 2
+	// interruptions is the same for interrupt, which acts on what each message is about. When more come than these three get done, the next batches are fuller, up
+	// to ten: a list of the claims for each event becomes one for ten.
+	interruptions = 3
 	// batchSize is how many messages Lambda hands over at once at most.
 	batchSize = 10
 )
@@ -61,7 +67,9 @@ type functionProperties struct {
 	// outsideVPC is for a function that speaks to AWS alone, and need not be where the cluster's endpoint is.
 	outsideVPC bool
 	// queue that wakes the function; nil for a function that is invoked.
-	queue       awssqs.Queue
+	queue awssqs.Queue
+	// concurrency is how many invocations the queue leads to at once at most; 0 for what Lambda makes of it.
+	concurrency float64
 	environment map[string]*string
 	// statements are the rights beyond those to write the function's log and to read its queue.
 	statements []awsiam.PolicyStatement
@@ -107,7 +115,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 			statements: provisionStatements(c, q, nodes),
 		}),
 		interrupt: newFunction(c, functionProperties{
-			name: "interrupt", id: "Interrupt", timeout: interruptTimeout, queue: q.interrupt,
+			name: "interrupt", id: "Interrupt", timeout: interruptTimeout, queue: q.interrupt, concurrency: interruptions,
 			description: "Replaces and drains nodes that EC2 is about to take",
 			environment: given(map[string]*string{
 				"PROVISION_QUEUE_URL": q.provision.QueueUrl(),
@@ -117,7 +125,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 			statements: interruptStatements(c, q),
 		}),
 		lifecycle: newFunction(c, functionProperties{
-			name: "lifecycle", id: "Lifecycle", timeout: workTimeout, queue: q.lifecycle,
+			name: "lifecycle", id: "Lifecycle", timeout: workTimeout, queue: q.lifecycle, concurrency: passes,
 			description: "Registers, initializes, drains and terminates nodes",
 			environment: given(map[string]*string{
 				"PROVISION_QUEUE_URL": q.provision.QueueUrl(),
@@ -208,14 +216,18 @@ func newFunction(c *cluster, p functionProperties) function {
 		})
 	}
 	if p.queue != nil {
-		// Without a MaxConcurrency, which would keep Lambda from asking a quiet queue less often: that is most of what an idle cluster costs.
-		// https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
-		awslambda.NewEventSourceMapping(scope, jsii.String("Messages"), &awslambda.EventSourceMappingProps{
+		mapping := &awslambda.EventSourceMappingProps{
 			Target:                  lambda,
 			EventSourceArn:          p.queue.QueueArn(),
 			BatchSize:               jsii.Number(batchSize),
 			ReportBatchItemFailures: jsii.Bool(true),
-		})
+		}
+		// Only where it is needed: it keeps Lambda from asking a quiet queue less often, and that is most of what an idle cluster costs. Of those that hold a
+		// Lease, provision and disrupt, a second invocation leaves at once. https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
+		if p.concurrency > 0 {
+			mapping.MaxConcurrency = jsii.Number(p.concurrency)
+		}
+		awslambda.NewEventSourceMapping(scope, jsii.String("Messages"), mapping)
 	}
 	return function{name: p.name, role: role, lambda: lambda}
 }

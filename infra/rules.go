@@ -29,12 +29,13 @@ func interruptRules() []rule {
 			pattern: ec2Pattern("EC2 Instance Rebalance Recommendation"),
 		},
 		{
-			id: "StateChange", description: "instances that started, stopped or ended",
+			id: "StateChange", description: "instances that stopped or ended",
 			pattern: map[string]any{
 				"source":      []string{"aws.ec2"},
 				"detail-type": []string{"EC2 Instance State-change Notification"},
-				// Not pending: a launch says nothing that its CreateFleet answer has not said.
-				"detail": map[string]any{"state": []string{"running", "stopping", "stopped", "shutting-down", "terminated"}},
+				// Not pending and running: they say nothing that the answer of CreateFleet has not said, and every instance that
+				// starts in the account would wake the function.
+				"detail": map[string]any{"state": []string{"stopping", "stopped", "shutting-down", "terminated"}},
 			},
 		},
 		{

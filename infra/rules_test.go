@@ -15,7 +15,7 @@ func TestRulesMatch(t *testing.T) {
 	}{
 		{"spot interruption", `{"source":"aws.ec2","detail-type":"EC2 Spot Instance Interruption Warning","detail":{"instance-id":"i-0","instance-action":"terminate"}}`, 1},
 		{"rebalance", `{"source":"aws.ec2","detail-type":"EC2 Instance Rebalance Recommendation","detail":{"instance-id":"i-0"}}`, 1},
-		{"running", `{"source":"aws.ec2","detail-type":"EC2 Instance State-change Notification","detail":{"instance-id":"i-0","state":"running"}}`, 1},
+		{"running", `{"source":"aws.ec2","detail-type":"EC2 Instance State-change Notification","detail":{"instance-id":"i-0","state":"running"}}`, 0},
 		{"terminated", `{"source":"aws.ec2","detail-type":"EC2 Instance State-change Notification","detail":{"instance-id":"i-0","state":"terminated"}}`, 1},
 		{"pending", `{"source":"aws.ec2","detail-type":"EC2 Instance State-change Notification","detail":{"instance-id":"i-0","state":"pending"}}`, 0},
 		{"no state", `{"source":"aws.ec2","detail-type":"EC2 Instance State-change Notification","detail":{"instance-id":"i-0"}}`, 0},

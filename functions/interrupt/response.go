@@ -63,8 +63,6 @@ func respond(event events.Event, now time.Time) response {
 			return response{notice: warning("InstanceStopping", "Instance is stopping"), end: true, look: true}
 		case events.StateShuttingDown, events.StateTerminated:
 			return response{notice: warning("InstanceTerminating", "Instance is terminating"), end: true, look: true}
-		case events.StateRunning:
-			return response{look: true}
 		}
 	}
 	return response{}

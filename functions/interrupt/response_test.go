@@ -41,7 +41,7 @@ func TestRespond(t *testing.T) {
 		{name: "an instance that has stopped ends its node", detail: state(events.StateStopped), reason: "InstanceStopping", end: true, look: true},
 		{name: "an instance that is shutting down ends its node", detail: state(events.StateShuttingDown), reason: "InstanceTerminating", end: true, look: true},
 		{name: "an instance that has ended ends its node", detail: state(events.StateTerminated), reason: "InstanceTerminating", end: true, look: true},
-		{name: "an instance that runs will join soon", detail: state(events.StateRunning), look: true},
+		{name: "an instance that runs", detail: state(events.StateRunning)},
 		{name: "an instance that is pending is no news", detail: state(events.StatePending)},
 		{name: "maintenance weeks ahead is remembered", detail: change(events.HealthStatusUpcoming, 14*day), reason: "InstanceUnhealthy",
 			marks: map[string]any{disruption.DepartsAtAnnotationKey: "2026-03-15T12:00:00Z", disruption.DepartsBecauseAnnotationKey: "arn:a"}},

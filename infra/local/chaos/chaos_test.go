@@ -44,13 +44,14 @@ func TestASeedGivesTheSameChaos(t *testing.T) {
 
 func TestTheLogsSayWhyClaimsCameAndWent(t *testing.T) {
 	said := &trail{came: map[string]string{}, went: map[string]string{}}
-	said.read([]string{
+	said.read("lifecycle", []string{
 		"START RequestId: 1",
 		`{"msg":"created nodeclaim","NodeClaim":"a"}`,
 		`{"msg":"launched nodeclaim","NodeClaim":"b"}`,
 		`{"msg":"giving up nodeclaim","NodeClaim":"b","others":["c"],"reason":"InsufficientCapacityError"}`,
 		`{"msg":"disrupting node(s)","NodeClaim":"a","reason":"Empty"}`,
-		`{"msg":"message failed","error":"nodeclaims is forbidden: User \"f\" cannot get resource \"nodeclaims\" in API group"}`,
+		`{"msg":"message failed","error":"nodeclaims is forbidden: User \"f\" cannot get resource \"nodeclaims\" in API group \"karpenter.sh\" at the cluster scope"}`,
+		`{"msg":"message failed","error":"pods \"a\" is forbidden: User \"f\" cannot create resource \"pods/eviction\" in API group \"\" in the namespace \"default\""}`,
 	})
 	known := map[string]bool{"a": false, "b": false, "c": false, "d": true}
 	if want := []string{"no log says why nodeclaim c came", "no log says why nodeclaim d came"}; !slices.Equal(said.lacks(known), want) {
@@ -59,7 +60,8 @@ func TestTheLogsSayWhyClaimsCameAndWent(t *testing.T) {
 	if went := counts(said.went, known, false); !maps.Equal(went, map[string]int{"giving up nodeclaim: InsufficientCapacityError": 2, "disrupting node(s): Empty": 1}) {
 		t.Errorf("nodes went for %v", went)
 	}
-	if len(said.forbidden) != 1 {
+	want := []refusal{{"lifecycle", "", "get", "nodeclaims", "karpenter.sh", ""}, {"lifecycle", "a", "create", "pods/eviction", "", "default"}}
+	if !slices.Equal(said.forbidden, want) {
 		t.Errorf("refused rights: %q", said.forbidden)
 	}
 }

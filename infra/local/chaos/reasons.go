@@ -35,14 +35,21 @@ type trail struct {
 	came map[string]string // why, by claim
 	went map[string]string
 	// forbidden is what the API server has refused for want of rights, each once.
-	forbidden []string
+	forbidden []refusal
 }
 
-// forbidden is the API server's word for a missing right: who, what and on which kind.
-var forbidden = regexp.MustCompile(`User "[^"]*" cannot [a-z]+ resource "[^"]*"`)
+// refusal is a right that the API server did not find.
+type refusal struct{ function, name, verb, resource, group, namespace string }
+
+func (r refusal) String() string {
+	return fmt.Sprintf("%s may not %s %s %q of the API group %q in the namespace %q", r.function, r.verb, r.resource, r.name, r.group, r.namespace)
+}
+
+// forbidden is the API server's word for a missing right: what, on which kind and where.
+var forbidden = regexp.MustCompile(`(?:"([^"]*)" )?is forbidden: User "[^"]*" cannot ([a-z]+) resource "([^"]*)" in API group "([^"]*)"(?: in the namespace "([^"]*)")?`)
 
 // read takes a function's log.
-func (t *trail) read(lines []string) {
+func (t *trail) read(function string, lines []string) {
 	for _, line := range lines {
 		var entry struct {
 			Message string   `json:"msg"`
@@ -55,8 +62,10 @@ func (t *trail) read(lines []string) {
 		if json.Unmarshal([]byte(line), &entry) != nil {
 			continue // Lambda's own lines are no JSON of ours
 		}
-		if refused := forbidden.FindString(entry.Error); refused != "" && !slices.Contains(t.forbidden, refused) {
-			t.forbidden = append(t.forbidden, refused)
+		if found := forbidden.FindStringSubmatch(entry.Error); found != nil {
+			if refused := (refusal{function, found[1], found[2], found[3], found[4], found[5]}); !slices.Contains(t.forbidden, refused) {
+				t.forbidden = append(t.forbidden, refused)
+			}
 		}
 		why := entry.Message
 		for _, detail := range []string{entry.Reason, entry.Kind} {

@@ -8,8 +8,12 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/infra/local/scenario"
 	"github.com/whittle-dev/whittle/infra/local/world"
@@ -79,7 +83,7 @@ func Run(ctx context.Context, w *world.World, options Options) (*Report, error) 
 	if err != nil {
 		return nil, err
 	}
-	r.judge(report)
+	r.judge(ctx, report)
 	return report, nil
 }
 
@@ -155,7 +159,7 @@ func (r *run) settle(ctx context.Context, options Options, report *Report) error
 }
 
 // judge gathers what was seen.
-func (r *run) judge(report *Report) {
+func (r *run) judge(ctx context.Context, report *Report) {
 	w := r.watcher
 	w.mutex.Lock()
 	report.Looks, report.Missed, report.Least, report.Pods = w.looks, w.missed, w.least, len(w.pods)
@@ -164,12 +168,12 @@ func (r *run) judge(report *Report) {
 	report.Killed = r.killed
 	said := &trail{came: map[string]string{}, went: map[string]string{}}
 	for _, name := range functions() {
-		said.read(r.world.FunctionLog(name))
+		said.read(name, r.world.FunctionLog(name))
 	}
 	known := w.known()
 	report.Came, report.Went = counts(said.came, known, true), counts(said.went, known, false)
 	report.Violations = append(report.Violations, said.lacks(known)...)
-	for _, refused := range append(r.world.Refusals(), said.forbidden...) {
+	for _, refused := range append(r.world.Refusals(), r.missing(ctx, said.forbidden)...) {
 		report.Violations = append(report.Violations, "a function may not do what it does: "+refused)
 	}
 	for _, name := range queues() {
@@ -177,6 +181,27 @@ func (r *run) judge(report *Report) {
 			report.Violations = append(report.Violations, fmt.Sprintf("%d messages to %s were given up (%v)", dead, name, err))
 		}
 	}
+}
+
+// missing are the refused rights that are missing still. An API server that has just begun
+// refuses what it has not read the roles for yet.
+func (r *run) missing(ctx context.Context, refused []refusal) []string {
+	var missing []string
+	for _, one := range refused {
+		resource, subresource, _ := strings.Cut(one.resource, "/")
+		review, err := r.client.Core.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
+			Spec: authorizationv1.SubjectAccessReviewSpec{
+				Groups: []string{"whittle:" + one.function},
+				ResourceAttributes: &authorizationv1.ResourceAttributes{
+					Verb: one.verb, Group: one.group, Resource: resource, Subresource: subresource, Namespace: one.namespace, Name: one.name,
+				},
+			},
+		}, metav1.CreateOptions{})
+		if err != nil || !review.Status.Allowed {
+			missing = append(missing, one.String())
+		}
+	}
+	return missing
 }
 
 // errChaos is what a run with violations ends with.
