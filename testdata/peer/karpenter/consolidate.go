@@ -40,7 +40,7 @@ type Consolidation struct {
 
 // NewConsolidation converts a snapshot, of which nothing waits and all nodes have joined.
 func NewConsolidation(ctx context.Context, s *plan.Snapshot, workers int) (*Consolidation, error) {
-	in, err := NewInput(ctx, s, workers)
+	in, err := newInput(s, workers)
 	if err != nil {
 		return nil, err
 	}

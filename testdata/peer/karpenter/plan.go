@@ -43,8 +43,23 @@ type Input struct {
 // NewInput converts a snapshot. Workers is how many goroutines Karpenter's scheduler tries nodes with; its chart sets one for each CPU that the
 // controller requests. The error names the object that cannot be converted.
 func NewInput(ctx context.Context, s *plan.Snapshot, workers int) (*Input, error) {
+	in, err := newInput(s, workers)
+	if err != nil {
+		return nil, err
+	}
+	in.kubeClient = newClient(s)
+	ctx = in.context(ctx)
+	if in.cluster, err = newCluster(ctx, in.kubeClient, s); err != nil {
+		return nil, err
+	}
+	in.addPods(ctx, s.Pods)
+	return in, nil
+}
+
+// newInput is an input that has no cluster yet, nor pods.
+func newInput(s *plan.Snapshot, workers int) (*Input, error) {
 	in := &Input{
-		kubeClient: newClient(s), instanceTypes: map[string][]*cloudprovider.InstanceType{}, volumes: map[types.UID][]karpenterscheduling.Requirements{},
+		instanceTypes: map[string][]*cloudprovider.InstanceType{}, volumes: map[types.UID][]karpenterscheduling.Requirements{},
 		daemonPods: daemonSetPods(s.DaemonSets), ignored: map[string]string{},
 		settings: &options.Options{
 			PreferencePolicy: options.PreferencePolicyRespect, MinValuesPolicy: options.MinValuesPolicyStrict, IgnoreDRARequests: true,
@@ -65,11 +80,6 @@ func NewInput(ctx context.Context, s *plan.Snapshot, workers int) (*Input, error
 		return nil, err
 	}
 	in.addInstanceTypes(s)
-	ctx = in.context(ctx)
-	if in.cluster, err = newCluster(ctx, in.kubeClient, s); err != nil {
-		return nil, err
-	}
-	in.addPods(ctx, s.Pods)
 	return in, nil
 }
 
