@@ -20,12 +20,9 @@ const (
 	workTimeout = 60 * time.Second
 	// interruptTimeout is short, and with it the time until a warning that failed is tried again: spot gives two minutes.
 	interruptTimeout = 10 * time.Second
-	// passes is how many invocations at once lifecycle has, whatever wakes it: one that works and one that begins as it ends. More would do the same work beside
-	// each other. It is the least that Lambda accepts.
+	// passes is how many invocations at once lifecycle and interrupt have, whatever wakes them: one that works and one that begins as it ends. More would do the
+	// same work beside each other, and with these the batches of a storm get full: one list of the claims for ten events. It is the least that Lambda accepts.
 	passes = 2
-	// interruptions is the same for interrupt, which acts on what each message is about. When more come than these three get done, the next batches are fuller, up
-	// to ten: a list of the claims for each event becomes one for ten.
-	interruptions = 3
 	// batchSize is how many messages Lambda hands over at once at most.
 	batchSize = 10
 )
@@ -115,7 +112,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 			statements: provisionStatements(c, q, nodes),
 		}),
 		interrupt: newFunction(c, functionProperties{
-			name: "interrupt", id: "Interrupt", timeout: interruptTimeout, queue: q.interrupt, concurrency: interruptions,
+			name: "interrupt", id: "Interrupt", timeout: interruptTimeout, queue: q.interrupt, concurrency: passes,
 			description: "Replaces and drains nodes that EC2 is about to take",
 			environment: given(map[string]*string{
 				"PROVISION_QUEUE_URL": q.provision.QueueUrl(),

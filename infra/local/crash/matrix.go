@@ -37,14 +37,26 @@ func (f Fault) String() string {
 }
 
 // triesAlone is how often a kill is tried by itself that does not come about: what a function
-// does in a round depends on the second of the minute too, and the machine is not always as quick.
+// does in a round depends on the second of the minute too, and the machine is not always as
+// quick, so that what it did in one invocation it may do in the one before or after it.
 const triesAlone = 3
+
+// again is a kill that has been tried so often by itself, for another try.
+func again(kill Kill, tried int) Kill {
+	if tried == 1 {
+		kill.Invocation--
+	} else {
+		kill.Invocation += 2
+	}
+	return kill
+}
 
 // job is one telling that is to be done.
 type job struct {
 	row   *Row
 	kills []Kill
-	tried int // how often the kill was tried by itself before
+	tried int  // how often the kill was tried by itself before
+	asked Kill // the one that it was to be, once it was tried
 }
 
 // Matrix tells the stories, each undisturbed and then with a kill at each of its function's
@@ -128,9 +140,13 @@ func (m *Matrix) tell(ctx context.Context, world *World, queue *jobs, next job) 
 		case len(outcome.Kills) > 0:
 			row.Kills++
 		case next.tried < triesAlone:
+			if next.tried == 1 {
+				next.asked = next.kills[0]
+			}
+			next.kills = []Kill{again(next.kills[0], next.tried)}
 			m.add(queue, next)
 		default:
-			row.Missed = append(row.Missed, next.kills...)
+			row.Missed = append(row.Missed, next.asked)
 		}
 	default:
 		m.left[row]--
