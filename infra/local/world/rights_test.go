@@ -27,9 +27,14 @@ func resolving(sid string) bool {
 // unused are rights in AWS that no scenario needs, each with its reason. The keys are function, statement and action.
 func unused() map[string]string {
 	const unusedProfile = "writes down since when nothing has used a profile: of two sweeps, half an hour apart"
+	const silent = "logs what goes wrong, and nothing has"
 	return map[string]string{
 		"provision Describe ec2:DescribeInstances":    "finds what an invocation had launched that died before it wrote it down",
 		"lifecycle TagProfile iam:TagInstanceProfile": unusedProfile,
+		"ticker Log logs:CreateLogStream":             silent,
+		"ticker Log logs:PutLogEvents":                silent,
+		"console Log logs:CreateLogStream":            silent,
+		"console Log logs:PutLogEvents":               silent,
 		"provision TagProfile iam:TagInstanceProfile": "IAM asks for it to make a profile with tags; the local AWS asks for the making alone",
 	}
 }
