@@ -65,11 +65,18 @@ type passage struct {
 	end     verdict
 }
 
+// opener is the key of the function that had an invocation when a connection was opened.
+type opener struct{}
+
 // enter lets a call on its way, unless its caller is dead or dies before it. Whoever has
 // entered tells carried when the call is through.
-func (g *gate) enter(name string) (*passage, error) {
+func (g *gate) enter(ctx context.Context, name string) (*passage, error) {
 	f, t := g.now()
 	if f == nil || t == nil || f.gone() {
+		return nil, errDead
+	}
+	// What a process has sent before it was killed may be read when another is at work.
+	if by, _ := ctx.Value(opener{}).(*function); by != nil && by != f {
 		return nil, errDead
 	}
 	p := &passage{caller: f, telling: t, end: t.ledger.note(f.name, name)}
@@ -100,7 +107,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 	request.Body = io.NopCloser(bytes.NewReader(body))
 	name := awsCall(request, body)
-	passage, err := g.enter(name)
+	passage, err := g.enter(request.Context(), name)
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
@@ -120,7 +127,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 // RoundTrip sends a function's call to Kubernetes.
 func (g *gate) RoundTrip(request *http.Request) (*http.Response, error) {
 	name, about := kubernetesCall(request), objectOf(request.URL.Path)
-	passage, err := g.enter(name)
+	passage, err := g.enter(request.Context(), name)
 	if err != nil {
 		return nil, err
 	}
@@ -199,6 +206,10 @@ func (g *gate) serve(server *http.Server) (string, error) {
 	}
 	// A process that was killed leaves connections half made, of which nobody wants to hear.
 	server.ErrorLog = log.New(io.Discard, "", 0)
+	server.ConnContext = func(ctx context.Context, _ net.Conn) context.Context {
+		f, _ := g.now()
+		return context.WithValue(ctx, opener{}, f)
+	}
 	g.servers = append(g.servers, server)
 	g.serving.Add(1)
 	go func() {
