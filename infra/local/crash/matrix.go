@@ -38,15 +38,16 @@ func (f Fault) String() string {
 
 // triesAlone is how often a kill is tried by itself that does not come about: what a function
 // does in a round depends on the second of the minute too, and the machine is not always as
-// quick, so that what it did in one invocation it may do in the one before or after it.
-const triesAlone = 3
+// quick, so that what it did in one invocation it may do in one of those around it.
+const triesAlone = 5
 
-// again is a kill that has been tried so often by itself, for another try.
+// again is a kill that has been tried so often by itself, for another try: one invocation
+// earlier than the first time, one later, two earlier, two later.
 func again(kill Kill, tried int) Kill {
-	if tried == 1 {
-		kill.Invocation--
+	if tried%2 == 1 {
+		kill.Invocation -= tried
 	} else {
-		kill.Invocation += 2
+		kill.Invocation += tried
 	}
 	return kill
 }
