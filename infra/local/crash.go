@@ -15,7 +15,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/kubernetes"
 )
 
-// crashStory names the stories to tell, by a part of their titles; all if it is not set.
+// crashStory names the stories to tell, by parts of their titles with bars between them; all if it is not set.
 const crashStory = "CRASH_STORY"
 
 // crashWorlds is how many stories are told side by side: as many as a small machine has processors.

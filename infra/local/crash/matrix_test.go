@@ -77,5 +77,7 @@ func TestEachStoryHasATitleOfItsOwn(t *testing.T) {
 	}
 	if selected := Select(Stories(), "interrupt/"); len(selected) == 0 || len(selected) == len(seen) {
 		t.Errorf("%d stories are interrupt's", len(selected))
+	} else if both := Select(Stories(), "interrupt/|ticker/"); len(both) != len(selected)+1 {
+		t.Errorf("%d stories are interrupt's and ticker's", len(both))
 	}
 }

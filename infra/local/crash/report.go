@@ -74,7 +74,10 @@ func Write(out io.Writer, rows []*Row, unmade []string) (well bool, err error) {
 	return len(violations) == 0, err
 }
 
-// Select keeps the stories whose titles, such as provision/no room on spot, contain the text.
-func Select(stories []Story, text string) []Story {
-	return slices.DeleteFunc(slices.Clone(stories), func(story Story) bool { return !strings.Contains(story.title(), text) })
+// Select keeps the stories whose titles, such as provision/no room on spot, contain one of the
+// texts, between which stand bars.
+func Select(stories []Story, texts string) []Story {
+	return slices.DeleteFunc(slices.Clone(stories), func(story Story) bool {
+		return !slices.ContainsFunc(strings.Split(texts, "|"), func(text string) bool { return strings.Contains(story.title(), text) })
+	})
 }
