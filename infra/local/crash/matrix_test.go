@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 func TestJobsThatAreAddedOnTheWayAreDoneByAll(t *testing.T) {
@@ -79,5 +80,17 @@ func TestEachStoryHasATitleOfItsOwn(t *testing.T) {
 		t.Errorf("%d stories are interrupt's", len(selected))
 	} else if both := Select(Stories(), "interrupt/|ticker/"); len(both) != len(selected)+1 {
 		t.Errorf("%d stories are interrupt's and ticker's", len(both))
+	}
+}
+
+func TestNoHalfHourIsNearWhereAStoryBegins(t *testing.T) {
+	for from, want := range map[string]string{"12:00:00": "12:01:00", "12:00:59": "12:01:00", "12:01:00": "12:01:00", "12:28:00": "12:28:00", "12:28:01": "12:31:00", "12:59:59": "13:01:00"} {
+		now, err := time.Parse(time.TimeOnly, from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if begins := now.Add(untilCalm(now)).Format(time.TimeOnly); begins != want {
+			t.Errorf("at %s a story begins at %s, want %s", from, begins, want)
+		}
 	}
 }

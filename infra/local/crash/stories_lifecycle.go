@@ -60,6 +60,7 @@ func lifecycleStories() []Story {
 					expires := time.Second
 					claim.Spec.ExpireAfter.Duration = &expires
 				})
+				s.later(2 * time.Second) // over for certain: the API server writes whole seconds
 			},
 		},
 		{
