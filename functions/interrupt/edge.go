@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/whittle-dev/whittle/shared/api"
@@ -15,8 +16,7 @@ import (
 
 // kubernetes is what interrupt reads and writes in the cluster.
 type kubernetes interface {
-	NodeClaims(context.Context) ([]api.NodeClaim, error)
-	NodeClaim(ctx context.Context, name string) (*api.NodeClaim, error)
+	SelectNodeClaims(context.Context, labels.Selector) ([]api.NodeClaim, error)
 	Node(ctx context.Context, name string) (*corev1.Node, error)
 	PatchNode(ctx context.Context, name string, patch map[string]any) error
 	PatchNodeClaim(ctx context.Context, name string, patch map[string]any) (*api.NodeClaim, error)

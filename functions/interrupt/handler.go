@@ -27,9 +27,7 @@ type handler struct {
 	now                  func() time.Time
 	metrics              *metrics.Recorder
 
-	// A warm container's cache: index of whose instance is whose, replaced and drained of which
-	// looks were asked for.
-	index             index
+	// A warm container's cache: which looks were asked for.
 	replaced, drained queue.Asked
 }
 
@@ -120,11 +118,11 @@ func (h *handler) actOn(ctx context.Context, messages []*message) (*performer, e
 	if err != nil {
 		return nil, err
 	}
-	listed, err := h.claims(ctx, client, messages)
+	listed, err := claims(ctx, client, messages)
 	if err != nil {
 		return nil, err
 	}
-	claims := ownAmong(listed)
+	ours := ownAmong(listed)
 	now := h.now()
 	var affected []*affectedClaim
 	byName := map[string]*affectedClaim{}
@@ -132,7 +130,7 @@ func (h *handler) actOn(ctx context.Context, messages []*message) (*performer, e
 		if message.err != nil || message.foreign {
 			continue
 		}
-		for _, claim := range about(message.event.Detail, claims) {
+		for _, claim := range about(message.event.Detail, ours) {
 			one := byName[claim.Name]
 			if one == nil {
 				one = &affectedClaim{claim: claim}

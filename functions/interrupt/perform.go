@@ -21,6 +21,9 @@ const (
 	// parallel is how many claims are dealt with at once. A batch has ten messages; one
 	// of Health's may name more.
 	parallel = 10
+	// spoken is how many events are written at once: the four of each claim of a batch, so
+	// that the next batch waits for one answer and not for four.
+	spoken = 4 * parallel
 	// taints is how often a node is tainted again that somebody changed meanwhile.
 	taints = 3
 )
@@ -205,7 +208,7 @@ func ignoreGone(err error) error {
 // tell writes the events. A person misses a hint when one fails.
 func (p *performer) tell(ctx context.Context) {
 	var group errgroup.Group
-	group.SetLimit(parallel)
+	group.SetLimit(spoken)
 	for _, event := range p.words {
 		group.Go(func() error {
 			if err := p.client.Record(ctx, event, p.now); err != nil {

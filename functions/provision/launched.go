@@ -24,6 +24,7 @@ func (r *run) launched(ctx context.Context, claim *api.NodeClaim, instance *flee
 		corev1.LabelInstanceTypeStable: instance.InstanceType,
 		corev1.LabelTopologyZone:       instance.Zone,
 		api.CapacityTypeLabelKey:       instance.CapacityType,
+		api.LabelInstanceID:            instance.ID,
 	}
 	status := map[string]any{"providerID": instance.ProviderID(), "imageID": instance.ImageID}
 	// The profile stays for as long as a claim names it.

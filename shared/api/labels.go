@@ -90,6 +90,10 @@ const (
 	LabelPlacementGroupPartition = AWSGroup + "/placement-group-partition"
 )
 
+// LabelInstanceID is the id of a claim's instance, so that an event about an instance finds its
+// claim without a list of all of them. Nodes do not get it.
+const LabelInstanceID = OwnGroup + "/instance-id"
+
 // Values of LabelInstanceTenancy.
 const (
 	TenancyDefault   = "default"

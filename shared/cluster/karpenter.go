@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/whittle-dev/whittle/shared/api"
@@ -73,6 +74,14 @@ func (c *Client) PatchNodeOverlayStatus(ctx context.Context, name string, patch 
 func (c *Client) NodeClaims(ctx context.Context) ([]api.NodeClaim, error) {
 	var list api.NodeClaimList
 	err := c.readJSON(ctx, nodeClaimsPath, &list)
+	return list.Items, err
+}
+
+// SelectNodeClaims lists the NodeClaims that the selector matches, as they are now. The API server
+// goes through all of them for it, but writes only those that match.
+func (c *Client) SelectNodeClaims(ctx context.Context, selector labels.Selector) ([]api.NodeClaim, error) {
+	var list api.NodeClaimList
+	err := c.readJSON(ctx, nodeClaimsPath, &list, "labelSelector", selector.String())
 	return list.Items, err
 }
 

@@ -26,7 +26,7 @@ func claim(change ...func(*api.NodeClaim)) *api.NodeClaim {
 	made := &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{
 		Name: "default-abc", UID: "claim-uid", ResourceVersion: "7", CreationTimestamp: ago(time.Minute),
 		Finalizers:  []string{api.TerminationFinalizer},
-		Labels:      map[string]string{api.NodePoolLabelKey: "default", corev1.LabelInstanceTypeStable: "m5.large"},
+		Labels:      map[string]string{api.NodePoolLabelKey: "default", corev1.LabelInstanceTypeStable: "m5.large", api.LabelInstanceID: "i-1"},
 		Annotations: map[string]string{api.AttemptAnnotationKey: "1", api.NodePoolHashAnnotationKey: "h"},
 	}}
 	made.Spec.Taints = []corev1.Taint{{Key: "team", Value: "a", Effect: corev1.TaintEffectNoSchedule}}

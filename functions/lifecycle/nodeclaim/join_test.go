@@ -204,6 +204,8 @@ func TestJoining(t *testing.T) {
 			condition: api.ConditionTypeConsistentStateFound, status: "False ConsistencyCheckFailed", wantEvents: "NodeClaim FailedConsistencyCheck"},
 		{name: "a claim and a node of an older Karpenter get the label of their class",
 			view: view(claim(initialized, ofClass), node(joined)), want: "patch node labels\npatch claim labels"},
+		{name: "a claim of Karpenter's gets the label that events find it by",
+			view: view(claim(initialized, func(c *api.NodeClaim) { delete(c.Labels, api.LabelInstanceID) }), node(joined)), want: "patch claim labels"},
 		{name: "an instance in a placement group waits for EC2 to say in which partition",
 			view: view(claim(inGroup), node()), want: "patch status", condition: api.ConditionReady, status: "Unknown ReconcilingDependents", again: joinPause},
 		{name: "and its claim and node get it as a label",
@@ -248,7 +250,7 @@ func TestARegisteringNodeBecomesWhatItsClaimSays(t *testing.T) {
 		got := register(claim(), node())
 		for key, value := range map[string]string{
 			"own": "label", "rack": "r1", api.NodePoolLabelKey: "default", corev1.LabelInstanceTypeStable: "m5.large",
-			api.NodeRegisteredLabelKey: "true", "colour": "", corev1.LabelHostname: "",
+			api.NodeRegisteredLabelKey: "true", "colour": "", corev1.LabelHostname: "", api.LabelInstanceID: "",
 		} {
 			if got.Labels[key] != value {
 				t.Errorf("label %s is %q, want %q", key, got.Labels[key], value)

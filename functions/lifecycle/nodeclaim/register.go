@@ -90,7 +90,9 @@ func (p *pass) syncNode() {
 		}
 	}
 	for key, value := range p.claim.Labels {
-		node.Labels[key] = value
+		if key != api.LabelInstanceID {
+			node.Labels[key] = value
+		}
 	}
 	node.Labels[api.NodeRegisteredLabelKey] = "true"
 	for key, value := range p.claim.Annotations {

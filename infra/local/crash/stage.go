@@ -179,7 +179,7 @@ func (s *stage) launched(name string, change ...func(*api.NodeClaim)) (*api.Node
 	instance := s.launch("m5.xlarge", map[string]string{api.NodeClaimTagKey: name})
 	s.claim(name, append([]func(*api.NodeClaim){func(claim *api.NodeClaim) {
 		claim.Labels[corev1.LabelInstanceTypeStable], claim.Labels[corev1.LabelTopologyZone] = instance.InstanceType, instance.Zone
-		claim.Labels[api.CapacityTypeLabelKey] = api.CapacityTypeSpot
+		claim.Labels[api.CapacityTypeLabelKey], claim.Labels[api.LabelInstanceID] = api.CapacityTypeSpot, instance.ID
 	}}, change...)...)
 	return s.status(name, instance, time.Now(), api.ConditionTypeLaunched), instance
 }

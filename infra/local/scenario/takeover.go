@@ -210,10 +210,10 @@ func (g *guard) claim(kind watch.EventType, claim *unstructured.Unstructured) {
 	}
 }
 
-// keys compares labels or annotations. An annotation of Whittle's own says nothing to Karpenter.
+// keys compares labels or annotations. Those of Whittle's own on a claim say nothing to Karpenter.
 func (g *guard) keys(what, of string, before, after map[string]string) {
 	for _, key := range slices.Sorted(maps.Keys(after)) {
-		if was, had := before[key]; (!had || was != after[key]) && (what == "label" || !strings.HasPrefix(key, "whittle.dev/")) {
+		if was, had := before[key]; (!had || was != after[key]) && !(strings.HasPrefix(of, "nodeclaim ") && strings.HasPrefix(key, api.OwnGroup+"/")) {
 			g.violate("%s has the %s %s=%q, had %q", of, what, key, after[key], was)
 		}
 	}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/whittle-dev/whittle/events"
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+// named is how many instances or reservations one list is asked for, so that its address stays
+// of a length that every proxy lets through. A page of AWS Health's may name hundreds.
+const named = 100
+
+// claims reads the claims that the events may be about: a storm over a large cluster must not
+// list all of it for each batch. They are found by labels. An instance that no label names may be
+// that of a claim that lifecycle has not labelled yet, as after Karpenter, or somebody else's.
+func claims(ctx context.Context, client kubernetes, messages []*message) ([]api.NodeClaim, error) {
+	instances, reservations := map[string]bool{}, map[string]bool{}
+	for _, message := range messages {
+		if message.err != nil || message.foreign {
+			continue
+		}
+		for _, id := range message.event.Detail.Instances() {
+			instances[id] = true
+		}
+		if block, ok := message.event.Detail.(*events.CapacityBlockExpiration); ok {
+			reservations[block.ReservationID] = true
+		}
+	}
+	found, err := list(ctx, client, append(naming(api.LabelInstanceID, instances), naming(api.LabelCapacityReservationID, reservations)...))
+	for _, claim := range found {
+		if id, launched := api.InstanceID(claim.Status.ProviderID); launched {
+			delete(instances, id)
+		}
+	}
+	if err == nil && len(instances) > 0 {
+		var more []api.NodeClaim
+		more, err = list(ctx, client, []labels.Selector{without(api.LabelInstanceID)})
+		found = append(found, more...)
+	}
+	slices.SortFunc(found, func(a, b api.NodeClaim) int { return cmp.Compare(a.Name, b.Name) })
+	return slices.CompactFunc(found, func(a, b api.NodeClaim) bool { return a.Name == b.Name }), err
+}
+
+func list(ctx context.Context, client kubernetes, selectors []labels.Selector) ([]api.NodeClaim, error) {
+	found, failed := make([][]api.NodeClaim, len(selectors)), make([]error, len(selectors))
+	var group errgroup.Group
+	group.SetLimit(parallel)
+	for i, selector := range selectors {
+		group.Go(func() error {
+			found[i], failed[i] = client.SelectNodeClaims(ctx, selector)
+			return nil
+		})
+	}
+	_ = group.Wait() // each has its own error
+	return slices.Concat(found...), errors.Join(failed...)
+}
+
+// naming selects by a label that has one of the values. What can be no value of a label is nobody's.
+func naming(label string, values map[string]bool) []labels.Selector {
+	possible := slices.DeleteFunc(slices.Sorted(maps.Keys(values)), func(value string) bool { return len(validation.IsValidLabelValue(value)) > 0 })
+	var selectors []labels.Selector
+	for some := range slices.Chunk(possible, named) {
+		selectors = append(selectors, selecting(label, selection.In, some))
+	}
+	return selectors
+}
+
+func without(label string) labels.Selector { return selecting(label, selection.DoesNotExist, nil) }
+
+func selecting(label string, operator selection.Operator, values []string) labels.Selector {
+	requirement, err := labels.NewRequirement(label, operator, values)
+	if err != nil {
+		panic(fmt.Sprintf("selecting by label %s: %v", label, err)) // the values have been checked
+	}
+	return labels.NewSelector().Add(*requirement)
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/whittle-dev/whittle/events"
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+// counted is a cluster that counts the lists.
+type counted struct {
+	edge
+	lists int
+}
+
+func (c *counted) SelectNodeClaims(ctx context.Context, selector labels.Selector) ([]api.NodeClaim, error) {
+	c.lists++
+	return c.edge.SelectNodeClaims(ctx, selector)
+}
+
+func TestEventsFindTheirClaimsByLabels(t *testing.T) {
+	for name, more := range map[string]map[string]string{
+		"labelled-1": {api.LabelInstanceID: "i-labelled-1"}, "labelled-2": {api.LabelInstanceID: "i-labelled-2"}, "unlabelled": {},
+		"reserved": {api.LabelInstanceID: "i-reserved", api.LabelCapacityReservationID: "cr-1"},
+	} {
+		server.Claim(t, name, "i-"+name, func(claim *api.NodeClaim) {
+			for key, value := range more {
+				claim.Labels[key] = value
+			}
+		})
+		t.Cleanup(func() {
+			server.Delete(t, api.NodeClaimsPath+"/"+name)
+			server.Patch(t, api.NodeClaimsPath+"/"+name, map[string]any{"metadata": map[string]any{"finalizers": []string{}}})
+		})
+	}
+	many := &events.ScheduledChange{}
+	for i := range named + 1 {
+		many.InstanceIDs = append(many.InstanceIDs, fmt.Sprint("i-foreign-", i))
+	}
+	many.InstanceIDs[named] = "i-labelled-2"
+	block := &events.CapacityBlockExpiration{ReservationID: "cr-1"}
+	for _, test := range []struct {
+		name    string
+		details []events.Detail
+		want    string // the claims found, how many lists it took
+	}{
+		{"two instances, one of them twice", []events.Detail{spot("i-labelled-1"), spot("i-labelled-2"), spot("i-labelled-1")}, "labelled-1 labelled-2: 1"},
+		{"one that has no label yet", []events.Detail{spot("i-unlabelled")}, "unlabelled: 2"},
+		{"a foreign one beside ours", []events.Detail{spot("i-labelled-1"), spot("i-foreign")}, "labelled-1 unlabelled: 2"},
+		{"what can be no label", []events.Detail{spot("no instance/at all")}, "unlabelled: 1"},
+		{"more than one list has room for", []events.Detail{many}, "labelled-2 unlabelled: 3"},
+		{"a reservation", []events.Detail{block}, "reserved: 1"},
+		{"one claim by two names", []events.Detail{block, spot("i-reserved")}, "reserved: 2"},
+		{"nothing", nil, ": 0"},
+	} {
+		messages := []*message{{foreign: true}, {err: errors.New("unreadable")}}
+		for _, detail := range test.details {
+			messages = append(messages, &message{event: events.Event{Detail: detail}})
+		}
+		client := &counted{edge: edge{server.Client(t, nil)}}
+		found, err := claims(t.Context(), client, messages)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for i := range found {
+			if found[i].Labels[api.LabelInstanceID] != "" || found[i].Name == "unlabelled" {
+				names = append(names, found[i].Name)
+			}
+		}
+		slices.Sort(names)
+		if got := fmt.Sprintf("%s: %d", strings.Join(names, " "), client.lists); got != test.want {
+			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		}
+	}
+}
