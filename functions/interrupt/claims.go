@@ -22,8 +22,9 @@ import (
 const named = 100
 
 // claims reads the claims that the events may be about: a storm over a large cluster must not
-// list all of it for each batch. They are found by labels. An instance that no label names may be
-// that of a claim that lifecycle has not labelled yet, as after Karpenter, or somebody else's.
+// list all of it for each batch. They are found by labels, in the API server's memory, which may
+// lag a little. Of an instance that is not found so the store is asked: its claim may be new, or one that
+// lifecycle has not labelled yet, as after Karpenter. Else it is somebody else's.
 func claims(ctx context.Context, client kubernetes, messages []*message) ([]api.NodeClaim, error) {
 	instances, reservations := map[string]bool{}, map[string]bool{}
 	for _, message := range messages {
@@ -37,28 +38,32 @@ func claims(ctx context.Context, client kubernetes, messages []*message) ([]api.
 			reservations[block.ReservationID] = true
 		}
 	}
-	found, err := list(ctx, client, append(naming(api.LabelInstanceID, instances), naming(api.LabelCapacityReservationID, reservations)...))
+	found, err := list(ctx, client, naming(api.LabelInstanceID, instances), true)
 	for _, claim := range found {
 		if id, launched := api.InstanceID(claim.Status.ProviderID); launched {
 			delete(instances, id)
 		}
 	}
-	if err == nil && len(instances) > 0 {
+	wanted := naming(api.LabelCapacityReservationID, reservations)
+	if len(instances) > 0 {
+		wanted = append(append(wanted, naming(api.LabelInstanceID, instances)...), without(api.LabelInstanceID))
+	}
+	if err == nil {
 		var more []api.NodeClaim
-		more, err = list(ctx, client, []labels.Selector{without(api.LabelInstanceID)})
+		more, err = list(ctx, client, wanted, false)
 		found = append(found, more...)
 	}
 	slices.SortFunc(found, func(a, b api.NodeClaim) int { return cmp.Compare(a.Name, b.Name) })
 	return slices.CompactFunc(found, func(a, b api.NodeClaim) bool { return a.Name == b.Name }), err
 }
 
-func list(ctx context.Context, client kubernetes, selectors []labels.Selector) ([]api.NodeClaim, error) {
+func list(ctx context.Context, client kubernetes, selectors []labels.Selector, cached bool) ([]api.NodeClaim, error) {
 	found, failed := make([][]api.NodeClaim, len(selectors)), make([]error, len(selectors))
 	var group errgroup.Group
 	group.SetLimit(parallel)
 	for i, selector := range selectors {
 		group.Go(func() error {
-			found[i], failed[i] = client.SelectNodeClaims(ctx, selector)
+			found[i], failed[i] = client.SelectNodeClaims(ctx, selector, cached)
 			return nil
 		})
 	}

@@ -20,9 +20,9 @@ type counted struct {
 	lists int
 }
 
-func (c *counted) SelectNodeClaims(ctx context.Context, selector labels.Selector) ([]api.NodeClaim, error) {
+func (c *counted) SelectNodeClaims(ctx context.Context, selector labels.Selector, cached bool) ([]api.NodeClaim, error) {
 	c.lists++
-	return c.edge.SelectNodeClaims(ctx, selector)
+	return c.edge.SelectNodeClaims(ctx, selector, cached)
 }
 
 func TestEventsFindTheirClaimsByLabels(t *testing.T) {
@@ -52,10 +52,10 @@ func TestEventsFindTheirClaimsByLabels(t *testing.T) {
 		want    string // the claims found, how many lists it took
 	}{
 		{"two instances, one of them twice", []events.Detail{spot("i-labelled-1"), spot("i-labelled-2"), spot("i-labelled-1")}, "labelled-1 labelled-2: 1"},
-		{"one that has no label yet", []events.Detail{spot("i-unlabelled")}, "unlabelled: 2"},
-		{"a foreign one beside ours", []events.Detail{spot("i-labelled-1"), spot("i-foreign")}, "labelled-1 unlabelled: 2"},
+		{"one that has no label yet", []events.Detail{spot("i-unlabelled")}, "unlabelled: 3"},
+		{"a foreign one beside ours", []events.Detail{spot("i-labelled-1"), spot("i-foreign")}, "labelled-1 unlabelled: 3"},
 		{"what can be no label", []events.Detail{spot("no instance/at all")}, "unlabelled: 1"},
-		{"more than one list has room for", []events.Detail{many}, "labelled-2 unlabelled: 3"},
+		{"more than one list has room for", []events.Detail{many}, "labelled-2 unlabelled: 4"},
 		{"a reservation", []events.Detail{block}, "reserved: 1"},
 		{"one claim by two names", []events.Detail{block, spot("i-reserved")}, "reserved: 2"},
 		{"nothing", nil, ": 0"},

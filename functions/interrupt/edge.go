@@ -16,8 +16,8 @@ import (
 
 // kubernetes is what interrupt reads and writes in the cluster.
 type kubernetes interface {
-	SelectNodeClaims(context.Context, labels.Selector) ([]api.NodeClaim, error)
-	Node(ctx context.Context, name string) (*corev1.Node, error)
+	SelectNodeClaims(ctx context.Context, selector labels.Selector, cached bool) ([]api.NodeClaim, error)
+	Node(ctx context.Context, name string, cached bool) (*corev1.Node, error)
 	PatchNode(ctx context.Context, name string, patch map[string]any) error
 	PatchNodeClaim(ctx context.Context, name string, patch map[string]any) (*api.NodeClaim, error)
 	DeleteNodeClaim(ctx context.Context, name string, uid types.UID) error

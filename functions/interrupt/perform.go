@@ -148,18 +148,19 @@ func (p *performer) markShortages(ctx context.Context, marks *catalog.Unavailabl
 	}
 }
 
-// end keeps pods off the node and orders the claim's end, which lifecycle brings about.
+// end keeps pods off the node and orders the claim's end, which lifecycle brings about. Neither
+// waits for the other, time being short: a node that is not marked yet is marked by lifecycle.
 func (p *performer) end(ctx context.Context, one *affectedClaim) error {
-	if err := p.taint(ctx, one); err != nil {
-		return err
-	}
 	// Said first: who dies after the deletion would leave no reason for it.
 	slog.InfoContext(ctx, "initiating delete from interruption message", "NodeClaim", one.claim.Name, "provider-id", one.claim.Status.ProviderID,
 		"messageKind", one.messages[0].event.Detail.DetailType(), "reason", one.responses[0].notice.reason)
-	if err := p.client.DeleteNodeClaim(ctx, one.claim.Name, one.claim.UID); err != nil {
-		return fmt.Errorf("ending it: %w", err)
+	var group errgroup.Group
+	group.Go(func() error { return p.taint(ctx, one) })
+	err := p.client.DeleteNodeClaim(ctx, one.claim.Name, one.claim.UID)
+	if err != nil {
+		err = fmt.Errorf("ending it: %w", err)
 	}
-	return nil
+	return errors.Join(group.Wait(), err)
 }
 
 // taint marks the node, which is read by itself: of thousands a batch is about ten. Its
@@ -170,8 +171,8 @@ func (p *performer) taint(ctx context.Context, one *affectedClaim) error {
 	if name == "" {
 		return nil
 	}
-	for range taints {
-		node, err := p.client.Node(ctx, name)
+	for try := range taints {
+		node, err := p.client.Node(ctx, name, try == 0)
 		if err != nil {
 			return ignoreGone(err)
 		}

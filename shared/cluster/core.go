@@ -66,10 +66,15 @@ func (c *Client) Nodes(ctx context.Context) ([]corev1.Node, error) {
 	return list.Items, err
 }
 
-// Node reads one node; IsGone tells that there is none.
-func (c *Client) Node(ctx context.Context, name string) (*corev1.Node, error) {
+// Node reads one node; IsGone tells that there is none. Cached, it is as the watch cache has it,
+// for a patch that fails where the node has changed.
+func (c *Client) Node(ctx context.Context, name string, cached bool) (*corev1.Node, error) {
+	request := c.rest.Get().AbsPath("/api/v1/nodes/" + url.PathEscape(name))
+	if cached {
+		request = request.Param(versionParameter, cachedVersion)
+	}
 	node := &corev1.Node{}
-	if err := c.rest.Get().AbsPath("/api/v1/nodes/" + url.PathEscape(name)).Do(ctx).Into(node); err != nil {
+	if err := request.Do(ctx).Into(node); err != nil {
 		return nil, fmt.Errorf("reading node %q: %w", name, err)
 	}
 	return node, nil

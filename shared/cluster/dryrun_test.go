@@ -48,7 +48,7 @@ func TestADryRunKeepsNothing(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	node, err := client(t).Node(t.Context(), "dry")
+	node, err := client(t).Node(t.Context(), "dry", false)
 	if err != nil || node.Labels["dry"] != "" || node.DeletionTimestamp != nil {
 		t.Errorf("the node is %+v, %v", node, err)
 	}

@@ -77,11 +77,15 @@ func (c *Client) NodeClaims(ctx context.Context) ([]api.NodeClaim, error) {
 	return list.Items, err
 }
 
-// SelectNodeClaims lists the NodeClaims that the selector matches, as they are now. The API server
-// goes through all of them for it, but writes only those that match.
-func (c *Client) SelectNodeClaims(ctx context.Context, selector labels.Selector) ([]api.NodeClaim, error) {
+// SelectNodeClaims lists the NodeClaims that the selector matches: as they are now, or, cached, as
+// the watch cache has them, which a busy API server answers many times sooner.
+func (c *Client) SelectNodeClaims(ctx context.Context, selector labels.Selector, cached bool) ([]api.NodeClaim, error) {
+	parameters := []string{"labelSelector", selector.String()}
+	if cached {
+		parameters = append(parameters, versionParameter, cachedVersion)
+	}
 	var list api.NodeClaimList
-	err := c.readJSON(ctx, nodeClaimsPath, &list, "labelSelector", selector.String())
+	err := c.readJSON(ctx, nodeClaimsPath, &list, parameters...)
 	return list.Items, err
 }
 
