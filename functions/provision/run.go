@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
@@ -73,17 +74,7 @@ func (r *run) asked(token string) {
 func (r *run) provision(ctx context.Context) error {
 	r.launchedClaims, r.fresh = map[string]*api.NodeClaim{}, map[string]bool{}
 	defer func() { r.publish(ctx) }() // words after deeds
-	var err error
-	if r.catalog, err = inventory.Catalog(ctx, r.client); err != nil {
-		return err
-	}
-	if r.unavailable, err = inventory.Unavailable(ctx, r.client); err != nil {
-		return err
-	}
-	if r.learned, err = inventory.Learned(ctx, r.client); err != nil {
-		return err
-	}
-	if r.reservations, err = inventory.Reservations(ctx, r.client); err != nil {
+	if err := r.readInventory(ctx); err != nil {
 		return err
 	}
 	var failures error
@@ -123,6 +114,16 @@ func (r *run) provision(ctx context.Context) error {
 		failures = errors.Join(failures, r.sender.Send(context.WithoutCancel(ctx), r.lifecycle, r.wake.Next(queue.ReasonLaunch, r.now().Add(joinAfter))))
 	}
 	return failures
+}
+
+// readInventory reads what is known of EC2's offer, all at once: pods wait for it.
+func (r *run) readInventory(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) { r.catalog, err = inventory.Catalog(ctx, r.client); return err })
+	group.Go(func() (err error) { r.unavailable, err = inventory.Unavailable(ctx, r.client); return err })
+	group.Go(func() (err error) { r.learned, err = inventory.Learned(ctx, r.client); return err })
+	group.Go(func() (err error) { r.reservations, err = inventory.Reservations(ctx, r.client); return err })
+	return group.Wait()
 }
 
 // plan asks the planner, writes down its claims and launches them. It tells

@@ -97,15 +97,6 @@ func (c *Client) CachedNodeClaims(ctx context.Context) ([]api.NodeClaim, error) 
 	return list.Items, err
 }
 
-// NodeClaim reads one NodeClaim; IsGone tells that there is none.
-func (c *Client) NodeClaim(ctx context.Context, name string) (*api.NodeClaim, error) {
-	stored := &api.NodeClaim{}
-	if err := c.readJSON(ctx, nodeClaimsPath+"/"+url.PathEscape(name), stored); err != nil {
-		return nil, err
-	}
-	return stored, nil
-}
-
 // CreateNodeClaim writes the claim and returns it as the server stored it.
 func (c *Client) CreateNodeClaim(ctx context.Context, claim *api.NodeClaim) (*api.NodeClaim, error) {
 	var stored api.NodeClaim
