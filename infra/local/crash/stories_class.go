@@ -55,9 +55,10 @@ func classStories() []Story {
 				s.readyClass()
 				s.pool(nil)
 				s.template("idle")
-				// The sweep comes each half hour, and takes what is older than an hour.
+				// The sweep comes each half hour, and takes what is older than an hour. It begins with
+				// the story: see nextMinute.
 				now := s.world.now()
-				s.later(now.Truncate(30 * time.Minute).Add(2 * time.Hour).Sub(now))
+				s.later(now.Truncate(30 * time.Minute).Add(2*time.Hour + time.Second).Sub(now))
 			},
 			Done: func(t *telling, _ *state) string { return t.made(0, 1) },
 		},
