@@ -141,6 +141,7 @@ func families(t *testing.T, w *world.World, setup scenario.Setup, variables map[
 	}
 	wait(t, "the nodes to be initialized", initialized(setup))
 	checkNodes(t, setup)
+	tagged(t, w, setup)
 	plans := plannedTypes(t, setup)
 	for _, f := range all {
 		f.check(t, setup, plans)

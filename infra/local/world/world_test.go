@@ -2,6 +2,7 @@ package world_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/scenario"
 	"github.com/whittle-dev/whittle/infra/local/world"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/queue"
 )
 
 const patience = 3 * time.Minute
@@ -31,7 +33,7 @@ func TestWorld(t *testing.T) {
 		t.Fatal(err)
 	}
 	variables := applyPools(t, w, setup)
-	t.Run("a cluster without a node gets one for CoreDNS", func(t *testing.T) { firstNode(t, setup, variables) })
+	t.Run("a cluster without a node gets one for CoreDNS", func(t *testing.T) { firstNode(t, w, setup, variables) })
 	t.Run("broken user data is named and nothing is launched", func(t *testing.T) { brokenUserData(t, w, setup, variables) })
 	t.Run("each AMI family gives a node that runs pods", func(t *testing.T) {
 		families(t, w, setup, variables, func() {
@@ -108,7 +110,7 @@ func manifest(setup scenario.Setup, name string) string {
 
 // firstNode starts with the pods that every cluster needs before any other, and
 // ends with no node again.
-func firstNode(t *testing.T, setup scenario.Setup, variables map[string]string) {
+func firstNode(t *testing.T, w *world.World, setup scenario.Setup, variables map[string]string) {
 	client := setup.Client
 	if err := client.Apply(t.Context(), manifest(setup, "coredns.yaml"), variables); err != nil {
 		t.Fatal(err)
@@ -120,10 +122,33 @@ func firstNode(t *testing.T, setup scenario.Setup, variables map[string]string) 
 	}
 	wait(t, "the nodes to be initialized", initialized(setup))
 	checkNodes(t, setup)
+	tagged(t, w, setup)
 	if err := client.Core.AppsV1().Deployments("kube-system").Delete(t.Context(), "coredns", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	wait(t, "the cluster to be empty", empty(setup))
+}
+
+// tagged waits until the instances are named after their nodes, which is a tick's work, and has
+// that of the next minute come now.
+func tagged(t *testing.T, w *world.World, setup scenario.Setup) {
+	t.Helper()
+	tick, err := json.Marshal(queue.Message{Cluster: setup.Name, At: time.Now(), Reason: queue.ReasonTick})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Send("lifecycle", string(tick)); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, "the instances to be tagged", func(ctx context.Context) (bool, string, error) {
+		claims, err := setup.Client.NodeClaims(ctx)
+		for i := range claims {
+			if claims[i].Annotations[api.AnnotationInstanceTagged] != "true" {
+				return false, claims[i].Name + " is not", err
+			}
+		}
+		return true, "", err
+	})
 }
 
 // initialized tells whether there are claims and all of them are ready.
