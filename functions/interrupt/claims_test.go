@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -17,11 +18,11 @@ import (
 // counted is a cluster that counts the lists.
 type counted struct {
 	edge
-	lists int
+	lists atomic.Int32
 }
 
 func (c *counted) SelectNodeClaims(ctx context.Context, selector labels.Selector, cached bool) ([]api.NodeClaim, error) {
-	c.lists++
+	c.lists.Add(1)
 	return c.edge.SelectNodeClaims(ctx, selector, cached)
 }
 
@@ -76,7 +77,7 @@ func TestEventsFindTheirClaimsByLabels(t *testing.T) {
 			}
 		}
 		slices.Sort(names)
-		if got := fmt.Sprintf("%s: %d", strings.Join(names, " "), client.lists); got != test.want {
+		if got := fmt.Sprintf("%s: %d", strings.Join(names, " "), client.lists.Load()); got != test.want {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
 		}
 	}
