@@ -46,7 +46,7 @@ func claims(ctx context.Context, client kubernetes, messages []*message) ([]api.
 	}
 	wanted := naming(api.LabelCapacityReservationID, reservations)
 	if len(instances) > 0 {
-		wanted = append(append(wanted, naming(api.LabelInstanceID, instances)...), without(api.LabelInstanceID))
+		wanted = append(append(wanted, naming(api.LabelInstanceID, instances)...), selecting(api.LabelInstanceID, selection.DoesNotExist, nil))
 	}
 	if err == nil {
 		var more []api.NodeClaim
@@ -71,7 +71,7 @@ func list(ctx context.Context, client kubernetes, selectors []labels.Selector, c
 	return slices.Concat(found...), errors.Join(failed...)
 }
 
-// naming selects by a label that has one of the values. What can be no value of a label is nobody's.
+// naming selects by a label that has one of the values, without those that no label can have.
 func naming(label string, values map[string]bool) []labels.Selector {
 	possible := slices.DeleteFunc(slices.Sorted(maps.Keys(values)), func(value string) bool { return len(validation.IsValidLabelValue(value)) > 0 })
 	var selectors []labels.Selector
@@ -80,8 +80,6 @@ func naming(label string, values map[string]bool) []labels.Selector {
 	}
 	return selectors
 }
-
-func without(label string) labels.Selector { return selecting(label, selection.DoesNotExist, nil) }
 
 func selecting(label string, operator selection.Operator, values []string) labels.Selector {
 	requirement, err := labels.NewRequirement(label, operator, values)

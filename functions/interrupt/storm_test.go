@@ -27,7 +27,7 @@ const (
 	stormEvents    = 120
 	stormForeign   = 12
 	stormMalformed = 8
-	stormPollers   = 5 // what the stack lets the queue lead to at once
+	stormPollers   = 5 // more than the stack lets the queue lead to at once
 	stormBatch     = 10
 	maximumReceive = 5
 	// stormLimit only bounds a failure: how long it takes is logged.
@@ -163,7 +163,7 @@ func populate(t *testing.T) {
 			for i := worker; i < stormNodes; i += 10 {
 				name := fmt.Sprintf("storm-%d", i)
 				server.Claim(t, name, fmt.Sprintf("i-0storm%d", i), func(c *api.NodeClaim) {
-					c.Labels["storm"] = "yes"
+					c.Labels["storm"], c.Labels[api.LabelInstanceID] = "yes", fmt.Sprintf("i-0storm%d", i)
 					c.Labels[corev1.LabelInstanceTypeStable] = fmt.Sprintf("m5.%dxlarge", i%20)
 				})
 				server.Patch(t, api.NodeClaimsPath+"/"+name+"/status", map[string]any{"status": map[string]any{"nodeName": "node-" + name}})
