@@ -78,7 +78,7 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 		return err
 	}
 	// A tick waits for nobody: it does what no other pass does, and it is what finds the work
-	// of those that died.
+	// of those that died. It only leaves the drains to the pass that it meets.
 	release := func() {}
 	if wake.Reason != queue.ReasonTick {
 		var met bool
@@ -114,6 +114,15 @@ func (h *handler) alone(ctx context.Context, client kubernetes) (release func(),
 			slog.WarnContext(ctx, "the lease stays until its time is over", "lease", leaseName, "error", err)
 		}
 	}, false
+}
+
+// meets tells whether another pass has the lease.
+func (h *handler) meets(ctx context.Context, client kubernetes) bool {
+	held, err := client.LeaseHeld(ctx, leaseName, h.now())
+	if err != nil {
+		slog.WarnContext(ctx, "looking whoever has the lease", "lease", leaseName, "error", err)
+	}
+	return held
 }
 
 // look is a pass without its words.

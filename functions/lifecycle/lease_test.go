@@ -84,28 +84,50 @@ func TestAPassThatMeetsAnotherLooksLater(t *testing.T) {
 	l.leave(t, "met")
 }
 
-func TestATickWaitsForNobody(t *testing.T) {
+// A tick does what no other pass does whomever it meets, and looks soon for what that one leaves.
+func TestATickThatMeetsAnotherLeavesItTheDrains(t *testing.T) {
 	l := newLife(t)
 	l.leaving(t, "ticked")
+	l.ec2.launch("i-beside", map[string]string{api.NodeClaimTagKey: "beside-it"})
+	server.Claim(t, "beside-it", "i-beside")
+	server.Node(t, "node-beside-it", "i-beside")
 	other, err := server.Client(t, nil).AcquireLease(t.Context(), leaseName, "another", l.now(), l.now().Add(leaseFor))
 	if err != nil || other == nil {
 		t.Fatalf("the other's lease is %v, %v", other, err)
 	}
-	if !l.drainsOnce(t, "on-ticked", l.tick()) {
-		t.Error("a tick waited for another pass")
+	l.asked = queue.Asked{} // another container
+	if l.drainsOnce(t, "on-ticked", l.tick()) {
+		t.Error("the tick drained beside the other")
+	}
+	if readClaim(t, "beside-it").Status.NodeName == "" {
+		t.Error("the tick waited for the other with a node that joins")
+	}
+	if sent := l.mail.sent["l"]; len(sent) != 1 || sent[0].Reason != queue.ReasonContinue || sent[0].At.Sub(l.now()) > 2*afterConflict {
+		t.Errorf("for the drains was sent %+v", sent)
 	}
 	if err := other.Release(t.Context()); err != nil {
 		t.Error(err)
 	}
+	if !l.drainsOnce(t, "on-ticked", l.tick()) {
+		t.Error("a tick that meets nobody does not drain")
+	}
 	l.leave(t, "ticked")
+	server.Delete(t, api.NodeClaimsPath+"/beside-it")
+	l.leave(t, "beside-it")
 }
 
 func TestWhatHasTimeWaitsForTheNextPass(t *testing.T) {
 	l := newLife(t)
+	l.leaving(t, "patient")
+	if !l.drainsOnce(t, "on-patient", l.interruption(0)) {
+		t.Fatal("the pod was not told to leave")
+	}
+	server.EndPods(t, "node-patient")
 	l.leaving(t, "hurried")
-	l.ec2.launch("i-patient", map[string]string{api.NodeClaimTagKey: "patient"})
-	server.Claim(t, "patient", "i-patient")
-	server.Node(t, "node-patient", "i-patient")
+	l.ec2.launch("i-waited", map[string]string{api.NodeClaimTagKey: "waited"})
+	server.Claim(t, "waited", "i-waited")
+	server.Node(t, "node-waited", "i-waited")
+	l.asked = queue.Asked{}
 	// Each look at the clock takes longer than a turn.
 	start := l.now()
 	var mutex sync.Mutex
@@ -118,16 +140,19 @@ func TestWhatHasTimeWaitsForTheNextPass(t *testing.T) {
 	if !l.drainsOnce(t, "on-hurried", queue.Message{Cluster: "test", At: start, Reason: queue.ReasonInterruption}) {
 		t.Error("a pod that has to leave waited")
 	}
-	if readClaim(t, "patient").Status.NodeName != "" {
+	if readClaim(t, "waited").Status.NodeName != "" {
 		t.Error("a node joined after the turn was over")
+	}
+	if api.ConditionTrue(readClaim(t, "patient").Status.Conditions, api.ConditionTypeDrained) {
+		t.Error("a drain went on after the turn was over")
 	}
 	if len(l.mail.sent["l"]) != 1 {
 		t.Errorf("for what waits was sent %+v", l.mail.sent["l"])
 	}
 	l.handler.now = l.clock.now
 	l.clock.ahead = 0
-	l.until(t, "node-patient", func() bool { return isReady(t, "patient") })
-	l.leave(t, "hurried")
-	server.Delete(t, api.NodeClaimsPath+"/patient")
 	l.leave(t, "patient")
+	l.leave(t, "hurried")
+	server.Delete(t, api.NodeClaimsPath+"/waited")
+	l.leave(t, "waited")
 }

@@ -65,6 +65,9 @@ func (p *performer) perform(ctx context.Context, s *seen) (again time.Duration, 
 		})
 	}
 	_ = group.Wait() // each notes its own error
+	if s.left {
+		note(afterConflict, false, nil) // who was met may die over them
+	}
 	began := p.now()
 	for _, view := range s.views {
 		group.Go(func() error {

@@ -53,6 +53,7 @@ type kubernetes interface {
 	DeletePod(ctx context.Context, pod *corev1.Pod, graceSeconds *int64) error
 	Record(ctx context.Context, event cluster.Event, now time.Time) error
 	AcquireLease(ctx context.Context, name, holder string, now, deadline time.Time) (*cluster.Lease, error)
+	LeaseHeld(ctx context.Context, name string, now time.Time) (bool, error)
 	inventory.Store
 }
 
@@ -67,6 +68,7 @@ type instances interface {
 // seen is the cluster at the beginning of a pass.
 type seen struct {
 	tick      bool
+	left      bool // drains are left to the pass that was met
 	listed    bool // whether EC2 was asked
 	instances []nodeclaim.Instance
 	claims    []api.NodeClaim
@@ -98,6 +100,7 @@ func (h *handler) read(ctx context.Context, client kubernetes, wake queue.Messag
 	if s.claims, err = client.NodeClaims(ctx); err != nil {
 		return nil, err
 	}
+	s.left = s.tick && slices.ContainsFunc(s.claims, ending) && h.meets(ctx, client)
 	moving, asked := s.inFlight()
 	if len(asked) > 0 && !s.tick {
 		s.listInstances(ctx, h.fleet, asked...)
@@ -134,6 +137,8 @@ func (s *seen) inFlight() (moving bool, instances []string) {
 	}
 	return moving, instances
 }
+
+func ending(claim api.NodeClaim) bool { return claim.DeletionTimestamp != nil }
 
 // inFlight tells whether the claim is one of ours on its way in or out.
 func inFlight(claim *api.NodeClaim) bool {
@@ -236,6 +241,9 @@ func (s *seen) buildViews(cluster string, tell bool) {
 	for i := range s.claims {
 		claim := &s.claims[i]
 		if !claim.Spec.NodeClassRef.IsEC2NodeClass() || !s.tick && !inFlight(claim) {
+			continue
+		}
+		if s.left && claim.DeletionTimestamp != nil {
 			continue
 		}
 		view := nodeclaim.View{Claim: claim, Cluster: cluster, Tick: s.tick, Tell: tell, InstancesListed: s.listed}

@@ -74,9 +74,6 @@ func (r *run) asked(token string) {
 func (r *run) provision(ctx context.Context) error {
 	r.launchedClaims, r.fresh = map[string]*api.NodeClaim{}, map[string]bool{}
 	defer func() { r.publish(ctx) }() // words after deeds
-	if err := r.readInventory(ctx); err != nil {
-		return err
-	}
 	var failures error
 	for round := range rounds {
 		if deadline, limited := ctx.Deadline(); round > 0 && limited && time.Until(deadline) < roundTime {
@@ -116,14 +113,18 @@ func (r *run) provision(ctx context.Context) error {
 	return failures
 }
 
-// readInventory reads what is known of EC2's offer, all at once: pods wait for it.
-func (r *run) readInventory(ctx context.Context) error {
+// observe reads the cluster, and with the first round what is known of EC2's offer, all at
+// once: pods wait for it.
+func (r *run) observe(ctx context.Context) (objects *snapshot.Objects, err error) {
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() (err error) { r.catalog, err = inventory.Catalog(ctx, r.client); return err })
-	group.Go(func() (err error) { r.unavailable, err = inventory.Unavailable(ctx, r.client); return err })
-	group.Go(func() (err error) { r.learned, err = inventory.Learned(ctx, r.client); return err })
-	group.Go(func() (err error) { r.reservations, err = inventory.Reservations(ctx, r.client); return err })
-	return group.Wait()
+	group.Go(func() (err error) { objects, err = observe.Objects(ctx, r.client); return err })
+	if r.catalog == nil {
+		group.Go(func() (err error) { r.catalog, err = inventory.Catalog(ctx, r.client); return err })
+		group.Go(func() (err error) { r.unavailable, err = inventory.Unavailable(ctx, r.client); return err })
+		group.Go(func() (err error) { r.learned, err = inventory.Learned(ctx, r.client); return err })
+		group.Go(func() (err error) { r.reservations, err = inventory.Reservations(ctx, r.client); return err })
+	}
+	return objects, group.Wait()
 }
 
 // plan asks the planner, writes down its claims and launches them. It tells
@@ -166,7 +167,7 @@ func (r *run) plan(ctx context.Context, snapshot *plan.Snapshot) (short bool, er
 // read reads everything that the planner decides by. The snapshot comes with an
 // error when it lacks something without which the rest can be planned.
 func (r *run) read(ctx context.Context) (*plan.Snapshot, error) {
-	objects, err := observe.Objects(ctx, r.client)
+	objects, err := r.observe(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -54,6 +54,19 @@ func (c *Client) AcquireLease(ctx context.Context, name, holder string, now, dea
 	return lease, nil
 }
 
+// LeaseHeld tells whether somebody has the lease.
+func (c *Client) LeaseHeld(ctx context.Context, name string, now time.Time) (bool, error) {
+	var current coordinationv1.Lease
+	err := c.rest.Get().AbsPath(leasesPath + "/" + name).Do(ctx).Into(&current)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading lease %s/%s: %w", Namespace, name, err)
+	}
+	return taken(&current.Spec, "", now), nil
+}
+
 // Release gives the lease back so that the next invocation need not wait for
 // its deadline. One that was taken over meanwhile is left alone.
 func (l *Lease) Release(ctx context.Context) error {

@@ -11,8 +11,8 @@ import (
 
 // Snapshot is all that a plan is made from: objects as the API server gives them, and the instance types that can be bought.
 type Snapshot struct {
-	// Pods wait for a place: those that the scheduler found none for (scheduling.IsProvisionable), and those that will be evicted from leaving nodes
-	// (scheduling.IsReschedulable). Solve places every one of them.
+	// Pods wait for a place: those that the scheduler found none for (scheduling.IsProvisionable) or is late with, and those that will be evicted from leaving
+	// nodes (scheduling.IsReschedulable). Solve places every one of them.
 	Pods []corev1.Pod `json:"pods,omitempty"`
 	// Nodes are the existing ones and those on their way, leaving ones among them: they still count against limits.
 	Nodes       []Node             `json:"nodes,omitempty"`

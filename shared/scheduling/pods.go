@@ -51,8 +51,17 @@ func DaemonPodRequests(template *corev1.PodTemplateSpec) corev1.ResourceList {
 // Unschedulable, which a pod with scheduling gates or of another scheduler does not have), and it is neither of a DaemonSet nor static. A pod without a uid is
 // in no cluster yet: no scheduler has had a say.
 func IsProvisionable(pod *corev1.Pod) bool {
+	return waits(pod) && (pod.UID == "" || isUnschedulable(pod))
+}
+
+// IsUnseen reports whether a pod waits for the default scheduler's first look at it. Another scheduler may keep its pods waiting on purpose.
+func IsUnseen(pod *corev1.Pod) bool {
+	return waits(pod) && pod.UID != "" && pod.Spec.SchedulerName == corev1.DefaultSchedulerName && scheduled(pod) == nil
+}
+
+func waits(pod *corev1.Pod) bool {
 	return pod.Spec.NodeName == "" && pod.Status.NominatedNodeName == "" && len(pod.Spec.SchedulingGates) == 0 &&
-		pod.DeletionTimestamp == nil && !IsTerminal(pod) && (pod.UID == "" || isUnschedulable(pod)) && !IsOwnedByDaemonSet(pod) && !IsStatic(pod)
+		pod.DeletionTimestamp == nil && !IsTerminal(pod) && !IsOwnedByDaemonSet(pod) && !IsStatic(pod)
 }
 
 // IsReschedulable reports whether a pod of a node that goes away will come back and need a place elsewhere: it is active, or terminating and of a
@@ -84,11 +93,16 @@ func isOwnedBy(pod *corev1.Pod, kind string) bool {
 }
 
 func isUnschedulable(pod *corev1.Pod) bool {
+	condition := scheduled(pod)
+	return condition != nil && condition.Status == corev1.ConditionFalse && condition.Reason == corev1.PodReasonUnschedulable
+}
+
+// scheduled is the scheduler's word on the pod, nil while it has had none.
+func scheduled(pod *corev1.Pod) *corev1.PodCondition {
 	for i := range pod.Status.Conditions {
-		condition := &pod.Status.Conditions[i]
-		if condition.Type == corev1.PodScheduled {
-			return condition.Status == corev1.ConditionFalse && condition.Reason == corev1.PodReasonUnschedulable
+		if condition := &pod.Status.Conditions[i]; condition.Type == corev1.PodScheduled {
+			return condition
 		}
 	}
-	return false
+	return nil
 }

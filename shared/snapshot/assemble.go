@@ -15,8 +15,9 @@ import (
 
 // Assemble puts the objects together as the planner sees them.
 //
-//   - Pods are those that wait (scheduling.IsProvisionable), and those of leaving
-//     nodes that will need a place elsewhere: their new node is there before they are.
+//   - Pods are those that wait (scheduling.IsProvisionable), those that the scheduler has
+//     not come to for seconds, and those of leaving nodes that will need a place elsewhere:
+//     their new node is there before they are.
 //   - Nodes are joined with their claims by providerID. A claim without a providerID is
 //     no capacity yet and left out (Unlaunched has those); one without a node is a node
 //     on its way.
@@ -34,7 +35,7 @@ func Assemble(o *Objects, types func(*api.NodePool) []catalog.InstanceType, now 
 	}
 	s.InstanceTypes, _ = catalog.Overlays(o.NodePools, types, o.NodeOverlays)
 	for i := range o.Pods {
-		if scheduling.IsProvisionable(&o.Pods[i]) {
+		if scheduling.IsProvisionable(&o.Pods[i]) || overdue(&o.Pods[i], now) {
 			s.Pods = append(s.Pods, o.Pods[i])
 		}
 	}
@@ -50,6 +51,23 @@ func Assemble(o *Objects, types func(*api.NodePool) []catalog.InstanceType, now 
 		}
 	}
 	return s
+}
+
+const (
+	// overdueFrom is how long the scheduler may take for its first look at a pod. A pod's
+	// age is known in whole seconds, so this is one second at least.
+	overdueFrom = 2 * time.Second
+	// overdueUntil is when the scheduler is taken to have stopped: a node would stay empty.
+	overdueUntil = 5 * time.Minute
+)
+
+// overdue tells whether the scheduler is behind with the pod, as it is when hundreds of pods
+// come at once. The plan finds room for it where there is some, as the scheduler would. Where
+// the node of a pod is taken, it is what became of that pod: left out until the scheduler gets to it,
+// the room that is on its way for it would be given to others.
+func overdue(pod *corev1.Pod, now time.Time) bool {
+	age := now.Sub(pod.CreationTimestamp.Time)
+	return age >= overdueFrom && age < overdueUntil && scheduling.IsUnseen(pod)
 }
 
 // nodes joins nodes, claims and the pods bound to them.

@@ -39,6 +39,13 @@ func unschedulable(p *corev1.Pod) {
 	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
 }
 
+// unseenFor makes a pod of the default scheduler's that it has not come to since.
+func unseenFor(age time.Duration) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Spec.SchedulerName, p.CreationTimestamp = corev1.DefaultSchedulerName, metav1.NewTime(now.Add(-age))
+	}
+}
+
 func ofManifest(p *corev1.Pod) { p.UID = "" }
 
 func terminating(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: now} }
@@ -92,7 +99,17 @@ func names(pods []corev1.Pod) string {
 func TestWaitingPods(t *testing.T) {
 	s := Assemble(&Objects{Pods: []corev1.Pod{
 		pod("unschedulable", "", unschedulable),
-		pod("unseen", ""),
+		pod("unseen", "", unseenFor(time.Second)),
+		pod("overdue", "", unseenFor(2*time.Second)),
+		pod("overdue-in-a-storm", "", unseenFor(4*time.Minute)),
+		pod("forgotten", "", unseenFor(5*time.Minute)),
+		pod("overdue-gated", "", unseenFor(time.Minute), func(p *corev1.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "wait"}} }),
+		pod("overdue-daemon", "", unseenFor(time.Minute), ownedBy("DaemonSet")),
+		pod("overdue-elsewhere", "", unseenFor(time.Minute), func(p *corev1.Pod) { p.Spec.SchedulerName = "fargate-scheduler" }),
+		pod("overdue-nominated", "", unseenFor(time.Minute), func(p *corev1.Pod) { p.Status.NominatedNodeName = "n" }),
+		pod("seen-otherwise", "", unseenFor(time.Minute), func(p *corev1.Pod) {
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulerError}}
+		}),
 		pod("manifest", "", ofManifest),
 		pod("gated", "", ofManifest, func(p *corev1.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "wait"}} }),
 		pod("nominated", "", unschedulable, func(p *corev1.Pod) { p.Status.NominatedNodeName = "n" }),
@@ -103,7 +120,7 @@ func TestWaitingPods(t *testing.T) {
 		pod("replica", "", unschedulable, ownedBy("ReplicaSet")),
 		pod("bound", "n", unschedulable),
 	}}, noTypes, now)
-	if got := names(s.Pods); got != "manifest replica unschedulable" {
+	if got := names(s.Pods); got != "manifest overdue overdue-in-a-storm replica unschedulable" {
 		t.Errorf("waiting: %s", got)
 	}
 }

@@ -88,14 +88,15 @@ func (v *View) WantsPods() bool {
 	return v.InstancesListed && (instance == nil || instance.halted())
 }
 
-// Urgency orders views by how little time there is, the lowest first: pods that have to leave
-// a node, which EC2 may take within two minutes; nodes that they wait for; the rest.
+// Urgency orders views by how little time there is, the lowest first: pods that have not been
+// told to leave a node, which EC2 may take within two minutes; drains that go on, beside the nodes
+// that pods wait for; the rest.
 func (v *View) Urgency() int {
 	conditions := v.Claim.Status.Conditions
 	switch ending := v.Claim.DeletionTimestamp != nil; {
-	case ending && !api.ConditionTrue(conditions, api.ConditionTypeDrained):
+	case ending && api.GetCondition(conditions, api.ConditionTypeDrained) == nil:
 		return 0
-	case !ending && !api.ConditionTrue(conditions, api.ConditionTypeInitialized):
+	case ending && !api.ConditionTrue(conditions, api.ConditionTypeDrained), !ending && !api.ConditionTrue(conditions, api.ConditionTypeInitialized):
 		return 1
 	}
 	return 2

@@ -19,6 +19,7 @@ func TestWhatHasLittleTimeComesFirst(t *testing.T) {
 		{"pods have to leave", []func(*api.NodeClaim){initialized, deleted(time.Second)}, 0},
 		{"the end of a claim that was never launched", []func(*api.NodeClaim){unlaunched, deleted(time.Second)}, 0},
 		{"a node is to join", nil, 1},
+		{"pods were told to leave", []func(*api.NodeClaim){initialized, deleted(time.Second), with(api.ConditionTypeDrained, metav1.ConditionUnknown, time.Second)}, 1},
 		{"a drained node ends", []func(*api.NodeClaim){initialized, deleted(time.Second), drained}, 2},
 		{"a node that runs", []func(*api.NodeClaim){initialized}, 2},
 	} {

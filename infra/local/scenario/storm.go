@@ -13,7 +13,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -117,10 +116,9 @@ type storm struct {
 	known     map[string]bool      // the same
 	warned    map[string]time.Time // when a node's instance was warned first
 
-	mutex   sync.Mutex
-	nodes   map[string]*struck // by name
-	pods    map[string]string  // a pod's node, by its UID
-	created map[string]string  // the instance of a claim made for a node, by the node
+	mutex sync.Mutex
+	nodes map[string]*struck // by name
+	pods  map[string]string  // a pod's node, by its UID
 }
 
 // struck is a warned node.
@@ -141,7 +139,7 @@ func (s *storm) look(ctx context.Context, client *Client) error {
 		return err
 	}
 	s.known = map[string]bool{}
-	s.nodes, s.pods, s.created = map[string]*struck{}, map[string]string{}, map[string]string{}
+	s.nodes, s.pods = map[string]*struck{}, map[string]string{}
 	for i := range nodes {
 		if id, ours := api.InstanceID(nodes[i].Spec.ProviderID); ours {
 			s.nodes[nodes[i].Name] = &struck{instance: id, pods: map[string]bool{}}
@@ -167,15 +165,8 @@ func (s *storm) look(ctx context.Context, client *Client) error {
 		nodeChanges.Stop()
 		return err
 	}
-	claimChanges, err := client.Objects.Resource(nodeClaims()).Watch(ctx, metav1.ListOptions{})
-	if err != nil {
-		nodeChanges.Stop()
-		podChanges.Stop()
-		return err
-	}
 	go follow(nodeChanges, s.node)
 	go follow(podChanges, s.pod)
-	go follow(claimChanges, s.claim)
 	return nil
 }
 
@@ -205,27 +196,6 @@ func (s *storm) pod(kind watch.EventType, object runtime.Object) {
 	delete(node.pods, string(pod.UID))
 	if len(node.pods) == 0 && node.vacant.IsZero() {
 		node.vacant = time.Now()
-	}
-}
-
-// claim notes which instance was launched for the pods of a warned node.
-func (s *storm) claim(_ watch.EventType, object runtime.Object) {
-	unstructured, ok := object.(*unstructured.Unstructured)
-	if !ok {
-		return
-	}
-	claim, err := claimOf(unstructured)
-	id, launched := api.InstanceID(claim.Status.ProviderID)
-	if err != nil || !launched {
-		return
-	}
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	for uid := range strings.SplitSeq(claim.Annotations[api.NominatedPodsAnnotationKey], ",") {
-		// Pods need not have gone where their first nodes were planned for them.
-		if name := s.pods[uid]; name != "" && !s.known[id] && s.created[name] == "" {
-			s.created[name] = id
-		}
 	}
 }
 
