@@ -62,6 +62,7 @@ func (f *fleet) show(n *node) *plan.Node {
 		object = *full(&object)
 	}
 	shown.Node = &object
+	shown.Prepare()
 	n.shown = shown
 	return shown
 }

@@ -7,6 +7,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
+// sequenceLimit bounds what the planner is asked to see whether moves hold one after the other: see cost.
+const sequenceLimit = workLimit / 2
+
 // inSequence takes the moves one after the other, each on the fleet as those before it leave it. Pods that spread or affinity binds to others may find no place when only some of
 // the moves have been made: what they come to is planned afresh then, and a move that is not worth its while that way waits, and comes again once the others are through. So do those for which no work is left to look.
 func (f *fleet) inSequence(moves []Move) (now, waiting []Move) {
@@ -51,7 +54,7 @@ func (f *fleet) inSequence(moves []Move) (now, waiting []Move) {
 
 // afresh is what taking the same nodes away comes to on the fleet as it is now; nil if that is not worth its while, or no work is left to look.
 func (f *fleet) afresh(nodes []*node) *step {
-	if f.work >= workLimit {
+	if f.work >= sequenceLimit {
 		return nil
 	}
 	leaving := map[*node]bool{}
@@ -141,7 +144,7 @@ func (s *step) goesTo(nodes map[*node]bool) bool {
 // held is the step with its pods where the planner places them on the nodes that they were to go to, and each launch with the pods that it was planned for; nil if it does not find places for
 // all, or no work is left to look.
 func (f *fleet) held(s *step) *step {
-	if f.work >= workLimit {
+	if f.work >= sequenceLimit {
 		return nil
 	}
 	leaving := map[*node]bool{}

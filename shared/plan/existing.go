@@ -110,35 +110,12 @@ func (p *problem) readExisting() {
 }
 
 func (p *problem) readNode(node *Node, daemons []*daemon) *existing {
-	e := &existing{node: node}
-	claim := node.NodeClaim
-	e.initialized = node.initialized()
-	e.have = scheduling.Requirements{}
-	if claim != nil && !e.initialized {
-		if requirements, err := scheduling.FromTerms(claim.Spec.Requirements); err == nil {
-			e.have = requirements
-		}
-		overrideLabels(e.have, claim.Labels)
-		e.types = p.typesOf(claim)
-	}
-	allocatable := corev1.ResourceList{}
-	if claim != nil && !e.initialized {
-		allocatable = p.claimAllocatable(claim, e.types)
-	}
-	if node.Node != nil {
-		if !node.unregistered() {
-			overrideLabels(e.have, node.Node.Labels)
-		}
-		if _, ok := e.have[corev1.LabelHostname]; !ok {
-			e.have[corev1.LabelHostname] = scheduling.In(corev1.LabelHostname, node.Node.Name)
-		}
-		e.have["metadata.name"] = scheduling.In("metadata.name", node.Node.Name)
-		for name, quantity := range node.Node.Status.Allocatable {
-			// Devices appear only when their plug-in runs; until then the claim knows better.
-			if e.initialized || !quantity.IsZero() {
-				allocatable[name] = quantity
-			}
-		}
+	e := &existing{node: node, initialized: node.initialized()}
+	var allocatable corev1.ResourceList
+	if e.initialized {
+		e.have, allocatable = node.requirements(), node.Node.Status.Allocatable
+	} else {
+		allocatable = p.readStarting(e)
 	}
 	e.taints = nodeTaints(node, e.initialized)
 	e.free = p.axes.supply(allocatable)
@@ -161,11 +138,63 @@ func (p *problem) readNode(node *Node, daemons []*daemon) *existing {
 	return e
 }
 
+// readStarting reads what is known of the labels of a node that is starting, and gives what pods may use of it.
+func (p *problem) readStarting(e *existing) corev1.ResourceList {
+	e.have = scheduling.Requirements{}
+	claim, node := e.node.NodeClaim, e.node.Node
+	if requirements, err := scheduling.FromTerms(claim.Spec.Requirements); err == nil {
+		e.have = requirements
+	}
+	overrideLabels(e.have, claim.Labels)
+	e.types = p.typesOf(claim)
+	allocatable := p.claimAllocatable(claim, e.types)
+	if node == nil {
+		return allocatable
+	}
+	if !e.node.unregistered() {
+		overrideLabels(e.have, node.Labels)
+	}
+	addNames(e.have, node)
+	for name, quantity := range node.Status.Allocatable {
+		// Devices appear only when their plug-in runs; until then the claim knows better.
+		if !quantity.IsZero() {
+			allocatable[name] = quantity
+		}
+	}
+	return allocatable
+}
+
+// Prepare reads ahead what stays the same of a node as long as its labels do: whoever asks about it many times saves that reading each time, in copies of it too.
+func (n *Node) Prepare() {
+	if n.initialized() {
+		n.have = n.requirements()
+	}
+}
+
+// requirements are what the labels of a node that has finished to start come to. They are not to be changed.
+func (n *Node) requirements() scheduling.Requirements {
+	if n.have != nil {
+		return n.have
+	}
+	have := make(scheduling.Requirements, len(n.Node.Labels)+2)
+	overrideLabels(have, n.Node.Labels)
+	addNames(have, n.Node)
+	return have
+}
+
 func overrideLabels(have scheduling.Requirements, labels map[string]string) {
 	for key, value := range labels {
 		r := scheduling.In(key, value)
 		have[r.Key()] = r
 	}
+}
+
+// addNames adds what a node is known by that need not be a label.
+func addNames(have scheduling.Requirements, node *corev1.Node) {
+	if _, ok := have[corev1.LabelHostname]; !ok {
+		have[corev1.LabelHostname] = scheduling.In(corev1.LabelHostname, node.Name)
+	}
+	have["metadata.name"] = scheduling.In("metadata.name", node.Name)
 }
 
 // claimAllocatable is what the claim says pods may use, else the least of each resource among the types that the claim may become.

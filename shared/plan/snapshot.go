@@ -7,6 +7,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
 // Snapshot is all that a plan is made from: objects as the API server gives them, and the instance types that can be bought.
@@ -67,6 +68,9 @@ type Node struct {
 	Pods []corev1.Pod `json:"pods,omitempty"`
 	// Rank says which nodes are filled first: of nodes that are as far with starting, those of the lowest rank, and of equal ones the first by name.
 	Rank int `json:"rank,omitempty"`
+
+	// have is what Prepare has read.
+	have scheduling.Requirements
 }
 
 // name is the node's name, or its claim's while it is in flight.

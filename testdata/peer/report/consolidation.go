@@ -75,7 +75,7 @@ out in the same way, and it is asked again once all has settled, until it finds 
 			unfinished(k), k.PricePerHour, number(k.Moved), number(k.Removed), number(k.Launched), w.PricePerHour, number(w.Moved), to, number(w.Removed), number(w.Launched),
 			w.PricePerHour/k.PricePerHour, float64(w.Moved)/float64(max(k.Moved, 1)), part)
 	}
-	b.WriteString("\n## Time\n\nOf deciding alone. Memory is the most that the process had while Whittle decided, with the instance types and whatever the comparison keeps.\n\n")
+	b.WriteString("\n## Time\n\nOf deciding alone. Memory is the most that the process had while Whittle decided, with the instance types and whatever the comparison keeps. Garbage may gather to four times what is in use, on both sides: as in the functions, whose memory is paid for anyway.\n\n")
 	b.WriteString("| fleet | nodes | Karpenter: decisions | in all | of cpu | slowest | of cpu | Whittle: decisions | in all | of cpu | first | slowest | of cpu | memory |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	for i := range rows {
 		c := &rows[i]
