@@ -88,7 +88,10 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 	run := &run{handler: h, client: client, wake: wake}
 	err = run.provision(ctx)
 	// Words come last: who waits for the lease need not wait for them.
-	defer run.speak(ctx)
+	defer func() {
+		run.publish(ctx)
+		run.speak(ctx)
+	}()
 	if released := lease.Release(context.WithoutCancel(ctx)); released != nil {
 		slog.WarnContext(ctx, "the lease stays until its deadline", "lease", leaseName, "error", released)
 	}

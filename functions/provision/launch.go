@@ -11,6 +11,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/launch"
@@ -33,9 +34,6 @@ const (
 func (r *run) launchAll(ctx context.Context, snapshot *plan.Snapshot, groups []launch.Group) (short bool, err error) {
 	if len(groups) == 0 {
 		return false, nil
-	}
-	if err := r.join(ctx); err != nil {
-		return false, err
 	}
 	r.refreshAddresses(ctx, snapshot.NodeClasses)
 	pass := &launching{run: r, snapshot: snapshot, owned: owned(snapshot)}
@@ -66,20 +64,16 @@ func (r *run) launchAll(ctx context.Context, snapshot *plan.Snapshot, groups []l
 	return pass.short, pass.failures
 }
 
-// join reads, once a pass, what every node must know of the cluster.
-func (r *run) join(ctx context.Context) error {
-	if r.joined.Name != "" {
-		return nil
-	}
-	dns, err := r.client.ClusterDNS(ctx)
+// join reads what every node must know of the cluster.
+func join(ctx context.Context, client *cluster.Client) (nodeclass.Cluster, error) {
+	dns, err := client.ClusterDNS(ctx)
 	if err != nil {
-		return err
+		return nodeclass.Cluster{}, err
 	}
-	endpoint := r.client.Endpoint
-	r.joined = nodeclass.Cluster{
+	endpoint := client.Endpoint
+	return nodeclass.Cluster{
 		Name: endpoint.Name, Endpoint: endpoint.URL, CertificateAuthority: endpoint.CertificateAuthority, ServiceCIDR: endpoint.ServiceCIDR, DNS: dns,
-	}
-	return nil
+	}, nil
 }
 
 // owned are the instances, by id, that are some claim's already.

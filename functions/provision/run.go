@@ -47,7 +47,7 @@ type run struct {
 	launchedClaims map[string]*api.NodeClaim         // by name, as they are after the launch
 	told           int                               // events written on pods that have a place
 	shown          *status.Plan                      // the last plan of the pass that has new nodes
-	joined         nodeclass.Cluster                 // what nodes must know of it, once it is read
+	joined         nodeclass.Cluster                 // what nodes must know of it
 
 	mutex sync.Mutex
 	fresh map[string]bool // tokens of claims written in this pass and not asked for yet
@@ -73,7 +73,6 @@ func (r *run) asked(token string) {
 // another try may mend; what a person must mend is an event on the object.
 func (r *run) provision(ctx context.Context) error {
 	r.launchedClaims, r.fresh = map[string]*api.NodeClaim{}, map[string]bool{}
-	defer func() { r.publish(ctx) }() // words after deeds
 	var failures error
 	for round := range rounds {
 		if deadline, limited := ctx.Deadline(); round > 0 && limited && time.Until(deadline) < roundTime {
@@ -113,8 +112,8 @@ func (r *run) provision(ctx context.Context) error {
 	return failures
 }
 
-// observe reads the cluster, and with the first round what is known of EC2's offer, all at
-// once: pods wait for it.
+// observe reads the cluster, and with the first round what is known of EC2's offer and what
+// nodes must know, all at once: pods wait for it.
 func (r *run) observe(ctx context.Context) (objects *snapshot.Objects, err error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) { objects, err = observe.Objects(ctx, r.client); return err })
@@ -123,6 +122,7 @@ func (r *run) observe(ctx context.Context) (objects *snapshot.Objects, err error
 		group.Go(func() (err error) { r.unavailable, err = inventory.Unavailable(ctx, r.client); return err })
 		group.Go(func() (err error) { r.learned, err = inventory.Learned(ctx, r.client); return err })
 		group.Go(func() (err error) { r.reservations, err = inventory.Reservations(ctx, r.client); return err })
+		group.Go(func() (err error) { r.joined, err = join(ctx, r.client); return err })
 	}
 	return objects, group.Wait()
 }
