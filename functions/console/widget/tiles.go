@@ -20,7 +20,7 @@ func price(shown *view.View) tile {
 	figure := tile{Name: "Dollars an hour", Value: fmt.Sprintf("%.4f", shown.PricePerHour), Unit: "$/h"}
 	switch saved := shown.Savings; {
 	case saved.PerHour >= 0.00005:
-		figure.Note, figure.Tone = fmt.Sprintf("%.0f %% (%.4f) below on-demand", 100*saved.Fraction, saved.PerHour), "good"
+		figure.Note, figure.Tone = fmt.Sprintf("%.0f %% ($%.4f/h) below on-demand", 100*saved.Fraction, saved.PerHour), "good"
 	case shown.Instances > 0:
 		figure.Note = "as much as on demand"
 	default:

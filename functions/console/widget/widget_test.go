@@ -76,7 +76,7 @@ func TestWhatIsShown(t *testing.T) {
 	text := plain(render(t, small(), Options{Cluster: "prod"}))
 	for _, want := range []string{
 		"prod as of 12:00:00 UTC",
-		"Dollars an hour 0.0971 $/h 67 % (0.1929) below on-demand",
+		"Dollars an hour 0.0971 $/h 67 % ($0.1929/h) below on-demand",
 		"Nodes 2 1 ready 1 spot, 1 not Whittle's",
 		"CPU requested 25 % 1.5 of 6 cores", "Memory requested 25 % 3.5Gi of 14Gi",
 		"Pods waiting 4 the oldest for 90s",
