@@ -7,12 +7,13 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// sequenceLimit bounds what the planner is asked to see whether moves hold one after the other: see cost.
-const sequenceLimit = workLimit / 2
+// wholeLimit bounds what the planner is asked for one plan with seeing whether its moves hold one after the other: see cost. A search that does all its work leaves half as much for that.
+const wholeLimit = workLimit + workLimit/2
 
 // inSequence takes the moves one after the other, each on the fleet as those before it leave it. Pods that spread or affinity binds to others may find no place when only some of
 // the moves have been made: what they come to is planned afresh then, and a move that is not worth its while that way waits, and comes again once the others are through. So do those for which no work is left to look.
 func (f *fleet) inSequence(moves []Move) (now, waiting []Move) {
+	left := max(workLimit/2, wholeLimit-f.work)
 	f.reset()
 	byClaim := map[string]*node{}
 	for _, n := range f.nodes {
@@ -32,8 +33,8 @@ func (f *fleet) inSequence(moves []Move) (now, waiting []Move) {
 		m := &moves[i]
 		if isBound(s.leaving) || s.goesTo(otherwise) {
 			planned := s
-			if s = f.held(planned); s == nil {
-				s = f.afresh(planned.leaving)
+			if s = f.held(planned, left); s == nil {
+				s = f.afresh(planned.leaving, left)
 			}
 			if s == nil {
 				waiting = append(waiting, moves[i])
@@ -52,9 +53,9 @@ func (f *fleet) inSequence(moves []Move) (now, waiting []Move) {
 	return now, waiting
 }
 
-// afresh is what taking the same nodes away comes to on the fleet as it is now; nil if that is not worth its while, or no work is left to look.
-func (f *fleet) afresh(nodes []*node) *step {
-	if f.work >= sequenceLimit {
+// afresh is what taking the same nodes away comes to on the fleet as it is now; nil if that is not worth its while, or the limit's work is done.
+func (f *fleet) afresh(nodes []*node, limit int) *step {
+	if f.work >= limit {
 		return nil
 	}
 	leaving := map[*node]bool{}
@@ -142,9 +143,9 @@ func (s *step) goesTo(nodes map[*node]bool) bool {
 }
 
 // held is the step with its pods where the planner places them on the nodes that they were to go to, and each launch with the pods that it was planned for; nil if it does not find places for
-// all, or no work is left to look.
-func (f *fleet) held(s *step) *step {
-	if f.work >= sequenceLimit {
+// all, or the limit's work is done.
+func (f *fleet) held(s *step, limit int) *step {
+	if f.work >= limit {
 		return nil
 	}
 	leaving := map[*node]bool{}
