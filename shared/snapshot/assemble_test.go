@@ -99,8 +99,8 @@ func names(pods []corev1.Pod) string {
 func TestWaitingPods(t *testing.T) {
 	s := Assemble(&Objects{Pods: []corev1.Pod{
 		pod("unschedulable", "", unschedulable),
-		pod("unseen", "", unseenFor(time.Second)),
-		pod("overdue", "", unseenFor(2*time.Second)),
+		pod("unseen", "", unseenFor(999*time.Millisecond)),
+		pod("overdue", "", unseenFor(time.Second)),
 		pod("overdue-in-a-storm", "", unseenFor(4*time.Minute)),
 		pod("forgotten", "", unseenFor(5*time.Minute)),
 		pod("overdue-gated", "", unseenFor(time.Minute), func(p *corev1.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "wait"}} }),
