@@ -116,6 +116,31 @@ func TestATickThatMeetsAnotherLeavesItTheDrains(t *testing.T) {
 	l.leave(t, "beside-it")
 }
 
+// Whoever was met may have died over its drains: the look that the tick asked for is what goes on with them.
+func TestWhatATickLeavesIsDrainedWhenTheOtherHasDied(t *testing.T) {
+	l := newLife(t)
+	l.leaving(t, "orphaned")
+	if _, err := server.Client(t, nil).AcquireLease(t.Context(), leaseName, "dead", l.now(), l.now().Add(leaseFor)); err != nil {
+		t.Fatal(err)
+	}
+	l.asked = queue.Asked{} // another container
+	next := l.tick()
+	for range queue.MaximumHops {
+		if l.drainsOnce(t, "on-orphaned", next) {
+			l.leave(t, "orphaned")
+			return
+		}
+		sent := l.mail.sent["l"]
+		delete(l.mail.sent, "l")
+		if len(sent) != 1 {
+			t.Fatalf("after %s sent %+v", next.Reason, sent)
+		}
+		next = sent[0]
+		l.clock.ahead += max(next.At.Sub(l.now()), 0)
+	}
+	t.Error("the pod stays though the other's time is over")
+}
+
 func TestWhatHasTimeWaitsForTheNextPass(t *testing.T) {
 	l := newLife(t)
 	l.leaving(t, "patient")

@@ -29,22 +29,22 @@ func (c *Client) AcquireLease(ctx context.Context, name, holder string, now, dea
 	wanted := coordinationv1.LeaseSpec{
 		HolderIdentity: &holder, AcquireTime: &moment, RenewTime: &moment, LeaseDurationSeconds: &seconds,
 	}
-	var current coordinationv1.Lease
+	current, err := c.lease(ctx, name)
+	if err != nil {
+		return nil, err
+	}
 	verb := http.MethodPut
-	err := c.rest.Get().AbsPath(path).Do(ctx).Into(&current)
 	switch {
-	case apierrors.IsNotFound(err):
+	case current == nil:
 		verb, path = http.MethodPost, leasesPath
-		current = coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: Namespace}}
-	case err != nil:
-		return nil, fmt.Errorf("reading lease %s/%s: %w", Namespace, name, err)
+		current = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: Namespace}}
 	case taken(&current.Spec, holder, now):
 		return nil, nil
 	}
 	current.TypeMeta = metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"}
 	current.Spec = wanted
 	lease := &Lease{client: c}
-	err = c.writeJSON(ctx, verb, path, &current, &lease.held)
+	err = c.writeJSON(ctx, verb, path, current, &lease.held)
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 		return nil, nil
 	}
@@ -56,15 +56,21 @@ func (c *Client) AcquireLease(ctx context.Context, name, holder string, now, dea
 
 // LeaseHeld tells whether somebody has the lease.
 func (c *Client) LeaseHeld(ctx context.Context, name string, now time.Time) (bool, error) {
-	var current coordinationv1.Lease
-	err := c.rest.Get().AbsPath(leasesPath + "/" + name).Do(ctx).Into(&current)
+	current, err := c.lease(ctx, name)
+	return err == nil && current != nil && taken(&current.Spec, "", now), err
+}
+
+// lease is the lease of that name in Whittle's namespace, or nil when there is none.
+func (c *Client) lease(ctx context.Context, name string) (*coordinationv1.Lease, error) {
+	var stored coordinationv1.Lease
+	err := c.rest.Get().AbsPath(leasesPath + "/" + name).Do(ctx).Into(&stored)
 	if apierrors.IsNotFound(err) {
-		return false, nil
+		return nil, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("reading lease %s/%s: %w", Namespace, name, err)
+		return nil, fmt.Errorf("reading lease %s/%s: %w", Namespace, name, err)
 	}
-	return taken(&current.Spec, "", now), nil
+	return &stored, nil
 }
 
 // Release gives the lease back so that the next invocation need not wait for

@@ -11,7 +11,7 @@ import (
 const (
 	// rooms is how many nodes with room are shown to the planner beside a few that leave.
 	rooms = 24
-	// workLimit bounds what the planner is asked for one plan: see cost. It is some two to three seconds of a processor of today. No more than a roundPart of it goes into looking
+	// workLimit bounds what the planner is asked in search of one plan: see cost. It is some two to three seconds of a processor of today. No more than a roundPart of it goes into looking
 	// for better ways to put nodes together before the best so far is taken.
 	workLimit = 2000
 	roundPart = 6
