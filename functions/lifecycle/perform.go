@@ -69,10 +69,15 @@ func (p *performer) perform(ctx context.Context, s *seen) (again time.Duration, 
 		note(afterConflict, false, nil) // who was met may die over them
 	}
 	began := p.now()
+	nodes := p.leaving(s.views)
 	for _, view := range s.views {
 		group.Go(func() error {
 			if !s.tick && view.Urgency() > 0 && p.now().Sub(began) > turn {
 				note(afterConflict, false, nil)
+				return nil
+			}
+			if err := nodes.read(ctx, &view); err != nil {
+				note(0, false, err)
 				return nil
 			}
 			outcome := nodeclaim.Next(view, p.now())

@@ -3,12 +3,10 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"golang.org/x/sync/errgroup"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -117,7 +115,6 @@ func (h *handler) read(ctx context.Context, client kubernetes, wake queue.Messag
 	s.findOrigins(ctx, client, h.now())
 	s.buildViews(h.cluster, wake.Hop == 0)
 	s.examine(h.now())
-	s.readLeaving(ctx, client, h.now())
 	return s, nil
 }
 
@@ -261,70 +258,4 @@ func (s *seen) buildViews(cluster string, tell bool) {
 		s.views = append(s.views, view)
 	}
 	slices.SortStableFunc(s.views, func(a, b nodeclaim.View) int { return a.Urgency() - b.Urgency() })
-}
-
-// readLeaving reads the pods and volumes of the nodes that leave. A node of which
-// they cannot be read is not looked at: it would seem to be empty.
-func (s *seen) readLeaving(ctx context.Context, client kubernetes, now time.Time) {
-	var leaving []*nodeclaim.View
-	for i := range s.views {
-		if view := &s.views[i]; view.Claim.DeletionTimestamp != nil && len(view.Nodes) > 0 && view.WantsPods() {
-			leaving = append(leaving, view)
-		}
-	}
-	if len(leaving) == 0 {
-		return
-	}
-	unreadable := make([]error, len(leaving))
-	attachments, err := client.VolumeAttachments(ctx)
-	version := ""
-	if err == nil && len(leaving) > 1 {
-		version, err = client.PodsVersion(ctx)
-	}
-	var group errgroup.Group
-	group.SetLimit(parallel)
-	for i, view := range leaving {
-		group.Go(func() error {
-			if unreadable[i] = err; err == nil {
-				unreadable[i] = readPods(ctx, client, view, version, attachments, now)
-			}
-			return nil
-		})
-	}
-	_ = group.Wait() // each has its own error: one keeps no other waiting
-	left := map[*api.NodeClaim]bool{}
-	for i, view := range leaving {
-		left[view.Claim] = unreadable[i] != nil
-		s.failed = errors.Join(s.failed, unreadable[i])
-	}
-	s.views = slices.DeleteFunc(s.views, func(view nodeclaim.View) bool { return left[view.Claim] })
-}
-
-func readPods(ctx context.Context, client kubernetes, view *nodeclaim.View, version string, attachments []storagev1.VolumeAttachment, now time.Time) error {
-	for _, node := range view.Nodes {
-		pods, err := client.PodsOnNode(ctx, node.Name, version)
-		if err != nil {
-			return fmt.Errorf("draining node %q: %w", node.Name, err)
-		}
-		for i := range pods {
-			view.Pods = append(view.Pods, &pods[i])
-		}
-		for _, attachment := range attachments {
-			if attachment.Spec.NodeName == node.Name {
-				view.Attachments = append(view.Attachments, attachment)
-			}
-		}
-	}
-	if len(view.Attachments) == 0 {
-		return nil
-	}
-	view.HeldVolumes = map[string]bool{}
-	for _, held := range nodeclaim.HeldClaims(view.Pods, now) {
-		name, err := client.VolumeName(ctx, held.Namespace, held.Name)
-		if err != nil {
-			return err
-		}
-		view.HeldVolumes[name] = true
-	}
-	return nil
 }

@@ -12,7 +12,7 @@
 // happens, no pod may be evicted twice and no disruption budget be violated, and in the end
 // claims, instances and nodes must belong together one to one, with nothing launched twice
 // and nothing held by a finalizer. A kill that never comes about is a violation too, unless
-// excuses says why it need not.
+// the function died at another call of the same name in the story.
 //
 // The functions are their real programs, behind a Lambda Runtime API, with a clock that
 // can be set; the control plane is a real one, without its scheduler's and kubelets' part,

@@ -15,10 +15,26 @@ type Row struct {
 	Calls  int // that its function made, undisturbed
 	Kills  int
 	Missed []Kill // that did not come about: the call did not come again
-	Told   int    // how often
+	Died   map[Death]bool
+	Told   int // how often
 	Took   time.Duration
 	Faults []Fault
 	Names  map[string]bool // of the calls
+}
+
+// Death is a call by its name at which the function died somewhere in the story, before it or after it.
+type Death struct {
+	Name  string
+	After bool
+}
+
+// count notes a kill that has come about.
+func (r *Row) count(kill Kill) {
+	r.Kills++
+	if r.Died == nil {
+		r.Died = map[Death]bool{}
+	}
+	r.Died[Death{kill.Name, kill.After}] = true
 }
 
 // Fault is something that a kill has brought about, or that happens without one.
@@ -125,6 +141,9 @@ func (m *Matrix) tell(ctx context.Context, world *World, queue *jobs, next job) 
 		row.Faults = append(row.Faults, Fault{Kills: outcome.Kills, Texts: outcome.Faults, Log: outcome.Log})
 	}
 	switch {
+	case len(next.kills) == 0 && outcome.Swept && next.tried < triesAlone:
+		next.tried++
+		m.add(queue, next)
 	case len(next.kills) == 0:
 		row.Calls, row.Names = len(outcome.Calls), map[string]bool{}
 		for _, call := range outcome.Calls {
@@ -139,7 +158,7 @@ func (m *Matrix) tell(ctx context.Context, world *World, queue *jobs, next job) 
 		m.left[row]--
 		switch next.tried++; {
 		case len(outcome.Kills) > 0:
-			row.Kills++
+			row.count(outcome.Kills[0])
 		case next.tried < triesAlone:
 			if next.tried == 1 {
 				next.asked = next.kills[0]
@@ -153,7 +172,7 @@ func (m *Matrix) tell(ctx context.Context, world *World, queue *jobs, next job) 
 		m.left[row]--
 		for _, kill := range next.kills {
 			if slices.Contains(outcome.Kills, kill) {
-				row.Kills++
+				row.count(kill)
 			} else {
 				m.add(queue, job{row: row, kills: []Kill{kill}})
 			}

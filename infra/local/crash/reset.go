@@ -60,18 +60,21 @@ func (w *World) reset(ctx context.Context) error {
 	return w.undisturbed(ctx, "install", installEvent(cfn.RequestCreate, ""))
 }
 
-// untilCalm is how long to wait for a time at which no half hour is near: in its first minute
-// lifecycle sweeps, which is a story by itself and no part of the others.
+// sweeps is how often lifecycle sweeps: in the first minute of each half hour.
+const sweeps = 30 * time.Minute
+
+// untilCalm is how long to wait for a time at which no half hour is near, in whole seconds, which
+// is what a clock can be set by: that lifecycle sweeps is a story by itself and no part of the others.
 func untilCalm(now time.Time) time.Duration {
-	const sweeps, lasts, told = 30 * time.Minute, time.Minute, 2 * time.Minute
-	into := now.Sub(now.Truncate(sweeps))
+	const lasts, told = time.Minute, 2 * time.Minute
+	into, wait := now.Sub(now.Truncate(sweeps)), time.Duration(0)
 	switch {
 	case into < lasts:
-		return lasts - into
+		wait = lasts - into
 	case into > sweeps-told:
-		return sweeps - into + lasts
+		wait = sweeps - into + lasts
 	}
-	return 0
+	return (wait + time.Second - 1).Truncate(time.Second)
 }
 
 // undisturbed has a function act outside of any story.

@@ -44,6 +44,7 @@ type Outcome struct {
 	Calls  []Call // of the story's function
 	Kills  []Kill // that have happened
 	Rounds int
+	Swept  bool // it went on into a time of lifecycle's sweeps, which is a story by itself
 	Faults []string
 	Log    string // what the functions have written
 }
@@ -63,11 +64,12 @@ func (w *World) Tell(ctx context.Context, story *Story, kills []Kill) (Outcome, 
 	}
 	t.ledger = newLedger(story.Function, kills)
 	w.gate.tell(t)
+	began := w.now().Truncate(sweeps)
 	turns, err := t.goOn(ctx)
 	if err != nil {
 		return Outcome{}, fmt.Errorf("story %s: %w\n%s", story.title(), err, w.log.take())
 	}
-	return Outcome{Calls: t.ledger.made(), Kills: t.ledger.deaths(), Rounds: turns, Faults: t.faults, Log: w.log.take()}, nil
+	return Outcome{Calls: t.ledger.made(), Kills: t.ledger.deaths(), Rounds: turns, Swept: w.now().After(began.Add(sweeps)), Faults: t.faults, Log: w.log.take()}, nil
 }
 
 func (t *telling) begin(ctx context.Context) error {
