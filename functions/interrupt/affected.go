@@ -18,6 +18,28 @@ type affectedClaim struct {
 	responses []response // one a message
 }
 
+// affected are those of the claims that are ours and that a message is about.
+func affected(messages []*message, claims []api.NodeClaim, now time.Time) []*affectedClaim {
+	ours := ownAmong(claims)
+	var all []*affectedClaim
+	byName := map[string]*affectedClaim{}
+	for _, message := range messages {
+		if !message.acted() {
+			continue
+		}
+		for _, claim := range about(message.event.Detail, ours) {
+			one := byName[claim.Name]
+			if one == nil {
+				one = &affectedClaim{claim: claim}
+				byName[claim.Name] = one
+				all = append(all, one)
+			}
+			one.add(message, respond(message.event, now))
+		}
+	}
+	return all
+}
+
 // add makes of a response what is still to be done. For a claim whose end has been
 // ordered that is to look how far it is: a warning is given more than once, our own
 // terminations are told of as well, and the run that ordered the end may have died

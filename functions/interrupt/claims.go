@@ -21,42 +21,54 @@ import (
 // of a length that every proxy lets through. A page of AWS Health's may name hundreds.
 const named = 100
 
-// claims reads the claims that the events may be about: a storm over a large cluster must not
-// list all of it for each batch. They are found by labels, in the API server's memory, which may
-// lag a little. Of an instance that is not found so the store is asked: its claim may be new, or one that
-// lifecycle has not labelled yet, as after Karpenter. Else it is somebody else's.
-func claims(ctx context.Context, client kubernetes, messages []*message) ([]api.NodeClaim, error) {
-	instances, reservations := map[string]bool{}, map[string]bool{}
+// sought is what events name and no claim was found for yet: instances and reservations.
+type sought struct{ instances, reservations map[string]bool }
+
+func soughtBy(messages []*message) *sought {
+	s := &sought{map[string]bool{}, map[string]bool{}}
 	for _, message := range messages {
-		if message.err != nil || message.foreign {
+		if !message.acted() {
 			continue
 		}
 		for _, id := range message.event.Detail.Instances() {
-			instances[id] = true
+			s.instances[id] = true
 		}
 		if block, ok := message.event.Detail.(*events.CapacityBlockExpiration); ok {
-			reservations[block.ReservationID] = true
+			s.reservations[block.ReservationID] = true
 		}
 	}
-	found, err := list(ctx, client, naming(api.LabelInstanceID, instances), true)
-	for _, claim := range found {
-		if id, launched := api.InstanceID(claim.Status.ProviderID); launched {
-			delete(instances, id)
-		}
-	}
-	wanted := naming(api.LabelCapacityReservationID, reservations)
-	if len(instances) > 0 {
-		wanted = append(append(wanted, naming(api.LabelInstanceID, instances)...), selecting(api.LabelInstanceID, selection.DoesNotExist, nil))
-	}
-	if err == nil {
-		var more []api.NodeClaim
-		more, err = list(ctx, client, wanted, false)
-		found = append(found, more...)
-	}
-	slices.SortFunc(found, func(a, b api.NodeClaim) int { return cmp.Compare(a.Name, b.Name) })
-	return slices.CompactFunc(found, func(a, b api.NodeClaim) bool { return a.Name == b.Name }), err
+	return s
 }
 
+// names tells whether the event names what no claim was found for.
+func (s *sought) names(event events.Event) bool {
+	block, ok := event.Detail.(*events.CapacityBlockExpiration)
+	return ok && s.reservations[block.ReservationID] || slices.ContainsFunc(event.Detail.Instances(), func(id string) bool { return s.instances[id] })
+}
+
+// cached finds the claims of the instances by their labels, in the API server's memory, which may
+// lag a little: a storm over a large cluster must not list all of it for each batch.
+func (s *sought) cached(ctx context.Context, client kubernetes) ([]api.NodeClaim, error) {
+	found, err := list(ctx, client, naming(api.LabelInstanceID, s.instances), true)
+	for _, claim := range found {
+		if id, launched := api.InstanceID(claim.Status.ProviderID); launched {
+			delete(s.instances, id)
+		}
+	}
+	return found, err
+}
+
+// stored asks the store for what is left: an instance's claim may be new, or one that lifecycle has not
+// labelled yet, as after Karpenter. Else the instance is somebody else's.
+func (s *sought) stored(ctx context.Context, client kubernetes) ([]api.NodeClaim, error) {
+	wanted := naming(api.LabelCapacityReservationID, s.reservations)
+	if len(s.instances) > 0 {
+		wanted = append(append(wanted, naming(api.LabelInstanceID, s.instances)...), selecting(api.LabelInstanceID, selection.DoesNotExist, nil))
+	}
+	return list(ctx, client, wanted, false)
+}
+
+// list reads the claims that one of the selectors matches, each once, by their names.
 func list(ctx context.Context, client kubernetes, selectors []labels.Selector, cached bool) ([]api.NodeClaim, error) {
 	found, failed := make([][]api.NodeClaim, len(selectors)), make([]error, len(selectors))
 	var group errgroup.Group
@@ -68,7 +80,9 @@ func list(ctx context.Context, client kubernetes, selectors []labels.Selector, c
 		})
 	}
 	_ = group.Wait() // each has its own error
-	return slices.Concat(found...), errors.Join(failed...)
+	all := slices.Concat(found...)
+	slices.SortFunc(all, func(a, b api.NodeClaim) int { return cmp.Compare(a.Name, b.Name) })
+	return slices.CompactFunc(all, func(a, b api.NodeClaim) bool { return a.Name == b.Name }), errors.Join(failed...)
 }
 
 // naming selects by a label that has one of the values, without those that no label can have.

@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	lambdaevents "github.com/aws/aws-lambda-go/events"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/whittle-dev/whittle/events"
+	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/function"
 	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/queue"
@@ -42,6 +45,9 @@ type message struct {
 	displaced, looked bool
 }
 
+// acted tells whether the message is one to act on.
+func (m *message) acted() bool { return m.err == nil && !m.foreign }
+
 // handle answers a batch of events. An event that cannot be read, or whose effect
 // failed, is reported by itself: it comes back, and in the end lies in the
 // dead-letter queue; the others are done.
@@ -50,13 +56,11 @@ func (h *handler) handle(ctx context.Context, batch lambdaevents.SQSEvent) (lamb
 	defer cancel()
 	messages, readable := decode(ctx, batch)
 	if readable {
-		performed := h.act(work, messages)
+		performer := h.act(work, messages)
 		// Woken even when the time for the work is over: what was begun goes on.
 		h.wake(ctx, messages)
 		// Words after deeds: the time before an interruption is short.
-		if performed != nil {
-			performed.tell(work)
-		}
+		performer.tell(work)
 	}
 	var response lambdaevents.SQSEventResponse
 	for _, message := range messages {
@@ -99,54 +103,41 @@ func decode(ctx context.Context, batch lambdaevents.SQSEvent) (messages []*messa
 	return messages, readable
 }
 
-// act finds out which events are about nodes of ours, and acts on these.
+// act finds out which events are about nodes of ours, and acts on these: first on those that are
+// found in the API server's memory, while its store is asked for the others, of which most are somebody else's.
 func (h *handler) act(ctx context.Context, messages []*message) *performer {
-	performed, err := h.actOn(ctx, messages)
-	if err != nil {
-		// Nothing was done: no event may be taken for done.
-		for _, message := range messages {
-			if !message.foreign {
-				message.err = errors.Join(message.err, err)
-			}
-		}
-	}
-	return performed
-}
-
-func (h *handler) actOn(ctx context.Context, messages []*message) (*performer, error) {
+	p := &performer{now: h.now()}
 	client, err := h.connect(ctx)
 	if err != nil {
-		return nil, err
+		comeBack(messages, err)
+		return p
 	}
-	listed, err := claims(ctx, client, messages)
+	p.client = client
+	sought := soughtBy(messages)
+	found, err := sought.cached(ctx, client)
 	if err != nil {
-		return nil, err
+		comeBack(messages, err)
+		return p
 	}
-	ours := ownAmong(listed)
-	now := h.now()
-	var affected []*affectedClaim
-	byName := map[string]*affectedClaim{}
+	var more []api.NodeClaim
+	var asking errgroup.Group
+	asking.Go(func() (err error) { more, err = sought.stored(ctx, client); return err })
+	p.perform(ctx, affected(messages, found, p.now))
+	if err := asking.Wait(); err != nil {
+		comeBack(slices.DeleteFunc(slices.Clone(messages), func(m *message) bool { return !m.acted() || !sought.names(m.event) }), err)
+		return p
+	}
+	p.perform(ctx, affected(messages, more, p.now))
+	return p
+}
+
+// comeBack notes at the messages that they are not done: no event may be taken for it.
+func comeBack(messages []*message, err error) {
 	for _, message := range messages {
-		if message.err != nil || message.foreign {
-			continue
-		}
-		for _, claim := range about(message.event.Detail, ours) {
-			one := byName[claim.Name]
-			if one == nil {
-				one = &affectedClaim{claim: claim}
-				byName[claim.Name] = one
-				affected = append(affected, one)
-			}
-			one.add(message, respond(message.event, now))
+		if !message.foreign {
+			message.err = errors.Join(message.err, err)
 		}
 	}
-	// The account's other instances: nothing of ours.
-	if len(affected) == 0 {
-		return nil, nil
-	}
-	p := &performer{client: client, now: now, affected: affected}
-	p.perform(ctx)
-	return p, nil
 }
 
 // wake has the functions that go on with it look, once for the whole batch.

@@ -14,6 +14,8 @@ import (
 	lambdaevents "github.com/aws/aws-lambda-go/events"
 	corev1 "k8s.io/api/core/v1"
 
+	"k8s.io/apimachinery/pkg/labels"
+
 	"github.com/whittle-dev/whittle/events"
 	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
 	"github.com/whittle-dev/whittle/shared/api"
@@ -285,6 +287,34 @@ func TestAFailureComesBack(t *testing.T) {
 			t.Errorf("failed again %v", ids)
 		}
 	})
+}
+
+func TestWhatIsFoundDoesNotWaitForTheStore(t *testing.T) {
+	h, mail := newHandler(t, nil)
+	client := storeless{edge{server.Client(t, nil)}}
+	h.connect = func(context.Context) (kubernetes, error) { return client, nil }
+	id := ours(t, "remembered")
+	server.Patch(t, api.NodeClaimsPath+"/remembered", map[string]any{"metadata": map[string]any{"labels": map[string]string{api.LabelInstanceID: id}}})
+	unknown := lambdaevents.SQSMessage{MessageId: "unknown", Body: `{"detail-type":"EC2 Coffee Break","detail":{}}`}
+	unreadable := lambdaevents.SQSMessage{MessageId: "unreadable", Body: `{`}
+	all := batch(t, spot(id), spot("i-elsewhere"), &events.CapacityBlockExpiration{ReservationID: "cr-elsewhere"})
+	all.Records = append(all.Records, unknown, unreadable)
+	if ids := failed(t, h, all); !slices.Equal(ids, []string{"1", "2", "unreadable"}) {
+		t.Errorf("failed %v", ids)
+	}
+	if !isEnding(t, "remembered") || len(mail.sent["p"]) != 1 {
+		t.Errorf("ending %t, sent %v", isEnding(t, "remembered"), mail.sent)
+	}
+}
+
+// storeless answers from the API server's memory alone.
+type storeless struct{ edge }
+
+func (s storeless) SelectNodeClaims(ctx context.Context, selector labels.Selector, cached bool) ([]api.NodeClaim, error) {
+	if !cached {
+		return nil, errors.New("etcd is away")
+	}
+	return s.edge.SelectNodeClaims(ctx, selector, cached)
 }
 
 // markless cannot mark offerings.

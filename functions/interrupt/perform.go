@@ -30,26 +30,25 @@ const (
 
 // performer carries responses out.
 type performer struct {
-	client   kubernetes
-	now      time.Time
-	affected []*affectedClaim
-	words    []cluster.Event
+	client kubernetes
+	now    time.Time
+	words  []cluster.Event
 
 	mutex sync.Mutex // guards the messages, which may be about the same claims, and the words
 }
 
 // perform acts on each affected claim, and notes at its messages what failed and
 // who is to be woken.
-func (p *performer) perform(ctx context.Context) {
+func (p *performer) perform(ctx context.Context, affected []*affectedClaim) {
 	var group errgroup.Group
 	group.SetLimit(parallel + 1)
-	if marks := p.shortages(); len(marks.Until) > 0 {
+	if marks := p.shortages(affected); len(marks.Until) > 0 {
 		group.Go(func() error {
-			p.markShortages(ctx, marks)
+			p.markShortages(ctx, marks, affected)
 			return nil
 		})
 	}
-	for _, one := range p.affected {
+	for _, one := range affected {
 		group.Go(func() error {
 			ended, err := p.respond(ctx, one)
 			p.note(one, ended, err)
@@ -113,9 +112,9 @@ func (p *performer) patch(ctx context.Context, one *affectedClaim, patch map[str
 }
 
 // shortages are the offerings that EC2 takes back.
-func (p *performer) shortages() *catalog.Unavailable {
+func (p *performer) shortages(affected []*affectedClaim) *catalog.Unavailable {
 	marks := &catalog.Unavailable{}
-	for _, one := range p.affected {
+	for _, one := range affected {
 		labels := one.claim.Labels
 		capacityType, instanceType, zone := labels[api.CapacityTypeLabelKey], labels[corev1.LabelInstanceTypeStable], labels[corev1.LabelTopologyZone]
 		if one.isShort() && instanceType != "" && zone != "" {
@@ -132,14 +131,14 @@ func (p *performer) shortages() *catalog.Unavailable {
 // while the nodes are tainted and before anything asks for a replacement. When that fails the
 // nodes are taken out of use all the same, time being short, and the events come back for the
 // marks.
-func (p *performer) markShortages(ctx context.Context, marks *catalog.Unavailable) {
+func (p *performer) markShortages(ctx context.Context, marks *catalog.Unavailable, affected []*affectedClaim) {
 	err := p.client.MarkUnavailable(ctx, marks, p.now)
 	if err == nil {
 		return
 	}
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	for _, one := range p.affected {
+	for _, one := range affected {
 		for i, message := range one.messages {
 			if one.responses[i].shortage {
 				message.err = errors.Join(message.err, fmt.Errorf("marking offerings unavailable: %w", err))

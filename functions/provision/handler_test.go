@@ -44,6 +44,9 @@ func (e *environment) oneNode() {
 	if !api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeLaunched) || claim.Labels["node.kubernetes.io/instance-type"] != instance.InstanceType {
 		e.t.Errorf("claim %s: labels %v, conditions %v", claim.Name, claim.Labels, claim.Status.Conditions)
 	}
+	if len(claim.ManagedFields) > 0 {
+		e.t.Errorf("claim %s: %d managers of fields, which every look would read", claim.Name, len(claim.ManagedFields))
+	}
 }
 
 // later makes a tick due in the time that the next handler lives in.

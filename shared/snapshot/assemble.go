@@ -16,7 +16,7 @@ import (
 // Assemble puts the objects together as the planner sees them.
 //
 //   - Pods are those that wait (scheduling.IsProvisionable), those that the scheduler has
-//     not come to for a second, and those of leaving nodes that will need a place elsewhere:
+//     not come to yet, and those of leaving nodes that will need a place elsewhere:
 //     their new node is there before they are.
 //   - Nodes are joined with their claims by providerID. A claim without a providerID is
 //     no capacity yet and left out (Unlaunched has those); one without a node is a node
@@ -35,7 +35,7 @@ func Assemble(o *Objects, types func(*api.NodePool) []catalog.InstanceType, now 
 	}
 	s.InstanceTypes, _ = catalog.Overlays(o.NodePools, types, o.NodeOverlays)
 	for i := range o.Pods {
-		if scheduling.IsProvisionable(&o.Pods[i]) || overdue(&o.Pods[i], now) {
+		if scheduling.IsProvisionable(&o.Pods[i]) || unseen(&o.Pods[i], now) {
 			s.Pods = append(s.Pods, o.Pods[i])
 		}
 	}
@@ -53,21 +53,17 @@ func Assemble(o *Objects, types func(*api.NodePool) []catalog.InstanceType, now 
 	return s
 }
 
-const (
-	// overdueFrom is how long the scheduler may take for its first look at a pod, for which
-	// milliseconds do as a rule. A pod's age is known in whole seconds.
-	overdueFrom = time.Second
-	// overdueUntil is when the scheduler is taken to have stopped: a node would stay empty.
-	overdueUntil = 5 * time.Minute
-)
+// unseenUntil is the age of a pod at which its scheduler is taken to have stopped: a node would
+// stay empty.
+const unseenUntil = 5 * time.Minute
 
-// overdue tells whether the scheduler is behind with the pod, as it is when hundreds of pods
-// come at once. The plan finds room for it where there is some, as the scheduler would. Where a
-// node was taken, it is what became of a pod there: if it were left out until the scheduler gets
-// to it, the room that is on its way for it would be given to others.
-func overdue(pod *corev1.Pod, now time.Time) bool {
-	age := now.Sub(pod.CreationTimestamp.Time)
-	return age >= overdueFrom && age < overdueUntil && scheduling.IsUnseen(pod)
+// unseen tells whether the scheduler has still to look at the pod, which takes it milliseconds as a rule,
+// and half a minute when hundreds of pods come at once. The plan finds room for it where there
+// is some, as the scheduler would. Where a node was taken, it is what became of a pod there: if it
+// were left out until the scheduler gets to it, the room that is on its way for it would be given to
+// others.
+func unseen(pod *corev1.Pod, now time.Time) bool {
+	return scheduling.IsUnseen(pod) && now.Sub(pod.CreationTimestamp.Time) < unseenUntil
 }
 
 // nodes joins nodes, claims and the pods bound to them.

@@ -99,14 +99,13 @@ func names(pods []corev1.Pod) string {
 func TestWaitingPods(t *testing.T) {
 	s := Assemble(&Objects{Pods: []corev1.Pod{
 		pod("unschedulable", "", unschedulable),
-		pod("unseen", "", unseenFor(999*time.Millisecond)),
-		pod("overdue", "", unseenFor(time.Second)),
-		pod("overdue-in-a-storm", "", unseenFor(4*time.Minute)),
+		pod("unseen", "", unseenFor(0)),
+		pod("unseen-in-a-storm", "", unseenFor(4*time.Minute)),
 		pod("forgotten", "", unseenFor(5*time.Minute)),
-		pod("overdue-gated", "", unseenFor(time.Minute), func(p *corev1.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "wait"}} }),
-		pod("overdue-daemon", "", unseenFor(time.Minute), ownedBy("DaemonSet")),
-		pod("overdue-elsewhere", "", unseenFor(time.Minute), func(p *corev1.Pod) { p.Spec.SchedulerName = "fargate-scheduler" }),
-		pod("overdue-nominated", "", unseenFor(time.Minute), func(p *corev1.Pod) { p.Status.NominatedNodeName = "n" }),
+		pod("unseen-gated", "", unseenFor(time.Minute), func(p *corev1.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "wait"}} }),
+		pod("unseen-daemon", "", unseenFor(time.Minute), ownedBy("DaemonSet")),
+		pod("unseen-elsewhere", "", unseenFor(time.Minute), func(p *corev1.Pod) { p.Spec.SchedulerName = "fargate-scheduler" }),
+		pod("unseen-nominated", "", unseenFor(time.Minute), func(p *corev1.Pod) { p.Status.NominatedNodeName = "n" }),
 		pod("seen-otherwise", "", unseenFor(time.Minute), func(p *corev1.Pod) {
 			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulerError}}
 		}),
@@ -120,7 +119,7 @@ func TestWaitingPods(t *testing.T) {
 		pod("replica", "", unschedulable, ownedBy("ReplicaSet")),
 		pod("bound", "n", unschedulable),
 	}}, noTypes, now)
-	if got := names(s.Pods); got != "manifest overdue overdue-in-a-storm replica unschedulable" {
+	if got := names(s.Pods); got != "manifest replica unschedulable unseen unseen-in-a-storm" {
 		t.Errorf("waiting: %s", got)
 	}
 }
