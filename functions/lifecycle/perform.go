@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,6 +27,9 @@ const afterConflict = 2 * time.Second
 // turn is when a pass begins nothing more that has time, but for a tick's. The next one looks
 // first for pods that have to leave since this one began.
 const turn = 5 * time.Second
+
+// evictedAtOnce is how many of a node's pods are asked to leave at once.
+const evictedAtOnce = 4
 
 // performer carries steps out.
 type performer struct {
@@ -70,28 +74,30 @@ func (p *performer) perform(ctx context.Context, s *seen) (again time.Duration, 
 	}
 	began := p.now()
 	nodes := p.leaving(s.views)
-	for _, view := range s.views {
-		group.Go(func() error {
-			if !s.tick && view.Urgency() > 0 && p.now().Sub(began) > turn {
-				note(afterConflict, false, nil)
-				return nil
-			}
-			if err := nodes.read(ctx, &view); err != nil {
-				note(0, false, err)
-				return nil
-			}
-			outcome := nodeclaim.Next(view, p.now())
-			changed, err := p.run(ctx, view.Claim, outcome.Steps)
-			if err != nil {
-				err = fmt.Errorf("nodeclaim %q: %w", view.Claim.Name, err)
-			}
-			if changed || err != nil {
-				note(afterConflict, false, nil)
-			}
-			note(outcome.Again, outcome.Displaces, err)
-			return nil
-		})
+	deal := func(view nodeclaim.View) {
+		if !s.tick && view.Urgency() > 0 && p.now().Sub(began) > turn {
+			note(afterConflict, false, nil)
+			return
+		}
+		if err := nodes.read(ctx, &view); err != nil {
+			note(0, false, err)
+			return
+		}
+		outcome := nodeclaim.Next(view, p.now())
+		changed, err := p.run(ctx, view.Claim, outcome.Steps)
+		if err != nil {
+			err = fmt.Errorf("nodeclaim %q: %w", view.Claim.Name, err)
+		}
+		if changed || err != nil {
+			note(afterConflict, false, nil)
+		}
+		note(outcome.Again, outcome.Displaces, err)
 	}
+	urgent, rest := apart(s.views)
+	var drains errgroup.Group
+	drains.Go(func() error { each(urgent, deal); return nil })
+	each(rest, deal)
+	_ = drains.Wait() // each notes its own error
 	if s.tick {
 		if p.now().Minute()%sweepEvery == 0 {
 			group.Go(func() error {
@@ -109,6 +115,29 @@ func (p *performer) perform(ctx context.Context, s *seen) (again time.Duration, 
 	// The functions report through note, so that one that fails ends no other.
 	_ = group.Wait()
 	return again, displaces, errors.Join(failed...)
+}
+
+// apart divides views, which are in their order, at the first that has time. Those that have go on beside the
+// others: in a storm drains begin without end, and the pods that have left wait for nodes that join.
+func apart(views []nodeclaim.View) (urgent, rest []nodeclaim.View) {
+	at := slices.IndexFunc(views, func(view nodeclaim.View) bool { return view.Urgency() > 0 })
+	if at < 0 {
+		at = len(views)
+	}
+	return views[:at], views[at:]
+}
+
+// each deals with the views, some at once.
+func each(views []nodeclaim.View, deal func(nodeclaim.View)) {
+	var group errgroup.Group
+	group.SetLimit(parallel)
+	for _, view := range views {
+		group.Go(func() error {
+			deal(view)
+			return nil
+		})
+	}
+	_ = group.Wait() // they return none
 }
 
 // collect ends what nobody stands for.
@@ -174,12 +203,14 @@ func (p *performer) run(ctx context.Context, claim *api.NodeClaim, steps []nodec
 		version = claim.ResourceVersion
 	}
 	var stays []error
-	for _, step := range steps {
-		err := p.do(ctx, claim, &version, step)
-		if err != nil && leaves(step) {
-			stays = append(stays, err)
+	for len(steps) > 0 {
+		if count := evictions(steps); count > 0 {
+			stays = append(stays, p.empty(ctx, claim, steps[:count]))
+			steps = steps[count:]
 			continue
 		}
+		err := p.do(ctx, claim, &version, steps[0])
+		steps = steps[1:]
 		if cluster.IsConflict(err) || cluster.IsGone(err) {
 			slog.DebugContext(ctx, "changed since it was read", "error", err)
 			return true, nil
@@ -191,16 +222,35 @@ func (p *performer) run(ctx context.Context, claim *api.NodeClaim, steps []nodec
 	return false, errors.Join(stays...)
 }
 
-// leaves tells whether the step moves a pod off its node.
-func leaves(step nodeclaim.Step) bool {
-	switch step.(type) {
-	case nodeclaim.Evict, nodeclaim.DeletePod:
-		return true
+// evictions are how many of the first steps move a pod off its node.
+func evictions(steps []nodeclaim.Step) int {
+	for i, step := range steps {
+		switch step.(type) {
+		case nodeclaim.Evict, nodeclaim.DeletePod:
+		default:
+			return i
+		}
 	}
-	return false
+	return len(steps)
 }
 
-// do does one step. version is the claim's resourceVersion, moved on by patches.
+// empty moves pods off a node, some at once: for each the API server makes sure of what budgets there
+// are, which takes a tenth of a second.
+func (p *performer) empty(ctx context.Context, claim *api.NodeClaim, steps []nodeclaim.Step) error {
+	failed := make([]error, len(steps))
+	var group errgroup.Group
+	group.SetLimit(evictedAtOnce)
+	for i, step := range steps {
+		group.Go(func() error {
+			failed[i] = p.do(ctx, claim, nil, step)
+			return nil
+		})
+	}
+	_ = group.Wait() // one that stays keeps no other on its node
+	return errors.Join(failed...)
+}
+
+// do does one step. version is the claim's resourceVersion, moved on by patches of the claim.
 func (p *performer) do(ctx context.Context, claim *api.NodeClaim, version *string, step nodeclaim.Step) error {
 	switch step := step.(type) {
 	case nodeclaim.PatchNode:
