@@ -28,8 +28,8 @@ const afterConflict = 2 * time.Second
 // first for pods that have to leave since this one began.
 const turn = 5 * time.Second
 
-// evictedAtOnce is how many of a node's pods are asked to leave at once.
-const evictedAtOnce = 4
+// beside is how many claims that have time are dealt with beside drains that begin.
+const beside = parallel / 4
 
 // performer carries steps out.
 type performer struct {
@@ -38,6 +38,7 @@ type performer struct {
 	leftovers leftovers
 	now       func() time.Time
 	tell      bool // whether hindrances that last are told in events
+	leave     int  // how many pods of a node are asked to leave at once
 
 	mutex sync.Mutex
 	words []cluster.Event // told when everything is done
@@ -93,10 +94,11 @@ func (p *performer) perform(ctx context.Context, s *seen) (again time.Duration, 
 		}
 		note(outcome.Again, outcome.Displaces, err)
 	}
+	p.leave = max(1, parallel/max(1, len(s.views)))
 	urgent, rest := apart(s.views)
 	var drains errgroup.Group
-	drains.Go(func() error { each(urgent, deal); return nil })
-	each(rest, deal)
+	drains.Go(func() error { each(urgent, parallel-min(beside, len(rest)), deal); return nil })
+	each(rest, parallel-min(parallel-beside, len(urgent)), deal)
 	_ = drains.Wait() // each notes its own error
 	if s.tick {
 		if p.now().Minute()%sweepEvery == 0 {
@@ -127,10 +129,10 @@ func apart(views []nodeclaim.View) (urgent, rest []nodeclaim.View) {
 	return views[:at], views[at:]
 }
 
-// each deals with the views, some at once.
-func each(views []nodeclaim.View, deal func(nodeclaim.View)) {
+// each deals with the views, as many at once.
+func each(views []nodeclaim.View, atOnce int, deal func(nodeclaim.View)) {
 	var group errgroup.Group
-	group.SetLimit(parallel)
+	group.SetLimit(atOnce)
 	for _, view := range views {
 		group.Go(func() error {
 			deal(view)
@@ -239,7 +241,7 @@ func evictions(steps []nodeclaim.Step) int {
 func (p *performer) empty(ctx context.Context, claim *api.NodeClaim, steps []nodeclaim.Step) error {
 	failed := make([]error, len(steps))
 	var group errgroup.Group
-	group.SetLimit(evictedAtOnce)
+	group.SetLimit(p.leave)
 	for i, step := range steps {
 		group.Go(func() error {
 			failed[i] = p.do(ctx, claim, nil, step)
