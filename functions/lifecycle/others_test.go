@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -40,6 +43,51 @@ func TestANodeWhosePodsCannotBeReadKeepsNoOtherWaiting(t *testing.T) {
 	}
 	if err := nodes.read(t.Context(), &views[1]); err != nil || len(views[1].Pods) != 1 {
 		t.Errorf("error %v, pods %v", err, views[1].Pods)
+	}
+}
+
+// crowded is a cluster in which no drain gets on until something is written on a claim.
+type crowded struct {
+	volumes
+	written chan struct{}
+	once    sync.Once
+}
+
+func (c *crowded) PodsOnNode(ctx context.Context, node, _ string) ([]corev1.Pod, error) {
+	select {
+	case <-c.written:
+		return nil, errors.New("enough")
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (c *crowded) PatchNodeClaim(context.Context, string, map[string]any) (*api.NodeClaim, error) {
+	return &api.NodeClaim{}, nil
+}
+
+func (c *crowded) PatchNodeClaimStatus(context.Context, string, map[string]any) (*api.NodeClaim, error) {
+	c.once.Do(func() { close(c.written) })
+	return &api.NodeClaim{}, nil
+}
+
+func TestNodesJoinBesideDrainsThatBegin(t *testing.T) {
+	deleted := metav1.Now()
+	s := &seen{}
+	for i := range 3 * parallel {
+		s.views = append(s.views, nodeclaim.View{
+			Claim: &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("leaves-", i), DeletionTimestamp: &deleted}},
+			Nodes: []*corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("node-", i)}}},
+		})
+	}
+	joins := &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "joins", CreationTimestamp: deleted}}
+	joins.Status.ProviderID = "aws:///us-east-1a/i-joins"
+	s.views = append(s.views, nodeclaim.View{Claim: joins})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	p := &performer{client: &crowded{written: make(chan struct{})}, now: time.Now}
+	if _, _, err := p.perform(ctx, s); ctx.Err() != nil || err == nil || !strings.Contains(err.Error(), "enough") {
+		t.Errorf("the claim that joins had to wait for the drains: %v", err)
 	}
 }
 
