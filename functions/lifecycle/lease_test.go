@@ -1,7 +1,6 @@
 package main
 
 import (
-	"sync"
 	"testing"
 	"time"
 
@@ -139,45 +138,4 @@ func TestWhatATickLeavesIsDrainedWhenTheOtherHasDied(t *testing.T) {
 		l.clock.ahead += max(next.At.Sub(l.now()), 0)
 	}
 	t.Error("the pod stays though the other's time is over")
-}
-
-func TestWhatHasTimeWaitsForTheNextPass(t *testing.T) {
-	l := newLife(t)
-	l.leaving(t, "patient")
-	if !l.drainsOnce(t, "on-patient", l.interruption(0)) {
-		t.Fatal("the pod was not told to leave")
-	}
-	server.EndPods(t, "node-patient")
-	l.leaving(t, "hurried")
-	l.ec2.launch("i-waited", map[string]string{api.NodeClaimTagKey: "waited"})
-	server.Claim(t, "waited", "i-waited")
-	server.Node(t, "node-waited", "i-waited")
-	l.asked = queue.Asked{}
-	// Each look at the clock takes longer than a turn.
-	start := l.now()
-	var mutex sync.Mutex
-	l.handler.now = func() time.Time {
-		mutex.Lock()
-		defer mutex.Unlock()
-		l.clock.ahead += turn + time.Second
-		return start.Add(l.clock.ahead)
-	}
-	if !l.drainsOnce(t, "on-hurried", queue.Message{Cluster: "test", At: start, Reason: queue.ReasonInterruption}) {
-		t.Error("a pod that has to leave waited")
-	}
-	if readClaim(t, "waited").Status.NodeName != "" {
-		t.Error("a node joined after the turn was over")
-	}
-	if api.ConditionTrue(readClaim(t, "patient").Status.Conditions, api.ConditionTypeDrained) {
-		t.Error("a drain went on after the turn was over")
-	}
-	if len(l.mail.sent["l"]) != 1 {
-		t.Errorf("for what waits was sent %+v", l.mail.sent["l"])
-	}
-	l.handler.now = l.clock.now
-	l.clock.ahead = 0
-	l.leave(t, "patient")
-	l.leave(t, "hurried")
-	server.Delete(t, api.NodeClaimsPath+"/waited")
-	l.leave(t, "waited")
 }

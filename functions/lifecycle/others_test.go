@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -49,11 +50,12 @@ func TestANodeWhosePodsCannotBeReadKeepsNoOtherWaiting(t *testing.T) {
 // crowded is a cluster in which no drain gets on until something is written on a claim.
 type crowded struct {
 	volumes
-	written chan struct{}
-	once    sync.Once
+	written        chan struct{}
+	reads, changes atomic.Int32
 }
 
 func (c *crowded) PodsOnNode(ctx context.Context, node, _ string) ([]corev1.Pod, error) {
+	c.reads.Add(1)
 	select {
 	case <-c.written:
 		return nil, errors.New("enough")
@@ -67,12 +69,15 @@ func (c *crowded) PatchNodeClaim(context.Context, string, map[string]any) (*api.
 }
 
 func (c *crowded) PatchNodeClaimStatus(context.Context, string, map[string]any) (*api.NodeClaim, error) {
-	c.once.Do(func() { close(c.written) })
+	if c.changes.Add(1) == 1 {
+		close(c.written)
+	}
 	return &api.NodeClaim{}, nil
 }
 
-func TestNodesJoinBesideDrainsThatBegin(t *testing.T) {
-	deleted := metav1.Now()
+// crowd is what a pass sees at a time of many claims whose drains begin, and one whose node is to join.
+func crowd(at time.Time) *seen {
+	deleted := metav1.NewTime(at)
 	s := &seen{}
 	for i := range 3 * parallel {
 		s.views = append(s.views, nodeclaim.View{
@@ -83,11 +88,49 @@ func TestNodesJoinBesideDrainsThatBegin(t *testing.T) {
 	joins := &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "joins", CreationTimestamp: deleted}}
 	joins.Status.ProviderID = "aws:///us-east-1a/i-joins"
 	s.views = append(s.views, nodeclaim.View{Claim: joins})
+	return s
+}
+
+func TestNodesJoinBesideDrainsThatBegin(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	p := &performer{client: &crowded{written: make(chan struct{})}, now: time.Now}
-	if _, _, err := p.perform(ctx, s); ctx.Err() != nil || err == nil || !strings.Contains(err.Error(), "enough") {
+	if _, _, err := p.perform(ctx, crowd(time.Now())); ctx.Err() != nil || err == nil || !strings.Contains(err.Error(), "enough") {
 		t.Errorf("the claim that joins had to wait for the drains: %v", err)
+	}
+}
+
+func TestWhatATurnIsTooShortForWaitsForTheNextPass(t *testing.T) {
+	for _, test := range []struct {
+		name           string
+		tick           bool
+		reads, changes int32
+	}{
+		{"a look leaves everything", false, 0, 0},
+		{"a tick leaves the drains", true, 0, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			client := &crowded{written: make(chan struct{})}
+			start, looks := time.Now().Truncate(time.Hour).Add(10*time.Minute), 0 // not when it sweeps
+			var mutex sync.Mutex
+			p := &performer{client: client, now: func() time.Time {
+				mutex.Lock()
+				defer mutex.Unlock()
+				if looks++; looks == 1 {
+					return start
+				}
+				return start.Add(turn + time.Second)
+			}}
+			s := crowd(start)
+			s.tick = test.tick
+			again, _, err := p.perform(t.Context(), s)
+			if err != nil || again != afterConflict {
+				t.Errorf("looks again after %s, %v", again, err)
+			}
+			if reads, changes := client.reads.Load(), client.changes.Load(); reads != test.reads || changes != test.changes {
+				t.Errorf("%d nodes' pods were read, %d claims written", reads, changes)
+			}
+		})
 	}
 }
 

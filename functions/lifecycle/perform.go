@@ -24,9 +24,9 @@ import (
 // afterConflict is how soon to look again at an object that has changed meanwhile, or had to wait.
 const afterConflict = 2 * time.Second
 
-// turn is when a pass begins nothing more that has time, but for a tick's. The next one looks
-// first for pods that have to leave since this one began.
-const turn = 5 * time.Second
+// turn is when a pass leaves the rest to the next one, but for what ticks alone do: by then pods of other
+// nodes may have to leave. It is over before the lease is, so that no two do the same work.
+const turn = leaseFor / 2
 
 // beside is how many claims that have time are dealt with beside drains that begin.
 const beside = parallel / 4
@@ -76,7 +76,7 @@ func (p *performer) perform(ctx context.Context, s *seen) (again time.Duration, 
 	began := p.now()
 	nodes := p.leaving(s.views)
 	deal := func(view nodeclaim.View) {
-		if !s.tick && view.Urgency() > 0 && p.now().Sub(began) > turn {
+		if over := p.now().Sub(began) > turn; over && (!s.tick || view.Claim.DeletionTimestamp != nil) {
 			note(afterConflict, false, nil)
 			return
 		}
@@ -97,8 +97,8 @@ func (p *performer) perform(ctx context.Context, s *seen) (again time.Duration, 
 	p.leave = max(1, parallel/max(1, len(s.views)))
 	urgent, rest := apart(s.views)
 	var drains errgroup.Group
-	drains.Go(func() error { each(urgent, parallel-min(beside, len(rest)), deal); return nil })
-	each(rest, parallel-min(parallel-beside, len(urgent)), deal)
+	drains.Go(func() error { each(urgent, parallel, deal); return nil })
+	each(rest, max(beside, parallel-len(urgent)), deal)
 	_ = drains.Wait() // each notes its own error
 	if s.tick {
 		if p.now().Minute()%sweepEvery == 0 {

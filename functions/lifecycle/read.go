@@ -257,5 +257,5 @@ func (s *seen) buildViews(cluster string, tell bool) {
 		}
 		s.views = append(s.views, view)
 	}
-	slices.SortStableFunc(s.views, func(a, b nodeclaim.View) int { return a.Urgency() - b.Urgency() })
+	slices.SortStableFunc(s.views, nodeclaim.View.Compare)
 }

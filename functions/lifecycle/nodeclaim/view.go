@@ -1,6 +1,7 @@
 package nodeclaim
 
 import (
+	"cmp"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -100,6 +101,20 @@ func (v *View) Urgency() int {
 		return 1
 	}
 	return 2
+}
+
+// Compare orders views by Urgency, and then by when their claims were told to end, those first that were not:
+// in a storm a pass comes to some of them only.
+func (v View) Compare(other View) int {
+	return cmp.Or(v.Urgency()-other.Urgency(), v.ended().Compare(other.ended()))
+}
+
+// ended is when the claim was told to end, or zero.
+func (v *View) ended() time.Time {
+	if at := v.Claim.DeletionTimestamp; at != nil {
+		return at.Time
+	}
+	return time.Time{}
 }
 
 // Outcome is what a look at a claim comes to.

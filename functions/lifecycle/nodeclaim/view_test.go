@@ -29,6 +29,16 @@ func TestWhatHasLittleTimeComesFirst(t *testing.T) {
 	}
 }
 
+func TestOfDrainsTheOneThatWasOrderedFirstComesFirst(t *testing.T) {
+	longAgo, lately, joins := View{Claim: claim(initialized, deleted(time.Minute))}, View{Claim: claim(initialized, deleted(time.Second))}, View{Claim: claim()}
+	if longAgo.Compare(lately) >= 0 || lately.Compare(longAgo) <= 0 || lately.Compare(lately) != 0 {
+		t.Error("not by the time of the order")
+	}
+	if lately.Compare(joins) >= 0 || joins.Compare(longAgo) <= 0 {
+		t.Error("not by urgency first")
+	}
+}
+
 func TestPodsAreReadUntilTheInstanceIsToldToEndAndOnceItHasEnded(t *testing.T) {
 	told := []func(*api.NodeClaim){initialized, deleted(time.Minute), with(api.ConditionTypeInstanceTerminating, metav1.ConditionTrue, time.Second)}
 	listed := func(state string) []Instance { return []Instance{{ID: "i-1", State: state}} }
