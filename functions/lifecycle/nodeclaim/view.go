@@ -1,7 +1,6 @@
 package nodeclaim
 
 import (
-	"cmp"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -103,18 +102,14 @@ func (v *View) Urgency() int {
 	return 2
 }
 
-// Compare orders views by Urgency, and then by when their claims were told to end, those first that were not:
-// in a storm a pass comes to some of them only.
+// Compare orders views by Urgency, and drains that are to begin by when they were ordered: in a storm a pass
+// comes to some of them only.
 func (v View) Compare(other View) int {
-	return cmp.Or(v.Urgency()-other.Urgency(), v.ended().Compare(other.ended()))
-}
-
-// ended is when the claim was told to end, or zero.
-func (v *View) ended() time.Time {
-	if at := v.Claim.DeletionTimestamp; at != nil {
-		return at.Time
+	order := v.Urgency() - other.Urgency()
+	if order == 0 && v.Urgency() == 0 {
+		order = v.Claim.DeletionTimestamp.Compare(other.Claim.DeletionTimestamp.Time)
 	}
-	return time.Time{}
+	return order
 }
 
 // Outcome is what a look at a claim comes to.

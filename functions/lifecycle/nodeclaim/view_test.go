@@ -37,6 +37,10 @@ func TestOfDrainsTheOneThatWasOrderedFirstComesFirst(t *testing.T) {
 	if lately.Compare(joins) >= 0 || joins.Compare(longAgo) <= 0 {
 		t.Error("not by urgency first")
 	}
+	goesOn := View{Claim: claim(initialized, deleted(time.Minute), with(api.ConditionTypeDrained, metav1.ConditionUnknown, time.Second))}
+	if joins.Compare(goesOn) != 0 || goesOn.Compare(joins) != 0 {
+		t.Error("a drain that goes on and a node that joins have to take turns")
+	}
 }
 
 func TestPodsAreReadUntilTheInstanceIsToldToEndAndOnceItHasEnded(t *testing.T) {
