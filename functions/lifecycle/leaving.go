@@ -16,7 +16,7 @@ import (
 type leaving struct {
 	client kubernetes
 	now    func() time.Time
-	many   bool // of them, so that a version saves waiting
+	count  int // of the nodes
 
 	once        sync.Once
 	attachments []storagev1.VolumeAttachment
@@ -25,13 +25,12 @@ type leaving struct {
 }
 
 func (p *performer) leaving(views []nodeclaim.View) *leaving {
-	l, count := &leaving{client: p.client, now: p.now}, 0
+	l := &leaving{client: p.client, now: p.now}
 	for i := range views {
 		if isLeaving(&views[i]) {
-			count++
+			l.count++
 		}
 	}
-	l.many = count > 1
 	return l
 }
 
@@ -42,7 +41,7 @@ func (l *leaving) read(ctx context.Context, view *nodeclaim.View) error {
 		return nil
 	}
 	l.once.Do(func() {
-		if l.attachments, l.err = l.client.VolumeAttachments(ctx); l.err == nil && l.many {
+		if l.attachments, l.err = l.client.VolumeAttachments(ctx); l.err == nil && l.count > 1 {
 			l.version, l.err = l.client.PodsVersion(ctx)
 		}
 	})

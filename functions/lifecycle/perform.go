@@ -25,7 +25,7 @@ import (
 const afterConflict = 2 * time.Second
 
 // turn is when a pass leaves the rest to the next one, but for what ticks alone do: by then pods of other
-// nodes may have to leave. It is over before the lease is, so that no two do the same work.
+// nodes may have to leave. It is half of the lease's time, so that two seldom do the same work.
 const turn = leaseFor / 2
 
 // beside is how many claims that have time are dealt with beside drains that begin.
@@ -94,12 +94,12 @@ func (p *performer) perform(ctx context.Context, s *seen) (again time.Duration, 
 		}
 		note(outcome.Again, outcome.Displaces, err)
 	}
-	p.leave = max(1, parallel/max(1, len(s.views)))
+	p.leave = max(1, parallel/max(1, nodes.count))
 	urgent, rest := apart(s.views)
-	var drains errgroup.Group
-	drains.Go(func() error { each(urgent, parallel, deal); return nil })
+	var drains sync.WaitGroup
+	drains.Go(func() { each(urgent, parallel, deal) })
 	each(rest, max(beside, parallel-len(urgent)), deal)
-	_ = drains.Wait() // each notes its own error
+	drains.Wait()
 	if s.tick {
 		if p.now().Minute()%sweepEvery == 0 {
 			group.Go(func() error {

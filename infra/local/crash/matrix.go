@@ -15,26 +15,26 @@ type Row struct {
 	Calls  int // that its function made, undisturbed
 	Kills  int
 	Missed []Kill // that did not come about: the call did not come again
-	Died   map[Death]bool
+	died   map[death]bool
 	Told   int // how often
 	Took   time.Duration
 	Faults []Fault
 	Names  map[string]bool // of the calls
 }
 
-// Death is a call by its name at which the function died somewhere in the story, before it or after it.
-type Death struct {
-	Name  string
-	After bool
+// death is a call by its name at which the function died somewhere in the story, before it or after it.
+type death struct {
+	name  string
+	after bool
 }
 
 // count notes a kill that has come about.
 func (r *Row) count(kill Kill) {
 	r.Kills++
-	if r.Died == nil {
-		r.Died = map[Death]bool{}
+	if r.died == nil {
+		r.died = map[death]bool{}
 	}
-	r.Died[Death{kill.Name, kill.After}] = true
+	r.died[death{kill.Name, kill.After}] = true
 }
 
 // Fault is something that a kill has brought about, or that happens without one.

@@ -49,8 +49,8 @@ func TestTheReportFailsForFaultsAndForKillsThatDidNotHappen(t *testing.T) {
 		{"all is well", Row{Calls: 10, Kills: 20, Told: 7}, true, "crash matrix: 1 stories, 10 calls, 20 kills in 7 tellings, 0 kills that others stand for, 0 violations; 2 calls are allowed and never made"},
 		{"a fault", Row{Calls: 10, Kills: 20, Faults: []Fault{{Kills: []Kill{kill}, Texts: []string{"two instances"}}}}, false, "VIOLATION provision/a story: killed after ec2:CreateFleet (no. 1 in invocation 1): two instances"},
 		{"a kill that did not come about", Row{Calls: 10, Kills: 19, Missed: []Kill{kill}}, false, "VIOLATION provision/a story: killed after ec2:CreateFleet (no. 1 in invocation 1): it never came about"},
-		{"one for which another stands", Row{Calls: 10, Kills: 19, Missed: []Kill{kill}, Died: map[Death]bool{{"ec2:CreateFleet", true}: true}}, true, "1 kills that others stand for, 0 violations"},
-		{"one that came about on the other side alone", Row{Calls: 10, Kills: 19, Missed: []Kill{kill}, Died: map[Death]bool{{"ec2:CreateFleet", false}: true}}, false, "it never came about"},
+		{"one for which another stands", Row{Calls: 10, Kills: 19, Missed: []Kill{kill}, died: map[death]bool{{"ec2:CreateFleet", true}: true}}, true, "1 kills that others stand for, 0 violations"},
+		{"one that came about on the other side alone", Row{Calls: 10, Kills: 19, Missed: []Kill{kill}, died: map[death]bool{{"ec2:CreateFleet", false}: true}}, false, "it never came about"},
 		{"no call at all", Row{Told: 1}, false, "its function makes no call"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

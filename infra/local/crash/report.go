@@ -13,7 +13,7 @@ import (
 // call of the same name in the story, and on the same side of it, that one stands for it: what a
 // function does in which invocation depends on how quick the machine is.
 func (r *Row) unreached() []Kill {
-	return slices.DeleteFunc(slices.Clone(r.Missed), func(kill Kill) bool { return r.Died[Death{kill.Name, kill.After}] })
+	return slices.DeleteFunc(slices.Clone(r.Missed), func(kill Kill) bool { return r.died[death{kill.Name, kill.After}] })
 }
 
 // Violations are what keeps the row from being well, in words.
