@@ -41,17 +41,16 @@ func amountOf(name corev1.ResourceName, quantity *resource.Quantity) (amount int
 	if resource.NewScaledQuantity(amount, unit).Cmp(*quantity) == 0 {
 		return amount, true
 	}
-	if quantity.Cmp(*resource.NewScaledQuantity(math.MaxInt64, unit)) > 0 {
+	switch {
+	case quantity.Cmp(*resource.NewScaledQuantity(math.MaxInt64, unit)) > 0:
 		return math.MaxInt64, false
-	}
-	if quantity.Sign() < 0 {
+	case quantity.Cmp(*resource.NewScaledQuantity(-math.MaxInt64, unit)) < 0:
+		return math.MinInt64, false
+	case quantity.Sign() < 0:
 		// Quantity rounds some negative fractions up, others down.
 		positive := quantity.DeepCopy()
 		positive.Neg()
 		amount, exact = amountOf(name, &positive)
-		if amount == math.MaxInt64 && !exact {
-			return math.MinInt64, false
-		}
 		return -amount, exact
 	}
 	return amount, false
