@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -83,29 +84,51 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 	}
 	if lease == nil {
 		slog.InfoContext(ctx, "another invocation is provisioning: it sees the same pods")
-		return h.later(ctx, wake)
+		return h.later(ctx, client, wake)
 	}
-	run := &run{handler: h, client: client, wake: wake}
-	err = run.provision(ctx)
-	// Words come last: who waits for the lease need not wait for them.
-	defer func() {
-		run.publish(ctx)
-		run.speak(ctx)
-	}()
-	if released := lease.Release(context.WithoutCancel(ctx)); released != nil {
-		slog.WarnContext(ctx, "the lease stays until its deadline", "lease", leaseName, "error", released)
+	// Words come last: who waits for the lease, or to be looked at, need not wait for them.
+	var words sync.WaitGroup
+	defer words.Wait()
+	for {
+		run := &run{handler: h, client: client, wake: wake}
+		err := run.provision(ctx)
+		again, released := letGo(context.WithoutCancel(ctx), lease, err == nil && time.Until(deadline) > roundTime)
+		if released != nil {
+			slog.WarnContext(ctx, "the lease stays until its deadline", "lease", leaseName, "error", released)
+		}
+		words.Wait() // those of the look before
+		words.Go(func() {
+			run.publish(ctx)
+			run.speak(ctx)
+		})
+		if !again {
+			return err
+		}
 	}
-	return err
 }
 
-// later asks for another look after an interruption that met a pass under way:
-// that pass may have read the cluster before the node was marked, and ticks look
-// only at pods that are unbound already.
-func (h *handler) later(ctx context.Context, wake queue.Message) error {
+// letGo gives the lease back, unless there is time enough to look once more and somebody asked for that.
+func letGo(ctx context.Context, lease *cluster.Lease, enough bool) (again bool, err error) {
+	if enough {
+		return lease.ReleaseUnlessAsked(ctx)
+	}
+	return false, lease.Release(ctx)
+}
+
+// later asks for another look after an interruption that met a pass under way: that pass may
+// have read the cluster before the node was marked, and ticks look only at pods that are
+// unbound already. Whoever is at it is asked to go on with it, and in case it cannot, or dies, a message
+// comes back to look.
+func (h *handler) later(ctx context.Context, client *cluster.Client, wake queue.Message) error {
 	if wake.Reason != queue.ReasonInterruption || wake.Hop >= queue.MaximumHops {
 		return nil
 	}
 	now := h.now()
+	if wake.Hop == 0 {
+		if err := client.AskHolder(ctx, leaseName, now); err != nil {
+			slog.WarnContext(ctx, "the pass under way is not asked to look once more", "lease", leaseName, "error", err)
+		}
+	}
 	next := wake.Next(queue.ReasonInterruption, now.Add(lookAgain*time.Duration(wake.Hop+1)))
 	if h.asked.Covers(next, now) {
 		return nil

@@ -71,9 +71,7 @@ func TestAnInterruptionThatMeetsAPassComesAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.pod("one", "1", nil)
-	interruption := tick("2")
-	interruption.Records[0].Body = strings.Replace(interruption.Records[0].Body, `"tick"`, `"interruption"`, 1)
-	for _, batch := range []events.SQSEvent{tick("1"), interruption} {
+	for _, batch := range []events.SQSEvent{tick("1"), interruption("2")} {
 		if _, err := e.handler(alive()).handle(t.Context(), batch); err != nil {
 			t.Fatal(err)
 		}
@@ -84,6 +82,49 @@ func TestAnInterruptionThatMeetsAPassComesAgain(t *testing.T) {
 	if len(e.instances()) != 0 {
 		t.Error("a pass without the lease launched an instance")
 	}
+}
+
+// What is interrupted while a pass is under way is not left until the message comes again:
+// that pass looks once more, and whoever met it knows that it will.
+func TestAPassLooksAgainForAnInterruptionThatMetIt(t *testing.T) {
+	e := newEnvironment(t)
+	e.pod("one", "6", nil)
+	met := false
+	first := e.tapped(&wiretap{limit: func() bool {
+		if !met {
+			met = true
+			e.pod("two", "6", nil)
+			if _, err := e.handler(alive()).handle(t.Context(), interruption("2")); err != nil {
+				t.Error(err)
+			}
+			if len(e.instances()) > 0 {
+				t.Error("a pass without the lease launched an instance")
+			}
+		}
+		return true
+	}})
+	if _, err := first.handle(t.Context(), tick("1")); err != nil {
+		t.Fatal(err)
+	}
+	if launched := len(e.instances()); launched != 2 {
+		t.Errorf("%d instances after the pass, want one for each pod", launched)
+	}
+	for _, pod := range []string{"one", "two"} {
+		if told := e.events(pod, "Nominated"); len(told) != 1 {
+			t.Errorf("events on pod %s: %q, want one", pod, told)
+		}
+	}
+	now := time.Now()
+	if lease, err := e.client.AcquireLease(t.Context(), leaseName, "next", now, now.Add(time.Second)); err != nil || lease == nil {
+		t.Errorf("the lease after the pass: %v, %v, want it free", lease, err)
+	}
+}
+
+// interruption wakes the function as interrupt does.
+func interruption(id string) events.SQSEvent {
+	batch := tick(id)
+	batch.Records[0].Body = strings.Replace(batch.Records[0].Body, `"tick"`, `"interruption"`, 1)
+	return batch
 }
 
 func TestAStarvedOfferingIsLeftOut(t *testing.T) {

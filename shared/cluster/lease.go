@@ -9,9 +9,14 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
 )
 
 const leasesPath = "/apis/coordination.k8s.io/v1/namespaces/" + Namespace + "/leases"
+
+// askedAtAnnotationKey says, on a lease, when its holder was last asked to look once more.
+const askedAtAnnotationKey = api.OwnGroup + "/asked-at"
 
 // Lease is the right of one invocation to launch capacity in a cluster.
 type Lease struct {
@@ -73,18 +78,54 @@ func (c *Client) lease(ctx context.Context, name string) (*coordinationv1.Lease,
 	return &stored, nil
 }
 
+// releases bounds how often a lease is given back to which others write in the meantime.
+const releases = 5
+
 // Release gives the lease back so that the next invocation need not wait for
 // its deadline. One that was taken over meanwhile is left alone.
 func (l *Lease) Release(ctx context.Context) error {
+	for range releases {
+		if asked, err := l.ReleaseUnlessAsked(ctx); !asked {
+			return err
+		}
+	}
+	return fmt.Errorf("lease %s/%s was written %d times while it was to be given back", Namespace, l.held.Name, releases)
+}
+
+// ReleaseUnlessAsked gives the lease back like Release, unless somebody has asked the holder to look
+// once more (AskHolder) since it took the lease or was last told: then it keeps the lease.
+func (l *Lease) ReleaseUnlessAsked(ctx context.Context) (asked bool, err error) {
 	released := l.held
 	released.TypeMeta = metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"}
 	none, second := "", int32(1)
 	released.Spec.HolderIdentity, released.Spec.LeaseDurationSeconds = &none, &second
-	err := l.client.writeJSON(ctx, http.MethodPut, leasesPath+"/"+released.Name, &released, nil)
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		return nil
+	err = l.client.writeJSON(ctx, http.MethodPut, leasesPath+"/"+released.Name, &released, nil)
+	if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+		return false, err
 	}
-	return err
+	current, err := l.client.lease(ctx, released.Name)
+	if err != nil || current == nil || current.Spec.HolderIdentity == nil || *current.Spec.HolderIdentity != *l.held.Spec.HolderIdentity {
+		return false, err
+	}
+	l.held = *current
+	return true, nil
+}
+
+// AskHolder asks whoever has the lease to look once more before giving it back: what it has read
+// may be older than what the caller knows. Nothing promises that it will: it may be
+// gone already, or short of time.
+func (c *Client) AskHolder(ctx context.Context, name string, now time.Time) error {
+	current, err := c.lease(ctx, name)
+	if err != nil || current == nil || !taken(&current.Spec, "", now) {
+		return err
+	}
+	current.TypeMeta = metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"}
+	metav1.SetMetaDataAnnotation(&current.ObjectMeta, askedAtAnnotationKey, now.UTC().Format(time.RFC3339Nano))
+	// The new resourceVersion is what the holder sees. With a conflict it has seen another's, or has let go.
+	if err := c.writeJSON(ctx, http.MethodPut, leasesPath+"/"+name, current, nil); !apierrors.IsConflict(err) {
+		return err
+	}
+	return nil
 }
 
 // taken tells whether somebody else holds the lease and its time is not over.

@@ -70,6 +70,47 @@ func TestAReleasedLeaseIsFreeAtOnce(t *testing.T) {
 	}
 }
 
+func TestAHolderThatIsAskedToLookAgainKeepsTheLease(t *testing.T) {
+	asker, err := controlPlane.ClientOf("whittle:provision")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(now time.Time) {
+		t.Helper()
+		if err := asker.AskHolder(t.Context(), "asked", now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	free := func(now time.Time) bool {
+		t.Helper()
+		return acquire(t, "asked", "another", now, now.Add(time.Minute)) != nil
+	}
+	ask(noon) // there is no such lease yet
+	lease := acquire(t, "asked", "a", noon, noon.Add(time.Minute))
+	for second := range 2 { // each time anew
+		ask(noon.Add(time.Duration(second) * time.Second))
+		ask(noon.Add(time.Duration(second)*time.Second + time.Millisecond))
+		if asked, err := lease.ReleaseUnlessAsked(t.Context()); !asked || err != nil {
+			t.Fatalf("asked %v, %v, want it to have been asked", asked, err)
+		}
+		if free(noon.Add(2 * time.Second)) {
+			t.Fatal("the holder lost the lease by being asked")
+		}
+	}
+	if asked, err := lease.ReleaseUnlessAsked(t.Context()); asked || err != nil {
+		t.Errorf("asked %v, %v, but nobody asked once more", asked, err)
+	}
+	ask(noon.Add(3 * time.Second)) // nobody holds it
+	taken := acquire(t, "asked", "b", noon.Add(4*time.Second), noon.Add(time.Minute))
+	if taken == nil {
+		t.Fatal("a released lease is held until its deadline")
+	}
+	ask(noon.Add(5 * time.Second))
+	if err := taken.Release(t.Context()); err != nil || !free(noon.Add(6*time.Second)) {
+		t.Errorf("%v: a holder without time to look again keeps the lease", err)
+	}
+}
+
 func TestOfTwoAtOnceOneGetsTheLease(t *testing.T) {
 	for round := range 5 {
 		// Odd rounds are over a lease that is there and free, even ones over a new one.
