@@ -89,17 +89,16 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 	// Words come last: who waits for the lease, or to be looked at, need not wait for them.
 	var words sync.WaitGroup
 	defer words.Wait()
-	for {
-		run := &run{handler: h, client: client, wake: wake}
-		err := run.provision(ctx)
+	for look := (&run{handler: h, client: client, wake: wake}); ; look = look.next() {
+		err := look.provision(ctx)
 		again, released := letGo(context.WithoutCancel(ctx), lease, err == nil && time.Until(deadline) > roundTime)
 		if released != nil {
 			slog.WarnContext(ctx, "the lease stays until its deadline", "lease", leaseName, "error", released)
 		}
 		words.Wait() // those of the look before
 		words.Go(func() {
-			run.publish(ctx)
-			run.speak(ctx)
+			look.publish(ctx)
+			look.speak(ctx)
 		})
 		if !again {
 			return err

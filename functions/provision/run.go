@@ -54,6 +54,11 @@ type run struct {
 	words []cluster.Event // told when everything is done
 }
 
+// next is another look at the cluster, of which nothing is known but what changes by the hour.
+func (r *run) next() *run {
+	return &run{handler: r.handler, client: r.client, wake: r.wake, catalog: r.catalog, joined: r.joined}
+}
+
 // isFresh tells that nobody can have asked EC2 for anything with the token.
 func (r *run) isFresh(token string) bool {
 	r.mutex.Lock()
@@ -112,17 +117,19 @@ func (r *run) provision(ctx context.Context) error {
 	return failures
 }
 
-// observe reads the cluster, and with the first round what is known of EC2's offer and what
+// observe reads the cluster, and before the first round what is known of EC2's offer and what
 // nodes must know, all at once: pods wait for it.
 func (r *run) observe(ctx context.Context) (objects *snapshot.Objects, err error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) { objects, err = observe.Objects(ctx, r.client); return err })
 	if r.catalog == nil {
 		group.Go(func() (err error) { r.catalog, err = inventory.Catalog(ctx, r.client); return err })
+		group.Go(func() (err error) { r.joined, err = join(ctx, r.client); return err })
+	}
+	if r.unavailable == nil {
 		group.Go(func() (err error) { r.unavailable, err = inventory.Unavailable(ctx, r.client); return err })
 		group.Go(func() (err error) { r.learned, err = inventory.Learned(ctx, r.client); return err })
 		group.Go(func() (err error) { r.reservations, err = inventory.Reservations(ctx, r.client); return err })
-		group.Go(func() (err error) { r.joined, err = join(ctx, r.client); return err })
 	}
 	return objects, group.Wait()
 }
