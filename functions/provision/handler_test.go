@@ -85,25 +85,11 @@ func TestAnInterruptionThatMeetsAPassComesAgain(t *testing.T) {
 }
 
 // What is interrupted while a pass is under way is not left until the message comes again:
-// that pass looks once more, and whoever met it knows that it will.
+// that pass looks once more.
 func TestAPassLooksAgainForAnInterruptionThatMetIt(t *testing.T) {
 	e := newEnvironment(t)
 	e.pod("one", "6", nil)
-	met := false
-	first := e.tapped(&wiretap{limit: func() bool {
-		if !met {
-			met = true
-			e.pod("two", "6", nil)
-			if _, err := e.handler(alive()).handle(t.Context(), interruption("2")); err != nil {
-				t.Error(err)
-			}
-			if len(e.instances()) > 0 {
-				t.Error("a pass without the lease launched an instance")
-			}
-		}
-		return true
-	}})
-	if _, err := first.handle(t.Context(), tick("1")); err != nil {
+	if _, err := e.tapped(e.interrupted()).handle(t.Context(), tick("1")); err != nil {
 		t.Fatal(err)
 	}
 	if launched := len(e.instances()); launched != 2 {
@@ -118,6 +104,43 @@ func TestAPassLooksAgainForAnInterruptionThatMetIt(t *testing.T) {
 	if lease, err := e.client.AcquireLease(t.Context(), leaseName, "next", now, now.Add(time.Second)); err != nil || lease == nil {
 		t.Errorf("the lease after the pass: %v, %v, want it free", lease, err)
 	}
+}
+
+// What the second look has asked EC2 for is its claim's, whoever lives to see the answer.
+func TestAPassThatDiesInItsSecondLookLaunchesOnce(t *testing.T) {
+	e := newEnvironment(t)
+	e.pod("one", "6", nil)
+	tap := e.interrupted()
+	tap.cutAfter = 2
+	if _, err := e.tapped(tap).handle(t.Context(), tick("1")); err == nil {
+		t.Fatal("a pass that was cut off says that all is well")
+	}
+	if launched := len(e.instances()); launched != 2 {
+		t.Fatalf("%d instances when it died, want one of each look", launched)
+	}
+	// A tick would be too old by then.
+	if _, err := e.afterwards().handle(t.Context(), interruption("3")); err != nil {
+		t.Fatal(err)
+	}
+	e.nodes(2)
+}
+
+// interrupted is a tap at whose first CreateFleet a pod comes, and an interruption that meets the pass.
+func (e *environment) interrupted() *wiretap {
+	met := false
+	return &wiretap{limit: func() bool {
+		if !met {
+			met = true
+			e.pod("two", "6", nil)
+			if _, err := e.handler(alive()).handle(e.t.Context(), interruption("2")); err != nil {
+				e.t.Error(err)
+			}
+			if len(e.instances()) > 0 {
+				e.t.Error("a pass without the lease launched an instance")
+			}
+		}
+		return true
+	}}
 }
 
 // interruption wakes the function as interrupt does.
