@@ -101,24 +101,34 @@ func TestFleetsComeToRest(t *testing.T) {
 	}
 }
 
+// randomCluster is a small cluster without waiting pods, with the source of the seed's further choices.
+func randomCluster(seed uint64) (*plan.Snapshot, *rand.Rand) {
+	s := plantest.Random(seed)
+	s.Pods = nil
+	for i := range s.NodePools {
+		s.NodePools[i].Default()
+	}
+	return s, rand.New(rand.NewPCG(seed, 3))
+}
+
+// protectSome marks a third of the running pods as not to be disrupted.
+func protectSome(s *plan.Snapshot, random *rand.Rand) {
+	for i := range s.Nodes {
+		for j := range s.Nodes[i].Pods {
+			if random.IntN(3) == 0 {
+				s.Nodes[i].Pods[j].Annotations = map[string]string{api.DoNotDisruptAnnotationKey: "true"}
+			}
+		}
+	}
+}
+
 // TestRandomClusters plans for small clusters that between them use every feature of scheduling.
 func TestRandomClusters(t *testing.T) {
 	moved, launched := 0, 0
 	for seed := range uint64(300) {
-		s := plantest.Random(seed)
-		s.Pods = nil
-		for i := range s.NodePools {
-			s.NodePools[i].Default()
-		}
-		random := rand.New(rand.NewPCG(seed, 3))
+		s, random := randomCluster(seed)
 		if random.IntN(3) == 0 {
-			for i := range s.Nodes {
-				for j := range s.Nodes[i].Pods {
-					if random.IntN(3) == 0 {
-						s.Nodes[i].Pods[j].Annotations = map[string]string{api.DoNotDisruptAnnotationKey: "true"}
-					}
-				}
-			}
+			protectSome(s, random)
 		}
 		p := consolidation.Solve(&consolidation.Snapshot{Cluster: s, Now: now})
 		other := consolidation.Solve(&consolidation.Snapshot{Cluster: shuffled(s, random), Now: now})
