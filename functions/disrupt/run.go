@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -86,9 +85,7 @@ func (r *run) notice(ctx context.Context, notices []disruption.Notice) {
 	}
 }
 
-// record writes an event. A person misses a hint when it fails; the work goes on.
+// record writes an event at once.
 func (r *run) record(ctx context.Context, about corev1.ObjectReference, kind, reason, message string) {
-	if err := r.client.Record(ctx, cluster.Event{About: about, Type: kind, Reason: reason, Message: message}, r.now()); err != nil {
-		slog.WarnContext(ctx, "event not written", "reason", reason, "object", about.Name, "error", err)
-	}
+	cluster.RecordEvent(ctx, r.client, cluster.Event{About: about, Type: kind, Reason: reason, Message: message}, r.now())
 }

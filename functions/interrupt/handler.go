@@ -60,7 +60,7 @@ func (h *handler) handle(ctx context.Context, batch lambdaevents.SQSEvent) (lamb
 		// Woken even when the time for the work is over: what was begun goes on.
 		h.wake(ctx, messages)
 		// Words after deeds: the time before an interruption is short.
-		performer.tell(work)
+		performer.events.Flush(work, performer.client, spoken, performer.now)
 	}
 	var response lambdaevents.SQSEventResponse
 	for _, message := range messages {

@@ -32,9 +32,9 @@ const (
 type performer struct {
 	client kubernetes
 	now    time.Time
-	words  []cluster.Event
+	events cluster.PendingEvents
 
-	mutex sync.Mutex // guards the messages, which may be about the same claims, and the words
+	mutex sync.Mutex // guards the messages, which may be about the same claims
 }
 
 // perform acts on each affected claim, and notes at its messages what failed and
@@ -71,7 +71,7 @@ func (p *performer) note(one *affectedClaim, ended bool, err error) {
 		message.looked = message.looked || one.responses[i].look
 	}
 	if err == nil {
-		p.words = append(p.words, one.words(ended)...)
+		p.events.Add(one.words(ended)...)
 	}
 }
 
@@ -203,19 +203,4 @@ func ignoreGone(err error) error {
 		return nil
 	}
 	return err
-}
-
-// tell writes the events. A person misses a hint when one fails.
-func (p *performer) tell(ctx context.Context) {
-	var group errgroup.Group
-	group.SetLimit(spoken)
-	for _, event := range p.words {
-		group.Go(func() error {
-			if err := p.client.Record(ctx, event, p.now); err != nil {
-				slog.WarnContext(ctx, "event not written", "reason", event.Reason, "object", event.About.Name, "error", err)
-			}
-			return nil
-		})
-	}
-	_ = group.Wait() // each has its own line in the log
 }

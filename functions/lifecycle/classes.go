@@ -95,7 +95,7 @@ func (p *performer) endClass(ctx context.Context, class *api.EC2NodeClass) error
 		return err
 	}
 	if holders := nodeclass.Holders(class, claims); len(holders) > 0 {
-		p.record(cluster.Event{
+		p.events.Add(cluster.Event{
 			About: corev1.ObjectReference{APIVersion: api.EC2NodeClassGVR().GroupVersion().String(), Kind: api.EC2NodeClassKind, Name: class.Name, UID: class.UID},
 			Type:  corev1.EventTypeNormal, Reason: "WaitingOnNodeClaimTermination", Message: "Waiting on NodeClaim termination for " + some(holders),
 		})

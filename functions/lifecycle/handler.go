@@ -90,7 +90,7 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 	release()
 	if p != nil {
 		// Words after deeds: nobody need wait for them.
-		p.speak(work)
+		p.events.Flush(work, client, parallel, h.now())
 		h.learn(work, client, seen)
 		h.measure(work, client, seen)
 	}

@@ -77,7 +77,7 @@ func (p *performer) tellBlocked(ctx context.Context, s *seen) {
 		slog.WarnContext(ctx, "node repair is blocked", "NodePool", ward.Pool, "nodes", ward.Nodes, "unhealthy", ward.Unhealthy, "waiting", ward.Waiting)
 		for i := range s.pools {
 			if pool := &s.pools[i]; pool.Name == ward.Pool {
-				p.record(cluster.Event{About: disruption.AboutPool(pool), Type: corev1.EventTypeWarning, Reason: api.ConditionTypeNodeRepairBlocked, Message: ward.String()})
+				p.events.Add(cluster.Event{About: disruption.AboutPool(pool), Type: corev1.EventTypeWarning, Reason: api.ConditionTypeNodeRepairBlocked, Message: ward.String()})
 			}
 		}
 	}

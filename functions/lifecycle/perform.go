@@ -40,8 +40,7 @@ type performer struct {
 	tell      bool // whether hindrances that last are told in events
 	leave     int  // how many pods of a node are asked to leave at once
 
-	mutex sync.Mutex
-	words []cluster.Event // told when everything is done
+	events cluster.PendingEvents // a drain may have little time, and causes an event for each eviction
 }
 
 // perform decides about everything seen and does it. It tells how soon to look
@@ -276,7 +275,7 @@ func (p *performer) do(ctx context.Context, claim *api.NodeClaim, version *strin
 	case nodeclaim.Tag:
 		return p.fleet.Tag(ctx, step.InstanceID, step.Tags)
 	case nodeclaim.Record:
-		p.record(cluster.Event(step))
+		p.events.Add(cluster.Event(step))
 	case nodeclaim.Log:
 		slog.InfoContext(ctx, step.Message, step.Attributes...)
 	}
@@ -290,7 +289,7 @@ func (p *performer) evict(ctx context.Context, step nodeclaim.Evict) error {
 	err := p.client.Evict(ctx, pod)
 	switch {
 	case err == nil:
-		p.record(cluster.Event{
+		p.events.Add(cluster.Event{
 			About: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
 			Type:  corev1.EventTypeNormal, Reason: "Evicted", Message: "Evicted pod: its node is being taken away",
 		})
@@ -298,7 +297,7 @@ func (p *performer) evict(ctx context.Context, step nodeclaim.Evict) error {
 	// More than one budget for a pod is an internal error to the API server.
 	case apierrors.IsTooManyRequests(err), apierrors.IsInternalError(err) && strings.Contains(err.Error(), "PodDisruptionBudget"):
 		if p.tell {
-			p.record(cluster.Event{
+			p.events.Add(cluster.Event{
 				About: disruption.AboutNode(step.Node), Type: corev1.EventTypeWarning, Reason: "FailedDraining",
 				Message: fmt.Sprintf("Failed to drain node, evicting pod %s/%s: %v", pod.Namespace, pod.Name, err),
 			})
@@ -306,29 +305,6 @@ func (p *performer) evict(ctx context.Context, step nodeclaim.Evict) error {
 		return nil
 	}
 	return err
-}
-
-// record keeps an event until everything is done: a drain may have little time, and its
-// events are as many as its evictions.
-func (p *performer) record(event cluster.Event) {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	p.words = append(p.words, event)
-}
-
-// speak writes the events. A person misses a hint when one fails; the work goes on.
-func (p *performer) speak(ctx context.Context) {
-	var group errgroup.Group
-	group.SetLimit(parallel)
-	for _, event := range p.words {
-		group.Go(func() error {
-			if err := p.client.Record(ctx, event, p.now()); err != nil {
-				slog.WarnContext(ctx, "event not written", "reason", event.Reason, "object", event.About.Name, "error", err)
-			}
-			return nil
-		})
-	}
-	_ = group.Wait() // each has its own line in the log
 }
 
 // at binds the patch to the resourceVersion.

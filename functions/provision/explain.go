@@ -6,11 +6,9 @@ import (
 	"log/slog"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/plan"
 )
@@ -53,24 +51,7 @@ func (r *run) record(about corev1.ObjectReference, kind, reason, message string)
 	if !r.events.first(fmt.Sprintf("%s/%s/%s", about.UID, reason, message), r.now()) {
 		return
 	}
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	r.words = append(r.words, cluster.Event{About: about, Type: kind, Reason: reason, Message: message})
-}
-
-// speak writes the events. One that cannot be written is logged: it is no reason to stop.
-func (r *run) speak(ctx context.Context) {
-	var group errgroup.Group
-	group.SetLimit(writers)
-	for _, event := range r.words {
-		group.Go(func() error {
-			if err := r.client.Record(ctx, event, r.now()); err != nil {
-				slog.WarnContext(ctx, "an event is lost", "about", event.About.Kind+" "+event.About.Name, "reason", event.Reason, "message", event.Message, "error", err)
-			}
-			return nil
-		})
-	}
-	_ = group.Wait() // each has its own line in the log
+	r.pending.Add(cluster.Event{About: about, Type: kind, Reason: reason, Message: message})
 }
 
 // because joins the reasons, one for each pool, into an event's message, which
@@ -92,13 +73,5 @@ func limited(message string) string {
 }
 
 func podReference(pod plan.PodRef) corev1.ObjectReference {
-	return reference("v1", "Pod", pod.Namespace, pod.Name, types.UID(pod.UID))
-}
-
-func claimReference(claim *api.NodeClaim) corev1.ObjectReference {
-	return reference("karpenter.sh/v1", "NodeClaim", "", claim.Name, claim.UID)
-}
-
-func reference(apiVersion, kind, namespace, name string, uid types.UID) corev1.ObjectReference {
-	return corev1.ObjectReference{APIVersion: apiVersion, Kind: kind, Namespace: namespace, Name: name, UID: uid}
+	return corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: types.UID(pod.UID)}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/classes"
+	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
@@ -102,7 +104,17 @@ func TestAPassTellsABoundedNumberOfPods(t *testing.T) {
 	pods := []plan.PodRef{{Namespace: "default", Name: "one"}, {Namespace: "default", Name: "two"}}
 	full := &run{handler: &handler{now: time.Now}, told: maximumEvents - 1}
 	full.nominate(pods, "nodeclaim/a")
-	if len(full.words) != 1 {
-		t.Errorf("%d pods are told", len(full.words))
+	var written countedEvents
+	full.pending.Flush(t.Context(), &written, 1, time.Now())
+	if written != 1 {
+		t.Errorf("%d events are written", written)
 	}
+}
+
+// countedEvents counts the events that are written.
+type countedEvents int
+
+func (c *countedEvents) Record(context.Context, cluster.Event, time.Time) error {
+	*c++
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/disruption"
 )
 
 // giveUp gives claims up and says why. Certain tells that no instance was launched for
@@ -20,7 +21,7 @@ func (l *launching) giveUp(ctx context.Context, claims []api.NodeClaim, reason, 
 		others = append(others, claims[i+1].Name)
 	}
 	slog.WarnContext(ctx, "giving up nodeclaim", "NodeClaim", claims[0].Name, "others", others, "reason", reason, "error", why)
-	l.run.record(claimReference(&claims[0]), corev1.EventTypeWarning, reason, limited(why))
+	l.run.record(disruption.AboutClaim(&claims[0]), corev1.EventTypeWarning, reason, limited(why))
 	var writing errgroup.Group
 	writing.SetLimit(writers)
 	for i := range claims {

@@ -98,7 +98,7 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 		words.Wait() // those of the look before
 		words.Go(func() {
 			look.publish(ctx)
-			look.speak(ctx)
+			look.pending.Flush(ctx, client, writers, h.now())
 		})
 		if !again {
 			return err

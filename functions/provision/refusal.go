@@ -20,7 +20,7 @@ func (l *launching) refuse(ctx context.Context, ref *api.NodeClassReference, fai
 		return
 	}
 	l.judge(ctx, ref.Name, func(class *api.EC2NodeClass) ([]metav1.Condition, bool) {
-		l.run.record(reference(api.AWSAPIVersion, api.EC2NodeClassKind, "", class.Name, class.UID), corev1.EventTypeWarning, failure.Reason, limited(failure.Error()))
+		l.run.record(aboutClass(class), corev1.EventTypeWarning, failure.Reason, limited(failure.Error()))
 		return nodeclass.Refuse(class, failure.Class, limited(failure.Error()), l.run.now())
 	})
 }
@@ -54,4 +54,8 @@ func (l *launching) judge(ctx context.Context, name string, verdict func(*api.EC
 	if err != nil && !cluster.IsConflict(err) && !cluster.IsGone(err) {
 		slog.WarnContext(ctx, "the status of an ec2nodeclass is not written", "EC2NodeClass", name, "error", err)
 	}
+}
+
+func aboutClass(class *api.EC2NodeClass) corev1.ObjectReference {
+	return corev1.ObjectReference{APIVersion: api.AWSAPIVersion, Kind: api.EC2NodeClassKind, Name: class.Name, UID: class.UID}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/launch"
 	"github.com/whittle-dev/whittle/shared/metrics"
@@ -75,7 +76,7 @@ func (l *launching) tell(ctx context.Context, claims []api.NodeClaim, reason, me
 	r := l.run
 	r.metrics.Write(metrics.Count(metrics.LaunchFailures, float64(len(claims))))
 	slog.WarnContext(ctx, "failed launching nodeclaim", "NodeClaim", claims[0].Name, "nodeclaims", len(claims), "reason", reason, "error", message)
-	r.record(claimReference(&claims[0]), corev1.EventTypeWarning, reason, limited(message))
+	r.record(disruption.AboutClaim(&claims[0]), corev1.EventTypeWarning, reason, limited(message))
 	var writing errgroup.Group
 	writing.SetLimit(writers)
 	for i := range claims {

@@ -13,6 +13,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/launch"
 	"github.com/whittle-dev/whittle/shared/nodeclass"
@@ -51,7 +52,8 @@ type run struct {
 
 	mutex sync.Mutex
 	fresh map[string]bool // tokens of claims written in this pass and not asked for yet
-	words []cluster.Event // told when everything is done
+
+	pending cluster.PendingEvents // events, to be written when everything is done
 }
 
 // next is another look at the cluster, of which nothing is known but what changes by the hour.
@@ -235,5 +237,5 @@ func (r *run) tellUnusable(ctx context.Context, unusable *snapshot.Unusable) {
 	}
 	pool := &unusable.Pool
 	slog.WarnContext(ctx, "nodepool gets no nodes", "NodePool", pool.Name, "reason", unusable.Reason, "error", unusable.Message)
-	r.record(reference("karpenter.sh/v1", "NodePool", "", pool.Name, pool.UID), corev1.EventTypeWarning, unusable.Reason, unusable.Message)
+	r.record(disruption.AboutPool(pool), corev1.EventTypeWarning, unusable.Reason, unusable.Message)
 }
