@@ -81,13 +81,6 @@ func onNode(pod *corev1.Pod, name string) corev1.Pod {
 	return there
 }
 
-// successor is the pod that its controller will make anew once this one has been evicted.
-func successor(pod *corev1.Pod) corev1.Pod {
-	made := *pod
-	made.Spec.NodeName, made.Status.NominatedNodeName, made.DeletionTimestamp = "", "", nil
-	return made
-}
-
 // gone is a node that is on its way out: it has no pods any more that count, and is paid until it is gone.
 func (f *fleet) gone(n *node) plan.Node {
 	left := plan.Node{}
@@ -119,7 +112,7 @@ func (f *fleet) ask(leaving, others []*node, launch bool) *plan.Plan {
 	}
 	for _, n := range leaving {
 		for _, pod := range n.pods {
-			s.Pods = append(s.Pods, successor(pod.object))
+			s.Pods = append(s.Pods, scheduling.Successor(pod.object))
 		}
 	}
 	s.Nodes = make([]plan.Node, 0, len(others))

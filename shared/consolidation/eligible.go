@@ -189,12 +189,11 @@ func (n *node) leaving() bool {
 	claim, object := n.source.NodeClaim, n.source.Node
 	if claim != nil {
 		_, replaced := claim.Annotations[disruption.ReplacedByAnnotationKey]
-		if replaced || claim.DeletionTimestamp != nil || api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeInstanceTerminating) ||
-			api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeDisruptionReason) {
+		if replaced || api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeDisruptionReason) {
 			return true
 		}
 	}
-	return object != nil && (object.DeletionTimestamp != nil || disruption.IsTainted(object))
+	return scheduling.IsClosedToPods(claim, object)
 }
 
 // empty tells whether nothing runs on the node that would be missed.

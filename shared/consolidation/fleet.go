@@ -282,7 +282,7 @@ func (f *fleet) readWorth() {
 		pods = append(pods, n.pods...)
 	}
 	for _, pod := range pods {
-		s.Pods = append(s.Pods, successor(pod.object))
+		s.Pods = append(s.Pods, scheduling.Successor(pod.object))
 	}
 	for i, worth := range plan.Worth(&s) {
 		pods[i].worth = worth

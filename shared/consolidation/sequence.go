@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
 // wholeLimit bounds what the planner is asked for one plan with seeing whether its moves hold one after the other: see cost. A search that does all its work leaves half as much for that.
@@ -158,7 +159,7 @@ func (f *fleet) held(s *step, limit int) *step {
 	asked.Rough, asked.NodePools = true, nil
 	for _, n := range s.leaving {
 		for _, pod := range n.pods {
-			asked.Pods = append(asked.Pods, successor(pod.object))
+			asked.Pods = append(asked.Pods, scheduling.Successor(pod.object))
 		}
 	}
 	others := f.others(leaving)

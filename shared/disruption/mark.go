@@ -7,11 +7,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
 // IsTainted tells whether the node is marked as being taken away.
 func IsTainted(node *corev1.Node) bool {
-	return slices.ContainsFunc(node.Spec.Taints, isDisrupted)
+	return scheduling.IsDisruptionTainted(node)
 }
 
 // Taint is the patch that marks the node as being taken away: no pod is scheduled

@@ -47,7 +47,7 @@ func (n *Node) initialized() bool {
 
 // leaving tells whether the node's end has been ordered.
 func (n *Node) leaving() bool {
-	return n.Claim.DeletionTimestamp != nil || n.Node != nil && n.Node.DeletionTimestamp != nil
+	return scheduling.IsDeletionRequested(n.Claim, n.Node)
 }
 
 // chosen tells that a run has marked the node for its removal.

@@ -41,12 +41,12 @@ func Assemble(o *Objects, types func(*api.NodePool) []catalog.InstanceType, now 
 	}
 	s.Nodes = nodes(o)
 	for i := range s.Nodes {
-		if !Leaving(&s.Nodes[i]) {
+		if !scheduling.IsLeaving(s.Nodes[i].NodeClaim, s.Nodes[i].Node) {
 			continue
 		}
 		for j := range s.Nodes[i].Pods {
 			if pod := &s.Nodes[i].Pods[j]; moves(pod, o, now) {
-				s.Pods = append(s.Pods, successor(pod))
+				s.Pods = append(s.Pods, scheduling.Successor(pod))
 			}
 		}
 	}
@@ -126,17 +126,6 @@ func bound(o *Objects) map[string][]corev1.Pod {
 
 func takesOfNode(pod *corev1.Pod) bool { return pod.Spec.NodeName != "" && !scheduling.IsTerminal(pod) }
 
-// Leaving tells whether a node is on its way out: its claim is being deleted or its
-// instance is being terminated; for a node that no claim stands for, whether the node
-// itself is being deleted. A Node whose deletion has not reached its claim yet still
-// stands: deleting the claim is what ends it.
-func Leaving(node *plan.Node) bool {
-	if claim := node.NodeClaim; claim != nil {
-		return claim.DeletionTimestamp != nil || api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeInstanceTerminating)
-	}
-	return node.Node != nil && node.Node.DeletionTimestamp != nil
-}
-
 // moves tells whether a pod of a leaving node is going to need a place elsewhere. One
 // that nothing evicts would leave a node made for it empty, to be removed and made
 // again without end. What is terminating already is past being held.
@@ -145,11 +134,4 @@ func moves(pod *corev1.Pod, o *Objects, now time.Time) bool {
 		return false
 	}
 	return pod.DeletionTimestamp != nil || !disruption.Immovable(pod, o.PodDisruptionBudgets, now)
-}
-
-// successor is the pod that the controller will make anew once this one has ended.
-func successor(pod *corev1.Pod) corev1.Pod {
-	made := *pod
-	made.Spec.NodeName, made.Status.NominatedNodeName, made.DeletionTimestamp = "", "", nil
-	return made
 }

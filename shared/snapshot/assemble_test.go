@@ -18,9 +18,13 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
 var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// leaving reports whether the pods of the node need other places.
+func leaving(n *plan.Node) bool { return scheduling.IsLeaving(n.NodeClaim, n.Node) }
 
 func noTypes(*api.NodePool) []catalog.InstanceType { return nil }
 
@@ -208,7 +212,7 @@ func TestLeaving(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s := Assemble(&Objects{Nodes: test.node, NodeClaims: test.claim, Pods: []corev1.Pod{pod("p", "n")}}, noTypes, now)
-			if len(s.Nodes) != 1 || Leaving(&s.Nodes[0]) != test.want {
+			if len(s.Nodes) != 1 || leaving(&s.Nodes[0]) != test.want {
 				t.Fatalf("nodes %+v, leaving should be %v", s.Nodes, test.want)
 			}
 			if planned := len(s.Pods) == 1; planned != (test.want && len(test.node) > 0) {
@@ -249,7 +253,7 @@ func TestNodesAndClaimsJoinByProviderID(t *testing.T) {
 		t.Errorf("unlaunched %q, want %q", unlaunched, want)
 	}
 	AddUnlaunched(s, o)
-	if len(s.Nodes) != 6 || s.Nodes[4].NodeClaim.Name != "unlaunched-a" || !Leaving(&s.Nodes[4]) || s.Nodes[5].NodeClaim.Name != "unlaunched-b" || Leaving(&s.Nodes[5]) {
+	if len(s.Nodes) != 6 || s.Nodes[4].NodeClaim.Name != "unlaunched-a" || !leaving(&s.Nodes[4]) || s.Nodes[5].NodeClaim.Name != "unlaunched-b" || leaving(&s.Nodes[5]) {
 		t.Errorf("with the unlaunched claims the nodes are %+v", s.Nodes)
 	}
 }

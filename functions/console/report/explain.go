@@ -10,7 +10,6 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/scheduling"
-	"github.com/whittle-dev/whittle/shared/snapshot"
 )
 
 // Values of an Explanation's outcome.
@@ -136,7 +135,9 @@ func whyNotPlanned(pod *corev1.Pod, s *plan.Snapshot) string {
 
 // leaves reports whether a node of this name is leaving.
 func leaves(name string, s *plan.Snapshot) bool {
-	return slices.ContainsFunc(s.Nodes, func(n plan.Node) bool { return n.Node != nil && n.Node.Name == name && snapshot.Leaving(&n) })
+	return slices.ContainsFunc(s.Nodes, func(n plan.Node) bool {
+		return n.Node != nil && n.Node.Name == name && scheduling.IsLeaving(n.NodeClaim, n.Node)
+	})
 }
 
 // explainNew tells how the choice of instance types narrowed down.
