@@ -52,7 +52,7 @@ local:
 	@build/local prepare
 
 build/local: FORCE
-	@go build -trimpath -buildvcs=false -o build/local ./infra/local
+	@go build -C infra/local -trimpath -buildvcs=false -o $(CURDIR)/build/local .
 
 bin/whittle: FORCE
 	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/whittle ./functions/console/whittle
@@ -60,16 +60,19 @@ FORCE:
 
 test: local ## unit tests, then the whole world end to end
 	go test -timeout 20m ./... ./testdata/instancetypes
+	go test -C infra/local -timeout 20m ./...
 
 browser: infra/node_modules ## the dashboard's page in a real Chromium, with pictures in build/pages; fetches one, or CHROMIUM=/path/to/one
-	go vet -tags browser ./infra/local/dashboard
-	go test -count=1 -timeout 15m -tags browser -run TestBrowser -v ./infra/local/dashboard
+	go vet -C infra/local -tags browser ./dashboard
+	go test -C infra/local -count=1 -timeout 15m -tags browser -run TestBrowser -v ./dashboard
 
 # The tests hold the local AWS, and our own clients, against what others made.
-contract := ./infra/local/conformance ./shared/fleet ./functions/catalog
+contract := ./shared/fleet ./functions/catalog
 
 conformance: ## our clients and the local AWS against moto and AWS's service models, our instance types against Karpenter's; needs python3 with venv
 	go vet -tags conformance $(contract)
+	go vet -C infra/local -tags conformance ./conformance
+	go test -C infra/local -count=1 -timeout 15m -tags conformance -run 'Conformance|Exception|Rich|Moto' ./conformance
 	go test -count=1 -timeout 15m -tags conformance -run 'Conformance|Exception|Rich|Moto' $(contract)
 	go test -C testdata/instancetypes/peer -timeout 15m ./...
 
@@ -80,8 +83,11 @@ fuzz: ## decoders of events and messages, requirements and quantities against ra
 lint: ## gofmt, vet, staticcheck, golangci-lint
 	@unformatted="$$(git ls-files '*.go' | xargs gofmt -l)"; if [ -n "$$unformatted" ]; then echo "not formatted: $$unformatted"; exit 1; fi
 	go vet ./... ./testdata/instancetypes
+	go vet -C infra/local ./...
 	go run $(staticcheck) ./... ./testdata/instancetypes
+	go run -C infra/local $(staticcheck) ./...
 	go run $(golangci) run ./... ./testdata/instancetypes
+	go run -C infra/local $(golangci) run ./...
 	for module in $(nested); do go vet -C $$module ./... || exit 1; done
 
 bench: build local ## what it costs: sizes, cold start, idle tick, pending to CreateFleet, a thousand launches, a month

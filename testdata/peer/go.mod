@@ -3,7 +3,10 @@ module github.com/whittle-dev/whittle/testdata/peer
 
 go 1.26.6
 
-replace github.com/whittle-dev/whittle => ../..
+replace (
+	github.com/whittle-dev/whittle => ../..
+	github.com/whittle-dev/whittle/infra/local => ../../infra/local
+)
 
 require (
 	github.com/aws/karpenter-provider-aws v1.14.1

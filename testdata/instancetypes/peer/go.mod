@@ -4,7 +4,10 @@ module github.com/whittle-dev/whittle/testdata/instancetypes/peer
 
 go 1.26.6
 
-replace github.com/whittle-dev/whittle => ../../..
+replace (
+	github.com/whittle-dev/whittle => ../../..
+	github.com/whittle-dev/whittle/infra/local => ../../../infra/local
+)
 
 require (
 	github.com/aws/aws-sdk-go-v2 v1.47.7
