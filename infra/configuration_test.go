@@ -12,7 +12,7 @@ import (
 )
 
 // update has the tests write what they compare with.
-var update = flag.Bool("update", false, "write the README's table and the snapshots anew")
+var update = flag.Bool("update", false, "write the table in README.md and the snapshots anew")
 
 func TestReadConfiguration(t *testing.T) {
 	folder := builtFunctions(t)
@@ -243,10 +243,10 @@ func TestAFileIsRefusedByItsKey(t *testing.T) {
 	}
 }
 
-// TestTheReadmeHasTheSettings holds the table in the README to the code; -update writes it.
+// TestTheReadmeHasTheSettings holds the table in infra/README.md to the code; -update writes it.
 func TestTheReadmeHasTheSettings(t *testing.T) {
 	const begin, end = "<!-- settings: written by `go test ./infra -run Settings -update` -->\n", "<!-- end of settings -->"
-	path := filepath.Join("..", "README.md")
+	const path = "README.md"
 	content, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -254,13 +254,13 @@ func TestTheReadmeHasTheSettings(t *testing.T) {
 	before, rest, found := strings.Cut(string(content), begin)
 	table, after, ended := strings.Cut(rest, end)
 	if !found || !ended {
-		t.Fatalf("README.md has no place for the settings between %q and %q", begin, end)
+		t.Fatalf("infra/README.md has no place for the settings between %q and %q", begin, end)
 	}
 	if table == settingsTable() {
 		return
 	}
 	if !*update {
-		t.Fatal("the settings in README.md are not those of the code: run go test ./infra -run Settings -update")
+		t.Fatal("the settings in infra/README.md are not those of the code: run go test ./infra -run Settings -update")
 	}
 	if err := os.WriteFile(path, []byte(before+begin+settingsTable()+end+after), 0o644); err != nil {
 		t.Fatal(err)
