@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/function"
 )
 
 func TestInfoKeepsWhatPlanningNeeds(t *testing.T) {
@@ -189,9 +190,10 @@ func TestReadSettings(t *testing.T) {
 		{"", "7.5", catalog.Settings{}, `VM_MEMORY_OVERHEAD_PERCENT is "7.5": write a fraction`},
 		{"", "NaN", catalog.Settings{}, `VM_MEMORY_OVERHEAD_PERCENT is "NaN"`},
 	} {
-		got, err := readSettings(func(name string) string {
+		settings := function.SettingsFrom(func(name string) string {
 			return map[string]string{"RESERVED_ENIS": test.enis, "VM_MEMORY_OVERHEAD_PERCENT": test.overhead}[name]
 		})
+		got, err := readSettings(settings), settings.Err()
 		if test.wantError != "" {
 			if err == nil || !strings.Contains(err.Error(), test.wantError) {
 				t.Errorf("error is %v, want %q", err, test.wantError)

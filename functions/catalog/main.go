@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"strconv"
 	"time"
 
@@ -24,12 +23,11 @@ func main() {
 }
 
 func setup(ctx context.Context) (*handler, error) {
-	h := &handler{now: time.Now}
-	err := function.Settings(map[string]*string{"CLUSTER_NAME": &h.cluster})
+	settings := function.NewSettings()
+	h := &handler{cluster: settings.Required("CLUSTER_NAME"), now: time.Now}
+	h.settings = readSettings(settings)
+	err := settings.Err()
 	if err != nil {
-		return h, err
-	}
-	if h.settings, err = readSettings(os.Getenv); err != nil {
 		return h, err
 	}
 	if h.supplement, err = instancetypes.ReadSupplement(); err != nil {
@@ -46,22 +44,28 @@ func setup(ctx context.Context) (*handler, error) {
 	return h, err
 }
 
-// readSettings reads what a person knows of the cluster's nodes, by Karpenter's names. Neither has to be given.
-func readSettings(get func(string) string) (catalog.Settings, error) {
-	var settings catalog.Settings
-	if text := get("RESERVED_ENIS"); text != "" {
-		count, err := strconv.Atoi(text)
-		if err != nil || count < 0 {
-			return settings, fmt.Errorf("RESERVED_ENIS is %q: write the number of network interfaces of each node that are not for pods, 1 with the VPC CNI's custom networking", text)
-		}
-		settings.ReservedENIs = count
+// readSettings reads what a person knows of the cluster's nodes. The names are Karpenter's, and both variables may be unset.
+func readSettings(settings *function.Settings) catalog.Settings {
+	return catalog.Settings{
+		ReservedENIs: function.Parsed(settings, "RESERVED_ENIS",
+			"write the number of network interfaces of each node that are not for pods, 1 with the VPC CNI's custom networking", parseCount),
+		VMMemoryOverheadPercent: function.Parsed(settings, "VM_MEMORY_OVERHEAD_PERCENT",
+			fmt.Sprintf("write a fraction from 0 to less than 1, such as %v", catalog.DefaultVMMemoryOverheadPercent), parseFraction),
 	}
-	if text := get("VM_MEMORY_OVERHEAD_PERCENT"); text != "" {
-		overhead, err := strconv.ParseFloat(text, 64)
-		if err != nil || !(overhead >= 0 && overhead < 1) {
-			return settings, fmt.Errorf("VM_MEMORY_OVERHEAD_PERCENT is %q: write a fraction from 0 to less than 1, such as %v", text, catalog.DefaultVMMemoryOverheadPercent)
-		}
-		settings.VMMemoryOverheadPercent = &overhead
+}
+
+func parseCount(text string) (int, error) {
+	count, err := strconv.Atoi(text)
+	if err == nil && count < 0 {
+		err = strconv.ErrRange
 	}
-	return settings, nil
+	return count, err
+}
+
+func parseFraction(text string) (*float64, error) {
+	fraction, err := strconv.ParseFloat(text, 64)
+	if err == nil && !(fraction >= 0 && fraction < 1) {
+		err = strconv.ErrRange
+	}
+	return &fraction, err
 }

@@ -18,8 +18,9 @@ func main() {
 }
 
 func setup(ctx context.Context) (*handler, error) {
-	h := &handler{now: time.Now}
-	if err := function.Settings(map[string]*string{"CLUSTER_NAME": &h.cluster}); err != nil {
+	settings := function.NewSettings()
+	h := &handler{cluster: settings.Required("CLUSTER_NAME"), now: time.Now}
+	if err := settings.Err(); err != nil {
 		return h, err
 	}
 	var err error

@@ -21,11 +21,14 @@ func main() {
 }
 
 func setup(ctx context.Context) (*handler, *function.Connection, error) {
-	h := &handler{now: time.Now}
-	err := function.Settings(map[string]*string{
-		"CLUSTER_NAME": &h.cluster, "DISRUPT_QUEUE_URL": &h.disrupt, "LIFECYCLE_QUEUE_URL": &h.lifecycle, "PROVISION_QUEUE_URL": &h.provision,
-	})
-	if err != nil {
+	settings := function.NewSettings()
+	h := &handler{
+		cluster: settings.Required("CLUSTER_NAME"), disrupt: settings.Required("DISRUPT_QUEUE_URL"),
+		lifecycle: settings.Required("LIFECYCLE_QUEUE_URL"), provision: settings.Required("PROVISION_QUEUE_URL"), now: time.Now,
+	}
+	preference := function.Choice(settings, "PREFERENCE_POLICY", plan.PreferencesRespected, plan.PreferencesIgnored)
+	minValues := function.Choice(settings, "MIN_VALUES_POLICY", plan.MinValuesStrict, plan.MinValuesBestEffort)
+	if err := settings.Err(); err != nil {
 		return h, nil, err
 	}
 	h.metrics = metrics.NewRecorder(h.cluster, os.Stdout, time.Now)
@@ -33,9 +36,7 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 	connection := function.NewConnection(loaded, h.cluster)
 	h.connect = func(ctx context.Context) (kubernetes, error) {
 		client, err := connection.Client(ctx)
-		return edge{
-			Client: client, preference: plan.PreferencePolicy(os.Getenv("PREFERENCE_POLICY")), minValues: plan.MinValuesPolicy(os.Getenv("MIN_VALUES_POLICY")),
-		}, err
+		return edge{Client: client, preference: preference, minValues: minValues}, err
 	}
 	h.sender = queue.NewSender(sqs.NewFromConfig(loaded))
 	return h, connection, err

@@ -17,9 +17,9 @@ func main() {
 }
 
 func setup(ctx context.Context) (*handler, error) {
-	h := &handler{}
-	err := function.Settings(map[string]*string{"CLUSTER_NAME": &h.cluster, "CATALOG_FUNCTION": &h.catalog})
-	if err != nil {
+	settings := function.NewSettings()
+	h := &handler{cluster: settings.Required("CLUSTER_NAME"), catalog: settings.Required("CATALOG_FUNCTION")}
+	if err := settings.Err(); err != nil {
 		return h, err
 	}
 	loaded, err := function.Configuration(ctx)

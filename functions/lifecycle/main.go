@@ -24,11 +24,12 @@ func main() {
 }
 
 func setup(ctx context.Context) (*handler, *function.Connection, error) {
-	h := &handler{now: time.Now}
-	err := function.Settings(map[string]*string{
-		"CLUSTER_NAME": &h.cluster, "PROVISION_QUEUE_URL": &h.provision, "LIFECYCLE_QUEUE_URL": &h.lifecycle,
-	})
-	if err != nil {
+	settings := function.NewSettings()
+	h := &handler{
+		cluster: settings.Required("CLUSTER_NAME"), provision: settings.Required("PROVISION_QUEUE_URL"),
+		lifecycle: settings.Required("LIFECYCLE_QUEUE_URL"), now: time.Now,
+	}
+	if err := settings.Err(); err != nil {
 		return h, nil, err
 	}
 	h.metrics = metrics.NewRecorder(h.cluster, os.Stdout, time.Now)

@@ -13,6 +13,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/function"
 	"github.com/whittle-dev/whittle/shared/metrics"
+	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/queue"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
@@ -40,7 +41,9 @@ type handler struct {
 	metrics *metrics.Recorder
 	dryRun  bool // plans are made and logged, and nothing is done
 	now     func() time.Time
-	policies
+	// preference and minValues weigh what the planner cannot have all of.
+	preference plan.PreferencePolicy
+	minValues  plan.MinValuesPolicy
 
 	// events remembers what was said of late, asked which look was asked for, counted when
 	// replicas were counted last, addresses what subnets had free: a warm container's cache.

@@ -13,6 +13,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/function"
 	"github.com/whittle-dev/whittle/shared/metrics"
+	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/queue"
 )
 
@@ -22,14 +23,15 @@ func main() {
 }
 
 func setup(ctx context.Context) (*handler, *function.Connection, error) {
-	h := &handler{now: time.Now, dryRun: function.DryRun()}
-	err := function.Settings(map[string]*string{
-		"CLUSTER_NAME": &h.cluster, "PROVISION_QUEUE_URL": &h.provision, "LIFECYCLE_QUEUE_URL": &h.lifecycle,
-	})
-	if err == nil {
-		h.policies, err = readPolicies(os.Getenv)
+	settings := function.NewSettings()
+	h := &handler{
+		cluster: settings.Required("CLUSTER_NAME"), provision: settings.Required("PROVISION_QUEUE_URL"),
+		lifecycle: settings.Required("LIFECYCLE_QUEUE_URL"), dryRun: function.DryRun(), now: time.Now,
+		preference: function.Choice(settings, "PREFERENCE_POLICY", plan.PreferencesRespected, plan.PreferencesIgnored),
+		minValues:  function.Choice(settings, "MIN_VALUES_POLICY", plan.MinValuesStrict, plan.MinValuesBestEffort),
 	}
-	if err != nil {
+	unchecked := settings.Enabled("DISABLE_DRY_RUN") // Karpenter's setting, about the dry runs of launches
+	if err := settings.Err(); err != nil {
 		return h, nil, err
 	}
 	h.metrics = metrics.NewRecorder(h.cluster, os.Stdout, time.Now)
@@ -38,7 +40,7 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 	h.connection = connection
 	h.fleet = fleet.NewLauncher(ec2.NewFromConfig(loaded), ec2.NewFromConfig(loaded), h.cluster)
 	h.classes = classes.NewResolver(loaded, h.cluster)
-	h.classes.DryRun = os.Getenv("DISABLE_DRY_RUN") != "true" && !h.dryRun // Karpenter's setting; it takes a launch template
+	h.classes.DryRun = !unchecked && !h.dryRun // a dry run needs a launch template
 	h.sender = queue.NewSender(sqs.NewFromConfig(loaded))
 	return h, connection, err
 }

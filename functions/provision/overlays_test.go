@@ -148,7 +148,7 @@ func TestPoliciesReachThePlanner(t *testing.T) {
 	e := newEnvironment(t)
 	e.pod("one", "1", nil)
 	handler := e.handler(alive())
-	handler.policies = policies{preference: plan.PreferencesIgnored, minValues: plan.MinValuesBestEffort}
+	handler.preference, handler.minValues = plan.PreferencesIgnored, plan.MinValuesBestEffort
 	run := &run{handler: handler, client: e.client, catalog: offer()}
 	snapshot, err := run.read(t.Context())
 	e.try(err)

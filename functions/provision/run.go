@@ -195,7 +195,7 @@ func (r *run) read(ctx context.Context) (*plan.Snapshot, error) {
 	r.tellOverlays(ctx, objects.NodeOverlays, offer.Problems)
 	made := offer.Assemble(objects, r.now())
 	snapshot.AddUnlaunched(made, objects)
-	made.PreferencePolicy, made.MinValuesPolicy = r.policies.preference, r.policies.minValues
+	made.PreferencePolicy, made.MinValuesPolicy = r.preference, r.minValues
 	if err := observe.Details(ctx, r.client, made); err != nil {
 		return nil, errors.Join(failures, err)
 	}

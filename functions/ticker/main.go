@@ -18,12 +18,13 @@ func main() {
 }
 
 func setup(ctx context.Context) (*handler, error) {
-	var interval string
-	h := &handler{now: time.Now}
-	err := function.Settings(map[string]*string{
-		"CLUSTER_NAME": &h.cluster, "TICK_INTERVAL": &interval,
-		"PROVISION_QUEUE_URL": &h.provision, "LIFECYCLE_QUEUE_URL": &h.lifecycle, "DISRUPT_QUEUE_URL": &h.disrupt,
-	})
+	settings := function.NewSettings()
+	h := &handler{
+		cluster: settings.Required("CLUSTER_NAME"), provision: settings.Required("PROVISION_QUEUE_URL"),
+		lifecycle: settings.Required("LIFECYCLE_QUEUE_URL"), disrupt: settings.Required("DISRUPT_QUEUE_URL"), now: time.Now,
+	}
+	interval := settings.Required("TICK_INTERVAL")
+	err := settings.Err()
 	if err != nil {
 		return h, err
 	}

@@ -3,14 +3,11 @@ package function
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
-	"maps"
 	"os"
 	"runtime/debug"
-	"slices"
 	"strconv"
 
 	"github.com/aws/aws-lambda-go/lambda"
@@ -88,25 +85,4 @@ func once[In, Out any](handler Handler[In, Out], file string) error {
 	encoder := json.NewEncoder(os.Stdout)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(answer)
-}
-
-// Setting returns the environment variable, or an error that names it.
-func Setting(name string) (string, error) {
-	if value := os.Getenv(name); value != "" {
-		return value, nil
-	}
-	return "", fmt.Errorf("environment variable %s is not set: the stack sets it; by hand, export it first", name)
-}
-
-// Settings fills each variable from the environment and names all that are missing.
-func Settings(into map[string]*string) error {
-	var missing []error
-	for _, name := range slices.Sorted(maps.Keys(into)) {
-		value, err := Setting(name)
-		if err != nil {
-			missing = append(missing, err)
-		}
-		*into[name] = value
-	}
-	return errors.Join(missing...)
 }

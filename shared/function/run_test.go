@@ -71,24 +71,3 @@ func captured(t *testing.T, print func()) string {
 	}
 	return string(content)
 }
-
-func TestSettingsNameAllThatIsMissing(t *testing.T) {
-	t.Setenv("WHITTLE_TEST_SET", "value")
-	t.Setenv("WHITTLE_TEST_EMPTY", "")
-	var set, empty, missing string
-	err := Settings(map[string]*string{"WHITTLE_TEST_SET": &set, "WHITTLE_TEST_EMPTY": &empty, "WHITTLE_TEST_MISSING": &missing})
-	for _, name := range []string{"WHITTLE_TEST_EMPTY", "WHITTLE_TEST_MISSING"} {
-		if err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("error is %v, want one that names %s", err, name)
-		}
-	}
-	if err != nil && strings.Contains(err.Error(), "WHITTLE_TEST_SET") {
-		t.Errorf("error names what is set: %v", err)
-	}
-	if set != "value" {
-		t.Errorf("the variable is %q", set)
-	}
-	if err := Settings(map[string]*string{"WHITTLE_TEST_SET": &set}); err != nil {
-		t.Error(err)
-	}
-}
