@@ -13,13 +13,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// spotAlternatives is how many instance types a spot node that replaces spot nodes must be able to be, and how many it is launched from at most: Karpenter's 15. With
-// fewer, spot nodes would go from one scarce offering to the next; with more, what EC2 gives might be so dear that it would soon be replaced again.
-// https://karpenter.sh/docs/concepts/disruption/#spot-consolidation
-const spotAlternatives = 15
-
 // within gives the claim with those of its instance types that cost no more than the limit in any of the ways in which they may be bought; the error says why there is none. With
-// spotToSpot it keeps the cheapest spotAlternatives of them, and has to have as many.
+// spotToSpot it keeps the cheapest plan.MinimumSpotTypes of them, and has to have as many. With fewer, spot nodes would go from one scarce
+// offering to the next. With more, EC2 could give one so dear that it would soon be replaced again.
 func within(planned *plan.PlannedNodeClaim, limit float64, spotToSpot bool, p *pool) (*plan.PlannedNodeClaim, error) {
 	dearest := map[string]float64{}
 	for _, offering := range planned.Offerings {
@@ -35,10 +31,10 @@ func within(planned *plan.PlannedNodeClaim, limit float64, spotToSpot bool, p *p
 	switch {
 	case len(types) == 0:
 		return nil, fmt.Errorf("no instance type is sure to cost less than the nodes that would go")
-	case spotToSpot && len(types) < spotAlternatives:
-		return nil, fmt.Errorf("spot nodes are replaced by a spot node only where it can be of %d cheaper instance types, and there are %d", spotAlternatives, len(types))
+	case spotToSpot && len(types) < plan.MinimumSpotTypes:
+		return nil, fmt.Errorf("spot nodes are replaced by a spot node only where it can be of %d cheaper instance types, and there are %d", plan.MinimumSpotTypes, len(types))
 	case spotToSpot && len(least) == 0:
-		types = types[:spotAlternatives]
+		types = types[:plan.MinimumSpotTypes]
 	}
 	for _, key := range slices.Sorted(maps.Keys(least)) {
 		if have := p.valuesOf(key, types); have < least[key] {

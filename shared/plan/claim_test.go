@@ -68,7 +68,7 @@ func TestClaimCarriesTheTemplate(t *testing.T) {
 	if _, hasNote := s.NodePools[0].Spec.Template.Annotations[api.NominatedPodsAnnotationKey]; hasNote {
 		t.Error("the snapshot's pool was changed")
 	}
-	if types := plan.NodeClaims[0].InstanceTypes; len(types) < spotTypes {
+	if types := plan.NodeClaims[0].InstanceTypes; len(types) < MinimumSpotTypes {
 		t.Errorf("a spot claim keeps only %d types", len(types))
 	}
 }

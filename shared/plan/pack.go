@@ -74,7 +74,7 @@ const (
 	// closeUse is the part of a node's price that what is on it has to be worth for no other column to be tried; fullUse is the part of its price that what is on a node has to be worth for it to count as full.
 	closeUse, fullUse = 0.965, 0.94
 	// plentifulTypes is how many types, of which one is to be launched, are so many that further ones make no difference.
-	plentifulTypes = 3 * spotTypes
+	plentifulTypes = 3 * MinimumSpotTypes
 	// triesWork is the work of a try besides looking at items; candidateScales is how many scales of prices are told apart, half a power of two each.
 	triesWork       = 12
 	candidateScales = 48

@@ -14,10 +14,7 @@ import (
 const (
 	// maximumTypes is how many instance types a claim keeps: what one CreateFleet request of this size takes, as in Karpenter.
 	maximumTypes = 60
-	// spotTypes is how many types a spot claim keeps however dear they are, so that EC2 can choose where it has capacity to spare
-	// (Karpenter asks for as many before it replaces spot by spot).
-	spotTypes = 15
-	// spotPriceFactor is how much dearer than the cheapest the types beyond spotTypes may be: EC2 chooses spot by capacity first, and a claim
+	// spotPriceFactor is how much dearer than the cheapest the types beyond MinimumSpotTypes may be: EC2 chooses spot by capacity first, and a claim
 	// that allows anything could cost anything.
 	spotPriceFactor = 1.5
 	// maximumOfferings ends the search for further zones of the types kept: 60 types in up to six zones.
@@ -236,7 +233,7 @@ func (p *problem) cut(columns iter.Seq[int], fits bitset) []int {
 			}
 			continue
 		}
-		full = full || types == maximumTypes || spot && types >= spotTypes && column.offering.Price > spotPriceFactor*first.Price
+		full = full || types == maximumTypes || spot && types >= MinimumSpotTypes && column.offering.Price > spotPriceFactor*first.Price
 		if full && !spot {
 			kept = p.appendFurther(kept, configs, fits, j)
 			break
