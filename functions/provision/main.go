@@ -19,7 +19,7 @@ import (
 
 func main() {
 	handler, connection, err := setup(context.Background())
-	function.Run(function.StandBack(connection, handler.metrics, handler.handle), err)
+	function.Run(function.Standby(connection, handler.metrics, handler.handle), err)
 }
 
 func setup(ctx context.Context) (*handler, *function.Connection, error) {

@@ -9,14 +9,15 @@ import (
 	"github.com/whittle-dev/whittle/shared/metrics"
 )
 
-// leaderFor is how long it is believed who acts for Karpenter, and that nobody does: a warm container asks once a tick.
+// leaderFor is how long the answer to "which Karpenter leads" is believed, so that a warm container
+// reads it once a tick.
 const leaderFor = 5 * time.Second
 
-// StandBack makes a handler that does nothing, and says why, while Karpenter acts in the cluster: two autoscalers never
-// act on the same pools. What wakes it is acknowledged, since Karpenter sees the same pods and the same events. Where
-// nobody can tell, the handler fails and what woke it comes back. In a dry run nothing is written, so that there is
-// nothing to stand back from.
-func StandBack[In, Out any](connection *Connection, recorder *metrics.Recorder, handler Handler[In, Out]) Handler[In, Out] {
+// Standby makes a handler that does nothing while Karpenter acts in the cluster, because two
+// autoscalers must not act on the same pools. It logs why, and acknowledges the event: Karpenter
+// sees the same pods and the same events. When the Lease cannot be read, the handler returns the
+// error, and the event comes back. A dry run writes nothing and therefore never stands by.
+func Standby[In, Out any](connection *Connection, recorder *metrics.Recorder, handler Handler[In, Out]) Handler[In, Out] {
 	return func(ctx context.Context, event In) (Out, error) {
 		if connection.dryRun {
 			return handler(ctx, event)
@@ -27,7 +28,7 @@ func StandBack[In, Out any](connection *Connection, recorder *metrics.Recorder, 
 			return nothing, err
 		}
 		if leader != nil {
-			slog.WarnContext(ctx, "standing back: Karpenter acts in this cluster, and of two autoscalers one does: scale its Deployment to 0 to let Whittle act", "karpenter", leader.String())
+			slog.WarnContext(ctx, "standby: Karpenter acts in this cluster; scale its Deployment to 0 to let Whittle act", "karpenter", leader.String())
 			recorder.Write(metrics.Count(metrics.StoodBack, 1))
 			return nothing, nil
 		}
@@ -35,8 +36,8 @@ func StandBack[In, Out any](connection *Connection, recorder *metrics.Recorder, 
 	}
 }
 
-// KarpenterLeader returns who acts for Karpenter in the cluster, or nil when nobody does, as it was a few seconds ago at
-// the latest.
+// KarpenterLeader returns the Karpenter that leads in the cluster, or nil when none does. The answer
+// is at most leaderFor old. An error is that of reading the cluster or its Leases.
 func (c *Connection) KarpenterLeader(ctx context.Context) (*cluster.Leader, error) {
 	client, err := c.Client(ctx)
 	if err != nil {

@@ -55,7 +55,7 @@ func TestStandingBackWhileKarpenterActs(t *testing.T) {
 	connection := connected(t, server, &now)
 	var numbers strings.Builder
 	handled := 0
-	handler := StandBack(connection, metrics.NewRecorder("prod", &numbers, time.Now), func(context.Context, string) (string, error) {
+	handler := Standby(connection, metrics.NewRecorder("prod", &numbers, time.Now), func(context.Context, string) (string, error) {
 		handled++
 		return "done", nil
 	})
