@@ -24,7 +24,8 @@ func newHandler(t *testing.T, read func(context.Context) (*view.Objects, error))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &handler{cluster: "prod", widget: made, read: read, now: func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }}
+	now := func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
+	return &handler{cluster: "prod", widget: made, read: read, now: now}
 }
 
 // pools is a cluster with two node pools.
@@ -57,13 +58,18 @@ func TestAnEventAsCloudWatchSendsIt(t *testing.T) {
 	h := newHandler(t, pools)
 	for range 2 { // as a warm container does
 		html := answer(t, h, string(content))
-		for _, part := range []string{`class="whittle dark"`, `class="choice chosen"`, ">gpu</a>", `endpoint="` + functionARN + `"`, "<h1>prod</h1>", "as of 12:00:00 UTC"} {
+		for _, part := range []string{
+			`class="whittle dark"`, `class="choice chosen"`, ">gpu</a>", `endpoint="` + functionARN + `"`, "<h1>prod</h1>",
+			"as of 12:00:00 UTC",
+		} {
 			if !strings.Contains(html, part) {
 				t.Errorf("lacks %q:\n%s", part, html)
 			}
 		}
 	}
-	if html := answer(t, h, `{}`); !strings.Contains(html, `class="whittle auto"`) || !strings.Contains(html, `chosen" tabindex="0" role="button">all pools`) {
+	html := answer(t, h, `{}`)
+	allPools := strings.Contains(html, `chosen" tabindex="0" role="button">all pools`)
+	if !allPools || !strings.Contains(html, `class="whittle auto"`) {
 		t.Errorf("without anything all pools are shown:\n%s", html)
 	}
 }

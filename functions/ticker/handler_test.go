@@ -47,11 +47,13 @@ func TestTheMinuteIsFilledWithTicks(t *testing.T) {
 			if _, err := h.handle(t.Context(), nil); err != nil {
 				t.Fatal(err)
 			}
-			if len(sent.sent["p"]) != test.provision || len(sent.sent["l"]) != test.lifecycle || len(sent.sent["d"]) != test.disrupt {
+			counts := [3]int{len(sent.sent["p"]), len(sent.sent["l"]), len(sent.sent["d"])}
+			if counts != [3]int{test.provision, test.lifecycle, test.disrupt} {
 				t.Fatalf("sent %d, %d, %d messages", len(sent.sent["p"]), len(sent.sent["l"]), len(sent.sent["d"]))
 			}
 			for i, tick := range sent.sent["p"] {
-				if want := h.now().Add(time.Duration(i) * test.interval); !tick.At.Equal(want) || tick.Cluster != "prod" || tick.Hop != 0 {
+				want := h.now().Add(time.Duration(i) * test.interval)
+				if !tick.At.Equal(want) || tick.Cluster != "prod" || tick.Hop != 0 {
 					t.Errorf("tick %d is %+v, want it at %s", i, tick, want)
 				}
 			}
