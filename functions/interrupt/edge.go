@@ -14,34 +14,37 @@ import (
 	"github.com/whittle-dev/whittle/shared/inventory"
 )
 
-// kubernetes is what interrupt reads and writes in the cluster.
+// kubernetes is the part of the cluster that interrupt reads and writes. Every method may return
+// an error of the API server, such as a throttled request, after which the message comes back.
+// cluster.IsGone recognizes an object that does not exist, and cluster.IsConflict one that has
+// changed since it was read.
 type kubernetes interface {
+	// SelectNodeClaims lists claims from the watch cache or from the store. No match is no error.
 	SelectNodeClaims(ctx context.Context, selector labels.Selector, cached bool) ([]api.NodeClaim, error)
+	// Node reads one node from the watch cache or from the store. Its error may be gone.
 	Node(ctx context.Context, name string, cached bool) (*corev1.Node, error)
+	// PatchNode merges a patch with a resourceVersion. Its error may be gone or a conflict.
 	PatchNode(ctx context.Context, name string, patch map[string]any) error
+	// PatchNodeClaim merges a patch and returns the claim as it is then. Its error may be gone.
 	PatchNodeClaim(ctx context.Context, name string, patch map[string]any) (*api.NodeClaim, error)
+	// DeleteNodeClaim orders the claim's end. A claim that is gone, or has another UID, is no error.
 	DeleteNodeClaim(ctx context.Context, name string, uid types.UID) error
+	// Unavailable reads the offerings that are left out of launches.
+	Unavailable(ctx context.Context) (*catalog.Unavailable, error)
+	// MarkUnavailable adds offerings to those that are left out of launches.
 	MarkUnavailable(ctx context.Context, marks *catalog.Unavailable, now time.Time) error
-	Record(ctx context.Context, event cluster.Event, now time.Time) error
+	cluster.EventRecorder
 }
 
 // edge is the cluster's client with the list of unavailable offerings.
 type edge struct{ *cluster.Client }
 
-// markedLong is for how much longer an offering that is marked needs no new mark. In a
-// storm many nodes of an offering go, and who would all write the same meet each other.
-const markedLong = catalog.UnavailableFor / 2
+// Unavailable reads the offerings that are left out of launches.
+func (e edge) Unavailable(ctx context.Context) (*catalog.Unavailable, error) {
+	return inventory.Unavailable(ctx, e.Client)
+}
 
-// MarkUnavailable leaves the marked offerings out of launches for a while.
+// MarkUnavailable adds offerings to those that are left out of launches.
 func (e edge) MarkUnavailable(ctx context.Context, marks *catalog.Unavailable, now time.Time) error {
-	known, err := inventory.Unavailable(ctx, e.Client)
-	if err != nil {
-		return err
-	}
-	for key := range marks.Until {
-		if known.Until[key].Sub(now) < markedLong {
-			return inventory.MarkUnavailable(ctx, e.Client, marks, now)
-		}
-	}
-	return nil
+	return inventory.MarkUnavailable(ctx, e.Client, marks, now)
 }

@@ -5,19 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	lambdaevents "github.com/aws/aws-lambda-go/events"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/whittle-dev/whittle/events"
+	"github.com/whittle-dev/whittle/functions/interrupt/response"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/function"
 	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/queue"
 )
 
+// sender puts messages into a queue. Every error may be tried again.
 type sender interface {
 	Send(ctx context.Context, url string, messages ...queue.Message) error
 }
@@ -30,51 +31,54 @@ type handler struct {
 	now                  func() time.Time
 	metrics              *metrics.Recorder
 
-	// A warm container's cache: which looks were asked for.
-	replaced, drained queue.Asked
+	// askedProvision and askedLifecycle are a warm container's cache: the last wake-up that it
+	// sent to each function.
+	askedProvision, askedLifecycle queue.Asked
 }
 
-// message is one of a batch.
+// message is one message of a batch, with what has become of it.
 type message struct {
 	id    string
 	event events.Event
 	err   error
-	// foreign: whole, but of a kind that nothing here is about.
-	foreign bool
-	// displaced and looked tell who is to be woken for it.
-	displaced, looked bool
+	// ignored is a well-formed message of a kind that interrupt does not handle.
+	ignored bool
+	// displaced means that pods lose their place, so that provision and lifecycle are woken. look
+	// means that lifecycle is woken.
+	displaced, look bool
 }
 
-// acted tells whether the message is one to act on.
-func (m *message) acted() bool { return m.err == nil && !m.foreign }
-
-// handle answers a batch of events. An event that cannot be read, or whose effect
-// failed, is reported by itself: it comes back, and in the end lies in the
-// dead-letter queue; the others are done.
+// handle answers a batch of events. A message that cannot be read, or whose effect failed, comes
+// back alone, and after some attempts lies in the dead-letter queue. The others are done.
 func (h *handler) handle(ctx context.Context, batch lambdaevents.SQSEvent) (lambdaevents.SQSEventResponse, error) {
 	work, cancel := function.WithReserve(ctx)
 	defer cancel()
-	messages, readable := decode(ctx, batch)
-	if readable {
+	messages := decode(ctx, batch)
+	if len(actionable(messages)) > 0 {
 		performer := h.act(work, messages)
-		// Woken even when the time for the work is over: what was begun goes on.
+		// The wake-up uses the reserve as well: the other functions go on with what was begun.
 		h.wake(ctx, messages)
-		// Words after deeds: the time before an interruption is short.
-		performer.events.Flush(work, performer.client, spoken, performer.now)
+		// Events come last, because the time before an interruption is short.
+		performer.events.Flush(work, performer.client, parallelEvents, performer.now)
 	}
-	var response lambdaevents.SQSEventResponse
-	for _, message := range messages {
-		if message.err == nil {
-			continue
-		}
-		slog.ErrorContext(ctx, "message failed and will come back", "message", message.id, "error", message.err)
-		response.BatchItemFailures = append(response.BatchItemFailures, lambdaevents.SQSBatchItemFailure{ItemIdentifier: message.id})
-	}
-	h.measure(messages, len(response.BatchItemFailures))
-	return response, nil
+	failures := failuresOf(ctx, messages)
+	h.measure(messages, len(failures))
+	return lambdaevents.SQSEventResponse{BatchItemFailures: failures}, nil
 }
 
-// measure counts what the batch came to; one about the account's other instances comes to nothing.
+// failuresOf logs the messages that come back, and returns them for SQS.
+func failuresOf(ctx context.Context, messages []*message) []lambdaevents.SQSBatchItemFailure {
+	var failures []lambdaevents.SQSBatchItemFailure
+	for _, message := range messages {
+		if message.err != nil {
+			slog.ErrorContext(ctx, "message failed and will come back", "message", message.id, "error", message.err)
+			failures = append(failures, lambdaevents.SQSBatchItemFailure{ItemIdentifier: message.id})
+		}
+	}
+	return failures
+}
+
+// measure counts what became of the batch. A batch about foreign instances alone writes no metric.
 func (h *handler) measure(messages []*message, failed int) {
 	displaced := 0
 	for _, message := range messages {
@@ -83,97 +87,135 @@ func (h *handler) measure(messages []*message, failed int) {
 		}
 	}
 	if displaced+failed > 0 {
-		h.metrics.Write(metrics.Count(metrics.Interruptions, float64(displaced)), metrics.Count(metrics.FailedMessages, float64(failed)))
+		h.metrics.Write(
+			metrics.Count(metrics.Interruptions, float64(displaced)),
+			metrics.Count(metrics.FailedMessages, float64(failed)),
+		)
 	}
 }
 
-// decode reads the messages and tells whether any is worth acting on. One of an unknown
-// kind is done: AWS adds kinds, and another try would know it no better.
-func decode(ctx context.Context, batch lambdaevents.SQSEvent) (messages []*message, readable bool) {
+// decode reads the messages. AWS adds kinds of events, so that a message of an unknown kind is
+// done: another attempt would not know it either.
+func decode(ctx context.Context, batch lambdaevents.SQSEvent) []*message {
+	var messages []*message
 	for _, record := range batch.Records {
 		event, err := events.Decode([]byte(record.Body))
 		read := &message{id: record.MessageId, event: event, err: err}
 		if errors.Is(err, events.ErrUnknown) {
 			slog.InfoContext(ctx, "ignoring event", "message", record.MessageId, "reason", err.Error())
-			read.err, read.foreign = nil, true
+			read.err, read.ignored = nil, true
 		}
-		readable = readable || err == nil
 		messages = append(messages, read)
 	}
-	return messages, readable
+	return messages
 }
 
-// act finds out which events are about nodes of ours, and acts on these: first on those that are
-// found in the API server's memory, while its store is asked for the others, of which most are somebody else's.
+// actionable are the messages to act on: those that could be read and have not failed.
+func actionable(messages []*message) []*message {
+	var kept []*message
+	for _, message := range messages {
+		if message.err == nil && !message.ignored {
+			kept = append(kept, message)
+		}
+	}
+	return kept
+}
+
+func eventsOf(messages []*message) []events.Event {
+	read := make([]events.Event, len(messages))
+	for i, message := range messages {
+		read[i] = message.event
+	}
+	return read
+}
+
+// act finds the claims that the events are about, and carries out the responses. It acts first on
+// the claims that the watch cache has. Meanwhile it reads the others from the store, because most
+// instances that the cache does not know are foreign.
 func (h *handler) act(ctx context.Context, messages []*message) *performer {
 	p := &performer{now: h.now()}
 	client, err := h.connect(ctx)
 	if err != nil {
-		comeBack(messages, err)
+		fail(messages, err)
 		return p
 	}
 	p.client = client
-	sought := soughtBy(messages)
-	found, err := sought.cached(ctx, client)
+	search := searchFor(eventsOf(actionable(messages)))
+	found, err := search.cached(ctx, client)
 	if err != nil {
-		comeBack(messages, err)
+		fail(messages, err)
 		return p
 	}
 	var more []api.NodeClaim
-	var asking errgroup.Group
-	asking.Go(func() (err error) { more, err = sought.stored(ctx, client); return err })
-	p.perform(ctx, affected(messages, found, p.now))
-	if err := asking.Wait(); err != nil {
-		comeBack(slices.DeleteFunc(slices.Clone(messages), func(m *message) bool { return !m.acted() || !sought.names(m.event) }), err)
+	var reading errgroup.Group
+	reading.Go(func() (err error) {
+		more, err = search.stored(ctx, client)
+		return err
+	})
+	h.respond(ctx, p, actionable(messages), found)
+	err = reading.Wait()
+	waiting := actionable(messages)
+	if err != nil {
+		for _, message := range waiting {
+			if search.awaits(message.event) {
+				message.err = err
+			}
+		}
 		return p
 	}
-	p.perform(ctx, affected(messages, more, p.now))
+	h.respond(ctx, p, waiting, more)
 	return p
 }
 
-// comeBack notes at the messages that they are not done: no event may be taken for it.
-func comeBack(messages []*message, err error) {
+// respond decides about the claims and carries out the responses.
+func (h *handler) respond(ctx context.Context, p *performer, messages []*message, claims []api.NodeClaim) {
+	p.perform(ctx, messages, response.Decide(eventsOf(messages), claims, p.now))
+}
+
+// fail notes at the messages that none of them is done.
+func fail(messages []*message, err error) {
 	for _, message := range messages {
-		if !message.foreign {
+		if !message.ignored {
 			message.err = errors.Join(message.err, err)
 		}
 	}
 }
 
-// wake has the functions that go on with it look, once for the whole batch.
+// wake wakes the functions that go on with the work, once for the whole batch.
 func (h *handler) wake(ctx context.Context, messages []*message) {
-	var displaced, looked bool
+	var displaced, look bool
 	for _, message := range messages {
 		displaced = displaced || message.displaced
-		looked = looked || message.looked || message.displaced
+		look = look || message.look || message.displaced
 	}
-	var failed error
+	var replacing, draining error
 	if displaced {
-		failed = h.ask(ctx, h.provision, &h.replaced)
+		replacing = h.ask(ctx, h.provision, &h.askedProvision)
 	}
-	if looked {
-		failed = errors.Join(failed, h.ask(ctx, h.lifecycle, &h.drained))
+	if look {
+		draining = h.ask(ctx, h.lifecycle, &h.askedLifecycle)
 	}
-	if failed == nil {
+	err := errors.Join(replacing, draining)
+	if err == nil {
 		return
 	}
 	for _, message := range messages {
-		if message.displaced || message.looked {
-			message.err = errors.Join(message.err, fmt.Errorf("waking the functions that replace and drain: %w", failed))
+		if message.displaced || message.look {
+			message.err = errors.Join(message.err, fmt.Errorf("waking the functions that replace and drain: %w", err))
 		}
 	}
 }
 
-// ask has the function behind the queue look at what has happened until now.
+// ask wakes the function behind the queue, unless a wake-up that is on its way covers this one.
 func (h *handler) ask(ctx context.Context, url string, asked *queue.Asked) error {
 	at, wanted := asked.Soon(h.now())
 	if !wanted {
 		return nil
 	}
-	look := queue.Message{Cluster: h.cluster, At: at, Reason: queue.ReasonInterruption}
-	err := h.sender.Send(ctx, url, look)
-	if err == nil {
-		asked.Remember(look)
+	wake := queue.Message{Cluster: h.cluster, At: at, Reason: queue.ReasonInterruption}
+	if err := h.sender.Send(ctx, url, wake); err != nil {
+		return err
 	}
-	return err
+	asked.Remember(wake)
+	return nil
 }

@@ -70,7 +70,11 @@ func ours(t *testing.T, name string) (instance string) {
 	server.Claim(t, name, instance)
 	server.Node(t, "node-"+name, instance)
 	server.Settle(t, "node-"+name)
-	server.Patch(t, api.NodeClaimsPath+"/"+name+"/status", map[string]any{"status": map[string]any{"nodeName": "node-" + name}})
+	server.Patch(
+		t,
+		api.NodeClaimsPath+"/"+name+"/status",
+		map[string]any{"status": map[string]any{"nodeName": "node-" + name}},
+	)
 	t.Cleanup(func() {
 		server.Delete(t, api.NodeClaimsPath+"/"+name)
 		server.Patch(t, api.NodeClaimsPath+"/"+name, map[string]any{"metadata": map[string]any{"finalizers": []string{}}})
@@ -83,7 +87,15 @@ func batch(t *testing.T, details ...events.Detail) lambdaevents.SQSEvent {
 	t.Helper()
 	var made lambdaevents.SQSEvent
 	for i, detail := range details {
-		body, err := json.Marshal(events.Event{ID: fmt.Sprint("event-", i), Time: time.Now(), Account: "123456789012", Region: "us-east-1", Detail: detail})
+		body, err := json.Marshal(
+			events.Event{
+				ID:      fmt.Sprint("event-", i),
+				Time:    time.Now(),
+				Account: "123456789012",
+				Region:  "us-east-1",
+				Detail:  detail,
+			},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +146,13 @@ func TestASpotInterruptionTakesTheNodeOutOfUse(t *testing.T) {
 			t.Fatalf("round %d: failed %v", round, ids)
 		}
 		if !isEnding(t, "spot") || !isTainted(t, "spot") || !isShort(t, "m5.large") {
-			t.Fatalf("round %d: ending %t, tainted %t, short %t", round, isEnding(t, "spot"), isTainted(t, "spot"), isShort(t, "m5.large"))
+			t.Fatalf(
+				"round %d: ending %t, tainted %t, short %t",
+				round,
+				isEnding(t, "spot"),
+				isTainted(t, "spot"),
+				isShort(t, "m5.large"),
+			)
 		}
 	}
 	for _, about := range []string{"spot", "node-spot"} {
@@ -142,7 +160,8 @@ func TestASpotInterruptionTakesTheNodeOutOfUse(t *testing.T) {
 			t.Errorf("events about %s: %v", about, reasons)
 		}
 	}
-	if len(mail.sent["p"]) != 1 || mail.sent["p"][0].Reason != queue.ReasonInterruption || mail.sent["p"][0].Cluster != "test" {
+	if len(mail.sent["p"]) != 1 || mail.sent["p"][0].Reason != queue.ReasonInterruption ||
+		mail.sent["p"][0].Cluster != "test" {
 		t.Errorf("provision was sent %+v", mail.sent["p"])
 	}
 	if len(mail.sent["l"]) != 2 {
@@ -172,10 +191,14 @@ func TestABatchWakesTheOthersOnce(t *testing.T) {
 func TestAMessageThatCannotBeReadComesBackAlone(t *testing.T) {
 	h, _ := newHandler(t, nil)
 	event := batch(t, spot(ours(t, "read")), spot("i-somebodyelse"))
-	for i, body := range []string{"not JSON", `{"detail-type":"EC2 Spot Instance Interruption Warning","time":"2026-01-01T00:00:00Z","detail":{}}`} {
+	empty := `{"detail-type":"EC2 Spot Instance Interruption Warning","time":"2026-01-01T00:00:00Z","detail":{}}`
+	for i, body := range []string{"not JSON", empty} {
 		event.Records = append(event.Records, lambdaevents.SQSMessage{MessageId: fmt.Sprint("bad", i), Body: body})
 	}
-	event.Records = append(event.Records, lambdaevents.SQSMessage{MessageId: "unknown", Body: `{"detail-type":"EC2 Coffee Break","detail":{}}`})
+	event.Records = append(
+		event.Records,
+		lambdaevents.SQSMessage{MessageId: "unknown", Body: `{"detail-type":"EC2 Coffee Break","detail":{}}`},
+	)
 	if ids := failed(t, h, event); !slices.Equal(ids, []string{"bad0", "bad1"}) {
 		t.Errorf("failed %v", ids)
 	}
@@ -187,16 +210,19 @@ func TestAMessageThatCannotBeReadComesBackAlone(t *testing.T) {
 func TestAnUnknownEventCostsNothing(t *testing.T) {
 	h, _ := newHandler(t, nil)
 	h.connect = func(context.Context) (kubernetes, error) { return nil, errors.New("no endpoint") }
-	unknown := lambdaevents.SQSEvent{Records: []lambdaevents.SQSMessage{{MessageId: "unknown", Body: `{"detail-type":"EC2 Coffee Break","detail":{}}`}}}
+	unknown := lambdaevents.SQSEvent{
+		Records: []lambdaevents.SQSMessage{{MessageId: "unknown", Body: `{"detail-type":"EC2 Coffee Break","detail":{}}`}},
+	}
 	if ids := failed(t, h, unknown); len(ids) != 0 {
 		t.Errorf("failed %v", ids)
 	}
 }
 
-func TestOthersInstancesCostOneList(t *testing.T) {
+func TestForeignInstancesCostOneList(t *testing.T) {
 	cut := clustertest.After(0)
 	h, mail := newHandler(t, cut)
-	if ids := failed(t, h, batch(t, spot("i-elsewhere"), &events.StateChange{InstanceID: "i-elsewhere", State: events.StateTerminated})); len(ids) != 0 {
+	ended := &events.StateChange{InstanceID: "i-elsewhere", State: events.StateTerminated}
+	if ids := failed(t, h, batch(t, spot("i-elsewhere"), ended)); len(ids) != 0 {
 		t.Errorf("failed %v", ids)
 	}
 	if cut.Over() || len(mail.sent) != 0 {
@@ -210,29 +236,35 @@ func annotation(t *testing.T, name, key string) string {
 
 func change(id string, status events.HealthStatus, ahead time.Duration) *events.ScheduledChange {
 	return &events.ScheduledChange{
-		InstanceIDs: []string{id}, Status: status, Code: "AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED", EventARN: "arn:" + id, StartTime: time.Now().Add(ahead), Page: 1, TotalPages: 1,
+		InstanceIDs: []string{id}, Status: status, Code: "AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED", EventARN: "arn:" + id,
+		StartTime: time.Now().Add(ahead), Page: 1, TotalPages: 1,
 	}
 }
 
-func TestWhatLiesAheadIsRememberedAndNoMore(t *testing.T) {
+func TestADepartureWeeksAheadIsOnlyRemembered(t *testing.T) {
 	h, mail := newHandler(t, nil)
-	id := ours(t, "calm")
-	if ids := failed(t, h, batch(t, &events.RebalanceRecommendation{InstanceID: id}, change(id, events.HealthStatusUpcoming, 14*24*time.Hour))); len(ids) != 0 {
+	id := ours(t, "later")
+	upcoming := change(id, events.HealthStatusUpcoming, 14*24*time.Hour)
+	if ids := failed(t, h, batch(t, &events.RebalanceRecommendation{InstanceID: id}, upcoming)); len(ids) != 0 {
 		t.Fatalf("failed %v", ids)
 	}
-	if annotation(t, "calm", disruption.RebalanceRecommendedAnnotationKey) == "" || annotation(t, "calm", disruption.DepartsAtAnnotationKey) == "" {
-		t.Error("the claim does not say what lies ahead")
+	if annotation(t, "later", disruption.RebalanceRecommendedAnnotationKey) == "" ||
+		annotation(t, "later", disruption.DepartsAtAnnotationKey) == "" {
+		t.Error("the claim does not say the departure")
 	}
-	if reasons := server.Reasons(t, "calm"); !reasons["SpotRebalanceRecommendation"] || !reasons["InstanceUnhealthy"] || reasons["TerminatingOnInterruption"] {
+	if reasons := server.Reasons(t, "later"); !reasons["SpotRebalanceRecommendation"] || !reasons["InstanceUnhealthy"] ||
+		reasons["TerminatingOnInterruption"] {
 		t.Errorf("events %v", reasons)
 	}
-	if ids := failed(t, h, batch(t, change(id, events.HealthStatusClosed, 14*24*time.Hour))); len(ids) != 0 || annotation(t, "calm", disruption.DepartsAtAnnotationKey) != "" {
+	if ids := failed(t, h, batch(t, change(id, events.HealthStatusClosed, 14*24*time.Hour))); len(ids) != 0 ||
+		annotation(t, "later", disruption.DepartsAtAnnotationKey) != "" {
 		t.Errorf("failed %v; a change that is over is still ahead", ids)
 	}
-	if isEnding(t, "calm") || isTainted(t, "calm") || len(mail.sent) != 0 {
-		t.Errorf("ending %t, tainted %t, sent %v", isEnding(t, "calm"), isTainted(t, "calm"), mail.sent)
+	if isEnding(t, "later") || isTainted(t, "later") || len(mail.sent) != 0 {
+		t.Errorf("ending %t, tainted %t, sent %v", isEnding(t, "later"), isTainted(t, "later"), mail.sent)
 	}
-	if ids := failed(t, h, batch(t, &events.StateChange{InstanceID: id, State: events.StateRunning})); len(ids) != 0 || len(mail.sent) != 0 {
+	if ids := failed(t, h, batch(t, &events.StateChange{InstanceID: id, State: events.StateRunning})); len(ids) != 0 ||
+		len(mail.sent) != 0 {
 		t.Errorf("failed %v, sent %v", ids, mail.sent)
 	}
 }
@@ -247,7 +279,8 @@ func TestANodeWhoseDepartureIsNearEndsByThen(t *testing.T) {
 		}
 		event.Backup = true
 	}
-	if by := annotation(t, "near", api.NodeClaimTerminationTimestampAnnotationKey); by != event.StartTime.UTC().Format(time.RFC3339) {
+	start := event.StartTime.UTC().Format(time.RFC3339)
+	if by := annotation(t, "near", api.NodeClaimTerminationTimestampAnnotationKey); by != start {
 		t.Errorf("ends by %q, want %s", by, event.StartTime)
 	}
 	if !isEnding(t, "near") || !isTainted(t, "near") || len(mail.sent["p"]) != 1 {
@@ -289,12 +322,16 @@ func TestAFailureComesBack(t *testing.T) {
 	})
 }
 
-func TestWhatIsFoundDoesNotWaitForTheStore(t *testing.T) {
+func TestClaimsInTheCacheDoNotWaitForTheStore(t *testing.T) {
 	h, mail := newHandler(t, nil)
 	client := storeless{edge{server.Client(t, nil)}}
 	h.connect = func(context.Context) (kubernetes, error) { return client, nil }
 	id := ours(t, "remembered")
-	server.Patch(t, api.NodeClaimsPath+"/remembered", map[string]any{"metadata": map[string]any{"labels": map[string]string{api.LabelInstanceID: id}}})
+	server.Patch(
+		t,
+		api.NodeClaimsPath+"/remembered",
+		map[string]any{"metadata": map[string]any{"labels": map[string]string{api.LabelInstanceID: id}}},
+	)
 	unknown := lambdaevents.SQSMessage{MessageId: "unknown", Body: `{"detail-type":"EC2 Coffee Break","detail":{}}`}
 	unreadable := lambdaevents.SQSMessage{MessageId: "unreadable", Body: `{`}
 	all := batch(t, spot(id), spot("i-elsewhere"), &events.CapacityBlockExpiration{ReservationID: "cr-elsewhere"})
@@ -310,15 +347,23 @@ func TestWhatIsFoundDoesNotWaitForTheStore(t *testing.T) {
 // storeless answers from the API server's memory alone.
 type storeless struct{ edge }
 
-func (s storeless) SelectNodeClaims(ctx context.Context, selector labels.Selector, cached bool) ([]api.NodeClaim, error) {
+func (s storeless) SelectNodeClaims(
+	ctx context.Context,
+	selector labels.Selector,
+	cached bool,
+) ([]api.NodeClaim, error) {
 	if !cached {
 		return nil, errors.New("etcd is away")
 	}
 	return s.edge.SelectNodeClaims(ctx, selector, cached)
 }
 
-// markless cannot mark offerings.
+// markless can neither read nor mark the offerings that are unavailable.
 type markless struct{ edge }
+
+func (markless) Unavailable(context.Context) (*catalog.Unavailable, error) {
+	return nil, errors.New("forbidden")
+}
 
 func (markless) MarkUnavailable(context.Context, *catalog.Unavailable, time.Time) error {
 	return errors.New("forbidden")

@@ -1,5 +1,5 @@
-// Command interrupt acts on what EventBridge tells of instances: it takes nodes
-// out of use that EC2 takes away, and asks for others in their place.
+// Command interrupt acts on EventBridge events about instances. It takes nodes out of use that EC2
+// is about to take, and wakes the functions that replace and drain them.
 package main
 
 import (

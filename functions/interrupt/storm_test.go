@@ -77,7 +77,10 @@ func (a *arrivals) settle(batch lambdaevents.SQSEvent, response lambdaevents.SQS
 	defer a.mutex.Unlock()
 	a.batches++
 	for _, message := range batch.Records {
-		failed := slices.ContainsFunc(response.BatchItemFailures, func(item lambdaevents.SQSBatchItemFailure) bool { return item.ItemIdentifier == message.MessageId })
+		failed := slices.ContainsFunc(
+			response.BatchItemFailures,
+			func(item lambdaevents.SQSBatchItemFailure) bool { return item.ItemIdentifier == message.MessageId },
+		)
 		a.receives[message.MessageId]++
 		switch {
 		case !failed:
@@ -113,7 +116,12 @@ func (s stopwatch) PatchNode(ctx context.Context, name string, patch map[string]
 
 func TestStorm(t *testing.T) {
 	populate(t)
-	queue := &arrivals{messages: make(chan lambdaevents.SQSMessage, stormEvents), receives: map[string]int{}, open: stormEvents, done: make(chan struct{})}
+	queue := &arrivals{
+		messages: make(chan lambdaevents.SQSMessage, stormEvents),
+		receives: map[string]int{},
+		open:     stormEvents,
+		done:     make(chan struct{}),
+	}
 	watch := stopwatch{mutex: &sync.Mutex{}, tainted: map[string]time.Time{}}
 	var pollers sync.WaitGroup
 	for range stormPollers {
@@ -147,11 +155,19 @@ func TestStorm(t *testing.T) {
 			t.Errorf("%s lost its taint", node.Name)
 		}
 	}
-	if len(queue.dead) != stormMalformed || slices.ContainsFunc(queue.dead, func(id string) bool { return id[:3] != "bad" }) {
+	if len(queue.dead) != stormMalformed ||
+		slices.ContainsFunc(queue.dead, func(id string) bool { return id[:3] != "bad" }) {
 		t.Errorf("%d dead letters: %v", len(queue.dead), queue.dead)
 	}
 	slices.Sort(times)
-	t.Logf("%d events over %d nodes, %d batches: event to taint %s (median), %s (99th percentile)", stormEvents, stormNodes, queue.batches, times[len(times)/2], times[len(times)*99/100])
+	t.Logf(
+		"%d events over %d nodes, %d batches: event to taint %s (median), %s (99th percentile)",
+		stormEvents,
+		stormNodes,
+		queue.batches,
+		times[len(times)/2],
+		times[len(times)*99/100],
+	)
 }
 
 // populate makes the nodes and their claims.
@@ -166,7 +182,11 @@ func populate(t *testing.T) {
 					c.Labels["storm"], c.Labels[api.LabelInstanceID] = "yes", fmt.Sprintf("i-0storm%d", i)
 					c.Labels[corev1.LabelInstanceTypeStable] = fmt.Sprintf("m5.%dxlarge", i%20)
 				})
-				server.Patch(t, api.NodeClaimsPath+"/"+name+"/status", map[string]any{"status": map[string]any{"nodeName": "node-" + name}})
+				server.Patch(
+					t,
+					api.NodeClaimsPath+"/"+name+"/status",
+					map[string]any{"status": map[string]any{"nodeName": "node-" + name}},
+				)
 				server.Node(t, "node-"+name, fmt.Sprintf("i-0storm%d", i))
 			}
 		})
@@ -180,7 +200,9 @@ func send(t *testing.T, queue *arrivals) map[string]time.Time {
 	t.Helper()
 	var messages []lambdaevents.SQSMessage
 	add := func(id, instance string) {
-		text, err := json.Marshal(events.Event{ID: id, Time: time.Now(), Account: "123456789012", Region: "us-east-1", Detail: spot(instance)})
+		text, err := json.Marshal(
+			events.Event{ID: id, Time: time.Now(), Account: "123456789012", Region: "us-east-1", Detail: spot(instance)},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -200,7 +222,13 @@ func send(t *testing.T, queue *arrivals) map[string]time.Time {
 		add(fmt.Sprintf("foreign-%d", i), fmt.Sprintf("i-0foreign%d", i))
 	}
 	for i := range stormMalformed {
-		messages = append(messages, lambdaevents.SQSMessage{MessageId: fmt.Sprintf("bad-%d", i), Body: `{"detail-type":"EC2 Spot Instance Interruption Warning","time":"2026-01-01T00:00:00Z","detail":{}}`})
+		messages = append(
+			messages,
+			lambdaevents.SQSMessage{
+				MessageId: fmt.Sprintf("bad-%d", i),
+				Body:      `{"detail-type":"EC2 Spot Instance Interruption Warning","time":"2026-01-01T00:00:00Z","detail":{}}`,
+			},
+		)
 	}
 	for len(messages) < stormEvents {
 		warn(random.IntN(stormNodes))

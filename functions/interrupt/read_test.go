@@ -21,15 +21,20 @@ type counted struct {
 	lists atomic.Int32
 }
 
-func (c *counted) SelectNodeClaims(ctx context.Context, selector labels.Selector, cached bool) ([]api.NodeClaim, error) {
+func (c *counted) SelectNodeClaims(
+	ctx context.Context,
+	selector labels.Selector,
+	cached bool,
+) ([]api.NodeClaim, error) {
 	c.lists.Add(1)
 	return c.edge.SelectNodeClaims(ctx, selector, cached)
 }
 
 func TestEventsFindTheirClaimsByLabels(t *testing.T) {
 	for name, more := range map[string]map[string]string{
-		"labelled-1": {api.LabelInstanceID: "i-labelled-1"}, "labelled-2": {api.LabelInstanceID: "i-labelled-2"}, "unlabelled": {},
-		"reserved": {api.LabelInstanceID: "i-reserved", api.LabelCapacityReservationID: "cr-1"},
+		"labelled-1": {api.LabelInstanceID: "i-labelled-1"}, "labelled-2": {api.LabelInstanceID: "i-labelled-2"},
+		"unlabelled": {},
+		"reserved":   {api.LabelInstanceID: "i-reserved", api.LabelCapacityReservationID: "cr-1"},
 	} {
 		server.Claim(t, name, "i-"+name, func(claim *api.NodeClaim) {
 			for key, value := range more {
@@ -42,17 +47,21 @@ func TestEventsFindTheirClaimsByLabels(t *testing.T) {
 		})
 	}
 	many := &events.ScheduledChange{}
-	for i := range named + 1 {
+	for i := range idsPerList + 1 {
 		many.InstanceIDs = append(many.InstanceIDs, fmt.Sprint("i-foreign-", i))
 	}
-	many.InstanceIDs[named] = "i-labelled-2"
+	many.InstanceIDs[idsPerList] = "i-labelled-2"
 	block := &events.CapacityBlockExpiration{ReservationID: "cr-1"}
 	for _, test := range []struct {
 		name    string
 		details []events.Detail
 		want    string // the claims found, how many lists it took
 	}{
-		{"two instances, one of them twice", []events.Detail{spot("i-labelled-1"), spot("i-labelled-2"), spot("i-labelled-1")}, "labelled-1 labelled-2: 1"},
+		{
+			"two instances, one of them twice",
+			[]events.Detail{spot("i-labelled-1"), spot("i-labelled-2"), spot("i-labelled-1")},
+			"labelled-1 labelled-2: 1",
+		},
 		{"one that has no label yet", []events.Detail{spot("i-unlabelled")}, "unlabelled: 3"},
 		{"a foreign one beside ours", []events.Detail{spot("i-labelled-1"), spot("i-foreign")}, "labelled-1 unlabelled: 3"},
 		{"what can be no label", []events.Detail{spot("no instance/at all")}, "unlabelled: 1"},
@@ -61,14 +70,14 @@ func TestEventsFindTheirClaimsByLabels(t *testing.T) {
 		{"one claim by two names", []events.Detail{block, spot("i-reserved")}, "reserved: 2"},
 		{"nothing", nil, ": 0"},
 	} {
-		messages := []*message{{foreign: true}, {err: errors.New("unreadable")}}
+		messages := []*message{{ignored: true}, {err: errors.New("unreadable")}}
 		for _, detail := range test.details {
 			messages = append(messages, &message{event: events.Event{Detail: detail}})
 		}
 		client := &counted{edge: edge{server.Client(t, nil)}}
-		sought := soughtBy(messages)
-		found, err := sought.cached(t.Context(), client)
-		more, late := sought.stored(t.Context(), client)
+		search := searchFor(eventsOf(actionable(messages)))
+		found, err := search.cached(t.Context(), client)
+		more, late := search.stored(t.Context(), client)
 		if err := errors.Join(err, late); err != nil {
 			t.Fatal(err)
 		}
