@@ -135,10 +135,10 @@ chaos: infra/node_modules build/local ## let everything go wrong for 30 minutes;
 	@build/local chaos
 
 # The control planes of crash and storm have enough memory. A lazier collector leaves more processor time.
-crash: export CRASH_STORY := $(story)
+crash: export CRASH_SCENARIO := $(or $(scenario),$(story))
 crash: export GOGC := 400
-crash: build/local ## kill each function at each call that it makes; story=provision/ for some of the stories
-	@build/local crash
+crash: build/local ## kill each function at each call that it makes; scenario=provision/ for some of the scenarios
+	@$(if $(story),echo "story= is now called scenario=";) build/local crash
 
 ##@ Measure
 

@@ -15,18 +15,20 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/kubernetes"
 )
 
-// crashStory names the stories to tell, by parts of their titles with bars between them; all if it is not set.
-const crashStory = "CRASH_STORY"
+// crashScenario is the variable that selects scenarios by parts of their titles, separated by bars.
+// Without it all run.
+const crashScenario = "CRASH_SCENARIO"
 
-// crashWorlds is how many stories are told side by side: as many as a small machine has processors.
+// crashWorlds is the number of worlds that run trials side by side: one for each processor of a
+// small machine.
 const crashWorlds = 2
 
-// functionNames are all functions.
+// functionNames returns the names of all functions.
 func functionNames() []string {
 	return []string{"ticker", "provision", "interrupt", "lifecycle", "disrupt", "catalog", "install", "console"}
 }
 
-// functionPackages are their packages.
+// functionPackages returns the functions' packages.
 func functionPackages() []string {
 	var packages []string
 	for _, name := range functionNames() {
@@ -35,11 +37,13 @@ func functionPackages() []string {
 	return packages
 }
 
-// killEverywhere kills each function at each of its calls and prints what came of it.
+// killEverywhere runs the crash matrix and prints its report.
 func killEverywhere(ctx context.Context) (failure error) {
-	stories := crash.Select(crash.Stories(), os.Getenv(crashStory))
-	if len(stories) == 0 {
-		return fmt.Errorf("environment variable %s is %q: no story's title, such as provision/no room on spot, contains it", crashStory, os.Getenv(crashStory))
+	scenarios := crash.Select(crash.Scenarios(), os.Getenv(crashScenario))
+	if len(scenarios) == 0 {
+		return fmt.Errorf(
+			"environment variable %s is %q: no scenario has a title that contains it, such as provision/no room on spot", crashScenario,
+			os.Getenv(crashScenario))
 	}
 	folder, err := directory("crash")
 	if err != nil {
@@ -62,9 +66,10 @@ func killEverywhere(ctx context.Context) (failure error) {
 		return err
 	}
 	fmt.Printf("the functions are built with a clock that can be set, after %.0f s\n", time.Since(began).Seconds())
-	matrix := &crash.Matrix{Worlds: make([]*crash.World, crashWorlds), Told: func(row *crash.Row) {
+	matrix := &crash.Matrix{Worlds: make([]*crash.World, crashWorlds), Finished: func(row *crash.Row) {
 		violations := row.Violations()
-		fmt.Printf("%6.0fs  %s: %s: %d calls, %d kills in %d tellings, %d violations\n", time.Since(began).Seconds(), row.Story.Function, row.Story.Name, row.Calls, row.Kills, row.Told, len(violations))
+		fmt.Printf("%6.0fs  %s: %s: %d calls, %d kills in %d trials, %d violations\n", time.Since(began).Seconds(),
+			row.Scenario.Function, row.Scenario.Name, row.Calls, row.Kills, row.Trials, len(violations))
 		for _, violation := range violations {
 			fmt.Println("        ", violation)
 		}
@@ -79,14 +84,15 @@ func killEverywhere(ctx context.Context) (failure error) {
 	var opening errgroup.Group
 	for i := range matrix.Worlds {
 		opening.Go(func() (err error) {
-			matrix.Worlds[i], err = crash.Open(ctx, crash.Options{ControlPlane: binary, Functions: programs, Directory: filepath.Join(folder, fmt.Sprint("world-", i))})
+			matrix.Worlds[i], err = crash.Open(ctx,
+				crash.Options{ControlPlane: binary, Functions: programs, Directory: filepath.Join(folder, fmt.Sprint("world-", i))})
 			return err
 		})
 	}
 	if err := opening.Wait(); err != nil {
 		return err
 	}
-	rows, failed := matrix.Run(ctx, stories)
+	rows, failed := matrix.Run(ctx, scenarios)
 	fmt.Println()
 	unmade, err := crash.Unreached(root, rows)
 	if err != nil {
@@ -100,20 +106,20 @@ func killEverywhere(ctx context.Context) (failure error) {
 	if well {
 		return nil
 	}
-	return errors.Join(errors.New("a function that is killed does harm"), keepLogs(folder, rows))
+	return errors.Join(errors.New("the crash matrix has violations"), keepLogs(folder, rows))
 }
 
-// keepLogs writes what the functions said around each fault into files.
+// keepLogs writes the functions' logs of each faulty trial into files.
 func keepLogs(folder string, rows []*crash.Row) error {
 	count := 0
 	for _, row := range rows {
 		for _, fault := range row.Faults {
 			count++
-			file := filepath.Join(folder, fmt.Sprintf("fault-%d-%s.log", count, row.Story.Function))
-			if err := os.WriteFile(file, []byte(row.Story.Name+"\n"+fault.String()+"\n\n"+fault.Log), 0o644); err != nil {
+			file := filepath.Join(folder, fmt.Sprintf("fault-%d-%s.log", count, row.Scenario.Function))
+			if err := os.WriteFile(file, []byte(row.Scenario.Name+"\n"+fault.String()+"\n\n"+fault.Log), 0o644); err != nil {
 				return err
 			}
-			fmt.Println("the functions' words are in", file)
+			fmt.Println("the functions' logs are in", file)
 		}
 	}
 	return nil

@@ -30,7 +30,7 @@ const (
 	nodeRole    = "nodes"
 )
 
-// account is the local AWS of one telling.
+// account is the local AWS of one trial.
 type account struct {
 	server   *wire.Server
 	ec2      *ec2.Service
@@ -42,7 +42,7 @@ type account struct {
 	config   aws.Config
 }
 
-// offered are the instance types that there are: one family, of which the planner has to choose.
+// offered returns one instance family, so that the planner has to choose a size.
 func offered() ([]instancetypes.InstanceType, error) {
 	all, err := instancetypes.All()
 	if err != nil {
@@ -62,7 +62,9 @@ func (w *World) newAccount(ctx context.Context) (*account, error) {
 	}
 	a.operator = people.Operator()
 	parameters := ssm.New(accountID, region)
-	a.ec2, err = ec2.New(ec2.Config{AccountID: accountID, Region: region, InstanceTypes: w.types, Parameters: parameters, InstanceProfiles: people})
+	a.ec2, err = ec2.New(ec2.Config{
+		AccountID: accountID, Region: region, InstanceTypes: w.types, Parameters: parameters, InstanceProfiles: people,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -71,16 +73,19 @@ func (w *World) newAccount(ctx context.Context) (*account, error) {
 	clusters, err := eks.New(eks.Config{AccountID: accountID, Region: region, Verifier: people, Instances: a.ec2})
 	if err == nil {
 		err = clusters.RegisterCluster(eks.Cluster{
-			Name: clusterName, Endpoint: w.gate.kubernetesURL, CertificateAuthority: w.gate.authority, Version: w.version, ServiceCIDR: w.plane.ServiceCIDR,
+			Name: clusterName, Endpoint: w.gate.kubernetesURL, CertificateAuthority: w.gate.authority, Version: w.version,
+			ServiceCIDR: w.plane.ServiceCIDR,
 		})
 	}
 	if err != nil {
 		return nil, errors.Join(err, a.close())
 	}
-	for _, service := range []interface{ Register(*wire.Server) }{people, parameters, a.ec2, a.queues, clusters, w.prices} {
+	for _, service := range []interface{ Register(*wire.Server) }{
+		people, parameters, a.ec2, a.queues, clusters, w.prices,
+	} {
 		service.Register(a.server)
 	}
-	// A story's clock may be hours ahead of the server's: signatures would be too old.
+	// A scenario's clock may be hours ahead of the server's, so signatures would look too old.
 	a.server.VerifySignatures(nil)
 	a.server.Register("lambda", wire.HandlerFunc(func(context.Context, *wire.Call) (*wire.Response, error) {
 		a.invoked++
@@ -97,8 +102,10 @@ func (w *World) newAccount(ctx context.Context) (*account, error) {
 		Credentials: credentials.NewStaticCredentialsProvider(a.operator.AccessKeyID, a.operator.SecretAccessKey, ""),
 	}
 	_, err = awsiam.NewFromConfig(a.config).CreateRole(ctx, &awsiam.CreateRoleInput{
-		RoleName:                 aws.String(nodeRole),
-		AssumeRolePolicyDocument: aws.String(`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":{"Service":"ec2.amazonaws.com"},"Action":"sts:AssumeRole"}]}`),
+		RoleName: aws.String(nodeRole),
+		AssumeRolePolicyDocument: aws.String(
+			`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":{"Service":"ec2.amazonaws.com"},` +
+				`"Action":"sts:AssumeRole"}]}`),
 	})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("making the nodes' role: %w", err), a.close())
@@ -108,25 +115,29 @@ func (w *World) newAccount(ctx context.Context) (*account, error) {
 
 func (a *account) close() error { return errors.Join(a.queues.Close(), a.ec2.Close()) }
 
-// environment is what the stack gives the functions, and Lambda of AWS.
+// environment returns the variables that the stack and Lambda set for the functions.
 func (a *account) environment() []string {
 	return []string{
 		"CLUSTER_NAME=" + clusterName, "TICK_INTERVAL=10s", "CATALOG_FUNCTION=catalog",
-		"PROVISION_QUEUE_URL=" + a.urls["provision"], "LIFECYCLE_QUEUE_URL=" + a.urls["lifecycle"], "DISRUPT_QUEUE_URL=" + a.urls["disrupt"],
-		"AWS_REGION=" + region, "AWS_ACCESS_KEY_ID=" + a.operator.AccessKeyID, "AWS_SECRET_ACCESS_KEY=" + a.operator.SecretAccessKey,
+		"PROVISION_QUEUE_URL=" + a.urls["provision"], "LIFECYCLE_QUEUE_URL=" + a.urls["lifecycle"],
+		"DISRUPT_QUEUE_URL=" + a.urls["disrupt"],
+		"AWS_REGION=" + region, "AWS_ACCESS_KEY_ID=" + a.operator.AccessKeyID,
+		"AWS_SECRET_ACCESS_KEY=" + a.operator.SecretAccessKey,
 		"AWS_EC2_METADATA_DISABLED=true", "TZ=:UTC",
 	}
 }
 
-// sdk is a client of EC2 that nothing counts.
+// sdk returns an EC2 client whose calls the gate does not count.
 func (a *account) sdk() *awsec2.Client { return awsec2.NewFromConfig(a.config) }
 
-// running are the instances that have not ended, and are not about to.
+// running returns the instances that are neither shutting down nor terminated.
 func (a *account) running() []ec2.Instance {
-	return slices.DeleteFunc(a.ec2.Instances(), func(i ec2.Instance) bool { return i.State == ec2.ShuttingDown || i.State == ec2.Terminated })
+	return slices.DeleteFunc(a.ec2.Instances(), func(i ec2.Instance) bool {
+		return i.State == ec2.ShuttingDown || i.State == ec2.Terminated
+	})
 }
 
-// received takes what is in a function's queue now.
+// received takes all messages that are in a function's queue now.
 func (a *account) received(ctx context.Context, name string) ([]sqs.Message, error) {
 	var all []sqs.Message
 	for {
@@ -143,7 +154,7 @@ func (a *account) received(ctx context.Context, name string) ([]sqs.Message, err
 	}
 }
 
-// direct sends requests to a server without a network between.
+// direct sends requests to a server in this process, without a network.
 type direct struct{ server http.Handler }
 
 // Do sends the request.
@@ -153,7 +164,7 @@ func (d direct) Do(request *http.Request) (*http.Response, error) {
 	return recorder.Result(), nil
 }
 
-// newPrices is the price list, which is the same in all tellings.
+// newPrices returns the price list, which is the same in all trials.
 func newPrices(types []instancetypes.InstanceType) (*pricing.Service, error) {
 	return pricing.New(region, types)
 }

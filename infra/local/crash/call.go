@@ -33,13 +33,13 @@ func awsCall(request *http.Request, body []byte) string {
 	return service + ":" + request.Method + " " + strings.Split(strings.Trim(request.URL.Path, "/"), "/")[0]
 }
 
-// object is what a request to Kubernetes is about.
+// object is the object that a request to Kubernetes names.
 type object struct {
 	namespace, resource, name, subresource string
 }
 
-// objectOf reads the path of a request: /api/v1 or /apis/GROUP/VERSION, then the namespace,
-// if there is one, the resource, its name and its subresource.
+// objectOf parses a request path: /api/v1 or /apis/GROUP/VERSION, an optional namespace, the
+// resource, its name and its subresource.
 func objectOf(path string) object {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	if len(parts) > 0 && parts[0] == "api" {
@@ -59,8 +59,8 @@ func objectOf(path string) object {
 	return o
 }
 
-// kubernetesCall names a call to Kubernetes, such as PATCH nodeclaims/status. Names that
-// are made up anew each time are left out.
+// kubernetesCall names a call to Kubernetes, such as PATCH nodeclaims/status. It leaves out
+// generated names.
 func kubernetesCall(request *http.Request) string {
 	o := objectOf(request.URL.Path)
 	verb := request.Method

@@ -7,14 +7,17 @@ import (
 	"testing"
 )
 
-func TestCallsHaveNamesWithoutWhatIsMadeUpAnew(t *testing.T) {
+func TestCallNamesOmitGeneratedNames(t *testing.T) {
 	for _, test := range []struct{ method, path, want string }{
 		{"GET", "/api/v1/pods", "LIST pods"},
 		{"POST", "/api/v1/namespaces/default/pods/web-1/eviction", "POST pods/eviction"},
 		{"PATCH", "/apis/karpenter.sh/v1/nodeclaims/default-x7/status", "PATCH nodeclaims/status"},
 		{"DELETE", "/api/v1/nodes/ip-10-0-0-1", "DELETE nodes"},
 		{"GET", "/api/v1/namespaces/whittle-system/configmaps/whittle-catalog", "GET configmaps whittle-catalog"},
-		{"PUT", "/apis/coordination.k8s.io/v1/namespaces/whittle-system/leases/whittle-provision", "PUT leases whittle-provision"},
+		{
+			"PUT", "/apis/coordination.k8s.io/v1/namespaces/whittle-system/leases/whittle-provision",
+			"PUT leases whittle-provision",
+		},
 		{"PATCH", "/api/v1/namespaces/whittle-system", "PATCH namespaces"},
 	} {
 		if got := kubernetesCall(httptest.NewRequest(test.method, test.path, http.NoBody)); got != test.want {
@@ -23,7 +26,8 @@ func TestCallsHaveNamesWithoutWhatIsMadeUpAnew(t *testing.T) {
 	}
 	signed := func(method, path, service, body, target string) *http.Request {
 		request := httptest.NewRequest(method, path, strings.NewReader(body))
-		request.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=AKID/20260101/us-east-1/"+service+"/aws4_request, SignedHeaders=host, Signature=00")
+		request.Header.Set("Authorization",
+			"AWS4-HMAC-SHA256 Credential=AKID/20260101/us-east-1/"+service+"/aws4_request, SignedHeaders=host, Signature=00")
 		request.Header.Set("X-Amz-Date", "20260101T000000Z")
 		if target != "" {
 			request.Header.Set("X-Amz-Target", target)
@@ -36,18 +40,19 @@ func TestCallsHaveNamesWithoutWhatIsMadeUpAnew(t *testing.T) {
 		{"POST", "/", "sqs", "{}", "AmazonSQS.SendMessageBatch", "sqs:SendMessageBatch"},
 		{"GET", "/clusters/prod", "eks", "", "", "eks:GET clusters"},
 	} {
-		if got := awsCall(signed(test.method, test.path, test.service, test.body, test.target), []byte(test.body)); got != test.want {
+		if got := awsCall(signed(test.method, test.path, test.service, test.body, test.target),
+			[]byte(test.body)); got != test.want {
 			t.Errorf("%s %s of %s is named %q, want %q", test.method, test.path, test.service, got, test.want)
 		}
 	}
 }
 
-func TestALedgerKillsOnceAtEachCallThatItIsToldOf(t *testing.T) {
+func TestLedgerKillsOnceAtEachCall(t *testing.T) {
 	l := newLedger("provision", []Kill{{Call: Call{1, "LIST pods", 2}, After: true}, {Call: Call{2, "LIST pods", 1}}})
 	const begins = ""
 	want := []struct {
 		function, call string
-		verdict        verdict
+		fate           fate
 	}{
 		{"provision", begins, lives},
 		{"lifecycle", "LIST pods", lives}, // another function's
@@ -66,8 +71,8 @@ func TestALedgerKillsOnceAtEachCallThatItIsToldOf(t *testing.T) {
 	for i, step := range want {
 		if step.call == begins {
 			l.begin(step.function)
-		} else if got := l.note(step.function, step.call); got != step.verdict {
-			t.Errorf("call %d: verdict %d, want %d", i, got, step.verdict)
+		} else if got := l.note(step.function, step.call); got != step.fate {
+			t.Errorf("call %d: fate %d, want %d", i, got, step.fate)
 		}
 	}
 	l.close()
@@ -76,34 +81,44 @@ func TestALedgerKillsOnceAtEachCallThatItIsToldOf(t *testing.T) {
 	}
 }
 
-func TestEachCallIsKilledAtTwice(t *testing.T) {
+func TestEachCallIsKilledTwice(t *testing.T) {
 	for _, test := range []struct {
-		name     string
-		calls    []Call
-		alone    bool
-		tellings int
+		name   string
+		calls  []Call
+		alone  bool
+		trials int
 	}{
 		{"no call", nil, false, 0},
 		{"one invocation of one call", []Call{{1, "POST a", 1}}, false, 2},
 		{"one invocation", []Call{{1, "POST a", 1}, {1, "POST a", 2}, {1, "ec2:RunInstances", 1}}, false, 3},
-		{"what only reads", []Call{{1, "GET a", 1}, {1, "LIST a", 1}, {1, "ec2:DescribeInstances", 1}, {1, "ec2:CreateFleet (dry run)", 1}, {1, "eks:GET clusters", 1}}, false, 3},
-		{"three invocations, one of which makes no call", []Call{{1, "POST a", 1}, {1, "POST b", 1}, {3, "POST a", 1}}, false, 3},
+		{
+			"what only reads",
+			[]Call{
+				{1, "GET a", 1}, {1, "LIST a", 1}, {1, "ec2:DescribeInstances", 1}, {1, "ec2:CreateFleet (dry run)", 1},
+				{1, "eks:GET clusters", 1},
+			},
+			false, 3,
+		},
+		{
+			"three invocations, one of which makes no call", []Call{{1, "POST a", 1}, {1, "POST b", 1}, {3, "POST a", 1}}, false,
+			3,
+		},
 		{"each by itself", []Call{{1, "GET a", 1}, {2, "GET b", 1}}, true, 4},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			tellings := grouped(test.calls, test.alone)
-			if len(tellings) != test.tellings {
-				t.Errorf("%d tellings, want %d: %v", len(tellings), test.tellings, tellings)
+			trials := grouped(test.calls, test.alone)
+			if len(trials) != test.trials {
+				t.Errorf("%d trials, want %d: %v", len(trials), test.trials, trials)
 			}
 			seen := map[Kill]int{}
-			for _, kills := range tellings {
+			for _, kills := range trials {
 				for _, kill := range kills {
 					seen[kill]++
 				}
 			}
 			for _, call := range test.calls {
 				if seen[Kill{Call: call}] != 1 || seen[Kill{Call: call, After: true}] != 1 {
-					t.Errorf("the kills at %v: %v", call, tellings)
+					t.Errorf("the kills at %v: %v", call, trials)
 				}
 			}
 		})

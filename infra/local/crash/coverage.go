@@ -16,41 +16,47 @@ import (
 	"github.com/whittle-dev/whittle/functions/install/manifests"
 )
 
-// verbs are the requests that Kubernetes' verbs allow.
+// verbs maps each RBAC verb to the request that it allows.
 func verbs() map[string]string {
-	return map[string]string{"list": "LIST", "get": "GET", "create": "POST", "update": "PUT", "patch": "PATCH", "delete": "DELETE"}
-}
-
-// otherNames are the calls of AWS's that are named by what is sent, or allow a call of another name.
-func otherNames() map[string]string {
-	return map[string]string{"eks:DescribeCluster": "eks:GET clusters", "lambda:InvokeFunction": "lambda:POST 2015-03-31", "sqs:SendMessage": "sqs:SendMessageBatch"}
-}
-
-// noCalls are rights that a function's program makes no call by: Lambda itself does, or EC2
-// and IAM look at them when another call is made.
-func noCalls() []string {
-	return []string{
-		"logs:CreateLogStream", "logs:PutLogEvents", "sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "iam:PassRole",
+	return map[string]string{
+		"list": "LIST", "get": "GET", "create": "POST", "update": "PUT", "patch": "PATCH", "delete": "DELETE",
 	}
 }
 
-// Unreached lists what the functions of the rows may call, by the stack's template and the
-// roles in the cluster of the repository at root, and call in none of the stories about them.
+// otherNames maps IAM actions to call names where the two differ.
+func otherNames() map[string]string {
+	return map[string]string{
+		"eks:DescribeCluster": "eks:GET clusters", "lambda:InvokeFunction": "lambda:POST 2015-03-31",
+		"sqs:SendMessage": "sqs:SendMessageBatch",
+	}
+}
+
+// noCalls lists rights without a call of the function's program. Lambda itself uses some; EC2 and
+// IAM check others as part of another call.
+func noCalls() []string {
+	return []string{
+		"logs:CreateLogStream", "logs:PutLogEvents", "sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes",
+		"iam:PassRole",
+	}
+}
+
+// Unreached lists the calls that the rows' functions may make and make in none of their scenarios.
+// It reads the rights from the stack's template and the cluster roles below root.
 func Unreached(root string, rows []*Row) ([]string, error) {
 	called := map[string]bool{}
 	for _, row := range rows {
 		for name := range row.Names {
-			called[row.Story.Function+" "+callable(name)] = true
+			called[row.Scenario.Function+" "+callable(name)] = true
 		}
 	}
 	var missed []string
 	for _, row := range rows {
-		allowed, err := permitted(root, row.Story.Function)
+		allowed, err := permitted(root, row.Scenario.Function)
 		if err != nil {
 			return nil, err
 		}
 		for _, name := range allowed {
-			if one := row.Story.Function + " " + name; !called[one] {
+			if one := row.Scenario.Function + " " + name; !called[one] {
 				missed = append(missed, one)
 			}
 		}
@@ -59,13 +65,13 @@ func Unreached(root string, rows []*Row) ([]string, error) {
 	return slices.Compact(missed), nil
 }
 
-// callable leaves out of a call's name what no right tells apart.
+// callable returns the part of a call's name that rights can distinguish.
 func callable(name string) string {
 	words := strings.Split(strings.TrimSuffix(name, " (dry run)"), " ")
 	return strings.Join(words[:min(2, len(words))], " ")
 }
 
-// permitted are the calls that a function may make.
+// permitted returns the calls that a function may make.
 func permitted(root, function string) ([]string, error) {
 	inAWS, err := permittedInAWS(root, function)
 	if err != nil {
@@ -77,7 +83,8 @@ func permitted(root, function string) ([]string, error) {
 	}
 	calls := map[string]bool{}
 	for i := range objects {
-		if !slices.Contains([]string{"Role", "ClusterRole"}, objects[i].GetKind()) || objects[i].GetName() != "whittle:"+function {
+		if !slices.Contains([]string{"Role", "ClusterRole"}, objects[i].GetKind()) ||
+			objects[i].GetName() != "whittle:"+function {
 			continue
 		}
 		var role rbacv1.ClusterRole // a Role's rules are the same
@@ -95,7 +102,7 @@ func permitted(root, function string) ([]string, error) {
 	return append(inAWS, slices.Sorted(maps.Keys(calls))...), nil
 }
 
-// permittedInAWS reads the role of the function in the template that the stack's tests hold.
+// permittedInAWS reads the function's role from the template snapshot of the stack's tests.
 func permittedInAWS(root, function string) ([]string, error) {
 	content, err := os.ReadFile(filepath.Join(root, "infra", "testdata", "snapshot.json"))
 	if err != nil {
@@ -141,7 +148,7 @@ func permittedInAWS(root, function string) ([]string, error) {
 	return slices.Sorted(maps.Keys(calls)), nil
 }
 
-// many reads what is one text or a list of them.
+// many reads a value that is one text or a list of texts.
 func many(value any) []string {
 	if one, ok := value.(string); ok {
 		return []string{one}

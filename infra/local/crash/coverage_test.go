@@ -5,14 +5,18 @@ import (
 	"testing"
 )
 
-func TestWhatIsAllowedAndNotCalledIsListed(t *testing.T) {
-	story := &Story{Function: "ticker", Name: "a minute"}
-	missed, err := Unreached("../../..", []*Row{{Story: story, Names: map[string]bool{"sqs:SendMessageBatch": true}}})
+func TestUnreachedListsCallsThatNoScenarioMakes(t *testing.T) {
+	scenario := &Scenario{Function: "ticker", Name: "a minute"}
+	missed, err := Unreached("../../..",
+		[]*Row{{Scenario: scenario, Names: map[string]bool{"sqs:SendMessageBatch": true}}})
 	if err != nil || len(missed) > 0 {
 		t.Errorf("missed %v, %v", missed, err)
 	}
-	story = &Story{Function: "catalog", Name: "an hour later"}
-	missed, err = Unreached("../../..", []*Row{{Story: story, Names: map[string]bool{"GET configmaps whittle-catalog": true, "pricing:GetProducts": true}}})
+	scenario = &Scenario{Function: "catalog", Name: "an hour later"}
+	missed, err = Unreached("../../..",
+		[]*Row{
+			{Scenario: scenario, Names: map[string]bool{"GET configmaps whittle-catalog": true, "pricing:GetProducts": true}},
+		})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,21 +1,24 @@
-// Package crash kills each of Whittle's functions at each call that it makes, and looks
-// whether the world comes right all the same.
+// Package crash kills each of Whittle's functions at each call that it makes, and checks that the
+// cluster and the account recover.
 //
-// A Story is something that happens to a cluster and that one function acts on. It is
-// told once undisturbed, to learn which calls the function makes to AWS and to Kubernetes
-// on the way. Then it is told anew until the function's process was killed at each of
-// them, twice: when the call is about to be sent, and when it has been carried out and its
-// answer not seen. In one telling the function dies in each of its invocations: once after
-// a call that changes something, since what comes of that shows by the next, or a few times
-// where nothing has changed. What woke the function is delivered again, and it and the
-// others go on as the ticks would have them, until the story has come to its end. Whatever
-// happens, no pod may be evicted twice and no disruption budget be violated, and in the end
-// claims, instances and nodes must belong together one to one, with nothing launched twice
-// and nothing held by a finalizer. A kill that never comes about is a violation too, unless
-// the function died at another call of the same name in the story.
+// A Scenario is an event in a cluster that one function acts on. A Matrix first runs a trial of it
+// without a kill, and records the calls that the function makes to AWS and to Kubernetes. Then it
+// runs trials until the function's process was killed twice at each of those calls: just before the
+// call is sent, and after it was carried out but before the function sees the answer. One trial
+// kills the function once in each of its invocations, or up to four times where the killed calls
+// change nothing. After each kill the same event is delivered again. The functions go on with their
+// ticks until the scenario has ended.
 //
-// The functions are their real programs, behind a Lambda Runtime API, with a clock that
-// can be set; the control plane is a real one, without its scheduler's and kubelets' part,
-// which is played so that stories do not wait for it; AWS is the local one, new for each
-// telling. A story is a few lines in one of the files stories_*.go.
+// Invariants that every trial checks:
+//
+// - No pod is evicted twice, and no disruption budget is violated.
+// - At the end, NodeClaims, instances and Nodes belong together one to one.
+// - Nothing is launched twice, and no finalizer holds an object.
+// - Each kill happens. A kill that does not happen is a violation, unless the function died at
+// another call of the same name.
+//
+// The functions are the real programs behind a Lambda Runtime API, built with a clock that can be
+// set. The control plane is a real one. The package simulates the scheduler and the kubelets, so
+// that scenarios need not wait for them. Each trial gets a new local AWS. The scenarios are in the
+// files scenarios_*.go, a few lines each.
 package crash

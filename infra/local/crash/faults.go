@@ -13,17 +13,16 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// seen is what a function's call has come to.
-type seen struct {
+// effect is the result of one call of a function.
+type effect struct {
 	call    string
 	object  object
 	changes bool // it changed something
 	refused bool // the function has no right to it
 }
 
-// look holds what may never be, at the moment when it would come to be: after each call
-// that changed something.
-func (t *telling) look(ctx context.Context, carried seen) {
+// check tests what must never happen, directly after each call that changed something.
+func (t *trial) check(ctx context.Context, carried effect) {
 	if carried.refused {
 		t.fault("the function may not %s", carried.call)
 	}
@@ -40,10 +39,10 @@ func (t *telling) look(ctx context.Context, carried seen) {
 		}
 	}
 	ends := carried.call == "ec2:TerminateInstances"
-	if !ends && carried.object.resource != "pods" || t.story.Forceful {
+	if !ends && carried.object.resource != "pods" || t.scenario.IgnoresBudgets {
 		return
 	}
-	s, err := t.see(ctx)
+	s, err := t.observe(ctx)
 	if err != nil {
 		t.fault("looking at the world after %s: %v", carried.call, err)
 		return
@@ -59,22 +58,23 @@ func (t *telling) look(ctx context.Context, carried seen) {
 	}
 }
 
-// lost finds pods under which the functions have ended an instance.
-func (t *telling) lost(s *state) {
+// lost reports pods that still ran on an instance when the functions terminated it.
+func (t *trial) lost(s *state) {
 	for i := range s.pods {
 		pod := &s.pods[i]
 		node := s.node(pod.Spec.NodeName)
 		if node == nil || pod.DeletionTimestamp != nil || pod.Status.Phase != corev1.PodRunning {
 			continue
 		}
-		if instance := s.instance(node.Spec.ProviderID); instance != nil && (instance.State == ec2.ShuttingDown || instance.State == ec2.Terminated) {
+		if instance := s.instance(node.Spec.ProviderID); instance != nil &&
+			(instance.State == ec2.ShuttingDown || instance.State == ec2.Terminated) {
 			t.fault("instance %s was ended under the pod %s", instance.ID, pod.Name)
 		}
 	}
 }
 
-// fault notes something that may not be, once.
-func (t *telling) fault(format string, arguments ...any) {
+// fault records a violation once.
+func (t *trial) fault(format string, arguments ...any) {
 	text := fmt.Sprintf(format, arguments...)
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -83,9 +83,9 @@ func (t *telling) fault(format string, arguments ...any) {
 	}
 }
 
-// unsettled is what is not as it has to be in the end; nothing when all belongs together:
-// a claim to an instance and a node, and the other way round, and nothing is on its way out.
-func (t *telling) unsettled(s *state) []string {
+// unsettled lists what a trial's end must not leave: claims, instances and nodes without their
+// counterparts, and objects that are still being deleted.
+func (t *trial) unsettled(s *state) []string {
 	var wrong []string
 	say := func(format string, arguments ...any) { wrong = append(wrong, fmt.Sprintf(format, arguments...)) }
 	owners := map[string]string{}
@@ -96,7 +96,7 @@ func (t *telling) unsettled(s *state) []string {
 		switch {
 		case claim.DeletionTimestamp != nil:
 			say("nodeclaim %s is held by %s", claim.Name, strings.Join(claim.Finalizers, ", "))
-		case id == "" || instance == nil || instance.State != ec2.Running && !t.story.Halted:
+		case id == "" || instance == nil || instance.State != ec2.Running && !t.scenario.MayKeepStopped:
 			say("nodeclaim %s has no instance that runs (%q)", claim.Name, id)
 		case owners[id] != "":
 			say("instance %s is the nodeclaims' %s and %s", id, owners[id], claim.Name)
@@ -124,10 +124,10 @@ func (t *telling) unsettled(s *state) []string {
 	return wrong
 }
 
-// launched is how many instances the functions have launched, whether or not they run still.
-func (t *telling) launched(s *state) int { return len(s.instances) - t.stage.instances }
+// launched counts the instances that the functions have launched, terminated ones included.
+func (t *trial) launched(s *state) int { return len(s.instances) - t.stage.instances }
 
-// ready tells whether the claim's node is there and takes pods.
+// ready reports whether the claim's node is ready for pods.
 func ready(claim *api.NodeClaim) bool {
 	return claim.DeletionTimestamp == nil && api.ConditionTrue(claim.Status.Conditions, api.ConditionReady)
 }

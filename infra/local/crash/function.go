@@ -17,17 +17,18 @@ import (
 )
 
 const (
-	// timeout is how long an invocation may take by the function's clock: long enough for
-	// a second round of launches, short since whoever dies holds a lease until then.
+	// timeout is the time limit of an invocation by the function's clock. It allows a second round
+	// of launches. It is short because a killed function holds its Lease until then.
 	timeout = 30 * time.Second
-	// stuck is when a function that neither answers nor ends is given up, which is a fault.
+	// stuck is the real time after which a function that neither answers nor exits counts as
+	// failed.
 	stuck = 3 * time.Minute
 )
 
-// errKilled is what comes of an invocation whose process was killed.
+// errKilled is the error of an invocation whose process was killed.
 var errKilled = errors.New("the function was killed")
 
-// function is a process of one of the functions. It has one invocation at a time.
+// function is a process of one Lambda function. It has one invocation at a time.
 type function struct {
 	name    string
 	command *exec.Cmd
@@ -47,14 +48,14 @@ type answer struct {
 	failed  bool
 }
 
-// kill ends the process at once and returns when it is gone.
+// kill ends the process at once and returns when it has exited.
 func (f *function) kill() {
-	// The process is gone already in the other case.
+	// Kill fails only if the process has exited already.
 	_ = syscall.Kill(-f.command.Process.Pid, syscall.SIGKILL)
 	<-f.exited
 }
 
-// gone tells that the process has ended.
+// gone reports whether the process has exited.
 func (f *function) gone() bool {
 	select {
 	case <-f.exited:
@@ -73,7 +74,8 @@ func (w *World) start(name string) (*function, error) {
 	w.started++
 	id := fmt.Sprintf("%s-%d", name, w.started)
 	f.command.Env = append(w.account.environment(), w.clock.Setting(),
-		"AWS_LAMBDA_RUNTIME_API="+w.runtime.address+"/"+id, "AWS_LAMBDA_FUNCTION_NAME="+name, "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=1024", "AWS_ENDPOINT_URL="+w.gate.awsURL)
+		"AWS_LAMBDA_RUNTIME_API="+w.runtime.address+"/"+id, "AWS_LAMBDA_FUNCTION_NAME="+name,
+		"AWS_LAMBDA_FUNCTION_MEMORY_SIZE=1024", "AWS_ENDPOINT_URL="+w.gate.awsURL)
 	f.command.Stdout, f.command.Stderr = &w.log, &w.log
 	f.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	w.runtime.add(id, f) // before it asks for work
@@ -91,7 +93,7 @@ func (w *World) start(name string) (*function, error) {
 	return f, nil
 }
 
-// invoke calls a function and waits for its answer. The process is kept for the next call.
+// invoke calls a function and waits for its answer. The process stays for the next call.
 func (w *World) invoke(ctx context.Context, name string, event any) ([]byte, error) {
 	payload, err := json.Marshal(event)
 	if err != nil {
@@ -146,7 +148,7 @@ func (w *World) end() {
 	w.processes.Wait()
 }
 
-// runtimeAPI is what the processes talk to: one address for all, with a path for each.
+// runtimeAPI serves the Lambda Runtime API at one address, with a path for each process.
 // https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html
 type runtimeAPI struct {
 	address string
@@ -195,7 +197,7 @@ func (r *runtimeAPI) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// output is what the functions of a telling have written.
+// output collects the log lines of a trial's functions.
 type output struct {
 	mutex   sync.Mutex
 	content bytes.Buffer

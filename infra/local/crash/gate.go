@@ -17,12 +17,11 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// errDead is what comes of a call of a process that was killed: nobody hears of it.
+// errDead is the error of a call whose process was killed. Nothing reads it.
 var errDead = errors.New("the caller is dead")
 
-// gate is what all calls of the functions go through, to AWS and to Kubernetes. It
-// counts them, kills the caller where that is asked for, and has each that was carried
-// out looked at.
+// gate is a proxy for all calls of the functions to AWS and to Kubernetes. It counts them, kills
+// the caller where a trial asks for it, and has the trial check each call that was carried out.
 type gate struct {
 	awsURL, kubernetesURL string
 	authority             []byte // PEM; what the gate's certificate for Kubernetes is trusted by
@@ -35,51 +34,51 @@ type gate struct {
 
 	mutex    sync.Mutex
 	function *function // the one that has an invocation
-	telling  *telling
+	trial    *trial
 }
 
-// let says whose calls come now; nil for nobody's.
+// let admits the calls of one function; nil admits none.
 func (g *gate) let(f *function) {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
 	g.function = f
 }
 
-// tell says which telling the calls are of.
-func (g *gate) tell(t *telling) {
+// attach sets the trial that the next calls belong to.
+func (g *gate) attach(t *trial) {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
-	g.telling = t
+	g.trial = t
 }
 
-func (g *gate) now() (*function, *telling) {
+func (g *gate) now() (*function, *trial) {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
-	return g.function, g.telling
+	return g.function, g.trial
 }
 
-// passage is a call on its way to be carried out.
+// passage is a call that is being carried out.
 type passage struct {
-	caller  *function
-	telling *telling
-	end     verdict
+	caller *function
+	trial  *trial
+	end    fate
 }
 
-// opener is the key of the function that had an invocation when a connection was opened.
+// opener is the context key of the function that had an invocation when a connection was opened.
 type opener struct{}
 
-// enter lets a call on its way, unless its caller is dead or dies before it. Whoever has
-// entered tells carried when the call is through.
+// enter admits a call, unless its caller is dead or dies before the call. The caller of enter calls
+// carried.Done when the call is through.
 func (g *gate) enter(ctx context.Context, name string) (*passage, error) {
 	f, t := g.now()
 	if f == nil || t == nil || f.gone() {
 		return nil, errDead
 	}
-	// What a process has sent before it was killed may be read when another is at work.
+	// A killed process may have sent requests that are read while another process works.
 	if by, _ := ctx.Value(opener{}).(*function); by != nil && by != f {
 		return nil, errDead
 	}
-	p := &passage{caller: f, telling: t, end: t.ledger.note(f.name, name)}
+	p := &passage{caller: f, trial: t, end: t.ledger.note(f.name, name)}
 	if p.end == diesBefore {
 		f.kill()
 		return nil, errDead
@@ -88,10 +87,10 @@ func (g *gate) enter(ctx context.Context, name string) (*passage, error) {
 	return p, nil
 }
 
-// leave is told what a call that was carried out has come to, and fails where the caller
-// dies before it sees that.
-func (p *passage) leave(ctx context.Context, carried seen) error {
-	p.telling.look(context.WithoutCancel(ctx), carried)
+// leave has the trial check the call's effect. It fails where the caller dies before it sees the
+// answer.
+func (p *passage) leave(ctx context.Context, carried effect) error {
+	p.trial.check(context.WithoutCancel(ctx), carried)
 	if p.end == diesAfter {
 		p.caller.kill()
 		return errDead
@@ -113,8 +112,8 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 	defer g.carried.Done()
 	recorder := httptest.NewRecorder()
-	passage.telling.world.account.server.ServeHTTP(recorder, request)
-	if err := passage.leave(request.Context(), seen{call: name, changes: name == "ec2:TerminateInstances"}); err != nil {
+	passage.trial.world.account.server.ServeHTTP(recorder, request)
+	if err := passage.leave(request.Context(), effect{call: name, changes: name == "ec2:TerminateInstances"}); err != nil {
 		panic(http.ErrAbortHandler)
 	}
 	for key, values := range recorder.Header() {
@@ -132,8 +131,8 @@ func (g *gate) RoundTrip(request *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	defer g.carried.Done()
-	// A call that was sent is carried out, though its caller dies at another one meanwhile:
-	// an eviction that ends halfway would hold its budget for two minutes.
+	// A call that was sent is carried out, even if its caller dies at another call meanwhile. An
+	// eviction that ended halfway would hold its budget for two minutes.
 	request = request.WithContext(context.WithoutCancel(request.Context()))
 	// The rights are the function's own, as its access entry gives them.
 	groups := []string{"whittle:" + passage.caller.name, "system:authenticated"}
@@ -148,7 +147,7 @@ func (g *gate) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = passage.leave(request.Context(), seen{
+	err = passage.leave(request.Context(), effect{
 		call: name, object: about, refused: response.StatusCode == http.StatusForbidden,
 		changes: request.Method != http.MethodGet && response.StatusCode < http.StatusMultipleChoices,
 	})
@@ -159,8 +158,8 @@ func (g *gate) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// newest has a list come from the store and not from the API server's watch cache,
-// which may lag by a moment: what a story finds would depend on it.
+// newest makes a list come from the store instead of the API server's watch cache. The cache may
+// lag, and the result of a scenario would depend on it.
 func newest(request *http.Request) {
 	query := request.URL.Query()
 	if query.Get("resourceVersion") == "0" {
@@ -169,7 +168,7 @@ func newest(request *http.Request) {
 	}
 }
 
-// open starts to listen, for AWS and for Kubernetes.
+// open starts to listen for calls to AWS and to Kubernetes.
 func (g *gate) open(admin *rest.Config) error {
 	var err error
 	if g.forward, err = rest.TransportFor(admin); err != nil {
@@ -181,7 +180,7 @@ func (g *gate) open(admin *rest.Config) error {
 	proxy := &httputil.ReverseProxy{
 		Transport: g,
 		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(g.target) },
-		// A call that failed is one that nobody hears of.
+		// A failed call gives no answer, since its caller is dead.
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
 	certificate, err := newCertificate()
@@ -204,7 +203,7 @@ func (g *gate) serve(server *http.Server) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// A process that was killed leaves connections half made, of which nobody wants to hear.
+	// A killed process leaves half-open connections. Errors about them are noise.
 	server.ErrorLog = log.New(io.Discard, "", 0)
 	server.ConnContext = func(ctx context.Context, _ net.Conn) context.Context {
 		f, _ := g.now()
@@ -214,7 +213,7 @@ func (g *gate) serve(server *http.Server) (string, error) {
 	g.serving.Add(1)
 	go func() {
 		defer g.serving.Done()
-		// Both end with ErrServerClosed, by close.
+		// Both end with ErrServerClosed after close.
 		if server.TLSConfig != nil {
 			_ = server.ServeTLS(listener, "", "")
 			return

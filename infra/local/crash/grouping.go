@@ -5,14 +5,13 @@ import (
 	"strings"
 )
 
-// harmlessEach is how many kills that change nothing a function dies by in one invocation.
+// harmlessEach is the number of kills at calls that change nothing, in one invocation.
 const harmlessEach = 4
 
-// grouped puts kills at all the calls, two at each, into tellings: in each of the function's
-// invocations one kill after a call that changes something, so that what comes of it is over
-// when the next comes, or some that leave everything as it was. A function that has one
-// invocation only dies in it and once more when it is repeated, further on. A kill that does
-// not come about in company is tried alone, and where it is asked for all are.
+// grouped distributes two kills at each call over trials. In each invocation, a trial has one kill
+// after a call that changes something, or several kills that change nothing. So the effect of one
+// kill is over before the next one. If the function has only one invocation, a trial kills it there
+// and once more when it is repeated. If alone is set, each kill gets its own trial.
 func grouped(calls []Call, alone bool) [][]Kill {
 	type invocation struct{ harmless, others []Kill }
 	var invocations []invocation
@@ -34,7 +33,7 @@ func grouped(calls []Call, alone bool) [][]Kill {
 	if alone {
 		return all
 	}
-	var tellings [][]Kill
+	var trials [][]Kill
 	for _, of := range invocations {
 		groups := slices.Collect(slices.Chunk(of.harmless, harmlessEach))
 		count := len(of.others)
@@ -49,20 +48,23 @@ func grouped(calls []Call, alone bool) [][]Kill {
 			groups = append(groups, group)
 		}
 		for i, group := range groups {
-			if i == len(tellings) {
-				tellings = append(tellings, nil)
+			if i == len(trials) {
+				trials = append(trials, nil)
 			}
-			tellings[i] = append(tellings[i], group...)
+			trials[i] = append(trials[i], group...)
 		}
 	}
-	return tellings
+	return trials
 }
 
-// reads tells whether the call changes nothing, by its name.
+// reads reports whether the call changes nothing, judged by its name.
 func (c Call) reads() bool {
 	verb := c.Name
 	if service, action, aws := strings.Cut(verb, ":"); aws && !strings.Contains(service, " ") {
 		verb = action
 	}
-	return strings.HasSuffix(verb, " (dry run)") || slices.ContainsFunc([]string{"GET ", "LIST ", "Describe", "Get", "List"}, func(start string) bool { return strings.HasPrefix(verb, start) })
+	return strings.HasSuffix(verb, " (dry run)") ||
+		slices.ContainsFunc([]string{"GET ", "LIST ", "Describe", "Get", "List"}, func(start string) bool {
+			return strings.HasPrefix(verb, start)
+		})
 }

@@ -6,18 +6,18 @@ import (
 	"sync"
 )
 
-// Call is one call of a function: in which of its invocations, its name, and the how
-// manieth of that name in it.
+// Call identifies a call of a function: its invocation, its name, and its count among the calls of
+// that name.
 type Call struct {
-	// Invocation counts those that were gone through: one that was killed and came again is
-	// the same.
+	// Invocation counts completed invocations. A killed invocation and its repetition have the same
+	// number.
 	Invocation int // from 1
 	Name       string
 	Nth        int // from 1
 }
 
-// Kill is the call at which a function dies: before it is sent, or after it was carried
-// out and before its answer is seen.
+// Kill is a call at which a function dies: before it is sent, or after it was carried out and
+// before the answer is seen.
 type Kill struct {
 	Call
 	After bool
@@ -31,16 +31,17 @@ func (k Kill) String() string {
 	return fmt.Sprintf("killed %s %s (no. %d in invocation %d)", when, k.Name, k.Nth, k.Invocation)
 }
 
-// verdict is what becomes of a function at a call.
-type verdict int
+// fate says whether a function survives a call.
+type fate int
 
 const (
-	lives verdict = iota
+	lives fate = iota
 	diesBefore
 	diesAfter
 )
 
-// ledger keeps the calls of the function that a story is about. It is safe for concurrent use.
+// ledger records the calls of the scenario's function and decides where it dies. It is safe for
+// concurrent use.
 type ledger struct {
 	function string
 	kills    []Kill // none: it lives
@@ -58,7 +59,7 @@ func newLedger(function string, kills []Kill) *ledger {
 	return &ledger{function: function, kills: kills}
 }
 
-// begin is told of each invocation of a function before it is made.
+// begin records the start of an invocation.
 func (l *ledger) begin(function string) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -71,8 +72,8 @@ func (l *ledger) begin(function string) {
 	l.killed, l.counts = false, map[string]int{}
 }
 
-// note writes down a call and says what becomes of the function.
-func (l *ledger) note(function, name string) verdict {
+// note records a call and returns the function's fate.
+func (l *ledger) note(function, name string) fate {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if function != l.function || l.closed || l.killed {
@@ -92,26 +93,26 @@ func (l *ledger) note(function, name string) verdict {
 	return diesBefore
 }
 
-// close ends the story: what comes now is not of it.
+// close ends the recording: later calls do not belong to the scenario.
 func (l *ledger) close() {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	l.closed = true
 }
 
-// made are the calls so far.
+// made returns the calls so far.
 func (l *ledger) made() []Call {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	return slices.Clone(l.calls)
 }
 
-// deaths are the kills that have happened.
+// deaths returns the kills that have happened.
 func (l *ledger) deaths() []Kill {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	return slices.Clone(l.done)
 }
 
-// dead tells whether any has.
+// dead reports whether any kill has happened.
 func (l *ledger) dead() bool { return len(l.deaths()) > 0 }

@@ -16,14 +16,13 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// settleWithin bounds the waiting for Kubernetes' own controllers.
+// settleWithin limits the wait for Kubernetes' own controllers.
 const settleWithin = time.Minute
 
-// play does what machines, kubelets, the scheduler and the pods' controllers would have
-// done by now, waits until Kubernetes' own controllers have seen it, and returns the world
-// as it is then.
-func (t *telling) play(ctx context.Context) (*state, error) {
-	s, err := t.see(ctx)
+// simulate does what machines, kubelets, the scheduler and the pods' controllers would have done by
+// now. It waits until Kubernetes' own controllers have caught up, and returns the state after that.
+func (t *trial) simulate(ctx context.Context) (*state, error) {
+	s, err := t.observe(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -33,8 +32,8 @@ func (t *telling) play(ctx context.Context) (*state, error) {
 			return nil, err
 		}
 	}
-	// A node takes pods when it is through with its first taints.
-	if s, err = t.again(ctx, s); err != nil {
+	// A node takes pods once its first taints are gone.
+	if s, err = t.reread(ctx, s); err != nil {
 		return nil, err
 	}
 	if s, err = t.settle(ctx, s); err != nil {
@@ -52,7 +51,7 @@ func (t *telling) play(ctx context.Context) (*state, error) {
 		}
 		t.acted = t.acted || made
 	}
-	if s, err = t.again(ctx, s); err != nil {
+	if s, err = t.reread(ctx, s); err != nil {
 		return nil, err
 	}
 	for i := range s.pods {
@@ -60,24 +59,24 @@ func (t *telling) play(ctx context.Context) (*state, error) {
 			return nil, err
 		}
 	}
-	if s, err = t.again(ctx, s); err != nil {
+	if s, err = t.reread(ctx, s); err != nil {
 		return nil, err
 	}
 	return t.settle(ctx, s)
 }
 
-// again reads the world anew if anything was done since it was read.
-func (t *telling) again(ctx context.Context, s *state) (*state, error) {
+// reread reads the state again if anything has changed since.
+func (t *trial) reread(ctx context.Context, s *state) (*state, error) {
 	if !t.acted {
 		return s, nil
 	}
 	t.acted = false
-	return t.see(ctx)
+	return t.observe(ctx)
 }
 
-// boot has an instance that runs join as a node, and the kubelet of one that does not run
-// fall silent; the node of one that has ended goes.
-func (t *telling) boot(ctx context.Context, s *state, instance *ec2.Instance) error {
+// boot lets a running instance join as a node and silences the kubelet of one that does not run. It
+// deletes the node of a terminated instance.
+func (t *trial) boot(ctx context.Context, s *state, instance *ec2.Instance) error {
 	at := slices.IndexFunc(s.nodes, func(node corev1.Node) bool { return node.Spec.ProviderID == instance.ProviderID() })
 	nodes := t.world.core.CoreV1().Nodes()
 	switch {
@@ -85,18 +84,21 @@ func (t *telling) boot(ctx context.Context, s *state, instance *ec2.Instance) er
 		t.acted = true
 		node := newNode(instance)
 		node.Spec.Taints = []corev1.Taint{api.UnregisteredNoExecuteTaint()}
-		if t.story.Unready {
+		if t.scenario.NodesNeverReady {
 			node.Status.Conditions[0].Status, node.Status.Conditions[0].Reason = corev1.ConditionFalse, "KubeletNotReady"
 		}
 		_, err := nodes.Create(ctx, node, metav1.CreateOptions{})
 		return err
 	case at >= 0 && instance.State != ec2.Running && nodeReady(&s.nodes[at]):
 		t.acted = true
-		silent := fmt.Sprintf(`{"status":{"conditions":[{"type":"Ready","status":"Unknown","reason":"NodeStatusUnknown","lastTransitionTime":%q}]}}`, time.Now().UTC().Format(time.RFC3339))
-		_, err := nodes.Patch(ctx, s.nodes[at].Name, types.StrategicMergePatchType, []byte(silent), metav1.PatchOptions{}, "status")
+		silent := fmt.Sprintf(
+			`{"status":{"conditions":[{"type":"Ready","status":"Unknown","reason":"NodeStatusUnknown",`+
+				`"lastTransitionTime":%q}]}}`, time.Now().UTC().Format(time.RFC3339))
+		_, err := nodes.Patch(ctx, s.nodes[at].Name, types.StrategicMergePatchType, []byte(silent), metav1.PatchOptions{},
+			"status")
 		return ignoreGone(err)
 	case at >= 0 && instance.State == ec2.Terminated && s.nodes[at].DeletionTimestamp == nil:
-		// The cloud controller's part, a while later.
+		// The cloud controller does this on EKS, a while later.
 		t.acted = true
 		return ignoreGone(nodes.Delete(ctx, s.nodes[at].Name, metav1.DeleteOptions{}))
 	}
@@ -110,20 +112,24 @@ func ignoreGone(err error) error {
 	return err
 }
 
-// newNode is what a kubelet makes when its machine has booted.
+// newNode returns the Node that a kubelet registers after boot.
 func newNode(instance *ec2.Instance) *corev1.Node {
 	cpu := int64(instance.Facts.VCPUs)
 	size := corev1.ResourceList{
-		corev1.ResourceCPU: *resource.NewQuantity(cpu, resource.DecimalSI), corev1.ResourceMemory: *resource.NewQuantity(cpu<<31, resource.BinarySI), corev1.ResourcePods: resource.MustParse("58"),
+		corev1.ResourceCPU:    *resource.NewQuantity(cpu, resource.DecimalSI),
+		corev1.ResourceMemory: *resource.NewQuantity(cpu<<31, resource.BinarySI),
+		corev1.ResourcePods:   resource.MustParse("58"),
 	}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: instance.PrivateDNSName, Labels: map[string]string{
 		corev1.LabelHostname: instance.PrivateDNSName, corev1.LabelArchStable: "amd64", corev1.LabelOSStable: "linux",
-		corev1.LabelInstanceTypeStable: instance.InstanceType, corev1.LabelTopologyZone: instance.Zone, corev1.LabelTopologyRegion: region,
+		corev1.LabelInstanceTypeStable: instance.InstanceType, corev1.LabelTopologyZone: instance.Zone,
+		corev1.LabelTopologyRegion: region,
 	}}}
 	node.Spec.ProviderID = instance.ProviderID()
 	node.Status.Capacity, node.Status.Allocatable = size, size
 	node.Status.Conditions = []corev1.NodeCondition{{
-		Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", LastHeartbeatTime: metav1.Now(), LastTransitionTime: metav1.Now(),
+		Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", LastHeartbeatTime: metav1.Now(),
+		LastTransitionTime: metav1.Now(),
 	}}
 	return node
 }
@@ -134,19 +140,21 @@ func nodeReady(node *corev1.Node) bool {
 	})
 }
 
-// endPod is the kubelet's end of a pod that was deleted; on a machine that does not run nobody does it.
-func (t *telling) endPod(ctx context.Context, s *state, pod *corev1.Pod) error {
+// endPod is the kubelet's end of a pod that was deleted; on a machine that does not run nobody does
+// it.
+func (t *trial) endPod(ctx context.Context, s *state, pod *corev1.Pod) error {
 	node := s.node(pod.Spec.NodeName)
-	if pod.DeletionTimestamp == nil || node == nil || !s.alive(node) || t.story.Stubborn {
+	if pod.DeletionTimestamp == nil || node == nil || !s.alive(node) || t.scenario.PodsNeverEnd {
 		return nil
 	}
 	t.acted = true
 	zero := int64(0)
-	return ignoreGone(t.world.core.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &zero}))
+	return ignoreGone(t.world.core.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name,
+		metav1.DeleteOptions{GracePeriodSeconds: &zero}))
 }
 
 // place plays the scheduler for a pod without a node, and the kubelet for one that has just got it.
-func (t *telling) place(ctx context.Context, s *state, pod *corev1.Pod) error {
+func (t *trial) place(ctx context.Context, s *state, pod *corev1.Pod) error {
 	if pod.DeletionTimestamp != nil {
 		return nil
 	}
@@ -154,9 +162,15 @@ func (t *telling) place(ctx context.Context, s *state, pod *corev1.Pod) error {
 	if pod.Spec.NodeName == "" {
 		node := s.roomFor(pod)
 		if node == nil {
-			return t.report(ctx, pod, corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "no node has room"}, pod.Status.Phase)
+			return t.report(ctx, pod, corev1.PodCondition{
+				Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
+				Message: "no node has room",
+			}, pod.Status.Phase)
 		}
-		binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}, Target: corev1.ObjectReference{Kind: "Node", Name: node.Name}}
+		binding := &corev1.Binding{
+			ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace},
+			Target:     corev1.ObjectReference{Kind: "Node", Name: node.Name},
+		}
 		t.acted = true
 		if err := pods.Bind(ctx, binding, metav1.CreateOptions{}); err != nil {
 			return err
@@ -169,25 +183,30 @@ func (t *telling) place(ctx context.Context, s *state, pod *corev1.Pod) error {
 	return t.report(ctx, pod, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue}, corev1.PodRunning)
 }
 
-// report writes a condition and the phase of a pod, unless they are so already.
-func (t *telling) report(ctx context.Context, pod *corev1.Pod, condition corev1.PodCondition, phase corev1.PodPhase) error {
+// report writes a pod's condition and phase, unless they are set already.
+func (t *trial) report(ctx context.Context, pod *corev1.Pod, condition corev1.PodCondition,
+	phase corev1.PodPhase) error {
 	if pod.Status.Phase == phase && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == condition.Type && c.Status == condition.Status && c.Reason == condition.Reason
 	}) {
 		return nil
 	}
 	t.acted = true
-	patch := fmt.Sprintf(`{"status":{"phase":%q,"startTime":%q,"conditions":[{"type":%q,"status":%q,"reason":%q,"message":%q,"lastTransitionTime":%q}]}}`,
-		phase, time.Now().UTC().Format(time.RFC3339), condition.Type, condition.Status, condition.Reason, condition.Message, time.Now().UTC().Format(time.RFC3339))
-	_, err := t.world.core.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
+	patch := fmt.Sprintf(`{"status":{"phase":%q,"startTime":%q,"conditions":[{"type":%q,"status":%q,"reason":%q,`+
+		`"message":%q,"lastTransitionTime":%q}]}}`,
+		phase, time.Now().UTC().Format(time.RFC3339), condition.Type, condition.Status, condition.Reason, condition.Message,
+		time.Now().UTC().Format(time.RFC3339))
+	_, err := t.world.core.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, []byte(patch),
+		metav1.PatchOptions{}, "status")
 	return err
 }
 
-// roomFor is a node that takes the pod: ready, without taints, with enough CPU left.
+// roomFor finds a node for the pod: ready, without taints, with enough CPU left.
 func (s *state) roomFor(pod *corev1.Pod) *corev1.Node {
 	for i := range s.nodes {
 		node := &s.nodes[i]
-		if node.DeletionTimestamp != nil || len(node.Spec.Taints) > 0 || !nodeReady(node) || !s.alive(node) || node.Labels[api.NodeInitializedLabelKey] != "true" {
+		if node.DeletionTimestamp != nil || len(node.Spec.Taints) > 0 || !nodeReady(node) || !s.alive(node) ||
+			node.Labels[api.NodeInitializedLabelKey] != "true" {
 			continue
 		}
 		left := node.Status.Allocatable.Cpu().MilliValue()
@@ -207,8 +226,8 @@ func cpuOf(pod *corev1.Pod) int64 {
 	return pod.Spec.Containers[0].Resources.Requests.Cpu().MilliValue()
 }
 
-// settle waits until Kubernetes' own controllers are through with new nodes, and with the budgets.
-func (t *telling) settle(ctx context.Context, s *state) (*state, error) {
+// settle waits until Kubernetes' own controllers have processed new nodes, Deployments and budgets.
+func (t *trial) settle(ctx context.Context, s *state) (*state, error) {
 	for deadline := time.Now().Add(settleWithin); ; {
 		waitsFor := s.behind()
 		if waitsFor == "" {
@@ -224,9 +243,9 @@ func (t *telling) settle(ctx context.Context, s *state) (*state, error) {
 		}
 		var err error
 		if t.stage.deployed {
-			s, err = t.see(ctx)
+			s, err = t.observe(ctx)
 		} else {
-			err = t.seeControlled(ctx, s)
+			err = t.observeControlled(ctx, s)
 		}
 		if err != nil {
 			return nil, err
@@ -234,7 +253,7 @@ func (t *telling) settle(ctx context.Context, s *state) (*state, error) {
 	}
 }
 
-// behind is what Kubernetes' controllers have yet to see, empty for nothing.
+// behind says what Kubernetes' controllers have yet to process; empty for nothing.
 func (s *state) behind() string {
 	for i := range s.nodes {
 		node := &s.nodes[i]
@@ -252,8 +271,11 @@ func (s *state) behind() string {
 	}
 	for i := range s.budgets {
 		budget := &s.budgets[i]
-		if healthy := s.guarded(budget, func(pod *corev1.Pod) bool { return pod.DeletionTimestamp == nil && isReady(pod) }); int(budget.Status.CurrentHealthy) != healthy || budget.Status.ObservedGeneration != budget.Generation {
-			return fmt.Sprintf("budget %s counts %d healthy pods, there are %d", budget.Name, budget.Status.CurrentHealthy, healthy)
+		if healthy := s.guarded(budget, func(pod *corev1.Pod) bool {
+			return pod.DeletionTimestamp == nil && isReady(pod)
+		}); int(budget.Status.CurrentHealthy) != healthy || budget.Status.ObservedGeneration != budget.Generation {
+			return fmt.Sprintf("budget %s counts %d healthy pods, there are %d", budget.Name, budget.Status.CurrentHealthy,
+				healthy)
 		}
 	}
 	return ""

@@ -9,26 +9,27 @@ import (
 	"time"
 )
 
-// Row is what came of a story.
+// Row is the result of all trials of one scenario.
 type Row struct {
-	Story  *Story
-	Calls  int // that its function made, undisturbed
-	Kills  int
-	Missed []Kill // that did not come about: the call did not come again
-	died   map[death]bool
-	Told   int // how often
-	Took   time.Duration
-	Faults []Fault
-	Names  map[string]bool // of the calls
+	Scenario *Scenario
+	Calls    int // in the trial without kills
+	Kills    int
+	Missed   []Kill // that never happened
+	died     map[death]bool
+	Trials   int
+	Took     time.Duration
+	Faults   []Fault
+	Names    map[string]bool // of the calls
 }
 
-// death is a call by its name at which the function died somewhere in the story, before it or after it.
+// death is a call name at which the function died somewhere in the scenario, before or after the
+// call.
 type death struct {
 	name  string
 	after bool
 }
 
-// count notes a kill that has come about.
+// count records a kill that has happened.
 func (r *Row) count(kill Kill) {
 	r.Kills++
 	if r.died == nil {
@@ -37,7 +38,7 @@ func (r *Row) count(kill Kill) {
 	r.died[death{kill.Name, kill.After}] = true
 }
 
-// Fault is something that a kill has brought about, or that happens without one.
+// Fault is a violation that a trial found, with or without kills.
 type Fault struct {
 	Kills []Kill // none: without any
 	Texts []string
@@ -52,14 +53,14 @@ func (f Fault) String() string {
 	return strings.Join(when, " and ") + ": " + strings.Join(f.Texts, "; ")
 }
 
-// triesAlone is how often a kill is tried by itself that does not come about: what a function
-// does in a round depends on the second of the minute too, and the machine is not always as
-// quick, so that what it did in one invocation it may do in one of those around it.
+// triesAlone is how often a kill is tried by itself. A function's work in a round also depends on
+// the second of the minute and on the machine's speed, so a call may move to a neighbouring
+// invocation.
 const triesAlone = 5
 
-// again is a kill that has been tried so often by itself, for another try: one invocation
-// earlier than the first time, one later, two earlier, two later.
-func again(kill Kill, tried int) Kill {
+// shifted moves a kill for its next try: one invocation earlier than the first, one later, two
+// earlier, two later.
+func shifted(kill Kill, tried int) Kill {
 	if tried%2 == 1 {
 		kill.Invocation -= tried
 	} else {
@@ -68,34 +69,34 @@ func again(kill Kill, tried int) Kill {
 	return kill
 }
 
-// job is one telling that is to be done.
+// job is one trial to run.
 type job struct {
-	row   *Row
-	kills []Kill
-	tried int  // how often the kill was tried by itself before
-	asked Kill // the one that it was to be, once it was tried
+	row      *Row
+	kills    []Kill
+	tried    int  // how often the kill was tried by itself before
+	original Kill // the one that it was to be, once it was tried
 }
 
-// Matrix tells the stories, each undisturbed and then with a kill at each of its function's
-// calls, in the worlds side by side. told is called for each story when it is through.
+// Matrix runs the scenarios in several worlds side by side: each first without kills, then with
+// kills at each of its function's calls. It calls Finished after the last trial of each scenario.
 type Matrix struct {
-	Worlds []*World
-	Told   func(*Row)
+	Worlds   []*World
+	Finished func(*Row)
 
 	mutex sync.Mutex
 	left  map[*Row]int
 }
 
-// Run tells the stories. The error is for what could not be told; faults are in the rows.
-func (m *Matrix) Run(ctx context.Context, stories []Story) ([]*Row, error) {
+// Run runs all trials. The error is for a world that cannot be used; violations are in the rows.
+func (m *Matrix) Run(ctx context.Context, scenarios []Scenario) ([]*Row, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	m.left = map[*Row]int{}
 	var rows []*Row
-	// Each undisturbed telling adds its kills, so that what is left to do is not known ahead.
+	// Each undisturbed trial adds its kills, so the number of trials is not known ahead.
 	queue := &jobs{waiting: make(chan struct{}, 1)}
-	for i := range stories {
-		row := &Row{Story: &stories[i]}
+	for i := range scenarios {
+		row := &Row{Scenario: &scenarios[i]}
 		rows = append(rows, row)
 		queue.add(job{row: row})
 	}
@@ -110,7 +111,7 @@ func (m *Matrix) Run(ctx context.Context, stories []Story) ([]*Row, error) {
 				if !more {
 					return
 				}
-				if failed[i] = m.tell(ctx, world, queue, next); failed[i] != nil {
+				if failed[i] = m.try(ctx, world, queue, next); failed[i] != nil {
 					cancel()
 					return
 				}
@@ -122,12 +123,12 @@ func (m *Matrix) Run(ctx context.Context, stories []Story) ([]*Row, error) {
 	return rows, errors.Join(append(failed, context.Cause(ctx))...)
 }
 
-// tell does one job.
-func (m *Matrix) tell(ctx context.Context, world *World, queue *jobs, next job) error {
+// try runs one trial. A trial that was cut short counts for nothing.
+func (m *Matrix) try(ctx context.Context, world *World, queue *jobs, next job) error {
 	began := time.Now()
-	outcome, err := world.Tell(ctx, next.row.Story, next.kills)
+	outcome, err := world.Try(ctx, next.row.Scenario, next.kills)
 	if ctx.Err() != nil {
-		return nil // what was told until then counts
+		return nil
 	}
 	if err != nil {
 		return err
@@ -135,62 +136,86 @@ func (m *Matrix) tell(ctx context.Context, world *World, queue *jobs, next job) 
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	row := next.row
-	row.Told++
+	row.Trials++
 	row.Took += time.Since(began)
 	if len(outcome.Faults) > 0 {
 		row.Faults = append(row.Faults, Fault{Kills: outcome.Kills, Texts: outcome.Faults, Log: outcome.Log})
 	}
-	switch {
-	case len(next.kills) == 0 && outcome.Swept && next.tried < triesAlone:
-		next.tried++
-		m.add(queue, next)
-	case len(next.kills) == 0:
-		row.Calls, row.Names = len(outcome.Calls), map[string]bool{}
-		for _, call := range outcome.Calls {
-			row.Names[call.Name] = true
-		}
-		if len(outcome.Faults) == 0 {
-			for _, kills := range grouped(outcome.Calls, row.Story.Alone) {
-				m.add(queue, job{row: row, kills: kills})
-			}
-		}
-	case len(next.kills) == 1:
-		m.left[row]--
-		switch next.tried++; {
-		case len(outcome.Kills) > 0:
-			row.count(outcome.Kills[0])
-		case next.tried < triesAlone:
-			if next.tried == 1 {
-				next.asked = next.kills[0]
-			}
-			next.kills = []Kill{again(next.kills[0], next.tried)}
-			m.add(queue, next)
-		default:
-			row.Missed = append(row.Missed, next.asked)
-		}
+	switch len(next.kills) {
+	case 0:
+		m.undisturbed(queue, next, outcome)
+	case 1:
+		m.alone(queue, next, outcome)
 	default:
-		m.left[row]--
-		for _, kill := range next.kills {
-			if slices.Contains(outcome.Kills, kill) {
-				row.count(kill)
-			} else {
-				m.add(queue, job{row: row, kills: []Kill{kill}})
-			}
-		}
+		m.together(queue, next, outcome)
 	}
-	if m.left[row] == 0 && m.Told != nil {
-		m.Told(row)
+	if m.left[row] == 0 && m.Finished != nil {
+		m.Finished(row)
 	}
 	return nil
 }
 
-// add has a job done. It is called with the lock held.
+// undisturbed records a trial without kills, and adds the trials with a kill at each of its calls.
+// It is called with the lock held.
+func (m *Matrix) undisturbed(queue *jobs, next job, outcome Outcome) {
+	if outcome.Swept && next.tried < triesAlone {
+		next.tried++
+		m.add(queue, next)
+		return
+	}
+	row := next.row
+	row.Calls, row.Names = len(outcome.Calls), map[string]bool{}
+	for _, call := range outcome.Calls {
+		row.Names[call.Name] = true
+	}
+	if len(outcome.Faults) > 0 {
+		return
+	}
+	for _, kills := range grouped(outcome.Calls, row.Scenario.Alone) {
+		m.add(queue, job{row: row, kills: kills})
+	}
+}
+
+// alone records a trial with one kill. A kill that did not happen is tried again nearby, at most
+// triesAlone times. It is called with the lock held.
+func (m *Matrix) alone(queue *jobs, next job, outcome Outcome) {
+	m.left[next.row]--
+	next.tried++
+	if len(outcome.Kills) > 0 {
+		next.row.count(outcome.Kills[0])
+		return
+	}
+	if next.tried == 1 {
+		next.original = next.kills[0]
+	}
+	if next.tried == triesAlone {
+		next.row.Missed = append(next.row.Missed, next.original)
+		return
+	}
+	next.kills = []Kill{shifted(next.kills[0], next.tried)}
+	m.add(queue, next)
+}
+
+// together records a trial with several kills. Each kill that did not happen is tried alone.
+// It is called with the lock held.
+func (m *Matrix) together(queue *jobs, next job, outcome Outcome) {
+	m.left[next.row]--
+	for _, kill := range next.kills {
+		if slices.Contains(outcome.Kills, kill) {
+			next.row.count(kill)
+		} else {
+			m.add(queue, job{row: next.row, kills: []Kill{kill}})
+		}
+	}
+}
+
+// add queues a trial. It is called with the lock held.
 func (m *Matrix) add(queue *jobs, one job) {
 	queue.add(one)
 	m.left[one.row]++
 }
 
-// jobs are what is left to do, and under way.
+// jobs is the queue of trials to run, with a count of those under way.
 type jobs struct {
 	mutex    sync.Mutex
 	list     []job
@@ -205,12 +230,12 @@ func (j *jobs) add(one job) {
 	j.announce()
 }
 
-// take waits for a job; more is false when there will be none.
+// take waits for a job. It returns false when none is left and none under way can add one.
 func (j *jobs) take(ctx context.Context) (next job, more bool) {
 	for {
 		j.mutex.Lock()
 		if len(j.list) > 0 {
-			// The last first: a story is finished before the next begins.
+			// The newest comes first, so that a scenario is finished before the next begins.
 			next, j.list = j.list[len(j.list)-1], j.list[:len(j.list)-1]
 			j.underWay++
 			if len(j.list) > 0 {
@@ -242,7 +267,7 @@ func (j *jobs) done() {
 	j.announce()
 }
 
-// announce wakes one who waits.
+// announce wakes one waiting worker.
 func (j *jobs) announce() {
 	select {
 	case j.waiting <- struct{}{}:

@@ -20,7 +20,7 @@ const (
 
 var getNow = metav1.GetOptions{}
 
-// held are the kinds whose objects finalizers may hold, those that need others first.
+// held lists the kinds whose objects finalizers may hold, dependent kinds first.
 func held() []schema.GroupVersionResource {
 	return []schema.GroupVersionResource{
 		{Version: "v1", Resource: "nodes"},
@@ -30,16 +30,16 @@ func held() []schema.GroupVersionResource {
 	}
 }
 
-// reset leaves the world as a new one: no process, an account without instances, a
-// cluster without nodes and pods, and a clock that shows the time. Near a half hour it waits, up to
-// three minutes: to the functions, with their clocks set on instead, claims would be as much older, since
-// the API server writes when they were made, and run out of their five minutes to launch in.
+// reset returns the world to its first state: no process, an account without instances, a cluster
+// without nodes and pods, and a clock that shows the real time. Near a half hour it waits up to
+// three minutes for lifecycle's sweep to pass. It must not set the clock forward instead: claims
+// would look older to the functions and exceed the five minutes that a launch may take.
 func (w *World) reset(ctx context.Context) error {
 	w.end()
-	w.gate.tell(nil)
+	w.gate.attach(nil)
 	w.log.take()
 	select {
-	case <-time.After(untilCalm(time.Now())):
+	case <-time.After(untilNoSweep(time.Now())):
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -67,26 +67,28 @@ func (w *World) reset(ctx context.Context) error {
 	return w.undisturbed(ctx, "install", installEvent(cfn.RequestCreate, ""))
 }
 
-// sweeps is how often lifecycle sweeps: in the first minute of each half hour.
+// sweeps is the interval of lifecycle's sweeps, which run in the first minute of each half hour.
 const sweeps = 30 * time.Minute
 
-// untilCalm is how long to wait for a time at which no half hour is near: that lifecycle sweeps
-// is a story by itself and no part of the others.
-func untilCalm(now time.Time) time.Duration {
-	const lasts, told = time.Minute, 2 * time.Minute
+// untilNoSweep returns the wait until no sweep is near. The sweep is a scenario of its own and no
+// part of the others.
+func untilNoSweep(now time.Time) time.Duration {
+	const sweepTakes, trialTakes = time.Minute, 2 * time.Minute
 	into, wait := now.Sub(now.Truncate(sweeps)), time.Duration(0)
 	switch {
-	case into < lasts:
-		wait = lasts - into
-	case into > sweeps-told:
-		wait = sweeps - into + lasts
+	case into < sweepTakes:
+		wait = sweepTakes - into
+	case into > sweeps-trialTakes:
+		wait = sweeps - into + sweepTakes
 	}
 	return wait
 }
 
-// undisturbed has a function act outside of any story.
+// undisturbed invokes a function outside of any scenario.
 func (w *World) undisturbed(ctx context.Context, name string, event any) error {
-	w.gate.tell(&telling{world: w, story: &Story{}, stage: &stage{}, ledger: newLedger("", nil), evictions: map[string]int{}})
+	w.gate.attach(&trial{
+		world: w, scenario: &Scenario{}, stage: &stage{}, ledger: newLedger("", nil), evictions: map[string]int{},
+	})
 	_, err := w.invoke(ctx, name, event)
 	return err
 }
@@ -99,10 +101,12 @@ func (w *World) clear(ctx context.Context) error {
 		w.deployed = false
 	}
 	zero := int64(0)
-	// Events stay: no function reads them.
+	// Events stay, because no function reads them.
 	failed := []error{
-		w.core.CoreV1().Pods(metav1.NamespaceDefault).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &zero}, metav1.ListOptions{}),
-		w.core.PolicyV1().PodDisruptionBudgets(metav1.NamespaceDefault).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}),
+		w.core.CoreV1().Pods(metav1.NamespaceDefault).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &zero},
+			metav1.ListOptions{}),
+		w.core.PolicyV1().PodDisruptionBudgets(metav1.NamespaceDefault).DeleteCollection(ctx, metav1.DeleteOptions{},
+			metav1.ListOptions{}),
 		w.core.CoordinationV1().Leases(whittleNamespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}),
 		w.core.CoreV1().ConfigMaps(whittleNamespace).DeleteCollection(ctx, metav1.DeleteOptions{},
 			metav1.ListOptions{FieldSelector: "metadata.name!=" + catalogName + ",metadata.name!=kube-root-ca.crt"}),
@@ -110,16 +114,17 @@ func (w *World) clear(ctx context.Context) error {
 	for _, resource := range held() {
 		failed = append(failed, w.clearAll(ctx, resource))
 	}
-	// A story may have taken the catalogue away.
+	// A scenario may have deleted the catalogue.
 	restored := w.catalog.DeepCopy()
 	restored.ResourceVersion, restored.UID = "", ""
-	if _, err := w.core.CoreV1().ConfigMaps(whittleNamespace).Create(ctx, restored, metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
+	if _, err := w.core.CoreV1().ConfigMaps(whittleNamespace).Create(ctx, restored,
+		metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
 		failed = append(failed, err)
 	}
 	return errors.Join(failed...)
 }
 
-// clearDeployments takes Deployments away, and waits until nobody makes pods for them any more.
+// clearDeployments deletes all Deployments and waits until they are gone.
 func (w *World) clearDeployments(ctx context.Context) error {
 	apps := w.core.AppsV1()
 	foreground := metav1.DeletePropagationForeground
@@ -136,8 +141,9 @@ func (w *World) clearDeployments(ctx context.Context) error {
 		if time.Now().After(deadline) {
 			return fmt.Errorf("deployment %s is there still after %s", left.Items[0].Name, settleWithin)
 		}
-		// No kubelet ends them.
-		err = w.core.CoreV1().Pods(metav1.NamespaceDefault).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &zero}, metav1.ListOptions{})
+		// No kubelet ends these pods.
+		err = w.core.CoreV1().Pods(metav1.NamespaceDefault).DeleteCollection(ctx,
+			metav1.DeleteOptions{GracePeriodSeconds: &zero}, metav1.ListOptions{})
 		if err != nil {
 			return err
 		}
@@ -156,7 +162,8 @@ func (w *World) clearAll(ctx context.Context, resource schema.GroupVersionResour
 	}
 	for _, object := range list.Items {
 		if len(object.GetFinalizers()) > 0 {
-			_, err = w.objects.Resource(resource).Patch(ctx, object.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+			_, err = w.objects.Resource(resource).Patch(ctx, object.GetName(), types.MergePatchType,
+				[]byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 		}
 		if err == nil {
 			err = w.objects.Resource(resource).Delete(ctx, object.GetName(), metav1.DeleteOptions{})

@@ -22,7 +22,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/fleet"
 )
 
-// stage sets a story up. Its methods do nothing any more once one has failed; err says what did.
+// stage creates a scenario's initial state. After the first failure its methods do nothing; err
+// holds that failure.
 type stage struct {
 	world     *World
 	ctx       context.Context // of the setting up alone
@@ -50,19 +51,22 @@ func (s *stage) object(group, resource, kind, name string, spec map[string]any, 
 		"apiVersion": group + "/v1", "kind": kind, "metadata": map[string]any{"name": name}, "spec": spec,
 	}}
 	made.SetAnnotations(annotations)
-	_, err := s.world.objects.Resource(schema.GroupVersionResource{Group: group, Version: "v1", Resource: resource}).Create(s.ctx, made, metav1.CreateOptions{})
+	_, err := s.world.objects.Resource(schema.GroupVersionResource{
+		Group: group, Version: "v1", Resource: resource,
+	}).Create(s.ctx, made, metav1.CreateOptions{})
 	s.try(err)
 }
 
-// class makes the EC2NodeClass "default", which nobody has looked at yet.
+// class creates the EC2NodeClass "default", without a status.
 func (s *stage) class() {
 	byTag := []any{map[string]any{"tags": map[string]any{"karpenter.sh/discovery": clusterName}}}
 	s.object("karpenter.k8s.aws", "ec2nodeclasses", "EC2NodeClass", "default", map[string]any{
-		"role": nodeRole, "amiSelectorTerms": []any{map[string]any{"alias": "al2023@latest"}}, "subnetSelectorTerms": byTag, "securityGroupSelectorTerms": byTag,
+		"role": nodeRole, "amiSelectorTerms": []any{map[string]any{"alias": "al2023@latest"}}, "subnetSelectorTerms": byTag,
+		"securityGroupSelectorTerms": byTag,
 	}, nil)
 }
 
-// readyClass makes it as lifecycle leaves it when it has looked at it.
+// readyClass creates the class with the status that lifecycle gives it.
 func (s *stage) readyClass() {
 	s.class()
 	if s.world.readyClass == nil {
@@ -76,32 +80,38 @@ func (s *stage) readyClass() {
 		s.world.readyClass = &classes[0]
 		return
 	}
-	// The next ones get what lifecycle has made of the first, which takes fewer calls.
+	// Later classes copy the status of the first one, which takes fewer calls.
 	profiles := fleet.Profiles{IAM: awsiam.NewFromConfig(s.world.account.config), Cluster: clusterName, Region: region}
 	s.try(profiles.Repair(s.ctx, &classes[0]))
 	status := s.world.readyClass.Status
 	status.InstanceProfile = profiles.Name(&classes[0])
-	s.try(s.world.client.PatchNodeClass(s.ctx, classes[0].Name, map[string]any{"metadata": map[string]any{"finalizers": s.world.readyClass.Finalizers}}))
+	s.try(s.world.client.PatchNodeClass(s.ctx, classes[0].Name,
+		map[string]any{"metadata": map[string]any{"finalizers": s.world.readyClass.Finalizers}}))
 	_, err = s.world.client.PatchNodeClassStatus(s.ctx, classes[0].Name, map[string]any{"status": status})
 	s.try(err)
 }
 
-// pool makes the NodePool "default", with whatever else its spec says.
+// pool creates the NodePool "default". The fields of more replace those of its spec.
 func (s *stage) pool(more map[string]any) {
 	spec := map[string]any{
 		"template": map[string]any{"spec": map[string]any{
 			"nodeClassRef": map[string]any{"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"},
-			"requirements": []any{map[string]any{"key": api.CapacityTypeLabelKey, "operator": "In", "values": []any{"spot", "on-demand"}}},
-			"expireAfter":  "Never",
+			"requirements": []any{
+				map[string]any{"key": api.CapacityTypeLabelKey, "operator": "In", "values": []any{"spot", "on-demand"}},
+			},
+			"expireAfter": "Never",
 		}},
-		"disruption": map[string]any{"consolidateAfter": "Never", "consolidationPolicy": "WhenEmpty", "budgets": []any{map[string]any{"nodes": "100%"}}},
+		"disruption": map[string]any{
+			"consolidateAfter": "Never", "consolidationPolicy": "WhenEmpty", "budgets": []any{map[string]any{"nodes": "100%"}},
+		},
 	}
 	maps.Copy(spec, more)
-	// Consolidation waits for no calm of hours.
-	s.object("karpenter.sh", "nodepools", "NodePool", "default", spec, map[string]string{consolidation.SettleTimeAnnotationKey: "0s"})
+	// Consolidation must not wait for the pool to settle.
+	s.object("karpenter.sh", "nodepools", "NodePool", "default", spec,
+		map[string]string{consolidation.SettleTimeAnnotationKey: "0s"})
 }
 
-// run has a function act before the story begins.
+// run invokes a function before the scenario begins.
 func (s *stage) run(name string, event any) {
 	if s.err == nil {
 		_, err := s.world.invoke(s.ctx, name, event)
@@ -109,7 +119,7 @@ func (s *stage) run(name string, event any) {
 	}
 }
 
-// launch starts an instance with the tags of the cluster's, and those given.
+// launch starts an instance with the cluster's tags and those given.
 func (s *stage) launch(instanceType string, tags map[string]string) *ec2.Instance {
 	if s.err != nil {
 		return &ec2.Instance{}
@@ -124,7 +134,10 @@ func (s *stage) launch(instanceType string, tags map[string]string) *ec2.Instanc
 			image = aws.ToString(known.ImageId)
 		}
 	}
-	all := map[string]string{"kubernetes.io/cluster/" + clusterName: "owned", "eks:eks-cluster-name": clusterName, api.NodePoolLabelKey: "default", "karpenter.k8s.aws/ec2nodeclass": "default"}
+	all := map[string]string{
+		"kubernetes.io/cluster/" + clusterName: "owned", "eks:eks-cluster-name": clusterName, api.NodePoolLabelKey: "default",
+		"karpenter.k8s.aws/ec2nodeclass": "default",
+	}
 	maps.Copy(all, tags)
 	var list []ec2types.Tag
 	for key, value := range all {
@@ -148,7 +161,7 @@ func (s *stage) launch(instanceType string, tags map[string]string) *ec2.Instanc
 	return &ec2.Instance{}
 }
 
-// claim makes a NodeClaim of the pool as provision writes one.
+// claim creates a NodeClaim of the pool as provision writes it.
 func (s *stage) claim(name string, change ...func(*api.NodeClaim)) *api.NodeClaim {
 	if s.err != nil {
 		return &api.NodeClaim{}
@@ -174,24 +187,27 @@ func (s *stage) claim(name string, change ...func(*api.NodeClaim)) *api.NodeClai
 	return stored
 }
 
-// launched makes a claim with its instance, of which no node has joined.
+// launched creates a claim and its instance, without a node.
 func (s *stage) launched(name string, change ...func(*api.NodeClaim)) (*api.NodeClaim, *ec2.Instance) {
 	instance := s.launch("m5.xlarge", map[string]string{api.NodeClaimTagKey: name})
 	s.claim(name, append([]func(*api.NodeClaim){func(claim *api.NodeClaim) {
-		claim.Labels[corev1.LabelInstanceTypeStable], claim.Labels[corev1.LabelTopologyZone] = instance.InstanceType, instance.Zone
+		claim.Labels[corev1.LabelInstanceTypeStable], claim.Labels[corev1.LabelTopologyZone] = instance.InstanceType,
+			instance.Zone
 		claim.Labels[api.CapacityTypeLabelKey], claim.Labels[api.LabelInstanceID] = api.CapacityTypeSpot, instance.ID
 	}}, change...)...)
 	return s.status(name, instance, time.Now(), api.ConditionTypeLaunched), instance
 }
 
-// status writes the claim's conditions as true since a time.
+// status sets the claim's conditions to true, with a transition time.
 func (s *stage) status(name string, instance *ec2.Instance, since time.Time, conditions ...string) *api.NodeClaim {
 	if s.err != nil {
 		return &api.NodeClaim{}
 	}
 	var list []metav1.Condition
 	for _, kind := range conditions {
-		list = append(list, metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: kind, LastTransitionTime: metav1.NewTime(since)})
+		list = append(list, metav1.Condition{
+			Type: kind, Status: metav1.ConditionTrue, Reason: kind, LastTransitionTime: metav1.NewTime(since),
+		})
 	}
 	status := map[string]any{"providerID": instance.ProviderID(), "imageID": instance.ImageID, "conditions": list}
 	if len(conditions) > 1 {
@@ -205,8 +221,8 @@ func (s *stage) status(name string, instance *ec2.Instance, since time.Time, con
 	return stored
 }
 
-// node makes a spot node that has been there for an hour, of four processors: a claim, its
-// instance and its node, initialized.
+// node creates an initialized spot node with four processors, one hour old: a claim, its instance
+// and its Node.
 func (s *stage) node(name string, change ...func(*api.NodeClaim)) (*api.NodeClaim, *ec2.Instance) {
 	_, instance := s.launched(name, append([]func(*api.NodeClaim){func(claim *api.NodeClaim) {
 		claim.Annotations[api.AnnotationInstanceTagged] = "true"
@@ -220,30 +236,33 @@ func (s *stage) node(name string, change ...func(*api.NodeClaim)) (*api.NodeClai
 	maps.Copy(node.Labels, claim.Labels)
 	node.Labels[api.NodeRegisteredLabelKey], node.Labels[api.NodeInitializedLabelKey] = "true", "true"
 	node.Finalizers = []string{api.TerminationFinalizer}
-	node.OwnerReferences = []metav1.OwnerReference{{APIVersion: api.APIVersion, Kind: api.NodeClaimKind, Name: claim.Name, UID: claim.UID, BlockOwnerDeletion: &block}}
+	node.OwnerReferences = []metav1.OwnerReference{
+		{APIVersion: api.APIVersion, Kind: api.NodeClaimKind, Name: claim.Name, UID: claim.UID, BlockOwnerDeletion: &block},
+	}
 	_, err := s.world.core.CoreV1().Nodes().Create(s.ctx, node, metav1.CreateOptions{})
 	s.try(err)
 	return claim, instance
 }
 
-// annotatePool writes an annotation on the pool.
+// annotatePool sets an annotation on the pool.
 func (s *stage) annotatePool(key, value string) {
 	if s.err != nil {
 		return
 	}
 	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, key, value)
-	_, err := s.world.objects.Resource(held()[2]).Patch(s.ctx, "default", types.MergePatchType, patch, metav1.PatchOptions{})
+	_, err := s.world.objects.Resource(held()[2]).Patch(s.ctx, "default", types.MergePatchType, patch,
+		metav1.PatchOptions{})
 	s.try(err)
 }
 
-// delete orders the end of a claim, as a person does.
+// delete deletes a claim, as a person does.
 func (s *stage) delete(claim *api.NodeClaim) {
 	if s.err == nil {
 		s.try(s.world.client.DeleteNodeClaim(s.ctx, claim.Name, claim.UID))
 	}
 }
 
-// annotate writes annotations on a claim.
+// annotate sets annotations on a claim.
 func (s *stage) annotate(claim *api.NodeClaim, patch map[string]any) {
 	if s.err == nil {
 		_, err := s.world.client.PatchNodeClaim(s.ctx, claim.Name, patch)

@@ -13,7 +13,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// state is the world at a moment.
+// state is the cluster and the account at one moment.
 type state struct {
 	instances   []ec2.Instance // those that have ended too
 	claims      []api.NodeClaim
@@ -24,8 +24,8 @@ type state struct {
 	deployments []appsv1.Deployment
 }
 
-// see reads the world, but for what few stories are about.
-func (t *telling) see(ctx context.Context) (*state, error) {
+// observe reads the state. It skips kinds that no object of the scenario has.
+func (t *trial) observe(ctx context.Context) (*state, error) {
 	w := t.world
 	s := &state{instances: w.account.ec2.Instances()}
 	var err error
@@ -37,11 +37,11 @@ func (t *telling) see(ctx context.Context) (*state, error) {
 		return nil, err
 	}
 	s.pods = pods.Items
-	return s, t.seeControlled(ctx, s)
+	return s, t.observeControlled(ctx, s)
 }
 
-// seeControlled reads anew what Kubernetes' own controllers write.
-func (t *telling) seeControlled(ctx context.Context, s *state) error {
+// observeControlled reads again the objects that Kubernetes' own controllers write.
+func (t *trial) observeControlled(ctx context.Context, s *state) error {
 	nodes, err := t.world.core.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func (t *telling) seeControlled(ctx context.Context, s *state) error {
 	return nil
 }
 
-// instance is the one behind a provider id, nil for none.
+// instance finds the instance of a provider ID; nil for none.
 func (s *state) instance(providerID string) *ec2.Instance {
 	for i := range s.instances {
 		if s.instances[i].ProviderID() == providerID {
@@ -75,7 +75,7 @@ func (s *state) instance(providerID string) *ec2.Instance {
 	return nil
 }
 
-// alive tells whether a kubelet runs on the node.
+// alive reports whether a kubelet runs on the node.
 func (s *state) alive(node *corev1.Node) bool {
 	instance := s.instance(node.Spec.ProviderID)
 	return instance != nil && instance.State == ec2.Running
@@ -90,13 +90,13 @@ func (s *state) node(name string) *corev1.Node {
 	return nil
 }
 
-// healthy tells whether the pod does its work: it runs, is ready and stays, on a machine that runs.
+// healthy reports whether the pod is ready, is not being deleted, and runs on a machine that runs.
 func (s *state) healthy(pod *corev1.Pod) bool {
 	node := s.node(pod.Spec.NodeName)
 	return pod.DeletionTimestamp == nil && isReady(pod) && node != nil && s.alive(node)
 }
 
-// guarded counts the pods of a budget that are healthy by the measure.
+// guarded counts the budget's pods for which healthy is true.
 func (s *state) guarded(budget *policyv1.PodDisruptionBudget, healthy func(*corev1.Pod) bool) int {
 	selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
 	if err != nil {

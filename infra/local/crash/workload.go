@@ -16,7 +16,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption"
 )
 
-// workload is a number of equal pods, of which there are always as many.
+// workload is a number of equal pods. A pod that ends is replaced.
 type workload struct {
 	name  string
 	count int
@@ -25,15 +25,15 @@ type workload struct {
 	made  int
 }
 
-// pods makes a workload.
+// pods adds a workload.
 func (s *stage) pods(name string, count int, cpu string) *workload {
 	made := &workload{name: name, count: count, cpu: cpu, grace: 1}
 	s.workloads = append(s.workloads, made)
 	return made
 }
 
-// replace makes the pods that are missing among those that there are, and tells whether
-// any was. One that ends counts no more.
+// replace creates the missing pods and reports whether any was missing. A pod that is being deleted
+// counts as missing.
 func (l *workload) replace(ctx context.Context, w *World, pods []corev1.Pod) (missing bool, err error) {
 	present := 0
 	for i := range pods {
@@ -53,10 +53,10 @@ func (l *workload) replace(ctx context.Context, w *World, pods []corev1.Pod) (mi
 	return missing, nil
 }
 
-// pod is one of the workload's, without a name.
+// pod returns one of the workload's pods, without a name.
 func (l *workload) pod() *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": l.name}}}
-	// Its scheduler is the one that is played.
+	// The trial simulates this scheduler.
 	pod.Spec.SchedulerName, pod.Spec.TerminationGracePeriodSeconds = "played", &l.grace
 	pod.Spec.Containers = []corev1.Container{{Name: "main", Image: "pause", Resources: corev1.ResourceRequirements{
 		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(l.cpu)},
@@ -64,31 +64,36 @@ func (l *workload) pod() *corev1.Pod {
 	return pod
 }
 
-// budget guards a workload: so many of its pods have to be healthy.
+// budget creates a PodDisruptionBudget with a minimum of healthy pods.
 func (s *stage) budget(workload string, least int) {
 	if s.err != nil {
 		return
 	}
 	s.guarded = true
 	minimum := intstr.FromInt32(int32(least))
-	_, err := s.world.core.PolicyV1().PodDisruptionBudgets(metav1.NamespaceDefault).Create(s.ctx, &policyv1.PodDisruptionBudget{
-		ObjectMeta: metav1.ObjectMeta{Name: workload},
-		Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: &minimum, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": workload}}},
-	}, metav1.CreateOptions{})
+	_, err := s.world.core.PolicyV1().PodDisruptionBudgets(metav1.NamespaceDefault).Create(s.ctx,
+		&policyv1.PodDisruptionBudget{
+			ObjectMeta: metav1.ObjectMeta{Name: workload},
+			Spec: policyv1.PodDisruptionBudgetSpec{
+				MinAvailable: &minimum, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": workload}},
+			},
+		}, metav1.CreateOptions{})
 	s.try(err)
 }
 
-// shrink takes pods of a workload away.
+// shrink deletes pods of a workload.
 func (s *stage) shrink(name string, count int) {
 	for _, of := range s.workloads {
 		for ; s.err == nil && of.name == name && of.count > count; of.count-- {
 			zero := int64(0)
-			s.try(s.world.core.CoreV1().Pods(metav1.NamespaceDefault).Delete(s.ctx, fmt.Sprintf("%s-%d", name, of.count), metav1.DeleteOptions{GracePeriodSeconds: &zero}))
+			s.try(s.world.core.CoreV1().Pods(metav1.NamespaceDefault).Delete(s.ctx, fmt.Sprintf("%s-%d", name, of.count),
+				metav1.DeleteOptions{GracePeriodSeconds: &zero}))
 		}
 	}
 }
 
-// deployment makes a Deployment of one pod that may be restarted to move it, and gives the right to.
+// deployment creates a Deployment of one pod that may be moved by a restart, and grants the right
+// to do so.
 func (s *stage) deployment(name, cpu string) {
 	if s.err != nil {
 		return
@@ -108,14 +113,22 @@ func (s *stage) deployment(name, cpu string) {
 	made := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	made.Spec = appsv1.DeploymentSpec{
 		Replicas: &one, Selector: &metav1.LabelSelector{MatchLabels: pod.Labels},
-		Strategy: appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{MaxUnavailable: &none}},
-		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: pod.Labels, Annotations: map[string]string{disruption.MoveByRestartAnnotationKey: "true"}}, Spec: pod.Spec},
+		Strategy: appsv1.DeploymentStrategy{
+			Type:          appsv1.RollingUpdateDeploymentStrategyType,
+			RollingUpdate: &appsv1.RollingUpdateDeployment{MaxUnavailable: &none},
+		},
+		Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{
+				Labels: pod.Labels, Annotations: map[string]string{disruption.MoveByRestartAnnotationKey: "true"},
+			},
+			Spec: pod.Spec,
+		},
 	}
 	_, err = s.world.core.AppsV1().Deployments(metav1.NamespaceDefault).Create(s.ctx, made, metav1.CreateOptions{})
 	s.try(err)
 }
 
-// rollingOut says what Kubernetes' controllers have yet to do for a Deployment, empty for nothing.
+// rollingOut says what Kubernetes' controllers have yet to do for a Deployment; empty for nothing.
 func (s *state) rollingOut(deployment *appsv1.Deployment) string {
 	isReadyNow := 0
 	for i := range s.pods {
@@ -124,7 +137,8 @@ func (s *state) rollingOut(deployment *appsv1.Deployment) string {
 		}
 	}
 	status := &deployment.Status
-	if status.ObservedGeneration != deployment.Generation || status.UpdatedReplicas == 0 || int(status.ReadyReplicas) != isReadyNow || isReadyNow > 1 {
+	if status.ObservedGeneration != deployment.Generation || status.UpdatedReplicas == 0 ||
+		int(status.ReadyReplicas) != isReadyNow || isReadyNow > 1 {
 		return fmt.Sprintf("deployment %s has %d pods that are ready, and says %+v", deployment.Name, isReadyNow, *status)
 	}
 	return ""

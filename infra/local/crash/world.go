@@ -26,14 +26,15 @@ import (
 	"github.com/whittle-dev/whittle/testdata/instancetypes"
 )
 
-// Options say where a world is made.
+// Options say where a world finds its programs and keeps its state.
 type Options struct {
 	ControlPlane string // the control plane's program
 	Functions    string // folder of the functions' programs, built with a clock that can be set
 	Directory    string // state and logs
 }
 
-// World is a control plane and what stories need around it. One story is told in it at a time.
+// World is a control plane with everything that scenarios need around it. It runs one trial at a
+// time.
 type World struct {
 	plane    *kubernetes.ControlPlane
 	version  string // Kubernetes' minor version
@@ -52,8 +53,8 @@ type World struct {
 	readyClass *api.EC2NodeClass // as lifecycle has left it the first time
 
 	account     *account
-	uninstalled bool // a story may have taken the rights away
-	deployed    bool // a story may have left Deployments
+	uninstalled bool // a scenario may have taken the rights away
+	deployed    bool // a scenario may have left Deployments
 	functions   map[string]*function
 	processes   sync.WaitGroup
 	log         output
@@ -63,8 +64,8 @@ type World struct {
 	closers []func() error
 }
 
-// Open makes a world: a control plane with Whittle installed by its own install function,
-// and the catalogue read by its own catalog function. Its owner closes it.
+// Open creates a world. Whittle's own install function installs Whittle, and its catalog function
+// writes the catalogue. The caller closes the world.
 func Open(ctx context.Context, options Options) (*World, error) {
 	w := &World{binaries: options.Functions, functions: map[string]*function{}, gate: &gate{}}
 	if err := w.open(ctx, options); err != nil {
@@ -84,9 +85,9 @@ func (w *World) open(ctx context.Context, options Options) error {
 	w.closers = append(w.closers, w.clock.Close)
 	w.plane, err = kubernetes.Start(ctx, kubernetes.Options{
 		Binary: options.ControlPlane, Directory: filepath.Join(options.Directory, "kubernetes"),
-		// Nodes renew no lease here, and stay ready all the same.
+		// The nodes renew no lease and stay ready nevertheless.
 		NodeMonitorGracePeriod: 24 * time.Hour,
-		// Stories read what has just been written, all the time.
+		// Scenarios read objects directly after writing them.
 		WithoutWatchCache: true,
 	})
 	if err != nil {
@@ -113,7 +114,7 @@ func (w *World) open(ctx context.Context, options Options) error {
 	return w.furnish(ctx)
 }
 
-// connect makes the clients for what the stories do themselves.
+// connect creates the clients of the scenarios themselves.
 func (w *World) connect() error {
 	admin := w.plane.RESTConfig()
 	compact := w.plane.RESTConfig()
@@ -160,7 +161,7 @@ func (w *World) serveRuntime() error {
 	return nil
 }
 
-// furnish installs Whittle and reads the catalogue, by the functions themselves.
+// furnish installs Whittle and writes the catalogue, by the functions themselves.
 func (w *World) furnish(ctx context.Context) error {
 	var err error
 	if w.account, err = w.newAccount(ctx); err != nil {
@@ -179,7 +180,7 @@ func (w *World) furnish(ctx context.Context) error {
 // now is the functions' time.
 func (w *World) now() time.Time { return time.Now().Add(w.ahead) }
 
-// pass lets time go by.
+// pass advances the functions' clock.
 func (w *World) pass(d time.Duration) error {
 	w.ahead += d
 	return w.clock.Set(w.ahead)

@@ -14,25 +14,26 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// classStories are about what lifecycle does with EC2NodeClasses, and what is made in AWS for them.
-func classStories() []Story {
+// classScenarios are about EC2NodeClasses and the AWS resources that lifecycle creates for them.
+func classScenarios() []Scenario {
 	alone := []string{"lifecycle"}
-	return []Story{
+	return []Scenario{
 		{
-			Function: "lifecycle", Name: "a class is new", With: alone,
+			Function: "lifecycle", Name: "a class is new", Ticked: alone,
 			Arrange: func(s *stage) {
 				s.class()
 				s.pool(nil)
 			},
-			Done: func(t *telling, s *state) string {
-				if len(s.classes) != 1 || !api.ConditionTrue(s.classes[0].Status.Conditions, api.ConditionReady) || len(s.classes[0].Finalizers) != 1 {
+			Done: func(t *trial, s *state) string {
+				if len(s.classes) != 1 || !api.ConditionTrue(s.classes[0].Status.Conditions, api.ConditionReady) ||
+					len(s.classes[0].Finalizers) != 1 {
 					return "the class is not ready, or nothing holds it"
 				}
-				return t.made(0, 1)
+				return t.remains(0, 1)
 			},
 		},
 		{
-			Function: "lifecycle", Name: "a class is deleted", With: alone,
+			Function: "lifecycle", Name: "a class is deleted", Ticked: alone,
 			Arrange: func(s *stage) {
 				s.readyClass()
 				s.template("one")
@@ -42,45 +43,49 @@ func classStories() []Story {
 				s.try(s.world.objects.Resource(held()[3]).Delete(s.ctx, "default", metav1.DeleteOptions{}))
 				return tickFor(s.world)
 			},
-			Done: func(t *telling, s *state) string {
+			Done: func(t *trial, s *state) string {
 				if len(s.classes) > 0 {
 					return "the class is there still"
 				}
-				return t.made(0, 0)
+				return t.remains(0, 0)
 			},
 		},
 		{
-			Function: "lifecycle", Name: "what nothing uses is swept", With: alone, Step: time.Second, Alone: true,
+			Function: "lifecycle", Name: "what nothing uses is swept", Ticked: alone, Step: time.Second, Alone: true,
 			Arrange: func(s *stage) {
 				s.readyClass()
 				s.pool(nil)
 				s.template("idle")
-				// The sweep comes each half hour, and takes what is older than an hour. It begins with
-				// the story: see nextMinute.
+				// The sweep runs each half hour and removes resources older than an hour. It starts
+				// with the scenario: see nextMinute.
 				now := s.world.now()
 				s.later(now.Truncate(30 * time.Minute).Add(2*time.Hour + time.Second).Sub(now))
 			},
-			Done: func(t *telling, _ *state) string { return t.made(0, 1) },
+			Done: func(t *trial, _ *state) string { return t.remains(0, 1) },
 		},
 	}
 }
 
-// template makes a launch template as provision makes one for the class.
+// template creates a launch template as provision does for the class.
 func (s *stage) template(name string) {
 	if s.err != nil {
 		return
 	}
 	_, err := s.world.account.sdk().CreateLaunchTemplate(s.ctx, &awsec2.CreateLaunchTemplateInput{
-		LaunchTemplateName: aws.String(name), LaunchTemplateData: &ec2types.RequestLaunchTemplateData{InstanceType: ec2types.InstanceTypeM5Large},
-		TagSpecifications: []ec2types.TagSpecification{{ResourceType: ec2types.ResourceTypeLaunchTemplate, Tags: []ec2types.Tag{
-			{Key: aws.String(api.ClusterTagKey(clusterName)), Value: aws.String(api.ClusterTagOwned)}, {Key: aws.String(api.NodeClassTagKey), Value: aws.String("default")},
-		}}},
+		LaunchTemplateName: aws.String(name),
+		LaunchTemplateData: &ec2types.RequestLaunchTemplateData{InstanceType: ec2types.InstanceTypeM5Large},
+		TagSpecifications: []ec2types.TagSpecification{{ResourceType: ec2types.ResourceTypeLaunchTemplate,
+			Tags: []ec2types.Tag{
+				{Key: aws.String(api.ClusterTagKey(clusterName)), Value: aws.String(api.ClusterTagOwned)},
+				{Key: aws.String(api.NodeClassTagKey), Value: aws.String("default")},
+			}}},
 	})
 	s.try(err)
 }
 
-// made says whether there is another number of launch templates or instance profiles.
-func (t *telling) made(templates, profiles int) string {
+// remains compares the numbers of launch templates and instance profiles, and describes a
+// difference.
+func (t *trial) remains(templates, profiles int) string {
 	ctx, account := context.Background(), t.world.account
 	left, err := account.sdk().DescribeLaunchTemplates(ctx, &awsec2.DescribeLaunchTemplatesInput{})
 	if err != nil {
@@ -91,7 +96,8 @@ func (t *telling) made(templates, profiles int) string {
 		return err.Error()
 	}
 	if len(left.LaunchTemplates) != templates || len(known.InstanceProfiles) != profiles {
-		return fmt.Sprintf("%d launch templates and %d instance profiles, want %d and %d", len(left.LaunchTemplates), len(known.InstanceProfiles), templates, profiles)
+		return fmt.Sprintf("%d launch templates and %d instance profiles, want %d and %d", len(left.LaunchTemplates),
+			len(known.InstanceProfiles), templates, profiles)
 	}
 	for _, profile := range known.InstanceProfiles {
 		if len(profile.Roles) != 1 {

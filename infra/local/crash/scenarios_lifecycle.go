@@ -10,8 +10,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-func lifecycleStories() []Story {
-	// ending deletes the claim whose node was made first, as a person does.
+func lifecycleScenarios() []Scenario {
+	// ending deletes the first claim, as a person does.
 	ending := func(s *stage) any {
 		claims, err := s.world.client.NodeClaims(s.ctx)
 		if s.try(err) {
@@ -20,9 +20,9 @@ func lifecycleStories() []Story {
 		return tickFor(s.world)
 	}
 	alone := []string{"lifecycle"}
-	return []Story{
+	return []Scenario{
 		{
-			Function: "lifecycle", Name: "a node joins", With: alone, Done: claims(1),
+			Function: "lifecycle", Name: "a node joins", Ticked: alone, Done: claims(1),
 			Arrange: func(s *stage) {
 				s.pool(nil)
 				s.launched("new", func(claim *api.NodeClaim) {
@@ -31,8 +31,8 @@ func lifecycleStories() []Story {
 			},
 		},
 		{
-			// One pod at a time moves to the other node.
-			Function: "lifecycle", Name: "a drain under a budget", With: alone, Done: replaced, Event: ending,
+			// The pods move to the other node one at a time.
+			Function: "lifecycle", Name: "a drain under a budget", Ticked: alone, Done: replaced, Event: ending,
 			Arrange: func(s *stage) {
 				s.pool(nil)
 				s.node("old")
@@ -42,7 +42,8 @@ func lifecycleStories() []Story {
 			},
 		},
 		{
-			Function: "lifecycle", Name: "a drain that comes to its hard end", With: alone, Done: claims(0), Event: ending, Forceful: true,
+			Function: "lifecycle", Name: "a drain that comes to its hard end", Ticked: alone, Done: claims(0), Event: ending,
+			IgnoresBudgets: true,
 			Arrange: func(s *stage) {
 				s.pool(nil)
 				s.node("old", func(claim *api.NodeClaim) {
@@ -53,7 +54,7 @@ func lifecycleStories() []Story {
 			},
 		},
 		{
-			Function: "lifecycle", Name: "a node expires", With: alone, Done: claims(0),
+			Function: "lifecycle", Name: "a node expires", Ticked: alone, Done: claims(0),
 			Arrange: func(s *stage) {
 				s.pool(nil)
 				s.node("old", func(claim *api.NodeClaim) {
@@ -64,7 +65,8 @@ func lifecycleStories() []Story {
 			},
 		},
 		{
-			Function: "lifecycle", Name: "a claim whose launch was not written down is deleted", With: alone, Done: claims(0), Event: ending, Step: 10 * time.Second,
+			Function: "lifecycle", Name: "a claim whose launch was not written down is deleted", Ticked: alone, Done: claims(0),
+			Event: ending, Step: 10 * time.Second,
 			Arrange: func(s *stage) {
 				s.pool(nil)
 				s.launch("m5.xlarge", map[string]string{api.NodeClaimTagKey: "lost"})
@@ -72,7 +74,8 @@ func lifecycleStories() []Story {
 			},
 		},
 		{
-			Function: "lifecycle", Name: "instances without claims, and claims without instances", With: alone, Done: claims(0),
+			Function: "lifecycle", Name: "instances without claims, and claims without instances", Ticked: alone,
+			Done: claims(0),
 			Arrange: func(s *stage) {
 				s.pool(nil)
 				s.launch("m5.xlarge", map[string]string{api.NodeClaimTagKey: "nobody"})
@@ -82,7 +85,7 @@ func lifecycleStories() []Story {
 			},
 		},
 		{
-			Function: "lifecycle", Name: "an instance that has stopped", With: alone, Done: claims(0), Forceful: true,
+			Function: "lifecycle", Name: "an instance that has stopped", Ticked: alone, Done: claims(0), IgnoresBudgets: true,
 			Arrange: func(s *stage) {
 				s.pool(nil)
 				s.node("old")
@@ -95,7 +98,7 @@ func lifecycleStories() []Story {
 	}
 }
 
-// later lets time pass before the story begins.
+// later advances the clock before the scenario begins.
 func (s *stage) later(d time.Duration) {
 	if s.err == nil {
 		s.try(s.world.pass(d))

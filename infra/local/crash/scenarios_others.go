@@ -14,14 +14,14 @@ import (
 	"github.com/whittle-dev/whittle/shared/inventory"
 )
 
-// nobody else acts in these stories.
+// nobody is for scenarios in which ticks wake no function.
 func nobody() []string { return []string{} }
 
-func tickerStories() []Story {
-	return []Story{{
-		Function: "ticker", Name: "a minute", With: nobody(),
+func tickerScenarios() []Scenario {
+	return []Scenario{{
+		Function: "ticker", Name: "a minute", Ticked: nobody(),
 		Event: func(*stage) any { return struct{}{} },
-		Done: func(t *telling, _ *state) string {
+		Done: func(t *trial, _ *state) string {
 			for name, least := range map[string]int{"provision": 6, "lifecycle": 1, "disrupt": 3} {
 				if sent, err := t.world.account.waiting(name); err != nil || sent < least {
 					return fmt.Sprintf("the queue of %s has %d messages, want %d (%v)", name, sent, least, err)
@@ -32,7 +32,7 @@ func tickerStories() []Story {
 	}}
 }
 
-// waiting counts the messages in a function's queue, delayed ones too.
+// waiting counts the messages in a function's queue, delayed ones included.
 func (a *account) waiting(name string) (int, error) {
 	attributes, err := a.queues.Attributes(name)
 	if err != nil {
@@ -49,8 +49,8 @@ func (a *account) waiting(name string) (int, error) {
 	return sum, nil
 }
 
-func catalogStories() []Story {
-	whole := func(t *telling, _ *state) string {
+func catalogScenarios() []Scenario {
+	whole := func(t *trial, _ *state) string {
 		read, err := inventory.Catalog(context.Background(), t.world.client)
 		if err != nil {
 			return err.Error()
@@ -65,18 +65,21 @@ func catalogStories() []Story {
 		}
 		return ""
 	}
-	return []Story{
+	return []Scenario{
 		{
-			Function: "catalog", Name: "the first time", With: nobody(), Done: whole, Event: func(*stage) any { return struct{}{} },
+			Function: "catalog", Name: "the first time", Ticked: nobody(), Done: whole, Event: func(*stage) any {
+				return struct{}{}
+			},
 			Arrange: func(s *stage) {
 				s.try(s.world.core.CoreV1().ConfigMaps(whittleNamespace).Delete(s.ctx, catalogName, metav1.DeleteOptions{}))
 			},
 		},
 		{
-			Function: "catalog", Name: "an hour later", With: nobody(), Event: func(*stage) any { return struct{}{} },
+			Function: "catalog", Name: "an hour later", Ticked: nobody(), Event: func(*stage) any { return struct{}{} },
 			Arrange: func(s *stage) { s.later(time.Hour) },
-			Done: func(t *telling, s *state) string {
-				if read, err := inventory.Catalog(context.Background(), t.world.client); err == nil && t.world.now().Sub(read.Time) > 30*time.Minute {
+			Done: func(t *trial, s *state) string {
+				if read, err := inventory.Catalog(context.Background(), t.world.client); err == nil &&
+					t.world.now().Sub(read.Time) > 30*time.Minute {
 					return "the catalogue is old"
 				}
 				return whole(t, s)
@@ -85,10 +88,12 @@ func catalogStories() []Story {
 	}
 }
 
-func consoleStories() []Story {
-	return []Story{{
-		// It only reads: what it was asked by comes again, and is answered.
-		Function: "console", Name: "a dashboard is looked at", With: nobody(), Event: func(*stage) any { return struct{}{} },
+func consoleScenarios() []Scenario {
+	return []Scenario{{
+		// The console only reads. A repeated request gets its answer again.
+		Function: "console", Name: "a dashboard is looked at", Ticked: nobody(), Event: func(*stage) any {
+			return struct{}{}
+		},
 		Arrange: func(s *stage) {
 			s.pool(nil)
 			s.node("shown")
@@ -105,12 +110,12 @@ func installEvent(kind cfn.RequestType, answerTo string) cfn.Event {
 	}
 }
 
-func installStories() []Story {
-	story := func(kind cfn.RequestType, present bool, arrange func(*stage)) Story {
-		return Story{
-			Function: "install", Name: string(kind), With: nobody(), Arrange: arrange,
+func installScenarios() []Scenario {
+	scenario := func(kind cfn.RequestType, present bool, arrange func(*stage)) Scenario {
+		return Scenario{
+			Function: "install", Name: string(kind), Ticked: nobody(), Arrange: arrange,
 			Event: func(s *stage) any { return installEvent(kind, s.world.gate.awsURL+responsePath) },
-			Done: func(t *telling, _ *state) string {
+			Done: func(t *trial, _ *state) string {
 				if t.world.account.answered == 0 {
 					return "CloudFormation has no answer"
 				}
@@ -118,14 +123,14 @@ func installStories() []Story {
 			},
 		}
 	}
-	return []Story{
-		story(cfn.RequestDelete, false, nil),
-		story(cfn.RequestCreate, true, func(s *stage) { s.run("install", installEvent(cfn.RequestDelete, "")) }),
-		story(cfn.RequestUpdate, true, nil),
+	return []Scenario{
+		scenario(cfn.RequestDelete, false, nil),
+		scenario(cfn.RequestCreate, true, func(s *stage) { s.run("install", installEvent(cfn.RequestDelete, "")) }),
+		scenario(cfn.RequestUpdate, true, nil),
 	}
 }
 
-// rights says what of the rights in the cluster is not there, or is there still.
+// rights describes rights in the cluster that should exist and do not, or the reverse.
 func (w *World) rights(present bool) string {
 	objects, err := manifests.RBAC()
 	if err != nil {

@@ -16,21 +16,21 @@ import (
 )
 
 const (
-	// rounds bounds how often the functions go on, beside once for each kill.
+	// rounds limits the rounds of a trial, beside one more for each kill.
 	rounds = 30
-	// step is how much time passes between two rounds.
+	// step is the time between two rounds.
 	step = 6 * time.Second
-	// fullLook is how many rounds pass from one tick of lifecycle's to the next.
+	// fullLook is the number of rounds between two ticks of lifecycle.
 	fullLook = 3
 )
 
-// telling is one run of a story, with a kill or without.
-type telling struct {
-	world  *World
-	story  *Story
-	ledger *ledger
-	stage  *stage
-	// undelivered is what wakes functions and was not dealt with.
+// trial is one run of a scenario, with or without kills.
+type trial struct {
+	world    *World
+	scenario *Scenario
+	ledger   *ledger
+	stage    *stage
+	// undelivered holds, by function, the event that has to be delivered again.
 	undelivered map[string]any
 	acted       bool // play has changed something since it read the world
 
@@ -39,71 +39,75 @@ type telling struct {
 	faults    []string
 }
 
-// Outcome is what came of a telling.
+// Outcome is the result of a trial.
 type Outcome struct {
-	Calls  []Call // of the story's function
+	Calls  []Call // of the scenario's function
 	Kills  []Kill // that have happened
 	Rounds int
-	Swept  bool // it went on into a time of lifecycle's sweeps, which is a story by itself
+	Swept  bool // it went on into a time of lifecycle's sweeps, which is a scenario by itself
 	Faults []string
 	Log    string // what the functions have written
 }
 
-// Tell tells a story; the function dies at the calls of the kills. The error is for a world
-// that cannot be used; what the functions do wrong is a fault.
-func (w *World) Tell(ctx context.Context, story *Story, kills []Kill) (Outcome, error) {
-	t := &telling{world: w, story: story, ledger: newLedger("", nil), undelivered: map[string]any{}, evictions: map[string]int{}}
+// Try runs one trial of a scenario, in which the function dies at the calls of the kills. The error
+// is for a world that cannot be used; violations are in Faults.
+func (w *World) Try(ctx context.Context, scenario *Scenario, kills []Kill) (Outcome, error) {
+	t := &trial{
+		world: w, scenario: scenario, ledger: newLedger("", nil), undelivered: map[string]any{}, evictions: map[string]int{},
+	}
 	if err := w.reset(ctx); err != nil {
 		return Outcome{}, err
 	}
-	w.gate.tell(t)
-	w.uninstalled = story.Function == "install"
+	w.gate.attach(t)
+	w.uninstalled = scenario.Function == "install"
 	t.stage = &stage{world: w, ctx: ctx}
 	if err := t.begin(ctx); err != nil {
-		return Outcome{}, fmt.Errorf("story %s: setting it up: %w\n%s", story.title(), err, w.log.take())
+		return Outcome{}, fmt.Errorf("scenario %s: setting it up: %w\n%s", scenario.title(), err, w.log.take())
 	}
-	t.ledger = newLedger(story.Function, kills)
-	w.gate.tell(t)
+	t.ledger = newLedger(scenario.Function, kills)
+	w.gate.attach(t)
 	began := w.now().Truncate(sweeps)
-	turns, err := t.goOn(ctx)
+	turns, err := t.advance(ctx)
 	if err != nil {
-		return Outcome{}, fmt.Errorf("story %s: %w\n%s", story.title(), err, w.log.take())
+		return Outcome{}, fmt.Errorf("scenario %s: %w\n%s", scenario.title(), err, w.log.take())
 	}
-	return Outcome{Calls: t.ledger.made(), Kills: t.ledger.deaths(), Rounds: turns, Swept: w.now().After(began.Add(sweeps)), Faults: t.faults, Log: w.log.take()}, nil
+	return Outcome{
+		Calls: t.ledger.made(), Kills: t.ledger.deaths(), Rounds: turns, Swept: w.now().After(began.Add(sweeps)),
+		Faults: t.faults, Log: w.log.take(),
+	}, nil
 }
 
-func (t *telling) begin(ctx context.Context) error {
-	if t.story.Arrange != nil {
-		t.story.Arrange(t.stage)
+func (t *trial) begin(ctx context.Context) error {
+	if t.scenario.Arrange != nil {
+		t.scenario.Arrange(t.stage)
 	}
 	if t.stage.err != nil {
 		return t.stage.err
 	}
-	if _, err := t.play(ctx); err != nil {
+	if _, err := t.simulate(ctx); err != nil {
 		return err
 	}
 	event := tickFor
-	if t.story.Event != nil {
-		t.undelivered[t.story.Function] = t.story.Event(t.stage)
+	if t.scenario.Event != nil {
+		t.undelivered[t.scenario.Function] = t.scenario.Event(t.stage)
 		return t.stage.err
 	}
-	t.undelivered[t.story.Function] = event(t.world)
+	t.undelivered[t.scenario.Function] = event(t.world)
 	return nil
 }
 
-// goOn has the functions act in turn until the story is over, and once more: whatever has
-// come right has to stay so.
-func (t *telling) goOn(ctx context.Context) (int, error) {
+// advance runs rounds until the scenario has ended, and one more: the end must be stable.
+func (t *trial) advance(ctx context.Context) (int, error) {
 	over, limit := false, rounds+len(t.ledger.kills)
 	for round := range limit {
 		if err := t.round(ctx, round); err != nil {
 			return 0, err
 		}
-		s, err := t.play(ctx)
+		s, err := t.simulate(ctx)
 		if err != nil {
 			return 0, err
 		}
-		if t.story.Acted != nil && t.story.Acted(s) {
+		if t.scenario.PartDone != nil && t.scenario.PartDone(s) {
 			t.ledger.close()
 		}
 		missing, err := t.missing(ctx, s)
@@ -125,40 +129,42 @@ func (t *telling) goOn(ctx context.Context) (int, error) {
 	return limit, nil
 }
 
-// missing is what is not yet as it has to be at the story's end.
-func (t *telling) missing(ctx context.Context, s *state) ([]string, error) {
+// missing lists what the scenario's end still lacks.
+func (t *trial) missing(ctx context.Context, s *state) ([]string, error) {
 	var err error
 	if s.classes, err = t.world.client.NodeClasses(ctx); err != nil {
 		return nil, err
 	}
 	missing := t.unsettled(s)
-	if t.undelivered[t.story.Function] != nil {
-		missing = append(missing, "what woke "+t.story.Function+" was not dealt with")
+	if t.undelivered[t.scenario.Function] != nil {
+		missing = append(missing, "what woke "+t.scenario.Function+" was not dealt with")
 	}
-	if t.story.Spared != nil && t.ledger.dead() && t.launched(s) == 0 && t.story.Spared(t, s) == "" {
+	if t.scenario.RolledBack != nil && t.ledger.dead() && t.launched(s) == 0 && t.scenario.RolledBack(t, s) == "" {
 		return missing, nil
 	}
-	if launched := t.launched(s); launched != t.story.Launches && t.story.Launches != anyNumber {
-		missing = append(missing, fmt.Sprintf("%d instances were launched, want %d", launched, t.story.Launches))
+	if launched := t.launched(s); launched != t.scenario.Launches && t.scenario.Launches != anyNumber {
+		missing = append(missing, fmt.Sprintf("%d instances were launched, want %d", launched, t.scenario.Launches))
 	}
-	if t.story.Done != nil {
-		if lacks := t.story.Done(t, s); lacks != "" {
+	if t.scenario.Done != nil {
+		if lacks := t.scenario.Done(t, s); lacks != "" {
 			missing = append(missing, lacks)
 		}
 	}
 	return missing, nil
 }
 
-// round has each function act once: on what it was woken by and has not dealt with, on
-// what it was sent, and on a tick.
-func (t *telling) round(ctx context.Context, number int) error {
+// round invokes each function once, with its undelivered event, the messages of its queue, and a
+// tick.
+func (t *trial) round(ctx context.Context, number int) error {
 	began := time.Now()
-	with := t.story.With
+	with := t.scenario.Ticked
 	if with == nil {
 		with = []string{"provision", "lifecycle", "disrupt"}
 	}
-	// The story's own comes first: what is about to happen begins with it.
-	order := append([]string{t.story.Function}, slices.DeleteFunc(slices.Clone(with), func(name string) bool { return name == t.story.Function })...)
+	// The scenario's own function comes first, because its event starts the scenario.
+	order := append([]string{t.scenario.Function}, slices.DeleteFunc(slices.Clone(with), func(name string) bool {
+		return name == t.scenario.Function
+	})...)
 	for _, name := range order {
 		event, err := t.wake(ctx, name, number, slices.Contains(with, name))
 		if err != nil {
@@ -175,12 +181,12 @@ func (t *telling) round(ctx context.Context, number int) error {
 			return ctx.Err()
 		case errors.Is(err, errKilled) && len(t.ledger.deaths()) > deaths:
 			t.undelivered[name] = event
-			// Until its time is over the dead one holds what leases it had.
+			// A killed function holds its Leases until its time limit has passed.
 			if err := t.world.pass(timeout); err != nil {
 				return err
 			}
-			if t.story.Meanwhile != nil && deaths == 0 {
-				t.story.Meanwhile(t.stage)
+			if t.scenario.OnFirstKill != nil && deaths == 0 {
+				t.scenario.OnFirstKill(t.stage)
 			}
 			if t.stage.err != nil {
 				return t.stage.err
@@ -193,16 +199,17 @@ func (t *telling) round(ctx context.Context, number int) error {
 			t.undelivered[name] = failed(event, answer)
 		}
 	}
-	after := t.story.Step
+	after := t.scenario.Step
 	if after == 0 {
 		after = step
 	}
-	// As long on a machine that is busy: what functions do depends on the second of the minute.
+	// A round takes the same time on a busy machine, because functions depend on the second of the
+	// minute.
 	return t.world.pass(max(0, after-time.Since(began)).Round(time.Second))
 }
 
-// wake is what a function is given now, nil for nothing.
-func (t *telling) wake(ctx context.Context, name string, round int, ticks bool) (any, error) {
+// wake returns the payload for a function; nil for none.
+func (t *trial) wake(ctx context.Context, name string, round int, ticks bool) (any, error) {
 	event := t.undelivered[name]
 	batch, messages := event.(lambdaevents.SQSEvent)
 	if event != nil && !messages || !ticks {
@@ -218,7 +225,7 @@ func (t *telling) wake(ctx context.Context, name string, round int, ticks bool) 
 	for _, one := range sent {
 		batch.Records = append(batch.Records, lambdaevents.SQSMessage{MessageId: one.ID, Body: one.Body})
 	}
-	// Between its ticks, which are a minute apart, lifecycle looks on by messages of its own.
+	// Ticks of lifecycle are a minute apart. In between, it continues by its own messages.
 	if name == "lifecycle" && round%fullLook > 0 {
 		next := queue.Message{Cluster: clusterName, At: t.world.now(), Reason: queue.ReasonContinue, Hop: 1}
 		batch.Records = append(batch.Records, message(next, fmt.Sprint("continue-", round)))
@@ -228,7 +235,7 @@ func (t *telling) wake(ctx context.Context, name string, round int, ticks bool) 
 	return batch, nil
 }
 
-// failed is what of an event comes back, by the function's answer; nil for nothing.
+// failed returns the part of an event that the function's answer returns; nil for none.
 func failed(event any, answer []byte) any {
 	batch, messages := event.(lambdaevents.SQSEvent)
 	var response lambdaevents.SQSEventResponse
@@ -237,7 +244,9 @@ func failed(event any, answer []byte) any {
 	}
 	var back lambdaevents.SQSEvent
 	for _, record := range batch.Records {
-		if slices.ContainsFunc(response.BatchItemFailures, func(failure lambdaevents.SQSBatchItemFailure) bool { return failure.ItemIdentifier == record.MessageId }) {
+		if slices.ContainsFunc(response.BatchItemFailures, func(failure lambdaevents.SQSBatchItemFailure) bool {
+			return failure.ItemIdentifier == record.MessageId
+		}) {
 			back.Records = append(back.Records, record)
 		}
 	}

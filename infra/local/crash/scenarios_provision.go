@@ -10,20 +10,21 @@ import (
 	"github.com/whittle-dev/whittle/shared/inventory"
 )
 
-// together is how many equal nodes are launched by one call.
+// together is the number of equal nodes that one call launches.
 const together = 3
 
-func provisionStories() []Story {
+func provisionScenarios() []Scenario {
 	lone := func(s *stage) {
 		s.readyClass()
 		s.pool(nil)
 		s.pods("lone", 1, "3")
 	}
-	// Nothing is there for disrupt to take away.
+	// Disrupt would find nothing to remove.
 	launching := []string{"provision", "lifecycle"}
-	return []Story{
+	return []Scenario{
 		{
-			Function: "provision", Name: "a batch of equal nodes, with a class that is new", Launches: together, Done: running(together),
+			Function: "provision", Name: "a batch of equal nodes, with a class that is new", Launches: together,
+			Done: running(together),
 			Arrange: func(s *stage) {
 				s.class()
 				s.pool(nil)
@@ -31,21 +32,23 @@ func provisionStories() []Story {
 			},
 		},
 		{
-			// The request of the batch is then another one, with the same token.
-			Function: "provision", With: launching, Name: "a batch of equal nodes, and spot is short when it is gone on with", Launches: together, Done: running(together),
+			// The repeated batch is then a different request with the same token.
+			Function: "provision", Ticked: launching, Name: "a batch of equal nodes, and spot is short when it is gone on with",
+			Launches: together, Done: running(together),
 			Arrange: func(s *stage) {
 				s.readyClass()
 				s.pool(nil)
 				s.pods("equal", together, "14")
 			},
-			Meanwhile: func(s *stage) {
+			OnFirstKill: func(s *stage) {
 				marks := &catalog.Unavailable{}
 				marks.LeaveOut(catalog.CapacityTypeKey(api.CapacityTypeSpot), s.world.now().Add(time.Hour))
 				s.try(inventory.MarkUnavailable(s.ctx, s.world.client, marks, s.world.now()))
 			},
 		},
 		{
-			Function: "provision", With: launching, Name: "claims that an earlier pass has written", Launches: 2, Done: running(2),
+			Function: "provision", Ticked: launching, Name: "claims that an earlier pass has written", Launches: 2,
+			Done: running(2),
 			Arrange: func(s *stage) {
 				s.readyClass()
 				s.pool(nil)
@@ -58,28 +61,28 @@ func provisionStories() []Story {
 			},
 		},
 		{
-			Function: "provision", With: launching, Name: "no room on spot", Launches: 1, Done: running(1),
+			Function: "provision", Ticked: launching, Name: "no room on spot", Launches: 1, Done: running(1),
 			Arrange: func(s *stage) {
 				s.world.account.ec2.Starve(ec2.Starvation{CapacityType: "spot"})
 				lone(s)
 			},
 		},
 		{
-			Function: "provision", With: launching, Name: "a launch that EC2 refuses once", Launches: 1, Done: running(1),
+			Function: "provision", Ticked: launching, Name: "a launch that EC2 refuses once", Launches: 1, Done: running(1),
 			Arrange: func(s *stage) {
 				lone(s)
 				s.world.account.ec2.FailCalls(ec2.CallFailure{Action: "CreateFleet", Code: "InvalidParameterValue", Times: 1})
 			},
 		},
 		{
-			Function: "provision", With: launching, Name: "a pool that gets its number of nodes", Launches: 2, Done: claims(2),
+			Function: "provision", Ticked: launching, Name: "a pool that gets its number of nodes", Launches: 2, Done: claims(2),
 			Arrange: func(s *stage) {
 				s.readyClass()
 				s.pool(map[string]any{"replicas": int64(2)})
 			},
 		},
 		{
-			Function: "provision", With: launching, Name: "a pool that has too many nodes", Done: claims(1),
+			Function: "provision", Ticked: launching, Name: "a pool that has too many nodes", Done: claims(1),
 			Arrange: func(s *stage) {
 				s.readyClass()
 				s.pool(map[string]any{"replicas": int64(1)})
@@ -90,9 +93,9 @@ func provisionStories() []Story {
 	}
 }
 
-// running is the end at which so many nodes are ready, and every pod runs on one.
-func running(nodes int) func(*telling, *state) string {
-	return func(t *telling, s *state) string {
+// running is the end at which a number of nodes are ready and every pod runs on one of them.
+func running(nodes int) func(*trial, *state) string {
+	return func(t *trial, s *state) string {
 		if lacks := claims(nodes)(t, s); lacks != "" {
 			return lacks
 		}
@@ -105,9 +108,9 @@ func running(nodes int) func(*telling, *state) string {
 	}
 }
 
-// claims is the end at which there are so many nodes, all of them ready.
-func claims(nodes int) func(*telling, *state) string {
-	return func(_ *telling, s *state) string {
+// claims is the end at which a number of nodes exist, all of them ready.
+func claims(nodes int) func(*trial, *state) string {
+	return func(_ *trial, s *state) string {
 		if len(s.claims) != nodes {
 			return fmt.Sprintf("there are %d nodeclaims, want %d", len(s.claims), nodes)
 		}

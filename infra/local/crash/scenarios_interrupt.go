@@ -1,0 +1,106 @@
+package crash
+
+import (
+	"time"
+
+	"github.com/whittle-dev/whittle/events"
+	"github.com/whittle-dev/whittle/infra/local/ec2"
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption"
+)
+
+func interruptScenarios() []Scenario {
+	occupied := func(s *stage) {
+		s.readyClass()
+		s.pool(nil)
+		s.node("old")
+		s.pods("guest", 2, "1500m")
+	}
+	// reported lets EC2 do something to the node's instance and send the event about it.
+	reported := func(act func(*ec2.Service, string) error, detail func(id string) events.Detail) func(*stage) any {
+		return func(s *stage) any {
+			id := s.only().ID
+			if act != nil {
+				s.try(act(s.world.account.ec2, id))
+			}
+			return eventOf(s.world, detail(id))
+		}
+	}
+	change := func(ahead time.Duration, status events.HealthStatus) func(id string) events.Detail {
+		return func(id string) events.Detail {
+			return &events.ScheduledChange{
+				InstanceIDs: []string{id}, Status: status, Code: "AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED", EventARN: "arn:change",
+				StartTime: time.Now().Add(ahead), Page: 1, TotalPages: 1,
+			}
+		}
+	}
+	moving := []string{"provision", "lifecycle"}
+	return []Scenario{
+		{
+			Function: "interrupt", Name: "a spot warning", Launches: 1, Ticked: moving, Done: replaced, Arrange: occupied,
+			Event: reported(nil, func(id string) events.Detail {
+				return &events.SpotInterruption{InstanceID: id, Action: events.ActionTerminate}
+			}),
+		},
+		{
+			Function: "interrupt", Name: "an instance that has stopped", Launches: 1, Ticked: moving, Done: replaced,
+			Arrange: occupied, IgnoresBudgets: true,
+			Event: reported((*ec2.Service).Stop, func(id string) events.Detail {
+				return &events.StateChange{InstanceID: id, State: events.StateStopped}
+			}),
+		},
+		{
+			Function: "interrupt", Name: "an instance that has ended", Launches: 1, Ticked: moving, Done: replaced,
+			Arrange: occupied, IgnoresBudgets: true,
+			Event: reported((*ec2.Service).Terminate, func(id string) events.Detail {
+				return &events.StateChange{InstanceID: id, State: events.StateTerminated}
+			}),
+		},
+		{
+			Function: "interrupt", Name: "a rebalance recommendation", Ticked: []string{},
+			Done: annotated(disruption.RebalanceRecommendedAnnotationKey), Arrange: occupied,
+			Event: reported(nil, func(id string) events.Detail { return &events.RebalanceRecommendation{InstanceID: id} }),
+		},
+		{
+			Function: "interrupt", Name: "a change weeks ahead", Ticked: []string{},
+			Done: annotated(disruption.DepartsAtAnnotationKey), Arrange: occupied,
+			Event: reported(nil, change(14*24*time.Hour, events.HealthStatusUpcoming)),
+		},
+		{
+			Function: "interrupt", Name: "a change within minutes", Launches: 1, Ticked: moving, Done: replaced,
+			Arrange: occupied,
+			Event:   reported(nil, change(10*time.Minute, events.HealthStatusOpen)),
+		},
+	}
+}
+
+// only returns the instance that the scenario began with.
+func (s *stage) only() ec2.Instance {
+	if all := s.world.account.ec2.Instances(); s.err == nil && len(all) > 0 {
+		return all[0]
+	}
+	return ec2.Instance{}
+}
+
+// replaced is the end at which the node "old" is gone and its pods run on another node.
+func replaced(t *trial, s *state) string {
+	for i := range s.claims {
+		if s.claims[i].Name == "old" {
+			return "nodeclaim old is there still"
+		}
+	}
+	return running(1)(t, s)
+}
+
+// annotated is the end at which the claim "old" has an annotation and goes on.
+func annotated(key string) func(*trial, *state) string {
+	return func(t *trial, s *state) string {
+		if len(s.claims) != 1 || s.claims[0].Annotations[key] == "" {
+			return "the nodeclaim has not the annotation " + key
+		}
+		if s.claims[0].Annotations[api.NodeClaimTerminationTimestampAnnotationKey] != "" {
+			return "the nodeclaim is to end"
+		}
+		return running(1)(t, s)
+	}
+}
