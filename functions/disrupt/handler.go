@@ -14,13 +14,16 @@ import (
 )
 
 const (
-	// leaseName is held by whoever decides about taking nodes away.
+	// leaseName is the Lease of the invocation that disrupts nodes.
 	leaseName = "whittle-disrupt"
-	// horizon is how far ahead a look is asked for. The ticks, some twenty seconds
-	// apart, find what is due later: a message for each of them would multiply.
+	// horizon is the longest time for which a pass sends the message for the next one. The ticks
+	// come some twenty seconds apart and find what is due later. A message for each of those nodes
+	// would multiply.
 	horizon = 15 * time.Second
 )
 
+// sender sends messages to an SQS queue. It returns an error if any message was not sent; the caller
+// may send all of them again.
 type sender interface {
 	Send(ctx context.Context, url string, messages ...queue.Message) error
 }
@@ -33,20 +36,19 @@ type handler struct {
 	now                           func() time.Time
 	metrics                       *metrics.Recorder
 
-	rest rest
+	settled settledFleet
 }
 
-// handle answers a batch with one pass.
+// handle answers a batch of messages with one pass.
 func (h *handler) handle(ctx context.Context, batch events.SQSEvent) (events.SQSEventResponse, error) {
 	return function.OnePass(h.now, better, h.pass)(ctx, batch)
 }
 
-// better is a message that may go on for longer.
+// better chooses the message that may cause more passes after this one.
 func better(candidate, chosen queue.Message) bool { return candidate.Hop < chosen.Hop }
 
-// pass looks for nodes that are not needed, under the lease: the budgets hold
-// only if one invocation counts at a time. Who does not get it leaves; the one
-// that has it sees the same nodes.
+// pass runs one pass under the Lease, because budgets hold only if one invocation counts at a time.
+// Without the Lease it returns at once: the invocation that has it sees the same nodes.
 func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 	work, cancel := function.WithReserve(ctx)
 	defer cancel()
@@ -54,42 +56,46 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 	if err != nil {
 		return err
 	}
-	// All that an idle look costs: one list from the watch cache.
+	// An idle cluster costs this one list, which the watch cache answers.
 	if claims, err := client.CachedNodeClaims(work); err != nil || len(claims) == 0 {
 		return err
 	}
 	end, _ := work.Deadline()
 	now := h.now()
-	held, err := client.AcquireLease(work, leaseName, function.Invocation(work, now), now, now.Add(time.Until(end)+function.Reserve))
+	deadline := now.Add(time.Until(end) + function.Reserve)
+	held, err := client.AcquireLease(work, leaseName, function.Invocation(work, now), now, deadline)
 	if err != nil {
 		return err
 	}
 	if held == nil {
-		slog.InfoContext(ctx, "another invocation looks for nodes to take away")
+		slog.InfoContext(ctx, "another invocation has the lease", "lease", leaseName)
 		return nil
 	}
-	r := &run{handler: h, client: client}
-	err = r.look(work)
-	if released := held.Release(context.WithoutCancel(ctx)); released != nil {
-		slog.WarnContext(ctx, "the lease stays until its deadline", "lease", leaseName, "error", released)
+	p, failed := h.runStages(work, client)
+	if err := held.Release(context.WithoutCancel(ctx)); err != nil {
+		slog.WarnContext(ctx, "lease not released, it ends at its deadline", "lease", leaseName, "error", err)
 	}
-	return errors.Join(err, h.rearm(ctx, wake, r))
+	rearmed := h.rearm(ctx, wake, p)
+	return errors.Join(failed, rearmed)
 }
 
-// rearm wakes lifecycle and provision for what was begun, and this function for what is
-// due before the next tick.
-func (h *handler) rearm(ctx context.Context, wake queue.Message, r *run) error {
+// rearm wakes lifecycle and provision for what the pass began, and this function for what is due
+// before the next tick.
+func (h *handler) rearm(ctx context.Context, wake queue.Message, p *pass) error {
 	var failed []error
 	now := h.now()
-	if r.removed > 0 {
-		failed = append(failed, h.sender.Send(ctx, h.lifecycle, queue.Message{Cluster: h.cluster, At: now, Reason: queue.ReasonContinue}))
+	if p.deleted > 0 {
+		message := queue.Message{Cluster: h.cluster, At: now, Reason: queue.ReasonContinue}
+		failed = append(failed, h.sender.Send(ctx, h.lifecycle, message))
 	}
-	if r.launches {
-		failed = append(failed, h.sender.Send(ctx, h.provision, queue.Message{Cluster: h.cluster, At: now, Reason: queue.ReasonInterruption}))
+	if p.launches {
+		message := queue.Message{Cluster: h.cluster, At: now, Reason: queue.ReasonInterruption}
+		failed = append(failed, h.sender.Send(ctx, h.provision, message))
 	}
-	if !r.again.IsZero() && r.again.Sub(now) < horizon && wake.Hop < queue.MaximumHops {
-		// SQS counts in whole seconds: one more, so that it is due when the message comes.
-		failed = append(failed, h.sender.Send(ctx, h.disrupt, wake.Next(queue.ReasonContinue, r.again.Add(time.Second))))
+	if !p.again.IsZero() && p.again.Sub(now) < horizon && wake.Hop < queue.MaximumHops {
+		// SQS counts whole seconds. With one more the node is due when the message comes.
+		message := wake.Next(queue.ReasonContinue, p.again.Add(time.Second))
+		failed = append(failed, h.sender.Send(ctx, h.disrupt, message))
 	}
 	return errors.Join(failed...)
 }

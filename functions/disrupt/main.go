@@ -1,5 +1,3 @@
-// Command disrupt takes away nodes that are not needed, and replaces those that AWS is
-// about to take.
 package main
 
 import (
@@ -23,8 +21,8 @@ func main() {
 func setup(ctx context.Context) (*handler, *function.Connection, error) {
 	settings := function.NewSettings()
 	h := &handler{
-		cluster: settings.Required("CLUSTER_NAME"), disrupt: settings.Required("DISRUPT_QUEUE_URL"),
-		lifecycle: settings.Required("LIFECYCLE_QUEUE_URL"), provision: settings.Required("PROVISION_QUEUE_URL"), now: time.Now,
+		cluster: settings.Required("CLUSTER_NAME"), now: time.Now, disrupt: settings.Required("DISRUPT_QUEUE_URL"),
+		lifecycle: settings.Required("LIFECYCLE_QUEUE_URL"), provision: settings.Required("PROVISION_QUEUE_URL"),
 	}
 	preference := function.Choice(settings, "PREFERENCE_POLICY", plan.PreferencesRespected, plan.PreferencesIgnored)
 	minValues := function.Choice(settings, "MIN_VALUES_POLICY", plan.MinValuesStrict, plan.MinValuesBestEffort)

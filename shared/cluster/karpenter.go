@@ -135,3 +135,6 @@ func IsGone(err error) bool { return apierrors.IsNotFound(err) }
 
 // IsConflict tells that the object has changed, or come to be, since it was read.
 func IsConflict(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
+
+// IsForbidden reports whether the API server denied the function the right to a call.
+func IsForbidden(err error) bool { return apierrors.IsForbidden(err) }

@@ -9,33 +9,33 @@ import (
 	"github.com/whittle-dev/whittle/shared/snapshot"
 )
 
-// restFor is how long a fleet of which nothing is to be moved is not looked at again while
-// it stays as it is: Karpenter's time. Prices change meanwhile, and pods settle.
-const restFor = 5 * time.Minute
+// settledFor is how long an unchanged fleet without a move is not searched again: Karpenter's
+// interval. It ends because prices change and pods become old enough to move.
+const settledFor = 5 * time.Minute
 
-// rest remembers a fleet that was found to be at rest: a warm container's cache, which saves
-// the search.
-type rest struct {
+// settledFleet remembers a fleet in which consolidation found no move. It is a cache of the warm
+// container that saves the search, and it is safe for concurrent use.
+type settledFleet struct {
 	mutex sync.Mutex
 	fleet uint64
 	until time.Time
 }
 
-// same tells whether the fleet is the one that was found to be at rest of late.
-func (r *rest) same(o *snapshot.Objects, now time.Time) bool {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	return now.Before(r.until) && r.fleet == fingerprint(o)
+// unchanged reports whether the fleet is the remembered one.
+func (s *settledFleet) unchanged(o *snapshot.Objects, now time.Time) bool {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return now.Before(s.until) && s.fleet == fingerprint(o)
 }
 
-func (r *rest) remember(o *snapshot.Objects, now time.Time) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	r.fleet, r.until = fingerprint(o), now.Add(restFor)
+func (s *settledFleet) remember(o *snapshot.Objects, now time.Time) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.fleet, s.until = fingerprint(o), now.Add(settledFor)
 }
 
-// fingerprint is of what consolidation decides by, whatever the order: pods and where they
-// are, nodes without their heartbeats, and all that people write.
+// fingerprint hashes what consolidation decides on, in any order: pods and their nodes, nodes
+// without their heartbeats, and every object that people write.
 func fingerprint(o *snapshot.Objects) uint64 {
 	sum := uint64(0)
 	add := func(format string, args ...any) {

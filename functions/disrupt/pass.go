@@ -1,0 +1,306 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/whittle-dev/whittle/functions/disrupt/decide"
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/consolidation"
+	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/plan"
+)
+
+// pass runs the stages. They share one view, and each stage decides on what the stages before it
+// have written.
+type pass struct {
+	performer
+	settled *settledFleet
+	// launches is set when claims exist that have no instance yet.
+	launches bool
+}
+
+// runStages reads the cluster and runs every stage, whatever fails in those before it. The order
+// matters, since all stages count against the same budgets: first the replacements that have begun,
+// then nodes whose removal moves no pod, then nodes that have to be replaced, and last those that
+// only cost too much.
+func (h *handler) runStages(ctx context.Context, client kubernetes) (*pass, error) {
+	p := &pass{performer: performer{client: client, metrics: h.metrics, now: h.now}, settled: &h.settled}
+	var err error
+	if p.view, err = read(ctx, client); err != nil {
+		return p, err
+	}
+	continued := p.continueReplacements(ctx)
+	emptied := p.removeEmpty(ctx)
+	replaced := p.replaceCandidates(ctx)
+	consolidated := p.consolidate(ctx)
+	return p, errors.Join(continued, emptied, replaced, consolidated)
+}
+
+// each carries out one task for each of the nodes. A node that fails keeps no other waiting.
+func (p *pass) each(
+	ctx context.Context, nodes []*disruption.Node, task func(*disruption.Node) decide.Task,
+) (failed []error) {
+	for _, node := range nodes {
+		failed = append(failed, ofNode(node, p.do(ctx, task(node))))
+	}
+	return failed
+}
+
+// continueReplacements goes on with the replacements that this pass or an earlier one has begun.
+func (p *pass) continueReplacements(ctx context.Context) error {
+	state := disruption.Replacing(p.view.seen, p.now())
+	// The pass that created a claim may have died before it woke provision.
+	p.launches = p.launches || state.Unlaunched
+	var failed []error
+	for _, node := range state.Finish {
+		failed = append(failed, ofNode(node, p.finish(ctx, node)))
+	}
+	for _, back := range state.RollBack {
+		failed = append(failed, ofNode(back.Node, p.do(ctx, decide.RollBack(back, p.now()))))
+	}
+	failed = append(failed, p.each(ctx, state.Unbegun, decide.Reconsider)...)
+	return errors.Join(failed...)
+}
+
+// finish deletes the claim of a node whose replacements are initialized, after the pods have moved
+// that are moved by a restart.
+func (p *pass) finish(ctx context.Context, node *disruption.Node) error {
+	if waits, err := p.restart(ctx, node); waits || err != nil {
+		return err
+	}
+	return p.do(ctx, decide.Finish(node))
+}
+
+// restart moves the single pods that ask for it off the node by restarting their Deployments. It
+// reports whether the node has to wait, or stays.
+func (p *pass) restart(ctx context.Context, node *disruption.Node) (waits bool, err error) {
+	for _, pod := range p.view.seen.ToRestart(node) {
+		deployment, err := p.client.DeploymentOf(ctx, pod)
+		if cluster.IsForbidden(err) {
+			return true, p.rollBack(ctx, node, decide.RestartForbidden(pod))
+		}
+		if err != nil {
+			return true, err
+		}
+		task, restarts, blocked := decide.Restart(node, pod, deployment, p.now())
+		if blocked != "" {
+			return true, p.rollBack(ctx, node, blocked)
+		}
+		err = p.do(ctx, task)
+		if errors.Is(err, errRestartForbidden) {
+			return true, p.rollBack(ctx, node, decide.RestartForbidden(pod))
+		}
+		if err != nil {
+			return true, err
+		}
+		waits = waits || restarts
+	}
+	if due := p.now().Add(decide.RestartPause); waits && (p.again.IsZero() || p.again.After(due)) {
+		p.again = due
+	}
+	return waits, nil
+}
+
+func (p *pass) rollBack(ctx context.Context, node *disruption.Node, why string) error {
+	return p.do(ctx, decide.RollBack(disruption.RollBack{Node: node, Why: why}, p.now()))
+}
+
+// removeEmpty removes nodes without pods.
+func (p *pass) removeEmpty(ctx context.Context) error {
+	decided := disruption.Empty(p.view.seen, p.now())
+	p.again = decided.Again
+	noteEmpty := func(node *disruption.Node) decide.Task { return decide.NoteEmpty(node, p.now()) }
+	failed := p.each(ctx, decided.Restore, decide.Restore)
+	failed = append(failed, p.each(ctx, decided.End, decide.ForgetEmpty)...)
+	failed = append(failed, p.each(ctx, decided.Begin, noteEmpty)...)
+	failed = append(failed, p.each(ctx, decided.Due, decide.MarkConsolidatable)...)
+	failed = append(failed, p.each(ctx, decided.Remove, decide.Remove)...)
+	p.record(ctx, decide.Blocked(decided.Notices, p.now())...)
+	return errors.Join(failed...)
+}
+
+// replaceCandidates begins to replace nodes that AWS is going to take, and drifted or expired ones.
+func (p *pass) replaceCandidates(ctx context.Context) error {
+	candidates, notices := disruption.Candidates(p.view.seen, p.now())
+	p.record(ctx, decide.Blocked(notices, p.now())...)
+	fixed, planned := decide.Fixed(candidates)
+	failedFixed := p.replaceFixed(ctx, fixed)
+	failedPlanned := p.replacePlanned(ctx, planned)
+	return errors.Join(failedFixed, failedPlanned)
+}
+
+// replaceFixed replaces each node of a pool with spec.replicas by one of the same pool.
+func (p *pass) replaceFixed(ctx context.Context, candidates []disruption.Candidate) error {
+	if len(candidates) == 0 {
+		return nil
+	}
+	moves, failed := p.view.seen.Replicas(candidates, p.now())
+	carried := p.carryOut(ctx, moves)
+	return errors.Join(failed, carried)
+}
+
+// replacePlanned replaces nodes by what the planner finds for their pods.
+func (p *pass) replacePlanned(ctx context.Context, candidates []disruption.Candidate) error {
+	if len(candidates) == 0 {
+		return nil
+	}
+	if marks := decide.Unavailable(candidates, p.now()); marks != nil {
+		if err := p.client.MarkUnavailable(ctx, marks, p.now()); err != nil {
+			return err
+		}
+	}
+	var leaving []*api.NodeClaim
+	for _, candidate := range candidates {
+		leaving = append(leaving, candidate.Node.Claim)
+	}
+	without, err := p.client.Without(ctx, p.view.objects, p.view.seen, leaving, p.now())
+	if err != nil {
+		return fmt.Errorf("planning replacements for %d nodes: %w", len(candidates), err)
+	}
+	return p.carryOut(ctx, disruption.MovesOf(candidates, plan.Solve(without), p.now()))
+}
+
+// carryOut begins the moves. It marks the nodes first and then creates the claims that replace
+// them: a pass that dies in between leaves marked nodes, which the next pass restores.
+func (p *pass) carryOut(ctx context.Context, moves disruption.Moves) error {
+	var failed []error
+	for _, notice := range moves.Stay {
+		failed = append(failed, ofNode(notice.Node, p.do(ctx, decide.Postpone(notice, p.now()))))
+	}
+	var begin []disruption.Move
+	for _, move := range moves.Begin {
+		why, err := p.unmovable(ctx, move.Node)
+		if why != "" {
+			err = p.do(ctx, decide.Postpone(disruption.Notice{Node: move.Node, Message: why}, p.now()))
+		} else if err == nil {
+			begin = append(begin, move)
+		}
+		failed = append(failed, ofNode(move.Node, err))
+	}
+	if moves.Together && len(begin) < len(moves.Begin) {
+		return errors.Join(failed...)
+	}
+	begun := map[string]bool{}
+	for _, move := range begin {
+		err := p.do(ctx, decide.Begin(move))
+		if err == nil {
+			begun[move.Node.Claim.Name] = true
+		}
+		failed = append(failed, ofNode(move.Node, err))
+	}
+	if moves.Together && len(begun) < len(moves.Begin) {
+		// The next pass rolls back the nodes that were marked, since nothing replaces them.
+		return errors.Join(failed...)
+	}
+	for _, created := range decide.Create(moves, begun, p.view.seen.Origins) {
+		err := p.create(ctx, created)
+		p.launches = p.launches || err == nil
+		failed = append(failed, err)
+	}
+	return errors.Join(failed...)
+}
+
+// unmovable returns why a pod of the node cannot be moved by the restart that it asks for, or "".
+// It prevents a launch for a node that would stay.
+func (p *pass) unmovable(ctx context.Context, node *disruption.Node) (string, error) {
+	for _, pod := range p.view.seen.ToRestart(node) {
+		_, err := p.client.DeploymentOf(ctx, pod)
+		if cluster.IsForbidden(err) {
+			return decide.RestartForbidden(pod), nil
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+// consolidate makes moves that save money. One pass proposes a move, and a later one makes it if it
+// still holds.
+func (p *pass) consolidate(ctx context.Context) error {
+	proposals := p.view.seen.Proposals()
+	switch {
+	case !slices.ContainsFunc(p.view.seen.Pools, decide.Consolidates):
+		var failed []error
+		for _, proposal := range proposals {
+			failed = append(failed, ofNode(proposal.First, p.do(ctx, decide.Withdraw(proposal))))
+		}
+		return errors.Join(failed...)
+	case !p.view.seen.Calm(p.now()):
+		return nil
+	case len(proposals) == 0:
+		return p.propose(ctx)
+	}
+	var failed []error
+	for _, proposal := range decide.Due(proposals, p.now()) {
+		failed = append(failed, ofNode(proposal.First, p.confirm(ctx, proposal)))
+	}
+	return errors.Join(failed...)
+}
+
+// propose searches for moves, in one pass of each minute, and writes them down. Savings count by
+// the hour, so that a minute's delay costs little.
+func (p *pass) propose(ctx context.Context) error {
+	now := p.now()
+	if !decide.InReportWindow(now) || p.settled.unchanged(p.view.objects, now) {
+		return nil
+	}
+	open, closed := decide.OpenBudgets(p.view.seen, now)
+	p.record(ctx, decide.Blocked(closed, p.now())...)
+	if !open {
+		return nil
+	}
+	s, err := p.readConsolidation(ctx)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	decided := consolidation.Solve(s)
+	slog.InfoContext(ctx, "searched for nodes to consolidate",
+		"moves", len(decided.Moves), "waiting-for-budgets", len(decided.Waiting),
+		"price", decided.PricePerHour, "price-after", decided.AfterPerHour, "duration", time.Since(start).String())
+	p.record(ctx, decide.Unconsolidatable(p.view.seen, decided, p.now())...)
+	p.record(ctx, decide.Blocked(decide.Problems(p.view.seen, decided), p.now())...)
+	var failed []error
+	proposed := 0
+	for i := range decided.Moves {
+		task, proposes := decide.Propose(p.view.seen, &decided.Moves[i], now)
+		if !proposes {
+			continue
+		}
+		proposed++
+		failed = append(failed, ofNode(task.Node, p.do(ctx, task)))
+	}
+	if proposed == 0 && len(decided.Waiting) == 0 {
+		p.settled.remember(p.view.objects, now)
+	}
+	return errors.Join(failed...)
+}
+
+// confirm checks a proposal against the cluster as it is now, and begins it if it still holds.
+func (p *pass) confirm(ctx context.Context, proposal disruption.Proposal) error {
+	nodes := p.view.seen.Movable(proposal.Claims, p.now())
+	if len(nodes) == 0 {
+		return p.do(ctx, decide.Reject(proposal, "a node of the move is gone, or is disrupted already"))
+	}
+	s, err := p.readConsolidation(ctx)
+	if err != nil {
+		return err
+	}
+	move, err := consolidation.Check(s, proposal.Claims)
+	if err != nil {
+		return p.do(ctx, decide.Reject(proposal, err.Error()))
+	}
+	slog.InfoContext(ctx, "consolidating",
+		"move", decide.Summary(move), "pods", move.PodsMoved, "saved", move.SavedPerHour)
+	if err := p.carryOut(ctx, decide.Moves(move, nodes, p.now())); err != nil {
+		return err
+	}
+	return p.do(ctx, decide.Approve(proposal, move))
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/functions/disrupt/decide"
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/metrics"
+)
+
+var (
+	// errNotEmpty ends a task whose node has got a pod since the snapshot.
+	errNotEmpty = errors.New("the node is not empty any more")
+	// errRestartForbidden ends a task whose namespace does not let disrupt restart Deployments.
+	errRestartForbidden = errors.New("the deployment may not be restarted")
+)
+
+// performer carries out tasks and keeps the view up to date with them. It decides nothing.
+type performer struct {
+	client  kubernetes
+	metrics *metrics.Recorder
+	now     func() time.Time
+	view    view
+
+	deleted int       // claims
+	again   time.Time // when the next pass is due; zero: at the next tick
+	prices  *catalog.Snapshot
+}
+
+// do carries out the task's steps in their order, up to the first that fails.
+func (p *performer) do(ctx context.Context, task decide.Task) error {
+	for _, step := range task.Steps {
+		if err := p.step(ctx, task.Node, step); err != nil {
+			if errors.Is(err, errNotEmpty) {
+				// The next pass finds the taint on a node that is not empty, and removes it.
+				p.again = p.now().Add(disruption.EmptyAfter)
+				return nil
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// ofNode names the claim in the error. It returns nil for a conflict and for an object that has
+// gone: the next pass reads the objects again.
+func ofNode(node *disruption.Node, err error) error {
+	if err == nil || cluster.IsConflict(err) || cluster.IsGone(err) {
+		return nil
+	}
+	return fmt.Errorf("nodeclaim %q: %w", node.Claim.Name, err)
+}
+
+func (p *performer) step(ctx context.Context, node *disruption.Node, step decide.Step) error {
+	switch step := step.(type) {
+	case decide.PatchClaim:
+		return p.patchClaim(ctx, node, step)
+	case decide.SetCondition:
+		return p.setCondition(ctx, node, step.Condition)
+	case decide.RemoveCondition:
+		conditions := slices.Clone(node.Claim.Status.Conditions)
+		return p.writeConditions(ctx, node, conditions, api.RemoveCondition(&conditions, step.Type))
+	case decide.PatchNode:
+		return p.client.PatchNode(ctx, node.Node.Name, step.Patch)
+	case decide.RequireEmpty:
+		return p.requireEmpty(ctx, node)
+	case decide.RestartDeployment:
+		err := p.client.AnnotatePodTemplate(ctx, step.Deployment, disruption.RestartedAtAnnotationKey, step.At)
+		if cluster.IsForbidden(err) {
+			return fmt.Errorf("%w: %w", errRestartForbidden, err)
+		}
+		return err
+	case decide.DeleteClaim:
+		if err := p.client.DeleteNodeClaim(ctx, step.Claim.Name, step.Claim.UID); err != nil {
+			return err
+		}
+		p.deleted++
+	case decide.ShowDeleted:
+		shown := node.Claim.DeepCopy()
+		shown.DeletionTimestamp = &metav1.Time{Time: p.now()}
+		node.Claim = shown
+	case decide.CountSavings:
+		p.countSavings(ctx, node, step.Reason)
+	case decide.Record:
+		p.record(ctx, step)
+	case decide.Log:
+		level := slog.LevelInfo
+		if step.Warning {
+			level = slog.LevelWarn
+		}
+		slog.Log(ctx, level, step.Message, step.Attributes...)
+	}
+	return nil
+}
+
+func (p *performer) patchClaim(ctx context.Context, node *disruption.Node, step decide.PatchClaim) error {
+	stored, err := p.client.PatchNodeClaim(ctx, node.Claim.Name, step.Patch)
+	if err == nil && !step.Unseen {
+		node.Claim = stored
+	}
+	return err
+}
+
+func (p *performer) setCondition(ctx context.Context, node *disruption.Node, condition metav1.Condition) error {
+	condition.ObservedGeneration = node.Claim.Generation
+	conditions := slices.Clone(node.Claim.Status.Conditions)
+	changed := api.SetCondition(&conditions, condition, p.now())
+	return p.writeConditions(ctx, node, conditions, changed)
+}
+
+func (p *performer) writeConditions(
+	ctx context.Context, node *disruption.Node, conditions []metav1.Condition, changed bool,
+) error {
+	if !changed {
+		return nil
+	}
+	stored, err := p.client.PatchNodeClaimStatus(ctx, node.Claim.Name, map[string]any{
+		"metadata": map[string]any{"resourceVersion": node.Claim.ResourceVersion},
+		"status":   map[string]any{"conditions": conditions},
+	})
+	if err == nil {
+		node.Claim = stored
+	}
+	return err
+}
+
+func (p *performer) requireEmpty(ctx context.Context, node *disruption.Node) error {
+	pods, err := p.client.PodsOnNode(ctx, node.Node.Name, "")
+	if err != nil {
+		return err
+	}
+	came := slices.IndexFunc(pods, disruption.Counts)
+	if came < 0 {
+		return nil
+	}
+	slog.InfoContext(ctx, "a pod came to an empty node",
+		"Node", node.Node.Name, "Pod", pods[came].Namespace+"/"+pods[came].Name)
+	return errNotEmpty
+}
+
+// create creates the claim and adds it to the view, so that later stages count on it. A claim that
+// exists already counts as created: an earlier pass died after it had created it.
+func (p *performer) create(ctx context.Context, created disruption.Created) error {
+	stored, err := p.client.CreateNodeClaim(ctx, &created.Claim)
+	if err != nil && !cluster.IsConflict(err) {
+		return fmt.Errorf("creating nodeclaim %q: %w", created.Claim.Name, err)
+	}
+	if err == nil {
+		p.view.objects.NodeClaims = append(p.view.objects.NodeClaims, *stored)
+	}
+	slog.InfoContext(ctx, "created nodeclaim", "NodeClaim", created.Claim.Name,
+		"NodePool", created.Claim.Labels[api.NodePoolLabelKey], "replaces", created.Replaces)
+	return nil
+}
+
+// record writes events at once.
+func (p *performer) record(ctx context.Context, events ...decide.Record) {
+	for _, event := range events {
+		cluster.RecordEvent(ctx, p.client, cluster.Event(event), p.now())
+	}
+}
+
+// countSavings writes what the node's end saves. Without prices the metric counts the node with no
+// savings.
+func (p *performer) countSavings(ctx context.Context, node *disruption.Node, reason string) {
+	if p.metrics == nil {
+		return
+	}
+	if p.prices == nil {
+		known, err := p.client.Catalog(ctx)
+		if err != nil {
+			slog.WarnContext(ctx, "prices of nodes not read", "error", err)
+			known = &catalog.Snapshot{}
+		}
+		p.prices = known
+	}
+	p.metrics.Write(metrics.CountOf(metrics.DisruptionSavedDollars, reason, p.view.seen.Saved(node, p.prices)))
+}
