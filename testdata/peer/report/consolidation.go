@@ -46,12 +46,23 @@ func (r *Report) Consolidation(rows []Consolidation, rest int) string {
 	var b strings.Builder
 	b.WriteString("# Karpenter's consolidation and Whittle's on the same fleets\n\n")
 	fmt.Fprintf(&b, "%s, Karpenter %s as a library; %d instance types of us-east-1 with three zones.\n\n```\n%s\n```\n\n", r.Machine, r.Karpenter, r.InstanceTypes, strings.Replace(r.command(), "bench-peer", "bench-consolidation", 1))
-	fmt.Fprintf(&b, `Karpenter's own methods decide (emptiness, multi-node, single-node, in its controller's order, with its own candidates, budgets and simulation), on its own picture of
-the cluster. What they decide is carried out on that picture at once: a replacement becomes its cheapest offering, pods go where the method's simulation has put them, and the
-methods are asked again until they find nothing more, or have used %s of processor time for the fleet; what they have begun by then they finish, and the row says "unfinished": its price and its pods are
-those of that moment, and with more time both would go on. Their own limits, a minute for a search among many nodes and three for one node by node, hold as well, by the clock. Left out is the wait of fifteen seconds before each decision is looked
-at again. Objects are read from memory, by index, as from its cache. Spot nodes may be replaced by spot nodes, which is off unless a user switches it on. Whittle is asked, its moves are carried
-out in the same way, and it is asked again once all has settled, until it finds nothing more, with its default thresholds; then %d times more, and the run ends with an error if it moves anything. Budgets allow both everything: what is compared is where they end, and what it takes.
+	fmt.Fprintf(&b, `## How
+
+* **Karpenter's own methods decide**: emptiness, multi-node and single-node, in its controller's order.
+  They use its own candidates, budgets and simulation, on its own picture of the cluster.
+* **The program carries their decisions out** on that picture at once. A replacement becomes its cheapest offering.
+  Pods go where the method's simulation has put them.
+* **It repeats** until the methods find nothing more, or have used %s of processor time for the fleet.
+  They finish what they have begun by then. The row says "unfinished", with the price and the pods of that moment.
+* **The methods' own limits hold too**: one minute to search among many nodes, and three minutes to search node by node.
+* **It leaves out** the wait of fifteen seconds before Karpenter validates a decision.
+* Karpenter reads objects from memory, by index, as from its cache.
+* Karpenter may replace spot nodes by spot nodes, which is off by default.
+* **Whittle runs with its default thresholds**, until it finds nothing more. The program carries its moves out in the
+  same way, and asks again once all has settled. It then asks %d times more. A move then is an error.
+* Budgets allow both everything. The program compares their final fleets, and the cost of getting there.
+
+## Fleets
 
 `, duration(r.Limit), rest)
 	seen := map[string]bool{}
@@ -61,7 +72,13 @@ out in the same way, and it is asked again once all has settled, until it finds 
 			fmt.Fprintf(&b, "- **%s**: %s.\n", row.Fleet, row.Description)
 		}
 	}
-	b.WriteString("\n## Price and disturbance\n\nUS dollars an hour of all nodes. A pod that is moved twice counts as two. \"To that price\" is how many pods Whittle had moved when the fleet first cost no more than Karpenter's at its end.\n\n")
+	b.WriteString(`
+## Price and disturbance
+
+The prices are US dollars per hour of all nodes. A pod that moves twice counts as two.
+"To that price" counts the pods that Whittle had moved when its fleet first cost no more than Karpenter's at its end.
+
+`)
 	b.WriteString("| fleet | nodes | pods | before | bound | Karpenter | pods moved | nodes gone | new | Whittle | pods moved | to that price | nodes gone | new | price, Whittle / Karpenter | pods moved | to that price |\n")
 	b.WriteString("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	for i := range rows {
@@ -75,7 +92,14 @@ out in the same way, and it is asked again once all has settled, until it finds 
 			unfinished(k), k.PricePerHour, number(k.Moved), number(k.Removed), number(k.Launched), w.PricePerHour, number(w.Moved), to, number(w.Removed), number(w.Launched),
 			w.PricePerHour/k.PricePerHour, float64(w.Moved)/float64(max(k.Moved, 1)), part)
 	}
-	b.WriteString("\n## Time\n\nOf deciding alone. Memory is the most that the process had while Whittle decided, with the instance types and whatever the comparison keeps. Garbage may gather to four times what is in use, on both sides: as in the functions, whose memory is paid for anyway.\n\n")
+	b.WriteString(`
+## Time
+
+The times are of deciding alone. Memory is the process's maximum while Whittle decided.
+It includes the instance types and the comparison's own data.
+On both sides the garbage collector runs at four times the used memory, as in the functions.
+
+`)
 	b.WriteString("| fleet | nodes | Karpenter: decisions | in all | of cpu | slowest | of cpu | Whittle: decisions | in all | of cpu | first | slowest | of cpu | memory |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	for i := range rows {
 		c := &rows[i]

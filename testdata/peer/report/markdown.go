@@ -9,8 +9,10 @@ import (
 func (r *Report) Markdown() string {
 	var b strings.Builder
 	b.WriteString("# Karpenter's scheduler and Whittle's planner on the same snapshots\n\n")
-	fmt.Fprintf(&b, "%s, Karpenter %s as a library, Kubernetes libraries %s; %d instance types of us-east-1 with three zones. ", r.Machine, r.Karpenter, r.Kubernetes, r.InstanceTypes)
-	fmt.Fprintf(&b, "Both planners ran in one process, one after the other; Karpenter's scheduler with %d worker(s), for at most %s.\n\n", r.Workers, duration(r.Limit))
+	fmt.Fprintf(&b, "The run used %s, Karpenter %s as a library, and Kubernetes libraries %s.\n", r.Machine, r.Karpenter, r.Kubernetes)
+	fmt.Fprintf(&b, "It has %d instance types of us-east-1 with three zones.\n", r.InstanceTypes)
+	b.WriteString("Both planners ran in one process, one after the other.\n")
+	fmt.Fprintf(&b, "Karpenter's scheduler had %d worker(s) and at most %s.\n\n", r.Workers, duration(r.Limit))
 	fmt.Fprintf(&b, "```\n%s\n```\n\n![speed and price](chart.svg)\n\n", r.command())
 	b.WriteString("Workloads:\n\n")
 	seen := map[string]bool{}
@@ -27,17 +29,27 @@ func (r *Report) Markdown() string {
 			continue
 		}
 		if features {
-			b.WriteString("## Features\n\nSmall clusters, to compare what is understood: prices, and the pods that are left out.\n\n")
+			b.WriteString("## Features\n\nSmall clusters compare the features that both understand: prices, and the pods that are left out.\n\n")
 			writeTable(&b, rows, priceColumns)
 			writeTable(&b, rows, timeColumns)
 			continue
 		}
-		b.WriteString("## Speed\n\nThe time from objects in memory to a finished plan. What Karpenter keeps between passes (converted instance types, its picture of the nodes) was ready before the clock started.\n\n")
+		b.WriteString(`## Speed
+
+The time runs from objects in memory to a finished plan.
+Data that Karpenter keeps between passes, such as converted instance types, was ready before the clock started.
+
+`)
 		writeTable(&b, rows, timeColumns)
 		b.WriteString("## Memory\n\nHeap allocations of one plan.\n\n")
 		writeTable(&b, rows, memoryColumns)
-		b.WriteString("## Price\n\nUS dollars an hour of the new nodes, each at the cheapest offering that its planner leaves open. No fleet can cost less than the bound. ")
-		b.WriteString("Prices are compared where both plans are finished and leave out equally many pods.\n\n")
+		b.WriteString(`## Price
+
+The prices are US dollars per hour of the new nodes, each at the cheapest offering that its planner leaves open.
+No fleet can cost less than the bound.
+The table compares prices where both plans are finished and leave out equally many pods.
+
+`)
 		writeTable(&b, rows, priceColumns)
 	}
 	return strings.TrimSuffix(b.String(), "\n")
