@@ -14,7 +14,7 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
 	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/shared/consolidation"
+	"github.com/whittle-dev/whittle/shared/consolidation/settings"
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/metrics"
 )
@@ -45,7 +45,7 @@ func TestAFragmentedFleetIsConsolidated(t *testing.T) {
 	mayRestart(t)
 	pool(t, "2")
 	server.Patch(t, api.NodePoolsPath+"/default", map[string]any{"metadata": map[string]any{"annotations": map[string]string{
-		consolidation.SettleTimeAnnotationKey: "0s",
+		settings.SettleTimeAnnotationKey: "0s",
 	}}})
 	offers(t)
 	const nodes = 6
@@ -122,7 +122,7 @@ func TestAFragmentedFleetIsConsolidated(t *testing.T) {
 func TestAProposalThatHoldsNoMoreIsTakenBack(t *testing.T) {
 	pool(t, "100%")
 	server.Patch(t, api.NodePoolsPath+"/default", map[string]any{"metadata": map[string]any{"annotations": map[string]string{
-		consolidation.SettleTimeAnnotationKey: "0s",
+		settings.SettleTimeAnnotationKey: "0s",
 	}}})
 	offers(t)
 	w := newWorld(t)

@@ -1,51 +1,40 @@
 package consolidation
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/consolidation/eligibility"
+	"github.com/whittle-dev/whittle/shared/consolidation/evaluation"
+	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
 )
 
-// Check gives the move that takes away the nodes of these claims as the cluster is now: what may have been proposed on an earlier snapshot. Its launches are planned anew.
-// The error says why they are not to go: one of them may not any more, the budgets do not allow it, or it is not worth its while.
+// Check gives the move that deletes the nodes of these claims on the cluster as it is now. It validates
+// a move that was proposed on an earlier snapshot, and plans its launches again. The error says why the
+// nodes stay: one of them may not be deleted any more, the budgets do not allow it, or the move is not
+// worth it.
 func Check(s *Snapshot, claims []string) (*Move, error) {
-	f := newFleet(s)
-	byClaim := map[string]*node{}
-	for _, n := range f.nodes {
-		if n.source.NodeClaim != nil {
-			byClaim[n.source.NodeClaim.Name] = n
-		}
+	f := fleet.New(s.Cluster, s.Now)
+	eligibility.Decide(f, s.Cluster, s.Budgets)
+	nodes, err := candidates(f, claims)
+	if err != nil {
+		return nil, err
 	}
-	leaving := map[*node]bool{}
-	var nodes []*node
-	empty := true
-	for _, name := range claims {
-		n := byClaim[name]
-		switch {
-		case n == nil:
-			return nil, fmt.Errorf("nodeclaim %q is gone", name)
-		case !n.candidate:
-			return nil, fmt.Errorf("nodeclaim %q stays: %s", name, n.message)
-		case leaving[n]:
-			continue
-		}
-		leaving[n] = true
-		nodes = append(nodes, n)
-		empty = empty && n.empty()
+	whole := evaluation.New(f).Whole(nodes, evaluation.Options{})
+	if !whole.Refusal.IsZero() {
+		return nil, errors.New(whole.Refusal.Message)
 	}
-	whole := f.whole(nodes, leaving)
-	if whole.why != "" {
-		return nil, fmt.Errorf("%s", whole.why)
-	}
-	f.make(whole, &group{})
-	moves := f.moves()
+	f.Apply(&whole.Change)
+	moves := movesOf(f.Moves())
 	if len(moves) != 1 {
-		return nil, fmt.Errorf("there is no node to take away")
+		return nil, fmt.Errorf("there is no node to delete")
 	}
-	if empty {
-		moves[0].Reason = api.DisruptionReasonEmpty
-	} else {
-		moves[0].Reason = api.DisruptionReasonUnderutilized
+	moves[0].Reason = api.DisruptionReasonEmpty
+	for _, n := range nodes {
+		if !n.IsEmpty() {
+			moves[0].Reason = api.DisruptionReasonUnderutilized
+		}
 	}
 	if _, waiting := withinBudgets(moves, s.Allowed); len(waiting) > 0 {
 		return nil, fmt.Errorf("the disruption budgets of its NodePool do not allow it now")
@@ -53,35 +42,23 @@ func Check(s *Snapshot, claims []string) (*Move, error) {
 	return &moves[0], nil
 }
 
-// whole is what taking the nodes away comes to as one step: without new nodes if the others have room for their pods.
-func (f *fleet) whole(nodes []*node, leaving map[*node]bool) *step {
-	others := f.inOrder(leaving)
-	whole := &step{}
-	for _, launch := range []bool{false, true} {
-		whole = joined(f.evaluate(nodes, others, launch))
-		if whole.because != Needed {
-			break
+// candidates are the nodes of the claims, each once. The error names a claim whose node may not be
+// deleted.
+func candidates(f *fleet.Fleet, claims []string) ([]*fleet.Node, error) {
+	byClaim := nodesByClaim(f)
+	seen := map[*fleet.Node]bool{}
+	var nodes []*fleet.Node
+	for _, name := range claims {
+		n := byClaim[name]
+		switch {
+		case n == nil:
+			return nil, fmt.Errorf("nodeclaim %q is gone", name)
+		case !n.Candidate:
+			return nil, fmt.Errorf("nodeclaim %q stays: %s", name, n.Ineligible.Message)
+		case !seen[n]:
+			seen[n] = true
+			nodes = append(nodes, n)
 		}
 	}
-	if whole.why == "" && len(nodes) > 0 {
-		f.weigh(whole)
-	}
-	return whole
-}
-
-// joined makes several steps one. What keeps one of them keeps it all, but that it saves too little: that is to be seen of all together.
-func joined(steps []*step) *step {
-	all := &step{to: map[string]destination{}}
-	for _, s := range steps {
-		all.leaving = append(all.leaving, s.leaving...)
-		for pod, to := range s.to {
-			to.launch += len(all.launches)
-			all.to[pod] = to
-		}
-		all.launches = append(all.launches, s.launches...)
-		if s.why != "" && s.because != TooLittle && all.why == "" {
-			all.because, all.why = s.because, s.why
-		}
-	}
-	return all
+	return nodes, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/consolidation"
 	"github.com/whittle-dev/whittle/shared/consolidation/consolidationtest"
+	"github.com/whittle-dev/whittle/shared/consolidation/settings"
 )
 
 // without gives the types without what the function says is not to be had.
@@ -156,7 +157,7 @@ func TestBudgetsTakeTheBestFirst(t *testing.T) {
 		gone := 0
 		for i, move := range p.Moves {
 			gone += len(move.Delete)
-			if i > 0 && move.Worth() > p.Moves[i-1].Worth() {
+			if i > 0 && move.SavingsPerDisturbance() > p.Moves[i-1].SavingsPerDisturbance() {
 				t.Errorf("move %d is worth more than the one before", i)
 			}
 		}
@@ -223,7 +224,7 @@ func TestAMoveIsLookedAtAgain(t *testing.T) {
 		"budgets":       func(c *consolidation.Snapshot) { c.Allowed = map[string]consolidation.Allowance{} },
 		"settles until": func(c *consolidation.Snapshot) { c.Now = now.Add(-22*time.Hour - 55*time.Minute) },
 		"would save $0.": func(c *consolidation.Snapshot) {
-			c.Cluster.NodePools[0].Annotations = map[string]string{consolidation.MinimumSavingsPercentAnnotationKey: "100", consolidation.MinimumSavingsAnnotationKey: "9"}
+			c.Cluster.NodePools[0].Annotations = map[string]string{settings.MinimumSavingsPercentAnnotationKey: "100", settings.MinimumSavingsAnnotationKey: "9"}
 		},
 	} {
 		fresh := cluster(s.InstanceTypes["default"], api.CapacityTypeOnDemand)

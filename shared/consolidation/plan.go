@@ -2,50 +2,57 @@ package consolidation
 
 import (
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// Plan is what is to be moved, and why the rest stays.
+// Plan is the moves to make, and why the other nodes stay.
 type Plan struct {
-	// Moves are within the budgets now, the best first: see Move.Worth.
+	// Moves are within the budgets now, the best first: see Move.SavingsPerDisturbance.
 	Moves []Move `json:"moves,omitempty"`
-	// Waiting are moves that the budgets do not allow now.
+	// Waiting are moves that the budgets do not allow now, or that other moves have to precede.
 	Waiting []Move `json:"waiting,omitempty"`
-	// Stays are the other nodes that claims stand for, by name.
+	// Stays are the other nodes that a NodeClaim stands for, by name.
 	Stays []Stay `json:"stays,omitempty"`
-	// Problems are settings of NodePools that cannot be read. Such a pool's nodes stay.
+	// Problems are settings of NodePools that cannot be read. The nodes of such a pool stay.
 	Problems []Problem `json:"problems,omitempty"`
-	// PricePerHour is what the nodes cost now that claims stand for and whose price is known, AfterPerHour what they will once Moves are carried out, in US dollars, each new node at its
-	// cheapest offering.
+	// PricePerHour is what the nodes cost now that a NodeClaim stands for and whose price is known, in
+	// US dollars per hour. AfterPerHour is the same once Moves are carried out, with each new node at
+	// its cheapest offering.
 	PricePerHour float64 `json:"pricePerHour"`
 	AfterPerHour float64 `json:"afterPerHour"`
 }
 
-// Move is one step: nodes that go, and those that are launched before they do.
+// Move deletes nodes, and launches others before that.
 type Move struct {
 	// Reason is Empty or Underutilized.
 	Reason api.DisruptionReason `json:"reason"`
-	// Delete are the nodes that go, by name.
+	// Delete are the nodes to delete, by name.
 	Delete []Leaving `json:"delete"`
-	// Launch are the claims to make first. Their offerings are only those with which the move saves what it has to.
+	// Launch are the claims to make first. They offer only what lets the move save enough.
 	Launch []plan.PlannedNodeClaim `json:"launch,omitempty"`
-	// Places are the pods that existing nodes have room for, or nodes on their way.
+	// Places are the pods that existing nodes, or nodes in flight, have room for.
 	Places []plan.Nomination `json:"places,omitempty"`
-	// Await are the names of the claims on their way that Places counts on: they must be initialized before anything is deleted.
+	// Await are the names of the claims in flight that Places counts on. They must be initialized
+	// before a node is deleted.
 	Await []string `json:"await,omitempty"`
-	// SavedPerHour is what the move saves in US dollars an hour if each launch gets its cheapest offering, SavedAtLeast if each gets its dearest.
+	// SavedPerHour is what the move saves in US dollars per hour if each launch gets its cheapest
+	// offering, SavedAtLeast if each gets its dearest.
 	SavedPerHour float64 `json:"savedPerHour"`
 	SavedAtLeast float64 `json:"savedAtLeast"`
-	// PodsMoved is how many pods are evicted and come back elsewhere; those of DaemonSets are not among them.
+	// PodsMoved is how many pods are evicted and come back elsewhere, without those of DaemonSets.
 	PodsMoved int `json:"podsMoved"`
-	// Disturbance is what evicting them costs compared with others: the sum of disruption.EvictionCost, none of them less than zero.
+	// Disturbance is the sum of disruption.EvictionCost of these pods, none less than zero.
 	Disturbance float64 `json:"disturbance"`
 }
 
-// Worth is what a move saves in US dollars an hour for what it disturbs, a node without pods counting as one: what moves are ordered by.
-func (m *Move) Worth() float64 { return m.SavedPerHour / (float64(len(m.Delete)) + m.Disturbance) }
+// SavingsPerDisturbance is what the move saves in US dollars per hour, divided by its disturbance, in
+// which each deleted node counts as one. It orders moves.
+func (m *Move) SavingsPerDisturbance() float64 {
+	return m.SavedPerHour / (float64(len(m.Delete)) + m.Disturbance)
+}
 
-// Leaving is a node that goes.
+// Leaving is a node to delete.
 type Leaving struct {
 	NodeClaim    string        `json:"nodeClaim"`
 	Node         string        `json:"node"`
@@ -57,13 +64,13 @@ type Leaving struct {
 	Pods         []plan.PodRef `json:"pods,omitempty"`
 }
 
-// Stay is a node that no move takes, and why.
+// Stay is a node that no move deletes, and why.
 type Stay struct {
 	NodeClaim string `json:"nodeClaim"`
-	// Node is empty as long as the node has not joined.
+	// Node is empty before the node has joined.
 	Node     string `json:"node,omitempty"`
 	NodePool string `json:"nodePool"`
-	// PricePerHour is zero where it is not known.
+	// PricePerHour is in US dollars per hour. It is zero if it is not known.
 	PricePerHour float64 `json:"pricePerHour"`
 	// Because is the kind of the reason, Message the reason for people to read.
 	Because Because `json:"because"`
@@ -71,26 +78,21 @@ type Stay struct {
 }
 
 // Because is the kind of a reason to stay.
-type Because string
+type Because = fleet.Because
 
+// The kinds of reasons: see package fleet for their meaning.
 const (
-	// Protected: a person, a pod or a PodDisruptionBudget keeps the node.
-	Protected Because = "Protected"
-	// Policy: its NodePool does not want it consolidated.
-	Policy Because = "Policy"
-	// Unsettled: it is starting or leaving, pods are coming to it, or it has changed too lately.
-	Unsettled Because = "Unsettled"
-	// Unpriced: what it costs is not known.
-	Unpriced Because = "Unpriced"
-	// Needed: its pods fit nowhere else for less.
-	Needed Because = "Needed"
-	// TooLittle: moving its pods would save less than its NodePool asks for.
-	TooLittle Because = "TooLittle"
+	Protected = fleet.Protected
+	Policy    = fleet.Policy
+	Unsettled = fleet.Unsettled
+	Unpriced  = fleet.Unpriced
+	Needed    = fleet.Needed
+	TooLittle = fleet.TooLittle
 )
 
 // Problem is a setting that cannot be read.
 type Problem struct {
 	NodePool string `json:"nodePool"`
-	// Message names the setting and how to mend it.
+	// Message names the setting and says how to mend it.
 	Message string `json:"message"`
 }

@@ -8,16 +8,16 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// Snapshot is the cluster at one moment, as far as consolidation looks at it.
+// Snapshot is what consolidation knows of the cluster at one moment. Solve does not change it.
 type Snapshot struct {
-	// Cluster is what the planner gets (snapshot.Assemble): waiting pods and those of nodes that are leaving already among its Pods, which have their places
-	// before any move is thought of. What running pods need of volumes and namespaces must be there too, since they may move: observe.Details reads it for the pods that a snapshot has waiting.
-	// It is not changed.
+	// Cluster is what the planner gets (snapshot.Assemble). Its Pods are the pending pods and those of
+	// leaving nodes. They get their places before any node is deleted. Volumes and namespaces of
+	// running pods must be there too, because these pods may move: observe.Details reads them.
 	Cluster *plan.Snapshot `json:"cluster"`
 	// Budgets are the cluster's PodDisruptionBudgets.
 	Budgets []policyv1.PodDisruptionBudget `json:"budgets,omitempty"`
-	// Allowed is how many more nodes of each NodePool may be disrupted now, by the pool's name: what disruption.Allowed gives, and Allowances for all. Of a pool that is not
-	// there none may. Nil is no budget at all.
+	// Allowed is how many more nodes of each NodePool may be disrupted now, by the pool's name: see
+	// Allowances. A pool that is missing allows none. Nil is no limit.
 	Allowed map[string]Allowance `json:"allowed,omitempty"`
 	Now     time.Time            `json:"now"`
 }

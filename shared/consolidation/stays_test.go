@@ -11,6 +11,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/consolidation"
+	"github.com/whittle-dev/whittle/shared/consolidation/settings"
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/plan"
 )
@@ -50,13 +51,13 @@ func TestWhyANodeStays(t *testing.T) {
 		{"its pool has a number of nodes", pool(func(p *api.NodePool) { two := int64(2); p.Spec.Replicas = &two }), consolidation.Policy, "spec.replicas"},
 		{"its pool waits longer", pool(func(p *api.NodePool) { p.Spec.Disruption.ConsolidateAfter = api.DurationOf(48 * time.Hour) }), consolidation.Unsettled, "consolidateAfter 48h0m0s runs until 2026-06-02T13:00:00Z"},
 		{"its pool lets it settle for longer", pool(func(p *api.NodePool) {
-			p.Annotations = map[string]string{consolidation.SettleTimeAnnotationKey: "48h"}
+			p.Annotations = map[string]string{settings.SettleTimeAnnotationKey: "48h"}
 		}), consolidation.Unsettled, "settles until"},
 		{"its pool asks for more", pool(func(p *api.NodePool) {
-			p.Annotations = map[string]string{consolidation.MinimumSavingsAnnotationKey: "5"}
+			p.Annotations = map[string]string{settings.MinimumSavingsAnnotationKey: "5"}
 		}), consolidation.TooLittle, "less than the $5.0000"},
 		{"its pool asks for what cannot be read", pool(func(p *api.NodePool) {
-			p.Annotations = map[string]string{consolidation.MinimumSavingsAnnotationKey: "much"}
+			p.Annotations = map[string]string{settings.MinimumSavingsAnnotationKey: "much"}
 		}), consolidation.Policy, `is "much": write US dollars`},
 		{"pods have come of late", node(func(n *plan.Node) { n.Pods[0].Status.StartTime.Time = now.Add(-time.Minute) }), consolidation.Unsettled, "settles until 2026-06-01T12:09:00Z"},
 		{"it is not initialized", node(func(n *plan.Node) { delete(n.Node.Labels, api.NodeInitializedLabelKey) }), consolidation.Unsettled, "not initialized"},

@@ -18,7 +18,7 @@ import (
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/shared/consolidation"
+	"github.com/whittle-dev/whittle/shared/consolidation/settings"
 	"github.com/whittle-dev/whittle/shared/fleet"
 )
 
@@ -108,7 +108,7 @@ func (s *stage) pool(more map[string]any) {
 	maps.Copy(spec, more)
 	// Consolidation must not wait for the pool to settle.
 	s.object("karpenter.sh", "nodepools", "NodePool", "default", spec,
-		map[string]string{consolidation.SettleTimeAnnotationKey: "0s"})
+		map[string]string{settings.SettleTimeAnnotationKey: "0s"})
 }
 
 // run invokes a function before the scenario begins.

@@ -2,23 +2,24 @@ package consolidation
 
 import (
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
 	"github.com/whittle-dev/whittle/shared/disruption"
 )
 
-// Allowances are how many more nodes of each NodePool its disruption budgets let go now, on the cluster as it is: for Snapshot.Allowed. A pool with a budget that cannot be
-// read may lose none, and is among the problems.
+// Allowances are how many more nodes of each NodePool its disruption budgets allow now, for
+// Snapshot.Allowed. A pool with a budget that cannot be read allows none, and is among the problems.
 func Allowances(s *Snapshot) (map[string]Allowance, []Problem) {
 	counts := map[string]disruption.PoolCount{}
 	for i := range s.Cluster.Nodes {
-		n := &node{source: &s.Cluster.Nodes[i]}
-		claim := n.source.NodeClaim
-		if claim == nil || !n.initialized() || api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeInstanceTerminating) {
+		n := &s.Cluster.Nodes[i]
+		if n.NodeClaim == nil || !fleet.IsInitialized(n) ||
+			api.ConditionTrue(n.NodeClaim.Status.Conditions, api.ConditionTypeInstanceTerminating) {
 			continue
 		}
-		name := n.label(api.NodePoolLabelKey)
+		name := fleet.Label(n, api.NodePoolLabelKey)
 		count := counts[name]
 		count.Nodes++
-		if n.leaving() || !disruption.IsReady(n.source.Node) {
+		if fleet.IsLeaving(n) || !disruption.IsReady(n.Node) {
 			count.Disrupting++
 		}
 		counts[name] = count

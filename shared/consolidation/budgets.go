@@ -8,14 +8,19 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// bestFirst sorts moves by what they are worth. Moves of equal worth are sorted by name.
-func bestFirst(moves []Move) {
+// bestFirst sorts the moves in place by SavingsPerDisturbance, then by name.
+func bestFirst(moves []Move) []Move {
 	slices.SortFunc(moves, func(a, b Move) int {
-		return cmp.Or(-cmp.Compare(a.Worth(), b.Worth()), strings.Compare(a.Delete[0].NodeClaim, b.Delete[0].NodeClaim))
+		return cmp.Or(
+			-cmp.Compare(a.SavingsPerDisturbance(), b.SavingsPerDisturbance()),
+			strings.Compare(a.Delete[0].NodeClaim, b.Delete[0].NodeClaim),
+		)
 	})
+	return moves
 }
 
-// withinBudgets takes moves as far as their pools allow, in order. A move that is too large does not keep smaller ones behind it.
+// withinBudgets takes moves in order as far as their pools allow. A move that is too large does not
+// keep smaller ones behind it.
 func withinBudgets(moves []Move, allowed map[string]Allowance) (now, waiting []Move) {
 	if allowed == nil {
 		return moves, nil
@@ -50,7 +55,8 @@ func withinBudgets(moves []Move, allowed map[string]Allowance) (now, waiting []M
 	return now, waiting
 }
 
-// within tells whether so many nodes may go. Those that go for one reason count against budgets for the other: a budget counts every node on its way out.
+// within tells whether so many nodes may be deleted. Nodes deleted for one reason count against budgets
+// for the other: a budget counts every node on its way out.
 func (a Allowance) within(allowed Allowance, reason api.DisruptionReason) bool {
 	if reason == api.DisruptionReasonEmpty {
 		return a.Empty+a.Underutilized <= allowed.Empty

@@ -1,0 +1,148 @@
+package eligibility
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
+	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/plan"
+)
+
+// Decide sets for each node that a NodeClaim stands for whether it is a candidate, or why it stays.
+// The cluster is the snapshot that the fleet was read from.
+func Decide(f *fleet.Fleet, cluster *plan.Snapshot, budgets []policyv1.PodDisruptionBudget) {
+	c := newChecks(cluster, budgets, f.Now)
+	for _, n := range f.Nodes {
+		if n.Source.NodeClaim != nil {
+			n.Ineligible = c.refusal(n)
+			n.Candidate = n.Ineligible.IsZero()
+		}
+	}
+}
+
+// checks is what decisions about single nodes need to know of the cluster.
+type checks struct {
+	now        time.Time
+	protection *protection
+	// replacements are the names of the claims that replace a node which is not gone yet.
+	replacements map[string]bool
+	// pending are the UIDs of the pending pods, and of those that soon will be.
+	pending map[string]bool
+}
+
+func newChecks(cluster *plan.Snapshot, budgets []policyv1.PodDisruptionBudget, now time.Time) *checks {
+	c := &checks{
+		now: now, protection: newProtection(budgets, now), replacements: map[string]bool{}, pending: map[string]bool{},
+	}
+	for i := range cluster.Nodes {
+		claim := cluster.Nodes[i].NodeClaim
+		if claim == nil {
+			continue
+		}
+		for name := range strings.SplitSeq(claim.Annotations[disruption.ReplacedByAnnotationKey], ",") {
+			c.replacements[name] = true
+		}
+	}
+	for i := range cluster.Pods {
+		if uid := cluster.Pods[i].UID; uid != "" {
+			c.pending[string(uid)] = true
+		}
+	}
+	return c
+}
+
+// refusal is why the node stays, or zero if it may be deleted. The first reason in this order counts.
+func (c *checks) refusal(n *fleet.Node) fleet.Refusal {
+	for _, check := range []func(*fleet.Node) fleet.Refusal{
+		c.starting, c.pool, c.annotation, c.policy, c.unsettled, c.pods,
+	} {
+		if refusal := check(n); !refusal.IsZero() {
+			return refusal
+		}
+	}
+	return fleet.Refusal{}
+}
+
+// starting refuses nodes that are not in normal operation.
+func (c *checks) starting(n *fleet.Node) fleet.Refusal {
+	claim, object := n.Source.NodeClaim, n.Source.Node
+	switch {
+	case n.Leaving:
+		return fleet.Refusal{Because: fleet.Unsettled, Message: "it is already leaving"}
+	case !fleet.IsInitialized(n.Source) || !api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeInitialized):
+		return fleet.Refusal{Because: fleet.Unsettled, Message: "it is not initialized yet"}
+	case !disruption.IsReady(object):
+		return fleet.Refusal{Because: fleet.Unsettled, Message: "it is not ready"}
+	case c.replacements[claim.Name]:
+		return fleet.Refusal{Because: fleet.Unsettled, Message: "it replaces a node that is not gone yet"}
+	}
+	return fleet.Refusal{}
+}
+
+// pool refuses nodes whose NodePool cannot be consolidated.
+func (c *checks) pool(n *fleet.Node) fleet.Refusal {
+	message := ""
+	switch {
+	case n.Pool == nil:
+		message = fmt.Sprintf("its NodePool %q does not exist", n.Source.NodeClaim.Labels[api.NodePoolLabelKey])
+	case n.Pool.API.Spec.Replicas != nil:
+		message = "its NodePool has a fixed number of nodes (spec.replicas)"
+	case n.Pool.Problem != "":
+		message = "its NodePool's " + n.Pool.Problem
+	default:
+		return fleet.Refusal{}
+	}
+	return fleet.Refusal{Because: fleet.Policy, Message: message}
+}
+
+// annotation refuses nodes that a person protects.
+func (c *checks) annotation(n *fleet.Node) fleet.Refusal {
+	by := disruption.NodeProtectedBy(n.Source.Node, c.now)
+	if by == "" {
+		return fleet.Refusal{}
+	}
+	return fleet.Refusal{Because: fleet.Protected, Message: "the node has the annotation " + by}
+}
+
+// policy refuses nodes that the NodePool's disruption policy excludes, and nodes without a price.
+func (c *checks) policy(n *fleet.Node) fleet.Refusal {
+	wants := n.Pool.API.Spec.Disruption
+	switch {
+	case wants.ConsolidateAfter.IsNever():
+		return fleet.Refusal{Because: fleet.Policy, Message: "its NodePool says consolidateAfter: Never"}
+	case n.IsEmpty():
+		return fleet.Refusal{}
+	case wants.ConsolidationPolicy == api.ConsolidationPolicyWhenEmpty:
+		message := "its NodePool says consolidationPolicy: WhenEmpty, and it is not empty"
+		return fleet.Refusal{Because: fleet.Policy, Message: message}
+	case len(n.Pods) == 0:
+		return fleet.Refusal{Because: fleet.Unsettled, Message: "its last pods are ending"}
+	case n.Price <= 0:
+		message := fmt.Sprintf("the price of %s as %s in %s is not known", orUnlabelled(n.Label(corev1.LabelInstanceTypeStable)),
+			orUnlabelled(n.Label(api.CapacityTypeLabelKey)), orUnlabelled(n.Label(corev1.LabelTopologyZone)))
+		return fleet.Refusal{Because: fleet.Unpriced, Message: message}
+	}
+	return fleet.Refusal{}
+}
+
+func orUnlabelled(value string) string {
+	if value == "" {
+		return "a node without that label"
+	}
+	return value
+}
+
+// pods refuses nodes that hold a protected pod.
+func (c *checks) pods(n *fleet.Node) fleet.Refusal {
+	message := c.protection.of(n.Source.Pods)
+	if message == "" {
+		return fleet.Refusal{}
+	}
+	return fleet.Refusal{Because: fleet.Protected, Message: message}
+}

@@ -1,0 +1,85 @@
+package eligibility
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+
+	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/scheduling"
+)
+
+// protection says why pods must not be evicted. A cluster may have thousands of pods and hundreds of
+// PodDisruptionBudgets, so that it matches pods which are equal for budgets once.
+type protection struct {
+	budgets []policyv1.PodDisruptionBudget
+	now     time.Time
+	// blocked tells whether budgets block the pods with that key.
+	blocked map[string]bool
+	key     strings.Builder
+}
+
+func newProtection(budgets []policyv1.PodDisruptionBudget, now time.Time) *protection {
+	return &protection{budgets: budgets, now: now, blocked: map[string]bool{}}
+}
+
+// of is why one of the pods keeps the node, or "". Of several such pods it speaks of the first by name.
+func (p *protection) of(pods []corev1.Pod) string {
+	var first *corev1.Pod
+	found := ""
+	for i := range pods {
+		pod := &pods[i]
+		if scheduling.IsTerminal(pod) || pod.DeletionTimestamp != nil || first != nil && compareNames(pod, first) > 0 {
+			continue
+		}
+		if reason := p.ofPod(pod); reason != "" {
+			first, found = pod, reason
+		}
+	}
+	return found
+}
+
+func compareNames(a, b *corev1.Pod) int {
+	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+}
+
+func (p *protection) ofPod(pod *corev1.Pod) string {
+	pods := []*corev1.Pod{pod}
+	if reason := disruption.Blocked(pods, nil, p.now); reason != "" || !p.budgetsBlock(pod) {
+		return reason
+	}
+	return disruption.Blocked(pods, p.budgets, p.now)
+}
+
+// budgetsBlock tells whether budgets block pods like this one.
+func (p *protection) budgetsBlock(pod *corev1.Pod) bool {
+	if len(p.budgets) == 0 {
+		return false
+	}
+	p.key.Reset()
+	p.key.WriteString(pod.Namespace)
+	for _, name := range slices.Sorted(maps.Keys(pod.Labels)) {
+		fmt.Fprintf(&p.key, "\x00%s=%s", name, pod.Labels[name])
+	}
+	for i := range pod.Status.Conditions {
+		if pod.Status.Conditions[i].Type == corev1.PodReady {
+			fmt.Fprintf(&p.key, "\x00%s", pod.Status.Conditions[i].Status)
+		}
+	}
+	if scheduling.IsStatic(pod) {
+		p.key.WriteString("\x00static")
+	}
+	key := p.key.String()
+	blocked, known := p.blocked[key]
+	if !known {
+		blocked = disruption.Blocked([]*corev1.Pod{pod}, p.budgets, p.now) != ""
+		p.blocked[key] = blocked
+	}
+	return blocked
+}

@@ -1,0 +1,170 @@
+package evaluation
+
+import (
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
+	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/scheduling"
+)
+
+// The planner is asked many times about nearly the same cluster. Most of what it reads are running pods
+// that no other pod counts. Their requests are taken off the node instead, and the pods are left out.
+
+// shownNode is a node as the planner gets it, with the version of the node that it was made from.
+type shownNode struct {
+	version int
+	node    *plan.Node
+}
+
+// show is the node as the planner gets it. The caller must not change it.
+func (e *Evaluator) show(n *fleet.Node) *plan.Node {
+	if known, ok := e.shown[n]; ok && known.version == n.Version() {
+		return known.node
+	}
+	shown := e.condensed(n)
+	e.shown[n] = shownNode{n.Version(), shown}
+	return shown
+}
+
+// condensed is the node with its resources reduced by the pods that need not be shown.
+func (e *Evaluator) condensed(n *fleet.Node) *plan.Node {
+	condensed := &plan.Node{NodeClaim: n.Source.NodeClaim}
+	var omitted []*corev1.Pod
+	for _, pod := range n.Pods {
+		if pod.Related || !takesRequestsOnly(&pod.Object.Spec) {
+			condensed.Pods = append(condensed.Pods, onNode(pod.Object, n.Name))
+		} else {
+			omitted = append(omitted, pod.Object)
+		}
+	}
+	for _, object := range n.Fixed {
+		if e.fleet.IsRelated(object) || !takesRequestsOnly(&object.Spec) || scheduling.IsOwnedByDaemonSet(object) {
+			condensed.Pods = append(condensed.Pods, onNode(object, n.Name))
+		} else {
+			omitted = append(omitted, object)
+		}
+	}
+	if n.Source.Node == nil {
+		// A node that has not joined has few pods: those that are on their way to it.
+		for _, object := range omitted {
+			condensed.Pods = append(condensed.Pods, onNode(object, n.Name))
+		}
+		return condensed
+	}
+	object := *n.Source.Node
+	object.Status.Allocatable = object.Status.Allocatable.DeepCopy()
+	for _, pod := range omitted {
+		scheduling.EachRequest(pod, func(name corev1.ResourceName, quantity *resource.Quantity) {
+			if left, ok := object.Status.Allocatable[name]; ok {
+				left.Sub(*quantity)
+				object.Status.Allocatable[name] = left
+			}
+		})
+	}
+	if n.Launched != nil {
+		// The claim was planned for its pods, whichever instance it becomes. Room for more is not
+		// certain.
+		object = *full(&object)
+	}
+	condensed.Node = &object
+	condensed.Prepare()
+	return condensed
+}
+
+// takesRequestsOnly tells whether the pod takes nothing of its node but its requests: neither volumes
+// that count against attachment limits nor host ports.
+func takesRequestsOnly(spec *corev1.PodSpec) bool {
+	for i := range spec.Volumes {
+		if spec.Volumes[i].PersistentVolumeClaim != nil || spec.Volumes[i].Ephemeral != nil || spec.Volumes[i].CSI != nil {
+			return false
+		}
+	}
+	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+		for i := range containers {
+			for _, port := range containers[i].Ports {
+				if port.HostPort > 0 || spec.HostNetwork {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// full is the node without room for any pod.
+func full(node *corev1.Node) *corev1.Node {
+	closed := *node
+	closed.Status.Allocatable = maps.Clone(node.Status.Allocatable)
+	closed.Status.Allocatable[corev1.ResourcePods] = resource.Quantity{}
+	return &closed
+}
+
+func onNode(pod *corev1.Pod, name string) corev1.Pod {
+	bound := *pod
+	bound.Spec.NodeName = name
+	return bound
+}
+
+// ask has the planner place the pods of the leaving nodes on the others, which are filled in their
+// order, and on new nodes if the options allow it.
+func (e *Evaluator) ask(leaving, others []*fleet.Node, o Options) *plan.Plan {
+	s := e.fleet.Planner()
+	s.Rough = true
+	price := 0.0
+	for _, n := range leaving {
+		price += n.Price
+	}
+	if o.Launch {
+		s.InstanceTypes = e.fleet.TypesBelow(price)
+	} else {
+		s.NodePools = nil
+	}
+	for _, n := range leaving {
+		for _, pod := range n.Pods {
+			s.Pods = append(s.Pods, scheduling.Successor(pod.Object))
+		}
+	}
+	s.Nodes = make([]plan.Node, 0, len(others))
+	for rank, n := range others {
+		shown := *e.show(n)
+		shown.Rank = rank
+		if (o.Launch && o.Spared[n] || o.Closed[n]) && shown.Node != nil {
+			shown.Node = full(shown.Node)
+		}
+		s.Nodes = append(s.Nodes, shown)
+	}
+	if o.Launch && e.fleet.Limited {
+		// All other nodes count against limits too: a deleted node is paid until its pods have gone.
+		there := map[*fleet.Node]bool{}
+		for _, n := range others {
+			there[n] = true
+		}
+		for _, n := range e.fleet.Nodes {
+			if !there[n] && !(n.Removed && n.Launched != nil) {
+				s.Nodes = append(s.Nodes, e.ending(n))
+			}
+		}
+	}
+	return plan.Solve(&s)
+}
+
+// ending is the node on its way out: none of its pods counts, and it is paid until it is gone.
+func (e *Evaluator) ending(n *fleet.Node) plan.Node {
+	left := plan.Node{}
+	if n.Source.Node != nil {
+		object := *n.Source.Node
+		object.DeletionTimestamp = &metav1.Time{Time: e.fleet.Now}
+		left.Node = &object
+	}
+	if n.Source.NodeClaim != nil {
+		claim := *n.Source.NodeClaim
+		claim.DeletionTimestamp = &metav1.Time{Time: e.fleet.Now}
+		left.NodeClaim = &claim
+	}
+	return left
+}

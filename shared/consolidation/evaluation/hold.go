@@ -1,0 +1,73 @@
+package evaluation
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
+	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/scheduling"
+)
+
+// Hold asks the planner whether the step's pods still find places on the nodes that they were planned
+// for. It gives the step with the places that the planner found, or nil if one is not found, or is on
+// another kind of node than planned. Work is the work that the question takes.
+func (e *Evaluator) Hold(s *Step) (held *Step, work int) {
+	asked := e.fleet.Planner()
+	asked.Rough, asked.NodePools = true, nil
+	leaving := map[*fleet.Node]bool{}
+	for _, n := range s.Delete {
+		leaving[n] = true
+		for _, pod := range n.Pods {
+			asked.Pods = append(asked.Pods, scheduling.Successor(pod.Object))
+		}
+	}
+	byName := e.showForHold(&asked, s, leaving)
+	work = Cost(len(asked.Nodes), s.PodsMoved())
+	decided := plan.Solve(&asked)
+	if len(decided.Unplaced) > 0 {
+		return nil, work
+	}
+	held = &Step{Change: fleet.Change{Delete: s.Delete, Launch: s.Launch, To: map[string]fleet.Destination{}}}
+	for _, nomination := range decided.Nominations {
+		at := byName[cmp.Or(nomination.NodeName, nomination.NodeClaimName)]
+		was := s.To[nomination.Pod.String()]
+		if (at.Node == nil) != (was.Node == nil) || at.Launch != was.Launch {
+			return nil, work
+		}
+		held.To[nomination.Pod.String()] = at
+	}
+	return held, work
+}
+
+// showForHold adds the nodes to the question: those with related pods, those that the step moves pods
+// to, and the step's launches as nodes in flight. Only the latter two have room. It gives each node's
+// destination by name.
+func (e *Evaluator) showForHold(
+	asked *plan.Snapshot, s *Step, leaving map[*fleet.Node]bool,
+) map[string]fleet.Destination {
+	others := e.fleet.Remaining(leaving)
+	seen, takes := e.fleet.RelatedTo(s.Delete, others), map[*fleet.Node]bool{}
+	for _, to := range s.To {
+		seen[to.Node], takes[to.Node] = true, true
+	}
+	byName := map[string]fleet.Destination{}
+	others = slices.DeleteFunc(others, func(n *fleet.Node) bool { return !seen[n] })
+	for rank, n := range fleet.FillOrder(others) {
+		shown := *e.show(n)
+		shown.Rank = rank
+		if !takes[n] && shown.Node != nil {
+			// Its pods count, but its room is for others.
+			shown.Node = full(shown.Node)
+		}
+		asked.Nodes = append(asked.Nodes, shown)
+		byName[n.Name] = fleet.Destination{Node: n}
+	}
+	for i, launch := range s.Launch {
+		// A node in flight holds the pods that it was planned for before it takes others.
+		n := e.fleet.NewLaunched(launch)
+		asked.Nodes = append(asked.Nodes, plan.Node{NodeClaim: n.Source.NodeClaim})
+		byName[n.Name] = fleet.Destination{Launch: i}
+	}
+	return byName
+}

@@ -1,0 +1,82 @@
+package search
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
+)
+
+// variants is in how many ways nodes are put together. In a large fleet they stay in their order, so
+// that nodes with high and low savings for their disturbance stay apart.
+func (s *searcher) variants(size int) int {
+	if size == 1 || s.large {
+		return 1
+	}
+	return 4
+}
+
+// chunks puts the nodes of each pool together, so many at a time. The variant and the round decide
+// whether nodes meet that are far apart in their order, neighbours, or nodes at random. Nodes that one
+// move could not delete together do not meet.
+func (s *searcher) chunks(nodes []*fleet.Node, size int, round uint64, variant int) [][]*fleet.Node {
+	var chunks [][]*fleet.Node
+	random := rand.New(rand.NewPCG(round, uint64(variant)))
+	for start := 0; start < len(nodes); {
+		end := start
+		for end < len(nodes) && nodes[end].Pool == nodes[start].Pool {
+			end++
+		}
+		of := slices.Clone(nodes[start:end])
+		switch {
+		case variant > 1 || variant > 0 && round >= uint64(len(sizes)):
+			random.Shuffle(len(of), func(i, j int) { of[i], of[j] = of[j], of[i] })
+		case variant == 0 && !s.large:
+			of = interleaved(of, (len(of)+size-1)/size)
+		}
+		chunks = append(chunks, s.fittingChunks(of, size)...)
+		start = end
+	}
+	return chunks
+}
+
+// interleaved has every stride-th node from the first, then every stride-th from the second, and so on.
+func interleaved(nodes []*fleet.Node, stride int) []*fleet.Node {
+	made := make([]*fleet.Node, 0, len(nodes))
+	for first := range stride {
+		for at := first; at < len(nodes); at += stride {
+			made = append(made, nodes[at])
+		}
+	}
+	return made
+}
+
+// openChunks is how many chunks wait at the same time for a node that fits.
+const openChunks = 8
+
+// fittingChunks puts each node into the first chunk that it can be deleted with.
+func (s *searcher) fittingChunks(nodes []*fleet.Node, size int) [][]*fleet.Node {
+	var chunks [][]*fleet.Node
+	var open []int
+	for _, n := range nodes {
+		at := slices.IndexFunc(open, func(i int) bool {
+			return s.fits(&fleet.Change{Delete: append(slices.Clip(chunks[i]), n)})
+		})
+		if at < 0 {
+			if !s.fits(&fleet.Change{Delete: []*fleet.Node{n}}) {
+				continue
+			}
+			if len(open) == openChunks {
+				open = open[1:]
+			}
+			at = len(open)
+			open = append(open, len(chunks))
+			chunks = append(chunks, nil)
+		}
+		chunk := open[at]
+		if chunks[chunk] = append(chunks[chunk], n); len(chunks[chunk]) == size {
+			open = slices.Delete(open, at, at+1)
+		}
+	}
+	return chunks
+}

@@ -1,0 +1,130 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/whittle-dev/whittle/shared/consolidation/evaluation"
+	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
+	"github.com/whittle-dev/whittle/shared/consolidation/packing"
+)
+
+// delete deletes nodes whose pods fit on other nodes, and reports whether there may be more. It adds
+// nodes that the planner finds no places for to failed, and does not try these again.
+func (s *searcher) delete(failed map[*fleet.Node]bool) bool {
+	best, _ := s.deletable(failed)
+	if len(best) == 0 {
+		return false
+	}
+	leaving := map[*fleet.Node]bool{}
+	for _, n := range best {
+		leaving[n] = true
+	}
+	for _, step := range s.evaluator.Evaluate(best, s.fleet.InFillOrder(leaving), s.options(false)) {
+		if step.Refusal.IsZero() && s.apply(step) {
+			continue
+		}
+		for _, n := range step.Delete {
+			failed[n] = true
+		}
+	}
+	return true
+}
+
+func (s *searcher) options(launch bool) evaluation.Options {
+	return evaluation.Options{Launch: launch, Spared: s.spared}
+}
+
+// deletable are nodes whose pods seem to fit on others, and their price in US dollars per hour less
+// their disturbance. It tries two orders. Deleting nodes that use least of their price first uses the
+// room best. Deleting those with the highest price for each pod first disturbs least.
+func (s *searcher) deletable(failed map[*fleet.Node]bool) (best []*fleet.Node, most float64) {
+	order := s.fleet.InFillOrder(nil)
+	position := map[*fleet.Node]int{}
+	var candidates []*fleet.Node
+	for at, n := range order {
+		position[n] = at
+		if n.Candidate && n.Launched == nil && !failed[n] && len(n.Pods) > 0 &&
+			n.MinimumSavings() <= n.Price+evaluation.PriceError {
+			candidates = append(candidates, n)
+		}
+	}
+	key := make(map[*fleet.Node]float64, len(candidates))
+	for _, keyOf := range []func(*fleet.Node) float64{
+		func(n *fleet.Node) float64 { return n.PriceUsed() },
+		func(n *fleet.Node) float64 { return -n.Price / (1 + n.Disturbance()) },
+	} {
+		for _, n := range candidates {
+			key[n] = keyOf(n)
+		}
+		sortByKey(candidates, key)
+		packing := packing.New(s.fleet, order, false)
+		var chosen []*fleet.Node
+		saved := 0.0
+		for _, n := range candidates {
+			if _, fits := packing.Empty(position[n]); fits {
+				chosen = append(chosen, n)
+				saved += n.Price - n.Pool.PerPod*n.Disturbance()
+			}
+		}
+		if saved > most {
+			best, most = chosen, saved
+		}
+	}
+	return best, most
+}
+
+// sortByKey sorts the nodes by the least key, then by name.
+func sortByKey(nodes []*fleet.Node, key map[*fleet.Node]float64) {
+	slices.SortFunc(nodes, func(a, b *fleet.Node) int {
+		return cmp.Or(cmp.Compare(key[a], key[b]), strings.Compare(a.Name, b.Name))
+	})
+}
+
+// fold looks for nodes whose pods fit beside those of launched nodes, and plans both again together. It
+// reports whether the fleet changed.
+func (s *searcher) fold() bool {
+	s.spared = nil
+	order := s.fleet.InFillOrder(nil)
+	position, key := map[*fleet.Node]int{}, map[*fleet.Node]float64{}
+	var candidates []*fleet.Node
+	for at, n := range order {
+		position[n] = at
+		if n.Candidate && len(n.Pods) > 0 {
+			candidates = append(candidates, n)
+			key[n] = n.PriceUsed()
+		}
+	}
+	sortByKey(candidates, key)
+	changed := false
+	packing := packing.New(s.fleet, order, true)
+	touched := map[*fleet.Node]bool{}
+	for _, n := range candidates {
+		if s.work >= WorkLimit || touched[n] {
+			continue
+		}
+		at, fits := packing.Empty(position[n])
+		if !fits {
+			continue
+		}
+		together := []*fleet.Node{n}
+		for _, i := range at {
+			if to := order[i]; to.Launched != nil && !touched[to] {
+				together = append(together, to)
+			}
+		}
+		if !s.fits(&fleet.Change{Delete: together}) {
+			continue
+		}
+		for _, step := range s.replan(together) {
+			if step.Refusal.IsZero() && s.apply(step) {
+				changed = true
+				for _, n := range step.Delete {
+					touched[n] = true
+				}
+			}
+		}
+	}
+	return changed
+}

@@ -1,0 +1,117 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/whittle-dev/whittle/shared/consolidation/evaluation"
+	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
+	"github.com/whittle-dev/whittle/shared/consolidation/packing"
+)
+
+const (
+	// largeFleet is the number of candidates from which a fleet is swept. A smaller fleet's moves are
+	// carried out in a few plans, and its pods are best moved once.
+	largeFleet = 200
+	// cuts is at how many places the candidates are cut to find the best part.
+	cuts = 25
+	// kneePart is the part of the fleet's price that the best part must save beyond its share by
+	// disturbance. With less the fleet is planned as a whole.
+	kneePart = 0.1
+)
+
+// sweep deletes the nodes of a large fleet that save most for their disturbance, and reports whether
+// the fleet changed. Their pods fill the room on other nodes first. The rest is planned again. Budgets
+// spread a large fleet's moves over many plans, so that the best come first. Later plans look at the
+// other nodes.
+func (s *searcher) sweep() bool {
+	best := s.bestPart()
+	if len(best) == 0 {
+		return false
+	}
+	s.spared = map[*fleet.Node]bool{}
+	for _, n := range best {
+		s.spared[n] = true
+	}
+	changed := s.sweepIntoRoom(best)
+	best = slices.DeleteFunc(best, func(n *fleet.Node) bool { return n.Removed })
+	return s.oneByOne(s.fittingChunks(best, s.maximumMove())) || changed
+}
+
+// sweepIntoRoom deletes those of the nodes whose pods all find room on other nodes.
+func (s *searcher) sweepIntoRoom(nodes []*fleet.Node) bool {
+	others := s.fleet.InFillOrder(s.spared)
+	packing := packing.New(s.fleet, append(slices.Clip(others), nodes...), false)
+	for i := range nodes {
+		packing.Close(len(others) + i)
+	}
+	var fitting []*fleet.Node
+	for i, n := range nodes {
+		if _, fits := packing.Empty(len(others) + i); fits {
+			fitting = append(fitting, n)
+		}
+	}
+	if len(fitting) == 0 {
+		return false
+	}
+	changed := false
+	for _, step := range s.evaluator.Evaluate(fitting, others, s.options(false)) {
+		changed = step.Refusal.IsZero() && s.apply(step) || changed
+	}
+	return changed
+}
+
+// bestPart are the nodes with the highest price for their disturbance, up to the point from which on
+// each more saves less for its disturbance than deleting all candidates does. There are none if that
+// is hardly better than all of them, and in a fleet that is not large.
+func (s *searcher) bestPart() []*fleet.Node {
+	var found []*fleet.Node
+	key := map[*fleet.Node]float64{}
+	price := 0.0
+	for _, n := range s.fleet.Nodes {
+		price += n.Price
+		if n.Candidate && !n.Removed && len(n.Pods) > 0 && n.MinimumSavings() <= n.Price+evaluation.PriceError {
+			found = append(found, n)
+			key[n] = n.Price / (1 + n.Disturbance())
+		}
+	}
+	if s.large = len(found) >= largeFleet; !s.large {
+		return nil
+	}
+	slices.SortFunc(found, func(a, b *fleet.Node) int {
+		return cmp.Or(-cmp.Compare(key[a], key[b]), strings.Compare(a.Name, b.Name))
+	})
+	saved, disturbs := make([]float64, cuts+1), make([]float64, cuts+1)
+	for cut := 1; cut <= cuts; cut++ {
+		saved[cut], disturbs[cut] = s.promise(found[:len(found)*cut/cuts])
+	}
+	best, most := 0, kneePart*price
+	for cut := range saved {
+		if more := saved[cut] - saved[cuts]*disturbs[cut]/disturbs[cuts]; more > most {
+			best, most = cut, more
+		}
+	}
+	return found[:len(found)*best/cuts]
+}
+
+// promise is about what deleting the nodes saves in US dollars per hour, and what it disturbs. Pods
+// that find no room on other nodes are charged for new nodes.
+func (s *searcher) promise(nodes []*fleet.Node) (saved, disturbs float64) {
+	leaving := map[*fleet.Node]bool{}
+	var pods []*fleet.Pod
+	for _, n := range nodes {
+		leaving[n] = true
+		saved += n.Price
+		disturbs += 1 + n.Disturbance()
+		pods = append(pods, n.Pods...)
+	}
+	slices.SortFunc(pods, packing.LargestFirst)
+	packing := packing.New(s.fleet, s.fleet.InFillOrder(leaving), false)
+	for _, pod := range pods {
+		if _, fits := packing.Place(pod); !fits {
+			saved -= pod.DualPrice / replacedPart
+		}
+	}
+	return saved, disturbs
+}

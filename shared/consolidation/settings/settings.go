@@ -1,0 +1,77 @@
+// Package settings reads the annotations by which a NodePool says what consolidation may do to its
+// nodes. It is a leaf of the pipeline of package consolidation.
+package settings
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+// Annotations of a NodePool.
+const (
+	// MinimumSavingsAnnotationKey is the least saving for each evicted pod, in US dollars per hour,
+	// such as "0.001". "0" accepts any gain.
+	MinimumSavingsAnnotationKey = api.OwnGroup + "/consolidation-minimum-savings"
+	// MinimumSavingsPercentAnnotationKey is the least saving in percent of the price of the deleted
+	// nodes, such as "10". "0" accepts any gain.
+	MinimumSavingsPercentAnnotationKey = api.OwnGroup + "/consolidation-minimum-savings-percent"
+	// SettleTimeAnnotationKey is how long a node stays after it was initialized, and after pods were
+	// moved to it, such as "30m".
+	SettleTimeAnnotationKey = api.OwnGroup + "/consolidation-settle-time"
+)
+
+// Defaults of a NodePool without the annotations. A new pod takes about a minute until it does its
+// work again, and two nodes are paid meanwhile. A move that saves less than some cents a month for
+// each pod costs more than it brings. The percentage also bounds how often a node is replaced: its
+// price falls by a seventh or more each time.
+const (
+	// DefaultMinimumSavings is $0.001/h for each pod, or $0.73/month.
+	DefaultMinimumSavings = 0.001
+	// DefaultMinimumSavingsPercent is about a seventh of the nodes' price.
+	DefaultMinimumSavingsPercent = 15
+	// DefaultSettleTime is ten minutes. Most of a batch of new pods has started by then.
+	DefaultSettleTime = 10 * time.Minute
+)
+
+// Settings are a NodePool's conditions for a move.
+type Settings struct {
+	// PerPod is the least saving for each evicted pod in US dollars per hour.
+	PerPod float64
+	// Part is the least saving as a part of the deleted nodes' price, from 0 to 1.
+	Part float64
+	// Settle is how long a node stays after it was initialized, and after pods were moved to it.
+	Settle time.Duration
+}
+
+// Read reads the annotations. The error names the one that cannot be read and says how to mend it.
+func Read(pool *api.NodePool) (Settings, error) {
+	s := Settings{PerPod: DefaultMinimumSavings, Part: DefaultMinimumSavingsPercent / 100.0, Settle: DefaultSettleTime}
+	if text, ok := pool.Annotations[MinimumSavingsAnnotationKey]; ok {
+		value, err := strconv.ParseFloat(text, 64)
+		if err != nil || value < 0 || math.IsInf(value, 0) || math.IsNaN(value) {
+			return s, fmt.Errorf("annotation %s is %q: write US dollars an hour for each pod moved, such as %q",
+				MinimumSavingsAnnotationKey, text, "0.001")
+		}
+		s.PerPod = value
+	}
+	if text, ok := pool.Annotations[MinimumSavingsPercentAnnotationKey]; ok {
+		value, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(value >= 0 && value <= 100) {
+			return s, fmt.Errorf("annotation %s is %q: write a number from 0 to 100, such as %q",
+				MinimumSavingsPercentAnnotationKey, text, "10")
+		}
+		s.Part = value / 100
+	}
+	if text, ok := pool.Annotations[SettleTimeAnnotationKey]; ok {
+		value, err := time.ParseDuration(text)
+		if err != nil || value < 0 {
+			return s, fmt.Errorf("annotation %s is %q: write a duration such as %q", SettleTimeAnnotationKey, text, "30m")
+		}
+		s.Settle = value
+	}
+	return s, nil
+}

@@ -1,0 +1,133 @@
+package consolidation
+
+import (
+	"cmp"
+
+	"github.com/whittle-dev/whittle/shared/consolidation/evaluation"
+	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
+	"github.com/whittle-dev/whittle/shared/consolidation/search"
+)
+
+// validationLimit bounds the work of search and validation together: see evaluation.Cost. A search that
+// uses all of its work leaves half as much for validation.
+const validationLimit = search.WorkLimit + search.WorkLimit/2
+
+// validation applies the moves one after the other to the fleet before all moves. Pods that spread or
+// affinity relates to others may find no place while only some moves are made. Such a move is planned
+// again. If it is then not worth it, or no work is left, it waits until the others are carried out.
+type validation struct {
+	fleet     *fleet.Fleet
+	evaluator *evaluation.Evaluator
+	// options keep pods off nodes that a later move deletes: they would move twice.
+	options evaluation.Options
+	limit   int
+	work    int
+	byClaim map[string]*fleet.Node
+	// deviations are nodes that pods came to other than planned, or did not come to as planned.
+	deviations map[*fleet.Node]bool
+}
+
+func newValidation(f *fleet.Fleet, evaluator *evaluation.Evaluator, found search.Result, moves []Move) *validation {
+	f.Reset()
+	v := &validation{
+		fleet: f, evaluator: evaluator, limit: max(search.WorkLimit/2, validationLimit-found.Work), byClaim: nodesByClaim(f),
+		options:    evaluation.Options{Spared: found.Spared, Closed: map[*fleet.Node]bool{}},
+		deviations: map[*fleet.Node]bool{},
+	}
+	for i := range moves {
+		for _, leaving := range moves[i].Delete {
+			v.options.Closed[v.byClaim[leaving.NodeClaim]] = true
+		}
+	}
+	return v
+}
+
+func nodesByClaim(f *fleet.Fleet) map[string]*fleet.Node {
+	byClaim := map[string]*fleet.Node{}
+	for _, n := range f.Nodes {
+		if n.Source.NodeClaim != nil {
+			byClaim[n.Source.NodeClaim.Name] = n
+		}
+	}
+	return byClaim
+}
+
+// validate gives the moves that hold after those before them, as they then are, and the others as they
+// were planned.
+func (v *validation) validate(moves []Move) (now, waiting []Move) {
+	for i := range moves {
+		planned := v.stepOf(&moves[i])
+		if !fleet.HasRelated(planned.Delete) && !v.goesToDeviation(planned) {
+			v.fleet.Apply(&planned.Change)
+			now = append(now, moves[i])
+			continue
+		}
+		step := v.hold(planned)
+		if step == nil {
+			waiting = append(waiting, moves[i])
+			continue
+		}
+		found := v.fleet.MoveOf(&step.Change)
+		now = append(now, moveOf(&found))
+		for pod, to := range step.To {
+			if was := planned.To[pod]; was.Node != to.Node {
+				v.deviations[was.Node], v.deviations[to.Node] = true, true
+			}
+		}
+		v.fleet.Apply(&step.Change)
+	}
+	return now, waiting
+}
+
+// hold is the step as it is possible after the moves before it, or nil if it is not. It spends the
+// remaining work first on the planned places and then on planning the nodes again.
+func (v *validation) hold(planned *evaluation.Step) *evaluation.Step {
+	if v.work >= v.limit {
+		return nil
+	}
+	held, work := v.evaluator.Hold(planned)
+	v.work += work
+	if held != nil {
+		return held
+	}
+	if v.work >= v.limit {
+		return nil
+	}
+	v.work += 2 * evaluation.Cost(len(v.fleet.Nodes), planned.PodsMoved())
+	if whole := v.evaluator.Whole(planned.Delete, v.options); whole.Refusal.IsZero() {
+		return whole
+	}
+	return nil
+}
+
+// goesToDeviation tells whether a pod of the step goes to a node with other pods than planned.
+func (v *validation) goesToDeviation(step *evaluation.Step) bool {
+	for _, to := range step.To {
+		if to.Node != nil && v.deviations[to.Node] {
+			return true
+		}
+	}
+	return false
+}
+
+// stepOf is the move as a step.
+func (v *validation) stepOf(m *Move) *evaluation.Step {
+	step := &evaluation.Step{Change: fleet.Change{To: map[string]fleet.Destination{}}}
+	for _, leaving := range m.Delete {
+		step.Delete = append(step.Delete, v.byClaim[leaving.NodeClaim])
+	}
+	byName := map[string]*fleet.Node{}
+	for _, n := range v.fleet.Nodes {
+		byName[n.Name] = n
+	}
+	for i := range m.Launch {
+		step.Launch = append(step.Launch, &m.Launch[i])
+		for _, pod := range m.Launch[i].Pods {
+			step.To[pod.String()] = fleet.Destination{Launch: i}
+		}
+	}
+	for _, place := range m.Places {
+		step.To[place.Pod.String()] = fleet.Destination{Node: byName[cmp.Or(place.NodeName, place.NodeClaimName)]}
+	}
+	return step
+}
