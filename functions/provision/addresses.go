@@ -10,50 +10,40 @@ import (
 	"github.com/whittle-dev/whittle/shared/launch"
 )
 
-// addressesLast is how long the free addresses of subnets are believed. What this
-// container launches meanwhile is counted; what others do to the subnets is not.
+// addressesLast is how long a reading of the subnets' free addresses counts. Meanwhile this
+// container counts its own launches. It does not see those of others.
 const addressesLast = 5 * time.Second
 
-// addresses are the free addresses of the subnets of classes that have a choice of
-// subnets in a zone: a warm container's cache.
+// addresses are the free addresses of the subnets of classes that have several subnets in a zone. A
+// warm container keeps them.
 type addresses struct {
 	mutex sync.Mutex
 	read  time.Time
 	known launch.Addresses
 }
 
-// refresh reads the free addresses of the classes' subnets unless that was a moment ago.
-// Where it fails, the order of the class's status decides, which a minute ago was by
-// free addresses.
+// refreshAddresses reads the free addresses of the classes' subnets, unless the last reading still
+// counts. After a failure the order of the subnets in the class's status decides, which was by free
+// addresses when the class was resolved.
 func (h *handler) refreshAddresses(ctx context.Context, classes []api.EC2NodeClass) {
 	a := &h.addresses
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
-	var subnets []string
-	fresh := h.now().Sub(a.read) < addressesLast
-	for i := range classes {
-		if !launch.HasChoice(&classes[i]) {
-			continue
-		}
-		for _, subnet := range classes[i].Status.Subnets {
-			subnets = append(subnets, subnet.ID)
-			_, known := a.known.Free[subnet.ID]
-			fresh = fresh && known
-		}
-	}
-	if len(subnets) == 0 || fresh {
+	subnets := launch.SubnetsWithChoice(classes)
+	if len(subnets) == 0 || h.now().Sub(a.read) < addressesLast && a.known.Has(subnets) {
 		return
 	}
 	free, err := h.fleet.FreeAddresses(ctx, subnets)
 	if err != nil {
-		slog.WarnContext(ctx, "the free addresses of subnets are not read: those that had most when the ec2nodeclass was resolved are used", "error", err)
+		slog.WarnContext(ctx, "the free addresses of subnets are unknown: the order in the ec2nodeclass decides", "error", err)
 		a.known = launch.Addresses{}
 		return
 	}
 	a.read, a.known = h.now(), launch.Addresses{Free: free}
 }
 
-// build decides a request by the addresses that are left and counts its own.
+// build builds a request by the addresses that are left, and reserves those that the request may
+// take. Its errors are those of launch.Build.
 func (a *addresses) build(in launch.Input) (launch.Request, error) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
@@ -65,7 +55,8 @@ func (a *addresses) build(in launch.Input) (launch.Request, error) {
 	return request, err
 }
 
-// settle gives back what the request did not use.
+// settle gives back the addresses that the request did not use. launched counts its instances by
+// subnet.
 func (a *addresses) settle(request *launch.Request, launched map[string]int) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()

@@ -102,8 +102,8 @@ func TestAClassInUseOutlivesABusyEC2(t *testing.T) {
 
 func TestAPassTellsABoundedNumberOfPods(t *testing.T) {
 	pods := []plan.PodRef{{Namespace: "default", Name: "one"}, {Namespace: "default", Name: "two"}}
-	full := &run{handler: &handler{now: time.Now}, told: maximumEvents - 1}
-	full.nominate(pods, "nodeclaim/a")
+	full := &run{handler: &handler{now: time.Now}, nominated: maximumPodEvents - 1}
+	full.nominate(pods, "a")
 	var written countedEvents
 	full.pending.Flush(t.Context(), &written, 1, time.Now())
 	if written != 1 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/whittle-dev/whittle/functions/provision/intent"
 	"github.com/whittle-dev/whittle/shared/classes"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/fleet"
@@ -15,15 +16,18 @@ import (
 	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/queue"
-	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
 const (
-	// leaseName is held by whoever launches capacity for pending pods.
+	// leaseName is the Lease under which one invocation at a time launches capacity for pending
+	// pods.
 	leaseName = "whittle-provision"
-	// lookAgain is when an interruption that met a pass under way is looked at, times the
-	// number of passes that it has met: most take about as long.
+	// lookAgain is when a message comes back for an interruption that met another pass. The pause
+	// grows with the number of passes that it has met. Most passes take about as long.
 	lookAgain = time.Second
+	// countReplicasEvery is how often a container counts the nodes of pools with spec.replicas
+	// while no pod is pending. Karpenter has the same period.
+	countReplicasEvery = time.Minute
 )
 
 type handler struct {
@@ -35,21 +39,22 @@ type handler struct {
 	}
 	fleet   *fleet.Client
 	classes *classes.Resolver
-	sender  interface {
+	// sender puts messages into a queue. Every error may be tried again.
+	sender interface {
 		Send(ctx context.Context, url string, messages ...queue.Message) error
 	}
 	metrics *metrics.Recorder
-	dryRun  bool // plans are made and logged, and nothing is done
+	dryRun  bool // make and log plans, and do nothing
 	now     func() time.Time
 	// preference and minValues weigh what the planner cannot have all of.
 	preference plan.PreferencePolicy
 	minValues  plan.MinValuesPolicy
 
-	// events remembers what was said of late, asked which look was asked for, counted when
-	// replicas were counted last, addresses what subnets had free: a warm container's cache.
-	events    recent
+	// The rest is a warm container's cache: the events of the last minutes, the last message to
+	// its own queue, when replicas were last counted, and the free addresses of subnets.
+	events    recentEvents
 	asked     queue.Asked
-	counted   occasion
+	counted   schedule
 	addresses addresses
 }
 
@@ -58,11 +63,11 @@ func (h *handler) handle(ctx context.Context, batch events.SQSEvent) (events.SQS
 	return function.OnePass(h.now, better, h.pass)(ctx, batch)
 }
 
-// better: an interruption is looked at more closely than a tick, so it decides.
+// better prefers an interruption to a tick, because it always leads to a plan.
 func better(candidate, _ queue.Message) bool { return candidate.Reason == queue.ReasonInterruption }
 
-// pass looks at the pods that wait, and at pools with a fixed number of nodes, and plans
-// and launches when there is anything to do.
+// pass plans and launches when pods are pending, or when a pool with spec.replicas has another
+// number of nodes.
 func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 	ctx, cancel := function.WithReserve(ctx)
 	defer cancel()
@@ -71,17 +76,14 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 		return err
 	}
 	if wake.Reason != queue.ReasonInterruption {
-		needed, err := h.anyWaiting(ctx, client)
-		if err == nil && !needed {
-			needed, err = h.anyReplicasOff(ctx, client)
-		}
-		if err != nil || !needed {
+		if needed, err := h.isNeeded(ctx, client); err != nil || !needed {
 			return err
 		}
 	}
 	deadline, _ := ctx.Deadline()
 	now := h.now()
-	lease, err := client.AcquireLease(ctx, leaseName, function.Invocation(ctx, now), now, now.Add(time.Until(deadline)+function.Reserve))
+	end := now.Add(time.Until(deadline) + function.Reserve)
+	lease, err := client.AcquireLease(ctx, leaseName, function.Invocation(ctx, now), now, end)
 	if err != nil {
 		return err
 	}
@@ -89,19 +91,45 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 		slog.InfoContext(ctx, "another invocation is provisioning: it sees the same pods")
 		return h.later(ctx, client, wake)
 	}
-	// Words come last: who waits for the lease, or to be looked at, need not wait for them.
-	var words sync.WaitGroup
-	defer words.Wait()
+	return h.underLease(ctx, client, lease, wake)
+}
+
+// isNeeded is the whole cost of most idle ticks: one list of the unbound pods. Once in
+// countReplicasEvery the pools are listed too.
+func (h *handler) isNeeded(ctx context.Context, client *cluster.Client) (bool, error) {
+	pods, err := client.UnboundPods(ctx)
+	if err != nil {
+		return false, err
+	}
+	now := h.now()
+	pending, oldest := intent.Pending(pods, now)
+	h.metrics.Write(
+		metrics.Count(metrics.PodsPending, float64(pending)), metrics.Count(metrics.OldestPodPending, oldest.Seconds()))
+	if pending > 0 || !h.counted.isDue(now, countReplicasEvery) {
+		return pending > 0, nil
+	}
+	pools, claims, err := readReplicas(ctx, client)
+	return err == nil && intent.ReplicasOff(pools, claims, now), err
+}
+
+// underLease looks at the cluster until nobody has asked for another look, or the time is up.
+func (h *handler) underLease(ctx context.Context, client *cluster.Client, lease *cluster.Lease, wake queue.Message) error {
+	deadline, _ := ctx.Deadline()
+	// Events and the status are written behind the Lease or the next look, so that they delay
+	// nobody who waits for the Lease.
+	var writing sync.WaitGroup
+	defer writing.Wait()
 	for look := (&run{handler: h, client: client, wake: wake}); ; look = look.next() {
 		err := look.provision(ctx)
-		again, released := letGo(context.WithoutCancel(ctx), lease, err == nil && time.Until(deadline) > roundTime)
-		if released != nil {
-			slog.WarnContext(ctx, "the lease stays until its deadline", "lease", leaseName, "error", released)
+		mayRepeat := err == nil && time.Until(deadline) > roundTime
+		again, unreleased := release(context.WithoutCancel(ctx), lease, mayRepeat)
+		if unreleased != nil {
+			slog.WarnContext(ctx, "the lease stays until its deadline", "lease", leaseName, "error", unreleased)
 		}
-		words.Wait() // those of the look before
-		words.Go(func() {
+		writing.Wait() // for the look before
+		writing.Go(func() {
 			look.publish(ctx)
-			look.pending.Flush(ctx, client, writers, h.now())
+			look.pending.Flush(ctx, client, parallelWrites, h.now())
 		})
 		if !again {
 			return err
@@ -109,18 +137,19 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 	}
 }
 
-// letGo gives the lease back, unless there is time enough to look once more and somebody asked for that.
-func letGo(ctx context.Context, lease *cluster.Lease, enough bool) (again bool, err error) {
-	if enough {
+// release gives the Lease back. When another look is possible and was asked for, it keeps the Lease
+// and returns true.
+func release(ctx context.Context, lease *cluster.Lease, mayRepeat bool) (again bool, err error) {
+	if mayRepeat {
 		return lease.ReleaseUnlessAsked(ctx)
 	}
 	return false, lease.Release(ctx)
 }
 
-// later asks for another look after an interruption that met a pass under way: that pass may
-// have read the cluster before the node was marked, and ticks look only at pods that are
-// unbound already. Whoever is at it is asked to go on with it, and in case it cannot, or dies, a message
-// comes back to look.
+// later asks for another look after an interruption that met a pass. That pass may have read the
+// cluster before the node was marked, and ticks look only at unbound pods. later asks the holder of
+// the Lease to look once more. The holder may be unable to, or die, so that a message comes back as
+// well.
 func (h *handler) later(ctx context.Context, client *cluster.Client, wake queue.Message) error {
 	if wake.Reason != queue.ReasonInterruption || wake.Hop >= queue.MaximumHops {
 		return nil
@@ -135,26 +164,9 @@ func (h *handler) later(ctx context.Context, client *cluster.Client, wake queue.
 	if h.asked.Covers(next, now) {
 		return nil
 	}
-	err := h.sender.Send(ctx, h.provision, next)
-	if err == nil {
-		h.asked.Remember(next)
+	if err := h.sender.Send(ctx, h.provision, next); err != nil {
+		return err
 	}
-	return err
-}
-
-// anyWaiting is all that most idle ticks cost: one list of the unbound pods.
-func (h *handler) anyWaiting(ctx context.Context, client *cluster.Client) (bool, error) {
-	pods, err := client.UnboundPods(ctx)
-	if err != nil {
-		return false, err
-	}
-	waiting, oldest, now := 0, time.Duration(0), h.now()
-	for i := range pods {
-		if scheduling.IsProvisionable(&pods[i]) {
-			waiting++
-			oldest = max(oldest, now.Sub(pods[i].CreationTimestamp.Time))
-		}
-	}
-	h.metrics.Write(metrics.Count(metrics.PodsPending, float64(waiting)), metrics.Count(metrics.OldestPodPending, oldest.Seconds()))
-	return waiting > 0, nil
+	h.asked.Remember(next)
+	return nil
 }

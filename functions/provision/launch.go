@@ -5,207 +5,304 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/whittle-dev/whittle/functions/provision/attempt"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
-	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/launch"
-	"github.com/whittle-dev/whittle/shared/nodeclass"
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-const (
-	// parallel is how many fleets are asked for at a time: EC2 allows a few calls a second.
-	parallel = 4
-	// joinAfter is when lifecycle first looks for the nodes of new instances.
-	joinAfter = 5 * time.Second
-	// unseenFor is how long, since a claim was written, EC2 may not show the instance of an
-	// earlier launch for it before the claim is given up and its pods are planned for anew.
-	unseenFor = launch.SettledAfter
-)
+// parallelLaunches is how many fleets are asked for at once. EC2 allows a few calls a second.
+const parallelLaunches = 4
 
-// launchAll asks EC2 for the groups' instances and writes down what came of it. It
-// tells whether EC2 was short of capacity for any of them.
+// errThrottled ends a round of launches after EC2 has throttled one of them.
+var errThrottled = errors.New("EC2 asks for fewer calls")
+
+// launchAll makes an attempt for each group, and writes down what comes of it. It returns whether
+// EC2 was short of capacity for one of them.
 func (r *run) launchAll(ctx context.Context, snapshot *plan.Snapshot, groups []launch.Group) (short bool, err error) {
 	if len(groups) == 0 {
 		return false, nil
 	}
 	r.refreshAddresses(ctx, snapshot.NodeClasses)
-	pass := &launching{run: r, snapshot: snapshot, owned: owned(snapshot)}
+	l := &launching{run: r, snapshot: snapshot, owned: owned(snapshot)}
 	var group errgroup.Group
-	group.SetLimit(parallel)
+	group.SetLimit(parallelLaunches)
 	for i := range groups {
-		// What there is no time for is found unlaunched by the next invocation, and so is
-		// what comes after EC2 has asked for less: it would only be refused too.
-		if stop := pass.stopped(ctx); stop != nil {
-			pass.failed(fmt.Errorf("%d of %d launches are left: %w", len(groups)-i, len(groups), stop))
+		// The next invocation finds the claims that are left. After throttling EC2 would only
+		// refuse them.
+		if stop := l.stopped(ctx); stop != nil {
+			l.fail(fmt.Errorf("%d of %d launches are left: %w", len(groups)-i, len(groups), stop))
 			break
 		}
 		group.Go(func() error {
-			pass.launch(ctx, groups[i], true)
+			l.launch(ctx, groups[i], true)
 			return nil
 		})
 	}
-	_ = group.Wait() // the failures are gathered: one group's does not stop another's
-	r.measure(pass.launched)
-	for _, stored := range pass.launched {
-		r.launchedClaims[stored.Name] = stored
+	_ = group.Wait() // fail gathers the errors: one group's stops no other
+	r.measure(l.launched)
+	for _, stored := range l.launched {
+		r.launched[stored.Name] = stored
 		replaceClaim(snapshot, stored)
 	}
-	if len(pass.marks.Until) > 0 {
-		// In the reserve, if need be: who comes next must not ask for the same.
-		pass.failed(inventory.MarkUnavailable(context.WithoutCancel(ctx), r.client, &pass.marks, r.now()))
+	if len(l.marks.Until) > 0 {
+		// The write may use the reserve: the next invocation must not ask for the same.
+		l.fail(inventory.MarkUnavailable(context.WithoutCancel(ctx), r.client, &l.marks, r.now()))
 	}
-	return pass.short, pass.failures
+	return l.short, errors.Join(l.failures...)
 }
 
-// join reads what every node must know of the cluster.
-func join(ctx context.Context, client *cluster.Client) (nodeclass.Cluster, error) {
-	dns, err := client.ClusterDNS(ctx)
-	if err != nil {
-		return nodeclass.Cluster{}, err
-	}
-	endpoint := client.Endpoint
-	return nodeclass.Cluster{
-		Name: endpoint.Name, Endpoint: endpoint.URL, CertificateAuthority: endpoint.CertificateAuthority, ServiceCIDR: endpoint.ServiceCIDR, DNS: dns,
-	}, nil
+// launching is one round of launches, some at once.
+type launching struct {
+	run      *run
+	snapshot *plan.Snapshot
+	owned    map[string]bool // instances that claims had when the round began
+
+	mutex     sync.Mutex
+	launched  []*api.NodeClaim
+	marks     catalog.Unavailable
+	short     bool
+	throttled bool
+	failures  []error
 }
 
-// owned are the instances, by id, that are some claim's already.
-func owned(snapshot *plan.Snapshot) map[string]bool {
-	ids := map[string]bool{}
-	for i := range snapshot.Nodes {
-		if claim := snapshot.Nodes[i].NodeClaim; claim != nil {
-			if id, ok := api.InstanceID(claim.Status.ProviderID); ok {
-				ids[id] = true
-			}
+// subject is what an attempt is about.
+type subject struct {
+	group *attempt.Group
+	class *api.EC2NodeClass // nil when it does not exist
+	types []catalog.InstanceType
+	// repeat allows one more attempt at once.
+	repeat bool
+	// failure is the error of EC2's answer.
+	failure error
+}
+
+// launch makes one attempt for a group.
+func (l *launching) launch(ctx context.Context, claims launch.Group, repeat bool) {
+	first := &claims.Waiting[0]
+	in := subject{
+		group:  &attempt.Group{Group: claims, Fresh: l.run.fresh.has(claims.Token)},
+		class:  classOf(first.Spec.NodeClassRef, l.snapshot.NodeClasses),
+		types:  typesFor(first, l.snapshot, l.run.classTypes),
+		repeat: repeat,
+	}
+	l.perform(ctx, in, attempt.Begin(in.group, in.class, l.run.now()))
+}
+
+// perform carries out the steps in their order. It returns the groups that are to be launched once
+// more at once.
+func (l *launching) perform(ctx context.Context, in subject, steps []attempt.Step) (again []launch.Group) {
+	r := l.run
+	for _, step := range steps {
+		switch step := step.(type) {
+		case attempt.Request:
+			l.request(ctx, in)
+		case attempt.Find:
+			l.find(ctx, in, step)
+		case attempt.Separate:
+			l.separate(ctx, in)
+		case attempt.LeaveOut:
+			l.leaveOut(step)
+		case attempt.ClearRefusal:
+			r.clearRefusal(ctx, in.class.Name)
+		case attempt.RefuseClass:
+			r.refuseClass(ctx, in.group.Waiting[0].Spec.NodeClassRef.Name, step)
+		case attempt.WriteInstances:
+			l.writeInstances(ctx, step)
+		case attempt.ReportFailure:
+			r.reportFailure(ctx, step)
+		case attempt.NextToken:
+			again = l.nextToken(ctx, step)
+		case attempt.GiveUp:
+			l.fail(r.giveUp(ctx, step))
+		case attempt.Fail:
+			l.fail(in.failure)
+		case attempt.PlanAgain:
+			l.planAgain()
+		case attempt.Record:
+			r.recordWarning(step.About, step.Reason, step.Message)
 		}
 	}
-	return ids
+	return again
 }
 
-// launch makes a group's request and gives its claims their instances, or says on them
-// why they have none. Once more is for a group that can be launched anew at once.
-func (l *launching) launch(ctx context.Context, group launch.Group, onceMore bool) {
+// request builds the group's request and sends it to EC2.
+func (l *launching) request(ctx context.Context, in subject) {
 	r := l.run
-	if !r.due(&group.Waiting[0]) {
-		return
-	}
-	class := classOf(group.Waiting[0].Spec.NodeClassRef, l.snapshot.NodeClasses)
-	if class == nil || !nodeclass.Launchable(class) {
-		l.giveUp(ctx, group.Waiting, api.ReasonNodeClassNotReady, "its EC2NodeClass does not exist or is not ready", r.isFresh(group.Token))
-		return
-	}
-	types := r.typesFor(l.snapshot, &group.Waiting[0])
-	if !group.Whole() {
-		l.settle(ctx, group, class, types)
-		return
-	}
 	request, err := r.addresses.build(launch.Input{
-		Claim: group.Claim(), Class: class, Types: types, Cluster: r.joined, Unavailable: l.unavailable(), Now: r.now(),
+		Claim: in.group.Claim(), Class: in.class, Types: in.types, Cluster: r.joined, Unavailable: l.unavailable(), Now: r.now(),
 	})
 	if errors.Is(err, launch.ErrNoOffering) {
-		l.noOffering(ctx, group, class, types, err)
+		l.perform(ctx, in, attempt.NoOffering(in.group, err.Error(), r.now()))
 		return
 	}
 	if err != nil {
-		l.unbuilt(ctx, group.Waiting, err)
+		l.perform(ctx, in, attempt.Unbuildable(in.group, err.Error()))
+		l.fail(err)
 		return
 	}
-	if group.Waiting, err = l.hold(ctx, group.Waiting); err != nil || len(group.Waiting) == 0 {
-		l.failed(err)
+	in.group.Waiting, err = r.hold(ctx, in.group.Waiting)
+	if err != nil || len(in.group.Waiting) == 0 {
+		l.fail(err)
 		r.addresses.settle(&request, nil)
 		return
 	}
-	r.asked(group.Token)
+	r.fresh.remove(in.group.Token)
 	outcome, err := r.fleet.Launch(ctx, request)
-	r.addresses.settle(&request, subnetsOf(outcome.Instances))
+	r.addresses.settle(&request, countBySubnet(outcome.Instances))
 	if err != nil && ctx.Err() != nil {
-		l.failed(err)
+		l.fail(err)
 		return
 	}
-	// What EC2 has answered is written down in the reserve, whatever the time.
-	again := l.outcome(context.WithoutCancel(ctx), group, class, types, outcome, err)
-	if failure := fleet.FailureIn(err); onceMore && failure != nil && failure.Reason == "LaunchTemplateNotFound" {
-		for _, group := range again {
-			l.launch(ctx, group, false)
-		}
-	}
+	l.answered(ctx, in, outcome, err)
 }
 
-// noOffering gives up claims for which nothing can be asked now. What was asked for them
-// before, when there was something, comes first.
-func (l *launching) noOffering(ctx context.Context, group launch.Group, class *api.EC2NodeClass, types []catalog.InstanceType, why error) {
-	fresh := l.run.isFresh(group.Token)
-	if !fresh {
-		if l.found(ctx, group, class, types) || l.run.now().Sub(group.Waiting[0].CreationTimestamp.Time) < unseenFor {
-			return // EC2 may come to show some: a later pass looks again
-		}
-	}
-	l.giveUp(ctx, group.Waiting, reasonInsufficientCapacity, why.Error(), fresh)
-	l.isShort()
-}
-
-// found looks for the instances of an earlier request for the group, gives them to its
-// claims, and tells whether there were any, or EC2 could not be asked.
-func (l *launching) found(ctx context.Context, group launch.Group, class *api.EC2NodeClass, types []catalog.InstanceType) bool {
-	found, err := l.run.fleet.InstancesOf(ctx, &group.Waiting[0])
+// find lists the instances of an earlier request for the group.
+func (l *launching) find(ctx context.Context, in subject, step attempt.Find) {
+	found, err := l.run.fleet.InstancesOf(ctx, &in.group.Waiting[0])
 	if err != nil {
-		l.failed(err)
-		return true
+		l.fail(err)
+		return
 	}
 	if len(found) == 0 {
-		return false
+		l.perform(ctx, in, step.NotFound)
+		return
 	}
 	running := slices.DeleteFunc(found, func(i fleet.Instance) bool { return i.State == "shutting-down" })
 	var unseen error
-	if len(running) < len(group.Waiting) {
-		unseen = fmt.Errorf("%s: %w", group.Token, fleet.ErrUnseen)
+	if len(running) < len(in.group.Waiting) {
+		unseen = fmt.Errorf("%s: %w", in.group.Token, fleet.ErrUnseen)
 	}
-	l.outcome(context.WithoutCancel(ctx), group, class, types, fleet.Outcome{Instances: running, Earlier: true}, unseen)
-	return true
+	l.answered(ctx, in, fleet.Outcome{Instances: running, Earlier: true}, unseen)
 }
 
-// settle deals with a batch that is not to be asked for as it is: its writing was cut
-// off before, or some of its claims were deleted. Whether it was asked for is seen by
-// its instances.
-func (l *launching) settle(ctx context.Context, group launch.Group, class *api.EC2NodeClass, types []catalog.InstanceType) {
-	r := l.run
-	if !r.isFresh(group.Token) {
-		if l.found(ctx, group, class, types) || !group.Deleted.IsZero() && r.now().Sub(group.Deleted) < launch.SettledAfter {
-			return // EC2 may come to show some: a later pass looks again
-		}
+// answered writes down EC2's answer. It uses the reserve if need be, because instances run by then.
+func (l *launching) answered(ctx context.Context, in subject, outcome fleet.Outcome, failure error) {
+	in.failure = failure
+	steps, err := attempt.Answered(attempt.Launched{
+		Group: in.group, Class: in.class, Types: in.types, Owned: l.owned, Repeat: in.repeat,
+		Pool:                 poolOf(&in.group.Waiting[0], l.snapshot.NodePools),
+		CertificateAuthority: l.run.client.CertificateAuthority(),
+	}, answerOf(outcome, failure), l.run.now())
+	l.fail(err)
+	for _, group := range l.perform(context.WithoutCancel(ctx), in, steps) {
+		l.launch(ctx, group, false)
 	}
-	groups, err := r.apart(ctx, group)
-	l.failed(err)
-	for _, one := range groups {
+}
+
+// separate launches the claims of a batch one by one.
+func (l *launching) separate(ctx context.Context, in subject) {
+	groups, err := l.run.separate(ctx, in.group)
+	l.fail(err)
+	for _, group := range groups {
 		if l.stopped(ctx) != nil {
 			return
 		}
-		l.launch(ctx, one, true)
+		l.launch(ctx, group, true)
 	}
 }
 
-// typesFor are the instance types that the claim's node can be: those of its pool, as
-// NodeOverlays make them. A claim without a pool, or of a class that its pool has left,
-// has those of its class.
-func (r *run) typesFor(snapshot *plan.Snapshot, claim *api.NodeClaim) []catalog.InstanceType {
-	class := claim.Spec.NodeClassRef.Name
-	for i := range snapshot.NodePools {
-		pool := &snapshot.NodePools[i]
-		if pool.Name == claim.Labels[api.NodePoolLabelKey] && pool.Spec.Template.Spec.NodeClassRef.Name == class {
-			return snapshot.InstanceTypes[pool.Name]
+// nextToken gives the claims another token. It returns their groups if they are to be launched at
+// once.
+func (l *launching) nextToken(ctx context.Context, step attempt.NextToken) []launch.Group {
+	groups, err := l.run.repatch(ctx, step.Claims, func(claim *api.NodeClaim) map[string]any {
+		return attempt.Next(claim, step.LeaveBatch)
+	})
+	l.fail(err)
+	if !step.AtOnce {
+		return nil
+	}
+	return groups
+}
+
+func (l *launching) writeInstances(ctx context.Context, step attempt.WriteInstances) {
+	l.fail(inParallel(len(step.Assignments), func(i int) error {
+		stored, err := l.run.writeInstance(ctx, &step.Assignments[i])
+		if err == nil {
+			l.mutex.Lock()
+			l.launched = append(l.launched, stored)
+			l.mutex.Unlock()
 		}
-	}
-	return r.types[class]
+		return err
+	}))
 }
 
-func subnetsOf(instances []fleet.Instance) map[string]int {
+// fail gathers errors of the round. Throttling stops the launches that have not begun.
+func (l *launching) fail(err error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.failures = append(l.failures, err)
+	l.throttled = l.throttled || fleet.IsThrottled(err)
+}
+
+func (l *launching) planAgain() {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.short = true
+}
+
+// stopped is why no more is asked for in this round. It is nil while the round goes on.
+func (l *launching) stopped(ctx context.Context) error {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.throttled {
+		return errThrottled
+	}
+	return ctx.Err()
+}
+
+// leaveOut leaves offerings out of this round and of later launches.
+func (l *launching) leaveOut(step attempt.LeaveOut) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	for _, shortage := range step.Short {
+		until := l.run.now().Add(shortage.For)
+		l.marks.LeaveOut(shortage.Key, until)
+		l.run.unavailable.LeaveOut(shortage.Key, until)
+	}
+}
+
+// unavailable are the offerings that EC2 has been short of until now.
+func (l *launching) unavailable() *catalog.Unavailable {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.run.unavailable.Clone()
+}
+
+// answerOf is what package attempt decides by.
+func answerOf(outcome fleet.Outcome, err error) attempt.Answer {
+	answer := attempt.Answer{Earlier: outcome.Earlier}
+	for _, instance := range outcome.Instances {
+		answer.Instances = append(answer.Instances, attempt.Instance{
+			ID: instance.ID, Type: instance.InstanceType, Zone: instance.Zone, CapacityType: instance.CapacityType,
+			ReservationID: instance.ReservationID, ImageID: instance.ImageID,
+		})
+	}
+	for _, shortage := range outcome.Short {
+		answer.Short = append(answer.Short, attempt.Shortage{
+			Key: shortage.Key, For: shortage.For, Code: shortage.Code, Reason: shortage.Reason(), Advice: shortage.Advice(),
+		})
+	}
+	if err == nil {
+		return answer
+	}
+	answer.Failure = &attempt.Failure{
+		Message: err.Error(), Ended: errors.Is(err, fleet.ErrRefused), Unseen: errors.Is(err, fleet.ErrUnseen),
+	}
+	if known := fleet.FailureIn(err); known != nil {
+		answer.Failure.Reason, answer.Failure.Class, answer.Failure.Message = known.Reason, known.Class, known.Error()
+	}
+	return answer
+}
+
+func countBySubnet(instances []fleet.Instance) map[string]int {
 	counts := map[string]int{}
 	for _, instance := range instances {
 		counts[instance.SubnetID]++

@@ -150,7 +150,7 @@ func TestPoliciesReachThePlanner(t *testing.T) {
 	handler := e.handler(alive())
 	handler.preference, handler.minValues = plan.PreferencesIgnored, plan.MinValuesBestEffort
 	run := &run{handler: handler, client: e.client, catalog: offer()}
-	snapshot, err := run.read(t.Context())
+	snapshot, err := run.prepare(t.Context())
 	e.try(err)
 	if snapshot.PreferencePolicy != plan.PreferencesIgnored || snapshot.MinValuesPolicy != plan.MinValuesBestEffort {
 		t.Errorf("policies %q and %q", snapshot.PreferencePolicy, snapshot.MinValuesPolicy)

@@ -2,20 +2,25 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
+	"fmt"
 	"log/slog"
-	"sync"
+	"slices"
+	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/whittle-dev/whittle/functions/provision/attempt"
+	"github.com/whittle-dev/whittle/functions/provision/intent"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/disruption"
-	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/launch"
+	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/nodeclass"
 	"github.com/whittle-dev/whittle/shared/observe"
 	"github.com/whittle-dev/whittle/shared/plan"
@@ -25,119 +30,193 @@ import (
 )
 
 const (
-	// rounds is how often one invocation plans at most when EC2 had no room for what it
-	// asked for. What is still short then waits for the next tick.
-	rounds = 10
-	// roundTime is how much time must be left for another round: a large cluster is read
-	// and planned, and a fleet launched, within it.
+	// maximumRounds is how often one look plans while EC2 has no room for what it asked for. The
+	// next tick plans for the rest.
+	maximumRounds = 10
+	// roundTime is the time that must be left for another round. Within it a large cluster is read
+	// and planned, and a fleet is launched.
 	roundTime = 15 * time.Second
+	// joinAfter is when lifecycle first looks for the nodes of new instances. A machine needs some
+	// seconds to boot.
+	joinAfter = 5 * time.Second
 )
 
-// run is one pass under the lease.
+// run is one look at the cluster under the Lease.
 type run struct {
 	*handler
 	client *cluster.Client
 	wake   queue.Message
 
-	catalog        *catalog.Snapshot
-	unavailable    *catalog.Unavailable
-	learned        *catalog.Learned
-	reservations   map[string]catalog.ReservationCount
-	types          map[string][]catalog.InstanceType // by EC2NodeClass, without NodeOverlays
-	static         []api.NodePool                    // those with spec.replicas
-	launchedClaims map[string]*api.NodeClaim         // by name, as they are after the launch
-	told           int                               // events written on pods that have a place
-	shown          *status.Plan                      // the last plan of the pass that has new nodes
-	joined         nodeclass.Cluster                 // what nodes must know of it
+	// What changes by the hour. The next look keeps it.
+	catalog *catalog.Snapshot
+	joined  nodeclass.Cluster
 
-	mutex sync.Mutex
-	fresh map[string]bool // tokens of claims written in this pass and not asked for yet
+	// What is known of EC2's offer beyond the catalog, read in the first round.
+	unavailable  *catalog.Unavailable
+	learned      *catalog.Learned
+	reservations map[string]catalog.ReservationCount
 
-	pending cluster.PendingEvents // events, to be written when everything is done
+	// What the round has read and resolved.
+	classTypes map[string][]catalog.InstanceType // by EC2NodeClass, without NodeOverlays
+	static     []api.NodePool                    // those with spec.replicas
+
+	// What the look has done.
+	fresh     freshTokens
+	launched  map[string]*api.NodeClaim // by name, as they are after the launch
+	nominated int                       // events about pods that have a place
+	shown     *status.Plan              // the last plan that has new nodes
+	pending   cluster.PendingEvents
 }
 
-// next is another look at the cluster, of which nothing is known but what changes by the hour.
+// next is another look at the cluster.
 func (r *run) next() *run {
 	return &run{handler: r.handler, client: r.client, wake: r.wake, catalog: r.catalog, joined: r.joined}
 }
 
-// isFresh tells that nobody can have asked EC2 for anything with the token.
-func (r *run) isFresh(token string) bool {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	return r.fresh[token]
-}
-
-// asked notes that EC2 is asked with the token.
-func (r *run) asked(token string) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	delete(r.fresh, token)
-}
-
-// provision plans for the waiting pods and launches the plan, and gives pools with a
-// fixed number of nodes that number. An error is what
-// another try may mend; what a person must mend is an event on the object.
+// provision launches nodes for the pending pods, and gives pools with spec.replicas that number of
+// nodes. An error is what another attempt may mend. Events on the objects say what a person has to
+// mend.
 func (r *run) provision(ctx context.Context) error {
-	r.launchedClaims, r.fresh = map[string]*api.NodeClaim{}, map[string]bool{}
-	var failures error
-	for round := range rounds {
+	r.launched = map[string]*api.NodeClaim{}
+	var failures []error
+	for round := range maximumRounds {
 		if deadline, limited := ctx.Deadline(); round > 0 && limited && time.Until(deadline) < roundTime {
 			slog.WarnContext(ctx, "EC2 is short of capacity and the time is up: the next pass plans again")
 			break
 		}
-		snapshot, err := r.read(ctx)
-		failures = errors.Join(failures, err)
-		if snapshot == nil {
-			return failures
-		}
-		if r.dryRun {
-			r.show(ctx, snapshot)
-			return failures
-		}
-		failures = errors.Join(failures, r.shrink(ctx, snapshot))
-		// Claims that an invocation before this one wrote and did not launch come
-		// first: their pods are not to be planned for twice.
-		short, err := r.launchAll(ctx, snapshot, launch.Groups(claimsOf(snapshot)))
-		failures = errors.Join(failures, err)
-		if !short {
-			short, err = r.grow(ctx, snapshot)
-			failures = errors.Join(failures, err)
-		}
-		if !short {
-			short, err = r.plan(ctx, snapshot)
-			failures = errors.Join(failures, err)
-		}
+		short, err := r.round(ctx)
+		failures = append(failures, err)
 		if !short {
 			break
 		}
 	}
-	if len(r.launchedClaims) > 0 {
-		// A machine needs some seconds to boot before it can join.
-		failures = errors.Join(failures, r.sender.Send(context.WithoutCancel(ctx), r.lifecycle, r.wake.Next(queue.ReasonLaunch, r.now().Add(joinAfter))))
+	if len(r.launched) > 0 {
+		wake := r.wake.Next(queue.ReasonLaunch, r.now().Add(joinAfter))
+		failures = append(failures, r.sender.Send(context.WithoutCancel(ctx), r.lifecycle, wake))
 	}
-	return failures
+	return errors.Join(failures...)
 }
 
-// observe reads the cluster, and before the first round what is known of EC2's offer and what
-// nodes must know, all at once: pods wait for it.
-func (r *run) observe(ctx context.Context) (objects *snapshot.Objects, err error) {
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() (err error) { objects, err = observe.Objects(ctx, r.client); return err })
-	if r.catalog == nil {
-		group.Go(func() (err error) { r.catalog, err = inventory.Catalog(ctx, r.client); return err })
-		group.Go(func() (err error) { r.joined, err = join(ctx, r.client); return err })
+// round plans and launches once. It returns whether EC2 was short of capacity, so that another
+// round would plan differently.
+func (r *run) round(ctx context.Context) (short bool, err error) {
+	snapshot, unprepared := r.prepare(ctx)
+	if snapshot == nil {
+		return false, unprepared
 	}
-	if r.unavailable == nil {
-		group.Go(func() (err error) { r.unavailable, err = inventory.Unavailable(ctx, r.client); return err })
-		group.Go(func() (err error) { r.learned, err = inventory.Learned(ctx, r.client); return err })
-		group.Go(func() (err error) { r.reservations, err = inventory.Reservations(ctx, r.client); return err })
+	if r.dryRun {
+		r.show(ctx, snapshot)
+		return false, unprepared
 	}
-	return objects, group.Wait()
+	undeleted := r.shrink(ctx, snapshot)
+	// The claims that an earlier invocation wrote and did not launch come first. Their pods must
+	// not be planned for twice.
+	short, unlaunched := r.launchAll(ctx, snapshot, launch.Groups(claimsOf(snapshot)))
+	failures := []error{unprepared, undeleted, unlaunched}
+	if !short {
+		short, err = r.grow(ctx, snapshot)
+		failures = append(failures, err)
+	}
+	if !short {
+		short, err = r.plan(ctx, snapshot)
+		failures = append(failures, err)
+	}
+	return short, errors.Join(failures...)
 }
 
-// plan asks the planner, writes down its claims and launches them. It tells
-// whether EC2 was short of capacity.
+// prepare reads the cluster and puts together what the planner decides by. The snapshot may come
+// with an error that affects a part of it only. Without a snapshot nothing can be planned.
+func (r *run) prepare(ctx context.Context) (*plan.Snapshot, error) {
+	objects, err := r.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	unresolved := r.resolve(ctx, objects)
+	observed := catalog.Observed{
+		Unavailable: r.unavailable, Learned: r.learned, Reservations: catalog.Available(r.reservations, objects.NodeClaims),
+	}
+	offer := snapshot.NewOffer(objects, r.catalog, observed, r.now())
+	r.classTypes, r.static = offer.ClassTypes, intent.StaticPools(objects.NodePools)
+	for i := range offer.Unusable {
+		r.reportUnusable(ctx, &offer.Unusable[i])
+	}
+	r.writeOverlays(ctx, overlayStatuses(objects.NodeOverlays, offer.Problems, r.now()))
+	made := offer.Assemble(objects, r.now())
+	snapshot.AddUnlaunched(made, objects)
+	made.PreferencePolicy, made.MinValuesPolicy = r.preference, r.minValues
+	if err := observe.Details(ctx, r.client, made); err != nil {
+		return nil, errors.Join(unresolved, err)
+	}
+	return made, unresolved
+}
+
+// reportUnusable says why a pool gets no nodes. Other pools get theirs.
+func (r *run) reportUnusable(ctx context.Context, unusable *snapshot.Unusable) {
+	if unusable.Reason == "" {
+		return
+	}
+	pool := &unusable.Pool
+	slog.WarnContext(ctx, "nodepool gets no nodes",
+		"NodePool", pool.Name, "reason", unusable.Reason, "error", unusable.Message)
+	r.record(cluster.Event{
+		About: disruption.AboutPool(pool), Type: corev1.EventTypeWarning, Reason: unusable.Reason, Message: unusable.Message,
+	})
+}
+
+// shrink deletes the claims that pools have beyond spec.replicas. In the snapshot they are deleted
+// from then on. Each pass counts what the API server has, so that a crash leaves nothing to undo.
+func (r *run) shrink(ctx context.Context, snapshot *plan.Snapshot) error {
+	var failures []error
+	for i := range r.static {
+		pool := &r.static[i]
+		for _, surplus := range intent.Surplus(pool, snapshot, r.now()) {
+			slog.InfoContext(ctx, "deleting nodeclaim to satisfy replica count",
+				"NodeClaim", surplus.Name, "NodePool", pool.Name, "replicas", *pool.Spec.Replicas)
+			if err := r.client.DeleteNodeClaim(ctx, surplus.Name, surplus.UID); err != nil {
+				failures = append(failures, err)
+				continue
+			}
+			deleted := surplus.DeepCopy()
+			deleted.DeletionTimestamp = &metav1.Time{Time: r.now()}
+			replaceClaim(snapshot, deleted)
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// grow writes and launches the claims that pools with spec.replicas lack, and adds them to the
+// snapshot. It returns whether EC2 was short of capacity.
+func (r *run) grow(ctx context.Context, snapshot *plan.Snapshot) (short bool, err error) {
+	var failures []error
+	for i := range r.static {
+		pool := &r.static[i]
+		claims, missing, err := intent.Missing(pool, snapshot, r.now())
+		if err != nil {
+			slog.WarnContext(ctx, "nodepool lacks nodes", "NodePool", pool.Name, "missing", missing, "error", err)
+			r.record(cluster.Event{
+				About: disruption.AboutPool(pool), Type: corev1.EventTypeWarning,
+				Reason: attempt.ReasonInsufficientCapacity, Message: err.Error(),
+			})
+		}
+		if len(claims) == 0 {
+			continue
+		}
+		stored, unwritten := r.create(ctx, snapshot, claims)
+		written := present(stored)
+		for j := range written {
+			slog.InfoContext(ctx, "created nodeclaim",
+				"NodeClaim", written[j].Name, "NodePool", pool.Name, "replicas", *pool.Spec.Replicas)
+			snapshot.Nodes = append(snapshot.Nodes, plan.Node{NodeClaim: &written[j]})
+		}
+		lacking, unlaunched := r.launchAll(ctx, snapshot, launch.Groups(written))
+		failures = append(failures, unwritten, unlaunched)
+		short = short || lacking
+	}
+	return short, errors.Join(failures...)
+}
+
+// plan asks the planner, writes its claims and launches them. It returns whether EC2 was short of
+// capacity.
 func (r *run) plan(ctx context.Context, snapshot *plan.Snapshot) (short bool, err error) {
 	if len(snapshot.Pods) == 0 {
 		return false, nil
@@ -147,8 +226,8 @@ func (r *run) plan(ctx context.Context, snapshot *plan.Snapshot) (short bool, er
 	for i := range decided.NodeClaims {
 		claims[i] = decided.NodeClaims[i].NodeClaim
 	}
-	stored, failures := r.write(ctx, snapshot, claims)
-	places := map[string][]plan.PodRef{} // by the claim's name
+	stored, unwritten := r.create(ctx, snapshot, claims)
+	pods := map[string][]plan.PodRef{} // by the claim's name
 	for i, claim := range stored {
 		if claim == nil {
 			continue
@@ -156,86 +235,88 @@ func (r *run) plan(ctx context.Context, snapshot *plan.Snapshot) (short bool, er
 		planned := &decided.NodeClaims[i]
 		slog.InfoContext(ctx, "created nodeclaim", "NodeClaim", claim.Name, "NodePool", claim.Labels[api.NodePoolLabelKey],
 			"instance-types", len(planned.InstanceTypes), "pods", len(planned.Pods), "price", planned.PricePerHour)
-		places[claim.Name] = planned.Pods
+		pods[claim.Name] = planned.Pods
 	}
 	written := present(stored)
-	short, err = r.launchAll(ctx, snapshot, launch.Groups(written))
-	failures = errors.Join(failures, err)
-	// Words after deeds: thousands of pods may have got a place.
+	short, unlaunched := r.launchAll(ctx, snapshot, launch.Groups(written))
 	for i := range written {
-		if name := written[i].Name; r.launchedClaims[name] != nil {
-			r.nominate(places[name], "nodeclaim/"+name)
+		if name := written[i].Name; r.launched[name] != nil {
+			r.nominate(pods[name], name)
 		}
 	}
 	if !short {
 		r.explain(ctx, decided)
 	}
-	return short, failures
+	return short, errors.Join(unwritten, unlaunched)
 }
 
-// read reads everything that the planner decides by. The snapshot comes with an
-// error when it lacks something without which the rest can be planned.
-func (r *run) read(ctx context.Context) (*plan.Snapshot, error) {
-	objects, err := r.observe(ctx)
-	if err != nil {
-		return nil, err
+// solve asks the planner, and logs and measures the plan.
+func (r *run) solve(ctx context.Context, snapshot *plan.Snapshot) *plan.Plan {
+	start := r.now()
+	decided := plan.Solve(snapshot)
+	slog.InfoContext(ctx, "computed new nodeclaim(s) to fit pod(s)",
+		"pods", len(snapshot.Pods), "nodeclaims", len(decided.NodeClaims),
+		"nominations", len(decided.Nominations), "unplaced", len(decided.Unplaced),
+		"price", decided.PricePerHour, "bound", decided.LowerBoundPerHour, "duration", r.now().Sub(start).String())
+	if len(decided.NodeClaims) > 0 {
+		r.metrics.Write(
+			metrics.Count(metrics.PlanDollars, decided.PricePerHour),
+			metrics.Count(metrics.PlanBoundDollars, decided.LowerBoundPerHour),
+		)
+		r.shown = summary(decided, len(snapshot.Pods), start)
 	}
-	failures := r.resolve(ctx, objects)
-	offer := snapshot.NewOffer(objects, r.catalog, r.observed(objects.NodeClaims), r.now())
-	r.types, r.static = offer.ClassTypes, nil
-	for _, pool := range objects.NodePools {
-		if pool.Spec.Replicas != nil {
-			pool.Default()
-			r.static = append(r.static, pool)
-		}
-	}
-	for i := range offer.Unusable {
-		r.tellUnusable(ctx, &offer.Unusable[i])
-	}
-	r.tellOverlays(ctx, objects.NodeOverlays, offer.Problems)
-	made := offer.Assemble(objects, r.now())
-	snapshot.AddUnlaunched(made, objects)
-	made.PreferencePolicy, made.MinValuesPolicy = r.preference, r.minValues
-	if err := observe.Details(ctx, r.client, made); err != nil {
-		return nil, errors.Join(failures, err)
-	}
-	return made, failures
+	return decided
 }
 
-// resolve brings the classes up to date. A class that cannot be resolved now is as it
-// was; it stops no other.
-func (r *run) resolve(ctx context.Context, objects *snapshot.Objects) error {
-	var failures error
-	for i := range objects.NodeClasses {
-		class := objects.NodeClasses[i]
-		if class.Default(); r.classes.Stale(&class) {
-			var err error
-			class, err = r.classes.Resolve(ctx, r.client, class, r.now())
-			failures = errors.Join(failures, err)
-			if len(class.Status.CapacityReservations) > 0 {
-				var counts map[string]catalog.ReservationCount
-				if counts, err = inventory.Reservations(ctx, r.client); err == nil {
-					r.reservations = counts
-				}
-				failures = errors.Join(failures, err)
-			}
-		}
-		objects.NodeClasses[i] = class
-	}
-	return failures
-}
-
-// observed is what is known of EC2's offer beyond the catalogue.
-func (r *run) observed(claims []api.NodeClaim) catalog.Observed {
-	return catalog.Observed{Unavailable: r.unavailable, Learned: r.learned, Reservations: catalog.Available(r.reservations, claims)}
-}
-
-// tellUnusable says why a pool gets no nodes. One that is broken does not stop the others.
-func (r *run) tellUnusable(ctx context.Context, unusable *snapshot.Unusable) {
-	if unusable.Reason == "" {
+// show plans as always, logs the plan, and does nothing. It is the dry run.
+func (r *run) show(ctx context.Context, snapshot *plan.Snapshot) {
+	if len(snapshot.Pods) == 0 {
 		return
 	}
-	pool := &unusable.Pool
-	slog.WarnContext(ctx, "nodepool gets no nodes", "NodePool", pool.Name, "reason", unusable.Reason, "error", unusable.Message)
-	r.record(disruption.AboutPool(pool), corev1.EventTypeWarning, unusable.Reason, unusable.Message)
+	decided := r.solve(ctx, snapshot)
+	for i := range decided.NodeClaims {
+		planned := &decided.NodeClaims[i]
+		slog.InfoContext(ctx, "dry run: would create nodeclaim",
+			"NodePool", planned.NodeClaim.Labels[api.NodePoolLabelKey],
+			"instance-types", planned.InstanceTypes[:min(len(planned.InstanceTypes), 5)],
+			"pods", len(planned.Pods), "price", planned.PricePerHour)
+	}
+	r.explain(ctx, decided) // in the log, because the API server keeps no events of a dry run
+}
+
+// explain logs and records why pods have no place.
+func (r *run) explain(ctx context.Context, decided *plan.Plan) {
+	events := unplacedEvents(decided)
+	for i, event := range events {
+		slog.WarnContext(ctx, "could not schedule pod", "Pod", decided.Unplaced[i].Pod.String(), "error", event.Message)
+		r.record(event)
+	}
+	if more := len(decided.Unplaced) - len(events); more > 0 {
+		slog.WarnContext(ctx, "more pods are left out than events are written", "pods", more)
+	}
+}
+
+// nominate records on the pods where they will run.
+func (r *run) nominate(pods []plan.PodRef, claim string) {
+	for _, pod := range pods[:min(len(pods), maximumPodEvents-r.nominated)] {
+		r.nominated++
+		r.record(nominatedEvent(pod, claim))
+	}
+}
+
+// record keeps an event until the look is done, unless the container wrote the same a short time
+// ago.
+func (r *run) record(event cluster.Event) {
+	if r.events.isNew(fmt.Sprintf("%s/%s/%s", event.About.UID, event.Reason, event.Message), r.now()) {
+		r.pending.Add(event)
+	}
+}
+
+// newBatchID returns a name that no other batch has.
+func newBatchID() string { return strings.ToLower(rand.Text()) }
+
+// poolsOf are the pools that claims can be of: those that may get nodes, and those with
+// spec.replicas.
+func (r *run) poolsOf(snapshot *plan.Snapshot) []api.NodePool {
+	return slices.Concat(snapshot.NodePools, r.static)
 }

@@ -114,7 +114,7 @@ func (e *environment) ticks(h *handler) int {
 	e.t.Helper()
 	for pass := range 100 {
 		e.try(e.core.CoreV1().Events("default").DeleteCollection(e.t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "reason=FailedScheduling"}))
-		h.events = recent{}
+		h.events = recentEvents{}
 		before := len(e.standing())
 		// What is busy or short this time is told as an error, and mended by the next pass.
 		_, err := h.handle(e.t.Context(), tick(fmt.Sprint(pass)))

@@ -67,6 +67,30 @@ func HasChoice(class *api.EC2NodeClass) bool {
 	return false
 }
 
+// SubnetsWithChoice are the subnets of the classes that have more than one subnet in a zone.
+func SubnetsWithChoice(classes []api.EC2NodeClass) []string {
+	var subnets []string
+	for i := range classes {
+		if !HasChoice(&classes[i]) {
+			continue
+		}
+		for _, subnet := range classes[i].Status.Subnets {
+			subnets = append(subnets, subnet.ID)
+		}
+	}
+	return subnets
+}
+
+// Has returns whether the free addresses of all the subnets are known.
+func (a *Addresses) Has(subnets []string) bool {
+	for _, subnet := range subnets {
+		if _, known := a.Free[subnet]; !known {
+			return false
+		}
+	}
+	return true
+}
+
 // subnets are, by zone, the one with most addresses left of those that EC2 was not
 // short of addresses in. The class's status has them in the order of their free
 // addresses when it was resolved, which decides where nothing newer is known.

@@ -1,0 +1,136 @@
+package attempt
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/nodeclass"
+)
+
+// launchTemplateNotFound is the reason of a failure that another token mends at once.
+const launchTemplateNotFound = "LaunchTemplateNotFound"
+
+// Launched is what an attempt was made with.
+type Launched struct {
+	Group *Group
+	Class *api.EC2NodeClass
+	// Pool is nil for a claim without a pool.
+	Pool *api.NodePool
+	// Types are the instance types that were asked for.
+	Types []catalog.InstanceType
+	// CertificateAuthority is the cluster's. It is part of the class's hash.
+	CertificateAuthority []byte
+	// Owned are the ids of instances that were some claim's before.
+	Owned map[string]bool
+	// Repeat allows one more attempt at once.
+	Repeat bool
+}
+
+// Answered decides what comes of a group's request. The error means that the instances could not
+// be described on their claims; the next pass finds them by the token.
+func Answered(in Launched, answer Answer, now time.Time) ([]Step, error) {
+	steps := []Step{LeaveOut{answer.Short}}
+	steps = append(steps, advise(in.Pool, answer.Short)...)
+	if _, refused := nodeclass.Absolve(in.Class, now); refused && len(answer.Instances) > 0 {
+		steps = append(steps, ClearRefusal{})
+	}
+	assignments, rest, err := assign(in, answer.Instances, now)
+	if len(assignments) > 0 {
+		steps = append(steps, WriteInstances{assignments})
+	}
+	if len(rest) == 0 {
+		return steps, err
+	}
+	if answer.Failure == nil {
+		message := lackMessage(in.Group.Size, len(rest), answer.Short)
+		return append(steps, PlanAgain{}, GiveUp{rest, ReasonInsufficientCapacity, message, !answer.Earlier}), err
+	}
+	return append(steps, failed(in, rest, answer.Failure, now)...), err
+}
+
+// assign gives the instances to the group's claims. It returns the claims without an instance too.
+// On an error the claims with an instance are in neither list.
+func assign(in Launched, instances []Instance, now time.Time) (assigned []Assignment, rest []api.NodeClaim, err error) {
+	byID := map[string]*Instance{}
+	var ids []string
+	for i := range instances {
+		byID[instances[i].ID] = &instances[i]
+		ids = append(ids, instances[i].ID)
+	}
+	hash := ""
+	if len(ids) > 0 {
+		hash, err = nodeclass.Hash(in.Class, in.CertificateAuthority)
+	}
+	given := in.Group.Assign(ids, in.Owned)
+	for i := range in.Group.Waiting {
+		claim := &in.Group.Waiting[i]
+		instance := byID[given[claim.Name]]
+		switch {
+		case instance == nil:
+			rest = append(rest, *claim)
+		case err == nil:
+			assigned = append(assigned, assignment(claim, instance, in, hash, now))
+		}
+	}
+	return assigned, rest, err
+}
+
+// failed reports the failure on the claims, and makes way for another attempt.
+func failed(in Launched, claims []api.NodeClaim, failure *Failure, now time.Time) []Step {
+	if failure.Unseen && now.Sub(claims[0].CreationTimestamp.Time) >= unseenFor {
+		return []Step{Fail{}, GiveUp{claims, api.ReasonLaunchFailed, failure.Message, false}}
+	}
+	steps := []Step{Fail{}}
+	reason := api.ReasonLaunchFailed
+	if failure.Reason != "" {
+		reason = failure.Reason
+	}
+	if failure.Class != "" {
+		steps = append(steps, RefuseClass{failure.Class, failure.Reason, failure.Message})
+	}
+	steps = append(steps, ReportFailure{claims, reason, failure.Message})
+	if failure.Reason == "" && !failure.Ended {
+		// AWS was busy, did not answer, or does not show yet what it launched. The next pass makes
+		// the same request.
+		return steps
+	}
+	return append(steps, NextToken{
+		Claims:     claims,
+		LeaveBatch: in.Group.ID != "" && len(claims) < in.Group.Size,
+		AtOnce:     in.Repeat && reason == launchTemplateNotFound,
+	})
+}
+
+// lackMessage says what EC2 was short of.
+func lackMessage(size, lacking int, short []Shortage) string {
+	text := fmt.Sprintf("EC2 lacks capacity for %d of %d instances", lacking, size)
+	if len(short) == 0 {
+		return text
+	}
+	first := short[0]
+	text += fmt.Sprintf(": %s in %s", first.Code, first.Key)
+	if len(short) > 1 {
+		text += fmt.Sprintf(" and %d more", len(short)-1)
+	}
+	if first.Advice != "" {
+		text += ": " + first.Advice
+	}
+	return text
+}
+
+// advise records, about the pool, the shortages that a person has to mend.
+func advise(pool *api.NodePool, short []Shortage) []Step {
+	var steps []Step
+	for _, shortage := range short {
+		if pool != nil && shortage.Advice != "" {
+			message := shortage.Code + ": " + shortage.Advice
+			steps = append(steps, Record{disruption.AboutPool(pool), corev1.EventTypeWarning, shortage.Reason, message})
+		}
+	}
+	return steps
+}

@@ -1,0 +1,88 @@
+package attempt
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/launch"
+	"github.com/whittle-dev/whittle/shared/nodeclass"
+)
+
+const (
+	// ReasonInsufficientCapacity is Karpenter's reason for events about claims that EC2 has no
+	// room for.
+	ReasonInsufficientCapacity = "InsufficientCapacityError"
+	// unseenFor is how long after a claim was written EC2 may not show the instance of an earlier
+	// request for it. Then the claim is given up, and its pods are planned for again.
+	unseenFor = launch.SettledAfter
+	// firstPause is the pause before the third attempt, counted from the claim's creation.
+	firstPause = 20 * time.Second
+)
+
+// Group is the claims that one request is made for.
+type Group struct {
+	launch.Group
+	// Fresh means that this pass wrote the claims, and that nobody has asked EC2 for them yet.
+	Fresh bool
+}
+
+// Number is the number of the claim's attempt, from 1. A claim that a person wrote has none yet.
+func Number(claim *api.NodeClaim) int {
+	number, err := strconv.Atoi(claim.Annotations[api.AttemptAnnotationKey])
+	if err != nil || number < 1 {
+		return 1
+	}
+	return number
+}
+
+// isDue returns whether it is time for the claim's attempt. The second follows with the next pass.
+// Each later one waits about twice as long as the one before, so that EC2 is not asked every few
+// seconds for what a person has to mend.
+func isDue(claim *api.NodeClaim, now time.Time) bool {
+	number := Number(claim)
+	if number <= 2 {
+		return true
+	}
+	wait := firstPause * time.Duration(1<<min(number-2, 8)-1)
+	return now.Sub(claim.CreationTimestamp.Time) >= wait
+}
+
+// Begin decides how the group's attempt begins. It returns no step when the attempt has to wait.
+// The class is nil when it does not exist.
+func Begin(group *Group, class *api.EC2NodeClass, now time.Time) []Step {
+	switch {
+	case !isDue(&group.Waiting[0], now):
+		return nil
+	case class == nil || !nodeclass.Launchable(class):
+		const message = "its EC2NodeClass does not exist or is not ready"
+		return []Step{GiveUp{group.Waiting, api.ReasonNodeClassNotReady, message, group.Fresh}}
+	case group.Whole():
+		return []Step{Request{}}
+	case group.Fresh:
+		return []Step{Separate{}}
+	case !group.Deleted.IsZero() && now.Sub(group.Deleted) < launch.SettledAfter:
+		return []Step{Find{}} // EC2 may still show instances: a later pass looks again
+	}
+	// The writing of the batch was cut off, or some of its claims were deleted. Its instances, if
+	// there are any, show whether EC2 was asked for them.
+	return []Step{Find{NotFound: []Step{Separate{}}}}
+}
+
+// NoOffering decides about a group for which no offering is left to ask for. An earlier request,
+// made when there was one, may have instances.
+func NoOffering(group *Group, message string, now time.Time) []Step {
+	giveUp := []Step{GiveUp{group.Waiting, ReasonInsufficientCapacity, message, group.Fresh}, PlanAgain{}}
+	switch {
+	case group.Fresh:
+		return giveUp
+	case now.Sub(group.Waiting[0].CreationTimestamp.Time) < unseenFor:
+		return []Step{Find{}} // EC2 may still show instances: a later pass looks again
+	}
+	return []Step{Find{NotFound: giveUp}}
+}
+
+// Unbuildable decides about a group whose request cannot be built: the claim or its class is wrong.
+func Unbuildable(group *Group, message string) []Step {
+	return []Step{ReportFailure{group.Waiting, api.ReasonLaunchFailed, message}}
+}
