@@ -13,7 +13,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/consolidation"
 	"github.com/whittle-dev/whittle/shared/disruption"
-	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner"
 )
 
 // pass runs the stages. They share one view, and each stage decides on what the stages before it
@@ -163,7 +163,7 @@ func (p *pass) replacePlanned(ctx context.Context, candidates []disruption.Candi
 	if err != nil {
 		return fmt.Errorf("planning replacements for %d nodes: %w", len(candidates), err)
 	}
-	return p.carryOut(ctx, disruption.MovesOf(candidates, plan.Solve(without), p.now()))
+	return p.carryOut(ctx, disruption.MovesOf(candidates, planner.Solve(without), p.now()))
 }
 
 // carryOut begins the moves. It marks the nodes first and then creates the claims that replace

@@ -24,6 +24,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/nodeclass"
 	"github.com/whittle-dev/whittle/shared/observe"
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner"
 	"github.com/whittle-dev/whittle/shared/queue"
 	"github.com/whittle-dev/whittle/shared/snapshot"
 	"github.com/whittle-dev/whittle/shared/status"
@@ -253,7 +254,7 @@ func (r *run) plan(ctx context.Context, snapshot *plan.Snapshot) (short bool, er
 // solve asks the planner, and logs and measures the plan.
 func (r *run) solve(ctx context.Context, snapshot *plan.Snapshot) *plan.Plan {
 	start := r.now()
-	decided := plan.Solve(snapshot)
+	decided := planner.Solve(snapshot)
 	slog.InfoContext(ctx, "computed new nodeclaim(s) to fit pod(s)",
 		"pods", len(snapshot.Pods), "nodeclaims", len(decided.NodeClaims),
 		"nominations", len(decided.Nominations), "unplaced", len(decided.Unplaced),

@@ -5,8 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/whittle-dev/whittle/shared/planner"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -114,7 +117,7 @@ func planFor(t *testing.T, class *api.EC2NodeClass, observed catalog.Observed, p
 		}
 		s.Pods = append(s.Pods, pod)
 	}
-	return plan.Solve(s)
+	return planner.Solve(s)
 }
 
 // labelOf is the one value that a planned claim demands of a label.

@@ -14,7 +14,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/consolidation"
 	"github.com/whittle-dev/whittle/shared/consolidation/consolidationtest"
 	"github.com/whittle-dev/whittle/shared/plan"
-	"github.com/whittle-dev/whittle/shared/plan/plantest"
+	"github.com/whittle-dev/whittle/shared/planner/plantest"
 )
 
 func asJSON(t *testing.T, v any) string {

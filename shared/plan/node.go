@@ -3,118 +3,152 @@ package plan
 import (
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// node is a new node as it is being planned.
-type node struct {
-	column int
-	fills  []fill
-	// free is what the config has left.
-	free vector
-	// open is what the demands on it decide of the pool's open labels.
-	open *opened
-	// counts has how many pods of each group the node has that a spread over hosts counts.
-	counts []groupCount
-	// generation tells for which demands counts was made: see readHosts.
-	generation int
+// Node is one node of the cluster with its claim and its pods.
+type Node struct {
+	// Node is nil until the instance has joined the cluster.
+	Node *corev1.Node `json:"node,omitempty"`
+	// NodeClaim is nil for a node that no NodeClaim stands for.
+	NodeClaim *api.NodeClaim `json:"nodeClaim,omitempty"`
+	// Pods are bound to the node. Pods that have ended take no room.
+	Pods []corev1.Pod `json:"pods,omitempty"`
+	// Rank orders nodes that are equally far with starting: lower ranks are filled first, then names.
+	Rank int `json:"rank,omitempty"`
+
+	// prepared holds Requirements after Prepare.
+	prepared scheduling.Requirements
 }
 
-// fill is a number of units of a demand on one node.
-type fill struct {
-	demand int
-	count  int
-}
-
-func (p *problem) newNode(column int) *node {
-	n := &node{}
-	p.reset(n, column)
-	return n
-}
-
-// reset makes the node an empty one of the column's, in the memory that it has.
-func (p *problem) reset(n *node, column int) {
-	n.column, n.generation = column, p.generation
-	n.fills, n.counts = n.fills[:0], n.counts[:0]
-	n.free = append(n.free[:0], p.configOf(column).free...)
-	n.open = nil
-}
-
-func (n *node) clone() *node {
-	c := *n
-	c.fills = slices.Clone(n.fills)
-	c.free = slices.Clone(n.free)
-	c.counts = slices.Clone(n.counts)
-	return &c
-}
-
-// room is how many units of a demand the node takes, at most limit.
-func (p *problem) room(n *node, d *demand, limit int) int {
-	room := int(n.free.room(d.need, int64(limit)))
-	if room == 0 {
-		return 0
+// Name is the node's name, or its claim's until the node has joined.
+func (n *Node) Name() string {
+	switch {
+	case n.Node != nil:
+		return n.Node.Name
+	case n.NodeClaim != nil:
+		return n.NodeClaim.Name
 	}
-	if d.conflicts != nil {
-		for _, f := range n.fills {
-			if d.conflicts.has(f.demand) {
-				return 0
-			}
-		}
-		if d.conflicts.has(d.index) {
-			room = 1
+	return ""
+}
+
+// Label is the node's value of a label, else the claim's. It is empty where neither has it.
+func (n *Node) Label(key string) string {
+	if n.Node != nil {
+		if value, ok := n.Node.Labels[key]; ok {
+			return value
 		}
 	}
-	if d.rules != nil {
-		for i := range d.rules.limits {
-			limit := &d.rules.limits[i]
-			left := limit.most + d.slack - n.countOf(limit.group)
-			if limit.member {
-				room = min(room, left/d.pods())
-			} else if left < 0 {
-				return 0
-			}
+	if n.NodeClaim != nil {
+		return n.NodeClaim.Labels[key]
+	}
+	return ""
+}
+
+// ClosedToPods reports whether no more pods may be planned for the node: see
+// scheduling.IsClosedToPods.
+func (n *Node) ClosedToPods() bool { return scheduling.IsClosedToPods(n.NodeClaim, n.Node) }
+
+// Unregistered reports whether the claim still speaks for the node, because the node has not joined
+// or has not been registered.
+func (n *Node) Unregistered() bool {
+	return n.Node == nil || n.NodeClaim != nil &&
+		n.Node.Labels[api.NodeRegisteredLabelKey] != "true" && n.Node.Labels[api.NodeInitializedLabelKey] != "true"
+}
+
+// Initialized reports whether the node has finished starting. A node without a claim has no such
+// label, and counts as initialized.
+func (n *Node) Initialized() bool {
+	return n.Node != nil && (n.NodeClaim == nil || n.Node.Labels[api.NodeInitializedLabelKey] == "true")
+}
+
+// Prepare computes Requirements once, for callers that ask for many plans with this node. Copies of
+// the node made afterwards share the result. It holds as long as the node's labels do not change.
+func (n *Node) Prepare() {
+	if n.Initialized() {
+		n.prepared = n.Requirements()
+	}
+}
+
+// Requirements are the labels of an initialized node as requirements of one value each, with its
+// name and host name. Callers must not change them.
+func (n *Node) Requirements() scheduling.Requirements {
+	if n.prepared != nil {
+		return n.prepared
+	}
+	requirements := make(scheduling.Requirements, len(n.Node.Labels)+2)
+	OverrideLabels(requirements, n.Node.Labels)
+	AddNames(requirements, n.Node)
+	return requirements
+}
+
+// OverrideLabels sets each label's requirement to its one value, whatever was there before.
+func OverrideLabels(requirements scheduling.Requirements, labels map[string]string) {
+	for key, value := range labels {
+		r := scheduling.In(key, value)
+		requirements[r.Key()] = r
+	}
+}
+
+// AddNames adds the node's host name, unless a label gives another one, and its metadata.name, which
+// node affinity may select by a field.
+func AddNames(requirements scheduling.Requirements, node *corev1.Node) {
+	if _, ok := requirements[corev1.LabelHostname]; !ok {
+		requirements[corev1.LabelHostname] = scheduling.In(corev1.LabelHostname, node.Name)
+	}
+	requirements["metadata.name"] = scheduling.In("metadata.name", node.Name)
+}
+
+// Taints are the taints that keep pods off the node. A starting node will lose its startup taints
+// and ephemeral taints, so they do not count. An unregistered node has those of its claim.
+func (n *Node) Taints() []corev1.Taint {
+	if n.Unregistered() {
+		return n.NodeClaim.Spec.Taints
+	}
+	var taints []corev1.Taint
+	if n.Node.Spec.Unschedulable {
+		taints = append(taints, corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule})
+	}
+	if n.Initialized() {
+		return append(taints, n.Node.Spec.Taints...)
+	}
+	startup := n.NodeClaim.Spec.StartupTaints
+	for _, taint := range n.Node.Spec.Taints {
+		if !api.IsEphemeralTaint(taint) && !containsTaint(startup, &taint) {
+			taints = append(taints, taint)
 		}
 	}
-	if _, ok := p.decide(n, d.class); !ok {
-		return 0
-	}
-	return max(room, 0)
-}
-
-// intersect reports whether both leave a value for each label.
-func intersect(a, b scheduling.Requirements) bool {
-	for key, r := range b {
-		if have, ok := a[key]; ok && have.Intersection(r).Empty() {
-			return false
+	for _, taint := range n.NodeClaim.Spec.Taints {
+		if !containsTaint(taints, &taint) {
+			taints = append(taints, taint)
 		}
 	}
-	return true
+	return taints
 }
 
-// place puts units of a demand on the node, which room has allowed.
-func (p *problem) place(n *node, d *demand, count int) {
-	n.free.add(d.need, -int64(count))
-	at := len(n.fills) - 1
-	// Units of a demand mostly come one after the other.
-	for at >= 0 && n.fills[at].demand != d.index {
-		at--
-	}
-	if at >= 0 {
-		n.fills[at].count += count
-	} else {
-		n.fills = append(n.fills, fill{demand: d.index, count: count})
-	}
-	n.open, _ = p.decide(n, d.class)
-	if d.rules != nil {
-		n.count(d.rules, count*d.pods())
-	}
+func containsTaint(taints []corev1.Taint, taint *corev1.Taint) bool {
+	return slices.ContainsFunc(taints, func(t corev1.Taint) bool { return t.MatchTaint(taint) })
 }
 
-// moved puts what is on the node on an empty one of another column that can hold it.
-func (p *problem) moved(n *node, column int) {
-	free := p.configOf(column).free
-	for r, amount := range p.configOf(n.column).free {
-		n.free[r] = free[r] - (amount - n.free[r])
+// Domain is the node's value of a topology key, and false if it has none. An unregistered node has
+// the domains of its claim's labels. A node without a host name label is its own host.
+func (n *Node) Domain(key string) (string, bool) {
+	if n.Node == nil {
+		if n.NodeClaim != nil {
+			value, ok := n.NodeClaim.Labels[key]
+			return value, ok
+		}
+		return "", false
 	}
-	n.column = column
+	value, ok := n.Node.Labels[key]
+	if !ok && n.Unregistered() {
+		value, ok = n.NodeClaim.Labels[key]
+	}
+	if !ok && key == corev1.LabelHostname {
+		return n.Node.Name, true
+	}
+	return value, ok
 }

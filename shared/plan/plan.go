@@ -1,44 +1,51 @@
 package plan
 
-import "github.com/whittle-dev/whittle/shared/api"
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
 
 // Plan says where each waiting pod goes. Its lists are sorted, so that equal plans are equal values.
 type Plan struct {
 	// NodeClaims are the nodes to launch.
 	NodeClaims []PlannedNodeClaim `json:"nodeClaims,omitempty"`
-	// Nominations are the pods that a node takes which exists or is on its way.
+	// Nominations are the pods that an existing node or a node in flight takes.
 	Nominations []Nomination `json:"nominations,omitempty"`
 	// Unplaced are the pods without a place, with the reasons.
 	Unplaced []Unplaced `json:"unplaced,omitempty"`
 	// PricePerHour is the sum of the new nodes' prices in US dollars, each at its cheapest offering.
 	PricePerHour float64 `json:"pricePerHour"`
-	// LowerBoundPerHour is what no new nodes of these node pools for the same pods can cost less than, in US dollars.
+	// LowerBoundPerHour is the proven least price of new nodes for the same pods in these NodePools,
+	// in US dollars.
 	LowerBoundPerHour float64 `json:"lowerBoundPerHour"`
 }
 
 // PlannedNodeClaim is one node to launch.
 type PlannedNodeClaim struct {
-	// NodeClaim is the object to create. It has a GenerateName and no name. Claims of a plan share lists and maps, but for the annotations: who changes one copies it
-	// first.
+	// NodeClaim is the object to create. It has a GenerateName and no name. The claims of a plan
+	// share lists and maps, except for the annotations: copy one before you change it.
 	NodeClaim api.NodeClaim `json:"nodeClaim"`
-	// Pods are those that the node is for.
+	// Pods are the pods that the node is planned for.
 	Pods []PodRef `json:"pods"`
-	// InstanceTypes would each hold the pods; cheapest first, 60 at most.
+	// InstanceTypes are types that each hold the pods, cheapest first, 60 at most.
 	InstanceTypes []string `json:"instanceTypes"`
-	// Offerings are the ways to buy these types, all of one capacity type: price ascending, then type and zone.
+	// Offerings are the ways to buy these types, all of one capacity type, by price, type and zone.
 	Offerings []Choice `json:"offerings"`
-	// PricePerHour is that of the first offering.
+	// PricePerHour is the price of the first offering in US dollars.
 	PricePerHour float64 `json:"pricePerHour"`
 }
 
-// Choice is an offering of an instance type.
+// Choice is one way to buy an instance type.
 type Choice struct {
 	InstanceType string `json:"instanceType"`
 	Zone         string `json:"zone"`
 	CapacityType string `json:"capacityType"`
-	// ReservationID is the capacity reservation that the instance is taken from, if it is.
+	// ReservationID is the capacity reservation that the instance comes from; empty for none.
 	ReservationID string `json:"reservationID,omitempty"`
-	// Price is US dollars an hour.
+	// Price is in US dollars an hour.
 	Price float64 `json:"price"`
 }
 
@@ -49,31 +56,49 @@ type PodRef struct {
 	UID       string `json:"uid,omitempty"`
 }
 
-// String is namespace/name.
-func (p PodRef) String() string { return p.Namespace + "/" + p.Name }
+// RefOf is the reference to the pod.
+func RefOf(pod *corev1.Pod) PodRef {
+	return PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: string(pod.UID)}
+}
 
-// Nomination is a pod's place on a node that exists or is in flight. NodeName is empty as long as the node has not joined, NodeClaimName for a node that
-// no claim stands for.
+// String is namespace/name.
+func (r PodRef) String() string { return r.Namespace + "/" + r.Name }
+
+// CompareRefs orders references by namespace, name and UID.
+func CompareRefs(a, b PodRef) int {
+	// A plan compares thousands of them, mostly of one namespace with different names.
+	if a.Namespace != b.Namespace {
+		return strings.Compare(a.Namespace, b.Namespace)
+	}
+	if c := strings.Compare(a.Name, b.Name); c != 0 {
+		return c
+	}
+	return strings.Compare(a.UID, b.UID)
+}
+
+// Nomination is a pod's place on an existing node or a node in flight.
 type Nomination struct {
-	Pod           PodRef `json:"pod"`
-	NodeName      string `json:"nodeName,omitempty"`
+	Pod PodRef `json:"pod"`
+	// NodeName is empty until the node has joined.
+	NodeName string `json:"nodeName,omitempty"`
+	// NodeClaimName is empty for a node that no NodeClaim stands for.
 	NodeClaimName string `json:"nodeClaimName,omitempty"`
 }
 
-// Unplaced is a pod that stays without a place.
+// Unplaced is a pod without a place.
 type Unplaced struct {
 	Pod     PodRef   `json:"pod"`
 	Reasons []Reason `json:"reasons"`
 }
 
-// Reason is what stands in a pod's way, and what would mend it.
+// Reason is an obstacle to placing a pod, with its remedy.
 type Reason struct {
-	// NodePool is the pool that the reason is about; empty if it is about none in particular.
+	// NodePool is the pool that the reason concerns; empty if it concerns no pool in particular.
 	NodePool string `json:"nodePool,omitempty"`
 	Message  string `json:"message"`
 }
 
-// String is the message, after the pool's name where there is one.
+// String is the message, with the pool's name before it where there is one.
 func (r Reason) String() string {
 	if r.NodePool == "" {
 		return r.Message

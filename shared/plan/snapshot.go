@@ -7,79 +7,62 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
-	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// Snapshot is all that a plan is made from: objects as the API server gives them, and the instance types that can be bought.
+// Snapshot is everything that a plan is made from: objects as the API server returns them, and the
+// instance types that can be bought.
 type Snapshot struct {
-	// Pods wait for a place: those that the scheduler found none for (scheduling.IsProvisionable) or is late with, and those that will be evicted from leaving
-	// nodes (scheduling.IsReschedulable). Solve places every one of them.
+	// Pods wait for a place. They are the pods that the scheduler found no node for or is late with
+	// (scheduling.IsProvisionable), and those that leaving nodes will evict
+	// (scheduling.IsReschedulable). A plan answers for every one of them.
 	Pods []corev1.Pod `json:"pods,omitempty"`
-	// Nodes are the existing ones and those on their way, leaving ones among them: they still count against limits.
+	// Nodes are the existing nodes and those in flight. Leaving nodes are among them, since they
+	// count against limits until they are gone.
 	Nodes       []Node             `json:"nodes,omitempty"`
 	NodePools   []api.NodePool     `json:"nodePools,omitempty"`
 	NodeClasses []api.EC2NodeClass `json:"nodeClasses,omitempty"`
 	DaemonSets  []appsv1.DaemonSet `json:"daemonSets,omitempty"`
-	// InstanceTypes are those that each NodePool's nodes can be, by the pool's name: what catalog.Resolve gives for its class, with the NodeOverlays applied. Pools
-	// may share a list.
+	// InstanceTypes are the types that each NodePool's nodes can be, by the pool's name. They are
+	// what catalog.Resolve returns for the pool's class, with NodeOverlays applied. Pools may share
+	// a list.
 	InstanceTypes map[string][]catalog.InstanceType `json:"instanceTypes,omitempty"`
-	// Namespaces are for pod affinity terms that select them by label.
+	// Namespaces serve pod affinity terms that select namespaces by label.
 	Namespaces []corev1.Namespace `json:"namespaces,omitempty"`
-	// The volumes that the pods mount, and how many of them nodes can attach.
+	// The volumes that the pods mount, and the limits of nodes to attach them.
 	PersistentVolumeClaims []corev1.PersistentVolumeClaim `json:"persistentVolumeClaims,omitempty"`
 	PersistentVolumes      []corev1.PersistentVolume      `json:"persistentVolumes,omitempty"`
 	StorageClasses         []storagev1.StorageClass       `json:"storageClasses,omitempty"`
 	CSINodes               []storagev1.CSINode            `json:"csiNodes,omitempty"`
-	// WellKnownLabels are keys, beside those that Kubernetes, Karpenter and AWS define, that a pod may ask for although no NodePool defines them.
+	// WellKnownLabels are further label keys that a pod may ask for although no NodePool defines
+	// them. Those of Kubernetes, Karpenter and AWS are known anyway.
 	WellKnownLabels  []string         `json:"wellKnownLabels,omitempty"`
 	PreferencePolicy PreferencePolicy `json:"preferencePolicy,omitempty"`
 	MinValuesPolicy  MinValuesPolicy  `json:"minValuesPolicy,omitempty"`
-	// Rough asks for a plan in a fraction of the time: new nodes stay as they are first packed, no further plans are made, and nothing is said of the lower bound.
-	Rough bool `json:"rough,omitempty"`
+	// SkipImprovement asks for a plan in a fraction of the time. New nodes stay as they are first
+	// packed, the planner makes no second plan, and LowerBoundPerHour stays zero.
+	SkipImprovement bool `json:"skipImprovement,omitempty"`
 }
 
-// PreferencePolicy says what becomes of preferences (preferred affinity, ScheduleAnyway spread, PreferNoSchedule taints); empty is Respect.
+// PreferencePolicy says how preferences count: preferred affinity, ScheduleAnyway spread and
+// PreferNoSchedule taints. The empty policy is Respect.
 type PreferencePolicy string
 
 const (
-	// PreferencesRespected: preferences are demands, given up one at a time where they cannot be met.
+	// PreferencesRespected treats preferences as required, and gives them up one at a time for pods
+	// that find no place otherwise.
 	PreferencesRespected PreferencePolicy = "Respect"
-	// PreferencesIgnored: preferences do not count.
+	// PreferencesIgnored leaves preferences out.
 	PreferencesIgnored PreferencePolicy = "Ignore"
 )
 
-// MinValuesPolicy says what becomes of a requirement's minValues that cannot be met; empty is Strict.
+// MinValuesPolicy says what happens if a requirement's minValues cannot be met. The empty policy is
+// Strict.
 type MinValuesPolicy string
 
 const (
-	// MinValuesStrict: no node is made.
+	// MinValuesStrict launches no node.
 	MinValuesStrict MinValuesPolicy = "Strict"
-	// MinValuesBestEffort: the node asks for as many values as there are, and says so in an annotation.
+	// MinValuesBestEffort lowers minValues to the number of values there are, and notes that in an
+	// annotation of the NodeClaim.
 	MinValuesBestEffort MinValuesPolicy = "BestEffort"
 )
-
-// Node is a node with what belongs to it.
-type Node struct {
-	// Node is nil as long as the instance has not joined.
-	Node *corev1.Node `json:"node,omitempty"`
-	// NodeClaim is nil for a node that no claim stands for.
-	NodeClaim *api.NodeClaim `json:"nodeClaim,omitempty"`
-	// Pods are bound to the node. Those that have ended count for nothing.
-	Pods []corev1.Pod `json:"pods,omitempty"`
-	// Rank says which nodes are filled first: of nodes that are as far with starting, those of the lowest rank, and of equal ones the first by name.
-	Rank int `json:"rank,omitempty"`
-
-	// have is what Prepare has read.
-	have scheduling.Requirements
-}
-
-// name is the node's name, or its claim's while it is in flight.
-func (n *Node) name() string {
-	switch {
-	case n.Node != nil:
-		return n.Node.Name
-	case n.NodeClaim != nil:
-		return n.NodeClaim.Name
-	}
-	return ""
-}

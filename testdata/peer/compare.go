@@ -8,6 +8,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner"
 	"github.com/whittle-dev/whittle/testdata/peer/karpenter"
 	"github.com/whittle-dev/whittle/testdata/peer/report"
 	"github.com/whittle-dev/whittle/testdata/peer/workload"
@@ -34,7 +35,7 @@ func (c *comparison) row(ctx context.Context, w workload.Workload, pods int, cap
 	for start := time.Now(); len(row.Whittle) < c.repetitions && (len(row.Whittle) == 0 || time.Since(start) < patience); {
 		s := snapshot()
 		var p *plan.Plan
-		outcome := report.Outcome{Cost: measure(func() { p = plan.Solve(s) })}
+		outcome := report.Outcome{Cost: measure(func() { p = planner.Solve(s) })}
 		outcome.Nodes, outcome.PricePerHour, outcome.LeftOut = len(p.NodeClaims), p.PricePerHour, len(p.Unplaced)
 		row.LowerBoundPerHour = p.LowerBoundPerHour
 		row.Whittle = append(row.Whittle, outcome)

@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/whittle-dev/whittle/shared/planner"
+
 	corev1 "k8s.io/api/core/v1"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
@@ -204,7 +207,7 @@ func (e *Explanation) explainOthers(pod *corev1.Pod, s *plan.Snapshot) {
 		}
 		alone := *s
 		alone.NodePools, alone.Nodes, alone.Pods = s.NodePools[i:i+1], nil, []corev1.Pod{*pod}
-		solved := plan.Solve(&alone)
+		solved := planner.Solve(&alone)
 		for _, u := range solved.Unplaced {
 			for _, reason := range u.Reasons {
 				e.Reasons = append(e.Reasons, Reason{NodePool: pool.Name, Reason: reason.Message})

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"github.com/whittle-dev/whittle/shared/planner"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/plan"
@@ -32,7 +34,7 @@ func PoolProblems(s *plan.Snapshot) []PoolProblem {
 			NodePools: s.NodePools[i : i+1], Pods: []corev1.Pod{probe}, NodeClasses: s.NodeClasses, DaemonSets: s.DaemonSets,
 			InstanceTypes: s.InstanceTypes, WellKnownLabels: s.WellKnownLabels, MinValuesPolicy: s.MinValuesPolicy,
 		}
-		for _, unplaced := range plan.Solve(&alone).Unplaced {
+		for _, unplaced := range planner.Solve(&alone).Unplaced {
 			for _, reason := range unplaced.Reasons {
 				problems = append(problems, PoolProblem{NodePool: pool.Name, Problem: reason.Message})
 			}

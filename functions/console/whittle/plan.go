@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/whittle-dev/whittle/shared/planner"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/functions/console/instancetypes"
@@ -77,7 +79,7 @@ func (f *planFlags) plan(ctx context.Context, now func() time.Time, in io.Reader
 	}
 	runtime.GC() // what reading has left behind is not the planner's to clear away
 	began := time.Now()
-	made.plan = plan.Solve(made.snapshot)
+	made.plan = planner.Solve(made.snapshot)
 	made.took = time.Since(began)
 	made.problems = report.PoolProblems(made.snapshot)
 	return made, nil

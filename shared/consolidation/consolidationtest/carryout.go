@@ -14,7 +14,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/consolidation"
 	"github.com/whittle-dev/whittle/shared/plan"
-	"github.com/whittle-dev/whittle/shared/plan/plantest"
+	"github.com/whittle-dev/whittle/shared/planner/plantest"
 )
 
 // CheckMove lists what is wrong with a move on the cluster as it is before it: what the planner's independent checker says of it, pods that are forgotten, and what it costs.

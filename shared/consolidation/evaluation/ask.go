@@ -9,6 +9,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
@@ -114,7 +115,7 @@ func onNode(pod *corev1.Pod, name string) corev1.Pod {
 // order, and on new nodes if the options allow it.
 func (e *Evaluator) ask(leaving, others []*fleet.Node, o Options) *plan.Plan {
 	s := e.fleet.Planner()
-	s.Rough = true
+	s.SkipImprovement = true
 	price := 0.0
 	for _, n := range leaving {
 		price += n.Price
@@ -150,7 +151,7 @@ func (e *Evaluator) ask(leaving, others []*fleet.Node, o Options) *plan.Plan {
 			}
 		}
 	}
-	return plan.Solve(&s)
+	return planner.Solve(&s)
 }
 
 // ending is the node on its way out: none of its pods counts, and it is paid until it is gone.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
@@ -14,7 +15,7 @@ import (
 // another kind of node than planned. Work is the work that the question takes.
 func (e *Evaluator) Hold(s *Step) (held *Step, work int) {
 	asked := e.fleet.Planner()
-	asked.Rough, asked.NodePools = true, nil
+	asked.SkipImprovement, asked.NodePools = true, nil
 	leaving := map[*fleet.Node]bool{}
 	for _, n := range s.Delete {
 		leaving[n] = true
@@ -24,7 +25,7 @@ func (e *Evaluator) Hold(s *Step) (held *Step, work int) {
 	}
 	byName := e.showForHold(&asked, s, leaving)
 	work = Cost(len(asked.Nodes), s.PodsMoved())
-	decided := plan.Solve(&asked)
+	decided := planner.Solve(&asked)
 	if len(decided.Unplaced) > 0 {
 		return nil, work
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/consolidation/relations"
 	"github.com/whittle-dev/whittle/shared/consolidation/settings"
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
@@ -105,7 +106,7 @@ func (f *Fleet) placePending() map[string][]*corev1.Pod {
 		pending[pod.Namespace+"/"+pod.Name] = pod
 	}
 	places := map[string][]*corev1.Pod{}
-	for _, nomination := range plan.Solve(f.source).Nominations {
+	for _, nomination := range planner.Solve(f.source).Nominations {
 		name := cmp.Or(nomination.NodeName, nomination.NodeClaimName)
 		places[name] = append(places[name], pending[nomination.Pod.String()])
 	}
@@ -163,7 +164,7 @@ func (f *Fleet) ReadDualPrices() {
 	for _, pod := range pods {
 		s.Pods = append(s.Pods, scheduling.Successor(pod.Object))
 	}
-	for i, price := range plan.Worth(&s) {
+	for i, price := range planner.DualPrices(&s) {
 		pods[i].DualPrice = price
 	}
 	for _, n := range f.Nodes {

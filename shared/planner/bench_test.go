@@ -1,0 +1,70 @@
+package planner
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/whittle-dev/whittle/shared/plan"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+)
+
+// benchmarkTypes is how many instance types a region of middling size offers.
+const benchmarkTypes = 700
+
+// BenchmarkSolve plans workloads from nothing, over 700 real instance types in three zones.
+func BenchmarkSolve(b *testing.B) {
+	for _, workload := range workloads {
+		for _, count := range []int{500, 2000, 5000, 20000} {
+			for _, capacityType := range []string{api.CapacityTypeOnDemand, api.CapacityTypeSpot} {
+				b.Run(fmt.Sprintf("%s/%d/%s", workload.name, count, capacityType), func(b *testing.B) {
+					s := realSnapshot(b, newPool("default", require(api.CapacityTypeLabelKey, corev1.NodeSelectorOpIn, capacityType)))
+					s.InstanceTypes["default"] = everySo(s.InstanceTypes["default"], benchmarkTypes)
+					s.Pods = workload.pods(count)
+					benchmarkSolve(b, s)
+				})
+			}
+		}
+	}
+}
+
+// BenchmarkSolveLimited plans 5,000 pods of 50 sizes from nothing within a limit that allows them.
+func BenchmarkSolveLimited(b *testing.B) {
+	s := realSnapshot(b, newPool("default", func(p *api.NodePool) {
+		p.Spec.Limits = api.Limits{corev1.ResourceCPU: *quantityOf(corev1.ResourceCPU, 20_000_000)}
+	}))
+	s.InstanceTypes["default"] = everySo(s.InstanceTypes["default"], benchmarkTypes)
+	s.Pods = manyPods(5000, 50, 1)
+	benchmarkSolve(b, s)
+}
+
+func benchmarkSolve(b *testing.B, s *plan.Snapshot) {
+	b.ReportAllocs()
+	var solved *plan.Plan
+	b.ResetTimer()
+	before := processorTime()
+	for range b.N {
+		solved = Solve(s)
+	}
+	b.StopTimer()
+	b.ReportMetric(float64(processorTime()-before)/float64(b.N), "cpu-ns/op")
+	if len(solved.Unplaced) > 0 {
+		b.Fatalf("%d pods have no place: %v", len(solved.Unplaced), solved.Unplaced[0])
+	}
+	b.ReportMetric(solved.PricePerHour, "$/h")
+	b.ReportMetric(solved.LowerBoundPerHour, "bound$/h")
+	b.ReportMetric(solved.PricePerHour/solved.LowerBoundPerHour, "price/bound")
+	b.ReportMetric(float64(len(solved.NodeClaims)), "nodes")
+}
+
+// everySo thins the types out to a number of them, evenly over the families.
+func everySo(types []catalog.InstanceType, count int) []catalog.InstanceType {
+	var result []catalog.InstanceType
+	for i := range count {
+		result = append(result, types[i*len(types)/count])
+	}
+	return result
+}

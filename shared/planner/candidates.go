@@ -1,0 +1,276 @@
+package planner
+
+import (
+	"math"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+// candidate is a column as choosing one sees it.
+type candidate struct {
+	// position is the candidate's among packer.columns.
+	position, column int
+	// weights are those of the resources on it: see bound.go.
+	weights []float64
+	// steps are those of the dual that have weight.
+	steps []candidateStep
+	// scale is the column's price on a logarithmic scale, price what packing counts for it.
+	scale int
+	price float64
+	// free is what an empty node of it has.
+	free        vector
+	cpu, memory int64
+	// scarce says that limits or reservations may keep further nodes of it from being planned.
+	scarce, exotic bool
+	// plain says that its pool has neither minValues nor types with labels of their own.
+	plain bool
+}
+
+type candidateStep struct {
+	dualStep
+	// each is the part of the column's that a unit of the axis is.
+	weight, each float64
+}
+
+// weigh is what a unit of this need weighs on the column, slots aside.
+func (c *candidate) weigh(need vector) float64 {
+	weight := 0.0
+	for r, w := range c.weights {
+		weight += float64(float64(need[r]) * w)
+	}
+	for i := range c.steps {
+		s := &c.steps[i]
+		weight += float64(s.weight * s.of(float64(need[s.axis])*s.each))
+	}
+	return weight
+}
+
+// nearCandidate is a candidate with what a unit of the demand in question weighs on it.
+type nearCandidate struct {
+	*candidate
+	weight float64
+}
+
+// candidates are the columns worth a look for the units of a bucket and a class, sorted once they are asked for: by what units like it weigh on them.
+type candidates struct {
+	class  *class
+	need   []float64
+	sorted []*candidate
+	// types are, by position, how many types could stand in for a full node of the class; zero where that is not known yet.
+	types []int
+}
+
+// readCandidates fills in which columns each demand should look at first: those on which units like it weigh least, since these are meant for it. Units of a bucket and a
+// class look at the same ones.
+func (k *packer) readCandidates(dual *dual, waiting []int32) {
+	p := k.p
+	k.dual = dual
+	k.columns = make([]candidate, len(dual.columns))
+	weights, steps := make([]float64, len(dual.columns)*len(p.axes.names)), 0
+	for i := range dual.columns {
+		steps += len(dual.columns[i].steps)
+	}
+	allSteps := make([]candidateStep, 0, steps)
+	for i := range dual.columns {
+		c := &dual.columns[i]
+		free := p.configOf(c.column).free
+		more := dual.surcharge(c.column)
+		first := len(allSteps)
+		for n, step := range c.steps {
+			if w := c.weights[dual.width()+n]; w > 0 {
+				r := dual.axes[step.axis]
+				allSteps = append(allSteps, candidateStep{dualStep: dualStep{axis: r, parts: step.parts}, weight: w * more, each: 1 / float64(free[r])})
+			}
+		}
+		k.columns[i] = candidate{
+			position: i, column: c.column, weights: weights[:len(p.axes.names):len(p.axes.names)], steps: allSteps[first:len(allSteps):len(allSteps)],
+			scale: min(max(int(math.Log2(p.cost(c.column)+1e-3)*2)+30, 0), candidateScales-1), price: k.price(c.column), free: free, cpu: free[axisCPU], memory: free[axisMemory],
+			scarce: p.limited.has(c.column) || p.reserved.has(c.column), exotic: p.exotic.has(c.column),
+		}
+		pool := p.configOf(c.column).pool
+		k.columns[i].plain = len(pool.minValues) == 0 && len(p.sets.keysOf(pool).custom) == 0
+		weights = weights[len(p.axes.names):]
+		for a, r := range dual.axes {
+			k.columns[i].weights[r] = c.weights[a] / dual.scale[a] * more
+		}
+	}
+	type kind struct {
+		class  *class
+		bucket int
+	}
+	lists := map[kind]*candidates{}
+	if k.candidates == nil {
+		k.candidates = make([]*candidates, len(p.demands))
+	}
+	for n, i := range waiting {
+		of := kind{p.demands[i].class, dual.bucketOf[n]}
+		if of.bucket < 0 {
+			continue
+		}
+		list, ok := lists[of]
+		if !ok {
+			list = &candidates{class: of.class, need: dual.buckets[of.bucket].need}
+			lists[of] = list
+		}
+		k.candidates[i] = list
+	}
+}
+
+// surcharge is how much dearer a column is with what packing counts for each node, so that of columns on which units weigh the same the largest comes first.
+func (d *dual) surcharge(column int) float64 {
+	if d.p.columns[column].reservation >= 0 {
+		return 1
+	}
+	return 1 + nodePricePerHour/d.price(column)
+}
+
+// candidate is the column that choosing a node for the demand looks at so many others later, and what a unit weighs on it; nil if there is none. The first few are sorted
+// by what the demand's own units weigh, the others by what those of its bucket do on average.
+func (k *packer) candidate(demand, at int) (*candidate, float64) {
+	list := k.candidates[demand]
+	if list == nil {
+		return nil, 0
+	}
+	need := k.p.demands[demand].need
+	if list.sorted == nil {
+		k.sortCandidates(list)
+	}
+	if at == 0 {
+		k.near = k.near[:0]
+		// What slots weigh is in the bucket's order alone.
+		slotted := len(k.p.demands[demand].slots) > 0
+		for _, c := range list.sorted[:min(len(list.sorted), nearCandidates)] {
+			weight := c.weigh(need)
+			k.near = append(k.near, nearCandidate{})
+			to := len(k.near) - 1
+			for ; to > 0 && !slotted && k.many && k.near[to-1].weight > weight; to-- {
+				k.near[to] = k.near[to-1]
+			}
+			k.near[to] = nearCandidate{c, weight}
+		}
+	}
+	switch {
+	case at < len(k.near):
+		return k.near[at].candidate, k.near[at].weight
+	case at < len(list.sorted):
+		return list.sorted[at], list.sorted[at].weigh(need)
+	}
+	return nil, 0
+}
+
+func (k *packer) sortCandidates(list *candidates) {
+	k.ranked = k.ranked[:0]
+	for j := range k.columns {
+		column := k.columns[j].column
+		if !list.class.buy.has(column) {
+			continue
+		}
+		by := k.dual.columns[j].weigh(list.need, math.Inf(1)) * k.dual.surcharge(column)
+		if k.p.columns[column].reservation >= 0 {
+			by = -1 // what is paid for already comes first, as long as there is any
+		}
+		k.ranked = append(k.ranked, ranked{by, int32(j)})
+	}
+	k.next = sortRanked(k.ranked, k.next)
+	list.sorted = make([]*candidate, len(k.ranked))
+	for n, r := range k.ranked {
+		list.sorted[n] = &k.columns[r.thing]
+	}
+}
+
+// plainly reports whether nothing but room decides which of the columns of its pool that the class may have the node for the candidate may have.
+func (k *packer) plainly(n *node, c *candidate, class *class) bool {
+	if !c.plain {
+		return false
+	}
+	for _, f := range n.fills {
+		if k.p.demands[f.demand].class != class {
+			return false
+		}
+	}
+	return true
+}
+
+// smallest is the cheapest candidate that may hold all that is on the node, the node's own at most. No column that the node may have is cheaper.
+func (k *packer) smallest(n *node, own *candidate) *candidate {
+	k.classes = k.classes[:0]
+	for _, f := range n.fills {
+		if class := k.p.demands[f.demand].class; len(k.classes) == 0 || class != k.classes[len(k.classes)-1] {
+			k.classes = append(k.classes, class)
+		}
+	}
+	cpu, memory := own.free[axisCPU]-n.free[axisCPU], own.free[axisMemory]-n.free[axisMemory]
+next:
+	for i := range k.columns {
+		c := &k.columns[i]
+		// Others are sorted by price.
+		if c.scarce {
+			continue
+		}
+		if c.price >= own.price {
+			break
+		}
+		if c.cpu < cpu || c.memory < memory {
+			continue
+		}
+		for r, free := range c.free {
+			if free < own.free[r]-n.free[r] {
+				continue next
+			}
+		}
+		for _, class := range k.classes {
+			if !class.buy.has(c.column) {
+				continue next
+			}
+		}
+		return c
+	}
+	return own
+}
+
+// launchable is what packing counts for a node filled for the candidate: its price, and a little more for a spot node that few types could be launched for.
+func (k *packer) launchable(n *node, c *candidate, leader int, price float64) float64 {
+	if k.p.columns[n.column].offering.CapacityType != api.CapacityTypeSpot {
+		return price
+	}
+	if class := k.p.demands[leader].class; k.plainly(n, c, class) && k.plentiful(c, k.candidates[leader]) {
+		return price
+	}
+	if types := k.typesIn(k.standInSet(n)); types < plentifulTypes {
+		return price * (1 + 0.02*float64(plentifulTypes-types)/plentifulTypes)
+	}
+	return price
+}
+
+// plentiful reports whether there are many types that can hold all that a node of the candidate's can hold of the class.
+func (k *packer) plentiful(c *candidate, list *candidates) bool {
+	if list.types == nil {
+		list.types = make([]int, len(k.columns))
+	}
+	types := &list.types[c.position]
+	if *types == 0 {
+		p := k.p
+		set := p.sets.scratch
+		copy(set, list.class.columns)
+		set.and(p.configOf(c.column).pool.columns)
+		set.without(p.exotic)
+		p.keepRoom(set, c.free)
+		// One more, so that none is not unknown.
+		*types = 1 + k.typesIn(set)
+	}
+	return *types > plentifulTypes
+}
+
+// typesIn is how many types the columns have, counted as far as it matters.
+func (k *packer) typesIn(set bitset) int {
+	types, last := 0, -1
+	for j := range set.all() {
+		if config := int(k.p.columns[j].config); config != last {
+			types, last = types+1, config
+		}
+		if types >= plentifulTypes {
+			break
+		}
+	}
+	return types
+}

@@ -1,0 +1,232 @@
+package planner
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/whittle-dev/whittle/shared/plan"
+
+	corev1 "k8s.io/api/core/v1"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// podClasses numbers pods by what selectors can tell apart: their namespace, and their labels as far as any selector of the snapshot asks for them. A cluster
+// of a hundred thousand pods has a few hundred classes, so that matching a selector is done once a class and not once a pod.
+type podClasses struct {
+	// keys are the label keys that any selector asks for, sorted; any is false if nothing selects pods at all.
+	keys   []string
+	any    bool
+	byKey  map[string]int
+	sample []*corev1.Pod
+	buffer []byte
+}
+
+// of is the number of the pod's class. Where nothing selects pods they are all of one.
+func (c *podClasses) of(pod *corev1.Pod) int {
+	if !c.any && len(c.sample) > 0 {
+		return 0
+	}
+	c.buffer = append(append(c.buffer[:0], pod.Namespace...), 0)
+	for _, key := range c.keys {
+		if value, ok := pod.Labels[key]; ok {
+			c.buffer = append(append(c.buffer, 1), value...)
+		}
+		c.buffer = append(c.buffer, 0)
+	}
+	if class, ok := c.byKey[string(c.buffer)]; ok {
+		return class
+	}
+	class := len(c.sample)
+	if c.byKey == nil {
+		c.byKey = map[string]int{}
+	}
+	c.byKey[string(c.buffer)] = class
+	c.sample = append(c.sample, pod)
+	return class
+}
+
+// peers are pods by namespace and labels. Terms that mean the same pods share one.
+type peers struct {
+	// namespaces are sorted; nil means every one.
+	namespaces []string
+	selector   labels.Selector
+	name       string
+	// known remembers by class whether its pods are peers: 0 is not known yet, 1 no, 2 yes.
+	known []uint8
+}
+
+func (s *peers) match(pod *corev1.Pod) bool {
+	if s.namespaces != nil {
+		if _, ok := slices.BinarySearch(s.namespaces, pod.Namespace); !ok {
+			return false
+		}
+	}
+	return s.selector.Matches(labels.Set(pod.Labels))
+}
+
+// matchClass reports whether the pods of a class are peers.
+func (s *peers) matchClass(classes *podClasses, class int) bool {
+	if class >= len(s.known) {
+		s.known = append(s.known, make([]uint8, max(len(classes.sample)-len(s.known), class+1-len(s.known)))...)
+	}
+	if s.known[class] == 0 {
+		s.known[class] = 1
+		if s.match(classes.sample[class]) {
+			s.known[class] = 2
+		}
+	}
+	return s.known[class] == 2
+}
+
+// text names the same pods by the same text.
+func (s *peers) text() string { return s.name }
+
+// readClasses finds out which labels matter. Of the pods that run, only required anti-affinity reaches those that wait.
+func readClasses(s *plan.Snapshot) *podClasses {
+	keys := map[string]bool{}
+	c := &podClasses{}
+	selector := func(selector *metav1.LabelSelector) {
+		c.any = true
+		if selector == nil {
+			return
+		}
+		for key := range selector.MatchLabels {
+			keys[key] = true
+		}
+		for i := range selector.MatchExpressions {
+			keys[selector.MatchExpressions[i].Key] = true
+		}
+	}
+	more := func(list ...[]string) {
+		for _, l := range list {
+			for _, key := range l {
+				keys[key] = true
+			}
+		}
+	}
+	term := func(t *corev1.PodAffinityTerm) {
+		selector(t.LabelSelector)
+		more(t.MatchLabelKeys, t.MismatchLabelKeys)
+	}
+	for i := range s.Pods {
+		spec := &s.Pods[i].Spec
+		for j := range spec.TopologySpreadConstraints {
+			selector(spec.TopologySpreadConstraints[j].LabelSelector)
+			more(spec.TopologySpreadConstraints[j].MatchLabelKeys)
+		}
+		if spec.Affinity == nil {
+			continue
+		}
+		if a := spec.Affinity.PodAffinity; a != nil {
+			for j := range a.RequiredDuringSchedulingIgnoredDuringExecution {
+				term(&a.RequiredDuringSchedulingIgnoredDuringExecution[j])
+			}
+			for j := range a.PreferredDuringSchedulingIgnoredDuringExecution {
+				term(&a.PreferredDuringSchedulingIgnoredDuringExecution[j].PodAffinityTerm)
+			}
+		}
+		if a := spec.Affinity.PodAntiAffinity; a != nil {
+			for j := range a.RequiredDuringSchedulingIgnoredDuringExecution {
+				term(&a.RequiredDuringSchedulingIgnoredDuringExecution[j])
+			}
+			for j := range a.PreferredDuringSchedulingIgnoredDuringExecution {
+				term(&a.PreferredDuringSchedulingIgnoredDuringExecution[j].PodAffinityTerm)
+			}
+		}
+	}
+	for i := range s.Nodes {
+		for j := range s.Nodes[i].Pods {
+			if a := s.Nodes[i].Pods[j].Spec.Affinity; a != nil && a.PodAntiAffinity != nil {
+				for k := range a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
+					term(&a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[k])
+				}
+			}
+		}
+	}
+	c.keys = sortedKeys(keys)
+	return c
+}
+
+// peersOf is the one value for these pods.
+func (p *problem) peersOf(namespaces []string, selector labels.Selector) *peers {
+	name := "* " + selector.String()
+	if namespaces != nil {
+		name = strings.Join(namespaces, ",") + " " + selector.String()
+	}
+	if present, ok := p.peers[name]; ok {
+		return present
+	}
+	made := &peers{namespaces: namespaces, selector: selector, name: name}
+	p.peers[name] = made
+	return made
+}
+
+// chosenPeers are peers with the error that their selector gave instead.
+type chosenPeers struct {
+	peers *peers
+	err   error
+}
+
+// peersFor are the pods of the namespaces that a term means: its selector, narrowed by the values that the pod itself has of some keys. Terms that say the same are
+// read once.
+func (p *problem) peersFor(pod *corev1.Pod, namespaces []string, selector *metav1.LabelSelector, match, mismatch []string) (*peers, error) {
+	k := &p.termKey
+	k.buffer = k.buffer[:0]
+	k.flag(namespaces != nil)
+	k.number(int64(len(namespaces)))
+	for _, namespace := range namespaces {
+		k.text(namespace)
+	}
+	k.selector(selector)
+	for _, keys := range [...][]string{match, mismatch} {
+		k.number(int64(len(keys)))
+		for _, key := range keys {
+			value, ok := pod.Labels[key]
+			k.text(key)
+			k.flag(ok)
+			k.text(value)
+		}
+	}
+	if known, ok := p.chosenPeers[string(k.buffer)]; ok {
+		return known.peers, known.err
+	}
+	text := string(k.buffer)
+	var chosen chosenPeers
+	read, err := selectorOf(selector, pod, match, mismatch)
+	if err != nil {
+		chosen.err = err
+	} else {
+		chosen.peers = p.peersOf(slices.Clone(namespaces), read)
+	}
+	p.chosenPeers[text] = chosen
+	return chosen.peers, chosen.err
+}
+
+// namespacesOf are the namespaces that a pod affinity term means, sorted; nil for all.
+func (p *problem) namespacesOf(pod *corev1.Pod, term *corev1.PodAffinityTerm) ([]string, error) {
+	switch s := term.NamespaceSelector; {
+	case s == nil && len(term.Namespaces) == 0:
+		return []string{pod.Namespace}, nil
+	case s == nil:
+		return slices.Compact(slices.Sorted(slices.Values(term.Namespaces))), nil
+	case len(s.MatchLabels)+len(s.MatchExpressions) == 0:
+		return nil, nil
+	}
+	selector, err := metav1.LabelSelectorAsSelector(term.NamespaceSelector)
+	if err != nil {
+		return nil, err
+	}
+	names := slices.Clone(term.Namespaces)
+	for i := range p.snapshot.Namespaces {
+		namespace := &p.snapshot.Namespaces[i]
+		// Kubernetes gives every namespace this label; a manifest may leave it out.
+		set := labels.Set{corev1.LabelMetadataName: namespace.Name}
+		if selector.Matches(labels.Merge(namespace.Labels, set)) {
+			names = append(names, namespace.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}

@@ -1,0 +1,79 @@
+package planner
+
+import (
+	"fmt"
+	"syscall"
+	"testing"
+
+	"github.com/whittle-dev/whittle/shared/plan"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+// BenchmarkFrame measures what Solve spends around packing: the reading of the snapshot, the division into demands, and the writing of claims. On a machine with other
+// work its processor time says more than the time on the clock.
+func BenchmarkFrame(b *testing.B) {
+	for _, workload := range workloads {
+		for _, count := range []int{500, 2000} {
+			s := realSnapshot(b, newPool("default", require(api.CapacityTypeLabelKey, corev1.NodeSelectorOpIn, api.CapacityTypeOnDemand)))
+			s.InstanceTypes["default"] = everySo(s.InstanceTypes["default"], benchmarkTypes)
+			s.Pods = workload.pods(count)
+			b.Run(fmt.Sprintf("read/%s/%d", workload.name, count), func(b *testing.B) {
+				measured(b, func() { newProblem(s).read() })
+			})
+			b.Run(fmt.Sprintf("divide/%s/%d", workload.name, count), func(b *testing.B) {
+				problems := make([]*problem, b.N)
+				for i := range problems {
+					problems[i] = newProblem(s)
+					problems[i].read()
+				}
+				measured(b, func() {
+					p := problems[0]
+					problems = problems[1:]
+					p.divide(p.shapes)
+					p.readDemands()
+				})
+			})
+			b.Run(fmt.Sprintf("claims/%s/%d", workload.name, count), func(b *testing.B) {
+				p := newProblem(s)
+				p.read()
+				for shapes := p.shapes; len(shapes) > 0; p.round++ {
+					shapes = p.placeShapes(shapes)
+				}
+				units := make([][][]*corev1.Pod, len(p.demands))
+				for i, d := range p.demands {
+					units[i] = d.units
+				}
+				measured(b, func() {
+					p.plan = &plan.Plan{}
+					for i, d := range p.demands {
+						d.units = units[i]
+					}
+					p.writeClaims(p.planned)
+					p.sortPlan()
+				})
+			})
+		}
+	}
+}
+
+func measured(b *testing.B, f func()) {
+	b.ReportAllocs()
+	b.ResetTimer()
+	before := processorTime()
+	for range b.N {
+		f()
+	}
+	b.ReportMetric(float64(processorTime()-before)/float64(b.N), "cpu-ns/op")
+}
+
+// processorTime is what the process has used, in nanoseconds.
+func processorTime() int64 {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		panic(err)
+	}
+	return usage.Utime.Nano() + usage.Stime.Nano()
+}

@@ -1,0 +1,131 @@
+package planner
+
+import (
+	"slices"
+
+	"github.com/whittle-dev/whittle/shared/plan"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+)
+
+// Choices are made one after the other: which of several alternatives pods follow, in which domain the first of a group goes, which column leads a node. What looks best may lead to
+// nodes that fit badly, so that one more type or zone on offer makes a plan dearer. Where a plan for few pods costs clearly more than the bound, it is made again without one of
+// the things that it makes use of, a pool, an instance type, a zone or a capacity type, and again without that and another one, as long as that helps.
+
+const (
+	// furtherPods is how many pods may wait for further plans to be made, furtherRounds how many things are left out at most one after the other, furtherPlans how many plans
+	// are made at most, and furtherColumns how many columns they may read together: that is most of the work for few pods.
+	furtherPods, furtherRounds, furtherPlans, furtherColumns = 64, 4, 24, 60_000
+	// furtherGap is how much more than the bound a plan may cost without further ones being made.
+	furtherGap = 1.02
+)
+
+// aspect is a value of one of the labels by which things are left out.
+type aspect struct{ key, value string }
+
+// further gives the cheapest of the further plans, or the plan itself.
+func (p *problem) further() *plan.Plan {
+	best := p
+	if p.snapshot.SkipImprovement || !p.pricesAlone() {
+		return p.plan
+	}
+	for range furtherRounds {
+		from := best
+		for _, out := range from.aspects() {
+			if p.plansMade++; p.plansMade > furtherPlans || p.plansMade*len(p.columns) > furtherColumns || best.plan.PricePerHour <= furtherGap*best.plan.LowerBoundPerHour {
+				return best.plan
+			}
+			other := newProblem(p.snapshot)
+			other.leftOut = append(slices.Clone(from.leftOut), out)
+			other.solve()
+			if other.cheaperThan(best) {
+				other.plan.LowerBoundPerHour = p.boundOf(other.plan)
+				best = other
+			}
+		}
+		if best == from {
+			break
+		}
+	}
+	return best.plan
+}
+
+// pricesAlone reports whether few pods wait, all have places, and nothing but the price tells other plans of which that is true apart from this one: no preference, no pool that
+// comes before another, and no spread, which counts domains that a plan makes no use of.
+func (p *problem) pricesAlone() bool {
+	return len(p.snapshot.Pods) <= furtherPods && len(p.plan.Unplaced) == 0 && len(p.tiers) == 1 && !slices.ContainsFunc(p.shapes, func(s *shape) bool {
+		return s.preferences && (s.avoids || relax(s.spec) != nil) ||
+			slices.ContainsFunc(s.topology.spread, func(t spreadTerm) bool { return t.key != corev1.LabelHostname })
+	})
+}
+
+// cheaperThan reports whether the plan leaves out no pod, makes no more use of exotic types than the other, and costs clearly less.
+func (p *problem) cheaperThan(other *problem) bool {
+	a, b := p.plan, other.plan
+	return len(a.Unplaced) == 0 && p.exoticNodes() <= other.exoticNodes() && a.PricePerHour < b.PricePerHour*(1-1e-6)
+}
+
+func (p *problem) exoticNodes() int {
+	nodes := 0
+	for _, n := range p.planned {
+		if p.isExotic(n.column) {
+			nodes++
+		}
+	}
+	return nodes
+}
+
+// aspects are what the plan makes use of.
+func (p *problem) aspects() []aspect {
+	var used []aspect
+	for _, key := range []string{corev1.LabelInstanceTypeStable, api.NodePoolLabelKey, corev1.LabelTopologyZone, api.CapacityTypeLabelKey} {
+		for _, n := range p.planned {
+			c := p.configOf(n.column)
+			a := aspect{key, aspectValue(key, c.pool, c.typ, p.columns[n.column].offering)}
+			if !slices.Contains(used, a) {
+				used = append(used, a)
+			}
+		}
+	}
+	return used
+}
+
+func aspectValue(key string, pool *pool, typ *catalog.InstanceType, offering *catalog.Offering) string {
+	switch key {
+	case api.NodePoolLabelKey:
+		return pool.name()
+	case corev1.LabelTopologyZone:
+		return offering.Zone
+	case api.CapacityTypeLabelKey:
+		return offering.CapacityType
+	}
+	return typ.Name
+}
+
+// leavesOut reports whether the plan makes no use of the offering.
+func (p *problem) leavesOut(pool *pool, typ *catalog.InstanceType, offering *catalog.Offering) bool {
+	return slices.ContainsFunc(p.leftOut, func(a aspect) bool { return aspectValue(a.key, pool, typ, offering) == a.value })
+}
+
+// boundOf is the bound for the pods that another plan has on new nodes, with nothing left out.
+func (p *problem) boundOf(solved *plan.Plan) float64 {
+	at := map[plan.PodRef]int{}
+	for i, d := range p.demands {
+		for _, pod := range d.shape.pods {
+			at[plan.RefOf(pod)] = i
+		}
+	}
+	placed := make([]int, len(p.demands))
+	for i := range solved.NodeClaims {
+		for _, ref := range solved.NodeClaims[i].Pods {
+			placed[at[ref]]++
+		}
+	}
+	for i, d := range p.demands {
+		placed[i] /= d.pods()
+	}
+	return p.lowerBound(placed)
+}

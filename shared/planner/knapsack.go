@@ -1,0 +1,168 @@
+package planner
+
+// knapsack fills one column with the buckets' units that are worth most together, parts of units allowed: a linear program of as many rows as there are axes,
+//
+//	maximise sum of price(i) x(i)   such that   sum of x(i) need(i, a) <= free(a) for each axis a.
+//
+// Its dual solution are weights of the axes by which no unit weighs less than it is worth, and all of the column together weighs what the filling is worth.
+type knapsack struct {
+	inverse []float64
+	x       []float64
+	weights []float64
+	step    []float64
+	// priced are the axes that have weight.
+	priced []int
+	// basis has, for each row, the position among the buckets that fit, -1 for what is left free.
+	basis []int
+	// rows and entries are memory for fillings.
+	rows    arena[int32]
+	entries arena[float64]
+}
+
+func newKnapsack(width int) *knapsack {
+	return &knapsack{
+		inverse: make([]float64, width*width), x: make([]float64, width), weights: make([]float64, width), step: make([]float64, width), basis: make([]int, width),
+	}
+}
+
+// solve fills in the column's worth and weights.
+func (k *knapsack) solve(c *dualColumn, prices []float64) {
+	w := len(c.free)
+	k.inverse, k.x, k.weights, k.step, k.basis = k.inverse[:w*w], k.x[:w], k.weights[:w], k.step[:w], k.basis[:w]
+	clear(k.inverse)
+	clear(k.weights)
+	for a := range w {
+		k.inverse[a*w+a] = 1
+		k.x[a] = c.free[a] + 1e-9*float64(a+1)
+		k.basis[a] = -1
+	}
+	for range 8*w + 8 {
+		// The unit that is worth most beyond what it weighs, for what it is worth, comes in.
+		entering, best := -1, 1e-7
+		k.read(k.weights)
+		for n, i := range c.fits {
+			if prices[i] <= 0 {
+				continue
+			}
+			weight := 0.0
+			needs := c.needs[n*w : n*w+w]
+			for _, a := range k.priced {
+				weight += float64(k.weights[a] * needs[a])
+			}
+			if gain := (prices[i] - weight) / prices[i]; gain > best {
+				entering, best = n, gain
+			}
+		}
+		slack := -1
+		if entering < 0 {
+			for a, weight := range k.weights {
+				if weight < -1e-9 {
+					slack = a
+					break
+				}
+			}
+			if slack < 0 {
+				break
+			}
+		}
+		var reduced float64
+		for r := range w {
+			row := k.inverse[r*w : r*w+w]
+			if slack >= 0 {
+				k.step[r] = row[slack]
+				continue
+			}
+			sum := 0.0
+			for a, amount := range c.needs[entering*w : entering*w+w] {
+				sum += float64(row[a] * amount)
+			}
+			k.step[r] = sum
+		}
+		if slack >= 0 {
+			reduced = -k.weights[slack]
+		} else {
+			reduced = prices[c.fits[entering]] - weighted(k.weights, c.needs[entering*w:entering*w+w])
+		}
+		leaving, least := -1, 0.0
+		for r, step := range k.step {
+			if step > 1e-10 && (leaving < 0 || k.x[r]/step < least) {
+				leaving, least = r, k.x[r]/step
+			}
+		}
+		if leaving < 0 {
+			break
+		}
+		pivot := k.inverse[leaving*w : leaving*w+w]
+		for a := range pivot {
+			pivot[a] /= k.step[leaving]
+		}
+		k.x[leaving] = least
+		for r := range w {
+			if r == leaving {
+				continue
+			}
+			row := k.inverse[r*w : r*w+w]
+			for a := range row {
+				row[a] -= float64(k.step[r] * pivot[a])
+			}
+			k.x[r] = max(k.x[r]-float64(k.step[r]*least), 0)
+		}
+		for a := range pivot {
+			k.weights[a] += float64(reduced * pivot[a])
+		}
+		k.basis[leaving] = entering
+	}
+	if c.weights == nil {
+		c.weights = k.entries.take(w)
+	}
+	for a, weight := range k.weights {
+		c.weights[a] = max(weight, 0)
+	}
+	c.worth = weighted(c.weights, c.free)
+}
+
+// read fills in which axes have weight.
+func (k *knapsack) read(weights []float64) {
+	k.priced = k.priced[:0]
+	for a, weight := range weights {
+		if weight != 0 {
+			k.priced = append(k.priced, a)
+		}
+	}
+}
+
+// bounds reports whether the weights that the column has, all of it weighing what it costs, show that no filling is worth more.
+func (k *knapsack) bounds(c *dualColumn, prices []float64, cost float64) bool {
+	if c.weights == nil {
+		return false
+	}
+	factor := cost / c.worth * (1 + dualGap/8)
+	w := len(c.free)
+	k.read(c.weights)
+	for n, i := range c.fits {
+		price := prices[i]
+		if price <= 0 {
+			continue
+		}
+		weight := 0.0
+		needs := c.needs[n*w : n*w+w]
+		for _, a := range k.priced {
+			weight += float64(c.weights[a] * needs[a])
+		}
+		if factor*weight < price {
+			return false
+		}
+	}
+	return true
+}
+
+// filling is the solution as a column of the covering program. One more row may be appended.
+func (k *knapsack) filling(c *dualColumn) ([]int32, []float64) {
+	rows, entries := k.rows.take(len(k.basis) + 1)[:0], k.entries.take(len(k.basis) + 1)[:0]
+	for r, n := range k.basis {
+		if n >= 0 && k.x[r] > 1e-9 {
+			rows, entries = append(rows, int32(c.fits[n])), append(entries, k.x[r])
+		}
+	}
+	return rows, entries
+}

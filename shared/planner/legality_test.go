@@ -1,0 +1,297 @@
+package planner_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/whittle-dev/whittle/shared/planner"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner/plantest"
+)
+
+// legalitySeed picks one cluster: go test ./shared/plan -run TestEveryPlanIsLegal -legality.seed=42
+var legalitySeed = flag.Int64("legality.seed", -1, "the one random cluster that TestEveryPlanIsLegal looks at, with its plan printed")
+
+const (
+	randomClusters = 10000
+	// clustersInOneTest is how many of them one parallel test takes.
+	clustersInOneTest = 100
+	// faultsInFull is how many clusters with faults are made small and printed, faultsInLines how many have their faults listed; the rest is counted.
+	faultsInFull, faultsInLines = 5, 50
+)
+
+// TestEveryPlanIsLegal checks the plans for random clusters by the rules of Kubernetes.
+func TestEveryPlanIsLegal(t *testing.T) {
+	if *legalitySeed >= 0 {
+		s := plantest.Random(uint64(*legalitySeed))
+		p, violations := solveAndCheck(s)
+		t.Log(plantest.Describe(s, p))
+		for _, violation := range violations {
+			t.Error(violation)
+		}
+		if len(violations) > 0 {
+			t.Log(explainFault(s, plantest.Class(violations[0])))
+		}
+		return
+	}
+	var faults tally
+	t.Cleanup(func() { faults.log(t) })
+	eachRange(t, randomClusters, func(t *testing.T, seed uint64) {
+		s := plantest.Random(seed)
+		_, violations := solveAndCheck(s)
+		if len(violations) == 0 {
+			return
+		}
+		t.Fail()
+		switch n := faults.add(seed, violations); {
+		case n <= faultsInFull:
+			t.Logf("cluster %d: %s\n%s", seed, strings.Join(violations, "\n\t"), explainFault(s, plantest.Class(violations[0])))
+		case n <= faultsInLines:
+			t.Logf("cluster %d: %s", seed, strings.Join(violations, "\n\t"))
+		}
+	})
+}
+
+// tally counts the clusters with faults of each class.
+type tally struct {
+	mu       sync.Mutex
+	clusters int
+	seeds    map[string][]uint64
+}
+
+// add returns how many clusters have had faults so far.
+func (f *tally) add(seed uint64, violations []string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.clusters++
+	if f.seeds == nil {
+		f.seeds = map[string][]uint64{}
+	}
+	for _, violation := range violations {
+		class := plantest.Class(violation)
+		if seeds := f.seeds[class]; len(seeds) == 0 || seeds[len(seeds)-1] != seed {
+			f.seeds[class] = append(seeds, seed)
+		}
+	}
+	return f.clusters
+}
+
+func (f *tally) log(t *testing.T) {
+	for _, class := range slices.Sorted(maps.Keys(f.seeds)) {
+		seeds := slices.Sorted(slices.Values(f.seeds[class]))
+		t.Logf("%s: %d clusters, the first of them %v", class, len(seeds), seeds[:min(len(seeds), 5)])
+	}
+}
+
+// eachRange calls f for the seeds below n, in parallel tests.
+func eachRange(t *testing.T, n uint64, f func(*testing.T, uint64)) {
+	if testing.Short() {
+		n /= 20
+	}
+	for first := uint64(0); first < n; first += clustersInOneTest {
+		t.Run(fmt.Sprintf("from %d", first), func(t *testing.T) {
+			t.Parallel()
+			for seed := first; seed < min(first+clustersInOneTest, n); seed++ {
+				f(t, seed)
+			}
+		})
+	}
+}
+
+// explainFault makes the cluster as small as it can be with a fault of this class, and prints it.
+func explainFault(s *plan.Snapshot, class string) string {
+	small := plantest.Minimise(s, func(s *plan.Snapshot) bool {
+		_, violations := solveAndCheck(s)
+		return slices.ContainsFunc(violations, func(v string) bool { return plantest.Class(v) == class })
+	})
+	p, violations := solveAndCheck(small)
+	return "the same fault in little:\n" + plantest.Describe(small, p) + strings.Join(violations, "\n")
+}
+
+// solveAndCheck plans a cluster and lists what is wrong with the plan. A panic of the planner is a fault like others, so that its cluster gets known.
+func solveAndCheck(s *plan.Snapshot) (p *plan.Plan, violations []string) {
+	defer func() {
+		if r := recover(); r != nil {
+			violations = []string{fmt.Sprintf("panic: %v\n%s", r, debug.Stack())}
+		}
+	}()
+	p = planner.Solve(s)
+	// A plan that leaves a zone without nodes may put all pods of a spread into the others: Kubernetes counts domains by the nodes that there are. The checker tells it
+	// apart from faults, since Karpenter counts the zones that there could be nodes in.
+	violations = slices.DeleteFunc(plantest.Check(s, p), func(v string) bool { return strings.HasSuffix(plantest.Class(v), "spread-opened") })
+	return p, violations
+}
+
+// TestOrderOfTheInputChangesNothing plans each cluster again with every list in another order and its nodes read ahead, and once more with what was read.
+func TestOrderOfTheInputChangesNothing(t *testing.T) {
+	eachRange(t, 2000, func(t *testing.T, seed uint64) {
+		want := jsonOf(t, planner.Solve(plantest.Random(seed)))
+		other := shuffled(plantest.Random(seed), seed)
+		for i := range other.Nodes {
+			other.Nodes[i].Prepare()
+		}
+		for range 2 {
+			if got := jsonOf(t, planner.Solve(other)); got != want {
+				t.Errorf("cluster %d: another order of its lists gives another plan:\n%s\n%s", seed, want, got)
+			}
+		}
+	})
+}
+
+// shuffled puts every list of the snapshot in another order, in place.
+func shuffled(s *plan.Snapshot, seed uint64) *plan.Snapshot {
+	random := rand.New(rand.NewPCG(seed, 2))
+	shuffle(random, s.Pods)
+	shuffle(random, s.Nodes)
+	for i := range s.Nodes {
+		shuffle(random, s.Nodes[i].Pods)
+	}
+	shuffle(random, s.NodePools)
+	for i := range s.NodePools {
+		shuffle(random, s.NodePools[i].Spec.Template.Spec.Requirements)
+		shuffle(random, s.InstanceTypes[s.NodePools[i].Name])
+	}
+	shuffle(random, s.DaemonSets)
+	shuffle(random, s.Namespaces)
+	shuffle(random, s.PersistentVolumeClaims)
+	shuffle(random, s.PersistentVolumes)
+	shuffle(random, s.StorageClasses)
+	shuffle(random, s.CSINodes)
+	shuffle(random, s.WellKnownLabels)
+	return s
+}
+
+func shuffle[T any](random *rand.Rand, list []T) {
+	random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+}
+
+// improvementTolerance is how much dearer a plan may be for a choice more.
+const improvementTolerance = 1.05
+
+// TestMoreChoiceIsNotDearer plans each cluster with and without some of what is on offer.
+func TestMoreChoiceIsNotDearer(t *testing.T) {
+	eachRange(t, 2000, func(t *testing.T, seed uint64) {
+		more, fewer := forPriceAlone(plantest.Random(seed)), forPriceAlone(plantest.Random(seed))
+		random := rand.New(rand.NewPCG(seed, 3))
+		for i := range fewer.NodePools {
+			takeAway(random, fewer.InstanceTypes[fewer.NodePools[i].Name])
+		}
+		before, after := planner.Solve(fewer), planner.Solve(more)
+		if len(before.Unplaced)+len(after.Unplaced) > 0 {
+			return
+		}
+		if after.PricePerHour > before.PricePerHour*improvementTolerance && len(plantest.Check(fewer, before)) == 0 {
+			t.Errorf("cluster %d: %v $/h with more on offer, %v with less", seed, after.PricePerHour, before.PricePerHour)
+		}
+	})
+}
+
+// forPriceAlone takes away, in place, what may well cost something: weights, preferences, the rule that exotic types are a last resort, and spread over
+// anything but hosts, since more choice is more to spread over.
+func forPriceAlone(s *plan.Snapshot) *plan.Snapshot {
+	for i := range s.NodePools {
+		pool := &s.NodePools[i]
+		pool.Spec.Weight = nil
+		types := s.InstanceTypes[pool.Name]
+		for j := range types {
+			types[j].Exotic = false
+		}
+		pool.Spec.Template.Spec.Taints = slices.DeleteFunc(pool.Spec.Template.Spec.Taints, func(taint corev1.Taint) bool {
+			return taint.Effect == corev1.TaintEffectPreferNoSchedule
+		})
+	}
+	for i := range s.Pods {
+		spec := &s.Pods[i].Spec
+		spec.TopologySpreadConstraints = slices.DeleteFunc(spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool {
+			return c.TopologyKey != corev1.LabelHostname
+		})
+	}
+	return withoutPreferences(s)
+}
+
+// takeAway makes a few offerings unavailable, but none that is alone of its zone, capacity type and architecture.
+func takeAway(random *rand.Rand, types []catalog.InstanceType) {
+	domain := func(typ *catalog.InstanceType, o *catalog.Offering) string {
+		return strings.Join([]string{o.Zone, o.CapacityType, typ.Requirements.Labels()[corev1.LabelArchStable], fmt.Sprint(o.Requirements)}, " ")
+	}
+	count := map[string]int{}
+	for i := range types {
+		for j := range types[i].Offerings {
+			if o := &types[i].Offerings[j]; o.Available {
+				count[domain(&types[i], o)]++
+			}
+		}
+	}
+	for i := range types {
+		whole := random.IntN(5) == 0
+		for j := range types[i].Offerings {
+			o := &types[i].Offerings[j]
+			if d := domain(&types[i], o); o.Available && o.ReservationID == "" && count[d] > 1 && (whole || random.IntN(8) == 0) {
+				o.Available = false
+				count[d]--
+			}
+		}
+	}
+}
+
+// TestIgnoredPreferencesDoNotMatter plans clusters with preferences that are to be ignored, and the same without them.
+func TestIgnoredPreferencesDoNotMatter(t *testing.T) {
+	eachRange(t, 2000, func(t *testing.T, seed uint64) {
+		s, bare := plantest.Random(seed), withoutPreferences(plantest.Random(seed))
+		s.PreferencePolicy, bare.PreferencePolicy = plan.PreferencesIgnored, plan.PreferencesIgnored
+		if with, without := jsonOf(t, withoutReasons(planner.Solve(s))), jsonOf(t, withoutReasons(planner.Solve(bare))); with != without {
+			t.Errorf("cluster %d: preferences that are to be ignored change the plan:\n%s\n%s", seed, with, without)
+		}
+	})
+}
+
+// withoutReasons takes away, in place, what the plan says of pods that are left out: it may number their constraints.
+func withoutReasons(p *plan.Plan) *plan.Plan {
+	for i := range p.Unplaced {
+		p.Unplaced[i].Reasons = nil
+	}
+	return p
+}
+
+// withoutPreferences takes the preferences of the waiting pods away, in place.
+func withoutPreferences(s *plan.Snapshot) *plan.Snapshot {
+	for i := range s.Pods {
+		spec := &s.Pods[i].Spec
+		if a := spec.Affinity; a != nil {
+			if a.NodeAffinity != nil {
+				a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution = nil
+			}
+			if a.PodAffinity != nil {
+				a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution = nil
+			}
+			if a.PodAntiAffinity != nil {
+				a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution = nil
+			}
+		}
+		spec.TopologySpreadConstraints = slices.DeleteFunc(spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool {
+			return c.WhenUnsatisfiable == corev1.ScheduleAnyway
+		})
+	}
+	return s
+}
+
+func jsonOf(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

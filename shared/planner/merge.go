@@ -1,0 +1,119 @@
+package planner
+
+import "slices"
+
+const (
+	// mergeNodes is how many nodes a plan may have for all of their sets of up to mergeSet to be tried as one node.
+	mergeNodes, mergeSet = 14, 4
+	// mergeColumns is how many columns are tried for a set at most.
+	mergeColumns = 16
+)
+
+// merged is the cheapest node that holds all that is on the chosen ones, if it costs less than they do; nil without one. Choosing columns by what is on them for
+// their price does not find a node which is the best only because nothing is left over.
+func (k *packer) merged(ranked []rankedNode, chosen []int) *node {
+	p := k.p
+	set := p.sets.scratch
+	copy(set, k.tier)
+	cost := 0.0
+	sum := make(vector, len(p.axes.names))
+	var last *class
+	for _, at := range chosen {
+		n := ranked[at].node
+		cost += p.cost(n.column)
+		for _, f := range n.fills {
+			d := p.demands[f.demand]
+			if d.class != last {
+				set.and(d.class.buy)
+				last = d.class
+			}
+			sum.add(d.need, int64(f.count))
+		}
+	}
+	p.keepRoom(set, sum)
+	// Nodes that are tried use scratch sets themselves.
+	columns := make([]int, 0, mergeColumns)
+	for j := range set.all() {
+		if p.cost(j) >= cost-minimumGain || len(columns) == cap(columns) {
+			break
+		}
+		columns = append(columns, j)
+	}
+	if len(columns) == 0 {
+		return nil
+	}
+	for _, at := range chosen {
+		k.take(ranked[at].node.column, -1)
+	}
+	defer func() {
+		for _, at := range chosen {
+			k.take(ranked[at].node.column, 1)
+		}
+	}()
+	for _, j := range columns {
+		k.work += triesWork
+		if k.allows(j) {
+			if n := k.holding(j, ranked, chosen); n != nil {
+				return n
+			}
+		}
+	}
+	return nil
+}
+
+// holding is a node of the column's with all that is on the chosen nodes; nil if it cannot have that.
+func (k *packer) holding(column int, ranked []rankedNode, chosen []int) *node {
+	p := k.p
+	n := k.scratch
+	p.reset(n, column)
+	for _, at := range chosen {
+		for _, f := range ranked[at].node.fills {
+			d := p.demands[f.demand]
+			if p.room(n, d, f.count) < f.count {
+				return nil
+			}
+			p.place(n, d, f.count)
+		}
+	}
+	if !p.acceptable(n) {
+		return nil
+	}
+	return n.clone()
+}
+
+// mergeAll merges nodes as long as any set of a few, or all of them, may be one cheaper node; a single one gets a cheaper column. It is for plans of few nodes.
+func (k *packer) mergeAll(ranked []rankedNode, replace func(chosen []int, made []*node)) {
+	var visit func(from int, chosen []int, size, count int) bool
+	visit = func(from int, chosen []int, size, count int) bool {
+		if len(chosen) == size {
+			n := k.merged(ranked, chosen)
+			if n == nil {
+				return false
+			}
+			for _, at := range chosen {
+				k.take(ranked[at].node.column, -1)
+			}
+			k.take(n.column, 1)
+			replace(slices.Clone(chosen), []*node{n})
+			return true
+		}
+		for at := from; at < count; at++ {
+			if visit(at+1, append(chosen, at), size, count) {
+				return true
+			}
+		}
+		return false
+	}
+	count := len(ranked)
+	if count > mergeNodes {
+		return
+	}
+	if visit(0, nil, count, count) {
+		return
+	}
+	for size := 1; size <= min(mergeSet, count-1); size++ {
+		if visit(0, nil, size, count) {
+			return
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package planner
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/scheduling"
+)
+
+// pool is a NodePool as new nodes can be made from it.
+type pool struct {
+	api *api.NodePool
+	// types are those of the pool's class.
+	types *typeList
+	// requirements are those of the template with its labels, as what a node of the pool will have.
+	requirements scheduling.Requirements
+	// minValues are the keys that the types of one launch must offer several values of, with how many.
+	minValues map[string]int
+	limits    []limit
+	// mentioned are the facts of the labels that the pool's own requirements speak of, where they are known from reading its types.
+	mentioned map[string]keyFacts
+	// configs are the pool's: a range of problem.configs.
+	firstConfig, endConfig int
+	// columns are those of the configs, byShare the same in the order that needed goes through, once it has been asked for.
+	columns bitset
+	byShare []int
+	// problem is why the pool makes no nodes at all; empty if it does.
+	problem string
+}
+
+func (p *pool) name() string { return p.api.Name }
+
+func (p *pool) weight() int32 {
+	if p.api.Spec.Weight == nil {
+		return 0
+	}
+	return *p.api.Spec.Weight
+}
+
+// readPools fills in pools, configs and columns. Pools are sorted by weight, heaviest first, then by name.
+func (p *problem) readPools() {
+	classes := map[string]*api.EC2NodeClass{}
+	for i := range p.snapshot.NodeClasses {
+		classes[p.snapshot.NodeClasses[i].Name] = &p.snapshot.NodeClasses[i]
+	}
+	for i := range p.snapshot.NodePools {
+		nodePool := &p.snapshot.NodePools[i]
+		pool := &pool{api: nodePool}
+		p.pools = append(p.pools, pool)
+		pool.types = p.typesOfPool(nodePool.Name)
+		if pool.problem = poolProblem(nodePool, classes, pool.types); pool.problem == "" {
+			pool.problem = pool.readRequirements()
+		}
+	}
+	slices.SortFunc(p.pools, func(a, b *pool) int {
+		return cmp.Or(-cmp.Compare(a.weight(), b.weight()), strings.Compare(a.name(), b.name()))
+	})
+	p.readLimits()
+	daemons := readDaemons(p.snapshot.DaemonSets, p.axes)
+	for _, pool := range p.pools {
+		pool.firstConfig = len(p.configs)
+		if pool.problem == "" {
+			p.readConfigs(pool, daemons)
+		}
+		pool.endConfig = len(p.configs)
+		if pool.problem == "" && pool.firstConfig == pool.endConfig {
+			pool.problem = pool.explainNoTypes()
+		}
+	}
+}
+
+// poolProblem is why a pool makes no nodes, whatever the pods.
+func poolProblem(nodePool *api.NodePool, classes map[string]*api.EC2NodeClass, types *typeList) string {
+	switch ref := nodePool.Spec.Template.Spec.NodeClassRef; {
+	case nodePool.DeletionTimestamp != nil:
+		return "is being deleted"
+	case nodePool.Spec.Replicas != nil:
+		return "has a fixed number of nodes (spec.replicas) and launches none for pods"
+	case isFalse(nodePool.Status.Conditions, api.ConditionReady):
+		return fmt.Sprintf("is not ready: %s", api.GetCondition(nodePool.Status.Conditions, api.ConditionReady).Message)
+	case len(types.all) > 0 && (ref == nil || classes[ref.Name] == nil):
+		return "" // it is planned with the instance types as given
+	case ref == nil:
+		return "names no node class: set spec.template.spec.nodeClassRef"
+	case classes[ref.Name] == nil:
+		return fmt.Sprintf("node class %q does not exist, and the pool has no list of instance types: create it or change spec.template.spec.nodeClassRef", ref.Name)
+	case classes[ref.Name].DeletionTimestamp != nil:
+		return fmt.Sprintf("node class %q is being deleted", ref.Name)
+	case isFalse(classes[ref.Name].Status.Conditions, api.ConditionReady):
+		return fmt.Sprintf("node class %q is not ready: %s", ref.Name, api.GetCondition(classes[ref.Name].Status.Conditions, api.ConditionReady).Message)
+	}
+	return ""
+}
+
+func (p *pool) readRequirements() string {
+	template := &p.api.Spec.Template
+	requirements, err := scheduling.FromTerms(template.Spec.Requirements)
+	if err != nil {
+		return fmt.Sprintf("spec.template.spec.requirements: %v", err)
+	}
+	requirements.Merge(scheduling.FromLabels(template.Labels))
+	requirements.Add(scheduling.In(api.NodePoolLabelKey, p.api.Name))
+	if ref := template.Spec.NodeClassRef; ref != nil {
+		requirements.Add(scheduling.In(ref.Group+"/"+strings.ToLower(ref.Kind), ref.Name))
+	}
+	p.requirements = requirements
+	p.minValues = map[string]int{}
+	for _, key := range requirements.Keys() {
+		r := requirements[key]
+		if r.Empty() {
+			return fmt.Sprintf("spec.template.spec.requirements and labels allow no value of %q: they contradict each other", key)
+		}
+		if n, ok := r.MinValues(); ok && n > 1 {
+			p.minValues[key] = n
+		}
+	}
+	return ""
+}
+
+func isFalse(conditions []metav1.Condition, conditionType string) bool {
+	c := api.GetCondition(conditions, conditionType)
+	return c != nil && c.Status == metav1.ConditionFalse
+}

@@ -1,0 +1,42 @@
+// Package schedulertest holds the planner to the word of the real kube-scheduler. Each file of testdata is a cluster with pods that wait in it. The test
+// makes it for real on one control plane, plans it once the scheduler has said which pods it finds no node for, launches the planned nodes as Node objects,
+// and watches where the scheduler binds the pods. No kubelet runs: a bound pod is proof enough.
+//
+// One scenario alone, with what happened in it:
+//
+//	go test -v -count=1 -run 'TestSchedulerBindsThePlan/spread-zone$' ./shared/planner/schedulertest
+package schedulertest
+
+import (
+	"context"
+	"os"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/cluster/clustertest"
+)
+
+// controlPlane serves every test of the package; TestMain sets it once.
+var controlPlane *cluster
+
+func TestMain(m *testing.M) {
+	os.Exit(clustertest.Run(m, func(started *clustertest.ControlPlane) error {
+		connected, err := connect(started.RESTConfig())
+		if err != nil {
+			return err
+		}
+		controlPlane = connected
+		return prepare(context.Background(), connected)
+	}))
+}
+
+// prepare makes what all scenarios share. Pods must not preempt others: where none can be, the attempt makes the scheduler forget a pod's nominated node.
+func prepare(ctx context.Context, c *cluster) error {
+	never := corev1.PreemptNever
+	return c.create(ctx, priorityClasses, "", &schedulingv1.PriorityClass{
+		ObjectMeta: metav1.ObjectMeta{Name: "waits-its-turn"}, GlobalDefault: true, PreemptionPolicy: &never,
+	})
+}

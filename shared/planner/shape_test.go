@@ -1,0 +1,102 @@
+package planner
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/whittle-dev/whittle/shared/plan"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/whittle-dev/whittle/shared/scheduling"
+)
+
+// TestShapesTakeWhatPodsTake checks that pods of a shape take the same, however they divide it over containers, and that it is what Kubernetes counts for each.
+func TestShapesTakeWhatPodsTake(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 1))
+	names := []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage, "example.com/card"}
+	container := func() corev1.Container {
+		requests := corev1.ResourceList{}
+		for _, name := range names[:1+random.IntN(len(names))] {
+			requests[name] = resource.MustParse(fmt.Sprint(random.IntN(4)))
+			if name == corev1.ResourceCPU {
+				requests[name] = resource.MustParse([]string{"0", "250m", "0.0005", "1500m", "2"}[random.IntN(5)])
+			}
+		}
+		return corev1.Container{Resources: corev1.ResourceRequirements{Requests: requests}}
+	}
+	s := &plan.Snapshot{}
+	for i := range 2000 {
+		pod := newPod(fmt.Sprint("pod-", i), "1", "1")
+		pod.Spec.Containers = nil
+		for range 1 + random.IntN(3) {
+			pod.Spec.Containers = append(pod.Spec.Containers, container())
+		}
+		if random.IntN(5) == 0 {
+			pod.Spec.InitContainers = []corev1.Container{container()}
+		}
+		if random.IntN(5) == 0 {
+			pod.Spec.Overhead = container().Resources.Requests
+		}
+		s.Pods = append(s.Pods, pod)
+	}
+	p := newProblem(s)
+	p.read()
+	seen := map[string]bool{}
+	pods := 0
+	for _, shape := range p.shapes {
+		if text := fmt.Sprint(shape.need); seen[text] {
+			t.Errorf("two shapes take %s", text)
+		} else {
+			seen[text] = true
+		}
+		for _, pod := range shape.pods {
+			if want := p.axes.requests(scheduling.PodRequests(pod)); !slices.Equal(shape.need, want) {
+				t.Fatalf("%s takes %v, want %v", pod.Name, shape.need, want)
+			}
+			pods++
+		}
+	}
+	if pods != len(s.Pods) || len(p.shapes) == len(s.Pods) {
+		t.Errorf("%d pods in %d shapes, want %d pods in fewer", pods, len(p.shapes), len(s.Pods))
+	}
+	if !slices.IsSortedFunc(p.shapes, compareShapes) {
+		t.Error("shapes are not sorted")
+	}
+}
+
+// TestSortClaims moves claims to their places by every permutation of a few.
+func TestSortClaims(t *testing.T) {
+	random := rand.New(rand.NewPCG(4, 1))
+	for range 500 {
+		var claims []plan.PlannedNodeClaim
+		for i := range random.IntN(8) {
+			claim := plan.PlannedNodeClaim{PricePerHour: float64(random.IntN(3)), Pods: []plan.PodRef{{Name: fmt.Sprint("pod-", i)}}}
+			claim.NodeClaim.GenerateName = fmt.Sprint("pool-", random.IntN(2))
+			claims = append(claims, claim)
+		}
+		random.Shuffle(len(claims), func(i, j int) { claims[i], claims[j] = claims[j], claims[i] })
+		names := map[string]bool{}
+		sortClaims(claims)
+		for i := range claims {
+			names[claims[i].Pods[0].Name] = true
+			if i == 0 {
+				continue
+			}
+			a, b := &claims[i-1], &claims[i]
+			inOrder := a.NodeClaim.GenerateName < b.NodeClaim.GenerateName
+			if a.NodeClaim.GenerateName == b.NodeClaim.GenerateName {
+				inOrder = a.PricePerHour > b.PricePerHour || a.PricePerHour == b.PricePerHour && a.Pods[0].Name < b.Pods[0].Name
+			}
+			if !inOrder {
+				t.Fatalf("%v comes before %v", a, b)
+			}
+		}
+		if len(names) != len(claims) {
+			t.Fatalf("%d of %d claims are left", len(names), len(claims))
+		}
+	}
+}
