@@ -33,12 +33,16 @@ func BenchmarkSolve(b *testing.B) {
 
 // BenchmarkSolveLimited plans 5,000 pods of 50 sizes from nothing within a limit that allows them.
 func BenchmarkSolveLimited(b *testing.B) {
-	s := realSnapshot(b, newPool("default", func(p *api.NodePool) {
+	benchmarkSolve(b, limitedSnapshot(b))
+}
+
+func limitedSnapshot(t testing.TB) *plan.Snapshot {
+	s := realSnapshot(t, newPool("default", func(p *api.NodePool) {
 		p.Spec.Limits = api.Limits{corev1.ResourceCPU: *quantityOf(corev1.ResourceCPU, 20_000_000)}
 	}))
 	s.InstanceTypes["default"] = everySo(s.InstanceTypes["default"], benchmarkTypes)
 	s.Pods = manyPods(5000, 50, 1)
-	benchmarkSolve(b, s)
+	return s
 }
 
 func benchmarkSolve(b *testing.B, s *plan.Snapshot) {
