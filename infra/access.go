@@ -10,24 +10,26 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// access is how the functions and the nodes are let into the cluster.
+// access holds the means by which functions and nodes enter the cluster.
 type access struct {
 	entries []constructs.IDependable
-	// mapRoles are the lines that a person adds to the ConfigMap aws-auth, where there are no entries; else nil.
+	// mapRoles holds the lines that a person adds to the ConfigMap aws-auth. With entries it is
+	// nil.
 	mapRoles *string
 }
 
-// groups are the functions that the install function binds roles to, by the group whittle:<function>. The ticker never
-// speaks to the cluster.
+// groups returns the functions with a Kubernetes group whittle:NAME, to which install binds a role.
+// The ticker never calls the cluster.
 func (f functions) groups() []function {
 	return []function{f.provision, f.interrupt, f.lifecycle, f.disrupt, f.catalog, f.console}
 }
 
-// newAccess lets everyone in by access entries, or outputs the lines that do.
+// newAccess adds access entries, or outputs the lines for aws-auth in their place.
 func newAccess(c *cluster, f functions, nodes nodeRoles) access {
 	if c.configuration.authenticationMode == modeConfigMap {
 		lines := mapRoles(f, nodes, c.configuration.nodeRole == "")
-		awscdk.NewCfnOutput(constructs.NewConstruct(c.scope, jsii.String("Access")), jsii.String("MapRoles"), &awscdk.CfnOutputProps{
+		scope := constructs.NewConstruct(c.scope, jsii.String("Access"))
+		awscdk.NewCfnOutput(scope, jsii.String("MapRoles"), &awscdk.CfnOutputProps{
 			Description: jsii.String("Cluster " + c.name + ": the lines for mapRoles in the ConfigMap kube-system/aws-auth"),
 			Value:       lines,
 		})
@@ -36,9 +38,9 @@ func newAccess(c *cluster, f functions, nodes nodeRoles) access {
 	return access{entries: newAccessEntries(c, f, nodes)}
 }
 
-// newAccessEntries adds an entry for each function that speaks to the cluster, and for each node role that the stack
-// makes: an existing one is let in already. The cluster's authentication mode must be API or API_AND_CONFIG_MAP, else
-// CloudFormation says so and rolls back.
+// newAccessEntries adds an entry for each function that calls the cluster, and for each node role
+// that the stack makes. An existing node role has its entry already. The cluster's authentication
+// mode must be API or API_AND_CONFIG_MAP. Otherwise CloudFormation reports it and rolls back.
 func newAccessEntries(c *cluster, f functions, nodes nodeRoles) []constructs.IDependable {
 	scope := constructs.NewConstruct(c.scope, jsii.String("Access"))
 	entry := func(id string, role awsiam.IRole, p awseks.CfnAccessEntryProps) awseks.CfnAccessEntry {
@@ -48,7 +50,8 @@ func newAccessEntries(c *cluster, f functions, nodes nodeRoles) []constructs.IDe
 	}
 	var entries []constructs.IDependable
 	for _, function := range f.groups() {
-		entries = append(entries, entry(strings.ToUpper(function.name[:1])+function.name[1:], function.role, awseks.CfnAccessEntryProps{
+		id := strings.ToUpper(function.name[:1]) + function.name[1:]
+		entries = append(entries, entry(id, function.role, awseks.CfnAccessEntryProps{
 			Type:             jsii.String("STANDARD"),
 			KubernetesGroups: jsii.Strings("whittle:" + function.name),
 		}))
@@ -60,34 +63,35 @@ func newAccessEntries(c *cluster, f functions, nodes nodeRoles) []constructs.IDe
 			AccessScope: &awseks.CfnAccessEntry_AccessScopeProperty{Type: jsii.String("cluster")},
 		}},
 	}))
-	let := func(id string, role awsiam.IRole, kind string) {
+	addNode := func(id string, role awsiam.IRole, kind string) {
 		made := entry(id, role, awseks.CfnAccessEntryProps{Type: jsii.String(kind)})
 		keepForNodes(made)
 		entries = append(entries, made)
 	}
 	if c.configuration.nodeRole == "" {
-		let("Node", nodes.linux, "EC2_LINUX")
+		addNode("Node", nodes.linux, "EC2_LINUX")
 	}
 	if nodes.windows != nil {
-		let("WindowsNode", nodes.windows, "EC2_WINDOWS")
+		addNode("WindowsNode", nodes.windows, "EC2_WINDOWS")
 	}
 	return entries
 }
 
-// mapRoles are the lines of aws-auth's mapRoles for everyone that an access entry would let in. Roles of the stack have no path,
-// which aws-auth would not find them by.
+// mapRoles returns the lines of aws-auth's mapRoles that stand for the access entries. The stack's
+// roles have no path, because aws-auth does not find roles with one.
 // https://docs.aws.amazon.com/eks/latest/userguide/auth-configmap.html
 func mapRoles(f functions, nodes nodeRoles, made bool) *string {
 	var lines []*string
 	add := func(role awsiam.IRole, username string, groups ...string) {
 		lines = append(lines, awscdk.Fn_Join(jsii.String(""), &[]*string{
-			jsii.String("- rolearn: "), role.RoleArn(), jsii.String("\n  username: " + username + "\n  groups: [" + strings.Join(groups, ", ") + "]\n"),
+			jsii.String("- rolearn: "), role.RoleArn(),
+			jsii.String("\n  username: " + username + "\n  groups: [" + strings.Join(groups, ", ") + "]\n"),
 		}))
 	}
 	for _, function := range f.groups() {
 		add(function.role, "whittle:"+function.name, "whittle:"+function.name)
 	}
-	// It makes roles, which only those can who have all rights that they give.
+	// Kubernetes lets only those grant rights who have them, so install is administrator.
 	add(f.install.role, "whittle:install", "system:masters")
 	const node = "system:node:{{EC2PrivateDNSName}}"
 	if made {

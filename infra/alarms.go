@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
@@ -10,105 +11,179 @@ import (
 	"github.com/whittle-dev/whittle/shared/metrics"
 )
 
-// alarmPeriod, in seconds, is what the alarms count by: the shortest that CloudWatch has for AWS's own metrics.
+// alarmPeriod, in seconds, is the length of the alarms' periods. AWS's own metrics have none shorter.
 const alarmPeriod = 60
 
 // metric is a metric of a cluster: AWS's own, or Whittle's.
 type metric struct {
 	namespace, name, statistic string
-	// dimension with its value tells the series.
+	// dimension and value select the series.
 	dimension string
 	value     *string
 }
 
 func (c *cluster) own(name metrics.Name, statistic string) metric {
-	return metric{namespace: metrics.Namespace, name: string(name), statistic: statistic, dimension: metrics.ClusterDimension, value: jsii.String(c.name)}
+	return metric{
+		namespace: metrics.Namespace, name: string(name), statistic: statistic,
+		dimension: metrics.ClusterDimension, value: jsii.String(c.name),
+	}
 }
 
 func lambdaMetric(name, statistic string, of function) metric {
-	return metric{namespace: "AWS/Lambda", name: name, statistic: statistic, dimension: "FunctionName", value: of.lambda.FunctionName()}
+	return metric{
+		namespace: "AWS/Lambda", name: name, statistic: statistic,
+		dimension: "FunctionName", value: of.lambda.FunctionName(),
+	}
 }
 
 func deadLetterMetric(queue awssqs.Queue) metric {
-	return metric{namespace: "AWS/SQS", name: "ApproximateNumberOfMessagesVisible", statistic: "Maximum", dimension: "QueueName", value: queue.QueueName()}
+	return metric{
+		namespace: "AWS/SQS", name: "ApproximateNumberOfMessagesVisible", statistic: "Maximum",
+		dimension: "QueueName", value: queue.QueueName(),
+	}
 }
 
-// alarm rings when the sum of its metrics is past the threshold, or below it, in enough of the last periods.
+// alarm rings when the sum of its metrics crosses the threshold in enough of the last periods.
 type alarm struct {
-	id, name, description string
-	metrics               []metric
-	comparison            string
-	threshold             float64
-	// periods are looked at; in so many of them, due, it must be so.
+	id, name string
+	// counted names the sum of the metrics, meaning says what is wrong, and action what a person does.
+	// whittle-CLUSTER stands for the beginning of the cluster's names.
+	counted, meaning, action string
+	metrics                  func(*cluster, []awssqs.Queue, functions) []metric
+	comparison               string
+	threshold                float64
+	// Of the last periods, as many as due must cross the threshold.
 	periods, due float64
-	// missing is what counts for a period without a value: breaching or notBreaching.
+	// missing says how a period without a value counts: breaching or notBreaching.
 	missing string
 }
 
-// all are the functions of a cluster.
+const above, below = "GreaterThanThreshold", "LessThanThreshold"
+
+// alarms lists the alarms of a cluster.
+func alarms() []alarm {
+	return []alarm{
+		{
+			id: "DeadLetters", name: "dead-letters", counted: "messages in dead-letter queues",
+			meaning: "A function could not handle some messages. They are in a queue whose name ends in -dead.",
+			action: "Read the function's log: it names the field or the cause. Follow the function's page, then redrive " +
+				"the queue.",
+			metrics:    func(_ *cluster, dead []awssqs.Queue, _ functions) []metric { return each(dead, deadLetterMetric) },
+			comparison: above, periods: 1, due: 1, missing: "notBreaching",
+		},
+		{
+			// The second try usually succeeds after a single failure.
+			id: "Errors", name: "errors", counted: "failed invocations",
+			meaning: "Functions fail again and again.",
+			action: "Read the log of the function that the dashboard shows: its own error, or a `platform.report` line " +
+				"with status `timeout` or `error`.",
+			metrics: func(_ *cluster, _ []awssqs.Queue, f functions) []metric {
+				return each(f.all(), func(of function) metric { return lambdaMetric("Errors", "Sum", of) })
+			},
+			comparison: above, periods: 5, due: 3, missing: "notBreaching",
+		},
+		{
+			id: "TicksMissing", name: "ticks-missing", counted: "invocations of provision",
+			meaning: "Nothing has woken provision for 5 minutes, so pending pods get no nodes.",
+			action: "Read the log of ticker. Check that nobody disabled the schedule `whittle-CLUSTER-ticker`. The alarm " +
+				"rings for some minutes after the first deployment.",
+			metrics: func(_ *cluster, _ []awssqs.Queue, f functions) []metric {
+				return []metric{lambdaMetric("Invocations", "Sum", f.provision)}
+			},
+			comparison: below, threshold: 1, periods: 5, due: 5, missing: "breaching",
+		},
+		{
+			id: "PodsUnserved", name: "pods-unserved", counted: "seconds that the oldest pending pod has waited",
+			meaning:    "A pod has waited for a node for more than 10 minutes.",
+			action:     "Run `bin/whittle status`: a pod fits nowhere, or an EC2NodeClass is not ready.",
+			metrics:    ownMetric(metrics.OldestPodPending, "Maximum"),
+			comparison: above, threshold: 600, periods: 1, due: 1, missing: "notBreaching",
+		},
+		{
+			id: "LaunchFailures", name: "launch-failures", counted: "failed launches",
+			meaning:    "EC2 refuses launches for another reason than a lack of capacity.",
+			action:     "Read the events of the NodeClaims and of the EC2NodeClass: rights, quotas or images.",
+			metrics:    ownMetric(metrics.LaunchFailures, "Sum"),
+			comparison: above, periods: 5, due: 3, missing: "notBreaching",
+		},
+		{
+			// The first hour after a deployment is silent: lifecycle reports the age once a catalogue exists.
+			id: "CatalogOld", name: "catalog-old", counted: "seconds since catalog read EC2",
+			meaning:    "The catalogue of instance types and prices is older than a day, or there is none.",
+			action:     "Read the log of catalog: rights or network.",
+			metrics:    ownMetric(metrics.CatalogAge, "Maximum"),
+			comparison: above, threshold: 24 * 3600, periods: 60, due: 60, missing: "breaching",
+		},
+	}
+}
+
+func ownMetric(name metrics.Name, statistic string) func(*cluster, []awssqs.Queue, functions) []metric {
+	return func(c *cluster, _ []awssqs.Queue, _ functions) []metric { return []metric{c.own(name, statistic)} }
+}
+
+func each[T any](items []T, of func(T) metric) []metric {
+	var all []metric
+	for _, item := range items {
+		all = append(all, of(item))
+	}
+	return all
+}
+
+// alarmsTable documents the alarms in Markdown.
+func alarmsTable() string {
+	var table strings.Builder
+	row := func(cells ...string) { table.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
+	row("alarm", "condition", "meaning", "what to do")
+	row("---", "---", "---", "---")
+	for _, a := range alarms() {
+		row("`"+a.name+"`", a.condition(), a.meaning, a.action)
+	}
+	return table.String()
+}
+
+// condition says when the alarm rings.
+func (a alarm) condition() string {
+	sign := map[string]string{above: ">", below: "<"}[a.comparison]
+	text := fmt.Sprintf("%s %s %g", a.counted, sign, a.threshold)
+	if a.periods == 1 {
+		return text
+	}
+	return fmt.Sprintf("%s in %g of %g minutes", text, a.due, a.periods)
+}
+
+// all returns the functions of a cluster.
 func (f functions) all() []function {
 	return []function{f.ticker, f.provision, f.interrupt, f.lifecycle, f.disrupt, f.catalog, f.install, f.console}
 }
 
-// newAlarms adds what should wake somebody. Each name ends as its symptom is called in the README.
+// newAlarms adds the alarms to the stack.
 func newAlarms(c *cluster, dead []awssqs.Queue, f functions) {
-	var letters, failures []metric
-	for _, queue := range dead {
-		letters = append(letters, deadLetterMetric(queue))
-	}
-	for _, function := range f.all() {
-		failures = append(failures, lambdaMetric("Errors", "Sum", function))
-	}
-	const above, below = "GreaterThanThreshold", "LessThanThreshold"
-	for _, a := range []alarm{
-		{
-			id: "DeadLetters", name: "dead-letters", metrics: letters, comparison: above, periods: 1, due: 1, missing: "notBreaching",
-			description: "messages that a function could not handle lie in a queue whose name ends in -dead. The function's log names the field or the cause.",
-		},
-		{
-			// One failure comes back and is done the second time.
-			id: "Errors", name: "errors", metrics: failures, comparison: above, periods: 5, due: 3, missing: "notBreaching",
-			description: "functions fail again and again. Their logs say why.",
-		},
-		{
-			id: "TicksMissing", name: "ticks-missing", metrics: []metric{lambdaMetric("Invocations", "Sum", f.provision)}, comparison: below, threshold: 1, periods: 5, due: 5, missing: "breaching",
-			description: "provision has not been woken for 5 minutes: pods that wait get no nodes. Look at the schedule and the log of the ticker.",
-		},
-		{
-			id: "PodsUnserved", name: "pods-unserved", metrics: []metric{c.own(metrics.OldestPodPending, "Maximum")}, comparison: above, threshold: 600, periods: 1, due: 1, missing: "notBreaching",
-			description: "a pod has waited for a node for more than 10 minutes. `whittle status` and the pod's events say why.",
-		},
-		{
-			id: "LaunchFailures", name: "launch-failures", metrics: []metric{c.own(metrics.LaunchFailures, "Sum")}, comparison: above, periods: 5, due: 3, missing: "notBreaching",
-			description: "EC2 refuses launches, not for a lack of capacity. The events of the NodeClaims and of the EC2NodeClass say why.",
-		},
-		{
-			// An hour of it: lifecycle begins to tell only when there is a catalogue.
-			id: "CatalogOld", name: "catalog-old", metrics: []metric{c.own(metrics.CatalogAge, "Maximum")}, comparison: above, threshold: 24 * 3600, periods: 60, due: 60, missing: "breaching",
-			description: "the catalogue of instance types and prices is older than a day, or there is none. The log of the function catalog says why.",
-		},
-	} {
-		newAlarm(c, a)
+	for _, a := range alarms() {
+		newAlarm(c, a, a.metrics(c, dead, f))
 	}
 }
 
-func newAlarm(c *cluster, a alarm) {
+func newAlarm(c *cluster, a alarm, counted []metric) {
+	description := "Cluster " + c.name + ": " + a.meaning + " " + a.action
 	properties := &awscloudwatch.CfnAlarmProps{
 		AlarmName:          c.physicalName(a.name),
-		AlarmDescription:   jsii.String("Cluster " + c.name + ": " + a.description),
+		AlarmDescription:   jsii.String(strings.ReplaceAll(description, "whittle-CLUSTER", c.prefix)),
 		EvaluationPeriods:  jsii.Number(a.periods),
 		DatapointsToAlarm:  jsii.Number(a.due),
 		ComparisonOperator: jsii.String(a.comparison),
 		Threshold:          jsii.Number(a.threshold),
 		TreatMissingData:   jsii.String(a.missing),
 	}
-	if len(a.metrics) == 1 {
-		only := a.metrics[0]
-		properties.Namespace, properties.MetricName, properties.Statistic = jsii.String(only.namespace), jsii.String(only.name), jsii.String(only.statistic)
-		properties.Dimensions = []any{&awscloudwatch.CfnAlarm_DimensionProperty{Name: jsii.String(only.dimension), Value: only.value}}
+	if len(counted) == 1 {
+		only := counted[0]
+		properties.Namespace, properties.MetricName = jsii.String(only.namespace), jsii.String(only.name)
+		properties.Statistic = jsii.String(only.statistic)
+		properties.Dimensions = []any{
+			&awscloudwatch.CfnAlarm_DimensionProperty{Name: jsii.String(only.dimension), Value: only.value},
+		}
 		properties.Period = jsii.Number(alarmPeriod)
 	} else {
-		properties.Metrics = sumOf(a.metrics)
+		properties.Metrics = sumOf(counted)
 	}
 	if topic := c.configuration.alarmTopic; topic != "" {
 		properties.AlarmActions = &[]any{topic}
@@ -117,10 +192,12 @@ func newAlarm(c *cluster, a alarm) {
 	awscloudwatch.NewCfnAlarm(c.scope, jsii.String(a.id), properties)
 }
 
-// sumOf adds metrics up; AWS says nothing of a queue or function that nobody has touched for hours.
+// sumOf adds metrics up. AWS has no values for a queue or function that was idle for hours: they count
+// as 0.
 func sumOf(metrics []metric) []any {
 	queries := []any{&awscloudwatch.CfnAlarm_MetricDataQueryProperty{
-		Id: jsii.String("sum"), Expression: jsii.String("SUM(FILL(METRICS(), 0))"), Label: jsii.String("in sum"), ReturnData: jsii.Bool(true),
+		Id: jsii.String("sum"), Expression: jsii.String("SUM(FILL(METRICS(), 0))"), Label: jsii.String("in sum"),
+		ReturnData: jsii.Bool(true),
 	}}
 	for i, one := range metrics {
 		queries = append(queries, &awscloudwatch.CfnAlarm_MetricDataQueryProperty{

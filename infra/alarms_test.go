@@ -10,7 +10,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/metrics"
 )
 
-// alarmNamed gives the cluster prod's alarm by the end of its name.
+// alarmNamed returns the cluster prod's alarm by the end of its name.
 func alarmNamed(t *testing.T, in template, name string) resource {
 	t.Helper()
 	for _, alarm := range in.ofType("AWS::CloudWatch::Alarm") {
@@ -22,7 +22,7 @@ func alarmNamed(t *testing.T, in template, name string) resource {
 	return resource{}
 }
 
-// TestAlarms holds when each rings: at what, past which bound, in how many of how many minutes.
+// TestAlarms checks the metric, threshold and periods of each alarm.
 func TestAlarms(t *testing.T) {
 	template := synthesize(t, "prod")
 	queues, functions := []string{}, []string{}
@@ -43,10 +43,16 @@ func TestAlarms(t *testing.T) {
 		due, periods float64
 		missing      string
 	}{
-		{"dead-letters", "AWS/SQS ApproximateNumberOfMessagesVisible", queues, "GreaterThanThreshold", 0, 1, 1, "notBreaching"},
+		{
+			"dead-letters", "AWS/SQS ApproximateNumberOfMessagesVisible", queues, "GreaterThanThreshold", 0, 1, 1,
+			"notBreaching",
+		},
 		{"errors", "AWS/Lambda Errors", functions, "GreaterThanThreshold", 0, 3, 5, "notBreaching"},
 		{"ticks-missing", "AWS/Lambda Invocations", []string{provision}, "LessThanThreshold", 1, 5, 5, "breaching"},
-		{"pods-unserved", "Whittle OldestPodPendingSeconds", []string{"prod"}, "GreaterThanThreshold", 600, 1, 1, "notBreaching"},
+		{
+			"pods-unserved", "Whittle OldestPodPendingSeconds", []string{"prod"}, "GreaterThanThreshold", 600, 1, 1,
+			"notBreaching",
+		},
 		{"launch-failures", "Whittle LaunchFailures", []string{"prod"}, "GreaterThanThreshold", 0, 3, 5, "notBreaching"},
 		{"catalog-old", "Whittle CatalogAgeSeconds", []string{"prod"}, "GreaterThanThreshold", 86400, 60, 60, "breaching"},
 	} {
@@ -58,8 +64,9 @@ func TestAlarms(t *testing.T) {
 				t.Errorf("counts %s of %v, want %s of %v", kind, of, test.metric, test.of)
 			}
 			for property, want := range map[string]any{
-				"Threshold": test.threshold, "ComparisonOperator": test.comparison, "EvaluationPeriods": test.periods, "DatapointsToAlarm": test.due,
-				"TreatMissingData": test.missing, "AlarmActions": nil,
+				"Threshold": test.threshold, "ComparisonOperator": test.comparison, "EvaluationPeriods": test.periods,
+				"DatapointsToAlarm": test.due,
+				"TreatMissingData":  test.missing, "AlarmActions": nil,
 			} {
 				if got := alarm.Properties[property]; !reflect.DeepEqual(got, want) {
 					t.Errorf("%s is %v, want %v", property, got, want)
@@ -72,7 +79,12 @@ func TestAlarms(t *testing.T) {
 	}
 }
 
-// counted gives the metric that an alarm counts, and whose, whether it is one or a sum of several.
+func TestThePageHasTheAlarms(t *testing.T) {
+	const begin = "<!-- alarms: written by `go test ./infra -run Alarms -update` -->\n"
+	checkTable(t, "../functions/README.md", begin, "<!-- end of alarms -->", alarmsTable())
+}
+
+// counted returns the name and the dimension values of the metrics that an alarm adds up.
 func counted(t *testing.T, alarm resource) (metric string, of []string) {
 	t.Helper()
 	value := func(dimensions any) string {
@@ -109,13 +121,15 @@ func TestAlarmsAreSentToTheTopic(t *testing.T) {
 	const topic = "arn:aws:sns:us-east-1:123456789012:pages"
 	template := synthesizeWith(t, map[string]any{"clusters": "prod", "functions": builtFunctions(t), "alarmTopic": topic})
 	for id, alarm := range template.ofType("AWS::CloudWatch::Alarm") {
-		if !reflect.DeepEqual(alarm.Properties["AlarmActions"], []any{topic}) || !reflect.DeepEqual(alarm.Properties["OKActions"], []any{topic}) {
+		if !reflect.DeepEqual(alarm.Properties["AlarmActions"], []any{topic}) || !reflect.DeepEqual(
+			alarm.Properties["OKActions"], []any{topic},
+		) {
 			t.Errorf("%s tells %v, and %v when it is over", id, alarm.Properties["AlarmActions"], alarm.Properties["OKActions"])
 		}
 	}
 }
 
-// TestTheDashboardShowsEveryMetric also holds that each of a metric's series has its line.
+// TestTheDashboardShowsEveryMetric also checks that each series of a metric has a line.
 func TestTheDashboardShowsEveryMetric(t *testing.T) {
 	template := synthesize(t, "prod")
 	for _, dashboard := range template.ofType("AWS::CloudWatch::Dashboard") {

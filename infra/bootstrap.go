@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 )
 
-// checkBootstrap sees that folder holds the executable of the function name. Lambda would tell of a missing file or of a
-// binary for the other processor only when the function first starts.
+// checkBootstrap checks that folder holds the executable of the named function. Lambda would report
+// a missing file or the wrong processor only at the function's first start.
 func checkBootstrap(folder, name, architecture string) error {
 	path := filepath.Join(folder, name, "bootstrap")
 	build := "make build"
@@ -20,24 +20,31 @@ func checkBootstrap(folder, name, architecture string) error {
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return fmt.Errorf("functions: the function %s is not built, %s is missing: run `%s`, or give the folder of the built functions as functions", name, path, build)
+		return fmt.Errorf(
+			"functions: the function %s is not built, %s is missing: run `%s`, or give the folder of the built functions "+
+				"as functions",
+			name, path, build,
+		)
 	}
 	if !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
 		return fmt.Errorf("functions: %s is not an executable file: run `%s`", path, build)
 	}
 	file, err := elf.Open(path)
 	if err != nil {
-		return nil // not an ELF file: Lambda runs a script named bootstrap as well
+		return nil // Lambda also runs a script named bootstrap
 	}
 	defer func() { _ = file.Close() }()
 	machines := map[string]elf.Machine{"arm64": elf.EM_AARCH64, "x86_64": elf.EM_X86_64}
 	if file.Machine != machines[architecture] {
-		return fmt.Errorf("functions: %s is built for %v, not for %s: give the architecture it is built for, or another folder as functions", path, file.Machine, architecture)
+		return fmt.Errorf(
+			"functions: %s is built for %v, not for %s: give the architecture it is built for, or another folder as functions",
+			path, file.Machine, architecture,
+		)
 	}
 	return nil
 }
 
-// bootstrapHash is the SHA-256 of a function's executable, in hexadecimal.
+// bootstrapHash returns the SHA-256 of a function's executable, in hexadecimal.
 func bootstrapHash(folder, name string) (string, error) {
 	file, err := os.Open(filepath.Join(folder, name, "bootstrap"))
 	if err != nil {
@@ -51,7 +58,8 @@ func bootstrapHash(folder, name string) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)), nil
 }
 
-// functionsFolder gives the absolute path of the folder of the built functions; an empty one is where `make build` puts them.
+// functionsFolder returns the absolute path of the folder of the built functions. The default is
+// the folder of `make build`.
 func functionsFolder(folder, architecture string) (string, error) {
 	if folder == "" {
 		folder = filepath.Join("build", "functions", architecture)

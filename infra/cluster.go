@@ -10,22 +10,23 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// cluster is the installation for one EKS cluster. Two clusters share nothing: neither queue nor role nor function.
+// cluster is the installation for one EKS cluster. Two clusters share no queue, role or function.
 type cluster struct {
 	scope constructs.Construct
-	// name is the EKS cluster's.
+	// name is the name of the EKS cluster.
 	name string
-	// prefix begins each physical name.
+	// prefix is the beginning of each physical name.
 	prefix        string
 	stack         configuration
 	configuration clusterConfiguration
 }
 
-// newCluster adds everything that one cluster needs to scope.
+// newCluster adds the installation for one cluster to scope.
 //
-// The install function writes the cluster's custom resource definitions and roles, with the rights that its access entry
-// gives. What wakes the other functions waits for it, so that none of them meets a cluster that does not know it yet; and
-// since CloudFormation deletes in the reverse order, none is woken when the rights are gone.
+// The install function writes the cluster's custom resource definitions and roles, with the rights
+// of its access entry. The rules and schedules depend on install: no function wakes before the
+// cluster knows it. CloudFormation deletes in the reverse order, so none wakes after its rights are
+// gone.
 func newCluster(scope constructs.Construct, stack configuration, configuration clusterConfiguration) {
 	c := &cluster{
 		scope:         constructs.NewConstruct(scope, jsii.String(configuration.name)),
@@ -35,7 +36,9 @@ func newCluster(scope constructs.Construct, stack configuration, configuration c
 		configuration: configuration,
 	}
 	if boundary := configuration.permissionBoundary; boundary != "" {
-		awsiam.PermissionsBoundary_Of(c.scope).Apply(awsiam.ManagedPolicy_FromManagedPolicyArn(c.scope, jsii.String("Boundary"), &boundary))
+		awsiam.PermissionsBoundary_Of(c.scope).Apply(
+			awsiam.ManagedPolicy_FromManagedPolicyArn(c.scope, jsii.String("Boundary"), &boundary),
+		)
 	}
 	nodes := newNodeRoles(c)
 	queues := newQueues(c)
@@ -48,14 +51,15 @@ func newCluster(scope constructs.Construct, stack configuration, configuration c
 	newDashboard(c, queues.dead, functions)
 }
 
-// maximumPrefix leaves room for the longest function's name, -interrupt, within Lambda's 64 characters.
+// maximumPrefix leaves room for the longest function's name, -interrupt, within Lambda's 64
+// characters.
 const maximumPrefix = 64 - len("-interrupt")
 
-// physicalPrefix gives the beginning of a cluster's physical names. EKS allows longer names than Lambda: a long one is cut,
-// and a hash keeps two long names with the same beginning apart.
+// physicalPrefix returns the beginning of a cluster's physical names. EKS allows longer names than
+// Lambda, so cut shortens long ones.
 func physicalPrefix(name string) string { return cut("whittle-"+name, name, maximumPrefix) }
 
-// cut shortens a prefix to a length, and keeps it apart from other names' by a hash.
+// cut shortens a prefix to a length. A hash of the name keeps it unique.
 func cut(prefix, name string, maximum int) string {
 	if len(prefix) <= maximum {
 		return prefix
@@ -65,16 +69,18 @@ func cut(prefix, name string, maximum int) string {
 	return prefix[:maximum-len(suffix)] + suffix
 }
 
-// physicalName gives the name under which AWS knows a function, queue or schedule of the cluster.
+// physicalName returns the AWS name of the cluster's function, queue or schedule.
 func (c *cluster) physicalName(part string) *string {
 	return jsii.String(c.prefix + "-" + part)
 }
 
-// maximumRolePrefix leaves room for the longest role's name, -node-windows, and the longest region's within IAM's 64 characters.
+// maximumRolePrefix leaves room for the longest role name, -node-windows, and the longest region in
+// IAM's 64 characters.
 const maximumRolePrefix = 64 - len("-node-windows") - len("-ap-southeast-2")
 
-// roleName gives the name of a role where people have to write it down, in the ConfigMap aws-auth: it must be the same in the
-// next deployment. Elsewhere CloudFormation chooses one. IAM's names are one space for all regions.
+// roleName returns the name of a role that people write into the ConfigMap aws-auth: it must stay
+// the same in the next deployment. In other modes it is nil, and CloudFormation chooses a name. IAM
+// has one name space for all regions, so the name ends in the region.
 func (c *cluster) roleName(part string) *string {
 	if c.configuration.authenticationMode != modeConfigMap {
 		return nil

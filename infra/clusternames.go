@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	// maximumClusters keeps the stack below CloudFormation's 500 resources; a cluster takes about 72.
+	// maximumClusters keeps the stack below CloudFormation's 500 resources. A cluster takes about
+	// 72.
 	// https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html
 	maximumClusters = 6
 	// maximumClusterName is EKS's limit, in characters.
@@ -17,7 +18,8 @@ const (
 	maximumClusterName = 100
 )
 
-// clusterNames gives the names in the order given, and where they stand. Those of the context count before the file's.
+// clusterNames returns the names in the given order, and the place where the user wrote them. The
+// context overrides the file.
 func clusterNames(f *file, lookup func(key string) any) (names []string, where string, err error) {
 	value, where, mend := lookup("clusters"), "context clusters", "-c clusters=prod,staging"
 	if value == nil && f.shared("clusters") != nil {
@@ -50,9 +52,16 @@ func checkClusterNames(names []string) error {
 	for _, name := range names {
 		switch {
 		case len(name) > maximumClusterName:
-			return fmt.Errorf("%q has %d characters, EKS allows %d: give the name that `aws eks list-clusters` prints", name, len(name), maximumClusterName)
+			return fmt.Errorf(
+				"%q has %d characters, EKS allows %d: give the name that `aws eks list-clusters` prints", name, len(name),
+				maximumClusterName,
+			)
 		case !regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]*$`).MatchString(name):
-			return fmt.Errorf("%q is no name of an EKS cluster (letters, digits, - and _, a letter or digit first): give the name that `aws eks list-clusters` prints", name)
+			return fmt.Errorf(
+				"%q is no name of an EKS cluster (letters, digits, - and _, a letter or digit first): give the name that "+
+					"`aws eks list-clusters` prints",
+				name,
+			)
 		case seen[name]:
 			return fmt.Errorf("%q is given twice: name each cluster once", name)
 		}

@@ -7,74 +7,78 @@ import (
 	"time"
 )
 
-// configuration is what the user chooses, checked.
+// configuration holds the user's checked choices.
 type configuration struct {
-	// architecture of the functions, as Lambda spells it: arm64 or x86_64.
+	// architecture of the functions in Lambda's spelling: arm64 or x86_64.
 	architecture string
 	// functions is the absolute path of the folder that holds <function>/bootstrap.
 	functions string
-	// tags are on everything that the stack makes and AWS lets be tagged.
+	// tags go on every resource that can have tags.
 	tags map[string]string
-	// manifestHash changes with what the install function applies: it is the hash of the executable that holds it.
+	// manifestHash is the hash of install's executable. It changes with the manifests, which the
+	// executable contains.
 	manifestHash string
-	// clusters get an installation each, in the order given.
+	// clusters get an installation each, in the given order.
 	clusters []clusterConfiguration
 }
 
-// clusterConfiguration is what is chosen for one cluster.
+// clusterConfiguration holds the choices for one cluster.
 type clusterConfiguration struct {
-	// name is the EKS cluster's.
+	// name is the name of the EKS cluster.
 	name string
-	// interval between two looks at the waiting pods; it divides a minute.
+	// interval is the time between two passes of provision. It divides a minute.
 	interval time.Duration
-	// dryRun has plans made and logged, and nothing done.
+	// dryRun makes functions plan and log, but change nothing.
 	dryRun bool
-	// memory of functions in MB, by their names; those not named have their own default.
+	// memory of functions in MB, by name. A function that is not listed keeps its default.
 	memory map[string]float64
-	// logRetention of the functions' logs, in days.
+	// logRetention is how many days CloudWatch keeps the functions' logs.
 	logRetention float64
-	// alarmTopic is the ARN of the SNS topic that alarms are sent to; empty for alarms that are only shown.
+	// alarmTopic is the ARN of the SNS topic for alarms. If it is empty, alarms notify nobody.
 	alarmTopic string
 
-	// subnets and securityGroups place the functions that speak to the cluster in its VPC, by their ids; empty for functions
-	// outside of any. clusterSecurityGroup, if not empty, gets a rule that lets securityGroups reach the API server.
+	// subnets and securityGroups are ids in the cluster's VPC for the functions that call the
+	// cluster. If they are empty, functions run outside a VPC. A rule of clusterSecurityGroup lets
+	// securityGroups reach the API server; empty adds no rule.
 	subnets, securityGroups []string
 	clusterSecurityGroup    string
 
-	// nodeRole is the ARN of the nodes' role; empty for one that the stack makes.
+	// nodeRole is the ARN of an existing role for the nodes. If it is empty, the stack makes one.
 	nodeRole string
-	// windowsNodes has the stack make a second role, for nodes that run Windows.
+	// windowsNodes makes a second role, for nodes that run Windows.
 	windowsNodes bool
-	// authenticationMode is API, also for API_AND_CONFIG_MAP, or CONFIG_MAP.
+	// authenticationMode is API (also for API_AND_CONFIG_MAP) or CONFIG_MAP.
 	authenticationMode string
-	// permissionBoundary is the ARN of the policy that bounds every role of the installation; empty for none.
+	// permissionBoundary is the ARN of the permissions boundary of every role; empty for none.
 	permissionBoundary string
-	// kmsKey is the ARN of the key that queues and logs are encrypted with; empty for the services' own keys.
+	// kmsKey is the ARN of the key for queues and logs; empty for the services' own keys.
 	kmsKey string
 
-	// preferencePolicy and minValuesPolicy are Karpenter's settings of these names; empty for provision's own defaults, Respect and Strict.
+	// preferencePolicy and minValuesPolicy are Karpenter's settings. The defaults of provision, for
+	// empty values, are Respect and Strict.
 	preferencePolicy, minValuesPolicy string
-	// disableDryRun is "true" where EC2 is not to be asked ahead whether a class's launch is authorized, else empty or "false".
+	// disableDryRun "true" stops provision from asking EC2 by dry runs whether a class may launch.
 	disableDryRun string
-	// imageParameters are names of SSM parameters, or beginnings of names with * behind them, that hold the ids of the
-	// account's own images.
+	// imageParameters are names of SSM parameters with the account's own image ids. A name may end
+	// in *.
 	imageParameters []string
-	// reservedENIs and vmMemoryOverheadPercent are Karpenter's settings of these names; empty for catalog's own defaults, 0 and 0.075.
+	// reservedENIs and vmMemoryOverheadPercent are Karpenter's settings. The defaults of catalog,
+	// for empty values, are 0 and 0.075.
 	reservedENIs, vmMemoryOverheadPercent string
 }
 
 const (
 	defaultArchitecture = "arm64"
 	defaultInterval     = 10 * time.Second
-	// defaultLogRetention, in days, is long enough to ask on Monday week why a node went.
+	// defaultLogRetention, in days, covers questions about the week before last.
 	defaultLogRetention = 14
 
 	modeAPI, modeConfigMap = "API", "CONFIG_MAP"
 )
 
-// readConfiguration reads and checks the context and the file that it names. lookup gives the value of a context key and
-// nil for one not given. What a cluster's own part of the file says counts before what the context says, and that before
-// what the file says for all clusters. Errors name the key and the mend in one line.
+// readConfiguration reads and checks the context and the file that it names. lookup returns the
+// value of a context key, or nil. A cluster's own part of the file overrides the context, and the
+// context overrides the rest of the file. Each error names the key and a correct value in one line.
 func readConfiguration(lookup func(key string) any) (configuration, error) {
 	file, err := readFile(lookup("config"))
 	if err != nil {
@@ -91,7 +95,9 @@ func readConfiguration(lookup func(key string) any) (configuration, error) {
 		return configuration{}, err
 	}
 	for _, name := range names {
-		one := clusterConfiguration{name: name, interval: defaultInterval, logRetention: defaultLogRetention, authenticationMode: modeAPI}
+		one := clusterConfiguration{
+			name: name, interval: defaultInterval, logRetention: defaultLogRetention, authenticationMode: modeAPI,
+		}
 		for _, s := range clusterSettings() {
 			if err := s.from(&one, source{file: file, lookup: lookup, cluster: name}); err != nil {
 				return configuration{}, err
@@ -108,22 +114,33 @@ func readConfiguration(lookup func(key string) any) (configuration, error) {
 	return read, nil
 }
 
-// check holds settings against each other.
+// check compares settings with each other.
 func (c *clusterConfiguration) check() error {
 	switch {
 	case len(c.subnets) > 0 && len(c.securityGroups) == 0:
-		return fmt.Errorf("subnets without securityGroups: name the security groups that the functions get, such as the cluster's own")
+		return fmt.Errorf(
+			"subnets without securityGroups: name the security groups that the functions get, such as the cluster's own",
+		)
 	case len(c.subnets) == 0 && (len(c.securityGroups) > 0 || c.clusterSecurityGroup != ""):
-		return fmt.Errorf("securityGroups and clusterSecurityGroup are for functions in a VPC: name its subnets, two in different zones at best")
+		return fmt.Errorf(
+			"securityGroups and clusterSecurityGroup are for functions in a VPC: name its subnets, two in different zones " +
+				"at best",
+		)
 	case slices.Contains(c.securityGroups, c.clusterSecurityGroup):
-		return fmt.Errorf("clusterSecurityGroup %s is one of securityGroups: whoever is in it needs no rule: leave clusterSecurityGroup out", c.clusterSecurityGroup)
+		return fmt.Errorf(
+			"clusterSecurityGroup %s is one of securityGroups: whoever is in it needs no rule: leave clusterSecurityGroup out",
+			c.clusterSecurityGroup,
+		)
 	case c.nodeRole != "" && c.windowsNodes:
-		return fmt.Errorf("windowsNodes makes a role for Windows beside the one for Linux: with nodeRole, roles are yours to make: give a role for Windows its access entry, and leave windowsNodes out")
+		return fmt.Errorf(
+			"windowsNodes makes a role for Windows beside the one for Linux: with nodeRole, roles are yours to make: give " +
+				"a role for Windows its access entry, and leave windowsNodes out",
+		)
 	}
 	return nil
 }
 
-// build looks for the built functions.
+// build finds the built functions.
 func (c *configuration) build() error {
 	var err error
 	if c.functions, err = functionsFolder(c.functions, c.architecture); err != nil {
@@ -133,22 +150,22 @@ func (c *configuration) build() error {
 	return err
 }
 
-// source is where a setting is looked for.
+// source holds the places where a setting may stand.
 type source struct {
 	file    *file
 	lookup  func(key string) any
 	cluster string
 }
 
-// setting is one thing that can be chosen.
+// setting describes one key that users may set.
 type setting[C any] struct {
 	key string
-	// fallback is what counts where nothing is given, as the documentation says it; example a value as one writes it.
+	// fallback, example and meaning are documentation: the default, a value, and the effect.
 	fallback, example, meaning string
 	set                        func(c *C, value any) error
 }
 
-// from reads the setting. Errors say where its value stands, and how one is written.
+// from reads the setting. An error names the place of the value and shows a correct one.
 func (s setting[C]) from(c *C, in source) error {
 	for _, found := range []struct {
 		value       any

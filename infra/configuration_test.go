@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// update has the tests write what they compare with.
+// update makes tests write the files that they compare with.
 var update = flag.Bool("update", false, "write the table in README.md and the snapshots anew")
 
 func TestReadConfiguration(t *testing.T) {
@@ -25,9 +25,13 @@ func TestReadConfiguration(t *testing.T) {
 		return made
 	}
 	everything := func(c *clusterConfiguration) {
-		c.interval, c.dryRun, c.memory, c.logRetention = 5*time.Second, true, map[string]float64{"provision": 2048, "disrupt": 512}, 30
+		c.interval, c.dryRun, c.memory, c.logRetention = 5*time.Second, true, map[string]float64{
+			"provision": 2048, "disrupt": 512,
+		}, 30
 		c.alarmTopic = "arn:aws:sns:us-east-1:123456789012:pages"
-		c.subnets, c.securityGroups, c.clusterSecurityGroup = []string{"subnet-0a1b2c3d", "subnet-4e5f6a7b"}, []string{"sg-0a1b2c3d"}, "sg-4e5f6a7b"
+		c.subnets, c.securityGroups, c.clusterSecurityGroup = []string{
+			"subnet-0a1b2c3d", "subnet-4e5f6a7b",
+		}, []string{"sg-0a1b2c3d"}, "sg-4e5f6a7b"
 		c.nodeRole, c.authenticationMode = "arn:aws:iam::123456789012:role/team/nodes", "CONFIG_MAP"
 		c.permissionBoundary = "arn:aws:iam::123456789012:policy/boundary"
 		c.kmsKey = "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
@@ -40,15 +44,23 @@ func TestReadConfiguration(t *testing.T) {
 		file    string
 		want    configuration
 	}{
-		{name: "defaults", context: map[string]any{"clusters": "prod"}, want: configuration{architecture: "arm64", clusters: []clusterConfiguration{plain("prod")}}},
+		{
+			name: "defaults", context: map[string]any{"clusters": "prod"},
+			want: configuration{architecture: "arm64", clusters: []clusterConfiguration{plain("prod")}},
+		},
 		{
 			name: "everything by the command line",
 			context: map[string]any{
-				"clusters": "prod, staging_2", "architecture": "x86_64", "tags": "team=platform, stage = a b", "interval": "5s", "dryRun": "true", "memory": "provision=2048,disrupt=512",
-				"logRetention": "30", "alarmTopic": "arn:aws:sns:us-east-1:123456789012:pages", "subnets": "subnet-0a1b2c3d,subnet-4e5f6a7b", "securityGroups": "sg-0a1b2c3d",
-				"clusterSecurityGroup": "sg-4e5f6a7b", "nodeRole": "arn:aws:iam::123456789012:role/team/nodes", "authenticationMode": "CONFIG_MAP",
-				"permissionBoundary": "arn:aws:iam::123456789012:policy/boundary", "kmsKey": "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab",
-				"preferencePolicy": "Ignore", "minValuesPolicy": "BestEffort", "disableDryRun": "true", "imageParameters": "/images/*, /golden", "reservedENIs": "1", "vmMemoryOverheadPercent": "0.05",
+				"clusters": "prod, staging_2", "architecture": "x86_64", "tags": "team=platform, stage = a b", "interval": "5s",
+				"dryRun": "true", "memory": "provision=2048,disrupt=512",
+				"logRetention": "30", "alarmTopic": "arn:aws:sns:us-east-1:123456789012:pages",
+				"subnets": "subnet-0a1b2c3d,subnet-4e5f6a7b", "securityGroups": "sg-0a1b2c3d",
+				"clusterSecurityGroup": "sg-4e5f6a7b", "nodeRole": "arn:aws:iam::123456789012:role/team/nodes",
+				"authenticationMode": "CONFIG_MAP",
+				"permissionBoundary": "arn:aws:iam::123456789012:policy/boundary",
+				"kmsKey":             "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab",
+				"preferencePolicy":   "Ignore", "minValuesPolicy": "BestEffort", "disableDryRun": "true",
+				"imageParameters": "/images/*, /golden", "reservedENIs": "1", "vmMemoryOverheadPercent": "0.05",
 			},
 			want: configuration{
 				architecture: "x86_64", tags: map[string]string{"team": "platform", "stage": "a b"},
@@ -82,17 +94,21 @@ clusters:
     vmMemoryOverheadPercent: 0.05
 `,
 			want: configuration{
-				architecture: "x86_64", tags: map[string]string{"team": "platform", "account": "123456789012"}, clusters: []clusterConfiguration{changed("prod", everything)},
+				architecture: "x86_64", tags: map[string]string{"team": "platform", "account": "123456789012"},
+				clusters: []clusterConfiguration{changed("prod", everything)},
 			},
 		},
 		{
 			name:    "a cluster's part before the context, and that before what is for all",
 			context: map[string]any{"interval": "20s"},
-			file:    "interval: 30s\nlogRetention: 7\nclusters:\n  prod: {interval: 5s}\n  dev:\n  stage: {windowsNodes: true}\n",
+			file: "interval: 30s\nlogRetention: 7\nclusters:\n  prod: {interval: 5s}\n  dev:\n  stage: {windowsNodes: " +
+				"true}\n",
 			want: configuration{architecture: "arm64", clusters: []clusterConfiguration{
 				changed("dev", func(c *clusterConfiguration) { c.interval, c.logRetention = 20*time.Second, 7 }),
 				changed("prod", func(c *clusterConfiguration) { c.interval, c.logRetention = 5*time.Second, 7 }),
-				changed("stage", func(c *clusterConfiguration) { c.interval, c.logRetention, c.windowsNodes = 20*time.Second, 7, true }),
+				changed(
+					"stage", func(c *clusterConfiguration) { c.interval, c.logRetention, c.windowsNodes = 20*time.Second, 7, true },
+				),
 			}},
 		},
 		{
@@ -103,7 +119,10 @@ clusters:
 				plain("b"), changed("a", func(c *clusterConfiguration) { c.interval = time.Minute }),
 			}},
 		},
-		{name: "a list in a file", file: "clusters: [b, a]\n", want: configuration{architecture: "arm64", clusters: []clusterConfiguration{plain("b"), plain("a")}}},
+		{
+			name: "a list in a file", file: "clusters: [b, a]\n",
+			want: configuration{architecture: "arm64", clusters: []clusterConfiguration{plain("b"), plain("a")}},
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := readConfiguration(lookup(t, test.context, test.file, folder))
@@ -121,7 +140,8 @@ clusters:
 	}
 }
 
-// lookup is a context in which the built functions are in the folder, and a file with the content if there is any.
+// lookup returns a context with the folder of the built functions, and a file with the content, if
+// any.
 func lookup(t *testing.T, context map[string]any, content, folder string) func(string) any {
 	t.Helper()
 	all := map[string]any{"functions": folder}
@@ -153,27 +173,63 @@ func TestReadConfigurationRefuses(t *testing.T) {
 	}{
 		{"no clusters", map[string]any{}, []string{"context clusters", "no cluster given", "-c clusters=prod"}},
 		{"an empty list", map[string]any{"clusters": " "}, []string{"no cluster given", "-c clusters=prod"}},
-		{"a dot in a name", map[string]any{"clusters": "prod.eu"}, []string{"context clusters", `"prod.eu"`, "aws eks list-clusters"}},
+		{
+			"a dot in a name", map[string]any{"clusters": "prod.eu"},
+			[]string{"context clusters", `"prod.eu"`, "aws eks list-clusters"},
+		},
 		{"a hyphen first", map[string]any{"clusters": "-prod"}, []string{`"-prod"`, "letter or digit first"}},
-		{"an ARN", map[string]any{"clusters": "arn:aws:eks:us-east-1:123456789012:cluster/prod"}, []string{"context clusters", "aws eks list-clusters"}},
+		{
+			"an ARN", map[string]any{"clusters": "arn:aws:eks:us-east-1:123456789012:cluster/prod"},
+			[]string{"context clusters", "aws eks list-clusters"},
+		},
 		{"a newline", map[string]any{"clusters": "prod\nx"}, []string{"context clusters", `"prod\nx"`}},
 		{"a long name", map[string]any{"clusters": strings.Repeat("a", 101)}, []string{"101 characters", "EKS allows 100"}},
 		{"a name twice", map[string]any{"clusters": "prod,dev,prod"}, []string{`"prod" is given twice`, "once"}},
 		{"too many", map[string]any{"clusters": "a,b,c,d,e,f,g,h"}, []string{"8 clusters", "room for 6"}},
 		{"a number", map[string]any{"clusters": 7.0}, []string{"context clusters", "7", "-c clusters="}},
 		{"a number in a list", map[string]any{"clusters": []any{"prod", 7.0}}, []string{"context clusters", "7"}},
-		{"reserved interfaces that are no number", prod("reservedENIs", "one"), []string{"context reservedENIs", `"one"`, "-c reservedENIs=1"}},
+		{
+			"reserved interfaces that are no number", prod("reservedENIs", "one"),
+			[]string{"context reservedENIs", `"one"`, "-c reservedENIs=1"},
+		},
 		{"fewer than no interfaces", prod("reservedENIs", -1), []string{"context reservedENIs", `"-1"`}},
-		{"an overhead in percent", prod("vmMemoryOverheadPercent", 7.5), []string{"context vmMemoryOverheadPercent", `"7.5"`, "a fraction"}},
-		{"an unknown policy", prod("preferencePolicy", "ignore"), []string{"context preferencePolicy", `"ignore"`, "Respect and Ignore", "-c preferencePolicy=Ignore"}},
-		{"every parameter", prod("imageParameters", "/*"), []string{"context imageParameters", `"/*"`, "-c imageParameters=/images/*"}},
-		{"a parameter that is not absolute", prod("imageParameters", "/a/b, images"), []string{"context imageParameters", `"images"`}},
-		{"a switch that is neither", prod("disableDryRun", "yes"), []string{"context disableDryRun", `"yes"`, "-c disableDryRun=true"}},
+		{
+			"an overhead in percent", prod("vmMemoryOverheadPercent", 7.5),
+			[]string{"context vmMemoryOverheadPercent", `"7.5"`, "a fraction"},
+		},
+		{
+			"an unknown policy", prod("preferencePolicy", "ignore"),
+			[]string{"context preferencePolicy", `"ignore"`, "Respect and Ignore", "-c preferencePolicy=Ignore"},
+		},
+		{
+			"every parameter", prod("imageParameters", "/*"),
+			[]string{"context imageParameters", `"/*"`, "-c imageParameters=/images/*"},
+		},
+		{
+			"a parameter that is not absolute", prod("imageParameters", "/a/b, images"),
+			[]string{"context imageParameters", `"images"`},
+		},
+		{
+			"a switch that is neither", prod("disableDryRun", "yes"),
+			[]string{"context disableDryRun", `"yes"`, "-c disableDryRun=true"},
+		},
 		{"a dry run that is neither", prod("dryRun", 1.0), []string{"context dryRun", `"1"`, "-c dryRun=true"}},
-		{"a policy that is no word", prod("minValuesPolicy", true), []string{"context minValuesPolicy", `"true"`, "-c minValuesPolicy=BestEffort"}},
-		{"a topic that is a name", prod("alarmTopic", "pages"), []string{"context alarmTopic", `"pages"`, "-c alarmTopic=arn:aws:sns:"}},
-		{"an unknown architecture", prod("architecture", "riscv"), []string{"context architecture", `"riscv"`, "arm64", "x86_64"}},
-		{"Go's name of an architecture", prod("architecture", "amd64"), []string{"context architecture", "-c architecture=x86_64"}},
+		{
+			"a policy that is no word", prod("minValuesPolicy", true),
+			[]string{"context minValuesPolicy", `"true"`, "-c minValuesPolicy=BestEffort"},
+		},
+		{
+			"a topic that is a name", prod("alarmTopic", "pages"),
+			[]string{"context alarmTopic", `"pages"`, "-c alarmTopic=arn:aws:sns:"},
+		},
+		{
+			"an unknown architecture", prod("architecture", "riscv"),
+			[]string{"context architecture", `"riscv"`, "arm64", "x86_64"},
+		},
+		{
+			"Go's name of an architecture", prod("architecture", "amd64"),
+			[]string{"context architecture", "-c architecture=x86_64"},
+		},
 		{"an architecture that is a list", prod("architecture", []any{"arm64"}), []string{"context architecture", "[arm64]"}},
 		{"an interval without a unit", prod("interval", 10.0), []string{"context interval", `"10"`, "10s"}},
 		{"an interval that divides nothing", prod("interval", "7s"), []string{"context interval", "7s", "10s"}},
@@ -181,23 +237,42 @@ func TestReadConfigurationRefuses(t *testing.T) {
 		{"a broken second", prod("interval", "1500ms"), []string{"context interval", "1.5s"}},
 		{"a long interval", prod("interval", "2m"), []string{"context interval", "2m", "1m"}},
 		{"a negative interval", prod("interval", "-10s"), []string{"context interval", "-10s"}},
-		{"memory of nobody", prod("memory", "planner=512"), []string{"context memory", `"planner" is no function`, "provision"}},
+		{
+			"memory of nobody", prod("memory", "planner=512"),
+			[]string{"context memory", `"planner" is no function`, "provision"},
+		},
 		{"memory without a number", prod("memory", "provision"), []string{"context memory", `"provision" has no =`}},
-		{"memory that Lambda does not have", prod("memory", map[string]any{"provision": 64.0}), []string{"context memory", `"64"`, "128 to 10240"}},
+		{
+			"memory that Lambda does not have", prod("memory", map[string]any{"provision": 64.0}),
+			[]string{"context memory", `"64"`, "128 to 10240"},
+		},
 		{"days that nobody keeps", prod("logRetention", 15.0), []string{"context logRetention", `"15"`, "14, 30"}},
 		{"a subnet's name", prod("subnets", "private-a"), []string{"context subnets", `"private-a"`, "subnet-"}},
 		{"subnets alone", prod("subnets", "subnet-0a1b2c3d"), []string{`cluster "prod"`, "subnets without securityGroups"}},
 		{"security groups alone", prod("securityGroups", "sg-0a1b2c3d"), []string{`cluster "prod"`, "name its subnets"}},
 		{"a role's name", prod("nodeRole", "nodes"), []string{"context nodeRole", `"nodes"`, "arn:aws:iam::"}},
-		{"an ARN of another kind", prod("kmsKey", "arn:aws:kms:us-east-1:123456789012:alias/queues"), []string{"context kmsKey", "alias/queues", ":key/"}},
-		{"an unknown mode", prod("authenticationMode", "API_AND_CONFIG_MAP"), []string{"context authenticationMode", "API and CONFIG_MAP"}},
+		{
+			"an ARN of another kind", prod("kmsKey", "arn:aws:kms:us-east-1:123456789012:alias/queues"),
+			[]string{"context kmsKey", "alias/queues", ":key/"},
+		},
+		{
+			"an unknown mode", prod("authenticationMode", "API_AND_CONFIG_MAP"),
+			[]string{"context authenticationMode", "API and CONFIG_MAP"},
+		},
 		{"a tag of AWS's", prod("tags", "aws:team=x"), []string{"context tags", `"aws:team"`}},
 		{"no folder", prod("functions", filepath.Join(folder, "nowhere")), []string{"functions", "ticker", "make build"}},
-		{"the other architecture not built", map[string]any{"clusters": "prod", "functions": unbuilt, "architecture": "x86_64"}, []string{"functions", "`make build architecture=x86_64`"}},
+		{
+			"the other architecture not built",
+			map[string]any{"clusters": "prod", "functions": unbuilt, "architecture": "x86_64"},
+			[]string{"functions", "`make build architecture=x86_64`"},
+		},
 		{"a function not built", prod("functions", unbuilt), []string{"functions", "disrupt", "make build"}},
 		{"not executable", prod("functions", flat), []string{"functions", "catalog", "not an executable file", "make build"}},
 		{"a folder that is a number", prod("functions", 1.0), []string{"context functions", "-c functions="}},
-		{"a file that is not there", prod("config", "nowhere.yaml"), []string{"context config", "nowhere.yaml", "-c config=whittle.yaml"}},
+		{
+			"a file that is not there", prod("config", "nowhere.yaml"),
+			[]string{"context config", "nowhere.yaml", "-c config=whittle.yaml"},
+		},
 		{"a file that is a number", prod("config", 1.0), []string{"context config", "-c config=whittle.yaml"}},
 	} {
 		t.Run(test.name, func(t *testing.T) { refused(t, lookup(t, test.context, "", folder), test.want) })
@@ -229,24 +304,46 @@ func TestAFileIsRefusedByItsKey(t *testing.T) {
 		{"no YAML", "clusters: [", []string{"whittle.yaml", "not YAML"}},
 		{"a key twice", "interval: 5s\ninterval: 6s\nclusters: [a]\n", []string{"whittle.yaml", "interval"}},
 		{"an unknown key", "cluster: prod\n", []string{"whittle.yaml: cluster: there is no such key", "clusters"}},
-		{"a stack's key in a cluster's part", "clusters: {prod: {architecture: arm64}}\n", []string{"whittle.yaml: clusters.prod.architecture: there is no such key", "interval"}},
+		{
+			"a stack's key in a cluster's part", "clusters: {prod: {architecture: arm64}}\n",
+			[]string{"whittle.yaml: clusters.prod.architecture: there is no such key", "interval"},
+		},
 		{"a part that is no map", "clusters: {prod: 10s}\n", []string{"whittle.yaml: clusters.prod", "no map"}},
 		{"no clusters", "interval: 5s\n", []string{"clusters", "no cluster given"}},
-		{"an empty map of them", "clusters: {}\n", []string{"whittle.yaml: clusters", "no cluster given", "clusters: [prod, staging]"}},
+		{
+			"an empty map of them", "clusters: {}\n",
+			[]string{"whittle.yaml: clusters", "no cluster given", "clusters: [prod, staging]"},
+		},
 		{"a bad name", "clusters: {prod.eu: {}}\n", []string{"whittle.yaml: clusters", `"prod.eu"`}},
-		{"a value in a cluster's part", "clusters: {prod: {interval: 7s}}\n", []string{"whittle.yaml: clusters.prod.interval", "7s", "interval: 10s"}},
+		{
+			"a value in a cluster's part", "clusters: {prod: {interval: 7s}}\n",
+			[]string{"whittle.yaml: clusters.prod.interval", "7s", "interval: 10s"},
+		},
 		{"a value for all", "clusters: [prod]\ninterval: 7s\n", []string{"whittle.yaml: interval", "7s", "interval: 10s"}},
-		{"a role and a second one", "clusters: {prod: {windowsNodes: true, nodeRole: 'arn:aws:iam::123456789012:role/nodes'}}\n", []string{"whittle.yaml: clusters", `"prod"`, "leave windowsNodes out"}},
-		{"a rule for the cluster's own group", "clusters: {prod: {subnets: subnet-0a1b2c3d, securityGroups: sg-0a1b2c3d, clusterSecurityGroup: sg-0a1b2c3d}}\n", []string{"needs no rule"}},
+		{
+			"a role and a second one",
+			"clusters: {prod: {windowsNodes: true, nodeRole: 'arn:aws:iam::123456789012:role/nodes'}}\n",
+			[]string{"whittle.yaml: clusters", `"prod"`, "leave windowsNodes out"},
+		},
+		{
+			"a rule for the cluster's own group",
+			"clusters: {prod: {subnets: subnet-0a1b2c3d, securityGroups: sg-0a1b2c3d, clusterSecurityGroup: sg-0a1b2c3d}}\n",
+			[]string{"needs no rule"},
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) { refused(t, lookup(t, nil, test.content, folder), test.want) })
 	}
 }
 
-// TestTheReadmeHasTheSettings holds the table in infra/README.md to the code; -update writes it.
-func TestTheReadmeHasTheSettings(t *testing.T) {
-	const begin, end = "<!-- settings: written by `go test ./infra -run Settings -update` -->\n", "<!-- end of settings -->"
-	const path = "README.md"
+func TestThePageHasTheSettings(t *testing.T) {
+	const begin = "<!-- settings: written by `go test ./infra -run Settings -update` -->\n"
+	checkTable(t, "README.md", begin, "<!-- end of settings -->", settingsTable())
+}
+
+// checkTable compares the part of a page between two markers with a table. With -update it writes
+// the table.
+func checkTable(t *testing.T, path, begin, end, want string) {
+	t.Helper()
 	content, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -254,20 +351,20 @@ func TestTheReadmeHasTheSettings(t *testing.T) {
 	before, rest, found := strings.Cut(string(content), begin)
 	table, after, ended := strings.Cut(rest, end)
 	if !found || !ended {
-		t.Fatalf("infra/README.md has no place for the settings between %q and %q", begin, end)
+		t.Fatalf("%s has no place for the table between %q and %q", path, begin, end)
 	}
-	if table == settingsTable() {
+	if table == want {
 		return
 	}
 	if !*update {
-		t.Fatal("the settings in infra/README.md are not those of the code: run go test ./infra -run Settings -update")
+		t.Fatalf("the table in %s is not that of the code: run go test ./infra -run %s -update", path, t.Name())
 	}
-	if err := os.WriteFile(path, []byte(before+begin+settingsTable()+end+after), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte(before+begin+want+end+after), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// TestEveryExampleIsAccepted also holds that every setting has what the documentation says of it.
+// TestEveryExampleIsAccepted also checks that each setting has a documented meaning.
 func TestEveryExampleIsAccepted(t *testing.T) {
 	for _, s := range stackSettings() {
 		if err := s.set(&configuration{}, s.example); err != nil || s.meaning == "" {

@@ -12,18 +12,18 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// defaultFile is read if it is there.
+// defaultFile is read if it exists.
 const defaultFile = "whittle.yaml"
 
-// file is the configuration file; a nil one says nothing.
+// file is the configuration file. A nil file has no settings.
 type file struct {
 	path    string
 	content map[string]any
-	// clusters are those that the file has a part of their own for.
+	// clusters holds each cluster's own part of the file.
 	clusters map[string]map[string]any
 }
 
-// readFile reads the file of the context's key config, or the default one if there is one.
+// readFile reads the file that the context key config names, or the default one if it exists.
 func readFile(config any) (*file, error) {
 	path, given := config.(string)
 	if config != nil && !given {
@@ -37,7 +37,9 @@ func readFile(config any) (*file, error) {
 	case !given && errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("context config: %w: give the path of the configuration file, as in -c config=%s", err, defaultFile)
+		return nil, fmt.Errorf(
+			"context config: %w: give the path of the configuration file, as in -c config=%s", err, defaultFile,
+		)
 	}
 	read := &file{path: path, content: map[string]any{}, clusters: map[string]map[string]any{}}
 	if err := yaml.UnmarshalStrict(content, &read.content); err != nil {
@@ -48,7 +50,7 @@ func readFile(config any) (*file, error) {
 
 func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
-// check finds keys that nothing reads, and takes the clusters' parts out.
+// check refuses unknown keys, and fills clusters.
 func (f *file) check() error {
 	var own []string
 	for _, s := range clusterSettings() {
@@ -68,7 +70,9 @@ func (f *file) check() error {
 	for name, part := range clusters {
 		settings, ok := part.(map[string]any)
 		if part != nil && !ok {
-			return fmt.Errorf("%s: clusters.%s: \"%v\" is no map: write keys and values under it, or {} for none", f.path, name, part)
+			return fmt.Errorf(
+				"%s: clusters.%s: \"%v\" is no map: write keys and values under it, or {} for none", f.path, name, part,
+			)
 		}
 		if err := f.known("clusters."+name+".", settings, own); err != nil {
 			return err
@@ -95,7 +99,7 @@ func (f *file) name() string {
 	return f.path
 }
 
-// shared is what the file says for all clusters, or of the stack.
+// shared returns a setting for all clusters, or for the stack.
 func (f *file) shared(key string) any {
 	if f == nil {
 		return nil
@@ -103,7 +107,7 @@ func (f *file) shared(key string) any {
 	return f.content[key]
 }
 
-// of is what the file says in a cluster's own part.
+// of returns a setting of the cluster's own part.
 func (f *file) of(cluster, key string) any {
 	if f == nil {
 		return nil

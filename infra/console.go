@@ -6,8 +6,9 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 )
 
-// newConsole adds the function behind the dashboard's custom widget. CloudWatch calls it with the rights of whoever looks at the
-// dashboard, so that it needs no permission of its own for that; they need lambda:InvokeFunction on it.
+// newConsole adds the function behind the dashboard's custom widget. CloudWatch calls it with the
+// rights of the person at the dashboard. That person needs lambda:InvokeFunction, so the function
+// needs no permission of its own for the call.
 // https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/add_custom_widget_dashboard_about.html
 func newConsole(c *cluster) function {
 	return newFunction(c, functionProperties{

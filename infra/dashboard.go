@@ -18,26 +18,28 @@ const (
 	columns                   = 24 / widgetWidth
 )
 
-// graph is a widget with lines.
+// graph is a widget that shows lines.
 type graph struct {
 	title string
 	lines []any
-	// bound is a line drawn across, such as what an alarm rings at; nil for none.
+	// bound is a horizontal line, such as an alarm's threshold; nil for none.
 	bound any
 }
 
-// newDashboard adds the cluster's page in CloudWatch.
+// newDashboard adds the cluster's CloudWatch dashboard.
 func newDashboard(c *cluster, dead []awssqs.Queue, f functions) {
 	var widgets []any
 	for i, g := range graphs(c, dead, f) {
 		properties := map[string]any{
-			"title": g.title, "region": awscdk.Aws_REGION(), "view": "timeSeries", "stat": "Average", "period": alarmPeriod, "metrics": g.lines,
+			"title": g.title, "region": awscdk.Aws_REGION(), "view": "timeSeries", "stat": "Average", "period": alarmPeriod,
+			"metrics": g.lines,
 		}
 		if g.bound != nil {
 			properties["annotations"] = map[string]any{"horizontal": []any{g.bound}}
 		}
 		widgets = append(widgets, map[string]any{
-			"type": "metric", "x": i % columns * widgetWidth, "y": i / columns * widgetHeight, "width": widgetWidth, "height": widgetHeight, "properties": properties,
+			"type": "metric", "x": i % columns * widgetWidth, "y": i / columns * widgetHeight, "width": widgetWidth,
+			"height": widgetHeight, "properties": properties,
 		})
 	}
 	under := (len(widgets) + columns - 1) / columns * widgetHeight
@@ -45,14 +47,16 @@ func newDashboard(c *cluster, dead []awssqs.Queue, f functions) {
 		"type": "log", "x": 0, "y": under, "width": 24, "height": widgetHeight,
 		"properties": map[string]any{
 			"title": "Last plans", "region": awscdk.Aws_REGION(), "view": "table",
-			"query": "SOURCE '/aws/lambda/" + *c.physicalName("provision") + "' | fields @timestamp, pods, nodeclaims, nominations, unplaced, price, bound, duration" +
-				" | filter msg = 'computed new nodeclaim(s) to fit pod(s)' | sort @timestamp desc | limit 20",
+			"query": "SOURCE '/aws/lambda/" + *c.physicalName("provision") + "' " +
+				"| fields @timestamp, pods, nodeclaims, nominations, unplaced, price, bound, duration " +
+				"| filter msg = 'computed new nodeclaim(s) to fit pod(s)' | sort @timestamp desc | limit 20",
 		},
 	})
 	widgets = append(widgets, map[string]any{
 		"type": "custom", "x": 0, "y": under + widgetHeight, "width": 24, "height": 3 * widgetHeight,
 		"properties": map[string]any{
-			"title": "Nodes", "endpoint": f.console.lambda.FunctionArn(), "updateOn": map[string]any{"refresh": true, "resize": false, "timeRange": false},
+			"title": "Nodes", "endpoint": f.console.lambda.FunctionArn(),
+			"updateOn": map[string]any{"refresh": true, "resize": false, "timeRange": false},
 		},
 	})
 	awscloudwatch.NewCfnDashboard(c.scope, jsii.String("Dashboard"), &awscloudwatch.CfnDashboardProps{
@@ -61,7 +65,7 @@ func newDashboard(c *cluster, dead []awssqs.Queue, f functions) {
 	})
 }
 
-// graphs are what there is to see, the most asked for first.
+// graphs lists the dashboard's graphs. Those that people need most come first.
 func graphs(c *cluster, dead []awssqs.Queue, f functions) []graph {
 	own := func(name metrics.Name, statistic, label string) any { return line(c.own(name, statistic), label) }
 	letters := []any{}
@@ -75,43 +79,51 @@ func graphs(c *cluster, dead []awssqs.Queue, f functions) []graph {
 		costs = append(costs, cost(c, function, fmt.Sprintf("d%d", i))...)
 	}
 	return []graph{
-		{title: "Pods that wait", lines: []any{own(metrics.PodsPending, "Maximum", "pods")}},
+		{title: "Pending pods", lines: []any{own(metrics.PodsPending, "Maximum", "pods")}},
 		{
-			title: "The oldest pod that waits, seconds", lines: []any{own(metrics.OldestPodPending, "Maximum", "seconds")},
+			title: "Oldest pending pod, seconds", lines: []any{own(metrics.OldestPodPending, "Maximum", "seconds")},
 			bound: map[string]any{"label": "alarm", "value": 600},
 		},
 		{title: "Nodes", lines: series(c, metrics.Nodes, "Maximum")},
 		{
-			title: "Dollars an hour",
-			lines: []any{own(metrics.DollarsPerHour, "Average", "spent"), own(metrics.SavedDollars, "Average", "saved against on-demand")},
+			title: "Price of nodes, $/h",
+			lines: []any{
+				own(metrics.DollarsPerHour, "Average", "spent"), own(metrics.SavedDollars, "Average", "saved against on-demand"),
+			},
 		},
 		{
-			title: "Plans, dollars an hour",
+			title: "Price of plans, $/h",
 			lines: []any{own(metrics.PlanDollars, "Sum", "planned"), own(metrics.PlanBoundDollars, "Sum", "lower bound")},
 		},
-		{title: "Launches", lines: []any{own(metrics.Launches, "Sum", "launched"), own(metrics.LaunchFailures, "Sum", "refused")}},
-		{title: "From claim to instance, seconds", lines: []any{own(metrics.LaunchSeconds, "p50", "half"), own(metrics.LaunchSeconds, "p99", "99 of 100")}},
+		{
+			title: "Launches",
+			lines: []any{own(metrics.Launches, "Sum", "launched"), own(metrics.LaunchFailures, "Sum", "refused")},
+		},
+		{
+			title: "NodeClaim to instance, seconds",
+			lines: []any{own(metrics.LaunchSeconds, "p50", "p50"), own(metrics.LaunchSeconds, "p99", "p99")},
+		},
 		{title: "Interruptions", lines: []any{own(metrics.Interruptions, "Sum", "nodes")}},
 		{title: "Disruptions, nodes", lines: series(c, metrics.DisruptionSavedDollars, "SampleCount")},
-		{title: "Saved by disruptions, dollars an hour", lines: series(c, metrics.DisruptionSavedDollars, "Sum")},
-		{title: "Errors of functions", lines: append(failures, own(metrics.FailedMessages, "Sum", "events that come back"))},
+		{title: "Saved by disruptions, $/h", lines: series(c, metrics.DisruptionSavedDollars, "Sum")},
+		{title: "Function errors", lines: append(failures, own(metrics.FailedMessages, "Sum", "messages that return"))},
 		{title: "Dead letters", lines: letters, bound: map[string]any{"label": "alarm", "value": 1}},
-		{title: "Standing back for Karpenter", lines: []any{own(metrics.StoodBack, "Sum", "invocations")}},
-		{title: "Duration of functions, 99 of 100, ms", lines: durations},
-		{title: "Cost of functions by their duration, dollars a minute", lines: costs},
+		{title: "Standby for Karpenter", lines: []any{own(metrics.StoodBack, "Sum", "invocations")}},
+		{title: "Function duration, p99, ms", lines: durations},
+		{title: "Function cost by duration, $/min", lines: costs},
 		{
-			title: "Age of the catalogue, seconds", lines: []any{own(metrics.CatalogAge, "Maximum", "seconds")},
+			title: "Catalogue age, seconds", lines: []any{own(metrics.CatalogAge, "Maximum", "seconds")},
 			bound: map[string]any{"label": "alarm", "value": 24 * 3600},
 		},
 	}
 }
 
-// line is a metric as a dashboard writes it.
+// line returns a metric in the form of a dashboard.
 func line(m metric, label string) any {
 	return []any{m.namespace, m.name, m.dimension, m.value, map[string]any{"label": label, "stat": m.statistic}}
 }
 
-// cost is what Lambda bills for a function's milliseconds, without requests, in us-east-1.
+// cost returns Lambda's price of a function's milliseconds in us-east-1, without requests.
 // https://aws.amazon.com/lambda/pricing/
 func cost(c *cluster, f function, id string) []any {
 	perGigabyteSecond := 0.0000133334
@@ -121,11 +133,15 @@ func cost(c *cluster, f function, id string) []any {
 	m := lambdaMetric("Duration", "Sum", f)
 	return []any{
 		[]any{m.namespace, m.name, m.dimension, m.value, map[string]any{"id": id, "stat": m.statistic, "visible": false}},
-		[]any{map[string]any{"expression": fmt.Sprintf("%s*%.13f", id, c.memory(f.name)/1024/1000*perGigabyteSecond), "label": f.name}},
+		[]any{
+			map[string]any{
+				"expression": fmt.Sprintf("%s*%.13f", id, c.memory(f.name)/1024/1000*perGigabyteSecond), "label": f.name,
+			},
+		},
 	}
 }
 
-// series are the lines of a metric with a dimension of its own.
+// series returns a line for each value of a metric's own dimension.
 func series(c *cluster, name metrics.Name, statistic string) []any {
 	var lines []any
 	for _, known := range metrics.All() {
@@ -134,7 +150,8 @@ func series(c *cluster, name metrics.Name, statistic string) []any {
 		}
 		for _, of := range known.Series {
 			lines = append(lines, []any{
-				metrics.Namespace, string(name), metrics.ClusterDimension, c.name, known.Dimension, of, map[string]any{"label": of, "stat": statistic},
+				metrics.Namespace, string(name), metrics.ClusterDimension, c.name, known.Dimension, of,
+				map[string]any{"label": of, "stat": statistic},
 			})
 		}
 	}

@@ -16,28 +16,32 @@ import (
 )
 
 const (
-	// workTimeout is the timeout of the functions that a queue wakes.
+	// workTimeout is the timeout of the functions that read a queue.
 	workTimeout = 60 * time.Second
-	// interruptTimeout is short, and with it the time until a warning that failed is tried again: spot gives two minutes.
+	// interruptTimeout is short, so that SQS soon repeats a failed warning: spot gives two minutes.
 	interruptTimeout = 10 * time.Second
-	// passes is how many invocations at once lifecycle and interrupt have, whatever wakes them: one that works and one that begins as it ends. More would do the
-	// same work beside each other, and with these the batches of a storm get full: one list of the claims for ten events. It is the least that Lambda accepts.
+	// passes is the maximum concurrency of lifecycle and interrupt: one invocation works, and one
+	// begins as it ends. More invocations would repeat the same work. Two of them get full batches
+	// in a storm, and list the claims once for ten events. Lambda accepts no smaller number.
 	passes = 2
-	// batchSize is how many messages Lambda hands over at once at most.
+	// batchSize is the most messages that Lambda passes to one invocation.
 	batchSize = 10
 )
 
-// functionNames are the folders that a build leaves, one for each function.
+// functionNames returns the folders of a build, one for each function.
 func functionNames() []string {
 	return []string{"ticker", "provision", "interrupt", "lifecycle", "disrupt", "catalog", "install", "console"}
 }
 
-// defaultMemory in MB by function; Lambda gives processor time in proportion to it.
+// defaultMemory returns MB by function. Lambda gives processor time in proportion to memory.
 func defaultMemory() map[string]float64 {
-	return map[string]float64{"ticker": 128, "provision": 1024, "interrupt": 1024, "lifecycle": 256, "disrupt": 1024, "catalog": 512, "install": 256, "console": 512}
+	return map[string]float64{
+		"ticker": 128, "provision": 1024, "interrupt": 1024, "lifecycle": 256, "disrupt": 1024, "catalog": 512,
+		"install": 256, "console": 512,
+	}
 }
 
-// memory of a function in MB.
+// memory returns the memory of a function in MB.
 func (c *cluster) memory(function string) float64 {
 	if chosen, ok := c.configuration.memory[function]; ok {
 		return chosen
@@ -45,30 +49,30 @@ func (c *cluster) memory(function string) float64 {
 	return defaultMemory()[function]
 }
 
-// function is a Lambda function with the role that is its own.
+// function is a Lambda function with its own role.
 type function struct {
 	name   string
 	role   awsiam.Role
 	lambda awslambda.Function
 }
 
-// functions are a cluster's functions.
+// functions holds a cluster's functions.
 type functions struct {
 	ticker, provision, interrupt, lifecycle, disrupt, catalog, install, console function
 }
 
-// functionProperties tell one function from another.
+// functionProperties holds the differences between functions.
 type functionProperties struct {
 	name, id, description string
 	timeout               time.Duration
-	// outsideVPC is for a function that speaks to AWS alone, and need not be where the cluster's endpoint is.
+	// outsideVPC is for a function that calls AWS only: it does not need the cluster's network.
 	outsideVPC bool
-	// queue that wakes the function; nil for a function that is invoked.
+	// queue wakes the function. It is nil for a function that is invoked.
 	queue awssqs.Queue
-	// concurrency is how many invocations the queue leads to at once at most; 0 for what Lambda makes of it.
+	// concurrency is the most invocations at once from the queue. 0 leaves it to Lambda.
 	concurrency float64
 	environment map[string]*string
-	// statements are the rights beyond those to write the function's log and to read its queue.
+	// statements are the rights besides those for the function's log and queue.
 	statements []awsiam.PolicyStatement
 }
 
@@ -100,7 +104,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 		}),
 		provision: newFunction(c, functionProperties{
 			name: "provision", id: "Provision", timeout: workTimeout, queue: q.provision,
-			description: "Launches nodes for pods that wait",
+			description: "Launches nodes for pending pods",
 			environment: given(map[string]*string{
 				"PROVISION_QUEUE_URL": q.provision.QueueUrl(),
 				"LIFECYCLE_QUEUE_URL": q.lifecycle.QueueUrl(),
@@ -113,7 +117,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 		}),
 		interrupt: newFunction(c, functionProperties{
 			name: "interrupt", id: "Interrupt", timeout: interruptTimeout, queue: q.interrupt, concurrency: passes,
-			description: "Replaces and drains nodes that EC2 is about to take",
+			description: "Replaces and drains nodes that EC2 is about to end",
 			environment: given(map[string]*string{
 				"PROVISION_QUEUE_URL": q.provision.QueueUrl(),
 				"LIFECYCLE_QUEUE_URL": q.lifecycle.QueueUrl(),
@@ -133,7 +137,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 		}),
 		disrupt: newFunction(c, functionProperties{
 			name: "disrupt", id: "Disrupt", timeout: workTimeout, queue: q.disrupt,
-			description: "Takes away nodes that are empty, outdated or too dear",
+			description: "Removes nodes that are empty, outdated or too expensive",
 			environment: given(map[string]*string{
 				"DISRUPT_QUEUE_URL":   q.disrupt.QueueUrl(),
 				"LIFECYCLE_QUEUE_URL": q.lifecycle.QueueUrl(),
@@ -155,13 +159,14 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 	}
 }
 
-// given are the variables that have a value.
+// given removes the variables without a value.
 func given(environment map[string]*string) map[string]*string {
 	maps.DeleteFunc(environment, func(_ string, value *string) bool { return *value == "" })
 	return environment
 }
 
-// newFunction adds a function, its role, its log group and, if it has a queue, the mapping that wakes it.
+// newFunction adds a function, its role and its log group. With a queue it also adds the event
+// source mapping.
 func newFunction(c *cluster, p functionProperties) function {
 	scope := constructs.NewConstruct(c.scope, jsii.String(p.id))
 	logs := newLog(c, scope, p.name)
@@ -202,14 +207,16 @@ func newFunction(c *cluster, p functionProperties) function {
 		Role:          role,
 		LogGroup:      logs,
 		LoggingFormat: awslambda.LoggingFormat_JSON,
-		// Of an invocation that went well Lambda's metrics say enough; time-outs and crashes are logged still.
+		// Lambda's metrics say enough about successful invocations. WARN still logs time-outs and
+		// crashes.
 		SystemLogLevelV2: awslambda.SystemLogLevel_WARN,
 		Tracing:          awslambda.Tracing_DISABLED,
 	})
 	if inside {
-		// The construct would look the VPC up in an account; its ids are all that Lambda wants.
+		// The construct would look up the VPC in an account. Lambda needs the ids only.
 		lambda.Node().DefaultChild().(awslambda.CfnFunction).SetVpcConfig(&awslambda.CfnFunction_VpcConfigProperty{
-			SubnetIds: jsii.Strings(c.configuration.subnets...), SecurityGroupIds: jsii.Strings(c.configuration.securityGroups...),
+			SubnetIds:        jsii.Strings(c.configuration.subnets...),
+			SecurityGroupIds: jsii.Strings(c.configuration.securityGroups...),
 		})
 	}
 	if p.queue != nil {
@@ -219,8 +226,10 @@ func newFunction(c *cluster, p functionProperties) function {
 			BatchSize:               jsii.Number(batchSize),
 			ReportBatchItemFailures: jsii.Bool(true),
 		}
-		// Only where it is needed: it keeps Lambda from asking a quiet queue less often, and that is most of what an idle cluster costs. Of those that hold a
-		// Lease, provision and disrupt, a second invocation leaves at once. https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
+		// A maximum concurrency keeps Lambda from polling a quiet queue less often, and polls are
+		// most of an idle cluster's cost. Provision and disrupt need none: without the Lease a
+		// second invocation ends at once.
+		// https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
 		if p.concurrency > 0 {
 			mapping.MaxConcurrency = jsii.Number(p.concurrency)
 		}
@@ -229,7 +238,7 @@ func newFunction(c *cluster, p functionProperties) function {
 	return function{name: p.name, role: role, lambda: lambda}
 }
 
-// newLog adds a function's log group, which ends with the stack.
+// newLog adds a function's log group. CloudFormation deletes it with the stack.
 func newLog(c *cluster, scope constructs.Construct, name string) awslogs.LogGroup {
 	properties := &awslogs.LogGroupProps{
 		LogGroupName:  jsii.String("/aws/lambda/" + *c.physicalName(name)),

@@ -35,7 +35,8 @@ func TestFunctions(t *testing.T) {
 				}
 			}
 			logging := f.Properties["LoggingConfig"].(map[string]any)
-			// A line for each invocation's start and end would be most of what an idle cluster logs.
+			// A line for each start and end of an invocation would be most of an idle cluster's
+			// log.
 			if logging["LogFormat"] != "JSON" || logging["SystemLogLevel"] != "WARN" {
 				t.Errorf("log format %v, level of Lambda's own lines %v", logging["LogFormat"], logging["SystemLogLevel"])
 			}
@@ -69,7 +70,8 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// TestFunctionsMaySendWhereTheyAreTold checks each queue URL in a function's environment against the rights of its role.
+// TestFunctionsMaySendWhereTheyAreTold compares the queue URLs in a function's environment with the
+// rights of its role.
 func TestFunctionsMaySendWhereTheyAreTold(t *testing.T) {
 	template := synthesize(t, "prod")
 	for _, name := range functionNames() {
@@ -103,7 +105,8 @@ func TestContextReachesTheFunctions(t *testing.T) {
 	if got := ticker.Properties["Architectures"]; !reflect.DeepEqual(got, []any{"x86_64"}) {
 		t.Errorf("architectures %v", got)
 	}
-	if got := ticker.Properties["Environment"].(map[string]any)["Variables"].(map[string]any)["TICK_INTERVAL"]; got != "1m0s" {
+	variables := ticker.Properties["Environment"].(map[string]any)["Variables"].(map[string]any)
+	if got := variables["TICK_INTERVAL"]; got != "1m0s" {
 		t.Errorf("TICK_INTERVAL is %v", got)
 	}
 }
@@ -120,7 +123,12 @@ func TestEachFunctionHasItsOwnCode(t *testing.T) {
 }
 
 func TestWhatNodesKeepIsCatalogsSettings(t *testing.T) {
-	template := synthesizeWith(t, map[string]any{"clusters": "prod", "functions": builtFunctions(t), "reservedENIs": "1", "vmMemoryOverheadPercent": 0.05})
+	template := synthesizeWith(
+		t,
+		map[string]any{
+			"clusters": "prod", "functions": builtFunctions(t), "reservedENIs": "1", "vmMemoryOverheadPercent": 0.05,
+		},
+	)
 	_, f := template.function(t, "whittle-prod-catalog")
 	variables := f.Properties["Environment"].(map[string]any)["Variables"].(map[string]any)
 	if variables["RESERVED_ENIS"] != "1" || variables["VM_MEMORY_OVERHEAD_PERCENT"] != "0.05" {
@@ -129,16 +137,25 @@ func TestWhatNodesKeepIsCatalogsSettings(t *testing.T) {
 }
 
 func TestPoliciesAreProvisionsSettings(t *testing.T) {
-	template := synthesizeWith(t, map[string]any{"clusters": "prod", "functions": builtFunctions(t), "preferencePolicy": "Ignore", "minValuesPolicy": "BestEffort", "disableDryRun": "true"})
+	template := synthesizeWith(
+		t,
+		map[string]any{
+			"clusters": "prod", "functions": builtFunctions(t), "preferencePolicy": "Ignore", "minValuesPolicy": "BestEffort",
+			"disableDryRun": "true",
+		},
+	)
 	_, f := template.function(t, "whittle-prod-provision")
 	variables := f.Properties["Environment"].(map[string]any)["Variables"].(map[string]any)
-	if variables["PREFERENCE_POLICY"] != "Ignore" || variables["MIN_VALUES_POLICY"] != "BestEffort" || variables["DISABLE_DRY_RUN"] != "true" {
+	if variables["PREFERENCE_POLICY"] != "Ignore" || variables["MIN_VALUES_POLICY"] != "BestEffort" ||
+		variables["DISABLE_DRY_RUN"] != "true" {
 		t.Errorf("environment %v", variables)
 	}
 }
 
 func TestImageParametersCanBeRead(t *testing.T) {
-	template := synthesizeWith(t, map[string]any{"clusters": "prod", "functions": builtFunctions(t), "imageParameters": "/images/*, /golden/amd64"})
+	template := synthesizeWith(
+		t, map[string]any{"clusters": "prod", "functions": builtFunctions(t), "imageParameters": "/images/*, /golden/amd64"},
+	)
 	for _, name := range []string{"provision", "lifecycle"} {
 		_, role := functionRole(t, template, name)
 		for _, s := range statements(t, role) {

@@ -7,12 +7,12 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// installTimeout is how long CloudFormation waits for the install function's answer, instead of an hour: two invocations
-// that run out of time, with the minute that Lambda waits between them.
+// installTimeout is how long CloudFormation waits for install's answer. It covers two invocations
+// that time out, and the minute that Lambda waits between them.
 const installTimeout = 12 * time.Minute
 
-// newInstall adds the custom resource that runs the install function: when the stack is made, when the function's
-// executable (which holds the manifests) changes, and when the stack is deleted.
+// newInstall adds the custom resource that runs install: when CloudFormation creates or deletes the
+// stack, and when install's executable, which contains the manifests, changes.
 func newInstall(c *cluster, f functions, access access) awscdk.CustomResource {
 	properties := map[string]any{
 		"ClusterName":  c.name,

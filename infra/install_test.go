@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// installation gives the custom resource and its logical id.
+// installation returns the custom resource and its logical id.
 func installation(t *testing.T, in template) (string, resource) {
 	t.Helper()
 	for id, r := range in.ofType("Custom::WhittleInstall") {
@@ -81,7 +81,9 @@ func TestAccessEntries(t *testing.T) {
 	for _, name := range []string{"provision", "interrupt", "lifecycle", "disrupt", "catalog"} {
 		role, _ := functionRole(t, template, name)
 		got := byRole[role].Properties
-		if got["Type"] != "STANDARD" || got["AccessPolicies"] != nil || !reflect.DeepEqual(got["KubernetesGroups"], []any{"whittle:" + name}) {
+		if got["Type"] != "STANDARD" || got["AccessPolicies"] != nil || !reflect.DeepEqual(
+			got["KubernetesGroups"], []any{"whittle:" + name},
+		) {
 			t.Errorf("the entry of %s is %v", name, got)
 		}
 	}
@@ -96,7 +98,10 @@ func TestAccessEntries(t *testing.T) {
 	}
 	policy := policies[0].(map[string]any)
 	if !reflect.DeepEqual(policy["AccessScope"], map[string]any{"Type": "cluster"}) ||
-		!reflect.DeepEqual(policy["PolicyArn"], map[string]any{"Fn::Sub": "arn:${AWS::Partition}:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"}) {
+		!reflect.DeepEqual(
+			policy["PolicyArn"],
+			map[string]any{"Fn::Sub": "arn:${AWS::Partition}:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"},
+		) {
 		t.Errorf("install's access policy is %v", policy)
 	}
 	nodes := 0

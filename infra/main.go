@@ -1,9 +1,3 @@
-// Command infra is the CDK app that deploys Whittle: one stack named Whittle, and in it, for each cluster named on the
-// command line, the functions, queues, rules, schedules, roles and access entries of that cluster.
-//
-//	cdk deploy -c clusters=prod
-//
-// It makes no lookups and needs no account to synthesize: the template holds for every account and region.
 package main
 
 import (
@@ -19,14 +13,15 @@ func main() {
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "whittle: %v\n", err)
 	}
-	// Not before the message: jsii may print one of its own while its process ends.
+	// jsii may print its own message when it closes, so ours comes first.
 	jsii.Close()
 	if err != nil {
 		os.Exit(1)
 	}
 }
 
-// run synthesizes the app into the folder that the CDK command line names. An error is the user's to mend and reads so.
+// run synthesizes the app into the folder that the CDK command line names. Its errors tell the user
+// what to change.
 func run() error {
 	app := awscdk.NewApp(&awscdk.AppProps{AnalyticsReporting: jsii.Bool(false)})
 	configuration, err := readConfiguration(func(key string) any {

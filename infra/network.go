@@ -9,7 +9,8 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// newNetwork lets the functions' security groups reach the API server through the cluster's own, where that is asked for.
+// newNetwork adds rules to the cluster's security group, if the user names it. The rules let the
+// functions' security groups reach the API server.
 func newNetwork(c *cluster) []constructs.IDependable {
 	if c.configuration.clusterSecurityGroup == "" {
 		return nil
@@ -17,7 +18,8 @@ func newNetwork(c *cluster) []constructs.IDependable {
 	scope := constructs.NewConstruct(c.scope, jsii.String("Network"))
 	var rules []constructs.IDependable
 	for i, group := range c.configuration.securityGroups {
-		rules = append(rules, awsec2.NewCfnSecurityGroupIngress(scope, jsii.String("ApiServer"+strconv.Itoa(i)), &awsec2.CfnSecurityGroupIngressProps{
+		id := jsii.String("ApiServer" + strconv.Itoa(i))
+		rules = append(rules, awsec2.NewCfnSecurityGroupIngress(scope, id, &awsec2.CfnSecurityGroupIngressProps{
 			GroupId:               jsii.String(c.configuration.clusterSecurityGroup),
 			SourceSecurityGroupId: jsii.String(group),
 			IpProtocol:            jsii.String("tcp"),
@@ -29,11 +31,14 @@ func newNetwork(c *cluster) []constructs.IDependable {
 	return rules
 }
 
-// joinNetwork gives what Lambda does with a function's role to place it in a VPC, and denies the same to the function's own
-// code. Lambda wants the deletion allowed on every interface.
+// joinNetwork allows the calls by which Lambda places a function in a VPC, and denies them to the
+// function's own code. Lambda requires the right to delete any interface.
 // https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html#configuration-vpc-permissions
 func joinNetwork(c *cluster, function string) []awsiam.PolicyStatement {
-	interfaces := jsii.Strings("ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface", "ec2:AssignPrivateIpAddresses", "ec2:UnassignPrivateIpAddresses")
+	interfaces := jsii.Strings(
+		"ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface", "ec2:AssignPrivateIpAddresses",
+		"ec2:UnassignPrivateIpAddresses",
+	)
 	all := []*string{arn("ec2:${AWS::Region}:${AWS::AccountId}:*/*")}
 	return []awsiam.PolicyStatement{
 		allow("Network", interfaces, all, nil),

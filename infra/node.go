@@ -9,10 +9,11 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// nodeRoles are the roles that nodes run with: those that instance profiles may hand to EC2.
+// nodeRoles holds the roles of the nodes, which instance profiles pass to EC2.
 type nodeRoles struct {
 	linux awsiam.IRole
-	// windows is nil unless asked for: the cluster lets Windows in by another kind of access entry, and a role has one.
+	// windows is nil unless the user asks for it. Windows nodes need another kind of access entry,
+	// and a role can have one entry only.
 	windows awsiam.IRole
 }
 
@@ -24,12 +25,16 @@ func (n nodeRoles) arns() []*string {
 	return arns
 }
 
-// newNodeRoles adds the roles, unless an existing one is to be used, and outputs what an EC2NodeClass wants to know: a name for its
-// role field, or the instance profile's for instanceProfile.
+// newNodeRoles adds the roles, unless the user names an existing one. Its outputs are the role's
+// name for spec.role of an EC2NodeClass, and the profile's for spec.instanceProfile.
 func newNodeRoles(c *cluster) nodeRoles {
 	scope := constructs.NewConstruct(c.scope, jsii.String("Node"))
 	if existing := c.configuration.nodeRole; existing != "" {
-		return nodeRoles{linux: awsiam.Role_FromRoleArn(scope, jsii.String("Existing"), &existing, &awsiam.FromRoleArnOptions{Mutable: jsii.Bool(false)})}
+		return nodeRoles{
+			linux: awsiam.Role_FromRoleArn(
+				scope, jsii.String("Existing"), &existing, &awsiam.FromRoleArnOptions{Mutable: jsii.Bool(false)},
+			),
+		}
 	}
 	made := nodeRoles{linux: newNodeRole(c, scope, "Linux")}
 	if c.configuration.windowsNodes {
@@ -41,7 +46,8 @@ func newNodeRoles(c *cluster) nodeRoles {
 func newNodeRole(c *cluster, scope constructs.Construct, system string) awsiam.Role {
 	var policies []awsiam.IManagedPolicy
 	var known []acknowledgment
-	// What an EKS worker needs, with the pull-only policy in place of the wider one for container registries.
+	// These are the policies of an EKS node. The pull-only policy replaces the wider one for
+	// registries.
 	// https://docs.aws.amazon.com/eks/latest/userguide/create-node-role.html
 	for _, name := range []string{
 		"AmazonEKSWorkerNodePolicy",
@@ -50,7 +56,13 @@ func newNodeRole(c *cluster, scope constructs.Construct, system string) awsiam.R
 		"AmazonSSMManagedInstanceCore",
 	} {
 		policies = append(policies, awsiam.ManagedPolicy_FromAwsManagedPolicyName(jsii.String(name)))
-		known = append(known, acknowledgment{ID: "AwsSolutions-IAM4", Reason: managedPolicies, AppliesTo: []string{"Policy::arn:<AWS::Partition>:iam::aws:policy/" + name}})
+		known = append(
+			known,
+			acknowledgment{
+				ID: "AwsSolutions-IAM4", Reason: managedPolicies,
+				AppliesTo: []string{"Policy::arn:<AWS::Partition>:iam::aws:policy/" + name},
+			},
+		)
 	}
 	role := awsiam.NewRole(scope, jsii.String("Role"), &awsiam.RoleProps{
 		RoleName:        c.roleName("node-" + strings.ToLower(system)),
@@ -73,8 +85,8 @@ func newNodeRole(c *cluster, scope constructs.Construct, system string) awsiam.R
 	return role
 }
 
-// keepForNodes leaves a resource behind when the stack goes, but for one that was never deployed whole: nodes run on, and
-// without their role, or the cluster's letting them in, they would all be lost at once.
+// keepForNodes keeps a resource when the stack goes, unless its creation failed. Nodes outlive the
+// stack. Without their role or their access entry, the cluster would lose them all at once.
 func keepForNodes(r awscdk.CfnResource) {
 	r.ApplyRemovalPolicy(awscdk.RemovalPolicy_RETAIN_ON_UPDATE_OR_DELETE, nil)
 }

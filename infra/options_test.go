@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// chosen gives the template for the cluster prod with one thing chosen.
+// chosen returns the template for the cluster prod with the given settings.
 func chosen(t *testing.T, settings map[string]any) template {
 	t.Helper()
 	settings["clusters"], settings["functions"] = "prod", builtFunctions(t)
@@ -26,7 +26,12 @@ func encoded(t *testing.T, value any) string {
 }
 
 func TestFunctionsInAVPC(t *testing.T) {
-	template := chosen(t, map[string]any{"subnets": "subnet-0a1b2c3d,subnet-4e5f6a7b", "securityGroups": "sg-0a1b2c3d", "clusterSecurityGroup": "sg-4e5f6a7b"})
+	template := chosen(
+		t,
+		map[string]any{
+			"subnets": "subnet-0a1b2c3d,subnet-4e5f6a7b", "securityGroups": "sg-0a1b2c3d", "clusterSecurityGroup": "sg-4e5f6a7b",
+		},
+	)
 	install, _ := installation(t, template)
 	for _, name := range functionNames() {
 		_, f := template.function(t, "whittle-prod-"+name)
@@ -43,7 +48,9 @@ func TestFunctionsInAVPC(t *testing.T) {
 			}
 			continue
 		}
-		want := map[string]any{"SubnetIds": []any{"subnet-0a1b2c3d", "subnet-4e5f6a7b"}, "SecurityGroupIds": []any{"sg-0a1b2c3d"}}
+		want := map[string]any{
+			"SubnetIds": []any{"subnet-0a1b2c3d", "subnet-4e5f6a7b"}, "SecurityGroupIds": []any{"sg-0a1b2c3d"},
+		}
 		if !reflect.DeepEqual(f.Properties["VpcConfig"], want) {
 			t.Errorf("%s is in %v", name, f.Properties["VpcConfig"])
 		}
@@ -56,7 +63,10 @@ func TestFunctionsInAVPC(t *testing.T) {
 		t.Fatalf("%d rules, want one", len(rules))
 	}
 	for id, rule := range rules {
-		for property, want := range map[string]any{"GroupId": "sg-4e5f6a7b", "SourceSecurityGroupId": "sg-0a1b2c3d", "IpProtocol": "tcp", "FromPort": 443.0, "ToPort": 443.0} {
+		for property, want := range map[string]any{
+			"GroupId": "sg-4e5f6a7b", "SourceSecurityGroupId": "sg-0a1b2c3d", "IpProtocol": "tcp", "FromPort": 443.0,
+			"ToPort": 443.0,
+		} {
 			if rule.Properties[property] != want {
 				t.Errorf("%s is %v, want %v", property, rule.Properties[property], want)
 			}
@@ -82,12 +92,15 @@ func TestAKeyOfTheUsers(t *testing.T) {
 	}
 	for _, name := range functionNames() {
 		_, role := functionRole(t, template, name)
-		i := slices.IndexFunc(statements(t, role), func(s statement) bool { return slices.Contains(s.actions, "kms:Decrypt") })
+		i := slices.IndexFunc(
+			statements(t, role), func(s statement) bool { return slices.Contains(s.actions, "kms:Decrypt") },
+		)
 		if i < 0 {
 			t.Errorf("%s may not use the key", name)
 			continue
 		}
-		if s := statements(t, role)[i]; !slices.Equal(s.resources, []any{key}) || !strings.Contains(encoded(t, s.conditions), "kms:ViaService") {
+		if s := statements(t, role)[i]; !slices.Equal(s.resources, []any{key}) ||
+			!strings.Contains(encoded(t, s.conditions), "kms:ViaService") {
 			t.Errorf("%s may use %v where %v", name, s.resources, s.conditions)
 		}
 	}
@@ -105,7 +118,8 @@ func TestABoundaryIsOnEveryRole(t *testing.T) {
 func TestAnExistingNodeRole(t *testing.T) {
 	const nodes = "arn:aws:iam::123456789012:role/team/nodes"
 	template := chosen(t, map[string]any{"nodeRole": nodes})
-	if made := len(template.ofType("AWS::IAM::Role")); made != 10 || len(template.ofType("AWS::IAM::InstanceProfile")) > 0 || len(template.Outputs) > 0 {
+	if made := len(template.ofType("AWS::IAM::Role")); made != 10 ||
+		len(template.ofType("AWS::IAM::InstanceProfile")) > 0 || len(template.Outputs) > 0 {
 		t.Errorf("%d roles are made, and the outputs %v", made, template.Outputs)
 	}
 	for id, entry := range template.ofType("AWS::EKS::AccessEntry") {
@@ -149,7 +163,8 @@ func TestConfigMapModePrintsItsLines(t *testing.T) {
 	lines := encoded(t, install.Properties["MapRoles"])
 	for _, part := range []string{
 		`username: whittle:provision\n  groups: [whittle:provision]`, `username: whittle:install\n  groups: [system:masters]`,
-		`username: system:node:{{EC2PrivateDNSName}}\n  groups: [system:bootstrappers, system:nodes]`, `eks:kube-proxy-windows]`, "prodCatalogRole",
+		`username: system:node:{{EC2PrivateDNSName}}\n  groups: [system:bootstrappers, system:nodes]`,
+		`eks:kube-proxy-windows]`, "prodCatalogRole",
 	} {
 		if !strings.Contains(lines, part) {
 			t.Errorf("the lines %s lack %s", lines, part)
@@ -158,7 +173,7 @@ func TestConfigMapModePrintsItsLines(t *testing.T) {
 	if strings.Contains(lines, "Ticker") {
 		t.Error("the ticker is let in")
 	}
-	// The lines hold for the next deployment only if the roles keep their names.
+	// The lines for aws-auth stay valid only if the roles keep their names.
 	for id, role := range template.ofType("AWS::IAM::Role") {
 		if strings.Contains(id, "Schedule") {
 			continue
@@ -171,7 +186,10 @@ func TestConfigMapModePrintsItsLines(t *testing.T) {
 
 func TestTagsAreOnEverythingThatTakesThem(t *testing.T) {
 	template := chosen(t, map[string]any{"tags": "team=platform"})
-	for _, kind := range []string{"AWS::IAM::Role", "AWS::Lambda::Function", "AWS::SQS::Queue", "AWS::Logs::LogGroup", "AWS::CloudWatch::Alarm", "AWS::EKS::AccessEntry"} {
+	for _, kind := range []string{
+		"AWS::IAM::Role", "AWS::Lambda::Function", "AWS::SQS::Queue", "AWS::Logs::LogGroup", "AWS::CloudWatch::Alarm",
+		"AWS::EKS::AccessEntry",
+	} {
 		for id, r := range template.ofType(kind) {
 			if !strings.Contains(encoded(t, r.Properties["Tags"]), `{"Key":"team","Value":"platform"}`) {
 				t.Errorf("%s has the tags %v", id, r.Properties["Tags"])
@@ -180,7 +198,7 @@ func TestTagsAreOnEverythingThatTakesThem(t *testing.T) {
 	}
 }
 
-// TestADryRunHasNoRightToAct holds that the roles lack what the code is not to do.
+// TestADryRunHasNoRightToAct checks that the roles lack the rights to change anything.
 func TestADryRunHasNoRightToAct(t *testing.T) {
 	template := chosen(t, map[string]any{"dryRun": true})
 	for _, name := range functionNames() {
@@ -193,7 +211,8 @@ func TestADryRunHasNoRightToAct(t *testing.T) {
 		for _, s := range statements(t, role) {
 			for _, action := range s.actions {
 				service, call, _ := strings.Cut(action, ":")
-				if (service == "ec2" || service == "iam") && !strings.HasPrefix(call, "Describe") && !strings.HasPrefix(call, "Get") && !strings.HasPrefix(call, "List") {
+				if (service == "ec2" || service == "iam") && !strings.HasPrefix(call, "Describe") &&
+					!strings.HasPrefix(call, "Get") && !strings.HasPrefix(call, "List") {
 					t.Errorf("%s may %s", name, action)
 				}
 			}
@@ -215,7 +234,7 @@ func TestMemoryAndRetention(t *testing.T) {
 	}
 }
 
-// TestWhatNodesLiveByOutlivesTheStack: nodes run on when the stack is removed. All else goes with it.
+// Nodes outlive the stack, so their roles and access entries stay. The rest goes with it.
 func TestWhatNodesLiveByOutlivesTheStack(t *testing.T) {
 	kept := map[string]int{}
 	for id, r := range chosen(t, map[string]any{"windowsNodes": true}).Resources {
@@ -227,7 +246,9 @@ func TestWhatNodesLiveByOutlivesTheStack(t *testing.T) {
 			t.Errorf("%s has the deletion policy %s", id, r.DeletionPolicy)
 		}
 	}
-	if want := map[string]int{"AWS::IAM::Role": 2, "AWS::IAM::InstanceProfile": 2, "AWS::EKS::AccessEntry": 2}; !maps.Equal(kept, want) {
+	if want := map[string]int{
+		"AWS::IAM::Role": 2, "AWS::IAM::InstanceProfile": 2, "AWS::EKS::AccessEntry": 2,
+	}; !maps.Equal(kept, want) {
 		t.Errorf("kept are %v, want %v", kept, want)
 	}
 }

@@ -13,7 +13,7 @@ import (
 // conditions of a statement: operator, then key, then value or values.
 type conditions map[string]map[string]any
 
-// allow makes a statement that allows actions on resources where the conditions hold.
+// allow returns a statement that allows actions on resources under conditions.
 func allow(sid string, actions *[]*string, resources []*string, when conditions) awsiam.PolicyStatement {
 	p := &awsiam.PolicyStatementProps{Sid: jsii.String(sid), Actions: actions, Resources: &resources}
 	if len(when) > 0 {
@@ -26,8 +26,8 @@ func allow(sid string, actions *[]*string, resources []*string, when conditions)
 	return awsiam.NewPolicyStatement(p)
 }
 
-// arn makes an ARN of what follows the partition, in which ${AWS::Region} and ${AWS::AccountId} stand for the stack's own.
-// Without either it is plain text but for the partition.
+// arn returns the ARN with the stack's partition and the given rest. ${AWS::Region} and
+// ${AWS::AccountId} stand for the stack's own.
 func arn(rest string) *string {
 	return awscdk.Fn_Sub(jsii.String("arn:${AWS::Partition}:"+rest), nil)
 }
@@ -77,7 +77,8 @@ func catalogStatements(c *cluster) []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{
 		describeCluster(c),
 		describeRegion("InstanceTypes", "InstanceTypeOfferings", "AvailabilityZones", "SpotPriceHistory"),
-		// The price list takes no resource, and answers in a few regions only: no condition on the region.
+		// The price list has no resources and answers in few regions, so no condition names the
+		// region.
 		allow("Prices", jsii.Strings("pricing:GetProducts"), []*string{jsii.String("*")}, nil),
 	}
 }
@@ -89,18 +90,19 @@ func installStatements(c *cluster, catalog function) []awsiam.PolicyStatement {
 	}
 }
 
-// describeCluster gives the cluster's endpoint and certificate authority.
+// describeCluster allows reading the cluster's endpoint and certificate authority.
 func describeCluster(c *cluster) awsiam.PolicyStatement {
 	return allow("Cluster", jsii.Strings("eks:DescribeCluster"),
 		[]*string{arn("eks:${AWS::Region}:${AWS::AccountId}:cluster/" + c.name)}, nil)
 }
 
-// classSelections are what an EC2NodeClass selects in EC2.
+// classSelections returns the EC2 objects that an EC2NodeClass selects.
 func classSelections() []string {
 	return []string{"Subnets", "SecurityGroups", "Images", "CapacityReservations", "PlacementGroups"}
 }
 
-// describeRegion gives EC2's Describe calls for the named things. They take no resource: the region is all that bounds them.
+// describeRegion allows EC2's Describe calls for the named things. They take no resource, so only
+// the region limits them.
 func describeRegion(things ...string) awsiam.PolicyStatement {
 	var actions []string
 	for _, thing := range things {
@@ -109,7 +111,7 @@ func describeRegion(things ...string) awsiam.PolicyStatement {
 	return describe("Describe", actions...)
 }
 
-// describeNetwork is what Lambda looks at to place a function in a VPC.
+// describeNetwork allows the reads by which Lambda places a function in a VPC.
 func describeNetwork() awsiam.PolicyStatement {
 	return describe("NetworkState", "ec2:DescribeNetworkInterfaces", "ec2:DescribeSubnets")
 }
@@ -119,8 +121,7 @@ func describe(sid string, actions ...string) awsiam.PolicyStatement {
 		conditions{"StringEquals": {"aws:RequestedRegion": awscdk.Aws_REGION()}})
 }
 
-// readParameters gives the public parameters under which AWS publishes its images, and those of the account's own that the
-// user names.
+// readParameters allows reading AWS's public image parameters, and those that the user names.
 func readParameters(c *cluster) awsiam.PolicyStatement {
 	arns := []*string{arn("ssm:${AWS::Region}::parameter/aws/service/*")}
 	for _, name := range c.configuration.imageParameters {
@@ -137,27 +138,27 @@ func sendMessages(to ...awssqs.Queue) awsiam.PolicyStatement {
 	return allow("Send", jsii.Strings("sqs:SendMessage"), arns, nil)
 }
 
-// readQueue gives what Lambda's poller does with the function's role.
+// readQueue allows what Lambda's poller does with the function's role.
 // https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
 func readQueue(queue awssqs.Queue) awsiam.PolicyStatement {
 	return allow("Receive", jsii.Strings("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"),
 		[]*string{queue.QueueArn()}, nil)
 }
 
-// useKey gives what SQS does with the user's key, in the name of who sends and receives.
+// useKey allows what SQS does with the user's key on behalf of sender and receiver.
 // https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-key-management.html
 func useKey(c *cluster) awsiam.PolicyStatement {
 	return allow("Key", jsii.Strings("kms:GenerateDataKey", "kms:Decrypt"), []*string{jsii.String(c.configuration.kmsKey)},
 		conditions{"StringEquals": {"kms:ViaService": awscdk.Fn_Sub(jsii.String("sqs.${AWS::Region}.amazonaws.com"), nil)}})
 }
 
-// writeLog gives the function's own log group, which the stack makes: no right to make one.
+// writeLog allows writing to the function's own log group. The stack makes the group.
 func writeLog(group awslogs.LogGroup) awsiam.PolicyStatement {
 	return allow("Log", jsii.Strings("logs:CreateLogStream", "logs:PutLogEvents"), []*string{group.LogGroupArn()}, nil)
 }
 
-// ec2ARNs are the ARNs of every resource of the given kinds in the region. The account stays open, as subnets and images
-// may be another account's that shares them; images and snapshots carry none.
+// ec2ARNs returns the ARNs of all resources of the given kinds in the region. The account is open,
+// because another account may share subnets and images. ARNs of images and snapshots have none.
 func ec2ARNs(kinds ...string) []*string {
 	var arns []*string
 	for _, kind := range kinds {

@@ -8,13 +8,14 @@ import (
 	"testing"
 )
 
-// grant is a statement of the policies that Karpenter v1.14's guide gives its controller, for the cluster prod.
+// grant is a statement of the policies that Karpenter v1.14's guide gives its controller, for the
+// cluster prod.
 // https://karpenter.sh/v1.14/reference/cloudformation/
 type grant struct {
 	actions []string
 	// resources are parts of ARNs; * is every resource.
 	resources []string
-	// conditions are operator and key.
+	// conditions are operator and key of each condition.
 	conditions []string
 }
 
@@ -28,38 +29,64 @@ const (
 
 func karpentersPolicy() []grant {
 	launch := []string{"ec2:RunInstances", "ec2:CreateFleet"}
-	made := []string{":fleet/*", ":instance/*", ":volume/*", ":network-interface/*", ":launch-template/*", ":spot-instances-request/*"}
+	made := []string{
+		":fleet/*", ":instance/*", ":volume/*", ":network-interface/*", ":launch-template/*", ":spot-instances-request/*",
+	}
 	profile := []string{":instance-profile/*"}
 	profileTags := func(source string) []string {
 		return []string{
 			"StringEquals aws:" + source + "/kubernetes.io/cluster/prod", "StringEquals aws:" + source + "/eks:eks-cluster-name",
-			"StringEquals aws:" + source + "/topology.kubernetes.io/region", "StringLike aws:" + source + "/karpenter.k8s.aws/ec2nodeclass",
+			"StringEquals aws:" + source + "/topology.kubernetes.io/region",
+			"StringLike aws:" + source + "/karpenter.k8s.aws/ec2nodeclass",
 		}
 	}
 	return []grant{
-		{launch, []string{":image/*", ":snapshot/*", ":security-group/*", ":subnet/*", ":capacity-reservation/*", ":placement-group/*"}, nil},
+		{
+			launch,
+			[]string{
+				":image/*", ":snapshot/*", ":security-group/*", ":subnet/*", ":capacity-reservation/*", ":placement-group/*",
+			},
+			nil,
+		},
 		{launch, []string{":launch-template/*"}, []string{hasCluster, hasPool}},
 		{append(slices.Clone(launch), "ec2:CreateLaunchTemplate"), made, []string{requestCluster, requestEKS, requestPool}},
-		{[]string{"ec2:CreateTags"}, made, []string{requestCluster, requestEKS, requestPool, "StringEquals ec2:CreateAction"}},
-		{[]string{"ec2:CreateTags"}, []string{":instance/*"}, []string{hasCluster, hasPool, "StringEqualsIfExists aws:RequestTag/eks:eks-cluster-name", "ForAllValues:StringEquals aws:TagKeys"}},
-		{[]string{"ec2:TerminateInstances", "ec2:DeleteLaunchTemplate"}, []string{":instance/*", ":launch-template/*"}, []string{hasCluster, hasPool}},
+		{
+			[]string{"ec2:CreateTags"}, made, []string{requestCluster, requestEKS, requestPool, "StringEquals ec2:CreateAction"},
+		},
+		{
+			[]string{"ec2:CreateTags"}, []string{":instance/*"},
+			[]string{
+				hasCluster, hasPool, "StringEqualsIfExists aws:RequestTag/eks:eks-cluster-name",
+				"ForAllValues:StringEquals aws:TagKeys",
+			},
+		},
+		{
+			[]string{"ec2:TerminateInstances", "ec2:DeleteLaunchTemplate"}, []string{":instance/*", ":launch-template/*"},
+			[]string{hasCluster, hasPool},
+		},
 		{[]string{"iam:PassRole"}, []string{"NodeRole"}, []string{"StringEquals iam:PassedToService"}},
 		{[]string{"iam:CreateInstanceProfile"}, profile, profileTags("RequestTag")},
 		{[]string{"iam:TagInstanceProfile"}, profile, append(profileTags("RequestTag"), profileTags("ResourceTag")...)},
-		{[]string{"iam:AddRoleToInstanceProfile", "iam:RemoveRoleFromInstanceProfile", "iam:DeleteInstanceProfile"}, profile, profileTags("ResourceTag")},
+		{
+			[]string{"iam:AddRoleToInstanceProfile", "iam:RemoveRoleFromInstanceProfile", "iam:DeleteInstanceProfile"}, profile,
+			profileTags("ResourceTag"),
+		},
 		{[]string{"iam:GetInstanceProfile"}, profile, nil},
 		{[]string{"iam:ListInstanceProfiles", "pricing:GetProducts"}, []string{"*"}, nil},
 		{[]string{"eks:DescribeCluster"}, []string{":cluster/prod"}, nil},
 		{[]string{
-			"ec2:DescribeCapacityReservations", "ec2:DescribeImages", "ec2:DescribeInstances", "ec2:DescribeInstanceStatus", "ec2:DescribeInstanceTypeOfferings",
-			"ec2:DescribeInstanceTypes", "ec2:DescribeLaunchTemplates", "ec2:DescribePlacementGroups", "ec2:DescribeSecurityGroups", "ec2:DescribeSpotPriceHistory", "ec2:DescribeSubnets",
+			"ec2:DescribeCapacityReservations", "ec2:DescribeImages", "ec2:DescribeInstances", "ec2:DescribeInstanceStatus",
+			"ec2:DescribeInstanceTypeOfferings",
+			"ec2:DescribeInstanceTypes", "ec2:DescribeLaunchTemplates", "ec2:DescribePlacementGroups",
+			"ec2:DescribeSecurityGroups", "ec2:DescribeSpotPriceHistory", "ec2:DescribeSubnets",
 		}, []string{"*"}, []string{"StringEquals aws:RequestedRegion"}},
 		{[]string{"ssm:GetParameter"}, []string{"::parameter/aws/service/*"}, nil},
 		{[]string{"sqs:DeleteMessage", "sqs:GetQueueUrl", "sqs:ReceiveMessage"}, []string{"Queue"}, nil},
 	}
 }
 
-// beyondKarpenter are actions that Karpenter's policy lacks: what its pods do not need and functions do.
+// beyondKarpenter returns the actions that Karpenter's policy lacks, because pods do not need them
+// and functions do.
 func beyondKarpenter() map[string]string {
 	const log = "Karpenter's log is the kubelet's"
 	const queue = "functions wake each other, and Lambda polls, by queues of their own"
@@ -84,8 +111,13 @@ func TestNoStatementIsWiderThanKarpenters(t *testing.T) {
 					continue
 				}
 				for _, resource := range s.resources {
-					if !slices.ContainsFunc(policy, func(g grant) bool { return g.covers(action, encoded(t, resource), s.conditions) }) {
-						t.Errorf("%s, %s: %s on %s where %v: Karpenter's policy does not grant that much", name, s.sid, action, encoded(t, resource), s.conditions)
+					if !slices.ContainsFunc(
+						policy, func(g grant) bool { return g.covers(action, encoded(t, resource), s.conditions) },
+					) {
+						t.Errorf(
+							"%s, %s: %s on %s where %v: Karpenter's policy does not grant that much", name, s.sid, action,
+							encoded(t, resource), s.conditions,
+						)
 					}
 				}
 			}
@@ -101,8 +133,8 @@ func TestNoStatementIsWiderThanKarpenters(t *testing.T) {
 	}
 }
 
-// covers tells whether the grant allows at least what a statement does: the same action and resource, under the same
-// conditions or fewer.
+// covers reports whether the grant allows the same action and resource under the same conditions or
+// fewer.
 func (g grant) covers(action, resource string, conditions map[string]any) bool {
 	if !slices.Contains(g.actions, action) || !slices.ContainsFunc(g.resources, func(part string) bool {
 		return part == "*" && resource == `"*"` || part != "*" && strings.Contains(resource, part)
@@ -120,7 +152,10 @@ func (g grant) covers(action, resource string, conditions map[string]any) bool {
 
 func TestKarpentersPolicyCoversNoMoreThanItSays(t *testing.T) {
 	end := karpentersPolicy()[5]
-	own := map[string]any{"StringEquals": map[string]any{"aws:ResourceTag/kubernetes.io/cluster/prod": "owned"}, "StringLike": map[string]any{"aws:ResourceTag/karpenter.sh/nodepool": "*"}}
+	own := map[string]any{
+		"StringEquals": map[string]any{"aws:ResourceTag/kubernetes.io/cluster/prod": "owned"},
+		"StringLike":   map[string]any{"aws:ResourceTag/karpenter.sh/nodepool": "*"},
+	}
 	for _, test := range []struct {
 		action, resource string
 		conditions       map[string]any

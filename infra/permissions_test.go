@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// statement of a policy, with what may be one or many made many.
+// statement is a policy statement with lists in place of single values.
 type statement struct {
 	sid, effect string
 	actions     []string
@@ -17,11 +17,13 @@ type statement struct {
 	conditions  map[string]any
 }
 
-// statements gives those of a role's inline policies.
+// statements returns the statements of a role's inline policies.
 func statements(t *testing.T, role resource) []statement {
 	t.Helper()
 	if role.Properties["ManagedPolicyArns"] != nil {
-		t.Errorf("a role has managed policies, whose rights the template does not show: %v", role.Properties["ManagedPolicyArns"])
+		t.Errorf(
+			"a role has managed policies, whose rights the template does not show: %v", role.Properties["ManagedPolicyArns"],
+		)
 	}
 	var found []statement
 	for _, policy := range role.Properties["Policies"].([]any) {
@@ -47,7 +49,7 @@ func many(value any) []any {
 	return []any{value}
 }
 
-// functionRole gives the role of a function of the cluster prod.
+// functionRole returns the role of a function of the cluster prod.
 func functionRole(t *testing.T, in template, name string) (string, resource) {
 	t.Helper()
 	_, f := in.function(t, "whittle-prod-"+name)
@@ -70,7 +72,7 @@ func TestEachFunctionHasItsOwnRole(t *testing.T) {
 	}
 }
 
-// TestActions holds the rights of each function to what it calls: a new call needs a line here, and a line here a call.
+// TestActions lists the rights of each function. A new call needs a new line here.
 func TestActions(t *testing.T) {
 	log := []string{"logs:CreateLogStream", "logs:PutLogEvents"}
 	receive := []string{"sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"}
@@ -81,20 +83,25 @@ func TestActions(t *testing.T) {
 			"ec2:CreateFleet", "ec2:RunInstances", "ec2:CreateTags", "ec2:CreateLaunchTemplate",
 			"ec2:DescribeInstances", "ec2:DescribeSubnets", "ec2:DescribeSecurityGroups", "ec2:DescribeImages",
 			"ec2:DescribeCapacityReservations", "ec2:DescribePlacementGroups",
-			"iam:PassRole", "iam:GetInstanceProfile", "iam:CreateInstanceProfile", "iam:TagInstanceProfile", "iam:AddRoleToInstanceProfile",
+			"iam:PassRole", "iam:GetInstanceProfile", "iam:CreateInstanceProfile", "iam:TagInstanceProfile",
+			"iam:AddRoleToInstanceProfile",
 		}),
 		"interrupt": slices.Concat(log, receive, []string{"sqs:SendMessage", "eks:DescribeCluster"}),
 		"lifecycle": slices.Concat(log, receive, []string{
 			"sqs:SendMessage", "eks:DescribeCluster", "ssm:GetParameters",
-			"ec2:DescribeInstances", "ec2:DescribeInstanceStatus", "ec2:TerminateInstances", "ec2:CreateTags", "ec2:DescribeSubnets", "ec2:DescribeSecurityGroups",
-			"ec2:DescribeImages", "ec2:DescribeCapacityReservations", "ec2:DescribePlacementGroups", "ec2:DescribeLaunchTemplates", "ec2:DeleteLaunchTemplate",
+			"ec2:DescribeInstances", "ec2:DescribeInstanceStatus", "ec2:TerminateInstances", "ec2:CreateTags",
+			"ec2:DescribeSubnets", "ec2:DescribeSecurityGroups",
+			"ec2:DescribeImages", "ec2:DescribeCapacityReservations", "ec2:DescribePlacementGroups",
+			"ec2:DescribeLaunchTemplates", "ec2:DeleteLaunchTemplate",
 			"iam:ListInstanceProfiles", "iam:RemoveRoleFromInstanceProfile", "iam:DeleteInstanceProfile",
-			"iam:PassRole", "iam:GetInstanceProfile", "iam:CreateInstanceProfile", "iam:TagInstanceProfile", "iam:AddRoleToInstanceProfile",
+			"iam:PassRole", "iam:GetInstanceProfile", "iam:CreateInstanceProfile", "iam:TagInstanceProfile",
+			"iam:AddRoleToInstanceProfile",
 		}),
 		"disrupt": slices.Concat(log, receive, []string{"sqs:SendMessage", "eks:DescribeCluster"}),
 		"catalog": slices.Concat(log, []string{
 			"eks:DescribeCluster", "pricing:GetProducts",
-			"ec2:DescribeInstanceTypes", "ec2:DescribeInstanceTypeOfferings", "ec2:DescribeAvailabilityZones", "ec2:DescribeSpotPriceHistory",
+			"ec2:DescribeInstanceTypes", "ec2:DescribeInstanceTypeOfferings", "ec2:DescribeAvailabilityZones",
+			"ec2:DescribeSpotPriceHistory",
 		}),
 		"install": slices.Concat(log, []string{"eks:DescribeCluster", "lambda:InvokeFunction"}),
 		"console": slices.Concat(log, []string{"eks:DescribeCluster"}),
@@ -121,20 +128,23 @@ func TestActions(t *testing.T) {
 	}
 }
 
-// takesNoResource are the actions for which AWS's own tables name no resource type, so that a policy must say *, and the
-// condition that bounds them instead, if they take one.
+// takesNoResource returns the actions for which AWS names no resource type, so that a policy must
+// say *. The value is the condition that limits the action, if it takes one.
 // https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonec2.html
 // https://docs.aws.amazon.com/service-authorization/latest/reference/list_awsidentityandaccessmanagementiam.html
 // https://docs.aws.amazon.com/service-authorization/latest/reference/list_awspricelist.html
 func takesNoResource() map[string]string {
 	const region = "aws:RequestedRegion"
 	return map[string]string{
-		"ec2:DescribeAvailabilityZones": region, "ec2:DescribeCapacityReservations": region, "ec2:DescribeImages": region, "ec2:DescribeInstances": region,
-		"ec2:DescribeInstanceStatus": region, "ec2:DescribeInstanceTypeOfferings": region, "ec2:DescribeInstanceTypes": region, "ec2:DescribeLaunchTemplates": region, "ec2:DescribeNetworkInterfaces": region,
-		"ec2:DescribePlacementGroups": region, "ec2:DescribeSecurityGroups": region, "ec2:DescribeSpotPriceHistory": region, "ec2:DescribeSubnets": region,
-		// Karpenter's policy has it on * too: its list of a path is the account's.
+		"ec2:DescribeAvailabilityZones": region, "ec2:DescribeCapacityReservations": region, "ec2:DescribeImages": region,
+		"ec2:DescribeInstances":      region,
+		"ec2:DescribeInstanceStatus": region, "ec2:DescribeInstanceTypeOfferings": region,
+		"ec2:DescribeInstanceTypes": region, "ec2:DescribeLaunchTemplates": region, "ec2:DescribeNetworkInterfaces": region,
+		"ec2:DescribePlacementGroups": region, "ec2:DescribeSecurityGroups": region, "ec2:DescribeSpotPriceHistory": region,
+		"ec2:DescribeSubnets": region,
+		// Karpenter's policy also has it on *.
 		"iam:ListInstanceProfiles": "",
-		// The price list is the same for all, and answers in a few regions only.
+		// The price list is the same for all accounts, and answers in a few regions only.
 		"pricing:GetProducts": "",
 	}
 }
@@ -192,8 +202,10 @@ func TestConditions(t *testing.T) {
 		"StringLike":   map[string]any{"aws:ResourceTag/karpenter.sh/nodepool": "*"},
 	}
 	request := map[string]any{
-		"StringEquals": map[string]any{"aws:RequestTag/kubernetes.io/cluster/prod": "owned", "aws:RequestTag/eks:eks-cluster-name": "prod"},
-		"StringLike":   map[string]any{"aws:RequestTag/karpenter.sh/nodepool": "*"},
+		"StringEquals": map[string]any{
+			"aws:RequestTag/kubernetes.io/cluster/prod": "owned", "aws:RequestTag/eks:eks-cluster-name": "prod",
+		},
+		"StringLike": map[string]any{"aws:RequestTag/karpenter.sh/nodepool": "*"},
 	}
 	tagged := map[string]any{
 		"StringEquals": map[string]any{
@@ -215,16 +227,21 @@ func TestConditions(t *testing.T) {
 		{"provision", "ec2:RunInstances", ":subnet/*", []map[string]any{nil}},
 		{"provision", "ec2:CreateTags", ":instance/*", []map[string]any{tagged}},
 		{"lifecycle", "ec2:CreateTags", ":instance/*", []map[string]any{{
-			"StringEquals":              own["StringEquals"],
-			"StringLike":                own["StringLike"],
-			"StringEqualsIfExists":      map[string]any{"aws:RequestTag/eks:eks-cluster-name": "prod"},
-			"ForAllValues:StringEquals": map[string]any{"aws:TagKeys": []any{"eks:eks-cluster-name", "karpenter.sh/nodeclaim", "Name"}},
+			"StringEquals":         own["StringEquals"],
+			"StringLike":           own["StringLike"],
+			"StringEqualsIfExists": map[string]any{"aws:RequestTag/eks:eks-cluster-name": "prod"},
+			"ForAllValues:StringEquals": map[string]any{
+				"aws:TagKeys": []any{"eks:eks-cluster-name", "karpenter.sh/nodeclaim", "Name"},
+			},
 		}}},
 		{"provision", "iam:PassRole", "prodNodeRole", []map[string]any{{
 			"StringEquals": map[string]any{"iam:PassedToService": []any{"ec2.amazonaws.com", "ec2.amazonaws.com.cn"}},
 		}}},
 		{"provision", "iam:CreateInstanceProfile", ":instance-profile/*", []map[string]any{profile("aws:RequestTag/")}},
-		{"provision", "iam:TagInstanceProfile", ":instance-profile/*", []map[string]any{profile("aws:RequestTag/", "aws:ResourceTag/")}},
+		{
+			"provision", "iam:TagInstanceProfile", ":instance-profile/*",
+			[]map[string]any{profile("aws:RequestTag/", "aws:ResourceTag/")},
+		},
 		{"provision", "iam:AddRoleToInstanceProfile", ":instance-profile/*", []map[string]any{profile("aws:ResourceTag/")}},
 		{"lifecycle", "iam:DeleteInstanceProfile", ":instance-profile/*", []map[string]any{profile("aws:ResourceTag/")}},
 		{"lifecycle", "ec2:DeleteLaunchTemplate", ":launch-template/*", []map[string]any{own}},
@@ -276,8 +293,9 @@ func TestPassRoleNamesTheNodeRoleOnly(t *testing.T) {
 	}
 }
 
-// TestRolesFitIAM checks the longest name a cluster can have: a role's inline policies may hold 10,240 characters together,
-// white space not counted. https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html
+// TestRolesFitIAM checks the longest possible cluster name. A role's inline policies may hold
+// 10,240 characters in all, without white space.
+// https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html
 func TestRolesFitIAM(t *testing.T) {
 	template := synthesize(t, strings.Repeat("n", maximumClusterName))
 	for id, role := range template.ofType("AWS::IAM::Role") {
@@ -298,8 +316,8 @@ func TestRolesFitIAM(t *testing.T) {
 	}
 }
 
-// longest puts into a policy what CloudFormation would where names are longest: 14 characters of region, 10 of partition,
-// and ARNs of a log group, queue, function or role of 64 characters.
+// longest fills a policy with the longest names that CloudFormation may insert: a region of 14
+// characters, a partition of 10, and names of 64 in ARNs.
 func longest(value any) any {
 	switch v := value.(type) {
 	case []any:
@@ -310,7 +328,9 @@ func longest(value any) any {
 		return items
 	case map[string]any:
 		if text, ok := v["Fn::Sub"].(string); ok {
-			return strings.NewReplacer("${AWS::Partition}", "aws-us-gov", "${AWS::Region}", "ap-southeast-2", "${AWS::AccountId}", "123456789012").Replace(text)
+			return strings.NewReplacer(
+				"${AWS::Partition}", "aws-us-gov", "${AWS::Region}", "ap-southeast-2", "${AWS::AccountId}", "123456789012",
+			).Replace(text)
 		}
 		if v["Ref"] == "AWS::Region" {
 			return "ap-southeast-2"

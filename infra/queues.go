@@ -11,27 +11,28 @@ import (
 )
 
 const (
-	// visibilityFactor times the function's timeout is how long a received message stays hidden: AWS's advice for queues
-	// that Lambda polls. https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
+	// SQS hides a received message for visibilityFactor times the function's timeout. AWS
+	// recommends this factor for queues that Lambda polls.
+	// https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
 	visibilityFactor = 6
-	// maximumReceives is how often a message is tried before it goes to the dead-letter queue.
+	// maximumReceives is the number of tries before a message goes to the dead-letter queue.
 	maximumReceives = 5
 
-	// tickRetention outlives maximumReceives tries of a message (half an hour): a shorter one would let the message of a
-	// function that cannot start expire before the dead-letter queue shows it. Stale ticks cost a function nothing: it
-	// acknowledges them unread.
+	// tickRetention is longer than maximumReceives tries of a message, which take half an hour. If
+	// a function cannot start, its messages thus reach the dead-letter queue. Stale ticks cost
+	// nothing: functions acknowledge them unread.
 	tickRetention = time.Hour
-	// eventRetention keeps the events of EC2 and Health, and the dead letters, over a long weekend.
+	// eventRetention keeps dead letters and the events of EC2 and Health over a long weekend.
 	eventRetention = 4 * 24 * time.Hour
 )
 
-// queueNames are the functions that a queue wakes, in the order of queues.dead.
+// queueNames returns the functions that read a queue, in the order of queues.dead.
 func queueNames() []string { return []string{"provision", "lifecycle", "disrupt", "interrupt"} }
 
-// queues are a cluster's queues, each read by the function of the same name.
+// queues holds a cluster's queues. The function of the same name reads each.
 type queues struct {
 	provision, lifecycle, disrupt, interrupt awssqs.Queue
-	// dead are their dead-letter queues.
+	// dead holds their dead-letter queues.
 	dead []awssqs.Queue
 }
 
@@ -47,8 +48,11 @@ func newQueues(c *cluster) queues {
 	return made
 }
 
-// newQueue adds a queue with its dead-letter queue, which joins the others: both encrypted, with SQS's own key or the user's, both closed to plain HTTP.
-func newQueue(c *cluster, name, id string, functionTimeout, retention time.Duration, deadLetters *[]awssqs.Queue) awssqs.Queue {
+// newQueue adds a queue, and appends its dead-letter queue to deadLetters. Both are encrypted with
+// SQS's own key or the user's, and refuse plain HTTP.
+func newQueue(
+	c *cluster, name, id string, functionTimeout, retention time.Duration, deadLetters *[]awssqs.Queue,
+) awssqs.Queue {
 	scope := constructs.NewConstruct(c.scope, jsii.String(id+"Queue"))
 	encryption, key := awssqs.QueueEncryption_SQS_MANAGED, awskms.IKey(nil)
 	if given := c.configuration.kmsKey; given != "" {

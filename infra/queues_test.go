@@ -35,7 +35,10 @@ func TestQueues(t *testing.T) {
 			visibility := queue.Properties["VisibilityTimeout"].(float64)
 			retention := queue.Properties["MessageRetentionPeriod"].(float64)
 			if retention <= receives*visibility {
-				t.Errorf("a message lives %v s, %v receives take %v s: it would expire before it reaches the dead-letter queue", retention, receives, receives*visibility)
+				t.Errorf(
+					"a message lives %v s, %v receives take %v s: it would expire before it reaches the dead-letter queue", retention,
+					receives, receives*visibility,
+				)
 			}
 			if deadRetention := target.Properties["MessageRetentionPeriod"].(float64); deadRetention < retention {
 				t.Errorf("dead letters live %v s, less than the queue's own %v s", deadRetention, retention)
@@ -47,7 +50,7 @@ func TestQueues(t *testing.T) {
 	}
 }
 
-// closedToPlainHTTP reports whether a policy of the queue refuses what does not come over TLS.
+// closedToPlainHTTP reports whether a policy of the queue refuses requests without TLS.
 func closedToPlainHTTP(in template, queue string) bool {
 	for _, policy := range in.ofType("AWS::SQS::QueuePolicy") {
 		if references(policy.Properties["Queues"])[0] != queue {
@@ -55,7 +58,9 @@ func closedToPlainHTTP(in template, queue string) bool {
 		}
 		for _, item := range policy.Properties["PolicyDocument"].(map[string]any)["Statement"].([]any) {
 			s := item.(map[string]any)
-			if s["Effect"] == "Deny" && s["Action"] == "sqs:*" && reflect.DeepEqual(s["Principal"], map[string]any{"AWS": "*"}) &&
+			if s["Effect"] == "Deny" && s["Action"] == "sqs:*" && reflect.DeepEqual(
+				s["Principal"], map[string]any{"AWS": "*"},
+			) &&
 				reflect.DeepEqual(s["Condition"], map[string]any{"Bool": map[string]any{"aws:SecureTransport": "false"}}) {
 				return true
 			}
@@ -75,13 +80,15 @@ func TestEventSourceMappings(t *testing.T) {
 		if queue.Properties["QueueName"] != name {
 			t.Errorf("%s reads the queue %v", name, queue.Properties["QueueName"])
 		}
-		if visibility, timeout := queue.Properties["VisibilityTimeout"].(float64), f.Properties["Timeout"].(float64); visibility < 6*timeout {
+		visibility := queue.Properties["VisibilityTimeout"].(float64)
+		if timeout := f.Properties["Timeout"].(float64); visibility < 6*timeout {
 			t.Errorf("%s runs for %v s, its queue hides a message for %v s only", name, timeout, visibility)
 		}
 		if got := mapping.Properties["FunctionResponseTypes"]; !reflect.DeepEqual(got, []any{"ReportBatchItemFailures"}) {
 			t.Errorf("%s: response types %v", id, got)
 		}
-		// With a limit Lambda may ask the queue more often while it is empty: for those only that have no Lease.
+		// A maximum concurrency can cost more polls of an empty queue. Only functions without a
+		// Lease have one.
 		var scaling any
 		if name == "whittle-prod-interrupt" || name == "whittle-prod-lifecycle" {
 			scaling = map[string]any{"MaximumConcurrency": 2.0}
@@ -90,7 +97,10 @@ func TestEventSourceMappings(t *testing.T) {
 			t.Errorf("%s: ScalingConfig %v, want %v", id, got, scaling)
 		}
 		if mapping.Properties["BatchSize"] != 10.0 || mapping.Properties["MaximumBatchingWindowInSeconds"] != nil {
-			t.Errorf("%s: batch size %v, window %v", id, mapping.Properties["BatchSize"], mapping.Properties["MaximumBatchingWindowInSeconds"])
+			t.Errorf(
+				"%s: batch size %v, window %v", id, mapping.Properties["BatchSize"],
+				mapping.Properties["MaximumBatchingWindowInSeconds"],
+			)
 		}
 	}
 	for _, name := range []string{"provision", "interrupt", "lifecycle", "disrupt"} {
@@ -100,7 +110,7 @@ func TestEventSourceMappings(t *testing.T) {
 	}
 }
 
-// TestOnlyRulesSendFromOutside checks the only grant that a queue's own policy makes: to the cluster's rules.
+// TestOnlyRulesSendFromOutside checks the only grant of a queue's own policy.
 func TestOnlyRulesSendFromOutside(t *testing.T) {
 	template := synthesize(t, "prod")
 	grants := 0
@@ -111,7 +121,9 @@ func TestOnlyRulesSendFromOutside(t *testing.T) {
 				continue
 			}
 			grants++
-			if s["Action"] != "sqs:SendMessage" || !reflect.DeepEqual(s["Principal"], map[string]any{"Service": "events.amazonaws.com"}) {
+			if s["Action"] != "sqs:SendMessage" || !reflect.DeepEqual(
+				s["Principal"], map[string]any{"Service": "events.amazonaws.com"},
+			) {
 				t.Errorf("%s allows %v to %v", id, s["Action"], s["Principal"])
 			}
 			sources := map[string]bool{}

@@ -15,17 +15,18 @@ type rule struct {
 	pattern         map[string]any
 }
 
-// interruptRules are the events that tell of an instance that goes, or has gone. EC2's events carry neither the cluster nor
-// the instance's tags: those of every instance in the account arrive, and the function picks out its own.
+// interruptRules returns the rules for events about instances that leave or have left. EC2's events
+// name neither the cluster nor the instance's tags. Events of all instances in the account arrive,
+// and the function ignores foreign ones.
 // https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/automating_with_eventbridge.html
 func interruptRules() []rule {
 	return []rule{
 		{
-			id: "SpotInterruption", description: "spot instances that EC2 takes back in two minutes",
+			id: "SpotInterruption", description: "spot instances that EC2 ends in two minutes",
 			pattern: ec2Pattern("EC2 Spot Instance Interruption Warning"),
 		},
 		{
-			id: "RebalanceRecommendation", description: "spot instances that EC2 is likely to take back",
+			id: "RebalanceRecommendation", description: "spot instances that EC2 is likely to end",
 			pattern: ec2Pattern("EC2 Instance Rebalance Recommendation"),
 		},
 		{
@@ -33,8 +34,8 @@ func interruptRules() []rule {
 			pattern: map[string]any{
 				"source":      []string{"aws.ec2"},
 				"detail-type": []string{"EC2 Instance State-change Notification"},
-				// Not pending and running: they say nothing that the answer of CreateFleet has not said, and every instance that
-				// starts in the account would wake the function.
+				// The answer of CreateFleet covers pending and running. Those states would wake the
+				// function for every instance that starts in the account.
 				"detail": map[string]any{"state": []string{"stopping", "stopped", "shutting-down", "terminated"}},
 			},
 		},
@@ -47,7 +48,7 @@ func interruptRules() []rule {
 			},
 		},
 		{
-			id: "CapacityReservation", description: "instances that an interruptible capacity reservation gives up",
+			id: "CapacityReservation", description: "instances of an interruptible capacity reservation that EC2 ends",
 			pattern: ec2Pattern("EC2 Capacity Reservation Instance Interruption Warning"),
 		},
 		{
@@ -62,7 +63,8 @@ func ec2Pattern(detailTypes ...string) map[string]any {
 	return map[string]any{"source": []string{"aws.ec2"}, "detail-type": detailTypes}
 }
 
-// newRules adds the rules that feed queue, and lets them, and nobody else by the queue's policy, send to it.
+// newRules adds the rules that feed queue. The queue's policy accepts messages from these rules
+// only.
 func newRules(c *cluster, queue awssqs.Queue, install awscdk.CustomResource) {
 	scope := constructs.NewConstruct(c.scope, jsii.String("Rule"))
 	var arns []*string

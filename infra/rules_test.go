@@ -6,26 +6,77 @@ import (
 	"testing"
 )
 
-// TestRulesMatch sends events past the synthesized patterns: each is for one rule at most, so that none is handled twice.
+// TestRulesMatch matches events with the synthesized patterns. At most one rule matches an event,
+// so no event arrives twice.
 func TestRulesMatch(t *testing.T) {
 	template := synthesize(t, "prod")
 	for _, test := range []struct {
 		name, event string
 		want        int
 	}{
-		{"spot interruption", `{"source":"aws.ec2","detail-type":"EC2 Spot Instance Interruption Warning","detail":{"instance-id":"i-0","instance-action":"terminate"}}`, 1},
-		{"rebalance", `{"source":"aws.ec2","detail-type":"EC2 Instance Rebalance Recommendation","detail":{"instance-id":"i-0"}}`, 1},
-		{"running", `{"source":"aws.ec2","detail-type":"EC2 Instance State-change Notification","detail":{"instance-id":"i-0","state":"running"}}`, 0},
-		{"terminated", `{"source":"aws.ec2","detail-type":"EC2 Instance State-change Notification","detail":{"instance-id":"i-0","state":"terminated"}}`, 1},
-		{"pending", `{"source":"aws.ec2","detail-type":"EC2 Instance State-change Notification","detail":{"instance-id":"i-0","state":"pending"}}`, 0},
-		{"no state", `{"source":"aws.ec2","detail-type":"EC2 Instance State-change Notification","detail":{"instance-id":"i-0"}}`, 0},
-		{"health", `{"source":"aws.health","detail-type":"AWS Health Event","detail":{"service":"EC2","eventTypeCategory":"scheduledChange"}}`, 1},
-		{"health of another service", `{"source":"aws.health","detail-type":"AWS Health Event","detail":{"service":"RDS","eventTypeCategory":"scheduledChange"}}`, 0},
-		{"health, an outage", `{"source":"aws.health","detail-type":"AWS Health Event","detail":{"service":"EC2","eventTypeCategory":"issue"}}`, 0},
-		{"capacity reservation", `{"source":"aws.ec2","detail-type":"EC2 Capacity Reservation Instance Interruption Warning","detail":{"instance-id":"i-0"}}`, 1},
+		{
+			"spot interruption",
+			`{"source":"aws.ec2","detail-type":"EC2 Spot Instance Interruption ` +
+				`Warning","detail":{"instance-id":"i-0","instance-action":"terminate"}}`,
+			1,
+		},
+		{
+			"rebalance",
+			`{"source":"aws.ec2","detail-type":"EC2 Instance Rebalance Recommendation","detail":{"instance-id":"i-0"}}`, 1,
+		},
+		{
+			"running",
+			`{"source":"aws.ec2","detail-type":"EC2 Instance State-change ` +
+				`Notification","detail":{"instance-id":"i-0","state":"running"}}`,
+			0,
+		},
+		{
+			"terminated",
+			`{"source":"aws.ec2","detail-type":"EC2 Instance State-change ` +
+				`Notification","detail":{"instance-id":"i-0","state":"terminated"}}`,
+			1,
+		},
+		{
+			"pending",
+			`{"source":"aws.ec2","detail-type":"EC2 Instance State-change ` +
+				`Notification","detail":{"instance-id":"i-0","state":"pending"}}`,
+			0,
+		},
+		{
+			"no state",
+			`{"source":"aws.ec2","detail-type":"EC2 Instance State-change Notification","detail":{"instance-id":"i-0"}}`, 0,
+		},
+		{
+			"health",
+			`{"source":"aws.health","detail-type":"AWS Health ` +
+				`Event","detail":{"service":"EC2","eventTypeCategory":"scheduledChange"}}`,
+			1,
+		},
+		{
+			"health of another service",
+			`{"source":"aws.health","detail-type":"AWS Health ` +
+				`Event","detail":{"service":"RDS","eventTypeCategory":"scheduledChange"}}`,
+			0,
+		},
+		{
+			"health, an outage",
+			`{"source":"aws.health","detail-type":"AWS Health Event","detail":{"service":"EC2","eventTypeCategory":"issue"}}`, 0,
+		},
+		{
+			"capacity reservation",
+			`{"source":"aws.ec2","detail-type":"EC2 Capacity Reservation Instance Interruption ` +
+				`Warning","detail":{"instance-id":"i-0"}}`,
+			1,
+		},
 		{"capacity block", `{"source":"aws.ec2","detail-type":"Capacity Block Expiration Warning","detail":{}}`, 1},
-		{"capacity block, the other name", `{"source":"aws.ec2","detail-type":"Capacity Block Reservation Expiration Warning","detail":{}}`, 1},
-		{"somebody's own event of the same name", `{"source":"my.app","detail-type":"EC2 Spot Instance Interruption Warning","detail":{"instance-id":"i-0"}}`, 0},
+		{
+			"capacity block, the other name",
+			`{"source":"aws.ec2","detail-type":"Capacity Block Reservation Expiration Warning","detail":{}}`, 1,
+		},
+		{
+			"somebody's own event of the same name",
+			`{"source":"my.app","detail-type":"EC2 Spot Instance Interruption Warning","detail":{"instance-id":"i-0"}}`, 0,
+		},
 		{"another event of EC2", `{"source":"aws.ec2","detail-type":"EBS Volume Notification","detail":{}}`, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -46,7 +97,8 @@ func TestRulesMatch(t *testing.T) {
 	}
 }
 
-// matches applies the part of EventBridge's pattern language that the rules use: lists of exact strings.
+// matches supports the part of EventBridge's pattern language that the rules use: lists of exact
+// strings.
 func matches(t *testing.T, pattern, event map[string]any) bool {
 	t.Helper()
 	for key, want := range pattern {

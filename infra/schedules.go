@@ -10,19 +10,21 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// schedule wakes a function at a rate.
+// schedule wakes a function at a fixed rate.
 type schedule struct {
 	id, rate string
 	function function
-	// maximumAge is how late an invocation may still be delivered.
+	// maximumAge is the latest that Scheduler still delivers an invocation.
 	maximumAge time.Duration
 	retries    float64
 }
 
-// newSchedules adds the clocks: the ticker's each minute, the shortest that EventBridge Scheduler has, and the catalog's.
+// newSchedules adds the schedules of ticker and catalog. EventBridge Scheduler has no rate faster
+// than a minute.
 func newSchedules(c *cluster, f functions, install awscdk.CustomResource) {
 	for _, s := range []schedule{
-		// A tick that comes after the next one is worth nothing: one minute is also the least age that Scheduler accepts.
+		// A tick after the next one is useless. A minute is also the smallest age that Scheduler
+		// accepts.
 		{id: "TickerSchedule", rate: "rate(1 minute)", function: f.ticker, maximumAge: time.Minute, retries: 2},
 		{id: "CatalogSchedule", rate: "rate(1 hour)", function: f.catalog, maximumAge: 30 * time.Minute, retries: 5},
 	} {
@@ -30,13 +32,16 @@ func newSchedules(c *cluster, f functions, install awscdk.CustomResource) {
 	}
 }
 
-// newSchedule adds a schedule with a role that may invoke its function and do nothing else.
+// newSchedule adds a schedule with a role that may only invoke its function.
 func newSchedule(c *cluster, s schedule) awsscheduler.CfnSchedule {
 	scope := constructs.NewConstruct(c.scope, jsii.String(s.id))
-	statements := []awsiam.PolicyStatement{allow("Invoke", jsii.Strings("lambda:InvokeFunction"), []*string{s.function.lambda.FunctionArn()}, nil)}
+	statements := []awsiam.PolicyStatement{
+		allow("Invoke", jsii.Strings("lambda:InvokeFunction"), []*string{s.function.lambda.FunctionArn()}, nil),
+	}
 	role := awsiam.NewRole(scope, jsii.String("Role"), &awsiam.RoleProps{
 		Description: jsii.String("The schedule of Whittle's function " + s.function.name + " for the cluster " + c.name),
-		// Against the confused deputy; Scheduler names the group, not the schedule.
+		// The condition prevents the confused deputy problem. Scheduler names the group, not the
+		// schedule.
 		// https://docs.aws.amazon.com/scheduler/latest/UserGuide/cross-service-confused-deputy-prevention.html
 		AssumedBy: awsiam.NewServicePrincipal(jsii.String("scheduler.amazonaws.com"), &awsiam.ServicePrincipalOpts{
 			Conditions: &map[string]any{"StringEquals": map[string]any{

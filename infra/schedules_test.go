@@ -36,7 +36,9 @@ func TestSchedules(t *testing.T) {
 		trust := role.Properties["AssumeRolePolicyDocument"].(map[string]any)["Statement"].([]any)[0].(map[string]any)
 		want := map[string]any{"StringEquals": map[string]any{
 			"aws:SourceAccount": map[string]any{"Ref": "AWS::AccountId"},
-			"aws:SourceArn":     map[string]any{"Fn::Sub": "arn:${AWS::Partition}:scheduler:${AWS::Region}:${AWS::AccountId}:schedule-group/default"},
+			"aws:SourceArn": map[string]any{
+				"Fn::Sub": "arn:${AWS::Partition}:scheduler:${AWS::Region}:${AWS::AccountId}:schedule-group/default",
+			},
 		}}
 		if !reflect.DeepEqual(trust["Condition"], want) {
 			t.Errorf("%s: its role trusts under %v, want %v", id, trust["Condition"], want)

@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// Values come as the command line's text, or as what a JSON or YAML file may hold: text, numbers, truth, lists, maps.
+// A value is text from the command line, or any value of a JSON or YAML file.
 
 func sprint(value any) string {
 	if number, ok := value.(float64); ok {
-		return strconv.FormatFloat(number, 'f', -1, 64) // as it was written, and not with an exponent
+		return strconv.FormatFloat(number, 'f', -1, 64) // without an exponent, as users write it
 	}
 	return strings.TrimSpace(fmt.Sprint(value))
 }
@@ -53,7 +53,7 @@ func architecture(value any) (string, error) {
 	return oneOf(value, "arm64", "x86_64")
 }
 
-// list accepts a list, and the text of one with commas.
+// list accepts a list, or a text with commas.
 func list(value any) ([]string, error) {
 	items, ok := value.([]any)
 	if !ok {
@@ -78,7 +78,7 @@ func list(value any) ([]string, error) {
 	return texts, nil
 }
 
-// pairs accepts a map, and the text of one: key=value with commas between.
+// pairs accepts a map, or a text such as key=value,key=value.
 func pairs(value any) (map[string]any, error) {
 	if given, ok := value.(map[string]any); ok {
 		return given, nil
@@ -98,7 +98,8 @@ func pairs(value any) (map[string]any, error) {
 	return found, nil
 }
 
-// tags accepts what AWS does, but for its own: https://docs.aws.amazon.com/tag-editor/latest/userguide/best-practices-and-strats.html
+// tags accepts the keys and values that AWS accepts, except AWS's own.
+// https://docs.aws.amazon.com/tag-editor/latest/userguide/best-practices-and-strats.html
 func tags(value any) (map[string]string, error) {
 	given, err := pairs(value)
 	if err != nil {
@@ -139,18 +140,25 @@ func memory(value any) (map[string]float64, error) {
 	return read, nil
 }
 
-// retention accepts the numbers of days that CloudWatch Logs does.
+// retention accepts the numbers of days that CloudWatch Logs accepts.
 // https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutRetentionPolicy.html
 func retention(value any) (float64, error) {
-	allowed := []int{1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653}
+	allowed := []int{
+		1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
+	}
 	days, err := strconv.Atoi(sprint(value))
 	if err != nil || !slices.Contains(allowed, days) {
-		return 0, wrong(value, "is no number of days that CloudWatch Logs keeps: "+strings.Trim(strings.ReplaceAll(fmt.Sprint(allowed), " ", ", "), "[]")+" are")
+		return 0, wrong(
+			value,
+			"is no number of days that CloudWatch Logs keeps: "+strings.Trim(
+				strings.ReplaceAll(fmt.Sprint(allowed), " ", ", "), "[]",
+			)+" are",
+		)
 	}
 	return float64(days), nil
 }
 
-// ids accepts a list of EC2's ids of a kind, such as subnet-0a1b2c3d.
+// ids accepts a list of EC2 ids of one kind, such as subnet-0a1b2c3d.
 func ids(value any, kind string) ([]string, error) {
 	given, err := list(value)
 	if err != nil {
@@ -164,24 +172,26 @@ func ids(value any, kind string) ([]string, error) {
 	return given, nil
 }
 
-// arnOf accepts the ARN of a service's resource whose name begins as given.
+// arnOf accepts the ARN of a service's resource whose name has the given beginning.
 func arnOf(value any, service, beginning string) (string, error) {
 	given, ok := value.(string)
 	// The account of AWS's own policies is "aws".
-	if !ok || !regexp.MustCompile(`^arn:aws[a-z-]*:`+service+`:[a-z0-9-]*:([0-9]{12}|aws):`+beginning+`[A-Za-z0-9_.+=,@/-]+$`).MatchString(given) {
+	if !ok || !regexp.MustCompile(
+		`^arn:aws[a-z-]*:`+service+`:[a-z0-9-]*:([0-9]{12}|aws):`+beginning+`[A-Za-z0-9_.+=,@/-]+$`,
+	).MatchString(given) {
 		return "", wrong(value, "is no ARN of that kind")
 	}
 	return given, nil
 }
 
-// imageParameters accepts a list of absolute parameter names, each with * at its end or without.
+// imageParameters accepts a list of absolute parameter names. A name may end in *.
 func imageParameters(value any) ([]string, error) {
 	names, err := list(value)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range names {
-		// A * alone would open every parameter, and secrets are parameters too.
+		// A * alone would open every parameter, and parameters may be secrets.
 		if !regexp.MustCompile(`^(/[a-zA-Z0-9_.-]+)+(/?\*)?$`).MatchString(name) {
 			return nil, wrong(name, "is no name of a parameter that begins with / and may end with *")
 		}
@@ -189,7 +199,7 @@ func imageParameters(value any) ([]string, error) {
 	return names, nil
 }
 
-// number accepts what the check does.
+// number accepts a value that passes check.
 func number(value any, what string, check func(text string) bool) (string, error) {
 	given := sprint(value)
 	if !check(given) {

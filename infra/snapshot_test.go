@@ -14,11 +14,11 @@ import (
 	"testing"
 )
 
-// replace allows TestTheTemplateIsTheSnapshot to update a snapshot that has lost logical ids.
+// replace lets TestTheTemplateIsTheSnapshot write a snapshot that lost logical ids.
 var replace = flag.Bool("replace", false, "with -update: accept that resources are deleted, or replaced by others")
 
-// TestTheTemplateIsTheSnapshot shows, in a review, what a change of the code changes in the stacks that are there. Logical ids
-// are guarded by a flag of their own: CloudFormation deletes what has lost its id, messages, logs and roles with it.
+// TestTheTemplateIsTheSnapshot shows reviewers how a change affects deployed stacks. Lost logical
+// ids need a flag of their own: CloudFormation deletes their resources, with messages and logs.
 func TestTheTemplateIsTheSnapshot(t *testing.T) {
 	path := filepath.Join("testdata", "snapshot.json")
 	got := plain(t, synthesize(t, "prod").text)
@@ -33,7 +33,11 @@ func TestTheTemplateIsTheSnapshot(t *testing.T) {
 	lost := lostIDs(want, got)
 	for _, line := range lost {
 		if !*update || !*replace {
-			t.Errorf("%s: its resource would be deleted, or replaced by another: if that is meant, say so in the commit and run go test ./infra -run Snapshot -args -update -replace", line)
+			t.Errorf(
+				"%s: its resource would be deleted, or replaced by another: if that is meant, say so in the commit and run "+
+					"go test ./infra -run Snapshot -args -update -replace",
+				line,
+			)
 		}
 	}
 	if *update && !t.Failed() {
@@ -51,14 +55,16 @@ func TestTheTemplateIsTheSnapshot(t *testing.T) {
 		t.Error(change)
 	}
 	if len(changes) > 0 {
-		t.Errorf("%d differences from the snapshot: if they are meant, run go test ./infra -run Snapshot -args -update", len(changes))
+		t.Errorf(
+			"%d differences from the snapshot: if they are meant, run go test ./infra -run Snapshot -args -update", len(changes),
+		)
 	}
 }
 
-// assetName is the name of a file that holds a function, by the hash of its content: the tests' own.
+// assetName matches the name of a function's file: the hash of its content.
 var assetName = regexp.MustCompile(`^[0-9a-f]{64}(\.zip)?$`)
 
-// plain is a template without what changes with each build.
+// plain returns a template without the parts that change with each build.
 func plain(t *testing.T, text []byte) map[string]any {
 	t.Helper()
 	var decoded map[string]any
@@ -86,7 +92,7 @@ func plain(t *testing.T, text []byte) map[string]any {
 	return walk(decoded).(map[string]any)
 }
 
-// lostIDs are the logical ids, with their types, that the second template does not have as the first does.
+// lostIDs returns the logical ids that after lacks, or has with another type.
 func lostIDs(before, after map[string]any) []string {
 	kinds := func(template map[string]any) map[string]string {
 		found := map[string]string{}
@@ -107,7 +113,7 @@ func lostIDs(before, after map[string]any) []string {
 	return lost
 }
 
-// differences are told one a line: where, what was, what is.
+// differences returns one line for each difference: the path, the old and the new value.
 func differences(at string, before, after any) []string {
 	if reflect.DeepEqual(before, after) {
 		return nil
@@ -153,14 +159,17 @@ func TestDifferencesAreReadable(t *testing.T) {
 	resource := func(kind string, timeout any) map[string]any {
 		return map[string]any{"Type": kind, "Properties": map[string]any{"Timeout": timeout, "List": []any{1.0, timeout}}}
 	}
-	before := map[string]any{"Resources": map[string]any{"Kept": resource("A", 1.0), "Gone": resource("A", 1.0), "Other": resource("A", 1.0)}}
+	before := map[string]any{
+		"Resources": map[string]any{"Kept": resource("A", 1.0), "Gone": resource("A", 1.0), "Other": resource("A", 1.0)},
+	}
 	after := map[string]any{"Resources": map[string]any{"Kept": resource("A", 2.0), "Other": resource("B", 1.0)}}
 	if got := lostIDs(before, after); !slices.Equal(got, []string{"Gone (A)", "Other (A)"}) {
 		t.Errorf("lost %q", got)
 	}
 	got := strings.Join(differences("", before, after), "\n")
 	for _, part := range []string{
-		"Resources.Kept.Properties.Timeout:\n\twas 1\n\tis  2", "Resources.Kept.Properties.List[1]:\n\twas 1", "Resources.Gone:\n\twas {", "\n\tis  nothing", "Resources.Other.Type:",
+		"Resources.Kept.Properties.Timeout:\n\twas 1\n\tis  2", "Resources.Kept.Properties.List[1]:\n\twas 1",
+		"Resources.Gone:\n\twas {", "\n\tis  nothing", "Resources.Other.Type:",
 	} {
 		if !strings.Contains(got, part) {
 			t.Errorf("the differences do not say %q:\n%s", part, got)

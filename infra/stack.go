@@ -9,14 +9,13 @@ import (
 // stackName is the name of the one CloudFormation stack.
 const stackName = "Whittle"
 
-// newStack adds the stack with a construct for each cluster to scope. It names neither account nor region, so that the
-// same template serves all of them.
+// newStack adds the stack, with a construct for each cluster. The same template serves every
+// account and region.
 func newStack(scope constructs.Construct, configuration configuration) awscdk.Stack {
 	stack := awscdk.NewStack(scope, jsii.String(stackName), &awscdk.StackProps{
 		StackName:   jsii.String(stackName),
-		Description: jsii.String("Whittle: nodes for EKS clusters, as many as their pods need"),
-		// The CDK command line checks the bootstrap version by itself before it uploads the functions; the template's own
-		// check would only repeat that.
+		Description: jsii.String("Whittle: gives EKS clusters the nodes that their pods need"),
+		// The CDK command line checks the bootstrap version itself before it uploads the functions.
 		Synthesizer: awscdk.NewDefaultStackSynthesizer(&awscdk.DefaultStackSynthesizerProps{
 			GenerateBootstrapVersionRule: jsii.Bool(false),
 		}),

@@ -28,7 +28,7 @@ type resource struct {
 	DeletionPolicy string
 }
 
-// dependsOn reports whether CloudFormation makes r after the resource of the given logical id because it is told to.
+// dependsOn reports whether r's DependsOn names the logical id.
 func (r resource) dependsOn(id string) bool {
 	switch d := r.DependsOn.(type) {
 	case string:
@@ -50,7 +50,7 @@ type template struct {
 	text []byte // as it was synthesized
 }
 
-// ofType gives the resources of a type by their logical ids.
+// ofType returns the resources of a type by logical id.
 func (t template) ofType(name string) map[string]resource {
 	found := map[string]resource{}
 	for id, r := range t.Resources {
@@ -61,7 +61,7 @@ func (t template) ofType(name string) map[string]resource {
 	return found
 }
 
-// function gives a cluster's function by its physical name, with its logical id.
+// function returns a cluster's function by its physical name, with its logical id.
 func (t template) function(tb testing.TB, physicalName string) (string, resource) {
 	tb.Helper()
 	for id, r := range t.ofType("AWS::Lambda::Function") {
@@ -73,13 +73,13 @@ func (t template) function(tb testing.TB, physicalName string) (string, resource
 	return "", resource{}
 }
 
-// synthesize gives the template for the clusters with every other choice left to its default.
+// synthesize returns the template for the clusters with default settings.
 func synthesize(t *testing.T, clusters ...string) template {
 	t.Helper()
 	return synthesizeWith(t, map[string]any{"clusters": strings.Join(clusters, ","), "functions": builtFunctions(t)})
 }
 
-// synthesizeWith gives the template for a context, with the feature flags that cdk.json sets.
+// synthesizeWith returns the template for a context, with the feature flags of cdk.json.
 func synthesizeWith(t *testing.T, context map[string]any) template {
 	t.Helper()
 	var settings struct{ Context map[string]any }
@@ -105,7 +105,7 @@ func synthesizeWith(t *testing.T, context map[string]any) template {
 	return result
 }
 
-// builtFunctions makes a folder as a build leaves it, each function a script.
+// builtFunctions returns a folder like that of a build. Each function is a script.
 func builtFunctions(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -136,7 +136,7 @@ func decodeFile(t *testing.T, path string, into any) {
 	}
 }
 
-// references gives the logical ids that a value refers to by Ref and Fn::GetAtt.
+// references returns the logical ids that a value names in Ref and Fn::GetAtt.
 func references(value any) []string {
 	var found []string
 	switch v := value.(type) {
@@ -159,7 +159,7 @@ func references(value any) []string {
 	return found
 }
 
-// attribute is how a template refers to an attribute of one of its resources.
+// attribute returns the reference to an attribute of a resource.
 func attribute(id, name string) any {
 	return map[string]any{"Fn::GetAtt": []any{id, name}}
 }
@@ -230,7 +230,9 @@ func TestClustersShareNothing(t *testing.T) {
 func TestPhysicalPrefix(t *testing.T) {
 	long := strings.Repeat("a", maximumClusterName)
 	seen := map[string]string{}
-	for _, name := range []string{"prod", "Prod", "p", long, long[1:] + "b", long[1:] + "c", strings.Repeat("a", 46), strings.Repeat("a", 47)} {
+	for _, name := range []string{
+		"prod", "Prod", "p", long, long[1:] + "b", long[1:] + "c", strings.Repeat("a", 46), strings.Repeat("a", 47),
+	} {
 		prefix := physicalPrefix(name)
 		if other, ok := seen[prefix]; ok {
 			t.Errorf("%q and %q both have the prefix %q", name, other, prefix)

@@ -10,9 +10,8 @@ import (
 	"testing"
 )
 
-// TestTemplateFollowsTheSpecification holds the template against AWS's own
-// specification of resource types, which knows what neither the CDK nor the local
-// CloudFormation looks at.
+// TestTemplateFollowsTheSpecification checks the template against AWS's specification of resource
+// types. Neither the CDK nor the local CloudFormation checks as much.
 func TestTemplateFollowsTheSpecification(t *testing.T) {
 	whole := synthesize(t, "one", "two")
 	sound := filepath.Join(t.TempDir(), "sound.json")
@@ -35,7 +34,9 @@ func TestTemplateFollowsTheSpecification(t *testing.T) {
 	if err := os.WriteFile(faulty, text, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := node("check-template.mjs", faulty); err == nil || !strings.Contains(out, `VisibilityTimeout is "a minute", not a number`) {
+	if out, err := node("check-template.mjs", faulty); err == nil || !strings.Contains(
+		out, `VisibilityTimeout is "a minute", not a number`,
+	) {
 		t.Errorf("a fault was not found: %v:\n%s", err, out)
 	}
 }
@@ -52,11 +53,12 @@ func node(arguments ...string) (string, error) {
 	return string(out), err
 }
 
-// TestTheTemplateSatisfiesNag holds the template against cdk-nag's pack AwsSolutions, with everything chosen that adds rights, and
-// sees that it finds what nobody knows.
+// TestTheTemplateSatisfiesNag runs cdk-nag's pack AwsSolutions with all settings that add rights.
+// It also checks that the pack reports an unknown finding.
 func TestTheTemplateSatisfiesNag(t *testing.T) {
 	whole := synthesizeWith(t, map[string]any{
-		"clusters": "one", "functions": builtFunctions(t), "windowsNodes": true, "subnets": "subnet-0a1b2c3d", "securityGroups": "sg-0a1b2c3d", "clusterSecurityGroup": "sg-4e5f6a7b",
+		"clusters": "one", "functions": builtFunctions(t), "windowsNodes": true, "subnets": "subnet-0a1b2c3d",
+		"securityGroups": "sg-0a1b2c3d", "clusterSecurityGroup": "sg-4e5f6a7b",
 	})
 	file := filepath.Join(t.TempDir(), "template.json")
 	if err := os.WriteFile(file, whole.text, 0o644); err != nil {

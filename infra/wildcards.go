@@ -8,49 +8,61 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// wildcards are the resources with a * in the functions' rights, and why each can be no narrower. The template carries the
-// reasons, and the check by cdk-nag takes no others.
+// wildcards returns the resources with a * in the functions' rights, and the reason for each. The
+// template carries the reasons. The check with cdk-nag accepts no other wildcard.
 func wildcards() map[string]string {
-	const launched = "what a launch makes has no id yet: the request must give it the cluster's tags"
-	const chosen = "the user's classes choose them by tags and ids that the stack cannot know, and another account may share them"
+	const launched = "new resources have no id before the launch: the request must give them the cluster's tags"
+	const tagged = "EC2 chooses the ids at launch: only the cluster's tags limit existing and new ones"
+	const chosen = "the user's classes choose them by tags and ids that the stack cannot know, and another account " +
+		"may share them"
+	const (
+		ec2  = "arn:${AWS::Partition}:ec2:${AWS::Region}:"
+		noID = "the calls take no resource: a condition limits EC2's to the region, and the lists are the account's or " +
+			"public"
+		profiles = "names come from the user's classes: the cluster's tags limit them"
+		images   = "AWS publishes its images under these public parameters"
+		network  = "Lambda requires the right to delete any network interface; the function's own code is denied it"
+	)
 	return map[string]string{
-		"*": "the calls take no resource: EC2's are bound to the region, and IAM's list and the price list tell of nothing that is not the account's or public",
-		"arn:${AWS::Partition}:ec2:${AWS::Region}:*:instance/*":               "ids come with launches: the cluster's tags bound it, on what is there and on what is made",
-		"arn:${AWS::Partition}:ec2:${AWS::Region}:*:launch-template/*":        "ids come with launches: the cluster's tags bound it, on what is there and on what is made",
-		"arn:${AWS::Partition}:ec2:${AWS::Region}:*:fleet/*":                  launched,
-		"arn:${AWS::Partition}:ec2:${AWS::Region}:*:volume/*":                 launched,
-		"arn:${AWS::Partition}:ec2:${AWS::Region}:*:network-interface/*":      launched,
-		"arn:${AWS::Partition}:ec2:${AWS::Region}:*:spot-instances-request/*": launched,
-		"arn:${AWS::Partition}:ec2:${AWS::Region}:*:subnet/*":                 chosen,
-		"arn:${AWS::Partition}:ec2:${AWS::Region}:*:security-group/*":         chosen,
-		"arn:${AWS::Partition}:ec2:${AWS::Region}:*:capacity-reservation/*":   chosen,
-		"arn:${AWS::Partition}:ec2:${AWS::Region}:*:placement-group/*":        chosen,
-		"arn:${AWS::Partition}:ec2:${AWS::Region}::image/*":                   chosen,
-		"arn:${AWS::Partition}:ec2:${AWS::Region}::snapshot/*":                chosen,
-		"arn:${AWS::Partition}:iam::${AWS::AccountId}:instance-profile/*":     "names come with the user's classes: the cluster's tags bound it",
-		"arn:${AWS::Partition}:ssm:${AWS::Region}::parameter/aws/service/*":   "AWS's own public parameters, by which it names its images",
-		"arn:${AWS::Partition}:ec2:${AWS::Region}:${AWS::AccountId}:*/*":      "Lambda wants its deletion of network interfaces allowed on all; the function's own code is denied it",
+		"*":                                noID,
+		ec2 + "*:instance/*":               tagged,
+		ec2 + "*:launch-template/*":        tagged,
+		ec2 + "*:fleet/*":                  launched,
+		ec2 + "*:volume/*":                 launched,
+		ec2 + "*:network-interface/*":      launched,
+		ec2 + "*:spot-instances-request/*": launched,
+		ec2 + "*:subnet/*":                 chosen,
+		ec2 + "*:security-group/*":         chosen,
+		ec2 + "*:capacity-reservation/*":   chosen,
+		ec2 + "*:placement-group/*":        chosen,
+		ec2 + ":image/*":                   chosen,
+		ec2 + ":snapshot/*":                chosen,
+		ec2 + "${AWS::AccountId}:*/*":      network,
+		"arn:${AWS::Partition}:iam::${AWS::AccountId}:instance-profile/*":   profiles,
+		"arn:${AWS::Partition}:ssm:${AWS::Region}::parameter/aws/service/*": images,
 	}
 }
 
-// managedPolicies says why the nodes' roles have AWS's own policies.
-const managedPolicies = "what EKS asks of every node's role, and keeps up to date itself"
+// managedPolicies is the reason for AWS's own policies in the nodes' roles.
+const managedPolicies = "EKS requires these policies for every node role, and AWS keeps them up to date"
 
-// acknowledgment is how cdk-nag writes that a finding is known, in a resource's metadata.
+// acknowledgment is cdk-nag's form of an accepted finding, in a resource's metadata.
 type acknowledgment struct {
 	ID        string   `json:"id"`
 	Reason    string   `json:"reason"`
 	AppliesTo []string `json:"applies_to"`
 }
 
-// acknowledge notes a rule's findings of a role as known.
+// acknowledge accepts findings about a role.
 func acknowledge(role awsiam.Role, known []acknowledgment) {
 	if len(known) > 0 {
-		role.Node().DefaultChild().(awsiam.CfnRole).AddMetadata(jsii.String("cdk_nag"), map[string]any{"rules_to_suppress": known})
+		role.Node().DefaultChild().(awsiam.CfnRole).AddMetadata(
+			jsii.String("cdk_nag"), map[string]any{"rules_to_suppress": known},
+		)
 	}
 }
 
-// acknowledgeWildcards does so for every wildcard in a function's statements that has a reason.
+// acknowledgeWildcards accepts every wildcard of a function's statements that has a reason.
 func acknowledgeWildcards(role awsiam.Role, statements []awsiam.PolicyStatement) {
 	var known []acknowledgment
 	reasons := wildcards()
@@ -58,7 +70,9 @@ func acknowledgeWildcards(role awsiam.Role, statements []awsiam.PolicyStatement)
 		for _, resource := range *statement.Resources() {
 			name := pattern(awscdk.Stack_Of(role).Resolve(resource))
 			if reason := reasons[name]; reason != "" {
-				known = append(known, acknowledgment{ID: "AwsSolutions-IAM5", Reason: reason, AppliesTo: []string{finding("Resource", name)}})
+				known = append(
+					known, acknowledgment{ID: "AwsSolutions-IAM5", Reason: reason, AppliesTo: []string{finding("Resource", name)}},
+				)
 				delete(reasons, name) // once is enough
 			}
 		}
@@ -66,7 +80,7 @@ func acknowledgeWildcards(role awsiam.Role, statements []awsiam.PolicyStatement)
 	acknowledge(role, known)
 }
 
-// pattern is a resource as it was written: text, or the text of a Fn::Sub.
+// pattern returns a resource as text: the string itself, or the text of its Fn::Sub.
 func pattern(resolved any) string {
 	switch value := resolved.(type) {
 	case string:
@@ -78,7 +92,7 @@ func pattern(resolved any) string {
 	return ""
 }
 
-// finding is how cdk-nag names what it has found.
+// finding returns cdk-nag's name of a finding.
 func finding(kind, name string) string {
 	return kind + "::" + strings.NewReplacer("${", "<", "}", ">").Replace(name)
 }

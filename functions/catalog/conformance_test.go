@@ -14,8 +14,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog"
 )
 
-// TestTheCatalogueReadsMoto reads the instance types, zones and prices of an EC2 that others wrote, whose types are AWS's real answers, and holds them
-// against the local EC2's, whose types are another's table.
+// TestTheCatalogueReadsMoto reads the instance types, zones and prices of an EC2 that others wrote,
+// whose types are AWS's real answers, and holds them against the local EC2's, whose types are
+// another's table.
 func TestTheCatalogueReadsMoto(t *testing.T) {
 	_, moto := conformance.StartMoto(t)
 	reader := &handler{region: conformance.Region, ec2: awsec2.NewFromConfig(moto.Config()), now: time.Now}
@@ -41,23 +42,29 @@ func TestTheCatalogueReadsMoto(t *testing.T) {
 	compareTypes(t, ours, types)
 }
 
-// compareTypes tells in which facts that decide about pods two descriptions of the same types differ.
+// compareTypes tells in which facts that decide about pods two descriptions of the same types
+// differ.
 func compareTypes(t *testing.T, ours, theirs []catalog.InstanceTypeInfo) {
 	t.Helper()
 	both, differ := 0, map[string][]string{}
 	for _, their := range theirs {
-		at := slices.IndexFunc(ours, func(our catalog.InstanceTypeInfo) bool { return our.InstanceType == their.InstanceType })
+		at := slices.IndexFunc(
+			ours, func(our catalog.InstanceTypeInfo) bool { return our.InstanceType == their.InstanceType },
+		)
 		if at < 0 {
 			continue
 		}
 		both++
 		our := ours[at]
 		for field, values := range map[string][2]any{
-			"vCPUs": {our.DefaultVCpus, their.DefaultVCpus}, "memory": {our.SizeInMiB, their.SizeInMiB}, "architectures": {our.SupportedArchitectures, their.SupportedArchitectures},
-			"interfaces": {our.Network.MaximumNetworkInterfaces, their.Network.MaximumNetworkInterfaces},
-			"addresses":  {our.Network.Ipv4AddressesPerInterface, their.Network.Ipv4AddressesPerInterface},
-			"EFA":        {our.Network.MaximumEfaInterfaces, their.Network.MaximumEfaInterfaces}, "storage": {our.TotalSizeInGB, their.TotalSizeInGB},
-			"GPUs": {our.Gpus, their.Gpus}, "Neuron": {our.NeuronDevices, their.NeuronDevices}, "bare metal": {our.BareMetal, their.BareMetal},
+			"vCPUs": {our.DefaultVCpus, their.DefaultVCpus}, "memory": {our.SizeInMiB, their.SizeInMiB},
+			"architectures": {our.SupportedArchitectures, their.SupportedArchitectures},
+			"interfaces":    {our.Network.MaximumNetworkInterfaces, their.Network.MaximumNetworkInterfaces},
+			"addresses":     {our.Network.Ipv4AddressesPerInterface, their.Network.Ipv4AddressesPerInterface},
+			"EFA":           {our.Network.MaximumEfaInterfaces, their.Network.MaximumEfaInterfaces},
+			"storage":       {our.TotalSizeInGB, their.TotalSizeInGB},
+			"GPUs":          {our.Gpus, their.Gpus}, "Neuron": {our.NeuronDevices, their.NeuronDevices},
+			"bare metal": {our.BareMetal, their.BareMetal},
 		} {
 			if !reflect.DeepEqual(values[0], values[1]) {
 				differ[field] = append(differ[field], our.InstanceType)

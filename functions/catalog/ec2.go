@@ -39,7 +39,9 @@ func (h *handler) instanceTypes(ctx context.Context) ([]catalog.InstanceTypeInfo
 		}
 	}
 	if len(unusable) > 0 {
-		slog.WarnContext(ctx, "EC2 describes instance types without processors or memory: they are left out", "instance-types", unusable)
+		slog.WarnContext(
+			ctx, "EC2 describes instance types without processors or memory: they are left out", "instance-types", unusable,
+		)
 	}
 	if len(found) == 0 {
 		return nil, errors.New("listing instance types: EC2 describes none")
@@ -47,8 +49,8 @@ func (h *handler) instanceTypes(ctx context.Context) ([]catalog.InstanceTypeInfo
 	return found, nil
 }
 
-// supplemented adds what EC2 does not tell: the network interfaces for pods, and the bandwidth that is documented, which over several cards is not the
-// sum of the cards'.
+// supplemented adds what EC2 does not tell: the network interfaces for pods, and the bandwidth that
+// is documented, which over several cards is not the sum of the cards'.
 func (h *handler) supplemented(made catalog.InstanceTypeInfo) catalog.InstanceTypeInfo {
 	made.Network.BranchInterfaces = h.supplement.BranchInterfaces[made.InstanceType]
 	if documented := h.supplement.NetworkBaselineMbps[made.InstanceType]; documented > 0 {
@@ -59,7 +61,9 @@ func (h *handler) supplemented(made catalog.InstanceTypeInfo) catalog.InstanceTy
 
 // offerings gives the names of the zones that offer each type.
 func (h *handler) offerings(ctx context.Context) (map[string][]string, error) {
-	pages := ec2.NewDescribeInstanceTypeOfferingsPaginator(h.ec2, &ec2.DescribeInstanceTypeOfferingsInput{LocationType: types.LocationTypeAvailabilityZone})
+	pages := ec2.NewDescribeInstanceTypeOfferingsPaginator(
+		h.ec2, &ec2.DescribeInstanceTypeOfferingsInput{LocationType: types.LocationTypeAvailabilityZone},
+	)
 	zones := map[string][]string{}
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
@@ -81,7 +85,9 @@ func (h *handler) zones(ctx context.Context) ([]catalog.AvailabilityZone, error)
 	}
 	var zones []catalog.AvailabilityZone
 	for _, zone := range output.AvailabilityZones {
-		zones = append(zones, catalog.AvailabilityZone{ZoneName: aws.ToString(zone.ZoneName), ZoneID: aws.ToString(zone.ZoneId)})
+		zones = append(
+			zones, catalog.AvailabilityZone{ZoneName: aws.ToString(zone.ZoneName), ZoneID: aws.ToString(zone.ZoneId)},
+		)
 	}
 	return zones, nil
 }
@@ -176,7 +182,9 @@ func cardInterfaces(cards []types.NetworkCardInfo) []int {
 func addDevices(made *catalog.InstanceTypeInfo, described *types.InstanceTypeInfo) {
 	if described.GpuInfo != nil {
 		for _, gpu := range described.GpuInfo.Gpus {
-			device := catalog.Device{Name: aws.ToString(gpu.Name), Manufacturer: aws.ToString(gpu.Manufacturer), Count: int(aws.ToInt32(gpu.Count))}
+			device := catalog.Device{
+				Name: aws.ToString(gpu.Name), Manufacturer: aws.ToString(gpu.Manufacturer), Count: int(aws.ToInt32(gpu.Count)),
+			}
 			if gpu.MemoryInfo != nil {
 				device.MemoryInMiB = int64(aws.ToInt32(gpu.MemoryInfo.SizeInMiB))
 			}
@@ -186,7 +194,8 @@ func addDevices(made *catalog.InstanceTypeInfo, described *types.InstanceTypeInf
 	if described.InferenceAcceleratorInfo != nil {
 		for _, accelerator := range described.InferenceAcceleratorInfo.Accelerators {
 			made.InferenceAccelerators = append(made.InferenceAccelerators, catalog.Device{
-				Name: aws.ToString(accelerator.Name), Manufacturer: aws.ToString(accelerator.Manufacturer), Count: int(aws.ToInt32(accelerator.Count)),
+				Name: aws.ToString(accelerator.Name), Manufacturer: aws.ToString(accelerator.Manufacturer),
+				Count: int(aws.ToInt32(accelerator.Count)),
 			})
 		}
 	}

@@ -19,41 +19,61 @@ func TestInfoKeepsWhatPlanningNeeds(t *testing.T) {
 		described types.InstanceTypeInfo
 		want      catalog.InstanceTypeInfo
 	}{
-		{"nothing is known", types.InstanceTypeInfo{InstanceType: "x1.new"}, catalog.InstanceTypeInfo{InstanceType: "x1.new"}},
+		{
+			"nothing is known", types.InstanceTypeInfo{InstanceType: "x1.new"}, catalog.InstanceTypeInfo{InstanceType: "x1.new"},
+		},
 		{
 			"parts without their details",
 			types.InstanceTypeInfo{
-				InstanceType: "x1.new", VCpuInfo: &types.VCpuInfo{}, MemoryInfo: &types.MemoryInfo{}, ProcessorInfo: &types.ProcessorInfo{}, EbsInfo: &types.EbsInfo{},
-				InstanceStorageInfo: &types.InstanceStorageInfo{}, NetworkInfo: &types.NetworkInfo{}, GpuInfo: &types.GpuInfo{Gpus: []types.GpuDeviceInfo{{}}},
+				InstanceType: "x1.new", VCpuInfo: &types.VCpuInfo{}, MemoryInfo: &types.MemoryInfo{},
+				ProcessorInfo: &types.ProcessorInfo{}, EbsInfo: &types.EbsInfo{},
+				InstanceStorageInfo: &types.InstanceStorageInfo{}, NetworkInfo: &types.NetworkInfo{},
+				GpuInfo:                  &types.GpuInfo{Gpus: []types.GpuDeviceInfo{{}}},
 				InferenceAcceleratorInfo: &types.InferenceAcceleratorInfo{Accelerators: []types.InferenceDeviceInfo{{}}},
 				NeuronInfo:               &types.NeuronInfo{NeuronDevices: []types.NeuronDeviceInfo{{}}},
 			},
 			catalog.InstanceTypeInfo{
-				InstanceType: "x1.new", Gpus: []catalog.Device{{}}, InferenceAccelerators: []catalog.Device{{}}, NeuronDevices: []catalog.Device{{}},
+				InstanceType: "x1.new", Gpus: []catalog.Device{{}}, InferenceAccelerators: []catalog.Device{{}},
+				NeuronDevices: []catalog.Device{{}},
 			},
 		},
 		{
 			"a common type",
 			types.InstanceTypeInfo{
-				InstanceType: "m7g.large", Hypervisor: types.InstanceTypeHypervisorNitro, SupportedUsageClasses: []types.UsageClassType{"on-demand", "spot"},
-				NitroEnclavesSupport: types.NitroEnclavesSupportSupported,
-				VCpuInfo:             &types.VCpuInfo{DefaultVCpus: aws.Int32(2)}, MemoryInfo: &types.MemoryInfo{SizeInMiB: aws.Int64(8192)},
-				ProcessorInfo: &types.ProcessorInfo{Manufacturer: aws.String("AWS"), SupportedArchitectures: []types.ArchitectureType{"arm64"}, SustainedClockSpeedInGhz: aws.Float64(2.6)},
+				InstanceType: "m7g.large", Hypervisor: types.InstanceTypeHypervisorNitro,
+				SupportedUsageClasses: []types.UsageClassType{"on-demand", "spot"},
+				NitroEnclavesSupport:  types.NitroEnclavesSupportSupported,
+				VCpuInfo:              &types.VCpuInfo{DefaultVCpus: aws.Int32(2)},
+				MemoryInfo:            &types.MemoryInfo{SizeInMiB: aws.Int64(8192)},
+				ProcessorInfo: &types.ProcessorInfo{
+					Manufacturer: aws.String("AWS"), SupportedArchitectures: []types.ArchitectureType{"arm64"},
+					SustainedClockSpeedInGhz: aws.Float64(2.6),
+				},
 				EbsInfo: &types.EbsInfo{
-					EbsOptimizedSupport: types.EbsOptimizedSupportDefault, EbsOptimizedInfo: &types.EbsOptimizedInfo{MaximumBandwidthInMbps: aws.Int32(10000)},
+					EbsOptimizedSupport: types.EbsOptimizedSupportDefault,
+					EbsOptimizedInfo:    &types.EbsOptimizedInfo{MaximumBandwidthInMbps: aws.Int32(10000)},
 				},
 				NetworkInfo: &types.NetworkInfo{
-					MaximumNetworkInterfaces: aws.Int32(3), MaximumNetworkCards: aws.Int32(1), Ipv4AddressesPerInterface: aws.Int32(10), EnaSupport: types.EnaSupportRequired,
+					MaximumNetworkInterfaces: aws.Int32(3), MaximumNetworkCards: aws.Int32(1),
+					Ipv4AddressesPerInterface: aws.Int32(10), EnaSupport: types.EnaSupportRequired,
 					EncryptionInTransitSupported: aws.Bool(true), DefaultNetworkCardIndex: aws.Int32(0),
-					NetworkCards: []types.NetworkCardInfo{{NetworkCardIndex: aws.Int32(0), MaximumNetworkInterfaces: aws.Int32(3), BaselineBandwidthInGbps: aws.Float64(0.937)}},
+					NetworkCards: []types.NetworkCardInfo{
+						{
+							NetworkCardIndex: aws.Int32(0), MaximumNetworkInterfaces: aws.Int32(3),
+							BaselineBandwidthInGbps: aws.Float64(0.937),
+						},
+					},
 				},
 			},
 			catalog.InstanceTypeInfo{
-				InstanceType: "m7g.large", Hypervisor: "nitro", SupportedUsageClasses: []string{"on-demand", "spot"}, NitroEnclavesSupport: true,
-				DefaultVCpus: 2, SizeInMiB: 8192, Manufacturer: "AWS", SupportedArchitectures: []string{"arm64"}, SustainedClockSpeedInGhz: 2.6,
-				EbsOptimizedSupport: "default", MaximumBandwidthInMbps: 10000,
+				InstanceType: "m7g.large", Hypervisor: "nitro", SupportedUsageClasses: []string{"on-demand", "spot"},
+				NitroEnclavesSupport: true,
+				DefaultVCpus:         2, SizeInMiB: 8192, Manufacturer: "AWS", SupportedArchitectures: []string{"arm64"},
+				SustainedClockSpeedInGhz: 2.6,
+				EbsOptimizedSupport:      "default", MaximumBandwidthInMbps: 10000,
 				Network: catalog.NetworkInfo{
-					MaximumNetworkInterfaces: 3, MaximumNetworkCards: 1, Ipv4AddressesPerInterface: 10, EncryptionInTransit: true, EnaSupport: "required", BaselineBandwidthInMbps: 937,
+					MaximumNetworkInterfaces: 3, MaximumNetworkCards: 1, Ipv4AddressesPerInterface: 10, EncryptionInTransit: true,
+					EnaSupport: "required", BaselineBandwidthInMbps: 937,
 				},
 			},
 		},
@@ -62,30 +82,51 @@ func TestInfoKeepsWhatPlanningNeeds(t *testing.T) {
 			types.InstanceTypeInfo{
 				InstanceType: "p5.48xlarge",
 				NetworkInfo: &types.NetworkInfo{
-					MaximumNetworkInterfaces: aws.Int32(64), MaximumNetworkCards: aws.Int32(2), DefaultNetworkCardIndex: aws.Int32(1), EfaInfo: &types.EfaInfo{MaximumEfaInterfaces: aws.Int32(32)},
+					MaximumNetworkInterfaces: aws.Int32(64), MaximumNetworkCards: aws.Int32(2), DefaultNetworkCardIndex: aws.Int32(1),
+					EfaInfo: &types.EfaInfo{MaximumEfaInterfaces: aws.Int32(32)},
 					NetworkCards: []types.NetworkCardInfo{
-						{NetworkCardIndex: aws.Int32(0), MaximumNetworkInterfaces: aws.Int32(2), BaselineBandwidthInGbps: aws.Float64(100)},
-						{NetworkCardIndex: aws.Int32(1), MaximumNetworkInterfaces: aws.Int32(15), BaselineBandwidthInGbps: aws.Float64(100)},
+						{
+							NetworkCardIndex: aws.Int32(0), MaximumNetworkInterfaces: aws.Int32(2),
+							BaselineBandwidthInGbps: aws.Float64(100),
+						},
+						{
+							NetworkCardIndex: aws.Int32(1), MaximumNetworkInterfaces: aws.Int32(15),
+							BaselineBandwidthInGbps: aws.Float64(100),
+						},
 					},
 				},
 				GpuInfo: &types.GpuInfo{Gpus: []types.GpuDeviceInfo{
-					{Name: aws.String("H100"), Manufacturer: aws.String("NVIDIA"), Count: aws.Int32(8), MemoryInfo: &types.GpuDeviceMemoryInfo{SizeInMiB: aws.Int32(81920)}},
+					{
+						Name: aws.String("H100"), Manufacturer: aws.String("NVIDIA"), Count: aws.Int32(8),
+						MemoryInfo: &types.GpuDeviceMemoryInfo{SizeInMiB: aws.Int32(81920)},
+					},
 				}},
-				InstanceStorageInfo: &types.InstanceStorageInfo{TotalSizeInGB: aws.Int64(30400), NvmeSupport: types.EphemeralNvmeSupportRequired},
+				InstanceStorageInfo: &types.InstanceStorageInfo{
+					TotalSizeInGB: aws.Int64(30400), NvmeSupport: types.EphemeralNvmeSupportRequired,
+				},
 			},
 			catalog.InstanceTypeInfo{
 				InstanceType: "p5.48xlarge", TotalSizeInGB: 30400, NvmeSupport: "required",
-				Network: catalog.NetworkInfo{MaximumNetworkInterfaces: 15, MaximumNetworkCards: 2, CardInterfaces: []int{2, 15}, MaximumEfaInterfaces: 32, BaselineBandwidthInMbps: 200000},
-				Gpus:    []catalog.Device{{Name: "H100", Manufacturer: "NVIDIA", Count: 8, MemoryInMiB: 81920}},
+				Network: catalog.NetworkInfo{
+					MaximumNetworkInterfaces: 15, MaximumNetworkCards: 2, CardInterfaces: []int{2, 15}, MaximumEfaInterfaces: 32,
+					BaselineBandwidthInMbps: 200000,
+				},
+				Gpus: []catalog.Device{{Name: "H100", Manufacturer: "NVIDIA", Count: 8, MemoryInMiB: 81920}},
 			},
 		},
 		{
 			"accelerators",
 			types.InstanceTypeInfo{
 				InstanceType: "inf2.48xlarge", BareMetal: aws.Bool(true),
-				InferenceAcceleratorInfo: &types.InferenceAcceleratorInfo{Accelerators: []types.InferenceDeviceInfo{{Name: aws.String("Inferentia2"), Manufacturer: aws.String("AWS"), Count: aws.Int32(12)}}},
+				InferenceAcceleratorInfo: &types.InferenceAcceleratorInfo{
+					Accelerators: []types.InferenceDeviceInfo{
+						{Name: aws.String("Inferentia2"), Manufacturer: aws.String("AWS"), Count: aws.Int32(12)},
+					},
+				},
 				NeuronInfo: &types.NeuronInfo{NeuronDevices: []types.NeuronDeviceInfo{
-					{Name: aws.String("Inferentia2"), Count: aws.Int32(12), CoreInfo: &types.NeuronDeviceCoreInfo{Count: aws.Int32(2)}},
+					{
+						Name: aws.String("Inferentia2"), Count: aws.Int32(12), CoreInfo: &types.NeuronDeviceCoreInfo{Count: aws.Int32(2)},
+					},
 				}},
 			},
 			catalog.InstanceTypeInfo{
@@ -119,7 +160,10 @@ func TestParsePrice(t *testing.T) {
 		{"free", priced("Hrs", "USD", "0.0000000000"), "m7g.large", 0, ""},
 		{"not by the hour", priced("Quantity", "USD", "5"), "m7g.large", 0, ""},
 		{"in another currency", priced("Hrs", "CNY", "0.5"), "m7g.large", 0, ""},
-		{"reserved only", `{"product": {"attributes": {"instanceType": "m7g.large"}}, "terms": {"Reserved": {}}}`, "m7g.large", 0, ""},
+		{
+			"reserved only", `{"product": {"attributes": {"instanceType": "m7g.large"}}, "terms": {"Reserved": {}}}`,
+			"m7g.large", 0, "",
+		},
 		{"no terms", `{"product": {"attributes": {"instanceType": "m7g.large"}}}`, "m7g.large", 0, ""},
 		{"no product", `{}`, "", 0, ""},
 		{"no number", priced("Hrs", "USD", "free"), "", 0, `product ABC (m7g.large): pricePerUnit.USD "free"`},
@@ -147,7 +191,8 @@ func TestParsePrice(t *testing.T) {
 }
 
 func TestPricesInChinaAreInYuan(t *testing.T) {
-	if name, price, err := parsePrice(priced("Hrs", "CNY", "0.5"), currencyOf("cn-north-1")); name != "m7g.large" || price != 0.5 || err != nil {
+	if name, price, err := parsePrice(priced("Hrs", "CNY", "0.5"), currencyOf("cn-north-1")); name != "m7g.large" ||
+		price != 0.5 || err != nil {
 		t.Errorf("%q, %v, %v", name, price, err)
 	}
 }
@@ -165,10 +210,12 @@ func FuzzParsePrice(f *testing.F) {
 
 func TestPriceListOfRegions(t *testing.T) {
 	for region, want := range map[string]string{
-		"us-east-1": "us-east-1", "us-west-2": "us-east-1", "ca-central-1": "us-east-1", "eu-west-3": "eu-central-1", "ap-northeast-1": "ap-south-1", "cn-north-1": "cn-northwest-1",
+		"us-east-1": "us-east-1", "us-west-2": "us-east-1", "ca-central-1": "us-east-1", "eu-west-3": "eu-central-1",
+		"ap-northeast-1": "ap-south-1", "cn-north-1": "cn-northwest-1",
 		"il-central-1": "us-east-1", "mx-central-1": "us-east-1",
 		// Partitions without a price list.
-		"us-gov-west-1": "", "us-gov-east-1": "", "us-iso-east-1": "", "us-isob-east-1": "", "eu-isoe-west-1": "", "eusc-de-east-1": "",
+		"us-gov-west-1": "", "us-gov-east-1": "", "us-iso-east-1": "", "us-isob-east-1": "", "eu-isoe-west-1": "",
+		"eusc-de-east-1": "",
 	} {
 		if got := priceListRegion(region); got != want {
 			t.Errorf("%s asks %q, want %q", region, got, want)

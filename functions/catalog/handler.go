@@ -62,13 +62,14 @@ func (h *handler) handle(ctx context.Context, _ any) (Summary, error) {
 		return Summary{}, err
 	}
 	summary := summarize(snapshot, h.now().Sub(start))
-	slog.InfoContext(ctx, "read the catalogue", "instance-types", summary.InstanceTypes, "zones", summary.Zones, "offerings", summary.Offerings,
+	slog.InfoContext(ctx, "read the catalogue", "instance-types", summary.InstanceTypes, "zones", summary.Zones,
+		"offerings", summary.Offerings,
 		"without-price", summary.WithoutPrice, "spot-prices", summary.SpotPrices, "prices", snapshot.PriceAges(h.now()), "duration", summary.Duration)
 	return summary, nil
 }
 
-// read makes the calls that do not wait for each other at the same time. Without types, offerings or zones there is no catalogue; prices that cannot be
-// read now are those of before, or built in.
+// read makes the calls that do not wait for each other at the same time. Without types, offerings
+// or zones there is no catalogue; prices that cannot be read now are those of before, or built in.
 func (h *handler) read(ctx context.Context, previous *catalog.Snapshot) (*catalog.Snapshot, error) {
 	snapshot := &catalog.Snapshot{Time: h.now().UTC(), Region: h.region, Settings: h.settings}
 	if currency := currencyOf(h.region); currency != "USD" {
@@ -92,14 +93,20 @@ func (h *handler) read(ctx context.Context, previous *catalog.Snapshot) (*catalo
 		info.Zones = zonesOf[info.InstanceType]
 		slices.Sort(info.Zones)
 	}
-	slices.SortFunc(snapshot.InstanceTypes, func(a, b catalog.InstanceTypeInfo) int { return strings.Compare(a.InstanceType, b.InstanceType) })
+	slices.SortFunc(
+		snapshot.InstanceTypes,
+		func(a, b catalog.InstanceTypeInfo) int { return strings.Compare(a.InstanceType, b.InstanceType) },
+	)
 	h.setOnDemandPrices(ctx, snapshot, previous, onDemand, onDemandFailed)
 	setSpotPrices(ctx, snapshot, previous, spot, spotFailed)
 	return snapshot, nil
 }
 
 func summarize(snapshot *catalog.Snapshot, took time.Duration) Summary {
-	summary := Summary{InstanceTypes: len(snapshot.InstanceTypes), Zones: len(snapshot.Zones), BuiltinPrices: snapshot.Prices.Builtin, Duration: took.Round(time.Millisecond).String()}
+	summary := Summary{
+		InstanceTypes: len(snapshot.InstanceTypes), Zones: len(snapshot.Zones), BuiltinPrices: snapshot.Prices.Builtin,
+		Duration: took.Round(time.Millisecond).String(),
+	}
 	for _, info := range snapshot.InstanceTypes {
 		summary.Offerings += len(info.Zones)
 		summary.SpotPrices += len(info.SpotPrices)

@@ -116,7 +116,8 @@ func newRegion(t *testing.T) *region {
 	}
 	t.Cleanup(func() { _ = server.Close() })
 	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL": r.between(t, listening), "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "AKIATEST", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_CA_BUNDLE": "",
+		"AWS_ENDPOINT_URL": r.between(t, listening), "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "AKIATEST",
+		"AWS_SECRET_ACCESS_KEY": "secret", "AWS_CA_BUNDLE": "",
 		"AWS_MAX_ATTEMPTS": "1", // what is refused stays refused, and is to be told at once
 		"CLUSTER_NAME":     "prod",
 	} {
@@ -179,7 +180,8 @@ func TestTheCatalogueIsEC2sOffer(t *testing.T) {
 			t.Fatal(err)
 		}
 		snapshot := stored(t)
-		if summary.InstanceTypes != len(snapshot.InstanceTypes) || summary.InstanceTypes < 500 || summary.Zones != 3 || summary.Offerings < summary.InstanceTypes || summary.SpotPrices == 0 {
+		if summary.InstanceTypes != len(snapshot.InstanceTypes) || summary.InstanceTypes < 500 || summary.Zones != 3 ||
+			summary.Offerings < summary.InstanceTypes || summary.SpotPrices == 0 {
 			t.Errorf("summary is %+v", summary)
 		}
 		if !snapshot.Time.Equal(noon) || !snapshot.SpotPriceTime.Equal(noon) || snapshot.Region != "us-east-1" {
@@ -187,7 +189,9 @@ func TestTheCatalogueIsEC2sOffer(t *testing.T) {
 		}
 	}
 	snapshot, table := stored(t), catalogtest.Snapshot(t)
-	for _, name := range []string{"m5.large", "m7g.xlarge", "c6i.metal", "g4dn.xlarge", "inf2.xlarge", "t3.micro", "p5.48xlarge", "c6in.32xlarge"} {
+	for _, name := range []string{
+		"m5.large", "m7g.xlarge", "c6i.metal", "g4dn.xlarge", "inf2.xlarge", "t3.micro", "p5.48xlarge", "c6in.32xlarge",
+	} {
 		got, want := infoOf(t, snapshot, name), infoOf(t, table, name)
 		// The local region has three of the zones of the real one.
 		want.Zones = slices.DeleteFunc(slices.Clone(want.Zones), func(zone string) bool { return zone > "us-east-1c" })
@@ -227,8 +231,9 @@ func sorted(snapshot *catalog.Snapshot) bool {
 
 func TestFactsThatCannotBeReadAreAnErrorAndLeaveTheCatalogue(t *testing.T) {
 	for action, want := range map[string]string{
-		"DescribeInstanceTypes": "listing instance types", "DescribeInstanceTypeOfferings": "listing the zones of instance types",
-		"DescribeAvailabilityZones": "listing availability zones",
+		"DescribeInstanceTypes":         "listing instance types",
+		"DescribeInstanceTypeOfferings": "listing the zones of instance types",
+		"DescribeAvailabilityZones":     "listing availability zones",
 	} {
 		t.Run(action, func(t *testing.T) {
 			r := newRegion(t)

@@ -44,7 +44,8 @@ func setup(ctx context.Context) (*handler, error) {
 	return h, err
 }
 
-// readSettings reads what a person knows of the cluster's nodes. The names are Karpenter's, and both variables may be unset.
+// readSettings reads what a person knows of the cluster's nodes. The names are Karpenter's, and
+// both variables may be unset.
 func readSettings(settings *function.Settings) catalog.Settings {
 	return catalog.Settings{
 		ReservedENIs: function.Parsed(settings, "RESERVED_ENIS",

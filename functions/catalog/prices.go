@@ -16,11 +16,15 @@ import (
 // linux is the product whose spot prices count.
 const linux = "Linux/UNIX"
 
-// builtinRegion is the region whose built-in prices stand in where a region has none of its own: what types cost beside each other hardly differs.
+// builtinRegion is the region whose built-in prices stand in where a region has none of its own:
+// what types cost beside each other hardly differs.
 const builtinRegion = "us-east-1"
 
-// setOnDemandPrices gives each type its on-demand price: what the price list says now, else what it said before, else the built-in one.
-func (h *handler) setOnDemandPrices(ctx context.Context, snapshot, previous *catalog.Snapshot, read map[string]float64, failed error) {
+// setOnDemandPrices gives each type its on-demand price: what the price list says now, else what it
+// said before, else the built-in one.
+func (h *handler) setOnDemandPrices(
+	ctx context.Context, snapshot, previous *catalog.Snapshot, read map[string]float64, failed error,
+) {
 	before := map[string]float64{}
 	if previous != nil {
 		for _, info := range previous.InstanceTypes {
@@ -54,10 +58,12 @@ func (h *handler) setOnDemandPrices(ctx context.Context, snapshot, previous *cat
 	}
 	switch {
 	case failed != nil:
-		slog.ErrorContext(ctx, "on-demand prices cannot be read whole: older ones and built-in ones stand in", "read", len(read), "of-before", kept,
+		slog.ErrorContext(ctx, "on-demand prices cannot be read whole: older ones and built-in ones stand in", "read",
+			len(read), "of-before", kept,
 			"read-before", snapshot.Prices.OnDemandTime, "built-in", snapshot.Prices.Builtin, "built-in-region", region, "built-in-date", list.Date.Format(time.DateOnly), "error", failed)
 	case snapshot.Prices.Builtin > 0:
-		slog.WarnContext(ctx, "the price list lacks instance types: built-in prices stand in", "instance-types", snapshot.Prices.Builtin,
+		slog.WarnContext(ctx, "the price list lacks instance types: built-in prices stand in", "instance-types",
+			snapshot.Prices.Builtin,
 			"built-in-region", region, "built-in-date", list.Date.Format(time.DateOnly))
 	}
 }
@@ -74,8 +80,11 @@ func (h *handler) builtinPrices() (region string, list instancetypes.PriceList) 
 	return region, h.supplement.Prices[region]
 }
 
-// setSpotPrices gives each type its spot prices. When they were read whole, a zone that lacks one is not to be had; else those of before fill the gaps.
-func setSpotPrices(ctx context.Context, snapshot, previous *catalog.Snapshot, read map[string]map[string]float64, failed error) {
+// setSpotPrices gives each type its spot prices. When they were read whole, a zone that lacks one
+// is not to be had; else those of before fill the gaps.
+func setSpotPrices(
+	ctx context.Context, snapshot, previous *catalog.Snapshot, read map[string]map[string]float64, failed error,
+) {
 	before := map[string]map[string]float64{}
 	if failed == nil {
 		snapshot.SpotPriceTime = snapshot.Time
@@ -99,11 +108,15 @@ func setSpotPrices(ctx context.Context, snapshot, previous *catalog.Snapshot, re
 		}
 	}
 	if failed != nil {
-		slog.ErrorContext(ctx, "spot prices cannot be read whole: those of before fill the gaps", "read", len(read), "read-before", snapshot.SpotPriceTime, "error", failed)
+		slog.ErrorContext(
+			ctx, "spot prices cannot be read whole: those of before fill the gaps", "read", len(read), "read-before",
+			snapshot.SpotPriceTime, "error", failed,
+		)
 	}
 }
 
-// spotPrices gives the newest price an hour by type and zone. With an error comes what was read before it. An entry that is no price is left out.
+// spotPrices gives the newest price an hour by type and zone. With an error comes what was read
+// before it. An entry that is no price is left out.
 func (h *handler) spotPrices(ctx context.Context) (map[string]map[string]float64, error) {
 	// With now as the start EC2 gives the price that holds now, one for each type and zone.
 	pages := ec2.NewDescribeSpotPriceHistoryPaginator(h.ec2, &ec2.DescribeSpotPriceHistoryInput{

@@ -35,19 +35,26 @@ func TestPricesThatCannotBeReadStayWhatTheyWere(t *testing.T) {
 	r.refused["GetProducts"] = 0
 	r.service.FailCalls(ec2.CallFailure{Action: "DescribeSpotPriceHistory", Code: "InternalError"})
 	summary, after := r.run(t)
-	if !after.Time.Equal(before.Time.Add(time.Hour)) || !after.SpotPriceTime.Equal(before.Time) || !after.Prices.OnDemandTime.Equal(before.Time) {
-		t.Errorf("facts of %s, spot prices of %s, on-demand prices of %s: want the new time and the old one twice", after.Time, after.SpotPriceTime, after.Prices.OnDemandTime)
+	if !after.Time.Equal(before.Time.Add(time.Hour)) || !after.SpotPriceTime.Equal(before.Time) ||
+		!after.Prices.OnDemandTime.Equal(before.Time) {
+		t.Errorf(
+			"facts of %s, spot prices of %s, on-demand prices of %s: want the new time and the old one twice", after.Time,
+			after.SpotPriceTime, after.Prices.OnDemandTime,
+		)
 	}
 	for _, name := range []string{"m5.large", "c6i.metal"} {
 		was, is := infoOf(t, before, name), infoOf(t, after, name)
 		if is.OnDemandPrice != was.OnDemandPrice || is.BuiltinPrice || !reflect.DeepEqual(is.SpotPrices, was.SpotPrices) {
-			t.Errorf("%s cost %v and %v, and now %v and %v", name, was.OnDemandPrice, was.SpotPrices, is.OnDemandPrice, is.SpotPrices)
+			t.Errorf(
+				"%s cost %v and %v, and now %v and %v", name, was.OnDemandPrice, was.SpotPrices, is.OnDemandPrice, is.SpotPrices,
+			)
 		}
 	}
 	if summary.SpotPrices == 0 || summary.BuiltinPrices != 0 {
 		t.Errorf("summary is %+v", summary)
 	}
-	if ages := after.PriceAges(r.now()); !strings.Contains(ages, "on-demand prices of 60 minutes ago; spot prices of 60 minutes ago") {
+	if ages := after.PriceAges(r.now()); !strings.Contains(ages, "on-demand prices of 60 minutes ago; spot prices of 60 "+
+		"minutes ago") {
 		t.Error(ages)
 	}
 }
@@ -63,7 +70,8 @@ func TestAnEmptyPriceListKeepsThePrices(t *testing.T) {
 
 func second(_ Summary, snapshot *catalog.Snapshot) *catalog.Snapshot { return snapshot }
 
-// TestTheFirstCatalogueHasBuiltinPrices: where no price list answers, nodes are launched all the same.
+// TestTheFirstCatalogueHasBuiltinPrices: where no price list answers, nodes are launched all the
+// same.
 func TestTheFirstCatalogueHasBuiltinPrices(t *testing.T) {
 	for _, test := range []struct {
 		name, region, currency, builtinRegion string
@@ -84,10 +92,12 @@ func TestTheFirstCatalogueHasBuiltinPrices(t *testing.T) {
 			}
 			summary, snapshot := r.run(t)
 			info := infoOf(t, snapshot, "m5.large")
-			if !info.BuiltinPrice || test.price > 0 && info.OnDemandPrice != test.price || info.OnDemandPrice <= 0 || len(info.SpotPrices) != 0 {
+			if !info.BuiltinPrice || test.price > 0 && info.OnDemandPrice != test.price || info.OnDemandPrice <= 0 ||
+				len(info.SpotPrices) != 0 {
 				t.Errorf("m5.large costs %v (built in: %v), spot %v", info.OnDemandPrice, info.BuiltinPrice, info.SpotPrices)
 			}
-			if prices := snapshot.Prices; prices.Builtin != summary.BuiltinPrices || prices.Builtin == 0 || prices.BuiltinRegion != test.builtinRegion || prices.BuiltinTime.IsZero() ||
+			if prices := snapshot.Prices; prices.Builtin != summary.BuiltinPrices || prices.Builtin == 0 ||
+				prices.BuiltinRegion != test.builtinRegion || prices.BuiltinTime.IsZero() ||
 				!prices.OnDemandTime.IsZero() || prices.Currency != test.currency || !snapshot.SpotPriceTime.IsZero() {
 				t.Errorf("prices are %+v, spot of %s, summary %+v", prices, snapshot.SpotPriceTime, summary)
 			}
@@ -98,7 +108,8 @@ func TestTheFirstCatalogueHasBuiltinPrices(t *testing.T) {
 			if test.region == "us-east-1" {
 				delete(r.refused, "GetProducts")
 				delete(r.refused, "DescribeSpotPriceHistory")
-				if _, snapshot := r.run(t); snapshot.Prices.Builtin != 0 || infoOf(t, snapshot, "m5.large").BuiltinPrice || snapshot.SpotPriceTime.IsZero() {
+				if _, snapshot := r.run(t); snapshot.Prices.Builtin != 0 || infoOf(t, snapshot, "m5.large").BuiltinPrice ||
+					snapshot.SpotPriceTime.IsZero() {
 					t.Errorf("prices are %+v", snapshot.Prices)
 				}
 			}
@@ -106,7 +117,8 @@ func TestTheFirstCatalogueHasBuiltinPrices(t *testing.T) {
 	}
 }
 
-// TestAPageThatFailsLosesNothingElse: what came before the page is taken, what would have come after it is what it was.
+// TestAPageThatFailsLosesNothingElse: what came before the page is taken, what would have come
+// after it is what it was.
 func TestAPageThatFailsLosesNothingElse(t *testing.T) {
 	r := newRegion(t)
 	_, before := r.run(t)
@@ -144,17 +156,26 @@ func TestAPageThatFailsLosesNothingElse(t *testing.T) {
 		t.Errorf("on demand %d changed and %d kept, spot %d and %d: want some of each", changed, kept, spotChanged, spotKept)
 	}
 	if !after.SpotPriceTime.Equal(before.Time) || !after.Prices.OnDemandTime.Equal(before.Time) {
-		t.Errorf("times are %s and %s: prices that were not read whole are as old as the oldest", after.SpotPriceTime, after.Prices.OnDemandTime)
+		t.Errorf(
+			"times are %s and %s: prices that were not read whole are as old as the oldest", after.SpotPriceTime,
+			after.Prices.OnDemandTime,
+		)
 	}
 }
 
 // TestAnswersThatAreNoPricesLoseNothingElse spoils what is said of one type in each answer.
 func TestAnswersThatAreNoPricesLoseNothingElse(t *testing.T) {
-	spot := regexp.MustCompile(`(<instanceType>m5\.large</instanceType>(?:<[a-zA-Z]+>[^<]*</[a-zA-Z]+>)*?<spotPrice>)[0-9.]+(</spotPrice>)`)
-	listed := regexp.MustCompile(`(per On Demand Linux m5\.large Instance Hour[^}]*?\\"pricePerUnit\\":\{\\"USD\\":\\")[0-9.]+`)
+	spot := regexp.MustCompile(
+		`(<instanceType>m5\.large</instanceType>(?:<[a-zA-Z]+>[^<]*</[a-zA-Z]+>)*?<spotPrice>)[0-9.]+(</spotPrice>)`,
+	)
+	listed := regexp.MustCompile(
+		`(per On Demand Linux m5\.large Instance Hour[^}]*?\\"pricePerUnit\\":\{\\"USD\\":\\")[0-9.]+`,
+	)
 	r := newRegion(t)
 	_, whole := r.run(t)
-	for name, price := range map[string]string{"zero": "0.000000", "negative": "-1.0", "no number": "soon", "infinite": "Inf"} {
+	for name, price := range map[string]string{
+		"zero": "0.000000", "negative": "-1.0", "no number": "soon", "infinite": "Inf",
+	} {
 		t.Run(name, func(t *testing.T) {
 			edits := 0
 			r.edit = func(body string) string {
@@ -170,14 +191,21 @@ func TestAnswersThatAreNoPricesLoseNothingElse(t *testing.T) {
 			for _, info := range snapshot.InstanceTypes {
 				was := infoOf(t, whole, info.InstanceType)
 				if info.InstanceType == "m5.large" {
-					// The on-demand price is that of before; the zone without a spot price is not to be had.
+					// The on-demand price is that of before; the zone without a spot price is not
+					// to be had.
 					if info.OnDemandPrice != was.OnDemandPrice || len(info.SpotPrices) >= len(was.SpotPrices) {
-						t.Errorf("m5.large costs %v and %v, before %v and %v", info.OnDemandPrice, info.SpotPrices, was.OnDemandPrice, was.SpotPrices)
+						t.Errorf(
+							"m5.large costs %v and %v, before %v and %v", info.OnDemandPrice, info.SpotPrices, was.OnDemandPrice,
+							was.SpotPrices,
+						)
 					}
 					continue
 				}
 				if info.OnDemandPrice != was.OnDemandPrice || len(info.SpotPrices) != len(was.SpotPrices) {
-					t.Fatalf("%s costs %v and %v, before %v and %v", info.InstanceType, info.OnDemandPrice, info.SpotPrices, was.OnDemandPrice, was.SpotPrices)
+					t.Fatalf(
+						"%s costs %v and %v, before %v and %v", info.InstanceType, info.OnDemandPrice, info.SpotPrices, was.OnDemandPrice,
+						was.SpotPrices,
+					)
 				}
 			}
 			if !snapshot.SpotPriceTime.Equal(snapshot.Time) {
@@ -187,14 +215,18 @@ func TestAnswersThatAreNoPricesLoseNothingElse(t *testing.T) {
 	}
 }
 
-// TestTypesThatAreUnknownOrUnusable: prices of types that EC2 does not describe are passed over, and a type without processors is left out.
+// TestTypesThatAreUnknownOrUnusable: prices of types that EC2 does not describe are passed over,
+// and a type without processors is left out.
 func TestTypesThatAreUnknownOrUnusable(t *testing.T) {
 	r := newRegion(t)
 	_, whole := r.run(t)
 	r.edit = func(body string) string {
 		if strings.Contains(body, "<DescribeInstanceTypesResponse") {
-			// No more than its name is left of one type, and another is none that the price list knows.
-			body = regexp.MustCompile(`(?s)(<instanceType>m5\.large</instanceType>.*?<defaultVCpus>)\d+`).ReplaceAllString(body, "${1}0")
+			// No more than its name is left of one type, and another is none that the price list
+			// knows.
+			body = regexp.MustCompile(
+				`(?s)(<instanceType>m5\.large</instanceType>.*?<defaultVCpus>)\d+`,
+			).ReplaceAllString(body, "${1}0")
 			body = strings.ReplaceAll(body, "<instanceType>m5.xlarge</instanceType>", "<instanceType>m5.enormous</instanceType>")
 		}
 		return body

@@ -16,11 +16,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/pricing/types"
 )
 
-// priceListTime bounds the reading of the price list, which a network without a way to the internet never answers.
+// priceListTime bounds the reading of the price list, which a network without a way to the internet
+// never answers.
 const priceListTime = 45 * time.Second
 
-// priceListRegion is the region whose endpoint of the price list serves a region; empty if none does. GovCloud, the European sovereign cloud and the
-// isolated regions are partitions without a price list: what serves the others does not know their credentials.
+// priceListRegion is the region whose endpoint of the price list serves a region; empty if none
+// does. GovCloud, the European sovereign cloud and the isolated regions are partitions without a
+// price list: what serves the others does not know their credentials.
 // https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/using-price-list-query-api.html
 func priceListRegion(region string) string {
 	switch prefix, _, _ := strings.Cut(region, "-"); prefix {
@@ -68,8 +70,9 @@ type priceListItem struct {
 	} `json:"terms"`
 }
 
-// onDemandPrices gives the price an hour of each type for Linux, on shared hardware and on dedicated bare metal. With an error comes what was read
-// before it. An item that cannot be read costs its own price alone.
+// onDemandPrices gives the price an hour of each type for Linux, on shared hardware and on
+// dedicated bare metal. With an error comes what was read before it. An item that cannot be read
+// costs its own price alone.
 func (h *handler) onDemandPrices(ctx context.Context) (map[string]float64, error) {
 	if priceListRegion(h.region) == "" {
 		return nil, fmt.Errorf("no price list serves region %s", h.region)
@@ -88,9 +91,13 @@ func (h *handler) onDemandPrices(ctx context.Context) (map[string]float64, error
 		product["capacitystatus"], product["marketoption"] = "Used", "OnDemand"
 		var filters []types.Filter
 		for field, value := range product {
-			filters = append(filters, types.Filter{Type: types.FilterTypeTermMatch, Field: aws.String(field), Value: aws.String(value)})
+			filters = append(
+				filters, types.Filter{Type: types.FilterTypeTermMatch, Field: aws.String(field), Value: aws.String(value)},
+			)
 		}
-		pages := pricing.NewGetProductsPaginator(h.pricing, &pricing.GetProductsInput{ServiceCode: aws.String("AmazonEC2"), Filters: filters})
+		pages := pricing.NewGetProductsPaginator(
+			h.pricing, &pricing.GetProductsInput{ServiceCode: aws.String("AmazonEC2"), Filters: filters},
+		)
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
@@ -118,7 +125,8 @@ func (h *handler) onDemandPrices(ctx context.Context) (map[string]float64, error
 	return prices, failed
 }
 
-// parsePrice reads one item of the price list; an item without a price an hour in the currency gives zero.
+// parsePrice reads one item of the price list; an item without a price an hour in the currency
+// gives zero.
 func parsePrice(text, currency string) (instanceType string, price float64, err error) {
 	var item priceListItem
 	if err := json.Unmarshal([]byte(text), &item); err != nil {
@@ -132,7 +140,10 @@ func parsePrice(text, currency string) (instanceType string, price float64, err 
 			}
 			parsed, valid := parseAmount(amount)
 			if !valid {
-				return "", 0, fmt.Errorf("price list, product %s (%s): pricePerUnit.%s %q is not a price", item.Product.SKU, item.Product.Attributes.InstanceType, currency, amount)
+				return "", 0, fmt.Errorf(
+					"price list, product %s (%s): pricePerUnit.%s %q is not a price", item.Product.SKU,
+					item.Product.Attributes.InstanceType, currency, amount,
+				)
 			}
 			price = max(price, parsed)
 		}

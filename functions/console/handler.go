@@ -18,8 +18,8 @@ import (
 //go:embed widget.md
 var documentation string
 
-// event is what CloudWatch sends: the widget's parameters, or those of the button that
-// was pressed, beside the context.
+// event is what CloudWatch sends: the widget's parameters, or those of the button that was pressed,
+// beside the context.
 // https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/add_custom_widget_dashboard_about.html
 type event struct {
 	// Describe asks for the widget's documentation.

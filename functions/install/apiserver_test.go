@@ -55,7 +55,8 @@ func (l *line) RoundTrip(request *http.Request) (*http.Response, error) {
 		recorder := httptest.NewRecorder()
 		recorder.Header().Set("Content-Type", "application/json")
 		recorder.WriteHeader(http.StatusForbidden)
-		_, _ = recorder.WriteString(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","message":"not yet","code":403}`)
+		_, _ = recorder.WriteString(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden",` +
+			`"message":"not yet","code":403}`)
 		return recorder.Result(), nil
 	}
 	return l.next.RoundTrip(request)
@@ -84,7 +85,8 @@ func newInstallation(t *testing.T) *installation {
 	i := &installation{line: &line{}}
 	i.line.cut.Store(-1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !strings.HasPrefix(r.URL.Path, "/2015-03-31/functions/whittle-prod-catalog/invocations") || r.Header.Get("X-Amz-Invocation-Type") != "Event" {
+		if !strings.HasPrefix(r.URL.Path, "/2015-03-31/functions/whittle-prod-catalog/invocations") ||
+			r.Header.Get("X-Amz-Invocation-Type") != "Event" {
 			t.Errorf("Lambda is asked for %s, %s", r.URL.Path, r.Header.Get("X-Amz-Invocation-Type"))
 		}
 		if i.lambdaFails.Load() {
@@ -97,7 +99,8 @@ func newInstallation(t *testing.T) *installation {
 	}))
 	t.Cleanup(server.Close)
 	i.handler = &handler{cluster: "prod", catalog: "whittle-prod-catalog", connection: i.line, lambda: lambda.New(lambda.Options{
-		Region: "us-east-1", BaseEndpoint: &server.URL, RetryMaxAttempts: 1, Credentials: credentials.NewStaticCredentialsProvider("AKIATEST", "secret", ""),
+		Region: "us-east-1", BaseEndpoint: &server.URL, RetryMaxAttempts: 1,
+		Credentials: credentials.NewStaticCredentialsProvider("AKIATEST", "secret", ""),
 	})}
 	return i
 }
@@ -145,7 +148,9 @@ func missing(t *testing.T, wanted []unstructured.Unstructured) []string {
 	t.Helper()
 	var names []string
 	for i := range wanted {
-		_, err := objects(t).Resource(resourceOf(&wanted[i])).Namespace(wanted[i].GetNamespace()).Get(t.Context(), wanted[i].GetName(), metav1.GetOptions{})
+		_, err := objects(t).Resource(resourceOf(&wanted[i])).Namespace(wanted[i].GetNamespace()).Get(
+			t.Context(), wanted[i].GetName(), metav1.GetOptions{},
+		)
 		switch {
 		case apierrors.IsNotFound(err):
 			names = append(names, wanted[i].GetKind()+" "+wanted[i].GetName())
@@ -161,7 +166,9 @@ func missing(t *testing.T, wanted []unstructured.Unstructured) []string {
 func wipe(t *testing.T) {
 	t.Helper()
 	for _, object := range append(installed(t)[1:], definitions(t)...) {
-		err := objects(t).Resource(resourceOf(&object)).Namespace(object.GetNamespace()).Delete(t.Context(), object.GetName(), metav1.DeleteOptions{})
+		err := objects(t).Resource(resourceOf(&object)).Namespace(object.GetNamespace()).Delete(
+			t.Context(), object.GetName(), metav1.DeleteOptions{},
+		)
 		if err != nil && !apierrors.IsNotFound(err) {
 			t.Fatal(err)
 		}
@@ -184,7 +191,10 @@ func release(t *testing.T) {
 		resource := objects(t).Resource(resourceOf(&definition))
 		stored, err := resource.Get(t.Context(), definition.GetName(), metav1.GetOptions{})
 		if err == nil && stored.GetDeletionTimestamp() != nil {
-			_, err = resource.Patch(t.Context(), definition.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+			_, err = resource.Patch(
+				t.Context(), definition.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`),
+				metav1.PatchOptions{},
+			)
 		}
 		if err != nil && !apierrors.IsNotFound(err) {
 			t.Fatal(err)
@@ -195,7 +205,9 @@ func release(t *testing.T) {
 // foreign applies a definition as someone else would, such as Karpenter's chart.
 func foreign(t *testing.T, definition *unstructured.Unstructured) {
 	t.Helper()
-	_, err := objects(t).Resource(resourceOf(definition)).Apply(t.Context(), definition.GetName(), definition, metav1.ApplyOptions{FieldManager: "helm"})
+	_, err := objects(t).Resource(resourceOf(definition)).Apply(
+		t.Context(), definition.GetName(), definition, metav1.ApplyOptions{FieldManager: "helm"},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +216,9 @@ func foreign(t *testing.T, definition *unstructured.Unstructured) {
 // managers are who wrote the object.
 func managers(t *testing.T, object *unstructured.Unstructured) []string {
 	t.Helper()
-	stored, err := objects(t).Resource(resourceOf(object)).Namespace(object.GetNamespace()).Get(t.Context(), object.GetName(), metav1.GetOptions{})
+	stored, err := objects(t).Resource(resourceOf(object)).Namespace(object.GetNamespace()).Get(
+		t.Context(), object.GetName(), metav1.GetOptions{},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,12 +63,20 @@ func check(ctx context.Context, client *cluster.Client) error {
 	var missing []error
 	for _, need := range needs() {
 		resource, subresource, _ := strings.Cut(need.resource, "/")
-		allowed, err := client.Allowed(ctx, []string{"whittle:" + need.function}, need.verb, need.group, resource, subresource, need.namespace)
+		allowed, err := client.Allowed(
+			ctx, []string{"whittle:" + need.function}, need.verb, need.group, resource, subresource, need.namespace,
+		)
 		if err != nil {
 			return fmt.Errorf("checking the rights of function %s: %w", need.function, err)
 		}
 		if !allowed {
-			missing = append(missing, fmt.Errorf("%w: function %s may not %s %s: see the ClusterRole whittle:%s and its binding", errNoRight, need.function, need.verb, need.resource, need.function))
+			missing = append(
+				missing,
+				fmt.Errorf(
+					"%w: function %s may not %s %s: see the ClusterRole whittle:%s and its binding", errNoRight, need.function,
+					need.verb, need.resource, need.function,
+				),
+			)
 		}
 	}
 	return errors.Join(missing...)

@@ -50,7 +50,11 @@ func (h *handler) handle(ctx context.Context, event cfn.Event) (physicalID strin
 	data, err = h.install(ctx)
 	// Where there are no access entries a person adds what they would say.
 	if lines, _ := event.ResourceProperties["MapRoles"].(string); lines != "" && notLetIn(err) {
-		err = fmt.Errorf("%w; in the authentication mode CONFIG_MAP, add these lines to mapRoles in the ConfigMap kube-system/aws-auth and deploy again:\n%s", err, lines)
+		err = fmt.Errorf(
+			"%w; in the authentication mode CONFIG_MAP, add these lines to mapRoles in the ConfigMap kube-system/aws-auth "+
+				"and deploy again:\n%s",
+			err, lines,
+		)
 	}
 	return physicalID, data, err
 }
@@ -101,20 +105,31 @@ func (h *handler) install(ctx context.Context) (map[string]any, error) {
 	if err := h.readCatalog(ctx); err != nil {
 		return nil, err
 	}
-	slog.InfoContext(ctx, "installed", "cluster", h.cluster, "definitions", applied, "kept", len(definitions)-applied, "rights", len(rights))
-	return map[string]any{"Definitions": applied, "KeptDefinitions": len(definitions) - applied, "Rights": len(rights)}, nil
+	slog.InfoContext(
+		ctx, "installed", "cluster", h.cluster, "definitions", applied, "kept", len(definitions)-applied, "rights",
+		len(rights),
+	)
+	return map[string]any{
+		"Definitions": applied, "KeptDefinitions": len(definitions) - applied, "Rights": len(rights),
+	}, nil
 }
 
 // define applies a definition unless someone else's is there already and serves
 // the version that Whittle speaks: Karpenter's own is as good.
-func (h *handler) define(ctx context.Context, client *cluster.Client, definition *unstructured.Unstructured) (ours bool, err error) {
+func (h *handler) define(ctx context.Context, client *cluster.Client, definition *unstructured.Unstructured) (
+	ours bool, err error,
+) {
 	var there *cluster.Definition
 	err = settled(ctx, func() (err error) {
 		there, err = client.CustomResourceDefinition(ctx, definition.GetName())
 		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("%w: is the access entry of this function's role there, and the cluster's authentication mode API or API_AND_CONFIG_MAP?", err)
+		return false, fmt.Errorf(
+			"%w: is the access entry of this function's role there, and the cluster's authentication mode API or "+
+				"API_AND_CONFIG_MAP?",
+			err,
+		)
 	}
 	if there == nil || slices.Contains(there.Managers, cluster.FieldManager) {
 		return true, client.Apply(ctx, definition)
@@ -127,7 +142,9 @@ func (h *handler) define(ctx context.Context, client *cluster.Client, definition
 		return false, fmt.Errorf("customresourcedefinition %q is there, managed by %v, and serves %v but not %s: upgrade Karpenter's CRDs first, to 1.0 or later",
 			definition.GetName(), there.Managers, there.Versions, wanted)
 	}
-	slog.InfoContext(ctx, "keeping the definition that is there", "definition", definition.GetName(), "managers", there.Managers)
+	slog.InfoContext(
+		ctx, "keeping the definition that is there", "definition", definition.GetName(), "managers", there.Managers,
+	)
 	return false, nil
 }
 
@@ -142,7 +159,10 @@ func version(definition *unstructured.Unstructured) (string, error) {
 			}
 		}
 	}
-	return "", fmt.Errorf("manifest of customresourcedefinition %q: spec.versions has not one version with a name: generate it anew", definition.GetName())
+	return "", fmt.Errorf(
+		"manifest of customresourcedefinition %q: spec.versions has not one version with a name: generate it anew",
+		definition.GetName(),
+	)
 }
 
 // settled repeats a call that is refused while a new access entry takes effect.
@@ -220,7 +240,8 @@ func (h *handler) remove(ctx context.Context) error {
 	for i := range rights {
 		err := client.Remove(ctx, &rights[i])
 		if notLetIn(err) {
-			// Such as when an installation was refused and is rolled back. Nobody is in the roles' groups any more.
+			// Such as when an installation was refused and is rolled back. Nobody is in the roles'
+			// groups any more.
 			slog.WarnContext(ctx, "not let into the cluster: roles and bindings stay, kubectl delete clusterroles,clusterrolebindings -l app.kubernetes.io/name=whittle removes them",
 				"cluster", h.cluster, "error", err)
 			return nil

@@ -31,12 +31,15 @@ var (
 func TestInstalledTwiceEndsTheSame(t *testing.T) {
 	wipe(t)
 	i := newInstallation(t)
-	for _, request := range []cfn.Event{creation, creation, {RequestType: cfn.RequestUpdate, PhysicalResourceID: "whittle-install-prod"}} {
+	for _, request := range []cfn.Event{
+		creation, creation, {RequestType: cfn.RequestUpdate, PhysicalResourceID: "whittle-install-prod"},
+	} {
 		id, data, err := i.handle(t.Context(), request)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if id != "whittle-install-prod" || data["Definitions"] != len(definitions(t)) || data["KeptDefinitions"] != 0 || data["Rights"] != len(installed(t))-1 {
+		if id != "whittle-install-prod" || data["Definitions"] != len(definitions(t)) || data["KeptDefinitions"] != 0 ||
+			data["Rights"] != len(installed(t))-1 {
 			t.Errorf("%s: %q, %v", request.RequestType, id, data)
 		}
 		if lacks := missing(t, append(installed(t), definitions(t)...)); len(lacks) > 0 {
@@ -156,7 +159,8 @@ func TestDeletingKeepsDefinitionsAndNodePools(t *testing.T) {
 	pool := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": map[string]any{"name": "general"},
 		"spec": map[string]any{"template": map[string]any{"spec": map[string]any{
-			"requirements": []any{}, "nodeClassRef": map[string]any{"group": api.AWSGroup, "kind": api.EC2NodeClassKind, "name": "default"},
+			"requirements": []any{},
+			"nodeClassRef": map[string]any{"group": api.AWSGroup, "kind": api.EC2NodeClassKind, "name": "default"},
 		}}},
 	}}
 	if _, err := objects(t).Resource(api.NodePoolGVR()).Create(t.Context(), pool, metav1.CreateOptions{}); err != nil {
@@ -204,7 +208,8 @@ func TestTheSelfCheckFindsAMissingBinding(t *testing.T) {
 			}
 			wantEventually(t, func() error {
 				err := check(t.Context(), client)
-				if err == nil || !strings.Contains(err.Error(), "function "+function+" may not") || !strings.Contains(err.Error(), "ClusterRole whittle:"+function) {
+				if err == nil || !strings.Contains(err.Error(), "function "+function+" may not") ||
+					!strings.Contains(err.Error(), "ClusterRole whittle:"+function) {
 					return fmt.Errorf("the check says %w", err)
 				}
 				return nil
@@ -244,15 +249,17 @@ func TestANewAccessEntryIsWaitedFor(t *testing.T) {
 	i.line.refused.Store(1 << 20)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if _, err := i.install(ctx); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "access entry") {
+	if _, err := i.install(ctx); !errors.Is(err, context.DeadlineExceeded) ||
+		!strings.Contains(err.Error(), "access entry") {
 		t.Errorf("error is %v", err)
 	}
 }
 
-// TestConfigMapModeIsRefusedWithItsLines is a cluster without access entries: until the lines are in aws-auth nobody is
-// let in, and the deployment that fails for it must get away again.
+// TestConfigMapModeIsRefusedWithItsLines is a cluster without access entries: until the lines are
+// in aws-auth nobody is let in, and the deployment that fails for it must get away again.
 func TestConfigMapModeIsRefusedWithItsLines(t *testing.T) {
-	const lines = "- rolearn: arn:aws:iam::123456789012:role/whittle-prod-provision-us-east-1\n  username: whittle:provision\n"
+	const lines = "- rolearn: arn:aws:iam::123456789012:role/whittle-prod-provision-us-east-1\n  username: " +
+		"whittle:provision\n"
 	i := newInstallation(t)
 	i.line.refused.Store(1 << 20)
 	ctx, cancel := context.WithTimeout(t.Context(), function.Reserve+2*time.Second)
@@ -318,7 +325,8 @@ func TestCloudFormationIsToldTheOutcome(t *testing.T) {
 	if _, err := i.answer(t.Context(), event); err != nil {
 		t.Fatal(err)
 	}
-	if got := <-told; got.Status != cfn.StatusSuccess || got.PhysicalResourceID != "whittle-install-prod" || got.RequestID != "request" || got.Data["Definitions"] != float64(len(definitions(t))) {
+	if got := <-told; got.Status != cfn.StatusSuccess || got.PhysicalResourceID != "whittle-install-prod" ||
+		got.RequestID != "request" || got.Data["Definitions"] != float64(len(definitions(t))) {
 		t.Errorf("told %+v", got)
 	}
 	i.connection = failing{errors.New("EKS does not answer")}
@@ -326,7 +334,8 @@ func TestCloudFormationIsToldTheOutcome(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The id is the same, or CloudFormation would delete the installation that it has.
-	if got := <-told; got.Status != cfn.StatusFailed || got.PhysicalResourceID != "whittle-install-prod" || !strings.Contains(got.Reason, "EKS does not answer") {
+	if got := <-told; got.Status != cfn.StatusFailed || got.PhysicalResourceID != "whittle-install-prod" ||
+		!strings.Contains(got.Reason, "EKS does not answer") {
 		t.Errorf("told %+v", got)
 	}
 	// By hand nobody is told: the error is the answer.

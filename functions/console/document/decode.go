@@ -40,7 +40,9 @@ func (d *Document) DecodeFold(into any, what string) error {
 	return err
 }
 
-func (d *Document) decode(into any, what string, unmarshal func() ([]error, error), fold bool) (unknown []Problem, err error) {
+func (d *Document) decode(into any, what string, unmarshal func() ([]error, error), fold bool) (
+	unknown []Problem, err error,
+) {
 	strict, err := unmarshal()
 	if err == nil && len(strict) == 0 {
 		return nil, nil

@@ -131,7 +131,8 @@ func cutYAML(text []byte) (part, rest []byte, lines int) {
 			next = len(text)
 		}
 		line := text[offset:next]
-		if marker, ok := bytes.CutPrefix(line, []byte("---")); ok && (len(bytes.TrimSpace(marker)) == 0 || marker[0] == ' ' || marker[0] == '\t') {
+		if marker, ok := bytes.CutPrefix(line, []byte("---")); ok &&
+			(len(bytes.TrimSpace(marker)) == 0 || marker[0] == ' ' || marker[0] == '\t') {
 			if begun {
 				return text[:offset], text[offset:], lines
 			}

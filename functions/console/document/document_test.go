@@ -42,9 +42,14 @@ func TestSplit(t *testing.T) {
 		json             []string
 	}{
 		{"one", "a.yaml", "a: 1\n", []int{1}, []string{`{"a":1}`}},
-		{"several", "a.yaml", "# first\n\na: 1\n---\n# nothing\n---\nb: 2\n---   \n\nc: |\n  x\n", []int{3, 7, 10}, []string{`{"a":1}`, `{"b":2}`, `{"c":"x\n"}`}},
+		{
+			"several", "a.yaml", "# first\n\na: 1\n---\n# nothing\n---\nb: 2\n---   \n\nc: |\n  x\n", []int{3, 7, 10},
+			[]string{`{"a":1}`, `{"b":2}`, `{"c":"x\n"}`},
+		},
 		{"separator first", "a.yaml", "---\na: 1\n---\n", []int{2}, []string{`{"a":1}`}},
-		{"content beside the separator", "a.yaml", "--- {a: 1}\n--- # two\nb: 2", []int{1, 3}, []string{`{"a":1}`, `{"b":2}`}},
+		{
+			"content beside the separator", "a.yaml", "--- {a: 1}\n--- # two\nb: 2", []int{1, 3}, []string{`{"a":1}`, `{"b":2}`},
+		},
 		{"comment before a separator", "a.yaml", "# licence\n---\na: 1\n", []int{3}, []string{`{"a":1}`}},
 		{"windows line ends", "a.yaml", "a: 1\r\n---\r\nb: 2\r\n", []int{1, 3}, []string{`{"a":1}`, `{"b":2}`}},
 		{"json", "a.json", "\n\n{\"a\": 1}", []int{3}, []string{`{"a": 1}`}},
@@ -77,7 +82,10 @@ func TestSplitSaysWhere(t *testing.T) {
 		{"key twice", "a.yaml", "x: 1\n---\nb: 2\nb: 3\n", `a.yaml:4: not YAML: key "b" already set in map`},
 		{"json", "a.json", "{\n \"a\": 1,\n \"b\" 2\n}", "a.json:3: not JSON: invalid character '2' after object key"},
 		{"json cut off", "a.json", "{\n \"a\": 1,\n", "a.json:3: not JSON: unexpected EOF"},
-		{"json stream", "a.json", "{}\n{]", "a.json:2: not JSON: invalid character ']' looking for beginning of object key string"},
+		{
+			"json stream", "a.json", "{}\n{]",
+			"a.json:2: not JSON: invalid character ']' looking for beginning of object key string",
+		},
 		{"neither", "-", "{\n \"a\": 1,\n \"b\" 2\n}", "-:3: not JSON"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -122,10 +130,13 @@ func TestLine(t *testing.T) {
 		path string
 		want int
 	}{
-		{yaml[1], "", 4}, {yaml[1], "base.ports[1]", 8}, {yaml[1], "pods[0].name", 11}, {yaml[1], "pods[0].image", 5}, {yaml[1], "pods[1].ports[0]", 7},
-		{yaml[1], "[quoted/key].flow[1]", 14}, {yaml[1], "pods[0].missing.more", 10}, {yaml[1], "pods[7]", 9}, {yaml[1], "missing", 4},
+		{yaml[1], "", 4}, {yaml[1], "base.ports[1]", 8}, {yaml[1], "pods[0].name", 11}, {yaml[1], "pods[0].image", 5},
+		{yaml[1], "pods[1].ports[0]", 7},
+		{yaml[1], "[quoted/key].flow[1]", 14}, {yaml[1], "pods[0].missing.more", 10}, {yaml[1], "pods[7]", 9},
+		{yaml[1], "missing", 4},
 		{yaml[1].Entry(nil, "pods", 0), "name", 11},
-		{json[0], "", 2}, {json[0], "a", 3}, {json[0], "a[0].b", 4}, {json[0], "a[1]", 6}, {json[0], "a[1].c.d", 7}, {json[0], "a[1].c.d[1]", 8},
+		{json[0], "", 2}, {json[0], "a", 3}, {json[0], "a[0].b", 4}, {json[0], "a[1]", 6}, {json[0], "a[1].c.d", 7},
+		{json[0], "a[1].c.d[1]", 8},
 		{json[0], "a[1].x", 6}, {json[0], "a[9]", 3}, {json[0], "x", 2}, {json[0].Entry(nil, "a", 1), "c", 6},
 		{stream[1], "", 3}, {stream[1], "a.b", 4},
 	} {
@@ -169,7 +180,8 @@ spec:
 		`pod.yaml:3: Pod "a": metadata.name: 5: want text: put it in quotes`,
 		`pod.yaml:4: Pod "a": metadata.namespace: off, which YAML reads as false: want text: put it in quotes`,
 		`pod.yaml:17: Pod "a": spec.containers[0].ports[0].containerPort: "80": want a whole number`,
-		`pod.yaml:14: Pod "a": spec.containers[0].resources.requests.cpu: "lots": quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`,
+		`pod.yaml:14: Pod "a": spec.containers[0].resources.requests.cpu: "lots": quantities must match the regular ` +
+			`expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`,
 		`pod.yaml:19: Pod "a": spec.containers[1]: "text": want an object`,
 		`pod.yaml:7: Pod "a": spec.hostNetwork: "maybe": want true or false`,
 		`pod.yaml:9: Pod "a": spec.priority: 99999999999: want a smaller number`,
@@ -182,7 +194,8 @@ spec:
 		t.Fatal(err)
 	}
 	unknown, err := documents[0].Decode(&pod, "Pod")
-	if err != nil || len(unknown) != 2 || unknown[0].Path.String() != "spec.containers[0].nam" || unknown[1].Path.String() != "spec.nodeSelecter" {
+	if err != nil || len(unknown) != 2 || unknown[0].Path.String() != "spec.containers[0].nam" ||
+		unknown[1].Path.String() != "spec.nodeSelecter" {
 		t.Errorf("unknown are %v, %v", unknown, err)
 	}
 }
@@ -190,7 +203,8 @@ spec:
 // FuzzFields compares the scanner with encoding/json.
 func FuzzFields(f *testing.F) {
 	for _, seed := range []string{
-		`{}`, `{"a":1}`, ` { "a" : [1, "]", {"b": "}"}] , "c\"d": null } `, `{"a":"\\","b":"\"","":""}`, `[1,2 ,"a,b",[],{}]`, `[]`, "[\n1\n]", `{"ä":-1.5e3}`, `[true,false,null]`,
+		`{}`, `{"a":1}`, ` { "a" : [1, "]", {"b": "}"}] , "c\"d": null } `, `{"a":"\\","b":"\"","":""}`, `[1,2 ,"a,b",[],{}]`,
+		`[]`, "[\n1\n]", `{"ä":-1.5e3}`, `[true,false,null]`,
 	} {
 		f.Add(seed)
 	}

@@ -42,7 +42,8 @@ func (d *Document) written(path Path) string {
 func (s *source) walk(path Path) (key, value *yamlv3.Node, found bool) {
 	if s.root == nil {
 		s.root = &yamlv3.Node{}
-		// What cannot be read has been told of before; fields are then said to be where the document begins.
+		// What cannot be read has been told of before; fields are then said to be where the
+		// document begins.
 		_ = yamlv3.Unmarshal(s.text, s.root)
 	}
 	if len(s.root.Content) == 0 {
@@ -110,7 +111,8 @@ func (s *source) lineOfJSON(path Path) int {
 			break
 		}
 		offset = decoder.InputOffset()
-		// Between an object's brackets the key has just been read; an entry of a list begins after what divides it from the one before.
+		// Between an object's brackets the key has just been read; an entry of a list begins after
+		// what divides it from the one before.
 		if _, isIndex := step.(int); isIndex {
 			offset = int64(after(s.text, int(offset), ','))
 		}

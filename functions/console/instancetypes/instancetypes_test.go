@@ -22,7 +22,9 @@ func pool(name, class string) *api.NodePool {
 	p := &api.NodePool{}
 	p.Name = name
 	if class != "" {
-		p.Spec.Template.Spec.NodeClassRef = &api.NodeClassReference{Group: api.AWSGroup, Kind: api.EC2NodeClassKind, Name: class}
+		p.Spec.Template.Spec.NodeClassRef = &api.NodeClassReference{
+			Group: api.AWSGroup, Kind: api.EC2NodeClassKind, Name: class,
+		}
 	}
 	return p
 }
@@ -68,28 +70,40 @@ func TestKwok(t *testing.T) {
 		t.Fatalf("%d types, want one for each operating system: 3", len(types))
 	}
 	for i, want := range []string{
-		`karpenter.kwok.sh/instance-cpu In [2], karpenter.kwok.sh/instance-family In [m5], karpenter.kwok.sh/instance-memory In [8Gi], karpenter.kwok.sh/instance-size In [large], karpenter.sh/capacity-type In [on-demand spot], kubernetes.io/arch In [amd64], kubernetes.io/os In [linux], node.kubernetes.io/instance-type In [m5.large], topology.kubernetes.io/zone In [a b]`,
-		`karpenter.kwok.sh/instance-cpu In [2], karpenter.kwok.sh/instance-family In [m5], karpenter.kwok.sh/instance-memory In [8Gi], karpenter.kwok.sh/instance-size In [large], karpenter.sh/capacity-type In [on-demand spot], kubernetes.io/arch In [amd64], kubernetes.io/os In [windows], node.kubernetes.io/instance-type In [m5.large], topology.kubernetes.io/zone In [a b]`,
-		`karpenter.kwok.sh/instance-cpu In [50m], karpenter.kwok.sh/instance-family In [s], karpenter.kwok.sh/instance-memory In [1Gi], karpenter.kwok.sh/instance-size In [50m], karpenter.sh/capacity-type In [on-demand], kubernetes.io/arch In [arm64], kubernetes.io/os In [linux], node.kubernetes.io/instance-type In [s-1x-arm64-linux], topology.kubernetes.io/zone In [a]`,
+		`karpenter.kwok.sh/instance-cpu In [2], karpenter.kwok.sh/instance-family In [m5], ` +
+			`karpenter.kwok.sh/instance-memory In [8Gi], karpenter.kwok.sh/instance-size In [large], ` +
+			`karpenter.sh/capacity-type In [on-demand spot], kubernetes.io/arch In [amd64], kubernetes.io/os In [linux], ` +
+			`node.kubernetes.io/instance-type In [m5.large], topology.kubernetes.io/zone In [a b]`,
+		`karpenter.kwok.sh/instance-cpu In [2], karpenter.kwok.sh/instance-family In [m5], ` +
+			`karpenter.kwok.sh/instance-memory In [8Gi], karpenter.kwok.sh/instance-size In [large], ` +
+			`karpenter.sh/capacity-type In [on-demand spot], kubernetes.io/arch In [amd64], kubernetes.io/os In [windows], ` +
+			`node.kubernetes.io/instance-type In [m5.large], topology.kubernetes.io/zone In [a b]`,
+		`karpenter.kwok.sh/instance-cpu In [50m], karpenter.kwok.sh/instance-family In [s], ` +
+			`karpenter.kwok.sh/instance-memory In [1Gi], karpenter.kwok.sh/instance-size In [50m], ` +
+			`karpenter.sh/capacity-type In [on-demand], kubernetes.io/arch In [arm64], kubernetes.io/os In [linux], ` +
+			`node.kubernetes.io/instance-type In [s-1x-arm64-linux], topology.kubernetes.io/zone In [a]`,
 	} {
 		if got := plainRequirements(&types[i]); got != want {
 			t.Errorf("labels of type %d are\n%s\nwant\n%s", i, got, want)
 		}
 	}
 	equal(t, "offerings", offeringsText(&types[0]), []string{
-		"spot a 0.04 true", "spot b 0.05 true " + types[0].Offerings[1].Requirements.String(), "on-demand a 0.1 false", "on-demand b 0.1 false",
+		"spot a 0.04 true", "spot b 0.05 true " + types[0].Offerings[1].Requirements.String(), "on-demand a 0.1 false",
+		"on-demand b 0.1 false",
 	})
 	if rack, ok := types[0].Offerings[1].Requirements["example.com/rack"]; !ok || !rack.Has("r1") {
 		t.Errorf("the offering's labels are %v", types[0].Offerings[1].Requirements)
 	}
-	if a := types[0].Allocatable; a.Cpu().String() != "1900m" || a.Memory().String() != "8182Mi" || a.Pods().String() != "110" || types[0].Capacity.Cpu().String() != "2" {
+	if a := types[0].Allocatable; a.Cpu().String() != "1900m" || a.Memory().String() != "8182Mi" ||
+		a.Pods().String() != "110" || types[0].Capacity.Cpu().String() != "2" {
 		t.Errorf("allocatable is %v", a)
 	}
 	if a := types[2].Allocatable; a.Cpu().Sign() != 0 || a.Pods().String() != "16" {
 		t.Errorf("allocatable is %v, not less than nothing wanted", a)
 	}
 	equal(t, "well-known labels", table.WellKnownLabels, []string{
-		"example.com/rack", "karpenter.kwok.sh/instance-cpu", "karpenter.kwok.sh/instance-family", "karpenter.kwok.sh/instance-memory", "karpenter.kwok.sh/instance-size",
+		"example.com/rack", "karpenter.kwok.sh/instance-cpu", "karpenter.kwok.sh/instance-family",
+		"karpenter.kwok.sh/instance-memory", "karpenter.kwok.sh/instance-size",
 		"karpenter.sh/capacity-type", "topology.kubernetes.io/zone",
 	})
 }
@@ -116,7 +130,9 @@ func TestSnapshot(t *testing.T) {
 	if len(types) != 2 {
 		t.Fatalf("%d types", len(types))
 	}
-	want := `example.com/gpu DoesNotExist, example.com/rack In [1 3], karpenter.sh/capacity-type In [on-demand reserved spot], kubernetes.io/arch In [amd64], node.kubernetes.io/instance-type In [m6a.large], topology.k8s.aws/zone-id In [usw2-az1], topology.kubernetes.io/zone In [us-west-2a us-west-2b]`
+	want := `example.com/gpu DoesNotExist, example.com/rack In [1 3], karpenter.sh/capacity-type In [on-demand reserved ` +
+		`spot], kubernetes.io/arch In [amd64], node.kubernetes.io/instance-type In [m6a.large], topology.k8s.aws/zone-id ` +
+		`In [usw2-az1], topology.kubernetes.io/zone In [us-west-2a us-west-2b]`
 	if got := plainRequirements(&types[0]); got != want {
 		t.Errorf("labels are\n%s\nwant\n%s", got, want)
 	}
@@ -130,7 +146,9 @@ func TestSnapshot(t *testing.T) {
 	if types[0].Exotic || types[1].Exotic {
 		t.Error("types are planned as given, none is exotic")
 	}
-	for name, want := range map[string][]string{"gpu": {"g5.xlarge"}, "own": {"own.large", "m6a.large"}, "none": nil, "default": {"m6a.large", "g5.xlarge"}} {
+	for name, want := range map[string][]string{
+		"gpu": {"g5.xlarge"}, "own": {"own.large", "m6a.large"}, "none": nil, "default": {"m6a.large", "g5.xlarge"},
+	} {
 		var names []string
 		for _, typ := range table.Of(pool(name, "x"), catalogtest.NodeClass("x")) {
 			names = append(names, typ.Name)
@@ -214,15 +232,21 @@ func TestBuiltin(t *testing.T) {
 		t.Error("the class has been changed")
 	}
 	// In a cluster nothing is taken for granted.
-	if types := OfCatalog(catalogtest.Snapshot(t), catalog.Observed{}, catalogtest.Now).Of(pool("p", "unresolved"), unresolved); len(types) != 0 {
+	if types := OfCatalog(catalogtest.Snapshot(t), catalog.Observed{}, catalogtest.Now).Of(
+		pool("p", "unresolved"), unresolved,
+	); len(types) != 0 {
 		t.Errorf("%d types of a class that nobody resolved", len(types))
 	}
-	if types := OfCatalog(catalogtest.Snapshot(t), catalog.Observed{}, catalogtest.Now).Of(pool("p", "none"), nil); len(types) != 0 {
+	if types := OfCatalog(catalogtest.Snapshot(t), catalog.Observed{}, catalogtest.Now).Of(
+		pool("p", "none"), nil,
+	); len(types) != 0 {
 		t.Errorf("%d types of no class", len(types))
 	}
 	unavailable := &catalog.Unavailable{}
 	unavailable.Mark(api.CapacityTypeSpot, "m5.large", "us-east-1a", catalogtest.Now)
-	types := OfCatalog(catalogtest.Snapshot(t), catalog.Observed{Unavailable: unavailable}, catalogtest.Now.Add(time.Minute)).Of(pool("p", "one"), oneZone)
+	types := OfCatalog(
+		catalogtest.Snapshot(t), catalog.Observed{Unavailable: unavailable}, catalogtest.Now.Add(time.Minute),
+	).Of(pool("p", "one"), oneZone)
 	i := slices.IndexFunc(types, func(t catalog.InstanceType) bool { return t.Name == "m5.large" })
 	for _, o := range types[i].Offerings {
 		if o.Available != (o.CapacityType == api.CapacityTypeOnDemand) {
@@ -234,23 +258,62 @@ func TestBuiltin(t *testing.T) {
 func TestBadInput(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"nothing", "", "<stdin>: holds 0 documents"},
-		{"neither form", "{\"types\": []}", "<stdin>:1: instance types: instanceTypes: is missing: want a list (Karpenter's kwok form), or an object with instanceTypes (the snapshot form)"},
+		{
+			"neither form", "{\"types\": []}",
+			"<stdin>:1: instance types: instanceTypes: is missing: want a list (Karpenter's kwok form), or an object with " +
+				"instanceTypes (the snapshot form)",
+		},
 		{"words", "hello", "<stdin>:1: instance types: \"hello\": want an object"},
 		{"no json", "[\n{]", "<stdin>:2: not JSON: invalid character ']' looking for beginning of object key string"},
 		{"no gzip", "\x1f\x8bx", "reading instance types: <stdin>: "},
 		{"kwok: no name", "[{\"name\": \"a\"},\n{}]", "<stdin>:2: instance types: [1].name: is missing"},
-		{"kwok: quantity", "[{\"name\": \"a\",\n \"resources\": {\"cpu\": \"x\"}}]", `<stdin>:2: instance types: [0].resources.cpu: "x": quantities must match`},
-		{"kwok: price", "[{\"name\": \"a\", \"offerings\": [\n{\"Price\": \"1\"}]}]", `<stdin>:2: instance types: [0].offerings[0].Price: "1": want a number`},
-		{"kwok: negative price", "[{\"name\": \"a\", \"offerings\": [\n{\"Price\": -1}]}]", `<stdin>:2: instance types: [0].offerings[0].Price: -1 is negative: want zero or more`},
-		{"kwok: operator", "[{\"name\": \"a\", \"offerings\": [\n{\"Requirements\": [{\"key\": \"a\", \"operator\": \"Is\"}]}]}]", `<stdin>:2: instance types: [0].offerings[0].Requirements: requirement on "a": operator "Is" is not one of`},
-		{"operator", "{\"instanceTypes\": [{\"name\": \"a\", \"requirements\": [\n{\"key\": \"a\", \"operator\": \"Is\"}]}]}", `<stdin>:2: instance types: instanceTypes[0].requirements[0]: requirement on "a": operator "Is" is not one of`},
-		{"key", "{\"instanceTypes\": [{\"name\": \"a\", \"requirements\": [\n{\"operator\": \"Exists\"}]}]}", `<stdin>:2: instance types: instanceTypes[0].requirements[0].key: is missing`},
+		{
+			"kwok: quantity", "[{\"name\": \"a\",\n \"resources\": {\"cpu\": \"x\"}}]",
+			`<stdin>:2: instance types: [0].resources.cpu: "x": quantities must match`,
+		},
+		{
+			"kwok: price", "[{\"name\": \"a\", \"offerings\": [\n{\"Price\": \"1\"}]}]",
+			`<stdin>:2: instance types: [0].offerings[0].Price: "1": want a number`,
+		},
+		{
+			"kwok: negative price", "[{\"name\": \"a\", \"offerings\": [\n{\"Price\": -1}]}]",
+			`<stdin>:2: instance types: [0].offerings[0].Price: -1 is negative: want zero or more`,
+		},
+		{
+			"kwok: operator",
+			"[{\"name\": \"a\", \"offerings\": [\n{\"Requirements\": [{\"key\": \"a\", \"operator\": \"Is\"}]}]}]",
+			`<stdin>:2: instance types: [0].offerings[0].Requirements: requirement on "a": operator "Is" is not one of`,
+		},
+		{
+			"operator", "{\"instanceTypes\": [{\"name\": \"a\", \"requirements\": [\n{\"key\": \"a\", \"operator\": \"Is\"}]}]}",
+			`<stdin>:2: instance types: instanceTypes[0].requirements[0]: requirement on "a": operator "Is" is not one of`,
+		},
+		{
+			"key", "{\"instanceTypes\": [{\"name\": \"a\", \"requirements\": [\n{\"operator\": \"Exists\"}]}]}",
+			`<stdin>:2: instance types: instanceTypes[0].requirements[0].key: is missing`,
+		},
 		{"no name", "{\"instanceTypes\": [{}]}", `<stdin>:1: instance types: instanceTypes[0].name: is missing`},
-		{"negative price", "{\"instanceTypes\": [{\"name\": \"a\", \"offerings\": [\n{\"price\": -0.1}]}]}", `<stdin>:2: instance types: instanceTypes[0].offerings[0].price: -0.1 is negative: want zero or more`},
-		{"available", "{\"instanceTypes\": [{\"name\": \"a\", \"offerings\": [\n{\"available\": \"yes\"}]}]}", `<stdin>:2: instance types: instanceTypes[0].offerings[0].available: "yes": want true or false`},
-		{"unknown name", "{\"instanceTypes\": [{\"name\": \"a\"}],\n\"nodePools\": {\"p\": [\"a\",\n\"b\"]}}", `<stdin>:3: instance types: nodePools.p[1]: instanceTypes has no "b": want the name of one of its types, or a whole type`},
-		{"whole type", "{\"instanceTypes\": [],\n\"nodePools\": {\"p\": [{\"name\": \"a\",\n\"capacity\": {\"cpu\": []}}]}}", `<stdin>:3: instance types: nodePools.p[0]: capacity.cpu: a list: `},
-		{"catalogue", "{\"instanceTypes\": [{\"instanceType\": \"a\", \"zones\": 1}]}", `<stdin>:1: catalogue: json: cannot unmarshal number`},
+		{
+			"negative price", "{\"instanceTypes\": [{\"name\": \"a\", \"offerings\": [\n{\"price\": -0.1}]}]}",
+			`<stdin>:2: instance types: instanceTypes[0].offerings[0].price: -0.1 is negative: want zero or more`,
+		},
+		{
+			"available", "{\"instanceTypes\": [{\"name\": \"a\", \"offerings\": [\n{\"available\": \"yes\"}]}]}",
+			`<stdin>:2: instance types: instanceTypes[0].offerings[0].available: "yes": want true or false`,
+		},
+		{
+			"unknown name", "{\"instanceTypes\": [{\"name\": \"a\"}],\n\"nodePools\": {\"p\": [\"a\",\n\"b\"]}}",
+			`<stdin>:3: instance types: nodePools.p[1]: instanceTypes has no "b": want the name of one of its types, or a ` +
+				`whole type`,
+		},
+		{
+			"whole type", "{\"instanceTypes\": [],\n\"nodePools\": {\"p\": [{\"name\": \"a\",\n\"capacity\": {\"cpu\": []}}]}}",
+			`<stdin>:3: instance types: nodePools.p[0]: capacity.cpu: a list: `,
+		},
+		{
+			"catalogue", "{\"instanceTypes\": [{\"instanceType\": \"a\", \"zones\": 1}]}",
+			`<stdin>:1: catalogue: json: cannot unmarshal number`,
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := Read("-", strings.NewReader(test.text), catalogtest.Now)
@@ -259,7 +322,8 @@ func TestBadInput(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Read("testdata/none.json", nil, catalogtest.Now); err == nil || !strings.Contains(err.Error(), "none.json") {
+	if _, err := Read("testdata/none.json", nil, catalogtest.Now); err == nil ||
+		!strings.Contains(err.Error(), "none.json") {
 		t.Errorf("no file: %v", err)
 	}
 }

@@ -69,7 +69,9 @@ func parseKwok(d *document.Document) (*Table, error) {
 
 // types are one for each operating system. Keys gets those of the labels that offerings
 // decide: pods may ask for them.
-func (k *kwokType) types(d *document.Document, path document.Path, keys map[string]bool) ([]catalog.InstanceType, error) {
+func (k *kwokType) types(
+	d *document.Document, path document.Path, keys map[string]bool,
+) ([]catalog.InstanceType, error) {
 	if k.Name == "" {
 		return nil, d.Errorf(path, "instance types: %s: is missing", path.With("name"))
 	}
@@ -88,7 +90,9 @@ func (k *kwokType) types(d *document.Document, path document.Path, keys map[stri
 	if _, ok := capacity[corev1.ResourcePods]; !ok {
 		capacity[corev1.ResourcePods] = resource.MustParse(kwokPods)
 	}
-	reserved := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("10Mi")}
+	reserved := corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("10Mi"),
+	}
 	systems := k.OperatingSystems
 	if len(systems) == 0 {
 		systems = []string{string(corev1.Linux)}
@@ -121,10 +125,13 @@ func (o *kwokOffering) read(d *document.Document, path document.Path, keys map[s
 		keys[key] = true
 	}
 	if o.Price < 0 {
-		return offering{}, d.Errorf(path.With("Price"), "instance types: %s: %v is negative: want zero or more", path.With("Price"), o.Price)
+		return offering{}, d.Errorf(
+			path.With("Price"), "instance types: %s: %v is negative: want zero or more", path.With("Price"), o.Price,
+		)
 	}
 	return offering{
-		requirements: requirements, price: o.Price, available: o.Available == nil || *o.Available, reservationCapacity: o.ReservationCapacity,
+		requirements: requirements, price: o.Price, available: o.Available == nil || *o.Available,
+		reservationCapacity: o.ReservationCapacity,
 	}, nil
 }
 

@@ -59,8 +59,9 @@ func (o *offering) offerings(typ scheduling.Requirements) []catalog.Offering {
 	for _, zone := range zones {
 		for _, capacityType := range capacityTypes {
 			all = append(all, catalog.Offering{
-				CapacityType: capacityType, Zone: zone, ZoneID: zoneID, ReservationID: reservation, ReservationCapacity: o.reservationCapacity,
-				Requirements: rest, Price: o.price, Available: o.available,
+				CapacityType: capacityType, Zone: zone, ZoneID: zoneID, ReservationID: reservation,
+				ReservationCapacity: o.reservationCapacity,
+				Requirements:        rest, Price: o.price, Available: o.available,
 			})
 		}
 	}
@@ -70,7 +71,8 @@ func (o *offering) offerings(typ scheduling.Requirements) []catalog.Offering {
 // finish sorts the offerings and adds their labels to those of the type.
 func finish(t *catalog.InstanceType) {
 	slices.SortStableFunc(t.Offerings, func(a, b catalog.Offering) int {
-		return cmp.Or(cmp.Compare(a.Price, b.Price), strings.Compare(a.Zone, b.Zone), strings.Compare(a.CapacityType, b.CapacityType),
+		return cmp.Or(cmp.Compare(a.Price, b.Price), strings.Compare(a.Zone, b.Zone),
+			strings.Compare(a.CapacityType, b.CapacityType),
 			strings.Compare(a.ReservationID, b.ReservationID))
 	})
 	for _, label := range []struct {

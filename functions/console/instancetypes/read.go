@@ -38,7 +38,11 @@ func Read(name string, stdin io.Reader, now time.Time) (*Table, error) {
 		return nil, err
 	}
 	if len(documents) != 1 {
-		return nil, fmt.Errorf("%s: holds %d documents: instance types are one: a list (Karpenter's kwok form), or an object with instanceTypes (the snapshot form)", name, len(documents))
+		return nil, fmt.Errorf(
+			"%s: holds %d documents: instance types are one: a list (Karpenter's kwok form), or an object with "+
+				"instanceTypes (the snapshot form)",
+			name, len(documents),
+		)
 	}
 	return parse(documents[0], now)
 }
@@ -73,7 +77,11 @@ func parse(d *document.Document, now time.Time) (*Table, error) {
 		return nil, err
 	}
 	if shape.InstanceTypes == nil {
-		return nil, d.Errorf(nil, "instance types: instanceTypes: is missing: want a list (Karpenter's kwok form), or an object with instanceTypes (the snapshot form)")
+		return nil, d.Errorf(
+			nil,
+			"instance types: instanceTypes: is missing: want a list (Karpenter's kwok form), or an object with "+
+				"instanceTypes (the snapshot form)",
+		)
 	}
 	if types := *shape.InstanceTypes; len(types) > 0 && types[0].Name == "" && types[0].InstanceType != "" {
 		facts := &catalog.Snapshot{}

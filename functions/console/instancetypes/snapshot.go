@@ -98,7 +98,9 @@ func (t *Table) ofPool(d *document.Document, pool string, entries []json.RawMess
 			}
 		}
 		if !found {
-			return nil, d.Errorf(path, "instance types: %s: instanceTypes has no %q: want the name of one of its types, or a whole type", path, name)
+			return nil, d.Errorf(
+				path, "instance types: %s: instanceTypes has no %q: want the name of one of its types, or a whole type", path, name,
+			)
 		}
 	}
 	return types, nil
@@ -133,9 +135,14 @@ func (s *snapshotType) read(d *document.Document, path document.Path) (catalog.I
 			return catalog.InstanceType{}, err
 		}
 		if o.Price < 0 {
-			return catalog.InstanceType{}, d.Errorf(path.With("price"), "instance types: %s: %v is negative: want zero or more", path.With("price"), o.Price)
+			return catalog.InstanceType{}, d.Errorf(
+				path.With("price"), "instance types: %s: %v is negative: want zero or more", path.With("price"), o.Price,
+			)
 		}
-		read := offering{requirements: labels, price: o.Price, available: o.Available == nil || *o.Available, reservationCapacity: o.ReservationCapacity}
+		read := offering{
+			requirements: labels, price: o.Price, available: o.Available == nil || *o.Available,
+			reservationCapacity: o.ReservationCapacity,
+		}
 		t.Offerings = append(t.Offerings, read.offerings(requirements)...)
 	}
 	finish(&t)
@@ -143,7 +150,9 @@ func (s *snapshotType) read(d *document.Document, path document.Path) (catalog.I
 }
 
 // readRequirements is the intersection of the terms: a key that is there twice means both.
-func readRequirements(d *document.Document, path document.Path, terms []corev1.NodeSelectorRequirement) (scheduling.Requirements, error) {
+func readRequirements(d *document.Document, path document.Path, terms []corev1.NodeSelectorRequirement) (
+	scheduling.Requirements, error,
+) {
 	requirements := scheduling.Requirements{}
 	for i, term := range terms {
 		if term.Key == "" {

@@ -88,7 +88,9 @@ func (t *Table) assumed(class *api.EC2NodeClass) *api.EC2NodeClass {
 	class = class.DeepCopy()
 	if len(class.Status.Subnets) == 0 {
 		for i, zone := range t.facts.Zones {
-			class.Status.Subnets = append(class.Status.Subnets, api.Subnet{ID: fmt.Sprintf("subnet-%d", i), Zone: zone.ZoneName, ZoneID: zone.ZoneID})
+			class.Status.Subnets = append(
+				class.Status.Subnets, api.Subnet{ID: fmt.Sprintf("subnet-%d", i), Zone: zone.ZoneName, ZoneID: zone.ZoneID},
+			)
 		}
 	}
 	if len(class.Status.AMIs) == 0 {

@@ -15,33 +15,51 @@ func TestBadInput(t *testing.T) {
 		name, text string
 		want       []string
 	}{
-		{"not yaml", "kind: Pod\n  bad: x\n", []string{`<stdin>:2: not YAML: mapping values are not allowed in this context`}},
-		{"not json", "{\"kind\": \"Pod\",\n \"metadata\" {}}", []string{`<stdin>:2: not JSON: invalid character '{' after object key`}},
+		{
+			"not yaml", "kind: Pod\n  bad: x\n", []string{`<stdin>:2: not YAML: mapping values are not allowed in this context`},
+		},
+		{
+			"not json", "{\"kind\": \"Pod\",\n \"metadata\" {}}",
+			[]string{`<stdin>:2: not JSON: invalid character '{' after object key`},
+		},
 		{"no object", "just words\n", []string{`<stdin>:1: kind: is missing: each object says it, such as kind: Pod`}},
-		{"no kind", "apiVersion: v1\nmetadata: {name: a}\n", []string{`<stdin>:1: kind: is missing: each object says it, such as kind: Pod`}},
+		{
+			"no kind", "apiVersion: v1\nmetadata: {name: a}\n",
+			[]string{`<stdin>:1: kind: is missing: each object says it, such as kind: Pod`},
+		},
 		{"no apiVersion", "a: 1\n---\nkind: Pod\n", []string{
 			`<stdin>:1: kind: is missing: each object says it, such as kind: Pod`,
 			`<stdin>:3: apiVersion: is missing: each object says it, such as apiVersion: v1`,
 		}},
-		{"no name", "apiVersion: v1\nkind: Pod\nmetadata:\n  labels: {}\n", []string{`<stdin>:3: Pod: metadata.name: is missing`}},
+		{
+			"no name", "apiVersion: v1\nkind: Pod\nmetadata:\n  labels: {}\n",
+			[]string{`<stdin>:3: Pod: metadata.name: is missing`},
+		},
 		{"items", "apiVersion: v1\nkind: List\nitems: {}\n", []string{`<stdin>:3: List: items: want a list`}},
-		{"wrong type", pod("  hostNetwork: 'yes'\n"), []string{`<stdin>:6: Pod "web": spec.hostNetwork: "yes": want true or false`}},
+		{
+			"wrong type", pod("  hostNetwork: 'yes'\n"),
+			[]string{`<stdin>:6: Pod "web": spec.hostNetwork: "yes": want true or false`},
+		},
 		{"quantity", pod("  containers:\n  - name: c\n    resources:\n      requests:\n        memory: 2 GB\n"), []string{
-			`<stdin>:10: Pod "web": spec.containers[0].resources.requests.memory: "2 GB": quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`,
+			`<stdin>:10: Pod "web": spec.containers[0].resources.requests.memory: "2 GB": quantities must match the regular ` +
+				`expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`,
 		}},
 		{"negative", pod("  containers:\n  - name: c\n    resources: {requests: {cpu: -1}}\n"), []string{
 			`<stdin>:8: Pod "web": spec.containers[0].resources.requests.cpu: -1: want zero or more`,
 		}},
 		{"enums", pod("  tolerations:\n  - operator: Exist\n    effect: NoScheduel\n  topologySpreadConstraints:\n  - topologyKey: a\n    maxSkew: 1\n"), []string{
 			`<stdin>:7: Pod "web": spec.tolerations[0].operator: "Exist": want one of Exists, Equal, Lt, Gt`,
-			`<stdin>:8: Pod "web": spec.tolerations[0].effect: "NoScheduel": want one of NoSchedule, PreferNoSchedule, NoExecute`,
-			`<stdin>:10: Pod "web": spec.topologySpreadConstraints[0].whenUnsatisfiable: is missing: want one of DoNotSchedule, ScheduleAnyway`,
+			`<stdin>:8: Pod "web": spec.tolerations[0].effect: "NoScheduel": want one of NoSchedule, PreferNoSchedule, ` +
+				`NoExecute`,
+			`<stdin>:10: Pod "web": spec.topologySpreadConstraints[0].whenUnsatisfiable: is missing: want one of ` +
+				`DoNotSchedule, ScheduleAnyway`,
 		}},
 		{"operator of a pod", pod("  affinity:\n    nodeAffinity:\n      requiredDuringSchedulingIgnoredDuringExecution:\n        nodeSelectorTerms:\n        - matchExpressions:\n          - {key: a, operator: Inn, values: [b]}\n"), []string{
 			`<stdin>:11: Pod "web": spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].operator: "Inn": want one of In, NotIn, Exists, DoesNotExist, Gt, Lt, Gte, Lte`,
 		}},
 		{"operator of a pool", "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: near}\nspec:\n  template:\n    spec:\n      requirements:\n      - key: a\n        operator: Near\n", []string{
-			`<stdin>:9: NodePool "near": spec.template.spec.requirements[0].operator: "Near": want one of In, NotIn, Exists, DoesNotExist, Gt, Lt, Gte, Lte`,
+			`<stdin>:9: NodePool "near": spec.template.spec.requirements[0].operator: "Near": want one of In, NotIn, Exists, ` +
+				`DoesNotExist, Gt, Lt, Gte, Lte`,
 		}},
 		{"in a list", "{\"apiVersion\": \"v1\", \"kind\": \"PodList\", \"items\": [\n{\"metadata\": {\"name\": \"a\"}},\n{\"metadata\": {\"name\": \"b\"},\n \"spec\": {\"priority\": \"high\"}}]}", []string{
 			`<stdin>:4: Pod "b": spec.priority: "high": want a whole number`,
@@ -69,21 +87,25 @@ func TestBadInput(t *testing.T) {
 
 func TestFewErrorsAreTold(t *testing.T) {
 	_, err := Read([]string{"-"}, strings.NewReader(strings.Repeat("apiVersion: v1\nkind: Pod\n---\n", 50)))
-	if err == nil || strings.Count(err.Error(), "\n") != maximumErrors || !strings.HasSuffix(err.Error(), "and 30 errors more") {
+	if err == nil || strings.Count(err.Error(), "\n") != maximumErrors ||
+		!strings.HasSuffix(err.Error(), "and 30 errors more") {
 		t.Errorf("error is %v", err)
 	}
 }
 
 func TestFiles(t *testing.T) {
 	folder := t.TempDir()
-	if _, err := Read([]string{folder}, nil); err == nil || !strings.Contains(err.Error(), "has no file whose name ends in .yaml, .yml or .json") {
+	if _, err := Read([]string{folder}, nil); err == nil ||
+		!strings.Contains(err.Error(), "has no file whose name ends in .yaml, .yml or .json") {
 		t.Errorf("an empty folder: %v", err)
 	}
-	if _, err := Read([]string{filepath.Join(folder, "none.yaml")}, nil); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "none.yaml") {
+	if _, err := Read([]string{filepath.Join(folder, "none.yaml")}, nil); !errors.Is(err, os.ErrNotExist) ||
+		!strings.Contains(err.Error(), "none.yaml") {
 		t.Errorf("no file: %v", err)
 	}
 	for name, text := range map[string]string{
-		"b.yml": "apiVersion: v1\nkind: Pod\nmetadata: {name: b}\n", "a.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n", "README.md": "# no manifest\n",
+		"b.yml":  "apiVersion: v1\nkind: Pod\nmetadata: {name: b}\n",
+		"a.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n", "README.md": "# no manifest\n",
 	} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -77,7 +77,8 @@ func withClass(volumes []corev1.Volume, class string) []corev1.Volume {
 	copied := false
 	for i := range volumes {
 		ephemeral := volumes[i].Ephemeral
-		if ephemeral == nil || ephemeral.VolumeClaimTemplate == nil || ephemeral.VolumeClaimTemplate.Spec.StorageClassName != nil {
+		if ephemeral == nil || ephemeral.VolumeClaimTemplate == nil ||
+			ephemeral.VolumeClaimTemplate.Spec.StorageClassName != nil {
 			continue
 		}
 		if !copied {

@@ -89,7 +89,9 @@ func checkRequests(spec *corev1.PodSpec, path document.Path) []document.Problem 
 	check := func(list corev1.ResourceList, path document.Path) {
 		for _, name := range slices.Sorted(maps.Keys(list)) {
 			if amount := list[name]; amount.Sign() < 0 {
-				problems = append(problems, document.Problem{Path: path.With(string(name)), Text: amount.String() + ": want zero or more"})
+				problems = append(
+					problems, document.Problem{Path: path.With(string(name)), Text: amount.String() + ": want zero or more"},
+				)
 			}
 		}
 	}
@@ -130,7 +132,10 @@ func finishStatefulSet(_ *reader, _ *document.Document, s *appsv1.StatefulSet) [
 	problems := checkCount(s.Spec.Replicas, "spec", "replicas")
 	for i := range s.Spec.VolumeClaimTemplates {
 		if s.Spec.VolumeClaimTemplates[i].Name == "" {
-			problems = append(problems, document.Problem{Path: document.Path{"spec", "volumeClaimTemplates", i, "metadata", "name"}, Text: "is missing"})
+			problems = append(
+				problems,
+				document.Problem{Path: document.Path{"spec", "volumeClaimTemplates", i, "metadata", "name"}, Text: "is missing"},
+			)
 		}
 	}
 	return append(problems, checkTemplate(&s.Spec.Template)...)

@@ -24,25 +24,34 @@ type enum struct {
 
 // enums are those that a plan depends on.
 var enums = map[reflect.Type]enum{
-	reflect.TypeFor[corev1.NodeSelectorOperator]():          {strings.Fields("In NotIn Exists DoesNotExist Gt Lt Gte Lte"), true},
+	reflect.TypeFor[corev1.NodeSelectorOperator](): {
+		strings.Fields("In NotIn Exists DoesNotExist Gt Lt Gte Lte"), true,
+	},
 	reflect.TypeFor[metav1.LabelSelectorOperator]():         {strings.Fields("In NotIn Exists DoesNotExist"), true},
 	reflect.TypeFor[corev1.UnsatisfiableConstraintAction](): {strings.Fields("DoNotSchedule ScheduleAnyway"), true},
 	reflect.TypeFor[corev1.NodeInclusionPolicy]():           {strings.Fields("Honor Ignore"), false},
 	reflect.TypeFor[corev1.TolerationOperator]():            {strings.Fields("Exists Equal Lt Gt"), false},
-	reflect.TypeFor[corev1.TaintEffect]():                   {strings.Fields("NoSchedule PreferNoSchedule NoExecute"), false},
-	reflect.TypeFor[corev1.PreemptionPolicy]():              {strings.Fields("Never PreemptLowerPriority"), false},
-	reflect.TypeFor[corev1.Protocol]():                      {strings.Fields("TCP UDP SCTP"), false},
-	reflect.TypeFor[corev1.PodPhase]():                      {strings.Fields("Pending Running Succeeded Failed Unknown"), false},
-	reflect.TypeFor[corev1.RestartPolicy]():                 {strings.Fields("Always OnFailure Never"), false},
-	reflect.TypeFor[corev1.ContainerRestartPolicy]():        {strings.Fields("Always OnFailure Never"), false},
-	reflect.TypeFor[corev1.ConditionStatus]():               {strings.Fields("True False Unknown"), false},
-	reflect.TypeFor[metav1.ConditionStatus]():               {strings.Fields("True False Unknown"), false},
-	reflect.TypeFor[corev1.PersistentVolumeAccessMode]():    {strings.Fields("ReadWriteOnce ReadOnlyMany ReadWriteMany ReadWriteOncePod"), false},
-	reflect.TypeFor[corev1.PersistentVolumeClaimPhase]():    {strings.Fields("Pending Bound Lost"), false},
-	reflect.TypeFor[storagev1.VolumeBindingMode]():          {strings.Fields("Immediate WaitForFirstConsumer"), false},
-	reflect.TypeFor[appsv1.PodManagementPolicyType]():       {strings.Fields("OrderedReady Parallel"), false},
+	reflect.TypeFor[corev1.TaintEffect](): {
+		strings.Fields("NoSchedule PreferNoSchedule NoExecute"), false,
+	},
+	reflect.TypeFor[corev1.PreemptionPolicy](): {strings.Fields("Never PreemptLowerPriority"), false},
+	reflect.TypeFor[corev1.Protocol]():         {strings.Fields("TCP UDP SCTP"), false},
+	reflect.TypeFor[corev1.PodPhase](): {
+		strings.Fields("Pending Running Succeeded Failed Unknown"), false,
+	},
+	reflect.TypeFor[corev1.RestartPolicy]():          {strings.Fields("Always OnFailure Never"), false},
+	reflect.TypeFor[corev1.ContainerRestartPolicy](): {strings.Fields("Always OnFailure Never"), false},
+	reflect.TypeFor[corev1.ConditionStatus]():        {strings.Fields("True False Unknown"), false},
+	reflect.TypeFor[metav1.ConditionStatus]():        {strings.Fields("True False Unknown"), false},
+	reflect.TypeFor[corev1.PersistentVolumeAccessMode](): {
+		strings.Fields("ReadWriteOnce ReadOnlyMany ReadWriteMany ReadWriteOncePod"), false,
+	},
+	reflect.TypeFor[corev1.PersistentVolumeClaimPhase](): {strings.Fields("Pending Bound Lost"), false},
+	reflect.TypeFor[storagev1.VolumeBindingMode]():       {strings.Fields("Immediate WaitForFirstConsumer"), false},
+	reflect.TypeFor[appsv1.PodManagementPolicyType]():    {strings.Fields("OrderedReady Parallel"), false},
 	reflect.TypeFor[api.ConsolidationPolicy](): {[]string{
-		string(api.ConsolidationPolicyWhenEmpty), string(api.ConsolidationPolicyWhenEmptyOrUnderutilized), string(api.ConsolidationPolicyBalanced),
+		string(api.ConsolidationPolicyWhenEmpty), string(api.ConsolidationPolicyWhenEmptyOrUnderutilized),
+		string(api.ConsolidationPolicyBalanced),
 	}, false},
 }
 

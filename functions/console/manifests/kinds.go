@@ -77,9 +77,17 @@ func (r *reader) document(d *document.Document) {
 }
 
 func (r *reader) object(d *document.Document, e *envelope) {
-	for _, field := range []struct{ name, value, example string }{{"kind", e.kind, "Pod"}, {"apiVersion", e.apiVersion, "v1"}} {
+	for _, field := range []struct{ name, value, example string }{
+		{"kind", e.kind, "Pod"}, {"apiVersion", e.apiVersion, "v1"},
+	} {
 		if field.value == "" {
-			r.errs = append(r.errs, d.Errorf(document.Path{field.name}, "%s: is missing: each object says it, such as %s: %s", field.name, field.name, field.example))
+			r.errs = append(
+				r.errs,
+				d.Errorf(
+					document.Path{field.name}, "%s: is missing: each object says it, such as %s: %s", field.name, field.name,
+					field.example,
+				),
+			)
 			return
 		}
 	}
@@ -163,7 +171,9 @@ var kinds = map[string]func(*reader, *document.Document, *envelope){
 
 // kind reads objects of one kind into their list. Finish, which may be nil, completes
 // and checks one; it returns what is wrong with it.
-func kind[T any, P object[T]](list func(*reader) *[]T, namespaced bool, finish func(*reader, *document.Document, P) []document.Problem) func(*reader, *document.Document, *envelope) {
+func kind[T any, P object[T]](
+	list func(*reader) *[]T, namespaced bool, finish func(*reader, *document.Document, P) []document.Problem,
+) func(*reader, *document.Document, *envelope) {
 	return func(r *reader, d *document.Document, e *envelope) {
 		var read T
 		object := P(&read)

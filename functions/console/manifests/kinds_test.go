@@ -34,10 +34,14 @@ func readText(t *testing.T, text string) *Manifests {
 func TestEachKind(t *testing.T) {
 	m := read(t, "testdata/kinds")
 	for name, count := range map[string][2]int{
-		"Pods": {len(m.Pods), 3}, "Nodes": {len(m.Nodes), 1}, "NodeClaims": {len(m.NodeClaims), 1}, "NodePools": {len(m.NodePools), 1},
-		"NodeClasses": {len(m.NodeClasses), 1}, "NodeOverlays": {len(m.NodeOverlays), 1}, "DaemonSets": {len(m.DaemonSets), 1},
-		"PodDisruptionBudgets": {len(m.PodDisruptionBudgets), 1}, "Namespaces": {len(m.Namespaces), 2}, "StorageClasses": {len(m.StorageClasses), 1},
-		"CSINodes": {len(m.CSINodes), 1}, "PersistentVolumes": {len(m.PersistentVolumes), 1}, "PersistentVolumeClaims": {len(m.PersistentVolumeClaims), 1},
+		"Pods": {len(m.Pods), 3}, "Nodes": {len(m.Nodes), 1}, "NodeClaims": {len(m.NodeClaims), 1},
+		"NodePools":   {len(m.NodePools), 1},
+		"NodeClasses": {len(m.NodeClasses), 1}, "NodeOverlays": {len(m.NodeOverlays), 1},
+		"DaemonSets":           {len(m.DaemonSets), 1},
+		"PodDisruptionBudgets": {len(m.PodDisruptionBudgets), 1}, "Namespaces": {len(m.Namespaces), 2},
+		"StorageClasses": {len(m.StorageClasses), 1},
+		"CSINodes":       {len(m.CSINodes), 1}, "PersistentVolumes": {len(m.PersistentVolumes), 1},
+		"PersistentVolumeClaims": {len(m.PersistentVolumeClaims), 1},
 	} {
 		if count[0] != count[1] {
 			t.Errorf("%d %s, want %d", count[0], name, count[1])
@@ -47,28 +51,33 @@ func TestEachKind(t *testing.T) {
 		t.FailNow()
 	}
 	want := []string{
-		`testdata/kinds/cluster.yaml:94: NodePool "old" of karpenter.sh/v1beta1 skipped: this version of it is not known, karpenter.sh/v1 is`,
-		`testdata/kinds/cluster.yaml:86: ConfigMap "passed-over" of v1 skipped: a plan does not depend on this kind (and 1 more)`,
+		`testdata/kinds/cluster.yaml:94: NodePool "old" of karpenter.sh/v1beta1 skipped: this version of it is not known, ` +
+			`karpenter.sh/v1 is`,
+		`testdata/kinds/cluster.yaml:86: ConfigMap "passed-over" of v1 skipped: a plan does not depend on this kind (and 1 ` +
+			`more)`,
 	}
 	if !slices.Equal(m.Warnings, want) {
 		t.Errorf("warnings are\n%s\nwant\n%s", strings.Join(m.Warnings, "\n"), strings.Join(want, "\n"))
 	}
 
 	plain := m.Pods[0]
-	if plain.Namespace != "default" || plain.Spec.Priority == nil || *plain.Spec.Priority != 1000 || plain.Spec.SchedulerName != "default-scheduler" || plain.ManagedFields != nil || plain.UID != "" {
+	if plain.Namespace != "default" || plain.Spec.Priority == nil || *plain.Spec.Priority != 1000 ||
+		plain.Spec.SchedulerName != "default-scheduler" || plain.ManagedFields != nil || plain.UID != "" {
 		t.Errorf("the pod's defaults are %+v", plain)
 	}
 	requests := plain.Spec.Containers[0].Resources.Requests
 	if requests.Cpu().String() != "500m" || requests.Name("nvidia.com/gpu", "").String() != "1" {
 		t.Errorf("limits are not requests: %v", requests)
 	}
-	if requests = plain.Spec.InitContainers[0].Resources.Requests; requests.Cpu().String() != "1" || requests.Memory().String() != "1Gi" {
+	if requests = plain.Spec.InitContainers[0].Resources.Requests; requests.Cpu().String() != "1" ||
+		requests.Memory().String() != "1Gi" {
 		t.Errorf("the init container requests %v", requests)
 	}
 	if port := plain.Spec.Containers[0].Ports[0]; port.HostPort != 80 || port.Protocol != corev1.ProtocolTCP {
 		t.Errorf("the port is %+v", port)
 	}
-	if class := plain.Spec.Volumes[0].Ephemeral.VolumeClaimTemplate.Spec.StorageClassName; class == nil || *class != "gp3" {
+	if class := plain.Spec.Volumes[0].Ephemeral.VolumeClaimTemplate.Spec.StorageClassName; class == nil ||
+		*class != "gp3" {
 		t.Errorf("the ephemeral claim's class is %v", class)
 	}
 	if m.Pods[1].Namespace != "shop" || m.Pods[2].Name != "made-2" {
@@ -86,20 +95,29 @@ func TestEachKind(t *testing.T) {
 	if mode := m.StorageClasses[0].VolumeBindingMode; mode == nil || *mode != storagev1.VolumeBindingImmediate {
 		t.Errorf("the class binds %v", mode)
 	}
-	if pool := m.NodePools[0]; pool.Spec.Template.Spec.ExpireAfter.IsZero() || pool.Spec.Limits["cpu"] == (api.Limits{})["cpu"] {
+	if pool := m.NodePools[0]; pool.Spec.Template.Spec.ExpireAfter.IsZero() ||
+		pool.Spec.Limits["cpu"] == (api.Limits{})["cpu"] {
 		t.Errorf("the pool is %+v", pool.Spec)
 	}
-	if !reflect.DeepEqual(m.Namespaces[0].Labels, map[string]string{"team": "a", "kubernetes.io/metadata.name": "shop"}) || m.Namespaces[1].Name != "default" {
+	if !reflect.DeepEqual(m.Namespaces[0].Labels, map[string]string{"team": "a", "kubernetes.io/metadata.name": "shop"}) ||
+		m.Namespaces[1].Name != "default" {
 		t.Errorf("namespaces are %+v", m.Namespaces)
 	}
 }
 
 func TestTheLastOfTwoCounts(t *testing.T) {
-	m := readText(t, "apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {rev: '1'}}\n---\n[{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default, labels: {rev: '2'}}}, {apiVersion: v1, kind: Pod, metadata: {name: a, namespace: b}}]")
+	m := readText(
+		t,
+		"apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {rev: '1'}}\n---\n[{apiVersion: v1, kind: Pod, "+
+			"metadata: {name: a, namespace: default, labels: {rev: '2'}}}, {apiVersion: v1, kind: Pod, metadata: {name: "+
+			"a, namespace: b}}]",
+	)
 	if len(m.Pods) != 2 || m.Pods[0].Labels["rev"] != "2" {
 		t.Errorf("pods are %+v", m.Pods)
 	}
-	if want := `<stdin>:5: Pod "default/a" takes the place of the one at <stdin>:1`; !slices.Equal(m.Warnings, []string{want}) {
+	if want := `<stdin>:5: Pod "default/a" takes the place of the one at <stdin>:1`; !slices.Equal(
+		m.Warnings, []string{want},
+	) {
 		t.Errorf("warnings are %q, want %q", m.Warnings, want)
 	}
 }

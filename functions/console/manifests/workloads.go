@@ -69,7 +69,8 @@ func (r *reader) existing(taken map[string]bool) map[string]int {
 		pod := &r.manifests.Pods[i]
 		taken[pod.Namespace+"/"+pod.Name] = true
 		owner := metav1.GetControllerOf(pod)
-		if owner == nil || pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {
+		if owner == nil || pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodFailed ||
+			pod.Status.Phase == corev1.PodSucceeded {
 			continue
 		}
 		kind, name := owner.Kind, owner.Name
@@ -101,7 +102,8 @@ func (r *reader) workloads() []workload {
 	for i := range r.statefulSets {
 		s := &r.statefulSets[i]
 		w := workload{
-			owner: controller("apps/v1", "StatefulSet", &s.ObjectMeta), meta: &s.ObjectMeta, replicas: replicas(s.Spec.Replicas), template: &s.Spec.Template, numbered: true,
+			owner: controller("apps/v1", "StatefulSet", &s.ObjectMeta), meta: &s.ObjectMeta, replicas: replicas(s.Spec.Replicas),
+			template: &s.Spec.Template, numbered: true,
 			prepare: func(pod *corev1.Pod, number int) { r.prepareStateful(s, pod, number) },
 		}
 		if s.Spec.Ordinals != nil {
@@ -113,18 +115,37 @@ func (r *reader) workloads() []workload {
 	for i := range r.deployments {
 		d := &r.deployments[i]
 		deployed[d.Namespace+"/"+d.Name] = true
-		all = append(all, workload{owner: controller("apps/v1", "ReplicaSet", &d.ObjectMeta), meta: &d.ObjectMeta, replicas: replicas(d.Spec.Replicas), template: &d.Spec.Template})
+		all = append(
+			all,
+			workload{
+				owner: controller("apps/v1", "ReplicaSet", &d.ObjectMeta), meta: &d.ObjectMeta, replicas: replicas(d.Spec.Replicas),
+				template: &d.Spec.Template,
+			},
+		)
 	}
 	for i := range r.replicaSets {
 		s := &r.replicaSets[i]
-		if owner := metav1.GetControllerOf(s); owner != nil && owner.Kind == "Deployment" && deployed[s.Namespace+"/"+owner.Name] {
+		if owner := metav1.GetControllerOf(s); owner != nil && owner.Kind == "Deployment" &&
+			deployed[s.Namespace+"/"+owner.Name] {
 			continue // the Deployment says how many
 		}
-		all = append(all, workload{owner: controller("apps/v1", "ReplicaSet", &s.ObjectMeta), meta: &s.ObjectMeta, replicas: replicas(s.Spec.Replicas), template: &s.Spec.Template})
+		all = append(
+			all,
+			workload{
+				owner: controller("apps/v1", "ReplicaSet", &s.ObjectMeta), meta: &s.ObjectMeta, replicas: replicas(s.Spec.Replicas),
+				template: &s.Spec.Template,
+			},
+		)
 	}
 	for i := range r.jobs {
 		j := &r.jobs[i]
-		all = append(all, workload{owner: controller("batch/v1", "Job", &j.ObjectMeta), meta: &j.ObjectMeta, replicas: parallel(j), template: &j.Spec.Template})
+		all = append(
+			all,
+			workload{
+				owner: controller("batch/v1", "Job", &j.ObjectMeta), meta: &j.ObjectMeta, replicas: parallel(j),
+				template: &j.Spec.Template,
+			},
+		)
 	}
 	return all
 }
@@ -154,7 +175,9 @@ func controller(apiVersion, kind string, meta *metav1.ObjectMeta) metav1.OwnerRe
 	if uid == "" {
 		uid = StableUID(kind, meta.Namespace, meta.Name)
 	}
-	return metav1.OwnerReference{APIVersion: apiVersion, Kind: kind, Name: meta.Name, UID: uid, Controller: &yes, BlockOwnerDeletion: &yes}
+	return metav1.OwnerReference{
+		APIVersion: apiVersion, Kind: kind, Name: meta.Name, UID: uid, Controller: &yes, BlockOwnerDeletion: &yes,
+	}
 }
 
 // pod is what the workload's pods are alike in. They share its memory.

@@ -19,7 +19,11 @@ func workloadText(kind, name, spec string) string {
 }
 
 func podText(name, owner, ownerName, more string) string {
-	return fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata: {name: %s, namespace: shop, uid: u-%s, labels: {pod-template-hash: h1}, ownerReferences: [{apiVersion: apps/v1, kind: %s, name: %s, uid: o, controller: true}]%s\n---\n", name, name, owner, ownerName, more)
+	return fmt.Sprintf(
+		"apiVersion: v1\nkind: Pod\nmetadata: {name: %s, namespace: shop, uid: u-%s, labels: {pod-template-hash: h1}, "+
+			"ownerReferences: [{apiVersion: apps/v1, kind: %s, name: %s, uid: o, controller: true}]%s\n---\n",
+		name, name, owner, ownerName, more,
+	)
 }
 
 // TestReplicas: the pods that controllers would make, by name.
@@ -35,14 +39,32 @@ func TestReplicas(t *testing.T) {
 			podText("abc-x", "ReplicaSet", "abc", "}"), "abc-x web-0 web-1"},
 		{"pods that end count no more", workloadText("Deployment", "web", "replicas: 2") + podText("a", "ReplicaSet", "web-h1", "}\nstatus: {phase: Failed}") +
 			podText("b", "ReplicaSet", "web-h1", ", deletionTimestamp: '2026-01-01T00:00:00Z'}"), "a b web-0 web-1"},
-		{"a name that is taken", workloadText("Deployment", "web", "replicas: 2") + "apiVersion: v1\nkind: Pod\nmetadata: {name: web-0, namespace: shop}\n", "web-0 web-1 web-2"},
+		{
+			"a name that is taken",
+			workloadText(
+				"Deployment", "web", "replicas: 2",
+			) + "apiVersion: v1\nkind: Pod\nmetadata: {name: web-0, namespace: shop}\n",
+			"web-0 web-1 web-2",
+		},
 		{"ReplicaSet", workloadText("ReplicaSet", "web", "replicas: 2"), "web-0 web-1"},
 		{"StatefulSet", workloadText("StatefulSet", "db", "replicas: 2"), "db-0 db-1"},
 		{"StatefulSet with ordinals", workloadText("StatefulSet", "db", "replicas: 2\n  ordinals: {start: 5}"), "db-5 db-6"},
-		{"StatefulSet with pods", workloadText("StatefulSet", "db", "replicas: 3") + podText("db-1", "StatefulSet", "db", "}") + podText("db-7", "StatefulSet", "db", "}"), "db-1 db-7 db-0 db-2"},
-		{"StatefulSet and Deployment of one name", workloadText("Deployment", "a", "replicas: 1") + workloadText("StatefulSet", "a", "replicas: 2"), "a-0 a-1 a-2"},
+		{
+			"StatefulSet with pods",
+			workloadText("StatefulSet", "db", "replicas: 3") + podText("db-1", "StatefulSet", "db", "}") + podText(
+				"db-7", "StatefulSet", "db", "}",
+			),
+			"db-1 db-7 db-0 db-2",
+		},
+		{
+			"StatefulSet and Deployment of one name",
+			workloadText("Deployment", "a", "replicas: 1") + workloadText("StatefulSet", "a", "replicas: 2"), "a-0 a-1 a-2",
+		},
 		{"Job", workloadText("Job", "batch", "parallelism: 3"), "batch-0 batch-1 batch-2"},
-		{"Job that is nearly done", workloadText("Job", "batch", "parallelism: 3\n  completions: 10") + "", "batch-0 batch-1 batch-2"},
+		{
+			"Job that is nearly done", workloadText("Job", "batch", "parallelism: 3\n  completions: 10") + "",
+			"batch-0 batch-1 batch-2",
+		},
 		{"Job with few completions", workloadText("Job", "batch", "parallelism: 3\n  completions: 2"), "batch-0 batch-1"},
 		{"Job that is suspended", workloadText("Job", "batch", "suspend: true"), ""},
 	} {
@@ -71,7 +93,8 @@ func TestMadePodsAreTheirControllers(t *testing.T) {
 			t.Errorf("pod is %+v", pod)
 		}
 	}
-	if labels := m.Pods[0].Labels; labels["app"] != "db" || labels["statefulset.kubernetes.io/pod-name"] != "db-0" || labels["apps.kubernetes.io/pod-index"] != "0" {
+	if labels := m.Pods[0].Labels; labels["app"] != "db" || labels["statefulset.kubernetes.io/pod-name"] != "db-0" ||
+		labels["apps.kubernetes.io/pod-index"] != "0" {
 		t.Errorf("labels are %v", labels)
 	}
 	again := readText(t, workloadText("Deployment", "web", "replicas: 1"))

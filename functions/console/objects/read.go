@@ -17,7 +17,10 @@ import (
 )
 
 // ErrNotInstalled tells that the API server knows no NodePools.
-var ErrNotInstalled = errors.New("the cluster has no kind NodePool: Whittle is not installed in it; deploy the stack for it (cdk deploy -c clusters=NAME), or choose another context")
+var ErrNotInstalled = errors.New(
+	"the cluster has no kind NodePool: Whittle is not installed in it; deploy the stack for it (cdk deploy -c " +
+		"clusters=NAME), or choose another context",
+)
 
 // Read reads everything that is shown, all lists at once.
 func Read(ctx context.Context, client *cluster.Client, now time.Time) (*view.Objects, error) {

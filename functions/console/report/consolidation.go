@@ -13,12 +13,14 @@ import (
 
 // Consolidation is what consolidation would do, as programs read it. Its lists are never null.
 type Consolidation struct {
-	// Moves would be begun now, the best first; Waiting are moves that disruption budgets do not allow now, or that have to wait for others.
+	// Moves would be begun now, the best first; Waiting are moves that disruption budgets do not
+	// allow now, or that have to wait for others.
 	Moves   []Move `json:"moves"`
 	Waiting []Move `json:"waiting"`
 	// Stays are the other nodes that NodeClaims stand for.
 	Stays []Stay `json:"stays"`
-	// PricePerHour is US dollars an hour of all these nodes now, AfterPerHour once Moves are carried out.
+	// PricePerHour is US dollars an hour of all these nodes now, AfterPerHour once Moves are
+	// carried out.
 	PricePerHour float64 `json:"pricePerHour"`
 	AfterPerHour float64 `json:"afterPerHour"`
 	// Seconds is how long the planning took, without reading and writing.
@@ -33,10 +35,12 @@ type Move struct {
 	Launch []Node    `json:"launch"`
 	// Existing are the nodes that take pods of those that go.
 	Existing []Existing `json:"existing"`
-	// SavedPerHour is US dollars an hour, with the cheapest offerings of what is launched; SavedAtLeastPerHour with the dearest.
+	// SavedPerHour is US dollars an hour, with the cheapest offerings of what is launched;
+	// SavedAtLeastPerHour with the dearest.
 	SavedPerHour        float64 `json:"savedPerHour"`
 	SavedAtLeastPerHour float64 `json:"savedAtLeastPerHour"`
-	// PodsMoved counts evicted pods that come back elsewhere, Disturbance what evicting them costs: 1 for an ordinary one.
+	// PodsMoved counts evicted pods that come back elsewhere, Disturbance what evicting them costs:
+	// 1 for an ordinary one.
 	PodsMoved   int     `json:"podsMoved"`
 	Disturbance float64 `json:"disturbance"`
 }
@@ -74,7 +78,8 @@ func ConsolidationOf(p *consolidation.Plan, took time.Duration) *Consolidation {
 	}
 	for _, stay := range p.Stays {
 		shown.Stays = append(shown.Stays, Stay{
-			Node: stay.Node, NodeClaim: stay.NodeClaim, NodePool: stay.NodePool, PricePerHour: stay.PricePerHour, Because: string(stay.Because), Reason: stay.Message,
+			Node: stay.Node, NodeClaim: stay.NodeClaim, NodePool: stay.NodePool, PricePerHour: stay.PricePerHour,
+			Because: string(stay.Because), Reason: stay.Message,
 		})
 	}
 	return shown
@@ -87,8 +92,9 @@ func movesOf(moves []consolidation.Move) []Move {
 		// The planner's own form of nodes to launch, and of nodes that take pods.
 		of := Of(&plan.Plan{NodeClaims: m.Launch, Nominations: m.Places}, 0)
 		move := Move{
-			Reason: string(m.Reason), Launch: of.Nodes, Existing: of.Existing, SavedPerHour: m.SavedPerHour, SavedAtLeastPerHour: m.SavedAtLeast,
-			PodsMoved: m.PodsMoved, Disturbance: m.Disturbance,
+			Reason: string(m.Reason), Launch: of.Nodes, Existing: of.Existing, SavedPerHour: m.SavedPerHour,
+			SavedAtLeastPerHour: m.SavedAtLeast,
+			PodsMoved:           m.PodsMoved, Disturbance: m.Disturbance,
 		}
 		for _, leaving := range m.Delete {
 			pods := make([]string, 0, len(leaving.Pods))
@@ -96,7 +102,8 @@ func movesOf(moves []consolidation.Move) []Move {
 				pods = append(pods, pod.String())
 			}
 			move.Delete = append(move.Delete, Leaving{
-				Node: leaving.Node, NodeClaim: leaving.NodeClaim, NodePool: leaving.NodePool, InstanceType: leaving.InstanceType, Zone: leaving.Zone,
+				Node: leaving.Node, NodeClaim: leaving.NodeClaim, NodePool: leaving.NodePool, InstanceType: leaving.InstanceType,
+				Zone:         leaving.Zone,
 				CapacityType: leaving.CapacityType, PricePerHour: leaving.PricePerHour, Pods: pods,
 			})
 		}
@@ -116,7 +123,12 @@ func (c *Consolidation) WriteTable(out io.Writer, style Style) error {
 			continue
 		}
 		fmt.Fprintf(&text, "%s\n", style.paint(bold, part.title))
-		rows := [][]cell{{{text: "SAVES $/H", color: dim, right: true}, {text: "PODS MOVED", color: dim, right: true}, {text: "REASON", color: dim}, {text: "GOES", color: dim}, {text: "INSTEAD", color: dim}}}
+		rows := [][]cell{
+			{
+				{text: "SAVES $/H", color: dim, right: true}, {text: "PODS MOVED", color: dim, right: true},
+				{text: "REASON", color: dim}, {text: "GOES", color: dim}, {text: "INSTEAD", color: dim},
+			},
+		}
 		for i := range part.moves {
 			rows = append(rows, part.moves[i].rows()...)
 		}
@@ -124,17 +136,28 @@ func (c *Consolidation) WriteTable(out io.Writer, style Style) error {
 	}
 	if len(c.Stays) > 0 {
 		fmt.Fprintf(&text, "%s\n", style.paint(bold, "nodes that stay"))
-		rows := [][]cell{{{text: "NODE", color: dim}, {text: "$/H", color: dim, right: true}, {text: "BECAUSE", color: dim}, {text: "", color: dim}}}
+		rows := [][]cell{
+			{
+				{text: "NODE", color: dim}, {text: "$/H", color: dim, right: true}, {text: "BECAUSE", color: dim},
+				{text: "", color: dim},
+			},
+		}
 		for _, stay := range c.Stays {
 			name := stay.Node
 			if name == "" {
 				name = stay.NodeClaim
 			}
-			rows = append(rows, []cell{{text: name}, {text: dollars(stay.PricePerHour), right: true}, {text: stay.Because}, {text: stay.Reason}})
+			rows = append(
+				rows,
+				[]cell{{text: name}, {text: dollars(stay.PricePerHour), right: true}, {text: stay.Because}, {text: stay.Reason}},
+			)
 		}
 		text.WriteString(style.table(rows) + "\n")
 	}
-	fmt.Fprintf(&text, "$%s an hour now, $%s after %s of %d\n", dollars(c.PricePerHour), dollars(c.AfterPerHour), count(len(c.Moves), "move"), len(c.Moves)+len(c.Waiting))
+	fmt.Fprintf(
+		&text, "$%s an hour now, $%s after %s of %d\n", dollars(c.PricePerHour), dollars(c.AfterPerHour),
+		count(len(c.Moves), "move"), len(c.Moves)+len(c.Waiting),
+	)
 	_, err := io.WriteString(out, text.String())
 	return err
 }
@@ -143,10 +166,18 @@ func (c *Consolidation) WriteTable(out io.Writer, style Style) error {
 func (m *Move) rows() [][]cell {
 	var gone, come []string
 	for _, leaving := range m.Delete {
-		gone = append(gone, fmt.Sprintf("%s (%s %s %s)", leaving.Node, leaving.InstanceType, leaving.CapacityType, dollars(leaving.PricePerHour)))
+		gone = append(
+			gone,
+			fmt.Sprintf(
+				"%s (%s %s %s)", leaving.Node, leaving.InstanceType, leaving.CapacityType, dollars(leaving.PricePerHour),
+			),
+		)
 	}
 	for i := range m.Launch {
-		come = append(come, fmt.Sprintf("new %s %s %s", m.Launch[i].InstanceType, m.Launch[i].CapacityType, dollars(m.Launch[i].PricePerHour)))
+		come = append(
+			come,
+			fmt.Sprintf("new %s %s %s", m.Launch[i].InstanceType, m.Launch[i].CapacityType, dollars(m.Launch[i].PricePerHour)),
+		)
 	}
 	slices.Sort(come)
 	if room := len(m.Existing); room > 0 {

@@ -31,7 +31,8 @@ func nodeTerms(pod *corev1.Pod) []scheduling.Requirements {
 }
 
 func requiredNodeTerms(pod *corev1.Pod) []corev1.NodeSelectorTerm {
-	if a := pod.Spec.Affinity; a != nil && a.NodeAffinity != nil && a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+	if a := pod.Spec.Affinity; a != nil && a.NodeAffinity != nil &&
+		a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
 		return a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
 	}
 	return nil
@@ -43,7 +44,8 @@ func known(requirements scheduling.Requirements, types []catalog.InstanceType) s
 	for key, requirement := range requirements {
 		if slices.ContainsFunc(types, func(t catalog.InstanceType) bool {
 			_, ok := t.Requirements[key]
-			return ok || slices.ContainsFunc(t.Offerings, func(o catalog.Offering) bool { _, ok := o.Requirements[key]; return ok })
+			return ok ||
+				slices.ContainsFunc(t.Offerings, func(o catalog.Offering) bool { _, ok := o.Requirements[key]; return ok })
 		}) {
 			kept[key] = requirement
 		}
@@ -82,7 +84,10 @@ func constraints(pod *corev1.Pod) []string {
 	}
 	for i := range pod.Spec.TopologySpreadConstraints {
 		c := &pod.Spec.TopologySpreadConstraints[i]
-		add("spread over %s, maxSkew %d (%s), of pods with %s", c.TopologyKey, c.MaxSkew, c.WhenUnsatisfiable, metav1.FormatLabelSelector(c.LabelSelector))
+		add(
+			"spread over %s, maxSkew %d (%s), of pods with %s", c.TopologyKey, c.MaxSkew, c.WhenUnsatisfiable,
+			metav1.FormatLabelSelector(c.LabelSelector),
+		)
 	}
 	podTerms(pod, add)
 	for _, volume := range pod.Spec.Volumes {
@@ -131,10 +136,16 @@ func podTerms(pod *corev1.Pod, add func(string, ...any)) {
 		}
 	}
 	if near := a.PodAffinity; near != nil {
-		terms("affinity", near.RequiredDuringSchedulingIgnoredDuringExecution, near.PreferredDuringSchedulingIgnoredDuringExecution)
+		terms(
+			"affinity", near.RequiredDuringSchedulingIgnoredDuringExecution,
+			near.PreferredDuringSchedulingIgnoredDuringExecution,
+		)
 	}
 	if away := a.PodAntiAffinity; away != nil {
-		terms("anti-affinity", away.RequiredDuringSchedulingIgnoredDuringExecution, away.PreferredDuringSchedulingIgnoredDuringExecution)
+		terms(
+			"anti-affinity", away.RequiredDuringSchedulingIgnoredDuringExecution,
+			away.PreferredDuringSchedulingIgnoredDuringExecution,
+		)
 	}
 }
 

@@ -59,7 +59,10 @@ type Step struct {
 // known; nil if there is no such pod.
 func Explain(namespace, name string, pods []corev1.Pod, s *plan.Snapshot, p *plan.Plan) *Explanation {
 	is := func(ref plan.PodRef) bool { return ref.Namespace == namespace && ref.Name == name }
-	e := &Explanation{Pod: namespace + "/" + name, Requests: corev1.ResourceList{}, Steps: []Step{}, Constraints: []string{}, Reasons: []Reason{}}
+	e := &Explanation{
+		Pod: namespace + "/" + name, Requests: corev1.ResourceList{}, Steps: []Step{}, Constraints: []string{},
+		Reasons: []Reason{},
+	}
 	pod := find(s.Pods, namespace, name)
 	if pod == nil {
 		if pod = find(pods, namespace, name); pod == nil {
@@ -121,7 +124,11 @@ func whyNotPlanned(pod *corev1.Pod, s *plan.Snapshot) string {
 	case pod.Spec.NodeName != "" && !leaves(pod.Spec.NodeName, s):
 		return fmt.Sprintf("it runs on node %q already, which is not leaving", pod.Spec.NodeName)
 	case pod.Spec.NodeName != "" && scheduling.IsReschedulable(pod):
-		return fmt.Sprintf("its node %q is leaving, and nothing evicts it: its annotation %s or a PodDisruptionBudget that allows no eviction holds it, and the node with it", pod.Spec.NodeName, api.DoNotDisruptAnnotationKey)
+		return fmt.Sprintf(
+			"its node %q is leaving, and nothing evicts it: its annotation %s or a PodDisruptionBudget that allows no "+
+				"eviction holds it, and the node with it",
+			pod.Spec.NodeName, api.DoNotDisruptAnnotationKey,
+		)
 	case pod.DeletionTimestamp != nil:
 		return "it is being deleted"
 	case scheduling.IsOwnedByDaemonSet(pod):
@@ -129,11 +136,19 @@ func whyNotPlanned(pod *corev1.Pod, s *plan.Snapshot) string {
 	case scheduling.IsStatic(pod):
 		return "it is the mirror of a static pod: only its node runs it"
 	case len(pod.Spec.SchedulingGates) > 0:
-		return fmt.Sprintf("its scheduling gate %q holds it back: it waits for whoever removes spec.schedulingGates", pod.Spec.SchedulingGates[0].Name)
+		return fmt.Sprintf(
+			"its scheduling gate %q holds it back: it waits for whoever removes spec.schedulingGates",
+			pod.Spec.SchedulingGates[0].Name,
+		)
 	case pod.Status.NominatedNodeName != "":
-		return fmt.Sprintf("the scheduler has nominated it for node %q (status.nominatedNodeName), where it is making room", pod.Status.NominatedNodeName)
+		return fmt.Sprintf(
+			"the scheduler has nominated it for node %q (status.nominatedNodeName), where it is making room",
+			pod.Status.NominatedNodeName,
+		)
 	}
-	return "the scheduler has not said yet that it finds no node for it (condition PodScheduled=False, reason Unschedulable): until then it may still be bound to one that exists. To plan for it all the same remove its metadata.uid"
+	return "the scheduler has not said yet that it finds no node for it (condition PodScheduled=False, reason " +
+		"Unschedulable): until then it may still be bound to one that exists. To plan for it all the same remove its " +
+		"metadata.uid"
 }
 
 // leaves reports whether a node of this name is leaving.

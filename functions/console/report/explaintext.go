@@ -43,7 +43,13 @@ func (e *Explanation) writeNew(out *strings.Builder, name string, style Style) {
 	rows := [][]cell{}
 	for _, resource := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 		part := fill(n.Requests, e.room, resource)
-		rows = append(rows, []cell{{text: "  " + string(resource)}, filled(part, barLength), {text: fmt.Sprintf("%s of %s", amount(resource, n.Requests), amount(resource, e.room))}})
+		rows = append(
+			rows,
+			[]cell{
+				{text: "  " + string(resource)}, filled(part, barLength),
+				{text: fmt.Sprintf("%s of %s", amount(resource, n.Requests), amount(resource, e.room))},
+			},
+		)
 	}
 	out.WriteString(style.table(rows))
 	var others []string
@@ -58,7 +64,11 @@ func (e *Explanation) writeNew(out *strings.Builder, name string, style Style) {
 	}
 	out.WriteString(style.wrap(shares, "  ", "    "))
 	if more := len(n.InstanceTypes) - 1; more > 0 {
-		out.WriteString(style.wrap(fmt.Sprintf("%s would do as well: %s", count(more, "other type"), names(n.InstanceTypes[1:])), "  ", "    "))
+		out.WriteString(
+			style.wrap(
+				fmt.Sprintf("%s would do as well: %s", count(more, "other type"), names(n.InstanceTypes[1:])), "  ", "    ",
+			),
+		)
 	}
 	if len(e.Steps) > 0 {
 		out.WriteString("\nInstance types:\n")
@@ -90,7 +100,11 @@ func (e *Explanation) writeExisting(out *strings.Builder, name string, style Sty
 		}
 	}
 	if len(others) > 0 {
-		out.WriteString(style.wrap(fmt.Sprintf("the node takes %s beside it: %s", count(len(others), "more waiting pod"), names(others)), "  ", "    "))
+		out.WriteString(
+			style.wrap(
+				fmt.Sprintf("the node takes %s beside it: %s", count(len(others), "more waiting pod"), names(others)), "  ", "    ",
+			),
+		)
 	}
 }
 

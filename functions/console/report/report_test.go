@@ -42,7 +42,8 @@ func golden(t *testing.T, name, got string) {
 
 func amounts(cpu, memory, pods string) corev1.ResourceList {
 	return corev1.ResourceList{
-		corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory), corev1.ResourcePods: resource.MustParse(pods),
+		corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory),
+		corev1.ResourcePods: resource.MustParse(pods),
 	}
 }
 
@@ -54,7 +55,9 @@ func refs(names ...string) []plan.PodRef {
 	return all
 }
 
-func claim(pool string, requests corev1.ResourceList, price float64, zone string, types []string, pods ...string) plan.PlannedNodeClaim {
+func claim(
+	pool string, requests corev1.ResourceList, price float64, zone string, types []string, pods ...string,
+) plan.PlannedNodeClaim {
 	c := plan.PlannedNodeClaim{Pods: refs(pods...), InstanceTypes: types, PricePerHour: price}
 	for _, name := range types {
 		c.Offerings = append(c.Offerings, plan.Choice{InstanceType: name, Zone: zone, CapacityType: "spot", Price: price})
@@ -64,7 +67,8 @@ func claim(pool string, requests corev1.ResourceList, price float64, zone string
 	c.NodeClaim.Annotations = map[string]string{api.NominatedPodsAnnotationKey: "u-a,u-b"}
 	least := 2
 	c.NodeClaim.Spec.Requirements = []api.NodeSelectorRequirementWithMinValues{
-		{Key: corev1.LabelInstanceTypeStable, Operator: "In", Values: types, MinValues: &least}, {Key: corev1.LabelTopologyZone, Operator: "In", Values: []string{zone}},
+		{Key: corev1.LabelInstanceTypeStable, Operator: "In", Values: types, MinValues: &least},
+		{Key: corev1.LabelTopologyZone, Operator: "In", Values: []string{zone}},
 	}
 	c.NodeClaim.Spec.Resources.Requests = requests
 	return c
@@ -74,19 +78,27 @@ func example() (*plan.Snapshot, *plan.Plan) {
 	typ := func(name, cpu, memory string, price float64) catalog.InstanceType {
 		return catalog.InstanceType{
 			Name: name, Allocatable: amounts(cpu, memory, "58"),
-			Requirements: scheduling.FromLabels(map[string]string{corev1.LabelInstanceTypeStable: name, corev1.LabelTopologyZone: "us-east-1a"}),
-			Offerings:    []catalog.Offering{{CapacityType: "spot", Zone: "us-east-1a", Price: price, Available: true}},
+			Requirements: scheduling.FromLabels(
+				map[string]string{corev1.LabelInstanceTypeStable: name, corev1.LabelTopologyZone: "us-east-1a"},
+			),
+			Offerings: []catalog.Offering{{CapacityType: "spot", Zone: "us-east-1a", Price: price, Available: true}},
 		}
 	}
 	s := &plan.Snapshot{InstanceTypes: map[string][]catalog.InstanceType{
-		"default": {typ("m6a.large", "2", "8Gi", 0.05), typ("m6i.large", "2", "8Gi", 0.06), typ("m6a.4xlarge", "16", "64Gi", 0.4)},
-		"gpu":     {typ("g5.xlarge", "4", "16Gi", 0.5)},
+		"default": {
+			typ("m6a.large", "2", "8Gi", 0.05), typ("m6i.large", "2", "8Gi", 0.06), typ("m6a.4xlarge", "16", "64Gi", 0.4),
+		},
+		"gpu": {typ("g5.xlarge", "4", "16Gi", 0.5)},
 	}}
-	first := claim("default", amounts("1900m", "2Gi", "3"), 0.05, "us-east-1a", []string{"m6a.large", "m6i.large"}, "a", "b")
+	first := claim(
+		"default", amounts("1900m", "2Gi", "3"), 0.05, "us-east-1a", []string{"m6a.large", "m6i.large"}, "a", "b",
+	)
 	first.NodeClaim.Spec.Taints = []corev1.Taint{{Key: "team", Value: "a", Effect: corev1.TaintEffectNoSchedule}}
 	second := claim("default", amounts("700m", "2Gi", "2"), 0.05, "us-east-1a", []string{"m6a.large", "m6i.large"}, "c")
 	p := &plan.Plan{
-		NodeClaims: []plan.PlannedNodeClaim{first, second, claim("gpu", amounts("4", "1Gi", "1"), 0.5, "us-east-1b", []string{"g5.xlarge"}, "d")},
+		NodeClaims: []plan.PlannedNodeClaim{
+			first, second, claim("gpu", amounts("4", "1Gi", "1"), 0.5, "us-east-1b", []string{"g5.xlarge"}, "d"),
+		},
 		Nominations: []plan.Nomination{
 			{Pod: refs("e")[0], NodeName: "n2", NodeClaimName: "default-2"}, {Pod: refs("f")[0], NodeClaimName: "default-3"},
 			{Pod: refs("g")[0], NodeName: "n1"}, {Pod: refs("h")[0], NodeName: "n2", NodeClaimName: "default-2"},
@@ -94,7 +106,13 @@ func example() (*plan.Snapshot, *plan.Plan) {
 		PricePerHour: 0.6, LowerBoundPerHour: 0.5,
 	}
 	for _, name := range []string{"w1", "x", "w2", "w3", "w4"} {
-		reasons := []plan.Reason{{NodePool: "default", Message: "requires cpu 64, the largest of its 3 instance types offers 16 (m6a.4xlarge): lower the request"}, {NodePool: "gpu", Message: "taint gpu:NoSchedule is not tolerated"}}
+		reasons := []plan.Reason{
+			{
+				NodePool: "default",
+				Message:  "requires cpu 64, the largest of its 3 instance types offers 16 (m6a.4xlarge): lower the request",
+			},
+			{NodePool: "gpu", Message: "taint gpu:NoSchedule is not tolerated"},
+		}
 		if name == "x" {
 			reasons = []plan.Reason{{Message: "persistentvolumeclaim default/data is lost"}}
 		}
@@ -125,8 +143,13 @@ func TestJSON(t *testing.T) {
 
 func TestTable(t *testing.T) {
 	s, p := example()
-	problems := []PoolProblem{{NodePool: "old", Problem: "none of 3 instance types has karpenter.k8s.aws/instance-cpu Gt 5000"}}
-	for name, style := range map[string]Style{"plan.txt": {}, "plan-100.txt": {Width: 100}, "plan-80.txt": {Width: 80}, "plan-color.txt": {Width: 120, Color: true}} {
+	problems := []PoolProblem{
+		{NodePool: "old", Problem: "none of 3 instance types has karpenter.k8s.aws/instance-cpu Gt 5000"},
+	}
+	for name, style := range map[string]Style{
+		"plan.txt": {}, "plan-100.txt": {Width: 100}, "plan-80.txt": {Width: 80},
+		"plan-color.txt": {Width: 120, Color: true},
+	} {
 		var out bytes.Buffer
 		if err := Of(p, 4*time.Millisecond).WriteTable(&out, s, problems, style); err != nil {
 			t.Fatal(err)
@@ -141,7 +164,8 @@ func TestTable(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	if err := Of(&plan.Plan{}, 0).WriteTable(&out, &plan.Snapshot{}, nil, Style{}); err != nil || out.String() != "No pod waits for a node.\n" {
+	if err := Of(&plan.Plan{}, 0).WriteTable(&out, &plan.Snapshot{}, nil, Style{}); err != nil ||
+		out.String() != "No pod waits for a node.\n" {
 		t.Errorf("an empty plan is %q, %v", out.String(), err)
 	}
 }

@@ -112,7 +112,10 @@ func nodeRows(groups []*group, barLength int, withOthers bool) [][]cell {
 	if withOthers {
 		header = append(header, heading("OR", false))
 	}
-	header = append(header, heading("ZONE", false), heading("CAPACITY", false), heading("$/HOUR", true), heading("CPU", barLength == 0), heading("MEMORY", barLength == 0), heading("PODS", true))
+	header = append(
+		header, heading("ZONE", false), heading("CAPACITY", false), heading("$/HOUR", true), heading("CPU", barLength == 0),
+		heading("MEMORY", barLength == 0), heading("PODS", true),
+	)
 	rows := [][]cell{header}
 	before := ""
 	for _, g := range groups {
@@ -154,13 +157,21 @@ func (p *Plan) writeExisting(out *strings.Builder, style Style) {
 	if len(p.Existing) == 0 {
 		return
 	}
-	rows := [][]cell{{{"EXISTING NODE", bold, false}, {"NODECLAIM", bold, false}, {"TAKES", bold, true}, {"PODS", bold, false}}}
+	rows := [][]cell{
+		{{"EXISTING NODE", bold, false}, {"NODECLAIM", bold, false}, {"TAKES", bold, true}, {"PODS", bold, false}},
+	}
 	for _, e := range p.Existing {
 		name := e.Node
 		if name == "" {
 			name = "(on its way)"
 		}
-		rows = append(rows, []cell{{text: name}, {text: e.NodeClaim}, {text: strconv.Itoa(len(e.Pods)), right: true}, {text: names(e.Pods), color: dim}})
+		rows = append(
+			rows,
+			[]cell{
+				{text: name}, {text: e.NodeClaim}, {text: strconv.Itoa(len(e.Pods)), right: true},
+				{text: names(e.Pods), color: dim},
+			},
+		)
 	}
 	out.WriteString(style.table(rows) + "\n")
 }
@@ -212,7 +223,9 @@ func writeProblems(out *strings.Builder, problems []PoolProblem, style Style) {
 	}
 	out.WriteString(style.paint(bold, "NODEPOOLS THAT OPEN NO NODE") + "\n")
 	for _, problem := range problems {
-		out.WriteString(style.wrap(fmt.Sprintf("%s: %s", style.paint(yellow, problem.NodePool), problem.Problem), "  ", "    "))
+		out.WriteString(
+			style.wrap(fmt.Sprintf("%s: %s", style.paint(yellow, problem.NodePool), problem.Problem), "  ", "    "),
+		)
 	}
 	out.WriteString("\n")
 }

@@ -15,13 +15,16 @@ func nodePools(objects *Objects) []NodePool {
 	pools := make([]NodePool, 0, len(objects.NodePools))
 	for i := range objects.NodePools {
 		pool := &objects.NodePools[i]
-		shown := NodePool{Name: pool.Name, Limits: pool.Spec.Limits, Ready: api.ConditionTrue(pool.Status.Conditions, api.ConditionReady)}
+		shown := NodePool{
+			Name: pool.Name, Limits: pool.Spec.Limits, Ready: api.ConditionTrue(pool.Status.Conditions, api.ConditionReady),
+		}
 		if ref := pool.Spec.Template.Spec.NodeClassRef; ref != nil {
 			shown.NodeClass = ref.Name
 		}
 		for j := range objects.NodeClaims {
 			claim := &objects.NodeClaims[j]
-			if claim.Labels[api.NodePoolLabelKey] != pool.Name || claim.DeletionTimestamp != nil && claim.Status.ProviderID == "" {
+			if claim.Labels[api.NodePoolLabelKey] != pool.Name ||
+				claim.DeletionTimestamp != nil && claim.Status.ProviderID == "" {
 				continue
 			}
 			shown.Nodes++

@@ -41,7 +41,9 @@ func nodes(objects *Objects) []Node {
 		}
 	}
 	slices.SortFunc(shown, func(a, b Node) int {
-		return cmp.Or(compareLast(a.NodePool, b.NodePool), strings.Compare(a.NodeClaim, b.NodeClaim), strings.Compare(a.Name, b.Name))
+		return cmp.Or(
+			compareLast(a.NodePool, b.NodePool), strings.Compare(a.NodeClaim, b.NodeClaim), strings.Compare(a.Name, b.Name),
+		)
 	})
 	return shown
 }
@@ -63,7 +65,8 @@ func compareLast(a, b string) int {
 func ofClaim(claim *api.NodeClaim, node *corev1.Node, byNode map[string][]*corev1.Pod, known *catalog.Snapshot) Node {
 	labels, allocatable := claim.Labels, claim.Status.Allocatable
 	shown := Node{
-		NodeClaim: claim.Name, NodePool: claim.Labels[api.NodePoolLabelKey], ProviderID: claim.Status.ProviderID, Created: claim.CreationTimestamp.UTC(),
+		NodeClaim: claim.Name, NodePool: claim.Labels[api.NodePoolLabelKey], ProviderID: claim.Status.ProviderID,
+		Created: claim.CreationTimestamp.UTC(),
 	}
 	if node != nil {
 		shown.Name, allocatable = node.Name, node.Status.Allocatable
@@ -78,14 +81,18 @@ func ofClaim(claim *api.NodeClaim, node *corev1.Node, byNode map[string][]*corev
 	// The labels of a claim without an instance say what it may be, not what it is.
 	if known != nil && claim.Status.ProviderID != "" {
 		shown.PricePerHour, _ = known.Price(labels)
-		shown.OnDemandPerHour, _ = known.Price(map[string]string{corev1.LabelInstanceTypeStable: labels[corev1.LabelInstanceTypeStable]})
+		shown.OnDemandPerHour, _ = known.Price(
+			map[string]string{corev1.LabelInstanceTypeStable: labels[corev1.LabelInstanceTypeStable]},
+		)
 	}
 	return shown
 }
 
 // ofOthers shows a node that has no claim: a managed node group's, or Fargate's.
 func ofOthers(node *corev1.Node, byNode map[string][]*corev1.Pod) Node {
-	shown := Node{Name: node.Name, ProviderID: node.Spec.ProviderID, Created: node.CreationTimestamp.UTC(), State: StateReady}
+	shown := Node{
+		Name: node.Name, ProviderID: node.Spec.ProviderID, Created: node.CreationTimestamp.UTC(), State: StateReady,
+	}
 	if why := notReady(node); why != "" {
 		shown.State, shown.Reason = StateNotReady, why
 	}

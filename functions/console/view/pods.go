@@ -35,7 +35,9 @@ func waiting(objects *Objects, now time.Time) []Pod {
 		pods = append(pods, shown)
 	}
 	slices.SortFunc(pods, func(a, b Pod) int {
-		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+		return cmp.Or(
+			a.Created.Compare(b.Created), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name),
+		)
 	})
 	return pods
 }

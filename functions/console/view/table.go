@@ -29,21 +29,28 @@ func (v *View) WriteTables(out io.Writer) error {
 	row := func(cells ...string) { fmt.Fprintln(table, strings.Join(cells, "\t")) }
 
 	if v.StandsBack != "" {
-		row("STANDING BACK: Karpenter acts in this cluster (" + v.StandsBack + "): scale its Deployment to 0 to let Whittle act")
+		row(
+			"STANDING BACK: Karpenter acts in this cluster (" + v.StandsBack + "): scale its Deployment to 0 to let Whittle act",
+		)
 		row()
 	}
 	row("NODEPOOL", "NODECLASS", "NODES", "CPU", "MEMORY", "LIMITS", "READY", "WHY NOT")
 	for _, pool := range v.NodePools {
-		row(pool.Name, dash(pool.NodeClass), strconv.Itoa(pool.Nodes), Cores(pool.CPU), Gibibytes(pool.Memory), dash(pool.LimitsText()), yes(pool.Ready),
+		row(pool.Name, dash(pool.NodeClass), strconv.Itoa(pool.Nodes), Cores(pool.CPU), Gibibytes(pool.Memory),
+			dash(pool.LimitsText()), yes(pool.Ready),
 			dash(strings.Join(pool.Reasons, "; ")))
 	}
 	if len(v.NodePools) == 0 {
 		row("none: without a NodePool no node is launched; apply one and an EC2NodeClass")
 	}
 	row()
-	row("NODECLAIM", "NODE", "NODEPOOL", "TYPE", "CAPACITY", "ZONE", "AGE", "STATE", "$/HOUR", "PODS", "CPU", "MEMORY", "NOTE")
+	row(
+		"NODECLAIM", "NODE", "NODEPOOL", "TYPE", "CAPACITY", "ZONE", "AGE", "STATE", "$/HOUR", "PODS", "CPU", "MEMORY",
+		"NOTE",
+	)
 	for _, node := range v.Nodes {
-		row(dash(node.NodeClaim), dash(node.Name), dash(node.NodePool), dash(node.InstanceType), dash(node.CapacityType), dash(node.Zone),
+		row(dash(node.NodeClaim), dash(node.Name), dash(node.NodePool), dash(node.InstanceType), dash(node.CapacityType),
+			dash(node.Zone),
 			v.Age(node.Created), string(node.State), dollars(node.PricePerHour), strconv.Itoa(node.Pods),
 			Cores(node.Requested.CPU)+" of "+Cores(node.Allocatable.CPU), Gibibytes(node.Requested.Memory)+" of "+Gibibytes(node.Allocatable.Memory), dash(node.Reason))
 	}
@@ -84,7 +91,10 @@ func (v *View) lastPlan() string {
 	if v.Plan == nil {
 		return "Last plan: none yet"
 	}
-	text := fmt.Sprintf("Last plan: %s ago, %d nodes for %d pods, %.4f $ an hour", v.Age(v.Plan.Time), v.Plan.NewNodes(), v.Plan.Pods-v.Plan.Existing-v.Plan.Unplaced, v.Plan.PricePerHour)
+	text := fmt.Sprintf(
+		"Last plan: %s ago, %d nodes for %d pods, %.4f $ an hour", v.Age(v.Plan.Time), v.Plan.NewNodes(),
+		v.Plan.Pods-v.Plan.Existing-v.Plan.Unplaced, v.Plan.PricePerHour,
+	)
 	if ratio := v.Plan.OfBound(); ratio > 0 {
 		text += fmt.Sprintf(", %.2f of the lower bound", ratio)
 	}
@@ -99,7 +109,8 @@ func (v *View) CatalogStale() bool {
 // CatalogText says how old the catalogue is, and what to do when it is too old.
 func (v *View) CatalogText() string {
 	if v.Catalog == nil {
-		return "Catalogue: none yet, so that nothing can be launched and no price is known: invoke the catalog function, or read its log"
+		return "Catalogue: none yet, so that nothing can be launched and no price is known: invoke the catalog " +
+			"function, or read its log"
 	}
 	text := fmt.Sprintf("Catalogue: %d instance types, %s old", v.Catalog.InstanceTypes, v.Age(v.Catalog.Time))
 	if v.CatalogStale() {

@@ -182,10 +182,18 @@ func TestAnOldCatalogueIsNamed(t *testing.T) {
 		want       string
 	}{
 		{30 * time.Minute, 30 * time.Minute, "Catalogue: 1 instance types, 30m old"},
-		{3 * time.Hour, 3 * time.Hour, "Catalogue: 1 instance types, 3h old; it is read each hour: see the log of the catalog function"},
-		{30 * time.Minute, 5 * time.Hour, "Catalogue: 1 instance types, 30m old; spot prices 5h old: see the log of the catalog function"},
+		{
+			3 * time.Hour, 3 * time.Hour,
+			"Catalogue: 1 instance types, 3h old; it is read each hour: see the log of the catalog function",
+		},
+		{
+			30 * time.Minute, 5 * time.Hour,
+			"Catalogue: 1 instance types, 30m old; spot prices 5h old: see the log of the catalog function",
+		},
 	} {
-		snapshot := &catalog.Snapshot{Time: now.Add(-test.read), SpotPriceTime: now.Add(-test.spot), InstanceTypes: make([]catalog.InstanceTypeInfo, 1)}
+		snapshot := &catalog.Snapshot{
+			Time: now.Add(-test.read), SpotPriceTime: now.Add(-test.spot), InstanceTypes: make([]catalog.InstanceTypeInfo, 1),
+		}
 		if got := Of(&Objects{Catalog: snapshot}, now).CatalogText(); got != test.want {
 			t.Errorf("got %q, want %q", got, test.want)
 		}
@@ -200,9 +208,14 @@ func TestConditionsSpeakForThemselves(t *testing.T) {
 		{"", "no such role", "Launched is false: no such role"},
 	} {
 		claim := api.NodeClaim{}
-		claim.Status.Conditions = []metav1.Condition{{Type: api.ConditionTypeLaunched, Status: metav1.ConditionFalse, Reason: test.reason, Message: test.message}}
-		if got := Of(&Objects{NodeClaims: []api.NodeClaim{claim}}, now).Nodes[0]; got.Reason != test.want || got.State != StateLaunching {
-			t.Errorf("reason %q, message %q: %s, %q, want launching, %q", test.reason, test.message, got.State, got.Reason, test.want)
+		claim.Status.Conditions = []metav1.Condition{
+			{Type: api.ConditionTypeLaunched, Status: metav1.ConditionFalse, Reason: test.reason, Message: test.message},
+		}
+		if got := Of(&Objects{NodeClaims: []api.NodeClaim{claim}}, now).Nodes[0]; got.Reason != test.want ||
+			got.State != StateLaunching {
+			t.Errorf(
+				"reason %q, message %q: %s, %q, want launching, %q", test.reason, test.message, got.State, got.Reason, test.want,
+			)
 		}
 	}
 }
@@ -210,10 +223,15 @@ func TestConditionsSpeakForThemselves(t *testing.T) {
 func TestAPoolIsSummedUpByItself(t *testing.T) {
 	whole := Of(load(t, filepath.Join("testdata", "busy")), now)
 	one := whole.Of("general")
-	if len(one.NodePools) != 1 || one.NodePools[0].PricePerHour != one.PricePerHour || one.Instances != whole.Instances || len(one.Nodes) != len(whole.Nodes)-1 {
-		t.Errorf("pool general has %+v, %d nodes, %v $ an hour; all have %d nodes", one.NodePools, len(one.Nodes), one.PricePerHour, len(whole.Nodes))
+	if len(one.NodePools) != 1 || one.NodePools[0].PricePerHour != one.PricePerHour || one.Instances != whole.Instances ||
+		len(one.Nodes) != len(whole.Nodes)-1 {
+		t.Errorf(
+			"pool general has %+v, %d nodes, %v $ an hour; all have %d nodes", one.NodePools, len(one.Nodes), one.PricePerHour,
+			len(whole.Nodes),
+		)
 	}
-	if none := whole.Of("gpu"); len(none.Nodes) != 0 || none.Instances != 0 || none.PricePerHour != 0 || none.Savings.PerHour != 0 || len(none.Waiting) != len(whole.Waiting) {
+	if none := whole.Of("gpu"); len(none.Nodes) != 0 || none.Instances != 0 || none.PricePerHour != 0 ||
+		none.Savings.PerHour != 0 || len(none.Waiting) != len(whole.Waiting) {
 		t.Errorf("pool gpu has %+v", none)
 	}
 	if len(whole.NodePools) != 3 {
@@ -222,7 +240,11 @@ func TestAPoolIsSummedUpByItself(t *testing.T) {
 }
 
 func TestSavingsLeaveOutWhatHasNoPrice(t *testing.T) {
-	known := &catalog.Snapshot{InstanceTypes: []catalog.InstanceTypeInfo{{InstanceType: "m7g.large", OnDemandPrice: 0.08, SpotPrices: map[string]float64{"us-east-1a": 0.02}}}}
+	known := &catalog.Snapshot{
+		InstanceTypes: []catalog.InstanceTypeInfo{
+			{InstanceType: "m7g.large", OnDemandPrice: 0.08, SpotPrices: map[string]float64{"us-east-1a": 0.02}},
+		},
+	}
 	objects := &Objects{Catalog: known}
 	for name, labels := range map[string]map[string]string{
 		"spot":     {api.CapacityTypeLabelKey: api.CapacityTypeSpot, corev1.LabelTopologyZone: "us-east-1a"},
@@ -237,7 +259,13 @@ func TestSavingsLeaveOutWhatHasNoPrice(t *testing.T) {
 		objects.NodeClaims = append(objects.NodeClaims, claim)
 	}
 	shown := Of(objects, now)
-	if shown.Unpriced != 1 || fmt.Sprintf("%.4f %.4f %.4f", shown.PricePerHour, shown.Savings.PerHour, shown.Savings.Fraction) != "0.1800 0.0600 0.2500" {
-		t.Errorf("%v $ an hour, %d unpriced, savings %+v; want 0.18, 1, and 0.06 of 0.24 saved", shown.PricePerHour, shown.Unpriced, shown.Savings)
+	if shown.Unpriced != 1 ||
+		fmt.Sprintf(
+			"%.4f %.4f %.4f", shown.PricePerHour, shown.Savings.PerHour, shown.Savings.Fraction,
+		) != "0.1800 0.0600 0.2500" {
+		t.Errorf(
+			"%v $ an hour, %d unpriced, savings %+v; want 0.18, 1, and 0.06 of 0.24 saved", shown.PricePerHour, shown.Unpriced,
+			shown.Savings,
+		)
 	}
 }

@@ -73,7 +73,8 @@ func TestStatus(t *testing.T) {
 		if shown.Plan == nil || shown.Plan.Pods != 2 {
 			t.Errorf("the last plan is %+v", shown.Plan)
 		}
-		if len(shown.Waiting) != 1 || shown.Waiting[0].Message != "Pod should schedule on: nodeclaim/general-1" || shown.Waiting[0].Source != "whittle" {
+		if len(shown.Waiting) != 1 || shown.Waiting[0].Message != "Pod should schedule on: nodeclaim/general-1" ||
+			shown.Waiting[0].Source != "whittle" {
 			t.Errorf("waiting pods are %+v", shown.Waiting)
 		}
 	})
@@ -86,8 +87,12 @@ func TestStatus(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(read.NodePools) != 1 || len(read.NodeClaims) != 1 || len(read.Pods) != 1 || len(read.Events) == 0 || read.Catalog == nil || read.Plan == nil {
-			t.Errorf("%d pools, %d claims, %d pods, %d events, catalogue %v, plan %v", len(read.NodePools), len(read.NodeClaims), len(read.Pods), len(read.Events), read.Catalog != nil, read.Plan)
+		if len(read.NodePools) != 1 || len(read.NodeClaims) != 1 || len(read.Pods) != 1 || len(read.Events) == 0 ||
+			read.Catalog == nil || read.Plan == nil {
+			t.Errorf(
+				"%d pools, %d claims, %d pods, %d events, catalogue %v, plan %v", len(read.NodePools), len(read.NodeClaims),
+				len(read.Pods), len(read.Events), read.Catalog != nil, read.Plan,
+			)
 		}
 	})
 	t.Run("table", func(t *testing.T) {
@@ -95,7 +100,10 @@ func TestStatus(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, part := range []string{"general-1", "default/web", "0.2500 $ an hour", "1 instance types", "1 nodes for 2 pods", "1.25 of the lower bound"} {
+		for _, part := range []string{
+			"general-1", "default/web", "0.2500 $ an hour", "1 instance types", "1 nodes for 2 pods",
+			"1.25 of the lower bound",
+		} {
 			if !strings.Contains(text, part) {
 				t.Errorf("lacks %q:\n%s", part, text)
 			}
@@ -104,7 +112,8 @@ func TestStatus(t *testing.T) {
 	t.Run("Karpenter acts", func(t *testing.T) {
 		remove := karpenterLeads(t, kubeconfig)
 		text, err := output(t, "status", "-kubeconfig", kubeconfig)
-		if err != nil || !strings.HasPrefix(text, "STANDING BACK") || !strings.Contains(text, "kube-system/karpenter-leader-election") {
+		if err != nil || !strings.HasPrefix(text, "STANDING BACK") ||
+			!strings.Contains(text, "kube-system/karpenter-leader-election") {
 			t.Errorf("%v\n%s", err, text)
 		}
 		remove()
@@ -119,11 +128,13 @@ func TestStatus(t *testing.T) {
 		}
 		fillClass(t, client, kubeconfig)
 		text, err = output(t, "plan", "-kubeconfig", kubeconfig)
-		if err != nil || !strings.Contains(text, "1 pod: 1 on 1 existing node") || strings.Contains(text, "NODEPOOLS") || !strings.Contains(text, "\nprices: on-demand prices of ") {
+		if err != nil || !strings.Contains(text, "1 pod: 1 on 1 existing node") || strings.Contains(text, "NODEPOOLS") ||
+			!strings.Contains(text, "\nprices: on-demand prices of ") {
 			t.Errorf("with a node class the claim's type is known: %v\n%s", err, text)
 		}
 		text, err = output(t, "explain", "pod", "default/web", "-kubeconfig", kubeconfig)
-		if err != nil || !strings.Contains(text, `default/web goes to the node of nodeclaim "general-1", which is on its way`) {
+		if err != nil ||
+			!strings.Contains(text, `default/web goes to the node of nodeclaim "general-1", which is on its way`) {
 			t.Errorf("%v\n%s", err, text)
 		}
 		text, err = output(t, "plan", "-kubeconfig", kubeconfig, "--instance-types", "testdata/plan/types.json")
@@ -156,7 +167,8 @@ func fill(t *testing.T, client *cluster.Client) {
 	t.Helper()
 	class := &api.NodeClassReference{Group: api.AWSGroup, Kind: api.EC2NodeClassKind, Name: "default"}
 	apply(t, client, &api.NodePool{
-		TypeMeta: metav1.TypeMeta{APIVersion: "karpenter.sh/v1", Kind: api.NodePoolKind}, ObjectMeta: metav1.ObjectMeta{Name: "general"},
+		TypeMeta:   metav1.TypeMeta{APIVersion: "karpenter.sh/v1", Kind: api.NodePoolKind},
+		ObjectMeta: metav1.ObjectMeta{Name: "general"},
 		Spec: api.NodePoolSpec{Template: api.NodeClaimTemplate{Spec: api.NodeClaimTemplateSpec{
 			Requirements: []api.NodeSelectorRequirementWithMinValues{}, NodeClassRef: class,
 		}}},
@@ -164,7 +176,8 @@ func fill(t *testing.T, client *cluster.Client) {
 	claim := &api.NodeClaim{
 		TypeMeta: metav1.TypeMeta{APIVersion: "karpenter.sh/v1", Kind: api.NodeClaimKind},
 		ObjectMeta: metav1.ObjectMeta{Name: "general-1", Labels: map[string]string{
-			api.NodePoolLabelKey: "general", api.CapacityTypeLabelKey: api.CapacityTypeOnDemand, corev1.LabelInstanceTypeStable: "m7g.large",
+			api.NodePoolLabelKey: "general", api.CapacityTypeLabelKey: api.CapacityTypeOnDemand,
+			corev1.LabelInstanceTypeStable: "m7g.large",
 		}},
 		Spec: api.NodeClaimSpec{Requirements: []api.NodeSelectorRequirementWithMinValues{}, NodeClassRef: class},
 	}
@@ -172,7 +185,9 @@ func fill(t *testing.T, client *cluster.Client) {
 		t.Fatal(err)
 	}
 	var conditions []metav1.Condition
-	api.SetCondition(&conditions, metav1.Condition{Type: api.ConditionTypeLaunched, Status: metav1.ConditionTrue}, time.Now())
+	api.SetCondition(
+		&conditions, metav1.Condition{Type: api.ConditionTypeLaunched, Status: metav1.ConditionTrue}, time.Now(),
+	)
 	_, err := client.PatchNodeClaimStatus(t.Context(), claim.Name, map[string]any{"status": map[string]any{
 		"providerID": api.ProviderID("us-east-1a", "i-1"), "conditions": conditions,
 		"capacity": corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")},
@@ -181,8 +196,9 @@ func fill(t *testing.T, client *cluster.Client) {
 		t.Fatal(err)
 	}
 	apply(t, client, &corev1.Pod{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"},
-		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web"}}},
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web"}}},
 	})
 	pods, err := client.UnboundPods(t.Context())
 	if err != nil || len(pods) != 1 {
@@ -195,7 +211,13 @@ func fill(t *testing.T, client *cluster.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = status.PutPlan(t.Context(), client, status.Plan{Time: time.Now(), Pods: 2, Nodes: []status.Nodes{{InstanceType: "m7g.large", Count: 1}}, PricePerHour: 0.25, LowerBoundPerHour: 0.2})
+	err = status.PutPlan(
+		t.Context(), client,
+		status.Plan{
+			Time: time.Now(), Pods: 2, Nodes: []status.Nodes{{InstanceType: "m7g.large", Count: 1}}, PricePerHour: 0.25,
+			LowerBoundPerHour: 0.2,
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +269,9 @@ func fillClass(t *testing.T, client *cluster.Client, kubeconfig string) {
 	}
 	delete(content, "status")
 	resource := schema.GroupVersionResource{Group: api.AWSGroup, Version: api.Version, Resource: api.EC2NodeClassResource}
-	if _, err := direct.Resource(resource).Create(t.Context(), &unstructured.Unstructured{Object: content}, metav1.CreateOptions{}); err != nil {
+	if _, err := direct.Resource(resource).Create(
+		t.Context(), &unstructured.Unstructured{Object: content}, metav1.CreateOptions{},
+	); err != nil {
 		t.Fatal(err)
 	}
 	for i := range class.Status.Conditions {
@@ -299,10 +323,15 @@ func karpenterLeads(t *testing.T, kubeconfig string) func() {
 	if err != nil {
 		t.Fatal(err)
 	}
-	leases := objects.Resource(schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}).Namespace("kube-system")
+	leases := objects.Resource(
+		schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"},
+	).Namespace("kube-system")
 	_, err = leases.Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": map[string]any{"name": cluster.KarpenterLease},
-		"spec": map[string]any{"holderIdentity": "karpenter-1", "leaseDurationSeconds": int64(3600), "renewTime": time.Now().UTC().Format(metav1.RFC3339Micro)},
+		"spec": map[string]any{
+			"holderIdentity": "karpenter-1", "leaseDurationSeconds": int64(3600),
+			"renewTime": time.Now().UTC().Format(metav1.RFC3339Micro),
+		},
 	}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)

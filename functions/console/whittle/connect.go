@@ -17,7 +17,9 @@ import (
 )
 
 // errNoKubeconfig tells that nothing says how a cluster is reached.
-var errNoKubeconfig = errors.New("no kubeconfig: run `aws eks update-kubeconfig --name CLUSTER`, set KUBECONFIG, or pass -kubeconfig FILE")
+var errNoKubeconfig = errors.New(
+	"no kubeconfig: run `aws eks update-kubeconfig --name CLUSTER`, set KUBECONFIG, or pass -kubeconfig FILE",
+)
 
 // connect returns a client of the cluster in the kubeconfig's context. Nothing is sent yet.
 func connect(kubeconfig, kubecontext string) (*cluster.Client, error) {
@@ -28,7 +30,9 @@ func connect(kubeconfig, kubecontext string) (*cluster.Client, error) {
 	}
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = kubeconfig
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: kubecontext})
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
+		rules, &clientcmd.ConfigOverrides{CurrentContext: kubecontext},
+	)
 	raw, err := loader.RawConfig()
 	if err != nil {
 		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
@@ -37,7 +41,9 @@ func connect(kubeconfig, kubecontext string) (*cluster.Client, error) {
 		kubecontext = raw.CurrentContext
 	}
 	if known := slices.Sorted(maps.Keys(raw.Contexts)); len(known) > 0 && !slices.Contains(known, kubecontext) {
-		return nil, fmt.Errorf("the kubeconfig has no context %q: pass -context with one of %s", kubecontext, strings.Join(known, ", "))
+		return nil, fmt.Errorf(
+			"the kubeconfig has no context %q: pass -context with one of %s", kubecontext, strings.Join(known, ", "),
+		)
 	}
 	config, err := loader.ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
@@ -54,11 +60,16 @@ func mend(err error, endpoint cluster.Endpoint) error {
 	var unreachable *url.Error
 	switch {
 	case apierrors.IsUnauthorized(err):
-		return fmt.Errorf("%w: the cluster does not know the credentials of context %q: sign in again, or choose another context", err, endpoint.Name)
+		return fmt.Errorf(
+			"%w: the cluster does not know the credentials of context %q: sign in again, or choose another context", err,
+			endpoint.Name,
+		)
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("%w: ask the cluster's administrator for the right to get and list it", err)
 	case errors.As(err, &unreachable) && !errors.Is(err, context.Canceled):
-		return fmt.Errorf("%w: is the cluster of context %q at %s running, and reachable from here?", err, endpoint.Name, endpoint.URL)
+		return fmt.Errorf(
+			"%w: is the cluster of context %q at %s running, and reachable from here?", err, endpoint.Name, endpoint.URL,
+		)
 	}
 	return err
 }

@@ -12,7 +12,9 @@ import (
 )
 
 // showConsolidation shows what consolidation would do; it changes nothing.
-func (f *planFlags) showConsolidation(ctx context.Context, now func() time.Time, in io.Reader, out, problems io.Writer) error {
+func (f *planFlags) showConsolidation(
+	ctx context.Context, now func() time.Time, in io.Reader, out, problems io.Writer,
+) error {
 	start := now()
 	made, err := f.read(ctx, start, in, problems)
 	if err != nil {

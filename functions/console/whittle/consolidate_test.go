@@ -32,7 +32,8 @@ func TestPlanConsolidate(t *testing.T) {
 	if len(shown.Stays) != 1 || shown.Stays[0].Node != "kept" || shown.Stays[0].Because != "Protected" {
 		t.Errorf("there stay %+v", shown.Stays)
 	}
-	if difference := shown.PricePerHour - shown.AfterPerHour - saved; difference > 1e-9 || difference < -1e-9 || saved <= 0 {
+	if difference := shown.PricePerHour - shown.AfterPerHour - saved; difference > 1e-9 || difference < -1e-9 ||
+		saved <= 0 {
 		t.Errorf("$%f an hour now, $%f after, $%f saved", shown.PricePerHour, shown.AfterPerHour, saved)
 	}
 	if strings.Contains(text, "null") {
@@ -45,12 +46,16 @@ func TestPlanConsolidateTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"SAVES $/H", "idle (m5.large on-demand 0.0960)", "room on 1 node", "kept  0.0960  Protected", "$0.4800 an hour now, $0."} {
+	for _, want := range []string{
+		"SAVES $/H", "idle (m5.large on-demand 0.0960)", "room on 1 node", "kept  0.0960  Protected",
+		"$0.4800 an hour now, $0.",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	if _, problems, err := runPlan(t, "", "explain", "pod", "a/b", "--consolidate"); err == nil || !strings.Contains(problems, "consolidate") {
+	if _, problems, err := runPlan(t, "", "explain", "pod", "a/b", "--consolidate"); err == nil ||
+		!strings.Contains(problems, "consolidate") {
 		t.Errorf("explain takes the flag: %v %s", err, problems)
 	}
 }

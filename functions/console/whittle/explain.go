@@ -15,7 +15,9 @@ import (
 const explainUsage = "whittle explain: want pod NAMESPACE/NAME, such as: whittle explain pod default/web-0 -f FILE"
 
 // explain tells why a pod goes where it goes, or nowhere.
-func explain(ctx context.Context, arguments []string, now func() time.Time, in io.Reader, out, problems io.Writer) error {
+func explain(
+	ctx context.Context, arguments []string, now func() time.Time, in io.Reader, out, problems io.Writer,
+) error {
 	flags, err := parsePlanFlags("explain", 2, arguments, problems)
 	if err != nil {
 		return err

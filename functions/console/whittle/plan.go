@@ -36,7 +36,9 @@ type planned struct {
 }
 
 // showPlan plans for the pods that wait and shows the plan; it changes nothing.
-func showPlan(ctx context.Context, arguments []string, now func() time.Time, in io.Reader, out, problems io.Writer) error {
+func showPlan(
+	ctx context.Context, arguments []string, now func() time.Time, in io.Reader, out, problems io.Writer,
+) error {
 	flags, err := parsePlanFlags("plan", 0, arguments, problems)
 	if err != nil {
 		return err
@@ -72,7 +74,9 @@ func writeJSON(out io.Writer, value any) error {
 func warn(problems io.Writer, text string) { fmt.Fprintf(problems, "whittle: %s\n", text) }
 
 // plan reads what the flags say, and plans.
-func (f *planFlags) plan(ctx context.Context, now func() time.Time, in io.Reader, problems io.Writer) (*planned, error) {
+func (f *planFlags) plan(
+	ctx context.Context, now func() time.Time, in io.Reader, problems io.Writer,
+) (*planned, error) {
 	made, err := f.read(ctx, now(), in, problems)
 	if err != nil {
 		return nil, err
@@ -117,7 +121,9 @@ func (f *planFlags) read(ctx context.Context, start time.Time, in io.Reader, pro
 
 // readFiles reads the objects from files of manifests. Without a table there is the
 // built-in one.
-func (m *planned) readFiles(files []string, table *instancetypes.Table, now time.Time, in io.Reader, problems io.Writer) error {
+func (m *planned) readFiles(
+	files []string, table *instancetypes.Table, now time.Time, in io.Reader, problems io.Writer,
+) error {
 	read, err := manifests.Read(files, in)
 	if err != nil {
 		return err
@@ -144,7 +150,9 @@ func (m *planned) assemble(table *instancetypes.Table, now time.Time) {
 	m.ignored = ignored
 	objects := *m.objects
 	objects.NodeOverlays = nil
-	m.snapshot = snapshot.Assemble(&objects, func(pool *api.NodePool) []catalog.InstanceType { return types[pool.Name] }, now)
+	m.snapshot = snapshot.Assemble(
+		&objects, func(pool *api.NodePool) []catalog.InstanceType { return types[pool.Name] }, now,
+	)
 	m.snapshot.WellKnownLabels = table.WellKnownLabels
 	identify(m.snapshot)
 }
@@ -152,7 +160,8 @@ func (m *planned) assemble(table *instancetypes.Table, now time.Time) {
 // classOf is the EC2NodeClass that a pool names; nil if it is not among the classes.
 func classOf(pool *api.NodePool, classes []api.EC2NodeClass) *api.EC2NodeClass {
 	ref := pool.Spec.Template.Spec.NodeClassRef
-	if ref == nil || cmp.Or(ref.Group, api.AWSGroup) != api.AWSGroup || cmp.Or(ref.Kind, api.EC2NodeClassKind) != api.EC2NodeClassKind {
+	if ref == nil || cmp.Or(ref.Group, api.AWSGroup) != api.AWSGroup ||
+		cmp.Or(ref.Kind, api.EC2NodeClassKind) != api.EC2NodeClassKind {
 		return nil
 	}
 	for i := range classes {

@@ -18,7 +18,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-var planArguments = []string{"-f", "testdata/plan/cluster.yaml", "-f", "testdata/plan/pods.yaml", "--instance-types", "testdata/plan/types.json"}
+var planArguments = []string{
+	"-f", "testdata/plan/cluster.yaml", "-f", "testdata/plan/pods.yaml", "--instance-types", "testdata/plan/types.json",
+}
 
 // runPlan runs a command line that plans, and returns what it printed.
 func runPlan(t *testing.T, stdin string, arguments ...string) (out, problems string, err error) {
@@ -77,8 +79,14 @@ func TestPlanJSON(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	for _, arguments := range [][]string{
-		{"plan", "--output=json", "--instance-types=testdata/plan/types.json", "-f", "testdata/plan/pods.yaml", "testdata/plan/cluster.yaml"},
-		{"plan", "-f", "testdata/plan/pods.yaml", "testdata/plan/cluster.yaml", "-o", "json", "-instance-types", "testdata/plan/types.json", "--policy", "Respect", "--min-values-policy", "Strict"},
+		{
+			"plan", "--output=json", "--instance-types=testdata/plan/types.json", "-f", "testdata/plan/pods.yaml",
+			"testdata/plan/cluster.yaml",
+		},
+		{
+			"plan", "-f", "testdata/plan/pods.yaml", "testdata/plan/cluster.yaml", "-o", "json", "-instance-types",
+			"testdata/plan/types.json", "--policy", "Respect", "--min-values-policy", "Strict",
+		},
 	} {
 		text, _, err := runPlan(t, "", arguments...)
 		if err != nil {
@@ -96,8 +104,10 @@ func TestPlanTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, part := range []string{
-		"default       1  m6a.large  1 other  us-west-2a  on-demand  0.0864  ████████▊░  88%", "ip-10-0-1-2                   1  default/small",
-		"1 pod: default/huge\n  nodepool \"default\": ", "4 pods: 2 on 1 new node, 1 on 1 existing node, 1 without a place", "0.0864 $ an hour, 63.07 $ a month", "planned in ",
+		"default       1  m6a.large  1 other  us-west-2a  on-demand  0.0864  ████████▊░  88%",
+		"ip-10-0-1-2                   1  default/small",
+		"1 pod: default/huge\n  nodepool \"default\": ", "4 pods: 2 on 1 new node, 1 on 1 existing node, 1 without a place",
+		"0.0864 $ an hour, 63.07 $ a month", "planned in ",
 	} {
 		if !strings.Contains(text, part) {
 			t.Errorf("lacks %q:\n%s", part, text)
@@ -130,15 +140,34 @@ func TestPlanInputs(t *testing.T) {
 		arguments   []string
 		want        string
 	}{
-		{"standard input", string(pods), []string{"-f", "-", "-f", "testdata/plan/cluster.yaml", "--instance-types", "testdata/plan/types.json"}, "4 pods: 2 on 1 new node"},
-		{"types from standard input", string(types), []string{"-f", folder, "--instance-types", "-"}, "4 pods: 2 on 1 new node"},
+		{
+			"standard input", string(pods),
+			[]string{"-f", "-", "-f", "testdata/plan/cluster.yaml", "--instance-types", "testdata/plan/types.json"},
+			"4 pods: 2 on 1 new node",
+		},
+		{
+			"types from standard input", string(types), []string{"-f", folder, "--instance-types", "-"},
+			"4 pods: 2 on 1 new node",
+		},
 		{"built-in table", "", []string{"-f", "testdata/plan/builtin.yaml"}, "3 pods: 3 on 3 new nodes"},
-		{"kwok's form", "", []string{"-f", "testdata/plan/builtin.yaml", "--instance-types", "../instancetypes/testdata/kwok.json"}, "3 pods: 1 on 1 new node, 2 without a place"},
-		{"kwok's labels", "", []string{"-f", "testdata/plan/kwok.yaml", "--instance-types", "../instancetypes/testdata/kwok.json"}, "2 pods: 2 on 2 new nodes"},
+		{
+			"kwok's form", "",
+			[]string{"-f", "testdata/plan/builtin.yaml", "--instance-types", "../instancetypes/testdata/kwok.json"},
+			"3 pods: 1 on 1 new node, 2 without a place",
+		},
+		{
+			"kwok's labels", "",
+			[]string{"-f", "testdata/plan/kwok.yaml", "--instance-types", "../instancetypes/testdata/kwok.json"},
+			"2 pods: 2 on 2 new nodes",
+		},
 		{"preferences respected", "", []string{"-f", "testdata/plan/preference.yaml"}, "u7i-12tb.224xlarge"},
 		{"preferences ignored", "", []string{"-f", "testdata/plan/preference.yaml", "-policy", "Ignore"}, "us-east-1b  spot"},
 		{"minValues strict", "", []string{"-f", "testdata/plan/minvalues.yaml"}, "1 pod: 1 without a place"},
-		{"a pool that allows no type", "", []string{"-f", "testdata/plan/empty.yaml"}, "NODEPOOLS THAT OPEN NO NODE\n  empty: none of 1334 instance types has karpenter.k8s.aws/instance-family In [nothing]"},
+		{
+			"a pool that allows no type", "", []string{"-f", "testdata/plan/empty.yaml"},
+			"NODEPOOLS THAT OPEN NO NODE\n  empty: none of 1334 instance types has karpenter.k8s.aws/instance-family In " +
+				"[nothing]",
+		},
 		{"no pod that waits", "", []string{"-f", "testdata/plan/cluster.yaml"}, "No pod waits for a node."},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -161,7 +190,9 @@ func TestPolicies(t *testing.T) {
 		{[]string{"--policy", "Ignore"}, plan.PreferencesIgnored, plan.MinValuesStrict},
 		{[]string{"-min-values-policy=BestEffort"}, plan.PreferencesRespected, plan.MinValuesBestEffort},
 	} {
-		flags, err := parsePlanFlags("plan", 0, append([]string{"-f", "testdata/plan/empty.yaml"}, test.arguments...), io.Discard)
+		flags, err := parsePlanFlags(
+			"plan", 0, append([]string{"-f", "testdata/plan/empty.yaml"}, test.arguments...), io.Discard,
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -197,26 +228,44 @@ func TestPlanUsage(t *testing.T) {
 			t.Errorf("%q: %v, %q, out %q", test.arguments, err, problems, out)
 		}
 	}
-	if _, problems, err := runPlan(t, "", "plan", "--help"); !errors.Is(err, flag.ErrHelp) || !strings.Contains(problems, "-instance-types") {
+	if _, problems, err := runPlan(t, "", "plan", "--help"); !errors.Is(err, flag.ErrHelp) ||
+		!strings.Contains(problems, "-instance-types") {
 		t.Errorf("help: %v, %q", err, problems)
 	}
 }
 
 func TestPlanErrors(t *testing.T) {
 	bad := filepath.Join(t.TempDir(), "bad.yaml")
-	if err := os.WriteFile(bad, []byte("apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  tolerations:\n  - effect: Never\n"), 0o600); err != nil {
+	if err := os.WriteFile(
+		bad, []byte("apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  tolerations:\n  - effect: Never\n"), 0o600,
+	); err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
 		arguments []string
 		want      string
 	}{
-		{[]string{"plan", "-f", bad}, bad + `:6: Pod "web": spec.tolerations[0].effect: "Never": want one of NoSchedule, PreferNoSchedule, NoExecute`},
+		{
+			[]string{"plan", "-f", bad},
+			bad + `:6: Pod "web": spec.tolerations[0].effect: "Never": want one of NoSchedule, PreferNoSchedule, NoExecute`,
+		},
 		{[]string{"plan", "-f", "none.yaml"}, "none.yaml: no such file or directory"},
-		{[]string{"plan", "-f", "testdata/plan/pods.yaml", "--instance-types", "none.json"}, "none.json: no such file or directory"},
-		{[]string{"plan", "-f", "testdata/plan/pods.yaml", "--instance-types", "testdata/plan/pods.yaml"}, "testdata/plan/pods.yaml: holds 4 documents"},
-		{[]string{"explain", "pod", "web", "-f", "testdata/plan/pods.yaml"}, "there is no pod default/web: did you mean default/web-0 or default/web-1?"},
-		{[]string{"explain", "pod", "shop/nobody", "-f", "testdata/plan/pods.yaml"}, "there is no pod shop/nobody among the 4 pods"},
+		{
+			[]string{"plan", "-f", "testdata/plan/pods.yaml", "--instance-types", "none.json"},
+			"none.json: no such file or directory",
+		},
+		{
+			[]string{"plan", "-f", "testdata/plan/pods.yaml", "--instance-types", "testdata/plan/pods.yaml"},
+			"testdata/plan/pods.yaml: holds 4 documents",
+		},
+		{
+			[]string{"explain", "pod", "web", "-f", "testdata/plan/pods.yaml"},
+			"there is no pod default/web: did you mean default/web-0 or default/web-1?",
+		},
+		{
+			[]string{"explain", "pod", "shop/nobody", "-f", "testdata/plan/pods.yaml"},
+			"there is no pod shop/nobody among the 4 pods",
+		},
 	} {
 		_, _, err := runPlan(t, "", test.arguments...)
 		want(t, err, test.want)
@@ -225,7 +274,11 @@ func TestPlanErrors(t *testing.T) {
 
 func TestExplain(t *testing.T) {
 	for name, parts := range map[string][]string{
-		"web-0":             {`default/web-0 goes to a new node of nodepool "default": m6a.large, on-demand in us-west-2a, 0.0864 $ an hour.`, "nodeSelector: example.com/tier is gold", "it shares the node with 1 pod: default/web-1", `2  allowed by nodepool "default"`},
+		"web-0": {
+			`default/web-0 goes to a new node of nodepool "default": m6a.large, on-demand in us-west-2a, 0.0864 $ an hour.`,
+			"nodeSelector: example.com/tier is gold", "it shares the node with 1 pod: default/web-1",
+			`2  allowed by nodepool "default"`,
+		},
 		"default/small":     {`default/small goes to node "ip-10-0-1-2", which has room for it`},
 		"default/huge":      {"default/huge has no place.", `nodepool "default": `, "cpu 64"},
 		"default/running":   {`default/running is not planned: it runs on node "ip-10-0-1-2" already`},
@@ -243,7 +296,8 @@ func TestExplain(t *testing.T) {
 		Pod, Outcome string
 		Node         struct{ InstanceType string }
 	}
-	if err := errors.Join(err, json.Unmarshal([]byte(text), &shown)); err != nil || shown.Outcome != "new node" || shown.Node.InstanceType != "m6a.large" {
+	if err := errors.Join(err, json.Unmarshal([]byte(text), &shown)); err != nil || shown.Outcome != "new node" ||
+		shown.Node.InstanceType != "m6a.large" {
 		t.Errorf("%v, %+v in\n%s", err, shown, text)
 	}
 }
@@ -269,8 +323,12 @@ func TestBinary(t *testing.T) {
 		command := exec.CommandContext(t.Context(), binary, test.arguments...)
 		command.Stdout, command.Stderr = &out, &problems
 		err := command.Run()
-		if code := command.ProcessState.ExitCode(); code != test.code || !strings.Contains(out.String(), test.out) || !strings.Contains(problems.String(), test.err) {
-			t.Errorf("%q: %v, exit %d, want %d; out %s, problems %s", test.arguments, err, code, test.code, out.String(), problems.String())
+		if code := command.ProcessState.ExitCode(); code != test.code || !strings.Contains(out.String(), test.out) ||
+			!strings.Contains(problems.String(), test.err) {
+			t.Errorf(
+				"%q: %v, exit %d, want %d; out %s, problems %s", test.arguments, err, code, test.code, out.String(),
+				problems.String(),
+			)
 		}
 	}
 }
@@ -282,7 +340,9 @@ func TestImports(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, dependency := range strings.Fields(string(output)) {
-		for _, forbidden := range []string{"k8s.io/client-go/kubernetes", "sigs.k8s.io/controller-runtime", "sigs.k8s.io/karpenter", "github.com/prometheus"} {
+		for _, forbidden := range []string{
+			"k8s.io/client-go/kubernetes", "sigs.k8s.io/controller-runtime", "sigs.k8s.io/karpenter", "github.com/prometheus",
+		} {
 			if dependency == forbidden || strings.HasPrefix(dependency, forbidden+"/") {
 				t.Errorf("imports %s", dependency)
 			}

@@ -36,16 +36,32 @@ func parsePlanFlags(command string, words int, arguments []string, problems io.W
 		f.files = append(f.files, name)
 		return nil
 	})
-	flags.StringVar(&f.instanceTypes, "instance-types", "", "`file` of instance types, in Karpenter's kwok form or the snapshot form (default: with -f the built-in table, else the cluster's catalogue)")
-	flags.Func("policy", "what becomes of preferences, `Respect|Ignore` (default Respect)", oneOf(&f.policy, plan.PreferencesRespected, plan.PreferencesIgnored))
-	flags.Func("min-values-policy", "what becomes of minValues that cannot be met, `Strict|BestEffort` (default Strict)", oneOf(&f.minValuesPolicy, plan.MinValuesStrict, plan.MinValuesBestEffort))
+	flags.StringVar(
+		&f.instanceTypes, "instance-types", "",
+		"`file` of instance types, in Karpenter's kwok form or the snapshot form (default: with -f the built-in table, "+
+			"else the cluster's catalogue)",
+	)
+	flags.Func(
+		"policy", "what becomes of preferences, `Respect|Ignore` (default Respect)",
+		oneOf(&f.policy, plan.PreferencesRespected, plan.PreferencesIgnored),
+	)
+	flags.Func(
+		"min-values-policy", "what becomes of minValues that cannot be met, `Strict|BestEffort` (default Strict)",
+		oneOf(&f.minValuesPolicy, plan.MinValuesStrict, plan.MinValuesBestEffort),
+	)
 	for _, name := range []string{"o", "output"} {
 		flags.Func(name, "`form` of what is shown, table or json (default table)", oneOf(&f.output, "table", "json"))
 	}
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "`file` that says how the cluster is reached (default: KUBECONFIG, or .kube/config at home)")
+	flags.StringVar(
+		&f.kubeconfig, "kubeconfig", "",
+		"`file` that says how the cluster is reached (default: KUBECONFIG, or .kube/config at home)",
+	)
 	flags.StringVar(&f.kubecontext, "context", "", "`name` of the context in it (default: its current one)")
 	if command == "plan" {
-		flags.BoolVar(&f.consolidate, "consolidate", false, "show which nodes would be taken away or replaced to save money, and for each that stays why; nothing is done")
+		flags.BoolVar(
+			&f.consolidate, "consolidate", false,
+			"show which nodes would be taken away or replaced to save money, and for each that stays why; nothing is done",
+		)
 	}
 	rest := arguments
 	for {
@@ -68,7 +84,9 @@ func parsePlanFlags(command string, words int, arguments []string, problems io.W
 		rest = rest[1:]
 	}
 	if len(f.files) > 0 && (f.kubeconfig != "" || f.kubecontext != "") {
-		return nil, usageProblem(problems, "whittle %s: -f plans without a cluster: leave -kubeconfig and -context out", command)
+		return nil, usageProblem(
+			problems, "whittle %s: -f plans without a cluster: leave -kubeconfig and -context out", command,
+		)
 	}
 	read := append(slices.Clone(f.files), f.instanceTypes)
 	if first := slices.Index(read, "-"); first >= 0 && slices.Contains(read[first+1:], "-") {

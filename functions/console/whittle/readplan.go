@@ -21,7 +21,10 @@ import (
 // readCluster reads what provision plans from: the objects, and if no table is given
 // what the catalogue has that can be bought. Where running pods may move, their volumes
 // and namespaces are read too.
-func (m *planned) readCluster(ctx context.Context, client *cluster.Client, table *instancetypes.Table, running bool, now time.Time, problems io.Writer) error {
+func (m *planned) readCluster(
+	ctx context.Context, client *cluster.Client, table *instancetypes.Table, running bool, now time.Time,
+	problems io.Writer,
+) error {
 	group, reading := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
 		m.objects, err = observe.Objects(reading, client)

@@ -17,7 +17,9 @@ import (
 func showStatus(ctx context.Context, arguments []string, now func() time.Time, out, problems io.Writer) error {
 	flags := flag.NewFlagSet("whittle status", flag.ContinueOnError)
 	flags.SetOutput(problems)
-	kubeconfig := flags.String("kubeconfig", "", "`file` that says how the cluster is reached (default: KUBECONFIG, or .kube/config at home)")
+	kubeconfig := flags.String(
+		"kubeconfig", "", "`file` that says how the cluster is reached (default: KUBECONFIG, or .kube/config at home)",
+	)
 	kubecontext := flags.String("context", "", "`name` of the context in it (default: its current one)")
 	output := flags.String("output", "table", "`form` of what is shown: table or json")
 	flags.StringVar(output, "o", "table", "short for -output")
@@ -27,7 +29,10 @@ func showStatus(ctx context.Context, arguments []string, now func() time.Time, o
 		return errUsage
 	}
 	if flags.NArg() > 0 || *output != "table" && *output != "json" {
-		fmt.Fprintf(problems, "whittle status: takes no arguments, and -output is table or json: got %q and -output %q\n", flags.Args(), *output)
+		fmt.Fprintf(
+			problems, "whittle status: takes no arguments, and -output is table or json: got %q and -output %q\n", flags.Args(),
+			*output,
+		)
 		return errUsage
 	}
 	client, err := connect(*kubeconfig, *kubecontext)

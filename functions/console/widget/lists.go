@@ -67,7 +67,8 @@ func planOf(shown *view.View) *lastPlan {
 	if plan == nil {
 		return nil
 	}
-	text := shown.Age(plan.Time) + " ago: " + count(plan.Pods, "pod", "pods") + ", " + count(plan.NewNodes(), "new node", "new nodes")
+	text := shown.Age(plan.Time) + " ago: " + count(plan.Pods, "pod", "pods") + ", " +
+		count(plan.NewNodes(), "new node", "new nodes")
 	if plan.Existing > 0 {
 		text += fmt.Sprintf(", %d on nodes that are there", plan.Existing)
 	}
@@ -77,7 +78,8 @@ func planOf(shown *view.View) *lastPlan {
 	made := &lastPlan{Sentence: text, More: plan.More}
 	for _, group := range plan.Nodes {
 		made.Rows = append(made.Rows, planned{
-			Count: group.Count, Pods: group.Pods, Type: group.InstanceType, Capacity: group.CapacityType, Zone: group.Zone, Pool: group.NodePool, Price: dollars(group.PricePerHour),
+			Count: group.Count, Pods: group.Pods, Type: group.InstanceType, Capacity: group.CapacityType, Zone: group.Zone,
+			Pool: group.NodePool, Price: dollars(group.PricePerHour),
 		})
 	}
 	return made

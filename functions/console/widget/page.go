@@ -77,7 +77,10 @@ type node struct {
 }
 
 func pageOf(shown *view.View, options Options) page {
-	p := page{Options: options, Time: shown.Time.UTC().Format("15:04:05"), Catalog: shown.CatalogText(), StandsBack: shown.StandsBack, Stale: shown.CatalogStale()}
+	p := page{
+		Options: options, Time: shown.Time.UTC().Format("15:04:05"), Catalog: shown.CatalogText(),
+		StandsBack: shown.StandsBack, Stale: shown.CatalogStale(),
+	}
 	if options.Endpoint != "" {
 		p.Choices = choices(shown, options.NodePool)
 	}
@@ -113,8 +116,10 @@ func choices(shown *view.View, chosen string) []choice {
 
 func poolOf(shown *view.NodePool) pool {
 	return pool{
-		Name: shown.Name, NodeClass: shown.NodeClass, Nodes: shown.Nodes, CPU: view.Cores(shown.CPU), Memory: view.Gibibytes(shown.Memory),
-		Limits: shown.LimitsText(), Price: dollars(shown.PricePerHour), Ready: shown.Ready, Why: strings.Join(shown.Reasons, "; "),
+		Name: shown.Name, NodeClass: shown.NodeClass, Nodes: shown.Nodes, CPU: view.Cores(shown.CPU),
+		Memory: view.Gibibytes(shown.Memory),
+		Limits: shown.LimitsText(), Price: dollars(shown.PricePerHour), Ready: shown.Ready,
+		Why: strings.Join(shown.Reasons, "; "),
 	}
 }
 
@@ -149,14 +154,22 @@ func nodeOf(shown *view.View, of *view.Node) node {
 		prefix, suffix = of.NodePool, "-"+rest
 	}
 	row := node{
-		Claim: of.NodeClaim, Prefix: prefix, Suffix: suffix, Name: name, Domain: domain, Type: of.InstanceType, Capacity: of.CapacityType, Zone: of.Zone,
-		Age: shown.Age(of.Created), Price: dollars(of.PricePerHour), Pods: of.Pods, State: string(of.State), Why: of.Reason, Tone: tone(of.State),
+		Claim: of.NodeClaim, Prefix: prefix, Suffix: suffix, Name: name, Domain: domain, Type: of.InstanceType,
+		Capacity: of.CapacityType, Zone: of.Zone,
+		Age: shown.Age(of.Created), Price: dollars(of.PricePerHour), Pods: of.Pods, State: string(of.State), Why: of.Reason,
+		Tone: tone(of.State),
 	}
 	if !of.Allocatable.CPU.IsZero() {
-		row.CPU = &meter{percent(of.Requested.CPU.AsApproximateFloat64(), of.Allocatable.CPU.AsApproximateFloat64()), cores(of.Requested.CPU), cores(of.Allocatable.CPU)}
+		row.CPU = &meter{
+			percent(of.Requested.CPU.AsApproximateFloat64(), of.Allocatable.CPU.AsApproximateFloat64()), cores(of.Requested.CPU),
+			cores(of.Allocatable.CPU),
+		}
 	}
 	if !of.Allocatable.Memory.IsZero() {
-		row.Memory = &meter{percent(of.Requested.Memory.AsApproximateFloat64(), of.Allocatable.Memory.AsApproximateFloat64()), gibibytes(of.Requested.Memory), gibibytes(of.Allocatable.Memory)}
+		row.Memory = &meter{
+			percent(of.Requested.Memory.AsApproximateFloat64(), of.Allocatable.Memory.AsApproximateFloat64()),
+			gibibytes(of.Requested.Memory), gibibytes(of.Allocatable.Memory),
+		}
 	}
 	return row
 }

@@ -45,29 +45,53 @@ func plain(text string) string {
 func small() *view.View {
 	quantity := resource.MustParse
 	return &view.View{
-		Time: now, Instances: 1, PricePerHour: 0.0971, Savings: catalog.SavingsAgainst(0.29, 0.0971), Catalog: &view.Catalog{Time: now.Add(-time.Minute), InstanceTypes: 884},
+		Time: now, Instances: 1, PricePerHour: 0.0971, Savings: catalog.SavingsAgainst(0.29, 0.0971),
+		Catalog: &view.Catalog{Time: now.Add(-time.Minute), InstanceTypes: 884},
 		NodePools: []view.NodePool{
-			{Name: "default", NodeClass: "al2023", Nodes: 1, CPU: quantity("8"), Memory: quantity("16Gi"), Ready: true, PricePerHour: 0.0971},
+			{
+				Name: "default", NodeClass: "al2023", Nodes: 1, CPU: quantity("8"), Memory: quantity("16Gi"), Ready: true,
+				PricePerHour: 0.0971,
+			},
 			{Name: "gpu", Reasons: []string{`NodeClassNotFound: "gpu" & more`}},
 		},
 		Nodes: []view.Node{
 			{
-				NodeClaim: "default-5bq9m", NodePool: "default", Name: "ip-10-0-1-4.ec2.internal", ProviderID: "aws:///us-east-1a/i-1", InstanceType: "c7g.2xlarge", CapacityType: "spot",
-				Zone: "us-east-1a", Created: now.Add(-3 * time.Hour), State: view.StateDraining, Reason: "2 pods are waiting", PricePerHour: 0.0971, Pods: 7,
+				NodeClaim: "default-5bq9m", NodePool: "default", Name: "ip-10-0-1-4.ec2.internal",
+				ProviderID: "aws:///us-east-1a/i-1", InstanceType: "c7g.2xlarge", CapacityType: "spot",
+				Zone: "us-east-1a", Created: now.Add(-3 * time.Hour), State: view.StateDraining, Reason: "2 pods are waiting",
+				PricePerHour: 0.0971, Pods: 7,
 				Requested:   view.Resources{CPU: quantity("1500m"), Memory: quantity("3584Mi")},
 				Allocatable: view.Resources{CPU: quantity("6"), Memory: quantity("14Gi")},
 			},
-			{Name: "ip-10-0-9-9.ec2.internal", InstanceType: "m7g.large", Created: now.Add(-59 * 24 * time.Hour), State: view.StateReady},
+			{
+				Name: "ip-10-0-9-9.ec2.internal", InstanceType: "m7g.large", Created: now.Add(-59 * 24 * time.Hour),
+				State: view.StateReady,
+			},
 		},
 		Waiting: []view.Pod{
-			{Namespace: "batch", Name: "one", Created: now.Add(-90 * time.Second), Source: "whittle", Message: "requires cpu 4000"},
-			{Namespace: "batch", Name: "two", Created: now.Add(-80 * time.Second), Source: "whittle", Message: "requires cpu 4000"},
+			{
+				Namespace: "batch", Name: "one", Created: now.Add(-90 * time.Second), Source: "whittle",
+				Message: "requires cpu 4000",
+			},
+			{
+				Namespace: "batch", Name: "two", Created: now.Add(-80 * time.Second), Source: "whittle",
+				Message: "requires cpu 4000",
+			},
 			{Namespace: "web", Name: "three", Created: now.Add(-5 * time.Second)},
-			{Namespace: "batch", Name: "four", Created: now.Add(-4 * time.Second), Source: "whittle", Message: "requires cpu 4000"},
+			{
+				Namespace: "batch", Name: "four", Created: now.Add(-4 * time.Second), Source: "whittle",
+				Message: "requires cpu 4000",
+			},
 		},
 		Plan: &status.Plan{
-			Time: now.Add(-50 * time.Second), Pods: 9, Existing: 4, Unplaced: 1, PricePerHour: 0.15, LowerBoundPerHour: 0.12, More: 3,
-			Nodes: []status.Nodes{{NodePool: "default", InstanceType: "c7g.large", CapacityType: "spot", Zone: "us-east-1b", Count: 2, Pods: 4, PricePerHour: 0.05}},
+			Time: now.Add(-50 * time.Second), Pods: 9, Existing: 4, Unplaced: 1, PricePerHour: 0.15, LowerBoundPerHour: 0.12,
+			More: 3,
+			Nodes: []status.Nodes{
+				{
+					NodePool: "default", InstanceType: "c7g.large", CapacityType: "spot", Zone: "us-east-1b", Count: 2, Pods: 4,
+					PricePerHour: 0.05,
+				},
+			},
 		},
 	}
 }
@@ -83,7 +107,8 @@ func TestWhatIsShown(t *testing.T) {
 		"Last plan 1.25 × its lower bound 0.1500 $/h, at least 0.1200",
 		"3 90s batch/one batch/two and 1 more whittle requires cpu 4000", "1 5s web/three nobody has said yet",
 		"default al2023 1 8 16Gi 0.0971 ready", `gpu 0 0 0 not ready NodeClassNotFound: "gpu" & more`,
-		"50s ago: 9 pods, 5 new nodes, 4 on nodes that are there, 1 without a place", "2 c7g.large spot us-east-1b default 4 0.0500", "and 3 more nodes",
+		"50s ago: 9 pods, 5 new nodes, 4 on nodes that are there, 1 without a place",
+		"2 c7g.large spot us-east-1b default 4 0.0500", "and 3 more nodes",
 		"draining default-5bq9m ip-10-0-1-4 c7g.2xlarge spot us-east-1a 3h 0.0971 7 1.5/6.0 3.5/14.0 2 pods are waiting",
 		"ready ip-10-0-9-9 m7g.large 59d 0", "Catalogue: 884 instance types, 60s old",
 	} {
@@ -96,7 +121,8 @@ func TestWhatIsShown(t *testing.T) {
 func TestStandingBackIsSaidFirst(t *testing.T) {
 	shown := small()
 	shown.StandsBack = "kube-system/karpenter-7d9"
-	if text := plain(render(t, shown, Options{Cluster: "prod"})); !strings.HasPrefix(text, "prod as of 12:00:00 UTC Standing back: Karpenter acts in this cluster (kube-system/karpenter-7d9). Scale") {
+	if text := plain(render(t, shown, Options{Cluster: "prod"})); !strings.HasPrefix(text, "prod as of 12:00:00 UTC "+
+		"Standing back: Karpenter acts in this cluster (kube-system/karpenter-7d9). Scale") {
 		t.Errorf("got:\n%s", text)
 	}
 }
@@ -111,7 +137,9 @@ func TestOnePool(t *testing.T) {
 	if strings.Contains(text, "default-5bq9m") {
 		t.Errorf("has another pool's node:\n%s", text)
 	}
-	if text := plain(render(t, small(), Options{Cluster: "prod", NodePool: "none"})); !strings.Contains(text, "There is no NodePool none.") {
+	if text := plain(render(t, small(), Options{Cluster: "prod", NodePool: "none"})); !strings.Contains(
+		text, "There is no NodePool none.",
+	) {
 		t.Errorf("an unknown pool is not named:\n%s", text)
 	}
 }
@@ -121,9 +149,13 @@ func TestOnePool(t *testing.T) {
 func TestButtons(t *testing.T) {
 	text := render(t, small(), Options{Cluster: "prod", NodePool: "gpu", Endpoint: endpoint})
 	got := map[string]string{}
-	for _, match := range regexp.MustCompile(`<a class="choice([^"]*)"[^>]*>([^<]*)</a><cwdb-action action="call" display="widget" endpoint="([^"]*)">([^<]*)</cwdb-action>`).FindAllStringSubmatch(text, -1) {
+	for _, match := range regexp.MustCompile(
+		`<a class="choice([^"]*)"[^>]*>([^<]*)</a><cwdb-action action="call" display="widget" `+
+			`endpoint="([^"]*)">([^<]*)</cwdb-action>`,
+	).FindAllStringSubmatch(text, -1) {
 		var event map[string]string
-		if err := json.Unmarshal([]byte(html.UnescapeString(match[4])), &event); err != nil || html.UnescapeString(match[3]) != endpoint {
+		if err := json.Unmarshal([]byte(html.UnescapeString(match[4])), &event); err != nil ||
+			html.UnescapeString(match[3]) != endpoint {
 			t.Errorf("%q: %v", match[0], err)
 		}
 		got[match[2]+match[1]] = event["nodePool"]
@@ -132,7 +164,8 @@ func TestButtons(t *testing.T) {
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("buttons %v, want %v", got, want)
 	}
-	if text := render(t, small(), Options{Cluster: "prod"}); strings.Contains(text, "<cwdb-action") || strings.Contains(text, `role="button"`) {
+	if text := render(t, small(), Options{Cluster: "prod"}); strings.Contains(text, "<cwdb-action") ||
+		strings.Contains(text, `role="button"`) {
 		t.Error("there are buttons that call nothing")
 	}
 }
@@ -155,8 +188,13 @@ func TestNothingRunsAndNothingIsLoaded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range []string{render(t, shown, Options{Cluster: evil, NodePool: evil, Endpoint: evil}), render(t, shown, Options{Cluster: evil, Theme: evil}), failure} {
-		for _, forbidden := range []string{"<script", "<img", "<iframe", "<use", "javascript:", "http://", "https://", "@import", "url("} {
+	for _, text := range []string{
+		render(t, shown, Options{Cluster: evil, NodePool: evil, Endpoint: evil}),
+		render(t, shown, Options{Cluster: evil, Theme: evil}), failure,
+	} {
+		for _, forbidden := range []string{
+			"<script", "<img", "<iframe", "<use", "javascript:", "http://", "https://", "@import", "url(",
+		} {
 			if strings.Contains(text, forbidden) {
 				t.Errorf("has %q", forbidden)
 			}
@@ -168,7 +206,9 @@ func TestNothingRunsAndNothingIsLoaded(t *testing.T) {
 }
 
 func TestThemes(t *testing.T) {
-	for theme, class := range map[string]string{"light": "whittle light", "dark": "whittle dark", "": "whittle auto", "sepia": "whittle auto"} {
+	for theme, class := range map[string]string{
+		"light": "whittle light", "dark": "whittle dark", "": "whittle auto", "sepia": "whittle auto",
+	} {
 		if text := render(t, small(), Options{Theme: theme}); !strings.Contains(text, `<div class="`+class+`">`) {
 			t.Errorf("theme %q is not the class %q", theme, class)
 		}
@@ -189,14 +229,20 @@ func TestThemes(t *testing.T) {
 func TestALargeClusterFits(t *testing.T) {
 	shown := &view.View{Time: now}
 	for i := range 5000 {
-		node := view.Node{NodeClaim: fmt.Sprintf("claim-%d", i), State: view.StateReady, Reason: strings.Repeat("reason ", 140), Allocatable: view.Resources{CPU: resource.MustParse("4")}}
+		node := view.Node{
+			NodeClaim: fmt.Sprintf("claim-%d", i), State: view.StateReady, Reason: strings.Repeat("reason ", 140),
+			Allocatable: view.Resources{CPU: resource.MustParse("4")},
+		}
 		if i >= 4900 {
 			node.State = view.StateNotReady
 		}
 		shown.Nodes = append(shown.Nodes, node)
 	}
 	for i := range 20000 {
-		shown.Waiting = append(shown.Waiting, view.Pod{Namespace: "default", Name: fmt.Sprintf("pod-%d", i), Message: fmt.Sprint(i) + strings.Repeat("why ", 250)})
+		shown.Waiting = append(
+			shown.Waiting,
+			view.Pod{Namespace: "default", Name: fmt.Sprintf("pod-%d", i), Message: fmt.Sprint(i) + strings.Repeat("why ", 250)},
+		)
 	}
 	text := render(t, shown, Options{Cluster: "prod"})
 	encoded, err := json.Marshal(text)
@@ -204,7 +250,10 @@ func TestALargeClusterFits(t *testing.T) {
 		t.Errorf("%d bytes, %v", len(encoded), err)
 	}
 	read := plain(text)
-	for _, want := range []string{"claim-149 ", "claim-4900", "claim-4999", "and 4750 more nodes, all of them ready", "and 19975 more pods for other reasons"} {
+	for _, want := range []string{
+		"claim-149 ", "claim-4900", "claim-4999", "and 4750 more nodes, all of them ready",
+		"and 19975 more pods for other reasons",
+	} {
 		if !strings.Contains(read, want) {
 			t.Errorf("lacks %q", want)
 		}
@@ -212,7 +261,8 @@ func TestALargeClusterFits(t *testing.T) {
 	if strings.Contains(read, "claim-150 ") {
 		t.Error("ready nodes take the room of those that are not")
 	}
-	// Where more are amiss than there is room for, the sentence does not say that the others are well.
+	// Where more are amiss than there is room for, the sentence does not say that the others are
+	// well.
 	for i := range shown.Nodes {
 		shown.Nodes[i].State = view.StateNotReady
 	}

@@ -75,7 +75,11 @@ func install(t *testing.T, client dynamic.Interface) {
 		t.Fatal(err)
 	}
 	for _, crd := range crds {
-		apply(t, client, schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}, crd)
+		apply(
+			t, client,
+			schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"},
+			crd,
+		)
 	}
 	for _, crd := range crds {
 		waitEstablished(t, client, crd.GetName())
@@ -87,13 +91,20 @@ func install(t *testing.T, client dynamic.Interface) {
 	apply(t, client, schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, namespace)
 	for _, object := range rbac(t) {
 		resource := strings.ToLower(object.GetKind()) + "s"
-		apply(t, client, schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: resource}, object)
+		apply(
+			t, client, schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: resource},
+			object,
+		)
 	}
 }
 
-func apply(t *testing.T, client dynamic.Interface, resource schema.GroupVersionResource, object unstructured.Unstructured) {
+func apply(
+	t *testing.T, client dynamic.Interface, resource schema.GroupVersionResource, object unstructured.Unstructured,
+) {
 	t.Helper()
-	_, err := client.Resource(resource).Namespace(object.GetNamespace()).Apply(t.Context(), object.GetName(), &object, metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
+	_, err := client.Resource(resource).Namespace(object.GetNamespace()).Apply(
+		t.Context(), object.GetName(), &object, metav1.ApplyOptions{FieldManager: fieldManager, Force: true},
+	)
 	if err != nil {
 		t.Errorf("applying %s %q: %v", object.GetKind(), object.GetName(), err)
 	}
@@ -103,7 +114,9 @@ func waitEstablished(t *testing.T, client dynamic.Interface, name string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	crds := client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	crds := client.Resource(
+		schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"},
+	)
 	for {
 		crd, err := crds.Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
@@ -153,7 +166,9 @@ func resourceOf(object *unstructured.Unstructured) schema.GroupVersionResource {
 	}
 }
 
-func create(t *testing.T, client dynamic.Interface, object *unstructured.Unstructured, dryRun bool) (*unstructured.Unstructured, error) {
+func create(t *testing.T, client dynamic.Interface, object *unstructured.Unstructured, dryRun bool) (
+	*unstructured.Unstructured, error,
+) {
 	t.Helper()
 	options := metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict}
 	if dryRun {
@@ -269,7 +284,9 @@ func checkChanges(t *testing.T, client dynamic.Interface) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = client.Resource(resourceOf(created)).Patch(t.Context(), created.GetName(), types.MergePatchType, []byte(c.patch), metav1.PatchOptions{})
+			_, err = client.Resource(resourceOf(created)).Patch(
+				t.Context(), created.GetName(), types.MergePatchType, []byte(c.patch), metav1.PatchOptions{},
+			)
 			checkRefusal(t, err, c.refused)
 		})
 	}
@@ -300,11 +317,19 @@ func checkStatus(t *testing.T, client dynamic.Interface) {
 	var conditions []metav1.Condition
 	api.SetCondition(&conditions, metav1.Condition{Type: api.ConditionTypeLaunched, Status: metav1.ConditionTrue}, now)
 	api.SetReady(&conditions, api.NodeClaimReadyDependents(), 1, now)
-	patch, err := json.Marshal(map[string]any{"status": api.NodeClaimStatus{ProviderID: api.ProviderID("us-east-1a", "i-0123456789abcdef0"), Conditions: conditions}})
+	patch, err := json.Marshal(
+		map[string]any{
+			"status": api.NodeClaimStatus{
+				ProviderID: api.ProviderID("us-east-1a", "i-0123456789abcdef0"), Conditions: conditions,
+			},
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.Resource(api.NodeClaimGVR()).Patch(t.Context(), "with-status", types.MergePatchType, patch, metav1.PatchOptions{}, "status"); err != nil {
+	if _, err := client.Resource(api.NodeClaimGVR()).Patch(
+		t.Context(), "with-status", types.MergePatchType, patch, metav1.PatchOptions{}, "status",
+	); err != nil {
 		t.Fatal(err)
 	}
 	read, err := client.Resource(api.NodeClaimGVR()).Get(t.Context(), "with-status", metav1.GetOptions{})
@@ -315,7 +340,8 @@ func checkStatus(t *testing.T, client dynamic.Interface) {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(read.Object, &got, true); err != nil {
 		t.Fatal(err)
 	}
-	if !api.ConditionTrue(got.Status.Conditions, api.ConditionTypeLaunched) || api.ConditionTrue(got.Status.Conditions, api.ConditionReady) {
+	if !api.ConditionTrue(got.Status.Conditions, api.ConditionTypeLaunched) ||
+		api.ConditionTrue(got.Status.Conditions, api.ConditionReady) {
 		t.Errorf("conditions came back as %v", got.Status.Conditions)
 	}
 	if id, ok := api.InstanceID(got.Status.ProviderID); !ok || id != "i-0123456789abcdef0" {
@@ -325,7 +351,9 @@ func checkStatus(t *testing.T, client dynamic.Interface) {
 
 // checkRights asks the API server what each group may do.
 func checkRights(t *testing.T, client dynamic.Interface) {
-	reviews := client.Resource(schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "subjectaccessreviews"})
+	reviews := client.Resource(
+		schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "subjectaccessreviews"},
+	)
 	for _, r := range rights() {
 		for _, function := range []string{"provision", "interrupt", "lifecycle", "disrupt", "catalog", "console"} {
 			want := strings.Contains(" "+r.allowed+" ", " "+function+" ")
@@ -357,7 +385,9 @@ func checkRights(t *testing.T, client dynamic.Interface) {
 
 // checkPeople waits until Kubernetes has added our rules to its roles for people.
 func checkPeople(t *testing.T, client dynamic.Interface) {
-	roles := client.Resource(schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"})
+	roles := client.Resource(
+		schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"},
+	)
 	for role, verb := range map[string]string{"view": "watch", "admin": "delete"} {
 		for attempt := 0; ; attempt++ {
 			object, err := roles.Get(t.Context(), role, metav1.GetOptions{})
@@ -365,7 +395,8 @@ func checkPeople(t *testing.T, client dynamic.Interface) {
 				t.Fatal(err)
 			}
 			rules, _ := rulesOf(t, *object)
-			if allows(rules, verb, api.NodePoolResource) && allows(rules, verb, api.EC2NodeClassResource) && allows(rules, verb, api.NodeOverlayResource) {
+			if allows(rules, verb, api.NodePoolResource) && allows(rules, verb, api.EC2NodeClassResource) &&
+				allows(rules, verb, api.NodeOverlayResource) {
 				break
 			}
 			if attempt == 100 {

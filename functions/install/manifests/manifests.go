@@ -36,7 +36,9 @@ func Namespace() (unstructured.Unstructured, error) {
 		return unstructured.Unstructured{}, err
 	}
 	if len(objects) != 1 {
-		return unstructured.Unstructured{}, fmt.Errorf("reading manifest %q: has %d objects, want the namespace alone", "namespace.yaml", len(objects))
+		return unstructured.Unstructured{}, fmt.Errorf(
+			"reading manifest %q: has %d objects, want the namespace alone", "namespace.yaml", len(objects),
+		)
 	}
 	return objects[0], nil
 }

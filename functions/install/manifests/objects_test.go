@@ -159,7 +159,12 @@ spec:
 // checkAccepted sends objects that are right, and compares what comes back with what
 // our types make of them. The Go validation must not be stricter than the schema.
 func checkAccepted(t *testing.T, client dynamic.Interface) {
-	for _, text := range []string{fullNodePool, fullEC2NodeClass, fullNodeOverlay, strings.Replace(smallestNodePool, "spec:\n  template:", "spec:\n  replicas: 3\n  limits: {nodes: \"5\"}\n  template:", 1)} {
+	for _, text := range []string{
+		fullNodePool, fullEC2NodeClass, fullNodeOverlay,
+		strings.Replace(
+			smallestNodePool, "spec:\n  template:", "spec:\n  replicas: 3\n  limits: {nodes: \"5\"}\n  template:", 1,
+		),
+	} {
 		object := objectIn(t, text)
 		t.Run(object.GetKind()+" "+object.GetName(), func(t *testing.T) {
 			created, err := create(t, client, object.DeepCopy(), true)
@@ -197,40 +202,124 @@ func edits() []edit {
 	requirements := func(r ...map[string]any) any { return r }
 	const inPool = "spec/template/spec/requirements"
 	return []edit{
-		{"unknown operator", smallestNodePool, inPool, requirements(map[string]any{"key": "a", "operator": "Near", "values": []string{"b"}}), "supported values"},
-		{"In without values", smallestNodePool, inPool, requirements(map[string]any{"key": "a", "operator": "In"}), "In needs at least one value"},
-		{"In with an empty list of values", smallestNodePool, inPool, requirements(map[string]any{"key": "a", "operator": "In", "values": []string{}}), "In needs at least one value"},
-		{"Gt with two values", smallestNodePool, inPool, requirements(map[string]any{"key": "a", "operator": "Gt", "values": []string{"1", "2"}}), "exactly one value"},
-		{"Lte with a word", smallestNodePool, inPool, requirements(map[string]any{"key": "a", "operator": "Lte", "values": []string{"many"}}), "exactly one value"},
-		{"more minValues than values", smallestNodePool, inPool, requirements(map[string]any{"key": "a", "operator": "In", "values": []string{"b"}, "minValues": 2}), "at least minValues"},
-		{"minValues of 51", smallestNodePool, inPool, requirements(map[string]any{"key": "a", "operator": "Exists", "minValues": 51}), "less than or equal to 50"},
-		{"a reserved label", smallestNodePool, inPool, requirements(map[string]any{"key": "karpenter.sh/initialized", "operator": "Exists"}), "karpenter.sh is reserved"},
-		{"a reserved label of AWS", smallestNodePool, inPool, requirements(map[string]any{"key": "karpenter.k8s.aws/colour", "operator": "Exists"}), "karpenter.k8s.aws is reserved"},
-		{"the host name", smallestNodePool, inPool, requirements(map[string]any{"key": "kubernetes.io/hostname", "operator": "In", "values": []string{"b"}}), "known only after a launch"},
-		{"the pool's own label as requirement", smallestNodePool, inPool, requirements(map[string]any{"key": "karpenter.sh/nodepool", "operator": "In", "values": []string{"b"}}), "set by the pool itself"},
-		{"the pool's own label", smallestNodePool, "spec/template/metadata", map[string]any{"labels": map[string]string{"karpenter.sh/nodepool": "b"}}, "set by the pool itself"},
-		{"a reserved label of the pool", smallestNodePool, "spec/template/metadata", map[string]any{"labels": map[string]string{"karpenter.sh/registered": "true"}}, "karpenter.sh is reserved"},
-		{"a label with a bad value", smallestNodePool, "spec/template/metadata", map[string]any{"labels": map[string]string{"team": "a b"}}, "should match"},
+		{
+			"unknown operator", smallestNodePool, inPool,
+			requirements(map[string]any{"key": "a", "operator": "Near", "values": []string{"b"}}), "supported values",
+		},
+		{
+			"In without values", smallestNodePool, inPool, requirements(map[string]any{"key": "a", "operator": "In"}),
+			"In needs at least one value",
+		},
+		{
+			"In with an empty list of values", smallestNodePool, inPool,
+			requirements(map[string]any{"key": "a", "operator": "In", "values": []string{}}), "In needs at least one value",
+		},
+		{
+			"Gt with two values", smallestNodePool, inPool,
+			requirements(map[string]any{"key": "a", "operator": "Gt", "values": []string{"1", "2"}}), "exactly one value",
+		},
+		{
+			"Lte with a word", smallestNodePool, inPool,
+			requirements(map[string]any{"key": "a", "operator": "Lte", "values": []string{"many"}}), "exactly one value",
+		},
+		{
+			"more minValues than values", smallestNodePool, inPool,
+			requirements(map[string]any{"key": "a", "operator": "In", "values": []string{"b"}, "minValues": 2}),
+			"at least minValues",
+		},
+		{
+			"minValues of 51", smallestNodePool, inPool,
+			requirements(map[string]any{"key": "a", "operator": "Exists", "minValues": 51}), "less than or equal to 50",
+		},
+		{
+			"a reserved label", smallestNodePool, inPool,
+			requirements(map[string]any{"key": "karpenter.sh/initialized", "operator": "Exists"}), "karpenter.sh is reserved",
+		},
+		{
+			"a reserved label of AWS", smallestNodePool, inPool,
+			requirements(map[string]any{"key": "karpenter.k8s.aws/colour", "operator": "Exists"}),
+			"karpenter.k8s.aws is reserved",
+		},
+		{
+			"the host name", smallestNodePool, inPool,
+			requirements(map[string]any{"key": "kubernetes.io/hostname", "operator": "In", "values": []string{"b"}}),
+			"known only after a launch",
+		},
+		{
+			"the pool's own label as requirement", smallestNodePool, inPool,
+			requirements(map[string]any{"key": "karpenter.sh/nodepool", "operator": "In", "values": []string{"b"}}),
+			"set by the pool itself",
+		},
+		{
+			"the pool's own label", smallestNodePool, "spec/template/metadata",
+			map[string]any{"labels": map[string]string{"karpenter.sh/nodepool": "b"}}, "set by the pool itself",
+		},
+		{
+			"a reserved label of the pool", smallestNodePool, "spec/template/metadata",
+			map[string]any{"labels": map[string]string{"karpenter.sh/registered": "true"}}, "karpenter.sh is reserved",
+		},
+		{
+			"a label with a bad value", smallestNodePool, "spec/template/metadata",
+			map[string]any{"labels": map[string]string{"team": "a b"}}, "should match",
+		},
 		{"an empty class name", smallestNodePool, "spec/template/spec/nodeClassRef/name", "", "at least 1 chars"},
-		{"a class group with a version", smallestNodePool, "spec/template/spec/nodeClassRef/group", "karpenter.k8s.aws/v1", "should match"},
-		{"a taint with an unknown effect", smallestNodePool, "spec/template/spec/taints", []any{map[string]any{"key": "a", "effect": "Never"}}, "supported values"},
-		{"a taint without key", smallestNodePool, "spec/template/spec/startupTaints", []any{map[string]any{"key": "", "effect": "NoSchedule"}}, "at least 1 chars"},
+		{
+			"a class group with a version", smallestNodePool, "spec/template/spec/nodeClassRef/group", "karpenter.k8s.aws/v1",
+			"should match",
+		},
+		{
+			"a taint with an unknown effect", smallestNodePool, "spec/template/spec/taints",
+			[]any{map[string]any{"key": "a", "effect": "Never"}}, "supported values",
+		},
+		{
+			"a taint without key", smallestNodePool, "spec/template/spec/startupTaints",
+			[]any{map[string]any{"key": "", "effect": "NoSchedule"}}, "at least 1 chars",
+		},
 		{"an expiry that is no duration", smallestNodePool, "spec/template/spec/expireAfter", "30d", "should match"},
-		{"an unknown policy", smallestNodePool, "spec/disruption", map[string]any{"consolidateAfter": "0s", "consolidationPolicy": "Always"}, "supported values"},
-		{"a budget above 100%", smallestNodePool, "spec/disruption", map[string]any{"budgets": []any{map[string]any{"nodes": "101%"}}}, "should match"},
-		{"a schedule without duration", smallestNodePool, "spec/disruption", map[string]any{"budgets": []any{map[string]any{"nodes": "1", "schedule": "@daily"}}}, "set together"},
-		{"a schedule that is none", smallestNodePool, "spec/disruption", map[string]any{"budgets": []any{map[string]any{"nodes": "1", "schedule": "@every 1h", "duration": "1h"}}}, "should match"},
-		{"a duration in seconds", smallestNodePool, "spec/disruption", map[string]any{"budgets": []any{map[string]any{"nodes": "1", "schedule": "@daily", "duration": "90s"}}}, "should match"},
-		{"an unknown reason", smallestNodePool, "spec/disruption", map[string]any{"budgets": []any{map[string]any{"nodes": "1", "reasons": []string{"Bored"}}}}, "supported values"},
+		{
+			"an unknown policy", smallestNodePool, "spec/disruption",
+			map[string]any{"consolidateAfter": "0s", "consolidationPolicy": "Always"}, "supported values",
+		},
+		{
+			"a budget above 100%", smallestNodePool, "spec/disruption",
+			map[string]any{"budgets": []any{map[string]any{"nodes": "101%"}}}, "should match",
+		},
+		{
+			"a schedule without duration", smallestNodePool, "spec/disruption",
+			map[string]any{"budgets": []any{map[string]any{"nodes": "1", "schedule": "@daily"}}}, "set together",
+		},
+		{
+			"a schedule that is none", smallestNodePool, "spec/disruption",
+			map[string]any{"budgets": []any{map[string]any{"nodes": "1", "schedule": "@every 1h", "duration": "1h"}}},
+			"should match",
+		},
+		{
+			"a duration in seconds", smallestNodePool, "spec/disruption",
+			map[string]any{"budgets": []any{map[string]any{"nodes": "1", "schedule": "@daily", "duration": "90s"}}},
+			"should match",
+		},
+		{
+			"an unknown reason", smallestNodePool, "spec/disruption",
+			map[string]any{"budgets": []any{map[string]any{"nodes": "1", "reasons": []string{"Bored"}}}}, "supported values",
+		},
 		{"weight of 101", smallestNodePool, "spec/weight", 101, "less than or equal to 100"},
 		{"negative replicas", smallestNodePool, "spec/replicas", -1, "greater than or equal to 0"},
 		{"no template", smallestNodePool, "spec/template", nil, "Required value"},
 
-		{"a claim with an unknown operator", smallestNodeClaim, "spec/requirements", requirements(map[string]any{"key": "a", "operator": "Near"}), "supported values"},
-		{"a claim with a reserved label", smallestNodeClaim, "spec/requirements", requirements(map[string]any{"key": "karpenter.sh/registered", "operator": "Exists"}), "karpenter.sh is reserved"},
+		{
+			"a claim with an unknown operator", smallestNodeClaim, "spec/requirements",
+			requirements(map[string]any{"key": "a", "operator": "Near"}), "supported values",
+		},
+		{
+			"a claim with a reserved label", smallestNodeClaim, "spec/requirements",
+			requirements(map[string]any{"key": "karpenter.sh/registered", "operator": "Exists"}), "karpenter.sh is reserved",
+		},
 		{"a claim without class", smallestNodeClaim, "spec/nodeClassRef", nil, "Required value"},
 
-		{"an overlay with two prices", smallestNodeOverlay, "spec", map[string]any{"requirements": []any{}, "price": "1", "priceAdjustment": "+1"}, "either price or priceAdjustment"},
+		{
+			"an overlay with two prices", smallestNodeOverlay, "spec",
+			map[string]any{"requirements": []any{}, "price": "1", "priceAdjustment": "+1"}, "either price or priceAdjustment",
+		},
 		{"an overlay with a signed price", smallestNodeOverlay, "spec/price", "+1", "should match"},
 		{"an overlay with an unsigned adjustment", smallestNodeOverlay, "spec/priceAdjustment", "10%", "should match"},
 		{"an overlay that takes more than all", smallestNodeOverlay, "spec/priceAdjustment", "-101%", "should match"},
@@ -238,46 +327,157 @@ func edits() []edit {
 		{"an overlay without weight", smallestNodeOverlay, "spec/weight", 0, "greater than or equal to 1"},
 		{"an overlay of 10001", smallestNodeOverlay, "spec/weight", 10001, "less than or equal to 10000"},
 		{"an overlay without requirements", smallestNodeOverlay, "spec/requirements", nil, "Required value"},
-		{"an overlay with NotIn without values", smallestNodeOverlay, "spec/requirements", requirements(map[string]any{"key": "a", "operator": "NotIn"}), "needs at least one value"},
-		{"an overlay with a word as a number", smallestNodeOverlay, "spec/requirements", requirements(map[string]any{"key": "a", "operator": "Gt", "values": []string{"many"}}), "exactly one value"},
-		{"an overlay with an unknown operator", smallestNodeOverlay, "spec/requirements", requirements(map[string]any{"key": "a", "operator": "Near"}), "supported values"},
-		{"an overlay of a tenancy", smallestNodeOverlay, "spec/requirements", requirements(map[string]any{"key": "karpenter.k8s.aws/instance-tenancy", "operator": "Exists"}), "karpenter.k8s.aws is reserved"},
-		{"an overlay of a reservation", smallestNodeOverlay, "spec/requirements", requirements(map[string]any{"key": "karpenter.k8s.aws/capacity-reservation-id", "operator": "Exists"}), "karpenter.k8s.aws is reserved"},
-		{"an overlay of a host", smallestNodeOverlay, "spec/requirements", requirements(map[string]any{"key": "kubernetes.io/hostname", "operator": "Exists"}), "known only after a launch"},
+		{
+			"an overlay with NotIn without values", smallestNodeOverlay, "spec/requirements",
+			requirements(map[string]any{"key": "a", "operator": "NotIn"}), "needs at least one value",
+		},
+		{
+			"an overlay with a word as a number", smallestNodeOverlay, "spec/requirements",
+			requirements(map[string]any{"key": "a", "operator": "Gt", "values": []string{"many"}}), "exactly one value",
+		},
+		{
+			"an overlay with an unknown operator", smallestNodeOverlay, "spec/requirements",
+			requirements(map[string]any{"key": "a", "operator": "Near"}), "supported values",
+		},
+		{
+			"an overlay of a tenancy", smallestNodeOverlay, "spec/requirements",
+			requirements(map[string]any{"key": "karpenter.k8s.aws/instance-tenancy", "operator": "Exists"}),
+			"karpenter.k8s.aws is reserved",
+		},
+		{
+			"an overlay of a reservation", smallestNodeOverlay, "spec/requirements",
+			requirements(map[string]any{"key": "karpenter.k8s.aws/capacity-reservation-id", "operator": "Exists"}),
+			"karpenter.k8s.aws is reserved",
+		},
+		{
+			"an overlay of a host", smallestNodeOverlay, "spec/requirements",
+			requirements(map[string]any{"key": "kubernetes.io/hostname", "operator": "Exists"}), "known only after a launch",
+		},
 
-		{"both role and instanceProfile", smallestEC2NodeClass, "spec/instanceProfile", "nodes", "exactly one of role and instanceProfile"},
-		{"neither role nor instanceProfile", smallestEC2NodeClass, "spec/role", nil, "exactly one of role and instanceProfile"},
+		{
+			"both role and instanceProfile", smallestEC2NodeClass, "spec/instanceProfile", "nodes",
+			"exactly one of role and instanceProfile",
+		},
+		{
+			"neither role nor instanceProfile", smallestEC2NodeClass, "spec/role", nil,
+			"exactly one of role and instanceProfile",
+		},
 		{"an empty role", smallestEC2NodeClass, "spec/role", "", "at least 1 chars"},
 		{"no subnets", smallestEC2NodeClass, "spec/subnetSelectorTerms", []any{}, "at least 1 items"},
-		{"a subnet term that selects nothing", smallestEC2NodeClass, "spec/subnetSelectorTerms", []any{map[string]any{}}, "needs tags or id"},
-		{"a subnet term with id and tags", smallestEC2NodeClass, "spec/subnetSelectorTerms", []any{map[string]any{"id": "subnet-0a", "tags": map[string]string{"a": "b"}}}, "either id or tags"},
-		{"a subnet id that is none", smallestEC2NodeClass, "spec/subnetSelectorTerms", []any{map[string]any{"id": "net-0a"}}, "should match"},
-		{"a tag without value", smallestEC2NodeClass, "spec/subnetSelectorTerms", []any{map[string]any{"tags": map[string]string{"a": ""}}}, "needs a key and a value"},
-		{"a group term with name and tags", smallestEC2NodeClass, "spec/securityGroupSelectorTerms", []any{map[string]any{"name": "nodes", "tags": map[string]string{"a": "b"}}}, "with name has nothing else"},
-		{"an alias without version", smallestEC2NodeClass, "spec/amiSelectorTerms", []any{map[string]any{"alias": "al2023"}}, "family@version"},
-		{"an alias of an unknown family", smallestEC2NodeClass, "spec/amiSelectorTerms", []any{map[string]any{"alias": "gentoo@latest"}}, "the family of an alias"},
-		{"an alias of Windows with a version", smallestEC2NodeClass, "spec/amiSelectorTerms", []any{map[string]any{"alias": "windows2022@v1"}}, "must be latest"},
-		{"an alias and another term", smallestEC2NodeClass, "spec/amiSelectorTerms", []any{map[string]any{"alias": "al2023@latest"}, map[string]any{"id": "ami-0a"}}, "only term"},
-		{"an alias and another field", smallestEC2NodeClass, "spec/amiSelectorTerms", []any{map[string]any{"alias": "al2023@latest", "owner": "self"}}, "with alias has nothing else"},
-		{"an image id with an owner", smallestEC2NodeClass, "spec/amiSelectorTerms", []any{map[string]any{"id": "ami-0a", "owner": "self"}}, "with id has nothing else"},
-		{"no alias and no family", smallestEC2NodeClass, "spec/amiSelectorTerms", []any{map[string]any{"id": "ami-0a"}}, "amiFamily must be set"},
+		{
+			"a subnet term that selects nothing", smallestEC2NodeClass, "spec/subnetSelectorTerms", []any{map[string]any{}},
+			"needs tags or id",
+		},
+		{
+			"a subnet term with id and tags", smallestEC2NodeClass, "spec/subnetSelectorTerms",
+			[]any{map[string]any{"id": "subnet-0a", "tags": map[string]string{"a": "b"}}}, "either id or tags",
+		},
+		{
+			"a subnet id that is none", smallestEC2NodeClass, "spec/subnetSelectorTerms", []any{map[string]any{"id": "net-0a"}},
+			"should match",
+		},
+		{
+			"a tag without value", smallestEC2NodeClass, "spec/subnetSelectorTerms",
+			[]any{map[string]any{"tags": map[string]string{"a": ""}}}, "needs a key and a value",
+		},
+		{
+			"a group term with name and tags", smallestEC2NodeClass, "spec/securityGroupSelectorTerms",
+			[]any{map[string]any{"name": "nodes", "tags": map[string]string{"a": "b"}}}, "with name has nothing else",
+		},
+		{
+			"an alias without version", smallestEC2NodeClass, "spec/amiSelectorTerms", []any{map[string]any{"alias": "al2023"}},
+			"family@version",
+		},
+		{
+			"an alias of an unknown family", smallestEC2NodeClass, "spec/amiSelectorTerms",
+			[]any{map[string]any{"alias": "gentoo@latest"}}, "the family of an alias",
+		},
+		{
+			"an alias of Windows with a version", smallestEC2NodeClass, "spec/amiSelectorTerms",
+			[]any{map[string]any{"alias": "windows2022@v1"}}, "must be latest",
+		},
+		{
+			"an alias and another term", smallestEC2NodeClass, "spec/amiSelectorTerms",
+			[]any{map[string]any{"alias": "al2023@latest"}, map[string]any{"id": "ami-0a"}}, "only term",
+		},
+		{
+			"an alias and another field", smallestEC2NodeClass, "spec/amiSelectorTerms",
+			[]any{map[string]any{"alias": "al2023@latest", "owner": "self"}}, "with alias has nothing else",
+		},
+		{
+			"an image id with an owner", smallestEC2NodeClass, "spec/amiSelectorTerms",
+			[]any{map[string]any{"id": "ami-0a", "owner": "self"}}, "with id has nothing else",
+		},
+		{
+			"no alias and no family", smallestEC2NodeClass, "spec/amiSelectorTerms", []any{map[string]any{"id": "ami-0a"}},
+			"amiFamily must be set",
+		},
 		{"another family than the alias", smallestEC2NodeClass, "spec/amiFamily", "Bottlerocket", "family of the alias"},
-		{"the tag of the cluster", smallestEC2NodeClass, "spec/tags", map[string]string{"kubernetes.io/cluster/prod": "owned"}, "set by the launch"},
-		{"the tag of the pool", smallestEC2NodeClass, "spec/tags", map[string]string{"karpenter.sh/nodepool": "a"}, "set by the launch"},
-		{"a volume without size", smallestEC2NodeClass, "spec/blockDeviceMappings", []any{map[string]any{"ebs": map[string]any{"volumeType": "gp3"}}}, "snapshotID or volumeSize"},
-		{"a volume of 60000Gi", smallestEC2NodeClass, "spec/blockDeviceMappings", []any{map[string]any{"ebs": map[string]any{"volumeSize": "60000Gi"}}}, "should match"},
-		{"two root volumes", smallestEC2NodeClass, "spec/blockDeviceMappings", []any{map[string]any{"rootVolume": true}, map[string]any{"rootVolume": true}}, "rootVolume"},
-		{"a rate without snapshot", smallestEC2NodeClass, "spec/blockDeviceMappings", []any{map[string]any{"ebs": map[string]any{"volumeSize": "10Gi", "volumeInitializationRate": 100}}}, "needs snapshotID"},
-		{"no primary interface", smallestEC2NodeClass, "spec/networkInterfaces", []any{map[string]any{"networkCardIndex": 0, "deviceIndex": 1, "interfaceType": "interface"}}, "networkCardIndex 0"},
-		{"a hop limit of 65", smallestEC2NodeClass, "spec/metadataOptions", map[string]any{"httpPutResponseHopLimit": 65}, "less than or equal to 64"},
-		{"connection tracking of nothing", smallestEC2NodeClass, "spec/connectionTracking", map[string]any{}, "at least one of"},
-		{"a placement group by name and id", smallestEC2NodeClass, "spec/placementGroupSelector", map[string]any{"name": "a", "id": "pg-0a"}, "exactly one of name and id"},
-		{"a reservation term that selects nothing", smallestEC2NodeClass, "spec/capacityReservationSelectorTerms", []any{map[string]any{"ownerID": "123456789012"}}, "needs tags, id or instanceMatchCriteria"},
-		{"image collection upside down", smallestEC2NodeClass, "spec/kubelet", map[string]any{"imageGCHighThresholdPercent": 50, "imageGCLowThresholdPercent": 60}, "must be above"},
-		{"an unknown eviction signal", smallestEC2NodeClass, "spec/kubelet", map[string]any{"evictionHard": map[string]string{"mood": "5%"}}, "signals of evictionHard"},
-		{"a soft eviction without time", smallestEC2NodeClass, "spec/kubelet", map[string]any{"evictionSoft": map[string]string{"memory.available": "5%"}}, "needs one of evictionSoftGracePeriod"},
-		{"a reservation of an unknown resource", smallestEC2NodeClass, "spec/kubelet", map[string]any{"kubeReserved": map[string]string{"nvidia.com/gpu": "1"}}, "resources of kubeReserved"},
-		{"a negative reservation", smallestEC2NodeClass, "spec/kubelet", map[string]any{"systemReserved": map[string]string{"cpu": "-1"}}, "cannot be negative"},
+		{
+			"the tag of the cluster", smallestEC2NodeClass, "spec/tags",
+			map[string]string{"kubernetes.io/cluster/prod": "owned"}, "set by the launch",
+		},
+		{
+			"the tag of the pool", smallestEC2NodeClass, "spec/tags", map[string]string{"karpenter.sh/nodepool": "a"},
+			"set by the launch",
+		},
+		{
+			"a volume without size", smallestEC2NodeClass, "spec/blockDeviceMappings",
+			[]any{map[string]any{"ebs": map[string]any{"volumeType": "gp3"}}}, "snapshotID or volumeSize",
+		},
+		{
+			"a volume of 60000Gi", smallestEC2NodeClass, "spec/blockDeviceMappings",
+			[]any{map[string]any{"ebs": map[string]any{"volumeSize": "60000Gi"}}}, "should match",
+		},
+		{
+			"two root volumes", smallestEC2NodeClass, "spec/blockDeviceMappings",
+			[]any{map[string]any{"rootVolume": true}, map[string]any{"rootVolume": true}}, "rootVolume",
+		},
+		{
+			"a rate without snapshot", smallestEC2NodeClass, "spec/blockDeviceMappings",
+			[]any{map[string]any{"ebs": map[string]any{"volumeSize": "10Gi", "volumeInitializationRate": 100}}},
+			"needs snapshotID",
+		},
+		{
+			"no primary interface", smallestEC2NodeClass, "spec/networkInterfaces",
+			[]any{map[string]any{"networkCardIndex": 0, "deviceIndex": 1, "interfaceType": "interface"}}, "networkCardIndex 0",
+		},
+		{
+			"a hop limit of 65", smallestEC2NodeClass, "spec/metadataOptions", map[string]any{"httpPutResponseHopLimit": 65},
+			"less than or equal to 64",
+		},
+		{
+			"connection tracking of nothing", smallestEC2NodeClass, "spec/connectionTracking", map[string]any{},
+			"at least one of",
+		},
+		{
+			"a placement group by name and id", smallestEC2NodeClass, "spec/placementGroupSelector",
+			map[string]any{"name": "a", "id": "pg-0a"}, "exactly one of name and id",
+		},
+		{
+			"a reservation term that selects nothing", smallestEC2NodeClass, "spec/capacityReservationSelectorTerms",
+			[]any{map[string]any{"ownerID": "123456789012"}}, "needs tags, id or instanceMatchCriteria",
+		},
+		{
+			"image collection upside down", smallestEC2NodeClass, "spec/kubelet",
+			map[string]any{"imageGCHighThresholdPercent": 50, "imageGCLowThresholdPercent": 60}, "must be above",
+		},
+		{
+			"an unknown eviction signal", smallestEC2NodeClass, "spec/kubelet",
+			map[string]any{"evictionHard": map[string]string{"mood": "5%"}}, "signals of evictionHard",
+		},
+		{
+			"a soft eviction without time", smallestEC2NodeClass, "spec/kubelet",
+			map[string]any{"evictionSoft": map[string]string{"memory.available": "5%"}}, "needs one of evictionSoftGracePeriod",
+		},
+		{
+			"a reservation of an unknown resource", smallestEC2NodeClass, "spec/kubelet",
+			map[string]any{"kubeReserved": map[string]string{"nvidia.com/gpu": "1"}}, "resources of kubeReserved",
+		},
+		{
+			"a negative reservation", smallestEC2NodeClass, "spec/kubelet",
+			map[string]any{"systemReserved": map[string]string{"cpu": "-1"}}, "cannot be negative",
+		},
 	}
 }
 
@@ -332,8 +532,14 @@ func changes() []change {
 		{"a claim's spec", smallestNodeClaim, `{"spec":{"expireAfter":"1h"}}`, "the spec of a node claim cannot be changed"},
 		{"a claim's annotations", smallestNodeClaim, `{"metadata":{"annotations":{"a":"b"}}}`, ""},
 		{"a pool's class", smallestNodePool, `{"spec":{"template":{"spec":{"nodeClassRef":{"name":"other"}}}}}`, ""},
-		{"a pool's class to another kind", smallestNodePool, `{"spec":{"template":{"spec":{"nodeClassRef":{"kind":"Other"}}}}}`, "cannot be changed"},
-		{"a pool's class to another group", smallestNodePool, `{"spec":{"template":{"spec":{"nodeClassRef":{"group":"example.com"}}}}}`, "cannot be changed"},
+		{
+			"a pool's class to another kind", smallestNodePool,
+			`{"spec":{"template":{"spec":{"nodeClassRef":{"kind":"Other"}}}}}`, "cannot be changed",
+		},
+		{
+			"a pool's class to another group", smallestNodePool,
+			`{"spec":{"template":{"spec":{"nodeClassRef":{"group":"example.com"}}}}}`, "cannot be changed",
+		},
 		{"a pool to replicas", smallestNodePool, `{"spec":{"replicas":1}}`, "replicas can neither be added"},
 		{"a class's role", smallestEC2NodeClass, `{"spec":{"role":"other"}}`, ""},
 		{"a class's role to a profile", smallestEC2NodeClass, `{"spec":{"role":null,"instanceProfile":"other"}}`, ""},
@@ -349,7 +555,10 @@ func rights() []right {
 	const karpenter, aws = api.Group, api.AWSGroup
 	in := func(namespace, verb, group, resource string, name ...string) authorizationv1.ResourceAttributes {
 		resource, subresource, _ := strings.Cut(resource, "/")
-		return authorizationv1.ResourceAttributes{Namespace: namespace, Verb: verb, Group: group, Resource: resource, Subresource: subresource, Name: strings.Join(name, "")}
+		return authorizationv1.ResourceAttributes{
+			Namespace: namespace, Verb: verb, Group: group, Resource: resource, Subresource: subresource,
+			Name: strings.Join(name, ""),
+		}
 	}
 	return []right{
 		{in("", "list", "", "pods"), "provision lifecycle disrupt console"},
@@ -386,14 +595,23 @@ func rights() []right {
 		{in("", "patch", aws, "ec2nodeclasses/status"), "provision lifecycle"},
 		{in(SystemNamespace, "update", "", "configmaps"), "provision interrupt lifecycle disrupt catalog"},
 		{in(SystemNamespace, "list", "", "configmaps"), ""},
-		{in(SystemNamespace, "get", "", "configmaps", "whittle-status"), "provision interrupt lifecycle disrupt catalog console"},
-		{in(SystemNamespace, "get", "", "configmaps", "whittle-learned-capacity"), "provision interrupt lifecycle disrupt catalog"},
+		{
+			in(SystemNamespace, "get", "", "configmaps", "whittle-status"),
+			"provision interrupt lifecycle disrupt catalog console",
+		},
+		{
+			in(SystemNamespace, "get", "", "configmaps", "whittle-learned-capacity"),
+			"provision interrupt lifecycle disrupt catalog",
+		},
 		{in("default", "get", "", "configmaps"), ""},
 		{in(SystemNamespace, "create", "coordination.k8s.io", "leases"), "provision lifecycle disrupt"},
 		{in("kube-node-lease", "list", "coordination.k8s.io", "leases"), "lifecycle"},
 		{in("kube-node-lease", "delete", "coordination.k8s.io", "leases"), "lifecycle"},
 		{in("kube-node-lease", "update", "coordination.k8s.io", "leases"), ""},
-		{in("", "list", "coordination.k8s.io", "leases", "karpenter-leader-election"), "provision interrupt lifecycle disrupt console"},
+		{
+			in("", "list", "coordination.k8s.io", "leases", "karpenter-leader-election"),
+			"provision interrupt lifecycle disrupt console",
+		},
 		{in("", "list", "coordination.k8s.io", "leases"), ""},
 		{in("kube-system", "get", "coordination.k8s.io", "leases", "karpenter-leader-election"), ""},
 		{in("kube-system", "get", "", "services", "kube-dns"), "provision"},
