@@ -124,7 +124,8 @@ func (c *checks) policy(n *fleet.Node) fleet.Refusal {
 	case len(n.Pods) == 0:
 		return fleet.Refusal{Because: fleet.Unsettled, Message: "its last pods are ending"}
 	case n.Price <= 0:
-		message := fmt.Sprintf("the price of %s as %s in %s is not known", orUnlabelled(n.Label(corev1.LabelInstanceTypeStable)),
+		message := fmt.Sprintf("the price of %s as %s in %s is not known",
+			orUnlabelled(n.Label(corev1.LabelInstanceTypeStable)),
 			orUnlabelled(n.Label(api.CapacityTypeLabelKey)), orUnlabelled(n.Label(corev1.LabelTopologyZone)))
 		return fleet.Refusal{Because: fleet.Unpriced, Message: message}
 	}

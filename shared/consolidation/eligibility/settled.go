@@ -33,7 +33,7 @@ func (c *checks) coming(n *fleet.Node) string {
 		}
 	}
 	if n.Nominated > 0 {
-		return fmt.Sprintf("%d pending pods are nominated to it", n.Nominated)
+		return "it holds a place for pending pods: " + fleet.Pods(n.Nominated)
 	}
 	return ""
 }

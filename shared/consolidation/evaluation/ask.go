@@ -140,18 +140,25 @@ func (e *Evaluator) ask(leaving, others []*fleet.Node, o Options) *plan.Plan {
 		s.Nodes = append(s.Nodes, shown)
 	}
 	if o.Launch && e.fleet.Limited {
-		// All other nodes count against limits too: a deleted node is paid until its pods have gone.
-		there := map[*fleet.Node]bool{}
-		for _, n := range others {
-			there[n] = true
-		}
-		for _, n := range e.fleet.Nodes {
-			if !there[n] && !(n.Removed && n.Launched != nil) {
-				s.Nodes = append(s.Nodes, e.ending(n))
-			}
-		}
+		s.Nodes = append(s.Nodes, e.endingBeside(others)...)
 	}
 	return planner.Solve(&s)
+}
+
+// endingBeside are the fleet's nodes except the others. They still count against limits: a deleted node is
+// paid until its pods have gone.
+func (e *Evaluator) endingBeside(others []*fleet.Node) []plan.Node {
+	there := map[*fleet.Node]bool{}
+	for _, n := range others {
+		there[n] = true
+	}
+	var ending []plan.Node
+	for _, n := range e.fleet.Nodes {
+		if !there[n] && !(n.Removed && n.Launched != nil) {
+			ending = append(ending, e.ending(n))
+		}
+	}
+	return ending
 }
 
 // ending is the node on its way out: none of its pods counts, and it is paid until it is gone.

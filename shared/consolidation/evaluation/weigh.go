@@ -46,15 +46,15 @@ func (e *Evaluator) weigh(s *Step) {
 func (e *Evaluator) tooLittle(s *Step, minimum float64) fleet.Refusal {
 	switch {
 	case s.Saved < minimum-PriceError && s.Saved <= PriceError:
-		message := fmt.Sprintf("its %d pods would cost no less elsewhere", s.PodsMoved())
+		message := fmt.Sprintf("its %s would cost no less elsewhere", fleet.Pods(s.PodsMoved()))
 		return fleet.Refusal{Because: fleet.Needed, Message: message}
 	case s.Saved < minimum-PriceError:
-		message := fmt.Sprintf("moving %d pods would save $%.4f/h, less than the $%.4f/h that its NodePool requires",
-			s.PodsMoved(), s.Saved, minimum)
+		message := fmt.Sprintf("moving %s would save $%.4f/h, less than the $%.4f/h that its NodePool requires",
+			fleet.Pods(s.PodsMoved()), s.Saved, minimum)
 		return fleet.Refusal{Because: fleet.TooLittle, Message: message}
 	case !e.isBalanced(s):
-		message := fmt.Sprintf("moving %d pods would save $%.4f/h, too little of its NodePool's price for the policy Balanced",
-			s.PodsMoved(), s.Saved)
+		message := fmt.Sprintf("moving %s would save $%.4f/h, too little of its NodePool's price for the policy Balanced",
+			fleet.Pods(s.PodsMoved()), s.Saved)
 		return fleet.Refusal{Because: fleet.TooLittle, Message: message}
 	}
 	return fleet.Refusal{}

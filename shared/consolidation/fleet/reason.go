@@ -1,5 +1,7 @@
 package fleet
 
+import "fmt"
+
 // Because is the kind of a reason why a node stays.
 type Because string
 
@@ -28,3 +30,11 @@ type Refusal struct {
 
 // IsZero tells that nothing is refused.
 func (r Refusal) IsZero() bool { return r.Because == "" }
+
+// Pods counts pods in a message: "1 pod", "2 pods".
+func Pods(count int) string {
+	if count == 1 {
+		return "1 pod"
+	}
+	return fmt.Sprintf("%d pods", count)
+}

@@ -108,12 +108,7 @@ func (s *searcher) fold() bool {
 		if !fits {
 			continue
 		}
-		together := []*fleet.Node{n}
-		for _, i := range at {
-			if to := order[i]; to.Launched != nil && !touched[to] {
-				together = append(together, to)
-			}
-		}
+		together := append([]*fleet.Node{n}, launchedAt(order, at, touched)...)
 		if !s.fits(&fleet.Change{Delete: together}) {
 			continue
 		}
@@ -127,4 +122,15 @@ func (s *searcher) fold() bool {
 		}
 	}
 	return changed
+}
+
+// launchedAt are the launched nodes at those places of the order, except the touched ones.
+func launchedAt(order []*fleet.Node, places []int, touched map[*fleet.Node]bool) []*fleet.Node {
+	var launched []*fleet.Node
+	for _, at := range places {
+		if n := order[at]; n.Launched != nil && !touched[n] {
+			launched = append(launched, n)
+		}
+	}
+	return launched
 }

@@ -35,14 +35,14 @@ func (s *searcher) whyNeeded(n *fleet.Node) fleet.Refusal {
 		return refusal
 	case waste <= evaluation.PriceError:
 		return fleet.Refusal{Because: fleet.Needed, Message: fmt.Sprintf(
-			"new nodes for its %d pods would cost no less than its $%.4f/h, and no other node has room for them",
-			len(n.Pods), n.Price)}
+			"new nodes for its %s would cost no less than its $%.4f/h, and no other node has room for them",
+			fleet.Pods(len(n.Pods)), n.Price)}
 	case waste < n.MinimumSavings():
 		return fleet.Refusal{Because: fleet.TooLittle, Message: fmt.Sprintf(
-			"new nodes for its %d pods would save $%.4f/h at most, less than the $%.4f/h that its NodePool requires, "+
-				"and no other node has room for them", len(n.Pods), waste, n.MinimumSavings())}
+			"new nodes for its %s would save $%.4f/h at most, less than the $%.4f/h that its NodePool requires, "+
+				"and no other node has room for them", fleet.Pods(len(n.Pods)), waste, n.MinimumSavings())}
 	}
 	return fleet.Refusal{Because: fleet.Needed, Message: fmt.Sprintf(
-		"it costs $%.4f/h, its %d pods need $%.4f/h at least, and no plan was found that saves enough",
-		n.Price, len(n.Pods), n.DualPrice())}
+		"it costs $%.4f/h, its %s need $%.4f/h at least, and no plan was found that saves enough",
+		n.Price, fleet.Pods(len(n.Pods)), n.DualPrice())}
 }
