@@ -15,6 +15,7 @@ import (
 
 	localec2 "github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/infra/local/identity"
+	"github.com/whittle-dev/whittle/infra/local/servicemodel"
 	localssm "github.com/whittle-dev/whittle/infra/local/ssm"
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
@@ -95,22 +96,22 @@ func TestConformance(t *testing.T) {
 // validateAll holds answers against the models, and gives the number of actions.
 func validateAll(t *testing.T, environment *Environment, answers []answer) int {
 	t.Helper()
-	folder, err := environment.models()
+	folder, err := environment.Models()
 	if err != nil {
 		t.Fatal(err)
 	}
-	models, actions, told := map[string]*model{}, map[string]bool{}, map[string]bool{}
+	models, actions, told := map[string]*servicemodel.Model{}, map[string]bool{}, map[string]bool{}
 	for _, a := range answers {
 		if a.status != 200 {
 			continue
 		}
 		if models[a.service] == nil {
-			if models[a.service], err = loadModel(folder, a.service); err != nil {
+			if models[a.service], err = servicemodel.Load(folder, a.service); err != nil {
 				t.Fatal(err)
 			}
 		}
 		actions[a.service+" "+a.action] = true
-		for _, problem := range models[a.service].validate(a.action, a.body) {
+		for _, problem := range validate(models[a.service], a.action, a.body) {
 			path, _, _ := strings.Cut(problem, ": ")
 			if _, excepted := otherWords()[path]; !excepted && !told[problem] {
 				told[problem] = true

@@ -85,3 +85,12 @@ func lock(file string) (unlock func(), err error) {
 	}
 	return func() { _ = held.Close() }, nil
 }
+
+// Models returns the folder of botocore's service models.
+func (e *Environment) Models() (string, error) {
+	found, err := filepath.Glob(filepath.Join(e.folder, "lib", "python3*", "site-packages", "botocore", "data"))
+	if err != nil || len(found) != 1 {
+		return "", fmt.Errorf("botocore's models are not at one place below %s: %q, %w", e.folder, found, err)
+	}
+	return found[0], nil
+}

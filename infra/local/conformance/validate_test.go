@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/whittle-dev/whittle/infra/local/servicemodel"
 )
 
 // things is a small service that speaks one of the protocols.
-func things(t *testing.T, protocol string) *model {
+func things(t *testing.T, protocol string) *servicemodel.Model {
 	t.Helper()
-	m := &model{}
+	m := &servicemodel.Model{}
 	err := json.Unmarshal([]byte(`{"metadata":{"protocol":"`+protocol+`"},"operations":{
 		"DescribeThings":{"output":{"shape":"Result","resultWrapper":"DescribeThingsResult"}},"DeleteThing":{}},"shapes":{
 		"Result":{"type":"structure","required":["Things"],"members":{"Things":{"shape":"List","locationName":"thingSet"},"Made":{"shape":"Time"},"Tags":{"shape":"Tags"}}},
@@ -55,7 +57,7 @@ func TestValidateFindsWhatAModelDoesNotKnow(t *testing.T) {
 		{"not JSON", "json", "DescribeThings", `{`, "is not JSON"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			problems := strings.Join(things(t, c.protocol).validate(c.action, []byte(c.body)), "\n")
+			problems := strings.Join(validate(things(t, c.protocol), c.action, []byte(c.body)), "\n")
 			if c.want == "" && problems != "" || !strings.Contains(problems, c.want) {
 				t.Errorf("problems are %q, want %q", problems, c.want)
 			}

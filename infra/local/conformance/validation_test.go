@@ -9,11 +9,13 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/whittle-dev/whittle/infra/local/servicemodel"
 )
 
 // validation finds what of an answer a model does not know.
 type validation struct {
-	model    *model
+	model    *servicemodel.Model
 	problems []string
 }
 
@@ -25,8 +27,8 @@ func (v *validation) problem(path, format string, args ...any) {
 }
 
 // validate gives one line for each thing in an answer's body that is not as the model has it.
-func (m *model) validate(action string, body []byte) []string {
-	output, err := m.output(action)
+func validate(m *servicemodel.Model, action string, body []byte) []string {
+	output, err := m.Output(action)
 	if err != nil {
 		return []string{err.Error()}
 	}
@@ -55,7 +57,7 @@ func (m *model) validate(action string, body []byte) []string {
 }
 
 // envelope checks what is around an XML answer: EC2 has the request's id beside the members, the query protocol wraps these.
-func (v *validation) envelope(action string, root *element, output *shapeRef) {
+func (v *validation) envelope(action string, root *element, output *servicemodel.Ref) {
 	if v.model.Metadata.Protocol == "ec2" {
 		if root.child("requestId") == nil {
 			v.problem(action, "requestId is missing")
@@ -83,7 +85,7 @@ func (v *validation) envelope(action string, root *element, output *shapeRef) {
 }
 
 // element checks one element and all in it.
-func (v *validation) element(path string, ref *shapeRef, e *element) {
+func (v *validation) element(path string, ref *servicemodel.Ref, e *element) {
 	s := v.model.Shapes[ref.Shape]
 	switch s.Type {
 	case "structure":
@@ -115,8 +117,8 @@ func (v *validation) element(path string, ref *shapeRef, e *element) {
 	}
 }
 
-func (v *validation) structure(path string, s *shape, e *element) {
-	byName := map[string]*shapeRef{}
+func (v *validation) structure(path string, s *servicemodel.Shape, e *element) {
+	byName := map[string]*servicemodel.Ref{}
 	for name, member := range s.Members {
 		element := name
 		if member.LocationName != "" {
@@ -154,7 +156,7 @@ func (v *validation) structure(path string, s *shape, e *element) {
 }
 
 // text checks a scalar of XML, which is always text. Empty text says nothing.
-func (v *validation) text(path string, s *shape, text string) {
+func (v *validation) text(path string, s *servicemodel.Shape, text string) {
 	if text == "" {
 		return
 	}
@@ -185,7 +187,7 @@ func (v *validation) text(path string, s *shape, text string) {
 }
 
 // json checks one value and all in it.
-func (v *validation) json(path string, ref *shapeRef, value any) {
+func (v *validation) json(path string, ref *servicemodel.Ref, value any) {
 	s := v.model.Shapes[ref.Shape]
 	if value == nil {
 		return

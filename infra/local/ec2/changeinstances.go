@@ -4,33 +4,6 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-type terminateInstancesRequest struct {
-	InstanceIDs    []string `query:"InstanceId"`
-	Force          bool     `query:"Force"`
-	SkipOSShutdown bool     `query:"SkipOsShutdown"`
-}
-
-type stopInstancesRequest struct {
-	InstanceIDs    []string `query:"InstanceId"`
-	Force          bool     `query:"Force"`
-	Hibernate      bool     `query:"Hibernate"`
-	SkipOSShutdown bool     `query:"SkipOsShutdown"`
-}
-
-type startInstancesRequest struct {
-	InstanceIDs []string `query:"InstanceId"`
-}
-
-type instanceStateChangeXML struct {
-	InstanceID    string   `xml:"instanceId"`
-	CurrentState  stateXML `xml:"currentState"`
-	PreviousState stateXML `xml:"previousState"`
-}
-
-type instanceStateChanges struct {
-	Instances set[instanceStateChangeXML] `xml:"instancesSet"`
-}
-
 // Reasons with which instances leave running, as EC2 gives them.
 const (
 	reasonUser, messageUser = "Client.UserInitiatedShutdown", "Client.UserInitiatedShutdown: User initiated shutdown"

@@ -9,60 +9,6 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-type describeImagesRequest struct {
-	ImageIDs          []string `query:"ImageId"`
-	Owners            []string `query:"Owner"`
-	ExecutableUsers   []string `query:"ExecutableBy"`
-	IncludeDeprecated bool     `query:"IncludeDeprecated"`
-	IncludeDisabled   bool     `query:"IncludeDisabled"`
-	Filters           []filter `query:"Filter"`
-	MaxResults        *int     `query:"MaxResults"`
-	NextToken         string   `query:"NextToken"`
-}
-
-type imageXML struct {
-	ImageID             string              `xml:"imageId"`
-	ImageLocation       string              `xml:"imageLocation"`
-	State               string              `xml:"imageState"`
-	OwnerID             string              `xml:"imageOwnerId"`
-	OwnerAlias          string              `xml:"imageOwnerAlias,omitempty"`
-	CreationDate        string              `xml:"creationDate"`
-	DeprecationTime     string              `xml:"deprecationTime,omitempty"`
-	Public              bool                `xml:"isPublic"`
-	Architecture        string              `xml:"architecture"`
-	ImageType           string              `xml:"imageType"`
-	Name                string              `xml:"name"`
-	Description         string              `xml:"description,omitempty"`
-	Platform            string              `xml:"platform,omitempty"`
-	PlatformDetails     string              `xml:"platformDetails"`
-	UsageOperation      string              `xml:"usageOperation"`
-	EnaSupport          bool                `xml:"enaSupport"`
-	Hypervisor          string              `xml:"hypervisor"`
-	RootDeviceName      string              `xml:"rootDeviceName"`
-	RootDeviceType      string              `xml:"rootDeviceType"`
-	VirtualizationType  string              `xml:"virtualizationType"`
-	BootMode            string              `xml:"bootMode,omitempty"`
-	ImdsSupport         string              `xml:"imdsSupport,omitempty"`
-	BlockDeviceMappings set[blockDeviceXML] `xml:"blockDeviceMapping"`
-	Tags                set[tagXML]         `xml:"tagSet"`
-}
-
-type blockDeviceXML struct {
-	DeviceName string `xml:"deviceName"`
-	Ebs        struct {
-		SnapshotID          string `xml:"snapshotId"`
-		DeleteOnTermination bool   `xml:"deleteOnTermination"`
-		VolumeSize          int    `xml:"volumeSize"`
-		VolumeType          string `xml:"volumeType"`
-		Encrypted           bool   `xml:"encrypted"`
-	} `xml:"ebs"`
-}
-
-type describeImagesResult struct {
-	Images    set[imageXML] `xml:"imagesSet"`
-	NextToken string        `xml:"nextToken,omitempty"`
-}
-
 func (s *Service) describeImages(_ *wire.Call, in *describeImagesRequest) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

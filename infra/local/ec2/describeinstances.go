@@ -8,25 +8,6 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-type describeInstancesRequest struct {
-	InstanceIDs []string `query:"InstanceId"`
-	Filters     []filter `query:"Filter"`
-	MaxResults  *int     `query:"MaxResults"`
-	NextToken   string   `query:"NextToken"`
-}
-
-type reservationXML struct {
-	ReservationID string           `xml:"reservationId"`
-	OwnerID       string           `xml:"ownerId"`
-	Groups        set[groupXML]    `xml:"groupSet"`
-	Instances     set[instanceXML] `xml:"instancesSet"`
-}
-
-type describeInstancesResult struct {
-	Reservations set[reservationXML] `xml:"reservationSet"`
-	NextToken    string              `xml:"nextToken,omitempty"`
-}
-
 // instanceFilters are those of https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstances.html that mean something here.
 func instanceFilters(vpcID, accountID string) fields[*instance] {
 	return fields[*instance]{
@@ -122,17 +103,6 @@ func (s *Service) selectInstances(ids []string, filters []filter, known fields[*
 		all = s.sorted(func(i *instance) bool { return !now.Before(i.visible) })
 	}
 	return matching(all, filters, known, instanceTags)
-}
-
-type getConsoleOutputRequest struct {
-	InstanceID string `query:"InstanceId"`
-	Latest     bool   `query:"Latest"`
-}
-
-type getConsoleOutputResult struct {
-	InstanceID string `xml:"instanceId"`
-	Timestamp  string `xml:"timestamp"`
-	Output     string `xml:"output"`
 }
 
 func (s *Service) getConsoleOutput(_ *wire.Call, in *getConsoleOutputRequest) (any, error) {

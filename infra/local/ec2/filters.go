@@ -5,11 +5,6 @@ import (
 	"strings"
 )
 
-type filter struct {
-	Name   string   `query:"Name"`
-	Values []string `query:"Value"`
-}
-
 // fields says how to read each filter of a kind of resource: by the filter's name, the resource's values.
 type fields[T any] map[string]func(T) []string
 

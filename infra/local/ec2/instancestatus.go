@@ -64,47 +64,6 @@ func (i *instance) schedule(healthCode string, start time.Time) {
 	}
 }
 
-type describeInstanceStatusRequest struct {
-	InstanceIDs         []string `query:"InstanceId"`
-	IncludeAllInstances bool     `query:"IncludeAllInstances"`
-	Filters             []filter `query:"Filter"`
-	MaxResults          *int     `query:"MaxResults"`
-	NextToken           string   `query:"NextToken"`
-}
-
-type statusSummaryXML struct {
-	Status  string             `xml:"status"`
-	Details set[statusDetails] `xml:"details"`
-}
-
-type statusDetails struct {
-	Name          string `xml:"name"`
-	Status        string `xml:"status"`
-	ImpairedSince string `xml:"impairedSince,omitempty"`
-}
-
-type scheduledEventXML struct {
-	ID          string `xml:"instanceEventId"`
-	Code        string `xml:"code"`
-	Description string `xml:"description"`
-	NotBefore   string `xml:"notBefore"`
-}
-
-type instanceStatusXML struct {
-	AvailabilityZone   string                 `xml:"availabilityZone"`
-	AvailabilityZoneID string                 `xml:"availabilityZoneId"`
-	Events             set[scheduledEventXML] `xml:"eventsSet"`
-	InstanceID         string                 `xml:"instanceId"`
-	State              stateXML               `xml:"instanceState"`
-	InstanceStatus     statusSummaryXML       `xml:"instanceStatus"`
-	SystemStatus       statusSummaryXML       `xml:"systemStatus"`
-}
-
-type describeInstanceStatusResult struct {
-	Statuses  set[instanceStatusXML] `xml:"instanceStatusSet"`
-	NextToken string                 `xml:"nextToken,omitempty"`
-}
-
 // statusOf is what a check says of the instance.
 func statusOf(i *instance, check Check) string {
 	if i.State != Running {

@@ -9,18 +9,6 @@ import (
 	"github.com/whittle-dev/whittle/testdata/instancetypes"
 )
 
-type describeInstanceTypesRequest struct {
-	InstanceTypes []string `query:"InstanceType"`
-	Filters       []filter `query:"Filter"`
-	MaxResults    *int     `query:"MaxResults"`
-	NextToken     string   `query:"NextToken"`
-}
-
-type describeInstanceTypesResult struct {
-	InstanceTypes set[instanceTypeXML] `xml:"instanceTypeSet"`
-	NextToken     string               `xml:"nextToken,omitempty"`
-}
-
 // instanceTypeFilters are those of https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypes.html whose facts the table has.
 func instanceTypeFilters() fields[*instancetypes.InstanceType] {
 	type T = *instancetypes.InstanceType
@@ -89,24 +77,6 @@ func (s *Service) describeInstanceTypes(_ *wire.Call, in *describeInstanceTypesR
 		out.InstanceTypes.Items = append(out.InstanceTypes.Items, describeType(t))
 	}
 	return out, nil
-}
-
-type describeInstanceTypeOfferingsRequest struct {
-	LocationType string   `query:"LocationType"`
-	Filters      []filter `query:"Filter"`
-	MaxResults   *int     `query:"MaxResults"`
-	NextToken    string   `query:"NextToken"`
-}
-
-type instanceTypeOffering struct {
-	InstanceType string `xml:"instanceType"`
-	LocationType string `xml:"locationType"`
-	Location     string `xml:"location"`
-}
-
-type describeInstanceTypeOfferingsResult struct {
-	Offerings set[instanceTypeOffering] `xml:"instanceTypeOfferingSet"`
-	NextToken string                    `xml:"nextToken,omitempty"`
 }
 
 func (s *Service) describeInstanceTypeOfferings(_ *wire.Call, in *describeInstanceTypeOfferingsRequest) (any, error) {

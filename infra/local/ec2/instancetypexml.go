@@ -6,149 +6,15 @@ import (
 	"github.com/whittle-dev/whittle/testdata/instancetypes"
 )
 
-// The structures below are the InstanceTypeInfo of EC2's XML, so far as the table of instance types knows the facts.
-// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceTypeInfo.html
-
-type instanceTypeXML struct {
-	InstanceType                  string                       `xml:"instanceType"`
-	CurrentGeneration             bool                         `xml:"currentGeneration"`
-	SupportedUsageClasses         set[string]                  `xml:"supportedUsageClasses"`
-	SupportedRootDeviceTypes      set[string]                  `xml:"supportedRootDeviceTypes"`
-	SupportedVirtualizationTypes  set[string]                  `xml:"supportedVirtualizationTypes"`
-	BareMetal                     bool                         `xml:"bareMetal"`
-	Hypervisor                    string                       `xml:"hypervisor,omitempty"`
-	ProcessorInfo                 processorInfoXML             `xml:"processorInfo"`
-	VCpuInfo                      vCPUInfoXML                  `xml:"vCpuInfo"`
-	MemoryInfo                    memoryXML                    `xml:"memoryInfo"`
-	InstanceStorageSupported      bool                         `xml:"instanceStorageSupported"`
-	InstanceStorageInfo           *instanceStorageXML          `xml:"instanceStorageInfo"`
-	EbsInfo                       ebsInfoXML                   `xml:"ebsInfo"`
-	NetworkInfo                   networkInfoXML               `xml:"networkInfo"`
-	GpuInfo                       *gpuInfoXML                  `xml:"gpuInfo"`
-	InferenceAcceleratorInfo      *inferenceAcceleratorInfoXML `xml:"inferenceAcceleratorInfo"`
-	NeuronInfo                    *neuronInfoXML               `xml:"neuronInfo"`
-	BurstablePerformanceSupported bool                         `xml:"burstablePerformanceSupported"`
-	NitroEnclavesSupport          string                       `xml:"nitroEnclavesSupport"`
-	NitroTpmSupport               string                       `xml:"nitroTpmSupport"`
-	SupportedInRegion             bool                         `xml:"supportedInRegion"`
-	instanceTypePlacementXML
-}
-
-type processorInfoXML struct {
-	SupportedArchitectures   set[string]  `xml:"supportedArchitectures"`
-	SustainedClockSpeedInGhz float64      `xml:"sustainedClockSpeedInGhz,omitempty"`
-	SupportedFeatures        *set[string] `xml:"supportedFeatures"`
-	Manufacturer             string       `xml:"manufacturer"`
-}
-
-type vCPUInfoXML struct {
-	DefaultVCpus          int `xml:"defaultVCpus"`
-	DefaultCores          int `xml:"defaultCores"`
-	DefaultThreadsPerCore int `xml:"defaultThreadsPerCore"`
-}
-
-type memoryXML struct {
-	SizeInMiB int64 `xml:"sizeInMiB"`
-}
-
-type instanceStorageXML struct {
-	TotalSizeInGB     int64        `xml:"totalSizeInGB"`
-	Disks             set[diskXML] `xml:"disks"`
-	NvmeSupport       string       `xml:"nvmeSupport"`
-	EncryptionSupport string       `xml:"encryptionSupport"`
-}
-
-type diskXML struct {
-	SizeInGB int64  `xml:"sizeInGB"`
-	Count    int    `xml:"count"`
-	Type     string `xml:"type"`
-}
-
-type ebsInfoXML struct {
-	EbsOptimizedSupport   string               `xml:"ebsOptimizedSupport"`
-	EncryptionSupport     string               `xml:"encryptionSupport"`
-	EbsOptimizedInfo      *ebsOptimizedInfoXML `xml:"ebsOptimizedInfo"`
-	NvmeSupport           string               `xml:"nvmeSupport"`
-	MaximumEbsAttachments int                  `xml:"maximumEbsAttachments,omitempty"`
-	AttachmentLimitType   string               `xml:"attachmentLimitType,omitempty"`
-}
-
-type ebsOptimizedInfoXML struct {
-	BaselineBandwidthInMbps  int     `xml:"baselineBandwidthInMbps"`
-	BaselineThroughputInMBps float64 `xml:"baselineThroughputInMBps"`
-	MaximumBandwidthInMbps   int     `xml:"maximumBandwidthInMbps"`
-	MaximumThroughputInMBps  float64 `xml:"maximumThroughputInMBps"`
-}
-
-type networkInfoXML struct {
-	NetworkPerformance           string              `xml:"networkPerformance"`
-	MaximumNetworkInterfaces     int                 `xml:"maximumNetworkInterfaces"`
-	MaximumNetworkCards          int                 `xml:"maximumNetworkCards"`
-	DefaultNetworkCardIndex      int                 `xml:"defaultNetworkCardIndex"`
-	NetworkCards                 set[networkCardXML] `xml:"networkCards"`
-	Ipv4AddressesPerInterface    int                 `xml:"ipv4AddressesPerInterface"`
-	Ipv6AddressesPerInterface    int                 `xml:"ipv6AddressesPerInterface"`
-	Ipv6Supported                bool                `xml:"ipv6Supported"`
-	EnaSupport                   string              `xml:"enaSupport"`
-	EfaSupported                 bool                `xml:"efaSupported"`
-	EfaInfo                      *efaInfoXML         `xml:"efaInfo"`
-	EncryptionInTransitSupported bool                `xml:"encryptionInTransitSupported"`
-}
-
-type networkCardXML struct {
-	NetworkCardIndex         int     `xml:"networkCardIndex"`
-	NetworkPerformance       string  `xml:"networkPerformance"`
-	MaximumNetworkInterfaces int     `xml:"maximumNetworkInterfaces"`
-	BaselineBandwidthInGbps  float64 `xml:"baselineBandwidthInGbps,omitempty"`
-	PeakBandwidthInGbps      float64 `xml:"peakBandwidthInGbps,omitempty"`
-}
-
-type efaInfoXML struct {
-	MaximumEfaInterfaces int `xml:"maximumEfaInterfaces"`
-}
-
-type gpuInfoXML struct {
-	Gpus                set[gpuXML] `xml:"gpus"`
-	TotalGpuMemoryInMiB int64       `xml:"totalGpuMemoryInMiB"`
-}
-
-type gpuXML struct {
-	Name             string    `xml:"name"`
-	Manufacturer     string    `xml:"manufacturer"`
-	Count            int       `xml:"count"`
-	LogicalGpuCount  int       `xml:"logicalGpuCount"`
-	GpuPartitionSize float64   `xml:"gpuPartitionSize"`
-	MemoryInfo       memoryXML `xml:"memoryInfo"`
-}
-
+// inferenceAcceleratorInfoXML is written by hand, because its list's elements are called member. EC2
+// calls them item everywhere else.
+// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InferenceAcceleratorInfo.html
 type inferenceAcceleratorInfoXML struct {
 	// EC2 calls the list's elements member here and item everywhere else.
 	Accelerators struct {
 		Items []inferenceDeviceXML `xml:"member"`
 	} `xml:"accelerators"`
 	TotalInferenceMemoryInMiB int64 `xml:"totalInferenceMemoryInMiB"`
-}
-
-type inferenceDeviceXML struct {
-	Count        int       `xml:"count"`
-	Name         string    `xml:"name"`
-	Manufacturer string    `xml:"manufacturer"`
-	MemoryInfo   memoryXML `xml:"memoryInfo"`
-}
-
-type neuronInfoXML struct {
-	NeuronDevices                set[neuronDeviceXML] `xml:"neuronDevices"`
-	TotalNeuronDeviceMemoryInMiB int64                `xml:"totalNeuronDeviceMemoryInMiB"`
-}
-
-type neuronDeviceXML struct {
-	Count    int    `xml:"count"`
-	Name     string `xml:"name"`
-	CoreInfo struct {
-		Count   int `xml:"count"`
-		Version int `xml:"version"`
-	} `xml:"coreInfo"`
-	MemoryInfo memoryXML `xml:"memoryInfo"`
 }
 
 func describeType(t *instancetypes.InstanceType) instanceTypeXML {
@@ -159,11 +25,10 @@ func describeType(t *instancetypes.InstanceType) instanceTypeXML {
 		ProcessorInfo: processorInfoXML{
 			SupportedArchitectures: setOf(t.Architectures), SustainedClockSpeedInGhz: t.SustainedClockGHz, Manufacturer: t.ProcessorManufacturer,
 		},
-		VCpuInfo:   vCPUInfoXML{DefaultVCpus: t.VCPUs, DefaultCores: t.CoresDefault, DefaultThreadsPerCore: t.ThreadsPerCore},
+		VCPUInfo:   vCPUInfoXML{DefaultVCpus: t.VCPUs, DefaultCores: t.CoresDefault, DefaultThreadsPerCore: t.ThreadsPerCore},
 		MemoryInfo: memoryXML{t.MemoryMiB}, EbsInfo: describeEBS(t), NetworkInfo: describeNetwork(&t.Network),
 		BurstablePerformanceSupported: t.BurstablePerformance,
 		NitroEnclavesSupport:          supported(t.NitroEnclaves), NitroTpmSupport: supported(t.NitroTPM), SupportedInRegion: true,
-		instanceTypePlacementXML: describeTypePlacement(t),
 	}
 	if len(t.ProcessorFeatures) > 0 {
 		features := setOf(t.ProcessorFeatures)
@@ -171,6 +36,7 @@ func describeType(t *instancetypes.InstanceType) instanceTypeXML {
 	}
 	describeStorage(t, &x)
 	describeAccelerators(t, &x)
+	describeBoot(t, &x)
 	return x
 }
 
@@ -271,4 +137,20 @@ func virtualization(t *instancetypes.InstanceType) []string {
 		return []string{"hvm", "paravirtual"}
 	}
 	return []string{"hvm"}
+}
+
+// describeBoot fills in placement strategies, NitroTPM and boot modes.
+func describeBoot(t *instancetypes.InstanceType, x *instanceTypeXML) {
+	x.PlacementGroupInfo.SupportedStrategies = setOf(t.PlacementStrategies)
+	if t.NitroTPM {
+		x.NitroTpmInfo = &nitroTPMInfoXML{setOf([]string{"2.0"})}
+	}
+	switch {
+	case t.Architectures[0] == "arm64":
+		x.SupportedBootModes = setOf([]string{"uefi"})
+	case t.Hypervisor == "xen":
+		x.SupportedBootModes = setOf([]string{"legacy-bios"})
+	default:
+		x.SupportedBootModes = setOf([]string{"legacy-bios", "uefi"})
+	}
 }

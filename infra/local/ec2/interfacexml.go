@@ -6,52 +6,6 @@ import (
 	"net/netip"
 )
 
-// interfaceXML is the InstanceNetworkInterface of EC2's XML.
-type interfaceXML struct {
-	NetworkInterfaceID string                 `xml:"networkInterfaceId"`
-	SubnetID           string                 `xml:"subnetId"`
-	VpcID              string                 `xml:"vpcId"`
-	OwnerID            string                 `xml:"ownerId"`
-	Status             string                 `xml:"status"`
-	MacAddress         string                 `xml:"macAddress"`
-	PrivateIPAddress   string                 `xml:"privateIpAddress,omitempty"`
-	PrivateDNSName     string                 `xml:"privateDnsName,omitempty"`
-	SourceDestCheck    bool                   `xml:"sourceDestCheck"`
-	InterfaceType      string                 `xml:"interfaceType"`
-	Groups             set[groupXML]          `xml:"groupSet"`
-	Attachment         interfaceAttachmentXML `xml:"attachment"`
-	Association        *associationXML        `xml:"association"`
-	Addresses          set[addressXML]        `xml:"privateIpAddressesSet"`
-	Prefixes           *set[prefixXML]        `xml:"ipv4PrefixSet"`
-	Tracking           *connectionTracking    `xml:"connectionTrackingConfiguration"`
-}
-
-type interfaceAttachmentXML struct {
-	AttachmentID        string `xml:"attachmentId"`
-	AttachTime          string `xml:"attachTime"`
-	DeviceIndex         int    `xml:"deviceIndex"`
-	NetworkCardIndex    int    `xml:"networkCardIndex"`
-	Status              string `xml:"status"`
-	DeleteOnTermination bool   `xml:"deleteOnTermination"`
-}
-
-type associationXML struct {
-	PublicIP      string `xml:"publicIp"`
-	PublicDNSName string `xml:"publicDnsName"`
-	OwnerID       string `xml:"ipOwnerId"`
-}
-
-type addressXML struct {
-	PrivateIPAddress string          `xml:"privateIpAddress"`
-	PrivateDNSName   string          `xml:"privateDnsName"`
-	Primary          bool            `xml:"primary"`
-	Association      *associationXML `xml:"association"`
-}
-
-type prefixXML struct {
-	Prefix string `xml:"ipv4Prefix"`
-}
-
 // describeInterface tells of the interface at a place in the instance's list.
 func (s *Service) describeInterface(i *instance, at int) interfaceXML {
 	n, addresses := i.interfaces[at], i.grant.addresses[at]

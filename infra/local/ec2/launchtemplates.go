@@ -25,20 +25,6 @@ type launchTemplateVersion struct {
 	data                   launchTemplateData
 }
 
-type launchTemplateXML struct {
-	ID             string      `xml:"launchTemplateId"`
-	Name           string      `xml:"launchTemplateName"`
-	CreateTime     string      `xml:"createTime"`
-	CreatedBy      string      `xml:"createdBy"`
-	DefaultVersion int         `xml:"defaultVersionNumber"`
-	LatestVersion  int         `xml:"latestVersionNumber"`
-	Tags           set[tagXML] `xml:"tagSet"`
-}
-
-type launchTemplateResult struct {
-	LaunchTemplate launchTemplateXML `xml:"launchTemplate"`
-}
-
 func describeTemplate(t *launchTemplate) launchTemplateXML {
 	return launchTemplateXML{t.id, t.name, timestamp(t.created), t.createdBy, 1, len(t.versions), tagSet(t.tags)}
 }
@@ -47,14 +33,6 @@ func describeTemplate(t *launchTemplate) launchTemplateXML {
 const maxUserDataBytes = 16384
 
 func templateNamePattern() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9().\-/_]{3,128}$`) }
-
-type createLaunchTemplateRequest struct {
-	ClientToken        string              `query:"ClientToken"`
-	Name               string              `query:"LaunchTemplateName"`
-	VersionDescription string              `query:"VersionDescription"`
-	Data               *launchTemplateData `query:"LaunchTemplateData"`
-	TagSpecifications  []tagSpecification  `query:"TagSpecification"`
-}
 
 func (s *Service) createLaunchTemplate(c *wire.Call, in *createLaunchTemplateRequest) (any, error) {
 	s.mu.Lock()
@@ -186,19 +164,6 @@ func (t *launchTemplate) version(text string) (launchTemplateVersion, int, error
 	return t.versions[n-1], n, nil
 }
 
-type createLaunchTemplateVersionRequest struct {
-	ClientToken        string              `query:"ClientToken"`
-	ID                 string              `query:"LaunchTemplateId"`
-	Name               string              `query:"LaunchTemplateName"`
-	SourceVersion      string              `query:"SourceVersion"`
-	VersionDescription string              `query:"VersionDescription"`
-	Data               *launchTemplateData `query:"LaunchTemplateData"`
-}
-
-type createLaunchTemplateVersionResult struct {
-	Version launchTemplateVersionXML `xml:"launchTemplateVersion"`
-}
-
 func (s *Service) createLaunchTemplateVersion(c *wire.Call, in *createLaunchTemplateVersionRequest) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -223,19 +188,6 @@ func (s *Service) createLaunchTemplateVersion(c *wire.Call, in *createLaunchTemp
 		}
 		return &createLaunchTemplateVersionResult{describeTemplateVersion(t, len(t.versions))}, nil
 	})
-}
-
-type describeLaunchTemplatesRequest struct {
-	IDs        []string `query:"LaunchTemplateId"`
-	Names      []string `query:"LaunchTemplateName"`
-	Filters    []filter `query:"Filter"`
-	MaxResults *int     `query:"MaxResults"`
-	NextToken  string   `query:"NextToken"`
-}
-
-type describeLaunchTemplatesResult struct {
-	LaunchTemplates set[launchTemplateXML] `xml:"launchTemplates"`
-	NextToken       string                 `xml:"nextToken,omitempty"`
 }
 
 func (s *Service) describeLaunchTemplates(_ *wire.Call, in *describeLaunchTemplatesRequest) (any, error) {
@@ -273,30 +225,6 @@ func (s *Service) describeLaunchTemplates(_ *wire.Call, in *describeLaunchTempla
 		out.LaunchTemplates.Items = append(out.LaunchTemplates.Items, describeTemplate(t))
 	}
 	return out, nil
-}
-
-type describeLaunchTemplateVersionsRequest struct {
-	ID         string   `query:"LaunchTemplateId"`
-	Name       string   `query:"LaunchTemplateName"`
-	Versions   []string `query:"LaunchTemplateVersion"`
-	MaxResults *int     `query:"MaxResults"`
-	NextToken  string   `query:"NextToken"`
-}
-
-type launchTemplateVersionXML struct {
-	ID             string             `xml:"launchTemplateId"`
-	Name           string             `xml:"launchTemplateName"`
-	VersionNumber  int                `xml:"versionNumber"`
-	Description    string             `xml:"versionDescription,omitempty"`
-	CreateTime     string             `xml:"createTime"`
-	CreatedBy      string             `xml:"createdBy"`
-	DefaultVersion bool               `xml:"defaultVersion"`
-	Data           launchTemplateData `xml:"launchTemplateData"`
-}
-
-type describeLaunchTemplateVersionsResult struct {
-	Versions  set[launchTemplateVersionXML] `xml:"launchTemplateVersionSet"`
-	NextToken string                        `xml:"nextToken,omitempty"`
 }
 
 func describeTemplateVersion(t *launchTemplate, number int) launchTemplateVersionXML {
@@ -346,11 +274,6 @@ func (s *Service) describeLaunchTemplateVersions(_ *wire.Call, in *describeLaunc
 		return nil, err
 	}
 	return &describeLaunchTemplateVersionsResult{setOf(page), next}, nil
-}
-
-type deleteLaunchTemplateRequest struct {
-	ID   string `query:"LaunchTemplateId"`
-	Name string `query:"LaunchTemplateName"`
 }
 
 func (s *Service) deleteLaunchTemplate(_ *wire.Call, in *deleteLaunchTemplateRequest) (any, error) {

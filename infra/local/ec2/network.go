@@ -10,11 +10,6 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-type tagXML struct {
-	Key   string `xml:"key" query:"Key" json:"Key"`
-	Value string `xml:"value" query:"Value" json:"Value"`
-}
-
 // tagSet gives tags sorted by key.
 func tagSet(tags map[string]string) set[tagXML] {
 	var x set[tagXML]
@@ -39,28 +34,6 @@ func pick[T any](all []T, names []string, nameOf func(T) string, code, kind stri
 
 // manyResults are the page bounds of most actions, which give everything where no MaxResults is named.
 var manyResults = pageBounds{Least: 5, Most: 1000}
-
-type describeAvailabilityZonesRequest struct {
-	ZoneNames            []string `query:"ZoneName"`
-	ZoneIDs              []string `query:"ZoneId"`
-	AllAvailabilityZones bool     `query:"AllAvailabilityZones"`
-	Filters              []filter `query:"Filter"`
-}
-
-type zoneXML struct {
-	OptInStatus        string `xml:"optInStatus"`
-	RegionName         string `xml:"regionName"`
-	ZoneName           string `xml:"zoneName"`
-	ZoneID             string `xml:"zoneId"`
-	GroupName          string `xml:"groupName"`
-	NetworkBorderGroup string `xml:"networkBorderGroup"`
-	ZoneType           string `xml:"zoneType"`
-	State              string `xml:"zoneState"`
-}
-
-type describeAvailabilityZonesResult struct {
-	Zones set[zoneXML] `xml:"availabilityZoneInfo"`
-}
 
 func (s *Service) describeAvailabilityZones(_ *wire.Call, in *describeAvailabilityZonesRequest) (any, error) {
 	region := s.config.Region
@@ -93,22 +66,6 @@ func (s *Service) describeAvailabilityZones(_ *wire.Call, in *describeAvailabili
 	return out, nil
 }
 
-type describeRegionsRequest struct {
-	RegionNames []string `query:"RegionName"`
-	AllRegions  bool     `query:"AllRegions"`
-	Filters     []filter `query:"Filter"`
-}
-
-type regionXML struct {
-	RegionName  string `xml:"regionName"`
-	Endpoint    string `xml:"regionEndpoint"`
-	OptInStatus string `xml:"optInStatus"`
-}
-
-type describeRegionsResult struct {
-	Regions set[regionXML] `xml:"regionInfo"`
-}
-
 // describeRegions knows the one region that this service is.
 func (s *Service) describeRegions(_ *wire.Call, in *describeRegionsRequest) (any, error) {
 	all := []regionXML{{s.config.Region, "ec2." + s.config.Region + ".amazonaws.com", "opt-in-not-required"}}
@@ -125,38 +82,6 @@ func (s *Service) describeRegions(_ *wire.Call, in *describeRegionsRequest) (any
 		return nil, err
 	}
 	return &describeRegionsResult{setOf(regions)}, nil
-}
-
-type describeVpcsRequest struct {
-	VpcIDs     []string `query:"VpcId"`
-	Filters    []filter `query:"Filter"`
-	MaxResults *int     `query:"MaxResults"`
-	NextToken  string   `query:"NextToken"`
-}
-
-type vpcXML struct {
-	OwnerID         string          `xml:"ownerId"`
-	InstanceTenancy string          `xml:"instanceTenancy"`
-	IsDefault       bool            `xml:"isDefault"`
-	Tags            set[tagXML]     `xml:"tagSet"`
-	VpcID           string          `xml:"vpcId"`
-	State           string          `xml:"state"`
-	CidrBlock       string          `xml:"cidrBlock"`
-	DHCPOptionsID   string          `xml:"dhcpOptionsId"`
-	Associations    set[vpcCIDRXML] `xml:"cidrBlockAssociationSet"`
-}
-
-type vpcCIDRXML struct {
-	AssociationID string `xml:"associationId"`
-	CidrBlock     string `xml:"cidrBlock"`
-	State         struct {
-		State string `xml:"state"`
-	} `xml:"cidrBlockState"`
-}
-
-type describeVpcsResult struct {
-	Vpcs      set[vpcXML] `xml:"vpcSet"`
-	NextToken string      `xml:"nextToken,omitempty"`
 }
 
 const vpcCIDR = "10.0.0.0/16"
@@ -194,43 +119,6 @@ func (s *Service) describeVpcs(_ *wire.Call, in *describeVpcsRequest) (any, erro
 		out.Vpcs.Items = append(out.Vpcs.Items, x)
 	}
 	return out, nil
-}
-
-type describeSubnetsRequest struct {
-	SubnetIDs  []string `query:"SubnetId"`
-	Filters    []filter `query:"Filter"`
-	MaxResults *int     `query:"MaxResults"`
-	NextToken  string   `query:"NextToken"`
-}
-
-type subnetXML struct {
-	AvailabilityZoneID      string       `xml:"availabilityZoneId"`
-	OwnerID                 string       `xml:"ownerId"`
-	Tags                    set[tagXML]  `xml:"tagSet"`
-	SubnetARN               string       `xml:"subnetArn"`
-	SubnetID                string       `xml:"subnetId"`
-	State                   string       `xml:"state"`
-	VpcID                   string       `xml:"vpcId"`
-	CidrBlock               string       `xml:"cidrBlock"`
-	AvailableIPAddressCount int          `xml:"availableIpAddressCount"`
-	AvailabilityZone        string       `xml:"availabilityZone"`
-	DefaultForAz            bool         `xml:"defaultForAz"`
-	MapPublicIPOnLaunch     bool         `xml:"mapPublicIpOnLaunch"`
-	AssignIPv6OnCreation    bool         `xml:"assignIpv6AddressOnCreation"`
-	IPv6Native              bool         `xml:"ipv6Native"`
-	HostNames               hostNamesXML `xml:"privateDnsNameOptionsOnLaunch"`
-}
-
-// hostNamesXML says how instances are named: here after their addresses.
-type hostNamesXML struct {
-	HostnameType string `xml:"hostnameType"`
-	ARecord      bool   `xml:"enableResourceNameDnsARecord"`
-	AAAARecord   bool   `xml:"enableResourceNameDnsAAAARecord"`
-}
-
-type describeSubnetsResult struct {
-	Subnets   set[subnetXML] `xml:"subnetSet"`
-	NextToken string         `xml:"nextToken,omitempty"`
 }
 
 func (s *Service) describeSubnets(_ *wire.Call, in *describeSubnetsRequest) (any, error) {
@@ -273,43 +161,9 @@ func (s *Service) describeSubnets(_ *wire.Call, in *describeSubnetsRequest) (any
 	return out, nil
 }
 
-type describeSecurityGroupsRequest struct {
-	GroupIDs   []string `query:"GroupId"`
-	GroupNames []string `query:"GroupName"`
-	Filters    []filter `query:"Filter"`
-	MaxResults *int     `query:"MaxResults"`
-	NextToken  string   `query:"NextToken"`
-}
-
-type securityGroupXML struct {
-	GroupID          string                  `xml:"groupId"`
-	Tags             set[tagXML]             `xml:"tagSet"`
-	VpcID            string                  `xml:"vpcId"`
-	SecurityGroupARN string                  `xml:"securityGroupArn"`
-	OwnerID          string                  `xml:"ownerId"`
-	GroupName        string                  `xml:"groupName"`
-	Description      string                  `xml:"groupDescription"`
-	Egress           set[rangePermissionXML] `xml:"ipPermissionsEgress"`
-}
-
-// rangePermissionXML lets traffic to address ranges through.
-type rangePermissionXML struct {
-	Protocol string        `xml:"ipProtocol"`
-	Ranges   set[rangeXML] `xml:"ipRanges"`
-}
-
-type rangeXML struct {
-	CIDR string `xml:"cidrIp"`
-}
-
 // everywhere is the rule that EC2 gives a new group for traffic that leaves it.
 func everywhere() set[rangePermissionXML] {
 	return setOf([]rangePermissionXML{{"-1", setOf([]rangeXML{{"0.0.0.0/0"}})}})
-}
-
-type describeSecurityGroupsResult struct {
-	Groups    set[securityGroupXML] `xml:"securityGroupInfo"`
-	NextToken string                `xml:"nextToken,omitempty"`
 }
 
 func (s *Service) describeSecurityGroups(_ *wire.Call, in *describeSecurityGroupsRequest) (any, error) {

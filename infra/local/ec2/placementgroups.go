@@ -21,31 +21,8 @@ type placementGroup struct {
 	tags                            map[string]string
 }
 
-type placementGroupXML struct {
-	GroupName      string      `xml:"groupName"`
-	Strategy       string      `xml:"strategy"`
-	State          string      `xml:"state"`
-	GroupID        string      `xml:"groupId"`
-	PartitionCount int         `xml:"partitionCount,omitempty"`
-	SpreadLevel    string      `xml:"spreadLevel,omitempty"`
-	Tags           set[tagXML] `xml:"tagSet"`
-	GroupARN       string      `xml:"groupArn"`
-}
-
 func (s *Service) describeGroup(g *placementGroup) placementGroupXML {
 	return placementGroupXML{g.name, g.strategy, "available", g.id, g.partitions, g.spreadLevel, tagSet(g.tags), s.arn("placement-group", g.name)}
-}
-
-type createPlacementGroupRequest struct {
-	GroupName         string             `query:"GroupName"`
-	Strategy          string             `query:"Strategy"`
-	PartitionCount    *int               `query:"PartitionCount"`
-	SpreadLevel       string             `query:"SpreadLevel"`
-	TagSpecifications []tagSpecification `query:"TagSpecification"`
-}
-
-type placementGroupResult struct {
-	Group placementGroupXML `xml:"placementGroup"`
 }
 
 func (s *Service) createPlacementGroup(_ *wire.Call, in *createPlacementGroupRequest) (any, error) {
@@ -84,10 +61,6 @@ func (s *Service) createPlacementGroup(_ *wire.Call, in *createPlacementGroupReq
 	g.id = s.identity.next("pg")
 	s.placementGroups[g.id] = g
 	return &placementGroupResult{s.describeGroup(g)}, nil
-}
-
-type deletePlacementGroupRequest struct {
-	GroupName string `query:"GroupName"`
 }
 
 func (s *Service) deletePlacementGroup(_ *wire.Call, in *deletePlacementGroupRequest) (any, error) {
@@ -138,16 +111,6 @@ func (s *Service) grantsOf(group *placementGroup) []*grant {
 		}
 	}
 	return all
-}
-
-type describePlacementGroupsRequest struct {
-	IDs     []string `query:"GroupId"`
-	Names   []string `query:"GroupName"`
-	Filters []filter `query:"Filter"`
-}
-
-type describePlacementGroupsResult struct {
-	Groups set[placementGroupXML] `xml:"placementGroupSet"`
 }
 
 func (s *Service) describePlacementGroups(_ *wire.Call, in *describePlacementGroupsRequest) (any, error) {

@@ -10,50 +10,6 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-type describeCapacityReservationsRequest struct {
-	IDs        []string `query:"CapacityReservationId"`
-	Filters    []filter `query:"Filter"`
-	MaxResults *int     `query:"MaxResults"`
-	NextToken  string   `query:"NextToken"`
-}
-
-type capacityReservationXML struct {
-	ID                string         `xml:"capacityReservationId"`
-	OwnerID           string         `xml:"ownerId"`
-	ARN               string         `xml:"capacityReservationArn"`
-	InstanceType      string         `xml:"instanceType"`
-	InstancePlatform  string         `xml:"instancePlatform"`
-	AvailabilityZone  string         `xml:"availabilityZone"`
-	ZoneID            string         `xml:"availabilityZoneId"`
-	Tenancy           string         `xml:"tenancy"`
-	Total             int            `xml:"totalInstanceCount"`
-	Available         int            `xml:"availableInstanceCount"`
-	EbsOptimized      bool           `xml:"ebsOptimized"`
-	EphemeralStorage  bool           `xml:"ephemeralStorage"`
-	State             string         `xml:"state"`
-	StartDate         string         `xml:"startDate"`
-	EndDate           string         `xml:"endDate,omitempty"`
-	EndDateType       string         `xml:"endDateType"`
-	Match             string         `xml:"instanceMatchCriteria"`
-	CreateDate        string         `xml:"createDate"`
-	PlacementGroupARN string         `xml:"placementGroupArn,omitempty"`
-	ReservationType   string         `xml:"reservationType"`
-	Interruptible     bool           `xml:"interruptible"`
-	CapacityBlockID   string         `xml:"capacityBlockId,omitempty"`
-	Allocations       set[allocated] `xml:"capacityAllocationSet"`
-	Tags              set[tagXML]    `xml:"tagSet"`
-}
-
-type allocated struct {
-	Kind  string `xml:"allocationType"`
-	Count int    `xml:"count"`
-}
-
-type describeCapacityReservationsResult struct {
-	Reservations set[capacityReservationXML] `xml:"capacityReservationSet"`
-	NextToken    string                      `xml:"nextToken,omitempty"`
-}
-
 func (s *Service) describeCapacityReservations(_ *wire.Call, in *describeCapacityReservationsRequest) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,26 +87,6 @@ func (s *Service) describeReservation(r *capacityReservation) capacityReservatio
 	return x
 }
 
-type createCapacityReservationRequest struct {
-	ClientToken        string             `query:"ClientToken"`
-	InstanceType       string             `query:"InstanceType"`
-	InstancePlatform   string             `query:"InstancePlatform"`
-	AvailabilityZone   string             `query:"AvailabilityZone"`
-	AvailabilityZoneID string             `query:"AvailabilityZoneId"`
-	Tenancy            string             `query:"Tenancy"`
-	InstanceCount      int                `query:"InstanceCount"`
-	EndDate            time.Time          `query:"EndDate"`
-	EndDateType        string             `query:"EndDateType"`
-	Match              string             `query:"InstanceMatchCriteria"`
-	PlacementGroupARN  string             `query:"PlacementGroupArn"`
-	EbsOptimized       bool               `query:"EbsOptimized"`
-	TagSpecifications  []tagSpecification `query:"TagSpecifications"`
-}
-
-type capacityReservationResult struct {
-	Reservation capacityReservationXML `xml:"capacityReservation"`
-}
-
 func (s *Service) createCapacityReservation(c *wire.Call, in *createCapacityReservationRequest) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,20 +112,11 @@ func (s *Service) createCapacityReservation(c *wire.Call, in *createCapacityRese
 	})
 }
 
-type cancelCapacityReservationRequest struct {
-	ID string `query:"CapacityReservationId"`
-}
-
 func (s *Service) cancelCapacityReservation(_ *wire.Call, in *cancelCapacityReservationRequest) (any, error) {
 	if err := s.CancelCapacityReservation(in.ID); err != nil {
 		return nil, err
 	}
 	return &returned{true}, nil
-}
-
-type modifyCapacityReservationRequest struct {
-	ID            string `query:"CapacityReservationId"`
-	InstanceCount *int   `query:"InstanceCount"`
 }
 
 func (s *Service) modifyCapacityReservation(_ *wire.Call, in *modifyCapacityReservationRequest) (any, error) {

@@ -7,16 +7,6 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-// runInstancesRequest takes everything that a launch template can say, and what it says wins over the template that it names.
-type runInstancesRequest struct {
-	launchTemplateData
-	MinCount       int            `query:"MinCount"`
-	MaxCount       int            `query:"MaxCount"`
-	ClientToken    string         `query:"ClientToken"`
-	SubnetID       string         `query:"SubnetId"`
-	LaunchTemplate *fleetTemplate `query:"LaunchTemplate"`
-}
-
 type runInstancesResult struct {
 	reservationXML
 }

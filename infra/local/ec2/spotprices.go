@@ -10,32 +10,6 @@ import (
 	"github.com/whittle-dev/whittle/testdata/instancetypes"
 )
 
-type describeSpotPriceHistoryRequest struct {
-	AvailabilityZone    string    `query:"AvailabilityZone"`
-	AvailabilityZoneID  string    `query:"AvailabilityZoneId"`
-	StartTime           time.Time `query:"StartTime"`
-	EndTime             time.Time `query:"EndTime"`
-	InstanceTypes       []string  `query:"InstanceType"`
-	ProductDescriptions []string  `query:"ProductDescription"`
-	Filters             []filter  `query:"Filter"`
-	MaxResults          *int      `query:"MaxResults"`
-	NextToken           string    `query:"NextToken"`
-}
-
-type spotPrice struct {
-	InstanceType       string `xml:"instanceType"`
-	ProductDescription string `xml:"productDescription"`
-	SpotPrice          string `xml:"spotPrice"`
-	Timestamp          string `xml:"timestamp"`
-	AvailabilityZone   string `xml:"availabilityZone"`
-	AvailabilityZoneID string `xml:"availabilityZoneId"`
-}
-
-type describeSpotPriceHistoryResult struct {
-	Prices    set[spotPrice] `xml:"spotPriceHistorySet"`
-	NextToken string         `xml:"nextToken,omitempty"`
-}
-
 // Only Linux has prices here; accounts without EC2-Classic see them under both names.
 const productLinux, productLinuxVPC = "Linux/UNIX", "Linux/UNIX (Amazon VPC)"
 

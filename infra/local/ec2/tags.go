@@ -102,11 +102,6 @@ func (s *Service) ResourceTags(arn string) (tags map[string]string, found bool) 
 	return nil, false
 }
 
-type createTagsRequest struct {
-	Resources []string `query:"ResourceId"`
-	Tags      []tagXML `query:"Tag"`
-}
-
 func (s *Service) createTags(_ *wire.Call, in *createTagsRequest) (any, error) {
 	if len(in.Tags) == 0 {
 		return nil, missing("tagSet")
@@ -139,17 +134,6 @@ func (s *Service) createTags(_ *wire.Call, in *createTagsRequest) (any, error) {
 	return &returned{true}, nil
 }
 
-type deleteTagsRequest struct {
-	Resources []string    `query:"ResourceId"`
-	Tags      []deleteTag `query:"Tag"`
-}
-
-// deleteTag names a tag by its key, or by key and value; an empty value is a value.
-type deleteTag struct {
-	Key   string  `query:"Key"`
-	Value *string `query:"Value"`
-}
-
 func (s *Service) deleteTags(_ *wire.Call, in *deleteTagsRequest) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,24 +152,6 @@ func (s *Service) deleteTags(_ *wire.Call, in *deleteTagsRequest) (any, error) {
 		}
 	}
 	return &returned{true}, nil
-}
-
-type describeTagsRequest struct {
-	Filters    []filter `query:"Filter"`
-	MaxResults *int     `query:"MaxResults"`
-	NextToken  string   `query:"NextToken"`
-}
-
-type tagDescription struct {
-	Key          string `xml:"key"`
-	ResourceID   string `xml:"resourceId"`
-	ResourceType string `xml:"resourceType"`
-	Value        string `xml:"value"`
-}
-
-type describeTagsResult struct {
-	Tags      set[tagDescription] `xml:"tagSet"`
-	NextToken string              `xml:"nextToken,omitempty"`
 }
 
 func (s *Service) describeTags(_ *wire.Call, in *describeTagsRequest) (any, error) {

@@ -4,22 +4,6 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-type describeVolumesRequest struct {
-	VolumeIDs  []string `query:"VolumeId"`
-	Filters    []filter `query:"Filter"`
-	MaxResults *int     `query:"MaxResults"`
-	NextToken  string   `query:"NextToken"`
-}
-
-type volumeAttachmentXML struct {
-	VolumeID            string `xml:"volumeId"`
-	InstanceID          string `xml:"instanceId"`
-	Device              string `xml:"device"`
-	Status              string `xml:"status"`
-	AttachTime          string `xml:"attachTime"`
-	DeleteOnTermination bool   `xml:"deleteOnTermination"`
-}
-
 type volumeXML struct {
 	VolumeID           string                   `xml:"volumeId"`
 	Size               int                      `xml:"size"`
@@ -34,11 +18,6 @@ type volumeXML struct {
 	Iops               int                      `xml:"iops,omitempty"`
 	Throughput         int                      `xml:"throughput,omitempty"`
 	tags               map[string]string
-}
-
-type describeVolumesResult struct {
-	Volumes   set[volumeXML] `xml:"volumeSet"`
-	NextToken string         `xml:"nextToken,omitempty"`
 }
 
 // describeVolumes knows the volumes of instances that are not on their way out: all volumes here are deleted with their instance.
