@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// starts is how often each function is started for its median.
+	// starts is how often each function is started; the report has the median.
 	starts = 9
-	// idle is how long an idle cluster is watched.
+	// idle is how long an idle cluster is measured.
 	idle = time.Minute
 )
 
-// bench prints what the README says of sizes and times. It judges nothing:
-// machines differ, and this one may be busy.
+// bench prints sizes and times. It has no limits to pass, because machines differ and this one may
+// be busy.
 func bench(ctx context.Context) error {
 	rows := []string{fmt.Sprintf("function\tarm64 zip\texec to first /next, median of %d", starts)}
 	archives, err := filepath.Glob(filepath.Join("build", "functions", "arm64", "*.zip"))
@@ -94,18 +94,19 @@ func benchWorld(ctx context.Context) (failure error) {
 	return benchWaiting(ctx, w, setup, median(warm["lifecycle"]))
 }
 
-// writeBilled prints how often functions have run and for how long.
+// writeBilled prints how often the functions have run and for how long.
 func writeBilled(warm map[string][]time.Duration) error {
 	rows := []string{"function\twarm invocations\tbilled, median\tlongest"}
 	for _, name := range functionNames() {
 		if times := warm[name]; len(times) > 0 {
-			rows = append(rows, fmt.Sprintf("%s\t%d\t%.0f ms\t%.0f ms", name, len(times), milliseconds(median(times)), milliseconds(slices.Max(times))))
+			rows = append(rows, fmt.Sprintf("%s\t%d\t%.0f ms\t%.0f ms", name, len(times), milliseconds(median(times)),
+				milliseconds(slices.Max(times))))
 		}
 	}
 	return scenario.WriteTable(os.Stdout, rows)
 }
 
-// billedSince is what the warm invocations of each function have billed since.
+// billedSince returns the billed durations of each function's warm invocations since a time.
 func billedSince(w *world.World, since time.Time) map[string][]time.Duration {
 	warm := map[string][]time.Duration{}
 	for _, invocation := range w.Invocations() {
@@ -117,9 +118,9 @@ func billedSince(w *world.World, since time.Time) map[string][]time.Duration {
 	return warm
 }
 
-// benchWaiting measures what lifecycle bills while a disruption budget holds up a drain,
-// for a minute, and says what an hour comes to. From the fifth minute on a drain that does
-// not move is looked at by the ticks alone, sixty times an hour: lifecycle's tests count that.
+// benchWaiting measures for a minute what lifecycle bills while a disruption budget holds up a
+// drain, and extrapolates to an hour. From the fifth minute on, only ticks look at a drain that
+// does not move: sixty an hour, which lifecycle's tests count.
 func benchWaiting(ctx context.Context, w *world.World, setup scenario.Setup, idling time.Duration) error {
 	end, err := scenario.Wait(ctx, setup)
 	if err != nil {
@@ -134,7 +135,8 @@ func benchWaiting(ctx context.Context, w *world.World, setup scenario.Setup, idl
 		return fmt.Errorf("lifecycle was not invoked within %s", idle)
 	}
 	each := milliseconds(median(looks))
-	fmt.Printf("\na drain that waits: %d invocations of lifecycle in its first minute, %.0f ms each (median); later 60 an hour: %.0f ms billed an hour, %.0f ms of them in an idle one too\n",
+	fmt.Printf("\na drain that waits: %d invocations of lifecycle in its first minute, %.0f ms each (median); later 60 "+
+		"an hour: %.0f ms billed an hour, %.0f ms of them in an idle one too\n",
 		len(looks), each, 60*each, 60*milliseconds(idling))
 	return end(ctx)
 }

@@ -19,14 +19,14 @@ import (
 )
 
 const (
-	// launched is how many nodes the launch path is measured with.
+	// launched is the number of nodes that the launch path is measured with.
 	launched = 1000
-	// launchPatience is how long they may take.
+	// launchPatience limits the time until all have been launched.
 	launchPatience = 10 * time.Minute
 )
 
-// benchLaunch measures what a thousand nodes cost to launch: calls and time. Their
-// machines do not boot: a thousand kubelets are not what is measured.
+// benchLaunch measures the calls and the time of a thousand launches. The machines do not boot,
+// because a thousand kubelets are not what it measures.
 func benchLaunch(ctx context.Context) (failure error) {
 	w, err := start(ctx, "bench-launch", interval, time.Hour)
 	if err != nil {
@@ -70,7 +70,7 @@ func benchLaunch(ctx context.Context) (failure error) {
 	return writeLaunch(w, took, since(w.Calls(), calls), since(after, writes))
 }
 
-// applyThousand applies the manifest of the pods that need a node each, none of which are there yet, once the catalogue is.
+// applyThousand waits for the catalogue, then applies the pods that need a node each.
 func applyThousand(ctx context.Context, w *world.World, setup scenario.Setup) error {
 	if err := scenario.WaitForCatalog(ctx, setup.Cluster); err != nil {
 		return err
@@ -101,7 +101,7 @@ func writeLaunch(w *world.World, took time.Duration, calls, requests map[string]
 	return scenario.WriteTable(os.Stdout, rows)
 }
 
-// since is how much more the counts are than they were.
+// since returns the increase of each count.
 func since(now, before map[string]int) map[string]int {
 	more := map[string]int{}
 	for name, count := range now {
@@ -112,8 +112,8 @@ func since(now, before map[string]int) map[string]int {
 	return more
 }
 
-// ownRequests counts the API server's requests about the objects of Karpenter's API, by
-// verb, out of its own metrics. Nobody but the functions and this program makes any.
+// ownRequests counts the API server's requests about Karpenter's kinds by verb, from its metrics.
+// Only the functions and this program make any.
 func ownRequests(ctx context.Context, setup scenario.Setup) (map[string]int, error) {
 	text, err := setup.Client.Core.CoreV1().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
 	if err != nil {
@@ -141,7 +141,7 @@ func ownRequests(ctx context.Context, setup scenario.Setup) (map[string]int, err
 	return counts, nil
 }
 
-// label is the value of a label in a line of metrics.
+// label returns the value of a label in a line of metrics.
 func label(line, name string) string {
 	for _, before := range []string{"{", ","} {
 		if _, rest, found := strings.Cut(line, before+name+`="`); found {

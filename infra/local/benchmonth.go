@@ -13,69 +13,78 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/world"
 )
 
-// List prices of us-east-1 in US dollars, without any free tier; Lambda's are scenario's.
-// https://aws.amazon.com/sqs/pricing/, https://aws.amazon.com/cloudwatch/pricing/
+// List prices of us-east-1 in US dollars, without the free tier. Package scenario has Lambda's
+// prices. https://aws.amazon.com/sqs/pricing/, https://aws.amazon.com/cloudwatch/pricing/
 const (
 	perQueueRequest    = 0.40 / 1e6
 	perGigabyteOfLines = 0.50
 )
 
 const (
-	// monthNodes names the variable that gives the busy cluster another number of nodes than busyNodes.
+	// monthNodes is the variable that sets the busy cluster's number of nodes instead of busyNodes.
 	monthNodes = "MONTH_NODES"
-	// busyNodes is how many nodes the busy cluster has, and busyLaunches how many it launches, and ends, a day.
+	// busyNodes is the number of nodes of the busy cluster; busyLaunches is how many it launches
+	// and ends a day.
 	busyNodes, busyLaunches = 500, 2000
-	// monthInterval is the time between two ticks, which is the stack's own default.
+	// monthInterval is the time between two ticks, the stack's default.
 	monthInterval = 10 * time.Second
-	// monthWatch is how long the cluster is watched, idle and with all its nodes.
+	// monthWatch is how long the cluster is measured, idle and with all nodes.
 	monthWatch = 2 * time.Minute
-	// monthSettles is how long after the deployment all functions have been started, and Lambda asks the queues as seldom as it ever does; and after the last pod
-	// has begun to run nothing is left to do for its node.
+	// monthSettles is a wait after which the work of a change is over. After a deployment all
+	// functions have started and Lambda polls as rarely as it ever does. After the last pod has
+	// started, its node needs no more work.
 	monthSettles = time.Minute
-	// month is what a month is taken for.
+	// month is the length of a month in all reports.
 	month = 730 * time.Hour
-	// queuesPolled is how many queues there are with a function behind, firstPollers how many requests Lambda keeps waiting at each for a message while there are
-	// some, and longPoll how long such a request waits if none comes. Of a quiet queue Lambda "can" go down to two, says AWS; here it does.
+	// queuesPolled is the number of queues that Lambda polls. firstPollers is the number of polls
+	// that Lambda keeps waiting at each. longPoll is how long a poll waits for a message. AWS says
+	// that Lambda can go down to two pollers at a quiet queue; the local Lambda does.
 	// https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
 	queuesPolled, firstPollers, longPoll = 4, 5, 20 * time.Second
 )
 
-// used is what AWS bills for.
+// used counts what AWS bills.
 type used struct {
 	gigabyteSeconds         float64
 	invocations, linesBytes float64
-	// polls are Lambda's requests for messages, those among them that a message ended too; batches are the latter, each of which is deleted by one request; and
-	// sends are the requests that sent messages.
+	// polls counts Lambda's requests for messages. batches counts those that returned messages; one
+	// request deletes each batch. sends counts the requests that sent messages.
 	polls, batches, sends float64
 }
 
-// times is so many of it.
+// times multiplies all counts.
 func (u used) times(n float64) used {
 	return used{u.gigabyteSeconds * n, u.invocations * n, u.linesBytes * n, u.polls * n, u.batches * n, u.sends * n}
 }
 
 func (u used) plus(v used) used {
-	return used{u.gigabyteSeconds + v.gigabyteSeconds, u.invocations + v.invocations, u.linesBytes + v.linesBytes, u.polls + v.polls, u.batches + v.batches, u.sends + v.sends}
+	return used{
+		u.gigabyteSeconds + v.gigabyteSeconds, u.invocations + v.invocations, u.linesBytes + v.linesBytes, u.polls + v.polls,
+		u.batches + v.batches, u.sends + v.sends,
+	}
 }
 
-// requests is how many SQS bills.
+// requests is the number of requests that SQS bills.
 func (u used) requests() float64 { return u.polls + u.batches + u.sends }
 
-// withFivePollers is the same over a month if Lambda never polled less: each poller polls again when its 20 s are over, or a message has ended its poll
-// before. That is the most there can be, since it counts the polls that messages ended as if they had lasted no time.
+// withFivePollers returns a month's counts if Lambda never went below five pollers. Each poller
+// polls again when its 20 s are over or a message has ended its poll. This is an upper bound,
+// because a poll that a message ends counts as if it took no time.
 func (u used) withFivePollers() used {
 	u.polls = queuesPolled*firstPollers*float64(month/longPoll) + u.batches
 	return u
 }
 
-// row is a line of the table: in a month so much, and what it costs.
+// row is the table's line for one month: counts and dollars.
 func (u used) row(what string) string {
-	compute, calls, queues, lines := u.gigabyteSeconds*scenario.PricePerGBSecond, u.invocations*scenario.PricePerRequest, u.requests()*perQueueRequest, u.linesBytes/1e9*perGigabyteOfLines
-	return fmt.Sprintf("%s\t%.0f\t%.0f\t%.3f $\t%.3f $\t%.3f $\t%.2f $", what, u.invocations, u.gigabyteSeconds, compute+calls, queues, lines, compute+calls+queues+lines)
+	compute, calls, queues, lines := u.gigabyteSeconds*scenario.PricePerGBSecond, u.invocations*scenario.PricePerRequest,
+		u.requests()*perQueueRequest, u.linesBytes/1e9*perGigabyteOfLines
+	return fmt.Sprintf("%s\t%.0f\t%.0f\t%.3f $\t%.3f $\t%.3f $\t%.2f $", what, u.invocations, u.gigabyteSeconds,
+		compute+calls, queues, lines, compute+calls+queues+lines)
 }
 
-// benchMonth prints what a month costs for an idle cluster and for a busy one, from what the functions bill here: while the cluster has no node, while it has
-// its nodes and nothing happens, and while so many nodes are launched and end.
+// benchMonth prints the monthly cost of an idle and of a busy cluster. It extrapolates from three
+// measurements: without nodes, with all nodes at rest, and of launches and ends.
 func benchMonth(ctx context.Context) (failure error) {
 	nodes, err := nodesAsked(monthNodes, busyNodes)
 	if err != nil {
@@ -94,7 +103,7 @@ func benchMonth(ctx context.Context) (failure error) {
 		return err
 	}
 	m := &meter{world: w}
-	// The functions' first starts are no part of a month.
+	// The functions' first starts do not belong to a month.
 	if err := pause(ctx, monthSettles); err != nil {
 		return err
 	}
@@ -105,10 +114,11 @@ func benchMonth(ctx context.Context) (failure error) {
 	if err := setup.Client.Scale(ctx, "default", "thousand", nodes); err != nil {
 		return err
 	}
-	if err := scenario.Until(ctx, launchPatience, "all pods to run", setup.Client.Running("default", "app=thousand", nodes)); err != nil {
+	if err := scenario.Until(ctx, launchPatience, "all pods to run",
+		setup.Client.Running("default", "app=thousand", nodes)); err != nil {
 		return err
 	}
-	// What is left to do for the last nodes counts as theirs.
+	// The work that follows the last launches counts as theirs.
 	if err := pause(ctx, monthSettles); err != nil {
 		return err
 	}
@@ -135,7 +145,9 @@ func benchMonth(ctx context.Context) (failure error) {
 	watches := float64(month) / float64(monthWatch)
 	changes := launches.plus(ends).times(busyLaunches * month.Hours() / 24 / float64(nodes))
 	quiet, busy := idle.times(watches), standing.times(watches).plus(changes)
-	fmt.Printf("\na month with ticks each %s, by the milliseconds billed here and the list prices of us-east-1, no free tier; metrics, alarms and the dashboard are not in it:\n", monthInterval)
+	fmt.Printf(
+		"\na month with ticks each %s, by the milliseconds billed here and the list prices of us-east-1, no free tier; "+
+			"metrics, alarms and the dashboard are not in it:\n", monthInterval)
 	if err := scenario.WriteTable(os.Stdout, []string{
 		"cluster\tinvocations\tGB-seconds\tLambda\tSQS\tlogs\tin all",
 		quiet.row("idle"),
@@ -146,7 +158,8 @@ func benchMonth(ctx context.Context) (failure error) {
 	}); err != nil {
 		return err
 	}
-	fmt.Printf("SQS of the idle month: %.0f polls of %d queues as the local Lambda makes them, %.0f of which a batch of messages ended; %.0f deletions; %.0f requests that send\n",
+	fmt.Printf("SQS of the idle month: %.0f polls of %d queues as the local Lambda makes them, %.0f of which a batch "+
+		"of messages ended; %.0f deletions; %.0f requests that send\n",
 		quiet.polls, queuesPolled, quiet.batches, quiet.batches, quiet.sends)
 	return nil
 }
@@ -161,7 +174,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// meter reads what has been used since it was read last.
+// meter measures the use since its last reading.
 type meter struct {
 	world       *world.World
 	invocations int
@@ -170,7 +183,7 @@ type meter struct {
 	bytes       int
 }
 
-// watch is what is used within monthWatch.
+// watch returns the use within monthWatch.
 func (m *meter) watch(ctx context.Context) (used, error) {
 	m.since()
 	if err := pause(ctx, monthWatch); err != nil {
@@ -179,7 +192,7 @@ func (m *meter) watch(ctx context.Context) (used, error) {
 	return m.since(), nil
 }
 
-// since is what was used since the meter was read.
+// since returns the use since the last reading.
 func (m *meter) since() used {
 	var u used
 	invocations := m.world.Invocations()

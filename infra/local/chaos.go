@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// chaosSeed repeats a run, chaosMinutes gives it another length than the full one.
+	// chaosSeed repeats a run. chaosMinutes sets its length.
 	chaosSeed    = "CHAOS_SEED"
 	chaosMinutes = "CHAOS_MINUTES"
 
 	fullChaos = 30 // minutes
 )
 
-// letChaosReign lets everything go wrong for a while, and prints what came of it.
-func letChaosReign(ctx context.Context) (failure error) {
+// runChaos runs chaos and prints its report.
+func runChaos(ctx context.Context) (failure error) {
 	options := chaos.Options{Seed: rand.Uint64N(1_000_000), Length: fullChaos * time.Minute, Out: os.Stdout}
 	if given := os.Getenv(chaosSeed); given != "" {
 		seed, err := strconv.ParseUint(given, 10, 64)
@@ -64,8 +64,7 @@ func letChaosReign(ctx context.Context) (failure error) {
 	return nil
 }
 
-// settable builds the functions with clocks that can be set, as the stack wants them:
-// each as NAME/bootstrap.
+// settable builds the functions with clocks that can be set, each as NAME/bootstrap.
 func settable(ctx context.Context) (string, error) {
 	built, err := directory("settable")
 	if err != nil {

@@ -13,15 +13,15 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/world"
 )
 
-// takeOver is for how long it is watched that nobody touches anything: some ticks of every function, and each of
-// Karpenter's controllers at least once.
+// takeOver is how long nobody may touch anything after a change: some ticks of every function, and
+// one run of each of Karpenter's controllers.
 const takeOver = 75 * time.Second
 
-// leading is how long Karpenter may take until it holds its Lease.
+// leading limits the time until Karpenter holds its Lease.
 const leading = 90 * time.Second
 
-// compare has Karpenter itself and Whittle serve the same workload in one cluster, one after the other, and moves the
-// cluster from Karpenter to Whittle and back in between.
+// compare has Karpenter and Whittle serve the same workload in one cluster, one after the other. In
+// between, the cluster moves from Karpenter to Whittle and back.
 func compare(ctx context.Context) (failure error) {
 	began := time.Now()
 	folder, err := emptyDirectory("compare")
@@ -33,7 +33,8 @@ func compare(ctx context.Context) (failure error) {
 		return err
 	}
 	w, err := world.Start(ctx, world.Options{
-		Root: root, Directory: folder, Cluster: clusterName, Interval: defaultInterval, Boot: boot, Bare: true, Audit: true, Progress: os.Stdout,
+		Root: root, Directory: folder, Cluster: clusterName, Interval: defaultInterval, Boot: boot, Bare: true, Audit: true,
+		Progress: os.Stdout,
 	})
 	if err != nil {
 		return err
@@ -61,13 +62,16 @@ func compare(ctx context.Context) (failure error) {
 	if err := scenario.WriteComparison(os.Stdout, [2]string{first.Name, second.Name}, measures); err != nil {
 		return err
 	}
-	fmt.Printf("\nKarpenter gathers pods until none has come for a second; Whittle looks each %s. Machines boot in %s.\nThe whole comparison took %.0f s.\n", defaultInterval, boot, time.Since(began).Seconds())
+	fmt.Printf(
+		"\nKarpenter gathers pods until none has come for a second; Whittle looks each %s. Machines boot in %s.\nThe "+
+			"whole comparison took %.0f s.\n", defaultInterval, boot, time.Since(began).Seconds())
 	return nil
 }
 
-// thereAndBack has the first serve the workload, the second and the first take over from each other, and the second serve
-// the workload anew.
-func thereAndBack(ctx context.Context, c *scenario.Comparison, first, second scenario.Autoscaler) (measures [2][]scenario.Measure, err error) {
+// thereAndBack has the first autoscaler serve the workload. The second takes over, then the first
+// again, then the second, which serves the workload anew.
+func thereAndBack(ctx context.Context, c *scenario.Comparison, first,
+	second scenario.Autoscaler) (measures [2][]scenario.Measure, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if err := c.Begin(ctx); err != nil {
@@ -85,7 +89,9 @@ func thereAndBack(ctx context.Context, c *scenario.Comparison, first, second sce
 			return measures, err
 		}
 		alone += 2
-		wave := scenario.Wave{Name: "2 pods with a node for themselves, by " + change[1].Name, Replicas: map[string]int{"alone": alone}}
+		wave := scenario.Wave{
+			Name: "2 pods with a node for themselves, by " + change[1].Name, Replicas: map[string]int{"alone": alone},
+		}
 		served, err := c.Serve(ctx, change[1], wave)
 		if err != nil {
 			return measures, err
@@ -109,7 +115,7 @@ func thereAndBack(ctx context.Context, c *scenario.Comparison, first, second sce
 	return measures, c.Empty(ctx)
 }
 
-// karpenterItself is Karpenter's controller.
+// karpenterItself runs Karpenter's controller.
 func karpenterItself(w *world.World, setup scenario.Setup) scenario.Autoscaler {
 	var running *karpenter.Controller
 	return scenario.Autoscaler{
@@ -140,7 +146,7 @@ func karpenterItself(w *world.World, setup scenario.Setup) scenario.Autoscaler {
 	}
 }
 
-// whittle is the stack, which uses the nodes' role that is there.
+// whittle deploys the stack with the existing node role.
 func whittle(w *world.World, setup scenario.Setup, nodeRole string) scenario.Autoscaler {
 	return scenario.Autoscaler{
 		Name: "Whittle",
@@ -156,7 +162,7 @@ func whittle(w *world.World, setup scenario.Setup, nodeRole string) scenario.Aut
 	}
 }
 
-// requests counts what users of a group have asked of the API server, but for watches.
+// requests counts the API server's requests from users of a group, without watches.
 func requests(w *world.World, group string) (int, error) {
 	all, err := w.Requests()
 	count := 0

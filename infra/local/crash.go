@@ -19,7 +19,7 @@ import (
 // Without it all run.
 const crashScenario = "CRASH_SCENARIO"
 
-// crashWorlds is the number of worlds that run trials side by side: one for each processor of a
+// crashWorlds is the number of worlds that run trials side by side, one for each processor of a
 // small machine.
 const crashWorlds = 2
 
@@ -42,7 +42,8 @@ func killEverywhere(ctx context.Context) (failure error) {
 	scenarios := crash.Select(crash.Scenarios(), os.Getenv(crashScenario))
 	if len(scenarios) == 0 {
 		return fmt.Errorf(
-			"environment variable %s is %q: no scenario has a title that contains it, such as provision/no room on spot", crashScenario,
+			"environment variable %s is %q: no scenario has a title that contains it, such as provision/no room on spot",
+			crashScenario,
 			os.Getenv(crashScenario))
 	}
 	folder, err := directory("crash")

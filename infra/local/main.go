@@ -1,16 +1,17 @@
-// Command local is Whittle on one machine, without an AWS account: a real
-// Kubernetes control plane, the real stack deployed by the real cdk into a local
-// AWS, the real functions. Only EC2's machines are simulated.
+// Command local is Whittle on one machine, without an AWS account: a real Kubernetes control plane,
+// the real stack deployed by the real cdk into a local AWS, the real functions. Only EC2's machines
+// are simulated.
 //
-//	local run     shows the main job from no node to running pods and back
-//	local up      starts the same world and leaves it running
-//	local down    ends it
-//	local bench   measures cold start, idle tick, latency and sizes, and the launch of a thousand nodes
-//	local bench-launch   the last of these alone
-//	local storm   warns every node of a large cluster within a minute, and measures
-//	local crash   kills each function at each call that it makes, and looks what comes of it
-//	local compare   has Karpenter and Whittle serve the same workload, and moves a cluster from one to the other and back
-//	local chaos   lets everything go wrong at once for a while, and looks what comes of it
+// local run shows the main job from no node to running pods and back
+// local up starts the same world and leaves it running
+// local down ends it
+// local bench measures cold start, idle tick, latency and sizes, and a thousand launches
+// local bench-launch the last of these alone
+// local bench-month measures the monthly cost of an idle and of a busy cluster
+// local storm warns every node of a large cluster within a minute, and measures
+// local crash kills each function at each call that it makes, and checks the recovery
+// local compare Karpenter and Whittle serve the same workload, and the cluster moves to and fro
+// local chaos disturbs everything at once for a while, and checks the recovery
 package main
 
 import (
@@ -30,11 +31,11 @@ import (
 
 const (
 	clusterName = "demo"
-	// The intervals and boot make a run short enough to watch; EC2 and a cluster
-	// that is paid for take longer.
+	// The intervals and the boot are short enough to watch. EC2 takes longer, and a paid cluster
+	// ticks less often.
 	runInterval = 3 * time.Second
 	interval    = 5 * time.Second
-	// defaultInterval is what a deployment has that sets none.
+	// defaultInterval is the interval of a deployment that sets none.
 	defaultInterval = 10 * time.Second
 	boot            = 4 * time.Second
 )
@@ -42,7 +43,9 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	commands := map[string]func(context.Context) error{"run": run, "up": up, "down": down, "serve": serve, "bench": bench, "bench-launch": benchLaunch, "bench-month": benchMonth, "storm": storm, "crash": killEverywhere, "chaos": letChaosReign, "compare": compare, "prepare": prepare}
+	commands := map[string]func(context.Context) error{"run": run, "up": up, "down": down, "serve": serve, "bench": bench,
+		"bench-launch": benchLaunch, "bench-month": benchMonth, "storm": storm, "crash": killEverywhere, "chaos": runChaos,
+		"compare": compare, "prepare": prepare}
 	name := ""
 	if len(os.Args) == 2 {
 		name = os.Args[1]
@@ -59,7 +62,7 @@ func main() {
 	}
 }
 
-// directory is where a world keeps its state and logs, under the user's cache.
+// directory is where a world keeps its state and logs, below the user's cache folder.
 func directory(name string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -68,7 +71,7 @@ func directory(name string) (string, error) {
 	return filepath.Join(cache, "whittle", name), nil
 }
 
-// emptyDirectory is a directory of that name with nothing in it.
+// emptyDirectory returns the directory of that name after emptying it.
 func emptyDirectory(name string) (string, error) {
 	folder, err := directory(name)
 	if err != nil {
@@ -77,13 +80,13 @@ func emptyDirectory(name string) (string, error) {
 	return folder, os.RemoveAll(folder)
 }
 
-// start makes a world in an empty directory of that name. Boot is what its machines need
-// from running to joining.
+// start creates a world in an empty directory of that name. Boot is the machines' time from running
+// to joining.
 func start(ctx context.Context, name string, interval, boot time.Duration) (*world.World, error) {
 	return startWith(ctx, name, interval, boot, "")
 }
 
-// startWith is start with functions that were built into a folder.
+// startWith is start with functions from a folder.
 func startWith(ctx context.Context, name string, interval, boot time.Duration, functions string) (*world.World, error) {
 	folder, err := emptyDirectory(name)
 	if err != nil {
@@ -94,7 +97,8 @@ func startWith(ctx context.Context, name string, interval, boot time.Duration, f
 		return nil, err
 	}
 	return world.Start(ctx, world.Options{
-		Root: root, Directory: folder, Cluster: clusterName, Interval: interval, Boot: boot, Functions: functions, Progress: os.Stdout,
+		Root: root, Directory: folder, Cluster: clusterName, Interval: interval, Boot: boot, Functions: functions,
+		Progress: os.Stdout,
 	})
 }
 
@@ -110,7 +114,8 @@ func prepare(ctx context.Context) error {
 
 // run shows the main job and ends.
 func run(ctx context.Context) (failure error) {
-	fmt.Println("Whittle's local run. The control plane, the stack and the functions are real; EC2 and its machines are a simulator.")
+	fmt.Println(
+		"Whittle's local run. The control plane, the stack and the functions are real; EC2 and its machines are a simulator.")
 	began := time.Now()
 	w, err := start(ctx, "run", runInterval, boot)
 	if err != nil {

@@ -16,10 +16,10 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/world"
 )
 
-// stormNodes gives the storm another size than the full one.
+// stormNodes is the variable that sets the storm's number of nodes.
 const stormNodes = "STORM_NODES"
 
-// nodesAsked is the number of nodes in an environment variable, or the other where it is not set.
+// nodesAsked reads a number of nodes from an environment variable, with a default.
 func nodesAsked(variable string, otherwise int) (int, error) {
 	given := os.Getenv(variable)
 	if given == "" {
@@ -32,7 +32,7 @@ func nodesAsked(variable string, otherwise int) (int, error) {
 	return nodes, nil
 }
 
-// storm warns a whole cluster at once and prints how long each step took.
+// storm warns a whole cluster at once and prints the duration of each step.
 func storm(ctx context.Context) (failure error) {
 	size := scenario.FullStorm()
 	nodes, err := nodesAsked(stormNodes, size.Nodes)
@@ -64,7 +64,7 @@ func storm(ctx context.Context) (failure error) {
 	return nil
 }
 
-// busy prints how often and for how long the functions have run since, and keeps their logs.
+// busy prints how often and for how long the functions have run since a time, and keeps their logs.
 func busy(w *world.World, since time.Time) error {
 	billed := map[string][]time.Duration{}
 	for _, invocation := range w.Invocations() {
@@ -74,7 +74,8 @@ func busy(w *world.World, since time.Time) error {
 	}
 	rows := []string{"", "function\tinvocations\tbilled, median\tlongest"}
 	for _, name := range slices.Sorted(maps.Keys(billed)) {
-		rows = append(rows, fmt.Sprintf("%s\t%d\t%.0f ms\t%.0f ms", name, len(billed[name]), milliseconds(median(billed[name])), milliseconds(slices.Max(billed[name]))))
+		rows = append(rows, fmt.Sprintf("%s\t%d\t%.0f ms\t%.0f ms", name, len(billed[name]),
+			milliseconds(median(billed[name])), milliseconds(slices.Max(billed[name]))))
 	}
 	for _, name := range []string{"interrupt", "provision", "lifecycle", "disrupt"} {
 		log := strings.Join(w.FunctionLog(name), "\n")

@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// running is what `up` leaves for `down`.
+// running is the state that `up` leaves for `down`.
 type running struct {
 	ProcessID int `json:"processID"`
 }
 
-// readyLine is the first of what serve prints once the world is up.
+// readyLine is the first line that serve prints once the world is up.
 const readyLine = "The world is up."
 
 func stateFile() (string, error) {
@@ -38,7 +38,7 @@ func logFile() (*os.File, error) {
 	return os.Create(name)
 }
 
-// up starts a process that serves the world and returns when it is there.
+// up starts a process that serves the world, and returns when the world is ready.
 func up(ctx context.Context) error {
 	file, err := stateFile()
 	if err != nil {
@@ -53,7 +53,7 @@ func up(ctx context.Context) error {
 	}
 	command := exec.Command(executable, "serve")
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // it outlives this terminal
-	// Its errors go to a file: it outlives whoever reads this program's.
+	// The errors go to a file, because the process outlives this program's terminal.
 	log, err := logFile()
 	if err != nil {
 		return err
@@ -95,10 +95,10 @@ func up(ctx context.Context) error {
 	return os.WriteFile(file, state, 0o644)
 }
 
-// endOfStart is the line after which `up` no longer listens.
+// endOfStart is the line after which `up` stops reading.
 const endOfStart = "."
 
-// serve makes a world, says how to use it, and keeps it until it is told to end.
+// serve creates a world, prints how to use it, and keeps it until a signal.
 func serve(ctx context.Context) error {
 	w, err := start(ctx, "up", interval, boot)
 	if err != nil {
@@ -127,7 +127,7 @@ func serve(ctx context.Context) error {
 	return w.Close()
 }
 
-// down ends the process that `up` started, by its id.
+// down ends the process that `up` started, by its ID.
 func down(context.Context) error {
 	file, err := stateFile()
 	if err != nil {
@@ -167,8 +167,7 @@ func readState(file string) (running, error) {
 	return left, nil
 }
 
-// alive tells whether the process is there and is ours: an id may have been given
-// to another program since.
+// alive reports whether the process exists and is ours. Another program may have its ID by now.
 func alive(processID int) bool {
 	own, err := os.Executable()
 	if err != nil {

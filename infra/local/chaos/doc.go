@@ -1,11 +1,16 @@
-// Package chaos lets everything go wrong at once in the local world, for a while, and then
-// looks whether all is well again: pods come and go, EC2 takes spot instances back, has no
-// room and refuses calls, all nodes are outdated at once, the control plane restarts, functions are killed at their work and
-// have clocks that are wrong, and messages come late and twice.
+// Package chaos disturbs the local world in every way at once for a while, and then checks that it
+// recovers.
 //
-// Which of it happens when, and to what, follows from a seed. The same seed gives the same
-// happenings at the same times; what they meet depends on the machine.
+// Pods come and go. EC2 reclaims spot instances, is short of capacity and refuses calls. All nodes
+// drift at once. The control plane restarts. Functions are killed at work and have wrong clocks.
+// Messages come late and twice.
 //
-// Nothing is compressed but what the local run shortens anyway: machines boot in seconds. A
-// minute of chaos takes a minute.
+// A seed determines the disturbances, their times and their targets. The effect on the cluster also
+// depends on the machine.
+//
+// Invariants: at the end every pod runs; claims, instances and nodes belong together; no budget was
+// violated; no dead-letter queue holds a message; the logs give a reason for each node's start and
+// end.
+//
+// Time is not compressed. Only machines boot faster than on AWS, as in every local run.
 package chaos

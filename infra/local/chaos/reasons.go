@@ -8,11 +8,11 @@ import (
 	"slices"
 )
 
-// came are the words of the functions' logs for a claim that is made. Who dies when it has
-// written a claim has not said so: then who launches it does.
+// came lists the log messages of a claim's creation. A function that dies after writing a claim has
+// not logged it. Then the function that launches the claim logs it.
 func came() []string { return []string{"created nodeclaim", "launched nodeclaim"} }
 
-// went are those for a claim's end: why it was ordered, not that it has come.
+// went lists the log messages that give the reason of a claim's deletion.
 func went() []string {
 	return []string{
 		"initiating delete from interruption message",
@@ -30,11 +30,11 @@ func went() []string {
 	}
 }
 
-// trail is what the logs say of claims.
-type trail struct {
+// history holds what the logs say about claims.
+type history struct {
 	came map[string]string // why, by claim
 	went map[string]string
-	// forbidden is what the API server has refused for want of rights, each once.
+	// forbidden holds each request that the API server refused for lack of a right.
 	forbidden []refusal
 }
 
@@ -42,14 +42,18 @@ type trail struct {
 type refusal struct{ function, name, verb, resource, group, namespace string }
 
 func (r refusal) String() string {
-	return fmt.Sprintf("%s may not %s %s %q of the API group %q in the namespace %q", r.function, r.verb, r.resource, r.name, r.group, r.namespace)
+	return fmt.Sprintf("%s may not %s %s %q of the API group %q in the namespace %q", r.function, r.verb, r.resource,
+		r.name, r.group, r.namespace)
 }
 
-// forbidden is the API server's word for a missing right: what, on which kind and where.
-var forbidden = regexp.MustCompile(`(?:"([^"]*)" )?is forbidden: User "[^"]*" cannot ([a-z]+) resource "([^"]*)" in API group "([^"]*)"(?: in the namespace "([^"]*)")?`)
+// forbidden matches the API server's message about a missing right: the object, its kind and its
+// place.
+var forbidden = regexp.MustCompile(
+	`(?:"([^"]*)" )?is forbidden: User "[^"]*" cannot ([a-z]+) resource "([^"]*)" in API group "([^"]*)"(?: in the ` +
+		`namespace "([^"]*)")?`)
 
-// read takes a function's log.
-func (t *trail) read(function string, lines []string) {
+// read takes in a function's log.
+func (t *history) read(function string, lines []string) {
 	for _, line := range lines {
 		var entry struct {
 			Message string   `json:"msg"`
@@ -63,7 +67,8 @@ func (t *trail) read(function string, lines []string) {
 			continue // Lambda's own lines are no JSON of ours
 		}
 		if found := forbidden.FindStringSubmatch(entry.Error); found != nil {
-			if refused := (refusal{function, found[1], found[2], found[3], found[4], found[5]}); !slices.Contains(t.forbidden, refused) {
+			if refused := (refusal{function, found[1], found[2], found[3], found[4], found[5]}); !slices.Contains(t.forbidden,
+				refused) {
 				t.forbidden = append(t.forbidden, refused)
 			}
 		}
@@ -87,21 +92,21 @@ func (t *trail) read(function string, lines []string) {
 	}
 }
 
-// lacks are the claims of which the logs do not say why they came or went.
-func (t *trail) lacks(known map[string]bool) []string {
+// unexplained lists the claims whose creation or deletion has no reason in the logs.
+func (t *history) unexplained(known map[string]bool) []string {
 	var lacks []string
 	for _, name := range slices.Sorted(maps.Keys(known)) {
 		if t.came[name] == "" {
-			lacks = append(lacks, fmt.Sprintf("no log says why nodeclaim %s came", name))
+			lacks = append(lacks, fmt.Sprintf("no log has the reason of the start of nodeclaim %s", name))
 		}
 		if !known[name] && t.went[name] == "" {
-			lacks = append(lacks, fmt.Sprintf("no log says why nodeclaim %s went", name))
+			lacks = append(lacks, fmt.Sprintf("no log has the reason of the end of nodeclaim %s", name))
 		}
 	}
 	return lacks
 }
 
-// counts is how often each reason is among the claims.
+// counts returns how often each reason occurs among the claims.
 func counts(reasons map[string]string, known map[string]bool, still bool) map[string]int {
 	sums := map[string]int{}
 	for name, there := range known {

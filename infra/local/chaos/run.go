@@ -20,24 +20,24 @@ import (
 )
 
 const (
-	// beginPatience bounds the time until the guarded pods run, before anything goes wrong.
+	// beginPatience limits the time until the guarded pods run, before the first disturbance.
 	beginPatience = 5 * time.Minute
-	// calmPatience bounds the time from the end of the chaos until all is well. Claims that
-	// were cut off are given up after minutes, and what was asked of EC2 and not shown after
-	// some more; a replacement that was rolled back is left alone for ten.
-	calmPatience = 15 * time.Minute
-	// staysFor is how long all has to be well.
+	// settlePatience limits the recovery after the last disturbance. Functions give up interrupted
+	// claims after minutes, and unanswered launches some minutes later. A replacement that was
+	// rolled back waits ten minutes for its next try.
+	settlePatience = 15 * time.Minute
+	// staysFor is how long the recovered state must last.
 	staysFor = 5 * time.Second
 )
 
-// Options say how a run goes.
+// Options configure a run.
 type Options struct {
 	Seed   uint64
 	Length time.Duration
 	Out    io.Writer // what happens is told here
 }
 
-// run is one under way.
+// run is a run in progress.
 type run struct {
 	world   *world.World
 	client  *scenario.Client
@@ -45,22 +45,22 @@ type run struct {
 	killed  int
 }
 
-// Report is what a run came to.
+// Report is the result of a run.
 type Report struct {
-	Seed       uint64
-	Length     time.Duration
-	Happened   map[Kind]int
-	Killed     int // functions, at their work
-	Looks      int
-	Missed     int
-	Least      int // of the guarded pods that ran at a time
-	Pods       int // that ran
-	Came, Went map[string]int
-	Calm       time.Duration // from the end of the chaos until all was well
-	Violations []string
+	Seed         uint64
+	Length       time.Duration
+	Disturbances map[Kind]int
+	Killed       int // functions, at their work
+	Looks        int
+	Missed       int
+	Least        int // of the guarded pods that ran at a time
+	Pods         int // that ran
+	Came, Went   map[string]int
+	Recovery     time.Duration // time to recover
+	Violations   []string
 }
 
-// Run lets chaos reign in a world, ends it, waits until all is well, and reports.
+// Run disturbs a world, waits for its recovery and reports.
 func Run(ctx context.Context, w *world.World, options Options) (*Report, error) {
 	setup, err := w.Scenario(io.Discard)
 	if err != nil {
@@ -73,8 +73,8 @@ func Run(ctx context.Context, w *world.World, options Options) (*Report, error) 
 	watching, stop := context.WithCancel(ctx)
 	var watched sync.WaitGroup
 	watched.Go(func() { r.watcher.watch(watching) })
-	report := &Report{Seed: options.Seed, Length: options.Length, Happened: map[Kind]int{}}
-	err = r.reign(ctx, options, report)
+	report := &Report{Seed: options.Seed, Length: options.Length, Disturbances: map[Kind]int{}}
+	err = r.disturbAll(ctx, options, report)
 	if err == nil {
 		err = r.settle(ctx, options, report)
 	}
@@ -83,11 +83,11 @@ func Run(ctx context.Context, w *world.World, options Options) (*Report, error) 
 	if err != nil {
 		return nil, err
 	}
-	r.judge(ctx, report)
+	r.evaluate(ctx, report)
 	return report, nil
 }
 
-// begin makes what things will happen to.
+// begin creates the workload.
 func (r *run) begin(ctx context.Context, setup scenario.Setup) error {
 	role, err := r.world.NodeRole()
 	if err != nil {
@@ -97,30 +97,31 @@ func (r *run) begin(ctx context.Context, setup scenario.Setup) error {
 	if err := r.client.Apply(ctx, file, map[string]string{"CLUSTER_NAME": setup.Name, "NODE_ROLE": role}); err != nil {
 		return err
 	}
-	return scenario.Until(ctx, beginPatience, "the guarded pods to run", r.client.Running("default", guardedSelector, guardedLeast+2))
+	return scenario.Until(ctx, beginPatience, "the guarded pods to run",
+		r.client.Running("default", guardedSelector, guardedLeast+2))
 }
 
-// reign lets everything happen that is to happen, at its time.
-func (r *run) reign(ctx context.Context, options Options, report *Report) error {
+// disturbAll carries out each disturbance at its time.
+func (r *run) disturbAll(ctx context.Context, options Options, report *Report) error {
 	began := time.Now()
-	for _, happening := range Schedule(options.Seed, options.Length) {
+	for _, disturbance := range Schedule(options.Seed, options.Length) {
 		select {
-		case <-time.After(time.Until(began.Add(happening.At))):
+		case <-time.After(time.Until(began.Add(disturbance.At))):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		to, err := r.happen(ctx, happening)
+		to, err := r.disturb(ctx, disturbance)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case err != nil && happening.Kind == Restart:
+		case err != nil && disturbance.Kind == Restart:
 			return fmt.Errorf("restarting the control plane: %w", err)
 		case err != nil:
-			// The control plane may be on its way back, or the instance on its way out.
-			to = "in vain: " + err.Error()
+			// The control plane may be restarting, or the instance ending.
+			to = "failed: " + err.Error()
 		}
-		report.Happened[happening.Kind]++
-		fmt.Fprintf(options.Out, "%s: %s\n", happening, to)
+		report.Disturbances[disturbance.Kind]++
+		fmt.Fprintf(options.Out, "%s: %s\n", disturbance, to)
 	}
 	select {
 	case <-time.After(time.Until(began.Add(options.Length))):
@@ -130,15 +131,15 @@ func (r *run) reign(ctx context.Context, options Options, report *Report) error 
 	}
 }
 
-// settle ends the chaos and waits until all is well, and stays so.
+// settle ends the disturbances and waits for a recovery that lasts.
 func (r *run) settle(ctx context.Context, options Options, report *Report) error {
-	if err := r.calm(); err != nil {
+	if err := r.stopDisturbing(); err != nil {
 		return err
 	}
-	// The steady nodes go on expiring: all is to be well between two ends.
+	// The steady nodes go on expiring, so the recovered state is between two expirations.
 	began := time.Now()
 	var since time.Time
-	err := scenario.Until(ctx, calmPatience, "all to be well again", func(ctx context.Context) (bool, string, error) {
+	err := scenario.Until(ctx, settlePatience, "the world to recover", func(ctx context.Context) (bool, string, error) {
 		wrong, err := r.watcher.settled(ctx)
 		if err != nil || wrong != "" {
 			since = time.Time{}
@@ -147,53 +148,57 @@ func (r *run) settle(ctx context.Context, options Options, report *Report) error
 		if since.IsZero() {
 			since = time.Now()
 		}
-		return time.Since(since) >= staysFor, "all is well, but not for long enough", nil
+		return time.Since(since) >= staysFor, "the world has not been well for long enough", nil
 	})
-	report.Calm = time.Since(began)
+	report.Recovery = time.Since(began)
 	if err != nil && ctx.Err() == nil {
 		report.Violations = append(report.Violations, err.Error())
 		return nil
 	}
-	fmt.Fprintf(options.Out, "%7.1fs  all is well, %.0f s after the chaos\n", (options.Length + report.Calm).Seconds(), report.Calm.Seconds())
+	fmt.Fprintf(options.Out, "%7.1fs  the world has recovered, %.0f s after the last disturbance\n",
+		(options.Length + report.Recovery).Seconds(), report.Recovery.Seconds())
 	return err
 }
 
-// judge gathers what was seen.
-func (r *run) judge(ctx context.Context, report *Report) {
+// evaluate gathers the observations into the report.
+func (r *run) evaluate(ctx context.Context, report *Report) {
 	w := r.watcher
 	w.mutex.Lock()
 	report.Looks, report.Missed, report.Least, report.Pods = w.looks, w.missed, w.least, len(w.pods)
 	report.Violations = append(report.Violations, w.violations...)
 	w.mutex.Unlock()
 	report.Killed = r.killed
-	said := &trail{came: map[string]string{}, went: map[string]string{}}
+	said := &history{came: map[string]string{}, went: map[string]string{}}
 	for _, name := range functions() {
 		said.read(name, r.world.FunctionLog(name))
 	}
 	known := w.known()
 	report.Came, report.Went = counts(said.came, known, true), counts(said.went, known, false)
-	report.Violations = append(report.Violations, said.lacks(known)...)
+	report.Violations = append(report.Violations, said.unexplained(known)...)
 	for _, refused := range append(r.world.Refusals(), r.missing(ctx, said.forbidden)...) {
-		report.Violations = append(report.Violations, "a function may not do what it does: "+refused)
+		report.Violations = append(report.Violations, "a function lacks a right: "+refused)
 	}
 	for _, name := range queues() {
 		if dead, err := r.world.Waiting(name + "-dead"); err != nil || dead > 0 {
-			report.Violations = append(report.Violations, fmt.Sprintf("%d messages to %s were given up (%v)", dead, name, err))
+			report.Violations = append(report.Violations,
+				fmt.Sprintf("%d messages to %s are in the dead-letter queue (%v)", dead, name, err))
 		}
 	}
 }
 
-// missing are the refused rights that are missing still. An API server that has just begun
-// refuses what it has not read the roles for yet.
+// missing returns the refused rights that are still missing. An API server that has just started
+// also refuses requests whose roles it has not read yet.
 func (r *run) missing(ctx context.Context, refused []refusal) []string {
 	var missing []string
 	for _, one := range refused {
 		resource, subresource, _ := strings.Cut(one.resource, "/")
-		review, err := r.client.Core.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
+		review, err := r.client.Core.AuthorizationV1().
+			SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
 			Spec: authorizationv1.SubjectAccessReviewSpec{
 				Groups: []string{"whittle:" + one.function},
 				ResourceAttributes: &authorizationv1.ResourceAttributes{
-					Verb: one.verb, Group: one.group, Resource: resource, Subresource: subresource, Namespace: one.namespace, Name: one.name,
+					Verb: one.verb, Group: one.group, Resource: resource, Subresource: subresource, Namespace: one.namespace,
+					Name: one.name,
 				},
 			},
 		}, metav1.CreateOptions{})
@@ -204,29 +209,29 @@ func (r *run) missing(ctx context.Context, refused []refusal) []string {
 	return missing
 }
 
-// errChaos is what a run with violations ends with.
-var errChaos = errors.New("not all is well")
+// errChaos is the error of a run with violations.
+var errChaos = errors.New("the world did not recover")
 
-// Write prints the report; the error tells of violations.
+// Write prints the report. It returns errChaos for violations.
 func (r *Report) Write(out io.Writer) error {
-	rows := []string{"", "what happened\ttimes"}
-	for _, kind := range slices.Sorted(maps.Keys(r.Happened)) {
-		rows = append(rows, fmt.Sprintf("%s\t%d", kind, r.Happened[kind]))
+	rows := []string{"", "disturbance\tcount"}
+	for _, kind := range slices.Sorted(maps.Keys(r.Disturbances)) {
+		rows = append(rows, fmt.Sprintf("%s\t%d", kind, r.Disturbances[kind]))
 	}
-	rows = append(rows, "", "why nodes came\tnodes")
+	rows = append(rows, "", "reason of the start\tnodes")
 	for _, why := range slices.Sorted(maps.Keys(r.Came)) {
 		rows = append(rows, fmt.Sprintf("%s\t%d", why, r.Came[why]))
 	}
-	rows = append(rows, "", "why nodes went\tnodes")
+	rows = append(rows, "", "reason of the end\tnodes")
 	for _, why := range slices.Sorted(maps.Keys(r.Went)) {
 		rows = append(rows, fmt.Sprintf("%s\t%d", why, r.Went[why]))
 	}
 	rows = append(rows, "",
 		fmt.Sprintf("pods that ran\t%d", r.Pods),
 		fmt.Sprintf("functions killed at their work\t%d", r.Killed),
-		fmt.Sprintf("looks at the budget, of which %d in vain\t%d", r.Missed, r.Looks),
+		fmt.Sprintf("reads of the budget, of which %d failed\t%d", r.Missed, r.Looks),
 		fmt.Sprintf("guarded pods that ran at a time, of at least %d\t%d", guardedLeast, r.Least),
-		fmt.Sprintf("from the end of the chaos until all was well\t%.0f s", r.Calm.Seconds()),
+		fmt.Sprintf("time to recover\t%.0f s", r.Recovery.Seconds()),
 		"")
 	if err := scenario.WriteTable(out, rows); err != nil {
 		return err

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Kind is what happens.
+// Kind is a kind of disturbance.
 type Kind string
 
-// The kinds of happenings.
+// The kinds of disturbances.
 const (
 	Scale     Kind = "pods come and go"
 	Interrupt Kind = "a spot warning"
@@ -27,7 +27,8 @@ const (
 	Drift     Kind = "all nodes are outdated"
 )
 
-// weights are how often each kind comes among a hundred or so. Restarts and outdated nodes have times of their own.
+// weights gives the relative frequency of each kind. Restarts and drift have a schedule of their
+// own.
 func weights() []struct {
 	kind   Kind
 	weight int
@@ -36,34 +37,34 @@ func weights() []struct {
 		kind   Kind
 		weight int
 	}{
-		{Scale, 20}, {Interrupt, 12}, {Rebalance, 4}, {Stop, 4}, {Vanish, 4}, {Shortage, 6}, {Throttle, 8}, {LoseReply, 6}, {Kill, 30}, {Skew, 6}, {Disturb, 4},
+		{Scale, 20}, {Interrupt, 12}, {Rebalance, 4}, {Stop, 4}, {Vanish, 4}, {Shortage, 6}, {Throttle, 8}, {LoseReply, 6},
+		{Kill, 30}, {Skew, 6}, {Disturb, 4},
 	}
 }
 
 const (
-	// between is the mean time from one happening to the next.
+	// between is the mean time between two disturbances.
 	between = 1500 * time.Millisecond
-	// restartEvery is how much of the chaos there is to one restart of the control plane; a
-	// shorter one has one in its middle.
+	// restartEvery is the period of control plane restarts. A shorter run has one in its middle.
 	restartEvery = 4 * time.Minute
-	// driftEvery is the same for a change of the class, after which every node is to be replaced.
+	// driftEvery is the period of changes to the class, after which every node has drifted.
 	driftEvery = 3 * time.Minute
 )
 
-// Happening is one thing that happens.
-type Happening struct {
+// Disturbance is one disturbance.
+type Disturbance struct {
 	At   time.Duration // since the beginning
 	Kind Kind
-	// Draw chooses among what there is: a function, an instance, a number.
+	// Draw chooses the target: a function, an instance, a number.
 	Draw, Amount uint64
 }
 
-func (h Happening) String() string { return fmt.Sprintf("%7.1fs  %s", h.At.Seconds(), h.Kind) }
+func (h Disturbance) String() string { return fmt.Sprintf("%7.1fs  %s", h.At.Seconds(), h.Kind) }
 
-// Schedule is what happens in a time, by the seed.
-func Schedule(seed uint64, length time.Duration) []Happening {
+// Schedule returns the disturbances of a run, as the seed determines them.
+func Schedule(seed uint64, length time.Duration) []Disturbance {
 	dice := rand.New(rand.NewPCG(seed, 0))
-	var all []Happening
+	var all []Disturbance
 	total := 0
 	for _, one := range weights() {
 		total += one.weight
@@ -76,24 +77,24 @@ func Schedule(seed uint64, length time.Duration) []Happening {
 		pick := dice.IntN(total)
 		for _, one := range weights() {
 			if pick -= one.weight; pick < 0 {
-				all = append(all, Happening{At: at, Kind: one.kind, Draw: dice.Uint64(), Amount: dice.Uint64()})
+				all = append(all, Disturbance{At: at, Kind: one.kind, Draw: dice.Uint64(), Amount: dice.Uint64()})
 				break
 			}
 		}
 	}
 	all = append(all, regular(Restart, restartEvery, length, 1, 2)...)
 	all = append(all, regular(Drift, driftEvery, length, 1, 4)...)
-	slices.SortStableFunc(all, func(a, b Happening) int { return int(a.At - b.At) })
+	slices.SortStableFunc(all, func(a, b Disturbance) int { return int(a.At - b.At) })
 	return all
 }
 
-// regular are the happenings of a kind that comes once in each period, and once at least,
-// when a part of the period has passed.
-func regular(kind Kind, period, length time.Duration, part, of int) []Happening {
+// regular returns the disturbances of a kind with a period, at least one. Each comes when part/of
+// of the period has passed.
+func regular(kind Kind, period, length time.Duration, part, of int) []Disturbance {
 	count := max(1, int(length/period))
-	all := make([]Happening, count)
+	all := make([]Disturbance, count)
 	for i := range all {
-		all[i] = Happening{At: length * time.Duration(of*i+part) / time.Duration(of*count), Kind: kind, Amount: uint64(i)}
+		all[i] = Disturbance{At: length * time.Duration(of*i+part) / time.Duration(of*count), Kind: kind, Amount: uint64(i)}
 	}
 	return all
 }

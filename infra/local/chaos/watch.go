@@ -15,16 +15,17 @@ import (
 )
 
 const (
-	// lookEvery is how often the cluster is looked at.
+	// lookEvery is the interval between two reads of the cluster.
 	lookEvery = 250 * time.Millisecond
-	// lookPatience bounds one look: the control plane may be gone.
+	// lookPatience limits one read, because the control plane may be down.
 	lookPatience = 5 * time.Second
-	// guardedSelector are the pods that a budget guards, guardedLeast how many of them have to run.
+	// guardedSelector selects the pods of the disruption budget; guardedLeast is the budget's
+	// minimum.
 	guardedSelector = "app=guarded"
 	guardedLeast    = 4
 )
 
-// watcher looks at the cluster now and again, whatever happens to it.
+// watcher reads the cluster repeatedly and records violations.
 type watcher struct {
 	client *scenario.Client
 	ec2    *ec2.Service
@@ -43,7 +44,7 @@ func newWatcher(client *scenario.Client, instances *ec2.Service) *watcher {
 	return &watcher{client: client, ec2: instances, claims: map[string]bool{}, pods: map[string]bool{}}
 }
 
-// watch looks until the context ends.
+// watch reads until the context ends.
 func (w *watcher) watch(ctx context.Context) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -61,7 +62,7 @@ func (w *watcher) look(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lookPatience)
 	defer cancel()
 	claims, claimsErr := w.client.NodeClaims(ctx)
-	// The pods before the instances: one that runs, runs on an instance that is listed then.
+	// The pods come before the instances: a running pod's instance is then still listed.
 	pods, podsErr := w.client.Pods(ctx, "default", "")
 	nodes, nodesErr := w.client.Nodes(ctx)
 	w.mutex.Lock()
@@ -85,7 +86,7 @@ func (w *watcher) look(ctx context.Context) {
 	w.guard(pods, nodes)
 }
 
-// guard holds the budget: the guarded pods are on nodes that nobody but Whittle takes away.
+// guard checks the budget. The guarded pods are on nodes that only Whittle removes.
 func (w *watcher) guard(pods []corev1.Pod, nodes []corev1.Node) {
 	alive := map[string]bool{}
 	for _, instance := range w.ec2.Instances() {
@@ -95,22 +96,25 @@ func (w *watcher) guard(pods []corev1.Pod, nodes []corev1.Node) {
 	for i := range pods {
 		pod := &pods[i]
 		at := slices.IndexFunc(nodes, func(node corev1.Node) bool { return node.Name == pod.Spec.NodeName })
-		if pod.Labels["app"] == "guarded" && pod.DeletionTimestamp == nil && pod.Status.Phase == corev1.PodRunning && at >= 0 && alive[nodes[at].Spec.ProviderID] {
+		if pod.Labels["app"] == "guarded" && pod.DeletionTimestamp == nil && pod.Status.Phase == corev1.PodRunning &&
+			at >= 0 && alive[nodes[at].Spec.ProviderID] {
 			running++
 		}
 	}
 	switch {
 	case !w.complete:
-		// Before all of them have run once nothing can be taken from them.
+		// The budget counts from the moment at which all guarded pods have run.
 		w.complete = running >= guardedLeast+2
 		w.least = running
 	case running < guardedLeast:
-		w.violations = append(w.violations, fmt.Sprintf("%s: %d of the guarded pods ran, of at least %d", time.Now().Format(time.TimeOnly), running, guardedLeast))
+		w.violations = append(w.violations,
+			fmt.Sprintf("%s: %d of the guarded pods ran, of at least %d", time.Now().Format(time.TimeOnly), running,
+				guardedLeast))
 	}
 	w.least = min(w.least, running)
 }
 
-// known are the claims that there were, and whether each is there still.
+// known returns all claims that were seen, and whether each still exists.
 func (w *watcher) known() map[string]bool {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -121,7 +125,7 @@ func (w *watcher) known() map[string]bool {
 	return known
 }
 
-// settled says what keeps the world from being as it should in the end; empty for nothing.
+// settled says what the recovered state still lacks; empty for nothing.
 func (w *watcher) settled(ctx context.Context) (string, error) {
 	claims, err := w.client.NodeClaims(ctx)
 	if err != nil {
@@ -137,7 +141,8 @@ func (w *watcher) settled(ctx context.Context) (string, error) {
 	}
 	for i := range pods {
 		if pod := &pods[i]; pod.DeletionTimestamp != nil || pod.Status.Phase != corev1.PodRunning {
-			return fmt.Sprintf("pod %s on node %q is %s (ending: %t)", pod.Name, pod.Spec.NodeName, pod.Status.Phase, pod.DeletionTimestamp != nil), nil
+			return fmt.Sprintf("pod %s on node %q is %s (ending: %t)", pod.Name, pod.Spec.NodeName, pod.Status.Phase,
+				pod.DeletionTimestamp != nil), nil
 		}
 	}
 	owners := map[string]string{}
@@ -150,7 +155,8 @@ func (w *watcher) settled(ctx context.Context) (string, error) {
 	}
 	for _, instance := range w.ec2.Instances() {
 		if instance.State != ec2.Terminated && owners[instance.ProviderID()] == "" {
-			return fmt.Sprintf("instance %s is %s and has no nodeclaim; tags %v", instance.ID, instance.State, instance.Tags), nil
+			return fmt.Sprintf("instance %s is %s and has no nodeclaim; tags %v", instance.ID, instance.State, instance.Tags),
+				nil
 		}
 	}
 	for i := range nodes {

@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// reading is the line of Go's time.Now that asks the machine, and added what comes after it.
+// reading is the line of time.Now that asks the machine for the time; added is the line that
+// follows it.
 const (
 	reading = "\tsec, nsec, mono := runtimeNow()\n"
 	added   = "\tsec += ahead()\n"
@@ -20,16 +21,19 @@ const (
 //go:embed ahead.go.txt
 var ahead []byte
 
-// Build builds the packages of the module at root as its functions are built, but for this
-// machine and with a clock that can be set, into the folder out. The first time everything
-// they import is compiled anew, which takes a minute and a half on two cores; Go's build
-// cache keeps it. Errors: a Go whose time.Now has another form, and what the compiler says.
+// Build compiles packages of the module at root into the folder out, with a clock that can be set.
+// It uses the flags of the functions' own build, for this machine. The first build compiles all
+// imports and takes a minute and a half on two cores; Go's build cache keeps them. Errors: a Go
+// release whose time.Now has another form, and errors of the compiler.
 func Build(ctx context.Context, root, out string, packages ...string) error {
 	overlay, err := overlay(ctx, root, out)
 	if err != nil {
 		return fmt.Errorf("building with a clock that can be set: %w", err)
 	}
-	arguments := []string{"build", "-overlay", overlay, "-tags", "lambda.norpc", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", out + string(filepath.Separator)}
+	arguments := []string{
+		"build", "-overlay", overlay, "-tags", "lambda.norpc", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o",
+		out + string(filepath.Separator),
+	}
 	command := exec.CommandContext(ctx, "go", append(arguments, packages...)...)
 	command.Dir = root
 	command.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -39,7 +43,7 @@ func Build(ctx context.Context, root, out string, packages ...string) error {
 	return nil
 }
 
-// overlay writes the changed files and the list of them, which the go command reads.
+// overlay writes the changed files and the list of them for the go command.
 func overlay(ctx context.Context, root, out string) (string, error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return "", err
@@ -57,7 +61,8 @@ func overlay(ctx context.Context, root, out string) (string, error) {
 	}
 	before, after, found := strings.Cut(string(content), "func Now() Time {\n"+reading)
 	if !found {
-		return "", fmt.Errorf("func Now of %s does not begin with %q: bring this package up to date with that Go", filepath.Join(source, "time.go"), reading)
+		return "", fmt.Errorf("func Now of %s does not begin with %q: bring this package up to date with that Go",
+			filepath.Join(source, "time.go"), reading)
 	}
 	changed := map[string][]byte{
 		"time.go":  []byte(before + "func Now() Time {\n" + reading + added + after),
@@ -65,7 +70,7 @@ func overlay(ctx context.Context, root, out string) (string, error) {
 	}
 	replace := map[string]string{}
 	for name, content := range changed {
-		// Not named as Go files, so that nobody takes the folder for a package.
+		// The name does not end in .go, so that the folder is no package.
 		written := filepath.Join(out, name+".txt")
 		if err := os.WriteFile(written, content, 0o644); err != nil {
 			return "", err

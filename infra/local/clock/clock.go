@@ -11,13 +11,13 @@ import (
 // Variable is the environment variable that names a program's clock.
 const Variable = "WHITTLE_CLOCK"
 
-// Clock is a file that programs made by Build read the time from. It is safe for concurrent use.
+// Clock is a file from which programs of Build read the time. It is safe for concurrent use.
 type Clock struct {
 	file  *os.File
 	ahead atomic.Int64 // seconds
 }
 
-// Create makes a clock that shows the machine's time. Its owner closes it.
+// Create makes a clock that shows the machine's time. The caller closes it.
 func Create(name string) (*Clock, error) {
 	file, err := os.Create(name)
 	if err != nil {
@@ -27,8 +27,8 @@ func Create(name string) (*Clock, error) {
 	return c, c.Set(0)
 }
 
-// Set puts the clock ahead of the machine's by whole seconds, or behind it where they are
-// negative. Running programs see it at once.
+// Set puts the clock ahead of the machine's by whole seconds, or behind it by negative ones.
+// Running programs see the change at once.
 func (c *Clock) Set(ahead time.Duration) error {
 	var content [8]byte
 	binary.NativeEndian.PutUint64(content[:], uint64(ahead/time.Second))
@@ -39,11 +39,11 @@ func (c *Clock) Set(ahead time.Duration) error {
 	return nil
 }
 
-// Ahead is by how much the clock is ahead of the machine's.
+// Ahead is the clock's lead over the machine's.
 func (c *Clock) Ahead() time.Duration { return time.Duration(c.ahead.Load()) * time.Second }
 
-// Setting is what a program needs in its environment to have this clock.
+// Setting is the environment variable for a program that uses this clock.
 func (c *Clock) Setting() string { return Variable + "=" + c.file.Name() }
 
-// Close lets go of the file. Programs that have the clock keep it as it is.
+// Close closes the file. Programs with the clock keep its last setting.
 func (c *Clock) Close() error { return c.file.Close() }

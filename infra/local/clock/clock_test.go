@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// The program prints the time each time that it reads a line.
+// The program prints the time for each line that it reads.
 const program = `package main
 
 import (

@@ -1,7 +1,8 @@
-// Package clock builds Go programs whose clock can be set, and sets it. The programs
-// are what they are otherwise; only Go's own time.Now is another one, which adds what
-// a file says to the machine's time. Tests make time pass with it, and have machines
-// disagree about the time, without a word of it in the programs.
+// Package clock builds Go programs whose clock can be set, and sets it.
 //
-// Timers, timeouts and everything else that measures time go on by the machine's clock.
+// Only Go's own time.Now differs in such a program: it adds an offset from a file to the machine's
+// time. The program's source does not change. Tests advance time with it, and make machines
+// disagree about the time.
+//
+// Timers, timeouts and other measured durations follow the machine's clock.
 package clock

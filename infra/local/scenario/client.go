@@ -23,10 +23,10 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// pollEvery is how often a condition is looked at.
+// pollEvery is the interval at which conditions are checked.
 const pollEvery = 100 * time.Millisecond
 
-// Client does to a cluster what a person does with kubectl.
+// Client does in a cluster what a person does with kubectl.
 type Client struct {
 	Core    kubernetes.Interface
 	Objects dynamic.Interface
@@ -42,14 +42,14 @@ func NewClient(config *rest.Config) (*Client, error) {
 	return &Client{Core: core, Objects: objects}, err
 }
 
-// Manifest reads a manifest and puts variables in the place of ${NAME}.
+// Manifest reads a manifest and replaces each ${NAME} by a variable.
 func Manifest(file string, variables map[string]string) (string, error) {
 	content, err := os.ReadFile(file)
 	return os.Expand(string(content), func(name string) string { return variables[name] }), err
 }
 
-// Apply writes each object of a manifest by server-side apply, as `kubectl apply
-// --server-side` does. ${NAME} in it stands for a variable.
+// Apply writes each object of a manifest as `kubectl apply --server-side` does. It replaces each
+// ${NAME} by a variable.
 func (c *Client) Apply(ctx context.Context, file string, variables map[string]string) error {
 	text, err := Manifest(file, variables)
 	if err != nil {
@@ -76,8 +76,7 @@ func (c *Client) Apply(ctx context.Context, file string, variables map[string]st
 	}
 }
 
-// resourceOf is the resource of a kind. The kinds that scenarios use form their
-// plural by the two rules here.
+// resourceOf is the resource of a kind. Two rules form the plurals of the scenarios' kinds.
 func resourceOf(object *unstructured.Unstructured) schema.GroupVersionResource {
 	kind := object.GroupVersionKind()
 	plural := strings.ToLower(kind.Kind) + "s"
@@ -90,7 +89,8 @@ func resourceOf(object *unstructured.Unstructured) schema.GroupVersionResource {
 // Scale sets the replicas of a Deployment.
 func (c *Client) Scale(ctx context.Context, namespace, name string, replicas int) error {
 	patch := fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas)
-	_, err := c.Core.AppsV1().Deployments(namespace).Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	_, err := c.Core.AppsV1().Deployments(namespace).Patch(ctx, name, types.MergePatchType, []byte(patch),
+		metav1.PatchOptions{})
 	return err
 }
 
@@ -140,8 +140,9 @@ func claimOf(object *unstructured.Unstructured) (api.NodeClaim, error) {
 	return claim, err
 }
 
-// Until waits for a condition that a caller describes in words.
-func Until(ctx context.Context, limit time.Duration, what string, condition func(context.Context) (done bool, state string, err error)) error {
+// Until waits for a condition. The text names it in the error.
+func Until(ctx context.Context, limit time.Duration, what string,
+	condition func(context.Context) (done bool, state string, err error)) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	ticker := time.NewTicker(pollEvery)
@@ -165,8 +166,7 @@ func Until(ctx context.Context, limit time.Duration, what string, condition func
 	}
 }
 
-// Running tells whether count pods of the selector run, all of them bound to nodes
-// that are there.
+// Running reports whether count pods of the selector run, all on existing nodes.
 func (c *Client) Running(namespace, selector string, count int) func(context.Context) (bool, string, error) {
 	return func(ctx context.Context) (bool, string, error) {
 		pods, err := c.Pods(ctx, namespace, selector)

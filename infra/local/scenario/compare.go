@@ -18,24 +18,25 @@ import (
 
 const (
 	compareSelector = "compare=true"
-	// comparePatience bounds one step of a comparison.
+	// comparePatience limits one step of a comparison.
 	comparePatience = 4 * time.Minute
 )
 
-// ComparedWorld is what a comparison needs of the local run.
+// ComparedWorld is the part of the local world that a comparison uses.
 type ComparedWorld interface {
-	// Prices are the dollars an hour of the instances that have not ended, by id.
+	// Prices returns the price of each instance that has not ended, in dollars an hour, by ID.
 	Prices() map[string]float64
-	// LaunchTimes are when instances were launched, by id.
+	// LaunchTimes returns the launch time of each instance, by ID.
 	LaunchTimes() map[string]time.Time
 }
 
-// Autoscaler is one of those that are compared.
+// Autoscaler is one of the two compared.
 type Autoscaler struct {
 	Name string
-	// Start lets it act in the cluster and Stop takes it away, as the README tells a person to.
+	// Start installs it in the cluster and Stop removes it, as the README describes.
 	Start, Stop func(context.Context) error
-	// Calls counts its calls to AWS so far by service and action, Requests those to the API server but for watches.
+	// Calls counts its calls to AWS by service and action. Requests counts those to the API server,
+	// without watches.
 	Calls    func() map[string]int
 	Requests func() (int, error)
 }
@@ -46,7 +47,7 @@ type Wave struct {
 	Replicas map[string]int // by Deployment; the others stay as they are
 }
 
-// waves are the workload of a comparison, from no pod on.
+// waves is the workload of a comparison, starting with no pod.
 func waves() []Wave {
 	return []Wave{
 		{"15 pods of one shape", map[string]int{"inflate": 15}},
@@ -55,18 +56,18 @@ func waves() []Wave {
 	}
 }
 
-// Comparison is a way between two autoscalers in one cluster.
+// Comparison compares two autoscalers in one cluster.
 type Comparison struct {
 	Setup    Setup
 	World    ComparedWorld
 	NodeRole string // the nodes' role, in the EC2NodeClass
-	// Watch is for how long nobody may touch anything after a change of autoscalers.
+	// Watch is how long nobody may touch anything after a change of autoscalers.
 	Watch    time.Duration
 	timeline *Timeline
 	pods     map[string]int // by Deployment
 }
 
-// Measure is what an autoscaler made of a wave.
+// Measure is the result of one autoscaler for one wave.
 type Measure struct {
 	Wave                     string
 	ToCreateFleet, ToRunning time.Duration // from the first pod that waited; ToRunning of the slowest pod
@@ -76,11 +77,12 @@ type Measure struct {
 	Requests                 int // to the API server
 }
 
-// Begin applies the workload, without a replica, and follows the cluster until ctx ends.
+// Begin applies the workload without replicas and follows the cluster until ctx ends.
 func (c *Comparison) Begin(ctx context.Context) error {
 	c.timeline, c.pods = c.Setup.Timeline, map[string]int{}
 	variables := map[string]string{"CLUSTER_NAME": c.Setup.Name, "NODE_ROLE": c.NodeRole}
-	if err := c.Setup.Client.Apply(ctx, filepath.Join(c.Setup.Root, "testdata", "manifests", "compare.yaml"), variables); err != nil {
+	if err := c.Setup.Client.Apply(ctx, filepath.Join(c.Setup.Root, "testdata", "manifests", "compare.yaml"),
+		variables); err != nil {
 		return err
 	}
 	_, err := c.watch(ctx, c.timeline)
@@ -94,7 +96,7 @@ func (c *Comparison) watch(ctx context.Context, timeline *Timeline) (*watcher, e
 	})
 }
 
-// Let starts an autoscaler and waits until the NodePool can be used.
+// Let starts an autoscaler and waits until the NodePool is ready.
 func (c *Comparison) Let(ctx context.Context, who Autoscaler) error {
 	c.timeline.Add("starting", "%s", who.Name)
 	if err := who.Start(ctx); err != nil {
@@ -136,7 +138,8 @@ func (c *Comparison) Serve(ctx context.Context, who Autoscaler, wave Wave) (Meas
 	if err != nil {
 		return measure, err
 	}
-	// A watch that lasts through a whole comparison may be cut by the API server, and what it missed would be measured as nothing.
+	// The API server may cut a watch that lasts through a whole comparison, and the missed events
+	// would not be measured.
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()
 	watcher, err := c.watch(watching, NewTimeline(io.Discard))
@@ -156,7 +159,8 @@ func (c *Comparison) Serve(ctx context.Context, who Autoscaler, wave Wave) (Meas
 		total += replicas
 	}
 	c.timeline.Add("pending", "%s: %d in all", wave.Name, total)
-	if err := Until(ctx, comparePatience, fmt.Sprintf("%d running pods", total), c.Setup.Client.Running("default", compareSelector, total)); err != nil {
+	if err := Until(ctx, comparePatience, fmt.Sprintf("%d running pods", total),
+		c.Setup.Client.Running("default", compareSelector, total)); err != nil {
 		return measure, err
 	}
 	first, slowest := watcher.waits(since)
@@ -185,7 +189,7 @@ func (c *Comparison) Serve(ctx context.Context, who Autoscaler, wave Wave) (Meas
 	return measure, err
 }
 
-// Empty takes the workload away and waits until nothing costs anything.
+// Empty removes the workload and waits until no instance is left.
 func (c *Comparison) Empty(ctx context.Context) error {
 	start := time.Now()
 	for name := range c.pods {
@@ -202,7 +206,8 @@ func (c *Comparison) Empty(ctx context.Context) error {
 		}
 		claims, err := c.Setup.Client.NodeClaims(ctx)
 		alive := len(c.World.Prices())
-		return len(nodes)+len(claims)+alive == 0, fmt.Sprintf("%d nodes, %d claims, %d instances", len(nodes), len(claims), alive), err
+		return len(nodes)+len(claims)+alive == 0,
+			fmt.Sprintf("%d nodes, %d claims, %d instances", len(nodes), len(claims), alive), err
 	})
 	c.timeline.Add("empty", "no node and no instance after %.1f s", time.Since(start).Seconds())
 	return err

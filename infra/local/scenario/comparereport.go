@@ -8,9 +8,12 @@ import (
 	"strings"
 )
 
-// WriteComparison prints side by side what two autoscalers made of the same waves.
+// WriteComparison prints the measures of two autoscalers for the same waves side by side.
 func WriteComparison(out io.Writer, names [2]string, measures [2][]Measure) error {
-	rows := []string{"workload\tautoscaler\tpending to CreateFleet\tpending to running\tnodes\t$ an hour\tcalls to AWS\trequests to the API server"}
+	rows := []string{
+		"workload\tautoscaler\tpending to CreateFleet\tpending to running\tnodes\t$ an hour\tcalls to AWS\trequests to " +
+			"the API server",
+	}
 	kinds := map[string][2]int{}
 	for i := range measures[0] {
 		for side := range measures {
@@ -22,7 +25,8 @@ func WriteComparison(out io.Writer, names [2]string, measures [2][]Measure) erro
 				both[side] += count
 				kinds[kind] = both
 			}
-			rows = append(rows, fmt.Sprintf("%s\t%s\t%.1f s\t%.1f s\t%d\t%.4f\t%d\t%d", m.Wave, names[side], m.ToCreateFleet.Seconds(), m.ToRunning.Seconds(), m.Nodes, m.PricePerHour, total, m.Requests))
+			rows = append(rows, fmt.Sprintf("%s\t%s\t%.1f s\t%.1f s\t%d\t%.4f\t%d\t%d", m.Wave, names[side],
+				m.ToCreateFleet.Seconds(), m.ToRunning.Seconds(), m.Nodes, m.PricePerHour, total, m.Requests))
 		}
 	}
 	rows = append(rows, "", "calls to AWS\t"+strings.Join(names[:], "\t"))

@@ -1,4 +1,7 @@
-// Package scenario shows and checks the main job on a world: it applies
-// manifests as kubectl would, scales a workload, interrupts a node, and keeps a
-// timeline of what the cluster and EC2 made of it.
+// Package scenario performs the main job on a world and measures it: it applies manifests as
+// kubectl does, scales workloads, interrupts nodes, and prints a timeline of the cluster and of
+// EC2.
+//
+// It depends on the world through small interfaces only. The storm, the comparison with Karpenter
+// and the takeover checks are here too.
 package scenario

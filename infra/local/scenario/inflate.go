@@ -15,15 +15,15 @@ import (
 	"github.com/whittle-dev/whittle/shared/inventory"
 )
 
-// World is what a scenario needs of the local run.
+// World is the part of the local world that a scenario uses.
 type World interface {
-	// NodeRole is the role of nodes that the stack made.
+	// NodeRole returns the node role that the stack created.
 	NodeRole() (string, error)
-	// Interrupt sends a spot warning for the instance, and takes it back after.
+	// Interrupt sends a spot warning for the instance, and reclaims it after a time.
 	Interrupt(instanceID string, after time.Duration) error
-	// Invocations are those of the functions so far.
+	// Invocations returns the functions' invocations so far.
 	Invocations() []lambda.Invocation
-	// FleetCalls are the moments at which CreateFleet was called.
+	// FleetCalls returns the times of CreateFleet calls.
 	FleetCalls() []time.Time
 	// InstancesAlive counts the instances that have not ended.
 	InstancesAlive() int
@@ -33,14 +33,14 @@ const (
 	inflateNamespace = "default"
 	inflateName      = "inflate"
 	inflateSelector  = "app=inflate"
-	// patience bounds one step. The slowest, from a pod that waits to a node that
-	// runs it, takes some tick intervals and a boot.
+	// patience limits one step. The slowest, from a pending pod to a node that runs it, takes some
+	// tick intervals and a boot.
 	patience = 90 * time.Second
-	// spotWarning is how long EC2 leaves an instance after the warning.
+	// spotWarning is the time between EC2's warning and the reclaim.
 	spotWarning = 2 * time.Minute
 )
 
-// Setup is where a scenario runs and what it prints to.
+// Setup says where a scenario runs and where it prints to.
 type Setup struct {
 	World    World
 	Client   *Client
@@ -50,8 +50,8 @@ type Setup struct {
 	Timeline *Timeline
 }
 
-// Inflate shows the main job: no node, five pods, fifteen, a spot warning on a
-// node with pods, none again.
+// Inflate performs the main job: no node, five pods, fifteen, a spot warning for a node with pods,
+// no node again.
 func Inflate(ctx context.Context, setup Setup) (*Report, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -78,14 +78,14 @@ func Inflate(ctx context.Context, setup Setup) (*Report, error) {
 	return s.report, nil
 }
 
-// WaitForCatalog waits for the catalog function's first work.
+// WaitForCatalog waits until the catalog function has written its first snapshot.
 func WaitForCatalog(ctx context.Context, client *cluster.Client) error {
 	_, err := waitForCatalog(ctx, client)
 	return err
 }
 
-// waitForCatalog waits for the catalog function, which the installation invokes
-// without waiting for it.
+// waitForCatalog waits for the catalogue. The installation invokes the catalog function without
+// waiting for it.
 func waitForCatalog(ctx context.Context, client *cluster.Client) (*catalog.Snapshot, error) {
 	var known *catalog.Snapshot
 	err := Until(ctx, patience, "the catalogue", func(ctx context.Context) (bool, string, error) {
@@ -118,7 +118,7 @@ func (s *steps) apply(ctx context.Context) error {
 	return nil
 }
 
-// scaleUp scales the workload and waits until all of its pods run.
+// scaleUp scales the workload and waits until all its pods run.
 func (s *steps) scaleUp(replicas int) func(context.Context) error {
 	return func(ctx context.Context) error {
 		since := time.Now()
@@ -126,7 +126,8 @@ func (s *steps) scaleUp(replicas int) func(context.Context) error {
 		if err := s.Client.Scale(ctx, inflateNamespace, inflateName, replicas); err != nil {
 			return err
 		}
-		err := Until(ctx, patience, fmt.Sprintf("%d running pods", replicas), s.Client.Running(inflateNamespace, inflateSelector, replicas))
+		err := Until(ctx, patience, fmt.Sprintf("%d running pods", replicas),
+			s.Client.Running(inflateNamespace, inflateSelector, replicas))
 		if err != nil {
 			return err
 		}
@@ -152,8 +153,8 @@ func (s *steps) scaleUp(replicas int) func(context.Context) error {
 	}
 }
 
-// interrupt warns a node that runs pods of the workload, and waits until all of
-// them run elsewhere and the node is gone.
+// interrupt warns a node with pods of the workload. It waits until all of them run elsewhere and
+// the node is gone.
 func (s *steps) interrupt(ctx context.Context) error {
 	pods, err := s.Client.Pods(ctx, inflateNamespace, inflateSelector)
 	if err != nil {
@@ -221,7 +222,7 @@ func (s *steps) node(ctx context.Context, name string) (*corev1.Node, error) {
 	return nil, fmt.Errorf("there is no node %q", name)
 }
 
-// scaleDown takes the workload away and waits until nothing costs anything.
+// scaleDown removes the workload and waits until no instance is left.
 func (s *steps) scaleDown(ctx context.Context) error {
 	start := time.Now()
 	s.Timeline.Add("scaled down", "inflate to 0")
@@ -238,7 +239,8 @@ func (s *steps) scaleDown(ctx context.Context) error {
 			return false, "", err
 		}
 		alive := s.World.InstancesAlive()
-		return len(nodes)+len(claims)+alive == 0, fmt.Sprintf("%d nodes, %d claims, %d instances", len(nodes), len(claims), alive), nil
+		return len(nodes)+len(claims)+alive == 0,
+			fmt.Sprintf("%d nodes, %d claims, %d instances", len(nodes), len(claims), alive), nil
 	})
 	if err != nil {
 		return err

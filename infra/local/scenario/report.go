@@ -20,7 +20,7 @@ const (
 	hoursAMonth      = 730
 )
 
-// Report is what a scenario measured.
+// Report is the result of a scenario.
 type Report struct {
 	Steps       []Step
 	Replaced    time.Duration // from the spot warning until all pods run again
@@ -37,33 +37,35 @@ type Step struct {
 	ToRunning     time.Duration // of the slowest pod
 }
 
-// Bound is what a plan said of itself in the log of provision.
+// Bound is what provision logged about a plan.
 type Bound struct {
 	Pods, NodeClaims int
 	Price, Bound     float64 // dollars an hour of its new nodes
 }
 
-// Write prints the closing tables. elapsed is the time that the invocations took
-// place in.
+// Write prints the closing tables. elapsed is the time span of the invocations.
 func (r *Report) Write(out io.Writer, elapsed time.Duration) error {
 	rows := []string{"", "pods placed\tnodes\t$ an hour\tpending to CreateFleet\tpending to running"}
 	for _, step := range r.Steps {
-		rows = append(rows, fmt.Sprintf("%d\t%d\t%.4f\t%.1f s\t%.1f s", step.Pods, step.Nodes, step.PricePerHour, step.ToCreateFleet.Seconds(), step.ToRunning.Seconds()))
+		rows = append(rows, fmt.Sprintf("%d\t%d\t%.4f\t%.1f s\t%.1f s", step.Pods, step.Nodes, step.PricePerHour,
+			step.ToCreateFleet.Seconds(), step.ToRunning.Seconds()))
 	}
 	rows = append(rows, "", "plan for pods\tnew nodes\t$ an hour\tfractional lower bound\tratio")
 	for _, bound := range r.Bounds {
-		rows = append(rows, fmt.Sprintf("%d\t%d\t%.4f\t%.4f\t%.2f", bound.Pods, bound.NodeClaims, bound.Price, bound.Bound, bound.Price/bound.Bound))
+		rows = append(rows, fmt.Sprintf("%d\t%d\t%.4f\t%.4f\t%.2f", bound.Pods, bound.NodeClaims, bound.Price, bound.Bound,
+			bound.Price/bound.Bound))
 	}
 	rows = append(rows, "",
 		fmt.Sprintf("spot warning to all pods running again\t%.1f s", r.Replaced.Seconds()),
 		fmt.Sprintf("no replica to no instance\t%.1f s", r.Emptied.Seconds()),
 		"")
 	rows = append(rows, r.functions(elapsed)...)
-	rows = append(rows, "", "Billed at this machine's speed with a whole processor; Lambda gives a share of one by memory.")
+	rows = append(
+		rows, "", "Billed at this machine's speed with a whole processor; Lambda gives a share of one by memory.")
 	return WriteTable(out, rows)
 }
 
-// WriteTable prints rows, whose cells a tab ends, with their columns lined up.
+// WriteTable prints rows with aligned columns. A tab ends each cell.
 func WriteTable(out io.Writer, rows []string) error {
 	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	if _, err := io.WriteString(table, strings.Join(rows, "\n")+"\n"); err != nil {
@@ -72,7 +74,7 @@ func WriteTable(out io.Writer, rows []string) error {
 	return table.Flush()
 }
 
-// cost of a function's invocations.
+// cost adds up a function's invocations.
 type cost struct {
 	invocations, cold int
 	billed            time.Duration
@@ -95,7 +97,7 @@ func (r *Report) costs() map[string]cost {
 	return costs
 }
 
-// functions are the rows of what each function did and costs.
+// functions returns a row for each function: its work and its cost.
 func (r *Report) functions(elapsed time.Duration) []string {
 	rows := []string{"function\tinvocations\tcold\tbilled ms\t$ a month at this rate"}
 	costs := r.costs()
@@ -104,7 +106,8 @@ func (r *Report) functions(elapsed time.Duration) []string {
 	for _, name := range slices.Sorted(maps.Keys(costs)) {
 		sum := costs[name]
 		row := fmt.Sprintf("%s\t%d\t%d\t%d\t", name, sum.invocations, sum.cold, sum.billed.Milliseconds())
-		// Once an installation, once an hour, and while a person looks: this run's rate says nothing of a month.
+		// These run once an installation, once an hour, or while a person looks. The rate of this
+		// run says nothing about a month.
 		if name != "install" && name != "catalog" && name != "console" {
 			total += sum.dollars * monthly
 			row += fmt.Sprintf("%.2f", sum.dollars*monthly)

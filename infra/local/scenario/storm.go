@@ -21,47 +21,50 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption"
 )
 
-// StormWorld is what a storm needs of the local run beyond other scenarios.
+// StormWorld is the further part of the local world that a storm uses.
 type StormWorld interface {
 	World
 	// Send puts a message into one of the cluster's queues.
 	Send(queue, body string) error
 	// Waiting counts the messages of one of the cluster's queues.
 	Waiting(queue string) (int, error)
-	// LaunchTimes are when instances were launched, by id.
+	// LaunchTimes returns the launch time of each instance, by ID.
 	LaunchTimes() map[string]time.Time
 }
 
-// StormSize says what a storm is made of. Each node is warned once; Events are made up of
-// that, of malformed and of foreign ones, and for the rest of duplicates.
+// StormSize is the composition of a storm. Each node gets one warning. The rest of Events are
+// malformed, foreign, and duplicates.
 type StormSize struct {
 	Nodes, Events, Foreign, Malformed int
 	Within                            time.Duration
 }
 
-// FullStorm is a thousand warnings in a minute over five hundred nodes: a third of them
-// duplicates, a tenth for somebody else's instances.
+// FullStorm has a thousand warnings in a minute over five hundred nodes. A third are duplicates,
+// and a tenth are about foreign instances.
 func FullStorm() StormSize {
 	return StormSize{Nodes: 500, Events: 1000, Foreign: 100, Malformed: 67, Within: time.Minute}
 }
 
-// Of scales the storm to a number of nodes, with as many events for each, as densely.
+// Of scales the storm to a number of nodes, with the same events per node and the same density.
 func (s StormSize) Of(nodes int) StormSize {
 	scale := func(n int) int { return n * nodes / s.Nodes }
-	return StormSize{Nodes: nodes, Events: scale(s.Events), Foreign: scale(s.Foreign), Malformed: scale(s.Malformed), Within: s.Within * time.Duration(nodes) / time.Duration(s.Nodes)}
+	return StormSize{
+		Nodes: nodes, Events: scale(s.Events), Foreign: scale(s.Foreign), Malformed: scale(s.Malformed),
+		Within: s.Within * time.Duration(nodes) / time.Duration(s.Nodes),
+	}
 }
 
 const (
 	stormSelector = "app=storm"
-	// podsOnNode is how many pods of the workload a node takes.
+	// podsOnNode is the number of the workload's pods that fit on a node.
 	podsOnNode = 2
-	// stormPatience bounds each part of a storm.
+	// stormPatience limits each part of a storm.
 	stormPatience = 5 * time.Minute
 	// stormSeed makes the order of the events the same in each run.
 	stormSeed = 1
 )
 
-// Storm makes a cluster of nodes, warns all of them within a short time, and measures.
+// Storm creates a cluster of nodes, warns all of them within a short time, and measures.
 func Storm(ctx context.Context, setup Setup, world StormWorld, size StormSize) (*StormReport, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -73,7 +76,8 @@ func Storm(ctx context.Context, setup Setup, world StormWorld, size StormSize) (
 		return nil, err
 	}
 	for _, file := range []string{"quickstart.yaml", "storm.yaml"} {
-		if err := setup.Client.Apply(ctx, filepath.Join(setup.Root, "testdata", "manifests", file), map[string]string{"CLUSTER_NAME": setup.Name, "NODE_ROLE": role}); err != nil {
+		if err := setup.Client.Apply(ctx, filepath.Join(setup.Root, "testdata", "manifests", file),
+			map[string]string{"CLUSTER_NAME": setup.Name, "NODE_ROLE": role}); err != nil {
 			return nil, err
 		}
 	}
@@ -81,7 +85,8 @@ func Storm(ctx context.Context, setup Setup, world StormWorld, size StormSize) (
 	if err := setup.Client.Scale(ctx, "default", "storm", pods); err != nil {
 		return nil, err
 	}
-	if err := Until(ctx, stormPatience, fmt.Sprintf("%d running pods", pods), setup.Client.Running("default", stormSelector, pods)); err != nil {
+	if err := Until(ctx, stormPatience, fmt.Sprintf("%d running pods", pods),
+		setup.Client.Running("default", stormSelector, pods)); err != nil {
 		return nil, err
 	}
 	setup.Timeline.Add("running", "%d pods", pods)
@@ -90,7 +95,7 @@ func Storm(ctx context.Context, setup Setup, world StormWorld, size StormSize) (
 		return nil, err
 	}
 	began := time.Now()
-	if err := s.blow(ctx); err != nil {
+	if err := s.sendEvents(ctx); err != nil {
 		return nil, err
 	}
 	report := &StormReport{Size: size, Began: began, Sent: time.Since(began)}
@@ -98,7 +103,8 @@ func Storm(ctx context.Context, setup Setup, world StormWorld, size StormSize) (
 	if err := Until(ctx, stormPatience, "all nodes to be tainted and drained", s.over); err != nil {
 		return nil, err
 	}
-	if err := Until(ctx, stormPatience, "all pods to run again", setup.Client.Running("default", stormSelector, pods)); err != nil {
+	if err := Until(ctx, stormPatience, "all pods to run again",
+		setup.Client.Running("default", stormSelector, pods)); err != nil {
 		return nil, err
 	}
 	report.Running = time.Since(began)
@@ -108,7 +114,7 @@ func Storm(ctx context.Context, setup Setup, world StormWorld, size StormSize) (
 	return report, err
 }
 
-// storm is one under way.
+// storm is a storm in progress.
 type storm struct {
 	world     StormWorld
 	size      StormSize
@@ -117,18 +123,18 @@ type storm struct {
 	warned    map[string]time.Time // when a node's instance was warned first
 
 	mutex sync.Mutex
-	nodes map[string]*struck // by name
+	nodes map[string]*warned // by name
 	pods  map[string]string  // a pod's node, by its UID
 }
 
-// struck is a warned node.
-type struck struct {
+// warned is a warned node.
+type warned struct {
 	instance        string
 	pods            map[string]bool // those that have not been evicted, by UID
 	tainted, vacant time.Time
 }
 
-// look notes what runs where, and follows the cluster.
+// look records which pods run where, and follows the cluster.
 func (s *storm) look(ctx context.Context, client *Client) error {
 	nodes, err := client.Nodes(ctx)
 	if err != nil {
@@ -139,10 +145,10 @@ func (s *storm) look(ctx context.Context, client *Client) error {
 		return err
 	}
 	s.known = map[string]bool{}
-	s.nodes, s.pods = map[string]*struck{}, map[string]string{}
+	s.nodes, s.pods = map[string]*warned{}, map[string]string{}
 	for i := range nodes {
 		if id, ours := api.InstanceID(nodes[i].Spec.ProviderID); ours {
-			s.nodes[nodes[i].Name] = &struck{instance: id, pods: map[string]bool{}}
+			s.nodes[nodes[i].Name] = &warned{instance: id, pods: map[string]bool{}}
 			s.instances, s.known[id] = append(s.instances, id), true
 		}
 	}
@@ -177,8 +183,8 @@ func (s *storm) node(_ watch.EventType, object runtime.Object) {
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	if struck := s.nodes[node.Name]; struck != nil && struck.tainted.IsZero() {
-		struck.tainted = time.Now()
+	if warned := s.nodes[node.Name]; warned != nil && warned.tainted.IsZero() {
+		warned.tainted = time.Now()
 	}
 }
 
@@ -199,26 +205,31 @@ func (s *storm) pod(kind watch.EventType, object runtime.Object) {
 	}
 }
 
-// event is one of the storm's.
+// event is one event of the storm.
 type event struct{ instance, body string }
 
-// blow sends the events, evenly over the time and in an order of their own.
-func (s *storm) blow(ctx context.Context) error {
+// sendEvents sends the events, evenly over the time and in a random order.
+func (s *storm) sendEvents(ctx context.Context) error {
 	var sent []event
 	for _, id := range s.instances[:s.size.Nodes] {
 		sent = append(sent, event{instance: id})
 	}
 	for i := range s.size.Foreign {
-		body, err := json.Marshal(events.Event{ID: fmt.Sprint("foreign-", i), Time: time.Now(), Account: "123456789012", Region: "us-east-1", Detail: &events.SpotInterruption{
-			InstanceID: fmt.Sprintf("i-0foreign%08d", i), Action: events.ActionTerminate,
-		}})
+		body, err := json.Marshal(events.Event{ID: fmt.Sprint("foreign-", i), Time: time.Now(), Account: "123456789012",
+			Region: "us-east-1", Detail: &events.SpotInterruption{
+				InstanceID: fmt.Sprintf("i-0foreign%08d", i), Action: events.ActionTerminate,
+			}})
 		if err != nil {
 			return err
 		}
 		sent = append(sent, event{body: string(body)})
 	}
 	for i := range s.size.Malformed {
-		sent = append(sent, event{body: fmt.Sprintf(`{"detail-type":"EC2 Spot Instance Interruption Warning","time":"2026-01-01T00:00:00Z","detail":{"instance":"i-%d"}}`, i)})
+		sent = append(sent, event{
+			body: fmt.Sprintf(
+				`{"detail-type":"EC2 Spot Instance Interruption Warning","time":"2026-01-01T00:00:00Z",`+
+					`"detail":{"instance":"i-%d"}}`, i),
+		})
 	}
 	random := rand.New(rand.NewPCG(stormSeed, 0))
 	for len(sent) < s.size.Events {
@@ -242,7 +253,7 @@ func (s *storm) blow(ctx context.Context) error {
 		if s.warned[one.instance].IsZero() {
 			s.warned[one.instance] = time.Now()
 		}
-		// A duplicate may come for an instance that has ended: then EC2 sends none.
+		// A duplicate may concern an instance that has ended. EC2 sends no warning for it.
 		if err := s.world.Interrupt(one.instance, spotWarning); err != nil && !strings.Contains(err.Error(), "already") {
 			return err
 		}
@@ -250,7 +261,7 @@ func (s *storm) blow(ctx context.Context) error {
 	return nil
 }
 
-// over tells whether every node is tainted and without the pods that it had.
+// over reports whether every node is tainted and without its former pods.
 func (s *storm) over(context.Context) (bool, string, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -266,5 +277,6 @@ func (s *storm) over(context.Context) (bool, string, error) {
 			vacant++
 		}
 	}
-	return tainted == s.size.Nodes && vacant == s.size.Nodes, fmt.Sprintf("%d of %d tainted, %d drained", tainted, s.size.Nodes, vacant), nil
+	return tainted == s.size.Nodes &&
+		vacant == s.size.Nodes, fmt.Sprintf("%d of %d tainted, %d drained", tainted, s.size.Nodes, vacant), nil
 }

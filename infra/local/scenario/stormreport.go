@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// StormReport is what a storm measured: times from a node's first warning, of all nodes.
+// StormReport is the result of a storm. The times start at a node's first warning.
 type StormReport struct {
 	Size               StormSize
 	Began              time.Time     // the first warning
 	Sent               time.Duration // in which the events were sent
 	Taint, LastEvicted []time.Duration
-	// CreateFleet is, for the first warned node, until the first new instance was launched, and so
-	// on: the nodes are alike, and pods find their places on any of them.
+	// CreateFleet has one time for each new instance: the first warning to the first launch, the
+	// second to the second, and so on. The nodes are alike, and pods may go to any of them.
 	CreateFleet []time.Duration
 	Running     time.Duration // from the first warning until all pods run again
 	Left        int           // events that are to be tried again: the malformed ones
@@ -50,19 +50,28 @@ func (s *storm) measure(report *StormReport) {
 
 // Write prints the percentiles.
 func (r *StormReport) Write(out io.Writer) error {
-	rows := []string{fmt.Sprintf("%d spot warnings in %.0f s over %d nodes\t50th percentile\t99th\tlongest\ttarget of the 99th", r.Size.Events, r.Sent.Seconds(), r.Size.Nodes)}
+	rows := []string{
+		fmt.Sprintf("%d spot warnings in %.0f s over %d nodes\t50th percentile\t99th\tlongest\ttarget of the 99th",
+			r.Size.Events, r.Sent.Seconds(), r.Size.Nodes),
+	}
 	for _, row := range []struct {
 		name   string
 		times  []time.Duration
 		target string
-	}{{"event to taint", r.Taint, "2 s"}, {"event to CreateFleet of a replacement", r.CreateFleet, "5 s"}, {"event to last pod evicted", r.LastEvicted, "30 s"}} {
-		rows = append(rows, fmt.Sprintf("%s\t%.2f s\t%.2f s\t%.2f s\t%s", row.name, percentile(row.times, 50).Seconds(), percentile(row.times, 99).Seconds(), percentile(row.times, 100).Seconds(), row.target))
+	}{
+		{"event to taint", r.Taint, "2 s"}, {"event to CreateFleet of a replacement", r.CreateFleet, "5 s"},
+		{"event to last pod evicted", r.LastEvicted, "30 s"},
+	} {
+		rows = append(rows, fmt.Sprintf("%s\t%.2f s\t%.2f s\t%.2f s\t%s", row.name, percentile(row.times, 50).Seconds(),
+			percentile(row.times, 99).Seconds(), percentile(row.times, 100).Seconds(), row.target))
 	}
-	rows = append(rows, "", fmt.Sprintf("%d events are left to be tried again, %d were malformed", r.Left, r.Size.Malformed), fmt.Sprintf("%d new nodes; all pods run again after %.1f s", len(r.CreateFleet), r.Running.Seconds()))
+	rows = append(rows, "", fmt.Sprintf("%d events are left to be tried again, %d were malformed", r.Left,
+		r.Size.Malformed), fmt.Sprintf("%d new nodes; all pods run again after %.1f s", len(r.CreateFleet),
+		r.Running.Seconds()))
 	return WriteTable(out, rows)
 }
 
-// percentile is the least time that so many in a hundred do not exceed.
+// percentile is the least time that a percentage of the times do not exceed.
 func percentile(times []time.Duration, percent int) time.Duration {
 	if len(times) == 0 {
 		return 0

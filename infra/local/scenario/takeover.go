@@ -21,9 +21,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// TakeOver has one autoscaler act in the place of another, and says what it touched from the moment on at which the other
-// still acted until it has acted for a time itself: of nodes, claims and instances nothing may come, go or change but
-// statuses. The error names every change that was seen.
+// TakeOver replaces one autoscaler by another and watches the cluster until the new one has acted
+// for a while. Nodes, claims and instances may not come, go or change, except for statuses. The
+// error names every change.
 func (c *Comparison) TakeOver(ctx context.Context, from, to Autoscaler) error {
 	if err := c.settled(ctx); err != nil {
 		return err
@@ -51,16 +51,18 @@ func (c *Comparison) TakeOver(ctx context.Context, from, to Autoscaler) error {
 	if err := guard.violations(); err != nil {
 		return fmt.Errorf("%s took over from %s and did not leave everything as it was:\n%w", to.Name, from.Name, err)
 	}
-	c.timeline.Add("untouched", "%s has acted for %s: %d nodes, %d claims and %d instances are as %s left them", to.Name, c.Watch, len(guard.nodes), len(guard.claims), len(guard.instances), from.Name)
+	c.timeline.Add("untouched", "%s has acted for %s: %d nodes, %d claims and %d instances are as %s left them", to.Name,
+		c.Watch, len(guard.nodes), len(guard.claims), len(guard.instances), from.Name)
 	return nil
 }
 
-// settled waits until no node is on its way in: initialized, and its instance tagged with what is known of it since.
+// settled waits until every node is initialized and its instance has its final tags.
 func (c *Comparison) settled(ctx context.Context) error {
 	return Until(ctx, comparePatience, "all nodes to be initialized", func(ctx context.Context) (bool, string, error) {
 		claims, err := c.Setup.Client.NodeClaims(ctx)
 		for i := range claims {
-			if !api.ConditionTrue(claims[i].Status.Conditions, api.ConditionTypeInitialized) || claims[i].Annotations[api.AnnotationInstanceTagged] != "true" {
+			if !api.ConditionTrue(claims[i].Status.Conditions, api.ConditionTypeInitialized) ||
+				claims[i].Annotations[api.AnnotationInstanceTagged] != "true" {
 				return false, claims[i].Name + " is not", nil
 			}
 		}
@@ -68,7 +70,7 @@ func (c *Comparison) settled(ctx context.Context) error {
 	})
 }
 
-// guard compares what nodes and claims become with what they were.
+// guard compares nodes and claims with their former state.
 type guard struct {
 	world     ComparedWorld
 	instances []string
@@ -81,7 +83,10 @@ type guard struct {
 
 func (c *Comparison) guard(ctx context.Context) (*guard, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	g := &guard{world: c.World, end: cancel, nodes: map[string]*corev1.Node{}, claims: map[string]*unstructured.Unstructured{}, instances: slices.Sorted(maps.Keys(c.World.LaunchTimes()))}
+	g := &guard{
+		world: c.World, end: cancel, nodes: map[string]*corev1.Node{}, claims: map[string]*unstructured.Unstructured{},
+		instances: slices.Sorted(maps.Keys(c.World.LaunchTimes())),
+	}
 	nodes, err := c.Setup.Client.Core.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		cancel()
@@ -98,12 +103,14 @@ func (c *Comparison) guard(ctx context.Context) (*guard, error) {
 	for i := range claims.Items {
 		g.claims[claims.Items[i].GetName()] = &claims.Items[i]
 	}
-	ofNodes, err := c.Setup.Client.Core.CoreV1().Nodes().Watch(ctx, metav1.ListOptions{ResourceVersion: nodes.ResourceVersion})
+	ofNodes, err := c.Setup.Client.Core.CoreV1().Nodes().Watch(ctx,
+		metav1.ListOptions{ResourceVersion: nodes.ResourceVersion})
 	if err != nil {
 		cancel()
 		return nil, err
 	}
-	ofClaims, err := c.Setup.Client.Objects.Resource(nodeClaims()).Watch(ctx, metav1.ListOptions{ResourceVersion: claims.GetResourceVersion()})
+	ofClaims, err := c.Setup.Client.Objects.Resource(nodeClaims()).Watch(ctx,
+		metav1.ListOptions{ResourceVersion: claims.GetResourceVersion()})
 	if err != nil {
 		ofNodes.Stop()
 		cancel()
@@ -122,7 +129,7 @@ func (c *Comparison) guard(ctx context.Context) (*guard, error) {
 	return g, nil
 }
 
-// look compares everything once more, since the API server may have cut a watch.
+// look compares everything again, because the API server may have cut a watch.
 func (g *guard) look(ctx context.Context, client *Client) error {
 	nodes, err := client.Core.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -141,12 +148,13 @@ func (g *guard) look(ctx context.Context, client *Client) error {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
 	if len(nodes.Items) != len(g.nodes) || len(claims.Items) != len(g.claims) {
-		g.violate("there are %d nodes and %d claims, and were %d and %d", len(nodes.Items), len(claims.Items), len(g.nodes), len(g.claims))
+		g.violate("there are %d nodes and %d claims, and were %d and %d", len(nodes.Items), len(claims.Items), len(g.nodes),
+			len(g.claims))
 	}
 	return nil
 }
 
-// violate notes a change once. It is called with the lock held.
+// violate records a change once. It is called with the lock held.
 func (g *guard) violate(format string, arguments ...any) {
 	if said := fmt.Sprintf(format, arguments...); !slices.Contains(g.found, said) {
 		g.found = append(g.found, said)
@@ -198,22 +206,29 @@ func (g *guard) claim(kind watch.EventType, claim *unstructured.Unstructured) {
 		g.violate("%s: %v", name, err)
 		return
 	}
-	for _, condition := range []string{api.ConditionTypeDrifted, api.ConditionTypeDisruptionReason, api.ConditionTypeInstanceTerminating} {
-		if found := api.GetCondition(read.Status.Conditions, condition); found != nil && found.Status == metav1.ConditionTrue {
+	for _, condition := range []string{
+		api.ConditionTypeDrifted, api.ConditionTypeDisruptionReason, api.ConditionTypeInstanceTerminating,
+	} {
+		if found := api.GetCondition(read.Status.Conditions, condition); found != nil &&
+			found.Status == metav1.ConditionTrue {
 			g.violate("%s is %s: %s %s", name, condition, found.Reason, found.Message)
 		}
 	}
-	for _, condition := range []string{api.ConditionTypeLaunched, api.ConditionTypeRegistered, api.ConditionTypeInitialized} {
+	for _, condition := range []string{
+		api.ConditionTypeLaunched, api.ConditionTypeRegistered, api.ConditionTypeInitialized,
+	} {
 		if !api.ConditionTrue(read.Status.Conditions, condition) {
 			g.violate("%s is no longer %s", name, condition)
 		}
 	}
 }
 
-// keys compares labels or annotations. Those of Whittle's own on a claim say nothing to Karpenter.
+// keys compares labels or annotations. Whittle's own annotations on a claim mean nothing to
+// Karpenter, so they may change.
 func (g *guard) keys(what, of string, before, after map[string]string) {
 	for _, key := range slices.Sorted(maps.Keys(after)) {
-		if was, had := before[key]; (!had || was != after[key]) && !(strings.HasPrefix(of, "nodeclaim ") && strings.HasPrefix(key, api.OwnGroup+"/")) {
+		if was, had := before[key]; (!had || was != after[key]) &&
+			!(strings.HasPrefix(of, "nodeclaim ") && strings.HasPrefix(key, api.OwnGroup+"/")) {
 			g.violate("%s has the %s %s=%q, had %q", of, what, key, after[key], was)
 		}
 	}
@@ -224,7 +239,7 @@ func (g *guard) keys(what, of string, before, after map[string]string) {
 	}
 }
 
-// violations are what was seen to change so far.
+// violations returns the changes seen so far.
 func (g *guard) violations() error {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()

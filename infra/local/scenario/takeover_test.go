@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// quietWorld has one instance that has not ended.
+// quietWorld has one instance, which has not ended.
 type quietWorld struct{ launched map[string]time.Time }
 
 func (quietWorld) Prices() map[string]float64          { return map[string]float64{"i-1": 1} }
@@ -29,9 +29,12 @@ func guardedClaim() *unstructured.Unstructured {
 	}
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim",
-		"metadata": map[string]any{"name": "claim", "annotations": map[string]any{"karpenter.sh/nodepool-hash": "1"}, "finalizers": []any{"karpenter.sh/termination"}},
-		"spec":     map[string]any{"expireAfter": "720h"},
-		"status":   map[string]any{"conditions": conditions},
+		"metadata": map[string]any{
+			"name": "claim", "annotations": map[string]any{"karpenter.sh/nodepool-hash": "1"},
+			"finalizers": []any{"karpenter.sh/termination"},
+		},
+		"spec":   map[string]any{"expireAfter": "720h"},
+		"status": map[string]any{"conditions": conditions},
 	}}
 }
 
@@ -55,26 +58,37 @@ func TestGuardSeesWhatIsTouched(t *testing.T) {
 		{name: "nothing"},
 		{name: "a heartbeat", node: func(n *corev1.Node) { n.Status.Phase = corev1.NodeRunning }},
 		{name: "consolidatable", claim: func(c *unstructured.Unstructured) { condition(c, "Consolidatable", "True") }},
-		{name: "an annotation of our own", claim: func(c *unstructured.Unstructured) { set(c, "x", "metadata", "annotations", "whittle.dev/seen") }},
+		{name: "an annotation of our own", claim: func(c *unstructured.Unstructured) {
+			set(c, "x", "metadata", "annotations", "whittle.dev/seen")
+		}},
 		{name: "not drifted", claim: func(c *unstructured.Unstructured) { condition(c, "Drifted", "False") }},
-		{name: "a taint", node: func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: "karpenter.sh/disrupted"}} }, want: "karpenter.sh/disrupted"},
+		{name: "a taint", node: func(n *corev1.Node) {
+			n.Spec.Taints = []corev1.Taint{{Key: "karpenter.sh/disrupted"}}
+		}, want: "karpenter.sh/disrupted"},
 		{name: "cordoned", node: func(n *corev1.Node) { n.Spec.Unschedulable = true }, want: "cordoned"},
 		{name: "a node gone", node: func(*corev1.Node) {}, kind: watch.Deleted, want: "DELETED"},
 		{name: "another node", node: func(n *corev1.Node) { n.Name = "two" }, want: "node two"},
-		{name: "a label of a node", node: func(n *corev1.Node) { n.Labels = nil }, want: "lost the label karpenter.sh/nodepool"},
+		{name: "a label of a node", node: func(n *corev1.Node) {
+			n.Labels = nil
+		}, want: "lost the label karpenter.sh/nodepool"},
 		{name: "drifted", claim: func(c *unstructured.Unstructured) { condition(c, "Drifted", "True") }, want: "is Drifted"},
-		{name: "another spec", claim: func(c *unstructured.Unstructured) { set(c, "1h", "spec", "expireAfter") }, want: "720h"},
+		{name: "another spec", claim: func(c *unstructured.Unstructured) {
+			set(c, "1h", "spec", "expireAfter")
+		}, want: "720h"},
 		{name: "another hash", claim: func(c *unstructured.Unstructured) {
 			set(c, "2", "metadata", "annotations", "karpenter.sh/nodepool-hash")
 		}, want: "nodepool-hash"},
 		{name: "a finalizer", claim: func(c *unstructured.Unstructured) { c.SetFinalizers(nil) }, want: "finalizers"},
 		{name: "a claim gone", claim: func(*unstructured.Unstructured) {}, kind: watch.Deleted, want: "DELETED"},
-		{name: "no longer initialized", claim: func(c *unstructured.Unstructured) { set(c, []any{}, "status", "conditions") }, want: "no longer Initialized"},
+		{name: "no longer initialized", claim: func(c *unstructured.Unstructured) {
+			set(c, []any{}, "status", "conditions")
+		}, want: "no longer Initialized"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			g := &guard{
 				world: quietWorld{map[string]time.Time{"i-1": {}}}, instances: []string{"i-1"},
-				nodes: map[string]*corev1.Node{"one": guardedNode()}, claims: map[string]*unstructured.Unstructured{"claim": guardedClaim()},
+				nodes:  map[string]*corev1.Node{"one": guardedNode()},
+				claims: map[string]*unstructured.Unstructured{"claim": guardedClaim()},
 			}
 			if test.kind == "" {
 				test.kind = watch.Modified
@@ -98,7 +112,10 @@ func TestGuardSeesWhatIsTouched(t *testing.T) {
 }
 
 func TestGuardSeesInstances(t *testing.T) {
-	g := &guard{world: quietWorld{map[string]time.Time{"i-1": {}, "i-2": {}}}, instances: []string{"i-1"}, nodes: map[string]*corev1.Node{"one": guardedNode()}}
+	g := &guard{
+		world: quietWorld{map[string]time.Time{"i-1": {}, "i-2": {}}}, instances: []string{"i-1"},
+		nodes: map[string]*corev1.Node{"one": guardedNode()},
+	}
 	if err := g.violations(); err == nil || !strings.Contains(err.Error(), "i-2") {
 		t.Errorf("an instance that was launched: %v", err)
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Timeline prints what happens as it happens, with the seconds since its start.
+// Timeline prints events as they happen, with the seconds since its start.
 type Timeline struct {
 	out   io.Writer
 	start time.Time
@@ -16,7 +16,7 @@ type Timeline struct {
 	lines []Line
 }
 
-// Line is one thing that happened.
+// Line is one event.
 type Line struct {
 	At   time.Duration // since the start
 	What string        // one word: pending, launched, running ...
@@ -37,7 +37,7 @@ func (t *Timeline) Add(what, format string, arguments ...any) {
 	_, _ = fmt.Fprintf(t.out, "%6.1fs  %-12s %s\n", line.At.Seconds(), line.What, line.Text)
 }
 
-// Lines are those so far.
+// Lines returns the lines so far.
 func (t *Timeline) Lines() []Line {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()

@@ -12,29 +12,33 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// Wait makes a node with one pod, which a disruption budget lets nobody evict, and orders
-// the node's end. It returns while the drain waits; end lets the pod go.
+// Wait creates a node with one pod that a disruption budget keeps from eviction, and deletes the
+// node's claim. It returns while the drain waits; end releases the pod.
 func Wait(ctx context.Context, setup Setup) (end func(context.Context) error, err error) {
 	role, err := setup.World.NodeRole()
 	if err != nil {
 		return nil, err
 	}
 	for _, file := range []string{"quickstart.yaml", "inflate.yaml"} {
-		if err := setup.Client.Apply(ctx, filepath.Join(setup.Root, "testdata", "manifests", file), map[string]string{"CLUSTER_NAME": setup.Name, "NODE_ROLE": role}); err != nil {
+		if err := setup.Client.Apply(ctx, filepath.Join(setup.Root, "testdata", "manifests", file),
+			map[string]string{"CLUSTER_NAME": setup.Name, "NODE_ROLE": role}); err != nil {
 			return nil, err
 		}
 	}
 	if err := setup.Client.Scale(ctx, inflateNamespace, inflateName, 1); err != nil {
 		return nil, err
 	}
-	if err := Until(ctx, patience, "a running pod", setup.Client.Running(inflateNamespace, inflateSelector, 1)); err != nil {
+	if err := Until(ctx, patience, "a running pod",
+		setup.Client.Running(inflateNamespace, inflateSelector, 1)); err != nil {
 		return nil, err
 	}
 	none := intstr.FromInt32(0)
 	budgets := setup.Client.Core.PolicyV1().PodDisruptionBudgets(inflateNamespace)
 	_, err = budgets.Create(ctx, &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: inflateName},
-		Spec:       policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &none, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": inflateName}}},
+		Spec: policyv1.PodDisruptionBudgetSpec{
+			MaxUnavailable: &none, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": inflateName}},
+		},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		return nil, err
@@ -44,7 +48,8 @@ func Wait(ctx context.Context, setup Setup) (end func(context.Context) error, er
 		return nil, err
 	}
 	for i := range claims {
-		if err := setup.Client.Objects.Resource(nodeClaims()).Delete(ctx, claims[i].Name, metav1.DeleteOptions{}); err != nil {
+		if err := setup.Client.Objects.Resource(nodeClaims()).Delete(ctx, claims[i].Name,
+			metav1.DeleteOptions{}); err != nil {
 			return nil, err
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// watcher follows pods and node claims and puts what changes on the timeline.
+// watcher follows pods and NodeClaims and puts their changes on the timeline.
 type watcher struct {
 	client   *Client
 	timeline *Timeline
@@ -26,15 +26,18 @@ type watcher struct {
 	claims map[string]map[string]bool // what was told of a claim
 }
 
-// podTimes are the moments of one pod.
+// podTimes holds the times of one pod.
 type podTimes struct {
 	pending, running time.Time
 }
 
-// watchCluster follows the cluster until the context ends. price gives a claim's dollars
+// watchCluster follows the cluster until the context ends. price returns a claim's price in dollars
 // an hour.
-func watchCluster(ctx context.Context, client *Client, timeline *Timeline, price func(*api.NodeClaim) float64) (*watcher, error) {
-	w := &watcher{client: client, timeline: timeline, price: price, pods: map[string]*podTimes{}, claims: map[string]map[string]bool{}}
+func watchCluster(ctx context.Context, client *Client, timeline *Timeline,
+	price func(*api.NodeClaim) float64) (*watcher, error) {
+	w := &watcher{
+		client: client, timeline: timeline, price: price, pods: map[string]*podTimes{}, claims: map[string]map[string]bool{},
+	}
 	pods, err := client.Core.CoreV1().Pods("").Watch(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
@@ -65,8 +68,8 @@ func follow(events watch.Interface, handle func(watch.EventType, runtime.Object)
 	}
 }
 
-// pod counts pods on the timeline by tens, not one by one: what matters is when
-// the first waited and when the last ran.
+// pod counts pods on the timeline by tens. The first wait and the last start matter, single pods do
+// not.
 func (w *watcher) pod(kind watch.EventType, pod *corev1.Pod) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -89,7 +92,8 @@ func (w *watcher) pod(kind watch.EventType, pod *corev1.Pod) {
 
 func unschedulable(pod *corev1.Pod) bool {
 	for _, condition := range pod.Status.Conditions {
-		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse && condition.Reason == corev1.PodReasonUnschedulable {
+		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse &&
+			condition.Reason == corev1.PodReasonUnschedulable {
 			return true
 		}
 	}
@@ -137,12 +141,13 @@ func (w *watcher) claim(kind watch.EventType, claim *api.NodeClaim) {
 }
 
 func requests(claim *api.NodeClaim) string {
-	cpu, memory, pods := claim.Spec.Resources.Requests[corev1.ResourceCPU], claim.Spec.Resources.Requests[corev1.ResourceMemory], claim.Spec.Resources.Requests[corev1.ResourcePods]
+	cpu, memory, pods := claim.Spec.Resources.Requests[corev1.ResourceCPU],
+		claim.Spec.Resources.Requests[corev1.ResourceMemory], claim.Spec.Resources.Requests[corev1.ResourcePods]
 	return fmt.Sprintf("cpu %s, memory %s, pods %s", cpu.String(), memory.String(), pods.String())
 }
 
-// waits are, for the pods that became pending in a time, how long the slowest
-// took from pending to running, and when the first became pending.
+// waits looks at the pods that became pending after a time. It returns the first such time, and the
+// longest wait from pending to running.
 func (w *watcher) waits(since time.Time) (first time.Time, slowest time.Duration) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()

@@ -7,11 +7,11 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/cloudwatch"
 )
 
-// Ringing are the alarms that ring.
+// Ringing returns the alarms that ring.
 func (w *World) Ringing() ([]string, error) { return w.alarms.Ringing(time.Now(), w.metric) }
 
-// metric gives the values of the metrics that the stack's alarms look at: those of queues as they are now, Lambda's from the
-// invocations, and Whittle's own from the functions' logs.
+// metric returns a metric's values for the stack's alarms. Those of queues are current, Lambda's
+// come from the invocations, and Whittle's own from the functions' logs.
 func (w *World) metric(metric cloudwatch.Metric, from, to time.Time) ([]float64, error) {
 	var values []float64
 	switch metric.Namespace + " " + metric.Name {
@@ -20,7 +20,8 @@ func (w *World) metric(metric cloudwatch.Metric, from, to time.Time) ([]float64,
 		return []float64{float64(count)}, err
 	case "AWS/Lambda Invocations", "AWS/Lambda Errors":
 		for _, invocation := range w.Invocations() {
-			if invocation.Function != metric.Dimensions["FunctionName"] || invocation.Started.Before(from) || !invocation.Started.Before(to) {
+			if invocation.Function != metric.Dimensions["FunctionName"] || invocation.Started.Before(from) ||
+				!invocation.Started.Before(to) {
 				continue
 			}
 			if metric.Name == "Invocations" || invocation.ErrorType != "" {

@@ -6,13 +6,13 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-// calls are of one kind by one role.
+// calls counts calls of one kind by one role.
 type calls struct {
 	action string // such as ec2:CreateFleet
 	role   string // the role's name, empty for the operator
 }
 
-// count notes a call to the local AWS. It is called with the lock held.
+// count records a call to the local AWS. It is called with the lock held.
 func (w *World) count(call wire.CallRecord) {
 	if w.calls == nil {
 		w.calls = map[calls]int{}
@@ -20,11 +20,11 @@ func (w *World) count(call wire.CallRecord) {
 	w.calls[calls{call.Service + ":" + call.Action, call.RoleARN[strings.LastIndexByte(call.RoleARN, '/')+1:]}]++
 }
 
-// Calls counts the calls to the local AWS so far, refused ones too, by service and
-// action, such as ec2:CreateFleet.
+// Calls counts the calls to the local AWS by service and action, such as ec2:CreateFleet, refused
+// ones included.
 func (w *World) Calls() map[string]int { return w.CallsOf("") }
 
-// CallsOf counts those of roles whose names begin with a prefix.
+// CallsOf counts the calls of roles whose names begin with a prefix.
 func (w *World) CallsOf(role string) map[string]int {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()

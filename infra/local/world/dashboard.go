@@ -7,7 +7,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/dashboard"
 )
 
-// DashboardURL is where a person looks at the cluster.
+// DashboardURL is the address of the dashboard's page.
 func (w *World) DashboardURL() string { return w.server.URL() + dashboard.Path }
 
 // console invokes the console function, as CloudWatch does for a widget.

@@ -10,18 +10,28 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/world"
 )
 
-// checkPage reads the page that the deployed console function makes, with the rights of
-// its own role, after all nodes have gone again.
+// checkPage reads the page of the deployed console function, with its own role's rights, after all
+// nodes are gone.
 func checkPage(t *testing.T, w *world.World, setup scenario.Setup) {
 	for _, test := range []struct {
 		name, method, path, body string
 		want                     []string
 	}{
-		{"the page", http.MethodGet, "", "", []string{"<title>Whittle · " + setup.Name + "</title>", "<h1>" + setup.Name + "</h1>", "ago: ", "its lower bound", "<h2>Nodes</h2>", "Catalogue: 1334 instance types"}},
-		{"a button", http.MethodPost, "widget", `{"nodePool": "lonely"}`, []string{`chosen" tabindex="0" role="button">lonely</a>`, "not ready"}},
+		{
+			"the page", http.MethodGet, "", "",
+			[]string{
+				"<title>Whittle · " + setup.Name + "</title>", "<h1>" + setup.Name + "</h1>", "ago: ", "its lower bound",
+				"<h2>Nodes</h2>", "Catalogue: 1334 instance types",
+			},
+		},
+		{
+			"a button", http.MethodPost, "widget", `{"nodePool": "lonely"}`,
+			[]string{`chosen" tabindex="0" role="button">lonely</a>`, "not ready"},
+		},
 		{"the documentation", http.MethodPost, "widget", `{"describe": true}`, []string{"### Widget parameters"}},
 	} {
-		request, err := http.NewRequestWithContext(t.Context(), test.method, w.DashboardURL()+test.path, strings.NewReader(test.body))
+		request, err := http.NewRequestWithContext(t.Context(), test.method, w.DashboardURL()+test.path,
+			strings.NewReader(test.body))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,8 +14,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption"
 )
 
-// departures has AWS announce the end of an instance that runs a pod, and then stop the
-// one that came in its place.
+// departures has AWS announce the end of an instance with a pod, and then stops the instance that
+// replaced it.
 func departures(t *testing.T, w *world.World, setup scenario.Setup) {
 	client := setup.Client
 	if err := client.Scale(t.Context(), "default", "inflate", 1); err != nil {
@@ -27,7 +27,7 @@ func departures(t *testing.T, w *world.World, setup scenario.Setup) {
 		claim, err := claimOf(ctx, setup, old)
 		return err == nil && claim != nil && api.ConditionTrue(claim.Status.Conditions, api.ConditionReady), "", err
 	})
-	// Maintenance in two days: time enough to have the replacement first.
+	// Two days are enough for a replacement that comes first.
 	if err := w.EC2.Retire(instanceOf(t, old), "", time.Now().Add(48*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,8 @@ func departures(t *testing.T, w *world.World, setup scenario.Setup) {
 			}
 		}
 		if leaving != nil && !replacements[leaving.Annotations[disruption.ReplacedByAnnotationKey]] {
-			t.Errorf("claim %s leaves though its replacement %q is not there among %v", leaving.Name, leaving.Annotations[disruption.ReplacedByAnnotationKey], replacements)
+			t.Errorf("claim %s leaves though its replacement %q is not there among %v", leaving.Name,
+				leaving.Annotations[disruption.ReplacedByAnnotationKey], replacements)
 		}
 		return !present, fmt.Sprintf("replacements %v", replacements), nil
 	})
@@ -78,7 +79,7 @@ func departures(t *testing.T, w *world.World, setup scenario.Setup) {
 	wait(t, "the cluster to be empty", empty(setup))
 }
 
-// host is the node of the only pod.
+// host returns the node of the only pod.
 func host(t *testing.T, setup scenario.Setup) corev1.Node {
 	t.Helper()
 	pods, err := setup.Client.Pods(t.Context(), "default", "app=inflate")
@@ -107,7 +108,7 @@ func instanceOf(t *testing.T, node corev1.Node) string {
 	return id
 }
 
-// claimOf is the claim of the node, or nil.
+// claimOf returns the node's claim; nil for none.
 func claimOf(ctx context.Context, setup scenario.Setup, node corev1.Node) (*api.NodeClaim, error) {
 	claims, err := setup.Client.NodeClaims(ctx)
 	for i := range claims {

@@ -17,8 +17,7 @@ import (
 // stackName is the one stack of the CDK app.
 const stackName = "Whittle"
 
-// Architecture is Lambda's name for this machine's processor: functions run here
-// as they are.
+// Architecture is Lambda's name for this machine's processor, on which the functions run directly.
 func Architecture() string {
 	if runtime.GOARCH == "arm64" {
 		return "arm64"
@@ -26,8 +25,8 @@ func Architecture() string {
 	return "x86_64"
 }
 
-// Deploy runs the cdk command line against the local AWS, as a user runs it
-// against the real one. settings are further ones, such as interval=15s.
+// Deploy runs the cdk command line against the local AWS, as a user does against the real one.
+// settings are further context values, such as interval=15s.
 func (w *World) Deploy(ctx context.Context, settings ...string) error {
 	return w.cdk(ctx, []string{"deploy", stackName, "--method=direct", "--require-approval", "never"}, settings)
 }
@@ -71,9 +70,8 @@ func (w *World) cdk(ctx context.Context, arguments, settings []string) error {
 	return nil
 }
 
-// command runs a program in the project's root with the local AWS's endpoint
-// and the operator's credentials, and nothing of this environment that would
-// lead it to another AWS.
+// command runs a program in the project's root with the local AWS's endpoint and the operator's
+// credentials. It passes on no setting that leads to another AWS.
 func (w *World) command(ctx context.Context, out io.Writer, name string, arguments ...string) error {
 	command := exec.CommandContext(ctx, name, arguments...)
 	command.Dir = w.options.Root

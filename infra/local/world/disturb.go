@@ -16,7 +16,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/lambda"
 )
 
-// makeClocks makes a clock for each function, where its program can be given one.
+// makeClocks creates a clock for each function, if the programs were built with one.
 func (w *World) makeClocks() (func(function string) lambda.Clock, error) {
 	if w.options.Functions == "" {
 		return nil, nil
@@ -39,7 +39,7 @@ func (w *World) makeClocks() (func(function string) lambda.Clock, error) {
 	}, nil
 }
 
-// SetClock puts a function's clock ahead of the machine's, or behind it.
+// SetClock sets the lead of a function's clock over the machine's.
 func (w *World) SetClock(function string, ahead time.Duration) error {
 	known := w.clocks[function]
 	if known == nil {
@@ -48,19 +48,19 @@ func (w *World) SetClock(function string, ahead time.Duration) error {
 	return known.Set(ahead)
 }
 
-// KillFunction ends a process of a function that is at work, and tells whether there was one.
+// KillFunction kills a process of a function that is at work, and reports whether there was one.
 func (w *World) KillFunction(function string) bool {
 	return w.Lambda.Kill("whittle-" + w.options.Cluster + "-" + function)
 }
 
-// DisturbQueue has one of the cluster's queues deliver every nth message twice, and every
-// mth later by a time; 0 for none.
+// DisturbQueue makes a queue of the cluster deliver every nth message twice and every mth message
+// late; 0 for none.
 func (w *World) DisturbQueue(queue string, n, m int, by time.Duration) error {
 	return errors.Join(w.queues.DuplicateEvery(w.queue(queue), n), w.queues.DelayEvery(w.queue(queue), m, by))
 }
 
-// RestartControlPlane ends the process of the control plane and starts another at the same
-// address, with what it had stored.
+// RestartControlPlane ends the control plane's process and starts another at the same address with
+// the stored state.
 func (w *World) RestartControlPlane(ctx context.Context) error {
 	at, err := url.Parse(w.ControlPlane.Endpoint)
 	if err != nil {

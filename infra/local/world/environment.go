@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Environment is what a program needs to use the local AWS as its operator.
+// Environment is the environment of a program that uses the local AWS as its operator.
 func (w *World) Environment() []string {
 	operator := w.identity.Operator()
 	return []string{
@@ -23,7 +23,7 @@ func (w *World) Environment() []string {
 	}
 }
 
-// withoutAWS drops every setting that would lead a program to another AWS.
+// withoutAWS drops every setting that leads a program to another AWS.
 func withoutAWS(environment []string) []string {
 	var kept []string
 	for _, entry := range environment {
@@ -34,7 +34,7 @@ func withoutAWS(environment []string) []string {
 	return kept
 }
 
-// tail gives the last lines of a log as an error's detail.
+// tail returns the last lines of a log as an error's detail.
 func tail(file string) error {
 	content, err := os.ReadFile(file)
 	if err != nil {

@@ -21,21 +21,20 @@ import (
 	"github.com/whittle-dev/whittle/shared/inventory"
 )
 
-// family is one that nodes are launched of: what its class and its pod say, and what its
-// node must be.
+// family is an AMI family with what its class and its pod ask for and what its node must have.
 type family struct {
 	name, family, image, selector, userData string
 	system, build                           string
 }
 
-// everyFamily is one class of each AMI family, with user data of its owner's in the
-// family's own language. Amazon Linux 2 ends with Kubernetes 1.32: its image is named.
+// everyFamily returns a class of each AMI family, with user data in the family's own language.
+// Amazon Linux 2 ends with Kubernetes 1.32, so its class names an image.
 func everyFamily(w *world.World, cluster string) []family {
 	linux := func(name string) string { return fmt.Sprintf("{kubernetes.io/os: linux, family: %s}", name) }
 	windows := func(build string) string {
 		return fmt.Sprintf("{kubernetes.io/os: windows, node.kubernetes.io/windows-build: %s}", build)
 	}
-	// With Custom the user data is all that the node gets.
+	// A class of the family Custom passes its user data on unchanged.
 	own := fmt.Sprintf(`apiVersion: node.eks.aws/v1alpha1
 kind: NodeConfig
 spec:
@@ -49,12 +48,31 @@ spec:
 `, cluster, w.ControlPlane.Endpoint, base64.StdEncoding.EncodeToString(w.ControlPlane.CertificateAuthority), w.ControlPlane.ServiceCIDR)
 	powershell := "Write-Output 'own'"
 	return []family{
-		{"al2", api.AMIFamilyAL2, "{name: amazon-eks-node-1.32-v*, owner: amazon}", linux("al2"), "#!/bin/bash\necho own\n", "Amazon Linux 2", ""},
-		{"al2023", api.AMIFamilyAL2023, "{alias: al2023@latest}", linux("al2023"), "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec: {kubelet: {config: {podPidsLimit: 1000}}}\n", "Amazon Linux 2023", ""},
-		{"bottlerocket", api.AMIFamilyBottlerocket, "{alias: bottlerocket@latest}", linux("bottlerocket"), "[settings.kubernetes]\npod-pids-limit = 1000\n", "Bottlerocket", ""},
-		{"windows2019", api.AMIFamilyWindows2019, "{alias: windows2019@latest}", windows(api.Windows2019Build), powershell, "Windows Server 2019", api.Windows2019Build},
-		{"windows2022", api.AMIFamilyWindows2022, "{alias: windows2022@latest}", windows(api.Windows2022Build), powershell, "Windows Server 2022", api.Windows2022Build},
-		{"windows2025", api.AMIFamilyWindows2025, "{alias: windows2025@latest}", windows(api.Windows2025Build), powershell, "Windows Server 2025", api.Windows2025Build},
+		{
+			"al2", api.AMIFamilyAL2, "{name: amazon-eks-node-1.32-v*, owner: amazon}", linux("al2"), "#!/bin/bash\necho own\n",
+			"Amazon Linux 2", "",
+		},
+		{
+			"al2023", api.AMIFamilyAL2023, "{alias: al2023@latest}", linux("al2023"),
+			"apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec: {kubelet: {config: {podPidsLimit: 1000}}}\n",
+			"Amazon Linux 2023", "",
+		},
+		{
+			"bottlerocket", api.AMIFamilyBottlerocket, "{alias: bottlerocket@latest}", linux("bottlerocket"),
+			"[settings.kubernetes]\npod-pids-limit = 1000\n", "Bottlerocket", "",
+		},
+		{
+			"windows2019", api.AMIFamilyWindows2019, "{alias: windows2019@latest}", windows(api.Windows2019Build), powershell,
+			"Windows Server 2019", api.Windows2019Build,
+		},
+		{
+			"windows2022", api.AMIFamilyWindows2022, "{alias: windows2022@latest}", windows(api.Windows2022Build), powershell,
+			"Windows Server 2022", api.Windows2022Build,
+		},
+		{
+			"windows2025", api.AMIFamilyWindows2025, "{alias: windows2025@latest}", windows(api.Windows2025Build), powershell,
+			"Windows Server 2025", api.Windows2025Build,
+		},
 		{"custom", api.AMIFamilyCustom, "{alias: al2023@latest}", linux("custom"), own, "Amazon Linux 2023", ""},
 	}
 }
@@ -66,7 +84,9 @@ func (f family) apply(t *testing.T, setup scenario.Setup, variables map[string]s
 		t.Fatal(err)
 	}
 	all := maps.Clone(variables)
-	maps.Copy(all, map[string]string{"NAME": f.name, "FAMILY": f.family, "IMAGE": f.image, "SELECTOR": f.selector, "USER_DATA": string(text)})
+	maps.Copy(all, map[string]string{
+		"NAME": f.name, "FAMILY": f.family, "IMAGE": f.image, "SELECTOR": f.selector, "USER_DATA": string(text),
+	})
 	if err := setup.Client.Apply(t.Context(), manifest(setup, "family.yaml"), all); err != nil {
 		t.Fatal(err)
 	}
@@ -81,11 +101,20 @@ func brokenUserData(t *testing.T, w *world.World, setup scenario.Setup, variable
 		reason string
 		words  []string
 	}{
-		{family{name: "broken-cluster", family: api.AMIFamilyAL2023, image: "{alias: al2023@latest}", userData: "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec: {cluster: {name: staging}}\n"},
+		{family{
+			name: "broken-cluster", family: api.AMIFamilyAL2023, image: "{alias: al2023@latest}",
+			userData: "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec: {cluster: {name: staging}}\n",
+		},
 			"ValidationFailed", []string{"spec.userData", "spec.cluster.name", "staging", setup.Name, "remove"}},
-		{family{name: "broken-toml", family: api.AMIFamilyBottlerocket, image: "{alias: bottlerocket@latest}", userData: "[settings.kubernetes\nmax-pods = 9\n"},
+		{family{
+			name: "broken-toml", family: api.AMIFamilyBottlerocket, image: "{alias: bottlerocket@latest}",
+			userData: "[settings.kubernetes\nmax-pods = 9\n",
+		},
 			"ValidationFailed", []string{"spec.userData", "not well-formed TOML", "line 1"}},
-		{family{name: "broken-size", family: api.AMIFamilyAL2, image: "{name: amazon-eks-node-1.32-v*, owner: amazon}", userData: "#!/bin/bash\n" + strings.Repeat("# seventeen bytes\n", 17<<10/18)},
+		{family{
+			name: "broken-size", family: api.AMIFamilyAL2, image: "{name: amazon-eks-node-1.32-v*, owner: amazon}",
+			userData: "#!/bin/bash\n" + strings.Repeat("# seventeen bytes\n", 17<<10/18),
+		},
 			api.ReasonUserDataSizeLimitExceeded, []string{"spec.userData", "16384", "shorten"}},
 	}
 	for i := range all {
@@ -100,7 +129,8 @@ func brokenUserData(t *testing.T, w *world.World, setup scenario.Setup, variable
 				if classes[i].Name != broken.name || condition == nil {
 					continue
 				}
-				said := condition.Status == metav1.ConditionFalse && condition.Reason == broken.reason && !api.ConditionTrue(classes[i].Status.Conditions, api.ConditionReady)
+				said := condition.Status == metav1.ConditionFalse && condition.Reason == broken.reason &&
+					!api.ConditionTrue(classes[i].Status.Conditions, api.ConditionReady)
 				for _, words := range broken.words {
 					said = said && strings.Contains(condition.Message, words)
 				}
@@ -109,8 +139,10 @@ func brokenUserData(t *testing.T, w *world.World, setup scenario.Setup, variable
 			return false, "it says nothing", err
 		})
 		wait(t, "an event on pool "+broken.name, func(ctx context.Context) (bool, string, error) {
-			list, err := setup.Client.Core.CoreV1().Events("default").List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=" + broken.name + ",reason=" + api.ReasonNodeClassNotReady})
-			return err == nil && len(list.Items) > 0 && strings.Contains(list.Items[0].Message, "spec.userData"), fmt.Sprint(list), err
+			list, err := setup.Client.Core.CoreV1().Events("default").List(ctx,
+				metav1.ListOptions{FieldSelector: "involvedObject.name=" + broken.name + ",reason=" + api.ReasonNodeClassNotReady})
+			return err == nil && len(list.Items) > 0 &&
+				strings.Contains(list.Items[0].Message, "spec.userData"), fmt.Sprint(list), err
 		})
 		deletePod(t, setup, broken.name)
 	}
@@ -133,7 +165,8 @@ func families(t *testing.T, w *world.World, setup scenario.Setup, variables map[
 		f.apply(t, setup, variables)
 	}
 	beside()
-	if err := scenario.Until(t.Context(), patience, "a pod of each family to run", setup.Client.Running("default", "scenario=family", len(all))); err != nil {
+	if err := scenario.Until(t.Context(), patience, "a pod of each family to run",
+		setup.Client.Running("default", "scenario=family", len(all))); err != nil {
 		for _, instance := range w.EC2.Instances() {
 			t.Logf("%s says: %s", instance.ID, w.Machines.ConsoleOutput(instance.ID))
 		}
@@ -157,14 +190,17 @@ func (f family) check(t *testing.T, setup scenario.Setup, plans plans) {
 	t.Helper()
 	node, claim := f.node(t, setup)
 	info, typ := node.Status.NodeInfo, plans.of(t, claim)
-	if !strings.HasPrefix(info.OSImage, f.system) || node.Labels[corev1.LabelWindowsBuild] != f.build || node.Labels["family"] != f.name {
+	if !strings.HasPrefix(info.OSImage, f.system) || node.Labels[corev1.LabelWindowsBuild] != f.build ||
+		node.Labels["family"] != f.name {
 		t.Errorf("family %s: the pod runs on %q with the labels %v", f.name, info.OSImage, node.Labels)
 	}
 	if len(node.Spec.Taints) != 1 || node.Spec.Taints[0].Key != "family" {
 		t.Errorf("family %s: the node has the taints %v", f.name, node.Spec.Taints)
 	}
 	// What the class says of the kubelet is so on the node, as it was planned, whatever memory the machine turned out to have.
-	for _, name := range []corev1.ResourceName{corev1.ResourcePods, corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage} {
+	for _, name := range []corev1.ResourceName{
+		corev1.ResourcePods, corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage,
+	} {
 		has, planned := kept(name, node.Status.Capacity, node.Status.Allocatable), kept(name, typ.Capacity, typ.Allocatable)
 		if has.Cmp(planned) != 0 {
 			t.Errorf("family %s: %s of %s is kept from pods, planned was %s", f.name, has.String(), name, planned.String())
@@ -235,7 +271,8 @@ func (f family) node(t *testing.T, setup scenario.Setup) (corev1.Node, api.NodeC
 func deletePod(t *testing.T, setup scenario.Setup, name string) {
 	t.Helper()
 	now := int64(0)
-	if err := setup.Client.Core.CoreV1().Pods("default").Delete(t.Context(), name, metav1.DeleteOptions{GracePeriodSeconds: &now}); err != nil {
+	if err := setup.Client.Core.CoreV1().Pods("default").Delete(t.Context(), name,
+		metav1.DeleteOptions{GracePeriodSeconds: &now}); err != nil {
 		t.Error(err)
 	}
 }

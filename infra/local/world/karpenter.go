@@ -26,22 +26,23 @@ import (
 
 const (
 	karpenterStack = "Karpenter"
-	// KarpenterRole is how the name of Karpenter's role begins.
+	// KarpenterRole is the beginning of the name of Karpenter's role.
 	KarpenterRole = "KarpenterController-"
-	// WhittleRole is how the names of the functions' roles begin.
+	// WhittleRole is the beginning of the names of the functions' roles.
 	WhittleRole = stackName + "-"
-	// settling is how long Karpenter's definitions may take to be served.
+	// settling limits the time until the API server serves Karpenter's definitions.
 	settling = 30 * time.Second
 )
 
-// KarpenterNodeRole is the role of the nodes that Karpenter's guide has a person make.
+// KarpenterNodeRole is the node role of Karpenter's guide.
 func (w *World) KarpenterNodeRole() (name, arn string) {
 	name = "KarpenterNodeRole-" + w.options.Cluster
 	return name, "arn:aws:iam::" + AccountID + ":role/" + name
 }
 
-// InstallKarpenter makes what Karpenter needs before its controller runs, as its guide has it: the stack with the roles and
-// the queue of interruptions, the custom resource definitions, the controller's rights in the cluster.
+// InstallKarpenter creates what Karpenter's guide asks for before the controller runs: the stack
+// with its roles and its interruption queue, the custom resource definitions, and the controller's
+// rights in the cluster.
 func (w *World) InstallKarpenter(ctx context.Context) error {
 	if err := w.makeKarpenterStack(ctx); err != nil {
 		return fmt.Errorf("making Karpenter's stack: %w", err)
@@ -59,14 +60,17 @@ func (w *World) InstallKarpenter(ctx context.Context) error {
 			return err
 		}
 	}
-	return scenario.Until(ctx, settling, "Karpenter's definitions to be served", func(ctx context.Context) (bool, string, error) {
-		for _, resource := range []schema.GroupVersionResource{api.NodePoolGVR(), api.NodeClaimGVR(), api.EC2NodeClassGVR()} {
-			if _, err := client.Objects.Resource(resource).List(ctx, metav1.ListOptions{}); err != nil {
-				return false, "", err
+	return scenario.Until(ctx, settling, "Karpenter's definitions to be served",
+		func(ctx context.Context) (bool, string, error) {
+			for _, resource := range []schema.GroupVersionResource{
+				api.NodePoolGVR(), api.NodeClaimGVR(), api.EC2NodeClassGVR(),
+			} {
+				if _, err := client.Objects.Resource(resource).List(ctx, metav1.ListOptions{}); err != nil {
+					return false, "", err
+				}
 			}
-		}
-		return true, "", nil
-	})
+			return true, "", nil
+		})
 }
 
 func (w *World) makeKarpenterStack(ctx context.Context) error {
@@ -82,10 +86,12 @@ func (w *World) makeKarpenterStack(ctx context.Context) error {
 	}
 	operator := w.identity.Operator()
 	client := cloudformation.New(cloudformation.Options{
-		Region: Region, BaseEndpoint: aws.String(w.server.URL()), Credentials: credentials.NewStaticCredentialsProvider(operator.AccessKeyID, operator.SecretAccessKey, ""),
+		Region: Region, BaseEndpoint: aws.String(w.server.URL()),
+		Credentials: credentials.NewStaticCredentialsProvider(operator.AccessKeyID, operator.SecretAccessKey, ""),
 	})
 	_, err = client.CreateStack(ctx, &cloudformation.CreateStackInput{
-		StackName: aws.String(karpenterStack), TemplateBody: aws.String(string(template)), Capabilities: []types.Capability{types.CapabilityCapabilityNamedIam},
+		StackName: aws.String(karpenterStack), TemplateBody: aws.String(string(template)),
+		Capabilities: []types.Capability{types.CapabilityCapabilityNamedIam},
 	})
 	if err != nil {
 		return err
@@ -95,8 +101,8 @@ func (w *World) makeKarpenterStack(ctx context.Context) error {
 	}).Wait(ctx, &cloudformation.DescribeStacksInput{StackName: aws.String(karpenterStack)}, settling)
 }
 
-// StartKarpenter runs Karpenter's controller under its own role and service account. Who
-// starts it stops it, before the world is closed.
+// StartKarpenter runs Karpenter's controller under its own role and service account. The caller
+// stops it before closing the world.
 func (w *World) StartKarpenter(ctx context.Context) (*karpenter.Controller, error) {
 	binary, err := karpenter.Build(ctx, w.options.Root, w.options.Progress)
 	if err != nil {
@@ -111,11 +117,13 @@ func (w *World) StartKarpenter(ctx context.Context) (*karpenter.Controller, erro
 		return nil, err
 	}
 	running := karpenter.Start(karpenter.Options{
-		Binary: binary, Log: filepath.Join(w.options.Directory, "karpenter.log"), Cluster: w.options.Cluster, Kubeconfig: kubeconfig,
-		Queue: "karpenter-" + w.options.Cluster,
+		Binary: binary, Log: filepath.Join(w.options.Directory, "karpenter.log"), Cluster: w.options.Cluster,
+		Kubeconfig: kubeconfig,
+		Queue:      "karpenter-" + w.options.Cluster,
 		AWS: []string{
 			"AWS_ENDPOINT_URL=" + w.server.URL(), "AWS_REGION=" + Region, "AWS_EC2_METADATA_DISABLED=true",
-			"AWS_ACCESS_KEY_ID=" + session.AccessKeyID, "AWS_SECRET_ACCESS_KEY=" + session.SecretAccessKey, "AWS_SESSION_TOKEN=" + session.SessionToken,
+			"AWS_ACCESS_KEY_ID=" + session.AccessKeyID, "AWS_SECRET_ACCESS_KEY=" + session.SecretAccessKey,
+			"AWS_SESSION_TOKEN=" + session.SessionToken,
 		},
 	})
 	return running, nil
@@ -129,12 +137,15 @@ func (w *World) karpenterKubeconfig(ctx context.Context) (string, error) {
 	}
 	day := int64(24 * time.Hour / time.Second)
 	token, err := client.Core.CoreV1().ServiceAccounts(karpenter.Namespace).CreateToken(ctx, karpenter.Account,
-		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &day}}, metav1.CreateOptions{})
+		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &day}},
+		metav1.CreateOptions{})
 	if err != nil {
 		return "", fmt.Errorf("making a token for Karpenter: %w", err)
 	}
 	config := clientcmdapi.NewConfig()
-	config.Clusters["local"] = &clientcmdapi.Cluster{Server: w.ControlPlane.Endpoint, CertificateAuthorityData: w.ControlPlane.CertificateAuthority}
+	config.Clusters["local"] = &clientcmdapi.Cluster{
+		Server: w.ControlPlane.Endpoint, CertificateAuthorityData: w.ControlPlane.CertificateAuthority,
+	}
 	config.AuthInfos["karpenter"] = &clientcmdapi.AuthInfo{Token: token.Status.Token}
 	config.Contexts["local"] = &clientcmdapi.Context{Cluster: "local", AuthInfo: "karpenter"}
 	config.CurrentContext = "local"

@@ -6,7 +6,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/scenario"
 )
 
-// Plans are what provision's log says of the plans that it made.
+// Plans returns what provision logged about its plans.
 func (w *World) Plans() []scenario.Bound {
 	var plans []scenario.Bound
 	for _, line := range w.FunctionLog("provision") {
@@ -17,11 +17,13 @@ func (w *World) Plans() []scenario.Bound {
 			Price      float64 `json:"price"`
 			Bound      float64 `json:"bound"`
 		}
-		// Lambda's own lines are in the log too.
+		// The log has Lambda's own lines too.
 		if json.Unmarshal([]byte(line), &entry) != nil || entry.NodeClaims == 0 {
 			continue
 		}
-		plans = append(plans, scenario.Bound{Pods: entry.Pods, NodeClaims: entry.NodeClaims, Price: entry.Price, Bound: entry.Bound})
+		plans = append(plans, scenario.Bound{
+			Pods: entry.Pods, NodeClaims: entry.NodeClaims, Price: entry.Price, Bound: entry.Bound,
+		})
 	}
 	return plans
 }

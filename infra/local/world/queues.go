@@ -6,7 +6,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/sqs"
 )
 
-// queue is the physical name of one of the cluster's queues.
+// queue is the name of one of the cluster's queues in AWS.
 func (w *World) queue(name string) string { return "whittle-" + w.options.Cluster + "-" + name }
 
 // Send puts a message into one of the cluster's queues.
@@ -15,18 +15,19 @@ func (w *World) Send(queue, body string) error {
 	return err
 }
 
-// Waiting counts the messages that one of the cluster's queues holds, seen and
-// unseen.
+// Waiting counts the messages of one of the cluster's queues, visible or not.
 func (w *World) Waiting(queue string) (int, error) { return w.waiting(w.queue(queue)) }
 
-// waiting is the same by the queue's physical name.
+// waiting is Waiting by the queue's name in AWS.
 func (w *World) waiting(name string) (int, error) {
 	attributes, err := w.queues.Attributes(name)
 	if err != nil {
 		return 0, err
 	}
 	count := 0
-	for _, name := range []string{"ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible", "ApproximateNumberOfMessagesDelayed"} {
+	for _, name := range []string{
+		"ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible", "ApproximateNumberOfMessagesDelayed",
+	} {
 		number, err := strconv.Atoi(attributes[name])
 		if err != nil {
 			return 0, err

@@ -15,7 +15,7 @@ import (
 	"github.com/whittle-dev/whittle/testdata/instancetypes"
 )
 
-// reading is what reader.mjs prints.
+// reading is the output of reader.mjs.
 type reading struct {
 	Caller        struct{ Account, Arn string }
 	InstanceTypes struct {
@@ -55,8 +55,8 @@ type reading struct {
 	}
 }
 
-// readByAnotherSDK shows that the local AWS speaks AWS's protocols, and not only
-// what the SDK for Go makes of them.
+// readByAnotherSDK checks the local AWS with another language's SDK, which may read the protocols
+// differently.
 func readByAnotherSDK(t *testing.T, w *world.World, cluster string) {
 	command := exec.CommandContext(t.Context(), "node", "reader.mjs", cluster)
 	command.Env = append(w.Environment(), "PATH="+os.Getenv("PATH"), "AWS_SDK_JS_SUPPRESS_MAINTENANCE_MODE_MESSAGE=1")
@@ -77,13 +77,15 @@ func readByAnotherSDK(t *testing.T, w *world.World, cluster string) {
 	t.Run("a launch", func(t *testing.T) { checkLaunch(t, got, w) })
 	t.Run("a message", func(t *testing.T) {
 		received := got.Message.Received
-		if len(received) != 1 || received[0].ID != got.Message.Sent || received[0].ID == "" || received[0].Body != "one & <two>" || received[0].Count != "1" {
+		if len(received) != 1 || received[0].ID != got.Message.Sent || received[0].ID == "" ||
+			received[0].Body != "one & <two>" || received[0].Count != "1" {
 			t.Errorf("got %+v", got.Message)
 		}
 	})
 	t.Run("the cluster", func(t *testing.T) {
 		authority := base64.StdEncoding.EncodeToString(w.ControlPlane.CertificateAuthority)
-		if c := got.Cluster; c.Endpoint != w.ControlPlane.Endpoint || c.Authority != authority || c.Status != "ACTIVE" || !strings.HasPrefix(w.ControlPlane.Version, "v"+c.Version+".") {
+		if c := got.Cluster; c.Endpoint != w.ControlPlane.Endpoint || c.Authority != authority || c.Status != "ACTIVE" ||
+			!strings.HasPrefix(w.ControlPlane.Version, "v"+c.Version+".") {
 			t.Errorf("got %+v", got.Cluster)
 		}
 	})
@@ -108,7 +110,8 @@ func checkTypes(t *testing.T, got reading) {
 	}
 	i := slices.IndexFunc(known, func(one instancetypes.InstanceType) bool { return one.Name == "m5.large" })
 	want := known[i]
-	if large := got.InstanceTypes.Large; large.VCPUs != want.VCPUs || large.MemoryMiB != want.MemoryMiB || !slices.Equal(large.Architectures, want.Architectures) {
+	if large := got.InstanceTypes.Large; large.VCPUs != want.VCPUs || large.MemoryMiB != want.MemoryMiB ||
+		!slices.Equal(large.Architectures, want.Architectures) {
 		t.Errorf("m5.large is read as %+v", large)
 	}
 	if !slices.Equal(got.Price, []float64{want.OnDemandPrice}) {
@@ -122,7 +125,8 @@ func checkLaunch(t *testing.T, got reading, w *world.World) {
 		t.Fatalf("subnets of us-east-1b: %+v", launch.Subnets)
 	}
 	instance := launch.Got
-	if instance.InstanceID != launch.Asked.InstanceID || instance.Image != launch.Asked.Image || instance.Subnet != launch.Subnets[0].ID || launch.Asked.TemplateVersion != 1 {
+	if instance.InstanceID != launch.Asked.InstanceID || instance.Image != launch.Asked.Image ||
+		instance.Subnet != launch.Subnets[0].ID || launch.Asked.TemplateVersion != 1 {
 		t.Errorf("asked for %+v, got %+v", launch.Asked, instance)
 	}
 	if instance.Type != "m5.large" || instance.Purpose != "reading & <writing>" || !instance.Launched {
@@ -131,7 +135,9 @@ func checkLaunch(t *testing.T, got reading, w *world.World) {
 	if len(launch.Ended) != 1 || launch.Ended[0].ID != instance.InstanceID || launch.Ended[0].State != "shutting-down" {
 		t.Errorf("the termination is read as %+v", launch.Ended)
 	}
-	if i := slices.IndexFunc(w.EC2.Instances(), func(one ec2.Instance) bool { return one.ID == instance.InstanceID }); i < 0 {
+	if i := slices.IndexFunc(w.EC2.Instances(), func(one ec2.Instance) bool {
+		return one.ID == instance.InstanceID
+	}); i < 0 {
 		t.Errorf("EC2 does not know instance %s", instance.InstanceID)
 	}
 }
@@ -146,7 +152,8 @@ func checkFunctions(t *testing.T, got reading, w *world.World, cluster string) {
 	}
 	for _, invocation := range w.Invocations() {
 		if memory[invocation.Function] != invocation.MemoryMB {
-			t.Errorf("function %s is read with %d MB, it ran with %d", invocation.Function, memory[invocation.Function], invocation.MemoryMB)
+			t.Errorf("function %s is read with %d MB, it ran with %d", invocation.Function, memory[invocation.Function],
+				invocation.MemoryMB)
 		}
 	}
 	provision := "whittle-" + cluster + "-provision"

@@ -15,7 +15,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/cluster"
 )
 
-// register tells EKS, EC2 and the cloud controller of the control plane.
+// register announces the control plane to EKS, EC2 and the cloud controller.
 func (w *World) register() error {
 	version := minor(w.ControlPlane.Version)
 	w.EC2.RegisterCluster(w.options.Cluster, version)
@@ -28,28 +28,30 @@ func (w *World) register() error {
 	})
 }
 
-// minor makes 1.36 of v1.36.3.
+// minor turns v1.36.3 into 1.36.
 func minor(version string) string {
 	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
 	return strings.Join(parts[:min(2, len(parts))], ".")
 }
 
-// Scenario prepares what scenarios run on. Their timeline prints to out.
+// Scenario prepares the setup of scenarios. Their timeline prints to out.
 func (w *World) Scenario(out io.Writer) (scenario.Setup, error) {
 	client, err := scenario.NewClient(w.RESTConfig())
 	if err != nil {
 		return scenario.Setup{}, err
 	}
-	reader, err := cluster.NewForConfig(cluster.Endpoint{Name: w.options.Cluster, URL: w.ControlPlane.Endpoint}, w.RESTConfig())
+	reader, err := cluster.NewForConfig(cluster.Endpoint{Name: w.options.Cluster, URL: w.ControlPlane.Endpoint},
+		w.RESTConfig())
 	if err != nil {
 		return scenario.Setup{}, err
 	}
 	return scenario.Setup{
-		World: w, Client: client, Cluster: reader, Name: w.options.Cluster, Root: w.options.Root, Timeline: scenario.NewTimeline(out),
+		World: w, Client: client, Cluster: reader, Name: w.options.Cluster, Root: w.options.Root,
+		Timeline: scenario.NewTimeline(out),
 	}, nil
 }
 
-// NodeRole is the nodes' role, as the stack's outputs name it.
+// NodeRole is the node role in the stack's outputs.
 func (w *World) NodeRole() (string, error) {
 	outputs, err := w.stacks.Outputs(stackName)
 	if err != nil {
@@ -63,12 +65,12 @@ func (w *World) NodeRole() (string, error) {
 	return "", fmt.Errorf("stack %s has no output for the nodes' role among %v", stackName, outputs)
 }
 
-// Interrupt warns of the end of a spot instance and takes it back after.
+// Interrupt warns a spot instance and reclaims it after a time.
 func (w *World) Interrupt(instanceID string, after time.Duration) error {
 	return w.EC2.Interrupt(instanceID, after)
 }
 
-// Invocations are those of the functions so far.
+// Invocations returns the functions' invocations so far.
 func (w *World) Invocations() []lambda.Invocation { return w.Lambda.Invocations() }
 
 // InstancesAlive counts the instances that have not ended.
@@ -82,7 +84,7 @@ func (w *World) InstancesAlive() int {
 	return alive
 }
 
-// Prices are the dollars an hour of the instances that have not ended, by id.
+// Prices returns the price of each instance that has not ended, in dollars an hour, by ID.
 func (w *World) Prices() map[string]float64 {
 	prices := map[string]float64{}
 	for _, instance := range w.EC2.Instances() {
@@ -93,7 +95,7 @@ func (w *World) Prices() map[string]float64 {
 	return prices
 }
 
-// LaunchTimes are when instances were launched, by id.
+// LaunchTimes returns the launch time of each instance, by ID.
 func (w *World) LaunchTimes() map[string]time.Time {
 	times := map[string]time.Time{}
 	for _, instance := range w.EC2.Instances() {
@@ -102,7 +104,7 @@ func (w *World) LaunchTimes() map[string]time.Time {
 	return times
 }
 
-// FunctionLog are the lines that a function has written.
+// FunctionLog returns the lines that a function has logged.
 func (w *World) FunctionLog(function string) []string {
 	var lines []string
 	for _, event := range w.logs.Events("/aws/lambda/whittle-"+w.options.Cluster+"-"+function, "", time.Time{}) {
@@ -114,16 +116,17 @@ func (w *World) FunctionLog(function string) []string {
 // Directory is where the world keeps its state and logs.
 func (w *World) Directory() string { return w.options.Directory }
 
-// Quickstart writes the NodePool and EC2NodeClass to start with, filled in for
-// this world, and returns the file's path.
+// Quickstart writes the first NodePool and EC2NodeClass for this world into a file and returns its
+// path.
 func (w *World) Quickstart() (string, error) {
 	role, err := w.NodeRole()
 	if err != nil {
 		return "", err
 	}
-	text, err := scenario.Manifest(filepath.Join(w.options.Root, "testdata", "manifests", "quickstart.yaml"), map[string]string{
-		"CLUSTER_NAME": w.options.Cluster, "NODE_ROLE": role,
-	})
+	text, err := scenario.Manifest(filepath.Join(w.options.Root, "testdata", "manifests", "quickstart.yaml"),
+		map[string]string{
+			"CLUSTER_NAME": w.options.Cluster, "NODE_ROLE": role,
+		})
 	if err != nil {
 		return "", err
 	}

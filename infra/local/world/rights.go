@@ -8,7 +8,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/kubernetes"
 )
 
-// Rights are what a function's role allows in AWS, and what of it was ever needed.
+// Rights returns the rights of a function's role in AWS, and whether each was ever needed.
 func (w *World) Rights(function string) ([]identity.Right, error) {
 	configuration, err := w.Lambda.Configuration(w.queue(function))
 	if err != nil {
@@ -21,5 +21,5 @@ func (w *World) Rights(function string) ([]identity.Right, error) {
 	return w.identity.Rights(role), nil
 }
 
-// Requests are those that the functions have made in the cluster, where Options has them noted.
+// Requests returns the functions' requests in the cluster, if Options.Audit is set.
 func (w *World) Requests() ([]kubernetes.Request, error) { return w.ControlPlane.AuditedRequests() }

@@ -16,30 +16,37 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/world"
 )
 
-// resolvers are the functions that resolve classes, by the same code: what one of them was first to need, the other finds done.
+// resolvers are the functions that resolve classes with the same code. The first of them to run
+// does the work, and the other one finds it done.
 func resolvers() []string { return []string{"provision", "lifecycle"} }
 
-// resolving are the statements that both have for it.
+// resolving reports whether a statement belongs to that code.
 func resolving(sid string) bool {
-	return slices.Contains([]string{"Describe", "ImageParameters", "PassNodeRole", "CreateProfile", "UseProfile", "ReadProfiles"}, sid)
+	return slices.Contains([]string{
+		"Describe", "ImageParameters", "PassNodeRole", "CreateProfile", "UseProfile", "ReadProfiles",
+	}, sid)
 }
 
-// unused are rights in AWS that no scenario needs, each with its reason. The keys are function, statement and action.
+// unused lists the rights in AWS that no scenario needs, with a reason each. The keys are function,
+// statement and action.
 func unused() map[string]string {
 	const unusedProfile = "writes down since when nothing has used a profile: of two sweeps, half an hour apart"
 	const silent = "logs what goes wrong, and nothing has"
 	return map[string]string{
-		"provision Describe ec2:DescribeInstances":    "finds what an invocation had launched that died before it wrote it down",
+		"provision Describe ec2:DescribeInstances": "finds what an invocation had launched that died before it wrote " +
+			"it down",
 		"lifecycle TagProfile iam:TagInstanceProfile": unusedProfile,
 		"ticker Log logs:CreateLogStream":             silent,
 		"ticker Log logs:PutLogEvents":                silent,
 		"console Log logs:CreateLogStream":            silent,
 		"console Log logs:PutLogEvents":               silent,
-		"provision TagProfile iam:TagInstanceProfile": "IAM asks for it to make a profile with tags; the local AWS asks for the making alone",
+		"provision TagProfile iam:TagInstanceProfile": "IAM asks for it to make a profile with tags; the local AWS asks " +
+			"for the making alone",
 	}
 }
 
-// everyRightWasUsed compares what the deployed roles allow with what the local AWS asked them about in all the scenarios.
+// everyRightWasUsed compares the deployed roles with the rights that the local AWS checked in all
+// scenarios.
 func everyRightWasUsed(t *testing.T, w *world.World) {
 	functions := []string{"ticker", "provision", "interrupt", "lifecycle", "disrupt", "catalog", "install", "console"}
 	rights, resolved := map[string][]identity.Right{}, map[identity.Right]bool{}
@@ -60,7 +67,8 @@ func everyRightWasUsed(t *testing.T, w *world.World) {
 			key := function + " " + right.Sid + " " + right.Action
 			why := excused[key]
 			delete(excused, key)
-			byOther := slices.Contains(resolvers(), function) && resolved[identity.Right{Sid: right.Sid, Action: right.Action, Used: true}]
+			byOther := slices.Contains(resolvers(), function) &&
+				resolved[identity.Right{Sid: right.Sid, Action: right.Action, Used: true}]
 			if !right.Used && !byOther && why == "" {
 				t.Errorf("%s: granted, and never used", key)
 			}
@@ -71,31 +79,35 @@ func everyRightWasUsed(t *testing.T, w *world.World) {
 	}
 }
 
-// unasked are rights in the cluster that no scenario needs, each with its reason.
+// unasked lists the rights in the cluster that no scenario needs, with a reason each.
 func unasked() map[string]string {
 	const planned = "disrupt plans by provision's code, which reads it for pods with volumes or constraints by namespace"
 	const short = "marks offerings that EC2 is short of, which has room for all in these scenarios"
 	return map[string]string{
-		"disrupt list namespaces":                     planned,
-		"disrupt list persistentvolumes":              planned,
-		"disrupt list persistentvolumeclaims":         planned,
-		"disrupt list storageclasses storage.k8s.io":  planned,
-		"disrupt list csinodes storage.k8s.io":        planned,
-		"disrupt create configmaps":                   short,
-		"disrupt update configmaps":                   short,
-		"provision create configmaps":                 short,
-		"provision update configmaps":                 short,
-		"interrupt create configmaps":                 short,
-		"interrupt update configmaps":                 short,
-		"lifecycle delete leases coordination.k8s.io": "sweeps the leases of nodes that have been gone for longer than these scenarios last",
-		"lifecycle delete pods":                       "ends pods that outstay their node's terminationGracePeriod",
-		"lifecycle get persistentvolumeclaims":        "finds the volumes of pods that stay on a draining node, where a driver has attached some",
-		"lifecycle delete nodeclaims karpenter.sh":    "ends nodes that expire, or never register, and claims whose instance is gone",
-		"provision delete nodeclaims karpenter.sh":    "gives claims up for which EC2 has no room, and shrinks pools with spec.replicas",
+		"disrupt list namespaces":                    planned,
+		"disrupt list persistentvolumes":             planned,
+		"disrupt list persistentvolumeclaims":        planned,
+		"disrupt list storageclasses storage.k8s.io": planned,
+		"disrupt list csinodes storage.k8s.io":       planned,
+		"disrupt create configmaps":                  short,
+		"disrupt update configmaps":                  short,
+		"provision create configmaps":                short,
+		"provision update configmaps":                short,
+		"interrupt create configmaps":                short,
+		"interrupt update configmaps":                short,
+		"lifecycle delete leases coordination.k8s.io": "sweeps the leases of nodes that have been gone for longer than " +
+			"these scenarios last",
+		"lifecycle delete pods": "ends pods that outstay their node's terminationGracePeriod",
+		"lifecycle get persistentvolumeclaims": "finds the volumes of pods that stay on a draining node, where a " +
+			"driver has attached some",
+		"lifecycle delete nodeclaims karpenter.sh": "ends nodes that expire, or never register, and claims whose instance " +
+			"is gone",
+		"provision delete nodeclaims karpenter.sh": "gives claims up for which EC2 has no room, and shrinks pools with " +
+			"spec.replicas",
 	}
 }
 
-// everyVerbWasUsed compares the functions' roles in the cluster with what the API server was asked.
+// everyVerbWasUsed compares the functions' cluster roles with the API server's audit log.
 func everyVerbWasUsed(t *testing.T, w *world.World) {
 	requests, err := w.Requests()
 	if err != nil || len(requests) == 0 {
@@ -107,7 +119,8 @@ func everyVerbWasUsed(t *testing.T, w *world.World) {
 			asked[key(group, request)] = true
 		}
 		if request.Status == http.StatusForbidden {
-			t.Errorf("not allowed: %s %s %s %s by %v", request.Verb, request.Resource, request.APIGroup, request.Name, request.Groups)
+			t.Errorf("not allowed: %s %s %s %s by %v", request.Verb, request.Resource, request.APIGroup, request.Name,
+				request.Groups)
 		}
 	}
 	roles, err := manifests.RBAC()
@@ -116,7 +129,7 @@ func everyVerbWasUsed(t *testing.T, w *world.World) {
 	}
 	excused := unasked()
 	for _, object := range roles {
-		// Those for people, and what namespaces may give, are nobody's from the beginning.
+		// No function has the roles for people, or those that namespaces may grant.
 		others := []string{"whittle:view", "whittle:admin", "whittle:restart"}
 		if kind := object.GetKind(); kind != "Role" && kind != "ClusterRole" || slices.Contains(others, object.GetName()) {
 			continue
@@ -145,5 +158,6 @@ func everyVerbWasUsed(t *testing.T, w *world.World) {
 }
 
 func key(role string, request kubernetes.Request) string {
-	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", strings.TrimPrefix(role, "whittle:"), request.Verb, request.Resource, request.APIGroup))
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", strings.TrimPrefix(role, "whittle:"), request.Verb,
+		request.Resource, request.APIGroup))
 }

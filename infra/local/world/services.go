@@ -28,13 +28,13 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-// bootstrapQualifier is CDK's own: what `cdk bootstrap` makes in an account bears it.
+// bootstrapQualifier is CDK's own: `cdk bootstrap` uses it in the names of its resources.
 const bootstrapQualifier = "hnb659fds"
 
-// memoryOverhead is the share of a machine's memory that its nodes never see.
+// memoryOverhead is the share of a machine's memory that its node does not have.
 const memoryOverhead = 0.07
 
-// services makes the account and everything in it, and opens its endpoint.
+// services creates the account with all its services and opens its endpoint.
 func (w *World) services(log *slog.Logger) error {
 	var err error
 	w.server = wire.NewServer()
@@ -68,9 +68,13 @@ func (w *World) services(log *slog.Logger) error {
 		Objects: objects, Sessions: w.identity, Queues: w.queues, Logs: w.logs, Access: w.identity, Clock: clockOf,
 	})
 	w.closers = append(w.closers, w.Lambda.Close)
-	bus := eventbridge.New(eventbridge.Options{AccountID: AccountID, Region: Region, Queues: w.queues, Functions: w.Lambda})
+	bus := eventbridge.New(eventbridge.Options{
+		AccountID: AccountID, Region: Region, Queues: w.queues, Functions: w.Lambda,
+	})
 	w.closers = append(w.closers, bus.Close)
-	schedules := scheduler.New(scheduler.Options{AccountID: AccountID, Region: Region, Queues: w.queues, Functions: w.Lambda, Access: w.identity})
+	schedules := scheduler.New(scheduler.Options{
+		AccountID: AccountID, Region: Region, Queues: w.queues, Functions: w.Lambda, Access: w.identity,
+	})
 	w.closers = append(w.closers, schedules.Close)
 
 	if err := w.machines(log, parameters, bus); err != nil {
@@ -107,21 +111,24 @@ func (w *World) services(log *slog.Logger) error {
 	return err
 }
 
-// machines makes EC2, what runs on its instances, and EKS.
+// machines creates EC2, the machines behind its instances, and EKS.
 func (w *World) machines(log *slog.Logger, parameters *ssm.Service, bus *eventbridge.Service) error {
 	timing := machine.FastTiming()
 	timing.Boot = w.options.Boot
 	var err error
 	w.Machines, err = machine.New(machine.Config{
-		Region: Region, Sessions: w.identity, Timing: timing, MemoryOverhead: memoryOverhead, Logger: log.With("part", "machine"),
+		Region: Region, Sessions: w.identity, Timing: timing, MemoryOverhead: memoryOverhead,
+		Logger: log.With("part", "machine"),
 	})
 	if err != nil {
 		return err
 	}
 	w.closers = append(w.closers, w.Machines.Close)
 	w.EC2, err = ec2.New(ec2.Config{
-		AccountID: AccountID, Region: Region, Machines: w.Machines, Events: eventsOf{bus}, InstanceProfiles: w.identity, Parameters: parameters,
-		Timing: ec2.Timing{Pending: time.Second, ShuttingDown: time.Second, Stopping: time.Second}, Logger: log.With("part", "ec2"),
+		AccountID: AccountID, Region: Region, Machines: w.Machines, Events: eventsOf{bus}, InstanceProfiles: w.identity,
+		Parameters: parameters,
+		Timing:     ec2.Timing{Pending: time.Second, ShuttingDown: time.Second, Stopping: time.Second},
+		Logger:     log.With("part", "ec2"),
 	})
 	if err != nil {
 		return err
@@ -132,8 +139,8 @@ func (w *World) machines(log *slog.Logger, parameters *ssm.Service, bus *eventbr
 	return err
 }
 
-// installer invokes the functions of custom resources and waits for them, so that
-// one that fails before it answers fails the stack at once.
+// installer invokes the functions of custom resources and waits for them. A function that fails
+// before it answers fails the stack at once.
 type installer struct{ functions *lambda.Service }
 
 func (i installer) InvokeAsync(ctx context.Context, functionARN string, payload []byte) error {
@@ -153,10 +160,12 @@ func (e eventsOf) Put(ctx context.Context, event ec2.Event) {
 		slog.Error("an event of EC2 is lost", "detail-type", event.DetailType, "error", err)
 		return
 	}
-	e.bus.Put(ctx, eventbridge.Event{Source: event.Source, DetailType: event.DetailType, Time: event.Time, Resources: event.Resources, Detail: detail})
+	e.bus.Put(ctx, eventbridge.Event{
+		Source: event.Source, DetailType: event.DetailType, Time: event.Time, Resources: event.Resources, Detail: detail,
+	})
 }
 
-// observe notes when fleets were asked for, and what was refused.
+// observe records fleet calls and refused calls.
 func (w *World) observe(call wire.CallRecord) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -167,20 +176,22 @@ func (w *World) observe(call wire.CallRecord) {
 	if call.Status < 400 {
 		return
 	}
-	w.slog.Warn("call failed", "service", call.Service, "action", call.Action, "caller", call.CallerARN, "code", call.ErrorCode, "error", call.ErrorMessage)
+	w.slog.Warn("call failed", "service", call.Service, "action", call.Action, "caller", call.CallerARN, "code",
+		call.ErrorCode, "error", call.ErrorMessage)
 	if slices.Contains([]string{"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"}, call.ErrorCode) {
-		w.refusals = append(w.refusals, fmt.Sprintf("%s %s by %s: %s", call.Service, call.Action, call.CallerARN, call.ErrorMessage))
+		w.refusals = append(w.refusals,
+			fmt.Sprintf("%s %s by %s: %s", call.Service, call.Action, call.CallerARN, call.ErrorMessage))
 	}
 }
 
-// Refusals are the calls that the caller's policies did not allow.
+// Refusals returns the calls that the caller's policies did not allow.
 func (w *World) Refusals() []string {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	return slices.Clone(w.refusals)
 }
 
-// FleetCalls are the moments at which CreateFleet was called.
+// FleetCalls returns the times of CreateFleet calls.
 func (w *World) FleetCalls() []time.Time {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()

@@ -1,9 +1,9 @@
 package world
 
-// Stack is the deployed stack's status, and the physical ids of its resources by their logical ones.
+// Stack returns the stack's status, and its resources' physical IDs by logical ID.
 func (w *World) Stack() (status string, physicalIDs map[string]string, err error) {
 	return w.stacks.State(stackName)
 }
 
-// HasRole tells whether there is a role of this name.
+// HasRole reports whether a role of this name exists.
 func (w *World) HasRole(name string) bool { return w.identity.HasRole(name) }

@@ -15,7 +15,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// memoryOf gives a function's memory as Lambda has it now.
+// memoryOf returns a function's memory size in Lambda.
 func memoryOf(t *testing.T, w *world.World, function string) int {
 	t.Helper()
 	configuration, err := w.Lambda.Configuration("whittle-test-" + function)
@@ -25,7 +25,7 @@ func memoryOf(t *testing.T, w *world.World, function string) int {
 	return configuration.MemoryMB
 }
 
-// updates changes the stack by the real command line: in place, and in a way that fails.
+// updates changes the stack with the real command line: in place, and with a failure.
 func updates(t *testing.T, w *world.World) {
 	_, before, err := w.Stack()
 	if err != nil {
@@ -50,12 +50,13 @@ func updates(t *testing.T, w *world.World) {
 		t.Errorf("a boundary that does not exist: %v", err)
 	}
 	status, rolled, err := w.Stack()
-	if err != nil || status != "UPDATE_ROLLBACK_COMPLETE" || memoryOf(t, w, "lifecycle") != 512 || !maps.Equal(before, rolled) {
+	if err != nil || status != "UPDATE_ROLLBACK_COMPLETE" || memoryOf(t, w, "lifecycle") != 512 ||
+		!maps.Equal(before, rolled) {
 		t.Errorf("after a failed update: %s, %v, lifecycle has %d MB", status, err, memoryOf(t, w, "lifecycle"))
 	}
 }
 
-// removed destroys the stack: what it made goes, and what it installed for people's objects stays.
+// removed destroys the stack. Its own resources go, and people's objects stay.
 func removed(t *testing.T, w *world.World, setup scenario.Setup) {
 	node, err := w.NodeRole()
 	if err != nil {
@@ -64,7 +65,7 @@ func removed(t *testing.T, w *world.World, setup scenario.Setup) {
 	if err := w.Destroy(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	// Nodes that run need their role.
+	// Running nodes need their role.
 	if !w.HasRole(node) {
 		t.Errorf("the nodes' role %s is gone", node)
 	}
@@ -76,11 +77,14 @@ func removed(t *testing.T, w *world.World, setup scenario.Setup) {
 	if status, left, err := w.Stack(); err == nil && (status != "DELETE_COMPLETE" || len(left) > 0) {
 		t.Errorf("the stack is %s, with %v", status, left)
 	}
-	if _, err := setup.Client.Objects.Resource(api.NodePoolGVR()).Get(t.Context(), "default", metav1.GetOptions{}); err != nil {
+	if _, err := setup.Client.Objects.Resource(api.NodePoolGVR()).Get(t.Context(), "default",
+		metav1.GetOptions{}); err != nil {
 		t.Errorf("the NodePool: %v, want it kept", err)
 	}
 	for _, role := range []string{"whittle:provision", "whittle:lifecycle"} {
-		roles := setup.Client.Objects.Resource(schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"})
+		roles := setup.Client.Objects.Resource(schema.GroupVersionResource{
+			Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles",
+		})
 		if _, err := roles.Get(t.Context(), role, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 			t.Errorf("the ClusterRole %s: %v, want none", role, err)
 		}

@@ -34,7 +34,7 @@ const (
 	Region    = "us-east-1"
 )
 
-// Options say how a world is made.
+// Options configure a world.
 type Options struct {
 	Root      string        // the project's folder
 	Directory string        // state, logs and the synthesized stack
@@ -44,12 +44,12 @@ type Options struct {
 	Audit     bool          // whether requests in the cluster are noted: the functions', and Karpenter's
 	Bare      bool          // whether nothing is deployed yet
 	Progress  io.Writer     // what a person is told while it is made
-	// Functions is a folder of functions whose clock can be set, each as NAME/bootstrap;
-	// empty for those that make has built.
+	// Functions is a folder with functions whose clock can be set, each as NAME/bootstrap. Empty
+	// means the functions that make has built.
 	Functions string
 }
 
-// World is a running one. Its owner calls Close.
+// World is a running world. The caller of Start closes it.
 type World struct {
 	options Options
 	log     *os.File
@@ -78,7 +78,7 @@ type World struct {
 	closers []func() error // in the order of their making; closed in the other
 }
 
-// Start makes a world: control plane, local AWS, deployed stack.
+// Start creates a world: control plane, local AWS, deployed stack.
 func Start(ctx context.Context, options Options) (*World, error) {
 	w := &World{options: options}
 	err := w.start(ctx)
@@ -108,7 +108,8 @@ func (w *World) start(ctx context.Context) error {
 	}
 	w.tell("local AWS at %s", w.server.URL())
 	w.plane = kubernetes.Options{
-		Binary: binary, Directory: filepath.Join(w.options.Directory, "kubernetes"), TokenWebhookURL: w.server.URL() + eks.WebhookPath + "/" + w.options.Cluster,
+		Binary: binary, Directory: filepath.Join(w.options.Directory, "kubernetes"),
+		TokenWebhookURL: w.server.URL() + eks.WebhookPath + "/" + w.options.Cluster,
 	}
 	if w.options.Audit {
 		for _, function := range []string{"provision", "interrupt", "lifecycle", "disrupt", "catalog", "console"} {

@@ -24,8 +24,8 @@ import (
 
 const patience = 3 * time.Minute
 
-// TestWorld is the product as a whole: the control plane, the deployed stack and
-// the functions, from no node to running pods and back.
+// TestWorld tests the whole product: the control plane, the deployed stack and the functions, from
+// no node to running pods and back.
 func TestWorld(t *testing.T) {
 	w := startWorld(t)
 	setup, err := w.Scenario(testWriter{t})
@@ -34,7 +34,9 @@ func TestWorld(t *testing.T) {
 	}
 	variables := applyPools(t, w, setup)
 	t.Run("a cluster without a node gets one for CoreDNS", func(t *testing.T) { firstNode(t, w, setup, variables) })
-	t.Run("broken user data is named and nothing is launched", func(t *testing.T) { brokenUserData(t, w, setup, variables) })
+	t.Run("broken user data is named and nothing is launched", func(t *testing.T) {
+		brokenUserData(t, w, setup, variables)
+	})
 	t.Run("each AMI family gives a node that runs pods", func(t *testing.T) {
 		families(t, w, setup, variables, func() {
 			t.Run("beside bad input, which is named and stops nothing else", func(t *testing.T) { badInput(t, w, setup) })
@@ -71,7 +73,8 @@ func startWorld(t *testing.T) *world.World {
 		t.Fatal(err)
 	}
 	w, err := world.Start(t.Context(), world.Options{
-		Root: root, Directory: t.TempDir(), Cluster: "test", Interval: 5 * time.Second, Boot: 3 * time.Second, Audit: true, Progress: os.Stderr,
+		Root: root, Directory: t.TempDir(), Cluster: "test", Interval: 5 * time.Second, Boot: 3 * time.Second, Audit: true,
+		Progress: os.Stderr,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -108,8 +111,7 @@ func manifest(setup scenario.Setup, name string) string {
 	return filepath.Join(setup.Root, "testdata", "manifests", name)
 }
 
-// firstNode starts with the pods that every cluster needs before any other, and
-// ends with no node again.
+// firstNode starts the pods that every cluster needs first, and ends without a node.
 func firstNode(t *testing.T, w *world.World, setup scenario.Setup, variables map[string]string) {
 	client := setup.Client
 	if err := client.Apply(t.Context(), manifest(setup, "coredns.yaml"), variables); err != nil {
@@ -123,14 +125,15 @@ func firstNode(t *testing.T, w *world.World, setup scenario.Setup, variables map
 	wait(t, "the nodes to be initialized", initialized(setup))
 	checkNodes(t, setup)
 	tagged(t, w, setup)
-	if err := client.Core.AppsV1().Deployments("kube-system").Delete(t.Context(), "coredns", metav1.DeleteOptions{}); err != nil {
+	if err := client.Core.AppsV1().Deployments("kube-system").Delete(t.Context(), "coredns",
+		metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	wait(t, "the cluster to be empty", empty(setup))
 }
 
-// tagged waits until the instances are named after their nodes, which is a tick's work, and has
-// that of the next minute come now.
+// tagged waits until the instances are named after their nodes, which a tick does. It sends the
+// next tick at once.
 func tagged(t *testing.T, w *world.World, setup scenario.Setup) {
 	t.Helper()
 	tick, err := json.Marshal(queue.Message{Cluster: setup.Name, At: time.Now(), Reason: queue.ReasonTick})
@@ -151,7 +154,7 @@ func tagged(t *testing.T, w *world.World, setup scenario.Setup) {
 	})
 }
 
-// initialized tells whether there are claims and all of them are ready.
+// initialized reports whether claims exist and all are ready.
 func initialized(setup scenario.Setup) func(context.Context) (bool, string, error) {
 	return func(ctx context.Context) (bool, string, error) {
 		claims, err := setup.Client.NodeClaims(ctx)
@@ -167,7 +170,7 @@ func initialized(setup scenario.Setup) func(context.Context) (bool, string, erro
 	}
 }
 
-// checkNodes holds each node against its claim.
+// checkNodes compares each node with its claim.
 func checkNodes(t *testing.T, setup scenario.Setup) {
 	t.Helper()
 	nodes, err := setup.Client.Nodes(t.Context())
@@ -180,14 +183,17 @@ func checkNodes(t *testing.T, setup scenario.Setup) {
 	}
 	planned := plannedTypes(t, setup)
 	for _, node := range nodes {
-		i := slices.IndexFunc(claims, func(claim api.NodeClaim) bool { return claim.Status.ProviderID == node.Spec.ProviderID })
+		i := slices.IndexFunc(claims, func(claim api.NodeClaim) bool {
+			return claim.Status.ProviderID == node.Spec.ProviderID
+		})
 		if i < 0 {
 			t.Errorf("node %s has no claim", node.Name)
 			continue
 		}
 		claim := claims[i]
 		for _, key := range []string{
-			api.NodePoolLabelKey, api.CapacityTypeLabelKey, corev1.LabelInstanceTypeStable, corev1.LabelTopologyZone, corev1.LabelArchStable,
+			api.NodePoolLabelKey, api.CapacityTypeLabelKey, corev1.LabelInstanceTypeStable, corev1.LabelTopologyZone,
+			corev1.LabelArchStable,
 			api.LabelInstanceCPU, api.LabelInstanceCategory, api.LabelNodeClass, api.LabelTopologyZoneID,
 		} {
 			if node.Labels[key] == "" || node.Labels[key] != claim.Labels[key] {
@@ -202,7 +208,7 @@ func checkNodes(t *testing.T, setup scenario.Setup) {
 				t.Errorf("node %s kept the taint %s", node.Name, taint.ToString())
 			}
 		}
-		// What the planner counted on must be there.
+		// The node must have what the planner counted on.
 		typ := planned.of(t, claim)
 		for _, resource := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourcePods} {
 			has, wanted := node.Status.Allocatable[resource], typ.Allocatable[resource]
@@ -213,7 +219,7 @@ func checkNodes(t *testing.T, setup scenario.Setup) {
 	}
 }
 
-// badInput gives what is broken beside what is not.
+// badInput applies broken objects beside sound ones.
 func badInput(t *testing.T, w *world.World, setup scenario.Setup) {
 	client := setup.Client
 	err := client.Apply(t.Context(), manifest(setup, "broken-operator.yaml"), nil)
@@ -232,7 +238,8 @@ func badInput(t *testing.T, w *world.World, setup scenario.Setup) {
 		{"giant", "FailedScheduling", "cpu"},
 	} {
 		wait(t, want.reason+" on "+want.about, func(ctx context.Context) (bool, string, error) {
-			list, err := client.Core.CoreV1().Events("default").List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=" + want.about + ",reason=" + want.reason})
+			list, err := client.Core.CoreV1().Events("default").List(ctx,
+				metav1.ListOptions{FieldSelector: "involvedObject.name=" + want.about + ",reason=" + want.reason})
 			if err != nil {
 				return false, "", err
 			}
@@ -255,7 +262,7 @@ func badInput(t *testing.T, w *world.World, setup scenario.Setup) {
 	}
 }
 
-// mainJob runs the scenario of `make run` and checks what it left.
+// mainJob runs the scenario of `make run` and checks its result.
 func mainJob(t *testing.T, w *world.World, setup scenario.Setup) {
 	launched := len(w.FleetCalls())
 	report, err := scenario.Inflate(t.Context(), setup)
@@ -286,19 +293,23 @@ func mainJob(t *testing.T, w *world.World, setup scenario.Setup) {
 	for _, line := range setup.Timeline.Lines() {
 		said[line.What] = true
 	}
-	for _, what := range []string{"pending", "planned", "launched", "registered", "initialized", "running", "interrupted", "drained", "replaced", "ending", "gone", "empty"} {
+	for _, what := range []string{
+		"pending", "planned", "launched", "registered", "initialized", "running", "interrupted", "drained", "replaced",
+		"ending", "gone", "empty",
+	} {
 		if !said[what] {
 			t.Errorf("the timeline does not say %q", what)
 		}
 	}
 	for _, instance := range w.EC2.Instances() {
-		if instance.Tags["karpenter.sh/nodeclaim"] == "" && instance.Tags["whittle.dev/batch"] == "" || instance.Tags["kubernetes.io/cluster/"+setup.Name] != "owned" {
+		if instance.Tags["karpenter.sh/nodeclaim"] == "" && instance.Tags["whittle.dev/batch"] == "" ||
+			instance.Tags["kubernetes.io/cluster/"+setup.Name] != "owned" {
 			t.Errorf("instance %s has the tags %v", instance.ID, instance.Tags)
 		}
 	}
 }
 
-// rare gives what makes the functions use more of their rights, and takes it away again.
+// rare applies objects that make the functions use more of their rights, and removes them.
 func rare(t *testing.T, setup scenario.Setup, variables map[string]string) {
 	client := setup.Client
 	if err := client.Apply(t.Context(), manifest(setup, "rare.yaml"), variables); err != nil {
@@ -310,7 +321,8 @@ func rare(t *testing.T, setup scenario.Setup, variables map[string]string) {
 		t.Errorf("nodes %v, %v, want one in the volume's zone", nodes, err)
 	}
 	now := int64(0)
-	if err := client.Core.CoreV1().Pods("default").Delete(t.Context(), "rare", metav1.DeleteOptions{GracePeriodSeconds: &now}); err != nil {
+	if err := client.Core.CoreV1().Pods("default").Delete(t.Context(), "rare",
+		metav1.DeleteOptions{GracePeriodSeconds: &now}); err != nil {
 		t.Fatal(err)
 	}
 	wait(t, "the cluster to be empty", empty(setup))
@@ -338,7 +350,7 @@ func rare(t *testing.T, setup scenario.Setup, variables map[string]string) {
 	}
 }
 
-// nothingFailed looks at every call and invocation of the run.
+// nothingFailed checks every call and invocation of the run.
 func nothingFailed(t *testing.T, w *world.World) {
 	for _, invocation := range w.Invocations() {
 		if invocation.ErrorType != "" {
@@ -355,7 +367,7 @@ func nothingFailed(t *testing.T, w *world.World) {
 	}
 }
 
-// alarmsRing checks that the alarm rings if, and only if, there are dead letters.
+// alarmsRing checks that the alarm rings exactly while a dead-letter queue holds a message.
 func alarmsRing(t *testing.T, w *world.World) {
 	ringing, err := w.Ringing()
 	if err != nil {
@@ -379,7 +391,8 @@ func empty(setup scenario.Setup) func(context.Context) (bool, string, error) {
 		nodes, first := setup.Client.Nodes(ctx)
 		claims, second := setup.Client.NodeClaims(ctx)
 		alive := setup.World.InstancesAlive()
-		return len(nodes)+len(claims)+alive == 0, fmt.Sprintf("%d nodes, %d claims, %d instances", len(nodes), len(claims), alive), errors.Join(first, second)
+		return len(nodes)+len(claims)+alive == 0,
+			fmt.Sprintf("%d nodes, %d claims, %d instances", len(nodes), len(claims), alive), errors.Join(first, second)
 	}
 }
 

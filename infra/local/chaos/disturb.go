@@ -13,29 +13,30 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// functions are those that act on the cluster again and again.
+// functions lists the functions that act on the cluster repeatedly.
 func functions() []string {
 	return []string{"provision", "lifecycle", "disrupt", "interrupt", "ticker"}
 }
 
-// queues are those of the functions that have one.
+// queues lists the functions that have a queue.
 func queues() []string { return []string{"provision", "lifecycle", "disrupt", "interrupt"} }
 
 const (
-	// wrongBy is how wrong a clock is.
+	// wrongBy is the error of a wrong clock.
 	wrongBy = 30 * time.Second
-	// reclaimAfter is the time from a spot warning to the end: a tenth of EC2's, as machines boot in a tenth of theirs.
+	// reclaimAfter is the time from a spot warning to the end. It is a tenth of EC2's, because
+	// machines boot in a tenth of their time.
 	reclaimAfter = 12 * time.Second
 	// busyFor is how long EC2 refuses calls.
 	busyFor = 5 * time.Second
-	// most pods of each of the workloads that come and go.
+	// most is the maximum number of pods of each workload that comes and goes.
 	most = 14
-	// killPatience is how long a function is waited for that has nothing to do.
+	// killPatience limits the wait for an idle function to start work.
 	killPatience = 3 * time.Second
 )
 
-// happen lets a happening happen and says to what.
-func (r *run) happen(ctx context.Context, h Happening) (string, error) {
+// disturb carries a disturbance out and names its target.
+func (r *run) disturb(ctx context.Context, h Disturbance) (string, error) {
 	switch h.Kind {
 	case Scale:
 		name, count := []string{"coming", "going"}[h.Draw%2], int(h.Amount%most)
@@ -52,7 +53,9 @@ func (r *run) happen(ctx context.Context, h Happening) (string, error) {
 		return action, nil
 	case LoseReply:
 		action := []string{"CreateFleet", "TerminateInstances", "CreateLaunchTemplate"}[h.Draw%3]
-		r.world.EC2.FailCalls(ec2.CallFailure{Action: action, Code: "InternalError", Times: 1, Done: true, Until: time.Now().Add(time.Minute)})
+		r.world.EC2.FailCalls(ec2.CallFailure{
+			Action: action, Code: "InternalError", Times: 1, Done: true, Until: time.Now().Add(time.Minute),
+		})
 		return action, nil
 	case Kill:
 		return r.kill(ctx, h)
@@ -65,17 +68,20 @@ func (r *run) happen(ctx context.Context, h Happening) (string, error) {
 	case Restart:
 		return "", r.world.RestartControlPlane(ctx)
 	case Drift:
-		// A tag of the class is a tag of its instances: those that are there lack it.
+		// A tag of the class is a tag of its instances, and the existing ones lack it.
 		patch := fmt.Sprintf(`{"spec":{"tags":{"chaos":"%d"}}}`, h.Amount)
-		_, err := r.client.Objects.Resource(api.EC2NodeClassGVR()).Patch(ctx, "chaos", types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+		_, err := r.client.Objects.Resource(api.EC2NodeClassGVR()).Patch(ctx, "chaos", types.MergePatchType, []byte(patch),
+			metav1.PatchOptions{})
 		return "another tag of the class", err
 	}
 	return "", fmt.Errorf("nothing is known of %q", h.Kind)
 }
 
-// strike does something to a spot instance.
-func (r *run) strike(h Happening) (string, error) {
-	spot := slices.DeleteFunc(r.world.EC2.Instances(), func(i ec2.Instance) bool { return i.CapacityType != ec2.Spot || i.State != ec2.Running })
+// strike disturbs one spot instance.
+func (r *run) strike(h Disturbance) (string, error) {
+	spot := slices.DeleteFunc(r.world.EC2.Instances(), func(i ec2.Instance) bool {
+		return i.CapacityType != ec2.Spot || i.State != ec2.Running
+	})
 	if len(spot) == 0 {
 		return "nothing: there is no spot instance", nil
 	}
@@ -91,12 +97,12 @@ func (r *run) strike(h Happening) (string, error) {
 	return id, r.world.EC2.Interrupt(id, reclaimAfter)
 }
 
-// kill waits for a function to be at work and ends it.
-func (r *run) kill(ctx context.Context, h Happening) (string, error) {
+// kill waits for a function to be at work and ends its process.
+func (r *run) kill(ctx context.Context, h Disturbance) (string, error) {
 	name := functions()[h.Draw%uint64(len(functions()))]
 	ctx, cancel := context.WithTimeout(ctx, killPatience)
 	defer cancel()
-	// Somewhere in its work, and not always at its beginning.
+	// The kill comes at a varying point of the function's work.
 	into := time.Duration(h.Amount%200) * time.Millisecond
 	for {
 		if r.world.KillFunction(name) {
@@ -111,11 +117,13 @@ func (r *run) kill(ctx context.Context, h Happening) (string, error) {
 	}
 }
 
-// calm ends everything that was set up to go wrong.
-func (r *run) calm() error {
+// stopDisturbing ends all lasting disturbances.
+func (r *run) stopDisturbing() error {
 	r.world.EC2.SetChaos(ec2.Chaos{})
 	r.world.EC2.Throttle("*", 0, 0)
-	for _, action := range []string{"CreateFleet", "DescribeInstances", "TerminateInstances", "CreateTags", "CreateLaunchTemplate"} {
+	for _, action := range []string{
+		"CreateFleet", "DescribeInstances", "TerminateInstances", "CreateTags", "CreateLaunchTemplate",
+	} {
 		r.world.EC2.Throttle(action, 0, 0)
 		r.world.EC2.FailCalls(ec2.CallFailure{Action: action})
 	}
