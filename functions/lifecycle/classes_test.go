@@ -158,12 +158,3 @@ func TestNothingIsSweptWithoutAList(t *testing.T) {
 type fakeRefusal struct{}
 
 func (*fakeRefusal) Error() string { return "EC2 is busy" }
-
-func TestSomeNames(t *testing.T) {
-	if got := some([]string{"a", "b"}); got != "a, b" {
-		t.Error(got)
-	}
-	if got := some([]string{"a", "b", "c", "d", "e", "f", "g"}); got != "a, b, c, d, e and 2 others" {
-		t.Error(got)
-	}
-}

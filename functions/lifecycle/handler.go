@@ -8,28 +8,27 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/function"
 	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/queue"
 )
 
 const (
-	// horizon is how far ahead a look is asked for: the tick of the next minute finds
-	// what comes later.
+	// horizon is the longest time for which a pass sends the message for the next one. The tick of
+	// the next minute finds what comes later.
 	horizon = time.Minute
-	// leaseName is held by the pass that works, while it is not a tick's.
+	// leaseName is the Lease of the pass that works. A tick's pass does not need it.
 	leaseName = "whittle-lifecycle"
-	// leaseFor is how long others keep away from a pass. One that takes longer, or has died, is
-	// joined by another, which is safe: beside each other they only do the same work twice.
+	// leaseFor is how long other passes wait for the one that has the Lease. After that another
+	// pass works beside it, which is safe: two passes only do the same work twice.
 	leaseFor = 10 * time.Second
-	// lookAgain is when a look that met another pass is tried again, times the number of
-	// passes that it has met.
-	lookAgain = time.Second
+	// leasePause is the time until a pass that met another one tries again, multiplied by the
+	// number of passes that it has met.
+	leasePause = time.Second
 )
 
-// pauses are the least times between the looks of a chain, by hop. They grow so
-// that the few hops that a chain has last until the next tick begins another.
+// pauses are the shortest times between the passes of a chain, by hop. They grow so that the few
+// hops of a chain last until the next tick begins another one.
 func pauses() [queue.MaximumHops]time.Duration {
 	return [...]time.Duration{
 		2 * time.Second, 2 * time.Second, 3 * time.Second, 3 * time.Second, 4 * time.Second,
@@ -37,6 +36,8 @@ func pauses() [queue.MaximumHops]time.Duration {
 	}
 }
 
+// sender sends messages to an SQS queue. It returns an error if any message was not sent; the caller
+// may send all of them again.
 type sender interface {
 	Send(ctx context.Context, url string, messages ...queue.Message) error
 }
@@ -47,7 +48,7 @@ type handler struct {
 	connect              func(context.Context) (kubernetes, error)
 	fleet                instances
 	leftovers            leftovers
-	resolve              func(context.Context, api.EC2NodeClass) (api.EC2NodeClass, error) // gives a class its status
+	resolve              resolve
 	sender               sender
 	now                  func() time.Time
 	metrics              *metrics.Recorder
@@ -57,19 +58,19 @@ type handler struct {
 	learned learned
 }
 
-// handle answers a batch with one pass.
+// handle answers a batch of messages with one pass.
 func (h *handler) handle(ctx context.Context, batch events.SQSEvent) (events.SQSEventResponse, error) {
 	return function.OnePass(h.now, better, h.pass)(ctx, batch)
 }
 
-// better: several chains that meet become one. A tick's does the most, and of
-// others the one that may go on for longest.
+// better chooses the message for which the one pass is made, so that several chains become one: a
+// tick, because it does the most, or else the message that may cause more passes after this one.
 func better(candidate, chosen queue.Message) bool {
 	return candidate.Reason == queue.ReasonTick || chosen.Reason != queue.ReasonTick && candidate.Hop < chosen.Hop
 }
 
-// pass reads once, decides about everything, and does it. What fails for one
-// claim keeps no other waiting.
+// pass reads once, decides on everything, and carries it out. A claim that fails keeps no other
+// waiting.
 func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 	work, cancel := function.WithReserve(ctx)
 	defer cancel()
@@ -77,33 +78,45 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 	if err != nil {
 		return err
 	}
-	// A tick waits for nobody: it does what no other pass does, and it is what finds the work
-	// of those that died. It only leaves the drains to the pass that it meets.
+	// A tick does not wait for the Lease. It does work that no other pass does, and it finds the
+	// work of passes that died. It only leaves the drains to the pass that has the Lease.
 	release := func() {}
 	if wake.Reason != queue.ReasonTick {
 		var met bool
-		if release, met = h.alone(work, client); met {
-			return h.later(work, wake)
+		if release, met = h.acquireLease(work, client); met {
+			return h.tryLater(work, wake)
 		}
 	}
-	p, seen, err := h.look(work, client, wake)
+	p, failed := h.work(work, client, wake)
 	release()
 	if p != nil {
-		// Words after deeds: nobody need wait for them.
+		// Events, capacities and metrics come after the release, so that they delay nobody.
 		p.events.Flush(work, client, parallel, h.now())
-		h.learn(work, client, seen)
-		h.measure(work, client, seen)
+		h.learn(work, client, p.seen)
+		h.measure(work, client, p.seen)
 	}
-	return err
+	return failed
 }
 
-// alone takes the lease, and tells whether another pass was met that has it. Where there is
-// none to be had the work is done all the same: it only keeps passes from the same work.
-func (h *handler) alone(ctx context.Context, client kubernetes) (release func(), met bool) {
+// work is the part of a pass that needs the Lease.
+func (h *handler) work(ctx context.Context, client kubernetes, wake queue.Message) (*pass, error) {
+	seen, err := h.read(ctx, client, wake)
+	if err != nil {
+		return nil, err
+	}
+	p := newPass(h, client, seen, wake.Hop == 0)
+	result, failed := p.run(ctx)
+	rearmed := h.rearm(ctx, wake, result)
+	return p, errors.Join(seen.failed, failed, rearmed)
+}
+
+// acquireLease takes the Lease and reports whether another pass has it. When the Lease cannot be
+// read or written, the pass works without it: the Lease only keeps passes from the same work.
+func (h *handler) acquireLease(ctx context.Context, client kubernetes) (release func(), met bool) {
 	now := h.now()
 	lease, err := client.AcquireLease(ctx, leaseName, function.Invocation(ctx, now), now, now.Add(leaseFor))
 	if err != nil {
-		slog.WarnContext(ctx, "looking without the lease", "lease", leaseName, "error", err)
+		slog.WarnContext(ctx, "working without the lease", "lease", leaseName, "error", err)
 		return func() {}, false
 	}
 	if lease == nil {
@@ -111,43 +124,33 @@ func (h *handler) alone(ctx context.Context, client kubernetes) (release func(),
 	}
 	return func() {
 		if err := lease.Release(context.WithoutCancel(ctx)); err != nil {
-			slog.WarnContext(ctx, "the lease stays until its time is over", "lease", leaseName, "error", err)
+			slog.WarnContext(ctx, "lease not released, it ends at its deadline", "lease", leaseName, "error", err)
 		}
 	}, false
 }
 
-// meets tells whether another pass has the lease.
-func (h *handler) meets(ctx context.Context, client kubernetes) bool {
+// leaseHeld reports whether another pass has the Lease. An error counts as no.
+func (h *handler) leaseHeld(ctx context.Context, client kubernetes) bool {
 	held, err := client.LeaseHeld(ctx, leaseName, h.now())
 	if err != nil {
-		slog.WarnContext(ctx, "looking whoever has the lease", "lease", leaseName, "error", err)
+		slog.WarnContext(ctx, "lease not read, working as if nobody had it", "lease", leaseName, "error", err)
 	}
 	return held
 }
 
-// look is a pass without its words.
-func (h *handler) look(ctx context.Context, client kubernetes, wake queue.Message) (*performer, *seen, error) {
-	seen, err := h.read(ctx, client, wake)
-	if err != nil {
-		return nil, nil, err
-	}
-	p := &performer{client: client, fleet: h.fleet, leftovers: h.leftovers, now: h.now, tell: wake.Hop == 0}
-	again, displaces, err := p.perform(ctx, seen)
-	return p, seen, errors.Join(seen.failed, err, h.rearm(ctx, wake, again, displaces))
-}
-
-// later asks for another look in place of one that met a pass under way, which may have read
-// the cluster before what this one was asked for. After many the tick of the minute sees it.
-func (h *handler) later(ctx context.Context, wake queue.Message) error {
-	slog.DebugContext(ctx, "another invocation is looking")
+// tryLater sends the message again, because the pass that has the Lease may have read the cluster
+// before the change that the message is about. After many attempts the tick of the minute sees it.
+func (h *handler) tryLater(ctx context.Context, wake queue.Message) error {
+	slog.DebugContext(ctx, "another invocation has the lease", "lease", leaseName)
 	if wake.Hop >= queue.MaximumHops {
 		return nil
 	}
 	now := h.now()
-	return h.ask(ctx, wake.Next(wake.Reason, now.Add(lookAgain*time.Duration(max(wake.Hop, 0)+1))), now)
+	pause := leasePause * time.Duration(max(wake.Hop, 0)+1)
+	return h.ask(ctx, wake.Next(wake.Reason, now.Add(pause)), now)
 }
 
-// ask has this function look, unless it was asked to already.
+// ask sends this function the message, unless one that this container has sent covers it.
 func (h *handler) ask(ctx context.Context, next queue.Message, now time.Time) error {
 	if h.asked.Covers(next, now) {
 		return nil
@@ -159,15 +162,17 @@ func (h *handler) ask(ctx context.Context, next queue.Message, now time.Time) er
 	return err
 }
 
-// rearm asks for the next look, and for capacity for pods that lose their place.
-func (h *handler) rearm(ctx context.Context, wake queue.Message, again time.Duration, displaces bool) error {
+// rearm wakes provision for pods that lose their places, and this function for the next pass.
+func (h *handler) rearm(ctx context.Context, wake queue.Message, result result) error {
 	var failed []error
 	now := h.now()
-	if displaces {
-		failed = append(failed, h.sender.Send(ctx, h.provision, queue.Message{Cluster: h.cluster, At: now, Reason: queue.ReasonInterruption}))
+	if result.displaces {
+		message := queue.Message{Cluster: h.cluster, At: now, Reason: queue.ReasonInterruption}
+		failed = append(failed, h.sender.Send(ctx, h.provision, message))
 	}
-	if again > 0 && again < horizon && wake.Hop < queue.MaximumHops {
-		failed = append(failed, h.ask(ctx, wake.Next(queue.ReasonContinue, now.Add(max(again, pauses()[max(wake.Hop, 0)]))), now))
+	if result.again > 0 && result.again < horizon && wake.Hop < queue.MaximumHops {
+		pause := max(result.again, pauses()[max(wake.Hop, 0)])
+		failed = append(failed, h.ask(ctx, wake.Next(queue.ReasonContinue, now.Add(pause)), now))
 	}
 	return errors.Join(failed...)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -12,22 +13,23 @@ import (
 	"github.com/whittle-dev/whittle/shared/inventory"
 )
 
-// learned remembers what this container knows to be written down, so that a look at nodes that tell nothing new reads nothing.
+// learned is what this container knows to be written down. A pass whose nodes add nothing to it reads
+// and writes nothing. It is safe for concurrent use.
 type learned struct {
 	mutex sync.Mutex
 	known catalog.Learned
 }
 
-// news is what the nodes tell that the container does not know to be written down.
-func (l *learned) news(h *handler, s *seen) *catalog.Learned {
+// news are the capacities that are not known to be written down.
+func (l *learned) news(s *seen, now time.Time) *catalog.Learned {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	news := &catalog.Learned{}
-	now := h.now()
 	for i := range s.views {
 		view := &s.views[i]
 		claim := view.Claim
-		if len(view.Nodes) != 1 || claim.DeletionTimestamp != nil || !api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeRegistered) {
+		registered := api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeRegistered)
+		if len(view.Nodes) != 1 || claim.DeletionTimestamp != nil || !registered {
 			continue
 		}
 		memory := view.Nodes[0].Status.Capacity[corev1.ResourceMemory]
@@ -46,16 +48,16 @@ func (l *learned) remember(known *catalog.Learned) {
 	l.known = *known
 }
 
-// learn writes down what memory the nodes that have registered have, for those that plan nodes of the same type and image. Until it is written the
-// next look tries again: a failure costs the estimate's exactness and nothing else.
+// learn writes down the memory of registered nodes, for plans with the same instance type and image.
+// After a failure the next pass tries again, and plans go on with an estimate.
 func (h *handler) learn(ctx context.Context, client kubernetes, s *seen) {
-	news := h.learned.news(h, s)
+	news := h.learned.news(s, h.now())
 	if len(news.Capacities) == 0 {
 		return
 	}
 	known, err := inventory.PutLearned(ctx, client, news, h.now())
 	if err != nil {
-		slog.WarnContext(ctx, "what nodes have is not written down", "error", err)
+		slog.WarnContext(ctx, "learned capacity not written", "error", err)
 		return
 	}
 	h.learned.remember(known)

@@ -63,7 +63,7 @@ func TestAPassThatMeetsAnotherLooksLater(t *testing.T) {
 		if len(sent) != 1 || sent[0].Hop != hop+1 || sent[0].Reason != queue.ReasonInterruption {
 			t.Fatalf("hop %d: sent %+v", hop, sent)
 		}
-		if wait := sent[0].At.Sub(l.now()); wait <= 0 || wait > time.Duration(hop+1)*lookAgain {
+		if wait := sent[0].At.Sub(l.now()); wait <= 0 || wait > time.Duration(hop+1)*leasePause {
 			t.Errorf("hop %d: looks again in %s", hop, wait)
 		}
 	}

@@ -1,6 +1,3 @@
-// Command lifecycle brings every node through its life: it registers and
-// initializes nodes that join, drains and terminates those that leave, collects
-// what nobody stands for, and writes the statuses of the pools.
 package main
 
 import (
@@ -8,10 +5,13 @@ import (
 	"os"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/classes"
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/function"
 	"github.com/whittle-dev/whittle/shared/metrics"
@@ -26,8 +26,8 @@ func main() {
 func setup(ctx context.Context) (*handler, *function.Connection, error) {
 	settings := function.NewSettings()
 	h := &handler{
-		cluster: settings.Required("CLUSTER_NAME"), provision: settings.Required("PROVISION_QUEUE_URL"),
-		lifecycle: settings.Required("LIFECYCLE_QUEUE_URL"), now: time.Now,
+		cluster: settings.Required("CLUSTER_NAME"), now: time.Now,
+		provision: settings.Required("PROVISION_QUEUE_URL"), lifecycle: settings.Required("LIFECYCLE_QUEUE_URL"),
 	}
 	if err := settings.Err(); err != nil {
 		return h, nil, err
@@ -39,7 +39,22 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 	h.resolve = resolver(loaded, connection, h)
 	client := fleet.New(ec2.NewFromConfig(loaded), h.cluster)
 	h.fleet = client
-	h.leftovers = made{Client: client, profiles: fleet.Profiles{IAM: iam.NewFromConfig(loaded), Cluster: h.cluster, Region: loaded.Region}}
+	h.leftovers = awsLeftovers{
+		Client:   client,
+		profiles: fleet.Profiles{IAM: iam.NewFromConfig(loaded), Cluster: h.cluster, Region: loaded.Region},
+	}
 	h.sender = queue.NewSender(sqs.NewFromConfig(loaded))
 	return h, connection, err
+}
+
+// resolver returns a function that gives a class its status, by what EC2 returns now.
+func resolver(config aws.Config, connection *function.Connection, h *handler) resolve {
+	reader := classes.NewResolver(config, h.cluster)
+	return func(ctx context.Context, class api.EC2NodeClass) (api.EC2NodeClass, error) {
+		client, err := connection.Client(ctx)
+		if err != nil {
+			return class, err
+		}
+		return reader.Resolve(ctx, client, class, h.now())
+	}
 }

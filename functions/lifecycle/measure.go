@@ -13,16 +13,17 @@ import (
 	"github.com/whittle-dev/whittle/shared/metrics"
 )
 
-// pricesFor is how long a container believes the catalogue that it has read: prices change by the hour.
+// pricesFor is how long a container uses the catalogue that it has read. Prices change by the hour.
 const pricesFor = 10 * time.Minute
 
-// prices is the catalogue as this container knows it.
+// prices is the catalogue that this container has read. It is safe for concurrent use.
 type prices struct {
 	mutex sync.Mutex
 	known *catalog.Snapshot
 	read  time.Time
 }
 
+// catalog returns the catalogue. Its errors are those of inventory.Catalog.
 func (p *prices) catalog(ctx context.Context, store inventory.Store, now time.Time) (*catalog.Snapshot, error) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -36,19 +37,21 @@ func (p *prices) catalog(ctx context.Context, store inventory.Store, now time.Ti
 	return known, err
 }
 
-// measure writes, each minute, what nodes there are and what they cost. Without a catalogue they are counted only.
+// measure writes each minute the number of nodes and their prices. Without a catalogue it writes only
+// the number.
 func (h *handler) measure(ctx context.Context, store inventory.Store, s *seen) {
 	if !s.tick || h.metrics == nil {
 		return
 	}
 	known, err := h.prices.catalog(ctx, store, h.now())
 	if err != nil {
-		slog.WarnContext(ctx, "what the nodes cost is not known", "error", err)
+		slog.WarnContext(ctx, "prices of nodes not read", "error", err)
 	}
 	h.metrics.Write(fleetValues(s.claims, known, h.now())...)
 }
 
-// fleetValues counts the claims that have an instance, by capacity type, and their prices where the catalogue is there.
+// fleetValues counts the claims with an instance by capacity type, and adds up their prices in US
+// dollars per hour. The catalogue may be nil.
 func fleetValues(claims []api.NodeClaim, known *catalog.Snapshot, now time.Time) []metrics.Value {
 	nodes := map[string]float64{}
 	var price, saved float64
@@ -80,7 +83,7 @@ func fleetValues(claims []api.NodeClaim, known *catalog.Snapshot, now time.Time)
 		metrics.Count(metrics.CatalogAge, now.Sub(known.Time).Seconds()))
 }
 
-// onDemandLabels are the labels of the same node bought on demand.
+// onDemandLabels are the labels of the same node at the on-demand price.
 func onDemandLabels(labels map[string]string) map[string]string {
 	other := maps.Clone(labels)
 	other[api.CapacityTypeLabelKey] = api.CapacityTypeOnDemand

@@ -33,12 +33,13 @@ func TestANodeWhosePodsCannotBeReadKeepsNoOtherWaiting(t *testing.T) {
 			Nodes: []*corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: name}}},
 		})
 	}
-	p := &performer{client: &volumes{pods: map[string][]corev1.Pod{"a": {podWithVolume("web", "data")}}}, now: time.Now}
-	// The client can do nothing but read: whatever was done to the node would panic.
-	if _, _, err := p.perform(t.Context(), &seen{views: views[:1]}); err == nil || !strings.Contains(err.Error(), `"unreadable"`) {
+	client := &volumes{pods: map[string][]corev1.Pod{"a": {podWithVolume("web", "data")}}}
+	// The client can only read: any write to the node would panic.
+	p := passOver(client, time.Now, &seen{views: views[:1]})
+	if _, err := p.run(t.Context()); err == nil || !strings.Contains(err.Error(), `"unreadable"`) {
 		t.Errorf("error %v", err)
 	}
-	nodes := p.leaving(views)
+	nodes := newContents(client, time.Now, views)
 	if err := nodes.read(t.Context(), &views[0]); err == nil {
 		t.Error("no error")
 	}
@@ -75,6 +76,11 @@ func (c *crowded) PatchNodeClaimStatus(context.Context, string, map[string]any) 
 	return &api.NodeClaim{}, nil
 }
 
+// passOver is a pass that can reach nothing but the client.
+func passOver(client kubernetes, now func() time.Time, s *seen) *pass {
+	return &pass{performer: performer{client: client, now: now}, seen: s}
+}
+
 // crowd is what a pass sees at a time of many claims whose drains begin, and one whose node is to join.
 func crowd(at time.Time) *seen {
 	deleted := metav1.NewTime(at)
@@ -94,8 +100,8 @@ func crowd(at time.Time) *seen {
 func TestNodesJoinBesideDrainsThatBegin(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	p := &performer{client: &crowded{written: make(chan struct{})}, now: time.Now}
-	if _, _, err := p.perform(ctx, crowd(time.Now())); ctx.Err() != nil || err == nil || !strings.Contains(err.Error(), "enough") {
+	p := passOver(&crowded{written: make(chan struct{})}, time.Now, crowd(time.Now()))
+	if _, err := p.run(ctx); ctx.Err() != nil || err == nil || !strings.Contains(err.Error(), "enough") {
 		t.Errorf("the claim that joins had to wait for the drains: %v", err)
 	}
 }
@@ -113,19 +119,19 @@ func TestWhatATurnIsTooShortForWaitsForTheNextPass(t *testing.T) {
 			client := &crowded{written: make(chan struct{})}
 			start, looks := time.Now().Truncate(time.Hour).Add(10*time.Minute), 0 // not when it sweeps
 			var mutex sync.Mutex
-			p := &performer{client: client, now: func() time.Time {
+			clock := func() time.Time {
 				mutex.Lock()
 				defer mutex.Unlock()
 				if looks++; looks == 1 {
 					return start
 				}
 				return start.Add(turn + time.Second)
-			}}
+			}
 			s := crowd(start)
 			s.tick = test.tick
-			again, _, err := p.perform(t.Context(), s)
-			if err != nil || again != afterConflict {
-				t.Errorf("looks again after %s, %v", again, err)
+			result, err := passOver(client, clock, s).run(t.Context())
+			if err != nil || result.again != afterConflict {
+				t.Errorf("looks again after %s, %v", result.again, err)
 			}
 			if reads, changes := client.reads.Load(), client.changes.Load(); reads != test.reads || changes != test.changes {
 				t.Errorf("%d nodes' pods were read, %d claims written", reads, changes)

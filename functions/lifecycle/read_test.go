@@ -64,7 +64,7 @@ func TestTheVolumesOfALeavingNode(t *testing.T) {
 	}
 	t.Run("those of pods that stay are held, others are not asked for", func(t *testing.T) {
 		c, v := cluster(), view("a")
-		if err := readPods(t.Context(), c, v, "", []storagev1.VolumeAttachment{attachment("a"), attachment("b")}, time.Now()); err != nil {
+		if err := readContents(t.Context(), c, v, "", []storagev1.VolumeAttachment{attachment("a"), attachment("b")}, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		if len(v.Pods) != 2 || len(v.Attachments) != 1 || v.Attachments[0].Name != "va-a" {
@@ -76,12 +76,12 @@ func TestTheVolumesOfALeavingNode(t *testing.T) {
 	})
 	t.Run("a node without attachments needs no look at claims", func(t *testing.T) {
 		c, v := cluster(), view("a")
-		if err := readPods(t.Context(), c, v, "", nil, time.Now()); err != nil || len(c.asked) != 0 {
+		if err := readContents(t.Context(), c, v, "", nil, time.Now()); err != nil || len(c.asked) != 0 {
 			t.Errorf("error %v, asked for %v", err, c.asked)
 		}
 	})
 	t.Run("pods that cannot be read are an error that names the node", func(t *testing.T) {
-		if err := readPods(t.Context(), cluster(), view("unreadable"), "", nil, time.Now()); err == nil {
+		if err := readContents(t.Context(), cluster(), view("unreadable"), "", nil, time.Now()); err == nil {
 			t.Error("no error")
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -174,4 +175,11 @@ func (c *Client) delete(ctx context.Context, path string, uid types.UID, graceSe
 		return nil
 	}
 	return err
+}
+
+// IsEvictionRefused reports whether the disruption budgets of a pod forbade its eviction. The API
+// server answers with too many requests, or with an internal error for a pod of several budgets.
+func IsEvictionRefused(err error) bool {
+	return apierrors.IsTooManyRequests(err) ||
+		apierrors.IsInternalError(err) && strings.Contains(err.Error(), "PodDisruptionBudget")
 }

@@ -13,22 +13,23 @@ import (
 )
 
 const (
-	// leastCapacity is the part of what was expected of a node that it must have at least:
-	// Karpenter's.
+	// leastCapacity is the least share of the expected capacity that a node must have: Karpenter's.
 	leastCapacity = 0.9
-	// stuckDrainAfter is how long a drain may take before it is said to be stuck.
+	// stuckDrainAfter is the time after which a drain is reported as stuck.
 	stuckDrainAfter = 10 * time.Minute
 
 	reasonConsistencyCheckFailed = "ConsistencyCheckFailed"
 )
 
-// consistent says whether the node has what its claim was made for: pods are planned by
-// the claim until the node is there, and whoever pays less than a tenth too much knows it.
-func (p *pass) consistent() {
+// checkConsistency compares an initialized node with what its claim was made for. Pods were planned
+// by the claim, so that a smaller node leaves some of them without a place.
+func (p *pass) checkConsistency() {
 	if p.node == nil || !p.is(api.ConditionTypeInitialized) {
 		return
 	}
-	names := []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourcePods, corev1.ResourceEphemeralStorage}
+	names := []corev1.ResourceName{
+		corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourcePods, corev1.ResourceEphemeralStorage,
+	}
 	for name, requested := range p.claim.Spec.Resources.Requests {
 		if !slices.Contains(names, name) && !requested.IsZero() {
 			names = append(names, name)
@@ -38,22 +39,23 @@ func (p *pass) consistent() {
 	for _, name := range names {
 		expected, found := p.claim.Status.Capacity[name], p.node.Status.Capacity[name]
 		if have, want := found.AsApproximateFloat64(), expected.AsApproximateFloat64(); have < leastCapacity*want {
-			issues = append(issues, fmt.Sprintf("expected %s of resource %s, but found %s (%.1f%% of expected)", expected.String(), name, found.String(), 100*have/want))
+			issues = append(issues, fmt.Sprintf("expected %s of resource %s, but found %s (%.1f%% of expected)",
+				expected.String(), name, found.String(), 100*have/want))
 		}
 	}
 	slices.Sort(issues)
-	p.consistency(issues)
+	p.reportConsistency(issues)
 }
 
-// stuck says that a drain has lasted for long.
-func (p *pass) stuck(waiting int) {
+// reportStuckDrain reports a drain that has lasted for long.
+func (p *pass) reportStuckDrain(waiting int) {
 	if p.is(api.ConditionTypeDrained) || p.markedFor() < stuckDrainAfter {
 		return
 	}
-	p.consistency([]string{fmt.Sprintf("cannot drain the node: %d pods stay", waiting)})
+	p.reportConsistency([]string{fmt.Sprintf("cannot drain the node: %d pods stay", waiting)})
 }
 
-func (p *pass) consistency(issues []string) {
+func (p *pass) reportConsistency(issues []string) {
 	if len(issues) == 0 {
 		p.condition(api.ConditionTypeConsistentStateFound, conditionTrue, "", "")
 		return

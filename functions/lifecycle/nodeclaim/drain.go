@@ -14,12 +14,12 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// stuckAfter is how long after the end of its grace a pod is waited for. Then no
-// kubelet ends it any more.
+// stuckAfter is how long the drain waits for a pod after the end of its grace. After that the
+// kubelet is not expected to end it.
 const stuckAfter = time.Minute
 
-// drained marks the node and moves its pods off, group after group, and tells
-// whether there is nothing left to wait for.
+// drained marks the node and evicts its pods, group after group. It reports whether there is
+// nothing left to wait for.
 func (p *pass) drained() bool {
 	if p.is(api.ConditionTypeDrained) {
 		return true
@@ -27,7 +27,7 @@ func (p *pass) drained() bool {
 	fresh := p.mark()
 	waiting := p.waiting()
 	limit, limited := p.deadline()
-	// Past the limit nothing is waited for: what is left is told to end.
+	// Past the limit the drain waits for nothing, and deletes the pods that are left.
 	if over := limited && !p.now.Before(limit); len(waiting) > 0 && !over {
 		p.wait(waiting)
 		if limited {
@@ -38,7 +38,7 @@ func (p *pass) drained() bool {
 	} else if over {
 		p.force(waiting, limit)
 	}
-	// The pods were listed before the mark: one more may have come meanwhile.
+	// The pods were listed before the mark, so that one more may have come since.
 	if fresh {
 		p.condition(api.ConditionTypeDrained, conditionUnknown, reasonDraining, "Draining the node")
 		return false
@@ -47,19 +47,19 @@ func (p *pass) drained() bool {
 		return false
 	}
 	p.condition(api.ConditionTypeDrained, conditionTrue, "", "")
-	p.say("drained node")
+	p.log("drained node")
 	return true
 }
 
-// wait says what the drain waits for, and looks again the later the longer nothing has
-// come of it: a disruption budget may hold a drain up for hours.
+// wait shows what the drain waits for. It looks again less often the longer no pod has left, because
+// a disruption budget may stop a drain for hours.
 func (p *pass) wait(waiting []*corev1.Pod) {
 	if p.condition(api.ConditionTypeDrained, conditionUnknown, reasonDraining, drainMessage(len(waiting))) {
 		p.claim.Status.LastPodEventTime = metav1.NewTime(p.now.Truncate(time.Second))
 	}
-	p.outcome.Again = 0 // anything sooner is asked for below
-	p.lookAgain(patience(p.now.Sub(p.claim.Status.LastPodEventTime.Time)))
-	p.stuck(len(waiting))
+	p.outcome.Again = 0 // the calls below ask for anything sooner
+	p.lookAgain(pauseAfter(p.now.Sub(p.claim.Status.LastPodEventTime.Time)))
+	p.reportStuckDrain(len(waiting))
 }
 
 // drainMessage changes with each pod that leaves.
@@ -70,13 +70,12 @@ func drainMessage(pods int) string {
 	return fmt.Sprintf("Draining the node: %d pods stay", pods)
 }
 
-// patience is how soon to look again at what has not moved for a while. From four minutes
-// on no message is sent for it: the tick of each minute finds out.
-func patience(still time.Duration) time.Duration { return max(still/4, soon) }
+// pauseAfter is the time until the next look at something that has not moved for a while. After four
+// minutes it exceeds what messages are sent for: the tick of each minute looks then.
+func pauseAfter(unchanged time.Duration) time.Duration { return max(unchanged/4, drainPause) }
 
-// markedFor is the least time that the node has been marked for. The condition is
-// written with the mark; without it someone else marked the node, before the claim's
-// deletion.
+// markedFor is the least time for which the node has been marked. The condition is written with the
+// mark. Without the condition somebody else marked the node before the claim was deleted.
 func (p *pass) markedFor() time.Duration {
 	if api.GetCondition(p.view.Claim.Status.Conditions, api.ConditionTypeDrained) != nil {
 		return p.since(api.ConditionTypeDrained)
@@ -84,12 +83,13 @@ func (p *pass) markedFor() time.Duration {
 	return p.now.Sub(p.claim.DeletionTimestamp.Time)
 }
 
-// mark keeps pods and load balancers off the node, and tells whether the mark is new.
+// mark keeps pods and load balancers off the node, and reports whether the mark is new.
 func (p *pass) mark() bool {
 	fresh := !disruption.IsTainted(p.node)
 	if fresh {
 		p.node.Spec.Taints = append(p.node.Spec.Taints, api.DisruptedNoScheduleTaint())
-		p.say("tainted node", "taint.Key", api.DisruptedTaintKey, "taint.Effect", string(corev1.TaintEffectNoSchedule))
+		p.log("tainted node",
+			"taint.Key", api.DisruptedTaintKey, "taint.Effect", string(corev1.TaintEffectNoSchedule))
 		p.outcome.Displaces = len(p.waiting()) > 0
 	}
 	if p.node.Labels[api.LabelExcludeFromLoadBalancers] == "" {
@@ -115,9 +115,8 @@ func (p *pass) waiting() []*corev1.Pod {
 	return waiting
 }
 
-// drainable tells whether the pod leaves a node that is drained: not a pod that
-// tolerates the mark, not a static one, which the kubelet would start again, and
-// not one that was to be gone long ago.
+// drainable reports whether a drain moves the pod. It does not move a pod that tolerates the mark, a
+// static pod, which the kubelet would start again, and a pod that should have ended long ago.
 func drainable(pod *corev1.Pod, now time.Time) bool {
 	mark := api.DisruptedNoScheduleTaint()
 	tolerates := slices.ContainsFunc(pod.Spec.Tolerations, func(toleration corev1.Toleration) bool {
@@ -127,8 +126,8 @@ func drainable(pod *corev1.Pod, now time.Time) bool {
 	return !tolerates && !stuck && !scheduling.IsStatic(pod)
 }
 
-// force deletes the pods that would outlive the node, past whatever protects them,
-// and gives the others. Who has less time left than its grace gets what is left.
+// force deletes the pods that would outlive the node, whatever protects them, and returns the
+// others. A pod with less time left than its grace gets the time that is left.
 func (p *pass) force(waiting []*corev1.Pod, limit time.Time) []*corev1.Pod {
 	var others []*corev1.Pod
 	left := max(int64(limit.Sub(p.now)/time.Second), 1)
@@ -143,10 +142,11 @@ func (p *pass) force(waiting []*corev1.Pod, limit time.Time) []*corev1.Pod {
 		}
 		ending := pod.DeletionTimestamp != nil
 		switch {
-		// One that is ending is told again only to end earlier.
+		// A pod that is ending is deleted again only to end it earlier.
 		case ending && pod.DeletionTimestamp.After(end), !ending && left <= grace:
 			p.afterwards(DeletePod{Pod: pod, GraceSeconds: min(left, grace)})
-			p.record(aboutPod(pod), corev1.EventTypeNormal, "Disrupted", fmt.Sprintf("Deleting the pod to accommodate the terminationTime %s of the node", limit.UTC().Format(time.RFC3339)))
+			p.record(aboutPod(pod), corev1.EventTypeNormal, "Disrupted",
+				"Deleting the pod to accommodate the terminationTime "+limit.UTC().Format(time.RFC3339)+" of the node")
 		default:
 			others = append(others, pod)
 			p.lookAt(limit.Add(-time.Duration(grace) * time.Second))
@@ -156,8 +156,8 @@ func (p *pass) force(waiting []*corev1.Pod, limit time.Time) []*corev1.Pod {
 	return others
 }
 
-// evict asks, once the node is marked, for the eviction of the first group that has
-// not left. A later group waits, so that what others lean on goes last.
+// evict evicts, once the node is marked, the first group of pods that has not left. A later group
+// waits, so that pods which others depend on leave last.
 func (p *pass) evict(waiting []*corev1.Pod) {
 	if len(waiting) == 0 {
 		return
@@ -169,7 +169,7 @@ func (p *pass) evict(waiting []*corev1.Pod) {
 			continue
 		}
 		protection, err := disruption.PodProtection(pod, p.now)
-		if err != nil && p.view.Tell {
+		if err != nil && p.view.Report {
 			p.record(aboutPod(pod), corev1.EventTypeWarning, "InvalidDoNotDisruptAnnotation", err.Error())
 		}
 		if protection.Active {
@@ -181,14 +181,15 @@ func (p *pass) evict(waiting []*corev1.Pod) {
 		}
 		p.afterwards(Evict{Pod: pod, Node: p.node})
 	}
-	if len(protected) > 0 && p.view.Tell {
+	if len(protected) > 0 && p.view.Report {
 		slices.Sort(protected)
 		p.record(disruption.AboutNode(p.node), corev1.EventTypeWarning, "FailedDraining",
-			"Failed to drain node, waiting for pods with the annotation "+api.DoNotDisruptAnnotationKey+": "+strings.Join(protected, ", "))
+			"Failed to drain node, waiting for pods with the annotation "+api.DoNotDisruptAnnotationKey+": "+
+				strings.Join(protected, ", "))
 	}
 }
 
-// group is the pod's place in the order of leaving.
+// group is the pod's place in the order in which pods leave: Karpenter's four groups.
 func group(pod *corev1.Pod) int {
 	place := 0
 	if scheduling.IsOwnedByDaemonSet(pod) {
@@ -201,5 +202,7 @@ func group(pod *corev1.Pod) int {
 }
 
 func aboutPod(pod *corev1.Pod) corev1.ObjectReference {
-	return corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
+	return corev1.ObjectReference{
+		APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID,
+	}
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption"
 )
 
-// drift shows on the claim whether its node would be made otherwise today. It is found here
-// and not by who takes such nodes away, since a tick of this function has it all at hand:
-// pools, classes as they were resolved just now, and what EC2 says of each instance.
-func (p *pass) drift() {
+// checkDrift shows on the claim whether its node would be made differently today. Lifecycle does it,
+// and not disrupt, because its tick has everything at hand: the pools, the classes as they were just
+// resolved, and what EC2 reports of each instance.
+func (p *pass) checkDrift() {
 	origin := p.view.Origin
 	if origin == nil || len(p.view.Nodes) > 1 {
 		return
@@ -26,17 +26,19 @@ func (p *pass) drift() {
 	is := api.GetCondition(p.claim.Status.Conditions, api.ConditionTypeDrifted)
 	switch {
 	case is != nil && !was:
-		p.say("marking drifted", "reason", is.Reason, "because", is.Message)
+		p.log("marking drifted", "reason", is.Reason, "because", is.Message)
 	case is == nil && was:
-		p.say("removing drifted status condition, not drifted")
+		p.log("removing drifted status condition, not drifted")
 	}
 }
 
-// machine is what EC2 says of the instance; nil where it says nothing.
+// machine is what EC2 reports of the instance; nil where it reports nothing.
 func (p *pass) machine() *disruption.Machine {
 	instance := p.view.instance()
 	if !p.view.InstancesListed || instance == nil {
 		return nil
 	}
-	return &disruption.Machine{SubnetID: instance.SubnetID, SecurityGroupIDs: instance.SecurityGroupIDs, ReservationID: instance.ReservationID}
+	return &disruption.Machine{
+		SubnetID: instance.SubnetID, SecurityGroupIDs: instance.SecurityGroupIDs, ReservationID: instance.ReservationID,
+	}
 }

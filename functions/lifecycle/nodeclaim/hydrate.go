@@ -2,8 +2,9 @@ package nodeclaim
 
 import "github.com/whittle-dev/whittle/shared/api"
 
-// hydrate gives a claim that Karpenter made the label that events find it by, and a claim and
-// a node that an older one made the label that names their class, which newer selectors and budgets go by.
+// hydrate adds labels that Karpenter did not write. A claim gets the label by which interrupt finds
+// it. A claim and a node of an older Karpenter get the label that names their class, which newer
+// selectors and budgets use.
 func (p *pass) hydrate() {
 	if p.claim.Labels == nil {
 		p.claim.Labels = map[string]string{}
@@ -12,13 +13,13 @@ func (p *pass) hydrate() {
 		p.claim.Labels[api.LabelInstanceID] = id
 	}
 	reference := p.claim.Spec.NodeClassRef
-	if reference == nil || p.claim.Labels[api.LabelNodeClass] != "" && (p.node == nil || p.node.Labels[api.LabelNodeClass] != "") {
+	if reference == nil {
 		return
 	}
 	if p.claim.Labels[api.LabelNodeClass] == "" {
 		p.claim.Labels[api.LabelNodeClass] = reference.Name
 	}
-	// Before its registration the node gets it with the others.
+	// A node gets the label with its others at registration.
 	if p.node != nil && p.node.Labels[api.NodeRegisteredLabelKey] == "true" && p.node.Labels[api.LabelNodeClass] == "" {
 		p.node.Labels[api.LabelNodeClass] = reference.Name
 	}

@@ -10,19 +10,19 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption"
 )
 
-// initialize tells that the node is ready for pods, and writes down what it has.
+// initialize labels a registered node as ready for pods once nothing hinders it.
 func (p *pass) initialize() {
 	if !p.is(api.ConditionTypeRegistered) || p.is(api.ConditionTypeInitialized) {
-		p.sumUp()
+		p.setReady()
 		return
 	}
 	if reason, message := p.hindrance(); reason != "" {
 		p.condition(api.ConditionTypeInitialized, conditionUnknown, reason, message)
-		// No timeout ends this: after the registration's time the ticks look often enough.
+		// No timeout ends this wait. After the time of a registration the ticks look often enough.
 		if p.launchedFor() < registrationTimeout {
 			p.lookAgain(joinPause)
 		}
-		p.sumUp()
+		p.setReady()
 		return
 	}
 	if p.node.Labels == nil {
@@ -30,17 +30,20 @@ func (p *pass) initialize() {
 	}
 	p.node.Labels[api.NodeInitializedLabelKey] = "true"
 	p.condition(api.ConditionTypeInitialized, conditionTrue, "", "")
-	p.say("initialized nodeclaim", "allocatable", p.node.Status.Allocatable, "after", p.age().Round(time.Second).String())
-	p.transition(api.ConditionTypeInitialized)
-	p.sumUp()
+	p.log("initialized nodeclaim",
+		"allocatable", p.node.Status.Allocatable, "after", p.age().Round(time.Second).String())
+	p.recordTransition(api.ConditionTypeInitialized)
+	p.setReady()
 	p.outcome.Again = 0
 }
 
-func (p *pass) sumUp() {
+// setReady sets the condition Ready from the others.
+func (p *pass) setReady() {
 	api.SetReady(&p.claim.Status.Conditions, api.NodeClaimReadyDependents(), p.claim.Generation, p.now)
 }
 
-// hindrance is why the node is not initialized yet, as a condition's reason and message.
+// hindrance is why the node is not initialized yet, as a condition's reason and message. Both are
+// empty when nothing hinders it.
 func (p *pass) hindrance() (reason, message string) {
 	if p.node == nil {
 		return api.ReasonNodeNotFound, api.MessageNodeNotFound
@@ -66,7 +69,8 @@ func (p *pass) hindrance() (reason, message string) {
 	}
 	if len(missing) > 0 {
 		slices.Sort(missing)
-		return api.ReasonResourceNotRegistered, fmt.Sprintf("Resource %s was requested but not registered", strings.Join(missing, ", "))
+		return api.ReasonResourceNotRegistered,
+			fmt.Sprintf("Resource %s was requested but not registered", strings.Join(missing, ", "))
 	}
 	return "", ""
 }

@@ -12,48 +12,48 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption"
 )
 
-// Next decides what brings the claim forward.
+// Next decides what brings the claim forward. It changes nothing in the view.
 func Next(view View, now time.Time) Outcome {
 	p := begin(view, now)
 	switch {
 	case view.Claim.DeletionTimestamp != nil:
 		p.end()
 	case view.Claim.Status.ProviderID == "":
-		// Who launches it writes its status. A word on each of a thousand claims that wait
-		// for that would only be in its way.
-		if !p.over() {
+		// Provision writes the status of a claim that it launches. A patch here for each of a
+		// thousand waiting claims would only conflict with that.
+		if !p.deleteIfDue() {
 			p.lookAgain(joinPause)
 		}
 	default:
-		p.announce()
-		if !p.over() {
-			p.bring()
+		p.rememberDepartures()
+		if !p.deleteIfDue() {
+			p.advance()
 		}
 	}
 	return p.outcome
 }
 
-// bring brings a launched claim and its node nearer to being initialized.
-func (p *pass) bring() {
-	p.forgive()
+// advance brings a launched claim and its node closer to being initialized.
+func (p *pass) advance() {
+	p.clearStaleDeadline()
 	p.hydrate()
-	p.launch()
+	p.setLaunched()
 	p.register()
 	p.initialize()
-	p.consistent()
-	p.drift()
+	p.checkConsistency()
+	p.checkDrift()
 	p.write()
 }
 
-// pass is one look at a claim. It works on copies of the claim and its node,
-// which it brings into the state that is wanted; the difference becomes patches.
+// pass works on one claim. It changes copies of the claim and its node into the wanted state, and
+// write turns the differences into patches.
 type pass struct {
 	view    View
 	now     time.Time
 	claim   *api.NodeClaim
 	node    *corev1.Node // nil unless there is one
-	work    []Step       // what is done when the patches are written
-	after   []Step       // what is said then
+	work    []Step       // steps that follow the patches
+	reports []Step       // log lines and events that follow the work
 	outcome Outcome
 }
 
@@ -64,8 +64,8 @@ func begin(view View, now time.Time) *pass {
 	claim.Annotations = maps.Clone(claim.Annotations)
 	claim.Status.Conditions = slices.Clone(claim.Status.Conditions)
 	p.claim = &claim
-	// Of several nodes with one provider id a kubelet runs one at most. Before the end
-	// a person has to say which; at the end all of them go.
+	// A kubelet runs at most one of several nodes with one provider id. Before the end a person has
+	// to decide which; at the end all of them go.
 	if len(view.Nodes) > 1 && claim.DeletionTimestamp != nil {
 		p.view.Nodes = slices.Clone(view.Nodes)
 		slices.SortStableFunc(p.view.Nodes, func(a, b *corev1.Node) int { return notReady(a) - notReady(b) })
@@ -85,23 +85,24 @@ func notReady(node *corev1.Node) int {
 
 func (p *pass) do(steps ...Step) { p.outcome.Steps = append(p.outcome.Steps, steps...) }
 
-// afterwards does the steps once the patches are written.
+// afterwards adds steps that follow the patches.
 func (p *pass) afterwards(steps ...Step) { p.work = append(p.work, steps...) }
 
-// lookAgain asks for another look, at the soonest of all that is asked for.
+// lookAgain asks for another look. The soonest of all requests counts.
 func (p *pass) lookAgain(after time.Duration) {
 	if p.outcome.Again == 0 || after < p.outcome.Again {
 		p.outcome.Again = max(after, time.Second)
 	}
 }
 
-// lookAt asks for another look at a moment that is still to come.
+// lookAt asks for another look at a moment in the future. It ignores a moment in the past.
 func (p *pass) lookAt(moment time.Time) {
 	if moment.After(p.now) {
 		p.lookAgain(moment.Sub(p.now))
 	}
 }
 
+// condition sets a condition of the claim, and reports whether that changed it.
 func (p *pass) condition(kind string, status metav1.ConditionStatus, reason, message string) bool {
 	return api.SetCondition(&p.claim.Status.Conditions, metav1.Condition{
 		Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: p.claim.Generation,
@@ -110,7 +111,7 @@ func (p *pass) condition(kind string, status metav1.ConditionStatus, reason, mes
 
 func (p *pass) is(kind string) bool { return api.ConditionTrue(p.claim.Status.Conditions, kind) }
 
-// since is how long the condition has been what it is; zero when there is none.
+// since is the time since the condition changed last; zero when there is none.
 func (p *pass) since(kind string) time.Duration {
 	if condition := api.GetCondition(p.view.Claim.Status.Conditions, kind); condition != nil {
 		return p.now.Sub(condition.LastTransitionTime.Time)
@@ -120,7 +121,7 @@ func (p *pass) since(kind string) time.Duration {
 
 func (p *pass) age() time.Duration { return p.now.Sub(p.claim.CreationTimestamp.Time) }
 
-// launchedFor is how long ago the instance was launched, as far as the claim says.
+// launchedFor is the time since the launch of the instance, as the claim shows it.
 func (p *pass) launchedFor() time.Duration { return p.now.Sub(launchedAt(p.view.Claim)) }
 
 func launchedAt(claim *api.NodeClaim) time.Time {
@@ -131,17 +132,17 @@ func launchedAt(claim *api.NodeClaim) time.Time {
 	return claim.CreationTimestamp.Time
 }
 
-// say logs the milestone and shows it on the claim once the patches are written.
-func (p *pass) say(message string, attributes ...any) {
-	p.after = append(p.after, Log{Message: message, Attributes: append(p.names(), attributes...)})
+// log adds a log line that follows the work.
+func (p *pass) log(message string, attributes ...any) {
+	p.reports = append(p.reports, Log{Message: message, Attributes: append(p.names(), attributes...)})
 }
 
-// record shows an event once the patches are written.
+// record adds an event that follows the work.
 func (p *pass) record(about corev1.ObjectReference, kind, reason, message string) {
-	p.after = append(p.after, Record{About: about, Type: kind, Reason: reason, Message: message})
+	p.reports = append(p.reports, Record{About: about, Type: kind, Reason: reason, Message: message})
 }
 
-// annotate puts an annotation on the copy of the claim, or takes it away.
+// annotate sets an annotation on the copy of the claim. An empty value removes it.
 func (p *pass) annotate(key, value string) {
 	if value == "" {
 		delete(p.claim.Annotations, key)
@@ -153,7 +154,7 @@ func (p *pass) annotate(key, value string) {
 	p.claim.Annotations[key] = value
 }
 
-// names are the attributes by which a line of the log is found.
+// names are the attributes by which people find log lines of the claim.
 func (p *pass) names() []any {
 	attributes := []any{"NodeClaim", p.claim.Name, "provider-id", p.claim.Status.ProviderID}
 	if p.node != nil {
@@ -162,15 +163,14 @@ func (p *pass) names() []any {
 	return attributes
 }
 
-// transition shows a condition's change on the claim, in the words of Karpenter's
-// status events.
-func (p *pass) transition(condition string) {
+// recordTransition adds the event of a condition that became true, in the form of Karpenter's.
+func (p *pass) recordTransition(condition string) {
 	p.record(disruption.AboutClaim(p.claim), corev1.EventTypeNormal, condition,
 		"Status condition transitioned, Type: "+condition+", Status: Unknown -> True, Reason: "+condition)
 }
 
-// write turns what has changed on the copies into patches, the node's first: a
-// claim says of its node only what the node has.
+// write turns the changes of the copies into patches, the node's first: the claim reports only what
+// its node has. The work and the reports follow.
 func (p *pass) write() {
 	if p.node != nil {
 		if patch := nodePatch(p.view.Nodes[0], p.node); patch != nil {
@@ -178,10 +178,10 @@ func (p *pass) write() {
 		}
 	}
 	metadata := map[string]any{}
-	if labels := annotationPatch(p.view.Claim.Labels, p.claim.Labels); labels != nil {
+	if labels := mapPatch(p.view.Claim.Labels, p.claim.Labels); labels != nil {
 		metadata["labels"] = labels
 	}
-	if annotations := annotationPatch(p.view.Claim.Annotations, p.claim.Annotations); annotations != nil {
+	if annotations := mapPatch(p.view.Claim.Annotations, p.claim.Annotations); annotations != nil {
 		metadata["annotations"] = annotations
 	}
 	if len(metadata) > 0 {
@@ -191,6 +191,6 @@ func (p *pass) write() {
 		p.do(PatchClaimStatus{Patch: map[string]any{"status": patch}})
 	}
 	p.do(p.work...)
-	p.do(p.after...)
-	p.work, p.after = nil, nil
+	p.do(p.reports...)
+	p.work, p.reports = nil, nil
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// nodePatch is the merge patch from one state of a node to another, bound to the
-// resourceVersion of the first, or nil when they are the same.
+// nodePatch is the merge patch from one state of a node to another. It is bound to the
+// resourceVersion of the first state, and nil when nothing differs.
 func nodePatch(from, to *corev1.Node) map[string]any {
 	metadata, patch := map[string]any{}, map[string]any{}
-	if labels := annotationPatch(from.Labels, to.Labels); labels != nil {
+	if labels := mapPatch(from.Labels, to.Labels); labels != nil {
 		metadata["labels"] = labels
 	}
-	if annotations := annotationPatch(from.Annotations, to.Annotations); annotations != nil {
+	if annotations := mapPatch(from.Annotations, to.Annotations); annotations != nil {
 		metadata["annotations"] = annotations
 	}
 	if !equality.Semantic.DeepEqual(from.Finalizers, to.Finalizers) {
@@ -36,8 +36,8 @@ func nodePatch(from, to *corev1.Node) map[string]any {
 	return patch
 }
 
-// annotationPatch is the merge patch between two maps of labels or annotations, or nil.
-func annotationPatch(from, to map[string]string) map[string]any {
+// mapPatch is the merge patch between two maps of labels or annotations, or nil.
+func mapPatch(from, to map[string]string) map[string]any {
 	patch := map[string]any{}
 	for key, value := range to {
 		if old, present := from[key]; !present || old != value {

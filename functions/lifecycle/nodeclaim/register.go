@@ -19,16 +19,16 @@ const (
 	conditionUnknown = metav1.ConditionUnknown
 )
 
-// launch notes that the claim has an instance. Who launched it writes that with the
-// provider id; another hand may have written the id alone.
-func (p *pass) launch() {
+// setLaunched shows that the claim has an instance. Provision writes that with the provider id, but
+// somebody else may have written the id alone.
+func (p *pass) setLaunched() {
 	if !p.is(api.ConditionTypeLaunched) {
 		p.condition(api.ConditionTypeLaunched, conditionTrue, "", "")
 	}
 }
 
-// register gives a node that has joined what its claim says of it: labels,
-// annotations, taints, the finalizer and its owner. Then pods may come.
+// register gives a node that has joined what its claim holds for it: labels, annotations, taints,
+// the finalizer and the owner. After that pods may run on it.
 func (p *pass) register() {
 	if p.is(api.ConditionTypeRegistered) {
 		p.tag()
@@ -41,24 +41,12 @@ func (p *pass) register() {
 		return
 	case 1:
 	default:
-		names := make([]string, len(p.view.Nodes))
-		for i, node := range p.view.Nodes {
-			names[i] = node.Name
-		}
-		slices.Sort(names)
-		p.condition(api.ConditionTypeRegistered, conditionUnknown, api.ReasonMultipleNodesFound,
-			fmt.Sprintf("Nodes %s have the same providerID %s: delete those that no kubelet runs", strings.Join(names, ", "), p.claim.Status.ProviderID))
+		p.reportSeveralNodes()
 		return
 	}
 	unregistered := slices.ContainsFunc(p.node.Spec.Taints, isUnregistered)
 	if !unregistered && p.node.Labels[api.NodeRegisteredLabelKey] != "true" {
-		changed := p.condition(api.ConditionTypeRegistered, conditionFalse, api.ReasonUnregisteredTaintNotFound,
-			"Invariant violated, "+api.UnregisteredTaintKey+" taint must be present on Karpenter-managed nodes")
-		if !changed {
-			return
-		}
-		p.record(disruption.AboutClaim(p.claim), corev1.EventTypeWarning, "UnregisteredTaintMissing",
-			api.UnregisteredTaintKey+" taint is missing which prevents registration: add it to the kubelet's registerWithTaints")
+		p.reportMissingTaint()
 		return
 	}
 	if !p.placed() {
@@ -69,13 +57,35 @@ func (p *pass) register() {
 	}
 	p.claim.Status.NodeName = p.node.Name
 	p.condition(api.ConditionTypeRegistered, conditionTrue, "", "")
-	p.say("registered nodeclaim")
-	p.transition(api.ConditionTypeRegistered)
+	p.log("registered nodeclaim")
+	p.recordTransition(api.ConditionTypeRegistered)
 	p.tag()
 }
 
-// syncNode makes the node what the claim says, on the copy: one patch brings all
-// of it, and takes the taint away that kept pods off until then.
+func (p *pass) reportSeveralNodes() {
+	names := make([]string, len(p.view.Nodes))
+	for i, node := range p.view.Nodes {
+		names[i] = node.Name
+	}
+	slices.Sort(names)
+	p.condition(api.ConditionTypeRegistered, conditionUnknown, api.ReasonMultipleNodesFound,
+		fmt.Sprintf("Nodes %s have the same providerID %s: delete those that no kubelet runs",
+			strings.Join(names, ", "), p.claim.Status.ProviderID))
+}
+
+func (p *pass) reportMissingTaint() {
+	changed := p.condition(api.ConditionTypeRegistered, conditionFalse, api.ReasonUnregisteredTaintNotFound,
+		"Invariant violated, "+api.UnregisteredTaintKey+" taint must be present on Karpenter-managed nodes")
+	if !changed {
+		return
+	}
+	p.record(disruption.AboutClaim(p.claim), corev1.EventTypeWarning, "UnregisteredTaintMissing",
+		api.UnregisteredTaintKey+" taint is missing which prevents registration: "+
+			"add it to the kubelet's registerWithTaints")
+}
+
+// syncNode copies to the node what the claim holds for it. One patch writes all of it, and removes
+// the taint that kept pods off until then.
 func (p *pass) syncNode() {
 	node, spec := p.node, p.claim.Spec
 	if node.Labels == nil {
@@ -85,7 +95,8 @@ func (p *pass) syncNode() {
 		node.Annotations = map[string]string{}
 	}
 	for _, requirement := range spec.Requirements {
-		if requirement.Operator == corev1.NodeSelectorOpIn && len(requirement.Values) == 1 && requirement.Key != corev1.LabelHostname {
+		fixed := requirement.Operator == corev1.NodeSelectorOpIn && len(requirement.Values) == 1
+		if fixed && requirement.Key != corev1.LabelHostname {
 			node.Labels[requirement.Key] = requirement.Values[0]
 		}
 	}
@@ -96,7 +107,7 @@ func (p *pass) syncNode() {
 	}
 	node.Labels[api.NodeRegisteredLabelKey] = "true"
 	for key, value := range p.claim.Annotations {
-		// What Whittle notes on the claim for itself is of no use on the node.
+		// Whittle's own annotations are of no use on the node.
 		if !strings.HasPrefix(key, api.OwnGroup+"/") {
 			node.Annotations[key] = value
 		}
@@ -111,7 +122,8 @@ func (p *pass) syncNode() {
 	}
 	block := true
 	owner := metav1.OwnerReference{
-		APIVersion: api.APIVersion, Kind: api.NodeClaimKind, Name: p.claim.Name, UID: p.claim.UID, BlockOwnerDeletion: &block,
+		APIVersion: api.APIVersion, Kind: api.NodeClaimKind, Name: p.claim.Name, UID: p.claim.UID,
+		BlockOwnerDeletion: &block,
 	}
 	owned := func(reference metav1.OwnerReference) bool { return reference.UID == owner.UID }
 	if !slices.ContainsFunc(node.OwnerReferences, owned) {
@@ -119,14 +131,14 @@ func (p *pass) syncNode() {
 	}
 }
 
-// InPartition tells whether the claim's instance is in a placement group and it is not
-// known yet in which partition of it, if it has any. EC2 says so of the instance alone.
+// InPartition reports whether the claim's instance is in a placement group and its partition is not
+// known yet. Only EC2's description of the instance names the partition.
 func InPartition(claim *api.NodeClaim) bool {
 	return claim.Labels[api.LabelPlacementGroupID] != "" && claim.Labels[api.LabelPlacementGroupPartition] == ""
 }
 
-// placed labels the claim with its instance's partition, and tells whether that is known:
-// pods that are spread over partitions must not come before.
+// placed labels the claim with the partition of its instance, and reports whether that is known.
+// Pods that are spread over partitions must not run on the node before.
 func (p *pass) placed() bool {
 	if !InPartition(p.claim) {
 		return true
@@ -141,16 +153,20 @@ func (p *pass) placed() bool {
 	return true
 }
 
-// tag names the instance after its cluster, its node and its claim, once these are known
-// and EC2 has shown which tags it has. What Karpenter launched long ago lacks the first.
+// tag tags the instance with the names of its cluster, its node and its claim, once these are known
+// and EC2 has listed its tags. Instances of old Karpenters lack the cluster.
 func (p *pass) tag() {
 	instance := p.view.instance()
-	done := p.claim.Annotations[api.AnnotationInstanceTagged] == "true" && p.claim.Annotations[api.AnnotationClusterNameTagged] == "true"
+	annotations := p.claim.Annotations
+	done := annotations[api.AnnotationInstanceTagged] == "true" && annotations[api.AnnotationClusterNameTagged] == "true"
 	if p.node == nil || instance == nil || done {
 		return
 	}
 	tags := map[string]string{}
-	for key, value := range map[string]string{api.NameTagKey: p.node.Name, api.NodeClaimTagKey: p.claim.Name, api.EKSClusterNameTagKey: p.view.Cluster} {
+	wanted := map[string]string{
+		api.NameTagKey: p.node.Name, api.NodeClaimTagKey: p.claim.Name, api.EKSClusterNameTagKey: p.view.Cluster,
+	}
+	for key, value := range wanted {
 		if _, present := instance.Tags[key]; !present {
 			tags[key] = value
 		}
@@ -162,7 +178,7 @@ func (p *pass) tag() {
 	p.annotate(api.AnnotationClusterNameTagged, "true")
 }
 
-// mergeTaints adds the taints that the node does not have by key and effect.
+// mergeTaints adds the taints whose key and effect the node does not have.
 func mergeTaints(taints, more []corev1.Taint) []corev1.Taint {
 	for _, taint := range more {
 		if !hasTaint(taints, taint) {

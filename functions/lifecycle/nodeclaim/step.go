@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Step is one thing to do: one of the types of this file.
+// Step is one action: one of the types of this file.
 type Step interface{ step() }
 
 type (
@@ -14,43 +14,43 @@ type (
 		Name  string
 		Patch map[string]any
 	}
-	// PatchClaim merges the patch into the claim's metadata. Who does it adds the
-	// resourceVersion, which earlier steps may have moved on.
+	// PatchClaim merges the patch into the claim's metadata. The performer adds the resourceVersion,
+	// which earlier steps may have moved on.
 	PatchClaim struct{ Patch map[string]any }
-	// PatchClaimStatus merges the patch into the claim's status, likewise.
+	// PatchClaimStatus merges the patch into the claim's status in the same way.
 	PatchClaimStatus struct{ Patch map[string]any }
-	// DeleteClaim orders the claim's end.
+	// DeleteClaim deletes the claim; its finalizer holds it.
 	DeleteClaim struct{}
-	// DeleteNode orders the node's end; its finalizer holds it.
+	// DeleteNode deletes the node; its finalizer holds it.
 	DeleteNode struct {
 		Name string
 		UID  types.UID
 	}
-	// Evict asks for the pod's eviction under its disruption budgets.
+	// Evict evicts the pod under its disruption budgets.
 	Evict struct {
 		Pod  *corev1.Pod
-		Node *corev1.Node // where it runs, for the event when a budget forbids it
+		Node *corev1.Node // its node, for the event when a budget forbids the eviction
 	}
-	// DeletePod ends the pod past its disruption budgets.
+	// DeletePod deletes the pod, whatever its disruption budgets allow.
 	DeletePod struct {
 		Pod          *corev1.Pod
 		GraceSeconds int64
 	}
-	// Terminate ends the instance.
+	// Terminate terminates the instance.
 	Terminate struct{ InstanceID string }
 	// Tag writes tags on the instance.
 	Tag struct {
 		InstanceID string
 		Tags       map[string]string
 	}
-	// Record writes an event. One that fails costs a person a hint, and no more.
+	// Record writes an event. A failure is logged, and the steps go on.
 	Record struct {
 		About   corev1.ObjectReference
 		Type    string
 		Reason  string
 		Message string
 	}
-	// Log writes a line about what the steps before it have done.
+	// Log writes a log line about the steps before it.
 	Log struct {
 		Message    string
 		Attributes []any

@@ -11,11 +11,10 @@ import (
 	"github.com/whittle-dev/whittle/shared/launch"
 )
 
-// Strays finds the instances of the cluster, listed before the claims, that no
-// claim stands for: a launch whose answer was lost, or a claim whose finalizer
-// somebody removed. A claim without a provider id keeps every instance that is
-// tagged with its name, or with its batch while it has not been told which of them
-// is its own; one with a provider id keeps that alone.
+// Strays returns the instances of the cluster that no claim has: those of launches whose answer was
+// lost, and those of claims whose finalizer somebody removed. The instances must be listed before the
+// claims. A claim with a provider id keeps that instance alone. A claim without one keeps every
+// instance that is tagged with its name or its batch.
 func Strays(instances []Instance, claims []api.NodeClaim, now time.Time) []Instance {
 	owned, launching, batches := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for i := range claims {
@@ -31,7 +30,8 @@ func Strays(instances []Instance, claims []api.NodeClaim, now time.Time) []Insta
 	}
 	var strays []Instance
 	for _, instance := range instances {
-		kept := owned[instance.ID] || launching[instance.Tags[api.NodeClaimTagKey]] || batches[instance.Tags[api.BatchTagKey]]
+		tags := instance.Tags
+		kept := owned[instance.ID] || launching[tags[api.NodeClaimTagKey]] || batches[tags[api.BatchTagKey]]
 		if !kept && !instance.Ended() && now.Sub(instance.LaunchTime) >= listedWithin {
 			strays = append(strays, instance)
 		}
@@ -39,32 +39,36 @@ func Strays(instances []Instance, claims []api.NodeClaim, now time.Time) []Insta
 	return strays
 }
 
-// batchToken is the token of the batch that the claim is launched with, and false for
-// one that is launched by itself.
+// batchToken returns the token of the batch in which the claim is launched, and false for a claim
+// that is launched by itself.
 func batchToken(claim *api.NodeClaim) (string, bool) {
 	batch, err := launch.BatchOf(claim)
 	return launch.Token(claim), err == nil && batch.ID != ""
 }
 
-// EndStray gives the steps that end an instance without a claim, and its node.
+// EndStray returns the steps that end an instance without a claim, and its nodes.
 func EndStray(instance Instance, nodes []*corev1.Node) []Step {
 	steps := []Step{Terminate{InstanceID: instance.ID}, Log{
 		Message:    "garbage collected cloudprovider instance",
 		Attributes: []any{"provider-id", api.ProviderID(instance.Zone, instance.ID)},
 	}}
 	for _, node := range nodes {
-		steps = append(steps, DeleteNode{Name: node.Name, UID: node.UID}, Log{Message: "deleted node", Attributes: []any{"Node", node.Name}})
+		steps = append(steps, DeleteNode{Name: node.Name, UID: node.UID}, deletedNode(node.Name))
 	}
 	return steps
 }
 
-// leaseLeft is how long a kubelet must not have renewed its lease for it to be garbage; a
-// node that joins writes its lease before it is seen.
-const leaseLeft = time.Hour
+// deletedNode is the log line of a node that is gone.
+func deletedNode(name string) Log {
+	return Log{Message: "deleted node", Attributes: []any{"Node", name}}
+}
 
-// StrayLeases finds the leases of nodes that are gone. Kubernetes collects those that name
-// their node as their owner; a kubelet that was cut off before it knew its node left the
-// others.
+// staleLeaseAfter is the age after which a lease without a node is garbage. A kubelet writes its
+// lease before its node is listed.
+const staleLeaseAfter = time.Hour
+
+// StrayLeases returns the leases of nodes that are gone. Kubernetes deletes leases that name their
+// node as owner. The others come from kubelets that were cut off before they knew their node.
 func StrayLeases(leases []coordinationv1.Lease, nodes []corev1.Node, now time.Time) []coordinationv1.Lease {
 	there := map[string]bool{}
 	for i := range nodes {
@@ -77,15 +81,15 @@ func StrayLeases(leases []coordinationv1.Lease, nodes []corev1.Node, now time.Ti
 		if renewed := lease.Spec.RenewTime; renewed != nil && renewed.After(last) {
 			last = renewed.Time
 		}
-		if !there[lease.Name] && len(lease.OwnerReferences) == 0 && now.Sub(last) >= leaseLeft {
+		if !there[lease.Name] && len(lease.OwnerReferences) == 0 && now.Sub(last) >= staleLeaseAfter {
 			strays = append(strays, *lease)
 		}
 	}
 	return strays
 }
 
-// ReleaseOrphans gives, node by node, the steps that let go of deleted nodes which
-// our finalizer holds though no claim stands for them any more.
+// ReleaseOrphans returns, for each deleted node that has no claim any more, the steps that remove
+// Whittle's finalizer.
 func ReleaseOrphans(nodes []corev1.Node, claims []api.NodeClaim) [][]Step {
 	claimed := map[string]bool{}
 	for i := range claims {
@@ -96,13 +100,11 @@ func ReleaseOrphans(nodes []corev1.Node, claims []api.NodeClaim) [][]Step {
 	var orphans [][]Step
 	for i := range nodes {
 		node := &nodes[i]
-		if node.DeletionTimestamp == nil || claimed[node.Spec.ProviderID] || !slices.Contains(node.Finalizers, api.TerminationFinalizer) {
+		held := slices.Contains(node.Finalizers, api.TerminationFinalizer)
+		if node.DeletionTimestamp == nil || claimed[node.Spec.ProviderID] || !held {
 			continue
 		}
-		orphans = append(orphans, []Step{PatchNode{Name: node.Name, Patch: map[string]any{"metadata": map[string]any{
-			"resourceVersion": node.ResourceVersion,
-			"finalizers":      without(node.Finalizers, api.TerminationFinalizer),
-		}}}, Log{Message: "deleted node", Attributes: []any{"Node", node.Name}}})
+		orphans = append(orphans, []Step{removeFinalizer(node), deletedNode(node.Name)})
 	}
 	return orphans
 }

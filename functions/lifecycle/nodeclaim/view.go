@@ -14,21 +14,21 @@ import (
 type Instance struct {
 	ID         string
 	Zone       string
-	State      string // EC2's name: pending, running, stopping, stopped, shutting-down, terminated
+	State      string // of EC2: pending, running, stopping, stopped, shutting-down, terminated
 	LaunchTime time.Time
-	// Partition is the instance's in its placement group, counted from 1; zero for none.
+	// Partition is the number of the partition in the placement group, from 1; zero for none.
 	Partition int
 	Tags      map[string]string
-	// What drift is found by.
+	// The following fields show drift.
 	SubnetID         string
 	SecurityGroupIDs []string
 	ReservationID    string
 }
 
-// Ended tells that the instance runs no more and will not come back.
+// Ended reports whether the instance has ended, or is ending, for good.
 func (i *Instance) Ended() bool { return i.State == "shutting-down" || i.State == "terminated" }
 
-// halted tells that nothing runs on the instance any more.
+// halted reports whether nothing runs on the instance any more.
 func (i *Instance) halted() bool { return i.State == "stopped" || i.State == "terminated" }
 
 // View is a claim and what belongs to it, at one moment.
@@ -36,34 +36,33 @@ type View struct {
 	Claim *api.NodeClaim
 	// Cluster is the EKS cluster's name.
 	Cluster string
-	// Tick tells that the pools' statuses are written in this pass too: only then is a
-	// claim given up, so that its pool can count it.
+	// Tick is set in the pass of a tick, which also writes the statuses of the pools. Only such a
+	// pass gives up claims, so that their pools can count them.
 	Tick bool
-	// Tell asks for events about hindrances that last. Told at every look they would
-	// bury the others.
-	Tell  bool
-	Nodes []*corev1.Node // those with the claim's provider id: one, or none
-	// InstancesListed tells that EC2 was asked. Instances are then those with the
-	// claim's provider id or its name in a tag; ones that have ended may be missing.
+	// Report asks for events about lasting hindrances. Written in every pass they would bury others.
+	Report bool
+	Nodes  []*corev1.Node // those with the claim's provider id: one, or none
+	// InstancesListed is set when EC2 was asked. Instances are then those with the claim's provider
+	// id or its name in a tag. Instances that have ended may be missing.
 	InstancesListed bool
 	Instances       []Instance
-	// Sickness is what the node is to be replaced for; nil for none.
-	Sickness *disruption.Sickness
-	// StatusRead tells that EC2 was asked for the work that it has announced. Departures
-	// are then when that takes the instance.
+	// Unhealthy is the condition for which the node is replaced; nil for none.
+	Unhealthy *disruption.Sickness
+	// StatusRead is set when EC2 was asked for announced work. Departures are then the times at which
+	// that work takes the instance.
 	StatusRead bool
 	Departures []disruption.Departure
-	// Origin is what the claim would be made from now; nil where that was not read, or the
-	// claim is of no pool.
+	// Origin is what the claim would be made from now. It is nil where that was not read, or the
+	// claim has no pool.
 	Origin *disruption.Origin
-	// ExpiryWaits tells that the claim does not end here when its time is over: its pool
-	// lets it be replaced first, within budgets, or has not been read.
+	// ExpiryWaits keeps an expired claim: its pool has it replaced first, within budgets, or the pool
+	// was not read.
 	ExpiryWaits bool
-	// What follows is read for a claim that is being deleted and has a node, if WantsPods.
+	// The following fields are read for a deleted claim with a node, if WantsPods.
 	Pods        []*corev1.Pod // on the node, read after the node
 	Attachments []storagev1.VolumeAttachment
-	// HeldVolumes are the persistent volumes, by name, of pods that do not leave the
-	// node: their detachment is not waited for.
+	// HeldVolumes are the names of the persistent volumes of pods that do not leave the node. The
+	// drain does not wait for their detachment.
 	HeldVolumes map[string]bool
 }
 
@@ -78,8 +77,8 @@ func (v *View) instance() *Instance {
 	return nil
 }
 
-// WantsPods tells whether what is on the node of a claim that is being deleted still decides
-// anything: not while an instance that was drained and told to end has not ended.
+// WantsPods reports whether the pods and volumes on the node of a deleted claim still decide
+// anything. They do not while the instance was drained and terminated and has not ended.
 func (v *View) WantsPods() bool {
 	if !api.ConditionTrue(v.Claim.Status.Conditions, api.ConditionTypeInstanceTerminating) {
 		return true
@@ -88,22 +87,24 @@ func (v *View) WantsPods() bool {
 	return v.InstancesListed && (instance == nil || instance.halted())
 }
 
-// Urgency orders views by how little time there is, the lowest first: pods that have not been
-// told to leave a node, which EC2 may take within two minutes; drains that go on, beside the nodes
-// that pods wait for; the rest.
+// Urgency orders views by how little time there is, the lowest first. A drain that has not begun
+// comes first, because EC2 may take its node within two minutes. Drains that go on, and nodes that
+// are starting, come second.
 func (v *View) Urgency() int {
 	conditions := v.Claim.Status.Conditions
-	switch ending := v.Claim.DeletionTimestamp != nil; {
-	case ending && api.GetCondition(conditions, api.ConditionTypeDrained) == nil:
+	deleted := v.Claim.DeletionTimestamp != nil
+	switch {
+	case deleted && api.GetCondition(conditions, api.ConditionTypeDrained) == nil:
 		return 0
-	case ending && !api.ConditionTrue(conditions, api.ConditionTypeDrained), !ending && !api.ConditionTrue(conditions, api.ConditionTypeInitialized):
+	case deleted && !api.ConditionTrue(conditions, api.ConditionTypeDrained),
+		!deleted && !api.ConditionTrue(conditions, api.ConditionTypeInitialized):
 		return 1
 	}
 	return 2
 }
 
-// Compare orders views by Urgency, and drains that are to begin by when they were ordered: in a storm a pass
-// comes to some of them only.
+// Compare orders views by Urgency, and drains that have not begun by when they were ordered. In a
+// storm a pass comes to a part of them only.
 func (v View) Compare(other View) int {
 	order := v.Urgency() - other.Urgency()
 	if order == 0 && v.Urgency() == 0 {
@@ -112,19 +113,17 @@ func (v View) Compare(other View) int {
 	return order
 }
 
-// Outcome is what a look at a claim comes to.
+// Outcome is the decision on a claim.
 type Outcome struct {
 	Steps []Step
-	// Again is how soon to look again; zero where only time and people bring the
-	// claim forward, and the next tick is soon enough.
+	// Again is the time until the next look; zero where the next tick is soon enough.
 	Again time.Duration
-	// Displaces tells that pods begin to lose their place: capacity for them is
-	// wanted now.
+	// Displaces is set when pods begin to lose their places, so that capacity is wanted now.
 	Displaces bool
 }
 
-// How soon to look again.
+// Times until the next look.
 const (
-	soon      = 2 * time.Second // at a drain, or an instance that is ending
-	joinPause = 3 * time.Second // at a node that will join
+	drainPause = 2 * time.Second // at a drain, or an instance that is ending
+	joinPause  = 3 * time.Second // at a node that will join
 )

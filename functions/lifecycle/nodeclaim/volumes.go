@@ -14,8 +14,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// HeldClaims names the persistent volume claims of the pods that stay on a node
-// until its end: their volumes are not detached before.
+// HeldClaims returns the persistent volume claims of the pods that stay on a node until its end.
+// Their volumes are not detached before.
 func HeldClaims(pods []*corev1.Pod, now time.Time) []types.NamespacedName {
 	var held []types.NamespacedName
 	for _, pod := range pods {
@@ -23,19 +23,23 @@ func HeldClaims(pods []*corev1.Pod, now time.Time) []types.NamespacedName {
 			continue
 		}
 		for _, volume := range pod.Spec.Volumes {
+			name := types.NamespacedName{Namespace: pod.Namespace}
 			switch {
 			case volume.PersistentVolumeClaim != nil:
-				held = append(held, types.NamespacedName{Namespace: pod.Namespace, Name: volume.PersistentVolumeClaim.ClaimName})
+				name.Name = volume.PersistentVolumeClaim.ClaimName
 			case volume.Ephemeral != nil:
-				held = append(held, types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name + "-" + volume.Name})
+				name.Name = pod.Name + "-" + volume.Name
+			default:
+				continue
 			}
+			held = append(held, name)
 		}
 	}
 	return held
 }
 
-// detached tells whether the node's volumes have been detached: ending the
-// instance under one could cost data, and keeps its pod waiting elsewhere.
+// detached reports whether the node's volumes have been detached. Terminating the instance under an
+// attached volume could cost data, and keeps its pod waiting elsewhere.
 func (p *pass) detached() bool {
 	if limit, limited := p.deadline(); limited && !p.now.Before(limit) {
 		return true
@@ -51,12 +55,13 @@ func (p *pass) detached() bool {
 	}
 	if len(attached) > 0 {
 		slices.Sort(attached)
-		if p.condition(api.ConditionTypeVolumesDetached, conditionUnknown, reasonAwaitingVolumeDetachment, fmt.Sprintf("Awaiting the detachment of %d volumes", len(attached))) {
+		message := fmt.Sprintf("Awaiting the detachment of %d volumes", len(attached))
+		if p.condition(api.ConditionTypeVolumesDetached, conditionUnknown, reasonAwaitingVolumeDetachment, message) {
 			p.record(disruption.AboutNode(p.node), corev1.EventTypeNormal, "AwaitingVolumeDetachment",
 				"Awaiting deletion of VolumeAttachments bound to node: "+strings.Join(attached, ", "))
 		}
 		p.outcome.Again = 0
-		p.lookAgain(patience(p.since(api.ConditionTypeVolumesDetached)))
+		p.lookAgain(pauseAfter(p.since(api.ConditionTypeVolumesDetached)))
 		return false
 	}
 	p.condition(api.ConditionTypeVolumesDetached, conditionTrue, "", "")

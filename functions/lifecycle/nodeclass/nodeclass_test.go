@@ -73,12 +73,12 @@ func TestNextOfProfile(t *testing.T) {
 		since time.Time
 		want  ProfileStep
 	}{
-		{"used", true, time.Time{}, ProfileStays},
-		{"used again", true, noon.Add(-time.Minute), ProfileUnmarked},
-		{"used no more", false, time.Time{}, ProfileMarked},
-		{"unused for a while", false, noon.Add(-59 * time.Minute), ProfileStays},
-		{"unused for an hour", false, noon.Add(-time.Hour), ProfileGoes},
-		{"unused from tomorrow on", false, noon.Add(24 * time.Hour), ProfileMarked},
+		{"used", true, time.Time{}, KeepProfile},
+		{"used again", true, noon.Add(-time.Minute), UnmarkProfile},
+		{"used no more", false, time.Time{}, MarkProfileUnused},
+		{"unused for a while", false, noon.Add(-59 * time.Minute), KeepProfile},
+		{"unused for an hour", false, noon.Add(-time.Hour), DeleteProfile},
+		{"unused from tomorrow on", false, noon.Add(24 * time.Hour), MarkProfileUnused},
 	} {
 		if got := NextOfProfile(test.inUse, test.since, noon); got != test.want {
 			t.Errorf("%s: step %d, want %d", test.name, got, test.want)
@@ -109,7 +109,7 @@ func TestAClassIsHeldOnceAndLetGoOnce(t *testing.T) {
 	made := class("a", "uid", "")
 	made.Finalizers = []string{"example.com/other"}
 	finalizers, changed := Finalizers(&made)
-	if !changed || !slices.Equal(finalizers, []string{"example.com/other", api.EC2NodeClassTerminationFinalizer}) || Leaving(&made) {
+	if !changed || !slices.Equal(finalizers, []string{"example.com/other", api.EC2NodeClassTerminationFinalizer}) || IsEnding(&made) {
 		t.Errorf("%v, %t", finalizers, changed)
 	}
 	made.Finalizers = finalizers
@@ -117,11 +117,25 @@ func TestAClassIsHeldOnceAndLetGoOnce(t *testing.T) {
 		t.Error("held twice")
 	}
 	made.DeletionTimestamp = &metav1.Time{Time: noon}
-	if !Leaving(&made) {
+	if !IsEnding(&made) {
 		t.Error("it does not leave")
 	}
 	made.Finalizers = []string{"example.com/other"}
-	if _, changed := Finalizers(&made); changed || Leaving(&made) {
+	if _, changed := Finalizers(&made); changed || IsEnding(&made) {
 		t.Error("the API server takes no finalizer of an object that is being deleted")
+	}
+}
+
+func TestAWaitingClassNamesAFewOfItsClaims(t *testing.T) {
+	for _, test := range []struct {
+		holders []string
+		want    string
+	}{
+		{[]string{"a", "b"}, "a, b"},
+		{[]string{"a", "b", "c", "d", "e", "f", "g"}, "a, b, c, d, e and 2 others"},
+	} {
+		if got := WaitingMessage(test.holders); got != "Waiting on NodeClaim termination for "+test.want {
+			t.Errorf("message %q", got)
+		}
 	}
 }

@@ -14,25 +14,25 @@ import (
 )
 
 const (
-	// remembered is how many launches a pool's health goes by, and unhealthyFrom how many
-	// of them that failed make it unhealthy: Karpenter's.
+	// remembered is the number of launches that decide a pool's health. The pool is unhealthy from
+	// unhealthyFrom failed ones on. Both are Karpenter's.
 	remembered    = 4
 	unhealthyFrom = 2
 
-	// reasonAwaiting is Karpenter's for what nothing has been seen of yet.
+	// reasonAwaiting is Karpenter's reason while no launch has been seen.
 	reasonAwaiting = "AwaitingReconciliation"
 )
 
-// outcome is what came of a launch.
+// outcome is the result of a launch.
 type outcome struct {
 	claim  string
 	failed bool
 	at     time.Time // when the node registered, or was given up
 }
 
-// launches are a pool's last launches, the newest last, since its template or its class
-// changed. They are written in the condition's message, for people and for the next look,
-// which knows nothing else: claims that failed are gone by then.
+// launches are a pool's last launches since its template or its class changed, the newest last. The
+// condition's message holds them, for people and for the next pass. By then the failed claims are
+// gone.
 type launches struct {
 	since time.Time
 	last  []outcome
@@ -40,11 +40,11 @@ type launches struct {
 
 // String is the condition's message. parseLaunches reads it.
 func (l launches) String() string {
-	var words []string
+	var parts []string
 	for _, one := range l.last {
-		words = append(words, fmt.Sprintf("%s %s %s", one.claim, verb(one.failed), one.at.UTC().Format(time.RFC3339)))
+		parts = append(parts, fmt.Sprintf("%s %s %s", one.claim, verb(one.failed), one.at.UTC().Format(time.RFC3339)))
 	}
-	return "Launches since " + l.since.UTC().Format(time.RFC3339) + ": " + strings.Join(words, ", ")
+	return "Launches since " + l.since.UTC().Format(time.RFC3339) + ": " + strings.Join(parts, ", ")
 }
 
 func verb(failed bool) string {
@@ -54,7 +54,7 @@ func verb(failed bool) string {
 	return "registered"
 }
 
-// parseLaunches reads a condition's message. What Karpenter wrote, or a person, is none.
+// parseLaunches reads a condition's message. It reports false for a message of Karpenter or a person.
 func parseLaunches(message string) (read launches, ok bool) {
 	message, begins := strings.CutPrefix(message, "Launches since ")
 	since, list, cut := strings.Cut(message, ": ")
@@ -63,8 +63,8 @@ func parseLaunches(message string) (read launches, ok bool) {
 		return launches{}, false
 	}
 	read.since = at
-	for word := range strings.SplitSeq(list, ", ") {
-		parts := strings.Fields(word)
+	for item := range strings.SplitSeq(list, ", ") {
+		parts := strings.Fields(item)
 		if len(parts) != 3 {
 			continue
 		}
@@ -75,25 +75,27 @@ func parseLaunches(message string) (read launches, ok bool) {
 	return read, true
 }
 
-// add notes what has come of the pool's claims. That the same claim is seen again changes
-// nothing, and nor does the order in which they are seen.
+// add adds the results of the pool's claims. Neither the order of the claims nor a claim that was
+// added before changes the outcome.
 func (l *launches) add(pool string, claims []api.NodeClaim, now time.Time) {
 	for i := range claims {
 		claim := &claims[i]
 		seen, known := outcomeOf(claim, now)
-		told := slices.ContainsFunc(l.last, func(o outcome) bool { return o.claim == claim.Name })
-		if known && !told && claim.Labels[api.NodePoolLabelKey] == pool && !seen.at.Before(l.since) {
+		added := slices.ContainsFunc(l.last, func(o outcome) bool { return o.claim == claim.Name })
+		if known && !added && claim.Labels[api.NodePoolLabelKey] == pool && !seen.at.Before(l.since) {
 			l.last = append(l.last, seen)
 		}
 	}
-	slices.SortFunc(l.last, func(a, b outcome) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.claim, b.claim)) })
+	slices.SortFunc(l.last, func(a, b outcome) int {
+		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.claim, b.claim))
+	})
 	if more := len(l.last) - remembered; more > 0 {
 		l.last = l.last[more:]
 	}
 }
 
-// outcomeOf is what has come of the claim's launch, once something has. A claim that was
-// deleted before it could register has not failed.
+// outcomeOf is the result of the claim's launch, once there is one. A claim that was deleted before
+// its time to register was over has not failed.
 func outcomeOf(claim *api.NodeClaim, now time.Time) (outcome, bool) {
 	registered := api.GetCondition(claim.Status.Conditions, api.ConditionTypeRegistered)
 	if registered != nil && registered.Status == metav1.ConditionTrue {
@@ -116,24 +118,28 @@ func (l *launches) failed() int {
 	return count
 }
 
-// registrationHealth is the condition NodeRegistrationHealthy: false when two of the last
-// four launches gave no node, unknown until one has been seen since the pool or its class
-// has changed.
-func registrationHealth(pool *api.NodePool, class *api.EC2NodeClass, claims []api.NodeClaim, now time.Time) metav1.Condition {
-	condition := metav1.Condition{Type: api.ConditionTypeNodeRegistrationHealthy, Status: metav1.ConditionUnknown, Reason: reasonAwaiting}
+// registrationHealth is the condition NodeRegistrationHealthy. It is false when two of the last four
+// launches gave no node, and unknown until a launch was seen since the pool or its class changed.
+func registrationHealth(
+	pool *api.NodePool, class *api.EC2NodeClass, claims []api.NodeClaim, now time.Time,
+) metav1.Condition {
+	condition := metav1.Condition{
+		Type: api.ConditionTypeNodeRegistrationHealthy, Status: metav1.ConditionUnknown, Reason: reasonAwaiting,
+	}
 	old := api.GetCondition(pool.Status.Conditions, condition.Type)
 	known, read := launches{}, false
 	if old != nil {
 		known, read = parseLaunches(old.Message)
 	}
-	changed := old == nil || old.ObservedGeneration != pool.Generation || class != nil && pool.Status.NodeClassObservedGeneration != class.Generation
+	changed := old == nil || old.ObservedGeneration != pool.Generation ||
+		class != nil && pool.Status.NodeClassObservedGeneration != class.Generation
 	switch {
 	case old == nil && pool.Generation <= 1:
 		known = launches{since: pool.CreationTimestamp.UTC()}
 	case changed:
 		known = launches{since: now.UTC().Truncate(time.Second)}
 	default:
-		// Karpenter's own word stands until something is seen.
+		// A status that Karpenter wrote stands until a launch is seen.
 		condition.Status, condition.Reason = old.Status, old.Reason
 		if !read {
 			known = launches{since: now.UTC().Truncate(time.Second)}

@@ -1,5 +1,3 @@
-// Package nodepool computes the status of a NodePool: what its nodes add up to,
-// and whether it may launch more. It is pure.
 package nodepool
 
 import (
@@ -15,17 +13,17 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption"
 )
 
-// Seen is what a pool's status is about.
+// Seen is the part of the cluster that decides a pool's status. It may hold objects of other pools.
 type Seen struct {
 	Claims  []api.NodeClaim
 	Nodes   []corev1.Node
 	Classes []api.EC2NodeClass
-	// Blocked are the pools of which no node is repaired.
+	// Blocked are the pools with too many unhealthy nodes for a repair.
 	Blocked []disruption.Ward
 }
 
-// StatusPatch is the merge patch that brings the pool's status up to date, bound
-// to the pool's resourceVersion, or nil when it is.
+// StatusPatch returns the merge patch that brings the pool's status up to date. It is bound to the
+// pool's resourceVersion, and nil when nothing differs.
 func StatusPatch(pool *api.NodePool, seen Seen, now time.Time) map[string]any {
 	status := map[string]any{}
 	nodes, total := sum(pool.Name, seen)
@@ -37,14 +35,16 @@ func StatusPatch(pool *api.NodePool, seen Seen, now time.Time) map[string]any {
 	}
 	conditions := append([]metav1.Condition(nil), pool.Status.Conditions...)
 	class := classOf(pool, seen.Classes)
-	for _, condition := range []metav1.Condition{validation(pool), classReady(pool, class), registrationHealth(pool, class, seen.Claims, now)} {
+	for _, condition := range []metav1.Condition{
+		validation(pool), classReady(pool, class), registrationHealth(pool, class, seen.Claims, now),
+	} {
 		condition.ObservedGeneration = pool.Generation
 		api.SetCondition(&conditions, condition, now)
 	}
 	if class != nil && pool.Status.NodeClassObservedGeneration != class.Generation {
 		status["nodeClassObservedGeneration"] = class.Generation
 	}
-	repair(&conditions, pool, seen.Blocked, now)
+	setRepairBlocked(&conditions, pool, seen.Blocked, now)
 	api.SetReady(&conditions, api.NodePoolReadyDependents(), pool.Generation, now)
 	if !reflect.DeepEqual(conditions, pool.Status.Conditions) {
 		status["conditions"] = conditions
@@ -55,13 +55,13 @@ func StatusPatch(pool *api.NodePool, seen Seen, now time.Time) map[string]any {
 	return map[string]any{"metadata": map[string]any{"resourceVersion": pool.ResourceVersion}, "status": status}
 }
 
-// repair shows whether the pool is too sick for its nodes to be repaired.
-func repair(conditions *[]metav1.Condition, pool *api.NodePool, blocked []disruption.Ward, now time.Time) {
-	for _, ward := range blocked {
-		if ward.Pool == pool.Name {
+// setRepairBlocked shows whether the pool has too many unhealthy nodes for a repair.
+func setRepairBlocked(conditions *[]metav1.Condition, pool *api.NodePool, blocked []disruption.Ward, now time.Time) {
+	for _, health := range blocked {
+		if health.Pool == pool.Name {
 			api.SetCondition(conditions, metav1.Condition{
-				Type: api.ConditionTypeNodeRepairBlocked, Status: metav1.ConditionTrue, Reason: api.ReasonTooManyUnhealthyNodes, Message: ward.String(),
-				ObservedGeneration: pool.Generation,
+				Type: api.ConditionTypeNodeRepairBlocked, Status: metav1.ConditionTrue,
+				Reason: api.ReasonTooManyUnhealthyNodes, Message: health.String(), ObservedGeneration: pool.Generation,
 			}, now)
 			return
 		}
@@ -69,16 +69,18 @@ func repair(conditions *[]metav1.Condition, pool *api.NodePool, blocked []disrup
 	api.RemoveCondition(conditions, api.ConditionTypeNodeRepairBlocked)
 }
 
-// sum adds up the pool's claims that have been launched and are not about to go: what their
-// nodes have, or what was expected of them as long as they are not initialized. As with
-// Karpenter the usual resources are there when they are zero, too.
+// sum adds up the pool's claims that have an instance and are not deleted. An initialized node counts
+// with its own capacity, any other with what its claim expects. As in Karpenter the usual resources
+// are listed even when they are zero.
 func sum(pool string, seen Seen) (nodes int64, total corev1.ResourceList) {
 	byID := map[string]*corev1.Node{}
 	for i := range seen.Nodes {
 		byID[seen.Nodes[i].Spec.ProviderID] = &seen.Nodes[i]
 	}
 	total = corev1.ResourceList{}
-	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourcePods, corev1.ResourceEphemeralStorage} {
+	for _, name := range []corev1.ResourceName{
+		corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourcePods, corev1.ResourceEphemeralStorage,
+	} {
 		total[name] = resource.Quantity{}
 	}
 	for i := range seen.Claims {
@@ -88,7 +90,8 @@ func sum(pool string, seen Seen) (nodes int64, total corev1.ResourceList) {
 		}
 		nodes++
 		capacity := claim.Status.Capacity
-		if node := byID[claim.Status.ProviderID]; node != nil && api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeInitialized) {
+		initialized := api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeInitialized)
+		if node := byID[claim.Status.ProviderID]; node != nil && initialized {
 			capacity = node.Status.Capacity
 		}
 		for name, quantity := range capacity {
@@ -101,6 +104,7 @@ func sum(pool string, seen Seen) (nodes int64, total corev1.ResourceList) {
 	return nodes, total
 }
 
+// difference is the merge patch between two lists of resources.
 func difference(from, to corev1.ResourceList) map[string]any {
 	patch := map[string]any{}
 	for name, quantity := range to {
@@ -140,24 +144,28 @@ func classOf(pool *api.NodePool, classes []api.EC2NodeClass) *api.EC2NodeClass {
 func classReady(pool *api.NodePool, class *api.EC2NodeClass) metav1.Condition {
 	condition := metav1.Condition{Type: api.ConditionTypeNodeClassReady, Status: metav1.ConditionFalse}
 	reference := pool.Spec.Template.Spec.NodeClassRef
-	if reference == nil {
-		condition.Reason, condition.Message = api.ReasonNodeClassNotFound, "spec.template.spec.nodeClassRef is missing: name an EC2NodeClass"
+	switch {
+	case reference == nil:
+		condition.Reason = api.ReasonNodeClassNotFound
+		condition.Message = "spec.template.spec.nodeClassRef is missing: name an EC2NodeClass"
 		return condition
-	}
-	if class == nil {
-		condition.Reason, condition.Message = api.ReasonNodeClassNotFound, fmt.Sprintf("%s %q not found on cluster", reference.Kind, reference.Name)
+	case class == nil:
+		condition.Reason = api.ReasonNodeClassNotFound
+		condition.Message = fmt.Sprintf("%s %q not found on cluster", reference.Kind, reference.Name)
 		return condition
-	}
-	if class.DeletionTimestamp != nil {
-		condition.Reason, condition.Message = api.ReasonNodeClassTerminating, fmt.Sprintf("%s %q is terminating", reference.Kind, reference.Name)
+	case class.DeletionTimestamp != nil:
+		condition.Reason = api.ReasonNodeClassTerminating
+		condition.Message = fmt.Sprintf("%s %q is terminating", reference.Kind, reference.Name)
 		return condition
 	}
 	ready := api.GetCondition(class.Status.Conditions, api.ConditionReady)
 	switch {
 	case ready == nil:
-		condition.Status, condition.Reason, condition.Message = metav1.ConditionUnknown, api.ReasonNodeClassNotReady, "Node Class Readiness Unknown"
+		condition.Status, condition.Reason = metav1.ConditionUnknown, api.ReasonNodeClassNotReady
+		condition.Message = "Node Class Readiness Unknown"
 	case ready.Status != metav1.ConditionTrue:
-		condition.Status, condition.Reason, condition.Message = ready.Status, api.ReasonNodeClassNotReady, ready.Message
+		condition.Status, condition.Reason = ready.Status, api.ReasonNodeClassNotReady
+		condition.Message = ready.Message
 	default:
 		condition.Status = metav1.ConditionTrue
 	}

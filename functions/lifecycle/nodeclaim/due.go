@@ -15,27 +15,27 @@ const (
 	registrationTimeout = 15 * time.Minute
 )
 
-// EC2's lists lag behind its answers: how long something may be missing in them.
+// EC2's lists are eventually consistent. These are the times for which something may be missing.
 // https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html
 const (
-	// listedWithin is when a new instance is in the list.
+	// listedWithin is when a new instance is listed.
 	listedWithin = 30 * time.Second
 	// surelyListedWithin is the same where a mistake would cost a healthy node.
 	surelyListedWithin = 2 * time.Minute
 )
 
-// over orders the claim's end where its time is over or what it stands for is
-// gone, and tells whether it did.
-func (p *pass) over() bool {
+// deleteIfDue deletes a claim whose time is over, or whose node or instance has gone. It reports
+// whether it did.
+func (p *pass) deleteIfDue() bool {
 	switch expires := p.claim.Spec.ExpireAfter.Duration; {
 	case p.node != nil && p.node.DeletionTimestamp != nil:
 		return p.delete("deleting nodeclaim of a deleted node")
 	case expires != nil && p.age() >= *expires && !p.view.ExpiryWaits:
 		return p.delete("deleting expired nodeclaim", "reason", "expired")
-	case p.view.Sickness != nil:
+	case p.view.Unhealthy != nil:
 		return p.repair()
-	case p.departs():
-		return p.endBeforeDeparture()
+	case p.departsSoon():
+		return p.deleteBeforeDeparture()
 	case p.claim.Status.ProviderID == "":
 		if p.view.Tick && p.age() >= launchTimeout {
 			return p.delete("terminating due to timeout", "reason", "launch_timeout")
@@ -48,8 +48,8 @@ func (p *pass) over() bool {
 	return false
 }
 
-// lost tells that the instance has ended or stopped behind our back: EC2 does not list
-// it, or lists it as such, and no kubelet speaks for it.
+// lost reports whether the instance has ended or stopped without Whittle: EC2 does not list it, or
+// lists it so, and the node is not ready.
 func (p *pass) lost() bool {
 	if !p.view.InstancesListed || len(p.view.Nodes) > 1 || p.node != nil && disruption.IsReady(p.node) {
 		return false
@@ -60,7 +60,7 @@ func (p *pass) lost() bool {
 	return p.launchedFor() >= surelyListedWithin
 }
 
-// GivenUpAt is when a claim that has not registered is given up.
+// GivenUpAt is when a claim that has not registered is deleted for it.
 func GivenUpAt(claim *api.NodeClaim) time.Time {
 	if claim.Status.ProviderID == "" {
 		return claim.CreationTimestamp.Add(launchTimeout)
@@ -68,12 +68,13 @@ func GivenUpAt(claim *api.NodeClaim) time.Time {
 	return launchedAt(claim).Add(registrationTimeout)
 }
 
+// delete deletes the claim. It returns true, for callers that report the deletion.
 func (p *pass) delete(message string, attributes ...any) bool {
-	// Said first: who dies after the deletion would leave no reason for it.
-	p.say(message, attributes...)
-	p.do(p.after...)
+	// The log line comes before the deletion: a pass that died after it would leave no reason.
+	p.log(message, attributes...)
+	p.do(p.reports...)
 	p.do(DeleteClaim{})
-	p.lookAgain(soon)
+	p.lookAgain(drainPause)
 	p.outcome.Displaces = p.node != nil
 	return true
 }

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/whittle-dev/whittle/functions/lifecycle/nodeclaim"
+)
+
+// contents reads the pods and volumes of nodes that are drained. It reads those of a node when the
+// pass comes to it, because in a storm a pass comes to a part of the nodes only. The attachments of
+// volumes, and the version that the pods must have, are read once for all nodes.
+type contents struct {
+	client kubernetes
+	now    func() time.Time
+	count  int // of the nodes that are drained
+
+	once        sync.Once
+	attachments []storagev1.VolumeAttachment
+	version     string
+	err         error
+}
+
+func newContents(client kubernetes, now func() time.Time, views []nodeclaim.View) *contents {
+	c := &contents{client: client, now: now}
+	for i := range views {
+		if needsContents(&views[i]) {
+			c.count++
+		}
+	}
+	return c
+}
+
+// read adds to the view what is on its node, if that decides anything. After an error the node must
+// not be worked on, because it would seem to be empty.
+func (c *contents) read(ctx context.Context, view *nodeclaim.View) error {
+	if !needsContents(view) {
+		return nil
+	}
+	c.once.Do(func() {
+		if c.attachments, c.err = c.client.VolumeAttachments(ctx); c.err == nil && c.count > 1 {
+			c.version, c.err = c.client.PodsVersion(ctx)
+		}
+	})
+	if c.err != nil {
+		return c.err
+	}
+	return readContents(ctx, c.client, view, c.version, c.attachments, c.now())
+}
+
+// needsContents reports whether the pods and volumes of the claim's node decide what is done.
+func needsContents(view *nodeclaim.View) bool {
+	return view.Claim.DeletionTimestamp != nil && len(view.Nodes) > 0 && view.WantsPods()
+}
+
+func readContents(
+	ctx context.Context, client kubernetes, view *nodeclaim.View,
+	version string, attachments []storagev1.VolumeAttachment, now time.Time,
+) error {
+	for _, node := range view.Nodes {
+		pods, err := client.PodsOnNode(ctx, node.Name, version)
+		if err != nil {
+			return fmt.Errorf("draining node %q: %w", node.Name, err)
+		}
+		for i := range pods {
+			view.Pods = append(view.Pods, &pods[i])
+		}
+		for _, attachment := range attachments {
+			if attachment.Spec.NodeName == node.Name {
+				view.Attachments = append(view.Attachments, attachment)
+			}
+		}
+	}
+	if len(view.Attachments) == 0 {
+		return nil
+	}
+	view.HeldVolumes = map[string]bool{}
+	for _, held := range nodeclaim.HeldClaims(view.Pods, now) {
+		name, err := client.VolumeName(ctx, held.Namespace, held.Name)
+		if err != nil {
+			return err
+		}
+		view.HeldVolumes[name] = true
+	}
+	return nil
+}

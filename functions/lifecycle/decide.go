@@ -1,0 +1,179 @@
+package main
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/functions/lifecycle/nodeclaim"
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/fleet"
+)
+
+func isDeleted(claim api.NodeClaim) bool { return claim.DeletionTimestamp != nil }
+
+// isInFlight reports whether the claim is Whittle's and is starting or ending.
+func isInFlight(claim api.NodeClaim) bool {
+	initialized := api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeInitialized)
+	return claim.Spec.NodeClassRef.IsEC2NodeClass() && (claim.DeletionTimestamp != nil || !initialized)
+}
+
+// hasInstance reports whether the claim is Whittle's and has been launched.
+func hasInstance(claim api.NodeClaim) bool {
+	return claim.Spec.NodeClassRef.IsEC2NodeClass() && claim.Status.ProviderID != ""
+}
+
+// isForeignPool reports whether the pool's nodes are made by another provider.
+func isForeignPool(pool api.NodePool) bool {
+	reference := pool.Spec.Template.Spec.NodeClassRef
+	return reference != nil && !reference.IsEC2NodeClass()
+}
+
+// instancesToAsk are the ids of the instances whose state decides something: those of claims that
+// end, and those whose partition in a placement group is not known. A claim without an instance
+// gives an empty id, which stands for all instances.
+func (s *seen) instancesToAsk() []string {
+	var ids []string
+	for i := range s.claims {
+		claim := &s.claims[i]
+		if isInFlight(*claim) && (claim.DeletionTimestamp != nil || nodeclaim.InPartition(claim)) {
+			id, _ := api.InstanceID(claim.Status.ProviderID)
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// buildViews puts together what belongs to each claim, in the order in which the pass works on the
+// claims.
+func (s *seen) buildViews(cluster string, report bool) {
+	nodes := map[string][]*corev1.Node{}
+	for i := range s.nodes {
+		if id := s.nodes[i].Spec.ProviderID; id != "" {
+			nodes[id] = append(nodes[id], &s.nodes[i])
+		}
+	}
+	byID, byClaim := map[string][]nodeclaim.Instance{}, map[string][]nodeclaim.Instance{}
+	for _, instance := range s.instances {
+		byID[instance.ID] = append(byID[instance.ID], instance)
+		name := instance.Tags[api.NodeClaimTagKey]
+		byClaim[name] = append(byClaim[name], instance)
+	}
+	for i := range s.claims {
+		claim := &s.claims[i]
+		if !s.worksOn(claim) {
+			continue
+		}
+		view := nodeclaim.View{
+			Claim: claim, Cluster: cluster, Tick: s.tick, Report: report, InstancesListed: s.instancesListed,
+		}
+		if claim.Status.ProviderID == "" {
+			view.Instances = byClaim[claim.Name]
+		} else {
+			view.Nodes = nodes[claim.Status.ProviderID]
+			id, _ := api.InstanceID(claim.Status.ProviderID)
+			view.Instances = byID[id]
+		}
+		if pool := claim.Labels[api.NodePoolLabelKey]; pool != "" {
+			view.Origin = s.origins[pool]
+			view.ExpiryWaits = !s.classesListed || view.Origin != nil && disruption.ExpiresWithinBudgets(view.Origin.Pool)
+		}
+		s.views = append(s.views, view)
+	}
+	slices.SortStableFunc(s.views, nodeclaim.View.Compare)
+}
+
+// worksOn reports whether the pass works on the claim.
+func (s *seen) worksOn(claim *api.NodeClaim) bool {
+	switch {
+	case !claim.Spec.NodeClassRef.IsEC2NodeClass(), !s.tick && !isInFlight(*claim):
+		return false
+	case s.skipDrains && claim.DeletionTimestamp != nil:
+		return false
+	}
+	return true
+}
+
+// examine finds, on a tick, the unhealthy nodes that are repaired and the instances for which EC2
+// has announced work, and adds both to the views.
+func (s *seen) examine(now time.Time) {
+	if !s.tick {
+		return
+	}
+	var nodes []disruption.Patient
+	for i := range s.views {
+		view := &s.views[i]
+		id, _ := api.InstanceID(view.Claim.Status.ProviderID)
+		status := s.statuses[id]
+		view.StatusRead = s.statuses != nil
+		for _, event := range status.Events {
+			view.Departures = append(view.Departures, disruption.Departure{At: event.NotBefore, Because: event.ID})
+		}
+		if len(view.Nodes) == 1 {
+			nodes = append(nodes, disruption.Patient{
+				Claim: view.Claim, Node: view.Nodes[0], Impairment: impairment(status),
+			})
+		}
+	}
+	due, blocked := disruption.Repairs(nodes, now)
+	for i := range s.views {
+		if condition, unhealthy := due[s.views[i].Claim.Name]; unhealthy {
+			s.views[i].Unhealthy = &condition
+		}
+	}
+	s.blocked = blocked
+}
+
+// impairment is the status check that has failed for longest, or nil.
+func impairment(status fleet.Status) *disruption.Impairment {
+	system := &disruption.Impairment{Check: "SystemStatus", Since: status.SystemImpaired}
+	instance := &disruption.Impairment{Check: "InstanceStatus", Since: status.InstanceImpaired}
+	switch {
+	case !system.Since.IsZero() && (instance.Since.IsZero() || !instance.Since.Before(system.Since)):
+		return system
+	case !instance.Since.IsZero():
+		return instance
+	}
+	return nil
+}
+
+// blockedEvents say on each pool that too many of its nodes are unhealthy for a repair.
+func (s *seen) blockedEvents() []cluster.Event {
+	var events []cluster.Event
+	for _, blocked := range s.blocked {
+		for i := range s.pools {
+			if pool := &s.pools[i]; pool.Name == blocked.Pool {
+				events = append(events, cluster.Event{
+					About: disruption.AboutPool(pool), Type: corev1.EventTypeWarning,
+					Reason: api.ConditionTypeNodeRepairBlocked, Message: blocked.String(),
+				})
+			}
+		}
+	}
+	return events
+}
+
+// nodesOf are the nodes of the instance.
+func (s *seen) nodesOf(instance nodeclaim.Instance) []*corev1.Node {
+	var nodes []*corev1.Node
+	for i := range s.nodes {
+		if s.nodes[i].Spec.ProviderID == api.ProviderID(instance.Zone, instance.ID) {
+			nodes = append(nodes, &s.nodes[i])
+		}
+	}
+	return nodes
+}
+
+// split divides the views, which are in their order, at the first one that is not urgent. In a storm
+// of interruptions drains begin without end. The pass therefore works on the other views beside
+// them, because evicted pods wait for nodes that join.
+func split(views []nodeclaim.View) (urgent, others []nodeclaim.View) {
+	at := slices.IndexFunc(views, func(view nodeclaim.View) bool { return view.Urgency() > 0 })
+	if at < 0 {
+		at = len(views)
+	}
+	return views[:at], views[at:]
+}

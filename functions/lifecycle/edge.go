@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/fleet"
+	"github.com/whittle-dev/whittle/shared/inventory"
+)
+
+// kubernetes is what lifecycle reads and writes in the cluster.
+//
+// A patch that carries a resourceVersion returns a conflict (cluster.IsConflict) when the object has
+// changed. A patch returns not found (cluster.IsGone) when the object has gone; a deletion succeeds
+// then. Any call may be throttled; the next pass repeats it.
+type kubernetes interface {
+	NodeClaims(context.Context) ([]api.NodeClaim, error)
+	Nodes(context.Context) ([]corev1.Node, error)
+	NodePools(context.Context) ([]api.NodePool, error)
+	NodeClasses(context.Context) ([]api.EC2NodeClass, error)
+	PodsVersion(context.Context) (string, error)
+	PodsOnNode(ctx context.Context, node, version string) ([]corev1.Pod, error)
+	NodeLeases(context.Context) ([]coordinationv1.Lease, error)
+	DeleteNodeLease(ctx context.Context, name string, uid types.UID) error
+	CertificateAuthority() []byte
+	VolumeAttachments(context.Context) ([]storagev1.VolumeAttachment, error)
+	// VolumeName returns "" for a claim that is not bound, or has gone.
+	VolumeName(ctx context.Context, namespace, claim string) (string, error)
+	PatchNode(ctx context.Context, name string, patch map[string]any) error
+	DeleteNode(ctx context.Context, name string, uid types.UID) error
+	PatchNodeClaim(ctx context.Context, name string, patch map[string]any) (*api.NodeClaim, error)
+	PatchNodeClaimStatus(ctx context.Context, name string, patch map[string]any) (*api.NodeClaim, error)
+	DeleteNodeClaim(ctx context.Context, name string, uid types.UID) error
+	PatchNodeClass(ctx context.Context, name string, patch map[string]any) error
+	PatchNodePoolStatus(ctx context.Context, name string, patch map[string]any) error
+	// Evict returns cluster.IsEvictionRefused when a disruption budget forbids the eviction now.
+	Evict(ctx context.Context, pod *corev1.Pod) error
+	DeletePod(ctx context.Context, pod *corev1.Pod, graceSeconds *int64) error
+	Record(ctx context.Context, event cluster.Event, now time.Time) error
+	// AcquireLease returns nil, and no error, while another invocation has the Lease.
+	AcquireLease(ctx context.Context, name, holder string, now, deadline time.Time) (*cluster.Lease, error)
+	LeaseHeld(ctx context.Context, name string, now time.Time) (bool, error)
+	inventory.Store
+}
+
+// instances is what lifecycle does with EC2 instances. EC2 may throttle any call; the next pass
+// repeats it.
+type instances interface {
+	// Instances lists the instances of the cluster that have not ended. With ids it may leave out
+	// others than those. EC2 may show a new instance some seconds after its launch.
+	Instances(ctx context.Context, ids ...string) ([]fleet.Instance, error)
+	// Statuses lists, by id, the instances that fail a status check or have work announced.
+	Statuses(context.Context) (map[string]fleet.Status, error)
+	// Terminate and Tag succeed for an instance that has ended.
+	Terminate(ctx context.Context, id string) error
+	Tag(ctx context.Context, id string, tags map[string]string) error
+}
+
+// resolve gives a class its status, by what EC2 returns now.
+type resolve func(context.Context, api.EC2NodeClass) (api.EC2NodeClass, error)
+
+// leftovers is what was made in AWS for node classes. AWS may throttle any call; a later sweep
+// repeats it. Deletions succeed for what has gone.
+type leftovers interface {
+	LaunchTemplates(context.Context) ([]fleet.Template, error)
+	DeleteLaunchTemplate(ctx context.Context, id string) error
+	Profiles(context.Context) ([]fleet.Profile, error)
+	ProfileName(*api.EC2NodeClass) string
+	RepairProfile(context.Context, *api.EC2NodeClass) error
+	ProfileUnusedSince(ctx context.Context, name string) (since time.Time, own bool, err error)
+	MarkProfileUnused(ctx context.Context, name string, since time.Time) error
+	DeleteProfile(ctx context.Context, name string) error
+}
+
+// awsLeftovers joins EC2's launch templates and IAM's instance profiles.
+type awsLeftovers struct {
+	*fleet.Client
+	profiles fleet.Profiles
+}
+
+func (l awsLeftovers) Profiles(ctx context.Context) ([]fleet.Profile, error) {
+	return l.profiles.List(ctx)
+}
+
+func (l awsLeftovers) ProfileName(class *api.EC2NodeClass) string { return l.profiles.Name(class) }
+
+func (l awsLeftovers) RepairProfile(ctx context.Context, class *api.EC2NodeClass) error {
+	return l.profiles.Repair(ctx, class)
+}
+
+func (l awsLeftovers) ProfileUnusedSince(ctx context.Context, name string) (time.Time, bool, error) {
+	return l.profiles.UnusedSince(ctx, name)
+}
+
+func (l awsLeftovers) MarkProfileUnused(ctx context.Context, name string, since time.Time) error {
+	return l.profiles.MarkUnused(ctx, name, since)
+}
+
+func (l awsLeftovers) DeleteProfile(ctx context.Context, name string) error {
+	return l.profiles.Delete(ctx, name)
+}

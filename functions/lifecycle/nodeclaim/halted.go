@@ -1,0 +1,92 @@
+package nodeclaim
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/scheduling"
+)
+
+// detachWithin is how long the node of a halted instance is kept for its volumes. Kubernetes
+// detaches them within seconds while the node is marked as out of service.
+const detachWithin = time.Minute
+
+// outOfService is the taint of a node that certainly runs nothing any more. With it Kubernetes
+// detaches volumes at once, instead of waiting six minutes for a kubelet to unmount them.
+// https://kubernetes.io/docs/concepts/cluster-administration/node-shutdown/#non-graceful-node-shutdown
+func outOfService() corev1.Taint {
+	return corev1.Taint{Key: corev1.TaintNodeOutOfService, Value: "nodeshutdown", Effect: corev1.TaintEffectNoExecute}
+}
+
+// halted reports whether the instance runs nothing any more: EC2 lists it as stopped or terminated,
+// or does not know it and the node is not ready. While it is stopping or shutting down, pods may
+// still run.
+func (p *pass) halted() bool {
+	if instance := p.view.instance(); instance != nil {
+		return instance.halted()
+	}
+	return p.gone() && !disruption.IsReady(p.node)
+}
+
+// endHalted ends the claim of a halted instance. There is nothing to drain, but the pods and volumes
+// that Kubernetes still sees on the node keep their successors waiting.
+func (p *pass) endHalted() {
+	stranded := p.stranded()
+	attached := !p.awaitedVolumes() && !p.detached()
+	if len(stranded) > 0 || attached {
+		p.mark()
+		p.deleteStranded(stranded)
+		p.write()
+		return
+	}
+	if p.is(api.ConditionTypeInstanceTerminating) {
+		p.awaitInstance()
+		return
+	}
+	p.terminate()
+}
+
+// awaitedVolumes reports whether the node was kept for its volumes for long enough.
+func (p *pass) awaitedVolumes() bool {
+	awaited := api.GetCondition(p.view.Claim.Status.Conditions, api.ConditionTypeVolumesDetached)
+	return awaited != nil && p.since(api.ConditionTypeVolumesDetached) >= detachWithin
+}
+
+// stranded are the pods that Kubernetes believes to run. Pods of daemon sets and static pods have no
+// successors elsewhere and go with the node. So does a pod that was deleted without grace and that
+// its own finalizer holds.
+func (p *pass) stranded() []*corev1.Pod {
+	var pods []*corev1.Pod
+	for _, pod := range p.view.Pods {
+		grace := pod.DeletionGracePeriodSeconds
+		held := pod.DeletionTimestamp != nil && grace != nil && *grace == 0
+		if !held && !scheduling.IsOwnedByDaemonSet(pod) && !scheduling.IsStatic(pod) && !scheduling.IsTerminal(pod) {
+			pods = append(pods, pod)
+		}
+	}
+	return pods
+}
+
+// deleteStranded marks the node as out of service and deletes the pods without grace, so that their
+// controllers create others now. The API server would otherwise wait for minutes for a kubelet to
+// confirm. Disruption budgets do not apply, since the pods run no more. Because EC2 confirms that,
+// a StatefulSet never has two running pods of one name.
+func (p *pass) deleteStranded(pods []*corev1.Pod) {
+	marked := slices.ContainsFunc(p.node.Spec.Taints, func(taint corev1.Taint) bool {
+		return taint.Key == corev1.TaintNodeOutOfService
+	})
+	if !marked {
+		p.node.Spec.Taints = append(p.node.Spec.Taints, outOfService())
+		p.log("node is out of service")
+	}
+	for _, pod := range pods {
+		p.afterwards(DeletePod{Pod: pod})
+		p.record(aboutPod(pod), corev1.EventTypeNormal, "Disrupted",
+			"Deleting the pod: the instance of its node runs no more")
+		p.outcome.Displaces = true
+	}
+}
