@@ -22,8 +22,8 @@ const (
 	horizon = 15 * time.Second
 )
 
-// sender sends messages to an SQS queue. It returns an error if any message was not sent; the caller
-// may send all of them again.
+// sender sends messages to an SQS queue. It returns an error if any message was not sent; the
+// caller may send all of them again.
 type sender interface {
 	Send(ctx context.Context, url string, messages ...queue.Message) error
 }

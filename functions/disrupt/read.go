@@ -84,7 +84,8 @@ func (e edge) Catalog(ctx context.Context) (*catalog.Snapshot, error) {
 	return inventory.Catalog(ctx, e.Client)
 }
 
-// Objects reads everything at once, so that a plan is made for the pods that were seen on the nodes.
+// Objects reads everything at once, so that a plan is made for the pods that were seen on the
+// nodes.
 func (e edge) Objects(ctx context.Context) (*snapshot.Objects, error) {
 	return observe.Objects(ctx, e.Client)
 }

@@ -185,7 +185,8 @@ func (w *world) step() {
 	w.most = max(w.most, going)
 }
 
-// workload makes a Deployment of replicas with a disruption budget, and waits until all of them run.
+// workload makes a Deployment of replicas with a disruption budget, and waits until all of them
+// run.
 func (w *world) workload(replicas, available int32, cpu string) {
 	w.t.Helper()
 	least := intstr.FromInt32(available)

@@ -167,9 +167,9 @@ func (s *seen) nodesOf(instance nodeclaim.Instance) []*corev1.Node {
 	return nodes
 }
 
-// split divides the views, which are in their order, at the first one that is not urgent. In a storm
-// of interruptions drains begin without end. The pass therefore works on the other views beside
-// them, because evicted pods wait for nodes that join.
+// split divides the views, which are in their order, at the first one that is not urgent. In a
+// storm of interruptions drains begin without end. The pass therefore works on the other views
+// beside them, because evicted pods wait for nodes that join.
 func split(views []nodeclaim.View) (urgent, others []nodeclaim.View) {
 	at := slices.IndexFunc(views, func(view nodeclaim.View) bool { return view.Urgency() > 0 })
 	if at < 0 {

@@ -17,9 +17,9 @@ import (
 
 // kubernetes is what lifecycle reads and writes in the cluster.
 //
-// A patch that carries a resourceVersion returns a conflict (cluster.IsConflict) when the object has
-// changed. A patch returns not found (cluster.IsGone) when the object has gone; a deletion succeeds
-// then. Any call may be throttled; the next pass repeats it.
+// A patch that carries a resourceVersion returns a conflict (cluster.IsConflict) when the object
+// has changed. A patch returns not found (cluster.IsGone) when the object has gone; a deletion
+// succeeds then. Any call may be throttled; the next pass repeats it.
 type kubernetes interface {
 	NodeClaims(context.Context) ([]api.NodeClaim, error)
 	Nodes(context.Context) ([]corev1.Node, error)

@@ -36,8 +36,8 @@ func pauses() [queue.MaximumHops]time.Duration {
 	}
 }
 
-// sender sends messages to an SQS queue. It returns an error if any message was not sent; the caller
-// may send all of them again.
+// sender sends messages to an SQS queue. It returns an error if any message was not sent; the
+// caller may send all of them again.
 type sender interface {
 	Send(ctx context.Context, url string, messages ...queue.Message) error
 }

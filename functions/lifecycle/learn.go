@@ -13,8 +13,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/inventory"
 )
 
-// learned is what this container knows to be written down. A pass whose nodes add nothing to it reads
-// and writes nothing. It is safe for concurrent use.
+// learned is what this container knows to be written down. A pass whose nodes add nothing to it
+// reads and writes nothing. It is safe for concurrent use.
 type learned struct {
 	mutex sync.Mutex
 	known catalog.Learned
@@ -48,8 +48,8 @@ func (l *learned) remember(known *catalog.Learned) {
 	l.known = *known
 }
 
-// learn writes down the memory of registered nodes, for plans with the same instance type and image.
-// After a failure the next pass tries again, and plans go on with an estimate.
+// learn writes down the memory of registered nodes, for plans with the same instance type and
+// image. After a failure the next pass tries again, and plans go on with an estimate.
 func (h *handler) learn(ctx context.Context, client kubernetes, s *seen) {
 	news := h.learned.news(s, h.now())
 	if len(news.Capacities) == 0 {

@@ -115,7 +115,8 @@ func TestATickThatMeetsAnotherLeavesItTheDrains(t *testing.T) {
 	l.leave(t, "beside-it")
 }
 
-// Whoever was met may have died over its drains: the look that the tick asked for is what goes on with them.
+// Whoever was met may have died over its drains: the look that the tick asked for is what goes on
+// with them.
 func TestWhatATickLeavesIsDrainedWhenTheOtherHasDied(t *testing.T) {
 	l := newLife(t)
 	l.leaving(t, "orphaned")

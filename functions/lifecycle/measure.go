@@ -37,8 +37,8 @@ func (p *prices) catalog(ctx context.Context, store inventory.Store, now time.Ti
 	return known, err
 }
 
-// measure writes each minute the number of nodes and their prices. Without a catalogue it writes only
-// the number.
+// measure writes each minute the number of nodes and their prices. Without a catalogue it writes
+// only the number.
 func (h *handler) measure(ctx context.Context, store inventory.Store, s *seen) {
 	if !s.tick || h.metrics == nil {
 		return

@@ -81,7 +81,8 @@ func passOver(client kubernetes, now func() time.Time, s *seen) *pass {
 	return &pass{performer: performer{client: client, now: now}, seen: s}
 }
 
-// crowd is what a pass sees at a time of many claims whose drains begin, and one whose node is to join.
+// crowd is what a pass sees at a time of many claims whose drains begin, and one whose node is to
+// join.
 func crowd(at time.Time) *seen {
 	deleted := metav1.NewTime(at)
 	s := &seen{}

@@ -118,7 +118,8 @@ func (p *performer) step(ctx context.Context, claim *api.NodeClaim, version *str
 	return nil
 }
 
-// evict evicts the pod. A refusal by a disruption budget is not an error: the next pass tries again.
+// evict evicts the pod. A refusal by a disruption budget is not an error: the next pass tries
+// again.
 func (p *performer) evict(ctx context.Context, step nodeclaim.Evict) error {
 	pod := step.Pod
 	err := p.client.Evict(ctx, pod)

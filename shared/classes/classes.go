@@ -1,7 +1,3 @@
-// Package classes keeps the statuses of EC2NodeClasses: it reads what a class
-// selects from EC2, lets nodeclass decide what that means, and writes it down.
-// Provision does so for a class that is new or not ready, lifecycle for all of
-// them each minute.
 package classes
 
 import (
@@ -27,32 +23,37 @@ type Resolver struct {
 	config  aws.Config
 	cluster string
 
-	// DryRun asks EC2, once for each spec of a class and again while it refuses,
-	// whether the launch is authorized. Only a function that may launch can ask.
+	// DryRun makes Resolve ask EC2 whether a launch is authorized: once for each spec of a class, and
+	// again while EC2 refuses. Only a function that may launch can ask.
 	DryRun bool
 }
 
-// NewResolver prepares the clients' configuration; nothing is sent yet.
+// NewResolver returns a resolver for the cluster. It sends nothing.
 func NewResolver(config aws.Config, cluster string) *Resolver {
 	return &Resolver{config: config, cluster: cluster}
 }
 
-// Stale tells whether the class must be resolved again before a launch.
+// Stale reports whether the class must be resolved again before a launch.
 func (r *Resolver) Stale(class *api.EC2NodeClass) bool {
 	return nodeclass.Stale(class) || r.DryRun && class.DeletionTimestamp == nil && nodeclass.Unasked(class.Status)
 }
 
-// Resolve reads what the class selects, writes its status when it has changed,
-// and returns the class with it. What its capacity reservations have left goes to
-// the inventory.
-func (r *Resolver) Resolve(ctx context.Context, client *cluster.Client, class api.EC2NodeClass, now time.Time) (api.EC2NodeClass, error) {
+// Resolve reads what the class selects, writes its status when it has changed, and returns the
+// class with it. It writes to the inventory what the capacity reservations have left. It succeeds
+// when the class was changed or deleted meanwhile, because the status is right for this pass. Any
+// other error, of EC2, SSM, IAM or the API server, may be throttling: the next pass repeats the
+// call.
+func (r *Resolver) Resolve(
+	ctx context.Context, client *cluster.Client, class api.EC2NodeClass, now time.Time,
+) (api.EC2NodeClass, error) {
 	discoverer := fleet.Discoverer{
 		EC2:        ec2.NewFromConfig(r.config),
 		SSM:        ssm.NewFromConfig(r.config),
 		Profiles:   fleet.Profiles{IAM: iam.NewFromConfig(r.config), Cluster: r.cluster, Region: r.config.Region},
 		Kubernetes: client.Endpoint.Version,
 		Cluster: nodeclass.Cluster{
-			Name: client.Endpoint.Name, Endpoint: client.Endpoint.URL, CertificateAuthority: client.Endpoint.CertificateAuthority, ServiceCIDR: client.Endpoint.ServiceCIDR,
+			Name: client.Endpoint.Name, Endpoint: client.Endpoint.URL,
+			CertificateAuthority: client.Endpoint.CertificateAuthority, ServiceCIDR: client.Endpoint.ServiceCIDR,
 		},
 	}
 	facts, err := discoverer.Discover(ctx, &class)
@@ -70,7 +71,8 @@ func (r *Resolver) Resolve(ctx context.Context, client *cluster.Client, class ap
 	if r.DryRun && class.DeletionTimestamp == nil && nodeclass.Unasked(status) {
 		resolved := class
 		resolved.Status = status
-		if facts.Authorization, err = fleet.New(discoverer.EC2, r.cluster).Authorize(ctx, &resolved, discoverer.Cluster); err != nil {
+		facts.Authorization, err = fleet.New(discoverer.EC2, r.cluster).Authorize(ctx, &resolved, discoverer.Cluster)
+		if err != nil {
 			return class, fmt.Errorf("resolving ec2nodeclass %q: %w", class.Name, err)
 		}
 		status = nodeclass.Resolve(&class, facts, now)
@@ -78,15 +80,16 @@ func (r *Resolver) Resolve(ctx context.Context, client *cluster.Client, class ap
 	if equality.Semantic.DeepEqual(status, class.Status) {
 		return class, nil
 	}
-	// Written as a whole: what is no longer selected must go.
+	// The patch holds the whole status, so that what is no longer selected goes.
 	stored, err := client.PatchNodeClassStatus(ctx, class.Name, map[string]any{
 		"metadata": map[string]any{"resourceVersion": class.ResourceVersion},
 		"status": map[string]any{
-			"subnets": status.Subnets, "securityGroups": status.SecurityGroups, "amis": status.AMIs, "instanceProfile": status.InstanceProfile,
-			"capacityReservations": status.CapacityReservations, "placementGroup": status.PlacementGroup, "conditions": status.Conditions,
+			"subnets": status.Subnets, "securityGroups": status.SecurityGroups, "amis": status.AMIs,
+			"instanceProfile": status.InstanceProfile, "capacityReservations": status.CapacityReservations,
+			"placementGroup": status.PlacementGroup, "conditions": status.Conditions,
 		},
 	})
-	// Someone else has just written it: this reading is as good for this pass.
+	// Another invocation has just written it. This status is right for this pass all the same.
 	if err != nil && !cluster.IsConflict(err) && !cluster.IsGone(err) {
 		return class, err
 	}

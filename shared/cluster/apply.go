@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// path is the object's address. Every kind that Whittle installs makes its
-// plural with an s, so that no discovery call is needed.
+// path is the object's address. The plural of every kind that Whittle installs ends in an s, so
+// that no discovery call is needed.
 func path(object *unstructured.Unstructured) string {
 	path := "/apis/" + object.GetAPIVersion()
 	if !strings.Contains(object.GetAPIVersion(), "/") {
@@ -25,8 +25,8 @@ func path(object *unstructured.Unstructured) string {
 	return path + "/" + strings.ToLower(object.GetKind()) + "s/" + url.PathEscape(object.GetName())
 }
 
-// Apply writes the object by server-side apply and takes over the fields that
-// another manager set before.
+// Apply writes the object by server-side apply. It takes over fields that another manager has set,
+// so that it returns no conflict.
 func (c *Client) Apply(ctx context.Context, object *unstructured.Unstructured) error {
 	body, err := object.MarshalJSON()
 	if err != nil {
@@ -37,7 +37,7 @@ func (c *Client) Apply(ctx context.Context, object *unstructured.Unstructured) e
 	return finish(result, fmt.Sprintf("applying %s %q", object.GetKind(), object.GetName()), nil)
 }
 
-// Remove deletes the object; one that is gone is a success.
+// Remove deletes the object. It succeeds for an object that has gone.
 func (c *Client) Remove(ctx context.Context, object *unstructured.Unstructured) error {
 	return c.delete(ctx, path(object), "", nil)
 }
@@ -45,11 +45,11 @@ func (c *Client) Remove(ctx context.Context, object *unstructured.Unstructured) 
 // Definition is what an installation needs to know of a CustomResourceDefinition.
 type Definition struct {
 	Established bool
-	Versions    []string // the served ones
-	Managers    []string // the field managers that wrote it: who installed it
+	Versions    []string // those that are served
+	Managers    []string // the field managers that wrote it, by which one sees who installed it
 }
 
-// CustomResourceDefinition reads the definition, or returns nil when there is none.
+// CustomResourceDefinition reads the definition. It returns nil, and no error, when there is none.
 func (c *Client) CustomResourceDefinition(ctx context.Context, name string) (*Definition, error) {
 	var stored struct {
 		Metadata struct {
@@ -91,8 +91,11 @@ func (c *Client) CustomResourceDefinition(ctx context.Context, name string) (*De
 	return definition, nil
 }
 
-// Allowed asks the API server whether the subject in the groups may do this.
-func (c *Client) Allowed(ctx context.Context, groups []string, verb, group, resource, subresource, namespace string) (bool, error) {
+// Allowed asks the API server whether a user of the groups may use the verb on the resource. It
+// returns IsForbidden when the function may not ask.
+func (c *Client) Allowed(
+	ctx context.Context, groups []string, verb, group, resource, subresource, namespace string,
+) (bool, error) {
 	review := map[string]any{
 		"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
 		"spec": map[string]any{

@@ -26,34 +26,41 @@ import (
 // FieldManager is the name under which Whittle owns the fields that it writes.
 const FieldManager = "whittle"
 
-// requestTimeout bounds one request to the API server, so that a stuck
-// connection costs a function a part of its time and not all of it.
+// requestTimeout bounds one request to the API server, so that a stuck connection costs a function
+// only a part of its time.
 const requestTimeout = 15 * time.Second
 
-// Endpoint is where a cluster is reached and how its nodes are configured.
+// Endpoint is the address of a cluster, with what its nodes need to join it.
 type Endpoint struct {
 	Name                 string
 	URL                  string
 	CertificateAuthority []byte // PEM
-	Version              string // Kubernetes minor version, such as 1.36; empty when not read from EKS
-	ServiceCIDR          string // service addresses; empty when not read from EKS
+	// Version is the Kubernetes minor version, such as 1.36; empty when not read from EKS.
+	Version string
+	// ServiceCIDR holds the addresses of services; empty when not read from EKS.
+	ServiceCIDR string
 }
 
-// Find reads the cluster's endpoint from EKS.
+// Find reads the cluster's endpoint from EKS. It returns an error for a cluster that is not active
+// yet, and EKS's error for one that does not exist (ResourceNotFoundException).
 func Find(ctx context.Context, client *eks.Client, name string) (Endpoint, error) {
 	output, err := client.DescribeCluster(ctx, &eks.DescribeClusterInput{Name: &name})
 	if err != nil {
 		return Endpoint{}, fmt.Errorf("describing cluster %q: %w", name, err)
 	}
 	described := output.Cluster
-	if described == nil || described.Endpoint == nil || described.CertificateAuthority == nil || described.CertificateAuthority.Data == nil {
-		return Endpoint{}, fmt.Errorf("cluster %q has no endpoint or certificate authority yet: wait until it is ACTIVE", name)
+	if described == nil || described.Endpoint == nil ||
+		described.CertificateAuthority == nil || described.CertificateAuthority.Data == nil {
+		return Endpoint{}, fmt.Errorf("cluster %q has no endpoint or certificate authority yet: "+
+			"wait until it is ACTIVE", name)
 	}
 	authority, err := base64.StdEncoding.DecodeString(*described.CertificateAuthority.Data)
 	if err != nil {
 		return Endpoint{}, fmt.Errorf("cluster %q: certificateAuthority.data is not base64: %w", name, err)
 	}
-	endpoint := Endpoint{Name: name, URL: *described.Endpoint, CertificateAuthority: authority, Version: aws.ToString(described.Version)}
+	endpoint := Endpoint{
+		Name: name, URL: *described.Endpoint, CertificateAuthority: authority, Version: aws.ToString(described.Version),
+	}
 	if network := described.KubernetesNetworkConfig; network != nil {
 		endpoint.ServiceCIDR = aws.ToString(network.ServiceIpv4Cidr)
 		if endpoint.ServiceCIDR == "" {
@@ -70,7 +77,8 @@ type Client struct {
 	dryRun   bool
 }
 
-// DryRun returns a client of the same cluster whose writes the API server checks and answers as ever, and does not keep.
+// DryRun returns a client of the same cluster whose writes the API server checks, and does not
+// keep.
 // https://kubernetes.io/docs/reference/using-api/api-concepts/#dry-run
 func (c *Client) DryRun() *Client {
 	dry := *c
@@ -78,10 +86,11 @@ func (c *Client) DryRun() *Client {
 	return &dry
 }
 
-// CertificateAuthority is the cluster's, in PEM.
+// CertificateAuthority is the certificate of the cluster's authority in PEM.
 func (c *Client) CertificateAuthority() []byte { return c.Endpoint.CertificateAuthority }
 
-// New returns a client for the endpoint whose requests carry the source's tokens.
+// New returns a client for the endpoint whose requests carry the source's tokens. It sends nothing,
+// and returns an error for a malformed endpoint.
 func New(endpoint Endpoint, tokens *TokenSource) (*Client, error) {
 	config := &rest.Config{
 		Host:            endpoint.URL,
@@ -93,16 +102,15 @@ func New(endpoint Endpoint, tokens *TokenSource) (*Client, error) {
 	return NewForConfig(endpoint, config)
 }
 
-// NewForConfig returns a client on a connection that the caller describes: the
-// command line's kubeconfig, or a test's certificate.
+// NewForConfig returns a client for a connection that the caller describes: the command line's
+// kubeconfig, or a test's certificate.
 func NewForConfig(endpoint Endpoint, config *rest.Config) (*Client, error) {
 	config = rest.CopyConfig(config)
 	config.UserAgent = "whittle"
 	config.Timeout = requestTimeout
-	// client-go's own limits (5 a second) are made for controllers that live for
-	// days; a function has seconds, and the API server's priority and fairness
-	// protects the cluster. What bounds a function is how many requests it has
-	// under way at once; this is for the case that it had none of these bounds.
+	// client-go's default of 5 requests a second is made for controllers that live for days. A
+	// function has seconds, and the API server's priority and fairness protects the cluster. Each
+	// function bounds how many requests it has under way. This limit is for a missing bound.
 	config.QPS, config.Burst = 1000, 1000
 	config.ContentConfig = rest.ContentConfig{
 		GroupVersion:         &schema.GroupVersion{Version: "v1"},
@@ -117,12 +125,13 @@ func NewForConfig(endpoint Endpoint, config *rest.Config) (*Client, error) {
 	return &Client{Endpoint: endpoint, rest: client}, nil
 }
 
-// newScheme knows the built-in kinds that Whittle touches, and no others: a
-// full clientset doubles a function's size and cold start.
+// newScheme knows only the built-in kinds that Whittle uses. A full clientset doubles a function's
+// size and cold start.
 func newScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, coordinationv1.AddToScheme, storagev1.AddToScheme,
+		corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme,
+		coordinationv1.AddToScheme, storagev1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			panic(err) // two kinds under one name: a mistake in this list
@@ -132,7 +141,8 @@ func newScheme() *runtime.Scheme {
 	return scheme
 }
 
-// list reads a whole collection of a built-in kind from the watch cache.
+// list reads a whole collection of a built-in kind, from the watch cache unless the parameters name
+// a resourceVersion.
 func (c *Client) list(ctx context.Context, path string, into runtime.Object, parameters ...string) error {
 	request := c.rest.Get().AbsPath(path)
 	if !slices.Contains(parameters, "resourceVersion") {
@@ -156,7 +166,7 @@ func (c *Client) readJSON(ctx context.Context, path string, into any, parameters
 	return finish(request.Do(ctx), "reading "+path, into)
 }
 
-// writeJSON sends an object with the verb and reads back what the server made of it.
+// writeJSON sends an object with the verb, and reads the stored object into the other one.
 func (c *Client) writeJSON(ctx context.Context, verb, path string, object, into any, parameters ...string) error {
 	body, err := json.Marshal(object)
 	if err != nil {

@@ -10,13 +10,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Namespace holds what Whittle must remember between invocations.
+// Namespace holds what Whittle remembers between invocations.
 const Namespace = "whittle-system"
 
 const configMapsPath = "/api/v1/namespaces/" + Namespace + "/configmaps"
 
-// ConfigMap returns the ConfigMap of that name in Whittle's namespace, or nil
-// when there is none.
+// ConfigMap returns the ConfigMap of that name in Whittle's namespace. It returns nil, and no
+// error, when there is none.
 func (c *Client) ConfigMap(ctx context.Context, name string) (*corev1.ConfigMap, error) {
 	var stored corev1.ConfigMap
 	err := c.rest.Get().AbsPath(configMapsPath + "/" + name).Do(ctx).Into(&stored)
@@ -29,8 +29,8 @@ func (c *Client) ConfigMap(ctx context.Context, name string) (*corev1.ConfigMap,
 	return &stored, nil
 }
 
-// PutConfigMap creates the ConfigMap or, when it carries a resourceVersion,
-// replaces the one that was read. One that was written meanwhile is a conflict.
+// PutConfigMap creates the ConfigMap or, when it carries a resourceVersion, replaces the one that
+// was read. It returns IsConflict when another invocation has written it since.
 func (c *Client) PutConfigMap(ctx context.Context, object *corev1.ConfigMap) error {
 	object.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}
 	object.Namespace = Namespace

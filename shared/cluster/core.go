@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -16,15 +15,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// UnboundPods lists the pods that no node has been found for.
+// UnboundPods lists the pending pods without a node.
 func (c *Client) UnboundPods(ctx context.Context) ([]corev1.Pod, error) {
 	var list corev1.PodList
 	err := c.list(ctx, "/api/v1/pods", &list, "fieldSelector", "spec.nodeName=,status.phase=Pending")
 	return list.Items, err
 }
 
-// Pods lists every pod of the cluster, without managedFields: of twenty thousand
-// they are a good part of a function's memory.
+// Pods lists every pod of the cluster, without managedFields. Those of twenty thousand pods take a
+// large part of a function's memory.
 func (c *Client) Pods(ctx context.Context) ([]corev1.Pod, error) {
 	var list corev1.PodList
 	err := c.list(ctx, "/api/v1/pods", &list)
@@ -34,17 +33,17 @@ func (c *Client) Pods(ctx context.Context) ([]corev1.Pod, error) {
 	return list.Items, err
 }
 
-// PodsVersion is the resourceVersion that the cluster's pods have now, for PodsOnNode.
+// PodsVersion returns the present resourceVersion of the cluster's pods, for PodsOnNode.
 func (c *Client) PodsVersion(ctx context.Context) (string, error) {
 	var list corev1.PodList
 	err := c.list(ctx, "/api/v1/pods", &list, "resourceVersion", "", "limit", "1")
 	return list.ResourceVersion, err
 }
 
-// PodsOnNode lists the pods that are bound to the node, as they were at the version of
-// PodsVersion or later; empty means as they are now. A drain that misses a pod would end an
-// instance under it. Of many nodes the version saves waiting: for each list of what is now
-// the API server waits up to a tenth of a second until its watch cache is known to have it.
+// PodsOnNode lists the pods that are bound to the node, as they were at the version or later. An
+// empty version means now. A drain that misses a pod would terminate the instance under it. For
+// many nodes a version of PodsVersion saves time: a list of what is now waits up to 100 ms until
+// the watch cache is up to date.
 func (c *Client) PodsOnNode(ctx context.Context, node, version string) ([]corev1.Pod, error) {
 	parameters := []string{"fieldSelector", "spec.nodeName=" + node, "resourceVersion", version}
 	if version != "" {
@@ -55,9 +54,9 @@ func (c *Client) PodsOnNode(ctx context.Context, node, version string) ([]corev1
 	return list.Items, err
 }
 
-// Nodes lists every node, without managedFields and the images that it has, which
-// are most of its size. It reads past the watch cache: an instance whose node is not
-// seen would be ended without a drain.
+// Nodes lists every node, without managedFields and images, which are most of its size. It does not
+// use the watch cache: the instance of a node that is not listed would be terminated without a
+// drain.
 func (c *Client) Nodes(ctx context.Context) ([]corev1.Node, error) {
 	var list corev1.NodeList
 	err := c.list(ctx, "/api/v1/nodes", &list, "resourceVersion", "")
@@ -67,8 +66,8 @@ func (c *Client) Nodes(ctx context.Context) ([]corev1.Node, error) {
 	return list.Items, err
 }
 
-// Node reads one node; IsGone tells that there is none. Cached, it is as the watch cache has it,
-// for a patch that fails where the node has changed.
+// Node reads one node. It returns IsGone when there is none. A cached node may be a moment old; a
+// patch with its resourceVersion then returns a conflict.
 func (c *Client) Node(ctx context.Context, name string, cached bool) (*corev1.Node, error) {
 	request := c.rest.Get().AbsPath("/api/v1/nodes/" + url.PathEscape(name))
 	if cached {
@@ -109,8 +108,7 @@ func (c *Client) VolumeAttachments(ctx context.Context) ([]storagev1.VolumeAttac
 	return list.Items, err
 }
 
-// ClusterDNS returns the address of the kube-dns service, or "" when the
-// cluster has none (yet).
+// ClusterDNS returns the address of the kube-dns service, or "" when the cluster has none.
 func (c *Client) ClusterDNS(ctx context.Context) (string, error) {
 	var service corev1.Service
 	err := c.rest.Get().AbsPath("/api/v1/namespaces/kube-system/services/kube-dns").Do(ctx).Into(&service)
@@ -123,26 +121,25 @@ func (c *Client) ClusterDNS(ctx context.Context) (string, error) {
 	return service.Spec.ClusterIP, nil
 }
 
-// PatchNode merges the patch into the node. A resourceVersion in the patch's
-// metadata makes it fail with a conflict when the node has changed since.
+// PatchNode merges the patch into the node. It returns IsGone when there is no such node, and
+// IsConflict when the patch carries a resourceVersion and the node has changed since.
 func (c *Client) PatchNode(ctx context.Context, name string, patch map[string]any) error {
 	return c.writeJSON(ctx, http.MethodPatch, "/api/v1/nodes/"+url.PathEscape(name), patch, nil)
 }
 
-// DeleteNode asks for the node's deletion; a node that is gone is a success.
+// DeleteNode deletes the node, whose finalizers may hold it. It succeeds for a node that has gone.
 func (c *Client) DeleteNode(ctx context.Context, name string, uid types.UID) error {
 	return c.delete(ctx, "/api/v1/nodes/"+url.PathEscape(name), uid, nil)
 }
 
-// DeletePod deletes the pod with the grace period in seconds (nil: the pod's own),
-// past any disruption budget. A pod that is gone is a success.
+// DeletePod deletes the pod with the grace period in seconds (nil: the pod's own), whatever its
+// disruption budgets allow. It succeeds for a pod that has gone.
 func (c *Client) DeletePod(ctx context.Context, pod *corev1.Pod, graceSeconds *int64) error {
 	return c.delete(ctx, podPath(pod), pod.UID, graceSeconds)
 }
 
-// Evict asks for the pod's eviction under its disruption budgets. A pod that is
-// gone, or has been replaced by one of the same name, is a success;
-// apierrors.IsTooManyRequests tells that a budget forbids it now.
+// Evict evicts the pod under its disruption budgets. It succeeds for a pod that has gone, or that
+// was replaced by one of the same name. It returns IsEvictionRefused when a budget forbids it now.
 func (c *Client) Evict(ctx context.Context, pod *corev1.Pod) error {
 	eviction := &policyv1.Eviction{
 		TypeMeta:      metav1.TypeMeta{APIVersion: "policy/v1", Kind: "Eviction"},
@@ -160,26 +157,21 @@ func podPath(pod *corev1.Pod) string {
 	return "/api/v1/namespaces/" + url.PathEscape(pod.Namespace) + "/pods/" + url.PathEscape(pod.Name)
 }
 
-// delete removes the object with the UID (any, when it is empty).
+// delete deletes the object with the UID (any, when it is empty).
 func (c *Client) delete(ctx context.Context, path string, uid types.UID, graceSeconds *int64) error {
-	options := metav1.DeleteOptions{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}, GracePeriodSeconds: graceSeconds}
-	if c.dryRun { // of a deletion the options' own word counts, not the parameter
+	options := metav1.DeleteOptions{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}, GracePeriodSeconds: graceSeconds,
+	}
+	if c.dryRun { // a deletion ignores the parameter and uses the options
 		options.DryRun = []string{metav1.DryRunAll}
 	}
 	if uid != "" {
 		options.Preconditions = metav1.NewUIDPreconditions(string(uid))
 	}
 	err := c.writeJSON(ctx, http.MethodDelete, path, options, nil)
-	// A conflict is the precondition: another object bears the name now, ours is gone.
+	// A conflict comes from the precondition: another object has the name now, and ours has gone.
 	if apierrors.IsNotFound(err) || (uid != "" && apierrors.IsConflict(err)) {
 		return nil
 	}
 	return err
-}
-
-// IsEvictionRefused reports whether the disruption budgets of a pod forbade its eviction. The API
-// server answers with too many requests, or with an internal error for a pod of several budgets.
-func IsEvictionRefused(err error) bool {
-	return apierrors.IsTooManyRequests(err) ||
-		apierrors.IsInternalError(err) && strings.Contains(err.Error(), "PodDisruptionBudget")
 }

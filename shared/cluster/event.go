@@ -13,10 +13,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// eventNamespace is where events about objects without a namespace are kept.
+// eventNamespace is the namespace of events about objects without one.
 const eventNamespace = "default"
 
-// Event is what a person reads under `kubectl describe`.
+// Event is a message about an object that `kubectl describe` shows.
 type Event struct {
 	About   corev1.ObjectReference
 	Type    string // corev1.EventTypeNormal or EventTypeWarning
@@ -24,24 +24,26 @@ type Event struct {
 	Message string
 }
 
-// eventWindow is how long the same event about the same object is one event:
+// eventWindow is the time in which the same event about the same object is written once:
 // Karpenter's five minutes for FailedScheduling.
 const eventWindow = 5 * time.Minute
 
-// Record writes the event. The name is a hash of what it says and of its window,
-// so that functions without memory do not fill the cluster with copies: within a
-// window the same event is written once.
+// Record writes the event, once in each window. Its name is a hash of its content and its window,
+// so that functions without memory write no copies. Record succeeds for an event that exists
+// already.
 func (c *Client) Record(ctx context.Context, event Event, now time.Time) error {
 	namespace := event.About.Namespace
 	if namespace == "" {
 		namespace = eventNamespace
 	}
 	sum := fnv.New64a()
-	fmt.Fprintf(sum, "%s\x00%s\x00%s\x00%s\x00%d", event.About.UID, event.Type, event.Reason, event.Message, now.Truncate(eventWindow).Unix())
+	window := now.Truncate(eventWindow).Unix()
+	fmt.Fprintf(sum, "%s\x00%s\x00%s\x00%s\x00%d", event.About.UID, event.Type, event.Reason, event.Message, window)
+	name := fmt.Sprintf("%s.%016x", event.About.Name, sum.Sum64())
 	moment := metav1.NewTime(now)
 	object := corev1.Event{
 		TypeMeta:            metav1.TypeMeta{APIVersion: "v1", Kind: "Event"},
-		ObjectMeta:          metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s.%016x", event.About.Name, sum.Sum64())},
+		ObjectMeta:          metav1.ObjectMeta{Namespace: namespace, Name: name},
 		InvolvedObject:      event.About,
 		Type:                event.Type,
 		Reason:              event.Reason,

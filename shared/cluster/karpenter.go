@@ -28,7 +28,8 @@ func (c *Client) NodePools(ctx context.Context) ([]api.NodePool, error) {
 	return list.Items, err
 }
 
-// PatchNodePoolStatus merges the patch into the NodePool's status subresource.
+// PatchNodePoolStatus merges the patch into the NodePool's status subresource. It returns IsGone
+// and IsConflict like PatchNode.
 func (c *Client) PatchNodePoolStatus(ctx context.Context, name string, patch map[string]any) error {
 	return c.writeJSON(ctx, http.MethodPatch, nodePoolsPath+"/"+url.PathEscape(name)+statusSubpath, patch, nil)
 }
@@ -40,21 +41,26 @@ func (c *Client) NodeClasses(ctx context.Context) ([]api.EC2NodeClass, error) {
 	return list.Items, err
 }
 
-// PatchNodeClass merges the patch into the EC2NodeClass.
+// PatchNodeClass merges the patch into the EC2NodeClass. It returns IsGone and IsConflict like
+// PatchNode.
 func (c *Client) PatchNodeClass(ctx context.Context, name string, patch map[string]any) error {
 	return c.writeJSON(ctx, http.MethodPatch, nodeClassesPath+"/"+url.PathEscape(name), patch, nil)
 }
 
-// PatchNodeClassStatus merges the patch into the EC2NodeClass's status subresource and returns the class.
-func (c *Client) PatchNodeClassStatus(ctx context.Context, name string, patch map[string]any) (*api.EC2NodeClass, error) {
+// PatchNodeClassStatus merges the patch into the EC2NodeClass's status subresource, and returns the
+// class. It returns IsGone and IsConflict like PatchNode.
+func (c *Client) PatchNodeClassStatus(
+	ctx context.Context, name string, patch map[string]any,
+) (*api.EC2NodeClass, error) {
 	var stored api.EC2NodeClass
-	if err := c.writeJSON(ctx, http.MethodPatch, nodeClassesPath+"/"+url.PathEscape(name)+statusSubpath, patch, &stored); err != nil {
+	path := nodeClassesPath + "/" + url.PathEscape(name) + statusSubpath
+	if err := c.writeJSON(ctx, http.MethodPatch, path, patch, &stored); err != nil {
 		return nil, err
 	}
 	return &stored, nil
 }
 
-// NodeOverlays lists every NodeOverlay. A cluster that does not know the kind has none.
+// NodeOverlays lists every NodeOverlay. It returns none for a cluster that does not know the kind.
 func (c *Client) NodeOverlays(ctx context.Context) ([]api.NodeOverlay, error) {
 	var list api.NodeOverlayList
 	err := c.readJSON(ctx, api.NodeOverlaysPath, &list, versionParameter, cachedVersion)
@@ -64,22 +70,25 @@ func (c *Client) NodeOverlays(ctx context.Context) ([]api.NodeOverlay, error) {
 	return list.Items, err
 }
 
-// PatchNodeOverlayStatus merges the patch into the NodeOverlay's status subresource.
+// PatchNodeOverlayStatus merges the patch into the NodeOverlay's status subresource. It returns
+// IsGone and IsConflict like PatchNode.
 func (c *Client) PatchNodeOverlayStatus(ctx context.Context, name string, patch map[string]any) error {
 	return c.writeJSON(ctx, http.MethodPatch, api.NodeOverlaysPath+"/"+url.PathEscape(name)+statusSubpath, patch, nil)
 }
 
-// NodeClaims lists every NodeClaim. It reads past the watch cache: a claim that
-// was written a moment ago and is not seen would be planned for again.
+// NodeClaims lists every NodeClaim. It does not use the watch cache: the pods of a claim that was
+// just written and is not listed would be planned for again.
 func (c *Client) NodeClaims(ctx context.Context) ([]api.NodeClaim, error) {
 	var list api.NodeClaimList
 	err := c.readJSON(ctx, nodeClaimsPath, &list)
 	return list.Items, err
 }
 
-// SelectNodeClaims lists the NodeClaims that the selector matches: as they are now, or, cached, as
-// the watch cache has them, which a busy API server answers many times sooner.
-func (c *Client) SelectNodeClaims(ctx context.Context, selector labels.Selector, cached bool) ([]api.NodeClaim, error) {
+// SelectNodeClaims lists the NodeClaims that the selector matches. Cached ones may be a moment old,
+// and a busy API server lists them many times faster.
+func (c *Client) SelectNodeClaims(
+	ctx context.Context, selector labels.Selector, cached bool,
+) ([]api.NodeClaim, error) {
 	parameters := []string{"labelSelector", selector.String()}
 	if cached {
 		parameters = append(parameters, versionParameter, cachedVersion)
@@ -89,15 +98,16 @@ func (c *Client) SelectNodeClaims(ctx context.Context, selector labels.Selector,
 	return list.Items, err
 }
 
-// CachedNodeClaims lists every NodeClaim as the watch cache has them, for
-// readers that only need to know whether there is anything to do.
+// CachedNodeClaims lists every NodeClaim from the watch cache, for callers that only need to know
+// whether there is anything to do.
 func (c *Client) CachedNodeClaims(ctx context.Context) ([]api.NodeClaim, error) {
 	var list api.NodeClaimList
 	err := c.readJSON(ctx, nodeClaimsPath, &list, versionParameter, cachedVersion)
 	return list.Items, err
 }
 
-// CreateNodeClaim writes the claim and returns it as the server stored it.
+// CreateNodeClaim creates the claim and returns it as stored. It returns IsConflict when a claim of
+// that name exists.
 func (c *Client) CreateNodeClaim(ctx context.Context, claim *api.NodeClaim) (*api.NodeClaim, error) {
 	var stored api.NodeClaim
 	if err := c.writeJSON(ctx, http.MethodPost, nodeClaimsPath, claim, &stored); err != nil {
@@ -106,7 +116,8 @@ func (c *Client) CreateNodeClaim(ctx context.Context, claim *api.NodeClaim) (*ap
 	return &stored, nil
 }
 
-// PatchNodeClaim merges the patch into the claim's metadata and returns the claim.
+// PatchNodeClaim merges the patch into the claim's metadata, and returns the claim. It returns
+// IsGone and IsConflict like PatchNode.
 func (c *Client) PatchNodeClaim(ctx context.Context, name string, patch map[string]any) (*api.NodeClaim, error) {
 	var stored api.NodeClaim
 	if err := c.writeJSON(ctx, http.MethodPatch, nodeClaimsPath+"/"+url.PathEscape(name), patch, &stored); err != nil {
@@ -115,26 +126,21 @@ func (c *Client) PatchNodeClaim(ctx context.Context, name string, patch map[stri
 	return &stored, nil
 }
 
-// PatchNodeClaimStatus merges the patch into the claim's status subresource and returns the claim.
-func (c *Client) PatchNodeClaimStatus(ctx context.Context, name string, patch map[string]any) (*api.NodeClaim, error) {
+// PatchNodeClaimStatus merges the patch into the claim's status subresource, and returns the claim.
+// It returns IsGone and IsConflict like PatchNode.
+func (c *Client) PatchNodeClaimStatus(
+	ctx context.Context, name string, patch map[string]any,
+) (*api.NodeClaim, error) {
 	var stored api.NodeClaim
-	if err := c.writeJSON(ctx, http.MethodPatch, nodeClaimsPath+"/"+url.PathEscape(name)+statusSubpath, patch, &stored); err != nil {
+	path := nodeClaimsPath + "/" + url.PathEscape(name) + statusSubpath
+	if err := c.writeJSON(ctx, http.MethodPatch, path, patch, &stored); err != nil {
 		return nil, err
 	}
 	return &stored, nil
 }
 
-// DeleteNodeClaim asks for the claim's deletion; one that is gone is a success.
-// Its finalizer holds it until its node is drained and its instance has ended.
+// DeleteNodeClaim deletes the claim. Its finalizer holds it until its node is drained and its
+// instance has ended. DeleteNodeClaim succeeds for a claim that has gone.
 func (c *Client) DeleteNodeClaim(ctx context.Context, name string, uid types.UID) error {
 	return c.delete(ctx, nodeClaimsPath+"/"+url.PathEscape(name), uid, nil)
 }
-
-// IsGone tells that the object which a call named exists no more.
-func IsGone(err error) bool { return apierrors.IsNotFound(err) }
-
-// IsConflict tells that the object has changed, or come to be, since it was read.
-func IsConflict(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
-
-// IsForbidden reports whether the API server denied the function the right to a call.
-func IsForbidden(err error) bool { return apierrors.IsForbidden(err) }

@@ -15,18 +15,19 @@ import (
 
 const leasesPath = "/apis/coordination.k8s.io/v1/namespaces/" + Namespace + "/leases"
 
-// askedAtAnnotationKey says, on a lease, when its holder was last asked to look once more.
+// askedAtAnnotationKey is, on a Lease, the time at which its holder was last asked for another
+// pass.
 const askedAtAnnotationKey = api.OwnGroup + "/asked-at"
 
-// Lease is the right of one invocation to launch capacity in a cluster.
+// Lease is the right of one invocation to do what no other may do beside it.
 type Lease struct {
 	client *Client
 	held   coordinationv1.Lease
 }
 
-// AcquireLease takes the lease for the holder until the deadline, or returns nil
-// when another holder has it. The resourceVersion decides between two that try
-// at once: the API server lets one of them through.
+// AcquireLease takes the Lease for the holder until the deadline. It returns nil, and no error,
+// when another holder has it. Of two holders that try at once, the resourceVersion lets one
+// succeed.
 func (c *Client) AcquireLease(ctx context.Context, name, holder string, now, deadline time.Time) (*Lease, error) {
 	path := leasesPath + "/" + name
 	seconds := int32(deadline.Sub(now).Seconds()) + 1
@@ -59,13 +60,13 @@ func (c *Client) AcquireLease(ctx context.Context, name, holder string, now, dea
 	return lease, nil
 }
 
-// LeaseHeld tells whether somebody has the lease.
+// LeaseHeld reports whether an invocation has the Lease.
 func (c *Client) LeaseHeld(ctx context.Context, name string, now time.Time) (bool, error) {
 	current, err := c.lease(ctx, name)
 	return err == nil && current != nil && taken(&current.Spec, "", now), err
 }
 
-// lease is the lease of that name in Whittle's namespace, or nil when there is none.
+// lease reads the Lease of that name in Whittle's namespace. It returns nil when there is none.
 func (c *Client) lease(ctx context.Context, name string) (*coordinationv1.Lease, error) {
 	var stored coordinationv1.Lease
 	err := c.rest.Get().AbsPath(leasesPath + "/" + name).Do(ctx).Into(&stored)
@@ -78,22 +79,22 @@ func (c *Client) lease(ctx context.Context, name string) (*coordinationv1.Lease,
 	return &stored, nil
 }
 
-// releases bounds how often a lease is given back to which others write in the meantime.
+// releases bounds the attempts to release a Lease that others write in the meantime.
 const releases = 5
 
-// Release gives the lease back so that the next invocation need not wait for
-// its deadline. One that was taken over meanwhile is left alone.
+// Release releases the Lease, so that the next invocation need not wait for its deadline. It
+// succeeds for a Lease that another holder has taken over.
 func (l *Lease) Release(ctx context.Context) error {
 	for range releases {
 		if asked, err := l.ReleaseUnlessAsked(ctx); !asked {
 			return err
 		}
 	}
-	return fmt.Errorf("lease %s/%s was written %d times while it was to be given back", Namespace, l.held.Name, releases)
+	return fmt.Errorf("lease %s/%s was written %d times while it was to be released", Namespace, l.held.Name, releases)
 }
 
-// ReleaseUnlessAsked gives the lease back like Release, unless somebody has asked the holder to look
-// once more (AskHolder) since it took the lease or was last told: then it keeps the lease.
+// ReleaseUnlessAsked releases the Lease like Release. It keeps the Lease and returns true if
+// AskHolder was called since the last call, or since the Lease was taken.
 func (l *Lease) ReleaseUnlessAsked(ctx context.Context) (asked bool, err error) {
 	released := l.held
 	released.TypeMeta = metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"}
@@ -104,16 +105,20 @@ func (l *Lease) ReleaseUnlessAsked(ctx context.Context) (asked bool, err error) 
 		return false, err
 	}
 	current, err := l.client.lease(ctx, released.Name)
-	if err != nil || current == nil || current.Spec.HolderIdentity == nil || *current.Spec.HolderIdentity != *l.held.Spec.HolderIdentity {
+	if err != nil || current == nil {
 		return false, err
+	}
+	if holder := current.Spec.HolderIdentity; holder == nil || *holder != *l.held.Spec.HolderIdentity {
+		return false, nil
 	}
 	l.held = *current
 	return true, nil
 }
 
-// AskHolder asks whoever has the lease to look once more before giving it back: what it has read
-// may be older than what the caller knows. Nothing promises that it will: it may be
-// gone already, or short of time.
+// AskHolder asks the holder of the Lease for another pass before it releases the Lease, because it
+// may have read the cluster before the change that the caller knows of. The holder may have ended
+// meanwhile, or lack the time. AskHolder does nothing, and returns no error, when nobody has the
+// Lease.
 func (c *Client) AskHolder(ctx context.Context, name string, now time.Time) error {
 	current, err := c.lease(ctx, name)
 	if err != nil || current == nil || !taken(&current.Spec, "", now) {
@@ -121,14 +126,15 @@ func (c *Client) AskHolder(ctx context.Context, name string, now time.Time) erro
 	}
 	current.TypeMeta = metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"}
 	metav1.SetMetaDataAnnotation(&current.ObjectMeta, askedAtAnnotationKey, now.UTC().Format(time.RFC3339Nano))
-	// The new resourceVersion is what the holder sees. With a conflict it has seen another's, or has let go.
+	// The holder sees the new resourceVersion. A conflict means that it sees another one, or has
+	// released the Lease.
 	if err := c.writeJSON(ctx, http.MethodPut, leasesPath+"/"+name, current, nil); !apierrors.IsConflict(err) {
 		return err
 	}
 	return nil
 }
 
-// taken tells whether somebody else holds the lease and its time is not over.
+// taken reports whether another holder has the Lease and its time is not over.
 func taken(spec *coordinationv1.LeaseSpec, holder string, now time.Time) bool {
 	if spec.HolderIdentity == nil || *spec.HolderIdentity == "" || *spec.HolderIdentity == holder {
 		return false

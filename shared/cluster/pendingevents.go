@@ -20,7 +20,8 @@ type EventRecorder interface {
 // that RecordEvent logs a failure and returns nothing.
 func RecordEvent(ctx context.Context, recorder EventRecorder, event Event, now time.Time) {
 	if err := recorder.Record(ctx, event, now); err != nil {
-		slog.WarnContext(ctx, "event not written", "kind", event.About.Kind, "namespace", event.About.Namespace, "object", event.About.Name,
+		slog.WarnContext(ctx, "event not written",
+			"kind", event.About.Kind, "namespace", event.About.Namespace, "object", event.About.Name,
 			"reason", event.Reason, "message", event.Message, "error", err)
 	}
 }

@@ -15,18 +15,17 @@ import (
 const (
 	// tokenPrefix marks a token that EKS reads as a presigned URL.
 	tokenPrefix = "k8s-aws-v1."
-	// clusterHeader ties a token to one cluster: it must be among the signed headers.
+	// clusterHeader binds a token to one cluster. It must be among the signed headers.
 	clusterHeader = "x-k8s-aws-id"
-	// tokenLifetime is how long a token is used. EKS takes it for 15 minutes after
-	// its date; the last minute is left for clocks that disagree.
+	// tokenLifetime is how long a token is used. EKS accepts it for 15 minutes after its date. The
+	// last minute allows for clocks that differ.
 	tokenLifetime = 14 * time.Minute
-	// emptyBodyHash is the SHA-256 of nothing, the body of a presigned GET.
+	// emptyBodyHash is the SHA-256 of an empty body, as of a presigned GET.
 	emptyBodyHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 )
 
-// TokenSource signs the bearer tokens that EKS accepts for one cluster: a
-// presigned STS GetCallerIdentity URL. Signing is offline. It is safe for
-// concurrent use.
+// TokenSource signs the bearer tokens that EKS accepts for one cluster. A token is a presigned URL
+// of STS GetCallerIdentity, and signing it is offline. It is safe for concurrent use.
 type TokenSource struct {
 	cluster     string
 	region      string
@@ -43,7 +42,8 @@ func NewTokenSource(cluster, region string, credentials aws.CredentialsProvider)
 	return &TokenSource{cluster: cluster, region: region, credentials: credentials, now: time.Now}
 }
 
-// Token returns a token that is good for at least a minute.
+// Token returns a token that is valid for at least a minute. Its errors are those of reading the
+// credentials.
 func (s *TokenSource) Token(ctx context.Context) (string, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -67,7 +67,7 @@ func (s *TokenSource) Token(ctx context.Context) (string, error) {
 	}
 	s.token = tokenPrefix + base64.RawURLEncoding.EncodeToString([]byte(signed))
 	s.expires = now.Add(tokenLifetime)
-	// Temporary credentials end a token early: it is worth no more than its signature.
+	// A token ends with the temporary credentials that signed it.
 	if credentials.CanExpire && credentials.Expires.Before(s.expires) {
 		s.expires = credentials.Expires
 	}

@@ -4,17 +4,16 @@ import (
 	"net/http"
 )
 
-// transport puts a fresh token on each request. A token kept in a rest.Config
-// would outlive its 15 minutes in a warm container and then be refused.
+// transport adds a valid token to each request. A token in a rest.Config would expire after 15
+// minutes in a warm container.
 type transport struct {
 	tokens *TokenSource
 	next   http.RoundTripper
 }
 
-// RoundTrip sends the request with a token. What was refused for its token is
-// sent once more with a new one, a write too: the API server did not act on it.
-// Of requests whose connection was lost while the container lay frozen, only a
-// read is: a write may have got through.
+// RoundTrip sends the request with a token. It repeats a request once whose token was refused, even
+// a write, because the API server has not acted on it. A connection may be lost while the container
+// is frozen. RoundTrip then repeats a read only, because a write may have taken effect.
 func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := t.send(request)
 	if request.Context().Err() != nil {
@@ -35,7 +34,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// rewound is the request with its body from the start again, if that can be had.
+// rewound returns the request with its body from the start, if the body can be read again.
 func rewound(request *http.Request) (*http.Request, bool) {
 	if request.Body == nil || request.Body == http.NoBody {
 		return request, true

@@ -10,7 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// PersistentVolumeClaims lists every claim of a volume.
+// PersistentVolumeClaims lists every PersistentVolumeClaim.
 func (c *Client) PersistentVolumeClaims(ctx context.Context) ([]corev1.PersistentVolumeClaim, error) {
 	var list corev1.PersistentVolumeClaimList
 	err := c.list(ctx, "/api/v1/persistentvolumeclaims", &list)
@@ -20,7 +20,7 @@ func (c *Client) PersistentVolumeClaims(ctx context.Context) ([]corev1.Persisten
 	return list.Items, err
 }
 
-// PersistentVolumes lists every volume.
+// PersistentVolumes lists every PersistentVolume.
 func (c *Client) PersistentVolumes(ctx context.Context) ([]corev1.PersistentVolume, error) {
 	var list corev1.PersistentVolumeList
 	err := c.list(ctx, "/api/v1/persistentvolumes", &list)
@@ -30,22 +30,22 @@ func (c *Client) PersistentVolumes(ctx context.Context) ([]corev1.PersistentVolu
 	return list.Items, err
 }
 
-// StorageClasses lists every class of volumes.
+// StorageClasses lists every StorageClass.
 func (c *Client) StorageClasses(ctx context.Context) ([]storagev1.StorageClass, error) {
 	var list storagev1.StorageClassList
 	err := c.list(ctx, "/apis/storage.k8s.io/v1/storageclasses", &list)
 	return list.Items, err
 }
 
-// CSINodes lists what the storage drivers say of each node.
+// CSINodes lists what the storage drivers report of each node.
 func (c *Client) CSINodes(ctx context.Context) ([]storagev1.CSINode, error) {
 	var list storagev1.CSINodeList
 	err := c.list(ctx, "/apis/storage.k8s.io/v1/csinodes", &list)
 	return list.Items, err
 }
 
-// VolumeName returns the name of the persistent volume that the claim is bound
-// to, or "" when it is not bound or gone.
+// VolumeName returns the name of the PersistentVolume that the claim is bound to. It returns "",
+// and no error, for a claim that is not bound, or has gone.
 func (c *Client) VolumeName(ctx context.Context, namespace, claim string) (string, error) {
 	var stored corev1.PersistentVolumeClaim
 	path := "/api/v1/namespaces/" + url.PathEscape(namespace) + "/persistentvolumeclaims/" + url.PathEscape(claim)

@@ -12,8 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// DeploymentOf reads the Deployment that the pod's ReplicaSet is of; nil where a ReplicaSet
-// has another owner, or is gone.
+// DeploymentOf reads the Deployment that owns the pod's ReplicaSet. It returns nil, and no error,
+// where the pod has no ReplicaSet, the ReplicaSet has another owner, or one of them has gone. It
+// returns IsForbidden in a namespace that has not given the right to restart.
 func (c *Client) DeploymentOf(ctx context.Context, pod *corev1.Pod) (*appsv1.Deployment, error) {
 	owner := metav1.GetControllerOf(pod)
 	if owner == nil || owner.Kind != "ReplicaSet" {
@@ -34,12 +35,15 @@ func (c *Client) DeploymentOf(ctx context.Context, pod *corev1.Pod) (*appsv1.Dep
 	return &deployment, nil
 }
 
-// AnnotatePodTemplate writes a time as an annotation of the Deployment's pod template, which rolls it out anew
-// where it is another value than before. It fails with a conflict when the Deployment has
-// changed since it was read.
-func (c *Client) AnnotatePodTemplate(ctx context.Context, deployment *appsv1.Deployment, key string, at time.Time) error {
+// AnnotatePodTemplate writes a time as an annotation of the Deployment's pod template. A new value
+// rolls the Deployment out. It returns IsConflict when the Deployment has changed since it was
+// read, IsGone when it has gone, and IsForbidden like DeploymentOf.
+func (c *Client) AnnotatePodTemplate(
+	ctx context.Context, deployment *appsv1.Deployment, key string, at time.Time,
+) error {
 	annotations := map[string]any{key: at.UTC().Format(time.RFC3339)}
-	return c.writeJSON(ctx, http.MethodPatch, workloadPath("deployments", deployment.Namespace, deployment.Name), map[string]any{
+	path := workloadPath("deployments", deployment.Namespace, deployment.Name)
+	return c.writeJSON(ctx, http.MethodPatch, path, map[string]any{
 		"metadata": map[string]any{"resourceVersion": deployment.ResourceVersion},
 		"spec":     map[string]any{"template": map[string]any{"metadata": map[string]any{"annotations": annotations}}},
 	}, nil)

@@ -51,8 +51,8 @@ func (p *pass) drained() bool {
 	return true
 }
 
-// wait shows what the drain waits for. It looks again less often the longer no pod has left, because
-// a disruption budget may stop a drain for hours.
+// wait shows what the drain waits for. It looks again less often the longer no pod has left,
+// because a disruption budget may stop a drain for hours.
 func (p *pass) wait(waiting []*corev1.Pod) {
 	if p.condition(api.ConditionTypeDrained, conditionUnknown, reasonDraining, drainMessage(len(waiting))) {
 		p.claim.Status.LastPodEventTime = metav1.NewTime(p.now.Truncate(time.Second))
@@ -70,8 +70,8 @@ func drainMessage(pods int) string {
 	return fmt.Sprintf("Draining the node: %d pods stay", pods)
 }
 
-// pauseAfter is the time until the next look at something that has not moved for a while. After four
-// minutes it exceeds what messages are sent for: the tick of each minute looks then.
+// pauseAfter is the time until the next look at something that has not moved for a while. After
+// four minutes it exceeds what messages are sent for: the tick of each minute looks then.
 func pauseAfter(unchanged time.Duration) time.Duration { return max(unchanged/4, drainPause) }
 
 // markedFor is the least time for which the node has been marked. The condition is written with the
@@ -115,8 +115,8 @@ func (p *pass) waiting() []*corev1.Pod {
 	return waiting
 }
 
-// drainable reports whether a drain moves the pod. It does not move a pod that tolerates the mark, a
-// static pod, which the kubelet would start again, and a pod that should have ended long ago.
+// drainable reports whether a drain moves the pod. It does not move a pod that tolerates the mark,
+// a static pod, which the kubelet would start again, and a pod that should have ended long ago.
 func drainable(pod *corev1.Pod, now time.Time) bool {
 	mark := api.DisruptedNoScheduleTaint()
 	tolerates := slices.ContainsFunc(pod.Spec.Tolerations, func(toleration corev1.Toleration) bool {

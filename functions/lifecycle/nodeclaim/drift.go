@@ -7,9 +7,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption"
 )
 
-// checkDrift shows on the claim whether its node would be made differently today. Lifecycle does it,
-// and not disrupt, because its tick has everything at hand: the pools, the classes as they were just
-// resolved, and what EC2 reports of each instance.
+// checkDrift shows on the claim whether its node would be made differently today. Lifecycle does
+// it, and not disrupt, because its tick has everything at hand: the pools, the classes as they were
+// just resolved, and what EC2 reports of each instance.
 func (p *pass) checkDrift() {
 	origin := p.view.Origin
 	if origin == nil || len(p.view.Nodes) > 1 {

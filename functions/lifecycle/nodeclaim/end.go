@@ -43,7 +43,8 @@ func (p *pass) end() {
 	}
 }
 
-// setDeadline writes on the claim when its grace period ends, so that every pass uses the same time.
+// setDeadline writes on the claim when its grace period ends, so that every pass uses the same
+// time.
 func (p *pass) setDeadline() {
 	grace := p.claim.Spec.TerminationGracePeriod
 	_, set := p.claim.Annotations[api.NodeClaimTerminationTimestampAnnotationKey]
@@ -90,8 +91,8 @@ func (p *pass) endUnlaunched() {
 	}
 }
 
-// gone reports whether EC2 does not run the instance any more. EC2 may not list a new instance for a
-// while.
+// gone reports whether EC2 does not run the instance any more. EC2 may not list a new instance for
+// a while.
 func (p *pass) gone() bool {
 	if !p.view.InstancesListed {
 		return false

@@ -288,7 +288,8 @@ func TestStrays(t *testing.T) {
 	}
 	claims := []api.NodeClaim{
 		*claim(), *claim(unlaunched, func(c *api.NodeClaim) { c.Name = "launching" }),
-		// One of the batch x has its instance and two have not, one of them being deleted; all of y have theirs.
+		// One of the batch x has its instance and two have not, one of them being deleted; all of y have
+		// theirs.
 		*claim(inBatch("x0", "x/3/0"), func(c *api.NodeClaim) { c.Status.ProviderID = "aws:///us-east-1a/i-10" }),
 		*claim(unlaunched, inBatch("x1", "x/3/1")), *claim(unlaunched, deleted(0), inBatch("x2", "x/3/2")),
 		*claim(inBatch("y0", "y/2/0"), func(c *api.NodeClaim) { c.Status.ProviderID = "aws:///us-east-1a/i-20" }),

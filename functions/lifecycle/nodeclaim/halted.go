@@ -32,8 +32,8 @@ func (p *pass) halted() bool {
 	return p.gone() && !disruption.IsReady(p.node)
 }
 
-// endHalted ends the claim of a halted instance. There is nothing to drain, but the pods and volumes
-// that Kubernetes still sees on the node keep their successors waiting.
+// endHalted ends the claim of a halted instance. There is nothing to drain, but the pods and
+// volumes that Kubernetes still sees on the node keep their successors waiting.
 func (p *pass) endHalted() {
 	stranded := p.stranded()
 	attached := !p.awaitedVolumes() && !p.detached()
@@ -56,9 +56,9 @@ func (p *pass) awaitedVolumes() bool {
 	return awaited != nil && p.since(api.ConditionTypeVolumesDetached) >= detachWithin
 }
 
-// stranded are the pods that Kubernetes believes to run. Pods of daemon sets and static pods have no
-// successors elsewhere and go with the node. So does a pod that was deleted without grace and that
-// its own finalizer holds.
+// stranded are the pods that Kubernetes believes to run. Pods of daemon sets and static pods have
+// no successors elsewhere and go with the node. So does a pod that was deleted without grace and
+// that its own finalizer holds.
 func (p *pass) stranded() []*corev1.Pod {
 	var pods []*corev1.Pod
 	for _, pod := range p.view.Pods {

@@ -35,8 +35,8 @@ func (p *pass) repair() bool {
 		"capacity-type", p.claim.Labels[api.CapacityTypeLabelKey], "image-id", p.claim.Status.ImageID)
 }
 
-// clearStaleDeadline removes the deadline of a deletion that was not ordered: the pass that wrote it
-// died, and the node has recovered. Otherwise a later drain would ignore what protects the pods.
+// clearStaleDeadline removes the deadline of a deletion that was not ordered: the pass that wrote
+// it died, and the node has recovered. Otherwise a later drain would ignore what protects the pods.
 func (p *pass) clearStaleDeadline() {
 	if limit, limited := p.deadline(); limited && p.now.Sub(limit) >= staleDeadlineAfter {
 		p.annotate(api.NodeClaimTerminationTimestampAnnotationKey, "")

@@ -73,8 +73,8 @@ const (
 	DeleteProfile
 )
 
-// NextOfProfile decides by whether the profile is in use, and since when it was found unused. A zero
-// time means that it was not.
+// NextOfProfile decides by whether the profile is in use, and since when it was found unused. A
+// zero time means that it was not.
 func NextOfProfile(inUse bool, unusedSince, now time.Time) ProfileStep {
 	switch {
 	case inUse && !unusedSince.IsZero():

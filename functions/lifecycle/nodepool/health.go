@@ -54,7 +54,8 @@ func verb(failed bool) string {
 	return "registered"
 }
 
-// parseLaunches reads a condition's message. It reports false for a message of Karpenter or a person.
+// parseLaunches reads a condition's message. It reports false for a message of Karpenter or a
+// person.
 func parseLaunches(message string) (read launches, ok bool) {
 	message, begins := strings.CutPrefix(message, "Launches since ")
 	since, list, cut := strings.Cut(message, ": ")
@@ -118,8 +119,9 @@ func (l *launches) failed() int {
 	return count
 }
 
-// registrationHealth is the condition NodeRegistrationHealthy. It is false when two of the last four
-// launches gave no node, and unknown until a launch was seen since the pool or its class changed.
+// registrationHealth is the condition NodeRegistrationHealthy. It is false when two of the last
+// four launches gave no node, and unknown until a launch was seen since the pool or its class
+// changed.
 func registrationHealth(
 	pool *api.NodePool, class *api.EC2NodeClass, claims []api.NodeClaim, now time.Time,
 ) metav1.Condition {

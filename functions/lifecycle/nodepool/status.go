@@ -69,9 +69,9 @@ func setRepairBlocked(conditions *[]metav1.Condition, pool *api.NodePool, blocke
 	api.RemoveCondition(conditions, api.ConditionTypeNodeRepairBlocked)
 }
 
-// sum adds up the pool's claims that have an instance and are not deleted. An initialized node counts
-// with its own capacity, any other with what its claim expects. As in Karpenter the usual resources
-// are listed even when they are zero.
+// sum adds up the pool's claims that have an instance and are not deleted. An initialized node
+// counts with its own capacity, any other with what its claim expects. As in Karpenter the usual
+// resources are listed even when they are zero.
 func sum(pool string, seen Seen) (nodes int64, total corev1.ResourceList) {
 	byID := map[string]*corev1.Node{}
 	for i := range seen.Nodes {

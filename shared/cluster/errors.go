@@ -1,0 +1,24 @@
+package cluster
+
+import (
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// IsGone reports whether the object of a call does not exist, or exists no more.
+func IsGone(err error) bool { return apierrors.IsNotFound(err) }
+
+// IsConflict reports whether the object of a call has changed since it was read, or exists although
+// it should have been created.
+func IsConflict(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
+
+// IsForbidden reports whether the API server denied the function the right to a call.
+func IsForbidden(err error) bool { return apierrors.IsForbidden(err) }
+
+// IsEvictionRefused reports whether the disruption budgets of a pod forbade its eviction. The API
+// server answers with too many requests, or with an internal error for a pod of several budgets.
+func IsEvictionRefused(err error) bool {
+	return apierrors.IsTooManyRequests(err) ||
+		apierrors.IsInternalError(err) && strings.Contains(err.Error(), "PodDisruptionBudget")
+}
