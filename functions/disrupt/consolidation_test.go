@@ -44,9 +44,10 @@ func savings(t *testing.T, lines string) map[string]float64 {
 func TestAFragmentedFleetIsConsolidated(t *testing.T) {
 	mayRestart(t)
 	pool(t, "2")
-	server.Patch(t, api.NodePoolsPath+"/default", map[string]any{"metadata": map[string]any{"annotations": map[string]string{
-		settings.SettleTimeAnnotationKey: "0s",
-	}}})
+	server.Patch(t, api.NodePoolsPath+"/default",
+		map[string]any{"metadata": map[string]any{"annotations": map[string]string{
+			settings.SettleTimeAnnotationKey: "0s",
+		}}})
 	offers(t)
 	const nodes = 6
 	w := newWorld(t)
@@ -56,7 +57,8 @@ func TestAFragmentedFleetIsConsolidated(t *testing.T) {
 	w.await("the single replica runs too", func() bool {
 		w.step()
 		pods := w.pods()
-		return len(pods) == nodes+1 && !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return pod.Status.Phase != corev1.PodRunning })
+		return len(pods) == nodes+1 && !slices.ContainsFunc(pods,
+			func(pod corev1.Pod) bool { return pod.Status.Phase != corev1.PodRunning })
 	})
 	w.most, w.least = 0, map[string]int{"web": nodes, "single": 1}
 	l := newLooker(t, nil)
@@ -96,7 +98,8 @@ func TestAFragmentedFleetIsConsolidated(t *testing.T) {
 		t.Error("the single replica was not moved by a restart")
 	}
 	// Six on-demand nodes were there, two spot nodes are.
-	if saved, want := savings(t, written.String()), 6*0.096-2*0.03; math.Abs(saved["Underutilized"]+saved["Empty"]-want) > 1e-6 {
+	if saved, want := savings(t,
+		written.String()), 6*0.096-2*0.03; math.Abs(saved["Underutilized"]+saved["Empty"]-want) > 1e-6 {
 		t.Errorf("the metric says that %v $ an hour are saved, want %g", saved, want)
 	}
 	// A fleet at rest is left at rest.
@@ -118,12 +121,13 @@ func TestAFragmentedFleetIsConsolidated(t *testing.T) {
 	}
 }
 
-// TestAProposalThatHoldsNoMoreIsTakenBack has a person protect a node after it was proposed.
-func TestAProposalThatHoldsNoMoreIsTakenBack(t *testing.T) {
+// TestAProposalThatDoesNotHoldIsWithdrawn has a person protect a node after it was proposed.
+func TestAProposalThatDoesNotHoldIsWithdrawn(t *testing.T) {
 	pool(t, "100%")
-	server.Patch(t, api.NodePoolsPath+"/default", map[string]any{"metadata": map[string]any{"annotations": map[string]string{
-		settings.SettleTimeAnnotationKey: "0s",
-	}}})
+	server.Patch(t, api.NodePoolsPath+"/default",
+		map[string]any{"metadata": map[string]any{"annotations": map[string]string{
+			settings.SettleTimeAnnotationKey: "0s",
+		}}})
 	offers(t)
 	w := newWorld(t)
 	w.fill("kept", 2)
@@ -141,7 +145,8 @@ func TestAProposalThatHoldsNoMoreIsTakenBack(t *testing.T) {
 		}
 		return first != ""
 	})
-	server.Patch(t, clustertest.NodesPath+"/node-"+first, map[string]any{"metadata": map[string]any{"annotations": map[string]string{api.DoNotDisruptAnnotationKey: "true"}}})
+	server.Patch(t, clustertest.NodesPath+"/node-"+first,
+		map[string]any{"metadata": map[string]any{"annotations": map[string]string{api.DoNotDisruptAnnotationKey: "true"}}})
 	w.await("the proposal is taken back", func() bool {
 		l.mustLook(t)
 		l.ahead += 5 * time.Second

@@ -93,8 +93,10 @@ func (l *looker) mustLook(t *testing.T) {
 // pool makes the pool "default" until the test is over.
 func pool(t *testing.T, nodes string) {
 	t.Helper()
-	made := &api.NodePool{TypeMeta: metav1.TypeMeta{APIVersion: api.APIVersion, Kind: api.NodePoolKind}, ObjectMeta: metav1.ObjectMeta{Name: "default"}}
-	made.Spec.Template.Spec.NodeClassRef = &api.NodeClassReference{Group: api.AWSGroup, Kind: api.EC2NodeClassKind, Name: "default"}
+	made := &api.NodePool{TypeMeta: metav1.TypeMeta{APIVersion: api.APIVersion, Kind: api.NodePoolKind},
+		ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	made.Spec.Template.Spec.NodeClassRef = &api.NodeClassReference{Group: api.AWSGroup, Kind: api.EC2NodeClassKind,
+		Name: "default"}
 	made.Spec.Template.Spec.Requirements = []api.NodeSelectorRequirementWithMinValues{}
 	made.Spec.Disruption.Budgets = []api.Budget{{Nodes: nodes}}
 	made.Default()
@@ -122,8 +124,10 @@ func join(t *testing.T, name string) {
 		"spec":     map[string]any{"taints": []corev1.Taint{}},
 	})
 	conditions := claim.Status.Conditions
-	api.SetCondition(&conditions, metav1.Condition{Type: api.ConditionTypeInitialized, Status: metav1.ConditionTrue}, time.Now())
-	server.Patch(t, api.NodeClaimsPath+"/"+name+"/status", map[string]any{"status": map[string]any{"conditions": conditions}})
+	api.SetCondition(&conditions, metav1.Condition{Type: api.ConditionTypeInitialized, Status: metav1.ConditionTrue},
+		time.Now())
+	server.Patch(t, api.NodeClaimsPath+"/"+name+"/status",
+		map[string]any{"status": map[string]any{"conditions": conditions}})
 	t.Cleanup(func() {
 		server.Delete(t, api.NodeClaimsPath+"/"+name)
 		server.Patch(t, api.NodeClaimsPath+"/"+name, map[string]any{"metadata": map[string]any{"finalizers": []string{}}})
@@ -145,7 +149,7 @@ func isNoted(t *testing.T, name string) bool {
 	return readClaim(t, name).Annotations[disruption.EmptySinceAnnotationKey] != ""
 }
 
-func TestAnEmptyNodeIsRemovedAtTheSecondLook(t *testing.T) {
+func TestAnEmptyNodeIsRemovedInTheSecondPass(t *testing.T) {
 	pool(t, "100%")
 	initialized(t, "empty")
 	l := newLooker(t, nil)
@@ -166,7 +170,8 @@ func TestAnEmptyNodeIsRemovedAtTheSecondLook(t *testing.T) {
 		claim := readClaim(t, "empty")
 		reason := api.GetCondition(claim.Status.Conditions, api.ConditionTypeDisruptionReason)
 		if claim.DeletionTimestamp == nil || !isTainted(t, "empty") || reason == nil || reason.Reason != "Empty" {
-			t.Fatalf("ending %v, tainted %t, conditions %+v", claim.DeletionTimestamp, isTainted(t, "empty"), claim.Status.Conditions)
+			t.Fatalf("ending %v, tainted %t, conditions %+v", claim.DeletionTimestamp, isTainted(t, "empty"),
+				claim.Status.Conditions)
 		}
 	}
 	if len(l.mail.sent["l"]) != 1 {
@@ -201,7 +206,7 @@ func (late) PodsOnNode(context.Context, string, string) ([]corev1.Pod, error) {
 	return []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "late"}}}, nil
 }
 
-func TestAPodThatComesAtTheLastMomentKeepsItsNode(t *testing.T) {
+func TestAPodThatArrivesAtTheLastMomentKeepsItsNode(t *testing.T) {
 	pool(t, "100%")
 	initialized(t, "late")
 	l := newLooker(t, nil)
@@ -223,7 +228,7 @@ func TestAPodThatComesAtTheLastMomentKeepsItsNode(t *testing.T) {
 	server.EndPods(t, "node-late")
 }
 
-func TestABudgetHoldsWhoeverLooks(t *testing.T) {
+func TestABudgetHoldsForConcurrentPasses(t *testing.T) {
 	pool(t, "1")
 	names := []string{"budget-a", "budget-b", "budget-c"}
 	initialized(t, names...)
@@ -290,7 +295,8 @@ func TestMessages(t *testing.T) {
 		t.Error("no error without a cluster")
 	}
 	stale := `{"cluster":"test","at":"2026-01-01T00:00:00Z","reason":"tick"}`
-	response, err := l.handle(t.Context(), events.SQSEvent{Records: []events.SQSMessage{{MessageId: "stale", Body: stale}, {MessageId: "bad", Body: "{"}}})
+	response, err := l.handle(t.Context(), events.SQSEvent{Records: []events.SQSMessage{{MessageId: "stale", Body: stale},
+		{MessageId: "bad", Body: "{"}}})
 	if err != nil || len(response.BatchItemFailures) != 1 || response.BatchItemFailures[0].ItemIdentifier != "bad" {
 		t.Errorf("response %+v, error %v", response, err)
 	}

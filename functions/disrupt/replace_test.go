@@ -20,7 +20,8 @@ const classesPath = "/apis/karpenter.k8s.aws/v1/ec2nodeclasses"
 // offers makes the class "default" and a catalogue until the test is over.
 func offers(t *testing.T) {
 	t.Helper()
-	class := &api.EC2NodeClass{TypeMeta: metav1.TypeMeta{APIVersion: api.AWSGroup + "/v1", Kind: api.EC2NodeClassKind}, ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	class := &api.EC2NodeClass{TypeMeta: metav1.TypeMeta{APIVersion: api.AWSGroup + "/v1", Kind: api.EC2NodeClassKind},
+		ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	class.Spec.Role = "nodes"
 	class.Spec.AMISelectorTerms = []api.AMISelectorTerm{{Alias: "al2023@latest"}}
 	class.Spec.SubnetSelectorTerms = []api.SubnetSelectorTerm{{Tags: map[string]string{"a": "b"}}}
@@ -28,19 +29,26 @@ func offers(t *testing.T) {
 	class.Default()
 	clustertest.Create(t, server, classesPath, class)
 	server.Patch(t, classesPath+"/default/status", map[string]any{"status": map[string]any{
-		"subnets":    []api.Subnet{{ID: "subnet-a", Zone: "us-east-1a", ZoneID: "use1-az1"}, {ID: "subnet-b", Zone: "us-east-1b", ZoneID: "use1-az2"}},
-		"amis":       []map[string]any{{"id": "ami-1", "requirements": []map[string]any{{"key": corev1.LabelArchStable, "operator": "In", "values": []string{"amd64"}}}}},
-		"conditions": []metav1.Condition{{Type: api.ConditionReady, Status: metav1.ConditionTrue, Reason: "Ready", LastTransitionTime: metav1.Now()}},
+		"subnets": []api.Subnet{{ID: "subnet-a", Zone: "us-east-1a", ZoneID: "use1-az1"},
+			{ID: "subnet-b", Zone: "us-east-1b", ZoneID: "use1-az2"}},
+		"amis": []map[string]any{{"id": "ami-1", "requirements": []map[string]any{{"key": corev1.LabelArchStable,
+			"operator": "In", "values": []string{"amd64"}}}}},
+		"conditions": []metav1.Condition{{Type: api.ConditionReady, Status: metav1.ConditionTrue, Reason: "Ready",
+			LastTransitionTime: metav1.Now()}},
 	}})
 	t.Cleanup(func() { server.Delete(t, classesPath+"/default") })
 	known := &catalog.Snapshot{
 		Time: time.Now(), Region: "us-east-1", SpotPriceTime: time.Now(),
-		Zones: []catalog.AvailabilityZone{{ZoneName: "us-east-1a", ZoneID: "use1-az1"}, {ZoneName: "us-east-1b", ZoneID: "use1-az2"}},
+		Zones: []catalog.AvailabilityZone{{ZoneName: "us-east-1a", ZoneID: "use1-az1"},
+			{ZoneName: "us-east-1b", ZoneID: "use1-az2"}},
 	}
 	known.InstanceTypes = []catalog.InstanceTypeInfo{{
-		InstanceType: "m5.large", DefaultVCpus: 2, SizeInMiB: 8192, SupportedArchitectures: []string{"x86_64"}, SupportedUsageClasses: []string{"on-demand", "spot"},
-		Hypervisor: "nitro", Manufacturer: "Intel", Network: catalog.NetworkInfo{MaximumNetworkInterfaces: 3, Ipv4AddressesPerInterface: 10, MaximumNetworkCards: 1},
-		Zones: []string{"us-east-1a", "us-east-1b"}, OnDemandPrice: 0.096, SpotPrices: map[string]float64{"us-east-1a": 0.03, "us-east-1b": 0.04},
+		InstanceType: "m5.large", DefaultVCpus: 2, SizeInMiB: 8192, SupportedArchitectures: []string{"x86_64"},
+		SupportedUsageClasses: []string{"on-demand", "spot"},
+		Hypervisor:            "nitro", Manufacturer: "Intel", Network: catalog.NetworkInfo{MaximumNetworkInterfaces: 3,
+			Ipv4AddressesPerInterface: 10, MaximumNetworkCards: 1},
+		Zones: []string{"us-east-1a", "us-east-1b"}, OnDemandPrice: 0.096,
+		SpotPrices: map[string]float64{"us-east-1a": 0.03, "us-east-1b": 0.04},
 	}}
 	if err := inventory.PutCatalog(t.Context(), server.Client(t, nil), known); err != nil {
 		t.Fatal(err)
@@ -56,7 +64,8 @@ func recommend(t *testing.T, name string) {
 	for i := range claim.Status.Conditions {
 		claim.Status.Conditions[i].LastTransitionTime = metav1.NewTime(time.Now().Add(-time.Hour))
 	}
-	server.Patch(t, api.NodeClaimsPath+"/"+name+"/status", map[string]any{"status": map[string]any{"conditions": claim.Status.Conditions}})
+	server.Patch(t, api.NodeClaimsPath+"/"+name+"/status",
+		map[string]any{"status": map[string]any{"conditions": claim.Status.Conditions}})
 	server.Patch(t, api.NodeClaimsPath+"/"+name, disruption.MarkRebalance(claim, time.Now(), time.Now()))
 	server.Pod(t, "guest-"+name, "node-"+name)
 	t.Cleanup(func() { server.Delete(t, clustertest.PodsPath+"/guest-"+name); server.EndPods(t, "node-"+name) })
@@ -85,10 +94,13 @@ func arrive(t *testing.T, claim *api.NodeClaim) {
 	for _, kind := range []string{api.ConditionTypeLaunched, api.ConditionTypeRegistered, api.ConditionTypeInitialized} {
 		api.SetCondition(&conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue}, time.Now())
 	}
-	server.Patch(t, api.NodeClaimsPath+"/"+claim.Name+"/status", map[string]any{"status": map[string]any{"providerID": api.ProviderID("us-east-1a", "i-"+claim.Name), "conditions": conditions}})
+	server.Patch(t, api.NodeClaimsPath+"/"+claim.Name+"/status",
+		map[string]any{"status": map[string]any{"providerID": api.ProviderID("us-east-1a", "i-"+claim.Name),
+			"conditions": conditions}})
 	server.Node(t, node, "i-"+claim.Name)
 	server.Patch(t, clustertest.NodesPath+"/"+node, map[string]any{
-		"metadata": map[string]any{"labels": map[string]string{api.NodeInitializedLabelKey: "true"}}, "spec": map[string]any{"taints": []corev1.Taint{}},
+		"metadata": map[string]any{"labels": map[string]string{api.NodeInitializedLabelKey: "true"}},
+		"spec":     map[string]any{"taints": []corev1.Taint{}},
 	})
 }
 
@@ -98,7 +110,8 @@ func forget(t *testing.T) {
 	for _, claim := range clustertest.Get[api.NodeClaimList](t, server, api.NodeClaimsPath).Items {
 		if claim.Annotations[disruption.ReplacesAnnotationKey] != "" {
 			server.Delete(t, api.NodeClaimsPath+"/"+claim.Name)
-			server.Patch(t, api.NodeClaimsPath+"/"+claim.Name, map[string]any{"metadata": map[string]any{"finalizers": []string{}}})
+			server.Patch(t, api.NodeClaimsPath+"/"+claim.Name,
+				map[string]any{"metadata": map[string]any{"finalizers": []string{}}})
 			server.Delete(t, clustertest.NodesPath+"/node-"+claim.Name)
 		}
 	}
@@ -110,7 +123,7 @@ func isBeingReplaced(t *testing.T, name string) bool {
 	return replaced
 }
 
-func TestARecommendedNodeGoesWhenItsReplacementIsThere(t *testing.T) {
+func TestARecommendedNodeIsDeletedWhenItsReplacementIsInitialized(t *testing.T) {
 	pool(t, "100%")
 	offers(t)
 	recommend(t, "shaky")
@@ -119,9 +132,11 @@ func TestARecommendedNodeGoesWhenItsReplacementIsThere(t *testing.T) {
 	l.mustLook(t)
 	made := replacement(t, "shaky")
 	if made == nil || !isBeingReplaced(t, "shaky") || !isTainted(t, "shaky") || isEnding(t, "shaky") {
-		t.Fatalf("replacement %v, being replaced %t, tainted %t, ending %t", made, isBeingReplaced(t, "shaky"), isTainted(t, "shaky"), isEnding(t, "shaky"))
+		t.Fatalf("replacement %v, being replaced %t, tainted %t, ending %t", made, isBeingReplaced(t, "shaky"),
+			isTainted(t, "shaky"), isEnding(t, "shaky"))
 	}
-	if short, err := inventory.Unavailable(t.Context(), server.Client(t, nil)); err != nil || !short.Has(api.CapacityTypeSpot, "m5.large", "us-east-1a", time.Now()) {
+	if short, err := inventory.Unavailable(t.Context(), server.Client(t, nil)); err != nil ||
+		!short.Has(api.CapacityTypeSpot, "m5.large", "us-east-1a", time.Now()) {
 		t.Errorf("the offering is not avoided: %v", err)
 	}
 	if sent := l.mail.sent["p"]; len(sent) != 1 || sent[0].Reason != queue.ReasonInterruption {
@@ -145,11 +160,12 @@ func TestARecommendedNodeGoesWhenItsReplacementIsThere(t *testing.T) {
 	}
 }
 
-func TestAReplacementThatFailsIsTakenBack(t *testing.T) {
+func TestAFailedReplacementIsRolledBack(t *testing.T) {
 	for name, fails := range map[string]func(t *testing.T, l *looker, made *api.NodeClaim){
 		"given-up": func(t *testing.T, _ *looker, made *api.NodeClaim) {
 			server.Delete(t, api.NodeClaimsPath+"/"+made.Name)
-			server.Patch(t, api.NodeClaimsPath+"/"+made.Name, map[string]any{"metadata": map[string]any{"finalizers": []string{}}})
+			server.Patch(t, api.NodeClaimsPath+"/"+made.Name,
+				map[string]any{"metadata": map[string]any{"finalizers": []string{}}})
 		},
 		"too-slow": func(_ *testing.T, l *looker, _ *api.NodeClaim) { l.ahead += 11 * time.Minute },
 	} {
@@ -164,8 +180,11 @@ func TestAReplacementThatFailsIsTakenBack(t *testing.T) {
 			for range 2 {
 				l.mustLook(t)
 				claim := readClaim(t, name)
-				if isBeingReplaced(t, name) || isTainted(t, name) || isEnding(t, name) || api.GetCondition(claim.Status.Conditions, api.ConditionTypeDisruptionReason) != nil || replacement(t, name) != nil {
-					t.Fatalf("annotations %v, tainted %t, ending %t, conditions %v", claim.Annotations, isTainted(t, name), isEnding(t, name), claim.Status.Conditions)
+				if isBeingReplaced(t, name) || isTainted(t, name) || isEnding(t, name) ||
+					api.GetCondition(claim.Status.Conditions, api.ConditionTypeDisruptionReason) != nil ||
+					replacement(t, name) != nil {
+					t.Fatalf("annotations %v, tainted %t, ending %t, conditions %v", claim.Annotations, isTainted(t, name),
+						isEnding(t, name), claim.Status.Conditions)
 				}
 			}
 			if !server.Reasons(t, name)["DisruptionBlocked"] {
@@ -180,7 +199,7 @@ func TestAReplacementThatFailsIsTakenBack(t *testing.T) {
 	}
 }
 
-func TestAMoveWhoseBeginnerDiedIsBegunInTheNextLook(t *testing.T) {
+func TestAMoveBeginsAgainAfterAPassThatDied(t *testing.T) {
 	pool(t, "100%")
 	offers(t)
 	recommend(t, "halfway")
@@ -189,7 +208,8 @@ func TestAMoveWhoseBeginnerDiedIsBegunInTheNextLook(t *testing.T) {
 	server.Patch(t, api.NodeClaimsPath+"/halfway", disruption.ReplacedBy(readClaim(t, "halfway"), nil))
 	newLooker(t, nil).mustLook(t)
 	claim := readClaim(t, "halfway")
-	if replacement(t, "halfway") == nil || !isBeingReplaced(t, "halfway") || claim.Annotations[disruption.ReplaceAfterAnnotationKey] != "" {
+	if replacement(t, "halfway") == nil || !isBeingReplaced(t, "halfway") ||
+		claim.Annotations[disruption.ReplaceAfterAnnotationKey] != "" {
 		t.Errorf("replacement %v, annotations %v", replacement(t, "halfway"), claim.Annotations)
 	}
 }

@@ -42,13 +42,15 @@ func single(t *testing.T) *world {
 	w.image = "ami-1"
 	w.workload(1, 0, "500m")
 	server.Delete(t, budgetsPath+"/web")
-	server.Patch(t, deploymentsPath+"/web", map[string]any{"spec": map[string]any{"template": map[string]any{"metadata": map[string]any{
-		"annotations": map[string]string{disruption.MoveByRestartAnnotationKey: "true"},
-	}}}})
+	server.Patch(t, deploymentsPath+"/web",
+		map[string]any{"spec": map[string]any{"template": map[string]any{"metadata": map[string]any{
+			"annotations": map[string]string{disruption.MoveByRestartAnnotationKey: "true"},
+		}}}})
 	w.await("the pod with the annotation runs alone", func() bool {
 		w.step()
 		pods := w.pods()
-		return len(pods) == 1 && pods[0].Annotations[disruption.MoveByRestartAnnotationKey] == "true" && pods[0].Status.Phase == corev1.PodRunning && pods[0].Spec.NodeName != ""
+		return len(pods) == 1 && pods[0].Annotations[disruption.MoveByRestartAnnotationKey] == "true" &&
+			pods[0].Status.Phase == corev1.PodRunning && pods[0].Spec.NodeName != ""
 	})
 	w.most, w.leastReady = 0, 1
 	drift(t, "single-000")
@@ -59,8 +61,10 @@ func single(t *testing.T) *world {
 func drift(t *testing.T, name string) {
 	t.Helper()
 	conditions := readClaim(t, name).Status.Conditions
-	api.SetCondition(&conditions, metav1.Condition{Type: api.ConditionTypeDrifted, Status: metav1.ConditionTrue, Reason: api.ReasonAMIDrift}, time.Now().Add(-time.Minute))
-	server.Patch(t, api.NodeClaimsPath+"/"+name+"/status", map[string]any{"status": map[string]any{"conditions": conditions}})
+	api.SetCondition(&conditions, metav1.Condition{Type: api.ConditionTypeDrifted, Status: metav1.ConditionTrue,
+		Reason: api.ReasonAMIDrift}, time.Now().Add(-time.Minute))
+	server.Patch(t, api.NodeClaimsPath+"/"+name+"/status",
+		map[string]any{"status": map[string]any{"conditions": conditions}})
 }
 
 func TestASingleReplicaIsMovedByARestart(t *testing.T) {
@@ -99,8 +103,10 @@ func TestARestartThatDoesNotEndKeepsTheNode(t *testing.T) {
 	l.ahead += 11 * time.Minute
 	l.mustLook(t)
 	claim := readClaim(t, "single-000")
-	if claim.DeletionTimestamp != nil || isTainted(t, "single-000") || isBeingReplaced(t, "single-000") || claim.Annotations[disruption.RestartingSinceAnnotationKey] != "" {
-		t.Errorf("annotations %v, ending %v, tainted %t", claim.Annotations, claim.DeletionTimestamp, isTainted(t, "single-000"))
+	if claim.DeletionTimestamp != nil || isTainted(t, "single-000") || isBeingReplaced(t, "single-000") ||
+		claim.Annotations[disruption.RestartingSinceAnnotationKey] != "" {
+		t.Errorf("annotations %v, ending %v, tainted %t", claim.Annotations, claim.DeletionTimestamp,
+			isTainted(t, "single-000"))
 	}
 }
 
@@ -120,7 +126,8 @@ func TestWithoutTheRightToRestartTheNodeStays(t *testing.T) {
 		l.mustLook(t)
 		l.ahead += 5 * time.Second
 		w.step()
-		for _, event := range clustertest.Get[corev1.EventList](t, server, clustertest.EventsPath+"?fieldSelector=involvedObject.name=single-000").Items {
+		for _, event := range clustertest.Get[corev1.EventList](t, server,
+			clustertest.EventsPath+"?fieldSelector=involvedObject.name=single-000").Items {
 			if strings.Contains(event.Message, "kubectl create rolebinding") {
 				return true
 			}

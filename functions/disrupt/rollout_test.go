@@ -47,9 +47,11 @@ func (w *world) beat() {
 	w.beaten = time.Now()
 	nodes := clustertest.Get[corev1.NodeList](w.t, server, clustertest.NodesPath).Items
 	w.each(len(nodes), func(i int) {
-		server.Patch(w.t, clustertest.NodesPath+"/"+nodes[i].Name+"/status", map[string]any{"status": map[string]any{"conditions": []map[string]any{
-			{"type": "Ready", "status": "True", "reason": "KubeletReady", "lastHeartbeatTime": metav1.Now(), "lastTransitionTime": nodes[i].CreationTimestamp},
-		}}})
+		server.Patch(w.t, clustertest.NodesPath+"/"+nodes[i].Name+"/status",
+			map[string]any{"status": map[string]any{"conditions": []map[string]any{
+				{"type": "Ready", "status": "True", "reason": "KubeletReady", "lastHeartbeatTime": metav1.Now(),
+					"lastTransitionTime": nodes[i].CreationTimestamp},
+			}}})
 	})
 }
 
@@ -102,7 +104,8 @@ func (w *world) join(claim *api.NodeClaim) {
 		api.SetCondition(&conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue}, time.Now().Add(-time.Hour))
 	}
 	server.Patch(w.t, api.NodeClaimsPath+"/"+name, map[string]any{"metadata": map[string]any{"labels": map[string]string{
-		corev1.LabelArchStable: "amd64", corev1.LabelInstanceTypeStable: "m5.large", corev1.LabelTopologyZone: "us-east-1a", api.CapacityTypeLabelKey: capacityType,
+		corev1.LabelArchStable: "amd64", corev1.LabelInstanceTypeStable: "m5.large", corev1.LabelTopologyZone: "us-east-1a",
+		api.CapacityTypeLabelKey: capacityType,
 	}}})
 	server.Patch(w.t, api.NodeClaimsPath+"/"+name+"/status", map[string]any{"status": map[string]any{
 		"providerID": api.ProviderID("us-east-1a", "i-"+name), "imageID": w.image, "conditions": conditions,
@@ -110,8 +113,10 @@ func (w *world) join(claim *api.NodeClaim) {
 	server.Node(w.t, "node-"+name, "i-"+name)
 	server.Patch(w.t, clustertest.NodesPath+"/node-"+name, map[string]any{
 		"metadata": map[string]any{"labels": map[string]string{
-			api.NodeInitializedLabelKey: "true", api.NodePoolLabelKey: "default", corev1.LabelArchStable: "amd64", corev1.LabelHostname: "node-" + name,
-			corev1.LabelInstanceTypeStable: "m5.large", corev1.LabelTopologyZone: "us-east-1a", api.CapacityTypeLabelKey: capacityType, corev1.LabelOSStable: "linux",
+			api.NodeInitializedLabelKey: "true", api.NodePoolLabelKey: "default", corev1.LabelArchStable: "amd64",
+			corev1.LabelHostname:           "node-" + name,
+			corev1.LabelInstanceTypeStable: "m5.large", corev1.LabelTopologyZone: "us-east-1a",
+			api.CapacityTypeLabelKey: capacityType, corev1.LabelOSStable: "linux",
 		}},
 		"spec": map[string]any{"taints": []corev1.Taint{}},
 	})
@@ -139,7 +144,8 @@ func (w *world) end(claim *api.NodeClaim, pods []corev1.Pod) {
 		return
 	}
 	server.Delete(w.t, clustertest.NodesPath+"/"+node)
-	server.Patch(w.t, api.NodeClaimsPath+"/"+claim.Name, map[string]any{"metadata": map[string]any{"finalizers": []string{}}})
+	server.Patch(w.t, api.NodeClaimsPath+"/"+claim.Name,
+		map[string]any{"metadata": map[string]any{"finalizers": []string{}}})
 }
 
 // step lets everything around disrupt take one turn.
@@ -192,7 +198,8 @@ func (w *world) workload(replicas, available int32, cpu string) {
 	least := intstr.FromInt32(available)
 	clustertest.Create(w.t, server, budgetsPath, &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},
-		Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: &least, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}},
+		Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: &least,
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}},
 	})
 	w.t.Cleanup(func() { server.Delete(w.t, budgetsPath+"/web") })
 	w.deploy("web", replicas, cpu, nil)
@@ -211,9 +218,10 @@ func (w *world) deploy(name string, replicas int32, cpu string, annotations map[
 	made := appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	made.Spec.Replicas, made.Spec.Selector = &replicas, &metav1.LabelSelector{MatchLabels: labels}
 	made.Spec.Template.Labels, made.Spec.Template.Annotations = labels, annotations
-	made.Spec.Template.Spec.Containers = []corev1.Container{{Name: "main", Image: "image", Resources: corev1.ResourceRequirements{
-		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)},
-	}}}
+	made.Spec.Template.Spec.Containers = []corev1.Container{{Name: "main", Image: "image",
+		Resources: corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)},
+		}}}
 	clustertest.Create(w.t, server, deploymentsPath, &made)
 	w.t.Cleanup(func() {
 		server.Delete(w.t, deploymentsPath+"/"+name)
@@ -285,7 +293,8 @@ func TestAnImageRollsOutWithinTheBudget(t *testing.T) {
 		t.Errorf("%d nodes are there for %d pods", len(claims), nodes)
 	}
 	for _, claim := range claims {
-		if !strings.HasPrefix(claim.Name, "default-") || claim.Annotations[api.NodePoolHashAnnotationKey] == "" || claim.Annotations[disruption.ReplacesAnnotationKey] == "" {
+		if !strings.HasPrefix(claim.Name, "default-") || claim.Annotations[api.NodePoolHashAnnotationKey] == "" ||
+			claim.Annotations[disruption.ReplacesAnnotationKey] == "" {
 			t.Errorf("nodeclaim %s: annotations %v", claim.Name, claim.Annotations)
 		}
 	}
@@ -310,7 +319,8 @@ func TestAStormOfEmptyNodes(t *testing.T) {
 			t.Logf("%d nodes after %d looks", len(claims), looks)
 		}
 		for i := range claims {
-			if claims[i].DeletionTimestamp != nil || api.GetCondition(claims[i].Status.Conditions, api.ConditionTypeDisruptionReason) != nil {
+			if claims[i].DeletionTimestamp != nil || api.GetCondition(claims[i].Status.Conditions,
+				api.ConditionTypeDisruptionReason) != nil {
 				going++
 			}
 		}

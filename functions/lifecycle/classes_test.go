@@ -17,7 +17,8 @@ const classesPath = "/apis/karpenter.k8s.aws/v1/ec2nodeclasses"
 
 func makeClass(t *testing.T, name string) *api.EC2NodeClass {
 	t.Helper()
-	class := &api.EC2NodeClass{TypeMeta: metav1.TypeMeta{APIVersion: "karpenter.k8s.aws/v1", Kind: api.EC2NodeClassKind}, ObjectMeta: metav1.ObjectMeta{Name: name}}
+	class := &api.EC2NodeClass{TypeMeta: metav1.TypeMeta{APIVersion: "karpenter.k8s.aws/v1", Kind: api.EC2NodeClassKind},
+		ObjectMeta: metav1.ObjectMeta{Name: name}}
 	class.Spec.Role = "nodes"
 	class.Spec.AMISelectorTerms = []api.AMISelectorTerm{{Alias: "al2023@latest"}}
 	class.Spec.SubnetSelectorTerms = []api.SubnetSelectorTerm{{ID: "subnet-1"}}
@@ -56,7 +57,7 @@ func (m *fakeMade) furnish(class *api.EC2NodeClass) {
 	m.profiles["other-profile"] = fakeProfile{Profile: fleet.Profile{Name: "other-profile", ClassUID: "another"}}
 }
 
-func TestAClassGoesAfterItsClaims(t *testing.T) {
+func TestAClassEndsAfterItsClaims(t *testing.T) {
 	l := newLife(t)
 	l.minute(7)
 	class := makeClass(t, "leaving")
@@ -89,7 +90,8 @@ func TestSweep(t *testing.T) {
 		server.Patch(t, classesPath+"/kept", map[string]any{"metadata": map[string]any{"finalizers": []string{}}})
 		server.Delete(t, classesPath+"/kept")
 	})
-	server.Patch(t, classesPath+"/kept/status", map[string]any{"status": map[string]any{"instanceProfile": "profile-of-kept"}})
+	server.Patch(t, classesPath+"/kept/status",
+		map[string]any{"status": map[string]any{"instanceProfile": "profile-of-kept"}})
 	l.ec2.launch("i-kept", map[string]string{fleet.LaunchTemplateTagKey: "lt-used"})
 	l.ec2.instances[0].LaunchTime = time.Now().Add(24 * time.Hour) // too young to be garbage
 	template := func(id, class string, created time.Time) {
@@ -100,7 +102,8 @@ func TestSweep(t *testing.T) {
 	template("lt-young", "kept", time.Now().Add(24*time.Hour))
 	template("lt-waited-for", "waiting", time.Now().Add(-2*time.Hour))
 	profile := func(name, uid string, unused time.Time, foreign bool) {
-		l.made.profiles[name] = fakeProfile{Profile: fleet.Profile{Name: name, ClassUID: uid}, unusedSince: unused, foreign: foreign}
+		l.made.profiles[name] = fakeProfile{Profile: fleet.Profile{Name: name, ClassUID: uid}, unusedSince: unused,
+			foreign: foreign}
 	}
 	profile("used-by-claim", string(class.UID), time.Time{}, false)
 	profile("idle", string(class.UID), time.Time{}, false)
@@ -118,7 +121,8 @@ func TestSweep(t *testing.T) {
 	}
 	l.minute(0)
 	l.tickOnce(t)
-	if left := strings.Join(l.made.left(), " "); left != "foreign idle lt-used lt-waited-for lt-young of-nobody used-by-claim" {
+	if left := strings.Join(l.made.left(),
+		" "); left != "foreign idle lt-used lt-waited-for lt-young of-nobody used-by-claim" {
 		t.Errorf("left are %s", left)
 	}
 	if !slices.Equal(l.made.repaired, []string{"kept"}) {
@@ -133,13 +137,15 @@ func TestSweep(t *testing.T) {
 	l.clock.ahead += 30 * time.Minute
 	server.Patch(t, classesPath+"/kept/status", map[string]any{"status": map[string]any{"instanceProfile": "idle"}})
 	l.tickOnce(t)
-	if left := strings.Join(l.made.left(), " "); !strings.Contains(left, "of-nobody") || !l.made.profiles["idle"].unusedSince.IsZero() {
+	if left := strings.Join(l.made.left(), " "); !strings.Contains(left, "of-nobody") ||
+		!l.made.profiles["idle"].unusedSince.IsZero() {
 		t.Errorf("left are %s, idle is marked at %s", left, l.made.profiles["idle"].unusedSince)
 	}
 	l.clock.ahead += 30 * time.Minute
 	l.tickOnce(t)
 	// The claim that waited has been given up meanwhile, and with it its template.
-	if left := strings.Join(l.made.left(), " "); readClaim(t, "waiting") != nil || left != "foreign idle lt-used lt-young used-by-claim" {
+	if left := strings.Join(l.made.left(), " "); readClaim(t, "waiting") != nil ||
+		left != "foreign idle lt-used lt-young used-by-claim" {
 		t.Errorf("left are %s", left)
 	}
 }

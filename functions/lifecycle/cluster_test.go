@@ -90,11 +90,13 @@ func TestANodeJoinsAndLeaves(t *testing.T) {
 	if node.Labels[api.CapacityTypeLabelKey] != api.CapacityTypeSpot || node.Labels[corev1.LabelArchStable] != "amd64" {
 		t.Errorf("labels %v", node.Labels)
 	}
-	if len(node.Spec.Taints) != 0 || len(node.OwnerReferences) != 1 || node.OwnerReferences[0].UID != claim.UID || !slices.Contains(node.Finalizers, api.TerminationFinalizer) {
+	if len(node.Spec.Taints) != 0 || len(node.OwnerReferences) != 1 || node.OwnerReferences[0].UID != claim.UID ||
+		!slices.Contains(node.Finalizers, api.TerminationFinalizer) {
 		t.Errorf("taints %v, owners %v, finalizers %v", node.Spec.Taints, node.OwnerReferences, node.Finalizers)
 	}
 	claim = readClaim(t, "join")
-	if claim.Status.NodeName != "node-join" || !api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeConsistentStateFound) {
+	if claim.Status.NodeName != "node-join" || !api.ConditionTrue(claim.Status.Conditions,
+		api.ConditionTypeConsistentStateFound) {
 		t.Errorf("status %+v", claim.Status)
 	}
 	l.until(t, "node-join", func() bool { return l.ec2.tags("i-join")[api.NameTagKey] == "node-join" })

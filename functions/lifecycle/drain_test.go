@@ -54,7 +54,10 @@ func TestADrainHonoursADisruptionBudget(t *testing.T) {
 	budget(t, "guarded", "guarded", 0)
 	server.Delete(t, api.NodeClaimsPath+"/budget")
 
-	l.until(t, "node-budget", func() bool { return isGone(t, "free") && server.Reasons(t, "node-budget")["FailedDraining"] })
+	l.until(t, "node-budget", func() bool {
+		return isGone(t, "free") &&
+			server.Reasons(t, "node-budget")["FailedDraining"]
+	})
 	for range 10 {
 		if _, err := l.handle(t.Context(), wakes(t, l.tick())); err != nil {
 			t.Fatal(err)
@@ -98,7 +101,8 @@ func TestAPodWithTwoBudgetsStallsTheDrainAndFailsNothing(t *testing.T) {
 
 func TestTheGracePeriodEndsEveryProtection(t *testing.T) {
 	l := newLife(t)
-	l.join(t, "grace", func(c *api.NodeClaim) { c.Spec.TerminationGracePeriod = &metav1.Duration{Duration: 10 * time.Minute} })
+	l.join(t, "grace",
+		func(c *api.NodeClaim) { c.Spec.TerminationGracePeriod = &metav1.Duration{Duration: 10 * time.Minute} })
 	server.Pod(t, "protected", "node-grace", func(p *corev1.Pod) {
 		p.Annotations = map[string]string{api.DoNotDisruptAnnotationKey: "true"}
 	})
@@ -107,7 +111,8 @@ func TestTheGracePeriodEndsEveryProtection(t *testing.T) {
 	t.Cleanup(func() { server.Delete(t, budgetsPath+"/grace") })
 	server.Delete(t, api.NodeClaimsPath+"/grace")
 	l.until(t, "node-grace", func() bool {
-		return readClaim(t, "grace").Annotations[api.NodeClaimTerminationTimestampAnnotationKey] != "" && server.Reasons(t, "node-grace")["FailedDraining"]
+		return readClaim(t, "grace").Annotations[api.NodeClaimTerminationTimestampAnnotationKey] != "" &&
+			server.Reasons(t, "node-grace")["FailedDraining"]
 	})
 	if isGone(t, "protected") || isGone(t, "guarded-grace") {
 		t.Fatal("a protected pod ended before its time")

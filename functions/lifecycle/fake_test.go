@@ -31,7 +31,8 @@ func (e *fakeEC2) Instances(_ context.Context, ids ...string) ([]fleet.Instance,
 	if e.refuse != nil {
 		return nil, e.refuse
 	}
-	listed := slices.DeleteFunc(slices.Clone(e.instances), func(i fleet.Instance) bool { return len(ids) > 0 && !slices.Contains(ids, i.ID) })
+	listed := slices.DeleteFunc(slices.Clone(e.instances),
+		func(i fleet.Instance) bool { return len(ids) > 0 && !slices.Contains(ids, i.ID) })
 	e.instances = slices.DeleteFunc(e.instances, func(i fleet.Instance) bool { return i.State == "shutting-down" })
 	return listed, nil
 }

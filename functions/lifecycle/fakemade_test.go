@@ -93,5 +93,6 @@ func (m *fakeMade) DeleteProfile(_ context.Context, name string) error {
 func (m *fakeMade) left() []string {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
-	return slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Keys(m.templates)), slices.Collect(maps.Keys(m.profiles)))))
+	return slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Keys(m.templates)),
+		slices.Collect(maps.Keys(m.profiles)))))
 }

@@ -35,18 +35,27 @@ func TestChains(t *testing.T) {
 		batch    func(*life) []queue.Message
 		hop      int // of the message that is sent; -1 for none
 	}{
-		{"a pass with nothing in flight sends nothing", false, func(l *life) []queue.Message { return []queue.Message{l.tick()} }, -1},
-		{"a tick with something in flight begins a chain", true, func(l *life) []queue.Message { return []queue.Message{l.tick()} }, 1},
+		{"a pass with nothing in flight sends nothing", false,
+			func(l *life) []queue.Message { return []queue.Message{l.tick()} }, -1},
+		{"a tick with something in flight begins a chain", true,
+			func(l *life) []queue.Message { return []queue.Message{l.tick()} }, 1},
 		{"a chain goes on", true, func(l *life) []queue.Message { return []queue.Message{l.goOn(4)} }, 5},
 		{"a chain ends", true, func(l *life) []queue.Message { return []queue.Message{l.goOn(queue.MaximumHops)} }, -1},
-		{"chains that meet become one", true, func(l *life) []queue.Message { return []queue.Message{l.goOn(4), l.goOn(2), l.goOn(7)} }, 3},
-		{"a chain that meets a tick begins anew", true, func(l *life) []queue.Message { return []queue.Message{l.goOn(4), l.tick(), l.goOn(7)} }, 1},
-		{"a stale tick is nobody's", true, func(l *life) []queue.Message {
+		{"chains that meet become one", true, func(l *life) []queue.Message {
+			return []queue.Message{l.goOn(4), l.goOn(2),
+				l.goOn(7)}
+		}, 3},
+		{"a chain that meets a tick starts again", true, func(l *life) []queue.Message {
+			return []queue.Message{l.goOn(4),
+				l.tick(), l.goOn(7)}
+		}, 1},
+		{"a stale tick is dropped", true, func(l *life) []queue.Message {
 			stale := l.tick()
 			stale.At = stale.At.Add(-2 * time.Minute)
 			return []queue.Message{stale}
 		}, -1},
-		{"a hop below zero is a mistake that harms nobody", true, func(l *life) []queue.Message { return []queue.Message{l.goOn(-3)} }, -2},
+		{"a hop below zero is harmless", true,
+			func(l *life) []queue.Message { return []queue.Message{l.goOn(-3)} }, -2},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -116,12 +125,14 @@ func TestAMessageThatCannotBeReadKeepsNoOtherWaiting(t *testing.T) {
 	launching(t, "readable")
 	l := newLife(t)
 	batch := wakes(t, l.tick())
-	batch.Records = append(batch.Records, events.SQSMessage{MessageId: "bad", Body: "{"}, events.SQSMessage{MessageId: "nameless", Body: "{}"})
+	batch.Records = append(batch.Records, events.SQSMessage{MessageId: "bad", Body: "{"},
+		events.SQSMessage{MessageId: "nameless", Body: "{}"})
 	response, err := l.handle(t.Context(), batch)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if failed := response.BatchItemFailures; len(failed) != 2 || failed[0].ItemIdentifier != "bad" || failed[1].ItemIdentifier != "nameless" {
+	if failed := response.BatchItemFailures; len(failed) != 2 || failed[0].ItemIdentifier != "bad" ||
+		failed[1].ItemIdentifier != "nameless" {
 		t.Errorf("failed %+v", failed)
 	}
 	if len(l.mail.sent["l"]) != 1 {
@@ -129,7 +140,7 @@ func TestAMessageThatCannotBeReadKeepsNoOtherWaiting(t *testing.T) {
 	}
 }
 
-func TestAPassThatFailsFailsAsAWhole(t *testing.T) {
+func TestAFailedPassReturnsItsError(t *testing.T) {
 	t.Run("without a cluster", func(t *testing.T) {
 		l := newLife(t)
 		l.connect = func(context.Context) (kubernetes, error) { return nil, errors.New("no endpoint") }
@@ -183,11 +194,14 @@ func TestGarbageIsCollected(t *testing.T) {
 	l.until(t, "node-lost", func() bool { return readClaim(t, "lost") == nil && readNode(t, "node-lost") == nil })
 }
 
-func TestAPoolTellsWhatItHasAndWhetherItMayLaunch(t *testing.T) {
+func TestAPoolShowsItsNodesAndWhetherItMayLaunch(t *testing.T) {
 	l := newLife(t)
-	pool := &api.NodePool{TypeMeta: metav1.TypeMeta{APIVersion: api.APIVersion, Kind: api.NodePoolKind}, ObjectMeta: metav1.ObjectMeta{Name: "default"}}
-	pool.Spec.Template.Spec.NodeClassRef = &api.NodeClassReference{Group: api.AWSGroup, Kind: api.EC2NodeClassKind, Name: "default"}
-	pool.Spec.Template.Spec.Requirements = []api.NodeSelectorRequirementWithMinValues{{Key: "kubernetes.io/arch", Operator: "In", Values: []string{"amd64"}}}
+	pool := &api.NodePool{TypeMeta: metav1.TypeMeta{APIVersion: api.APIVersion, Kind: api.NodePoolKind},
+		ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	pool.Spec.Template.Spec.NodeClassRef = &api.NodeClassReference{Group: api.AWSGroup, Kind: api.EC2NodeClassKind,
+		Name: "default"}
+	pool.Spec.Template.Spec.Requirements = []api.NodeSelectorRequirementWithMinValues{{Key: "kubernetes.io/arch",
+		Operator: "In", Values: []string{"amd64"}}}
 	pool.Default()
 	clustertest.Create(t, server, api.NodePoolsPath, pool)
 	t.Cleanup(func() { server.Delete(t, api.NodePoolsPath+"/default") })
@@ -206,7 +220,8 @@ func TestAPoolTellsWhatItHasAndWhetherItMayLaunch(t *testing.T) {
 		t.Errorf("nodes %v", pool.Status.Nodes)
 	}
 	class := api.GetCondition(pool.Status.Conditions, api.ConditionTypeNodeClassReady)
-	if class.Status != metav1.ConditionFalse || class.Reason != api.ReasonNodeClassNotFound || api.ConditionTrue(pool.Status.Conditions, api.ConditionReady) {
+	if class.Status != metav1.ConditionFalse || class.Reason != api.ReasonNodeClassNotFound ||
+		api.ConditionTrue(pool.Status.Conditions, api.ConditionReady) {
 		t.Errorf("conditions %+v", pool.Status.Conditions)
 	}
 	version := pool.ResourceVersion

@@ -19,7 +19,8 @@ func unready(t *testing.T, name string, since time.Duration) {
 	t.Helper()
 	at := metav1.NewTime(time.Now().Add(-since))
 	server.Patch(t, clustertest.NodesPath+"/"+name+"/status", map[string]any{"status": map[string]any{
-		"conditions": []map[string]any{{"type": "Ready", "status": "False", "reason": "KubeletNotReady", "lastHeartbeatTime": metav1.Now(), "lastTransitionTime": at}},
+		"conditions": []map[string]any{{"type": "Ready", "status": "False", "reason": "KubeletNotReady",
+			"lastHeartbeatTime": metav1.Now(), "lastTransitionTime": at}},
 	}})
 }
 
@@ -29,7 +30,8 @@ func TestANodeWhoseInstanceFailsItsStatusCheckIsReplaced(t *testing.T) {
 	server.Pod(t, "guarded-impaired", "node-impaired", labelled("guarded-impaired"))
 	budget(t, "impaired", "guarded-impaired", 0)
 	t.Cleanup(func() { server.Delete(t, budgetsPath+"/impaired") })
-	l.ec2.statuses = map[string]fleet.Status{"i-impaired": {SystemImpaired: l.now().Add(-time.Minute)}, "i-foreign": {SystemImpaired: l.now().Add(-time.Hour)}}
+	l.ec2.statuses = map[string]fleet.Status{"i-impaired": {SystemImpaired: l.now().Add(-time.Minute)},
+		"i-foreign": {SystemImpaired: l.now().Add(-time.Hour)}}
 	if _, err := l.handle(t.Context(), wakes(t, l.tick())); err != nil {
 		t.Fatal(err)
 	}
@@ -51,20 +53,23 @@ func TestANodeWhoseInstanceFailsItsStatusCheckIsReplaced(t *testing.T) {
 	}
 }
 
-func TestNodesOfAPoolThatIsTooSickStay(t *testing.T) {
+func TestNodesOfAPoolWithTooManyUnhealthyOnesStay(t *testing.T) {
 	l := newLife(t)
-	pool := &api.NodePool{TypeMeta: metav1.TypeMeta{APIVersion: api.APIVersion, Kind: api.NodePoolKind}, ObjectMeta: metav1.ObjectMeta{Name: "sick"}}
-	pool.Spec.Template.Spec.NodeClassRef = &api.NodeClassReference{Group: api.AWSGroup, Kind: api.EC2NodeClassKind, Name: "default"}
-	pool.Spec.Template.Spec.Requirements = []api.NodeSelectorRequirementWithMinValues{{Key: "kubernetes.io/arch", Operator: "In", Values: []string{"amd64"}}}
+	pool := &api.NodePool{TypeMeta: metav1.TypeMeta{APIVersion: api.APIVersion, Kind: api.NodePoolKind},
+		ObjectMeta: metav1.ObjectMeta{Name: "unwell"}}
+	pool.Spec.Template.Spec.NodeClassRef = &api.NodeClassReference{Group: api.AWSGroup, Kind: api.EC2NodeClassKind,
+		Name: "default"}
+	pool.Spec.Template.Spec.Requirements = []api.NodeSelectorRequirementWithMinValues{{Key: "kubernetes.io/arch",
+		Operator: "In", Values: []string{"amd64"}}}
 	pool.Default()
 	clustertest.Create(t, server, api.NodePoolsPath, pool)
-	t.Cleanup(func() { server.Delete(t, api.NodePoolsPath+"/sick") })
-	names := []string{"sick-0", "sick-1", "sick-2"}
+	t.Cleanup(func() { server.Delete(t, api.NodePoolsPath+"/unwell") })
+	names := []string{"unwell-0", "unwell-1", "unwell-2"}
 	for _, name := range names {
-		l.join(t, name, func(c *api.NodeClaim) { c.Labels[api.NodePoolLabelKey] = "sick" })
+		l.join(t, name, func(c *api.NodeClaim) { c.Labels[api.NodePoolLabelKey] = "unwell" })
 	}
 	blocked := func() bool {
-		pool = clustertest.Get[api.NodePool](t, server, api.NodePoolsPath+"/sick")
+		pool = clustertest.Get[api.NodePool](t, server, api.NodePoolsPath+"/unwell")
 		return api.ConditionTrue(pool.Status.Conditions, api.ConditionTypeNodeRepairBlocked)
 	}
 	for _, name := range names[:2] {
@@ -76,16 +81,16 @@ func TestNodesOfAPoolThatIsTooSickStay(t *testing.T) {
 			t.Errorf("%s ends", name)
 		}
 	}
-	if reasons := server.Reasons(t, "sick"); !reasons["NodeRepairBlocked"] {
+	if reasons := server.Reasons(t, "unwell"); !reasons["NodeRepairBlocked"] {
 		t.Errorf("events about the pool: %v", reasons)
 	}
 	// One recovers: the other is one of three, a fifth rounded up.
-	server.Patch(t, clustertest.NodesPath+"/node-sick-0/status", map[string]any{"status": map[string]any{
+	server.Patch(t, clustertest.NodesPath+"/node-unwell-0/status", map[string]any{"status": map[string]any{
 		"conditions": []map[string]any{{"type": "Ready", "status": "True"}},
 	}})
-	l.until(t, "node-sick-1", func() bool { return readClaim(t, "sick-1") == nil })
+	l.until(t, "node-unwell-1", func() bool { return readClaim(t, "unwell-1") == nil })
 	l.until(t, "none", func() bool { return !blocked() })
-	for _, name := range []string{"sick-0", "sick-2"} {
+	for _, name := range []string{"unwell-0", "unwell-2"} {
 		server.Delete(t, api.NodeClaimsPath+"/"+name)
 		l.until(t, "node-"+name, func() bool { return readClaim(t, name) == nil })
 	}
@@ -94,7 +99,8 @@ func TestNodesOfAPoolThatIsTooSickStay(t *testing.T) {
 func TestWorkThatEC2AnnouncesIsRememberedAndForgotten(t *testing.T) {
 	l := newLife(t)
 	l.join(t, "work")
-	l.ec2.statuses = map[string]fleet.Status{"i-work": {Events: []fleet.ScheduledEvent{{ID: "instance-event-1", Code: "instance-retirement", NotBefore: l.now().Add(100 * time.Hour)}}}}
+	l.ec2.statuses = map[string]fleet.Status{"i-work": {Events: []fleet.ScheduledEvent{{ID: "instance-event-1",
+		Code: "instance-retirement", NotBefore: l.now().Add(100 * time.Hour)}}}}
 	announced := func() bool {
 		return readClaim(t, "work").Annotations[disruption.DepartsBecauseAnnotationKey] == "instance-event-1"
 	}
@@ -109,7 +115,8 @@ func TestLeasesOfNodesThatAreGoneAreSwept(t *testing.T) {
 	const path = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 	l := newLife(t)
 	for i := range 2 {
-		clustertest.Create(t, server, path, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("lease-%d", i)}})
+		clustertest.Create(t, server, path, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("lease-%d",
+			i)}})
 	}
 	server.Node(t, "lease-1", "i-somebody-elses")
 	t.Cleanup(func() { server.Delete(t, clustertest.NodesPath+"/lease-1") })
@@ -119,7 +126,8 @@ func TestLeasesOfNodesThatAreGoneAreSwept(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, want := range []bool{false, true} {
-		if found := clustertest.Get[coordinationv1.Lease](t, server, fmt.Sprintf("%s/lease-%d", path, i)) != nil; found != want {
+		if found := clustertest.Get[coordinationv1.Lease](t, server,
+			fmt.Sprintf("%s/lease-%d", path, i)) != nil; found != want {
 			t.Errorf("lease-%d is there: %t", i, found)
 		}
 	}

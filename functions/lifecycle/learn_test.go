@@ -20,7 +20,8 @@ import (
 // has gives the node a memory, as its kubelet reports it.
 func has(t *testing.T, node, memory string) {
 	t.Helper()
-	server.Patch(t, clustertest.NodesPath+"/"+node+"/status", map[string]any{"status": map[string]any{"capacity": map[string]any{"memory": memory}}})
+	server.Patch(t, clustertest.NodesPath+"/"+node+"/status",
+		map[string]any{"status": map[string]any{"capacity": map[string]any{"memory": memory}}})
 }
 
 func imaged(t *testing.T, claim, image string) {
@@ -53,8 +54,8 @@ func (l *life) connectTo(client *cluster.Client) {
 	l.connect = func(context.Context) (kubernetes, error) { return client, nil }
 }
 
-// TestWhatNodesHaveIsLearned goes from nodes that join to the instance types that are planned with.
-func TestWhatNodesHaveIsLearned(t *testing.T) {
+// TestTheMemoryOfNodesIsLearned goes from nodes that join to the instance types of plans.
+func TestTheMemoryOfNodesIsLearned(t *testing.T) {
 	counted := &configMaps{}
 	l := newLife(t)
 	l.clock.leaveHalfHour()
@@ -78,12 +79,14 @@ func TestWhatNodesHaveIsLearned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for key, want := range map[string]int64{catalog.LearnedKey("m5.large", "ami-1"): 7790 << 20, catalog.LearnedKey("m5.large", "ami-other"): 7000 << 20} {
+	for key, want := range map[string]int64{catalog.LearnedKey("m5.large", "ami-1"): 7790 << 20,
+		catalog.LearnedKey("m5.large", "ami-other"): 7000 << 20} {
 		if got := known.Capacities[key].Memory; got != want {
 			t.Errorf("%s has %d bytes, want %d", key, got, want)
 		}
 	}
-	for _, typ := range catalog.Resolve(catalogtest.Snapshot(t), catalogtest.NodeClass("default"), catalog.Observed{Learned: known}, l.clock.now()) {
+	for _, typ := range catalog.Resolve(catalogtest.Snapshot(t), catalogtest.NodeClass("default"),
+		catalog.Observed{Learned: known}, l.clock.now()) {
 		if memory := typ.Capacity[corev1.ResourceMemory]; typ.Name == "m5.large" && memory.String() != "7790Mi" {
 			t.Errorf("m5.large is planned with %s", memory.String())
 		}
@@ -108,12 +111,13 @@ func TestWhatNodesHaveIsLearned(t *testing.T) {
 		}
 	}
 	if counted.reads.Load() != 1 || counted.writes.Load() != 0 {
-		t.Errorf("another container read %d times and wrote %d times, want once and never", counted.reads.Load(), counted.writes.Load())
+		t.Errorf("another container read %d times and wrote %d times, want once and never", counted.reads.Load(),
+			counted.writes.Load())
 	}
 }
 
-// TestNodesTeachWithoutRights: what cannot be written down keeps no node from joining.
-func TestNodesTeachWithoutRights(t *testing.T) {
+// TestANodeJoinsWhenItsCapacityCannotBeWritten: what cannot be written down keeps no node from joining.
+func TestANodeJoinsWhenItsCapacityCannotBeWritten(t *testing.T) {
 	refused := &atomic.Int64{}
 	l := newLife(t)
 	l.clock.leaveHalfHour()
@@ -121,7 +125,8 @@ func TestNodesTeachWithoutRights(t *testing.T) {
 		return roundTripper(func(request *http.Request) (*http.Response, error) {
 			if strings.Contains(request.URL.Path, "/configmaps") {
 				refused.Add(1)
-				return &http.Response{StatusCode: http.StatusServiceUnavailable, Body: http.NoBody, Header: http.Header{}, Request: request}, nil
+				return &http.Response{StatusCode: http.StatusServiceUnavailable, Body: http.NoBody, Header: http.Header{},
+					Request: request}, nil
 			}
 			return next.RoundTrip(request)
 		})

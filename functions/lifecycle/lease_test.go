@@ -40,7 +40,7 @@ func (l *life) interruption(hop int) queue.Message {
 	return queue.Message{Cluster: "test", At: l.now(), Reason: queue.ReasonInterruption, Hop: hop}
 }
 
-func TestAPassThatMeetsAnotherLooksLater(t *testing.T) {
+func TestAPassThatMeetsAnotherTriesLater(t *testing.T) {
 	l := newLife(t)
 	l.leaving(t, "met")
 	other, err := server.Client(t, nil).AcquireLease(t.Context(), leaseName, "another", l.now(), l.now().Add(leaseFor))
@@ -101,7 +101,8 @@ func TestATickThatMeetsAnotherLeavesItTheDrains(t *testing.T) {
 	if readClaim(t, "beside-it").Status.NodeName == "" {
 		t.Error("the tick waited for the other with a node that joins")
 	}
-	if sent := l.mail.sent["l"]; len(sent) != 1 || sent[0].Reason != queue.ReasonContinue || sent[0].At.Sub(l.now()) > 2*afterConflict {
+	if sent := l.mail.sent["l"]; len(sent) != 1 || sent[0].Reason != queue.ReasonContinue ||
+		sent[0].At.Sub(l.now()) > 2*afterConflict {
 		t.Errorf("for the drains was sent %+v", sent)
 	}
 	if err := other.Release(t.Context()); err != nil {
@@ -120,7 +121,8 @@ func TestATickThatMeetsAnotherLeavesItTheDrains(t *testing.T) {
 func TestWhatATickLeavesIsDrainedWhenTheOtherHasDied(t *testing.T) {
 	l := newLife(t)
 	l.leaving(t, "orphaned")
-	if _, err := server.Client(t, nil).AcquireLease(t.Context(), leaseName, "dead", l.now(), l.now().Add(leaseFor)); err != nil {
+	if _, err := server.Client(t, nil).AcquireLease(t.Context(), leaseName, "dead", l.now(),
+		l.now().Add(leaseFor)); err != nil {
 		t.Fatal(err)
 	}
 	l.asked = queue.Asked{} // another container

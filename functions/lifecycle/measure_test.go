@@ -10,24 +10,27 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog"
 )
 
-func TestWhatNodesCostIsMeasured(t *testing.T) {
+func TestThePriceOfNodesIsMeasured(t *testing.T) {
 	now := time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 	known := &catalog.Snapshot{Time: now.Add(-time.Hour), SpotPriceTime: now, InstanceTypes: []catalog.InstanceTypeInfo{
 		{InstanceType: "m5.large", OnDemandPrice: 0.5, SpotPrices: map[string]float64{"us-east-1a": 0.125}},
 	}}
 	claim := func(kind, instance string) api.NodeClaim {
 		var made api.NodeClaim
-		made.Labels = map[string]string{api.CapacityTypeLabelKey: kind, corev1.LabelInstanceTypeStable: "m5.large", corev1.LabelTopologyZone: "us-east-1a"}
+		made.Labels = map[string]string{api.CapacityTypeLabelKey: kind, corev1.LabelInstanceTypeStable: "m5.large",
+			corev1.LabelTopologyZone: "us-east-1a"}
 		made.Status.ProviderID = instance
 		return made
 	}
-	claims := []api.NodeClaim{claim("spot", "aws:///us-east-1a/i-1"), claim("spot", "aws:///us-east-1a/i-2"), claim("on-demand", "aws:///us-east-1a/i-3"), claim("spot", "")}
+	claims := []api.NodeClaim{claim("spot", "aws:///us-east-1a/i-1"), claim("spot", "aws:///us-east-1a/i-2"),
+		claim("on-demand", "aws:///us-east-1a/i-3"), claim("spot", "")}
 	for name, test := range map[string]struct {
 		known *catalog.Snapshot
 		want  map[string]float64
 	}{
 		"with prices": {known, map[string]float64{
-			"Nodes/spot": 2, "Nodes/on-demand": 1, "Nodes/reserved": 0, "DollarsPerHour/": 0.75, "SavedDollarsPerHour/": 0.75, "CatalogAgeSeconds/": 3600,
+			"Nodes/spot": 2, "Nodes/on-demand": 1, "Nodes/reserved": 0, "DollarsPerHour/": 0.75, "SavedDollarsPerHour/": 0.75,
+			"CatalogAgeSeconds/": 3600,
 		}},
 		"without a catalogue": {nil, map[string]float64{"Nodes/spot": 2, "Nodes/on-demand": 1, "Nodes/reserved": 0}},
 	} {

@@ -107,13 +107,13 @@ func TestNodesJoinBesideDrainsThatBegin(t *testing.T) {
 	}
 }
 
-func TestWhatATurnIsTooShortForWaitsForTheNextPass(t *testing.T) {
+func TestWorkBeyondAPassesTimeWaitsForTheNextPass(t *testing.T) {
 	for _, test := range []struct {
 		name           string
 		tick           bool
 		reads, changes int32
 	}{
-		{"a look leaves everything", false, 0, 0},
+		{"a pass leaves everything", false, 0, 0},
 		{"a tick leaves the drains", true, 0, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -141,7 +141,7 @@ func TestWhatATurnIsTooShortForWaitsForTheNextPass(t *testing.T) {
 	}
 }
 
-func TestTheClaimsOfAnotherControllerAreLetBe(t *testing.T) {
+func TestTheClaimsOfAnotherControllerAreLeftAlone(t *testing.T) {
 	server.Claim(t, "theirs", "", func(c *api.NodeClaim) {
 		c.Spec.NodeClassRef = &api.NodeClassReference{Group: "eks.amazonaws.com", Kind: "NodeClass", Name: "default"}
 	})

@@ -64,7 +64,8 @@ func TestTheVolumesOfALeavingNode(t *testing.T) {
 	}
 	t.Run("those of pods that stay are held, others are not asked for", func(t *testing.T) {
 		c, v := cluster(), view("a")
-		if err := readContents(t.Context(), c, v, "", []storagev1.VolumeAttachment{attachment("a"), attachment("b")}, time.Now()); err != nil {
+		if err := readContents(t.Context(), c, v, "", []storagev1.VolumeAttachment{attachment("a"), attachment("b")},
+			time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		if len(v.Pods) != 2 || len(v.Attachments) != 1 || v.Attachments[0].Name != "va-a" {

@@ -93,7 +93,8 @@ func TestADrainThatWaitsForHoursRunsNothing(t *testing.T) {
 		t.Error("capacity is asked for again and again for a pod that stays")
 	}
 	waiting := h.took[true] / 2
-	t.Logf("an hour of waiting: 60 invocations, all of them ticks that come anyway, %d ms; of an idle hour %d ms; the first hour had %d invocations more",
+	t.Logf("an hour of waiting: 60 invocations, all of them ticks, %d ms; "+
+		"an idle hour: %d ms; the first hour had %d invocations more",
 		waiting.Milliseconds(), idle.Milliseconds(), first[false])
 
 	server.Delete(t, budgetsPath+"/hours")
@@ -102,7 +103,8 @@ func TestADrainThatWaitsForHoursRunsNothing(t *testing.T) {
 	if took := h.at.Sub(began); took > 3*time.Minute {
 		t.Errorf("after the wait the end took %s", took)
 	}
-	if clustertest.Get[api.NodeClaim](t, server, api.NodeClaimsPath+"/hours") != nil || !isGone(t, "waits") || len(h.ec2.running()) != 0 {
+	if clustertest.Get[api.NodeClaim](t, server, api.NodeClaimsPath+"/hours") != nil || !isGone(t, "waits") ||
+		len(h.ec2.running()) != 0 {
 		t.Error("the claim, the pod or the instance is still there")
 	}
 }

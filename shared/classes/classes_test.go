@@ -46,7 +46,8 @@ func local(t *testing.T) (*Resolver, *cluster.Client) {
 		t.Fatal(err)
 	}
 	parameters := ssm.New("123456789012", "us-east-1")
-	service, err := ec2.New(ec2.Config{AccountID: "123456789012", Region: "us-east-1", Parameters: parameters, InstanceProfiles: people})
+	service, err := ec2.New(ec2.Config{AccountID: "123456789012", Region: "us-east-1", Parameters: parameters,
+		InstanceProfiles: people})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,8 +83,11 @@ func stored(t *testing.T, name string) api.EC2NodeClass {
 	if err != nil {
 		t.Fatal(err)
 	}
-	content := `{"apiVersion": "karpenter.k8s.aws/v1", "kind": "EC2NodeClass", "metadata": {"name": "` + name + `"}, "spec": {"instanceProfile": "nodes",
-		"amiSelectorTerms": [{"alias": "al2023@latest"}], "subnetSelectorTerms": [{"tags": {"karpenter.sh/discovery": "prod"}}],
+	content := `{"apiVersion": "karpenter.k8s.aws/v1", "kind": "EC2NodeClass",
+		"metadata": {"name": "` + name + `"}, "spec": {
+		"instanceProfile": "nodes",
+		"amiSelectorTerms": [{"alias": "al2023@latest"}],
+		"subnetSelectorTerms": [{"tags": {"karpenter.sh/discovery": "prod"}}],
 		"securityGroupSelectorTerms": [{"tags": {"karpenter.sh/discovery": "prod"}}]}}`
 	object := &unstructured.Unstructured{}
 	if err := json.Unmarshal([]byte(content), &object.Object); err != nil {
@@ -93,7 +97,8 @@ func stored(t *testing.T, name string) api.EC2NodeClass {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := objects.Resource(api.EC2NodeClassGVR()).Apply(t.Context(), name, object, metav1.ApplyOptions{FieldManager: "test"}); err != nil {
+	if _, err := objects.Resource(api.EC2NodeClassGVR()).Apply(t.Context(), name, object,
+		metav1.ApplyOptions{FieldManager: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	listed, err := client.NodeClasses(t.Context())
@@ -116,7 +121,8 @@ func TestResolveWritesTheStatusWhenItChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(resolved.Status.Subnets) != 3 || len(resolved.Status.AMIs) == 0 || len(resolved.Status.SecurityGroups) != 1 || resolved.Status.InstanceProfile != "nodes" ||
+	if len(resolved.Status.Subnets) != 3 || len(resolved.Status.AMIs) == 0 || len(resolved.Status.SecurityGroups) != 1 ||
+		resolved.Status.InstanceProfile != "nodes" ||
 		!api.ConditionTrue(resolved.Status.Conditions, api.ConditionReady) {
 		t.Errorf("status is %+v", resolved.Status)
 	}
@@ -131,14 +137,16 @@ func TestResolveWritesTheStatusWhenItChanges(t *testing.T) {
 	if again := stored(t, "changing"); again.ResourceVersion != written.ResourceVersion {
 		t.Error("a status without news was written")
 	}
-	// What is not selected any more goes, and is said.
-	written.Spec.SubnetSelectorTerms = []api.SubnetSelectorTerm{{Tags: map[string]string{"karpenter.sh/discovery": "staging"}}}
+	// A subnet that is not selected any more leaves the status.
+	staging := map[string]string{"karpenter.sh/discovery": "staging"}
+	written.Spec.SubnetSelectorTerms = []api.SubnetSelectorTerm{{Tags: staging}}
 	if resolved, err = resolver.Resolve(t.Context(), client, written, noon.Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	after := stored(t, "changing")
 	subnets := api.GetCondition(after.Status.Conditions, api.ConditionTypeSubnetsReady)
-	if api.ConditionTrue(resolved.Status.Conditions, api.ConditionReady) || len(after.Status.Subnets) != 0 || subnets == nil || !strings.Contains(subnets.Message, "selects no subnet") {
+	if api.ConditionTrue(resolved.Status.Conditions, api.ConditionReady) || len(after.Status.Subnets) != 0 ||
+		subnets == nil || !strings.Contains(subnets.Message, "selects no subnet") {
 		t.Errorf("without subnets the status is %+v", after.Status)
 	}
 }
@@ -197,16 +205,19 @@ func TestADryRunIsAskedForOnceForEachSpec(t *testing.T) {
 func TestWhatReservationsHaveLeftIsKept(t *testing.T) {
 	resolver, client := local(t)
 	class := stored(t, "reserving")
-	made, err := ec2sdk.NewFromConfig(resolver.config).CreateCapacityReservation(t.Context(), &ec2sdk.CreateCapacityReservationInput{
-		InstanceType: aws.String("m5.large"), InstancePlatform: "Linux/UNIX", AvailabilityZone: aws.String("us-east-1a"), InstanceCount: aws.Int32(3),
-	})
+	made, err := ec2sdk.NewFromConfig(resolver.config).CreateCapacityReservation(t.Context(),
+		&ec2sdk.CreateCapacityReservationInput{
+			InstanceType: aws.String("m5.large"), InstancePlatform: "Linux/UNIX", AvailabilityZone: aws.String("us-east-1a"),
+			InstanceCount: aws.Int32(3),
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
 	id := aws.ToString(made.CapacityReservation.CapacityReservationId)
 	class.Spec.CapacityReservationSelectorTerms = []api.CapacityReservationSelectorTerm{{ID: id}}
 	resolved, err := resolver.Resolve(t.Context(), client, class, noon)
-	if err != nil || len(resolved.Status.CapacityReservations) != 1 || resolved.Status.CapacityReservations[0].InstanceType != "m5.large" {
+	if err != nil || len(resolved.Status.CapacityReservations) != 1 ||
+		resolved.Status.CapacityReservations[0].InstanceType != "m5.large" {
 		t.Fatalf("%+v, %v", resolved.Status.CapacityReservations, err)
 	}
 	counts, err := inventory.Reservations(t.Context(), client)

@@ -54,7 +54,8 @@ func create(t *testing.T, resource schema.GroupVersionResource, object any) *uns
 }
 
 // write creates an object, or updates a subresource of one that is there.
-func write(t *testing.T, resource schema.GroupVersionResource, object any, subresource string) (*unstructured.Unstructured, error) {
+func write(t *testing.T, resource schema.GroupVersionResource, object any,
+	subresource string) (*unstructured.Unstructured, error) {
 	t.Helper()
 	objects, err := dynamic.NewForConfig(controlPlane.RESTConfig())
 	if err != nil {
@@ -160,12 +161,16 @@ func TestListsTravelAsProtobufFromTheWatchCache(t *testing.T) {
 		{"/api/v1/pods", "0", "application/vnd.kubernetes.protobuf", counted(t, client.UnboundPods)},
 		{"/api/v1/nodes", "", "application/vnd.kubernetes.protobuf", counted(t, client.Nodes)},
 		{"/apis/apps/v1/daemonsets", "0", "application/vnd.kubernetes.protobuf", counted(t, client.DaemonSets)},
-		{"/apis/policy/v1/poddisruptionbudgets", "0", "application/vnd.kubernetes.protobuf", counted(t, client.PodDisruptionBudgets)},
-		{"/apis/storage.k8s.io/v1/volumeattachments", "0", "application/vnd.kubernetes.protobuf", counted(t, client.VolumeAttachments)},
+		{"/apis/policy/v1/poddisruptionbudgets", "0", "application/vnd.kubernetes.protobuf",
+			counted(t, client.PodDisruptionBudgets)},
+		{"/apis/storage.k8s.io/v1/volumeattachments", "0", "application/vnd.kubernetes.protobuf",
+			counted(t, client.VolumeAttachments)},
 		{"/api/v1/namespaces", "0", "application/vnd.kubernetes.protobuf", counted(t, client.Namespaces)},
-		{"/api/v1/persistentvolumeclaims", "0", "application/vnd.kubernetes.protobuf", counted(t, client.PersistentVolumeClaims)},
+		{"/api/v1/persistentvolumeclaims", "0", "application/vnd.kubernetes.protobuf",
+			counted(t, client.PersistentVolumeClaims)},
 		{"/api/v1/persistentvolumes", "0", "application/vnd.kubernetes.protobuf", counted(t, client.PersistentVolumes)},
-		{"/apis/storage.k8s.io/v1/storageclasses", "0", "application/vnd.kubernetes.protobuf", counted(t, client.StorageClasses)},
+		{"/apis/storage.k8s.io/v1/storageclasses", "0", "application/vnd.kubernetes.protobuf",
+			counted(t, client.StorageClasses)},
 		{"/apis/storage.k8s.io/v1/csinodes", "0", "application/vnd.kubernetes.protobuf", counted(t, client.CSINodes)},
 		{"/apis/karpenter.sh/v1alpha1/nodeoverlays", "0", "application/json", counted(t, client.NodeOverlays)},
 		{"/apis/karpenter.sh/v1/nodepools", "0", "application/json", counted(t, client.NodePools)},
@@ -231,28 +236,33 @@ func TestClusterDNSIsTheServicesAddress(t *testing.T) {
 
 func TestErrorsSayWhatWasDoneAndWhy(t *testing.T) {
 	_, err := client(t).PatchNodeClaim(t.Context(), "nobody", map[string]any{"metadata": map[string]any{}})
-	if !cluster.IsGone(err) || !strings.Contains(err.Error(), `/nodeclaims/nobody`) || !strings.Contains(err.Error(), "not found") {
+	if !cluster.IsGone(err) || !strings.Contains(err.Error(), `/nodeclaims/nobody`) ||
+		!strings.Contains(err.Error(), "not found") {
 		t.Errorf("error is %v", err)
 	}
 	claim := &api.NodeClaim{
-		TypeMeta: metav1.TypeMeta{APIVersion: "karpenter.sh/v1", Kind: "NodeClaim"}, ObjectMeta: metav1.ObjectMeta{Name: "invalid"},
-		Spec: api.NodeClaimSpec{Requirements: []api.NodeSelectorRequirementWithMinValues{}},
+		TypeMeta:   metav1.TypeMeta{APIVersion: "karpenter.sh/v1", Kind: "NodeClaim"},
+		ObjectMeta: metav1.ObjectMeta{Name: "invalid"},
+		Spec:       api.NodeClaimSpec{Requirements: []api.NodeSelectorRequirementWithMinValues{}},
 	}
-	if _, err := client(t).CreateNodeClaim(t.Context(), claim); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "nodeClassRef") {
+	if _, err := client(t).CreateNodeClaim(t.Context(), claim); !apierrors.IsInvalid(err) ||
+		!strings.Contains(err.Error(), "nodeClassRef") {
 		t.Errorf("error is %v, want the server's, which names the field", err)
 	}
 	nobody, err := controlPlane.ClientOf("whittle:ticker")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := nobody.Pods(t.Context()); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "listing /api/v1/pods") {
+	if _, err := nobody.Pods(t.Context()); !apierrors.IsForbidden(err) ||
+		!strings.Contains(err.Error(), "listing /api/v1/pods") {
 		t.Errorf("error is %v, want that listing pods is forbidden", err)
 	}
 }
 
 func TestDeleteNodeClaimSparesAnotherOfTheSameName(t *testing.T) {
 	claim := &api.NodeClaim{
-		TypeMeta: metav1.TypeMeta{APIVersion: "karpenter.sh/v1", Kind: "NodeClaim"}, ObjectMeta: metav1.ObjectMeta{Name: "again"},
+		TypeMeta:   metav1.TypeMeta{APIVersion: "karpenter.sh/v1", Kind: "NodeClaim"},
+		ObjectMeta: metav1.ObjectMeta{Name: "again"},
 		Spec: api.NodeClaimSpec{
 			Requirements: []api.NodeSelectorRequirementWithMinValues{},
 			NodeClassRef: &api.NodeClassReference{Group: api.AWSGroup, Kind: api.EC2NodeClassKind, Name: "default"},

@@ -17,7 +17,8 @@ import (
 func TestADryRunKeepsNothing(t *testing.T) {
 	dry := client(t).DryRun()
 	waiting := pod(t, "dry", "")
-	create(t, schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, &corev1.Node{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}, ObjectMeta: metav1.ObjectMeta{Name: "dry"}})
+	create(t, schema.GroupVersionResource{Version: "v1", Resource: "nodes"},
+		&corev1.Node{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}, ObjectMeta: metav1.ObjectMeta{Name: "dry"}})
 	claim := &api.NodeClaim{
 		TypeMeta:   metav1.TypeMeta{APIVersion: api.APIVersion, Kind: api.NodeClaimKind},
 		ObjectMeta: metav1.ObjectMeta{Name: "dry"},
@@ -40,7 +41,8 @@ func TestADryRunKeepsNothing(t *testing.T) {
 			return dry.PutConfigMap(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "dry"}})
 		},
 		"an event": func() error {
-			return dry.Record(t.Context(), cluster.Event{About: corev1.ObjectReference{Kind: "Node", Name: "dry"}, Reason: "Dry"}, noon)
+			return dry.Record(t.Context(), cluster.Event{About: corev1.ObjectReference{Kind: "Node", Name: "dry"},
+				Reason: "Dry"}, noon)
 		},
 		"a lease for once": func() error { return leased(t, dry) },
 	} {

@@ -59,13 +59,14 @@ func TestEvictSparesAnotherOfTheSameName(t *testing.T) {
 
 func TestABudgetForbidsAnEviction(t *testing.T) {
 	none := intstr.FromInt32(0)
-	create(t, schema.GroupVersionResource{Group: "policy", Version: "v1", Resource: "poddisruptionbudgets"}, &policyv1.PodDisruptionBudget{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "guarded"},
-		Spec: policyv1.PodDisruptionBudgetSpec{
-			MaxUnavailable: &none, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "guarded"}},
-		},
-	})
+	create(t, schema.GroupVersionResource{Group: "policy", Version: "v1", Resource: "poddisruptionbudgets"},
+		&policyv1.PodDisruptionBudget{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "guarded"},
+			Spec: policyv1.PodDisruptionBudgetSpec{
+				MaxUnavailable: &none, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "guarded"}},
+			},
+		})
 	guarded := running(t, "guarded")
 	if err := client(t).Evict(t.Context(), guarded); !apierrors.IsTooManyRequests(err) {
 		t.Errorf("error is %v, want that there are too many requests", err)

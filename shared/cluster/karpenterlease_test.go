@@ -43,12 +43,17 @@ func TestKarpenterLeads(t *testing.T) {
 		spec coordinationv1.LeaseSpec
 		want bool
 	}{
-		{"renewed", coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &lasts, RenewTime: ago(2 * time.Second)}, true},
-		{"by a clock that is ahead", coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &lasts, RenewTime: ago(-time.Minute)}, true},
-		{"by a clock that is behind", coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &lasts, RenewTime: ago(18 * time.Second)}, true},
+		{"renewed", coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &lasts,
+			RenewTime: ago(2 * time.Second)}, true},
+		{"by a clock that is ahead", coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &lasts,
+			RenewTime: ago(-time.Minute)}, true},
+		{"by a clock that is behind", coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &lasts,
+			RenewTime: ago(18 * time.Second)}, true},
 		{"without a duration", coordinationv1.LeaseSpec{HolderIdentity: &holder, RenewTime: ago(2 * time.Second)}, true},
-		{"not renewed any more", coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &lasts, RenewTime: ago(21 * time.Second)}, false},
-		{"given back", coordinationv1.LeaseSpec{HolderIdentity: &nobody, LeaseDurationSeconds: &lasts, RenewTime: ago(time.Second)}, false},
+		{"not renewed any more", coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &lasts,
+			RenewTime: ago(21 * time.Second)}, false},
+		{"released", coordinationv1.LeaseSpec{HolderIdentity: &nobody, LeaseDurationSeconds: &lasts,
+			RenewTime: ago(time.Second)}, false},
 		{"never renewed", coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &lasts}, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -60,10 +65,12 @@ func TestKarpenterLeads(t *testing.T) {
 			if err != nil || (leader != nil) != test.want {
 				t.Errorf("%v leads, %v, want one: %t", leader, err, test.want)
 			}
-			if leader != nil && (leader.Identity != holder || !strings.Contains(leader.String(), namespace+"/"+cluster.KarpenterLease)) {
+			if leader != nil && (leader.Identity != holder || !strings.Contains(leader.String(),
+				namespace+"/"+cluster.KarpenterLease)) {
 				t.Errorf("it is said that %s", leader)
 			}
-			if err := objects.Resource(resource).Namespace(namespace).Delete(t.Context(), cluster.KarpenterLease, metav1.DeleteOptions{}); err != nil {
+			if err := objects.Resource(resource).Namespace(namespace).Delete(t.Context(), cluster.KarpenterLease,
+				metav1.DeleteOptions{}); err != nil {
 				t.Fatal(err)
 			}
 		})

@@ -70,7 +70,7 @@ func TestAReleasedLeaseIsFreeAtOnce(t *testing.T) {
 	}
 }
 
-func TestAHolderThatIsAskedToLookAgainKeepsTheLease(t *testing.T) {
+func TestAHolderThatIsAskedForAnotherPassKeepsTheLease(t *testing.T) {
 	asker, err := controlPlane.ClientOf("whittle:provision")
 	if err != nil {
 		t.Fatal(err)
@@ -222,7 +222,8 @@ func TestEventsAboutObjectsWithoutANamespaceAndWithLongNames(t *testing.T) {
 		{APIVersion: "karpenter.sh/v1", Kind: "NodePool", Name: "general", UID: "2"},
 		{APIVersion: "v1", Kind: "Pod", Namespace: "default", Name: longName(), UID: "3"},
 	} {
-		err := client(t).Record(t.Context(), cluster.Event{About: about, Type: corev1.EventTypeWarning, Reason: "Test", Message: "m"}, noon)
+		err := client(t).Record(t.Context(), cluster.Event{About: about, Type: corev1.EventTypeWarning, Reason: "Test",
+			Message: "m"}, noon)
 		if err != nil {
 			t.Errorf("%s %.20s: %v", about.Kind, about.Name, err)
 		}

@@ -40,7 +40,8 @@ func TestPendingEventsAreWrittenOnceAndFailuresAreLogged(t *testing.T) {
 	log := &eventLog{refused: "Lost"}
 	var pending cluster.PendingEvents
 	about := corev1.ObjectReference{Kind: "Pod", Namespace: "default", Name: "web"}
-	pending.Add(cluster.Event{About: about, Reason: "Nominated"}, cluster.Event{About: about, Reason: "Lost", Message: "no room"})
+	pending.Add(cluster.Event{About: about, Reason: "Nominated"},
+		cluster.Event{About: about, Reason: "Lost", Message: "no room"})
 	pending.Add(cluster.Event{About: about, Reason: "Evicted"})
 
 	pending.Flush(t.Context(), log, 2, time.Now())
@@ -54,7 +55,8 @@ func TestPendingEventsAreWrittenOnceAndFailuresAreLogged(t *testing.T) {
 	if strings.Count(line, "\n") != 1 {
 		t.Errorf("logged %q, want one line", line)
 	}
-	for _, part := range []string{"kind=Pod", "namespace=default", "object=web", "reason=Lost", `message="no room"`, `error="the API server is busy"`} {
+	for _, part := range []string{"kind=Pod", "namespace=default", "object=web", "reason=Lost", `message="no room"`,
+		`error="the API server is busy"`} {
 		if !strings.Contains(line, part) {
 			t.Errorf("logged %q without %s", line, part)
 		}

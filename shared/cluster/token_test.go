@@ -77,7 +77,7 @@ func TestTokenIsAPresignedCallThatNamesTheCluster(t *testing.T) {
 	}
 }
 
-func TestTokenIsSignedAnewAfterFourteenMinutes(t *testing.T) {
+func TestTokenIsSignedAgainAfterFourteenMinutes(t *testing.T) {
 	source, clock := tokenSource(static())
 	first := token(t, source)
 	*clock = noon.Add(14*time.Minute - time.Second)
@@ -110,7 +110,10 @@ func TestTokenEndsWithItsCredentials(t *testing.T) {
 
 func TestTokenNeedsCredentials(t *testing.T) {
 	none := errors.New("no credentials")
-	source, _ := tokenSource(aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return aws.Credentials{}, none }))
+	source, _ := tokenSource(aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials,
+		error) {
+		return aws.Credentials{}, none
+	}))
 	if _, err := source.Token(t.Context()); !errors.Is(err, none) || !strings.Contains(err.Error(), `"prod"`) {
 		t.Errorf("error is %v, want one that wraps the provider's and names the cluster", err)
 	}

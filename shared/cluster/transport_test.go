@@ -83,7 +83,8 @@ func TestTransportSendsAgainWhatMayBeSentAgain(t *testing.T) {
 				t.Errorf("error is %v", err)
 			}
 			if status != test.want || len(connection.bodies) != len(test.statuses) {
-				t.Errorf("status %d after %d requests, want %d after %d", status, len(connection.bodies), test.want, len(test.statuses))
+				t.Errorf("status %d after %d requests, want %d after %d", status, len(connection.bodies), test.want,
+					len(test.statuses))
 			}
 			for i, sent := range connection.bodies {
 				if sent != body {
@@ -93,7 +94,10 @@ func TestTransportSendsAgainWhatMayBeSentAgain(t *testing.T) {
 			if test.statuses[0] == 401 && connection.tokens[0] == connection.tokens[1] {
 				t.Error("the refused token was sent again")
 			}
-			if slices.ContainsFunc(connection.tokens, func(token string) bool { return !strings.HasPrefix(token, "Bearer k8s-aws-v1.") }) {
+			if slices.ContainsFunc(connection.tokens, func(token string) bool {
+				return !strings.HasPrefix(token,
+					"Bearer k8s-aws-v1.")
+			}) {
 				t.Errorf("tokens are %q", connection.tokens)
 			}
 			if request.Header.Get("Authorization") != "" {
@@ -123,7 +127,8 @@ func TestTransportStopsWithItsCaller(t *testing.T) {
 func TestARefusedTokenIsForgottenEvenWhenTheBodyCannotBeSentAgain(t *testing.T) {
 	source, _ := tokenSource(static())
 	connection := &answers{statuses: []int{401}}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://prod.example.com/api", io.NopCloser(strings.NewReader("once")))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://prod.example.com/api",
+		io.NopCloser(strings.NewReader("once")))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,3 @@
-// Package clustertest gives tests of functions a real API server with everything
-// that Whittle installs, clients with a function's own rights, and ways to make
-// objects, to play the kubelet, and to cut a function off between any two calls.
 package clustertest
 
 import (
@@ -21,8 +18,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/cluster/clustertest"
 )
 
-// patience bounds the waits for the control plane.
-const patience = 2 * time.Minute
+// waitLimit bounds the waits for the control plane.
+const waitLimit = 2 * time.Minute
 
 // Cluster is a control plane without nodes of its own.
 type Cluster struct {
@@ -34,9 +31,9 @@ type Cluster struct {
 	denied map[string]bool
 }
 
-// Main runs the tests of a function's package against a cluster that it starts and
-// stops, and returns the exit code: not zero, too, when the API server denied the
-// function anything. set gets the cluster.
+// Main runs the tests of a function's package against a cluster that it starts and stops, and returns
+// the exit code. The code is also not zero when the API server denied the function a call. The
+// function set gets the cluster.
 func Main(m *testing.M, function string, set func(*Cluster)) int {
 	c := &Cluster{function: function, denied: map[string]bool{}}
 	code := clustertest.Run(m, func(started *clustertest.ControlPlane) error {
@@ -55,14 +52,16 @@ func Main(m *testing.M, function string, set func(*Cluster)) int {
 	return code
 }
 
-// Client returns a client with the function's rights. Its requests pass through
-// wrap, unless that is nil.
+// Client returns a client with the function's rights. Its requests pass through wrap, unless wrap is
+// nil.
 func (c *Cluster) Client(t *testing.T, wrap func(http.RoundTripper) http.RoundTripper) *cluster.Client {
 	t.Helper()
 	config := c.plane.RESTConfig()
-	config.Impersonate = rest.ImpersonationConfig{UserName: "function", Groups: []string{"whittle:" + c.function, "system:authenticated"}}
+	config.Impersonate = rest.ImpersonationConfig{
+		UserName: "function", Groups: []string{"whittle:" + c.function, "system:authenticated"},
+	}
 	config.Wrap(clustertest.Consistent)
-	config.Wrap(c.note)
+	config.Wrap(c.rememberDenied)
 	if wrap != nil {
 		config.Wrap(wrap)
 	}
@@ -73,8 +72,8 @@ func (c *Cluster) Client(t *testing.T, wrap func(http.RoundTripper) http.RoundTr
 	return client
 }
 
-// note keeps what the API server denied.
-func (c *Cluster) note(next http.RoundTripper) http.RoundTripper {
+// rememberDenied remembers the calls that the API server denied.
+func (c *Cluster) rememberDenied(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(request *http.Request) (*http.Response, error) {
 		response, err := next.RoundTrip(request)
 		if err == nil && response.StatusCode == http.StatusForbidden {
@@ -86,7 +85,7 @@ func (c *Cluster) note(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// statusError is an answer that is no success.
+// statusError is an answer that reports a failure.
 type statusError struct {
 	code int
 	text string

@@ -6,21 +6,20 @@ import (
 	"sync"
 )
 
-// ErrCut is what a call gives after the function was cut off.
+// ErrCut is the error of a call after the function was cut off.
 var ErrCut = errors.New("cut off")
 
-// Cut lets a number of changing calls through, and then no call at all. It is safe for
-// concurrent use.
+// Cut lets a number of writes through, and after them no call at all. It is safe for concurrent use.
 type Cut struct {
 	mutex sync.Mutex
 	left  int
 	over  bool
 }
 
-// After returns a Cut that lets n changing calls through.
+// After returns a Cut that lets n writes through.
 func After(n int) *Cut { return &Cut{left: n} }
 
-// Over tells whether a call was refused.
+// Over reports whether a call was refused.
 func (c *Cut) Over() bool {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

@@ -22,10 +22,10 @@ const (
 	EventsPath = "/api/v1/namespaces/default/events"
 )
 
-// Objects are also unmade when a test is over, whose context has ended then.
+// The functions of this file ignore the end of the test's context, because tests delete objects in
+// their cleanup.
 
-// Create makes the object in the collection at the path, and reads back what the
-// server stored.
+// Create creates the object in the collection at the path, and returns it as stored.
 func Create[T any](t *testing.T, c *Cluster, path string, object *T) *T {
 	t.Helper()
 	stored := new(T)
@@ -35,7 +35,7 @@ func Create[T any](t *testing.T, c *Cluster, path string, object *T) *T {
 	return stored
 }
 
-// Get reads the object at the path, or returns nil when there is none.
+// Get reads the object at the path. It returns nil when there is none.
 func Get[T any](t *testing.T, c *Cluster, path string) *T {
 	t.Helper()
 	stored := new(T)
@@ -58,7 +58,7 @@ func (c *Cluster) Patch(t *testing.T, path string, patch any) {
 	}
 }
 
-// Delete orders the object's end; one that is gone is a success.
+// Delete deletes the object. It succeeds for an object that has gone.
 func (c *Cluster) Delete(t *testing.T, path string) {
 	t.Helper()
 	c.delete(t, path, nil)
@@ -73,17 +73,18 @@ func (c *Cluster) delete(t *testing.T, path string, options any) {
 	}
 }
 
-// EndPods plays the kubelet: the pods of the node that are ending are gone.
+// EndPods acts as the kubelet of the node: it removes the pods that are terminating.
 func (c *Cluster) EndPods(t *testing.T, node string) {
 	t.Helper()
 	for _, pod := range Get[corev1.PodList](t, c, PodsPath+"?fieldSelector=spec.nodeName="+node).Items {
 		if pod.DeletionTimestamp != nil {
-			c.delete(t, PodsPath+"/"+pod.Name, map[string]any{"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0})
+			options := map[string]any{"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0}
+			c.delete(t, PodsPath+"/"+pod.Name, options)
 		}
 	}
 }
 
-// Evict asks for the pod's eviction, and tells whether its disruption budget let it go.
+// Evict evicts the pod, and reports whether its disruption budget allowed it.
 func (c *Cluster) Evict(t *testing.T, pod *corev1.Pod) bool {
 	t.Helper()
 	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}}
@@ -98,7 +99,7 @@ func (c *Cluster) Evict(t *testing.T, pod *corev1.Pod) bool {
 	return true
 }
 
-// Reasons lists why events were written about an object.
+// Reasons lists the reasons of the events about an object.
 func (c *Cluster) Reasons(t *testing.T, name string) map[string]bool {
 	t.Helper()
 	reasons := map[string]bool{}
@@ -108,18 +109,20 @@ func (c *Cluster) Reasons(t *testing.T, name string) map[string]bool {
 	return reasons
 }
 
-// Claim makes a NodeClaim of the pool "default" that has been launched as the
-// instance; an empty one leaves it unlaunched.
+// Claim creates a NodeClaim of the pool "default" that has been launched as the instance. An empty id
+// leaves it unlaunched.
 func (c *Cluster) Claim(t *testing.T, name, instanceID string, change ...func(*api.NodeClaim)) *api.NodeClaim {
 	t.Helper()
 	claim := &api.NodeClaim{
 		TypeMeta: metav1.TypeMeta{APIVersion: api.APIVersion, Kind: api.NodeClaimKind},
 		ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: []string{api.TerminationFinalizer}, Labels: map[string]string{
-			api.NodePoolLabelKey: "default", corev1.LabelInstanceTypeStable: "m5.large", corev1.LabelTopologyZone: "us-east-1a",
-			api.CapacityTypeLabelKey: api.CapacityTypeSpot,
+			api.NodePoolLabelKey: "default", corev1.LabelInstanceTypeStable: "m5.large",
+			corev1.LabelTopologyZone: "us-east-1a", api.CapacityTypeLabelKey: api.CapacityTypeSpot,
 		}},
 	}
-	claim.Spec.Requirements = []api.NodeSelectorRequirementWithMinValues{{Key: corev1.LabelArchStable, Operator: corev1.NodeSelectorOpIn, Values: []string{"amd64"}}}
+	claim.Spec.Requirements = []api.NodeSelectorRequirementWithMinValues{
+		{Key: corev1.LabelArchStable, Operator: corev1.NodeSelectorOpIn, Values: []string{"amd64"}},
+	}
 	claim.Spec.NodeClassRef = &api.NodeClassReference{Group: api.AWSGroup, Kind: api.EC2NodeClassKind, Name: "default"}
 	for _, f := range change {
 		f(claim)
@@ -130,13 +133,16 @@ func (c *Cluster) Claim(t *testing.T, name, instanceID string, change ...func(*a
 	}
 	c.Patch(t, api.NodeClaimsPath+"/"+name+"/status", map[string]any{"status": map[string]any{
 		"providerID": api.ProviderID("us-east-1a", instanceID),
-		"conditions": []metav1.Condition{{Type: api.ConditionTypeLaunched, Status: metav1.ConditionTrue, Reason: "Launched", LastTransitionTime: stored.CreationTimestamp}},
+		"conditions": []metav1.Condition{{
+			Type: api.ConditionTypeLaunched, Status: metav1.ConditionTrue, Reason: "Launched",
+			LastTransitionTime: stored.CreationTimestamp,
+		}},
 	}})
 	return Get[api.NodeClaim](t, c, api.NodeClaimsPath+"/"+name)
 }
 
-// Node plays a machine that joins as a ready node with the taint that it
-// registers with.
+// Node creates the node of a machine that joins: ready, and with the taint that kubelets register
+// with.
 func (c *Cluster) Node(t *testing.T, name, instanceID string) *corev1.Node {
 	t.Helper()
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -146,22 +152,27 @@ func (c *Cluster) Node(t *testing.T, name, instanceID string) *corev1.Node {
 	c.Patch(t, NodesPath+"/"+name+"/status", map[string]any{"status": map[string]any{
 		"capacity":    map[string]string{"cpu": "2", "memory": "8Gi", "pods": "29"},
 		"allocatable": map[string]string{"cpu": "1900m", "memory": "7Gi", "pods": "29"},
-		"conditions":  []map[string]any{{"type": "Ready", "status": "True", "reason": "KubeletReady", "lastHeartbeatTime": metav1.Now(), "lastTransitionTime": metav1.Now()}},
+		"conditions": []map[string]any{{
+			"type": "Ready", "status": "True", "reason": "KubeletReady",
+			"lastHeartbeatTime": metav1.Now(), "lastTransitionTime": metav1.Now(),
+		}},
 	}})
 	return Get[corev1.Node](t, c, NodesPath+"/"+name)
 }
 
-// Settle returns when Kubernetes' own controllers have done with a new node, so
-// that a function reads the node that it writes.
+// Settle returns when Kubernetes' own controllers have finished with a new node, so that the node does
+// not change between a function's read and its write.
 func (c *Cluster) Settle(t *testing.T, name string) {
 	t.Helper()
-	const calm = 3 // looks in a row that find nothing changed
+	const unchanged = 3 // reads in a row
 	version, same := "", 0
-	for deadline := time.Now().Add(patience); same < calm; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(waitLimit); same < unchanged; time.Sleep(50 * time.Millisecond) {
 		node := Get[corev1.Node](t, c, NodesPath+"/"+name)
-		// Another look comes from the watch cache, which lists are read from.
+		// The second read is from the watch cache, which answers lists.
 		cached := Get[corev1.Node](t, c, NodesPath+"/"+name+"?resourceVersion=0")
-		notReady := slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool { return taint.Key == corev1.TaintNodeNotReady })
+		notReady := slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool {
+			return taint.Key == corev1.TaintNodeNotReady
+		})
 		if notReady || node.ResourceVersion != version || cached == nil || cached.ResourceVersion != version {
 			version, same = node.ResourceVersion, 0
 		} else {
@@ -173,7 +184,7 @@ func (c *Cluster) Settle(t *testing.T, name string) {
 	}
 }
 
-// Pod makes a pod that runs, and is ready, on the node.
+// Pod creates a pod that runs on the node and is ready.
 func (c *Cluster) Pod(t *testing.T, name, node string, change ...func(*corev1.Pod)) *corev1.Pod {
 	t.Helper()
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}}

@@ -25,8 +25,9 @@ func ago(d time.Duration) metav1.Time { return metav1.NewTime(now.Add(-d)) }
 func claim(change ...func(*api.NodeClaim)) *api.NodeClaim {
 	made := &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{
 		Name: "default-abc", UID: "claim-uid", ResourceVersion: "7", CreationTimestamp: ago(time.Minute),
-		Finalizers:  []string{api.TerminationFinalizer},
-		Labels:      map[string]string{api.NodePoolLabelKey: "default", corev1.LabelInstanceTypeStable: "m5.large", api.LabelInstanceID: "i-1"},
+		Finalizers: []string{api.TerminationFinalizer},
+		Labels: map[string]string{api.NodePoolLabelKey: "default", corev1.LabelInstanceTypeStable: "m5.large",
+			api.LabelInstanceID: "i-1"},
 		Annotations: map[string]string{api.AttemptAnnotationKey: "1", api.NodePoolHashAnnotationKey: "h"},
 	}}
 	made.Spec.Taints = []corev1.Taint{{Key: "team", Value: "a", Effect: corev1.TaintEffectNoSchedule}}
@@ -48,7 +49,8 @@ func claim(change ...func(*api.NodeClaim)) *api.NodeClaim {
 func with(kind string, status metav1.ConditionStatus, since time.Duration) func(*api.NodeClaim) {
 	return func(c *api.NodeClaim) {
 		api.RemoveCondition(&c.Status.Conditions, kind)
-		c.Status.Conditions = append(c.Status.Conditions, metav1.Condition{Type: kind, Status: status, Reason: kind, LastTransitionTime: ago(since)})
+		c.Status.Conditions = append(c.Status.Conditions, metav1.Condition{Type: kind, Status: status, Reason: kind,
+			LastTransitionTime: ago(since)})
 	}
 }
 
@@ -92,7 +94,8 @@ func departs(ahead time.Duration, because string) func(*api.NodeClaim) {
 
 // node has joined with the taint that it registers with.
 func node(change ...func(*corev1.Node)) *corev1.Node {
-	made := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", UID: "node-uid", ResourceVersion: "3", Labels: map[string]string{"own": "label"}}}
+	made := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", UID: "node-uid", ResourceVersion: "3",
+		Labels: map[string]string{"own": "label"}}}
 	made.Spec.ProviderID = providerID
 	made.Spec.Taints = []corev1.Taint{api.UnregisteredNoExecuteTaint()}
 	made.Status.Capacity = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}

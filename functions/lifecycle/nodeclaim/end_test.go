@@ -16,7 +16,8 @@ import (
 func pods(v View, list ...*corev1.Pod) View {
 	v.Pods = list
 	// What an earlier look has written of a drain is of these pods.
-	if drained := api.GetCondition(v.Claim.Status.Conditions, api.ConditionTypeDrained); drained != nil && drained.Reason == reasonDraining {
+	if drained := api.GetCondition(v.Claim.Status.Conditions, api.ConditionTypeDrained); drained != nil &&
+		drained.Reason == reasonDraining {
 		p := begin(v, now)
 		drained.Message, v.Claim.Status.LastPodEventTime = drainMessage(len(p.waiting())), drained.LastTransitionTime
 	}
@@ -60,7 +61,8 @@ func draining(since time.Duration) func(*api.NodeClaim) {
 
 // stuck has been told of.
 func stuck(c *api.NodeClaim) {
-	c.Status.Conditions = append(c.Status.Conditions, metav1.Condition{Type: api.ConditionTypeConsistentStateFound, Status: metav1.ConditionFalse, Reason: reasonConsistencyCheckFailed})
+	c.Status.Conditions = append(c.Status.Conditions, metav1.Condition{Type: api.ConditionTypeConsistentStateFound,
+		Status: metav1.ConditionFalse, Reason: reasonConsistencyCheckFailed})
 }
 
 func ofBatch(c *api.NodeClaim) { c.Annotations[api.BatchAnnotationKey] = "x/3/1" }
@@ -81,7 +83,7 @@ func TestEnd(t *testing.T) {
 		displaces bool
 		events    string
 	}{
-		{name: "a claim whose end somebody else awaits is let be",
+		{name: "a claim that only another finalizer holds is left alone",
 			view: View{Claim: claim(initialized, deleted(0), func(c *api.NodeClaim) { c.Finalizers = []string{"other"} })}},
 
 		{name: "a claim deleted before its launch waits until EC2 would show an instance",
@@ -95,13 +97,15 @@ func TestEnd(t *testing.T) {
 		{name: "a claim deleted before its launch does not end unless EC2 was asked",
 			view: view(claim(unlaunched, deleted(time.Hour))), again: drainPause},
 		{name: "a claim deleted during its launch ends the instance that came of it",
-			view: listed(view(claim(unlaunched, deleted(time.Second))), instance("pending")), want: "terminate i-1", again: drainPause},
+			view: listed(view(claim(unlaunched, deleted(time.Second))), instance("pending")), want: "terminate i-1",
+			again: drainPause},
 		{name: "a claim deleted during its launch ends with its instance",
-			view: listed(view(claim(unlaunched, deleted(time.Second))), instance("shutting-down")), want: "patch claim finalizers"},
+			view: listed(view(claim(unlaunched, deleted(time.Second))), instance("shutting-down")),
+			want: "patch claim finalizers"},
 
 		{name: "an instance that never joined is ended at once",
 			view: listed(view(claim(deleted(time.Second))), instance("running")), want: endInstance, again: drainPause},
-		{name: "a node is marked before anything else, and an empty one is looked at once more",
+		{name: "a node is marked first, and an empty one is read once more",
 			view:  listed(view(claim(initialized, deleted(0)), node(joined)), instance("running")),
 			want:  "patch node labels,taints\npatch status",
 			again: drainPause},
@@ -117,76 +121,91 @@ func TestEnd(t *testing.T) {
 			view: pods(leaving(), pod("a"), pod("b")), want: "patch status\nevict a\nevict b", again: drainPause},
 		{name: "a pod that is ending is waited for, not evicted again",
 			view: pods(leaving(draining(4*time.Second)), pod("a", endingSince(-20*time.Second))), again: drainPause},
-		{name: "a drain that has not moved for a while is looked at less often",
+		{name: "a drain without progress is looked at less often",
 			view: pods(leaving(draining(time.Minute)), pod("a", protected)), again: 15 * time.Second},
-		{name: "and in the end no sooner than the ticks come",
+		{name: "a drain without progress for minutes waits for the ticks",
 			view: pods(leaving(draining(4*time.Minute)), pod("a", protected)), again: time.Minute},
-		{name: "a pod that has left makes it look soon again",
+		{name: "a pod that has left brings the next look forward",
 			view: func() View {
 				v := pods(leaving(draining(time.Hour), stuck), pod("a"), pod("b", protected))
 				v.Pods = v.Pods[1:]
 				return v
 			}(), want: "patch status", again: drainPause, events: "NodeClaim FailedConsistencyCheck"},
-		{name: "a protection that runs out is looked at when it does",
+		{name: "a protection that ends is looked at when it ends",
 			view: pods(leaving(draining(9*time.Minute)), pod("a", func(p *corev1.Pod) {
 				started := ago(time.Minute)
 				p.Annotations, p.Status.StartTime = map[string]string{api.DoNotDisruptAnnotationKey: "90s"}, &started
 			})), again: 30 * time.Second},
-		{name: "so is the moment from which a pod is to be deleted for the grace period's end",
+		{name: "the next look is when a pod has to be deleted for the grace period",
 			view: pods(leaving(draining(9*time.Minute), func(c *api.NodeClaim) {
 				c.Annotations[api.NodeClaimTerminationTimestampAnnotationKey] = now.Add(50 * time.Second).Format(time.RFC3339)
 			}), pod("a", protected, podGrace(30))), again: 20 * time.Second},
-		{name: "a drain that lasts for long is said to be stuck, once",
-			view: pods(leaving(draining(stuckDrainAfter)), pod("a", protected)), want: "patch status", again: stuckDrainAfter / 4, events: "NodeClaim FailedConsistencyCheck"},
+		{name: "a long drain is reported as stuck once",
+			view: pods(leaving(draining(stuckDrainAfter)), pod("a", protected)), want: "patch status",
+			again: stuckDrainAfter / 4, events: "NodeClaim FailedConsistencyCheck"},
 		{name: "a pod that should have ended a minute ago is waited for no longer",
-			view: pods(leaving(draining(time.Hour)), pod("a", endingSince(stuckAfter+time.Second))), want: endInstance, again: drainPause},
+			view: pods(leaving(draining(time.Hour)), pod("a", endingSince(stuckAfter+time.Second))), want: endInstance,
+			again: drainPause},
 		{name: "pods of daemon sets go after the others",
-			view: pods(leaving(draining(time.Second)), pod("d", ownedBy("DaemonSet")), pod("a")), want: "evict a", again: drainPause},
+			view: pods(leaving(draining(time.Second)), pod("d", ownedBy("DaemonSet")), pod("a")), want: "evict a",
+			again: drainPause},
 		{name: "pods of daemon sets go when the others are gone",
-			view: pods(leaving(draining(time.Second)), pod("d", ownedBy("DaemonSet")), pod("c", critical)), want: "evict d", again: drainPause},
+			view: pods(leaving(draining(time.Second)), pod("d", ownedBy("DaemonSet")), pod("c", critical)), want: "evict d",
+			again: drainPause},
 		{name: "critical pods go last, those of daemon sets after the others",
-			view: pods(leaving(draining(time.Second)), pod("dc", ownedBy("DaemonSet"), critical), pod("c", critical)), want: "evict c", again: drainPause},
+			view: pods(leaving(draining(time.Second)), pod("dc", ownedBy("DaemonSet"), critical), pod("c", critical)),
+			want: "evict c", again: drainPause},
 		{name: "a group that is ending holds the next one back",
-			view: pods(leaving(draining(time.Second)), pod("a", endingSince(-time.Second)), pod("c", critical)), again: drainPause},
+			view:  pods(leaving(draining(time.Second)), pod("a", endingSince(-time.Second)), pod("c", critical)),
+			again: drainPause},
 		{name: "static pods, tolerant pods and pods that have ended are not waited for",
-			view: pods(leaving(), pod("s", ownedBy("Node")), pod("t", tolerant), pod("f", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded })), want: endInstance, again: drainPause},
+			view: pods(leaving(), pod("s", ownedBy("Node")), pod("t", tolerant),
+				pod("f", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded })), want: endInstance, again: drainPause},
 		{name: "a protected pod stalls the drain, and the others of its group go",
 			view: pods(leaving(draining(time.Second)), pod("p", protected), pod("a")), want: "evict a", again: drainPause},
-		{name: "a protected pod that stalls is told of on a tick",
-			view: func() View { v := pods(leaving(draining(time.Second)), pod("p", protected)); v.Report = true; return v }(), again: drainPause, events: "Node FailedDraining"},
+		{name: "a protected pod that stalls is reported on a tick",
+			view:  func() View { v := pods(leaving(draining(time.Second)), pod("p", protected)); v.Report = true; return v }(),
+			again: drainPause, events: "Node FailedDraining"},
 		{name: "a node that pods ran on is watched for five seconds after the mark",
 			view: leaving(draining(minimumDrain - time.Second)), again: drainPause},
 		{name: "a node that pods ran on ends when they are gone",
 			view: leaving(draining(minimumDrain)), want: endInstance, again: drainPause},
-		{name: "a drain that is done is not begun again by a pod that comes",
+		{name: "a pod that comes after the drain does not begin it again",
 			view: pods(leaving(drained), pod("late")), want: endInstance, again: drainPause},
 
 		{name: "a grace period is written down as a time",
-			view: pods(leaving(grace(time.Hour), draining(time.Second)), pod("p", protected)), want: "patch claim annotations", again: drainPause, events: "Node TerminationGracePeriodExpiring"},
+			view: pods(leaving(grace(time.Hour), draining(time.Second)), pod("p", protected)), want: "patch claim annotations",
+			again: drainPause, events: "Node TerminationGracePeriodExpiring"},
 		{name: "a protected pod is deleted in time to end by itself",
 			view: pods(leaving(grace(60*time.Second), draining(time.Second)), pod("p", protected, podGrace(30))),
-			want: "patch claim annotations\ndelete pod p 30s", again: drainPause, events: "Node TerminationGracePeriodExpiring,Pod Disrupted"},
+			want: "patch claim annotations\ndelete pod p 30s", again: drainPause,
+			events: "Node TerminationGracePeriodExpiring,Pod Disrupted"},
 		{name: "a pod gets no more grace than is left",
 			view: pods(leaving(grace(40*time.Second), draining(time.Second)), pod("p", podGrace(600))),
-			want: "patch claim annotations\ndelete pod p 10s", again: drainPause, events: "Node TerminationGracePeriodExpiring,Pod Disrupted"},
-		{name: "a pod whose grace fits is evicted as any other",
+			want: "patch claim annotations\ndelete pod p 10s", again: drainPause,
+			events: "Node TerminationGracePeriodExpiring,Pod Disrupted"},
+		{name: "a pod whose grace fits is evicted like any other",
 			view: pods(leaving(grace(time.Hour), draining(time.Second)), pod("a", podGrace(30))),
 			want: "patch claim annotations\nevict a", again: drainPause, events: "Node TerminationGracePeriodExpiring"},
 		{name: "a pod that is ending beyond the time is given less",
-			view: pods(leaving(grace(60*time.Second), draining(time.Second)), pod("a", podGrace(600), endingSince(-500*time.Second))),
-			want: "patch claim annotations\ndelete pod a 30s", again: drainPause, events: "Node TerminationGracePeriodExpiring,Pod Disrupted"},
+			view: pods(leaving(grace(60*time.Second), draining(time.Second)),
+				pod("a", podGrace(600), endingSince(-500*time.Second))),
+			want: "patch claim annotations\ndelete pod a 30s", again: drainPause,
+			events: "Node TerminationGracePeriodExpiring,Pod Disrupted"},
 		{name: "when the time is over nothing is waited for",
 			view: attached(pods(leaving(grace(30*time.Second), draining(time.Second*30)), pod("p", protected)), "v"),
-			want: "delete pod p 1s\nterminate i-1\npatch claim annotations\npatch status", again: drainPause, events: "Node TerminationGracePeriodExpiring,Pod Disrupted"},
-		{name: "a pod that has been told to end is not told again when the time is over",
+			want: "delete pod p 1s\nterminate i-1\npatch claim annotations\npatch status", again: drainPause,
+			events: "Node TerminationGracePeriodExpiring,Pod Disrupted"},
+		{name: "a pod that was deleted is not deleted again after the deadline",
 			view: pods(leaving(draining(time.Minute), func(c *api.NodeClaim) {
 				c.Annotations[api.NodeClaimTerminationTimestampAnnotationKey] = now.Format(time.RFC3339)
 			}), pod("p", endingSince(time.Second))), want: endInstance, again: drainPause},
-		{name: "a sick node's pods are told to end, and it is watched as any other",
+		{name: "the pods of an unhealthy node are deleted",
 			view: pods(listed(view(claim(initialized, deleted(0), func(c *api.NodeClaim) {
 				c.Annotations[api.NodeClaimTerminationTimestampAnnotationKey] = now.Format(time.RFC3339)
 			}), node(joined)), instance("running")), pod("p", protected, podGrace(0))),
-			want: "patch node labels,taints\npatch status\ndelete pod p 1s", again: drainPause, displaces: true, events: "Pod Disrupted"},
+			want: "patch node labels,taints\npatch status\ndelete pod p 1s", again: drainPause, displaces: true,
+			events: "Pod Disrupted"},
 		{name: "a time that was set from outside counts",
 			view: pods(leaving(draining(time.Minute), func(c *api.NodeClaim) {
 				c.Annotations[api.NodeClaimTerminationTimestampAnnotationKey] = now.Format(time.RFC3339)
@@ -194,11 +213,14 @@ func TestEnd(t *testing.T) {
 			want: "delete pod p 1s\n" + endInstance, again: drainPause, events: "Pod Disrupted"},
 
 		{name: "an attached volume is waited for",
-			view: attached(leaving(drained), "v"), want: "patch status", again: drainPause, events: "Node AwaitingVolumeDetachment"},
-		{name: "a volume that is waited for is told of once",
+			view: attached(leaving(drained), "v"), want: "patch status", again: drainPause,
+			events: "Node AwaitingVolumeDetachment"},
+		{name: "a volume that is waited for is reported once",
 			view: attached(leaving(drained, func(c *api.NodeClaim) {
-				c.Status.Conditions = append(c.Status.Conditions, metav1.Condition{Type: api.ConditionTypeVolumesDetached, Status: metav1.ConditionUnknown,
-					Reason: reasonAwaitingVolumeDetachment, Message: "Awaiting the detachment of 1 volumes", LastTransitionTime: ago(time.Second)})
+				c.Status.Conditions = append(c.Status.Conditions, metav1.Condition{Type: api.ConditionTypeVolumesDetached,
+					Status: metav1.ConditionUnknown,
+					Reason: reasonAwaitingVolumeDetachment, Message: "Awaiting the detachment of 1 volumes",
+					LastTransitionTime: ago(time.Second)})
 			}), "v"), again: drainPause},
 		{name: "a volume of a pod that stays is not waited for",
 			view: func() View {
@@ -207,37 +229,51 @@ func TestEnd(t *testing.T) {
 				return v
 			}(), want: endInstance, again: drainPause},
 
-		{name: "an instance that still runs is told again to end",
+		{name: "an instance that still runs is terminated again",
 			view: leaving(terminating), want: "terminate i-1", again: drainPause},
-		{name: "when the instance ends the node goes, and then the claim",
-			view: listed(view(claim(initialized, deleted(time.Minute), terminating), node(joined, marked)), instance("shutting-down")), want: letGo},
+		{name: "when the instance ends, the node is released, and then the claim",
+			view: listed(view(claim(initialized, deleted(time.Minute), terminating), node(joined, marked)),
+				instance("shutting-down")), want: letGo},
 		{name: "an instance that EC2 no longer lists has ended",
 			view: without(leaving(terminating, longAgo)), want: letGo},
 		{name: "a new instance that EC2 does not list may still be running",
-			view: without(leaving(terminating, with(api.ConditionTypeLaunched, metav1.ConditionTrue, 10*time.Second))), again: drainPause},
-		{name: "nothing is let go unless EC2 was asked",
-			view: func() View { v := leaving(terminating, longAgo); v.InstancesListed, v.Instances = false, nil; return v }(), again: drainPause},
-		{name: "an instance that ended by itself leaves no pod believed to run, whatever its node says",
+			view:  without(leaving(terminating, with(api.ConditionTypeLaunched, metav1.ConditionTrue, 10*time.Second))),
+			again: drainPause},
+		{name: "nothing is released unless EC2 was asked",
+			view:  func() View { v := leaving(terminating, longAgo); v.InstancesListed, v.Instances = false, nil; return v }(),
+			again: drainPause},
+		{name: "the pods of an instance that ended by itself are deleted, whatever its node reports",
 			view: pods(listed(view(claim(initialized, deleted(time.Second), longAgo), node(joined)), instance("terminated")),
-				pod("a", protected), pod("b", ownedBy("StatefulSet"), endingSince(time.Second)), pod("c", ownedBy("DaemonSet")), pod("d", endingSince(0), ended)),
-			want: "patch node labels,taints\npatch status\ndelete pod a 0s\ndelete pod b 0s", again: drainPause, displaces: true, events: "Pod Disrupted,Pod Disrupted"},
-		{name: "an instance that has stopped does neither",
-			view: pods(listed(view(claim(initialized, deleted(time.Second), longAgo), node(joined)), instance("stopped")), pod("a")),
-			want: "patch node labels,taints\npatch status\ndelete pod a 0s", again: drainPause, displaces: true, events: "Pod Disrupted"},
-		{name: "nor does one that EC2 does not know, once no kubelet speaks for it",
+				pod("a", protected), pod("b", ownedBy("StatefulSet"), endingSince(time.Second)), pod("c", ownedBy("DaemonSet")),
+				pod("d", endingSince(0), ended)),
+			want: "patch node labels,taints\npatch status\ndelete pod a 0s\ndelete pod b 0s", again: drainPause, displaces: true,
+			events: "Pod Disrupted,Pod Disrupted"},
+		{name: "the pods of a stopped instance are deleted",
+			view: pods(listed(view(claim(initialized, deleted(time.Second), longAgo), node(joined)), instance("stopped")),
+				pod("a")),
+			want: "patch node labels,taints\npatch status\ndelete pod a 0s", again: drainPause, displaces: true,
+			events: "Pod Disrupted"},
+		{name: "the pods of an instance that EC2 does not know are deleted once the node is not ready",
 			view: pods(listed(view(claim(initialized, deleted(time.Second), longAgo), node(joined, notReadyNode))), pod("a")),
-			want: "patch node labels,taints\npatch status\ndelete pod a 0s", again: drainPause, displaces: true, events: "Pod Disrupted"},
-		{name: "while an instance shuts down its pods may still run, and are asked to leave",
-			view: pods(listed(view(claim(initialized, deleted(30*time.Second), draining(time.Second), longAgo), node(joined, marked)), instance("shutting-down")), pod("a")), want: "evict a", again: drainPause},
+			want: "patch node labels,taints\npatch status\ndelete pod a 0s", again: drainPause, displaces: true,
+			events: "Pod Disrupted"},
+		{name: "the pods of an instance that shuts down may still run, and are evicted",
+			view: pods(listed(view(claim(initialized, deleted(30*time.Second), draining(time.Second), longAgo),
+				node(joined, marked)), instance("shutting-down")), pod("a")), want: "evict a", again: drainPause},
 		{name: "without pods a stopped instance is ended",
-			view: listed(view(claim(initialized, deleted(time.Second), longAgo), node(joined)), instance("stopped")), want: endInstance, again: drainPause},
+			view: listed(view(claim(initialized, deleted(time.Second), longAgo), node(joined)), instance("stopped")),
+			want: endInstance, again: drainPause},
 		{name: "without pods an ended instance takes its node with it",
-			view: listed(view(claim(initialized, deleted(time.Second), longAgo), node(joined)), instance("terminated")), want: endInstance + "\n" + letGo},
+			view: listed(view(claim(initialized, deleted(time.Second), longAgo), node(joined)), instance("terminated")),
+			want: endInstance + "\n" + letGo},
 		{name: "the node of an ended instance stays for its volumes",
-			view: attached(listed(view(claim(initialized, deleted(time.Second), longAgo), node(joined)), instance("terminated")), "v"),
+			view: attached(listed(view(claim(initialized, deleted(time.Second), longAgo), node(joined)), instance("terminated")),
+				"v"),
 			want: "patch node labels,taints\npatch status", again: drainPause, events: "Node AwaitingVolumeDetachment"},
 		{name: "but not for long",
-			view: attached(listed(view(claim(initialized, deleted(time.Hour), longAgo, with(api.ConditionTypeVolumesDetached, metav1.ConditionUnknown, detachWithin)), node(joined)), instance("terminated")), "v"),
+			view: attached(listed(view(claim(initialized, deleted(time.Hour), longAgo,
+				with(api.ConditionTypeVolumesDetached, metav1.ConditionUnknown, detachWithin)), node(joined)),
+				instance("terminated")), "v"),
 			want: endInstance + "\n" + letGo},
 		{name: "an instance that seems to have ended while its node is ready is drained all the same",
 			view: pods(without(leaving(longAgo, draining(time.Second))), pod("a")), want: "evict a", again: drainPause},
@@ -249,7 +285,8 @@ func TestEnd(t *testing.T) {
 				return v
 			}(), want: "patch node finalizers\ndelete node\npatch node finalizers\ndelete node\npatch claim finalizers"},
 		{name: "a machine that is no EC2 instance is for a person to end",
-			view: listed(view(claim(deleted(time.Hour), func(c *api.NodeClaim) { c.Status.ProviderID = "kwok://x" }))), events: "NodeClaim FailedTermination"},
+			view:   listed(view(claim(deleted(time.Hour), func(c *api.NodeClaim) { c.Status.ProviderID = "kwok://x" }))),
+			events: "NodeClaim FailedTermination"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := Next(test.view, now)
@@ -269,7 +306,9 @@ func TestEnd(t *testing.T) {
 func TestHeldClaims(t *testing.T) {
 	volumes := func(p *corev1.Pod) {
 		p.Spec.Volumes = []corev1.Volume{
-			{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data-0"}}},
+			{Name: "data", VolumeSource: corev1.VolumeSource{
+				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data-0"},
+			}},
 			{Name: "scratch", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}},
 			{Name: "config", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{}}},
 		}
@@ -296,10 +335,12 @@ func TestStrays(t *testing.T) {
 		*claim(unlaunched, deleted(0), inBatch("z0", "z/2/0")),
 	}
 	batched := func(id, token string) Instance {
-		return Instance{ID: id, Zone: "us-east-1a", State: "running", LaunchTime: now.Add(-time.Hour), Tags: map[string]string{api.BatchTagKey: token}}
+		return Instance{ID: id, Zone: "us-east-1a", State: "running", LaunchTime: now.Add(-time.Hour),
+			Tags: map[string]string{api.BatchTagKey: token}}
 	}
 	made := func(id, claim, state string, age time.Duration) Instance {
-		return Instance{ID: id, Zone: "us-east-1a", State: state, LaunchTime: now.Add(-age), Tags: map[string]string{api.NodeClaimTagKey: claim}}
+		return Instance{ID: id, Zone: "us-east-1a", State: state, LaunchTime: now.Add(-age),
+			Tags: map[string]string{api.NodeClaimTagKey: claim}}
 	}
 	for _, test := range []struct {
 		name  string
@@ -314,7 +355,7 @@ func TestStrays(t *testing.T) {
 		{"a new instance whose claim may not be read yet", made("i-6", "gone", "pending", 20*time.Second), false},
 		{"an instance that is ending", made("i-7", "gone", "shutting-down", time.Hour), false},
 		{"an instance that a claim of its batch has", batched("i-10", "x-2"), false},
-		{"an instance of a batch of which a claim waits to be told its own", batched("i-11", "x-2"), false},
+		{"an instance of a batch of which a claim has no instance yet", batched("i-11", "x-2"), false},
 		{"an instance of an earlier attempt for the same batch", batched("i-12", "x-1"), true},
 		{"an instance more than its batch has claims, all of which have theirs", batched("i-21", "y-2"), true},
 		{"an instance of a batch whose last claim is being deleted", batched("i-30", "z-2"), false},
@@ -335,7 +376,8 @@ func TestStrays(t *testing.T) {
 
 func TestReleaseOrphans(t *testing.T) {
 	other := func(n *corev1.Node) { n.Spec.ProviderID = "aws:///us-east-1a/i-9" }
-	nodes := []corev1.Node{*node(joined, nodeDeleted), *node(joined, other), *node(joined, nodeDeleted, other), *node(nodeDeleted, other)}
+	nodes := []corev1.Node{*node(joined, nodeDeleted), *node(joined, other), *node(joined, nodeDeleted, other),
+		*node(nodeDeleted, other)}
 	orphans := ReleaseOrphans(append(nodes, *node(joined, nodeDeleted, other)), []api.NodeClaim{*claim()})
 	if len(orphans) != 2 { // each by itself: one that has changed keeps no other
 		t.Fatalf("orphans %v", orphans)

@@ -24,7 +24,7 @@ func between(v View) View {
 	return v
 }
 
-func sick(v View, byEC2 bool) View {
+func unhealthy(v View, byEC2 bool) View {
 	v.Unhealthy = &disruption.Sickness{Condition: "Ready", Status: "False", Since: now.Add(-time.Hour), ByEC2: byEC2}
 	return v
 }
@@ -45,8 +45,9 @@ func expects(cpu, memory, devices string) func(*api.NodeClaim) {
 	return func(c *api.NodeClaim) {
 		c.Spec.Resources.Requests = corev1.ResourceList{"example.com/device": resource.MustParse("1")}
 		c.Status.Capacity = corev1.ResourceList{
-			corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory), "example.com/device": resource.MustParse(devices),
-			"example.com/other": resource.MustParse("1"), // asked for by nobody
+			corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory),
+			"example.com/device": resource.MustParse(devices),
+			"example.com/other":  resource.MustParse("1"), // asked for by nobody
 		}
 	}
 }
@@ -54,7 +55,8 @@ func expects(cpu, memory, devices string) func(*api.NodeClaim) {
 func has(cpu, memory, devices string) func(*corev1.Node) {
 	return func(n *corev1.Node) {
 		n.Status.Capacity = corev1.ResourceList{
-			corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory), "example.com/device": resource.MustParse(devices),
+			corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory),
+			"example.com/device": resource.MustParse(devices),
 		}
 	}
 }
@@ -69,7 +71,8 @@ func listed(v View, instances ...Instance) View {
 }
 
 func gpu(c *api.NodeClaim) {
-	c.Spec.Resources.Requests = corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("1"), corev1.ResourceCPU: resource.MustParse("1")}
+	c.Spec.Resources.Requests = corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("1"),
+		corev1.ResourceCPU: resource.MustParse("1")}
 }
 
 func TestJoining(t *testing.T) {
@@ -90,131 +93,171 @@ func TestJoining(t *testing.T) {
 		{name: "but only on a tick, when its pool counts it",
 			view: between(view(claim(unlaunched, age(launchTimeout)))), again: joinPause},
 		{name: "an instance without a node is waited for",
-			view: view(claim()), want: "patch status", condition: api.ConditionTypeRegistered, status: "Unknown NodeNotFound", again: joinPause},
+			view: view(claim()), want: "patch status", condition: api.ConditionTypeRegistered, status: "Unknown NodeNotFound",
+			again: joinPause},
 		{name: "an instance of which it is written that it has no node yet is waited for, and not written again",
 			view: view(claim(func(c *api.NodeClaim) {
 				api.AwaitNode(&c.Status.Conditions, c.Generation, now)
 				api.SetReady(&c.Status.Conditions, api.NodeClaimReadyDependents(), c.Generation, now)
 			})), again: joinPause},
 		{name: "an instance that has not joined for fifteen minutes is given up",
-			view: view(claim(age(time.Hour), with(api.ConditionTypeLaunched, metav1.ConditionTrue, registrationTimeout))), want: "delete claim", again: drainPause},
+			view: view(claim(age(time.Hour), with(api.ConditionTypeLaunched, metav1.ConditionTrue, registrationTimeout))),
+			want: "delete claim", again: drainPause},
 		{name: "so that is, too",
-			view: between(view(claim(age(time.Hour), with(api.ConditionTypeLaunched, metav1.ConditionTrue, registrationTimeout)))), want: "patch status", again: joinPause},
+			view: between(view(claim(age(time.Hour), with(api.ConditionTypeLaunched, metav1.ConditionTrue,
+				registrationTimeout)))), want: "patch status", again: joinPause},
 		{name: "the fifteen minutes count from the launch, not from the claim",
-			view: view(claim(age(time.Hour), with(api.ConditionTypeLaunched, metav1.ConditionTrue, registrationTimeout-time.Second))), want: "patch status", again: joinPause},
+			view: view(claim(age(time.Hour), with(api.ConditionTypeLaunched, metav1.ConditionTrue,
+				registrationTimeout-time.Second))), want: "patch status", again: joinPause},
 		{name: "a node that joins gets what its claim says",
 			view: view(claim(), node()), want: "patch node annotations,finalizers,labels,ownerReferences,taints\npatch status",
-			condition: api.ConditionTypeRegistered, status: "True Registered", again: joinPause, wantEvents: "NodeClaim Registered"},
+			condition: api.ConditionTypeRegistered, status: "True Registered", again: joinPause,
+			wantEvents: "NodeClaim Registered"},
 		{name: "a provider id whose condition was never written is completed",
 			view: view(claim(func(c *api.NodeClaim) { c.Status.Conditions = nil })), want: "patch status",
 			condition: api.ConditionTypeLaunched, status: "True Launched", again: joinPause},
 		{name: "a node that is patched but not yet noted is noted, and not patched again",
-			view: view(claim(), node(joined, nodeTaint(cni))), want: "patch status", condition: api.ConditionTypeRegistered, status: "True Registered",
-			again: joinPause, wantEvents: "NodeClaim Registered"},
+			view: view(claim(), node(joined, nodeTaint(cni))), want: "patch status", condition: api.ConditionTypeRegistered,
+			status: "True Registered",
+			again:  joinPause, wantEvents: "NodeClaim Registered"},
 		{name: "a node without the taint was never ours to let pods onto",
 			view: view(claim(), node(func(n *corev1.Node) { n.Spec.Taints = nil })), want: "patch status",
-			condition: api.ConditionTypeRegistered, status: "False UnregisteredTaintNotFound", again: joinPause, wantEvents: "NodeClaim UnregisteredTaintMissing"},
+			condition: api.ConditionTypeRegistered, status: "False UnregisteredTaintNotFound", again: joinPause,
+			wantEvents: "NodeClaim UnregisteredTaintMissing"},
 		{name: "two nodes with one provider id are for a person to sort out",
 			view: view(claim(), node(), node(func(n *corev1.Node) { n.Name = "node-0" })), want: "patch status",
 			condition: api.ConditionTypeRegistered, status: "Unknown MultipleNodesFound", again: joinPause},
 		{name: "a registered node that is not ready is waited for",
-			view: view(claim(registered), node(joined, notReadyNode)), want: "patch status", condition: api.ConditionTypeInitialized, status: "Unknown NodeNotReady", again: joinPause},
+			view: view(claim(registered), node(joined, notReadyNode)), want: "patch status",
+			condition: api.ConditionTypeInitialized, status: "Unknown NodeNotReady", again: joinPause},
 		{name: "a startup taint is waited for",
-			view: view(claim(registered), node(joined, nodeTaint(cni))), want: "patch status", condition: api.ConditionTypeInitialized, status: "Unknown StartupTaintsExist", again: joinPause},
+			view: view(claim(registered), node(joined, nodeTaint(cni))), want: "patch status",
+			condition: api.ConditionTypeInitialized, status: "Unknown StartupTaintsExist", again: joinPause},
 		{name: "a taint that Kubernetes removes by itself is waited for",
-			view: view(claim(registered), node(joined, nodeTaint(corev1.Taint{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}))),
-			want: "patch status", condition: api.ConditionTypeInitialized, status: "Unknown KnownEphemeralTaintsExist", again: joinPause},
+			view: view(claim(registered), node(joined, nodeTaint(corev1.Taint{Key: corev1.TaintNodeNotReady,
+				Effect: corev1.TaintEffectNoSchedule}))),
+			want: "patch status", condition: api.ConditionTypeInitialized, status: "Unknown KnownEphemeralTaintsExist",
+			again: joinPause},
 		{name: "a device that was asked for is waited for",
-			view: view(claim(registered, gpu), node(joined)), want: "patch status", condition: api.ConditionTypeInitialized, status: "Unknown ResourceNotRegistered", again: joinPause},
+			view: view(claim(registered, gpu), node(joined)), want: "patch status", condition: api.ConditionTypeInitialized,
+			status: "Unknown ResourceNotRegistered", again: joinPause},
 		{name: "a node that is not initialized for long is left to the ticks",
-			view: view(claim(registered, with(api.ConditionTypeLaunched, metav1.ConditionTrue, registrationTimeout)), node(joined, notReadyNode)), want: "patch status"},
+			view: view(claim(registered, with(api.ConditionTypeLaunched, metav1.ConditionTrue, registrationTimeout)),
+				node(joined, notReadyNode)), want: "patch status"},
 		{name: "a node that is ready is initialized",
-			view: view(claim(registered), node(joined)), want: "patch node labels\npatch status", condition: api.ConditionReady, status: "True Ready", wantEvents: "NodeClaim Initialized"},
+			view: view(claim(registered), node(joined)), want: "patch node labels\npatch status", condition: api.ConditionReady,
+			status: "True Ready", wantEvents: "NodeClaim Initialized"},
 		{name: "a node that is ready and without startup taints is registered and initialized at once",
-			view: view(claim(func(c *api.NodeClaim) { c.Spec.StartupTaints = nil }), node(ready)),
-			want: "patch node annotations,finalizers,labels,ownerReferences,taints\npatch status", condition: api.ConditionTypeInitialized, status: "True Initialized",
+			view:      view(claim(func(c *api.NodeClaim) { c.Spec.StartupTaints = nil }), node(ready)),
+			want:      "patch node annotations,finalizers,labels,ownerReferences,taints\npatch status",
+			condition: api.ConditionTypeInitialized, status: "True Initialized",
 			wantEvents: "NodeClaim Registered,NodeClaim Initialized"},
 		{name: "an initialized claim needs nothing",
 			view: view(claim(initialized), node(joined))},
 		{name: "an initialized claim whose node is unreachable for now needs nothing",
 			view: view(claim(initialized), node(joined, notReadyNode))},
 		{name: "an instance is tagged once its node is known",
-			view: listed(view(claim(initialized), node(joined)), instance("running")), want: "tag Name\npatch claim annotations"},
+			view: listed(view(claim(initialized), node(joined)), instance("running")),
+			want: "tag Name\npatch claim annotations"},
 		{name: "a name that a person gave the instance stays",
-			view: listed(view(claim(initialized), node(joined)), func() Instance { i := instance("running"); i.Tags[api.NameTagKey] = "mine"; return i }()), want: "patch claim annotations"},
+			view: listed(view(claim(initialized), node(joined)),
+				func() Instance { i := instance("running"); i.Tags[api.NameTagKey] = "mine"; return i }()),
+			want: "patch claim annotations"},
 		{name: "an instance that is tagged is not tagged again",
 			view: listed(view(claim(initialized, tagged), node(joined)), instance("running"))},
 		{name: "a claim ends when its life is over",
-			view: view(claim(initialized, age(time.Hour), func(c *api.NodeClaim) { c.Spec.ExpireAfter = api.DurationOf(time.Hour) }), node(joined)), want: "delete claim", again: drainPause},
+			view: view(claim(initialized, age(time.Hour),
+				func(c *api.NodeClaim) { c.Spec.ExpireAfter = api.DurationOf(time.Hour) }), node(joined)), want: "delete claim",
+			again: drainPause},
 		{name: "a claim that never expires stays",
-			view: view(claim(initialized, age(9999*time.Hour), func(c *api.NodeClaim) { c.Spec.ExpireAfter = api.NeverDuration() }), node(joined))},
+			view: view(claim(initialized, age(9999*time.Hour),
+				func(c *api.NodeClaim) { c.Spec.ExpireAfter = api.NeverDuration() }), node(joined))},
 		{name: "a claim whose instance AWS takes in hours stays",
 			view: view(claim(initialized, departs(2*time.Hour, "arn:a")), node(joined))},
 		{name: "a claim whose instance AWS takes within the hour ends, by then",
-			view: view(claim(initialized, departs(59*time.Minute, "arn:a")), node(joined)), want: "patch claim annotations\ndelete claim", again: drainPause},
+			view: view(claim(initialized, departs(59*time.Minute, "arn:a")), node(joined)),
+			want: "patch claim annotations\ndelete claim", again: drainPause},
 		{name: "a claim in a capacity block stays until ten minutes before EC2 takes it",
 			view: view(claim(initialized, departs(11*time.Minute, "cr-1")), node(joined))},
 		{name: "a claim in a capacity block ends then, by its own grace where that is shorter",
-			view: view(claim(initialized, departs(10*time.Minute, "cr-1"), grace(5*time.Minute)), node(joined)), want: "delete claim", again: drainPause},
-		{name: "a claim whose instance has stopped ends, once no kubelet speaks for it",
-			view: listed(view(claim(initialized, with(api.ConditionTypeLaunched, metav1.ConditionTrue, time.Hour)), node(joined, notReadyNode)), instance("stopped")), want: "delete claim", again: drainPause},
+			view: view(claim(initialized, departs(10*time.Minute, "cr-1"), grace(5*time.Minute)), node(joined)),
+			want: "delete claim", again: drainPause},
+		{name: "a claim whose instance has stopped ends once its node is not ready",
+			view: listed(view(claim(initialized, with(api.ConditionTypeLaunched, metav1.ConditionTrue, time.Hour)),
+				node(joined, notReadyNode)), instance("stopped")), want: "delete claim", again: drainPause},
 		{name: "a claim ends when a person deletes its node",
 			view: view(claim(initialized), node(joined, nodeDeleted)), want: "delete claim", again: drainPause},
-		{name: "a claim ends when its instance has ended and no kubelet speaks for it",
-			view: listed(view(claim(initialized, with(api.ConditionTypeLaunched, metav1.ConditionTrue, surelyListedWithin)), node(joined, notReadyNode))), want: "delete claim", again: drainPause},
+		{name: "a claim ends when its instance has ended and its node is not ready",
+			view: listed(view(claim(initialized, with(api.ConditionTypeLaunched, metav1.ConditionTrue, surelyListedWithin)),
+				node(joined, notReadyNode))), want: "delete claim", again: drainPause},
 		{name: "a node that is ready is believed before EC2's list",
-			view: listed(view(claim(initialized, with(api.ConditionTypeLaunched, metav1.ConditionTrue, time.Hour)), node(joined)))},
+			view: listed(view(claim(initialized, with(api.ConditionTypeLaunched, metav1.ConditionTrue, time.Hour)),
+				node(joined)))},
 		{name: "a new instance may be missing from EC2's list",
 			view: listed(view(claim(registered), node(joined, notReadyNode))), want: "patch status", again: joinPause},
 		{name: "a claim ends when its instance ends before it has joined",
 			view: listed(view(claim()), instance("terminated")), want: "delete claim", again: drainPause},
-		{name: "a sick node goes, past whatever protects its pods",
-			view: sick(view(claim(initialized, grace(time.Hour)), node(joined)), false), want: "patch claim annotations\ndelete claim", again: drainPause,
+		{name: "an unhealthy node is replaced, whatever protects its pods",
+			view: unhealthy(view(claim(initialized, grace(time.Hour)), node(joined)), false),
+			want: "patch claim annotations\ndelete claim", again: drainPause,
 			wantEvents: "NodeClaim DisruptionTerminating,Node DisruptionTerminating"},
-		{name: "when that has been written down and no more, it goes on",
-			view: sick(view(claim(initialized, endsBy(now.Add(-time.Minute))), node(joined)), true), want: "delete claim", again: drainPause,
+		{name: "a repair goes on after a pass that wrote only the deadline",
+			view: unhealthy(view(claim(initialized, endsBy(now.Add(-time.Minute))), node(joined)), true), want: "delete claim",
+			again:      drainPause,
 			wantEvents: "NodeClaim InstanceUnhealthy,Node InstanceUnhealthy"},
-		{name: "an end that was written down and never ordered is forgotten, so that the next one is orderly",
+		{name: "a stale deadline is removed, so that the next drain is orderly",
 			view: view(claim(initialized, endsBy(now.Add(-staleDeadlineAfter))), node(joined)), want: "patch claim annotations"},
-		{name: "one that was written down a moment ago is about to be ordered",
+		{name: "a recent deadline stays",
 			view: view(claim(initialized, endsBy(now.Add(-time.Minute))), node(joined))},
-		{name: "work on its instance that EC2 announces is remembered",
-			view: work(view(claim(initialized), node(joined)), disruption.Departure{At: now.Add(72 * time.Hour), Because: "instance-event-1"}),
+		{name: "work that EC2 announces is remembered",
+			view: work(view(claim(initialized), node(joined)),
+				disruption.Departure{At: now.Add(72 * time.Hour), Because: "instance-event-1"}),
 			want: "patch claim annotations", wantEvents: "NodeClaim InstanceUnhealthy"},
-		{name: "and remembered once",
-			view: work(view(claim(initialized, departs(72*time.Hour, "instance-event-1")), node(joined)), disruption.Departure{At: now.Add(72 * time.Hour), Because: "instance-event-1"})},
-		{name: "and is not when AWS Health has told of it already",
-			view: work(view(claim(initialized, departs(72*time.Hour, "arn:a")), node(joined)), disruption.Departure{At: now.Add(72 * time.Hour), Because: "instance-event-1"})},
-		{name: "and forgotten when EC2 announces it no more",
-			view: work(view(claim(initialized, departs(72*time.Hour, "instance-event-1")), node(joined))), want: "patch claim annotations"},
-		{name: "what AWS Health has announced is AWS Health's to take back",
+		{name: "announced work is remembered once",
+			view: work(view(claim(initialized, departs(72*time.Hour, "instance-event-1")), node(joined)),
+				disruption.Departure{At: now.Add(72 * time.Hour), Because: "instance-event-1"})},
+		{name: "announced work that AWS Health has reported is not remembered again",
+			view: work(view(claim(initialized, departs(72*time.Hour, "arn:a")), node(joined)),
+				disruption.Departure{At: now.Add(72 * time.Hour), Because: "instance-event-1"})},
+		{name: "announced work is forgotten when EC2 lists it no more",
+			view: work(view(claim(initialized, departs(72*time.Hour, "instance-event-1")), node(joined))),
+			want: "patch claim annotations"},
+		{name: "work that AWS Health announced is not forgotten",
 			view: work(view(claim(initialized, departs(72*time.Hour, "arn:a")), node(joined)))},
 		{name: "nothing is forgotten when EC2 was not asked",
 			view: view(claim(initialized, departs(72*time.Hour, "instance-event-1")), node(joined))},
 		{name: "announced work that is near ends the claim",
-			view: work(view(claim(initialized), node(joined)), disruption.Departure{At: now.Add(30 * time.Minute), Because: "instance-event-1"}),
+			view: work(view(claim(initialized), node(joined)),
+				disruption.Departure{At: now.Add(30 * time.Minute), Because: "instance-event-1"}),
 			want: "patch claim annotations\ndelete claim", again: drainPause, wantEvents: "NodeClaim InstanceUnhealthy"},
 		{name: "a node that has what was expected of it is consistent",
 			view: view(claim(initialized, expects("2", "8Gi", "4")), node(joined, has("2", "7.5Gi", "4")))},
-		{name: "a node that lacks more than a tenth of it is not",
+		{name: "a node that lacks more than a tenth of it is not consistent",
 			view: view(claim(initialized, expects("2", "8Gi", "4")), node(joined, has("2", "7Gi", "4"))), want: "patch status",
-			condition: api.ConditionTypeConsistentStateFound, status: "False ConsistencyCheckFailed", wantEvents: "NodeClaim FailedConsistencyCheck"},
-		{name: "nor one that lacks a device",
+			condition: api.ConditionTypeConsistentStateFound, status: "False ConsistencyCheckFailed",
+			wantEvents: "NodeClaim FailedConsistencyCheck"},
+		{name: "a node that lacks a device is not consistent",
 			view: view(claim(initialized, expects("2", "8Gi", "4")), node(joined, has("2", "8Gi", "3"))), want: "patch status",
-			condition: api.ConditionTypeConsistentStateFound, status: "False ConsistencyCheckFailed", wantEvents: "NodeClaim FailedConsistencyCheck"},
+			condition: api.ConditionTypeConsistentStateFound, status: "False ConsistencyCheckFailed",
+			wantEvents: "NodeClaim FailedConsistencyCheck"},
 		{name: "a claim and a node of an older Karpenter get the label of their class",
 			view: view(claim(initialized, ofClass), node(joined)), want: "patch node labels\npatch claim labels"},
 		{name: "a claim of Karpenter's gets the label that events find it by",
-			view: view(claim(initialized, func(c *api.NodeClaim) { delete(c.Labels, api.LabelInstanceID) }), node(joined)), want: "patch claim labels"},
+			view: view(claim(initialized, func(c *api.NodeClaim) { delete(c.Labels, api.LabelInstanceID) }), node(joined)),
+			want: "patch claim labels"},
 		{name: "an instance in a placement group waits for EC2 to say in which partition",
-			view: view(claim(inGroup), node()), want: "patch status", condition: api.ConditionReady, status: "Unknown ReconcilingDependents", again: joinPause},
-		{name: "and its claim and node get it as a label",
-			view:      listed(view(claim(inGroup, tagged), node()), func() Instance { i := instance("running"); i.Partition = 3; return i }()),
+			view: view(claim(inGroup), node()), want: "patch status", condition: api.ConditionReady,
+			status: "Unknown ReconcilingDependents", again: joinPause},
+		{name: "an instance's partition becomes a label of claim and node",
+			view: listed(view(claim(inGroup, tagged), node()),
+				func() Instance { i := instance("running"); i.Partition = 3; return i }()),
 			want:      "patch node annotations,finalizers,labels,ownerReferences,taints\npatch claim labels\npatch status",
-			condition: api.ConditionTypeRegistered, status: "True Registered", again: joinPause, wantEvents: "NodeClaim Registered"},
+			condition: api.ConditionTypeRegistered, status: "True Registered", again: joinPause,
+			wantEvents: "NodeClaim Registered"},
 		{name: "a placement group without partitions keeps no node",
 			view: listed(view(claim(inGroup, tagged), node()), instance("running")),
-			want: "patch node annotations,finalizers,labels,ownerReferences,taints\npatch status", again: joinPause, wantEvents: "NodeClaim Registered"},
+			want: "patch node annotations,finalizers,labels,ownerReferences,taints\npatch status", again: joinPause,
+			wantEvents: "NodeClaim Registered"},
 		{name: "a node that is not ready stays while EC2 runs its instance",
 			view: listed(view(claim(initialized, tagged), node(joined, notReadyNode)), instance("running"))},
 	} {
@@ -240,7 +283,7 @@ func TestJoining(t *testing.T) {
 	}
 }
 
-func TestARegisteringNodeBecomesWhatItsClaimSays(t *testing.T) {
+func TestARegisteringNodeGetsWhatItsClaimHolds(t *testing.T) {
 	register := func(c *api.NodeClaim, n *corev1.Node) *corev1.Node {
 		p := begin(view(c, n), now)
 		p.register()
@@ -267,7 +310,8 @@ func TestARegisteringNodeBecomesWhatItsClaimSays(t *testing.T) {
 			t.Errorf("taints %v", taints)
 		}
 		owner := got.OwnerReferences[0]
-		if owner.Kind != api.NodeClaimKind || owner.UID != "claim-uid" || owner.BlockOwnerDeletion == nil || !*owner.BlockOwnerDeletion {
+		if owner.Kind != api.NodeClaimKind || owner.UID != "claim-uid" || owner.BlockOwnerDeletion == nil ||
+			!*owner.BlockOwnerDeletion {
 			t.Errorf("owner %+v", owner)
 		}
 		if got.Finalizers[0] != api.TerminationFinalizer {

@@ -9,7 +9,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-func TestWhatHasLittleTimeComesFirst(t *testing.T) {
+func TestUrgentViewsComeFirst(t *testing.T) {
 	drained := with(api.ConditionTypeDrained, metav1.ConditionTrue, time.Second)
 	for _, test := range []struct {
 		name string
@@ -19,7 +19,8 @@ func TestWhatHasLittleTimeComesFirst(t *testing.T) {
 		{"pods have to leave", []func(*api.NodeClaim){initialized, deleted(time.Second)}, 0},
 		{"the end of a claim that was never launched", []func(*api.NodeClaim){unlaunched, deleted(time.Second)}, 0},
 		{"a node is to join", nil, 1},
-		{"pods were told to leave", []func(*api.NodeClaim){initialized, deleted(time.Second), with(api.ConditionTypeDrained, metav1.ConditionUnknown, time.Second)}, 1},
+		{"a drain goes on", []func(*api.NodeClaim){initialized, deleted(time.Second),
+			with(api.ConditionTypeDrained, metav1.ConditionUnknown, time.Second)}, 1},
 		{"a drained node ends", []func(*api.NodeClaim){initialized, deleted(time.Second), drained}, 2},
 		{"a node that runs", []func(*api.NodeClaim){initialized}, 2},
 	} {
@@ -29,33 +30,38 @@ func TestWhatHasLittleTimeComesFirst(t *testing.T) {
 	}
 }
 
-func TestOfDrainsTheOneThatWasOrderedFirstComesFirst(t *testing.T) {
-	longAgo, lately, joins := View{Claim: claim(initialized, deleted(time.Minute))}, View{Claim: claim(initialized, deleted(time.Second))}, View{Claim: claim()}
+func TestTheDrainThatWasOrderedFirstComesFirst(t *testing.T) {
+	longAgo, lately, joins := View{Claim: claim(initialized, deleted(time.Minute))}, View{Claim: claim(initialized,
+		deleted(time.Second))}, View{Claim: claim()}
 	if longAgo.Compare(lately) >= 0 || lately.Compare(longAgo) <= 0 || lately.Compare(lately) != 0 {
 		t.Error("not by the time of the order")
 	}
 	if lately.Compare(joins) >= 0 || joins.Compare(longAgo) <= 0 {
 		t.Error("not by urgency first")
 	}
-	goesOn := View{Claim: claim(initialized, deleted(time.Minute), with(api.ConditionTypeDrained, metav1.ConditionUnknown, time.Second))}
+	goesOn := View{Claim: claim(initialized, deleted(time.Minute),
+		with(api.ConditionTypeDrained, metav1.ConditionUnknown, time.Second))}
 	if joins.Compare(goesOn) != 0 || goesOn.Compare(joins) != 0 {
 		t.Error("a drain that goes on and a node that joins have to take turns")
 	}
 }
 
-func TestPodsAreReadUntilTheInstanceIsToldToEndAndOnceItHasEnded(t *testing.T) {
-	told := []func(*api.NodeClaim){initialized, deleted(time.Minute), with(api.ConditionTypeInstanceTerminating, metav1.ConditionTrue, time.Second)}
+func TestPodsAreReadExceptWhileTheInstanceTerminates(t *testing.T) {
+	told := []func(*api.NodeClaim){initialized, deleted(time.Minute),
+		with(api.ConditionTypeInstanceTerminating, metav1.ConditionTrue, time.Second)}
 	listed := func(state string) []Instance { return []Instance{{ID: "i-1", State: state}} }
 	for _, test := range []struct {
 		name string
 		view View
 		want bool
 	}{
-		{"a drain", View{Claim: claim(initialized, deleted(time.Second)), InstancesListed: true, Instances: listed("running")}, true},
-		{"told to end and running still", View{Claim: claim(told...), InstancesListed: true, Instances: listed("running")}, false},
+		{"a drain", View{Claim: claim(initialized, deleted(time.Second)), InstancesListed: true,
+			Instances: listed("running")}, true},
+		{"terminated and still running", View{Claim: claim(told...), InstancesListed: true, Instances: listed("running")},
+			false},
 		{"shutting down", View{Claim: claim(told...), InstancesListed: true, Instances: listed("shutting-down")}, false},
 		{"EC2 does not answer", View{Claim: claim(told...)}, false},
-		{"stopped by another hand", View{Claim: claim(told...), InstancesListed: true, Instances: listed("stopped")}, true},
+		{"stopped by somebody else", View{Claim: claim(told...), InstancesListed: true, Instances: listed("stopped")}, true},
 		{"gone", View{Claim: claim(told...), InstancesListed: true}, true},
 	} {
 		if got := test.view.WantsPods(); got != test.want {

@@ -47,9 +47,12 @@ func TestAProfileIsInUse(t *testing.T) {
 		{"a claim has it", []api.EC2NodeClass{class("a", "uid", "q")}, []api.NodeClaim{claim("a", "p", "i")}, true},
 		{"a claim of a class that is gone has it", nil, []api.NodeClaim{claim("a", "p", "i")}, true},
 		{"a claim has another", []api.EC2NodeClass{class("a", "uid", "q")}, []api.NodeClaim{claim("a", "q", "i")}, false},
-		{"a claim of its class says none", []api.EC2NodeClass{class("a", "uid", "q")}, []api.NodeClaim{claim("a", "", "i")}, true},
-		{"a claim of another class says none", []api.EC2NodeClass{class("a", "uid", "q"), class("b", "other", "")}, []api.NodeClaim{claim("b", "", "i")}, false},
-		{"its class is gone, a claim says none", []api.EC2NodeClass{class("b", "other", "")}, []api.NodeClaim{claim("b", "", "i")}, true},
+		{"a claim of its class says none", []api.EC2NodeClass{class("a", "uid", "q")}, []api.NodeClaim{claim("a", "", "i")},
+			true},
+		{"a claim of another class says none", []api.EC2NodeClass{class("a", "uid", "q"), class("b", "other", "")},
+			[]api.NodeClaim{claim("b", "", "i")}, false},
+		{"its class is gone, a claim says none", []api.EC2NodeClass{class("b", "other", "")},
+			[]api.NodeClaim{claim("b", "", "i")}, true},
 		{"another controller's claim", nil, []api.NodeClaim{foreign}, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -59,7 +62,8 @@ func TestAProfileIsInUse(t *testing.T) {
 				}
 				return "of-" + class.Name
 			}
-			if got := ProfileInUse(fleet.Profile{Name: "p", ClassUID: "uid"}, test.classes, test.claims, current); got != test.want {
+			if got := ProfileInUse(fleet.Profile{Name: "p", ClassUID: "uid"}, test.classes, test.claims,
+				current); got != test.want {
 				t.Errorf("in use: %t", got)
 			}
 		})
@@ -89,7 +93,8 @@ func TestNextOfProfile(t *testing.T) {
 func TestIdleTemplates(t *testing.T) {
 	old, young := noon.Add(-time.Hour), noon.Add(-59*time.Minute)
 	templates := []fleet.Template{
-		{ID: "used", Class: "a", Created: old}, {ID: "idle", Class: "a", Created: old}, {ID: "young", Class: "a", Created: young}, {ID: "waited-for", Class: "b", Created: old},
+		{ID: "used", Class: "a", Created: old}, {ID: "idle", Class: "a", Created: old},
+		{ID: "young", Class: "a", Created: young}, {ID: "waited-for", Class: "b", Created: old},
 	}
 	instances := []map[string]string{{fleet.LaunchTemplateTagKey: "used"}, {}}
 	claims := []api.NodeClaim{claim("a", "", "aws:///z/i-1"), claim("b", "", "")}
@@ -109,7 +114,8 @@ func TestAClassIsHeldOnceAndLetGoOnce(t *testing.T) {
 	made := class("a", "uid", "")
 	made.Finalizers = []string{"example.com/other"}
 	finalizers, changed := Finalizers(&made)
-	if !changed || !slices.Equal(finalizers, []string{"example.com/other", api.EC2NodeClassTerminationFinalizer}) || IsEnding(&made) {
+	if !changed || !slices.Equal(finalizers, []string{"example.com/other", api.EC2NodeClassTerminationFinalizer}) ||
+		IsEnding(&made) {
 		t.Errorf("%v, %t", finalizers, changed)
 	}
 	made.Finalizers = finalizers

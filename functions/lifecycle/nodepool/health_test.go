@@ -15,11 +15,15 @@ import (
 
 // launched is a claim of the pool launched at a time; registered, unless that is zero, then.
 func launched(name string, at, registered time.Time) api.NodeClaim {
-	made := api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(at), Labels: map[string]string{api.NodePoolLabelKey: "default"}}}
+	made := api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(at),
+		Labels: map[string]string{api.NodePoolLabelKey: "default"}}}
 	made.Status.ProviderID = "aws:///us-east-1a/i-" + name
-	made.Status.Conditions = []metav1.Condition{{Type: api.ConditionTypeLaunched, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(at)}}
+	made.Status.Conditions = []metav1.Condition{{Type: api.ConditionTypeLaunched, Status: metav1.ConditionTrue,
+		LastTransitionTime: metav1.NewTime(at)}}
 	if !registered.IsZero() {
-		made.Status.Conditions = append(made.Status.Conditions, metav1.Condition{Type: api.ConditionTypeRegistered, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(registered)})
+		made.Status.Conditions = append(made.Status.Conditions,
+			metav1.Condition{Type: api.ConditionTypeRegistered, Status: metav1.ConditionTrue,
+				LastTransitionTime: metav1.NewTime(registered)})
 	}
 	return made
 }
@@ -89,7 +93,8 @@ func TestRegistrationHealth(t *testing.T) {
 		expect(t, "two of four failed", w.look(at, good("d", at)), unhealthy)
 		at = at.Add(time.Minute)
 		expect(t, "one of the last four failed", w.look(at, good("e", at)), healthy)
-		if api.ConditionTrue(w.pool.Status.Conditions, api.ConditionTypeNodeRepairBlocked) || !api.ConditionTrue(w.pool.Status.Conditions, api.ConditionReady) {
+		if api.ConditionTrue(w.pool.Status.Conditions, api.ConditionTypeNodeRepairBlocked) ||
+			!api.ConditionTrue(w.pool.Status.Conditions, api.ConditionReady) {
 			t.Errorf("conditions %+v", w.pool.Status.Conditions)
 		}
 	})
@@ -118,8 +123,10 @@ func TestRegistrationHealth(t *testing.T) {
 		late.DeletionTimestamp = &metav1.Time{Time: now}
 		expect(t, "early", w.look(now, early), unknown)
 		expect(t, "in time", w.look(now, late), healthy)
-		if message := api.GetCondition(w.pool.Status.Conditions, api.ConditionTypeNodeRegistrationHealthy).Message; message != "Launches since 2026-03-02T11:00:00Z: b failed 2026-03-02T12:00:00Z" {
-			t.Errorf("message %q", message)
+		const want = "Launches since 2026-03-02T11:00:00Z: b failed 2026-03-02T12:00:00Z"
+		condition := api.GetCondition(w.pool.Status.Conditions, api.ConditionTypeNodeRegistrationHealthy)
+		if condition.Message != want {
+			t.Errorf("message %q", condition.Message)
 		}
 	})
 	t.Run("a claim without an instance fails after five minutes", func(t *testing.T) {
@@ -136,7 +143,9 @@ func TestRegistrationHealth(t *testing.T) {
 	t.Run("what Karpenter wrote stands until something is seen", func(t *testing.T) {
 		w := newWorld()
 		w.pool.Generation, w.pool.Status.NodeClassObservedGeneration = 7, 1
-		w.pool.Status.Conditions = []metav1.Condition{{Type: api.ConditionTypeNodeRegistrationHealthy, Status: metav1.ConditionFalse, Reason: api.ReasonRegistrationFailed, Message: "Failed to register node", ObservedGeneration: 7}}
+		w.pool.Status.Conditions = []metav1.Condition{{Type: api.ConditionTypeNodeRegistrationHealthy,
+			Status: metav1.ConditionFalse, Reason: api.ReasonRegistrationFailed, Message: "Failed to register node",
+			ObservedGeneration: 7}}
 		expect(t, "adopted", w.look(now, good("old", now.Add(-time.Hour))), unhealthy)
 		expect(t, "the next", w.look(now.Add(time.Minute), good("a", now.Add(time.Minute))), healthy)
 	})
@@ -167,16 +176,18 @@ func TestRegistrationHealth(t *testing.T) {
 	})
 }
 
-func TestAPoolThatIsTooSickSaysSo(t *testing.T) {
+func TestAPoolWithTooManyUnhealthyNodesShowsIt(t *testing.T) {
 	p := pool()
 	blocked := []disruption.Ward{{Pool: "other"}, {Pool: "default", Nodes: 5, Unhealthy: 3, Waiting: 2}}
 	conditions := StatusPatch(p, Seen{Blocked: blocked}, now)["status"].(map[string]any)["conditions"].([]metav1.Condition)
 	found := api.GetCondition(conditions, api.ConditionTypeNodeRepairBlocked)
-	if found == nil || found.Status != metav1.ConditionTrue || !strings.HasPrefix(found.Message, "3 of 5 nodes are unhealthy") {
+	if found == nil || found.Status != metav1.ConditionTrue ||
+		!strings.HasPrefix(found.Message, "3 of 5 nodes are unhealthy") {
 		t.Fatalf("condition %+v", found)
 	}
 	p.Status.Conditions = slices.Clone(conditions)
-	conditions = StatusPatch(p, Seen{Blocked: blocked[:1]}, now)["status"].(map[string]any)["conditions"].([]metav1.Condition)
+	conditions = StatusPatch(p, Seen{Blocked: blocked[:1]},
+		now)["status"].(map[string]any)["conditions"].([]metav1.Condition)
 	if found := api.GetCondition(conditions, api.ConditionTypeNodeRepairBlocked); found != nil {
 		t.Errorf("it stays: %+v", found)
 	}

@@ -16,7 +16,8 @@ var now = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
 func pool() *api.NodePool {
 	made := &api.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default", ResourceVersion: "5", Generation: 2}}
-	made.Spec.Template.Spec.NodeClassRef = &api.NodeClassReference{Group: api.AWSGroup, Kind: api.EC2NodeClassKind, Name: "default"}
+	made.Spec.Template.Spec.NodeClassRef = &api.NodeClassReference{Group: api.AWSGroup, Kind: api.EC2NodeClassKind,
+		Name: "default"}
 	made.Default()
 	return made
 }
@@ -40,16 +41,26 @@ func TestConditions(t *testing.T) {
 		kind    string
 		want    string
 	}{
-		{name: "a pool with a class that is ready may launch", classes: []api.EC2NodeClass{class(metav1.ConditionTrue)}, kind: api.ConditionReady, want: "True Ready"},
+		{name: "a pool with a class that is ready may launch", classes: []api.EC2NodeClass{class(metav1.ConditionTrue)},
+			kind: api.ConditionReady, want: "True Ready"},
 		{name: "a pool without its class may not", kind: api.ConditionTypeNodeClassReady, want: "False NodeClassNotFound"},
-		{name: "a class that is not ready keeps its pools back", classes: []api.EC2NodeClass{class(metav1.ConditionFalse)}, kind: api.ConditionTypeNodeClassReady, want: "False NodeClassNotReady"},
-		{name: "a class that nobody has looked at is not known to be ready", classes: []api.EC2NodeClass{class("")}, kind: api.ConditionTypeNodeClassReady, want: "Unknown NodeClassNotReady"},
-		{name: "a class that is being deleted keeps its pools back", classes: []api.EC2NodeClass{deleted}, kind: api.ConditionTypeNodeClassReady, want: "False NodeClassTerminating"},
-		{name: "a class of another kind is not the one", change: func(p *api.NodePool) { p.Spec.Template.Spec.NodeClassRef.Kind = "KWOKNodeClass" },
-			classes: []api.EC2NodeClass{class(metav1.ConditionTrue)}, kind: api.ConditionTypeNodeClassReady, want: "False NodeClassNotFound"},
-		{name: "a pool that names no class may not launch", change: func(p *api.NodePool) { p.Spec.Template.Spec.NodeClassRef = nil }, kind: api.ConditionTypeNodeClassReady, want: "False NodeClassNotFound"},
-		{name: "a pool with a mistake may not launch", change: func(p *api.NodePool) { p.Spec.Disruption.Budgets = []api.Budget{{Nodes: "some"}} },
-			classes: []api.EC2NodeClass{class(metav1.ConditionTrue)}, kind: api.ConditionTypeValidationSucceeded, want: "False NodePoolValidationFailed"},
+		{name: "a class that is not ready keeps its pools back", classes: []api.EC2NodeClass{class(metav1.ConditionFalse)},
+			kind: api.ConditionTypeNodeClassReady, want: "False NodeClassNotReady"},
+		{name: "a class without a status is not known to be ready", classes: []api.EC2NodeClass{class("")},
+			kind: api.ConditionTypeNodeClassReady, want: "Unknown NodeClassNotReady"},
+		{name: "a class that is being deleted keeps its pools back", classes: []api.EC2NodeClass{deleted},
+			kind: api.ConditionTypeNodeClassReady, want: "False NodeClassTerminating"},
+		{name: "a class of another kind is not the one",
+			change:  func(p *api.NodePool) { p.Spec.Template.Spec.NodeClassRef.Kind = "KWOKNodeClass" },
+			classes: []api.EC2NodeClass{class(metav1.ConditionTrue)}, kind: api.ConditionTypeNodeClassReady,
+			want: "False NodeClassNotFound"},
+		{name: "a pool that names no class may not launch",
+			change: func(p *api.NodePool) { p.Spec.Template.Spec.NodeClassRef = nil }, kind: api.ConditionTypeNodeClassReady,
+			want: "False NodeClassNotFound"},
+		{name: "a pool with a mistake may not launch",
+			change:  func(p *api.NodePool) { p.Spec.Disruption.Budgets = []api.Budget{{Nodes: "some"}} },
+			classes: []api.EC2NodeClass{class(metav1.ConditionTrue)}, kind: api.ConditionTypeValidationSucceeded,
+			want: "False NodePoolValidationFailed"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := pool()
@@ -82,7 +93,8 @@ func TestTheSumOfThePoolsNodes(t *testing.T) {
 	initialized := claim("default", "d", "8", false)
 	initialized.Status.Conditions = []metav1.Condition{{Type: api.ConditionTypeInitialized, Status: metav1.ConditionTrue}}
 	claims := []api.NodeClaim{
-		claim("default", "a", "2", false), claim("default", "e", "500m", false), claim("default", "b", "500m", true), claim("default", "", "", false),
+		claim("default", "a", "2", false), claim("default", "e", "500m", false), claim("default", "b", "500m", true),
+		claim("default", "", "", false),
 		initialized, claim("default", "", "", true), claim("other", "c", "64", false),
 	}
 	node := corev1.Node{}

@@ -1,5 +1,3 @@
-// Package clustertest gives tests a real API server, with Whittle installed in
-// it or not. Nothing but tests imports it.
 package clustertest
 
 import (
@@ -19,18 +17,17 @@ import (
 	"github.com/whittle-dev/whittle/shared/cluster"
 )
 
-// establishPatience is how long the API server may take to serve a new kind.
-const establishPatience = 2 * time.Minute
+// establishLimit is how long the API server may take to serve a new kind.
+const establishLimit = 2 * time.Minute
 
-// ControlPlane is a control plane for the tests of one package. Its owner,
-// TestMain, closes it.
+// ControlPlane is a control plane for the tests of one package. TestMain owns and closes it.
 type ControlPlane struct {
 	*kubernetes.ControlPlane
 	directory string
 }
 
-// Start starts a control plane with no state. The first of a machine builds it,
-// which takes minutes.
+// Start starts a control plane without state. The first start on a machine builds it, which takes
+// minutes.
 func Start(ctx context.Context) (*ControlPlane, error) {
 	root, err := moduleRoot()
 	if err != nil {
@@ -56,8 +53,8 @@ func (c *ControlPlane) Close() error {
 	return errors.Join(c.Stop(), os.RemoveAll(c.directory))
 }
 
-// Run is the body of a TestMain: it starts a control plane, prepares it, runs
-// the tests, and returns the exit code.
+// Run is the body of a TestMain. It starts a control plane, prepares it, runs the tests, and returns
+// the exit code.
 func Run(m *testing.M, prepare func(*ControlPlane) error) int {
 	controlPlane, err := Start(context.Background())
 	if err == nil {
@@ -91,10 +88,13 @@ func (c *ControlPlane) ClientOf(groups ...string) (*cluster.Client, error) {
 
 func (c *ControlPlane) client(config *rest.Config) (*cluster.Client, error) {
 	config.Wrap(Consistent)
-	return cluster.NewForConfig(cluster.Endpoint{Name: "prod", URL: c.Endpoint, CertificateAuthority: c.CertificateAuthority, ServiceCIDR: c.ServiceCIDR}, config)
+	endpoint := cluster.Endpoint{
+		Name: "prod", URL: c.Endpoint, CertificateAuthority: c.CertificateAuthority, ServiceCIDR: c.ServiceCIDR,
+	}
+	return cluster.NewForConfig(endpoint, config)
 }
 
-// Install applies what the install function does: definitions, namespace, rights.
+// Install applies what the function install applies: definitions, namespace and rights.
 func (c *ControlPlane) Install(ctx context.Context) error {
 	client, err := c.Client()
 	if err != nil {
@@ -118,7 +118,7 @@ func (c *ControlPlane) Install(ctx context.Context) error {
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, establishPatience)
+	ctx, cancel := context.WithTimeout(ctx, establishLimit)
 	defer cancel()
 	for i := range definitions {
 		if err := established(ctx, client, &definitions[i]); err != nil {
@@ -139,7 +139,8 @@ func established(ctx context.Context, client *cluster.Client, definition *unstru
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return fmt.Errorf("customresourcedefinition %q is not established after %s: %v, %w", definition.GetName(), establishPatience, there, err)
+			return fmt.Errorf("customresourcedefinition %q is not established after %s: %v, %w",
+				definition.GetName(), establishLimit, there, err)
 		}
 	}
 }
