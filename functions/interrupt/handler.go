@@ -88,9 +88,7 @@ func (h *handler) measure(messages []*message, failed int) {
 	}
 	if displaced+failed > 0 {
 		h.metrics.Write(
-			metrics.Count(metrics.Interruptions, float64(displaced)),
-			metrics.Count(metrics.FailedMessages, float64(failed)),
-		)
+			metrics.Count(metrics.Interruptions, float64(displaced)), metrics.Count(metrics.FailedMessages, float64(failed)))
 	}
 }
 

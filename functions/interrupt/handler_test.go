@@ -71,10 +71,7 @@ func ours(t *testing.T, name string) (instance string) {
 	server.Node(t, "node-"+name, instance)
 	server.Settle(t, "node-"+name)
 	server.Patch(
-		t,
-		api.NodeClaimsPath+"/"+name+"/status",
-		map[string]any{"status": map[string]any{"nodeName": "node-" + name}},
-	)
+		t, api.NodeClaimsPath+"/"+name+"/status", map[string]any{"status": map[string]any{"nodeName": "node-" + name}})
 	t.Cleanup(func() {
 		server.Delete(t, api.NodeClaimsPath+"/"+name)
 		server.Patch(t, api.NodeClaimsPath+"/"+name, map[string]any{"metadata": map[string]any{"finalizers": []string{}}})
@@ -146,13 +143,8 @@ func TestASpotInterruptionTakesTheNodeOutOfUse(t *testing.T) {
 			t.Fatalf("round %d: failed %v", round, ids)
 		}
 		if !isEnding(t, "spot") || !isTainted(t, "spot") || !isShort(t, "m5.large") {
-			t.Fatalf(
-				"round %d: ending %t, tainted %t, short %t",
-				round,
-				isEnding(t, "spot"),
-				isTainted(t, "spot"),
-				isShort(t, "m5.large"),
-			)
+			t.Fatalf("round %d: ending %t, tainted %t, short %t", round, isEnding(t, "spot"), isTainted(t, "spot"),
+				isShort(t, "m5.large"))
 		}
 	}
 	for _, about := range []string{"spot", "node-spot"} {
@@ -196,9 +188,7 @@ func TestAMessageThatCannotBeReadComesBackAlone(t *testing.T) {
 		event.Records = append(event.Records, lambdaevents.SQSMessage{MessageId: fmt.Sprint("bad", i), Body: body})
 	}
 	event.Records = append(
-		event.Records,
-		lambdaevents.SQSMessage{MessageId: "unknown", Body: `{"detail-type":"EC2 Coffee Break","detail":{}}`},
-	)
+		event.Records, lambdaevents.SQSMessage{MessageId: "unknown", Body: `{"detail-type":"EC2 Coffee Break","detail":{}}`})
 	if ids := failed(t, h, event); !slices.Equal(ids, []string{"bad0", "bad1"}) {
 		t.Errorf("failed %v", ids)
 	}
@@ -327,11 +317,8 @@ func TestClaimsInTheCacheDoNotWaitForTheStore(t *testing.T) {
 	client := storeless{edge{server.Client(t, nil)}}
 	h.connect = func(context.Context) (kubernetes, error) { return client, nil }
 	id := ours(t, "remembered")
-	server.Patch(
-		t,
-		api.NodeClaimsPath+"/remembered",
-		map[string]any{"metadata": map[string]any{"labels": map[string]string{api.LabelInstanceID: id}}},
-	)
+	server.Patch(t, api.NodeClaimsPath+"/remembered",
+		map[string]any{"metadata": map[string]any{"labels": map[string]string{api.LabelInstanceID: id}}})
 	unknown := lambdaevents.SQSMessage{MessageId: "unknown", Body: `{"detail-type":"EC2 Coffee Break","detail":{}}`}
 	unreadable := lambdaevents.SQSMessage{MessageId: "unreadable", Body: `{`}
 	all := batch(t, spot(id), spot("i-elsewhere"), &events.CapacityBlockExpiration{ReservationID: "cr-elsewhere"})

@@ -77,10 +77,8 @@ func (a *arrivals) settle(batch lambdaevents.SQSEvent, response lambdaevents.SQS
 	defer a.mutex.Unlock()
 	a.batches++
 	for _, message := range batch.Records {
-		failed := slices.ContainsFunc(
-			response.BatchItemFailures,
-			func(item lambdaevents.SQSBatchItemFailure) bool { return item.ItemIdentifier == message.MessageId },
-		)
+		failed := slices.ContainsFunc(response.BatchItemFailures,
+			func(item lambdaevents.SQSBatchItemFailure) bool { return item.ItemIdentifier == message.MessageId })
 		a.receives[message.MessageId]++
 		switch {
 		case !failed:
@@ -161,13 +159,8 @@ func TestStorm(t *testing.T) {
 	}
 	slices.Sort(times)
 	t.Logf(
-		"%d events over %d nodes, %d batches: event to taint %s (median), %s (99th percentile)",
-		stormEvents,
-		stormNodes,
-		queue.batches,
-		times[len(times)/2],
-		times[len(times)*99/100],
-	)
+		"%d events over %d nodes, %d batches: event to taint %s (median), %s (99th percentile)", stormEvents, stormNodes,
+		queue.batches, times[len(times)/2], times[len(times)*99/100])
 }
 
 // populate makes the nodes and their claims.
@@ -183,10 +176,7 @@ func populate(t *testing.T) {
 					c.Labels[corev1.LabelInstanceTypeStable] = fmt.Sprintf("m5.%dxlarge", i%20)
 				})
 				server.Patch(
-					t,
-					api.NodeClaimsPath+"/"+name+"/status",
-					map[string]any{"status": map[string]any{"nodeName": "node-" + name}},
-				)
+					t, api.NodeClaimsPath+"/"+name+"/status", map[string]any{"status": map[string]any{"nodeName": "node-" + name}})
 				server.Node(t, "node-"+name, fmt.Sprintf("i-0storm%d", i))
 			}
 		})

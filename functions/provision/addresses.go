@@ -35,7 +35,8 @@ func (h *handler) refreshAddresses(ctx context.Context, classes []api.EC2NodeCla
 	}
 	free, err := h.fleet.FreeAddresses(ctx, subnets)
 	if err != nil {
-		slog.WarnContext(ctx, "the free addresses of subnets are unknown: the order in the ec2nodeclass decides", "error", err)
+		slog.WarnContext(ctx, "the free addresses of subnets are unknown: the order in the ec2nodeclass decides",
+			"error", err)
 		a.known = launch.Addresses{}
 		return
 	}

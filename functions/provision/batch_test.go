@@ -112,7 +112,9 @@ func (e *environment) strays() []nodeclaim.Instance {
 	e.try(err)
 	var instances []nodeclaim.Instance
 	for _, instance := range listed {
-		instances = append(instances, nodeclaim.Instance{ID: instance.ID, Zone: instance.Zone, State: instance.State, LaunchTime: instance.LaunchTime, Tags: instance.Tags})
+		instances = append(instances, nodeclaim.Instance{
+			ID: instance.ID, Zone: instance.Zone, State: instance.State, LaunchTime: instance.LaunchTime, Tags: instance.Tags,
+		})
 	}
 	return nodeclaim.Strays(instances, e.claims(), time.Now().Add(time.Minute))
 }
@@ -134,11 +136,12 @@ func TestABatchThatEC2ShowsLate(t *testing.T) {
 		t.Fatalf("%d instances, though the first launch got through", len(e.instances()))
 	}
 	if left := e.strays(); len(left) != 0 {
-		t.Errorf("strays %+v, while their claims wait to be told", left)
+		t.Errorf("strays %+v, while their claims wait for EC2 to show them", left)
 	}
 	e.until("the instances to be found", func() bool {
 		_, err := e.handler(alive()).handle(t.Context(), tick("3"))
-		return err == nil && !slices.ContainsFunc(e.standing(), func(claim api.NodeClaim) bool { return claim.Status.ProviderID == "" })
+		return err == nil &&
+			!slices.ContainsFunc(e.standing(), func(claim api.NodeClaim) bool { return claim.Status.ProviderID == "" })
 	})
 	e.nodes(together)
 }
@@ -156,13 +159,15 @@ func TestAClaimOfABatchThatIsDeletedMeanwhileLeavesAStray(t *testing.T) {
 	}
 	// The pod of the deleted claim has got another; the others kept theirs.
 	if claims := e.standing(); len(claims) != together || len(e.instances()) != together+1 {
-		t.Fatalf("%d claims and %d instances, want %d and one more that is nobody's", len(claims), len(e.instances()), together)
+		t.Fatalf(
+			"%d claims and %d instances, want %d and one more that is nobody's", len(claims), len(e.instances()), together)
 	}
 	if left := e.strays(); len(left) != 0 {
 		t.Errorf("strays %+v, while it is not settled whose they are", left)
 	}
 	// Lifecycle lets the deleted claim go when all is seen that may have been launched for it.
-	_, err := e.client.PatchNodeClaim(t.Context(), gone.Name, map[string]any{"metadata": map[string]any{"finalizers": []string{}}})
+	_, err := e.client.PatchNodeClaim(
+		t.Context(), gone.Name, map[string]any{"metadata": map[string]any{"finalizers": []string{}}})
 	e.try(err)
 	left := e.strays()
 	if len(left) != 1 {
@@ -177,7 +182,7 @@ func TestABatchOfWhichAClaimWasDeletedBeforeItsLaunchWaits(t *testing.T) {
 	e.equal(together)
 	e.ec2.Throttle("CreateFleet", 1, 0)
 	if _, err := e.handler(alive()).handle(t.Context(), tick("1")); err == nil {
-		t.Fatal("nobody is told that EC2 refuses calls")
+		t.Fatal("the handler returns no error although EC2 refuses calls")
 	}
 	e.ec2.Throttle("CreateFleet", 0, 0)
 	gone := e.claims()[0]
@@ -211,7 +216,8 @@ func TestABatchThatGetsFewerThanItAskedFor(t *testing.T) {
 	if bought["spot"] != 1 || bought["on-demand"] != together-1 || tap.counts["CreateFleet"] != 2 {
 		t.Errorf("bought %v with %d calls, want what spot has and the rest on demand", bought, tap.counts["CreateFleet"])
 	}
-	if told := e.events("default", "SpotQuotaExceeded"); len(told) != 1 || !strings.Contains(told[0], "quota of spot vCPUs") {
-		t.Errorf("the pool is told %q", told)
+	if messages := e.events("default", "SpotQuotaExceeded"); len(messages) != 1 ||
+		!strings.Contains(messages[0], "quota of spot vCPUs") {
+		t.Errorf("the pool has the events %q", messages)
 	}
 }

@@ -128,11 +128,9 @@ func summary(decided *plan.Plan, pods int, now time.Time) *status.Plan {
 		shown.Nodes = append(shown.Nodes, *group)
 	}
 	slices.SortFunc(shown.Nodes, func(a, b status.Nodes) int {
-		return cmp.Or(
-			cmp.Compare(b.PricePerHour, a.PricePerHour), cmp.Compare(a.NodePool, b.NodePool),
+		return cmp.Or(cmp.Compare(b.PricePerHour, a.PricePerHour), cmp.Compare(a.NodePool, b.NodePool),
 			cmp.Compare(a.InstanceType, b.InstanceType), cmp.Compare(a.CapacityType, b.CapacityType),
-			cmp.Compare(a.Zone, b.Zone),
-		)
+			cmp.Compare(a.Zone, b.Zone))
 	})
 	return shown
 }

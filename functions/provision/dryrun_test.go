@@ -33,8 +33,8 @@ func TestADryRunPlansAndDoesNothing(t *testing.T) {
 	if len(e.sent.messages) > 0 {
 		t.Errorf("lifecycle is woken for nothing: %+v", e.sent.messages)
 	}
-	if told := e.events("one", "Nominated"); len(told) > 0 {
-		t.Errorf("the pod is told of a place that does not come: %q", told)
+	if messages := e.events("one", "Nominated"); len(messages) > 0 {
+		t.Errorf("the pod is nominated in a dry run: %q", messages)
 	}
 	classes, err := e.client.NodeClasses(t.Context())
 	e.try(err)

@@ -126,7 +126,10 @@ func (e *environment) aws() {
 	account.Register(server)
 	parameters := ssm.New("123456789012", "us-east-1")
 	parameters.Register(server)
-	if e.ec2, err = ec2.New(ec2.Config{AccountID: "123456789012", Region: "us-east-1", Parameters: parameters, InstanceProfiles: account}); err != nil {
+	e.ec2, err = ec2.New(ec2.Config{
+		AccountID: "123456789012", Region: "us-east-1", Parameters: parameters, InstanceProfiles: account,
+	})
+	if err != nil {
 		e.t.Fatal(err)
 	}
 	e.ec2.Register(server)
@@ -142,8 +145,11 @@ func (e *environment) aws() {
 		Credentials: credentials.NewStaticCredentialsProvider(operator.AccessKeyID, operator.SecretAccessKey, ""),
 	}
 	_, err = iam.NewFromConfig(e.config).CreateRole(e.t.Context(), &iam.CreateRoleInput{
-		RoleName:                 aws.String("nodes"),
-		AssumeRolePolicyDocument: aws.String(`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":{"Service":"ec2.amazonaws.com"},"Action":"sts:AssumeRole"}]}`),
+		RoleName: aws.String("nodes"),
+		AssumeRolePolicyDocument: aws.String(
+			`{"Version":"2012-10-17","Statement":[{"Effect":"Allow",` +
+				`"Principal":{"Service":"ec2.amazonaws.com"},"Action":"sts:AssumeRole"}]}`,
+		),
 	})
 	e.try(err)
 	e.t.Cleanup(func() {
@@ -158,7 +164,8 @@ func (e *environment) connect(calls *tally) *cluster.Client {
 	config.Wrap(clustertest.Consistent)
 	config.Wrap(calls.wrap)
 	client, err := cluster.NewForConfig(cluster.Endpoint{
-		Name: clusterName, URL: controlPlane.Endpoint, CertificateAuthority: controlPlane.CertificateAuthority, Version: "1.36", ServiceCIDR: controlPlane.ServiceCIDR,
+		Name: clusterName, URL: controlPlane.Endpoint, CertificateAuthority: controlPlane.CertificateAuthority,
+		Version: "1.36", ServiceCIDR: controlPlane.ServiceCIDR,
 	}, config)
 	if err != nil {
 		e.t.Fatal(err)
@@ -177,7 +184,11 @@ func (e *environment) install() {
 func offer() *catalog.Snapshot {
 	snapshot := &catalog.Snapshot{
 		Time: time.Now(), Region: "us-east-1", SpotPriceTime: time.Now(),
-		Zones: []catalog.AvailabilityZone{{ZoneName: "us-east-1a", ZoneID: "use1-az1"}, {ZoneName: "us-east-1b", ZoneID: "use1-az2"}, {ZoneName: "us-east-1c", ZoneID: "use1-az3"}},
+		Zones: []catalog.AvailabilityZone{
+			{ZoneName: "us-east-1a", ZoneID: "use1-az1"},
+			{ZoneName: "us-east-1b", ZoneID: "use1-az2"},
+			{ZoneName: "us-east-1c", ZoneID: "use1-az3"},
+		},
 	}
 	for _, size := range []struct {
 		name  string
@@ -186,11 +197,20 @@ func offer() *catalog.Snapshot {
 	}{{"m5.2xlarge", 8, 0.384}, {"m5.4xlarge", 16, 0.768}, {"m5.large", 2, 0.096}, {"m5.xlarge", 4, 0.192}} {
 		snapshot.InstanceTypes = append(snapshot.InstanceTypes, catalog.InstanceTypeInfo{
 			InstanceType: size.name, DefaultVCpus: size.cpu, SizeInMiB: int64(size.cpu) * 4096,
-			SupportedArchitectures: []string{"x86_64"}, SupportedUsageClasses: []string{"on-demand", "spot"}, Hypervisor: "nitro", Manufacturer: "Intel",
-			Network:       catalog.NetworkInfo{MaximumNetworkInterfaces: 4, Ipv4AddressesPerInterface: 15, MaximumNetworkCards: 1},
+			SupportedArchitectures: []string{"x86_64"}, SupportedUsageClasses: []string{"on-demand", "spot"},
+			Hypervisor: "nitro", Manufacturer: "Intel",
+			Network: catalog.NetworkInfo{
+				MaximumNetworkInterfaces:  4,
+				Ipv4AddressesPerInterface: 15,
+				MaximumNetworkCards:       1,
+			},
 			Zones:         []string{"us-east-1a", "us-east-1b", "us-east-1c"},
 			OnDemandPrice: size.price,
-			SpotPrices:    map[string]float64{"us-east-1a": size.price * 0.3, "us-east-1b": size.price * 0.35, "us-east-1c": size.price * 0.4},
+			SpotPrices: map[string]float64{
+				"us-east-1a": size.price * 0.3,
+				"us-east-1b": size.price * 0.35,
+				"us-east-1c": size.price * 0.4,
+			},
 		})
 	}
 	return snapshot
@@ -239,7 +259,8 @@ func (e *environment) pod(name, cpu string, change func(*corev1.Pod)) {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{
-			Name: "main", Image: "pause", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}},
+			Name: "main", Image: "pause",
+			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}},
 		}}},
 	}
 	if change != nil {
@@ -251,7 +272,8 @@ func (e *environment) pod(name, cpu string, change func(*corev1.Pod)) {
 	// may be a moment behind.
 	e.until("pod "+name+" to be unschedulable", func() bool {
 		pods, err := e.client.UnboundPods(e.t.Context())
-		return err == nil && slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return pod.Name == name && scheduling.IsProvisionable(&pod) })
+		return err == nil &&
+			slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return pod.Name == name && scheduling.IsProvisionable(&pod) })
 	})
 }
 
@@ -275,7 +297,8 @@ func (e *environment) instances() []ec2.Instance {
 
 // events are the messages of a reason about an object.
 func (e *environment) events(name, reason string) []string {
-	list, err := e.core.CoreV1().Events("default").List(e.t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=" + name + ",reason=" + reason})
+	list, err := e.core.CoreV1().Events("default").List(
+		e.t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=" + name + ",reason=" + reason})
 	e.try(err)
 	var messages []string
 	for _, event := range list.Items {

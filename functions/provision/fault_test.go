@@ -21,7 +21,9 @@ func byHand(name, group, kind string) *unstructured.Unstructured {
 		"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "metadata": map[string]any{"name": name},
 		"spec": map[string]any{
 			"nodeClassRef": map[string]any{"group": group, "kind": kind, "name": "default"},
-			"requirements": []any{map[string]any{"key": "node.kubernetes.io/instance-type", "operator": "In", "values": []any{"m5.large"}}},
+			"requirements": []any{
+				map[string]any{"key": "node.kubernetes.io/instance-type", "operator": "In", "values": []any{"m5.large"}},
+			},
 		},
 	}}
 }
@@ -40,14 +42,12 @@ func TestAClaimThatAPersonWroteIsLaunchedAndHeld(t *testing.T) {
 	}
 }
 
-func TestThePoolsAndClaimsOfAnotherControllerAreLetBe(t *testing.T) {
+func TestPoolsAndClaimsOfAnotherControllerAreIgnored(t *testing.T) {
 	e := newEnvironment(t)
 	e.apply(byHand("theirs", "eks.amazonaws.com", "NodeClass"))
 	foreign := nodePool("theirs", "default", nil)
-	if err := unstructured.SetNestedMap(foreign.Object, map[string]any{"group": "eks.amazonaws.com", "kind": "NodeClass", "name": "default"},
-		"spec", "template", "spec", "nodeClassRef"); err != nil {
-		t.Fatal(err)
-	}
+	ref := map[string]any{"group": "eks.amazonaws.com", "kind": "NodeClass", "name": "default"}
+	e.try(unstructured.SetNestedMap(foreign.Object, ref, "spec", "template", "spec", "nodeClassRef"))
 	e.apply(foreign)
 	e.pod("one", "1", nil)
 	if _, err := e.handler(alive()).handle(t.Context(), tick("1")); err != nil {
@@ -60,8 +60,8 @@ func TestThePoolsAndClaimsOfAnotherControllerAreLetBe(t *testing.T) {
 	if len(e.instances()) != 1 || len(e.claims()) != 2 {
 		t.Errorf("%d instances and %d claims, want one of ours beside theirs", len(e.instances()), len(e.claims()))
 	}
-	if told := e.events("theirs", api.ReasonNodeClassNotFound); len(told) != 0 {
-		t.Errorf("their pool is told %q", told)
+	if messages := e.events("theirs", api.ReasonNodeClassNotFound); len(messages) != 0 {
+		t.Errorf("their pool has the events %q", messages)
 	}
 }
 
@@ -70,7 +70,7 @@ func TestAnAttemptThatEC2RefusedIsFollowedByAnother(t *testing.T) {
 	e.ec2.Starve(ec2.Starvation{Code: "InvalidParameterValue"})
 	e.pod("one", "1", nil)
 	if _, err := e.handler(alive()).handle(t.Context(), tick("1")); err == nil {
-		t.Error("nobody is told that EC2 refused the launch")
+		t.Error("the handler returns no error although EC2 refused the launch")
 	}
 	// EC2 remembers what it answered to a token: the mend shows with another one.
 	e.ec2.Feed("", "", "")
@@ -93,14 +93,15 @@ func TestAClassInUseOutlivesABusyEC2(t *testing.T) {
 			}
 			e.ec2.Throttle(action, 1, 0)
 			class, err := resolver.Resolve(t.Context(), e.client, ready, time.Now())
-			if err == nil || !api.ConditionTrue(class.Status.Conditions, api.ConditionReady) || len(class.Status.Subnets) == 0 || len(class.Status.AMIs) == 0 {
+			if err == nil || !api.ConditionTrue(class.Status.Conditions, api.ConditionReady) || len(class.Status.Subnets) == 0 ||
+				len(class.Status.AMIs) == 0 {
 				t.Errorf("%v, status %+v", err, class.Status)
 			}
 		})
 	}
 }
 
-func TestAPassTellsABoundedNumberOfPods(t *testing.T) {
+func TestAPassWritesABoundedNumberOfPodEvents(t *testing.T) {
 	pods := []plan.PodRef{{Namespace: "default", Name: "one"}, {Namespace: "default", Name: "two"}}
 	full := &run{handler: &handler{now: time.Now}, nominated: maximumPodEvents - 1}
 	full.nominate(pods, "a")

@@ -113,7 +113,9 @@ func (h *handler) isNeeded(ctx context.Context, client *cluster.Client) (bool, e
 }
 
 // underLease looks at the cluster until nobody has asked for another look, or the time is up.
-func (h *handler) underLease(ctx context.Context, client *cluster.Client, lease *cluster.Lease, wake queue.Message) error {
+func (h *handler) underLease(
+	ctx context.Context, client *cluster.Client, lease *cluster.Lease, wake queue.Message,
+) error {
 	deadline, _ := ctx.Deadline()
 	// Events and the status are written behind the Lease or the next look, so that they delay
 	// nobody who waits for the Lease.

@@ -25,8 +25,8 @@ func TestPodsThatWaitGetOneNode(t *testing.T) {
 	if len(e.sent.messages) != 1 || e.sent.messages[0].Cluster != clusterName {
 		t.Errorf("messages to lifecycle: %+v, want one", e.sent.messages)
 	}
-	if told := e.events("one", "Nominated"); len(told) != 1 {
-		t.Errorf("events on the pod: %q, want one that names its node", told)
+	if messages := e.events("one", "Nominated"); len(messages) != 1 {
+		t.Errorf("events on the pod: %q, want one that names its node", messages)
 	}
 }
 
@@ -39,9 +39,11 @@ func (e *environment) oneNode() {
 	}
 	claim, instance := claims[0], instances[0]
 	if claim.Status.ProviderID != instance.ProviderID() || instance.Tags["karpenter.sh/nodeclaim"] != claim.Name {
-		e.t.Errorf("claim %s has %q, instance %s has the tags %v", claim.Name, claim.Status.ProviderID, instance.ID, instance.Tags)
+		e.t.Errorf(
+			"claim %s has %q, instance %s has the tags %v", claim.Name, claim.Status.ProviderID, instance.ID, instance.Tags)
 	}
-	if !api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeLaunched) || claim.Labels["node.kubernetes.io/instance-type"] != instance.InstanceType {
+	if !api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeLaunched) ||
+		claim.Labels["node.kubernetes.io/instance-type"] != instance.InstanceType {
 		e.t.Errorf("claim %s: labels %v, conditions %v", claim.Name, claim.Labels, claim.Status.Conditions)
 	}
 	if len(claim.ManagedFields) > 0 {
@@ -51,7 +53,8 @@ func (e *environment) oneNode() {
 
 // later makes a tick due in the time that the next handler lives in.
 func later(batch events.SQSEvent) events.SQSEvent {
-	batch.Records[0].Body = fmt.Sprintf(`{"cluster":%q,"at":%q,"reason":"tick"}`, clusterName, time.Now().Add(2*time.Minute).Format(time.RFC3339Nano))
+	batch.Records[0].Body = fmt.Sprintf(
+		`{"cluster":%q,"at":%q,"reason":"tick"}`, clusterName, time.Now().Add(2*time.Minute).Format(time.RFC3339Nano))
 	return batch
 }
 
@@ -76,7 +79,8 @@ func TestAnInterruptionThatMeetsAPassComesAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if sent := e.sent.messages; len(sent) != 1 || sent[0].Reason != queue.ReasonInterruption || sent[0].Hop != 1 || !sent[0].At.After(now) {
+	if sent := e.sent.messages; len(sent) != 1 || sent[0].Reason != queue.ReasonInterruption || sent[0].Hop != 1 ||
+		!sent[0].At.After(now) {
 		t.Errorf("sent %+v, want the interruption once more, later", sent)
 	}
 	if len(e.instances()) != 0 {
@@ -84,8 +88,7 @@ func TestAnInterruptionThatMeetsAPassComesAgain(t *testing.T) {
 	}
 }
 
-// What is interrupted while a pass is under way is not left until the message comes again:
-// that pass looks once more.
+// A pass looks once more for an interruption that arrives during it.
 func TestAPassLooksAgainForAnInterruptionThatMetIt(t *testing.T) {
 	e := newEnvironment(t)
 	e.pod("one", "6", nil)
@@ -96,17 +99,18 @@ func TestAPassLooksAgainForAnInterruptionThatMetIt(t *testing.T) {
 		t.Errorf("%d instances after the pass, want one for each pod", launched)
 	}
 	for _, pod := range []string{"one", "two"} {
-		if told := e.events(pod, "Nominated"); len(told) != 1 {
-			t.Errorf("events on pod %s: %q, want one", pod, told)
+		if messages := e.events(pod, "Nominated"); len(messages) != 1 {
+			t.Errorf("events on pod %s: %q, want one", pod, messages)
 		}
 	}
 	now := time.Now()
-	if lease, err := e.client.AcquireLease(t.Context(), leaseName, "next", now, now.Add(time.Second)); err != nil || lease == nil {
+	if lease, err := e.client.AcquireLease(t.Context(), leaseName, "next", now, now.Add(time.Second)); err != nil ||
+		lease == nil {
 		t.Errorf("the lease after the pass: %v, %v, want it free", lease, err)
 	}
 }
 
-// What the second look has asked EC2 for is its claim's, whoever lives to see the answer.
+// The next pass gives the instances of the second look to their claims.
 func TestAPassThatDiesInItsSecondLookLaunchesOnce(t *testing.T) {
 	e := newEnvironment(t)
 	e.pod("one", "6", nil)
@@ -182,7 +186,8 @@ func TestAnIdleTickMakesOneCall(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(count.calls) != want {
-			t.Errorf("an idle tick made the calls %q, want a list of the unbound pods, and at first one of the pools", count.calls)
+			t.Errorf(
+				"an idle tick made the calls %q, want a list of the unbound pods, and at first one of the pools", count.calls)
 		}
 	}
 	handler.now = func() time.Time { return time.Now().Add(countReplicasEvery) }
@@ -237,10 +242,10 @@ func TestBadInputIsNamedAndStopsNothingElse(t *testing.T) {
 				t.Fatal(err)
 			}
 			e.oneNode()
-			told := strings.Join(e.events(test.about, test.reason), "\n")
+			messages := strings.Join(e.events(test.about, test.reason), "\n")
 			for _, words := range test.says {
-				if !strings.Contains(told, words) {
-					t.Errorf("event %s on %s says %q, want it to name %q", test.reason, test.about, told, words)
+				if !strings.Contains(messages, words) {
+					t.Errorf("event %s on %s says %q, want it to name %q", test.reason, test.about, messages, words)
 				}
 			}
 		})
@@ -251,12 +256,14 @@ func TestAMessageThatIsNotJSONComesBackAndTheOthersAreDone(t *testing.T) {
 	e := newEnvironment(t)
 	e.pod("one", "1", nil)
 	batch := tick("good")
-	batch.Records = append(batch.Records, events.SQSMessage{MessageId: "bad", Body: "not JSON"}, events.SQSMessage{MessageId: "empty", Body: "{}"})
+	batch.Records = append(batch.Records, events.SQSMessage{MessageId: "bad", Body: "not JSON"},
+		events.SQSMessage{MessageId: "empty", Body: "{}"})
 	response, err := e.handler(alive()).handle(t.Context(), batch)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(response.BatchItemFailures) != 2 || response.BatchItemFailures[0].ItemIdentifier != "bad" || response.BatchItemFailures[1].ItemIdentifier != "empty" {
+	if len(response.BatchItemFailures) != 2 || response.BatchItemFailures[0].ItemIdentifier != "bad" ||
+		response.BatchItemFailures[1].ItemIdentifier != "empty" {
 		t.Errorf("failed messages: %+v", response.BatchItemFailures)
 	}
 	e.oneNode()

@@ -137,7 +137,8 @@ func (l *launching) perform(ctx context.Context, in subject, steps []attempt.Ste
 func (l *launching) request(ctx context.Context, in subject) {
 	r := l.run
 	request, err := r.addresses.build(launch.Input{
-		Claim: in.group.Claim(), Class: in.class, Types: in.types, Cluster: r.joined, Unavailable: l.unavailable(), Now: r.now(),
+		Claim: in.group.Claim(), Class: in.class, Types: in.types, Cluster: r.joined, Unavailable: l.unavailable(),
+		Now: r.now(),
 	})
 	if errors.Is(err, launch.ErrNoOffering) {
 		l.perform(ctx, in, attempt.NoOffering(in.group, err.Error(), r.now()))

@@ -66,7 +66,8 @@ func (e *environment) objects(kind string) dynamic.NamespaceableResourceInterfac
 
 func (e *environment) apply(object *unstructured.Unstructured) {
 	e.t.Helper()
-	_, err := e.objects(object.GetKind()).Apply(e.t.Context(), object.GetName(), object, metav1.ApplyOptions{FieldManager: "test", Force: true})
+	_, err := e.objects(object.GetKind()).Apply(
+		e.t.Context(), object.GetName(), object, metav1.ApplyOptions{FieldManager: "test", Force: true})
 	e.try(err)
 }
 
@@ -75,9 +76,11 @@ func (e *environment) clear() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	zero := int64(0)
-	_ = e.core.CoreV1().Pods("default").DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &zero}, metav1.ListOptions{})
+	_ = e.core.CoreV1().Pods("default").DeleteCollection(
+		ctx, metav1.DeleteOptions{GracePeriodSeconds: &zero}, metav1.ListOptions{})
 	_ = e.core.CoreV1().Events("default").DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
-	_ = e.core.CoordinationV1().Leases("whittle-system").DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
+	_ = e.core.CoordinationV1().Leases("whittle-system").DeleteCollection(
+		ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
 	_ = e.core.CoreV1().ConfigMaps("whittle-system").Delete(ctx, "whittle-unavailable-offerings", metav1.DeleteOptions{})
 	for kind := range resources() {
 		list, err := e.objects(kind).List(ctx, metav1.ListOptions{})
@@ -86,7 +89,9 @@ func (e *environment) clear() {
 			continue
 		}
 		for _, object := range list.Items {
-			_, err := e.objects(kind).Patch(ctx, object.GetName(), "application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+			_, err := e.objects(kind).Patch(
+				ctx, object.GetName(), "application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`),
+				metav1.PatchOptions{})
 			if err == nil {
 				err = e.objects(kind).Delete(ctx, object.GetName(), metav1.DeleteOptions{})
 			}
@@ -132,7 +137,8 @@ func (e *environment) forgetTemplates() {
 		e.t.Fatal("there is no launch template")
 	}
 	for _, template := range listed.LaunchTemplates {
-		_, err := client.DeleteLaunchTemplate(e.t.Context(), &awsec2.DeleteLaunchTemplateInput{LaunchTemplateId: template.LaunchTemplateId})
+		_, err := client.DeleteLaunchTemplate(
+			e.t.Context(), &awsec2.DeleteLaunchTemplateInput{LaunchTemplateId: template.LaunchTemplateId})
 		e.try(err)
 	}
 }

@@ -13,17 +13,23 @@ import (
 	"github.com/whittle-dev/whittle/shared/inventory"
 )
 
-// TestPlansUseWhatNodesWereSeenToHave: of m5.large's 8192 MiB 7577 are expected, of which 58 pods' kubelet (893 MiB) and eviction (100 MiB) leave 6584;
-// a node that has 7900 leaves 6907, which is enough for the pod.
-func TestPlansUseWhatNodesWereSeenToHave(t *testing.T) {
+// TestPlansUseTheMemoryOfEarlierNodes: an m5.large has 8192 MiB, of which Whittle expects Linux to
+// find 7577. The kubelet for 58 pods (893 MiB) and the eviction threshold (100 MiB) leave 6584. A
+// node that was seen with 7900 MiB leaves 6907, which is enough for the pod.
+func TestPlansUseTheMemoryOfEarlierNodes(t *testing.T) {
 	for name, test := range map[string]struct {
 		memory int64
 		want   string
-	}{"nothing seen": {0, "m5.xlarge"}, "more than expected": {7900 << 20, "m5.large"}, "less than expected": {7000 << 20, "m5.xlarge"}} {
+	}{
+		"nothing seen":       {0, "m5.xlarge"},
+		"more than expected": {7900 << 20, "m5.large"},
+		"less than expected": {7000 << 20, "m5.xlarge"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEnvironment(t)
 			t.Cleanup(func() {
-				_ = e.core.CoreV1().ConfigMaps("whittle-system").Delete(context.WithoutCancel(t.Context()), "whittle-learned-capacity", metav1.DeleteOptions{})
+				_ = e.core.CoreV1().ConfigMaps("whittle-system").Delete(
+					context.WithoutCancel(t.Context()), "whittle-learned-capacity", metav1.DeleteOptions{})
 			})
 			e.pod("first", "1", nil)
 			if _, err := e.handler(alive()).handle(t.Context(), tick("1")); err != nil {

@@ -15,7 +15,9 @@ import (
 )
 
 func nodeOverlay(name string, spec map[string]any, families ...any) *unstructured.Unstructured {
-	spec["requirements"] = []any{map[string]any{"key": "node.kubernetes.io/instance-type", "operator": "In", "values": families}}
+	spec["requirements"] = []any{
+		map[string]any{"key": "node.kubernetes.io/instance-type", "operator": "In", "values": families},
+	}
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "karpenter.sh/v1alpha1", "kind": "NodeOverlay", "metadata": map[string]any{"name": name}, "spec": spec,
 	}}
@@ -55,17 +57,17 @@ func TestACapacityOverlayMakesRoom(t *testing.T) {
 	e.pass()
 	e.oneNode()
 	claim := e.claims()[0]
-	if devices := claim.Status.Allocatable["example.com/device"]; claim.Labels[corev1.LabelInstanceTypeStable] != "m5.xlarge" || devices.Value() != 2 {
+	devices := claim.Status.Allocatable["example.com/device"]
+	if claim.Labels[corev1.LabelInstanceTypeStable] != "m5.xlarge" || devices.Value() != 2 {
 		t.Errorf("claim of %s with %s devices", claim.Labels[corev1.LabelInstanceTypeStable], devices.String())
 	}
 }
 
-func TestOverlaysSayWhetherTheyCount(t *testing.T) {
+func TestOverlaysReportWhetherTheyCount(t *testing.T) {
 	e := newEnvironment(t)
-	e.overlays(
-		nodeOverlay("a", map[string]any{"price": "0.001"}, "m5.4xlarge"), nodeOverlay("b", map[string]any{"price": "0.5"}, "m5.4xlarge"),
-		nodeOverlay("gpu", map[string]any{"capacity": map[string]any{"nvidia.com/gpu": "1"}}, "m5.4xlarge"),
-	)
+	e.overlays(nodeOverlay("a", map[string]any{"price": "0.001"}, "m5.4xlarge"),
+		nodeOverlay("b", map[string]any{"price": "0.5"}, "m5.4xlarge"),
+		nodeOverlay("gpu", map[string]any{"capacity": map[string]any{"nvidia.com/gpu": "1"}}, "m5.4xlarge"))
 	e.pod("one", "1", nil)
 	e.pass()
 	seen := map[string]string{}
@@ -76,7 +78,8 @@ func TestOverlaysSayWhetherTheyCount(t *testing.T) {
 		before = nil
 		for _, overlay := range overlays {
 			before = append(before, overlay.ResourceVersion)
-			valid, ready := api.GetCondition(overlay.Status.Conditions, api.ConditionTypeValidationSucceeded), api.GetCondition(overlay.Status.Conditions, api.ConditionReady)
+			valid := api.GetCondition(overlay.Status.Conditions, api.ConditionTypeValidationSucceeded)
+			ready := api.GetCondition(overlay.Status.Conditions, api.ConditionReady)
 			if valid == nil || ready == nil {
 				return false
 			}
@@ -84,7 +87,11 @@ func TestOverlaysSayWhetherTheyCount(t *testing.T) {
 		}
 		return true
 	})
-	for name, want := range map[string]string{"a": `False Conflict nodeoverlay "a": spec.weight: 0 is also that of nodeoverlay "b"`, "b": "True ValidationSucceeded", "gpu": "False RuntimeValidation NodeOverlay \"gpu\": spec.capacity[nvidia.com/gpu]"} {
+	for name, want := range map[string]string{
+		"a":   `False Conflict nodeoverlay "a": spec.weight: 0 is also that of nodeoverlay "b"`,
+		"b":   "True ValidationSucceeded",
+		"gpu": "False RuntimeValidation NodeOverlay \"gpu\": spec.capacity[nvidia.com/gpu]",
+	} {
 		if !strings.HasPrefix(seen[name], want) {
 			t.Errorf("overlay %s says %q, want %q", name, seen[name], want)
 		}
@@ -106,7 +113,7 @@ func TestOverlaysSayWhetherTheyCount(t *testing.T) {
 }
 
 // Volumes and namespaces are read where a pod's plan depends on them, and not else.
-func TestOnlyWhatIsNeededIsRead(t *testing.T) {
+func TestVolumesAndNamespacesAreReadOnlyWhenNeeded(t *testing.T) {
 	e := newEnvironment(t)
 	e.pod("plain", "1", nil)
 	further := func() []string {
@@ -116,7 +123,9 @@ func TestOnlyWhatIsNeededIsRead(t *testing.T) {
 		}
 		var paths []string
 		for _, call := range count.calls {
-			for _, kind := range []string{"persistentvolumeclaims", "persistentvolumes", "storageclasses", "csinodes", "namespaces"} {
+			for _, kind := range []string{
+				"persistentvolumeclaims", "persistentvolumes", "storageclasses", "csinodes", "namespaces",
+			} {
 				if strings.HasSuffix(call, "/"+kind) && !slices.Contains(paths, kind) {
 					paths = append(paths, kind)
 				}
@@ -129,17 +138,31 @@ func TestOnlyWhatIsNeededIsRead(t *testing.T) {
 		t.Errorf("for a plain pod it read %q", got)
 	}
 	e.pod("near", "1", func(pod *corev1.Pod) {
-		pod.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{
-			Weight: 1, PodAffinityTerm: corev1.PodAffinityTerm{TopologyKey: corev1.LabelTopologyZone, NamespaceSelector: &metav1.LabelSelector{}, LabelSelector: &metav1.LabelSelector{}},
-		}}}}
+		term := corev1.PodAffinityTerm{
+			TopologyKey:       corev1.LabelTopologyZone,
+			NamespaceSelector: &metav1.LabelSelector{}, LabelSelector: &metav1.LabelSelector{},
+		}
+		pod.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{
+			PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{
+				{Weight: 1, PodAffinityTerm: term},
+			},
+		}}
 	})
 	if got := further(); !slices.Equal(got, []string{"namespaces"}) {
 		t.Errorf("for a pod that selects namespaces it read %q", got)
 	}
 	e.pod("mounts", "1", func(pod *corev1.Pod) {
-		pod.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "missing"}}}}
+		pod.Spec.Volumes = []corev1.Volume{
+			{
+				Name: "v",
+				VolumeSource: corev1.VolumeSource{
+					PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "missing"},
+				},
+			},
+		}
 	})
-	if got := further(); !slices.Equal(got, []string{"csinodes", "namespaces", "persistentvolumeclaims", "persistentvolumes", "storageclasses"}) {
+	all := []string{"csinodes", "namespaces", "persistentvolumeclaims", "persistentvolumes", "storageclasses"}
+	if got := further(); !slices.Equal(got, all) {
 		t.Errorf("for a pod that mounts a claim it read %q", got)
 	}
 }

@@ -17,7 +17,9 @@ import (
 )
 
 // readReplicas reads the pools, and, where one of them keeps spec.replicas, all claims.
-func readReplicas(ctx context.Context, client *cluster.Client) (pools []api.NodePool, claims []api.NodeClaim, err error) {
+func readReplicas(
+	ctx context.Context, client *cluster.Client,
+) (pools []api.NodePool, claims []api.NodeClaim, err error) {
 	if pools, err = client.NodePools(ctx); err != nil {
 		return nil, nil, err
 	}

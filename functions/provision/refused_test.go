@@ -13,7 +13,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/classes"
 )
 
-func TestWhatAPersonMustMendIsSaidWhereItIs(t *testing.T) {
+func TestProblemsForAPersonAreReportedOnTheObject(t *testing.T) {
 	for _, test := range []struct {
 		code, reason, says string
 		condition          string // of the class
@@ -30,22 +30,23 @@ func TestWhatAPersonMustMendIsSaidWhereItIs(t *testing.T) {
 			first := e.handler(alive())
 			first.classes.DryRun = true // which says that what is refused is allowed
 			if _, err := first.handle(t.Context(), tick("1")); err == nil {
-				t.Error("nobody is told that EC2 refused the launch")
+				t.Error("the handler returns no error although EC2 refused the launch")
 			}
 			claims := e.standing()
 			if len(claims) != 2 || len(e.instances()) != 0 {
 				t.Fatalf("%d claims, %d instances", len(claims), len(e.instances()))
 			}
-			told := 0
+			messages := 0
 			for _, claim := range claims {
 				launched := api.GetCondition(claim.Status.Conditions, api.ConditionTypeLaunched)
-				if launched == nil || launched.Status != metav1.ConditionUnknown || launched.Reason != test.reason || !strings.Contains(launched.Message, test.says) {
+				if launched == nil || launched.Status != metav1.ConditionUnknown || launched.Reason != test.reason ||
+					!strings.Contains(launched.Message, test.says) {
 					t.Errorf("claim %s: %+v", claim.Name, launched)
 				}
-				told += len(e.events(claim.Name, test.reason))
+				messages += len(e.events(claim.Name, test.reason))
 			}
-			if told != 1 {
-				t.Errorf("%d events, want one for the batch", told)
+			if messages != 1 {
+				t.Errorf("%d events, want one for the batch", messages)
 			}
 			refused := e.class()
 			if ready := api.ConditionTrue(refused.Status.Conditions, api.ConditionReady); ready != (test.condition == "") {
@@ -53,10 +54,11 @@ func TestWhatAPersonMustMendIsSaidWhereItIs(t *testing.T) {
 			}
 			if test.condition != "" {
 				condition := api.GetCondition(refused.Status.Conditions, test.condition)
-				if condition.Status != metav1.ConditionFalse || condition.Reason != api.ReasonLaunchRefused || !strings.Contains(condition.Message, test.says) {
+				if condition.Status != metav1.ConditionFalse || condition.Reason != api.ReasonLaunchRefused ||
+					!strings.Contains(condition.Message, test.says) {
 					t.Errorf("class: %+v", refused.Status.Conditions)
 				}
-				// Whoever resolves the class sees nothing wrong, and leaves the word alone.
+				// Resolving the class finds no problem, and keeps the refusal.
 				for _, dryRun := range []bool{false, true} {
 					resolver := classes.NewResolver(e.config, clusterName)
 					resolver.DryRun = dryRun
@@ -96,8 +98,8 @@ func (e *environment) class() api.EC2NodeClass {
 	return listed[0]
 }
 
-// A class whose launches EC2 refuses gets no new claims, and those that are there are
-// tried again; what has changed about it, or time, lifts the word.
+// A class whose launches EC2 refuses gets no new claims. Its existing claims are tried again. A
+// change of the class, or time, clears the refusal.
 func TestNothingNewIsPlannedWithARefusedClass(t *testing.T) {
 	e := newEnvironment(t)
 	e.ec2.Starve(ec2.Starvation{Code: "InvalidSubnetID.NotFound"})
@@ -109,11 +111,13 @@ func TestNothingNewIsPlannedWithARefusedClass(t *testing.T) {
 		pod.Spec.NodeSelector = map[string]string{corev1.LabelInstanceTypeStable: "m5.4xlarge"}
 	})
 	_, _ = h.handle(t.Context(), tick("2"))
-	if claims := e.standing(); len(claims) != 1 || claims[0].Annotations[api.AttemptAnnotationKey] != "3" || tap.counts["CreateFleet"] != 2 {
+	if claims := e.standing(); len(claims) != 1 || claims[0].Annotations[api.AttemptAnnotationKey] != "3" ||
+		tap.counts["CreateFleet"] != 2 {
 		t.Errorf("%d claims, %v", len(claims), tap.counts)
 	}
-	if told := strings.Join(e.events("default", api.ReasonNodeClassNotReady), "\n"); !strings.Contains(told, "spec.subnetSelectorTerms") {
-		t.Errorf("the pool is told %q", told)
+	messages := strings.Join(e.events("default", api.ReasonNodeClassNotReady), "\n")
+	if !strings.Contains(messages, "spec.subnetSelectorTerms") {
+		t.Errorf("the pool has the events %q", messages)
 	}
 	e.ec2.Feed("", "", "")
 	began := time.Now()
@@ -126,7 +130,7 @@ func TestNothingNewIsPlannedWithARefusedClass(t *testing.T) {
 	e.nodes(2)
 }
 
-func TestAttemptsThatFailComeSlower(t *testing.T) {
+func TestFailedAttemptsBackOff(t *testing.T) {
 	e := newEnvironment(t)
 	e.ec2.Starve(ec2.Starvation{Code: "InvalidParameterValue"})
 	e.pod("one", "1", nil)
@@ -144,7 +148,7 @@ func TestAttemptsThatFailComeSlower(t *testing.T) {
 	}
 }
 
-func TestASpotRoleThatIsMissingIsToldWithItsMend(t *testing.T) {
+func TestAMissingSpotRoleIsReportedWithItsFix(t *testing.T) {
 	e := newEnvironment(t)
 	e.ec2.Starve(ec2.Starvation{CapacityType: "spot", Code: "AuthFailure.ServiceLinkedRoleCreationNotPermitted"})
 	e.pod("one", "1", nil)
@@ -155,13 +159,13 @@ func TestASpotRoleThatIsMissingIsToldWithItsMend(t *testing.T) {
 	if bought := e.instances()[0].CapacityType; bought != "on-demand" {
 		t.Errorf("bought %s", bought)
 	}
-	told := strings.Join(e.events("default", "SpotSLRCreationFailed"), "\n")
-	if !strings.Contains(told, "aws iam create-service-linked-role --aws-service-name spot.amazonaws.com") {
-		t.Errorf("the pool is told %q", told)
+	messages := strings.Join(e.events("default", "SpotSLRCreationFailed"), "\n")
+	if !strings.Contains(messages, "aws iam create-service-linked-role --aws-service-name spot.amazonaws.com") {
+		t.Errorf("the pool has the events %q", messages)
 	}
 }
 
-func TestALaunchTemplateThatIsGoneIsMadeAnew(t *testing.T) {
+func TestADeletedLaunchTemplateIsCreatedAgain(t *testing.T) {
 	e := newEnvironment(t)
 	h := e.handler(alive())
 	e.pod("one", "1", nil)

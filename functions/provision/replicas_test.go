@@ -93,9 +93,13 @@ func TestAStaticPoolHasItsNumberOfNodes(t *testing.T) {
 			t.Fatalf("%d claims and %d instances, want three of each", len(claims), len(instances))
 		}
 		for _, claim := range claims {
-			if !strings.HasPrefix(claim.Name, "static-") || claim.Labels[api.NodePoolLabelKey] != "static" || claim.Labels["team"] != "a" ||
-				claim.Labels[corev1.LabelInstanceTypeStable] != "m5.xlarge" || claim.Labels[api.CapacityTypeLabelKey] != "on-demand" ||
-				claim.Annotations[api.AttemptAnnotationKey] != "1" || len(claim.Spec.Taints) != 1 || len(claim.OwnerReferences) != 1 || claim.Status.ProviderID == "" {
+			if !strings.HasPrefix(claim.Name, "static-") || claim.Labels[api.NodePoolLabelKey] != "static" ||
+				claim.Labels["team"] != "a" ||
+				claim.Labels[corev1.LabelInstanceTypeStable] != "m5.xlarge" ||
+				claim.Labels[api.CapacityTypeLabelKey] != "on-demand" ||
+				claim.Annotations[api.AttemptAnnotationKey] != "1" || len(claim.Spec.Taints) != 1 ||
+				len(claim.OwnerReferences) != 1 ||
+				claim.Status.ProviderID == "" {
 				t.Errorf("claim %+v", claim)
 			}
 		}
@@ -139,9 +143,9 @@ func TestPodsUseAStaticPoolsNodes(t *testing.T) {
 			t.Fatalf("%d claims, want the replica alone", len(claims))
 		}
 	}
-	told := strings.Join(append(e.events("one", "FailedScheduling"), e.events("two", "FailedScheduling")...), "\n")
-	if !strings.Contains(told, `nodepool "static"`) || !strings.Contains(told, "replicas") {
-		t.Errorf("the pod that finds no place is told %q, want it to name the pool and its replicas", told)
+	messages := strings.Join(append(e.events("one", "FailedScheduling"), e.events("two", "FailedScheduling")...), "\n")
+	if !strings.Contains(messages, `nodepool "static"`) || !strings.Contains(messages, "replicas") {
+		t.Errorf("the event of the unplaced pod says %q, want it to name the pool and its replicas", messages)
 	}
 }
 
@@ -155,7 +159,8 @@ func TestAStaticPoolWithoutAnOfferingWritesNoClaims(t *testing.T) {
 			t.Errorf("%d claims without an instance", len(claims))
 		}
 	}
-	if told := strings.Join(e.events("static", "InsufficientCapacityError"), "\n"); !strings.Contains(told, "2 missing nodes") {
-		t.Errorf("the pool's events say %q", told)
+	events := strings.Join(e.events("static", "InsufficientCapacityError"), "\n")
+	if !strings.Contains(events, "2 missing nodes") {
+		t.Errorf("the pool's events say %q", events)
 	}
 }

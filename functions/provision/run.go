@@ -260,10 +260,8 @@ func (r *run) solve(ctx context.Context, snapshot *plan.Snapshot) *plan.Plan {
 		"nominations", len(decided.Nominations), "unplaced", len(decided.Unplaced),
 		"price", decided.PricePerHour, "bound", decided.LowerBoundPerHour, "duration", r.now().Sub(start).String())
 	if len(decided.NodeClaims) > 0 {
-		r.metrics.Write(
-			metrics.Count(metrics.PlanDollars, decided.PricePerHour),
-			metrics.Count(metrics.PlanBoundDollars, decided.LowerBoundPerHour),
-		)
+		r.metrics.Write(metrics.Count(metrics.PlanDollars, decided.PricePerHour),
+			metrics.Count(metrics.PlanBoundDollars, decided.LowerBoundPerHour))
 		r.shown = summary(decided, len(snapshot.Pods), start)
 	}
 	return decided

@@ -23,10 +23,12 @@ func TestTheLastPlanIsShown(t *testing.T) {
 	if err != nil || shown == nil || shown.Time.Before(began) {
 		t.Fatalf("after a launch the last plan is %+v, %v", shown, err)
 	}
-	if shown.Pods != 3 || shown.Unplaced != 1 || shown.NewNodes() != 1 || shown.Nodes[0].Pods != 2 || shown.PricePerHour <= 0 || shown.OfBound() < 0.999 {
+	if shown.Pods != 3 || shown.Unplaced != 1 || shown.NewNodes() != 1 || shown.Nodes[0].Pods != 2 ||
+		shown.PricePerHour <= 0 ||
+		shown.OfBound() < 0.999 {
 		t.Errorf("the last plan is %+v", shown)
 	}
-	// What leads to no node is not a plan to show: the pods themselves say why they wait.
+	// A plan without new nodes is not shown: the events of the pods say why they wait.
 	e.oneNode()
 	if _, err := e.handler(alive()).handle(t.Context(), tick("2")); err != nil {
 		t.Fatal(err)
@@ -42,23 +44,38 @@ func TestNodesThatAreAlikeAreShownTogether(t *testing.T) {
 		claim.Labels = map[string]string{api.NodePoolLabelKey: pool}
 		return plan.PlannedNodeClaim{
 			NodeClaim: claim, Pods: make([]plan.PodRef, pods), PricePerHour: price,
-			Offerings: []plan.Choice{{InstanceType: instanceType, Zone: "us-east-1a", CapacityType: "spot", Price: price}, {InstanceType: "other", Price: 2 * price}},
+			Offerings: []plan.Choice{
+				{InstanceType: instanceType, Zone: "us-east-1a", CapacityType: "spot", Price: price},
+				{InstanceType: "other", Price: 2 * price},
+			},
 		}
 	}
 	decided := &plan.Plan{
-		NodeClaims:   []plan.PlannedNodeClaim{planned("b", "c7g.large", 0.25, 3), planned("a", "m7g.large", 1, 4), planned("b", "c7g.large", 0.25, 2), planned("a", "c7g.large", 0.5, 1)},
+		NodeClaims: []plan.PlannedNodeClaim{
+			planned("b", "c7g.large", 0.25, 3),
+			planned("a", "m7g.large", 1, 4),
+			planned("b", "c7g.large", 0.25, 2),
+			planned("a", "c7g.large", 0.5, 1),
+		},
 		Nominations:  make([]plan.Nomination, 2),
 		PricePerHour: 2, LowerBoundPerHour: 1.5,
+	}
+	nodes := func(pool, instanceType string, count, pods int, price float64) status.Nodes {
+		return status.Nodes{
+			NodePool: pool, InstanceType: instanceType, CapacityType: "spot", Zone: "us-east-1a",
+			Count: count, Pods: pods, PricePerHour: price,
+		}
 	}
 	want := &status.Plan{
 		Time: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), Pods: 12, Existing: 2, PricePerHour: 2, LowerBoundPerHour: 1.5,
 		Nodes: []status.Nodes{
-			{NodePool: "a", InstanceType: "m7g.large", CapacityType: "spot", Zone: "us-east-1a", Count: 1, Pods: 4, PricePerHour: 1},
-			{NodePool: "a", InstanceType: "c7g.large", CapacityType: "spot", Zone: "us-east-1a", Count: 1, Pods: 1, PricePerHour: 0.5},
-			{NodePool: "b", InstanceType: "c7g.large", CapacityType: "spot", Zone: "us-east-1a", Count: 2, Pods: 5, PricePerHour: 0.5},
+			nodes("a", "m7g.large", 1, 4, 1),
+			nodes("a", "c7g.large", 1, 1, 0.5),
+			nodes("b", "c7g.large", 2, 5, 0.5),
 		},
 	}
-	if got := summary(decided, 12, time.Date(2026, 3, 1, 13, 0, 0, 999, time.FixedZone("", 3600))); !reflect.DeepEqual(got, want) {
+	began := time.Date(2026, 3, 1, 13, 0, 0, 999, time.FixedZone("", 3600))
+	if got := summary(decided, 12, began); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
 }

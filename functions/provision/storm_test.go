@@ -62,10 +62,16 @@ func (e *environment) crowd(count int) {
 		kind := i % 10
 		pod := &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("crowd-%d", i), Namespace: "default"},
-			// The scheduler says of fifty pods a second that they fit nowhere: it is said here in its place.
-			Spec: corev1.PodSpec{SchedulerName: "none", Containers: []corev1.Container{{Name: "main", Image: "pause", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
-				corev1.ResourceCPU: resource.MustParse(fmt.Sprintf("%dm", 500+300*kind)), corev1.ResourceMemory: resource.MustParse(fmt.Sprintf("%dMi", 1000*(1+kind%5))),
-			}}}}},
+			// The scheduler marks fifty pods a second as unschedulable. The test does it in its place.
+			Spec: corev1.PodSpec{
+				SchedulerName: "none",
+				Containers: []corev1.Container{
+					{Name: "main", Image: "pause", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+						corev1.ResourceCPU:    resource.MustParse(fmt.Sprintf("%dm", 500+300*kind)),
+						corev1.ResourceMemory: resource.MustParse(fmt.Sprintf("%dMi", 1000*(1+kind%5))),
+					}}},
+				},
+			},
 		}
 		pod.Spec.NodeSelector = map[string]string{"team": fmt.Sprint(i % teams)}
 		if kind < 6 {
@@ -76,7 +82,9 @@ func (e *environment) crowd(count int) {
 			if err != nil {
 				return err
 			}
-			stored.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
+			stored.Status.Conditions = []corev1.PodCondition{
+				{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable},
+			}
 			_, err = e.core.CoreV1().Pods("default").UpdateStatus(e.t.Context(), stored, metav1.UpdateOptions{})
 			return err
 		})
@@ -103,7 +111,8 @@ func (e *environment) settled() bool {
 			return false
 		}
 	}
-	list, err := e.core.CoreV1().Events("default").List(e.t.Context(), metav1.ListOptions{FieldSelector: "reason=FailedScheduling,source=" + cluster.FieldManager})
+	list, err := e.core.CoreV1().Events("default").List(
+		e.t.Context(), metav1.ListOptions{FieldSelector: "reason=FailedScheduling,source=" + cluster.FieldManager})
 	e.try(err)
 	return len(list.Items) == 0
 }
@@ -113,10 +122,11 @@ func (e *environment) settled() bool {
 func (e *environment) ticks(h *handler) int {
 	e.t.Helper()
 	for pass := range 100 {
-		e.try(e.core.CoreV1().Events("default").DeleteCollection(e.t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "reason=FailedScheduling"}))
+		e.try(e.core.CoreV1().Events("default").DeleteCollection(
+			e.t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "reason=FailedScheduling"}))
 		h.events = recentEvents{}
 		before := len(e.standing())
-		// What is busy or short this time is told as an error, and mended by the next pass.
+		// A busy or short EC2 is an error of this pass, which the next pass mends.
 		_, err := h.handle(e.t.Context(), tick(fmt.Sprint(pass)))
 		if err != nil {
 			e.t.Logf("pass %d: %.200s", pass, err)
@@ -129,7 +139,7 @@ func (e *environment) ticks(h *handler) int {
 	return 0
 }
 
-// shortage takes the room from a random 70 % of all offerings, other ones every so often,
+// shortage takes the capacity of a random 70 % of all offerings, and changes them from time to time
 // until it is stopped.
 func (e *environment) shortage(seed uint64, every time.Duration) (stop func()) {
 	random := rand.New(rand.NewPCG(seed, 7))
@@ -170,7 +180,7 @@ func (e *environment) shortage(seed uint64, every time.Duration) (stop func()) {
 	return func() { close(done); running.Wait() }
 }
 
-// calm is a run of a crowd on an EC2 that has room for everything and time for everyone.
+// calm launches for a crowd on an EC2 that has all capacity and refuses no call.
 func calm(t *testing.T, count int) (tap *wiretap, nodes int, took time.Duration) {
 	t.Helper()
 	e := newEnvironment(t)
@@ -186,7 +196,8 @@ func calm(t *testing.T, count int) (tap *wiretap, nodes int, took time.Duration)
 func TestAShortEC2(t *testing.T) {
 	undisturbed, nodes, _ := calm(t, many)
 	least := undisturbed.counts["CreateFleet"]
-	t.Logf("with room for everything: %d nodes, %d calls of CreateFleet, %.2f calls a node", nodes, least, float64(least)/float64(nodes))
+	t.Logf("with room for everything: %d nodes, %d calls of CreateFleet, %.2f calls a node", nodes, least,
+		float64(least)/float64(nodes))
 	for seed := range uint64(2) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			e := newEnvironment(t)
@@ -198,17 +209,19 @@ func TestAShortEC2(t *testing.T) {
 			nodes := len(e.instances())
 			e.nodes(nodes)
 			calls, distinct := tap.counts["CreateFleet"], tap.shortages(catalog.UnavailableFor)
-			told := 0
+			lacking := 0
 			for _, call := range tap.fleets {
 				if len(call.answer.Errors) > 0 {
-					told++
+					lacking++
 				}
 			}
-			t.Logf("70 %% short: %d nodes in %d passes, %d calls, %d of which were told of shortages, %d distinct ones; %.2f calls a node", nodes, passes, calls, told, distinct, float64(calls)/float64(nodes))
+			t.Logf(
+				"70 %% short: %d nodes in %d passes, %d calls, %d of them short, %d distinct shortages; %.2f calls a node",
+				nodes, passes, calls, lacking, distinct, float64(calls)/float64(nodes))
 			if limit := least*3/2 + distinct; calls > limit {
 				t.Errorf("%d calls, want at most %d", calls, limit)
 			}
-			if told == 0 {
+			if lacking == 0 {
 				t.Error("EC2 was not short of anything")
 			}
 			tap.noneAskedAgain(t)
@@ -220,8 +233,8 @@ func TestAShortEC2(t *testing.T) {
 func (w *wiretap) noneAskedAgain(t *testing.T) {
 	t.Helper()
 	for _, earlier := range w.fleets {
-		for _, told := range earlier.answer.Errors {
-			key := told.Lifecycle + ":" + told.Override.InstanceType + ":" + told.Override.Zone
+		for _, failed := range earlier.answer.Errors {
+			key := failed.Lifecycle + ":" + failed.Override.InstanceType + ":" + failed.Override.Zone
 			for _, later := range w.fleets {
 				// One that is under way at the time of the answer, or about to be, cannot know.
 				after := later.sent.Sub(earlier.answered)
@@ -250,7 +263,9 @@ func TestABusyEC2(t *testing.T) {
 	began := time.Now()
 	passes := e.ticks(h)
 	calls := tap.counts["CreateFleet"]
-	t.Logf("with %.2f calls a second let through: %d nodes in %d passes and %s, %d calls", rate, len(e.instances()), passes, time.Since(began).Round(time.Millisecond), calls)
+	t.Logf(
+		"with %.2f calls a second let through: %d nodes in %d passes and %s, %d calls", rate, len(e.instances()), passes,
+		time.Since(began).Round(time.Millisecond), calls)
 	e.nodes(len(e.instances()))
 	if calls >= 2*least {
 		t.Errorf("%d calls, want fewer than twice the least, %d", calls, least)

@@ -13,9 +13,8 @@ import (
 	"time"
 )
 
-// wiretap stands between the function and EC2: it keeps what is asked of CreateFleet and
-// what is answered, may refuse calls as EC2 does when there are too many, and may cut the
-// function off.
+// wiretap stands between the function and EC2. It keeps the requests and answers of CreateFleet. It
+// can refuse calls as a throttling EC2 does, and cut the function off.
 type wiretap struct {
 	mutex  sync.Mutex
 	fleets []fleetCall
@@ -49,7 +48,9 @@ type fleetAnswer struct {
 	} `xml:"errorSet>item"`
 }
 
-const refusal = `<?xml version="1.0" encoding="UTF-8"?><Response><Errors><Error><Code>RequestLimitExceeded</Code><Message>Request limit exceeded.</Message></Error></Errors><RequestID>0</RequestID></Response>`
+const refusal = `<?xml version="1.0" encoding="UTF-8"?><Response><Errors><Error>` +
+	`<Code>RequestLimitExceeded</Code><Message>Request limit exceeded.</Message></Error></Errors>` +
+	`<RequestID>0</RequestID></Response>`
 
 func (w *wiretap) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(request *http.Request) (*http.Response, error) {
@@ -69,7 +70,12 @@ func (w *wiretap) wrap(next http.RoundTripper) http.RoundTripper {
 		refused := action == "CreateFleet" && w.limit != nil && !w.limit()
 		w.mutex.Unlock()
 		if refused {
-			return &http.Response{StatusCode: http.StatusServiceUnavailable, Header: http.Header{"Content-Type": {"text/xml"}}, Request: request, Body: io.NopCloser(strings.NewReader(refusal))}, nil
+			return &http.Response{
+				StatusCode: http.StatusServiceUnavailable,
+				Header:     http.Header{"Content-Type": {"text/xml"}},
+				Request:    request,
+				Body:       io.NopCloser(strings.NewReader(refusal)),
+			}, nil
 		}
 		sent := time.Now()
 		response, err := next.RoundTrip(request)
@@ -106,7 +112,13 @@ func (w *wiretap) keep(sent time.Time, form url.Values, response *http.Response)
 		return err
 	}
 	response.Body = io.NopCloser(bytes.NewReader(body))
-	call := fleetCall{sent: sent, answered: time.Now(), token: form.Get("ClientToken"), wanted: form.Get("TargetCapacitySpecification.TotalTargetCapacity"), asked: map[string]bool{}}
+	call := fleetCall{
+		sent:     sent,
+		answered: time.Now(),
+		token:    form.Get("ClientToken"),
+		wanted:   form.Get("TargetCapacitySpecification.TotalTargetCapacity"),
+		asked:    map[string]bool{},
+	}
 	if err := xml.Unmarshal(body, &call.answer); err != nil {
 		return err
 	}
@@ -130,16 +142,16 @@ func (w *wiretap) keep(sent time.Time, form url.Values, response *http.Response)
 	return nil
 }
 
-// shortages are the offerings that EC2 said were short, each as often as it said so anew
-// after an earlier word had run out.
+// shortages are the offerings that EC2 reported as short, once for each period in which the report
+// counts.
 func (w *wiretap) shortages(lasts time.Duration) int {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	known := map[string]time.Time{}
 	count := 0
 	for _, call := range w.fleets {
-		for _, told := range call.answer.Errors {
-			key := told.Lifecycle + ":" + told.Override.InstanceType + ":" + told.Override.Zone
+		for _, failed := range call.answer.Errors {
+			key := failed.Lifecycle + ":" + failed.Override.InstanceType + ":" + failed.Override.Zone
 			if known[key].IsZero() || call.answered.Sub(known[key]) >= lasts {
 				known[key] = call.answered
 				count++

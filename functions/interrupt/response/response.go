@@ -44,9 +44,7 @@ func Decide(batch []events.Event, claims []api.NodeClaim, now time.Time) []*Resp
 				order = append(order, claim)
 			}
 			effects[claim.Name] = append(
-				effects[claim.Name],
-				effect{i, event.Detail.DetailType(), forClaim(EffectOf(event, now), claim)},
-			)
+				effects[claim.Name], effect{i, event.Detail.DetailType(), forClaim(EffectOf(event, now), claim)})
 		}
 	}
 	responses := make([]*Response, len(order))

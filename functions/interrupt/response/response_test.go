@@ -89,8 +89,7 @@ func TestAClaimThatIsBeingDeletedIsNotDeletedAgain(t *testing.T) {
 }
 
 func TestAClaimsStepsMarkBeforeTheyEnd(t *testing.T) {
-	got := response.Decide(batch(
-		&events.RebalanceRecommendation{InstanceID: "i-1"},
+	got := response.Decide(batch(&events.RebalanceRecommendation{InstanceID: "i-1"},
 		&events.CapacityReservationInterruption{InstanceID: "i-1", TerminationTime: now.Add(5 * time.Minute)},
 		&events.CapacityReservationInterruption{InstanceID: "i-1", TerminationTime: now.Add(2 * time.Minute)},
 	), []api.NodeClaim{claim("a", "i-1", "cr-1")}, now)[0]
