@@ -11,8 +11,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/metrics"
 )
 
-// TestADryRunPlansAndDoesNothing runs the function as its stack does with dryRun: against a class that nobody has
-// resolved, and claims that nobody has launched.
+// TestADryRunPlansAndDoesNothing runs the function as its stack does with dryRun: against a class
+// that nobody has resolved, and claims that nobody has launched.
 func TestADryRunPlansAndDoesNothing(t *testing.T) {
 	e := newEnvironment(t)
 	e.pod("one", "1", nil)

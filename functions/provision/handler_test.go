@@ -129,7 +129,8 @@ func TestAPassThatDiesInItsSecondLookLaunchesOnce(t *testing.T) {
 	e.nodes(2)
 }
 
-// interrupted is a tap at whose first CreateFleet a pod comes, and an interruption that meets the pass.
+// interrupted is a tap at whose first CreateFleet a pod comes, and an interruption that meets the
+// pass.
 func (e *environment) interrupted() *wiretap {
 	met := false
 	return &wiretap{limit: func() bool {

@@ -245,8 +245,8 @@ func (r *run) writeOverlays(ctx context.Context, statuses []overlayStatus) {
 	}
 }
 
-// publish writes the last plan of the look into the status, for people. The pods have their nodes by
-// then, so that a failure is only logged.
+// publish writes the last plan of the look into the status, for people. The pods have their nodes
+// by then, so that a failure is only logged.
 func (r *run) publish(ctx context.Context) {
 	if r.shown == nil {
 		return

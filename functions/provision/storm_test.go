@@ -229,7 +229,8 @@ func TestAShortEC2(t *testing.T) {
 	}
 }
 
-// noneAskedAgain checks that no offering that EC2 said was short was asked for again before its time was up.
+// noneAskedAgain checks that no offering that EC2 said was short was asked for again before its
+// time was up.
 func (w *wiretap) noneAskedAgain(t *testing.T) {
 	t.Helper()
 	for _, earlier := range w.fleets {

@@ -10,31 +10,32 @@ import (
 	"github.com/whittle-dev/whittle/shared/queue"
 )
 
-// Each makes a batch handler of a handler for one message. A message that
-// fails comes back by itself and keeps no other waiting.
+// Each makes a batch handler from a handler of one message. A message that fails comes back alone.
+// The others are done.
 func Each(handle func(context.Context, events.SQSMessage) error) Handler[events.SQSEvent, events.SQSEventResponse] {
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 		var response events.SQSEventResponse
 		for _, message := range event.Records {
 			if err := handle(ctx, message); err != nil {
 				slog.ErrorContext(ctx, "message failed and will come back", "message", message.MessageId, "error", err)
-				response.BatchItemFailures = append(response.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: message.MessageId})
+				response.BatchItemFailures = append(
+					response.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: message.MessageId})
 			}
 		}
 		return response, nil
 	}
 }
 
-// staleAfter is how late a tick may come. A later one has been followed by others.
+// staleAfter is how late a tick may arrive. Other ticks have followed a later one.
 const staleAfter = time.Minute
 
-// OnePass makes a batch handler that answers all wake-ups of a batch by one pass,
-// since all of them ask for the same. The pass is for the first message, or for
-// one that is better than those before it. Ticks that come late are dropped, and
-// a message that cannot be read comes back by itself; a pass that fails fails for
-// all messages, and all of them come back.
+// OnePass makes a batch handler that answers all messages of a batch by one pass, because all of
+// them ask for the same. The pass gets the first message, or the last one that is better than the
+// one chosen before it. OnePass drops late ticks. A message that cannot be read comes back alone.
+// After a failed pass all messages come back.
 func OnePass(
-	now func() time.Time, better func(candidate, chosen queue.Message) bool, pass func(context.Context, queue.Message) error,
+	now func() time.Time, better func(candidate, chosen queue.Message) bool,
+	pass func(context.Context, queue.Message) error,
 ) Handler[events.SQSEvent, events.SQSEventResponse] {
 	return func(ctx context.Context, batch events.SQSEvent) (events.SQSEventResponse, error) {
 		var wake *queue.Message

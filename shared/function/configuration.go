@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// attempts is how often a call is made at most: an invocation lasts a minute, and what
-	// has failed by then the next one does.
+	// attempts is how often a call is made at most. An invocation lasts a minute, and the next one
+	// tries again.
 	attempts = 5
-	// longestPause is the longest between two of them.
+	// longestPause is the longest pause between two attempts.
 	longestPause = 5 * time.Second
 )
 
-// Retryer repeats calls that fail for a reason that goes by itself. It adapts to AWS
-// asking for fewer calls: from then on a client makes no more of them than get through,
-// first attempts and repetitions together. Each client has one of its own.
+// Retryer repeats calls that fail for a passing reason. It adapts to throttling: from then on a
+// client makes no more calls than AWS accepts, first attempts and repetitions together. Each client
+// needs a Retryer of its own.
 // https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html
 func Retryer() aws.Retryer {
 	adaptive := retry.NewAdaptiveMode(func(options *retry.AdaptiveModeOptions) {
@@ -34,7 +34,8 @@ func Retryer() aws.Retryer {
 	return &paced{RetryerV2: adaptive, throttles: retry.DefaultThrottles}
 }
 
-// Configuration is the AWS configuration of the environment.
+// Configuration reads the AWS configuration of the environment. In a dry run its clients send only
+// calls that change nothing. The error names the part of the environment that is wrong.
 func Configuration(ctx context.Context) (aws.Config, error) {
 	loaded, err := config.LoadDefaultConfig(ctx, config.WithRetryer(Retryer))
 	if err != nil {
@@ -44,7 +45,7 @@ func Configuration(ctx context.Context) (aws.Config, error) {
 	if err != nil {
 		return aws.Config{}, fmt.Errorf("reading the AWS configuration of the environment: %w", err)
 	}
-	if most := environment.RetryMaxAttempts; most > 0 { // a retryer of one's own hides it from the SDK
+	if most := environment.RetryMaxAttempts; most > 0 { // the SDK ignores it beside another Retryer
 		loaded.Retryer = func() aws.Retryer { return retry.AddWithMaxAttempts(Retryer(), most) }
 	}
 	if loaded.HTTPClient == nil {
@@ -57,12 +58,11 @@ func Configuration(ctx context.Context) (aws.Config, error) {
 	return loaded, nil
 }
 
-// plainBodies sends request bodies that can only be read. The SDK (smithy-go
-// 1.28.8) closes a body as soon as the answer begins, while net/http may yet look
-// whether the body has an end; the SDK's body answers that look with an error
-// when it is asked to write itself (WriteTo), and with its end when it is read.
-// On the error net/http closes the connection, and an answer too long for one
-// read is cut off: the list of instance types, when EC2 is quick.
+// plainBodies hides WriteTo of request bodies. The SDK (smithy-go 1.28.8) closes a body as soon as
+// the answer begins, while net/http may still check whether the body has an end. The SDK's body
+// then returns an error from WriteTo, but io.EOF from Read. On the error net/http closes the
+// connection, and cuts off an answer that is too long for one read. When EC2 is quick, the list of
+// instance types is such an answer.
 type plainBodies struct{ next aws.HTTPClient }
 
 // Do sends the request.

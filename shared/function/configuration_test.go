@@ -50,7 +50,12 @@ func (s *sender) Do(request *http.Request) (*http.Response, error) {
 
 func TestABodyThatIsClosedEarlyEndsAndDoesNotFail(t *testing.T) {
 	content := &body{Reader: strings.NewReader("Action=DescribeInstanceTypes")}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://ec2.us-east-1.amazonaws.com", content)
+	request, err := http.NewRequestWithContext(
+		t.Context(),
+		http.MethodPost,
+		"https://ec2.us-east-1.amazonaws.com",
+		content,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,12 +83,17 @@ func TestConfigurationReachesTheEndpointOfTheEnvironment(t *testing.T) {
 	asked := ""
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked = r.Header.Get("Authorization")
-		_, _ = io.WriteString(w, `<GetCallerIdentityResponse><GetCallerIdentityResult><Account>123456789012</Account></GetCallerIdentityResult></GetCallerIdentityResponse>`)
+		_, _ = io.WriteString(w,
+			`<GetCallerIdentityResponse><GetCallerIdentityResult><Account>123456789012</Account>`+
+				`</GetCallerIdentityResult></GetCallerIdentityResponse>`,
+		)
 	}))
 	defer server.Close()
 	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL": server.URL, "AWS_REGION": "eu-west-1", "AWS_ACCESS_KEY_ID": "AKIATEST", "AWS_SECRET_ACCESS_KEY": "secret",
-		"AWS_CA_BUNDLE": "", "AWS_PROFILE": "", "AWS_CONFIG_FILE": "/nowhere", "AWS_SHARED_CREDENTIALS_FILE": "/nowhere",
+		"AWS_ENDPOINT_URL": server.URL, "AWS_REGION": "eu-west-1", "AWS_ACCESS_KEY_ID": "AKIATEST",
+		"AWS_SECRET_ACCESS_KEY": "secret",
+		"AWS_CA_BUNDLE":         "", "AWS_PROFILE": "", "AWS_CONFIG_FILE": "/nowhere",
+		"AWS_SHARED_CREDENTIALS_FILE": "/nowhere",
 	} {
 		t.Setenv(name, value)
 	}
@@ -95,7 +105,8 @@ func TestConfigurationReachesTheEndpointOfTheEnvironment(t *testing.T) {
 		t.Errorf("the client is %T", loaded.HTTPClient)
 	}
 	who, err := sts.NewFromConfig(loaded).GetCallerIdentity(t.Context(), nil)
-	if err != nil || *who.Account != "123456789012" || !strings.Contains(asked, "AKIATEST/") || !strings.Contains(asked, "/eu-west-1/sts/") {
+	if err != nil || *who.Account != "123456789012" || !strings.Contains(asked, "AKIATEST/") ||
+		!strings.Contains(asked, "/eu-west-1/sts/") {
 		t.Errorf("%+v, %v, asked with %q", who, err, asked)
 	}
 }
@@ -110,14 +121,25 @@ func (b *busy) Do(request *http.Request) (*http.Response, error) {
 	b.calls = append(b.calls, time.Now())
 	if b.left > 0 {
 		b.left--
-		return &http.Response{StatusCode: http.StatusServiceUnavailable, Header: http.Header{}, Request: request, Body: io.NopCloser(strings.NewReader(
-			`<Response><Errors><Error><Code>RequestLimitExceeded</Code><Message>Request limit exceeded.</Message></Error></Errors><RequestID>1</RequestID></Response>`,
-		))}, nil
+		return &http.Response{
+			StatusCode: http.StatusServiceUnavailable,
+			Header:     http.Header{},
+			Request:    request,
+			Body: io.NopCloser(strings.NewReader(
+				`<Response><Errors><Error><Code>RequestLimitExceeded</Code><Message>Request limit exceeded.</Message>` +
+					`</Error></Errors><RequestID>1</RequestID></Response>`,
+			)),
+		}, nil
 	}
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Request: request, Body: io.NopCloser(strings.NewReader(`<DescribeRegionsResponse></DescribeRegionsResponse>`))}, nil
+	return &http.Response{
+		StatusCode: http.StatusOK,
+		Header:     http.Header{},
+		Request:    request,
+		Body:       io.NopCloser(strings.NewReader(`<DescribeRegionsResponse></DescribeRegionsResponse>`)),
+	}, nil
 }
 
-func TestCallsSlowDownWhenAWSAsksForFewer(t *testing.T) {
+func TestCallsSlowDownAfterThrottling(t *testing.T) {
 	connection := &busy{left: 1}
 	client := ec2.New(ec2.Options{
 		Region: "us-east-1", Retryer: Retryer(), HTTPClient: connection,
@@ -131,7 +153,8 @@ func TestCallsSlowDownWhenAWSAsksForFewer(t *testing.T) {
 	if len(connection.calls) != 3 {
 		t.Fatalf("%d calls, want one that is repeated and one more", len(connection.calls))
 	}
-	// The client does not know yet how many get through: it begins with the fewest, one in two seconds.
+	// The client does not know yet how many get through: it begins with the fewest, one in two
+	// seconds.
 	if pause := connection.calls[2].Sub(connection.calls[1]); pause < 500*time.Millisecond {
 		t.Errorf("the next call came %s after one that had to be repeated", pause)
 	}

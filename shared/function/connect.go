@@ -15,13 +15,13 @@ import (
 	"github.com/whittle-dev/whittle/shared/cluster"
 )
 
-// refreshAfter is how long what EKS says of the cluster is believed: its version
-// names the images of new nodes, and changes while a container lives on.
+// refreshAfter is how long the description of the cluster counts. Its version selects the images of
+// new nodes, and may change while a container lives.
 const refreshAfter = 5 * time.Minute
 
-// Connection reaches the function's cluster. The endpoint is read from EKS every
-// few minutes, or from CLUSTER_ENDPOINT and CLUSTER_CA_BUNDLE, which lets a
-// function in a VPC do without an endpoint for EKS's own API.
+// Connection connects to the function's cluster. It reads the endpoint from EKS every few minutes.
+// A function in a VPC without an endpoint for the EKS API sets CLUSTER_ENDPOINT and
+// CLUSTER_CA_BUNDLE instead.
 type Connection struct {
 	name   string
 	config aws.Config
@@ -31,19 +31,19 @@ type Connection struct {
 
 	mutex  sync.Mutex
 	client *cluster.Client
-	read   time.Time // when the client's endpoint was
+	read   time.Time // when the client's endpoint was read
 
-	leader *cluster.Leader // who acts for Karpenter
-	asked  time.Time       // when that was
+	leader *cluster.Leader // the Karpenter that leads, or nil
+	asked  time.Time       // when the leader was read
 }
 
-// NewConnection prepares the way to the cluster; nothing is sent yet.
+// NewConnection prepares a connection. It sends nothing yet.
 func NewConnection(config aws.Config, name string) *Connection {
 	return &Connection{name: name, config: config, dryRun: DryRun(), now: time.Now}
 }
 
-// Client returns the client of the cluster. A failure is not remembered: the
-// next invocation tries again.
+// Client returns the client of the cluster. When the endpoint cannot be read again, it returns the
+// client of the last one. An error is that of the first reading, which the next invocation repeats.
 func (c *Connection) Client(ctx context.Context) (*cluster.Client, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -53,7 +53,7 @@ func (c *Connection) Client(ctx context.Context) (*cluster.Client, error) {
 	endpoint, err := c.endpoint(ctx)
 	switch {
 	case err != nil && c.client != nil:
-		slog.WarnContext(ctx, "the cluster is taken for what it was", "of", c.read, "error", err)
+		slog.WarnContext(ctx, "the cluster is not read again", "last", c.read, "error", err)
 		return c.client, nil
 	case err != nil:
 		return nil, err

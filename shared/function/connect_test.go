@@ -29,14 +29,20 @@ func eksAnswers(t *testing.T, answers ...func(http.ResponseWriter)) (aws.Config,
 	}))
 	t.Cleanup(server.Close)
 	return aws.Config{
-		Region: "us-east-1", BaseEndpoint: &server.URL, RetryMaxAttempts: 1, Credentials: credentials.NewStaticCredentialsProvider("AKIATEST", "secret", ""),
+		Region: "us-east-1", BaseEndpoint: &server.URL, RetryMaxAttempts: 1,
+		Credentials: credentials.NewStaticCredentialsProvider("AKIATEST", "secret", ""),
 	}, calls
 }
 
 func active(authority string) func(http.ResponseWriter) {
 	return func(w http.ResponseWriter) {
-		fmt.Fprintf(w, `{"cluster": {"endpoint": "https://prod.example.com", "version": "1.36", "kubernetesNetworkConfig": {"serviceIpv4Cidr": "10.100.0.0/16"},
-			"certificateAuthority": {"data": %q}}}`, authority)
+		fmt.Fprintf(
+			w,
+			`{"cluster": {"endpoint": "https://prod.example.com", "version": "1.36",
+			"kubernetesNetworkConfig": {"serviceIpv4Cidr": "10.100.0.0/16"},
+			"certificateAuthority": {"data": %q}}}`,
+			authority,
+		)
 	}
 }
 
@@ -62,7 +68,7 @@ func clearEnvironment(t *testing.T) {
 	t.Setenv("CLUSTER_CA_BUNDLE", "")
 }
 
-func TestTheEndpointIsReadOnceAContainer(t *testing.T) {
+func TestTheEndpointIsReadOncePerContainer(t *testing.T) {
 	clearEnvironment(t)
 	bundle := authority(t)
 	config, calls := eksAnswers(t, creating, active(base64.StdEncoding.EncodeToString([]byte(bundle))))
@@ -77,7 +83,8 @@ func TestTheEndpointIsReadOnceAContainer(t *testing.T) {
 			t.Fatal(err)
 		}
 		endpoint := client.Endpoint
-		if endpoint.Name != "prod" || endpoint.URL != "https://prod.example.com" || string(endpoint.CertificateAuthority) != bundle ||
+		if endpoint.Name != "prod" || endpoint.URL != "https://prod.example.com" ||
+			string(endpoint.CertificateAuthority) != bundle ||
 			endpoint.Version != "1.36" || endpoint.ServiceCIDR != "10.100.0.0/16" {
 			t.Errorf("endpoint is %+v", endpoint)
 		}
@@ -93,12 +100,13 @@ func TestTheEndpointOfTheEnvironmentNeedsNoCall(t *testing.T) {
 	t.Setenv("CLUSTER_CA_BUNDLE", bundle)
 	config, calls := eksAnswers(t, gone)
 	client, err := NewConnection(config, "prod").Client(t.Context())
-	if err != nil || client.Endpoint.URL != "https://private.example.com" || string(client.Endpoint.CertificateAuthority) != bundle || calls.Load() != 0 {
+	if err != nil || client.Endpoint.URL != "https://private.example.com" ||
+		string(client.Endpoint.CertificateAuthority) != bundle || calls.Load() != 0 {
 		t.Errorf("%+v, %v, %d calls", client, err, calls.Load())
 	}
 }
 
-func TestAClusterThatIsGoneCanBeTold(t *testing.T) {
+func TestAMissingClusterIsItsOwnError(t *testing.T) {
 	clearEnvironment(t)
 	config, _ := eksAnswers(t, gone)
 	_, err := NewConnection(config, "prod").Client(t.Context())
@@ -111,11 +119,13 @@ func TestAClusterThatIsGoneCanBeTold(t *testing.T) {
 func TestAnAuthorityThatIsNotBase64IsRefused(t *testing.T) {
 	clearEnvironment(t)
 	config, _ := eksAnswers(t, active("not base64!"))
-	if _, err := NewConnection(config, "prod").Client(t.Context()); err == nil || !strings.Contains(err.Error(), "certificateAuthority.data is not base64") {
+	if _, err := NewConnection(config, "prod").Client(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "certificateAuthority.data is not base64") {
 		t.Errorf("error is %v", err)
 	}
 	config, _ = eksAnswers(t, active(base64.StdEncoding.EncodeToString([]byte("no certificate"))))
-	if _, err := NewConnection(config, "prod").Client(t.Context()); err == nil || !strings.Contains(err.Error(), "certificate") {
+	if _, err := NewConnection(config, "prod").Client(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "certificate") {
 		t.Errorf("error is %v", err)
 	}
 }

@@ -12,21 +12,22 @@ import (
 	"github.com/aws/smithy-go/middleware"
 )
 
-// DryRun tells whether DRY_RUN is true: what is decided is logged, and nothing is done. It holds at the two places where
-// a function reaches out, Configuration for AWS and Connection for the cluster, so that no function can forget it.
+// DryRun returns whether DRY_RUN is true: the function logs its decisions and does nothing.
+// Configuration and Connection obey it for AWS and for the cluster.
 func DryRun() bool { return os.Getenv("DRY_RUN") == "true" }
 
 // dryRunOperation is EC2's code for a call that would have been made.
 const dryRunOperation = "DryRunOperation"
 
-// onlyRead keeps AWS calls that change anything from being sent. Those that ask EC2 themselves for a dry run change
-// nothing, and messages between the functions are how they go on.
+// onlyRead keeps AWS calls that change anything from being sent. It lets pass the calls that ask
+// EC2 for a dry run themselves, and the messages between the functions, which continue the dry run.
 func onlyRead(stack *middleware.Stack) error {
 	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("WhittleDryRun", func(
 		ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
 	) (middleware.InitializeOutput, middleware.Metadata, error) {
 		service, operation := awsmiddleware.GetServiceID(ctx), awsmiddleware.GetOperationName(ctx)
-		if reads(operation) || service == "SQS" && strings.HasPrefix(operation, "SendMessage") || asksForDryRun(in.Parameters) {
+		if reads(operation) || service == "SQS" && strings.HasPrefix(operation, "SendMessage") ||
+			asksForDryRun(in.Parameters) {
 			return next.HandleInitialize(ctx, in)
 		}
 		slog.InfoContext(ctx, "dry run: not called", "service", service, "operation", operation)
@@ -45,8 +46,8 @@ func reads(operation string) bool {
 	return false
 }
 
-// asksForDryRun tells whether the call's own DryRun is set. It looks by name: the EC2 client would double the size of
-// functions that do not use it.
+// asksForDryRun returns whether the call's own DryRun is set. It finds the field by name, because
+// the EC2 client would double the size of functions that do not use it.
 func asksForDryRun(parameters any) bool {
 	input := reflect.ValueOf(parameters)
 	if input.Kind() != reflect.Pointer || input.Elem().Kind() != reflect.Struct {

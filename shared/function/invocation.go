@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	// Reserve is the time that WithReserve keeps at the end of an invocation: to write
-	// down what was done, to wake others and to give a lease back.
+	// Reserve is the time that WithReserve keeps at the end of an invocation. A function uses it to
+	// write down results, to wake other functions and to release a Lease.
 	Reserve = 3 * time.Second
-	// timeoutByHand bounds a run by hand, which has no deadline of Lambda's.
+	// timeoutByHand bounds a run by hand, which has no deadline from Lambda.
 	timeoutByHand = time.Minute
 )
 
@@ -23,8 +23,8 @@ func WithReserve(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, timeoutByHand)
 }
 
-// Invocation names the invocation, such as in a lease. A message that is delivered
-// twice is two invocations with two names.
+// Invocation names the invocation, for example as the holder of a Lease. Two deliveries of one
+// message are two invocations with two names.
 func Invocation(ctx context.Context, now time.Time) string {
 	if invocation, ok := lambdacontext.FromContext(ctx); ok {
 		return invocation.AwsRequestID

@@ -9,24 +9,24 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 )
 
-// The pause between two attempts of a client after AWS has asked for fewer calls.
+// Limits of the pause between two attempts of a client after throttling.
 const (
 	firstGap   = 500 * time.Millisecond
 	longestGap = 5 * time.Second
-	// forgotten is the pause that is none any more.
+	// forgotten is the pause below which attempts are not spaced any more.
 	forgotten = 50 * time.Millisecond
 )
 
-// paced spaces the attempts of one client once AWS has asked for fewer calls: half
-// as much again after each such answer, and a little less after each other one. The
-// SDK's adaptive mode alone tries a higher rate every second or two, so that at one
-// call a second nearly every other one is refused.
+// paced spaces the attempts of one client after throttling. Each throttled answer makes the pause
+// half as long again, and each other answer makes it a little shorter. The SDK's adaptive mode
+// alone tries a higher rate every second or two. At one call a second AWS would then throttle
+// nearly every other call.
 type paced struct {
 	aws.RetryerV2
 	throttles retry.IsErrorThrottles
 
 	mutex sync.Mutex
-	gap   time.Duration // zero until AWS has asked for fewer calls
+	gap   time.Duration // zero until AWS has throttled a call
 	next  time.Time     // when the next attempt may be made
 }
 
@@ -51,7 +51,7 @@ func (p *paced) GetAttemptToken(ctx context.Context) (func(error) error, error) 
 	}, nil
 }
 
-// turn is how long the attempt has to wait; it keeps its place.
+// turn reserves the attempt's place and returns how long the attempt has to wait.
 func (p *paced) turn(now time.Time) time.Duration {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()

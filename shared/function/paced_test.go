@@ -6,7 +6,7 @@ import (
 )
 
 // At a steady limit nearly all attempts get through, whatever it is.
-func TestPacedSettlesAtWhatGetsThrough(t *testing.T) {
+func TestPacedSettlesAtTheAcceptedRate(t *testing.T) {
 	for _, limit := range []time.Duration{200 * time.Millisecond, time.Second, 3 * time.Second} {
 		now := time.Unix(0, 0)
 		p := &paced{}

@@ -12,7 +12,11 @@ func TestAnUpgradeOfTheClusterIsSeenByAWarmContainer(t *testing.T) {
 	clearEnvironment(t)
 	bundle := base64.StdEncoding.EncodeToString([]byte(authority(t)))
 	upgraded := func(w http.ResponseWriter) {
-		fmt.Fprintf(w, `{"cluster": {"endpoint": "https://prod.example.com", "version": "1.37", "certificateAuthority": {"data": %q}}}`, bundle)
+		fmt.Fprintf(
+			w,
+			`{"cluster": {"endpoint": "https://prod.example.com", "version": "1.37", "certificateAuthority": {"data": %q}}}`,
+			bundle,
+		)
 	}
 	config, calls := eksAnswers(t, active(bundle), active(bundle), gone, upgraded)
 	connection := NewConnection(config, "prod")

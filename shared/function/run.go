@@ -16,17 +16,18 @@ import (
 // Handler answers one event.
 type Handler[In, Out any] func(context.Context, In) (Out, error)
 
-// Run serves the handler to Lambda. With `-event FILE` it handles the one event
-// in the file instead (- reads standard input) and prints the answer: the way to
-// try a function, or to replay what a dead-letter queue holds.
+// Run serves the handler to Lambda. With `-event FILE` it handles the one event in the file
+// instead, and prints the answer; - reads standard input. A person can so try a function, or handle
+// a message of a dead-letter queue again.
 //
-// What is made from the environment alone is made before Run; what needs the
-// network is made in the handler, so that a failure is an invocation's error,
-// which is retried, and not a crash.
+// A function makes what needs only the environment before Run, and passes the error. It makes what
+// needs the network in the handler. A failure there is the error of an invocation, which Lambda
+// retries, and not a crash.
 func Run[In, Out any](handler Handler[In, Out], err error) {
 	slog.SetDefault(slog.New(slog.NewJSONHandler(os.Stderr, nil)))
 	limitMemory()
-	file := flag.String("event", "", "handle the one event in this `file` (- for standard input), print the answer and exit")
+	file := flag.String(
+		"event", "", "handle the one event in this `file` (- for standard input), print the answer and exit")
 	flag.Parse()
 	if err == nil && *file == "" {
 		lambda.Start(handler)
@@ -41,18 +42,17 @@ func Run[In, Out any](handler Handler[In, Out], err error) {
 	}
 }
 
-// memoryShare is the part of a function's memory that Go may fill before it
-// collects garbage at all costs; the rest is the program itself and the runtime's
-// own. Lambda ends a process that takes more than it has.
+// memoryShare is the part of a function's memory at which Go collects garbage whatever it costs.
+// The program and the runtime take the rest. Lambda ends a process that takes more than it has.
 const memoryShare = 0.8
 
-// garbage is how much of it may gather, in percent of what is in use, before it is
-// collected, as long as there is memory: that is paid for whether it is used or
-// not, and so is the time of the collector, a fifth of a long plan's by Go's own 100.
+// garbage is how much garbage may gather before it is collected, in percent of the memory in use.
+// The memory is paid for in any case, and so is the collector's time. With Go's default of 100 the
+// collector takes a fifth of a long plan's time.
 const garbage = 400
 
-// limitMemory tells the garbage collector how much memory Lambda gives, which it
-// cannot see. GOMEMLIMIT and GOGC override it.
+// limitMemory sets the garbage collector's limit, because Go does not know how much memory Lambda
+// gives. GOMEMLIMIT and GOGC override it.
 func limitMemory() {
 	megabytes, err := strconv.Atoi(os.Getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"))
 	if err != nil || megabytes <= 0 || os.Getenv("GOMEMLIMIT") != "" {

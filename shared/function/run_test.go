@@ -38,7 +38,8 @@ func TestOneEventFromAFile(t *testing.T) {
 			answer := captured(t, func() {
 				err := once(handler, file)
 				switch {
-				case test.is != nil && !errors.Is(err, test.is), test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)),
+				case test.is != nil && !errors.Is(err, test.is),
+					test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)),
 					test.is == nil && test.want == "" && err != nil:
 					t.Errorf("error is %v", err)
 				}

@@ -28,7 +28,8 @@ func (s *Settings) Err() error { return errors.Join(s.problems...) }
 func (s *Settings) Required(name string) string {
 	value := s.lookup(name)
 	if value == "" {
-		s.problems = append(s.problems, fmt.Errorf("environment variable %s is not set: the stack sets it; by hand, export it first", name))
+		problem := fmt.Errorf("environment variable %s is not set: the stack sets it; by hand, export it first", name)
+		s.problems = append(s.problems, problem)
 	}
 	return value
 }

@@ -54,11 +54,15 @@ func TestChoices(t *testing.T) {
 		{"", "Respect", ""},
 		{"Respect", "Respect", ""},
 		{"Ignore", "Ignore", ""},
-		{"ignore", "", `environment variable PREFERENCE_POLICY is "ignore": set it to Respect or Ignore, or leave it out for Respect`},
+		{
+			"ignore", "",
+			`environment variable PREFERENCE_POLICY is "ignore": set it to Respect or Ignore, or leave it out for Respect`,
+		},
 	} {
 		s := settings(map[string]string{"PREFERENCE_POLICY": test.value})
 		got, err := function.Choice[policy](s, "PREFERENCE_POLICY", "Respect", "Ignore"), s.Err()
-		if got != test.want || test.fails == "" && err != nil || test.fails != "" && (err == nil || err.Error() != test.fails) {
+		if got != test.want || test.fails == "" && err != nil ||
+			test.fails != "" && (err == nil || err.Error() != test.fails) {
 			t.Errorf("%q: %q, error %v, want %q, error %q", test.value, got, err, test.want, test.fails)
 		}
 	}

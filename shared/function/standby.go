@@ -17,7 +17,9 @@ const leaderFor = 5 * time.Second
 // autoscalers must not act on the same pools. It logs why, and acknowledges the event: Karpenter
 // sees the same pods and the same events. When the Lease cannot be read, the handler returns the
 // error, and the event comes back. A dry run writes nothing and therefore never stands by.
-func Standby[In, Out any](connection *Connection, recorder *metrics.Recorder, handler Handler[In, Out]) Handler[In, Out] {
+func Standby[In, Out any](
+	connection *Connection, recorder *metrics.Recorder, handler Handler[In, Out],
+) Handler[In, Out] {
 	return func(ctx context.Context, event In) (Out, error) {
 		if connection.dryRun {
 			return handler(ctx, event)
@@ -28,7 +30,8 @@ func Standby[In, Out any](connection *Connection, recorder *metrics.Recorder, ha
 			return nothing, err
 		}
 		if leader != nil {
-			slog.WarnContext(ctx, "standby: Karpenter acts in this cluster; scale its Deployment to 0 to let Whittle act", "karpenter", leader.String())
+			slog.WarnContext(ctx, "standby: Karpenter acts in this cluster; scale its Deployment to 0 to let Whittle act",
+				"karpenter", leader.String())
 			recorder.Write(metrics.Count(metrics.StoodBack, 1))
 			return nothing, nil
 		}
@@ -36,8 +39,8 @@ func Standby[In, Out any](connection *Connection, recorder *metrics.Recorder, ha
 	}
 }
 
-// KarpenterLeader returns the Karpenter that leads in the cluster, or nil when none does. The answer
-// is at most leaderFor old. An error is that of reading the cluster or its Leases.
+// KarpenterLeader returns the Karpenter that leads in the cluster, or nil when none does. The
+// answer is at most leaderFor old. An error is that of reading the cluster or its Leases.
 func (c *Connection) KarpenterLeader(ctx context.Context) (*cluster.Leader, error) {
 	client, err := c.Client(ctx)
 	if err != nil {

@@ -36,29 +36,35 @@ func (a *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(`{"kind": "LeaseList", "apiVersion": "coordination.k8s.io/v1", "items": [` + a.leases + `]}`))
 }
 
-const led = `{"metadata": {"namespace": "kube-system", "name": "karpenter-leader-election"}, "spec": {"holderIdentity": "karpenter-1", "renewTime": "2026-03-01T12:00:00.000000Z", "leaseDurationSeconds": 15}}`
+const led = `{"metadata": {"namespace": "kube-system", "name": "karpenter-leader-election"},
+	"spec": {"holderIdentity": "karpenter-1", "renewTime": "2026-03-01T12:00:00.000000Z", "leaseDurationSeconds": 15}}`
 
 func connected(t *testing.T, server *apiServer, now *time.Time) *Connection {
 	t.Helper()
 	listener := httptest.NewServer(server)
 	t.Cleanup(listener.Close)
-	client, err := cluster.NewForConfig(cluster.Endpoint{Name: "prod", URL: listener.URL}, &rest.Config{Host: listener.URL})
+	client, err := cluster.NewForConfig(
+		cluster.Endpoint{Name: "prod", URL: listener.URL}, &rest.Config{Host: listener.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &Connection{name: "prod", client: client, read: *now, now: func() time.Time { return *now }}
 }
 
-func TestStandingBackWhileKarpenterActs(t *testing.T) {
+func TestStandbyWhileKarpenterActs(t *testing.T) {
 	now := time.Date(2026, time.March, 1, 12, 0, 2, 0, time.UTC)
 	server := &apiServer{leases: led}
 	connection := connected(t, server, &now)
 	var numbers strings.Builder
 	handled := 0
-	handler := Standby(connection, metrics.NewRecorder("prod", &numbers, time.Now), func(context.Context, string) (string, error) {
-		handled++
-		return "done", nil
-	})
+	handler := Standby(
+		connection,
+		metrics.NewRecorder("prod", &numbers, time.Now),
+		func(context.Context, string) (string, error) {
+			handled++
+			return "done", nil
+		},
+	)
 	for range 3 {
 		if answer, err := handler(t.Context(), "event"); err != nil || answer != "" || handled != 0 {
 			t.Fatalf("answered %q, %v, and handled %d events", answer, err, handled)
@@ -98,8 +104,9 @@ func TestADryRunCallsNothingThatChanges(t *testing.T) {
 	}))
 	defer server.Close()
 	config := aws.Config{
-		Region: "us-east-1", BaseEndpoint: &server.URL, RetryMaxAttempts: 1, Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
-		APIOptions: []func(*middleware.Stack) error{onlyRead},
+		Region: "us-east-1", BaseEndpoint: &server.URL, RetryMaxAttempts: 1,
+		Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
+		APIOptions:  []func(*middleware.Stack) error{onlyRead},
 	}
 	client := ec2.NewFromConfig(config)
 	for name, call := range map[string]func() error{
@@ -108,7 +115,9 @@ func TestADryRunCallsNothingThatChanges(t *testing.T) {
 			return err
 		},
 		"TerminateInstances": func() error {
-			_, err := client.TerminateInstances(t.Context(), &ec2.TerminateInstancesInput{InstanceIds: []string{"i-1"}, DryRun: aws.Bool(false)})
+			_, err := client.TerminateInstances(t.Context(), &ec2.TerminateInstancesInput{
+				InstanceIds: []string{"i-1"}, DryRun: aws.Bool(false),
+			})
 			return err
 		},
 		"DeleteLaunchTemplate": func() error {
@@ -121,8 +130,10 @@ func TestADryRunCallsNothingThatChanges(t *testing.T) {
 		}
 	}
 	_, _ = client.DescribeInstances(t.Context(), &ec2.DescribeInstancesInput{})
-	_, _ = client.RunInstances(t.Context(), &ec2.RunInstancesInput{DryRun: aws.Bool(true), MinCount: aws.Int32(1), MaxCount: aws.Int32(1)})
-	_, _ = sqs.NewFromConfig(config).SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: &server.URL, MessageBody: aws.String("tick")})
+	_, _ = client.RunInstances(
+		t.Context(), &ec2.RunInstancesInput{DryRun: aws.Bool(true), MinCount: aws.Int32(1), MaxCount: aws.Int32(1)})
+	_, _ = sqs.NewFromConfig(config).SendMessage(
+		t.Context(), &sqs.SendMessageInput{QueueUrl: &server.URL, MessageBody: aws.String("tick")})
 	if got := strings.Join(calls, " "); got != "DescribeInstances RunInstances AmazonSQS.SendMessage" {
 		t.Errorf("sent %q", got)
 	}

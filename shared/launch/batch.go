@@ -18,38 +18,39 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// MaximumBatch is how many instances one request asks for. EC2 answers an instant
-// fleet when all of it is launched, so that a larger one takes longer than an
-// invocation should wait for, and a crash in it costs more looking.
+// MaximumBatch is how many instances one request asks for. EC2 answers for an instant fleet when
+// all of it is launched. An invocation should not wait for a larger one, and after a crash more
+// instances would have to be found.
 const MaximumBatch = 100
 
-// SettledAfter is how long after a claim of a batch was deleted everything is seen
-// that was launched for it: a pass that read the claim before may go on for its
-// function's minute, and EC2 may show an instance half a minute late.
+// SettledAfter is how long after a claim of a batch was deleted EC2 shows every instance that was
+// launched for the batch. A pass that read the claim before may go on for the minute of its
+// function, and EC2 may show an instance half a minute late.
 const SettledAfter = 90 * time.Second
 
-// Batch is a claim's place among equal ones that one request is made for. It is
-// written on each of them, as an annotation, before that request: who comes after
-// a crash makes the same request and gives the same instances to the same claims.
+// Batch is a claim's place among the equal claims that one request is made for. It is an annotation
+// on each of them, from before that request. After a crash the next pass therefore makes the same
+// request, and gives the same instances to the same claims.
 type Batch struct {
 	ID string
-	// Size is how many claims the batch had when it was written, Index the claim's place
-	// among them, from 0.
+	// Size is how many claims the batch had when it was written. Index is the claim's place among
+	// them, from 0.
 	Size, Index int
 }
 
 // String is the annotation's value: id/size/index.
 func (b Batch) String() string { return fmt.Sprintf("%s/%d/%d", b.ID, b.Size, b.Index) }
 
-// BatchOf reads the claim's annotation; without one the claim is launched by itself
-// and the batch is zero.
+// BatchOf reads the claim's annotation. A claim without one is launched by itself, and its batch is
+// zero. The error names an annotation that is not id/size/index.
 func BatchOf(claim *api.NodeClaim) (Batch, error) {
 	text, has := claim.Annotations[api.BatchAnnotationKey]
 	if !has {
 		return Batch{}, nil
 	}
 	bad := func() (Batch, error) {
-		return Batch{}, fmt.Errorf("nodeclaim %q: annotation %s is %q, want id/size/index: delete the claim", claim.Name, api.BatchAnnotationKey, text)
+		return Batch{}, fmt.Errorf("nodeclaim %q: annotation %s is %q, want id/size/index: delete the claim",
+			claim.Name, api.BatchAnnotationKey, text)
 	}
 	parts := strings.Split(text, "/")
 	if len(parts) != 3 || parts[0] == "" || len(parts[0]) > maximumBatchID {
@@ -71,24 +72,24 @@ const maximumBatchID = 48
 
 // Group is the claims that one request is made for: a batch, or one claim by itself.
 type Group struct {
-	// ID and Size are the batch's; ID is empty for a claim by itself.
+	// ID and Size are those of the batch. The ID of a claim by itself is empty.
 	ID   string
 	Size int
-	// Token is that of the request.
+	// Token is the client token of the request.
 	Token string
 	// Waiting are the claims without an instance that are not being deleted, by index.
 	Waiting []api.NodeClaim
-	// Present counts the batch's claims that exist, whatever has become of them.
+	// Present counts the claims of the batch that exist, in any state.
 	Present int
-	// Answered tells that one of them has an instance: the request was made.
+	// Answered means that one of the claims has an instance, so that the request was made.
 	Answered bool
-	// Deleted is when the latest claim without an instance was deleted; zero without one.
+	// Deleted is when the last claim without an instance was deleted. It is zero when none was.
 	Deleted time.Time
 }
 
-// Groups gives the groups that have a claim waiting, by the time of their first claim,
-// out of all claims. A claim whose annotation cannot be read is a group of its own:
-// Build tells what is wrong with it.
+// Groups divides all claims into groups, and returns those that have a waiting claim, in the order
+// of their first claims. A claim with an invalid annotation is a group of its own, for which Build
+// returns an error.
 func Groups(claims []api.NodeClaim) []Group {
 	byToken := map[string]*Group{}
 	var order []string
@@ -134,16 +135,15 @@ func index(claim *api.NodeClaim) int {
 	return batch.Index
 }
 
-// Whole tells that the group's request may be made: all of a batch's claims are there
-// and wait, or an answer was had before, which the same request gives again. A batch
-// whose writing was cut off was never asked for, and one that lost a claim must not be
-// asked for anew.
+// Whole returns whether the group's request may be made. Either all claims of the batch exist and
+// wait, or EC2 has answered before and gives the same answer again. A batch whose writing was cut
+// off was never requested. A batch that lost a claim must not be requested again.
 func (g *Group) Whole() bool {
 	return g.ID == "" || g.Answered || g.Present == g.Size && g.Deleted.IsZero()
 }
 
-// Claim stands for the group's claims in Build: the first of them, with the most of
-// each resource that one of them asks for, so that each instance fits each claim.
+// Claim represents the group's claims in Build. It is the first claim, with the largest request of
+// each resource, so that each instance fits each claim.
 func (g *Group) Claim() *api.NodeClaim {
 	claim := g.Waiting[0].DeepCopy()
 	for i := range g.Waiting[1:] {
@@ -159,10 +159,10 @@ func (g *Group) Claim() *api.NodeClaim {
 	return claim
 }
 
-// Assign gives instances, by their ids, to the waiting claims, by their names. A claim
-// gets the instance of its own place in the sorted ids, so that the same answer gives
-// the same places however often and by whomever it is read; who has none there, or one
-// that is another claim's by now (owned), gets one that is left.
+// Assign gives instances to the waiting claims. It returns instance ids by the claims' names. A
+// claim gets the id at its index among the sorted ids, so that equal answers always give the same
+// result. A claim without an id there, or whose id another claim owns, gets one of the remaining
+// ids.
 func (g *Group) Assign(ids []string, owned map[string]bool) map[string]string {
 	ids = slices.Sorted(slices.Values(ids))
 	given := map[string]string{}
@@ -183,33 +183,34 @@ func (g *Group) Assign(ids []string, owned map[string]bool) map[string]string {
 	return given
 }
 
-// Shape tells claims apart that must not be launched by one request: equal shapes are
-// equal in all that Build reads but for how much of the same instance types' room they
-// ask for.
-func Shape(claim *api.NodeClaim, types []catalog.InstanceType) (string, error) {
+// BatchKey is equal for claims that one request may launch. Such claims are equal in all that Build
+// reads, except for the resources that they request of the same instance types.
+func BatchKey(claim *api.NodeClaim, types []catalog.InstanceType) (string, error) {
 	requirements, err := Requirements(claim)
 	if err != nil {
 		return "", err
 	}
 	ofType := OfType(requirements)
-	shape := struct {
+	key := struct {
 		Spec          api.NodeClaimSpec
 		Labels        map[string]string
 		Relaxed       bool
 		EFA, Enclaves bool
 		FittingTypes  []string
 	}{
-		Spec: claim.Spec, Labels: claim.Labels, Relaxed: relaxed(claim), EFA: wants(claim, api.ResourceEFA), Enclaves: wants(claim, api.ResourceNitroSandbox),
+		Spec: claim.Spec, Labels: claim.Labels, Relaxed: relaxed(claim), EFA: wants(claim, api.ResourceEFA),
+		Enclaves: wants(claim, api.ResourceNitroSandbox),
 	}
-	shape.Spec.Resources = api.ResourceRequirements{}
+	key.Spec.Resources = api.ResourceRequirements{}
 	for i := range types {
-		if types[i].Requirements.IsCompatible(ofType, scheduling.UndefinedIsAbsent) && fits(claim.Spec.Resources.Requests, types[i].Allocatable) {
-			shape.FittingTypes = append(shape.FittingTypes, types[i].Name)
+		if types[i].Requirements.IsCompatible(ofType, scheduling.UndefinedIsAbsent) &&
+			fits(claim.Spec.Resources.Requests, types[i].Allocatable) {
+			key.FittingTypes = append(key.FittingTypes, types[i].Name)
 		}
 	}
-	text, err := json.Marshal(shape)
+	text, err := json.Marshal(key)
 	if err != nil {
-		return "", fmt.Errorf("nodeclaim of nodepool %q: encoding its shape: %w", claim.Labels[api.NodePoolLabelKey], err)
+		return "", fmt.Errorf("nodeclaim of nodepool %q: encoding its batch key: %w", claim.Labels[api.NodePoolLabelKey], err)
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:]), nil

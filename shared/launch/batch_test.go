@@ -29,7 +29,9 @@ func TestBatchOf(t *testing.T) {
 	if got, err := BatchOf(&claim); err != nil || got != (Batch{"x", 3, 2}) {
 		t.Errorf("%v, %v", got, err)
 	}
-	for _, bad := range []string{"", "x", "x/3", "x/3/3", "x/0/0", "x/a/0", "x/3/-1", "/3/1", "x/101/1", strings.Repeat("x", 49) + "/1/0", "x/3/1/1"} {
+	for _, bad := range []string{
+		"", "x", "x/3", "x/3/3", "x/0/0", "x/a/0", "x/3/-1", "/3/1", "x/101/1", strings.Repeat("x", 49) + "/1/0", "x/3/1/1",
+	} {
 		claim.Annotations[api.BatchAnnotationKey] = bad
 		if got, err := BatchOf(&claim); err == nil || got.ID != "" || !strings.Contains(err.Error(), api.BatchAnnotationKey) {
 			t.Errorf("%q: %v, %v", bad, got, err)
@@ -69,7 +71,8 @@ func TestABatchIsOneRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if request.Count != 3 || request.ClientToken != "abc-2" || request.Tags[api.BatchTagKey] != "abc-2" || request.Tags[api.NodeClaimTagKey] != "" {
+	if request.Count != 3 || request.ClientToken != "abc-2" || request.Tags[api.BatchTagKey] != "abc-2" ||
+		request.Tags[api.NodeClaimTagKey] != "" {
 		t.Errorf("%+v", request)
 	}
 	for _, template := range request.Templates {
@@ -96,10 +99,16 @@ func TestGroups(t *testing.T) {
 		want   string // token:waiting:whole
 	}{
 		{"a claim by itself is always whole", []api.NodeClaim{alone}, "0f0e0d0c-0000-0000-0000-0000000000ff-1:1:true"},
-		{"a batch that was written whole", []api.NodeClaim{waiting, next, other, batched("z", in(0), "1")}, "x-1:3:true x-2:1:false"},
+		{
+			"a batch that was written whole",
+			[]api.NodeClaim{waiting, next, other, batched("z", in(0), "1")}, "x-1:3:true x-2:1:false",
+		},
 		{"a batch whose writing was cut off", []api.NodeClaim{waiting, other}, "x-1:2:false"},
 		{"a batch that was answered", []api.NodeClaim{launched, waiting}, "x-1:1:true"},
-		{"a batch of which a claim is being deleted", []api.NodeClaim{waiting, deleted, batched("z", in(0), "1")}, "x-1:2:false"},
+		{
+			"a batch of which a claim is being deleted",
+			[]api.NodeClaim{waiting, deleted, batched("z", in(0), "1")}, "x-1:2:false",
+		},
 		{"a batch without a claim that waits", []api.NodeClaim{launched, deleted}, ""},
 		{"an annotation that cannot be read", []api.NodeClaim{bad}, "1-1:1:true"},
 	} {
@@ -136,11 +145,23 @@ func TestAssign(t *testing.T) {
 		owned map[string]bool
 		want  map[string]string
 	}{
-		{"each its own, whatever the answer's order", group, []string{"4", "2", "3", "1"}, nil, map[string]string{"a": "1", "b": "2", "c": "3", "d": "4"}},
+		{
+			"each claim gets its own, whatever the answer's order",
+			group, []string{"4", "2", "3", "1"}, nil, map[string]string{"a": "1", "b": "2", "c": "3", "d": "4"},
+		},
 		{"fewer than asked for", group, []string{"1", "2"}, nil, map[string]string{"a": "1", "b": "2"}},
-		{"those that wait keep their own", without("a", "c"), []string{"1", "2", "3", "4"}, map[string]bool{"1": true, "3": true}, map[string]string{"b": "2", "d": "4"}},
-		{"who has none of its own gets what a deleted claim leaves", without("b"), []string{"1", "2", "3"}, nil, map[string]string{"a": "1", "c": "3", "d": "2"}},
-		{"never one that is another's", without("a"), []string{"1", "2", "3"}, map[string]bool{"2": true, "3": true}, map[string]string{"b": "1"}},
+		{
+			"waiting claims keep their own", without("a", "c"),
+			[]string{"1", "2", "3", "4"}, map[string]bool{"1": true, "3": true}, map[string]string{"b": "2", "d": "4"},
+		},
+		{
+			"a claim without its own gets the one that a deleted claim leaves", without("b"),
+			[]string{"1", "2", "3"}, nil, map[string]string{"a": "1", "c": "3", "d": "2"},
+		},
+		{
+			"no claim gets an instance of another claim", without("a"),
+			[]string{"1", "2", "3"}, map[string]bool{"2": true, "3": true}, map[string]string{"b": "1"},
+		},
 		{"none", group, nil, nil, map[string]string{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

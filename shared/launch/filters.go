@@ -11,12 +11,12 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// maximumTypes is how many instance types one request names. EC2 takes more, but
-// the request must stay within its size limit; Karpenter sends as many.
+// maximumTypes is how many instance types one request names, as in Karpenter. EC2 takes more, but
+// limits the size of a request.
 const maximumTypes = 60
 
-// partition is the kind of a reservation, in the order in which kinds are preferred
-// at equal prices: a block ends by a date, an interruptible reservation at any time.
+// partition is the kind of a reservation, in the order of preference at equal prices. A block ends
+// at a date, and an interruptible reservation may end at any time.
 type partition int
 
 const (
@@ -37,14 +37,15 @@ func partitionOf(reservation api.CapacityReservation) partition {
 
 func isReserved(o offer) bool { return o.capacityType == api.CapacityTypeReserved }
 
-// onePartition keeps, of the reserved offers, those of the kind of reservation that has
-// the cheapest: one fleet launches into one kind.
+// onePartition drops the reserved offers of other kinds of reservations than that of the cheapest,
+// because one fleet launches into one kind.
 func onePartition(offers []offer, reservations map[string]api.CapacityReservation) []offer {
 	var cheapest *offer
 	kind := func(o offer) partition { return partitionOf(reservations[o.reservationID]) }
 	for i := range offers {
 		o := &offers[i]
-		if isReserved(*o) && (cheapest == nil || o.Price < cheapest.Price || o.Price == cheapest.Price && kind(*o) < kind(*cheapest)) {
+		if isReserved(*o) &&
+			(cheapest == nil || o.Price < cheapest.Price || o.Price == cheapest.Price && kind(*o) < kind(*cheapest)) {
 			cheapest = o
 		}
 	}
@@ -55,8 +56,8 @@ func onePartition(offers []offer, reservations map[string]api.CapacityReservatio
 	return slices.DeleteFunc(slices.Clone(offers), func(o offer) bool { return isReserved(o) && kind(o) != kept })
 }
 
-// oneBlock keeps the cheapest offer of capacity blocks: EC2 launches into one block,
-// of one type in one zone, at a time.
+// oneBlock keeps the cheapest of the offers of capacity blocks, where there are any. One launch
+// goes into one block, which is of one type in one zone.
 func oneBlock(offers []offer, reservations map[string]api.CapacityReservation) []offer {
 	var blocks []offer
 	for _, o := range offers {
@@ -70,8 +71,8 @@ func oneBlock(offers []offer, reservations map[string]api.CapacityReservation) [
 	return []offer{slices.MinFunc(blocks, byPrice)}
 }
 
-// fullestReservations keeps, where there are reserved offers, these alone, and of those
-// with the same type and zone the one whose reservation has most instances left.
+// fullestReservations keeps only the reserved offers, where there are any. Of those with the same
+// type and zone it keeps the one whose reservation has most instances left.
 func fullestReservations(offers []offer) []offer {
 	best := map[[2]string]offer{}
 	for _, o := range offers {
@@ -79,7 +80,8 @@ func fullestReservations(offers []offer) []offer {
 			continue
 		}
 		key := [2]string{o.InstanceType, o.Zone}
-		if other, has := best[key]; !has || o.capacity > other.capacity || o.capacity == other.capacity && byPrice(o, other) < 0 {
+		if other, has := best[key]; !has || o.capacity > other.capacity ||
+			o.capacity == other.capacity && byPrice(o, other) < 0 {
 			best[key] = o
 		}
 	}
@@ -89,7 +91,7 @@ func fullestReservations(offers []offer) []offer {
 	return slices.SortedFunc(maps.Values(best), byPrice)
 }
 
-// withoutExotic drops bare metal, GPUs and accelerators unless there is nothing else.
+// withoutExotic drops bare metal, GPUs and accelerators, unless there are no other offers.
 func withoutExotic(offers []offer) []offer {
 	plain := slices.DeleteFunc(slices.Clone(offers), func(o offer) bool { return o.of.Exotic })
 	if len(plain) == 0 {
@@ -98,8 +100,7 @@ func withoutExotic(offers []offer) []offer {
 	return plain
 }
 
-// withoutDearSpot drops spot that costs more than the cheapest on-demand offer: it is
-// no bargain.
+// withoutDearSpot drops spot offers that cost more than the cheapest on-demand offer.
 func withoutDearSpot(offers []offer) []offer {
 	cheapest := 0.0
 	for _, o := range offers {
@@ -110,11 +111,13 @@ func withoutDearSpot(offers []offer) []offer {
 	if cheapest == 0 {
 		return offers
 	}
-	return slices.DeleteFunc(slices.Clone(offers), func(o offer) bool { return o.capacityType == api.CapacityTypeSpot && o.Price > cheapest })
+	return slices.DeleteFunc(slices.Clone(offers), func(o offer) bool {
+		return o.capacityType == api.CapacityTypeSpot && o.Price > cheapest
+	})
 }
 
-// minValues are how many values of a label the request's types must have, by label. A
-// claim whose minValues were relaxed asks for no more.
+// minValues are how many values of each label the request's types must have. There are none for a
+// claim whose minValues were relaxed.
 func minValues(requirements scheduling.Requirements, claim *api.NodeClaim) map[string]int {
 	least := map[string]int{}
 	if relaxed(claim) {
@@ -128,7 +131,7 @@ func minValues(requirements scheduling.Requirements, claim *api.NodeClaim) map[s
 	return least
 }
 
-// valuesOf are the values that the offer brings for a label.
+// valuesOf are the offer's values of a label.
 func valuesOf(o offer, key string) []string {
 	switch key {
 	case corev1.LabelTopologyZone:
@@ -140,8 +143,9 @@ func valuesOf(o offer, key string) []string {
 	return values
 }
 
-// enough tells, as an error, of which label the offers have fewer values than minValues asks for.
-func enough(offers []offer, least map[string]int) error {
+// checkMinValues returns an error about a label of which the offers have fewer values than
+// minValues asks for.
+func checkMinValues(offers []offer, least map[string]int) error {
 	for _, key := range slices.Sorted(maps.Keys(least)) {
 		values := map[string]bool{}
 		for _, o := range offers {
@@ -150,14 +154,15 @@ func enough(offers []offer, least map[string]int) error {
 			}
 		}
 		if len(values) < least[key] {
-			return fmt.Errorf("%w: minValues asks for %d values of %s, and what is available has %d: wait, widen the requirement or lower minValues", ErrNoOffering, least[key], key, len(values))
+			return fmt.Errorf("%w: minValues asks for %d values of %s, and the available offerings have %d: "+
+				"wait, widen the requirement or lower minValues", ErrNoOffering, least[key], key, len(values))
 		}
 	}
 	return nil
 }
 
-// truncate keeps the offers of the cheapest maximumTypes types, among them as many types
-// as minValues needs, by price.
+// truncate keeps the offers of maximumTypes types, sorted by price. The types that minValues needs
+// come first, and then the cheapest.
 func truncate(offers []offer, least map[string]int) ([]offer, error) {
 	offers = slices.SortedFunc(slices.Values(offers), byPrice)
 	kept := map[string]bool{}
@@ -165,7 +170,6 @@ func truncate(offers []offer, least map[string]int) ([]offer, error) {
 	for key := range least {
 		values[key] = map[string]bool{}
 	}
-	// The types that minValues cannot do without come first, then the cheapest.
 	for _, o := range offers {
 		brings := false
 		for key, n := range least {
@@ -181,7 +185,8 @@ func truncate(offers []offer, least map[string]int) ([]offer, error) {
 		}
 	}
 	if len(kept) > maximumTypes {
-		return nil, fmt.Errorf("%w: minValues needs %d instance types in one request, which holds %d: lower minValues", ErrNoOffering, len(kept), maximumTypes)
+		return nil, fmt.Errorf("%w: minValues needs %d instance types in one request, which holds %d: lower minValues",
+			ErrNoOffering, len(kept), maximumTypes)
 	}
 	for _, o := range offers {
 		if len(kept) < maximumTypes {

@@ -23,7 +23,8 @@ func reserve(in *Input, typ, zone, id string, left int, price float64, kind stri
 	})
 	for i := range in.Types {
 		if in.Types[i].Name == typ {
-			in.Types[i].Requirements[api.CapacityTypeLabelKey] = scheduling.In(api.CapacityTypeLabelKey, "spot", "on-demand", "reserved")
+			in.Types[i].Requirements[api.CapacityTypeLabelKey] = scheduling.In(
+				api.CapacityTypeLabelKey, "spot", "on-demand", "reserved")
 			in.Types[i].Offerings = append(in.Types[i].Offerings, catalog.Offering{
 				CapacityType: "reserved", Zone: zone, Price: price, Available: true, ReservationID: id, ReservationCapacity: left,
 			})
@@ -52,7 +53,11 @@ func TestReservedCapacityComesFirst(t *testing.T) {
 		kind          string
 		interruptible bool
 	}{
-		{"before spot, whatever the price", func(in *Input) { reserve(in, "amd.large", "a", "cr-1", 3, 9, ordinary, false) }, []string{"cr-1:amd.large/a"}, ordinary, false},
+		{
+			"before spot, whatever the price",
+			func(in *Input) { reserve(in, "amd.large", "a", "cr-1", 3, 9, ordinary, false) },
+			[]string{"cr-1:amd.large/a"}, ordinary, false,
+		},
 		{"in each zone of a type the reservation with most instances left", func(in *Input) {
 			reserve(in, "amd.large", "a", "cr-1", 3, 1, ordinary, false)
 			reserve(in, "amd.large", "a", "cr-2", 5, 1, ordinary, false)
@@ -79,8 +84,11 @@ func TestReservedCapacityComesFirst(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := reserved(request); !slices.Equal(got, test.want) || request.CapacityType != "reserved" || request.ReservationType != test.kind || request.Interruptible != test.interruptible {
-				t.Errorf("%s %s %v %q, want %s %v %q", request.CapacityType, request.ReservationType, request.Interruptible, got, test.kind, test.interruptible, test.want)
+			if got := reserved(request); !slices.Equal(got, test.want) || request.CapacityType != "reserved" ||
+				request.ReservationType != test.kind || request.Interruptible != test.interruptible {
+				t.Errorf(
+					"%s %s %v %q, want %s %v %q", request.CapacityType, request.ReservationType, request.Interruptible, got, test.kind,
+					test.interruptible, test.want)
 			}
 		})
 	}
@@ -108,7 +116,7 @@ func TestExoticTypesAreForPodsThatNeedThem(t *testing.T) {
 	}
 }
 
-func TestWhatRanShortMeanwhileIsLeftOut(t *testing.T) {
+func TestShortOfferingsAreLeftOut(t *testing.T) {
 	in := input()
 	in.Now, in.Unavailable = time.Now(), &catalog.Unavailable{}
 	in.Unavailable.Mark("spot", "amd.large", "a", in.Now)
@@ -133,7 +141,8 @@ func many(n int) Input {
 	in.Claim.Spec.Requirements[0].Values = nil
 	in.Types = nil
 	for i := range n {
-		typ := instanceType(fmt.Sprintf("t%03d.large", i), "amd64", "4", offering("spot", "a", float64(i+1)/1000), offering("on-demand", "a", 10))
+		typ := instanceType(fmt.Sprintf("t%03d.large", i), "amd64", "4", offering("spot", "a", float64(i+1)/1000),
+			offering("on-demand", "a", 10))
 		typ.Requirements.Add(scheduling.In(api.LabelInstanceFamily, fmt.Sprintf("t%d", i/10)))
 		in.Types = append(in.Types, typ)
 	}
@@ -163,12 +172,20 @@ func TestMinValues(t *testing.T) {
 	}{
 		{"met by the cheapest", 4, api.LabelInstanceFamily, 60, "t059.large", ""},
 		{"keeps a dear type that brings the last value", 8, api.LabelInstanceFamily, 60, "t070.large", ""},
-		{"more values than there are", 11, api.LabelInstanceFamily, 0, "", "minValues asks for 11 values of karpenter.k8s.aws/instance-family, and what is available has 10"},
-		{"more types than a request holds", 61, corev1.LabelInstanceTypeStable, 0, "", "minValues needs 61 instance types in one request, which holds 60"},
+		{
+			"more values than there are", 11, api.LabelInstanceFamily, 0, "",
+			"minValues asks for 11 values of karpenter.k8s.aws/instance-family, and the available offerings have 10",
+		},
+		{
+			"more types than a request holds", 61, corev1.LabelInstanceTypeStable, 0, "",
+			"minValues needs 61 instance types in one request, which holds 60",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			in := many(100)
-			in.Claim.Spec.Requirements = append(in.Claim.Spec.Requirements, api.NodeSelectorRequirementWithMinValues{Key: test.key, Operator: corev1.NodeSelectorOpExists, MinValues: &test.least})
+			in.Claim.Spec.Requirements = append(in.Claim.Spec.Requirements, api.NodeSelectorRequirementWithMinValues{
+				Key: test.key, Operator: corev1.NodeSelectorOpExists, MinValues: &test.least,
+			})
 			request, err := Build(in)
 			if test.err != "" {
 				if !errors.Is(err, ErrNoOffering) || !strings.Contains(err.Error(), test.err) {
@@ -187,7 +204,9 @@ func TestMinValues(t *testing.T) {
 	}
 	t.Run("relaxed ones ask for nothing", func(t *testing.T) {
 		in := many(2)
-		in.Claim.Spec.Requirements = append(in.Claim.Spec.Requirements, api.NodeSelectorRequirementWithMinValues{Key: corev1.LabelInstanceTypeStable, Operator: corev1.NodeSelectorOpExists, MinValues: &three})
+		in.Claim.Spec.Requirements = append(in.Claim.Spec.Requirements, api.NodeSelectorRequirementWithMinValues{
+			Key: corev1.LabelInstanceTypeStable, Operator: corev1.NodeSelectorOpExists, MinValues: &three,
+		})
 		if _, err := Build(in); !errors.Is(err, ErrNoOffering) {
 			t.Errorf("strict: %v", err)
 		}
@@ -200,7 +219,9 @@ func TestMinValues(t *testing.T) {
 		in := many(3)
 		in.Types[2].Exotic = true
 		in.Types[1].Offerings[0].Price = 20
-		in.Claim.Spec.Requirements = append(in.Claim.Spec.Requirements, api.NodeSelectorRequirementWithMinValues{Key: corev1.LabelInstanceTypeStable, Operator: corev1.NodeSelectorOpExists, MinValues: &three})
+		in.Claim.Spec.Requirements = append(in.Claim.Spec.Requirements, api.NodeSelectorRequirementWithMinValues{
+			Key: corev1.LabelInstanceTypeStable, Operator: corev1.NodeSelectorOpExists, MinValues: &three,
+		})
 		if request, err := Build(in); err != nil || len(request.Overrides()) != 3 {
 			t.Errorf("%q, %v", overrides(request), err)
 		}
@@ -254,19 +275,24 @@ func TestVariations(t *testing.T) {
 	in.Class.Spec.Context = &ctx
 	request, err := Build(in)
 	if err != nil || request.Context != ctx || !request.Templates[0].Content.SpotRequest {
-		t.Errorf("context %q, %+v, %v, want the class's context, and tags for the spot request", request.Context, request.Templates, err)
+		t.Errorf(
+			"context %q, %+v, %v, want the class's context, and tags for the spot request", request.Context, request.Templates,
+			err)
 	}
 	in.Claim.Annotations[api.NodeClaimMinValuesRelaxedAnnotationKey] = "true"
 	in.Claim.Spec.Requirements[1].Values = []string{"on-demand"}
 	if request, err = Build(in); err != nil || request.Context != "" || request.Templates[0].Content.SpotRequest {
-		t.Errorf("context %q, %+v, %v, want no context with relaxed minValues, and no spot request's tags", request.Context, request.Templates, err)
+		t.Errorf("context %q, %+v, %v, want no context with relaxed minValues, and no spot request's tags", request.Context,
+			request.Templates, err)
 	}
 	requirements := scheduling.NewRequirements(scheduling.In(api.LabelInstanceTenancy, "dedicated"))
 	in.Claim.Spec.Resources.Requests[api.ResourceEFA] = resource.MustParse("1")
 	in.Claim.Spec.Resources.Requests[api.ResourceNitroSandbox] = resource.MustParse("1")
 	of := &catalog.InstanceType{Capacity: corev1.ResourceList{api.ResourceEFA: resource.MustParse("4")}}
-	got := in.variation(requirements, offer{of: of, capacityType: "reserved", reservationID: "cr-1"}, api.CapacityReservation{Interruptible: true})
-	if got.Tenancy != "dedicated" || got.Interfaces != 4 || !got.Enclaves || got.ReservationID != "cr-1" || got.ReservationType != "default" || !got.Interruptible {
+	got := in.variation(requirements, offer{of: of, capacityType: "reserved", reservationID: "cr-1"},
+		api.CapacityReservation{Interruptible: true})
+	if got.Tenancy != "dedicated" || got.Interfaces != 4 || !got.Enclaves || got.ReservationID != "cr-1" ||
+		got.ReservationType != "default" || !got.Interruptible {
 		t.Errorf("variation %+v", got)
 	}
 	requirements = scheduling.NewRequirements(scheduling.In(api.LabelInstanceTenancy, "dedicated", "default"))

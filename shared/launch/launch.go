@@ -1,6 +1,3 @@
-// Package launch turns a NodeClaim, or a batch of equal ones, into a request for
-// instances: which launch templates, which instance types in which subnets, under
-// which token. It is pure; shared/fleet carries a request out.
 package launch
 
 import (
@@ -18,54 +15,57 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// ErrNoOffering tells that no offering is left that the claim allows: all are
-// unavailable for now, or the NodeClass's zones have none.
+// ErrNoOffering means that no offering is left that the claim allows. All are unavailable for now,
+// or the zones of the EC2NodeClass have none.
 var ErrNoOffering = errors.New("no offering is available")
 
-// Input is what a launch is decided by.
+// Input is what Build decides by.
 type Input struct {
-	Claim   *api.NodeClaim // of a batch, what Batch.Claim gives
-	Class   *api.EC2NodeClass
-	Types   []catalog.InstanceType // as resolved for the class, with the NodeOverlays of the claim's pool
+	// Claim is the claim, or for a batch the result of Group.Claim.
+	Claim *api.NodeClaim
+	Class *api.EC2NodeClass
+	// Types are resolved for the class, with the NodeOverlays of the claim's pool.
+	Types   []catalog.InstanceType
 	Cluster nodeclass.Cluster
-	// Unavailable is what EC2 has been short of since Types were resolved, at the time
-	// Now; nil is nothing.
+	// Unavailable are the offerings that EC2 has been short of since Types were resolved, at the
+	// time Now. Nil means none.
 	Unavailable *catalog.Unavailable
 	Now         time.Time
-	// Addresses are the free addresses of the class's subnets; without them the order of
+	// Addresses are the free addresses of the class's subnets. Without them the order of subnets in
 	// the class's status decides.
 	Addresses *Addresses
 }
 
-// Request asks EC2 for instances: for one claim, or for each claim of a batch.
+// Request is a request to EC2 for one instance, or for one instance for each claim of a batch.
 type Request struct {
 	// Name names the claim or the batch in errors and logs.
 	Name        string
-	ClientToken string // the same for each try of the same attempt
-	// Count is how many instances are asked for: one, or one for each claim of the batch.
+	ClientToken string // the same for each repetition of an attempt
+	// Count is how many instances are asked for.
 	Count        int
 	CapacityType string
-	// ReservationType and Interruptible are those of the capacity reservations that a
-	// request for reserved capacity names; all of them are of one kind.
+	// ReservationType and Interruptible are those of the capacity reservations that a request for
+	// reserved capacity names. All of them are of one kind.
 	ReservationType string
 	Interruptible   bool
-	// Prioritized asks for the cheapest override by the prices given here, since a NodeOverlay made some of them, rather than by EC2's own.
+	// Prioritized asks EC2 for the override that is cheapest by the request's prices, because a
+	// NodeOverlay made some of them.
 	Prioritized bool
 	// Context is the class's spec.context.
 	Context   string
 	Templates []Template
-	// Tags are those of instances, volumes and the fleet. BatchTagKey or
-	// api.NodeClaimTagKey says whom the instances were launched for.
+	// Tags are those of instances, volumes and the fleet. api.BatchTagKey or api.NodeClaimTagKey
+	// names the batch or the claim that the instances were launched for.
 	Tags map[string]string
-	// PodsPerNode is the least number of pods that one of the types takes: as many
-	// addresses at least will each node want of its subnet.
+	// PodsPerNode is the least number of pods that one of the types takes. Each node takes at least
+	// as many addresses of its subnet.
 	PodsPerNode int
-	// OnDemandPrice is the lowest on-demand price, in dollars an hour, of the types
-	// asked for, by type: what a launch saves is told against it.
+	// OnDemandPrice is the lowest on-demand price of each type, in dollars an hour. The savings of a
+	// launch are measured against it.
 	OnDemandPrice map[string]float64
 }
 
-// Template is a launch template with what may be launched from it.
+// Template is a launch template with the overrides that may be launched from it.
 type Template struct {
 	Content nodeclass.LaunchTemplate
 	// ReservationID is the capacity reservation that the template launches into, if any.
@@ -88,7 +88,8 @@ func (r *Request) Overrides() []Override {
 	return all
 }
 
-// Find is the override of an instance type in a subnet with its template, or false.
+// Find returns the override of an instance type in a subnet, and its template. It returns false
+// when there is none.
 func (r *Request) Find(instanceType, subnetID string) (Override, Template, bool) {
 	for _, template := range r.Templates {
 		for _, override := range template.Overrides {
@@ -100,8 +101,9 @@ func (r *Request) Find(instanceType, subnetID string) (Override, Template, bool)
 	return Override{}, Template{}, false
 }
 
-// Build decides the request for the claim. The same input gives the same
-// request, byte for byte, so that a repeated call is recognised by its token.
+// Build decides the request for the claim. Equal input gives the same request, byte for byte. The
+// error is ErrNoOffering where a later pass may find an offering. Every other error names what is
+// wrong with the claim or its class.
 func Build(in Input) (Request, error) {
 	claim := in.Claim
 	requirements, err := Requirements(claim)
@@ -138,12 +140,14 @@ func Build(in Input) (Request, error) {
 		return Request{}, err
 	}
 	if len(request.Templates) == 0 {
-		return Request{}, fmt.Errorf("nodeclaim %q: no image of ec2nodeclass %q runs on any of its instance types: widen spec.amiSelectorTerms", claim.Name, in.Class.Name)
+		return Request{}, fmt.Errorf(
+			"nodeclaim %q: no image of ec2nodeclass %q runs on any of its instance types: widen spec.amiSelectorTerms",
+			claim.Name, in.Class.Name)
 	}
 	return request, nil
 }
 
-// Requirements are what the claim's node must be, by its labels and requirements.
+// Requirements are the claim's requirements of its node. The error names an invalid requirement.
 func Requirements(claim *api.NodeClaim) (scheduling.Requirements, error) {
 	requirements, err := scheduling.FromTerms(claim.Spec.Requirements)
 	if err != nil {
@@ -152,8 +156,8 @@ func Requirements(claim *api.NodeClaim) (scheduling.Requirements, error) {
 	return requirements, nil
 }
 
-// Token identifies one attempt to launch for the claim, or for its batch. EC2
-// takes at most 64 ASCII characters.
+// Token is the client token of the claim's attempt, or of its batch's. EC2 takes at most 64 ASCII
+// characters.
 func Token(claim *api.NodeClaim) string {
 	attempt := cmp.Or(claim.Annotations[api.AttemptAnnotationKey], "1")
 	if batch, err := BatchOf(claim); err == nil && batch.ID != "" {
@@ -162,7 +166,7 @@ func Token(claim *api.NodeClaim) string {
 	return string(claim.UID) + "-" + attempt
 }
 
-// Tags are those of everything that is launched for the claim, or for its batch.
+// Tags are the tags of everything that is launched for the claim, or for its batch.
 func Tags(claim *api.NodeClaim, class *api.EC2NodeClass, cluster string) map[string]string {
 	tags := maps.Clone(class.Spec.Tags)
 	if tags == nil {
@@ -173,8 +177,8 @@ func Tags(claim *api.NodeClaim, class *api.EC2NodeClass, cluster string) map[str
 	tags[api.NodePoolLabelKey] = claim.Labels[api.NodePoolLabelKey]
 	tags[api.LabelNodeClass] = class.Name
 	if batch, err := BatchOf(claim); err == nil && batch.ID != "" {
-		// Which instance is whose follows from the answer: its node's registration is when
-		// the instance gets the claim's name.
+		// The answer decides which claim gets which instance. The instance gets the claim's name when
+		// its node registers.
 		tags[api.BatchTagKey] = Token(claim)
 	} else {
 		tags[api.NodeClaimTagKey] = claim.Name
@@ -182,8 +186,8 @@ func Tags(claim *api.NodeClaim, class *api.EC2NodeClass, cluster string) map[str
 	return tags
 }
 
-// OfType are the requirements that an instance type settles. The others, such as
-// the pool's own labels, hold whatever the type.
+// OfType are the requirements that depend on the instance type. Others, such as the pool's own
+// labels, hold for every type.
 func OfType(requirements scheduling.Requirements) scheduling.Requirements {
 	kept := scheduling.Requirements{}
 	for key, requirement := range requirements {
@@ -194,7 +198,7 @@ func OfType(requirements scheduling.Requirements) scheduling.Requirements {
 	return kept
 }
 
-// relaxed tells that the claim was planned with minValues lowered to what there was.
+// relaxed returns whether the planner lowered the claim's minValues to what is available.
 func relaxed(claim *api.NodeClaim) bool {
 	return claim.Annotations[api.NodeClaimMinValuesRelaxedAnnotationKey] == "true"
 }
@@ -207,8 +211,9 @@ func withoutClaim(tags map[string]string) map[string]string {
 	return shared
 }
 
-// byTypeAndZone is the order of a template's overrides: it must not follow prices,
-// which change while a token lives.
+// byTypeAndZone is the order of a template's overrides. It must not depend on prices, which change
+// while a token lives.
 func byTypeAndZone(a, b Override) int {
-	return cmp.Or(strings.Compare(a.InstanceType, b.InstanceType), strings.Compare(a.Zone, b.Zone), strings.Compare(a.SubnetID, b.SubnetID))
+	return cmp.Or(strings.Compare(a.InstanceType, b.InstanceType), strings.Compare(a.Zone, b.Zone),
+		strings.Compare(a.SubnetID, b.SubnetID))
 }

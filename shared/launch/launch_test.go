@@ -37,11 +37,16 @@ func input() Input {
 	claim := &api.NodeClaim{}
 	claim.Name, claim.UID = "default-abc", "0f0e0d0c-0000-0000-0000-000000000001"
 	claim.Labels = map[string]string{
-		api.NodePoolLabelKey: "default", "team": "a", api.LabelInstanceFamily: "m5", api.LabelNodeClass: "default", api.LabelTopologyZoneID: "use1-az1",
+		api.NodePoolLabelKey: "default", "team": "a", api.LabelInstanceFamily: "m5", api.LabelNodeClass: "default",
+		api.LabelTopologyZoneID: "use1-az1",
 	}
 	claim.Annotations = map[string]string{api.AttemptAnnotationKey: "2"}
 	claim.Spec.Requirements = []api.NodeSelectorRequirementWithMinValues{
-		{Key: corev1.LabelInstanceTypeStable, Operator: corev1.NodeSelectorOpIn, Values: []string{"amd.large", "amd.small", "arm.large"}},
+		{
+			Key:      corev1.LabelInstanceTypeStable,
+			Operator: corev1.NodeSelectorOpIn,
+			Values:   []string{"amd.large", "amd.small", "arm.large"},
+		},
 		{Key: api.CapacityTypeLabelKey, Operator: corev1.NodeSelectorOpIn, Values: []string{"spot", "on-demand"}},
 		{Key: api.NodePoolLabelKey, Operator: corev1.NodeSelectorOpIn, Values: []string{"default"}},
 		{Key: api.LabelNodeClass, Operator: corev1.NodeSelectorOpIn, Values: []string{"default"}},
@@ -52,21 +57,33 @@ func input() Input {
 	class.Name = "default"
 	class.Spec.AMISelectorTerms = []api.AMISelectorTerm{{Alias: "al2023@latest"}}
 	class.Spec.Tags = map[string]string{"cost-center": "7"}
-	class.Status.Subnets = []api.Subnet{{ID: "subnet-a2", Zone: "a"}, {ID: "subnet-a1", Zone: "a"}, {ID: "subnet-b", Zone: "b"}}
+	class.Status.Subnets = []api.Subnet{
+		{ID: "subnet-a2", Zone: "a"},
+		{ID: "subnet-a1", Zone: "a"},
+		{ID: "subnet-b", Zone: "b"},
+	}
 	class.Status.AMIs = []api.AMI{image("ami-amd", "amd64"), image("ami-arm", "arm64")}
 	return Input{
 		Claim: claim, Class: class, Cluster: nodeclass.Cluster{Name: "prod"},
 		Types: []catalog.InstanceType{
 			instanceType("amd.small", "amd64", "1", offering("spot", "a", 0.01)),
-			instanceType("amd.large", "amd64", "4", offering("spot", "a", 0.04), offering("spot", "b", 0.2), offering("on-demand", "a", 0.1)),
-			instanceType("arm.large", "arm64", "4", offering("spot", "b", 0.03), offering("on-demand", "b", 0.08), offering("on-demand", "c", 0.08)),
+			instanceType(
+				"amd.large", "amd64", "4", offering("spot", "a", 0.04), offering("spot", "b", 0.2), offering("on-demand", "a", 0.1),
+			),
+			instanceType("arm.large", "arm64", "4", offering("spot", "b", 0.03), offering("on-demand", "b", 0.08),
+				offering("on-demand", "c", 0.08)),
 			instanceType("other.large", "amd64", "4", offering("spot", "a", 0.001)),
 		},
 	}
 }
 
 func image(id, architecture string) api.AMI {
-	return api.AMI{ID: id, Requirements: []corev1.NodeSelectorRequirement{{Key: corev1.LabelArchStable, Operator: corev1.NodeSelectorOpIn, Values: []string{architecture}}}}
+	return api.AMI{
+		ID: id,
+		Requirements: []corev1.NodeSelectorRequirement{
+			{Key: corev1.LabelArchStable, Operator: corev1.NodeSelectorOpIn, Values: []string{architecture}},
+		},
+	}
 }
 
 // overrides writes a request's choices as image:type/subnet.
@@ -88,7 +105,7 @@ func TestBuild(t *testing.T) {
 		want         []string
 	}{
 		{
-			"spot comes first, without what costs more than on-demand, in the emptiest subnet of each zone, from the image that the type runs",
+			"spot comes first where it is cheaper, in the emptiest subnet of each zone, from the image that the type runs",
 			func(*Input) {}, "spot", []string{"ami-amd:amd.large/subnet-a2", "ami-arm:arm.large/subnet-b"},
 		},
 		{
@@ -153,8 +170,8 @@ func TestARepeatedRequestIsTheSame(t *testing.T) {
 	}
 }
 
-// TestTypesThatAreToldOfThemselves share a launch template with those that are told the same.
-func TestTypesThatAreToldOfThemselves(t *testing.T) {
+// TestTypesWithEqualKubeletSettingsShareATemplate: the others have templates of their own.
+func TestTypesWithEqualKubeletSettingsShareATemplate(t *testing.T) {
 	in := input()
 	in.Claim.Spec.Requirements[0].Values = append(in.Claim.Spec.Requirements[0].Values, "other.large")
 	told := func(name string, pods int32, reserved map[string]string) {
@@ -173,13 +190,15 @@ func TestTypesThatAreToldOfThemselves(t *testing.T) {
 		t.Fatalf("%d templates for %v", len(request.Templates), overrides(request))
 	}
 	for i, want := range []string{"maxPods: 20", "maxPods: 11"} {
-		if data := request.Templates[i].Content.UserData; !strings.Contains(data, want) || strings.Contains(data, "cpu: 70m") != (i == 0) {
+		if data := request.Templates[i].Content.UserData; !strings.Contains(data, want) ||
+			strings.Contains(data, "cpu: 70m") != (i == 0) {
 			t.Errorf("template %d with %v has the user data %s", i, request.Templates[i].Overrides, data)
 		}
 	}
 	for range 20 { // whatever the order of a map
 		again, err := Build(in)
-		if err != nil || !slices.Equal(overrides(again), overrides(request)) || again.Templates[0].Content.Name != request.Templates[0].Content.Name {
+		if err != nil || !slices.Equal(overrides(again), overrides(request)) ||
+			again.Templates[0].Content.Name != request.Templates[0].Content.Name {
 			t.Fatalf("another request, %v", err)
 		}
 	}
@@ -202,13 +221,14 @@ func TestTagsNameTheOwner(t *testing.T) {
 		if _, has := template.Content.Tags["karpenter.sh/nodeclaim"]; has {
 			t.Error("a launch template carries the claim's name: no other claim could share it")
 		}
-		if !strings.Contains(template.Content.UserData, "karpenter.sh/nodepool=default") || strings.Contains(template.Content.UserData, "instance-family") {
+		if !strings.Contains(template.Content.UserData, "karpenter.sh/nodepool=default") ||
+			strings.Contains(template.Content.UserData, "instance-family") {
 			t.Errorf("user data: %s", template.Content.UserData)
 		}
 	}
 }
 
-func TestNothingLeftIsSaidSo(t *testing.T) {
+func TestNoOfferingIsAnError(t *testing.T) {
 	in := input()
 	in.Claim.Spec.Resources.Requests[corev1.ResourceCPU] = resource.MustParse("500")
 	if _, err := Build(in); !errors.Is(err, ErrNoOffering) {
@@ -216,7 +236,8 @@ func TestNothingLeftIsSaidSo(t *testing.T) {
 	}
 	in = input()
 	in.Class.Status.AMIs = nil
-	if _, err := Build(in); err == nil || errors.Is(err, ErrNoOffering) || !strings.Contains(err.Error(), "spec.amiSelectorTerms") {
+	if _, err := Build(in); err == nil || errors.Is(err, ErrNoOffering) ||
+		!strings.Contains(err.Error(), "spec.amiSelectorTerms") {
 		t.Errorf("got %v", err)
 	}
 	in = input()

@@ -23,15 +23,15 @@ type offer struct {
 	of            *catalog.InstanceType
 }
 
-// chosen are the offers that a request is made of: all of one capacity type, and if
-// reserved, of one kind of reservation.
+// chosen are the offers of a request. All are of one capacity type, and reserved ones are of one
+// kind of reservation.
 type chosen struct {
 	offers       []offer
 	capacityType string
-	reservation  api.CapacityReservation // one of those used, zero without
+	reservation  api.CapacityReservation // one of those used, or zero
 }
 
-// choose gives the offers for the claim through the filters, in Karpenter's order.
+// choose filters the offers for the claim, in Karpenter's order.
 func (in *Input) choose(requirements scheduling.Requirements) (chosen, error) {
 	offers := in.available(requirements)
 	if len(offers) == 0 {
@@ -46,7 +46,7 @@ func (in *Input) choose(requirements scheduling.Requirements) (chosen, error) {
 		offers = withoutExotic(offers)
 		offers = withoutDearSpot(offers)
 	}
-	if err := enough(offers, least); err != nil {
+	if err := checkMinValues(offers, least); err != nil {
 		return chosen{}, err
 	}
 	made := chosen{capacityType: firstCapacityType(offers)}
@@ -59,8 +59,8 @@ func (in *Input) choose(requirements scheduling.Requirements) (chosen, error) {
 	return made, err
 }
 
-// available are the ways to get an instance that the claim allows, which fit what it
-// asks for, and which EC2 has not been short of lately.
+// available are the offers that the claim allows, that fit its requests, and that EC2 has not been
+// short of lately.
 func (in *Input) available(requirements scheduling.Requirements) []offer {
 	subnets := in.subnets()
 	enclaves := wants(in.Claim, api.ResourceNitroSandbox)
@@ -78,7 +78,12 @@ func (in *Input) available(requirements scheduling.Requirements) []offer {
 				continue
 			}
 			offers = append(offers, offer{
-				Override:      Override{InstanceType: instanceType.Name, Zone: offering.Zone, SubnetID: subnet, Price: offering.Price},
+				Override: Override{
+					InstanceType: instanceType.Name,
+					Zone:         offering.Zone,
+					SubnetID:     subnet,
+					Price:        offering.Price,
+				},
 				capacityType:  offering.CapacityType,
 				reservationID: offering.ReservationID, capacity: offering.ReservationCapacity,
 				priceOverlay: offering.PriceOverlay, of: instanceType,
@@ -88,12 +93,13 @@ func (in *Input) available(requirements scheduling.Requirements) []offer {
 	return offers
 }
 
-// short tells that EC2 had none of the offering since the types were resolved.
+// short returns whether EC2 was short of the offering since the types were resolved.
 func (in *Input) short(instanceType string, offering *catalog.Offering) bool {
 	if offering.ReservationID != "" {
 		return in.Unavailable.HasReservation(offering.ReservationID, in.Now)
 	}
-	return in.Unavailable.HasInGroup(in.Class.Status.PlacementGroup, offering.CapacityType, instanceType, offering.Zone, in.Now)
+	return in.Unavailable.HasInGroup(
+		in.Class.Status.PlacementGroup, offering.CapacityType, instanceType, offering.Zone, in.Now)
 }
 
 // reservations are the class's capacity reservations by their ids.
@@ -115,16 +121,17 @@ func firstCapacityType(offers []offer) string {
 	return api.CapacityTypeOnDemand
 }
 
-// byPrice orders offers, the cheapest first, the same whatever the order of the types.
+// byPrice orders offers, the cheapest first. The order does not depend on that of the types.
 func byPrice(a, b offer) int {
-	return cmp.Or(cmp.Compare(a.Price, b.Price), strings.Compare(a.InstanceType, b.InstanceType), strings.Compare(a.Zone, b.Zone),
+	return cmp.Or(
+		cmp.Compare(a.Price, b.Price), strings.Compare(a.InstanceType, b.InstanceType), strings.Compare(a.Zone, b.Zone),
 		strings.Compare(a.reservationID, b.reservationID))
 }
 
 func fits(requests, allocatable corev1.ResourceList) bool {
 	for name, requested := range requests {
 		if name == api.ResourceNitroSandbox {
-			continue // no type counts it: hasEnclaves tells
+			continue // no type has a quantity of it: see hasEnclaves
 		}
 		if available := allocatable[name]; requested.Cmp(available) > 0 {
 			return false
@@ -137,7 +144,7 @@ func hasEnclaves(instanceType *catalog.InstanceType) bool {
 	return instanceType.Requirements[api.LabelNitroSandbox].Has("true")
 }
 
-// wants tells that the claim asks for some of the resource.
+// wants returns whether the claim requests some of the resource.
 func wants(claim *api.NodeClaim, name corev1.ResourceName) bool {
 	requested, has := claim.Spec.Resources.Requests[name]
 	return has && !requested.IsZero()
@@ -154,7 +161,7 @@ func (c *chosen) podsPerNode() int {
 	return least
 }
 
-// onDemandPrice is, by type, what an instance costs on demand in the cheapest zone.
+// onDemandPrice is the on-demand price of each type in its cheapest zone.
 func (c *chosen) onDemandPrice() map[string]float64 {
 	prices := map[string]float64{}
 	for _, offer := range c.offers {

@@ -7,18 +7,17 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// Addresses are the free addresses of subnets at one time, and those that launches
-// since then are going to take. It is a value of one launch pass; its owner guards it.
+// Addresses are the free addresses of subnets at one time, and those that launches since then may
+// take. It is not safe for concurrent use.
 type Addresses struct {
-	// Free are the addresses that EC2 said were free, by the subnet's id. A subnet that is
-	// not in it was not read.
+	// Free are the free addresses by the subnet's id. A subnet without an entry was not read.
 	Free map[string]int
-	// Taken are those that launches since then may take, by the subnet's id.
+	// Taken are the addresses that launches since then may take, by the subnet's id.
 	Taken map[string]int
 }
 
-// Reserve counts what the request's nodes may take, in each of its subnets: which of
-// them they take is known with the answer.
+// Reserve counts the addresses that the request's nodes may take, in each of its subnets. Only the
+// answer shows which subnets the nodes are in.
 func (a *Addresses) Reserve(request *Request) {
 	if a.Taken == nil {
 		a.Taken = map[string]int{}
@@ -28,8 +27,8 @@ func (a *Addresses) Reserve(request *Request) {
 	}
 }
 
-// Settle gives back what Reserve counted, but for the nodes that were launched, by the
-// subnet's id.
+// Settle takes back the count of Reserve, except for the nodes that were launched. launched counts
+// them by the subnet's id.
 func (a *Addresses) Settle(request *Request, launched map[string]int) {
 	for subnet := range subnetsOf(request) {
 		a.Taken[subnet] -= (request.Count - launched[subnet]) * request.PodsPerNode
@@ -44,8 +43,8 @@ func subnetsOf(request *Request) map[string]bool {
 	return subnets
 }
 
-// left is how many addresses the subnet has beside what launches are going to take, and
-// false where that is not known.
+// left is how many addresses the subnet has beside those that launches may take. It returns false
+// where that is not known.
 func (a *Addresses) left(subnet string) (int, bool) {
 	if a == nil {
 		return 0, false
@@ -54,8 +53,8 @@ func (a *Addresses) left(subnet string) (int, bool) {
 	return free - a.Taken[subnet], known
 }
 
-// HasChoice tells whether some zone of the class has more than one subnet: only then
-// does it matter how many addresses they have.
+// HasChoice returns whether a zone of the class has more than one subnet. Only then do their free
+// addresses matter.
 func HasChoice(class *api.EC2NodeClass) bool {
 	zones := map[string]bool{}
 	for _, subnet := range class.Status.Subnets {
@@ -91,9 +90,9 @@ func (a *Addresses) Has(subnets []string) bool {
 	return true
 }
 
-// subnets are, by zone, the one with most addresses left of those that EC2 was not
-// short of addresses in. The class's status has them in the order of their free
-// addresses when it was resolved, which decides where nothing newer is known.
+// subnets are the subnets with most addresses left, by zone. They leave out subnets that EC2 was
+// short of addresses in. The class's status has the subnets in the order of their free addresses
+// when it was resolved. That order decides where nothing newer is known.
 func (in *Input) subnets() map[string]string {
 	var usable []api.Subnet
 	for _, subnet := range in.Class.Status.Subnets {

@@ -16,17 +16,17 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// variety is what a request's launch templates are told apart by: place is the image's
-// among the class's, kubelet the JSON of what is told of the instance type.
+// variety is what the launch templates of one request differ in. place is the image's among the
+// class's, and kubelet is the JSON of the instance type's kubelet settings.
 type variety struct {
 	place     int
 	variation nodeclass.Variation // without Kubelet
 	kubelet   string
 }
 
-// templates are the launch templates of the offers, in the order of the class's images:
-// one for each image and each variation that some offer needs. An offer whose type no
-// image runs on is left out.
+// templates are the launch templates of the offers, in the order of the class's images. There is
+// one for each image and variation that some offer needs. An offer whose type no image runs on is
+// left out.
 func (in *Input) templates(requirements scheduling.Requirements, c chosen, tags map[string]string) ([]Template, error) {
 	join := nodeclass.Join{Cluster: in.Cluster, Labels: joinLabels(in.Claim), Taints: joinTaints(in.Claim)}
 	reservations := in.reservations()
@@ -38,7 +38,7 @@ func (in *Input) templates(requirements scheduling.Requirements, c chosen, tags 
 		}
 		kubelet, err := json.Marshal(o.of.Kubelet)
 		if err != nil {
-			return nil, fmt.Errorf("instance type %q: encoding what its kubelet is told: %w", o.InstanceType, err)
+			return nil, fmt.Errorf("instance type %q: encoding its kubelet settings: %w", o.InstanceType, err)
 		}
 		key := variety{in.place(image.ID), in.variation(requirements, o, reservations[o.reservationID]), string(kubelet)}
 		grouped[key] = append(grouped[key], o)
@@ -63,7 +63,9 @@ func (in *Input) templates(requirements scheduling.Requirements, c chosen, tags 
 }
 
 // variation is what the launch template of an offer has beyond the class's own.
-func (in *Input) variation(requirements scheduling.Requirements, o offer, reservation api.CapacityReservation) nodeclass.Variation {
+func (in *Input) variation(
+	requirements scheduling.Requirements, o offer, reservation api.CapacityReservation,
+) nodeclass.Variation {
 	variation := nodeclass.Variation{
 		Enclaves:    wants(in.Claim, api.ResourceNitroSandbox),
 		Tenancy:     tenancy(requirements),
@@ -80,7 +82,7 @@ func (in *Input) variation(requirements scheduling.Requirements, o offer, reserv
 	if wanted, has := requirements[api.LabelPlacementGroupPartition]; has {
 		variation.Partition = lowest(wanted)
 	}
-	// A class that lists its interfaces says itself which of them are for EFA.
+	// A class that lists its interfaces chooses those for EFA itself.
 	if wants(in.Claim, api.ResourceEFA) && len(in.Class.Spec.NetworkInterfaces) == 0 {
 		interfaces := o.of.Capacity[api.ResourceEFA]
 		variation.Interfaces = int(interfaces.Value())
@@ -88,7 +90,7 @@ func (in *Input) variation(requirements scheduling.Requirements, o offer, reserv
 	return variation
 }
 
-// lowest is the least number that is allowed; zero if that is not a list of them.
+// lowest is the least number that is allowed, or zero if no number is.
 func lowest(wanted scheduling.Requirement) int {
 	least := 0
 	values, _ := wanted.Values()
@@ -102,23 +104,23 @@ func lowest(wanted scheduling.Requirement) int {
 
 // tenancy is dedicated where the claim does not allow the default.
 func tenancy(requirements scheduling.Requirements) string {
-	if wanted, has := requirements[api.LabelInstanceTenancy]; has && !wanted.Has(api.TenancyDefault) && wanted.Has(api.TenancyDedicated) {
+	if wanted, has := requirements[api.LabelInstanceTenancy]; has && !wanted.Has(api.TenancyDefault) &&
+		wanted.Has(api.TenancyDedicated) {
 		return api.TenancyDedicated
 	}
 	return api.TenancyDefault
 }
 
-// place is the image's in the class's list.
+// place is the image's index among the class's images.
 func (in *Input) place(image string) int {
 	return slices.IndexFunc(in.Class.Status.AMIs, func(known api.AMI) bool { return known.ID == image })
 }
 
-// compareVarieties orders by all that varieties of one request can differ in.
+// compareVarieties orders by everything in which varieties of one request differ.
 func compareVarieties(a, b variety) int {
-	return cmp.Or(
-		cmp.Compare(a.place, b.place), strings.Compare(a.variation.ReservationID, b.variation.ReservationID), cmp.Compare(a.variation.Partition, b.variation.Partition),
-		cmp.Compare(a.variation.Interfaces, b.variation.Interfaces), strings.Compare(a.kubelet, b.kubelet),
-	)
+	return cmp.Or(cmp.Compare(a.place, b.place), strings.Compare(a.variation.ReservationID, b.variation.ReservationID),
+		cmp.Compare(a.variation.Partition, b.variation.Partition),
+		cmp.Compare(a.variation.Interfaces, b.variation.Interfaces), strings.Compare(a.kubelet, b.kubelet))
 }
 
 // imageFor is the first image that runs on the instance type, or nil.
@@ -132,9 +134,9 @@ func imageFor(images []api.AMI, instanceType scheduling.Requirements) *api.AMI {
 	return nil
 }
 
-// joinLabels are the labels that a node gives itself: those that all nodes of
-// its pool and class share, so that they share a launch template. The labels of
-// its instance type and zone follow when it registers.
+// joinLabels are the labels that a node gives itself. All nodes of a pool and class have them in
+// common, and so share a launch template. The labels of the instance type and zone follow when the
+// node registers.
 func joinLabels(claim *api.NodeClaim) map[string]string {
 	labels := map[string]string{}
 	for key, value := range claim.Labels {
@@ -146,7 +148,7 @@ func joinLabels(claim *api.NodeClaim) map[string]string {
 	return labels
 }
 
-// joinTaints are the taints that a node has before any pod can come to it.
+// joinTaints are the taints that a node has before any pod can run on it.
 func joinTaints(claim *api.NodeClaim) []corev1.Taint {
 	taints := slices.Concat(claim.Spec.Taints, claim.Spec.StartupTaints)
 	return append(taints, api.UnregisteredNoExecuteTaint())

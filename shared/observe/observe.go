@@ -1,5 +1,3 @@
-// Package observe reads from a cluster's API server what a plan is made from:
-// snapshot.Assemble puts it together.
 package observe
 
 import (
@@ -14,9 +12,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/snapshot"
 )
 
-// Objects reads what every plan needs of the cluster. NodePools and NodeClaims are
-// those of EC2NodeClasses: the nodes of others are nodes like any that no claim stands
-// for, which pods may run on and nobody here ends.
+// Objects reads the objects that every plan needs. It leaves out the NodePools and NodeClaims of
+// other controllers' node classes. Their nodes are like nodes without a claim: pods may run on
+// them, and Whittle never ends them. An error is that of one of the lists, and may be tried again.
 func Objects(ctx context.Context, client *cluster.Client) (*snapshot.Objects, error) {
 	o := &snapshot.Objects{}
 	group, ctx := errgroup.WithContext(ctx)
@@ -31,7 +29,8 @@ func Objects(ctx context.Context, client *cluster.Client) (*snapshot.Objects, er
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	o.NodeClaims = slices.DeleteFunc(o.NodeClaims, func(claim api.NodeClaim) bool { return !claim.Spec.NodeClassRef.IsEC2NodeClass() })
+	o.NodeClaims = slices.DeleteFunc(
+		o.NodeClaims, func(claim api.NodeClaim) bool { return !claim.Spec.NodeClassRef.IsEC2NodeClass() })
 	o.NodePools = slices.DeleteFunc(o.NodePools, func(pool api.NodePool) bool {
 		ref := pool.Spec.Template.Spec.NodeClassRef
 		return ref != nil && !ref.IsEC2NodeClass()
@@ -39,8 +38,8 @@ func Objects(ctx context.Context, client *cluster.Client) (*snapshot.Objects, er
 	return o, nil
 }
 
-// Details reads into the snapshot what only some pods make a plan need: volumes and
-// their claims, and namespaces.
+// Details reads into the snapshot the objects that only some pods make a plan need: volumes, their
+// claims and classes, and namespaces. An error is that of one of the lists, and may be tried again.
 func Details(ctx context.Context, client *cluster.Client, s *plan.Snapshot) error {
 	group, ctx := errgroup.WithContext(ctx)
 	if snapshot.NeedsVolumes(s) {
@@ -55,7 +54,7 @@ func Details(ctx context.Context, client *cluster.Client, s *plan.Snapshot) erro
 	return group.Wait()
 }
 
-// read lists in the group's own time.
+// read starts a list in the group.
 func read[T any](ctx context.Context, group *errgroup.Group, into *[]T, list func(context.Context) ([]T, error)) {
 	group.Go(func() (err error) {
 		*into, err = list(ctx)

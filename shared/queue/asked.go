@@ -5,21 +5,22 @@ import (
 	"time"
 )
 
-// Asked remembers the look that this container asked for last, so that chains of messages
-// which run beside each other become one. A container that does not know of it asks once
-// more, which costs a look. Its zero value is ready, and safe for concurrent use.
+// Asked remembers the last message that this container sent to a function, so that several chains
+// of messages become one. Another container may send one more, which costs one pass. The zero value
+// is ready, and it is safe for concurrent use.
 type Asked struct {
 	mutex sync.Mutex
 	next  Message
 }
 
-// apart is the least time between looks that one container asks for as soon as possible.
+// apart is the least time between two messages that one container sends for work that is due at
+// once.
 const apart = time.Second
 
-// Soon is the moment for a look that is wanted now. The first is at once. One that is wanted
-// within a second of another comes a second later, and whatever is wanted until then is seen
-// by it: false, nothing has to be sent. In a storm of events a look for each would only find
-// the others at the same work.
+// Soon returns when a message for work that is due now has to arrive. The first arrives at once. A
+// message that follows another within a second arrives a second later, and covers all work until
+// then: for that work wanted is false, and nothing has to be sent. In a storm of events one message
+// for each would only wake functions that meet each other.
 func (a *Asked) Soon(now time.Time) (at time.Time, wanted bool) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
@@ -32,16 +33,16 @@ func (a *Asked) Soon(now time.Time) (at time.Time, wanted bool) {
 	return now, true
 }
 
-// Covers tells whether a look is under way that comes no later than the wanted one and
-// may lead to as many more.
+// Covers returns whether a message on its way makes the wanted one unnecessary: it arrives no
+// later, and may lead to as many further messages.
 func (a *Asked) Covers(wanted Message, now time.Time) bool {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
-	// SQS delays by whole seconds: a second is no difference.
+	// A second makes no difference, because SQS delays by whole seconds.
 	return a.next.At.After(now) && !a.next.At.After(wanted.At.Add(time.Second)) && a.next.Hop <= wanted.Hop
 }
 
-// Remember notes that the look has been asked for.
+// Remember notes that the message was sent.
 func (a *Asked) Remember(next Message) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()

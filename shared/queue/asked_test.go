@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestLooksThatAreWantedSoonAreASecondApart(t *testing.T) {
+func TestMessagesForWorkAtOnceAreASecondApart(t *testing.T) {
 	var asked Asked
 	start := time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 	sent := 0
@@ -18,7 +18,7 @@ func TestLooksThatAreWantedSoonAreASecondApart(t *testing.T) {
 		{after: 100 * time.Millisecond, at: 1100 * time.Millisecond, send: true},
 		{after: 200 * time.Millisecond}, // seen by the one that comes
 		{after: 1050 * time.Millisecond},
-		{after: 1100 * time.Millisecond, at: 2100 * time.Millisecond, send: true}, // it comes at this moment, and may have read already
+		{after: 1100 * time.Millisecond, at: 2100 * time.Millisecond, send: true}, // the last one comes now
 		{after: 2 * time.Second},
 		{after: 3 * time.Second, at: 4 * time.Second, send: true},
 		{after: 6 * time.Second, at: 6 * time.Second, send: true}, // long after the last
@@ -32,8 +32,10 @@ func TestLooksThatAreWantedSoonAreASecondApart(t *testing.T) {
 			continue
 		}
 		sent++
-		// SQS delays by whole seconds: early, and the look would miss what is taken for seen.
-		if delay := (&Sender{now: func() time.Time { return now }}).delay(at); time.Duration(delay)*time.Second < at.Sub(now) {
+		// SQS delays by whole seconds: early, and the woken function would miss the work.
+		if delay := (&Sender{now: func() time.Time { return now }}).delay(at); time.Duration(delay)*time.Second < at.Sub(
+			now,
+		) {
 			t.Errorf("after %s: delayed by %d s and due after %s", test.after, delay, at.Sub(now))
 		}
 		asked.Remember(Message{At: at})
@@ -43,7 +45,7 @@ func TestLooksThatAreWantedSoonAreASecondApart(t *testing.T) {
 	}
 }
 
-func TestALookThatCouldNotBeAskedForIsWantedStill(t *testing.T) {
+func TestAMessageThatWasNotSentIsStillWanted(t *testing.T) {
 	var asked Asked
 	now := time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 	for range 2 { // nothing is remembered in between

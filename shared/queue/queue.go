@@ -1,5 +1,3 @@
-// Package queue holds the messages that Whittle's functions send each other
-// through SQS, and sends them.
 package queue
 
 import (
@@ -17,9 +15,10 @@ import (
 const (
 	// MaximumDelay is the longest that SQS delays a single message.
 	MaximumDelay = 900 * time.Second
-	// MaximumHops is how often a message may lead to another of its kind. Lambda
-	// ends a chain of queue and function after about 16 invocations; the ticker
-	// starts a new chain each minute.
+	// MaximumHops is how often a message may lead to another of its kind. Lambda ends a chain of
+	// queue and function after about 16 invocations:
+	// https://docs.aws.amazon.com/lambda/latest/dg/invocation-recursion.html. The ticker starts a
+	// new chain each minute.
 	MaximumHops = 10
 	// batchSize is how many messages SQS takes in one call.
 	batchSize = 10
@@ -29,21 +28,22 @@ const (
 type Reason string
 
 const (
-	ReasonTick         Reason = "tick"         // the ticker's clock
-	ReasonLaunch       Reason = "launch"       // instances were asked for and will join
+	ReasonTick         Reason = "tick"         // the ticker wakes the function at intervals
+	ReasonLaunch       Reason = "launch"       // instances were launched and will join
 	ReasonInterruption Reason = "interruption" // an event ends a node early
-	ReasonContinue     Reason = "continue"     // what was begun is not done
+	ReasonContinue     Reason = "continue"     // work that was begun goes on
 )
 
 // Message wakes a function for a cluster.
 type Message struct {
 	Cluster string    `json:"cluster"`
-	At      time.Time `json:"at"` // when it is due
+	At      time.Time `json:"at"` // the moment at which it is due
 	Reason  Reason    `json:"reason"`
 	Hop     int       `json:"hop"` // how many messages led to this one
 }
 
-// Parse reads a message's body and names what is wrong with it.
+// Parse reads a message's body. Its error names what is wrong with the body. Another attempt would
+// fail in the same way.
 func Parse(body string) (Message, error) {
 	var message Message
 	if err := json.Unmarshal([]byte(body), &message); err != nil {
@@ -55,7 +55,7 @@ func Parse(body string) (Message, error) {
 	return message, nil
 }
 
-// Next is the message that goes on with what this one began.
+// Next is the message that continues this one's work.
 func (m Message) Next(reason Reason, at time.Time) Message {
 	return Message{Cluster: m.Cluster, At: at, Reason: reason, Hop: m.Hop + 1}
 }
@@ -71,8 +71,9 @@ func NewSender(client *sqs.Client) *Sender {
 	return &Sender{client: client, now: time.Now}
 }
 
-// Send puts the messages into the queue, each to be delivered when it is due.
-// One that is due later than SQS can delay is delivered early.
+// Send puts the messages into the queue, each to be delivered when it is due. A message that is due
+// later than MaximumDelay is delivered early. After an error some of the messages may have been
+// sent. The caller may send all of them again, because a repeated message costs one pass.
 func (s *Sender) Send(ctx context.Context, url string, messages ...Message) error {
 	for start := 0; start < len(messages); start += batchSize {
 		batch := messages[start:min(start+batchSize, len(messages))]
@@ -99,7 +100,7 @@ func (s *Sender) Send(ctx context.Context, url string, messages ...Message) erro
 	return nil
 }
 
-// delay is the whole seconds until a moment, as SQS counts them.
+// delay is the time until a moment in whole seconds, the unit of SQS.
 func (s *Sender) delay(at time.Time) int32 {
 	wait := min(max(at.Sub(s.now()), 0), MaximumDelay)
 	return int32((wait + time.Second/2) / time.Second)

@@ -29,7 +29,8 @@ func local(t *testing.T) (service *sqs.Service, sender *Sender, url string) {
 		t.Fatal(err)
 	}
 	return service, NewSender(awssqs.New(awssqs.Options{
-		Region: "us-east-1", BaseEndpoint: &endpoint, RetryMaxAttempts: 1, Credentials: credentials.NewStaticCredentialsProvider("AKIATEST", "secret", ""),
+		Region: "us-east-1", BaseEndpoint: &endpoint, RetryMaxAttempts: 1,
+		Credentials: credentials.NewStaticCredentialsProvider("AKIATEST", "secret", ""),
 	})), url
 }
 
@@ -45,7 +46,8 @@ func TestMessagesArriveWholeAndWhenTheyAreDue(t *testing.T) {
 		t.Fatal(err)
 	}
 	attributes, err := service.Attributes("provision")
-	if err != nil || attributes["ApproximateNumberOfMessages"] != "23" || attributes["ApproximateNumberOfMessagesDelayed"] != "1" {
+	if err != nil || attributes["ApproximateNumberOfMessages"] != "23" ||
+		attributes["ApproximateNumberOfMessagesDelayed"] != "1" {
 		t.Errorf("the queue has %v, %v", attributes, err)
 	}
 	var hops []int
@@ -94,7 +96,8 @@ func TestDelayIsInWholeSecondsAndBounded(t *testing.T) {
 		in   time.Duration
 		want int32
 	}{
-		{-time.Hour, 0}, {0, 0}, {400 * time.Millisecond, 0}, {500 * time.Millisecond, 1}, {10 * time.Second, 10}, {59*time.Second + 600*time.Millisecond, 60},
+		{-time.Hour, 0}, {0, 0}, {400 * time.Millisecond, 0}, {500 * time.Millisecond, 1}, {10 * time.Second, 10},
+		{59*time.Second + 600*time.Millisecond, 60},
 		{15 * time.Minute, 900}, {time.Hour, 900},
 	} {
 		if got := sender.delay(now.Add(test.in)); got != test.want {
@@ -106,7 +109,7 @@ func TestDelayIsInWholeSecondsAndBounded(t *testing.T) {
 	}
 }
 
-func TestParseNamesWhatIsWrong(t *testing.T) {
+func TestParseNamesTheProblem(t *testing.T) {
 	for _, test := range []struct{ body, want string }{
 		{"", "not a wake-up"},
 		{"{", "not a wake-up"},
@@ -121,7 +124,8 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 		}
 	}
 	message, err := Parse(`{"cluster":"prod","at":"2026-03-01T12:00:00Z","reason":"launch","hop":3,"new":true}`)
-	if err != nil || message.Cluster != "prod" || message.Reason != ReasonLaunch || message.Hop != 3 || message.At.Hour() != 12 {
+	if err != nil || message.Cluster != "prod" || message.Reason != ReasonLaunch || message.Hop != 3 ||
+		message.At.Hour() != 12 {
 		t.Errorf("%+v, %v", message, err)
 	}
 }

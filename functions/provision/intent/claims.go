@@ -55,20 +55,20 @@ func stamp(claims []api.NodeClaim, pools []api.NodePool) error {
 func batch(claims []api.NodeClaim, in Context) error {
 	var failures []error
 	var order []string
-	equal := map[string][]*api.NodeClaim{} // by launch.Shape
+	equal := map[string][]*api.NodeClaim{} // by launch.BatchKey
 	for i := range claims {
-		shape, err := launch.Shape(&claims[i], in.Types(&claims[i]))
+		key, err := launch.BatchKey(&claims[i], in.Types(&claims[i]))
 		if err != nil {
 			failures = append(failures, err)
 			continue
 		}
-		if len(equal[shape]) == 0 {
-			order = append(order, shape)
+		if len(equal[key]) == 0 {
+			order = append(order, key)
 		}
-		equal[shape] = append(equal[shape], &claims[i])
+		equal[key] = append(equal[key], &claims[i])
 	}
-	for _, shape := range order {
-		for together := range slices.Chunk(equal[shape], launch.MaximumBatch) {
+	for _, key := range order {
+		for together := range slices.Chunk(equal[key], launch.MaximumBatch) {
 			if len(together) == 1 {
 				continue // the instance of a single claim has the claim's name from the beginning
 			}
