@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -122,7 +121,7 @@ func withValue(values []string, value string) []string {
 }
 
 // lowerMinValues lowers minValues to as many values as the columns offer, and reports whether any was lowered.
-func (p *problem) lowerMinValues(pool *pool, columns []int, requirements []scheduling.Requirement) bool {
+func (p *placements) lowerMinValues(pool *pool, columns []int, requirements []scheduling.Requirement) bool {
 	lowered := false
 	for i, r := range requirements {
 		least, ok := pool.minValues[r.Key()]
@@ -141,42 +140,4 @@ func (p *problem) lowerMinValues(pool *pool, columns []int, requirements []sched
 		}
 	}
 	return lowered
-}
-
-// anyValue is a value that the requirement allows, the same each time; false if the label may as well be absent, or none is found.
-func anyValue(r scheduling.Requirement) (string, bool) {
-	if r.AllowsAbsent() {
-		return "", false
-	}
-	if values, ok := r.Values(); ok {
-		if len(values) == 0 {
-			return "", false
-		}
-		return values[0], true
-	}
-	for _, term := range r.Terms() {
-		if term.Operator != api.NodeSelectorOpGte && term.Operator != api.NodeSelectorOpLte {
-			continue
-		}
-		bound, err := strconv.ParseInt(term.Values[0], 10, 64)
-		if err != nil {
-			continue
-		}
-		// A few steps inward pass the values that are forbidden beside the bound.
-		for step := range int64(100) {
-			value := bound + step
-			if term.Operator == api.NodeSelectorOpLte {
-				value = bound - step
-			}
-			if text := strconv.FormatInt(value, 10); r.Has(text) {
-				return text, true
-			}
-		}
-	}
-	for n := range 100 {
-		if text := strings.TrimSuffix("true-"+strconv.Itoa(n), "-0"); r.Has(text) {
-			return text, true
-		}
-	}
-	return "", false
 }

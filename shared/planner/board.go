@@ -29,6 +29,15 @@ type repelled struct {
 	count      int
 }
 
+// topology counts pods in topology domains.
+type topology struct {
+	*placements
+	board *board
+}
+
+// repairs mend what dividing got wrong.
+type repairs struct{ *topology }
+
 // board is what is known of topology domains.
 type board struct {
 	tallies map[string]*tally
@@ -36,16 +45,11 @@ type board struct {
 	repelled map[string]*repelled
 	// terms are the constraints over anything but hosts of all shapes divided so far, by key and peers; one over spreads says that a spread is among them.
 	terms map[string]*boardTerm
-	// moving are the pods that wait, by UID: where they run now they do not count.
-	moving map[string]bool
 	// running and nodes remember what problem.running and problem.nodesOf gave.
 	running map[string]map[string][]int
 	nodes   map[string][]domainNodes
 	// filters are the nodeFilters by name.
 	filters map[string]*nodeFilter
-	// planned remembers plannedValues, and settled the values of custom labels that claims settle on, as long as the planned nodes stay as they are.
-	planned map[string][]string
-	settled map[nodeKey]string
 	// doubtful are the tallies that have doubtful demands. As long as nodes are not packed yet these count for all their pods, after that where they are: placed says so.
 	doubtful []*tally
 	placed   bool
@@ -53,6 +57,8 @@ type board struct {
 	places [][]place
 	// fixed remembers fixedDomains.
 	fixed map[string][]string
+	// measured are the spreads of shapes as remeasure last measured them.
+	measured map[*shape][]*skew
 	// concerned remembers what problem.concern gave since the terms last changed.
 	concerned map[concern]concernTerms
 	// keys are the topology keys in use but for the host name.
@@ -63,12 +69,6 @@ type board struct {
 type concern struct {
 	key   string
 	class int
-}
-
-// nodeKey is a label key of a planned node.
-type nodeKey struct {
-	node *node
-	key  string
 }
 
 type concernTerms struct{ counted, levelled *boardTerm }
@@ -86,23 +86,14 @@ type domainNodes struct {
 	nodes []*existing
 }
 
-// replan forgets what is remembered of the planned nodes, which have changed.
-func (b *board) replan() {
-	clear(b.planned)
-	clear(b.settled)
-}
-
-func (p *problem) readBoard() {
+func (p *topology) readBoard() {
 	p.board = &board{
-		tallies: map[string]*tally{}, repelled: map[string]*repelled{}, terms: map[string]*boardTerm{}, moving: map[string]bool{},
-		fixed: map[string][]string{}, running: map[string]map[string][]int{}, nodes: map[string][]domainNodes{},
-		concerned: map[concern]concernTerms{}, filters: map[string]*nodeFilter{}, planned: map[string][]string{}, settled: map[nodeKey]string{},
+		tallies: map[string]*tally{}, repelled: map[string]*repelled{}, terms: map[string]*boardTerm{},
+		fixed: map[string][]string{}, measured: map[*shape][]*skew{}, running: map[string]map[string][]int{}, nodes: map[string][]domainNodes{},
+		concerned: map[concern]concernTerms{}, filters: map[string]*nodeFilter{},
 	}
 	if !p.podClasses.any {
 		return
-	}
-	for i := range p.snapshot.Pods {
-		p.board.moving[string(p.snapshot.Pods[i].UID)] = true
 	}
 	for i := range p.snapshot.Nodes {
 		node := &p.snapshot.Nodes[i]
@@ -124,11 +115,6 @@ func (p *problem) readBoard() {
 	}
 }
 
-// counts reports whether a pod on a node counts in its topology domain: it is there to stay.
-func (p *problem) counts(pod *corev1.Pod) bool {
-	return !scheduling.IsTerminal(pod) && pod.DeletionTimestamp == nil && !p.board.moving[string(pod.UID)]
-}
-
 func (b *board) repel(peers *peers, key, value string, count int) {
 	text := key + " " + value + " " + peers.text()
 	r := b.repelled[text]
@@ -140,10 +126,10 @@ func (b *board) repel(peers *peers, key, value string, count int) {
 }
 
 // tally gives the counts of the peers in the key's domains, kept up to date from then on.
-func (p *problem) tally(peers *peers, key string) map[string]int { return p.filtered(peers, key, nil) }
+func (p *topology) tally(peers *peers, key string) map[string]int { return p.filtered(peers, key, nil) }
 
 // filtered is tally for the nodes of a filter; nil are all.
-func (p *problem) filtered(peers *peers, key string, filter *nodeFilter) map[string]int {
+func (p *topology) filtered(peers *peers, key string, filter *nodeFilter) map[string]int {
 	text := key + " " + peers.text()
 	if filter != nil {
 		text = filter.name + " " + text
@@ -160,7 +146,7 @@ func (p *problem) filtered(peers *peers, key string, filter *nodeFilter) map[str
 }
 
 // runningPeers counts the peers that run in each of the key's domains.
-func (p *problem) runningPeers(peers *peers, key string, filter *nodeFilter) map[string]int {
+func (p *topology) runningPeers(peers *peers, key string, filter *nodeFilter) map[string]int {
 	counts := map[string]int{}
 	for value, classes := range p.running(key, filter) {
 		for class, n := range classes {
@@ -173,7 +159,7 @@ func (p *problem) runningPeers(peers *peers, key string, filter *nodeFilter) map
 }
 
 // running counts the pods of each class on the nodes of each of the key's domains, as far as the filter, nil for none, counts the nodes.
-func (p *problem) running(key string, filter *nodeFilter) map[string][]int {
+func (p *topology) running(key string, filter *nodeFilter) map[string][]int {
 	name := key
 	if filter != nil {
 		name = filter.name + " " + key
@@ -206,7 +192,7 @@ func (p *problem) running(key string, filter *nodeFilter) map[string][]int {
 }
 
 // nodesOf are the existing nodes by their domain of the key, in their order; those without one are left out.
-func (p *problem) nodesOf(key string) []domainNodes {
+func (p *topology) nodesOf(key string) []domainNodes {
 	if known, ok := p.board.nodes[key]; ok {
 		return known
 	}
@@ -225,7 +211,7 @@ func (p *problem) nodesOf(key string) []domainNodes {
 }
 
 // recount changes how many of the demand's pods count in its domains.
-func (p *problem) recount(d *demand, pods int) {
+func (p *topology) recount(d *demand, pods int) {
 	delta := pods - d.counted
 	if delta == 0 {
 		for _, t := range p.board.doubtful {
@@ -248,7 +234,7 @@ func (p *problem) recount(d *demand, pods int) {
 }
 
 // askedDomains gives the values of a label that the part itself lists and that new nodes get if it asks for them, with the price of the cheapest such node.
-func (p *problem) askedDomains(s *shape, part part, key string, each func(value string, price float64)) {
+func (p *topology) askedDomains(s *shape, part part, key string, each func(value string, price float64)) {
 	if scheduling.IsWellKnown(key) || isOfferingKey(key) {
 		return
 	}
@@ -268,7 +254,7 @@ func (p *problem) askedDomains(s *shape, part part, key string, each func(value 
 }
 
 // recountIn changes by delta how many of the demand's pods count in one tally.
-func (p *problem) recountIn(t *tally, d *demand, delta int) {
+func (p *topology) recountIn(t *tally, d *demand, delta int) {
 	value := d.bound[t.key]
 	if value == "" || !t.peers.matchClass(p.podClasses, d.shape.class) || t.filter != nil && !t.filter.admits(d) {
 		return
@@ -285,12 +271,12 @@ func (p *problem) recountIn(t *tally, d *demand, delta int) {
 }
 
 // settle counts a doubtful demand in a tally anew.
-func (p *problem) settle(t *tally, d *demand) {
+func (p *topology) settle(t *tally, d *demand) {
 	pods := d.counted
 	if p.board.placed || d.round < p.round {
 		pods = 0
 		p.eachPlace(d, func(at place, units int) {
-			if at.planned != nil && t.filter.countsPlanned(p, at.planned) || at.existing != nil && t.filter.counts(at.existing.node) {
+			if at.planned != nil && t.filter.countsPlanned(p.placements, at.planned) || at.existing != nil && t.filter.counts(at.existing.node) {
 				pods += units * d.pods()
 			}
 		})
@@ -300,7 +286,7 @@ func (p *problem) settle(t *tally, d *demand) {
 }
 
 // settleAll counts the doubtful demands by where they are now.
-func (p *problem) settleAll() {
+func (p *topology) settleAll() {
 	p.board.placed = true
 	for _, t := range p.board.doubtful {
 		for index := range t.doubtful {
@@ -310,7 +296,7 @@ func (p *problem) settleAll() {
 }
 
 // roomWithout is how many of a part's units the existing nodes have places for that do not have the label; no more than the part has.
-func (p *problem) roomWithout(s *shape, part part, key string) int {
+func (p *topology) roomWithout(s *shape, part part, key string) int {
 	if len(part.alternatives) == 0 {
 		return 0
 	}
@@ -330,7 +316,7 @@ func (p *problem) roomWithout(s *shape, part part, key string) int {
 }
 
 // concern is the first constraint over the key that counts the shape's pods, and the first of those that is a spread; each may be nil.
-func (p *problem) concern(s *shape, key string) (counted, levelled *boardTerm) {
+func (p *topology) concern(s *shape, key string) (counted, levelled *boardTerm) {
 	at := concern{key: key, class: s.class}
 	if known, ok := p.board.concerned[at]; ok {
 		return known.counted, known.levelled
@@ -374,7 +360,7 @@ func cheapestFor(domains []domain, units int) string {
 }
 
 // domains are those of the key that can take a unit of the part: best first, which is where nodes have room already, then where the cheapest new one is.
-func (p *problem) domains(s *shape, part part, key string) []domain {
+func (p *topology) domains(s *shape, part part, key string) []domain {
 	byValue := map[string]*domain{}
 	var memory []domain
 	at := func(value string) *domain {

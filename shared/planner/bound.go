@@ -30,7 +30,7 @@ import "math"
 
 // lowerBound is what no fleet of new nodes can cost less than that holds so many units of each demand. Domains that topology bound them to do not count: another plan
 // might have chosen others.
-func (p *problem) lowerBound(placed []int) float64 {
+func (p *placements) lowerBound(placed []int, last *dual) float64 {
 	offers, demands := make([]offer, 0, len(p.demands)), make([]*demand, 0, len(p.demands))
 	for i, d := range p.demands {
 		if placed[i] == 0 {
@@ -44,7 +44,7 @@ func (p *problem) lowerBound(placed []int) float64 {
 		}
 		offers, demands = append(offers, offer{need: d.need, count: placed[i], columns: columns, slots: d.slots}), append(demands, d)
 	}
-	dual := p.worth
+	dual := last
 	if dual == nil || !dual.again(offers) {
 		dual = p.solveDual(offers)
 	}
@@ -71,12 +71,4 @@ func (p *problem) lowerBound(placed []int) float64 {
 		}
 	}
 	return total
-}
-
-// cheapest is the first column of the set whose empty node has room for the need; -1 without one.
-func (p *problem) cheapest(columns bitset, need vector) int {
-	set := p.sets.scratch
-	copy(set, columns)
-	p.keepRoom(set, need)
-	return set.first()
 }

@@ -16,12 +16,10 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
 // claimWriter makes the nodes into claims. Nodes that the same columns can stand in for share their choices, those whose demands ask for the same labels share
 // their requirements, and those that take the same share their requests: nobody may change a plan's lists and maps in place, but for annotations.
 type claimWriter struct {
-	p      *problem
+	p      *placements
 	ledger *ledger
 	// choices number the stand-ins of nodes; chosen are what claims keep of them.
 	choices *numbering
@@ -66,16 +64,8 @@ type chosen struct {
 	most []int64
 }
 
-// planClaims makes the nodes into claims, and gives the pods their places.
-func (p *problem) planClaims(nodes []*node) {
-	placed := p.writeClaims(nodes)
-	if !p.snapshot.SkipImprovement {
-		p.plan.LowerBoundPerHour = p.lowerBound(placed)
-	}
-}
-
-// writeClaims gives how many units of each demand have got their places.
-func (p *problem) writeClaims(nodes []*node) []int {
+// writeClaims makes the nodes into claims, and gives the pods their places. It returns the claims, and how many units of each demand have got their places.
+func (p *placements) writeClaims(nodes []*node) ([]plan.PlannedNodeClaim, []int) {
 	w := &claimWriter{
 		p: p, ledger: p.newLedger(nodes), choices: newNumbering(len(nodes)), asks: newNumbering(len(nodes)), sums: newNumbering(len(nodes)),
 		bases: map[string][]scheduling.Requirement{}, templates: map[*pool]*claimTemplate{}, handed: make([]int, len(p.demands)), sum: make(vector, len(p.axes.names)),
@@ -90,16 +80,15 @@ func (p *problem) writeClaims(nodes []*node) []int {
 		}
 	}
 	w.pods = make([]plan.PodRef, 0, pods)
-	first := len(p.plan.NodeClaims)
-	p.plan.NodeClaims = slices.Grow(p.plan.NodeClaims, len(nodes))[:first+len(nodes)]
+	claims := slices.Grow([]plan.PlannedNodeClaim(nil), len(nodes))[:len(nodes)]
 	w.reserve(nodes, -1)
 	for i, n := range nodes {
-		w.write(&p.plan.NodeClaims[first+i], n)
+		w.write(&claims[i], n)
 	}
 	for i, d := range p.demands {
 		d.units = d.units[w.handed[i]:]
 	}
-	return placed
+	return claims, placed
 }
 
 // reserve adds what the nodes need of the limits for minValues to what is left, or takes it away, with a factor of -1: other nodes' choices must leave it to them.

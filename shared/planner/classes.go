@@ -150,7 +150,7 @@ func readClasses(s *plan.Snapshot) *podClasses {
 }
 
 // peersOf is the one value for these pods.
-func (p *problem) peersOf(namespaces []string, selector labels.Selector) *peers {
+func (p *workload) peersOf(namespaces []string, selector labels.Selector) *peers {
 	name := "* " + selector.String()
 	if namespaces != nil {
 		name = strings.Join(namespaces, ",") + " " + selector.String()
@@ -171,7 +171,7 @@ type chosenPeers struct {
 
 // peersFor are the pods of the namespaces that a term means: its selector, narrowed by the values that the pod itself has of some keys. Terms that say the same are
 // read once.
-func (p *problem) peersFor(pod *corev1.Pod, namespaces []string, selector *metav1.LabelSelector, match, mismatch []string) (*peers, error) {
+func (p *workload) peersFor(pod *corev1.Pod, namespaces []string, selector *metav1.LabelSelector, match, mismatch []string) (*peers, error) {
 	k := &p.termKey
 	k.buffer = k.buffer[:0]
 	k.flag(namespaces != nil)
@@ -205,7 +205,7 @@ func (p *problem) peersFor(pod *corev1.Pod, namespaces []string, selector *metav
 }
 
 // namespacesOf are the namespaces that a pod affinity term means, sorted; nil for all.
-func (p *problem) namespacesOf(pod *corev1.Pod, term *corev1.PodAffinityTerm) ([]string, error) {
+func (p *workload) namespacesOf(pod *corev1.Pod, term *corev1.PodAffinityTerm) ([]string, error) {
 	switch s := term.NamespaceSelector; {
 	case s == nil && len(term.Namespaces) == 0:
 		return []string{pod.Namespace}, nil

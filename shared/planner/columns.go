@@ -30,7 +30,7 @@ type reservation struct {
 }
 
 // readColumns numbers the columns, and fills in the sets of them that all else is made from.
-func (p *problem) readColumns() {
+func (p *offerings) readColumns() {
 	p.sortColumns()
 	p.exotic = newBitset(len(p.columns))
 	for _, pool := range p.pools {
@@ -84,7 +84,7 @@ func (p *problem) readColumns() {
 }
 
 // sortColumns sorts by price; of equal ones spot comes before on-demand, then the order is by pool, type and zone.
-func (p *problem) sortColumns() {
+func (p *offerings) sortColumns() {
 	n := len(p.columns)
 	if n == 0 {
 		return
@@ -111,7 +111,7 @@ func (p *problem) sortColumns() {
 }
 
 // compareColumns orders columns of the same price.
-func (p *problem) compareColumns(a, b int32) int {
+func (p *offerings) compareColumns(a, b int32) int {
 	first, second := &p.columns[a], &p.columns[b]
 	x, y := first.offering, second.offering
 	if x.CapacityType != y.CapacityType {
@@ -124,7 +124,7 @@ func (p *problem) compareColumns(a, b int32) int {
 }
 
 // addTier adds the columns of the pools that have the same weight as the pool first, and gives the position of the first pool that has not.
-func (p *problem) addTier(set bitset, first int) int {
+func (p *offerings) addTier(set bitset, first int) int {
 	end := first
 	for ; end < len(p.pools) && p.pools[end].weight() == p.pools[first].weight(); end++ {
 		set.or(p.pools[end].columns)
@@ -133,7 +133,7 @@ func (p *problem) addTier(set bitset, first int) int {
 }
 
 // configOf is the config that a column buys.
-func (p *problem) configOf(column int) *config { return &p.configs[p.columns[column].config] }
+func (p *offerings) configOf(column int) *config { return &p.configs[p.columns[column].config] }
 
 // sizes answers which columns have at least so much of one resource.
 type sizes struct {
@@ -146,7 +146,7 @@ type sizes struct {
 
 const sizeStep = 64
 
-func (p *problem) readSizes(axis int) sizes {
+func (p *offerings) readSizes(axis int) sizes {
 	// Columns of a config have the same amounts, and many configs too: there are few amounts to sort.
 	first, next := map[int64]int32{}, make([]int32, len(p.configs))
 	var amounts []int64
@@ -196,7 +196,7 @@ func (s *sizes) keep(set bitset, least int64) {
 }
 
 // keepRoom leaves the columns in the set whose empty node has room for the need.
-func (p *problem) keepRoom(set bitset, need vector) {
+func (p *offerings) keepRoom(set bitset, need vector) {
 	for r, amount := range need {
 		if amount > 0 {
 			p.sizes[r].keep(set, amount)

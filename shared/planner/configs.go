@@ -38,7 +38,7 @@ func isOfferingKey(key string) bool {
 
 // configReader adds the configs of one pool.
 type configReader struct {
-	p    *problem
+	p    *offerings
 	pool *pool
 	// daemons are those that may run on the pool's nodes; selective says that some of them run on some nodes only.
 	daemons   []*daemon
@@ -67,7 +67,7 @@ type daemonSum struct {
 }
 
 // readConfigs adds the pool's types that its requirements allow, with their available offerings.
-func (p *problem) readConfigs(pool *pool, daemons []*daemon) {
+func (p *offerings) readConfigs(pool *pool, daemons []*daemon) {
 	r := &configReader{
 		p: p, pool: pool, daemons: daemonsOf(daemons, pool), sums: map[string]*daemonSum{}, offerings: catalog.ReadOfferingRequirements(pool.requirements),
 		free: make(vector, len(p.axes.names)*len(pool.types.all)), plain: true,

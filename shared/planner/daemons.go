@@ -81,20 +81,6 @@ func (d *daemon) runsOn(pool *pool, typ *catalog.InstanceType, offering *catalog
 	})
 }
 
-// missingOn are the daemons that will run on an existing node and do not yet.
-func missingOn(daemons []*daemon, e *existing) []*daemon {
-	var missing []*daemon
-	for _, d := range daemons {
-		if !scheduling.ToleratesAll(e.taints, d.tolerations) || !slices.ContainsFunc(d.alternatives, e.mayMeet) {
-			continue
-		}
-		if !d.hasPod(e.node.Pods) {
-			missing = append(missing, d)
-		}
-	}
-	return missing
-}
-
 // hasPod reports whether one of the pods is the daemon's.
 func (d *daemon) hasPod(pods []corev1.Pod) bool {
 	for i := range pods {

@@ -42,7 +42,7 @@ func (s *columnSets) domainsOf(key string) []columnDomain {
 }
 
 // lists reports whether the values that problem.valuesOf gives for a column are all that its nodes can have.
-func (p *problem) lists(j int, key string) bool {
+func (p *offerings) lists(j int, key string) bool {
 	if isOfferingKey(key) {
 		return true
 	}

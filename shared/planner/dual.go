@@ -41,7 +41,7 @@ var dualBuckets = [...]int{20, 56}
 // solved by generating columns: again and again, for the units' prices so far, each column is filled with what is worth most, and where that is more than it costs
 // the filling joins the program.
 type dual struct {
-	p      *problem
+	p      *offerings
 	offers []offer
 	// axes are the resources that offers ask for, then the slots: what a node has of the first is free, of the second one.
 	axes    []int
@@ -83,7 +83,7 @@ type bucket struct {
 	samples [][]float64
 }
 
-func (p *problem) solveDual(offers []offer) *dual {
+func (p *offerings) solveDual(offers []offer) *dual {
 	d := &dual{p: p, offers: offers, slots: map[int]int{}, rent: make([]float64, len(p.reservations))}
 	d.readAxes(offers)
 	d.readKinds(offers)

@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 	"github.com/whittle-dev/whittle/shared/volumes"
@@ -42,31 +41,8 @@ type existing struct {
 	fills []fill
 }
 
-// typesOf are the instance types that a claim not launched yet may become, or the one that it has become.
-func (p *problem) typesOf(claim *api.NodeClaim) []*catalog.InstanceType {
-	if claim.Spec.NodeClassRef == nil {
-		return nil
-	}
-	requirements, err := scheduling.FromTerms(claim.Spec.Requirements)
-	if err != nil {
-		return nil
-	}
-	requirements.Merge(scheduling.FromLabels(claim.Labels))
-	names, ok := requirements[corev1.LabelInstanceTypeStable]
-	if !ok {
-		return nil
-	}
-	var types []*catalog.InstanceType
-	for _, typ := range p.typesOfPool(claim.Labels[api.NodePoolLabelKey]).all {
-		if names.Has(typ.Name) {
-			types = append(types, typ)
-		}
-	}
-	return types
-}
-
 // readExisting fills in the nodes that can take pods: initialised ones first, then by rank and name.
-func (p *problem) readExisting() {
+func (p *placements) readExisting() {
 	daemons := readDaemons(p.snapshot.DaemonSets, p.axes)
 	for i := range p.snapshot.Nodes {
 		if node := &p.snapshot.Nodes[i]; !node.ClosedToPods() {
@@ -86,7 +62,7 @@ func (p *problem) readExisting() {
 	})
 }
 
-func (p *problem) readNode(node *plan.Node, daemons []*daemon) *existing {
+func (p *placements) readNode(node *plan.Node, daemons []*daemon) *existing {
 	e := &existing{node: node, initialized: node.Initialized()}
 	var allocatable corev1.ResourceList
 	if e.initialized {
@@ -116,7 +92,7 @@ func (p *problem) readNode(node *plan.Node, daemons []*daemon) *existing {
 }
 
 // readStarting reads what is known of the labels of a node that is starting, and gives what pods may use of it.
-func (p *problem) readStarting(e *existing) corev1.ResourceList {
+func (p *placements) readStarting(e *existing) corev1.ResourceList {
 	e.have = scheduling.Requirements{}
 	claim, node := e.node.NodeClaim, e.node.Node
 	if requirements, err := scheduling.FromTerms(claim.Spec.Requirements); err == nil {
@@ -139,23 +115,6 @@ func (p *problem) readStarting(e *existing) corev1.ResourceList {
 		}
 	}
 	return allocatable
-}
-
-// claimAllocatable is what the claim says pods may use, else the least of each resource among the types that the claim may become.
-func (p *problem) claimAllocatable(claim *api.NodeClaim, types []*catalog.InstanceType) corev1.ResourceList {
-	if len(claim.Status.Allocatable) > 0 {
-		return claim.Status.Allocatable.DeepCopy()
-	}
-	least := corev1.ResourceList{}
-	for _, name := range p.axes.names {
-		for i, typ := range types {
-			quantity := typ.Allocatable[name]
-			if present := least[name]; i == 0 || quantity.Cmp(present) < 0 {
-				least[name] = quantity
-			}
-		}
-	}
-	return least
 }
 
 // meetsOne reports whether the node is sure to meet one of the alternatives, whichever of the instance types and zones open to it it gets. Different ones may
@@ -250,7 +209,7 @@ func (e *existing) domain(key string) (string, bool) {
 }
 
 // readRunning notes what a pod on the node demands of those that come to it.
-func (p *problem) readRunning(e *existing, pod *corev1.Pod) {
+func (p *placements) readRunning(e *existing, pod *corev1.Pod) {
 	if a := pod.Spec.Affinity; a != nil && a.PodAntiAffinity != nil && p.counts(pod) {
 		// A term that cannot be read has not kept the scheduler from binding the pod either.
 		terms, _ := p.readAffinity(pod, a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution, nil, "spec.affinity.podAntiAffinity")
@@ -294,13 +253,8 @@ func (e *existing) canAttach(attachments []volumes.Attachment) bool {
 	return true
 }
 
-// accepts reports whether a unit's pods may run on the node, as far as labels, taints and host ports go.
-func (p *problem) accepts(e *existing, s *shape, alternatives []scheduling.Requirements) bool {
-	return s.tolerates(e.taints) && !portsClash(s.ports, e.ports) && e.meetsOne(alternatives)
-}
-
 // fillExisting gives the demands from first on what places there are on the nodes.
-func (p *problem) fillExisting(first int) {
+func (p *placements) fillExisting(first int) {
 	p.fillNominated(first)
 	demands := slices.Clone(p.demands[first:])
 	slices.SortStableFunc(demands, func(a, b *demand) int {
@@ -323,7 +277,7 @@ func (d *demand) sparse() bool {
 }
 
 // fillNode puts as many units of the demand on the node as it takes, at most limit, and gives their number.
-func (p *problem) fillNode(e *existing, d *demand, limit int) int {
+func (p *placements) fillNode(e *existing, d *demand, limit int) int {
 	n := int(e.free.room(d.need, int64(min(limit, d.waiting))))
 	if n == 0 {
 		return 0
@@ -350,7 +304,7 @@ func (p *problem) fillNode(e *existing, d *demand, limit int) int {
 }
 
 // roomBesides is how many units of the demand the node takes beside the pods on it, at most limit.
-func (p *problem) roomBesides(e *existing, d *demand, limit int) int {
+func (p *placements) roomBesides(e *existing, d *demand, limit int) int {
 	if d.conflicts != nil {
 		for _, f := range e.fills {
 			if d.conflicts.has(f.demand) {
@@ -398,7 +352,7 @@ func (p *problem) roomBesides(e *existing, d *demand, limit int) int {
 }
 
 // count is how many of the peers the node has, and will have by the plan.
-func (p *problem) count(e *existing, wanted *peers) int {
+func (p *placements) count(e *existing, wanted *peers) int {
 	n, ok := e.running[wanted]
 	if !ok {
 		n = p.runningOn(e.index, wanted)
@@ -415,19 +369,9 @@ func (p *problem) count(e *existing, wanted *peers) int {
 	return n
 }
 
-// runningOn is how many of the peers run on the snapshot's node.
-func (p *problem) runningOn(index int, wanted *peers) int {
-	n := 0
-	for _, class := range p.classesOn[index] {
-		if class >= 0 && wanted.matchClass(p.podClasses, class) {
-			n++
-		}
-	}
-	return n
-}
-
 // nominate notes the places on existing nodes.
-func (p *problem) nominate() {
+func (p *placements) nominate() []plan.Nomination {
+	var nominations []plan.Nomination
 	for _, e := range p.existing {
 		for _, f := range e.fills {
 			d := p.demands[f.demand]
@@ -440,10 +384,25 @@ func (p *problem) nominate() {
 					if e.node.NodeClaim != nil {
 						nomination.NodeClaimName = e.node.NodeClaim.Name
 					}
-					p.plan.Nominations = append(p.plan.Nominations, nomination)
+					nominations = append(nominations, nomination)
 				}
 			}
 			d.units = d.units[f.count:]
 		}
 	}
+	return nominations
+}
+
+// missingOn are the daemons that will run on an existing node and do not yet.
+func missingOn(daemons []*daemon, e *existing) []*daemon {
+	var missing []*daemon
+	for _, d := range daemons {
+		if !scheduling.ToleratesAll(e.taints, d.tolerations) || !slices.ContainsFunc(d.alternatives, e.mayMeet) {
+			continue
+		}
+		if !d.hasPod(e.node.Pods) {
+			missing = append(missing, d)
+		}
+	}
+	return missing
 }

@@ -11,27 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
-
-// planUnplaced notes the pods without a place, and for each node pool why.
-func (p *problem) planUnplaced() {
-	for _, left := range p.refused {
-		switch {
-		case left.demand == nil:
-			p.unplaced(left.pods, []plan.Reason{{Message: left.reason}})
-		case len(p.pools) == 0:
-			p.unplaced(left.pods, []plan.Reason{{Message: "there is no node pool: create a NodePool and an EC2NodeClass"}})
-		default:
-			var reasons []plan.Reason
-			for _, pool := range p.pools {
-				reasons = append(reasons, plan.Reason{NodePool: pool.name(), Message: p.explain(pool, left.demand)})
-			}
-			p.unplaced(left.pods, reasons)
-		}
-	}
-}
 
 func (p *problem) unplaced(pods []*corev1.Pod, reasons []plan.Reason) {
 	for _, pod := range pods {
@@ -287,36 +268,4 @@ func (p *problem) plannedUse(pool *pool, claim *plan.PlannedNodeClaim, i int) in
 		}
 	}
 	return most
-}
-
-// explainNoTypes says why a pool that is in order has nothing to buy.
-func (p *pool) explainNoTypes() string {
-	if len(p.types.all) == 0 {
-		return "no instance type is known for its node class: its subnets or images are not resolved yet, or the catalog is empty"
-	}
-	allowed, known := 0, 0
-	for i := range p.types.all {
-		if p.allowsType(p.types.all[i]) {
-			allowed++
-			for j := range p.types.all[i].Offerings {
-				if p.types.all[i].Offerings[j].AllowedBy(p.requirements) {
-					known++
-				}
-			}
-		}
-	}
-	if allowed > 0 {
-		return fmt.Sprintf("no offering available: %d of %d instance types meet its requirements, but none of their %d offerings in its zones and capacity types has a known price and capacity now",
-			allowed, len(p.types.all), known)
-	}
-	for _, key := range p.requirements.Keys() {
-		want := p.requirements[key]
-		if !slices.ContainsFunc(p.types.all, func(t *catalog.InstanceType) bool {
-			have, ok := t.Requirements[key]
-			return !ok || have.Intersects(want)
-		}) {
-			return fmt.Sprintf("none of %d instance types has %s: change spec.template.spec.requirements", len(p.types.all), want)
-		}
-	}
-	return fmt.Sprintf("none of %d instance types meets all of spec.template.spec.requirements together", len(p.types.all))
 }

@@ -5,52 +5,9 @@ import (
 	"math"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
-
-// demand is a number of equal units that want places: the pods of a shape, or those of them that topology has bound to one domain. A unit is one pod,
-// or several that must share a node.
-type demand struct {
-	shape *shape
-	index int
-	// units are the pods still without a place on an existing node, in order. They are handed out when the plan is written.
-	units [][]*corev1.Pod
-	// waiting is how many units still want a place. Whoever gives one a place lowers it.
-	waiting int
-	// need is that of one unit, which has podsEach pods.
-	need     vector
-	podsEach int
-	// alternatives are the shape's, narrowed to the demand's domain.
-	alternatives []scheduling.Requirements
-	hosts        hostTerms
-	// bound are the topology domains that the alternatives bind it to, by key; counted is how many of its pods count there.
-	bound   map[string]string
-	counted int
-	// round is in which round of placing it was made.
-	round int
-	// follows are peers of which a node must have one before it can take a unit: only nodes that exist or are planned can.
-	follows []*peers
-	// slack is how much more than its maxSkew a spread over hosts allows, since every host that counts has so many already.
-	slack int
-
-	// class says by which columns nodes can be got for a unit, its size aside.
-	class *class
-	// conflicts are the demands whose units cannot share a node with one of this; itself among them where two of its own cannot. Nil is none. Demands
-	// with the same conflicts share the set.
-	conflicts bitset
-	// rules bound what else may be on its node, by spreads over hosts; nil without such.
-	rules *hostRules
-	// repulsion numbers what the demand asks of a node by conflicts and rules, zero for nothing: demands of which it is equal are kept from a node together.
-	repulsion int
-	// slots are what a unit takes of that of which a node has only so much for constraints over hosts: see bound.go.
-	slots []slot
-}
-
-// pods is how many pods a unit has.
-func (d *demand) pods() int { return d.podsEach }
 
 // labelled is what labels, taints and host ports leave of the columns, the same for all demands that ask for the same.
 type labelled struct {
@@ -85,7 +42,7 @@ type class struct {
 
 // columnSets remembers which columns requirements leave, for the many shapes that ask for the same.
 type columnSets struct {
-	problem  *problem
+	problem  *offerings
 	byText   map[string]bitset
 	labelled map[string]*labelled
 	classes  map[[2]uint64]*class
@@ -108,7 +65,7 @@ type columnSets struct {
 	kept              []int
 }
 
-func newColumnSets(p *problem) *columnSets {
+func newColumnSets(p *offerings) *columnSets {
 	return &columnSets{
 		problem: p, byText: map[string]bitset{}, labelled: map[string]*labelled{}, classes: map[[2]uint64]*class{}, domains: map[string][]columnDomain{}, keys: map[*pool]*poolKeys{},
 		requirements: newNumbering(1), narrowed: map[narrowing][]scheduling.Requirements{}, byPlace: map[labelledAt]*labelled{}, bound: map[bindingAt]map[string]string{}, single: map[labelValue]scheduling.Requirement{},
@@ -142,32 +99,6 @@ func (s *columnSets) allowing(r scheduling.Requirement) bitset {
 	}
 	s.byText[text] = set
 	return set
-}
-
-// appendRequirement appends bytes that tell requirements apart; Requirement.String is for people and shortens.
-func appendRequirement(key []byte, r scheduling.Requirement) []byte {
-	key = appendText(key, r.Key())
-	if values, ok := r.Values(); ok {
-		if r.AllowsAbsent() {
-			key = append(key, 'a')
-		}
-		key = binary.AppendUvarint(key, uint64(len(values)))
-		for _, value := range values {
-			key = appendText(key, value)
-		}
-		return key
-	}
-	for _, term := range r.Terms() {
-		key = appendText(append(key, 't'), string(term.Operator))
-		for _, value := range term.Values {
-			key = appendText(key, value)
-		}
-	}
-	return key
-}
-
-func appendText(key []byte, text string) []byte {
-	return append(binary.AppendUvarint(key, uint64(len(text))), text...)
 }
 
 // meeting is the set of the pool's columns that meet the requirements, and what they decide of the pool's open labels. It is nil if the pool's template
@@ -304,20 +235,6 @@ func (s *columnSets) chooses(shape *shape, alternatives []scheduling.Requirement
 	return len(alternatives) >= 2 && s.labelledAs(shape, alternatives).choices != nil
 }
 
-// most is how many of the shape's pods a node may have, as far as the pods themselves limit that.
-func (s *shape) most() int {
-	most := len(s.pods)
-	if portsClash(s.ports, s.ports) || slices.ContainsFunc(s.topology.anti, func(t affinityTerm) bool { return t.key == corev1.LabelHostname && t.match(s.pod()) }) {
-		return 1
-	}
-	for i := range s.topology.spread {
-		if t := &s.topology.spread[i]; t.key == corev1.LabelHostname && t.match(s.pod()) {
-			most = min(most, t.maxSkew)
-		}
-	}
-	return most
-}
-
 func appendAlternatives(key []byte, s *shape, alternatives []scheduling.Requirements) []byte {
 	if s.avoids {
 		key = append(key, 'V')
@@ -398,7 +315,7 @@ func (l *labelled) take(c choice) {
 }
 
 // pricePerUnit is the least that a node of one of the columns costs for each unit of this need on it, if it has at most so many; infinite without a column.
-func (p *problem) pricePerUnit(columns bitset, need vector, most int) float64 {
+func (p *offerings) pricePerUnit(columns bitset, need vector, most int) float64 {
 	best := math.Inf(1)
 	for j := range columns.all() {
 		// Columns come from cheap to dear.
@@ -469,7 +386,7 @@ func (s *columnSets) choose(l *labelled, need vector, most int) *labelled {
 }
 
 // columnsFor is the set of columns that can hold one pod with these alternatives and this need, and what it decides of pools' open labels.
-func (p *problem) columnsFor(s *shape, alternatives []scheduling.Requirements, need vector) (bitset, map[*pool]scheduling.Requirements) {
+func (p *offerings) columnsFor(s *shape, alternatives []scheduling.Requirements, need vector) (bitset, map[*pool]scheduling.Requirements) {
 	l := p.sets.labelledFor(s, alternatives, need)
 	feasible := l.columns.clone()
 	p.keepRoom(feasible, need)
@@ -477,7 +394,7 @@ func (p *problem) columnsFor(s *shape, alternatives []scheduling.Requirements, n
 }
 
 // hasColumnFor reports whether columnsFor gives any.
-func (p *problem) hasColumnFor(s *shape, alternatives []scheduling.Requirements, need vector) bool {
+func (p *offerings) hasColumnFor(s *shape, alternatives []scheduling.Requirements, need vector) bool {
 	feasible := p.sets.scratch
 	copy(feasible, p.sets.labelledFor(s, alternatives, need).columns)
 	p.keepRoom(feasible, need)
@@ -485,7 +402,7 @@ func (p *problem) hasColumnFor(s *shape, alternatives []scheduling.Requirements,
 }
 
 // keepPorts leaves the pool's columns in the set whose daemon sets leave the shape's host ports free.
-func (p *problem) keepPorts(set bitset, pool *pool, s *shape) {
+func (p *offerings) keepPorts(set bitset, pool *pool, s *shape) {
 	if len(s.ports) == 0 {
 		return
 	}
@@ -499,15 +416,12 @@ func (p *problem) keepPorts(set bitset, pool *pool, s *shape) {
 }
 
 // keepFitting leaves the pool's columns in the set whose node has room and free host ports.
-func (p *problem) keepFitting(set bitset, pool *pool, s *shape, need vector) {
+func (p *offerings) keepFitting(set bitset, pool *pool, s *shape, need vector) {
 	p.keepRoom(set, need)
 	p.keepPorts(set, pool, s)
 }
 
-// finish fills in the demand's class.
-func (p *problem) finish(d *demand) { d.class = p.classFor(d.shape, d.alternatives, d.need) }
-
-func (p *problem) classFor(s *shape, alternatives []scheduling.Requirements, need vector) *class {
+func (p *offerings) classFor(s *shape, alternatives []scheduling.Requirements, need vector) *class {
 	l := p.sets.labelledFor(s, alternatives, need)
 	// Which tiers have nothing but exotic types for it depends on the size.
 	var exotic uint64
@@ -534,7 +448,7 @@ func (p *problem) classFor(s *shape, alternatives []scheduling.Requirements, nee
 }
 
 // hasOrdinary reports whether a tier has a column with room for the need that is not exotic.
-func (p *problem) hasOrdinary(l *labelled, tier int, need vector) bool {
+func (p *offerings) hasOrdinary(l *labelled, tier int, need vector) bool {
 	if l.largest == nil {
 		l.largest = slices.Repeat([]int{-1}, len(p.tiers))
 	}
@@ -554,9 +468,4 @@ func (p *problem) hasOrdinary(l *labelled, tier int, need vector) bool {
 		l.largest[tier] = j
 	}
 	return true
-}
-
-// holds reports whether a node of the column's can hold a unit.
-func (p *problem) holds(column int, d *demand) bool {
-	return d.class.columns.has(column) && p.configOf(column).free.fits(d.need)
 }

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/shared/catalog"
 )
 
 // Choices are made one after the other: which of several alternatives pods follow, in which domain the first of a group goes, which column leads a node. What looks best may lead to
@@ -23,9 +22,6 @@ const (
 	furtherGap = 1.02
 )
 
-// aspect is a value of one of the labels by which things are left out.
-type aspect struct{ key, value string }
-
 // further gives the cheapest of the further plans, or the plan itself.
 func (p *problem) further() *plan.Plan {
 	best := p
@@ -38,8 +34,7 @@ func (p *problem) further() *plan.Plan {
 			if p.plansMade++; p.plansMade > furtherPlans || p.plansMade*len(p.columns) > furtherColumns || best.plan.PricePerHour <= furtherGap*best.plan.LowerBoundPerHour {
 				return best.plan
 			}
-			other := newProblem(p.snapshot)
-			other.leftOut = append(slices.Clone(from.leftOut), out)
+			other := newProblem(p.snapshot, append(slices.Clone(from.leftOut), out)...)
 			other.solve()
 			if other.cheaperThan(best) {
 				other.plan.LowerBoundPerHour = p.boundOf(other.plan)
@@ -93,23 +88,6 @@ func (p *problem) aspects() []aspect {
 	return used
 }
 
-func aspectValue(key string, pool *pool, typ *catalog.InstanceType, offering *catalog.Offering) string {
-	switch key {
-	case api.NodePoolLabelKey:
-		return pool.name()
-	case corev1.LabelTopologyZone:
-		return offering.Zone
-	case api.CapacityTypeLabelKey:
-		return offering.CapacityType
-	}
-	return typ.Name
-}
-
-// leavesOut reports whether the plan makes no use of the offering.
-func (p *problem) leavesOut(pool *pool, typ *catalog.InstanceType, offering *catalog.Offering) bool {
-	return slices.ContainsFunc(p.leftOut, func(a aspect) bool { return aspectValue(a.key, pool, typ, offering) == a.value })
-}
-
 // boundOf is the bound for the pods that another plan has on new nodes, with nothing left out.
 func (p *problem) boundOf(solved *plan.Plan) float64 {
 	at := map[plan.PodRef]int{}
@@ -127,5 +105,5 @@ func (p *problem) boundOf(solved *plan.Plan) float64 {
 	for i, d := range p.demands {
 		placed[i] /= d.pods()
 	}
-	return p.lowerBound(placed)
+	return p.lowerBound(placed, p.worth)
 }

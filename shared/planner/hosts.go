@@ -20,16 +20,10 @@ type hostLimit struct {
 	member      bool
 }
 
-// groupCount is how many pods of a group a node has.
-type groupCount struct {
-	group int32
-	count int32
-}
-
 // hostReader finds out which demands' constraints over hosts speak of which demands: each distinct constraint is held against each distinct set of those labels
 // that any constraint asks for.
 type hostReader struct {
-	p *problem
+	p *placements
 	// peers are those of the distinct constraints, by text; anti marks those of anti-affinity, spread those of spreads. A constraint that is only preferred binds
 	// demands up to the round of those that have it: until is that round.
 	peers        []*peers
@@ -51,7 +45,7 @@ type look struct {
 }
 
 // readConflicts fills in what constraints over hosts, and host ports, mean for the demands: which cannot share a node, and whose spreads count whom.
-func (p *problem) readConflicts() {
+func (p *placements) readConflicts() {
 	r := &hostReader{p: p, byText: map[string]int{}, looks: map[string]*look{}}
 	r.ofAnti, r.ofSpread = make([][]int, len(p.demands)), make([][]int, len(p.demands))
 	ports := false
@@ -277,55 +271,4 @@ func (r *hostReader) readSlots(numbers []int) {
 		}
 		d.repulsion = repulsions[string(key)]
 	}
-}
-
-// countOf is how many pods of a group the node has.
-func (n *node) countOf(group int) int {
-	for i := range n.counts {
-		if int(n.counts[i].group) == group {
-			return int(n.counts[i].count)
-		}
-	}
-	return 0
-}
-
-// count adds pods of a demand to the groups that they count in.
-func (n *node) count(rules *hostRules, pods int) {
-next:
-	for _, group := range rules.counted {
-		for i := range n.counts {
-			if n.counts[i].group == group {
-				n.counts[i].count += int32(pods)
-				continue next
-			}
-		}
-		n.counts = append(n.counts, groupCount{group: group, count: int32(pods)})
-	}
-}
-
-// readHosts brings a node up to date that was planned before further demands were read, whose constraints may speak of what is on it.
-func (p *problem) readHosts(n *node) {
-	if n.generation == p.generation {
-		return
-	}
-	n.generation = p.generation
-	n.counts = n.counts[:0]
-	for _, f := range n.fills {
-		if d := p.demands[f.demand]; d.rules != nil {
-			n.count(d.rules, f.count*d.pods())
-		}
-	}
-}
-
-// readDemands fills in what follows from the demands' pods for those that were added since it was last called.
-func (p *problem) readDemands() {
-	if p.demandsRead == len(p.demands) {
-		return
-	}
-	for _, d := range p.demands {
-		if d.class == nil {
-			p.finish(d)
-		}
-	}
-	p.readConflicts()
 }

@@ -2,14 +2,14 @@ package planner
 
 // ledger is what the nodes planned so far leave of the pools' limits and of reservations.
 type ledger struct {
-	p *problem
+	p *offerings
 	// limits are, by pool, what is left of each limit; reserved what is left of each reservation.
 	limits   map[*pool][]int64
 	reserved []int
 }
 
-func (p *problem) newLedger(planned []*node) *ledger {
-	l := &ledger{p: p, limits: make(map[*pool][]int64, len(p.pools)), reserved: make([]int, len(p.reservations))}
+func (p *placements) newLedger(planned []*node) *ledger {
+	l := &ledger{p: p.offerings, limits: make(map[*pool][]int64, len(p.pools)), reserved: make([]int, len(p.reservations))}
 	for _, pool := range p.pools {
 		if len(pool.limits) > 0 {
 			l.limits[pool] = pool.left()

@@ -3,8 +3,6 @@ package planner
 import (
 	"slices"
 
-	"github.com/whittle-dev/whittle/shared/plan"
-
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
@@ -18,7 +16,7 @@ type limit struct {
 }
 
 // readLimits fills in the limits of all pools, and what their nodes use: the capacity of each, leaving ones too, since they are paid until they are gone.
-func (p *problem) readLimits() {
+func (p *offerings) readLimits() {
 	byName := map[string]*pool{}
 	for _, pool := range p.pools {
 		byName[pool.name()] = pool
@@ -67,26 +65,4 @@ func (p *pool) left() []int64 {
 		left[i] = l.most - l.used
 	}
 	return left
-}
-
-// capacityOf is what a node has: as it says, else as its claim says, else the most that an instance type has which the claim allows.
-func (p *problem) capacityOf(node *plan.Node) corev1.ResourceList {
-	if node.Node != nil && len(node.Node.Status.Capacity) > 0 {
-		return node.Node.Status.Capacity
-	}
-	if node.NodeClaim == nil {
-		return nil
-	}
-	if len(node.NodeClaim.Status.Capacity) > 0 {
-		return node.NodeClaim.Status.Capacity
-	}
-	most := corev1.ResourceList{}
-	for _, typ := range p.typesOf(node.NodeClaim) {
-		for name, quantity := range typ.Capacity {
-			if present, ok := most[name]; !ok || present.Cmp(quantity) < 0 {
-				most[name] = quantity
-			}
-		}
-	}
-	return most
 }

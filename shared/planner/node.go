@@ -3,7 +3,7 @@ package planner
 import (
 	"slices"
 
-	"github.com/whittle-dev/whittle/shared/scheduling"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // node is a new node as it is being planned.
@@ -26,14 +26,14 @@ type fill struct {
 	count  int
 }
 
-func (p *problem) newNode(column int) *node {
+func (p *placements) newNode(column int) *node {
 	n := &node{}
 	p.reset(n, column)
 	return n
 }
 
 // reset makes the node an empty one of the column's, in the memory that it has.
-func (p *problem) reset(n *node, column int) {
+func (p *placements) reset(n *node, column int) {
 	n.column, n.generation = column, p.generation
 	n.fills, n.counts = n.fills[:0], n.counts[:0]
 	n.free = append(n.free[:0], p.configOf(column).free...)
@@ -49,7 +49,7 @@ func (n *node) clone() *node {
 }
 
 // room is how many units of a demand the node takes, at most limit.
-func (p *problem) room(n *node, d *demand, limit int) int {
+func (p *placements) room(n *node, d *demand, limit int) int {
 	room := int(n.free.room(d.need, int64(limit)))
 	if room == 0 {
 		return 0
@@ -81,18 +81,8 @@ func (p *problem) room(n *node, d *demand, limit int) int {
 	return max(room, 0)
 }
 
-// intersect reports whether both leave a value for each label.
-func intersect(a, b scheduling.Requirements) bool {
-	for key, r := range b {
-		if have, ok := a[key]; ok && have.Intersection(r).Empty() {
-			return false
-		}
-	}
-	return true
-}
-
 // place puts units of a demand on the node, which room has allowed.
-func (p *problem) place(n *node, d *demand, count int) {
+func (p *placements) place(n *node, d *demand, count int) {
 	n.free.add(d.need, -int64(count))
 	at := len(n.fills) - 1
 	// Units of a demand mostly come one after the other.
@@ -111,10 +101,83 @@ func (p *problem) place(n *node, d *demand, count int) {
 }
 
 // moved puts what is on the node on an empty one of another column that can hold it.
-func (p *problem) moved(n *node, column int) {
+func (p *placements) moved(n *node, column int) {
 	free := p.configOf(column).free
 	for r, amount := range p.configOf(n.column).free {
 		n.free[r] = free[r] - (amount - n.free[r])
 	}
 	n.column = column
+}
+
+// countOf is how many pods of a group the node has.
+func (n *node) countOf(group int) int {
+	for i := range n.counts {
+		if int(n.counts[i].group) == group {
+			return int(n.counts[i].count)
+		}
+	}
+	return 0
+}
+
+// count adds pods of a demand to the groups that they count in.
+func (n *node) count(rules *hostRules, pods int) {
+next:
+	for _, group := range rules.counted {
+		for i := range n.counts {
+			if n.counts[i].group == group {
+				n.counts[i].count += int32(pods)
+				continue next
+			}
+		}
+		n.counts = append(n.counts, groupCount{group: group, count: int32(pods)})
+	}
+}
+
+// groupCount is how many pods of a group a node has.
+type groupCount struct {
+	group int32
+	count int32
+}
+
+// refilled is a planned node with just these fills.
+func (p *placements) refilled(column int, fills []fill) *node {
+	n := p.newNode(column)
+	for _, f := range fills {
+		p.place(n, p.demands[f.demand], f.count)
+	}
+	return n
+}
+
+// followed reports whether a planned node has one of each of the peers that the demand has to follow.
+func (p *placements) followed(n *node, d *demand) bool {
+	for _, peers := range d.follows {
+		if !slices.ContainsFunc(n.fills, func(f fill) bool { return peers.matchClass(p.podClasses, p.demands[f.demand].shape.class) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// peersOn is how many of the peers are planned for the node.
+func (p *placements) peersOn(n *node, wanted *peers) int {
+	count := 0
+	for _, f := range n.fills {
+		if d := p.demands[f.demand]; wanted.matchClass(p.podClasses, d.shape.class) {
+			count += f.count * d.pods()
+		}
+	}
+	return count
+}
+
+// firstOn is how many of the peers are planned for the node that need not wait for others to be bound elsewhere: those others might wait for them.
+func (p *placements) firstOn(n *node, wanted *peers) int {
+	count := 0
+	for _, f := range n.fills {
+		d := p.demands[f.demand]
+		waits := slices.ContainsFunc(d.shape.topology.spread, func(t spreadTerm) bool { return t.key != corev1.LabelHostname && !t.preferred })
+		if !waits && wanted.matchClass(p.podClasses, d.shape.class) {
+			count += f.count * d.pods()
+		}
+	}
+	return count
 }

@@ -27,7 +27,7 @@ type nodeFilter struct {
 }
 
 // filterOf are the nodes that count for a spread of the shape's; nil for all.
-func (p *problem) filterOf(s *shape, term *spreadTerm) *nodeFilter {
+func (p *topology) filterOf(s *shape, term *spreadTerm) *nodeFilter {
 	f := &nodeFilter{honorTaints: term.honorTaints, tolerations: s.tolerations, placement: s.placement}
 	if !term.ignoreAffinity && (len(s.strict) != 1 || len(s.strict[0]) > 0) {
 		f.strict = s.strict
@@ -75,7 +75,7 @@ func (f *nodeFilter) counts(node *plan.Node) bool {
 }
 
 // countsPlanned reports whether pods on a planned node are going to count, as it is now. A nil filter counts all.
-func (f *nodeFilter) countsPlanned(p *problem, n *node) bool {
+func (f *nodeFilter) countsPlanned(p *placements, n *node) bool {
 	if f == nil {
 		return true
 	}
@@ -91,7 +91,7 @@ func (f *nodeFilter) countsPlanned(p *problem, n *node) bool {
 }
 
 // settlesOn reports whether the labels that the node's claim has to settle come out as the requirements want them.
-func (p *problem) settlesOn(n *node, a scheduling.Requirements) bool {
+func (p *placements) settlesOn(n *node, a scheduling.Requirements) bool {
 	for key, want := range a {
 		if scheduling.IsWellKnown(key) || isOfferingKey(key) {
 			continue

@@ -32,7 +32,7 @@ func nominatedText(pods []plan.PodRef) string {
 
 // readNominated fills in how many of each shape's waiting pods each starting node was planned for. Pods of a shape are as good as each other, so numbers
 // are all that matters.
-func (p *problem) readNominated() {
+func (p *placements) readNominated() {
 	var byUID map[string]*shape
 	for _, e := range p.existing {
 		if e.initialized || e.node.NodeClaim == nil || e.node.NodeClaim.Annotations[api.NominatedPodsAnnotationKey] == "" {
@@ -56,7 +56,7 @@ func (p *problem) readNominated() {
 }
 
 // fillNominated puts pods of the demands from first on where an earlier plan wanted them, as far as that is still possible.
-func (p *problem) fillNominated(first int) {
+func (p *placements) fillNominated(first int) {
 	for _, e := range p.existing {
 		if len(e.nominated) == 0 {
 			continue

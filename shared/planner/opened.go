@@ -22,9 +22,29 @@ func (o *opened) labels() scheduling.Requirements {
 	return o.requirements
 }
 
+// opened is the one value for both.
+func (p *offerings) opened(before, decides scheduling.Requirements) *opened {
+	both := scheduling.Requirements{}
+	both.Merge(before)
+	both.Merge(decides)
+	var key []byte
+	for _, name := range both.Keys() {
+		key = appendRequirement(key, both[name])
+	}
+	if same, ok := p.openedBy[string(key)]; ok {
+		return same
+	}
+	if p.openedBy == nil {
+		p.openedBy = map[string]*opened{}
+	}
+	made := &opened{requirements: both}
+	p.openedBy[string(key)] = made
+	return made
+}
+
 // decide is what is decided of the open labels of the node's pool once a unit of the class is on it, and false if that leaves no value for a label. It is worked out once for
 // all nodes.
-func (p *problem) decide(n *node, c *class) (*opened, bool) {
+func (p *offerings) decide(n *node, c *class) (*opened, bool) {
 	if c.open == nil {
 		return n.open, true
 	}
@@ -47,22 +67,12 @@ func (p *problem) decide(n *node, c *class) (*opened, bool) {
 	return after, after != nil
 }
 
-// opened is the one value for both.
-func (p *problem) opened(before, decides scheduling.Requirements) *opened {
-	both := scheduling.Requirements{}
-	both.Merge(before)
-	both.Merge(decides)
-	var key []byte
-	for _, name := range both.Keys() {
-		key = appendRequirement(key, both[name])
+// intersect reports whether both leave a value for each label.
+func intersect(a, b scheduling.Requirements) bool {
+	for key, r := range b {
+		if have, ok := a[key]; ok && have.Intersection(r).Empty() {
+			return false
+		}
 	}
-	if same, ok := p.openedBy[string(key)]; ok {
-		return same
-	}
-	if p.openedBy == nil {
-		p.openedBy = map[string]*opened{}
-	}
-	made := &opened{requirements: both}
-	p.openedBy[string(key)] = made
-	return made
+	return true
 }

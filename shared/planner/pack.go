@@ -12,7 +12,7 @@ import (
 // bound's dual solution: see bound.go): at best what the column costs. The hardest unit to place leads; of the columns that can hold it the packer takes the one
 // that costs least for what is on it, once it is filled up.
 type packer struct {
-	p *problem
+	p *placements
 	*ledger
 	// left is how many units of each demand have no place yet.
 	left  []int
@@ -84,7 +84,7 @@ const (
 
 // packNewNodes plans places on new nodes for the units that wait: on the nodes planned so far, which keep what they have and may get more, then on further
 // ones, from the heaviest pools first. It gives all planned nodes, those it was given first, and lowers the demands' waiting.
-func (p *problem) packNewNodes(planned []*node) []*node {
+func (p *placements) packNewNodes(planned []*node) ([]*node, *dual) {
 	p.readDemands()
 	k := &packer{p: p, ledger: p.newLedger(planned), nodes: slices.Clone(planned), left: make([]int, len(p.demands)), scratch: &node{}, best: &node{}}
 	for _, n := range planned {
@@ -109,7 +109,7 @@ func (p *problem) packNewNodes(planned []*node) []*node {
 		d.waiting = k.left[i]
 	}
 	p.planned = k.nodes
-	return k.nodes
+	return k.nodes, k.dual
 }
 
 // waiting are the demands that wait and that one of the columns may be bought for.
@@ -159,7 +159,6 @@ func (k *packer) readWorth(waiting []int32) {
 	}
 	dual := p.solveDual(offers)
 	k.rent = slices.Clone(dual.rent)
-	p.worth = dual
 	if k.value == nil {
 		all := make([]float64, 6*len(p.demands))
 		for i, part := range []*[]float64{&k.value, &k.cpu, &k.memory, &k.size, &k.share, &k.slot} {
@@ -516,9 +515,6 @@ func (k *packer) flexible(n *node) {
 	}
 }
 
-// bestEffort reports whether minValues that cannot be met are lowered.
-func (p *problem) bestEffort() bool { return p.snapshot.MinValuesPolicy == plan.MinValuesBestEffort }
-
 // absorb puts what waits where the nodes planned so far have room.
 func (k *packer) absorb(pl *pile) {
 	p := k.p
@@ -535,15 +531,4 @@ func (k *packer) absorb(pl *pile) {
 		}
 		k.prune(pl)
 	}
-}
-
-func (p *problem) isExotic(column int) bool { return p.exotic.has(column) }
-
-// nodePricePerHour is what packing counts for each node besides its instance, in US dollars: little enough to be no price to speak of, and enough to take one large node
-// rather than ten small ones for a price that is hardly any lower.
-const nodePricePerHour = 0.0002
-
-// cost is what packing counts for a node of the column's.
-func (p *problem) cost(column int) float64 {
-	return p.columns[column].price + nodePricePerHour
 }

@@ -5,7 +5,7 @@ package planner
 
 // roomFor is how many units of a demand the planned node takes, at most limit. Where its column does not hold them, another of the same pool may that holds what is
 // on the node as well, as far as limits and reservations allow.
-func (p *problem) roomFor(n *node, d *demand, limit int) int {
+func (p *placements) roomFor(n *node, d *demand, limit int) int {
 	p.readDemands()
 	p.readHosts(n)
 	if p.holds(n.column, d) {
@@ -26,7 +26,7 @@ func (p *problem) roomFor(n *node, d *demand, limit int) int {
 }
 
 // put puts units of a demand on the planned node, as many as roomFor has allowed at most, and lowers the demand's waiting.
-func (p *problem) put(n *node, d *demand, count int) {
+func (p *placements) put(n *node, d *demand, count int) {
 	p.readDemands()
 	p.readHosts(n)
 	if !p.holds(n.column, d) || p.room(n, d, count) < count {
@@ -39,7 +39,7 @@ func (p *problem) put(n *node, d *demand, count int) {
 }
 
 // larger is the planned node with another column of its pool, the cheapest that has room for so many further units; nil if there is none.
-func (p *problem) larger(n *node, d *demand, count int) *node {
+func (p *placements) larger(n *node, d *demand, count int) *node {
 	set := p.standInSet(n).clone()
 	set.and(d.class.columns)
 	used := make(vector, len(d.need))
@@ -68,7 +68,7 @@ func (p *problem) larger(n *node, d *demand, count int) *node {
 
 // openFor plans the cheapest new node for one unit of the demand, of the heaviest pools that can have one; it puts the unit on it and lowers the demand's waiting. It
 // is nil where no pool may have such a node beside those planned so far (problem.planned, to which the node is added), for its limits or its minValues.
-func (p *problem) openFor(d *demand) *node {
+func (p *placements) openFor(d *demand) *node {
 	p.readDemands()
 	ledger := p.newLedger(p.planned)
 	set := newBitset(len(p.columns))

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
@@ -43,7 +44,7 @@ func (p *pool) weight() int32 {
 }
 
 // readPools fills in pools, configs and columns. Pools are sorted by weight, heaviest first, then by name.
-func (p *problem) readPools() {
+func (p *offerings) readPools() {
 	classes := map[string]*api.EC2NodeClass{}
 	for i := range p.snapshot.NodeClasses {
 		classes[p.snapshot.NodeClasses[i].Name] = &p.snapshot.NodeClasses[i]
@@ -125,4 +126,36 @@ func (p *pool) readRequirements() string {
 func isFalse(conditions []metav1.Condition, conditionType string) bool {
 	c := api.GetCondition(conditions, conditionType)
 	return c != nil && c.Status == metav1.ConditionFalse
+}
+
+// explainNoTypes says why a pool that is in order has nothing to buy.
+func (p *pool) explainNoTypes() string {
+	if len(p.types.all) == 0 {
+		return "no instance type is known for its node class: its subnets or images are not resolved yet, or the catalog is empty"
+	}
+	allowed, known := 0, 0
+	for i := range p.types.all {
+		if p.allowsType(p.types.all[i]) {
+			allowed++
+			for j := range p.types.all[i].Offerings {
+				if p.types.all[i].Offerings[j].AllowedBy(p.requirements) {
+					known++
+				}
+			}
+		}
+	}
+	if allowed > 0 {
+		return fmt.Sprintf("no offering available: %d of %d instance types meet its requirements, but none of their %d offerings in its zones and capacity types has a known price and capacity now",
+			allowed, len(p.types.all), known)
+	}
+	for _, key := range p.requirements.Keys() {
+		want := p.requirements[key]
+		if !slices.ContainsFunc(p.types.all, func(t *catalog.InstanceType) bool {
+			have, ok := t.Requirements[key]
+			return !ok || have.Intersects(want)
+		}) {
+			return fmt.Sprintf("none of %d instance types has %s: change spec.template.spec.requirements", len(p.types.all), want)
+		}
+	}
+	return fmt.Sprintf("none of %d instance types meets all of spec.template.spec.requirements together", len(p.types.all))
 }

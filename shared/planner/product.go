@@ -2,12 +2,12 @@ package planner
 
 // product are the columns of a pool that lists of types, zones and capacity types allow together.
 type product struct {
-	p                           *problem
+	p                           *offerings
 	pool                        *pool
 	types, zones, capacityTypes bitset
 }
 
-func newProduct(p *problem, pool *pool) *product {
+func newProduct(p *offerings, pool *pool) *product {
 	n := (len(p.columns) + 63) / 64
 	memory := make(bitset, 3*n)
 	return &product{p: p, pool: pool, types: memory[:n:n], zones: memory[n : 2*n : 2*n], capacityTypes: memory[2*n:]}

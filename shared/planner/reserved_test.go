@@ -115,7 +115,7 @@ func TestRoundsOfPacking(t *testing.T) {
 	p.divide(p.shapes)
 	big, small := p.demands[0], p.demands[1]
 	big.waiting, small.waiting = 4, 0
-	nodes := p.packNewNodes(nil)
+	nodes, _ := p.packNewNodes(nil)
 	if big.waiting != 0 || len(nodes) == 0 {
 		t.Fatalf("%d wait, %d nodes", big.waiting, len(nodes))
 	}
@@ -131,7 +131,7 @@ func TestRoundsOfPacking(t *testing.T) {
 	if small.waiting != 2 {
 		t.Errorf("%d wait after one was put", small.waiting)
 	}
-	again := p.packNewNodes(p.planned)
+	again, _ := p.packNewNodes(p.planned)
 	if small.waiting != 0 || len(again) != before+1 {
 		t.Errorf("%d wait, %d nodes after %d", small.waiting, len(again), before+1)
 	}

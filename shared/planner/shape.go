@@ -2,7 +2,6 @@ package planner
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -41,8 +40,6 @@ type shape struct {
 	tolerations []corev1.Toleration
 	ports       []hostPort
 	topology    topologyTerms
-	// measured are the spreads as remeasure last measured them.
-	measured []*skew
 	// problem is why the pods can have no place at all; empty if they can.
 	problem string
 }
@@ -55,13 +52,6 @@ type placementTerms struct {
 	err    error
 }
 
-// hostPort is a port of the node that a pod takes for itself.
-type hostPort struct {
-	port     int32
-	protocol corev1.Protocol
-	ip       string
-}
-
 func (s *shape) pod() *corev1.Pod { return s.pods[0] }
 
 // tolerates reports whether the pods may run on a node with these taints.
@@ -70,7 +60,7 @@ func (s *shape) tolerates(taints []corev1.Taint) bool {
 }
 
 // readShapes groups the pods, and reads what they take.
-func (p *problem) readShapes() {
+func (p *workload) readShapes() {
 	pods := p.snapshot.Pods
 	key := podKey{classes: p.podClasses, preferences: p.respects(), volumes: p.volumeText}
 	keys, placements := newNumbering(min(len(pods), 1<<10)), newNumbering(1)
@@ -123,10 +113,10 @@ func (p *problem) readShapes() {
 	sortShapes(p.shapes)
 }
 
-func (p *problem) respects() bool { return p.snapshot.PreferencePolicy != plan.PreferencesIgnored }
+func (p *workload) respects() bool { return p.snapshot.PreferencePolicy != plan.PreferencesIgnored }
 
 // readShape fills in what follows from the shape's spec.
-func (p *problem) readShape(s *shape) {
+func (p *workload) readShape(s *shape) {
 	if len(s.spec.ResourceClaims) > 0 {
 		s.problem = "spec.resourceClaims asks for dynamic resource allocation, which is not planned for: use extended resources"
 		return
@@ -165,12 +155,12 @@ func (p *problem) readShape(s *shape) {
 }
 
 // relaxed is the shape with one preference given up, for some of its pods; nil if it has none left.
-func (p *problem) relaxed(s *shape, pods []*corev1.Pod) *shape {
+func (p *workload) relaxed(s *shape, pods []*corev1.Pod) *shape {
 	if !s.preferences {
 		return nil
 	}
 	next := *s
-	next.pods, next.problem, next.measured = pods, "", nil
+	next.pods, next.problem = pods, ""
 	if spec := relax(s.spec); spec != nil {
 		next.spec = spec
 	} else if s.avoids {
@@ -180,33 +170,6 @@ func (p *problem) relaxed(s *shape, pods []*corev1.Pod) *shape {
 	}
 	p.readShape(&next)
 	return &next
-}
-
-// combined are the requirements that meet one of each list.
-func combined(a, b []scheduling.Requirements) []scheduling.Requirements {
-	var result []scheduling.Requirements
-	for _, x := range a {
-	next:
-		for _, y := range b {
-			both := x.Clone()
-			both.Merge(y)
-			for key := range y {
-				if both[key].Empty() {
-					continue next
-				}
-			}
-			result = append(result, both)
-		}
-	}
-	return result
-}
-
-func alternativesText(alternatives []scheduling.Requirements) string {
-	texts := make([]string, len(alternatives))
-	for i, a := range alternatives {
-		texts[i] = a.String()
-	}
-	return strings.Join(texts, ", or ")
 }
 
 // sortShapes puts first what is hardest to place.
@@ -243,86 +206,16 @@ func comparePods(a, b *corev1.Pod) int {
 		strings.Compare(a.Name, b.Name), strings.Compare(string(a.UID), string(b.UID)))
 }
 
-// nodeAlternatives are the requirements that a pod's nodeSelector and required node affinity make, of which a node has to meet one. The error names
-// the field.
-func nodeAlternatives(spec *corev1.PodSpec) ([]scheduling.Requirements, error) {
-	selector := scheduling.FromLabels(spec.NodeSelector)
-	if spec.Affinity == nil || spec.Affinity.NodeAffinity == nil || spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
-		return []scheduling.Requirements{selector}, nil
+// most is how many of the shape's pods a node may have, as far as the pods themselves limit that.
+func (s *shape) most() int {
+	most := len(s.pods)
+	if portsClash(s.ports, s.ports) || slices.ContainsFunc(s.topology.anti, func(t affinityTerm) bool { return t.key == corev1.LabelHostname && t.match(s.pod()) }) {
+		return 1
 	}
-	const field = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
-	var alternatives []scheduling.Requirements
-	for i, term := range spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
-		if len(term.MatchExpressions) == 0 && len(term.MatchFields) == 0 {
-			continue // matches no node, as Kubernetes has it
+	for i := range s.topology.spread {
+		if t := &s.topology.spread[i]; t.key == corev1.LabelHostname && t.match(s.pod()) {
+			most = min(most, t.maxSkew)
 		}
-		requirements, err := scheduling.FromNodeSelectorTerm(term)
-		if err != nil {
-			return nil, fmt.Errorf("%s[%d]: %w", field, i, err)
-		}
-		requirements.Merge(selector)
-		alternatives = append(alternatives, requirements)
 	}
-	if len(alternatives) == 0 {
-		return nil, fmt.Errorf("%s has no term that could match a node: add matchExpressions", field)
-	}
-	return alternatives, nil
+	return most
 }
-
-// preferredAlternatives narrows the alternatives by the heaviest preferred term of node affinity.
-func preferredAlternatives(spec *corev1.PodSpec, alternatives []scheduling.Requirements) ([]scheduling.Requirements, error) {
-	if spec.Affinity == nil || spec.Affinity.NodeAffinity == nil {
-		return alternatives, nil
-	}
-	terms := spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution
-	if len(terms) == 0 {
-		return alternatives, nil
-	}
-	i := heaviest(terms, weightOfNodeTerm)
-	if len(terms[i].Preference.MatchExpressions)+len(terms[i].Preference.MatchFields) == 0 {
-		return alternatives, nil // prefers nothing
-	}
-	preferred, err := scheduling.FromNodeSelectorTerm(terms[i].Preference)
-	if err != nil {
-		return nil, fmt.Errorf("spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[%d].preference: %w", i, err)
-	}
-	return combined(alternatives, []scheduling.Requirements{preferred}), nil
-}
-
-func hostPorts(spec *corev1.PodSpec) []hostPort { return appendHostPorts(nil, spec) }
-
-func appendHostPorts(ports []hostPort, spec *corev1.PodSpec) []hostPort {
-	add := func(container *corev1.Container) {
-		for _, port := range container.Ports {
-			if port.HostPort != 0 {
-				ports = append(ports, hostPort{
-					port: port.HostPort, protocol: cmp.Or(port.Protocol, corev1.ProtocolTCP), ip: cmp.Or(port.HostIP, "0.0.0.0"),
-				})
-			}
-		}
-	}
-	for i := range spec.InitContainers {
-		// An ordinary init container has given its ports back when the others start; a sidecar keeps them.
-		if policy := spec.InitContainers[i].RestartPolicy; policy != nil && *policy == corev1.ContainerRestartPolicyAlways {
-			add(&spec.InitContainers[i])
-		}
-	}
-	for i := range spec.Containers {
-		add(&spec.Containers[i])
-	}
-	return ports
-}
-
-// portsClash reports whether pods with these ports cannot share a node.
-func portsClash(a, b []hostPort) bool {
-	for _, p := range a {
-		for _, q := range b {
-			if p.port == q.port && p.protocol == q.protocol && (p.ip == q.ip || isAnyAddress(p.ip) || isAnyAddress(q.ip)) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func isAnyAddress(ip string) bool { return ip == "0.0.0.0" || ip == "::" }

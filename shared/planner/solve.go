@@ -6,89 +6,18 @@ import (
 	"strings"
 
 	"github.com/whittle-dev/whittle/shared/plan"
-
-	corev1 "k8s.io/api/core/v1"
-
-	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// problem is a snapshot as the planner works on it.
+// problem is a snapshot with the plan that is made for it.
 type problem struct {
-	snapshot *plan.Snapshot
-	axes     *axes
-	// undefined says which label keys a new node may have any value of, though its pool does not mention them.
-	undefined  scheduling.Undefined
-	podClasses *podClasses
-	// classesOn are the classes of the pods on each of the snapshot's nodes; nil if no constraint asks for them.
-	classesOn [][]int
-	peers     map[string]*peers
-	// chosenPeers are what peersFor gave, by what it was asked for, which is written by termKey. fields are the names that fieldOf gave.
-	chosenPeers map[string]chosenPeers
-	termKey     podKey
-	fields      map[indexed]string
-	board       *board
-	volumes     *volumeNeeds
-	// avoidable says that some pool or node has a taint of effect PreferNoSchedule.
-	avoidable bool
-	shapes    []*shape
-	pools     []*pool
-	types     map[string]*typeList
-	configs   []config
-	// daemonSums counts the sets of daemons that run together.
-	daemonSums int
-	columns    []column
-	// zones and capacityTypes are those of the columns' offerings.
-	zones, capacityTypes []string
-	// exotic are the columns of exotic instance types, reserved those that take units of reservations, limited those of pools with limits.
-	exotic, reserved, limited bitset
-	// leftOut is what this plan makes no use of: see further.go.
-	leftOut []aspect
-	// plansMade counts the further plans.
+	*repairs
+	// plansMade counts the plans that replan has made.
 	plansMade int
-	// tiers are the columns of the pools of each weight, heaviest first; reservations what reserved columns share.
-	tiers        []bitset
-	reservations []reservation
-	// sizes are, by axis, the columns by how much they have.
-	sizes   []sizes
-	sets    *columnSets
-	classes []*class
-	// decisions remember what decide was asked for, openedBy its results by their text.
-	decisions map[decision]*opened
-	openedBy  map[string]*opened
-	existing  []*existing
-	demands   []*demand
-	// demandMemory and unitMemory are memory for further demands and their units.
-	demandMemory []demand
-	unitMemory   [][]*corev1.Pod
-	// round counts the rounds of placing: each but the first is for pods that have given up a preference.
-	round int
-	// planned are the new nodes so far.
-	planned []*node
-	// demandsRead is how many demands readDemands has seen, generation how often it has seen more.
-	demandsRead, generation int
 	// worth is what packing last found units to be worth.
 	worth *dual
-	// left are the pods that this round of placing could not place.
-	left []leftover
-	// refused are those that no round could place.
+	// refused are the pods that no round could place.
 	refused []leftover
 	plan    *plan.Plan
-}
-
-// leftover are pods of a shape without a place: for a reason found before nodes were packed, or as a demand that nothing has room for.
-type leftover struct {
-	shape  *shape
-	pods   []*corev1.Pod
-	reason string
-	demand *demand
-}
-
-// leave notes that pods of a shape stay without a place.
-func (p *problem) leave(s *shape, pods []*corev1.Pod, reason string) {
-	if len(pods) > 0 {
-		p.left = append(p.left, leftover{shape: s, pods: pods, reason: reason})
-	}
 }
 
 // Solve plans a place for every pod of the snapshot that can have one: on the nodes that are there or on their way, then on new nodes, as cheap as it finds.
@@ -108,53 +37,29 @@ func (p *problem) solve() {
 	for shapes := p.shapes; len(shapes) > 0; p.round++ {
 		shapes = p.placeShapes(shapes)
 	}
-	p.nominate()
-	p.planClaims(p.planned)
+	p.plan.Nominations = p.nominate()
+	var placed []int
+	p.plan.NodeClaims, placed = p.writeClaims(p.planned)
+	if !p.snapshot.SkipImprovement {
+		p.plan.LowerBoundPerHour = p.lowerBound(placed, p.worth)
+	}
 	p.planUnplaced()
 	p.sortPlan()
 }
 
-func newProblem(s *plan.Snapshot) *problem {
-	return &problem{
-		snapshot: s, plan: &plan.Plan{}, types: map[string]*typeList{}, peers: map[string]*peers{},
-		chosenPeers: map[string]chosenPeers{}, fields: map[indexed]string{},
-	}
+func newProblem(s *plan.Snapshot, leftOut ...aspect) *problem {
+	p := &problem{plan: &plan.Plan{}}
+	p.repairs = &repairs{&topology{placements: &placements{offerings: &offerings{workload: &workload{
+		snapshot: s, peers: map[string]*peers{}, chosenPeers: map[string]chosenPeers{}, fields: map[indexed]string{},
+	}, types: map[string]*typeList{}, leftOut: leftOut}}}}
+	return p
 }
 
 func (p *problem) read() {
-	p.undefined = scheduling.UndefinedAnyOf(p.snapshot.WellKnownLabels)
-	p.podClasses = readClasses(p.snapshot)
-	p.avoidable = p.hasAvoidableTaint()
-	p.readVolumes()
-	p.readBoard()
-	p.readShapes()
-	if p.podClasses.any {
-		p.classesOn = make([][]int, len(p.snapshot.Nodes))
-		for i := range p.snapshot.Nodes {
-			pods := p.snapshot.Nodes[i].Pods
-			on := make([]int, len(pods))
-			for j := range pods {
-				on[j] = -1
-				if p.counts(&pods[j]) {
-					on[j] = p.podClasses.of(&pods[j])
-				}
-			}
-			p.classesOn[i] = on
-		}
-	}
-	p.readPools()
-	p.readColumns()
-	p.sets = newColumnSets(p)
-	p.readExisting()
-	p.readNominated()
-}
-
-func (p *problem) hasAvoidableTaint() bool {
-	avoidable := func(taints []corev1.Taint) bool {
-		return slices.ContainsFunc(taints, func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectPreferNoSchedule })
-	}
-	return slices.ContainsFunc(p.snapshot.NodePools, func(n api.NodePool) bool { return avoidable(n.Spec.Template.Spec.Taints) }) ||
-		slices.ContainsFunc(p.snapshot.Nodes, func(n plan.Node) bool { return n.Node != nil && avoidable(n.Node.Spec.Taints) })
+	p.workload.read()
+	p.offerings.read()
+	p.placements.read()
+	p.topology.readBoard()
 }
 
 // placeRounds bounds how often single units are placed and taken back again where they change what others are measured by.
@@ -196,7 +101,10 @@ func (p *problem) pack(first int) {
 		}
 		return
 	}
-	p.planned = p.packNewNodes(p.planned)
+	nodes, dual := p.packNewNodes(p.planned)
+	if p.planned = nodes; dual != nil {
+		p.worth = dual
+	}
 	for _, d := range p.demands[first:] {
 		if len(d.follows) > 0 {
 			d.waiting = waiting[d.index]
@@ -239,7 +147,7 @@ func (p *problem) relaxLeft() []*shape {
 		// Where others go once they have given up a preference, pods may follow that have none.
 		if s := left.shape; len(next) > 0 && s.problem == "" && len(s.topology.affinity)+len(s.topology.spread) > 0 {
 			again := *s
-			again.pods, again.measured = slices.Clone(left.pods), nil
+			again.pods = slices.Clone(left.pods)
 			next = append(next, &again)
 			continue
 		}

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
@@ -21,7 +23,7 @@ type skew struct {
 }
 
 // skewOf measures a spread for a part of the shape's pods.
-func (p *problem) skewOf(s *shape, whole part, term *spreadTerm) skew {
+func (p *topology) skewOf(s *shape, whole part, term *spreadTerm) skew {
 	m := skew{term: term, domains: p.domains(s, whole, term.key)}
 	m.counts = maps.Clone(p.filtered(term.peers, term.key, p.filterOf(s, term)))
 	m.others = p.fixedDomains(s, term, m.domains)
@@ -55,7 +57,7 @@ func (m *skew) dropInvented(planned []string) {
 }
 
 // countOthers adds to a skew the domains that the pods cannot use and that count since other pods are or will be there.
-func (p *problem) countOthers(s *shape, m *skew) {
+func (p *topology) countOthers(s *shape, m *skew) {
 	for value, count := range m.counts {
 		// Where peers are or will be there is a node. The order does not matter: what is asked of a skew is its least count and their number.
 		if count > 0 && !m.has(value) && s.mayBeIn(m.term, value) {
@@ -79,59 +81,18 @@ func (m *skew) has(value string) bool {
 }
 
 // plannedDomains are the domains that count for the skew since nodes are planned there for other pods.
-func (p *problem) plannedDomains(s *shape, term *spreadTerm, m *skew) []string {
+func (p *topology) plannedDomains(s *shape, term *spreadTerm, m *skew) []string {
 	var others []string
 	filter := p.filterOf(s, term)
 	for _, value := range p.plannedValues(term.key) {
 		if m.has(value) {
 			continue
 		}
-		if slices.ContainsFunc(p.planned, func(n *node) bool { return p.plannedValue(n, term.key) == value && filter.countsPlanned(p, n) }) {
+		if slices.ContainsFunc(p.planned, func(n *node) bool { return p.plannedValue(n, term.key) == value && filter.countsPlanned(p.placements, n) }) {
 			others = append(others, value)
 		}
 	}
 	return others
-}
-
-// plannedValues are the values that the planned nodes are expected to have of a key, sorted.
-func (p *problem) plannedValues(key string) []string {
-	if known, ok := p.board.planned[key]; ok {
-		return known
-	}
-	values := map[string]bool{}
-	for _, n := range p.planned {
-		if value := p.plannedValue(n, key); value != "" {
-			values[value] = true
-		}
-	}
-	p.board.planned[key] = sortedKeys(values)
-	return p.board.planned[key]
-}
-
-// plannedValue is the value that a planned node is expected to have of a key; empty if that is open.
-func (p *problem) plannedValue(n *node, key string) string {
-	if value, ok := n.open.labels()[key].Single(); ok {
-		return value
-	}
-	if !scheduling.IsWellKnown(key) && !isOfferingKey(key) {
-		at := nodeKey{n, key}
-		value, known := p.board.settled[at]
-		if !known {
-			// The value that the claim is going to settle on: see claim.go.
-			if r, asked := p.labelsOf(n)[key]; asked {
-				value, _ = p.valueOn(n, r)
-			}
-			p.board.settled[at] = value
-		}
-		if value != "" {
-			return value
-		}
-	}
-	values := p.valuesOf(p.configOf(n.column).pool, n.column, key)
-	if len(values) != 1 {
-		return ""
-	}
-	return values[0]
 }
 
 // over are the domains that have too many for a pod which changes no count.
@@ -166,7 +127,7 @@ func (m *skew) least() int {
 }
 
 // spread divides a part over the domains of a spread constraint: each unit goes to the domain that has fewest so far, as long as that keeps the skew.
-func (p *problem) spread(s *shape, whole part, term *spreadTerm) []part {
+func (p *topology) spread(s *shape, whole part, term *spreadTerm) []part {
 	m := p.skewOf(s, whole, term)
 	if len(m.domains) == 0 {
 		return p.nowhere(s, whole, term.field, term.key)
@@ -201,7 +162,7 @@ func (p *problem) spread(s *shape, whole part, term *spreadTerm) []part {
 
 // level divides a part over the domains: each unit goes to the one with the lowest count, as long as allowed says yes to it; the rest is given to leave. counts
 // is kept up to date.
-func (p *problem) level(whole part, key string, domains []domain, counts map[string]int, allowed func(value string, pods int) bool, leave func(part)) []part {
+func (p *topology) level(whole part, key string, domains []domain, counts map[string]int, allowed func(value string, pods int) bool, leave func(part)) []part {
 	parts := make([]part, len(domains))
 	for i, unit := range whole.units {
 		best := 0
@@ -232,7 +193,7 @@ func (p *problem) level(whole part, key string, domains []domain, counts map[str
 
 // fixedDomains are the domains that count for the skew and can take nothing: those of existing nodes that the constraint counts (cordoned ones among them) but
 // that have no room and get no new node.
-func (p *problem) fixedDomains(s *shape, term *spreadTerm, domains []domain) []string {
+func (p *topology) fixedDomains(s *shape, term *spreadTerm, domains []domain) []string {
 	filter := p.filterOf(s, term)
 	key := term.key
 	if filter != nil {
@@ -260,4 +221,45 @@ func (p *problem) fixedDomains(s *shape, term *spreadTerm, domains []domain) []s
 		}
 	}
 	return others
+}
+
+// hostSlack is how many of the peers of a spread over hosts each node has that counts: Kubernetes measures the skew from the least of them.
+func (p *topology) hostSlack(s *shape) int {
+	slack := math.MaxInt
+	for i := range s.topology.spread {
+		term := &s.topology.spread[i]
+		if term.key != corev1.LabelHostname {
+			continue
+		}
+		least, hosts := math.MaxInt, 0
+		filter := p.filterOf(s, term)
+		for _, e := range p.existing {
+			if !term.ignoreAffinity && !slices.ContainsFunc(s.strict, e.mayMeet) || term.honorTaints && !scheduling.ToleratesAll(e.taints, s.tolerations) {
+				continue
+			}
+			hosts++
+			least = min(least, p.count(e, term.peers))
+		}
+		for i := range p.snapshot.Nodes {
+			// Until a node is gone the scheduler measures by it.
+			if node := &p.snapshot.Nodes[i]; node.Node != nil && node.ClosedToPods() && (filter == nil || filter.counts(node)) {
+				hosts++
+				least = min(least, p.runningOn(i, term.peers))
+			}
+		}
+		for _, n := range p.planned {
+			if filter.countsPlanned(p.placements, n) {
+				hosts++
+				least = min(least, p.firstOn(n, term.peers))
+			}
+		}
+		if hosts < term.minDomains || hosts == 0 {
+			return 0
+		}
+		slack = min(slack, least)
+	}
+	if slack == math.MaxInt {
+		return 0
+	}
+	return slack
 }

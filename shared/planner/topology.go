@@ -31,7 +31,7 @@ type part struct {
 }
 
 // divide makes the demands of the shapes.
-func (p *problem) divide(shapes []*shape) {
+func (p *topology) divide(shapes []*shape) {
 	b := p.board
 	clear(b.concerned)
 	for _, s := range shapes {
@@ -120,7 +120,7 @@ func (s *shape) rank() int {
 }
 
 // lacksPeers reports whether a term of affinity finds nobody yet, and the shape's own pods are no peers either.
-func (p *problem) lacksPeers(s *shape) bool {
+func (p *topology) lacksPeers(s *shape) bool {
 	for i := range s.topology.affinity {
 		term := &s.topology.affinity[i]
 		if term.key == corev1.LabelHostname || term.matchClass(p.podClasses, s.class) {
@@ -142,7 +142,7 @@ func anyPositive(counts map[string]int) bool {
 	return false
 }
 
-func (p *problem) divideShape(s *shape) {
+func (p *topology) divideShape(s *shape) {
 	whole := part{alternatives: s.alternatives, units: p.units(s.pods), sets: p.sets}
 	if !p.podClasses.any {
 		p.demand(s, &whole)
@@ -157,7 +157,7 @@ func (p *problem) divideShape(s *shape) {
 }
 
 // demand adds the demand of a part.
-func (p *problem) demand(s *shape, part *part) *demand {
+func (p *topology) demand(s *shape, part *part) *demand {
 	if len(p.demandMemory) == 0 {
 		p.demandMemory = make([]demand, 64)
 	}
@@ -188,7 +188,7 @@ func (p *problem) demand(s *shape, part *part) *demand {
 }
 
 // boundBy are the domains that the alternatives bind pods to, of the topology keys in use. Demands with the same alternatives share them.
-func (p *problem) boundBy(alternatives []scheduling.Requirements) map[string]string {
+func (p *topology) boundBy(alternatives []scheduling.Requirements) map[string]string {
 	if len(p.board.keys) == 0 {
 		return nil
 	}
@@ -209,44 +209,8 @@ func (p *problem) boundBy(alternatives []scheduling.Requirements) map[string]str
 	return bound
 }
 
-// singleValue is the one value of the key that all alternatives demand.
-func singleValue(alternatives []scheduling.Requirements, key string) (string, bool) {
-	result := ""
-	for i, a := range alternatives {
-		value, ok := a[key].Single()
-		if !ok || i > 0 && value != result {
-			return "", false
-		}
-		result = value
-	}
-	return result, result != ""
-}
-
-// single makes a unit of each pod.
-func single(pods []*corev1.Pod) [][]*corev1.Pod {
-	return readUnits(make([][]*corev1.Pod, len(pods)), pods)
-}
-
-func readUnits(units [][]*corev1.Pod, pods []*corev1.Pod) [][]*corev1.Pod {
-	for i := range pods {
-		units[i] = pods[i : i+1 : i+1]
-	}
-	return units
-}
-
-// units is single in memory that is got for many shapes at once.
-func (p *problem) units(pods []*corev1.Pod) [][]*corev1.Pod {
-	n := len(pods)
-	if len(p.unitMemory) < n {
-		p.unitMemory = make([][]*corev1.Pod, max(n, 256))
-	}
-	units := p.unitMemory[:n:n]
-	p.unitMemory = p.unitMemory[n:]
-	return readUnits(units, pods)
-}
-
 // bind divides one shape, and leaves those of its pods unplaced that no domain may take.
-func (p *problem) bind(s *shape, whole part) []part {
+func (p *topology) bind(s *shape, whole part) []part {
 	whole, away := p.keepAway(s, whole)
 	if len(whole.alternatives) == 0 {
 		p.leave(s, s.pods, fmt.Sprintf("required anti-affinity, its own or that of other pods, leaves it %s, and its node selector, affinity and volumes ask for just what is left out", away))
@@ -274,7 +238,7 @@ func (p *problem) bind(s *shape, whole part) []part {
 }
 
 // keepAway narrows a part to the domains that no anti-affinity keeps it from, and says which those are.
-func (p *problem) keepAway(s *shape, whole part) (part, scheduling.Requirements) {
+func (p *topology) keepAway(s *shape, whole part) (part, scheduling.Requirements) {
 	forbidden := map[string][]string{}
 	for _, r := range p.board.repelled {
 		if r.count > 0 && r.matchClass(p.podClasses, s.class) {
@@ -335,22 +299,8 @@ func (w part) bindTo(key, value string) part {
 	return w
 }
 
-// narrow adds a requirement to each alternative, and leaves those out that then allow nothing.
-func narrow(alternatives []scheduling.Requirements, r scheduling.Requirement) []scheduling.Requirements {
-	var result []scheduling.Requirements
-	for _, alternative := range alternatives {
-		if have, ok := alternative[r.Key()]; ok && !have.Intersects(r) {
-			continue
-		}
-		narrowed := alternative.Clone()
-		narrowed.Add(r)
-		result = append(result, narrowed)
-	}
-	return result
-}
-
 // gather binds a part to the domain of the pods that it has to be with.
-func (p *problem) gather(s *shape, whole part, term *affinityTerm) []part {
+func (p *topology) gather(s *shape, whole part, term *affinityTerm) []part {
 	counts := p.tally(term.peers, term.key)
 	if term.key == corev1.LabelHostname {
 		if anyPositive(counts) || !term.matchClass(p.podClasses, s.class) || p.hasPlanned(term.peers) {
@@ -385,13 +335,13 @@ func (p *problem) gather(s *shape, whole part, term *affinityTerm) []part {
 }
 
 // hasPlanned reports whether any pod of the peers is among the demands.
-func (p *problem) hasPlanned(peers *peers) bool {
+func (p *topology) hasPlanned(peers *peers) bool {
 	return slices.ContainsFunc(p.demands, func(d *demand) bool { return d.counted > 0 && peers.matchClass(p.podClasses, d.shape.class) })
 }
 
 // nowhere deals with a part that no domain of the key takes. Mostly that has a reason of another kind, which explaining the part without its domain will
 // find; if not, the pools do not say which domains there are.
-func (p *problem) nowhere(s *shape, whole part, field, key string) []part {
+func (p *topology) nowhere(s *shape, whole part, field, key string) []part {
 	known := whole.narrow(scheduling.Exists(key))
 	if columns, _ := p.columnsFor(s, known.alternatives, s.need); columns.empty() && len(known.alternatives) > 0 {
 		return []part{known}
@@ -401,7 +351,7 @@ func (p *problem) nowhere(s *shape, whole part, field, key string) []part {
 }
 
 // together makes one unit of the pods, which have to share a node; those that no node has room for are left.
-func (p *problem) together(s *shape, whole part, term *affinityTerm) []part {
+func (p *topology) together(s *shape, whole part, term *affinityTerm) []part {
 	pods := flatten(whole.units)
 	largest := int64(0)
 	feasible, _ := p.columnsFor(s, whole.alternatives, s.need)
@@ -429,13 +379,11 @@ func (p *problem) together(s *shape, whole part, term *affinityTerm) []part {
 	return []part{whole}
 }
 
-func flatten(units [][]*corev1.Pod) []*corev1.Pod { return slices.Concat(units...) }
-
 // levelPriceFactor is how much dearer than the cheapest a domain may be to which pods are sent only to keep others' spreads level.
 const levelPriceFactor = 1.1
 
 // settleOn binds a part to a domain of the key if a constraint of any shape over that key counts its pods: spreads want them level, the others in few places.
-func (p *problem) settleOn(s *shape, whole part, key string) []part {
+func (p *topology) settleOn(s *shape, whole part, key string) []part {
 	if _, ok := singleValue(whole.alternatives, key); ok {
 		return []part{whole}
 	}
@@ -483,4 +431,38 @@ func (p *problem) settleOn(s *shape, whole part, key string) []part {
 	}
 	domains = slices.DeleteFunc(domains, func(d domain) bool { return d.room <= 0 && d.price > cheapest*levelPriceFactor })
 	return append(parts, p.level(whole, key, domains, maps.Clone(p.tally(levelled.peers, key)), func(string, int) bool { return true }, nil)...)
+}
+
+// unheardOf are domains that no node has yet, of labels whose values a pool leaves open.
+func (p *topology) unheardOf(w part, key string) []part {
+	var result []part
+	for _, pool := range p.pools {
+		r, ok := pool.requirements[key]
+		if !ok || !pool.isOpen(key) {
+			continue
+		}
+		for _, alternative := range w.alternatives {
+			have := r
+			if asked, ok := alternative[key]; ok {
+				have = have.Intersection(asked)
+			}
+			if _, listed := have.Values(); listed {
+				continue
+			}
+			if value, ok := anyValue(have); ok {
+				result = append(result, w.narrow(scheduling.In(key, value)))
+			}
+		}
+	}
+	return result
+}
+
+// withPlanned adds the domains that planned nodes have by what other pods decided of a label which their pool leaves open.
+func (p *topology) withPlanned(domains []domain, w part, key string) []domain {
+	for _, value := range p.plannedValues(key) {
+		if !slices.ContainsFunc(domains, func(d domain) bool { return d.value == value }) && len(narrow(w.alternatives, scheduling.In(key, value))) > 0 {
+			domains = append(domains, domain{value: value, price: math.Inf(1)})
+		}
+	}
+	return domains
 }

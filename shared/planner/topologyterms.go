@@ -1,9 +1,7 @@
 package planner
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -49,7 +47,7 @@ type hostTerms struct {
 
 // readTopology reads what must hold for the pod with this spec, which is its own or one with preferences given up; preferences says whether those that are
 // left count. The error names the field that cannot be read.
-func (p *problem) readTopology(pod *corev1.Pod, spec *corev1.PodSpec, preferences bool) (topologyTerms, error) {
+func (p *workload) readTopology(pod *corev1.Pod, spec *corev1.PodSpec, preferences bool) (topologyTerms, error) {
 	var terms topologyTerms
 	for i := range spec.TopologySpreadConstraints {
 		c := &spec.TopologySpreadConstraints[i]
@@ -95,7 +93,7 @@ func (p *problem) readTopology(pod *corev1.Pod, spec *corev1.PodSpec, preference
 	return terms, err
 }
 
-func (p *problem) readAffinity(pod *corev1.Pod, required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm, parent string) ([]affinityTerm, error) {
+func (p *workload) readAffinity(pod *corev1.Pod, required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm, parent string) ([]affinityTerm, error) {
 	var terms []affinityTerm
 	add := func(t *corev1.PodAffinityTerm, field string, preferred bool) error {
 		namespaces, namespacesErr := p.namespacesOf(pod, t)
@@ -129,7 +127,7 @@ type indexed struct {
 }
 
 // fieldOf names an element of a list in a pod's spec: thousands of pods have their constraints in the same places.
-func (p *problem) fieldOf(list string, index int) string {
+func (p *workload) fieldOf(list string, index int) string {
 	at := indexed{list, index}
 	field, ok := p.fields[at]
 	if !ok {
@@ -162,69 +160,4 @@ func selectorOf(selector *metav1.LabelSelector, pod *corev1.Pod, match, mismatch
 		}
 	}
 	return result, nil
-}
-
-// relax gives up the next preference of a pod's spec, in Karpenter's order: the heaviest preferred pod affinity, then the heaviest preferred pod anti-affinity, the
-// heaviest preferred node affinity, a ScheduleAnyway spread, and last, if some taint of effect PreferNoSchedule is about, that those keep it away. It returns the
-// spec with one preference less, or nil if there is none. The spec itself is not changed.
-func relax(spec *corev1.PodSpec) *corev1.PodSpec {
-	if a := spec.Affinity; a != nil {
-		if a.PodAffinity != nil && len(a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0 {
-			relaxed := *a.PodAffinity
-			relaxed.PreferredDuringSchedulingIgnoredDuringExecution = withoutHeaviest(relaxed.PreferredDuringSchedulingIgnoredDuringExecution, weightOfPodTerm)
-			next := relaxedSpec(spec)
-			next.Affinity.PodAffinity = &relaxed
-			return next
-		}
-		if a.PodAntiAffinity != nil && len(a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0 {
-			relaxed := *a.PodAntiAffinity
-			relaxed.PreferredDuringSchedulingIgnoredDuringExecution = withoutHeaviest(relaxed.PreferredDuringSchedulingIgnoredDuringExecution, weightOfPodTerm)
-			next := relaxedSpec(spec)
-			next.Affinity.PodAntiAffinity = &relaxed
-			return next
-		}
-		if a.NodeAffinity != nil && len(a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0 {
-			relaxed := *a.NodeAffinity
-			relaxed.PreferredDuringSchedulingIgnoredDuringExecution = withoutHeaviest(relaxed.PreferredDuringSchedulingIgnoredDuringExecution, weightOfNodeTerm)
-			next := relaxedSpec(spec)
-			next.Affinity.NodeAffinity = &relaxed
-			return next
-		}
-	}
-	for i := range spec.TopologySpreadConstraints {
-		if spec.TopologySpreadConstraints[i].WhenUnsatisfiable == corev1.ScheduleAnyway {
-			next := relaxedSpec(spec)
-			next.TopologySpreadConstraints = slices.Delete(slices.Clone(spec.TopologySpreadConstraints), i, i+1)
-			return next
-		}
-	}
-	return nil
-}
-
-func relaxedSpec(spec *corev1.PodSpec) *corev1.PodSpec {
-	next := *spec
-	if spec.Affinity != nil {
-		affinity := *spec.Affinity
-		next.Affinity = &affinity
-	}
-	return &next
-}
-
-func weightOfPodTerm(t corev1.WeightedPodAffinityTerm) int32  { return t.Weight }
-func weightOfNodeTerm(t corev1.PreferredSchedulingTerm) int32 { return t.Weight }
-
-// heaviest is the position of the term of greatest weight, the first of equal ones.
-func heaviest[T any](terms []T, weight func(T) int32) int {
-	best := 0
-	for i := range terms {
-		if cmp.Compare(weight(terms[i]), weight(terms[best])) > 0 {
-			best = i
-		}
-	}
-	return best
-}
-
-func withoutHeaviest[T any](terms []T, weight func(T) int32) []T {
-	i := heaviest(terms, weight)
-	return slices.Delete(slices.Clone(terms), i, i+1)
 }

@@ -24,7 +24,7 @@ type labelFacts struct {
 }
 
 // typesOfPool are the pool's instance types, by name whatever order the snapshot has them in.
-func (p *problem) typesOfPool(name string) *typeList {
+func (p *offerings) typesOfPool(name string) *typeList {
 	if list, ok := p.types[name]; ok {
 		return list
 	}

@@ -25,7 +25,7 @@ type volumeNeed struct {
 	err error
 }
 
-func (p *problem) readVolumes() {
+func (p *workload) readVolumes() {
 	s := p.snapshot
 	p.volumes = &volumeNeeds{
 		Index: volumes.New(s.PersistentVolumeClaims, s.PersistentVolumes, s.StorageClasses, s.CSINodes), byPod: map[*corev1.Pod]volumeNeed{}, users: map[string]*corev1.Pod{},
@@ -58,7 +58,7 @@ func (p *problem) readVolumes() {
 }
 
 // volumesOf is what the pod's volumes ask for; the error says what is wrong with a claim.
-func (p *problem) volumesOf(pod *corev1.Pod) (volumes.Need, error) {
+func (p *workload) volumesOf(pod *corev1.Pod) (volumes.Need, error) {
 	if len(pod.Spec.Volumes) == 0 {
 		return volumes.Need{}, nil
 	}
@@ -71,7 +71,7 @@ func (p *problem) volumesOf(pod *corev1.Pod) (volumes.Need, error) {
 }
 
 // exclusive is the claim of the pod's that another one has to itself; empty if there is none.
-func (p *problem) exclusive(pod *corev1.Pod, need *volumes.Need) string {
+func (p *workload) exclusive(pod *corev1.Pod, need *volumes.Need) string {
 	for _, claim := range need.ReadWriteOncePod {
 		if user := p.volumes.users[claim]; user != nil && (user.Namespace != pod.Namespace || user.Name != pod.Name) {
 			return fmt.Sprintf("PersistentVolumeClaim %q is ReadWriteOncePod and pod %q uses it: the pod can run once that one has ended", claim, plan.RefOf(user))
@@ -81,7 +81,7 @@ func (p *problem) exclusive(pod *corev1.Pod, need *volumes.Need) string {
 }
 
 // volumeText tells apart what pods' volumes ask of a node. A pod whose volumes count against a limit is like no other.
-func (p *problem) volumeText(pod *corev1.Pod) string {
+func (p *workload) volumeText(pod *corev1.Pod) string {
 	need, err := p.volumesOf(pod)
 	switch {
 	case err != nil:
@@ -103,7 +103,7 @@ func (p *problem) volumeText(pod *corev1.Pod) string {
 }
 
 // placesOf are the requirements of which a node has to meet one for the volumes; nil for any. A volume tied to nodes that stand can be used there alone.
-func (p *problem) placesOf(need *volumes.Need) []scheduling.Requirements {
+func (p *workload) placesOf(need *volumes.Need) []scheduling.Requirements {
 	if need.ExistingAlternatives == nil {
 		return need.Alternatives
 	}
