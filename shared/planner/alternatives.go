@@ -5,8 +5,8 @@ import "github.com/whittle-dev/whittle/shared/scheduling"
 // standInSet are the columns of the node's pool that can hold all that is on the node. Exotic types stand in for exotic ones alone, and columns of reservations are
 // left out where none is left. It is memory that the next call uses again.
 func (p *placements) standInSet(n *node) bitset {
-	pool := p.configOf(n.column).pool
-	set := p.sets.standIns
+	pool := p.offers.configOf(n.column).pool
+	set := p.offers.sets.standIns
 	copy(set, pool.columns)
 	var last *class
 	for _, f := range n.fills {
@@ -15,21 +15,21 @@ func (p *placements) standInSet(n *node) bitset {
 			last = c
 		}
 	}
-	if !p.isExotic(n.column) {
-		set.without(p.exotic)
+	if !p.offers.isExotic(n.column) {
+		set.without(p.offers.exotic)
 	}
-	free := p.configOf(n.column).free
+	free := p.offers.configOf(n.column).free
 	for r := range free {
 		if used := free[r] - n.free[r]; used > 0 {
-			p.sizes[r].keep(set, used)
+			p.offers.sizes[r].keep(set, used)
 		}
 	}
-	if keys := p.sets.keysOf(pool).custom; len(keys) > 0 {
+	if keys := p.offers.sets.keysOf(pool).custom; len(keys) > 0 {
 		asked := p.labelsOf(n)
 		for _, key := range keys {
 			if r, ok := asked[key]; ok {
-				if value, ok := p.valueOn(n, r); ok {
-					set.and(p.sets.allowing(scheduling.In(key, value)))
+				if value, ok := p.offers.valueOn(n, r); ok {
+					set.and(p.offers.sets.allowing(scheduling.In(key, value)))
 				}
 			}
 		}
@@ -39,7 +39,7 @@ func (p *placements) standInSet(n *node) bitset {
 
 // labelsOf are what the node's labels will be as far as the plan decides them.
 func (p *placements) labelsOf(n *node) scheduling.Requirements {
-	pool := p.configs[p.columns[n.column].config].pool
+	pool := p.offers.configs[p.offers.columns[n.column].config].pool
 	requirements := pool.requirements.Clone()
 	for key, r := range n.open.labels() {
 		// Absence needs no word where nothing sets the label.
@@ -68,8 +68,8 @@ func (p *placements) closed(n *node, columns []int) []int {
 
 // closedWithin is closed for the columns that can hold what is on the node.
 func (p *placements) closedWithin(n *node, columns []int, fits bitset) []int {
-	pool := p.configOf(n.column).pool
-	union := newProduct(p.offerings, pool)
+	pool := p.offers.configOf(n.column).pool
+	union := newProduct(p.offers, pool)
 	for _, j := range columns {
 		union.add(j)
 	}
@@ -77,13 +77,13 @@ func (p *placements) closedWithin(n *node, columns []int, fits bitset) []int {
 		return columns
 	}
 	// What the claim's other requirements leave out is not let in: a type of the same name with another operating system, say.
-	if allowed, _ := p.sets.meeting(pool, p.labelsOf(n)); allowed != nil {
+	if allowed, _ := p.offers.sets.meeting(pool, p.labelsOf(n)); allowed != nil {
 		fits = fits.clone()
 		for w := range fits {
 			fits[w] |= ^allowed[w]
 		}
 	}
-	union = newProduct(p.offerings, pool)
+	union = newProduct(p.offers, pool)
 	kept := columns[:0:0]
 	for _, j := range columns {
 		with := union.clone()

@@ -32,7 +32,7 @@ func (w *claimWriter) ask(n *node, c *chosen) *asked {
 	slices.Sort(w.classes)
 	w.key = binary.AppendUvarint(w.key[:0], uint64(c.index))
 	start := len(w.key)
-	w.key = binary.AppendUvarint(w.key, uint64(p.configOf(n.column).pool.firstConfig))
+	w.key = binary.AppendUvarint(w.key, uint64(p.offers.configOf(n.column).pool.firstConfig))
 	for _, class := range w.classes {
 		w.key = binary.AppendUvarint(w.key, uint64(class))
 	}
@@ -70,7 +70,7 @@ func narrowed(list []scheduling.Requirement, r scheduling.Requirement) []schedul
 
 func (w *claimWriter) readAsked(n *node, c *chosen, base []scheduling.Requirement) *asked {
 	p := w.p
-	pool := p.configOf(n.column).pool
+	pool := p.offers.configOf(n.column).pool
 	var zones, capacityTypes, reservations []string
 	for i := range c.offerings {
 		zones = withValue(zones, c.offerings[i].Zone)
@@ -92,12 +92,12 @@ func (w *claimWriter) readAsked(n *node, c *chosen, base []scheduling.Requiremen
 	for i, r := range requirements {
 		// A label of the user's own that nothing has decided gets some value that is allowed, or the node would not meet its claim.
 		if _, decided := r.Single(); !decided && !scheduling.IsWellKnown(r.Key()) {
-			if value, ok := p.valueOn(n, r); ok {
+			if value, ok := p.offers.valueOn(n, r); ok {
 				requirements[i] = r.Intersection(scheduling.In(r.Key(), value))
 			}
 		}
 	}
-	if p.bestEffort() {
+	if p.offers.bestEffort() {
 		a.relaxed = p.lowerMinValues(pool, c.columns, requirements)
 	}
 	a.terms = make([]api.NodeSelectorRequirementWithMinValues, 0, len(requirements))
@@ -130,7 +130,7 @@ func (p *placements) lowerMinValues(pool *pool, columns []int, requirements []sc
 		}
 		values := map[string]bool{}
 		for _, j := range columns {
-			for _, value := range p.valuesOf(pool, j, r.Key()) {
+			for _, value := range p.offers.valuesOf(pool, j, r.Key()) {
 				values[value] = true
 			}
 		}

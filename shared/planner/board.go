@@ -31,12 +31,25 @@ type repelled struct {
 
 // topology counts pods in topology domains.
 type topology struct {
-	*placements
-	board *board
+	work   *workload
+	offers *offerings
+	state  *placements
+	board  *board
+}
+
+func newTopology(work *workload, offers *offerings, state *placements) *topology {
+	p := &topology{work: work, offers: offers, state: state}
+	p.readBoard()
+	return p
 }
 
 // repairs mend what dividing got wrong.
-type repairs struct{ *topology }
+type repairs struct {
+	work     *workload
+	offers   *offerings
+	state    *placements
+	topology *topology
+}
 
 // board is what is known of topology domains.
 type board struct {
@@ -92,17 +105,17 @@ func (p *topology) readBoard() {
 		fixed: map[string][]string{}, measured: map[*shape][]*skew{}, running: map[string]map[string][]int{}, nodes: map[string][]domainNodes{},
 		concerned: map[concern]concernTerms{}, filters: map[string]*nodeFilter{},
 	}
-	if !p.podClasses.any {
+	if !p.work.podClasses.any {
 		return
 	}
-	for i := range p.snapshot.Nodes {
-		node := &p.snapshot.Nodes[i]
+	for i := range p.work.snapshot.Nodes {
+		node := &p.work.snapshot.Nodes[i]
 		for j := range node.Pods {
 			pod := &node.Pods[j]
-			if pod.Spec.Affinity == nil || pod.Spec.Affinity.PodAntiAffinity == nil || !p.counts(pod) {
+			if pod.Spec.Affinity == nil || pod.Spec.Affinity.PodAntiAffinity == nil || !p.work.counts(pod) {
 				continue
 			}
-			terms, err := p.readAffinity(pod, pod.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution, nil, "spec.affinity.podAntiAffinity")
+			terms, err := p.work.readAffinity(pod, pod.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution, nil, "spec.affinity.podAntiAffinity")
 			if err != nil {
 				continue // the scheduler could not have bound it by a term that cannot be read
 			}
@@ -139,7 +152,7 @@ func (p *topology) filtered(peers *peers, key string, filter *nodeFilter) map[st
 	}
 	t := &tally{key: key, peers: peers, counts: p.runningPeers(peers, key, filter), filter: filter}
 	p.board.tallies[text] = t
-	for _, d := range p.demands {
+	for _, d := range p.state.demands {
 		p.recountIn(t, d, d.counted)
 	}
 	return t.counts
@@ -150,7 +163,7 @@ func (p *topology) runningPeers(peers *peers, key string, filter *nodeFilter) ma
 	counts := map[string]int{}
 	for value, classes := range p.running(key, filter) {
 		for class, n := range classes {
-			if n > 0 && peers.matchClass(p.podClasses, class) {
+			if n > 0 && peers.matchClass(p.work.podClasses, class) {
 				counts[value] += n
 			}
 		}
@@ -168,20 +181,20 @@ func (p *topology) running(key string, filter *nodeFilter) map[string][]int {
 		return known
 	}
 	result := map[string][]int{}
-	for i := range p.snapshot.Nodes {
-		if len(p.classesOn[i]) == 0 {
+	for i := range p.work.snapshot.Nodes {
+		if len(p.work.classesOn[i]) == 0 {
 			continue
 		}
-		value, ok := p.snapshot.Nodes[i].Domain(key)
-		if !ok || filter != nil && !filter.counts(&p.snapshot.Nodes[i]) {
+		value, ok := p.work.snapshot.Nodes[i].Domain(key)
+		if !ok || filter != nil && !filter.counts(&p.work.snapshot.Nodes[i]) {
 			continue
 		}
 		counts := result[value]
 		if counts == nil {
-			counts = make([]int, len(p.podClasses.sample))
+			counts = make([]int, len(p.work.podClasses.sample))
 			result[value] = counts
 		}
-		for _, class := range p.classesOn[i] {
+		for _, class := range p.work.classesOn[i] {
 			if class >= 0 {
 				counts[class]++
 			}
@@ -197,7 +210,7 @@ func (p *topology) nodesOf(key string) []domainNodes {
 		return known
 	}
 	byValue := map[string][]*existing{}
-	for _, e := range p.existing {
+	for _, e := range p.state.existing {
 		if value, ok := e.domain(key); ok {
 			byValue[value] = append(byValue[value], e)
 		}
@@ -245,9 +258,9 @@ func (p *topology) askedDomains(s *shape, part part, key string, each func(value
 			continue
 		}
 		for _, value := range values {
-			columns, _ := p.columnsFor(s, narrow(part.alternatives, scheduling.In(key, value)), s.need)
+			columns, _ := p.offers.columnsFor(s, narrow(part.alternatives, scheduling.In(key, value)), s.need)
 			if first := columns.first(); first >= 0 {
-				each(value, p.columns[first].price)
+				each(value, p.offers.columns[first].price)
 			}
 		}
 	}
@@ -256,7 +269,7 @@ func (p *topology) askedDomains(s *shape, part part, key string, each func(value
 // recountIn changes by delta how many of the demand's pods count in one tally.
 func (p *topology) recountIn(t *tally, d *demand, delta int) {
 	value := d.bound[t.key]
-	if value == "" || !t.peers.matchClass(p.podClasses, d.shape.class) || t.filter != nil && !t.filter.admits(d) {
+	if value == "" || !t.peers.matchClass(p.work.podClasses, d.shape.class) || t.filter != nil && !t.filter.admits(d) {
 		return
 	}
 	if t.filter == nil || t.filter.placement == d.shape.placement {
@@ -273,10 +286,10 @@ func (p *topology) recountIn(t *tally, d *demand, delta int) {
 // settle counts a doubtful demand in a tally anew.
 func (p *topology) settle(t *tally, d *demand) {
 	pods := d.counted
-	if p.board.placed || d.round < p.round {
+	if p.board.placed || d.round < p.state.round {
 		pods = 0
 		p.eachPlace(d, func(at place, units int) {
-			if at.planned != nil && t.filter.countsPlanned(p.placements, at.planned) || at.existing != nil && t.filter.counts(at.existing.node) {
+			if at.planned != nil && t.filter.countsPlanned(p.state, at.planned) || at.existing != nil && t.filter.counts(at.existing.node) {
 				pods += units * d.pods()
 			}
 		})
@@ -290,7 +303,7 @@ func (p *topology) settleAll() {
 	p.board.placed = true
 	for _, t := range p.board.doubtful {
 		for index := range t.doubtful {
-			p.settle(t, p.demands[index])
+			p.settle(t, p.state.demands[index])
 		}
 	}
 }
@@ -301,14 +314,14 @@ func (p *topology) roomWithout(s *shape, part part, key string) int {
 		return 0
 	}
 	room := 0
-	for _, e := range p.existing {
+	for _, e := range p.state.existing {
 		if room >= len(part.units) {
 			break
 		}
 		if _, ok := e.domain(key); ok || e.nominated != nil {
 			continue
 		}
-		if n := int(e.free.room(s.need, int64(len(part.units)))); n > 0 && p.accepts(e, s, part.alternatives) {
+		if n := int(e.free.room(s.need, int64(len(part.units)))); n > 0 && p.state.accepts(e, s, part.alternatives) {
 			room += n
 		}
 	}
@@ -322,7 +335,7 @@ func (p *topology) concern(s *shape, key string) (counted, levelled *boardTerm) 
 		return known.counted, known.levelled
 	}
 	for _, text := range sortedKeys(p.board.terms) {
-		if term := p.board.terms[text]; term.key == key && term.until >= p.round && term.matchClass(p.podClasses, s.class) {
+		if term := p.board.terms[text]; term.key == key && term.until >= p.state.round && term.matchClass(p.work.podClasses, s.class) {
 			counted = term
 			if term.spread && levelled == nil {
 				levelled = term
@@ -386,36 +399,36 @@ func (p *topology) domains(s *shape, part part, key string) []domain {
 				continue
 			}
 			if alternatives == nil {
-				if alternatives = p.sets.narrow(part.alternatives, p.sets.only(key, in.value)); len(alternatives) == 0 {
+				if alternatives = p.offers.sets.narrow(part.alternatives, p.offers.sets.only(key, in.value)); len(alternatives) == 0 {
 					break
 				}
 			}
-			if p.accepts(e, s, alternatives) {
+			if p.state.accepts(e, s, alternatives) {
 				if at(in.value).room += n; at(in.value).room >= enough {
 					break
 				}
 			}
 		}
 	}
-	feasible, _ := p.columnsFor(s, part.alternatives, s.need)
-	for _, d := range p.sets.domainsOf(key) {
+	feasible, _ := p.offers.columnsFor(s, part.alternatives, s.need)
+	for _, d := range p.offers.sets.domainsOf(key) {
 		first := d.columns.firstOf(feasible)
 		if first < 0 {
 			continue
 		}
-		narrowed := p.sets.narrow(part.alternatives, p.sets.only(key, d.value))
+		narrowed := p.offers.sets.narrow(part.alternatives, p.offers.sets.only(key, d.value))
 		if len(narrowed) == 0 {
 			continue
 		}
 		if len(part.alternatives) > 1 {
-			if columns, _ := p.columnsFor(s, narrowed, s.need); columns.empty() {
+			if columns, _ := p.offers.columnsFor(s, narrowed, s.need); columns.empty() {
 				continue
 			}
 		}
 		// Columns are numbered by price.
 		in := at(d.value)
 		in.invented = !d.listed && in.room == 0
-		in.price = p.columns[first].price
+		in.price = p.offers.columns[first].price
 	}
 	p.askedDomains(s, part, key, func(value string, price float64) {
 		if byValue[value] == nil || byValue[value].invented {

@@ -40,20 +40,20 @@ func (p *placements) lowerBound(placed []int, last *dual) float64 {
 		if at(d.alternatives) == at(d.shape.alternatives) && d.class != nil {
 			columns = d.class.any // the class follows from the shape's own alternatives
 		} else {
-			columns = p.sets.labelledFor(d.shape, d.shape.alternatives, d.need).any
+			columns = p.offers.sets.labelledFor(d.shape, d.shape.alternatives, d.need).any
 		}
 		offers, demands = append(offers, offer{need: d.need, count: placed[i], columns: columns, slots: d.slots}), append(demands, d)
 	}
 	dual := last
 	if dual == nil || !dual.again(offers) {
-		dual = p.solveDual(offers)
+		dual = p.offers.solveDual(offers)
 	}
 	total := 0.0
 	for n, value := range dual.values {
 		total += float64(value * float64(offers[n].count))
 	}
 	for at, rent := range dual.rent {
-		total -= float64(rent * float64(p.reservations[at].capacity))
+		total -= float64(rent * float64(p.offers.reservations[at].capacity))
 	}
 	// A fleet that meets the bound exactly must not look cheaper than it because sums of prices round differently.
 	total *= 1 - 1e-9
@@ -63,11 +63,11 @@ func (p *placements) lowerBound(placed []int, last *dual) float64 {
 			nodes = max(nodes, math.Ceil(float64(offers[n].count)*s.part-1e-9))
 		}
 		// The cheapest column that can hold a unit is at most as dear as any that can.
-		if best := dual.best[n]; best >= 0 && nodes*p.columns[dual.columns[best].column].price <= total {
+		if best := dual.best[n]; best >= 0 && nodes*p.offers.columns[dual.columns[best].column].price <= total {
 			continue
 		}
-		if cheapest := p.cheapest(offers[n].columns, d.need); cheapest >= 0 && p.columns[cheapest].reservation < 0 {
-			total = max(total, nodes*p.columns[cheapest].price)
+		if cheapest := p.offers.cheapest(offers[n].columns, d.need); cheapest >= 0 && p.offers.columns[cheapest].reservation < 0 {
+			total = max(total, nodes*p.offers.columns[cheapest].price)
 		}
 	}
 	return total

@@ -66,14 +66,14 @@ func (k *packer) readCandidates(dual *dual, waiting []int32) {
 	p := k.p
 	k.dual = dual
 	k.columns = make([]candidate, len(dual.columns))
-	weights, steps := make([]float64, len(dual.columns)*len(p.axes.names)), 0
+	weights, steps := make([]float64, len(dual.columns)*len(p.work.axes.names)), 0
 	for i := range dual.columns {
 		steps += len(dual.columns[i].steps)
 	}
 	allSteps := make([]candidateStep, 0, steps)
 	for i := range dual.columns {
 		c := &dual.columns[i]
-		free := p.configOf(c.column).free
+		free := p.offers.configOf(c.column).free
 		more := dual.surcharge(c.column)
 		first := len(allSteps)
 		for n, step := range c.steps {
@@ -83,13 +83,13 @@ func (k *packer) readCandidates(dual *dual, waiting []int32) {
 			}
 		}
 		k.columns[i] = candidate{
-			position: i, column: c.column, weights: weights[:len(p.axes.names):len(p.axes.names)], steps: allSteps[first:len(allSteps):len(allSteps)],
-			scale: min(max(int(math.Log2(p.cost(c.column)+1e-3)*2)+30, 0), candidateScales-1), price: k.price(c.column), free: free, cpu: free[axisCPU], memory: free[axisMemory],
-			scarce: p.limited.has(c.column) || p.reserved.has(c.column), exotic: p.exotic.has(c.column),
+			position: i, column: c.column, weights: weights[:len(p.work.axes.names):len(p.work.axes.names)], steps: allSteps[first:len(allSteps):len(allSteps)],
+			scale: min(max(int(math.Log2(p.offers.cost(c.column)+1e-3)*2)+30, 0), candidateScales-1), price: k.price(c.column), free: free, cpu: free[axisCPU], memory: free[axisMemory],
+			scarce: p.offers.limited.has(c.column) || p.offers.reserved.has(c.column), exotic: p.offers.exotic.has(c.column),
 		}
-		pool := p.configOf(c.column).pool
-		k.columns[i].plain = len(pool.minValues) == 0 && len(p.sets.keysOf(pool).custom) == 0
-		weights = weights[len(p.axes.names):]
+		pool := p.offers.configOf(c.column).pool
+		k.columns[i].plain = len(pool.minValues) == 0 && len(p.offers.sets.keysOf(pool).custom) == 0
+		weights = weights[len(p.work.axes.names):]
 		for a, r := range dual.axes {
 			k.columns[i].weights[r] = c.weights[a] / dual.scale[a] * more
 		}
@@ -166,7 +166,7 @@ func (k *packer) sortCandidates(list *candidates) {
 			continue
 		}
 		by := k.dual.columns[j].weigh(list.need, math.Inf(1)) * k.dual.surcharge(column)
-		if k.p.columns[column].reservation >= 0 {
+		if k.p.offers.columns[column].reservation >= 0 {
 			by = -1 // what is paid for already comes first, as long as there is any
 		}
 		k.ranked = append(k.ranked, ranked{by, int32(j)})
@@ -230,7 +230,7 @@ next:
 
 // launchable is what packing counts for a node filled for the candidate: its price, and a little more for a spot node that few types could be launched for.
 func (k *packer) launchable(n *node, c *candidate, leader int, price float64) float64 {
-	if k.p.columns[n.column].offering.CapacityType != api.CapacityTypeSpot {
+	if k.p.offers.columns[n.column].offering.CapacityType != api.CapacityTypeSpot {
 		return price
 	}
 	if class := k.p.demands[leader].class; k.plainly(n, c, class) && k.plentiful(c, k.candidates[leader]) {
@@ -250,11 +250,11 @@ func (k *packer) plentiful(c *candidate, list *candidates) bool {
 	types := &list.types[c.position]
 	if *types == 0 {
 		p := k.p
-		set := p.sets.scratch
+		set := p.offers.sets.scratch
 		copy(set, list.class.columns)
-		set.and(p.configOf(c.column).pool.columns)
-		set.without(p.exotic)
-		p.keepRoom(set, c.free)
+		set.and(p.offers.configOf(c.column).pool.columns)
+		set.without(p.offers.exotic)
+		p.offers.keepRoom(set, c.free)
 		// One more, so that none is not unknown.
 		*types = 1 + k.typesIn(set)
 	}
@@ -265,7 +265,7 @@ func (k *packer) plentiful(c *candidate, list *candidates) bool {
 func (k *packer) typesIn(set bitset) int {
 	types, last := 0, -1
 	for j := range set.all() {
-		if config := int(k.p.columns[j].config); config != last {
+		if config := int(k.p.offers.columns[j].config); config != last {
 			types, last = types+1, config
 		}
 		if types >= plentifulTypes {

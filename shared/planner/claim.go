@@ -68,8 +68,8 @@ type chosen struct {
 func (p *placements) writeClaims(nodes []*node) ([]plan.PlannedNodeClaim, []int) {
 	w := &claimWriter{
 		p: p, ledger: p.newLedger(nodes), choices: newNumbering(len(nodes)), asks: newNumbering(len(nodes)), sums: newNumbering(len(nodes)),
-		bases: map[string][]scheduling.Requirement{}, templates: map[*pool]*claimTemplate{}, handed: make([]int, len(p.demands)), sum: make(vector, len(p.axes.names)),
-		named: newBitset(len(p.configs)),
+		bases: map[string][]scheduling.Requirement{}, templates: map[*pool]*claimTemplate{}, handed: make([]int, len(p.demands)), sum: make(vector, len(p.work.axes.names)),
+		named: newBitset(len(p.offers.configs)),
 	}
 	placed := make([]int, len(p.demands))
 	pods := 0
@@ -99,7 +99,7 @@ func (w *claimWriter) reserve(nodes []*node, factor int64) {
 }
 
 func (w *claimWriter) reserveFor(n *node, factor int64) {
-	left := w.ledger.limits[w.p.configOf(n.column).pool]
+	left := w.ledger.limits[w.p.offers.configOf(n.column).pool]
 	for i, use := range w.p.reserve(n) {
 		left[i] += factor * use
 	}
@@ -108,7 +108,7 @@ func (w *claimWriter) reserveFor(n *node, factor int64) {
 // write makes one node into a claim.
 func (w *claimWriter) write(planned *plan.PlannedNodeClaim, n *node) {
 	p := w.p
-	own := p.configOf(n.column)
+	own := p.offers.configOf(n.column)
 	w.reserveFor(n, 1)
 	c := w.choose(n)
 	left := w.ledger.limits[own.pool]
@@ -117,7 +117,7 @@ func (w *claimWriter) write(planned *plan.PlannedNodeClaim, n *node) {
 	}
 	planned.PricePerHour, planned.Offerings, planned.InstanceTypes = c.offerings[0].Price, c.offerings, c.types
 	planned.Pods = w.handOut(n)
-	w.claim(&planned.NodeClaim, own.pool, c, w.ask(n, c), w.requestsOf(n, p.configOf(c.columns[0])), planned.Pods)
+	w.claim(&planned.NodeClaim, own.pool, c, w.ask(n, c), w.requestsOf(n, p.offers.configOf(c.columns[0])), planned.Pods)
 }
 
 // handOut gives the node its pods.
@@ -155,7 +155,7 @@ func (w *claimWriter) requestsOf(n *node, c *config) corev1.ResourceList {
 		requests := make(corev1.ResourceList, len(w.sum))
 		for r, amount := range w.sum {
 			if amount > 0 {
-				requests[p.axes.names[r]] = *quantityOf(p.axes.names[r], amount)
+				requests[p.work.axes.names[r]] = *quantityOf(p.work.axes.names[r], amount)
 			}
 		}
 		addLists(requests, c.daemons)
@@ -167,10 +167,10 @@ func (w *claimWriter) requestsOf(n *node, c *config) corev1.ResourceList {
 // choose is what the node's claim keeps of its stand-ins. Nodes with the same stand-ins keep the same, unless each takes something of what the limits leave.
 func (w *claimWriter) choose(n *node) *chosen {
 	p := w.p
-	own := p.configOf(n.column)
+	own := p.offers.configOf(n.column)
 	fits := p.standInSet(n)
 	if len(own.use) == 0 {
-		w.key = fits.appendKey(binary.AppendVarint(w.key[:0], int64(p.columns[n.column].reservation)))
+		w.key = fits.appendKey(binary.AppendVarint(w.key[:0], int64(p.offers.columns[n.column].reservation)))
 		if number, isNew := w.choices.of(w.key); !isNew {
 			return w.chosen[number]
 		}
@@ -185,20 +185,20 @@ func (w *claimWriter) choose(n *node) *chosen {
 
 func (w *claimWriter) readChosen(n *node, columns []int) *chosen {
 	p := w.p
-	c := &chosen{index: len(w.chosen), columns: columns, most: slices.Clone(p.configOf(n.column).use)}
+	c := &chosen{index: len(w.chosen), columns: columns, most: slices.Clone(p.offers.configOf(n.column).use)}
 	c.offerings = make([]plan.Choice, len(columns))
 	clear(w.named)
 	names := 0
 	for _, j := range columns {
-		if name := p.configOf(j).name; !w.named.has(name) {
+		if name := p.offers.configOf(j).name; !w.named.has(name) {
 			w.named.add(name)
 			names++
 		}
 	}
 	c.types = make([]string, 0, names)
 	for i, j := range columns {
-		column := &p.columns[j]
-		config := &p.configs[column.config]
+		column := &p.offers.columns[j]
+		config := &p.offers.configs[column.config]
 		if w.named.has(config.name) {
 			w.named.remove(config.name)
 			c.types = append(c.types, config.typ.Name)

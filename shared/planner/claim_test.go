@@ -136,7 +136,7 @@ func TestMinValuesReasons(t *testing.T) {
 		reason string
 	}{
 		{"limit", limited(corev1.ResourceMemory, "50Gi"), alone, 1,
-			"minValues 2 of node.kubernetes.io/instance-type cannot be met within the limit of memory 50Gi: its nodes have 0, this solved's 32Gi"},
+			"minValues 2 of node.kubernetes.io/instance-type cannot be met within the limit of memory 50Gi: its nodes have 0, this plan's 32Gi"},
 		{"domain", func(*api.NodePool) {}, spreadOver(corev1.LabelArchStable, 1, "web"), 0, "that hold the pod in kubernetes.io/arch a"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

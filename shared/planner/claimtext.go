@@ -8,11 +8,11 @@ func (p *problem) planUnplaced() {
 		switch {
 		case left.demand == nil:
 			p.unplaced(left.pods, []plan.Reason{{Message: left.reason}})
-		case len(p.pools) == 0:
+		case len(p.offers.pools) == 0:
 			p.unplaced(left.pods, []plan.Reason{{Message: "there is no node pool: create a NodePool and an EC2NodeClass"}})
 		default:
 			var reasons []plan.Reason
-			for _, pool := range p.pools {
+			for _, pool := range p.offers.pools {
 				reasons = append(reasons, plan.Reason{NodePool: pool.name(), Message: p.explain(pool, left.demand)})
 			}
 			p.unplaced(left.pods, reasons)

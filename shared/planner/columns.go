@@ -77,7 +77,7 @@ func (p *offerings) readColumns() {
 		first = p.addTier(tier, first)
 		p.tiers = append(p.tiers, tier)
 	}
-	p.sizes = make([]sizes, len(p.axes.names))
+	p.sizes = make([]sizes, len(p.work.axes.names))
 	for r := range p.sizes {
 		p.sizes[r] = p.readSizes(r)
 	}

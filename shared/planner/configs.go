@@ -70,7 +70,7 @@ type daemonSum struct {
 func (p *offerings) readConfigs(pool *pool, daemons []*daemon) {
 	r := &configReader{
 		p: p, pool: pool, daemons: daemonsOf(daemons, pool), sums: map[string]*daemonSum{}, offerings: catalog.ReadOfferingRequirements(pool.requirements),
-		free: make(vector, len(p.axes.names)*len(pool.types.all)), plain: true,
+		free: make(vector, len(p.work.axes.names)*len(pool.types.all)), plain: true,
 	}
 	r.selective = slices.ContainsFunc(r.daemons, func(d *daemon) bool { return !d.runsAnywhere() })
 	for _, requirement := range pool.requirements {
@@ -151,12 +151,12 @@ func (r *configReader) addSelective(typ *catalog.InstanceType, offerings []*cata
 // add adds a config with the daemons that run on its nodes, unless those leave no room.
 func (r *configReader) add(typ *catalog.InstanceType, offerings []*catalog.Offering, running []byte) {
 	p := r.p
-	n := len(p.axes.names)
+	n := len(p.work.axes.names)
 	if len(r.free) < n {
 		r.free = make(vector, n*len(r.pool.types.all))
 	}
 	c := config{pool: r.pool, typ: typ, free: r.free[:n:n]}
-	p.axes.readSupply(c.free, typ.Allocatable)
+	p.work.axes.readSupply(c.free, typ.Allocatable)
 	if sum := r.sum(running); sum != nil {
 		c.daemons, c.daemonPorts, c.daemonSum = sum.requests, sum.ports, sum.index
 		c.free.sub(sum.need)
@@ -206,7 +206,7 @@ func (r *configReader) sum(running []byte) *daemonSum {
 		return sum
 	}
 	r.p.daemonSums++
-	sum := &daemonSum{index: r.p.daemonSums, requests: corev1.ResourceList{}, need: make(vector, len(r.p.axes.names))}
+	sum := &daemonSum{index: r.p.daemonSums, requests: corev1.ResourceList{}, need: make(vector, len(r.p.work.axes.names))}
 	for i, d := range r.daemons {
 		if running[i] == 1 {
 			addLists(sum.requests, d.requests)

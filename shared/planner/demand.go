@@ -48,11 +48,11 @@ type demand struct {
 func (d *demand) pods() int { return d.podsEach }
 
 // finish fills in the demand's class.
-func (p *placements) finish(d *demand) { d.class = p.classFor(d.shape, d.alternatives, d.need) }
+func (p *placements) finish(d *demand) { d.class = p.offers.classFor(d.shape, d.alternatives, d.need) }
 
 // holds reports whether a node of the column's can hold a unit.
 func (p *placements) holds(column int, d *demand) bool {
-	return d.class.columns.has(column) && p.configOf(column).free.fits(d.need)
+	return d.class.columns.has(column) && p.offers.configOf(column).free.fits(d.need)
 }
 
 // readHosts brings a node up to date that was planned before further demands were read, whose constraints may speak of what is on it.

@@ -150,7 +150,7 @@ func (d *dual) width() int { return len(d.axes) + len(d.slots) }
 
 func (d *dual) readAxes(offers []offer) {
 	nodes := map[int]float64{}
-	used := make([]bool, len(d.p.axes.names))
+	used := make([]bool, len(d.p.work.axes.names))
 	for i := range offers {
 		for r, amount := range offers[i].need {
 			used[r] = used[r] || amount > 0 && offers[i].count > 0

@@ -43,9 +43,9 @@ type existing struct {
 
 // readExisting fills in the nodes that can take pods: initialised ones first, then by rank and name.
 func (p *placements) readExisting() {
-	daemons := readDaemons(p.snapshot.DaemonSets, p.axes)
-	for i := range p.snapshot.Nodes {
-		if node := &p.snapshot.Nodes[i]; !node.ClosedToPods() {
+	daemons := readDaemons(p.work.snapshot.DaemonSets, p.work.axes)
+	for i := range p.work.snapshot.Nodes {
+		if node := &p.work.snapshot.Nodes[i]; !node.ClosedToPods() {
 			e := p.readNode(node, daemons)
 			e.index = i
 			p.existing = append(p.existing, e)
@@ -71,18 +71,18 @@ func (p *placements) readNode(node *plan.Node, daemons []*daemon) *existing {
 		allocatable = p.readStarting(e)
 	}
 	e.taints = node.Taints()
-	e.free = p.axes.supply(allocatable)
+	e.free = p.work.axes.supply(allocatable)
 	for i := range node.Pods {
 		pod := &node.Pods[i]
 		if scheduling.IsTerminal(pod) {
 			continue
 		}
-		p.axes.take(e.free, pod)
+		p.work.axes.take(e.free, pod)
 		e.ports = appendHostPorts(e.ports, &pod.Spec)
 		p.readRunning(e, pod)
 	}
 	if node.Node != nil {
-		e.limits = p.volumes.Limits(node.Node.Name)
+		e.limits = p.work.volumes.Limits(node.Node.Name)
 	}
 	for _, d := range missingOn(daemons, e) {
 		e.free.sub(d.need)
@@ -99,8 +99,8 @@ func (p *placements) readStarting(e *existing) corev1.ResourceList {
 		e.have = requirements
 	}
 	plan.OverrideLabels(e.have, claim.Labels)
-	e.types = p.typesOf(claim)
-	allocatable := p.claimAllocatable(claim, e.types)
+	e.types = p.offers.typesOf(claim)
+	allocatable := p.offers.claimAllocatable(claim, e.types)
 	if node == nil {
 		return allocatable
 	}
@@ -210,19 +210,19 @@ func (e *existing) domain(key string) (string, bool) {
 
 // readRunning notes what a pod on the node demands of those that come to it.
 func (p *placements) readRunning(e *existing, pod *corev1.Pod) {
-	if a := pod.Spec.Affinity; a != nil && a.PodAntiAffinity != nil && p.counts(pod) {
+	if a := pod.Spec.Affinity; a != nil && a.PodAntiAffinity != nil && p.work.counts(pod) {
 		// A term that cannot be read has not kept the scheduler from binding the pod either.
-		terms, _ := p.readAffinity(pod, a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution, nil, "spec.affinity.podAntiAffinity")
+		terms, _ := p.work.readAffinity(pod, a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution, nil, "spec.affinity.podAntiAffinity")
 		for _, term := range terms {
 			if term.key == corev1.LabelHostname && !slices.Contains(e.anti, term.peers) {
 				e.anti = append(e.anti, term.peers)
 			}
 		}
 	}
-	if len(pod.Spec.Volumes) == 0 || len(p.snapshot.CSINodes) == 0 {
+	if len(pod.Spec.Volumes) == 0 || len(p.work.snapshot.CSINodes) == 0 {
 		return
 	}
-	for _, attachment := range p.volumes.Attachments(pod) {
+	for _, attachment := range p.work.volumes.Attachments(pod) {
 		e.attach(attachment)
 	}
 }
@@ -316,7 +316,7 @@ func (p *placements) roomBesides(e *existing, d *demand, limit int) int {
 		}
 	}
 	for _, peers := range e.anti {
-		if peers.matchClass(p.podClasses, d.shape.class) {
+		if peers.matchClass(p.work.podClasses, d.shape.class) {
 			return 0
 		}
 	}
@@ -334,7 +334,7 @@ func (p *placements) roomBesides(e *existing, d *demand, limit int) int {
 		term := &d.hosts.spread[i]
 		// The least count of all hosts is taken as zero, as an empty new node would have.
 		left := term.maxSkew + d.slack - p.count(e, term.peers)
-		if !term.matchClass(p.podClasses, d.shape.class) {
+		if !term.matchClass(p.work.podClasses, d.shape.class) {
 			if left < 0 {
 				return 0
 			}
@@ -355,14 +355,14 @@ func (p *placements) roomBesides(e *existing, d *demand, limit int) int {
 func (p *placements) count(e *existing, wanted *peers) int {
 	n, ok := e.running[wanted]
 	if !ok {
-		n = p.runningOn(e.index, wanted)
+		n = p.work.runningOn(e.index, wanted)
 		if e.running == nil {
 			e.running = map[*peers]int{}
 		}
 		e.running[wanted] = n
 	}
 	for _, f := range e.fills {
-		if d := p.demands[f.demand]; wanted.matchClass(p.podClasses, d.shape.class) {
+		if d := p.demands[f.demand]; wanted.matchClass(p.work.podClasses, d.shape.class) {
 			n += f.count * d.pods()
 		}
 	}

@@ -42,22 +42,22 @@ func (p *problem) explain(pool *pool, d *demand) string {
 func (p *problem) explainNodes(pool *pool, d *demand) string {
 	var problems []string
 	for _, alternative := range d.alternatives {
-		if err := pool.requirements.Compatible(alternative, p.undefined); err != nil {
+		if err := pool.requirements.Compatible(alternative, p.offers.undefined); err != nil {
 			problems = append(problems, fmt.Sprintf("%v; change the pod's nodeSelector or node affinity, or what the pool's spec.template sets (metadata.labels, spec.requirements)", err))
 			continue
 		}
-		set, _ := p.sets.meeting(pool, alternative)
+		set, _ := p.offers.sets.meeting(pool, alternative)
 		if set.empty() {
 			problems = append(problems, p.explainTypes(pool, alternative))
 			continue
 		}
 		fitting := set.clone()
-		p.keepFitting(fitting, pool, &shape{}, d.need)
+		p.offers.keepFitting(fitting, pool, &shape{}, d.need)
 		if fitting.empty() {
 			problems = append(problems, p.explainSize(pool, d, set))
 			continue
 		}
-		p.keepFitting(fitting, pool, d.shape, d.need)
+		p.offers.keepFitting(fitting, pool, d.shape, d.need)
 		if fitting.empty() {
 			return "a host port of the pod is taken by a daemon set on every node: change hostPort"
 		}
@@ -75,15 +75,15 @@ func (p *problem) explainNodes(pool *pool, d *demand) string {
 
 // explainMinValues says what keeps minValues from being met by a claim for the demand: a limit, which counts a claim with the greatest of its types, or the lack of types.
 func (p *problem) explainMinValues(pool *pool, d *demand, fitting bitset) string {
-	met := p.meetsMinValues(pool, fitting.all())
+	met := p.offers.meetsMinValues(pool, fitting.all())
 	for i, l := range pool.limits {
 		planned := p.plannedOf(pool, i)
 		for j := range fitting.all() {
-			if p.configOf(j).use[i] > l.most-l.used-planned {
+			if p.offers.configOf(j).use[i] > l.most-l.used-planned {
 				fitting.remove(j)
 			}
 		}
-		if met && !p.meetsMinValues(pool, fitting.all()) {
+		if met && !p.offers.meetsMinValues(pool, fitting.all()) {
 			return fmt.Sprintf("minValues %s cannot be met within the limit of %s %s: %s; raise spec.limits, or lower minValues in spec.template.spec.requirements",
 				minValuesText(pool), l.name, amountText(l.name, l.most), usedText(l, planned))
 		}
@@ -106,9 +106,9 @@ func minValuesText(pool *pool) string {
 // explainTypes says why none of the pool's columns meets the requirements although its template does.
 func (p *problem) explainTypes(pool *pool, requirements scheduling.Requirements) string {
 	for _, key := range requirements.Keys() {
-		set := newBitset(len(p.columns))
+		set := newBitset(len(p.offers.columns))
 		set.or(pool.columns)
-		set.and(p.sets.allowing(requirements[key]))
+		set.and(p.offers.sets.allowing(requirements[key]))
 		if set.empty() {
 			return fmt.Sprintf("%s has %s in an offering available now%s: change the pod, or allow other types in spec.template.spec.requirements",
 				noneOf(pool.endConfig-pool.firstConfig), requirements[key], p.thereAre(pool, key))
@@ -125,7 +125,7 @@ const valuesNamed = 8
 func (p *problem) thereAre(pool *pool, key string) string {
 	var values []string
 	for j := range pool.columns.all() {
-		for _, value := range p.valuesOf(pool, j, key) {
+		for _, value := range p.offers.valuesOf(pool, j, key) {
 			if values = withValue(values, value); len(values) > valuesNamed {
 				return ""
 			}
@@ -148,7 +148,7 @@ func noneOf(types int) string {
 
 // explainSize names the first resource that no instance type has enough of, and the type that comes closest.
 func (p *problem) explainSize(pool *pool, d *demand, set bitset) string {
-	types, largest := 0, make([]int, len(p.axes.names))
+	types, largest := 0, make([]int, len(p.work.axes.names))
 	for r := range largest {
 		largest[r] = -1
 	}
@@ -158,16 +158,16 @@ func (p *problem) explainSize(pool *pool, d *demand, set bitset) string {
 		}
 		types++
 		for r := range largest {
-			if largest[r] < 0 || p.configs[i].free[r] > p.configs[largest[r]].free[r] {
+			if largest[r] < 0 || p.offers.configs[i].free[r] > p.offers.configs[largest[r]].free[r] {
 				largest[r] = i
 			}
 		}
 	}
-	for r, name := range p.axes.names {
+	for r, name := range p.work.axes.names {
 		if name == corev1.ResourceCPU && d.need[r] >= million*1000 {
 			return fmt.Sprintf("requires cpu %s, which no machine has: is M (mega) written where m (thousandths of a core) is meant?", amountText(name, d.need[r]))
 		}
-		if best := &p.configs[largest[r]]; d.need[r] > max(best.free[r], 0) {
+		if best := &p.offers.configs[largest[r]]; d.need[r] > max(best.free[r], 0) {
 			largest := "its one instance type"
 			if types > 1 {
 				largest = fmt.Sprintf("the largest of its %d instance types", types)
@@ -180,7 +180,7 @@ func (p *problem) explainSize(pool *pool, d *demand, set bitset) string {
 		}
 	}
 	var needs []string
-	for r, name := range p.axes.names {
+	for r, name := range p.work.axes.names {
 		if d.need[r] > 0 && name != corev1.ResourcePods {
 			needs = append(needs, fmt.Sprintf("%s %s", name, amountText(name, d.need[r])))
 		}
@@ -212,7 +212,7 @@ func amountText(name corev1.ResourceName, amount int64) string {
 }
 
 func (p *problem) anyColumn(set bitset, config int) bool {
-	return slices.ContainsFunc(p.configs[config].columns, set.has)
+	return slices.ContainsFunc(p.offers.configs[config].columns, set.has)
 }
 
 func (p *problem) daemonText(c *config) string {
@@ -228,7 +228,7 @@ func (p *problem) explainLimits(pool *pool, fitting bitset) string {
 	for i, l := range pool.limits {
 		planned, smallest := p.plannedOf(pool, i), int64(-1)
 		for j := range fitting.all() {
-			if use := p.configs[p.columns[j].config].use[i]; smallest < 0 || use < smallest {
+			if use := p.offers.configs[p.offers.columns[j].config].use[i]; smallest < 0 || use < smallest {
 				smallest = use
 			}
 		}
@@ -263,8 +263,8 @@ func (p *problem) plannedOf(pool *pool, i int) int64 {
 func (p *problem) plannedUse(pool *pool, claim *plan.PlannedNodeClaim, i int) int64 {
 	most := int64(0)
 	for j := pool.firstConfig; j < pool.endConfig; j++ {
-		if slices.Contains(claim.InstanceTypes, p.configs[j].typ.Name) {
-			most = max(most, p.configs[j].use[i])
+		if slices.Contains(claim.InstanceTypes, p.offers.configs[j].typ.Name) {
+			most = max(most, p.offers.configs[j].use[i])
 		}
 	}
 	return most

@@ -122,8 +122,8 @@ const anything = math.MaxFloat64
 // geometry is what a unit of cpu and of memory counts for in a node's balance: mostly what they weigh on the column, and partly the same for all of the one as for all of
 // the other, since the weights of one may be nothing.
 func (k *packer) geometry(n *node, c *candidate) (perCPU, perMemory float64) {
-	free := k.p.configOf(n.column).free
-	half := k.p.cost(n.column) / 2
+	free := k.p.offers.configOf(n.column).free
+	half := k.p.offers.cost(n.column) / 2
 	perCPU, perMemory = half/float64(max(free[axisCPU], 1)), half/float64(max(free[axisMemory], 1))
 	if c != nil {
 		perCPU, perMemory = float64(0.3*perCPU)+float64(0.7*c.weights[axisCPU]), float64(0.3*perMemory)+float64(0.7*c.weights[axisMemory])

@@ -21,37 +21,35 @@ func BenchmarkFrame(b *testing.B) {
 			s.InstanceTypes["default"] = everySo(s.InstanceTypes["default"], benchmarkTypes)
 			s.Pods = workload.pods(count)
 			b.Run(fmt.Sprintf("read/%s/%d", workload.name, count), func(b *testing.B) {
-				measured(b, func() { newProblem(s).read() })
+				measured(b, func() { newProblem(s) })
 			})
 			b.Run(fmt.Sprintf("divide/%s/%d", workload.name, count), func(b *testing.B) {
 				problems := make([]*problem, b.N)
 				for i := range problems {
 					problems[i] = newProblem(s)
-					problems[i].read()
 				}
 				measured(b, func() {
 					p := problems[0]
 					problems = problems[1:]
-					p.divide(p.shapes)
-					p.readDemands()
+					p.topology.divide(p.work.shapes)
+					p.state.readDemands()
 				})
 			})
 			b.Run(fmt.Sprintf("claims/%s/%d", workload.name, count), func(b *testing.B) {
 				p := newProblem(s)
-				p.read()
-				for shapes := p.shapes; len(shapes) > 0; p.round++ {
+				for shapes := p.work.shapes; len(shapes) > 0; p.state.round++ {
 					shapes = p.placeShapes(shapes)
 				}
-				units := make([][][]*corev1.Pod, len(p.demands))
-				for i, d := range p.demands {
+				units := make([][][]*corev1.Pod, len(p.state.demands))
+				for i, d := range p.state.demands {
 					units[i] = d.units
 				}
 				measured(b, func() {
 					p.plan = &plan.Plan{}
-					for i, d := range p.demands {
+					for i, d := range p.state.demands {
 						d.units = units[i]
 					}
-					p.writeClaims(p.planned)
+					p.state.writeClaims(p.state.planned)
 					p.sortPlan()
 				})
 			})

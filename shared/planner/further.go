@@ -25,16 +25,16 @@ const (
 // further gives the cheapest of the further plans, or the plan itself.
 func (p *problem) further() *plan.Plan {
 	best := p
-	if p.snapshot.SkipImprovement || !p.pricesAlone() {
+	if p.work.snapshot.SkipImprovement || !p.pricesAlone() {
 		return p.plan
 	}
 	for range furtherRounds {
 		from := best
 		for _, out := range from.aspects() {
-			if p.plansMade++; p.plansMade > furtherPlans || p.plansMade*len(p.columns) > furtherColumns || best.plan.PricePerHour <= furtherGap*best.plan.LowerBoundPerHour {
+			if p.plansMade++; p.plansMade > furtherPlans || p.plansMade*len(p.offers.columns) > furtherColumns || best.plan.PricePerHour <= furtherGap*best.plan.LowerBoundPerHour {
 				return best.plan
 			}
-			other := newProblem(p.snapshot, append(slices.Clone(from.leftOut), out)...)
+			other := newProblem(p.work.snapshot, append(slices.Clone(from.offers.leftOut), out)...)
 			other.solve()
 			if other.cheaperThan(best) {
 				other.plan.LowerBoundPerHour = p.boundOf(other.plan)
@@ -51,7 +51,7 @@ func (p *problem) further() *plan.Plan {
 // pricesAlone reports whether few pods wait, all have places, and nothing but the price tells other plans of which that is true apart from this one: no preference, no pool that
 // comes before another, and no spread, which counts domains that a plan makes no use of.
 func (p *problem) pricesAlone() bool {
-	return len(p.snapshot.Pods) <= furtherPods && len(p.plan.Unplaced) == 0 && len(p.tiers) == 1 && !slices.ContainsFunc(p.shapes, func(s *shape) bool {
+	return len(p.work.snapshot.Pods) <= furtherPods && len(p.plan.Unplaced) == 0 && len(p.offers.tiers) == 1 && !slices.ContainsFunc(p.work.shapes, func(s *shape) bool {
 		return s.preferences && (s.avoids || relax(s.spec) != nil) ||
 			slices.ContainsFunc(s.topology.spread, func(t spreadTerm) bool { return t.key != corev1.LabelHostname })
 	})
@@ -65,8 +65,8 @@ func (p *problem) cheaperThan(other *problem) bool {
 
 func (p *problem) exoticNodes() int {
 	nodes := 0
-	for _, n := range p.planned {
-		if p.isExotic(n.column) {
+	for _, n := range p.state.planned {
+		if p.offers.isExotic(n.column) {
 			nodes++
 		}
 	}
@@ -77,9 +77,9 @@ func (p *problem) exoticNodes() int {
 func (p *problem) aspects() []aspect {
 	var used []aspect
 	for _, key := range []string{corev1.LabelInstanceTypeStable, api.NodePoolLabelKey, corev1.LabelTopologyZone, api.CapacityTypeLabelKey} {
-		for _, n := range p.planned {
-			c := p.configOf(n.column)
-			a := aspect{key, aspectValue(key, c.pool, c.typ, p.columns[n.column].offering)}
+		for _, n := range p.state.planned {
+			c := p.offers.configOf(n.column)
+			a := aspect{key, aspectValue(key, c.pool, c.typ, p.offers.columns[n.column].offering)}
 			if !slices.Contains(used, a) {
 				used = append(used, a)
 			}
@@ -91,19 +91,19 @@ func (p *problem) aspects() []aspect {
 // boundOf is the bound for the pods that another plan has on new nodes, with nothing left out.
 func (p *problem) boundOf(solved *plan.Plan) float64 {
 	at := map[plan.PodRef]int{}
-	for i, d := range p.demands {
+	for i, d := range p.state.demands {
 		for _, pod := range d.shape.pods {
 			at[plan.RefOf(pod)] = i
 		}
 	}
-	placed := make([]int, len(p.demands))
+	placed := make([]int, len(p.state.demands))
 	for i := range solved.NodeClaims {
 		for _, ref := range solved.NodeClaims[i].Pods {
 			placed[at[ref]]++
 		}
 	}
-	for i, d := range p.demands {
+	for i, d := range p.state.demands {
 		placed[i] /= d.pods()
 	}
-	return p.lowerBound(placed, p.worth)
+	return p.state.lowerBound(placed, p.worth)
 }

@@ -57,7 +57,7 @@ func (k *packer) improve(first, budget int) {
 	serial := 0
 	rank := func(n *node) rankedNode {
 		serial++
-		return rankedNode{node: n, use: k.worthOf(n) / k.p.cost(n.column), serial: serial}
+		return rankedNode{node: n, use: k.worthOf(n) / k.p.offers.cost(n.column), serial: serial}
 	}
 	var ranked []rankedNode
 	for _, n := range k.nodes[first:] {
@@ -85,7 +85,7 @@ func (k *packer) improve(first, budget int) {
 	inVain := 0
 	worth, cost := 0.0, 0.0
 	for _, r := range ranked {
-		worth, cost = worth+k.worthOf(r.node), cost+k.p.cost(r.node.column)
+		worth, cost = worth+k.worthOf(r.node), cost+k.p.offers.cost(r.node.column)
 	}
 	for try := 0; k.work < budget && len(ranked) > 0 && inVain < 60+30*len(ranked) && worth < improveEnough*cost; try++ {
 		chosen = k.draw(random, ranked, chosen[:0], 1+try%improveNodes)
@@ -97,10 +97,10 @@ func (k *packer) improve(first, budget int) {
 		}
 		inVain = 0
 		for _, at := range chosen {
-			cost -= k.p.cost(ranked[at].node.column)
+			cost -= k.p.offers.cost(ranked[at].node.column)
 		}
 		for _, n := range made {
-			cost += k.p.cost(n.column)
+			cost += k.p.offers.cost(n.column)
 		}
 		replace(chosen, made)
 	}
@@ -143,7 +143,7 @@ func (k *packer) repack(ranked []rankedNode, chosen []int, how order) []*node {
 	k.demands = k.demands[:0]
 	for _, at := range chosen {
 		n := ranked[at].node
-		cost += p.cost(n.column)
+		cost += p.offers.cost(n.column)
 		k.take(n.column, -1)
 		for _, f := range n.fills {
 			k.removed = append(k.removed, f)
@@ -170,7 +170,7 @@ func (k *packer) repack(ranked []rankedNode, chosen []int, how order) []*node {
 	k.nodes = kept
 	now := 0.0
 	for _, n := range k.made {
-		now += p.cost(n.column)
+		now += p.offers.cost(n.column)
 	}
 	if k.learn != nil {
 		k.learn(k.made)

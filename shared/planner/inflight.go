@@ -60,7 +60,7 @@ func (p *offerings) claimAllocatable(claim *api.NodeClaim, types []*catalog.Inst
 		return claim.Status.Allocatable.DeepCopy()
 	}
 	least := corev1.ResourceList{}
-	for _, name := range p.axes.names {
+	for _, name := range p.work.axes.names {
 		for i, typ := range types {
 			quantity := typ.Allocatable[name]
 			if present := least[name]; i == 0 || quantity.Cmp(present) < 0 {

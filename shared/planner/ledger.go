@@ -9,16 +9,16 @@ type ledger struct {
 }
 
 func (p *placements) newLedger(planned []*node) *ledger {
-	l := &ledger{p: p.offerings, limits: make(map[*pool][]int64, len(p.pools)), reserved: make([]int, len(p.reservations))}
-	for _, pool := range p.pools {
+	l := &ledger{p: p.offers, limits: make(map[*pool][]int64, len(p.offers.pools)), reserved: make([]int, len(p.offers.reservations))}
+	for _, pool := range p.offers.pools {
 		if len(pool.limits) > 0 {
 			l.limits[pool] = pool.left()
 		}
 	}
 	for i := range l.reserved {
-		l.reserved[i] = p.reservations[i].capacity
+		l.reserved[i] = p.offers.reservations[i].capacity
 	}
-	if p.limited.empty() && p.reserved.empty() {
+	if p.offers.limited.empty() && p.offers.reserved.empty() {
 		return l
 	}
 	for _, n := range planned {

@@ -30,8 +30,8 @@ func (p *offerings) readLimits() {
 			return 1
 		})
 	}
-	for i := range p.snapshot.Nodes {
-		node := &p.snapshot.Nodes[i]
+	for i := range p.work.snapshot.Nodes {
+		node := &p.work.snapshot.Nodes[i]
 		pool := byName[node.Label(api.NodePoolLabelKey)]
 		if pool == nil || len(pool.limits) == 0 {
 			continue

@@ -13,14 +13,14 @@ const (
 // their price does not find a node which is the best only because nothing is left over.
 func (k *packer) merged(ranked []rankedNode, chosen []int) *node {
 	p := k.p
-	set := p.sets.scratch
+	set := p.offers.sets.scratch
 	copy(set, k.tier)
 	cost := 0.0
-	sum := make(vector, len(p.axes.names))
+	sum := make(vector, len(p.work.axes.names))
 	var last *class
 	for _, at := range chosen {
 		n := ranked[at].node
-		cost += p.cost(n.column)
+		cost += p.offers.cost(n.column)
 		for _, f := range n.fills {
 			d := p.demands[f.demand]
 			if d.class != last {
@@ -30,11 +30,11 @@ func (k *packer) merged(ranked []rankedNode, chosen []int) *node {
 			sum.add(d.need, int64(f.count))
 		}
 	}
-	p.keepRoom(set, sum)
+	p.offers.keepRoom(set, sum)
 	// Nodes that are tried use scratch sets themselves.
 	columns := make([]int, 0, mergeColumns)
 	for j := range set.all() {
-		if p.cost(j) >= cost-minimumGain || len(columns) == cap(columns) {
+		if p.offers.cost(j) >= cost-minimumGain || len(columns) == cap(columns) {
 			break
 		}
 		columns = append(columns, j)

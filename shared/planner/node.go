@@ -36,7 +36,7 @@ func (p *placements) newNode(column int) *node {
 func (p *placements) reset(n *node, column int) {
 	n.column, n.generation = column, p.generation
 	n.fills, n.counts = n.fills[:0], n.counts[:0]
-	n.free = append(n.free[:0], p.configOf(column).free...)
+	n.free = append(n.free[:0], p.offers.configOf(column).free...)
 	n.open = nil
 }
 
@@ -75,7 +75,7 @@ func (p *placements) room(n *node, d *demand, limit int) int {
 			}
 		}
 	}
-	if _, ok := p.decide(n, d.class); !ok {
+	if _, ok := p.offers.decide(n, d.class); !ok {
 		return 0
 	}
 	return max(room, 0)
@@ -94,7 +94,7 @@ func (p *placements) place(n *node, d *demand, count int) {
 	} else {
 		n.fills = append(n.fills, fill{demand: d.index, count: count})
 	}
-	n.open, _ = p.decide(n, d.class)
+	n.open, _ = p.offers.decide(n, d.class)
 	if d.rules != nil {
 		n.count(d.rules, count*d.pods())
 	}
@@ -102,8 +102,8 @@ func (p *placements) place(n *node, d *demand, count int) {
 
 // moved puts what is on the node on an empty one of another column that can hold it.
 func (p *placements) moved(n *node, column int) {
-	free := p.configOf(column).free
-	for r, amount := range p.configOf(n.column).free {
+	free := p.offers.configOf(column).free
+	for r, amount := range p.offers.configOf(n.column).free {
 		n.free[r] = free[r] - (amount - n.free[r])
 	}
 	n.column = column
@@ -151,7 +151,7 @@ func (p *placements) refilled(column int, fills []fill) *node {
 // followed reports whether a planned node has one of each of the peers that the demand has to follow.
 func (p *placements) followed(n *node, d *demand) bool {
 	for _, peers := range d.follows {
-		if !slices.ContainsFunc(n.fills, func(f fill) bool { return peers.matchClass(p.podClasses, p.demands[f.demand].shape.class) }) {
+		if !slices.ContainsFunc(n.fills, func(f fill) bool { return peers.matchClass(p.work.podClasses, p.demands[f.demand].shape.class) }) {
 			return false
 		}
 	}
@@ -162,7 +162,7 @@ func (p *placements) followed(n *node, d *demand) bool {
 func (p *placements) peersOn(n *node, wanted *peers) int {
 	count := 0
 	for _, f := range n.fills {
-		if d := p.demands[f.demand]; wanted.matchClass(p.podClasses, d.shape.class) {
+		if d := p.demands[f.demand]; wanted.matchClass(p.work.podClasses, d.shape.class) {
 			count += f.count * d.pods()
 		}
 	}
@@ -175,7 +175,7 @@ func (p *placements) firstOn(n *node, wanted *peers) int {
 	for _, f := range n.fills {
 		d := p.demands[f.demand]
 		waits := slices.ContainsFunc(d.shape.topology.spread, func(t spreadTerm) bool { return t.key != corev1.LabelHostname && !t.preferred })
-		if !waits && wanted.matchClass(p.podClasses, d.shape.class) {
+		if !waits && wanted.matchClass(p.work.podClasses, d.shape.class) {
 			count += f.count * d.pods()
 		}
 	}

@@ -79,13 +79,13 @@ func (f *nodeFilter) countsPlanned(p *placements, n *node) bool {
 	if f == nil {
 		return true
 	}
-	pool := p.configOf(n.column).pool
+	pool := p.offers.configOf(n.column).pool
 	if f.honorTaints && !scheduling.ToleratesAll(pool.api.Spec.Template.Spec.Taints, f.tolerations) ||
 		slices.ContainsFunc(f.keys, func(key string) bool { return p.plannedValue(n, key) == "" }) {
 		return false
 	}
 	return f.strict == nil || slices.ContainsFunc(f.strict, func(a scheduling.Requirements) bool {
-		set, _ := p.sets.meeting(pool, a)
+		set, _ := p.offers.sets.meeting(pool, a)
 		return set != nil && set.has(n.column) && intersect(n.open.labels(), a) && p.settlesOn(n, a)
 	})
 }

@@ -40,7 +40,7 @@ func (p *placements) readNominated() {
 		}
 		if byUID == nil {
 			byUID = map[string]*shape{}
-			for _, s := range p.shapes {
+			for _, s := range p.work.shapes {
 				for _, pod := range s.pods {
 					byUID[string(pod.UID)] = s
 				}

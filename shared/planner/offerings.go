@@ -10,7 +10,7 @@ import (
 
 // offerings are the ways to buy new nodes.
 type offerings struct {
-	*workload
+	work *workload
 	// undefined says which label keys a new node may have any value of, though its pool does not mention them.
 	undefined scheduling.Undefined
 	pools     []*pool
@@ -37,11 +37,14 @@ type offerings struct {
 	openedBy  map[string]*opened
 }
 
-func (p *offerings) read() {
-	p.undefined = scheduling.UndefinedAnyOf(p.snapshot.WellKnownLabels)
+// buildOfferings finds out what can be bought but for what is left out.
+func buildOfferings(work *workload, leftOut []aspect) *offerings {
+	p := &offerings{work: work, types: map[string]*typeList{}, leftOut: leftOut}
+	p.undefined = scheduling.UndefinedAnyOf(work.snapshot.WellKnownLabels)
 	p.readPools()
 	p.readColumns()
 	p.sets = newColumnSets(p)
+	return p
 }
 
 // strict reports whether nodes of the pool have to meet minValues.
@@ -67,7 +70,9 @@ func (p *offerings) byShare(pool *pool) []int {
 }
 
 // bestEffort reports whether minValues that cannot be met are lowered.
-func (p *offerings) bestEffort() bool { return p.snapshot.MinValuesPolicy == plan.MinValuesBestEffort }
+func (p *offerings) bestEffort() bool {
+	return p.work.snapshot.MinValuesPolicy == plan.MinValuesBestEffort
+}
 
 func (p *offerings) isExotic(column int) bool { return p.exotic.has(column) }
 

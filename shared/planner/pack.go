@@ -93,7 +93,7 @@ func (p *placements) packNewNodes(planned []*node) ([]*node, *dual) {
 	for i, d := range p.demands {
 		k.left[i] = d.waiting
 	}
-	for _, tier := range p.tiers {
+	for _, tier := range p.offers.tiers {
 		waiting := k.waiting(tier)
 		if len(waiting) == 0 {
 			continue
@@ -157,7 +157,7 @@ func (k *packer) readWorth(waiting []int32) {
 	default:
 		k.tries, k.plainTries = triesMany, triesPlain
 	}
-	dual := p.solveDual(offers)
+	dual := p.offers.solveDual(offers)
 	k.rent = slices.Clone(dual.rent)
 	if k.value == nil {
 		all := make([]float64, 6*len(p.demands))
@@ -183,7 +183,7 @@ func (k *packer) readWorth(waiting []int32) {
 			needed[a] += amount
 		}
 	}
-	k.weights = make([]float64, len(p.axes.names))
+	k.weights = make([]float64, len(p.work.axes.names))
 	for a, r := range dual.axes {
 		if needed[a] > 0 {
 			k.weights[r] = paid[a] / needed[a] / dual.scale[a]
@@ -246,8 +246,8 @@ func (d *dual) floor() []float64 {
 
 // price is what packing counts for a node of the column's: most of what an instance of a reservation is worth comes to its price, so that they are not wasted.
 func (k *packer) price(column int) float64 {
-	price := k.p.cost(column)
-	if at := k.p.columns[column].reservation; at >= 0 && int(at) < len(k.rent) {
+	price := k.p.offers.cost(column)
+	if at := k.p.offers.columns[column].reservation; at >= 0 && int(at) < len(k.rent) {
 		price += float64(0.9 * k.rent[at])
 	}
 	return price
@@ -266,10 +266,10 @@ func (k *packer) run(pl *pile) {
 		k.packBest(pl.leaders)
 		least = improveFew
 	}
-	if !k.p.snapshot.SkipImprovement {
+	if !k.p.work.snapshot.SkipImprovement {
 		k.improve(first, k.improveBudget(first, max((k.work-began)/4, least)))
 	}
-	if k.tier.intersects(k.p.limited) {
+	if k.tier.intersects(k.p.offers.limited) {
 		budget := growBudget
 		for k.grow(first, &budget) {
 		}
@@ -294,7 +294,7 @@ func (k *packer) packBest(demands []int32) {
 			left += float64(float64(k.left[i]) * k.value[i])
 		}
 		for _, n := range k.nodes {
-			cost += k.p.cost(n.column)
+			cost += k.p.offers.cost(n.column)
 			k.take(n.column, -1)
 		}
 		copy(k.left, before)
@@ -412,7 +412,7 @@ func (k *packer) choose(pl *pile, leader int, how order) *node {
 	}
 	if smallest := k.smallest(k.best, best); !k.many || best.scarce || smallest != best {
 		j := smallest.column
-		if !k.many || best.scarce || p.configOf(j).pool != p.configOf(best.column).pool || !k.plainly(k.best, best, d.class) {
+		if !k.many || best.scarce || p.offers.configOf(j).pool != p.offers.configOf(best.column).pool || !k.plainly(k.best, best, d.class) {
 			j = k.standIn(k.best)
 		}
 		if j != k.best.column {
@@ -473,9 +473,9 @@ func (k *packer) standInSet(n *node) bitset { return k.p.standInSet(n) }
 // standIn is the cheapest column that the node may have.
 func (k *packer) standIn(n *node) int {
 	// A claim keeps to one reservation, so that another one's types do not count for minValues.
-	strict, reservation := k.p.strict(k.p.configOf(n.column).pool), k.p.columns[n.column].reservation
+	strict, reservation := k.p.offers.strict(k.p.offers.configOf(n.column).pool), k.p.offers.columns[n.column].reservation
 	for j := range k.standInSet(n).all() {
-		if strict && k.p.columns[j].reservation != reservation {
+		if strict && k.p.offers.columns[j].reservation != reservation {
 			continue
 		}
 		if j == n.column || k.allows(j) {
@@ -488,8 +488,8 @@ func (k *packer) standIn(n *node) int {
 // flexible takes units off the node until enough instance types could stand in for it to meet the pool's minValues.
 func (k *packer) flexible(n *node) {
 	p := k.p
-	pool := p.configOf(n.column).pool
-	if len(pool.minValues) == 0 || p.bestEffort() {
+	pool := p.offers.configOf(n.column).pool
+	if len(pool.minValues) == 0 || p.offers.bestEffort() {
 		return
 	}
 	for len(n.fills) > 0 && !p.acceptable(n) {

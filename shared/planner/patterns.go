@@ -66,7 +66,7 @@ func (k *packer) packPatterns(demands []int32) bool {
 		return false
 	}
 	for i := range k.columns {
-		if c := &k.columns[i]; c.scarce || c.exotic || len(k.p.configOf(c.column).pool.minValues) > 0 {
+		if c := &k.columns[i]; c.scarce || c.exotic || len(k.p.offers.configOf(c.column).pool.minValues) > 0 {
 			return false
 		}
 	}
@@ -104,7 +104,7 @@ func (k *packer) packPatterns(demands []int32) bool {
 func (k *packer) costOf(nodes []*node) float64 {
 	cost := 0.0
 	for _, n := range nodes {
-		cost += k.p.cost(n.column)
+		cost += k.p.offers.cost(n.column)
 	}
 	return cost
 }
@@ -206,7 +206,7 @@ func (t *patterns) add(column int, counts []int) bool {
 	if _, isNew := t.known.of(t.key); !isNew {
 		return false
 	}
-	c := coveringColumn{cost: t.k.p.cost(column)}
+	c := coveringColumn{cost: t.k.p.offers.cost(column)}
 	for at, count := range counts {
 		if count > 0 {
 			c.rows, c.entries = append(c.rows, int32(at)), append(c.entries, float64(count))

@@ -10,7 +10,8 @@ import (
 
 // placements are what is on which node, and what still waits.
 type placements struct {
-	*offerings
+	work     *workload
+	offers   *offerings
 	existing []*existing
 	demands  []*demand
 	// demandMemory and unitMemory are memory for further demands and their units.
@@ -29,10 +30,12 @@ type placements struct {
 	settled map[nodeKey]string
 }
 
-func (p *placements) read() {
-	p.values, p.settled = map[string][]string{}, map[nodeKey]string{}
+// newPlacements reads the existing nodes.
+func newPlacements(work *workload, offers *offerings) *placements {
+	p := &placements{work: work, offers: offers, values: map[string][]string{}, settled: map[nodeKey]string{}}
 	p.readExisting()
 	p.readNominated()
+	return p
 }
 
 // replan forgets what is remembered of the planned nodes, which have changed.
@@ -82,7 +85,7 @@ func (p *placements) plannedValue(n *node, key string) string {
 		if !known {
 			// The value that the claim is going to settle on: see claim.go.
 			if r, asked := p.labelsOf(n)[key]; asked {
-				value, _ = p.valueOn(n, r)
+				value, _ = p.offers.valueOn(n, r)
 			}
 			p.settled[at] = value
 		}
@@ -90,7 +93,7 @@ func (p *placements) plannedValue(n *node, key string) string {
 			return value
 		}
 	}
-	values := p.valuesOf(p.configOf(n.column).pool, n.column, key)
+	values := p.offers.valuesOf(p.offers.configOf(n.column).pool, n.column, key)
 	if len(values) != 1 {
 		return ""
 	}

@@ -10,7 +10,7 @@ func (p *placements) roomFor(n *node, d *demand, limit int) int {
 	p.readHosts(n)
 	if p.holds(n.column, d) {
 		if room := p.room(n, d, limit); room > 0 {
-			if len(p.configOf(n.column).pool.minValues) == 0 {
+			if len(p.offers.configOf(n.column).pool.minValues) == 0 {
 				return room
 			}
 			with := n.clone()
@@ -43,11 +43,11 @@ func (p *placements) larger(n *node, d *demand, count int) *node {
 	set := p.standInSet(n).clone()
 	set.and(d.class.columns)
 	used := make(vector, len(d.need))
-	for r, amount := range p.configOf(n.column).free {
+	for r, amount := range p.offers.configOf(n.column).free {
 		used[r] = amount - n.free[r]
 	}
 	used.add(d.need, int64(count))
-	p.keepRoom(set, used)
+	p.offers.keepRoom(set, used)
 	ledger := p.newLedger(p.planned)
 	for j := range set.all() {
 		if !ledger.replaces(n.column, j) {
@@ -71,16 +71,16 @@ func (p *placements) larger(n *node, d *demand, count int) *node {
 func (p *placements) openFor(d *demand) *node {
 	p.readDemands()
 	ledger := p.newLedger(p.planned)
-	set := newBitset(len(p.columns))
-	for i := range 2 * len(p.tiers) {
+	set := newBitset(len(p.offers.columns))
+	for i := range 2 * len(p.offers.tiers) {
 		// Exotic types come last: where limits leave nothing else.
-		allowed, tier := d.class.buy, p.tiers[i%len(p.tiers)]
-		if i >= len(p.tiers) {
+		allowed, tier := d.class.buy, p.offers.tiers[i%len(p.offers.tiers)]
+		if i >= len(p.offers.tiers) {
 			allowed = d.class.columns
 		}
 		copy(set, allowed)
 		set.and(tier)
-		p.keepRoom(set, d.need)
+		p.offers.keepRoom(set, d.need)
 		for j := range set.all() {
 			if !ledger.allows(j) {
 				continue

@@ -46,11 +46,11 @@ func (p *pool) weight() int32 {
 // readPools fills in pools, configs and columns. Pools are sorted by weight, heaviest first, then by name.
 func (p *offerings) readPools() {
 	classes := map[string]*api.EC2NodeClass{}
-	for i := range p.snapshot.NodeClasses {
-		classes[p.snapshot.NodeClasses[i].Name] = &p.snapshot.NodeClasses[i]
+	for i := range p.work.snapshot.NodeClasses {
+		classes[p.work.snapshot.NodeClasses[i].Name] = &p.work.snapshot.NodeClasses[i]
 	}
-	for i := range p.snapshot.NodePools {
-		nodePool := &p.snapshot.NodePools[i]
+	for i := range p.work.snapshot.NodePools {
+		nodePool := &p.work.snapshot.NodePools[i]
 		pool := &pool{api: nodePool}
 		p.pools = append(p.pools, pool)
 		pool.types = p.typesOfPool(nodePool.Name)
@@ -62,7 +62,7 @@ func (p *offerings) readPools() {
 		return cmp.Or(-cmp.Compare(a.weight(), b.weight()), strings.Compare(a.name(), b.name()))
 	})
 	p.readLimits()
-	daemons := readDaemons(p.snapshot.DaemonSets, p.axes)
+	daemons := readDaemons(p.work.snapshot.DaemonSets, p.work.axes)
 	for _, pool := range p.pools {
 		pool.firstConfig = len(p.configs)
 		if pool.problem == "" {

@@ -111,27 +111,26 @@ func TestRoundsOfPacking(t *testing.T) {
 		s.Pods = append(s.Pods, newPod(fmt.Sprint("big", i), "3", "1Gi"), newPod(fmt.Sprint("small", i), "1", "1Gi"))
 	}
 	p := newProblem(s)
-	p.read()
-	p.divide(p.shapes)
-	big, small := p.demands[0], p.demands[1]
+	p.topology.divide(p.work.shapes)
+	big, small := p.state.demands[0], p.state.demands[1]
 	big.waiting, small.waiting = 4, 0
-	nodes, _ := p.packNewNodes(nil)
+	nodes, _ := p.state.packNewNodes(nil)
 	if big.waiting != 0 || len(nodes) == 0 {
 		t.Fatalf("%d wait, %d nodes", big.waiting, len(nodes))
 	}
 	before := len(nodes)
-	if n := p.openFor(big); n == nil || big.waiting != -1 || p.planned[before] != n {
+	if n := p.state.openFor(big); n == nil || big.waiting != -1 || p.state.planned[before] != n {
 		t.Fatalf("openFor gave %v, %d wait", n, big.waiting)
 	}
-	if room := p.roomFor(nodes[0], small, 10); room < 1 {
+	if room := p.state.roomFor(nodes[0], small, 10); room < 1 {
 		t.Errorf("room for %d", room)
 	}
 	small.waiting = 3
-	p.put(nodes[0], small, 1)
+	p.state.put(nodes[0], small, 1)
 	if small.waiting != 2 {
 		t.Errorf("%d wait after one was put", small.waiting)
 	}
-	again, _ := p.packNewNodes(p.planned)
+	again, _ := p.state.packNewNodes(p.state.planned)
 	if small.waiting != 0 || len(again) != before+1 {
 		t.Errorf("%d wait, %d nodes after %d", small.waiting, len(again), before+1)
 	}

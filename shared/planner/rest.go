@@ -23,25 +23,25 @@ func (p *repairs) placeRest() {
 		units [][]*corev1.Pod
 		take  func(int)
 	}
-	for _, d := range p.demands {
+	for _, d := range p.state.demands {
 		if d.waiting > 0 && d.pods() > 1 {
 			// No node has room for all of a unit: as many as there are places for, one after the other, are better than none.
 			placed := len(d.units) - d.waiting
-			p.leave(d.shape, flatten(d.units[placed:]), "its pods have to be on one node, and no node has room for all of them")
+			p.state.leave(d.shape, flatten(d.units[placed:]), "its pods have to be on one node, and no node has room for all of them")
 			d.units, d.waiting = d.units[:placed], 0
 		}
 	}
-	budget := restBudget / (len(p.existing) + len(p.planned) + len(p.demands) + 100)
+	budget := restBudget / (len(p.state.existing) + len(p.state.planned) + len(p.state.demands) + 100)
 	for progress := true; progress && budget > 0; {
 		progress = false
 		var rests []rest
-		for i := range p.left {
-			l := &p.left[i]
+		for i := range p.state.left {
+			l := &p.state.left[i]
 			if l.shape.problem == "" {
 				rests = append(rests, rest{l.shape, single(l.pods), func(n int) { l.pods = l.pods[n:] }})
 			}
 		}
-		for _, d := range p.demands {
+		for _, d := range p.state.demands {
 			if d.waiting > 0 {
 				rests = append(rests, rest{d.shape, d.units[len(d.units)-d.waiting:], func(n int) {
 					// The units taken leave the demand for one of their own.
@@ -64,44 +64,44 @@ func (p *repairs) placeRest() {
 				progress = true
 			}
 		}
-		p.left = slices.DeleteFunc(p.left, func(l leftover) bool { return len(l.pods) == 0 })
+		p.state.left = slices.DeleteFunc(p.state.left, func(l leftover) bool { return len(l.pods) == 0 })
 	}
 }
 
 // placeUnit places one unit of a shape in the first legal place: on a node that exists, on one that is planned, on a new one.
 func (p *repairs) placeUnit(s *shape, unit []*corev1.Pod) bool {
 	for _, choice := range p.choices(s, unit) {
-		d := p.demand(s, &choice)
-		d.slack = p.hostSlack(s)
-		p.readDemands()
+		d := p.topology.demand(s, &choice)
+		d.slack = p.topology.hostSlack(s)
+		p.state.readDemands()
 		if p.placeDemand(d) {
-			p.replan()
-			p.recount(d, p.placedPods(d))
+			p.state.replan()
+			p.topology.recount(d, p.topology.placedPods(d))
 			return true
 		}
-		p.recount(d, 0)
-		for _, t := range p.board.doubtful {
+		p.topology.recount(d, 0)
+		for _, t := range p.topology.board.doubtful {
 			delete(t.doubtful, d.index)
 		}
-		p.demands = p.demands[:d.index]
-		p.demandsRead = -1 // another demand will have the index
+		p.state.demands = p.state.demands[:d.index]
+		p.state.demandsRead = -1 // another demand will have the index
 	}
 	return false
 }
 
 func (p *repairs) placeDemand(d *demand) bool {
-	for _, e := range p.existing {
-		if p.fillNode(e, d, 1) > 0 {
+	for _, e := range p.state.existing {
+		if p.state.fillNode(e, d, 1) > 0 {
 			return true
 		}
 	}
-	for _, n := range p.planned {
-		if p.followed(n, d) && p.roomFor(n, d, 1) > 0 {
-			p.put(n, d, 1)
+	for _, n := range p.state.planned {
+		if p.state.followed(n, d) && p.state.roomFor(n, d, 1) > 0 {
+			p.state.put(n, d, 1)
 			return true
 		}
 	}
-	return len(d.follows) == 0 && p.openFor(d) != nil
+	return len(d.follows) == 0 && p.state.openFor(d) != nil
 }
 
 // maximumChoices bounds how many domains are tried for one unit.
@@ -110,13 +110,13 @@ const maximumChoices = 64
 // choices are the domains that one unit may be bound to, best first, each as a part.
 func (p *repairs) choices(s *shape, unit []*corev1.Pod) []part {
 	whole := part{alternatives: s.alternatives, units: [][]*corev1.Pod{unit}}
-	if p.podClasses.any {
-		if whole, _ = p.keepAway(s, whole); len(whole.alternatives) == 0 {
+	if p.work.podClasses.any {
+		if whole, _ = p.topology.keepAway(s, whole); len(whole.alternatives) == 0 {
 			return nil
 		}
 	}
 	parts := []part{whole}
-	if p.sets.chooses(s, whole.alternatives) {
+	if p.offers.sets.chooses(s, whole.alternatives) {
 		// The alternative that costs least may have no place left.
 		for i := range whole.alternatives {
 			one := whole
@@ -124,7 +124,7 @@ func (p *repairs) choices(s *shape, unit []*corev1.Pod) []part {
 			parts = append(parts, one)
 		}
 	}
-	if !p.podClasses.any {
+	if !p.work.podClasses.any {
 		return parts
 	}
 	divide := func(each func(part) []part) {
@@ -147,11 +147,11 @@ func (p *repairs) choices(s *shape, unit []*corev1.Pod) []part {
 		}
 		keys[term.key] = true
 		divide(func(w part) []part {
-			m := p.skewOf(s, w, term)
+			m := p.topology.skewOf(s, w, term)
 			least := m.least()
-			m.domains = p.withPlanned(m.domains, w, term.key)
+			m.domains = p.topology.withPlanned(m.domains, w, term.key)
 			self := 0
-			if term.matchClass(p.podClasses, s.class) {
+			if term.matchClass(p.work.podClasses, s.class) {
 				self = len(unit)
 			}
 			slices.SortStableFunc(m.domains, func(a, b domain) int { return cmp.Compare(m.counts[a.value], m.counts[b.value]) })
@@ -168,8 +168,8 @@ func (p *repairs) choices(s *shape, unit []*corev1.Pod) []part {
 	for i := range s.topology.anti {
 		keys[s.topology.anti[i].key] = true
 	}
-	for _, term := range p.board.terms {
-		if term.until >= p.round && term.matchClass(p.podClasses, s.class) {
+	for _, term := range p.topology.board.terms {
+		if term.until >= p.state.round && term.matchClass(p.work.podClasses, s.class) {
 			keys[term.key] = true
 		}
 	}
@@ -182,10 +182,10 @@ func (p *repairs) choices(s *shape, unit []*corev1.Pod) []part {
 				return []part{w}
 			}
 			var result []part
-			for _, domain := range p.withPlanned(p.domains(s, w, key), w, key) {
+			for _, domain := range p.topology.withPlanned(p.topology.domains(s, w, key), w, key) {
 				result = append(result, w.narrow(scheduling.In(key, domain.value)))
 			}
-			result = append(result, p.unheardOf(w, key)...)
+			result = append(result, p.topology.unheardOf(w, key)...)
 			if !own[key] {
 				// Anti-affinity, its own or others', and others' spreads count it nowhere on a node without the label.
 				if without := w.narrow(scheduling.DoesNotExist(key)); len(without.alternatives) > 0 {
@@ -204,20 +204,20 @@ func (p *repairs) choices(s *shape, unit []*corev1.Pod) []part {
 
 // gatherChoices are the domains of the pods that a unit has to be with.
 func (p *repairs) gatherChoices(s *shape, whole part, term *affinityTerm) []part {
-	counts := p.tally(term.peers, term.key)
+	counts := p.topology.tally(term.peers, term.key)
 	if term.key == corev1.LabelHostname {
-		if anyPositive(counts) || p.hasPlanned(term.peers) {
+		if anyPositive(counts) || p.topology.hasPlanned(term.peers) {
 			whole.follows = append(slices.Clone(whole.follows), term.peers)
 			return []part{whole}
 		}
-		if !term.matchClass(p.podClasses, s.class) {
+		if !term.matchClass(p.work.podClasses, s.class) {
 			return nil
 		}
 		return []part{whole}
 	}
-	first := !anyPositive(counts) && term.matchClass(p.podClasses, s.class)
+	first := !anyPositive(counts) && term.matchClass(p.work.podClasses, s.class)
 	var result []part
-	for _, domain := range p.withPlanned(p.domains(s, whole, term.key), whole, term.key) {
+	for _, domain := range p.topology.withPlanned(p.topology.domains(s, whole, term.key), whole, term.key) {
 		switch {
 		case first:
 			result = append(result, whole.bindTo(term.key, domain.value))

@@ -44,26 +44,25 @@ func TestShapesTakeWhatPodsTake(t *testing.T) {
 		s.Pods = append(s.Pods, pod)
 	}
 	p := newProblem(s)
-	p.read()
 	seen := map[string]bool{}
 	pods := 0
-	for _, shape := range p.shapes {
+	for _, shape := range p.work.shapes {
 		if text := fmt.Sprint(shape.need); seen[text] {
 			t.Errorf("two shapes take %s", text)
 		} else {
 			seen[text] = true
 		}
 		for _, pod := range shape.pods {
-			if want := p.axes.requests(scheduling.PodRequests(pod)); !slices.Equal(shape.need, want) {
+			if want := p.work.axes.requests(scheduling.PodRequests(pod)); !slices.Equal(shape.need, want) {
 				t.Fatalf("%s takes %v, want %v", pod.Name, shape.need, want)
 			}
 			pods++
 		}
 	}
-	if pods != len(s.Pods) || len(p.shapes) == len(s.Pods) {
-		t.Errorf("%d pods in %d shapes, want %d pods in fewer", pods, len(p.shapes), len(s.Pods))
+	if pods != len(s.Pods) || len(p.work.shapes) == len(s.Pods) {
+		t.Errorf("%d pods in %d shapes, want %d pods in fewer", pods, len(p.work.shapes), len(s.Pods))
 	}
-	if !slices.IsSortedFunc(p.shapes, compareShapes) {
+	if !slices.IsSortedFunc(p.work.shapes, compareShapes) {
 		t.Error("shapes are not sorted")
 	}
 }

@@ -10,7 +10,11 @@ import (
 
 // problem is a snapshot with the plan that is made for it.
 type problem struct {
-	*repairs
+	work     *workload
+	offers   *offerings
+	state    *placements
+	topology *topology
+	repairs  *repairs
 	// plansMade counts the plans that replan has made.
 	plansMade int
 	// worth is what packing last found units to be worth.
@@ -23,43 +27,39 @@ type problem struct {
 // Solve plans a place for every pod of the snapshot that can have one: on the nodes that are there or on their way, then on new nodes, as cheap as it finds.
 // It changes nothing in the snapshot, and the plan shares no memory with it that either would change.
 func Solve(s *plan.Snapshot) *plan.Plan {
-	p := newProblem(s)
 	if len(s.Pods) == 0 {
-		return p.plan
+		return &plan.Plan{}
 	}
+	p := newProblem(s)
 	p.solve()
 	return p.further()
 }
 
 // solve makes the plan.
 func (p *problem) solve() {
-	p.read()
-	for shapes := p.shapes; len(shapes) > 0; p.round++ {
+	for shapes := p.work.shapes; len(shapes) > 0; p.state.round++ {
 		shapes = p.placeShapes(shapes)
 	}
-	p.plan.Nominations = p.nominate()
+	p.plan.Nominations = p.state.nominate()
 	var placed []int
-	p.plan.NodeClaims, placed = p.writeClaims(p.planned)
-	if !p.snapshot.SkipImprovement {
-		p.plan.LowerBoundPerHour = p.lowerBound(placed, p.worth)
+	p.plan.NodeClaims, placed = p.state.writeClaims(p.state.planned)
+	if !p.work.snapshot.SkipImprovement {
+		p.plan.LowerBoundPerHour = p.state.lowerBound(placed, p.worth)
 	}
 	p.planUnplaced()
 	p.sortPlan()
 }
 
+// newProblem reads the snapshot. Nothing is bought that is left out.
 func newProblem(s *plan.Snapshot, leftOut ...aspect) *problem {
-	p := &problem{plan: &plan.Plan{}}
-	p.repairs = &repairs{&topology{placements: &placements{offerings: &offerings{workload: &workload{
-		snapshot: s, peers: map[string]*peers{}, chosenPeers: map[string]chosenPeers{}, fields: map[indexed]string{},
-	}, types: map[string]*typeList{}, leftOut: leftOut}}}}
-	return p
-}
-
-func (p *problem) read() {
-	p.workload.read()
-	p.offerings.read()
-	p.placements.read()
-	p.topology.readBoard()
+	work := readWorkload(s)
+	offers := buildOfferings(work, leftOut)
+	state := newPlacements(work, offers)
+	topology := newTopology(work, offers, state)
+	return &problem{
+		work: work, offers: offers, state: state, topology: topology,
+		repairs: &repairs{work: work, offers: offers, state: state, topology: topology}, plan: &plan.Plan{},
+	}
 }
 
 // placeRounds bounds how often single units are placed and taken back again where they change what others are measured by.
@@ -68,16 +68,16 @@ const placeRounds = 4
 // placeShapes gives the shapes' pods places, on nodes that exist, then on new ones. What it returns are the pods that found none, as shapes that have given up a
 // preference for it; those that have none left to give up are unplaced.
 func (p *problem) placeShapes(shapes []*shape) []*shape {
-	first := len(p.demands)
-	p.board.placed = false
-	p.divide(shapes)
-	p.readDemands()
-	p.fillExisting(first)
+	first := len(p.state.demands)
+	p.topology.board.placed = false
+	p.topology.divide(shapes)
+	p.state.readDemands()
+	p.state.fillExisting(first)
 	p.pack(first)
-	p.unskew()
+	p.repairs.unskew()
 	for range placeRounds {
-		p.placeRest()
-		if !p.unskew() {
+		p.repairs.placeRest()
+		if !p.repairs.unskew() {
 			break
 		}
 	}
@@ -86,9 +86,9 @@ func (p *problem) placeShapes(shapes []*shape) []*shape {
 
 // pack plans new nodes for the demands from first on. Those that have to follow others wait until the others have their places.
 func (p *problem) pack(first int) {
-	waiting := make([]int, len(p.demands))
+	waiting := make([]int, len(p.state.demands))
 	any := false
-	for _, d := range p.demands[first:] {
+	for _, d := range p.state.demands[first:] {
 		waiting[d.index] = d.waiting
 		if len(d.follows) > 0 {
 			d.waiting = 0
@@ -96,16 +96,16 @@ func (p *problem) pack(first int) {
 		any = any || d.waiting > 0
 	}
 	if !any {
-		for _, d := range p.demands[first:] {
+		for _, d := range p.state.demands[first:] {
 			d.waiting = waiting[d.index]
 		}
 		return
 	}
-	nodes, dual := p.packNewNodes(p.planned)
-	if p.planned = nodes; dual != nil {
+	nodes, dual := p.state.packNewNodes(p.state.planned)
+	if p.state.planned = nodes; dual != nil {
 		p.worth = dual
 	}
-	for _, d := range p.demands[first:] {
+	for _, d := range p.state.demands[first:] {
 		if len(d.follows) > 0 {
 			d.waiting = waiting[d.index]
 		}
@@ -114,27 +114,27 @@ func (p *problem) pack(first int) {
 
 // relaxLeft takes the pods without a place out of their demands.
 func (p *problem) relaxLeft() []*shape {
-	for _, d := range p.demands {
+	for _, d := range p.state.demands {
 		if d.waiting == 0 {
 			continue
 		}
 		placed := len(d.units) - d.waiting
-		p.leave(d.shape, flatten(d.units[placed:]), "")
-		p.left[len(p.left)-1].demand = d
+		p.state.leave(d.shape, flatten(d.units[placed:]), "")
+		p.state.left[len(p.state.left)-1].demand = d
 		d.units, d.waiting = d.units[:placed], 0
 		if placed == 0 {
-			p.recount(d, 0)
+			p.topology.recount(d, 0)
 		}
 	}
 	var next []*shape
 	var waiting []leftover
 	byShape := map[*shape]*shape{}
-	for _, left := range p.left {
+	for _, left := range p.state.left {
 		if relaxed, ok := byShape[left.shape]; ok && relaxed != nil {
 			relaxed.pods = append(relaxed.pods, left.pods...)
 			continue
 		}
-		relaxed := p.relaxed(left.shape, slices.Clone(left.pods))
+		relaxed := p.work.relaxed(left.shape, slices.Clone(left.pods))
 		byShape[left.shape] = relaxed
 		if relaxed == nil {
 			waiting = append(waiting, left)
@@ -142,7 +142,7 @@ func (p *problem) relaxLeft() []*shape {
 		}
 		next = append(next, relaxed)
 	}
-	p.left = nil
+	p.state.left = nil
 	for _, left := range waiting {
 		// Where others go once they have given up a preference, pods may follow that have none.
 		if s := left.shape; len(next) > 0 && s.problem == "" && len(s.topology.affinity)+len(s.topology.spread) > 0 {

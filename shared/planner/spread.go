@@ -38,7 +38,7 @@ func (p *topology) skewOf(s *shape, whole part, term *spreadTerm) skew {
 	}
 	m.fixed = len(m.others)
 	p.countOthers(s, &m)
-	m.dropInvented(p.plannedValues(term.key))
+	m.dropInvented(p.state.plannedValues(term.key))
 	return m
 }
 
@@ -84,11 +84,13 @@ func (m *skew) has(value string) bool {
 func (p *topology) plannedDomains(s *shape, term *spreadTerm, m *skew) []string {
 	var others []string
 	filter := p.filterOf(s, term)
-	for _, value := range p.plannedValues(term.key) {
+	for _, value := range p.state.plannedValues(term.key) {
 		if m.has(value) {
 			continue
 		}
-		if slices.ContainsFunc(p.planned, func(n *node) bool { return p.plannedValue(n, term.key) == value && filter.countsPlanned(p.placements, n) }) {
+		if slices.ContainsFunc(p.state.planned, func(n *node) bool {
+			return p.state.plannedValue(n, term.key) == value && filter.countsPlanned(p.state, n)
+		}) {
 			others = append(others, value)
 		}
 	}
@@ -132,7 +134,7 @@ func (p *topology) spread(s *shape, whole part, term *spreadTerm) []part {
 	if len(m.domains) == 0 {
 		return p.nowhere(s, whole, term.field, term.key)
 	}
-	if !term.matchClass(p.podClasses, s.class) {
+	if !term.matchClass(p.work.podClasses, s.class) {
 		// The pods do not change what they are spread by: any domain that is not too full already will do.
 		least := m.least()
 		var allowed []string
@@ -143,7 +145,7 @@ func (p *topology) spread(s *shape, whole part, term *spreadTerm) []part {
 		}
 		narrowed := whole.narrow(scheduling.In(term.key, allowed...))
 		if len(allowed) == 0 || len(narrowed.alternatives) == 0 {
-			p.leave(s, flatten(whole.units), fmt.Sprintf("%s allows it in no %q that can get a node: each has too many of %s already", term.field, term.key, term.selector))
+			p.state.leave(s, flatten(whole.units), fmt.Sprintf("%s allows it in no %q that can get a node: each has too many of %s already", term.field, term.key, term.selector))
 			return nil
 		}
 		return []part{narrowed}
@@ -156,7 +158,7 @@ func (p *topology) spread(s *shape, whole part, term *spreadTerm) []part {
 		}
 		return m.counts[value]+pods-least <= term.maxSkew
 	}, func(left part) {
-		p.leave(s, flatten(left.units), fmt.Sprintf("%s allows no more of its pods in any %q that can get a node", term.field, term.key))
+		p.state.leave(s, flatten(left.units), fmt.Sprintf("%s allows no more of its pods in any %q that can get a node", term.field, term.key))
 	})
 }
 
@@ -202,8 +204,8 @@ func (p *topology) fixedDomains(s *shape, term *spreadTerm, domains []domain) []
 	all, ok := p.board.fixed[key]
 	if !ok {
 		values := map[string]bool{}
-		for i := range p.snapshot.Nodes {
-			node := &p.snapshot.Nodes[i]
+		for i := range p.work.snapshot.Nodes {
+			node := &p.work.snapshot.Nodes[i]
 			if node.ClosedToPods() {
 				continue
 			}
@@ -233,24 +235,24 @@ func (p *topology) hostSlack(s *shape) int {
 		}
 		least, hosts := math.MaxInt, 0
 		filter := p.filterOf(s, term)
-		for _, e := range p.existing {
+		for _, e := range p.state.existing {
 			if !term.ignoreAffinity && !slices.ContainsFunc(s.strict, e.mayMeet) || term.honorTaints && !scheduling.ToleratesAll(e.taints, s.tolerations) {
 				continue
 			}
 			hosts++
-			least = min(least, p.count(e, term.peers))
+			least = min(least, p.state.count(e, term.peers))
 		}
-		for i := range p.snapshot.Nodes {
+		for i := range p.work.snapshot.Nodes {
 			// Until a node is gone the scheduler measures by it.
-			if node := &p.snapshot.Nodes[i]; node.Node != nil && node.ClosedToPods() && (filter == nil || filter.counts(node)) {
+			if node := &p.work.snapshot.Nodes[i]; node.Node != nil && node.ClosedToPods() && (filter == nil || filter.counts(node)) {
 				hosts++
-				least = min(least, p.runningOn(i, term.peers))
+				least = min(least, p.work.runningOn(i, term.peers))
 			}
 		}
-		for _, n := range p.planned {
-			if filter.countsPlanned(p.placements, n) {
+		for _, n := range p.state.planned {
+			if filter.countsPlanned(p.state, n) {
 				hosts++
-				least = min(least, p.firstOn(n, term.peers))
+				least = min(least, p.state.firstOn(n, term.peers))
 			}
 		}
 		if hosts < term.minDomains || hosts == 0 {

@@ -22,11 +22,11 @@ const (
 // choose picks from a node's stand-ins, which are all that fits, those that its claim keeps, cheapest first: all of one capacity type, and no exotic types, if there
 // are others. slack is what the pool's limits leave beyond the node's own use; types that would take more are left out.
 func (p *placements) choose(n *node, fits bitset, slack []int64) []int {
-	own := p.configOf(n.column)
-	at := p.columns[n.column].reservation
+	own := p.offers.configOf(n.column)
+	at := p.offers.columns[n.column].reservation
 	columns := func(yield func(int) bool) {
 		for j := range fits.all() {
-			if p.columns[j].reservation == at && withinSlack(p.configOf(j).use, own.use, slack) && !yield(j) {
+			if p.offers.columns[j].reservation == at && withinSlack(p.offers.configOf(j).use, own.use, slack) && !yield(j) {
 				return
 			}
 		}
@@ -35,7 +35,7 @@ func (p *placements) choose(n *node, fits bitset, slack []int64) []int {
 		return p.closedWithin(n, p.cut(columns, fits), fits)
 	}
 	kept := p.closedWithin(n, p.cutKeeping(own.pool, slices.Collect(columns)), fits)
-	if p.strict(own.pool) && !p.meetsMinValues(own.pool, slices.Values(kept)) {
+	if p.offers.strict(own.pool) && !p.offers.meetsMinValues(own.pool, slices.Values(kept)) {
 		// The cheapest do not go together, or limits leave too little for them.
 		if needed, _ := p.needed(n); needed != nil {
 			kept = needed
@@ -57,11 +57,11 @@ func withinSlack(use, own, slack []int64) bool {
 // fits, as far as limits and reservations allow their types.
 func (p *placements) cut(columns iter.Seq[int], fits bitset) []int {
 	var first *catalog.Offering
-	configs, types := newBitset(len(p.configs)), 0
-	kept := p.sets.kept[:0]
+	configs, types := newBitset(len(p.offers.configs)), 0
+	kept := p.offers.sets.kept[:0]
 	full := false
 	for j := range columns {
-		column := &p.columns[j]
+		column := &p.offers.columns[j]
 		if first == nil {
 			first = column.offering
 		}
@@ -89,17 +89,17 @@ func (p *placements) cut(columns iter.Seq[int], fits bitset) []int {
 		}
 		kept = append(kept, j)
 	}
-	p.sets.kept = kept
+	p.offers.sets.kept = kept
 	return slices.Clone(kept)
 }
 
 // appendFurther appends, up to maximumOfferings, the columns from first on that buy one of the configs as the first one kept does.
 func (p *placements) appendFurther(kept []int, configs, fits bitset, first int) []int {
-	like := &p.columns[kept[0]]
+	like := &p.offers.columns[kept[0]]
 	before := len(kept)
 	for i := range configs.all() {
-		for _, j := range p.configs[i].columns {
-			if column := &p.columns[j]; j >= first && fits.has(j) && column.reservation == like.reservation && column.offering.CapacityType == like.offering.CapacityType {
+		for _, j := range p.offers.configs[i].columns {
+			if column := &p.offers.columns[j]; j >= first && fits.has(j) && column.reservation == like.reservation && column.offering.CapacityType == like.offering.CapacityType {
 				kept = append(kept, j)
 			}
 		}
@@ -112,9 +112,9 @@ func (p *placements) appendFurther(kept []int, configs, fits bitset, first int) 
 // type, both stay.
 func (p *placements) cutKeeping(pool *pool, columns []int) []int {
 	if _, mixed := pool.minValues[api.CapacityTypeLabelKey]; !mixed {
-		first := p.columns[columns[0]].offering.CapacityType
-		ofFirst := slices.DeleteFunc(slices.Clone(columns), func(j int) bool { return p.columns[j].offering.CapacityType != first })
-		if p.meetsMinValues(pool, slices.Values(ofFirst)) {
+		first := p.offers.columns[columns[0]].offering.CapacityType
+		ofFirst := slices.DeleteFunc(slices.Clone(columns), func(j int) bool { return p.offers.columns[j].offering.CapacityType != first })
+		if p.offers.meetsMinValues(pool, slices.Values(ofFirst)) {
 			columns = ofFirst
 		}
 	}
@@ -126,17 +126,17 @@ func (p *placements) cutKeeping(pool *pool, columns []int) []int {
 			if len(values) >= pool.minValues[key] {
 				break
 			}
-			for _, value := range p.valuesOf(pool, j, key) {
+			for _, value := range p.offers.valuesOf(pool, j, key) {
 				if !values[value] {
 					values[value] = true
-					types[p.columns[j].config] = true
+					types[p.offers.columns[j].config] = true
 				}
 			}
 		}
 	}
 	var result []int
 	for _, j := range columns {
-		if c := p.columns[j].config; types[c] || len(types) < maximumTypes {
+		if c := p.offers.columns[j].config; types[c] || len(types) < maximumTypes {
 			types[c] = true
 			result = append(result, j)
 		}

@@ -41,7 +41,7 @@ func (p *topology) divide(shapes []*shape) {
 			}
 			until := math.MaxInt
 			if preferred {
-				until = p.round
+				until = p.state.round
 			}
 			text := key + " " + peers.text()
 			if b.terms[text] == nil {
@@ -67,14 +67,14 @@ func (p *topology) divide(shapes []*shape) {
 	var waiting []*shape
 	for _, s := range shapes {
 		if s.problem != "" {
-			p.leave(s, s.pods, s.problem)
+			p.state.leave(s, s.pods, s.problem)
 			continue
 		}
 		waiting = append(waiting, s)
 	}
 	// Those that demand nothing of others come first, then those that look for others, then those that keep their distance: so each finds counted what it is measured by.
 	// Of those with equal demands the ones that their volumes tie to few domains choose first.
-	if p.podClasses.any || slices.ContainsFunc(waiting, func(s *shape) bool { return s.tied }) {
+	if p.work.podClasses.any || slices.ContainsFunc(waiting, func(s *shape) bool { return s.tied }) {
 		slices.SortStableFunc(waiting, func(a, b *shape) int {
 			return cmp.Or(cmp.Compare(a.rank(), b.rank()), -compareBools(a.tied, b.tied))
 		})
@@ -123,7 +123,7 @@ func (s *shape) rank() int {
 func (p *topology) lacksPeers(s *shape) bool {
 	for i := range s.topology.affinity {
 		term := &s.topology.affinity[i]
-		if term.key == corev1.LabelHostname || term.matchClass(p.podClasses, s.class) {
+		if term.key == corev1.LabelHostname || term.matchClass(p.work.podClasses, s.class) {
 			continue
 		}
 		if !anyPositive(p.tally(term.peers, term.key)) {
@@ -143,8 +143,8 @@ func anyPositive(counts map[string]int) bool {
 }
 
 func (p *topology) divideShape(s *shape) {
-	whole := part{alternatives: s.alternatives, units: p.units(s.pods), sets: p.sets}
-	if !p.podClasses.any {
+	whole := part{alternatives: s.alternatives, units: p.state.units(s.pods), sets: p.offers.sets}
+	if !p.work.podClasses.any {
 		p.demand(s, &whole)
 		return
 	}
@@ -158,14 +158,14 @@ func (p *topology) divideShape(s *shape) {
 
 // demand adds the demand of a part.
 func (p *topology) demand(s *shape, part *part) *demand {
-	if len(p.demandMemory) == 0 {
-		p.demandMemory = make([]demand, 64)
+	if len(p.state.demandMemory) == 0 {
+		p.state.demandMemory = make([]demand, 64)
 	}
-	d := &p.demandMemory[0]
-	p.demandMemory = p.demandMemory[1:]
+	d := &p.state.demandMemory[0]
+	p.state.demandMemory = p.state.demandMemory[1:]
 	*d = demand{
-		shape: s, index: len(p.demands), units: part.units, waiting: len(part.units), need: s.need, alternatives: part.alternatives,
-		follows: part.follows, round: p.round, podsEach: len(part.units[0]),
+		shape: s, index: len(p.state.demands), units: part.units, waiting: len(part.units), need: s.need, alternatives: part.alternatives,
+		follows: part.follows, round: p.state.round, podsEach: len(part.units[0]),
 	}
 	if n := len(part.units[0]); n > 1 {
 		d.need = make(vector, len(s.need))
@@ -182,7 +182,7 @@ func (p *topology) demand(s *shape, part *part) *demand {
 		}
 	}
 	d.bound = p.boundBy(part.alternatives)
-	p.demands = append(p.demands, d)
+	p.state.demands = append(p.state.demands, d)
 	p.recount(d, len(part.units)*len(part.units[0]))
 	return d
 }
@@ -193,7 +193,7 @@ func (p *topology) boundBy(alternatives []scheduling.Requirements) map[string]st
 		return nil
 	}
 	by := bindingAt{alternatives: at(alternatives), keys: len(p.board.keys)}
-	if bound, ok := p.sets.bound[by]; ok {
+	if bound, ok := p.offers.sets.bound[by]; ok {
 		return bound
 	}
 	var bound map[string]string
@@ -205,7 +205,7 @@ func (p *topology) boundBy(alternatives []scheduling.Requirements) map[string]st
 			bound[key] = value
 		}
 	}
-	p.sets.bound[by] = bound
+	p.offers.sets.bound[by] = bound
 	return bound
 }
 
@@ -213,7 +213,7 @@ func (p *topology) boundBy(alternatives []scheduling.Requirements) map[string]st
 func (p *topology) bind(s *shape, whole part) []part {
 	whole, away := p.keepAway(s, whole)
 	if len(whole.alternatives) == 0 {
-		p.leave(s, s.pods, fmt.Sprintf("required anti-affinity, its own or that of other pods, leaves it %s, and its node selector, affinity and volumes ask for just what is left out", away))
+		p.state.leave(s, s.pods, fmt.Sprintf("required anti-affinity, its own or that of other pods, leaves it %s, and its node selector, affinity and volumes ask for just what is left out", away))
 		return nil
 	}
 	parts := []part{whole}
@@ -221,7 +221,7 @@ func (p *topology) bind(s *shape, whole part) []part {
 		parts = each(parts, func(part part) []part { return p.gather(s, part, &s.topology.affinity[i]) })
 	}
 	for i := range s.topology.anti {
-		if term := &s.topology.anti[i]; term.key != corev1.LabelHostname && term.matchClass(p.podClasses, s.class) {
+		if term := &s.topology.anti[i]; term.key != corev1.LabelHostname && term.matchClass(p.work.podClasses, s.class) {
 			alone := spreadTerm{peers: term.peers, field: term.field, key: term.key, maxSkew: 1, minDomains: math.MaxInt}
 			parts = each(parts, func(part part) []part { return p.spread(s, part, &alone) })
 		}
@@ -241,7 +241,7 @@ func (p *topology) bind(s *shape, whole part) []part {
 func (p *topology) keepAway(s *shape, whole part) (part, scheduling.Requirements) {
 	forbidden := map[string][]string{}
 	for _, r := range p.board.repelled {
-		if r.count > 0 && r.matchClass(p.podClasses, s.class) {
+		if r.count > 0 && r.matchClass(p.work.podClasses, s.class) {
 			forbidden[r.key] = append(forbidden[r.key], r.value)
 		}
 	}
@@ -303,7 +303,7 @@ func (w part) bindTo(key, value string) part {
 func (p *topology) gather(s *shape, whole part, term *affinityTerm) []part {
 	counts := p.tally(term.peers, term.key)
 	if term.key == corev1.LabelHostname {
-		if anyPositive(counts) || !term.matchClass(p.podClasses, s.class) || p.hasPlanned(term.peers) {
+		if anyPositive(counts) || !term.matchClass(p.work.podClasses, s.class) || p.hasPlanned(term.peers) {
 			whole.follows = append(slices.Clone(whole.follows), term.peers)
 			return []part{whole}
 		}
@@ -318,13 +318,13 @@ func (p *topology) gather(s *shape, whole part, term *affinityTerm) []part {
 	if len(values) > 0 {
 		narrowed := whole.narrow(scheduling.In(term.key, values...))
 		if len(narrowed.alternatives) == 0 {
-			p.leave(s, flatten(whole.units), fmt.Sprintf("%s wants pods that run in %s, which its node selector, affinity and volumes leave out", term.field, scheduling.In(term.key, values...)))
+			p.state.leave(s, flatten(whole.units), fmt.Sprintf("%s wants pods that run in %s, which its node selector, affinity and volumes leave out", term.field, scheduling.In(term.key, values...)))
 			return nil
 		}
 		return []part{narrowed}
 	}
-	if !term.matchClass(p.podClasses, s.class) {
-		p.leave(s, flatten(whole.units), fmt.Sprintf("%s wants pods %s in the same %q, and none is running there yet: start one, or correct the term's labelSelector and namespaces", term.field, term.selector, term.key))
+	if !term.matchClass(p.work.podClasses, s.class) {
+		p.state.leave(s, flatten(whole.units), fmt.Sprintf("%s wants pods %s in the same %q, and none is running there yet: start one, or correct the term's labelSelector and namespaces", term.field, term.selector, term.key))
 		return nil
 	}
 	domains := p.domains(s, whole, term.key)
@@ -336,17 +336,17 @@ func (p *topology) gather(s *shape, whole part, term *affinityTerm) []part {
 
 // hasPlanned reports whether any pod of the peers is among the demands.
 func (p *topology) hasPlanned(peers *peers) bool {
-	return slices.ContainsFunc(p.demands, func(d *demand) bool { return d.counted > 0 && peers.matchClass(p.podClasses, d.shape.class) })
+	return slices.ContainsFunc(p.state.demands, func(d *demand) bool { return d.counted > 0 && peers.matchClass(p.work.podClasses, d.shape.class) })
 }
 
 // nowhere deals with a part that no domain of the key takes. Mostly that has a reason of another kind, which explaining the part without its domain will
 // find; if not, the pools do not say which domains there are.
 func (p *topology) nowhere(s *shape, whole part, field, key string) []part {
 	known := whole.narrow(scheduling.Exists(key))
-	if columns, _ := p.columnsFor(s, known.alternatives, s.need); columns.empty() && len(known.alternatives) > 0 {
+	if columns, _ := p.offers.columnsFor(s, known.alternatives, s.need); columns.empty() && len(known.alternatives) > 0 {
 		return []part{known}
 	}
-	p.leave(s, flatten(whole.units), fmt.Sprintf("%s is over %q, and no node pool lists the values that it can have: add a requirement with operator In to one", field, key))
+	p.state.leave(s, flatten(whole.units), fmt.Sprintf("%s is over %q, and no node pool lists the values that it can have: add a requirement with operator In to one", field, key))
 	return nil
 }
 
@@ -354,25 +354,27 @@ func (p *topology) nowhere(s *shape, whole part, field, key string) []part {
 func (p *topology) together(s *shape, whole part, term *affinityTerm) []part {
 	pods := flatten(whole.units)
 	largest := int64(0)
-	feasible, _ := p.columnsFor(s, whole.alternatives, s.need)
+	feasible, _ := p.offers.columnsFor(s, whole.alternatives, s.need)
 	for j := range feasible.all() {
-		largest = max(largest, p.configs[p.columns[j].config].free.room(s.need, int64(len(pods))))
+		largest = max(largest, p.offers.configs[p.offers.columns[j].config].free.room(s.need, int64(len(pods))))
 	}
-	for _, e := range p.existing {
-		if n := e.free.room(s.need, int64(len(pods))); n > largest && p.accepts(e, s, whole.alternatives) {
+	for _, e := range p.state.existing {
+		if n := e.free.room(s.need, int64(len(pods))); n > largest && p.state.accepts(e, s, whole.alternatives) {
 			largest = n
 		}
 	}
-	if portsClash(s.ports, s.ports) || slices.ContainsFunc(s.topology.anti, func(t affinityTerm) bool { return t.key == corev1.LabelHostname && t.matchClass(p.podClasses, s.class) }) {
+	if portsClash(s.ports, s.ports) || slices.ContainsFunc(s.topology.anti, func(t affinityTerm) bool {
+		return t.key == corev1.LabelHostname && t.matchClass(p.work.podClasses, s.class)
+	}) {
 		largest = min(largest, 1)
 	}
 	for i := range s.topology.spread {
-		if t := &s.topology.spread[i]; t.key == corev1.LabelHostname && t.matchClass(p.podClasses, s.class) {
+		if t := &s.topology.spread[i]; t.key == corev1.LabelHostname && t.matchClass(p.work.podClasses, s.class) {
 			largest = min(largest, int64(t.maxSkew))
 		}
 	}
 	if largest > 0 && largest < int64(len(pods)) {
-		p.leave(s, pods[largest:], fmt.Sprintf("%s wants its pods on one node, and the largest has room for %d of the %d that wait", term.field, largest, len(pods)))
+		p.state.leave(s, pods[largest:], fmt.Sprintf("%s wants its pods on one node, and the largest has room for %d of the %d that wait", term.field, largest, len(pods)))
 		pods = pods[:largest]
 	}
 	whole.units = [][]*corev1.Pod{pods}
@@ -396,7 +398,7 @@ func (p *topology) settleOn(s *shape, whole part, key string) []part {
 	if !owns {
 		// On nodes without the label nothing counts them.
 		without := whole.narrow(scheduling.DoesNotExist(key))
-		if len(without.alternatives) > 0 && p.hasColumnFor(s, without.alternatives, s.need) {
+		if len(without.alternatives) > 0 && p.offers.hasColumnFor(s, without.alternatives, s.need) {
 			return []part{without}
 		}
 		if n := p.roomWithout(s, without, key); n > 0 {
@@ -415,7 +417,7 @@ func (p *topology) settleOn(s *shape, whole part, key string) []part {
 		}
 		// Where no node has the label, nothing can be too near.
 		if without := whole.narrow(scheduling.DoesNotExist(key)); owns && len(without.alternatives) > 0 {
-			if columns, _ := p.columnsFor(s, without.alternatives, s.need); !columns.empty() {
+			if columns, _ := p.offers.columnsFor(s, without.alternatives, s.need); !columns.empty() {
 				return append(parts, without)
 			}
 		}
@@ -436,7 +438,7 @@ func (p *topology) settleOn(s *shape, whole part, key string) []part {
 // unheardOf are domains that no node has yet, of labels whose values a pool leaves open.
 func (p *topology) unheardOf(w part, key string) []part {
 	var result []part
-	for _, pool := range p.pools {
+	for _, pool := range p.offers.pools {
 		r, ok := pool.requirements[key]
 		if !ok || !pool.isOpen(key) {
 			continue
@@ -459,7 +461,7 @@ func (p *topology) unheardOf(w part, key string) []part {
 
 // withPlanned adds the domains that planned nodes have by what other pods decided of a label which their pool leaves open.
 func (p *topology) withPlanned(domains []domain, w part, key string) []domain {
-	for _, value := range p.plannedValues(key) {
+	for _, value := range p.state.plannedValues(key) {
 		if !slices.ContainsFunc(domains, func(d domain) bool { return d.value == value }) && len(narrow(w.alternatives, scheduling.In(key, value))) > 0 {
 			domains = append(domains, domain{value: value, price: math.Inf(1)})
 		}

@@ -6,8 +6,8 @@ func (k *packer) trim(first int) {
 	left := map[*pool][]int64{}
 	kept := k.nodes[:0]
 	for at, n := range k.nodes {
-		pool := p.configOf(n.column).pool
-		if !p.strict(pool) || len(pool.limits) == 0 {
+		pool := p.offers.configOf(n.column).pool
+		if !p.offers.strict(pool) || len(pool.limits) == 0 {
 			kept = append(kept, n)
 			continue
 		}

@@ -28,7 +28,7 @@ func (p *offerings) typesOfPool(name string) *typeList {
 	if list, ok := p.types[name]; ok {
 		return list
 	}
-	source := p.snapshot.InstanceTypes[name]
+	source := p.work.snapshot.InstanceTypes[name]
 	for _, list := range p.types {
 		if len(source) > 0 && len(list.source) == len(source) && &list.source[0] == &source[0] {
 			p.types[name] = list

@@ -7,27 +7,27 @@ import (
 // unskew takes back what the demands have that spreads and affinity do not allow after all, because other pods did not get the places that they were counted in, or
 // got some where there was no node before. It reports whether there was any.
 func (p *repairs) unskew() bool {
-	if !p.podClasses.any {
+	if !p.work.podClasses.any {
 		return false
 	}
-	p.replan()
-	p.readPlaces()
-	defer func() { p.board.places = nil }()
-	for _, d := range p.demands {
-		p.recount(d, p.placedPods(d))
+	p.state.replan()
+	p.topology.readPlaces()
+	defer func() { p.topology.board.places = nil }()
+	for _, d := range p.state.demands {
+		p.topology.recount(d, p.topology.placedPods(d))
 	}
-	p.settleAll()
+	p.topology.settleAll()
 	any := false
 	for changed := true; changed; {
 		changed = false
-		for _, d := range p.demands {
+		for _, d := range p.state.demands {
 			placed := len(d.units) - d.waiting
 			if placed == 0 || !d.measured() {
 				continue
 			}
-			excess, from := p.excess(d)
+			excess, from := p.topology.excess(d)
 			if excess = min(excess, placed); excess > 0 && p.takeBack(d, excess, from) > 0 {
-				p.recount(d, p.placedPods(d))
+				p.topology.recount(d, p.topology.placedPods(d))
 				changed, any = true, true
 			}
 		}
@@ -51,16 +51,16 @@ func (p *repairs) takeBack(d *demand, count int, from func(place) bool) int {
 	has := func(fills []fill, at place) bool {
 		return taken < count && slices.ContainsFunc(fills, func(f fill) bool { return f.demand == d.index }) && (from == nil || from(at))
 	}
-	for i := len(p.planned) - 1; i >= 0; i-- {
-		if n := p.planned[i]; has(n.fills, place{planned: n}) {
+	for i := len(p.state.planned) - 1; i >= 0; i-- {
+		if n := p.state.planned[i]; has(n.fills, place{planned: n}) {
 			fills, _ := off(slices.Clone(n.fills))
-			*n = *p.refilled(n.column, fills)
+			*n = *p.state.refilled(n.column, fills)
 		}
 	}
-	p.replan()
-	p.planned = slices.DeleteFunc(p.planned, func(n *node) bool { return len(n.fills) == 0 })
-	for i := len(p.existing) - 1; i >= 0; i-- {
-		if e := p.existing[i]; has(e.fills, place{existing: e}) {
+	p.state.replan()
+	p.state.planned = slices.DeleteFunc(p.state.planned, func(n *node) bool { return len(n.fills) == 0 })
+	for i := len(p.state.existing) - 1; i >= 0; i-- {
+		if e := p.state.existing[i]; has(e.fills, place{existing: e}) {
 			fills, n := off(e.fills)
 			e.fills = fills
 			e.free.add(d.need, int64(n))

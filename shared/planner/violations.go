@@ -8,13 +8,13 @@ import (
 
 // readPlaces notes where each demand's units are. Until the next units get places, demands have them there or nowhere.
 func (p *topology) readPlaces() {
-	places := make([][]place, len(p.demands))
-	for _, n := range p.planned {
+	places := make([][]place, len(p.state.demands))
+	for _, n := range p.state.planned {
 		for _, f := range n.fills {
 			places[f.demand] = append(places[f.demand], place{planned: n})
 		}
 	}
-	for _, e := range p.existing {
+	for _, e := range p.state.existing {
 		for _, f := range e.fills {
 			places[f.demand] = append(places[f.demand], place{existing: e})
 		}
@@ -42,10 +42,10 @@ func (p *topology) eachPlace(d *demand, f func(at place, units int)) {
 		}
 		return
 	}
-	for _, n := range p.planned {
+	for _, n := range p.state.planned {
 		visit(place{planned: n}, n.fills)
 	}
-	for _, e := range p.existing {
+	for _, e := range p.state.existing {
 		visit(place{existing: e}, e.fills)
 	}
 }
@@ -116,7 +116,7 @@ func (p *topology) excess(d *demand) (int, func(place) bool) {
 			continue
 		}
 		m := p.remeasure(s, i)
-		if value := d.bound[term.key]; value != "" && term.matchClass(p.podClasses, s.class) {
+		if value := d.bound[term.key]; value != "" && term.matchClass(p.work.podClasses, s.class) {
 			most = max(most, m.counts[value]-m.least()-term.maxSkew)
 		} else if now := m.over(); len(now) > 0 {
 			// Pods that the spread does not count may get their places before all that it counts.
@@ -137,7 +137,7 @@ func (p *topology) excess(d *demand) (int, func(place) bool) {
 // strays says in which domains of the term's key there is nobody that the demand's pods are to be with; nil if that is so in none.
 func (p *topology) strays(d *demand, term *affinityTerm) func(value string) bool {
 	counts := p.tally(term.peers, term.key)
-	if !term.matchClass(p.podClasses, d.shape.class) {
+	if !term.matchClass(p.work.podClasses, d.shape.class) {
 		return func(value string) bool { return counts[value] <= 0 }
 	}
 	// Pods of its own kind will do, and the first of them may go where there is none yet, if there is none anywhere.
@@ -153,12 +153,12 @@ func (p *topology) strays(d *demand, term *affinityTerm) func(value string) bool
 	running := p.running(term.key, nil)
 	return func(value string) bool {
 		for class, n := range running[value] {
-			if n > 0 && term.matchClass(p.podClasses, class) {
+			if n > 0 && term.matchClass(p.work.podClasses, class) {
 				return false
 			}
 		}
-		return !slices.ContainsFunc(p.demands, func(other *demand) bool {
-			return other.counted > 0 && other.bound[term.key] == value && term.matchClass(p.podClasses, other.shape.class) &&
+		return !slices.ContainsFunc(p.state.demands, func(other *demand) bool {
+			return other.counted > 0 && other.bound[term.key] == value && term.matchClass(p.work.podClasses, other.shape.class) &&
 				!slices.ContainsFunc(other.shape.topology.affinity, func(t affinityTerm) bool { return t.key == term.key && t.peers == term.peers && !t.preferred })
 		})
 	}
@@ -176,15 +176,15 @@ func (d *demand) measured() bool {
 // peersAt is how many of the peers the place has, and will have by the plan.
 func (p *topology) peersAt(at place, wanted *peers) int {
 	if at.planned != nil {
-		return p.peersOn(at.planned, wanted)
+		return p.state.peersOn(at.planned, wanted)
 	}
-	return p.count(at.existing, wanted)
+	return p.state.count(at.existing, wanted)
 }
 
 // valueAt is the place's value of a topology key; empty if it has none, or none yet.
 func (p *topology) valueAt(at place, key string) string {
 	if at.planned != nil {
-		return p.plannedValue(at.planned, key)
+		return p.state.plannedValue(at.planned, key)
 	}
 	value, _ := at.existing.domain(key)
 	return value

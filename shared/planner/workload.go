@@ -30,7 +30,11 @@ type workload struct {
 	moving map[string]bool
 }
 
-func (p *workload) read() {
+// readWorkload reads the pods of a snapshot.
+func readWorkload(s *plan.Snapshot) *workload {
+	p := &workload{
+		snapshot: s, peers: map[string]*peers{}, chosenPeers: map[string]chosenPeers{}, fields: map[indexed]string{},
+	}
 	p.podClasses = readClasses(p.snapshot)
 	p.avoidable = p.hasAvoidableTaint()
 	p.readVolumes()
@@ -55,6 +59,7 @@ func (p *workload) read() {
 			p.classesOn[i] = on
 		}
 	}
+	return p
 }
 
 // counts reports whether a pod on a node counts in its topology domain: it is there to stay.

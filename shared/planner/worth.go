@@ -18,26 +18,25 @@ func DualPrices(s *plan.Snapshot) []float64 {
 	alone := *s
 	alone.Nodes = nil
 	p := newProblem(&alone)
-	p.read()
-	p.divide(p.shapes)
-	p.readDemands()
+	p.topology.divide(p.work.shapes)
+	p.state.readDemands()
 	index := make(map[*corev1.Pod]int, len(s.Pods))
 	for i := range s.Pods {
 		index[&s.Pods[i]] = i
 	}
 	var offers []offer
 	var demands []*demand
-	for _, d := range p.demands {
+	for _, d := range p.state.demands {
 		if d.waiting == 0 {
 			continue
 		}
-		columns := p.sets.labelledFor(d.shape, d.shape.alternatives, d.need).any
+		columns := p.offers.sets.labelledFor(d.shape, d.shape.alternatives, d.need).any
 		offers, demands = append(offers, offer{need: d.need, count: d.waiting, columns: columns, slots: d.slots}), append(demands, d)
 	}
 	if len(offers) == 0 {
 		return worth
 	}
-	values := p.solveDual(offers).values
+	values := p.offers.solveDual(offers).values
 	for n, d := range demands {
 		for _, unit := range d.units {
 			for _, pod := range unit {
