@@ -28,7 +28,7 @@ func (p *placements) standInSet(n *node) bitset {
 		asked := p.labelsOf(n)
 		for _, key := range keys {
 			if r, ok := asked[key]; ok {
-				if value, ok := p.offers.valueOn(n, r); ok {
+				if value, ok := p.offers.valueOn(n.column, r); ok {
 					set.and(p.offers.sets.allowing(scheduling.In(key, value)))
 				}
 			}

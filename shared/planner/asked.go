@@ -92,13 +92,13 @@ func (w *claimWriter) readAsked(n *node, c *chosen, base []scheduling.Requiremen
 	for i, r := range requirements {
 		// A label of the user's own that nothing has decided gets some value that is allowed, or the node would not meet its claim.
 		if _, decided := r.Single(); !decided && !scheduling.IsWellKnown(r.Key()) {
-			if value, ok := p.offers.valueOn(n, r); ok {
+			if value, ok := p.offers.valueOn(n.column, r); ok {
 				requirements[i] = r.Intersection(scheduling.In(r.Key(), value))
 			}
 		}
 	}
 	if p.offers.bestEffort() {
-		a.relaxed = p.lowerMinValues(pool, c.columns, requirements)
+		a.relaxed = lowerMinValues(p, pool, c.columns, requirements)
 	}
 	a.terms = make([]api.NodeSelectorRequirementWithMinValues, 0, len(requirements))
 	for _, r := range requirements {
@@ -121,7 +121,7 @@ func withValue(values []string, value string) []string {
 }
 
 // lowerMinValues lowers minValues to as many values as the columns offer, and reports whether any was lowered.
-func (p *placements) lowerMinValues(pool *pool, columns []int, requirements []scheduling.Requirement) bool {
+func lowerMinValues(p *placements, pool *pool, columns []int, requirements []scheduling.Requirement) bool {
 	lowered := false
 	for i, r := range requirements {
 		least, ok := pool.minValues[r.Key()]

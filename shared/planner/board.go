@@ -70,6 +70,8 @@ type board struct {
 	places [][]place
 	// fixed remembers fixedDomains.
 	fixed map[string][]string
+	// bound remembers boundBy.
+	bound map[bindingAt]map[string]string
 	// measured are the spreads of shapes as remeasure last measured them.
 	measured map[*shape][]*skew
 	// concerned remembers what problem.concern gave since the terms last changed.
@@ -102,7 +104,7 @@ type domainNodes struct {
 func (p *topology) readBoard() {
 	p.board = &board{
 		tallies: map[string]*tally{}, repelled: map[string]*repelled{}, terms: map[string]*boardTerm{},
-		fixed: map[string][]string{}, measured: map[*shape][]*skew{}, running: map[string]map[string][]int{}, nodes: map[string][]domainNodes{},
+		fixed: map[string][]string{}, bound: map[bindingAt]map[string]string{}, measured: map[*shape][]*skew{}, running: map[string]map[string][]int{}, nodes: map[string][]domainNodes{},
 		concerned: map[concern]concernTerms{}, filters: map[string]*nodeFilter{},
 	}
 	if !p.work.podClasses.any {
@@ -443,4 +445,10 @@ func (p *topology) domains(s *shape, part part, key string) []domain {
 		return cmp.Or(-cmp.Compare(a.room, b.room), cmp.Compare(a.price, b.price), strings.Compare(a.value, b.value))
 	})
 	return result
+}
+
+// bindingAt is what problem.boundBy was asked; topology keys only become more.
+type bindingAt struct {
+	alternatives alternativesAt
+	keys         int
 }

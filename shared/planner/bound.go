@@ -30,7 +30,7 @@ import "math"
 
 // lowerBound is what no fleet of new nodes can cost less than that holds so many units of each demand. Domains that topology bound them to do not count: another plan
 // might have chosen others.
-func (p *placements) lowerBound(placed []int, last *dual) float64 {
+func lowerBound(p *placements, placed []int, last *dual) float64 {
 	offers, demands := make([]offer, 0, len(p.demands)), make([]*demand, 0, len(p.demands))
 	for i, d := range p.demands {
 		if placed[i] == 0 {
@@ -46,7 +46,7 @@ func (p *placements) lowerBound(placed []int, last *dual) float64 {
 	}
 	dual := last
 	if dual == nil || !dual.again(offers) {
-		dual = p.offers.solveDual(offers)
+		dual = solveDual(p.offers, offers)
 	}
 	total := 0.0
 	for n, value := range dual.values {

@@ -116,14 +116,6 @@ func (k *packer) readCandidates(dual *dual, waiting []int32) {
 	}
 }
 
-// surcharge is how much dearer a column is with what packing counts for each node, so that of columns on which units weigh the same the largest comes first.
-func (d *dual) surcharge(column int) float64 {
-	if d.p.columns[column].reservation >= 0 {
-		return 1
-	}
-	return 1 + nodePricePerHour/d.price(column)
-}
-
 // candidate is the column that choosing a node for the demand looks at so many others later, and what a unit weighs on it; nil if there is none. The first few are sorted
 // by what the demand's own units weigh, the others by what those of its bucket do on average.
 func (k *packer) candidate(demand, at int) (*candidate, float64) {

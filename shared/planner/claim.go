@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/whittle-dev/whittle/shared/plan"
 
@@ -65,7 +66,7 @@ type chosen struct {
 }
 
 // writeClaims makes the nodes into claims, and gives the pods their places. It returns the claims, and how many units of each demand have got their places.
-func (p *placements) writeClaims(nodes []*node) ([]plan.PlannedNodeClaim, []int) {
+func writeClaims(p *placements, nodes []*node) ([]plan.PlannedNodeClaim, []int) {
 	w := &claimWriter{
 		p: p, ledger: p.newLedger(nodes), choices: newNumbering(len(nodes)), asks: newNumbering(len(nodes)), sums: newNumbering(len(nodes)),
 		bases: map[string][]scheduling.Requirement{}, templates: map[*pool]*claimTemplate{}, handed: make([]int, len(p.demands)), sum: make(vector, len(p.work.axes.names)),
@@ -178,7 +179,7 @@ func (w *claimWriter) choose(n *node) *chosen {
 		// Another node's choices may differ: the key is its own.
 		w.choices.of(binary.AppendUvarint(w.key[:0], uint64(len(w.chosen))))
 	}
-	c := w.readChosen(n, p.choose(n, fits.clone(), w.ledger.limits[own.pool]))
+	c := w.readChosen(n, choose(p, n, fits.clone(), w.ledger.limits[own.pool]))
 	w.chosen = append(w.chosen, c)
 	return c
 }
@@ -264,4 +265,24 @@ func (w *claimWriter) template(pool *pool) *claimTemplate {
 	}
 	w.templates[pool] = t
 	return t
+}
+
+// nominatedText is the annotation's value for pods.
+func nominatedText(pods []plan.PodRef) string {
+	length := 0
+	for i := range pods {
+		length += len(pods[i].UID) + 1
+	}
+	var text strings.Builder
+	text.Grow(length)
+	for i := range pods {
+		if pods[i].UID == "" {
+			continue
+		}
+		if text.Len() > 0 {
+			text.WriteByte(',')
+		}
+		text.WriteString(pods[i].UID)
+	}
+	return text.String()
 }

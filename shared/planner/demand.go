@@ -81,3 +81,13 @@ func (p *placements) readDemands() {
 	}
 	p.readConflicts()
 }
+
+// measured reports whether other pods can make the demand's places wrong.
+func (d *demand) measured() bool {
+	return len(d.shape.topology.affinity)+len(d.shape.topology.spread)+len(d.follows) > 0
+}
+
+type slot struct {
+	group int
+	part  float64
+}

@@ -15,11 +15,6 @@ type offer struct {
 	slots []slot
 }
 
-type slot struct {
-	group int
-	part  float64
-}
-
 const (
 	// dualSamples is how many units of a bucket stand for its sizes, dualSlots how many groups of units that repel each other the program counts. Only its precision suffers
 	// from few.
@@ -83,7 +78,7 @@ type bucket struct {
 	samples [][]float64
 }
 
-func (p *offerings) solveDual(offers []offer) *dual {
+func solveDual(p *offerings, offers []offer) *dual {
 	d := &dual{p: p, offers: offers, slots: map[int]int{}, rent: make([]float64, len(p.reservations))}
 	d.readAxes(offers)
 	d.readKinds(offers)

@@ -7,18 +7,12 @@ import (
 
 // dualColumn is a column with weights of the axes, such that all of it together weighs as much as it costs.
 type dualColumn struct {
-	column  int
-	free    []float64
-	weights []float64
+	bin
+	column int
 	// kept are the weights that have been best so far.
 	kept []float64
 	// steps are further axes: see dualStep. Their weights come after those of the others.
 	steps []dualStep
-	// worth is what the best filling is worth at the buckets' prices.
-	worth float64
-	// fits are the buckets that the column can hold, needs what a unit of each asks for of all axes.
-	fits  []int
-	needs []float64
 }
 
 // dualStep counts whole units: with parts = 1 a unit that asks for more than half of the axis takes all of the step, with 2 one that asks for more than a third takes
@@ -112,7 +106,7 @@ func (d *dual) readColumns() {
 func (d *dual) addColumn(j int) {
 	free := d.p.configOf(j).free
 	width := d.width()
-	c := dualColumn{column: j, free: d.memory.take(width + len(d.axes)*dualParts)[:width]}
+	c := dualColumn{column: j, bin: bin{free: d.memory.take(width + len(d.axes)*dualParts)[:width]}}
 	for a := range width {
 		c.free[a] = 1
 		if a < len(d.axes) {

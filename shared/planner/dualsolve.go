@@ -83,15 +83,15 @@ func (d *dual) solve() bool {
 		for j := range d.columns {
 			c := &d.columns[j]
 			price := d.price(c.column)
-			if k.bounds(c, prices, price) {
+			if k.bounds(&c.bin, prices, price, dualGap/8) {
 				continue
 			}
-			k.solve(c, prices)
+			k.solve(&c.bin, prices)
 			if c.worth <= 0 {
 				c.settle(price)
 			}
 			if c.worth > price*(1+dualGap/4) && d.sells(k, c) {
-				rows, entries := k.filling(c)
+				rows, entries := k.filling(&c.bin)
 				d.add(c, rows, entries)
 				added = true
 			}
@@ -193,12 +193,7 @@ func (d *dual) weighEven() {
 
 // sells reports whether the filling that k has found for the column is worth more than it costs at the program's own prices.
 func (d *dual) sells(k *knapsack, c *dualColumn) bool {
-	worth := 0.0
-	for r, n := range k.basis {
-		if n >= 0 {
-			worth += float64(k.x[r] * d.program.price[c.fits[n]])
-		}
-	}
+	worth := k.price(&c.bin, d.program.price)
 	cost := d.cost(c.column)
 	if at := d.p.columns[c.column].reservation; at >= 0 {
 		cost -= d.program.price[d.reserved[at]]

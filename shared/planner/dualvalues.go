@@ -113,10 +113,27 @@ func (d *dual) readRange(b *bucket, low, high []float64) {
 	}
 }
 
-func weighted(w, amounts []float64) float64 {
-	sum := 0.0
-	for r := range w {
-		sum += float64(w[r] * amounts[r])
+// floor is, by axis, an equal part of the least that a column costs for each scaled unit that it has; none for slots.
+func (d *dual) floor() []float64 {
+	floor := make([]float64, d.width())
+	for a := range d.axes {
+		least := math.Inf(1)
+		for i := range d.columns {
+			if free := d.columns[i].free[a]; free > 0 && d.p.columns[d.columns[i].column].reservation < 0 {
+				least = min(least, d.price(d.columns[i].column)/free)
+			}
+		}
+		if !math.IsInf(least, 1) {
+			floor[a] = least / float64(len(d.axes))
+		}
 	}
-	return sum
+	return floor
+}
+
+// surcharge is how much dearer a column is with what packing counts for each node, so that of columns on which units weigh the same the largest comes first.
+func (d *dual) surcharge(column int) float64 {
+	if d.p.columns[column].reservation >= 0 {
+		return 1
+	}
+	return 1 + nodePricePerHour/d.price(column)
 }

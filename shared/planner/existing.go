@@ -406,3 +406,8 @@ func missingOn(daemons []*daemon, e *existing) []*daemon {
 	}
 	return missing
 }
+
+// accepts reports whether a unit's pods may run on the node, as far as labels, taints and host ports go.
+func (p *placements) accepts(e *existing, s *shape, alternatives []scheduling.Requirements) bool {
+	return s.tolerates(e.taints) && !portsClash(s.ports, e.ports) && e.meetsOne(alternatives)
+}

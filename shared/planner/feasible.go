@@ -56,7 +56,6 @@ type columnSets struct {
 	requirements *numbering
 	narrowed     map[narrowing][]scheduling.Requirements
 	byPlace      map[labelledAt]*labelled
-	bound        map[bindingAt]map[string]string
 	single       map[labelValue]scheduling.Requirement
 	// lists are the values that known was asked for.
 	lists map[string][]string
@@ -68,7 +67,7 @@ type columnSets struct {
 func newColumnSets(p *offerings) *columnSets {
 	return &columnSets{
 		problem: p, byText: map[string]bitset{}, labelled: map[string]*labelled{}, classes: map[[2]uint64]*class{}, domains: map[string][]columnDomain{}, keys: map[*pool]*poolKeys{},
-		requirements: newNumbering(1), narrowed: map[narrowing][]scheduling.Requirements{}, byPlace: map[labelledAt]*labelled{}, bound: map[bindingAt]map[string]string{}, single: map[labelValue]scheduling.Requirement{},
+		requirements: newNumbering(1), narrowed: map[narrowing][]scheduling.Requirements{}, byPlace: map[labelledAt]*labelled{}, single: map[labelValue]scheduling.Requirement{},
 		lists:   map[string][]string{},
 		scratch: newBitset(len(p.columns)), standIns: newBitset(len(p.columns)),
 	}

@@ -49,7 +49,7 @@ func BenchmarkFrame(b *testing.B) {
 					for i, d := range p.state.demands {
 						d.units = units[i]
 					}
-					p.state.writeClaims(p.state.planned)
+					writeClaims(p.state, p.state.planned)
 					p.sortPlan()
 				})
 			})

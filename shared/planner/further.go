@@ -105,5 +105,5 @@ func (p *problem) boundOf(solved *plan.Plan) float64 {
 	for i, d := range p.state.demands {
 		placed[i] /= d.pods()
 	}
-	return p.state.lowerBound(placed, p.worth)
+	return lowerBound(p.state, placed, p.worth)
 }

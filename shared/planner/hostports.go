@@ -4,14 +4,7 @@ import (
 	"cmp"
 
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/whittle-dev/whittle/shared/scheduling"
 )
-
-// accepts reports whether a unit's pods may run on the node, as far as labels, taints and host ports go.
-func (p *placements) accepts(e *existing, s *shape, alternatives []scheduling.Requirements) bool {
-	return s.tolerates(e.taints) && !portsClash(s.ports, e.ports) && e.meetsOne(alternatives)
-}
 
 // portsClash reports whether pods with these ports cannot share a node.
 func portsClash(a, b []hostPort) bool {

@@ -26,7 +26,7 @@ func newKnapsack(width int) *knapsack {
 }
 
 // solve fills in the column's worth and weights.
-func (k *knapsack) solve(c *dualColumn, prices []float64) {
+func (k *knapsack) solve(c *bin, prices []float64) {
 	w := len(c.free)
 	k.inverse, k.x, k.weights, k.step, k.basis = k.inverse[:w*w], k.x[:w], k.weights[:w], k.step[:w], k.basis[:w]
 	clear(k.inverse)
@@ -132,11 +132,11 @@ func (k *knapsack) read(weights []float64) {
 }
 
 // bounds reports whether the weights that the column has, all of it weighing what it costs, show that no filling is worth more.
-func (k *knapsack) bounds(c *dualColumn, prices []float64, cost float64) bool {
+func (k *knapsack) bounds(c *bin, prices []float64, cost, gap float64) bool {
 	if c.weights == nil {
 		return false
 	}
-	factor := cost / c.worth * (1 + dualGap/8)
+	factor := cost / c.worth * (1 + gap)
 	w := len(c.free)
 	k.read(c.weights)
 	for n, i := range c.fits {
@@ -157,7 +157,7 @@ func (k *knapsack) bounds(c *dualColumn, prices []float64, cost float64) bool {
 }
 
 // filling is the solution as a column of the covering program. One more row may be appended.
-func (k *knapsack) filling(c *dualColumn) ([]int32, []float64) {
+func (k *knapsack) filling(c *bin) ([]int32, []float64) {
 	rows, entries := k.rows.take(len(k.basis) + 1)[:0], k.entries.take(len(k.basis) + 1)[:0]
 	for r, n := range k.basis {
 		if n >= 0 && k.x[r] > 1e-9 {
@@ -165,4 +165,35 @@ func (k *knapsack) filling(c *dualColumn) ([]int32, []float64) {
 		}
 	}
 	return rows, entries
+}
+
+func weighted(w, amounts []float64) float64 {
+	sum := 0.0
+	for r := range w {
+		sum += float64(w[r] * amounts[r])
+	}
+	return sum
+}
+
+// bin is what a knapsack fills: an amount of each axis, and the units that fit into it.
+type bin struct {
+	// free is how much there is of each axis.
+	free []float64
+	// fits are the numbers of the units that fit, needs what each of them asks for of all axes, one after the other.
+	fits  []int
+	needs []float64
+	// weights are those of the axes that the last filling showed, worth what that filling is worth.
+	weights []float64
+	worth   float64
+}
+
+// price is what the filling that solve found for the bin comes to at other prices.
+func (k *knapsack) price(c *bin, prices []float64) float64 {
+	worth := 0.0
+	for r, n := range k.basis {
+		if n >= 0 {
+			worth += float64(k.x[r] * prices[c.fits[n]])
+		}
+	}
+	return worth
 }

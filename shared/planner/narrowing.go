@@ -49,12 +49,6 @@ type labelledAt struct {
 	avoids       bool
 }
 
-// bindingAt is what problem.boundBy was asked; topology keys only become more.
-type bindingAt struct {
-	alternatives alternativesAt
-	keys         int
-}
-
 // labelValue is a label with a value.
 type labelValue struct{ key, value string }
 

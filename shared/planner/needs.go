@@ -63,3 +63,9 @@ func (p *workload) readNeeds(r *needReader) {
 		amounts = amounts[r.counts[i]:]
 	}
 }
+
+// requested is an amount in a vector's unit.
+type requested struct {
+	name   corev1.ResourceName
+	amount int64
+}

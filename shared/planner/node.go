@@ -75,7 +75,7 @@ func (p *placements) room(n *node, d *demand, limit int) int {
 			}
 		}
 	}
-	if _, ok := p.offers.decide(n, d.class); !ok {
+	if _, ok := p.offers.decide(n.open, n.column, d.class); !ok {
 		return 0
 	}
 	return max(room, 0)
@@ -94,7 +94,7 @@ func (p *placements) place(n *node, d *demand, count int) {
 	} else {
 		n.fills = append(n.fills, fill{demand: d.index, count: count})
 	}
-	n.open, _ = p.offers.decide(n, d.class)
+	n.open, _ = p.offers.decide(n.open, n.column, d.class)
 	if d.rules != nil {
 		n.count(d.rules, count*d.pods())
 	}

@@ -3,32 +3,10 @@ package planner
 import (
 	"strings"
 
-	"github.com/whittle-dev/whittle/shared/plan"
-
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
 )
-
-// nominatedText is the annotation's value for pods.
-func nominatedText(pods []plan.PodRef) string {
-	length := 0
-	for i := range pods {
-		length += len(pods[i].UID) + 1
-	}
-	var text strings.Builder
-	text.Grow(length)
-	for i := range pods {
-		if pods[i].UID == "" {
-			continue
-		}
-		if text.Len() > 0 {
-			text.WriteByte(',')
-		}
-		text.WriteString(pods[i].UID)
-	}
-	return text.String()
-}
 
 // readNominated fills in how many of each shape's waiting pods each starting node was planned for. Pods of a shape are as good as each other, so numbers
 // are all that matters.

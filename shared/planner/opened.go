@@ -44,20 +44,20 @@ func (p *offerings) opened(before, decides scheduling.Requirements) *opened {
 
 // decide is what is decided of the open labels of the node's pool once a unit of the class is on it, and false if that leaves no value for a label. It is worked out once for
 // all nodes.
-func (p *offerings) decide(n *node, c *class) (*opened, bool) {
+func (p *offerings) decide(before *opened, j int, c *class) (*opened, bool) {
 	if c.open == nil {
-		return n.open, true
+		return before, true
 	}
-	pool := p.configOf(n.column).pool
+	pool := p.configOf(j).pool
 	decides := c.open[pool]
 	if decides == nil {
-		return n.open, true
+		return before, true
 	}
-	of := decision{before: n.open, class: c.labelled, pool: pool}
+	of := decision{before: before, class: c.labelled, pool: pool}
 	after, known := p.decisions[of]
 	if !known {
-		if intersect(n.open.labels(), decides) {
-			after = p.opened(n.open.labels(), decides)
+		if intersect(before.labels(), decides) {
+			after = p.opened(before.labels(), decides)
 		}
 		if p.decisions == nil {
 			p.decisions = map[decision]*opened{}

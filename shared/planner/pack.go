@@ -84,7 +84,7 @@ const (
 
 // packNewNodes plans places on new nodes for the units that wait: on the nodes planned so far, which keep what they have and may get more, then on further
 // ones, from the heaviest pools first. It gives all planned nodes, those it was given first, and lowers the demands' waiting.
-func (p *placements) packNewNodes(planned []*node) ([]*node, *dual) {
+func packNewNodes(p *placements, planned []*node) ([]*node, *dual) {
 	p.readDemands()
 	k := &packer{p: p, ledger: p.newLedger(planned), nodes: slices.Clone(planned), left: make([]int, len(p.demands)), scratch: &node{}, best: &node{}}
 	for _, n := range planned {
@@ -157,7 +157,7 @@ func (k *packer) readWorth(waiting []int32) {
 	default:
 		k.tries, k.plainTries = triesMany, triesPlain
 	}
-	dual := p.offers.solveDual(offers)
+	dual := solveDual(p.offers, offers)
 	k.rent = slices.Clone(dual.rent)
 	if k.value == nil {
 		all := make([]float64, 6*len(p.demands))
@@ -225,23 +225,6 @@ func (k *packer) readGroups(waiting []int32) {
 		k.group[i], last = group, of
 	}
 	k.groups = len(groups)
-}
-
-// floor is, by axis, an equal part of the least that a column costs for each scaled unit that it has; none for slots.
-func (d *dual) floor() []float64 {
-	floor := make([]float64, d.width())
-	for a := range d.axes {
-		least := math.Inf(1)
-		for i := range d.columns {
-			if free := d.columns[i].free[a]; free > 0 && d.p.columns[d.columns[i].column].reservation < 0 {
-				least = min(least, d.price(d.columns[i].column)/free)
-			}
-		}
-		if !math.IsInf(least, 1) {
-			floor[a] = least / float64(len(d.axes))
-		}
-	}
-	return floor
 }
 
 // price is what packing counts for a node of the column's: most of what an instance of a reservation is worth comes to its price, so that they are not wasted.

@@ -85,7 +85,7 @@ func (p *placements) plannedValue(n *node, key string) string {
 		if !known {
 			// The value that the claim is going to settle on: see claim.go.
 			if r, asked := p.labelsOf(n)[key]; asked {
-				value, _ = p.offers.valueOn(n, r)
+				value, _ = p.offers.valueOn(n.column, r)
 			}
 			p.settled[at] = value
 		}
@@ -130,3 +130,23 @@ func single(pods []*corev1.Pod) [][]*corev1.Pod {
 }
 
 func flatten(units [][]*corev1.Pod) []*corev1.Pod { return slices.Concat(units...) }
+
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// newDemand is memory for a demand.
+func (p *placements) newDemand() *demand {
+	if len(p.demandMemory) == 0 {
+		p.demandMemory = make([]demand, 64)
+	}
+	d := &p.demandMemory[0]
+	p.demandMemory = p.demandMemory[1:]
+	return d
+}

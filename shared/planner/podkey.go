@@ -11,12 +11,6 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// requested is an amount in a vector's unit.
-type requested struct {
-	name   corev1.ResourceName
-	amount int64
-}
-
 // podKey writes pods as bytes, such that pods with equal bytes are equal for scheduling. It is the one thing done for each single pod, thousands of times,
 // so it reads the pod's own fields where a general encoding would take fifty times as long.
 type podKey struct {

@@ -114,7 +114,7 @@ func TestRoundsOfPacking(t *testing.T) {
 	p.topology.divide(p.work.shapes)
 	big, small := p.state.demands[0], p.state.demands[1]
 	big.waiting, small.waiting = 4, 0
-	nodes, _ := p.state.packNewNodes(nil)
+	nodes, _ := packNewNodes(p.state, nil)
 	if big.waiting != 0 || len(nodes) == 0 {
 		t.Fatalf("%d wait, %d nodes", big.waiting, len(nodes))
 	}
@@ -130,7 +130,7 @@ func TestRoundsOfPacking(t *testing.T) {
 	if small.waiting != 2 {
 		t.Errorf("%d wait after one was put", small.waiting)
 	}
-	again, _ := p.state.packNewNodes(p.state.planned)
+	again, _ := packNewNodes(p.state, p.state.planned)
 	if small.waiting != 0 || len(again) != before+1 {
 		t.Errorf("%d wait, %d nodes after %d", small.waiting, len(again), before+1)
 	}

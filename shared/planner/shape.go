@@ -219,3 +219,11 @@ func (s *shape) most() int {
 	}
 	return most
 }
+
+// mayBeIn reports whether the domain counts for a spread of the shape's, as far as its own node selector and affinity go.
+func (s *shape) mayBeIn(term *spreadTerm, value string) bool {
+	return term.ignoreAffinity || slices.ContainsFunc(s.strict, func(a scheduling.Requirements) bool {
+		r, asked := a[term.key]
+		return !asked || r.Has(value)
+	})
+}

@@ -42,9 +42,9 @@ func (p *problem) solve() {
 	}
 	p.plan.Nominations = p.state.nominate()
 	var placed []int
-	p.plan.NodeClaims, placed = p.state.writeClaims(p.state.planned)
+	p.plan.NodeClaims, placed = writeClaims(p.state, p.state.planned)
 	if !p.work.snapshot.SkipImprovement {
-		p.plan.LowerBoundPerHour = p.state.lowerBound(placed, p.worth)
+		p.plan.LowerBoundPerHour = lowerBound(p.state, placed, p.worth)
 	}
 	p.planUnplaced()
 	p.sortPlan()
@@ -101,7 +101,7 @@ func (p *problem) pack(first int) {
 		}
 		return
 	}
-	nodes, dual := p.state.packNewNodes(p.state.planned)
+	nodes, dual := packNewNodes(p.state, p.state.planned)
 	if p.state.planned = nodes; dual != nil {
 		p.worth = dual
 	}

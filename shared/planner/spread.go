@@ -67,14 +67,6 @@ func (p *topology) countOthers(s *shape, m *skew) {
 	m.others = append(m.others, p.plannedDomains(s, m.term, m)...)
 }
 
-// mayBeIn reports whether the domain counts for a spread of the shape's, as far as its own node selector and affinity go.
-func (s *shape) mayBeIn(term *spreadTerm, value string) bool {
-	return term.ignoreAffinity || slices.ContainsFunc(s.strict, func(a scheduling.Requirements) bool {
-		r, asked := a[term.key]
-		return !asked || r.Has(value)
-	})
-}
-
 // has reports whether the domain is among those that are measured.
 func (m *skew) has(value string) bool {
 	return slices.Contains(m.others, value) || slices.ContainsFunc(m.domains, func(d domain) bool { return d.value == value })

@@ -21,7 +21,7 @@ const (
 
 // choose picks from a node's stand-ins, which are all that fits, those that its claim keeps, cheapest first: all of one capacity type, and no exotic types, if there
 // are others. slack is what the pool's limits leave beyond the node's own use; types that would take more are left out.
-func (p *placements) choose(n *node, fits bitset, slack []int64) []int {
+func choose(p *placements, n *node, fits bitset, slack []int64) []int {
 	own := p.offers.configOf(n.column)
 	at := p.offers.columns[n.column].reservation
 	columns := func(yield func(int) bool) {
@@ -32,9 +32,9 @@ func (p *placements) choose(n *node, fits bitset, slack []int64) []int {
 		}
 	}
 	if len(own.pool.minValues) == 0 {
-		return p.closedWithin(n, p.cut(columns, fits), fits)
+		return p.closedWithin(n, cut(p, columns, fits), fits)
 	}
-	kept := p.closedWithin(n, p.cutKeeping(own.pool, slices.Collect(columns)), fits)
+	kept := p.closedWithin(n, cutKeeping(p, own.pool, slices.Collect(columns)), fits)
 	if p.offers.strict(own.pool) && !p.offers.meetsMinValues(own.pool, slices.Values(kept)) {
 		// The cheapest do not go together, or limits leave too little for them.
 		if needed, _ := p.needed(n); needed != nil {
@@ -55,7 +55,7 @@ func withinSlack(use, own, slack []int64) bool {
 
 // cut keeps the columns of the cheapest one's capacity type, of as many types as a launch takes. Spot that costs more than on-demand is dropped. The columns are all of
 // fits, as far as limits and reservations allow their types.
-func (p *placements) cut(columns iter.Seq[int], fits bitset) []int {
+func cut(p *placements, columns iter.Seq[int], fits bitset) []int {
 	var first *catalog.Offering
 	configs, types := newBitset(len(p.offers.configs)), 0
 	kept := p.offers.sets.kept[:0]
@@ -74,7 +74,7 @@ func (p *placements) cut(columns iter.Seq[int], fits bitset) []int {
 		}
 		full = full || types == maximumTypes || spot && types >= plan.MinimumSpotTypes && column.offering.Price > spotPriceFactor*first.Price
 		if full && !spot {
-			kept = p.appendFurther(kept, configs, fits, j)
+			kept = appendFurther(p, kept, configs, fits, j)
 			break
 		}
 		if full && len(kept) >= maximumOfferings {
@@ -94,7 +94,7 @@ func (p *placements) cut(columns iter.Seq[int], fits bitset) []int {
 }
 
 // appendFurther appends, up to maximumOfferings, the columns from first on that buy one of the configs as the first one kept does.
-func (p *placements) appendFurther(kept []int, configs, fits bitset, first int) []int {
+func appendFurther(p *placements, kept []int, configs, fits bitset, first int) []int {
 	like := &p.offers.columns[kept[0]]
 	before := len(kept)
 	for i := range configs.all() {
@@ -110,7 +110,7 @@ func (p *placements) appendFurther(kept []int, configs, fits bitset, first int) 
 
 // cutKeeping cuts as cut does, except that types are kept, however dear, until the pool's minValues are met. Where minValues speak of the capacity
 // type, both stay.
-func (p *placements) cutKeeping(pool *pool, columns []int) []int {
+func cutKeeping(p *placements, pool *pool, columns []int) []int {
 	if _, mixed := pool.minValues[api.CapacityTypeLabelKey]; !mixed {
 		first := p.offers.columns[columns[0]].offering.CapacityType
 		ofFirst := slices.DeleteFunc(slices.Clone(columns), func(j int) bool { return p.offers.columns[j].offering.CapacityType != first })

@@ -76,7 +76,7 @@ func (p *topology) divide(shapes []*shape) {
 	// Of those with equal demands the ones that their volumes tie to few domains choose first.
 	if p.work.podClasses.any || slices.ContainsFunc(waiting, func(s *shape) bool { return s.tied }) {
 		slices.SortStableFunc(waiting, func(a, b *shape) int {
-			return cmp.Or(cmp.Compare(a.rank(), b.rank()), -compareBools(a.tied, b.tied))
+			return cmp.Or(cmp.Compare(rank(a), rank(b)), -compareBools(a.tied, b.tied))
 		})
 	}
 	for len(waiting) > 0 {
@@ -98,18 +98,8 @@ func (p *topology) divide(shapes []*shape) {
 	}
 }
 
-func compareBools(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	}
-	return -1
-}
-
 // rank orders shapes by what they demand of other pods.
-func (s *shape) rank() int {
+func rank(s *shape) int {
 	switch {
 	case len(s.topology.spread)+len(s.topology.anti)+len(s.topology.affinity) == 0:
 		return 0
@@ -158,11 +148,7 @@ func (p *topology) divideShape(s *shape) {
 
 // demand adds the demand of a part.
 func (p *topology) demand(s *shape, part *part) *demand {
-	if len(p.state.demandMemory) == 0 {
-		p.state.demandMemory = make([]demand, 64)
-	}
-	d := &p.state.demandMemory[0]
-	p.state.demandMemory = p.state.demandMemory[1:]
+	d := p.state.newDemand()
 	*d = demand{
 		shape: s, index: len(p.state.demands), units: part.units, waiting: len(part.units), need: s.need, alternatives: part.alternatives,
 		follows: part.follows, round: p.state.round, podsEach: len(part.units[0]),
@@ -193,7 +179,7 @@ func (p *topology) boundBy(alternatives []scheduling.Requirements) map[string]st
 		return nil
 	}
 	by := bindingAt{alternatives: at(alternatives), keys: len(p.board.keys)}
-	if bound, ok := p.offers.sets.bound[by]; ok {
+	if bound, ok := p.board.bound[by]; ok {
 		return bound
 	}
 	var bound map[string]string
@@ -205,7 +191,7 @@ func (p *topology) boundBy(alternatives []scheduling.Requirements) map[string]st
 			bound[key] = value
 		}
 	}
-	p.offers.sets.bound[by] = bound
+	p.board.bound[by] = bound
 	return bound
 }
 

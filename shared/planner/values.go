@@ -13,11 +13,11 @@ import (
 
 // valueOn is the value of a custom label that the node gets where it is asked for one: one that its column has, else any that is asked for. It is false where
 // none need be, or none is found.
-func (p *offerings) valueOn(n *node, r scheduling.Requirement) (string, bool) {
+func (p *offerings) valueOn(j int, r scheduling.Requirement) (string, bool) {
 	if r.AllowsAbsent() {
 		return "", false
 	}
-	column := &p.columns[n.column]
+	column := &p.columns[j]
 	for _, own := range [...]scheduling.Requirements{column.offering.Requirements, p.configs[column.config].typ.Requirements} {
 		if have, ok := own[r.Key()]; ok {
 			r = r.Intersection(have)

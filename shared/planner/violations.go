@@ -168,11 +168,6 @@ func (p *topology) placedPods(d *demand) int {
 	return (len(d.units) - d.waiting) * d.pods()
 }
 
-// measured reports whether other pods can make the demand's places wrong.
-func (d *demand) measured() bool {
-	return len(d.shape.topology.affinity)+len(d.shape.topology.spread)+len(d.follows) > 0
-}
-
 // peersAt is how many of the peers the place has, and will have by the plan.
 func (p *topology) peersAt(at place, wanted *peers) int {
 	if at.planned != nil {

@@ -36,7 +36,7 @@ func DualPrices(s *plan.Snapshot) []float64 {
 	if len(offers) == 0 {
 		return worth
 	}
-	values := p.offers.solveDual(offers).values
+	values := solveDual(p.offers, offers).values
 	for n, d := range demands {
 		for _, unit := range d.units {
 			for _, pod := range unit {
