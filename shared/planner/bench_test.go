@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner/resource"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -38,7 +39,7 @@ func BenchmarkSolveLimited(b *testing.B) {
 
 func limitedSnapshot(t testing.TB) *plan.Snapshot {
 	s := realSnapshot(t, newPool("default", func(p *api.NodePool) {
-		p.Spec.Limits = api.Limits{corev1.ResourceCPU: *quantityOf(corev1.ResourceCPU, 20_000_000)}
+		p.Spec.Limits = api.Limits{corev1.ResourceCPU: *resource.QuantityOf(corev1.ResourceCPU, 20_000_000)}
 	}))
 	s.InstanceTypes["default"] = everySo(s.InstanceTypes["default"], benchmarkTypes)
 	s.Pods = manyPods(5000, 50, 1)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner/resource"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -18,8 +19,8 @@ import (
 // smallType is an instance type of two resources at one price.
 func smallType(name string, cpu, memory int64, price float64, arch string) catalog.InstanceType {
 	capacity := corev1.ResourceList{
-		corev1.ResourceCPU: *quantityOf(corev1.ResourceCPU, cpu*1000), corev1.ResourceMemory: *quantityOf(corev1.ResourceMemory, memory<<30),
-		corev1.ResourcePods: *quantityOf(corev1.ResourcePods, 10),
+		corev1.ResourceCPU: *resource.QuantityOf(corev1.ResourceCPU, cpu*1000), corev1.ResourceMemory: *resource.QuantityOf(corev1.ResourceMemory, memory<<30),
+		corev1.ResourcePods: *resource.QuantityOf(corev1.ResourcePods, 10),
 	}
 	return catalog.InstanceType{
 		Name: name, Capacity: capacity, Allocatable: capacity,
@@ -107,7 +108,7 @@ func holdsAll(typ *catalog.InstanceType, pods []*corev1.Pod, set int) bool {
 		if arch, ok := pod.Spec.NodeSelector[corev1.LabelArchStable]; ok && !typ.Requirements[corev1.LabelArchStable].Has(arch) {
 			return false
 		}
-		addLists(sum, scheduling.PodRequests(pod))
+		resource.AddLists(sum, scheduling.PodRequests(pod))
 	}
 	for name, quantity := range sum {
 		if have := typ.Allocatable[name]; quantity.Cmp(have) > 0 {

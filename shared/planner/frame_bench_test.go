@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner/claims"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -31,25 +32,25 @@ func BenchmarkFrame(b *testing.B) {
 				measured(b, func() {
 					p := problems[0]
 					problems = problems[1:]
-					p.topology.divide(p.work.shapes)
-					p.state.readDemands()
+					p.topology.Divide(p.work.Groups)
+					p.state.FinishDemands()
 				})
 			})
 			b.Run(fmt.Sprintf("claims/%s/%d", workload.name, count), func(b *testing.B) {
 				p := newProblem(s)
-				for shapes := p.work.shapes; len(shapes) > 0; p.state.round++ {
+				for shapes := p.work.Groups; len(shapes) > 0; p.state.Round++ {
 					shapes = p.placeShapes(shapes)
 				}
-				units := make([][][]*corev1.Pod, len(p.state.demands))
-				for i, d := range p.state.demands {
-					units[i] = d.units
+				units := make([][][]*corev1.Pod, len(p.state.Demands))
+				for i, d := range p.state.Demands {
+					units[i] = d.Units
 				}
 				measured(b, func() {
 					p.plan = &plan.Plan{}
-					for i, d := range p.state.demands {
-						d.units = units[i]
+					for i, d := range p.state.Demands {
+						d.Units = units[i]
 					}
-					writeClaims(p.state, p.state.planned)
+					claims.Write(p.state, p.state.Planned)
 					p.sortPlan()
 				})
 			})

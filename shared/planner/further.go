@@ -4,6 +4,9 @@ import (
 	"slices"
 
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner/bound"
+	"github.com/whittle-dev/whittle/shared/planner/offering"
+	"github.com/whittle-dev/whittle/shared/planner/workload"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -25,16 +28,16 @@ const (
 // further gives the cheapest of the further plans, or the plan itself.
 func (p *problem) further() *plan.Plan {
 	best := p
-	if p.work.snapshot.SkipImprovement || !p.pricesAlone() {
+	if p.work.Snapshot.SkipImprovement || !p.pricesAlone() {
 		return p.plan
 	}
 	for range furtherRounds {
 		from := best
 		for _, out := range from.aspects() {
-			if p.plansMade++; p.plansMade > furtherPlans || p.plansMade*len(p.offers.columns) > furtherColumns || best.plan.PricePerHour <= furtherGap*best.plan.LowerBoundPerHour {
+			if p.plansMade++; p.plansMade > furtherPlans || p.plansMade*len(p.offers.Offerings) > furtherColumns || best.plan.PricePerHour <= furtherGap*best.plan.LowerBoundPerHour {
 				return best.plan
 			}
-			other := newProblem(p.work.snapshot, append(slices.Clone(from.offers.leftOut), out)...)
+			other := newProblem(p.work.Snapshot, append(slices.Clone(from.offers.Excluded), out)...)
 			other.solve()
 			if other.cheaperThan(best) {
 				other.plan.LowerBoundPerHour = p.boundOf(other.plan)
@@ -51,9 +54,9 @@ func (p *problem) further() *plan.Plan {
 // pricesAlone reports whether few pods wait, all have places, and nothing but the price tells other plans of which that is true apart from this one: no preference, no pool that
 // comes before another, and no spread, which counts domains that a plan makes no use of.
 func (p *problem) pricesAlone() bool {
-	return len(p.work.snapshot.Pods) <= furtherPods && len(p.plan.Unplaced) == 0 && len(p.offers.tiers) == 1 && !slices.ContainsFunc(p.work.shapes, func(s *shape) bool {
-		return s.preferences && (s.avoids || relax(s.spec) != nil) ||
-			slices.ContainsFunc(s.topology.spread, func(t spreadTerm) bool { return t.key != corev1.LabelHostname })
+	return len(p.work.Snapshot.Pods) <= furtherPods && len(p.plan.Unplaced) == 0 && len(p.offers.Tiers) == 1 && !slices.ContainsFunc(p.work.Groups, func(s *workload.Group) bool {
+		return s.Preferences && (s.AvoidsTaints || workload.RelaxSpec(s.Spec) != nil) ||
+			slices.ContainsFunc(s.Topology.Spread, func(t workload.SpreadTerm) bool { return t.Key != corev1.LabelHostname })
 	})
 }
 
@@ -65,8 +68,8 @@ func (p *problem) cheaperThan(other *problem) bool {
 
 func (p *problem) exoticNodes() int {
 	nodes := 0
-	for _, n := range p.state.planned {
-		if p.offers.isExotic(n.column) {
+	for _, n := range p.state.Planned {
+		if p.offers.IsExotic(n.Offering) {
 			nodes++
 		}
 	}
@@ -74,12 +77,12 @@ func (p *problem) exoticNodes() int {
 }
 
 // aspects are what the plan makes use of.
-func (p *problem) aspects() []aspect {
-	var used []aspect
+func (p *problem) aspects() []offering.Exclusion {
+	var used []offering.Exclusion
 	for _, key := range []string{corev1.LabelInstanceTypeStable, api.NodePoolLabelKey, corev1.LabelTopologyZone, api.CapacityTypeLabelKey} {
-		for _, n := range p.state.planned {
-			c := p.offers.configOf(n.column)
-			a := aspect{key, aspectValue(key, c.pool, c.typ, p.offers.columns[n.column].offering)}
+		for _, n := range p.state.Planned {
+			c := p.offers.PoolTypeOf(n.Offering)
+			a := offering.Exclusion{Key: key, Value: offering.AspectValue(key, c.Pool, c.Type, p.offers.Offerings[n.Offering].Source)}
 			if !slices.Contains(used, a) {
 				used = append(used, a)
 			}
@@ -91,19 +94,19 @@ func (p *problem) aspects() []aspect {
 // boundOf is the bound for the pods that another plan has on new nodes, with nothing left out.
 func (p *problem) boundOf(solved *plan.Plan) float64 {
 	at := map[plan.PodRef]int{}
-	for i, d := range p.state.demands {
-		for _, pod := range d.shape.pods {
+	for i, d := range p.state.Demands {
+		for _, pod := range d.Group.Pods {
 			at[plan.RefOf(pod)] = i
 		}
 	}
-	placed := make([]int, len(p.state.demands))
+	placed := make([]int, len(p.state.Demands))
 	for i := range solved.NodeClaims {
 		for _, ref := range solved.NodeClaims[i].Pods {
 			placed[at[ref]]++
 		}
 	}
-	for i, d := range p.state.demands {
-		placed[i] /= d.pods()
+	for i, d := range p.state.Demands {
+		placed[i] /= d.PodsPerUnit()
 	}
-	return lowerBound(p.state, placed, p.worth)
+	return bound.LowerBound(p.state, placed, p.worth)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner/resource"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -35,7 +36,7 @@ func largeCluster(t testing.TB, nodes, waiting int) *plan.Snapshot {
 		node.Node.Labels[corev1.LabelInstanceTypeStable] = "m5.2xlarge"
 		node.Node.Labels[api.NodePoolLabelKey] = "default"
 		node.Node.Labels[api.CapacityTypeLabelKey] = api.CapacityTypeOnDemand
-		node.Node.Status.Allocatable[corev1.ResourceCPU] = *quantityOf(corev1.ResourceCPU, 7910)
+		node.Node.Status.Allocatable[corev1.ResourceCPU] = *resource.QuantityOf(corev1.ResourceCPU, 7910)
 		s.Nodes = append(s.Nodes, node)
 	}
 	for i := range waiting {
@@ -65,7 +66,7 @@ func BenchmarkLargeCluster(b *testing.B) {
 			s := largeCluster(b, 5000, 1000)
 			if full {
 				for i := range s.Nodes {
-					s.Nodes[i].Node.Status.Allocatable[corev1.ResourcePods] = *quantityOf(corev1.ResourcePods, 20)
+					s.Nodes[i].Node.Status.Allocatable[corev1.ResourcePods] = *resource.QuantityOf(corev1.ResourcePods, 20)
 				}
 			}
 			runtime.GC()

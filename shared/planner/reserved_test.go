@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner/packing"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -111,31 +112,31 @@ func TestRoundsOfPacking(t *testing.T) {
 		s.Pods = append(s.Pods, newPod(fmt.Sprint("big", i), "3", "1Gi"), newPod(fmt.Sprint("small", i), "1", "1Gi"))
 	}
 	p := newProblem(s)
-	p.topology.divide(p.work.shapes)
-	big, small := p.state.demands[0], p.state.demands[1]
-	big.waiting, small.waiting = 4, 0
-	nodes, _ := packNewNodes(p.state, nil)
-	if big.waiting != 0 || len(nodes) == 0 {
-		t.Fatalf("%d wait, %d nodes", big.waiting, len(nodes))
+	p.topology.Divide(p.work.Groups)
+	big, small := p.state.Demands[0], p.state.Demands[1]
+	big.Waiting, small.Waiting = 4, 0
+	nodes, _ := packing.Pack(p.state, nil)
+	if big.Waiting != 0 || len(nodes) == 0 {
+		t.Fatalf("%d wait, %d nodes", big.Waiting, len(nodes))
 	}
 	before := len(nodes)
-	if n := p.state.openFor(big); n == nil || big.waiting != -1 || p.state.planned[before] != n {
-		t.Fatalf("openFor gave %v, %d wait", n, big.waiting)
+	if n := p.state.OpenFor(big); n == nil || big.Waiting != -1 || p.state.Planned[before] != n {
+		t.Fatalf("openFor gave %v, %d wait", n, big.Waiting)
 	}
-	if room := p.state.roomFor(nodes[0], small, 10); room < 1 {
+	if room := p.state.RoomFor(nodes[0], small, 10); room < 1 {
 		t.Errorf("room for %d", room)
 	}
-	small.waiting = 3
-	p.state.put(nodes[0], small, 1)
-	if small.waiting != 2 {
-		t.Errorf("%d wait after one was put", small.waiting)
+	small.Waiting = 3
+	p.state.Put(nodes[0], small, 1)
+	if small.Waiting != 2 {
+		t.Errorf("%d wait after one was put", small.Waiting)
 	}
-	again, _ := packNewNodes(p.state, p.state.planned)
-	if small.waiting != 0 || len(again) != before+1 {
-		t.Errorf("%d wait, %d nodes after %d", small.waiting, len(again), before+1)
+	again, _ := packing.Pack(p.state, p.state.Planned)
+	if small.Waiting != 0 || len(again) != before+1 {
+		t.Errorf("%d wait, %d nodes after %d", small.Waiting, len(again), before+1)
 	}
 	for i, n := range again {
-		if n.fills[0].demand != big.index || i < before && n != nodes[i] {
+		if n.Fills[0].Demand != big.Index || i < before && n != nodes[i] {
 			t.Errorf("node %d is %+v", i, n)
 		}
 	}

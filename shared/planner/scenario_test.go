@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner/dense"
 
 	appsv1 "k8s.io/api/apps/v1"
 
@@ -134,7 +135,7 @@ func describe(solved *plan.Plan) []string {
 		line := fmt.Sprintf("new %s node: %s; cheapest %s %s in %s at %.4f $/h, %d types", claim.NodeClaim.Labels[api.NodePoolLabelKey], names(claim.Pods),
 			first.CapacityType, first.InstanceType, first.Zone, first.Price, len(claim.InstanceTypes))
 		var labels []string
-		for _, key := range sortedKeys(claim.NodeClaim.Labels) {
+		for _, key := range dense.SortedKeys(claim.NodeClaim.Labels) {
 			if !strings.HasPrefix(key, "karpenter.") && key != corev1.LabelInstanceTypeStable {
 				labels = append(labels, key+"="+claim.NodeClaim.Labels[key])
 			}
@@ -149,7 +150,7 @@ func describe(solved *plan.Plan) []string {
 		name := cmp.Or(n.NodeName, "claim "+n.NodeClaimName)
 		byNode[name] = append(byNode[name], n.Pod)
 	}
-	for _, name := range sortedKeys(byNode) {
+	for _, name := range dense.SortedKeys(byNode) {
 		lines = append(lines, fmt.Sprintf("on %s: %s", name, names(byNode[name])))
 	}
 	byReasons := map[string][]plan.PodRef{}
@@ -161,7 +162,7 @@ func describe(solved *plan.Plan) []string {
 		text := strings.Join(reasons, " | ")
 		byReasons[text] = append(byReasons[text], u.Pod)
 	}
-	for _, reasons := range sortedKeys(byReasons) {
+	for _, reasons := range dense.SortedKeys(byReasons) {
 		lines = append(lines, fmt.Sprintf("no place for %s: %s", names(byReasons[reasons]), reasons))
 	}
 	return lines
@@ -174,7 +175,7 @@ func names(pods []plan.PodRef) string {
 		count[pod.Name[:strings.LastIndex(pod.Name, "-")]]++
 	}
 	var parts []string
-	for _, name := range sortedKeys(count) {
+	for _, name := range dense.SortedKeys(count) {
 		parts = append(parts, fmt.Sprintf("%d %s", count[name], name))
 	}
 	return strings.Join(parts, ", ")

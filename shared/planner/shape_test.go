@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner/workload"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -46,23 +47,23 @@ func TestShapesTakeWhatPodsTake(t *testing.T) {
 	p := newProblem(s)
 	seen := map[string]bool{}
 	pods := 0
-	for _, shape := range p.work.shapes {
-		if text := fmt.Sprint(shape.need); seen[text] {
+	for _, shape := range p.work.Groups {
+		if text := fmt.Sprint(shape.Need); seen[text] {
 			t.Errorf("two shapes take %s", text)
 		} else {
 			seen[text] = true
 		}
-		for _, pod := range shape.pods {
-			if want := p.work.axes.requests(scheduling.PodRequests(pod)); !slices.Equal(shape.need, want) {
-				t.Fatalf("%s takes %v, want %v", pod.Name, shape.need, want)
+		for _, pod := range shape.Pods {
+			if want := p.work.Axes.Requests(scheduling.PodRequests(pod)); !slices.Equal(shape.Need, want) {
+				t.Fatalf("%s takes %v, want %v", pod.Name, shape.Need, want)
 			}
 			pods++
 		}
 	}
-	if pods != len(s.Pods) || len(p.work.shapes) == len(s.Pods) {
-		t.Errorf("%d pods in %d shapes, want %d pods in fewer", pods, len(p.work.shapes), len(s.Pods))
+	if pods != len(s.Pods) || len(p.work.Groups) == len(s.Pods) {
+		t.Errorf("%d pods in %d shapes, want %d pods in fewer", pods, len(p.work.Groups), len(s.Pods))
 	}
-	if !slices.IsSortedFunc(p.work.shapes, compareShapes) {
+	if !slices.IsSortedFunc(p.work.Groups, workload.CompareGroups) {
 		t.Error("shapes are not sorted")
 	}
 }

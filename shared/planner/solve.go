@@ -6,21 +6,29 @@ import (
 	"strings"
 
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner/bound"
+	"github.com/whittle-dev/whittle/shared/planner/claims"
+	"github.com/whittle-dev/whittle/shared/planner/offering"
+	"github.com/whittle-dev/whittle/shared/planner/packing"
+	"github.com/whittle-dev/whittle/shared/planner/placement"
+	"github.com/whittle-dev/whittle/shared/planner/repair"
+	"github.com/whittle-dev/whittle/shared/planner/topology"
+	"github.com/whittle-dev/whittle/shared/planner/workload"
 )
 
 // problem is a snapshot with the plan that is made for it.
 type problem struct {
-	work     *workload
-	offers   *offerings
-	state    *placements
-	topology *topology
-	repairs  *repairs
+	work     *workload.Workload
+	offers   *offering.Index
+	state    *placement.State
+	topology *topology.Topology
+	repairs  *repair.Repairer
 	// plansMade counts the plans that replan has made.
 	plansMade int
 	// worth is what packing last found units to be worth.
-	worth *dual
+	worth *bound.Dual
 	// refused are the pods that no round could place.
-	refused []leftover
+	refused []placement.Leftover
 	plan    *plan.Plan
 }
 
@@ -37,28 +45,28 @@ func Solve(s *plan.Snapshot) *plan.Plan {
 
 // solve makes the plan.
 func (p *problem) solve() {
-	for shapes := p.work.shapes; len(shapes) > 0; p.state.round++ {
+	for shapes := p.work.Groups; len(shapes) > 0; p.state.Round++ {
 		shapes = p.placeShapes(shapes)
 	}
-	p.plan.Nominations = p.state.nominate()
+	p.plan.Nominations = p.state.Nominate()
 	var placed []int
-	p.plan.NodeClaims, placed = writeClaims(p.state, p.state.planned)
-	if !p.work.snapshot.SkipImprovement {
-		p.plan.LowerBoundPerHour = lowerBound(p.state, placed, p.worth)
+	p.plan.NodeClaims, placed = claims.Write(p.state, p.state.Planned)
+	if !p.work.Snapshot.SkipImprovement {
+		p.plan.LowerBoundPerHour = bound.LowerBound(p.state, placed, p.worth)
 	}
 	p.planUnplaced()
 	p.sortPlan()
 }
 
 // newProblem reads the snapshot. Nothing is bought that is left out.
-func newProblem(s *plan.Snapshot, leftOut ...aspect) *problem {
-	work := readWorkload(s)
-	offers := buildOfferings(work, leftOut)
-	state := newPlacements(work, offers)
-	topology := newTopology(work, offers, state)
+func newProblem(s *plan.Snapshot, leftOut ...offering.Exclusion) *problem {
+	work := workload.Read(s)
+	offers := offering.Build(work, leftOut)
+	state := placement.New(work, offers)
+	domains := topology.New(work, offers, state)
 	return &problem{
-		work: work, offers: offers, state: state, topology: topology,
-		repairs: &repairs{work: work, offers: offers, state: state, topology: topology}, plan: &plan.Plan{},
+		work: work, offers: offers, state: state, topology: domains,
+		repairs: repair.New(state, domains), plan: &plan.Plan{},
 	}
 }
 
@@ -67,17 +75,17 @@ const placeRounds = 4
 
 // placeShapes gives the shapes' pods places, on nodes that exist, then on new ones. What it returns are the pods that found none, as shapes that have given up a
 // preference for it; those that have none left to give up are unplaced.
-func (p *problem) placeShapes(shapes []*shape) []*shape {
-	first := len(p.state.demands)
-	p.topology.board.placed = false
-	p.topology.divide(shapes)
-	p.state.readDemands()
-	p.state.fillExisting(first)
+func (p *problem) placeShapes(shapes []*workload.Group) []*workload.Group {
+	first := len(p.state.Demands)
+	p.topology.Counts.Placed = false
+	p.topology.Divide(shapes)
+	p.state.FinishDemands()
+	p.state.FillExisting(first)
 	p.pack(first)
-	p.repairs.unskew()
+	p.repairs.RetractViolations()
 	for range placeRounds {
-		p.repairs.placeRest()
-		if !p.repairs.unskew() {
+		p.repairs.PlaceSingly()
+		if !p.repairs.RetractViolations() {
 			break
 		}
 	}
@@ -86,75 +94,75 @@ func (p *problem) placeShapes(shapes []*shape) []*shape {
 
 // pack plans new nodes for the demands from first on. Those that have to follow others wait until the others have their places.
 func (p *problem) pack(first int) {
-	waiting := make([]int, len(p.state.demands))
+	waiting := make([]int, len(p.state.Demands))
 	any := false
-	for _, d := range p.state.demands[first:] {
-		waiting[d.index] = d.waiting
-		if len(d.follows) > 0 {
-			d.waiting = 0
+	for _, d := range p.state.Demands[first:] {
+		waiting[d.Index] = d.Waiting
+		if len(d.Follows) > 0 {
+			d.Waiting = 0
 		}
-		any = any || d.waiting > 0
+		any = any || d.Waiting > 0
 	}
 	if !any {
-		for _, d := range p.state.demands[first:] {
-			d.waiting = waiting[d.index]
+		for _, d := range p.state.Demands[first:] {
+			d.Waiting = waiting[d.Index]
 		}
 		return
 	}
-	nodes, dual := packNewNodes(p.state, p.state.planned)
-	if p.state.planned = nodes; dual != nil {
+	nodes, dual := packing.Pack(p.state, p.state.Planned)
+	if p.state.Planned = nodes; dual != nil {
 		p.worth = dual
 	}
-	for _, d := range p.state.demands[first:] {
-		if len(d.follows) > 0 {
-			d.waiting = waiting[d.index]
+	for _, d := range p.state.Demands[first:] {
+		if len(d.Follows) > 0 {
+			d.Waiting = waiting[d.Index]
 		}
 	}
 }
 
 // relaxLeft takes the pods without a place out of their demands.
-func (p *problem) relaxLeft() []*shape {
-	for _, d := range p.state.demands {
-		if d.waiting == 0 {
+func (p *problem) relaxLeft() []*workload.Group {
+	for _, d := range p.state.Demands {
+		if d.Waiting == 0 {
 			continue
 		}
-		placed := len(d.units) - d.waiting
-		p.state.leave(d.shape, flatten(d.units[placed:]), "")
-		p.state.left[len(p.state.left)-1].demand = d
-		d.units, d.waiting = d.units[:placed], 0
+		placed := len(d.Units) - d.Waiting
+		p.state.Leave(d.Group, placement.Flatten(d.Units[placed:]), "")
+		p.state.Leftovers[len(p.state.Leftovers)-1].Demand = d
+		d.Units, d.Waiting = d.Units[:placed], 0
 		if placed == 0 {
-			p.topology.recount(d, 0)
+			p.topology.Record(d, 0)
 		}
 	}
-	var next []*shape
-	var waiting []leftover
-	byShape := map[*shape]*shape{}
-	for _, left := range p.state.left {
-		if relaxed, ok := byShape[left.shape]; ok && relaxed != nil {
-			relaxed.pods = append(relaxed.pods, left.pods...)
+	var next []*workload.Group
+	var waiting []placement.Leftover
+	byShape := map[*workload.Group]*workload.Group{}
+	for _, left := range p.state.Leftovers {
+		if relaxed, ok := byShape[left.Shape]; ok && relaxed != nil {
+			relaxed.Pods = append(relaxed.Pods, left.Pods...)
 			continue
 		}
-		relaxed := p.work.relaxed(left.shape, slices.Clone(left.pods))
-		byShape[left.shape] = relaxed
+		relaxed := p.work.Relax(left.Shape, slices.Clone(left.Pods))
+		byShape[left.Shape] = relaxed
 		if relaxed == nil {
 			waiting = append(waiting, left)
 			continue
 		}
 		next = append(next, relaxed)
 	}
-	p.state.left = nil
+	p.state.Leftovers = nil
 	for _, left := range waiting {
 		// Where others go once they have given up a preference, pods may follow that have none.
-		if s := left.shape; len(next) > 0 && s.problem == "" && len(s.topology.affinity)+len(s.topology.spread) > 0 {
+		if s := left.Shape; len(next) > 0 && s.Problem == "" && len(s.Topology.Affinity)+len(s.Topology.Spread) > 0 {
 			again := *s
-			again.pods = slices.Clone(left.pods)
+			again.Pods = slices.Clone(left.Pods)
 			next = append(next, &again)
 			continue
 		}
 		p.refused = append(p.refused, left)
 	}
 	for _, s := range next {
-		slices.SortFunc(s.pods, comparePods)
+		slices.SortFunc(s.Pods, workload.ComparePods)
 	}
 	return next
 }

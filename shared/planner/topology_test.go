@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner/resource"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -54,7 +55,7 @@ func standingNode(name, zone string, pods ...corev1.Pod) plan.Node {
 	node.Name = name
 	node.Labels = map[string]string{corev1.LabelHostname: name, corev1.LabelTopologyZone: zone, corev1.LabelArchStable: api.ArchitectureAmd64}
 	node.Status.Allocatable = corev1.ResourceList{
-		corev1.ResourceCPU: *quantityOf(corev1.ResourceCPU, 4000), corev1.ResourceMemory: *quantityOf(corev1.ResourceMemory, 16<<30), corev1.ResourcePods: *quantityOf(corev1.ResourcePods, 58),
+		corev1.ResourceCPU: *resource.QuantityOf(corev1.ResourceCPU, 4000), corev1.ResourceMemory: *resource.QuantityOf(corev1.ResourceMemory, 16<<30), corev1.ResourcePods: *resource.QuantityOf(corev1.ResourcePods, 58),
 	}
 	for i := range pods {
 		pods[i].Spec.NodeName = name

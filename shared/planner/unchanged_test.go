@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/whittle-dev/whittle/shared/planner/resource"
+
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
@@ -156,7 +158,7 @@ func hashWorkloads(t *testing.T, got *hashes) {
 		full := largeCluster(t, 5000, 1000)
 		add("large cluster", full)
 		for i := range full.Nodes {
-			full.Nodes[i].Node.Status.Allocatable[corev1.ResourcePods] = *quantityOf(corev1.ResourcePods, 20)
+			full.Nodes[i].Node.Status.Allocatable[corev1.ResourcePods] = *resource.QuantityOf(corev1.ResourcePods, 20)
 		}
 		add("large full cluster", full)
 	}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner/claims"
+	"github.com/whittle-dev/whittle/shared/planner/resource"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
@@ -44,7 +46,7 @@ func verify(t *testing.T, s *plan.Snapshot, solved *plan.Plan) {
 		if use[pool] == nil {
 			use[pool] = corev1.ResourceList{}
 		}
-		addLists(use[pool], verifyClaim(t, s, claim, members))
+		resource.AddLists(use[pool], verifyClaim(t, s, claim, members))
 	}
 	onNode := map[string][]*corev1.Pod{}
 	for _, n := range solved.Nominations {
@@ -84,7 +86,7 @@ func verify(t *testing.T, s *plan.Snapshot, solved *plan.Plan) {
 // verifyClaim checks each of the claim's choices as the node it would become, and returns the most that any would take of the pool's limits.
 func verifyClaim(t *testing.T, s *plan.Snapshot, claim *plan.PlannedNodeClaim, pods []*corev1.Pod) corev1.ResourceList {
 	t.Helper()
-	if len(claim.Pods) == 0 || len(claim.Offerings) == 0 || len(claim.InstanceTypes) > maximumTypes {
+	if len(claim.Pods) == 0 || len(claim.Offerings) == 0 || len(claim.InstanceTypes) > claims.MaximumTypes {
 		t.Errorf("claim with %d pods, %d offerings, %d types", len(claim.Pods), len(claim.Offerings), len(claim.InstanceTypes))
 	}
 	requirements, err := scheduling.FromTerms(claim.NodeClaim.Spec.Requirements)
@@ -108,7 +110,7 @@ func verifyClaim(t *testing.T, s *plan.Snapshot, claim *plan.PlannedNodeClaim, p
 			}
 		}
 	}
-	most[api.ResourceNodes] = *quantityOf(api.ResourceNodes, 1)
+	most[api.ResourceNodes] = *resource.QuantityOf(api.ResourceNodes, 1)
 	return most
 }
 
@@ -154,7 +156,7 @@ func verifyNode(t *testing.T, s *plan.Snapshot, n *plan.Node, pods []*corev1.Pod
 	sum := corev1.ResourceList{}
 	for i := range n.Pods {
 		if !scheduling.IsTerminal(&n.Pods[i]) {
-			addLists(sum, scheduling.PodRequests(&n.Pods[i]))
+			resource.AddLists(sum, scheduling.PodRequests(&n.Pods[i]))
 		}
 	}
 	for i := range s.DaemonSets {
@@ -165,11 +167,11 @@ func verifyNode(t *testing.T, s *plan.Snapshot, n *plan.Node, pods []*corev1.Pod
 			t.Fatal(err)
 		}
 		if runs && scheduling.ToleratesAll(n.Node.Spec.Taints, template.Spec.Tolerations) {
-			addLists(sum, scheduling.DaemonPodRequests(template))
+			resource.AddLists(sum, scheduling.DaemonPodRequests(template))
 		}
 	}
 	for _, pod := range pods {
-		addLists(sum, scheduling.PodRequests(pod))
+		resource.AddLists(sum, scheduling.PodRequests(pod))
 		if err := scheduling.Tolerates(n.Node.Spec.Taints, pod.Spec.Tolerations); err != nil {
 			t.Errorf("%s on %s: %v", pod.Name, n.Name(), err)
 		}

@@ -2,6 +2,8 @@ package planner
 
 import (
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner/bound"
+	"github.com/whittle-dev/whittle/shared/planner/placement"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -18,27 +20,27 @@ func DualPrices(s *plan.Snapshot) []float64 {
 	alone := *s
 	alone.Nodes = nil
 	p := newProblem(&alone)
-	p.topology.divide(p.work.shapes)
-	p.state.readDemands()
+	p.topology.Divide(p.work.Groups)
+	p.state.FinishDemands()
 	index := make(map[*corev1.Pod]int, len(s.Pods))
 	for i := range s.Pods {
 		index[&s.Pods[i]] = i
 	}
-	var offers []offer
-	var demands []*demand
-	for _, d := range p.state.demands {
-		if d.waiting == 0 {
+	var offers []bound.Units
+	var demands []*placement.Demand
+	for _, d := range p.state.Demands {
+		if d.Waiting == 0 {
 			continue
 		}
-		columns := p.offers.sets.labelledFor(d.shape, d.shape.alternatives, d.need).any
-		offers, demands = append(offers, offer{need: d.need, count: d.waiting, columns: columns, slots: d.slots}), append(demands, d)
+		columns := p.offers.Feasibilities.LabelsFor(d.Group, d.Group.Alternatives, d.Need).AnyAlternative
+		offers, demands = append(offers, bound.Units{Need: d.Need, Count: d.Waiting, Offerings: columns, Slots: d.Slots}), append(demands, d)
 	}
 	if len(offers) == 0 {
 		return worth
 	}
-	values := solveDual(p.offers, offers).values
+	values := bound.Solve(p.offers, offers).Prices
 	for n, d := range demands {
-		for _, unit := range d.units {
+		for _, unit := range d.Units {
 			for _, pod := range unit {
 				if i, ok := index[pod]; ok {
 					worth[i] = values[n] / float64(len(unit))

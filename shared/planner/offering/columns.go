@@ -1,0 +1,207 @@
+package offering
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/planner/dense"
+	"github.com/whittle-dev/whittle/shared/planner/resource"
+)
+
+// Offering is one way to get a node: a config bought through one offering. Columns are numbered by price, cheapest first, so that going through a set of
+// columns goes from cheap to dear.
+type Offering struct {
+	Source *catalog.Offering
+	// Price is the offering's; zone and capacityType are the positions of its own in problem.zones and problem.capacityTypes. They stand here because what is spread
+	// over memory takes long to read; there are thousands of columns, so they are kept small.
+	Price float64
+	// PoolType is a position in problem.configs; reservation is the position in problem.reservations of the reservation that a node takes one unit of, -1 for none.
+	PoolType, Reservation int32
+	zone, capacityType    int16
+}
+
+// Reservation is a capacity reservation that columns buy from.
+type Reservation struct {
+	id string
+	// Capacity is how many nodes it has left for this plan.
+	Capacity int
+}
+
+// readOfferings numbers the columns, and fills in the sets of them that all else is made from.
+func (p *Index) readOfferings() {
+	p.sortOfferings()
+	p.Exotic = dense.NewSet(len(p.Offerings))
+	for _, pool := range p.Pools {
+		pool.Offerings = dense.NewSet(len(p.Offerings))
+	}
+	p.Reserved = dense.NewSet(len(p.Offerings))
+	p.Limited = dense.NewSet(len(p.Offerings))
+	byID := map[string]int{}
+	// Each config's columns are a part of one list.
+	counts := make([]int, len(p.PoolTypes))
+	for j := range p.Offerings {
+		counts[p.Offerings[j].PoolType]++
+	}
+	list := make([]int, len(p.Offerings))
+	for i, n := range counts {
+		p.PoolTypes[i].Offerings, list = list[:0:n], list[n:]
+	}
+	for j := range p.Offerings {
+		column := &p.Offerings[j]
+		c := &p.PoolTypes[column.PoolType]
+		c.Offerings = append(c.Offerings, j)
+		c.Pool.Offerings.Add(j)
+		if c.Type.Exotic {
+			p.Exotic.Add(j)
+		}
+		if len(c.Pool.Limits) > 0 {
+			p.Limited.Add(j)
+		}
+		column.Reservation = -1
+		if p.capacityTypes[column.capacityType] == api.CapacityTypeReserved {
+			p.Reserved.Add(j)
+			i, ok := byID[column.Source.ReservationID]
+			if !ok {
+				i = len(p.Reservations)
+				byID[column.Source.ReservationID] = i
+				p.Reservations = append(p.Reservations, Reservation{id: column.Source.ReservationID})
+			}
+			column.Reservation = int32(i)
+			p.Reservations[i].Capacity = max(p.Reservations[i].Capacity, column.Source.ReservationCapacity)
+		}
+	}
+	for first := 0; first < len(p.Pools); {
+		tier := dense.NewSet(len(p.Offerings))
+		first = p.addTier(tier, first)
+		p.Tiers = append(p.Tiers, tier)
+	}
+	p.Sizes = make([]sizes, len(p.Work.Axes.Names))
+	for r := range p.Sizes {
+		p.Sizes[r] = p.readSizes(r)
+	}
+}
+
+// sortOfferings sorts by price; of equal ones spot comes before on-demand, then the order is by pool, type and zone.
+func (p *Index) sortOfferings() {
+	n := len(p.Offerings)
+	if n == 0 {
+		return
+	}
+	order := make([]dense.Ranked, n)
+	for j := range p.Offerings {
+		order[j] = dense.Ranked{By: max(p.Offerings[j].Price, 0), Item: int32(j)}
+	}
+	dense.SortRanked(order, nil)
+	sorted := make([]Offering, n)
+	for first := 0; first < n; {
+		end := first + 1
+		for end < n && order[end].By == order[first].By {
+			end++
+		}
+		if end > first+1 {
+			slices.SortFunc(order[first:end], func(a, b dense.Ranked) int { return p.compareOfferings(a.Item, b.Item) })
+		}
+		for ; first < end; first++ {
+			sorted[first] = p.Offerings[order[first].Item]
+		}
+	}
+	p.Offerings = sorted
+}
+
+// compareOfferings orders columns of the same price.
+func (p *Index) compareOfferings(a, b int32) int {
+	first, second := &p.Offerings[a], &p.Offerings[b]
+	x, y := first.Source, second.Source
+	if x.CapacityType != y.CapacityType {
+		return strings.Compare(y.CapacityType, x.CapacityType)
+	}
+	if first.PoolType != second.PoolType {
+		return cmp.Compare(first.PoolType, second.PoolType)
+	}
+	return cmp.Or(strings.Compare(x.Zone, y.Zone), strings.Compare(x.ReservationID, y.ReservationID), cmp.Compare(a, b))
+}
+
+// addTier adds the columns of the pools that have the same weight as the pool first, and gives the position of the first pool that has not.
+func (p *Index) addTier(set dense.Set, first int) int {
+	end := first
+	for ; end < len(p.Pools) && p.Pools[end].weight() == p.Pools[first].weight(); end++ {
+		set.Or(p.Pools[end].Offerings)
+	}
+	return end
+}
+
+// PoolTypeOf is the config that a column buys.
+func (p *Index) PoolTypeOf(column int) *PoolType { return &p.PoolTypes[p.Offerings[column].PoolType] }
+
+// sizes answers which columns have at least so much of one resource.
+type sizes struct {
+	// order are the columns by their amount, ascending, amounts those amounts.
+	order   []int32
+	amounts []int64
+	// from has, for every sizeStep-th position, the set of the columns from there on.
+	from []dense.Set
+}
+
+const sizeStep = 64
+
+func (p *Index) readSizes(axis int) sizes {
+	// Columns of a config have the same amounts, and many configs too: there are few amounts to sort.
+	first, next := map[int64]int32{}, make([]int32, len(p.PoolTypes))
+	var amounts []int64
+	for i := len(p.PoolTypes) - 1; i >= 0; i-- {
+		amount := p.PoolTypes[i].Free[axis]
+		at, ok := first[amount]
+		if !ok {
+			at = -1
+			amounts = append(amounts, amount)
+		}
+		next[i], first[amount] = at, int32(i)
+	}
+	slices.Sort(amounts)
+	s := sizes{order: make([]int32, 0, len(p.Offerings)), amounts: make([]int64, 0, len(p.Offerings))}
+	for _, amount := range amounts {
+		for i := first[amount]; i >= 0; i = next[i] {
+			for _, j := range p.PoolTypes[i].Offerings {
+				s.order, s.amounts = append(s.order, int32(j)), append(s.amounts, amount)
+			}
+		}
+	}
+	set := dense.NewSet(len(p.Offerings))
+	s.from = make([]dense.Set, (len(p.Offerings)+sizeStep-1)/sizeStep)
+	memory := make(dense.Set, len(s.from)*len(set))
+	for i := len(s.order) - 1; i >= 0; i-- {
+		set.Add(int(s.order[i]))
+		if i%sizeStep == 0 {
+			from := memory[i/sizeStep*len(set):][:len(set):len(set)]
+			copy(from, set)
+			s.from[i/sizeStep] = from
+		}
+	}
+	return s
+}
+
+// Keep leaves the columns in the set that have at least so much.
+func (s *sizes) Keep(set dense.Set, least int64) {
+	at := sort.Search(len(s.amounts), func(i int) bool { return s.amounts[i] >= least })
+	if at == len(s.amounts) {
+		clear(set)
+		return
+	}
+	set.And(s.from[at/sizeStep])
+	for _, j := range s.order[at/sizeStep*sizeStep : at] {
+		set.Remove(int(j))
+	}
+}
+
+// KeepRoom leaves the columns in the set whose empty node has room for the need.
+func (p *Index) KeepRoom(set dense.Set, need resource.Vector) {
+	for r, amount := range need {
+		if amount > 0 {
+			p.Sizes[r].Keep(set, amount)
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package offering
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/whittle-dev/whittle/shared/planner/dense"
+	"github.com/whittle-dev/whittle/shared/scheduling"
+)
+
+// Domain is a value of a topology key with the columns whose nodes may have it.
+type Domain struct {
+	Value     string
+	Offerings dense.Set
+	// Listed says that some pool, instance type or offering names the value; others are what a claim settles on where any value will do.
+	Listed bool
+}
+
+// Domains are the values of a key that new nodes may have, sorted: those that column or pool list. It is worked out once for each key.
+func (s *Feasibilities) Domains(key string) []Domain {
+	if domains, ok := s.domains[key]; ok {
+		return domains
+	}
+	p := s.index
+	at := map[string]int{}
+	var domains []Domain
+	for j := range p.Offerings {
+		listed := p.listsValues(j, key)
+		for _, value := range p.ValuesOf(p.PoolTypeOf(j).Pool, j, key) {
+			i, ok := at[value]
+			if !ok {
+				i = len(domains)
+				at[value] = i
+				domains = append(domains, Domain{Value: value, Offerings: dense.NewSet(len(p.Offerings))})
+			}
+			domains[i].Offerings.Add(j)
+			domains[i].Listed = domains[i].Listed || listed
+		}
+	}
+	slices.SortFunc(domains, func(a, b Domain) int { return strings.Compare(a.Value, b.Value) })
+	s.domains[key] = domains
+	return domains
+}
+
+// listsValues reports whether the values that problem.valuesOf gives for a column are all that its nodes can have.
+func (p *Index) listsValues(j int, key string) bool {
+	if IsOfferingKey(key) {
+		return true
+	}
+	for _, of := range [...]scheduling.Requirements{p.Offerings[j].Source.Requirements, p.PoolTypeOf(j).Type.Requirements, p.PoolTypeOf(j).Pool.Requirements} {
+		if r, ok := of[key]; ok {
+			if _, listed := r.Values(); listed {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,473 @@
+package offering
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/planner/dense"
+	"github.com/whittle-dev/whittle/shared/planner/resource"
+	"github.com/whittle-dev/whittle/shared/planner/workload"
+	"github.com/whittle-dev/whittle/shared/scheduling"
+)
+
+// LabelFeasibility is what labels, taints and host ports leave of the columns, the same for all demands that ask for the same.
+type LabelFeasibility struct {
+	Index     int
+	Offerings dense.Set
+	// AnyAlternative are the columns that any of the alternatives leaves, whichever of them is followed.
+	AnyAlternative dense.Set
+	// Resolves is what the demand decides of a pool's open labels, by pool; without an entry it decides nothing.
+	Resolves map[*Pool]scheduling.Requirements
+	// choices are, where alternatives decide open labels and the size decides which alternative is followed, the alternatives in each pool.
+	choices [][]poolAlternative
+	// chosen are the results by choice.
+	chosen map[string]*LabelFeasibility
+	// largest are, by tier, columns that are not exotic and that large pods have been found room on; -1 as long as none has.
+	largest []int
+}
+
+// poolAlternative is one alternative in one pool.
+type poolAlternative struct {
+	pool      *Pool
+	offerings dense.Set
+	resolves  scheduling.Requirements
+}
+
+// Feasibility are the demands that the same columns may be bought for, and the same can hold, their size aside.
+type Feasibility struct {
+	index int
+	*LabelFeasibility
+	// Buyable are those of the columns that may be bought for it: exotic types only if the pools of the same weight have no others.
+	Buyable dense.Set
+}
+
+// Feasibilities remembers which columns requirements leave, for the many shapes that ask for the same.
+type Feasibilities struct {
+	index    *Index
+	byText   map[string]dense.Set
+	byLabels map[string]*LabelFeasibility
+	bySize   map[[2]uint64]*Feasibility
+	count    int
+	key      []byte
+	domains  map[string][]Domain
+	// zones and capacityTypes are the columns of each of problem.zones and problem.capacityTypes.
+	zones, capacityTypes []dense.Set
+	keys                 map[*Pool]*poolKeys
+	// requirements number requirements; narrowed and byPlace remember what follows from alternatives.
+	requirements *dense.Table
+	narrowed     map[narrowing][]scheduling.Requirements
+	byTerms      map[termsKey]*LabelFeasibility
+	single       map[labelValue]scheduling.Requirement
+	// lists are the values that known was asked for.
+	lists map[string][]string
+	// scratch, standIns and kept are memory.
+	Scratch, StandIns dense.Set
+	Kept              []int
+}
+
+func newFeasibilities(p *Index) *Feasibilities {
+	return &Feasibilities{
+		index: p, byText: map[string]dense.Set{}, byLabels: map[string]*LabelFeasibility{}, bySize: map[[2]uint64]*Feasibility{}, domains: map[string][]Domain{}, keys: map[*Pool]*poolKeys{},
+		requirements: dense.NewTable(1), narrowed: map[narrowing][]scheduling.Requirements{}, byTerms: map[termsKey]*LabelFeasibility{}, single: map[labelValue]scheduling.Requirement{},
+		lists:   map[string][]string{},
+		Scratch: dense.NewSet(len(p.Offerings)), StandIns: dense.NewSet(len(p.Offerings)),
+	}
+}
+
+// Allowing is the set of columns whose type and offering meet the requirement. The types that do not know the key at all are in, since the pool has
+// to decide about those.
+func (s *Feasibilities) Allowing(r scheduling.Requirement) dense.Set {
+	s.key = workload.AppendRequirement(s.key[:0], r)
+	if set, ok := s.byText[string(s.key)]; ok {
+		return set
+	}
+	text := string(s.key)
+	p := s.index
+	set := dense.NewSet(len(p.Offerings))
+	ofOffering := IsOfferingKey(r.Key())
+	only := catalog.ReadOfferingRequirements(scheduling.Requirements{r.Key(): r})
+	for i := range p.PoolTypes {
+		c := &p.PoolTypes[i]
+		if have, ok := c.Type.Requirements[r.Key()]; ok && !ofOffering && !have.Intersects(r) {
+			continue
+		}
+		for _, j := range c.Offerings {
+			if offering := p.Offerings[j].Source; (!ofOffering && len(offering.Requirements) == 0) || only.Allow(offering) {
+				set.Add(j)
+			}
+		}
+	}
+	s.byText[text] = set
+	return set
+}
+
+// Meeting is the set of the pool's columns that meet the requirements, and what they decide of the pool's open labels. It is nil if the pool's template
+// cannot meet them.
+func (s *Feasibilities) Meeting(pool *Pool, requirements scheduling.Requirements) (dense.Set, scheduling.Requirements) {
+	if !pool.Requirements.IsCompatible(requirements, s.index.Undefined) {
+		return nil, nil
+	}
+	set := pool.Offerings.Clone()
+	var open scheduling.Requirements
+	for key, r := range requirements {
+		set.And(s.Allowing(r))
+		if s.leavesOpen(pool, key, r) {
+			if open == nil {
+				open = scheduling.Requirements{}
+			}
+			open.Add(r)
+			if have, ok := pool.Requirements[key]; ok {
+				open.Add(have)
+			}
+		}
+	}
+	return set, open
+}
+
+// leavesOpen reports whether a node of the pool may come to have a value of the label, or none, by what pods ask for: neither the pool nor each of its columns says what it
+// is. Well-known labels are not set on a node for it not to have them.
+func (s *Feasibilities) leavesOpen(pool *Pool, key string, r scheduling.Requirement) bool {
+	facts := s.factsOf(pool, key)
+	if pool.IsOpen(key) {
+		return true
+	}
+	if IsOfferingKey(key) || r.AllowsAbsent() && scheduling.IsWellKnown(key) {
+		return false
+	}
+	if own, ok := pool.Requirements[key]; ok {
+		if _, single := own.Single(); single {
+			return false
+		}
+	}
+	return !facts.all
+}
+
+// poolKeys are the labels that anything asks of a pool's nodes.
+type poolKeys struct {
+	// facts are what the pool's columns say of each, custom those labels of the user's own that any column says something of.
+	facts  map[string]keyFacts
+	Custom []string
+}
+
+// keyFacts says whether any of a pool's columns says something of a label, and whether each does.
+type keyFacts struct{ any, all bool }
+
+// KeysOf are the labels that have been asked of the pool's nodes so far, the pool's own requirements among them.
+func (s *Feasibilities) KeysOf(pool *Pool) *poolKeys {
+	keys, ok := s.keys[pool]
+	if !ok {
+		keys = &poolKeys{facts: map[string]keyFacts{}}
+		s.keys[pool] = keys
+		for key := range pool.Requirements {
+			s.factsOf(pool, key)
+		}
+	}
+	return keys
+}
+
+// factsOf reads what the pool's columns say of a label once it is asked for.
+func (s *Feasibilities) factsOf(pool *Pool, key string) keyFacts {
+	keys := s.KeysOf(pool)
+	if facts, ok := keys.facts[key]; ok {
+		return facts
+	}
+	facts, known := pool.mentioned[key]
+	if !known {
+		facts = s.readFacts(pool, key)
+	}
+	keys.facts[key] = facts
+	if facts.any && !scheduling.IsWellKnown(key) && !IsOfferingKey(key) {
+		keys.Custom = append(keys.Custom, key)
+	}
+	return facts
+}
+
+func (s *Feasibilities) readFacts(pool *Pool, key string) keyFacts {
+	p := s.index
+	facts := keyFacts{all: pool.FirstType < pool.EndType}
+	for i := pool.FirstType; i < pool.EndType; i++ {
+		c := &p.PoolTypes[i]
+		if _, ok := c.Type.Requirements[key]; ok {
+			facts.any = true
+			continue
+		}
+		for _, j := range c.Offerings {
+			if _, ok := p.Offerings[j].Source.Requirements[key]; ok {
+				facts.any = true
+			} else {
+				facts.all = false
+			}
+		}
+	}
+	return facts
+}
+
+// LabelsFor is what labels, taints and host ports leave for pods of the shape with these alternatives and this need.
+func (s *Feasibilities) LabelsFor(shape *workload.Group, alternatives []scheduling.Requirements, need resource.Vector) *LabelFeasibility {
+	place := termsKey{alternatives: IDOf(alternatives), terms: shape.Terms, avoids: shape.AvoidsTaints}
+	l, ok := s.byTerms[place]
+	if !ok || len(shape.Ports) > 0 {
+		l = s.labelsOf(shape, alternatives)
+		if len(shape.Ports) == 0 {
+			s.byTerms[place] = l
+		}
+	}
+	if l.choices == nil {
+		return l
+	}
+	return s.followOne(l, need, shape.MostPerNode())
+}
+
+// labelsOf is labelledFor by what the pods and the alternatives say, whatever the size.
+func (s *Feasibilities) labelsOf(shape *workload.Group, alternatives []scheduling.Requirements) *LabelFeasibility {
+	s.key = appendAlternatives(s.key[:0], shape, alternatives)
+	l, ok := s.byLabels[string(s.key)]
+	if !ok {
+		text := string(s.key)
+		l = s.readLabelled(shape, alternatives)
+		s.byLabels[text] = l
+	}
+	return l
+}
+
+// FollowsOne reports whether new nodes follow one of the alternatives alone: see choose.
+func (s *Feasibilities) FollowsOne(shape *workload.Group, alternatives []scheduling.Requirements) bool {
+	return len(alternatives) >= 2 && s.labelsOf(shape, alternatives).choices != nil
+}
+
+func appendAlternatives(key []byte, s *workload.Group, alternatives []scheduling.Requirements) []byte {
+	if s.AvoidsTaints {
+		key = append(key, 'V')
+	}
+	for i := range s.Tolerations {
+		t := &s.Tolerations[i]
+		key = dense.AppendText(append(key, 'T'), t.Key)
+		key = dense.AppendText(key, string(t.Operator))
+		key = dense.AppendText(key, t.Value)
+		key = dense.AppendText(key, string(t.Effect))
+	}
+	for _, port := range s.Ports {
+		key = binary.AppendUvarint(append(key, 'P'), uint64(port.Port))
+		key = dense.AppendText(key, string(port.Protocol))
+		key = dense.AppendText(key, port.Ip)
+	}
+	for _, alternative := range alternatives {
+		key = append(key, 'A')
+		if len(alternative) == 1 {
+			for _, r := range alternative {
+				key = workload.AppendRequirement(key, r)
+			}
+			continue
+		}
+		for _, name := range alternative.Keys() {
+			key = workload.AppendRequirement(key, alternative[name])
+		}
+	}
+	return key
+}
+
+func (s *Feasibilities) next() int { s.count++; return s.count - 1 }
+
+func (s *Feasibilities) readLabelled(shape *workload.Group, alternatives []scheduling.Requirements) *LabelFeasibility {
+	p := s.index
+	l := &LabelFeasibility{Index: s.next(), Offerings: dense.NewSet(len(p.Offerings)), AnyAlternative: dense.NewSet(len(p.Offerings))}
+	for _, pool := range p.Pools {
+		if pool.Problem != "" || !shape.Tolerates(pool.NodePool.Spec.Template.Spec.Taints) {
+			continue
+		}
+		var choices []poolAlternative
+		decided := false
+		for _, alternative := range alternatives {
+			set, decides := s.Meeting(pool, alternative)
+			if set == nil {
+				continue
+			}
+			p.keepPorts(set, pool, shape)
+			if set.Empty() {
+				continue
+			}
+			decided = decided || decides != nil
+			l.AnyAlternative.Or(set)
+			choices = append(choices, poolAlternative{pool: pool, offerings: set, resolves: decides})
+		}
+		switch {
+		case !decided:
+			for _, c := range choices {
+				l.Offerings.Or(c.offerings)
+			}
+		case len(choices) == 1:
+			l.take(choices[0])
+		default:
+			l.choices = append(l.choices, choices)
+		}
+	}
+	return l
+}
+
+func (l *LabelFeasibility) take(c poolAlternative) {
+	l.Offerings.Or(c.offerings)
+	if c.resolves != nil {
+		if l.Resolves == nil {
+			l.Resolves = map[*Pool]scheduling.Requirements{}
+		}
+		l.Resolves[c.pool] = c.resolves
+	}
+}
+
+// pricePerUnit is the least that a node of one of the columns costs for each unit of this need on it, if it has at most so many; infinite without a column.
+func (p *Index) pricePerUnit(columns dense.Set, need resource.Vector, most int) float64 {
+	best := math.Inf(1)
+	for j := range columns.All() {
+		// Columns come from cheap to dear.
+		price := p.Cost(j)
+		if price/float64(most) >= best {
+			break
+		}
+		if room := p.PoolTypeOf(j).Free.Room(need, int64(most)); room > 0 {
+			best = min(best, price/float64(room))
+		}
+	}
+	return best
+}
+
+// followOne follows one alternative in each pool where alternatives decide open labels: the labels that a node still has to get can follow one alone, that
+// on whose nodes units of the size cost least, where a node has at most so many of them.
+func (s *Feasibilities) followOne(l *LabelFeasibility, need resource.Vector, most int) *LabelFeasibility {
+	var followed []byte
+	taken := make([][]poolAlternative, len(l.choices))
+	for i, choices := range l.choices {
+		// One without exotic types is followed if there is one.
+		best, bestExotic, bestPrice := -1, false, 0.0
+		for at, c := range choices {
+			set := c.offerings.Clone()
+			s.index.KeepRoom(set, need)
+			if set.Empty() {
+				continue
+			}
+			ordinary := set.Clone()
+			ordinary.Without(s.index.Exotic)
+			exotic := ordinary.Empty()
+			if !exotic {
+				set = ordinary
+			}
+			price := s.index.pricePerUnit(set, need, most)
+			if best < 0 || bestExotic && !exotic || bestExotic == exotic && price < bestPrice {
+				best, bestExotic, bestPrice = at, exotic, price
+			}
+		}
+		if best >= 0 && choices[best].resolves != nil {
+			taken[i] = choices[best : best+1]
+		} else if best >= 0 {
+			for _, c := range choices {
+				if c.resolves == nil {
+					taken[i] = append(taken[i], c)
+				}
+			}
+		}
+		followed = append(followed, byte(best+1))
+	}
+	if result, ok := l.chosen[string(followed)]; ok {
+		return result
+	}
+	result := &LabelFeasibility{Index: s.next(), Offerings: l.Offerings.Clone(), AnyAlternative: l.AnyAlternative}
+	for pool, open := range l.Resolves {
+		result.take(poolAlternative{pool: pool, offerings: dense.NewSet(len(s.index.Offerings)), resolves: open})
+	}
+	for _, choices := range taken {
+		for _, c := range choices {
+			result.take(c)
+		}
+	}
+	if l.chosen == nil {
+		l.chosen = map[string]*LabelFeasibility{}
+	}
+	l.chosen[string(followed)] = result
+	return result
+}
+
+// OfferingsFor is the set of columns that can hold one pod with these alternatives and this need, and what it decides of pools' open labels.
+func (p *Index) OfferingsFor(s *workload.Group, alternatives []scheduling.Requirements, need resource.Vector) (dense.Set, map[*Pool]scheduling.Requirements) {
+	l := p.Feasibilities.LabelsFor(s, alternatives, need)
+	feasible := l.Offerings.Clone()
+	p.KeepRoom(feasible, need)
+	return feasible, l.Resolves
+}
+
+// HasOfferingFor reports whether columnsFor gives any.
+func (p *Index) HasOfferingFor(s *workload.Group, alternatives []scheduling.Requirements, need resource.Vector) bool {
+	feasible := p.Feasibilities.Scratch
+	copy(feasible, p.Feasibilities.LabelsFor(s, alternatives, need).Offerings)
+	p.KeepRoom(feasible, need)
+	return !feasible.Empty()
+}
+
+// keepPorts leaves the pool's columns in the set whose daemon sets leave the shape's host ports free.
+func (p *Index) keepPorts(set dense.Set, pool *Pool, s *workload.Group) {
+	if len(s.Ports) == 0 {
+		return
+	}
+	for i := pool.FirstType; i < pool.EndType; i++ {
+		if c := &p.PoolTypes[i]; workload.PortsClash(s.Ports, c.daemonPorts) {
+			for _, j := range c.Offerings {
+				set.Remove(j)
+			}
+		}
+	}
+}
+
+// KeepFitting leaves the pool's columns in the set whose node has room and free host ports.
+func (p *Index) KeepFitting(set dense.Set, pool *Pool, s *workload.Group, need resource.Vector) {
+	p.KeepRoom(set, need)
+	p.keepPorts(set, pool, s)
+}
+
+func (p *Index) FeasibilityFor(s *workload.Group, alternatives []scheduling.Requirements, need resource.Vector) *Feasibility {
+	l := p.Feasibilities.LabelsFor(s, alternatives, need)
+	// Which tiers have nothing but exotic types for it depends on the size.
+	var exotic uint64
+	for i := range p.Tiers {
+		if !p.hasOrdinary(l, i, need) {
+			exotic |= 1 << min(i, 63)
+		}
+	}
+	key := [2]uint64{uint64(l.Index), exotic}
+	c, ok := p.Feasibilities.bySize[key]
+	if !ok {
+		c = &Feasibility{index: len(p.feasibilities), LabelFeasibility: l, Buyable: l.Offerings.Clone()}
+		for i, tier := range p.Tiers {
+			if exotic&(1<<min(i, 63)) == 0 {
+				for w := range c.Buyable {
+					c.Buyable[w] &^= tier[w] & p.Exotic[w]
+				}
+			}
+		}
+		p.Feasibilities.bySize[key] = c
+		p.feasibilities = append(p.feasibilities, c)
+	}
+	return c
+}
+
+// hasOrdinary reports whether a tier has a column with room for the need that is not exotic.
+func (p *Index) hasOrdinary(l *LabelFeasibility, tier int, need resource.Vector) bool {
+	if l.largest == nil {
+		l.largest = slices.Repeat([]int{-1}, len(p.Tiers))
+	}
+	if j := l.largest[tier]; j >= 0 && p.PoolTypeOf(j).Free.Fits(need) {
+		return true
+	}
+	set := p.Feasibilities.Scratch
+	for w := range set {
+		set[w] = l.Offerings[w] & p.Tiers[tier][w] &^ p.Exotic[w]
+	}
+	p.KeepRoom(set, need)
+	if set.Empty() {
+		return false
+	}
+	// The dearest is as large as any.
+	for j := range set.All() {
+		l.largest[tier] = j
+	}
+	return true
+}

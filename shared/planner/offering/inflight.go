@@ -1,0 +1,72 @@
+package offering
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/scheduling"
+)
+
+// TypesOf are the instance types that a claim not launched yet may become, or the one that it has become.
+func (p *Index) TypesOf(claim *api.NodeClaim) []*catalog.InstanceType {
+	if claim.Spec.NodeClassRef == nil {
+		return nil
+	}
+	requirements, err := scheduling.FromTerms(claim.Spec.Requirements)
+	if err != nil {
+		return nil
+	}
+	requirements.Merge(scheduling.FromLabels(claim.Labels))
+	names, ok := requirements[corev1.LabelInstanceTypeStable]
+	if !ok {
+		return nil
+	}
+	var types []*catalog.InstanceType
+	for _, typ := range p.typesOfPool(claim.Labels[api.NodePoolLabelKey]).all {
+		if names.Has(typ.Name) {
+			types = append(types, typ)
+		}
+	}
+	return types
+}
+
+// capacityOf is what a node has: as it says, else as its claim says, else the most that an instance type has which the claim allows.
+func (p *Index) capacityOf(node *plan.Node) corev1.ResourceList {
+	if node.Node != nil && len(node.Node.Status.Capacity) > 0 {
+		return node.Node.Status.Capacity
+	}
+	if node.NodeClaim == nil {
+		return nil
+	}
+	if len(node.NodeClaim.Status.Capacity) > 0 {
+		return node.NodeClaim.Status.Capacity
+	}
+	most := corev1.ResourceList{}
+	for _, typ := range p.TypesOf(node.NodeClaim) {
+		for name, quantity := range typ.Capacity {
+			if present, ok := most[name]; !ok || present.Cmp(quantity) < 0 {
+				most[name] = quantity
+			}
+		}
+	}
+	return most
+}
+
+// ClaimAllocatable is what the claim says pods may use, else the least of each resource among the types that the claim may become.
+func (p *Index) ClaimAllocatable(claim *api.NodeClaim, types []*catalog.InstanceType) corev1.ResourceList {
+	if len(claim.Status.Allocatable) > 0 {
+		return claim.Status.Allocatable.DeepCopy()
+	}
+	least := corev1.ResourceList{}
+	for _, name := range p.Work.Axes.Names {
+		for i, typ := range types {
+			quantity := typ.Allocatable[name]
+			if present := least[name]; i == 0 || quantity.Cmp(present) < 0 {
+				least[name] = quantity
+			}
+		}
+	}
+	return least
+}

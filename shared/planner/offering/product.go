@@ -1,0 +1,88 @@
+package offering
+
+import "github.com/whittle-dev/whittle/shared/planner/dense"
+
+// Product are the columns of a pool that lists of types, zones and capacity types allow together.
+type Product struct {
+	p                           *Index
+	pool                        *Pool
+	types, zones, capacityTypes dense.Set
+}
+
+func NewProduct(p *Index, pool *Pool) *Product {
+	n := (len(p.Offerings) + 63) / 64
+	memory := make(dense.Set, 3*n)
+	return &Product{p: p, pool: pool, types: memory[:n:n], zones: memory[n : 2*n : 2*n], capacityTypes: memory[2*n:]}
+}
+
+func (r *Product) Clone() *Product {
+	c := *r
+	c.types, c.zones, c.capacityTypes = r.types.Clone(), r.zones.Clone(), r.capacityTypes.Clone()
+	return &c
+}
+
+// Add adds the column's type, zone and capacity type.
+func (r *Product) Add(j int) {
+	column := &r.p.Offerings[j]
+	if !r.types.Has(j) {
+		r.addType(int(column.PoolType))
+	}
+	if !r.zones.Has(j) {
+		r.zones.Or(r.p.Feasibilities.zoned(column.zone))
+	}
+	if !r.capacityTypes.Has(j) {
+		r.capacityTypes.Or(r.p.Feasibilities.bought(column.capacityType))
+	}
+}
+
+// addType adds the columns of the pool's types that have the same name as the config's.
+func (r *Product) addType(config int) {
+	configs := r.p.PoolTypes
+	first := config
+	for first > 0 && configs[first-1].NameID == configs[config].NameID {
+		first--
+	}
+	for i := first; i < len(configs) && configs[i].NameID == configs[config].NameID; i++ {
+		for _, j := range configs[i].Offerings {
+			r.types.Add(j)
+		}
+	}
+}
+
+// zoned are the columns, of whatever pool, in the zone, which is a position in problem.zones.
+func (s *Feasibilities) zoned(zone int16) dense.Set {
+	if s.zones == nil {
+		s.zones = s.by(len(s.index.zones), func(c *Offering) int16 { return c.zone })
+	}
+	return s.zones[zone]
+}
+
+// bought are the columns, of whatever pool, of the capacity type, which is a position in problem.capacityTypes.
+func (s *Feasibilities) bought(capacityType int16) dense.Set {
+	if s.capacityTypes == nil {
+		s.capacityTypes = s.by(len(s.index.capacityTypes), func(c *Offering) int16 { return c.capacityType })
+	}
+	return s.capacityTypes[capacityType]
+}
+
+// by are the columns of each of so many numbers.
+func (s *Feasibilities) by(count int, numberOf func(*Offering) int16) []dense.Set {
+	sets := make([]dense.Set, count)
+	for i := range sets {
+		sets[i] = dense.NewSet(len(s.index.Offerings))
+	}
+	for j := range s.index.Offerings {
+		sets[numberOf(&s.index.Offerings[j])].Add(j)
+	}
+	return sets
+}
+
+// Within reports whether all columns that the lists allow are in the set.
+func (r *Product) Within(set dense.Set) bool {
+	for w := range set {
+		if r.types[w]&r.zones[w]&r.capacityTypes[w]&r.pool.Offerings[w]&^set[w] != 0 {
+			return false
+		}
+	}
+	return true
+}

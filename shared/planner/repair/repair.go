@@ -1,0 +1,21 @@
+package repair
+
+import (
+	"github.com/whittle-dev/whittle/shared/planner/offering"
+	"github.com/whittle-dev/whittle/shared/planner/placement"
+	"github.com/whittle-dev/whittle/shared/planner/topology"
+	"github.com/whittle-dev/whittle/shared/planner/workload"
+)
+
+// Repairer corrects the placements of a plan in progress.
+type Repairer struct {
+	work     *workload.Workload
+	offers   *offering.Index
+	state    *placement.State
+	topology *topology.Topology
+}
+
+// New returns a Repairer for the placements in state, whose constraints topology measures.
+func New(state *placement.State, topology *topology.Topology) *Repairer {
+	return &Repairer{work: state.Work, offers: state.Offers, state: state, topology: topology}
+}
