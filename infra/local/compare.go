@@ -69,7 +69,7 @@ func compare(ctx context.Context) (failure error) {
 }
 
 // thereAndBack has the first autoscaler serve the workload. The second takes over, then the first
-// again, then the second, which serves the workload anew.
+// again, then the second, which serves the workload again.
 func thereAndBack(ctx context.Context, c *scenario.Comparison, first,
 	second scenario.Autoscaler) (measures [2][]scenario.Measure, err error) {
 	ctx, cancel := context.WithCancel(ctx)

@@ -27,7 +27,7 @@ const (
 	Drift     Kind = "all nodes are outdated"
 )
 
-// weights gives the relative frequency of each kind. Restarts and drift have a schedule of their
+// weights returns the relative frequency of each kind. Restarts and drift have a schedule of their
 // own.
 func weights() []struct {
 	kind   Kind

@@ -1,6 +1,5 @@
-// Package chromium finds the browser that pages are tested in, or fetches it: Debian's
-// headless Chromium, with the libraries and the font that it needs, into the user's cache
-// folder and without root.
+// Package chromium finds or fetches the browser for tests of pages. It installs Debian's headless
+// Chromium with its libraries and a font into the user's cache folder, without root.
 package chromium
 
 import (
@@ -26,19 +25,19 @@ const (
 	// version is the one that the pages were last looked at with. Debian keeps a security
 	// update only until the next: then the newest is taken.
 	version = "156.0.8078.79-1~deb12u1"
-	// font is what pages are shown in, so that they look the same on every machine.
+	// font is the pages' font, so that they look the same on every machine.
 	font = "fonts-inter"
 )
 
 // Browser is a Chromium that can be started.
 type Browser struct {
 	Executable string
-	// Environment is what it needs beside this process's own.
+	// Environment has the browser's additional variables.
 	Environment []string
 }
 
-// Prepare gives the browser that CHROMIUM names, else Debian's from the cache, where it
-// is put if it is not there. Progress is told to out.
+// Prepare returns the browser that CHROMIUM names, otherwise Debian's from the cache. It installs
+// that one if it is missing, and prints its progress to out.
 func Prepare(ctx context.Context, out io.Writer) (*Browser, error) {
 	if named := os.Getenv("CHROMIUM"); named != "" {
 		executable, err := exec.LookPath(named)
@@ -49,7 +48,9 @@ func Prepare(ctx context.Context, out io.Writer) (*Browser, error) {
 	}
 	for _, tool := range []string{"apt-get", "dpkg-deb"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			return nil, fmt.Errorf("no browser to test pages in: set CHROMIUM to a Chromium or Chrome; it is fetched by itself only where Debian's packages can be: %w", err)
+			return nil, fmt.Errorf(
+				"no browser to test pages in: set CHROMIUM to a Chromium or Chrome; it is fetched by itself only where Debian's "+
+					"packages can be: %w", err)
 		}
 	}
 	cache, err := os.UserCacheDir()
@@ -75,7 +76,8 @@ func Prepare(ctx context.Context, out io.Writer) (*Browser, error) {
 		return nil, err
 	}
 	if err := fetch(ctx, folder, out); err != nil {
-		return nil, fmt.Errorf("fetching a browser to test pages in (set CHROMIUM to one that is there to do without): %w", err)
+		return nil, fmt.Errorf("fetching a browser to test pages in (set CHROMIUM to one that is there to do without): %w",
+			err)
 	}
 	browser, err := in(folder)
 	if err != nil {
@@ -92,14 +94,17 @@ func Prepare(ctx context.Context, out io.Writer) (*Browser, error) {
 // are the machine's.
 func fetch(ctx context.Context, folder string, out io.Writer) error {
 	state, archives := filepath.Join(folder, "apt"), filepath.Join(folder, "archives")
-	for _, made := range []string{filepath.Join(state, "lists", "partial"), filepath.Join(archives, "partial"), filepath.Join(folder, "root")} {
+	for _, made := range []string{
+		filepath.Join(state, "lists", "partial"), filepath.Join(archives, "partial"), filepath.Join(folder, "root"),
+	} {
 		if err := os.MkdirAll(made, 0o755); err != nil {
 			return err
 		}
 	}
 	apt := func(arguments ...string) error {
 		options := []string{
-			"-o", "Dir::State=" + state, "-o", "Dir::State::status=/var/lib/dpkg/status", "-o", "Dir::Cache=" + state, "-o", "Dir::Cache::archives=" + archives,
+			"-o", "Dir::State=" + state, "-o", "Dir::State::status=/var/lib/dpkg/status", "-o", "Dir::Cache=" + state, "-o",
+			"Dir::Cache::archives=" + archives,
 			"-o", "Debug::NoLocking=true", "-o", "APT::Sandbox::User=root", "-o", "Dpkg::Use-Pty=0", "-qq",
 		}
 		return run(ctx, "apt-get", append(options, arguments...)...)
@@ -123,7 +128,8 @@ func fetch(ctx context.Context, folder string, out io.Writer) error {
 			return err
 		}
 	}
-	return errors.Join(os.RemoveAll(archives), os.RemoveAll(state), os.WriteFile(filepath.Join(folder, "fonts.conf"), []byte(fontSettings(folder)), 0o644))
+	return errors.Join(os.RemoveAll(archives), os.RemoveAll(state),
+		os.WriteFile(filepath.Join(folder, "fonts.conf"), []byte(fontSettings(folder)), 0o644))
 }
 
 // in is the browser in a folder.
@@ -140,8 +146,10 @@ func in(folder string) (*Browser, error) {
 		return nil, err
 	}
 	return &Browser{
-		Executable:  filepath.Join(root, "usr", "lib", "chromium", program),
-		Environment: []string{"LD_LIBRARY_PATH=" + strings.Join(libraries, ":"), "FONTCONFIG_FILE=" + filepath.Join(folder, "fonts.conf")},
+		Executable: filepath.Join(root, "usr", "lib", "chromium", program),
+		Environment: []string{
+			"LD_LIBRARY_PATH=" + strings.Join(libraries, ":"), "FONTCONFIG_FILE=" + filepath.Join(folder, "fonts.conf"),
+		},
 	}, nil
 }
 
@@ -166,7 +174,7 @@ func fontSettings(folder string) string {
 `
 }
 
-// run runs a program in plain English; what it says is in its error.
+// run runs a program with English messages. Its output is in the error.
 func run(ctx context.Context, name string, arguments ...string) error {
 	command := exec.CommandContext(ctx, name, arguments...)
 	command.Env = append(os.Environ(), "LC_ALL=C", "DEBIAN_FRONTEND=noninteractive")

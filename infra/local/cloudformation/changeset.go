@@ -23,7 +23,8 @@ type changeSet struct {
 	creates               bool
 }
 
-const noChanges = "The submitted information didn't contain changes. Submit different information to create a change set."
+const noChanges = "The submitted information didn't contain changes. Submit different information to create a " +
+	"change set."
 
 type changeXML struct {
 	Type           string
@@ -38,8 +39,8 @@ type changeXML struct {
 	}
 }
 
-// detailXML names one property that a change set changes. Whether its type can do that in place is the type's own affair and
-// known only by doing it, hence Conditionally.
+// detailXML names one property that a change set changes. Whether its type can do that in place is
+// the type's own affair and known only by doing it, hence Conditionally.
 type detailXML struct {
 	Target struct {
 		Attribute          string
@@ -99,7 +100,8 @@ func (s *Service) createChangeSet(ctx context.Context, c *wire.Call) (*wire.Resp
 		return nil, err
 	}
 	if !stackNamePattern.MatchString(in.ChangeSetName) {
-		return nil, validationError("value %q at 'changeSetName' must satisfy the pattern [a-zA-Z][-a-zA-Z0-9]*", in.ChangeSetName)
+		return nil, validationError("value %q at 'changeSetName' must satisfy the pattern [a-zA-Z][-a-zA-Z0-9]*",
+			in.ChangeSetName)
 	}
 	in.OnFailure, in.ClientRequestToken = in.OnStackFailure, in.ClientToken
 	st, creates, err := s.changeSetStack(in.stackInput, in.ChangeSetType)
@@ -113,7 +115,8 @@ func (s *Service) createChangeSet(ctx context.Context, c *wire.Call) (*wire.Resp
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, taken := st.changeSets[in.ChangeSetName]; taken {
-		return nil, wire.Errorf("AlreadyExistsException", http.StatusBadRequest, "ChangeSet [%s] already exists", in.ChangeSetName)
+		return nil, wire.Errorf("AlreadyExistsException", http.StatusBadRequest, "ChangeSet [%s] already exists",
+			in.ChangeSetName)
 	}
 	now := time.Now()
 	if creates && s.stacks[st.name] == nil {
@@ -121,11 +124,13 @@ func (s *Service) createChangeSet(ctx context.Context, c *wire.Call) (*wire.Resp
 		st.setStatus(reviewInProgress, "User Initiated", now)
 	}
 	set := &changeSet{
-		name: in.ChangeSetName, description: in.Description, input: in.stackInput, deployment: d, created: now, creates: creates,
-		status: createComplete, executionStatus: "AVAILABLE", changes: d.changes(),
+		name: in.ChangeSetName, description: in.Description, input: in.stackInput, deployment: d, created: now,
+		creates: creates,
+		status:  createComplete, executionStatus: "AVAILABLE", changes: d.changes(),
 	}
 	s.serial++
-	set.id = fmt.Sprintf("arn:aws:cloudformation:%s:%s:changeSet/%s/%s", s.config.Region, s.config.AccountID, set.name, suffix(st.id, set.name, fmt.Sprint(s.serial)))
+	set.id = fmt.Sprintf("arn:aws:cloudformation:%s:%s:changeSet/%s/%s", s.config.Region, s.config.AccountID, set.name,
+		suffix(st.id, set.name, fmt.Sprint(s.serial)))
 	tags := map[string]string{}
 	if in.Tags != nil {
 		for _, t := range *in.Tags {
@@ -144,10 +149,11 @@ func (s *Service) createChangeSet(ctx context.Context, c *wire.Call) (*wire.Resp
 	}{set.id, st.id})
 }
 
-// changeSetStack finds the stack that a change set is for, or makes one that is still under review.
+// changeSetStack finds the stack of a change set, or creates one in review.
 func (s *Service) changeSetStack(in stackInput, kind string) (st *stack, creates bool, err error) {
 	if !stackNamePattern.MatchString(in.StackName) && s.past[in.StackName] == nil && s.find(in.StackName) == nil {
-		return nil, false, validationError("value %q at 'stackName' must satisfy the pattern [a-zA-Z][-a-zA-Z0-9]*", in.StackName)
+		return nil, false, validationError("value %q at 'stackName' must satisfy the pattern [a-zA-Z][-a-zA-Z0-9]*",
+			in.StackName)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,23 +166,27 @@ func (s *Service) changeSetStack(in stackInput, kind string) (st *stack, creates
 		if st.status == reviewInProgress {
 			return st, true, nil
 		}
-		return nil, false, validationError("Stack [%s] already exists and cannot be created again with the changeSet type CREATE", in.StackName)
+		return nil, false, validationError(
+			"Stack [%s] already exists and cannot be created again with the changeSet type CREATE", in.StackName)
 	case "", "UPDATE":
 		if st == nil || !st.deleted.IsZero() {
 			return nil, false, validationError("Stack [%s] does not exist", in.StackName)
 		}
 		return st, false, nil
 	default:
-		return nil, false, validationError("ChangeSetType %q is not simulated by the local AWS; it knows CREATE and UPDATE", kind)
+		return nil, false, validationError("ChangeSetType %q is not simulated by the local AWS; it knows CREATE and UPDATE",
+			kind)
 	}
 }
 
-// changes lists what a deployment would do, judged by the templates; the service's lock is held.
+// changes lists the changes of a deployment by comparing the templates. It is called with the
+// service's lock held.
 func (d *deployment) changes() []changeXML {
 	var list []changeXML
 	add := func(action, id, kind, replacement string, details []detailXML) {
 		change := changeXML{Type: "Resource"}
-		change.ResourceChange.Action, change.ResourceChange.LogicalResourceID, change.ResourceChange.ResourceType = action, id, kind
+		change.ResourceChange.Action, change.ResourceChange.LogicalResourceID, change.ResourceChange.ResourceType = action,
+			id, kind
 		change.ResourceChange.Replacement, change.ResourceChange.Details = replacement, details
 		if action == "Modify" {
 			change.ResourceChange.Scope = []string{"Properties"}
@@ -195,7 +205,8 @@ func (d *deployment) changes() []changeXML {
 		case old.kind != declared.Type:
 			add("Modify", id, declared.Type, "True", nil)
 		case d.stack.template != nil && !sameJSON(d.stack.template.Resources[id].Properties, declared.Properties):
-			add("Modify", id, declared.Type, "Conditional", details(d.stack.template.Resources[id].Properties, declared.Properties))
+			add("Modify", id, declared.Type, "Conditional",
+				details(d.stack.template.Resources[id].Properties, declared.Properties))
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(d.stack.resources)) {
@@ -206,7 +217,8 @@ func (d *deployment) changes() []changeXML {
 	return list
 }
 
-// changeSetNamed decodes a request that names a change set and, unless the name is an ARN, its stack.
+// changeSetNamed decodes a request that names a change set and, unless the name is an ARN, its
+// stack.
 func (s *Service) changeSetNamed(c *wire.Call) (*stack, *changeSet, error) {
 	var in struct{ ChangeSetName, StackName string }
 	if err := c.DecodeQuery(&in); err != nil {
@@ -246,7 +258,8 @@ func (s *Service) describeChangeSet(_ context.Context, c *wire.Call) (*wire.Resp
 		Capabilities    []string    `xml:"Capabilities>member"`
 		Changes         []changeXML `xml:"Changes>member"`
 	}{
-		set.name, set.id, st.id, st.name, set.description, showParameters(set.deployment.parameters), timestamp(set.created), set.executionStatus, set.status, set.reason,
+		set.name, set.id, st.id, st.name, set.description, showParameters(set.deployment.parameters), timestamp(set.created),
+		set.executionStatus, set.status, set.reason,
 		set.input.Capabilities, set.changes,
 	})
 }
@@ -263,7 +276,7 @@ func (s *Service) executeChangeSet(ctx context.Context, c *wire.Call) (*wire.Res
 	if err != nil {
 		return nil, err
 	}
-	// Prepared anew: the stack may have changed since the set was made.
+	// Prepared again: the stack may have changed since the set was made.
 	d, err := s.prepare(ctx, st, set.deployment.body, set.input.Parameters)
 	if err != nil {
 		return nil, validationError("%v", err)
@@ -271,13 +284,15 @@ func (s *Service) executeChangeSet(ctx context.Context, c *wire.Call) (*wire.Res
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if set.executionStatus != "AVAILABLE" {
-		return nil, wire.Errorf("InvalidChangeSetStatus", http.StatusBadRequest, "ChangeSet [%s] cannot be executed in its current execution status of [%s]", set.id, set.executionStatus)
+		return nil, wire.Errorf("InvalidChangeSetStatus", http.StatusBadRequest,
+			"ChangeSet [%s] cannot be executed in its current execution status of [%s]", set.id, set.executionStatus)
 	}
 	input := set.input
 	input.ClientRequestToken, input.DisableRollback = in.ClientRequestToken, in.DisableRollback
 	if set.creates {
 		if st.status != reviewInProgress {
-			return nil, validationError("Stack [%s] is in status %s and is not waiting for its first change set", st.name, st.status)
+			return nil, validationError("Stack [%s] is in status %s and is not waiting for its first change set", st.name,
+				st.status)
 		}
 		st.apply(input)
 		s.startCreate(d, in.ClientRequestToken)
@@ -292,7 +307,7 @@ func (s *Service) executeChangeSet(ctx context.Context, c *wire.Call) (*wire.Res
 func (s *Service) deleteChangeSet(_ context.Context, c *wire.Call) (*wire.Response, error) {
 	st, set, err := s.changeSetNamed(c)
 	if err != nil {
-		// One that is gone is deleted already.
+		// Deleting a change set twice succeeds.
 		return wire.QueryXML(c, namespace, struct{}{})
 	}
 	s.mu.Lock()
@@ -324,7 +339,8 @@ func (s *Service) listChangeSets(_ context.Context, c *wire.Call) (*wire.Respons
 	defer s.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(st.changeSets)) {
 		set := st.changeSets[name]
-		result.Summaries = append(result.Summaries, summary{st.id, st.name, set.id, set.name, set.executionStatus, set.status, set.reason, timestamp(set.created)})
+		result.Summaries = append(result.Summaries,
+			summary{st.id, st.name, set.id, set.name, set.executionStatus, set.status, set.reason, timestamp(set.created)})
 	}
 	return wire.QueryXML(c, namespace, result)
 }

@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// rule is one entry of a template's Rules: assertions about parameters that hold before anything is made.
+// rule is one entry of a template's Rules: assertions about parameters that hold before anything is
+// made.
 type rule struct {
 	RuleCondition any
 	Assertions    []struct {
@@ -16,7 +17,8 @@ type rule struct {
 	}
 }
 
-// evaluateConditions gives each condition of the template its truth. Parameters must be set in the resolver.
+// evaluateConditions returns each condition of the template its truth. Parameters must be set in
+// the resolver.
 func (r *resolver) evaluateConditions() error {
 	r.conditions = map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(r.template.Conditions)) {
@@ -27,7 +29,8 @@ func (r *resolver) evaluateConditions() error {
 	return nil
 }
 
-// named evaluates the condition of a name; under are the conditions being evaluated, to find circles.
+// named evaluates the condition of a name; under are the conditions being evaluated, to find
+// circles.
 func (r *resolver) named(name string, under []string) (bool, error) {
 	if holds, ok := r.conditions[name]; ok {
 		return holds, nil

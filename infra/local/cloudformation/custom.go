@@ -23,11 +23,12 @@ const (
 	maxCustomAnswer = 4096
 )
 
-// customResource makes the resources of Custom::... types by an event to their function and its answer.
+// customResource makes the resources of Custom::... types by an event to their function and its
+// answer.
 type customResource struct{ service *Service }
 
-// customEvent is what the function gets.
-// See https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/crpg-ref-requests.html.
+// customEvent is the function's payload. See
+// https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/crpg-ref-requests.html.
 type customEvent struct {
 	RequestType           string
 	ServiceToken          string
@@ -41,7 +42,7 @@ type customEvent struct {
 	OldResourceProperties map[string]any `json:",omitempty"`
 }
 
-// customAnswer is what the function puts to the ResponseURL.
+// customAnswer is the answer that the function puts to the ResponseURL.
 type customAnswer struct {
 	Status             string
 	Reason             string
@@ -75,7 +76,8 @@ func (c *customResource) ask(ctx context.Context, requestType string, r Request)
 	}
 	token, ok := r.Properties["ServiceToken"].(string)
 	if !ok || token == "" {
-		return Result{}, errors.New("property ServiceToken is missing: it takes the ARN of the function that answers for the resource")
+		return Result{}, errors.New(
+			"property ServiceToken is missing: it takes the ARN of the function that answers for the resource")
 	}
 	timeout, err := serviceTimeout(r.Properties)
 	if err != nil {
@@ -84,8 +86,10 @@ func (c *customResource) ask(ctx context.Context, requestType string, r Request)
 	requestID, answers := c.service.expectAnswer()
 	defer c.service.forgetAnswer(requestID)
 	event := customEvent{
-		RequestType: requestType, ServiceToken: token, ResponseURL: c.service.config.BaseURL() + customResourcePath + requestID, StackID: r.StackID,
-		RequestID: requestID, LogicalResourceID: r.LogicalID, ResourceType: r.Type, ResourceProperties: texts(r.Properties).(map[string]any),
+		RequestType: requestType, ServiceToken: token,
+		ResponseURL: c.service.config.BaseURL() + customResourcePath + requestID, StackID: r.StackID,
+		RequestID: requestID, LogicalResourceID: r.LogicalID, ResourceType: r.Type,
+		ResourceProperties: texts(r.Properties).(map[string]any),
 	}
 	if requestType != "Create" {
 		event.PhysicalResourceID = r.PhysicalID
@@ -100,7 +104,7 @@ func (c *customResource) ask(ctx context.Context, requestType string, r Request)
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	failed := make(chan error, 1)
-	// Not with ctx: a function that has answered may still have something to do before it ends.
+	// This does not use ctx: a function may still work after its answer.
 	c.service.work.Go(func() {
 		if err := c.service.config.Functions.InvokeAsync(c.service.ctx, token, payload); err != nil {
 			failed <- err
@@ -119,13 +123,16 @@ func (c *customResource) ask(ctx context.Context, requestType string, r Request)
 		return Result{}, fmt.Errorf("function %s failed without an answer to its ResponseURL: %w", token, err)
 	case <-ctx.Done():
 		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-			return Result{}, fmt.Errorf("CloudFormation did not receive a response from your custom resource within %s: check the log of function %s for request id [%s]", timeout, token, requestID)
+			return Result{}, fmt.Errorf(
+				"CloudFormation did not receive a response from your custom resource within %s: check the log of function %s "+
+					"for request id [%s]", timeout, token, requestID)
 		}
 		return Result{}, context.Cause(ctx)
 	}
 }
 
-// result reads a function's answer. A failed creation still tells its physical id, so that the rollback deletes it.
+// result reads a function's answer. A failed creation also returns its physical ID, so that the
+// rollback deletes it.
 func result(answer customAnswer, r Request) (Result, error) {
 	made := Result{PhysicalID: answer.PhysicalResourceID, Attributes: answer.Data}
 	if answer.Status != "SUCCESS" {
@@ -133,7 +140,8 @@ func result(answer customAnswer, r Request) (Result, error) {
 		if reason == "" {
 			reason = "the function gave no reason"
 		}
-		return made, fmt.Errorf("received response status [%s] from custom resource. Message returned: %s", answer.Status, reason)
+		return made, fmt.Errorf("received response status [%s] from custom resource. Message returned: %s", answer.Status,
+			reason)
 	}
 	if made.PhysicalID == "" {
 		return Result{}, fmt.Errorf("invalid response from custom resource %s: PhysicalResourceId is missing", r.LogicalID)
@@ -182,7 +190,8 @@ func (s *Service) expectAnswer() (requestID string, answers chan customAnswer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.serial++
-	requestID = strings.ToLower(suffix("request", s.config.AccountID, strconv.Itoa(s.serial))) + "-" + strconv.Itoa(s.serial)
+	requestID = strings.ToLower(suffix("request", s.config.AccountID, strconv.Itoa(s.serial))) + "-" +
+		strconv.Itoa(s.serial)
 	answers = make(chan customAnswer, 1)
 	s.answers[requestID] = answers
 	return requestID, answers
@@ -209,7 +218,9 @@ func (s *Service) customResourceHandler() http.Handler {
 		requestID := strings.TrimPrefix(r.URL.Path, customResourcePath)
 		var answer customAnswer
 		if len(body) > maxCustomAnswer {
-			answer = customAnswer{Status: "FAILED", Reason: fmt.Sprintf("the response object is longer than %d bytes", maxCustomAnswer)}
+			answer = customAnswer{
+				Status: "FAILED", Reason: fmt.Sprintf("the response object is longer than %d bytes", maxCustomAnswer),
+			}
 		} else if err := json.Unmarshal(body, &answer); err != nil {
 			answer = customAnswer{Status: "FAILED", Reason: "the response object is no JSON: " + err.Error()}
 		}

@@ -16,8 +16,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 )
 
-// function runs a custom resource's handler as a Lambda function would: with aws-lambda-go's own wrapper, which puts the
-// answer to the ResponseURL.
+// function runs a custom resource's handler as a Lambda function would: with aws-lambda-go's own
+// wrapper, which puts the answer to the ResponseURL.
 type function struct {
 	handle cfn.CustomResourceFunction
 	// silent functions fail without an answer.
@@ -52,7 +52,9 @@ func (f *function) last() cfn.Event {
 }
 
 func custom(hash string, rest string) string {
-	return `{"Resources":{"Install":{"Type":"Custom::WhittleInstall","Properties":{"ServiceToken":"arn:aws:lambda:us-east-1:123456789012:function:install","ManifestHash":"` + hash + `","Count":3,"On":true` + rest + `}},
+	return `{"Resources":{"Install":{"Type":"Custom::WhittleInstall",` +
+		`"Properties":{"ServiceToken":"arn:aws:lambda:us-east-1:123456789012:function:install","ManifestHash":"` + hash +
+		`","Count":3,"On":true` + rest + `}},
 	"After":{"Type":"Test::Thing","Properties":{"Name":"after","Of":{"Ref":"Install"},"Version":{"Fn::GetAtt":["Install","Version"]}}}}}`
 }
 
@@ -64,8 +66,10 @@ func TestCustomResourceRoundTrip(t *testing.T) {
 	st := l.create(t, custom("one", ""))
 	wantStatus(t, st, types.StackStatusCreateComplete)
 	created := f.last()
-	if created.RequestType != cfn.RequestCreate || created.LogicalResourceID != "Install" || created.ResourceType != "Custom::WhittleInstall" || created.StackID != *st.StackId ||
-		created.PhysicalResourceID != "" || created.ResourceProperties["Count"] != "3" || created.ResourceProperties["On"] != "true" || created.RequestID == "" {
+	if created.RequestType != cfn.RequestCreate || created.LogicalResourceID != "Install" ||
+		created.ResourceType != "Custom::WhittleInstall" || created.StackID != *st.StackId ||
+		created.PhysicalResourceID != "" || created.ResourceProperties["Count"] != "3" ||
+		created.ResourceProperties["On"] != "true" || created.RequestID == "" {
 		t.Errorf("got event %+v", created)
 	}
 	if after := l.things.get("after"); after["Of"] != "installed" || after["Version"] != "one" {
@@ -73,7 +77,8 @@ func TestCustomResourceRoundTrip(t *testing.T) {
 	}
 	wantStatus(t, l.update(t, custom("two", "")), types.StackStatusUpdateComplete)
 	updated := f.last()
-	if updated.RequestType != cfn.RequestUpdate || updated.PhysicalResourceID != "installed" || updated.OldResourceProperties["ManifestHash"] != "one" || updated.ResourceProperties["ManifestHash"] != "two" {
+	if updated.RequestType != cfn.RequestUpdate || updated.PhysicalResourceID != "installed" ||
+		updated.OldResourceProperties["ManifestHash"] != "one" || updated.ResourceProperties["ManifestHash"] != "two" {
 		t.Errorf("got event %+v", updated)
 	}
 	if after := l.things.get("after"); after["Version"] != "two" {
@@ -97,20 +102,26 @@ func TestCustomResourceThatFails(t *testing.T) {
 			}
 			return "half", nil, errors.New("the cluster does not answer")
 		}}, "", "Message returned: the cluster does not answer"},
-		"without an answer":       {&function{silent: errors.New("exit status 2")}, "", "failed without an answer to its ResponseURL: exit status 2"},
-		"by silence":              {&function{}, `,"ServiceTimeout":"1"`, "did not receive a response from your custom resource within 1s"},
+		"without an answer": {
+			&function{silent: errors.New("exit status 2")}, "", "failed without an answer to its ResponseURL: exit status 2",
+		},
+		"by silence": {
+			&function{}, `,"ServiceTimeout":"1"`, "did not receive a response from your custom resource within 1s",
+		},
 		"with a timeout too long": {&function{}, `,"ServiceTimeout":3601`, "ServiceTimeout takes 1 to 3600 seconds"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := start(t, test.f)
 			wantStatus(t, l.create(t, custom("one", test.rest)), types.StackStatusRollbackComplete)
-			if reasons := l.reasons(t); !strings.Contains(reasons, "Install CREATE_FAILED: ") || !strings.Contains(reasons, test.want) {
+			if reasons := l.reasons(t); !strings.Contains(reasons, "Install CREATE_FAILED: ") ||
+				!strings.Contains(reasons, test.want) {
 				t.Errorf("the events are\n%s\nwant %q", reasons, test.want)
 			}
 			if len(l.things.names()) != 0 {
 				t.Errorf("what is left is %v", l.things.names())
 			}
-			if name == "with a reason" && (test.f.last().RequestType != cfn.RequestDelete || test.f.last().PhysicalResourceID != "half") {
+			if name == "with a reason" &&
+				(test.f.last().RequestType != cfn.RequestDelete || test.f.last().PhysicalResourceID != "half") {
 				t.Errorf("what was half made is not deleted: %+v", test.f.last())
 			}
 		})
@@ -127,8 +138,11 @@ func TestCustomResourceWithoutFunctions(t *testing.T) {
 
 func TestAnswersThatNobodyWaitsFor(t *testing.T) {
 	l := start(t, nil)
-	for method, want := range map[string]int{http.MethodPut: http.StatusNotFound, http.MethodGet: http.StatusMethodNotAllowed} {
-		request, err := http.NewRequestWithContext(t.Context(), method, l.url+"/custom-resource/none", strings.NewReader(`{"Status":"SUCCESS"}`))
+	for method, want := range map[string]int{
+		http.MethodPut: http.StatusNotFound, http.MethodGet: http.StatusMethodNotAllowed,
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), method, l.url+"/custom-resource/none",
+			strings.NewReader(`{"Status":"SUCCESS"}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +159,8 @@ func TestAnswersThatNobodyWaitsFor(t *testing.T) {
 
 func TestCloseEndsWhatIsUnderWay(t *testing.T) {
 	l := start(t, &function{})
-	if _, err := l.client.CreateStack(t.Context(), &sdk.CreateStackInput{StackName: aws.String("S"), TemplateBody: aws.String(custom("one", ""))}); err != nil {
+	if _, err := l.client.CreateStack(t.Context(),
+		&sdk.CreateStackInput{StackName: aws.String("S"), TemplateBody: aws.String(custom("one", ""))}); err != nil {
 		t.Fatal(err)
 	}
 	closed := make(chan error, 1)

@@ -8,9 +8,10 @@ import (
 	"strings"
 )
 
-// Decode fills v, a pointer to a struct with json tags, from resolved properties. CloudFormation carries numbers and
-// booleans as strings as well, and strings as numbers: both are accepted for each other. A property that v has no field for
-// is an error that names it, so that nothing in a template is ignored silently.
+// Decode fills v, a pointer to a struct with json tags, from resolved properties. CloudFormation
+// carries numbers and booleans as strings as well, and strings as numbers: both are accepted for
+// each other. A property that v has no field for is an error that names it, so that nothing in a
+// template is ignored silently.
 func Decode(properties map[string]any, v any) error {
 	target := reflect.TypeOf(v)
 	if target == nil || target.Kind() != reflect.Pointer || target.Elem().Kind() != reflect.Struct {
@@ -32,7 +33,8 @@ func Decode(properties map[string]any, v any) error {
 
 var unmarshalerType = reflect.TypeFor[json.Unmarshaler]()
 
-// shape bends a value toward a type: it converts scalars where CloudFormation is lax and refuses unknown properties.
+// shape bends a value toward a type: it converts scalars where CloudFormation is lax and refuses
+// unknown properties.
 func shape(value any, target reflect.Type, path string) (any, error) {
 	for target.Kind() == reflect.Pointer {
 		target = target.Elem()
@@ -154,7 +156,7 @@ func shapeScalar(value any, target reflect.Type, path string) (any, error) {
 	}
 }
 
-// scalarText gives the text of a JSON scalar as CloudFormation would write it into a string.
+// scalarText returns the text of a JSON scalar as CloudFormation would write it into a string.
 func scalarText(value any) (string, bool) {
 	switch v := value.(type) {
 	case string:

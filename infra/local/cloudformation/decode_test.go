@@ -19,7 +19,8 @@ type decoded struct {
 
 func TestDecode(t *testing.T) {
 	var properties map[string]any
-	text := `{"Name":5,"Count":"7","Limit":"0.5","Enabled":"true","Other":["a",1,true],"Tags":[{"Key":"k","Value":12}],"Nested":{"Inner":{"x":"false"}},"Free":{"a":[1,{"b":"2"}]}}`
+	text := `{"Name":5,"Count":"7","Limit":"0.5","Enabled":"true","Other":["a",1,true],"Tags":[{"Key":"k","Value":12}],` +
+		`"Nested":{"Inner":{"x":"false"}},"Free":{"a":[1,{"b":"2"}]}}`
 	if err := json.Unmarshal([]byte(text), &properties); err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +28,8 @@ func TestDecode(t *testing.T) {
 	if err := Decode(properties, &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Name != "5" || got.Count != 7 || *got.Limit != 0.5 || !got.Enabled || strings.Join(got.Renamed, " ") != "a 1 true" || got.Tags[0].Value != "12" || got.Nested.Inner["x"] {
+	if got.Name != "5" || got.Count != 7 || *got.Limit != 0.5 || !got.Enabled ||
+		strings.Join(got.Renamed, " ") != "a 1 true" || got.Tags[0].Value != "12" || got.Nested.Inner["x"] {
 		t.Errorf("got %+v", got)
 	}
 	if free, _ := json.Marshal(got.Free); string(free) != `{"a":[1,{"b":"2"}]}` {

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// rollBackCreate deletes what a failed creation made and leaves the stack to be deleted.
+// rollBackCreate deletes the resources of a failed creation. The stack remains until it is deleted.
 func (s *Service) rollBackCreate(ctx context.Context, st *stack) {
 	s.deleteResources(ctx, st, rollbackComplete, rollbackFailed)
 }
 
-// rollBackUpdate takes a stack back to its last template: what was changed is restored in reverse order, what is new
-// deleted.
+// rollBackUpdate returns a stack to its last template. It restores changed resources in reverse
+// order and deletes new ones.
 func (d *deployment) rollBackUpdate(ctx context.Context) {
 	var failure error
 	for _, undo := range slices.Backward(d.undo) {
@@ -32,7 +32,9 @@ func (d *deployment) rollBackUpdate(ctx context.Context) {
 		}
 		d.stack.setStatus(updateRollbackCleanupInProgress, "", at)
 	})
-	err := made.reversed().walk(ctx, true, func(ctx context.Context, id string) error { return d.service.deleteResource(ctx, d.stack, id) })
+	err := made.reversed().walk(ctx, true, func(ctx context.Context, id string) error {
+		return d.service.deleteResource(ctx, d.stack, id)
+	})
 	d.locked(func(at time.Time) {
 		reason := ""
 		if err != nil {
@@ -50,7 +52,9 @@ func (s *Service) deleteResources(ctx context.Context, st *stack, done, failed s
 	s.mu.Lock()
 	g := st.resourceGraph()
 	s.mu.Unlock()
-	err := g.reversed().walk(ctx, true, func(ctx context.Context, id string) error { return s.deleteResource(ctx, st, id) })
+	err := g.reversed().walk(ctx, true, func(ctx context.Context, id string) error {
+		return s.deleteResource(ctx, st, id)
+	})
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
@@ -87,7 +91,7 @@ func (s *Service) deleteResource(ctx context.Context, st *stack, id string) erro
 	return nil
 }
 
-// unmake deletes the thing behind a resource, or lets go of it if its policy says so.
+// unmake deletes a resource, or releases it if its policy retains it.
 func (s *Service) unmake(ctx context.Context, st *stack, r *resource) error {
 	s.mu.Lock()
 	made := r.physicalID != ""

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// deployment is one create or update of a stack: a template with its parameters, resolved as far as possible before
-// anything is made.
+// deployment is one creation or update of a stack: a template and its parameters, resolved as far
+// as possible beforehand.
 type deployment struct {
 	service    *Service
 	stack      *stack
@@ -27,7 +27,8 @@ type deployment struct {
 	fresh      map[string]*resource              // made by this deployment, for its rollback
 }
 
-// prepare checks a template and its parameters against a stack and everything that can be known before the start.
+// prepare checks a template and its parameters against a stack and everything that can be known
+// before the start.
 func (s *Service) prepare(ctx context.Context, st *stack, body string, given []givenParameter) (*deployment, error) {
 	t, err := parseTemplate(body)
 	if err != nil {
@@ -37,7 +38,10 @@ func (s *Service) prepare(ctx context.Context, st *stack, body string, given []g
 	if err != nil {
 		return nil, err
 	}
-	d := &deployment{service: s, stack: st, body: body, template: t, parameters: parameters, imports: map[string]bool{}, fresh: map[string]*resource{}}
+	d := &deployment{
+		service: s, stack: st, body: body, template: t, parameters: parameters, imports: map[string]bool{},
+		fresh: map[string]*resource{},
+	}
 	d.resolver = &resolver{
 		ctx: ctx, template: t, parameters: parameters, store: s.config.Parameters, zones: s.zones,
 		pseudo: pseudoParameters(s.config.AccountID, s.config.Region, st.name, st.id, st.notificationARNs),
@@ -69,7 +73,7 @@ func (s *Service) zones(region string) []string {
 	return s.config.Zones
 }
 
-// lookup is what the resolver sees of resources.
+// lookup returns what the resolver knows about a resource.
 func (d *deployment) lookup(logicalID string) (string, map[string]any, bool) {
 	d.service.mu.Lock()
 	defer d.service.mu.Unlock()
@@ -90,7 +94,8 @@ func (d *deployment) locked(f func(at time.Time)) {
 	f(time.Now())
 }
 
-// create makes all resources of a new stack; it runs in its own goroutine until the stack is settled.
+// create makes all resources of a new stack; it runs in its own goroutine until the stack is
+// settled.
 func (d *deployment) create(ctx context.Context) {
 	err := d.graph.walk(ctx, false, d.createResource)
 	if err == nil {
@@ -114,7 +119,7 @@ func (d *deployment) create(ctx context.Context) {
 	d.service.rollBackCreate(ctx, d.stack)
 }
 
-// failure words the reason of a stack from the resources that failed.
+// failure returns a stack's reason, composed from its failed resources.
 func (d *deployment) failure(err error) string {
 	d.service.mu.Lock()
 	defer d.service.mu.Unlock()
@@ -150,7 +155,8 @@ func (d *deployment) createResource(ctx context.Context, id string) error {
 	}
 	t, ok := d.service.typeOf(declared.Type)
 	if !ok {
-		return d.failed(r, createFailed, fmt.Errorf("resource type %s is not simulated by the local AWS; it knows %s", declared.Type, d.service.knownTypes()))
+		return d.failed(r, createFailed,
+			fmt.Errorf("resource type %s is not simulated by the local AWS; it knows %s", declared.Type, d.service.knownTypes()))
 	}
 	result, err := t.Create(ctx, request)
 	d.locked(func(time.Time) { r.physicalID, r.attributes = result.PhysicalID, result.Attributes })
@@ -195,11 +201,13 @@ func (d *deployment) finish() error {
 		return err
 	}
 	d.stack.outputs, d.stack.imports = outputs, d.imports
-	d.stack.template, d.stack.body, d.stack.parameters, d.stack.description = d.template, d.body, d.parameters, d.template.Description
+	d.stack.template, d.stack.body, d.stack.parameters, d.stack.description = d.template, d.body, d.parameters,
+		d.template.Description
 	return nil
 }
 
-// checkExports refuses names that another stack exports and the loss or change of exports that others use; the lock is held.
+// checkExports refuses names that another stack exports and the loss or change of exports that
+// others use; the lock is held.
 func (d *deployment) checkExports(outputs []outputValue) error {
 	now := map[string]string{}
 	for _, o := range outputs {
@@ -208,7 +216,9 @@ func (d *deployment) checkExports(outputs []outputValue) error {
 		}
 		now[o.export] = o.value
 		for _, other := range d.service.stacks {
-			if other != d.stack && slices.ContainsFunc(other.outputs, func(theirs outputValue) bool { return theirs.export == o.export }) {
+			if other != d.stack && slices.ContainsFunc(other.outputs, func(theirs outputValue) bool {
+				return theirs.export == o.export
+			}) {
 				return fmt.Errorf("export with name %s is already exported by stack %s", o.export, other.name)
 			}
 		}
@@ -218,11 +228,12 @@ func (d *deployment) checkExports(outputs []outputValue) error {
 			continue
 		}
 		if users := d.service.importers(o.export); len(users) > 0 {
-			return fmt.Errorf("export %s cannot be updated or deleted as it is in use by %s", o.export, strings.Join(users, ", "))
+			return fmt.Errorf("export %s cannot be updated or deleted as it is in use by %s", o.export,
+				strings.Join(users, ", "))
 		}
 	}
 	return nil
 }
 
-// sameJSON tells whether two resolved values are equal as JSON.
+// sameJSON reports whether two resolved values are equal as JSON.
 func sameJSON(a, b any) bool { return reflect.DeepEqual(a, b) }

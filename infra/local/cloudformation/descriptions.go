@@ -12,7 +12,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-// eventsPage is how many events one DescribeStackEvents gives.
+// eventsPage is the number of events in one answer of DescribeStackEvents.
 const eventsPage = 100
 
 type parameterXML struct {
@@ -50,8 +50,10 @@ type stackXML struct {
 // describe shows the stack; the service's lock is held.
 func (s *stack) describe() stackXML {
 	shown := stackXML{
-		StackID: s.id, StackName: s.name, Description: s.description, CreationTime: timestamp(s.created), LastUpdatedTime: timestamp(s.updated), DeletionTime: timestamp(s.deleted),
-		StackStatus: s.status, StackStatusReason: s.reason, DisableRollback: s.disableRollback, NotificationARNs: s.notificationARNs, Capabilities: s.capabilities,
+		StackID: s.id, StackName: s.name, Description: s.description, CreationTime: timestamp(s.created),
+		LastUpdatedTime: timestamp(s.updated), DeletionTime: timestamp(s.deleted),
+		StackStatus: s.status, StackStatusReason: s.reason, DisableRollback: s.disableRollback,
+		NotificationARNs: s.notificationARNs, Capabilities: s.capabilities,
 		RoleARN: s.roleARN, EnableTerminationProtection: s.terminationProtection, Parameters: showParameters(s.parameters),
 	}
 	for _, o := range s.outputs {
@@ -114,7 +116,7 @@ func (s *Service) describeStacks(ctx context.Context, c *wire.Call) (*wire.Respo
 		s.mu.Unlock()
 		settle(ctx, settled, s.config.Settle)
 		s.mu.Lock()
-		// The stack may be gone now; asked by its name it is no longer there.
+		// The stack may have been deleted by now. A deleted stack is not found by its name.
 		if st = s.find(in.StackName); st == nil {
 			return nil, doesNotExist(in.StackName)
 		}
@@ -157,7 +159,8 @@ func (s *Service) listStacks(_ context.Context, c *wire.Call) (*wire.Response, e
 	slices.SortFunc(all, func(a, b *stack) int { return b.created.Compare(a.created) })
 	for _, st := range all {
 		if len(in.StackStatusFilter) == 0 || slices.Contains(in.StackStatusFilter, st.status) {
-			result.StackSummaries = append(result.StackSummaries, summary{st.id, st.name, timestamp(st.created), timestamp(st.updated), timestamp(st.deleted), st.status, st.reason})
+			result.StackSummaries = append(result.StackSummaries,
+				summary{st.id, st.name, timestamp(st.created), timestamp(st.updated), timestamp(st.deleted), st.status, st.reason})
 		}
 	}
 	return wire.QueryXML(c, namespace, result)
@@ -213,13 +216,15 @@ func (s *Service) describeEvents(_ context.Context, c *wire.Call) (*wire.Respons
 		return nil, err
 	}
 	if in.Filters.FailedEvents {
-		result.OperationEvents = slices.DeleteFunc(result.OperationEvents, func(e eventXML) bool { return !strings.HasSuffix(e.ResourceStatus, "_FAILED") })
+		result.OperationEvents = slices.DeleteFunc(result.OperationEvents, func(e eventXML) bool {
+			return !strings.HasSuffix(e.ResourceStatus, "_FAILED")
+		})
 	}
 	return wire.QueryXML(c, namespace, result)
 }
 
-// eventPage gives a page of a stack's events, newest first. The token is the number of events that are older than the
-// page's, so that new events do not shift the pages.
+// eventPage returns a page of a stack's events, newest first. The token is the number of events
+// that are older than the page's, so that new events do not shift the pages.
 func (s *Service) eventPage(st *stack, token string) (page []eventXML, next string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -231,7 +236,9 @@ func (s *Service) eventPage(st *stack, token string) (page []eventXML, next stri
 	}
 	start := max(0, end-eventsPage)
 	for _, e := range slices.Backward(st.events[start:end]) {
-		shown := eventXML{st.id, e.id, st.name, e.logicalID, e.physicalID, e.kind, timestamp(e.at), e.status, e.reason, "", e.token}
+		shown := eventXML{
+			st.id, e.id, st.name, e.logicalID, e.physicalID, e.kind, timestamp(e.at), e.status, e.reason, "", e.token,
+		}
 		if e.properties != nil {
 			if text, err := json.Marshal(e.properties); err == nil {
 				shown.ResourceProperties = string(text)
@@ -264,7 +271,9 @@ func (s *Service) resourcesOf(st *stack) []resourceXML {
 	var shown []resourceXML
 	for _, id := range slices.Sorted(maps.Keys(st.resources)) {
 		r := st.resources[id]
-		shown = append(shown, resourceXML{st.id, st.name, r.logicalID, r.physicalID, r.kind, timestamp(r.updated), timestamp(r.updated), r.status, r.reason})
+		shown = append(shown, resourceXML{
+			st.id, st.name, r.logicalID, r.physicalID, r.kind, timestamp(r.updated), timestamp(r.updated), r.status, r.reason,
+		})
 	}
 	return shown
 }

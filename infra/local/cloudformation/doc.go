@@ -1,7 +1,9 @@
-// Package cloudformation is the local AWS's CloudFormation: it takes JSON templates through the service's own API, as the
-// cdk and the aws command lines use it, resolves parameters, conditions, mappings and intrinsic functions, and creates,
-// updates and deletes resources in the order of their dependencies, with stack events, rollback and custom resources.
+// Package cloudformation is the local AWS's CloudFormation. It takes JSON templates through the
+// service's own API, as the cdk and the aws command lines send them. It resolves parameters,
+// conditions, mappings and intrinsic functions. It creates, updates and deletes resources in the
+// order of their dependencies, with stack events, rollback and custom resources.
 //
-// It knows no resource type of its own but custom resources and metadata: each service of the local AWS registers what it
-// holds. A type or a property that nobody knows fails the stack with a reason that names the logical id.
+// The package itself knows custom resources and metadata only. Each service of the local AWS
+// registers its resource types. An unknown type or property fails the stack, with a reason that
+// names the logical ID.
 package cloudformation

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// call gives the result of one intrinsic function.
+// call returns the result of one intrinsic function.
 func (r *resolver) call(name string, argument any) (any, error) {
 	switch name {
 	case "Ref":
@@ -18,7 +18,9 @@ func (r *resolver) call(name string, argument any) (any, error) {
 		}
 		return r.ref(target)
 	case "Fn::GetAtt":
-		id, attribute, err := getAttArguments(argument, func(v any) (string, error) { return r.text("the attribute of Fn::GetAtt", v) })
+		id, attribute, err := getAttArguments(argument, func(v any) (string, error) {
+			return r.text("the attribute of Fn::GetAtt", v)
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -56,7 +58,8 @@ func (r *resolver) call(name string, argument any) (any, error) {
 	}
 }
 
-// getAttArguments reads both forms of Fn::GetAtt: "Resource.Attribute" and ["Resource", "Attribute"].
+// getAttArguments reads both forms of Fn::GetAtt: "Resource.Attribute" and ["Resource",
+// "Attribute"].
 func getAttArguments(argument any, text func(any) (string, error)) (logicalID, attribute string, err error) {
 	switch v := argument.(type) {
 	case string:
@@ -72,10 +75,11 @@ func getAttArguments(argument any, text func(any) (string, error)) (logicalID, a
 			}
 		}
 	}
-	return "", "", fmt.Errorf("Fn::GetAtt takes [\"LogicalId\", \"Attribute\"] or \"LogicalId.Attribute\", not %s", describe(argument))
+	return "", "", fmt.Errorf("Fn::GetAtt takes [\"LogicalId\", \"Attribute\"] or \"LogicalId.Attribute\", not %s",
+		describe(argument))
 }
 
-// pair gives the two arguments of a function that takes two.
+// pair returns the two arguments of a function that takes two.
 func pair(name string, argument any) (first, second any, err error) {
 	list, ok := argument.([]any)
 	if !ok || len(list) != 2 {
@@ -149,7 +153,8 @@ func subArguments(argument any) (text string, variables map[string]any, err erro
 	text, isText := first.(string)
 	variables, isMap := second.(map[string]any)
 	if !isText || !isMap {
-		return "", nil, fmt.Errorf("Fn::Sub takes a string, or a string and an object of variables, not %s", describe(argument))
+		return "", nil, fmt.Errorf("Fn::Sub takes a string, or a string and an object of variables, not %s",
+			describe(argument))
 	}
 	return text, variables, nil
 }
@@ -265,12 +270,13 @@ func (r *resolver) findInMap(argument any) (any, error) {
 	}
 	value, ok := r.template.Mappings[path[0]][path[1]][path[2]]
 	if !ok {
-		return nil, fmt.Errorf("Fn::FindInMap: the mappings have no %s", strings.Join(slices.Collect(slices.Values(path[:])), "."))
+		return nil, fmt.Errorf("Fn::FindInMap: the mappings have no %s",
+			strings.Join(slices.Collect(slices.Values(path[:])), "."))
 	}
 	return value, nil
 }
 
-// branch gives the unresolved side of Fn::If that its condition selects.
+// branch returns the unresolved side of Fn::If that its condition selects.
 func (r *resolver) branch(argument any) (any, error) {
 	list, ok := argument.([]any)
 	if !ok || len(list) != 3 {

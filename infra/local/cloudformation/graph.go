@@ -9,14 +9,15 @@ import (
 	"sync"
 )
 
-// maxParallel is how many resources of a stack are worked on at the same time.
+// maxParallel is the number of a stack's resources that are worked on at the same time.
 const maxParallel = 16
 
-// graph gives for each resource the resources that it needs first.
+// graph returns for each resource the resources that it needs first.
 type graph map[string][]string
 
-// dependencies finds what each resource of the template that its condition keeps needs, by DependsOn, Ref, Fn::GetAtt and
-// Fn::Sub, and refuses references to nothing and circles. Conditions must have been evaluated.
+// dependencies finds the dependencies of each resource by DependsOn, Ref, Fn::GetAtt and Fn::Sub.
+// It skips resources whose condition is false, and refuses unknown references and cycles. The
+// conditions must have been evaluated.
 func (r *resolver) dependencies() (graph, error) {
 	kept := map[string]bool{}
 	for id, d := range r.template.Resources {
@@ -37,7 +38,8 @@ func (r *resolver) dependencies() (graph, error) {
 		needs := map[string]bool{}
 		for _, name := range d.DependsOn {
 			if _, declared := r.template.Resources[name]; !declared {
-				return nil, fmt.Errorf("unresolved resource dependencies [%s] in the Resources block of the template: %s depends on it", name, id)
+				return nil, fmt.Errorf(
+					"unresolved resource dependencies [%s] in the Resources block of the template: %s depends on it", name, id)
 			}
 			if kept[name] {
 				needs[name] = true
@@ -63,7 +65,8 @@ func (r *resolver) dependencies() (graph, error) {
 	return g, g.checkCircles()
 }
 
-// references collects the resources that a value refers to, following only the sides of Fn::If that hold.
+// references collects the resources that a value refers to, following only the sides of Fn::If that
+// hold.
 func (r *resolver) references(value any, kept, needs map[string]bool) error {
 	refer := func(name string) error {
 		if kept[name] {
@@ -151,7 +154,7 @@ func (g graph) checkCircles() error {
 	return nil
 }
 
-// reversed gives the graph for deletion: what was needed goes after what needed it.
+// reversed returns the graph for deletion: a resource goes after those that depend on it.
 func (g graph) reversed() graph {
 	back := graph{}
 	for id := range g {
@@ -167,9 +170,10 @@ func (g graph) reversed() graph {
 	return back
 }
 
-// walk calls f for each resource after those that it needs, independent ones at the same time. After the first failure
-// nothing new is begun, the context of what is under way is cancelled, and walk gives that failure when all have returned. keepGoing makes
-// it go on with what does not need the failed one, and give the first failure in the end.
+// walk calls f for each resource after its dependencies, independent ones in parallel. After the
+// first failure it starts nothing new, cancels the running calls, and returns that failure once
+// they have returned. With keepGoing it continues with resources that do not depend on the failed
+// one, and returns the first failure at the end.
 func (g graph) walk(ctx context.Context, keepGoing bool, f func(ctx context.Context, id string) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

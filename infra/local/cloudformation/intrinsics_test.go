@@ -66,9 +66,12 @@ func TestEveryIntrinsicFunction(t *testing.T) {
 	wantStatus(t, st, types.StackStatusCreateComplete)
 	got := l.things.get("second-first-3")
 	want := map[string]any{
-		"Name": "second-first-3", "ArnList": "arn:thing/first", "ArnDotted": 80, "Sub": "first:arn:thing/first:us-east-1:${Literal}:aws:amazonaws.com", "SubWithVariables": "S/123456789012",
-		"Selected": "y", "Base64": "aGkgMw==", "Zones": []any{"us-east-1a", "us-east-1b"}, "Mapped": "large", "MappedList": []any{"m", "n"}, "Chosen": "yes", "NotChosen": "without it",
-		"List": []any{1, 3}, "Parameter": "30", "Dynamic": "v30!", "Number": 7, "Flag": true, "Policy": map[string]any{"Condition": map[string]any{"StringEquals": map[string]any{"a": "b"}}},
+		"Name": "second-first-3", "ArnList": "arn:thing/first", "ArnDotted": 80,
+		"Sub": "first:arn:thing/first:us-east-1:${Literal}:aws:amazonaws.com", "SubWithVariables": "S/123456789012",
+		"Selected": "y", "Base64": "aGkgMw==", "Zones": []any{"us-east-1a", "us-east-1b"}, "Mapped": "large",
+		"MappedList": []any{"m", "n"}, "Chosen": "yes", "NotChosen": "without it",
+		"List": []any{1, 3}, "Parameter": "30", "Dynamic": "v30!", "Number": 7, "Flag": true,
+		"Policy":            map[string]any{"Condition": map[string]any{"StringEquals": map[string]any{"a": "b"}}},
 		"SelectedFromSplit": "thing/first",
 	}
 	gotText, _ := json.Marshal(got)
@@ -76,7 +79,8 @@ func TestEveryIntrinsicFunction(t *testing.T) {
 	if string(gotText) != string(wantText) {
 		t.Errorf("got  %s\nwant %s", gotText, wantText)
 	}
-	if len(st.Outputs) != 1 || *st.Outputs[0].OutputValue != "arn:thing/second-first-3" || *st.Outputs[0].ExportName != "S-arn" || *st.Outputs[0].Description != "the second" {
+	if len(st.Outputs) != 1 || *st.Outputs[0].OutputValue != "arn:thing/second-first-3" ||
+		*st.Outputs[0].ExportName != "S-arn" || *st.Outputs[0].Description != "the second" {
 		t.Errorf("got outputs %+v", st.Outputs)
 	}
 	for _, p := range st.Parameters {
@@ -94,33 +98,83 @@ func TestEveryIntrinsicFunction(t *testing.T) {
 
 func TestTemplatesThatAreRefusedAtOnce(t *testing.T) {
 	for name, test := range map[string]struct{ template, want string }{
-		"YAML":                        {"Resources:\n  A:\n", "reads no YAML"},
-		"no resources":                {`{"Resources":{}}`, "at least one Resources member"},
-		"unknown section":             {`{"Transform":"AWS::Serverless","Resources":{"A":{"Type":"Test::Thing"}}}`, `section "Transform" is not simulated`},
-		"unknown attribute":           {`{"Resources":{"A":{"Type":"Test::Thing","Propertys":{}}}}`, "resource A has the unknown attribute Propertys"},
-		"no type":                     {`{"Resources":{"A":{"Properties":{}}}}`, "A has none"},
-		"reference to nothing":        {resources(thing("A", map[string]any{"X": map[string]any{"Ref": "B"}})), "unresolved resource dependencies [B]"},
-		"attribute of nothing":        {resources(thing("A", map[string]any{"X": map[string]any{"Fn::Sub": "${B.Arn}"}})), "resource A: unresolved resource dependencies [B]"},
-		"DependsOn nothing":           {resources(thing("A", nil, `,"DependsOn":["B"]`)), "A depends on it"},
-		"circle":                      {resources(thing("A", nil, `,"DependsOn":"B"`), thing("B", map[string]any{"X": map[string]any{"Fn::GetAtt": []string{"A", "Arn"}}})), "circular dependency between resources: [A, B]"},
-		"circle of itself":            {resources(thing("A", map[string]any{"X": map[string]any{"Ref": "A"}})), "circular dependency between resources: [A]"},
-		"circle of conditions":        {`{"Conditions":{"A":{"Fn::Not":[{"Condition":"B"}]},"B":{"Fn::Not":[{"Condition":"A"}]}},"Resources":{"A":{"Type":"Test::Thing"}}}`, "circular dependency between conditions"},
-		"unknown condition":           {`{"Resources":{"A":{"Type":"Test::Thing","Condition":"C"}}}`, `no condition "C"`},
-		"condition of another kind":   {`{"Conditions":{"A":{"Ref":"AWS::Region"}},"Resources":{"A":{"Type":"Test::Thing"}}}`, "condition A"},
-		"parameter without a value":   {`{"Parameters":{"P":{"Type":"String"}},"Resources":{"A":{"Type":"Test::Thing"}}}`, "parameters: [P] must have values"},
-		"parameter that is no number": {`{"Parameters":{"P":{"Type":"Number","Default":"x"}},"Resources":{"A":{"Type":"Test::Thing"}}}`, "parameter P takes a number"},
-		"parameter out of its range":  {`{"Parameters":{"P":{"Type":"Number","Default":9,"MaxValue":5}},"Resources":{"A":{"Type":"Test::Thing"}}}`, "must be at most 5"},
-		"parameter off its pattern":   {`{"Parameters":{"P":{"Type":"String","Default":"B","AllowedPattern":"[a-z]+"}},"Resources":{"A":{"Type":"Test::Thing"}}}`, "must match the pattern [a-z]+"},
-		"parameter not in its list":   {`{"Parameters":{"P":{"Type":"String","Default":"B","AllowedValues":["a"],"ConstraintDescription":"an a"}},"Resources":{"A":{"Type":"Test::Thing"}}}`, "an a"},
-		"parameter of unknown type":   {`{"Parameters":{"P":{"Type":"Text","Default":"B"}},"Resources":{"A":{"Type":"Test::Thing"}}}`, `unknown type "Text"`},
-		"missing SSM parameter":       {`{"Parameters":{"P":{"Type":"AWS::SSM::Parameter::Value<String>","Default":"/none"}},"Resources":{"A":{"Type":"Test::Thing"}}}`, "unable to fetch parameters [/none]"},
-		"failed rule": {`{"Rules":{"R":{"Assertions":[{"Assert":{"Fn::Equals":["a","b"]},"AssertDescription":"a is not b"}]}},"Resources":{"A":{"Type":"Test::Thing"}}}`,
+		"YAML":         {"Resources:\n  A:\n", "reads no YAML"},
+		"no resources": {`{"Resources":{}}`, "at least one Resources member"},
+		"unknown section": {
+			`{"Transform":"AWS::Serverless","Resources":{"A":{"Type":"Test::Thing"}}}`, `section "Transform" is not simulated`,
+		},
+		"unknown attribute": {
+			`{"Resources":{"A":{"Type":"Test::Thing","Propertys":{}}}}`, "resource A has the unknown attribute Propertys",
+		},
+		"no type": {`{"Resources":{"A":{"Properties":{}}}}`, "A has none"},
+		"reference to nothing": {
+			resources(thing("A", map[string]any{"X": map[string]any{"Ref": "B"}})), "unresolved resource dependencies [B]",
+		},
+		"attribute of nothing": {
+			resources(thing("A", map[string]any{"X": map[string]any{"Fn::Sub": "${B.Arn}"}})),
+			"resource A: unresolved resource dependencies [B]",
+		},
+		"DependsOn nothing": {resources(thing("A", nil, `,"DependsOn":["B"]`)), "A depends on it"},
+		"circle": {
+			resources(thing("A", nil, `,"DependsOn":"B"`),
+				thing("B", map[string]any{"X": map[string]any{"Fn::GetAtt": []string{"A", "Arn"}}})),
+			"circular dependency between resources: [A, B]",
+		},
+		"circle of itself": {
+			resources(thing("A", map[string]any{"X": map[string]any{"Ref": "A"}})), "circular dependency between resources: [A]",
+		},
+		"circle of conditions": {
+			`{"Conditions":{"A":{"Fn::Not":[{"Condition":"B"}]},"B":{"Fn::Not":[{"Condition":"A"}]}},` +
+				`"Resources":{"A":{"Type":"Test::Thing"}}}`,
+			"circular dependency between conditions",
+		},
+		"unknown condition": {`{"Resources":{"A":{"Type":"Test::Thing","Condition":"C"}}}`, `no condition "C"`},
+		"condition of another kind": {
+			`{"Conditions":{"A":{"Ref":"AWS::Region"}},"Resources":{"A":{"Type":"Test::Thing"}}}`, "condition A",
+		},
+		"parameter without a value": {
+			`{"Parameters":{"P":{"Type":"String"}},"Resources":{"A":{"Type":"Test::Thing"}}}`,
+			"parameters: [P] must have values",
+		},
+		"parameter that is no number": {
+			`{"Parameters":{"P":{"Type":"Number","Default":"x"}},"Resources":{"A":{"Type":"Test::Thing"}}}`,
+			"parameter P takes a number",
+		},
+		"parameter out of its range": {
+			`{"Parameters":{"P":{"Type":"Number","Default":9,"MaxValue":5}},"Resources":{"A":{"Type":"Test::Thing"}}}`,
+			"must be at most 5",
+		},
+		"parameter off its pattern": {
+			`{"Parameters":{"P":{"Type":"String","Default":"B","AllowedPattern":"[a-z]+"}},` +
+				`"Resources":{"A":{"Type":"Test::Thing"}}}`,
+			"must match the pattern [a-z]+",
+		},
+		"parameter not in its list": {
+			`{"Parameters":{"P":{"Type":"String","Default":"B","AllowedValues":["a"],"ConstraintDescription":"an a"}},` +
+				`"Resources":{"A":{"Type":"Test::Thing"}}}`,
+			"an a",
+		},
+		"parameter of unknown type": {
+			`{"Parameters":{"P":{"Type":"Text","Default":"B"}},"Resources":{"A":{"Type":"Test::Thing"}}}`, `unknown type "Text"`,
+		},
+		"missing SSM parameter": {
+			`{"Parameters":{"P":{"Type":"AWS::SSM::Parameter::Value<String>","Default":"/none"}},` +
+				`"Resources":{"A":{"Type":"Test::Thing"}}}`,
+			"unable to fetch parameters [/none]",
+		},
+		"failed rule": {`{"Rules":{"R":{"Assertions":[{"Assert":{"Fn::Equals":["a","b"]},"AssertDescription":"a is not ` +
+			`b"}]}},"Resources":{"A":{"Type":"Test::Thing"}}}`,
 			"template failed rule R: a is not b"},
-		"nested too deep": {resources(`"A":{"Type":"Test::Thing","Properties":{"X":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}}`), "nested more than"},
+		"nested too deep": {
+			resources(`"A":{"Type":"Test::Thing","Properties":{"X":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) +
+				`}}`),
+			"nested more than",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := start(t, nil)
-			_, err := l.client.CreateStack(t.Context(), &sdk.CreateStackInput{StackName: aws.String("S"), TemplateBody: &test.template})
+			_, err := l.client.CreateStack(t.Context(),
+				&sdk.CreateStackInput{StackName: aws.String("S"), TemplateBody: &test.template})
 			wantError(t, err, "ValidationError", test.want)
 			_, err = l.client.DescribeStacks(t.Context(), &sdk.DescribeStacksInput{StackName: aws.String("S")})
 			wantError(t, err, "ValidationError", "Stack with id S does not exist")
@@ -130,8 +184,10 @@ func TestTemplatesThatAreRefusedAtOnce(t *testing.T) {
 
 func TestFunctionsThatFailTheirResource(t *testing.T) {
 	for name, test := range map[string]struct{ value, want string }{
-		"unknown function":       {`{"Fn::Cidr":["10.0.0.0/16",4,8]}`, "Fn::Cidr is not simulated"},
-		"unknown attribute":      {`{"Fn::GetAtt":["First","Nope"]}`, `resource First of type Test::Thing has no attribute "Nope"`},
+		"unknown function": {`{"Fn::Cidr":["10.0.0.0/16",4,8]}`, "Fn::Cidr is not simulated"},
+		"unknown attribute": {
+			`{"Fn::GetAtt":["First","Nope"]}`, `resource First of type Test::Thing has no attribute "Nope"`,
+		},
 		"index out of the list":  {`{"Fn::Select":[3,["a"]]}`, "index 3 of a list of 1"},
 		"no such mapping":        {`{"Fn::FindInMap":["A","B","C"]}`, "the mappings have no A.B.C"},
 		"no such export":         {`{"Fn::ImportValue":"none"}`, "no export named none"},
@@ -144,9 +200,11 @@ func TestFunctionsThatFailTheirResource(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := start(t, nil)
-			st := l.create(t, resources(thing("First", nil), `"A":{"Type":"Test::Thing","DependsOn":"First","Properties":{"X":`+test.value+`}}`))
+			st := l.create(t, resources(thing("First", nil),
+				`"A":{"Type":"Test::Thing","DependsOn":"First","Properties":{"X":`+test.value+`}}`))
 			wantStatus(t, st, types.StackStatusRollbackComplete)
-			if reasons := l.reasons(t); !strings.Contains(reasons, "A CREATE_FAILED: ") || !strings.Contains(reasons, test.want) {
+			if reasons := l.reasons(t); !strings.Contains(reasons, "A CREATE_FAILED: ") ||
+				!strings.Contains(reasons, test.want) {
 				t.Errorf("the events are\n%s\nwant %q", reasons, test.want)
 			}
 		})

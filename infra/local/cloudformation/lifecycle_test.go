@@ -33,12 +33,16 @@ func TestFailedCreationRollsBack(t *testing.T) {
 		t.Errorf("what was done: %s", did)
 	}
 	reasons := l.reasons(t)
-	for _, want := range []string{"Bad CREATE_FAILED: no capacity", "S ROLLBACK_IN_PROGRESS: The following resource(s) failed to create or update: [Bad]. Rollback requested by user."} {
+	for _, want := range []string{
+		"Bad CREATE_FAILED: no capacity",
+		"S ROLLBACK_IN_PROGRESS: The following resource(s) failed to create or update: [Bad]. Rollback requested by user.",
+	} {
 		if !strings.Contains(reasons, want) {
 			t.Errorf("the events lack %q:\n%s", want, reasons)
 		}
 	}
-	_, err := l.client.UpdateStack(t.Context(), &sdk.UpdateStackInput{StackName: aws.String("S"), TemplateBody: aws.String(resources(thing("A", nil)))})
+	_, err := l.client.UpdateStack(t.Context(),
+		&sdk.UpdateStackInput{StackName: aws.String("S"), TemplateBody: aws.String(resources(thing("A", nil)))})
 	wantError(t, err, "ValidationError", "is in ROLLBACK_COMPLETE state and can not be updated")
 	l.delete(t)
 	wantStatus(t, l.create(t, resources(thing("A", nil))), types.StackStatusCreateComplete)
@@ -46,12 +50,15 @@ func TestFailedCreationRollsBack(t *testing.T) {
 
 func TestCreationWithoutRollbackCanBeMended(t *testing.T) {
 	l := start(t, nil)
-	bad := resources(thing("Good", map[string]any{"Name": "good"}), thing("Bad", map[string]any{"Fail": "create", "Of": ref("Good")}))
-	if _, err := l.client.CreateStack(t.Context(), &sdk.CreateStackInput{StackName: aws.String("S"), TemplateBody: &bad, DisableRollback: aws.Bool(true)}); err != nil {
+	bad := resources(thing("Good", map[string]any{"Name": "good"}),
+		thing("Bad", map[string]any{"Fail": "create", "Of": ref("Good")}))
+	if _, err := l.client.CreateStack(t.Context(),
+		&sdk.CreateStackInput{StackName: aws.String("S"), TemplateBody: &bad, DisableRollback: aws.Bool(true)}); err != nil {
 		t.Fatal(err)
 	}
 	wantStatus(t, l.settled(t), types.StackStatusCreateFailed)
-	wantStatus(t, l.update(t, resources(thing("Good", map[string]any{"Name": "good"}), thing("Bad", map[string]any{"Name": "mended"}))), types.StackStatusUpdateComplete)
+	wantStatus(t, l.update(t, resources(thing("Good", map[string]any{"Name": "good"}),
+		thing("Bad", map[string]any{"Name": "mended"}))), types.StackStatusUpdateComplete)
 	if names := strings.Join(l.things.names(), " "); names != "good mended" {
 		t.Errorf("the things are %s", names)
 	}
@@ -61,7 +68,9 @@ func TestUnknownTypeFailsTheStackByName(t *testing.T) {
 	l := start(t, nil)
 	st := l.create(t, `{"Resources":{"Table":{"Type":"AWS::DynamoDB::Table","Properties":{}}}}`)
 	wantStatus(t, st, types.StackStatusRollbackComplete)
-	if reasons := l.reasons(t); !strings.Contains(reasons, "Table CREATE_FAILED: resource type AWS::DynamoDB::Table is not simulated by the local AWS; it knows AWS::CDK::Metadata") {
+	if reasons := l.reasons(t); !strings.Contains(reasons,
+		"Table CREATE_FAILED: resource type AWS::DynamoDB::Table is not simulated by the local AWS; it knows "+
+			"AWS::CDK::Metadata") {
 		t.Errorf("the events are\n%s", reasons)
 	}
 }
@@ -89,7 +98,10 @@ func TestUpdateDoesNoMoreThanItMust(t *testing.T) {
 	))
 	wantStatus(t, st, types.StackStatusUpdateComplete)
 	did := l.things.did()
-	for _, want := range []string{"update Changed", "create Renamed", "update Follower", "create Added", "delete Renamed", "delete RemovedFirst, delete Removed"} {
+	for _, want := range []string{
+		"update Changed", "create Renamed", "update Follower", "create Added", "delete Renamed",
+		"delete RemovedFirst, delete Removed",
+	} {
 		if !strings.Contains(did, want) {
 			t.Errorf("%q is not among what was done: %s", want, did)
 		}
@@ -118,7 +130,9 @@ func TestFailedUpdateRollsBack(t *testing.T) {
 		thing("Changed", map[string]any{"Name": "changed", "Size": 2}),
 		thing("Renamed", map[string]any{"Name": "new-name"}),
 		thing("Added", map[string]any{"Name": "added"}),
-		thing("Bad", map[string]any{"Name": "bad", "Fail": "update", "Of": []any{ref("Changed"), ref("Renamed"), ref("Added")}}),
+		thing("Bad", map[string]any{
+			"Name": "bad", "Fail": "update", "Of": []any{ref("Changed"), ref("Renamed"), ref("Added")},
+		}),
 	))
 	wantStatus(t, st, types.StackStatusUpdateRollbackComplete)
 	if names := strings.Join(l.things.names(), " "); names != "bad changed old-name removed" {
@@ -130,8 +144,9 @@ func TestFailedUpdateRollsBack(t *testing.T) {
 	if reasons := l.reasons(t); !strings.Contains(reasons, "Bad UPDATE_FAILED: cannot change") {
 		t.Errorf("the events are\n%s", reasons)
 	}
-	// The stack is what it was: the same template again changes nothing, and it can be updated.
-	wantStatus(t, l.update(t, resources(thing("Changed", map[string]any{"Name": "changed", "Size": 3}))), types.StackStatusUpdateComplete)
+	// The stack is unchanged: the same template changes nothing, and a new one updates it.
+	wantStatus(t, l.update(t, resources(thing("Changed", map[string]any{"Name": "changed", "Size": 3}))),
+		types.StackStatusUpdateComplete)
 	if names := strings.Join(l.things.names(), " "); names != "changed" {
 		t.Errorf("the things are %s", names)
 	}
@@ -140,7 +155,8 @@ func TestFailedUpdateRollsBack(t *testing.T) {
 func TestDeletionInReverseOrder(t *testing.T) {
 	l := start(t, nil)
 	wantStatus(t, l.create(t, resources(
-		thing("A", map[string]any{"Name": "a"}), thing("B", map[string]any{"Of": ref("A")}), thing("C", nil, `,"DependsOn":"B"`), thing("K", map[string]any{"Name": "k"}, `,"DeletionPolicy":"Retain"`),
+		thing("A", map[string]any{"Name": "a"}), thing("B", map[string]any{"Of": ref("A")}),
+		thing("C", nil, `,"DependsOn":"B"`), thing("K", map[string]any{"Name": "k"}, `,"DeletionPolicy":"Retain"`),
 	)), types.StackStatusCreateComplete)
 	l.things.did()
 	l.delete(t)
@@ -157,7 +173,9 @@ func TestDeletionInReverseOrder(t *testing.T) {
 
 func TestFailedDeletionKeepsWhatIsNeeded(t *testing.T) {
 	l := start(t, nil)
-	wantStatus(t, l.create(t, resources(thing("A", map[string]any{"Name": "a"}), thing("B", map[string]any{"Name": "b", "Of": ref("A"), "Fail": "delete"}), thing("C", map[string]any{"Name": "c"}))), types.StackStatusCreateComplete)
+	wantStatus(t, l.create(t, resources(thing("A", map[string]any{"Name": "a"}),
+		thing("B", map[string]any{"Name": "b", "Of": ref("A"), "Fail": "delete"}), thing("C", map[string]any{"Name": "c"}))),
+		types.StackStatusCreateComplete)
 	if _, err := l.client.DeleteStack(t.Context(), &sdk.DeleteStackInput{StackName: aws.String("S")}); err != nil {
 		t.Fatal(err)
 	}
@@ -174,11 +192,13 @@ func TestFailedDeletionKeepsWhatIsNeeded(t *testing.T) {
 func TestExportsHoldStacksTogether(t *testing.T) {
 	l := start(t, nil)
 	exporting := func(name string) string {
-		return `{"Resources":{` + thing("A", map[string]any{"Name": name}) + `},"Outputs":{"O":{"Value":{"Ref":"A"},"Export":{"Name":"shared"}}}}`
+		return `{"Resources":{` + thing("A", map[string]any{"Name": name}) +
+			`},"Outputs":{"O":{"Value":{"Ref":"A"},"Export":{"Name":"shared"}}}}`
 	}
 	wantStatus(t, l.create(t, exporting("a")), types.StackStatusCreateComplete)
 	importing := resources(thing("B", map[string]any{"Name": "b", "Of": map[string]any{"Fn::ImportValue": "shared"}}))
-	if _, err := l.client.CreateStack(t.Context(), &sdk.CreateStackInput{StackName: aws.String("User"), TemplateBody: &importing}); err != nil {
+	if _, err := l.client.CreateStack(t.Context(),
+		&sdk.CreateStackInput{StackName: aws.String("User"), TemplateBody: &importing}); err != nil {
 		t.Fatal(err)
 	}
 	if status, err := l.service.Wait(t.Context(), "User"); err != nil || status != "CREATE_COMPLETE" {
@@ -226,17 +246,25 @@ func TestTemplateByURL(t *testing.T) {
 	if err := l.objects.CreateBucket(bucket); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.objects.Put(bucket, "deep/t.json", []byte(resources(thing("A", map[string]any{"Name": "a"})))); err != nil {
+	if err := l.objects.Put(bucket, "deep/t.json",
+		[]byte(resources(thing("A", map[string]any{"Name": "a"})))); err != nil {
 		t.Fatal(err)
 	}
-	for _, address := range []string{"https://s3.us-east-1.amazonaws.com/" + bucket + "/deep/t.json", "https://" + bucket + ".s3.us-east-1.amazonaws.com/deep/t.json"} {
-		if _, err := l.client.CreateStack(t.Context(), &sdk.CreateStackInput{StackName: aws.String("S"), TemplateURL: &address}); err != nil {
+	for _, address := range []string{
+		"https://s3.us-east-1.amazonaws.com/" + bucket + "/deep/t.json",
+		"https://" + bucket + ".s3.us-east-1.amazonaws.com/deep/t.json",
+	} {
+		if _, err := l.client.CreateStack(t.Context(),
+			&sdk.CreateStackInput{StackName: aws.String("S"), TemplateURL: &address}); err != nil {
 			t.Fatal(err)
 		}
 		wantStatus(t, l.settled(t), types.StackStatusCreateComplete)
 		l.delete(t)
 	}
-	_, err := l.client.CreateStack(t.Context(), &sdk.CreateStackInput{StackName: aws.String("S"), TemplateURL: aws.String("https://s3.amazonaws.com/" + bucket + "/none")})
+	_, err := l.client.CreateStack(t.Context(),
+		&sdk.CreateStackInput{
+			StackName: aws.String("S"), TemplateURL: aws.String("https://s3.amazonaws.com/" + bucket + "/none"),
+		})
 	wantError(t, err, "ValidationError", "NoSuchKey")
 }
 
@@ -273,10 +301,14 @@ func TestChangeSets(t *testing.T) {
 	l := start(t, nil)
 	propose := func(kind types.ChangeSetType, template string) *sdk.DescribeChangeSetOutput {
 		t.Helper()
-		if _, err := l.client.CreateChangeSet(t.Context(), &sdk.CreateChangeSetInput{StackName: aws.String("S"), ChangeSetName: aws.String("set"), ChangeSetType: kind, TemplateBody: &template}); err != nil {
+		if _, err := l.client.CreateChangeSet(t.Context(),
+			&sdk.CreateChangeSetInput{
+				StackName: aws.String("S"), ChangeSetName: aws.String("set"), ChangeSetType: kind, TemplateBody: &template,
+			}); err != nil {
 			t.Fatal(err)
 		}
-		out, err := l.client.DescribeChangeSet(t.Context(), &sdk.DescribeChangeSetInput{StackName: aws.String("S"), ChangeSetName: aws.String("set")})
+		out, err := l.client.DescribeChangeSet(t.Context(),
+			&sdk.DescribeChangeSetInput{StackName: aws.String("S"), ChangeSetName: aws.String("set")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -284,7 +316,8 @@ func TestChangeSets(t *testing.T) {
 	}
 	execute := func() types.Stack {
 		t.Helper()
-		if _, err := l.client.ExecuteChangeSet(t.Context(), &sdk.ExecuteChangeSetInput{StackName: aws.String("S"), ChangeSetName: aws.String("set")}); err != nil {
+		if _, err := l.client.ExecuteChangeSet(t.Context(),
+			&sdk.ExecuteChangeSetInput{StackName: aws.String("S"), ChangeSetName: aws.String("set")}); err != nil {
 			t.Fatal(err)
 		}
 		return l.settled(t)
@@ -299,15 +332,19 @@ func TestChangeSets(t *testing.T) {
 		t.Error("a change set made something")
 	}
 	wantStatus(t, execute(), types.StackStatusCreateComplete)
-	if set = propose(types.ChangeSetTypeUpdate, first); set.Status != types.ChangeSetStatusFailed || !strings.Contains(*set.StatusReason, "didn't contain changes") {
+	if set = propose(types.ChangeSetTypeUpdate, first); set.Status != types.ChangeSetStatusFailed ||
+		!strings.Contains(*set.StatusReason, "didn't contain changes") {
 		t.Errorf("got %s, %s", set.Status, aws.ToString(set.StatusReason))
 	}
-	_, err := l.client.ExecuteChangeSet(t.Context(), &sdk.ExecuteChangeSetInput{StackName: aws.String("S"), ChangeSetName: aws.String("set")})
+	_, err := l.client.ExecuteChangeSet(t.Context(),
+		&sdk.ExecuteChangeSetInput{StackName: aws.String("S"), ChangeSetName: aws.String("set")})
 	wantError(t, err, "InvalidChangeSetStatus", "UNAVAILABLE")
-	if _, err := l.client.DeleteChangeSet(t.Context(), &sdk.DeleteChangeSetInput{StackName: aws.String("S"), ChangeSetName: aws.String("set")}); err != nil {
+	if _, err := l.client.DeleteChangeSet(t.Context(),
+		&sdk.DeleteChangeSetInput{StackName: aws.String("S"), ChangeSetName: aws.String("set")}); err != nil {
 		t.Fatal(err)
 	}
-	set = propose(types.ChangeSetTypeUpdate, resources(thing("A", map[string]any{"Name": "a", "Size": 2}), thing("C", nil)))
+	set = propose(types.ChangeSetTypeUpdate,
+		resources(thing("A", map[string]any{"Name": "a", "Size": 2}), thing("C", nil)))
 	var got []string
 	for _, c := range set.Changes {
 		got = append(got, string(c.ResourceChange.Action)+" "+*c.ResourceChange.LogicalResourceId)
@@ -319,7 +356,8 @@ func TestChangeSets(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 	wantStatus(t, execute(), types.StackStatusUpdateComplete)
-	_, err = l.client.DescribeChangeSet(t.Context(), &sdk.DescribeChangeSetInput{StackName: aws.String("S"), ChangeSetName: aws.String("set")})
+	_, err = l.client.DescribeChangeSet(t.Context(),
+		&sdk.DescribeChangeSetInput{StackName: aws.String("S"), ChangeSetName: aws.String("set")})
 	wantError(t, err, "ChangeSetNotFound", "set")
 }
 
@@ -330,8 +368,10 @@ func TestTemplatesComeBack(t *testing.T) {
 	if err != nil || *out.TemplateBody != everyFunction {
 		t.Errorf("got %v, %v", out, err)
 	}
-	summary, err := l.client.GetTemplateSummary(t.Context(), &sdk.GetTemplateSummaryInput{TemplateBody: aws.String(everyFunction)})
-	if err != nil || len(summary.Parameters) != 5 || len(summary.ResourceTypes) != 1 || *summary.Description != "every intrinsic function" {
+	summary, err := l.client.GetTemplateSummary(t.Context(),
+		&sdk.GetTemplateSummaryInput{TemplateBody: aws.String(everyFunction)})
+	if err != nil || len(summary.Parameters) != 5 || len(summary.ResourceTypes) != 1 ||
+		*summary.Description != "every intrinsic function" {
 		t.Errorf("got %+v, %v", summary, err)
 	}
 	_, err = l.client.ValidateTemplate(t.Context(), &sdk.ValidateTemplateInput{TemplateBody: aws.String("{}")})
@@ -340,10 +380,12 @@ func TestTemplatesComeBack(t *testing.T) {
 	if len(st.Tags) != 1 || *st.Tags[0].Key != "team" {
 		t.Errorf("the stack's tags are %+v", st.Tags)
 	}
-	// A parameter that an update does not give anew keeps its value only if it says so.
-	_, err = l.client.UpdateStack(t.Context(), &sdk.UpdateStackInput{StackName: aws.String("S"), UsePreviousTemplate: aws.Bool(true)})
+	// An update keeps a parameter's value only if it says UsePreviousValue.
+	_, err = l.client.UpdateStack(t.Context(),
+		&sdk.UpdateStackInput{StackName: aws.String("S"), UsePreviousTemplate: aws.Bool(true)})
 	wantError(t, err, "ValidationError", "[Stage] must have values")
-	st = l.update(t, strings.Replace(everyFunction, `"Number":7`, `"Number":8`, 1), types.Parameter{ParameterKey: aws.String("Stage"), UsePreviousValue: aws.Bool(true)})
+	st = l.update(t, strings.Replace(everyFunction, `"Number":7`, `"Number":8`, 1),
+		types.Parameter{ParameterKey: aws.String("Stage"), UsePreviousValue: aws.Bool(true)})
 	wantStatus(t, st, types.StackStatusUpdateComplete)
 	if number := l.things.get("second-first-3")["Number"]; number != 8.0 {
 		t.Errorf("the number is %v", number)

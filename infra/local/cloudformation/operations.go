@@ -48,7 +48,7 @@ type tag struct {
 	Value string
 }
 
-// stackInput is what CreateStack, UpdateStack and CreateChangeSet have in common.
+// stackInput has the common parameters of CreateStack, UpdateStack and CreateChangeSet.
 type stackInput struct {
 	StackName           string
 	TemplateBody        string
@@ -90,7 +90,8 @@ func (s *Service) templateOf(in stackInput, st *stack) (string, error) {
 	}
 }
 
-// templateAt reads a template from the local S3, whose URLs name the bucket in the path or in the host.
+// templateAt reads a template from the local S3. Its URL names the bucket in the path or in the
+// host.
 func (s *Service) templateAt(address string) (string, error) {
 	at, err := url.Parse(address)
 	if err != nil || at.Host == "" {
@@ -100,7 +101,8 @@ func (s *Service) templateAt(address string) (string, error) {
 		return "", validationError("TemplateURL %s: this CloudFormation was made without an object store", address)
 	}
 	bucket, key, _ := strings.Cut(strings.TrimPrefix(at.Path, "/"), "/")
-	if name, rest, found := strings.Cut(at.Host, ".s3"); found && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "-")) {
+	if name, rest, found := strings.Cut(at.Host, ".s3"); found &&
+		(strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "-")) {
 		bucket, key = name, strings.TrimPrefix(at.Path, "/")
 	}
 	body, err := s.config.Templates.Object(bucket, key)
@@ -130,7 +132,8 @@ func checkCapabilities(t *template, given []string) error {
 		if named {
 			needed = "CAPABILITY_NAMED_IAM"
 		}
-		return wire.Errorf("InsufficientCapabilitiesException", http.StatusBadRequest, "Requires capabilities : [%s] (for %s)", needed, id)
+		return wire.Errorf("InsufficientCapabilitiesException", http.StatusBadRequest,
+			"Requires capabilities : [%s] (for %s)", needed, id)
 	}
 	return nil
 }
@@ -145,11 +148,12 @@ func (s *Service) newStack(in stackInput, at time.Time) *stack {
 		resources: map[string]*resource{}, changeSets: map[string]*changeSet{},
 	}
 	st.apply(in)
-	st.disableRollback, st.onFailure, st.terminationProtection = in.DisableRollback, in.OnFailure, in.EnableTerminationProtection
+	st.disableRollback, st.onFailure, st.terminationProtection = in.DisableRollback, in.OnFailure,
+		in.EnableTerminationProtection
 	return st
 }
 
-// apply takes over from a request what is not the template's.
+// apply copies a request's settings outside the template.
 func (s *stack) apply(in stackInput) {
 	if in.Tags != nil {
 		s.tags = map[string]string{}
@@ -157,10 +161,11 @@ func (s *stack) apply(in stackInput) {
 			s.tags[t.Key] = t.Value
 		}
 	}
-	s.capabilities, s.notificationARNs, s.roleARN, s.disableRollback = in.Capabilities, in.NotificationARNs, in.RoleARN, in.DisableRollback
+	s.capabilities, s.notificationARNs, s.roleARN, s.disableRollback = in.Capabilities, in.NotificationARNs, in.RoleARN,
+		in.DisableRollback
 }
 
-// deploymentOf prepares what a request asks of a stack.
+// deploymentOf prepares the deployment that a request asks for.
 func (s *Service) deploymentOf(ctx context.Context, in stackInput, st *stack) (*deployment, error) {
 	body, err := s.templateOf(in, st)
 	if err != nil {
@@ -186,7 +191,9 @@ func (s *Service) createStack(ctx context.Context, c *wire.Call) (*wire.Response
 		return nil, err
 	}
 	if !stackNamePattern.MatchString(in.StackName) {
-		return nil, validationError("1 validation error detected: Value '%s' at 'stackName' failed to satisfy constraint: Member must satisfy regular expression pattern: [a-zA-Z][-a-zA-Z0-9]*", in.StackName)
+		return nil, validationError(
+			"1 validation error detected: Value '%s' at 'stackName' failed to satisfy constraint: Member must satisfy "+
+				"regular expression pattern: [a-zA-Z][-a-zA-Z0-9]*", in.StackName)
 	}
 	s.mu.Lock()
 	existing := s.stacks[in.StackName]

@@ -2,7 +2,7 @@ package cloudformation
 
 import "fmt"
 
-// Outputs gives the outputs of a stack by their keys.
+// Outputs returns the outputs of a stack by their keys.
 func (s *Service) Outputs(stackName string) (map[string]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// ParameterStore is what parameters of an AWS::SSM::Parameter::Value type are read from.
+// ParameterStore resolves parameters of an AWS::SSM::Parameter::Value type.
 type ParameterStore interface {
-	// Parameter gives the value of a name; false if there is none.
+	// Parameter returns the value of a name; false for an unknown name.
 	Parameter(ctx context.Context, name string) (value string, found bool)
 }
 
@@ -29,14 +29,14 @@ type parameterDeclaration struct {
 	MinValue, MaxValue    any
 }
 
-// hidden tells whether the parameter's value is shown as asterisks.
+// hidden reports whether the parameter's value is shown as asterisks.
 func (d parameterDeclaration) hidden() bool {
 	text, _ := scalarText(d.NoEcho)
 	return strings.EqualFold(text, "true")
 }
 
-// parameterValue is what a stack holds for a parameter: the value as given, and for parameters that name an SSM parameter
-// what was found there.
+// parameterValue is a stack's value of a parameter: the given one, and the resolved one if it names
+// an SSM parameter.
 type parameterValue struct {
 	given    string
 	resolved string
@@ -44,7 +44,7 @@ type parameterValue struct {
 	list     bool
 }
 
-// value is what Ref gives.
+// value is the result of Ref.
 func (p parameterValue) value() any {
 	text := p.given
 	if p.resolved != "" {
@@ -70,9 +70,10 @@ type givenParameter struct {
 
 var ssmType = regexp.MustCompile(`^AWS::SSM::Parameter::Value<(.+)>$`)
 
-// resolveParameters gives each declared parameter its value: the one given, the one that the stack had before, or the
-// default.
-func resolveParameters(ctx context.Context, t *template, given []givenParameter, previous map[string]parameterValue, store ParameterStore) (map[string]parameterValue, error) {
+// resolveParameters returns each declared parameter its value: the one given, the one that the
+// stack had before, or the default.
+func resolveParameters(ctx context.Context, t *template, given []givenParameter, previous map[string]parameterValue,
+	store ParameterStore) (map[string]parameterValue, error) {
 	byName := map[string]givenParameter{}
 	for _, p := range given {
 		if _, ok := t.Parameters[p.ParameterKey]; !ok {
@@ -114,7 +115,8 @@ func resolveParameters(ctx context.Context, t *template, given []givenParameter,
 	return values, nil
 }
 
-func resolveParameter(ctx context.Context, name string, declared parameterDeclaration, text string, store ParameterStore) (parameterValue, error) {
+func resolveParameter(ctx context.Context, name string, declared parameterDeclaration, text string,
+	store ParameterStore) (parameterValue, error) {
 	value := parameterValue{given: text, hidden: declared.hidden()}
 	kind := declared.Type
 	if match := ssmType.FindStringSubmatch(kind); match != nil {
@@ -129,8 +131,10 @@ func resolveParameter(ctx context.Context, name string, declared parameterDeclar
 		kind = match[1]
 	}
 	value.list = kind == "CommaDelimitedList" || strings.HasPrefix(kind, "List<")
-	// Types such as AWS::EC2::VPC::Id are strings whose existence CloudFormation checks; here they are taken as they are.
-	if kind != "String" && kind != "Number" && kind != "CommaDelimitedList" && !strings.HasPrefix(kind, "List<") && !strings.HasPrefix(kind, "AWS::") {
+	// CloudFormation checks that values of types such as AWS::EC2::VPC::Id exist. Here they are
+	// plain strings.
+	if kind != "String" && kind != "Number" && kind != "CommaDelimitedList" && !strings.HasPrefix(kind, "List<") &&
+		!strings.HasPrefix(kind, "AWS::") {
 		return value, fmt.Errorf("parameter %s has the unknown type %q", name, declared.Type)
 	}
 	return value, declared.check(name, kind, text)

@@ -7,21 +7,22 @@ import (
 	"strings"
 )
 
-// resolver replaces intrinsic functions by what they stand for, in the light of one stack.
+// resolver replaces intrinsic functions by their values in one stack.
 type resolver struct {
 	ctx        context.Context
 	template   *template
 	pseudo     map[string]any
 	parameters map[string]parameterValue
 	conditions map[string]bool
-	// resource gives what Ref and Fn::GetAtt see of a resource that has been made.
+	// resource returns the physical ID and the attributes of a created resource, for Ref and
+	// Fn::GetAtt.
 	resource func(logicalID string) (physicalID string, attributes map[string]any, ok bool)
 	export   func(name string) (string, bool)
 	zones    func(region string) []string
 	store    ParameterStore
 }
 
-// noValue is what {"Ref": "AWS::NoValue"} resolves to; whatever holds it is left out.
+// noValue is the result of {"Ref": "AWS::NoValue"}. The property that holds it is left out.
 type noValue struct{}
 
 // pseudoParameters are the names that Ref and Fn::Sub know in every template.
@@ -36,7 +37,7 @@ func pseudoParameters(accountID, region, stackName, stackID string, notification
 	}
 }
 
-// intrinsic tells whether a value is a function call, and of which function.
+// intrinsic reports whether a value is a function call, and returns the function's name.
 func intrinsic(value any) (name string, argument any, ok bool) {
 	object, isObject := value.(map[string]any)
 	if !isObject || len(object) != 1 {
@@ -50,7 +51,7 @@ func intrinsic(value any) (name string, argument any, ok bool) {
 	return "", nil, false
 }
 
-// resolve gives a copy of value without intrinsic functions.
+// resolve returns a copy of value without intrinsic functions.
 func (r *resolver) resolve(value any) (any, error) {
 	if name, argument, ok := intrinsic(value); ok {
 		return r.call(name, argument)
@@ -100,7 +101,7 @@ func (r *resolver) properties(declared map[string]any) (map[string]any, error) {
 	return properties, nil
 }
 
-// text resolves a value that has to be a string.
+// text resolves a value that must be a string.
 func (r *resolver) text(what string, value any) (string, error) {
 	resolved, err := r.resolve(value)
 	if err != nil {
@@ -113,7 +114,7 @@ func (r *resolver) text(what string, value any) (string, error) {
 	return text, nil
 }
 
-// list resolves a value that has to be a list.
+// list resolves a value that must be a list.
 func (r *resolver) list(what string, value any) ([]any, error) {
 	resolved, err := r.resolve(value)
 	if err != nil {
@@ -126,7 +127,7 @@ func (r *resolver) list(what string, value any) ([]any, error) {
 	return list, nil
 }
 
-// ref gives what {"Ref": name} stands for.
+// ref returns the value of {"Ref": name}.
 func (r *resolver) ref(name string) (any, error) {
 	if value, ok := r.pseudo[name]; ok {
 		return value, nil
@@ -142,14 +143,15 @@ func (r *resolver) ref(name string) (any, error) {
 	return nil, fmt.Errorf("reference to %q: the template has no parameter and no created resource of this name", name)
 }
 
-// attribute gives what {"Fn::GetAtt": [logicalID, name]} stands for.
+// attribute returns the value of {"Fn::GetAtt": [logicalID, name]}.
 func (r *resolver) attribute(logicalID, name string) (any, error) {
 	if r.resource != nil {
 		if _, attributes, ok := r.resource(logicalID); ok {
 			if value, ok := attributes[name]; ok {
 				return value, nil
 			}
-			return nil, fmt.Errorf("Fn::GetAtt: resource %s of type %s has no attribute %q in the local AWS", logicalID, r.template.Resources[logicalID].Type, name)
+			return nil, fmt.Errorf("Fn::GetAtt: resource %s of type %s has no attribute %q in the local AWS", logicalID,
+				r.template.Resources[logicalID].Type, name)
 		}
 	}
 	return nil, fmt.Errorf("Fn::GetAtt of %s.%s: the template has no created resource of this name", logicalID, name)
@@ -157,8 +159,8 @@ func (r *resolver) attribute(logicalID, name string) (any, error) {
 
 var dynamicReference = regexp.MustCompile(`\{\{resolve:([a-z-]+):([^}]*)\}\}`)
 
-// dynamic replaces {{resolve:ssm:NAME}} and {{resolve:ssm:NAME:VERSION}}; the version is not looked at, since the local
-// parameter store keeps the newest value only.
+// dynamic replaces {{resolve:ssm:NAME}} and {{resolve:ssm:NAME:VERSION}}; the version is not looked
+// at, since the local parameter store keeps the newest value only.
 func (r *resolver) dynamic(text string) (any, error) {
 	if !strings.Contains(text, "{{resolve:") {
 		return text, nil

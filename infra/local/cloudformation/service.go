@@ -15,19 +15,20 @@ import (
 
 // ObjectStore is where templates given by URL are read from.
 type ObjectStore interface {
-	// Object gives the bytes of an object.
+	// Object returns the bytes of an object.
 	Object(bucket, key string) ([]byte, error)
 }
 
 // Invoker hands the event of a custom resource to the function behind its service token.
 type Invoker interface {
-	// InvokeAsync may return before the function has ended (nil: the answer comes by ResponseURL), or wait for it. An error,
-	// whenever it comes, fails the resource at once unless its answer has arrived.
+	// InvokeAsync may return before the function has ended (nil: the answer comes by ResponseURL),
+	// or wait for it. An error, whenever it comes, fails the resource at once unless its answer has
+	// arrived.
 	InvokeAsync(ctx context.Context, functionARN string, payload []byte) error
 }
 
-// Config is what a Service needs. Parameters, Templates and Functions may be nil: templates that need them then fail with
-// a reason.
+// Config has the dependencies of a Service. Parameters, Templates and Functions may be nil.
+// Templates that need them then fail with a reason.
 type Config struct {
 	AccountID string
 	Region    string
@@ -36,11 +37,11 @@ type Config struct {
 	Parameters ParameterStore
 	Templates  ObjectStore
 	Functions  Invoker
-	// BaseURL gives where the local AWS listens, for the ResponseURL of custom resources.
+	// BaseURL returns where the local AWS listens, for the ResponseURL of custom resources.
 	BaseURL func() string
-	// Settle is how long DescribeStacks holds its answer about a single stack with an operation under way, waiting for
-	// the end of it. The cdk command line asks every five seconds; with this it hears of the end at once. Zero means 45 seconds,
-	// negative no waiting.
+	// Settle is how long DescribeStacks delays an answer about a single stack while an operation is
+	// under way. The cdk command line asks every five seconds; with the delay it learns of the end
+	// at once. Zero means 45 seconds, negative no delay.
 	Settle time.Duration
 }
 
@@ -69,7 +70,8 @@ type Service struct {
 	serial  int
 }
 
-// New makes a CloudFormation without stacks that knows custom resources and AWS::CDK::Metadata. Close it when done.
+// New makes a CloudFormation without stacks that knows custom resources and AWS::CDK::Metadata.
+// Close it when done.
 func New(config Config) *Service {
 	if config.Settle == 0 {
 		config.Settle = defaultSettle
@@ -77,7 +79,8 @@ func New(config Config) *Service {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	s := &Service{
 		config: config, ctx: ctx, cancel: cancel,
-		types: map[string]ResourceType{}, stacks: map[string]*stack{}, past: map[string]*stack{}, counts: map[string]int{}, answers: map[string]chan customAnswer{},
+		types: map[string]ResourceType{}, stacks: map[string]*stack{}, past: map[string]*stack{}, counts: map[string]int{},
+		answers: map[string]chan customAnswer{},
 	}
 	s.RegisterType("AWS::CDK::Metadata", inert{})
 	s.RegisterType("AWS::CloudFormation::CustomResource", &customResource{service: s})
@@ -104,7 +107,7 @@ func (s *Service) RegisterType(name string, t ResourceType) {
 	s.types[name] = t
 }
 
-// typeOf finds who makes resources of a type.
+// typeOf returns the implementation of a resource type.
 func (s *Service) typeOf(name string) (ResourceType, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,7 +118,8 @@ func (s *Service) typeOf(name string) (ResourceType, bool) {
 	return t, ok
 }
 
-// Wait blocks until no operation is under way on the stack, and gives its status; an error if there is no such stack or ctx ends first.
+// Wait blocks until no operation is under way on the stack, and returns its status. It fails if
+// there is no such stack or ctx ends first.
 func (s *Service) Wait(ctx context.Context, stackName string) (status string, err error) {
 	s.mu.Lock()
 	st := s.find(stackName)
@@ -139,7 +143,8 @@ func (s *Service) settledOf(st *stack) <-chan struct{} {
 	return st.settled
 }
 
-// find gives the stack of a name or an id; the lock is held. A deleted stack is found by its id only.
+// find returns the stack of a name or an id; the lock is held. A deleted stack is found by its id
+// only.
 func (s *Service) find(nameOrID string) *stack {
 	if st, ok := s.stacks[nameOrID]; ok {
 		return st
@@ -164,7 +169,7 @@ func (s *Service) export(name string) (string, bool) {
 	return "", false
 }
 
-// importers gives the stacks that use an export; the lock is held.
+// importers returns the stacks that use an export; the lock is held.
 func (s *Service) importers(name string) []string {
 	var users []string
 	for _, st := range s.stacks {
@@ -183,7 +188,7 @@ func (s *Service) knownTypes() string {
 	return strings.Join(slices.Sorted(maps.Keys(s.types)), ", ")
 }
 
-// inert is a resource that nothing has to be done for.
+// inert is a resource that nothing must be done for.
 type inert struct{}
 
 func (inert) Create(_ context.Context, r Request) (Result, error) {

@@ -83,7 +83,7 @@ type event struct {
 	at                                          time.Time
 }
 
-// inProgress tells whether an operation is under way.
+// inProgress reports whether an operation is under way.
 func (s *stack) inProgress() bool {
 	return strings.HasSuffix(s.status, "_IN_PROGRESS") && s.status != reviewInProgress
 }
@@ -95,10 +95,12 @@ func (s *stack) begin(status, reason, token string, at time.Time) {
 	s.setStatus(status, reason, at)
 }
 
-// setStatus changes the stack's status and notes it in the events. A status that ends an operation wakes who waits for it.
+// setStatus changes the stack's status and adds an event. A status that ends an operation wakes
+// those who wait for it.
 func (s *stack) setStatus(status, reason string, at time.Time) {
 	s.status, s.reason = status, reason
-	s.note(event{logicalID: s.name, physicalID: s.id, kind: "AWS::CloudFormation::Stack", status: status, reason: reason}, at)
+	s.note(event{logicalID: s.name, physicalID: s.id, kind: "AWS::CloudFormation::Stack", status: status, reason: reason},
+		at)
 	if s.inProgress() {
 		return
 	}
@@ -112,11 +114,14 @@ func (s *stack) setStatus(status, reason string, at time.Time) {
 // setResource changes a resource's status and notes it in the events.
 func (s *stack) setResource(r *resource, status, reason string, at time.Time) {
 	r.status, r.reason, r.updated = status, reason, at
-	s.note(event{logicalID: r.logicalID, physicalID: r.physicalID, kind: r.kind, status: status, reason: reason, properties: r.properties}, at)
+	s.note(event{
+		logicalID: r.logicalID, physicalID: r.physicalID, kind: r.kind, status: status, reason: reason,
+		properties: r.properties,
+	}, at)
 }
 
 func (s *stack) note(e event, at time.Time) {
-	// Readers page and compare by time: no two events of a stack share a millisecond, which is what the API shows.
+	// Readers page and compare by time, so two events of a stack never share a millisecond.
 	at = at.Truncate(time.Millisecond)
 	if n := len(s.events); n > 0 && !at.After(s.events[n-1].at) {
 		at = s.events[n-1].at.Add(time.Millisecond)
@@ -126,8 +131,9 @@ func (s *stack) note(e event, at time.Time) {
 	s.events = append(s.events, e)
 }
 
-// generatedName is a physical name as CloudFormation makes them: stack, logical id and twelve characters that look random.
-// They depend on the stack's id, the logical id and how many names the stack has made for it, so that a run can be repeated.
+// generatedName is a physical name of CloudFormation's form: stack, logical ID and twelve
+// random-looking characters. They depend on the stack's ID, the logical ID and the number of names
+// made before, so that a run can be repeated.
 func (s *stack) generatedName(logicalID string) string {
 	s.generations++
 	return s.name + "-" + logicalID + "-" + suffix(s.id, logicalID, fmt.Sprint(s.generations))
@@ -138,8 +144,8 @@ func suffix(parts ...string) string {
 	return base32.StdEncoding.EncodeToString(digest[:])[:12]
 }
 
-// GeneratedName shortens the request's generated name to a service's limit as CloudFormation does: stack name and logical id
-// give way, the suffix stays.
+// GeneratedName shortens the request's generated name to a service's limit as CloudFormation does:
+// stack name and logical id give way, the suffix stays.
 func GeneratedName(r Request, limit int) string {
 	name := r.GeneratedName
 	if len(name) <= limit {
@@ -169,7 +175,7 @@ func (s *Service) stackID(name string, n int) string {
 		digest[0:4], digest[4:6], digest[6:8], digest[8:10], digest[10:16])
 }
 
-// resourceGraph gives the needs of the resources that the stack has.
+// resourceGraph returns the needs of the resources that the stack has.
 func (s *stack) resourceGraph() graph {
 	g := graph{}
 	for id, r := range s.resources {
@@ -178,7 +184,7 @@ func (s *stack) resourceGraph() graph {
 	return g
 }
 
-// request fills what ResourceType methods are told.
+// request builds the argument of ResourceType methods.
 func (s *stack) request(r *resource, properties, old map[string]any) Request {
 	return Request{
 		StackName: s.name, StackID: s.id, LogicalID: r.logicalID, PhysicalID: r.physicalID, Type: r.kind,

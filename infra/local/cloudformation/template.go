@@ -13,12 +13,13 @@ import (
 const (
 	maxTemplateBytes = 1 << 20
 	maxResources     = 500
-	// maxNesting bounds how deep values of a template may be nested, so that resolving cannot exhaust the stack.
+	// maxNesting bounds how deep values of a template may be nested, so that resolving cannot
+	// exhaust the stack.
 	maxNesting = 100
 )
 
-// template is a parsed template. The values below properties are JSON as encoding/json gives it, with intrinsic functions
-// unresolved.
+// template is a parsed template. The values below properties are JSON as encoding/json gives it,
+// with intrinsic functions unresolved.
 type template struct {
 	Description string
 	Metadata    any
@@ -69,10 +70,15 @@ func (n *names) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// sections are what a template may hold at its top; Hooks and Transform are known to CloudFormation and not simulated.
-var sections = []string{"AWSTemplateFormatVersion", "Description", "Metadata", "Parameters", "Mappings", "Conditions", "Rules", "Resources", "Outputs"}
+// sections are the top-level keys of a template. CloudFormation also knows Hooks and Transform,
+// which are not simulated.
+var sections = []string{
+	"AWSTemplateFormatVersion", "Description", "Metadata", "Parameters", "Mappings", "Conditions", "Rules", "Resources",
+	"Outputs",
+}
 
-// parseTemplate reads a JSON template. Its errors are worded as the rest of the sentence "template format error: ...".
+// parseTemplate reads a JSON template. Its errors are worded as the rest of the sentence "template
+// format error: ...".
 func parseTemplate(body string) (*template, error) {
 	if len(body) > maxTemplateBytes {
 		return nil, fmt.Errorf("the template has %d bytes; the limit is %d", len(body), maxTemplateBytes)
@@ -83,13 +89,15 @@ func parseTemplate(body string) (*template, error) {
 	}
 	for name := range top {
 		if !slices.Contains(sections, name) {
-			return nil, fmt.Errorf("section %q is not simulated by the local AWS; it knows %s", name, strings.Join(sections, ", "))
+			return nil, fmt.Errorf("section %q is not simulated by the local AWS; it knows %s", name,
+				strings.Join(sections, ", "))
 		}
 	}
 	t := &template{}
 	for name, target := range map[string]any{
-		"Description": &t.Description, "Metadata": &t.Metadata, "Parameters": &t.Parameters, "Mappings": &t.Mappings, "Conditions": &t.Conditions,
-		"Rules": &t.Rules, "Outputs": &t.Outputs,
+		"Description": &t.Description, "Metadata": &t.Metadata, "Parameters": &t.Parameters, "Mappings": &t.Mappings,
+		"Conditions": &t.Conditions,
+		"Rules":      &t.Rules, "Outputs": &t.Outputs,
 	} {
 		if text, ok := top[name]; ok {
 			if err := json.Unmarshal(text, target); err != nil {
@@ -120,8 +128,10 @@ func (t *template) parseResources(text json.RawMessage) error {
 	for _, id := range slices.Sorted(maps.Keys(raw)) {
 		var d declaration
 		targets := map[string]any{
-			"Type": &d.Type, "Properties": &d.Properties, "DependsOn": &d.DependsOn, "Condition": &d.Condition, "DeletionPolicy": &d.DeletionPolicy,
-			"UpdateReplacePolicy": &d.UpdateReplacePolicy, "Metadata": &d.Metadata, "CreationPolicy": &d.CreationPolicy, "UpdatePolicy": &d.UpdatePolicy,
+			"Type": &d.Type, "Properties": &d.Properties, "DependsOn": &d.DependsOn, "Condition": &d.Condition,
+			"DeletionPolicy":      &d.DeletionPolicy,
+			"UpdateReplacePolicy": &d.UpdateReplacePolicy, "Metadata": &d.Metadata, "CreationPolicy": &d.CreationPolicy,
+			"UpdatePolicy": &d.UpdatePolicy,
 		}
 		for attribute, value := range raw[id] {
 			target, ok := targets[attribute]
@@ -140,7 +150,7 @@ func (t *template) parseResources(text json.RawMessage) error {
 	return nil
 }
 
-// checkNesting refuses a template whose values are nested deeper than maxNesting.
+// checkNesting refuses a template with values nested deeper than maxNesting.
 func (t *template) checkNesting(body string) error {
 	decoder := json.NewDecoder(strings.NewReader(body))
 	depth := 0
@@ -163,7 +173,7 @@ func (t *template) checkNesting(body string) error {
 	}
 }
 
-// retains tells whether a deletion policy keeps the resource when it leaves its stack.
+// retains reports whether a deletion policy keeps the resource when it leaves its stack.
 func retains(policy string) bool {
 	return policy == "Retain" || policy == "RetainExceptOnCreate" || policy == "Snapshot"
 }

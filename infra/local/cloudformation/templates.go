@@ -49,7 +49,7 @@ func (t *template) showDeclarations() []declarationXML {
 	return shown
 }
 
-// neededCapabilities gives what a caller has to consent to.
+// neededCapabilities returns the capabilities that a caller must acknowledge.
 func (t *template) neededCapabilities() (capabilities []string, reason string) {
 	if checkCapabilities(t, nil) == nil {
 		return nil, ""
@@ -61,7 +61,8 @@ func (t *template) neededCapabilities() (capabilities []string, reason string) {
 	return []string{capability}, "The following resource(s) require capabilities: [AWS::IAM]"
 }
 
-// requestedTemplate parses the template that a request names: in its body, by its URL or by its stack.
+// requestedTemplate parses the template that a request names: in its body, by its URL or by its
+// stack.
 func (s *Service) requestedTemplate(c *wire.Call) (*template, error) {
 	var in stackInput
 	if err := c.DecodeQuery(&in); err != nil {

@@ -24,7 +24,8 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-// things is a resource type that remembers what it holds and what was done, and fails where a property says so.
+// things is a resource type that records its resources and calls, and fails where a property asks
+// for it.
 type things struct {
 	mu   sync.Mutex
 	held map[string]map[string]any
@@ -47,7 +48,9 @@ func (x *things) Create(_ context.Context, r cloudformation.Request) (cloudforma
 	}
 	x.note("create %s", r.LogicalID)
 	x.held[name] = r.Properties
-	return cloudformation.Result{PhysicalID: name, Attributes: map[string]any{"Arn": "arn:thing/" + name, "Endpoint.Port": 80}}, nil
+	return cloudformation.Result{
+		PhysicalID: name, Attributes: map[string]any{"Arn": "arn:thing/" + name, "Endpoint.Port": 80},
+	}, nil
 }
 
 func (x *things) Update(ctx context.Context, r cloudformation.Request) (cloudformation.Result, error) {
@@ -61,7 +64,9 @@ func (x *things) Update(ctx context.Context, r cloudformation.Request) (cloudfor
 	defer x.mu.Unlock()
 	x.note("update %s", r.LogicalID)
 	x.held[r.PhysicalID] = r.Properties
-	return cloudformation.Result{PhysicalID: r.PhysicalID, Attributes: map[string]any{"Arn": "arn:thing/" + r.PhysicalID, "Endpoint.Port": 80}}, nil
+	return cloudformation.Result{
+		PhysicalID: r.PhysicalID, Attributes: map[string]any{"Arn": "arn:thing/" + r.PhysicalID, "Endpoint.Port": 80},
+	}, nil
 }
 
 func (x *things) Delete(_ context.Context, r cloudformation.Request) error {
@@ -75,7 +80,7 @@ func (x *things) Delete(_ context.Context, r cloudformation.Request) error {
 	return nil
 }
 
-// did gives what was done since the last call of it.
+// did returns the calls since its last call.
 func (x *things) did() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -123,10 +128,14 @@ func start(t *testing.T, functions cloudformation.Invoker) *local {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &local{things: &things{held: map[string]map[string]any{}}, parameters: ssm.New("123456789012", "us-east-1"), objects: objects, operator: who.Operator()}
+	l := &local{
+		things: &things{held: map[string]map[string]any{}}, parameters: ssm.New("123456789012", "us-east-1"),
+		objects: objects, operator: who.Operator(),
+	}
 	l.parameters.Bootstrap("hnb659fds")
 	l.service = cloudformation.New(cloudformation.Config{
-		AccountID: "123456789012", Region: "us-east-1", Zones: []string{"us-east-1a", "us-east-1b"}, Parameters: l.parameters, Templates: objects, Functions: functions, BaseURL: server.URL,
+		AccountID: "123456789012", Region: "us-east-1", Zones: []string{"us-east-1a", "us-east-1b"}, Parameters: l.parameters,
+		Templates: objects, Functions: functions, BaseURL: server.URL,
 	})
 	who.Register(server)
 	l.service.Register(server)
@@ -152,8 +161,9 @@ func start(t *testing.T, functions cloudformation.Invoker) *local {
 func (l *local) create(t *testing.T, template string, parameters ...types.Parameter) types.Stack {
 	t.Helper()
 	_, err := l.client.CreateStack(t.Context(), &sdk.CreateStackInput{
-		StackName: aws.String("S"), TemplateBody: &template, Parameters: parameters, Capabilities: []types.Capability{types.CapabilityCapabilityIam},
-		Tags: []types.Tag{{Key: aws.String("team"), Value: aws.String("a")}},
+		StackName: aws.String("S"), TemplateBody: &template, Parameters: parameters,
+		Capabilities: []types.Capability{types.CapabilityCapabilityIam},
+		Tags:         []types.Tag{{Key: aws.String("team"), Value: aws.String("a")}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -164,7 +174,8 @@ func (l *local) create(t *testing.T, template string, parameters ...types.Parame
 func (l *local) update(t *testing.T, template string, parameters ...types.Parameter) types.Stack {
 	t.Helper()
 	_, err := l.client.UpdateStack(t.Context(), &sdk.UpdateStackInput{
-		StackName: aws.String("S"), TemplateBody: &template, Parameters: parameters, Capabilities: []types.Capability{types.CapabilityCapabilityIam},
+		StackName: aws.String("S"), TemplateBody: &template, Parameters: parameters,
+		Capabilities: []types.Capability{types.CapabilityCapabilityIam},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -195,7 +206,8 @@ func (l *local) delete(t *testing.T) {
 	}
 }
 
-// reasons gives "LogicalId STATUS: reason" of the stack's events that have a reason, oldest first.
+// reasons returns "LogicalId STATUS: reason" of the stack's events that have a reason, oldest
+// first.
 func (l *local) reasons(t *testing.T) string {
 	t.Helper()
 	out, err := l.client.DescribeStackEvents(t.Context(), &sdk.DescribeStackEventsInput{StackName: aws.String("S")})

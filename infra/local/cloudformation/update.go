@@ -7,20 +7,22 @@ import (
 	"time"
 )
 
-// hasChanges tells whether a deployment would change its stack at all.
+// hasChanges reports whether a deployment would change its stack at all.
 func (d *deployment) hasChanges(tags map[string]string) bool {
 	old := d.stack
-	return old.template == nil || !sameJSON(withoutMetadata(old.template), withoutMetadata(d.template)) || !maps.Equal(old.parameters, d.parameters) || !maps.Equal(old.tags, tags)
+	return old.template == nil || !sameJSON(withoutMetadata(old.template), withoutMetadata(d.template)) ||
+		!maps.Equal(old.parameters, d.parameters) || !maps.Equal(old.tags, tags)
 }
 
-// withoutMetadata leaves out what changes no resource.
+// withoutMetadata removes the parts of a template that change no resource.
 func withoutMetadata(t *template) template {
 	bare := *t
 	bare.Metadata = nil
 	return bare
 }
 
-// update brings a stack's resources to the deployment's template; it runs in its own goroutine until the stack is settled.
+// update brings a stack's resources to the deployment's template; it runs in its own goroutine
+// until the stack is settled.
 func (d *deployment) update(ctx context.Context) {
 	err := d.graph.walk(ctx, false, d.updateResource)
 	if err == nil {
@@ -76,7 +78,9 @@ func (d *deployment) updateResource(ctx context.Context, id string) error {
 		return d.createResource(ctx, id)
 	}
 	if r.kind != declared.Type {
-		return d.failed(r, updateFailed, fmt.Errorf("update of resource type is not permitted: %s is %s and the new template says %s", id, r.kind, declared.Type))
+		return d.failed(r, updateFailed,
+			fmt.Errorf("update of resource type is not permitted: %s is %s and the new template says %s", id, r.kind,
+				declared.Type))
 	}
 	properties, err := d.resolver.properties(declared.Properties)
 	if err != nil {
@@ -120,14 +124,15 @@ func (d *deployment) updateResource(ctx context.Context, id string) error {
 	return nil
 }
 
-// restore takes one resource back to what it was before the update.
+// restore returns one resource to its state before the update.
 func (d *deployment) restore(ctx context.Context, r *resource, old resource) error {
 	t, ok := d.service.typeOf(r.kind)
 	if !ok {
 		return fmt.Errorf("resource %s: its type %s is gone", r.logicalID, r.kind)
 	}
 	if r.physicalID != old.physicalID {
-		// The update made a replacement and the old resource is still there: the replacement goes.
+		// The update created a replacement and the old resource still exists, so the replacement is
+		// deleted.
 		replacement := *r
 		d.locked(func(at time.Time) {
 			r.physicalID, r.properties, r.attributes = old.physicalID, old.properties, old.attributes
@@ -160,8 +165,8 @@ func (d *deployment) restore(ctx context.Context, r *resource, old resource) err
 	return nil
 }
 
-// deleteReplaced deletes resources that are no longer the stack's. A failure is noted in the events and does not stop the
-// rest, as in CloudFormation's cleanup.
+// deleteReplaced deletes resources that are no longer the stack's. A failure is noted in the events
+// and does not stop the rest, as in CloudFormation's cleanup.
 func (d *deployment) deleteReplaced(ctx context.Context, replaced []*resource) {
 	for _, r := range replaced {
 		if err := d.service.unmake(ctx, d.stack, r); err != nil {

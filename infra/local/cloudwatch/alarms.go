@@ -20,7 +20,7 @@ type Service struct {
 // New makes a service with neither.
 func New() *Service { return &Service{alarms: map[string]alarm{}, dashboards: map[string]string{}} }
 
-// RegisterTypes lets stacks make alarms and dashboards.
+// RegisterTypes registers alarms and dashboards with CloudFormation.
 func (s *Service) RegisterTypes(stacks *cloudformation.Service) {
 	stacks.RegisterType("AWS::CloudWatch::Alarm", alarmType{s})
 	stacks.RegisterType("AWS::CloudWatch::Dashboard", dashboardType{s})
@@ -30,7 +30,7 @@ type alarmType struct{ service *Service }
 
 type dimension struct{ Name, Value string }
 
-// alarmProperties are what a template may say; whatever else it says fails the stack by name.
+// alarmProperties has the supported properties of an alarm. Any other fails the stack by name.
 // https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-cloudwatch-alarm.html
 type alarmProperties struct {
 	AlarmName          string
@@ -86,25 +86,30 @@ func (p alarmProperties) alarm(name string) (alarm, error) {
 		case stat == nil && query.Expression == sum && query.ReturnData:
 			made.filled = true
 		case stat != nil && !query.ReturnData:
-			made.metrics = append(made.metrics, metricOf(stat.Metric.Namespace, stat.Metric.MetricName, stat.Stat, stat.Metric.Dimensions))
+			made.metrics = append(made.metrics,
+				metricOf(stat.Metric.Namespace, stat.Metric.MetricName, stat.Stat, stat.Metric.Dimensions))
 			made.period = time.Duration(stat.Period) * time.Second
 		default:
-			return alarm{}, fmt.Errorf("alarm %s: query %q: only one metric, or %s of several, is simulated", name, query.ID, sum)
+			return alarm{}, fmt.Errorf("alarm %s: query %q: only one metric, or %s of several, is simulated", name, query.ID,
+				sum)
 		}
 	}
 	switch {
 	case len(made.metrics) == 0 || len(made.metrics) > 1 && !made.filled:
 		return alarm{}, fmt.Errorf("alarm %s: only one metric, or %s of several, is simulated", name, sum)
 	case made.period <= 0 || made.periods < 1 || made.due > made.periods:
-		return alarm{}, fmt.Errorf("alarm %s: %d of %d periods of %s cannot be looked at", name, made.due, made.periods, made.period)
+		return alarm{}, fmt.Errorf("alarm %s: %d of %d periods of %s cannot be looked at", name, made.due, made.periods,
+			made.period)
 	case p.ComparisonOperator != greater && p.ComparisonOperator != less:
-		return alarm{}, fmt.Errorf("alarm %s: ComparisonOperator %q is not simulated; %s and %s are", name, p.ComparisonOperator, greater, less)
+		return alarm{}, fmt.Errorf("alarm %s: ComparisonOperator %q is not simulated; %s and %s are", name,
+			p.ComparisonOperator, greater, less)
 	case !slices.Contains([]string{"", "missing", "breaching", "notBreaching"}, p.TreatMissingData):
 		return alarm{}, fmt.Errorf("alarm %s: TreatMissingData %q is not simulated", name, p.TreatMissingData)
 	}
 	for _, metric := range made.metrics {
 		if !slices.Contains([]string{"Sum", "Maximum"}, metric.Statistic) {
-			return alarm{}, fmt.Errorf("alarm %s: statistic %q of %s is not simulated; Sum and Maximum are", name, metric.Statistic, metric.Name)
+			return alarm{}, fmt.Errorf("alarm %s: statistic %q of %s is not simulated; Sum and Maximum are", name,
+				metric.Statistic, metric.Name)
 		}
 	}
 	return made, nil
@@ -133,7 +138,9 @@ func (t alarmType) put(r cloudformation.Request, name string) (cloudformation.Re
 	t.service.mu.Lock()
 	defer t.service.mu.Unlock()
 	t.service.alarms[name] = made
-	return cloudformation.Result{PhysicalID: name, Attributes: map[string]any{"Arn": "arn:aws:cloudwatch:::alarm:" + name}}, nil
+	return cloudformation.Result{
+		PhysicalID: name, Attributes: map[string]any{"Arn": "arn:aws:cloudwatch:::alarm:" + name},
+	}, nil
 }
 
 // Create makes the alarm.

@@ -12,15 +12,19 @@ import (
 var noon = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 
 func query(id, queue string) map[string]any {
-	return map[string]any{"Id": id, "ReturnData": false, "MetricStat": map[string]any{"Period": 60.0, "Stat": "Maximum", "Metric": map[string]any{
-		"Namespace": "AWS/SQS", "MetricName": "Length", "Dimensions": []any{map[string]any{"Name": "QueueName", "Value": queue}},
-	}}}
+	return map[string]any{"Id": id, "ReturnData": false,
+		"MetricStat": map[string]any{"Period": 60.0, "Stat": "Maximum", "Metric": map[string]any{
+			"Namespace": "AWS/SQS", "MetricName": "Length",
+			"Dimensions": []any{map[string]any{"Name": "QueueName", "Value": queue}},
+		}}}
 }
 
 func properties(change func(map[string]any)) map[string]any {
 	made := map[string]any{
 		"AlarmName": "letters", "ComparisonOperator": "GreaterThanThreshold", "EvaluationPeriods": 1.0, "Threshold": 2.0,
-		"Metrics": []any{map[string]any{"Id": "all", "Expression": sum, "ReturnData": true}, query("q0", "one"), query("q1", "two")},
+		"Metrics": []any{
+			map[string]any{"Id": "all", "Expression": sum, "ReturnData": true}, query("q0", "one"), query("q1", "two"),
+		},
 	}
 	if change != nil {
 		change(made)
@@ -43,7 +47,10 @@ func TestASumRingsPastItsThreshold(t *testing.T) {
 	for _, test := range []struct {
 		one, two []float64
 		want     bool
-	}{{nil, nil, false}, {[]float64{1}, []float64{1}, false}, {[]float64{1, 2}, []float64{1}, true}, {[]float64{3}, nil, true}} {
+	}{
+		{nil, nil, false}, {[]float64{1}, []float64{1}, false}, {[]float64{1, 2}, []float64{1}, true},
+		{[]float64{3}, nil, true},
+	} {
 		ringing, err := service.Ringing(noon, func(metric Metric, _, _ time.Time) ([]float64, error) {
 			return map[string][]float64{"one": test.one, "two": test.two}[metric.Dimensions["QueueName"]], nil
 		})
@@ -51,13 +58,17 @@ func TestASumRingsPastItsThreshold(t *testing.T) {
 			t.Errorf("with %v and %v the alarms %q ring, %v", test.one, test.two, ringing, err)
 		}
 	}
-	if _, err := service.Ringing(noon, func(Metric, time.Time, time.Time) ([]float64, error) { return nil, errors.New("no such queue") }); err == nil {
+	if _, err := service.Ringing(noon, func(Metric, time.Time, time.Time) ([]float64, error) {
+		return nil, errors.New("no such queue")
+	}); err == nil {
 		t.Error("a queue that cannot be counted passes for empty")
 	}
 	if err := (alarmType{service}).Delete(t.Context(), cloudformation.Request{PhysicalID: "letters"}); err != nil {
 		t.Fatal(err)
 	}
-	if ringing, err := service.Ringing(noon, func(Metric, time.Time, time.Time) ([]float64, error) { return []float64{9}, nil }); err != nil || len(ringing) != 0 {
+	if ringing, err := service.Ringing(noon, func(Metric, time.Time, time.Time) ([]float64, error) {
+		return []float64{9}, nil
+	}); err != nil || len(ringing) != 0 {
 		t.Errorf("a deleted alarm rings: %q, %v", ringing, err)
 	}
 }
@@ -65,8 +76,10 @@ func TestASumRingsPastItsThreshold(t *testing.T) {
 func TestAnAlarmRingsInSoManyOfItsPeriods(t *testing.T) {
 	single := func(comparison, missing string) map[string]any {
 		return map[string]any{
-			"AlarmName": "letters", "ComparisonOperator": comparison, "EvaluationPeriods": 5.0, "DatapointsToAlarm": 3.0, "Threshold": 1.0, "TreatMissingData": missing,
-			"Namespace": "AWS/Lambda", "MetricName": "Invocations", "Statistic": "Sum", "Period": 60.0, "Dimensions": []any{map[string]any{"Name": "FunctionName", "Value": "f"}},
+			"AlarmName": "letters", "ComparisonOperator": comparison, "EvaluationPeriods": 5.0, "DatapointsToAlarm": 3.0,
+			"Threshold": 1.0, "TreatMissingData": missing,
+			"Namespace": "AWS/Lambda", "MetricName": "Invocations", "Statistic": "Sum", "Period": 60.0,
+			"Dimensions": []any{map[string]any{"Name": "FunctionName", "Value": "f"}},
 		}
 	}
 	for name, test := range map[string]struct {
@@ -81,9 +94,10 @@ func TestAnAlarmRingsInSoManyOfItsPeriods(t *testing.T) {
 		"nothing, which is no ill": {less, "notBreaching", [5][]float64{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ringing, err := create(t, single(test.comparison, test.missing)).Ringing(noon, func(_ Metric, _, to time.Time) ([]float64, error) {
-				return test.minutes[int(noon.Sub(to)/time.Minute)], nil
-			})
+			ringing, err := create(t, single(test.comparison, test.missing)).Ringing(noon,
+				func(_ Metric, _, to time.Time) ([]float64, error) {
+					return test.minutes[int(noon.Sub(to)/time.Minute)], nil
+				})
 			if err != nil || (len(ringing) == 1) != test.want {
 				t.Errorf("the alarms %q ring, %v", ringing, err)
 			}
@@ -103,7 +117,9 @@ func TestWhatIsNotSimulatedIsRefused(t *testing.T) {
 		"ignored gaps": func(p map[string]any) { p["TreatMissingData"] = "ignore" },
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := alarmType{New()}.Create(t.Context(), cloudformation.Request{GeneratedName: "x", Properties: properties(change)})
+			_, err := alarmType{
+				New(),
+			}.Create(t.Context(), cloudformation.Request{GeneratedName: "x", Properties: properties(change)})
 			if err == nil || !strings.Contains(err.Error(), "letters") {
 				t.Errorf("got %v, want an error that names the alarm", err)
 			}
@@ -112,14 +128,20 @@ func TestWhatIsNotSimulatedIsRefused(t *testing.T) {
 }
 
 func TestEmbeddedMetrics(t *testing.T) {
-	const line = `{"Cluster":"prod","CapacityType":"spot","Nodes":[1,2.5],"_aws":{"Timestamp":1772366400000,"CloudWatchMetrics":[{"Namespace":"Whittle","Dimensions":[["Cluster","CapacityType"]],"Metrics":[{"Name":"Nodes"}]}]}}`
-	metric := Metric{Namespace: "Whittle", Name: "Nodes", Dimensions: map[string]string{"Cluster": "prod", "CapacityType": "spot"}}
+	const line = `{"Cluster":"prod","CapacityType":"spot","Nodes":[1,2.5],"_aws":{"Timestamp":1772366400000,` +
+		`"CloudWatchMetrics":[{"Namespace":"Whittle","Dimensions":[["Cluster","CapacityType"]],` +
+		`"Metrics":[{"Name":"Nodes"}]}]}}`
+	metric := Metric{
+		Namespace: "Whittle", Name: "Nodes", Dimensions: map[string]string{"Cluster": "prod", "CapacityType": "spot"},
+	}
 	if values, at := Embedded(line, metric); len(values) != 2 || values[1] != 2.5 || !at.Equal(noon) {
 		t.Errorf("values %v at %s", values, at)
 	}
 	for name, other := range map[string]Metric{
-		"another name":    {Namespace: "Whittle", Name: "Launches", Dimensions: metric.Dimensions},
-		"another value":   {Namespace: "Whittle", Name: "Nodes", Dimensions: map[string]string{"Cluster": "prod", "CapacityType": "on-demand"}},
+		"another name": {Namespace: "Whittle", Name: "Launches", Dimensions: metric.Dimensions},
+		"another value": {
+			Namespace: "Whittle", Name: "Nodes", Dimensions: map[string]string{"Cluster": "prod", "CapacityType": "on-demand"},
+		},
 		"fewer":           {Namespace: "Whittle", Name: "Nodes", Dimensions: map[string]string{"Cluster": "prod"}},
 		"another's space": {Namespace: "Other", Name: "Nodes", Dimensions: metric.Dimensions},
 	} {
@@ -136,14 +158,22 @@ func TestEmbeddedMetrics(t *testing.T) {
 
 func TestDashboards(t *testing.T) {
 	service := New()
-	made, err := dashboardType{service}.Create(t.Context(), cloudformation.Request{Properties: map[string]any{"DashboardName": "d", "DashboardBody": `{"widgets":[{"type":"metric"}]}`}})
+	made, err := dashboardType{
+		service,
+	}.Create(t.Context(), cloudformation.Request{
+		Properties: map[string]any{"DashboardName": "d", "DashboardBody": `{"widgets":[{"type":"metric"}]}`},
+	})
 	if err != nil || made.PhysicalID != "d" || len(service.Dashboards()) != 1 {
 		t.Errorf("made %+v, %v", made, err)
 	}
-	if _, err := (dashboardType{service}).Update(t.Context(), cloudformation.Request{PhysicalID: "d", Properties: map[string]any{"DashboardName": "d", "DashboardBody": "{"}}); err == nil {
+	if _, err := (dashboardType{service}).Update(t.Context(),
+		cloudformation.Request{
+			PhysicalID: "d", Properties: map[string]any{"DashboardName": "d", "DashboardBody": "{"},
+		}); err == nil {
 		t.Error("a body that is no JSON is taken")
 	}
-	if err := (dashboardType{service}).Delete(t.Context(), cloudformation.Request{PhysicalID: "d"}); err != nil || len(service.Dashboards()) != 0 {
+	if err := (dashboardType{service}).Delete(t.Context(), cloudformation.Request{PhysicalID: "d"}); err != nil ||
+		len(service.Dashboards()) != 0 {
 		t.Errorf("deleted: %v", err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 type dashboardType struct{ service *Service }
 
-// put checks as much as CloudWatch does of a body that is not drawn: that it is JSON with widgets.
+// put checks that a dashboard's body is JSON with widgets, as CloudWatch does.
 func (t dashboardType) put(r cloudformation.Request, name string) (cloudformation.Result, error) {
 	var p struct {
 		DashboardName, DashboardBody string

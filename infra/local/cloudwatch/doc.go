@@ -1,3 +1,3 @@
-// Package cloudwatch keeps the alarms and dashboards that stacks make, and tells which alarms ring by the metrics of the
-// local AWS: as much of CloudWatch as the local run needs. There are no calls.
+// Package cloudwatch keeps the alarms and dashboards of stacks. It evaluates alarms with the
+// metrics of the local AWS, as far as the local run needs that. It answers no calls.
 package cloudwatch

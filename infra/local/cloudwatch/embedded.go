@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Embedded reads the values of a metric from a log line in the embedded metric format; none where the line is of something
-// else, or of another series.
+// Embedded reads a metric's values from a log line in the embedded metric format. It returns none
+// for other lines and other series.
 // https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
 func Embedded(line string, metric Metric) (values []float64, at time.Time) {
 	var meta struct {
@@ -20,7 +20,8 @@ func Embedded(line string, metric Metric) (values []float64, at time.Time) {
 		} `json:"_aws"`
 	}
 	var members map[string]any
-	if json.Unmarshal([]byte(line), &meta) != nil || meta.AWS.Timestamp == 0 || json.Unmarshal([]byte(line), &members) != nil {
+	if json.Unmarshal([]byte(line), &meta) != nil || meta.AWS.Timestamp == 0 ||
+		json.Unmarshal([]byte(line), &members) != nil {
 		return nil, time.Time{}
 	}
 	for _, directive := range meta.AWS.CloudWatchMetrics {
@@ -46,7 +47,7 @@ func Embedded(line string, metric Metric) (values []float64, at time.Time) {
 	return values, time.UnixMilli(meta.AWS.Timestamp)
 }
 
-// anySet tells whether one of the sets of dimensions, with the line's values, is the wanted one.
+// anySet reports whether one of the sets of dimensions, with the line's values, is the wanted one.
 func anySet(sets [][]string, members map[string]any, wanted map[string]string) bool {
 	for _, set := range sets {
 		same := len(set) == len(wanted)

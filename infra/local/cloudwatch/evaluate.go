@@ -12,7 +12,7 @@ type Metric struct {
 	Dimensions                 map[string]string
 }
 
-// Source gives a metric's values from one time to another; none where there is no data.
+// Source returns a metric's values between two times; none without data.
 type Source func(metric Metric, from, to time.Time) ([]float64, error)
 
 const greater, less = "GreaterThanThreshold", "LessThanThreshold"

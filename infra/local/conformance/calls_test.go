@@ -30,7 +30,8 @@ type server struct {
 	iam *iam.Client
 	sts *sts.Client
 	*recorder
-	// refused are the codes of calls that were to fail, and failed those of calls that were not, by what was called.
+	// refused has the codes of calls that must fail, and failed those of calls that must not, by
+	// name.
 	refused, failed map[string]string
 
 	local                           *localec2.Service // nil where others made the server
@@ -42,7 +43,8 @@ func newServer(config aws.Config) *server {
 	r := &recorder{}
 	config.HTTPClient = r
 	return &server{
-		ec2: ec2.NewFromConfig(config), ssm: ssm.NewFromConfig(config), iam: iam.NewFromConfig(config), sts: sts.NewFromConfig(config), recorder: r,
+		ec2: ec2.NewFromConfig(config), ssm: ssm.NewFromConfig(config), iam: iam.NewFromConfig(config),
+		sts: sts.NewFromConfig(config), recorder: r,
 		refused: map[string]string{}, failed: map[string]string{},
 	}
 }
@@ -66,7 +68,7 @@ func code(err error) string {
 
 const cluster = "prod"
 
-// run makes all calls in one order; later ones use what earlier ones gave.
+// run makes all calls in one order. Later calls use earlier results.
 func (s *server) run(ctx context.Context) {
 	s.network(ctx)
 	s.catalogue(ctx)
@@ -93,14 +95,20 @@ func (s *server) network(ctx context.Context) {
 	if s.must("DescribeSubnets", err) && len(subnets.Subnets) == 1 {
 		s.subnet, s.zone = aws.ToString(subnets.Subnets[0].SubnetId), aws.ToString(subnets.Subnets[0].AvailabilityZone)
 	}
-	groups, err := s.ec2.DescribeSecurityGroups(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(filter("group-name", "default"), filter("vpc-id", s.vpc)...)})
+	groups, err := s.ec2.DescribeSecurityGroups(ctx,
+		&ec2.DescribeSecurityGroupsInput{Filters: append(filter("group-name", "default"), filter("vpc-id", s.vpc)...)})
 	if s.must("DescribeSecurityGroups", err) && len(groups.SecurityGroups) == 1 {
 		s.group = aws.ToString(groups.SecurityGroups[0].GroupId)
 	}
-	_, err = s.ec2.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{s.subnet, s.group}, Tags: tags("karpenter.sh/discovery", cluster)})
+	_, err = s.ec2.CreateTags(ctx,
+		&ec2.CreateTagsInput{Resources: []string{s.subnet, s.group}, Tags: tags("karpenter.sh/discovery", cluster)})
 	s.must("CreateTags", err)
-	found, err := s.ec2.DescribeSubnets(ctx, &ec2.DescribeSubnetsInput{Filters: filter("tag:karpenter.sh/discovery", cluster)})
-	if s.must("DescribeSubnets by tag", err) && (len(found.Subnets) == 0 || !slices.ContainsFunc(found.Subnets, func(n types.Subnet) bool { return aws.ToString(n.SubnetId) == s.subnet })) {
+	found, err := s.ec2.DescribeSubnets(ctx,
+		&ec2.DescribeSubnetsInput{Filters: filter("tag:karpenter.sh/discovery", cluster)})
+	if s.must("DescribeSubnets by tag", err) &&
+		(len(found.Subnets) == 0 || !slices.ContainsFunc(found.Subnets, func(n types.Subnet) bool {
+			return aws.ToString(n.SubnetId) == s.subnet
+		})) {
 		s.failed["DescribeSubnets by tag"] = "the tagged subnet is not found"
 	}
 	_, err = s.ec2.DescribeTags(ctx, &ec2.DescribeTagsInput{Filters: filter("resource-id", s.subnet)})
@@ -108,19 +116,27 @@ func (s *server) network(ctx context.Context) {
 }
 
 func (s *server) catalogue(ctx context.Context) {
-	_, err := s.ec2.DescribeInstanceTypes(ctx, &ec2.DescribeInstanceTypesInput{InstanceTypes: []types.InstanceType{"m5.large", "g5.xlarge", "inf2.xlarge", "c6gd.xlarge", "p4d.24xlarge"}})
+	_, err := s.ec2.DescribeInstanceTypes(ctx,
+		&ec2.DescribeInstanceTypesInput{
+			InstanceTypes: []types.InstanceType{"m5.large", "g5.xlarge", "inf2.xlarge", "c6gd.xlarge", "p4d.24xlarge"},
+		})
 	s.must("DescribeInstanceTypes", err)
-	_, err = s.ec2.DescribeInstanceTypeOfferings(ctx, &ec2.DescribeInstanceTypeOfferingsInput{LocationType: types.LocationTypeAvailabilityZone, Filters: filter("instance-type", "m5.large")})
+	_, err = s.ec2.DescribeInstanceTypeOfferings(ctx,
+		&ec2.DescribeInstanceTypeOfferingsInput{
+			LocationType: types.LocationTypeAvailabilityZone, Filters: filter("instance-type", "m5.large"),
+		})
 	s.must("DescribeInstanceTypeOfferings", err)
 	_, err = s.ec2.DescribeSpotPriceHistory(ctx, &ec2.DescribeSpotPriceHistoryInput{
-		InstanceTypes: []types.InstanceType{"m5.large"}, ProductDescriptions: []string{"Linux/UNIX"}, StartTime: aws.Time(time.Now()),
+		InstanceTypes: []types.InstanceType{"m5.large"}, ProductDescriptions: []string{"Linux/UNIX"},
+		StartTime: aws.Time(time.Now()),
 	})
 	s.must("DescribeSpotPriceHistory", err)
 }
 
 func (s *server) images(ctx context.Context) {
 	found, err := s.ec2.DescribeImages(ctx, &ec2.DescribeImagesInput{
-		Owners: []string{"amazon"}, Filters: append(filter("architecture", "x86_64"), filter("state", "available")...), IncludeDeprecated: aws.Bool(true),
+		Owners: []string{"amazon"}, Filters: append(filter("architecture", "x86_64"), filter("state", "available")...),
+		IncludeDeprecated: aws.Bool(true),
 	})
 	if s.must("DescribeImages", err) {
 		at := slices.IndexFunc(found.Images, func(i types.Image) bool {
@@ -139,11 +155,13 @@ func (s *server) images(ctx context.Context) {
 	s.must("GetParameter", err)
 	_, err = s.ssm.GetParameters(ctx, &ssm.GetParametersInput{Names: []string{"/local/image", "/local/none"}})
 	s.must("GetParameters", err)
-	_, err = s.ssm.GetParametersByPath(ctx, &ssm.GetParametersByPathInput{Path: aws.String("/local"), Recursive: aws.Bool(true)})
+	_, err = s.ssm.GetParametersByPath(ctx,
+		&ssm.GetParametersByPathInput{Path: aws.String("/local"), Recursive: aws.Bool(true)})
 	s.must("GetParametersByPath", err)
 }
 
-const trust = `{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"sts:AssumeRole","Principal":{"Service":"ec2.amazonaws.com"}}]}`
+const trust = `{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"sts:AssumeRole",` +
+	`"Principal":{"Service":"ec2.amazonaws.com"}}]}`
 
 func (s *server) profiles(ctx context.Context) {
 	role, profile := aws.String("nodes"), aws.String("nodes-profile")
@@ -152,42 +170,57 @@ func (s *server) profiles(ctx context.Context) {
 	_, err = s.iam.GetRole(ctx, &iam.GetRoleInput{RoleName: role})
 	s.must("GetRole", err)
 	_, err = s.iam.CreateInstanceProfile(ctx, &iam.CreateInstanceProfileInput{
-		InstanceProfileName: profile, Path: aws.String("/karpenter/us-east-1/prod/"), Tags: []iamtypes.Tag{{Key: aws.String("team"), Value: aws.String("blue")}},
+		InstanceProfileName: profile, Path: aws.String("/karpenter/us-east-1/prod/"),
+		Tags: []iamtypes.Tag{{Key: aws.String("team"), Value: aws.String("blue")}},
 	})
 	s.must("CreateInstanceProfile", err)
-	_, err = s.iam.AddRoleToInstanceProfile(ctx, &iam.AddRoleToInstanceProfileInput{InstanceProfileName: profile, RoleName: role})
+	_, err = s.iam.AddRoleToInstanceProfile(ctx,
+		&iam.AddRoleToInstanceProfileInput{InstanceProfileName: profile, RoleName: role})
 	s.must("AddRoleToInstanceProfile", err)
 	_, err = s.iam.GetInstanceProfile(ctx, &iam.GetInstanceProfileInput{InstanceProfileName: profile})
 	s.must("GetInstanceProfile", err)
-	_, err = s.iam.ListInstanceProfiles(ctx, &iam.ListInstanceProfilesInput{PathPrefix: aws.String("/karpenter/us-east-1/prod/")})
+	_, err = s.iam.ListInstanceProfiles(ctx,
+		&iam.ListInstanceProfilesInput{PathPrefix: aws.String("/karpenter/us-east-1/prod/")})
 	s.must("ListInstanceProfiles", err)
 }
 
 func (s *server) templates(ctx context.Context) {
 	name := aws.String("karpenter.k8s.aws/0123")
 	data := &types.RequestLaunchTemplateData{
-		ImageId: &s.image, UserData: aws.String(base64.StdEncoding.EncodeToString([]byte("#!/bin/sh\n"))), EbsOptimized: aws.Bool(true),
+		ImageId: &s.image, UserData: aws.String(base64.StdEncoding.EncodeToString([]byte("#!/bin/sh\n"))),
+		EbsOptimized:       aws.Bool(true),
 		IamInstanceProfile: &types.LaunchTemplateIamInstanceProfileSpecificationRequest{Name: aws.String("nodes-profile")},
 		Monitoring:         &types.LaunchTemplatesMonitoringRequest{Enabled: aws.Bool(true)},
-		BlockDeviceMappings: []types.LaunchTemplateBlockDeviceMappingRequest{{DeviceName: aws.String("/dev/xvda"), Ebs: &types.LaunchTemplateEbsBlockDeviceRequest{
-			VolumeSize: aws.Int32(100), VolumeType: types.VolumeTypeGp3, Encrypted: aws.Bool(true), DeleteOnTermination: aws.Bool(true),
-		}}},
+		BlockDeviceMappings: []types.LaunchTemplateBlockDeviceMappingRequest{{DeviceName: aws.String("/dev/xvda"),
+			Ebs: &types.LaunchTemplateEbsBlockDeviceRequest{
+				VolumeSize: aws.Int32(100), VolumeType: types.VolumeTypeGp3, Encrypted: aws.Bool(true),
+				DeleteOnTermination: aws.Bool(true),
+			}}},
 		MetadataOptions: &types.LaunchTemplateInstanceMetadataOptionsRequest{
-			HttpTokens: types.LaunchTemplateHttpTokensStateRequired, HttpPutResponseHopLimit: aws.Int32(1), HttpEndpoint: types.LaunchTemplateInstanceMetadataEndpointStateEnabled,
+			HttpTokens: types.LaunchTemplateHttpTokensStateRequired, HttpPutResponseHopLimit: aws.Int32(1),
+			HttpEndpoint: types.LaunchTemplateInstanceMetadataEndpointStateEnabled,
 		},
-		SecurityGroupIds:  []string{s.group},
-		TagSpecifications: []types.LaunchTemplateTagSpecificationRequest{{ResourceType: types.ResourceTypeNetworkInterface, Tags: tags("team", "blue")}},
+		SecurityGroupIds: []string{s.group},
+		TagSpecifications: []types.LaunchTemplateTagSpecificationRequest{
+			{ResourceType: types.ResourceTypeNetworkInterface, Tags: tags("team", "blue")},
+		},
 	}
 	_, err := s.ec2.CreateLaunchTemplate(ctx, &ec2.CreateLaunchTemplateInput{
 		LaunchTemplateName: name, LaunchTemplateData: data, VersionDescription: aws.String("first"),
-		TagSpecifications: []types.TagSpecification{{ResourceType: types.ResourceTypeLaunchTemplate, Tags: tags("team", "blue")}},
+		TagSpecifications: []types.TagSpecification{
+			{ResourceType: types.ResourceTypeLaunchTemplate, Tags: tags("team", "blue")},
+		},
 	})
 	s.must("CreateLaunchTemplate", err)
 	_, err = s.ec2.DescribeLaunchTemplates(ctx, &ec2.DescribeLaunchTemplatesInput{Filters: filter("tag:team", "blue")})
 	s.must("DescribeLaunchTemplates", err)
 	_, err = s.ec2.DescribeLaunchTemplates(ctx, &ec2.DescribeLaunchTemplatesInput{LaunchTemplateNames: []string{*name}})
 	s.must("DescribeLaunchTemplates by name", err)
-	_, err = s.ec2.CreateLaunchTemplateVersion(ctx, &ec2.CreateLaunchTemplateVersionInput{LaunchTemplateName: name, SourceVersion: aws.String("1"), LaunchTemplateData: &types.RequestLaunchTemplateData{KeyName: aws.String("key")}})
+	_, err = s.ec2.CreateLaunchTemplateVersion(ctx,
+		&ec2.CreateLaunchTemplateVersionInput{
+			LaunchTemplateName: name, SourceVersion: aws.String("1"),
+			LaunchTemplateData: &types.RequestLaunchTemplateData{KeyName: aws.String("key")},
+		})
 	s.must("CreateLaunchTemplateVersion", err)
 	_, err = s.ec2.DescribeLaunchTemplateVersions(ctx, &ec2.DescribeLaunchTemplateVersionsInput{LaunchTemplateName: name})
 	s.must("DescribeLaunchTemplateVersions", err)
@@ -196,24 +229,34 @@ func (s *server) templates(ctx context.Context) {
 // fleet asks for one instance.
 func (s *server) fleet(kind types.DefaultTargetCapacityType) *ec2.CreateFleetInput {
 	in := &ec2.CreateFleetInput{
-		Type:                        types.FleetTypeInstant,
-		TargetCapacitySpecification: &types.TargetCapacitySpecificationRequest{TotalTargetCapacity: aws.Int32(1), DefaultTargetCapacityType: kind},
+		Type: types.FleetTypeInstant,
+		TargetCapacitySpecification: &types.TargetCapacitySpecificationRequest{
+			TotalTargetCapacity: aws.Int32(1), DefaultTargetCapacityType: kind,
+		},
 		LaunchTemplateConfigs: []types.FleetLaunchTemplateConfigRequest{{
-			LaunchTemplateSpecification: &types.FleetLaunchTemplateSpecificationRequest{LaunchTemplateName: aws.String("karpenter.k8s.aws/0123"), Version: aws.String("1")},
-			Overrides:                   []types.FleetLaunchTemplateOverridesRequest{{InstanceType: "m5.large", SubnetId: &s.subnet, AvailabilityZone: &s.zone}},
+			LaunchTemplateSpecification: &types.FleetLaunchTemplateSpecificationRequest{
+				LaunchTemplateName: aws.String("karpenter.k8s.aws/0123"), Version: aws.String("1"),
+			},
+			Overrides: []types.FleetLaunchTemplateOverridesRequest{
+				{InstanceType: "m5.large", SubnetId: &s.subnet, AvailabilityZone: &s.zone},
+			},
 		}},
 		TagSpecifications: []types.TagSpecification{{ResourceType: types.ResourceTypeInstance, Tags: tags("team", "blue")}},
 	}
 	if kind == types.DefaultTargetCapacityTypeSpot {
 		in.SpotOptions = &types.SpotOptionsRequest{AllocationStrategy: types.SpotAllocationStrategyPriceCapacityOptimized}
 	} else {
-		in.OnDemandOptions = &types.OnDemandOptionsRequest{AllocationStrategy: types.FleetOnDemandAllocationStrategyLowestPrice}
+		in.OnDemandOptions = &types.OnDemandOptionsRequest{
+			AllocationStrategy: types.FleetOnDemandAllocationStrategyLowestPrice,
+		}
 	}
 	return in
 }
 
 func (s *server) fleets(ctx context.Context) {
-	for _, kind := range []types.DefaultTargetCapacityType{types.DefaultTargetCapacityTypeOnDemand, types.DefaultTargetCapacityTypeSpot} {
+	for _, kind := range []types.DefaultTargetCapacityType{
+		types.DefaultTargetCapacityTypeOnDemand, types.DefaultTargetCapacityTypeSpot,
+	} {
 		out, err := s.ec2.CreateFleet(ctx, s.fleet(kind))
 		if !s.must("CreateFleet "+string(kind), err) {
 			continue
@@ -223,7 +266,8 @@ func (s *server) fleets(ctx context.Context) {
 		}
 	}
 	out, err := s.ec2.RunInstances(ctx, &ec2.RunInstancesInput{
-		MinCount: aws.Int32(1), MaxCount: aws.Int32(1), ImageId: &s.image, InstanceType: "m5.large", SubnetId: &s.subnet, SecurityGroupIds: []string{s.group},
+		MinCount: aws.Int32(1), MaxCount: aws.Int32(1), ImageId: &s.image, InstanceType: "m5.large", SubnetId: &s.subnet,
+		SecurityGroupIds:  []string{s.group},
 		TagSpecifications: []types.TagSpecification{{ResourceType: types.ResourceTypeInstance, Tags: tags("team", "blue")}},
 	})
 	if s.must("RunInstances", err) {
@@ -233,7 +277,10 @@ func (s *server) fleets(ctx context.Context) {
 
 func (s *server) lives(ctx context.Context) {
 	running := func() bool {
-		out, err := s.ec2.DescribeInstances(ctx, &ec2.DescribeInstancesInput{Filters: append(filter("tag:team", "blue"), filter("instance-state-name", "running")...)})
+		out, err := s.ec2.DescribeInstances(ctx,
+			&ec2.DescribeInstancesInput{
+				Filters: append(filter("tag:team", "blue"), filter("instance-state-name", "running")...),
+			})
 		count := 0
 		if s.must("DescribeInstances", err) {
 			for _, r := range out.Reservations {
@@ -242,18 +289,21 @@ func (s *server) lives(ctx context.Context) {
 		}
 		return count == len(s.instances)
 	}
-	for deadline := time.Now().Add(10 * time.Second); !running() && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(10 * time.Second); !running() &&
+		time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		continue
 	}
 	_, err := s.ec2.DescribeInstances(ctx, &ec2.DescribeInstancesInput{InstanceIds: s.instances})
 	s.must("DescribeInstances by id", err)
-	_, err = s.ec2.DescribeInstanceStatus(ctx, &ec2.DescribeInstanceStatusInput{InstanceIds: s.instances, IncludeAllInstances: aws.Bool(true)})
+	_, err = s.ec2.DescribeInstanceStatus(ctx,
+		&ec2.DescribeInstanceStatusInput{InstanceIds: s.instances, IncludeAllInstances: aws.Bool(true)})
 	s.must("DescribeInstanceStatus", err)
 	_, err = s.ec2.DescribeVolumes(ctx, &ec2.DescribeVolumesInput{})
 	s.must("DescribeVolumes", err)
 	_, err = s.ec2.CreateTags(ctx, &ec2.CreateTagsInput{Resources: s.instances, Tags: tags("Name", "node")})
 	s.must("CreateTags of instances", err)
-	_, err = s.ec2.DeleteTags(ctx, &ec2.DeleteTagsInput{Resources: s.instances, Tags: []types.Tag{{Key: aws.String("Name")}}})
+	_, err = s.ec2.DeleteTags(ctx,
+		&ec2.DeleteTagsInput{Resources: s.instances, Tags: []types.Tag{{Key: aws.String("Name")}}})
 	s.must("DeleteTags", err)
 	_, err = s.ec2.GetConsoleOutput(ctx, &ec2.GetConsoleOutputInput{InstanceId: &s.instances[len(s.instances)-1]})
 	s.must("GetConsoleOutput", err)
@@ -266,14 +316,18 @@ func (s *server) lives(ctx context.Context) {
 		}
 	}
 	s.must("StartInstances", err)
-	_, err = s.ec2.CreatePlacementGroup(ctx, &ec2.CreatePlacementGroupInput{GroupName: aws.String("parts"), Strategy: types.PlacementStrategyPartition, PartitionCount: aws.Int32(3)})
+	_, err = s.ec2.CreatePlacementGroup(ctx,
+		&ec2.CreatePlacementGroupInput{
+			GroupName: aws.String("parts"), Strategy: types.PlacementStrategyPartition, PartitionCount: aws.Int32(3),
+		})
 	s.must("CreatePlacementGroup", err)
 	_, err = s.ec2.DescribePlacementGroups(ctx, &ec2.DescribePlacementGroupsInput{})
 	s.must("DescribePlacementGroups", err)
 	_, err = s.ec2.DeletePlacementGroup(ctx, &ec2.DeletePlacementGroupInput{GroupName: aws.String("parts")})
 	s.must("DeletePlacementGroup", err)
 	_, err = s.ec2.CreateCapacityReservation(ctx, &ec2.CreateCapacityReservationInput{
-		InstanceType: aws.String("m5.large"), InstancePlatform: types.CapacityReservationInstancePlatformLinuxUnix, AvailabilityZone: &s.zone, InstanceCount: aws.Int32(2),
+		InstanceType: aws.String("m5.large"), InstancePlatform: types.CapacityReservationInstancePlatformLinuxUnix,
+		AvailabilityZone: &s.zone, InstanceCount: aws.Int32(2),
 	})
 	s.must("CreateCapacityReservation", err)
 	_, err = s.ec2.DescribeCapacityReservations(ctx, &ec2.DescribeCapacityReservationsInput{})
@@ -293,33 +347,50 @@ func (s *server) refusals(ctx context.Context) {
 	refuse("ending an instance that is not there", err)
 	_, err = s.ec2.DescribeSubnets(ctx, &ec2.DescribeSubnetsInput{SubnetIds: []string{"subnet-0123456789abcdef0"}})
 	refuse("a subnet that is not there", err)
-	_, err = s.ec2.DescribeSecurityGroups(ctx, &ec2.DescribeSecurityGroupsInput{GroupIds: []string{"sg-0123456789abcdef0"}})
+	_, err = s.ec2.DescribeSecurityGroups(ctx,
+		&ec2.DescribeSecurityGroupsInput{GroupIds: []string{"sg-0123456789abcdef0"}})
 	refuse("a security group that is not there", err)
 	_, err = s.ec2.DescribeImages(ctx, &ec2.DescribeImagesInput{ImageIds: []string{"ami-0123456789abcdef0"}})
 	refuse("an image that is not there", err)
 	_, err = s.ec2.DescribeLaunchTemplates(ctx, &ec2.DescribeLaunchTemplatesInput{LaunchTemplateNames: []string{"none"}})
 	refuse("a launch template that is not there", err)
-	_, err = s.ec2.CreateLaunchTemplate(ctx, &ec2.CreateLaunchTemplateInput{LaunchTemplateName: aws.String("karpenter.k8s.aws/0123"), LaunchTemplateData: &types.RequestLaunchTemplateData{ImageId: &s.image}})
+	_, err = s.ec2.CreateLaunchTemplate(ctx,
+		&ec2.CreateLaunchTemplateInput{
+			LaunchTemplateName: aws.String("karpenter.k8s.aws/0123"),
+			LaunchTemplateData: &types.RequestLaunchTemplateData{ImageId: &s.image},
+		})
 	refuse("a launch template of a name that is taken", err)
 	_, err = s.ec2.DescribePlacementGroups(ctx, &ec2.DescribePlacementGroupsInput{GroupNames: []string{"none"}})
 	refuse("a placement group that is not there", err)
-	_, err = s.ec2.RunInstances(ctx, &ec2.RunInstancesInput{MinCount: aws.Int32(1), MaxCount: aws.Int32(1), ImageId: &s.image, InstanceType: "m5.large", SubnetId: &s.subnet, DryRun: aws.Bool(true)})
+	_, err = s.ec2.RunInstances(ctx,
+		&ec2.RunInstancesInput{
+			MinCount: aws.Int32(1), MaxCount: aws.Int32(1), ImageId: &s.image, InstanceType: "m5.large", SubnetId: &s.subnet,
+			DryRun: aws.Bool(true),
+		})
 	refuse("a dry run of RunInstances", err)
 	_, err = s.ssm.GetParameter(ctx, &ssm.GetParameterInput{Name: aws.String("/local/none")})
 	refuse("a parameter that is not there", err)
 	_, err = s.iam.GetInstanceProfile(ctx, &iam.GetInstanceProfileInput{InstanceProfileName: aws.String("none")})
 	refuse("an instance profile that is not there", err)
-	_, err = s.iam.CreateInstanceProfile(ctx, &iam.CreateInstanceProfileInput{InstanceProfileName: aws.String("nodes-profile")})
+	_, err = s.iam.CreateInstanceProfile(ctx,
+		&iam.CreateInstanceProfileInput{InstanceProfileName: aws.String("nodes-profile")})
 	refuse("an instance profile of a name that is taken", err)
-	_, err = s.iam.AddRoleToInstanceProfile(ctx, &iam.AddRoleToInstanceProfileInput{InstanceProfileName: aws.String("nodes-profile"), RoleName: aws.String("nodes")})
+	_, err = s.iam.AddRoleToInstanceProfile(ctx,
+		&iam.AddRoleToInstanceProfileInput{InstanceProfileName: aws.String("nodes-profile"), RoleName: aws.String("nodes")})
 	refuse("a second role of an instance profile", err)
-	_, err = s.iam.DeleteInstanceProfile(ctx, &iam.DeleteInstanceProfileInput{InstanceProfileName: aws.String("nodes-profile")})
+	_, err = s.iam.DeleteInstanceProfile(ctx,
+		&iam.DeleteInstanceProfileInput{InstanceProfileName: aws.String("nodes-profile")})
 	refuse("deleting an instance profile with a role", err)
-	_, err = s.iam.RemoveRoleFromInstanceProfile(ctx, &iam.RemoveRoleFromInstanceProfileInput{InstanceProfileName: aws.String("nodes-profile"), RoleName: aws.String("nodes")})
+	_, err = s.iam.RemoveRoleFromInstanceProfile(ctx,
+		&iam.RemoveRoleFromInstanceProfileInput{
+			InstanceProfileName: aws.String("nodes-profile"), RoleName: aws.String("nodes"),
+		})
 	s.must("RemoveRoleFromInstanceProfile", err)
-	_, err = s.iam.DeleteInstanceProfile(ctx, &iam.DeleteInstanceProfileInput{InstanceProfileName: aws.String("nodes-profile")})
+	_, err = s.iam.DeleteInstanceProfile(ctx,
+		&iam.DeleteInstanceProfileInput{InstanceProfileName: aws.String("nodes-profile")})
 	s.must("DeleteInstanceProfile", err)
-	_, err = s.ec2.DeleteLaunchTemplate(ctx, &ec2.DeleteLaunchTemplateInput{LaunchTemplateName: aws.String("karpenter.k8s.aws/0123")})
+	_, err = s.ec2.DeleteLaunchTemplate(ctx,
+		&ec2.DeleteLaunchTemplateInput{LaunchTemplateName: aws.String("karpenter.k8s.aws/0123")})
 	s.must("DeleteLaunchTemplate", err)
 }
 

@@ -36,7 +36,8 @@ func localAWS(t *testing.T) *server {
 	}
 	parameters := localssm.New(AccountID, Region)
 	machines, err := localec2.New(localec2.Config{
-		AccountID: AccountID, Region: Region, Parameters: parameters, InstanceProfiles: people, Machines: consoles{}, Timing: localec2.Timing{Stopping: 10 * time.Millisecond},
+		AccountID: AccountID, Region: Region, Parameters: parameters, InstanceProfiles: people, Machines: consoles{},
+		Timing: localec2.Timing{Stopping: 10 * time.Millisecond},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -193,7 +194,8 @@ func compareShapes(t *testing.T, ours, theirs []answer) {
 			t.Errorf("the exception %s is not needed any more", exception)
 		}
 	}
-	t.Logf("%d elements of %d actions compared: %d are excepted, and the local AWS answers %d more", compared, len(other), excepted, beyond)
+	t.Logf("%d elements of %d actions compared: %d are excepted, and the local AWS answers %d more", compared, len(other),
+		excepted, beyond)
 }
 
 func TestEveryExceptionHasAReason(t *testing.T) {

@@ -60,7 +60,8 @@ func (e *element) child(name string) *element {
 	return e.children[at]
 }
 
-// paths collects the paths of all elements that say something: an empty one without children is as good as absent.
+// paths collects the paths of all elements that say something: an empty one without children is as
+// good as absent.
 func (e *element) paths(prefix string, into map[string]bool) {
 	for _, c := range e.children {
 		path := prefix + "/" + c.name

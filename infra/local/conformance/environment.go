@@ -25,13 +25,15 @@ type Environment struct {
 	folder string
 }
 
-// Prepare makes the environment in the user's cache folder, unless one of the same versions is there. Progress is told to out.
+// Prepare installs the environment in the user's cache folder, unless one with the same versions
+// exists. It prints its progress to out.
 func Prepare(ctx context.Context, out io.Writer) (*Environment, error) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		return nil, fmt.Errorf("conformance needs Python 3.10 or later with venv: %w", err)
 	}
-	version, err := exec.CommandContext(ctx, python, "-c", "import sys, platform; print('%d.%d-%s' % (*sys.version_info[:2], platform.machine()))").Output()
+	version, err := exec.CommandContext(ctx, python, "-c",
+		"import sys, platform; print('%d.%d-%s' % (*sys.version_info[:2], platform.machine()))").Output()
 	if err != nil {
 		return nil, fmt.Errorf("asking %s for its version: %w", python, err)
 	}
@@ -65,7 +67,10 @@ func Prepare(ctx context.Context, out io.Writer) (*Environment, error) {
 	defer func() { _ = os.Remove(list) }()
 	for _, command := range [][]string{
 		{python, "-m", "venv", folder},
-		{e.Python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:", "-r", list},
+		{
+			e.Python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:",
+			"-r", list,
+		},
 	} {
 		if text, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("%s: %w: %s", strings.Join(command, " "), err, text)

@@ -11,7 +11,8 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/servicemodel"
 )
 
-// TestConformanceOfGeneratedTypes generates the types again and compares them with the committed ones.
+// TestConformanceOfGeneratedTypes generates the types again and compares them with the committed
+// ones.
 func TestConformanceOfGeneratedTypes(t *testing.T) {
 	environment, err := Prepare(t.Context(), os.Stderr)
 	if err != nil {

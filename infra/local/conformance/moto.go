@@ -24,7 +24,7 @@ type Moto struct {
 	ended   chan error
 }
 
-// startTimeout bounds how long the server may take to tell its address.
+// startTimeout limits the wait for the server's address.
 const startTimeout = time.Minute
 
 // StartMoto prepares the environment and runs a moto server in it until the test ends.
@@ -92,7 +92,7 @@ func (m *Moto) close() {
 	<-m.ended
 }
 
-// Config is what the SDK's NewFromConfig needs to call the server.
+// Config is the configuration of an SDK client for the server.
 func (m *Moto) Config() aws.Config {
 	return aws.Config{
 		Region: Region, BaseEndpoint: &m.URL, Credentials: credentials.NewStaticCredentialsProvider("AKIATEST", "secret", ""),

@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// answer is what a server said to one call.
+// answer is a server's answer to one call.
 type answer struct {
 	service, action string
 	status          int

@@ -13,7 +13,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/servicemodel"
 )
 
-// validation finds what of an answer a model does not know.
+// validation finds the parts of an answer that a model does not know.
 type validation struct {
 	model    *servicemodel.Model
 	problems []string
@@ -26,7 +26,7 @@ func (v *validation) problem(path, format string, args ...any) {
 	}
 }
 
-// validate gives one line for each thing in an answer's body that is not as the model has it.
+// validate returns one line for each thing in an answer's body that is not as the model has it.
 func validate(m *servicemodel.Model, action string, body []byte) []string {
 	output, err := m.Output(action)
 	if err != nil {
@@ -56,7 +56,8 @@ func validate(m *servicemodel.Model, action string, body []byte) []string {
 	return v.problems
 }
 
-// envelope checks what is around an XML answer: EC2 has the request's id beside the members, the query protocol wraps these.
+// envelope checks the outer elements of an XML answer. EC2 puts the request ID beside the members;
+// the query protocol wraps the members.
 func (v *validation) envelope(action string, root *element, output *servicemodel.Ref) {
 	if v.model.Metadata.Protocol == "ec2" {
 		if root.child("requestId") == nil {
@@ -155,7 +156,7 @@ func (v *validation) structure(path string, s *servicemodel.Shape, e *element) {
 	}
 }
 
-// text checks a scalar of XML, which is always text. Empty text says nothing.
+// text checks a scalar of XML, which is always text. Empty text is valid.
 func (v *validation) text(path string, s *servicemodel.Shape, text string) {
 	if text == "" {
 		return

@@ -53,7 +53,7 @@ func offered() ([]instancetypes.InstanceType, error) {
 	}), nil
 }
 
-// newAccount makes an account without instances. Its owner closes it.
+// newAccount makes an account without instances. The caller closes it.
 func (w *World) newAccount(ctx context.Context) (*account, error) {
 	a := &account{server: wire.NewServer(), urls: map[string]string{}}
 	people, err := identity.New(accountID, region)

@@ -31,7 +31,7 @@ func (k Kill) String() string {
 	return fmt.Sprintf("killed %s %s (no. %d in invocation %d)", when, k.Name, k.Nth, k.Invocation)
 }
 
-// fate says whether a function survives a call.
+// fate reports whether a function survives a call.
 type fate int
 
 const (

@@ -26,7 +26,7 @@ type Scenario struct {
 	Ticked []string
 	// Step is the time between two rounds of ticks; 0 means 6 s.
 	Step time.Duration
-	// Alone gives each kill its own trial, for scenarios that are too short for two kills.
+	// Alone returns each kill its own trial, for scenarios that are too short for two kills.
 	Alone bool
 	// Launches is the exact number of instances that the functions launch; anyNumber if it depends
 	// on the kill.

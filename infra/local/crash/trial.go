@@ -30,7 +30,7 @@ type trial struct {
 	scenario *Scenario
 	ledger   *ledger
 	stage    *stage
-	// undelivered holds, by function, the event that has to be delivered again.
+	// undelivered holds, by function, the event that must be delivered again.
 	undelivered map[string]any
 	acted       bool // play has changed something since it read the world
 

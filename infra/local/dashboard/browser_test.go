@@ -21,15 +21,15 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/dashboard"
 )
 
-// browsing is what browser.mjs is given.
+// browsing is the input of browser.mjs.
 type browsing struct {
 	Executable string            `json:"executable"`
 	Folder     string            `json:"folder"` // of the pictures
 	Pages      map[string]string `json:"pages"`  // URLs by the cluster's name
 }
 
-// TestBrowser looks at the page of each cluster in a real Chromium, in both themes and
-// two widths, uses it, and leaves a picture of each in build/pages.
+// TestBrowser opens the page of each cluster in a real Chromium, in both themes and two widths. It
+// uses the page and writes a picture of each to build/pages.
 func TestBrowser(t *testing.T) {
 	browser, err := chromium.Prepare(t.Context(), os.Stderr)
 	if err != nil {
@@ -94,7 +94,10 @@ func show(t *testing.T, shown *view.View) string {
 		if err := json.Unmarshal(event, &asked); err != nil {
 			return nil, err
 		}
-		options := widget.Options{Cluster: "prod", NodePool: asked.NodePool, Endpoint: "arn:aws:lambda:us-east-1:123456789012:function:whittle-prod-console"}
+		options := widget.Options{
+			Cluster: "prod", NodePool: asked.NodePool,
+			Endpoint: "arn:aws:lambda:us-east-1:123456789012:function:whittle-prod-console",
+		}
 		var html string
 		var err error
 		if shown == nil {

@@ -19,12 +19,17 @@ import (
 
 var now = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 
-// clusters are what the page is looked at with; nil stands for one that cannot be read.
+// clusters are the test's clusters; nil stands for one that cannot be read.
 func clusters() map[string]*view.View {
-	return map[string]*view.View{"busy": busy(14), "large": busy(320), "long": long(), "empty": empty(), "broken": broken(), "unreachable": nil}
+	return map[string]*view.View{
+		"busy": busy(14), "large": busy(320), "long": long(), "empty": empty(), "broken": broken(), "unreachable": nil,
+	}
 }
 
-var errUnreachable = errors.New(`reading /apis/karpenter.sh/v1/nodepools: nodepools.karpenter.sh is forbidden: User "arn:aws:sts::123456789012:assumed-role/Whittle-prodConsoleRole/whittle-prod-console" cannot list resource "nodepools" in API group "karpenter.sh" at the cluster scope`)
+var errUnreachable = errors.New(
+	`reading /apis/karpenter.sh/v1/nodepools: nodepools.karpenter.sh is forbidden: User ` +
+		`"arn:aws:sts::123456789012:assumed-role/Whittle-prodConsoleRole/whittle-prod-console" cannot list resource ` +
+		`"nodepools" in API group "karpenter.sh" at the cluster scope`)
 
 // kind of node, as it is repeated in a busy cluster.
 type kind struct {
@@ -44,21 +49,30 @@ func kinds() []kind {
 	}
 }
 
-// busy is a cluster of so many nodes that does what clusters do.
+// busy is a working cluster with a number of nodes.
 func busy(nodes int) *view.View {
-	shown := &view.View{Time: now, Catalog: &view.Catalog{Time: now.Add(-23 * time.Minute), SpotPriceTime: now.Add(-23 * time.Minute), InstanceTypes: 884}}
+	shown := &view.View{
+		Time: now,
+		Catalog: &view.Catalog{
+			Time: now.Add(-23 * time.Minute), SpotPriceTime: now.Add(-23 * time.Minute), InstanceTypes: 884,
+		},
+	}
 	all := kinds()
 	for i := range nodes {
 		of := all[i%len(all)]
 		node := view.Node{
-			NodeClaim: fmt.Sprintf("%s-%05x", of.pool, 0x5bd9a+i*7919), NodePool: of.pool, Name: fmt.Sprintf("ip-10-0-%d-%d.ec2.internal", i/200, 4+i%200),
-			ProviderID: "aws:///" + of.zone + "/i-1", InstanceType: of.instanceType, CapacityType: of.capacityType, Zone: of.zone,
-			Created: now.Add(-time.Duration(i*i+3) * 7 * time.Minute), State: view.StateReady, PricePerHour: of.price, OnDemandPerHour: of.onDemand, Pods: of.pods,
+			NodeClaim: fmt.Sprintf("%s-%05x", of.pool, 0x5bd9a+i*7919), NodePool: of.pool,
+			Name:       fmt.Sprintf("ip-10-0-%d-%d.ec2.internal", i/200, 4+i%200),
+			ProviderID: "aws:///" + of.zone + "/i-1", InstanceType: of.instanceType, CapacityType: of.capacityType,
+			Zone:    of.zone,
+			Created: now.Add(-time.Duration(i*i+3) * 7 * time.Minute), State: view.StateReady, PricePerHour: of.price,
+			OnDemandPerHour: of.onDemand, Pods: of.pods,
 			Requested: resources(of.requestedCPU, of.requested), Allocatable: resources(of.cpu, of.memory),
 		}
 		switch i {
 		case 2:
-			node.State, node.Reason = view.StateRegistered, `StartupTaintsExist: StartupTaint "node.cilium.io/agent-not-ready:NoExecute" still exists`
+			node.State, node.Reason = view.StateRegistered,
+				`StartupTaintsExist: StartupTaint "node.cilium.io/agent-not-ready:NoExecute" still exists`
 			node.Created = now.Add(-48 * time.Second)
 		case 5:
 			node.State, node.Reason = view.StateDraining, "Draining: 2 pods are waiting to be evicted"
@@ -73,7 +87,8 @@ func busy(nodes int) *view.View {
 	shown.Nodes = append(shown.Nodes, view.Node{
 		NodeClaim: "memory-8kq2x", NodePool: "memory", Created: now.Add(-2 * time.Second), State: view.StateLaunching,
 	}, view.Node{
-		Name: "ip-10-0-9-9.ec2.internal", InstanceType: "m7g.large", Zone: "us-east-1c", Created: now.Add(-59 * 24 * time.Hour), State: view.StateReady, Pods: 12,
+		Name: "ip-10-0-9-9.ec2.internal", InstanceType: "m7g.large", Zone: "us-east-1c",
+		Created: now.Add(-59 * 24 * time.Hour), State: view.StateReady, Pods: 12,
 		Requested: resources("1100m", "2Gi"), Allocatable: resources("1930m", "7Gi"),
 	})
 	shown.NodePools = []view.NodePool{
@@ -84,43 +99,62 @@ func busy(nodes int) *view.View {
 	sum(shown)
 	shown.Waiting = append(shown.Waiting, view.Pod{
 		Namespace: "ml", Name: "trainer-0", Created: now.Add(-14 * time.Minute), Source: "whittle",
-		Message: `nodepool "default": requests nvidia.com/gpu 8, no instance type that the requirements allow has more than 0; nodepool "gpu": nvidia.com/gpu 8 beside the 12 in use is over the limit of 16: raise spec.limits`,
+		Message: `nodepool "default": requests nvidia.com/gpu 8, no instance type that the requirements allow has more ` +
+			`than 0; nodepool "gpu": nvidia.com/gpu 8 beside the 12 in use is over the limit of 16: raise spec.limits`,
 	})
 	for i := range 9 {
-		shown.Waiting = append(shown.Waiting, view.Pod{Namespace: "batch", Name: fmt.Sprintf("embed-7c9d5b6f4-%05x", 0xa3f10+i*977), Created: now.Add(-time.Duration(52-i) * time.Second), Source: "whittle", Message: "Pod should schedule on: nodeclaim/default-7b1f3"})
+		shown.Waiting = append(shown.Waiting,
+			view.Pod{
+				Namespace: "batch", Name: fmt.Sprintf("embed-7c9d5b6f4-%05x", 0xa3f10+i*977),
+				Created: now.Add(-time.Duration(52-i) * time.Second), Source: "whittle",
+				Message: "Pod should schedule on: nodeclaim/default-7b1f3",
+			})
 	}
 	shown.Plan = &status.Plan{
 		Time: now.Add(-50 * time.Second), Pods: 31, Existing: 6, Unplaced: 1, PricePerHour: 0.8862, LowerBoundPerHour: 0.7941,
 		Nodes: []status.Nodes{
-			{NodePool: "memory", InstanceType: "r7g.8xlarge", CapacityType: "spot", Zone: "us-east-1a", Count: 1, Pods: 8, PricePerHour: 0.6120},
-			{NodePool: "default", InstanceType: "c7g.2xlarge", CapacityType: "spot", Zone: "us-east-1a", Count: 2, Pods: 14, PricePerHour: 0.1942},
-			{NodePool: "default", InstanceType: "c7i-flex.large", CapacityType: "on-demand", Zone: "us-east-1c", Count: 1, Pods: 2, PricePerHour: 0.0848},
+			{
+				NodePool: "memory", InstanceType: "r7g.8xlarge", CapacityType: "spot", Zone: "us-east-1a", Count: 1, Pods: 8,
+				PricePerHour: 0.6120,
+			},
+			{
+				NodePool: "default", InstanceType: "c7g.2xlarge", CapacityType: "spot", Zone: "us-east-1a", Count: 2, Pods: 14,
+				PricePerHour: 0.1942,
+			},
+			{
+				NodePool: "default", InstanceType: "c7i-flex.large", CapacityType: "on-demand", Zone: "us-east-1c", Count: 1,
+				Pods: 2, PricePerHour: 0.0848,
+			},
 		},
 	}
 	return shown
 }
 
-// long has names and reasons as long as Kubernetes takes them, and what must be escaped.
+// long has names and reasons of Kubernetes' maximum length, with characters that must be escaped.
 func long() *view.View {
 	shown := busy(6)
 	name := strings.Repeat("a-very-long-name-", 14) + "of-a-team"
 	shown.NodePools[0].Name, shown.NodePools[0].NodeClass = name, name
-	shown.NodePools[0].Limits = limits("cpu", "100000", "memory", "4000000Gi", "nodes", "10000", "nvidia.com/gpu", "160", "ephemeral-storage", "1000Ti")
+	shown.NodePools[0].Limits = limits("cpu", "100000", "memory", "4000000Gi", "nodes", "10000", "nvidia.com/gpu", "160",
+		"ephemeral-storage", "1000Ti")
 	for i := range shown.Nodes {
 		shown.Nodes[i].NodePool = name
 		shown.Nodes[i].NodeClaim = name + "-" + shown.Nodes[i].NodeClaim
 		shown.Nodes[i].Name = "i-0123456789abcdef" + fmt.Sprint(i) + ".some-long-region-name.compute.internal"
 		shown.Nodes[i].InstanceType = "u7inh-32tb.480xlarge"
 	}
-	shown.Nodes[1].State, shown.Nodes[1].Reason = view.StateNotReady, strings.Repeat("KubeletNotReady: container runtime network not ready ", 12)
+	shown.Nodes[1].State, shown.Nodes[1].Reason = view.StateNotReady,
+		strings.Repeat("KubeletNotReady: container runtime network not ready ", 12)
 	shown.Waiting = nil
 	for i := range 30 {
 		shown.Waiting = append(shown.Waiting, view.Pod{
-			Namespace: strings.Repeat("namespace-", 6), Name: fmt.Sprintf("%s%d", strings.Repeat("workload-", 20), i), Created: now.Add(-time.Hour), Source: "a-scheduler-of-our-own",
+			Namespace: strings.Repeat("namespace-", 6), Name: fmt.Sprintf("%s%d", strings.Repeat("workload-", 20), i),
+			Created: now.Add(-time.Hour), Source: "a-scheduler-of-our-own",
 			Message: fmt.Sprintf("%d: ", i) + strings.Repeat(`nodepool "general-purpose": no instance type has it all; `, 16),
 		})
 	}
-	shown.Waiting[0].Message = `<script>document.title = "taken"</script><img src=x onerror="document.title='taken'"> & "quoted"`
+	shown.Waiting[0].Message = `<script>document.title = "taken"</script><img src=x onerror="document.title='taken'"> &` +
+		` "quoted"`
 	shown.Waiting[1].Message = strings.Repeat("unbroken", 120)
 	return shown
 }
@@ -129,12 +163,32 @@ func empty() *view.View { return &view.View{Time: now} }
 
 // broken has NodePools that open no node, and a catalogue that is old.
 func broken() *view.View {
-	shown := &view.View{Time: now, StandsBack: "kube-system/karpenter-6f7c9d-x2x4v", Catalog: &view.Catalog{Time: now.Add(-31 * time.Hour), InstanceTypes: 884}, NodePools: []view.NodePool{
-		{Name: "default", NodeClass: "default", Reasons: []string{`ValidationSucceeded is false: spec.template.spec.requirements[2].operator: "Near" is no operator: it is In, NotIn, Exists, DoesNotExist, Gt, Lt, Gte or Lte`}},
-		{Name: "gpu", NodeClass: "gpu", Reasons: []string{`NodeClassNotReady: EC2NodeClass "gpu" is not ready: SubnetsNotFound: no subnet has the tags karpenter.sh/discovery=prod`, "NodeRegistrationHealthy: RegistrationFailed"}},
-		{Name: "new", Reasons: []string{"it has not been looked at yet: lifecycle does so each minute"}},
-	}}
-	shown.Waiting = []view.Pod{{Namespace: "default", Name: "web-0", Created: now.Add(-9 * time.Minute), Source: "default-scheduler", Message: "no nodes available to schedule pods"}, {Namespace: "default", Name: "web-1", Created: now.Add(-2 * time.Second)}}
+	shown := &view.View{Time: now, StandsBack: "kube-system/karpenter-6f7c9d-x2x4v",
+		Catalog: &view.Catalog{Time: now.Add(-31 * time.Hour), InstanceTypes: 884}, NodePools: []view.NodePool{
+			{
+				Name: "default", NodeClass: "default",
+				Reasons: []string{
+					`ValidationSucceeded is false: spec.template.spec.requirements[2].operator: "Near" is no operator: it is In, ` +
+						`NotIn, Exists, DoesNotExist, Gt, Lt, Gte or Lte`,
+				},
+			},
+			{
+				Name: "gpu", NodeClass: "gpu",
+				Reasons: []string{
+					`NodeClassNotReady: EC2NodeClass "gpu" is not ready: SubnetsNotFound: no subnet has the tags ` +
+						`karpenter.sh/discovery=prod`,
+					"NodeRegistrationHealthy: RegistrationFailed",
+				},
+			},
+			{Name: "new", Reasons: []string{"it has not been looked at yet: lifecycle does so each minute"}},
+		}}
+	shown.Waiting = []view.Pod{
+		{
+			Namespace: "default", Name: "web-0", Created: now.Add(-9 * time.Minute), Source: "default-scheduler",
+			Message: "no nodes available to schedule pods",
+		},
+		{Namespace: "default", Name: "web-1", Created: now.Add(-2 * time.Second)},
+	}
 	return shown
 }
 
@@ -147,7 +201,7 @@ func add(shown *view.View, node view.Node) {
 	shown.Savings.Fraction = catalog.SavingsAgainst(shown.PricePerHour+shown.Savings.PerHour, shown.PricePerHour).Fraction
 }
 
-// sum fills in what the pools' nodes add up to.
+// sum adds up the pools' nodes.
 func sum(shown *view.View) {
 	for i := range shown.NodePools {
 		pool := &shown.NodePools[i]

@@ -1,6 +1,6 @@
-// Package dashboard shows the widget of the console function as a page of its own:
-// what CloudWatch's dashboard does with it, as far as this function needs that. The
-// page asks for the widget anew every two seconds.
+// Package dashboard shows the widget of the console function on a page of its own. It does for the
+// widget what CloudWatch's dashboard does, as far as this function needs it. The page asks for the
+// widget again every two seconds.
 package dashboard
 
 import (
@@ -18,7 +18,7 @@ import (
 // Path is where the page is, on the server that it is mounted on.
 const Path = "/console/"
 
-// maximumEvent is how long what the page sends may be: a button's parameters.
+// maximumEvent limits the page's requests, which are a button's parameters.
 const maximumEvent = 64 << 10
 
 //go:embed page.html
@@ -27,8 +27,8 @@ var page string
 //go:embed page.js
 var script []byte
 
-// Invoke calls the console function with an event and gives its answer. A failure of
-// the function is an error that says so.
+// Invoke calls the console function with an event and returns its answer. A failure of the function
+// is an error.
 type Invoke func(ctx context.Context, event []byte) ([]byte, error)
 
 // Handler serves the page below Path.
@@ -72,7 +72,9 @@ func Handler(cluster string, invoke Invoke) (http.Handler, error) {
 // answer sends the content. Like CloudWatch the page runs no script of the widget's.
 func answer(w http.ResponseWriter, contentType string, content []byte) {
 	w.Header().Set("Content-Type", contentType)
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	w.Header().Set("Content-Security-Policy",
+		"default-src 'none'; style-src 'unsafe-inline'; script-src 'self'; connect-src 'self'; base-uri 'none'; "+
+			"form-action 'none'; frame-ancestors 'none'")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	_, _ = w.Write(content) // whoever asked has left, if it fails

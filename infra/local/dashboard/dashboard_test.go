@@ -29,7 +29,7 @@ func serve(t *testing.T, invoke dashboard.Invoke) string {
 	return server.URL + dashboard.Path
 }
 
-// ask gives the answer's status, header and body.
+// ask returns the answer's status, header and body.
 func ask(t *testing.T, method, url, body string) (int, http.Header, string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -51,23 +51,28 @@ func ask(t *testing.T, method, url, body string) (int, http.Header, string) {
 func TestThePageHoldsTheWidget(t *testing.T) {
 	url := serve(t, echo)
 	status, header, page := ask(t, http.MethodGet, url, "")
-	for _, part := range []string{"<title>Whittle · prod &amp; more</title>", `<main id="widget"><b>{`, `"widgetContext"`, `<script src="page.js">`} {
+	for _, part := range []string{
+		"<title>Whittle · prod &amp; more</title>", `<main id="widget"><b>{`, `"widgetContext"`, `<script src="page.js">`,
+	} {
 		if status != http.StatusOK || !strings.Contains(page, part) {
 			t.Errorf("%d, lacks %q:\n%s", status, part, page)
 		}
 	}
-	// What the widget brings may style itself, and run nothing.
+	// The widget's content may have styles and no scripts.
 	policy := header.Get("Content-Security-Policy")
-	if !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "script-src 'self'") || strings.Contains(policy, "script-src 'self' 'unsafe-inline'") {
+	if !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "script-src 'self'") ||
+		strings.Contains(policy, "script-src 'self' 'unsafe-inline'") {
 		t.Errorf("policy %q", policy)
 	}
-	if status, header, script := ask(t, http.MethodGet, url+"page.js", ""); status != http.StatusOK || !strings.HasPrefix(header.Get("Content-Type"), "text/javascript") || script == "" {
+	if status, header, script := ask(t, http.MethodGet, url+"page.js", ""); status != http.StatusOK ||
+		!strings.HasPrefix(header.Get("Content-Type"), "text/javascript") || script == "" {
 		t.Errorf("page.js: %d %q", status, header.Get("Content-Type"))
 	}
 }
 
 func TestAButtonsParametersReachTheFunction(t *testing.T) {
-	status, _, widget := ask(t, http.MethodPost, serve(t, echo)+"widget", `{"nodePool": "gpu", "widgetContext": {"theme": "made up"}}`)
+	status, _, widget := ask(t, http.MethodPost, serve(t, echo)+"widget",
+		`{"nodePool": "gpu", "widgetContext": {"theme": "made up"}}`)
 	if status != http.StatusOK || !strings.Contains(widget, `"nodePool":"gpu"`) || strings.Contains(widget, "made up") {
 		t.Errorf("%d %s", status, widget)
 	}

@@ -23,13 +23,15 @@ type offer struct {
 func isStrategy(capacityType, strategy string) bool {
 	known := []string{"", "lowest-price", "prioritized"}
 	if capacityType == Spot {
-		known = []string{"", "lowest-price", "capacity-optimized", "capacity-optimized-prioritized", "price-capacity-optimized"}
+		known = []string{
+			"", "lowest-price", "capacity-optimized", "capacity-optimized-prioritized", "price-capacity-optimized",
+		}
 	}
 	return slices.Contains(known, strategy)
 }
 
-// best gives the offer that a strategy tries next, nil when none is left. Ties go to the first in the request, so that the same request in the same
-// world always gets the same instances.
+// best returns the offer that a strategy tries next, nil when none is left. Ties go to the first in
+// the request, so that the same request in the same world always gets the same instances.
 func (c *capacity) best(offers []*offer, strategy string) *offer {
 	var chosen *offer
 	for _, o := range offers {
@@ -52,8 +54,9 @@ func (c *capacity) compare(a, b *offer, strategy string) int {
 	case "prioritized":
 		return cmp.Or(cmp.Compare(a.priority, b.priority), byPrice())
 	case "price-capacity-optimized":
-		// The price counts up to double where a pool is nearly empty: EC2 looks for the pools least likely to be interrupted first and for the
-		// lowest price among them, and does not publish more than that.
+		// The price counts up to double where a pool is nearly empty. EC2 first looks for the pools
+		// that are least likely to be interrupted, then for the lowest price among them. It does
+		// not publish more.
 		return cmp.Compare(a.launch.price()*(2-c.room(a.launch.pool())), b.launch.price()*(2-c.room(b.launch.pool())))
 	case "capacity-optimized":
 		return cmp.Or(cmp.Compare(c.room(b.launch.pool()), c.room(a.launch.pool())), byPrice())

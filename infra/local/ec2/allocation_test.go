@@ -9,7 +9,12 @@ import (
 func TestStrategies(t *testing.T) {
 	zone := &subnet{zone: zone{Name: "us-east-1a"}}
 	of := func(name string, price, priority float64) *offer {
-		return &offer{launch: launch{facts: &instancetypes.InstanceType{Name: name, OnDemandPrice: price}, capacityType: OnDemand, subnet: zone}, priority: priority}
+		return &offer{
+			launch: launch{
+				facts: &instancetypes.InstanceType{Name: name, OnDemandPrice: price}, capacityType: OnDemand, subnet: zone,
+			},
+			priority: priority,
+		}
 	}
 	cheap, preferred, roomy := of("a.large", 0.10, 2), of("b.large", 0.11, 1), of("c.large", 0.12, 3)
 	c := newCapacity(0)
@@ -27,7 +32,8 @@ func TestStrategies(t *testing.T) {
 	c.used[preferred.launch.pool()] = -2000 // plenty
 	for _, strategy := range []string{"price-capacity-optimized", "capacity-optimized-prioritized"} {
 		if got := c.best([]*offer{roomy, preferred, cheap}, strategy); got != preferred {
-			t.Errorf("%q takes %s, want %s, which has the room and is hardly dearer", strategy, got.launch.facts.Name, preferred.launch.facts.Name)
+			t.Errorf("%q takes %s, want %s, which has the room and is hardly dearer", strategy, got.launch.facts.Name,
+				preferred.launch.facts.Name)
 		}
 	}
 	cheap.dead, preferred.dead, roomy.dead = true, true, true

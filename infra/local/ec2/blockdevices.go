@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// checkDevices refuses block devices of a launch that EC2 refuses: one without a size, or one smaller than the image's.
+// checkDevices refuses block devices of a launch that EC2 refuses: one without a size, or one
+// smaller than the image's.
 func checkDevices(l *launch) error {
 	for _, mapping := range l.data.BlockDeviceMappings {
 		if mapping.Ebs == nil {
@@ -26,11 +27,14 @@ func checkDevices(l *launch) error {
 	return nil
 }
 
-// volumesFor makes the volumes of the template's block devices, and those of the image that the template does not speak of.
+// volumesFor makes the volumes of the template's block devices, and those of the image that the
+// template does not speak of.
 func (s *Service) volumesFor(l *launch, now time.Time) []volume {
 	var volumes []volume
 	for _, device := range l.image.Devices {
-		volumes = append(volumes, volume{device: device.Name, kind: "gp3", sizeGiB: device.SizeGiB, deleteOnTermination: true})
+		volumes = append(volumes, volume{
+			device: device.Name, kind: "gp3", sizeGiB: device.SizeGiB, deleteOnTermination: true,
+		})
 	}
 	for _, mapping := range l.data.BlockDeviceMappings {
 		at := slices.IndexFunc(volumes, func(v volume) bool { return v.device == mapping.DeviceName })

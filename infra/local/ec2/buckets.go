@@ -8,8 +8,9 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-// Rate bounds the calls of an action by a bucket of tokens, as EC2 does: each call takes one, and a call that finds none is refused with
-// RequestLimitExceeded. https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-throttling.html
+// Rate limits the calls of an action with a token bucket, as EC2 does. Each call takes a token; a
+// call without one is refused with RequestLimitExceeded.
+// https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-throttling.html
 type Rate struct {
 	// Action is a pattern of EC2's actions with * and ?. Every action has a bucket of its own.
 	Action string `json:"action"`
@@ -18,12 +19,14 @@ type Rate struct {
 	Burst     float64 `json:"burst"`
 }
 
-// EC2Rates are the rates that accounts begin with, for the actions of a node autoscaler. The first that matches binds.
-// https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-throttling.html
+// EC2Rates are the rates that accounts begin with, for the actions of a node autoscaler. The first
+// that matches binds. https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-throttling.html
 func EC2Rates() []Rate {
 	return []Rate{
-		{Action: "RunInstances", PerSecond: 2, Burst: 5}, {Action: "StartInstances", PerSecond: 2, Burst: 5}, {Action: "TerminateInstances", PerSecond: 5, Burst: 100},
-		{Action: "CreateTags", PerSecond: 10, Burst: 100}, {Action: "Describe*", PerSecond: 20, Burst: 100}, {Action: "*", PerSecond: 5, Burst: 50},
+		{Action: "RunInstances", PerSecond: 2, Burst: 5}, {Action: "StartInstances", PerSecond: 2, Burst: 5},
+		{Action: "TerminateInstances", PerSecond: 5, Burst: 100},
+		{Action: "CreateTags", PerSecond: 10, Burst: 100}, {Action: "Describe*", PerSecond: 20, Burst: 100},
+		{Action: "*", PerSecond: 5, Burst: 50},
 	}
 }
 
@@ -34,7 +37,7 @@ type bucket struct {
 	filled map[string]time.Time
 }
 
-// SetRates replaces all rates; none lets every call through.
+// SetRates replaces all rates. No rates means no limit.
 func (s *Service) SetRates(rates ...Rate) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +75,7 @@ func (b *bucket) take(action string, now time.Time) bool {
 	return taken
 }
 
-// overRate gives EC2's answer to a call for which there is no token. It is called with the lock held.
+// overRate returns EC2's answer to a call without a token. It is called with the lock held.
 func (s *Service) overRate(action string, now time.Time) error {
 	at := slices.IndexFunc(s.buckets, func(b *bucket) bool { return wildcard(b.Action, action) })
 	if at < 0 || s.buckets[at].take(action, now) {

@@ -8,14 +8,15 @@ import (
 	"time"
 )
 
-// Capacity types of instances that run on reserved capacity which is neither plain on-demand nor spot, as EC2 names their lifecycles. An instance in an
-// on-demand capacity reservation is on-demand.
+// Capacity types of instances that run on reserved capacity which is neither plain on-demand nor
+// spot, as EC2 names their lifecycles. An instance in an on-demand capacity reservation is
+// on-demand.
 const (
 	CapacityBlock = "capacity-block"
 	Interruptible = "interruptible-capacity-reservation"
 )
 
-// reservedPools is the capacity type by which starvation speaks of launches into reservations.
+// reservedPools is the capacity type that stands for launches into reservations in a Starvation.
 const reservedPools = "reserved"
 
 // States of a capacity reservation.
@@ -31,19 +32,22 @@ type CapacityReservation struct {
 	ID           string
 	InstanceType string
 	Zone, ZoneID string
-	// Platform is such as Linux/UNIX and Windows; empty means Linux/UNIX.
+	// Platform is an EC2 platform, such as Linux/UNIX or Windows; empty means Linux/UNIX.
 	Platform string
 	// Tenancy is default or dedicated; empty means default.
 	Tenancy string
-	// Match is open, where every fitting launch uses the reservation, or targeted, where only launches do that name it; empty means open.
+	// Match is open, where every fitting launch uses the reservation, or targeted, where only
+	// launches do that name it; empty means open.
 	Match string
 	// Type is default or capacity-block; empty means default.
 	Type string
 	// Interruptible reservations are another's spare capacity, which its owner may take back.
 	Interruptible bool
-	// OwnerID is the account that pays; empty means this account. Another's reservation is shared with this one.
+	// OwnerID is the account that pays; empty means this account. Another's reservation is shared
+	// with this one.
 	OwnerID string
-	// Total counts all instances that fit; Available those that still do.
+	// Total counts all instances that fit. Available counts those that fit in addition to the
+	// running ones.
 	Total, Available int
 	// Start and End bound the reservation; a zero Start is at once, a zero End never.
 	Start, End time.Time
@@ -80,7 +84,9 @@ func (s *Service) CreateCapacityReservation(wanted CapacityReservation) (string,
 
 // addReservation is called with the lock held.
 func (s *Service) addReservation(wanted CapacityReservation) (*capacityReservation, error) {
-	at := slices.IndexFunc(s.vpc.zones, func(z zone) bool { return z.Name == wanted.Zone || wanted.Zone == "" && z.ID == wanted.ZoneID })
+	at := slices.IndexFunc(s.vpc.zones, func(z zone) bool {
+		return z.Name == wanted.Zone || wanted.Zone == "" && z.ID == wanted.ZoneID
+	})
 	facts := s.typeOf[wanted.InstanceType]
 	switch {
 	case facts == nil:
@@ -88,7 +94,8 @@ func (s *Service) addReservation(wanted CapacityReservation) (*capacityReservati
 	case at < 0:
 		return nil, invalidValue(wanted.Zone+wanted.ZoneID, "AvailabilityZone", "Expecting a zone of the region.")
 	case !slices.Contains(facts.Zones, s.vpc.zones[at].Name):
-		return nil, refuse(codeUnsupported, "The requested configuration is currently not supported: %s in %s.", wanted.InstanceType, s.vpc.zones[at].Name)
+		return nil, refuse(codeUnsupported, "The requested configuration is currently not supported: %s in %s.",
+			wanted.InstanceType, s.vpc.zones[at].Name)
 	case wanted.Total < 1:
 		return nil, invalidValue(wanted.Total, "InstanceCount", "Expecting at least 1.")
 	case wanted.Type == CapacityBlock && !slices.Contains(facts.UsageClasses, CapacityBlock):
@@ -99,13 +106,15 @@ func (s *Service) addReservation(wanted CapacityReservation) (*capacityReservati
 		return nil, invalidValue(timestamp(wanted.End), "EndDate", "Expecting a time to come.")
 	}
 	for value, of := range map[*string][]string{
-		&wanted.Platform: {"Linux/UNIX", "Windows"}, &wanted.Tenancy: {"default", "dedicated"}, &wanted.Match: {"open", "targeted"}, &wanted.Type: {"default", CapacityBlock},
+		&wanted.Platform: {"Linux/UNIX", "Windows"}, &wanted.Tenancy: {"default", "dedicated"},
+		&wanted.Match: {"open", "targeted"}, &wanted.Type: {"default", CapacityBlock},
 	} {
 		if *value == "" {
 			*value = of[0]
 		}
 		if !slices.Contains(of, *value) {
-			return nil, refuse(codeInvalidParameterValue, "Value (%s) is invalid: the local EC2 holds capacity reservations with one of %q", *value, of)
+			return nil, refuse(codeInvalidParameterValue,
+				"Value (%s) is invalid: the local EC2 holds capacity reservations with one of %q", *value, of)
 		}
 	}
 	if wanted.Type == CapacityBlock {
@@ -129,7 +138,8 @@ func setDefault(to *string, value string) {
 	}
 }
 
-// scheduleReservation sets what time brings to a reservation: its start, a block's warning and the end of its instances, and its own end.
+// scheduleReservation sets the timers of a reservation: its start, a block's warning, the end of a
+// block's instances, and its own end.
 func (s *Service) scheduleReservation(r *capacityReservation) {
 	now := time.Now()
 	after := func(at time.Time, do func()) {
@@ -214,8 +224,9 @@ func (s *Service) ResizeCapacityReservation(id string, total int) error {
 	return nil
 }
 
-// InterruptCapacityReservation warns the instances of an interruptible reservation that its owner takes the capacity back, and ends them after a time:
-// two minutes for a negative one. No instance fits from now on.
+// InterruptCapacityReservation warns the instances of an interruptible reservation that the owner
+// takes the capacity back. It ends them after a time, two minutes for a negative one. No instance
+// fits from now on.
 func (s *Service) InterruptCapacityReservation(id string, after time.Duration) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -235,13 +246,14 @@ func (s *Service) InterruptCapacityReservation(id string, after time.Duration) e
 		s.timers.after(after, func() {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			s.terminate(i, "Server.CapacityReservationInterruption", "Server.CapacityReservationInterruption: the owner of "+r.ID+" took the capacity back")
+			s.terminate(i, "Server.CapacityReservationInterruption",
+				"Server.CapacityReservationInterruption: the owner of "+r.ID+" took the capacity back")
 		})
 	}
 	return nil
 }
 
-// CapacityReservations gives copies of all reservations, in the order of their ids.
+// CapacityReservations returns copies of all reservations, in the order of their ids.
 func (s *Service) CapacityReservations() []CapacityReservation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -264,11 +276,12 @@ func (s *Service) reservation(id string) (*capacityReservation, error) {
 	}
 }
 
-// codeReservationExceeded is what a launch gets that wants a reservation in which it does not fit.
+// codeReservationExceeded is the error of a launch that requires a reservation without room for it.
 const codeReservationExceeded = "ReservationCapacityExceeded"
 
 func exceeded() (string, string) {
-	return codeReservationExceeded, "The requested reservation does not have sufficient compatible and available capacity for this request."
+	return codeReservationExceeded,
+		"The requested reservation does not have sufficient compatible and available capacity for this request."
 }
 
 // fits reports whether a launch may use the reservation now.
@@ -284,11 +297,13 @@ func (r *capacityReservation) fits(l *launch) bool {
 	case r.Interruptible:
 		kind = Interruptible
 	}
-	return r.State == reservationActive && r.InstanceType == l.facts.Name && r.Zone == l.subnet.zone.Name && r.Platform == platformDetails(l.image) &&
+	return r.State == reservationActive && r.InstanceType == l.facts.Name && r.Zone == l.subnet.zone.Name &&
+		r.Platform == platformDetails(l.image) &&
 		r.Tenancy == tenancy && kind == l.capacityType && r.available() > 0
 }
 
-// reservationFor finds the reservation that a launch uses, nil for none; a code says that it wants one and gets none.
+// reservationFor finds the reservation that a launch uses, nil for none. A code means that the
+// launch requires a reservation and gets none.
 // https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-launch.html
 func (s *Service) reservationFor(l *launch) (r *capacityReservation, code, message string) {
 	wanted := l.data.CapacityReservationSpecification
@@ -306,7 +321,8 @@ func (s *Service) reservationFor(l *launch) (r *capacityReservation, code, messa
 		return r, "", ""
 	}
 	if l.capacityType == CapacityBlock || l.capacityType == Interruptible {
-		return nil, codeInvalidParameterCombination, "A launch of the market type " + l.capacityType + " names the capacity reservation that it wants"
+		return nil, codeInvalidParameterCombination,
+			"A launch of the market type " + l.capacityType + " names the capacity reservation that it wants"
 	}
 	if l.capacityType == Spot || wanted.Preference == "none" {
 		return nil, "", ""

@@ -28,7 +28,8 @@ func (s *Service) change(ids []string, allowed func(*instance) error, act func(*
 	for _, i := range found {
 		before := i.State
 		act(i)
-		out.Instances.Items = append(out.Instances.Items, instanceStateChangeXML{i.ID, describeState(i.State), describeState(before)})
+		out.Instances.Items = append(out.Instances.Items,
+			instanceStateChangeXML{i.ID, describeState(i.State), describeState(before)})
 	}
 	return out, nil
 }
@@ -38,7 +39,9 @@ func (s *Service) terminateInstances(_ *wire.Call, in *terminateInstancesRequest
 	defer s.mu.Unlock()
 	return s.change(in.InstanceIDs, func(i *instance) error {
 		if i.data.DisableAPITermination != nil && *i.data.DisableAPITermination {
-			return refuse("OperationNotPermitted", "The instance '%s' may not be terminated. Modify its 'disableApiTermination' instance attribute and try again.", i.ID)
+			return refuse("OperationNotPermitted",
+				"The instance '%s' may not be terminated. Modify its 'disableApiTermination' instance attribute and try again.",
+				i.ID)
 		}
 		return nil
 	}, func(i *instance) { s.terminate(i, reasonUser, messageUser) })
@@ -55,8 +58,9 @@ func (s *Service) stopInstances(_ *wire.Call, in *stopInstancesRequest) (any, er
 		case i.State == ShuttingDown || i.State == Terminated:
 			return refuse("IncorrectInstanceState", "This instance '%s' is not in a state from which it can be stopped.", i.ID)
 		case i.CapacityType == Spot:
-			return refuse("UnsupportedOperation", "You can't stop the Spot Instance '%s' because it is associated with a one-time Spot Instance request. "+
-				"You can only stop Spot Instances associated with persistent Spot Instance requests.", i.ID)
+			return refuse("UnsupportedOperation",
+				"You can't stop the Spot Instance '%s' because it is associated with a one-time Spot Instance request. "+
+					"You can only stop Spot Instances associated with persistent Spot Instance requests.", i.ID)
 		}
 		return nil
 	}, func(i *instance) { s.stop(i, reasonUser, messageUser) })

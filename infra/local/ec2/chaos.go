@@ -7,14 +7,16 @@ import (
 	"time"
 )
 
-// Chaos lets a share of all offerings be short of capacity at any moment, and others as time goes by. The same seed gives the same shortages at the
-// same times after it was set.
+// Chaos makes a random share of all offerings short of capacity, and changes the share's members
+// over time. The same seed gives the same shortages at the same times after SetChaos.
 type Chaos struct {
-	// Share of the offerings, a type in a zone bought one way, that are short: 0.7 is seven of ten. 0 ends chaos.
+	// Share of the offerings, a type in a zone bought one way, that are short: 0.7 is seven of ten.
+	// 0 ends chaos.
 	Share float64 `json:"share"`
 	// Seed chooses which.
 	Seed uint64 `json:"seed"`
-	// Period is how long an offering stays as it is; the offerings change at different moments. 0 means that nothing changes but by PassChaos.
+	// Period is how long an offering keeps its state. The offerings change at different moments. 0
+	// means that only PassChaos changes anything.
 	Period time.Duration `json:"period"`
 }
 
@@ -26,21 +28,22 @@ type chaos struct {
 	passed time.Duration
 }
 
-// SetChaos starts chaos anew.
+// SetChaos starts chaos again.
 func (s *Service) SetChaos(c Chaos) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.capacity.chaos = chaos{Chaos: c, since: time.Now()}
 }
 
-// PassChaos lets shortages change as if a time had passed. With a period of 0 any time above 0 changes every offering.
+// PassChaos advances the shortages by a time. With a period of 0 any time above 0 changes every
+// offering.
 func (s *Service) PassChaos(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.capacity.chaos.passed += d
 }
 
-// Short tells whether an offering has no capacity now, because of chaos or because it is starved.
+// Short reports whether an offering has no capacity now, because of chaos or because it is starved.
 func (s *Service) Short(instanceType, zone, capacityType string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +70,7 @@ func (c chaos) short(p pool, now time.Time) bool {
 	return draw(c.Seed, p, round) < c.Share
 }
 
-// draw gives a number from 0 to 1 that depends on nothing but its arguments.
+// draw returns a number from 0 to 1 that depends on nothing but its arguments.
 func draw(seed uint64, p pool, round uint64) float64 {
 	hash := fnv.New64a()
 	for _, part := range []string{p.InstanceType, "\x00", p.Zone, "\x00", p.CapacityType} {

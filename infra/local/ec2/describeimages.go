@@ -19,10 +19,11 @@ func (s *Service) describeImages(_ *wire.Call, in *describeImagesRequest) (any, 
 	}
 	now := time.Now()
 	images = slices.DeleteFunc(slices.Clone(images), func(i *Image) bool {
-		// Who is not the owner sees deprecated images only by their ids or when asking for them.
+		// Other accounts see deprecated images only by ID or with IncludeDeprecated.
 		// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ami-deprecate.html
 		deprecated := !i.Deprecated.IsZero() && now.After(i.Deprecated)
-		return !s.ownedBy(i, in.Owners) || deprecated && len(in.ImageIDs) == 0 && !in.IncludeDeprecated && i.OwnerID != s.config.AccountID
+		return !s.ownedBy(i, in.Owners) || deprecated && len(in.ImageIDs) == 0 && !in.IncludeDeprecated &&
+			i.OwnerID != s.config.AccountID
 	})
 	images, err = matching(images, in.Filters, imageFilters(), func(i *Image) map[string]string { return i.Tags })
 	if err != nil {
@@ -39,10 +40,12 @@ func (s *Service) describeImages(_ *wire.Call, in *describeImagesRequest) (any, 
 	return out, nil
 }
 
-// ownedBy reports whether one of the owners that a call names, account ids or the words self and amazon, owns the image; all do where none is named.
+// ownedBy reports whether one of the owners (account IDs, self or amazon) owns the image. Without
+// owners every image matches.
 func (s *Service) ownedBy(i *Image, owners []string) bool {
 	return len(owners) == 0 || slices.ContainsFunc(owners, func(owner string) bool {
-		return owner == i.OwnerID || owner == i.OwnerAlias && owner != "" || owner == "self" && i.OwnerID == s.config.AccountID
+		return owner == i.OwnerID || owner == i.OwnerAlias && owner != "" || owner == "self" &&
+			i.OwnerID == s.config.AccountID
 	})
 }
 
@@ -68,7 +71,7 @@ func imageFilters() fields[*Image] {
 	}
 }
 
-// platformDetails and usageOperation are how EC2 bills an image.
+// platformDetails and usageOperation describe an image's billing.
 // https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/billing-info-fields.html
 func platformDetails(i *Image) string {
 	if i.Platform == "windows" {
@@ -86,9 +89,12 @@ func usageOperation(i *Image) string {
 
 func describeImage(i *Image) imageXML {
 	x := imageXML{
-		ImageID: i.ID, ImageLocation: i.OwnerID + "/" + i.Name, State: "available", OwnerID: i.OwnerID, OwnerAlias: i.OwnerAlias,
-		CreationDate: timestamp(i.Created), Public: i.Public, Architecture: i.Architecture, ImageType: "machine", Name: i.Name, Description: i.Description,
-		Platform: i.Platform, PlatformDetails: platformDetails(i), UsageOperation: usageOperation(i), EnaSupport: true, Hypervisor: "xen",
+		ImageID: i.ID, ImageLocation: i.OwnerID + "/" + i.Name, State: "available", OwnerID: i.OwnerID,
+		OwnerAlias:   i.OwnerAlias,
+		CreationDate: timestamp(i.Created), Public: i.Public, Architecture: i.Architecture, ImageType: "machine",
+		Name: i.Name, Description: i.Description,
+		Platform: i.Platform, PlatformDetails: platformDetails(i), UsageOperation: usageOperation(i), EnaSupport: true,
+		Hypervisor:     "xen",
 		RootDeviceName: i.root().Name, RootDeviceType: "ebs", VirtualizationType: "hvm", Tags: tagSet(i.Tags),
 	}
 	if i.OwnerAlias != "" {

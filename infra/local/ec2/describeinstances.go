@@ -8,7 +8,9 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-// instanceFilters are those of https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstances.html that mean something here.
+// instanceFilters are those of
+// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstances.html that mean
+// something here.
 func instanceFilters(vpcID, accountID string) fields[*instance] {
 	return fields[*instance]{
 		"architecture":             func(i *instance) []string { return one(i.Architecture) },
@@ -48,12 +50,14 @@ func instanceFilters(vpcID, accountID string) fields[*instance] {
 		"capacity-reservation-id":     func(i *instance) []string { return one(i.CapacityReservationID) },
 		"network-interface.subnet-id": func(i *instance) []string { return attached(i, i.SubnetID) },
 		"placement-group-name":        func(i *instance) []string { return one(describePlacement(i).GroupName) },
-		"placement-partition-number":  func(i *instance) []string { return one(strconv.Itoa(describePlacement(i).PartitionNumber)) },
-		"vpc-id":                      func(i *instance) []string { return attached(i, vpcID) },
+		"placement-partition-number": func(i *instance) []string {
+			return one(strconv.Itoa(describePlacement(i).PartitionNumber))
+		},
+		"vpc-id": func(i *instance) []string { return attached(i, vpcID) },
 	}
 }
 
-// attached gives a value of an instance's network, which is gone once it shuts down.
+// attached returns a value of an instance's network, which an instance loses when it shuts down.
 func attached(i *instance, value string) []string {
 	if i.State == ShuttingDown || i.State == Terminated {
 		return nil
@@ -67,7 +71,8 @@ func (s *Service) describeInstances(_ *wire.Call, in *describeInstancesRequest) 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(in.InstanceIDs) > 0 && in.MaxResults != nil {
-		return nil, refuse(codeInvalidParameterCombination, "The parameter instancesSet cannot be used with the parameter maxResults")
+		return nil, refuse(codeInvalidParameterCombination,
+			"The parameter instancesSet cannot be used with the parameter maxResults")
 	}
 	kept, err := s.selectInstances(in.InstanceIDs, in.Filters, instanceFilters(s.vpc.id, s.config.AccountID))
 	if err != nil {
@@ -81,7 +86,8 @@ func (s *Service) describeInstances(_ *wire.Call, in *describeInstancesRequest) 
 	for _, i := range page {
 		last := len(out.Reservations.Items) - 1
 		if last < 0 || out.Reservations.Items[last].ReservationID != i.reservationID {
-			out.Reservations.Items = append(out.Reservations.Items, reservationXML{ReservationID: i.reservationID, OwnerID: s.config.AccountID})
+			out.Reservations.Items = append(out.Reservations.Items,
+				reservationXML{ReservationID: i.reservationID, OwnerID: s.config.AccountID})
 			last++
 		}
 		reservation := &out.Reservations.Items[last]
@@ -90,7 +96,8 @@ func (s *Service) describeInstances(_ *wire.Call, in *describeInstancesRequest) 
 	return out, nil
 }
 
-// selectInstances gives the named instances, or all that can be seen by now, that pass the filters.
+// selectInstances returns the named instances, or all that can be seen by now, that pass the
+// filters.
 func (s *Service) selectInstances(ids []string, filters []filter, known fields[*instance]) ([]*instance, error) {
 	var all []*instance
 	if len(ids) > 0 {

@@ -6,7 +6,8 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-// The codes are those of https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html.
+// The codes are those of
+// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html.
 const (
 	codeDryRunOperation              = "DryRunOperation"
 	codeIdempotentParameterMismatch  = "IdempotentParameterMismatch"

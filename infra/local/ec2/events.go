@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Event is what EC2, or AWS Health, says on the account's default bus. The bus adds id, version, account and region.
+// Event is an event of EC2 or AWS Health on the account's default bus. The bus adds ID, version,
+// account and region.
 type Event struct {
 	Source     string
 	DetailType string
@@ -73,28 +74,32 @@ func (s *Service) deliver(n notice) {
 
 func (s *Service) stateChangeEvent(i *instance) *Event {
 	return &Event{
-		Source: "aws.ec2", DetailType: "EC2 Instance State-change Notification", Time: time.Now(), Resources: []string{s.arn("instance", i.ID)},
-		Detail: stateChangeDetail{i.ID, i.State},
+		Source: "aws.ec2", DetailType: "EC2 Instance State-change Notification", Time: time.Now(),
+		Resources: []string{s.arn("instance", i.ID)},
+		Detail:    stateChangeDetail{i.ID, i.State},
 	}
 }
 
-// spotResource is the ARN as the spot events have it: with a zone where other ARNs have the region, and no account.
+// spotResource is the ARN as the spot events have it: with a zone where other ARNs have the region,
+// and no account.
 func spotResource(i *instance) string { return fmt.Sprintf("arn:aws:ec2:%s:instance/%s", i.Zone, i.ID) }
 
-// spotNotice is how long before its reclaim AWS tells of a spot instance.
+// spotNotice is the time between AWS's warning and the reclaim of a spot instance.
 const spotNotice = 2 * time.Minute
 
 func (s *Service) spotInterruptionEvent(i *instance) *Event {
 	return &Event{
-		Source: "aws.ec2", DetailType: "EC2 Spot Instance Interruption Warning", Time: time.Now(), Resources: []string{spotResource(i)},
-		Detail: spotInterruptionDetail{i.ID, "terminate"},
+		Source: "aws.ec2", DetailType: "EC2 Spot Instance Interruption Warning", Time: time.Now(),
+		Resources: []string{spotResource(i)},
+		Detail:    spotInterruptionDetail{i.ID, "terminate"},
 	}
 }
 
 func (s *Service) rebalanceEvent(i *instance) *Event {
 	return &Event{
-		Source: "aws.ec2", DetailType: "EC2 Instance Rebalance Recommendation", Time: time.Now(), Resources: []string{spotResource(i)},
-		Detail: rebalanceDetail{i.ID},
+		Source: "aws.ec2", DetailType: "EC2 Instance Rebalance Recommendation", Time: time.Now(),
+		Resources: []string{spotResource(i)},
+		Detail:    rebalanceDetail{i.ID},
 	}
 }
 
@@ -106,8 +111,9 @@ type blockExpirationDetail struct {
 // https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-monitor.html
 func (s *Service) blockExpirationEvent(r *capacityReservation) *Event {
 	return &Event{
-		Source: "aws.ec2", DetailType: "Capacity Block Reservation Expiration Warning", Time: time.Now(), Resources: []string{s.arn("capacity-reservation", r.ID)},
-		Detail: blockExpirationDetail{r.ID, r.End.UTC().Format(time.RFC3339)},
+		Source: "aws.ec2", DetailType: "Capacity Block Reservation Expiration Warning", Time: time.Now(),
+		Resources: []string{s.arn("capacity-reservation", r.ID)},
+		Detail:    blockExpirationDetail{r.ID, r.End.UTC().Format(time.RFC3339)},
 	}
 }
 
@@ -121,12 +127,16 @@ type reservationInterruptionDetail struct {
 
 func (s *Service) reservationInterruptionEvent(i *instance, ends time.Time) *Event {
 	return &Event{
-		Source: "aws.ec2", DetailType: "EC2 Capacity Reservation Instance Interruption Warning", Time: time.Now(), Resources: []string{s.arn("instance", i.ID)},
-		Detail: reservationInterruptionDetail{i.ID, "terminate", ends.UTC().Format(time.RFC3339), i.ZoneID, i.CapacityType},
+		Source: "aws.ec2", DetailType: "EC2 Capacity Reservation Instance Interruption Warning", Time: time.Now(),
+		Resources: []string{s.arn("instance", i.ID)},
+		Detail: reservationInterruptionDetail{
+			i.ID, "terminate", ends.UTC().Format(time.RFC3339), i.ZoneID, i.CapacityType,
+		},
 	}
 }
 
-// healthEvent announces work on the instance's hardware at a time; code is such as AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED.
+// healthEvent announces work on the instance's hardware at a time; code is such as
+// AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED.
 func (s *Service) healthEvent(i *instance, code string, start time.Time) *Event {
 	now := time.Now()
 	number := derivedID("", code+i.ID+now.String())[2:]
@@ -135,9 +145,12 @@ func (s *Service) healthEvent(i *instance, code string, start time.Time) *Event 
 		Detail: healthDetail{
 			EventARN: fmt.Sprintf("arn:aws:health:%s::event/EC2/%s/%s_%s", s.config.Region, code, code, number), Service: "EC2",
 			EventScopeCode: "ACCOUNT_SPECIFIC", CommunicationID: number, EventTypeCode: code, EventTypeCategory: "scheduledChange",
-			StartTime: start.UTC().Format(healthTime), LastUpdatedTime: now.UTC().Format(healthTime), StatusCode: "upcoming", EventRegion: s.config.Region,
+			StartTime: start.UTC().Format(healthTime), LastUpdatedTime: now.UTC().Format(healthTime), StatusCode: "upcoming",
+			EventRegion:     s.config.Region,
 			AffectedAccount: s.config.AccountID, Page: "1", TotalPages: "1", BackupEvent: "false",
-			Description:      []healthDescription{{"en_US", "EC2 has detected degradation of the underlying hardware of instance " + i.ID + "."}},
+			Description: []healthDescription{
+				{"en_US", "EC2 has detected degradation of the underlying hardware of instance " + i.ID + "."},
+			},
 			AffectedEntities: []healthEntity{{s.arn("instance", i.ID), now.UTC().Format(healthTime), "PENDING"}},
 		},
 	}

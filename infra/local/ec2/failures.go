@@ -7,24 +7,30 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-// errorMessages are EC2's words for codes that launches and calls get, where they do not depend on what was asked for.
+// errorMessages has EC2's messages for codes whose text does not depend on the request.
 // https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
 func errorMessages() map[string]string {
 	return map[string]string{
-		"AuthFailure.ServiceLinkedRoleCreationNotPermitted": "The provided credentials do not have permission to create the service-linked role for EC2 Spot Instances.",
-		"InvalidLaunchTemplateName.NotFoundException":       "At least one of the launch templates specified in the request does not exist.",
-		"InternalError":                  "An internal error has occurred",
-		"InvalidParameter":               "Security group and subnet belong to different networks.",
-		"MaxFleetCountExceeded":          "You've reached your quota for the number of EC2 Fleets.",
-		"PendingVerification":            "Your request for accessing resources in this region is being validated, and you will not be able to launch additional resources in this region until the validation is complete.",
-		"ServiceUnavailable":             "The request has failed due to a temporary failure of the server.",
-		"SpotMaxPriceTooLow":             "Your Spot request price is lower than the minimum required Spot request fulfillment price.",
+		"AuthFailure.ServiceLinkedRoleCreationNotPermitted": "The provided credentials do not have permission to create " +
+			"the service-linked role for EC2 Spot Instances.",
+		"InvalidLaunchTemplateName.NotFoundException": "At least one of the launch templates specified in the request " +
+			"does not exist.",
+		"InternalError":         "An internal error has occurred",
+		"InvalidParameter":      "Security group and subnet belong to different networks.",
+		"MaxFleetCountExceeded": "You've reached your quota for the number of EC2 Fleets.",
+		"PendingVerification": "Your request for accessing resources in this region is being validated, and " +
+			"you will not be able to launch additional resources in this region until the validation is complete.",
+		"ServiceUnavailable": "The request has failed due to a temporary failure of the server.",
+		"SpotMaxPriceTooLow": "Your Spot request price is lower than the minimum required Spot request " +
+			"fulfillment price.",
 		"Unavailable":                    "The service is unavailable. Please try again shortly.",
 		"UnauthorizedOperation":          "You are not authorized to perform this operation.",
 		codeMaxSpotInstanceCountExceeded: "Max spot instance count exceeded",
 		codeRequestLimitExceeded:         "Request limit exceeded.",
-		codeUnfulfillableCapacity:        "Unable to fulfill capacity due to your request configuration. Please adjust your request and try again.",
-		codeVcpuLimitExceeded:            "You have requested more vCPU capacity than your current vCPU limit allows for the instance bucket that the specified instance type belongs to.",
+		codeUnfulfillableCapacity: "Unable to fulfill capacity due to your request configuration. Please adjust " +
+			"your request and try again.",
+		codeVcpuLimitExceeded: "You have requested more vCPU capacity than your current vCPU limit allows for the " +
+			"instance bucket that the specified instance type belongs to.",
 	}
 }
 
@@ -50,9 +56,10 @@ type CallFailure struct {
 	// Code is the error's code; Message its text, EC2's own if empty.
 	Code    string `json:"code"`
 	Message string `json:"message,omitempty"`
-	// Times is how many calls fail; 0 is all of them.
+	// Times is the number of calls that fail; 0 means all.
 	Times int `json:"times,omitempty"`
-	// Done lets the call do its work before its answer is lost: the caller cannot know that it got through.
+	// Done carries the call out and then loses its answer, so that the caller cannot know the
+	// result.
 	Done bool `json:"done,omitempty"`
 	// Until ends it; zero is never.
 	Until time.Time `json:"until,omitzero"`
@@ -75,7 +82,8 @@ func (s *Service) FailCalls(f CallFailure) {
 	s.failures = append(s.failures, &f)
 }
 
-// failing gives the error that a call is to fail with; done says that it does its work first.
+// failing returns the error that a call must fail with; done means that the call is carried out
+// first.
 func (s *Service) failing(action string) (err error, done bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

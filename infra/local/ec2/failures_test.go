@@ -26,24 +26,31 @@ func TestEveryCodeOfALaunchComesInTheErrorSet(t *testing.T) {
 	a := newAccount(t)
 	a.template(t, "nodes")
 	for code, message := range map[string]string{
-		"InsufficientInstanceCapacity": "us-east-1a", "SpotMaxPriceTooLow": "fulfillment price", "UnfulfillableCapacity": "Unable to fulfill", "Unsupported": "not supported",
-		"ReservationCapacityExceeded": "requested reservation", "MaxSpotInstanceCountExceeded": "Max spot", "VcpuLimitExceeded": "vCPU", "MaxFleetCountExceeded": "EC2 Fleets",
-		"InsufficientFreeAddressesInSubnet": a.subnet(t, "us-east-1a"), "AuthFailure.ServiceLinkedRoleCreationNotPermitted": "service-linked role",
-		"RequestLimitExceeded": "Request limit", "UnauthorizedOperation": "not authorized", "InvalidParameter": "belong to different networks", "PendingVerification": "validat",
+		"InsufficientInstanceCapacity": "us-east-1a", "SpotMaxPriceTooLow": "fulfillment price",
+		"UnfulfillableCapacity": "Unable to fulfill", "Unsupported": "not supported",
+		"ReservationCapacityExceeded": "requested reservation", "MaxSpotInstanceCountExceeded": "Max spot",
+		"VcpuLimitExceeded": "vCPU", "MaxFleetCountExceeded": "EC2 Fleets",
+		"InsufficientFreeAddressesInSubnet": a.subnet(t,
+			"us-east-1a"), "AuthFailure.ServiceLinkedRoleCreationNotPermitted": "service-linked role",
+		"RequestLimitExceeded": "Request limit", "UnauthorizedOperation": "not authorized",
+		"InvalidParameter": "belong to different networks", "PendingVerification": "validat",
 	} {
 		a.service.Feed("", "", "")
 		a.service.Starve(ec2.Starvation{SubnetID: a.subnet(t, "us-east-1a"), Code: code})
 		out, err := a.CreateFleet(t.Context(), a.fleet(t, types.DefaultTargetCapacityTypeOnDemand, "m5.large"))
-		if err != nil || len(out.Instances) != 1 || text(out.Instances[0].AvailabilityZone) != "us-east-1b" || len(out.Errors) != 1 {
+		if err != nil || len(out.Instances) != 1 || text(out.Instances[0].AvailabilityZone) != "us-east-1b" ||
+			len(out.Errors) != 1 {
 			t.Errorf("%s: %+v, %v", code, out, err)
 			continue
 		}
 		e := out.Errors[0]
-		if text(e.ErrorCode) != code || !containsText(text(e.ErrorMessage), message) || text(e.LaunchTemplateAndOverrides.Overrides.SubnetId) != a.subnet(t, "us-east-1a") {
+		if text(e.ErrorCode) != code || !containsText(text(e.ErrorMessage), message) ||
+			text(e.LaunchTemplateAndOverrides.Overrides.SubnetId) != a.subnet(t, "us-east-1a") {
 			t.Errorf("%s: %+v %s", code, e, text(e.ErrorMessage))
 		}
 	}
-	if refusals := a.service.Refusals(); len(refusals) != 14 || refusals[0].InstanceType != "m5.large" || refusals[0].Zone != "us-east-1a" {
+	if refusals := a.service.Refusals(); len(refusals) != 14 || refusals[0].InstanceType != "m5.large" ||
+		refusals[0].Zone != "us-east-1a" {
 		t.Errorf("%d refusals are noted, want 14: %+v", len(refusals), refusals)
 	}
 }
@@ -52,7 +59,9 @@ func TestCallsFailOnRequest(t *testing.T) {
 	a := newAccount(t)
 	a.template(t, "nodes")
 	once := func(o *awsec2.Options) { o.Retryer = aws.NopRetryer{} }
-	for _, code := range []string{"RequestLimitExceeded", "UnauthorizedOperation", "InternalError", "MaxFleetCountExceeded"} {
+	for _, code := range []string{
+		"RequestLimitExceeded", "UnauthorizedOperation", "InternalError", "MaxFleetCountExceeded",
+	} {
 		a.service.FailCalls(ec2.CallFailure{Action: "CreateFleet", Code: code, Times: 1})
 		_, err := a.CreateFleet(t.Context(), a.fleet(t, types.DefaultTargetCapacityTypeOnDemand, "m5.large"), once)
 		wantCode(t, err, code)
@@ -94,7 +103,10 @@ func TestDryRunsRefuseWhatTheCallWould(t *testing.T) {
 	run.ImageId = aws.String("ami-1")
 	_, err = a.RunInstances(t.Context(), run)
 	wantCode(t, err, "InvalidAMIID.NotFound")
-	template := &awsec2.CreateLaunchTemplateInput{LaunchTemplateName: aws.String("dry"), LaunchTemplateData: &types.RequestLaunchTemplateData{KeyName: aws.String("key")}, DryRun: aws.Bool(true)}
+	template := &awsec2.CreateLaunchTemplateInput{
+		LaunchTemplateName: aws.String("dry"),
+		LaunchTemplateData: &types.RequestLaunchTemplateData{KeyName: aws.String("key")}, DryRun: aws.Bool(true),
+	}
 	_, err = a.CreateLaunchTemplate(t.Context(), template)
 	wantCode(t, err, "DryRunOperation")
 	template.LaunchTemplateName = aws.String("nodes")
@@ -108,15 +120,18 @@ func TestDryRunsRefuseWhatTheCallWould(t *testing.T) {
 func TestInterfacesTakeTheirAddresses(t *testing.T) {
 	a := newAccount(t)
 	free := func() int {
-		out, err := a.DescribeSubnets(t.Context(), &awsec2.DescribeSubnetsInput{SubnetIds: []string{a.subnet(t, "us-east-1a")}})
+		out, err := a.DescribeSubnets(t.Context(),
+			&awsec2.DescribeSubnetsInput{SubnetIds: []string{a.subnet(t, "us-east-1a")}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return int(aws.ToInt32(out.Subnets[0].AvailableIpAddressCount))
 	}
-	run := func(instanceType types.InstanceType, interfaces ...types.InstanceNetworkInterfaceSpecification) (*types.Instance, error) {
+	run := func(instanceType types.InstanceType,
+		interfaces ...types.InstanceNetworkInterfaceSpecification) (*types.Instance, error) {
 		out, err := a.RunInstances(t.Context(), &awsec2.RunInstancesInput{
-			MinCount: aws.Int32(1), MaxCount: aws.Int32(1), ImageId: aws.String(a.image("x86_64")), InstanceType: instanceType, NetworkInterfaces: interfaces,
+			MinCount: aws.Int32(1), MaxCount: aws.Int32(1), ImageId: aws.String(a.image("x86_64")), InstanceType: instanceType,
+			NetworkInterfaces: interfaces,
 		})
 		if err != nil {
 			return nil, err
@@ -126,7 +141,8 @@ func TestInterfacesTakeTheirAddresses(t *testing.T) {
 	subnet := aws.String(a.subnet(t, "us-east-1a"))
 	before := free()
 	i, err := run("m5.large", types.InstanceNetworkInterfaceSpecification{
-		DeviceIndex: aws.Int32(0), SubnetId: subnet, Ipv4PrefixCount: aws.Int32(2), SecondaryPrivateIpAddressCount: aws.Int32(3), AssociatePublicIpAddress: aws.Bool(true),
+		DeviceIndex: aws.Int32(0), SubnetId: subnet, Ipv4PrefixCount: aws.Int32(2),
+		SecondaryPrivateIpAddressCount: aws.Int32(3), AssociatePublicIpAddress: aws.Bool(true),
 		ConnectionTrackingSpecification: &types.ConnectionTrackingSpecificationRequest{UdpTimeout: aws.Int32(45)},
 	})
 	if err != nil {
@@ -136,7 +152,8 @@ func TestInterfacesTakeTheirAddresses(t *testing.T) {
 		t.Errorf("4 addresses and 2 prefixes of 16 took %d", taken)
 	}
 	n := i.NetworkInterfaces[0]
-	if len(n.PrivateIpAddresses) != 4 || len(n.Ipv4Prefixes) != 2 || text(i.PublicIpAddress) == "" || aws.ToInt32(n.ConnectionTrackingConfiguration.UdpTimeout) != 45 {
+	if len(n.PrivateIpAddresses) != 4 || len(n.Ipv4Prefixes) != 2 || text(i.PublicIpAddress) == "" ||
+		aws.ToInt32(n.ConnectionTrackingConfiguration.UdpTimeout) != 45 {
 		t.Errorf("the interface is %+v", n)
 	}
 	if err := a.service.Terminate(text(i.InstanceId)); err != nil {
@@ -146,21 +163,43 @@ func TestInterfacesTakeTheirAddresses(t *testing.T) {
 
 	fabric := fabricType(t)
 	i, err = run(types.InstanceType(fabric),
-		types.InstanceNetworkInterfaceSpecification{DeviceIndex: aws.Int32(0), NetworkCardIndex: aws.Int32(0), InterfaceType: aws.String("interface")},
-		types.InstanceNetworkInterfaceSpecification{DeviceIndex: aws.Int32(1), NetworkCardIndex: aws.Int32(0), InterfaceType: aws.String("efa-only")})
-	if err != nil || len(i.NetworkInterfaces) != 2 || text(i.NetworkInterfaces[1].InterfaceType) != "efa-only" || i.NetworkInterfaces[1].PrivateIpAddress != nil {
+		types.InstanceNetworkInterfaceSpecification{
+			DeviceIndex: aws.Int32(0), NetworkCardIndex: aws.Int32(0), InterfaceType: aws.String("interface"),
+		},
+		types.InstanceNetworkInterfaceSpecification{
+			DeviceIndex: aws.Int32(1), NetworkCardIndex: aws.Int32(0), InterfaceType: aws.String("efa-only"),
+		})
+	if err != nil || len(i.NetworkInterfaces) != 2 || text(i.NetworkInterfaces[1].InterfaceType) != "efa-only" ||
+		i.NetworkInterfaces[1].PrivateIpAddress != nil {
 		t.Errorf("an efa-only interface of %s: %+v, %v", fabric, i, err)
 	}
 	for _, c := range []struct {
 		code       string
 		interfaces []types.InstanceNetworkInterfaceSpecification
 	}{
-		{"InvalidParameterCombination", []types.InstanceNetworkInterfaceSpecification{{DeviceIndex: aws.Int32(0), InterfaceType: aws.String("efa")}}},
+		{
+			"InvalidParameterCombination",
+			[]types.InstanceNetworkInterfaceSpecification{{DeviceIndex: aws.Int32(0), InterfaceType: aws.String("efa")}},
+		},
 		{"InvalidParameterCombination", []types.InstanceNetworkInterfaceSpecification{{DeviceIndex: aws.Int32(1)}}},
-		{"PrivateIpAddressLimitExceeded", []types.InstanceNetworkInterfaceSpecification{{DeviceIndex: aws.Int32(0), Ipv4PrefixCount: aws.Int32(10)}}},
-		{"AttachmentLimitExceeded", []types.InstanceNetworkInterfaceSpecification{{DeviceIndex: aws.Int32(0)}, {DeviceIndex: aws.Int32(1)}, {DeviceIndex: aws.Int32(2)}, {DeviceIndex: aws.Int32(3)}}},
-		{"InvalidParameterValue", []types.InstanceNetworkInterfaceSpecification{{DeviceIndex: aws.Int32(0), NetworkCardIndex: aws.Int32(1)}}},
-		{"InvalidParameterValue", []types.InstanceNetworkInterfaceSpecification{{DeviceIndex: aws.Int32(0), Ipv6AddressCount: aws.Int32(1)}}},
+		{
+			"PrivateIpAddressLimitExceeded",
+			[]types.InstanceNetworkInterfaceSpecification{{DeviceIndex: aws.Int32(0), Ipv4PrefixCount: aws.Int32(10)}},
+		},
+		{
+			"AttachmentLimitExceeded",
+			[]types.InstanceNetworkInterfaceSpecification{
+				{DeviceIndex: aws.Int32(0)}, {DeviceIndex: aws.Int32(1)}, {DeviceIndex: aws.Int32(2)}, {DeviceIndex: aws.Int32(3)},
+			},
+		},
+		{
+			"InvalidParameterValue",
+			[]types.InstanceNetworkInterfaceSpecification{{DeviceIndex: aws.Int32(0), NetworkCardIndex: aws.Int32(1)}},
+		},
+		{
+			"InvalidParameterValue",
+			[]types.InstanceNetworkInterfaceSpecification{{DeviceIndex: aws.Int32(0), Ipv6AddressCount: aws.Int32(1)}},
+		},
 	} {
 		_, err := run("m5.large", c.interfaces...)
 		wantCode(t, err, c.code)
@@ -171,7 +210,8 @@ func TestInterfacesTakeTheirAddresses(t *testing.T) {
 func fabricType(t *testing.T) string {
 	t.Helper()
 	for _, facts := range allTypes(t) {
-		if facts.Network.EFASupported && facts.Architectures[0] == "x86_64" && !facts.BareMetal && facts.Zones[0] == "us-east-1a" {
+		if facts.Network.EFASupported && facts.Architectures[0] == "x86_64" && !facts.BareMetal &&
+			facts.Zones[0] == "us-east-1a" {
 			return facts.Name
 		}
 	}
@@ -182,7 +222,9 @@ func fabricType(t *testing.T) string {
 func TestHardwareOptions(t *testing.T) {
 	a := newAccount(t)
 	run := func(change func(*awsec2.RunInstancesInput)) error {
-		in := &awsec2.RunInstancesInput{MinCount: aws.Int32(1), MaxCount: aws.Int32(1), ImageId: aws.String(a.image("x86_64")), InstanceType: "t3.medium"}
+		in := &awsec2.RunInstancesInput{
+			MinCount: aws.Int32(1), MaxCount: aws.Int32(1), ImageId: aws.String(a.image("x86_64")), InstanceType: "t3.medium",
+		}
 		change(in)
 		_, err := a.RunInstances(t.Context(), in)
 		return err
@@ -193,8 +235,12 @@ func TestHardwareOptions(t *testing.T) {
 	wantCode(t, run(func(in *awsec2.RunInstancesInput) {
 		in.CpuOptions = &types.CpuOptionsRequest{NestedVirtualization: "enabled"}
 	}), "Unsupported")
-	wantCode(t, run(func(in *awsec2.RunInstancesInput) { in.CpuOptions = &types.CpuOptionsRequest{CoreCount: aws.Int32(64)} }), "InvalidParameterValue")
-	wantCode(t, run(func(in *awsec2.RunInstancesInput) { in.Placement = &types.Placement{Tenancy: types.TenancyHost} }), "Unsupported")
+	wantCode(t, run(func(in *awsec2.RunInstancesInput) {
+		in.CpuOptions = &types.CpuOptionsRequest{CoreCount: aws.Int32(64)}
+	}), "InvalidParameterValue")
+	wantCode(t, run(func(in *awsec2.RunInstancesInput) {
+		in.Placement = &types.Placement{Tenancy: types.TenancyHost}
+	}), "Unsupported")
 	if err := run(func(in *awsec2.RunInstancesInput) {
 		in.InstanceType, in.EnclaveOptions = "m5.xlarge", &types.EnclaveOptionsRequest{Enabled: aws.Bool(true)}
 		in.Placement = &types.Placement{Tenancy: types.TenancyDedicated}
@@ -306,7 +352,8 @@ func TestAFleetOfManyIsGroupedByOverride(t *testing.T) {
 	}
 	again, err := a.CreateFleet(t.Context(), in)
 	if err != nil || len(launched(t, again)) != len(launched(t, out)) || len(launched(t, out)) != 20 {
-		t.Errorf("%d instances came, and again %d, %v; want 20 of 40 vCPUs", len(launched(t, out)), len(launched(t, again)), err)
+		t.Errorf("%d instances came, and again %d, %v; want 20 of 40 vCPUs", len(launched(t, out)), len(launched(t, again)),
+			err)
 	}
 	seen := map[string]bool{}
 	for _, entry := range out.Instances {
@@ -318,7 +365,8 @@ func TestAFleetOfManyIsGroupedByOverride(t *testing.T) {
 	}
 	in = a.fleet(t, types.DefaultTargetCapacityTypeSpot, "m5.large", "m5.xlarge", "c5.large")
 	in.TargetCapacitySpecification.TotalTargetCapacity = aws.Int32(12)
-	in.SpotOptions.SingleAvailabilityZone, in.SpotOptions.AllocationStrategy = aws.Bool(true), types.SpotAllocationStrategyCapacityOptimized
+	in.SpotOptions.SingleAvailabilityZone, in.SpotOptions.AllocationStrategy = aws.Bool(true),
+		types.SpotAllocationStrategyCapacityOptimized
 	if out, err = a.CreateFleet(t.Context(), in); err != nil {
 		t.Fatal(err)
 	}

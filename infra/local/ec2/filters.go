@@ -5,13 +5,14 @@ import (
 	"strings"
 )
 
-// fields says how to read each filter of a kind of resource: by the filter's name, the resource's values.
+// fields maps each filter's name to a function that reads the resource's values.
 type fields[T any] map[string]func(T) []string
 
 // tagsOf reads a resource's tags; nil for resources that have none.
 type tagsOf[T any] func(T) map[string]string
 
-// matching gives the resources that pass every filter. A filter passes a resource one of whose values matches one of the filter's.
+// matching returns the resources that pass every filter. A resource passes a filter if one of its
+// values matches one of the filter's.
 func matching[T any](all []T, filters []filter, known fields[T], tags tagsOf[T]) ([]T, error) {
 	reads := make([]func(T) []string, len(filters))
 	for i, f := range filters {
@@ -80,9 +81,11 @@ func anyMatches(patterns, values []string) bool {
 	return false
 }
 
-// wildcard matches EC2's filter values: * any characters, ? one character, a backslash takes the next one as it is. Values are case-sensitive.
+// wildcard matches EC2's filter values: * any characters, ? one character, a backslash takes the
+// next one as it is. Values are case-sensitive.
 func wildcard(pattern, value string) bool {
-	// back and resume are where to take up again after the latest star: with that star holding one more character.
+	// back and resume are where to take up again after the latest star: with that star holding one
+	// more character.
 	back, resume := -1, 0
 	p, v := 0, 0
 	for v < len(value) {

@@ -22,7 +22,8 @@ func (s *Service) createFleet(c *wire.Call, in *createFleetRequest) (any, error)
 	})
 }
 
-// rehearseFleet refuses what would fail the call as a whole; what is wrong with one override is told by a real call's result alone.
+// rehearseFleet refuses what would fail the whole call. Only a real call reports errors of single
+// overrides, in its result.
 func (s *Service) rehearseFleet(_ *wire.Call, in *createFleetRequest) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +78,8 @@ func (s *Service) launchFleet(in *createFleetRequest) (*createFleetResult, error
 	return out, nil
 }
 
-// allocate takes room for as many instances as it can get. The caller launches them or gives the room back.
+// allocate takes room for up to the wanted number of instances. The caller launches them or
+// releases the room.
 func (s *Service) allocate(offers []*offer, wanted int, options fleetOptions) []planned {
 	if options.CapacityReservationOptions != nil {
 		for _, o := range offers {
@@ -89,7 +91,9 @@ func (s *Service) allocate(offers []*offer, wanted int, options fleetOptions) []
 	}
 	var plan []planned
 	for len(plan) < wanted {
-		o := s.capacity.best(slices.DeleteFunc(slices.Clone(offers), func(o *offer) bool { return !together(o, plan, options) }), options.AllocationStrategy)
+		o := s.capacity.best(slices.DeleteFunc(slices.Clone(offers), func(o *offer) bool {
+			return !together(o, plan, options)
+		}), options.AllocationStrategy)
 		if o == nil {
 			break
 		}
@@ -103,16 +107,19 @@ func (s *Service) allocate(offers []*offer, wanted int, options fleetOptions) []
 	return plan
 }
 
-// together reports whether an offer may join what is planned, in a fleet that wants one type or one zone.
+// together reports whether an offer may join the planned instances, in a fleet that wants one type
+// or one zone.
 func together(o *offer, plan []planned, options fleetOptions) bool {
 	if len(plan) == 0 {
 		return true
 	}
 	first := plan[0].offer.launch
-	return (!options.SingleInstanceType || o.launch.facts == first.facts) && (!options.SingleAvailabilityZone || o.launch.subnet.zone == first.subnet.zone)
+	return (!options.SingleInstanceType || o.launch.facts == first.facts) &&
+		(!options.SingleAvailabilityZone || o.launch.subnet.zone == first.subnet.zone)
 }
 
-// optionsOf are a fleet's for instances of a capacity type; those of reserved capacity have none that matter here.
+// optionsOf are a fleet's for instances of a capacity type; those of reserved capacity have none
+// that matter here.
 func (r *createFleetRequest) optionsOf(capacityType string) fleetOptions {
 	switch {
 	case capacityType == Spot:
@@ -137,8 +144,8 @@ func report(out *createFleetResult, offers []*offer, capacityType string) {
 	}
 }
 
-// offers expands the fleet's templates and overrides. A template that is not there fails the whole call; what is wrong with one override makes that
-// one dead and is told in the result, as EC2 does.
+// offers expands the fleet's templates and overrides. A missing template fails the whole call. An
+// error in one override makes its offer dead and appears in the result, as on EC2.
 func (s *Service) offers(in *createFleetRequest, capacityType, fleetID string) ([]*offer, error) {
 	var offers []*offer
 	for _, config := range in.LaunchTemplateConfigs {
@@ -168,7 +175,8 @@ func (s *Service) offers(in *createFleetRequest, capacityType, fleetID string) (
 		}
 		for _, override := range overrides {
 			base := launch{
-				capacityType: capacityType, data: version.data, instanceTags: instanceTags, volumeTags: volumeTags, fleetID: fleetID,
+				capacityType: capacityType, data: version.data, instanceTags: instanceTags, volumeTags: volumeTags,
+				fleetID:    fleetID,
 				templateID: template.id, clientToken: in.ClientToken,
 			}
 			more, err := s.offersOf(base, shown, override)
@@ -181,13 +189,14 @@ func (s *Service) offers(in *createFleetRequest, capacityType, fleetID string) (
 	return offers, nil
 }
 
-// offersOf gives one offer for each subnet that an override allows.
+// offersOf returns one offer for each subnet that an override allows.
 func (s *Service) offersOf(base launch, template fleetTemplate, override fleetOverride) ([]*offer, error) {
 	setText(&base.data.ImageID, override.ImageID)
 	setText(&base.data.InstanceType, override.InstanceType)
 	base.data.Placement = overridden(base.data.Placement, override.Placement)
 	if base.data.InstanceType == "" {
-		return nil, refuse(codeInvalidFleetConfiguration, "The launch template %s and its override name no instance type", template.ID)
+		return nil, refuse(codeInvalidFleetConfiguration, "The launch template %s and its override name no instance type",
+			template.ID)
 	}
 	if base.facts = s.typeOf[base.data.InstanceType]; base.facts == nil {
 		return nil, refuse(codeInvalidParameterValue, "Invalid instance type: %s", base.data.InstanceType)
@@ -222,7 +231,7 @@ func (s *Service) offersOf(base launch, template fleetTemplate, override fleetOv
 	return offers, nil
 }
 
-// overridden is a template's placement with what an override says of it.
+// overridden is a template's placement with an override's changes.
 func overridden(template *placement, over *fleetOverPlacement) *placement {
 	if over == nil {
 		return template
@@ -239,15 +248,19 @@ func overridden(template *placement, over *fleetOverPlacement) *placement {
 	return &p
 }
 
-// examine finds what makes an offer impossible before any capacity is looked at.
+// examine finds errors that make an offer impossible, whatever the capacity.
 func (s *Service) examine(o *offer) {
 	fail := func(code, message string) { o.dead, o.code, o.message = true, s.refused(&o.launch, code), message }
 	zone := o.launch.subnet.zone.Name
 	switch price := o.launch.price(); {
 	case !slices.Contains(o.launch.facts.Zones, zone):
-		fail(codeInvalidFleetConfiguration, fmt.Sprintf("Your requested instance type (%s) is not supported in your requested Availability Zone (%s).", o.launch.facts.Name, zone))
+		fail(codeInvalidFleetConfiguration,
+			fmt.Sprintf("Your requested instance type (%s) is not supported in your requested Availability Zone (%s).",
+				o.launch.facts.Name, zone))
 	case o.launch.capacityType == Spot && o.maxPrice > 0 && price > o.maxPrice:
-		fail("SpotMaxPriceTooLow", fmt.Sprintf("Your Spot request price of %g is lower than the minimum required Spot request fulfillment price of %g.", o.maxPrice, price))
+		fail("SpotMaxPriceTooLow",
+			fmt.Sprintf("Your Spot request price of %g is lower than the minimum required Spot request fulfillment price of %g.",
+				o.maxPrice, price))
 	default:
 		if err := s.resolve(&o.launch); err != nil {
 			var refused *wire.Error
@@ -260,7 +273,8 @@ func (s *Service) examine(o *offer) {
 	}
 }
 
-// subnetsFor gives the subnets that a launch may use: those it names, those of the zone it names, or all.
+// subnetsFor returns the subnets that a launch may use: those it names, those of the zone it names,
+// or all.
 func (s *Service) subnetsFor(data *launchTemplateData, subnetIDs, zoneName, zoneID string) ([]*subnet, error) {
 	if subnetIDs == "" {
 		for _, n := range data.NetworkInterfaces {
@@ -286,7 +300,8 @@ func (s *Service) subnetsFor(data *launchTemplateData, subnetIDs, zoneName, zone
 		return zoneName != "" && n.zone.Name != zoneName || zoneID != "" && n.zone.ID != zoneID
 	})
 	if len(fits) == 0 {
-		return nil, refuse(codeInvalidParameterValue, "No subnet (of %q) is in the Availability Zone %s%s", subnetIDs, zoneName, zoneID)
+		return nil, refuse(codeInvalidParameterValue, "No subnet (of %q) is in the Availability Zone %s%s", subnetIDs,
+			zoneName, zoneID)
 	}
 	return fits, nil
 }

@@ -2,7 +2,7 @@ package ec2
 
 import "slices"
 
-// check refuses what no instant fleet takes.
+// check refuses requests that no instant fleet accepts.
 func (r *createFleetRequest) check() error {
 	switch {
 	case len(r.LaunchTemplateConfigs) == 0:
@@ -14,20 +14,28 @@ func (r *createFleetRequest) check() error {
 	case *r.Target.Total < 1 || *r.Target.Total > 10000:
 		return invalidValue(*r.Target.Total, "TotalTargetCapacity", "Expecting 1 to 10000.")
 	case r.Target.OnDemand < 0 || r.Target.Spot < 0 || r.Target.OnDemand+r.Target.Spot > *r.Target.Total:
-		return refuse(codeInvalidFleetConfiguration, "OnDemandTargetCapacity %d and SpotTargetCapacity %d do not add up to TotalTargetCapacity %d",
+		return refuse(codeInvalidFleetConfiguration,
+			"OnDemandTargetCapacity %d and SpotTargetCapacity %d do not add up to TotalTargetCapacity %d",
 			r.Target.OnDemand, r.Target.Spot, *r.Target.Total)
 	case !slices.Contains([]string{"", Spot, OnDemand, CapacityBlock, targetReserved}, r.Target.DefaultType):
 		return invalidValue(r.Target.DefaultType, "DefaultTargetCapacityType", "")
 	case r.Target.DefaultType == CapacityBlock && (r.Target.OnDemand > 0 || r.Target.Spot > 0):
-		return refuse(codeInvalidFleetConfiguration, "A fleet of capacity blocks takes neither OnDemandTargetCapacity nor SpotTargetCapacity")
-	case (r.Target.DefaultType == targetReserved) != (r.ReservedCapacityOptions != nil && len(r.ReservedCapacityOptions.ReservationTypes) > 0):
-		return refuse(codeInvalidFleetConfiguration, "ReservedCapacityOptions with ReservationTypes go with the DefaultTargetCapacityType reserved-capacity, not with %q", r.Target.DefaultType)
+		return refuse(codeInvalidFleetConfiguration,
+			"A fleet of capacity blocks takes neither OnDemandTargetCapacity nor SpotTargetCapacity")
+	case (r.Target.DefaultType == targetReserved) != (r.ReservedCapacityOptions != nil &&
+		len(r.ReservedCapacityOptions.ReservationTypes) > 0):
+		return refuse(codeInvalidFleetConfiguration,
+			"ReservedCapacityOptions with ReservationTypes go with the DefaultTargetCapacityType reserved-capacity, not with %q",
+			r.Target.DefaultType)
 	case r.SpotOptions.CapacityReservationOptions != nil:
 		return refuse(codeUnknownParameter, "The parameter SpotOptions.CapacityReservationOptions is not recognized")
-	case r.Target.DefaultType == targetReserved && (len(r.ReservedCapacityOptions.ReservationTypes) != 1 || r.reservedType() == ""):
-		return invalidValue(r.ReservedCapacityOptions.ReservationTypes, "ReservationTypes", "The local EC2 holds one of on-demand-capacity-reservation, capacity-block and interruptible-capacity-reservation.")
+	case r.Target.DefaultType == targetReserved &&
+		(len(r.ReservedCapacityOptions.ReservationTypes) != 1 || r.reservedType() == ""):
+		return invalidValue(r.ReservedCapacityOptions.ReservationTypes, "ReservationTypes",
+			"The local EC2 holds one of on-demand-capacity-reservation, capacity-block and interruptible-capacity-reservation.")
 	}
-	if options := r.OnDemandOptions.CapacityReservationOptions; options != nil && options.UsageStrategy != "use-capacity-reservations-first" {
+	if options := r.OnDemandOptions.CapacityReservationOptions; options != nil &&
+		options.UsageStrategy != "use-capacity-reservations-first" {
 		return invalidValue(options.UsageStrategy, "UsageStrategy", "Expecting use-capacity-reservations-first.")
 	}
 	if !isStrategy(Spot, r.SpotOptions.AllocationStrategy) {
@@ -46,7 +54,8 @@ func (r *createFleetRequest) check() error {
 		}
 	}
 	if overrides > maxFleetOverrides {
-		return refuse(codeInvalidFleetConfiguration, "The fleet has %d overrides: at most %d are allowed", overrides, maxFleetOverrides)
+		return refuse(codeInvalidFleetConfiguration, "The fleet has %d overrides: at most %d are allowed", overrides,
+			maxFleetOverrides)
 	}
 	return nil
 }
@@ -70,7 +79,7 @@ func (r *createFleetRequest) reservedType() string {
 	return ""
 }
 
-// targets gives how many instances of each capacity type are wanted.
+// targets returns how many instances of each capacity type are wanted.
 func (r *createFleetRequest) targets() map[string]int {
 	t := r.Target
 	wanted := map[string]int{OnDemand: t.OnDemand, Spot: t.Spot}

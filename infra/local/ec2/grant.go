@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// grant is the room that a launch has taken: capacity of a pool or a reservation, a place in a group, and addresses.
+// grant is the room that a launch has taken: capacity of a pool or a reservation, a place in a
+// group, and addresses.
 type grant struct {
 	pool        pool
 	vcpus       int
@@ -49,7 +50,7 @@ func (s *Service) reserve(l *launch) (*grant, string, string) {
 	return given, "", ""
 }
 
-// release gives everything back.
+// release returns everything back.
 func (s *Service) release(given *grant) {
 	delete(s.pending, given)
 	if given.reservation != nil {
@@ -60,7 +61,8 @@ func (s *Service) release(given *grant) {
 	given.releaseAddresses()
 }
 
-// takeAddresses is false when the subnet has too few; what it took by then is still taken.
+// takeAddresses returns false if the subnet has too few addresses. The ones taken by then stay
+// taken.
 func (g *grant) takeAddresses(interfaces []launchInterface) bool {
 	for _, n := range interfaces {
 		g.addresses, g.prefixes = append(g.addresses, nil), append(g.prefixes, nil)
@@ -107,7 +109,7 @@ type Refusal struct {
 	Code         string    `json:"code"`
 }
 
-// maxRefusals bounds what is remembered of refusals; the oldest go first.
+// maxRefusals limits the remembered refusals; the oldest are dropped.
 const maxRefusals = 100_000
 
 // refused notes a refusal and gives its code.
@@ -115,7 +117,8 @@ func (s *Service) refused(l *launch, code string) string {
 	if len(s.refusals) >= maxRefusals {
 		s.refusals = s.refusals[maxRefusals/2:]
 	}
-	s.refusals = append(s.refusals, Refusal{time.Now(), l.facts.Name, l.subnet.zone.Name, l.capacityType, l.subnet.id, code})
+	s.refusals = append(s.refusals,
+		Refusal{time.Now(), l.facts.Name, l.subnet.zone.Name, l.capacityType, l.subnet.id, code})
 	return code
 }
 

@@ -14,7 +14,8 @@ func checkMarket(l *launch) error {
 	case !slices.Contains([]string{"", OnDemand, Spot, CapacityBlock, Interruptible}, market):
 		return invalidValue(market, "MarketType", "")
 	case (l.capacityType == CapacityBlock || l.capacityType == Interruptible) && market != l.capacityType:
-		return refuse(codeInvalidParameterCombination, "A launch into %s needs the market type %s: it has %q", l.capacityType, l.capacityType, market)
+		return refuse(codeInvalidParameterCombination, "A launch into %s needs the market type %s: it has %q", l.capacityType,
+			l.capacityType, market)
 	case (market == CapacityBlock || market == Interruptible) && market != l.capacityType:
 		return refuse(codeInvalidParameterCombination, "The market type %s cannot be had as %s", market, l.capacityType)
 	}
@@ -26,7 +27,9 @@ func checkMarket(l *launch) error {
 		return invalidValue(wanted.Preference, "CapacityReservationPreference", "")
 	}
 	if wanted.Target != nil && (l.capacityType == Spot || wanted.Preference == "none") {
-		return refuse(codeInvalidParameterCombination, "A capacity reservation cannot be targeted by a launch that is %s with the preference %q", l.capacityType, wanted.Preference)
+		return refuse(codeInvalidParameterCombination,
+			"A capacity reservation cannot be targeted by a launch that is %s with the preference %q", l.capacityType,
+			wanted.Preference)
 	}
 	return nil
 }
@@ -38,14 +41,18 @@ func checkHardware(l *launch) error {
 	}
 	if options := l.data.CPUOptions; options != nil {
 		switch {
-		case options.NestedVirtualization == "enabled" && !slices.Contains(l.facts.ProcessorFeatures, "nested-virtualization"):
+		case options.NestedVirtualization == "enabled" &&
+			!slices.Contains(l.facts.ProcessorFeatures, "nested-virtualization"):
 			return refuse(codeUnsupported, "The instance type %s does not support nested virtualization.", l.facts.Name)
 		case options.AmdSevSnp == "enabled" && !slices.Contains(l.facts.ProcessorFeatures, "amd-sev-snp"):
 			return refuse(codeUnsupported, "The instance type %s does not support AMD SEV-SNP.", l.facts.Name)
 		case options.CoreCount != nil && (*options.CoreCount < 1 || *options.CoreCount > l.facts.CoresDefault):
-			return refuse(codeInvalidParameterValue, "CpuOptions: CoreCount %d is not supported by %s, which has %d cores.", *options.CoreCount, l.facts.Name, l.facts.CoresDefault)
-		case options.ThreadsPerCore != nil && *options.ThreadsPerCore != 1 && *options.ThreadsPerCore != l.facts.ThreadsPerCore:
-			return refuse(codeInvalidParameterValue, "CpuOptions: ThreadsPerCore %d is not supported by %s.", *options.ThreadsPerCore, l.facts.Name)
+			return refuse(codeInvalidParameterValue, "CpuOptions: CoreCount %d is not supported by %s, which has %d cores.",
+				*options.CoreCount, l.facts.Name, l.facts.CoresDefault)
+		case options.ThreadsPerCore != nil && *options.ThreadsPerCore != 1 &&
+			*options.ThreadsPerCore != l.facts.ThreadsPerCore:
+			return refuse(codeInvalidParameterValue, "CpuOptions: ThreadsPerCore %d is not supported by %s.",
+				*options.ThreadsPerCore, l.facts.Name)
 		}
 	}
 	if l.data.Placement == nil {

@@ -16,15 +16,16 @@ type tokenUse struct {
 	used       time.Time
 }
 
-// tokenLife is how long EC2 keeps client tokens at least.
+// tokenLife is EC2's minimum life of client tokens.
 const tokenLife = 24 * time.Hour
 
 // maxTokenLength is EC2's limit; tokens are case-sensitive ASCII.
 const maxTokenLength = 64
 
-// once makes a call idempotent by its client token: the same token with the same parameters gives the first call's result and does nothing; with
-// other parameters it is an error. A call that failed as a whole leaves the token free. It is called with the lock held, so that of two calls at
-// the same time one sees the other's result.
+// once makes a call idempotent by its client token. The same token with the same parameters returns
+// the first call's result and does nothing. Other parameters are an error. A call that failed as a
+// whole leaves the token free. It is called with the lock held, so that of two simultaneous calls
+// one sees the other's result.
 func (s *Service) once(c *wire.Call, token string, do func() (any, error)) (any, error) {
 	if token == "" {
 		return do()
@@ -55,7 +56,7 @@ func (s *Service) once(c *wire.Call, token string, do func() (any, error)) (any,
 	return result, nil
 }
 
-// fingerprint tells calls apart by their parameters, whatever the order of these.
+// fingerprint identifies a call's parameters, whatever their order.
 func fingerprint(c *wire.Call) [sha256.Size]byte {
 	hash := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(c.Form)) {

@@ -6,16 +6,17 @@ import (
 	"fmt"
 )
 
-// identifiers numbers resources and makes EC2's ids of the numbers. The ids look as random as EC2's and are the same in every run.
+// identifiers numbers resources and makes EC2's ids of the numbers. The ids look as random as EC2's
+// and are the same in every run.
 type identifiers struct{ made int }
 
-// next gives an id such as i-0a1b2c3d4e5f67890.
+// next returns an id such as i-0a1b2c3d4e5f67890.
 func (i *identifiers) next(prefix string) string {
 	i.made++
 	return derivedID(prefix, fmt.Sprint(i.made))
 }
 
-// derivedID gives the id that always belongs to a text.
+// derivedID returns the id that always belongs to a text.
 func derivedID(prefix, text string) string {
 	sum := sha256.Sum256([]byte(prefix + " " + text))
 	return prefix + "-0" + hex.EncodeToString(sum[:])[:16]

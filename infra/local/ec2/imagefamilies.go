@@ -25,7 +25,8 @@ const (
 	amazonWindowsAccount      = "801119661308"
 )
 
-// Versions of Kubernetes, as minors of 1, whose images exist. EKS's last Amazon Linux 2 is that of 1.32, its first Windows Server 2025 that of 1.35.
+// These are the Kubernetes minor versions with images. EKS's last Amazon Linux 2 is for 1.32, and
+// its first Windows Server 2025 for 1.35.
 // https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions.html
 const firstMinor, lastMinor, lastAL2Minor, firstWindows2025Minor = 30, 36, 32, 35
 
@@ -38,7 +39,8 @@ type imageRelease struct {
 	deprecated time.Time
 }
 
-// imageReleases are the releases that exist for every version of Kubernetes, oldest first. The oldest was withdrawn early, as a faulty one is.
+// imageReleases are the releases that exist for every version of Kubernetes, oldest first. The
+// oldest was withdrawn early, as a faulty one is.
 func imageReleases() []imageRelease {
 	day := func(month time.Month, day int) time.Time { return time.Date(2026, month, day, 0, 0, 0, 0, time.UTC) }
 	return []imageRelease{
@@ -49,13 +51,15 @@ func imageReleases() []imageRelease {
 	}
 }
 
-// bottlerocketVersion is the version of a release that has none of its own: minor versions come out about monthly.
+// bottlerocketVersion is the version of a release that names none. Minor versions come out about
+// monthly.
 func bottlerocketVersion(day time.Time) string {
 	months := (day.Year()-2026)*12 + int(day.Month())
 	return fmt.Sprintf("1.%d.0", 39+months)
 }
 
-// minorsUpTo gives the versions of Kubernetes for which images exist: those that EKS supports, and a cluster's own beyond them.
+// minorsUpTo returns the versions of Kubernetes for which images exist: those that EKS supports,
+// and a cluster's own beyond them.
 func minorsUpTo(version string) []string {
 	last := max(lastMinor, minorOf(version))
 	var versions []string
@@ -68,7 +72,7 @@ func minorsUpTo(version string) []string {
 	return versions
 }
 
-// minorOf is 36 for 1.36, and 0 for what is no such version.
+// minorOf is 36 for 1.36, and 0 for other text.
 func minorOf(version string) int {
 	_, minor, _ := strings.Cut(version, ".")
 	n, err := strconv.Atoi(minor)
@@ -78,7 +82,8 @@ func minorOf(version string) int {
 	return n
 }
 
-// imagesOf makes all images of one release for a version of Kubernetes, with the parameters that publish them.
+// imagesOf makes all images of one release for a version of Kubernetes, with the parameters that
+// publish them.
 func imagesOf(version string, release imageRelease) []publication {
 	var all []publication
 	all = append(all, al2023Images(version, release)...)
@@ -111,11 +116,14 @@ func al2023Images(version string, release imageRelease) []publication {
 	for _, kind := range []struct{ architecture, variant string }{
 		{"x86_64", "standard"}, {"x86_64", "nvidia"}, {"x86_64", "neuron"}, {"arm64", "standard"}, {"arm64", "nvidia"},
 	} {
-		name := fmt.Sprintf("amazon-eks-node-al2023-%s-%s-%s-v%s", kind.architecture, kind.variant, version, release.day.Format("20060102"))
-		path := fmt.Sprintf("/aws/service/eks/optimized-ami/%s/amazon-linux-2023/%s/%s/", version, kind.architecture, kind.variant)
+		name := fmt.Sprintf("amazon-eks-node-al2023-%s-%s-%s-v%s", kind.architecture, kind.variant, version,
+			release.day.Format("20060102"))
+		path := fmt.Sprintf("/aws/service/eks/optimized-ami/%s/amazon-linux-2023/%s/%s/", version, kind.architecture,
+			kind.variant)
 		all = append(all, publication{&Image{
 			Name: name, Family: FamilyAL2023, Architecture: kind.architecture, Variant: kind.variant, OwnerID: amazonEKSAccount,
-			Description: fmt.Sprintf("EKS-optimized Kubernetes node based on Amazon Linux 2023, (k8s: %s)", version), Devices: []ImageDevice{{"/dev/xvda", 20}},
+			Description: fmt.Sprintf("EKS-optimized Kubernetes node based on Amazon Linux 2023, (k8s: %s)", version),
+			Devices:     []ImageDevice{{"/dev/xvda", 20}},
 		}, []string{path + "recommended/image_id", path + name + "/image_id"}})
 	}
 	return all
@@ -132,13 +140,15 @@ func al2Images(version string, release imageRelease) []publication {
 		path := fmt.Sprintf("/aws/service/eks/optimized-ami/%s/%s/", version, kind.path)
 		all = append(all, publication{&Image{
 			Name: name, Family: FamilyAL2, Architecture: kind.architecture, Variant: kind.variant, OwnerID: amazonEKSAccount,
-			Description: fmt.Sprintf("EKS Kubernetes Worker AMI with AmazonLinux2 image, (k8s: %s)", version), Devices: []ImageDevice{{"/dev/xvda", 20}},
+			Description: fmt.Sprintf("EKS Kubernetes Worker AMI with AmazonLinux2 image, (k8s: %s)", version),
+			Devices:     []ImageDevice{{"/dev/xvda", 20}},
 		}, []string{path + "recommended/image_id", path + name + "/image_id"}})
 	}
 	return all
 }
 
-// https://bottlerocket.dev/en/os/1.49.x/install/kubernetes/: the latest of each minor version and the version itself are parameters.
+// https://bottlerocket.dev/en/os/1.49.x/install/kubernetes/: the latest of each minor version and
+// the version itself are parameters.
 func bottlerocketImages(version string, release imageRelease) []publication {
 	number := release.bottlerocket
 	if number == "" {
@@ -151,9 +161,11 @@ func bottlerocketImages(version string, release imageRelease) []publication {
 			commit := strings.TrimPrefix(derivedID("commit", variant+number), "commit-0")[:8]
 			path := fmt.Sprintf("/aws/service/bottlerocket/%s/%s/", variant, architecture)
 			all = append(all, publication{&Image{
-				Name: fmt.Sprintf("bottlerocket-%s-%s-v%s-%s", variant, architecture, number, commit), Family: FamilyBottlerocket, Architecture: architecture,
-				Variant: kind.variant, OwnerID: amazonBottlerocketAccount, Description: "bottlerocket-" + variant + "-" + architecture + "-v" + number + "-" + commit,
-				Devices: []ImageDevice{{"/dev/xvda", 4}, {"/dev/xvdb", 20}},
+				Name: fmt.Sprintf("bottlerocket-%s-%s-v%s-%s", variant, architecture, number, commit), Family: FamilyBottlerocket,
+				Architecture: architecture,
+				Variant:      kind.variant, OwnerID: amazonBottlerocketAccount,
+				Description: "bottlerocket-" + variant + "-" + architecture + "-v" + number + "-" + commit,
+				Devices:     []ImageDevice{{"/dev/xvda", 4}, {"/dev/xvdb", 20}},
 			}, []string{path + "latest/image_id", path + number + "/image_id", path + number + "-" + commit + "/image_id"}})
 		}
 	}
@@ -163,16 +175,20 @@ func bottlerocketImages(version string, release imageRelease) []publication {
 // https://docs.aws.amazon.com/eks/latest/userguide/retrieve-windows-ami-id.html
 func windowsImages(version string, release imageRelease) []publication {
 	var all []publication
-	for _, kind := range []struct{ year, family string }{{"2019", FamilyWindows2019}, {"2022", FamilyWindows2022}, {"2025", FamilyWindows2025}} {
+	for _, kind := range []struct{ year, family string }{
+		{"2019", FamilyWindows2019}, {"2022", FamilyWindows2022}, {"2025", FamilyWindows2025},
+	} {
 		if kind.family == FamilyWindows2025 && minorOf(version) < firstWindows2025Minor {
 			continue
 		}
 		for _, edition := range []string{"Core", "Full"} {
 			name := fmt.Sprintf("Windows_Server-%s-English-%s-EKS_Optimized-%s", kind.year, edition, version)
 			all = append(all, publication{&Image{
-				Name: name + "-" + release.day.Format("2006.01.02"), Family: kind.family, Architecture: "x86_64", Variant: strings.ToLower(edition), OwnerID: amazonWindowsAccount,
-				Description: fmt.Sprintf("Microsoft Windows Server %s %s EKS optimized, (k8s: %s)", kind.year, edition, version), Platform: "windows",
-				Devices: []ImageDevice{{"/dev/sda1", 50}},
+				Name: name + "-" + release.day.Format("2006.01.02"), Family: kind.family, Architecture: "x86_64",
+				Variant: strings.ToLower(edition), OwnerID: amazonWindowsAccount,
+				Description: fmt.Sprintf("Microsoft Windows Server %s %s EKS optimized, (k8s: %s)", kind.year, edition, version),
+				Platform:    "windows",
+				Devices:     []ImageDevice{{"/dev/sda1", 50}},
 			}, []string{"/aws/service/ami-windows-latest/" + name + "/image_id"}})
 		}
 	}

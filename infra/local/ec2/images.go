@@ -10,9 +10,10 @@ import (
 // Image is a machine image: one that AWS publishes for EKS nodes, or one of the account's own.
 type Image struct {
 	ID, Name, Description string
-	// Family is the operating system, by which a machine knows how to read its user data; empty for an image of which nothing is known.
+	// Family is the operating system, which determines the language of user data; empty if unknown.
 	Family string
-	// Architecture is x86_64 or arm64, Variant standard, nvidia, neuron, gpu, and core or full for Windows.
+	// Architecture is x86_64 or arm64, Variant standard, nvidia, neuron, gpu, and core or full for
+	// Windows.
 	Architecture, Variant string
 	KubernetesVersion     string
 	// OwnerID is an account; OwnerAlias is amazon for AWS's.
@@ -37,8 +38,8 @@ type ImageDevice struct {
 // root is the device that the image boots from.
 func (i *Image) root() ImageDevice { return i.Devices[0] }
 
-// RegisterCluster publishes the images of all families for the versions of Kubernetes that EKS supports, up to the cluster's own, such as 1.36, and
-// tags subnets and security group for the cluster.
+// RegisterCluster publishes the images of all families for EKS's Kubernetes versions, up to the
+// cluster's own, such as 1.36. It tags subnets and security group for the cluster.
 func (s *Service) RegisterCluster(name, kubernetesVersion string) {
 	for _, version := range minorsUpTo(kubernetesVersion) {
 		for _, release := range imageReleases() {
@@ -50,7 +51,8 @@ func (s *Service) RegisterCluster(name, kubernetesVersion string) {
 	s.vpc.tagCluster(name)
 }
 
-// PublishImages releases images of all families of one day for a version of Kubernetes. They become the recommended ones, as after a release of AWS's.
+// PublishImages releases images of all families of one day for a version of Kubernetes. They become
+// the recommended ones, as after a release of AWS's.
 func (s *Service) PublishImages(kubernetesVersion string, release time.Time) {
 	s.publish(kubernetesVersion, imageRelease{day: release})
 }
@@ -72,14 +74,18 @@ func (s *Service) publish(version string, release imageRelease) {
 	}
 }
 
-// RegisterImage adds an image of the account's own and gives its id. Name and architecture are needed; an image without devices boots from 20 GiB at
-// /dev/xvda, as one of Amazon Linux does.
+// RegisterImage adds an image of the account's own and gives its id. Name and architecture are
+// needed; an image without devices boots from 20 GiB at /dev/xvda, as one of Amazon Linux does.
 func (s *Service) RegisterImage(image Image) (string, error) {
 	if image.Name == "" || !slices.Contains([]string{"x86_64", "arm64"}, image.Architecture) {
-		return "", fmt.Errorf("image %q with the architecture %q: want a name, and x86_64 or arm64", image.Name, image.Architecture)
+		return "", fmt.Errorf("image %q with the architecture %q: want a name, and x86_64 or arm64", image.Name,
+			image.Architecture)
 	}
-	if image.Family != "" && !slices.Contains([]string{FamilyAL2, FamilyAL2023, FamilyBottlerocket, FamilyWindows2019, FamilyWindows2022, FamilyWindows2025}, image.Family) {
-		return "", fmt.Errorf("image %q is of the family %q: want one that an EC2NodeClass names, or none", image.Name, image.Family)
+	if image.Family != "" && !slices.Contains([]string{
+		FamilyAL2, FamilyAL2023, FamilyBottlerocket, FamilyWindows2019, FamilyWindows2022, FamilyWindows2025,
+	}, image.Family) {
+		return "", fmt.Errorf("image %q is of the family %q: want one that an EC2NodeClass names, or none", image.Name,
+			image.Family)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,7 +111,7 @@ func (s *Service) DeprecateImage(id string, from time.Time) error {
 	return s.changeImage(id, func(i *Image) { i.Deprecated = from })
 }
 
-// DeregisterImage takes an image away. Its instances run on; its parameters still hold its id.
+// DeregisterImage removes an image. Its instances run on, and its parameters keep its ID.
 func (s *Service) DeregisterImage(id string) error {
 	return s.changeImage(id, func(i *Image) { delete(s.images, i.ID) })
 }

@@ -28,18 +28,38 @@ func TestImagesOfAllFamiliesArePublished(t *testing.T) {
 		name, architecture, owner, root string
 		devices                         int
 	}{
-		"/aws/service/eks/optimized-ami/1.36/amazon-linux-2023/x86_64/nvidia/recommended/image_id": {"amazon-eks-node-al2023-x86_64-nvidia-1.36-v20261028", "x86_64", "602401143452", "/dev/xvda", 1},
-		"/aws/service/eks/optimized-ami/1.36/amazon-linux-2023/x86_64/neuron/recommended/image_id": {"amazon-eks-node-al2023-x86_64-neuron-1.36-v20261028", "x86_64", "602401143452", "/dev/xvda", 1},
+		"/aws/service/eks/optimized-ami/1.36/amazon-linux-2023/x86_64/nvidia/recommended/image_id": {
+			"amazon-eks-node-al2023-x86_64-nvidia-1.36-v20261028", "x86_64", "602401143452", "/dev/xvda", 1,
+		},
+		"/aws/service/eks/optimized-ami/1.36/amazon-linux-2023/x86_64/neuron/recommended/image_id": {
+			"amazon-eks-node-al2023-x86_64-neuron-1.36-v20261028", "x86_64", "602401143452", "/dev/xvda", 1,
+		},
 		"/aws/service/eks/optimized-ami/1.31/amazon-linux-2023/arm64/standard/amazon-eks-node-al2023-arm64-standard-1.31-v20260923/image_id": {
 			"amazon-eks-node-al2023-arm64-standard-1.31-v20260923", "arm64", "602401143452", "/dev/xvda", 1},
-		"/aws/service/eks/optimized-ami/1.32/amazon-linux-2/recommended/image_id":                                {"amazon-eks-node-1.32-v20261028", "x86_64", "602401143452", "/dev/xvda", 1},
-		"/aws/service/eks/optimized-ami/1.32/amazon-linux-2-arm64/amazon-eks-arm64-node-1.32-v20260819/image_id": {"amazon-eks-arm64-node-1.32-v20260819", "arm64", "602401143452", "/dev/xvda", 1},
-		"/aws/service/eks/optimized-ami/1.30/amazon-linux-2-gpu/recommended/image_id":                            {"amazon-eks-gpu-node-1.30-v20261028", "x86_64", "602401143452", "/dev/xvda", 1},
-		"/aws/service/bottlerocket/aws-k8s-1.36/arm64/latest/image_id":                                           {"bottlerocket-aws-k8s-1.36-arm64-v1.49.0-*", "arm64", "092701018921", "/dev/xvda", 2},
-		"/aws/service/bottlerocket/aws-k8s-1.36-nvidia/x86_64/1.47.0/image_id":                                   {"bottlerocket-aws-k8s-1.36-nvidia-x86_64-v1.47.0-*", "x86_64", "092701018921", "/dev/xvda", 2},
-		"/aws/service/ami-windows-latest/Windows_Server-2019-English-Core-EKS_Optimized-1.36/image_id":           {"Windows_Server-2019-English-Core-EKS_Optimized-1.36-2026.10.28", "x86_64", "801119661308", "/dev/sda1", 1},
-		"/aws/service/ami-windows-latest/Windows_Server-2022-English-Full-EKS_Optimized-1.30/image_id":           {"Windows_Server-2022-English-Full-EKS_Optimized-1.30-2026.10.28", "x86_64", "801119661308", "/dev/sda1", 1},
-		"/aws/service/ami-windows-latest/Windows_Server-2025-English-Core-EKS_Optimized-1.35/image_id":           {"Windows_Server-2025-English-Core-EKS_Optimized-1.35-2026.10.28", "x86_64", "801119661308", "/dev/sda1", 1},
+		"/aws/service/eks/optimized-ami/1.32/amazon-linux-2/recommended/image_id": {
+			"amazon-eks-node-1.32-v20261028", "x86_64", "602401143452", "/dev/xvda", 1,
+		},
+		"/aws/service/eks/optimized-ami/1.32/amazon-linux-2-arm64/amazon-eks-arm64-node-1.32-v20260819/image_id": {
+			"amazon-eks-arm64-node-1.32-v20260819", "arm64", "602401143452", "/dev/xvda", 1,
+		},
+		"/aws/service/eks/optimized-ami/1.30/amazon-linux-2-gpu/recommended/image_id": {
+			"amazon-eks-gpu-node-1.30-v20261028", "x86_64", "602401143452", "/dev/xvda", 1,
+		},
+		"/aws/service/bottlerocket/aws-k8s-1.36/arm64/latest/image_id": {
+			"bottlerocket-aws-k8s-1.36-arm64-v1.49.0-*", "arm64", "092701018921", "/dev/xvda", 2,
+		},
+		"/aws/service/bottlerocket/aws-k8s-1.36-nvidia/x86_64/1.47.0/image_id": {
+			"bottlerocket-aws-k8s-1.36-nvidia-x86_64-v1.47.0-*", "x86_64", "092701018921", "/dev/xvda", 2,
+		},
+		"/aws/service/ami-windows-latest/Windows_Server-2019-English-Core-EKS_Optimized-1.36/image_id": {
+			"Windows_Server-2019-English-Core-EKS_Optimized-1.36-2026.10.28", "x86_64", "801119661308", "/dev/sda1", 1,
+		},
+		"/aws/service/ami-windows-latest/Windows_Server-2022-English-Full-EKS_Optimized-1.30/image_id": {
+			"Windows_Server-2022-English-Full-EKS_Optimized-1.30-2026.10.28", "x86_64", "801119661308", "/dev/sda1", 1,
+		},
+		"/aws/service/ami-windows-latest/Windows_Server-2025-English-Core-EKS_Optimized-1.35/image_id": {
+			"Windows_Server-2025-English-Core-EKS_Optimized-1.35-2026.10.28", "x86_64", "801119661308", "/dev/sda1", 1,
+		},
 	} {
 		t.Run(parameter, func(t *testing.T) {
 			image := a.describeImage(t, a.heard.parameter(parameter))
@@ -51,7 +71,8 @@ func TestImagesOfAllFamiliesArePublished(t *testing.T) {
 			} else if name != want.name {
 				t.Errorf("name is %s, want %s", name, want.name)
 			}
-			if string(image.Architecture) != want.architecture || text(image.OwnerId) != want.owner || text(image.RootDeviceName) != want.root || len(image.BlockDeviceMappings) != want.devices {
+			if string(image.Architecture) != want.architecture || text(image.OwnerId) != want.owner ||
+				text(image.RootDeviceName) != want.root || len(image.BlockDeviceMappings) != want.devices {
 				t.Errorf("got %+v", image)
 			}
 			if windows := strings.HasPrefix(name, "Windows"); windows != strings.EqualFold(string(image.Platform), "windows") {
@@ -85,10 +106,12 @@ func TestDeprecatedImagesAreSeenOnlyWhenAskedFor(t *testing.T) {
 	}
 	all := names(&awsec2.DescribeImagesInput{Filters: by, IncludeDeprecated: aws.Bool(true)})
 	fresh := names(&awsec2.DescribeImagesInput{Filters: by})
-	if !slices.Equal(all, []string{"v20260513", "v20260819", "v20260923", "v20261028"}) || slices.Contains(fresh, "v20260513") {
+	if !slices.Equal(all, []string{"v20260513", "v20260819", "v20260923", "v20261028"}) ||
+		slices.Contains(fresh, "v20260513") {
 		t.Errorf("all are %q, those not deprecated %q", all, fresh)
 	}
-	old := a.heard.parameter("/aws/service/eks/optimized-ami/1.36/amazon-linux-2023/x86_64/standard/amazon-eks-node-al2023-x86_64-standard-1.36-v20260513/image_id")
+	old := a.heard.parameter(
+		"/aws/service/eks/optimized-ami/1.36/amazon-linux-2023/x86_64/standard/amazon-eks-node-al2023-x86_64-standard-1.36-v20260513/image_id")
 	if image := a.describeImage(t, old); text(image.DeprecationTime) != "2026-06-03T00:00:00.000Z" {
 		t.Errorf("a deprecated image named by its id is %+v", image)
 	}
@@ -96,15 +119,24 @@ func TestDeprecatedImagesAreSeenOnlyWhenAskedFor(t *testing.T) {
 
 func TestTheAccountsOwnImages(t *testing.T) {
 	a := newAccount(t)
-	id, err := a.service.RegisterImage(ec2.Image{Name: "golden", Family: ec2.FamilyAL2023, Architecture: "arm64", Tags: map[string]string{"team": "blue"}})
+	id, err := a.service.RegisterImage(ec2.Image{
+		Name: "golden", Family: ec2.FamilyAL2023, Architecture: "arm64", Tags: map[string]string{"team": "blue"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := a.DescribeImages(t.Context(), &awsec2.DescribeImagesInput{Owners: []string{"self"}, Filters: []types.Filter{{Name: aws.String("tag:team"), Values: []string{"blue"}}}})
-	if err != nil || len(out.Images) != 1 || text(out.Images[0].ImageId) != id || text(out.Images[0].OwnerId) != "123456789012" {
+	out, err := a.DescribeImages(t.Context(),
+		&awsec2.DescribeImagesInput{
+			Owners: []string{"self"}, Filters: []types.Filter{{Name: aws.String("tag:team"), Values: []string{"blue"}}},
+		})
+	if err != nil || len(out.Images) != 1 || text(out.Images[0].ImageId) != id ||
+		text(out.Images[0].OwnerId) != "123456789012" {
 		t.Errorf("own images: %+v, %v", out, err)
 	}
-	out, err = a.DescribeImages(t.Context(), &awsec2.DescribeImagesInput{Owners: []string{"amazon"}, Filters: []types.Filter{{Name: aws.String("name"), Values: []string{"golden"}}}})
+	out, err = a.DescribeImages(t.Context(),
+		&awsec2.DescribeImagesInput{
+			Owners: []string{"amazon"}, Filters: []types.Filter{{Name: aws.String("name"), Values: []string{"golden"}}},
+		})
 	if err != nil || len(out.Images) != 0 {
 		t.Errorf("amazon's images have %+v, %v", out, err)
 	}
@@ -119,7 +151,9 @@ func TestTheAccountsOwnImages(t *testing.T) {
 	}
 	_, err = a.DescribeImages(t.Context(), &awsec2.DescribeImagesInput{ImageIds: []string{id}})
 	wantCode(t, err, "InvalidAMIID.NotFound")
-	for _, bad := range []ec2.Image{{Name: "x", Architecture: "i386"}, {Architecture: "arm64"}, {Name: "y", Architecture: "arm64", Family: "Debian"}} {
+	for _, bad := range []ec2.Image{
+		{Name: "x", Architecture: "i386"}, {Architecture: "arm64"}, {Name: "y", Architecture: "arm64", Family: "Debian"},
+	} {
 		if _, err := a.service.RegisterImage(bad); err == nil {
 			t.Errorf("%+v was registered", bad)
 		}
@@ -130,7 +164,8 @@ func TestBlockDevicesAreTheImagesAndTheTemplates(t *testing.T) {
 	a := newAccount(t)
 	run := func(image string, devices ...types.BlockDeviceMapping) (map[string]int, error) {
 		out, err := a.RunInstances(t.Context(), &awsec2.RunInstancesInput{
-			MinCount: aws.Int32(1), MaxCount: aws.Int32(1), ImageId: &image, InstanceType: "m5.large", BlockDeviceMappings: devices,
+			MinCount: aws.Int32(1), MaxCount: aws.Int32(1), ImageId: &image, InstanceType: "m5.large",
+			BlockDeviceMappings: devices,
 		})
 		if err != nil {
 			return nil, err
@@ -144,12 +179,15 @@ func TestBlockDevicesAreTheImagesAndTheTemplates(t *testing.T) {
 		return nil, nil
 	}
 	bottlerocket := a.heard.parameter("/aws/service/bottlerocket/aws-k8s-1.36/x86_64/latest/image_id")
-	volumes, err := run(bottlerocket, types.BlockDeviceMapping{DeviceName: aws.String("/dev/xvdb"), Ebs: &types.EbsBlockDevice{VolumeSize: aws.Int32(50)}})
+	volumes, err := run(bottlerocket,
+		types.BlockDeviceMapping{DeviceName: aws.String("/dev/xvdb"), Ebs: &types.EbsBlockDevice{VolumeSize: aws.Int32(50)}})
 	if err != nil || volumes["/dev/xvda"] != 4 || volumes["/dev/xvdb"] != 50 || len(volumes) != 2 {
 		t.Errorf("volumes are %v, %v", volumes, err)
 	}
-	_, err = run(a.image("x86_64"), types.BlockDeviceMapping{DeviceName: aws.String("/dev/xvda"), Ebs: &types.EbsBlockDevice{VolumeSize: aws.Int32(10)}})
+	_, err = run(a.image("x86_64"),
+		types.BlockDeviceMapping{DeviceName: aws.String("/dev/xvda"), Ebs: &types.EbsBlockDevice{VolumeSize: aws.Int32(10)}})
 	wantCode(t, err, "InvalidBlockDeviceMapping")
-	_, err = run(a.image("x86_64"), types.BlockDeviceMapping{DeviceName: aws.String("/dev/xvdz"), Ebs: &types.EbsBlockDevice{Encrypted: aws.Bool(true)}})
+	_, err = run(a.image("x86_64"),
+		types.BlockDeviceMapping{DeviceName: aws.String("/dev/xvdz"), Ebs: &types.EbsBlockDevice{Encrypted: aws.Bool(true)}})
 	wantCode(t, err, "MissingParameter")
 }

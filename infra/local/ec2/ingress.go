@@ -6,7 +6,8 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/cloudformation"
 )
 
-// ingressType is AWS::EC2::SecurityGroupIngress. As those of a group itself, rules are checked and never enforced.
+// ingressType is AWS::EC2::SecurityGroupIngress. As those of a group itself, rules are checked and
+// never enforced.
 type ingressType struct{ service *Service }
 
 type ingressProperties struct {
@@ -48,5 +49,5 @@ func (t *ingressType) Update(_ context.Context, r cloudformation.Request) (cloud
 	return cloudformation.Result{PhysicalID: r.PhysicalID}, nil
 }
 
-// Delete lets go of the rule.
+// Delete does nothing, because rules are not enforced.
 func (t *ingressType) Delete(context.Context, cloudformation.Request) error { return nil }

@@ -27,11 +27,11 @@ func (s State) code() int {
 	return map[State]int{Pending: 0, Running: 16, ShuttingDown: 32, Terminated: 48, Stopping: 64, Stopped: 80}[s]
 }
 
-// Instance is a copy of what is known of an instance at one moment.
+// Instance is a copy of an instance's state at one moment.
 type Instance struct {
 	ID           string
 	InstanceType string
-	// Facts is what the table of instance types says of the type.
+	// Facts is the type's row in the table of instance types.
 	Facts instancetypes.InstanceType
 	// CapacityType is on-demand, spot, capacity-block or interruptible-capacity-reservation.
 	CapacityType string
@@ -43,7 +43,7 @@ type Instance struct {
 	SubnetID         string
 	PrivateIPAddress string
 	PrivateDNSName   string
-	// Image is what the image was at launch.
+	// Image is the image as it was at launch.
 	Image   Image
 	ImageID string
 	// Architecture is the image's.
@@ -59,14 +59,14 @@ type Instance struct {
 	// InstanceProfileARN and RoleARN are empty without a profile.
 	InstanceProfileARN, RoleARN string
 	Tags                        map[string]string
-	// Impaired says that a status check fails on a machine that EC2 still calls running.
+	// Impaired means that a status check fails while EC2 calls the machine running.
 	Impaired bool
 }
 
-// ProviderID is how Kubernetes names the instance.
+// ProviderID is the instance's name in Kubernetes.
 func (i Instance) ProviderID() string { return "aws:///" + i.Zone + "/" + i.ID }
 
-// instance is an instance with what only the service needs.
+// instance adds the service's own fields to an Instance.
 type instance struct {
 	Instance
 	grant          *grant
@@ -82,7 +82,7 @@ type instance struct {
 	volumes        []volume
 	visible        time.Time
 	reasonMessage  string
-	// stateChanges counts, so that a timer can tell that the state it was set for is over.
+	// stateChanges lets a timer notice that the state it was set for has ended.
 	stateChanges int
 	// impaired are the checks that fail, and since when.
 	impaired  map[Check]time.Time
@@ -99,7 +99,7 @@ type volume struct {
 	created             time.Time
 }
 
-// copied is safe to hand out while the instance goes on changing.
+// copied returns a copy that later changes of the instance do not touch.
 func (i *instance) copied() Instance {
 	c := i.Instance
 	c.Tags = maps.Clone(c.Tags)
@@ -107,7 +107,7 @@ func (i *instance) copied() Instance {
 	return c
 }
 
-// enter moves an instance into a state and says so. It is called with the lock held.
+// enter moves an instance into a state and announces it. It is called with the lock held.
 func (s *Service) enter(i *instance, state State, reason, message string) {
 	i.State = state
 	i.stateChanges++
@@ -116,10 +116,12 @@ func (s *Service) enter(i *instance, state State, reason, message string) {
 	}
 	changed := i.copied()
 	s.outbox.put(notice{changed: &changed, event: s.stateChangeEvent(i)})
-	s.log.Info("instance changed state", "instance", i.ID, "type", i.InstanceType, "zone", i.Zone, "capacityType", i.CapacityType, "state", string(state), "reason", i.Reason)
+	s.log.Info("instance changed state", "instance", i.ID, "type", i.InstanceType, "zone", i.Zone, "capacityType",
+		i.CapacityType, "state", string(state), "reason", i.Reason)
 }
 
-// later goes on after a time, unless the instance has changed its state by then. It is called with the lock held, and f too.
+// later calls f after a time, unless the instance has changed its state by then. The lock is held
+// during both calls.
 func (s *Service) later(i *instance, after time.Duration, f func()) {
 	changes := i.stateChanges
 	s.timers.after(after, func() {
@@ -161,7 +163,7 @@ func (s *Service) stop(i *instance, reason, message string) {
 	s.later(i, s.timing.Stopping, func() { s.enter(i, Stopped, "", "") })
 }
 
-// sorted gives the instances that keep passes, in the order of their launch.
+// sorted returns the instances that keep passes, in the order of their launch.
 func (s *Service) sorted(keep func(*instance) bool) []*instance {
 	kept := make([]*instance, 0, len(s.instances))
 	for _, i := range s.instances {
@@ -178,7 +180,8 @@ func (s *Service) sorted(keep func(*instance) bool) []*instance {
 	return kept
 }
 
-// find gives the named instances that can be seen by now; one that cannot is EC2's InvalidInstanceID error.
+// find returns the named instances that can be seen by now; one that cannot is EC2's
+// InvalidInstanceID error.
 func (s *Service) find(ids []string) ([]*instance, error) {
 	var found []*instance
 	var unknown []string

@@ -14,7 +14,9 @@ import (
 
 func (a *account) run(t *testing.T, market types.MarketType) string {
 	t.Helper()
-	in := &awsec2.RunInstancesInput{MinCount: aws.Int32(1), MaxCount: aws.Int32(1), ImageId: aws.String(a.image("x86_64")), InstanceType: "m5.large"}
+	in := &awsec2.RunInstancesInput{
+		MinCount: aws.Int32(1), MaxCount: aws.Int32(1), ImageId: aws.String(a.image("x86_64")), InstanceType: "m5.large",
+	}
 	if market != "" {
 		in.InstanceMarketOptions = &types.InstanceMarketOptionsRequest{MarketType: market}
 	}
@@ -51,7 +53,8 @@ func TestLifeOfAnInstance(t *testing.T) {
 	}
 	eventually(t, "running again", func() bool { return len(a.heard.states(id)) == 6 })
 	out, err := a.TerminateInstances(t.Context(), &awsec2.TerminateInstancesInput{InstanceIds: []string{id}})
-	if err != nil || out.TerminatingInstances[0].CurrentState.Name != types.InstanceStateNameShuttingDown || out.TerminatingInstances[0].PreviousState.Name != types.InstanceStateNameRunning {
+	if err != nil || out.TerminatingInstances[0].CurrentState.Name != types.InstanceStateNameShuttingDown ||
+		out.TerminatingInstances[0].PreviousState.Name != types.InstanceStateNameRunning {
 		t.Fatalf("terminating: %+v, %v", out, err)
 	}
 	eventually(t, "terminated", func() bool { return contains(a.heard.states(id), ec2.Terminated) })
@@ -67,13 +70,16 @@ func TestLifeOfAnInstance(t *testing.T) {
 		t.Fatal(err)
 	}
 	i := described.Reservations[0].Instances[0]
-	if i.State.Name != types.InstanceStateNameTerminated || text(i.PrivateDnsName) != "" || text(i.StateReason.Code) != "Client.UserInitiatedShutdown" {
+	if i.State.Name != types.InstanceStateNameTerminated || text(i.PrivateDnsName) != "" ||
+		text(i.StateReason.Code) != "Client.UserInitiatedShutdown" {
 		t.Errorf("a terminated instance is described as %+v", i)
 	}
-	if _, err := a.TerminateInstances(t.Context(), &awsec2.TerminateInstancesInput{InstanceIds: []string{id}}); err != nil {
+	if _, err := a.TerminateInstances(t.Context(),
+		&awsec2.TerminateInstancesInput{InstanceIds: []string{id}}); err != nil {
 		t.Errorf("terminating once more: %v", err)
 	}
-	_, err = a.TerminateInstances(t.Context(), &awsec2.TerminateInstancesInput{InstanceIds: []string{"i-0123456789abcdef0"}})
+	_, err = a.TerminateInstances(t.Context(),
+		&awsec2.TerminateInstancesInput{InstanceIds: []string{"i-0123456789abcdef0"}})
 	wantCode(t, err, "InvalidInstanceID.NotFound")
 }
 
@@ -93,11 +99,16 @@ func TestInterruption(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "reclaimed", func() bool { return contains(a.heard.states(spot), ec2.Terminated) })
-	if got := a.heard.eventTypes(); !contains(got, "EC2 Instance Rebalance Recommendation", "EC2 Spot Instance Interruption Warning", "AWS Health Event") {
+	if got := a.heard.eventTypes(); !contains(got, "EC2 Instance Rebalance Recommendation",
+		"EC2 Spot Instance Interruption Warning", "AWS Health Event") {
 		t.Errorf("the events were %q", got)
 	}
-	described, err := a.DescribeInstances(t.Context(), &awsec2.DescribeInstancesInput{Filters: []types.Filter{{Name: aws.String("instance-lifecycle"), Values: []string{"spot"}}}})
-	if err != nil || len(described.Reservations) != 1 || text(described.Reservations[0].Instances[0].StateReason.Code) != "Server.SpotInstanceTermination" {
+	described, err := a.DescribeInstances(t.Context(),
+		&awsec2.DescribeInstancesInput{
+			Filters: []types.Filter{{Name: aws.String("instance-lifecycle"), Values: []string{"spot"}}},
+		})
+	if err != nil || len(described.Reservations) != 1 ||
+		text(described.Reservations[0].Instances[0].StateReason.Code) != "Server.SpotInstanceTermination" {
 		t.Errorf("the interrupted instance is described as %+v, %v", described, err)
 	}
 	_, err = a.StopInstances(t.Context(), &awsec2.StopInstancesInput{InstanceIds: []string{spot}})
@@ -120,18 +131,26 @@ func TestTags(t *testing.T) {
 	a := newAccount(t)
 	id := a.run(t, "")
 	tag := func(key, value string) types.Tag { return types.Tag{Key: &key, Value: &value} }
-	if _, err := a.CreateTags(t.Context(), &awsec2.CreateTagsInput{Resources: []string{id, a.group(t)}, Tags: []types.Tag{tag("Name", "one"), tag("team", "blue")}}); err != nil {
+	if _, err := a.CreateTags(t.Context(),
+		&awsec2.CreateTagsInput{
+			Resources: []string{id, a.group(t)}, Tags: []types.Tag{tag("Name", "one"), tag("team", "blue")},
+		}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.DeleteTags(t.Context(), &awsec2.DeleteTagsInput{Resources: []string{id}, Tags: []types.Tag{{Key: aws.String("team")}}}); err != nil {
+	if _, err := a.DeleteTags(t.Context(),
+		&awsec2.DeleteTagsInput{Resources: []string{id}, Tags: []types.Tag{{Key: aws.String("team")}}}); err != nil {
 		t.Fatal(err)
 	}
-	out, err := a.DescribeTags(t.Context(), &awsec2.DescribeTagsInput{Filters: []types.Filter{{Name: aws.String("resource-id"), Values: []string{id}}}})
-	if err != nil || len(out.Tags) != 1 || text(out.Tags[0].Value) != "one" || out.Tags[0].ResourceType != types.ResourceTypeInstance {
+	out, err := a.DescribeTags(t.Context(),
+		&awsec2.DescribeTagsInput{Filters: []types.Filter{{Name: aws.String("resource-id"), Values: []string{id}}}})
+	if err != nil || len(out.Tags) != 1 || text(out.Tags[0].Value) != "one" ||
+		out.Tags[0].ResourceType != types.ResourceTypeInstance {
 		t.Errorf("tags are %+v, %v", out, err)
 	}
-	_, err = a.CreateTags(t.Context(), &awsec2.CreateTagsInput{Resources: []string{id}, Tags: []types.Tag{tag("aws:mine", "")}})
+	_, err = a.CreateTags(t.Context(),
+		&awsec2.CreateTagsInput{Resources: []string{id}, Tags: []types.Tag{tag("aws:mine", "")}})
 	wantCode(t, err, "InvalidParameterValue")
-	_, err = a.CreateTags(t.Context(), &awsec2.CreateTagsInput{Resources: []string{"i-0123456789abcdef0"}, Tags: []types.Tag{tag("a", "b")}})
+	_, err = a.CreateTags(t.Context(),
+		&awsec2.CreateTagsInput{Resources: []string{"i-0123456789abcdef0"}, Tags: []types.Tag{tag("a", "b")}})
 	wantCode(t, err, "InvalidInstanceID.NotFound")
 }

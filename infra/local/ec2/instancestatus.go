@@ -25,7 +25,7 @@ type scheduledEvent struct {
 	notBefore             time.Time
 }
 
-// Impair lets a status check of a running instance fail, as if it had done so for a while.
+// Impair makes a status check of a running instance fail, as if since an earlier time.
 func (s *Service) Impair(id string, check Check, since time.Duration) error {
 	if check != SystemCheck && check != InstanceCheck {
 		return fmt.Errorf("check %q is none: write %s or %s", check, SystemCheck, InstanceCheck)
@@ -36,7 +36,7 @@ func (s *Service) Impair(id string, check Check, since time.Duration) error {
 	})
 }
 
-// Recover lets the status checks of an instance pass again.
+// Recover makes the status checks of an instance pass again.
 func (s *Service) Recover(id string) error {
 	return s.steer(id, func(i *instance) error {
 		i.recover()
@@ -57,14 +57,15 @@ func (i *instance) schedule(healthCode string, start time.Time) {
 	} {
 		if strings.Contains(healthCode, known.part) {
 			i.scheduled = append(i.scheduled, scheduledEvent{
-				id: "instance-event-" + derivedID("", i.ID+healthCode)[2:], code: known.code, description: known.description, notBefore: start,
+				id: "instance-event-" + derivedID("", i.ID+healthCode)[2:], code: known.code, description: known.description,
+				notBefore: start,
 			})
 			return
 		}
 	}
 }
 
-// statusOf is what a check says of the instance.
+// statusOf is a check's result for the instance.
 func statusOf(i *instance, check Check) string {
 	if i.State != Running {
 		return "not-applicable"
@@ -122,9 +123,12 @@ func (s *Service) describeInstanceStatus(_ *wire.Call, in *describeInstanceStatu
 	for _, i := range page {
 		var events set[scheduledEventXML]
 		for _, event := range i.scheduled {
-			events.Items = append(events.Items, scheduledEventXML{event.id, event.code, event.description, timestamp(event.notBefore)})
+			events.Items = append(events.Items,
+				scheduledEventXML{event.id, event.code, event.description, timestamp(event.notBefore)})
 		}
-		all = append(all, instanceStatusXML{i.Zone, i.ZoneID, events, i.ID, describeState(i.State), summaryOf(i, InstanceCheck), summaryOf(i, SystemCheck)})
+		all = append(all, instanceStatusXML{
+			i.Zone, i.ZoneID, events, i.ID, describeState(i.State), summaryOf(i, InstanceCheck), summaryOf(i, SystemCheck),
+		})
 	}
 	return &describeInstanceStatusResult{setOf(all), next}, nil
 }

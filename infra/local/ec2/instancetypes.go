@@ -9,7 +9,8 @@ import (
 	"github.com/whittle-dev/whittle/testdata/instancetypes"
 )
 
-// instanceTypeFilters are those of https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypes.html whose facts the table has.
+// instanceTypeFilters has the filters whose facts the table has, of
+// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypes.html.
 func instanceTypeFilters() fields[*instancetypes.InstanceType] {
 	type T = *instancetypes.InstanceType
 	return fields[T]{
@@ -25,26 +26,30 @@ func instanceTypeFilters() fields[*instancetypes.InstanceType] {
 		"network-info.efa-supported":                   func(t T) []string { return yesNo(t.Network.EFASupported) },
 		"network-info.ena-support":                     func(t T) []string { return one(t.Network.ENASupport) },
 		"network-info.encryption-in-transit-supported": func(t T) []string { return yesNo(t.Network.EncryptionInTransit) },
-		"network-info.maximum-network-interfaces":      func(t T) []string { return one(strconv.Itoa(t.Network.MaximumInterfaces)) },
-		"nitro-enclaves-support":                       func(t T) []string { return one(supported(t.NitroEnclaves)) },
-		"nitro-tpm-support":                            func(t T) []string { return one(supported(t.NitroTPM)) },
-		"processor-info.supported-architecture":        func(t T) []string { return t.Architectures },
-		"processor-info.supported-features":            func(t T) []string { return t.ProcessorFeatures },
-		"supported-root-device-type":                   func(T) []string { return one("ebs") },
-		"supported-usage-class":                        func(t T) []string { return t.UsageClasses },
-		"supported-virtualization-type":                func(t T) []string { return virtualization(t) },
-		"vcpu-info.default-cores":                      func(t T) []string { return one(strconv.Itoa(t.CoresDefault)) },
-		"vcpu-info.default-threads-per-core":           func(t T) []string { return one(strconv.Itoa(t.ThreadsPerCore)) },
-		"vcpu-info.default-vcpus":                      func(t T) []string { return one(strconv.Itoa(t.VCPUs)) },
+		"network-info.maximum-network-interfaces": func(t T) []string {
+			return one(strconv.Itoa(t.Network.MaximumInterfaces))
+		},
+		"nitro-enclaves-support":                func(t T) []string { return one(supported(t.NitroEnclaves)) },
+		"nitro-tpm-support":                     func(t T) []string { return one(supported(t.NitroTPM)) },
+		"processor-info.supported-architecture": func(t T) []string { return t.Architectures },
+		"processor-info.supported-features":     func(t T) []string { return t.ProcessorFeatures },
+		"supported-root-device-type":            func(T) []string { return one("ebs") },
+		"supported-usage-class":                 func(t T) []string { return t.UsageClasses },
+		"supported-virtualization-type":         func(t T) []string { return virtualization(t) },
+		"vcpu-info.default-cores":               func(t T) []string { return one(strconv.Itoa(t.CoresDefault)) },
+		"vcpu-info.default-threads-per-core":    func(t T) []string { return one(strconv.Itoa(t.ThreadsPerCore)) },
+		"vcpu-info.default-vcpus":               func(t T) []string { return one(strconv.Itoa(t.VCPUs)) },
 	}
 }
 
 func (s *Service) describeInstanceTypes(_ *wire.Call, in *describeInstanceTypesRequest) (any, error) {
 	if len(in.InstanceTypes) > 100 {
-		return nil, refuse("InvalidParameterCombination", "The request names %d instance types: at most 100 are allowed", len(in.InstanceTypes))
+		return nil, refuse("InvalidParameterCombination", "The request names %d instance types: at most 100 are allowed",
+			len(in.InstanceTypes))
 	}
 	if len(in.InstanceTypes) > 0 && in.MaxResults != nil {
-		return nil, refuse(codeInvalidParameterCombination, "The parameter instanceTypes cannot be used with the parameter maxResults")
+		return nil, refuse(codeInvalidParameterCombination,
+			"The parameter instanceTypes cannot be used with the parameter maxResults")
 	}
 	wanted := make([]*instancetypes.InstanceType, 0, len(s.types))
 	if len(in.InstanceTypes) > 0 {
@@ -57,7 +62,8 @@ func (s *Service) describeInstanceTypes(_ *wire.Call, in *describeInstanceTypesR
 			}
 		}
 		if len(unknown) > 0 {
-			return nil, refuse("InvalidInstanceType", "The following supplied instance types do not exist: [%s]", strings.Join(unknown, ", "))
+			return nil, refuse("InvalidInstanceType", "The following supplied instance types do not exist: [%s]",
+				strings.Join(unknown, ", "))
 		}
 	} else {
 		for i := range s.types {
@@ -101,7 +107,8 @@ func (s *Service) describeInstanceTypeOfferings(_ *wire.Call, in *describeInstan
 				all = append(all, instanceTypeOffering{t.Name, in.LocationType, location})
 			}
 		default:
-			return nil, invalidValue(in.LocationType, "locationType", "Expecting region, availability-zone or availability-zone-id.")
+			return nil, invalidValue(in.LocationType, "locationType",
+				"Expecting region, availability-zone or availability-zone-id.")
 		}
 	}
 	all, err := matching(all, in.Filters, fields[instanceTypeOffering]{

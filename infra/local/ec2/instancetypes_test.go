@@ -13,7 +13,8 @@ import (
 	"github.com/whittle-dev/whittle/testdata/instancetypes"
 )
 
-func describeAllTypes(t *testing.T, a *account, in *awsec2.DescribeInstanceTypesInput) map[string]types.InstanceTypeInfo {
+func describeAllTypes(t *testing.T, a *account,
+	in *awsec2.DescribeInstanceTypesInput) map[string]types.InstanceTypeInfo {
 	t.Helper()
 	all := map[string]types.InstanceTypeInfo{}
 	for pages := awsec2.NewDescribeInstanceTypesPaginator(a, in); pages.HasMorePages(); {
@@ -52,7 +53,8 @@ func compareType(t *testing.T, want *instancetypes.InstanceType, got types.Insta
 			t.Errorf("%s: %s is %v, want %v", want, fact, got, want)
 		}
 	}
-	if got.VCpuInfo == nil || got.MemoryInfo == nil || got.NetworkInfo == nil || got.ProcessorInfo == nil || got.EbsInfo == nil {
+	if got.VCpuInfo == nil || got.MemoryInfo == nil || got.NetworkInfo == nil || got.ProcessorInfo == nil ||
+		got.EbsInfo == nil {
 		t.Fatalf("%s: a part of its facts is missing: %+v", want.Name, got)
 	}
 	check("vCPUs", int(aws.ToInt32(got.VCpuInfo.DefaultVCpus)), want.VCPUs)
@@ -99,7 +101,13 @@ func TestDescribeInstanceTypesFilters(t *testing.T) {
 		{"architecture", []types.Filter{filter("processor-info.supported-architecture", "arm64")}, "m7g.large", "m7i.large"},
 		{"wildcard", []types.Filter{filter("instance-type", "c7i.*")}, "c7i.xlarge", "c7g.xlarge"},
 		{"bare metal", []types.Filter{filter("bare-metal", "false")}, "m5.large", "m5.metal"},
-		{"Karpenter's", []types.Filter{filter("supported-virtualization-type", "hvm"), filter("processor-info.supported-architecture", "x86_64", "arm64")}, "m5.large", ""},
+		{
+			"Karpenter's",
+			[]types.Filter{
+				filter("supported-virtualization-type", "hvm"), filter("processor-info.supported-architecture", "x86_64", "arm64"),
+			},
+			"m5.large", "",
+		},
 		{"generation", []types.Filter{filter("current-generation", "true")}, "m7i.large", "m1.small"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -112,9 +120,11 @@ func TestDescribeInstanceTypesFilters(t *testing.T) {
 			}
 		})
 	}
-	_, err := a.DescribeInstanceTypes(t.Context(), &awsec2.DescribeInstanceTypesInput{Filters: []types.Filter{filter("colour", "red")}})
+	_, err := a.DescribeInstanceTypes(t.Context(),
+		&awsec2.DescribeInstanceTypesInput{Filters: []types.Filter{filter("colour", "red")}})
 	wantCode(t, err, "InvalidParameterValue")
-	_, err = a.DescribeInstanceTypes(t.Context(), &awsec2.DescribeInstanceTypesInput{InstanceTypes: []types.InstanceType{"m5.tiny"}})
+	_, err = a.DescribeInstanceTypes(t.Context(),
+		&awsec2.DescribeInstanceTypesInput{InstanceTypes: []types.InstanceType{"m5.tiny"}})
 	wantCode(t, err, "InvalidInstanceType")
 	_, err = a.DescribeInstanceTypes(t.Context(), &awsec2.DescribeInstanceTypesInput{MaxResults: aws.Int32(101)})
 	wantCode(t, err, "InvalidParameterValue")
@@ -125,7 +135,8 @@ func TestDescribeInstanceTypesFilters(t *testing.T) {
 func TestOfferingsAndSpotPricesAgree(t *testing.T) {
 	a := newAccount(t)
 	offered := map[string]bool{}
-	for pages := awsec2.NewDescribeInstanceTypeOfferingsPaginator(a, &awsec2.DescribeInstanceTypeOfferingsInput{LocationType: types.LocationTypeAvailabilityZone}); pages.HasMorePages(); {
+	for pages := awsec2.NewDescribeInstanceTypeOfferingsPaginator(a,
+		&awsec2.DescribeInstanceTypeOfferingsInput{LocationType: types.LocationTypeAvailabilityZone}); pages.HasMorePages(); {
 		page, err := pages.NextPage(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -186,7 +197,8 @@ func TestNetworkAndImages(t *testing.T) {
 		t.Errorf("availability zones: %v, %v", available, err)
 	}
 	images, err := a.DescribeImages(t.Context(), &awsec2.DescribeImagesInput{
-		Owners: []string{"amazon"}, Filters: []types.Filter{{Name: aws.String("name"), Values: []string{"amazon-eks-node-al2023-arm64-standard-1.36-*"}}},
+		Owners:  []string{"amazon"},
+		Filters: []types.Filter{{Name: aws.String("name"), Values: []string{"amazon-eks-node-al2023-arm64-standard-1.36-*"}}},
 	})
 	if err != nil || len(images.Images) != 3 {
 		t.Fatalf("images: %v, %v", images, err)

@@ -6,8 +6,8 @@ import (
 	"github.com/whittle-dev/whittle/testdata/instancetypes"
 )
 
-// inferenceAcceleratorInfoXML is written by hand, because its list's elements are called member. EC2
-// calls them item everywhere else.
+// inferenceAcceleratorInfoXML is written by hand, because its list's elements are called member.
+// EC2 calls them item everywhere else.
 // https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InferenceAcceleratorInfo.html
 type inferenceAcceleratorInfoXML struct {
 	// EC2 calls the list's elements member here and item everywhere else.
@@ -23,12 +23,14 @@ func describeType(t *instancetypes.InstanceType) instanceTypeXML {
 		SupportedRootDeviceTypes: setOf([]string{"ebs"}), SupportedVirtualizationTypes: setOf(virtualization(t)),
 		BareMetal: t.BareMetal, Hypervisor: t.Hypervisor,
 		ProcessorInfo: processorInfoXML{
-			SupportedArchitectures: setOf(t.Architectures), SustainedClockSpeedInGhz: t.SustainedClockGHz, Manufacturer: t.ProcessorManufacturer,
+			SupportedArchitectures: setOf(t.Architectures), SustainedClockSpeedInGhz: t.SustainedClockGHz,
+			Manufacturer: t.ProcessorManufacturer,
 		},
 		VCPUInfo:   vCPUInfoXML{DefaultVCpus: t.VCPUs, DefaultCores: t.CoresDefault, DefaultThreadsPerCore: t.ThreadsPerCore},
 		MemoryInfo: memoryXML{t.MemoryMiB}, EbsInfo: describeEBS(t), NetworkInfo: describeNetwork(&t.Network),
 		BurstablePerformanceSupported: t.BurstablePerformance,
-		NitroEnclavesSupport:          supported(t.NitroEnclaves), NitroTpmSupport: supported(t.NitroTPM), SupportedInRegion: true,
+		NitroEnclavesSupport:          supported(t.NitroEnclaves), NitroTpmSupport: supported(t.NitroTPM),
+		SupportedInRegion: true,
 	}
 	if len(t.ProcessorFeatures) > 0 {
 		features := setOf(t.ProcessorFeatures)
@@ -49,7 +51,9 @@ func describeStorage(t *instancetypes.InstanceType, x *instanceTypeXML) {
 	if t.InstanceStorage.NVMeSupport == "required" {
 		encryption = "required"
 	}
-	info := &instanceStorageXML{TotalSizeInGB: t.InstanceStorage.TotalGB, NvmeSupport: t.InstanceStorage.NVMeSupport, EncryptionSupport: encryption}
+	info := &instanceStorageXML{
+		TotalSizeInGB: t.InstanceStorage.TotalGB, NvmeSupport: t.InstanceStorage.NVMeSupport, EncryptionSupport: encryption,
+	}
 	for _, disk := range t.InstanceStorage.Disks {
 		info.Disks.Items = append(info.Disks.Items, diskXML{SizeInGB: disk.SizeGB, Count: disk.Count, Type: disk.Type})
 	}
@@ -66,8 +70,10 @@ func describeEBS(t *instancetypes.InstanceType) ebsInfoXML {
 	}
 	if t.EBS.MaximumBandwidthMbps > 0 {
 		x.EbsOptimizedInfo = &ebsOptimizedInfoXML{
-			BaselineBandwidthInMbps: t.EBS.BaselineBandwidthMbps, BaselineThroughputInMBps: float64(t.EBS.BaselineBandwidthMbps) / 8,
-			MaximumBandwidthInMbps: t.EBS.MaximumBandwidthMbps, MaximumThroughputInMBps: float64(t.EBS.MaximumBandwidthMbps) / 8,
+			BaselineBandwidthInMbps:  t.EBS.BaselineBandwidthMbps,
+			BaselineThroughputInMBps: float64(t.EBS.BaselineBandwidthMbps) / 8,
+			MaximumBandwidthInMbps:   t.EBS.MaximumBandwidthMbps,
+			MaximumThroughputInMBps:  float64(t.EBS.MaximumBandwidthMbps) / 8,
 		}
 	}
 	return x
@@ -76,8 +82,9 @@ func describeEBS(t *instancetypes.InstanceType) ebsInfoXML {
 func describeNetwork(n *instancetypes.Network) networkInfoXML {
 	x := networkInfoXML{
 		NetworkPerformance: n.Performance, MaximumNetworkInterfaces: n.MaximumInterfaces, MaximumNetworkCards: len(n.Cards),
-		DefaultNetworkCardIndex: n.DefaultCardIndex, Ipv4AddressesPerInterface: n.IPv4PerInterface, Ipv6AddressesPerInterface: n.IPv6PerInterface,
-		Ipv6Supported: n.IPv6PerInterface > 0, EnaSupport: n.ENASupport, EfaSupported: n.EFASupported,
+		DefaultNetworkCardIndex: n.DefaultCardIndex, Ipv4AddressesPerInterface: n.IPv4PerInterface,
+		Ipv6AddressesPerInterface: n.IPv6PerInterface,
+		Ipv6Supported:             n.IPv6PerInterface > 0, EnaSupport: n.ENASupport, EfaSupported: n.EFASupported,
 		EncryptionInTransitSupported: n.EncryptionInTransit,
 	}
 	if n.EFASupported {
@@ -97,8 +104,9 @@ func describeAccelerators(t *instancetypes.InstanceType, x *instanceTypeXML) {
 		x.GpuInfo = &gpuInfoXML{}
 		for _, g := range t.GPUs {
 			x.GpuInfo.Gpus.Items = append(x.GpuInfo.Gpus.Items, gpuXML{
-				Name: g.Name, Manufacturer: g.Manufacturer, Count: g.Count, LogicalGpuCount: g.LogicalCount, GpuPartitionSize: g.PartitionSize,
-				MemoryInfo: memoryXML{g.MemoryMiB},
+				Name: g.Name, Manufacturer: g.Manufacturer, Count: g.Count, LogicalGpuCount: g.LogicalCount,
+				GpuPartitionSize: g.PartitionSize,
+				MemoryInfo:       memoryXML{g.MemoryMiB},
 			})
 			x.GpuInfo.TotalGpuMemoryInMiB += int64(max(g.Count, 1)) * g.MemoryMiB
 		}
@@ -131,7 +139,7 @@ func supported(yes bool) string {
 	return "unsupported"
 }
 
-// virtualization is hvm for every type, and paravirtual too for the types that still run 32-bit images.
+// virtualization is hvm for every type. Types that run 32-bit images have paravirtual too.
 func virtualization(t *instancetypes.InstanceType) []string {
 	if slices.Contains(t.Architectures, "i386") && t.Hypervisor == "xen" && !t.CurrentGeneration {
 		return []string{"hvm", "paravirtual"}

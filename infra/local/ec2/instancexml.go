@@ -14,12 +14,16 @@ func describeState(state State) stateXML { return stateXML{state.code(), string(
 
 func (s *Service) describeInstance(i *instance) instanceXML {
 	x := instanceXML{
-		InstanceID: i.ID, ImageID: i.ImageID, State: describeState(i.State), KeyName: i.data.KeyName, AmiLaunchIndex: i.launchIndex,
-		InstanceType: i.InstanceType, LaunchTime: timestamp(i.Launched), Placement: describePlacement(i),
-		Monitoring: monitoringXML{"disabled"}, Architecture: i.Architecture, ClientToken: i.clientToken, EnaSupport: true, Hypervisor: "xen",
-		EbsOptimized: i.Facts.EBS.OptimizedSupport == "default", RootDeviceName: i.Image.root().Name, RootDeviceType: "ebs", SourceDestCheck: true,
-		Tags: tagSet(i.Tags), VirtualizationType: "hvm", CPUOptions: cpuOptionsXML{CoreCount: i.Facts.CoresDefault, ThreadsPerCore: i.Facts.ThreadsPerCore},
-		Platform: i.Image.Platform, PlatformDetails: platformDetails(&i.Image), UsageOperation: usageOperation(&i.Image),
+		InstanceID: i.ID, ImageID: i.ImageID, State: describeState(i.State), KeyName: i.data.KeyName,
+		AmiLaunchIndex: i.launchIndex,
+		InstanceType:   i.InstanceType, LaunchTime: timestamp(i.Launched), Placement: describePlacement(i),
+		Monitoring: monitoringXML{"disabled"}, Architecture: i.Architecture, ClientToken: i.clientToken, EnaSupport: true,
+		Hypervisor:   "xen",
+		EbsOptimized: i.Facts.EBS.OptimizedSupport == "default", RootDeviceName: i.Image.root().Name, RootDeviceType: "ebs",
+		SourceDestCheck: true,
+		Tags:            tagSet(i.Tags), VirtualizationType: "hvm",
+		CPUOptions: cpuOptionsXML{CoreCount: i.Facts.CoresDefault, ThreadsPerCore: i.Facts.ThreadsPerCore},
+		Platform:   i.Image.Platform, PlatformDetails: platformDetails(&i.Image), UsageOperation: usageOperation(&i.Image),
 	}
 	if i.data.Monitoring != nil && i.data.Monitoring.Enabled {
 		x.Monitoring.State = "enabled"
@@ -47,7 +51,9 @@ func (s *Service) describeInstance(i *instance) instanceXML {
 	}
 	x.MetadataOptions = describeMetadata(i)
 	if i.data.CapacityReservationSpecification != nil {
-		x.CapacityReservation = &reservationPrefXML{i.data.CapacityReservationSpecification.Preference, i.data.CapacityReservationSpecification.Target}
+		x.CapacityReservation = &reservationPrefXML{
+			i.data.CapacityReservationSpecification.Preference, i.data.CapacityReservationSpecification.Target,
+		}
 	}
 	if i.State == ShuttingDown || i.State == Terminated {
 		return x // an instance that is going has no network any more
@@ -56,7 +62,7 @@ func (s *Service) describeInstance(i *instance) instanceXML {
 	return x
 }
 
-// describeMetadata completes what a launch says of the metadata service with EC2's defaults.
+// describeMetadata adds EC2's defaults to a launch's metadata options.
 // https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceMetadataOptionsResponse.html
 func describeMetadata(i *instance) *instanceMetadata {
 	x := &instanceMetadata{State: "applied"}
@@ -95,7 +101,8 @@ func (s *Service) describeAttached(i *instance, x *instanceXML) {
 	}
 	for _, v := range i.volumes {
 		a := attachmentXML{DeviceName: v.device}
-		a.Ebs.VolumeID, a.Ebs.Status, a.Ebs.AttachTime, a.Ebs.DeleteOnTermination = v.id, "attached", timestamp(v.created), v.deleteOnTermination
+		a.Ebs.VolumeID, a.Ebs.Status, a.Ebs.AttachTime, a.Ebs.DeleteOnTermination = v.id, "attached", timestamp(v.created),
+			v.deleteOnTermination
 		x.BlockDeviceMappings.Items = append(x.BlockDeviceMappings.Items, a)
 	}
 }

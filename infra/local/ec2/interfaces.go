@@ -10,7 +10,8 @@ type launchInterface struct {
 	card, device int
 	// kind is interface, efa or efa-only.
 	kind string
-	// addresses counts IPv4 addresses, the primary one among them; an efa-only interface has none. prefixes counts delegated /28s.
+	// addresses counts IPv4 addresses, the primary one among them; an efa-only interface has none.
+	// prefixes counts delegated /28s.
 	addresses, prefixes int
 	groups              []string
 	public              bool
@@ -20,7 +21,7 @@ type launchInterface struct {
 // Kinds of interfaces. https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html
 const kindInterface, kindEFA, kindEFAOnly = "interface", "efa", "efa-only"
 
-// resolveInterfaces makes the launch's interfaces and refuses what its type cannot have.
+// resolveInterfaces creates the launch's interfaces and refuses those that its type cannot have.
 func (s *Service) resolveInterfaces(l *launch) error {
 	l.interfaces = nil
 	if len(l.data.NetworkInterfaces) == 0 {
@@ -32,15 +33,22 @@ func (s *Service) resolveInterfaces(l *launch) error {
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(l.interfaces, func(other launchInterface) bool { return other.card == n.card && other.device == n.device }) {
-			return refuse(codeInvalidParameterValue, "Each network interface requires a unique device index on its network card: %d is used twice on card %d.", n.device, n.card)
+		if slices.ContainsFunc(l.interfaces, func(other launchInterface) bool {
+			return other.card == n.card && other.device == n.device
+		}) {
+			return refuse(codeInvalidParameterValue,
+				"Each network interface requires a unique device index on its network card: %d is used twice on card %d.", n.device,
+				n.card)
 		}
 		l.interfaces = append(l.interfaces, n)
 	}
-	slices.SortStableFunc(l.interfaces, func(a, b launchInterface) int { return (a.card-b.card)*1000 + a.device - b.device })
+	slices.SortStableFunc(l.interfaces, func(a, b launchInterface) int {
+		return (a.card-b.card)*1000 + a.device - b.device
+	})
 	primary := l.interfaces[0]
 	if primary.card != 0 || primary.device != 0 || primary.kind == kindEFAOnly {
-		return refuse(codeInvalidParameterCombination, "An instance has a primary network interface with device index 0 on network card 0, and it is not efa-only.")
+		return refuse(codeInvalidParameterCombination,
+			"An instance has a primary network interface with device index 0 on network card 0, and it is not efa-only.")
 	}
 	return checkInterfaceLimits(l)
 }
@@ -52,7 +60,10 @@ func (s *Service) resolveInterface(l *launch, wanted networkInterface) (launchIn
 		}
 		return *n
 	}
-	n := launchInterface{card: number(wanted.NetworkCardIndex), device: number(wanted.DeviceIndex), kind: wanted.InterfaceType, prefixes: number(wanted.Ipv4PrefixCount), tracking: wanted.ConnectionTrackingSpecification}
+	n := launchInterface{
+		card: number(wanted.NetworkCardIndex), device: number(wanted.DeviceIndex), kind: wanted.InterfaceType,
+		prefixes: number(wanted.Ipv4PrefixCount), tracking: wanted.ConnectionTrackingSpecification,
+	}
 	if n.kind == "" {
 		n.kind = kindInterface
 	}
@@ -78,23 +89,31 @@ func (s *Service) resolveInterface(l *launch, wanted networkInterface) (launchIn
 	case n.kind == kindEFAOnly && (n.prefixes+secondary > 0 || wanted.AssociatePublicIPAddress != nil):
 		return n, refuse(codeInvalidParameterValue, "An interface of the type efa-only takes no addresses.")
 	case n.public && len(l.data.NetworkInterfaces) > 1:
-		return n, refuse(codeInvalidParameterCombination, "The associatePublicIPAddress parameter cannot be specified when launching with multiple network interfaces.")
-	case number(wanted.Ipv6AddressCount)+number(wanted.Ipv6PrefixCount) > 0 || wanted.PrimaryIpv6 != nil && *wanted.PrimaryIpv6:
-		return n, refuse(codeInvalidParameterValue, "The subnet has no IPv6 address range: no subnet of the local EC2 has one.")
+		return n, refuse(codeInvalidParameterCombination,
+			"The associatePublicIPAddress parameter cannot be specified when launching with multiple network interfaces.")
+	case number(wanted.Ipv6AddressCount)+number(wanted.Ipv6PrefixCount) > 0 || wanted.PrimaryIpv6 != nil &&
+		*wanted.PrimaryIpv6:
+		return n, refuse(codeInvalidParameterValue,
+			"The subnet has no IPv6 address range: no subnet of the local EC2 has one.")
 	case wanted.ConnectionTrackingSpecification != nil && l.facts.Hypervisor == "xen":
-		return n, refuse(codeUnsupported, "Connection tracking settings need an instance type of the Nitro system: %s is none.", l.facts.Name)
+		return n, refuse(codeUnsupported,
+			"Connection tracking settings need an instance type of the Nitro system: %s is none.", l.facts.Name)
 	}
 	if n.kind != kindEFAOnly {
 		n.addresses = 1 + secondary
 	}
-	// An interface has as many slots as addresses; a delegated prefix takes one.
+	// An interface has one slot for each address; a delegated prefix takes one.
 	if slots := l.facts.Network.IPv4PerInterface; n.addresses+n.prefixes > max(slots, 1) {
-		return n, refuse("PrivateIpAddressLimitExceeded", "Number of private addresses will exceed limit: an interface of %s has %d, for addresses and prefixes.", l.facts.Name, slots)
+		return n, refuse("PrivateIpAddressLimitExceeded",
+			"Number of private addresses will exceed limit: an interface of %s has %d, for addresses and prefixes.",
+			l.facts.Name, slots)
 	}
 	return n, checkTracking(wanted.ConnectionTrackingSpecification)
 }
 
-// checkTracking holds the bounds of https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/security-group-connection-tracking.html, in seconds.
+// checkTracking holds the bounds of
+// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/security-group-connection-tracking.html, in
+// seconds.
 func checkTracking(t *connectionTracking) error {
 	if t == nil {
 		return nil
@@ -103,7 +122,10 @@ func checkTracking(t *connectionTracking) error {
 		name        string
 		value       *int
 		least, most int
-	}{{"tcpEstablishedTimeout", t.TCPEstablishedTimeout, 60, 432000}, {"udpStreamTimeout", t.UDPStreamTimeout, 60, 180}, {"udpTimeout", t.UDPTimeout, 30, 60}} {
+	}{
+		{"tcpEstablishedTimeout", t.TCPEstablishedTimeout, 60, 432000}, {"udpStreamTimeout", t.UDPStreamTimeout, 60, 180},
+		{"udpTimeout", t.UDPTimeout, 30, 60},
+	} {
 		if c.value != nil && (*c.value < c.least || *c.value > c.most) {
 			return invalidValue(*c.value, c.name, "It is out of bounds.")
 		}
@@ -122,11 +144,13 @@ func checkInterfaceLimits(l *launch) error {
 	}
 	for _, card := range l.facts.Network.Cards {
 		if onCard[card.Index] > max(card.MaximumInterfaces, 1) {
-			return refuse("AttachmentLimitExceeded", "Interface count %d exceeds the limit for %s: network card %d takes %d.", onCard[card.Index], l.facts.Name, card.Index, card.MaximumInterfaces)
+			return refuse("AttachmentLimitExceeded", "Interface count %d exceeds the limit for %s: network card %d takes %d.",
+				onCard[card.Index], l.facts.Name, card.Index, card.MaximumInterfaces)
 		}
 	}
 	if fabric > l.facts.Network.MaximumEFAInterfaces {
-		return refuse("AttachmentLimitExceeded", "EFA interface count %d exceeds allowed limit for %s: it takes %d.", fabric, l.facts.Name, l.facts.Network.MaximumEFAInterfaces)
+		return refuse("AttachmentLimitExceeded", "EFA interface count %d exceeds allowed limit for %s: it takes %d.", fabric,
+			l.facts.Name, l.facts.Network.MaximumEFAInterfaces)
 	}
 	return nil
 }
@@ -135,7 +159,8 @@ func checkInterfaceLimits(l *launch) error {
 // https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-prefix-eni.html
 const prefixBits = 28
 
-// takePrefix gives out a block of 16 free addresses, from the subnet's end, since single ones come from its start.
+// takePrefix returns out a block of 16 free addresses, from the subnet's end, since single ones
+// come from its start.
 func (s *subnet) takePrefix() (netip.Prefix, bool) {
 	blocks := 1 << (prefixBits - s.cidr.Bits())
 	first := s.cidr.Addr().As4()

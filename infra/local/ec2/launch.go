@@ -9,7 +9,7 @@ import (
 	"github.com/whittle-dev/whittle/testdata/instancetypes"
 )
 
-// launch is what one instance is to be, resolved from templates and overrides.
+// launch is one instance to launch, resolved from templates and overrides.
 type launch struct {
 	facts        *instancetypes.InstanceType
 	capacityType string
@@ -41,7 +41,7 @@ func (l *launch) price() float64 {
 	return l.facts.OnDemandPrice
 }
 
-// usageClass is the word of DescribeInstanceTypes for how a capacity type is bought.
+// usageClass is DescribeInstanceTypes' term for a capacity type.
 func usageClass(capacityType string) string {
 	if capacityType == Interruptible {
 		return OnDemand
@@ -49,7 +49,8 @@ func usageClass(capacityType string) string {
 	return capacityType
 }
 
-// resolve checks what a launch refers to and fills it in. It is called with the lock held.
+// resolve checks the references of a launch and fills in their values. It is called with the lock
+// held.
 func (s *Service) resolve(l *launch) error {
 	if l.data.ImageID == "" {
 		return missing("ImageId")
@@ -58,8 +59,10 @@ func (s *Service) resolve(l *launch) error {
 		return refuse("InvalidAMIID.NotFound", "The image id '[%s]' does not exist", l.data.ImageID)
 	}
 	if !slices.Contains(l.facts.Architectures, l.image.Architecture) {
-		return refuse(codeInvalidParameterValue, "The architecture '%s' of the specified instance type does not match the architecture '%s' of the specified AMI. "+
-			"Specify an instance type and an AMI that have matching architectures, and try again.", strings.Join(l.facts.Architectures, ","), l.image.Architecture)
+		return refuse(codeInvalidParameterValue,
+			"The architecture '%s' of the specified instance type does not match the architecture '%s' of the specified AMI. "+
+				"Specify an instance type and an AMI that have matching architectures, and try again.",
+			strings.Join(l.facts.Architectures, ","), l.image.Architecture)
 	}
 	if !slices.Contains(l.facts.UsageClasses, usageClass(l.capacityType)) {
 		return refuse("InvalidParameterValue", "The instance type %s cannot be had as %s", l.facts.Name, l.capacityType)
@@ -77,7 +80,8 @@ func (s *Service) resolve(l *launch) error {
 	if len(l.securityGroups) == 0 {
 		l.securityGroups = []string{s.vpc.securityGroupID}
 	}
-	for _, check := range []func(*launch) error{checkMarket, checkDevices, checkHardware, s.resolveInterfaces, s.resolveGroup, s.resolveProfile} {
+	for _, check := range []func(*launch) error{checkMarket, checkDevices, checkHardware, s.resolveInterfaces,
+		s.resolveGroup, s.resolveProfile} {
 		if err := check(l); err != nil {
 			return err
 		}
@@ -97,7 +101,8 @@ func (s *Service) resolveProfile(l *launch) error {
 	if s.config.InstanceProfiles != nil {
 		role, found := s.config.InstanceProfiles.RoleOfInstanceProfile(name)
 		if !found {
-			return refuse(codeInvalidParameterValue, "Value (%s) for parameter %s is invalid. Invalid IAM Instance Profile name", name, parameter)
+			return refuse(codeInvalidParameterValue, "Value (%s) for parameter %s is invalid. Invalid IAM Instance Profile name",
+				name, parameter)
 		}
 		l.roleARN = role
 	}
@@ -120,13 +125,16 @@ func (s *Service) start(l *launch, given *grant, reservationID string, index int
 	}
 	i := &instance{
 		Instance: Instance{
-			ID: s.identity.next("i"), InstanceType: l.facts.Name, Facts: *l.facts, CapacityType: l.capacityType, PricePerHour: l.price(),
-			Zone: l.subnet.zone.Name, ZoneID: l.subnet.zone.ID, SubnetID: l.subnet.id, PrivateIPAddress: address.String(),
-			PrivateDNSName: privateDNSName(address, s.config.Region), Image: *l.image, ImageID: l.image.ID, Architecture: l.image.Architecture,
-			Launched: now, UserData: l.data.UserData, InstanceProfileARN: l.profileARN, RoleARN: l.roleARN, Tags: tags,
+			ID: s.identity.next("i"), InstanceType: l.facts.Name, Facts: *l.facts, CapacityType: l.capacityType,
+			PricePerHour: l.price(),
+			Zone:         l.subnet.zone.Name, ZoneID: l.subnet.zone.ID, SubnetID: l.subnet.id, PrivateIPAddress: address.String(),
+			PrivateDNSName: privateDNSName(address, s.config.Region), Image: *l.image, ImageID: l.image.ID,
+			Architecture: l.image.Architecture,
+			Launched:     now, UserData: l.data.UserData, InstanceProfileARN: l.profileARN, RoleARN: l.roleARN, Tags: tags,
 		},
 		grant: given, profileID: l.profileID, fleetID: l.fleetID, templateID: l.templateID, reservationID: reservationID,
-		launchIndex: index, clientToken: l.clientToken, securityGroups: l.securityGroups, interfaces: l.interfaces, data: l.data, visible: now.Add(s.timing.Visibility),
+		launchIndex: index, clientToken: l.clientToken, securityGroups: l.securityGroups, interfaces: l.interfaces,
+		data: l.data, visible: now.Add(s.timing.Visibility),
 	}
 	if given.reservation != nil {
 		i.CapacityReservationID = given.reservation.ID
@@ -170,7 +178,8 @@ func checkTag(tag tagXML) error {
 	case len([]rune(tag.Key)) > 128:
 		return refuse(codeInvalidParameterValue, "Tag key exceeds the maximum length of 128 characters: %s", tag.Key)
 	case len([]rune(tag.Value)) > 256:
-		return refuse(codeInvalidParameterValue, "Tag value exceeds the maximum length of 256 characters: the tag's key is %s", tag.Key)
+		return refuse(codeInvalidParameterValue,
+			"Tag value exceeds the maximum length of 256 characters: the tag's key is %s", tag.Key)
 	case strings.HasPrefix(strings.ToLower(tag.Key), "aws:"):
 		return refuse(codeInvalidParameterValue, "Tag keys starting with 'aws:' are reserved for internal use: %s", tag.Key)
 	}

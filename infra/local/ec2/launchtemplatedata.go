@@ -9,7 +9,7 @@ func (d *launchTemplateData) securityGroups() []string {
 	return groups
 }
 
-// overlaid is the data with what a call says instead.
+// overlaid is the data with a call's values in place of the template's.
 func (d launchTemplateData) overlaid(over launchTemplateData) launchTemplateData {
 	setText(&d.ImageID, over.ImageID)
 	setText(&d.InstanceType, over.InstanceType)

@@ -29,7 +29,9 @@ func describeTemplate(t *launchTemplate) launchTemplateXML {
 	return launchTemplateXML{t.id, t.name, timestamp(t.created), t.createdBy, 1, len(t.versions), tagSet(t.tags)}
 }
 
-// The limits are EC2's: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CreateLaunchTemplate.html and 16 KB of user data before base64.
+// The limits are EC2's:
+// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CreateLaunchTemplate.html and 16 KB of
+// user data before base64.
 const maxUserDataBytes = 16384
 
 func templateNamePattern() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9().\-/_]{3,128}$`) }
@@ -54,7 +56,8 @@ func (s *Service) createLaunchTemplate(c *wire.Call, in *createLaunchTemplateReq
 }
 
 // addTemplate is called with the lock held.
-func (s *Service) addTemplate(name, description, createdBy string, data launchTemplateData, tags map[string]string) (*launchTemplate, error) {
+func (s *Service) addTemplate(name, description, createdBy string, data launchTemplateData,
+	tags map[string]string) (*launchTemplate, error) {
 	if err := s.checkTemplate(name, &data); err != nil {
 		return nil, err
 	}
@@ -73,7 +76,8 @@ func (s *Service) checkTemplate(name string, data *launchTemplateData) error {
 	case name == "":
 		return missing("LaunchTemplateName")
 	case !templateNamePattern().MatchString(name):
-		return refuse("InvalidLaunchTemplateName.MalformedException", "The launch template name %q is not 3 to 128 letters, digits and ( ) . - / _", name)
+		return refuse("InvalidLaunchTemplateName.MalformedException",
+			"The launch template name %q is not 3 to 128 letters, digits and ( ) . - / _", name)
 	case s.templateByName(name) != nil:
 		return refuse("InvalidLaunchTemplateName.AlreadyExistsException", "Launch template name already in use: %s", name)
 	}
@@ -98,7 +102,8 @@ func (s *Service) addVersion(t *launchTemplate, description, createdBy string, d
 	return nil
 }
 
-// checkData refuses what EC2 refuses when a template is made; whether the image and the groups exist is asked at launch only.
+// checkData refuses what EC2 refuses when a template is created. Only a launch checks that the
+// image and the groups exist.
 func (s *Service) checkData(data *launchTemplateData) error {
 	if data.UserData != "" {
 		raw, err := base64.StdEncoding.DecodeString(data.UserData)
@@ -113,7 +118,8 @@ func (s *Service) checkData(data *launchTemplateData) error {
 		return refuse(codeInvalidParameterValue, "Invalid instance type: %s", data.InstanceType)
 	}
 	if len(data.NetworkInterfaces) > 0 && len(data.SecurityGroupIDs)+len(data.SecurityGroups) > 0 {
-		return refuse(codeInvalidParameterCombination, "Network interfaces and an instance-level security groups may not be specified on the same request")
+		return refuse(codeInvalidParameterCombination,
+			"Network interfaces and an instance-level security groups may not be specified on the same request")
 	}
 	return nil
 }
@@ -136,18 +142,21 @@ func (s *Service) template(id, name string) (*launchTemplate, error) {
 		if t := s.templates[id]; t != nil {
 			return t, nil
 		}
-		return nil, refuse("InvalidLaunchTemplateId.NotFound", "The specified launch template, with template ID %s, does not exist.", id)
+		return nil, refuse("InvalidLaunchTemplateId.NotFound",
+			"The specified launch template, with template ID %s, does not exist.", id)
 	case name != "":
 		if t := s.templateByName(name); t != nil {
 			return t, nil
 		}
-		return nil, refuse("InvalidLaunchTemplateName.NotFoundException", "The specified launch template, with template name %s, does not exist.", name)
+		return nil, refuse("InvalidLaunchTemplateName.NotFoundException",
+			"The specified launch template, with template name %s, does not exist.", name)
 	default:
 		return nil, missing("LaunchTemplateId or LaunchTemplateName")
 	}
 }
 
-// version gives a version by number, $Latest or $Default (version 1); the number comes back with it.
+// version returns a version by number, $Latest or $Default (version 1); the number comes back with
+// it.
 func (t *launchTemplate) version(text string) (launchTemplateVersion, int, error) {
 	n := 1
 	switch text {
@@ -203,7 +212,9 @@ func (s *Service) describeLaunchTemplates(_ *wire.Call, in *describeLaunchTempla
 			return nil, err
 		}
 	}
-	all := slices.SortedFunc(maps.Values(s.templates), func(a, b *launchTemplate) int { return strings.Compare(a.name, b.name) })
+	all := slices.SortedFunc(maps.Values(s.templates), func(a, b *launchTemplate) int {
+		return strings.Compare(a.name, b.name)
+	})
 	if len(in.IDs)+len(in.Names) > 0 {
 		all = slices.DeleteFunc(all, func(t *launchTemplate) bool {
 			return !slices.Contains(in.IDs, t.id) && !slices.Contains(in.Names, t.name)
@@ -229,7 +240,9 @@ func (s *Service) describeLaunchTemplates(_ *wire.Call, in *describeLaunchTempla
 
 func describeTemplateVersion(t *launchTemplate, number int) launchTemplateVersionXML {
 	v := t.versions[number-1]
-	return launchTemplateVersionXML{t.id, t.name, number, v.description, timestamp(v.created), v.createdBy, number == 1, v.data}
+	return launchTemplateVersionXML{
+		t.id, t.name, number, v.description, timestamp(v.created), v.createdBy, number == 1, v.data,
+	}
 }
 
 func (s *Service) describeLaunchTemplateVersions(_ *wire.Call, in *describeLaunchTemplateVersionsRequest) (any, error) {
@@ -237,14 +250,17 @@ func (s *Service) describeLaunchTemplateVersions(_ *wire.Call, in *describeLaunc
 	defer s.mu.Unlock()
 	var all []launchTemplateVersionXML
 	if in.ID == "" && in.Name == "" {
-		// Without a template EC2 takes only these two words and answers for every template.
+		// Without a template EC2 accepts only these two versions, and answers for every template.
 		if len(in.Versions) == 0 {
 			return nil, missing("LaunchTemplateId or LaunchTemplateName, or the versions $Latest or $Default")
 		}
-		for _, t := range slices.SortedFunc(maps.Values(s.templates), func(a, b *launchTemplate) int { return strings.Compare(a.name, b.name) }) {
+		for _, t := range slices.SortedFunc(maps.Values(s.templates), func(a, b *launchTemplate) int {
+			return strings.Compare(a.name, b.name)
+		}) {
 			for _, text := range in.Versions {
 				if text != "$Latest" && text != "$Default" {
-					return nil, invalidValue(text, "LaunchTemplateVersion", "Without a launch template only $Latest and $Default can be named.")
+					return nil, invalidValue(text, "LaunchTemplateVersion",
+						"Without a launch template only $Latest and $Default can be named.")
 				}
 				if _, n, err := t.version(text); err == nil {
 					all = append(all, describeTemplateVersion(t, n))

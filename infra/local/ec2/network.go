@@ -10,7 +10,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-// tagSet gives tags sorted by key.
+// tagSet returns tags sorted by key.
 func tagSet(tags map[string]string) set[tagXML] {
 	var x set[tagXML]
 	for _, key := range slices.Sorted(maps.Keys(tags)) {
@@ -19,7 +19,8 @@ func tagSet(tags map[string]string) set[tagXML] {
 	return x
 }
 
-// pick gives the named resources, or all where none is named; a name that is unknown is an error with the code.
+// pick returns the named resources, or all where none is named; a name that is unknown is an error
+// with the code.
 func pick[T any](all []T, names []string, nameOf func(T) string, code, kind string) ([]T, error) {
 	if len(names) == 0 {
 		return all, nil
@@ -29,19 +30,26 @@ func pick[T any](all []T, names []string, nameOf func(T) string, code, kind stri
 			return nil, refuse(code, "The %s '%s' does not exist", kind, name)
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(resource T) bool { return !slices.Contains(names, nameOf(resource)) }), nil
+	return slices.DeleteFunc(slices.Clone(all), func(resource T) bool {
+		return !slices.Contains(names, nameOf(resource))
+	}), nil
 }
 
-// manyResults are the page bounds of most actions, which give everything where no MaxResults is named.
+// manyResults are the page bounds of most actions, which give everything where no MaxResults is
+// named.
 var manyResults = pageBounds{Least: 5, Most: 1000}
 
 func (s *Service) describeAvailabilityZones(_ *wire.Call, in *describeAvailabilityZonesRequest) (any, error) {
 	region := s.config.Region
-	zones, err := pick(s.vpc.zones, in.ZoneNames, func(z zone) string { return z.Name }, codeInvalidParameterValue, "availability zone")
+	zones, err := pick(s.vpc.zones, in.ZoneNames, func(z zone) string {
+		return z.Name
+	}, codeInvalidParameterValue, "availability zone")
 	if err != nil {
 		return nil, err
 	}
-	if zones, err = pick(zones, in.ZoneIDs, func(z zone) string { return z.ID }, codeInvalidParameterValue, "availability zone id"); err != nil {
+	if zones, err = pick(zones, in.ZoneIDs, func(z zone) string {
+		return z.ID
+	}, codeInvalidParameterValue, "availability zone id"); err != nil {
 		return nil, err
 	}
 	zones, err = matching(zones, in.Filters, fields[zone]{
@@ -69,7 +77,9 @@ func (s *Service) describeAvailabilityZones(_ *wire.Call, in *describeAvailabili
 // describeRegions knows the one region that this service is.
 func (s *Service) describeRegions(_ *wire.Call, in *describeRegionsRequest) (any, error) {
 	all := []regionXML{{s.config.Region, "ec2." + s.config.Region + ".amazonaws.com", "opt-in-not-required"}}
-	regions, err := pick(all, in.RegionNames, func(r regionXML) string { return r.RegionName }, codeInvalidParameterValue, "region")
+	regions, err := pick(all, in.RegionNames, func(r regionXML) string {
+		return r.RegionName
+	}, codeInvalidParameterValue, "region")
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +120,8 @@ func (s *Service) describeVpcs(_ *wire.Call, in *describeVpcsRequest) (any, erro
 	out := &describeVpcsResult{NextToken: next}
 	for _, v := range page {
 		x := vpcXML{
-			OwnerID: s.config.AccountID, InstanceTenancy: "default", IsDefault: true, Tags: tagSet(v.tags), VpcID: v.id, State: "available", CidrBlock: vpcCIDR,
+			OwnerID: s.config.AccountID, InstanceTenancy: "default", IsDefault: true, Tags: tagSet(v.tags), VpcID: v.id,
+			State: "available", CidrBlock: vpcCIDR,
 			DHCPOptionsID: derivedID("dopt", v.id),
 		}
 		association := vpcCIDRXML{AssociationID: derivedID("vpc-cidr-assoc", v.id), CidrBlock: vpcCIDR}
@@ -124,7 +135,9 @@ func (s *Service) describeVpcs(_ *wire.Call, in *describeVpcsRequest) (any, erro
 func (s *Service) describeSubnets(_ *wire.Call, in *describeSubnetsRequest) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	subnets, err := pick(s.vpc.subnets, in.SubnetIDs, func(n *subnet) string { return n.id }, "InvalidSubnetID.NotFound", "subnet ID")
+	subnets, err := pick(s.vpc.subnets, in.SubnetIDs, func(n *subnet) string {
+		return n.id
+	}, "InvalidSubnetID.NotFound", "subnet ID")
 	if err != nil {
 		return nil, err
 	}
@@ -153,9 +166,11 @@ func (s *Service) describeSubnets(_ *wire.Call, in *describeSubnetsRequest) (any
 	out := &describeSubnetsResult{NextToken: next}
 	for _, n := range page {
 		out.Subnets.Items = append(out.Subnets.Items, subnetXML{
-			AvailabilityZoneID: n.zone.ID, OwnerID: s.config.AccountID, Tags: tagSet(n.tags), SubnetARN: s.arn("subnet", n.id), SubnetID: n.id,
-			State: "available", VpcID: s.vpc.id, CidrBlock: n.cidr.String(), AvailableIPAddressCount: n.available(), AvailabilityZone: n.zone.Name,
-			DefaultForAz: true, HostNames: hostNamesXML{HostnameType: "ip-name"},
+			AvailabilityZoneID: n.zone.ID, OwnerID: s.config.AccountID, Tags: tagSet(n.tags), SubnetARN: s.arn("subnet", n.id),
+			SubnetID: n.id,
+			State:    "available", VpcID: s.vpc.id, CidrBlock: n.cidr.String(), AvailableIPAddressCount: n.available(),
+			AvailabilityZone: n.zone.Name,
+			DefaultForAz:     true, HostNames: hostNamesXML{HostnameType: "ip-name"},
 		})
 	}
 	return out, nil
@@ -169,11 +184,15 @@ func everywhere() set[rangePermissionXML] {
 func (s *Service) describeSecurityGroups(_ *wire.Call, in *describeSecurityGroupsRequest) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	groups, err := pick(s.vpc.groups, in.GroupIDs, func(g *securityGroup) string { return g.id }, "InvalidGroup.NotFound", "security group")
+	groups, err := pick(s.vpc.groups, in.GroupIDs, func(g *securityGroup) string {
+		return g.id
+	}, "InvalidGroup.NotFound", "security group")
 	if err != nil {
 		return nil, err
 	}
-	if groups, err = pick(groups, in.GroupNames, func(g *securityGroup) string { return g.name }, "InvalidGroup.NotFound", "security group"); err != nil {
+	if groups, err = pick(groups, in.GroupNames, func(g *securityGroup) string {
+		return g.name
+	}, "InvalidGroup.NotFound", "security group"); err != nil {
 		return nil, err
 	}
 	groups, err = matching(groups, in.Filters, fields[*securityGroup]{
@@ -193,7 +212,8 @@ func (s *Service) describeSecurityGroups(_ *wire.Call, in *describeSecurityGroup
 	out := &describeSecurityGroupsResult{NextToken: next}
 	for _, g := range page {
 		out.Groups.Items = append(out.Groups.Items, securityGroupXML{
-			g.id, tagSet(g.tags), s.vpc.id, s.arn("security-group", g.id), s.config.AccountID, g.name, g.description, everywhere(),
+			g.id, tagSet(g.tags), s.vpc.id, s.arn("security-group", g.id), s.config.AccountID, g.name, g.description,
+			everywhere(),
 		})
 	}
 	return out, nil
@@ -201,5 +221,6 @@ func (s *Service) describeSecurityGroups(_ *wire.Call, in *describeSecurityGroup
 
 // arn names a resource of this account, such as arn:aws:ec2:us-east-1:123456789012:instance/i-....
 func (s *Service) arn(kind, id string) string {
-	return fmt.Sprintf("arn:aws:ec2:%s:%s:%s/%s", s.config.Region, s.config.AccountID, kind, strings.TrimPrefix(id, kind+"/"))
+	return fmt.Sprintf("arn:aws:ec2:%s:%s:%s/%s", s.config.Region, s.config.AccountID, kind,
+		strings.TrimPrefix(id, kind+"/"))
 }

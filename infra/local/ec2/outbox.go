@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// outbox delivers what changed, in order, from one goroutine and outside of the service's lock: receivers may call the service.
+// outbox delivers changes in order from one goroutine, outside the service's lock, because
+// receivers may call the service.
 type outbox struct {
 	mu      sync.Mutex
 	waiting []notice
@@ -14,7 +15,7 @@ type outbox struct {
 	done    chan struct{}
 }
 
-// notice is one thing to tell: a change of state, an event, or both.
+// notice is a change of state, an event, or both.
 type notice struct {
 	changed *Instance
 	event   *Event
@@ -76,7 +77,8 @@ type timers struct {
 
 func newTimers() *timers { return &timers{pending: map[*time.Timer]struct{}{}} }
 
-// after runs f once the time has passed; f is never run within this call, so that the caller may hold a lock that f takes.
+// after runs f after a time. It never runs f within this call, so the caller may hold a lock that f
+// takes.
 func (t *timers) after(d time.Duration, f func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -100,7 +102,7 @@ func (t *timers) after(d time.Duration, f func()) {
 	t.pending[timer] = struct{}{}
 }
 
-// close drops what has not begun and waits for what has.
+// close drops timers that have not fired and waits for running ones.
 func (t *timers) close() {
 	t.mu.Lock()
 	t.closed = true

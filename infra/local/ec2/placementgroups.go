@@ -9,10 +9,12 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-// Strategies of placement groups. https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/placement-strategies.html
+// Strategies of placement groups.
+// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/placement-strategies.html
 const strategyCluster, strategySpread, strategyPartition = "cluster", "spread", "partition"
 
-// spreadLimit is how many instances a spread group holds in one zone, partitionLimit how many partitions a partition group can have.
+// spreadLimit is the number of instances of a spread group in one zone. partitionLimit is the
+// number of partitions of a partition group.
 const spreadLimit, partitionLimit = 7, 7
 
 type placementGroup struct {
@@ -22,7 +24,9 @@ type placementGroup struct {
 }
 
 func (s *Service) describeGroup(g *placementGroup) placementGroupXML {
-	return placementGroupXML{g.name, g.strategy, "available", g.id, g.partitions, g.spreadLevel, tagSet(g.tags), s.arn("placement-group", g.name)}
+	return placementGroupXML{
+		g.name, g.strategy, "available", g.id, g.partitions, g.spreadLevel, tagSet(g.tags), s.arn("placement-group", g.name),
+	}
 }
 
 func (s *Service) createPlacementGroup(_ *wire.Call, in *createPlacementGroupRequest) (any, error) {
@@ -42,7 +46,8 @@ func (s *Service) createPlacementGroup(_ *wire.Call, in *createPlacementGroupReq
 	case !slices.Contains([]string{strategyCluster, strategySpread, strategyPartition}, g.strategy):
 		return nil, invalidValue(g.strategy, "strategy", "Expecting cluster, spread or partition.")
 	case in.PartitionCount != nil && g.strategy != strategyPartition:
-		return nil, refuse(codeInvalidParameterCombination, "The parameter partitionCount can be used with the strategy partition alone")
+		return nil, refuse(codeInvalidParameterCombination,
+			"The parameter partitionCount can be used with the strategy partition alone")
 	case in.SpreadLevel != "" && (g.strategy != strategySpread || in.SpreadLevel != "rack"):
 		return nil, invalidValue(in.SpreadLevel, "spreadLevel", "The local EC2 holds spread groups of the level rack.")
 	}
@@ -71,7 +76,8 @@ func (s *Service) deletePlacementGroup(_ *wire.Call, in *deletePlacementGroupReq
 		return nil, unknownGroup(in.GroupName)
 	}
 	if len(s.members(g)) > 0 {
-		return nil, refuse("InvalidPlacementGroup.InUse", "The placement group '%s' is in use and may not be deleted.", g.name)
+		return nil, refuse("InvalidPlacementGroup.InUse", "The placement group '%s' is in use and may not be deleted.",
+			g.name)
 	}
 	delete(s.placementGroups, g.id)
 	return &returned{true}, nil
@@ -96,10 +102,13 @@ func (s *Service) placementGroup(idOrName string) *placementGroup {
 
 // members are the instances of a group that are not on their way out.
 func (s *Service) members(g *placementGroup) []*instance {
-	return s.sorted(func(i *instance) bool { return i.grant.group == g && i.State != ShuttingDown && i.State != Terminated })
+	return s.sorted(func(i *instance) bool {
+		return i.grant.group == g && i.State != ShuttingDown && i.State != Terminated
+	})
 }
 
-// grantsOf are those of the group's members, and of launches that have their room and are not launched yet.
+// grantsOf are those of the group's members, and of launches that have their room and are not
+// launched yet.
 func (s *Service) grantsOf(group *placementGroup) []*grant {
 	var all []*grant
 	for _, i := range s.members(group) {
@@ -124,7 +133,9 @@ func (s *Service) describePlacementGroups(_ *wire.Call, in *describePlacementGro
 		}
 	}
 	if len(in.IDs)+len(in.Names) > 0 {
-		all = slices.DeleteFunc(all, func(g T) bool { return !slices.Contains(in.IDs, g.id) && !slices.Contains(in.Names, g.name) })
+		all = slices.DeleteFunc(all, func(g T) bool {
+			return !slices.Contains(in.IDs, g.id) && !slices.Contains(in.Names, g.name)
+		})
 	}
 	all, err := matching(all, in.Filters, fields[T]{
 		"group-arn":    func(g T) []string { return one(s.arn("placement-group", g.name)) },
@@ -143,13 +154,14 @@ func (s *Service) describePlacementGroups(_ *wire.Call, in *describePlacementGro
 	return out, nil
 }
 
-// resolveGroup finds the placement group of a launch and refuses what no group of its strategy takes.
+// resolveGroup finds the placement group of a launch and refuses what its strategy does not allow.
 func (s *Service) resolveGroup(l *launch) error {
 	l.group, l.partition = nil, 0
 	p := l.data.Placement
 	if p == nil || p.GroupID == "" && p.GroupName == "" {
 		if p != nil && p.PartitionNumber != nil {
-			return refuse(codeInvalidParameterCombination, "The parameter PartitionNumber can be used with a placement group alone")
+			return refuse(codeInvalidParameterCombination,
+				"The parameter PartitionNumber can be used with a placement group alone")
 		}
 		return nil
 	}
@@ -162,11 +174,14 @@ func (s *Service) resolveGroup(l *launch) error {
 	}
 	switch {
 	case l.group.strategy == strategyCluster && l.facts.BurstablePerformance:
-		return refuse(codeInvalidParameterCombination, "Instances of type '%s' may not be placed in a cluster placement group.", l.facts.Name)
+		return refuse(codeInvalidParameterCombination,
+			"Instances of type '%s' may not be placed in a cluster placement group.", l.facts.Name)
 	case p.PartitionNumber != nil && l.group.strategy != strategyPartition:
-		return refuse(codeInvalidParameterCombination, "The parameter PartitionNumber can be used with a partition placement group alone")
+		return refuse(codeInvalidParameterCombination,
+			"The parameter PartitionNumber can be used with a partition placement group alone")
 	case p.PartitionNumber != nil && (*p.PartitionNumber < 1 || *p.PartitionNumber > l.group.partitions):
-		return invalidValue(*p.PartitionNumber, "PartitionNumber", "The placement group has "+strconv.Itoa(l.group.partitions)+" partitions.")
+		return invalidValue(*p.PartitionNumber, "PartitionNumber",
+			"The placement group has "+strconv.Itoa(l.group.partitions)+" partitions.")
 	case p.PartitionNumber != nil:
 		l.partition = *p.PartitionNumber
 	}
@@ -183,14 +198,17 @@ func (s *Service) place(l *launch) (partition int, code, message string) {
 		if g.pool.Zone == l.subnet.zone.Name {
 			inZone++
 		} else if l.group.strategy == strategyCluster {
-			return 0, "InvalidPlacementGroup.InUse", "The placement group '" + l.group.name + "' is in use in another availability zone: " + g.pool.Zone
+			return 0, "InvalidPlacementGroup.InUse",
+				"The placement group '" + l.group.name + "' is in use in another availability zone: " + g.pool.Zone
 		}
 		inPartition[g.partition]++
 	}
 	switch l.group.strategy {
 	case strategySpread:
 		if inZone >= spreadLimit {
-			return 0, codeInsufficientInstanceCapacity, "You've reached the limit of instances in this spread placement group. A spread placement group can have up to seven instances per Availability Zone."
+			return 0, codeInsufficientInstanceCapacity,
+				"You've reached the limit of instances in this spread placement group. A spread placement group can have up to " +
+					"seven instances per Availability Zone."
 		}
 	case strategyPartition:
 		if l.partition != 0 {

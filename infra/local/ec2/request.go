@@ -11,7 +11,8 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-// decode reads the request's form into a structure and refuses what the structure does not know.
+// decode reads the request's form into a structure and refuses parameters that the structure does
+// not have.
 func decode(c *wire.Call, in any) error {
 	for _, name := range slices.Sorted(maps.Keys(c.Form)) {
 		switch name {
@@ -25,7 +26,8 @@ func decode(c *wire.Call, in any) error {
 	return c.DecodeQuery(in)
 }
 
-// takes reports whether a parameter's path, such as Filter.1.Value.2, leads to something that can hold it in a type with query tags.
+// takes reports whether a parameter's path, such as Filter.1.Value.2, leads to something that can
+// hold it in a type with query tags.
 func takes(t reflect.Type, path []string) bool {
 	switch t.Kind() {
 	case reflect.Pointer:

@@ -14,7 +14,8 @@ func (s *Service) describeCapacityReservations(_ *wire.Call, in *describeCapacit
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(in.IDs) > 0 && in.MaxResults != nil {
-		return nil, refuse(codeInvalidParameterCombination, "The parameter capacityReservationIds cannot be used with the parameter maxResults")
+		return nil, refuse(codeInvalidParameterCombination,
+			"The parameter capacityReservationIds cannot be used with the parameter maxResults")
 	}
 	type T = *capacityReservation
 	var all []T
@@ -73,10 +74,15 @@ func optionalTimestamp(t time.Time) string {
 
 func (s *Service) describeReservation(r *capacityReservation) capacityReservationXML {
 	x := capacityReservationXML{
-		ID: r.ID, OwnerID: r.OwnerID, ARN: "arn:aws:ec2:" + s.config.Region + ":" + r.OwnerID + ":capacity-reservation/" + r.ID, InstanceType: r.InstanceType,
-		InstancePlatform: r.Platform, AvailabilityZone: r.Zone, ZoneID: r.ZoneID, Tenancy: r.Tenancy, Total: r.Total, Available: r.available(),
-		State: r.State, StartDate: timestamp(r.Start), EndDate: optionalTimestamp(r.End), EndDateType: endDateType(r), Match: r.Match,
-		CreateDate: timestamp(r.created), PlacementGroupARN: r.PlacementGroupARN, ReservationType: r.Type, Interruptible: r.Interruptible, Tags: tagSet(r.Tags),
+		ID: r.ID, OwnerID: r.OwnerID,
+		ARN:              "arn:aws:ec2:" + s.config.Region + ":" + r.OwnerID + ":capacity-reservation/" + r.ID,
+		InstanceType:     r.InstanceType,
+		InstancePlatform: r.Platform, AvailabilityZone: r.Zone, ZoneID: r.ZoneID, Tenancy: r.Tenancy, Total: r.Total,
+		Available: r.available(),
+		State:     r.State, StartDate: timestamp(r.Start), EndDate: optionalTimestamp(r.End), EndDateType: endDateType(r),
+		Match:      r.Match,
+		CreateDate: timestamp(r.created), PlacementGroupARN: r.PlacementGroupARN, ReservationType: r.Type,
+		Interruptible: r.Interruptible, Tags: tagSet(r.Tags),
 	}
 	if r.used > 0 {
 		x.Allocations.Items = []allocated{{"used", r.used}}
@@ -95,14 +101,16 @@ func (s *Service) createCapacityReservation(c *wire.Call, in *createCapacityRese
 			return nil, missing("InstancePlatform")
 		}
 		if (in.EndDateType == "limited") == in.EndDate.IsZero() {
-			return nil, refuse(codeInvalidParameterCombination, "EndDateType %q does not go with the EndDate: limited takes one, unlimited takes none", in.EndDateType)
+			return nil, refuse(codeInvalidParameterCombination,
+				"EndDateType %q does not go with the EndDate: limited takes one, unlimited takes none", in.EndDateType)
 		}
 		tags, err := tagsFor("capacity-reservation", in.TagSpecifications)
 		if err != nil {
 			return nil, err
 		}
 		r, err := s.addReservation(CapacityReservation{
-			InstanceType: in.InstanceType, Zone: in.AvailabilityZone, ZoneID: in.AvailabilityZoneID, Platform: in.InstancePlatform, Tenancy: in.Tenancy,
+			InstanceType: in.InstanceType, Zone: in.AvailabilityZone, ZoneID: in.AvailabilityZoneID,
+			Platform: in.InstancePlatform, Tenancy: in.Tenancy,
 			Match: in.Match, Total: in.InstanceCount, End: in.EndDate, PlacementGroupARN: in.PlacementGroupARN, Tags: tags,
 		})
 		if err != nil {
@@ -126,7 +134,8 @@ func (s *Service) modifyCapacityReservation(_ *wire.Call, in *modifyCapacityRese
 	s.mu.Lock()
 	if r := s.reservations[in.ID]; r != nil && *in.InstanceCount < r.used {
 		s.mu.Unlock()
-		return nil, invalidValue(strconv.Itoa(*in.InstanceCount), "InstanceCount", "More instances than that run in the capacity reservation.")
+		return nil, invalidValue(strconv.Itoa(*in.InstanceCount), "InstanceCount",
+			"More instances than that run in the capacity reservation.")
 	}
 	s.mu.Unlock()
 	if err := s.ResizeCapacityReservation(in.ID, *in.InstanceCount); err != nil {

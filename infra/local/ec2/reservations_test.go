@@ -15,7 +15,9 @@ import (
 // reserve makes a reservation of m5.large in us-east-1a.
 func (a *account) reserve(t *testing.T, change func(*ec2.CapacityReservation)) string {
 	t.Helper()
-	wanted := ec2.CapacityReservation{InstanceType: "m5.large", Zone: "us-east-1a", Total: 2, Match: "targeted", Tags: map[string]string{"team": "blue"}}
+	wanted := ec2.CapacityReservation{
+		InstanceType: "m5.large", Zone: "us-east-1a", Total: 2, Match: "targeted", Tags: map[string]string{"team": "blue"},
+	}
 	change(&wanted)
 	id, err := a.service.CreateCapacityReservation(wanted)
 	if err != nil {
@@ -26,7 +28,8 @@ func (a *account) reserve(t *testing.T, change func(*ec2.CapacityReservation)) s
 
 func (a *account) available(t *testing.T, id string) int {
 	t.Helper()
-	out, err := a.DescribeCapacityReservations(t.Context(), &awsec2.DescribeCapacityReservationsInput{CapacityReservationIds: []string{id}})
+	out, err := a.DescribeCapacityReservations(t.Context(),
+		&awsec2.DescribeCapacityReservationsInput{CapacityReservationIds: []string{id}})
 	if err != nil || len(out.CapacityReservations) != 1 {
 		t.Fatalf("reservation %s: %+v, %v", id, out, err)
 	}
@@ -66,9 +69,14 @@ func TestLaunchesCountInCapacityReservations(t *testing.T) {
 			t.Errorf("error %+v", e)
 		}
 	}
-	described, err := a.DescribeInstances(t.Context(), &awsec2.DescribeInstancesInput{Filters: []types.Filter{{Name: aws.String("capacity-reservation-id"), Values: []string{id}}}})
-	if err != nil || len(described.Reservations) != 1 || text(described.Reservations[0].Instances[0].CapacityReservationId) != id ||
-		text(described.Reservations[0].Instances[0].CapacityReservationSpecification.CapacityReservationTarget.CapacityReservationId) != id {
+	described, err := a.DescribeInstances(t.Context(),
+		&awsec2.DescribeInstancesInput{
+			Filters: []types.Filter{{Name: aws.String("capacity-reservation-id"), Values: []string{id}}},
+		})
+	if err != nil || len(described.Reservations) != 1 ||
+		text(described.Reservations[0].Instances[0].CapacityReservationId) != id ||
+		text(
+			described.Reservations[0].Instances[0].CapacityReservationSpecification.CapacityReservationTarget.CapacityReservationId) != id {
 		t.Errorf("described %+v, %v", described, err)
 	}
 	if err := a.service.Terminate(ids[0]); err != nil {
@@ -89,7 +97,9 @@ func TestOpenReservationsAreUsedUnlessRefused(t *testing.T) {
 	a := newAccount(t)
 	id := a.reserve(t, func(r *ec2.CapacityReservation) { r.Match, r.Total = "open", 5 })
 	a.template(t, "nodes", func(d *types.RequestLaunchTemplateData) {
-		d.CapacityReservationSpecification = &types.LaunchTemplateCapacityReservationSpecificationRequest{CapacityReservationPreference: types.CapacityReservationPreferenceNone}
+		d.CapacityReservationSpecification = &types.LaunchTemplateCapacityReservationSpecificationRequest{
+			CapacityReservationPreference: types.CapacityReservationPreferenceNone,
+		}
 	})
 	if _, err := a.CreateFleet(t.Context(), a.fleet(t, types.DefaultTargetCapacityTypeOnDemand, "m5.large")); err != nil {
 		t.Fatal(err)
@@ -100,7 +110,9 @@ func TestOpenReservationsAreUsedUnlessRefused(t *testing.T) {
 	a.template(t, "plain")
 	in := a.fleet(t, types.DefaultTargetCapacityTypeOnDemand, "m5.large", "t3.medium")
 	in.LaunchTemplateConfigs[0].LaunchTemplateSpecification.LaunchTemplateName = aws.String("plain")
-	in.OnDemandOptions.CapacityReservationOptions = &types.CapacityReservationOptionsRequest{UsageStrategy: types.FleetCapacityReservationUsageStrategyUseCapacityReservationsFirst}
+	in.OnDemandOptions.CapacityReservationOptions = &types.CapacityReservationOptionsRequest{
+		UsageStrategy: types.FleetCapacityReservationUsageStrategyUseCapacityReservationsFirst,
+	}
 	out, err := a.CreateFleet(t.Context(), in)
 	if err != nil || out.Instances[0].InstanceType != "m5.large" {
 		t.Errorf("the reserved type was not first: %+v, %v", out, err)
@@ -129,7 +141,9 @@ func TestCapacityBlocksEnd(t *testing.T) {
 		t.Fatalf("got %+v, %v", out, err)
 	}
 	instance := launched(t, out)[0]
-	eventually(t, "the block's end is announced", func() bool { return contains(a.heard.eventTypes(), "Capacity Block Reservation Expiration Warning") })
+	eventually(t, "the block's end is announced", func() bool {
+		return contains(a.heard.eventTypes(), "Capacity Block Reservation Expiration Warning")
+	})
 	eventually(t, "its instance ends before it", func() bool { return contains(a.heard.states(instance), ec2.Terminated) })
 	eventually(t, "it expires", func() bool { return a.service.CapacityReservations()[0].State == "expired" })
 	in.ClientToken = nil // the SDK has filled it in
@@ -183,15 +197,20 @@ func TestInterruptibleReservationsAreTakenBack(t *testing.T) {
 	in.OnDemandOptions, in.SpotOptions = nil, nil
 	_, err := a.CreateFleet(t.Context(), in)
 	wantCode(t, err, "InvalidFleetConfiguration")
-	in.ReservedCapacityOptions = &types.ReservedCapacityOptionsRequest{ReservationTypes: []types.FleetReservationType{types.FleetReservationTypeInterruptibleCapacityReservation}}
+	in.ReservedCapacityOptions = &types.ReservedCapacityOptionsRequest{
+		ReservationTypes: []types.FleetReservationType{types.FleetReservationTypeInterruptibleCapacityReservation},
+	}
 	out, err := a.CreateFleet(t.Context(), in)
-	if err != nil || len(out.Instances) != 1 || out.Instances[0].Lifecycle != types.InstanceLifecycleInterruptibleCapacityReservation {
+	if err != nil || len(out.Instances) != 1 ||
+		out.Instances[0].Lifecycle != types.InstanceLifecycleInterruptibleCapacityReservation {
 		t.Fatalf("got %+v, %v", out, err)
 	}
 	if err := a.service.InterruptCapacityReservation(id, 50*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the instance is gone", func() bool { return contains(a.heard.states(launched(t, out)[0]), ec2.Terminated) })
+	eventually(t, "the instance is gone", func() bool {
+		return contains(a.heard.states(launched(t, out)[0]), ec2.Terminated)
+	})
 	if types := a.heard.eventTypes(); !contains(types, "EC2 Capacity Reservation Instance Interruption Warning") {
 		t.Errorf("events: %q", types)
 	}
@@ -203,52 +222,72 @@ func TestInterruptibleReservationsAreTakenBack(t *testing.T) {
 func TestCapacityReservationCalls(t *testing.T) {
 	a := newAccount(t)
 	made, err := a.CreateCapacityReservation(t.Context(), &awsec2.CreateCapacityReservationInput{
-		InstanceType: aws.String("c5.large"), InstancePlatform: types.CapacityReservationInstancePlatformWindows, AvailabilityZone: aws.String("us-east-1b"), InstanceCount: aws.Int32(4),
+		InstanceType: aws.String("c5.large"), InstancePlatform: types.CapacityReservationInstancePlatformWindows,
+		AvailabilityZone: aws.String("us-east-1b"), InstanceCount: aws.Int32(4),
 		InstanceMatchCriteria: types.InstanceMatchCriteriaTargeted,
-		TagSpecifications:     []types.TagSpecification{{ResourceType: types.ResourceTypeCapacityReservation, Tags: []types.Tag{{Key: aws.String("team"), Value: aws.String("red")}}}},
+		TagSpecifications: []types.TagSpecification{
+			{
+				ResourceType: types.ResourceTypeCapacityReservation,
+				Tags:         []types.Tag{{Key: aws.String("team"), Value: aws.String("red")}},
+			},
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := a.DescribeCapacityReservations(t.Context(), &awsec2.DescribeCapacityReservationsInput{Filters: []types.Filter{
-		{Name: aws.String("state"), Values: []string{"active"}}, {Name: aws.String("tag:team"), Values: []string{"red"}}, {Name: aws.String("instance-match-criteria"), Values: []string{"targeted"}},
-	}, MaxResults: aws.Int32(1000)})
+	found, err := a.DescribeCapacityReservations(t.Context(),
+		&awsec2.DescribeCapacityReservationsInput{Filters: []types.Filter{
+			{Name: aws.String("state"), Values: []string{"active"}}, {Name: aws.String("tag:team"), Values: []string{"red"}},
+			{Name: aws.String("instance-match-criteria"), Values: []string{"targeted"}},
+		}, MaxResults: aws.Int32(1000)})
 	if err != nil || len(found.CapacityReservations) != 1 {
 		t.Fatalf("found %+v, %v", found, err)
 	}
 	r := found.CapacityReservations[0]
-	if text(r.CapacityReservationId) != text(made.CapacityReservation.CapacityReservationId) || aws.ToInt32(r.TotalInstanceCount) != 4 || text(r.AvailabilityZoneId) == "" ||
-		r.ReservationType != types.CapacityReservationTypeDefault || r.EndDateType != types.EndDateTypeUnlimited || r.InstancePlatform != types.CapacityReservationInstancePlatformWindows {
+	if text(r.CapacityReservationId) != text(made.CapacityReservation.CapacityReservationId) ||
+		aws.ToInt32(r.TotalInstanceCount) != 4 || text(r.AvailabilityZoneId) == "" ||
+		r.ReservationType != types.CapacityReservationTypeDefault || r.EndDateType != types.EndDateTypeUnlimited ||
+		r.InstancePlatform != types.CapacityReservationInstancePlatformWindows {
 		t.Errorf("reservation %+v", r)
 	}
-	// A Linux launch does not fit into what is held for Windows.
+	// A Linux launch does not fit into a Windows reservation.
 	a.template(t, "nodes", targeting(text(r.CapacityReservationId), ""))
 	out, err := a.CreateFleet(t.Context(), a.fleet(t, types.DefaultTargetCapacityTypeOnDemand, "c5.large"))
 	if err != nil || len(out.Instances) != 0 || text(out.Errors[0].ErrorCode) != "ReservationCapacityExceeded" {
 		t.Errorf("got %+v, %v", out, err)
 	}
-	if _, err := a.CancelCapacityReservation(t.Context(), &awsec2.CancelCapacityReservationInput{CapacityReservationId: r.CapacityReservationId}); err != nil {
+	if _, err := a.CancelCapacityReservation(t.Context(),
+		&awsec2.CancelCapacityReservationInput{CapacityReservationId: r.CapacityReservationId}); err != nil {
 		t.Error(err)
 	}
-	_, err = a.CancelCapacityReservation(t.Context(), &awsec2.CancelCapacityReservationInput{CapacityReservationId: aws.String("cr-1")})
+	_, err = a.CancelCapacityReservation(t.Context(),
+		&awsec2.CancelCapacityReservationInput{CapacityReservationId: aws.String("cr-1")})
 	wantCode(t, err, "InvalidCapacityReservationId.NotFound")
 }
 
 func TestPlacementGroups(t *testing.T) {
 	a := newAccount(t)
 	for _, group := range []awsec2.CreatePlacementGroupInput{
-		{GroupName: aws.String("close"), Strategy: types.PlacementStrategyCluster}, {GroupName: aws.String("apart"), Strategy: types.PlacementStrategySpread},
+		{GroupName: aws.String("close"), Strategy: types.PlacementStrategyCluster},
+		{GroupName: aws.String("apart"), Strategy: types.PlacementStrategySpread},
 		{GroupName: aws.String("parts"), Strategy: types.PlacementStrategyPartition, PartitionCount: aws.Int32(3)},
 	} {
 		if _, err := a.CreatePlacementGroup(t.Context(), &group); err != nil {
 			t.Fatal(err)
 		}
 	}
-	groups, err := a.DescribePlacementGroups(t.Context(), &awsec2.DescribePlacementGroupsInput{Filters: []types.Filter{{Name: aws.String("state"), Values: []string{"available"}}, {Name: aws.String("group-name"), Values: []string{"parts"}}}})
+	groups, err := a.DescribePlacementGroups(t.Context(),
+		&awsec2.DescribePlacementGroupsInput{
+			Filters: []types.Filter{
+				{Name: aws.String("state"), Values: []string{"available"}},
+				{Name: aws.String("group-name"), Values: []string{"parts"}},
+			},
+		})
 	if err != nil || len(groups.PlacementGroups) != 1 || aws.ToInt32(groups.PlacementGroups[0].PartitionCount) != 3 {
 		t.Fatalf("groups %+v, %v", groups, err)
 	}
-	launch := func(template string, total int32, change func(*types.LaunchTemplatePlacementRequest)) *awsec2.CreateFleetOutput {
+	launch := func(template string, total int32,
+		change func(*types.LaunchTemplatePlacementRequest)) *awsec2.CreateFleetOutput {
 		t.Helper()
 		a.template(t, template, func(d *types.RequestLaunchTemplateData) {
 			d.Placement = &types.LaunchTemplatePlacementRequest{}
@@ -264,10 +303,13 @@ func TestPlacementGroups(t *testing.T) {
 		return out
 	}
 	out := launch("spread", 20, func(p *types.LaunchTemplatePlacementRequest) { p.GroupName = aws.String("apart") })
-	if n := len(launched(t, out)); n != 14 || len(out.Errors) != 2 || !strings.Contains(text(out.Errors[0].ErrorMessage), "limit of instances in this spread placement group") {
+	if n := len(launched(t, out)); n != 14 || len(out.Errors) != 2 ||
+		!strings.Contains(text(out.Errors[0].ErrorMessage), "limit of instances in this spread placement group") {
 		t.Errorf("%d of 20 instances came into two zones with %+v, want 7 in each", n, out.Errors)
 	}
-	out = launch("parts", 6, func(p *types.LaunchTemplatePlacementRequest) { p.GroupId = groups.PlacementGroups[0].GroupId })
+	out = launch("parts", 6, func(p *types.LaunchTemplatePlacementRequest) {
+		p.GroupId = groups.PlacementGroups[0].GroupId
+	})
 	partitions := map[int32]int{}
 	described, err := a.DescribeInstances(t.Context(), &awsec2.DescribeInstancesInput{InstanceIds: launched(t, out)})
 	if err != nil {

@@ -19,11 +19,13 @@ func (s *Service) RegisterTypes(cfn *cloudformation.Service) {
 // ResourceTypes are the CloudFormation types by name.
 func (s *Service) ResourceTypes() map[string]cloudformation.ResourceType {
 	return map[string]cloudformation.ResourceType{
-		"AWS::EC2::SecurityGroup": &securityGroupType{s}, "AWS::EC2::SecurityGroupIngress": &ingressType{s}, "AWS::EC2::LaunchTemplate": &launchTemplateType{s},
+		"AWS::EC2::SecurityGroup": &securityGroupType{s}, "AWS::EC2::SecurityGroupIngress": &ingressType{s},
+		"AWS::EC2::LaunchTemplate": &launchTemplateType{s},
 	}
 }
 
-// securityGroupType is AWS::EC2::SecurityGroup. Rules are held and never enforced: there is no network here.
+// securityGroupType is AWS::EC2::SecurityGroup. Rules are stored and never enforced, because there
+// is no network here.
 type securityGroupType struct{ service *Service }
 
 type securityGroupProperties struct {
@@ -50,7 +52,9 @@ func (t *securityGroupType) decode(r cloudformation.Request) (*securityGroupProp
 }
 
 func (t *securityGroupType) result(g *securityGroup) cloudformation.Result {
-	return cloudformation.Result{PhysicalID: g.id, Attributes: map[string]any{"GroupId": g.id, "Id": g.id, "VpcId": t.service.vpc.id}}
+	return cloudformation.Result{
+		PhysicalID: g.id, Attributes: map[string]any{"GroupId": g.id, "Id": g.id, "VpcId": t.service.vpc.id},
+	}
 }
 
 // Create makes the group.
@@ -64,15 +68,19 @@ func (t *securityGroupType) Create(_ context.Context, r cloudformation.Request) 
 	return t.create(p, r)
 }
 
-func (t *securityGroupType) create(p *securityGroupProperties, r cloudformation.Request) (cloudformation.Result, error) {
+func (t *securityGroupType) create(p *securityGroupProperties, r cloudformation.Request) (cloudformation.Result,
+	error) {
 	name := p.GroupName
 	if name == "" {
 		name = r.GeneratedName
 	}
 	if t.service.vpc.group(name) != nil {
-		return cloudformation.Result{}, refuse("InvalidGroup.Duplicate", "The security group '%s' already exists for VPC '%s'", name, t.service.vpc.id)
+		return cloudformation.Result{},
+			refuse("InvalidGroup.Duplicate", "The security group '%s' already exists for VPC '%s'", name, t.service.vpc.id)
 	}
-	g := &securityGroup{id: t.service.identity.next("sg"), name: name, description: p.GroupDescription, tags: resourceTags(p.Tags, r)}
+	g := &securityGroup{
+		id: t.service.identity.next("sg"), name: name, description: p.GroupDescription, tags: resourceTags(p.Tags, r),
+	}
 	t.service.vpc.groups = append(t.service.vpc.groups, g)
 	return t.result(g), nil
 }
@@ -102,7 +110,9 @@ func (t *securityGroupType) Delete(_ context.Context, r cloudformation.Request) 
 			return refuse("DependencyViolation", "resource %s has a dependent object: instance %s", r.PhysicalID, i.ID)
 		}
 	}
-	t.service.vpc.groups = slices.DeleteFunc(t.service.vpc.groups, func(g *securityGroup) bool { return g.id == r.PhysicalID })
+	t.service.vpc.groups = slices.DeleteFunc(t.service.vpc.groups, func(g *securityGroup) bool {
+		return g.id == r.PhysicalID
+	})
 	return nil
 }
 
@@ -133,7 +143,8 @@ func (t *launchTemplateType) Create(_ context.Context, r cloudformation.Request)
 	return t.create(p, r)
 }
 
-func (t *launchTemplateType) create(p *launchTemplateProperties, r cloudformation.Request) (cloudformation.Result, error) {
+func (t *launchTemplateType) create(p *launchTemplateProperties, r cloudformation.Request) (cloudformation.Result,
+	error) {
 	name := p.LaunchTemplateName
 	if name == "" {
 		name = r.GeneratedName

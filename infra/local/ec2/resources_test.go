@@ -21,13 +21,17 @@ func TestSecurityGroupInATemplate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := a.DescribeSecurityGroups(t.Context(), &awsec2.DescribeSecurityGroupsInput{Filters: []types.Filter{{Name: aws.String("tag:karpenter.sh/discovery"), Values: []string{"other"}}}})
+	found, err := a.DescribeSecurityGroups(t.Context(),
+		&awsec2.DescribeSecurityGroupsInput{
+			Filters: []types.Filter{{Name: aws.String("tag:karpenter.sh/discovery"), Values: []string{"other"}}},
+		})
 	if err != nil || len(found.SecurityGroups) != 1 || text(found.SecurityGroups[0].GroupId) != made.PhysicalID {
 		t.Errorf("found %+v, %v; want %s", found, err, made.PhysicalID)
 	}
 	request.PhysicalID = made.PhysicalID
 	request.Properties["GroupDescription"] = "others"
-	if _, err := resource.Update(t.Context(), request); err == nil || !strings.Contains(err.Error(), "InvalidGroup.Duplicate") {
+	if _, err := resource.Update(t.Context(), request); err == nil ||
+		!strings.Contains(err.Error(), "InvalidGroup.Duplicate") {
 		t.Errorf("a replacement of the same generated name gave %v", err)
 	}
 	request.GeneratedName = "stack-group-2"
@@ -49,9 +53,13 @@ func TestSecurityGroupInATemplate(t *testing.T) {
 func TestLaunchTemplateInATemplate(t *testing.T) {
 	a := newAccount(t)
 	resource := a.service.ResourceTypes()["AWS::EC2::LaunchTemplate"]
-	request := cloudformation.Request{GeneratedName: "stack-template-1", Properties: map[string]any{"LaunchTemplateData": map[string]any{
-		"ImageId": a.image("x86_64"), "BlockDeviceMappings": []any{map[string]any{"DeviceName": "/dev/xvda", "Ebs": map[string]any{"VolumeSize": "40", "Encrypted": "true"}}},
-	}}}
+	request := cloudformation.Request{GeneratedName: "stack-template-1",
+		Properties: map[string]any{"LaunchTemplateData": map[string]any{
+			"ImageId": a.image("x86_64"),
+			"BlockDeviceMappings": []any{
+				map[string]any{"DeviceName": "/dev/xvda", "Ebs": map[string]any{"VolumeSize": "40", "Encrypted": "true"}},
+			},
+		}}}
 	made, err := resource.Create(t.Context(), request)
 	if err != nil {
 		t.Fatal(err)
@@ -61,8 +69,10 @@ func TestLaunchTemplateInATemplate(t *testing.T) {
 	if err != nil || changed.PhysicalID != made.PhysicalID || changed.Attributes["LatestVersionNumber"] != "2" {
 		t.Errorf("updating gave %+v, %v", changed, err)
 	}
-	versions, err := a.DescribeLaunchTemplateVersions(t.Context(), &awsec2.DescribeLaunchTemplateVersionsInput{LaunchTemplateId: &made.PhysicalID})
-	if err != nil || len(versions.LaunchTemplateVersions) != 2 || aws.ToInt32(versions.LaunchTemplateVersions[0].LaunchTemplateData.BlockDeviceMappings[0].Ebs.VolumeSize) != 40 {
+	versions, err := a.DescribeLaunchTemplateVersions(t.Context(),
+		&awsec2.DescribeLaunchTemplateVersionsInput{LaunchTemplateId: &made.PhysicalID})
+	if err != nil || len(versions.LaunchTemplateVersions) != 2 ||
+		aws.ToInt32(versions.LaunchTemplateVersions[0].LaunchTemplateData.BlockDeviceMappings[0].Ebs.VolumeSize) != 40 {
 		t.Errorf("versions: %+v, %v", versions, err)
 	}
 	for range 2 {

@@ -14,7 +14,7 @@ type set[T any] struct {
 
 func setOf[T any](items []T) set[T] { return set[T]{Items: items} }
 
-// returned is the whole answer of the actions that have nothing to tell.
+// returned is the answer of actions without a result.
 type returned struct {
 	Return bool `xml:"return"`
 }
@@ -22,7 +22,8 @@ type returned struct {
 // timestamp is a time as EC2 writes it: UTC with milliseconds.
 func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// pageBounds are EC2's limits of MaxResults for one action; Default is the size of a page when the caller names none, 0 for no pages.
+// pageBounds are EC2's limits of MaxResults for one action; Default is the size of a page when the
+// caller names none, 0 for no pages.
 type pageBounds struct{ Least, Most, Default int }
 
 // paginate cuts one page out of all results. A token holds the offset of the page that follows.
@@ -31,10 +32,12 @@ func paginate[T any](all []T, maxResults *int, token string, bounds pageBounds) 
 	if maxResults != nil {
 		size = *maxResults
 		if size < bounds.Least {
-			return nil, "", invalidValue(size, "maxResults", "Expecting a value greater than or equal to "+strconv.Itoa(bounds.Least)+".")
+			return nil, "", invalidValue(size, "maxResults",
+				"Expecting a value greater than or equal to "+strconv.Itoa(bounds.Least)+".")
 		}
 		if size > bounds.Most {
-			return nil, "", invalidValue(size, "maxResults", "Expecting a value less than or equal to "+strconv.Itoa(bounds.Most)+".")
+			return nil, "", invalidValue(size, "maxResults",
+				"Expecting a value less than or equal to "+strconv.Itoa(bounds.Most)+".")
 		}
 	}
 	offset := 0

@@ -16,7 +16,8 @@ func (s *Service) runInstances(c *wire.Call, in *runInstancesRequest) (any, erro
 	defer s.mu.Unlock()
 	return s.once(c, in.ClientToken, func() (any, error) {
 		if in.MinCount < 1 || in.MaxCount < in.MinCount {
-			return nil, refuse(codeInvalidParameterValue, "MinCount %d and MaxCount %d: both must be at least 1, and MaxCount not below MinCount", in.MinCount, in.MaxCount)
+			return nil, refuse(codeInvalidParameterValue,
+				"MinCount %d and MaxCount %d: both must be at least 1, and MaxCount not below MinCount", in.MinCount, in.MaxCount)
 		}
 		l, err := s.runLaunch(in)
 		if err != nil {
@@ -46,7 +47,7 @@ func (s *Service) runInstances(c *wire.Call, in *runInstancesRequest) (any, erro
 	})
 }
 
-// rehearseRun refuses what would fail the call before any capacity is looked at.
+// rehearseRun refuses what would fail the call, whatever the capacity.
 func (s *Service) rehearseRun(_ *wire.Call, in *runInstancesRequest) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,7 +55,7 @@ func (s *Service) rehearseRun(_ *wire.Call, in *runInstancesRequest) error {
 	return err
 }
 
-// runLaunch resolves what one call wants; all its instances are equal.
+// runLaunch resolves the launch that one call asks for; all its instances are equal.
 func (s *Service) runLaunch(in *runInstancesRequest) (*launch, error) {
 	l := &launch{data: in.launchTemplateData, capacityType: OnDemand, clientToken: in.ClientToken}
 	systemTags := map[string]string{}
@@ -68,7 +69,8 @@ func (s *Service) runLaunch(in *runInstancesRequest) (*launch, error) {
 			return nil, err
 		}
 		l.data, l.templateID = version.data.overlaid(in.launchTemplateData), template.id
-		systemTags["aws:ec2launchtemplate:id"], systemTags["aws:ec2launchtemplate:version"] = template.id, strconv.Itoa(number)
+		systemTags["aws:ec2launchtemplate:id"], systemTags["aws:ec2launchtemplate:version"] = template.id,
+			strconv.Itoa(number)
 	}
 	if err := s.checkData(&l.data); err != nil {
 		return nil, err
@@ -86,10 +88,12 @@ func (s *Service) runLaunch(in *runInstancesRequest) (*launch, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Left the choice, EC2 takes a subnet whose zone has the type.
+	// Without a subnet EC2 takes one whose zone offers the type.
 	at := slices.IndexFunc(subnets, func(n *subnet) bool { return slices.Contains(l.facts.Zones, n.zone.Name) })
 	if at < 0 {
-		return nil, refuse(codeUnsupported, "Your requested instance type (%s) is not supported in your requested Availability Zone (%s).", l.facts.Name, subnets[0].zone.Name)
+		return nil, refuse(codeUnsupported,
+			"Your requested instance type (%s) is not supported in your requested Availability Zone (%s).", l.facts.Name,
+			subnets[0].zone.Name)
 	}
 	l.subnet = subnets[at]
 	if l.instanceTags, err = tagsFor("instance", l.data.TagSpecifications); err != nil {

@@ -12,12 +12,13 @@ import (
 	"github.com/whittle-dev/whittle/testdata/instancetypes"
 )
 
-// Machines is what runs on the instances.
+// Machines simulates the machines behind the instances.
 type Machines interface {
-	// InstanceChanged is called for every new state of every instance, in order and from one goroutine. It must not block: instances of all
-	// states wait behind it.
+	// InstanceChanged is called for every new state of every instance, in order and from one
+	// goroutine. It must not block: instances of all states wait behind it.
 	InstanceChanged(Instance)
-	// ConsoleOutput is what the machine wrote to its serial console, empty for an instance that never ran.
+	// ConsoleOutput returns the text on the machine's serial console, empty for an instance that
+	// never ran.
 	ConsoleOutput(instanceID string) string
 }
 
@@ -28,7 +29,8 @@ type Events interface {
 
 // InstanceProfiles finds the role of an IAM instance profile.
 type InstanceProfiles interface {
-	// RoleOfInstanceProfile takes the name or the ARN of a profile; found is false where there is no such profile, or none with a role.
+	// RoleOfInstanceProfile takes a profile's name or ARN. found is false for an unknown profile
+	// and for one without a role.
 	RoleOfInstanceProfile(nameOrARN string) (roleARN string, found bool)
 }
 
@@ -37,10 +39,11 @@ type Parameters interface {
 	Set(name, value, kind string)
 }
 
-// Config is what the service needs. Everything but AccountID and Region may be left out.
+// Config has the service's dependencies. Only AccountID and Region are required.
 type Config struct {
 	AccountID, Region string
-	// InstanceTypes are the types on offer, in the package's order. Nil means all of the table in testdata/instancetypes.
+	// InstanceTypes are the types on offer, in the package's order. Nil means all of the table in
+	// testdata/instancetypes.
 	InstanceTypes []instancetypes.InstanceType
 	Machines      Machines
 	Events        Events
@@ -53,17 +56,19 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Timing says how long things take. A zero field means at once, except KeepTerminated and those of capacity blocks.
+// Timing has the durations of EC2's steps. A zero field means at once, except KeepTerminated and
+// those of capacity blocks.
 type Timing struct {
 	// Pending is the time from launch to running.
 	Pending time.Duration
 	// ShuttingDown is the time from the call to terminated, Stopping to stopped.
 	ShuttingDown, Stopping time.Duration
-	// KeepTerminated is how long a terminated instance is still described. 0 means an hour, as EC2 keeps them.
+	// KeepTerminated is how long EC2 describes a terminated instance. 0 means an hour, as on EC2.
 	KeepTerminated time.Duration
 	// Visibility is the time from launch until DescribeInstances knows the instance.
 	Visibility time.Duration
-	// BlockWarning and BlockReclaim are how long before a capacity block's end EC2 warns and begins to end its instances. 0 means 40 and 30 minutes.
+	// BlockWarning and BlockReclaim are the times before a capacity block's end at which EC2 warns
+	// its instances and begins to end them. 0 means 40 and 30 minutes.
 	// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-how.html
 	BlockWarning, BlockReclaim time.Duration
 }
@@ -126,9 +131,11 @@ func New(config Config) (*Service, error) {
 	s := &Service{
 		config: config, log: config.Logger, types: types, typeOf: make(map[string]*instancetypes.InstanceType, len(types)),
 		timers: newTimers(), timing: config.Timing,
-		images: map[string]*Image{}, templates: map[string]*launchTemplate{}, instances: map[string]*instance{}, tokens: map[string]*tokenUse{},
-		pending: map[*grant]struct{}{}, reservations: map[string]*capacityReservation{}, placementGroups: map[string]*placementGroup{},
-		capacity: newCapacity(config.Seed), console: func(string) string { return "" },
+		images: map[string]*Image{}, templates: map[string]*launchTemplate{}, instances: map[string]*instance{},
+		tokens:  map[string]*tokenUse{},
+		pending: map[*grant]struct{}{}, reservations: map[string]*capacityReservation{},
+		placementGroups: map[string]*placementGroup{},
+		capacity:        newCapacity(config.Seed), console: func(string) string { return "" },
 	}
 	for i := range types {
 		s.typeOf[types[i].Name] = &types[i]
@@ -142,7 +149,7 @@ func New(config Config) (*Service, error) {
 	return s, nil
 }
 
-// Close stops every timer and delivers what has been said so far.
+// Close stops every timer and delivers the pending notices.
 func (s *Service) Close() error {
 	s.timers.close()
 	s.outbox.close()
@@ -156,7 +163,8 @@ func (s *Service) Register(server *wire.Server) { server.Register("ec2", s) }
 func (s *Service) Serve(ctx context.Context, c *wire.Call) (*wire.Response, error) {
 	serve, ok := s.handlers[c.Action]
 	if !ok {
-		return nil, refuse("InvalidAction", "The action %s is not valid for this web service: the local EC2 does not hold it", c.Action)
+		return nil, refuse("InvalidAction", "The action %s is not valid for this web service: the local EC2 does not hold it",
+			c.Action)
 	}
 	if err := s.throttled(c.Action); err != nil {
 		return nil, err
@@ -179,8 +187,10 @@ func answer[In any](method func(c *wire.Call, in *In) (any, error)) handler {
 	return answerOrRehearse(method, func(*wire.Call, *In) error { return nil })
 }
 
-// answerOrRehearse is answer for an action that a dry run takes further than to the parameters' form: rehearse finds what the action would refuse.
-func answerOrRehearse[In any](method func(c *wire.Call, in *In) (any, error), rehearse func(c *wire.Call, in *In) error) handler {
+// answerOrRehearse is answer for an action whose dry run checks more than the form of the
+// parameters: rehearse finds what the action would refuse.
+func answerOrRehearse[In any](method func(c *wire.Call, in *In) (any, error),
+	rehearse func(c *wire.Call, in *In) error) handler {
 	return func(_ context.Context, c *wire.Call) (*wire.Response, error) {
 		in := new(In)
 		if err := decode(c, in); err != nil {
@@ -191,7 +201,8 @@ func answerOrRehearse[In any](method func(c *wire.Call, in *In) (any, error), re
 			if err := rehearse(c, in); err != nil {
 				return nil, err
 			}
-			return nil, wire.Errorf(codeDryRunOperation, http.StatusPreconditionFailed, "Request would have succeeded, but DryRun flag is set.")
+			return nil, wire.Errorf(codeDryRunOperation, http.StatusPreconditionFailed,
+				"Request would have succeeded, but DryRun flag is set.")
 		}
 		out, err := method(c, in)
 		if err != nil {

@@ -28,7 +28,7 @@ type account struct {
 	url     string
 }
 
-// recorder keeps what the service says.
+// recorder keeps the service's notices.
 type recorder struct {
 	mu         sync.Mutex
 	changes    []ec2.Instance
@@ -62,7 +62,7 @@ func (r *recorder) parameter(name string) string {
 	return r.parameters[name]
 }
 
-// states gives the states that an instance went through so far.
+// states returns the states that an instance went through so far.
 func (r *recorder) states(id string) []ec2.State {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -112,9 +112,10 @@ func newAccount(t *testing.T, change ...func(*ec2.Config)) *account {
 	return &account{awsec2.NewFromConfig(config), service, heard, *config.BaseEndpoint}
 }
 
-// image gives the recommended image of an architecture.
+// image returns the recommended image of an architecture.
 func (a *account) image(architecture string) string {
-	return a.heard.parameter("/aws/service/eks/optimized-ami/" + kubernetesVersion + "/amazon-linux-2023/" + architecture + "/standard/recommended/image_id")
+	return a.heard.parameter("/aws/service/eks/optimized-ami/" + kubernetesVersion + "/amazon-linux-2023/" + architecture +
+		"/standard/recommended/image_id")
 }
 
 // eventually waits for something that timers bring about.

@@ -13,15 +13,16 @@ import (
 // Only Linux has prices here; accounts without EC2-Classic see them under both names.
 const productLinux, productLinuxVPC = "Linux/UNIX", "Linux/UNIX (Amazon VPC)"
 
-// describeSpotPriceHistory gives the price that each pool has had since the hour began. EC2 gives one entry for every change in the window and
-// always the one that was valid at its start; prices here do not change, so that is one entry a pool. Pages may be as large as the caller wants:
-// Karpenter asks for 2,000.
+// describeSpotPriceHistory returns each pool's price since the hour began. EC2 returns one entry
+// for every change in the window and the one that was valid at its start. Prices here do not
+// change, so each pool has one entry. Pages may have any size: Karpenter asks for 2,000.
 func (s *Service) describeSpotPriceHistory(_ *wire.Call, in *describeSpotPriceHistoryRequest) (any, error) {
 	changed := timestamp(time.Now().Truncate(time.Hour))
 	var all []spotPrice
 	for i := range s.types {
 		t := &s.types[i]
-		if !slices.Contains(t.UsageClasses, "spot") || len(in.InstanceTypes) > 0 && !slices.Contains(in.InstanceTypes, t.Name) {
+		if !slices.Contains(t.UsageClasses, "spot") || len(in.InstanceTypes) > 0 &&
+			!slices.Contains(in.InstanceTypes, t.Name) {
 			continue
 		}
 		for _, z := range s.vpc.zones {

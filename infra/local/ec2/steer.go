@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Instances gives copies of all instances in the order of their launch, terminated ones among them.
+// Instances returns copies of all instances in the order of their launch, terminated ones among
+// them.
 func (s *Service) Instances() []Instance {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -16,14 +17,14 @@ func (s *Service) Instances() []Instance {
 	return all
 }
 
-// Timing tells how long things take now.
+// Timing returns the current durations.
 func (s *Service) Timing() Timing {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.timing
 }
 
-// SetVisibility sets how long after their launch DescribeInstances comes to know instances; it holds for later launches.
+// SetVisibility sets the delay after which DescribeInstances knows instances, for later launches.
 func (s *Service) SetVisibility(delay time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,17 +45,20 @@ func (s *Service) steer(id string, do func(*instance) error) error {
 	return do(i)
 }
 
-// Interrupt warns that EC2 reclaims a spot instance and reclaims it after a time: two minutes for a negative one.
+// Interrupt warns that EC2 reclaims a spot instance and reclaims it after a time: two minutes for a
+// negative one.
 func (s *Service) Interrupt(id string, after time.Duration) error {
 	return s.steer(id, func(i *instance) error {
 		if i.CapacityType != Spot {
-			return fmt.Errorf("instance %q is %s: only spot instances are interrupted; stop, kill or retire it instead", id, i.CapacityType)
+			return fmt.Errorf("instance %q is %s: only spot instances are interrupted; stop, kill or retire it instead", id,
+				i.CapacityType)
 		}
 		if after < 0 {
 			after = spotNotice
 		}
 		s.outbox.put(notice{event: s.spotInterruptionEvent(i)})
-		// Not by s.later: EC2 reclaims the instance whatever state it comes to be in, and terminate leaves one that is ending alone.
+		// This does not use s.later: EC2 reclaims the instance in any state, and terminate ignores
+		// one that is ending.
 		s.timers.after(after, func() {
 			s.mu.Lock()
 			defer s.mu.Unlock()
@@ -64,7 +68,7 @@ func (s *Service) Interrupt(id string, after time.Duration) error {
 	})
 }
 
-// Rebalance says that a spot instance is more likely to be interrupted.
+// Rebalance recommends to rebalance a spot instance.
 func (s *Service) Rebalance(id string) error {
 	return s.steer(id, func(i *instance) error {
 		if i.CapacityType != Spot {
@@ -75,8 +79,8 @@ func (s *Service) Rebalance(id string) error {
 	})
 }
 
-// Retire announces, through AWS Health and in the instance's status, that its hardware is to go at a time; nothing else happens.
-// An empty code means AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED.
+// Retire announces, through AWS Health and in the instance's status, that its hardware is to go at
+// a time; nothing else happens. An empty code means AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED.
 func (s *Service) Retire(id, code string, start time.Time) error {
 	return s.steer(id, func(i *instance) error {
 		if code == "" {
@@ -88,7 +92,8 @@ func (s *Service) Retire(id, code string, start time.Time) error {
 	})
 }
 
-// Stop stops an instance as its own operating system or a person in the console would, spot instances too.
+// Stop stops an instance as its own operating system or a person in the console would, spot
+// instances too.
 func (s *Service) Stop(id string) error {
 	return s.steer(id, func(i *instance) error {
 		if i.State == Stopping || i.State == Stopped {
@@ -99,7 +104,7 @@ func (s *Service) Stop(id string) error {
 	})
 }
 
-// Terminate ends an instance behind the back of whoever launched it.
+// Terminate ends an instance without its owner's knowledge.
 func (s *Service) Terminate(id string) error {
 	return s.steer(id, func(i *instance) error {
 		s.terminate(i, reasonUser, messageUser)
@@ -107,7 +112,7 @@ func (s *Service) Terminate(id string) error {
 	})
 }
 
-// PrivateDNSName gives the name that an instance has in its VPC, by which its node is known.
+// PrivateDNSName returns an instance's name in its VPC, which is also its Node's name.
 func (s *Service) PrivateDNSName(instanceID string) (name string, found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

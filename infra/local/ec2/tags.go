@@ -10,7 +10,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-// tagged is a resource's tags with what DescribeTags says of it.
+// tagged is a resource with its tags, as DescribeTags lists them.
 type tagged struct {
 	id, kind string
 	tags     map[string]string
@@ -74,7 +74,8 @@ func (s *Service) tagsByID(ids []string) ([]tagged, error) {
 func notFoundCode(id string) string {
 	prefix, _, _ := strings.Cut(id, "-")
 	code, ok := map[string]string{
-		"i": "InvalidInstanceID.NotFound", "subnet": "InvalidSubnetID.NotFound", "sg": "InvalidGroup.NotFound", "vpc": "InvalidVpcID.NotFound",
+		"i": "InvalidInstanceID.NotFound", "subnet": "InvalidSubnetID.NotFound", "sg": "InvalidGroup.NotFound",
+		"vpc": "InvalidVpcID.NotFound",
 		"vol": "InvalidVolume.NotFound", "ami": "InvalidAMIID.NotFound", "lt": "InvalidLaunchTemplateId.NotFound",
 		"cr": "InvalidCapacityReservationId.NotFound", "pg": "InvalidPlacementGroup.Unknown",
 	}[prefix]
@@ -84,7 +85,8 @@ func notFoundCode(id string) string {
 	return code
 }
 
-// ResourceTags gives the tags of the resource that an ARN names, for policies with conditions on them. A launch template may be named by its name.
+// ResourceTags returns the tags of the resource that an ARN names, for policies with conditions on
+// them. A launch template may be named by its name.
 func (s *Service) ResourceTags(arn string) (tags map[string]string, found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,7 +125,8 @@ func (s *Service) createTags(_ *wire.Call, in *createTagsRequest) (any, error) {
 			after[tag.Key] = tag.Value
 		}
 		if len(after) > 50 {
-			return nil, refuse("TagLimitExceeded", "A resource can have at most 50 tags: %s would have %d", resource.id, len(after))
+			return nil, refuse("TagLimitExceeded", "A resource can have at most 50 tags: %s would have %d", resource.id,
+				len(after))
 		}
 	}
 	for _, resource := range found {

@@ -17,8 +17,9 @@ type throttle struct {
 	random *rand.Rand
 }
 
-// Throttle refuses calls of an action (a pattern with * and ?) with RequestLimitExceeded: each with the probability rate, from 0 to 1, for a time;
-// a duration of 0 is for ever. A later call for the same pattern replaces the earlier one, and a rate of 0 ends it.
+// Throttle refuses calls of an action (a pattern with * and ?) with RequestLimitExceeded, each with
+// a probability of rate, from 0 to 1. A duration of 0 has no end. A later call for the same pattern
+// replaces the earlier one, and a rate of 0 ends it.
 func (s *Service) Throttle(action string, rate float64, duration time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -33,7 +34,7 @@ func (s *Service) Throttle(action string, rate float64, duration time.Duration) 
 	s.throttles = append(s.throttles, t)
 }
 
-// throttled gives EC2's answer to a call that came too soon, nil for one that may go on.
+// throttled returns EC2's answer to a call that came too soon, nil for one that may go on.
 func (s *Service) throttled(action string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

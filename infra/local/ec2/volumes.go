@@ -20,7 +20,8 @@ type volumeXML struct {
 	tags               map[string]string
 }
 
-// describeVolumes knows the volumes of instances that are not on their way out: all volumes here are deleted with their instance.
+// describeVolumes knows the volumes of instances that are not on their way out: all volumes here
+// are deleted with their instance.
 func (s *Service) describeVolumes(_ *wire.Call, in *describeVolumesRequest) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -28,9 +29,13 @@ func (s *Service) describeVolumes(_ *wire.Call, in *describeVolumesRequest) (any
 	for _, i := range s.sorted(func(i *instance) bool { return i.State != ShuttingDown && i.State != Terminated }) {
 		for _, v := range i.volumes {
 			all = append(all, volumeXML{
-				VolumeID: v.id, Size: v.sizeGiB, AvailabilityZone: i.Zone, AvailabilityZoneID: i.ZoneID, Status: "in-use", CreateTime: timestamp(v.created),
-				Attachments: setOf([]volumeAttachmentXML{{v.id, i.ID, v.device, "attached", timestamp(v.created), v.deleteOnTermination}}),
-				Tags:        tagSet(v.tags), VolumeType: v.kind, Encrypted: v.encrypted, Iops: v.iops, Throughput: v.throughput, tags: v.tags,
+				VolumeID: v.id, Size: v.sizeGiB, AvailabilityZone: i.Zone, AvailabilityZoneID: i.ZoneID, Status: "in-use",
+				CreateTime: timestamp(v.created),
+				Attachments: setOf([]volumeAttachmentXML{
+					{v.id, i.ID, v.device, "attached", timestamp(v.created), v.deleteOnTermination},
+				}),
+				Tags: tagSet(v.tags), VolumeType: v.kind, Encrypted: v.encrypted, Iops: v.iops, Throughput: v.throughput,
+				tags: v.tags,
 			})
 		}
 	}

@@ -25,7 +25,8 @@ type subnet struct {
 	zone zone
 	cidr netip.Prefix
 	tags map[string]string
-	// taken are the addresses of instances that are not terminated; last is where the search for a free one begins.
+	// taken are the addresses of instances that are not terminated; last is where the search for a
+	// free one begins.
 	taken map[netip.Addr]bool
 	last  netip.Addr
 }
@@ -35,12 +36,15 @@ type securityGroup struct {
 	tags                  map[string]string
 }
 
-// firstUsableAddress and reservedAddresses: AWS keeps the first four addresses of a subnet and the last one.
+// firstUsableAddress and reservedAddresses: AWS keeps the first four addresses of a subnet and the
+// last one.
 const firstUsableAddress, reservedAddresses = 4, 5
 
 func newVPC(identity *identifiers, region string) *vpc {
 	v := &vpc{id: identity.next("vpc"), tags: map[string]string{"Name": "default"}}
-	group := &securityGroup{id: identity.next("sg"), name: "default", description: "default VPC security group", tags: map[string]string{}}
+	group := &securityGroup{
+		id: identity.next("sg"), name: "default", description: "default VPC security group", tags: map[string]string{},
+	}
 	v.securityGroupID = group.id
 	v.groups = append(v.groups, group)
 	for i, letter := range []string{"a", "b", "c"} {
@@ -52,7 +56,8 @@ func newVPC(identity *identifiers, region string) *vpc {
 			first = first.Next()
 		}
 		v.subnets = append(v.subnets, &subnet{
-			id: identity.next("subnet"), zone: z, cidr: cidr, tags: map[string]string{"Name": "nodes-" + z.Name}, taken: map[netip.Addr]bool{}, last: first.Prev(),
+			id: identity.next("subnet"), zone: z, cidr: cidr, tags: map[string]string{"Name": "nodes-" + z.Name},
+			taken: map[netip.Addr]bool{}, last: first.Prev(),
 		})
 	}
 	return v
@@ -92,7 +97,8 @@ func (v *vpc) group(idOrName string) *securityGroup {
 	return nil
 }
 
-// tagCluster marks subnets and security group as an installation of EKS with Karpenter's guide does.
+// tagCluster marks subnets and security group as an installation of EKS with Karpenter's guide
+// does.
 func (v *vpc) tagCluster(cluster string) {
 	tags := map[string]string{"kubernetes.io/cluster/" + cluster: "shared", "karpenter.sh/discovery": cluster}
 	for _, s := range v.subnets {
@@ -106,7 +112,8 @@ func (s *subnet) size() int { return 1<<(32-s.cidr.Bits()) - reservedAddresses }
 
 func (s *subnet) available() int { return s.size() - len(s.taken) }
 
-// take gives out a free address, the one after the latest first, so that an address is not soon used again.
+// take returns out a free address, the one after the latest first, so that an address is not soon
+// used again.
 func (s *subnet) take() (netip.Addr, bool) {
 	if s.available() <= 0 {
 		return netip.Addr{}, false
@@ -137,7 +144,8 @@ func (s *subnet) index(address netip.Addr) int {
 	return int(binary.BigEndian.Uint32(a[:])) - int(binary.BigEndian.Uint32(first[:]))
 }
 
-// privateDNSName is the host name that a VPC in us-east-1 gives an address; other regions have their name in it.
+// privateDNSName is the host name that a VPC in us-east-1 gives an address; other regions have
+// their name in it.
 func privateDNSName(address netip.Addr, region string) string {
 	domain := region + ".compute.internal"
 	if region == "us-east-1" {

@@ -14,14 +14,15 @@ import (
 // Types of access entries that the local clusters know.
 const typeStandard, typeEC2Linux, typeEC2Windows = "STANDARD", "EC2_LINUX", "EC2_WINDOWS"
 
-// forNodes reports whether entries of a type are for the role of nodes, whose names and groups EKS chooses.
+// forNodes reports whether entries of a type are for node roles, whose names and groups EKS
+// chooses.
 func forNodes(kind string) bool { return kind == typeEC2Linux || kind == typeEC2Windows }
 
 const clusterAdminPolicy = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
 
 const scopeCluster = "cluster"
 
-// accessEntry says who an IAM principal is in a cluster.
+// accessEntry maps an IAM principal to a user and groups in a cluster.
 type accessEntry struct {
 	principal, kind, username string
 	groups                    []string
@@ -62,12 +63,14 @@ func (s *Service) newEntry(c *cluster, principal, kind string) *accessEntry {
 	now := time.Now()
 	sum := sha256.Sum256([]byte(c.Name + principal))
 	return &accessEntry{
-		principal: principal, kind: kind, username: defaultUsername(principal, kind), tags: map[string]string{}, created: now, modified: now,
-		arn: s.arn("access-entry/" + c.Name + "/role/" + s.config.AccountID + "/" + lastPart(principal) + "/" + hex.EncodeToString(sum[:16])),
+		principal: principal, kind: kind, username: defaultUsername(principal, kind), tags: map[string]string{}, created: now,
+		modified: now,
+		arn: s.arn("access-entry/" + c.Name + "/role/" + s.config.AccountID + "/" + lastPart(principal) + "/" +
+			hex.EncodeToString(sum[:16])),
 	}
 }
 
-// defaultUsername is what EKS takes when an entry names none.
+// defaultUsername is EKS's default for an entry without one.
 // https://docs.aws.amazon.com/eks/latest/userguide/creating-access-entries.html
 func defaultUsername(principal, kind string) string {
 	if forNodes(kind) {
@@ -82,7 +85,7 @@ func defaultUsername(principal, kind string) string {
 
 func lastPart(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
 
-// entryRequest is what calls and templates say of an entry.
+// entryRequest has the fields of an entry in calls and templates.
 type entryRequest struct {
 	PrincipalARN       string            `json:"principalArn"`
 	Type               string            `json:"type"`
@@ -95,7 +98,8 @@ type entryRequest struct {
 // check holds EKS' rules for an entry of a type.
 func (r *entryRequest) check(kind string) error {
 	if kind != typeStandard && !forNodes(kind) {
-		return invalidParameter("The access entry type %q is not one that the local EKS holds: %s, %s and %s", kind, typeStandard, typeEC2Linux, typeEC2Windows)
+		return invalidParameter("The access entry type %q is not one that the local EKS holds: %s, %s and %s", kind,
+			typeStandard, typeEC2Linux, typeEC2Windows)
 	}
 	if forNodes(kind) && (len(r.KubernetesGroups) > 0 || r.Username != "") {
 		return invalidParameter("An access entry of the type %s takes neither kubernetesGroups nor username", kind)
@@ -119,10 +123,12 @@ func (r *entryRequest) check(kind string) error {
 // addEntry is called with the lock held.
 func (s *Service) addEntry(c *cluster, in *entryRequest) (*accessEntry, error) {
 	if !strings.HasPrefix(in.PrincipalARN, "arn:aws:iam::") {
-		return nil, invalidParameter("The specified principalArn %q is invalid: want the ARN of an IAM role or user", in.PrincipalARN)
+		return nil, invalidParameter("The specified principalArn %q is invalid: want the ARN of an IAM role or user",
+			in.PrincipalARN)
 	}
 	if c.entries[in.PrincipalARN] != nil {
-		return nil, wire.Errorf("ResourceInUseException", http.StatusConflict, "The specified access entry resource is already in use on this cluster.")
+		return nil, wire.Errorf("ResourceInUseException", http.StatusConflict,
+			"The specified access entry resource is already in use on this cluster.")
 	}
 	kind := in.Type
 	if kind == "" {
@@ -152,10 +158,14 @@ func (s *Service) addEntry(c *cluster, in *entryRequest) (*accessEntry, error) {
 // associate adds a policy to an entry or changes its scope.
 func associate(entry *accessEntry, policy string, scope accessScope) (policyAssociation, error) {
 	if entry.kind != typeStandard {
-		return policyAssociation{}, wire.Errorf("InvalidRequestException", http.StatusBadRequest, "An access entry of the type %s takes no access policies", entry.kind)
+		return policyAssociation{},
+			wire.Errorf("InvalidRequestException", http.StatusBadRequest,
+				"An access entry of the type %s takes no access policies", entry.kind)
 	}
 	if policy != clusterAdminPolicy || scope.Type != scopeCluster {
-		return policyAssociation{}, invalidParameter("The local EKS evaluates %s with the access scope cluster alone, not %s with %q", clusterAdminPolicy, policy, scope.Type)
+		return policyAssociation{},
+			invalidParameter("The local EKS evaluates %s with the access scope cluster alone, not %s with %q",
+				clusterAdminPolicy, policy, scope.Type)
 	}
 	entry.policies = slices.DeleteFunc(entry.policies, func(p policyAssociation) bool { return p.policy == policy })
 	association := policyAssociation{policy, scope, time.Now()}
@@ -164,5 +174,8 @@ func associate(entry *accessEntry, policy string, scope accessScope) (policyAsso
 }
 
 func (e *accessEntry) describe(clusterName string) accessEntryJSON {
-	return accessEntryJSON{clusterName, e.principal, append([]string{}, e.groups...), e.arn, wire.Time{Time: e.created}, wire.Time{Time: e.modified}, e.tags, e.username, e.kind}
+	return accessEntryJSON{
+		clusterName, e.principal, append([]string{}, e.groups...), e.arn, wire.Time{Time: e.created},
+		wire.Time{Time: e.modified}, e.tags, e.username, e.kind,
+	}
 }

@@ -16,7 +16,9 @@ func (s *Service) entry(clusterName, principal string) (*cluster, *accessEntry, 
 	}
 	entry := c.entries[principal]
 	if entry == nil {
-		return nil, nil, wire.Errorf("ResourceNotFoundException", http.StatusNotFound, "The specified principalArn could not be found. You can view your available access entries with 'list-access-entries': %s", principal)
+		return nil, nil, wire.Errorf("ResourceNotFoundException", http.StatusNotFound,
+			"The specified principalArn could not be found. You can view your available access entries with "+
+				"'list-access-entries': %s", principal)
 	}
 	return c, entry, nil
 }
@@ -92,7 +94,10 @@ type associatedPolicyJSON struct {
 }
 
 func (p policyAssociation) describe() associatedPolicyJSON {
-	return associatedPolicyJSON{p.policy, accessScope{p.scope.Type, append([]string{}, p.scope.Namespaces...)}, wire.Time{Time: p.associated}, wire.Time{Time: p.associated}}
+	return associatedPolicyJSON{
+		p.policy, accessScope{p.scope.Type, append([]string{}, p.scope.Namespaces...)}, wire.Time{Time: p.associated},
+		wire.Time{Time: p.associated},
+	}
 }
 
 func (s *Service) associateAccessPolicy(call *wire.Call, path []string) (any, error) {
@@ -111,7 +116,9 @@ func (s *Service) associateAccessPolicy(call *wire.Call, path []string) (any, er
 	if err != nil {
 		return nil, err
 	}
-	return map[string]any{"clusterName": c.Name, "principalArn": entry.principal, "associatedAccessPolicy": association.describe()}, nil
+	return map[string]any{
+		"clusterName": c.Name, "principalArn": entry.principal, "associatedAccessPolicy": association.describe(),
+	}, nil
 }
 
 func (s *Service) listAssociatedAccessPolicies(_ *wire.Call, path []string) (any, error) {
@@ -123,7 +130,8 @@ func (s *Service) listAssociatedAccessPolicies(_ *wire.Call, path []string) (any
 	for _, p := range entry.policies {
 		policies = append(policies, p.describe())
 	}
-	return map[string]any{"clusterName": c.Name, "principalArn": entry.principal, "associatedAccessPolicies": policies}, nil
+	return map[string]any{"clusterName": c.Name, "principalArn": entry.principal, "associatedAccessPolicies": policies},
+		nil
 }
 
 func (s *Service) disassociateAccessPolicy(_ *wire.Call, path []string) (any, error) {
@@ -134,7 +142,8 @@ func (s *Service) disassociateAccessPolicy(_ *wire.Call, path []string) (any, er
 	before := len(entry.policies)
 	entry.policies = slices.DeleteFunc(entry.policies, func(p policyAssociation) bool { return p.policy == path[2] })
 	if len(entry.policies) == before {
-		return nil, wire.Errorf("ResourceNotFoundException", http.StatusNotFound, "The policy %s is not associated with %s", path[2], entry.principal)
+		return nil, wire.Errorf("ResourceNotFoundException", http.StatusNotFound, "The policy %s is not associated with %s",
+			path[2], entry.principal)
 	}
 	return map[string]any{}, nil
 }

@@ -6,7 +6,8 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-// The structures are the Cluster of https://docs.aws.amazon.com/eks/latest/APIReference/API_Cluster.html.
+// The structures are the Cluster of
+// https://docs.aws.amazon.com/eks/latest/APIReference/API_Cluster.html.
 
 type clusterJSON struct {
 	Name                    string            `json:"name"`
@@ -53,14 +54,17 @@ func (s *Service) describeCluster(_ *wire.Call, path []string) (any, error) {
 		return nil, err
 	}
 	return map[string]any{"cluster": clusterJSON{
-		Name: c.Name, ARN: s.arn("cluster/" + c.Name), CreatedAt: wire.Time{Time: c.created}, Version: c.Version, Endpoint: c.Endpoint,
-		RoleARN: "arn:aws:iam::" + s.config.AccountID + ":role/eks-" + c.Name,
+		Name: c.Name, ARN: s.arn("cluster/" + c.Name), CreatedAt: wire.Time{Time: c.created}, Version: c.Version,
+		Endpoint: c.Endpoint,
+		RoleARN:  "arn:aws:iam::" + s.config.AccountID + ":role/eks-" + c.Name,
 		ResourcesVpcConfig: vpcConfigJSON{
-			SubnetIDs: append([]string{}, c.SubnetIDs...), SecurityGroupIDs: []string{}, ClusterSecurityGroupID: c.SecurityGroupID, VpcID: c.VPCID,
+			SubnetIDs: append([]string{}, c.SubnetIDs...), SecurityGroupIDs: []string{},
+			ClusterSecurityGroupID: c.SecurityGroupID, VpcID: c.VPCID,
 			EndpointPublicAccess: true, PublicAccessCIDRs: []string{"0.0.0.0/0"},
 		},
 		KubernetesNetworkConfig: networkConfigJSON{c.ServiceCIDR, "ipv4"}, Status: "ACTIVE",
-		CertificateAuthority: certificateJSON{base64.StdEncoding.EncodeToString(c.CertificateAuthority)}, PlatformVersion: "eks.1", Tags: c.Tags,
+		CertificateAuthority: certificateJSON{base64.StdEncoding.EncodeToString(c.CertificateAuthority)},
+		PlatformVersion:      "eks.1", Tags: c.Tags,
 		AccessConfig: accessConfigJSON{"API"},
 	}}, nil
 }

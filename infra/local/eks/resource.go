@@ -34,17 +34,20 @@ func (p *accessEntryProperties) request() *entryRequest {
 	for _, tag := range p.Tags {
 		tags[tag.Key] = tag.Value
 	}
-	return &entryRequest{PrincipalARN: p.PrincipalArn, Type: p.Type, Username: p.Username, KubernetesGroups: p.KubernetesGroups, Tags: tags}
+	return &entryRequest{
+		PrincipalARN: p.PrincipalArn, Type: p.Type, Username: p.Username, KubernetesGroups: p.KubernetesGroups, Tags: tags,
+	}
 }
 
 func (p *accessEntryProperties) physicalID() string { return p.PrincipalArn + "|" + p.ClusterName }
 
-// attach gives the entry the template's policies and no others.
+// attach returns the entry the template's policies and no others.
 func (p *accessEntryProperties) attach(entry *accessEntry) error {
 	before := entry.policies
 	entry.policies = nil
 	for _, policy := range p.AccessPolicies {
-		if _, err := associate(entry, policy.PolicyArn, accessScope{policy.AccessScope.Type, policy.AccessScope.Namespaces}); err != nil {
+		if _, err := associate(entry, policy.PolicyArn,
+			accessScope{policy.AccessScope.Type, policy.AccessScope.Namespaces}); err != nil {
 			entry.policies = before
 			return err
 		}
@@ -79,7 +82,8 @@ func (t *accessEntryType) create(p *accessEntryProperties) (cloudformation.Resul
 	return cloudformation.Result{PhysicalID: p.physicalID(), Attributes: map[string]any{"AccessEntryArn": entry.arn}}, nil
 }
 
-// Update changes groups, user name, policies and tags in place; another cluster or principal is another entry.
+// Update changes groups, user name, policies and tags in place; another cluster or principal is
+// another entry.
 func (t *accessEntryType) Update(_ context.Context, r cloudformation.Request) (cloudformation.Result, error) {
 	p := &accessEntryProperties{}
 	if err := cloudformation.Decode(r.Properties, p); err != nil {
@@ -95,7 +99,9 @@ func (t *accessEntryType) Update(_ context.Context, r cloudformation.Request) (c
 		return cloudformation.Result{}, err
 	}
 	if kind := p.Type; kind != "" && kind != entry.kind {
-		return cloudformation.Result{}, invalidParameter("The type of the access entry of %s cannot change from %s to %s: delete it first", p.PrincipalArn, entry.kind, kind)
+		return cloudformation.Result{},
+			invalidParameter("The type of the access entry of %s cannot change from %s to %s: delete it first", p.PrincipalArn,
+				entry.kind, kind)
 	}
 	in := p.request()
 	if err := in.check(entry.kind); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-// Verifier tells who signed a presigned GetCallerIdentity URL, with the headers that were signed beside it.
+// Verifier returns the signer of a presigned GetCallerIdentity URL and its signed headers.
 type Verifier interface {
 	VerifyPresigned(rawURL string, headers http.Header) (wire.Caller, error)
 }
@@ -25,12 +25,12 @@ type Instances interface {
 	PrivateDNSName(instanceID string) (name string, found bool)
 }
 
-// Config is what the service needs.
+// Config has the service's dependencies.
 type Config struct {
 	AccountID, Region string
 	Verifier          Verifier
 	Instances         Instances
-	// AccessDelay is how long a new access entry takes to work; on EKS some seconds.
+	// AccessDelay is the time until a new access entry works; some seconds on EKS.
 	AccessDelay time.Duration
 }
 
@@ -48,7 +48,8 @@ type Cluster struct {
 	SubnetIDs   []string
 	// SecurityGroupID is the cluster security group.
 	SecurityGroupID string
-	// CreatorARN is the principal that made the cluster; it becomes cluster administrator. Empty: nobody does.
+	// CreatorARN is the principal that created the cluster and becomes its administrator; empty for
+	// none.
 	CreatorARN string
 	Tags       map[string]string
 }
@@ -75,7 +76,8 @@ func New(config Config) (*Service, error) {
 	return &Service{config: config, clusters: map[string]*cluster{}}, nil
 }
 
-// RegisterCluster makes a cluster known, and knows it anew if it was registered before: its access entries stay.
+// RegisterCluster makes a cluster known, and knows it again if it was registered before: its access
+// entries stay.
 func (s *Service) RegisterCluster(c Cluster) error {
 	if c.Name == "" || c.Version == "" || c.ServiceCIDR == "" || len(c.CertificateAuthority) == 0 {
 		return fmt.Errorf("registering cluster %q: name, version, service CIDR and certificate authority are needed", c.Name)
@@ -171,7 +173,8 @@ func (s *Service) Describe(c *wire.Call) string {
 func (s *Service) Serve(_ context.Context, c *wire.Call) (*wire.Response, error) {
 	action, serve, path := s.route(c)
 	if serve == nil {
-		return nil, wire.Errorf("InvalidRequestException", http.StatusBadRequest, "the local EKS does not hold %s %s", c.HTTP.Method, c.HTTP.URL.Path)
+		return nil, wire.Errorf("InvalidRequestException", http.StatusBadRequest, "the local EKS does not hold %s %s",
+			c.HTTP.Method, c.HTTP.URL.Path)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

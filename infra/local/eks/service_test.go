@@ -50,13 +50,15 @@ func newAccount(t *testing.T) *account {
 		t.Fatal(err)
 	}
 	service, err := eks.New(eks.Config{
-		AccountID: "123456789012", Region: "us-east-1", Verifier: iamService, Instances: instances{"i-0123456789abcdef0": "ip-10-0-0-4.ec2.internal"},
+		AccountID: "123456789012", Region: "us-east-1", Verifier: iamService,
+		Instances: instances{"i-0123456789abcdef0": "ip-10-0-0-4.ec2.internal"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := service.RegisterCluster(eks.Cluster{
-		Name: "prod", Endpoint: "https://127.0.0.1:6443", CertificateAuthority: []byte("PEM"), Version: "1.36", ServiceCIDR: "10.100.0.0/16", SubnetIDs: []string{"subnet-1"},
+		Name: "prod", Endpoint: "https://127.0.0.1:6443", CertificateAuthority: []byte("PEM"), Version: "1.36",
+		ServiceCIDR: "10.100.0.0/16", SubnetIDs: []string{"subnet-1"},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -68,18 +70,22 @@ func newAccount(t *testing.T) *account {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Close() })
-	keys := credentials.NewStaticCredentialsProvider(iamService.Operator().AccessKeyID, iamService.Operator().SecretAccessKey, "")
+	keys := credentials.NewStaticCredentialsProvider(iamService.Operator().AccessKeyID,
+		iamService.Operator().SecretAccessKey, "")
 	roles := iam.New(iam.Options{Region: "us-east-1", BaseEndpoint: &url, Credentials: keys})
 	for _, name := range []string{"nodes", "provision"} {
 		if _, err := roles.CreateRole(t.Context(), &iam.CreateRoleInput{RoleName: &name, AssumeRolePolicyDocument: aws.String(
-			`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"sts:AssumeRole","Principal":{"Service":"ec2.amazonaws.com"}}]}`)}); err != nil {
+			`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"sts:AssumeRole",` +
+				`"Principal":{"Service":"ec2.amazonaws.com"}}]}`)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return &account{awseks.New(awseks.Options{Region: "us-east-1", BaseEndpoint: &url, Credentials: keys}), iamService, service, url}
+	return &account{
+		awseks.New(awseks.Options{Region: "us-east-1", BaseEndpoint: &url, Credentials: keys}), iamService, service, url,
+	}
 }
 
-// signing says how a token is made; the zero value is never right.
+// signing describes a token; the zero value is never valid.
 type signing struct {
 	role, session, cluster, host, expires string
 	at                                    time.Time
@@ -91,14 +97,18 @@ func (a *account) token(t *testing.T, s signing) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+s.host+"/?Action=GetCallerIdentity&Version=2011-06-15&X-Amz-Expires="+s.expires, nil)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+		"https://"+s.host+"/?Action=GetCallerIdentity&Version=2011-06-15&X-Amz-Expires="+s.expires, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if s.cluster != "" {
 		request.Header.Set("x-k8s-aws-id", s.cluster)
 	}
-	signed, _, err := v4.NewSigner().PresignHTTP(t.Context(), aws.Credentials{AccessKeyID: keys.AccessKeyID, SecretAccessKey: keys.SecretAccessKey, SessionToken: keys.SessionToken},
+	signed, _, err := v4.NewSigner().PresignHTTP(t.Context(),
+		aws.Credentials{
+			AccessKeyID: keys.AccessKeyID, SecretAccessKey: keys.SecretAccessKey, SessionToken: keys.SessionToken,
+		},
 		request, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "sts", "us-east-1", s.at)
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +119,8 @@ func (a *account) token(t *testing.T, s signing) string {
 func (a *account) review(t *testing.T, token, path string) authenticationv1.TokenReviewStatus {
 	t.Helper()
 	body, err := json.Marshal(authenticationv1.TokenReview{
-		TypeMeta: metav1.TypeMeta{APIVersion: "authentication.k8s.io/v1", Kind: "TokenReview"}, Spec: authenticationv1.TokenReviewSpec{Token: token},
+		TypeMeta: metav1.TypeMeta{APIVersion: "authentication.k8s.io/v1", Kind: "TokenReview"},
+		Spec:     authenticationv1.TokenReviewSpec{Token: token},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -128,11 +139,17 @@ func (a *account) review(t *testing.T, token, path string) authenticationv1.Toke
 
 func TestTokenWebhook(t *testing.T) {
 	a := newAccount(t)
-	if _, err := a.CreateAccessEntry(t.Context(), &awseks.CreateAccessEntryInput{ClusterName: aws.String("prod"), PrincipalArn: aws.String(nodeRole), Type: aws.String("EC2_LINUX")}); err != nil {
+	if _, err := a.CreateAccessEntry(t.Context(),
+		&awseks.CreateAccessEntryInput{
+			ClusterName: aws.String("prod"), PrincipalArn: aws.String(nodeRole), Type: aws.String("EC2_LINUX"),
+		}); err != nil {
 		t.Fatal(err)
 	}
 	now := time.Now()
-	good := signing{role: nodeRole, session: "i-0123456789abcdef0", cluster: "prod", host: "sts.us-east-1.amazonaws.com", expires: "60", at: now}
+	good := signing{
+		role: nodeRole, session: "i-0123456789abcdef0", cluster: "prod", host: "sts.us-east-1.amazonaws.com", expires: "60",
+		at: now,
+	}
 	with := func(change func(*signing)) signing {
 		s := good
 		change(&s)
@@ -140,7 +157,8 @@ func TestTokenWebhook(t *testing.T) {
 	}
 
 	status := a.review(t, a.token(t, good), "/token-webhook/prod")
-	if !status.Authenticated || status.User.Username != "system:node:ip-10-0-0-4.ec2.internal" || !slices.Equal(status.User.Groups, []string{"system:nodes", "system:bootstrappers"}) {
+	if !status.Authenticated || status.User.Username != "system:node:ip-10-0-0-4.ec2.internal" ||
+		!slices.Equal(status.User.Groups, []string{"system:nodes", "system:bootstrappers"}) {
 		t.Errorf("a node's token gave %+v", status)
 	}
 	if status := a.review(t, a.token(t, good), "/token-webhook"); !status.Authenticated {
@@ -149,13 +167,19 @@ func TestTokenWebhook(t *testing.T) {
 	for _, c := range []struct{ name, token, path, want string }{
 		{"no prefix", "abc", "/token-webhook/prod", "does not begin"},
 		{"rubbish", "k8s-aws-v1.%%%", "/token-webhook/prod", "base64url"},
-		{"another host", a.token(t, with(func(s *signing) { s.host = "sts.evil.example" })), "/token-webhook/prod", "want https://sts.us-east-1.amazonaws.com"},
+		{"another host", a.token(t, with(func(s *signing) {
+			s.host = "sts.evil.example"
+		})), "/token-webhook/prod", "want https://sts.us-east-1.amazonaws.com"},
 		{"another cluster", a.token(t, with(func(s *signing) { s.cluster = "test" })), "/token-webhook/prod", "STS refused"},
 		{"no cluster", a.token(t, with(func(s *signing) { s.cluster = "" })), "/token-webhook/prod", "x-k8s-aws-id"},
 		{"long expiry", a.token(t, with(func(s *signing) { s.expires = "900" })), "/token-webhook/prod", "at most 60"},
-		{"old", a.token(t, with(func(s *signing) { s.at = now.Add(-16 * time.Minute) })), "/token-webhook/prod", "good for 15m"},
+		{"old", a.token(t, with(func(s *signing) {
+			s.at = now.Add(-16 * time.Minute)
+		})), "/token-webhook/prod", "good for 15m"},
 		{"no entry", a.token(t, with(func(s *signing) { s.role = functionRole })), "/token-webhook/prod", "no access entry"},
-		{"no instance", a.token(t, with(func(s *signing) { s.session = "somebody" })), "/token-webhook/prod", "which is no instance"},
+		{"no instance", a.token(t, with(func(s *signing) {
+			s.session = "somebody"
+		})), "/token-webhook/prod", "which is no instance"},
 		{"unknown cluster", a.token(t, good), "/token-webhook/test", "not registered"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -169,23 +193,32 @@ func TestTokenWebhook(t *testing.T) {
 
 func TestAccessEntries(t *testing.T) {
 	a := newAccount(t)
-	in := &awseks.CreateAccessEntryInput{ClusterName: aws.String("prod"), PrincipalArn: aws.String(functionRole), KubernetesGroups: []string{"whittle:provision"}}
+	in := &awseks.CreateAccessEntryInput{
+		ClusterName: aws.String("prod"), PrincipalArn: aws.String(functionRole),
+		KubernetesGroups: []string{"whittle:provision"},
+	}
 	created, err := a.CreateAccessEntry(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := aws.ToString(created.AccessEntry.Username); got != "arn:aws:sts::123456789012:assumed-role/provision/{{SessionName}}" {
+	if got := aws.ToString(
+		created.AccessEntry.Username); got != "arn:aws:sts::123456789012:assumed-role/provision/{{SessionName}}" {
 		t.Errorf("the user name is %s", got)
 	}
 	_, err = a.CreateAccessEntry(t.Context(), in)
 	wantCode(t, err, "ResourceInUseException")
-	token := a.token(t, signing{role: functionRole, session: "whittle-prod-provision", cluster: "prod", host: "sts.us-east-1.amazonaws.com", expires: "60", at: time.Now()})
+	token := a.token(t, signing{
+		role: functionRole, session: "whittle-prod-provision", cluster: "prod", host: "sts.us-east-1.amazonaws.com",
+		expires: "60", at: time.Now(),
+	})
 	status := a.review(t, token, "/token-webhook/prod")
-	if status.User.Username != "arn:aws:sts::123456789012:assumed-role/provision/whittle-prod-provision" || !slices.Equal(status.User.Groups, []string{"whittle:provision"}) {
+	if status.User.Username != "arn:aws:sts::123456789012:assumed-role/provision/whittle-prod-provision" ||
+		!slices.Equal(status.User.Groups, []string{"whittle:provision"}) {
 		t.Errorf("the function is %+v", status)
 	}
 	if _, err := a.AssociateAccessPolicy(t.Context(), &awseks.AssociateAccessPolicyInput{
-		ClusterName: aws.String("prod"), PrincipalArn: aws.String(functionRole), PolicyArn: aws.String("arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"),
+		ClusterName: aws.String("prod"), PrincipalArn: aws.String(functionRole),
+		PolicyArn:   aws.String("arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"),
 		AccessScope: &types.AccessScope{Type: types.AccessScopeTypeCluster},
 	}); err != nil {
 		t.Fatal(err)
@@ -193,11 +226,13 @@ func TestAccessEntries(t *testing.T) {
 	if status := a.review(t, token, "/token-webhook/prod"); !slices.Contains(status.User.Groups, "system:masters") {
 		t.Errorf("the administrator is %+v", status)
 	}
-	described, err := a.DescribeAccessEntry(t.Context(), &awseks.DescribeAccessEntryInput{ClusterName: aws.String("prod"), PrincipalArn: aws.String(functionRole)})
+	described, err := a.DescribeAccessEntry(t.Context(),
+		&awseks.DescribeAccessEntryInput{ClusterName: aws.String("prod"), PrincipalArn: aws.String(functionRole)})
 	if err != nil || aws.ToString(described.AccessEntry.Type) != "STANDARD" {
 		t.Errorf("describing: %+v, %v", described, err)
 	}
-	if _, err := a.DeleteAccessEntry(t.Context(), &awseks.DeleteAccessEntryInput{ClusterName: aws.String("prod"), PrincipalArn: aws.String(functionRole)}); err != nil {
+	if _, err := a.DeleteAccessEntry(t.Context(),
+		&awseks.DeleteAccessEntryInput{ClusterName: aws.String("prod"), PrincipalArn: aws.String(functionRole)}); err != nil {
 		t.Fatal(err)
 	}
 	list, err := a.ListAccessEntries(t.Context(), &awseks.ListAccessEntriesInput{ClusterName: aws.String("prod")})
@@ -216,8 +251,10 @@ func TestDescribeCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := out.Cluster
-	if aws.ToString(c.Endpoint) != "https://127.0.0.1:6443" || aws.ToString(c.CertificateAuthority.Data) != "UEVN" || c.Status != types.ClusterStatusActive ||
-		aws.ToString(c.KubernetesNetworkConfig.ServiceIpv4Cidr) != "10.100.0.0/16" || c.AccessConfig.AuthenticationMode != types.AuthenticationModeApi ||
+	if aws.ToString(c.Endpoint) != "https://127.0.0.1:6443" || aws.ToString(c.CertificateAuthority.Data) != "UEVN" ||
+		c.Status != types.ClusterStatusActive ||
+		aws.ToString(c.KubernetesNetworkConfig.ServiceIpv4Cidr) != "10.100.0.0/16" ||
+		c.AccessConfig.AuthenticationMode != types.AuthenticationModeApi ||
 		time.Since(aws.ToTime(c.CreatedAt)) > time.Minute {
 		t.Errorf("the cluster is %+v", c)
 	}
@@ -233,8 +270,15 @@ func TestAccessEntryInATemplate(t *testing.T) {
 	a := newAccount(t)
 	resource := a.eks.AccessEntryType()
 	request := cloudformation.Request{Properties: map[string]any{
-		"ClusterName": "prod", "PrincipalArn": functionRole, "Type": "STANDARD", "KubernetesGroups": []any{"whittle:provision"},
-		"AccessPolicies": []any{map[string]any{"PolicyArn": "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy", "AccessScope": map[string]any{"Type": "cluster"}}},
+		"ClusterName": "prod", "PrincipalArn": functionRole, "Type": "STANDARD", "KubernetesGroups": []any{
+			"whittle:provision",
+		},
+		"AccessPolicies": []any{
+			map[string]any{
+				"PolicyArn":   "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy",
+				"AccessScope": map[string]any{"Type": "cluster"},
+			},
+		},
 	}}
 	made, err := resource.Create(t.Context(), request)
 	if err != nil {
@@ -247,7 +291,8 @@ func TestAccessEntryInATemplate(t *testing.T) {
 	if err != nil || changed.PhysicalID != made.PhysicalID {
 		t.Fatalf("updating gave %+v, %v", changed, err)
 	}
-	described, err := a.DescribeAccessEntry(t.Context(), &awseks.DescribeAccessEntryInput{ClusterName: aws.String("prod"), PrincipalArn: aws.String(functionRole)})
+	described, err := a.DescribeAccessEntry(t.Context(),
+		&awseks.DescribeAccessEntryInput{ClusterName: aws.String("prod"), PrincipalArn: aws.String(functionRole)})
 	if err != nil || !slices.Equal(described.AccessEntry.KubernetesGroups, []string{"whittle:other"}) {
 		t.Errorf("the entry is %+v, %v", described, err)
 	}

@@ -17,11 +17,13 @@ import (
 const (
 	tokenPrefix   = "k8s-aws-v1."
 	clusterHeader = "x-k8s-aws-id"
-	// maxExpires is the X-Amz-Expires that EKS' clients sign, tokenLife how long EKS takes a token all the same.
+	// maxExpires is the X-Amz-Expires that EKS' clients sign, tokenLife how long EKS takes a token
+	// all the same.
 	maxExpires, tokenLife = 60, 15 * time.Minute
 )
 
-// principal tells who made a token for a cluster. The error says what is wrong with the token, as far as its own form and signature go.
+// principal returns the signer of a cluster's token. The error describes faults of its form and
+// signature.
 func (s *Service) principal(token, clusterName string) (wire.Caller, error) {
 	encoded, ok := strings.CutPrefix(token, tokenPrefix)
 	if !ok {
@@ -38,15 +40,19 @@ func (s *Service) principal(token, clusterName string) (wire.Caller, error) {
 	if err := s.checkURL(signed, time.Now()); err != nil {
 		return wire.Caller{}, err
 	}
-	// EKS asks STS with its own cluster's name in the header: a token signed for another cluster has another signature.
-	caller, err := s.config.Verifier.VerifyPresigned(signed.String(), http.Header{http.CanonicalHeaderKey(clusterHeader): {clusterName}})
+	// EKS asks STS with its own cluster's name in the header: a token signed for another cluster
+	// has another signature.
+	caller, err := s.config.Verifier.VerifyPresigned(signed.String(),
+		http.Header{http.CanonicalHeaderKey(clusterHeader): {clusterName}})
 	if err != nil {
-		return wire.Caller{}, fmt.Errorf("STS refused the token for cluster %q (is it signed for that cluster, and with keys that are still good?): %w", clusterName, err)
+		return wire.Caller{}, fmt.Errorf(
+			"STS refused the token for cluster %q (is it signed for that cluster, and with keys that are still good?): %w",
+			clusterName, err)
 	}
 	return caller, nil
 }
 
-// checkURL holds what EKS wants of the presigned URL before it is sent anywhere.
+// checkURL makes EKS's checks of the presigned URL before it is used.
 func (s *Service) checkURL(u *url.URL, now time.Time) error {
 	if want := "sts." + s.config.Region + ".amazonaws.com"; u.Scheme != "https" || u.Host != want {
 		return fmt.Errorf("the token's URL is at %s://%s: want https://%s", u.Scheme, u.Host, want)
@@ -59,7 +65,8 @@ func (s *Service) checkURL(u *url.URL, now time.Time) error {
 		return fmt.Errorf("the token's URL has a query that cannot be read: %w", err)
 	}
 	allowed := []string{
-		"action", "version", "x-amz-algorithm", "x-amz-credential", "x-amz-date", "x-amz-expires", "x-amz-security-token", "x-amz-signature",
+		"action", "version", "x-amz-algorithm", "x-amz-credential", "x-amz-date", "x-amz-expires", "x-amz-security-token",
+		"x-amz-signature",
 		"x-amz-signedheaders", "x-amz-user-agent", "x-id",
 	}
 	for name, values := range query {
@@ -71,7 +78,8 @@ func (s *Service) checkURL(u *url.URL, now time.Time) error {
 		return fmt.Errorf("the token's URL calls %q: want GetCallerIdentity", action)
 	}
 	if !slices.Contains(strings.Split(strings.ToLower(query.Get("X-Amz-SignedHeaders")), ";"), clusterHeader) {
-		return fmt.Errorf("the header %s, which names the cluster, is not among the signed ones (%s)", clusterHeader, query.Get("X-Amz-SignedHeaders"))
+		return fmt.Errorf("the header %s, which names the cluster, is not among the signed ones (%s)", clusterHeader,
+			query.Get("X-Amz-SignedHeaders"))
 	}
 	if expires, err := strconv.Atoi(query.Get("X-Amz-Expires")); err != nil || expires < 0 || expires > maxExpires {
 		return fmt.Errorf("X-Amz-Expires is %q: want at most %d seconds", query.Get("X-Amz-Expires"), maxExpires)
@@ -86,7 +94,7 @@ func (s *Service) checkURL(u *url.URL, now time.Time) error {
 	return nil
 }
 
-// user is who a principal is in a cluster.
+// user is a principal's identity in a cluster.
 type user struct {
 	name   string
 	groups []string
@@ -102,7 +110,8 @@ func (s *Service) user(c *cluster, caller wire.Caller) (user, error) {
 	}
 	entry := c.entries[principal]
 	if entry == nil {
-		return user{}, fmt.Errorf("%w for %s in cluster %q: create one with CreateAccessEntry or AWS::EKS::AccessEntry", errNoEntry, principal, c.Name)
+		return user{}, fmt.Errorf("%w for %s in cluster %q: create one with CreateAccessEntry or AWS::EKS::AccessEntry",
+			errNoEntry, principal, c.Name)
 	}
 	if wait := s.config.AccessDelay - time.Since(entry.created); wait > 0 {
 		return user{}, fmt.Errorf("the access entry of %s in cluster %q is not in force yet", principal, c.Name)
@@ -111,11 +120,14 @@ func (s *Service) user(c *cluster, caller wire.Caller) (user, error) {
 	if strings.Contains(u.name, "{{EC2PrivateDNSName}}") {
 		name, found := s.config.Instances.PrivateDNSName(caller.SessionName)
 		if !found {
-			return user{}, fmt.Errorf("the session of %s is named %q, which is no instance: a node's session has its instance's id", principal, caller.SessionName)
+			return user{}, fmt.Errorf(
+				"the session of %s is named %q, which is no instance: a node's session has its instance's id", principal,
+				caller.SessionName)
 		}
 		u.name = strings.ReplaceAll(u.name, "{{EC2PrivateDNSName}}", name)
 	}
-	u.name = strings.NewReplacer("{{SessionName}}", strings.ReplaceAll(caller.SessionName, "@", "-"), "{{SessionNameRaw}}", caller.SessionName, "{{AccountID}}", caller.AccountID).Replace(u.name)
+	u.name = strings.NewReplacer("{{SessionName}}", strings.ReplaceAll(caller.SessionName, "@", "-"), "{{SessionNameRaw}}",
+		caller.SessionName, "{{AccountID}}", caller.AccountID).Replace(u.name)
 	for _, p := range entry.policies {
 		if p.policy == clusterAdminPolicy {
 			u.groups = append(u.groups, "system:masters") // EKS' own authorizer would allow everything; see the package comment

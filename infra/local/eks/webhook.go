@@ -13,14 +13,15 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-// WebhookPath is where the token webhook is mounted. A cluster's API server asks at WebhookPath + "/" + the cluster's name; the bare path is for
-// an account with one cluster.
+// WebhookPath is where the token webhook is mounted. A cluster's API server asks at WebhookPath +
+// "/" + the cluster's name; the bare path is for an account with one cluster.
 const WebhookPath = "/token-webhook"
 
 // maxReviewBytes bounds a review's size: a token is about 1.5 KiB.
 const maxReviewBytes = 1 << 20
 
-// tokenWebhook answers TokenReviews (authentication.k8s.io/v1). A refusal says why in status.error.
+// tokenWebhook answers TokenReviews (authentication.k8s.io/v1). A refusal has its reason in
+// status.error.
 func (s *Service) tokenWebhook() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxReviewBytes))
@@ -33,16 +34,19 @@ func (s *Service) tokenWebhook() http.Handler {
 			http.Error(w, fmt.Sprintf("the body is not a TokenReview: %v", err), http.StatusBadRequest)
 			return
 		}
-		if version := authenticationv1.SchemeGroupVersion.String(); review.APIVersion != version || review.Kind != "TokenReview" {
-			http.Error(w, fmt.Sprintf("the body is a %s %s: want %s TokenReview", review.APIVersion, review.Kind, version), http.StatusBadRequest)
+		if version := authenticationv1.SchemeGroupVersion.String(); review.APIVersion != version ||
+			review.Kind != "TokenReview" {
+			http.Error(w, fmt.Sprintf("the body is a %s %s: want %s TokenReview", review.APIVersion, review.Kind, version),
+				http.StatusBadRequest)
 			return
 		}
 		name := strings.Trim(strings.TrimPrefix(r.URL.Path, WebhookPath), "/")
 		answer := authenticationv1.TokenReview{
-			TypeMeta: metav1.TypeMeta{APIVersion: review.APIVersion, Kind: review.Kind}, Status: s.review(review.Spec.Token, name),
+			TypeMeta: metav1.TypeMeta{APIVersion: review.APIVersion, Kind: review.Kind},
+			Status:   s.review(review.Spec.Token, name),
 		}
 		w.Header().Set("Content-Type", "application/json")
-		// The client is gone if this fails; nobody is left to tell.
+		// This fails only if the client is gone.
 		_ = json.NewEncoder(w).Encode(answer)
 	})
 }
@@ -55,7 +59,8 @@ func (s *Service) review(token, clusterName string) authenticationv1.TokenReview
 	return authenticationv1.TokenReviewStatus{Authenticated: true, User: authenticationv1.UserInfo{
 		Username: u.name, Groups: u.groups, UID: "aws-iam-authenticator:" + caller.AccountID + ":" + caller.RoleARN,
 		Extra: map[string]authenticationv1.ExtraValue{
-			"arn": {caller.ARN}, "canonicalArn": {caller.RoleARN}, "sessionName": {caller.SessionName}, "accessKeyId": {caller.AccessKeyID},
+			"arn": {caller.ARN}, "canonicalArn": {caller.RoleARN}, "sessionName": {caller.SessionName},
+			"accessKeyId": {caller.AccessKeyID},
 		},
 	}}
 }
@@ -75,7 +80,7 @@ func (s *Service) authenticate(token, clusterName string) (wire.Caller, user, er
 	return caller, u, err
 }
 
-// asked gives the name of the cluster whose API server asks.
+// asked returns the name of the cluster whose API server calls.
 func (s *Service) asked(name string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,5 +92,6 @@ func (s *Service) asked(name string) (string, error) {
 			return only, nil
 		}
 	}
-	return "", fmt.Errorf("the webhook was asked for cluster %q, which is not registered (%d are): ask at %s/CLUSTER", name, len(s.clusters), WebhookPath)
+	return "", fmt.Errorf("the webhook was asked for cluster %q, which is not registered (%d are): ask at %s/CLUSTER",
+		name, len(s.clusters), WebhookPath)
 }

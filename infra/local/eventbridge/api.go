@@ -17,7 +17,7 @@ const (
 	maximumBytes   = 1 << 20
 )
 
-// Register lets the server answer EventBridge's JSON protocol.
+// Register makes the server answer EventBridge's JSON protocol.
 func (s *Service) Register(server *wire.Server) {
 	server.Register("events", wire.Actions{
 		"PutEvents":         s.putEvents,
@@ -66,7 +66,8 @@ func (s *Service) putEvents(ctx context.Context, c *wire.Call) (*wire.Response, 
 		return nil, err
 	}
 	if len(in.Entries) == 0 || len(in.Entries) > maximumEntries {
-		return nil, wire.Errorf("ValidationException", http.StatusBadRequest, "Entries has %d members; it takes 1 to %d", len(in.Entries), maximumEntries)
+		return nil, wire.Errorf("ValidationException", http.StatusBadRequest, "Entries has %d members; it takes 1 to %d",
+			len(in.Entries), maximumEntries)
 	}
 	size := 0
 	for _, entry := range in.Entries {
@@ -76,7 +77,8 @@ func (s *Service) putEvents(ctx context.Context, c *wire.Call) (*wire.Response, 
 		}
 	}
 	if size > maximumBytes {
-		return nil, wire.Errorf("ValidationException", http.StatusBadRequest, "Total size of the entries in the request is over the limit: %d bytes, at most %d", size, maximumBytes)
+		return nil, wire.Errorf("ValidationException", http.StatusBadRequest,
+			"Total size of the entries in the request is over the limit: %d bytes, at most %d", size, maximumBytes)
 	}
 	failed := 0
 	results := make([]putResult, len(in.Entries))
@@ -92,20 +94,30 @@ func (s *Service) putEntry(ctx context.Context, entry putEntry) putResult {
 	var detail map[string]json.RawMessage
 	switch {
 	case s.checkBus(entry.EventBusName) != nil:
-		// As on AWS, an event for a bus that is not there is taken and goes nowhere.
+		// As on AWS, an event for an unknown bus is accepted and dropped.
 		return putResult{EventID: wire.NewID()}
 	case entry.Source == "":
-		return putResult{ErrorCode: "InvalidArgument", ErrorMessage: "Parameter Source is not valid. Reason: Source is a required argument."}
+		return putResult{
+			ErrorCode: "InvalidArgument", ErrorMessage: "Parameter Source is not valid. Reason: Source is a required argument.",
+		}
 	case strings.HasPrefix(entry.Source, "aws."):
 		return putResult{ErrorCode: "NotAuthorizedForSourceException", ErrorMessage: "Not authorized for the source."}
 	case entry.DetailType == "":
-		return putResult{ErrorCode: "InvalidArgument", ErrorMessage: "Parameter DetailType is not valid. Reason: DetailType is a required argument."}
+		return putResult{
+			ErrorCode:    "InvalidArgument",
+			ErrorMessage: "Parameter DetailType is not valid. Reason: DetailType is a required argument.",
+		}
 	case entry.Detail == "":
-		return putResult{ErrorCode: "InvalidArgument", ErrorMessage: "Parameter Detail is not valid. Reason: Detail is a required argument."}
+		return putResult{
+			ErrorCode: "InvalidArgument", ErrorMessage: "Parameter Detail is not valid. Reason: Detail is a required argument.",
+		}
 	case json.Unmarshal([]byte(entry.Detail), &detail) != nil:
 		return putResult{ErrorCode: "MalformedDetail", ErrorMessage: "Detail is malformed."}
 	}
-	e := Event{ID: wire.NewID(), DetailType: entry.DetailType, Source: entry.Source, Resources: entry.Resources, Detail: json.RawMessage(entry.Detail)}
+	e := Event{
+		ID: wire.NewID(), DetailType: entry.DetailType, Source: entry.Source, Resources: entry.Resources,
+		Detail: json.RawMessage(entry.Detail),
+	}
 	if entry.Time != nil {
 		e.Time = entry.Time.Time
 	}
@@ -129,7 +141,9 @@ func (s *Service) describe(r *rule) map[string]any {
 	if r.enabled {
 		out["State"] = "ENABLED"
 	}
-	for name, value := range map[string]string{"EventPattern": r.patternText, "ScheduleExpression": r.scheduleText, "Description": r.description} {
+	for name, value := range map[string]string{
+		"EventPattern": r.patternText, "ScheduleExpression": r.scheduleText, "Description": r.description,
+	} {
 		if value != "" {
 			out[name] = value
 		}
@@ -184,7 +198,9 @@ func (s *Service) listRules(_ context.Context, c *wire.Call) (*wire.Response, er
 			rules = append(rules, s.describe(r))
 		}
 	}
-	slices.SortFunc(rules, func(a, b map[string]any) int { return strings.Compare(a["Name"].(string), b["Name"].(string)) })
+	slices.SortFunc(rules, func(a, b map[string]any) int {
+		return strings.Compare(a["Name"].(string), b["Name"].(string))
+	})
 	return wire.JSON(map[string]any{"Rules": rules})
 }
 
@@ -198,7 +214,8 @@ func (s *Service) deleteRule(_ context.Context, c *wire.Call) (*wire.Response, e
 	used := r != nil && len(r.targets) > 0
 	s.mu.Unlock()
 	if used {
-		return nil, wire.Errorf("ValidationException", http.StatusBadRequest, "Rule can't be deleted since it has targets: %s", in.Name)
+		return nil, wire.Errorf("ValidationException", http.StatusBadRequest,
+			"Rule can't be deleted since it has targets: %s", in.Name)
 	}
 	s.removeRule(in.Name)
 	return wire.JSON(struct{}{})
@@ -206,7 +223,9 @@ func (s *Service) deleteRule(_ context.Context, c *wire.Call) (*wire.Response, e
 
 func (s *Service) enableRule(_ context.Context, c *wire.Call) (*wire.Response, error) {
 	var in struct{ Name string }
-	return s.onRule(c, &in, &in.Name, func() (any, error) { return struct{}{}, s.setEnabled(in.Name, c.Action == "EnableRule") })
+	return s.onRule(c, &in, &in.Name, func() (any, error) {
+		return struct{}{}, s.setEnabled(in.Name, c.Action == "EnableRule")
+	})
 }
 
 func (s *Service) servePutTargets(_ context.Context, c *wire.Call) (*wire.Response, error) {
@@ -252,7 +271,8 @@ func (s *Service) testPattern(_ context.Context, c *wire.Call) (*wire.Response, 
 	}
 	pattern, err := parsePattern([]byte(in.EventPattern))
 	if err != nil {
-		return nil, wire.Errorf("InvalidEventPatternException", http.StatusBadRequest, "Event pattern is not valid. Reason: %v", err)
+		return nil, wire.Errorf("InvalidEventPatternException", http.StatusBadRequest,
+			"Event pattern is not valid. Reason: %v", err)
 	}
 	var event map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(in.Event), &event); err != nil {
@@ -260,7 +280,8 @@ func (s *Service) testPattern(_ context.Context, c *wire.Call) (*wire.Response, 
 	}
 	for _, name := range envelope {
 		if _, ok := event[name]; !ok {
-			return nil, wire.Errorf("ValidationException", http.StatusBadRequest, "Parameter Event is not valid. Reason: it has no %s", name)
+			return nil, wire.Errorf("ValidationException", http.StatusBadRequest,
+				"Parameter Event is not valid. Reason: it has no %s", name)
 		}
 	}
 	matched, err := pattern.Match([]byte(in.Event))

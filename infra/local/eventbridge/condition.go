@@ -12,7 +12,7 @@ import (
 // condition decides on one scalar of the event, or on missing.
 type condition func(value any) bool
 
-// largestNumber bounds what numeric conditions compare, either side of zero.
+// largestNumber limits the numbers of numeric conditions on both sides of zero.
 const largestNumber = 5e9
 
 // longestNumber keeps a number's exponent from becoming a number of gigabytes.
@@ -55,13 +55,16 @@ func parseOperator(object map[string]any) (condition, error) {
 		case "cidr":
 			return parseCIDR(argument)
 		default:
-			return nil, fmt.Errorf("unknown operator %q; there are prefix, suffix, equals-ignore-case, wildcard, anything-but, numeric, exists and cidr", name)
+			return nil, fmt.Errorf(
+				"unknown operator %q; there are prefix, suffix, equals-ignore-case, wildcard, anything-but, numeric, exists and "+
+					"cidr", name)
 		}
 	}
 	return nil, errors.New("an operator has a key")
 }
 
-// parseText reads the operators on strings. Prefix and suffix also take {"equals-ignore-case": text}.
+// parseText reads the operators on strings. Prefix and suffix also take {"equals-ignore-case":
+// text}.
 func parseText(name string, argument any) (condition, error) {
 	folded := false
 	if object, ok := argument.(map[string]any); ok && len(object) == 1 && (name == "prefix" || name == "suffix") {
@@ -202,7 +205,8 @@ func scalar(value any) error {
 func parseNumeric(argument any) (condition, error) {
 	list, ok := argument.([]any)
 	if !ok || len(list) != 2 && len(list) != 4 {
-		return nil, fmt.Errorf(`numeric %s: it takes an operator and a number, or two of each, such as [">", 0, "<=", 5]`, show(argument))
+		return nil, fmt.Errorf(`numeric %s: it takes an operator and a number, or two of each, such as [">", 0, "<=", 5]`,
+			show(argument))
 	}
 	type bound struct {
 		operator string
@@ -240,7 +244,9 @@ func parseNumeric(argument any) (condition, error) {
 		}
 		for _, b := range bounds {
 			order := number.Cmp(b.number)
-			holds := map[string]bool{"=": order == 0, "<": order < 0, "<=": order <= 0, ">": order > 0, ">=": order >= 0}[b.operator]
+			holds := map[string]bool{
+				"=": order == 0, "<": order < 0, "<=": order <= 0, ">": order > 0, ">=": order >= 0,
+			}[b.operator]
 			if !holds {
 				return false
 			}

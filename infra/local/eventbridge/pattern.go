@@ -20,7 +20,7 @@ type node interface{ matches(value any) bool }
 // missing stands for a field that the event does not have.
 type missing struct{}
 
-// parsePattern reads a pattern. The error names the field and what it may be.
+// parsePattern reads a pattern. The error names the field and its valid values.
 func parsePattern(text []byte) (*pattern, error) {
 	value, err := decode(text)
 	if err != nil {
@@ -37,7 +37,8 @@ func parsePattern(text []byte) (*pattern, error) {
 	return &pattern{root}, nil
 }
 
-// Match reports whether an event, as JSON, fits the pattern. Only an event that is not a JSON object is an error.
+// Match reports whether an event, as JSON, fits the pattern. Only an event that is not a JSON
+// object is an error.
 func (p *pattern) Match(event []byte) (bool, error) {
 	value, err := decode(event)
 	if err != nil {
@@ -110,7 +111,7 @@ func (e either) matches(value any) bool {
 	return false
 }
 
-// leaf is a list of conditions of which one must match the value, or one element of it where it is an array.
+// leaf is a list of conditions. One of them must match the value, or one element of an array.
 type leaf []condition
 
 func (l leaf) matches(value any) bool {
@@ -191,7 +192,7 @@ func parseObject(object map[string]any, path string) (node, error) {
 	return eachElement{append(parts, plain)}, nil
 }
 
-// eachElement lets all parts of a condition look at the same element of an array.
+// eachElement makes all parts of a condition look at the same element of an array.
 type eachElement struct{ of node }
 
 func (e eachElement) matches(value any) bool {

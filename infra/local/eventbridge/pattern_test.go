@@ -8,7 +8,8 @@ import (
 // The examples follow the operators that AWS documents at
 // https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-create-pattern-operators.html
 func TestMatch(t *testing.T) {
-	spot := `{"source":"aws.ec2","detail-type":"EC2 Spot Instance Interruption Warning","resources":["arn:aws:ec2:us-east-1b:instance/i-1"],"detail":{"instance-id":"i-1","instance-action":"terminate"}}`
+	spot := `{"source":"aws.ec2","detail-type":"EC2 Spot Instance Interruption Warning",` +
+		`"resources":["arn:aws:ec2:us-east-1b:instance/i-1"],"detail":{"instance-id":"i-1","instance-action":"terminate"}}`
 	for _, test := range []struct {
 		name, pattern, event string
 		want                 bool
@@ -63,7 +64,10 @@ func TestMatch(t *testing.T) {
 		{"anything but a prefix miss", `{"r":[{"anything-but":{"prefix":"us-"}}]}`, `{"r":"us-east-1"}`, false},
 		{"anything but prefixes", `{"r":[{"anything-but":{"prefix":["us-","eu-"]}}]}`, `{"r":"eu-west-1"}`, false},
 		{"anything but a suffix", `{"f":[{"anything-but":{"suffix":".png"}}]}`, `{"f":"a.jpg"}`, true},
-		{"anything but ignoring case", `{"s":[{"anything-but":{"equals-ignore-case":["starting","Stopped"]}}]}`, `{"s":"STOPPED"}`, false},
+		{
+			"anything but ignoring case", `{"s":[{"anything-but":{"equals-ignore-case":["starting","Stopped"]}}]}`,
+			`{"s":"STOPPED"}`, false,
+		},
 		{"anything but a wildcard", `{"f":[{"anything-but":{"wildcard":"*/lib/*"}}]}`, `{"f":"usr/bin/x"}`, true},
 		{"anything but, one element is enough", `{"s":[{"anything-but":"a"}]}`, `{"s":["a","b"]}`, true},
 
@@ -98,7 +102,10 @@ func TestMatch(t *testing.T) {
 
 		{"array of objects", `{"list":{"k":["a"],"v":[1]}}`, `{"list":[{"k":"b","v":2},{"k":"a","v":1}]}`, true},
 		{"fields of one element", `{"list":{"k":["a"],"v":[1]}}`, `{"list":[{"k":"a","v":2},{"k":"b","v":1}]}`, false},
-		{"fields of one element with or", `{"list":{"k":["a"],"$or":[{"v":[1]},{"w":[1]}]}}`, `{"list":[{"k":"a","v":2},{"k":"b","v":1}]}`, false},
+		{
+			"fields of one element with or", `{"list":{"k":["a"],"$or":[{"v":[1]},{"w":[1]}]}}`,
+			`{"list":[{"k":"a","v":2},{"k":"b","v":1}]}`, false,
+		},
 		{"array in array", `{"a":["x"]}`, `{"a":[["y","x"]]}`, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -152,7 +159,8 @@ func TestParsePatternRefuses(t *testing.T) {
 }
 
 func FuzzPattern(f *testing.F) {
-	f.Add(`{"source":["aws.ec2"],"detail":{"state":[{"anything-but":["a"]}]}}`, `{"source":"aws.ec2","detail":{"state":"b"}}`)
+	f.Add(`{"source":["aws.ec2"],"detail":{"state":[{"anything-but":["a"]}]}}`,
+		`{"source":"aws.ec2","detail":{"state":"b"}}`)
 	f.Add(`{"$or":[{"a":[{"numeric":[">",1,"<",2]}]},{"b":[{"wildcard":"*x\\**"}]}]}`, `{"a":[1.5,[2]],"b":null}`)
 	f.Add(`{"a":[{"cidr":"::/0"},{"prefix":{"equals-ignore-case":"x"}},{"exists":false}]}`, `{"a":{"b":1e-99999}}`)
 	f.Fuzz(func(t *testing.T, patternText, eventText string) {

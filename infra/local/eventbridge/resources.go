@@ -8,7 +8,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/cloudformation"
 )
 
-// RegisterTypes lets stacks make rules.
+// RegisterTypes registers rules with CloudFormation.
 func (s *Service) RegisterTypes(stacks *cloudformation.Service) {
 	stacks.RegisterType("AWS::Events::Rule", ruleType{s})
 }
@@ -42,7 +42,10 @@ func (t ruleType) put(r cloudformation.Request, name string, isNew bool) (cloudf
 	if p.Name != "" {
 		name = p.Name
 	}
-	definition := ruleDefinition{Name: name, Description: p.Description, ScheduleExpression: p.ScheduleExpression, State: p.State, EventBusName: p.EventBusName}
+	definition := ruleDefinition{
+		Name: name, Description: p.Description, ScheduleExpression: p.ScheduleExpression, State: p.State,
+		EventBusName: p.EventBusName,
+	}
 	if p.EventPattern != nil {
 		text, err := json.Marshal(p.EventPattern)
 		if err != nil {
@@ -54,7 +57,8 @@ func (t ruleType) put(r cloudformation.Request, name string, isNew bool) (cloudf
 	for i, target := range p.Targets {
 		targets[i] = Target{
 			ID: target.Id, Arn: target.Arn, RoleArn: target.RoleArn, Input: target.Input, InputPath: target.InputPath,
-			InputTransformer: target.InputTransformer, RetryPolicy: target.RetryPolicy, DeadLetterConfig: target.DeadLetterConfig,
+			InputTransformer: target.InputTransformer, RetryPolicy: target.RetryPolicy,
+			DeadLetterConfig: target.DeadLetterConfig,
 		}
 	}
 	if isNew {

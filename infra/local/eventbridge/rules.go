@@ -21,7 +21,8 @@ var validName = regexp.MustCompile(`^[.\-_A-Za-z0-9]{1,64}$`)
 var errPattern = errors.New("Event pattern is not valid")
 
 func (s *Service) checkBus(name string) error {
-	if name == "" || name == "default" || name == fmt.Sprintf("arn:aws:events:%s:%s:event-bus/default", s.options.Region, s.options.AccountID) {
+	if name == "" || name == "default" ||
+		name == fmt.Sprintf("arn:aws:events:%s:%s:event-bus/default", s.options.Region, s.options.AccountID) {
 		return nil
 	}
 	return fmt.Errorf("event bus %s %w; only the default bus is simulated", name, errNotFound)
@@ -38,7 +39,10 @@ func (s *Service) putRule(d ruleDefinition, targets *[]Target) error {
 	if !validName.MatchString(d.Name) {
 		return fmt.Errorf("rule name %q: letters, digits, ., _ and -, at most 64", d.Name)
 	}
-	r := &rule{name: d.Name, description: d.Description, patternText: d.EventPattern, scheduleText: d.ScheduleExpression, created: time.Now()}
+	r := &rule{
+		name: d.Name, description: d.Description, patternText: d.EventPattern, scheduleText: d.ScheduleExpression,
+		created: time.Now(),
+	}
 	switch d.State {
 	case "", "ENABLED", "ENABLED_WITH_ALL_CLOUDTRAIL_MANAGEMENT_EVENTS":
 		r.enabled = true
@@ -62,7 +66,8 @@ func (s *Service) putRule(d ruleDefinition, targets *[]Target) error {
 			return fmt.Errorf("rule %s: %w", d.Name, err)
 		}
 		if !schedule.At.IsZero() {
-			return fmt.Errorf("rule %s: ScheduleExpression %q: rules take rate and cron; at is for EventBridge Scheduler", d.Name, d.ScheduleExpression)
+			return fmt.Errorf("rule %s: ScheduleExpression %q: rules take rate and cron; at is for EventBridge Scheduler",
+				d.Name, d.ScheduleExpression)
 		}
 		r.schedule = schedule
 	}

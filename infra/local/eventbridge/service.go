@@ -16,7 +16,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-// principal is who the bus is to others.
+// principal is the bus's service principal.
 const principal = "events.amazonaws.com"
 
 // Queues sends to targets, as their policies allow.
@@ -30,13 +30,13 @@ type Functions interface {
 	InvokeFrom(ctx context.Context, service, sourceARN, functionARN string, payload []byte) error
 }
 
-// Options are what the service needs of the others.
+// Options has the service's dependencies.
 type Options struct {
 	AccountID string
 	Region    string
 	Queues    Queues
 	Functions Functions
-	// Archive is how many of the latest events are kept for inspection; 0 means 1,000.
+	// Archive is the number of latest events that are kept for inspection; 0 means 1,000.
 	Archive int
 }
 
@@ -73,10 +73,13 @@ func (e Event) MarshalJSON() ([]byte, error) {
 		Region     string          `json:"region"`
 		Resources  []string        `json:"resources"`
 		Detail     json.RawMessage `json:"detail"`
-	}{"0", e.ID, e.DetailType, e.Source, e.Account, e.Time.UTC().Format("2006-01-02T15:04:05Z"), e.Region, resources, detail})
+	}{
+		"0", e.ID, e.DetailType, e.Source, e.Account, e.Time.UTC().Format("2006-01-02T15:04:05Z"), e.Region, resources,
+		detail,
+	})
 }
 
-// archived is an event that came by, with what became of it.
+// archived is a past event with its deliveries.
 type archived struct {
 	Event Event
 	// Matched are the names of the rules that took it.
@@ -140,8 +143,9 @@ func (r *rule) stop() {
 	}
 }
 
-// Put delivers an event to the targets of every enabled rule that takes it, and returns those rules' names in order. Deliveries are
-// done when it returns; those that failed are in the archive and the log.
+// Put delivers an event to the targets of every enabled rule that takes it, and returns those
+// rules' names in order. Deliveries are done when it returns; those that failed are in the archive
+// and the log.
 func (s *Service) Put(ctx context.Context, e Event) (matched []string) {
 	s.complete(&e)
 	text, err := json.Marshal(e)
@@ -171,7 +175,7 @@ func (s *Service) Put(ctx context.Context, e Event) (matched []string) {
 	return matched
 }
 
-// copy is what a delivery may use without the lock.
+// copy returns what a delivery may use without the lock.
 func (r *rule) copy() *rule {
 	c := *r
 	c.targets = slices.Clone(r.targets)
@@ -202,14 +206,14 @@ func (s *Service) keep(a archived) {
 	s.archive = append(s.archive, a)
 }
 
-// Events gives the latest events, oldest first.
+// Events returns the latest events, oldest first.
 func (s *Service) Events() []archived {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.archive)
 }
 
-// deliver sends the event to all targets of a rule and tells what failed.
+// deliver sends the event to all targets of a rule and returns the failures.
 func (s *Service) deliver(ctx context.Context, r *rule, event []byte) (failures []string) {
 	for _, target := range r.targets {
 		err := s.deliverTo(ctx, r, target, event)
@@ -235,14 +239,16 @@ func (s *Service) deliverTo(ctx context.Context, r *rule, target Target, event [
 		return err
 	}
 	text := func(value string) sqs.Attribute { return sqs.Attribute{DataType: "String", StringValue: value} }
-	_, lost := s.options.Queues.Send(target.DeadLetterConfig.Arn, sqs.Message{Body: string(event), SenderID: principal, Attributes: map[string]sqs.Attribute{
-		"RULE_ARN": text(s.arn(r.name)), "TARGET_ARN": text(target.Arn), "ERROR_CODE": text("TARGET_REFUSED"), "ERROR_MESSAGE": text(err.Error()),
-	}}, nil)
+	_, lost := s.options.Queues.Send(target.DeadLetterConfig.Arn,
+		sqs.Message{Body: string(event), SenderID: principal, Attributes: map[string]sqs.Attribute{
+			"RULE_ARN": text(s.arn(r.name)), "TARGET_ARN": text(target.Arn), "ERROR_CODE": text("TARGET_REFUSED"),
+			"ERROR_MESSAGE": text(err.Error()),
+		}}, nil)
 	return errors.Join(err, lost)
 }
 
-// arm sets a scheduled rule's timer; the caller holds the lock. EventBridge counts a rate from the rule's creation, the first run being
-// one period later.
+// arm sets a scheduled rule's timer; the caller holds the lock. EventBridge counts a rate from the
+// rule's creation, the first run being one period later.
 func (s *Service) arm(r *rule, after time.Time) {
 	if r.scheduleText == "" || !r.enabled || s.closed {
 		return

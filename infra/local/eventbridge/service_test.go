@@ -25,7 +25,7 @@ const (
 	queue   = "arn:aws:sqs:us-east-1:123456789012:interrupt"
 )
 
-// recorder stands for queues and functions and remembers what they got.
+// recorder stands for queues and functions and records what they receive.
 type recorder struct {
 	mu     sync.Mutex
 	refuse error
@@ -69,32 +69,43 @@ func newBus(t *testing.T) (*Service, *recorder) {
 
 func spotProperties() map[string]any {
 	return map[string]any{
-		"EventPattern": map[string]any{"source": []any{"aws.ec2"}, "detail-type": []any{"EC2 Spot Instance Interruption Warning"}},
-		"State":        "ENABLED",
-		"Targets":      []any{map[string]any{"Id": "Target0", "Arn": queue, "DeadLetterConfig": map[string]any{"Arn": queue + "-dead"}}},
+		"EventPattern": map[string]any{
+			"source": []any{"aws.ec2"}, "detail-type": []any{"EC2 Spot Instance Interruption Warning"},
+		},
+		"State": "ENABLED",
+		"Targets": []any{
+			map[string]any{"Id": "Target0", "Arn": queue, "DeadLetterConfig": map[string]any{"Arn": queue + "-dead"}},
+		},
 	}
 }
 
 func TestPutDeliversTheEnvelope(t *testing.T) {
 	s, r := newBus(t)
-	made, err := (ruleType{s}).Create(t.Context(), cloudformation.Request{GeneratedName: "stack-Spot-1", Properties: spotProperties()})
-	if err != nil || made.PhysicalID != "stack-Spot-1" || made.Attributes["Arn"] != "arn:aws:events:us-east-1:123456789012:rule/stack-Spot-1" {
+	made, err := (ruleType{s}).Create(t.Context(),
+		cloudformation.Request{GeneratedName: "stack-Spot-1", Properties: spotProperties()})
+	if err != nil || made.PhysicalID != "stack-Spot-1" ||
+		made.Attributes["Arn"] != "arn:aws:events:us-east-1:123456789012:rule/stack-Spot-1" {
 		t.Fatalf("%+v, %v", made, err)
 	}
 	warning := Event{
-		ID: "6a7e8feb", Source: "aws.ec2", DetailType: "EC2 Spot Instance Interruption Warning", Time: time.Date(2026, 11, 21, 10, 0, 0, 5, time.UTC),
-		Resources: []string{"arn:aws:ec2:us-east-1b:instance/i-1"}, Detail: json.RawMessage(`{"instance-id":"i-1","instance-action":"terminate"}`),
+		ID: "6a7e8feb", Source: "aws.ec2", DetailType: "EC2 Spot Instance Interruption Warning",
+		Time:      time.Date(2026, 11, 21, 10, 0, 0, 5, time.UTC),
+		Resources: []string{"arn:aws:ec2:us-east-1b:instance/i-1"},
+		Detail:    json.RawMessage(`{"instance-id":"i-1","instance-action":"terminate"}`),
 	}
 	if matched := s.Put(t.Context(), warning); len(matched) != 1 || matched[0] != "stack-Spot-1" {
 		t.Errorf("matched %v", matched)
 	}
-	want := `events.amazonaws.com arn:aws:events:us-east-1:123456789012:rule/stack-Spot-1 ` + queue + ` {"version":"0","id":"6a7e8feb",` +
-		`"detail-type":"EC2 Spot Instance Interruption Warning","source":"aws.ec2","account":"123456789012","time":"2026-11-21T10:00:00Z","region":"us-east-1",` +
+	want := `events.amazonaws.com arn:aws:events:us-east-1:123456789012:rule/stack-Spot-1 ` + queue +
+		` {"version":"0","id":"6a7e8feb",` +
+		`"detail-type":"EC2 Spot Instance Interruption Warning","source":"aws.ec2","account":"123456789012",` +
+		`"time":"2026-11-21T10:00:00Z","region":"us-east-1",` +
 		`"resources":["arn:aws:ec2:us-east-1b:instance/i-1"],"detail":{"instance-id":"i-1","instance-action":"terminate"}}`
 	if len(r.got) != 1 || r.got[0] != want {
 		t.Errorf("delivered %q\nwant %q", r.got, want)
 	}
-	if matched := s.Put(t.Context(), Event{Source: "aws.ec2", DetailType: "EC2 Instance Rebalance Recommendation"}); len(matched) != 0 {
+	if matched := s.Put(t.Context(),
+		Event{Source: "aws.ec2", DetailType: "EC2 Instance Rebalance Recommendation"}); len(matched) != 0 {
 		t.Errorf("another event matched %v", matched)
 	}
 	r.refuse = errors.New("no right")
@@ -104,12 +115,16 @@ func TestPutDeliversTheEnvelope(t *testing.T) {
 	}
 	s.Put(t.Context(), Event{Source: "mine", DetailType: "x"})
 	archived := s.Events()
-	if len(archived) != 3 || archived[0].Event.DetailType != "EC2 Instance Rebalance Recommendation" || len(archived[1].Failures) != 1 {
+	if len(archived) != 3 || archived[0].Event.DetailType != "EC2 Instance Rebalance Recommendation" ||
+		len(archived[1].Failures) != 1 {
 		t.Errorf("archive %+v: want the last three events and the failure of the second of them", archived)
 	}
 	disabled := spotProperties()
 	disabled["State"] = "DISABLED"
-	if _, err := (ruleType{s}).Update(t.Context(), cloudformation.Request{PhysicalID: made.PhysicalID, Properties: disabled, OldProperties: spotProperties()}); err != nil {
+	if _, err := (ruleType{s}).Update(t.Context(),
+		cloudformation.Request{
+			PhysicalID: made.PhysicalID, Properties: disabled, OldProperties: spotProperties(),
+		}); err != nil {
 		t.Fatal(err)
 	}
 	if matched := s.Put(t.Context(), warning); len(matched) != 0 {
@@ -126,11 +141,19 @@ func TestRuleRefusals(t *testing.T) {
 	}{
 		{"bad pattern", map[string]any{"EventPattern": map[string]any{"source": "aws.ec2"}}, `["aws.ec2"]`},
 		{"no pattern", map[string]any{"EventPattern": nil}, "needs EventPattern"},
-		{"other target", map[string]any{"Targets": []any{map[string]any{"Id": "a", "Arn": "arn:aws:sns:us-east-1:123456789012:t"}}}, "SQS queues and Lambda"},
+		{
+			"other target",
+			map[string]any{"Targets": []any{map[string]any{"Id": "a", "Arn": "arn:aws:sns:us-east-1:123456789012:t"}}},
+			"SQS queues and Lambda",
+		},
 		{"other bus", map[string]any{"EventBusName": "mine"}, "default bus"},
 		{"one-time schedule", map[string]any{"ScheduleExpression": "at(2026-11-21T10:00:00)"}, "EventBridge Scheduler"},
 		{"unknown property", map[string]any{"Color": "red"}, "Color"},
-		{"two inputs", map[string]any{"Targets": []any{map[string]any{"Id": "a", "Arn": queue, "Input": "{}", "InputPath": "$.detail"}}}, "only one of"},
+		{
+			"two inputs",
+			map[string]any{"Targets": []any{map[string]any{"Id": "a", "Arn": queue, "Input": "{}", "InputPath": "$.detail"}}},
+			"only one of",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := spotProperties()
@@ -146,8 +169,12 @@ func TestRuleRefusals(t *testing.T) {
 }
 
 func TestTargetInput(t *testing.T) {
-	event := []byte(`{"id":"1","detail-type":"State","detail":{"state":"running \"now\"","n":5,"list":[1,2]},"resources":["a","b"]}`)
-	paths := map[string]string{"state": "$.detail.state", "n": "$.detail.n", "type": "$['detail-type']", "second": "$.resources[1]", "none": "$.detail.none", "detail": "$.detail.list"}
+	event := []byte(
+		`{"id":"1","detail-type":"State","detail":{"state":"running \"now\"","n":5,"list":[1,2]},"resources":["a","b"]}`)
+	paths := map[string]string{
+		"state": "$.detail.state", "n": "$.detail.n", "type": "$['detail-type']", "second": "$.resources[1]",
+		"none": "$.detail.none", "detail": "$.detail.list",
+	}
 	for _, test := range []struct {
 		name   string
 		target Target
@@ -158,9 +185,19 @@ func TestTargetInput(t *testing.T) {
 		{"path", Target{InputPath: "$.detail.list"}, `[1,2]`},
 		{"path to text", Target{InputPath: "$.detail-type"}, `"State"`},
 		{"path to nothing", Target{InputPath: "$.detail.x"}, `{}`},
-		{"template of JSON", Target{InputTransformer: &InputTransformer{paths, `{"s":<state>,"n":<n>,"x":<none>,"l":<detail>}`}}, `{"s":"running \"now\"","n":5,"x":null,"l":[1,2]}`},
-		{"template of text", Target{InputTransformer: &InputTransformer{paths, `"<type> of <second>: <n><none>, <unknown>"`}}, `"State of b: 5, <unknown>"`},
-		{"text in a JSON string", Target{InputTransformer: &InputTransformer{paths, `{"s":"it is <state>"}`}}, `{"s":"it is running \"now\""}`},
+		{
+			"template of JSON",
+			Target{InputTransformer: &InputTransformer{paths, `{"s":<state>,"n":<n>,"x":<none>,"l":<detail>}`}},
+			`{"s":"running \"now\"","n":5,"x":null,"l":[1,2]}`,
+		},
+		{
+			"template of text", Target{InputTransformer: &InputTransformer{paths, `"<type> of <second>: <n><none>, <unknown>"`}},
+			`"State of b: 5, <unknown>"`,
+		},
+		{
+			"text in a JSON string", Target{InputTransformer: &InputTransformer{paths, `{"s":"it is <state>"}`}},
+			`{"s":"it is running \"now\""}`,
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := test.target.input(event)
@@ -175,7 +212,8 @@ func TestScheduledRule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, r := newBus(t)
 		started := time.Now()
-		err := s.putRule(ruleDefinition{Name: "tick", ScheduleExpression: "rate(5 minutes)"}, &[]Target{{ID: "a", Arn: "arn:aws:lambda:us-east-1:123456789012:function:f"}})
+		err := s.putRule(ruleDefinition{Name: "tick", ScheduleExpression: "rate(5 minutes)"},
+			&[]Target{{ID: "a", Arn: "arn:aws:lambda:us-east-1:123456789012:function:f"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -197,43 +235,66 @@ func TestSDK(t *testing.T) {
 	s, r := newBus(t)
 	client := awsevents.NewFromConfig(wiretest.Listen(t, wire.NewServer(), s))
 	ctx := t.Context()
-	if _, err := client.PutRule(ctx, &awsevents.PutRuleInput{Name: aws.String("orders"), EventPattern: aws.String(`{"source":["shop"],"detail":{"total":[{"numeric":[">",100]}]}}`)}); err != nil {
+	if _, err := client.PutRule(ctx,
+		&awsevents.PutRuleInput{
+			Name:         aws.String("orders"),
+			EventPattern: aws.String(`{"source":["shop"],"detail":{"total":[{"numeric":[">",100]}]}}`),
+		}); err != nil {
 		t.Fatal(err)
 	}
-	if put, err := client.PutTargets(ctx, &awsevents.PutTargetsInput{Rule: aws.String("orders"), Targets: []types.Target{{Id: aws.String("1"), Arn: aws.String(queue)}}}); err != nil || put.FailedEntryCount != 0 {
+	if put, err := client.PutTargets(ctx,
+		&awsevents.PutTargetsInput{
+			Rule: aws.String("orders"), Targets: []types.Target{{Id: aws.String("1"), Arn: aws.String(queue)}},
+		}); err != nil || put.FailedEntryCount != 0 {
 		t.Fatalf("%+v, %v", put, err)
 	}
 	entry := func(source, detail string) types.PutEventsRequestEntry {
-		return types.PutEventsRequestEntry{Source: aws.String(source), DetailType: aws.String("order"), Detail: aws.String(detail), Time: aws.Time(time.Now())}
+		return types.PutEventsRequestEntry{
+			Source: aws.String(source), DetailType: aws.String("order"), Detail: aws.String(detail), Time: aws.Time(time.Now()),
+		}
 	}
 	put, err := client.PutEvents(ctx, &awsevents.PutEventsInput{Entries: []types.PutEventsRequestEntry{
 		entry("shop", `{"total":101}`), entry("shop", `{"total":99}`), entry("aws.ec2", `{}`), entry("shop", `{`),
 	}})
-	if err != nil || put.FailedEntryCount != 2 || aws.ToString(put.Entries[2].ErrorCode) != "NotAuthorizedForSourceException" || aws.ToString(put.Entries[3].ErrorCode) != "MalformedDetail" {
+	if err != nil || put.FailedEntryCount != 2 ||
+		aws.ToString(put.Entries[2].ErrorCode) != "NotAuthorizedForSourceException" ||
+		aws.ToString(put.Entries[3].ErrorCode) != "MalformedDetail" {
 		t.Fatalf("PutEvents: %+v, %v", put, err)
 	}
 	if len(r.got) != 1 || !strings.Contains(r.got[0], `"detail":{"total":101}`) {
 		t.Errorf("delivered %v, want the order of 101", r.got)
 	}
-	if rules, err := client.ListRules(ctx, &awsevents.ListRulesInput{}); err != nil || len(rules.Rules) != 1 || rules.Rules[0].State != types.RuleStateEnabled {
+	if rules, err := client.ListRules(ctx, &awsevents.ListRulesInput{}); err != nil || len(rules.Rules) != 1 ||
+		rules.Rules[0].State != types.RuleStateEnabled {
 		t.Errorf("ListRules: %+v, %v", rules, err)
 	}
-	if rule, err := client.DescribeRule(ctx, &awsevents.DescribeRuleInput{Name: aws.String("orders")}); err != nil || rule.EventPattern == nil {
+	if rule, err := client.DescribeRule(ctx, &awsevents.DescribeRuleInput{Name: aws.String("orders")}); err != nil ||
+		rule.EventPattern == nil {
 		t.Errorf("DescribeRule: %+v, %v", rule, err)
 	}
-	if targets, err := client.ListTargetsByRule(ctx, &awsevents.ListTargetsByRuleInput{Rule: aws.String("orders")}); err != nil || len(targets.Targets) != 1 || *targets.Targets[0].Arn != queue {
+	if targets, err := client.ListTargetsByRule(ctx,
+		&awsevents.ListTargetsByRuleInput{Rule: aws.String("orders")}); err != nil || len(targets.Targets) != 1 ||
+		*targets.Targets[0].Arn != queue {
 		t.Errorf("ListTargetsByRule: %+v, %v", targets, err)
 	}
-	event := `{"id":"1","account":"1","source":"aws.ec2","time":"2026-11-21T10:00:00Z","region":"r","resources":[],"detail-type":"x","detail":{}}`
-	if tested, err := client.TestEventPattern(ctx, &awsevents.TestEventPatternInput{Event: aws.String(event), EventPattern: aws.String(`{"source":["aws.ec2"]}`)}); err != nil || !tested.Result {
+	event := `{"id":"1","account":"1","source":"aws.ec2","time":"2026-11-21T10:00:00Z","region":"r","resources":[],` +
+		`"detail-type":"x","detail":{}}`
+	if tested, err := client.TestEventPattern(ctx,
+		&awsevents.TestEventPatternInput{
+			Event: aws.String(event), EventPattern: aws.String(`{"source":["aws.ec2"]}`),
+		}); err != nil || !tested.Result {
 		t.Errorf("TestEventPattern: %+v, %v", tested, err)
 	}
 	var badPattern *types.InvalidEventPatternException
-	if _, err := client.PutRule(ctx, &awsevents.PutRuleInput{Name: aws.String("bad"), EventPattern: aws.String(`{"source":"x"}`)}); !errors.As(err, &badPattern) {
+	if _, err := client.PutRule(ctx,
+		&awsevents.PutRuleInput{
+			Name: aws.String("bad"), EventPattern: aws.String(`{"source":"x"}`),
+		}); !errors.As(err, &badPattern) {
 		t.Errorf("a bad pattern gave %v", err)
 	}
 	var notFound *types.ResourceNotFoundException
-	if _, err := client.DescribeRule(ctx, &awsevents.DescribeRuleInput{Name: aws.String("nobody")}); !errors.As(err, &notFound) {
+	if _, err := client.DescribeRule(ctx, &awsevents.DescribeRuleInput{Name: aws.String("nobody")}); !errors.As(err,
+		&notFound) {
 		t.Errorf("an unknown rule gave %v", err)
 	}
 }

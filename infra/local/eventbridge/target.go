@@ -71,7 +71,7 @@ func (t Target) check() error {
 	return nil
 }
 
-// input is what the target gets of the event.
+// input is the part of the event that the target receives.
 func (t Target) input(event []byte) ([]byte, error) {
 	switch {
 	case t.Input != "":
@@ -94,8 +94,8 @@ func (t Target) input(event []byte) ([]byte, error) {
 
 var placeholder = regexp.MustCompile(`<([A-Za-z0-9_.\-]+)>`)
 
-// apply replaces the placeholders of the template. One inside a JSON string is replaced by text, one elsewhere by JSON; a path that finds nothing
-// gives an empty text or null.
+// apply replaces the placeholders of the template. One inside a JSON string is replaced by text,
+// one elsewhere by JSON; a path that finds nothing gives an empty text or null.
 // https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-transform-target-input.html
 func (t InputTransformer) apply(event []byte) ([]byte, error) {
 	var out strings.Builder
@@ -124,8 +124,8 @@ func (t InputTransformer) apply(event []byte) ([]byte, error) {
 	return []byte(out.String()), nil
 }
 
-// within is a value's JSON as it stands in the template. In a string, text stands without its quotation marks, null as nothing, and
-// objects lose all of theirs, as on AWS.
+// within is a value's JSON as it stands in the template. In a string, text stands without its
+// quotation marks, null as nothing, and objects lose all of theirs, as on AWS.
 func within(text string, value any, quoted bool) string {
 	if !quoted {
 		return text
@@ -154,7 +154,7 @@ func (t InputTransformer) value(name string, event []byte) (value any, known boo
 	return value, true, err
 }
 
-// inString goes on from whether the text before ended inside a JSON string.
+// inString reports whether text ends inside a JSON string, given whether it begins inside one.
 func inString(text string, quoted bool) bool {
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
@@ -169,7 +169,8 @@ func inString(text string, quoted bool) bool {
 
 var pathPart = regexp.MustCompile(`^(?:\.([A-Za-z0-9_-]+)|\['([^']+)'\]|\["([^"]+)"\]|\[(\d+)\])`)
 
-// parsePath reads the JSON paths that EventBridge takes: $.detail.state, $.resources[0], $['detail-type'].
+// parsePath reads the JSON paths that EventBridge takes: $.detail.state, $.resources[0],
+// $['detail-type'].
 func parsePath(path string) ([]any, error) {
 	rest, ok := strings.CutPrefix(path, "$")
 	if !ok {

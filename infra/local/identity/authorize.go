@@ -14,11 +14,13 @@ type permission struct {
 	action   string // "ec2:CreateFleet"
 	resource string // an ARN, "*" for actions that take no resource, or anyResource
 	context  map[string][]string
-	// tagged is the resource whose tags conditions ask for; empty if it has none or is only made by the call.
+	// tagged is the resource whose tags conditions use; empty if it has no tags or does not exist
+	// before the call.
 	tagged string
 }
 
-// authorize refuses calls of roles whose policies do not allow them. The operator may do everything.
+// authorize refuses calls of roles whose policies do not allow them. The operator may do
+// everything.
 func (s *Service) authorize(_ context.Context, c *wire.Call) error {
 	permissions := s.permissions(c)
 	if len(permissions) > 0 {
@@ -38,7 +40,8 @@ func (s *Service) authorize(_ context.Context, c *wire.Call) error {
 // check asks the policies of the calling role for one permission.
 func (s *Service) check(c *wire.Call, p permission) error {
 	q := question{action: p.action, resource: p.resource, context: map[string][]string{
-		"aws:principalarn": {c.Caller.RoleARN}, "aws:principalaccount": {c.Caller.AccountID}, "aws:requestedregion": {c.Region},
+		"aws:principalarn": {c.Caller.RoleARN}, "aws:principalaccount": {c.Caller.AccountID},
+		"aws:requestedregion": {c.Region},
 		"aws:securetransport": {"true"}, "aws:userid": {c.Caller.SessionName},
 	}}
 	for key, values := range p.context {
@@ -70,10 +73,11 @@ func (s *Service) check(c *wire.Call, p permission) error {
 	case c.Service == "lambda" || c.Service == "eks" || c.Service == "scheduler":
 		code = "AccessDeniedException"
 	}
-	return wire.Errorf(code, status, "User: %s is not authorized to perform: %s on resource: %s %s", c.Caller.ARN, p.action, resource, why)
+	return wire.Errorf(code, status, "User: %s is not authorized to perform: %s on resource: %s %s", c.Caller.ARN,
+		p.action, resource, why)
 }
 
-// tagsOf gives the tags of an existing resource; known is false if nobody can say.
+// tagsOf returns the tags of an existing resource; known is false if no service knows them.
 func (s *Service) tagsOf(arn string) (tags map[string]string, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +100,7 @@ func (s *Service) tagsOf(arn string) (tags map[string]string, known bool) {
 	return tags, true
 }
 
-// permissions lists what a call needs, the call's own action first.
+// permissions lists the permissions of a call, the call's own action first.
 func (s *Service) permissions(c *wire.Call) []permission {
 	switch c.Service {
 	case "sts":

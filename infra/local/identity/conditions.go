@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// operator is a condition operator with its qualifiers, such as ForAnyValue:StringLikeIfExists.
-// See https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_condition_operators.html.
+// operator is a condition operator with its qualifiers, such as ForAnyValue:StringLikeIfExists. See
+// https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_condition_operators.html.
 type operator struct {
 	base     string
 	negated  bool
@@ -18,7 +18,8 @@ type operator struct {
 	forAny   bool
 }
 
-// comparisons tell whether one value of a request matches one of a policy. Null is not among them: it asks for a key's presence.
+// comparisons compare one value of a request with one of a policy. Null is not among them, because
+// it tests a key's presence.
 func comparisons() map[string]func(wanted, given string) bool {
 	number := func(compare func(wanted, given float64) bool) func(string, string) bool {
 		return func(wanted, given string) bool {
@@ -62,13 +63,14 @@ func parseOperator(name string) (operator, error) {
 	}
 	known := comparisons()
 	if _, ok := known[o.base]; !ok && o.base != "Null" {
-		return o, fmt.Errorf("condition operator %s is not simulated by the local AWS; it knows Null, %s, their Not forms, IfExists, ForAllValues and ForAnyValue",
+		return o, fmt.Errorf("condition operator %s is not simulated by the local AWS; it knows Null, %s, their Not "+
+			"forms, IfExists, ForAllValues and ForAnyValue",
 			name, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 	}
 	return o, nil
 }
 
-// holds tells whether the condition on one key is met. benefit says what counts for tags that nobody knows.
+// holds reports whether the condition on one key is met. benefit is the result for unknown tags.
 func (o operator) holds(q question, key string, wanted texts, benefit bool) bool {
 	given, present := q.context[strings.ToLower(key)]
 	if q.tagsUnknown && !present && strings.Contains(strings.ToLower(key), ":resourcetag/") {
@@ -101,7 +103,8 @@ func (o operator) holds(q question, key string, wanted texts, benefit bool) bool
 	return slices.ContainsFunc(given, matches)
 }
 
-// arnLike compares two ARNs part by part, each with wildcards, so that a * does not reach over a colon.
+// arnLike compares two ARNs part by part, each with wildcards, so that a * does not reach over a
+// colon.
 func arnLike(wanted, given string) bool {
 	w, g := strings.SplitN(wanted, ":", 6), strings.SplitN(given, ":", 6)
 	if len(w) != 6 || len(g) != 6 {

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// maxDocument is above the limits of all kinds of policies (inline 10,240 characters, managed 6,144).
+// maxDocument is above the limits of all kinds of policies (inline 10,240 characters, managed
+// 6,144).
 const maxDocument = 20480
 
 // document is a parsed policy.
@@ -33,7 +34,8 @@ type statement struct {
 	Condition    map[string]map[string]texts
 }
 
-// texts is a list of strings that JSON may give as a single one; numbers and booleans count as their text.
+// texts is a list of strings that JSON may give as a single one; numbers and booleans count as
+// their text.
 type texts []string
 
 // UnmarshalJSON takes a scalar or a list of scalars.
@@ -59,7 +61,8 @@ func (t *texts) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// parseDocument reads a policy. A trust policy has principals and no resources, an identity policy the other way round.
+// parseDocument reads a policy. A trust policy has principals and no resources, an identity policy
+// the other way round.
 func parseDocument(text string, trust bool) (*document, error) {
 	if len(text) > maxDocument {
 		return nil, fmt.Errorf("the policy has %d characters; the limit is %d", len(text), maxDocument)

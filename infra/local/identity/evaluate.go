@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// anyResource stands for a resource that the call does not name in a way that the simulator reads: statements about any
-// resource then apply.
+// anyResource stands for a resource that the call does not name in a way that the simulator reads:
+// statements about any resource then apply.
 const anyResource = ""
 
-// question is what a policy is asked.
+// question is the request that a policy decides about.
 type question struct {
 	action   string
 	resource string
 	context  map[string][]string // keys in lower case
-	// tagsUnknown tells that nobody could say which tags the resource has; conditions about them then hold.
+	// tagsUnknown is set if no service knows the resource's tags. Conditions about them then hold.
 	tagsUnknown bool
 }
 
@@ -29,8 +29,9 @@ const (
 	explicitDeny
 )
 
-// Allowed tells whether the identity policies of a role allow an action on a resource, and why or why not. context holds
-// the condition keys of the request, such as "aws:RequestTag/team". A role that does not exist is allowed nothing.
+// Allowed reports whether the identity policies of a role allow an action on a resource, and why or
+// why not. context holds the condition keys of the request, such as "aws:RequestTag/team". A role
+// that does not exist is allowed nothing.
 func (s *Service) Allowed(roleARN, action, resource string, context map[string][]string) (bool, string) {
 	q := question{action: action, resource: resource, context: map[string][]string{}}
 	for key, values := range context {
@@ -57,7 +58,9 @@ func (s *Service) ask(roleARN string, q question) (bool, string) {
 	}
 	outcome, why := implicitDeny, ""
 	for _, name := range slices.Sorted(maps.Keys(policies)) {
-		switch v, sid := policies[name].evaluate(q, func(sid, action string) { s.used.note(use{r.name, name, sid, action}) }); {
+		switch v, sid := policies[name].evaluate(q, func(sid, action string) {
+			s.used.note(use{r.name, name, sid, action})
+		}); {
 		case v == explicitDeny:
 			return false, fmt.Sprintf("with an explicit deny in policy %s%s", name, sid)
 		case v == allowed && outcome != allowed:
@@ -65,7 +68,7 @@ func (s *Service) ask(roleARN string, q question) (bool, string) {
 		}
 	}
 	if outcome == allowed && r.boundary != "" {
-		// A boundary allows nothing by itself: what the role may do is what both allow.
+		// A boundary allows nothing alone: the role may do what both allow.
 		bound := s.managedPolicy(r.boundary)
 		if bound == nil {
 			return false, "because the permissions boundary " + r.boundary + " does not exist"
@@ -83,8 +86,8 @@ func (s *Service) ask(roleARN string, q question) (bool, string) {
 	return false, fmt.Sprintf("because no identity-based policy allows the %s action", q.action)
 }
 
-// evaluate gives the policy's verdict and the statement that made it. note, if not nil, is told of each statement that
-// allows, and by which of its actions.
+// evaluate returns the policy's decision and the statement behind it. It calls note, if not nil,
+// for each statement that allows, with the matching action.
 func (d *document) evaluate(q question, note func(sid, action string)) (verdict, string) {
 	outcome, why := implicitDeny, ""
 	for _, s := range d.Statements {
@@ -119,7 +122,8 @@ func matchesAction(pattern, action string) bool {
 
 func (s statement) matches(q question) bool {
 	asked := func(pattern string) bool { return matchesAction(pattern, q.action) }
-	if len(s.Action) > 0 && !slices.ContainsFunc(s.Action, asked) || len(s.NotAction) > 0 && slices.ContainsFunc(s.NotAction, asked) {
+	if len(s.Action) > 0 && !slices.ContainsFunc(s.Action, asked) || len(s.NotAction) > 0 &&
+		slices.ContainsFunc(s.NotAction, asked) {
 		return false
 	}
 	matchesResource := func(pattern string) bool { return wildcard(q.substitute(pattern), q.resource) }
@@ -128,7 +132,8 @@ func (s statement) matches(q question) bool {
 		if s.Effect == "Deny" && !slices.Contains(s.Resource, "*") {
 			return false
 		}
-	} else if len(s.Resource) > 0 && !slices.ContainsFunc(s.Resource, matchesResource) || len(s.NotResource) > 0 && slices.ContainsFunc(s.NotResource, matchesResource) {
+	} else if len(s.Resource) > 0 && !slices.ContainsFunc(s.Resource, matchesResource) || len(s.NotResource) > 0 &&
+		slices.ContainsFunc(s.NotResource, matchesResource) {
 		return false
 	}
 	for operator, keys := range s.Condition {
@@ -145,9 +150,9 @@ func (s statement) matches(q question) bool {
 	return true
 }
 
-// substitute replaces policy variables such as ${aws:PrincipalTag/team} by the request's value of that key; a variable
-// without a value stays and matches nothing.
-// See https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_variables.html.
+// substitute replaces policy variables such as ${aws:PrincipalTag/team} by the request's value of
+// that key. A variable without a value stays and matches nothing. See
+// https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_variables.html.
 func (q question) substitute(pattern string) string {
 	if !strings.Contains(pattern, "${") {
 		return pattern

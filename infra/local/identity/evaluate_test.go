@@ -14,7 +14,8 @@ func account(t *testing.T, statements string) (s *Service, roleARN string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := s.newRole("worker", "/", `{"Statement":{"Effect":"Allow","Action":"sts:AssumeRole","Principal":{"Service":"lambda.amazonaws.com"}}}`)
+	r, err := s.newRole("worker", "/",
+		`{"Statement":{"Effect":"Allow","Action":"sts:AssumeRole","Principal":{"Service":"lambda.amazonaws.com"}}}`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,26 +37,86 @@ func TestAllowed(t *testing.T) {
 		context                            map[string][]string
 		want                               bool
 	}{
-		{"nothing allows", `{"Effect":"Allow","Action":"sqs:ReceiveMessage","Resource":"*"}`, "sqs:SendMessage", queue, nil, false},
-		{"exact action and resource", `{"Effect":"Allow","Action":"sqs:SendMessage","Resource":"` + queue + `"}`, "sqs:SendMessage", queue, nil, true},
-		{"actions know no case", `{"Effect":"Allow","Action":"SQS:sendmessage","Resource":"*"}`, "sqs:SendMessage", queue, nil, true},
-		{"resources know case", `{"Effect":"Allow","Action":"*","Resource":"arn:aws:sqs:*:*:Whittle-*"}`, "sqs:SendMessage", queue, nil, false},
-		{"wildcards in the action", `{"Effect":"Allow","Action":"sqs:Send*","Resource":"*"}`, "sqs:SendMessage", queue, nil, true},
-		{"one character", `{"Effect":"Allow","Action":"ec2:Describe?","Resource":"*"}`, "ec2:DescribeImages", "*", nil, false},
-		{"wildcards in the resource", `{"Effect":"Allow","Action":"sqs:*","Resource":"arn:aws:sqs:*:*:whittle-*-provision"}`, "sqs:SendMessage", queue, nil, true},
-		{"another queue", `{"Effect":"Allow","Action":"sqs:*","Resource":"arn:aws:sqs:*:*:whittle-test-*"}`, "sqs:SendMessage", queue, nil, false},
-		{"deny wins over allow", `{"Effect":"Allow","Action":"*","Resource":"*"},{"Effect":"Deny","Action":"sqs:Send*","Resource":"` + queue + `"}`, "sqs:SendMessage", queue, nil, false},
-		{"deny of something else", `{"Effect":"Allow","Action":"*","Resource":"*"},{"Effect":"Deny","Action":"sqs:Delete*","Resource":"*"}`, "sqs:SendMessage", queue, nil, true},
+		{
+			"nothing allows", `{"Effect":"Allow","Action":"sqs:ReceiveMessage","Resource":"*"}`, "sqs:SendMessage", queue, nil,
+			false,
+		},
+		{
+			"exact action and resource", `{"Effect":"Allow","Action":"sqs:SendMessage","Resource":"` + queue + `"}`,
+			"sqs:SendMessage", queue, nil, true,
+		},
+		{
+			"actions know no case", `{"Effect":"Allow","Action":"SQS:sendmessage","Resource":"*"}`, "sqs:SendMessage", queue,
+			nil, true,
+		},
+		{
+			"resources know case", `{"Effect":"Allow","Action":"*","Resource":"arn:aws:sqs:*:*:Whittle-*"}`, "sqs:SendMessage",
+			queue, nil, false,
+		},
+		{
+			"wildcards in the action", `{"Effect":"Allow","Action":"sqs:Send*","Resource":"*"}`, "sqs:SendMessage", queue, nil,
+			true,
+		},
+		{
+			"one character", `{"Effect":"Allow","Action":"ec2:Describe?","Resource":"*"}`, "ec2:DescribeImages", "*", nil, false,
+		},
+		{
+			"wildcards in the resource", `{"Effect":"Allow","Action":"sqs:*","Resource":"arn:aws:sqs:*:*:whittle-*-provision"}`,
+			"sqs:SendMessage", queue, nil, true,
+		},
+		{
+			"another queue", `{"Effect":"Allow","Action":"sqs:*","Resource":"arn:aws:sqs:*:*:whittle-test-*"}`,
+			"sqs:SendMessage", queue, nil, false,
+		},
+		{
+			"deny wins over allow",
+			`{"Effect":"Allow","Action":"*","Resource":"*"},{"Effect":"Deny","Action":"sqs:Send*","Resource":"` + queue + `"}`,
+			"sqs:SendMessage", queue, nil, false,
+		},
+		{
+			"deny of something else",
+			`{"Effect":"Allow","Action":"*","Resource":"*"},{"Effect":"Deny","Action":"sqs:Delete*","Resource":"*"}`,
+			"sqs:SendMessage", queue, nil, true,
+		},
 		{"NotAction", `{"Effect":"Allow","NotAction":"iam:*","Resource":"*"}`, "sqs:SendMessage", queue, nil, true},
 		{"NotAction hits", `{"Effect":"Allow","NotAction":"sqs:*","Resource":"*"}`, "sqs:SendMessage", queue, nil, false},
-		{"NotResource", `{"Effect":"Allow","Action":"sqs:*","NotResource":"arn:aws:sqs:*:*:other"}`, "sqs:SendMessage", queue, nil, true},
-		{"an action without resources needs a star", `{"Effect":"Allow","Action":"ec2:DescribeInstances","Resource":"arn:aws:ec2:*:*:instance/*"}`, "ec2:DescribeInstances", "*", nil, false},
-		{"an unnamed resource is any", `{"Effect":"Allow","Action":"ec2:CreateFleet","Resource":"arn:aws:ec2:*:*:fleet/*"}`, "ec2:CreateFleet", anyResource, nil, true},
-		{"an unnamed resource is not surely the denied one", `{"Effect":"Allow","Action":"*","Resource":"*"},{"Effect":"Deny","Action":"ec2:*","Resource":"arn:aws:ec2:*:*:fleet/x"}`, "ec2:CreateFleet", anyResource, nil, true},
-		{"policy variable", `{"Effect":"Allow","Action":"s3:*","Resource":"arn:aws:s3:::b/${aws:userid}/*"}`, "s3:GetObject", "arn:aws:s3:::b/me/x", map[string][]string{"aws:userid": {"me"}}, true},
-		{"policy variable without a value", `{"Effect":"Allow","Action":"s3:*","Resource":"arn:aws:s3:::b/${aws:userid}/*"}`, "s3:GetObject", "arn:aws:s3:::b/me/x", nil, false},
-		{"all keys of a condition", `{"Effect":"Allow","Action":"*","Resource":"*","Condition":{"StringEquals":{"a":"1","b":"2"}}}`, "x:Y", "*", map[string][]string{"a": {"1"}, "b": {"3"}}, false},
-		{"all operators of a condition", `{"Effect":"Allow","Action":"*","Resource":"*","Condition":{"StringEquals":{"a":"1"},"Bool":{"b":"true"}}}`, "x:Y", "*", map[string][]string{"a": {"1"}, "b": {"false"}}, false},
+		{
+			"NotResource", `{"Effect":"Allow","Action":"sqs:*","NotResource":"arn:aws:sqs:*:*:other"}`, "sqs:SendMessage", queue,
+			nil, true,
+		},
+		{
+			"an action without resources needs a star",
+			`{"Effect":"Allow","Action":"ec2:DescribeInstances","Resource":"arn:aws:ec2:*:*:instance/*"}`,
+			"ec2:DescribeInstances", "*", nil, false,
+		},
+		{
+			"an unnamed resource is any", `{"Effect":"Allow","Action":"ec2:CreateFleet","Resource":"arn:aws:ec2:*:*:fleet/*"}`,
+			"ec2:CreateFleet", anyResource, nil, true,
+		},
+		{
+			"an unnamed resource is not surely the denied one",
+			`{"Effect":"Allow","Action":"*","Resource":"*"},{"Effect":"Deny","Action":"ec2:*",` +
+				`"Resource":"arn:aws:ec2:*:*:fleet/x"}`,
+			"ec2:CreateFleet", anyResource, nil, true,
+		},
+		{
+			"policy variable", `{"Effect":"Allow","Action":"s3:*","Resource":"arn:aws:s3:::b/${aws:userid}/*"}`, "s3:GetObject",
+			"arn:aws:s3:::b/me/x", map[string][]string{"aws:userid": {"me"}}, true,
+		},
+		{
+			"policy variable without a value", `{"Effect":"Allow","Action":"s3:*","Resource":"arn:aws:s3:::b/${aws:userid}/*"}`,
+			"s3:GetObject", "arn:aws:s3:::b/me/x", nil, false,
+		},
+		{
+			"all keys of a condition",
+			`{"Effect":"Allow","Action":"*","Resource":"*","Condition":{"StringEquals":{"a":"1","b":"2"}}}`, "x:Y", "*",
+			map[string][]string{"a": {"1"}, "b": {"3"}}, false,
+		},
+		{
+			"all operators of a condition",
+			`{"Effect":"Allow","Action":"*","Resource":"*","Condition":{"StringEquals":{"a":"1"},"Bool":{"b":"true"}}}`, "x:Y",
+			"*", map[string][]string{"a": {"1"}, "b": {"false"}}, false,
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -73,7 +134,8 @@ func TestAllowed(t *testing.T) {
 
 func TestAllowedOfARoleThatIsGone(t *testing.T) {
 	s, _ := account(t, `{"Effect":"Allow","Action":"*","Resource":"*"}`)
-	if ok, why := s.Allowed("arn:aws:iam::123456789012:role/other", "sqs:SendMessage", "*", nil); ok || !strings.Contains(why, "does not exist") {
+	if ok, why := s.Allowed("arn:aws:iam::123456789012:role/other", "sqs:SendMessage", "*", nil); ok ||
+		!strings.Contains(why, "does not exist") {
 		t.Errorf("got %t %s", ok, why)
 	}
 }
@@ -124,7 +186,9 @@ func TestConditionOperators(t *testing.T) {
 	for _, test := range tests {
 		t.Run(fmt.Sprintf("%s %s of %v", test.operator, test.wanted, test.given["Some:Key"]), func(t *testing.T) {
 			// Keys know no case.
-			s, role := account(t, fmt.Sprintf(`{"Effect":"Allow","Action":"*","Resource":"*","Condition":{"%s":{"some:key":%s}}}`, test.operator, test.wanted))
+			s, role := account(
+				t, fmt.Sprintf(`{"Effect":"Allow","Action":"*","Resource":"*","Condition":{"%s":{"some:key":%s}}}`, test.operator,
+					test.wanted))
 			if got, why := s.Allowed(role, "x:Y", "*", test.given); got != test.want {
 				t.Errorf("got %t %s, want %t", got, why, test.want)
 			}
@@ -151,8 +215,10 @@ func TestWildcard(t *testing.T) {
 		pattern, text string
 		want          bool
 	}{
-		{"", "", true}, {"*", "", true}, {"**", "abc", true}, {"a*c", "abbc", true}, {"a*c", "abcd", false}, {"?", "", false}, {"?b", "ab", true},
-		{"*ab*ab", "abab", true}, {"*ab*abc", "ababab", false}, {"a", "A", false}, {strings.Repeat("*a", 50) + "b", strings.Repeat("a", 5000), false},
+		{"", "", true}, {"*", "", true}, {"**", "abc", true}, {"a*c", "abbc", true}, {"a*c", "abcd", false}, {"?", "", false},
+		{"?b", "ab", true},
+		{"*ab*ab", "abab", true}, {"*ab*abc", "ababab", false}, {"a", "A", false},
+		{strings.Repeat("*a", 50) + "b", strings.Repeat("a", 5000), false},
 	} {
 		if got := wildcard(test.pattern, test.text); got != test.want {
 			t.Errorf("wildcard(%.20q, %.20q) is %t, want %t", test.pattern, test.text, got, test.want)
@@ -166,12 +232,20 @@ func TestABoundaryBoundsWhatPoliciesAllow(t *testing.T) {
 		want                bool
 	}{
 		{"both allow", `{"Effect":"Allow","Action":"sqs:*","Resource":"*"}`, "by policy rights", true},
-		{"the boundary does not", `{"Effect":"Allow","Action":"ec2:*","Resource":"*"}`, "no permissions boundary allows the sqs:SendMessage", false},
-		{"the boundary denies", `{"Effect":"Allow","Action":"*","Resource":"*"},{"Effect":"Deny","Action":"sqs:*","Resource":"*"}`, "explicit deny in a permissions boundary", false},
+		{
+			"the boundary does not", `{"Effect":"Allow","Action":"ec2:*","Resource":"*"}`,
+			"no permissions boundary allows the sqs:SendMessage", false,
+		},
+		{
+			"the boundary denies",
+			`{"Effect":"Allow","Action":"*","Resource":"*"},{"Effect":"Deny","Action":"sqs:*","Resource":"*"}`,
+			"explicit deny in a permissions boundary", false,
+		},
 		{"the boundary is gone", "", "does not exist", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s, role := account(t, `{"Sid":"Send","Effect":"Allow","Action":["sqs:SendMessage","sqs:ReceiveMessage"],"Resource":"*"}`)
+			s, role := account(
+				t, `{"Sid":"Send","Effect":"Allow","Action":["sqs:SendMessage","sqs:ReceiveMessage"],"Resource":"*"}`)
 			const arn = "arn:aws:iam::123456789012:policy/boundary"
 			if test.boundary != "" {
 				d, err := parseDocument(`{"Version":"2012-10-17","Statement":[`+test.boundary+`]}`, false)
@@ -194,10 +268,14 @@ func TestABoundaryBoundsWhatPoliciesAllow(t *testing.T) {
 }
 
 func TestRightsTellWhatWasUsed(t *testing.T) {
-	s, role := account(t, `{"Sid":"Send","Effect":"Allow","Action":["sqs:SendMessage","sqs:ReceiveMessage"],"Resource":"*"},{"Effect":"Deny","Action":"sqs:DeleteMessage","Resource":"*"}`)
+	s, role := account(
+		t, `{"Sid":"Send","Effect":"Allow","Action":["sqs:SendMessage","sqs:ReceiveMessage"],"Resource":"*"},`+
+			`{"Effect":"Deny","Action":"sqs:DeleteMessage","Resource":"*"}`)
 	s.Allowed(role, "sqs:SendMessage", "*", nil)
 	got := s.Rights("worker")
-	if want := []Right{{"Send", "sqs:SendMessage", true}, {"Send", "sqs:ReceiveMessage", false}}; !slices.Equal(got, want) {
+	if want := []Right{
+		{"Send", "sqs:SendMessage", true}, {"Send", "sqs:ReceiveMessage", false},
+	}; !slices.Equal(got, want) {
 		t.Errorf("rights %+v, want %+v", got, want)
 	}
 	if s.Rights("nobody") != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-// ec2Request is what decides about EC2's permissions in the parameters of its calls.
+// ec2Request has the parameters that determine the permissions of EC2's calls.
 type ec2Request struct {
 	TagSpecification []struct {
 		ResourceType string
@@ -40,7 +40,7 @@ type templateName struct {
 	LaunchTemplateName string
 }
 
-// name is what stands in the ARN: the id if given. A template named by its name is looked up by it.
+// name is the part of the ARN: the ID if given. A template that is named by its name is looked up.
 func (t templateName) name() string {
 	if t.LaunchTemplateID != "" {
 		return t.LaunchTemplateID
@@ -57,7 +57,7 @@ func (s *Service) ec2Permissions(c *wire.Call) []permission {
 	}
 	var in ec2Request
 	if err := c.DecodeQuery(&in); err != nil {
-		// The service itself will say what is wrong with the parameters.
+		// The service itself reports the parameters' errors.
 		return []permission{{action: action, resource: anyResource}}
 	}
 	e := ec2Asker{service: s, call: c, request: in}
@@ -116,12 +116,13 @@ func (e *ec2Asker) existing(action, kind, id string) {
 	e.add(permission{action: action, resource: arn, tagged: arn})
 }
 
-// created asks for an action on a resource that the call makes, with the tags that the call gives it.
+// created asks for an action on a resource that the call makes, with the tags that the call gives
+// it.
 func (e *ec2Asker) created(action, kind string) {
 	e.add(permission{action: action, resource: e.arn(kind, "*"), context: tagContext(e.tagsFor(kind))})
 }
 
-// tagsFor gives the tags of the call's specification for a kind of resource.
+// tagsFor returns the tags of the call's specification for a kind of resource.
 func (e *ec2Asker) tagsFor(kind string) []tagXML {
 	var tags []tagXML
 	for _, specification := range e.request.TagSpecification {
@@ -166,7 +167,8 @@ func (e *ec2Asker) launch(action string) {
 	}
 	e.created(action, "instance")
 	for _, kind := range []string{"volume", "network-interface"} {
-		// A launch template can bring tags for these that the call does not show: asked for only if the call tags them itself.
+		// A launch template can bring tags for these that the call does not show: asked for only if
+		// the call tags them itself.
 		if len(templates) == 0 || len(e.tagsFor(kind)) > 0 {
 			e.created(action, kind)
 		}
@@ -176,7 +178,7 @@ func (e *ec2Asker) launch(action string) {
 	}
 }
 
-// tagging asks for the right to tag what the call makes.
+// tagging adds the permission to tag the created resources.
 func (e *ec2Asker) tagging(createAction string) {
 	for _, specification := range e.request.TagSpecification {
 		context := tagContext(specification.Tag)
@@ -185,7 +187,7 @@ func (e *ec2Asker) tagging(createAction string) {
 	}
 }
 
-// tagContext gives the condition keys of the tags in a request.
+// tagContext returns the condition keys of the tags in a request.
 func tagContext(tags []tagXML) map[string][]string {
 	context := map[string][]string{}
 	for _, t := range tags {
@@ -195,7 +197,7 @@ func tagContext(tags []tagXML) map[string][]string {
 	return context
 }
 
-// resourceKind tells from an id's prefix what it names.
+// resourceKind derives the kind of a resource from its ID's prefix.
 func resourceKind(id string) string {
 	prefix, _, _ := strings.Cut(id, "-")
 	switch prefix {

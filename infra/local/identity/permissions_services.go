@@ -39,9 +39,15 @@ func (s *Service) iamPermissions(c *wire.Call) []permission {
 		p.resource = in.PolicyArn
 	}
 	if c.Action == "AddRoleToInstanceProfile" {
-		// Who puts a role into a profile hands it to EC2.
+		// Adding a role to a profile passes it to EC2.
 		role := s.roleResource(in.RoleName)
-		return []permission{p, {action: "iam:PassRole", resource: role, tagged: role, context: map[string][]string{"iam:PassedToService": {"ec2.amazonaws.com"}}}}
+		return []permission{
+			p,
+			{
+				action: "iam:PassRole", resource: role, tagged: role,
+				context: map[string][]string{"iam:PassedToService": {"ec2.amazonaws.com"}},
+			},
+		}
 	}
 	return []permission{p}
 }
@@ -55,8 +61,8 @@ func (s *Service) roleResource(name string) string {
 	return fmt.Sprintf("arn:aws:iam::%s:role/%s", s.accountID, name)
 }
 
-// operation is a REST call: what method and path of the URL mean as an IAM action, and on which resource. $1 and so on in the resource are the
-// path's groups, {region} and {account} the call's.
+// operation maps the method and path of a REST call to an IAM action and a resource. In the
+// resource, $1 and so on are the path's groups, {region} and {account} the call's.
 type operation struct {
 	service, method string
 	path            *regexp.Regexp
@@ -64,18 +70,43 @@ type operation struct {
 	resource        string
 }
 
-// restOperations are the calls of REST services that roles make, by the services' own API references.
+// restOperations are the calls of REST services that roles make, by the services' own API
+// references.
 var restOperations = []operation{
-	{"lambda", http.MethodPost, regexp.MustCompile(`^/2015-03-31/functions/([^/]+)/invocations$`), "lambda:InvokeFunction", "arn:aws:lambda:{region}:{account}:function:$1"},
-	{"lambda", http.MethodGet, regexp.MustCompile(`^/2015-03-31/functions/([^/]+)$`), "lambda:GetFunction", "arn:aws:lambda:{region}:{account}:function:$1"},
+	{
+		"lambda", http.MethodPost, regexp.MustCompile(`^/2015-03-31/functions/([^/]+)/invocations$`), "lambda:InvokeFunction",
+		"arn:aws:lambda:{region}:{account}:function:$1",
+	},
+	{
+		"lambda", http.MethodGet, regexp.MustCompile(`^/2015-03-31/functions/([^/]+)$`), "lambda:GetFunction",
+		"arn:aws:lambda:{region}:{account}:function:$1",
+	},
 	{"lambda", http.MethodGet, regexp.MustCompile(`^/2015-03-31/functions/?$`), "lambda:ListFunctions", "*"},
-	{"eks", http.MethodGet, regexp.MustCompile(`^/clusters/([^/]+)$`), "eks:DescribeCluster", "arn:aws:eks:{region}:{account}:cluster/$1"},
+	{
+		"eks", http.MethodGet, regexp.MustCompile(`^/clusters/([^/]+)$`), "eks:DescribeCluster",
+		"arn:aws:eks:{region}:{account}:cluster/$1",
+	},
 	{"eks", http.MethodGet, regexp.MustCompile(`^/clusters/?$`), "eks:ListClusters", "*"},
-	{"eks", http.MethodPost, regexp.MustCompile(`^/clusters/([^/]+)/access-entries$`), "eks:CreateAccessEntry", "arn:aws:eks:{region}:{account}:cluster/$1"},
-	{"eks", http.MethodGet, regexp.MustCompile(`^/clusters/([^/]+)/access-entries$`), "eks:ListAccessEntries", "arn:aws:eks:{region}:{account}:cluster/$1"},
-	{"eks", http.MethodGet, regexp.MustCompile(`^/clusters/([^/]+)/access-entries/[^/]+$`), "eks:DescribeAccessEntry", anyResource},
-	{"eks", http.MethodDelete, regexp.MustCompile(`^/clusters/([^/]+)/access-entries/[^/]+$`), "eks:DeleteAccessEntry", anyResource},
-	{"scheduler", http.MethodGet, regexp.MustCompile(`^/schedules/([^/]+)$`), "scheduler:GetSchedule", "arn:aws:scheduler:{region}:{account}:schedule/default/$1"},
+	{
+		"eks", http.MethodPost, regexp.MustCompile(`^/clusters/([^/]+)/access-entries$`), "eks:CreateAccessEntry",
+		"arn:aws:eks:{region}:{account}:cluster/$1",
+	},
+	{
+		"eks", http.MethodGet, regexp.MustCompile(`^/clusters/([^/]+)/access-entries$`), "eks:ListAccessEntries",
+		"arn:aws:eks:{region}:{account}:cluster/$1",
+	},
+	{
+		"eks", http.MethodGet, regexp.MustCompile(`^/clusters/([^/]+)/access-entries/[^/]+$`), "eks:DescribeAccessEntry",
+		anyResource,
+	},
+	{
+		"eks", http.MethodDelete, regexp.MustCompile(`^/clusters/([^/]+)/access-entries/[^/]+$`), "eks:DeleteAccessEntry",
+		anyResource,
+	},
+	{
+		"scheduler", http.MethodGet, regexp.MustCompile(`^/schedules/([^/]+)$`), "scheduler:GetSchedule",
+		"arn:aws:scheduler:{region}:{account}:schedule/default/$1",
+	},
 	{"scheduler", http.MethodGet, regexp.MustCompile(`^/schedules/?$`), "scheduler:ListSchedules", "*"},
 	{"s3", http.MethodGet, regexp.MustCompile(`^/([^/]+)/(.+)$`), "s3:GetObject", "arn:aws:s3:::$1/$2"},
 	{"s3", http.MethodHead, regexp.MustCompile(`^/([^/]+)/(.+)$`), "s3:GetObject", "arn:aws:s3:::$1/$2"},
@@ -86,7 +117,8 @@ var restOperations = []operation{
 	{"s3", http.MethodHead, regexp.MustCompile(`^/([^/]+)/?$`), "s3:ListBucket", "arn:aws:s3:::$1"},
 }
 
-// restPermission finds what a REST call means. One that the table does not have needs a right to everything of its service.
+// restPermission returns the permission of a REST call. A call that the table does not have needs
+// all rights of its service.
 func (s *Service) restPermission(c *wire.Call) permission {
 	for _, o := range restOperations {
 		groups := o.path.FindStringSubmatch(c.HTTP.URL.Path)

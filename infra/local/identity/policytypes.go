@@ -64,7 +64,7 @@ func (t policyType) Create(_ context.Context, r cloudformation.Request) (cloudfo
 	return cloudformation.Result{PhysicalID: r.PhysicalID}, t.put(p, d)
 }
 
-// Update replaces the policy where it was by what it is now.
+// Update replaces the old policy by the new one, at its old place.
 func (t policyType) Update(_ context.Context, r cloudformation.Request) (cloudformation.Result, error) {
 	p, d, err := t.decode(r.Properties)
 	if err != nil {
@@ -122,7 +122,10 @@ func (t managedPolicyType) build(r cloudformation.Request) (managedPolicyPropert
 	if err != nil {
 		return p, nil, err
 	}
-	return p, &managedPolicy{name: name, path: path, description: p.Description, arn: fmt.Sprintf("arn:aws:iam::%s:policy%s%s", t.service.accountID, path, name), document: d}, nil
+	return p, &managedPolicy{
+		name: name, path: path, description: p.Description,
+		arn: fmt.Sprintf("arn:aws:iam::%s:policy%s%s", t.service.accountID, path, name), document: d,
+	}, nil
 }
 
 func (m *managedPolicy) result() cloudformation.Result {

@@ -39,7 +39,8 @@ func (s *Service) newProfile(name, path string) (*instanceProfile, error) {
 		return nil, err
 	}
 	return &instanceProfile{
-		name: name, path: path, id: "AIPA" + randomText(16), arn: fmt.Sprintf("arn:aws:iam::%s:instance-profile%s%s", s.accountID, path, name),
+		name: name, path: path, id: "AIPA" + randomText(16),
+		arn:     fmt.Sprintf("arn:aws:iam::%s:instance-profile%s%s", s.accountID, path, name),
 		created: time.Now(), tags: map[string]string{},
 	}, nil
 }
@@ -54,7 +55,8 @@ func (s *Service) enterProfile(p *instanceProfile) error {
 }
 
 // withProfile decodes a request that names an instance profile and runs f on it with the lock held.
-func (s *Service) withProfile(c *wire.Call, in any, name *string, f func(p *instanceProfile) (any, error)) (*wire.Response, error) {
+func (s *Service) withProfile(c *wire.Call, in any, name *string,
+	f func(p *instanceProfile) (any, error)) (*wire.Response, error) {
 	if err := c.DecodeQuery(in); err != nil {
 		return nil, err
 	}
@@ -140,7 +142,8 @@ func (s *Service) deleteInstanceProfile(_ context.Context, c *wire.Call) (*wire.
 	var in struct{ InstanceProfileName string }
 	return s.withProfile(c, &in, &in.InstanceProfileName, func(p *instanceProfile) (any, error) {
 		if p.role != "" {
-			return nil, wire.Errorf("DeleteConflict", http.StatusConflict, "Cannot delete entity, must remove roles from instance profile first: %s", p.role)
+			return nil, wire.Errorf("DeleteConflict", http.StatusConflict,
+				"Cannot delete entity, must remove roles from instance profile first: %s", p.role)
 		}
 		delete(s.profiles, p.name)
 		return nil, nil
@@ -173,13 +176,16 @@ func (s *Service) untagInstanceProfile(_ context.Context, c *wire.Call) (*wire.R
 
 func (s *Service) addRoleToInstanceProfile(_ context.Context, c *wire.Call) (*wire.Response, error) {
 	var in struct{ InstanceProfileName, RoleName string }
-	return s.withProfile(c, &in, &in.InstanceProfileName, func(p *instanceProfile) (any, error) { return nil, s.fill(p, in.RoleName) })
+	return s.withProfile(c, &in, &in.InstanceProfileName, func(p *instanceProfile) (any, error) {
+		return nil, s.fill(p, in.RoleName)
+	})
 }
 
 // fill puts a role into a profile, which holds at most one; the lock is held.
 func (s *Service) fill(p *instanceProfile, roleName string) error {
 	if p.role != "" {
-		return wire.Errorf("LimitExceeded", http.StatusConflict, "Cannot exceed quota for InstanceSessionsPerInstanceProfile: 1 (instance profile %s has role %s)", p.name, p.role)
+		return wire.Errorf("LimitExceeded", http.StatusConflict,
+			"Cannot exceed quota for InstanceSessionsPerInstanceProfile: 1 (instance profile %s has role %s)", p.name, p.role)
 	}
 	if _, err := s.role(roleName); err != nil {
 		return err

@@ -78,7 +78,8 @@ func escapeDocument(text string) string { return strings.ReplaceAll(url.QueryEsc
 
 func (r *role) show() roleXML {
 	return roleXML{
-		r.path, r.name, r.id, r.arn, r.created.UTC().Truncate(time.Second), escapeDocument(r.trust.text), r.description, int(r.maxSession.Seconds()), showTags(r.tags),
+		r.path, r.name, r.id, r.arn, r.created.UTC().Truncate(time.Second), escapeDocument(r.trust.text), r.description,
+		int(r.maxSession.Seconds()), showTags(r.tags),
 	}
 }
 
@@ -128,7 +129,8 @@ func (s *Service) enter(r *role) error {
 	return nil
 }
 
-// withRole decodes a request that names a role and runs f on it with the lock held. A nil result is an answer without output.
+// withRole decodes a request that names a role and runs f on it with the lock held. A nil result is
+// an answer without output.
 func (s *Service) withRole(c *wire.Call, in any, name *string, f func(r *role) (any, error)) (*wire.Response, error) {
 	if err := c.DecodeQuery(in); err != nil {
 		return nil, err
@@ -184,7 +186,8 @@ func (s *Service) removeRole(r *role) error {
 		return conflict("Cannot delete entity, must detach all policies first: %s", strings.Join(r.attached, ", "))
 	}
 	if len(r.inline) > 0 {
-		return conflict("Cannot delete entity, must delete policies first: %s", strings.Join(slices.Sorted(maps.Keys(r.inline)), ", "))
+		return conflict("Cannot delete entity, must delete policies first: %s",
+			strings.Join(slices.Sorted(maps.Keys(r.inline)), ", "))
 	}
 	for _, p := range s.profiles {
 		if p.role == r.name {
@@ -218,7 +221,7 @@ func (s *Service) updateAssumeRolePolicy(_ context.Context, c *wire.Call) (*wire
 	})
 }
 
-// HasRole tells whether there is a role of this name.
+// HasRole reports whether a role of this name exists.
 func (s *Service) HasRole(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -64,14 +64,17 @@ func New(accountID, region string) (*Service, error) {
 	s.operator = Credentials{AccessKeyID: "AKIA" + randomText(16), SecretAccessKey: randomText(40)}
 	s.keys[s.operator.AccessKeyID] = &key{
 		credentials: s.operator,
-		caller:      wire.Caller{AccountID: accountID, ARN: fmt.Sprintf("arn:aws:iam::%s:user/operator", accountID), AccessKeyID: s.operator.AccessKeyID},
-		userID:      "AIDA" + randomText(16),
+		caller: wire.Caller{
+			AccountID: accountID, ARN: fmt.Sprintf("arn:aws:iam::%s:user/operator", accountID),
+			AccessKeyID: s.operator.AccessKeyID,
+		},
+		userID: "AIDA" + randomText(16),
 	}
 	return s, nil
 }
 
-// Register makes the service answer at the server, tell it who calls, verify signatures and refuse what policies do not
-// allow.
+// Register makes the server identify callers, verify signatures, refuse calls that policies do not
+// allow, and answer IAM and STS.
 func (s *Service) Register(server *wire.Server) {
 	server.Register("iam", s.iamActions())
 	server.Register("sts", s.stsActions())
@@ -80,21 +83,28 @@ func (s *Service) Register(server *wire.Server) {
 	server.Authorize(s.authorize)
 }
 
-// SetResourceTags sets who knows the tags of resources outside of IAM, for conditions on aws:ResourceTag. found is false for
-// a resource that does not exist. Without it such conditions hold.
+// SetResourceTags sets the source of tags of resources outside IAM, for conditions on
+// aws:ResourceTag. found is false for a resource that does not exist. Without a source such
+// conditions hold.
 func (s *Service) SetResourceTags(f func(resourceARN string) (tags map[string]string, found bool)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.resourceTags = f
 }
 
-// Bootstrap makes the roles that `cdk bootstrap` would have made for a qualifier ("hnb659fds" unless changed), which the cdk
-// command line assumes for its steps. They may do everything and trust the account.
+// Bootstrap makes the roles that `cdk bootstrap` would have made for a qualifier ("hnb659fds"
+// unless changed), which the cdk command line assumes for its steps. They may do everything and
+// trust the account.
 func (s *Service) Bootstrap(qualifier string) error {
-	for _, purpose := range []string{"deploy-role", "file-publishing-role", "image-publishing-role", "lookup-role", "cfn-exec-role"} {
-		trust := fmt.Sprintf(`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["sts:AssumeRole","sts:TagSession"],"Principal":{"AWS":"arn:aws:iam::%s:root"}}]}`, s.accountID)
+	for _, purpose := range []string{
+		"deploy-role", "file-publishing-role", "image-publishing-role", "lookup-role", "cfn-exec-role",
+	} {
+		trust := fmt.Sprintf(
+			`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["sts:AssumeRole","sts:TagSession"],`+
+				`"Principal":{"AWS":"arn:aws:iam::%s:root"}}]}`, s.accountID)
 		if purpose == "cfn-exec-role" {
-			trust = `{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"sts:AssumeRole","Principal":{"Service":"cloudformation.amazonaws.com"}}]}`
+			trust = `{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"sts:AssumeRole",` +
+				`"Principal":{"Service":"cloudformation.amazonaws.com"}}]}`
 		}
 		r, err := s.newRole(fmt.Sprintf("cdk-%s-%s-%s-%s", qualifier, purpose, s.accountID, s.region), "/", trust)
 		if err != nil {
@@ -108,7 +118,8 @@ func (s *Service) Bootstrap(qualifier string) error {
 	return nil
 }
 
-// RoleOfInstanceProfile gives the role that instances with a profile have; the profile is named by its name or ARN.
+// RoleOfInstanceProfile returns the role that instances with a profile have; the profile is named
+// by its name or ARN.
 func (s *Service) RoleOfInstanceProfile(nameOrARN string) (roleARN string, found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,7 +134,7 @@ func (s *Service) RoleOfInstanceProfile(nameOrARN string) (roleARN string, found
 	return r.arn, true
 }
 
-// lastPart gives the name at the end of an ARN with a path; a bare name is itself.
+// lastPart returns the name at the end of an ARN with a path; a bare name is itself.
 func lastPart(nameOrARN string) string { return nameOrARN[strings.LastIndexByte(nameOrARN, '/')+1:] }
 
 // roleByARN finds a role; the lock is held.
@@ -166,7 +177,8 @@ func (s *Service) newRole(name, path, trust string) (*role, error) {
 		return nil, malformed(err)
 	}
 	return &role{
-		name: name, path: path, id: "AROA" + randomText(16), arn: fmt.Sprintf("arn:aws:iam::%s:role%s%s", s.accountID, path, name),
+		name: name, path: path, id: "AROA" + randomText(16),
+		arn:   fmt.Sprintf("arn:aws:iam::%s:role%s%s", s.accountID, path, name),
 		trust: d, maxSession: time.Hour, created: time.Now(), tags: map[string]string{}, inline: map[string]*document{},
 	}, nil
 }
@@ -174,7 +186,8 @@ func (s *Service) newRole(name, path, trust string) (*role, error) {
 // attach adds a managed policy to a role; the lock is held.
 func (s *Service) attach(r *role, policyARN string) error {
 	if s.managedPolicy(policyARN) == nil {
-		return noSuchEntity("Policy %s does not exist or is not attachable; of AWS's own the local AWS knows %s", policyARN, strings.Join(s.knownManaged(), ", "))
+		return noSuchEntity("Policy %s does not exist or is not attachable; of AWS's own the local AWS knows %s", policyARN,
+			strings.Join(s.knownManaged(), ", "))
 	}
 	if !slices.Contains(r.attached, policyARN) {
 		r.attached = append(r.attached, policyARN)
@@ -209,7 +222,7 @@ func alreadyExists(format string, args ...any) *wire.Error {
 	return wire.Errorf("EntityAlreadyExists", http.StatusConflict, format, args...)
 }
 
-// randomText gives n random characters of the alphabet that AWS uses for ids.
+// randomText returns n random characters of the alphabet that AWS uses for ids.
 func randomText(n int) string {
 	raw := make([]byte, n)
 	// crypto/rand.Read does not fail: it ends the process if the system has no randomness.

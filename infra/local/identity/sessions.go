@@ -10,10 +10,12 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-// sessionLife is how long keys from Session are good for; Lambda and instances renew theirs within twelve hours.
+// sessionLife is the validity of keys from Session. Lambda and instances renew theirs within twelve
+// hours.
 const sessionLife = 12 * time.Hour
 
-// tokenLife is how long after its date a presigned GetCallerIdentity URL is good as a token.
+// tokenLife is the time after its date for which a presigned GetCallerIdentity URL is valid as a
+// token.
 const tokenLife = 15 * time.Minute
 
 // Credentials are a key, and for sessions its token and end.
@@ -24,18 +26,18 @@ type Credentials struct {
 	Expiration      time.Time // zero for the operator
 }
 
-// key is who is behind an access key.
+// key is the caller behind an access key.
 type key struct {
 	credentials Credentials
 	caller      wire.Caller
 	userID      string
 }
 
-// Operator gives the key that may do everything.
+// Operator returns the key that may do everything.
 func (s *Service) Operator() Credentials { return s.operator }
 
-// Session makes temporary keys of a role for whoever runs on its behalf: a function, an instance. The trust policy is not
-// asked. An error means that there is no such role.
+// Session creates temporary keys of a role for a function or an instance. It does not check the
+// trust policy. It fails if there is no such role.
 func (s *Service) Session(roleARN, sessionName string) (Credentials, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,7 +48,8 @@ func (s *Service) Session(roleARN, sessionName string) (Credentials, error) {
 	return s.newSession(r, sessionName, sessionLife).credentials, nil
 }
 
-// newSession makes and enters keys; the lock is held. Keys that have ended are forgotten on this occasion.
+// newSession makes and enters keys; the lock is held. Keys that have ended are forgotten on this
+// occasion.
 func (s *Service) newSession(r *role, sessionName string, life time.Duration) *key {
 	now := time.Now()
 	for id, k := range s.keys {
@@ -56,7 +59,8 @@ func (s *Service) newSession(r *role, sessionName string, life time.Duration) *k
 	}
 	k := &key{
 		credentials: Credentials{
-			AccessKeyID: "ASIA" + randomText(16), SecretAccessKey: randomText(40), SessionToken: randomText(64), Expiration: now.Add(life).UTC().Truncate(time.Second),
+			AccessKeyID: "ASIA" + randomText(16), SecretAccessKey: randomText(40), SessionToken: randomText(64),
+			Expiration: now.Add(life).UTC().Truncate(time.Second),
 		},
 		userID: r.id + ":" + sessionName,
 	}
@@ -68,25 +72,29 @@ func (s *Service) newSession(r *role, sessionName string, life time.Duration) *k
 	return k
 }
 
-// Caller tells who is behind an access key and its session token. Errors: InvalidClientTokenId for an unknown key or the wrong
-// token, ExpiredToken for a session that has ended or whose role is gone.
+// Caller returns the caller behind an access key and its session token. Errors:
+// InvalidClientTokenId for an unknown key or a wrong token, ExpiredToken for a session that has
+// ended or whose role was deleted.
 func (s *Service) Caller(accessKeyID, sessionToken string) (wire.Caller, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k, ok := s.keys[accessKeyID]
 	if !ok {
-		return wire.Caller{}, wire.Errorf("InvalidClientTokenId", http.StatusForbidden, "the security token included in the request is invalid: access key %q is not known to the local AWS", accessKeyID)
+		return wire.Caller{}, wire.Errorf("InvalidClientTokenId", http.StatusForbidden,
+			"the security token included in the request is invalid: access key %q is not known to the local AWS", accessKeyID)
 	}
 	if subtle.ConstantTimeCompare([]byte(k.credentials.SessionToken), []byte(sessionToken)) != 1 {
-		return wire.Caller{}, wire.Errorf("InvalidClientTokenId", http.StatusForbidden, "the security token included in the request does not belong to access key %s", accessKeyID)
+		return wire.Caller{}, wire.Errorf("InvalidClientTokenId", http.StatusForbidden,
+			"the security token included in the request does not belong to access key %s", accessKeyID)
 	}
 	if end := k.credentials.Expiration; !end.IsZero() && time.Now().After(end) {
-		return wire.Caller{}, wire.Errorf("ExpiredToken", http.StatusForbidden, "the security token included in the request expired at %s", end.Format(time.RFC3339))
+		return wire.Caller{}, wire.Errorf("ExpiredToken", http.StatusForbidden,
+			"the security token included in the request expired at %s", end.Format(time.RFC3339))
 	}
 	return k.caller, nil
 }
 
-// secretFor gives the secret of an access key.
+// secretFor returns the secret of an access key.
 func (s *Service) secretFor(accessKeyID string) (secret string, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,8 +105,9 @@ func (s *Service) secretFor(accessKeyID string) (secret string, known bool) {
 	return k.credentials.SecretAccessKey, true
 }
 
-// VerifyPresigned tells who signed a presigned GetCallerIdentity URL, as EKS does with its tokens: it recomputes the
-// signature with the known secret, over the URL and the signed ones of the given headers, and checks the expiry.
+// VerifyPresigned returns the signer of a presigned GetCallerIdentity URL, as EKS does with its
+// tokens. It recomputes the signature with the known secret, over the URL and the signed headers,
+// and checks the expiry.
 func (s *Service) VerifyPresigned(rawURL string, headers http.Header) (wire.Caller, error) {
 	at, err := url.Parse(rawURL)
 	if err != nil {
@@ -118,14 +127,16 @@ func (s *Service) VerifyPresigned(rawURL string, headers http.Header) (wire.Call
 		return wire.Caller{}, wire.Errorf("MissingAuthenticationToken", http.StatusForbidden, "the URL is not presigned")
 	}
 	if action := at.Query().Get("Action"); signature.Service != "sts" || action != "GetCallerIdentity" {
-		return wire.Caller{}, wire.Errorf("AccessDenied", http.StatusForbidden, "the presigned URL is for %s %s, not for sts GetCallerIdentity", signature.Service, action)
+		return wire.Caller{}, wire.Errorf("AccessDenied", http.StatusForbidden,
+			"the presigned URL is for %s %s, not for sts GetCallerIdentity", signature.Service, action)
 	}
 	caller, err := s.Caller(signature.AccessKeyID, signature.SessionToken)
 	if err != nil {
 		return wire.Caller{}, err
 	}
 	secret, _ := s.secretFor(signature.AccessKeyID)
-	// STS takes such a URL for 15 minutes after its date, whatever shorter time it was signed for; EKS builds on that.
+	// STS takes such a URL for 15 minutes after its date, whatever shorter time it was signed for;
+	// EKS builds on that.
 	signature.Expires = max(signature.Expires, tokenLife)
 	if err := signature.Verify(request, nil, secret, time.Now()); err != nil {
 		return wire.Caller{}, err

@@ -49,7 +49,8 @@ func (s *Service) assumeRole(_ context.Context, c *wire.Call) (*wire.Response, e
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	denied := func(why string) error {
-		return wire.Errorf("AccessDenied", http.StatusForbidden, "User: %s is not authorized to perform: sts:AssumeRole on resource: %s %s", c.Caller.ARN, in.RoleArn, why)
+		return wire.Errorf("AccessDenied", http.StatusForbidden,
+			"User: %s is not authorized to perform: sts:AssumeRole on resource: %s %s", c.Caller.ARN, in.RoleArn, why)
 	}
 	r := s.roleByARN(in.RoleArn)
 	if r == nil {
@@ -62,7 +63,8 @@ func (s *Service) assumeRole(_ context.Context, c *wire.Call) (*wire.Response, e
 	if in.DurationSeconds != nil {
 		life = time.Duration(*in.DurationSeconds) * time.Second
 		if life < 15*time.Minute || life > r.maxSession {
-			return nil, invalid("DurationSeconds %d must be from 900 to the role's MaxSessionDuration of %d", *in.DurationSeconds, int(r.maxSession.Seconds()))
+			return nil, invalid("DurationSeconds %d must be from 900 to the role's MaxSessionDuration of %d",
+				*in.DurationSeconds, int(r.maxSession.Seconds()))
 		}
 	}
 	k := s.newSession(r, in.RoleSessionName, life)
@@ -79,19 +81,22 @@ func (s *Service) assumeRole(_ context.Context, c *wire.Call) (*wire.Response, e
 		}
 	}
 	result.AssumedRoleUser.AssumedRoleID, result.AssumedRoleUser.Arn = k.userID, k.caller.ARN
-	result.Credentials.AccessKeyID, result.Credentials.SecretAccessKey = k.credentials.AccessKeyID, k.credentials.SecretAccessKey
+	result.Credentials.AccessKeyID, result.Credentials.SecretAccessKey = k.credentials.AccessKeyID,
+		k.credentials.SecretAccessKey
 	result.Credentials.SessionToken, result.Credentials.Expiration = k.credentials.SessionToken, k.credentials.Expiration
 	return wire.QueryXML(c, stsNamespace, result)
 }
 
-// trusts tells whether the role's trust policy lets the caller assume it. A principal of the whole account, "*", the caller's own ARN and its
-// role's are understood; services and federations are not callers of AssumeRole.
+// trusts reports whether the role's trust policy lets the caller assume it. It supports the
+// principal of the whole account, "*", the caller's own ARN and its role's. Services and
+// federations do not call AssumeRole.
 func (r *role) trusts(caller wire.Caller) bool {
 	outcome := false
 	for _, st := range r.trust.Statements {
 		names := principals(st.Principal, "AWS")
 		match := slices.ContainsFunc(names, func(name string) bool {
-			return name == "*" || name == caller.AccountID || name == fmt.Sprintf("arn:aws:iam::%s:root", caller.AccountID) || name == caller.ARN || name == caller.RoleARN && name != ""
+			return name == "*" || name == caller.AccountID || name == fmt.Sprintf("arn:aws:iam::%s:root", caller.AccountID) ||
+				name == caller.ARN || name == caller.RoleARN && name != ""
 		})
 		q := question{action: "sts:AssumeRole", context: map[string][]string{"aws:principalarn": {principalARN(caller)}}}
 		st.Resource = texts{"*"}

@@ -149,7 +149,7 @@ func (t roleType) Update(ctx context.Context, r cloudformation.Request) (cloudfo
 	if err != nil {
 		return cloudformation.Result{}, err
 	}
-	// What AWS::IAM::Policy resources or the API put into the role stays.
+	// Policies from AWS::IAM::Policy resources or from the API stay in the role.
 	for _, policy := range old.Policies {
 		delete(existing.inline, policy.PolicyName)
 	}
@@ -160,7 +160,8 @@ func (t roleType) Update(ctx context.Context, r cloudformation.Request) (cloudfo
 		existing.attached = slices.DeleteFunc(existing.attached, func(a string) bool { return a == arn })
 	}
 	existing.attached = append(existing.attached, built.attached...)
-	existing.trust, existing.description, existing.maxSession, existing.tags = built.trust, built.description, built.maxSession, built.tags
+	existing.trust, existing.description, existing.maxSession, existing.tags = built.trust, built.description,
+		built.maxSession, built.tags
 	existing.boundary = built.boundary
 	return existing.result(), nil
 }

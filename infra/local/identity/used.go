@@ -28,7 +28,7 @@ func (u *uses) note(one use) {
 type Right struct {
 	// Sid is the statement's, and may be empty; Action may have wildcards.
 	Sid, Action string
-	// Used tells that it has allowed a call, or what else the local AWS asks policies about.
+	// Used reports whether the statement has allowed a call or another check.
 	Used bool
 }
 
@@ -49,7 +49,9 @@ func (s *Service) Rights(roleName string) []Right {
 				continue
 			}
 			for _, action := range statement.Action {
-				rights = append(rights, Right{Sid: statement.Sid, Action: action, Used: s.used.set[use{r.name, name, statement.Sid, action}]})
+				rights = append(rights, Right{
+					Sid: statement.Sid, Action: action, Used: s.used.set[use{r.name, name, statement.Sid, action}],
+				})
 			}
 		}
 	}

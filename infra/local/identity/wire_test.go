@@ -22,7 +22,8 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-const trust = `{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"sts:AssumeRole","Principal":{"AWS":"arn:aws:iam::123456789012:root"}}]}`
+const trust = `{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"sts:AssumeRole",` +
+	`"Principal":{"AWS":"arn:aws:iam::123456789012:root"}}]}`
 
 type local struct {
 	server  *wire.Server
@@ -62,13 +63,15 @@ func (l local) config(c identity.Credentials) aws.Config {
 func (l local) role(t *testing.T, name, statements string) string {
 	t.Helper()
 	client := iam.NewFromConfig(l.config(l.service.Operator()))
-	made, err := client.CreateRole(t.Context(), &iam.CreateRoleInput{RoleName: &name, AssumeRolePolicyDocument: aws.String(trust)})
+	made, err := client.CreateRole(t.Context(),
+		&iam.CreateRoleInput{RoleName: &name, AssumeRolePolicyDocument: aws.String(trust)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if statements != "" {
 		_, err := client.PutRolePolicy(t.Context(), &iam.PutRolePolicyInput{
-			RoleName: &name, PolicyName: aws.String("rights"), PolicyDocument: aws.String(`{"Version":"2012-10-17","Statement":[` + statements + `]}`),
+			RoleName: &name, PolicyName: aws.String("rights"),
+			PolicyDocument: aws.String(`{"Version":"2012-10-17","Statement":[` + statements + `]}`),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -105,7 +108,9 @@ func TestGetCallerIdentity(t *testing.T) {
 	if err != nil || *who.Arn != "arn:aws:sts::123456789012:assumed-role/worker/invocation" {
 		t.Errorf("got %+v, %v", who, err)
 	}
-	_, err = sts.NewFromConfig(l.config(identity.Credentials{AccessKeyID: "AKIAX", SecretAccessKey: "x"})).GetCallerIdentity(t.Context(), nil)
+	_, err = sts.NewFromConfig(l.config(identity.Credentials{
+		AccessKeyID: "AKIAX", SecretAccessKey: "x",
+	})).GetCallerIdentity(t.Context(), nil)
 	wantCode(t, err, "InvalidClientTokenId")
 	forged := l.service.Operator()
 	forged.SecretAccessKey = "guessed"
@@ -129,7 +134,10 @@ func TestAssumeRole(t *testing.T) {
 	if until := time.Until(*out.Credentials.Expiration); until < 50*time.Minute || until > time.Hour {
 		t.Errorf("the session ends in %s", until)
 	}
-	assumed := l.config(identity.Credentials{AccessKeyID: *out.Credentials.AccessKeyId, SecretAccessKey: *out.Credentials.SecretAccessKey, SessionToken: *out.Credentials.SessionToken})
+	assumed := l.config(identity.Credentials{
+		AccessKeyID: *out.Credentials.AccessKeyId, SecretAccessKey: *out.Credentials.SecretAccessKey,
+		SessionToken: *out.Credentials.SessionToken,
+	})
 	if _, err := iam.NewFromConfig(assumed).ListRoles(t.Context(), nil); err != nil {
 		t.Errorf("the deploy role may not list roles: %v", err)
 	}
@@ -144,7 +152,8 @@ func TestRolesThroughTheAPI(t *testing.T) {
 	l := start(t)
 	client := iam.NewFromConfig(l.config(l.service.Operator()))
 	l.role(t, "worker", `{"Effect":"Allow","Action":"sqs:*","Resource":"*"}`)
-	_, err := client.CreateRole(t.Context(), &iam.CreateRoleInput{RoleName: aws.String("worker"), AssumeRolePolicyDocument: aws.String(trust)})
+	_, err := client.CreateRole(t.Context(),
+		&iam.CreateRoleInput{RoleName: aws.String("worker"), AssumeRolePolicyDocument: aws.String(trust)})
 	var exists *iamtypes.EntityAlreadyExistsException
 	if !errors.As(err, &exists) {
 		t.Errorf("got %v, want EntityAlreadyExists", err)
@@ -156,15 +165,25 @@ func TestRolesThroughTheAPI(t *testing.T) {
 	if text, err := url.QueryUnescape(*got.Role.AssumeRolePolicyDocument); err != nil || text != trust {
 		t.Errorf("the trust policy came back as %s, %v", text, err)
 	}
-	policy, err := client.GetRolePolicy(t.Context(), &iam.GetRolePolicyInput{RoleName: aws.String("worker"), PolicyName: aws.String("rights")})
+	policy, err := client.GetRolePolicy(t.Context(),
+		&iam.GetRolePolicyInput{RoleName: aws.String("worker"), PolicyName: aws.String("rights")})
 	if err != nil || !strings.Contains(*policy.PolicyDocument, "sqs%3A%2A") {
 		t.Errorf("got %+v, %v", policy, err)
 	}
-	_, err = client.PutRolePolicy(t.Context(), &iam.PutRolePolicyInput{RoleName: aws.String("worker"), PolicyName: aws.String("bad"), PolicyDocument: aws.String("{}")})
+	_, err = client.PutRolePolicy(t.Context(),
+		&iam.PutRolePolicyInput{
+			RoleName: aws.String("worker"), PolicyName: aws.String("bad"), PolicyDocument: aws.String("{}"),
+		})
 	wantCode(t, err, "MalformedPolicyDocument")
-	_, err = client.AttachRolePolicy(t.Context(), &iam.AttachRolePolicyInput{RoleName: aws.String("worker"), PolicyArn: aws.String("arn:aws:iam::aws:policy/AmazonEKSNothing")})
+	_, err = client.AttachRolePolicy(t.Context(),
+		&iam.AttachRolePolicyInput{
+			RoleName: aws.String("worker"), PolicyArn: aws.String("arn:aws:iam::aws:policy/AmazonEKSNothing"),
+		})
 	wantCode(t, err, "NoSuchEntity")
-	_, err = client.AttachRolePolicy(t.Context(), &iam.AttachRolePolicyInput{RoleName: aws.String("worker"), PolicyArn: aws.String("arn:aws:iam::aws:policy/AmazonEKS_CNI_Policy")})
+	_, err = client.AttachRolePolicy(t.Context(),
+		&iam.AttachRolePolicyInput{
+			RoleName: aws.String("worker"), PolicyArn: aws.String("arn:aws:iam::aws:policy/AmazonEKS_CNI_Policy"),
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,39 +196,52 @@ func TestInstanceProfiles(t *testing.T) {
 	client := iam.NewFromConfig(l.config(l.service.Operator()))
 	role := l.role(t, "nodes", "")
 	name := aws.String("prod_1")
-	made, err := client.CreateInstanceProfile(t.Context(), &iam.CreateInstanceProfileInput{InstanceProfileName: name, Tags: []iamtypes.Tag{{Key: aws.String("a"), Value: aws.String("1")}}})
-	if err != nil || *made.InstanceProfile.Arn != "arn:aws:iam::123456789012:instance-profile/prod_1" || len(made.InstanceProfile.Tags) != 1 {
+	made, err := client.CreateInstanceProfile(t.Context(),
+		&iam.CreateInstanceProfileInput{
+			InstanceProfileName: name, Tags: []iamtypes.Tag{{Key: aws.String("a"), Value: aws.String("1")}},
+		})
+	if err != nil || *made.InstanceProfile.Arn != "arn:aws:iam::123456789012:instance-profile/prod_1" ||
+		len(made.InstanceProfile.Tags) != 1 {
 		t.Fatalf("got %+v, %v", made, err)
 	}
 	if _, found := l.service.RoleOfInstanceProfile("prod_1"); found {
 		t.Error("an empty profile has a role")
 	}
-	_, err = client.AddRoleToInstanceProfile(t.Context(), &iam.AddRoleToInstanceProfileInput{InstanceProfileName: name, RoleName: aws.String("none")})
+	_, err = client.AddRoleToInstanceProfile(t.Context(),
+		&iam.AddRoleToInstanceProfileInput{InstanceProfileName: name, RoleName: aws.String("none")})
 	wantCode(t, err, "NoSuchEntity")
 	for i, want := range []string{"", "LimitExceeded"} {
-		_, err = client.AddRoleToInstanceProfile(t.Context(), &iam.AddRoleToInstanceProfileInput{InstanceProfileName: name, RoleName: aws.String("nodes")})
+		_, err = client.AddRoleToInstanceProfile(t.Context(),
+			&iam.AddRoleToInstanceProfileInput{InstanceProfileName: name, RoleName: aws.String("nodes")})
 		if i == 0 && err != nil {
 			t.Fatal(err)
 		} else if i == 1 {
 			wantCode(t, err, want)
 		}
 	}
-	if got, found := l.service.RoleOfInstanceProfile("arn:aws:iam::123456789012:instance-profile/prod_1"); !found || got != role {
+	if got, found := l.service.RoleOfInstanceProfile("arn:aws:iam::123456789012:instance-profile/prod_1"); !found ||
+		got != role {
 		t.Errorf("got %q, %t", got, found)
 	}
-	if _, err := client.TagInstanceProfile(t.Context(), &iam.TagInstanceProfileInput{InstanceProfileName: name, Tags: []iamtypes.Tag{{Key: aws.String("b"), Value: aws.String("2")}}}); err != nil {
+	if _, err := client.TagInstanceProfile(t.Context(),
+		&iam.TagInstanceProfileInput{
+			InstanceProfileName: name, Tags: []iamtypes.Tag{{Key: aws.String("b"), Value: aws.String("2")}},
+		}); err != nil {
 		t.Fatal(err)
 	}
 	listed, err := client.ListInstanceProfiles(t.Context(), nil)
-	if err != nil || len(listed.InstanceProfiles) != 1 || len(listed.InstanceProfiles[0].Tags) != 2 || *listed.InstanceProfiles[0].Roles[0].Arn != role {
+	if err != nil || len(listed.InstanceProfiles) != 1 || len(listed.InstanceProfiles[0].Tags) != 2 ||
+		*listed.InstanceProfiles[0].Roles[0].Arn != role {
 		t.Errorf("got %+v, %v", listed, err)
 	}
 	_, err = client.DeleteInstanceProfile(t.Context(), &iam.DeleteInstanceProfileInput{InstanceProfileName: name})
 	wantCode(t, err, "DeleteConflict")
-	if _, err := client.RemoveRoleFromInstanceProfile(t.Context(), &iam.RemoveRoleFromInstanceProfileInput{InstanceProfileName: name, RoleName: aws.String("nodes")}); err != nil {
+	if _, err := client.RemoveRoleFromInstanceProfile(t.Context(),
+		&iam.RemoveRoleFromInstanceProfileInput{InstanceProfileName: name, RoleName: aws.String("nodes")}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.DeleteInstanceProfile(t.Context(), &iam.DeleteInstanceProfileInput{InstanceProfileName: name}); err != nil {
+	if _, err := client.DeleteInstanceProfile(t.Context(),
+		&iam.DeleteInstanceProfileInput{InstanceProfileName: name}); err != nil {
 		t.Fatal(err)
 	}
 	_, err = client.GetInstanceProfile(t.Context(), &iam.GetInstanceProfileInput{InstanceProfileName: name})
@@ -222,12 +254,15 @@ func TestInstanceProfiles(t *testing.T) {
 func TestRolesDoWhatTheirPoliciesAllow(t *testing.T) {
 	l := start(t)
 	nodes := l.role(t, "nodes", "")
-	worker := l.role(t, "worker", `{"Effect":"Allow","Action":"sqs:SendMessage","Resource":"arn:aws:sqs:us-east-1:123456789012:provision"},
+	worker := l.role(t, "worker",
+		`{"Effect":"Allow","Action":"sqs:SendMessage","Resource":"arn:aws:sqs:us-east-1:123456789012:provision"},
 		{"Effect":"Allow","Action":["iam:CreateInstanceProfile"],"Resource":"arn:aws:iam::123456789012:instance-profile/*","Condition":{"StringEquals":{"aws:RequestTag/cluster":"prod"}}},
 		{"Effect":"Allow","Action":["iam:AddRoleToInstanceProfile"],"Resource":"*","Condition":{"StringEquals":{"aws:ResourceTag/cluster":"prod"}}}`)
 	queues := sqs.NewFromConfig(l.session(t, worker))
 	send := func(queue string) error {
-		_, err := queues.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: aws.String(l.server.URL() + "/123456789012/" + queue), MessageBody: aws.String("x")}, noChecksum)
+		_, err := queues.SendMessage(t.Context(),
+			&sqs.SendMessageInput{QueueUrl: aws.String(l.server.URL() + "/123456789012/" + queue), MessageBody: aws.String("x")},
+			noChecksum)
 		return err
 	}
 	if err := send("provision"); err != nil {
@@ -235,12 +270,17 @@ func TestRolesDoWhatTheirPoliciesAllow(t *testing.T) {
 	}
 	err := send("lifecycle")
 	wantCode(t, err, "AccessDeniedException")
-	if err == nil || !strings.Contains(err.Error(), "assumed-role/worker/invocation is not authorized to perform: sqs:SendMessage on resource: arn:aws:sqs:us-east-1:123456789012:lifecycle") {
+	if err == nil || !strings.Contains(err.Error(),
+		"assumed-role/worker/invocation is not authorized to perform: sqs:SendMessage on resource: "+
+			"arn:aws:sqs:us-east-1:123456789012:lifecycle") {
 		t.Errorf("the refusal does not say who, what and on what: %v", err)
 	}
 	profiles := iam.NewFromConfig(l.session(t, worker))
 	create := func(name, cluster string) error {
-		_, err := profiles.CreateInstanceProfile(t.Context(), &iam.CreateInstanceProfileInput{InstanceProfileName: &name, Tags: []iamtypes.Tag{{Key: aws.String("cluster"), Value: &cluster}}})
+		_, err := profiles.CreateInstanceProfile(t.Context(),
+			&iam.CreateInstanceProfileInput{
+				InstanceProfileName: &name, Tags: []iamtypes.Tag{{Key: aws.String("cluster"), Value: &cluster}},
+			})
 		return err
 	}
 	wantCode(t, create("other", "test"), "AccessDenied")
@@ -248,15 +288,18 @@ func TestRolesDoWhatTheirPoliciesAllow(t *testing.T) {
 		t.Fatal(err)
 	}
 	add := func() error {
-		_, err := profiles.AddRoleToInstanceProfile(t.Context(), &iam.AddRoleToInstanceProfileInput{InstanceProfileName: aws.String("mine"), RoleName: aws.String("nodes")})
+		_, err := profiles.AddRoleToInstanceProfile(t.Context(),
+			&iam.AddRoleToInstanceProfileInput{InstanceProfileName: aws.String("mine"), RoleName: aws.String("nodes")})
 		return err
 	}
 	if err := add(); err == nil || !strings.Contains(err.Error(), "iam:PassRole on resource: "+nodes) {
 		t.Errorf("got %v, want a refusal of iam:PassRole", err)
 	}
 	operator := iam.NewFromConfig(l.config(l.service.Operator()))
-	_, err = operator.PutRolePolicy(t.Context(), &iam.PutRolePolicyInput{RoleName: aws.String("worker"), PolicyName: aws.String("pass"), PolicyDocument: aws.String(
-		`{"Statement":{"Effect":"Allow","Action":"iam:PassRole","Resource":"` + nodes + `","Condition":{"StringEquals":{"iam:PassedToService":"ec2.amazonaws.com"}}}}`)})
+	_, err = operator.PutRolePolicy(t.Context(),
+		&iam.PutRolePolicyInput{RoleName: aws.String("worker"), PolicyName: aws.String("pass"), PolicyDocument: aws.String(
+			`{"Statement":{"Effect":"Allow","Action":"iam:PassRole","Resource":"` + nodes +
+				`","Condition":{"StringEquals":{"iam:PassedToService":"ec2.amazonaws.com"}}}}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +308,8 @@ func TestRolesDoWhatTheirPoliciesAllow(t *testing.T) {
 	}
 }
 
-// noChecksum leaves out the check of the message's digest, which the stand-in for SQS does not compute.
+// noChecksum leaves out the check of the message's digest, which the stand-in for SQS does not
+// compute.
 func noChecksum(o *sqs.Options) { o.DisableMessageChecksumValidation = true }
 
 func TestVerifyPresigned(t *testing.T) {
@@ -275,7 +319,8 @@ func TestVerifyPresigned(t *testing.T) {
 		client := sts.NewPresignClient(sts.New(sts.Options{Region: "us-east-1", Credentials: l.session(t, role).Credentials}))
 		out, err := client.PresignGetCallerIdentity(t.Context(), nil, func(o *sts.PresignOptions) {
 			o.ClientOptions = append(o.ClientOptions, func(o *sts.Options) {
-				o.APIOptions = append(o.APIOptions, smithyhttp.SetHeaderValue("x-k8s-aws-id", cluster), smithyhttp.SetHeaderValue("X-Amz-Expires", "60"))
+				o.APIOptions = append(o.APIOptions, smithyhttp.SetHeaderValue("x-k8s-aws-id", cluster),
+					smithyhttp.SetHeaderValue("X-Amz-Expires", "60"))
 			})
 		})
 		if err != nil {
@@ -289,15 +334,19 @@ func TestVerifyPresigned(t *testing.T) {
 		t.Errorf("got %+v, %v", caller, err)
 	}
 	for name, change := range map[string]func(string, http.Header) (string, http.Header){
-		"another cluster": func(u string, _ http.Header) (string, http.Header) { return u, http.Header{"X-K8s-Aws-Id": {"test"}} },
-		"no cluster":      func(u string, _ http.Header) (string, http.Header) { return u, nil },
+		"another cluster": func(u string, _ http.Header) (string, http.Header) {
+			return u, http.Header{"X-K8s-Aws-Id": {"test"}}
+		},
+		"no cluster": func(u string, _ http.Header) (string, http.Header) { return u, nil },
 		"another action": func(u string, h http.Header) (string, http.Header) {
 			return strings.Replace(u, "GetCallerIdentity", "AssumeRole", 1), h
 		},
 		"another host": func(u string, h http.Header) (string, http.Header) {
 			return strings.Replace(u, "us-east-1.", "us-west-2.", 1), h
 		},
-		"another key": func(u string, h http.Header) (string, http.Header) { return strings.Replace(u, "ASIA", "AKIA", 1), h },
+		"another key": func(u string, h http.Header) (string, http.Header) {
+			return strings.Replace(u, "ASIA", "AKIA", 1), h
+		},
 		"not signed at all": func(_ string, h http.Header) (string, http.Header) {
 			return "https://sts.amazonaws.com/?Action=GetCallerIdentity", h
 		},

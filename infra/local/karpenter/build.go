@@ -24,9 +24,9 @@ const (
 // Module is the nested module that requires Karpenter, in the repository at root.
 func Module(root string) string { return filepath.Join(root, "testdata", "karpenter") }
 
-// Build compiles Karpenter's controller and returns the path of its binary, which is kept below
-// os.UserCacheDir()/whittle: with nothing changed, the next call returns at once. The first build takes about six
-// minutes of processor time. An error carries what the compiler said.
+// Build compiles Karpenter's controller and returns the path of its binary. The binary stays below
+// os.UserCacheDir()/whittle, so the next call returns at once if nothing has changed. The first
+// build takes about six minutes of processor time. An error includes the compiler's output.
 func Build(ctx context.Context, root string, progress io.Writer) (string, error) {
 	source := Module(root)
 	caches, err := os.UserCacheDir()
@@ -50,14 +50,16 @@ func Build(ctx context.Context, root string, progress io.Writer) (string, error)
 		return "", err
 	}
 	defer func() { _ = os.RemoveAll(temporary) }()
-	_, _ = fmt.Fprintln(progress, "building Karpenter's controller from its Go module: once, about 6 minutes of processor time")
+	_, _ = fmt.Fprintln(progress,
+		"building Karpenter's controller from its Go module: once, about 6 minutes of processor time")
 	began := time.Now()
 	modfile, err := loopback(ctx, source, temporary)
 	if err != nil {
 		return "", fmt.Errorf("building Karpenter: %w", err)
 	}
 	made := filepath.Join(temporary, "controller")
-	build := goCommand(ctx, source, "build", "-mod=readonly", "-buildvcs=false", "-trimpath", "-modfile", modfile, "-ldflags", "-s -w", "-o", made, module+"/cmd/controller")
+	build := goCommand(ctx, source, "build", "-mod=readonly", "-buildvcs=false", "-trimpath", "-modfile", modfile,
+		"-ldflags", "-s -w", "-o", made, module+"/cmd/controller")
 	if said, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building Karpenter: %w\n%s", err, said)
 	}
@@ -65,7 +67,7 @@ func Build(ctx context.Context, root string, progress io.Writer) (string, error)
 	return binary, os.Rename(made, binary)
 }
 
-// digest names a build: the required modules, the Go version and the platform decide what comes out.
+// digest identifies a build by the required modules, the Go version and the platform.
 func digest(ctx context.Context, source string) (string, error) {
 	version, err := goCommand(ctx, source, "env", "GOVERSION").Output()
 	if err != nil {
@@ -83,8 +85,9 @@ func digest(ctx context.Context, source string) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil))[:16], nil
 }
 
-// loopback writes a go.mod by which the controller offers its metrics and probes at the loopback address alone: it has no
-// setting for that, and would open them to the network. Nothing else is changed. It returns the file's path.
+// loopback writes a go.mod that makes the controller serve its metrics and probes on the loopback
+// address only. The controller has no setting for that. Nothing else changes. It returns the file's
+// path.
 func loopback(ctx context.Context, source, folder string) (string, error) {
 	directory, err := moduleFolder(ctx, source, core)
 	if err != nil {
@@ -101,9 +104,12 @@ func loopback(ctx context.Context, source, folder string) (string, error) {
 	}
 	const everywhere = `BindAddress: fmt.Sprintf(":%d",`
 	if !strings.Contains(string(content), everywhere) {
-		return "", fmt.Errorf("pkg/operator/operator.go of %s has no %q: bring this package up to date with that Karpenter", directory, everywhere)
+		return "", fmt.Errorf("pkg/operator/operator.go of %s has no %q: bring this package up to date with that Karpenter",
+			directory, everywhere)
 	}
-	if err := os.WriteFile(file, []byte(strings.ReplaceAll(string(content), everywhere, `BindAddress: fmt.Sprintf("127.0.0.1:%d",`)), 0o644); err != nil {
+	if err := os.WriteFile(file,
+		[]byte(strings.ReplaceAll(string(content), everywhere, `BindAddress: fmt.Sprintf("127.0.0.1:%d",`)),
+		0o644); err != nil {
 		return "", err
 	}
 	required, err := os.ReadFile(filepath.Join(source, "go.mod"))

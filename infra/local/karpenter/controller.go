@@ -15,7 +15,7 @@ const (
 	Namespace = "kube-system"
 	// Account is its service account there.
 	Account = "karpenter"
-	// stopPatience is how long an orderly stop may take.
+	// stopPatience limits an orderly stop.
 	stopPatience = 20 * time.Second
 	// mostStarts bounds how often a controller is started, restartDelay is the time in between.
 	mostStarts   = 20
@@ -24,7 +24,7 @@ const (
 
 // Options say how a controller is run.
 type Options struct {
-	// Binary is what Build returned.
+	// Binary is the result of Build.
 	Binary string
 	// Log is the file that the controller's output is appended to.
 	Log string
@@ -32,7 +32,7 @@ type Options struct {
 	Cluster, Kubeconfig string
 	// Queue is the name of the queue of interruptions.
 	Queue string
-	// AWS are the settings by which its SDK finds the local AWS and its role's credentials.
+	// AWS has the settings with which its SDK finds the local AWS and its role's credentials.
 	AWS []string
 }
 
@@ -47,8 +47,9 @@ type Controller struct {
 	err      error // why it was given up
 }
 
-// Start runs a controller, with the settings that Karpenter's chart gives it where they matter here. As the kubelet does, it
-// starts one anew that ends: on a busy machine Karpenter loses its Lease, and then it ends by itself.
+// Start runs a controller with the settings of Karpenter's chart that matter here. It restarts a
+// process that exits, as the kubelet does. On a busy machine Karpenter loses its Lease and exits by
+// itself.
 func Start(options Options) *Controller {
 	ctx, stop := context.WithCancel(context.Background())
 	c := &Controller{options: options, stop: stop, done: make(chan struct{})}
@@ -78,7 +79,8 @@ func (c *Controller) keep(ctx context.Context) {
 	}
 }
 
-// run runs one process to its end. When ctx ends it is told to, gives its Lease back, and is killed if it does not end.
+// run runs one process until it exits. When ctx ends, the process is told to exit, releases its
+// Lease, and is killed if it does not exit.
 func (c *Controller) run(ctx context.Context) error {
 	log, err := os.OpenFile(c.options.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -90,7 +92,8 @@ func (c *Controller) run(ctx context.Context) error {
 	command.Stdout, command.Stderr = log, log
 	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
 	command.WaitDelay = stopPatience
-	// In a process group of its own, so that Ctrl-C in a terminal reaches the local run, which stops things in order.
+	// In a process group of its own, so that Ctrl-C in a terminal reaches the local run, which
+	// stops things in order.
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Env = append([]string{
 		"HOME=" + os.Getenv("HOME"), "PATH=" + os.Getenv("PATH"),
@@ -102,14 +105,14 @@ func (c *Controller) run(ctx context.Context) error {
 	return command.Run()
 }
 
-// Restarts counts how often the controller was started anew, and tells how its last process ended.
+// Restarts counts the controller's restarts and returns the last process's error.
 func (c *Controller) Restarts() (int, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	return c.restarts, c.err
 }
 
-// Stop ends the controller as Kubernetes ends a pod, and returns when its process is gone.
+// Stop ends the controller as Kubernetes ends a pod, and waits for its exit.
 func (c *Controller) Stop() {
 	c.stop()
 	<-c.done

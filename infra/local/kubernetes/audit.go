@@ -12,17 +12,20 @@ type Request struct {
 	// Groups are the user's.
 	Groups []string
 	Verb   string
-	// APIGroup is empty for the core group, Namespace and Name for a request that names none. Resource may end in /SUBRESOURCE.
+	// APIGroup is empty for the core group, Namespace and Name for a request that names none.
+	// Resource may end in /SUBRESOURCE.
 	APIGroup, Resource, Namespace, Name string
 	// Status is HTTP's.
 	Status int
 }
 
-// writeAuditPolicy writes a policy that notes who of the groups asked for what, and no content.
+// writeAuditPolicy writes a policy that records the requests of the groups, without their content.
 // https://kubernetes.io/docs/tasks/debug/debug-cluster/audit/
 func writeAuditPolicy(path string, groups []string) error {
 	var rules []map[string]any
-	rules = append(rules, map[string]any{"level": "Metadata", "userGroups": groups, "omitStages": []string{"RequestReceived"}}, map[string]any{"level": "None"})
+	rules = append(rules, map[string]any{
+		"level": "Metadata", "userGroups": groups, "omitStages": []string{"RequestReceived"},
+	}, map[string]any{"level": "None"})
 	content, err := json.Marshal(map[string]any{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": rules})
 	if err != nil {
 		return err
@@ -30,7 +33,8 @@ func writeAuditPolicy(path string, groups []string) error {
 	return os.WriteFile(path, content, 0o600)
 }
 
-// AuditedRequests are the requests of the AuditGroups so far, in their order. It is nil where none were named.
+// AuditedRequests are the requests of the AuditGroups so far, in their order. It is nil where none
+// were named.
 func (c *ControlPlane) AuditedRequests() ([]Request, error) {
 	if c.auditLog == "" {
 		return nil, nil
@@ -58,7 +62,8 @@ func (c *ControlPlane) AuditedRequests() ([]Request, error) {
 			about.Resource += "/" + about.Subresource
 		}
 		requests = append(requests, Request{
-			Groups: line.User.Groups, Verb: line.Verb, APIGroup: about.APIGroup, Resource: about.Resource, Namespace: about.Namespace, Name: about.Name,
+			Groups: line.User.Groups, Verb: line.Verb, APIGroup: about.APIGroup, Resource: about.Resource,
+			Namespace: about.Namespace, Name: about.Name,
 			Status: line.ResponseStatus.Code,
 		})
 	}

@@ -29,9 +29,9 @@ func (c *ControlPlane) coreClient() (*rest.RESTClient, error) {
 	return rest.RESTClientFor(config)
 }
 
-// bootstrap creates what EKS has in a cluster from its first moment on and Kubernetes does not make by itself: the
-// service of the cluster's DNS. Its address is where every node's kubelet is told to point its pods; a node's
-// bootstrap derives it from the service range, Karpenter reads it from this service.
+// bootstrap creates the objects that EKS adds to a new cluster: the Service of the cluster's DNS.
+// Every node's kubelet gives its address to pods. A node derives the address from the service
+// range; Karpenter reads it from this Service.
 func (c *ControlPlane) bootstrap(ctx context.Context, clusterDNS netip.Addr) error {
 	client, err := c.coreClient()
 	if err != nil {
@@ -58,11 +58,13 @@ func (c *ControlPlane) bootstrap(ctx context.Context, clusterDNS netip.Addr) err
 			},
 		},
 	}
-	// A control plane that starts again has it already. Creating it would not say so, but that its address is taken.
+	// A control plane that starts again has it already. Creating it would not say so, but that its
+	// address is taken.
 	var existing corev1.Service
 	err = client.Get().Namespace(service.Namespace).Resource("services").Name(service.Name).Do(ctx).Into(&existing)
 	if err == nil && existing.Spec.ClusterIP != service.Spec.ClusterIP {
-		return fmt.Errorf("service kube-system/kube-dns has the address %s, not %s: option ServiceCIDR %q is not the one that the directory's state was made with",
+		return fmt.Errorf("service kube-system/kube-dns has the address %s, not %s: option ServiceCIDR %q is not the one "+
+			"that the directory's state was made with",
 			existing.Spec.ClusterIP, service.Spec.ClusterIP, c.ServiceCIDR)
 	}
 	if apierrors.IsNotFound(err) {

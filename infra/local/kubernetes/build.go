@@ -19,11 +19,11 @@ import (
 // buildRecipe is part of the cached binary's name: raise it when the way of building changes.
 const buildRecipe = "1"
 
-// Build compiles the control plane of the repository at root and returns the path of its binary, which it keeps below
-// os.UserCacheDir()/whittle: with nothing changed, the next call returns at once. The first build takes about five
-// minutes on two cores; meanwhile progress gets a line every ten seconds that says what is done and how long it has
-// taken. Two processes that build at the same time do it once. It needs the go command, and the network unless the
-// modules are there already. An error carries what the compiler said.
+// Build compiles the control plane of the repository at root and returns the path of its binary.
+// The binary stays below os.UserCacheDir()/whittle, so the next call returns at once if nothing has
+// changed. The first build takes about five minutes on two idle cores; progress gets a line every
+// ten seconds. Two processes that build at the same time build once. Build needs the go command,
+// and the network unless the modules are in the cache. An error includes the compiler's output.
 func Build(ctx context.Context, root string, progress io.Writer) (string, error) {
 	source, err := filepath.Abs(filepath.Join(root, "testdata", "controlplane"))
 	if err != nil {
@@ -40,7 +40,7 @@ func Build(ctx context.Context, root string, progress io.Writer) (string, error)
 	return binary, nil
 }
 
-// build keeps what it makes of source below the directory cache.
+// build stores the binary of source below the directory cache.
 func build(ctx context.Context, source, cache string, progress io.Writer) (string, error) {
 	digest, err := sourceDigest(ctx, source)
 	if err != nil {
@@ -89,11 +89,12 @@ func build(ctx context.Context, source, cache string, progress io.Writer) (strin
 	if err := os.Rename(output, binary); err != nil {
 		return "", err
 	}
-	report.say(fmt.Sprintf("built %s (%d MB) in %s", binary, information.Size()/1e6, time.Since(started).Round(time.Second)))
+	report.say(fmt.Sprintf("built %s (%d MB) in %s", binary, information.Size()/1e6,
+		time.Since(started).Round(time.Second)))
 	return binary, nil
 }
 
-// sourceDigest names a build: the module's files, the Go version and the platform decide what comes out.
+// sourceDigest identifies a build by the module's files, the Go version and the platform.
 func sourceDigest(ctx context.Context, source string) (string, error) {
 	toolchain, err := goCommand(ctx, source, "env", "GOVERSION").Output()
 	if err != nil {
@@ -119,7 +120,8 @@ func sourceDigest(ctx context.Context, source string) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil))[:16], nil
 }
 
-// kubernetesVersion reads the version of k8s.io/kubernetes that the module requires, such as "v1.36.3".
+// kubernetesVersion reads the version of k8s.io/kubernetes that the module requires, such as
+// "v1.36.3".
 func kubernetesVersion(ctx context.Context, source string) (string, error) {
 	output, err := goCommand(ctx, source, "mod", "edit", "-json").Output()
 	if err != nil {
@@ -139,7 +141,8 @@ func kubernetesVersion(ctx context.Context, source string) (string, error) {
 	return "", errors.New("go.mod does not require k8s.io/kubernetes: add it")
 }
 
-// goCommand runs the go command in the nested module, for this machine, whatever the caller cross-compiles for.
+// goCommand runs the go command in the nested module, for this machine, whatever the caller
+// cross-compiles for.
 func goCommand(ctx context.Context, source string, arguments ...string) *exec.Cmd {
 	command := exec.CommandContext(ctx, "go", arguments...)
 	command.Dir = source
@@ -150,7 +153,7 @@ func goCommand(ctx context.Context, source string, arguments ...string) *exec.Cm
 	return command
 }
 
-// withStandardError adds what a failed command wrote to standard error.
+// withStandardError adds a failed command's standard error.
 func withStandardError(err error) error {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && len(exit.Stderr) > 0 {

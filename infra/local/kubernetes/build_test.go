@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// smallModule stands for the control plane's module: it requires a k8s.io/kubernetes of its own and prints the version
-// that the linker was told, in a second instead of minutes.
+// smallModule stands for the control plane's module. It requires a k8s.io/kubernetes of its own and
+// prints the version from the linker, in a second instead of minutes.
 func smallModule(t *testing.T) (source string) {
 	t.Helper()
 	source = t.TempDir()
@@ -21,11 +21,13 @@ func smallModule(t *testing.T) (source string) {
 		"go.mod": "module example.com/controlplane\n\ngo 1.26\n\n" +
 			"require (\n\tk8s.io/component-base v0.36.3\n\tk8s.io/kubernetes v1.36.3\n)\n\n" +
 			"replace (\n\tk8s.io/component-base => ./base\n\tk8s.io/kubernetes => ./kubernetes\n)\n",
-		"go.sum":                  "",
-		"main.go":                 "package main\n\nimport \"k8s.io/component-base/version\"\n\nfunc main() { print(version.Text()) }\n",
-		"kubernetes/go.mod":       "module k8s.io/kubernetes\n",
-		"base/go.mod":             "module k8s.io/component-base\n",
-		"base/version/version.go": "package version\n\nvar gitVersion, gitMajor, gitMinor string\n\nfunc Text() string { return gitVersion + \" \" + gitMajor + \" \" + gitMinor }\n",
+		"go.sum": "",
+		"main.go": "package main\n\nimport \"k8s.io/component-base/version\"\n\nfunc main() { " +
+			"print(version.Text()) }\n",
+		"kubernetes/go.mod": "module k8s.io/kubernetes\n",
+		"base/go.mod":       "module k8s.io/component-base\n",
+		"base/version/version.go": "package version\n\nvar gitVersion, gitMajor, gitMinor string\n\nfunc Text() string { " +
+			"return gitVersion + \" \" + gitMajor + \" \" + gitMinor }\n",
 	} {
 		writeSource(t, source, path, content)
 	}
@@ -98,8 +100,10 @@ func TestBuildIsDoneOnce(t *testing.T) {
 func TestBuildTellsWhatIsWrong(t *testing.T) {
 	for name, test := range map[string]struct{ path, content, want string }{
 		"source that does not compile": {"main.go", "package main\n\nfunc main() { undefined() }\n", "undefined: undefined"},
-		"module without Kubernetes":    {"go.mod", "module example.com/controlplane\n\ngo 1.26\n", "does not require k8s.io/kubernetes"},
-		"module that is broken":        {"go.mod", "modul\n", "go.mod"},
+		"module without Kubernetes": {
+			"go.mod", "module example.com/controlplane\n\ngo 1.26\n", "does not require k8s.io/kubernetes",
+		},
+		"module that is broken": {"go.mod", "modul\n", "go.mod"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			source, cache := smallModule(t), t.TempDir()

@@ -20,7 +20,8 @@ import (
 // certificateLifetime outlasts any state directory.
 const certificateLifetime = 10 * 365 * 24 * time.Hour
 
-// Files in the certificate directory. Keys are ECDSA P-256, made in a millisecond where RSA takes half a second.
+// Files in the certificate directory. Keys are ECDSA P-256, made in a millisecond where RSA takes
+// half a second.
 const (
 	authorityCertificate = "authority.crt"
 	servingCertificate   = "serving.crt"
@@ -30,8 +31,8 @@ const (
 	serviceAccountKey    = "service-account.key"
 )
 
-// ensureCertificates makes the directory with everything that the control plane proves its identity with, unless it is
-// there: a control plane that starts again keeps its authority, and its clients their trust.
+// ensureCertificates creates the directory with the control plane's keys and certificates, unless
+// it exists. A restarted control plane keeps its authority, so its clients still trust it.
 func ensureCertificates(directory string) error {
 	if _, err := os.Stat(directory); err == nil {
 		return nil
@@ -42,7 +43,7 @@ func ensureCertificates(directory string) error {
 	if err != nil {
 		return err
 	}
-	// Renamed when complete: what a killed process leaves behind is never taken for the real thing.
+	// The directory is renamed when complete, so a killed process leaves no partial one.
 	temporary, err := os.MkdirTemp(filepath.Dir(directory), "certificates-")
 	if err != nil {
 		return err
@@ -56,7 +57,8 @@ func ensureCertificates(directory string) error {
 	return os.Rename(temporary, directory)
 }
 
-// createCertificates returns the PEM files by name. The authority's own key is not among them: nothing is signed later.
+// createCertificates returns the PEM files by name. The authority's own key is not among them:
+// nothing is signed later.
 func createCertificates(now time.Time) (map[string][]byte, error) {
 	authority := &x509.Certificate{
 		SerialNumber:          big.NewInt(1),
@@ -75,7 +77,8 @@ func createCertificates(now time.Time) (map[string][]byte, error) {
 	}
 	admin := &x509.Certificate{
 		SerialNumber: big.NewInt(3),
-		// Members of system:masters pass every authorization check: https://kubernetes.io/docs/reference/access-authn-authz/rbac/
+		// Members of system:masters pass every authorization check:
+		// https://kubernetes.io/docs/reference/access-authn-authz/rbac/
 		Subject:     pkix.Name{CommonName: "kubernetes-admin", Organization: []string{"system:masters"}},
 		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},

@@ -37,16 +37,22 @@ func TestCertificates(t *testing.T) {
 
 	serving := parse(servingCertificate, servingKey)
 	for _, name := range []string{"127.0.0.1", "localhost", "kubernetes", "kubernetes.default.svc"} {
-		options := x509.VerifyOptions{Roots: authority, DNSName: name, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+		options := x509.VerifyOptions{
+			Roots: authority, DNSName: name, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		}
 		if _, err := serving.Verify(options); err != nil {
 			t.Errorf("serving %s: %v", name, err)
 		}
 	}
-	if _, err := serving.Verify(x509.VerifyOptions{Roots: authority, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err == nil {
+	if _, err := serving.Verify(x509.VerifyOptions{
+		Roots: authority, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}); err == nil {
 		t.Error("the serving certificate would pass as a client's")
 	}
 	admin := parse(adminCertificate, adminKey)
-	if _, err := admin.Verify(x509.VerifyOptions{Roots: authority, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
+	if _, err := admin.Verify(x509.VerifyOptions{
+		Roots: authority, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}); err != nil {
 		t.Error(err)
 	}
 	if !slices.Contains(admin.Subject.Organization, "system:masters") {

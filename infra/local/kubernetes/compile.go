@@ -34,8 +34,8 @@ func compile(ctx context.Context, source, version, output string, report *report
 	return nil
 }
 
-// linkerFlags leave out the symbol tables, and say the version that the server reports: without one kubectl and
-// clients that compare versions do not understand it.
+// linkerFlags drops the symbol tables and sets the version that the server reports. kubectl and
+// other clients compare that version.
 func linkerFlags(version string) string {
 	major, minor := "", ""
 	if parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3); len(parts) == 3 {
@@ -43,14 +43,17 @@ func linkerFlags(version string) string {
 	}
 	flags := []string{"-s", "-w"}
 	for _, target := range []string{"k8s.io/component-base/version", "k8s.io/client-go/pkg/version"} {
-		for _, value := range []string{"gitVersion=" + version, "gitMajor=" + major, "gitMinor=" + minor, "gitTreeState=clean"} {
+		for _, value := range []string{
+			"gitVersion=" + version, "gitMajor=" + major, "gitMinor=" + minor, "gitTreeState=clean",
+		} {
 			flags = append(flags, "-X", target+"."+value)
 		}
 	}
 	return strings.Join(flags, " ")
 }
 
-// packageListing takes what "go build -v" writes: a line for each package it compiles, and the compiler's messages.
+// packageListing reads the output of "go build -v": a line for each compiled package, and the
+// compiler's messages.
 type packageListing struct {
 	mutex    sync.Mutex
 	partial  []byte
@@ -84,7 +87,7 @@ func (p *packageListing) count() int {
 	return p.packages
 }
 
-// messages are the lines that are not package paths: what went wrong.
+// messages are the lines that are not package paths, which describe errors.
 func (p *packageListing) messages() string {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()

@@ -16,10 +16,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// stopPatience is how long an orderly stop may take. Usually it is about a second.
+// stopPatience limits an orderly stop, which usually takes a second.
 const stopPatience = 10 * time.Second
 
-// logTailLines of the log are told when the process ends unasked.
+// logTailLines is the number of log lines in the error of an unexpected exit.
 const logTailLines = 15
 
 // ControlPlane is a running control plane. Its owner calls Stop.
@@ -30,7 +30,7 @@ type ControlPlane struct {
 	CertificateAuthority []byte
 	// Kubeconfig is the path of a kubeconfig with all rights.
 	Kubeconfig string
-	// Version is what the server reports, such as v1.36.3.
+	// Version is the version that the server reports, such as v1.36.3.
 	Version string
 	// ServiceCIDR is the range of the services' addresses.
 	ServiceCIDR string
@@ -39,7 +39,8 @@ type ControlPlane struct {
 	logPath  string
 	auditLog string // empty where no request is noted
 	process  *os.Process
-	// input is the writing end of the process's standard input. Closing it, which our own death does too, stops it.
+	// input is the writing end of the process's standard input. Closing it, which our own death
+	// does too, stops it.
 	input io.Closer
 	ready chan struct{}
 
@@ -51,7 +52,8 @@ type ControlPlane struct {
 	err  error
 }
 
-// RESTConfig returns a configuration with all rights and without a client-side rate limit. The caller may change it.
+// RESTConfig returns a configuration with all rights and without a client-side rate limit. The
+// caller may change it.
 func (c *ControlPlane) RESTConfig() *rest.Config {
 	return rest.CopyConfig(c.admin)
 }
@@ -61,7 +63,8 @@ func (c *ControlPlane) Done() <-chan struct{} {
 	return c.done
 }
 
-// Err says why the process ended: nil while it runs and after Stop, else an error with the last lines of its log.
+// Err returns the reason of the process's exit, with the last lines of its log. It is nil while the
+// process runs and after Stop.
 func (c *ControlPlane) Err() error {
 	select {
 	case <-c.done:
@@ -71,8 +74,8 @@ func (c *ControlPlane) Err() error {
 	}
 }
 
-// Stop ends the process and waits until it is gone. What it served stays in the directory. Calling it again is
-// harmless. It returns an error if the process had failed before, or had to be killed.
+// Stop ends the process and waits for its exit. Its state stays in the directory. A second call has
+// no effect. It returns an error if the process had failed before or had to be killed.
 func (c *ControlPlane) Stop() error {
 	c.mutex.Lock()
 	c.stopping = true
@@ -92,7 +95,8 @@ func (c *ControlPlane) Stop() error {
 	return fmt.Errorf("the control plane did not stop within %s and was killed; its log is %s", stopPatience, c.logPath)
 }
 
-// run starts the command and the goroutine that waits for its end, which lives exactly as long as the process.
+// run starts the command and the goroutine that waits for its end, which lives exactly as long as
+// the process.
 func (c *ControlPlane) run(command *exec.Cmd, log io.Writer) error {
 	file, writer, err := openLog(c.logPath, log)
 	if err != nil {

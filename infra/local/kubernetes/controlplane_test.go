@@ -30,8 +30,8 @@ const (
 	replicas    = 3
 )
 
-// TestControlPlane walks one control plane through its life: it starts, schedules, authenticates as EKS does, stops,
-// starts again with what it had, and ends when its parent does.
+// TestControlPlane covers the life of a control plane. It starts, schedules, authenticates as EKS
+// does, stops, starts again with its state, and ends when its parent does.
 func TestControlPlane(t *testing.T) {
 	webhook := newTokenWebhook(t, map[string]authenticationv1.UserInfo{
 		nodeToken:   {Username: "system:node:" + nodeName, Groups: []string{"system:nodes", "system:bootstrappers"}},
@@ -80,11 +80,12 @@ func TestControlPlane(t *testing.T) {
 			t.Fatal(err)
 		}
 		again := startForTest(t, options)
-		if again.Endpoint != controlPlane.Endpoint || string(again.CertificateAuthority) != string(controlPlane.CertificateAuthority) {
+		if again.Endpoint != controlPlane.Endpoint ||
+			string(again.CertificateAuthority) != string(controlPlane.CertificateAuthority) {
 			t.Error("its endpoint or authority has changed")
 		}
 		var pods corev1.PodList
-		// The clients of the first life still reach it.
+		// The clients from before the restart can still reach it.
 		core := clientFor(t, controlPlane.RESTConfig(), corev1.SchemeGroupVersion)
 		if err := core.Get().Namespace("default").Resource("pods").Do(t.Context()).Into(&pods); err != nil {
 			t.Fatal(err)
@@ -93,7 +94,7 @@ func TestControlPlane(t *testing.T) {
 			t.Errorf("it has %d pods of %d", len(pods.Items), replicas)
 		}
 
-		// What the kernel does when the parent dies.
+		// The kernel does this when the parent dies.
 		if err := again.input.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -146,8 +147,8 @@ func TestStartThatIsCutShortLeavesNothing(t *testing.T) {
 	_ = held.Close()
 }
 
-// builtBinary builds the control plane unless that is done. Its progress goes to standard error directly: the first
-// build takes minutes, and the test's own log is shown only at its end.
+// builtBinary builds the control plane once. Its progress goes to standard error directly, because
+// the first build takes minutes and the test's own log appears only at its end.
 func builtBinary(t *testing.T) string {
 	t.Helper()
 	binary, err := Build(t.Context(), filepath.Join("..", "..", ".."), os.Stderr)
@@ -175,7 +176,8 @@ func checkNewCluster(t *testing.T, controlPlane *ControlPlane) {
 	}
 	core := clientFor(t, controlPlane.RESTConfig(), corev1.SchemeGroupVersion)
 	var service corev1.Service
-	if err := core.Get().Namespace("kube-system").Resource("services").Name("kube-dns").Do(t.Context()).Into(&service); err != nil {
+	if err := core.Get().Namespace(
+		"kube-system").Resource("services").Name("kube-dns").Do(t.Context()).Into(&service); err != nil {
 		t.Fatal(err)
 	}
 	if service.Spec.ClusterIP != "10.100.0.10" {
@@ -209,17 +211,19 @@ func checkUnschedulable(t *testing.T, controlPlane *ControlPlane) {
 		},
 	}
 	apps := clientFor(t, controlPlane.RESTConfig(), appsv1.SchemeGroupVersion)
-	if err := apps.Post().Namespace("default").Resource("deployments").Body(deployment).Do(t.Context()).Error(); err != nil {
+	if err := apps.Post().Namespace(
+		"default").Resource("deployments").Body(deployment).Do(t.Context()).Error(); err != nil {
 		t.Fatal(err)
 	}
 	eventuallyPods(t, controlPlane, "all pods are unschedulable", func(pod corev1.Pod) bool {
 		return slices.ContainsFunc(pod.Status.Conditions, func(condition corev1.PodCondition) bool {
-			return condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse && condition.Reason == corev1.PodReasonUnschedulable
+			return condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse &&
+				condition.Reason == corev1.PodReasonUnschedulable
 		})
 	})
 }
 
-// eventuallyPods waits until there are as many pods as the deployment wants and each of them satisfies check.
+// eventuallyPods waits until the deployment has all its pods and each satisfies check.
 func eventuallyPods(t *testing.T, controlPlane *ControlPlane, what string, check func(corev1.Pod) bool) {
 	t.Helper()
 	core := clientFor(t, controlPlane.RESTConfig(), corev1.SchemeGroupVersion)
@@ -245,7 +249,8 @@ func checkTokens(t *testing.T, controlPlane *ControlPlane, webhook *tokenWebhook
 	whoAmI := func(token string) (authenticationv1.UserInfo, error) {
 		var review authenticationv1.SelfSubjectReview
 		client := clientFor(t, tokenConfig(controlPlane, token), authenticationv1.SchemeGroupVersion)
-		err := client.Post().Resource("selfsubjectreviews").Body(&authenticationv1.SelfSubjectReview{}).Do(t.Context()).Into(&review)
+		err := client.Post().Resource(
+			"selfsubjectreviews").Body(&authenticationv1.SelfSubjectReview{}).Do(t.Context()).Into(&review)
 		return review.Status.UserInfo, err
 	}
 	user, err := whoAmI(personToken)
@@ -312,11 +317,14 @@ func checkNode(t *testing.T, controlPlane *ControlPlane) {
 	if err := register(node); err != nil {
 		t.Fatal(err)
 	}
-	eventuallyPods(t, controlPlane, "all pods are bound", func(pod corev1.Pod) bool { return pod.Spec.NodeName == nodeName })
+	eventuallyPods(t, controlPlane, "all pods are bound", func(pod corev1.Pod) bool {
+		return pod.Spec.NodeName == nodeName
+	})
 	if err := kubelet.Get().Resource("nodes").Name(nodeName).Do(t.Context()).Error(); err != nil {
 		t.Errorf("a kubelet should be able to read its own node: %v", err)
 	}
-	if err := kubelet.Get().Namespace("kube-system").Resource("secrets").Do(t.Context()).Error(); !apierrors.IsForbidden(err) {
+	if err := kubelet.Get().Namespace(
+		"kube-system").Resource("secrets").Do(t.Context()).Error(); !apierrors.IsForbidden(err) {
 		t.Errorf("a kubelet that lists secrets should be forbidden, not answered with %v", err)
 	}
 }

@@ -24,7 +24,7 @@ func writeAdminKubeconfig(path, certificates, endpoint string) error {
 		&api.AuthInfo{ClientCertificateData: content[adminCertificate], ClientKeyData: content[adminKey]})
 }
 
-// writeWebhookKubeconfig writes the file that tells kube-apiserver where its token webhook is:
+// writeWebhookKubeconfig writes the file that names kube-apiserver's token webhook:
 // https://kubernetes.io/docs/reference/access-authn-authz/authentication/#webhook-token-authentication
 func writeWebhookKubeconfig(path, url string) error {
 	return writeKubeconfig(path, &api.Cluster{Server: url}, &api.AuthInfo{})

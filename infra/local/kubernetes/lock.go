@@ -9,14 +9,16 @@ import (
 	"time"
 )
 
-// lockInterval is how often a lock that another process holds is tried again. A blocking flock could not be cancelled.
+// lockInterval is the interval of tries for a lock that another process holds. A blocking flock
+// could not be cancelled.
 const lockInterval = 200 * time.Millisecond
 
-// errLocked says that another process holds the lock.
+// errLocked means that another process holds the lock.
 var errLocked = errors.New("locked by another process")
 
-// tryLock takes the advisory lock of the file at path, which it creates if need be, or returns errLocked. The lock is
-// held until the file is closed, by every process that has inherited it too: one that dies leaves no stale lock.
+// tryLock takes the advisory lock of the file at path, which it creates if need be, or returns
+// errLocked. The lock is held until the file is closed, by every process that has inherited it too:
+// one that dies leaves no stale lock.
 func tryLock(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

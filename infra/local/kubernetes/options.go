@@ -17,30 +17,33 @@ const defaultServiceCIDR = "10.100.0.0/16"
 type Options struct {
 	// Binary is the path that Build returned.
 	Binary string
-	// Directory keeps the state, the certificates and the log. A control plane that starts again in the same directory
-	// has the same objects and the same certificate authority. One directory serves one control plane at a time.
+	// Directory keeps the state, the certificates and the log. A control plane that starts again in
+	// the same directory has the same objects and the same certificate authority. One directory
+	// serves one control plane at a time.
 	Directory string
 	// Port is the port of 127.0.0.1 for the API server; 0 takes a free one.
 	Port int
-	// TokenWebhookURL is the address of a TokenReview (authentication.k8s.io/v1) webhook that is asked about each bearer
-	// token which is not a service account's. Empty: such tokens are refused.
+	// TokenWebhookURL is the address of a TokenReview (authentication.k8s.io/v1) webhook that is
+	// asked about each bearer token which is not a service account's. Empty: such tokens are
+	// refused.
 	TokenWebhookURL string
-	// ServiceCIDR is the IPv4 range of the services' addresses, between /12 and /24 as on EKS. Empty: defaultServiceCIDR.
+	// ServiceCIDR is the IPv4 range of the services' addresses, between /12 and /24 as on EKS.
+	// Empty: defaultServiceCIDR.
 	ServiceCIDR string
-	// NodeMonitorGracePeriod is how long a node may be silent until it is marked unreachable. Zero: Kubernetes' own
-	// default, 50 seconds, which EKS leaves as it is.
+	// NodeMonitorGracePeriod is the silence after which a node is marked unreachable. Zero means
+	// Kubernetes' default of 50 seconds, which EKS keeps.
 	NodeMonitorGracePeriod time.Duration
-	// WithoutWatchCache has each list come from etcd. Kubernetes' own way, from the API server's memory, has a list of what
-	// was written lately wait up to a tenth of a second until that memory is known to be up to date, and one that may
-	// be older (resourceVersion 0) show what has been.
+	// WithoutWatchCache makes each list come from etcd. By default the API server lists from its
+	// memory. A list of recent writes then waits up to a tenth of a second until that memory is up
+	// to date. A list with resourceVersion 0 may be outdated.
 	WithoutWatchCache bool
-	// AuditGroups are groups of users whose requests are noted, for AuditedRequests to read.
+	// AuditGroups are the user groups whose requests AuditedRequests returns.
 	AuditGroups []string
-	// Log also gets what the control plane logs to Directory/controlplane.log. It may be nil.
+	// Log also gets the log of Directory/controlplane.log. It may be nil.
 	Log io.Writer
 }
 
-// withDefaults fills what may be left empty, and finds every setting that cannot be.
+// withDefaults fills optional fields and checks all others.
 func (o Options) withDefaults() (Options, error) {
 	if o.ServiceCIDR == "" {
 		o.ServiceCIDR = defaultServiceCIDR
@@ -59,15 +62,18 @@ func (o Options) withDefaults() (Options, error) {
 		if address, err := url.Parse(o.TokenWebhookURL); err != nil {
 			problems = append(problems, fmt.Errorf("option TokenWebhookURL: %w", err))
 		} else if address.Scheme != "http" || address.Host == "" {
-			problems = append(problems, fmt.Errorf("option TokenWebhookURL %q is not an http URL with a host", o.TokenWebhookURL))
+			problems = append(problems,
+				fmt.Errorf("option TokenWebhookURL %q is not an http URL with a host", o.TokenWebhookURL))
 		}
 	}
 	if prefix, err := netip.ParsePrefix(o.ServiceCIDR); err != nil {
 		problems = append(problems, fmt.Errorf("option ServiceCIDR: %w", err))
 	} else if !prefix.Addr().Is4() || prefix.Bits() < 12 || prefix.Bits() > 24 {
-		problems = append(problems, fmt.Errorf("option ServiceCIDR %q is not an IPv4 range between /12 and /24", o.ServiceCIDR))
+		problems = append(problems,
+			fmt.Errorf("option ServiceCIDR %q is not an IPv4 range between /12 and /24", o.ServiceCIDR))
 	} else if prefix != prefix.Masked() {
-		problems = append(problems, fmt.Errorf("option ServiceCIDR %q has host bits set: give %q", o.ServiceCIDR, prefix.Masked()))
+		problems = append(problems,
+			fmt.Errorf("option ServiceCIDR %q has host bits set: give %q", o.ServiceCIDR, prefix.Masked()))
 	}
 	if o.NodeMonitorGracePeriod < 0 {
 		problems = append(problems, fmt.Errorf("option NodeMonitorGracePeriod %s is negative", o.NodeMonitorGracePeriod))
@@ -75,8 +81,8 @@ func (o Options) withDefaults() (Options, error) {
 	return o, errors.Join(problems...)
 }
 
-// clusterDNS is the address of the cluster's DNS service, the tenth of the range by the convention that EKS and its
-// node bootstrap share. ServiceCIDR is valid.
+// clusterDNS is the address of the cluster's DNS service, the tenth of the range by the convention
+// that EKS and its node bootstrap share. ServiceCIDR is valid.
 func (o Options) clusterDNS() netip.Addr {
 	address := netip.MustParsePrefix(o.ServiceCIDR).Addr().As4()
 	address[3] += 10

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// reportInterval is how long a person is left without a sign of life.
+// reportInterval is the longest time without a line of progress.
 const reportInterval = 10 * time.Second
 
-// report tells a person who waits what is going on: lines as things happen, and one every reportInterval in between.
+// report prints progress: lines as things happen, and one every reportInterval in between.
 type report struct {
 	output  io.Writer
 	started time.Time
@@ -21,7 +21,7 @@ type report struct {
 	stage func() string
 }
 
-// startReport starts with a stage that is only told if it lasts. Its owner closes it.
+// startReport starts with a stage that is printed only if it lasts. The caller closes the report.
 func startReport(output io.Writer, stage string) *report {
 	r := &report{output: output, started: time.Now(), done: make(chan struct{})}
 	r.setStage(stage)
@@ -44,7 +44,8 @@ func (r *report) setStage(stage string) {
 	r.setStageFunc(func() string { return stage })
 }
 
-// setStageFunc sets what the next lines say. The function may be called at any time until the report is closed.
+// setStageFunc sets the text of the next lines. The report may call the function at any time until
+// it is closed.
 func (r *report) setStageFunc(stage func() string) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()

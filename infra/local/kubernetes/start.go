@@ -16,13 +16,14 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// startPatience is when a start has failed. It takes three to five seconds on two cores that are free.
+// startPatience is when a start has failed. It takes three to five seconds on two cores that are
+// free.
 const startPatience = 90 * time.Second
 
-// Start runs a control plane and returns when the API answers, the scheduler and the controllers are at work, pods can
-// be created in default and kube-system, and what EKS puts into a new cluster is there. Ending ctx cuts the start
-// short; it does not stop a control plane that has started. A failed start leaves no process; its error tells the
-// last lines of the log.
+// Start runs a control plane. It returns when the API answers, the scheduler and the controllers
+// work, pods can be created in default and kube-system, and EKS's objects exist. Ending ctx cancels
+// the start; it does not stop a started control plane. A failed start leaves no process, and its
+// error has the last lines of the log.
 func Start(ctx context.Context, options Options) (*ControlPlane, error) {
 	options, err := options.withDefaults()
 	if err != nil {
@@ -65,8 +66,8 @@ func launch(options Options) (*ControlPlane, error) {
 	if err := os.MkdirAll(volumePlugins, 0o700); err != nil {
 		return nil, err
 	}
-	// The child inherits the lock and the listener: the directory is taken for exactly as long as the process lives,
-	// and nobody can take the port between now and the moment the API server serves it.
+	// The child inherits the lock and the listener. So the directory is locked exactly while the
+	// process lives, and no other process can take the port before the API server serves it.
 	held, err := tryLock(filepath.Join(directory, "lock"))
 	if errors.Is(err, errLocked) {
 		return nil, errors.New("another control plane runs in this directory: stop it or use another directory")
@@ -136,7 +137,8 @@ func launch(options Options) (*ControlPlane, error) {
 	command.Dir = directory
 	command.Env = environment()
 	command.ExtraFiles = []*os.File{listener, held}
-	// In a process group of its own, so that Ctrl-C in a terminal reaches the local run, which stops things in order.
+	// In a process group of its own, so that Ctrl-C in a terminal reaches the local run, which
+	// stops things in order.
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := controlPlane.run(command, options.Log); err != nil {
 		return nil, err
@@ -158,7 +160,8 @@ func listen(port int) (*os.File, int, error) {
 	return file, listener.Addr().(*net.TCPAddr).Port, nil
 }
 
-// environment is what the process gets of this one's: nothing that changes how Kubernetes behaves, and no credentials.
+// environment is the process's environment: no variable that changes Kubernetes' behaviour, and no
+// credentials.
 func environment() []string {
 	var kept []string
 	for _, name := range []string{"HOME", "PATH", "TMPDIR", "GOMAXPROCS", "GOMEMLIMIT", "GOGC"} {
@@ -169,8 +172,8 @@ func environment() []string {
 	return kept
 }
 
-// adminConfig reads the kubeconfig without client-go's limit of five requests a second, which the API server's own
-// priority and fairness makes needless.
+// adminConfig reads the kubeconfig without client-go's limit of five requests a second, which the
+// API server's own priority and fairness makes needless.
 func adminConfig(kubeconfig string) (*rest.Config, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {

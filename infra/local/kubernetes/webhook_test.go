@@ -10,7 +10,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 )
 
-// tokenWebhook answers TokenReviews from a table, and remembers what it was asked.
+// tokenWebhook answers TokenReviews from a table and records the requests.
 type tokenWebhook struct {
 	*httptest.Server
 	users map[string]authenticationv1.UserInfo
@@ -46,7 +46,7 @@ func (w *tokenWebhook) ServeHTTP(response http.ResponseWriter, request *http.Req
 	_ = json.NewEncoder(response).Encode(review)
 }
 
-// times is how often the webhook was asked about a token.
+// times counts the webhook's requests about a token.
 func (w *tokenWebhook) times(token string) int {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()

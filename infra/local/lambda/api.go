@@ -14,12 +14,12 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-// Register lets the server answer Lambda's REST API.
+// Register makes the server answer Lambda's REST API.
 func (s *Service) Register(server *wire.Server) { server.Register("lambda", restAPI{s}) }
 
 type restAPI struct{ service *Service }
 
-// route finds the action of a method and path, and what the path names.
+// route finds the action of a method and path, and the name in the path.
 func route(method, path string) (action, name string) {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	if len(parts) < 2 {
@@ -74,14 +74,18 @@ func (a restAPI) Serve(ctx context.Context, c *wire.Call) (*wire.Response, error
 	case "GetEventSourceMapping", "UpdateEventSourceMapping":
 		return s.serveMapping(c, name, action == "UpdateEventSourceMapping")
 	case "":
-		return nil, wire.Errorf("UnknownOperationException", http.StatusNotFound, "the local Lambda has no %s %s; it simulates Invoke, GetFunction, GetFunctionConfiguration, UpdateFunctionConfiguration, ListFunctions, GetPolicy, GetFunctionConcurrency, ListTags and the reading and updating of event source mappings", c.HTTP.Method, c.HTTP.URL.Path)
+		return nil, wire.Errorf("UnknownOperationException", http.StatusNotFound,
+			"the local Lambda has no %s %s; it simulates Invoke, GetFunction, GetFunctionConfiguration, "+
+				"UpdateFunctionConfiguration, ListFunctions, GetPolicy, GetFunctionConcurrency, ListTags and the reading and "+
+				"updating of event source mappings", c.HTTP.Method, c.HTTP.URL.Path)
 	}
 	f, err := s.find(name)
 	if err != nil {
 		return nil, asAnswer(err)
 	}
 	if qualifier := c.HTTP.URL.Query().Get("Qualifier"); qualifier != "" && qualifier != "$LATEST" {
-		return nil, wire.Errorf("ResourceNotFoundException", http.StatusNotFound, "Function not found: %s:%s (only $LATEST is simulated)", f.arn, qualifier)
+		return nil, wire.Errorf("ResourceNotFoundException", http.StatusNotFound,
+			"Function not found: %s:%s (only $LATEST is simulated)", f.arn, qualifier)
 	}
 	switch action {
 	case "Invoke":
@@ -118,7 +122,7 @@ func (a restAPI) Serve(ctx context.Context, c *wire.Call) (*wire.Response, error
 	}
 }
 
-// asAnswer gives the service's own errors their AWS codes.
+// asAnswer returns the service's own errors their AWS codes.
 func asAnswer(err error) error {
 	switch {
 	case errors.Is(err, errNotFound):
@@ -136,7 +140,8 @@ func asAnswer(err error) error {
 
 func (s *Service) serveInvoke(ctx context.Context, c *wire.Call, f *function) (*wire.Response, error) {
 	if len(c.Body) > 0 && !json.Valid(c.Body) {
-		return nil, wire.Errorf("InvalidRequestContentException", http.StatusBadRequest, "Could not parse request body into json: the payload of %d bytes is not JSON", len(c.Body))
+		return nil, wire.Errorf("InvalidRequestContentException", http.StatusBadRequest,
+			"Could not parse request body into json: the payload of %d bytes is not JSON", len(c.Body))
 	}
 	payload := c.Body
 	if len(payload) == 0 {
@@ -145,7 +150,8 @@ func (s *Service) serveInvoke(ctx context.Context, c *wire.Call, f *function) (*
 	r := request{requestID: c.RequestID, trigger: "request", payload: payload}
 	if trace := c.HTTP.Header.Get("X-Amzn-Trace-Id"); trace != "" {
 		if lineageCount(trace, f.arn) >= maximumLoop {
-			return nil, wire.Errorf("RecursiveInvocationException", http.StatusBadRequest, "function %s was invoked %d times in one chain of events; Lambda stops such loops", f.name, maximumLoop)
+			return nil, wire.Errorf("RecursiveInvocationException", http.StatusBadRequest,
+				"function %s was invoked %d times in one chain of events; Lambda stops such loops", f.name, maximumLoop)
 		}
 		r.traces = []string{trace}
 	}
@@ -160,7 +166,8 @@ func (s *Service) serveInvoke(ctx context.Context, c *wire.Call, f *function) (*
 	case "DryRun":
 		return &wire.Response{Status: http.StatusNoContent}, nil
 	default:
-		return nil, wire.Errorf("InvalidParameterValueException", http.StatusBadRequest, "invocation type %q: it is RequestResponse, Event or DryRun", invocation)
+		return nil, wire.Errorf("InvalidParameterValueException", http.StatusBadRequest,
+			"invocation type %q: it is RequestResponse, Event or DryRun", invocation)
 	}
 	r.clientContext = decodeContext(c.HTTP.Header.Get("X-Amz-Client-Context"))
 	out, err := s.run(ctx, f, r)
@@ -194,9 +201,12 @@ func (f *function) describe() map[string]any {
 	defer f.mu.Unlock()
 	c := f.configuration
 	out := map[string]any{
-		"FunctionName": c.Name, "FunctionArn": f.arn, "Runtime": c.Runtime, "Role": c.Role, "Handler": c.Handler, "Description": c.Description,
-		"CodeSize": f.code.size, "CodeSha256": f.code.sha256, "Timeout": int(c.Timeout.Seconds()), "MemorySize": c.MemoryMB,
-		"LastModified": f.modified.UTC().Format("2006-01-02T15:04:05.000+0000"), "Version": "$LATEST", "RevisionId": f.revision,
+		"FunctionName": c.Name, "FunctionArn": f.arn, "Runtime": c.Runtime, "Role": c.Role, "Handler": c.Handler,
+		"Description": c.Description,
+		"CodeSize":    f.code.size, "CodeSha256": f.code.sha256, "Timeout": int(c.Timeout.Seconds()),
+		"MemorySize": c.MemoryMB,
+		"LastModified": f.modified.UTC().Format(
+			"2006-01-02T15:04:05.000+0000"), "Version": "$LATEST", "RevisionId": f.revision,
 		"State": "Active", "LastUpdateStatus": "Successful", "PackageType": "Zip", "Architectures": []string{c.Architecture},
 		"TracingConfig": map[string]string{"Mode": "PassThrough"}, "EphemeralStorage": map[string]int{"Size": 512},
 		"LoggingConfig": map[string]string{"LogFormat": c.LogFormat, "LogGroup": c.LogGroup},
@@ -269,17 +279,23 @@ func (f *function) servePolicy() (*wire.Response, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.permissions) == 0 {
-		return nil, wire.Errorf("ResourceNotFoundException", http.StatusNotFound, "No policy is associated with function %s.", f.arn)
+		return nil, wire.Errorf("ResourceNotFoundException", http.StatusNotFound, "No policy is associated with function %s.",
+			f.arn)
 	}
 	var statements []map[string]any
 	for id, p := range f.permissions {
-		statement := map[string]any{"Sid": id, "Effect": "Allow", "Principal": map[string]string{"Service": p.Principal}, "Action": p.Action, "Resource": f.arn}
+		statement := map[string]any{
+			"Sid": id, "Effect": "Allow", "Principal": map[string]string{"Service": p.Principal}, "Action": p.Action,
+			"Resource": f.arn,
+		}
 		if p.SourceARN != "" {
 			statement["Condition"] = map[string]any{"ArnLike": map[string]string{"AWS:SourceArn": p.SourceARN}}
 		}
 		statements = append(statements, statement)
 	}
-	slices.SortFunc(statements, func(a, b map[string]any) int { return strings.Compare(a["Sid"].(string), b["Sid"].(string)) })
+	slices.SortFunc(statements, func(a, b map[string]any) int {
+		return strings.Compare(a["Sid"].(string), b["Sid"].(string))
+	})
 	document, err := json.Marshal(map[string]any{"Version": "2012-10-17", "Id": "default", "Statement": statements})
 	if err != nil {
 		return nil, err
@@ -291,8 +307,9 @@ func (f *function) servePolicy() (*wire.Response, error) {
 func (m *mapping) describe() map[string]any {
 	out := map[string]any{
 		"UUID": m.id, "EventSourceArn": m.settings.queueARN, "FunctionArn": m.function.arn, "BatchSize": m.settings.batchSize,
-		"MaximumBatchingWindowInSeconds": int(m.settings.window.Seconds()), "State": m.state, "StateTransitionReason": "USER_INITIATED",
-		"LastModified": wire.Time{Time: m.modified}, "FunctionResponseTypes": []string{},
+		"MaximumBatchingWindowInSeconds": int(m.settings.window.Seconds()), "State": m.state,
+		"StateTransitionReason": "USER_INITIATED",
+		"LastModified":          wire.Time{Time: m.modified}, "FunctionResponseTypes": []string{},
 		"EventSourceMappingArn": strings.Replace(m.service.arn(m.id), ":function:", ":event-source-mapping:", 1),
 	}
 	if m.settings.reportItemFailures {
@@ -318,11 +335,14 @@ func (s *Service) listMappings(c *wire.Call) (*wire.Response, error) {
 	defer s.mu.Unlock()
 	described := []map[string]any{}
 	for _, m := range s.mappings {
-		if source := query.Get("EventSourceArn"); (only == nil || m.function == only) && (source == "" || source == m.settings.queueARN) {
+		if source := query.Get("EventSourceArn"); (only == nil || m.function == only) &&
+			(source == "" || source == m.settings.queueARN) {
 			described = append(described, m.describe())
 		}
 	}
-	slices.SortFunc(described, func(a, b map[string]any) int { return strings.Compare(a["UUID"].(string), b["UUID"].(string)) })
+	slices.SortFunc(described, func(a, b map[string]any) int {
+		return strings.Compare(a["UUID"].(string), b["UUID"].(string))
+	})
 	return wire.JSON(map[string]any{"EventSourceMappings": described})
 }
 
@@ -335,7 +355,8 @@ func (s *Service) serveMapping(c *wire.Call, id string, update bool) (*wire.Resp
 	}
 	s.mu.Unlock()
 	if m == nil {
-		return nil, wire.Errorf("ResourceNotFoundException", http.StatusNotFound, "The resource you requested does not exist: event source mapping %s", id)
+		return nil, wire.Errorf("ResourceNotFoundException", http.StatusNotFound,
+			"The resource you requested does not exist: event source mapping %s", id)
 	}
 	if update {
 		var in struct {

@@ -18,7 +18,8 @@ type eventAttribute struct {
 	DataType         string   `json:"dataType"`
 }
 
-// eventRecord is one message of the event, https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
+// eventRecord is one message of the event,
+// https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
 type eventRecord struct {
 	MessageID         string                    `json:"messageId"`
 	ReceiptHandle     string                    `json:"receiptHandle"`
@@ -39,16 +40,19 @@ func (m *mapping) event(settings mappingSettings, batch []sqs.Message) ([]byte, 
 			attributes[name] = eventAttribute{a.StringValue, a.BinaryValue, []string{}, [][]byte{}, a.DataType}
 		}
 		records[i] = eventRecord{
-			MessageID: message.ID, ReceiptHandle: message.ReceiptHandle, Body: message.Body, Attributes: message.SystemAttributes(),
-			MessageAttributes: attributes, MD5OfBody: message.BodyMD5(), EventSource: "aws:sqs", EventSourceARN: settings.queueARN,
-			AWSRegion: m.service.options.Region,
+			MessageID: message.ID, ReceiptHandle: message.ReceiptHandle, Body: message.Body,
+			Attributes:        message.SystemAttributes(),
+			MessageAttributes: attributes, MD5OfBody: message.BodyMD5(), EventSource: "aws:sqs",
+			EventSourceARN: settings.queueARN,
+			AWSRegion:      m.service.options.Region,
 		}
 	}
 	return json.Marshal(map[string]any{"Records": records})
 }
 
-// itemFailures reads which messages of the batch failed. No answer, null, {} and an empty list mean none; anything that is not of the
-// documented form, an empty or an unknown identifier means all, given as an error.
+// itemFailures returns the failed messages of a batch. No answer, null, {} and an empty list mean
+// none. Anything outside the documented form, and an empty or unknown identifier, means all,
+// returned as an error.
 // https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html
 func itemFailures(payload []byte, batch []sqs.Message) (map[string]bool, error) {
 	failed := map[string]bool{}

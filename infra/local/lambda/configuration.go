@@ -21,20 +21,24 @@ type Configuration struct {
 	MemoryMB     int
 	Timeout      time.Duration
 	Environment  map[string]string
-	// LogGroup, LogFormat (Text or JSON) and the two levels are LoggingConfig's; the levels count only with JSON.
+	// LogGroup, LogFormat (Text or JSON) and the two levels are LoggingConfig's; the levels count
+	// only with JSON.
 	LogGroup, LogFormat, ApplicationLogLevel, SystemLogLevel string
 	// DeadLetterTarget is the ARN of the queue for events that failed for good; empty for none.
 	DeadLetterTarget string
-	// ReservedConcurrency bounds the function's concurrent invocations; nil leaves it to the account's limit.
+	// ReservedConcurrency bounds the function's concurrent invocations; nil leaves it to the
+	// account's limit.
 	ReservedConcurrency *int
 	Tags                map[string]string
 }
 
-// accountConcurrency is the account's limit of concurrent executions for each function without reserved concurrency. AWS
-// gives new accounts as little as 10 and others 1,000 for all functions together; one machine runs fewer processes.
+// accountConcurrency is the account's limit of concurrent executions for each function without
+// reserved concurrency. AWS gives new accounts as little as 10 and others 1,000 for all functions
+// together; one machine runs fewer processes.
 const accountConcurrency = 50
 
-// Levels of Lambda's own log lines, the most detailed first. What has gone well is of level INFO and what has not of WARN.
+// Levels of Lambda's own log lines, the most detailed first. Successes have the level INFO,
+// failures WARN.
 // https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-log-level.html#monitoring-cloudwatchlogs-log-level-mapping
 const (
 	levelDebug = "DEBUG"
@@ -51,9 +55,12 @@ var validName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 // reservedVariables may not be set by a function's configuration.
 // https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html
 var reservedVariables = []string{
-	"_HANDLER", "_X_AMZN_TRACE_ID", "AWS_DEFAULT_REGION", "AWS_REGION", "AWS_EXECUTION_ENV", "AWS_LAMBDA_FUNCTION_NAME", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE",
-	"AWS_LAMBDA_FUNCTION_VERSION", "AWS_LAMBDA_INITIALIZATION_TYPE", "AWS_LAMBDA_LOG_GROUP_NAME", "AWS_LAMBDA_LOG_STREAM_NAME", "AWS_ACCESS_KEY",
-	"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_LAMBDA_RUNTIME_API", "LAMBDA_TASK_ROOT", "LAMBDA_RUNTIME_DIR",
+	"_HANDLER", "_X_AMZN_TRACE_ID", "AWS_DEFAULT_REGION", "AWS_REGION", "AWS_EXECUTION_ENV", "AWS_LAMBDA_FUNCTION_NAME",
+	"AWS_LAMBDA_FUNCTION_MEMORY_SIZE",
+	"AWS_LAMBDA_FUNCTION_VERSION", "AWS_LAMBDA_INITIALIZATION_TYPE", "AWS_LAMBDA_LOG_GROUP_NAME",
+	"AWS_LAMBDA_LOG_STREAM_NAME", "AWS_ACCESS_KEY",
+	"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_LAMBDA_RUNTIME_API", "LAMBDA_TASK_ROOT",
+	"LAMBDA_RUNTIME_DIR",
 }
 
 // complete fills defaults and checks; errors name the setting and the mend.
@@ -95,12 +102,15 @@ func (c *Configuration) complete() error {
 	case c.LogFormat == "Text" && c.SystemLogLevel+c.ApplicationLogLevel != "":
 		return fmt.Errorf("function %s: LoggingConfig has a log level, which needs LogFormat JSON", c.Name)
 	case c.LogFormat == "JSON" && !slices.Contains(systemLogLevels(), c.SystemLogLevel):
-		return fmt.Errorf("function %s: LoggingConfig.SystemLogLevel is %q; it must be DEBUG, INFO or WARN", c.Name, c.SystemLogLevel)
+		return fmt.Errorf("function %s: LoggingConfig.SystemLogLevel is %q; it must be DEBUG, INFO or WARN", c.Name,
+			c.SystemLogLevel)
 	case c.ReservedConcurrency != nil && *c.ReservedConcurrency < 0:
-		return fmt.Errorf("function %s: ReservedConcurrentExecutions is %d; it must not be negative", c.Name, *c.ReservedConcurrency)
+		return fmt.Errorf("function %s: ReservedConcurrentExecutions is %d; it must not be negative", c.Name,
+			*c.ReservedConcurrency)
 	}
 	if machine := machineArchitecture(); c.Architecture != machine {
-		return fmt.Errorf("function %s: Architectures is %s, and this machine is %s, where such a bootstrap cannot run: deploy with the context architecture=%s (cdk deploy -c architecture=%s) and functions built for it",
+		return fmt.Errorf("function %s: Architectures is %s, and this machine is %s, where such a bootstrap cannot run: "+
+			"deploy with the context architecture=%s (cdk deploy -c architecture=%s) and functions built for it",
 			c.Name, c.Architecture, machine, machine, machine)
 	}
 	var reserved []string
@@ -111,12 +121,13 @@ func (c *Configuration) complete() error {
 	}
 	if len(reserved) > 0 {
 		slices.Sort(reserved)
-		return fmt.Errorf("function %s: Environment sets variables that Lambda reserves: %s", c.Name, strings.Join(reserved, ", "))
+		return fmt.Errorf("function %s: Environment sets variables that Lambda reserves: %s", c.Name,
+			strings.Join(reserved, ", "))
 	}
 	return nil
 }
 
-// logs tells whether Lambda's own lines of the level are to be written.
+// logs reports whether Lambda writes its own lines of the level.
 func (c Configuration) logs(level string) bool {
 	levels := systemLogLevels()
 	return slices.Index(levels, level) >= slices.Index(levels, c.SystemLogLevel)
@@ -134,7 +145,8 @@ func (c Configuration) concurrency() int {
 	return accountConcurrency
 }
 
-// machineArchitecture is this machine's architecture by Lambda's name, or Go's where Lambda has none.
+// machineArchitecture is this machine's architecture by Lambda's name, or Go's where Lambda has
+// none.
 func machineArchitecture() string {
 	switch runtime.GOARCH {
 	case "amd64":

@@ -12,7 +12,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-// eventSettings are AWS::Lambda::EventInvokeConfig's: what becomes of events that fail.
+// eventSettings are AWS::Lambda::EventInvokeConfig's, about events that fail.
 type eventSettings struct {
 	retries    int
 	maximumAge time.Duration
@@ -24,13 +24,14 @@ func defaultEventSettings() eventSettings {
 	return eventSettings{retries: 2, maximumAge: 6 * time.Hour}
 }
 
-// InvokeAsync queues an event for a function and returns. A function's failure is tried again twice, after one and two minutes;
-// what fails for good goes to the function's failure destination and dead-letter queue. The error is for events that were not taken.
+// InvokeAsync queues an event for a function and returns. A failed event is tried again twice,
+// after one and two minutes. An event that fails for good goes to the function's failure
+// destination and dead-letter queue. The error is for events that were not accepted.
 func (s *Service) InvokeAsync(_ context.Context, functionARN string, payload []byte) error {
 	return s.queueEvent(functionARN, request{trigger: "event", payload: payload})
 }
 
-// InvokeFrom is InvokeAsync by another service (events.amazonaws.com) on behalf of the ARN of what caused it: an
+// InvokeFrom is InvokeAsync by another service (events.amazonaws.com) on behalf of a source ARN. An
 // AWS::Lambda::Permission must allow it.
 func (s *Service) InvokeFrom(_ context.Context, service, sourceARN, functionARN string, payload []byte) error {
 	f, err := s.find(functionARN)
@@ -43,7 +44,8 @@ func (s *Service) InvokeFrom(_ context.Context, service, sourceARN, functionARN 
 	return s.queueEvent(functionARN, request{trigger: service, payload: payload})
 }
 
-// InvokeAs is InvokeAsync by a service with a role (EventBridge Scheduler), which must be allowed lambda:InvokeFunction.
+// InvokeAs is InvokeAsync by a service with a role (EventBridge Scheduler), which must be allowed
+// lambda:InvokeFunction.
 func (s *Service) InvokeAs(_ context.Context, service, roleARN, functionARN string, payload []byte) error {
 	f, err := s.find(functionARN)
 	if err != nil {
@@ -61,7 +63,8 @@ func (s *Service) queueEvent(function string, r request) error {
 		return err
 	}
 	if len(r.payload) > maximumAsyncPayload {
-		return fmt.Errorf("function %s: %w: an event has at most %d bytes, this one %d", f.name, errTooLarge, maximumAsyncPayload, len(r.payload))
+		return fmt.Errorf("function %s: %w: an event has at most %d bytes, this one %d", f.name, errTooLarge,
+			maximumAsyncPayload, len(r.payload))
 	}
 	if r.requestID == "" {
 		r.requestID = wire.NewID()
@@ -96,7 +99,8 @@ func (s *Service) deliverEvent(f *function, r request) {
 			slog.Error("event was not delivered", "function", f.name, "requestId", r.requestID, "error", err)
 			return
 		}
-		if condition == "RetriesExhausted" && attempt <= settings.retries && s.pause(s.asyncRetryDelays[min(attempt, len(s.asyncRetryDelays))-1]) {
+		if condition == "RetriesExhausted" && attempt <= settings.retries &&
+			s.pause(s.asyncRetryDelays[min(attempt, len(s.asyncRetryDelays))-1]) {
 			if time.Since(queued) < settings.maximumAge {
 				continue
 			}
@@ -133,17 +137,19 @@ func (s *Service) giveUp(f *function, settings eventSettings, r request, out res
 		message = out.failure.Message
 	}
 	if configuration.DeadLetterTarget != "" {
-		s.sendFor(configuration.Role, configuration.DeadLetterTarget, sqs.Message{Body: string(event), SenderID: f.name, Attributes: map[string]sqs.Attribute{
-			"RequestID":    {DataType: "String", StringValue: r.requestID},
-			"ErrorCode":    {DataType: "Number", StringValue: "200"},
-			"ErrorMessage": {DataType: "String", StringValue: firstBytes(message, 1024)},
-		}})
+		s.sendFor(configuration.Role, configuration.DeadLetterTarget,
+			sqs.Message{Body: string(event), SenderID: f.name, Attributes: map[string]sqs.Attribute{
+				"RequestID":    {DataType: "String", StringValue: r.requestID},
+				"ErrorCode":    {DataType: "Number", StringValue: "200"},
+				"ErrorMessage": {DataType: "String", StringValue: firstBytes(message, 1024)},
+			}})
 	}
 	if settings.onFailure != "" {
 		record, err := json.Marshal(map[string]any{
 			"version": "1.0", "timestamp": time.Now().UTC().Format("2006-01-02T15:04:05.000Z"),
 			"requestContext": map[string]any{
-				"requestId": r.requestID, "functionArn": f.arn + ":$LATEST", "condition": condition, "approximateInvokeCount": r.attempt,
+				"requestId": r.requestID, "functionArn": f.arn + ":$LATEST", "condition": condition,
+				"approximateInvokeCount": r.attempt,
 			},
 			"requestPayload":  event,
 			"responseContext": map[string]any{"statusCode": 200, "executedVersion": "$LATEST", "functionError": "Unhandled"},

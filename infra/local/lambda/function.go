@@ -47,8 +47,8 @@ func (f *function) settings() Configuration {
 	return f.configuration.clone()
 }
 
-// acquire gives an idle sandbox, or nil with the right to start one. Without a free place it fails with errThrottled, or waits for
-// one if told to.
+// acquire returns an idle sandbox, or nil with the right to start one. Without a free place it
+// fails with errThrottled, or waits if wait is set.
 func (f *function) acquire(ctx context.Context, wait bool) (*sandbox, error) {
 	for {
 		f.mu.Lock()
@@ -106,7 +106,8 @@ func (f *function) startTaken() (*sandbox, error) {
 	return sb, nil
 }
 
-// release is called when a sandbox asks for its next invocation: it waits for one, or ends if its time has come.
+// release is called when a sandbox asks for its next invocation: it waits for one, or ends if its
+// time has come.
 func (f *function) release(sb *sandbox) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -133,7 +134,7 @@ func (f *function) release(sb *sandbox) {
 	})
 }
 
-// drop forgets a sandbox whose process has ended.
+// drop forgets a sandbox whose process has exited.
 func (f *function) drop(sb *sandbox) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -147,19 +148,20 @@ func (f *function) drop(sb *sandbox) {
 	}
 }
 
-// leave gives a place back; the caller holds the lock.
+// leave returns a place back; the caller holds the lock.
 func (f *function) leave() {
 	f.taken--
 	f.announce()
 }
 
-// announce wakes who waits for a place.
+// announce wakes a call that waits for a place.
 func (f *function) announce() {
 	close(f.freed)
 	f.freed = make(chan struct{})
 }
 
-// replace gives the function other settings; sandboxes of the old ones end, busy ones after their invocation.
+// replace returns the function other settings; sandboxes of the old ones end, busy ones after their
+// invocation.
 func (f *function) replace(configuration Configuration, code code) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -25,10 +25,13 @@ import (
 
 func TestInvokeOverTheWire(t *testing.T) {
 	w := newWorld(t)
-	w.function("worker", map[string]any{"MemorySize": 256, "Environment": map[string]any{"Variables": map[string]any{"COLOR": "green"}}})
+	w.function("worker", map[string]any{
+		"MemorySize": 256, "Environment": map[string]any{"Variables": map[string]any{"COLOR": "green"}},
+	})
 	call := func(payload string) *awslambda.InvokeOutput {
 		t.Helper()
-		out, err := w.client.Invoke(t.Context(), &awslambda.InvokeInput{FunctionName: aws.String("worker"), Payload: []byte(payload), LogType: types.LogTypeTail})
+		out, err := w.client.Invoke(t.Context(),
+			&awslambda.InvokeInput{FunctionName: aws.String("worker"), Payload: []byte(payload), LogType: types.LogTypeTail})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +50,10 @@ func TestInvokeOverTheWire(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, part := range []string{"START RequestId: " + to.RequestID, "a line of output\n", "END RequestId: ", "REPORT RequestId: ", "Memory Size: 256 MB"} {
+		for _, part := range []string{
+			"START RequestId: " + to.RequestID, "a line of output\n", "END RequestId: ", "REPORT RequestId: ",
+			"Memory Size: 256 MB",
+		} {
 			if !strings.Contains(string(tail), part) {
 				t.Errorf("call %d: the log tail %q lacks %q", i, tail, part)
 			}
@@ -63,18 +69,21 @@ func TestInvokeOverTheWire(t *testing.T) {
 		t.Errorf("invoked function ARN %q, want %q", first.FunctionARN, want)
 	}
 	invocations := w.service.Invocations()
-	if cold := invocations[0]; !cold.Cold || cold.Billed < cold.Init+cold.Duration || cold.Billed > cold.Init+cold.Duration+time.Millisecond || cold.MemoryMB != 256 {
+	if cold := invocations[0]; !cold.Cold || cold.Billed < cold.Init+cold.Duration ||
+		cold.Billed > cold.Init+cold.Duration+time.Millisecond || cold.MemoryMB != 256 {
 		t.Errorf("cold invocation %+v: want billed init and duration rounded up to a millisecond", cold)
 	}
 	if runtime.GOOS == "linux" && invocations[1].PeakMemoryMB < 1 {
 		t.Errorf("peak memory of %+v is not known", invocations[1])
 	}
 	out := call(`{"do":"error"}`)
-	if aws.ToString(out.FunctionError) != "Unhandled" || !strings.Contains(string(out.Payload), `"errorMessage":"told to fail"`) {
+	if aws.ToString(out.FunctionError) != "Unhandled" ||
+		!strings.Contains(string(out.Payload), `"errorMessage":"told to fail"`) {
 		t.Errorf("failing call: %s %s", aws.ToString(out.FunctionError), out.Payload)
 	}
 	got, err := w.client.GetFunction(t.Context(), &awslambda.GetFunctionInput{FunctionName: aws.String("worker")})
-	if err != nil || got.Configuration.State != types.StateActive || got.Configuration.Environment.Variables["COLOR"] != "green" {
+	if err != nil || got.Configuration.State != types.StateActive ||
+		got.Configuration.Environment.Variables["COLOR"] != "green" {
 		t.Errorf("GetFunction: %+v, %v", got, err)
 	}
 	listed, err := w.client.ListFunctions(t.Context(), &awslambda.ListFunctionsInput{})
@@ -82,7 +91,8 @@ func TestInvokeOverTheWire(t *testing.T) {
 		t.Errorf("ListFunctions: %+v, %v", listed, err)
 	}
 	var notFound *types.ResourceNotFoundException
-	if _, err := w.client.GetFunctionConfiguration(t.Context(), &awslambda.GetFunctionConfigurationInput{FunctionName: aws.String("nobody")}); !errors.As(err, &notFound) {
+	if _, err := w.client.GetFunctionConfiguration(t.Context(),
+		&awslambda.GetFunctionConfigurationInput{FunctionName: aws.String("nobody")}); !errors.As(err, &notFound) {
 		t.Errorf("an unknown function gives %v, want ResourceNotFoundException", err)
 	}
 }
@@ -91,11 +101,13 @@ func TestMappingsOverTheWire(t *testing.T) {
 	w := newWorld(t)
 	w.function("worker", nil)
 	id := w.mapQueue("worker", w.queue("work", nil), nil)
-	listed, err := w.client.ListEventSourceMappings(t.Context(), &awslambda.ListEventSourceMappingsInput{FunctionName: aws.String("worker")})
+	listed, err := w.client.ListEventSourceMappings(t.Context(),
+		&awslambda.ListEventSourceMappingsInput{FunctionName: aws.String("worker")})
 	if err != nil || len(listed.EventSourceMappings) != 1 || aws.ToString(listed.EventSourceMappings[0].UUID) != id {
 		t.Fatalf("ListEventSourceMappings: %+v, %v", listed, err)
 	}
-	updated, err := w.client.UpdateEventSourceMapping(t.Context(), &awslambda.UpdateEventSourceMappingInput{UUID: aws.String(id), Enabled: aws.Bool(false)})
+	updated, err := w.client.UpdateEventSourceMapping(t.Context(),
+		&awslambda.UpdateEventSourceMappingInput{UUID: aws.String(id), Enabled: aws.Bool(false)})
 	if err != nil || aws.ToString(updated.State) != "Disabled" {
 		t.Fatalf("UpdateEventSourceMapping: %+v, %v", updated, err)
 	}
@@ -104,13 +116,14 @@ func TestMappingsOverTheWire(t *testing.T) {
 	if n := w.count("work", "ApproximateNumberOfMessages"); n != "1" {
 		t.Errorf("a disabled mapping read the queue: %s messages left", n)
 	}
-	if _, err := w.client.UpdateEventSourceMapping(t.Context(), &awslambda.UpdateEventSourceMappingInput{UUID: aws.String(id), Enabled: aws.Bool(true)}); err != nil {
+	if _, err := w.client.UpdateEventSourceMapping(t.Context(),
+		&awslambda.UpdateEventSourceMappingInput{UUID: aws.String(id), Enabled: aws.Bool(true)}); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the message is processed", 10*time.Second, func() bool { return len(w.service.Invocations()) == 1 })
 }
 
-// TestEnvironment: what Lambda sets is there, and nothing of this process.
+// TestEnvironment checks that a function has Lambda's variables and none of this process.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("WHITTLE_SECRET_OF_THE_PARENT", "leak")
 	w := newWorld(t)
@@ -123,8 +136,10 @@ func TestEnvironment(t *testing.T) {
 	for name, want := range map[string]string{
 		"AWS_LAMBDA_FUNCTION_NAME": "worker", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "128", "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
 		"AWS_REGION": "us-east-1", "AWS_DEFAULT_REGION": "us-east-1", "AWS_LAMBDA_LOG_GROUP_NAME": "/aws/lambda/worker",
-		"AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand", "_HANDLER": "bootstrap", "TZ": ":UTC", "COLOR": "green", "AWS_ACCESS_KEY_ID": "ASIAworker",
-		"AWS_SECRET_ACCESS_KEY": "secret of arn:aws:iam::123456789012:role/worker", "AWS_SESSION_TOKEN": "token", "AWS_ENDPOINT_URL": w.service.options.Endpoint(),
+		"AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand", "_HANDLER": "bootstrap", "TZ": ":UTC", "COLOR": "green",
+		"AWS_ACCESS_KEY_ID":     "ASIAworker",
+		"AWS_SECRET_ACCESS_KEY": "secret of arn:aws:iam::123456789012:role/worker", "AWS_SESSION_TOKEN": "token",
+		"AWS_ENDPOINT_URL": w.service.options.Endpoint(),
 	} {
 		if got[name] != want {
 			t.Errorf("%s = %q, want %q", name, got[name], want)
@@ -147,7 +162,8 @@ func TestTimeoutAndCrash(t *testing.T) {
 	} {
 		t.Run(test.errorType, func(t *testing.T) {
 			answer, errorType, err := w.service.Invoke(t.Context(), "worker", []byte(test.payload))
-			if err != nil || errorType != test.errorType || !strings.Contains(string(answer), test.message) || !strings.Contains(string(answer), `"errorMessage":"RequestId: `) {
+			if err != nil || errorType != test.errorType || !strings.Contains(string(answer), test.message) ||
+				!strings.Contains(string(answer), `"errorMessage":"RequestId: `) {
 				t.Fatalf("got %s, %s, %v", answer, errorType, err)
 			}
 			next := w.invoke("worker", `{}`)
@@ -164,11 +180,14 @@ func TestTimeoutAndCrash(t *testing.T) {
 	}
 }
 
-// TestSystemLogLevel: of Lambda's own lines, WARN leaves those of what went wrong, and the function's are not touched.
+// TestSystemLogLevel checks that WARN drops Lambda's own lines about successes and keeps the
+// function's lines.
 func TestSystemLogLevel(t *testing.T) {
 	for level, want := range map[string][]string{
-		"": {"platform.initStart", "platform.start", "platform.report success", "platform.start", "platform.report error errorString",
-			"platform.start", "platform.report timeout", "platform.initStart", "platform.start", "platform.report error Runtime.ExitError"},
+		"": {"platform.initStart", "platform.start", "platform.report success", "platform.start",
+			"platform.report error errorString",
+			"platform.start", "platform.report timeout", "platform.initStart", "platform.start",
+			"platform.report error Runtime.ExitError"},
 		"WARN": {"platform.report error errorString", "platform.report timeout", "platform.report error Runtime.ExitError"},
 	} {
 		t.Run("level "+level, func(t *testing.T) {
@@ -178,7 +197,9 @@ func TestSystemLogLevel(t *testing.T) {
 				logging["SystemLogLevel"] = level
 			}
 			w.function("worker", map[string]any{"Timeout": 1, "LoggingConfig": logging})
-			for _, payload := range []string{`{"do":"print","text":"said"}`, `{"do":"error"}`, `{"do":"sleep","milliseconds":20000}`, `{"do":"crash"}`} {
+			for _, payload := range []string{
+				`{"do":"print","text":"said"}`, `{"do":"error"}`, `{"do":"sleep","milliseconds":20000}`, `{"do":"crash"}`,
+			} {
 				if _, _, err := w.service.Invoke(t.Context(), "worker", []byte(payload)); err != nil {
 					t.Fatal(err)
 				}
@@ -212,7 +233,9 @@ func TestInitFailure(t *testing.T) {
 	if err != nil || errorType != "Runtime.ExitError" || !strings.Contains(string(answer), "exit status 3") {
 		t.Fatalf("got %s, %s, %v", answer, errorType, err)
 	}
-	until(t, "the output is in the log", time.Second, func() bool { return w.logged("/aws/lambda/worker", "about to fail") })
+	until(t, "the output is in the log", time.Second, func() bool {
+		return w.logged("/aws/lambda/worker", "about to fail")
+	})
 }
 
 func TestUnusableBootstrap(t *testing.T) {
@@ -249,7 +272,8 @@ func TestConcurrency(t *testing.T) {
 		return f.taken == 2
 	})
 	var throttled *types.TooManyRequestsException
-	if _, err := w.client.Invoke(t.Context(), &awslambda.InvokeInput{FunctionName: aws.String("worker")}); !errors.As(err, &throttled) {
+	if _, err := w.client.Invoke(t.Context(), &awslambda.InvokeInput{FunctionName: aws.String("worker")}); !errors.As(err,
+		&throttled) {
 		t.Errorf("a third invocation gave %v, want TooManyRequestsException", err)
 	}
 	wait.Wait()
@@ -258,24 +282,30 @@ func TestConcurrency(t *testing.T) {
 	}
 }
 
-// TestEventRetries: an event that fails is tried three times and then goes to the dead-letter queue and the failure destination.
+// TestEventRetries checks that a failing event is tried three times and then goes to the
+// dead-letter queue and the failure destination.
 func TestEventRetries(t *testing.T) {
 	w := newWorld(t)
 	w.service.asyncRetryDelays = []time.Duration{20 * time.Millisecond, 20 * time.Millisecond}
 	dead, lost := w.queue("dead", nil), w.queue("lost", nil)
 	w.function("worker", map[string]any{"DeadLetterConfig": map[string]any{"TargetArn": dead}})
 	_, err := (eventInvokeType{w.service}).Create(t.Context(), cloudformation.Request{Properties: map[string]any{
-		"FunctionName": "worker", "Qualifier": "$LATEST", "DestinationConfig": map[string]any{"OnFailure": map[string]any{"Destination": lost}},
+		"FunctionName": "worker", "Qualifier": "$LATEST",
+		"DestinationConfig": map[string]any{"OnFailure": map[string]any{"Destination": lost}},
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := w.client.Invoke(t.Context(), &awslambda.InvokeInput{FunctionName: aws.String("worker"), InvocationType: types.InvocationTypeEvent, Payload: []byte(`{"do":"error"}`)})
+	out, err := w.client.Invoke(t.Context(),
+		&awslambda.InvokeInput{
+			FunctionName: aws.String("worker"), InvocationType: types.InvocationTypeEvent, Payload: []byte(`{"do":"error"}`),
+		})
 	if err != nil || out.StatusCode != http.StatusAccepted {
 		t.Fatalf("%+v, %v", out, err)
 	}
 	messages, err := w.queues.Receive(t.Context(), "dead", sqs.ReceiveOptions{Maximum: 1, Wait: 10 * time.Second})
-	if err != nil || len(messages) != 1 || messages[0].Body != `{"do":"error"}` || messages[0].Attributes["ErrorMessage"].StringValue != "told to fail" {
+	if err != nil || len(messages) != 1 || messages[0].Body != `{"do":"error"}` ||
+		messages[0].Attributes["ErrorMessage"].StringValue != "told to fail" {
 		t.Fatalf("dead-letter queue: %+v, %v", messages, err)
 	}
 	messages, err = w.queues.Receive(t.Context(), "lost", sqs.ReceiveOptions{Maximum: 1, Wait: 10 * time.Second})
@@ -306,7 +336,9 @@ func TestUpdateReplacesSandboxes(t *testing.T) {
 	if first.PID == second.PID || !slices.Contains(second.Environment, "COLOR=red") {
 		t.Errorf("the old sandbox answered: %+v", second)
 	}
-	until(t, "the old process is gone", 5*time.Second, func() bool { return errors.Is(syscall.Kill(first.PID, 0), syscall.ESRCH) })
+	until(t, "the old process is gone", 5*time.Second, func() bool {
+		return errors.Is(syscall.Kill(first.PID, 0), syscall.ESRCH)
+	})
 }
 
 func TestIdleSandboxEnds(t *testing.T) {
@@ -314,7 +346,9 @@ func TestIdleSandboxEnds(t *testing.T) {
 	w.service.idleTime = 50 * time.Millisecond
 	w.function("worker", nil)
 	first := w.invoke("worker", `{}`)
-	until(t, "the idle process is gone", 5*time.Second, func() bool { return errors.Is(syscall.Kill(first.PID, 0), syscall.ESRCH) })
+	until(t, "the idle process is gone", 5*time.Second, func() bool {
+		return errors.Is(syscall.Kill(first.PID, 0), syscall.ESRCH)
+	})
 	if again := w.invoke("worker", `{}`); again.Count != 1 {
 		t.Errorf("%+v: want a cold start", again)
 	}
@@ -336,13 +370,27 @@ func TestTemplateRefusals(t *testing.T) {
 		{"unknown property", map[string]any{"Layers": []any{"x"}}, "Layers"},
 		{"memory", map[string]any{"MemorySize": 64}, "128 to 10240"},
 		{"timeout", map[string]any{"Timeout": "901"}, "1 to 900"},
-		{"level without JSON", map[string]any{"LoggingConfig": map[string]any{"SystemLogLevel": "WARN"}}, "needs LogFormat JSON"},
-		{"level that is none", map[string]any{"LoggingConfig": map[string]any{"LogFormat": "JSON", "SystemLogLevel": "ERROR"}}, "DEBUG, INFO or WARN"},
-		{"reserved variable", map[string]any{"Environment": map[string]any{"Variables": map[string]any{"AWS_REGION": "x"}}}, "AWS_REGION"},
-		{"code that is not there", map[string]any{"Code": map[string]any{"S3Bucket": "assets", "S3Key": "none"}}, "s3://assets/none"},
+		{
+			"level without JSON", map[string]any{"LoggingConfig": map[string]any{"SystemLogLevel": "WARN"}},
+			"needs LogFormat JSON",
+		},
+		{
+			"level that is none",
+			map[string]any{"LoggingConfig": map[string]any{"LogFormat": "JSON", "SystemLogLevel": "ERROR"}},
+			"DEBUG, INFO or WARN",
+		},
+		{
+			"reserved variable", map[string]any{"Environment": map[string]any{"Variables": map[string]any{"AWS_REGION": "x"}}},
+			"AWS_REGION",
+		},
+		{
+			"code that is not there", map[string]any{"Code": map[string]any{"S3Bucket": "assets", "S3Key": "none"}},
+			"s3://assets/none",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := (functionType{w.service}).Create(t.Context(), cloudformation.Request{LogicalID: "F", Properties: properties("f", test.more)})
+			_, err := (functionType{w.service}).Create(t.Context(),
+				cloudformation.Request{LogicalID: "F", Properties: properties("f", test.more)})
 			if err == nil || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("error %v, want one that says %q", err, test.says)
 			}
@@ -373,8 +421,11 @@ func TestClose(t *testing.T) {
 		w.mapQueue("busy", arn, nil)
 		pid = w.invoke("worker", `{}`).PID
 		w.send("work", "slow")
-		until(t, "the slow message is being processed", 10*time.Second, func() bool { return w.logged("/aws/lambda/busy", "message slow") })
-		if err := w.service.InvokeAsync(t.Context(), w.service.arn("busy"), []byte(`{"do":"sleep","milliseconds":19000}`)); err != nil {
+		until(t, "the slow message is being processed", 10*time.Second, func() bool {
+			return w.logged("/aws/lambda/busy", "message slow")
+		})
+		if err := w.service.InvokeAsync(t.Context(), w.service.arn("busy"),
+			[]byte(`{"do":"sleep","milliseconds":19000}`)); err != nil {
 			t.Fatal(err)
 		}
 		started := time.Now()
@@ -392,7 +443,7 @@ func TestClose(t *testing.T) {
 	until(t, "goroutines are gone", 5*time.Second, func() bool { return runtime.NumGoroutine() <= before })
 }
 
-// processesIn finds processes whose program lies in a folder.
+// processesIn finds the processes of programs in a folder.
 func processesIn(t *testing.T, directory string) string {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {

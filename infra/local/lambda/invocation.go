@@ -8,27 +8,30 @@ import (
 	"time"
 )
 
-// Invocation is what happened in one call of a function.
+// Invocation records one invocation of a function.
 type Invocation struct {
 	Function  string
 	RequestID string
-	// Trigger says who called: "request" and "event" through the API, a service's name such as "events.amazonaws.com", or the ARN
-	// of the queue whose messages it got.
+	// Trigger is the caller: "request" and "event" through the API, a service's name such as
+	// "events.amazonaws.com", or the ARN of the polled queue.
 	Trigger string
 	// Attempt counts from 1; only events are tried again by Lambda itself.
 	Attempt int
 	// Records is the number of queue messages in the batch; 0 for other triggers.
 	Records int
 	Started time.Time
-	// Cold is true for the first invocation of a sandbox; Init is how long its process took to ask for work.
+	// Cold is true for a sandbox's first invocation. Init is the time until its process asked for
+	// work.
 	Cold     bool
 	Init     time.Duration
 	Duration time.Duration
-	// Billed is what AWS would bill: duration and, for a cold start, init, rounded up to a millisecond.
+	// Billed is the duration that AWS bills, with the init phase of a cold start, rounded up to a
+	// millisecond.
 	// https://aws.amazon.com/blogs/compute/aws-lambda-standardizes-billing-for-init-phase/
 	Billed   time.Duration
 	MemoryMB int
-	// PeakMemoryMB is the most memory the process had resident so far; 0 where the system does not tell it of running processes.
+	// PeakMemoryMB is the process's peak resident memory so far; 0 where the system does not report
+	// it for running processes.
 	PeakMemoryMB int
 	// ErrorType and ErrorMessage are empty after a success.
 	ErrorType    string
@@ -54,7 +57,7 @@ type running struct {
 	tailBytes int
 }
 
-// outcome is how an invocation ended: with a payload or a failure.
+// outcome is an invocation's payload or failure.
 type outcome struct {
 	payload []byte
 	failure *functionError
@@ -69,7 +72,7 @@ func (r *running) finish(o outcome) {
 	}
 }
 
-// tailLimit is how much of the log an invocation with LogType Tail returns.
+// tailLimit is the size of the log tail that an invocation with LogType Tail returns.
 const tailLimit = 4 << 10
 
 func (r *running) addTail(line string) {
@@ -89,8 +92,8 @@ func (sb *sandbox) tailText(r *running) string {
 	return text[max(0, len(text)-tailLimit):]
 }
 
-// platformLine is a line of Lambda itself in the function's log format: the text, or the JSON of the platform event. It is empty for an event of more
-// detail than the function's SystemLogLevel lets through.
+// platformLine is a line of Lambda itself in the function's log format: text, or JSON of the
+// platform event. It is empty if the function's SystemLogLevel filters the event.
 func (sb *sandbox) platformLine(level, text, event string, record map[string]any) string {
 	if sb.configuration.LogFormat != "JSON" {
 		return text
@@ -98,7 +101,9 @@ func (sb *sandbox) platformLine(level, text, event string, record map[string]any
 	if !sb.configuration.logs(level) {
 		return ""
 	}
-	line, _ := json.Marshal(map[string]any{"time": time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), "type": event, "record": record})
+	line, _ := json.Marshal(map[string]any{
+		"time": time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), "type": event, "record": record,
+	})
 	return string(line)
 }
 
@@ -107,16 +112,19 @@ func (sb *sandbox) logStart(requestID string) {
 		map[string]any{"requestId": requestID, "version": "$LATEST"}))
 }
 
-// logReport writes END and REPORT as Lambda does. They go to the invocation's own tail, nil for an init that failed: the process may have asked for more
-// work by now, and then the sandbox no longer has a current invocation.
+// logReport writes END and REPORT as Lambda does. They go to the invocation's own tail, nil for a
+// failed init. The process may have asked for more work by now, so the sandbox may have no current
+// invocation.
 func (sb *sandbox) logReport(r *running, i Invocation) {
 	milliseconds := func(d time.Duration) float64 { return math.Round(d.Seconds()*100_000) / 100 }
 	metrics := map[string]any{
-		"durationMs": milliseconds(i.Duration), "billedDurationMs": i.Billed.Milliseconds(), "memorySizeMB": i.MemoryMB, "maxMemoryUsedMB": i.PeakMemoryMB,
+		"durationMs": milliseconds(i.Duration), "billedDurationMs": i.Billed.Milliseconds(), "memorySizeMB": i.MemoryMB,
+		"maxMemoryUsedMB": i.PeakMemoryMB,
 	}
 	record := map[string]any{"requestId": i.RequestID, "metrics": metrics, "status": "success"}
 	level := levelWarn
-	report := fmt.Sprintf("REPORT RequestId: %s\tDuration: %.2f ms\tBilled Duration: %d ms\tMemory Size: %d MB\tMax Memory Used: %d MB\t",
+	report := fmt.Sprintf("REPORT RequestId: %s\tDuration: %.2f ms\tBilled Duration: %d ms\tMemory Size: %d MB\tMax "+
+		"Memory Used: %d MB\t",
 		i.RequestID, milliseconds(i.Duration), i.Billed.Milliseconds(), i.MemoryMB, i.PeakMemoryMB)
 	if i.Cold {
 		report += fmt.Sprintf("Init Duration: %.2f ms\t", milliseconds(i.Init))

@@ -20,7 +20,7 @@ type request struct {
 	trigger       string
 	payload       []byte
 	clientContext string
-	// traces are the tracing headers of what caused the call.
+	// traces are the tracing headers of the events that caused the call.
 	traces  []string
 	attempt int
 	records int
@@ -28,16 +28,18 @@ type request struct {
 	wait bool
 }
 
-// response is what a call gave.
+// response is the result of an invocation.
 type response struct {
 	payload []byte
 	failure *functionError
 	tail    string
 }
 
-// Invoke calls a function with a JSON payload and waits for its answer. functionError is the error's type if the function failed;
-// the payload is then the error object. The error is for calls that did not reach the function.
-func (s *Service) Invoke(ctx context.Context, function string, payload []byte) (answer []byte, functionError string, err error) {
+// Invoke calls a function with a JSON payload and waits for its answer. functionError is the
+// error's type if the function failed; the payload is then the error object. The error is for calls
+// that did not reach the function.
+func (s *Service) Invoke(ctx context.Context, function string, payload []byte) (answer []byte, functionError string,
+	err error) {
 	f, err := s.find(function)
 	if err != nil {
 		return nil, "", err
@@ -52,8 +54,9 @@ func (s *Service) Invoke(ctx context.Context, function string, payload []byte) (
 	return out.payload, "", nil
 }
 
-// run does one invocation to its end. The context bounds the waiting for a place only: what has begun runs on, as on AWS.
-// Errors: errThrottled, errNotFound, errClosed, or why no sandbox could be made.
+// run performs one invocation. The context only limits the wait for a place; an invocation that has
+// begun runs on, as on AWS. Errors: errThrottled, errNotFound, errClosed, or the failure to create
+// a sandbox.
 func (s *Service) run(ctx context.Context, f *function, r request) (response, error) {
 	if r.requestID == "" {
 		r.requestID = wire.NewID()
@@ -86,12 +89,14 @@ func (s *Service) run(ctx context.Context, f *function, r request) (response, er
 		if handed {
 			return out, nil
 		}
-		// The idle sandbox had just died: its process never saw the invocation, so another one may have it.
+		// The idle sandbox had just died: its process never saw the invocation, so another one may
+		// have it.
 	}
 }
 
-// waitReady waits for the process to ask for work. Lambda gives the init phase ten seconds and then starts it anew within the
-// function's timeout; here the phase may simply last as long as the longer of the two.
+// waitReady waits until the process asks for work. Lambda gives the init phase ten seconds and then
+// restarts it within the function's timeout. Here the phase may last as long as the longer of the
+// two.
 func (sb *sandbox) waitReady() *functionError {
 	limit := time.NewTimer(max(initLimit, sb.configuration.Timeout))
 	defer limit.Stop()
@@ -101,7 +106,8 @@ func (sb *sandbox) waitReady() *functionError {
 	case <-limit.C:
 		sb.kill()
 		<-sb.exited
-		return newFunctionError(errorTimedOut, "Error: the init phase timed out after %.2f seconds", max(initLimit, sb.configuration.Timeout).Seconds())
+		return newFunctionError(errorTimedOut, "Error: the init phase timed out after %.2f seconds",
+			max(initLimit, sb.configuration.Timeout).Seconds())
 	case <-sb.exited:
 	}
 	sb.mu.Lock()
@@ -112,7 +118,8 @@ func (sb *sandbox) waitReady() *functionError {
 	return newFunctionError(errorExit, "Error: %s", sb.exitReason)
 }
 
-// runIn hands the invocation to the sandbox and waits for its end. handed is false if the process was gone before.
+// runIn hands the invocation to the sandbox and waits for its end. handed is false if the process
+// had exited before.
 func (s *Service) runIn(sb *sandbox, r request, cold bool) (out response, handed bool) {
 	started := time.Now()
 	invocation := &running{
@@ -121,7 +128,7 @@ func (s *Service) runIn(sb *sandbox, r request, cold bool) (out response, handed
 		outcomes: make(chan outcome, 1), over: make(chan struct{}),
 	}
 	if clock := s.options.Clock; clock != nil {
-		// The deadline that the process is told is of its own clock.
+		// The process compares the deadline with its own clock.
 		invocation.deadline = invocation.deadline.Add(clock(sb.configuration.Name).Ahead())
 	}
 	sb.mu.Lock()
@@ -145,7 +152,11 @@ func (s *Service) runIn(sb *sandbox, r request, cold bool) (out response, handed
 	case <-timeout.C:
 		sb.kill()
 		<-sb.exited
-		end = outcome{ended: time.Now(), failure: newFunctionError(errorTimedOut, "RequestId: %s Error: Task timed out after %.2f seconds", r.requestID, sb.configuration.Timeout.Seconds())}
+		end = outcome{
+			ended: time.Now(),
+			failure: newFunctionError(errorTimedOut, "RequestId: %s Error: Task timed out after %.2f seconds", r.requestID,
+				sb.configuration.Timeout.Seconds()),
+		}
 	}
 	record := s.describe(sb, r, started, end, cold)
 	if cold {
@@ -158,7 +169,8 @@ func (s *Service) runIn(sb *sandbox, r request, cold bool) (out response, handed
 	if end.failure != nil {
 		out.payload = end.failure.payload
 	}
-	// The invoke phase lasts until the process asks for more; only then does the next call find this sandbox idle.
+	// The invoke phase lasts until the process asks for more; only then does the next call find
+	// this sandbox idle.
 	select {
 	case <-invocation.over:
 	case <-sb.exited:
@@ -181,7 +193,8 @@ func (sb *sandbox) endByExit(invocation *running) outcome {
 
 func (s *Service) describe(sb *sandbox, r request, started time.Time, end outcome, cold bool) Invocation {
 	i := Invocation{
-		Function: sb.function.name, RequestID: r.requestID, Trigger: r.trigger, Attempt: r.attempt, Records: r.records, Started: started, Cold: cold,
+		Function: sb.function.name, RequestID: r.requestID, Trigger: r.trigger, Attempt: r.attempt, Records: r.records,
+		Started: started, Cold: cold,
 		Duration: end.ended.Sub(started), Billed: billed(end.ended.Sub(started)), MemoryMB: sb.configuration.MemoryMB,
 		LogGroup: sb.configuration.LogGroup, LogStream: sb.stream,
 	}
@@ -199,9 +212,9 @@ func (s *Service) describe(sb *sandbox, r request, started time.Time, end outcom
 	return i
 }
 
-// failedInit ends an invocation whose sandbox did not come to ask for it.
+// failedInit ends an invocation whose sandbox never asked for it.
 func (s *Service) failedInit(sb *sandbox, r request, failure *functionError) response {
-	// A process that reported its error may still be running; it gets nothing to do.
+	// A process that reported its error may still run, but gets no work.
 	sb.kill()
 	<-sb.exited
 	if failure.Type == errorExit || failure.Type == errorTimedOut {
@@ -221,8 +234,10 @@ func (s *Service) failedStart(f *function, r request, err error) response {
 	settings := f.settings()
 	s.options.Logs.Append(settings.LogGroup, "bootstrap", time.Now(), failure.Message, s.mayMakeLogGroup(settings))
 	s.record(Invocation{
-		Function: f.name, RequestID: r.requestID, Trigger: r.trigger, Attempt: r.attempt, Records: r.records, Started: time.Now(), Cold: true,
-		MemoryMB: settings.MemoryMB, ErrorType: failure.Type, ErrorMessage: failure.Message, LogGroup: settings.LogGroup, LogStream: "bootstrap",
+		Function: f.name, RequestID: r.requestID, Trigger: r.trigger, Attempt: r.attempt, Records: r.records,
+		Started: time.Now(), Cold: true,
+		MemoryMB: settings.MemoryMB, ErrorType: failure.Type, ErrorMessage: failure.Message, LogGroup: settings.LogGroup,
+		LogStream: "bootstrap",
 	})
 	return response{payload: failure.payload, failure: failure}
 }

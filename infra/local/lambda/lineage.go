@@ -9,19 +9,20 @@ import (
 	"strings"
 )
 
-// maximumLoop is the number of invocations of one function in one chain of events after which Lambda stops it: about 16.
-// https://docs.aws.amazon.com/lambda/latest/dg/invocation-recursion.html
+// maximumLoop is the number of invocations of one function in one chain of events after which
+// Lambda stops it: about 16. https://docs.aws.amazon.com/lambda/latest/dg/invocation-recursion.html
 const maximumLoop = 16
 
-// The chain is told by the Lineage field of the tracing header, which the runtime hands to the function and AWS's SDKs send on
-// with each call. Here its entries are FUNCTION:COUNT separated by |, FUNCTION being a digest of the ARN. AWS does not say how it
-// judges a batch whose messages come from several chains; here the longest one counts for all that the invocation sends.
+// The Lineage field of the tracing header carries the chain. The runtime hands it to the function,
+// and AWS's SDKs send it on with each call. Here its entries are FUNCTION:COUNT separated by |,
+// FUNCTION being a digest of the ARN. AWS does not document a batch whose messages come from
+// several chains; here the longest chain counts for all calls of the invocation.
 
-// lineageCount is how often the function was in the chain of a tracing header.
+// lineageCount is the function's count in the chain of a tracing header.
 func lineageCount(header, functionARN string) int { return lineage(header)[digest(functionARN)] }
 
-// traceHeader continues the chains of the headers that caused an invocation: the longest count of each function, and one more for
-// this function.
+// traceHeader continues the chains of the headers that caused an invocation: the longest count of
+// each function, and one more for this function.
 func traceHeader(functionARN string, causes ...string) string {
 	counts := map[string]int{}
 	for _, cause := range causes {
@@ -35,7 +36,8 @@ func traceHeader(functionARN string, causes ...string) string {
 		entries = append(entries, fmt.Sprintf("%s:%d", function, count))
 	}
 	root := randomHex(12)
-	return fmt.Sprintf("Root=1-%s-%s;Parent=%s;Sampled=0;Lineage=%s", randomHex(4), root, randomHex(8), strings.Join(entries, "|"))
+	return fmt.Sprintf("Root=1-%s-%s;Parent=%s;Sampled=0;Lineage=%s", randomHex(4), root, randomHex(8),
+		strings.Join(entries, "|"))
 }
 
 func lineage(header string) map[string]int {

@@ -11,13 +11,16 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/sqs"
 )
 
-// mapping polls a queue for a function, as https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html describes.
+// mapping polls a queue for a function, as
+// https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html describes.
 //
-// A poller long-polls, invokes the function with what it got, and deletes it after a success. The mapping begins with five (fewer if
-// MaximumConcurrency is lower). When the last waiting poller has got work another one joins: the first five at once, further ones 300 a
-// minute, up to MaximumConcurrency or the account's limit. A poller that finds the queue empty leaves, down to two, or with
-// MaximumConcurrency to five, for that setting turns off Lambda's polling less often.
-// https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html says how many; when a quiet mapping goes down it does not.
+// A poller long-polls, invokes the function with the messages, and deletes them after a success.
+// The mapping begins with five pollers, or fewer if MaximumConcurrency is lower. When the last
+// waiting poller has got messages, another one joins: the first five at once, the next ones at 300
+// a minute, up to MaximumConcurrency or the account's limit. A poller that finds the queue empty
+// leaves, down to two pollers. With MaximumConcurrency five remain, because that setting turns the
+// reduction off. https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html gives the
+// numbers, but not the time of the reduction.
 type mapping struct {
 	service  *Service
 	id       string
@@ -30,7 +33,8 @@ type mapping struct {
 	pollers  *pollers
 }
 
-// pollers are those of a mapping since it has its settings. Those of settings before may still be at work.
+// pollers are a mapping's pollers with its current settings. Those with earlier settings may still
+// be at work.
 type pollers struct {
 	mapping  *mapping
 	settings mappingSettings
@@ -57,7 +61,7 @@ const (
 	quietPollers = 2
 	// betweenPollers makes 300 pollers a minute.
 	betweenPollers = 200 * time.Millisecond
-	// batchBytes leaves room in the payload of 6 MB for what the event says around the bodies and for their escaping.
+	// batchBytes leaves room in the payload of 6 MB for the rest of the event and for escaping.
 	batchBytes = maximumPayload / 2
 )
 
@@ -80,7 +84,7 @@ func (m *mappingSettings) complete() error {
 	return nil
 }
 
-// addMapping checks what Lambda checks (the role's rights, the visibility timeout) and begins to poll.
+// addMapping makes Lambda's checks (the role's rights, the visibility timeout) and begins to poll.
 func (s *Service) addMapping(f *function, id string, settings mappingSettings) (*mapping, error) {
 	if err := settings.complete(); err != nil {
 		return nil, err
@@ -91,7 +95,8 @@ func (s *Service) addMapping(f *function, id string, settings mappingSettings) (
 		return nil, err
 	}
 	if visibility < configuration.Timeout {
-		return nil, fmt.Errorf("queue %s: its visibility timeout of %.0f seconds is less than the timeout of function %s, %.0f seconds; set it to six times as much",
+		return nil, fmt.Errorf("queue %s: its visibility timeout of %.0f seconds is less than the timeout of function %s, "+
+			"%.0f seconds; set it to six times as much",
 			settings.queueARN, visibility.Seconds(), f.name, configuration.Timeout.Seconds())
 	}
 	for _, action := range []string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"} {
@@ -104,7 +109,8 @@ func (s *Service) addMapping(f *function, id string, settings mappingSettings) (
 	defer s.mu.Unlock()
 	for _, other := range s.mappings {
 		if other.function == f && other.settings.queueARN == settings.queueARN {
-			return nil, fmt.Errorf("an event source mapping of %s to function %s exists already: %s", settings.queueARN, f.name, other.id)
+			return nil, fmt.Errorf("an event source mapping of %s to function %s exists already: %s", settings.queueARN, f.name,
+				other.id)
 		}
 	}
 	s.mappings[id] = m
@@ -127,7 +133,7 @@ func (m *mapping) begin() {
 	}
 }
 
-// most is how many pollers there may be.
+// most is the maximum number of pollers.
 func (p *pollers) most() int {
 	if p.settings.maximumConcurrency > 0 {
 		return p.settings.maximumConcurrency
@@ -135,7 +141,7 @@ func (p *pollers) most() int {
 	return accountConcurrency
 }
 
-// least is how many pollers stay while the queue is empty.
+// least is the number of pollers that stay at an empty queue.
 func (p *pollers) least() int {
 	if p.settings.maximumConcurrency > 0 {
 		return min(firstPollers, p.settings.maximumConcurrency)
@@ -155,7 +161,8 @@ func (p *pollers) join() {
 	p.add(begins)
 }
 
-// add adds a poller, which counts as waiting already before it begins; the caller holds the service's lock.
+// add adds a poller, which counts as waiting already before it begins; the caller holds the
+// service's lock.
 func (p *pollers) add(begins time.Time) {
 	if p.mapping.service.closed {
 		return
@@ -173,7 +180,7 @@ func (p *pollers) add(begins time.Time) {
 	}()
 }
 
-// change gives the mapping other settings: its pollers end after their batch and new ones begin.
+// change returns the mapping other settings: its pollers end after their batch and new ones begin.
 func (m *mapping) change(settings mappingSettings) error {
 	if err := settings.complete(); err != nil {
 		return err
@@ -213,8 +220,8 @@ func (p *pollers) poll() {
 	}
 }
 
-// received counts a poller out of those that wait, or, if it found nothing and is not needed, out of all, and has another one join
-// where none is left to wait.
+// received subtracts a poller from those that wait, and starts another one if none is left waiting.
+// A poller that found nothing and is not needed leaves instead.
 func (p *pollers) received(messages int, failure error) (ended bool) {
 	p.mapping.service.mu.Lock()
 	defer p.mapping.service.mu.Unlock()
@@ -233,7 +240,8 @@ func (p *pollers) received(messages int, failure error) (ended bool) {
 	return false
 }
 
-// waitAgain counts a poller among those that wait, or out of all if the mapping has ended or got other settings.
+// waitAgain counts a poller among those that wait, or out of all if the mapping has ended or got
+// other settings.
 func (p *pollers) waitAgain() bool {
 	p.mapping.service.mu.Lock()
 	defer p.mapping.service.mu.Unlock()
@@ -247,7 +255,8 @@ func (p *pollers) waitAgain() bool {
 
 // receive waits for messages, and with a batching window for more of them.
 func (m *mapping) receive(ctx context.Context, settings mappingSettings) ([]sqs.Message, error) {
-	batch, err := m.ask(ctx, settings.queueARN, sqs.ReceiveOptions{Maximum: settings.batchSize, MaximumBytes: batchBytes, Wait: m.service.longPoll})
+	batch, err := m.ask(ctx, settings.queueARN,
+		sqs.ReceiveOptions{Maximum: settings.batchSize, MaximumBytes: batchBytes, Wait: m.service.longPoll})
 	if err != nil || len(batch) == 0 {
 		return nil, err
 	}
@@ -261,9 +270,10 @@ func (m *mapping) receive(ctx context.Context, settings mappingSettings) ([]sqs.
 		if rest <= 0 || size >= batchBytes {
 			break
 		}
-		more, err := m.ask(ctx, settings.queueARN, sqs.ReceiveOptions{Maximum: settings.batchSize - len(batch), MaximumBytes: batchBytes - size, Wait: rest})
+		more, err := m.ask(ctx, settings.queueARN,
+			sqs.ReceiveOptions{Maximum: settings.batchSize - len(batch), MaximumBytes: batchBytes - size, Wait: rest})
 		if err != nil {
-			// What was received is hidden already and has to be processed.
+			// The received messages are hidden already and must be processed.
 			break
 		}
 		batch = append(batch, more...)
@@ -278,7 +288,8 @@ func (m *mapping) ask(ctx context.Context, queueARN string, options sqs.ReceiveO
 	return m.service.options.Queues.Receive(ctx, queueARN, options)
 }
 
-// process invokes the function with a batch and deletes what succeeded. What failed stays hidden until its visibility timeout.
+// process invokes the function with a batch and deletes the successful messages. The others stay
+// hidden until their visibility timeout.
 func (m *mapping) process(settings mappingSettings, batch []sqs.Message) {
 	s := m.service
 	batch = m.withoutLoops(settings, batch)
@@ -300,7 +311,8 @@ func (m *mapping) process(settings mappingSettings, batch []sqs.Message) {
 		slog.Error("batch could not be written as an event", "function", m.function.name, "error", err)
 		return
 	}
-	out, err := s.run(waiting, m.function, request{trigger: settings.queueARN, payload: payload, traces: traces, records: len(batch), wait: true})
+	out, err := s.run(waiting, m.function,
+		request{trigger: settings.queueARN, payload: payload, traces: traces, records: len(batch), wait: true})
 	if err != nil {
 		if s.ctx.Err() == nil {
 			slog.Warn("batch was not processed", "function", m.function.name, "queue", settings.queueARN, "error", err)
@@ -321,13 +333,14 @@ func (m *mapping) process(settings mappingSettings, batch []sqs.Message) {
 		if failed[message.ID] {
 			continue
 		}
-		if err := s.options.Queues.Delete(settings.queueARN, message.ReceiptHandle); err != nil && !errors.Is(err, sqs.ErrNoQueue) {
+		if err := s.options.Queues.Delete(settings.queueARN, message.ReceiptHandle); err != nil &&
+			!errors.Is(err, sqs.ErrNoQueue) {
 			slog.Warn("processed message was not deleted", "queue", settings.queueARN, "messageId", message.ID, "error", err)
 		}
 	}
 }
 
-// withoutLoops gives up messages whose chain of events has run through the function too often.
+// withoutLoops drops messages whose chain of events has run through the function too often.
 func (m *mapping) withoutLoops(settings mappingSettings, batch []sqs.Message) []sqs.Message {
 	kept := make([]sqs.Message, 0, len(batch))
 	for _, message := range batch {

@@ -24,13 +24,16 @@ func TestQueueInvokesFunction(t *testing.T) {
 	until(t, "the second message is processed", 10*time.Second, func() bool { return len(w.service.Invocations()) == 2 })
 	t.Logf("warm delivery took %v", time.Since(sent))
 	invocations := w.service.Invocations()
-	if first := invocations[0]; !first.Cold || first.Init <= 0 || first.Trigger != arn || first.Records != 1 || first.ErrorType != "" {
+	if first := invocations[0]; !first.Cold || first.Init <= 0 || first.Trigger != arn || first.Records != 1 ||
+		first.ErrorType != "" {
 		t.Errorf("the first invocation was %+v; want a cold one of one record from the queue", first)
 	}
 	if second := invocations[1]; second.Cold || second.Init != 0 {
 		t.Errorf("the second invocation was %+v; want a warm one", second)
 	}
-	until(t, "the queue is empty", 5*time.Second, func() bool { return w.count("work", "ApproximateNumberOfMessagesNotVisible") == "0" })
+	until(t, "the queue is empty", 5*time.Second, func() bool {
+		return w.count("work", "ApproximateNumberOfMessagesNotVisible") == "0"
+	})
 	if !w.logged("/aws/lambda/worker", "message second receive 1") {
 		t.Error("the function's output is not in its log group")
 	}
@@ -45,17 +48,22 @@ func (w *world) count(queue, attribute string) string {
 	return all[attribute]
 }
 
-// TestPartialFailure shows that only the failing message of a batch comes back, and ends in the dead-letter queue.
+// TestPartialFailure shows that only the failing message of a batch comes back, and ends in the
+// dead-letter queue.
 func TestPartialFailure(t *testing.T) {
 	w := newWorld(t)
 	w.function("worker", map[string]any{"Timeout": 1})
 	dead := w.queue("dead", nil)
-	arn := w.queue("work", map[string]string{"VisibilityTimeout": "1", "RedrivePolicy": `{"deadLetterTargetArn":"` + dead + `","maxReceiveCount":2}`})
+	arn := w.queue("work", map[string]string{
+		"VisibilityTimeout": "1", "RedrivePolicy": `{"deadLetterTargetArn":"` + dead + `","maxReceiveCount":2}`,
+	})
 	for _, body := range []string{"good", "fail once and again", "good too"} {
 		w.send("work", body)
 	}
 	w.mapQueue("worker", arn, nil)
-	until(t, "a message is in the dead-letter queue", 15*time.Second, func() bool { return w.count("dead", "ApproximateNumberOfMessages") == "1" })
+	until(t, "a message is in the dead-letter queue", 15*time.Second, func() bool {
+		return w.count("dead", "ApproximateNumberOfMessages") == "1"
+	})
 	messages, err := w.queues.Receive(t.Context(), "dead", sqs.ReceiveOptions{Maximum: 10})
 	if err != nil || len(messages) != 1 || messages[0].Body != "fail once and again" {
 		t.Fatalf("the dead-letter queue has %v, %v; want the failing message alone", messages, err)
@@ -69,24 +77,29 @@ func TestPartialFailure(t *testing.T) {
 	}
 }
 
-// TestWholeBatchFails covers what fails every message: an error of the function, and an answer not of the documented form.
+// TestWholeBatchFails covers failures of all messages: an error of the function, and an
+// undocumented answer.
 func TestWholeBatchFails(t *testing.T) {
 	for _, body := range []string{"error", "malformed"} {
 		t.Run(body, func(t *testing.T) {
 			w := newWorld(t)
 			w.function("worker", map[string]any{"Timeout": 1})
 			dead := w.queue("dead", nil)
-			arn := w.queue("work", map[string]string{"VisibilityTimeout": "1", "RedrivePolicy": `{"deadLetterTargetArn":"` + dead + `","maxReceiveCount":1}`})
+			arn := w.queue("work", map[string]string{
+				"VisibilityTimeout": "1", "RedrivePolicy": `{"deadLetterTargetArn":"` + dead + `","maxReceiveCount":1}`,
+			})
 			w.send("work", "good")
 			w.send("work", body)
 			w.mapQueue("worker", arn, nil)
-			until(t, "both messages are in the dead-letter queue", 10*time.Second, func() bool { return w.count("dead", "ApproximateNumberOfMessages") == "2" })
+			until(t, "both messages are in the dead-letter queue", 10*time.Second, func() bool {
+				return w.count("dead", "ApproximateNumberOfMessages") == "2"
+			})
 		})
 	}
 }
 
-// TestDeliveredTwice covers both ways in which a function sees a message twice: the queue doubles it, or the visibility timeout is
-// over before the function is done.
+// TestDeliveredTwice covers both causes of a second delivery: the queue duplicates the message, or
+// its visibility timeout ends before the function does.
 func TestDeliveredTwice(t *testing.T) {
 	t.Run("doubled by the queue", func(t *testing.T) {
 		w := newWorld(t)
@@ -99,7 +112,8 @@ func TestDeliveredTwice(t *testing.T) {
 		w.send("work", "once sent")
 		until(t, "two invocations", 10*time.Second, func() bool { return len(w.service.Invocations()) == 2 })
 		until(t, "the queue is empty", 5*time.Second, func() bool {
-			return w.count("work", "ApproximateNumberOfMessages") == "0" && w.count("work", "ApproximateNumberOfMessagesNotVisible") == "0"
+			return w.count("work", "ApproximateNumberOfMessages") == "0" &&
+				w.count("work", "ApproximateNumberOfMessagesNotVisible") == "0"
 		})
 	})
 	t.Run("slower than the visibility timeout", func(t *testing.T) {
@@ -111,7 +125,9 @@ func TestDeliveredTwice(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.send("work", "slow")
-		until(t, "a second delivery", 10*time.Second, func() bool { return w.logged("/aws/lambda/worker", "message slow receive 2") })
+		until(t, "a second delivery", 10*time.Second, func() bool {
+			return w.logged("/aws/lambda/worker", "message slow receive 2")
+		})
 	})
 }
 
@@ -130,7 +146,8 @@ func TestPollersGrowAndHonorMaximumConcurrency(t *testing.T) {
 	}
 }
 
-// TestMappingIsChangedAtWork: the pollers of the new settings stay, however many of the old ones are still at work.
+// TestMappingIsChangedAtWork checks that the pollers of the new settings stay while old ones are at
+// work.
 func TestMappingIsChangedAtWork(t *testing.T) {
 	w := newWorld(t)
 	w.service.longPoll = 100 * time.Millisecond
@@ -139,7 +156,9 @@ func TestMappingIsChangedAtWork(t *testing.T) {
 	for range 5 {
 		w.send("work", "slow")
 	}
-	until(t, "all are at work", 10*time.Second, func() bool { return w.count("work", "ApproximateNumberOfMessagesNotVisible") == "5" })
+	until(t, "all are at work", 10*time.Second, func() bool {
+		return w.count("work", "ApproximateNumberOfMessagesNotVisible") == "5"
+	})
 	settings := m.settings
 	settings.batchSize = 2
 	if err := m.change(settings); err != nil {
@@ -217,18 +236,22 @@ func TestMappingRefusesShortVisibilityTimeout(t *testing.T) {
 	w := newWorld(t)
 	w.function("worker", map[string]any{"Timeout": 60})
 	arn := w.queue("work", nil)
-	_, err := (mappingType{w.service}).Create(t.Context(), cloudformation.Request{Properties: map[string]any{"FunctionName": "worker", "EventSourceArn": arn}})
+	_, err := (mappingType{w.service}).Create(t.Context(),
+		cloudformation.Request{Properties: map[string]any{"FunctionName": "worker", "EventSourceArn": arn}})
 	if err == nil {
 		t.Fatal("a visibility timeout of 30 s was accepted for a function of 60 s")
 	}
 }
 
-// TestLoopIsStopped shows that a message whose chain has run through the function 16 times is given up.
+// TestLoopIsStopped checks that Lambda drops a message whose chain has run through the function 16
+// times.
 func TestLoopIsStopped(t *testing.T) {
 	w := newWorld(t)
 	w.function("worker", nil)
 	dead := w.queue("dead", nil)
-	arn := w.queue("work", map[string]string{"RedrivePolicy": `{"deadLetterTargetArn":"` + dead + `","maxReceiveCount":5}`})
+	arn := w.queue("work", map[string]string{
+		"RedrivePolicy": `{"deadLetterTargetArn":"` + dead + `","maxReceiveCount":5}`,
+	})
 	w.mapQueue("worker", arn, nil)
 	header := ""
 	for range maximumLoop {
@@ -237,24 +260,33 @@ func TestLoopIsStopped(t *testing.T) {
 	if _, err := w.queues.Send("work", sqs.Message{Body: "good", TraceHeader: header}, nil); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the message is in the dead-letter queue", 5*time.Second, func() bool { return w.count("dead", "ApproximateNumberOfMessages") == "1" })
+	until(t, "the message is in the dead-letter queue", 5*time.Second, func() bool {
+		return w.count("dead", "ApproximateNumberOfMessages") == "1"
+	})
 	if n := len(w.service.Invocations()); n != 0 {
 		t.Errorf("%d invocations, want none", n)
 	}
 }
 
-// TestFunctionThatSendsToItself: the SDK in the sandbox reaches the local queue, carries the chain on, and the loop ends.
+// TestFunctionThatSendsToItself: the SDK in the sandbox reaches the local queue, carries the chain
+// on, and the loop ends.
 func TestFunctionThatSendsToItself(t *testing.T) {
 	w := newWorld(t)
 	dead := w.queue("dead", nil)
-	arn := w.queue("work", map[string]string{"RedrivePolicy": `{"deadLetterTargetArn":"` + dead + `","maxReceiveCount":5}`})
+	arn := w.queue("work", map[string]string{
+		"RedrivePolicy": `{"deadLetterTargetArn":"` + dead + `","maxReceiveCount":5}`,
+	})
 	url := w.service.options.Endpoint() + "/" + testAccount + "/work"
 	w.function("worker", map[string]any{"Environment": map[string]any{"Variables": map[string]any{"QUEUE_URL": url}}})
 	w.mapQueue("worker", arn, nil)
 	w.send("work", "loop")
-	until(t, "the message is in the dead-letter queue", 20*time.Second, func() bool { return w.count("dead", "ApproximateNumberOfMessages") == "1" })
+	until(t, "the message is in the dead-letter queue", 20*time.Second, func() bool {
+		return w.count("dead", "ApproximateNumberOfMessages") == "1"
+	})
 	// The last of them sent that message before it ended.
-	until(t, "the invocations have ended", 5*time.Second, func() bool { return len(w.service.Invocations()) >= maximumLoop })
+	until(t, "the invocations have ended", 5*time.Second, func() bool {
+		return len(w.service.Invocations()) >= maximumLoop
+	})
 	invocations := w.service.Invocations()
 	if len(invocations) != maximumLoop {
 		t.Errorf("%d invocations, want %d", len(invocations), maximumLoop)

@@ -10,7 +10,8 @@ import (
 	"syscall"
 )
 
-// peakResidentKB is the most memory that a running process had resident, from Linux's /proc; 0 where that does not exist.
+// peakResidentKB is the most memory that a running process had resident, from Linux's /proc; 0
+// where that does not exist.
 func peakResidentKB(pid int) int64 {
 	file, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// output reads what a sandbox's process writes to its standard output and error, which share one pipe as on Lambda, and hands on
-// each line. sync makes sure that all that was written so far has been handed on, so that a line printed before an answer belongs to
-// that answer's invocation.
+// output reads a sandbox's standard output and error, which share one pipe as on Lambda, and passes
+// on each line. sync waits until everything written so far has been passed on. So a line that was
+// printed before an answer belongs to that answer's invocation.
 type output struct {
 	reader *os.File
 	line   func(string)
@@ -29,7 +29,7 @@ func newOutput(reader *os.File, line func(string)) *output {
 	return &output{reader: reader, line: line, done: make(chan struct{})}
 }
 
-// read runs until the pipe's last writer is gone or close is called.
+// read runs until the pipe's last writer exits or close is called.
 func (o *output) read() {
 	defer close(o.done)
 	defer func() { _ = o.reader.Close() }()
@@ -47,7 +47,7 @@ func (o *output) read() {
 					o.take(buffer[:n])
 				case errors.Is(err, syscall.EINTR):
 				case errors.Is(err, syscall.EAGAIN):
-					// The pipe is empty: whoever asked to wait for that may go on.
+					// The pipe is empty, so those who wait for that may go on.
 					o.release()
 					return false
 				default:
@@ -106,7 +106,8 @@ func (o *output) sync() {
 	}
 }
 
-// close ends the reading after what is in the pipe now, even where a grandchild keeps the pipe open.
+// close ends the reading after the pipe's current content, even if a grandchild keeps the pipe
+// open.
 func (o *output) close() {
 	o.sync()
 	_ = o.reader.Close()

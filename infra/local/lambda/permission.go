@@ -13,12 +13,13 @@ type permission struct {
 	SourceAccount string
 }
 
-// permits tells whether a service may invoke the function for the source.
+// permits reports whether a service may invoke the function for the source.
 func (f *function) permits(service, sourceARN string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, p := range f.permissions {
-		if p.Action != "lambda:InvokeFunction" && p.Action != "lambda:*" && p.Action != "*" || p.Principal != service && p.Principal != "*" {
+		if p.Action != "lambda:InvokeFunction" && p.Action != "lambda:*" && p.Action != "*" || p.Principal != service &&
+			p.Principal != "*" {
 			continue
 		}
 		if p.SourceARN != "" && !matchesARN(p.SourceARN, sourceARN) {

@@ -11,7 +11,8 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-// RegisterTypes lets stacks make functions, event source mappings, permissions and event settings.
+// RegisterTypes registers functions, event source mappings, permissions and event settings with
+// CloudFormation.
 func (s *Service) RegisterTypes(stacks *cloudformation.Service) {
 	stacks.RegisterType("AWS::Lambda::Function", functionType{s})
 	stacks.RegisterType("AWS::Lambda::EventSourceMapping", mappingType{s})
@@ -21,7 +22,7 @@ func (s *Service) RegisterTypes(stacks *cloudformation.Service) {
 
 type tag struct{ Key, Value string }
 
-// functionProperties are what a template may say of a function; whatever else it says fails the stack by name.
+// functionProperties has the supported properties of a function. Any other fails the stack by name.
 type functionProperties struct {
 	FunctionName string
 	Description  string
@@ -54,7 +55,8 @@ func (p functionProperties) configuration(name string, stackTags map[string]stri
 		Timeout: time.Duration(p.Timeout) * time.Second, Environment: p.Environment.Variables,
 		LogGroup: p.LoggingConfig.LogGroup, LogFormat: p.LoggingConfig.LogFormat,
 		ApplicationLogLevel: p.LoggingConfig.ApplicationLogLevel, SystemLogLevel: p.LoggingConfig.SystemLogLevel,
-		DeadLetterTarget: p.DeadLetterConfig.TargetArn, ReservedConcurrency: p.ReservedConcurrentExecutions, Tags: map[string]string{},
+		DeadLetterTarget: p.DeadLetterConfig.TargetArn, ReservedConcurrency: p.ReservedConcurrentExecutions,
+		Tags: map[string]string{},
 	}
 	maps.Copy(c.Tags, stackTags)
 	for _, t := range p.Tags {
@@ -68,12 +70,14 @@ func (p functionProperties) configuration(name string, stackTags map[string]stri
 	case len(p.Architectures) == 1:
 		c.Architecture = p.Architectures[0]
 	}
-	// Where a function lies in a network makes no difference here; what AWS would refuse is refused.
+	// A function's network makes no difference here, but AWS's refusals apply.
 	if vpc := p.VpcConfig; (len(vpc.SubnetIds) == 0) != (len(vpc.SecurityGroupIds) == 0) {
-		return c, fmt.Errorf("function %s: VpcConfig has %d SubnetIds and %d SecurityGroupIds: give both or neither", name, len(vpc.SubnetIds), len(vpc.SecurityGroupIds))
+		return c, fmt.Errorf("function %s: VpcConfig has %d SubnetIds and %d SecurityGroupIds: give both or neither", name,
+			len(vpc.SubnetIds), len(vpc.SecurityGroupIds))
 	}
 	if p.RecursiveLoop != "" && p.RecursiveLoop != "Terminate" {
-		return c, fmt.Errorf("function %s: RecursiveLoop is %q; locally loops are always terminated, leave it out", name, p.RecursiveLoop)
+		return c, fmt.Errorf("function %s: RecursiveLoop is %q; locally loops are always terminated, leave it out", name,
+			p.RecursiveLoop)
 	}
 	return c, c.complete()
 }
@@ -97,7 +101,8 @@ func (t functionType) read(r cloudformation.Request, name string) (Configuration
 	}
 	archive, err := t.service.options.Objects.Object(p.Code.S3Bucket, p.Code.S3Key)
 	if err != nil {
-		return configuration, code{}, fmt.Errorf("function %s: reading its code from s3://%s/%s: %w", name, p.Code.S3Bucket, p.Code.S3Key, err)
+		return configuration, code{},
+			fmt.Errorf("function %s: reading its code from s3://%s/%s: %w", name, p.Code.S3Bucket, p.Code.S3Key, err)
 	}
 	unpacked, err := t.service.unpack(archive)
 	if err != nil {
@@ -122,7 +127,8 @@ func (t functionType) Create(_ context.Context, r cloudformation.Request) (cloud
 		return cloudformation.Result{}, errClosed
 	}
 	if s.functions[configuration.Name] != nil {
-		return cloudformation.Result{}, fmt.Errorf("function already exists: %s; choose another FunctionName or delete it", configuration.Name)
+		return cloudformation.Result{},
+			fmt.Errorf("function already exists: %s; choose another FunctionName or delete it", configuration.Name)
 	}
 	s.functions[configuration.Name] = newFunction(s, configuration, unpacked)
 	return t.result(configuration.Name), nil
@@ -171,7 +177,8 @@ type mappingProperties struct {
 
 func (p mappingProperties) settings() (mappingSettings, error) {
 	settings := mappingSettings{
-		queueARN: p.EventSourceArn, batchSize: p.BatchSize, window: time.Duration(p.MaximumBatchingWindowInSeconds) * time.Second,
+		queueARN: p.EventSourceArn, batchSize: p.BatchSize,
+		window:             time.Duration(p.MaximumBatchingWindowInSeconds) * time.Second,
 		maximumConcurrency: p.ScalingConfig.MaximumConcurrency, enabled: p.Enabled == nil || *p.Enabled,
 	}
 	for _, response := range p.FunctionResponseTypes {
@@ -199,7 +206,10 @@ func (t mappingType) read(r cloudformation.Request) (*function, mappingSettings,
 func (t mappingType) result(m *mapping) cloudformation.Result {
 	t.service.mu.Lock()
 	defer t.service.mu.Unlock()
-	return cloudformation.Result{PhysicalID: m.id, Attributes: map[string]any{"Id": m.id, "EventSourceMappingArn": m.describe()["EventSourceMappingArn"]}}
+	return cloudformation.Result{
+		PhysicalID: m.id,
+		Attributes: map[string]any{"Id": m.id, "EventSourceMappingArn": m.describe()["EventSourceMappingArn"]},
+	}
 }
 
 func (t mappingType) Create(_ context.Context, r cloudformation.Request) (cloudformation.Result, error) {
@@ -299,7 +309,8 @@ func (t eventInvokeType) Create(_ context.Context, r cloudformation.Request) (cl
 		return cloudformation.Result{}, err
 	}
 	if p.Qualifier != "" && p.Qualifier != "$LATEST" {
-		return cloudformation.Result{}, fmt.Errorf("event settings of function %s: Qualifier is %q; only $LATEST is simulated", p.FunctionName, p.Qualifier)
+		return cloudformation.Result{},
+			fmt.Errorf("event settings of function %s: Qualifier is %q; only $LATEST is simulated", p.FunctionName, p.Qualifier)
 	}
 	f, err := t.service.find(p.FunctionName)
 	if err != nil {
@@ -315,7 +326,8 @@ func (t eventInvokeType) Create(_ context.Context, r cloudformation.Request) (cl
 	if p.MaximumEventAgeInSeconds != nil {
 		settings.maximumAge = time.Duration(*p.MaximumEventAgeInSeconds) * time.Second
 		if settings.maximumAge < time.Minute || settings.maximumAge > 6*time.Hour {
-			return cloudformation.Result{}, fmt.Errorf("MaximumEventAgeInSeconds is %d; it must be from 60 to 21600", *p.MaximumEventAgeInSeconds)
+			return cloudformation.Result{},
+				fmt.Errorf("MaximumEventAgeInSeconds is %d; it must be from 60 to 21600", *p.MaximumEventAgeInSeconds)
 		}
 	}
 	f.mu.Lock()

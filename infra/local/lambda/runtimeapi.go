@@ -14,7 +14,7 @@ const (
 	maximumAsyncPayload = 1 << 20
 )
 
-// functionError is what a function, or Lambda on its behalf, says of a failure.
+// functionError describes a failure, as the function or Lambda reports it.
 type functionError struct {
 	Type    string `json:"errorType"`
 	Message string `json:"errorMessage"`
@@ -28,7 +28,8 @@ func newFunctionError(errorType, format string, args ...any) *functionError {
 	return e
 }
 
-// runtimeAPI is what the process talks to, https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html
+// runtimeAPI is the API that the process calls,
+// https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html
 func (sb *sandbox) runtimeAPI() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /2018-06-01/runtime/invocation/next", sb.serveNext)
@@ -70,7 +71,8 @@ func (sb *sandbox) serveResponse(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if len(payload) > maximumPayload {
-		tooLarge := newFunctionError("Function.ResponseSizeTooLarge", "Response payload size exceeded maximum allowed payload size (%d bytes).", maximumPayload)
+		tooLarge := newFunctionError("Function.ResponseSizeTooLarge",
+			"Response payload size exceeded maximum allowed payload size (%d bytes).", maximumPayload)
 		sb.answer(w, r, nil, tooLarge)
 		return
 	}

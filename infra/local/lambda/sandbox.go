@@ -37,7 +37,8 @@ type sandbox struct {
 	// ready is closed when the process asks for its first invocation; initDuration is set before.
 	ready        chan struct{}
 	initDuration time.Duration
-	// exited is closed when the process is gone and all it wrote is in the log; exitReason is set before.
+	// exited is closed after the process has exited and its output is in the log. exitReason is set
+	// before.
 	exited     chan struct{}
 	exitReason string
 	peakKB     int64
@@ -51,7 +52,8 @@ type sandbox struct {
 	idleTimer *time.Timer
 }
 
-// maximumAge ends a sandbox between invocations, well before the hour that its credentials last. AWS replaces sandboxes too, every few hours.
+// maximumAge ends a sandbox between invocations, well before the hour that its credentials last.
+// AWS replaces sandboxes too, every few hours.
 const maximumAge = 45 * time.Minute
 
 // initLimit is Lambda's bound for the init phase of on-demand functions.
@@ -77,7 +79,8 @@ func (f *function) start(configuration Configuration, code code, generation int)
 		_ = listener.Close()
 		return nil, err
 	}
-	sb.log(time.Now(), sb.platformLine(levelInfo, "INIT_START Runtime Version: provided:al2023.local", "platform.initStart",
+	sb.log(time.Now(), sb.platformLine(levelInfo, "INIT_START Runtime Version: provided:al2023.local",
+		"platform.initStart",
 		map[string]any{"initializationType": "on-demand", "phase": "init", "runtimeVersion": "provided:al2023.local"}))
 	sb.api = &http.Server{Handler: sb.runtimeAPI()}
 	go func() {
@@ -108,7 +111,7 @@ func (sb *sandbox) launch(credentials identity.Credentials, runtimeAPI string) e
 	command.Dir = sb.code.directory
 	command.Env = sb.environment(credentials, runtimeAPI, temporary)
 	command.Stdout, command.Stderr = writer, writer
-	// A group of its own, so that what the bootstrap starts ends with it.
+	// The process group ends together with the bootstrap.
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	sb.command, sb.temporary = command, temporary
 	sb.output = newOutput(reader, func(line string) { sb.log(time.Now(), line) })
@@ -125,8 +128,8 @@ func (sb *sandbox) launch(credentials identity.Credentials, runtimeAPI string) e
 	return nil
 }
 
-// environment is what Lambda sets, https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html, with the function's own
-// variables, and TMPDIR, since every sandbox has a /tmp of its own on AWS.
+// environment has Lambda's variables, the function's own, and TMPDIR, because every sandbox has its
+// own /tmp on AWS. https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html
 func (sb *sandbox) environment(credentials identity.Credentials, runtimeAPI, temporary string) []string {
 	c, options := sb.configuration, sb.function.service.options
 	all := maps.Clone(c.Environment)
@@ -136,15 +139,20 @@ func (sb *sandbox) environment(credentials identity.Credentials, runtimeAPI, tem
 	for name, value := range map[string]string{
 		"_HANDLER": c.Handler, "LAMBDA_TASK_ROOT": sb.code.directory, "LAMBDA_RUNTIME_DIR": "/var/runtime",
 		"AWS_REGION": options.Region, "AWS_DEFAULT_REGION": options.Region,
-		"AWS_LAMBDA_FUNCTION_NAME": c.Name, "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": fmt.Sprint(c.MemoryMB),
-		"AWS_LAMBDA_LOG_GROUP_NAME": c.LogGroup, "AWS_LAMBDA_LOG_STREAM_NAME": sb.stream, "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
-		"AWS_LAMBDA_RUNTIME_API": runtimeAPI,
-		"AWS_ACCESS_KEY_ID":      credentials.AccessKeyID, "AWS_SECRET_ACCESS_KEY": credentials.SecretAccessKey, "AWS_SESSION_TOKEN": credentials.SessionToken,
-		"AWS_ENDPOINT_URL": options.Endpoint(), "TMPDIR": temporary,
+		"AWS_LAMBDA_FUNCTION_NAME": c.Name, "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+		"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": fmt.Sprint(c.MemoryMB),
+		"AWS_LAMBDA_LOG_GROUP_NAME":       c.LogGroup, "AWS_LAMBDA_LOG_STREAM_NAME": sb.stream,
+		"AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
+		"AWS_LAMBDA_RUNTIME_API":         runtimeAPI,
+		"AWS_ACCESS_KEY_ID":              credentials.AccessKeyID, "AWS_SECRET_ACCESS_KEY": credentials.SecretAccessKey,
+		"AWS_SESSION_TOKEN": credentials.SessionToken,
+		"AWS_ENDPOINT_URL":  options.Endpoint(), "TMPDIR": temporary,
 	} {
 		all[name] = value
 	}
-	for name, value := range map[string]string{"PATH": "/usr/local/bin:/usr/bin:/bin:/opt/bin", "LANG": "en_US.UTF-8", "TZ": ":UTC"} {
+	for name, value := range map[string]string{
+		"PATH": "/usr/local/bin:/usr/bin:/bin:/opt/bin", "LANG": "en_US.UTF-8", "TZ": ":UTC",
+	} {
 		if _, own := all[name]; !own {
 			all[name] = value
 		}
@@ -193,7 +201,7 @@ func (sb *sandbox) watch(listener net.Listener) {
 	_ = os.RemoveAll(sb.temporary)
 }
 
-// finished ends the sandbox's current invocation and gives what its waiter waits for.
+// finished ends the sandbox's current invocation and returns the channel that its waiter reads.
 func (sb *sandbox) finished() (over chan struct{}) {
 	sb.mu.Lock()
 	defer sb.mu.Unlock()
@@ -214,7 +222,7 @@ func (sb *sandbox) kill() {
 }
 
 func (sb *sandbox) killGroup() {
-	// The group is gone already in the ordinary case.
+	// Kill fails if the group has exited already, which is the ordinary case.
 	_ = syscall.Kill(-sb.command.Process.Pid, syscall.SIGKILL)
 }
 
@@ -238,7 +246,8 @@ func (sb *sandbox) log(at time.Time, line string) {
 	sb.append(current, at, line)
 }
 
-// append writes a line to the function's log group, and to the tail that the invocation, if there is one, may be asked for.
+// append writes a line to the function's log group, and to the tail of the current invocation if
+// there is one.
 func (sb *sandbox) append(r *running, at time.Time, line string) {
 	if line == "" {
 		return
@@ -254,7 +263,8 @@ func (sb *sandbox) append(r *running, at time.Time, line string) {
 	r.addTail(line)
 }
 
-// mayLog tells whether the function's role allows its log, in whose name Lambda writes it. What it does not is lost, as in AWS.
+// mayLog reports whether the function's role allows its log, in whose name Lambda writes. A line
+// without that right is lost, as on AWS.
 func (sb *sandbox) mayLog() bool {
 	sb.logRights.Do(func() {
 		s := sb.function.service
@@ -266,7 +276,8 @@ func (sb *sandbox) mayLog() bool {
 	return sb.mayWriteLog
 }
 
-// mayMakeLogGroup tells whether a function's role allows to make its log group, which Lambda does where it is not there.
+// mayMakeLogGroup reports whether a function's role allows to make its log group, which Lambda does
+// where it is not there.
 func (s *Service) mayMakeLogGroup(of Configuration) bool {
 	return s.allowed(of.Role, "logs:CreateLogGroup", s.logGroup(of)) == nil
 }

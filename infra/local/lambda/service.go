@@ -18,17 +18,18 @@ type Objects interface {
 	Object(bucket, key string) ([]byte, error)
 }
 
-// Sessions gives a sandbox the credentials of its function's role.
+// Sessions returns a sandbox the credentials of its function's role.
 type Sessions interface {
 	Session(roleARN, sessionName string) (identity.Credentials, error)
 }
 
-// Access tells what a role's policies allow. Without one everything is allowed.
+// Access evaluates a role's policies. Without one everything is allowed.
 type Access interface {
 	Allowed(roleARN, action, resource string, conditions map[string][]string) (allowed bool, why string)
 }
 
-// Queues is what event source mappings, dead letters and failure destinations need of the queue service.
+// Queues is the part of the queue service that event source mappings, dead letters and failure
+// destinations use.
 type Queues interface {
 	Receive(ctx context.Context, queue string, options sqs.ReceiveOptions) ([]sqs.Message, error)
 	Delete(queue, receiptHandle string) error
@@ -37,33 +38,33 @@ type Queues interface {
 	VisibilityTimeout(queue string) (time.Duration, error)
 }
 
-// Logs takes what functions write and what Lambda reports of them.
+// Logs takes the functions' output and Lambda's reports.
 type Logs interface {
 	Append(group, stream string, at time.Time, line string, mayMakeGroup bool)
 }
 
 // Clock is one that a function's program reads instead of the machine's.
 type Clock interface {
-	// Setting is the environment variable by which the program finds it.
+	// Setting is the environment variable that names the clock for the program.
 	Setting() string
 	// Ahead is by how much it is ahead of the machine's.
 	Ahead() time.Duration
 }
 
-// Options are what the service needs of the others.
+// Options are the service's dependencies.
 type Options struct {
 	AccountID string
 	Region    string
 	// Directory is where code is unpacked and sandboxes have their temporary folders.
 	Directory string
-	// Endpoint gives the local server's URL, each sandbox's AWS_ENDPOINT_URL.
+	// Endpoint returns the local server's URL, each sandbox's AWS_ENDPOINT_URL.
 	Endpoint func() string
 	Objects  Objects
 	Sessions Sessions
 	Queues   Queues
 	Logs     Logs
 	Access   Access
-	// Clock gives the clock of a function's sandboxes; nil for the machine's own.
+	// Clock returns the clock of a function's sandboxes; nil for the machine's own.
 	Clock func(function string) Clock
 }
 
@@ -84,11 +85,12 @@ type Service struct {
 	cancel  context.CancelFunc
 	work    sync.WaitGroup
 
-	// asyncRetryDelays are the pauses before the second and third attempt of an event: one and two minutes as documented at
+	// asyncRetryDelays are the pauses before the second and third attempt of an event: one and two
+	// minutes as documented at
 	// https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html
 	asyncRetryDelays []time.Duration
 	idleTime         time.Duration
-	// longPoll is how long a mapping waits for a message each time that it asks for some: SQS's longest.
+	// longPoll is how long a poll waits for a message: SQS's maximum.
 	longPoll time.Duration
 
 	mu          sync.Mutex
@@ -111,7 +113,8 @@ func New(options Options) *Service {
 	}
 }
 
-// Close stops polling, kills every sandbox and waits until all processes and goroutines are gone. Invocations under way fail.
+// Close stops polling, kills every sandbox and waits for all processes and goroutines. Running
+// invocations fail.
 func (s *Service) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -128,7 +131,8 @@ func (s *Service) Close() error {
 	return nil
 }
 
-// Kill ends a process of the function that has an invocation under way, as a crash would, and tells whether there was one.
+// Kill ends a process of the function that has an invocation under way, as a crash would, and
+// reports whether there was one.
 func (s *Service) Kill(function string) bool {
 	f, err := s.find(function)
 	if err != nil {
@@ -154,22 +158,23 @@ func (s *Service) begin() bool {
 	return true
 }
 
-// Invocations gives the invocations so far, in the order in which they ended, at most the latest 100,000.
+// Invocations returns the invocations so far, in the order in which they ended, at most the latest
+// 100,000.
 func (s *Service) Invocations() []Invocation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.invocations)
 }
 
-// Polls is how often event source mappings have asked a queue for messages so far, each of which SQS bills as a request.
+// Polls counts the polls of event source mappings so far. SQS bills each as a request.
 func (s *Service) Polls() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.polls
 }
 
-// Observe adds a listener that is called, one call at a time in order, with each finished invocation. It must return quickly and
-// must not call the service.
+// Observe adds a listener that is called, one call at a time in order, with each finished
+// invocation. It must return quickly and must not call the service.
 func (s *Service) Observe(listener func(Invocation)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,16 +193,19 @@ func (s *Service) record(i Invocation) {
 	}
 }
 
-// find takes a function's name, ARN, partial ARN (account:name or account:function:name), each with or without :$LATEST.
+// find takes a function's name, ARN, partial ARN (account:name or account:function:name), each with
+// or without :$LATEST.
 func (s *Service) find(reference string) (*function, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	name := strings.TrimSuffix(reference, ":$LATEST")
 	if i := strings.LastIndexByte(name, ':'); i >= 0 {
 		prefix := name[:i]
-		partial := prefix == s.options.AccountID || prefix == s.options.AccountID+":function" || prefix == strings.TrimSuffix(s.arn(""), ":")
+		partial := prefix == s.options.AccountID || prefix == s.options.AccountID+":function" ||
+			prefix == strings.TrimSuffix(s.arn(""), ":")
 		if name = name[i+1:]; !partial {
-			return nil, fmt.Errorf("function %q: %w in this account and region (versions and aliases are not simulated)", reference, errNotFound)
+			return nil, fmt.Errorf("function %q: %w in this account and region (versions and aliases are not simulated)",
+				reference, errNotFound)
 		}
 	}
 	if f := s.functions[name]; f != nil {

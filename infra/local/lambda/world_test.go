@@ -30,7 +30,7 @@ const (
 	testRegion  = "us-east-1"
 )
 
-// archive is the code archive of testdata/bootstrap, built once for all tests of the process.
+// archive is the code archive of testbootstrap, built once for all tests of the process.
 var archive = sync.OnceValues(func() ([]byte, error) {
 	directory, err := os.MkdirTemp("", "whittle-bootstrap-")
 	if err != nil {
@@ -38,7 +38,7 @@ var archive = sync.OnceValues(func() ([]byte, error) {
 	}
 	defer func() { _ = os.RemoveAll(directory) }()
 	target := filepath.Join(directory, "bootstrap")
-	build := exec.Command("go", "build", "-tags", "lambda.norpc", "-o", target, "./testdata/bootstrap")
+	build := exec.Command("go", "build", "-tags", "lambda.norpc", "-o", target, "./testbootstrap")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if output, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("building the bootstrap: %w\n%s", err, output)
@@ -89,11 +89,13 @@ type world struct {
 	client  *awslambda.Client
 }
 
-// sessions gives every role keys that tell whose they are.
+// sessions returns keys that name their role.
 type sessions struct{}
 
 func (sessions) Session(role, session string) (identity.Credentials, error) {
-	return identity.Credentials{AccessKeyID: "ASIA" + session, SecretAccessKey: "secret of " + role, SessionToken: "token"}, nil
+	return identity.Credentials{
+		AccessKeyID: "ASIA" + session, SecretAccessKey: "secret of " + role, SessionToken: "token",
+	}, nil
 }
 
 func newWorld(t *testing.T) *world {
@@ -106,7 +108,8 @@ func newWorld(t *testing.T) *world {
 	w := &world{t: t, logs: logs.New(testAccount, testRegion)}
 	w.queues = sqs.New(sqs.Options{AccountID: testAccount, Region: testRegion, Endpoint: server.URL})
 	w.service = New(Options{
-		AccountID: testAccount, Region: testRegion, Directory: t.TempDir(), Endpoint: server.URL, Objects: bucket{"assets/code.zip": code},
+		AccountID: testAccount, Region: testRegion, Directory: t.TempDir(), Endpoint: server.URL,
+		Objects:  bucket{"assets/code.zip": code},
 		Sessions: sessions{}, Queues: w.queues, Logs: w.logs,
 	})
 	t.Cleanup(func() { _ = errors.Join(w.service.Close(), w.queues.Close()) })
@@ -117,8 +120,10 @@ func newWorld(t *testing.T) *world {
 // properties of a function for this machine; more replaces or adds.
 func properties(name string, more map[string]any) map[string]any {
 	p := map[string]any{
-		"FunctionName": name, "Runtime": "provided.al2023", "Handler": "bootstrap", "Role": "arn:aws:iam::123456789012:role/" + name,
-		"Architectures": []any{machineArchitecture()}, "Timeout": 5, "Code": map[string]any{"S3Bucket": "assets", "S3Key": "code.zip"},
+		"FunctionName": name, "Runtime": "provided.al2023", "Handler": "bootstrap",
+		"Role":          "arn:aws:iam::123456789012:role/" + name,
+		"Architectures": []any{machineArchitecture()}, "Timeout": 5,
+		"Code": map[string]any{"S3Bucket": "assets", "S3Key": "code.zip"},
 	}
 	for key, value := range more {
 		p[key] = value
@@ -128,7 +133,8 @@ func properties(name string, more map[string]any) map[string]any {
 
 func (w *world) function(name string, more map[string]any) {
 	w.t.Helper()
-	if _, err := (functionType{w.service}).Create(w.t.Context(), cloudformation.Request{LogicalID: name, GeneratedName: name, Properties: properties(name, more)}); err != nil {
+	if _, err := (functionType{w.service}).Create(w.t.Context(),
+		cloudformation.Request{LogicalID: name, GeneratedName: name, Properties: properties(name, more)}); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -143,7 +149,9 @@ func (w *world) queue(name string, attributes map[string]string) string {
 
 func (w *world) mapQueue(function, queueARN string, more map[string]any) string {
 	w.t.Helper()
-	p := map[string]any{"FunctionName": function, "EventSourceArn": queueARN, "FunctionResponseTypes": []any{"ReportBatchItemFailures"}}
+	p := map[string]any{
+		"FunctionName": function, "EventSourceArn": queueARN, "FunctionResponseTypes": []any{"ReportBatchItemFailures"},
+	}
 	for key, value := range more {
 		p[key] = value
 	}
@@ -161,7 +169,7 @@ func (w *world) send(queue, body string) {
 	}
 }
 
-// report is what the test's bootstrap answers.
+// report is the answer of the test's bootstrap.
 type report struct {
 	Count       int
 	PID         int

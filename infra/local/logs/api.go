@@ -13,7 +13,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-// Register lets the server answer CloudWatch Logs' JSON protocol.
+// Register makes the server answer CloudWatch Logs' JSON protocol.
 func (s *Service) Register(server *wire.Server) {
 	server.Register("logs", wire.Actions{
 		"CreateLogGroup":     s.createLogGroup,
@@ -31,15 +31,17 @@ func (s *Service) Register(server *wire.Server) {
 func asAnswer(err error) error {
 	switch {
 	case errors.Is(err, errNotFound):
-		return wire.Errorf("ResourceNotFoundException", http.StatusBadRequest, "The specified log resource does not exist: %v", err)
+		return wire.Errorf("ResourceNotFoundException", http.StatusBadRequest,
+			"The specified log resource does not exist: %v", err)
 	case errors.Is(err, errExists):
-		return wire.Errorf("ResourceAlreadyExistsException", http.StatusBadRequest, "The specified log resource already exists: %v", err)
+		return wire.Errorf("ResourceAlreadyExistsException", http.StatusBadRequest,
+			"The specified log resource already exists: %v", err)
 	default:
 		return wire.Errorf("InvalidParameterException", http.StatusBadRequest, "%v", err)
 	}
 }
 
-// input is what the calls of this service take; each uses some of it.
+// input has the parameters of all calls of this service.
 type input struct {
 	LogGroupName        string            `json:"logGroupName"`
 	LogGroupIdentifier  string            `json:"logGroupIdentifier"`
@@ -175,7 +177,8 @@ func (s *Service) describeLogGroups(_ context.Context, c *wire.Call) (*wire.Resp
 	return s.locked(c, func(in input) (any, error) {
 		found := []map[string]any{}
 		for name, g := range s.groups {
-			if !strings.HasPrefix(name, in.LogGroupNamePrefix) || !strings.Contains(strings.ToLower(name), strings.ToLower(in.LogGroupNamePattern)) {
+			if !strings.HasPrefix(name, in.LogGroupNamePrefix) ||
+				!strings.Contains(strings.ToLower(name), strings.ToLower(in.LogGroupNamePattern)) {
 				continue
 			}
 			stored := 0
@@ -219,7 +222,8 @@ func (s *Service) describeLogStreams(_ context.Context, c *wire.Call) (*wire.Res
 				continue
 			}
 			described := map[string]any{
-				"logStreamName": name, "creationTime": st.created.UnixMilli(), "arn": s.arn(g.name) + ":log-stream:" + name, "storedBytes": 0,
+				"logStreamName": name, "creationTime": st.created.UnixMilli(), "arn": s.arn(g.name) + ":log-stream:" + name,
+				"storedBytes":         0,
 				"uploadSequenceToken": "0",
 			}
 			if n := len(st.events); n > 0 {
@@ -273,7 +277,8 @@ func withToken(out map[string]any, token string) map[string]any {
 	return out
 }
 
-// within is the test for startTime (included) and endTime: GetLogEvents leaves the end out, FilterLogEvents takes it in.
+// within is the test for startTime (included) and endTime: GetLogEvents leaves the end out,
+// FilterLogEvents takes it in.
 func (in input) within(e Event, endIncluded bool) bool {
 	at := e.Time.UnixMilli()
 	if in.StartTime != nil && at < *in.StartTime {
@@ -282,7 +287,7 @@ func (in input) within(e Event, endIncluded bool) bool {
 	return in.EndTime == nil || at < *in.EndTime || endIncluded && at == *in.EndTime
 }
 
-// getLogEvents pages by event ids: f/ID goes on behind an event, b/ID before it.
+// getLogEvents pages by event ID: f/ID continues after an event, b/ID before it.
 func (s *Service) getLogEvents(_ context.Context, c *wire.Call) (*wire.Response, error) {
 	return s.locked(c, func(in input) (any, error) {
 		g, err := s.group(in.groupName())
@@ -292,7 +297,9 @@ func (s *Service) getLogEvents(_ context.Context, c *wire.Call) (*wire.Response,
 		if g.streams[in.LogStreamName] == nil {
 			return nil, fmt.Errorf("log stream %q %w", in.LogStreamName, errNotFound)
 		}
-		events := g.choose(func(name string) bool { return name == in.LogStreamName }, func(e Event) bool { return in.within(e, false) })
+		events := g.choose(func(name string) bool {
+			return name == in.LogStreamName
+		}, func(e Event) bool { return in.within(e, false) })
 		limit := in.Limit
 		if limit <= 0 || limit > maximumEvents {
 			limit = maximumEvents
@@ -320,14 +327,16 @@ func (s *Service) getLogEvents(_ context.Context, c *wire.Call) (*wire.Response,
 			}
 		}
 		shown := []map[string]any{}
-		// At the end of the stream the tokens stay what was given, which is how callers notice the end.
+		// At the end of the stream the token stays the same, by which callers recognise the end.
 		place := "0"
 		if in.NextToken != "" {
 			place = in.NextToken[2:]
 		}
 		forward, backward := "f/"+place, "b/"+place
 		for _, e := range events[from:to] {
-			shown = append(shown, map[string]any{"timestamp": e.Time.UnixMilli(), "ingestionTime": e.Arrived.UnixMilli(), "message": e.Message})
+			shown = append(shown, map[string]any{
+				"timestamp": e.Time.UnixMilli(), "ingestionTime": e.Arrived.UnixMilli(), "message": e.Message,
+			})
 		}
 		if to > from {
 			forward, backward = fmt.Sprintf("f/%d", events[to-1].ID), fmt.Sprintf("b/%d", events[from].ID)
@@ -348,7 +357,8 @@ func (s *Service) filterLogEvents(_ context.Context, c *wire.Call) (*wire.Respon
 		}
 		events := g.choose(
 			func(name string) bool {
-				return strings.HasPrefix(name, in.LogStreamNamePrefix) && (len(in.LogStreamNames) == 0 || slices.Contains(in.LogStreamNames, name))
+				return strings.HasPrefix(name, in.LogStreamNamePrefix) &&
+					(len(in.LogStreamNames) == 0 || slices.Contains(in.LogStreamNames, name))
 			},
 			func(e Event) bool { return in.within(e, true) && terms.matches(e.Message) },
 		)
@@ -359,7 +369,8 @@ func (s *Service) filterLogEvents(_ context.Context, c *wire.Call) (*wire.Respon
 		out := []map[string]any{}
 		for _, e := range shown {
 			out = append(out, map[string]any{
-				"logStreamName": e.Stream, "timestamp": e.Time.UnixMilli(), "ingestionTime": e.Arrived.UnixMilli(), "message": e.Message,
+				"logStreamName": e.Stream, "timestamp": e.Time.UnixMilli(), "ingestionTime": e.Arrived.UnixMilli(),
+				"message": e.Message,
 				"eventId": fmt.Sprintf("%056d", e.ID),
 			})
 		}

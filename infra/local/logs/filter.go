@@ -15,7 +15,9 @@ func parseFilter(pattern string) (filter, error) {
 	var f filter
 	pattern = strings.TrimSpace(pattern)
 	if strings.HasPrefix(pattern, "{") || strings.HasPrefix(pattern, "[") || strings.HasPrefix(pattern, "%") {
-		return f, fmt.Errorf("filter pattern %q: the local logs know terms, \"phrases\", ?any and -excluded ones, not JSON, space-delimited or regular expression patterns", pattern)
+		return f, fmt.Errorf(
+			"filter pattern %q: the local logs know terms, \"phrases\", ?any and -excluded ones, not JSON, space-delimited "+
+				"or regular expression patterns", pattern)
 	}
 	for pattern != "" {
 		to := &f.all

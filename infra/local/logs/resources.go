@@ -7,7 +7,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/cloudformation"
 )
 
-// RegisterTypes lets stacks make log groups.
+// RegisterTypes registers log groups with CloudFormation.
 func (s *Service) RegisterTypes(stacks *cloudformation.Service) {
 	stacks.RegisterType("AWS::Logs::LogGroup", groupType{s})
 }
@@ -31,7 +31,8 @@ func (t groupType) put(r cloudformation.Request, name string, isNew bool) (cloud
 		name = p.LogGroupName
 	}
 	if p.LogGroupClass != "" && p.LogGroupClass != "STANDARD" {
-		return cloudformation.Result{}, fmt.Errorf("log group %s: LogGroupClass is %q; only STANDARD is simulated", name, p.LogGroupClass)
+		return cloudformation.Result{},
+			fmt.Errorf("log group %s: LogGroupClass is %q; only STANDARD is simulated", name, p.LogGroupClass)
 	}
 	if err := checkRetention(p.RetentionInDays); err != nil {
 		return cloudformation.Result{}, fmt.Errorf("log group %s: %w", name, err)
@@ -46,7 +47,8 @@ func (t groupType) put(r cloudformation.Request, name string, isNew bool) (cloud
 	case g == nil:
 		t.service.addGroup(name, p.RetentionInDays, tags)
 	case isNew:
-		return cloudformation.Result{}, fmt.Errorf("log group %s %w; delete it, or give another LogGroupName", name, errExists)
+		return cloudformation.Result{},
+			fmt.Errorf("log group %s %w; delete it, or give another LogGroupName", name, errExists)
 	default:
 		g.retention, g.tags = p.RetentionInDays, tags
 	}

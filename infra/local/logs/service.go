@@ -58,8 +58,9 @@ func New(accountID, region string) *Service {
 	return &Service{accountID: accountID, region: region, groups: map[string]*group{}}
 }
 
-// Append adds a line to a stream, which it makes, as Lambda does for its functions. It makes the group too where the function's
-// role may; else a line for a group that is not there, or no longer, is lost.
+// Append adds a line to a stream, which it makes, as Lambda does for its functions. It makes the
+// group too where the function's role may; else a line for a group that is not there, or no longer,
+// is lost.
 func (s *Service) Append(groupName, streamName string, at time.Time, line string, mayMakeGroup bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +109,9 @@ func (g *group) addStream(name string) *stream {
 
 // retentions are the days that CloudWatch Logs takes,
 // https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutRetentionPolicy.html
-var retentions = []int{1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653}
+var retentions = []int{
+	1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
+}
 
 func checkRetention(days int) error {
 	if days != 0 && !slices.Contains(retentions, days) {
@@ -117,7 +120,8 @@ func checkRetention(days int) error {
 	return nil
 }
 
-// Events gives a group's events, or those of one stream, oldest first, from the time since on (the zero time: all).
+// Events returns a group's events, or those of one stream, oldest first, from the time since on
+// (the zero time: all).
 func (s *Service) Events(groupName, streamName string, since time.Time) []Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,7 +129,9 @@ func (s *Service) Events(groupName, streamName string, since time.Time) []Event 
 	if g == nil {
 		return nil
 	}
-	return g.choose(func(name string) bool { return streamName == "" || name == streamName }, func(e Event) bool { return !e.Time.Before(since) })
+	return g.choose(func(name string) bool { return streamName == "" || name == streamName }, func(e Event) bool {
+		return !e.Time.Before(since)
+	})
 }
 
 func (g *group) choose(streams func(string) bool, keep func(Event) bool) []Event {

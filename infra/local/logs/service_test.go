@@ -30,18 +30,23 @@ func TestSDK(t *testing.T) {
 		t.Fatal(err)
 	}
 	var exists *types.ResourceAlreadyExistsException
-	if _, err := client.CreateLogGroup(ctx, &cloudwatchlogs.CreateLogGroupInput{LogGroupName: group}); !errors.As(err, &exists) {
+	if _, err := client.CreateLogGroup(ctx, &cloudwatchlogs.CreateLogGroupInput{LogGroupName: group}); !errors.As(err,
+		&exists) {
 		t.Errorf("creating it again gave %v", err)
 	}
-	if _, err := client.CreateLogStream(ctx, &cloudwatchlogs.CreateLogStreamInput{LogGroupName: group, LogStreamName: stream}); err != nil {
+	if _, err := client.CreateLogStream(ctx,
+		&cloudwatchlogs.CreateLogStreamInput{LogGroupName: group, LogStreamName: stream}); err != nil {
 		t.Fatal(err)
 	}
 	now := time.Now()
 	var events []types.InputLogEvent
 	for i := range 25 {
-		events = append(events, types.InputLogEvent{Timestamp: aws.Int64(now.UnixMilli() + int64(i)), Message: aws.String(fmt.Sprintf("line %d", i))})
+		events = append(events, types.InputLogEvent{
+			Timestamp: aws.Int64(now.UnixMilli() + int64(i)), Message: aws.String(fmt.Sprintf("line %d", i)),
+		})
 	}
-	if _, err := client.PutLogEvents(ctx, &cloudwatchlogs.PutLogEventsInput{LogGroupName: group, LogStreamName: stream, LogEvents: events}); err != nil {
+	if _, err := client.PutLogEvents(ctx,
+		&cloudwatchlogs.PutLogEventsInput{LogGroupName: group, LogStreamName: stream, LogEvents: events}); err != nil {
 		t.Fatal(err)
 	}
 	s.Append("/app", "two", now.Add(time.Minute), "line of another stream", true)
@@ -62,24 +67,33 @@ func TestSDK(t *testing.T) {
 	if len(read) != 25 || read[0] != "line 0" || read[24] != "line 24" {
 		t.Errorf("read %d lines: %v", len(read), read)
 	}
-	filtered, err := client.FilterLogEvents(ctx, &cloudwatchlogs.FilterLogEventsInput{LogGroupName: group, FilterPattern: aws.String(`line ?"line 3" ?another`)})
+	filtered, err := client.FilterLogEvents(ctx,
+		&cloudwatchlogs.FilterLogEventsInput{LogGroupName: group, FilterPattern: aws.String(`line ?"line 3" ?another`)})
 	if err != nil || len(filtered.Events) != 2 || *filtered.Events[1].LogStreamName != "two" {
 		t.Errorf("FilterLogEvents: %+v, %v", filtered, err)
 	}
-	groups, err := client.DescribeLogGroups(ctx, &cloudwatchlogs.DescribeLogGroupsInput{LogGroupNamePrefix: aws.String("/a")})
+	groups, err := client.DescribeLogGroups(ctx,
+		&cloudwatchlogs.DescribeLogGroupsInput{LogGroupNamePrefix: aws.String("/a")})
 	if err != nil || len(groups.LogGroups) != 1 {
 		t.Errorf("DescribeLogGroups: %+v, %v", groups, err)
 	}
-	streams, err := client.DescribeLogStreams(ctx, &cloudwatchlogs.DescribeLogStreamsInput{LogGroupName: group, OrderBy: types.OrderByLastEventTime, Descending: aws.Bool(true)})
+	streams, err := client.DescribeLogStreams(ctx,
+		&cloudwatchlogs.DescribeLogStreamsInput{
+			LogGroupName: group, OrderBy: types.OrderByLastEventTime, Descending: aws.Bool(true),
+		})
 	if err != nil || len(streams.LogStreams) != 2 || *streams.LogStreams[0].LogStreamName != "two" {
 		t.Errorf("DescribeLogStreams: %+v, %v", streams, err)
 	}
 	var notFound *types.ResourceNotFoundException
-	if _, err := client.FilterLogEvents(ctx, &cloudwatchlogs.FilterLogEventsInput{LogGroupName: aws.String("/none")}); !errors.As(err, &notFound) {
+	if _, err := client.FilterLogEvents(ctx,
+		&cloudwatchlogs.FilterLogEventsInput{LogGroupName: aws.String("/none")}); !errors.As(err, &notFound) {
 		t.Errorf("an unknown group gave %v", err)
 	}
 	var invalid *types.InvalidParameterException
-	if _, err := client.FilterLogEvents(ctx, &cloudwatchlogs.FilterLogEventsInput{LogGroupName: group, FilterPattern: aws.String(`{ $.x = 1 }`)}); !errors.As(err, &invalid) {
+	if _, err := client.FilterLogEvents(ctx,
+		&cloudwatchlogs.FilterLogEventsInput{
+			LogGroupName: group, FilterPattern: aws.String(`{ $.x = 1 }`),
+		}); !errors.As(err, &invalid) {
 		t.Errorf("a JSON pattern gave %v", err)
 	}
 }
@@ -146,7 +160,8 @@ func TestLogGroupResource(t *testing.T) {
 	resource := groupType{s}
 	first := map[string]any{"RetentionInDays": "7"}
 	made, err := resource.Create(t.Context(), cloudformation.Request{GeneratedName: "stack-Logs-1", Properties: first})
-	if err != nil || made.PhysicalID != "stack-Logs-1" || made.Attributes["Arn"] != "arn:aws:logs:us-east-1:123456789012:log-group:stack-Logs-1:*" {
+	if err != nil || made.PhysicalID != "stack-Logs-1" ||
+		made.Attributes["Arn"] != "arn:aws:logs:us-east-1:123456789012:log-group:stack-Logs-1:*" {
 		t.Fatalf("%+v, %v", made, err)
 	}
 	s.Append("stack-Logs-1", "s", time.Now().AddDate(0, 0, -8), "too old", true)
@@ -154,10 +169,14 @@ func TestLogGroupResource(t *testing.T) {
 	if events := s.Events("stack-Logs-1", "", time.Time{}); len(events) != 1 || events[0].Message != "new" {
 		t.Errorf("events %+v, want those of the last seven days", events)
 	}
-	if _, err := resource.Update(t.Context(), cloudformation.Request{PhysicalID: made.PhysicalID, Properties: map[string]any{"RetentionInDays": 8}, OldProperties: first}); err == nil || !strings.Contains(err.Error(), "RetentionInDays is 8") {
+	if _, err := resource.Update(t.Context(),
+		cloudformation.Request{
+			PhysicalID: made.PhysicalID, Properties: map[string]any{"RetentionInDays": 8}, OldProperties: first,
+		}); err == nil || !strings.Contains(err.Error(), "RetentionInDays is 8") {
 		t.Errorf("8 days gave %v", err)
 	}
-	if err := resource.Delete(t.Context(), cloudformation.Request{PhysicalID: made.PhysicalID}); err != nil || s.Events("stack-Logs-1", "", time.Time{}) != nil {
+	if err := resource.Delete(t.Context(), cloudformation.Request{PhysicalID: made.PhysicalID}); err != nil ||
+		s.Events("stack-Logs-1", "", time.Time{}) != nil {
 		t.Errorf("delete: %v", err)
 	}
 }

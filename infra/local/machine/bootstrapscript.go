@@ -8,17 +8,22 @@ import (
 	"strings"
 )
 
-// bootstrapPath is the script by which Amazon Linux 2's EKS images join.
+// bootstrapPath is the script with which Amazon Linux 2's EKS images join a cluster.
 // https://github.com/awslabs/amazon-eks-ami, templates/al2/runtime/bootstrap.sh
 const bootstrapPath = "/etc/eks/bootstrap.sh"
 
-// bootstrapOptions are the script's options; each takes a value. Those that are true change something here.
+// bootstrapOptions are the script's options; each takes a value. Those that are true change
+// something here.
 func bootstrapOptions() map[string]bool {
 	return map[string]bool{
-		"--use-max-pods": true, "--b64-cluster-ca": true, "--apiserver-endpoint": true, "--kubelet-extra-args": true, "--dns-cluster-ip": true,
-		"--local-disks": true, "--ip-family": true, "--service-ipv4-cidr": true, "--service-ipv6-cidr": true, "--container-runtime": true,
-		"--enable-docker-bridge": false, "--aws-api-retry-attempts": false, "--docker-config-json": false, "--containerd-config-file": false,
-		"--pause-container-account": false, "--pause-container-version": false, "--cluster-id": false, "--enable-local-outpost": false, "--mount-bpf-fs": false,
+		"--use-max-pods": true, "--b64-cluster-ca": true, "--apiserver-endpoint": true, "--kubelet-extra-args": true,
+		"--dns-cluster-ip": true,
+		"--local-disks":    true, "--ip-family": true, "--service-ipv4-cidr": true, "--service-ipv6-cidr": true,
+		"--container-runtime":    true,
+		"--enable-docker-bridge": false, "--aws-api-retry-attempts": false, "--docker-config-json": false,
+		"--containerd-config-file":  false,
+		"--pause-container-account": false, "--pause-container-version": false, "--cluster-id": false,
+		"--enable-local-outpost": false, "--mount-bpf-fs": false,
 	}
 }
 
@@ -41,7 +46,9 @@ func (u userData) bootstrapScript() (*joining, error) {
 		if !strings.HasPrefix(strings.TrimLeft(string(script.body), "\r\n"), "#!") {
 			return nil, errors.New("a shell script of the user data does not begin with #!, so that cloud-init does not run it")
 		}
-		words, called, err := shellCall(string(script.body), func(name string) bool { return path.Base(name) == path.Base(bootstrapPath) })
+		words, called, err := shellCall(string(script.body), func(name string) bool {
+			return path.Base(name) == path.Base(bootstrapPath)
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -49,10 +56,12 @@ func (u userData) bootstrapScript() (*joining, error) {
 			return u.bootstrapArguments(words)
 		}
 	}
-	return nil, fmt.Errorf("no shell script of the user data calls %s, so that the node knows no cluster to join", bootstrapPath)
+	return nil, fmt.Errorf("no shell script of the user data calls %s, so that the node knows no cluster to join",
+		bootstrapPath)
 }
 
-// bootstrapArguments reads the command line of bootstrap.sh. It takes a value only after a space: an option with an equal sign is none to it.
+// bootstrapArguments reads the command line of bootstrap.sh. It takes a value only after a space:
+// an option with an equal sign is none to it.
 func (u userData) bootstrapArguments(words []string) (*joining, error) {
 	options, positional := map[string]string{}, []string{}
 	for n := 0; n < len(words); n++ {
@@ -70,10 +79,12 @@ func (u userData) bootstrapArguments(words []string) (*joining, error) {
 		return nil, errors.New("CLUSTER_NAME is not defined: bootstrap.sh wants the cluster's name as its argument")
 	}
 	if strings.HasPrefix(positional[0], "-") || len(positional) > 1 {
-		return nil, fmt.Errorf("arguments %q are not options: the first is taken for the cluster's name, the others for nothing", positional)
+		return nil, fmt.Errorf(
+			"arguments %q are not options: the first is taken for the cluster's name, the others for nothing", positional)
 	}
 	j := &joining{
-		cluster: positional[0], endpoint: options["--apiserver-endpoint"], cidr: options["--service-ipv4-cidr"], flagsSetting: "--kubelet-extra-args",
+		cluster: positional[0], endpoint: options["--apiserver-endpoint"], cidr: options["--service-ipv4-cidr"],
+		flagsSetting: "--kubelet-extra-args",
 		kubeletField: "--kubelet-extra-args ",
 	}
 	if err := u.findCluster(j, "--apiserver-endpoint", "--b64-cluster-ca", options["--b64-cluster-ca"]); err != nil {
@@ -109,16 +120,18 @@ func (u userData) bootstrapArguments(words []string) (*joining, error) {
 	return j, nil
 }
 
-// guessedDNS is the address that bootstrap scripts take for the cluster's DNS when nobody tells: in a VPC whose addresses begin with 10, as the one
-// here, EKS gives clusters a service range of 172.20.0.0/16 by default.
+// guessedDNS is the cluster DNS address that bootstrap scripts assume by default. In a VPC whose
+// addresses begin with 10, EKS gives clusters the service range 172.20.0.0/16.
 const guessedDNS = "172.20.0.10"
 
-// findCluster completes endpoint and certificate authority; scripts ask eks:DescribeCluster for both where the user data lacks one.
+// findCluster completes endpoint and certificate authority; scripts ask eks:DescribeCluster for
+// both where the user data lacks one.
 func (u userData) findCluster(j *joining, endpointSetting, authoritySetting, authority string) error {
 	if j.endpoint == "" || authority == "" {
 		facts, found := u.cluster(j.cluster)
 		if !found {
-			return fmt.Errorf("%s or %s is missing, and eks:DescribeCluster knows no cluster %q", endpointSetting, authoritySetting, j.cluster)
+			return fmt.Errorf("%s or %s is missing, and eks:DescribeCluster knows no cluster %q", endpointSetting,
+				authoritySetting, j.cluster)
 		}
 		j.endpoint, j.authority = facts.endpoint, facts.authority
 		return nil

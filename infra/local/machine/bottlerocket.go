@@ -13,13 +13,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// bottlerocketSettings are the settings of Bottlerocket's user data. https://bottlerocket.dev/en/os/latest/api/settings/
+// bottlerocketSettings are the settings of Bottlerocket's user data.
+// https://bottlerocket.dev/en/os/latest/api/settings/
 type bottlerocketSettings struct {
 	Kubernetes        bottlerocketKubernetes           `toml:"kubernetes"`
 	BootstrapCommands map[string]bottlerocketBootstrap `toml:"bootstrap-commands"`
 }
 
-// bottlerocketKubernetes are the settings under settings.kubernetes that change what is seen of a node, or that a node cannot join without.
+// bottlerocketKubernetes holds the settings under settings.kubernetes that change the Node, or that
+// a node needs to join.
 type bottlerocketKubernetes struct {
 	APIServer                 string              `toml:"api-server"`
 	ClusterName               string              `toml:"cluster-name"`
@@ -46,24 +48,33 @@ type bottlerocketBootstrap struct {
 	Essential bool       `toml:"essential"`
 }
 
-// otherBottlerocketSettings are further settings under settings.kubernetes, and bottlerocketParts those beside it; Bottlerocket takes them and nothing
-// here depends on them. What is in neither is refused by its API, and the node does not come up.
+// otherBottlerocketSettings lists more settings under settings.kubernetes, and bottlerocketParts
+// those beside it. Bottlerocket accepts them, and nothing here depends on them. Its API refuses
+// every other setting, and the node does not come up.
 func otherBottlerocketSettings() []string {
 	return []string{
-		"allowed-unsafe-sysctls", "authentication-mode", "bootstrap-token", "cloud-provider", "cluster-domain", "container-log-max-files", "container-log-max-size",
-		"container-log-max-workers", "container-log-monitor-interval", "cpu-manager-policy", "cpu-manager-policy-options", "cpu-manager-reconcile-period",
-		"credential-providers", "device-ownership-from-security-context", "event-burst", "event-qps", "hostname-override", "hostname-override-source",
-		"ids-per-pod", "kube-api-burst", "kube-api-qps", "log-level", "memory-manager-policy", "memory-manager-reserved-memory", "node-ip", "nvidia",
-		"pod-infra-container-image", "pod-pids-limit", "provider-id", "registry-burst", "registry-qps", "reserved-cpus", "seccomp-default", "server-certificate",
-		"server-key", "server-tls-bootstrap", "shutdown-grace-period", "shutdown-grace-period-for-critical-pods", "single-process-oom-kill", "standalone-mode",
+		"allowed-unsafe-sysctls", "authentication-mode", "bootstrap-token", "cloud-provider", "cluster-domain",
+		"container-log-max-files", "container-log-max-size",
+		"container-log-max-workers", "container-log-monitor-interval", "cpu-manager-policy", "cpu-manager-policy-options",
+		"cpu-manager-reconcile-period",
+		"credential-providers", "device-ownership-from-security-context", "event-burst", "event-qps", "hostname-override",
+		"hostname-override-source",
+		"ids-per-pod", "kube-api-burst", "kube-api-qps", "log-level", "memory-manager-policy",
+		"memory-manager-reserved-memory", "node-ip", "nvidia",
+		"pod-infra-container-image", "pod-pids-limit", "provider-id", "registry-burst", "registry-qps", "reserved-cpus",
+		"seccomp-default", "server-certificate",
+		"server-key", "server-tls-bootstrap", "shutdown-grace-period", "shutdown-grace-period-for-critical-pods",
+		"single-process-oom-kill", "standalone-mode",
 		"static-pods", "topology-manager-policy", "topology-manager-policy-options", "topology-manager-scope",
 	}
 }
 
 func bottlerocketParts() []string {
 	return []string{
-		"autoscaling", "aws", "boot", "bootstrap-commands", "bootstrap-containers", "cloudformation", "container-registry", "container-runtime",
-		"container-runtime-plugins", "dns", "host-containers", "kernel", "kubelet-device-plugins", "kubernetes", "metrics", "motd", "network", "ntp",
+		"autoscaling", "aws", "boot", "bootstrap-commands", "bootstrap-containers", "cloudformation", "container-registry",
+		"container-runtime",
+		"container-runtime-plugins", "dns", "host-containers", "kernel", "kubelet-device-plugins", "kubernetes", "metrics",
+		"motd", "network", "ntp",
 		"oci-defaults", "oci-hooks", "pki", "updates",
 	}
 }
@@ -71,7 +82,8 @@ func bottlerocketParts() []string {
 // bottlerocket reads TOML as Bottlerocket's early-boot-config does.
 func (u userData) bottlerocket() (*joining, error) {
 	if len(bytes.TrimSpace(u.text)) == 0 {
-		return nil, errors.New("user data is empty: a node needs settings.kubernetes with cluster-name, api-server and cluster-certificate")
+		return nil, errors.New(
+			"user data is empty: a node needs settings.kubernetes with cluster-name, api-server and cluster-certificate")
 	}
 	settings, err := decodeBottlerocket(u.text)
 	if err != nil {
@@ -79,7 +91,8 @@ func (u userData) bottlerocket() (*joining, error) {
 	}
 	given := &settings.Kubernetes
 	j := &joining{
-		cluster: given.ClusterName, endpoint: given.APIServer, kubeletField: "settings.kubernetes ", flagsSetting: "settings.kubernetes", reservesForPods: true,
+		cluster: given.ClusterName, endpoint: given.APIServer, kubeletField: "settings.kubernetes ",
+		flagsSetting: "settings.kubernetes", reservesForPods: true,
 	}
 	if j.cluster == "" {
 		return nil, errors.New("settings.kubernetes.cluster-name is missing")
@@ -87,7 +100,8 @@ func (u userData) bottlerocket() (*joining, error) {
 	if err := checkEndpoint("settings.kubernetes.api-server", j.endpoint); err != nil {
 		return nil, err
 	}
-	if j.authority, err = decodeAuthority("settings.kubernetes.cluster-certificate", given.ClusterCertificate); err != nil {
+	if j.authority, err = decodeAuthority("settings.kubernetes.cluster-certificate",
+		given.ClusterCertificate); err != nil {
 		return nil, err
 	}
 	if j.dns, err = textOrList("settings.kubernetes.cluster-dns-ip", given.ClusterDNS); err != nil {
@@ -97,9 +111,11 @@ func (u userData) bottlerocket() (*joining, error) {
 		j.dnsFrom = "settings.kubernetes.cluster-dns-ip"
 	}
 	j.kubelet = kubeletConfiguration{
-		MaxPods: given.MaxPods, KubeReserved: given.KubeReserved, SystemReserved: given.SystemReserved, EvictionHard: given.EvictionHard,
-		EvictionSoft: given.EvictionSoft, EvictionSoftGracePeriod: given.EvictionSoftGracePeriod, EvictionMaxPodGracePeriod: given.EvictionMaxPodGracePeriod,
-		CPUCFSQuota: given.CPUCFSQuota,
+		MaxPods: given.MaxPods, KubeReserved: given.KubeReserved, SystemReserved: given.SystemReserved,
+		EvictionHard: given.EvictionHard,
+		EvictionSoft: given.EvictionSoft, EvictionSoftGracePeriod: given.EvictionSoftGracePeriod,
+		EvictionMaxPodGracePeriod: given.EvictionMaxPodGracePeriod,
+		CPUCFSQuota:               given.CPUCFSQuota,
 	}
 	if j.kubelet.ImageGCHighThreshold, err = percent("image-gc-high-threshold-percent", given.ImageGCHigh); err != nil {
 		return nil, err
@@ -120,7 +136,7 @@ func (u userData) bottlerocket() (*joining, error) {
 	return j, bottlerocketStorage(j, settings.BootstrapCommands)
 }
 
-// decodeBottlerocket refuses what is no setting.
+// decodeBottlerocket refuses unknown settings.
 func decodeBottlerocket(text []byte) (*bottlerocketSettings, error) {
 	var loose map[string]any
 	if err := toml.Unmarshal(text, &loose); err != nil {
@@ -215,13 +231,15 @@ func bottlerocketTaints(j *joining, given map[string][]string) error {
 			if !ok {
 				return fmt.Errorf("settings.kubernetes.node-taints.%q: %q is not of the form value:effect", key, text)
 			}
-			j.kubelet.RegisterWithTaints = append(j.kubelet.RegisterWithTaints, corev1.Taint{Key: key, Value: value, Effect: corev1.TaintEffect(effect)})
+			j.kubelet.RegisterWithTaints = append(j.kubelet.RegisterWithTaints,
+				corev1.Taint{Key: key, Value: value, Effect: corev1.TaintEffect(effect)})
 		}
 	}
 	return nil
 }
 
-// bottlerocketStorage finds the commands that put the instance's own disks to use, and refuses such as cannot run.
+// bottlerocketStorage finds the commands that put the instance's own disks to use, and refuses such
+// as cannot run.
 func bottlerocketStorage(j *joining, commands map[string]bottlerocketBootstrap) error {
 	initialised, bound := false, false
 	for _, name := range slices.Sorted(maps.Keys(commands)) {

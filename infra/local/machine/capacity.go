@@ -12,15 +12,16 @@ import (
 	"github.com/whittle-dev/whittle/testdata/instancetypes"
 )
 
-// resources is what a node has to offer.
+// resources holds a node's capacity and allocatable amounts.
 type resources struct {
 	capacity, allocatable corev1.ResourceList
 	// devices are the extended resources that device plugins register after the node is there.
 	devices corev1.ResourceList
 }
 
-// podDensity is the number of pods whose addresses the VPC CNI can attach to a type: each interface keeps one address for itself, and two pods use
-// the host's network. https://github.com/awslabs/amazon-eks-ami, max-pods-calculator.sh
+// podDensity is the number of pods whose addresses the VPC CNI can attach to a type. Each interface
+// keeps one address for itself, and two pods use the host's network.
+// https://github.com/awslabs/amazon-eks-ami, max-pods-calculator.sh
 func podDensity(facts instancetypes.InstanceType) int {
 	interfaces := facts.Network.MaximumInterfaces
 	for _, card := range facts.Network.Cards {
@@ -34,8 +35,8 @@ func podDensity(facts instancetypes.InstanceType) int {
 	return interfaces*(facts.Network.IPv4PerInterface-1) + 2
 }
 
-// reservedByDefault is nodeadm's kubeReserved: 255 MiB and 11 MiB a pod; 6 % of the first core, 1 % of the second, 0.5 % of the next two and 0.25 %
-// of all further ones; 1 GiB of disk.
+// reservedByDefault is nodeadm's kubeReserved. Memory: 255 MiB, and 11 MiB a pod. CPU: 6 % of the
+// first core, 1 % of the second, 0.5 % of the next two, 0.25 % of the others. Disk: 1 GiB.
 func reservedByDefault(vcpus, pods int) corev1.ResourceList {
 	tenthsOfMillicores := 0
 	for core := 1; core <= vcpus; core++ {
@@ -81,13 +82,18 @@ func capacityOf(i *ec2.Instance, s *kubeletSettings, memoryOverhead float64, loc
 	if system.name == "windows" {
 		// The VPC resource controller gives Windows nodes the addresses of one interface but its own.
 		// https://docs.aws.amazon.com/eks/latest/userguide/windows-support.html
-		r.devices = corev1.ResourceList{"vpc.amazonaws.com/PrivateIPv4Address": *resource.NewQuantity(int64(i.Facts.Network.IPv4PerInterface-1), resource.DecimalSI)}
+		r.devices = corev1.ResourceList{
+			"vpc.amazonaws.com/PrivateIPv4Address": *resource.NewQuantity(int64(i.Facts.Network.IPv4PerInterface-1),
+				resource.DecimalSI),
+		}
 	} else {
-		r.capacity["hugepages-1Gi"], r.capacity["hugepages-2Mi"] = *resource.NewQuantity(0, resource.DecimalSI), *resource.NewQuantity(0, resource.DecimalSI)
+		r.capacity["hugepages-1Gi"], r.capacity["hugepages-2Mi"] = *resource.NewQuantity(0, resource.DecimalSI),
+			*resource.NewQuantity(0, resource.DecimalSI)
 	}
 	r.allocatable = r.capacity.DeepCopy()
 	for name, signal := range map[corev1.ResourceName]string{
-		corev1.ResourceCPU: "", corev1.ResourceMemory: "memory.available", corev1.ResourceEphemeralStorage: "nodefs.available",
+		corev1.ResourceCPU: "", corev1.ResourceMemory: "memory.available",
+		corev1.ResourceEphemeralStorage: "nodefs.available",
 	} {
 		left := r.capacity[name].DeepCopy()
 		left.Sub(s.kubeReserved[name])
@@ -126,7 +132,8 @@ func thresholdOf(text string, capacity resource.Quantity) (resource.Quantity, er
 	return *resource.NewQuantity(int64(float64(capacity.Value())*share/100), resource.BinarySI), nil
 }
 
-// devicesOf gives the extended resources of a type, under the names that the usual device plugins register.
+// devicesOf returns the extended resources of a type, under the names that the usual device plugins
+// register.
 func devicesOf(facts instancetypes.InstanceType) corev1.ResourceList {
 	devices := corev1.ResourceList{}
 	add := func(name corev1.ResourceName, count int) {

@@ -7,7 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// forget deletes the Node of a terminated instance, as EKS' cloud controller does once it finds the node silent and its instance gone.
+// forget deletes the Node of a terminated instance, as EKS' cloud controller does for a silent node
+// without an instance.
 func (m *Machines) forget(ctx context.Context, gone *machine) {
 	gone.mu.Lock()
 	cluster := gone.cluster
@@ -22,7 +23,8 @@ func (m *Machines) forget(ctx context.Context, gone *machine) {
 	for delay := gone.timing.NodeDeletion; wait(ctx, delay); delay = slowRetry {
 		node, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 		if err == nil && node.Spec.ProviderID == gone.instance.ProviderID() {
-			err = client.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &node.UID}})
+			err = client.CoreV1().Nodes().Delete(ctx, name,
+				metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &node.UID}})
 			if err == nil {
 				gone.log.Info("node of a terminated instance deleted")
 			}

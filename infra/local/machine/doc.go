@@ -1,9 +1,12 @@
-// Package machine is what runs on the instances of the local EC2: an operating system that boots, reads its own user data in the language
-// of its image's family, and becomes a kubelet that joins the cluster it finds there.
+// Package machine simulates the machines behind the local EC2's instances. A machine boots, reads
+// its user data in the language of its image's family, and becomes a kubelet that joins the
+// cluster.
 //
-// The kubelet talks to the real API server with a token of its instance's role, so that access entries, the Node authorizer and NodeRestriction
-// decide what it may do. It registers its Node, renews its Lease, runs the pods that are bound to it and lets them go. A machine with bad user data
-// runs and never joins, and says why on its console.
+// The kubelet talks to the real API server with a token of its instance's role. So access entries,
+// the Node authorizer and NodeRestriction decide what it may do. It registers its Node, renews its
+// Lease, and starts and ends the pods that are bound to it. A machine with bad user data runs,
+// never joins, and writes the reason to its console.
 //
-// The package also acts as the cluster's cloud controller: the Node of a terminated instance is deleted after a while.
+// The package also acts as the cluster's cloud controller: it deletes the Node of a terminated
+// instance after a while.
 package machine

@@ -8,9 +8,10 @@ import (
 	"net/url"
 )
 
-// joining is what user data tells a node, whatever language the node's operating system wants it in.
+// joining holds the settings in a node's user data, in whatever language they were written.
 type joining struct {
-	// program is who reads the user data, as it signs its lines on the console: nodeadm, bootstrap.sh, bottlerocket or Start-EKSBootstrap.ps1.
+	// program reads the user data and signs its console lines: nodeadm, bootstrap.sh, bottlerocket
+	// or Start-EKSBootstrap.ps1.
 	program string
 
 	cluster, endpoint string
@@ -18,23 +19,28 @@ type joining struct {
 	authority []byte
 	// cidr is the cluster's service range, empty where the user data does not speak of it.
 	cidr string
-	// dns are the addresses of the cluster's DNS; dnsFrom is the setting that gives them, empty where the operating system chose them itself.
+	// dns are the addresses of the cluster's DNS; dnsFrom is the setting that gives them, empty
+	// where the operating system chose them itself.
 	dns     []string
 	dnsFrom string
 
-	// kubelet is the configuration and flags the command line that wins over it; the paths say where the user finds them.
+	// kubelet is the configuration and flags the command line that wins over it; the paths say
+	// where the user finds them.
 	kubelet                    kubeletConfiguration
 	flags                      []string
 	kubeletField, flagsSetting string
 
-	// plainMaxPods says that a node to which nobody gives a number takes as many pods as any kubelet, and not its type's density.
+	// plainMaxPods gives a node without a maxPods setting the kubelet's default instead of its
+	// type's density.
 	plainMaxPods bool
-	// reservesForPods says that what is reserved follows the node's own number of pods and not the type's density.
+	// reservesForPods derives the reserved amounts from the node's own number of pods instead of
+	// the type's density.
 	reservesForPods bool
-	// keepsFree is the memory below which a kubelet evicts pods unless somebody says otherwise; empty is Linux's.
+	// keepsFree is the default memory threshold below which the kubelet evicts pods; empty is
+	// Linux's.
 	// https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/#hard-eviction-thresholds
 	keepsFree string
-	// localStorage is what becomes of the instance's own disks: RAID0, RAID10, Mount or nothing.
+	// localStorage is the use of the instance's own disks: RAID0, RAID10, Mount or empty.
 	localStorage string
 }
 
@@ -44,7 +50,7 @@ const kubeletMaxPods = 110
 // field names one field of the kubelet's configuration as its user finds it.
 func (j *joining) field(name string) string { return j.kubeletField + name }
 
-// checkEndpoint finds what is wrong with the address of an API server.
+// checkEndpoint checks the address of an API server.
 func checkEndpoint(setting, endpoint string) error {
 	if endpoint == "" {
 		return fmt.Errorf("%s is missing", setting)
@@ -55,7 +61,7 @@ func checkEndpoint(setting, endpoint string) error {
 	return nil
 }
 
-// decodeAuthority gives the PEM of a certificate authority.
+// decodeAuthority returns the PEM of a certificate authority.
 func decodeAuthority(setting, text string) ([]byte, error) {
 	if text == "" {
 		return nil, fmt.Errorf("%s is missing", setting)

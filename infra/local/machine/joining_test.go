@@ -61,7 +61,10 @@ func newRegion(t *testing.T) *region {
 	t.Cleanup(func() { _ = server.Close() })
 	binary, err := controlplane.Build(t.Context(), filepath.Join("..", "..", ".."), os.Stderr)
 	must(err)
-	cluster, err := controlplane.Start(t.Context(), controlplane.Options{Binary: binary, Directory: t.TempDir(), TokenWebhookURL: url + eks.WebhookPath + "/" + clusterName})
+	cluster, err := controlplane.Start(t.Context(),
+		controlplane.Options{
+			Binary: binary, Directory: t.TempDir(), TokenWebhookURL: url + eks.WebhookPath + "/" + clusterName,
+		})
 	must(err)
 	t.Cleanup(func() { _ = cluster.Stop() })
 
@@ -70,33 +73,48 @@ func newRegion(t *testing.T) *region {
 	iamService.Register(server)
 	machines, err := machine.New(machine.Config{
 		Region: "us-east-1", Sessions: iamService, MemoryOverhead: 0.07,
-		Timing: machine.Timing{Boot: 200 * time.Millisecond, NodeReady: 200 * time.Millisecond, Devices: 200 * time.Millisecond, PodStart: 100 * time.Millisecond, PodStop: 100 * time.Millisecond, NodeDeletion: 300 * time.Millisecond},
+		Timing: machine.Timing{
+			Boot: 200 * time.Millisecond, NodeReady: 200 * time.Millisecond, Devices: 200 * time.Millisecond,
+			PodStart: 100 * time.Millisecond, PodStop: 100 * time.Millisecond, NodeDeletion: 300 * time.Millisecond,
+		},
 	})
 	must(err)
 	t.Cleanup(func() { _ = machines.Close() })
 	must(machines.RegisterCluster(clusterName, cluster.RESTConfig()))
 	published := parameters{}
-	service, err := ec2.New(ec2.Config{AccountID: "123456789012", Region: "us-east-1", Machines: machines, InstanceProfiles: iamService, Parameters: published})
+	service, err := ec2.New(ec2.Config{
+		AccountID: "123456789012", Region: "us-east-1", Machines: machines, InstanceProfiles: iamService,
+		Parameters: published,
+	})
 	must(err)
 	t.Cleanup(func() { _ = service.Close() })
 	service.RegisterCluster(clusterName, "1.36")
 	service.Register(server)
-	eksService, err := eks.New(eks.Config{AccountID: "123456789012", Region: "us-east-1", Verifier: iamService, Instances: service})
+	eksService, err := eks.New(eks.Config{
+		AccountID: "123456789012", Region: "us-east-1", Verifier: iamService, Instances: service,
+	})
 	must(err)
-	must(eksService.RegisterCluster(eks.Cluster{Name: clusterName, Endpoint: cluster.Endpoint, CertificateAuthority: cluster.CertificateAuthority, Version: "1.36", ServiceCIDR: cluster.ServiceCIDR}))
+	must(eksService.RegisterCluster(eks.Cluster{
+		Name: clusterName, Endpoint: cluster.Endpoint, CertificateAuthority: cluster.CertificateAuthority, Version: "1.36",
+		ServiceCIDR: cluster.ServiceCIDR,
+	}))
 	eksService.Register(server)
 
 	operator := iamService.Operator()
 	keys := credentials.NewStaticCredentialsProvider(operator.AccessKeyID, operator.SecretAccessKey, "")
 	makeNodeRole(t, iam.New(iam.Options{Region: "us-east-1", BaseEndpoint: &url, Credentials: keys}))
-	_, err = awseks.New(awseks.Options{Region: "us-east-1", BaseEndpoint: &url, Credentials: keys}).CreateAccessEntry(t.Context(), &awseks.CreateAccessEntryInput{
-		ClusterName: aws.String(clusterName), PrincipalArn: aws.String("arn:aws:iam::123456789012:role/nodes"), Type: aws.String("EC2_LINUX"),
+	_, err = awseks.New(awseks.Options{
+		Region: "us-east-1", BaseEndpoint: &url, Credentials: keys,
+	}).CreateAccessEntry(t.Context(), &awseks.CreateAccessEntryInput{
+		ClusterName: aws.String(clusterName), PrincipalArn: aws.String("arn:aws:iam::123456789012:role/nodes"),
+		Type: aws.String("EC2_LINUX"),
 	})
 	must(err)
 	client, err := kubernetes.NewForConfig(cluster.RESTConfig())
 	must(err)
 	return &region{
-		ec2: awsec2.New(awsec2.Options{Region: "us-east-1", BaseEndpoint: &url, Credentials: keys}), service: service, machines: machines, cluster: cluster,
+		ec2: awsec2.New(awsec2.Options{Region: "us-east-1", BaseEndpoint: &url, Credentials: keys}), service: service,
+		machines: machines, cluster: cluster,
 		client: client, image: published["/aws/service/eks/optimized-ami/1.36/amazon-linux-2023/x86_64/standard/recommended/image_id"],
 		published: published,
 	}
@@ -106,13 +124,16 @@ func makeNodeRole(t *testing.T, client *iam.Client) {
 	t.Helper()
 	name := aws.String("nodes")
 	if _, err := client.CreateRole(t.Context(), &iam.CreateRoleInput{RoleName: name, AssumeRolePolicyDocument: aws.String(
-		`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"sts:AssumeRole","Principal":{"Service":"ec2.amazonaws.com"}}]}`)}); err != nil {
+		`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"sts:AssumeRole",` +
+			`"Principal":{"Service":"ec2.amazonaws.com"}}]}`)}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.CreateInstanceProfile(t.Context(), &iam.CreateInstanceProfileInput{InstanceProfileName: name}); err != nil {
+	if _, err := client.CreateInstanceProfile(t.Context(),
+		&iam.CreateInstanceProfileInput{InstanceProfileName: name}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.AddRoleToInstanceProfile(t.Context(), &iam.AddRoleToInstanceProfileInput{InstanceProfileName: name, RoleName: name}); err != nil {
+	if _, err := client.AddRoleToInstanceProfile(t.Context(),
+		&iam.AddRoleToInstanceProfileInput{InstanceProfileName: name, RoleName: name}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -153,7 +174,8 @@ func (r *region) launchImage(t *testing.T, image, instanceType, userData string)
 	t.Helper()
 	out, err := r.ec2.RunInstances(t.Context(), &awsec2.RunInstancesInput{
 		MinCount: aws.Int32(1), MaxCount: aws.Int32(1), ImageId: &image, InstanceType: ec2types.InstanceType(instanceType),
-		IamInstanceProfile: &ec2types.IamInstanceProfileSpecification{Name: aws.String("nodes")}, UserData: aws.String(base64.StdEncoding.EncodeToString([]byte(userData))),
+		IamInstanceProfile: &ec2types.IamInstanceProfileSpecification{Name: aws.String("nodes")},
+		UserData:           aws.String(base64.StdEncoding.EncodeToString([]byte(userData))),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -186,10 +208,12 @@ func TestMachineJoinsRunsPodsAndLeaves(t *testing.T) {
 		return isReady(node) && gpus.Value() == 1
 	})
 	zone := node.Labels[corev1.LabelTopologyZone]
-	if node.Spec.ProviderID != "aws:///"+zone+"/"+id || node.Labels[corev1.LabelInstanceTypeStable] != "g5.xlarge" || node.Labels["karpenter.sh/nodepool"] != "default" {
+	if node.Spec.ProviderID != "aws:///"+zone+"/"+id || node.Labels[corev1.LabelInstanceTypeStable] != "g5.xlarge" ||
+		node.Labels["karpenter.sh/nodepool"] != "default" {
 		t.Errorf("the node is %s with the labels %v", node.Spec.ProviderID, node.Labels)
 	}
-	if pods := node.Status.Capacity[corev1.ResourcePods]; pods.Value() != 29 || !hasTaint(node, "karpenter.sh/unregistered") {
+	if pods := node.Status.Capacity[corev1.ResourcePods]; pods.Value() != 29 ||
+		!hasTaint(node, "karpenter.sh/unregistered") {
 		t.Errorf("the node takes %s pods and has the taints %v", pods.String(), node.Spec.Taints)
 	}
 	r.eventually(t, id, "the lease is there", func(ctx context.Context) bool {
@@ -199,9 +223,15 @@ func TestMachineJoinsRunsPodsAndLeaves(t *testing.T) {
 
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default"}, Spec: corev1.PodSpec{
 		Tolerations:    []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
-		InitContainers: []corev1.Container{{Name: "first", Image: "pause"}}, Containers: []corev1.Container{{Name: "web", Image: "pause"}},
+		InitContainers: []corev1.Container{{Name: "first", Image: "pause"}},
+		Containers:     []corev1.Container{{Name: "web", Image: "pause"}},
 	}}
-	job := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "job", Namespace: "default", Annotations: map[string]string{machine.RunForAnnotation: "100ms"}}, Spec: *pod.Spec.DeepCopy()}
+	job := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "job", Namespace: "default", Annotations: map[string]string{machine.RunForAnnotation: "100ms"},
+		},
+		Spec: *pod.Spec.DeepCopy(),
+	}
 	job.Spec.RestartPolicy = corev1.RestartPolicyNever
 	pods := r.client.CoreV1().Pods("default")
 	for _, p := range []*corev1.Pod{pod, job} {
@@ -212,7 +242,8 @@ func TestMachineJoinsRunsPodsAndLeaves(t *testing.T) {
 	r.eventually(t, id, "one pod runs and the other has succeeded", func(ctx context.Context) bool {
 		web, err := pods.Get(ctx, "web", metav1.GetOptions{})
 		job, jobErr := pods.Get(ctx, "job", metav1.GetOptions{})
-		return err == nil && jobErr == nil && web.Status.Phase == corev1.PodRunning && strings.HasPrefix(web.Status.PodIP, "100.64.") &&
+		return err == nil && jobErr == nil && web.Status.Phase == corev1.PodRunning &&
+			strings.HasPrefix(web.Status.PodIP, "100.64.") &&
 			web.Status.ContainerStatuses[0].Ready && job.Status.Phase == corev1.PodSucceeded
 	})
 	if err := pods.Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
@@ -239,7 +270,8 @@ func TestMachineJoinsRunsPodsAndLeaves(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text, err := base64.StdEncoding.DecodeString(aws.ToString(out.Output)); err != nil || !strings.Contains(string(text), "nodeadm") {
+		if text, err := base64.StdEncoding.DecodeString(aws.ToString(out.Output)); err != nil ||
+			!strings.Contains(string(text), "nodeadm") {
 			t.Errorf("the console is %q, %v", text, err)
 		}
 		if _, err := nodes.Get(t.Context(), name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
@@ -248,12 +280,16 @@ func TestMachineJoinsRunsPodsAndLeaves(t *testing.T) {
 	})
 	t.Run("another cluster's name is refused", func(t *testing.T) {
 		id, _ := r.launch(t, "m5.large", strings.Replace(r.userData(), "name: prod", "name: test", 1))
-		r.eventually(t, id, "the console says that it is unauthorized", func(context.Context) bool { return strings.Contains(r.machines.ConsoleOutput(id), "Unauthorized") })
+		r.eventually(t, id, "the console says that it is unauthorized", func(context.Context) bool {
+			return strings.Contains(r.machines.ConsoleOutput(id), "Unauthorized")
+		})
 	})
 	t.Run("another service range is refused", func(t *testing.T) {
-		id, _ := r.launch(t, "m5.large", strings.Replace(r.userData(), "cidr: "+r.cluster.ServiceCIDR, "cidr: 172.20.0.0/16", 1))
+		id, _ := r.launch(t, "m5.large",
+			strings.Replace(r.userData(), "cidr: "+r.cluster.ServiceCIDR, "cidr: 172.20.0.0/16", 1))
 		r.eventually(t, id, "the console names both ranges", func(context.Context) bool {
-			return strings.Contains(r.machines.ConsoleOutput(id), "172.20.0.0/16, but those of cluster prod are in "+r.cluster.ServiceCIDR)
+			return strings.Contains(r.machines.ConsoleOutput(id),
+				"172.20.0.0/16, but those of cluster prod are in "+r.cluster.ServiceCIDR)
 		})
 	})
 	t.Run("DNS that nobody serves is refused", func(t *testing.T) {
@@ -263,7 +299,9 @@ func TestMachineJoinsRunsPodsAndLeaves(t *testing.T) {
 		})
 	})
 	t.Run("another authority is refused", func(t *testing.T) {
-		id, _ := r.launch(t, "m5.large", strings.Replace(r.userData(), base64.StdEncoding.EncodeToString(r.cluster.CertificateAuthority), base64.StdEncoding.EncodeToString(otherAuthority(t)), 1))
+		id, _ := r.launch(t, "m5.large",
+			strings.Replace(r.userData(), base64.StdEncoding.EncodeToString(r.cluster.CertificateAuthority),
+				base64.StdEncoding.EncodeToString(otherAuthority(t)), 1))
 		r.eventually(t, id, "the console names the certificate", func(context.Context) bool {
 			return strings.Contains(r.machines.ConsoleOutput(id), "certificate signed by unknown authority")
 		})
@@ -278,12 +316,16 @@ func TestMachineJoinsRunsPodsAndLeaves(t *testing.T) {
 		if err := r.machines.Kill(id); err != nil {
 			t.Fatal(err)
 		}
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "late", Namespace: "default"}, Spec: corev1.PodSpec{NodeName: name, Containers: []corev1.Container{{Name: "web", Image: "pause"}}}}
+		pod := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: "late", Namespace: "default"},
+			Spec:       corev1.PodSpec{NodeName: name, Containers: []corev1.Container{{Name: "web", Image: "pause"}}},
+		}
 		if _, err := pods.Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second) // ten times what a pod takes to start
-		if late, err := pods.Get(t.Context(), "late", metav1.GetOptions{}); err != nil || late.Status.Phase != corev1.PodPending {
+		if late, err := pods.Get(t.Context(), "late", metav1.GetOptions{}); err != nil ||
+			late.Status.Phase != corev1.PodPending {
 			t.Errorf("a pod on a dead machine is %v, %v", late.Status.Phase, err)
 		}
 	})

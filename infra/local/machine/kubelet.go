@@ -39,7 +39,7 @@ type kubelet struct {
 	pods map[string]*podWorker // by UID
 }
 
-// Retries of what the kubelet cannot do without begin after registerRetry and slow down to slowRetry, as with a real one.
+// The kubelet retries with a delay that grows from registerRetry to slowRetry, as a real one does.
 const registerRetry, slowRetry = time.Second, 7 * time.Second
 
 // run joins the cluster and stays until the context ends.
@@ -104,8 +104,8 @@ func (k *kubelet) register(ctx context.Context) *corev1.Node {
 	}
 }
 
-// takeOver uses the Node that is there already, of this instance before it was stopped. Another instance's Node of the same name is in the way
-// until the cloud controller deletes it.
+// takeOver uses the Node that is there already, of this instance before it was stopped. Another
+// instance's Node of the same name is in the way until the cloud controller deletes it.
 func (k *kubelet) takeOver(ctx context.Context) (*corev1.Node, error) {
 	node, err := k.client.CoreV1().Nodes().Get(ctx, k.nodeName, metav1.GetOptions{})
 	if err != nil {
@@ -127,9 +127,11 @@ func (k *kubelet) node() *corev1.Node {
 	maps.Copy(labels, k.system.labels())
 	maps.Copy(labels, map[string]string{
 		corev1.LabelHostname: k.nodeName, corev1.LabelArchStable: architecture,
-		"beta.kubernetes.io/arch": architecture, corev1.LabelInstanceTypeStable: k.instance.InstanceType, corev1.LabelInstanceType: k.instance.InstanceType,
-		corev1.LabelTopologyRegion: k.region, corev1.LabelTopologyZone: k.instance.Zone, corev1.LabelFailureDomainBetaRegion: k.region,
-		corev1.LabelFailureDomainBetaZone: k.instance.Zone, "topology.k8s.aws/zone-id": k.instance.ZoneID,
+		"beta.kubernetes.io/arch": architecture, corev1.LabelInstanceTypeStable: k.instance.InstanceType,
+		corev1.LabelInstanceType:   k.instance.InstanceType,
+		corev1.LabelTopologyRegion: k.region, corev1.LabelTopologyZone: k.instance.Zone,
+		corev1.LabelFailureDomainBetaRegion: k.region,
+		corev1.LabelFailureDomainBetaZone:   k.instance.Zone, "topology.k8s.aws/zone-id": k.instance.ZoneID,
 	})
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: k.nodeName, Labels: labels},
@@ -140,10 +142,14 @@ func (k *kubelet) node() *corev1.Node {
 
 func (k *kubelet) status(ready bool) corev1.NodeStatus {
 	now := metav1.Now()
-	condition := func(kind corev1.NodeConditionType, status corev1.ConditionStatus, reason, message string) corev1.NodeCondition {
-		return corev1.NodeCondition{Type: kind, Status: status, Reason: reason, Message: message, LastHeartbeatTime: now, LastTransitionTime: now}
+	condition := func(kind corev1.NodeConditionType, status corev1.ConditionStatus, reason,
+		message string) corev1.NodeCondition {
+		return corev1.NodeCondition{
+			Type: kind, Status: status, Reason: reason, Message: message, LastHeartbeatTime: now, LastTransitionTime: now,
+		}
 	}
-	readiness := condition(corev1.NodeReady, corev1.ConditionFalse, "KubeletNotReady", "container runtime network not ready: cni plugin not initialized")
+	readiness := condition(corev1.NodeReady, corev1.ConditionFalse, "KubeletNotReady",
+		"container runtime network not ready: cni plugin not initialized")
 	if ready {
 		readiness = condition(corev1.NodeReady, corev1.ConditionTrue, "KubeletReady", "kubelet is posting ready status")
 	}
@@ -154,24 +160,31 @@ func (k *kubelet) status(ready bool) corev1.NodeStatus {
 	return corev1.NodeStatus{
 		Capacity: k.resources.capacity, Allocatable: k.resources.allocatable,
 		Conditions: []corev1.NodeCondition{
-			condition(corev1.NodeMemoryPressure, corev1.ConditionFalse, "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
-			condition(corev1.NodeDiskPressure, corev1.ConditionFalse, "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
-			condition(corev1.NodePIDPressure, corev1.ConditionFalse, "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+			condition(corev1.NodeMemoryPressure, corev1.ConditionFalse, "KubeletHasSufficientMemory",
+				"kubelet has sufficient memory available"),
+			condition(corev1.NodeDiskPressure, corev1.ConditionFalse, "KubeletHasNoDiskPressure",
+				"kubelet has no disk pressure"),
+			condition(corev1.NodePIDPressure, corev1.ConditionFalse, "KubeletHasSufficientPID",
+				"kubelet has sufficient PID available"),
 			readiness,
 		},
 		Addresses: []corev1.NodeAddress{
-			{Type: corev1.NodeInternalIP, Address: k.instance.PrivateIPAddress}, {Type: corev1.NodeHostName, Address: k.nodeName},
+			{Type: corev1.NodeInternalIP, Address: k.instance.PrivateIPAddress},
+			{Type: corev1.NodeHostName, Address: k.nodeName},
 			{Type: corev1.NodeInternalDNS, Address: k.nodeName},
 		},
 		NodeInfo: corev1.NodeSystemInfo{
-			MachineID: k.instance.ID, SystemUUID: k.instance.ID, BootID: k.instance.ID, KernelVersion: k.system.kernel, OSImage: k.system.image, OperatingSystem: k.system.name,
-			Architecture: architecture, ContainerRuntimeVersion: k.system.runtime, KubeletVersion: kubeletVersion(k.instance.Image),
+			MachineID: k.instance.ID, SystemUUID: k.instance.ID, BootID: k.instance.ID, KernelVersion: k.system.kernel,
+			OSImage: k.system.image, OperatingSystem: k.system.name,
+			Architecture: architecture, ContainerRuntimeVersion: k.system.runtime,
+			KubeletVersion: kubeletVersion(k.instance.Image),
 		},
 		DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: 10250}},
 	}
 }
 
-// reportStatus patches the Node's status; a failure is told on the console and mended by the next report.
+// reportStatus patches the Node's status. It logs a failure on the console; the next report repairs
+// it.
 func (k *kubelet) reportStatus(ctx context.Context, ready bool) {
 	patch, err := json.Marshal(map[string]any{"status": k.status(ready)})
 	if err != nil {
@@ -179,7 +192,8 @@ func (k *kubelet) reportStatus(ctx context.Context, ready bool) {
 		return
 	}
 	for retry := registerRetry; ; retry = min(retry*3/2, slowRetry) {
-		_, err = k.client.CoreV1().Nodes().Patch(ctx, k.nodeName, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+		_, err = k.client.CoreV1().Nodes().Patch(ctx, k.nodeName, types.StrategicMergePatchType, patch, metav1.PatchOptions{},
+			"status")
 		if err == nil || ctx.Err() != nil || apierrors.IsNotFound(err) {
 			return
 		}
@@ -190,7 +204,7 @@ func (k *kubelet) reportStatus(ctx context.Context, ready bool) {
 	}
 }
 
-// renewLease keeps the Node's Lease fresh, by which the node controller sees that the machine lives.
+// renewLease renews the Node's Lease, which shows the node controller that the machine lives.
 func (k *kubelet) renewLease(ctx context.Context, node *corev1.Node) {
 	leases := k.client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
 	seconds := int32(leaseDuration / time.Second)

@@ -13,15 +13,21 @@ import (
 // flagsWithoutEffect are kubelet flags that change nothing here.
 func flagsWithoutEffect() []string {
 	return []string{
-		"cert-dir", "cloud-provider", "config", "config-dir", "container-runtime-endpoint", "feature-gates", "hostname-override", "image-credential-provider-bin-dir",
-		"image-credential-provider-config", "kubeconfig", "node-ip", "pod-infra-container-image", "register-node", "root-dir", "runtime-cgroups", "v",
-		"cpu-manager-policy", "topology-manager-policy", "pod-max-pids", "registry-qps", "registry-burst", "kube-api-qps", "kube-api-burst",
-		"container-log-max-size", "container-log-max-files", "serialize-image-pulls", "max-open-files", "read-only-port", "allowed-unsafe-sysctls",
+		"cert-dir", "cloud-provider", "config", "config-dir", "container-runtime-endpoint", "feature-gates",
+		"hostname-override", "image-credential-provider-bin-dir",
+		"image-credential-provider-config", "kubeconfig", "node-ip", "pod-infra-container-image", "register-node", "root-dir",
+		"runtime-cgroups", "v",
+		"cpu-manager-policy", "topology-manager-policy", "pod-max-pids", "registry-qps", "registry-burst", "kube-api-qps",
+		"kube-api-burst",
+		"container-log-max-size", "container-log-max-files", "serialize-image-pulls", "max-open-files", "read-only-port",
+		"allowed-unsafe-sysctls",
 	}
 }
 
-// applyFlags reads the kubelet's command line, which wins over its configuration. reserved says that kubeReserved was among the flags.
-func (s *kubeletSettings) applyFlags(setting string, flags []string, given *kubeletConfiguration) (reserved bool, err error) {
+// applyFlags reads the kubelet's command line, which overrides its configuration. reserved reports
+// whether kubeReserved was among the flags.
+func (s *kubeletSettings) applyFlags(setting string, flags []string, given *kubeletConfiguration) (reserved bool,
+	err error) {
 	for _, flag := range flags {
 		name, value, assigned := strings.Cut(strings.TrimLeft(flag, "-"), "=")
 		if !strings.HasPrefix(flag, "--") && !strings.HasPrefix(flag, "-v") || !assigned {
@@ -126,8 +132,10 @@ func labelAllowed(key string) bool {
 		return true
 	}
 	return slices.Contains([]string{
-		corev1.LabelHostname, corev1.LabelTopologyZone, corev1.LabelTopologyRegion, corev1.LabelFailureDomainBetaZone, corev1.LabelFailureDomainBetaRegion,
-		corev1.LabelInstanceType, corev1.LabelInstanceTypeStable, corev1.LabelOSStable, corev1.LabelArchStable, "beta.kubernetes.io/os", "beta.kubernetes.io/arch",
+		corev1.LabelHostname, corev1.LabelTopologyZone, corev1.LabelTopologyRegion, corev1.LabelFailureDomainBetaZone,
+		corev1.LabelFailureDomainBetaRegion,
+		corev1.LabelInstanceType, corev1.LabelInstanceTypeStable, corev1.LabelOSStable, corev1.LabelArchStable,
+		"beta.kubernetes.io/os", "beta.kubernetes.io/arch",
 	}, key)
 }
 

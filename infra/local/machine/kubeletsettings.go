@@ -15,7 +15,7 @@ import (
 	"github.com/whittle-dev/whittle/testdata/instancetypes"
 )
 
-// kubeletSettings is what the kubelet of a machine runs with.
+// kubeletSettings is the complete configuration of a machine's kubelet.
 type kubeletSettings struct {
 	labels         map[string]string
 	taints         []corev1.Taint
@@ -26,8 +26,8 @@ type kubeletSettings struct {
 	evictionHard map[string]string
 }
 
-// kubeletConfiguration has the fields of a KubeletConfiguration that change what is seen of a node from outside, or keep a kubelet from starting.
-// https://kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/
+// kubeletConfiguration has the fields of a KubeletConfiguration that change the Node or keep a
+// kubelet from starting. https://kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/
 type kubeletConfiguration struct {
 	MaxPods                   *int              `json:"maxPods,omitempty"`
 	PodsPerCore               *int              `json:"podsPerCore,omitempty"`
@@ -44,19 +44,27 @@ type kubeletConfiguration struct {
 	CPUCFSQuota               *bool             `json:"cpuCFSQuota,omitempty"`
 }
 
-// otherKubeletFields are further fields of a KubeletConfiguration; a kubelet takes them and nothing here depends on them.
+// otherKubeletFields lists more fields of a KubeletConfiguration. A kubelet accepts them, and
+// nothing here depends on them.
 func otherKubeletFields() []string {
 	return []string{
-		"apiVersion", "kind", "authentication", "authorization", "cgroupDriver", "cgroupRoot", "clusterDomain", "containerLogMaxFiles", "containerLogMaxSize",
+		"apiVersion", "kind", "authentication", "authorization", "cgroupDriver", "cgroupRoot", "clusterDomain",
+		"containerLogMaxFiles", "containerLogMaxSize",
 		"containerRuntimeEndpoint", "cpuCFSQuotaPeriod", "cpuManagerPolicy", "cpuManagerPolicyOptions", "crashLoopBackOff",
 		"evictionMinimumReclaim", "evictionPressureTransitionPeriod", "eventBurst",
 		"eventRecordQPS", "featureGates", "hairpinMode", "imageMaximumGCAge",
-		"imageMinimumGCAge", "kubeAPIBurst", "kubeAPIQPS", "kubeReservedCgroup", "logging", "maxParallelImagePulls", "memoryManagerPolicy",
-		"memoryThrottlingFactor", "nodeStatusReportFrequency", "nodeStatusUpdateFrequency", "podPidsLimit", "protectKernelDefaults", "providerID",
-		"readOnlyPort", "registryBurst", "registryPullQPS", "reservedMemory", "reservedSystemCPUs", "runtimeRequestTimeout", "serializeImagePulls",
-		"serverTLSBootstrap", "shutdownGracePeriod", "shutdownGracePeriodCriticalPods", "singleProcessOOMKill", "staticPodPath",
-		"streamingConnectionIdleTimeout", "swapBehavior", "failSwapOn", "memorySwap", "syncFrequency", "systemReservedCgroup", "tlsCipherSuites",
-		"tlsMinVersion", "topologyManagerPolicy", "topologyManagerPolicyOptions", "topologyManagerScope", "volumeStatsAggPeriod",
+		"imageMinimumGCAge", "kubeAPIBurst", "kubeAPIQPS", "kubeReservedCgroup", "logging", "maxParallelImagePulls",
+		"memoryManagerPolicy",
+		"memoryThrottlingFactor", "nodeStatusReportFrequency", "nodeStatusUpdateFrequency", "podPidsLimit",
+		"protectKernelDefaults", "providerID",
+		"readOnlyPort", "registryBurst", "registryPullQPS", "reservedMemory", "reservedSystemCPUs", "runtimeRequestTimeout",
+		"serializeImagePulls",
+		"serverTLSBootstrap", "shutdownGracePeriod", "shutdownGracePeriodCriticalPods", "singleProcessOOMKill",
+		"staticPodPath",
+		"streamingConnectionIdleTimeout", "swapBehavior", "failSwapOn", "memorySwap", "syncFrequency", "systemReservedCgroup",
+		"tlsCipherSuites",
+		"tlsMinVersion", "topologyManagerPolicy", "topologyManagerPolicyOptions", "topologyManagerScope",
+		"volumeStatsAggPeriod",
 	}
 }
 
@@ -80,7 +88,7 @@ func (c *nodeConfig) kubeletConfiguration() (*kubeletConfiguration, error) {
 	return given, nil
 }
 
-// settings checks what the user data hands to the kubelet and completes it with what the operating system sets.
+// settings checks the user data's kubelet settings and adds the operating system's.
 func (j *joining) settings(facts instancetypes.InstanceType) (*kubeletSettings, error) {
 	given := j.kubelet
 	s := &kubeletSettings{labels: map[string]string{}, taints: slices.Clone(given.RegisterWithTaints)}
@@ -102,7 +110,8 @@ func (j *joining) settings(facts instancetypes.InstanceType) (*kubeletSettings, 
 	if given.PodsPerCore != nil && *given.PodsPerCore > 0 {
 		s.maxPods = min(s.maxPods, *given.PodsPerCore*facts.VCPUs)
 	}
-	// https://awslabs.github.io/amazon-eks-ami/nodeadm/: what Amazon Linux reserves follows the type's own pod density, not maxPods.
+	// Amazon Linux reserves by the type's pod density instead of maxPods:
+	// https://awslabs.github.io/amazon-eks-ami/nodeadm/
 	pods := density
 	if j.reservesForPods {
 		pods = s.maxPods
@@ -112,10 +121,13 @@ func (j *joining) settings(facts instancetypes.InstanceType) (*kubeletSettings, 
 		s.kubeReserved = corev1.ResourceList{}
 	}
 	s.systemReserved = corev1.ResourceList{}
-	if err := errors.Join(reserve(s.kubeReserved, j.field("kubeReserved"), given.KubeReserved), reserve(s.systemReserved, j.field("systemReserved"), given.SystemReserved)); err != nil {
+	if err := errors.Join(reserve(s.kubeReserved, j.field("kubeReserved"), given.KubeReserved),
+		reserve(s.systemReserved, j.field("systemReserved"), given.SystemReserved)); err != nil {
 		return nil, err
 	}
-	s.evictionHard = map[string]string{"memory.available": cmp.Or(j.keepsFree, "100Mi"), "nodefs.available": "10%", "nodefs.inodesFree": "5%"}
+	s.evictionHard = map[string]string{
+		"memory.available": cmp.Or(j.keepsFree, "100Mi"), "nodefs.available": "10%", "nodefs.inodesFree": "5%",
+	}
 	if given.EvictionHard != nil { // the kubelet's own rule: a map that is given replaces the default one
 		s.evictionHard = given.EvictionHard
 	}
@@ -124,10 +136,13 @@ func (j *joining) settings(facts instancetypes.InstanceType) (*kubeletSettings, 
 
 // evictionSignals are those that a kubelet knows on some operating system.
 func evictionSignals() []string {
-	return []string{"memory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree", "containerfs.available", "containerfs.inodesFree", "pid.available"}
+	return []string{
+		"memory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree",
+		"containerfs.available", "containerfs.inodesFree", "pid.available",
+	}
 }
 
-// checkKubelet finds what keeps a kubelet from starting.
+// checkKubelet returns the reason why a kubelet with this configuration does not start.
 func (j *joining) checkKubelet(given *kubeletConfiguration) error {
 	for _, taint := range given.RegisterWithTaints {
 		if err := checkTaint(taint); err != nil {
@@ -135,14 +150,17 @@ func (j *joining) checkKubelet(given *kubeletConfiguration) error {
 		}
 	}
 	for field, number := range map[string]*int{
-		"maxPods": given.MaxPods, "podsPerCore": given.PodsPerCore, "evictionMaxPodGracePeriod": given.EvictionMaxPodGracePeriod,
+		"maxPods": given.MaxPods, "podsPerCore": given.PodsPerCore,
+		"evictionMaxPodGracePeriod":   given.EvictionMaxPodGracePeriod,
 		"imageGCHighThresholdPercent": given.ImageGCHighThreshold, "imageGCLowThresholdPercent": given.ImageGCLowThreshold,
 	} {
 		if number != nil && *number < 0 {
 			return fmt.Errorf("%s is %d: want at least 0", j.field(field), *number)
 		}
 	}
-	for field, thresholds := range map[string]map[string]string{"evictionHard": given.EvictionHard, "evictionSoft": given.EvictionSoft} {
+	for field, thresholds := range map[string]map[string]string{
+		"evictionHard": given.EvictionHard, "evictionSoft": given.EvictionSoft,
+	} {
 		for _, signal := range slices.Sorted(maps.Keys(thresholds)) {
 			if !slices.Contains(evictionSignals(), signal) {
 				return fmt.Errorf("%s[%q]: the kubelet knows the signals %q", j.field(field), signal, evictionSignals())
@@ -154,12 +172,14 @@ func (j *joining) checkKubelet(given *kubeletConfiguration) error {
 	}
 	for _, signal := range slices.Sorted(maps.Keys(given.EvictionSoft)) {
 		if _, ok := given.EvictionSoftGracePeriod[signal]; !ok {
-			return fmt.Errorf("%s[%q]: grace period must be specified for the soft eviction threshold", j.field("evictionSoftGracePeriod"), signal)
+			return fmt.Errorf("%s[%q]: grace period must be specified for the soft eviction threshold",
+				j.field("evictionSoftGracePeriod"), signal)
 		}
 	}
 	for _, signal := range slices.Sorted(maps.Keys(given.EvictionSoftGracePeriod)) {
 		if period, err := time.ParseDuration(given.EvictionSoftGracePeriod[signal]); err != nil || period < 0 {
-			return fmt.Errorf("%s[%q] is %q: want a duration such as 90s", j.field("evictionSoftGracePeriod"), signal, given.EvictionSoftGracePeriod[signal])
+			return fmt.Errorf("%s[%q] is %q: want a duration such as 90s", j.field("evictionSoftGracePeriod"), signal,
+				given.EvictionSoftGracePeriod[signal])
 		}
 	}
 	return j.checkImageGC(given)
@@ -177,13 +197,16 @@ func (j *joining) checkImageGC(given *kubeletConfiguration) error {
 		low = *given.ImageGCLowThreshold
 	}
 	if high > 100 || low >= high {
-		return fmt.Errorf("%s %d must be at most 100 and more than imageGCLowThresholdPercent %d", j.field("imageGCHighThresholdPercent"), high, low)
+		return fmt.Errorf("%s %d must be at most 100 and more than imageGCLowThresholdPercent %d",
+			j.field("imageGCHighThresholdPercent"), high, low)
 	}
 	return nil
 }
 
 func checkTaint(taint corev1.Taint) error {
-	effects := []corev1.TaintEffect{corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute}
+	effects := []corev1.TaintEffect{
+		corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute,
+	}
 	if taint.Key == "" || !slices.Contains(effects, taint.Effect) {
 		return fmt.Errorf("taint %q has no key or an effect that is none of %q", taint.ToString(), effects)
 	}

@@ -93,12 +93,15 @@ func (m *machine) kubelet(config *joining) (*kubelet, error) {
 		return nil, err
 	}
 	if m.instance.RoleARN == "" {
-		return nil, fmt.Errorf("instance %s has no instance profile with a role: without credentials it cannot get a token for cluster %s", m.instance.ID, config.cluster)
+		return nil, fmt.Errorf(
+			"instance %s has no instance profile with a role: without credentials it cannot get a token for cluster %s",
+			m.instance.ID, config.cluster)
 	}
 	client, err := kubernetes.NewForConfig(&rest.Config{
 		Host: config.endpoint, TLSClientConfig: rest.TLSClientConfig{CAData: config.authority},
 		ContentConfig: rest.ContentConfig{
-			ContentType: "application/vnd.kubernetes.protobuf", AcceptContentTypes: "application/vnd.kubernetes.protobuf,application/json",
+			ContentType:        "application/vnd.kubernetes.protobuf",
+			AcceptContentTypes: "application/vnd.kubernetes.protobuf,application/json",
 		},
 		QPS: 50, Burst: 100, // the kubelet's defaults
 		UserAgent:     "kubelet/" + kubeletVersion(m.instance.Image),
@@ -108,14 +111,16 @@ func (m *machine) kubelet(config *joining) (*kubelet, error) {
 		return nil, fmt.Errorf("making the client for %s: %w", config.endpoint, err)
 	}
 	return &kubelet{
-		client: client, nodeName: m.instance.PrivateDNSName, instance: m.instance, region: m.owner.config.Region, settings: settings, timing: m.timing,
+		client: client, nodeName: m.instance.PrivateDNSName, instance: m.instance, region: m.owner.config.Region,
+		settings: settings, timing: m.timing,
 		system:    operatingSystemOf(m.instance.Image),
-		resources: capacityOf(&m.instance, settings, m.owner.config.MemoryOverhead, config.localStorage), podIP: m.owner.podIP,
-		console: m.console, log: m.log, spawn: m.owner.spawn, pods: map[string]*podWorker{},
+		resources: capacityOf(&m.instance, settings, m.owner.config.MemoryOverhead, config.localStorage),
+		podIP:     m.owner.podIP,
+		console:   m.console, log: m.log, spawn: m.owner.spawn, pods: map[string]*podWorker{},
 	}, nil
 }
 
-// wait lets time pass; it is false if the context ended before.
+// wait waits for a time. It returns false if the context ended before.
 func wait(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -17,38 +17,41 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/identity"
 )
 
-// Sessions gives an instance the keys of its role, as the instance metadata service does.
+// Sessions returns an instance the keys of its role, as the instance metadata service does.
 type Sessions interface {
 	Session(roleARN, sessionName string) (identity.Credentials, error)
 }
 
-// Config says what machines are like.
+// Config configures all machines.
 type Config struct {
 	Region   string
 	Sessions Sessions
 	Timing   Timing
-	// MemoryOverhead is the share of a type's memory that the operating system never sees: 0.07 is what most types lose to firmware, hypervisor and
-	// kernel. It has to lie in [0, 1).
+	// MemoryOverhead is the share of a type's memory that the operating system does not have.
+	// Firmware, hypervisor and kernel take 0.07 of most types. It lies in [0, 1).
 	MemoryOverhead float64
 	Logger         *slog.Logger
 }
 
-// Timing says how long things take on a machine.
+// Timing has the durations of a machine's steps.
 type Timing struct {
 	// Boot is the time from launch to the kubelet's start.
 	Boot time.Duration
 	// NodeReady is the time from the Node's registration to Ready, Devices to its extended resources.
 	NodeReady, Devices time.Duration
-	// PodStart is the time from a pod's arrival to Running, PodStop the time that containers take to stop; a shorter grace period cuts it.
+	// PodStart is the time from a pod's arrival to Running, PodStop the time that containers take
+	// to stop; a shorter grace period cuts it.
 	PodStart, PodStop time.Duration
-	// NodeDeletion is the time from an instance's end to the deletion of its Node by the cloud controller.
+	// NodeDeletion is the time from an instance's end to the deletion of its Node by the cloud
+	// controller.
 	NodeDeletion time.Duration
 }
 
-// FastTiming is for a person who waits: everything happens in the same order within seconds.
+// FastTiming is short enough for a person who waits. The order of the steps is the real one.
 func FastTiming() Timing {
 	return Timing{
-		Boot: 4 * time.Second, NodeReady: time.Second, Devices: 2 * time.Second, PodStart: 500 * time.Millisecond, PodStop: 500 * time.Millisecond, NodeDeletion: 10 * time.Second,
+		Boot: 4 * time.Second, NodeReady: time.Second, Devices: 2 * time.Second, PodStart: 500 * time.Millisecond,
+		PodStop: 500 * time.Millisecond, NodeDeletion: 10 * time.Second,
 	}
 }
 
@@ -100,7 +103,7 @@ type registeredCluster struct {
 	facts  clusterFacts
 }
 
-// clusterFacts are what eks:DescribeCluster tells a node of a cluster's control plane.
+// clusterFacts returns what eks:DescribeCluster says about a cluster's control plane.
 func (m *Machines) clusterFacts(name string) (clusterFacts, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -108,9 +111,11 @@ func (m *Machines) clusterFacts(name string) (clusterFacts, bool) {
 	return c.facts, found
 }
 
-// RegisterCluster gives the cloud controller its access to a cluster, which a part of the control plane has and a node has not.
+// RegisterCluster returns the cloud controller its access to a cluster, which a part of the control
+// plane has and a node has not.
 func (m *Machines) RegisterCluster(name string, controlPlane *rest.Config) error {
-	client, err := kubernetes.NewForConfig(rest.AddUserAgent(rest.CopyConfig(controlPlane), "aws-cloud-controller-manager"))
+	client, err := kubernetes.NewForConfig(rest.AddUserAgent(rest.CopyConfig(controlPlane),
+		"aws-cloud-controller-manager"))
 	if err != nil {
 		return fmt.Errorf("making the cloud controller's client for cluster %q: %w", name, err)
 	}
@@ -148,11 +153,13 @@ func (m *Machines) InstanceChanged(i ec2.Instance) {
 	}
 }
 
-// boot is called with the lock held. An instance that was stopped gets a new machine and keeps its console.
+// boot is called with the lock held. An instance that was stopped gets a new machine and keeps its
+// console.
 func (m *Machines) boot(i ec2.Instance) {
 	ctx, cancel := context.WithCancel(m.ctx)
 	machine := &machine{
-		instance: i, owner: m, timing: m.timing, cancel: cancel, log: m.log.With("instance", i.ID, "node", i.PrivateDNSName), console: &console{},
+		instance: i, owner: m, timing: m.timing, cancel: cancel, log: m.log.With("instance", i.ID, "node", i.PrivateDNSName),
+		console: &console{},
 	}
 	if before := m.machines[i.ID]; before != nil {
 		before.cancel()
@@ -171,7 +178,7 @@ func (m *Machines) spawn(ctx context.Context, f func(context.Context)) {
 	}()
 }
 
-// ConsoleOutput is what a machine has written to its serial console.
+// ConsoleOutput returns the text on a machine's serial console.
 func (m *Machines) ConsoleOutput(instanceID string) string {
 	m.mu.Lock()
 	machine := m.machines[instanceID]
@@ -182,7 +189,7 @@ func (m *Machines) ConsoleOutput(instanceID string) string {
 	return machine.console.String()
 }
 
-// Kill lets a machine's hardware fail: everything on it stops at once, and nobody is told.
+// Kill makes a machine's hardware fail: everything on it stops at once and without notice.
 func (m *Machines) Kill(instanceID string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -194,7 +201,7 @@ func (m *Machines) Kill(instanceID string) error {
 	return nil
 }
 
-// Timing tells how long things take for machines that are yet to boot.
+// Timing returns the durations for machines that boot from now on.
 func (m *Machines) Timing() Timing {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -208,11 +215,12 @@ func (m *Machines) SetBootDelay(delay time.Duration) {
 	m.timing.Boot = delay
 }
 
-// podNetwork is where pods get their addresses from, as with a secondary range for pods (custom networking), so that pods take none of the subnets'.
+// podNetwork is where pods get their addresses from, as with a secondary range for pods (custom
+// networking), so that pods take none of the subnets'.
 // https://docs.aws.amazon.com/eks/latest/userguide/cni-custom-network.html
 func podNetwork() netip.Prefix { return netip.MustParsePrefix("100.64.0.0/10") }
 
-// podIP gives out the network's addresses in turn.
+// podIP returns out the network's addresses in turn.
 func (m *Machines) podIP() string {
 	first := podNetwork().Addr().As4()
 	size := uint32(1) << (32 - podNetwork().Bits())

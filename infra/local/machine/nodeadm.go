@@ -8,13 +8,17 @@ import (
 	"strings"
 )
 
-// mediaNodeConfig is the media type of user data that AL2023's nodeadm reads. cloud-init runs the others.
+// mediaNodeConfig is the media type of user data that AL2023's nodeadm reads. cloud-init runs the
+// others.
 const mediaNodeConfig = "application/node.eks.aws"
 
-// nodeadm reads a NodeConfig, alone or as parts of a MIME multipart document, of which the later win over the earlier.
+// nodeadm reads a NodeConfig, alone or as parts of a MIME multipart document. Later parts override
+// earlier ones.
 func (u userData) nodeadm() (*joining, error) {
 	if len(bytes.TrimSpace(u.text)) == 0 {
-		return nil, errors.New("user data is empty: a node needs a NodeConfig with the cluster's name, apiServerEndpoint, certificateAuthority and cidr")
+		return nil, errors.New(
+			"user data is empty: a node needs a NodeConfig with the cluster's name, apiServerEndpoint, certificateAuthority " +
+				"and cidr")
 	}
 	documents, err := nodeConfigs(u.text)
 	if err != nil {
@@ -33,7 +37,7 @@ func (u userData) nodeadm() (*joining, error) {
 	return config.joining()
 }
 
-// nodeConfigs gives the NodeConfig documents in their order.
+// nodeConfigs returns the NodeConfig documents in their order.
 func nodeConfigs(raw []byte) ([][]byte, error) {
 	for _, start := range []string{"apiVersion:", "---", "kind:"} {
 		if bytes.HasPrefix(bytes.TrimSpace(raw), []byte(start)) {
@@ -59,9 +63,10 @@ func nodeConfigs(raw []byte) ([][]byte, error) {
 	return documents, nil
 }
 
-// joining is the NodeConfig in the words of all operating systems.
+// joining converts the NodeConfig to the settings that all operating systems share.
 func (c *nodeConfig) joining() (*joining, error) {
-	// nodeadm writes them into the environment of the kubelet's unit, where systemd splits them; quotes within a flag are taken off then.
+	// nodeadm writes them into the environment of the kubelet's unit, where systemd splits them;
+	// quotes within a flag are taken off then.
 	flags, err := shellWords(strings.Join(c.Kubelet.Flags, " "))
 	if err != nil {
 		return nil, fmt.Errorf("spec.kubelet.flags: %w", err)

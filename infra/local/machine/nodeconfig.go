@@ -45,7 +45,7 @@ type instanceOptions struct {
 	Environment  map[string]map[string]string `json:"environment,omitempty"`
 }
 
-// localStorageOptions say what becomes of the instance's own disks.
+// localStorageOptions configures the use of the instance's own disks.
 type localStorageOptions struct {
 	Strategy       string   `json:"strategy,omitempty"`
 	MountPath      string   `json:"mountPath,omitempty"`
@@ -112,7 +112,7 @@ func overlay(onto, over map[string]any) {
 	}
 }
 
-// validate finds what nodeadm refuses before it starts the kubelet.
+// validate returns the errors that nodeadm reports before it starts the kubelet.
 func (c *nodeConfig) validate() error {
 	var problems []error
 	if c.Cluster.Name == "" {
@@ -125,12 +125,14 @@ func (c *nodeConfig) validate() error {
 		problems = append(problems, err)
 	}
 	if c.Cluster.CIDR == "" {
-		problems = append(problems, errors.New("spec.cluster.cidr is missing: it is the service range that eks:DescribeCluster gives"))
+		problems = append(problems,
+			errors.New("spec.cluster.cidr is missing: it is the service range that eks:DescribeCluster gives"))
 	} else if _, err := netip.ParsePrefix(c.Cluster.CIDR); err != nil {
 		problems = append(problems, fmt.Errorf("spec.cluster.cidr %q is not an address range: %w", c.Cluster.CIDR, err))
 	}
 	if strategy := c.localStorage(); !slices.Contains([]string{"", "RAID0", "RAID10", "Mount"}, strategy) {
-		problems = append(problems, fmt.Errorf("spec.instance.localStorage.strategy %q is none of RAID0, RAID10 and Mount", strategy))
+		problems = append(problems,
+			fmt.Errorf("spec.instance.localStorage.strategy %q is none of RAID0, RAID10 and Mount", strategy))
 	}
 	if err := errors.Join(problems...); err != nil {
 		return fmt.Errorf("NodeConfig: %w", err)
@@ -138,7 +140,7 @@ func (c *nodeConfig) validate() error {
 	return nil
 }
 
-// authority gives the PEM of the cluster's certificate authority.
+// authority returns the PEM of the cluster's certificate authority.
 func (c *nodeConfig) authority() ([]byte, error) {
 	return decodeAuthority("spec.cluster.certificateAuthority", c.Cluster.CertificateAuthority)
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 )
 
-// operatingSystem is what a node says of the system that it runs, and where that system keeps what pods write.
+// operatingSystem holds what a Node reports about its system, and the device of the pods' data.
 type operatingSystem struct {
 	name, image, kernel, runtime string
 	// build is the value of the label node.kubernetes.io/windows-build, empty for Linux.
@@ -17,15 +17,18 @@ type operatingSystem struct {
 
 const containerRuntime = "containerd://2.1.5"
 
-// operatingSystemOf is that of an image. One of which nothing is known says of itself what Amazon Linux 2023 does.
-// https://learn.microsoft.com/en-us/windows/release-health/windows-server-release-info has the builds.
+// operatingSystemOf returns an image's operating system. An unknown image reports itself as Amazon
+// Linux 2023. https://learn.microsoft.com/en-us/windows/release-health/windows-server-release-info
+// has the builds.
 func operatingSystemOf(image ec2.Image) operatingSystem {
 	root := "/dev/xvda"
 	if len(image.Devices) > 0 {
 		root = image.Devices[0].Name
 	}
 	windows := func(year, build, kernel string) operatingSystem {
-		return operatingSystem{"windows", "Windows Server " + year + " Datacenter", kernel, "containerd://1.7.27", build, root}
+		return operatingSystem{
+			"windows", "Windows Server " + year + " Datacenter", kernel, "containerd://1.7.27", build, root,
+		}
 	}
 	switch image.Family {
 	case ec2.FamilyAL2:
@@ -35,7 +38,10 @@ func operatingSystemOf(image ec2.Image) operatingSystem {
 		if len(image.Devices) > 1 {
 			disk = image.Devices[1].Name
 		}
-		return operatingSystem{"linux", "Bottlerocket OS (aws-k8s-" + image.KubernetesVersion + ")", "6.12.55", containerRuntime + "+bottlerocket", "", disk}
+		return operatingSystem{
+			"linux", "Bottlerocket OS (aws-k8s-" + image.KubernetesVersion + ")", "6.12.55", containerRuntime + "+bottlerocket",
+			"", disk,
+		}
 	case ec2.FamilyWindows2019:
 		return windows("2019", "10.0.17763", "10.0.17763.7922")
 	case ec2.FamilyWindows2022:
@@ -46,7 +52,9 @@ func operatingSystemOf(image ec2.Image) operatingSystem {
 	if image.Platform == "windows" {
 		return windows("2022", "10.0.20348", "10.0.20348.4294")
 	}
-	return operatingSystem{"linux", "Amazon Linux 2023.9 (simulated)", "6.12.46-66.121.amzn2023", containerRuntime, "", root}
+	return operatingSystem{
+		"linux", "Amazon Linux 2023.9 (simulated)", "6.12.46-66.121.amzn2023", containerRuntime, "", root,
+	}
 }
 
 // kubeletVersion is that of an image's kubelet.

@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// RunForAnnotation gives the time that the containers of a pod with restartPolicy Never or OnFailure run until they succeed, as a Go duration.
-// Without it they run until the pod is deleted.
+// RunForAnnotation returns the time that the containers of a pod with restartPolicy Never or
+// OnFailure run until they succeed, as a Go duration. Without it they run until the pod is deleted.
 const RunForAnnotation = "local.whittle.dev/run-for"
 
 // podWorker is a pod on this machine.
@@ -63,7 +63,7 @@ func (k *kubelet) forgetObject(object any) {
 	}
 }
 
-// sync starts a worker for a pod that is new and tells the worker when the pod is to end.
+// sync starts a worker for a new pod, and tells the worker of a deleted pod to end it.
 func (k *kubelet) sync(ctx context.Context, pod *corev1.Pod) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -113,7 +113,8 @@ func (k *kubelet) work(ctx context.Context, pod *corev1.Pod, worker *podWorker) 
 	if !wait(ctx, min(worker.grace, k.timing.PodStop)) {
 		return
 	}
-	// A job counts its pods by their last phase and holds them with a finalizer until it has; for others that write would only cost.
+	// A job counts its pods by their last phase and holds them with a finalizer until it has; for
+	// others that write would only cost.
 	if len(pod.Finalizers) > 0 && !terminal {
 		k.writeStatus(ctx, pod, worker, endedStatus(pod, *started, pod.Status.PodIP, k.instance.PrivateIPAddress))
 	}
@@ -134,7 +135,7 @@ func (k *kubelet) pause(ctx context.Context, worker *podWorker, d time.Duration)
 	return false
 }
 
-// runTime is how long the pod's containers run by themselves, 0 for ever.
+// runTime is the time after which the pod's containers exit by themselves; 0 for never.
 func runTime(pod *corev1.Pod) time.Duration {
 	if pod.Spec.RestartPolicy == corev1.RestartPolicyAlways {
 		return 0
@@ -155,12 +156,13 @@ func (k *kubelet) writeStatus(ctx context.Context, pod *corev1.Pod, worker *podW
 		return
 	}
 	k.insist(ctx, worker, "writing the status of pod "+pod.Namespace+"/"+pod.Name, func() error {
-		_, err := k.client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+		_, err := k.client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch,
+			metav1.PatchOptions{}, "status")
 		return err
 	})
 }
 
-// remove deletes a pod whose containers have ended from the API server.
+// remove deletes a pod from the API server after its containers have ended.
 func (k *kubelet) remove(ctx context.Context, pod *corev1.Pod, worker *podWorker) {
 	k.insist(ctx, worker, "removing pod "+pod.Namespace+"/"+pod.Name, func() error {
 		now := int64(0)
@@ -170,7 +172,7 @@ func (k *kubelet) remove(ctx context.Context, pod *corev1.Pod, worker *podWorker
 	})
 }
 
-// insist tries again until it succeeds or the pod is gone.
+// insist repeats a call until it succeeds or the pod is gone.
 func (k *kubelet) insist(ctx context.Context, worker *podWorker, what string, do func() error) {
 	for retry := registerRetry; ; retry = min(retry*3/2, slowRetry) {
 		err := do()

@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// runningStatus is a pod whose init containers are done and whose containers run and are ready.
+// runningStatus is the status of a pod with completed init containers and ready containers.
 func runningStatus(pod *corev1.Pod, started metav1.Time, podIP, hostIP string) corev1.PodStatus {
 	now := metav1.Now()
 	status := baseStatus(corev1.PodRunning, started, podIP, hostIP)
@@ -23,7 +23,7 @@ func runningStatus(pod *corev1.Pod, started metav1.Time, podIP, hostIP string) c
 	return status
 }
 
-// endedStatus is a pod whose containers have ended without an error.
+// endedStatus is the status of a pod whose containers have exited without an error.
 func endedStatus(pod *corev1.Pod, started metav1.Time, podIP, hostIP string) corev1.PodStatus {
 	now := metav1.Now()
 	status := baseStatus(corev1.PodSucceeded, started, podIP, hostIP)
@@ -48,8 +48,9 @@ func baseStatus(phase corev1.PodPhase, started metav1.Time, podIP, hostIP string
 func running(c corev1.Container, now metav1.Time) corev1.ContainerStatus {
 	yes := true
 	return corev1.ContainerStatus{
-		Name: c.Name, Image: c.Image, ImageID: c.Image, ContainerID: "containerd://simulated-" + c.Name, Ready: true, Started: &yes,
-		State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}},
+		Name: c.Name, Image: c.Image, ImageID: c.Image, ContainerID: "containerd://simulated-" + c.Name, Ready: true,
+		Started: &yes,
+		State:   corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}},
 	}
 }
 
@@ -57,8 +58,11 @@ func running(c corev1.Container, now metav1.Time) corev1.ContainerStatus {
 func completed(c corev1.Container, started, ended metav1.Time, main bool) corev1.ContainerStatus {
 	no := false
 	return corev1.ContainerStatus{
-		Name: c.Name, Image: c.Image, ImageID: c.Image, ContainerID: "containerd://simulated-" + c.Name, Ready: !main, Started: &no,
-		State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed", StartedAt: started, FinishedAt: ended}},
+		Name: c.Name, Image: c.Image, ImageID: c.Image, ContainerID: "containerd://simulated-" + c.Name, Ready: !main,
+		Started: &no,
+		State: corev1.ContainerState{
+			Terminated: &corev1.ContainerStateTerminated{Reason: "Completed", StartedAt: started, FinishedAt: ended},
+		},
 	}
 }
 

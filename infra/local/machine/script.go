@@ -4,31 +4,36 @@ import (
 	"strings"
 )
 
-// scriptLanguage is how a script's text becomes statements and words: what shells and PowerShell do alike is done here, and what they do each in its
-// own way is said by the fields. Nothing is run.
+// scriptLanguage splits a script into statements and words. The methods do what shells and
+// PowerShell have in common; the fields describe their differences. Nothing is run.
 type scriptLanguage struct {
-	// escape takes from the character behind it what it means, but not within single quotes; escapeKept tells that it stays there all the same, by the
-	// quote that it stands in (0: none). At a line's end it joins the next line with continued between the two.
+	// escape removes the special meaning of the next character, except within single quotes.
+	// escapeKept reports whether the escape itself remains, given the quote around it (0: none). At
+	// a line's end it joins the next line, with continued between the two.
 	escape     byte
 	escapeKept func(quote, next byte) bool
 	continued  string
 	// ends are the characters that end a statement beside a line's end.
 	ends string
-	// comment tells whether a # begins a comment by what stands before it, 0 at the beginning.
+	// comment reports whether a # begins a comment, given the character before it, 0 at the
+	// beginning.
 	comment func(before byte) bool
-	// document gives the word that ends the here-document that a text begins, and is nil where there are none.
+	// document returns the word that ends the here-document that a text begins. It is nil for a
+	// language without them.
 	document func(text string) (end string, begins bool)
-	// doubled tells that a quote that is doubled within quotes of its own kind stands for one.
+	// doubled is set if a doubled quote within quotes of its own kind stands for one.
 	doubled bool
-	// unknowable says what begins here that only the language itself can run, empty if nothing does.
+	// unknowable returns an error for a construct that only the language itself can evaluate, nil
+	// for others.
 	unknowable func(text, statement string) error
-	// variable reads what follows a dollar sign, and tells how long its name is.
+	// variable reads a variable after a dollar sign, and returns the length of its name.
 	variable func(text string, variables map[string]string) (value string, length int, err error)
 	// open is the error of a quote that is never closed.
 	open func(quote byte) error
 }
 
-// statements cuts a script into statements, without comments and here-documents and with continued lines joined.
+// statements cuts a script into statements, without comments and here-documents and with continued
+// lines joined.
 func (l scriptLanguage) statements(script string) []string {
 	var statements []string
 	var current strings.Builder
@@ -83,7 +88,8 @@ func (l scriptLanguage) statements(script string) []string {
 	return statements
 }
 
-// skipDocument gives the place of the newline that ends the here-document which begins after the newline at from.
+// skipDocument returns the place of the newline that ends the here-document which begins after the
+// newline at from.
 func skipDocument(text string, from int, end string) int {
 	for at := from + 1; at < len(text); {
 		line, _, _ := strings.Cut(text[at:], "\n")
@@ -95,7 +101,8 @@ func skipDocument(text string, from int, end string) int {
 	return len(text) - 1
 }
 
-// words splits a statement with variables in place. Its error tells of what cannot be known without running it; the words up to there come with it.
+// words splits a statement and replaces variables. Its error names a construct that only running
+// the script can evaluate; the words before it are returned too.
 func (l scriptLanguage) words(statement string, variables map[string]string) ([]string, error) {
 	var words []string
 	var word strings.Builder

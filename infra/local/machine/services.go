@@ -11,8 +11,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// checkServices holds what user data says of the cluster's services against the cluster. A real node with a wrong service range or DNS address joins
-// and its pods resolve no name; here it stays away and says why, so that the mistake is seen at once.
+// checkServices compares the user data's service settings with the cluster. A real node with a
+// wrong service range or DNS address joins, and its pods resolve no name. A machine here stays away
+// and logs the reason, so that the mistake shows at once.
 func (m *machine) checkServices(ctx context.Context, j *joining) error {
 	m.owner.mu.Lock()
 	cluster, found := m.owner.clusters[j.cluster]
@@ -22,11 +23,13 @@ func (m *machine) checkServices(ctx context.Context, j *joining) error {
 	}
 	services, err := serviceRange(ctx, cluster.client)
 	if err != nil {
-		m.console.print("%s: the service range of cluster %s cannot be read, so that it is not checked: %v", j.program, j.cluster, err)
+		m.console.print("%s: the service range of cluster %s cannot be read, so that it is not checked: %v", j.program,
+			j.cluster, err)
 		return nil
 	}
 	if given, err := netip.ParsePrefix(j.cidr); j.cidr != "" && (err != nil || given.Masked() != services.Masked()) {
-		return fmt.Errorf("%s: the user data says that services are in %s, but those of cluster %s are in %s", j.program, j.cidr, j.cluster, services)
+		return fmt.Errorf("%s: the user data says that services are in %s, but those of cluster %s are in %s", j.program,
+			j.cidr, j.cluster, services)
 	}
 	for _, address := range j.dns {
 		served, err := servesDNS(ctx, cluster.client, services, address)
@@ -34,9 +37,11 @@ func (m *machine) checkServices(ctx context.Context, j *joining) error {
 		case err != nil:
 			return fmt.Errorf("%s: %s: %w", j.program, j.dnsFrom, err)
 		case !served && j.dnsFrom == "":
-			m.console.print("%s: warning: nobody gave the address of the cluster's DNS, and the usual one, %s, is none of %s", j.program, address, services)
+			m.console.print("%s: warning: nobody gave the address of the cluster's DNS, and the usual one, %s, is none of %s",
+				j.program, address, services)
 		case !served:
-			return fmt.Errorf("%s: %s is %s, at which cluster %s serves no DNS: its services are in %s", j.program, j.dnsFrom, address, j.cluster, services)
+			return fmt.Errorf("%s: %s is %s, at which cluster %s serves no DNS: its services are in %s", j.program, j.dnsFrom,
+				address, j.cluster, services)
 		}
 	}
 	return nil
@@ -54,8 +59,9 @@ func serviceRange(ctx context.Context, client kubernetes.Interface) (netip.Prefi
 	return netip.ParsePrefix(first.Spec.CIDRs[0])
 }
 
-// servesDNS tells whether the cluster's DNS can be at an address: the usual one of the service range, even before there is a Service; that of any
-// Service; or a link-local one, where a cache on the node answers.
+// servesDNS reports whether the cluster's DNS can be at an address. It accepts the usual address of
+// the service range, even before a Service exists, that of any Service, and a link-local one for a
+// cache on the node.
 func servesDNS(ctx context.Context, client kubernetes.Interface, services netip.Prefix, text string) (bool, error) {
 	address, err := netip.ParseAddr(text)
 	if err != nil {
@@ -68,5 +74,7 @@ func servesDNS(ctx context.Context, client kubernetes.Interface, services netip.
 	if err != nil {
 		return false, err
 	}
-	return slices.ContainsFunc(list.Items, func(s corev1.Service) bool { return slices.Contains(s.Spec.ClusterIPs, text) }), nil
+	return slices.ContainsFunc(list.Items, func(s corev1.Service) bool {
+		return slices.Contains(s.Spec.ClusterIPs, text)
+	}), nil
 }

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// shellCall looks through a shell script, without running it, for the first command whose name is wanted, and gives the command's arguments. It knows
-// quotes, continued lines, comments, here-documents and plain assignments, which is what scripts of user data are made of; what only a shell can know
-// is an error if the wanted command needs it.
+// shellCall finds the first command with a wanted name in a shell script, without running it, and
+// returns its arguments. It knows quotes, continued lines, comments, here-documents and plain
+// assignments. Other constructs are an error if the wanted command needs them.
 func shellCall(script string, wanted func(name string) bool) (arguments []string, called bool, err error) {
 	variables := map[string]string{}
 	for _, statement := range shell().statements(script) {
@@ -24,14 +24,16 @@ func shellCall(script string, wanted func(name string) bool) (arguments []string
 	return nil, false, nil
 }
 
-// skipPrefixes takes off what may stand before a command: assignments, which it remembers, and words such as sudo.
+// skipPrefixes removes what may precede a command: assignments, which it records, and words such as
+// sudo.
 func skipPrefixes(words []string, variables map[string]string) []string {
 	for len(words) > 0 {
 		name, value, assigned := strings.Cut(words[0], "=")
 		switch {
 		case assigned && isVariable(name):
 			variables[name] = value
-		case words[0] == "export", words[0] == "readonly", words[0] == "local", words[0] == "sudo", words[0] == "exec", words[0] == "bash", words[0] == "sh",
+		case words[0] == "export", words[0] == "readonly", words[0] == "local", words[0] == "sudo", words[0] == "exec",
+			words[0] == "bash", words[0] == "sh",
 			words[0] == "then", words[0] == "do", words[0] == "else":
 		default:
 			return words
@@ -53,8 +55,12 @@ func isVariable(name string) bool {
 // shell is the language of POSIX shells.
 func shell() scriptLanguage {
 	return scriptLanguage{
-		escape: '\\', escapeKept: func(quote, next byte) bool { return quote == '"' && strings.IndexByte("\"\\$`", next) < 0 },
-		ends: ";&|", comment: func(before byte) bool { return before == 0 || strings.IndexByte(" \t\n;", before) >= 0 }, document: hereDocument,
+		escape: '\\', escapeKept: func(quote, next byte) bool {
+			return quote == '"' && strings.IndexByte("\"\\$`", next) < 0
+		},
+		ends: ";&|", comment: func(before byte) bool {
+			return before == 0 || strings.IndexByte(" \t\n;", before) >= 0
+		}, document: hereDocument,
 		unknowable: func(text, statement string) error {
 			if text[0] != '`' && !strings.HasPrefix(text, "$(") {
 				return nil
@@ -68,7 +74,7 @@ func shell() scriptLanguage {
 	}
 }
 
-// hereDocument gives the word that ends a here-document.
+// hereDocument returns the word that ends a here-document.
 func hereDocument(text string) (end string, begins bool) {
 	if !strings.HasPrefix(text, "<<") || strings.HasPrefix(text, "<<<") {
 		return "", false

@@ -19,21 +19,24 @@ type tokens struct {
 }
 
 // wrapTransport makes a transport with the tokens of the instance's role.
-func wrapTransport(clusterName, region string, instance *ec2.Instance, sessions Sessions) func(http.RoundTripper) http.RoundTripper {
-	source := cluster.NewTokenSource(clusterName, region, aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-		session, err := sessions.Session(instance.RoleARN, instance.ID)
-		if err != nil {
-			return aws.Credentials{}, fmt.Errorf("getting credentials of role %s for instance %s: %w", instance.RoleARN, instance.ID, err)
-		}
-		return aws.Credentials{
-			AccessKeyID: session.AccessKeyID, SecretAccessKey: session.SecretAccessKey, SessionToken: session.SessionToken,
-			CanExpire: true, Expires: session.Expiration,
-		}, nil
-	}))
+func wrapTransport(clusterName, region string, instance *ec2.Instance,
+	sessions Sessions) func(http.RoundTripper) http.RoundTripper {
+	source := cluster.NewTokenSource(clusterName, region,
+		aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			session, err := sessions.Session(instance.RoleARN, instance.ID)
+			if err != nil {
+				return aws.Credentials{}, fmt.Errorf("getting credentials of role %s for instance %s: %w", instance.RoleARN,
+					instance.ID, err)
+			}
+			return aws.Credentials{
+				AccessKeyID: session.AccessKeyID, SecretAccessKey: session.SecretAccessKey, SessionToken: session.SessionToken,
+				CanExpire: true, Expires: session.Expiration,
+			}, nil
+		}))
 	return func(next http.RoundTripper) http.RoundTripper { return tokens{source, next} }
 }
 
-// RoundTrip sends the request with a token that is still good.
+// RoundTrip sends the request with a token that has not expired.
 func (t tokens) RoundTrip(r *http.Request) (*http.Response, error) {
 	token, err := t.source.Token(r.Context())
 	if err != nil {

@@ -21,14 +21,14 @@ type userData struct {
 	cluster func(name string) (clusterFacts, bool)
 }
 
-// clusterFacts are what DescribeCluster tells of a cluster's control plane.
+// clusterFacts holds what DescribeCluster says about a cluster's control plane.
 type clusterFacts struct {
 	endpoint  string
 	authority []byte
 }
 
-// readUserData reads base64 user data as the operating system of an image does. The result is complete; an error is one line that names the program
-// that reads, the part and the field.
+// readUserData reads base64 user data as the operating system of an image does. The result is
+// complete; an error is one line that names the program that reads, the part and the field.
 func readUserData(image ec2.Image, encoded string, cluster func(string) (clusterFacts, bool)) (*joining, error) {
 	raw, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {
@@ -63,10 +63,12 @@ func readUserData(image ec2.Image, encoded string, cluster func(string) (cluster
 
 // oneLine keeps an error with several parts readable on a console.
 func oneLine(err error) error {
-	return errors.New(strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; "))
+	return errors.New(strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool {
+		return r == '\n' || r == '\r'
+	}), "; "))
 }
 
-// family guesses the operating system of an image of which nothing is known by what its user data looks like.
+// family guesses an unknown image's operating system from the form of its user data.
 func (u userData) family() string {
 	text := string(u.text)
 	switch {
@@ -92,7 +94,7 @@ type mimePart struct {
 	body  []byte
 }
 
-// mimeParts gives the parts of a MIME document; one that is not multipart has one part.
+// mimeParts returns the parts of a MIME document; one that is not multipart has one part.
 func mimeParts(raw []byte) ([]mimePart, error) {
 	message, err := mail.ReadMessage(bytes.NewReader(raw))
 	if err != nil {

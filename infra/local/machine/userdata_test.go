@@ -53,12 +53,16 @@ func TestParseUserDataGood(t *testing.T) {
     - --node-labels=karpenter.sh/nodepool=default,team=blue
 `
 	for name, text := range map[string]string{
-		"plain":           nodeConfigText(kubelet),
-		"quoted flag":     nodeConfigText(strings.Replace(kubelet, "--node-labels=karpenter.sh/nodepool=default,team=blue", `--node-labels="karpenter.sh/nodepool=default,team=blue"`, 1)),
-		"one part":        multipartOf(part("application/node.eks.aws", nodeConfigText(kubelet))),
-		"a script beside": multipartOf(part("text/x-shellscript; charset=\"us-ascii\"", "#!/bin/sh\necho"), part("application/node.eks.aws", nodeConfigText(kubelet))),
+		"plain": nodeConfigText(kubelet),
+		"quoted flag": nodeConfigText(strings.Replace(kubelet, "--node-labels=karpenter.sh/nodepool=default,team=blue",
+			`--node-labels="karpenter.sh/nodepool=default,team=blue"`, 1)),
+		"one part": multipartOf(part("application/node.eks.aws", nodeConfigText(kubelet))),
+		"a script beside": multipartOf(part("text/x-shellscript; charset=\"us-ascii\"", "#!/bin/sh\necho"),
+			part("application/node.eks.aws", nodeConfigText(kubelet))),
 		"two merged": multipartOf(
-			part("application/node.eks.aws", "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec:\n  kubelet:\n    config: {maxPods: 5, imageGCHighThresholdPercent: 90}\n"),
+			part("application/node.eks.aws",
+				"apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec:\n  kubelet:\n    config: {maxPods: 5, "+
+					"imageGCHighThresholdPercent: 90}\n"),
 			part("application/node.eks.aws", nodeConfigText(kubelet))),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -70,10 +74,12 @@ func TestParseUserDataGood(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if settings.maxPods != 29 || settings.labels["team"] != "blue" || settings.labels["karpenter.sh/nodepool"] != "default" {
+			if settings.maxPods != 29 || settings.labels["team"] != "blue" ||
+				settings.labels["karpenter.sh/nodepool"] != "default" {
 				t.Errorf("settings are %+v", settings)
 			}
-			if len(settings.taints) != 1 || settings.taints[0].Key != "karpenter.sh/unregistered" || settings.taints[0].Effect != corev1.TaintEffectNoExecute {
+			if len(settings.taints) != 1 || settings.taints[0].Key != "karpenter.sh/unregistered" ||
+				settings.taints[0].Effect != corev1.TaintEffectNoExecute {
 				t.Errorf("taints are %v", settings.taints)
 			}
 		})
@@ -95,13 +101,19 @@ func TestParseUserDataBroken(t *testing.T) {
 		{"a script alone", "#!/bin/bash\n/etc/eks/bootstrap.sh prod\n", "no part of type application/node.eks.aws"},
 		{"prose", "hello", "neither a NodeConfig nor a MIME document"},
 		{"multipart without a NodeConfig", multipartOf(part("text/x-shellscript", "#!/bin/sh")), "no part of type"},
-		{"multipart cut off", strings.TrimSuffix(multipartOf(part("application/node.eks.aws", nodeConfigText(""))), "--//--\n"), "MIME part"},
+		{
+			"multipart cut off",
+			strings.TrimSuffix(multipartOf(part("application/node.eks.aws", nodeConfigText(""))), "--//--\n"), "MIME part",
+		},
 		{"no name", without("name: prod"), "spec.cluster.name is missing"},
 		{"no endpoint", without("apiServerEndpoint"), "spec.cluster.apiServerEndpoint is missing"},
 		{"no authority", without("certificateAuthority"), "spec.cluster.certificateAuthority is missing"},
 		{"no cidr", without("cidr"), "spec.cluster.cidr is missing"},
 		{"http", strings.Replace(nodeConfigText(""), "https://", "http://", 1), "not an https URL"},
-		{"authority of rubbish", strings.Replace(nodeConfigText(""), testAuthority(), "cnViYmlzaA==", 1), "not base64 of a PEM certificate"},
+		{
+			"authority of rubbish", strings.Replace(nodeConfigText(""), testAuthority(), "cnViYmlzaA==", 1),
+			"not base64 of a PEM certificate",
+		},
 		{"wrong version", strings.Replace(nodeConfigText(""), "v1alpha1", "v1", 1), `apiVersion "node.eks.aws/v1"`},
 		{"unknown field", nodeConfigText("  colour: red\n"), "unknown field"},
 	} {
@@ -130,9 +142,16 @@ func TestKubeletRefusesBadSettings(t *testing.T) {
 		{"unknown flag", "    flags: [\"--fast=true\"]\n", "unknown flag"},
 		{"flag with an open quote", "    flags: ['--node-labels=\"team=blue']\n", "quotes do not match"},
 		{"flag of a word", "    flags: [fast]\n", "--name=value"},
-		{"soft eviction without grace", "    config: {evictionSoft: {memory.available: 500Mi}}\n", "grace period must be specified"},
+		{
+			"soft eviction without grace", "    config: {evictionSoft: {memory.available: 500Mi}}\n",
+			"grace period must be specified",
+		},
 		{"unknown signal", "    config: {evictionHard: {memory.free: 500Mi}}\n", "the kubelet knows the signals"},
-		{"image thresholds the wrong way round", "    config: {imageGCHighThresholdPercent: 50, imageGCLowThresholdPercent: 60}\n", "more than imageGCLowThresholdPercent"},
+		{
+			"image thresholds the wrong way round",
+			"    config: {imageGCHighThresholdPercent: 50, imageGCLowThresholdPercent: 60}\n",
+			"more than imageGCLowThresholdPercent",
+		},
 		{"negative pods per core", "    config: {podsPerCore: -1}\n", "podsPerCore is -1"},
 		{"taint without effect", "    flags: [\"--register-with-taints=a=b\"]\n", "no effect"},
 	} {
@@ -158,7 +177,10 @@ func TestAllocatable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := capacityOf(&ec2.Instance{Facts: facts, Volumes: map[string]int{"/dev/xvda": 20}, Image: ec2.Image{Devices: []ec2.ImageDevice{{Name: "/dev/xvda", SizeGiB: 20}}}}, settings, 0.07, "")
+	r := capacityOf(&ec2.Instance{
+		Facts: facts, Volumes: map[string]int{"/dev/xvda": 20},
+		Image: ec2.Image{Devices: []ec2.ImageDevice{{Name: "/dev/xvda", SizeGiB: 20}}},
+	}, settings, 0.07, "")
 	for _, c := range []struct {
 		name corev1.ResourceName
 		of   corev1.ResourceList

@@ -9,18 +9,21 @@ import (
 	"strings"
 )
 
-// windowsScript is the script by which EKS' Windows images join. https://docs.aws.amazon.com/eks/latest/userguide/eks-optimized-windows-ami.html
+// windowsScript is the script with which EKS' Windows images join a cluster.
+// https://docs.aws.amazon.com/eks/latest/userguide/eks-optimized-windows-ami.html
 const windowsScript = "Start-EKSBootstrap.ps1"
 
 // windowsParameters are the script's parameters in lower case, as PowerShell compares them.
 func windowsParameters() []string {
 	return []string{
-		"eksclustername", "apiserverendpoint", "base64clusterca", "dnsclusterip", "kubeletextraargs", "kubeproxyextraargs", "containerruntime", "servicecidr",
+		"eksclustername", "apiserverendpoint", "base64clusterca", "dnsclusterip", "kubeletextraargs", "kubeproxyextraargs",
+		"containerruntime", "servicecidr",
 		"excludedsnatcidrs", "servicenodeportrange",
 	}
 }
 
-// windows reads the PowerShell part of user data as EC2Launch does, and runs through it until it calls Start-EKSBootstrap.ps1.
+// windows reads the PowerShell part of user data as EC2Launch does, and runs through it until it
+// calls Start-EKSBootstrap.ps1.
 func (u userData) windows() (*joining, error) {
 	text := string(u.text)
 	_, rest, opened := strings.Cut(text, "<powershell>")
@@ -38,7 +41,8 @@ func (u userData) windows() (*joining, error) {
 		return nil, err
 	}
 	if !called {
-		return nil, fmt.Errorf("no statement of the user data calls %s, so that the node knows no cluster to join", windowsScript)
+		return nil, fmt.Errorf("no statement of the user data calls %s, so that the node knows no cluster to join",
+			windowsScript)
 	}
 	return u.windowsArguments(arguments)
 }
@@ -52,7 +56,8 @@ func (u userData) windowsArguments(words []string) (*joining, error) {
 			return nil, fmt.Errorf("a positional parameter cannot be found that accepts argument %q", words[n])
 		}
 		if !slices.Contains(windowsParameters(), lower) {
-			return nil, fmt.Errorf("a parameter cannot be found that matches parameter name %q: want one of %q", strings.TrimPrefix(name, "-"), windowsParameters())
+			return nil, fmt.Errorf("a parameter cannot be found that matches parameter name %q: want one of %q",
+				strings.TrimPrefix(name, "-"), windowsParameters())
 		}
 		if !assigned {
 			if n+1 == len(words) {
@@ -67,8 +72,10 @@ func (u userData) windowsArguments(words []string) (*joining, error) {
 		given[lower] = value
 	}
 	j := &joining{
-		cluster: given["eksclustername"], endpoint: given["apiserverendpoint"], cidr: given["servicecidr"], flagsSetting: "-KubeletExtraArgs",
-		kubeletField: "-KubeletExtraArgs ", plainMaxPods: true, reservesForPods: true, keepsFree: "500Mi", dns: []string{guessedDNS},
+		cluster: given["eksclustername"], endpoint: given["apiserverendpoint"], cidr: given["servicecidr"],
+		flagsSetting: "-KubeletExtraArgs",
+		kubeletField: "-KubeletExtraArgs ", plainMaxPods: true, reservesForPods: true, keepsFree: "500Mi",
+		dns: []string{guessedDNS},
 	}
 	if j.cluster == "" {
 		return nil, errors.New("missing an argument for the mandatory parameter EKSClusterName")
@@ -93,9 +100,12 @@ func assignmentPattern() *regexp.Regexp {
 	return regexp.MustCompile(`(?s)^(?:\[[A-Za-z.\[\]]+\]\s*)?\$([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.+)$`)
 }
 
-// powershellCall looks through a script, without running it, for the statement that calls the bootstrap script, and gives its arguments.
+// powershellCall looks through a script, without running it, for the statement that calls the
+// bootstrap script, and gives its arguments.
 func powershellCall(script string) (arguments []string, called bool, err error) {
-	variables := map[string]string{"env:programfiles": `C:\Program Files`, "env:systemdrive": "C:", "env:programdata": `C:\ProgramData`}
+	variables := map[string]string{
+		"env:programfiles": `C:\Program Files`, "env:systemdrive": "C:", "env:programdata": `C:\ProgramData`,
+	}
 	assignment := assignmentPattern()
 	for _, statement := range powershell().statements(script) {
 		statement = strings.TrimSpace(statement)
@@ -120,7 +130,9 @@ func powershellCall(script string) (arguments []string, called bool, err error) 
 // powershell is the language of PowerShell. A backtick at a line's end continues it.
 func powershell() scriptLanguage {
 	return scriptLanguage{
-		escape: '`', escapeKept: func(byte, byte) bool { return false }, continued: " ", ends: ";", comment: func(byte) bool { return true }, doubled: true,
+		escape: '`', escapeKept: func(byte, byte) bool { return false }, continued: " ", ends: ";", comment: func(byte) bool {
+			return true
+		}, doubled: true,
 		unknowable: func(text, statement string) error {
 			if !strings.HasPrefix(text, "$(") {
 				return nil
@@ -131,7 +143,8 @@ func powershell() scriptLanguage {
 			name, length := powershellVariable(text)
 			value, known := variables[strings.ToLower(name)]
 			if !known {
-				return "", 0, fmt.Errorf("variable $%s was never set to text (those that were: %q)", name, slices.Sorted(maps.Keys(variables)))
+				return "", 0, fmt.Errorf("variable $%s was never set to text (those that were: %q)", name,
+					slices.Sorted(maps.Keys(variables)))
 			}
 			return value, length, nil
 		},

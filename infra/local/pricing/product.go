@@ -14,7 +14,7 @@ import (
 
 // product is one item of the price list.
 type product struct {
-	// attributes are what filters ask for, by lower-case name.
+	// attributes are the values that filters compare, by lower-case name.
 	attributes map[string]string
 	text       string
 }
@@ -57,7 +57,8 @@ type dimensionJSON struct {
 	PricePerUnit map[string]string `json:"pricePerUnit"`
 }
 
-// productsOf gives the items of a type: one for shared tenancy, and for bare metal the same once more as dedicated, which is how the real list has it.
+// productsOf returns the items of a type: one for shared tenancy, and a second dedicated one for
+// bare metal, as in the real list.
 func productsOf(t *instancetypes.InstanceType, region string) ([]product, error) {
 	if t.OnDemandPrice <= 0 {
 		return nil, nil
@@ -93,15 +94,18 @@ func newProduct(t *instancetypes.InstanceType, region, tenancy string) (product,
 	item.Terms.OnDemand = map[string]termJSON{term: {
 		SKU: sku, EffectiveDate: published, OfferTermCode: onDemandTerm,
 		PriceDimensions: map[string]dimensionJSON{rate: {
-			Unit: "Hrs", BeginRange: "0", EndRange: "Inf", AppliesTo: []string{}, RateCode: rate, PricePerUnit: map[string]string{"USD": price},
-			Description: fmt.Sprintf("$%g per On Demand Linux %s Instance Hour", t.OnDemandPrice, t.Name),
+			Unit: "Hrs", BeginRange: "0", EndRange: "Inf", AppliesTo: []string{}, RateCode: rate,
+			PricePerUnit: map[string]string{"USD": price},
+			Description:  fmt.Sprintf("$%g per On Demand Linux %s Instance Hour", t.OnDemandPrice, t.Name),
 		}},
 	}}
 	text, err := json.Marshal(item)
 	if err != nil {
 		return product{}, err
 	}
-	p := product{text: string(text), attributes: map[string]string{"productfamily": item.Product.ProductFamily, "sku": sku}}
+	p := product{
+		text: string(text), attributes: map[string]string{"productfamily": item.Product.ProductFamily, "sku": sku},
+	}
 	for name, value := range item.Product.Attributes {
 		p.attributes[strings.ToLower(name)] = value
 	}
@@ -123,11 +127,15 @@ func attributesOf(t *instancetypes.InstanceType, region, tenancy string) map[str
 		architecture = "32-bit or 64-bit"
 	}
 	return map[string]string{
-		"servicecode": serviceCode, "servicename": "Amazon Elastic Compute Cloud", "regionCode": region, "locationType": "AWS Region",
+		"servicecode": serviceCode, "servicename": "Amazon Elastic Compute Cloud", "regionCode": region,
+		"locationType": "AWS Region",
 		"instanceType": t.Name, "currentGeneration": map[bool]string{true: "Yes", false: "No"}[t.CurrentGeneration],
-		"vcpu": strconv.Itoa(t.VCPUs), "memory": strconv.FormatFloat(float64(t.MemoryMiB)/1024, 'f', -1, 64) + " GiB", "storage": storage,
-		"networkPerformance": t.Network.Performance, "processorArchitecture": architecture, "tenancy": tenancy, "operatingSystem": "Linux",
-		"licenseModel": "No License required", "preInstalledSw": "NA", "capacitystatus": "Used", "marketoption": "OnDemand", "usagetype": usage,
+		"vcpu": strconv.Itoa(t.VCPUs), "memory": strconv.FormatFloat(float64(t.MemoryMiB)/1024, 'f', -1, 64) + " GiB",
+		"storage":            storage,
+		"networkPerformance": t.Network.Performance, "processorArchitecture": architecture, "tenancy": tenancy,
+		"operatingSystem": "Linux",
+		"licenseModel":    "No License required", "preInstalledSw": "NA", "capacitystatus": "Used",
+		"marketoption": "OnDemand", "usagetype": usage,
 		"operation": "RunInstances", "availabilityzone": "NA",
 	}
 }

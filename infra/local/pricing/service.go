@@ -1,5 +1,6 @@
-// Package pricing is the AWS Price List API of the local AWS (JSON 1.1, AWSPriceListService): on-demand prices of EC2's Linux instances in one region,
-// in the shape of the real price list. The prices are those of testdata/instancetypes.
+// Package pricing is the AWS Price List API of the local AWS (JSON 1.1, AWSPriceListService). It
+// has the on-demand prices of EC2's Linux instances in one region, in the format of the real price
+// list. The prices are those of testdata/instancetypes.
 package pricing
 
 import (
@@ -84,7 +85,8 @@ func invalidParameter(format string, args ...any) error {
 
 func (s *Service) getProducts(in *getProductsRequest) (*getProductsResult, error) {
 	if in.ServiceCode != serviceCode {
-		return nil, wire.Errorf("NotFoundException", http.StatusBadRequest, "The local price list has %s alone, not %q", serviceCode, in.ServiceCode)
+		return nil, wire.Errorf("NotFoundException", http.StatusBadRequest, "The local price list has %s alone, not %q",
+			serviceCode, in.ServiceCode)
 	}
 	if in.FormatVersion != "" && in.FormatVersion != "aws_v1" {
 		return nil, invalidParameter("FormatVersion %q is unknown: want aws_v1", in.FormatVersion)
@@ -106,7 +108,8 @@ func (s *Service) getProducts(in *getProductsRequest) (*getProductsResult, error
 			from, err = strconv.Atoi(string(text))
 		}
 		if err != nil || from < 0 || from > len(kept) {
-			return nil, wire.Errorf("InvalidNextTokenException", http.StatusBadRequest, "The pagination token %q is invalid for these filters", in.NextToken)
+			return nil, wire.Errorf("InvalidNextTokenException", http.StatusBadRequest,
+				"The pagination token %q is invalid for these filters", in.NextToken)
 		}
 	}
 	out := &getProductsResult{FormatVersion: "aws_v1", PriceList: []string{}}
@@ -120,7 +123,8 @@ func (s *Service) getProducts(in *getProductsRequest) (*getProductsResult, error
 	return out, nil
 }
 
-// matching gives the products that pass every filter. Values are compared without regard to case, as the service does.
+// matching returns the products that pass every filter. Values are compared without regard to case,
+// as the service does.
 func (s *Service) matching(filters []filter) ([]product, error) {
 	for _, f := range filters {
 		if f.Type != "TERM_MATCH" && f.Type != "EQUALS" {

@@ -49,9 +49,11 @@ type item struct {
 func TestGetProductsGivesThePricesOfTheTable(t *testing.T) {
 	client := newClient(t)
 	prices := map[string]float64{}
-	for pages := awspricing.NewGetProductsPaginator(client, &awspricing.GetProductsInput{ServiceCode: aws.String("AmazonEC2"), Filters: filters(
-		"regionCode", "us-east-1", "serviceCode", "AmazonEC2", "operatingSystem", "Linux", "tenancy", "Shared", "preInstalledSw", "NA",
-		"capacitystatus", "Used", "marketoption", "OnDemand")}); pages.HasMorePages(); {
+	for pages := awspricing.NewGetProductsPaginator(client,
+		&awspricing.GetProductsInput{ServiceCode: aws.String("AmazonEC2"), Filters: filters(
+			"regionCode", "us-east-1", "serviceCode", "AmazonEC2", "operatingSystem", "Linux", "tenancy", "Shared",
+			"preInstalledSw", "NA",
+			"capacitystatus", "Used", "marketoption", "OnDemand")}); pages.HasMorePages(); {
 		page, err := pages.NextPage(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -90,9 +92,18 @@ func TestGetProductsRefuses(t *testing.T) {
 		in         awspricing.GetProductsInput
 	}{
 		{"another service", "NotFoundException", awspricing.GetProductsInput{ServiceCode: aws.String("AmazonS3")}},
-		{"an unknown attribute", "InvalidParameterException", awspricing.GetProductsInput{ServiceCode: aws.String("AmazonEC2"), Filters: filters("colour", "red")}},
-		{"a foreign token", "InvalidNextTokenException", awspricing.GetProductsInput{ServiceCode: aws.String("AmazonEC2"), NextToken: aws.String("!")}},
-		{"a page too large", "InvalidParameterException", awspricing.GetProductsInput{ServiceCode: aws.String("AmazonEC2"), MaxResults: aws.Int32(101)}},
+		{
+			"an unknown attribute", "InvalidParameterException",
+			awspricing.GetProductsInput{ServiceCode: aws.String("AmazonEC2"), Filters: filters("colour", "red")},
+		},
+		{
+			"a foreign token", "InvalidNextTokenException",
+			awspricing.GetProductsInput{ServiceCode: aws.String("AmazonEC2"), NextToken: aws.String("!")},
+		},
+		{
+			"a page too large", "InvalidParameterException",
+			awspricing.GetProductsInput{ServiceCode: aws.String("AmazonEC2"), MaxResults: aws.Int32(101)},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := client.GetProducts(t.Context(), &c.in)
@@ -102,7 +113,8 @@ func TestGetProductsRefuses(t *testing.T) {
 			}
 		})
 	}
-	none, err := client.GetProducts(t.Context(), &awspricing.GetProductsInput{ServiceCode: aws.String("AmazonEC2"), Filters: filters("operatingSystem", "Windows")})
+	none, err := client.GetProducts(t.Context(),
+		&awspricing.GetProductsInput{ServiceCode: aws.String("AmazonEC2"), Filters: filters("operatingSystem", "Windows")})
 	if err != nil || len(none.PriceList) != 0 {
 		t.Errorf("Windows gave %d products, %v", len(none.PriceList), err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-// maxListed is how many keys one listing gives at most, as in S3.
+// maxListed is S3's maximum number of keys in one listing.
 const maxListed = 1000
 
 type contentXML struct {
@@ -45,7 +45,10 @@ func (s *Service) listObjects(bucket string, query url.Values) (*wire.Response, 
 	if err != nil {
 		return nil, err
 	}
-	result := listingXML{Name: bucket, Prefix: query.Get("prefix"), Delimiter: query.Get("delimiter"), MaxKeys: maxListed, EncodingType: query.Get("encoding-type")}
+	result := listingXML{
+		Name: bucket, Prefix: query.Get("prefix"), Delimiter: query.Get("delimiter"), MaxKeys: maxListed,
+		EncodingType: query.Get("encoding-type"),
+	}
 	if given := query.Get("max-keys"); given != "" {
 		limit, err := strconv.Atoi(given)
 		if err != nil || limit < 0 {
@@ -75,7 +78,8 @@ func (s *Service) listObjects(bucket string, query url.Values) (*wire.Response, 
 				group = result.Prefix + before + result.Delimiter
 			}
 		}
-		if group != "" && (strings.HasPrefix(after, group) || len(result.CommonPrefixes) > 0 && result.CommonPrefixes[len(result.CommonPrefixes)-1].Prefix == result.encode(group)) {
+		if group != "" && (strings.HasPrefix(after, group) || len(result.CommonPrefixes) > 0 &&
+			result.CommonPrefixes[len(result.CommonPrefixes)-1].Prefix == result.encode(group)) {
 			last = o.Key
 			continue
 		}
@@ -89,7 +93,8 @@ func (s *Service) listObjects(bucket string, query url.Values) (*wire.Response, 
 			result.CommonPrefixes = append(result.CommonPrefixes, prefixXML{result.encode(group)})
 			continue
 		}
-		result.Contents = append(result.Contents, contentXML{result.encode(o.Key), o.Modified, `"` + o.ETag + `"`, o.Size, "STANDARD"})
+		result.Contents = append(result.Contents,
+			contentXML{result.encode(o.Key), o.Modified, `"` + o.ETag + `"`, o.Size, "STANDARD"})
 	}
 	if result.IsTruncated {
 		if query.Get("list-type") == "2" {

@@ -52,7 +52,8 @@ func (s *Service) uploadPart(c *wire.Call, bucket, key string, query url.Values)
 	}
 	number, err := strconv.Atoi(query.Get("partNumber"))
 	if err != nil || number < 1 || number > maxParts {
-		return nil, wire.Errorf("InvalidArgument", http.StatusBadRequest, "partNumber %q is not a number from 1 to %d", query.Get("partNumber"), maxParts)
+		return nil, wire.Errorf("InvalidArgument", http.StatusBadRequest, "partNumber %q is not a number from 1 to %d",
+			query.Get("partNumber"), maxParts)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,9 +88,11 @@ func (s *Service) completeUpload(c *wire.Call, bucket, key string, query url.Val
 	for i, part := range in.Part {
 		content, ok := u.parts[part.PartNumber]
 		digest := md5.Sum(content)
-		if !ok || strings.Trim(part.ETag, `"`) != hex.EncodeToString(digest[:]) || i > 0 && in.Part[i-1].PartNumber >= part.PartNumber {
+		if !ok || strings.Trim(part.ETag, `"`) != hex.EncodeToString(digest[:]) || i > 0 &&
+			in.Part[i-1].PartNumber >= part.PartNumber {
 			s.mu.Unlock()
-			return nil, wire.Errorf("InvalidPart", http.StatusBadRequest, "Part %d was not uploaded, has another ETag, or is out of order", part.PartNumber)
+			return nil, wire.Errorf("InvalidPart", http.StatusBadRequest,
+				"Part %d was not uploaded, has another ETag, or is out of order", part.PartNumber)
 		}
 		body = append(body, content...)
 		all.Write(digest[:])
@@ -103,7 +106,8 @@ func (s *Service) completeUpload(c *wire.Call, bucket, key string, query url.Val
 	if err != nil {
 		return nil, err
 	}
-	return answer("CompleteMultipartUploadResult", struct{ Location, Bucket, Key, ETag string }{"/" + bucket + "/" + key, bucket, key, `"` + o.ETag + `"`})
+	return answer("CompleteMultipartUploadResult",
+		struct{ Location, Bucket, Key, ETag string }{"/" + bucket + "/" + key, bucket, key, `"` + o.ETag + `"`})
 }
 
 func (s *Service) abortUpload(c *wire.Call, query url.Values) (*wire.Response, error) {

@@ -43,17 +43,18 @@ func (s *Service) serveObject(c *wire.Call, bucket, key string, query url.Values
 	return nil, notImplemented(c)
 }
 
-// kept tells which headers of an upload go back to readers.
+// kept reports whether readers get a header of the upload back.
 func kept(name string) bool {
 	switch name {
-	case "Content-Type", "Cache-Control", "Content-Disposition", "Content-Language", "Expires", "X-Amz-Server-Side-Encryption":
+	case "Content-Type", "Cache-Control", "Content-Disposition", "Content-Language", "Expires",
+		"X-Amz-Server-Side-Encryption":
 		return true
 	default:
 		return strings.HasPrefix(name, "X-Amz-Meta-")
 	}
 }
 
-// keptHeaders picks from a request what belongs to the object.
+// keptHeaders returns the object's headers of an upload.
 func keptHeaders(r *http.Request) map[string]string {
 	header := map[string]string{}
 	for name := range r.Header {
@@ -61,7 +62,7 @@ func keptHeaders(r *http.Request) map[string]string {
 			header[name] = r.Header.Get(name)
 		}
 	}
-	// aws-chunked is how the body travelled and is no property of the object.
+	// aws-chunked describes the transfer and not the object.
 	var encodings []string
 	for _, encoding := range strings.Split(strings.Join(r.Header.Values("Content-Encoding"), ","), ",") {
 		if encoding = strings.TrimSpace(encoding); encoding != "" && encoding != "aws-chunked" {
@@ -74,10 +75,11 @@ func keptHeaders(r *http.Request) map[string]string {
 	return header
 }
 
-// verify compares the body with the checksum of a header, if there is one.
+// verify compares the body with the checksum in a header, if there is one.
 func verify(c *wire.Call) error {
 	if sent := c.HTTP.Header.Get("X-Amz-Checksum-Crc32"); sent != "" && sent != checksum(c.Body) {
-		return wire.Errorf("BadDigest", http.StatusBadRequest, "The CRC32 you specified did not match what we received: %s, not %s", checksum(c.Body), sent)
+		return wire.Errorf("BadDigest", http.StatusBadRequest,
+			"The CRC32 you specified did not match what we received: %s, not %s", checksum(c.Body), sent)
 	}
 	return nil
 }
@@ -91,7 +93,8 @@ func (s *Service) putObject(c *wire.Call, bucket, key string) (*wire.Response, e
 	if err != nil {
 		return nil, err
 	}
-	return &wire.Response{Header: http.Header{"Etag": {`"` + o.ETag + `"`}, "X-Amz-Server-Side-Encryption": {"AES256"}}}, nil
+	return &wire.Response{Header: http.Header{"Etag": {`"` + o.ETag + `"`}, "X-Amz-Server-Side-Encryption": {"AES256"}}},
+		nil
 }
 
 func (s *Service) getObject(c *wire.Call, bucket, key string) (*wire.Response, error) {
@@ -139,7 +142,8 @@ func (s *Service) getObject(c *wire.Call, bucket, key string) (*wire.Response, e
 
 // byteRange reads "bytes=A-B", "bytes=A-" and "bytes=-N".
 func byteRange(text string, size int64) (first, last int64, err error) {
-	refused := wire.Errorf("InvalidRange", http.StatusRequestedRangeNotSatisfiable, "The requested range %q is not satisfiable for an object of %d bytes", text, size)
+	refused := wire.Errorf("InvalidRange", http.StatusRequestedRangeNotSatisfiable,
+		"The requested range %q is not satisfiable for an object of %d bytes", text, size)
 	spec, ok := strings.CutPrefix(text, "bytes=")
 	from, to, dash := strings.Cut(spec, "-")
 	if !ok || !dash {

@@ -39,7 +39,8 @@ func start(t *testing.T, directory string) (*sdk.Client, *s3.Service, string) {
 func put(t *testing.T, client *sdk.Client, key, body string) {
 	t.Helper()
 	_, err := client.PutObject(t.Context(), &sdk.PutObjectInput{
-		Bucket: aws.String(bucket), Key: &key, Body: strings.NewReader(body), ContentType: aws.String("application/zip"), Metadata: map[string]string{"made-by": "test"},
+		Bucket: aws.String(bucket), Key: &key, Body: strings.NewReader(body), ContentType: aws.String("application/zip"),
+		Metadata: map[string]string{"made-by": "test"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +63,8 @@ func TestObjectsComeBackAsTheyWere(t *testing.T) {
 			put(t, client, key, "body of "+key)
 			// Another service on the same directory has the same objects.
 			again, service, _ := start(t, directory)
-			out, err := again.GetObject(t.Context(), &sdk.GetObjectInput{Bucket: aws.String(bucket), Key: &key, ChecksumMode: types.ChecksumModeEnabled})
+			out, err := again.GetObject(t.Context(),
+				&sdk.GetObjectInput{Bucket: aws.String(bucket), Key: &key, ChecksumMode: types.ChecksumModeEnabled})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,7 +72,8 @@ func TestObjectsComeBackAsTheyWere(t *testing.T) {
 			if err != nil || string(body) != "body of "+key {
 				t.Errorf("got %q, %v", body, err)
 			}
-			if *out.ContentType != "application/zip" || out.Metadata["made-by"] != "test" || *out.ContentLength != int64(len(body)) || out.ChecksumCRC32 == nil {
+			if *out.ContentType != "application/zip" || out.Metadata["made-by"] != "test" ||
+				*out.ContentLength != int64(len(body)) || out.ChecksumCRC32 == nil {
 				t.Errorf("got %+v", out)
 			}
 			head, err := again.HeadObject(t.Context(), &sdk.HeadObjectInput{Bucket: aws.String(bucket), Key: &key})
@@ -80,7 +83,8 @@ func TestObjectsComeBackAsTheyWere(t *testing.T) {
 			if direct, err := service.Object(bucket, key); err != nil || !bytes.Equal(direct, body) {
 				t.Errorf("got %q, %v", direct, err)
 			}
-			if _, err := again.DeleteObject(t.Context(), &sdk.DeleteObjectInput{Bucket: aws.String(bucket), Key: &key}); err != nil {
+			if _, err := again.DeleteObject(t.Context(),
+				&sdk.DeleteObjectInput{Bucket: aws.String(bucket), Key: &key}); err != nil {
 				t.Error(err)
 			}
 			_, err = client.GetObject(t.Context(), &sdk.GetObjectInput{Bucket: aws.String(bucket), Key: &key})
@@ -92,8 +96,12 @@ func TestObjectsComeBackAsTheyWere(t *testing.T) {
 func TestRanges(t *testing.T) {
 	client, _, _ := start(t, t.TempDir())
 	put(t, client, "k", "0123456789")
-	for wanted, want := range map[string]string{"bytes=0-3": "0123", "bytes=8-": "89", "bytes=-2": "89", "bytes=5-100": "56789", "bytes=10-": "", "bytes=3-1": "", "chunks=1-2": ""} {
-		out, err := client.GetObject(t.Context(), &sdk.GetObjectInput{Bucket: aws.String(bucket), Key: aws.String("k"), Range: &wanted})
+	for wanted, want := range map[string]string{
+		"bytes=0-3": "0123", "bytes=8-": "89", "bytes=-2": "89", "bytes=5-100": "56789", "bytes=10-": "", "bytes=3-1": "",
+		"chunks=1-2": "",
+	} {
+		out, err := client.GetObject(t.Context(),
+			&sdk.GetObjectInput{Bucket: aws.String(bucket), Key: aws.String("k"), Range: &wanted})
 		if want == "" {
 			wantCode(t, err, "InvalidRange")
 			continue
@@ -118,7 +126,8 @@ func TestListingInPages(t *testing.T) {
 	put(t, client, "b/2", "x")
 	put(t, client, "c", "x")
 	var got []string
-	pages := sdk.NewListObjectsV2Paginator(client, &sdk.ListObjectsV2Input{Bucket: aws.String(bucket), Prefix: aws.String("a/"), MaxKeys: aws.Int32(3)})
+	pages := sdk.NewListObjectsV2Paginator(client,
+		&sdk.ListObjectsV2Input{Bucket: aws.String(bucket), Prefix: aws.String("a/"), MaxKeys: aws.Int32(3)})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(t.Context())
 		if err != nil {
@@ -132,7 +141,8 @@ func TestListingInPages(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	got = nil
-	pages = sdk.NewListObjectsV2Paginator(client, &sdk.ListObjectsV2Input{Bucket: aws.String(bucket), Delimiter: aws.String("/"), MaxKeys: aws.Int32(1)})
+	pages = sdk.NewListObjectsV2Paginator(client,
+		&sdk.ListObjectsV2Input{Bucket: aws.String(bucket), Delimiter: aws.String("/"), MaxKeys: aws.Int32(1)})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(t.Context())
 		if err != nil {
@@ -153,21 +163,29 @@ func TestListingInPages(t *testing.T) {
 func TestUploadInParts(t *testing.T) {
 	client, service, _ := start(t, t.TempDir())
 	key := aws.String("big")
-	made, err := client.CreateMultipartUpload(t.Context(), &sdk.CreateMultipartUploadInput{Bucket: aws.String(bucket), Key: key})
+	made, err := client.CreateMultipartUpload(t.Context(),
+		&sdk.CreateMultipartUploadInput{Bucket: aws.String(bucket), Key: key})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var parts []types.CompletedPart
 	for i, body := range []string{strings.Repeat("a", 6<<20), "end"} {
 		number := aws.Int32(int32(i + 1))
-		out, err := client.UploadPart(t.Context(), &sdk.UploadPartInput{Bucket: aws.String(bucket), Key: key, UploadId: made.UploadId, PartNumber: number, Body: strings.NewReader(body)})
+		out, err := client.UploadPart(t.Context(),
+			&sdk.UploadPartInput{
+				Bucket: aws.String(bucket), Key: key, UploadId: made.UploadId, PartNumber: number, Body: strings.NewReader(body),
+			})
 		if err != nil {
 			t.Fatal(err)
 		}
 		parts = append(parts, types.CompletedPart{ETag: out.ETag, PartNumber: number})
 	}
 	complete := func(parts ...types.CompletedPart) error {
-		_, err := client.CompleteMultipartUpload(t.Context(), &sdk.CompleteMultipartUploadInput{Bucket: aws.String(bucket), Key: key, UploadId: made.UploadId, MultipartUpload: &types.CompletedMultipartUpload{Parts: parts}})
+		_, err := client.CompleteMultipartUpload(t.Context(),
+			&sdk.CompleteMultipartUploadInput{
+				Bucket: aws.String(bucket), Key: key, UploadId: made.UploadId,
+				MultipartUpload: &types.CompletedMultipartUpload{Parts: parts},
+			})
 		return err
 	}
 	wantCode(t, complete(parts[1], parts[0]), "InvalidPart")
@@ -187,17 +205,20 @@ func TestWhatTheCommandLineAsksOfABucket(t *testing.T) {
 	if _, err := client.HeadBucket(t.Context(), &sdk.HeadBucketInput{Bucket: name}); err != nil {
 		t.Error(err)
 	}
-	if out, err := client.GetBucketLocation(t.Context(), &sdk.GetBucketLocationInput{Bucket: name}); err != nil || out.LocationConstraint != "" {
+	if out, err := client.GetBucketLocation(t.Context(), &sdk.GetBucketLocationInput{Bucket: name}); err != nil ||
+		out.LocationConstraint != "" {
 		t.Errorf("got %+v, %v", out, err)
 	}
 	if out, err := client.GetBucketEncryption(t.Context(), &sdk.GetBucketEncryptionInput{Bucket: name}); err != nil ||
 		out.ServerSideEncryptionConfiguration.Rules[0].ApplyServerSideEncryptionByDefault.SSEAlgorithm != types.ServerSideEncryptionAes256 {
 		t.Errorf("got %+v, %v", out, err)
 	}
-	if out, err := client.GetBucketVersioning(t.Context(), &sdk.GetBucketVersioningInput{Bucket: name}); err != nil || out.Status != "" {
+	if out, err := client.GetBucketVersioning(t.Context(), &sdk.GetBucketVersioningInput{Bucket: name}); err != nil ||
+		out.Status != "" {
 		t.Errorf("got %+v, %v", out, err)
 	}
-	if out, err := client.ListBuckets(t.Context(), nil); err != nil || len(out.Buckets) != 1 || *out.Buckets[0].Name != bucket {
+	if out, err := client.ListBuckets(t.Context(), nil); err != nil || len(out.Buckets) != 1 ||
+		*out.Buckets[0].Name != bucket {
 		t.Errorf("got %+v, %v", out, err)
 	}
 	_, err := client.GetBucketLocation(t.Context(), &sdk.GetBucketLocationInput{Bucket: aws.String("no-such-bucket")})
@@ -215,10 +236,12 @@ func TestBucketInTheHost(t *testing.T) {
 	put(t, client, "deep/key", "here")
 	host := bucket + ".s3.local"
 	virtual := sdk.New(sdk.Options{
-		Region: "us-east-1", BaseEndpoint: aws.String("http://s3.local"), Credentials: credentials.NewStaticCredentialsProvider("AKIA", "secret", ""),
-		HTTPClient: toLoopback{strings.TrimPrefix(address, "http://"), host, t},
+		Region: "us-east-1", BaseEndpoint: aws.String("http://s3.local"),
+		Credentials: credentials.NewStaticCredentialsProvider("AKIA", "secret", ""),
+		HTTPClient:  toLoopback{strings.TrimPrefix(address, "http://"), host, t},
 	})
-	out, err := virtual.GetObject(t.Context(), &sdk.GetObjectInput{Bucket: aws.String(bucket), Key: aws.String("deep/key")})
+	out, err := virtual.GetObject(t.Context(),
+		&sdk.GetObjectInput{Bucket: aws.String(bucket), Key: aws.String("deep/key")})
 	if err != nil {
 		t.Fatal(err)
 	}

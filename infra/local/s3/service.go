@@ -20,8 +20,8 @@ func (s *Service) Register(server *wire.Server) {
 	server.Register("s3", wire.HandlerFunc(s.serve))
 }
 
-// address splits a request into bucket and key: path style, or virtual-host style where the host begins with a bucket's
-// name.
+// address splits a request into bucket and key: path style, or virtual-host style where the host
+// begins with a bucket's name.
 func (s *Service) address(r *http.Request) (bucket, key string) {
 	path := strings.TrimPrefix(r.URL.Path, "/")
 	host := r.Host
@@ -54,7 +54,8 @@ func (s *Service) serve(_ context.Context, c *wire.Call) (*wire.Response, error)
 }
 
 func notImplemented(c *wire.Call) error {
-	return wire.Errorf("NotImplemented", http.StatusNotImplemented, "the local AWS does not simulate s3 %s %s", c.HTTP.Method, c.HTTP.URL.RequestURI())
+	return wire.Errorf("NotImplemented", http.StatusNotImplemented, "the local AWS does not simulate s3 %s %s",
+		c.HTTP.Method, c.HTTP.URL.RequestURI())
 }
 
 // answer writes a result below a root element.
@@ -62,7 +63,9 @@ func answer(root string, result any) (*wire.Response, error) {
 	var out strings.Builder
 	out.WriteString(xml.Header)
 	encoder := xml.NewEncoder(&out)
-	start := xml.StartElement{Name: xml.Name{Local: root}, Attr: []xml.Attr{{Name: xml.Name{Local: "xmlns"}, Value: namespace}}}
+	start := xml.StartElement{
+		Name: xml.Name{Local: root}, Attr: []xml.Attr{{Name: xml.Name{Local: "xmlns"}, Value: namespace}},
+	}
 	if err := encoder.EncodeElement(result, start); err != nil {
 		return nil, err
 	}
@@ -120,7 +123,7 @@ func (s *Service) serveBucket(c *wire.Call, bucket string, query url.Values) (*w
 	return nil, notImplemented(c)
 }
 
-// aboutBucket answers what can be asked of a bucket by GET.
+// aboutBucket answers GET requests about a bucket.
 func (s *Service) aboutBucket(c *wire.Call, bucket string, query url.Values) (*wire.Response, error) {
 	switch {
 	case query.Has("location"):
@@ -140,7 +143,8 @@ func (s *Service) aboutBucket(c *wire.Call, bucket string, query url.Values) (*w
 	case query.Has("versioning"):
 		c.Action = "GetBucketVersioning"
 		return answer("VersioningConfiguration", struct{}{})
-	case query.Has("policy"), query.Has("tagging"), query.Has("lifecycle"), query.Has("uploads"), query.Has("versions"), query.Has("acl"):
+	case query.Has("policy"), query.Has("tagging"), query.Has("lifecycle"), query.Has("uploads"), query.Has("versions"),
+		query.Has("acl"):
 		return nil, notImplemented(c)
 	default:
 		c.Action = "ListObjectsV2"
@@ -157,7 +161,8 @@ func (s *Service) deleteBucket(bucket string) (*wire.Response, error) {
 		return nil, err
 	}
 	if len(objects) > 0 {
-		return nil, wire.Errorf("BucketNotEmpty", http.StatusConflict, "The bucket you tried to delete is not empty: %s has %d objects", bucket, len(objects))
+		return nil, wire.Errorf("BucketNotEmpty", http.StatusConflict,
+			"The bucket you tried to delete is not empty: %s has %d objects", bucket, len(objects))
 	}
 	directory, err := s.bucket(bucket)
 	if err != nil {

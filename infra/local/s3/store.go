@@ -24,8 +24,8 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-// Service is the simulated S3 of one account. Everything it holds lies below one directory, and is there again when a
-// service is made on the same directory.
+// Service is the simulated S3 of one account. Everything it holds lies below one directory, and is
+// there again when a service is made on the same directory.
 type Service struct {
 	directory string
 	region    string
@@ -34,14 +34,15 @@ type Service struct {
 	uploads map[string]*upload
 }
 
-// object is what is known of an object beside its bytes; it lies beside them as JSON.
+// object has an object's metadata, which is stored as JSON beside its bytes.
 type object struct {
 	Key      string
 	Size     int64
 	ETag     string // without quotes
 	CRC32    string // base64, as in x-amz-checksum-crc32
 	Modified time.Time
-	// Header holds the headers that a reader gets back: Content-Type, Cache-Control, x-amz-meta-... and so on.
+	// Header holds the headers that a reader gets back: Content-Type, Cache-Control, x-amz-meta-...
+	// and so on.
 	Header map[string]string
 }
 
@@ -53,7 +54,8 @@ func New(directory, region string) (*Service, error) {
 	return &Service{directory: directory, region: region, uploads: map[string]*upload{}}, nil
 }
 
-// BootstrapBucket is the name of the bucket that `cdk bootstrap` makes for a qualifier, "hnb659fds" unless changed.
+// BootstrapBucket is the name of the bucket that `cdk bootstrap` makes for a qualifier, "hnb659fds"
+// unless changed.
 func BootstrapBucket(qualifier, accountID, region string) string {
 	return fmt.Sprintf("cdk-%s-assets-%s-%s", qualifier, accountID, region)
 }
@@ -64,7 +66,8 @@ var bucketPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
 // CreateBucket makes a bucket; one that exists already is left as it is.
 func (s *Service) CreateBucket(name string) error {
 	if !bucketPattern.MatchString(name) || strings.Contains(name, "..") {
-		return wire.Errorf("InvalidBucketName", http.StatusBadRequest, "the bucket name %q must be 3 to 63 lower case letters, digits, dots and hyphens", name)
+		return wire.Errorf("InvalidBucketName", http.StatusBadRequest,
+			"the bucket name %q must be 3 to 63 lower case letters, digits, dots and hyphens", name)
 	}
 	if err := os.MkdirAll(filepath.Join(s.directory, name), 0o700); err != nil {
 		return fmt.Errorf("making bucket %s: %w", name, err)
@@ -72,7 +75,7 @@ func (s *Service) CreateBucket(name string) error {
 	return nil
 }
 
-// bucket gives the directory of a bucket.
+// bucket returns the directory of a bucket.
 func (s *Service) bucket(name string) (string, error) {
 	directory := filepath.Join(s.directory, name)
 	if bucketPattern.MatchString(name) && !strings.Contains(name, "..") {
@@ -83,7 +86,8 @@ func (s *Service) bucket(name string) (string, error) {
 	return "", wire.Errorf("NoSuchBucket", http.StatusNotFound, "The specified bucket does not exist: %s", name)
 }
 
-// file gives where an object's bytes lie; names of files are hashes, since keys may hold anything.
+// file returns where an object's bytes lie; names of files are hashes, since keys may hold
+// anything.
 func file(bucket, key string) string {
 	digest := sha256.Sum256([]byte(key))
 	return filepath.Join(bucket, hex.EncodeToString(digest[:]))
@@ -95,7 +99,7 @@ func (s *Service) Put(bucket, key string, body []byte) error {
 	return err
 }
 
-// put stores an object; etag is that of an object made of parts, else empty.
+// put stores an object. etag is that of a multipart upload, otherwise empty.
 func (s *Service) put(bucket, key string, body []byte, etag string, header map[string]string) (*object, error) {
 	directory, err := s.bucket(bucket)
 	if err != nil {
@@ -108,7 +112,10 @@ func (s *Service) put(bucket, key string, body []byte, etag string, header map[s
 		digest := md5.Sum(body)
 		etag = hex.EncodeToString(digest[:])
 	}
-	o := &object{Key: key, Size: int64(len(body)), ETag: etag, CRC32: checksum(body), Modified: time.Now().UTC().Truncate(time.Second), Header: header}
+	o := &object{
+		Key: key, Size: int64(len(body)), ETag: etag, CRC32: checksum(body), Modified: time.Now().UTC().Truncate(time.Second),
+		Header: header,
+	}
 	description, err := json.Marshal(o)
 	if err != nil {
 		return nil, fmt.Errorf("storing object %s: %w", key, err)
@@ -130,7 +137,7 @@ func checksum(body []byte) string {
 	return base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE(body)))
 }
 
-// Object gives the bytes of an object. Errors: NoSuchBucket, NoSuchKey.
+// Object returns the bytes of an object. Errors: NoSuchBucket, NoSuchKey.
 func (s *Service) Object(bucket, key string) ([]byte, error) {
 	_, body, err := s.get(bucket, key, true)
 	return body, err
@@ -147,7 +154,8 @@ func (s *Service) get(bucket, key string, wantBody bool) (*object, []byte, error
 	path := file(directory, key)
 	o, err := describe(path + ".json")
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, wire.Errorf("NoSuchKey", http.StatusNotFound, "The specified key does not exist: %s in bucket %s", key, bucket)
+		return nil, nil, wire.Errorf("NoSuchKey", http.StatusNotFound, "The specified key does not exist: %s in bucket %s",
+			key, bucket)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -174,7 +182,7 @@ func describe(path string) (*object, error) {
 	return o, nil
 }
 
-// remove deletes an object; one that is not there is a success.
+// remove deletes an object. It succeeds for one that does not exist.
 func (s *Service) remove(bucket, key string) error {
 	directory, err := s.bucket(bucket)
 	if err != nil {
@@ -191,7 +199,7 @@ func (s *Service) remove(bucket, key string) error {
 	return nil
 }
 
-// list gives the objects of a bucket in the order of their keys.
+// list returns the objects of a bucket in the order of their keys.
 func (s *Service) list(bucket string) ([]*object, error) {
 	directory, err := s.bucket(bucket)
 	if err != nil {

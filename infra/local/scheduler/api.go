@@ -11,7 +11,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-// Register lets the server answer EventBridge Scheduler's REST API.
+// Register makes the server answer EventBridge Scheduler's REST API.
 func (s *Service) Register(server *wire.Server) { server.Register("scheduler", restAPI{s}) }
 
 type restAPI struct{ service *Service }
@@ -91,7 +91,9 @@ func (a restAPI) Serve(_ context.Context, c *wire.Call) (*wire.Response, error) 
 	case "ListScheduleGroups":
 		return s.listGroups()
 	default:
-		return nil, wire.Errorf("UnknownOperationException", http.StatusNotFound, "the local scheduler has no %s %s; it simulates creating, reading, updating, listing and deleting schedules and groups", c.HTTP.Method, c.HTTP.URL.Path)
+		return nil, wire.Errorf("UnknownOperationException", http.StatusNotFound,
+			"the local scheduler has no %s %s; it simulates creating, reading, updating, listing and deleting schedules and "+
+				"groups", c.HTTP.Method, c.HTTP.URL.Path)
 	}
 	return wire.JSON(struct{}{})
 }
@@ -125,15 +127,19 @@ func (s *Service) list(query url.Values) (*wire.Response, error) {
 	summaries := []map[string]any{}
 	for _, sc := range s.schedules {
 		group := query.Get("ScheduleGroup")
-		if group != "" && group != sc.GroupName || !strings.HasPrefix(sc.Name, query.Get("NamePrefix")) || query.Get("State") != "" && query.Get("State") != sc.State {
+		if group != "" && group != sc.GroupName || !strings.HasPrefix(sc.Name, query.Get("NamePrefix")) ||
+			query.Get("State") != "" && query.Get("State") != sc.State {
 			continue
 		}
 		summaries = append(summaries, map[string]any{
-			"Arn": s.arn(sc), "Name": sc.Name, "GroupName": sc.GroupName, "State": sc.State, "CreationDate": wire.Time{Time: sc.created},
+			"Arn": s.arn(sc), "Name": sc.Name, "GroupName": sc.GroupName, "State": sc.State,
+			"CreationDate":         wire.Time{Time: sc.created},
 			"LastModificationDate": wire.Time{Time: sc.modified}, "Target": map[string]string{"Arn": sc.Target.Arn},
 		})
 	}
-	slices.SortFunc(summaries, func(a, b map[string]any) int { return strings.Compare(a["Arn"].(string), b["Arn"].(string)) })
+	slices.SortFunc(summaries, func(a, b map[string]any) int {
+		return strings.Compare(a["Arn"].(string), b["Arn"].(string))
+	})
 	return wire.JSON(map[string]any{"Schedules": summaries})
 }
 
@@ -144,10 +150,15 @@ func (s *Service) listGroups() (*wire.Response, error) {
 	for _, g := range s.groups {
 		groups = append(groups, s.describeGroup(g))
 	}
-	slices.SortFunc(groups, func(a, b map[string]any) int { return strings.Compare(a["Name"].(string), b["Name"].(string)) })
+	slices.SortFunc(groups, func(a, b map[string]any) int {
+		return strings.Compare(a["Name"].(string), b["Name"].(string))
+	})
 	return wire.JSON(map[string]any{"ScheduleGroups": groups})
 }
 
 func (s *Service) describeGroup(g *group) map[string]any {
-	return map[string]any{"Arn": s.groupARN(g.name), "Name": g.name, "State": "ACTIVE", "CreationDate": wire.Time{Time: g.created}, "LastModificationDate": wire.Time{Time: g.created}}
+	return map[string]any{
+		"Arn": s.groupARN(g.name), "Name": g.name, "State": "ACTIVE", "CreationDate": wire.Time{Time: g.created},
+		"LastModificationDate": wire.Time{Time: g.created},
+	}
 }

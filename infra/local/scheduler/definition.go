@@ -25,13 +25,13 @@ type Definition struct {
 	ActionAfterCompletion      string
 }
 
-// FlexibleTimeWindow lets AWS run a schedule later by that much. It must be given.
+// FlexibleTimeWindow is the time by which AWS may delay a schedule. It is required.
 type FlexibleTimeWindow struct {
 	Mode                   string
 	MaximumWindowInMinutes int `json:",omitempty"`
 }
 
-// Target is what a schedule invokes.
+// Target is the queue or function that a schedule invokes.
 type Target struct {
 	Arn              string
 	RoleArn          string
@@ -81,14 +81,17 @@ func (d *Definition) check() (expression.Expression, error) {
 	case window.Mode != "OFF" && window.Mode != "FLEXIBLE":
 		err = fmt.Errorf("FlexibleTimeWindow.Mode is %q; it must be OFF or FLEXIBLE", window.Mode)
 	case window.Mode == "FLEXIBLE" && (window.MaximumWindowInMinutes < 1 || window.MaximumWindowInMinutes > 1440):
-		err = fmt.Errorf("FlexibleTimeWindow.MaximumWindowInMinutes is %d; it must be from 1 to 1440", window.MaximumWindowInMinutes)
+		err = fmt.Errorf("FlexibleTimeWindow.MaximumWindowInMinutes is %d; it must be from 1 to 1440",
+			window.MaximumWindowInMinutes)
 	case !isFunction(d.Target.Arn) && !strings.HasPrefix(d.Target.Arn, "arn:aws:sqs:"):
 		err = fmt.Errorf("Target.Arn %q: the local scheduler's targets are Lambda functions and SQS queues", d.Target.Arn)
 	case !strings.HasPrefix(d.Target.RoleArn, "arn:aws:iam::"):
 		err = fmt.Errorf("Target.RoleArn %q is not the ARN of a role", d.Target.RoleArn)
 	case d.Target.SqsParameters != nil && d.Target.SqsParameters.MessageGroupId != "":
-		err = fmt.Errorf("Target.SqsParameters.MessageGroupId is %q; the local queues are standard queues, leave it out", d.Target.SqsParameters.MessageGroupId)
-	case isFunction(d.Target.Arn) && d.Target.Input != "" && !json.Valid([]byte(d.Target.Input)) && !strings.Contains(d.Target.Input, "<aws.scheduler."):
+		err = fmt.Errorf("Target.SqsParameters.MessageGroupId is %q; the local queues are standard queues, leave it out",
+			d.Target.SqsParameters.MessageGroupId)
+	case isFunction(d.Target.Arn) && d.Target.Input != "" && !json.Valid([]byte(d.Target.Input)) &&
+		!strings.Contains(d.Target.Input, "<aws.scheduler."):
 		err = fmt.Errorf("schedule %s: Target.Input is not JSON, which a function's input must be", d.Name)
 	case d.StartDate != nil && d.EndDate != nil && !d.EndDate.After(d.StartDate.Time):
 		err = fmt.Errorf("EndDate %s is not after StartDate %s", d.EndDate, d.StartDate)

@@ -7,7 +7,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/cloudformation"
 )
 
-// RegisterTypes lets stacks make schedules and their groups.
+// RegisterTypes registers schedules and their groups with CloudFormation.
 func (s *Service) RegisterTypes(stacks *cloudformation.Service) {
 	stacks.RegisterType("AWS::Scheduler::Schedule", scheduleType{s})
 	stacks.RegisterType("AWS::Scheduler::ScheduleGroup", groupType{s})
@@ -39,7 +39,8 @@ func (t scheduleType) Update(ctx context.Context, r cloudformation.Request) (clo
 		return t.Create(ctx, r)
 	}
 	if r.Properties["GroupName"] != r.OldProperties["GroupName"] {
-		// The id does not name the group, so the old one goes now and not in cleanup.
+		// The ID does not name the group, so the old schedule is deleted now instead of in the
+		// cleanup.
 		if err := t.Delete(ctx, cloudformation.Request{PhysicalID: r.PhysicalID, Properties: r.OldProperties}); err != nil {
 			return cloudformation.Result{}, err
 		}
@@ -74,14 +75,18 @@ func (t groupType) Create(_ context.Context, r cloudformation.Request) (cloudfor
 	if err := t.service.addGroup(p.Name); err != nil {
 		return cloudformation.Result{}, err
 	}
-	return cloudformation.Result{PhysicalID: p.Name, Attributes: map[string]any{"Arn": t.service.groupARN(p.Name), "State": "ACTIVE"}}, nil
+	return cloudformation.Result{
+		PhysicalID: p.Name, Attributes: map[string]any{"Arn": t.service.groupARN(p.Name), "State": "ACTIVE"},
+	}, nil
 }
 
 func (t groupType) Update(ctx context.Context, r cloudformation.Request) (cloudformation.Result, error) {
 	if r.Properties["Name"] != r.OldProperties["Name"] {
 		return t.Create(ctx, r)
 	}
-	return cloudformation.Result{PhysicalID: r.PhysicalID, Attributes: map[string]any{"Arn": t.service.groupARN(r.PhysicalID), "State": "ACTIVE"}}, nil
+	return cloudformation.Result{
+		PhysicalID: r.PhysicalID, Attributes: map[string]any{"Arn": t.service.groupARN(r.PhysicalID), "State": "ACTIVE"},
+	}, nil
 }
 
 func (t groupType) Delete(_ context.Context, r cloudformation.Request) error {

@@ -17,7 +17,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-// principal is who the scheduler is to others.
+// principal is the scheduler's service principal.
 const principal = "scheduler.amazonaws.com"
 
 const defaultGroup = "default"
@@ -32,12 +32,12 @@ type Functions interface {
 	InvokeAs(ctx context.Context, service, roleARN, functionARN string, payload []byte) error
 }
 
-// Access tells what a role's policies allow. Without one everything is allowed.
+// Access evaluates a role's policies. Without one everything is allowed.
 type Access interface {
 	Allowed(roleARN, action, resource string, conditions map[string][]string) (allowed bool, why string)
 }
 
-// Options are what the service needs of the others.
+// Options has the service's dependencies.
 type Options struct {
 	AccountID string
 	Region    string
@@ -111,7 +111,7 @@ func (s *Service) Close() error {
 	return nil
 }
 
-// Runs gives the latest runs, at most 1,000.
+// Runs returns the latest runs, at most 1,000.
 func (s *Service) Runs() []Run {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,9 +227,11 @@ func (s *Service) deliver(sc *schedule, scheduled time.Time) error {
 	text := func(value string) sqs.Attribute { return sqs.Attribute{DataType: "String", StringValue: value} }
 	lost := s.allowed(sc.Target.RoleArn, dead.Arn)
 	if lost == nil {
-		_, lost = s.options.Queues.Send(dead.Arn, sqs.Message{Body: input, SenderID: principal, Attributes: map[string]sqs.Attribute{
-			"SCHEDULE_ARN": text(s.arn(sc)), "TARGET_ARN": text(sc.Target.Arn), "ERROR_CODE": text("TargetRefused"), "ERROR_MESSAGE": text(err.Error()),
-		}}, nil)
+		_, lost = s.options.Queues.Send(dead.Arn,
+			sqs.Message{Body: input, SenderID: principal, Attributes: map[string]sqs.Attribute{
+				"SCHEDULE_ARN": text(s.arn(sc)), "TARGET_ARN": text(sc.Target.Arn), "ERROR_CODE": text("TargetRefused"),
+				"ERROR_MESSAGE": text(err.Error()),
+			}}, nil)
 	}
 	return errors.Join(err, lost)
 }
@@ -244,13 +246,15 @@ func (s *Service) allowed(roleARN, queueARN string) error {
 	return nil
 }
 
-// input is the target's input with the documented context attributes filled in, or the event that AWS sends without one.
+// input is the target's input with the documented context attributes filled in, or the event that
+// AWS sends without one.
 // https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-context-attributes.html
 func (s *Service) input(sc *schedule, scheduled time.Time) string {
 	moment := scheduled.UTC().Format(time.RFC3339)
 	id := wire.NewID()
 	if sc.Target.Input == "" {
-		return fmt.Sprintf(`{"version":"0","id":%q,"detail-type":"Scheduled Event","source":"aws.scheduler","account":%q,"time":%q,"region":%q,"resources":[%q],"detail":"{}"}`,
+		return fmt.Sprintf(`{"version":"0","id":%q,"detail-type":"Scheduled Event","source":"aws.scheduler","account":%q,`+
+			`"time":%q,"region":%q,"resources":[%q],"detail":"{}"}`,
 			id, s.options.AccountID, moment, s.options.Region, s.arn(sc))
 	}
 	return strings.NewReplacer(
@@ -315,7 +319,8 @@ func (s *Service) removeGroup(name string) error {
 }
 
 func (s *Service) arn(sc *schedule) string {
-	return fmt.Sprintf("arn:aws:scheduler:%s:%s:schedule/%s/%s", s.options.Region, s.options.AccountID, sc.GroupName, sc.Name)
+	return fmt.Sprintf("arn:aws:scheduler:%s:%s:schedule/%s/%s", s.options.Region, s.options.AccountID, sc.GroupName,
+		sc.Name)
 }
 
 func (s *Service) groupARN(name string) string {

@@ -24,7 +24,7 @@ const (
 	role     = "arn:aws:iam::123456789012:role/scheduler"
 )
 
-// recorder stands for queues and functions and remembers what they got and when.
+// recorder stands for queues and functions and records what they receive, and when.
 type recorder struct {
 	mu     sync.Mutex
 	refuse error
@@ -66,7 +66,9 @@ func newScheduler(t *testing.T) (*Service, *recorder) {
 func properties(expression string, more map[string]any) map[string]any {
 	p := map[string]any{
 		"Name": "ticker", "ScheduleExpression": expression, "FlexibleTimeWindow": map[string]any{"Mode": "OFF"},
-		"Target": map[string]any{"Arn": function, "RoleArn": role, "RetryPolicy": map[string]any{"MaximumRetryAttempts": "0"}},
+		"Target": map[string]any{
+			"Arn": function, "RoleArn": role, "RetryPolicy": map[string]any{"MaximumRetryAttempts": "0"},
+		},
 	}
 	for name, value := range more {
 		p[name] = value
@@ -95,7 +97,8 @@ func TestRuns(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, r := newScheduler(t)
 				started := time.Now()
-				if _, err := (scheduleType{s}).Create(t.Context(), cloudformation.Request{Properties: properties(test.expression, test.more)}); err != nil {
+				if _, err := (scheduleType{s}).Create(t.Context(),
+					cloudformation.Request{Properties: properties(test.expression, test.more)}); err != nil {
 					t.Fatal(err)
 				}
 				time.Sleep(2*time.Minute + 10*time.Second)
@@ -125,7 +128,8 @@ func TestInputAndDeadLetter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, r := newScheduler(t)
 		target := map[string]any{
-			"Arn": function, "RoleArn": role, "Input": `{"at":"<aws.scheduler.scheduled-time>","by":"<aws.scheduler.schedule-arn>"}`,
+			"Arn": function, "RoleArn": role,
+			"Input":            `{"at":"<aws.scheduler.scheduled-time>","by":"<aws.scheduler.schedule-arn>"}`,
 			"DeadLetterConfig": map[string]any{"Arn": "arn:aws:sqs:us-east-1:123456789012:dead"},
 		}
 		p := properties("rate(1 minute)", map[string]any{"Target": target})
@@ -133,7 +137,8 @@ func TestInputAndDeadLetter(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		want := "scheduler.amazonaws.com " + role + " " + function + ` {"at":"2000-01-01T00:00:00Z","by":"arn:aws:scheduler:us-east-1:123456789012:schedule/default/ticker"}`
+		want := "scheduler.amazonaws.com " + role + " " + function +
+			` {"at":"2000-01-01T00:00:00Z","by":"arn:aws:scheduler:us-east-1:123456789012:schedule/default/ticker"}`
 		if len(r.got) != 1 || r.got[0] != want {
 			t.Errorf("invoked with %q\nwant %q", r.got, want)
 		}
@@ -161,7 +166,8 @@ func TestUpdateAndDeleteStopTheOldTimer(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(30 * time.Second)
-		if _, err := resource.Update(t.Context(), cloudformation.Request{PhysicalID: "ticker", Properties: second, OldProperties: first}); err != nil {
+		if _, err := resource.Update(t.Context(),
+			cloudformation.Request{PhysicalID: "ticker", Properties: second, OldProperties: first}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Minute)
@@ -170,7 +176,8 @@ func TestUpdateAndDeleteStopTheOldTimer(t *testing.T) {
 			t.Errorf("ran at %v, want once for each definition", r.times)
 		}
 		for range 2 {
-			if err := resource.Delete(t.Context(), cloudformation.Request{PhysicalID: "ticker", Properties: second}); err != nil {
+			if err := resource.Delete(t.Context(),
+				cloudformation.Request{PhysicalID: "ticker", Properties: second}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -193,13 +200,18 @@ func TestRefusals(t *testing.T) {
 		{"seconds", map[string]any{"ScheduleExpression": "rate(10 seconds)"}, "rate"},
 		{"no window", map[string]any{"FlexibleTimeWindow": nil}, "FlexibleTimeWindow.Mode"},
 		{"no role", map[string]any{"Target": map[string]any{"Arn": function}}, "RoleArn"},
-		{"other target", map[string]any{"Target": map[string]any{"Arn": "arn:aws:scheduler:::aws-sdk:ec2:x", "RoleArn": role}}, "Lambda functions and SQS queues"},
+		{
+			"other target",
+			map[string]any{"Target": map[string]any{"Arn": "arn:aws:scheduler:::aws-sdk:ec2:x", "RoleArn": role}},
+			"Lambda functions and SQS queues",
+		},
 		{"zone", map[string]any{"ScheduleExpressionTimezone": "Mars"}, "Mars"},
 		{"group", map[string]any{"GroupName": "nobody"}, "nobody"},
 		{"unknown property", map[string]any{"Color": "red"}, "Color"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := (scheduleType{s}).Create(t.Context(), cloudformation.Request{Properties: properties("rate(1 minute)", test.more)})
+			_, err := (scheduleType{s}).Create(t.Context(),
+				cloudformation.Request{Properties: properties("rate(1 minute)", test.more)})
 			if err == nil || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("error %v, want one that says %q", err, test.says)
 			}
@@ -211,43 +223,56 @@ func TestSDK(t *testing.T) {
 	s, _ := newScheduler(t)
 	client := awsscheduler.NewFromConfig(wiretest.Listen(t, wire.NewServer(), s))
 	ctx := t.Context()
-	if _, err := client.CreateScheduleGroup(ctx, &awsscheduler.CreateScheduleGroupInput{Name: aws.String("whittle")}); err != nil {
+	if _, err := client.CreateScheduleGroup(ctx,
+		&awsscheduler.CreateScheduleGroupInput{Name: aws.String("whittle")}); err != nil {
 		t.Fatal(err)
 	}
 	start := time.Now().Add(time.Hour).Truncate(time.Second)
 	in := &awsscheduler.CreateScheduleInput{
-		Name: aws.String("ticker"), GroupName: aws.String("whittle"), ScheduleExpression: aws.String("rate(1 minute)"), StartDate: aws.Time(start),
+		Name: aws.String("ticker"), GroupName: aws.String("whittle"), ScheduleExpression: aws.String("rate(1 minute)"),
+		StartDate:          aws.Time(start),
 		FlexibleTimeWindow: &types.FlexibleTimeWindow{Mode: types.FlexibleTimeWindowModeOff},
 		Target:             &types.Target{Arn: aws.String(function), RoleArn: aws.String(role)},
 	}
-	if created, err := client.CreateSchedule(ctx, in); err != nil || *created.ScheduleArn != "arn:aws:scheduler:us-east-1:123456789012:schedule/whittle/ticker" {
+	if created, err := client.CreateSchedule(ctx, in); err != nil ||
+		*created.ScheduleArn != "arn:aws:scheduler:us-east-1:123456789012:schedule/whittle/ticker" {
 		t.Fatalf("CreateSchedule: %+v, %v", created, err)
 	}
 	var conflict *types.ConflictException
 	if _, err := client.CreateSchedule(ctx, in); !errors.As(err, &conflict) {
 		t.Errorf("creating it again gave %v", err)
 	}
-	got, err := client.GetSchedule(ctx, &awsscheduler.GetScheduleInput{Name: aws.String("ticker"), GroupName: aws.String("whittle")})
-	if err != nil || !got.StartDate.Equal(start) || got.State != types.ScheduleStateEnabled || *got.Target.Arn != function {
+	got, err := client.GetSchedule(ctx,
+		&awsscheduler.GetScheduleInput{Name: aws.String("ticker"), GroupName: aws.String("whittle")})
+	if err != nil || !got.StartDate.Equal(start) || got.State != types.ScheduleStateEnabled ||
+		*got.Target.Arn != function {
 		t.Errorf("GetSchedule: %+v, %v", got, err)
 	}
 	if _, err := client.UpdateSchedule(ctx, &awsscheduler.UpdateScheduleInput{
-		Name: in.Name, GroupName: in.GroupName, ScheduleExpression: aws.String("cron(0 12 * * ? *)"), State: types.ScheduleStateDisabled,
+		Name: in.Name, GroupName: in.GroupName, ScheduleExpression: aws.String("cron(0 12 * * ? *)"),
+		State:              types.ScheduleStateDisabled,
 		FlexibleTimeWindow: in.FlexibleTimeWindow, Target: in.Target,
 	}); err != nil {
 		t.Error(err)
 	}
-	if listed, err := client.ListSchedules(ctx, &awsscheduler.ListSchedulesInput{GroupName: aws.String("whittle")}); err != nil || len(listed.Schedules) != 1 || listed.Schedules[0].State != types.ScheduleStateDisabled {
+	if listed, err := client.ListSchedules(ctx,
+		&awsscheduler.ListSchedulesInput{GroupName: aws.String("whittle")}); err != nil || len(listed.Schedules) != 1 ||
+		listed.Schedules[0].State != types.ScheduleStateDisabled {
 		t.Errorf("ListSchedules: %+v, %v", listed, err)
 	}
-	if _, err := client.DeleteSchedule(ctx, &awsscheduler.DeleteScheduleInput{Name: aws.String("ticker"), GroupName: aws.String("whittle")}); err != nil {
+	if _, err := client.DeleteSchedule(ctx,
+		&awsscheduler.DeleteScheduleInput{Name: aws.String("ticker"), GroupName: aws.String("whittle")}); err != nil {
 		t.Error(err)
 	}
 	var notFound *types.ResourceNotFoundException
-	if _, err := client.GetSchedule(ctx, &awsscheduler.GetScheduleInput{Name: aws.String("ticker"), GroupName: aws.String("whittle")}); !errors.As(err, &notFound) {
+	if _, err := client.GetSchedule(ctx,
+		&awsscheduler.GetScheduleInput{
+			Name: aws.String("ticker"), GroupName: aws.String("whittle"),
+		}); !errors.As(err, &notFound) {
 		t.Errorf("a deleted schedule gave %v", err)
 	}
-	if _, err := client.DeleteScheduleGroup(ctx, &awsscheduler.DeleteScheduleGroupInput{Name: aws.String("whittle")}); err != nil {
+	if _, err := client.DeleteScheduleGroup(ctx,
+		&awsscheduler.DeleteScheduleGroupInput{Name: aws.String("whittle")}); err != nil {
 		t.Error(err)
 	}
 }

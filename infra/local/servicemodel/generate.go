@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// Generate writes the Go file with the types of a list for a service with EC2's protocol. The list's
-// format is described in list.go. Generate fails for a shape or a member that the model does not have.
+// Generate writes the Go file with the types of a list for a service with EC2's protocol. The
+// list's format is described in list.go. Generate fails for a shape or a member that the model does
+// not have.
 func Generate(m *Model, packageName, list string) ([]byte, error) {
 	types, err := parseList(list)
 	if err != nil {
@@ -40,7 +41,8 @@ type generator struct {
 
 func (g *generator) write(out *bytes.Buffer, t *listedType) {
 	shapes := append(slices.Clone(t.in), t.out...)
-	fmt.Fprintf(out, "// %s is %s of the API.\ntype %s struct {\n", t.name, strings.Join(slices.Compact(shapes), ", "), t.name)
+	fmt.Fprintf(out, "// %s is %s of the API.\ntype %s struct {\n", t.name, strings.Join(slices.Compact(shapes), ", "),
+		t.name)
 	for _, member := range t.members {
 		if member.embedded != "" {
 			fmt.Fprintln(out, member.embedded)

@@ -5,14 +5,15 @@ import (
 	"strings"
 )
 
-// A list of types has a line for each Go type with the shapes that it stands for, and indented lines
-// with the members that it holds:
+// A list of types has a line for each Go type with the shapes that it stands for, and indented
+// lines with the members that it holds:
 //
 //	imageXML out:Image
 //		ImageId OwnerAlias=ImageOwnerAlias? Tags
 //
-// A shape after in: is part of a request, one after out: part of an answer. A type with the word json
-// is also a property of a CloudFormation resource. A member may have these marks, in this order:
+// A shape after in: is part of a request, one after out: part of an answer. A type with the word
+// json is also a property of a CloudFormation resource. A member may have these marks, in this
+// order:
 //
 //	Name=Member   the field has another name
 //	*             the field is a pointer

@@ -10,7 +10,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-// Register lets the server answer AmazonSQS's JSON protocol.
+// Register makes the server answer SQS's JSON protocol.
 func (s *Service) Register(server *wire.Server) {
 	server.Register("sqs", wire.Actions{
 		"CreateQueue":                  s.createQueue,
@@ -177,7 +177,9 @@ type sent struct {
 
 func (s *Service) send(c *wire.Call, queue string, o outgoing) (sent, error) {
 	if o.MessageGroupID != "" {
-		return sent{}, answerError("InvalidParameterValue", "MessageGroupId is %q; the local queues are standard queues without fair-queue groups, leave it out", o.MessageGroupID)
+		return sent{}, answerError("InvalidParameterValue",
+			"MessageGroupId is %q; the local queues are standard queues without fair-queue groups, leave it out",
+			o.MessageGroupID)
 	}
 	message := Message{
 		Body: o.MessageBody, Attributes: o.MessageAttributes,
@@ -195,7 +197,8 @@ func (s *Service) send(c *wire.Call, queue string, o outgoing) (sent, error) {
 	return sent{o.ID, m.ID, m.BodyMD5(), attributesMD5(m.Attributes)}, nil
 }
 
-// senderID is the role's session as AWS writes it behind the unique id, or the account for the operator.
+// senderID is the role's session as AWS writes it behind the unique id, or the account for the
+// operator.
 func senderID(caller wire.Caller) string {
 	if caller.RoleARN == "" {
 		return caller.AccountID
@@ -249,19 +252,25 @@ func (s *Service) receiveMessage(ctx context.Context, c *wire.Call) (*wire.Respo
 		options.Maximum = *in.MaxNumberOfMessages
 	}
 	if options.Maximum < 1 || options.Maximum > maximumBatch {
-		return nil, answerError("InvalidParameterValue", "Value %d for parameter MaxNumberOfMessages is invalid. Reason: Must be between 1 and 10, if provided.", options.Maximum)
+		return nil, answerError("InvalidParameterValue",
+			"Value %d for parameter MaxNumberOfMessages is invalid. Reason: Must be between 1 and 10, if provided.",
+			options.Maximum)
 	}
 	if in.VisibilityTimeout != nil {
 		visibility := time.Duration(*in.VisibilityTimeout) * time.Second
 		if visibility < 0 || visibility > maximumVisibility {
-			return nil, answerError("InvalidParameterValue", "Value %d for parameter VisibilityTimeout is invalid. Reason: Must be between 0 and 43200, if provided.", *in.VisibilityTimeout)
+			return nil, answerError("InvalidParameterValue",
+				"Value %d for parameter VisibilityTimeout is invalid. Reason: Must be between 0 and 43200, if provided.",
+				*in.VisibilityTimeout)
 		}
 		options.Visibility = &visibility
 	}
 	if in.WaitTimeSeconds != nil {
 		options.Wait = time.Duration(*in.WaitTimeSeconds) * time.Second
 		if options.Wait < 0 || options.Wait > maximumWait {
-			return nil, answerError("InvalidParameterValue", "Value %d for parameter WaitTimeSeconds is invalid. Reason: Must be >= 0 and <= 20, if provided.", *in.WaitTimeSeconds)
+			return nil, answerError("InvalidParameterValue",
+				"Value %d for parameter WaitTimeSeconds is invalid. Reason: Must be >= 0 and <= 20, if provided.",
+				*in.WaitTimeSeconds)
 		}
 	} else {
 		s.mu.Lock()
@@ -291,7 +300,8 @@ func (s *Service) receiveMessage(ctx context.Context, c *wire.Call) (*wire.Respo
 	return wire.JSON(map[string]any{"Messages": out})
 }
 
-// chosen keeps the entries that a list of names asks for: All, .*, names, and prefixes written as prefix.*
+// chosen keeps the entries that a list of names asks for: All, .*, names, and prefixes written as
+// prefix.*
 func chosen[V any](all map[string]V, names []string) map[string]V {
 	kept := map[string]V{}
 	for key, value := range all {
@@ -328,7 +338,8 @@ func (s *Service) changeMessageVisibility(_ context.Context, c *wire.Call) (*wir
 	if err := c.DecodeJSON(&in); err != nil {
 		return nil, err
 	}
-	if err := s.changeVisibility(in.QueueURL, in.ReceiptHandle, time.Duration(in.VisibilityTimeout)*time.Second); err != nil {
+	if err := s.changeVisibility(in.QueueURL, in.ReceiptHandle,
+		time.Duration(in.VisibilityTimeout)*time.Second); err != nil {
 		return nil, asAnswer(err)
 	}
 	return &wire.Response{Status: http.StatusOK}, nil

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Limits of standard queues, https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html
+// Limits of standard queues,
+// https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html
 const (
 	maximumMessageBytes = 1 << 20
 	maximumBatch        = 10
@@ -38,10 +39,12 @@ type redrivePolicy struct {
 }
 
 func defaultAttributes() attributes {
-	return attributes{visibility: defaultVisibility, retention: defaultRetention, maximumSize: maximumMessageBytes, managedEncryption: true}
+	return attributes{
+		visibility: defaultVisibility, retention: defaultRetention, maximumSize: maximumMessageBytes, managedEncryption: true,
+	}
 }
 
-// set changes one attribute by its AWS name; the error names the attribute and what it may be.
+// set changes one attribute by its AWS name. The error names the attribute and its valid values.
 func (a *attributes) set(name, value string) error {
 	switch name {
 	case "DelaySeconds":
@@ -88,7 +91,8 @@ func (a *attributes) set(name, value string) error {
 func setSeconds(to *time.Duration, name, value string, lowest, highest time.Duration) error {
 	seconds, err := strconv.Atoi(value)
 	if d := time.Duration(seconds) * time.Second; err != nil || d < lowest || d > highest {
-		return fmt.Errorf("%s is %q; it must be a number of seconds from %.0f to %.0f", name, value, lowest.Seconds(), highest.Seconds())
+		return fmt.Errorf("%s is %q; it must be a number of seconds from %.0f to %.0f", name, value, lowest.Seconds(),
+			highest.Seconds())
 	}
 	*to = time.Duration(seconds) * time.Second
 	return nil
@@ -117,7 +121,7 @@ func (a *attributes) setRedrive(value string) error {
 	return nil
 }
 
-// describe gives all attributes of a queue by their AWS names.
+// describe returns all attributes of a queue by their AWS names.
 func (q *queue) describe(now time.Time) map[string]string {
 	visible, inFlight, delayed := q.counts(now)
 	seconds := func(d time.Duration) string { return strconv.Itoa(int(d.Seconds())) }
@@ -136,7 +140,9 @@ func (q *queue) describe(now time.Time) map[string]string {
 		"SqsManagedSseEnabled":                  strconv.FormatBool(q.attributes.managedEncryption),
 	}
 	if redrive := q.attributes.redrive; redrive != nil {
-		text, _ := json.Marshal(map[string]any{"deadLetterTargetArn": redrive.DeadLetterTargetARN, "maxReceiveCount": redrive.MaxReceiveCount})
+		text, _ := json.Marshal(map[string]any{
+			"deadLetterTargetArn": redrive.DeadLetterTargetARN, "maxReceiveCount": redrive.MaxReceiveCount,
+		})
 		all["RedrivePolicy"] = string(text)
 	}
 	if q.attributes.policyText != "" {

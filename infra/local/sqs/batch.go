@@ -34,12 +34,14 @@ func checkEntries[E any](entries []E, id func(E) string) error {
 		return answerError("EmptyBatchRequest", "There should be at least one entry in the request.")
 	}
 	if len(entries) > maximumBatch {
-		return answerError("TooManyEntriesInBatchRequest", "Maximum number of entries per request are 10. You have sent %d.", len(entries))
+		return answerError("TooManyEntriesInBatchRequest", "Maximum number of entries per request are 10. You have sent %d.",
+			len(entries))
 	}
 	seen := map[string]bool{}
 	for _, entry := range entries {
 		if !validEntryID.MatchString(id(entry)) {
-			return answerError("InvalidBatchEntryId", "The batch entry id %q can only contain letters, digits, hyphens and underscores, at most 80.", id(entry))
+			return answerError("InvalidBatchEntryId",
+				"The batch entry id %q can only contain letters, digits, hyphens and underscores, at most 80.", id(entry))
 		}
 		if seen[id(entry)] {
 			return answerError("BatchEntryIdsNotDistinct", "Id %s repeated.", id(entry))
@@ -49,7 +51,8 @@ func checkEntries[E any](entries []E, id func(E) string) error {
 	return nil
 }
 
-// runBatch does each entry and sorts the outcomes. An error that is no fault of one entry (a queue that is gone) fails the whole.
+// runBatch processes each entry and sorts the outcomes. An error that concerns all entries (a queue
+// that does not exist) fails the whole batch.
 func runBatch[E, T any](entries []E, id func(E) string, do func(E) (T, error)) (*wire.Response, error) {
 	if err := checkEntries(entries, id); err != nil {
 		return nil, err
@@ -87,9 +90,12 @@ func (s *Service) sendMessageBatch(_ context.Context, c *wire.Call) (*wire.Respo
 		size += m.size()
 	}
 	if size > maximumMessageBytes {
-		return nil, answerError("BatchRequestTooLong", "Batch requests cannot be longer than %d bytes. You have sent %d bytes.", maximumMessageBytes, size)
+		return nil, answerError("BatchRequestTooLong",
+			"Batch requests cannot be longer than %d bytes. You have sent %d bytes.", maximumMessageBytes, size)
 	}
-	return runBatch(in.Entries, func(o outgoing) string { return o.ID }, func(o outgoing) (sent, error) { return s.send(c, in.QueueURL, o) })
+	return runBatch(in.Entries, func(o outgoing) string {
+		return o.ID
+	}, func(o outgoing) (sent, error) { return s.send(c, in.QueueURL, o) })
 }
 
 type receiptEntry struct {
@@ -121,6 +127,8 @@ func (s *Service) changeMessageVisibilityBatch(_ context.Context, c *wire.Call) 
 		return nil, err
 	}
 	return runBatch(in.Entries, receiptEntry.id, func(e receiptEntry) (identified, error) {
-		return identified{e.ID}, s.changeVisibility(in.QueueURL, e.ReceiptHandle, time.Duration(e.VisibilityTimeout)*time.Second)
+		return identified{
+			e.ID,
+		}, s.changeVisibility(in.QueueURL, e.ReceiptHandle, time.Duration(e.VisibilityTimeout)*time.Second)
 	})
 }

@@ -10,8 +10,8 @@ import (
 // namespace precedes the error codes of SQS's JSON protocol.
 const namespace = "com.amazonaws.sqs#"
 
-// queryCodes are the codes of SQS's former query protocol where they differ from today's. SDKs made for either recognize an error by
-// the code of their own time.
+// queryCodes are the codes of SQS's former query protocol where they differ from today's. SDKs made
+// for either recognize an error by the code of their own time.
 var queryCodes = map[string]string{
 	"QueueDoesNotExist":            "AWS.SimpleQueueService.NonExistentQueue",
 	"QueueNameExists":              "QueueAlreadyExists",
@@ -32,10 +32,10 @@ func answerError(code, format string, args ...any) *wire.Error {
 	return e
 }
 
-// asAnswer gives the service's own errors their AWS codes; others are failures of the simulator.
+// asAnswer returns the service's own errors their AWS codes; others are failures of the simulator.
 func asAnswer(err error) error { return asAnswerOr(err, "") }
 
-// asAnswerOr gives errors that have no code of their own the code of what was wrong in the call.
+// asAnswerOr gives an error without a code of its own the code given.
 func asAnswerOr(err error, code string) error {
 	var content *contentError
 	switch {

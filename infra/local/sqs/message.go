@@ -23,17 +23,19 @@ type Attribute struct {
 	BinaryValue []byte `json:"BinaryValue,omitempty"`
 }
 
-// Message is what a receiver gets of one message.
+// Message is a message as a receiver sees it.
 type Message struct {
 	ID            string
 	ReceiptHandle string
 	Body          string
 	Attributes    map[string]Attribute
-	// SenderID is the unique id or the ARN's last part of who sent it.
+	// SenderID is the sender's unique ID or the last part of its ARN.
 	SenderID string
-	// TraceHeader is the AWSTraceHeader system attribute: the X-Ray header of the sender's request, empty without one.
+	// TraceHeader is the AWSTraceHeader system attribute: the X-Ray header of the sender's request,
+	// empty without one.
 	TraceHeader string
-	// Sent is when the queue took the message, or the queue it was first sent to where this is a dead-letter queue.
+	// Sent is when the queue took the message, or the queue it was first sent to where this is a
+	// dead-letter queue.
 	Sent          time.Time
 	FirstReceived time.Time
 	// ReceiveCount counts deliveries, this one included.
@@ -45,7 +47,8 @@ type Message struct {
 // BodyMD5 is the hexadecimal MD5 of the body, which AWS's SDKs check.
 func (m Message) BodyMD5() string { return bodyMD5(m.Body) }
 
-// SystemAttributes are the message's system attributes by their AWS names; times in milliseconds since 1970.
+// SystemAttributes are the message's system attributes by their AWS names; times in milliseconds
+// since 1970.
 func (m Message) SystemAttributes() map[string]string {
 	attributes := map[string]string{
 		"SenderId":                         m.SenderID,
@@ -62,7 +65,8 @@ func (m Message) SystemAttributes() map[string]string {
 	return attributes
 }
 
-// stored is a message in a queue. It is either ready (place < 0) or hidden until visibleAt (place is its index in the heap).
+// stored is a message in a queue. It is either ready (place < 0) or hidden until visibleAt (place
+// is its index in the heap).
 type stored struct {
 	Message
 	visibleAt time.Time
@@ -81,7 +85,7 @@ func (m *Message) size() int {
 	return size
 }
 
-// checkContents gives the reason why SQS would refuse the message's text, or "".
+// checkContents returns the reason why SQS would refuse the message's text, or "".
 func (m *Message) checkContents() string {
 	if !utf8.ValidString(m.Body) {
 		return "the message body is not UTF-8"
@@ -97,7 +101,8 @@ func (m *Message) checkContents() string {
 	for name, attribute := range m.Attributes {
 		kind, _, _ := strings.Cut(attribute.DataType, ".")
 		if kind != "String" && kind != "Number" && kind != "Binary" {
-			return fmt.Sprintf("message attribute %q has the type %q; it must begin with String, Number or Binary", name, attribute.DataType)
+			return fmt.Sprintf("message attribute %q has the type %q; it must begin with String, Number or Binary", name,
+				attribute.DataType)
 		}
 		if attribute.StringValue == "" && len(attribute.BinaryValue) == 0 {
 			return fmt.Sprintf("message attribute %q has no value", name)
@@ -111,7 +116,8 @@ func bodyMD5(body string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// attributesMD5 follows the documented encoding: names in order, each part preceded by its length, strings marked 1, binaries 2.
+// attributesMD5 follows the documented encoding: names in order, each part preceded by its length,
+// strings marked 1, binaries 2.
 // https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-message-metadata.html
 func attributesMD5(attributes map[string]Attribute) string {
 	if len(attributes) == 0 {
@@ -139,7 +145,8 @@ func attributesMD5(attributes map[string]Attribute) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// newReceipt is a handle for one delivery of one message: different at each delivery, so that an old one can be told.
+// newReceipt is a handle for one delivery of one message. Each delivery gets another one, so that
+// old handles are recognised.
 func newReceipt(queueName, messageID string) string {
 	return base64.StdEncoding.EncodeToString([]byte("receipt " + wire.NewID() + " " + messageID + " " + queueName))
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// policy is a queue's resource policy, as far as it decides on other services that send: who (Principal.Service), what and on
-// whose behalf (aws:SourceArn, aws:SourceAccount).
+// policy is a queue's resource policy for other services that send: the service
+// (Principal.Service), the action, and on whose behalf (aws:SourceArn, aws:SourceAccount).
 type policy struct {
 	Statement []statement
 }
@@ -58,14 +58,16 @@ func parsePolicy(text string) (*policy, error) {
 	return &parsed, nil
 }
 
-// allows tells whether the service (such as events.amazonaws.com) may do the action on the queue for the source ARN. A deny wins.
+// allows reports whether the service (such as events.amazonaws.com) may do the action on the queue
+// for the source ARN. A deny wins.
 func (p *policy) allows(service, action, queueARN, sourceARN string) bool {
 	if p == nil {
 		return false
 	}
 	allowed := false
 	for _, s := range p.Statement {
-		if !s.names(service) || !matchesAny(s.Action, action, strings.ToLower) || !matchesAny(s.Resource, queueARN, nil) || !s.conditionsHold(sourceARN) {
+		if !s.names(service) || !matchesAny(s.Action, action, strings.ToLower) || !matchesAny(s.Resource, queueARN, nil) ||
+			!s.conditionsHold(sourceARN) {
 			continue
 		}
 		if s.Effect == "Deny" {
@@ -88,7 +90,8 @@ func (s statement) names(service string) bool {
 	return slices.Contains(principal["Service"], service) || slices.Contains(principal["AWS"], "*")
 }
 
-// conditionsHold is false for a condition it does not know: an allow must not come out of a misreading.
+// conditionsHold is false for a condition it does not know: an allow must not come out of a
+// misreading.
 func (s statement) conditionsHold(sourceARN string) bool {
 	for operator, keys := range s.Condition {
 		for key, wanted := range keys {

@@ -19,7 +19,7 @@ type queue struct {
 
 	ready  []*stored
 	hidden hiddenHeap
-	// receipts finds a message by the handle of its latest delivery; older handles are gone from it.
+	// receipts finds a message by the handle of its latest delivery. Older handles are not in it.
 	receipts map[string]*stored
 	timer    *time.Timer
 	// arrival is closed and replaced whenever a message becomes visible: receivers wait on it.
@@ -77,7 +77,7 @@ func (s *Service) arm(q *queue, now time.Time) {
 	})
 }
 
-// surface moves what has become visible by now to the ready messages.
+// surface moves messages that have become visible to the ready ones.
 func (q *queue) surface(now time.Time) {
 	moved := false
 	for len(q.hidden) > 0 && !q.hidden[0].visibleAt.After(now) {
@@ -91,8 +91,9 @@ func (q *queue) surface(now time.Time) {
 	}
 }
 
-// take delivers up to maximum ready messages of at most maximumBytes together (the first always), hides them for the visibility
-// timeout, gives up those that were received too often, and forgets those whose retention is over.
+// take delivers up to maximum ready messages of at most maximumBytes together, the first one
+// always. It hides them for the visibility timeout, gives up those received too often, and drops
+// those past their retention.
 func (s *Service) take(q *queue, maximum, maximumBytes int, visibility time.Duration, now time.Time) []Message {
 	q.surface(now)
 	var taken []Message
@@ -159,7 +160,7 @@ func (q *queue) forget(m *stored) {
 	}
 }
 
-// sweep drops everything whose retention is over, and what was deleted while it was ready.
+// sweep drops messages past their retention, and ready ones that were deleted.
 func (q *queue) sweep(now time.Time) {
 	q.surface(now)
 	kept := q.ready[:0]
@@ -183,7 +184,7 @@ func (q *queue) sweep(now time.Time) {
 	}
 }
 
-// counts gives the visible, the in-flight and the delayed messages.
+// counts returns the visible, the in-flight and the delayed messages.
 func (q *queue) counts(now time.Time) (visible, inFlight, delayed int) {
 	q.sweep(now)
 	for _, m := range q.hidden {
@@ -208,7 +209,7 @@ func (q *queue) stop() {
 	close(q.deleted)
 }
 
-// rehide gives a message in flight another time at which it becomes visible.
+// rehide returns a message in flight another time at which it becomes visible.
 func (q *queue) rehide(m *stored, visibleAt time.Time) {
 	m.visibleAt = visibleAt
 	heap.Fix(&q.hidden, m.place)

@@ -55,7 +55,8 @@ func bodies(messages []Message) string {
 	return strings.Join(all, ",")
 }
 
-// The tests below run in bubbles of simulated time: hours of it cost nothing, and a moment is exact.
+// The tests below run in bubbles of simulated time: hours of it cost nothing, and a moment is
+// exact.
 
 func TestDelays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -65,7 +66,8 @@ func TestDelays(t *testing.T) {
 		started := time.Now()
 		send(t, s, "own", "by the queue", 0)
 		send(t, s, "q", "by itself", 15*time.Minute)
-		if got := receive(t, s, "own", 20*time.Second); bodies(got) != "by the queue" || time.Since(started) != 10*time.Second {
+		if got := receive(t, s, "own", 20*time.Second); bodies(got) != "by the queue" ||
+			time.Since(started) != 10*time.Second {
 			t.Errorf("got %v after %v, want the message after the queue's 10 s", got, time.Since(started))
 		}
 		if all, err := s.Attributes("q"); err != nil || all["ApproximateNumberOfMessagesDelayed"] != "1" {
@@ -107,7 +109,8 @@ func TestVisibilityAndReceiveCount(t *testing.T) {
 		for len(second) == 0 {
 			second = receive(t, s, "q", 20*time.Second)
 		}
-		if time.Since(started) != 30*time.Second || second[0].ReceiveCount != 2 || second[0].FirstReceived != first[0].FirstReceived || second[0].ID != first[0].ID {
+		if time.Since(started) != 30*time.Second || second[0].ReceiveCount != 2 ||
+			second[0].FirstReceived != first[0].FirstReceived || second[0].ID != first[0].ID {
 			t.Errorf("second receive after %v: %+v", time.Since(started), second)
 		}
 		if err := s.Delete("q", first[0].ReceiptHandle); err != nil {
@@ -138,7 +141,8 @@ func TestVisibilityAndReceiveCount(t *testing.T) {
 			t.Errorf("a deleted message came back: %+v", got)
 		}
 		var refused *contentError
-		if err := s.changeVisibility("q", third[0].ReceiptHandle, time.Minute); !errors.As(err, &refused) || refused.code != "MessageNotInflight" {
+		if err := s.changeVisibility("q", third[0].ReceiptHandle, time.Minute); !errors.As(err, &refused) ||
+			refused.code != "MessageNotInflight" {
 			t.Errorf("changing a deleted message: %v, want MessageNotInflight", err)
 		}
 		if err := s.Delete("q", "nonsense"); !errors.As(err, &refused) || refused.code != "ReceiptHandleIsInvalid" {
@@ -167,7 +171,9 @@ func TestDeadLetterQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService(t)
 		create(t, s, "dead", nil)
-		create(t, s, "q", map[string]string{"VisibilityTimeout": "1", "RedrivePolicy": `{"deadLetterTargetArn":"` + s.arn("dead") + `","maxReceiveCount":"3"}`})
+		create(t, s, "q", map[string]string{
+			"VisibilityTimeout": "1", "RedrivePolicy": `{"deadLetterTargetArn":"` + s.arn("dead") + `","maxReceiveCount":"3"}`,
+		})
 		send(t, s, "q", "m", 0)
 		for i := range 3 {
 			if got := receive(t, s, "q", 20*time.Second); len(got) != 1 || got[0].ReceiveCount != i+1 {
@@ -217,22 +223,25 @@ func TestLongPoll(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := s.Receive(ctx, "q", ReceiveOptions{Maximum: 1, Wait: 20 * time.Second}); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := s.Receive(ctx, "q", ReceiveOptions{Maximum: 1, Wait: 20 * time.Second}); !errors.Is(err,
+			context.DeadlineExceeded) {
 			t.Errorf("a cancelled poll gave %v", err)
 		}
 		time.AfterFunc(time.Second, func() { _ = s.DeleteQueue("q") })
-		if _, err := s.Receive(t.Context(), "q", ReceiveOptions{Maximum: 1, Wait: 20 * time.Second}); !errors.Is(err, ErrNoQueue) {
+		if _, err := s.Receive(t.Context(), "q", ReceiveOptions{Maximum: 1, Wait: 20 * time.Second}); !errors.Is(err,
+			ErrNoQueue) {
 			t.Errorf("a poll on a deleted queue gave %v", err)
 		}
 		create(t, s, "q", nil)
 		time.AfterFunc(time.Second, func() { _ = s.Close() })
-		if _, err := s.Receive(t.Context(), "q", ReceiveOptions{Maximum: 1, Wait: 20 * time.Second}); !errors.Is(err, errClosed) {
+		if _, err := s.Receive(t.Context(), "q", ReceiveOptions{Maximum: 1, Wait: 20 * time.Second}); !errors.Is(err,
+			errClosed) {
 			t.Errorf("a poll on a closed service gave %v", err)
 		}
 	})
 }
 
-// TestReceivers: with many receivers each message goes to one of them.
+// TestReceivers checks that each message goes to one of many receivers.
 func TestReceivers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService(t)
@@ -330,7 +339,9 @@ func TestPurgeAndGiveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService(t)
 		create(t, s, "dead", nil)
-		create(t, s, "q", map[string]string{"RedrivePolicy": `{"deadLetterTargetArn":"` + s.arn("dead") + `","maxReceiveCount":9}`})
+		create(t, s, "q", map[string]string{
+			"RedrivePolicy": `{"deadLetterTargetArn":"` + s.arn("dead") + `","maxReceiveCount":9}`,
+		})
 		send(t, s, "q", "m", 0)
 		got := receive(t, s, "q", 0)
 		if err := s.GiveUp("q", got[0].ReceiptHandle); err != nil {
@@ -359,13 +370,48 @@ func TestSendFromAsksThePolicy(t *testing.T) {
 		allowed      bool
 	}{
 		{"no policy", ``, false},
-		{"for the rule", `{"Statement":[{"Effect":"Allow","Principal":{"Service":"events.amazonaws.com"},"Action":"sqs:SendMessage","Resource":"ARN","Condition":{"ArnEquals":{"aws:SourceArn":"` + rule + `"}}}]}`, true},
-		{"one statement, lists", `{"Statement":{"Effect":"Allow","Principal":{"Service":["events.amazonaws.com"]},"Action":["sqs:Send*"],"Resource":"*"}}`, true},
-		{"for another rule", `{"Statement":[{"Effect":"Allow","Principal":{"Service":"events.amazonaws.com"},"Action":"sqs:SendMessage","Resource":"ARN","Condition":{"ArnEquals":{"aws:SourceArn":"` + rule + `2"}}}]}`, false},
-		{"for another service", `{"Statement":[{"Effect":"Allow","Principal":{"Service":"sns.amazonaws.com"},"Action":"sqs:SendMessage","Resource":"ARN"}]}`, false},
-		{"for another queue", `{"Statement":[{"Effect":"Allow","Principal":{"Service":"events.amazonaws.com"},"Action":"sqs:SendMessage","Resource":"ARN2"}]}`, false},
-		{"a condition that is not known", `{"Statement":[{"Effect":"Allow","Principal":{"Service":"events.amazonaws.com"},"Action":"sqs:SendMessage","Resource":"ARN","Condition":{"DateGreaterThan":{"aws:CurrentTime":"2020"}}}]}`, false},
-		{"deny wins", `{"Statement":[{"Effect":"Allow","Principal":"*","Action":"*","Resource":"*"},{"Effect":"Deny","Principal":"*","Action":"sqs:*","Resource":"*"}]}`, false},
+		{
+			"for the rule",
+			`{"Statement":[{"Effect":"Allow","Principal":{"Service":"events.amazonaws.com"},"Action":"sqs:SendMessage",` +
+				`"Resource":"ARN","Condition":{"ArnEquals":{"aws:SourceArn":"` + rule + `"}}}]}`,
+			true,
+		},
+		{
+			"one statement, lists",
+			`{"Statement":{"Effect":"Allow","Principal":{"Service":["events.amazonaws.com"]},"Action":["sqs:Send*"],` +
+				`"Resource":"*"}}`,
+			true,
+		},
+		{
+			"for another rule",
+			`{"Statement":[{"Effect":"Allow","Principal":{"Service":"events.amazonaws.com"},"Action":"sqs:SendMessage",` +
+				`"Resource":"ARN","Condition":{"ArnEquals":{"aws:SourceArn":"` + rule + `2"}}}]}`,
+			false,
+		},
+		{
+			"for another service",
+			`{"Statement":[{"Effect":"Allow","Principal":{"Service":"sns.amazonaws.com"},"Action":"sqs:SendMessage",` +
+				`"Resource":"ARN"}]}`,
+			false,
+		},
+		{
+			"for another queue",
+			`{"Statement":[{"Effect":"Allow","Principal":{"Service":"events.amazonaws.com"},"Action":"sqs:SendMessage",` +
+				`"Resource":"ARN2"}]}`,
+			false,
+		},
+		{
+			"a condition that is not known",
+			`{"Statement":[{"Effect":"Allow","Principal":{"Service":"events.amazonaws.com"},"Action":"sqs:SendMessage",` +
+				`"Resource":"ARN","Condition":{"DateGreaterThan":{"aws:CurrentTime":"2020"}}}]}`,
+			false,
+		},
+		{
+			"deny wins",
+			`{"Statement":[{"Effect":"Allow","Principal":"*","Action":"*","Resource":"*"},{"Effect":"Deny","Principal":"*",` +
+				`"Action":"sqs:*","Resource":"*"}]}`,
+			false,
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			name := strings.ReplaceAll(strings.ReplaceAll(test.name, " ", "-"), ",", "")

@@ -10,7 +10,8 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/cloudformation"
 )
 
-// RegisterTypes lets stacks make AWS::SQS::Queue (Ref is the URL) and AWS::SQS::QueuePolicy.
+// RegisterTypes registers AWS::SQS::Queue (Ref is the URL) and AWS::SQS::QueuePolicy with
+// CloudFormation.
 func (s *Service) RegisterTypes(stacks *cloudformation.Service) {
 	stacks.RegisterType("AWS::SQS::Queue", queueType{s})
 	stacks.RegisterType("AWS::SQS::QueuePolicy", queuePolicyType{s})
@@ -18,7 +19,7 @@ func (s *Service) RegisterTypes(stacks *cloudformation.Service) {
 
 type queueType struct{ service *Service }
 
-// queueProperties are what a template may say; whatever else it says fails the stack by name.
+// queueProperties has the supported properties of a queue. Any other fails the stack by name.
 type queueProperties struct {
 	QueueName                     string
 	DelaySeconds                  string
@@ -37,7 +38,8 @@ type queueProperties struct {
 func (p queueProperties) attributes() (map[string]string, error) {
 	all := map[string]string{}
 	for name, value := range map[string]string{
-		"DelaySeconds": p.DelaySeconds, "MaximumMessageSize": p.MaximumMessageSize, "MessageRetentionPeriod": p.MessageRetentionPeriod,
+		"DelaySeconds": p.DelaySeconds, "MaximumMessageSize": p.MaximumMessageSize,
+		"MessageRetentionPeriod":        p.MessageRetentionPeriod,
 		"ReceiveMessageWaitTimeSeconds": p.ReceiveMessageWaitTimeSeconds, "VisibilityTimeout": p.VisibilityTimeout,
 		"SqsManagedSseEnabled": p.SqsManagedSseEnabled, "FifoQueue": p.FifoQueue,
 	} {
@@ -45,7 +47,9 @@ func (p queueProperties) attributes() (map[string]string, error) {
 			all[name] = value
 		}
 	}
-	for name, value := range map[string]map[string]any{"RedrivePolicy": p.RedrivePolicy, "RedriveAllowPolicy": p.RedriveAllowPolicy} {
+	for name, value := range map[string]map[string]any{
+		"RedrivePolicy": p.RedrivePolicy, "RedriveAllowPolicy": p.RedriveAllowPolicy,
+	} {
 		if value == nil {
 			continue
 		}
@@ -65,7 +69,9 @@ func (t queueType) result(url string) (cloudformation.Result, error) {
 	if err != nil {
 		return cloudformation.Result{}, err
 	}
-	return cloudformation.Result{PhysicalID: url, Attributes: map[string]any{"Arn": q.arn, "QueueName": q.name, "QueueUrl": url}}, nil
+	return cloudformation.Result{
+		PhysicalID: url, Attributes: map[string]any{"Arn": q.arn, "QueueName": q.name, "QueueUrl": url},
+	}, nil
 }
 
 func (t queueType) Create(_ context.Context, r cloudformation.Request) (cloudformation.Result, error) {
@@ -82,7 +88,8 @@ func (t queueType) Create(_ context.Context, r cloudformation.Request) (cloudfor
 		name = cloudformation.GeneratedName(r, 80)
 	}
 	if _, err := t.service.Attributes(name); err == nil {
-		return cloudformation.Result{}, fmt.Errorf("queue %q: %w; choose another QueueName or delete it", name, errQueueExists)
+		return cloudformation.Result{},
+			fmt.Errorf("queue %q: %w; choose another QueueName or delete it", name, errQueueExists)
 	}
 	tags := map[string]string{}
 	for key, value := range r.Tags {
@@ -165,14 +172,16 @@ func (t queuePolicyType) set(properties map[string]any) error {
 }
 
 func (t queuePolicyType) Create(_ context.Context, r cloudformation.Request) (cloudformation.Result, error) {
-	return cloudformation.Result{PhysicalID: r.GeneratedName, Attributes: map[string]any{"Id": r.GeneratedName}}, t.set(r.Properties)
+	return cloudformation.Result{PhysicalID: r.GeneratedName, Attributes: map[string]any{"Id": r.GeneratedName}},
+		t.set(r.Properties)
 }
 
 func (t queuePolicyType) Update(ctx context.Context, r cloudformation.Request) (cloudformation.Result, error) {
 	if err := t.Delete(ctx, cloudformation.Request{Properties: r.OldProperties}); err != nil {
 		return cloudformation.Result{}, err
 	}
-	return cloudformation.Result{PhysicalID: r.PhysicalID, Attributes: map[string]any{"Id": r.PhysicalID}}, t.set(r.Properties)
+	return cloudformation.Result{PhysicalID: r.PhysicalID, Attributes: map[string]any{"Id": r.PhysicalID}},
+		t.set(r.Properties)
 }
 
 func (t queuePolicyType) Delete(_ context.Context, r cloudformation.Request) error {

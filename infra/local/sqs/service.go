@@ -23,8 +23,8 @@ var errClosed = errors.New("the queue service is closed")
 type Options struct {
 	AccountID string
 	Region    string
-	// Endpoint gives the local server's URL; queue URLs are it, the account and the name. It is asked for at each use, since the
-	// server may begin to listen later.
+	// Endpoint returns the local server's URL; queue URLs are it, the account and the name. It is
+	// asked for at each use, since the server may begin to listen later.
 	Endpoint func() string
 }
 
@@ -67,14 +67,16 @@ func (s *Service) isClosed() bool {
 
 var validName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
 
-// CreateQueue makes a queue with the attributes given by their AWS names, and returns its URL. A queue of that name with the same
-// attributes is left as it is.
+// CreateQueue makes a queue with the attributes given by their AWS names, and returns its URL. A
+// queue of that name with the same attributes is left as it is.
 func (s *Service) CreateQueue(name string, attributes, tags map[string]string) (url string, err error) {
 	if strings.HasSuffix(name, ".fifo") {
-		return "", fmt.Errorf("queue %q: the local queues are standard queues; FIFO queues, whose names end in .fifo, are not simulated", name)
+		return "", fmt.Errorf(
+			"queue %q: the local queues are standard queues; FIFO queues, whose names end in .fifo, are not simulated", name)
 	}
 	if !validName.MatchString(name) {
-		return "", fmt.Errorf("queue name %q: can only include letters, digits, hyphens and underscores, 1 to 80 in length", name)
+		return "", fmt.Errorf("queue name %q: can only include letters, digits, hyphens and underscores, 1 to 80 in length",
+			name)
 	}
 	settings := defaultAttributes()
 	for key, value := range attributes {
@@ -106,11 +108,13 @@ var errQueueExists = errors.New("a queue already exists with the same name")
 
 func (a attributes) equal(b attributes) bool {
 	redrives := a.redrive == b.redrive || a.redrive != nil && b.redrive != nil && *a.redrive == *b.redrive
-	return redrives && a.delay == b.delay && a.visibility == b.visibility && a.wait == b.wait && a.retention == b.retention &&
-		a.maximumSize == b.maximumSize && a.policyText == b.policyText && a.managedEncryption == b.managedEncryption && a.redriveAllow == b.redriveAllow
+	return redrives && a.delay == b.delay && a.visibility == b.visibility && a.wait == b.wait &&
+		a.retention == b.retention &&
+		a.maximumSize == b.maximumSize && a.policyText == b.policyText && a.managedEncryption == b.managedEncryption &&
+		a.redriveAllow == b.redriveAllow
 }
 
-// DeleteQueue removes a queue and its messages; who waits on it gets ErrNoQueue.
+// DeleteQueue removes a queue and its messages. Waiting receivers get ErrNoQueue.
 func (s *Service) DeleteQueue(queue string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,7 +145,7 @@ func (s *Service) SetAttributes(queue string, attributes map[string]string) erro
 	return nil
 }
 
-// Attributes gives every attribute of a queue by its AWS name, the message counts included.
+// Attributes returns every attribute of a queue by its AWS name, the message counts included.
 func (s *Service) Attributes(queue string) (map[string]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,7 +156,7 @@ func (s *Service) Attributes(queue string) (map[string]string, error) {
 	return q.describe(time.Now()), nil
 }
 
-// VisibilityTimeout is how long a received message of the queue stays hidden.
+// VisibilityTimeout is the queue's visibility timeout.
 func (s *Service) VisibilityTimeout(queue string) (time.Duration, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,7 +167,8 @@ func (s *Service) VisibilityTimeout(queue string) (time.Duration, error) {
 	return q.attributes.visibility, nil
 }
 
-// DuplicateEvery lets the queue deliver every nth message twice, as standard queues may; 0 stops it.
+// DuplicateEvery makes the queue deliver every nth message twice, as standard queues may; 0 ends
+// it.
 func (s *Service) DuplicateEvery(queue string, n int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,7 +180,7 @@ func (s *Service) DuplicateEvery(queue string, n int) error {
 	return nil
 }
 
-// DelayEvery lets the queue show every nth message later than it should, as one that is busy may; 0 stops it.
+// DelayEvery makes the queue show every nth message late, as a busy queue may; 0 ends it.
 func (s *Service) DelayEvery(queue string, n int, by time.Duration) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,8 +192,8 @@ func (s *Service) DelayEvery(queue string, n int, by time.Duration) error {
 	return nil
 }
 
-// SendFrom sends a message for another service of the account, such as events.amazonaws.com, on behalf of the ARN of what caused it
-// (a rule). The queue's policy must allow it.
+// SendFrom sends a message for another service of the account, such as events.amazonaws.com, on
+// behalf of a source ARN (a rule). The queue's policy must allow it.
 func (s *Service) SendFrom(_ context.Context, service, sourceARN, queue, body string) error {
 	s.mu.Lock()
 	q, err := s.find(queue)
@@ -203,8 +208,8 @@ func (s *Service) SendFrom(_ context.Context, service, sourceARN, queue, body st
 	return err
 }
 
-// Send puts a message (its Body, Attributes, SenderID and TraceHeader) into the queue and returns it with its id. A nil delay is the
-// queue's own.
+// Send puts a message (its Body, Attributes, SenderID and TraceHeader) into the queue and returns
+// it with its id. A nil delay is the queue's own.
 func (s *Service) Send(queue string, message Message, delay *time.Duration) (Message, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -213,7 +218,8 @@ func (s *Service) Send(queue string, message Message, delay *time.Duration) (Mes
 		return Message{}, err
 	}
 	m := &stored{Message: Message{
-		ID: wire.NewID(), Body: message.Body, Attributes: message.Attributes, SenderID: message.SenderID, TraceHeader: message.TraceHeader,
+		ID: wire.NewID(), Body: message.Body, Attributes: message.Attributes, SenderID: message.SenderID,
+		TraceHeader: message.TraceHeader,
 	}}
 	if m.Body == "" {
 		return Message{}, &contentError{"MissingParameter", "The request must contain the parameter MessageBody."}
@@ -223,13 +229,15 @@ func (s *Service) Send(queue string, message Message, delay *time.Duration) (Mes
 	}
 	if size := m.size(); size > q.attributes.maximumSize {
 		return Message{}, &contentError{"InvalidParameterValue",
-			fmt.Sprintf("One or more parameters are invalid. Reason: Message must be shorter than %d bytes; this one has %d.", q.attributes.maximumSize, size)}
+			fmt.Sprintf("One or more parameters are invalid. Reason: Message must be shorter than %d bytes; this one has %d.",
+				q.attributes.maximumSize, size)}
 	}
 	wait := q.attributes.delay
 	if delay != nil {
 		if *delay < 0 || *delay > maximumDelay {
 			return Message{}, &contentError{"InvalidParameterValue",
-				fmt.Sprintf("Value %.0f for parameter DelaySeconds is invalid. Reason: DelaySeconds must be >= 0 and <= 900.", delay.Seconds())}
+				fmt.Sprintf("Value %.0f for parameter DelaySeconds is invalid. Reason: DelaySeconds must be >= 0 and <= 900.",
+					delay.Seconds())}
 		}
 		wait = *delay
 	}
@@ -254,14 +262,15 @@ func (e *contentError) Error() string { return e.message }
 type ReceiveOptions struct {
 	// Maximum number of messages, and of their bytes together (0: no bound).
 	Maximum, MaximumBytes int
-	// Wait is how long to wait for the first message; 0 asks once.
+	// Wait limits the wait for the first message; 0 does not wait.
 	Wait time.Duration
 	// Visibility replaces the queue's visibility timeout unless nil.
 	Visibility *time.Duration
 }
 
-// Receive delivers what is visible, waiting for it if told to. No messages and no error means that the wait is over. It ends early
-// with the context's error, errClosed, or ErrNoQueue when the queue is deleted meanwhile.
+// Receive delivers visible messages, and waits for some if Wait is set. No messages and no error
+// means that the wait is over. It returns early with the context's error, errClosed, or ErrNoQueue
+// if the queue was deleted meanwhile.
 func (s *Service) Receive(ctx context.Context, queue string, options ReceiveOptions) ([]Message, error) {
 	if options.MaximumBytes <= 0 {
 		options.MaximumBytes = maximumMessageBytes * max(options.Maximum, 1)
@@ -316,12 +325,15 @@ func (s *Service) delivery(queueName, receiptHandle string) (*queue, *stored, er
 		return nil, nil, err
 	}
 	if !receiptIsOf(q.name, receiptHandle) {
-		return nil, nil, &contentError{"ReceiptHandleIsInvalid", fmt.Sprintf("The input receipt handle %q is not a valid receipt handle.", receiptHandle)}
+		return nil, nil, &contentError{
+			"ReceiptHandleIsInvalid", fmt.Sprintf("The input receipt handle %q is not a valid receipt handle.", receiptHandle),
+		}
 	}
 	return q, q.receipts[receiptHandle], nil
 }
 
-// Delete removes the message of a delivery. A handle that a later delivery replaced deletes nothing and is no error, as on AWS.
+// Delete removes the message of a delivery. A handle that a later delivery replaced deletes nothing
+// and is no error, as on AWS.
 func (s *Service) Delete(queue, receiptHandle string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -339,7 +351,9 @@ func (s *Service) Delete(queue, receiptHandle string) error {
 func (s *Service) changeVisibility(queue, receiptHandle string, visibility time.Duration) error {
 	if visibility < 0 || visibility > maximumVisibility {
 		return &contentError{"InvalidParameterValue",
-			fmt.Sprintf("Value %.0f for parameter VisibilityTimeout is invalid. Reason: VisibilityTimeout must be >= 0 and <= 43200.", visibility.Seconds())}
+			fmt.Sprintf(
+				"Value %.0f for parameter VisibilityTimeout is invalid. Reason: VisibilityTimeout must be >= 0 and <= 43200.",
+				visibility.Seconds())}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -388,7 +402,8 @@ func (s *Service) deadLetterQueue(q *queue) *queue {
 	}
 	dead, err := s.find(q.attributes.redrive.DeadLetterTargetARN)
 	if err != nil {
-		slog.Warn("dead-letter queue is gone; its source keeps delivering", "queue", q.name, "deadLetterQueue", q.attributes.redrive.DeadLetterTargetARN)
+		slog.Warn("dead-letter queue is gone; its source keeps delivering", "queue", q.name, "deadLetterQueue",
+			q.attributes.redrive.DeadLetterTargetARN)
 		return nil
 	}
 	return dead
@@ -402,8 +417,8 @@ func (s *Service) url(name string) string {
 	return fmt.Sprintf("%s/%s/%s", strings.TrimSuffix(s.options.Endpoint(), "/"), s.options.AccountID, name)
 }
 
-// GiveUp moves the message of a delivery to the queue's dead-letter queue whatever its receive count, or deletes it where there is
-// none: what Lambda does with a message that it will not process.
+// GiveUp moves a delivered message to the dead-letter queue whatever its receive count, or deletes
+// it if there is none. Lambda does so with a message that it will not process.
 func (s *Service) GiveUp(queue, receiptHandle string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

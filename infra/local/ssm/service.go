@@ -36,8 +36,8 @@ const (
 	SecureString = "SecureString"
 )
 
-// bootstrapVersion is the version of the bootstrap stack's template that the local AWS stands in for; the cdk libraries of
-// version 2 ask for at least 6.
+// bootstrapVersion is the version of the bootstrap stack's template that the local AWS stands in
+// for. The cdk libraries of version 2 require at least 6.
 const bootstrapVersion = 30
 
 // New makes an empty store.
@@ -45,8 +45,8 @@ func New(accountID, region string) *Service {
 	return &Service{accountID: accountID, region: region, parameters: map[string]*parameter{}}
 }
 
-// Bootstrap puts the parameter by which `cdk bootstrap` says that an environment is ready, for a qualifier ("hnb659fds" unless
-// changed).
+// Bootstrap writes the parameter with which `cdk bootstrap` marks an environment as ready, for a
+// qualifier ("hnb659fds" by default).
 func (s *Service) Bootstrap(qualifier string) {
 	s.Set("/cdk-bootstrap/"+qualifier+"/version", strconv.Itoa(bootstrapVersion), String)
 }
@@ -81,7 +81,7 @@ func (s *Service) set(name, value, kind, description string) *parameter {
 	return p
 }
 
-// Parameter gives the value of a name; false if there is none.
+// Parameter returns the value of a name; false for an unknown one.
 func (s *Service) Parameter(_ context.Context, name string) (value string, found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +92,7 @@ func (s *Service) Parameter(_ context.Context, name string) (value string, found
 	return p.value, true
 }
 
-// remove deletes a parameter; it tells whether there was one.
+// remove deletes a parameter; it reports whether there was one.
 func (s *Service) remove(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,11 +120,13 @@ func (s *Service) show(p *parameter) parameterJSON {
 	}
 	return parameterJSON{
 		Name: p.name, Type: p.kind, Value: p.value, Version: p.version, LastModifiedDate: wire.Time{Time: p.modified},
-		ARN: fmt.Sprintf("arn:aws:ssm:%s:%s:parameter/%s", s.region, account, strings.TrimPrefix(p.name, "/")), DataType: "text",
+		ARN:      fmt.Sprintf("arn:aws:ssm:%s:%s:parameter/%s", s.region, account, strings.TrimPrefix(p.name, "/")),
+		DataType: "text",
 	}
 }
 
-// find reads NAME, NAME:VERSION and the ARN of a parameter; the lock is held. Versions before the newest are gone.
+// find reads NAME, NAME:VERSION and the ARN of a parameter. It is called with the lock held. Older
+// versions do not exist.
 func (s *Service) find(selector string) (parameterJSON, bool) {
 	name, version := selector, ""
 	if strings.HasPrefix(name, "arn:") {
@@ -136,7 +138,7 @@ func (s *Service) find(selector string) (parameterJSON, bool) {
 	}
 	p, ok := s.parameters[name]
 	if !ok && strings.HasPrefix(selector, "arn:") {
-		// The ARN of a name without a leading slash looks the same as that of one with it.
+		// The ARN is the same for a name with and without a leading slash.
 		p, ok = s.parameters[strings.TrimPrefix(name, "/")]
 	}
 	if !ok || version != "" && version != strconv.Itoa(p.version) {
@@ -215,7 +217,8 @@ func (s *Service) getParametersByPath(_ context.Context, c *wire.Call) (*wire.Re
 		return nil, err
 	}
 	if !strings.HasPrefix(in.Path, "/") {
-		return nil, wire.Errorf("ValidationException", http.StatusBadRequest, "The parameter doesn't meet the parameter name requirements: Path %q must begin with /", in.Path)
+		return nil, wire.Errorf("ValidationException", http.StatusBadRequest,
+			"The parameter doesn't meet the parameter name requirements: Path %q must begin with /", in.Path)
 	}
 	prefix := strings.TrimSuffix(in.Path, "/") + "/"
 	s.mu.Lock()
@@ -268,13 +271,16 @@ var namePattern = regexp.MustCompile(`^[a-zA-Z0-9_./-]+$`)
 // check holds a parameter against the rules of names, types and values.
 func check(name, value, kind string) error {
 	if !namePattern.MatchString(name) || len(name) > maxName {
-		return wire.Errorf("ValidationException", http.StatusBadRequest, "Parameter name %q must be letters, digits and _./-", name)
+		return wire.Errorf("ValidationException", http.StatusBadRequest, "Parameter name %q must be letters, digits and _./-",
+			name)
 	}
 	if kind != String && kind != StringList && kind != SecureString {
-		return wire.Errorf("ValidationException", http.StatusBadRequest, "the Type of parameter %s must be String, StringList or SecureString, not %q", name, kind)
+		return wire.Errorf("ValidationException", http.StatusBadRequest,
+			"the Type of parameter %s must be String, StringList or SecureString, not %q", name, kind)
 	}
 	if value == "" || len(value) > 8192 {
-		return wire.Errorf("ValidationException", http.StatusBadRequest, "the Value of parameter %s must have 1 to 8192 characters, not %d", name, len(value))
+		return wire.Errorf("ValidationException", http.StatusBadRequest,
+			"the Value of parameter %s must have 1 to 8192 characters, not %d", name, len(value))
 	}
 	return nil
 }
@@ -291,7 +297,8 @@ func (s *Service) putParameter(_ context.Context, c *wire.Call) (*wire.Response,
 	defer s.mu.Unlock()
 	old, exists := s.parameters[in.Name]
 	if exists && !in.Overwrite {
-		return nil, wire.Errorf("ParameterAlreadyExists", http.StatusBadRequest, "The parameter already exists. To overwrite this value, set the overwrite option in the request to true.")
+		return nil, wire.Errorf("ParameterAlreadyExists", http.StatusBadRequest,
+			"The parameter already exists. To overwrite this value, set the overwrite option in the request to true.")
 	}
 	if exists && in.Type == "" {
 		in.Type = old.kind

@@ -27,19 +27,28 @@ func TestGetParameter(t *testing.T) {
 	service.Set("plain", "1", ssm.String)
 	service.Set("plain", "2", ssm.String)
 	for name, want := range map[string]struct{ value, arn string }{
-		"/cdk-bootstrap/hnb659fds/version":        {"30", "arn:aws:ssm:us-east-1:123456789012:parameter/cdk-bootstrap/hnb659fds/version"},
-		"/aws/service/eks/optimized-ami/image_id": {"ami-1", "arn:aws:ssm:us-east-1::parameter/aws/service/eks/optimized-ami/image_id"},
+		"/cdk-bootstrap/hnb659fds/version": {
+			"30", "arn:aws:ssm:us-east-1:123456789012:parameter/cdk-bootstrap/hnb659fds/version",
+		},
+		"/aws/service/eks/optimized-ami/image_id": {
+			"ami-1", "arn:aws:ssm:us-east-1::parameter/aws/service/eks/optimized-ami/image_id",
+		},
 		"plain":   {"2", "arn:aws:ssm:us-east-1:123456789012:parameter/plain"},
 		"plain:2": {"2", "arn:aws:ssm:us-east-1:123456789012:parameter/plain"},
-		"arn:aws:ssm:us-east-1:123456789012:parameter/plain":                      {"2", "arn:aws:ssm:us-east-1:123456789012:parameter/plain"},
-		"arn:aws:ssm:us-east-1::parameter/aws/service/eks/optimized-ami/image_id": {"ami-1", "arn:aws:ssm:us-east-1::parameter/aws/service/eks/optimized-ami/image_id"},
+		"arn:aws:ssm:us-east-1:123456789012:parameter/plain": {
+			"2", "arn:aws:ssm:us-east-1:123456789012:parameter/plain",
+		},
+		"arn:aws:ssm:us-east-1::parameter/aws/service/eks/optimized-ami/image_id": {
+			"ami-1", "arn:aws:ssm:us-east-1::parameter/aws/service/eks/optimized-ami/image_id",
+		},
 	} {
 		out, err := client.GetParameter(t.Context(), &sdk.GetParameterInput{Name: &name})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if *out.Parameter.Value != want.value || *out.Parameter.ARN != want.arn || out.Parameter.Type != types.ParameterTypeString || out.Parameter.LastModifiedDate.IsZero() {
+		if *out.Parameter.Value != want.value || *out.Parameter.ARN != want.arn ||
+			out.Parameter.Type != types.ParameterTypeString || out.Parameter.LastModifiedDate.IsZero() {
 			t.Errorf("%s: got %+v", name, out.Parameter)
 		}
 	}
@@ -58,7 +67,8 @@ func TestGetParameter(t *testing.T) {
 func TestPutAndDelete(t *testing.T) {
 	client, _ := start(t)
 	put := func(name, value string, kind types.ParameterType, overwrite bool) (int64, error) {
-		out, err := client.PutParameter(t.Context(), &sdk.PutParameterInput{Name: &name, Value: &value, Type: kind, Overwrite: &overwrite})
+		out, err := client.PutParameter(t.Context(),
+			&sdk.PutParameterInput{Name: &name, Value: &value, Type: kind, Overwrite: &overwrite})
 		if err != nil {
 			return 0, err
 		}
@@ -74,7 +84,9 @@ func TestPutAndDelete(t *testing.T) {
 	if version, err := put("/a/b", "2", "", true); err != nil || version != 2 {
 		t.Errorf("got %d, %v", version, err)
 	}
-	for _, bad := range []struct{ name, value, kind string }{{"/a c", "1", "String"}, {"/c", "1", "Number"}, {"/c", "1", ""}} {
+	for _, bad := range []struct{ name, value, kind string }{
+		{"/a c", "1", "String"}, {"/c", "1", "Number"}, {"/c", "1", ""},
+	} {
 		if _, err := put(bad.name, bad.value, types.ParameterType(bad.kind), false); err == nil {
 			t.Errorf("%+v was accepted", bad)
 		}
@@ -95,7 +107,8 @@ func TestGetParametersByPath(t *testing.T) {
 	service.Set("/p/deep/er", "x", ssm.String)
 	service.Set("/pq", "x", ssm.String)
 	for recursive, want := range map[bool]int{false: 25, true: 26} {
-		pages := sdk.NewGetParametersByPathPaginator(client, &sdk.GetParametersByPathInput{Path: aws.String("/p"), Recursive: &recursive})
+		pages := sdk.NewGetParametersByPathPaginator(client,
+			&sdk.GetParametersByPathInput{Path: aws.String("/p"), Recursive: &recursive})
 		got, count := 0, 0
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(t.Context())
@@ -109,7 +122,8 @@ func TestGetParametersByPath(t *testing.T) {
 			t.Errorf("recursive %t: got %d parameters on %d pages, want %d on 3", recursive, got, count, want)
 		}
 	}
-	if _, err := client.GetParametersByPath(t.Context(), &sdk.GetParametersByPathInput{Path: aws.String("p")}); err == nil {
+	if _, err := client.GetParametersByPath(t.Context(),
+		&sdk.GetParametersByPathInput{Path: aws.String("p")}); err == nil {
 		t.Error("a path without a slash was accepted")
 	}
 }

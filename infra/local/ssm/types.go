@@ -41,7 +41,7 @@ func (t parameterType) put(r cloudformation.Request, name string, mustBeNew bool
 	return cloudformation.Result{PhysicalID: name, Attributes: map[string]any{"Type": p.Type, "Value": p.Value}}, nil
 }
 
-// nameOf gives the name that properties ask for; empty if it is to be generated.
+// nameOf returns the name in the properties; empty if it must be generated.
 func nameOf(properties map[string]any) string {
 	name, _ := properties["Name"].(string)
 	return name

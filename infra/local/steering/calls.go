@@ -21,7 +21,8 @@ func (s *Service) failCalls(r *http.Request) (any, error) {
 		return nil, err
 	}
 	if in.Action == "" || in.Times < 0 {
-		return nil, fmt.Errorf("action %q and times %d: want an EC2 action, such as CreateFleet or *, and at least 0", in.Action, in.Times)
+		return nil, fmt.Errorf("action %q and times %d: want an EC2 action, such as CreateFleet or *, and at least 0",
+			in.Action, in.Times)
 	}
 	failure := ec2.CallFailure{Action: in.Action, Code: in.Code, Message: in.Message, Times: in.Times, Done: in.Done}
 	if in.For != nil {
@@ -48,7 +49,8 @@ func (s *Service) setRates(r *http.Request) (any, error) {
 	}
 	for _, rate := range in.Rates {
 		if rate.Action == "" || rate.PerSecond < 0 || rate.Burst < 1 {
-			return nil, fmt.Errorf("rate %+v: want an EC2 action, such as CreateFleet or *, a perSecond of at least 0 and a burst of at least 1", rate)
+			return nil, fmt.Errorf(
+				"rate %+v: want an EC2 action, such as CreateFleet or *, a perSecond of at least 0 and a burst of at least 1", rate)
 		}
 	}
 	s.ec2.SetRates(in.Rates...)

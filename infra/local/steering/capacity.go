@@ -13,7 +13,7 @@ func (s *Service) capacity(*http.Request) (any, error) {
 	return map[string]any{"starved": append([]ec2.Starvation{}, s.ec2.Starvations()...)}, nil
 }
 
-// pools are the patterns by which capacity is starved and fed.
+// pools are the patterns of a starvation.
 type pools struct {
 	InstanceType string    `json:"instanceType"`
 	Zone         string    `json:"zone"`
@@ -29,7 +29,10 @@ func (s *Service) starve(r *http.Request) (any, error) {
 	if err := decode(r, &in); err != nil {
 		return nil, err
 	}
-	starvation := ec2.Starvation{InstanceType: in.InstanceType, Zone: in.Zone, CapacityType: in.CapacityType, SubnetID: in.SubnetID, Code: in.Code, Message: in.Message}
+	starvation := ec2.Starvation{
+		InstanceType: in.InstanceType, Zone: in.Zone, CapacityType: in.CapacityType, SubnetID: in.SubnetID, Code: in.Code,
+		Message: in.Message,
+	}
 	if in.For != nil {
 		starvation.Until = time.Now().Add(in.For.or(0))
 	}

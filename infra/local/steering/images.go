@@ -39,7 +39,8 @@ func (s *Service) registerImage(r *http.Request) (any, error) {
 		return nil, err
 	}
 	image := ec2.Image{
-		Name: in.Name, Family: in.Family, Architecture: in.Architecture, KubernetesVersion: in.Kubernetes, Platform: in.Platform, Tags: in.Tags,
+		Name: in.Name, Family: in.Family, Architecture: in.Architecture, KubernetesVersion: in.Kubernetes,
+		Platform: in.Platform, Tags: in.Tags,
 	}
 	if in.RootDevice != "" && in.RootGiB > 0 {
 		image.Devices = []ec2.ImageDevice{{Name: in.RootDevice, SizeGiB: in.RootGiB}}

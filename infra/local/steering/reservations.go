@@ -25,7 +25,10 @@ type reservationJSON struct {
 func (s *Service) reservations(*http.Request) (any, error) {
 	list := []reservationJSON{}
 	for _, r := range s.ec2.CapacityReservations() {
-		list = append(list, reservationJSON{r.ID, r.InstanceType, r.Zone, r.Match, r.Type, r.Interruptible, r.OwnerID, r.Total, r.Available, r.State, r.End, r.Tags})
+		list = append(list, reservationJSON{
+			r.ID, r.InstanceType, r.Zone, r.Match, r.Type, r.Interruptible, r.OwnerID, r.Total, r.Available, r.State, r.End,
+			r.Tags,
+		})
 	}
 	return map[string]any{"capacityReservations": list}, nil
 }
@@ -49,7 +52,8 @@ func (s *Service) createReservation(r *http.Request) (any, error) {
 		return nil, err
 	}
 	wanted := ec2.CapacityReservation{
-		InstanceType: in.InstanceType, Zone: in.Zone, Total: in.Count, Match: in.Match, Type: in.Type, Platform: in.Platform, Tenancy: in.Tenancy,
+		InstanceType: in.InstanceType, Zone: in.Zone, Total: in.Count, Match: in.Match, Type: in.Type, Platform: in.Platform,
+		Tenancy: in.Tenancy,
 		OwnerID: in.Owner, Interruptible: in.Interruptible, Tags: in.Tags,
 	}
 	if in.Start != nil {

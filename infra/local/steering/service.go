@@ -1,5 +1,6 @@
-// Package steering is the handle by which a person with curl, or a test, turns the local world: it interrupts and kills instances, takes capacity
-// away, makes calls fail or come too fast, counts them, and sets delays. It has no counterpart in AWS, and its paths begin with /local/.
+// Package steering lets a person with curl, or a test, steer the local world. It interrupts and
+// kills instances, takes capacity away, makes calls fail, throttles and counts them, and sets
+// delays. It has no counterpart in AWS, and its paths begin with /local/.
 package steering
 
 import (
@@ -23,7 +24,7 @@ type Service struct {
 	ec2      *ec2.Service
 	machines *machine.Machines
 	mux      *http.ServeMux
-	// server is where the interface is mounted, whose calls it counts.
+	// server mounts the interface and counts the calls.
 	server *wire.Server
 }
 
@@ -48,12 +49,12 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.Serv
 // operation is one thing that can be asked.
 type operation struct {
 	method, path string
-	// body is an example of what the request takes, empty where it takes nothing.
+	// body is an example of the request's body, empty for none.
 	body, about string
 	serve       func(r *http.Request) (any, error)
 }
 
-// respond writes what an operation gives as JSON; its error is the request's fault.
+// respond writes an operation's result as JSON. Its errors are the caller's fault.
 func respond(serve func(r *http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		out, err := serve(r)
@@ -66,12 +67,12 @@ func respond(serve func(r *http.Request) (any, error)) http.HandlerFunc {
 		encoder := json.NewEncoder(w)
 		encoder.SetIndent("", "  ")
 		encoder.SetEscapeHTML(false)
-		// The client is gone if this fails; nobody is left to tell.
+		// This fails only if the client is gone.
 		_ = encoder.Encode(out)
 	}
 }
 
-// done is the answer of operations that have nothing to tell.
+// done is the answer of operations without a result.
 func done(err error) (any, error) { return map[string]bool{"done": true}, err }
 
 // maxBody bounds a request: bodies are a few fields.
@@ -82,7 +83,8 @@ func decode(r *http.Request, v any) error {
 	decoder := json.NewDecoder(io.LimitReader(r.Body, maxBody))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(v); err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("the body of %s %s is not the JSON that it takes (GET %s shows it): %w", r.Method, r.URL.Path, Prefix, err)
+		return fmt.Errorf("the body of %s %s is not the JSON that it takes (GET %s shows it): %w", r.Method, r.URL.Path,
+			Prefix, err)
 	}
 	return nil
 }
@@ -104,7 +106,7 @@ func (d *duration) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// or gives the duration, or another one where it was left out.
+// or returns the duration, or another one where it was left out.
 func (d *duration) or(otherwise time.Duration) time.Duration {
 	if d == nil {
 		return otherwise

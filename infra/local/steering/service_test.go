@@ -53,7 +53,9 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	published := &parameters{values: map[string]string{}}
-	service, err := ec2.New(ec2.Config{AccountID: "123456789012", Region: "us-east-1", Machines: machines, Parameters: published})
+	service, err := ec2.New(ec2.Config{
+		AccountID: "123456789012", Region: "us-east-1", Machines: machines, Parameters: published,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +101,9 @@ func (w *world) call(t *testing.T, method, path, body string, status int) map[st
 
 func (w *world) launch(t *testing.T, market types.MarketType) (string, error) {
 	t.Helper()
-	in := &awsec2.RunInstancesInput{MinCount: aws.Int32(1), MaxCount: aws.Int32(1), ImageId: aws.String(w.image()), InstanceType: "m5.large"}
+	in := &awsec2.RunInstancesInput{
+		MinCount: aws.Int32(1), MaxCount: aws.Int32(1), ImageId: aws.String(w.image()), InstanceType: "m5.large",
+	}
 	if market != "" {
 		in.InstanceMarketOptions = &types.InstanceMarketOptionsRequest{MarketType: market}
 	}
@@ -152,20 +156,27 @@ func TestInstancesAreSteered(t *testing.T) {
 	w.call(t, "POST", "/local/instances/"+onDemand+"/retire", `{"in":"24h"}`, 200)
 	w.call(t, "POST", "/local/instances/"+onDemand+"/impair", `{"check":"system","since":"5m"}`, 200)
 	w.call(t, "POST", "/local/instances/"+onDemand+"/impair", `{"check":"other"}`, 400)
-	for filter, want := range map[string]int{"system-status.status=impaired": 1, "instance-status.status=impaired": 0, "event.code=instance-retirement": 1, "event.code=instance-stop": 0} {
+	for filter, want := range map[string]int{
+		"system-status.status=impaired": 1, "instance-status.status=impaired": 0, "event.code=instance-retirement": 1,
+		"event.code=instance-stop": 0,
+	} {
 		name, value, _ := strings.Cut(filter, "=")
-		listed, err := w.client.DescribeInstanceStatus(t.Context(), &awsec2.DescribeInstanceStatusInput{Filters: []types.Filter{{Name: &name, Values: []string{value}}}})
+		listed, err := w.client.DescribeInstanceStatus(t.Context(),
+			&awsec2.DescribeInstanceStatusInput{Filters: []types.Filter{{Name: &name, Values: []string{value}}}})
 		if err != nil || len(listed.InstanceStatuses) != want {
 			t.Errorf("%s gave %+v, %v", filter, listed, err)
 		}
 	}
 	w.call(t, "POST", "/local/instances/"+onDemand+"/recover", "", 200)
 	w.call(t, "POST", "/local/instances/"+onDemand+"/kill", "", 200)
-	status, err := w.client.DescribeInstanceStatus(t.Context(), &awsec2.DescribeInstanceStatusInput{InstanceIds: []string{onDemand}})
-	if err != nil || len(status.InstanceStatuses) != 1 || status.InstanceStatuses[0].InstanceStatus.Status != types.SummaryStatusImpaired {
+	status, err := w.client.DescribeInstanceStatus(t.Context(),
+		&awsec2.DescribeInstanceStatusInput{InstanceIds: []string{onDemand}})
+	if err != nil || len(status.InstanceStatuses) != 1 ||
+		status.InstanceStatuses[0].InstanceStatus.Status != types.SummaryStatusImpaired {
 		t.Errorf("the killed instance's status is %+v, %v", status, err)
 	}
-	if text := w.call(t, "GET", "/local/instances/"+onDemand+"/console", "", 200)["console"].(string); !strings.Contains(text, "power lost") {
+	if text := w.call(t, "GET", "/local/instances/"+onDemand+"/console", "",
+		200)["console"].(string); !strings.Contains(text, "power lost") {
 		t.Errorf("the console says %q", text)
 	}
 	w.call(t, "POST", "/local/instances/"+onDemand+"/stop", "", 200)
@@ -193,7 +204,8 @@ func TestCapacityAndCallsAreSteered(t *testing.T) {
 		t.Errorf("launching past the quota gave %v", err)
 	}
 	w.call(t, "POST", "/local/throttle", `{"action":"Describe*","for":"1m"}`, 200)
-	if _, err := w.client.DescribeInstances(t.Context(), &awsec2.DescribeInstancesInput{}); err == nil || !strings.Contains(err.Error(), "RequestLimitExceeded") {
+	if _, err := w.client.DescribeInstances(t.Context(), &awsec2.DescribeInstancesInput{}); err == nil ||
+		!strings.Contains(err.Error(), "RequestLimitExceeded") {
 		t.Errorf("a throttled call gave %v", err)
 	}
 	w.call(t, "POST", "/local/throttle", `{"action":"Describe*","rate":0}`, 200)
@@ -203,7 +215,8 @@ func TestCapacityAndCallsAreSteered(t *testing.T) {
 	if w.image() == before {
 		t.Error("the recommended image is still the old one")
 	}
-	if timing := w.call(t, "POST", "/local/timing", `{"visibility":"3s","boot":"7s"}`, 200); timing["visibility"] != "3s" || timing["boot"] != "7s" {
+	if timing := w.call(t, "POST", "/local/timing", `{"visibility":"3s","boot":"7s"}`,
+		200); timing["visibility"] != "3s" || timing["boot"] != "7s" {
 		t.Errorf("timing is %v", timing)
 	}
 	w.call(t, "POST", "/local/timing", `{"boot":"soon"}`, 400)
@@ -244,7 +257,8 @@ func TestChaosRatesFailuresAndReservationsAreSteered(t *testing.T) {
 	w.call(t, "POST", "/local/rates", `{"rates":[{"action":"*"}]}`, 400)
 	w.call(t, "POST", "/local/rates", `{}`, 200)
 
-	id := w.call(t, "POST", "/local/capacity-reservations", `{"instanceType":"m5.large","zone":"us-east-1a","count":2,"match":"open"}`, 200)["id"].(string)
+	id := w.call(t, "POST", "/local/capacity-reservations",
+		`{"instanceType":"m5.large","zone":"us-east-1a","count":2,"match":"open"}`, 200)["id"].(string)
 	w.call(t, "POST", "/local/capacity/starve", "", 200) // what is held is there all the same
 	if _, err := w.launch(t, ""); err != nil {
 		t.Errorf("launching into an open reservation: %v", err)
@@ -259,7 +273,8 @@ func TestChaosRatesFailuresAndReservationsAreSteered(t *testing.T) {
 	w.call(t, "POST", "/local/capacity-reservations/"+id+"/cancel", "", 400)
 	w.call(t, "POST", "/local/capacity-reservations", `{"instanceType":"m5.none","zone":"us-east-1a","count":2}`, 400)
 
-	image := w.call(t, "POST", "/local/images/register", `{"name":"golden","family":"Bottlerocket","architecture":"arm64","tags":{"team":"blue"}}`, 200)["id"].(string)
+	image := w.call(t, "POST", "/local/images/register",
+		`{"name":"golden","family":"Bottlerocket","architecture":"arm64","tags":{"team":"blue"}}`, 200)["id"].(string)
 	w.call(t, "POST", "/local/images/"+image+"/deprecate", "", 200)
 	w.call(t, "POST", "/local/images/"+image+"/deregister", "", 200)
 	w.call(t, "POST", "/local/images/"+image+"/deregister", "", 400)
@@ -272,7 +287,8 @@ func TestTheInterfaceExplainsItself(t *testing.T) {
 	for _, each := range page["operations"].([]any) {
 		paths = append(paths, each.(map[string]any)["path"].(string))
 	}
-	if !strings.Contains(page["about"].(string), "simulator") || !slices.Contains(paths, "/local/instances/{id}/interrupt") {
+	if !strings.Contains(page["about"].(string), "simulator") ||
+		!slices.Contains(paths, "/local/instances/{id}/interrupt") {
 		t.Errorf("the page is %v", page)
 	}
 }

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// Actions is a Handler that finds the function of a call by its action. An action that it does not have gives
-// InvalidAction (query protocols) or UnknownOperationException (JSON), naming those that it has.
+// Actions is a Handler that finds the function of a call by its action. An action that it does not
+// have gives InvalidAction (query protocols) or UnknownOperationException (JSON), naming those that
+// it has.
 type Actions map[string]HandlerFunc
 
 // Serve calls the function of the call's action.
@@ -21,11 +22,13 @@ func (a Actions) Serve(ctx context.Context, c *Call) (*Response, error) {
 	return f(ctx, c)
 }
 
-// UnknownAction is the error for an action that a service does not have; known are those that it has.
+// UnknownAction is the error for an action that a service does not have; known are those that it
+// has.
 func UnknownAction(c *Call, known []string) *Error {
 	code := "UnknownOperationException"
 	if p := protocolOf(c); p == protocolEC2 || p == protocolQuery {
 		code = "InvalidAction"
 	}
-	return Errorf(code, http.StatusBadRequest, "the local AWS does not simulate %s; it knows %s", c.name(), strings.Join(slices.Sorted(slices.Values(known)), ", "))
+	return Errorf(code, http.StatusBadRequest, "the local AWS does not simulate %s; it knows %s", c.name(),
+		strings.Join(slices.Sorted(slices.Values(known)), ", "))
 }

@@ -11,15 +11,16 @@ import (
 	"strings"
 )
 
-// Limits of request bodies. S3's own is 5 GiB; what is put here are the zipped Lambda functions of a deployment. The others
-// are at least what the services take: Lambda 6 MB for an invocation, CloudFormation 1 MB for a template.
+// Limits of request bodies. S3's own is 5 GiB; a deployment only uploads zipped functions. The
+// others are at least the services' own limits: 6 MB for a Lambda invocation, 1 MB for a
+// CloudFormation template.
 const (
 	maxObjectBody = 512 << 20
 	maxBody       = 16 << 20
 )
 
-// readBody reads a request's whole payload, within the limit of the service. raw is what came over the wire, body the same
-// without the framing of aws-chunked.
+// readBody reads a request's whole payload within the service's limit. raw is the payload as sent,
+// body the same without the framing of aws-chunked.
 func readBody(r *http.Request, service string) (raw, body []byte, err error) {
 	limit := int64(maxBody)
 	if service == "s3" {
@@ -30,7 +31,8 @@ func readBody(r *http.Request, service string) (raw, body []byte, err error) {
 		return nil, nil, Errorf("RequestTimeout", http.StatusBadRequest, "the body could not be read to its end: %v", err)
 	}
 	if int64(len(raw)) > limit {
-		return nil, nil, Errorf("RequestEntityTooLarge", http.StatusRequestEntityTooLarge, "the body is larger than the %d bytes that the local AWS takes for %s", limit, service)
+		return nil, nil, Errorf("RequestEntityTooLarge", http.StatusRequestEntityTooLarge,
+			"the body is larger than the %d bytes that the local AWS takes for %s", limit, service)
 	}
 	if !isChunked(r) {
 		return raw, raw, nil
@@ -51,9 +53,9 @@ func isChunked(r *http.Request) bool {
 	return strings.HasPrefix(r.Header.Get("X-Amz-Content-Sha256"), "STREAMING-")
 }
 
-// decodeChunked takes the framing off: chunks of "SIZE[;chunk-signature=...]\r\nDATA\r\n", the last one empty, then trailing
-// headers such as a checksum.
-// See https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-streaming.html.
+// decodeChunked takes the framing off: chunks of "SIZE[;chunk-signature=...]\r\nDATA\r\n", the last
+// one empty, then trailing headers such as a checksum. See
+// https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-streaming.html.
 func decodeChunked(raw []byte) ([]byte, error) {
 	in := bufio.NewReader(bytes.NewReader(raw))
 	out := make([]byte, 0, len(raw))

@@ -11,7 +11,10 @@ import (
 
 func TestDecodeChunked(t *testing.T) {
 	tests := []struct{ name, raw, want, problem string }{
-		{"with signatures", "5;chunk-signature=abc\r\nhello\r\n3;chunk-signature=def\r\n!!!\r\n0;chunk-signature=0\r\n\r\n", "hello!!!", ""},
+		{
+			"with signatures", "5;chunk-signature=abc\r\nhello\r\n3;chunk-signature=def\r\n!!!\r\n0;chunk-signature=0\r\n\r\n",
+			"hello!!!", "",
+		},
 		{"unsigned with a trailing checksum", "5\r\nhello\r\n0\r\nx-amz-checksum-crc32:NhCmhg==\r\n\r\n", "hello", ""},
 		{"empty", "0\r\n\r\n", "", ""},
 		{"line breaks inside a chunk", "4\r\na\r\nb\r\n0\r\n\r\n", "a\r\nb", ""},

@@ -10,8 +10,8 @@ import (
 
 // Handler answers the calls of one service.
 type Handler interface {
-	// Serve answers one call. An *Error becomes an answer in the service's own error form; any other error becomes an
-	// InternalFailure that carries the error's text.
+	// Serve answers one call. An *Error becomes an answer in the service's own error form; any
+	// other error becomes an InternalFailure that carries the error's text.
 	Serve(ctx context.Context, c *Call) (*Response, error)
 }
 
@@ -21,20 +21,21 @@ type HandlerFunc func(ctx context.Context, c *Call) (*Response, error)
 // Serve calls f.
 func (f HandlerFunc) Serve(ctx context.Context, c *Call) (*Response, error) { return f(ctx, c) }
 
-// Describer may be implemented by the Handler of a REST service: it names the action that a method and a path stand for,
-// so that authorization and records can speak of the call by its name. The answer becomes Call.Action; "" leaves it
-// empty. It must not change the call.
+// Describer may be implemented by the Handler of a REST service. It names the action of a method
+// and a path, so that authorization and records can use the name. The result becomes Call.Action;
+// "" leaves it empty. It must not change the call.
 type Describer interface {
 	Describe(c *Call) (action string)
 }
 
-// Caller is who signed a call.
+// Caller is the signer of a call.
 type Caller struct {
 	// AccountID is the twelve digits of the account.
 	AccountID string
-	// ARN is the identity as GetCallerIdentity gives it: for a role arn:aws:sts::ACCOUNT:assumed-role/ROLE/SESSION.
+	// ARN is the identity as GetCallerIdentity gives it: for a role
+	// arn:aws:sts::ACCOUNT:assumed-role/ROLE/SESSION.
 	ARN string
-	// RoleARN is the role behind a session; empty for the operator, who may do everything.
+	// RoleARN is the role of a session; empty for the operator, who may do everything.
 	RoleARN string
 	// SessionName is the name under which the role was assumed; empty for the operator.
 	SessionName string
@@ -48,12 +49,13 @@ type Call struct {
 	Service string
 	// Region is the region of the credential scope.
 	Region string
-	// Action is the query protocol's Action or what follows the dot in X-Amz-Target. It is empty for REST services, which
-	// read HTTP.Method and HTTP.URL, unless their handler is a Describer.
+	// Action is the query protocol's Action, or the part of X-Amz-Target after the dot. REST
+	// services read HTTP.Method and HTTP.URL instead, so it is empty for them, unless their handler
+	// is a Describer.
 	Action string
-	// RequestID is new for each call and goes into the answer.
+	// RequestID is new for each call and part of the answer.
 	RequestID string
-	// Caller is who signed the call.
+	// Caller is the call's signer.
 	Caller Caller
 	// HTTP is the request; its body has been read into Body.
 	HTTP *http.Request
@@ -61,23 +63,25 @@ type Call struct {
 	Body []byte
 	// Form holds the parameters of the query protocol, from the body and the URL.
 	Form url.Values
-	// Permission is the IAM action that was checked for the call, such as "ec2:CreateFleet"; filled by the authorizer.
+	// Permission is the IAM action that was checked for the call, such as "ec2:CreateFleet"; filled
+	// by the authorizer.
 	Permission string
 }
 
-// DecodeJSON fills v from the call's JSON body; an empty body is an empty object. Malformed JSON and values of the wrong
-// type give a SerializationException that names the field.
+// DecodeJSON fills v from the call's JSON body; an empty body is an empty object. Malformed JSON
+// and values of the wrong type give a SerializationException that names the field.
 func (c *Call) DecodeJSON(v any) error {
 	if len(c.Body) == 0 {
 		return nil
 	}
 	if err := json.Unmarshal(c.Body, v); err != nil {
-		return Errorf("SerializationException", http.StatusBadRequest, "the body of %s is not the JSON that it takes: %v", c.name(), err)
+		return Errorf("SerializationException", http.StatusBadRequest, "the body of %s is not the JSON that it takes: %v",
+			c.name(), err)
 	}
 	return nil
 }
 
-// name is how messages speak of the call: "ec2 CreateFleet", or method and path for a REST call.
+// name identifies the call in messages: "ec2 CreateFleet", or method and path for a REST call.
 func (c *Call) name() string {
 	if c.Action != "" {
 		return c.Service + " " + c.Action
@@ -85,7 +89,7 @@ func (c *Call) name() string {
 	return c.Service + " " + c.HTTP.Method + " " + c.HTTP.URL.Path
 }
 
-// CallRecord is what Observe is told of a finished call.
+// CallRecord describes a finished call to observers.
 type CallRecord struct {
 	Time      time.Time // when the call arrived
 	Service   string    // signing name

@@ -5,9 +5,10 @@ import (
 	"sync"
 )
 
-// CallCount is how often an action was called since the server began, or since ResetCalls.
+// CallCount counts the calls of an action since the server's start or the last ResetCalls.
 type CallCount struct {
-	// Total counts all calls, Throttled those that were refused for coming too fast, Failed all further ones that ended in an error.
+	// Total counts all calls, Throttled those refused for their rate, Failed all others that ended
+	// in an error.
 	Total     int `json:"total"`
 	Throttled int `json:"throttled"`
 	Failed    int `json:"failed"`
@@ -19,9 +20,12 @@ type counts struct {
 	of map[string]CallCount
 }
 
-// throttlingCodes are those by which services say that calls come too fast.
+// throttlingCodes are the services' error codes for too many calls.
 func throttlingCodes() map[string]bool {
-	return map[string]bool{"RequestLimitExceeded": true, "Throttling": true, "ThrottlingException": true, "TooManyRequestsException": true, "SlowDown": true}
+	return map[string]bool{
+		"RequestLimitExceeded": true, "Throttling": true, "ThrottlingException": true, "TooManyRequestsException": true,
+		"SlowDown": true,
+	}
 }
 
 func (c *counts) count(record CallRecord) {
@@ -52,7 +56,7 @@ func (s *Server) Calls() map[string]CallCount {
 	return maps.Clone(s.calls.of)
 }
 
-// ResetCalls begins to count anew.
+// ResetCalls begins to count again.
 func (s *Server) ResetCalls() {
 	s.calls.mu.Lock()
 	defer s.calls.mu.Unlock()

@@ -13,14 +13,16 @@ import (
 	"time"
 )
 
-// maxQueryDepth bounds how many dots a parameter's name may have; EC2's deepest (launch template data) has 8.
+// maxQueryDepth bounds how many dots a parameter's name may have; EC2's deepest (launch template
+// data) has 8.
 const maxQueryDepth = 24
 
-// DecodeQuery fills the struct that v points to from the call's parameters. A field takes the parameter of its tag
-// `query:"Filter"`, or of its own name without a tag; `query:"-"` leaves it alone. Understood are strings, booleans, numbers,
-// time.Time, []byte (base64), pointers to them, nested structs (A.B), lists of EC2's style (A.1, A.1.B) and of the member
-// style (A.member.1), and maps (A.entry.1.key, A.entry.1.value). A value of the wrong type gives InvalidParameterValue
-// with the parameter's full name.
+// DecodeQuery fills the struct that v points to from the call's parameters. A field takes the
+// parameter of its tag `query:"Filter"`, or of its own name without a tag; `query:"-"` skips it. It
+// supports strings, booleans, numbers, time.Time, []byte (base64), pointers to them and nested
+// structs (A.B). It supports lists of EC2's style (A.1, A.1.B) and of the member style
+// (A.member.1), and maps (A.entry.1.key, A.entry.1.value). A value of the wrong type returns
+// InvalidParameterValue with the parameter's full name.
 func (c *Call) DecodeQuery(v any) error {
 	target := reflect.ValueOf(v)
 	if target.Kind() != reflect.Pointer || target.IsNil() || target.Elem().Kind() != reflect.Struct {
@@ -59,7 +61,8 @@ func parseQuery(form url.Values) (*parameter, error) {
 			continue
 		}
 		if strings.Count(name, ".") > maxQueryDepth {
-			return nil, Errorf("InvalidParameterValue", http.StatusBadRequest, "parameter %.80q is nested more than %d deep", name, maxQueryDepth)
+			return nil, Errorf("InvalidParameterValue", http.StatusBadRequest, "parameter %.80q is nested more than %d deep",
+				name, maxQueryDepth)
 		}
 		at := root
 		for _, step := range strings.Split(name, ".") {
@@ -132,7 +135,8 @@ func (p *parameter) decode(path string, target reflect.Value) error {
 	}
 }
 
-// items gives the elements of a list in the order of their numbers, which need not be without gaps.
+// items returns the elements of a list in the order of their numbers, which need not be without
+// gaps.
 func (p *parameter) items() ([]string, []*parameter) {
 	holder, prefix := p, ""
 	for _, wrapper := range []string{"member", "entry"} {
@@ -207,7 +211,8 @@ func (p *parameter) decodeTime(path string, target reflect.Value) error {
 
 func (p *parameter) decodeScalar(path string, target reflect.Value) error {
 	if !p.set && len(p.children) > 0 {
-		return Errorf("InvalidParameterValue", http.StatusBadRequest, "parameter %s takes one value, not a structure or a list", path)
+		return Errorf("InvalidParameterValue", http.StatusBadRequest,
+			"parameter %s takes one value, not a structure or a list", path)
 	}
 	switch target.Kind() {
 	case reflect.String:
@@ -243,5 +248,6 @@ func (p *parameter) decodeScalar(path string, target reflect.Value) error {
 }
 
 func (p *parameter) invalid(path, want string) *Error {
-	return Errorf("InvalidParameterValue", http.StatusBadRequest, "value %.200q of parameter %s is invalid: it takes %s", p.value, path, want)
+	return Errorf("InvalidParameterValue", http.StatusBadRequest, "value %.200q of parameter %s is invalid: it takes %s",
+		p.value, path, want)
 }

@@ -51,14 +51,23 @@ func TestDecodeQuery(t *testing.T) {
 		want       everything
 	}{
 		{"nothing", "", everything{}},
-		{"scalars", "Name=a&Other=b&Ignored=c&Flag=true&Count=-7&Small=255&Price=0.25", everything{Name: "a", Renamed: "b", Flag: true, Count: -7, Small: 255, Price: 0.25}},
+		{
+			"scalars", "Name=a&Other=b&Ignored=c&Flag=true&Count=-7&Small=255&Price=0.25",
+			everything{Name: "a", Renamed: "b", Flag: true, Count: -7, Small: 255, Price: 0.25},
+		},
 		{"pointer", "Optional=True", everything{Optional: &yes}},
 		{"time in ISO 8601", "At=2026-11-21T10:00:00Z", everything{At: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)}},
 		{"time without a zone", "At=2026-11-21T10:00:00.5", everything{At: time.Date(2026, 11, 21, 10, 0, 0, 5e8, time.UTC)}},
 		{"time in seconds", "At=0", everything{At: time.Unix(0, 0).UTC()}},
 		{"base64", "Data=aGk%3D", everything{Data: []byte("hi")}},
-		{"EC2 list of structures", "Filter.1.Name=x&Filter.1.Value.1=1&Filter.1.Value.2=2&Filter.2.Name=y", everything{Filter: []filter{{"x", []string{"1", "2"}}, {Name: "y"}}}},
-		{"list in the order of its numbers, with gaps", "Members.10=c&Members.2=b&Members.1=a", everything{Members: []string{"a", "b", "c"}}},
+		{
+			"EC2 list of structures", "Filter.1.Name=x&Filter.1.Value.1=1&Filter.1.Value.2=2&Filter.2.Name=y",
+			everything{Filter: []filter{{"x", []string{"1", "2"}}, {Name: "y"}}},
+		},
+		{
+			"list in the order of its numbers, with gaps", "Members.10=c&Members.2=b&Members.1=a",
+			everything{Members: []string{"a", "b", "c"}},
+		},
 		{"member list", "Members.member.1=a&Members.member.2=b", everything{Members: []string{"a", "b"}}},
 		{"empty list", "Members=", everything{Members: []string{}}},
 		{"map", "Tags.entry.1.key=k&Tags.entry.1.value=v", everything{Tags: map[string]string{"k": "v"}}},
@@ -121,7 +130,10 @@ func TestDecodeQueryOfEmbeddedStructures(t *testing.T) {
 }
 
 func FuzzDecodeQuery(f *testing.F) {
-	for _, seed := range []string{"Filter.1.Name=x&Filter.1.Value.1=1", "Tags.entry.1.key=k", "A.....=1", "Filter.-1=2&Filter.99999999999999999999=3", "At=1e300", "Members.member.member.1=2"} {
+	for _, seed := range []string{
+		"Filter.1.Name=x&Filter.1.Value.1=1", "Tags.entry.1.key=k", "A.....=1", "Filter.-1=2&Filter.99999999999999999999=3",
+		"At=1e300", "Members.member.member.1=2",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, form string) {

@@ -14,7 +14,7 @@ import (
 type Response struct {
 	// Status is the HTTP status; zero means 200.
 	Status int
-	// Header holds what the service adds; the server adds request id, date and its own name.
+	// Header has the service's headers. The server adds request ID, date and its own name.
 	Header http.Header
 	// Body is the payload.
 	Body []byte
@@ -29,8 +29,8 @@ const (
 	protocolRESTXML
 )
 
-// protocolOf tells in which form a call wants its answer. What the request looks like wins over what the service usually
-// speaks, since several services take more than one protocol.
+// protocolOf returns the protocol of a call's answer. The form of the request has priority over the
+// service's usual protocol, because several services accept more than one.
 func protocolOf(c *Call) protocol {
 	switch {
 	case c.Service == "s3":
@@ -48,15 +48,16 @@ func protocolOf(c *Call) protocol {
 
 const ec2Namespace = "http://ec2.amazonaws.com/doc/2016-11-15/"
 
-// EC2XML answers in EC2's form: the fields of result (a struct with encoding/xml tags, or nil) directly below
-// <{Action}Response>, after the request id.
+// EC2XML answers in EC2's form: the fields of result (a struct with encoding/xml tags, or nil)
+// directly below <{Action}Response>, after the request id.
 func EC2XML(c *Call, result any) (*Response, error) {
 	inner, err := innerXML(result)
 	if err != nil {
 		return nil, fmt.Errorf("writing the answer to %s: %w", c.name(), err)
 	}
-	return xmlResponse(http.StatusOK, fmt.Sprintf(`<%[1]sResponse xmlns="%[2]s"><requestId>%[3]s</requestId>%[4]s</%[1]sResponse>`,
-		c.Action, ec2Namespace, escapeXML(c.RequestID), inner)), nil
+	return xmlResponse(http.StatusOK,
+		fmt.Sprintf(`<%[1]sResponse xmlns="%[2]s"><requestId>%[3]s</requestId>%[4]s</%[1]sResponse>`,
+			c.Action, ec2Namespace, escapeXML(c.RequestID), inner)), nil
 }
 
 // QueryXML answers in the form of IAM, STS and CloudFormation: the fields of result below
@@ -70,8 +71,10 @@ func QueryXML(c *Call, xmlns string, result any) (*Response, error) {
 		}
 		wrapped = fmt.Sprintf("<%[1]sResult>%[2]s</%[1]sResult>", c.Action, inner)
 	}
-	return xmlResponse(http.StatusOK, fmt.Sprintf(`<%[1]sResponse xmlns="%[2]s">%[3]s<ResponseMetadata><RequestId>%[4]s</RequestId></ResponseMetadata></%[1]sResponse>`,
-		c.Action, escapeXML(xmlns), wrapped, escapeXML(c.RequestID))), nil
+	return xmlResponse(http.StatusOK,
+		fmt.Sprintf(`<%[1]sResponse `+
+			`xmlns="%[2]s">%[3]s<ResponseMetadata><RequestId>%[4]s</RequestId></ResponseMetadata></%[1]sResponse>`,
+			c.Action, escapeXML(xmlns), wrapped, escapeXML(c.RequestID))), nil
 }
 
 // JSON answers with v; the server sets the content type that the request's protocol asks for.
@@ -83,7 +86,7 @@ func JSON(v any) (*Response, error) {
 	return &Response{Status: http.StatusOK, Body: body}, nil
 }
 
-// innerXML gives the elements of a struct without an element around them.
+// innerXML returns the elements of a struct without an element around them.
 func innerXML(result any) (string, error) {
 	value := reflect.ValueOf(result)
 	for value.Kind() == reflect.Pointer || value.Kind() == reflect.Interface {
@@ -105,7 +108,7 @@ func innerXML(result any) (string, error) {
 	}
 	text := out.String()
 	text = strings.TrimSuffix(text, "</result>")
-	// The opening tag may carry attributes (a namespace); it ends at the first '>' that is not inside a quoted value, and
+	// The opening tag may have attributes (a namespace). It ends at the first '>', because
 	// encoding/xml escapes '>' in attribute values.
 	if end := strings.IndexByte(text, '>'); end >= 0 {
 		text = text[end+1:]
@@ -114,7 +117,9 @@ func innerXML(result any) (string, error) {
 }
 
 func xmlResponse(status int, body string) *Response {
-	return &Response{Status: status, Header: http.Header{"Content-Type": {"text/xml;charset=UTF-8"}}, Body: []byte(xml.Header + body)}
+	return &Response{
+		Status: status, Header: http.Header{"Content-Type": {"text/xml;charset=UTF-8"}}, Body: []byte(xml.Header + body),
+	}
 }
 
 func escapeXML(text string) string {

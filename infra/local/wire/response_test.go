@@ -9,7 +9,9 @@ import (
 )
 
 func responseCall() *Call {
-	return &Call{Service: "ec2", Action: "DescribeThings", RequestID: "req-1", HTTP: httptest.NewRequest(http.MethodPost, "/", nil)}
+	return &Call{
+		Service: "ec2", Action: "DescribeThings", RequestID: "req-1", HTTP: httptest.NewRequest(http.MethodPost, "/", nil),
+	}
 }
 
 type things struct {
@@ -28,7 +30,8 @@ func TestEC2XML(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `<DescribeThingsResponse xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"><requestId>req-1</requestId>` +
-		`<thingSet><item><thingId>t-1</thingId></item><item><thingId>a&lt;b</thingId></item></thingSet></DescribeThingsResponse>`
+		`<thingSet><item><thingId>t-1</thingId></item><item><thingId>a&` +
+		`lt;b</thingId></item></thingSet></DescribeThingsResponse>`
 	if got := strings.TrimPrefix(string(response.Body), xml.Header); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -49,7 +52,8 @@ func TestQueryXML(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := xml.Header + `<DescribeThingsResponse xmlns="urn:x">` + test.want + `<ResponseMetadata><RequestId>req-1</RequestId></ResponseMetadata></DescribeThingsResponse>`
+			want := xml.Header + `<DescribeThingsResponse xmlns="urn:x">` + test.want +
+				`<ResponseMetadata><RequestId>req-1</RequestId></ResponseMetadata></DescribeThingsResponse>`
 			if string(response.Body) != want {
 				t.Errorf("got  %s\nwant %s", response.Body, want)
 			}
@@ -58,10 +62,12 @@ func TestQueryXML(t *testing.T) {
 }
 
 func TestXMLResultsAreStructs(t *testing.T) {
-	if _, err := EC2XML(responseCall(), []string{"a"}); err == nil || !strings.Contains(err.Error(), "ec2 DescribeThings") {
+	if _, err := EC2XML(responseCall(), []string{"a"}); err == nil ||
+		!strings.Contains(err.Error(), "ec2 DescribeThings") {
 		t.Errorf("got %v, want an error that names the call", err)
 	}
-	if response, err := EC2XML(responseCall(), (*things)(nil)); err != nil || !strings.Contains(string(response.Body), "<requestId>req-1</requestId></Describe") {
+	if response, err := EC2XML(responseCall(), (*things)(nil)); err != nil ||
+		!strings.Contains(string(response.Body), "<requestId>req-1</requestId></Describe") {
 		t.Errorf("a nil result gave %v", err)
 	}
 }
@@ -73,7 +79,8 @@ func TestDecodeJSON(t *testing.T) {
 		t.Errorf("an empty body was refused: %v", err)
 	}
 	c.Body = []byte(`{"Count":"x"}`)
-	if err := c.DecodeJSON(&in); err == nil || !strings.Contains(err.Error(), "SerializationException") || !strings.Contains(err.Error(), "Count") {
+	if err := c.DecodeJSON(&in); err == nil || !strings.Contains(err.Error(), "SerializationException") ||
+		!strings.Contains(err.Error(), "Count") {
 		t.Errorf("got %v, want a SerializationException that names Count", err)
 	}
 }

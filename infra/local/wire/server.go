@@ -19,20 +19,21 @@ import (
 // serverName is the Server header of every answer.
 const serverName = "whittle-local-aws (simulator)"
 
-// shutdownGrace is how long Close waits for calls under way before it cuts their connections.
+// shutdownGrace is how long Close waits for running calls before it cuts their connections.
 const shutdownGrace = 3 * time.Second
 
-// leastLatency is how soon after a call's arrival an answer longer than promptBody bytes goes out. No service across a network is
-// quicker, and smithy-go (up to 1.28.8 at least) is not prepared for one: it closes the request's body as soon as the head of an answer is there, and
-// if net/http is not through with that body by then, it drops the connection with the rest of the answer. What fits into the client's
-// first read of 4 kB arrives all the same.
+// leastLatency is the minimum time before an answer longer than promptBody bytes. No service across
+// a network is faster, and smithy-go (up to 1.28.8 at least) does not expect one. It closes the
+// request's body when the head of an answer arrives. If net/http is not done with that body by
+// then, it drops the connection and the rest of the answer. An answer within the client's first
+// read of 4 kB arrives nevertheless.
 const (
 	leastLatency = 5 * time.Millisecond
 	promptBody   = 3 << 10
 )
 
-// Server routes signed requests to services by the signing name in their credential scope, and unsigned ones to what is
-// mounted. Its methods may be called at any time and from several goroutines.
+// Server routes signed requests to services by the signing name in their credential scope, and
+// unsigned ones to mounted handlers. Its methods are safe for concurrent use at any time.
 type Server struct {
 	mu        sync.RWMutex
 	handlers  map[string]Handler
@@ -52,14 +53,16 @@ func NewServer() *Server {
 	return &Server{handlers: map[string]Handler{}, mounts: map[string]http.Handler{}}
 }
 
-// Register makes h answer the calls signed for a service: "ec2", "sqs", "lambda", "events" and so on.
+// Register makes h answer the calls signed for a service: "ec2", "sqs", "lambda", "events" and so
+// on.
 func (s *Server) Register(signingName string, h Handler) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.handlers[signingName] = h
 }
 
-// Mount makes h answer unsigned requests to paths that begin with prefix; of several the longest wins.
+// Mount makes h answer unsigned requests to paths that begin with prefix; of several the longest
+// wins.
 func (s *Server) Mount(prefix string, h http.Handler) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,23 +76,24 @@ func (s *Server) Authorize(f func(ctx context.Context, c *Call) error) {
 	s.authorize = append(s.authorize, f)
 }
 
-// Identify sets who is behind an access key. Without it every caller is unknown and accepted.
+// Identify sets the function that finds the caller behind an access key. Without it every caller is
+// unknown and accepted.
 func (s *Server) Identify(f func(accessKeyID, sessionToken string) (Caller, error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.identify = f
 }
 
-// VerifySignatures sets where the secret of an access key is found; calls whose signature does not fit it are refused.
-// Without it signatures are read and not checked.
+// VerifySignatures sets the function that finds an access key's secret. The server refuses calls
+// with a wrong signature. Without it signatures are read and not checked.
 func (s *Server) VerifySignatures(secret func(accessKeyID string) (string, bool)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.secret = secret
 }
 
-// Observe adds a listener to finished calls. It is called before the answer goes out, so that whoever has an answer finds the call
-// recorded; it should be quick.
+// Observe adds a listener for finished calls. It runs before the answer is sent, so that the call
+// is recorded when its answer arrives. It should be quick.
 func (s *Server) Observe(f func(CallRecord)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,8 +131,8 @@ func (s *Server) URL() string {
 	return s.url
 }
 
-// Close stops listening, lets calls under way finish for a few seconds and cuts off the rest. A server that never listened
-// is closed without effect.
+// Close stops listening, lets running calls finish for a few seconds and cuts off the rest. It has
+// no effect on a server that never listened.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	serving, done := s.serving, s.done
@@ -178,7 +182,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		response.Status = http.StatusOK
 	}
 	record := CallRecord{
-		Time: started, Service: c.Service, Action: c.Action, Method: r.Method, Path: r.URL.Path, CallerARN: c.Caller.ARN, RoleARN: c.Caller.RoleARN,
+		Time: started, Service: c.Service, Action: c.Action, Method: r.Method, Path: r.URL.Path, CallerARN: c.Caller.ARN,
+		RoleARN:    c.Caller.RoleARN,
 		Permission: c.Permission, Status: response.Status, Duration: time.Since(started), RequestID: c.RequestID,
 	}
 	if failure != nil {
@@ -204,7 +209,8 @@ func (s *Server) observers() []func(CallRecord) {
 func (s *Server) serveCall(ctx context.Context, c *Call, signature *Signature) (response *Response, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			slog.Error("local AWS handler panicked", "service", c.Service, "action", c.Action, "panic", cause, "stack", string(debug.Stack()))
+			slog.Error("local AWS handler panicked", "service", c.Service, "action", c.Action, "panic", cause, "stack",
+				string(debug.Stack()))
 			response, err = nil, fmt.Errorf("handler of %s panicked: %v", c.name(), cause)
 		}
 	}()
@@ -222,7 +228,8 @@ func (s *Server) serveCall(ctx context.Context, c *Call, signature *Signature) (
 	services := slices.Sorted(maps.Keys(s.handlers))
 	s.mu.RUnlock()
 	if !known {
-		return nil, Errorf("UnknownOperationException", http.StatusNotFound, "the local AWS has no service %q; it simulates %s", c.Service, strings.Join(services, ", "))
+		return nil, Errorf("UnknownOperationException", http.StatusNotFound,
+			"the local AWS has no service %q; it simulates %s", c.Service, strings.Join(services, ", "))
 	}
 	c.Caller.AccessKeyID = signature.AccessKeyID
 	if identify != nil {
@@ -233,7 +240,8 @@ func (s *Server) serveCall(ctx context.Context, c *Call, signature *Signature) (
 	if secret != nil {
 		key, ok := secret(signature.AccessKeyID)
 		if !ok {
-			return nil, Errorf("InvalidClientTokenId", http.StatusForbidden, "access key %s is not known to the local AWS", signature.AccessKeyID)
+			return nil, Errorf("InvalidClientTokenId", http.StatusForbidden, "access key %s is not known to the local AWS",
+				signature.AccessKeyID)
 		}
 		if err := signature.Verify(c.HTTP, raw, key, time.Now()); err != nil {
 			return nil, err
@@ -259,7 +267,8 @@ func readAction(c *Call) error {
 	if target := c.HTTP.Header.Get("X-Amz-Target"); target != "" {
 		_, after, found := strings.Cut(target, ".")
 		if !found {
-			return Errorf("UnknownOperationException", http.StatusBadRequest, "X-Amz-Target %.80q is not of the form SERVICE.ACTION", target)
+			return Errorf("UnknownOperationException", http.StatusBadRequest,
+				"X-Amz-Target %.80q is not of the form SERVICE.ACTION", target)
 		}
 		c.Action = after[strings.LastIndexByte(after, '.')+1:]
 		return nil
@@ -299,7 +308,8 @@ func (s *Server) serveUnsigned(w http.ResponseWriter, r *http.Request) {
 	}
 	c := &Call{HTTP: r, RequestID: NewID(), Form: r.URL.Query()}
 	writeResponse(w, c, errorResponse(c, asError(Errorf("MissingAuthenticationToken", http.StatusForbidden,
-		"the request to %s is not signed: the local AWS finds the service by the credential scope of the signature", r.URL.Path))))
+		"the request to %s is not signed: the local AWS finds the service by the credential scope of the signature",
+		r.URL.Path))))
 }
 
 func writeResponse(w http.ResponseWriter, c *Call, response *Response) {

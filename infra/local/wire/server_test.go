@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// started is a listening server with a handler for each protocol that fails as the test says.
+// started returns a listening server with a handler for each protocol.
 func started(t *testing.T, handler Handler, services ...string) *Server {
 	t.Helper()
 	server := NewServer()
@@ -69,20 +69,33 @@ func TestErrorsInTheFormOfEachProtocol(t *testing.T) {
 		wantHeaders                       map[string]string
 	}{
 		{"EC2", "ec2", "POST", "/", "Action=DescribeInstances", map[string]string{"Content-Type": formType},
-			[]string{"<Response><Errors><Error><Code>Some.Code</Code><Message>a &lt;b&gt; &amp; c</Message></Error></Errors><RequestID>"}, map[string]string{"Content-Type": "text/xml;charset=UTF-8"}},
+			[]string{
+				"<Response><Errors><Error><Code>Some.Code</Code><Message>a &lt;b&gt; &amp; c</Message></Error></Errors><RequestID>",
+			}, map[string]string{"Content-Type": "text/xml;charset=UTF-8"}},
 		{"query", "iam", "POST", "/", "Action=GetRole", map[string]string{"Content-Type": formType},
 			[]string{"<ErrorResponse><Error><Type>Sender</Type><Code>Some.Code</Code><Message>a &lt;b&gt;"}, nil},
-		{"JSON with a target", "sqs", "POST", "/", "{}", map[string]string{"X-Amz-Target": "AmazonSQS.SendMessage", "Content-Type": "application/x-amz-json-1.0"},
-			[]string{`"__type":"Some.Code"`, `"message":"a \u003cb\u003e \u0026 c"`}, map[string]string{"Content-Type": "application/x-amz-json-1.0", "X-Amzn-Query-Error": "AWS.Old;Sender", "X-Amzn-ErrorType": "Some.Code"}},
+		{"JSON with a target", "sqs", "POST", "/", "{}",
+			map[string]string{"X-Amz-Target": "AmazonSQS.SendMessage", "Content-Type": "application/x-amz-json-1.0"},
+			[]string{`"__type":"Some.Code"`, `"message":"a \u003cb\u003e \u0026 c"`},
+			map[string]string{
+				"Content-Type": "application/x-amz-json-1.0", "X-Amzn-Query-Error": "AWS.Old;Sender",
+				"X-Amzn-ErrorType": "Some.Code",
+			}},
 		{"REST JSON", "lambda", "GET", "/2015-03-31/functions/x", "", nil,
-			[]string{`"message":"a`}, map[string]string{"Content-Type": "application/json", "X-Amzn-ErrorType": "Some.Code", "X-Amzn-Query-Error": ""}},
-		{"REST XML", "s3", "GET", "/bucket/key", "", nil, []string{"<Error><Code>Some.Code</Code><Message>", "<Resource>/bucket/key</Resource>"}, nil},
+			[]string{
+				`"message":"a`,
+			}, map[string]string{"Content-Type": "application/json", "X-Amzn-ErrorType": "Some.Code", "X-Amzn-Query-Error": ""}},
+		{
+			"REST XML", "s3", "GET", "/bucket/key", "", nil,
+			[]string{"<Error><Code>Some.Code</Code><Message>", "<Resource>/bucket/key</Resource>"}, nil,
+		},
 		{"REST XML without a body", "s3", "HEAD", "/bucket/key", "", nil, nil, nil},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			response := send(t, server, test.service, test.method, test.path, test.body, test.headers)
-			if response.status != http.StatusConflict || response.header.Get("Server") != serverName || response.header.Get("X-Amzn-Requestid") == "" {
+			if response.status != http.StatusConflict || response.header.Get("Server") != serverName ||
+				response.header.Get("X-Amzn-Requestid") == "" {
 				t.Errorf("got status %d, headers %v", response.status, response.header)
 			}
 			for _, want := range test.want {
@@ -105,11 +118,14 @@ func TestErrorsInTheFormOfEachProtocol(t *testing.T) {
 func TestUnknownServiceAndActionNameWhatIsKnown(t *testing.T) {
 	server := started(t, Actions{"DescribeInstances": nil, "CreateFleet": nil}, "ec2")
 	response := send(t, server, "ec2", "POST", "/", "Action=CreateVpc", map[string]string{"Content-Type": formType})
-	if !strings.Contains(response.body, "<Code>InvalidAction</Code>") || !strings.Contains(response.body, "ec2 CreateVpc; it knows CreateFleet, DescribeInstances") {
+	if !strings.Contains(response.body, "<Code>InvalidAction</Code>") ||
+		!strings.Contains(response.body, "ec2 CreateVpc; it knows CreateFleet, DescribeInstances") {
 		t.Errorf("got %s", response.body)
 	}
-	response = send(t, server, "dynamodb", "POST", "/", "{}", map[string]string{"X-Amz-Target": "DynamoDB_20120810.GetItem"})
-	if response.status != http.StatusNotFound || !strings.Contains(response.body, "UnknownOperationException") || !strings.Contains(response.body, "it simulates ec2") {
+	response = send(t, server, "dynamodb", "POST", "/", "{}",
+		map[string]string{"X-Amz-Target": "DynamoDB_20120810.GetItem"})
+	if response.status != http.StatusNotFound || !strings.Contains(response.body, "UnknownOperationException") ||
+		!strings.Contains(response.body, "it simulates ec2") {
 		t.Errorf("got %d %s", response.status, response.body)
 	}
 }
@@ -128,11 +144,20 @@ func TestCallCarriesActionFormAndBody(t *testing.T) {
 		headers                           map[string]string
 		action, wantBody                  string
 	}{
-		{"query in the body", "ec2", "POST", "/", "Action=CreateTags&Tag.1.Key=k", map[string]string{"Content-Type": formType}, "CreateTags", "Action=CreateTags&Tag.1.Key=k"},
+		{
+			"query in the body", "ec2", "POST", "/", "Action=CreateTags&Tag.1.Key=k",
+			map[string]string{"Content-Type": formType}, "CreateTags", "Action=CreateTags&Tag.1.Key=k",
+		},
 		{"query in the URL", "ec2", "GET", "/?Action=CreateTags", "", nil, "CreateTags", ""},
-		{"target", "events", "POST", "/", `{"Name":"r"}`, map[string]string{"X-Amz-Target": "AWSEvents.PutRule"}, "PutRule", `{"Name":"r"}`},
+		{
+			"target", "events", "POST", "/", `{"Name":"r"}`, map[string]string{"X-Amz-Target": "AWSEvents.PutRule"}, "PutRule",
+			`{"Name":"r"}`,
+		},
 		{"REST", "eks", "GET", "/clusters/prod", "", nil, "", ""},
-		{"aws-chunked", "s3", "PUT", "/b/k", "2\r\nhi\r\n0\r\n\r\n", map[string]string{"Content-Encoding": "aws-chunked"}, "", "hi"},
+		{
+			"aws-chunked", "s3", "PUT", "/b/k", "2\r\nhi\r\n0\r\n\r\n", map[string]string{"Content-Encoding": "aws-chunked"}, "",
+			"hi",
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -142,7 +167,8 @@ func TestCallCarriesActionFormAndBody(t *testing.T) {
 			if response.status != http.StatusOK || response.body != `{"a":"b"}` {
 				t.Errorf("got %d %s", response.status, response.body)
 			}
-			if got.Action != test.action || string(got.Body) != test.wantBody || got.Region != "us-east-1" || got.RequestID == "" {
+			if got.Action != test.action || string(got.Body) != test.wantBody || got.Region != "us-east-1" ||
+				got.RequestID == "" {
 				t.Errorf("got action %q, body %q, region %q", got.Action, got.Body, got.Region)
 			}
 		})
@@ -192,7 +218,10 @@ func TestStepsBeforeTheHandler(t *testing.T) {
 	for _, step := range []struct {
 		known, permitted bool
 		body, want       string
-	}{{false, false, "{}", "InvalidClientTokenId"}, {true, false, "[]", "SignatureDoesNotMatch"}, {true, false, "{}", "AccessDenied"}, {true, true, "{}", "null"}} {
+	}{
+		{false, false, "{}", "InvalidClientTokenId"}, {true, false, "[]", "SignatureDoesNotMatch"},
+		{true, false, "{}", "AccessDenied"}, {true, true, "{}", "null"},
+	} {
 		known, permitted = step.known, step.permitted
 		if got := call(step.body); !strings.Contains(got, step.want) {
 			t.Errorf("got %s, want %s", got, step.want)
@@ -206,7 +235,8 @@ func TestStepsBeforeTheHandler(t *testing.T) {
 	if len(records) != 4 {
 		t.Fatalf("got %d records, want 4", len(records))
 	}
-	if r := records[2]; r.ErrorCode != "AccessDenied" || r.Status != 403 || r.Service != "sqs" || r.Action != "SendMessage" || r.RoleARN != "arn:role" || r.Permission != "sqs:SendMessage" {
+	if r := records[2]; r.ErrorCode != "AccessDenied" || r.Status != 403 || r.Service != "sqs" ||
+		r.Action != "SendMessage" || r.RoleARN != "arn:role" || r.Permission != "sqs:SendMessage" {
 		t.Errorf("got record %+v", r)
 	}
 	if r := records[3]; r.ErrorCode != "" || r.Status != 200 || r.CallerARN != "arn:me" {
@@ -233,9 +263,13 @@ func TestUnexpectedFailuresAreAnswers(t *testing.T) {
 func TestUnsignedRequests(t *testing.T) {
 	server := started(t, Actions{}, "sqs")
 	for _, prefix := range []string{"/local/", "/local/deeper/"} {
-		server.Mount(prefix, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, prefix) }))
+		server.Mount(prefix, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, prefix)
+		}))
 	}
-	for path, want := range map[string]string{"/local/x": "/local/", "/local/deeper/x": "/local/deeper/", "/other": "MissingAuthenticationToken"} {
+	for path, want := range map[string]string{
+		"/local/x": "/local/", "/local/deeper/x": "/local/deeper/", "/other": "MissingAuthenticationToken",
+	} {
 		response, err := http.Get(server.URL() + path)
 		if err != nil {
 			t.Fatal(err)

@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// Signature is what a request says about its signer, from the Authorization header or from the query of a presigned URL.
-// See https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html.
+// Signature is a request's information about its signer, from the Authorization header or from the
+// query of a presigned URL. See
+// https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html.
 type Signature struct {
 	AccessKeyID  string
 	Date         string // the credential scope's day, 20060102
@@ -26,7 +27,7 @@ type Signature struct {
 	Signature     string // hexadecimal
 	// Time is when the request was signed.
 	Time time.Time
-	// Presigned tells that the signature is in the URL; Expires is then how long it is good for.
+	// Presigned means that the signature is in the URL. Expires is then its validity.
 	Presigned bool
 	Expires   time.Duration
 }
@@ -34,14 +35,14 @@ type Signature struct {
 const (
 	signingAlgorithm = "AWS4-HMAC-SHA256"
 	signingTime      = "20060102T150405Z"
-	// clockSkew is how far the signing time of a header-signed request may be from now, as AWS allows.
+	// clockSkew is AWS's maximum difference between the signing time in a header and now.
 	clockSkew = 15 * time.Minute
 	// maxPresignedExpiry is the longest life that AWS allows to a presigned URL.
 	maxPresignedExpiry = 7 * 24 * time.Hour
 )
 
-// ParseSignature reads who signed a request and how, without checking it. It gives nil and no error for a request that
-// carries no signature.
+// ParseSignature reads a request's signature without checking it. It returns nil and no error for
+// an unsigned request.
 func ParseSignature(r *http.Request) (*Signature, error) {
 	if header := r.Header.Get("Authorization"); header != "" {
 		return parseAuthorization(r, header)
@@ -56,7 +57,8 @@ func ParseSignature(r *http.Request) (*Signature, error) {
 func parseAuthorization(r *http.Request, header string) (*Signature, error) {
 	algorithm, rest, _ := strings.Cut(header, " ")
 	if algorithm != signingAlgorithm {
-		return nil, Errorf("IncompleteSignature", http.StatusForbidden, "the Authorization header's algorithm is %.40q; the local AWS takes %s", algorithm, signingAlgorithm)
+		return nil, Errorf("IncompleteSignature", http.StatusForbidden,
+			"the Authorization header's algorithm is %.40q; the local AWS takes %s", algorithm, signingAlgorithm)
 	}
 	s := &Signature{SessionToken: r.Header.Get("X-Amz-Security-Token")}
 	for _, part := range strings.Split(rest, ",") {
@@ -75,7 +77,8 @@ func parseAuthorization(r *http.Request, header string) (*Signature, error) {
 	signed := r.Header.Get("X-Amz-Date")
 	at, err := time.Parse(signingTime, signed)
 	if err != nil {
-		return nil, Errorf("IncompleteSignature", http.StatusForbidden, "the X-Amz-Date header %.40q is not of the form %s", signed, signingTime)
+		return nil, Errorf("IncompleteSignature", http.StatusForbidden, "the X-Amz-Date header %.40q is not of the form %s",
+			signed, signingTime)
 	}
 	s.Time = at
 	return s, s.complete()
@@ -83,7 +86,8 @@ func parseAuthorization(r *http.Request, header string) (*Signature, error) {
 
 func parsePresigned(query url.Values) (*Signature, error) {
 	if algorithm := query.Get("X-Amz-Algorithm"); algorithm != signingAlgorithm {
-		return nil, Errorf("IncompleteSignature", http.StatusForbidden, "X-Amz-Algorithm is %.40q; the local AWS takes %s", algorithm, signingAlgorithm)
+		return nil, Errorf("IncompleteSignature", http.StatusForbidden, "X-Amz-Algorithm is %.40q; the local AWS takes %s",
+			algorithm, signingAlgorithm)
 	}
 	s := &Signature{
 		SessionToken:  query.Get("X-Amz-Security-Token"),
@@ -98,13 +102,15 @@ func parsePresigned(query url.Values) (*Signature, error) {
 	}
 	at, err := time.Parse(signingTime, query.Get("X-Amz-Date"))
 	if err != nil {
-		return nil, Errorf("IncompleteSignature", http.StatusForbidden, "X-Amz-Date %.40q is not of the form %s", query.Get("X-Amz-Date"), signingTime)
+		return nil, Errorf("IncompleteSignature", http.StatusForbidden, "X-Amz-Date %.40q is not of the form %s",
+			query.Get("X-Amz-Date"), signingTime)
 	}
 	s.Time = at
 	if given := query.Get("X-Amz-Expires"); given != "" {
 		seconds, err := strconv.Atoi(given)
 		if err != nil || seconds < 0 || time.Duration(seconds) > maxPresignedExpiry/time.Second {
-			return nil, Errorf("AuthorizationQueryParametersError", http.StatusForbidden, "X-Amz-Expires %.40q is not a number of seconds from 0 to %d", given, maxPresignedExpiry/time.Second)
+			return nil, Errorf("AuthorizationQueryParametersError", http.StatusForbidden,
+				"X-Amz-Expires %.40q is not a number of seconds from 0 to %d", given, maxPresignedExpiry/time.Second)
 		}
 		s.Expires = time.Duration(seconds) * time.Second
 	}
@@ -115,7 +121,8 @@ func parsePresigned(query url.Values) (*Signature, error) {
 func (s *Signature) setScope(credential string) error {
 	parts := strings.Split(credential, "/")
 	if len(parts) != 5 || parts[4] != "aws4_request" {
-		return Errorf("IncompleteSignature", http.StatusForbidden, "the credential %.120q is not of the form KEY/DATE/REGION/SERVICE/aws4_request", credential)
+		return Errorf("IncompleteSignature", http.StatusForbidden,
+			"the credential %.120q is not of the form KEY/DATE/REGION/SERVICE/aws4_request", credential)
 	}
 	s.AccessKeyID, s.Date, s.Region, s.Service = parts[0], parts[1], parts[2], parts[3]
 	return nil
@@ -123,23 +130,28 @@ func (s *Signature) setScope(credential string) error {
 
 func (s *Signature) complete() error {
 	if s.AccessKeyID == "" || s.Signature == "" || len(s.SignedHeaders) == 0 || s.SignedHeaders[0] == "" {
-		return Errorf("IncompleteSignature", http.StatusForbidden, "the signature needs a Credential, SignedHeaders and a Signature")
+		return Errorf("IncompleteSignature", http.StatusForbidden,
+			"the signature needs a Credential, SignedHeaders and a Signature")
 	}
 	return nil
 }
 
-// Verify recomputes the signature of a request with the secret of its access key and compares. payload is the body as it
-// was sent. Errors: SignatureDoesNotMatch, RequestExpired (with now outside of the time that the signature is good for).
+// Verify recomputes the signature of a request with the secret of its access key and compares.
+// payload is the body as it was sent. Errors: SignatureDoesNotMatch, RequestExpired (with now
+// outside of the time that the signature is good for).
 func (s *Signature) Verify(r *http.Request, payload []byte, secret string, now time.Time) error {
 	if s.Presigned {
 		if now.After(s.Time.Add(s.Expires)) {
-			return Errorf("ExpiredToken", http.StatusForbidden, "the presigned URL of %s expired at %s", s.Time.Format(time.RFC3339), s.Time.Add(s.Expires).Format(time.RFC3339))
+			return Errorf("ExpiredToken", http.StatusForbidden, "the presigned URL of %s expired at %s",
+				s.Time.Format(time.RFC3339), s.Time.Add(s.Expires).Format(time.RFC3339))
 		}
 		if s.Time.After(now.Add(clockSkew)) {
-			return Errorf("RequestExpired", http.StatusForbidden, "the presigned URL is signed for %s, which is still to come", s.Time.Format(time.RFC3339))
+			return Errorf("RequestExpired", http.StatusForbidden, "the presigned URL is signed for %s, which is still to come",
+				s.Time.Format(time.RFC3339))
 		}
 	} else if now.Sub(s.Time).Abs() > clockSkew {
-		return Errorf("RequestExpired", http.StatusForbidden, "the request was signed at %s, more than %s from now", s.Time.Format(time.RFC3339), clockSkew)
+		return Errorf("RequestExpired", http.StatusForbidden, "the request was signed at %s, more than %s from now",
+			s.Time.Format(time.RFC3339), clockSkew)
 	}
 	if !slices.Contains(s.SignedHeaders, "host") {
 		return Errorf("SignatureDoesNotMatch", http.StatusForbidden, "the host header must be among the signed headers")
@@ -147,7 +159,8 @@ func (s *Signature) Verify(r *http.Request, payload []byte, secret string, now t
 	canonical := s.canonicalRequest(r, payload)
 	scope := s.Date + "/" + s.Region + "/" + s.Service + "/aws4_request"
 	digest := sha256.Sum256([]byte(canonical))
-	toSign := strings.Join([]string{signingAlgorithm, s.Time.Format(signingTime), scope, hex.EncodeToString(digest[:])}, "\n")
+	toSign := strings.Join([]string{signingAlgorithm, s.Time.Format(signingTime), scope, hex.EncodeToString(digest[:])},
+		"\n")
 	key := []byte("AWS4" + secret)
 	for _, step := range []string{s.Date, s.Region, s.Service, "aws4_request"} {
 		key = keyedHash(key, step)
@@ -155,7 +168,8 @@ func (s *Signature) Verify(r *http.Request, payload []byte, secret string, now t
 	want := hex.EncodeToString(keyedHash(key, toSign))
 	if !hmac.Equal([]byte(want), []byte(s.Signature)) {
 		return Errorf("SignatureDoesNotMatch", http.StatusForbidden,
-			"the signature does not fit the request and the secret of access key %s; check the secret and that nothing on the way changed the request", s.AccessKeyID)
+			"the signature does not fit the request and the secret of access key %s; check the secret and that nothing on "+
+				"the way changed the request", s.AccessKeyID)
 	}
 	return nil
 }
@@ -180,7 +194,8 @@ func (s *Signature) canonicalRequest(r *http.Request, payload []byte) string {
 		fmt.Fprintf(&headers, "%s:%s\n", name, headerValue(r, name))
 	}
 	return strings.Join([]string{
-		r.Method, path, canonicalQuery(r.URL.Query()), headers.String(), strings.Join(s.SignedHeaders, ";"), s.payloadHash(r, payload),
+		r.Method, path, canonicalQuery(r.URL.Query()), headers.String(), strings.Join(s.SignedHeaders, ";"),
+		s.payloadHash(r, payload),
 	}, "\n")
 }
 
@@ -226,13 +241,15 @@ func canonicalQuery(query url.Values) string {
 	return strings.Join(pairs, "&")
 }
 
-// escapeURI escapes as signing prescribes: all but letters, digits and -._~ (and the slash in paths).
+// escapeURI escapes as signing prescribes: all but letters, digits and -._~ (and the slash in
+// paths).
 func escapeURI(text string, keepSlash bool) string {
 	var out strings.Builder
 	for i := range len(text) {
 		b := text[i]
 		switch {
-		case b >= 'A' && b <= 'Z', b >= 'a' && b <= 'z', b >= '0' && b <= '9', b == '-', b == '.', b == '_', b == '~', b == '/' && keepSlash:
+		case b >= 'A' && b <= 'Z', b >= 'a' && b <= 'z', b >= '0' &&
+			b <= '9', b == '-', b == '.', b == '_', b == '~', b == '/' && keepSlash:
 			out.WriteByte(b)
 		default:
 			fmt.Fprintf(&out, "%%%02X", b)

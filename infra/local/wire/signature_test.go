@@ -30,7 +30,8 @@ func signed(t *testing.T, service, method, url, body string, at time.Time) *http
 	request.Header.Set("X-Odd-Header", "  two   spaces ")
 	digest := sha256.Sum256([]byte(body))
 	signer := v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = service == "s3" })
-	if err := signer.SignHTTP(t.Context(), testCredentials(), request, hex.EncodeToString(digest[:]), service, "us-east-1", at); err != nil {
+	if err := signer.SignHTTP(t.Context(), testCredentials(), request, hex.EncodeToString(digest[:]), service, "us-east-1",
+		at); err != nil {
 		t.Fatal(err)
 	}
 	return request
@@ -40,7 +41,10 @@ func TestVerifyWhatTheSDKSigns(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for _, test := range []struct{ service, method, url, body string }{
 		{"sqs", http.MethodPost, "http://127.0.0.1:4566/", `{"QueueUrl":"x"}`},
-		{"lambda", http.MethodGet, "http://127.0.0.1:4566/2015-03-31/functions/a%3Ab/invocations?Qualifier=%24LATEST&b=1&a=2", ""},
+		{
+			"lambda", http.MethodGet, "http://127.0.0.1:4566/2015-03-31/functions/a%3Ab/invocations?Qualifier=%24LATEST&b=1&a=2",
+			"",
+		},
 		{"s3", http.MethodPut, "http://127.0.0.1:4566/bucket/with%20space/%C3%BC?partNumber=1&uploadId=x%2By", "data"},
 	} {
 		t.Run(test.service, func(t *testing.T) {
@@ -49,15 +53,20 @@ func TestVerifyWhatTheSDKSigns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if signature.Service != test.service || signature.Region != "us-east-1" || signature.AccessKeyID != "AKIATEST" || signature.SessionToken != "token" {
+			if signature.Service != test.service || signature.Region != "us-east-1" || signature.AccessKeyID != "AKIATEST" ||
+				signature.SessionToken != "token" {
 				t.Errorf("read %+v", signature)
 			}
 			if err := signature.Verify(request, []byte(test.body), testSecret, now); err != nil {
 				t.Errorf("a good signature was refused: %v", err)
 			}
 			for problem, verify := range map[string]func() error{
-				"SignatureDoesNotMatch": func() error { return signature.Verify(request, []byte(test.body), "another secret", now) },
-				"RequestExpired":        func() error { return signature.Verify(request, []byte(test.body), testSecret, now.Add(time.Hour)) },
+				"SignatureDoesNotMatch": func() error {
+					return signature.Verify(request, []byte(test.body), "another secret", now)
+				},
+				"RequestExpired": func() error {
+					return signature.Verify(request, []byte(test.body), testSecret, now.Add(time.Hour))
+				},
 			} {
 				var answer *Error
 				if err := verify(); !errors.As(err, &answer) || answer.Code != problem {
@@ -86,13 +95,15 @@ func TestVerifyNoticesAChangedBody(t *testing.T) {
 
 func TestVerifyPresigned(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "https://sts.us-east-1.amazonaws.com/?Action=GetCallerIdentity&Version=2011-06-15&X-Amz-Expires=60", nil)
+	request, err := http.NewRequestWithContext(context.Background(), http.MethodGet,
+		"https://sts.us-east-1.amazonaws.com/?Action=GetCallerIdentity&Version=2011-06-15&X-Amz-Expires=60", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	request.Header.Set("X-K8s-Aws-Id", "prod")
 	empty := sha256.Sum256(nil)
-	url, headers, err := v4.NewSigner().PresignHTTP(t.Context(), testCredentials(), request, hex.EncodeToString(empty[:]), "sts", "us-east-1", now)
+	url, headers, err := v4.NewSigner().PresignHTTP(t.Context(), testCredentials(), request, hex.EncodeToString(empty[:]),
+		"sts", "us-east-1", now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +122,8 @@ func TestVerifyPresigned(t *testing.T) {
 	if err := signature.Verify(sent, nil, testSecret, now.Add(59*time.Second)); err != nil {
 		t.Errorf("a good URL was refused: %v", err)
 	}
-	if err := signature.Verify(sent, nil, testSecret, now.Add(61*time.Second)); err == nil || !strings.Contains(err.Error(), "ExpiredToken") {
+	if err := signature.Verify(sent, nil, testSecret, now.Add(61*time.Second)); err == nil ||
+		!strings.Contains(err.Error(), "ExpiredToken") {
 		t.Errorf("got %v, want ExpiredToken", err)
 	}
 	sent.Header.Set("X-K8s-Aws-Id", "test")
@@ -122,12 +134,14 @@ func TestVerifyPresigned(t *testing.T) {
 
 func TestParseSignatureRefuses(t *testing.T) {
 	for name, header := range map[string]string{
-		"another algorithm":        "AWS4-ECDSA-P256-SHA256 Credential=A/20261121/us-east-1/sqs/aws4_request, SignedHeaders=host, Signature=ab",
-		"half a scope":             "AWS4-HMAC-SHA256 Credential=A/20261121, SignedHeaders=host, Signature=ab",
-		"no signature":             "AWS4-HMAC-SHA256 Credential=A/20261121/us-east-1/sqs/aws4_request, SignedHeaders=host",
-		"no headers":               "AWS4-HMAC-SHA256 Credential=A/20261121/us-east-1/sqs/aws4_request, Signature=ab",
-		"something else entirely":  "Basic YTpi",
-		"a malformed signing time": "AWS4-HMAC-SHA256 Credential=A/20261121/us-east-1/sqs/aws4_request, SignedHeaders=host, Signature=ab",
+		"another algorithm": "AWS4-ECDSA-P256-SHA256 Credential=A/20261121/us-east-1/sqs/aws4_request, " +
+			"SignedHeaders=host, Signature=ab",
+		"half a scope":            "AWS4-HMAC-SHA256 Credential=A/20261121, SignedHeaders=host, Signature=ab",
+		"no signature":            "AWS4-HMAC-SHA256 Credential=A/20261121/us-east-1/sqs/aws4_request, SignedHeaders=host",
+		"no headers":              "AWS4-HMAC-SHA256 Credential=A/20261121/us-east-1/sqs/aws4_request, Signature=ab",
+		"something else entirely": "Basic YTpi",
+		"a malformed signing time": "AWS4-HMAC-SHA256 Credential=A/20261121/us-east-1/sqs/aws4_request, " +
+			"SignedHeaders=host, Signature=ab",
 	} {
 		t.Run(name, func(t *testing.T) {
 			request := signed(t, "sqs", http.MethodPost, "http://127.0.0.1/", "", time.Now())

@@ -16,7 +16,7 @@ func (t Time) MarshalJSON() ([]byte, error) {
 	return json.Marshal(json.Number(strconv.FormatFloat(float64(t.UnixMilli())/1000, 'f', 3, 64)))
 }
 
-// UnmarshalJSON takes what templates have too: RFC 3339.
+// UnmarshalJSON also takes RFC 3339, which templates have.
 func (t *Time) UnmarshalJSON(data []byte) error {
 	text := string(bytes.Trim(data, `"`))
 	if seconds, err := strconv.ParseFloat(text, 64); err == nil {

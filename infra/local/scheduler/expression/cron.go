@@ -31,7 +31,8 @@ const lastYear = 2199
 func parseCron(text string, zone *time.Location) (*cron, error) {
 	fields := strings.Fields(text)
 	if len(fields) != 6 {
-		return nil, fmt.Errorf("cron has %d fields; it takes six: minutes hours day-of-month month day-of-week year", len(fields))
+		return nil, fmt.Errorf("cron has %d fields; it takes six: minutes hours day-of-month month day-of-week year",
+			len(fields))
 	}
 	c := &cron{zone: zone}
 	for _, field := range []struct {
@@ -128,7 +129,8 @@ func parseValue(text string, lowest, highest int, names []string) (int, error) {
 	return value, nil
 }
 
-// parseDayOfMonth knows L (the last day) and 15W (the weekday nearest to the 15th) beside the common forms.
+// parseDayOfMonth knows L (the last day) and 15W (the weekday nearest to the 15th) beside the
+// common forms.
 func parseDayOfMonth(text string) (func(time.Time) bool, error) {
 	if text == "L" {
 		return func(d time.Time) bool { return d.Day() == daysIn(d) }, nil
@@ -192,7 +194,8 @@ func nearestWeekday(d time.Time, day int) int {
 	}
 }
 
-// next goes day by day to the end of the years that AWS knows, and within a matching day minute by minute.
+// next goes day by day to the end of the years that AWS knows, and within a matching day minute by
+// minute.
 func (c *cron) next(after time.Time) time.Time {
 	local := after.In(c.zone)
 	date := time.Date(local.Year(), local.Month(), local.Day(), 0, 0, 0, 0, time.UTC)
@@ -223,7 +226,8 @@ func (c *cron) nextOn(date, after time.Time) time.Time {
 			if !c.minutes.has(minute) {
 				continue
 			}
-			// A time that the change to summer time leaves out comes out an hour later and is skipped, as AWS skips it.
+			// A time that the change to summer time leaves out comes out an hour later and is
+			// skipped, as AWS skips it.
 			moment := time.Date(date.Year(), date.Month(), date.Day(), hour, minute, 0, 0, c.zone)
 			if moment.After(after) && moment.Hour() == hour {
 				return moment

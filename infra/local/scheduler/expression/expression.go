@@ -1,5 +1,6 @@
-// Package expression understands EventBridge's schedule expressions: rate(5 minutes), cron(0 12 ? * MON-FRI *) and
-// at(2026-11-21T10:00:00). See https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html
+// Package expression understands EventBridge's schedule expressions: rate(5 minutes), cron(0 12 ? *
+// MON-FRI *) and at(2026-11-21T10:00:00). See
+// https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html
 package expression
 
 import (
@@ -22,7 +23,8 @@ type Expression struct {
 
 var rateForm = regexp.MustCompile(`^rate\(\s*(\d+)\s+(minute|minutes|hour|hours|day|days)\s*\)$`)
 
-// Parse reads an expression; cron and at are meant in the time zone. The error names the part that is wrong.
+// Parse reads an expression; cron and at are meant in the time zone. The error names the part that
+// is wrong.
 func Parse(text string, zone *time.Location) (Expression, error) {
 	e := Expression{text: text}
 	kind, rest, _ := strings.Cut(text, "(")
@@ -34,13 +36,16 @@ func Parse(text string, zone *time.Location) (Expression, error) {
 	case "rate":
 		parts := rateForm.FindStringSubmatch(text)
 		if parts == nil {
-			return e, fmt.Errorf("schedule expression %q: a rate is a whole number and minute, minutes, hour, hours, day or days", text)
+			return e, fmt.Errorf(
+				"schedule expression %q: a rate is a whole number and minute, minutes, hour, hours, day or days", text)
 		}
 		n, err := strconv.Atoi(parts[1])
 		if err != nil || n < 1 || n > 1_000_000 {
 			return e, fmt.Errorf("schedule expression %q: the rate must be from 1 to 1000000", text)
 		}
-		unit := map[string]time.Duration{"minute": time.Minute, "hour": time.Hour, "day": 24 * time.Hour}[strings.TrimSuffix(parts[2], "s")]
+		unit := map[string]time.Duration{
+			"minute": time.Minute, "hour": time.Hour, "day": 24 * time.Hour,
+		}[strings.TrimSuffix(parts[2], "s")]
 		e.Rate = time.Duration(n) * unit
 	case "at":
 		at, err := time.ParseInLocation("2006-01-02T15:04:05", inner, zone)
@@ -63,7 +68,8 @@ func Parse(text string, zone *time.Location) (Expression, error) {
 // String is the expression as it was written.
 func (e Expression) String() string { return e.text }
 
-// Next is the first time after the given one at which the schedule runs, the zero time if there is none. Rates count from start.
+// Next is the first time after the given one at which the schedule runs, the zero time if there is
+// none. Rates count from start.
 func (e Expression) Next(start, after time.Time) time.Time {
 	switch {
 	case e.Rate > 0:

@@ -37,7 +37,8 @@ func Listen(t testing.TB, server *wire.Server, services ...Service) aws.Config {
 		}
 	})
 	return aws.Config{
-		Region: "us-east-1", BaseEndpoint: &url, Credentials: credentials.NewStaticCredentialsProvider("AKIATEST", "secret", ""), Retryer: retryer,
+		Region: "us-east-1", BaseEndpoint: &url,
+		Credentials: credentials.NewStaticCredentialsProvider("AKIATEST", "secret", ""), Retryer: retryer,
 	}
 }
 

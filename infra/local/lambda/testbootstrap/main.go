@@ -1,4 +1,5 @@
-// Command bootstrap is the function that the tests of the local Lambda run: its payload says what to do.
+// Command bootstrap is the function that the tests of the local Lambda run: its payload says what
+// to do.
 package main
 
 import (
@@ -51,7 +52,9 @@ func main() {
 			return batch(o.Records)
 		}
 		call, _ := lambdacontext.FromContext(ctx)
-		out := report{Count: count, PID: os.Getpid(), RequestID: call.AwsRequestID, FunctionARN: call.InvokedFunctionArn, Text: o.Text}
+		out := report{
+			Count: count, PID: os.Getpid(), RequestID: call.AwsRequestID, FunctionARN: call.InvokedFunctionArn, Text: o.Text,
+		}
 		out.Deadline, _ = ctx.Deadline()
 		switch o.Do {
 		case "sleep":
@@ -72,7 +75,8 @@ func main() {
 	})
 }
 
-// sendOn sends a message to the queue that the environment names, with what Lambda gives an SDK and nothing else.
+// sendOn sends a message to the queue that the environment names, with what Lambda gives an SDK and
+// nothing else.
 func sendOn(body string) error {
 	configuration, err := config.LoadDefaultConfig(context.Background())
 	if err != nil {
@@ -84,7 +88,8 @@ func sendOn(body string) error {
 	return err
 }
 
-// batch fails the messages that say so, crashes or errs on those, and answers nonsense for "malformed".
+// batch fails the messages that say so, crashes or errs on those, and answers nonsense for
+// "malformed".
 func batch(records []events.SQSMessage) (any, error) {
 	var response events.SQSEventResponse
 	for _, record := range records {
@@ -102,7 +107,8 @@ func batch(records []events.SQSMessage) (any, error) {
 		case strings.HasPrefix(record.Body, "slow"):
 			time.Sleep(1500 * time.Millisecond)
 		case strings.HasPrefix(record.Body, "fail"):
-			response.BatchItemFailures = append(response.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: record.MessageId})
+			response.BatchItemFailures = append(response.BatchItemFailures,
+				events.SQSBatchItemFailure{ItemIdentifier: record.MessageId})
 		}
 	}
 	return response, nil
