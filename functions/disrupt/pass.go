@@ -232,7 +232,7 @@ func (p *pass) consolidate(ctx context.Context) error {
 			failed = append(failed, ofNode(proposal.First, p.do(ctx, decide.Withdraw(proposal))))
 		}
 		return errors.Join(failed...)
-	case !p.view.seen.Calm(p.now()):
+	case p.view.seen.HasRecentPendingPods(p.now()):
 		return nil
 	case len(proposals) == 0:
 		return p.propose(ctx)

@@ -10,6 +10,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/disruption/repair"
 	"github.com/whittle-dev/whittle/shared/fleet"
 )
 
@@ -103,7 +104,7 @@ func (s *seen) examine(now time.Time) {
 	if !s.tick {
 		return
 	}
-	var nodes []disruption.Patient
+	var nodes []repair.NodeHealth
 	for i := range s.views {
 		view := &s.views[i]
 		id, _ := api.InstanceID(view.Claim.Status.ProviderID)
@@ -113,12 +114,12 @@ func (s *seen) examine(now time.Time) {
 			view.Departures = append(view.Departures, disruption.Departure{At: event.NotBefore, Because: event.ID})
 		}
 		if len(view.Nodes) == 1 {
-			nodes = append(nodes, disruption.Patient{
+			nodes = append(nodes, repair.NodeHealth{
 				Claim: view.Claim, Node: view.Nodes[0], Impairment: impairment(status),
 			})
 		}
 	}
-	due, blocked := disruption.Repairs(nodes, now)
+	due, blocked := repair.Due(nodes, now)
 	for i := range s.views {
 		if condition, unhealthy := due[s.views[i].Claim.Name]; unhealthy {
 			s.views[i].Unhealthy = &condition
@@ -128,9 +129,9 @@ func (s *seen) examine(now time.Time) {
 }
 
 // impairment is the status check that has failed for longest, or nil.
-func impairment(status fleet.Status) *disruption.Impairment {
-	system := &disruption.Impairment{Check: "SystemStatus", Since: status.SystemImpaired}
-	instance := &disruption.Impairment{Check: "InstanceStatus", Since: status.InstanceImpaired}
+func impairment(status fleet.Status) *repair.Impairment {
+	system := &repair.Impairment{Check: "SystemStatus", Since: status.SystemImpaired}
+	instance := &repair.Impairment{Check: "InstanceStatus", Since: status.InstanceImpaired}
 	switch {
 	case !system.Since.IsZero() && (instance.Since.IsZero() || !instance.Since.Before(system.Since)):
 		return system

@@ -12,7 +12,8 @@ import (
 	"github.com/whittle-dev/whittle/functions/lifecycle/nodeclaim"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
-	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/disruption/drift"
+	"github.com/whittle-dev/whittle/shared/disruption/repair"
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/queue"
@@ -37,12 +38,12 @@ type seen struct {
 	nodes           []corev1.Node
 	statuses        map[string]fleet.Status // by instance id; nil unless EC2 was asked, on a tick
 	views           []nodeclaim.View        // one for each claim that the pass works on
-	blocked         []disruption.Ward       // pools with too many unhealthy nodes for a repair
+	blocked         []repair.PoolHealth     // pools with too many unhealthy nodes for a repair
 	pools           []api.NodePool          // on a tick
 	classes         []api.EC2NodeClass      // on a tick
 	// classesListed is set when classes and pools are complete.
 	classesListed bool
-	origins       map[string]*disruption.Origin // by pool, on a tick
+	origins       map[string]*drift.Origin // by pool, on a tick
 	// failed are the readings that the pass does without. A node still registers while EC2 refuses
 	// to list instances.
 	failed error
@@ -154,6 +155,6 @@ func (s *seen) findOrigins(ctx context.Context, client kubernetes, now time.Time
 		}
 	}
 	var err error
-	s.origins, err = disruption.Origins(s.pools, s.classes, client.CertificateAuthority(), known)
+	s.origins, err = drift.Origins(s.pools, s.classes, client.CertificateAuthority(), known)
 	s.failed = errors.Join(s.failed, err)
 }

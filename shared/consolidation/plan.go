@@ -42,7 +42,7 @@ type Move struct {
 	SavedAtLeast float64 `json:"savedAtLeast"`
 	// PodsMoved is how many pods are evicted and come back elsewhere, without those of DaemonSets.
 	PodsMoved int `json:"podsMoved"`
-	// Disturbance is the sum of disruption.EvictionCost of these pods, none less than zero.
+	// Disturbance is the sum of protection.EvictionCost of these pods, none less than zero.
 	Disturbance float64 `json:"disturbance"`
 }
 

@@ -1,4 +1,4 @@
-package disruption
+package disruption_test
 
 import (
 	"strings"
@@ -10,31 +10,32 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-func inZone(n *Node) {
+func inZone(n *disruption.Node) {
 	n.Claim.Labels[api.CapacityTypeLabelKey] = api.CapacityTypeSpot
 	n.Claim.UID = types.UID(n.Claim.Name)
 }
 
 // recommended is a spot node that EC2 recommended to replace a while ago.
-func recommended(name string, ago time.Duration, change ...func(*Node)) Node {
-	return node(name, 0, append([]func(*Node){inZone, annotated(RebalanceRecommendedAnnotationKey, monday.Add(-ago).Format(time.RFC3339))}, change...)...)
+func recommended(name string, ago time.Duration, change ...func(*disruption.Node)) disruption.Node {
+	return node(name, 0, append([]func(*disruption.Node){inZone, annotated(disruption.RebalanceRecommendedAnnotationKey, monday.Add(-ago).Format(time.RFC3339))}, change...)...)
 }
 
 // departing is a node of which AWS has announced that it goes.
-func departing(name string, ahead time.Duration, change ...func(*Node)) Node {
-	return node(name, 0, append([]func(*Node){annotated(DepartsAtAnnotationKey, monday.Add(ahead).Format(time.RFC3339)), annotated(DepartsBecauseAnnotationKey, "arn:a")}, change...)...)
+func departing(name string, ahead time.Duration, change ...func(*disruption.Node)) disruption.Node {
+	return node(name, 0, append([]func(*disruption.Node){annotated(disruption.DepartsAtAnnotationKey, monday.Add(ahead).Format(time.RFC3339)), annotated(disruption.DepartsBecauseAnnotationKey, "arn:a")}, change...)...)
 }
 
-func young(n *Node) {
+func young(n *disruption.Node) {
 	n.Claim.Status.Conditions[0].LastTransitionTime = metav1.NewTime(monday.Add(-time.Minute))
 }
 
 // drifted is a node whose claim was marked a while ago.
-func drifted(name string, ago time.Duration, change ...func(*Node)) Node {
-	return node(name, 0, append([]func(*Node){func(n *Node) {
+func drifted(name string, ago time.Duration, change ...func(*disruption.Node)) disruption.Node {
+	return node(name, 0, append([]func(*disruption.Node){func(n *disruption.Node) {
 		n.Node.CreationTimestamp = metav1.NewTime(monday.Add(-time.Hour))
 		n.Claim.Status.Conditions = append(n.Claim.Status.Conditions, metav1.Condition{
 			Type: api.ConditionTypeDrifted, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(monday.Add(-ago)),
@@ -42,33 +43,43 @@ func drifted(name string, ago time.Duration, change ...func(*Node)) Node {
 	}}, change...)...)
 }
 
-func occupied(n *Node) {
+func occupied(n *disruption.Node) {
 	n.Pods = append(n.Pods, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "guest"}})
 }
 
-func graceful(n *Node) { n.Claim.Spec.TerminationGracePeriod = &metav1.Duration{Duration: time.Hour} }
-
-func onNode(key, value string) func(*Node) {
-	return func(n *Node) { n.Node.Annotations = map[string]string{key: value} }
+func graceful(n *disruption.Node) {
+	n.Claim.Spec.TerminationGracePeriod = &metav1.Duration{Duration: time.Hour}
 }
 
-func readyFor(age time.Duration) func(*Node) {
-	return func(n *Node) { n.Claim.Status.Conditions[0].LastTransitionTime = metav1.NewTime(monday.Add(-age)) }
+func onNode(key, value string) func(*disruption.Node) {
+	return func(n *disruption.Node) { n.Node.Annotations = map[string]string{key: value} }
 }
 
-func expires(after time.Duration) func(*Node) {
-	return func(n *Node) { n.Claim.Spec.ExpireAfter = api.DurationOf(after) }
+func readyFor(age time.Duration) func(*disruption.Node) {
+	return func(n *disruption.Node) {
+		n.Claim.Status.Conditions[0].LastTransitionTime = metav1.NewTime(monday.Add(-age))
+	}
+}
+
+func expires(after time.Duration) func(*disruption.Node) {
+	return func(n *disruption.Node) { n.Claim.Spec.ExpireAfter = api.DurationOf(after) }
 }
 
 func within(value string) func(*api.NodePool) {
-	return func(p *api.NodePool) { p.Annotations = map[string]string{ExpireWithinBudgetsAnnotationKey: value} }
+	return func(p *api.NodePool) {
+		p.Annotations = map[string]string{disruption.ExpireWithinBudgetsAnnotationKey: value}
+	}
 }
 
-func onDemand(n *Node) { n.Claim.Labels[api.CapacityTypeLabelKey] = api.CapacityTypeOnDemand }
+func onDemand(n *disruption.Node) {
+	n.Claim.Labels[api.CapacityTypeLabelKey] = api.CapacityTypeOnDemand
+}
 
 func TestCandidates(t *testing.T) {
 	policy := func(value string) func(*api.NodePool) {
-		return func(p *api.NodePool) { p.Annotations = map[string]string{RebalancePolicyAnnotationKey: value} }
+		return func(p *api.NodePool) {
+			p.Annotations = map[string]string{disruption.RebalancePolicyAnnotationKey: value}
+		}
 	}
 	protectedPod := with(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Annotations: map[string]string{api.DoNotDisruptAnnotationKey: "true"}}})
 	replicas := func(p *api.NodePool) { three := int64(3); p.Spec.Replicas = &three }
@@ -77,50 +88,50 @@ func TestCandidates(t *testing.T) {
 		name    string
 		budget  string
 		pool    func(*api.NodePool)
-		nodes   []Node
+		nodes   []disruption.Node
 		waiting []*corev1.Pod
 		want    string
 		notice  string
 	}{
-		{name: "a recommendation replaces the node", nodes: []Node{recommended("a", time.Minute)}, want: "a"},
-		{name: "a policy of Replace does too", pool: policy("Replace"), nodes: []Node{recommended("a", time.Minute)}, want: "a"},
-		{name: "a policy of Ignore does not", pool: policy("Ignore"), nodes: []Node{recommended("a", time.Minute)}},
-		{name: "a policy that is none does not, and says so", pool: policy("replace!"), nodes: []Node{recommended("a", time.Minute)}, notice: "write Replace or Ignore"},
-		{name: "an old recommendation counts no more", nodes: []Node{recommended("a", 2*time.Hour)}},
-		{name: "a recommendation that cannot be read counts for nothing", nodes: []Node{node("a", 0, inZone, annotated(RebalanceRecommendedAnnotationKey, "soon"))}},
-		{name: "a new node is left alone", nodes: []Node{recommended("a", time.Minute, young)}},
-		{name: "an on-demand node has nothing to fear", nodes: []Node{recommended("a", time.Minute, onDemand)}},
-		{name: "budgets bound how many go at once, the first recommended first", budget: "2", nodes: []Node{recommended("a", time.Minute), recommended("b", 3*time.Minute), recommended("c", 2*time.Minute)}, want: "b,c", notice: "blocking budget"},
-		{name: "nodes being replaced take of the budget", budget: "2", nodes: []Node{recommended("a", time.Minute), recommended("b", 3*time.Minute), node("c", 0, annotated(ReplacedByAnnotationKey, "x"), begunAgo(time.Minute))}, want: "b", notice: "blocking budget"},
-		{name: "a budget of none keeps all", budget: "0", nodes: []Node{recommended("a", time.Minute)}, notice: "blocking budget"},
-		{name: "a protected pod keeps its node", nodes: []Node{recommended("a", time.Minute, protectedPod)}, notice: "do-not-disrupt"},
-		{name: "a failed replacement is not tried again soon", nodes: []Node{recommended("a", time.Minute, annotated(ReplaceAfterAnnotationKey, monday.Add(time.Minute).Format(time.RFC3339)))}},
-		{name: "a failed replacement is tried again later", nodes: []Node{recommended("a", time.Minute, annotated(ReplaceAfterAnnotationKey, monday.Format(time.RFC3339)))}, want: "a"},
-		{name: "a node that leaves is past it", nodes: []Node{recommended("a", time.Minute, claimDeleted)}},
-		{name: "in a pool with a fixed number of nodes too", pool: replicas, nodes: []Node{recommended("a", time.Minute)}, want: "a"},
-		{name: "not while a new pod waits", nodes: []Node{recommended("a", time.Minute)}, waiting: []*corev1.Pod{waitingPod(time.Second)}},
-		{name: "a departure weeks ahead waits", nodes: []Node{departing("a", 14*day)}},
-		{name: "a departure within a week is prepared for", nodes: []Node{departing("a", 6*day)}, want: "a"},
-		{name: "a departure is prepared for whatever the rebalance policy", pool: policy("Ignore"), nodes: []Node{departing("a", 6*day)}, want: "a"},
-		{name: "departures come first, the next one first", budget: "3", nodes: []Node{recommended("a", time.Hour-time.Minute), departing("b", 5*day), departing("c", 4*day), recommended("d", time.Minute)}, want: "c,b,a", notice: "blocking budget"},
-		{name: "a drifted node is replaced", nodes: []Node{drifted("a", time.Minute)}, want: "a"},
-		{name: "drift is looked at twice", nodes: []Node{drifted("a", ConfirmAfter-time.Second)}},
-		{name: "drift in its order, empty ones first", nodes: []Node{drifted("a", time.Hour, occupied), drifted("b", 2*time.Hour, occupied), drifted("c", time.Minute)}, want: "c,b,a"},
-		{name: "what AWS says goes before drift", budget: "1", nodes: []Node{drifted("a", time.Hour), departing("b", day)}, want: "b", notice: "blocking budget"},
-		{name: "a pod keeps a drifted node", nodes: []Node{drifted("a", time.Hour, protectedPod)}, notice: "do-not-disrupt"},
-		{name: "with a grace period it does not", nodes: []Node{drifted("a", time.Hour, protectedPod, graceful)}, want: "a"},
-		{name: "a pod that is not safe to evict keeps its node", nodes: []Node{drifted("a", time.Hour, with(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Annotations: map[string]string{api.SafeToEvictAnnotationKey: "false"}}}))}, notice: "safe-to-evict"},
-		{name: "a person keeps a node", nodes: []Node{drifted("a", time.Hour, onNode(api.DoNotDisruptAnnotationKey, "true"))}},
-		{name: "a person keeps a node for a while", nodes: []Node{drifted("a", time.Hour, onNode(api.DoNotDisruptAnnotationKey, "2h"))}},
-		{name: "and no longer", nodes: []Node{drifted("a", time.Hour, onNode(api.DoNotDisruptAnnotationKey, "30m"))}, want: "a"},
-		{name: "a person keeps a node from cluster-autoscaler", nodes: []Node{drifted("a", time.Hour, onNode(api.ScaleDownDisabledAnnotationKey, "true"))}},
-		{name: "a node that has just become ready is left alone", nodes: []Node{drifted("a", time.Hour, readyFor(settle-time.Second))}},
-		{name: "an expired node is lifecycle's", nodes: []Node{node("a", 0, expires(time.Minute))}},
-		{name: "within budgets it is replaced", pool: within("true"), nodes: []Node{node("a", 0, expires(time.Minute))}, want: "a"},
-		{name: "within a budget of none it stays", budget: "0", pool: within("true"), nodes: []Node{node("a", 0, expires(time.Minute))}, notice: "blocking budget"},
-		{name: "one that has not expired stays", pool: within("true"), nodes: []Node{node("a", 0, expires(2*time.Hour))}},
-		{name: "an annotation that is none counts, and is told", pool: within("yes"), nodes: []Node{node("a", 0, expires(time.Minute))}, want: "a", notice: "write \"true\" or \"false\""},
-		{name: "a capacity block is used to its end", nodes: []Node{departing("a", 2*time.Hour, annotated(DepartsBecauseAnnotationKey, "cr-1"))}},
+		{name: "a recommendation replaces the node", nodes: []disruption.Node{recommended("a", time.Minute)}, want: "a"},
+		{name: "a policy of Replace does too", pool: policy("Replace"), nodes: []disruption.Node{recommended("a", time.Minute)}, want: "a"},
+		{name: "a policy of Ignore does not", pool: policy("Ignore"), nodes: []disruption.Node{recommended("a", time.Minute)}},
+		{name: "a policy that is none does not, and says so", pool: policy("replace!"), nodes: []disruption.Node{recommended("a", time.Minute)}, notice: "write Replace or Ignore"},
+		{name: "an old recommendation counts no more", nodes: []disruption.Node{recommended("a", 2*time.Hour)}},
+		{name: "a recommendation that cannot be read counts for nothing", nodes: []disruption.Node{node("a", 0, inZone, annotated(disruption.RebalanceRecommendedAnnotationKey, "soon"))}},
+		{name: "a new node is left alone", nodes: []disruption.Node{recommended("a", time.Minute, young)}},
+		{name: "an on-demand node has nothing to fear", nodes: []disruption.Node{recommended("a", time.Minute, onDemand)}},
+		{name: "budgets bound how many go at once, the first recommended first", budget: "2", nodes: []disruption.Node{recommended("a", time.Minute), recommended("b", 3*time.Minute), recommended("c", 2*time.Minute)}, want: "b,c", notice: "blocking budget"},
+		{name: "nodes being replaced take of the budget", budget: "2", nodes: []disruption.Node{recommended("a", time.Minute), recommended("b", 3*time.Minute), node("c", 0, annotated(disruption.ReplacedByAnnotationKey, "x"), begunAgo(time.Minute))}, want: "b", notice: "blocking budget"},
+		{name: "a budget of none keeps all", budget: "0", nodes: []disruption.Node{recommended("a", time.Minute)}, notice: "blocking budget"},
+		{name: "a protected pod keeps its node", nodes: []disruption.Node{recommended("a", time.Minute, protectedPod)}, notice: "do-not-disrupt"},
+		{name: "a failed replacement is not tried again soon", nodes: []disruption.Node{recommended("a", time.Minute, annotated(disruption.ReplaceAfterAnnotationKey, monday.Add(time.Minute).Format(time.RFC3339)))}},
+		{name: "a failed replacement is tried again later", nodes: []disruption.Node{recommended("a", time.Minute, annotated(disruption.ReplaceAfterAnnotationKey, monday.Format(time.RFC3339)))}, want: "a"},
+		{name: "a node that leaves is past it", nodes: []disruption.Node{recommended("a", time.Minute, claimDeleted)}},
+		{name: "in a pool with a fixed number of nodes too", pool: replicas, nodes: []disruption.Node{recommended("a", time.Minute)}, want: "a"},
+		{name: "not while a new pod waits", nodes: []disruption.Node{recommended("a", time.Minute)}, waiting: []*corev1.Pod{waitingPod(time.Second)}},
+		{name: "a departure weeks ahead waits", nodes: []disruption.Node{departing("a", 14*day)}},
+		{name: "a departure within a week is prepared for", nodes: []disruption.Node{departing("a", 6*day)}, want: "a"},
+		{name: "a departure is prepared for whatever the rebalance policy", pool: policy("Ignore"), nodes: []disruption.Node{departing("a", 6*day)}, want: "a"},
+		{name: "departures come first, the next one first", budget: "3", nodes: []disruption.Node{recommended("a", time.Hour-time.Minute), departing("b", 5*day), departing("c", 4*day), recommended("d", time.Minute)}, want: "c,b,a", notice: "blocking budget"},
+		{name: "a drifted node is replaced", nodes: []disruption.Node{drifted("a", time.Minute)}, want: "a"},
+		{name: "drift is looked at twice", nodes: []disruption.Node{drifted("a", disruption.ConfirmAfter-time.Second)}},
+		{name: "drift in its order, empty ones first", nodes: []disruption.Node{drifted("a", time.Hour, occupied), drifted("b", 2*time.Hour, occupied), drifted("c", time.Minute)}, want: "c,b,a"},
+		{name: "what AWS says goes before drift", budget: "1", nodes: []disruption.Node{drifted("a", time.Hour), departing("b", day)}, want: "b", notice: "blocking budget"},
+		{name: "a pod keeps a drifted node", nodes: []disruption.Node{drifted("a", time.Hour, protectedPod)}, notice: "do-not-disrupt"},
+		{name: "with a grace period it does not", nodes: []disruption.Node{drifted("a", time.Hour, protectedPod, graceful)}, want: "a"},
+		{name: "a pod that is not safe to evict keeps its node", nodes: []disruption.Node{drifted("a", time.Hour, with(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Annotations: map[string]string{api.SafeToEvictAnnotationKey: "false"}}}))}, notice: "safe-to-evict"},
+		{name: "a person keeps a node", nodes: []disruption.Node{drifted("a", time.Hour, onNode(api.DoNotDisruptAnnotationKey, "true"))}},
+		{name: "a person keeps a node for a while", nodes: []disruption.Node{drifted("a", time.Hour, onNode(api.DoNotDisruptAnnotationKey, "2h"))}},
+		{name: "and no longer", nodes: []disruption.Node{drifted("a", time.Hour, onNode(api.DoNotDisruptAnnotationKey, "30m"))}, want: "a"},
+		{name: "a person keeps a node from cluster-autoscaler", nodes: []disruption.Node{drifted("a", time.Hour, onNode(api.ScaleDownDisabledAnnotationKey, "true"))}},
+		{name: "a node that has just become ready is left alone", nodes: []disruption.Node{drifted("a", time.Hour, readyFor(30*time.Second-time.Second))}},
+		{name: "an expired node is lifecycle's", nodes: []disruption.Node{node("a", 0, expires(time.Minute))}},
+		{name: "within budgets it is replaced", pool: within("true"), nodes: []disruption.Node{node("a", 0, expires(time.Minute))}, want: "a"},
+		{name: "within a budget of none it stays", budget: "0", pool: within("true"), nodes: []disruption.Node{node("a", 0, expires(time.Minute))}, notice: "blocking budget"},
+		{name: "one that has not expired stays", pool: within("true"), nodes: []disruption.Node{node("a", 0, expires(2*time.Hour))}},
+		{name: "an annotation that is none counts, and is told", pool: within("yes"), nodes: []disruption.Node{node("a", 0, expires(time.Minute))}, want: "a", notice: "write \"true\" or \"false\""},
+		{name: "a capacity block is used to its end", nodes: []disruption.Node{departing("a", 2*time.Hour, annotated(disruption.DepartsBecauseAnnotationKey, "cr-1"))}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			budget := test.budget
@@ -131,8 +142,8 @@ func TestCandidates(t *testing.T) {
 			if test.pool != nil {
 				test.pool(&p)
 			}
-			chosen, notices := Candidates(&Snapshot{Pools: []api.NodePool{p}, Nodes: test.nodes, Waiting: test.waiting}, monday)
-			var got []*Node
+			chosen, notices := disruption.Candidates(&disruption.Snapshot{Pools: []api.NodePool{p}, Nodes: test.nodes, Waiting: test.waiting}, monday)
+			var got []*disruption.Node
 			for _, candidate := range chosen {
 				got = append(got, candidate.Node)
 			}
@@ -164,18 +175,18 @@ func TestMoves(t *testing.T) {
 		return plan.PlannedNodeClaim{NodeClaim: api.NodeClaim{ObjectMeta: metav1.ObjectMeta{GenerateName: "default-"}}, Pods: ref(pods...)}
 	}
 	a, b, c := recommended("a", time.Minute, with(podOf("a1"), podOf("a2"))), recommended("b", time.Minute, with(podOf("b1"))), recommended("c", time.Minute, with(podOf("c1")))
-	candidates := []Candidate{{Node: &a, Reason: ReasonRebalance}, {Node: &b, Reason: ReasonRebalance}, {Node: &c, Reason: ReasonRebalance}}
+	candidates := []disruption.Candidate{{Node: &a, Reason: disruption.ReasonRebalance}, {Node: &b, Reason: disruption.ReasonRebalance}, {Node: &c, Reason: disruption.ReasonRebalance}}
 	decided := &plan.Plan{
 		NodeClaims:  []plan.PlannedNodeClaim{planned("a1", "b1"), planned("other"), planned("c1")},
 		Nominations: []plan.Nomination{{Pod: ref("a2")[0], NodeClaimName: "onitsway"}, {Pod: ref("b1")[0], NodeName: "there", NodeClaimName: "there"}},
 		Unplaced:    []plan.Unplaced{{Pod: ref("c1")[0], Reasons: []plan.Reason{{Message: "too large"}}}},
 	}
-	moves := MovesOf(candidates, decided, monday)
+	moves := disruption.MovesOf(candidates, decided, monday)
 	if len(moves.Begin) != 2 || len(moves.Create) != 1 || len(moves.Stay) != 1 || moves.Stay[0].Node != &c || !strings.Contains(moves.Stay[0].Message, "too large") {
 		t.Fatalf("moves %+v", moves)
 	}
 	created := moves.Create[0].Claim
-	if created.GenerateName != "" || !strings.HasPrefix(created.Name, "default-") || created.Annotations[ReplacesAnnotationKey] != "a,b" || created.Annotations[api.AttemptAnnotationKey] != "1" {
+	if created.GenerateName != "" || !strings.HasPrefix(created.Name, "default-") || created.Annotations[disruption.ReplacesAnnotationKey] != "a,b" || created.Annotations[api.AttemptAnnotationKey] != "1" {
 		t.Errorf("creates %+v", created.ObjectMeta)
 	}
 	if got := strings.Join(moves.Begin[0].By, ","); got != created.Name+",onitsway" {
@@ -184,7 +195,7 @@ func TestMoves(t *testing.T) {
 	if got := strings.Join(moves.Begin[1].By, ","); got != created.Name {
 		t.Errorf("b is replaced by %q", got)
 	}
-	if again := MovesOf(candidates, decided, monday.Add(time.Second)); again.Create[0].Claim.Name == created.Name {
+	if again := disruption.MovesOf(candidates, decided, monday.Add(time.Second)); again.Create[0].Claim.Name == created.Name {
 		t.Error("another attempt takes the same name")
 	}
 }

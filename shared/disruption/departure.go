@@ -7,44 +7,44 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// Annotations of a NodeClaim about what AWS has announced for its instance. They are
-// all that is remembered of an event.
+// Annotations of a NodeClaim about what AWS has announced for its instance. Nothing else of the events is
+// kept.
 const (
-	// RebalanceRecommendedAnnotationKey is the time (RFC 3339) of EC2's word that the
-	// spot instance is more likely than others to be taken back.
+	// RebalanceRecommendedAnnotationKey is the time (RFC 3339) of EC2's message that the spot instance is
+	// at a higher risk of interruption.
 	RebalanceRecommendedAnnotationKey = api.OwnGroup + "/rebalance-recommended"
-	// DepartsAtAnnotationKey is the time (RFC 3339) at which AWS takes the instance:
-	// maintenance begins, or its capacity block is cleared.
+	// DepartsAtAnnotationKey is the time (RFC 3339) at which AWS takes the instance: maintenance begins,
+	// or its capacity block ends.
 	DepartsAtAnnotationKey = api.OwnGroup + "/departs-at"
-	// DepartsBecauseAnnotationKey names what has announced it: the ARN of a Health event, the
-	// id of an event in the instance's status, or that of a capacity reservation. Its end takes
-	// both away.
+	// DepartsBecauseAnnotationKey names the source: the ARN of a Health event, the id of an event in the
+	// instance's status, or the id of a capacity reservation. Both annotations are removed when the
+	// source withdraws.
 	DepartsBecauseAnnotationKey = api.OwnGroup + "/departs-because"
 )
 
 const (
-	// gracefulWithin is how long before a departure its node may be replaced, with the
-	// replacement first and under budgets. Health speaks two weeks ahead; in one week
-	// every window of a budget's schedule opens, daily and weekly ones.
+	// gracefulWithin is how long before a departure the node may be replaced, within budgets. Health
+	// announces two weeks ahead. In one week every window of a daily or weekly budget schedule opens.
 	gracefulWithin = 7 * 24 * time.Hour
-	// forcefulWithin is how long before a departure its node is ended whatever budgets
-	// say. An hour is enough for most drains under disruption budgets.
+	// forcefulWithin is how long before a departure the node ends, whatever budgets say. An hour is
+	// enough for most drains under PodDisruptionBudgets.
 	forcefulWithin = time.Hour
-	// reservationWithin is the same for the nodes of a capacity block, which is paid for
-	// to its end: Karpenter's ten minutes.
+	// reservationWithin is the same for a capacity block, which is paid to its end: Karpenter's ten
+	// minutes.
 	reservationWithin = 10 * time.Minute
-	// blockCleared is how long before a capacity block's end EC2 begins to terminate its
-	// instances. https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-blocks.html
+	// blockCleared is how long before a capacity block's end EC2 begins to terminate its instances.
+	// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-blocks.html
 	blockCleared = 30 * time.Minute
 
 	reservationPrefix = "cr-"
-	// statusPrefix begins the ids of the work that the status of an instance lists.
+	// statusPrefix begins the ids of the events that an instance's status lists.
 	statusPrefix = "instance-event-"
 )
 
-// Departure is a moment known ahead at which AWS takes a node's instance.
+// Departure is an announced time at which AWS takes a node's instance.
 type Departure struct {
-	At      time.Time
+	At time.Time
+	// Because names the source: see DepartsBecauseAnnotationKey.
 	Because string
 }
 
@@ -53,13 +53,13 @@ func BlockDeparture(reservation string, end time.Time) Departure {
 	return Departure{At: end.Add(-blockCleared), Because: reservation}
 }
 
-// DepartureOf reads what the claim says; what cannot be read counts as not written.
+// DepartureOf reads the claim's annotations. A time that cannot be read counts as not written.
 func DepartureOf(claim *api.NodeClaim) (departure Departure, announced bool) {
 	at, err := time.Parse(time.RFC3339, claim.Annotations[DepartsAtAnnotationKey])
 	return Departure{At: at, Because: claim.Annotations[DepartsBecauseAnnotationKey]}, err == nil
 }
 
-// Near tells whether the node is to be ended now, whatever budgets say.
+// Near tells whether the node ends now, whatever budgets say.
 func (d Departure) Near(now time.Time) bool {
 	if d.ofReservation() {
 		return d.At.Sub(now) <= reservationWithin
@@ -67,31 +67,32 @@ func (d Departure) Near(now time.Time) bool {
 	return d.At.Sub(now) <= forcefulWithin
 }
 
-// replaceable tells whether the time has come to replace the node as budgets allow. What
-// runs in a capacity block was bought there, and stays to its end.
+// replaceable tells whether the node may be replaced as budgets allow. A node in a capacity block stays to
+// the block's end, which is paid for.
 func (d Departure) replaceable(now time.Time) bool {
 	return !d.ofReservation() && d.At.Sub(now) <= gracefulWithin
 }
 
-// OfInstanceStatus tells that the status of the instance has announced it, and takes it
-// back by listing it no more.
+// OfInstanceStatus tells whether the instance's status announced the departure. It withdraws it by not
+// listing it any more.
 func (d Departure) OfInstanceStatus() bool { return strings.HasPrefix(d.Because, statusPrefix) }
 
 func (d Departure) ofReservation() bool { return strings.HasPrefix(d.Because, reservationPrefix) }
 
-// MarkDeparture is the patch that writes the departure on the claim; nil where the claim
-// knows of it, or of another that comes before it. A later word about the same cause
-// counts, also when it puts the departure off.
+// MarkDeparture is the patch that writes the departure on the claim. It is nil if the claim has the same,
+// or an earlier one of another source. A newer time of the same source counts, also a later one.
 func MarkDeparture(claim *api.NodeClaim, departure Departure) map[string]any {
 	departure.At = departure.At.UTC().Truncate(time.Second)
-	if known, announced := DepartureOf(claim); announced && (known == departure || known.Because != departure.Because && !known.At.After(departure.At)) {
+	known, announced := DepartureOf(claim)
+	if announced && (known == departure || known.Because != departure.Because && !known.At.After(departure.At)) {
 		return nil
 	}
-	return annotate(map[string]any{DepartsAtAnnotationKey: departure.At.Format(time.RFC3339), DepartsBecauseAnnotationKey: departure.Because})
+	return annotate(map[string]any{
+		DepartsAtAnnotationKey: departure.At.Format(time.RFC3339), DepartsBecauseAnnotationKey: departure.Because,
+	})
 }
 
-// CancelDeparture is the patch that takes the departure of that cause back; nil where the
-// claim does not know of it.
+// CancelDeparture is the patch that removes the departure of the source, or nil if the claim has none.
 func CancelDeparture(claim *api.NodeClaim, because string) map[string]any {
 	if known, announced := DepartureOf(claim); !announced || known.Because != because {
 		return nil
@@ -99,24 +100,25 @@ func CancelDeparture(claim *api.NodeClaim, because string) map[string]any {
 	return annotate(map[string]any{DepartsAtAnnotationKey: nil, DepartsBecauseAnnotationKey: nil})
 }
 
-// EndBy is the patch that has the claim's node drained, past whatever protects its pods,
-// by the time at which its instance is taken; nil where it will be by then.
+// EndBy is the patch that has the claim's node drained by the time, whatever protects its pods. It is nil
+// if the node is drained by then in any case.
 func EndBy(claim *api.NodeClaim, at, now time.Time) map[string]any {
 	written, err := time.Parse(time.RFC3339, claim.Annotations[api.NodeClaimTerminationTimestampAnnotationKey])
 	if err == nil && !written.After(at) {
 		return nil
 	}
-	// What the claim's own grace period comes to is written when its deletion begins.
-	if grace := claim.Spec.TerminationGracePeriod; err != nil && claim.DeletionTimestamp == nil && grace != nil && !now.Add(grace.Duration).After(at) {
+	// The end of the claim's own grace period is written when its deletion begins.
+	grace := claim.Spec.TerminationGracePeriod
+	if err != nil && claim.DeletionTimestamp == nil && grace != nil && !now.Add(grace.Duration).After(at) {
 		return nil
 	}
 	return annotate(map[string]any{api.NodeClaimTerminationTimestampAnnotationKey: at.UTC().Format(time.RFC3339)})
 }
 
-// MarkRebalance is the patch that writes EC2's recommendation on the claim; nil where
-// one that still counts is written.
+// MarkRebalance is the patch that writes EC2's recommendation on the claim, or nil if one is written that
+// still counts.
 func MarkRebalance(claim *api.NodeClaim, at, now time.Time) map[string]any {
-	if _, standing := recommendedAt(claim, now); standing {
+	if _, stands := recommendedAt(claim, now); stands {
 		return nil
 	}
 	return annotate(map[string]any{RebalanceRecommendedAnnotationKey: at.UTC().Format(time.RFC3339)})
@@ -124,4 +126,11 @@ func MarkRebalance(claim *api.NodeClaim, at, now time.Time) map[string]any {
 
 func annotate(annotations map[string]any) map[string]any {
 	return map[string]any{"metadata": map[string]any{"annotations": annotations}}
+}
+
+// annotateVersion is the same for the claim as it was read. It conflicts if the claim has changed since.
+func annotateVersion(claim *api.NodeClaim, annotations map[string]any) map[string]any {
+	return map[string]any{"metadata": map[string]any{
+		"resourceVersion": claim.ResourceVersion, "annotations": annotations,
+	}}
 }

@@ -7,23 +7,41 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// ExpireWithinBudgetsAnnotationKey says, on a NodePool, that its nodes do not end when they
-// expire but are replaced first, as drifted ones are: within the pool's budgets, and as pods
-// and disruption budgets allow. "true" or "false"; its absence is "false", which is
-// Karpenter's way.
+// ExpireWithinBudgetsAnnotationKey says, on a NodePool, that expired nodes are replaced like drifted ones:
+// within the pool's budgets, and as pods and PodDisruptionBudgets allow. "true" or "false". Without it
+// expired nodes end at once, as in Karpenter.
 const ExpireWithinBudgetsAnnotationKey = api.OwnGroup + "/expire-within-budgets"
 
-// ReasonExpired is why a node is replaced that has expired. A budget cannot name it.
+// ReasonExpired is why an expired node is replaced. A budget cannot name it.
 const ReasonExpired api.DisruptionReason = "Expired"
 
-// ExpiresWithinBudgets tells whether the pool's expired nodes are replaced first.
+// expired replaces expired nodes of pools that ask for it. Lifecycle ends those of other pools.
+func expired() policy {
+	return policy{reason: ReasonExpired, wants: expiredSince}
+}
+
+// expiredSince is when the node's life was over, if it is.
+func expiredSince(_ *Snapshot, node *Node, pool *api.NodePool, now time.Time) (time.Time, bool, error) {
+	life := node.Claim.Spec.ExpireAfter.Duration
+	if life == nil {
+		return time.Time{}, false, nil
+	}
+	since := node.Claim.CreationTimestamp.Add(*life)
+	if now.Before(since) {
+		return since, false, nil
+	}
+	within, err := expiresWithinBudgets(pool)
+	return since, within, err
+}
+
+// ExpiresWithinBudgets tells whether the pool's expired nodes are replaced before they end.
 func ExpiresWithinBudgets(pool *api.NodePool) bool {
 	within, _ := expiresWithinBudgets(pool)
 	return within
 }
 
-// expiresWithinBudgets takes a value that is neither for "true": it was written to keep
-// nodes from ending at once. The error says how to mend it.
+// expiresWithinBudgets reads an unknown value as "true": it was written to keep nodes from ending at once.
+// The error says how to mend it.
 func expiresWithinBudgets(pool *api.NodePool) (bool, error) {
 	switch value := pool.Annotations[ExpireWithinBudgetsAnnotationKey]; value {
 	case "", "false":
@@ -31,16 +49,7 @@ func expiresWithinBudgets(pool *api.NodePool) (bool, error) {
 	case "true":
 		return true, nil
 	default:
-		return true, fmt.Errorf("nodepool %q: annotation %s is %q: write \"true\" or \"false\"", pool.Name, ExpireWithinBudgetsAnnotationKey, value)
+		return true, fmt.Errorf("nodepool %q: annotation %s is %q: write \"true\" or \"false\"",
+			pool.Name, ExpireWithinBudgetsAnnotationKey, value)
 	}
-}
-
-// expiredSince is when the node's time was over, if it is.
-func (n *Node) expiredSince(now time.Time) (since time.Time, expired bool) {
-	life := n.Claim.Spec.ExpireAfter.Duration
-	if life == nil {
-		return time.Time{}, false
-	}
-	since = n.Claim.CreationTimestamp.Add(*life)
-	return since, !now.Before(since)
 }

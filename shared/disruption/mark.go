@@ -10,14 +10,13 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// IsTainted tells whether the node is marked as being taken away.
+// IsTainted tells whether the node is marked for its removal.
 func IsTainted(node *corev1.Node) bool {
 	return scheduling.IsDisruptionTainted(node)
 }
 
-// Taint is the patch that marks the node as being taken away: no pod is scheduled
-// to it any more. It fails with a conflict when the node has changed since it was
-// read. It is nil when the node is marked.
+// Taint is the patch that marks the node for its removal, so that no pod is scheduled to it any more. It
+// is nil if the node is marked. Writing it conflicts if the node has changed since it was read.
 func Taint(node *corev1.Node) map[string]any {
 	if IsTainted(node) {
 		return nil
@@ -25,7 +24,7 @@ func Taint(node *corev1.Node) map[string]any {
 	return taintPatch(node, append(slices.Clone(node.Spec.Taints), api.DisruptedNoScheduleTaint()))
 }
 
-// Untaint is the patch that takes the mark back, or nil when there is none.
+// Untaint is the patch that removes the mark, or nil if there is none.
 func Untaint(node *corev1.Node) map[string]any {
 	if !IsTainted(node) {
 		return nil
@@ -52,17 +51,17 @@ func IsReady(node *corev1.Node) bool {
 	return false
 }
 
-// AboutNode is how events name the node.
+// AboutNode is the node as the subject of events.
 func AboutNode(node *corev1.Node) corev1.ObjectReference {
 	return corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID}
 }
 
-// AboutClaim is how events name the claim.
+// AboutClaim is the claim as the subject of events.
 func AboutClaim(claim *api.NodeClaim) corev1.ObjectReference {
 	return about(api.NodeClaimKind, &claim.ObjectMeta)
 }
 
-// AboutPool is how events name the pool.
+// AboutPool is the pool as the subject of events.
 func AboutPool(pool *api.NodePool) corev1.ObjectReference {
 	return about(api.NodePoolKind, &pool.ObjectMeta)
 }

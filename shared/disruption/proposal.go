@@ -7,23 +7,23 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// ProposedAnnotationKey is, on the first claim of a move that is to be made for its price, when
-// it was proposed (RFC 3339) and the names of the claims whose nodes it takes away, with
-// commas between. It is looked at again, ConfirmAfter later, before anything is done.
+// ProposedAnnotationKey is, on the first claim of a consolidation move, the time (RFC 3339) of the proposal and
+// the names of the claims that the move deletes, separated by commas. A pass validates it ConfirmAfter
+// later, before anything is done.
 const ProposedAnnotationKey = api.OwnGroup + "/proposed"
 
-// Proposal is a move that was found to be worth its while.
+// Proposal is a move that consolidation has found.
 type Proposal struct {
-	// First is the node whose claim says so.
+	// First is the node whose claim has the annotation.
 	First  *Node
 	Claims []string
 	At     time.Time
 }
 
-// Due tells whether the proposal is to be looked at again.
+// Due tells whether the proposal is to be validated.
 func (p *Proposal) Due(now time.Time) bool { return now.Sub(p.At) >= ConfirmAfter }
 
-// Proposals are those of the snapshot. One that cannot be read is due, and proposes nothing.
+// Proposals are those of the snapshot. A proposal that cannot be read is due, and names no claims.
 func (s *Snapshot) Proposals() []Proposal {
 	var proposals []Proposal
 	for i := range s.Nodes {
@@ -45,19 +45,15 @@ func (s *Snapshot) Proposals() []Proposal {
 // Propose is the patch that proposes a move on the first of its claims.
 func Propose(first *api.NodeClaim, claims []string, now time.Time) map[string]any {
 	text := strings.Join(append([]string{now.UTC().Format(time.RFC3339)}, claims...), ",")
-	return map[string]any{"metadata": map[string]any{
-		"resourceVersion": first.ResourceVersion, "annotations": map[string]any{ProposedAnnotationKey: text},
-	}}
+	return annotateVersion(first, map[string]any{ProposedAnnotationKey: text})
 }
 
-// Unpropose is the patch that takes a proposal back, or away once it is begun.
+// Unpropose is the patch that removes a proposal.
 func Unpropose(first *api.NodeClaim) map[string]any {
-	return map[string]any{"metadata": map[string]any{
-		"resourceVersion": first.ResourceVersion, "annotations": map[string]any{ProposedAnnotationKey: nil},
-	}}
+	return annotateVersion(first, map[string]any{ProposedAnnotationKey: nil})
 }
 
-// Movable are the nodes of the claims, nil if one of them is gone or is not to be moved now.
+// Movable are the nodes of the claims, or nil if one of them is gone or may not be replaced now.
 func (s *Snapshot) Movable(claims []string, now time.Time) []*Node {
 	byName := map[string]*Node{}
 	for i := range s.Nodes {
@@ -74,12 +70,7 @@ func (s *Snapshot) Movable(claims []string, now time.Time) []*Node {
 	return nodes
 }
 
-// Calm tells whether no pod has begun to wait for a node of late: room that it is about to
-// take is not to be counted on.
-func (s *Snapshot) Calm(now time.Time) bool { return !newPodWaits(s, now) }
-
-// Replaced are the claims whose nodes are being replaced: their pods are on their way to
-// other places.
+// Replaced are the claims whose nodes are being replaced. Their pods will move to other nodes.
 func (s *Snapshot) Replaced() []*api.NodeClaim {
 	var replaced []*api.NodeClaim
 	for i := range s.Nodes {
@@ -88,19 +79,4 @@ func (s *Snapshot) Replaced() []*api.NodeClaim {
 		}
 	}
 	return replaced
-}
-
-// Allowances are how many more nodes of each pool the budgets let go for the reason now, and
-// why those let none go that do not.
-func (s *Snapshot) Allowances(reason api.DisruptionReason, now time.Time) (allowed map[string]int, closed map[string]Notice) {
-	counts := s.counts()
-	allowed, closed = map[string]int{}, map[string]Notice{}
-	for i := range s.Pools {
-		pool := &s.Pools[i]
-		number, err := Allowed(pool, counts[pool.Name], reason, now)
-		if allowed[pool.Name] = number; number == 0 {
-			closed[pool.Name] = Notice{Pool: pool, Message: budgetMessage(reason, err)}
-		}
-	}
-	return allowed, closed
 }

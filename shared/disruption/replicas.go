@@ -2,29 +2,33 @@ package disruption
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption/protection"
+	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// Scaling is what gives a NodePool with a fixed number of nodes that number.
+// Scaling brings a NodePool with spec.replicas to that number of nodes.
 type Scaling struct {
 	// Create is how many claims are missing.
 	Create int
-	// Delete are the nodes that are too many.
+	// Delete are the surplus nodes.
 	Delete []*Node
 }
 
-// Replicas compares the nodes of a pool that has spec.replicas with them; those of
-// other pools among the nodes are passed over. Nothing is done for a pool without
-// replicas, or one that is being deleted.
+// Replicas compares the nodes of a pool with its spec.replicas. It ignores nodes of other pools, and does
+// nothing for a pool without replicas or one that is being deleted.
 //
-// Missing ones are made within spec.limits.nodes, which leaving nodes count against:
-// they are paid until they are gone. Of those that are too many go first the ones that
-// have not been launched, then empty ones, then the ones that cost least to evict from,
-// and last those that a person protects. What disruption has chosen already, and is
-// about to replace, counts as there and not as too many.
+// It makes missing nodes within spec.limits.nodes. Leaving nodes count against that limit, because they are
+// paid until they are gone. Surplus nodes go in this order: those that were not launched, empty ones, those
+// that cost least to evict from, and last those that a person protects. A node that disruption has chosen,
+// and will replace, counts as present and not as surplus.
 //
 // See https://karpenter.sh/docs/concepts/nodepools/#specreplicas.
 func Replicas(pool *api.NodePool, nodes []Node, now time.Time) Scaling {
@@ -50,18 +54,21 @@ func Replicas(pool *api.NodePool, nodes []Node, now time.Time) Scaling {
 	wanted := max(0, *pool.Spec.Replicas)
 	if surplus := int64(len(standing)) - wanted; surplus > 0 {
 		slices.SortFunc(standing, func(a, b *Node) int {
-			return cmp.Or(cmp.Compare(a.surplusRank(now), b.surplusRank(now)), cmp.Compare(a.cost(now), b.cost(now)), cmp.Compare(a.Claim.Name, b.Claim.Name))
+			return cmp.Or(
+				cmp.Compare(a.surplusRank(now), b.surplusRank(now)), cmp.Compare(a.cost(now), b.cost(now)),
+				cmp.Compare(a.Claim.Name, b.Claim.Name),
+			)
 		})
 		return Scaling{Delete: standing[:surplus]}
 	}
 	missing := wanted - int64(len(standing)) - chosen
 	if limit, limited := pool.Spec.Limits[api.ResourceNodes]; limited {
-		missing = min(missing, limit.MilliValue()/1000-all) // half a node is none
+		missing = min(missing, limit.MilliValue()/1000-all) // Half a node is none.
 	}
 	return Scaling{Create: int(max(0, missing))}
 }
 
-// surplusRank is which nodes go first when there are too many.
+// surplusRank orders surplus nodes: the lowest goes first.
 func (n *Node) surplusRank(now time.Time) int {
 	switch {
 	case n.Claim.Status.ProviderID == "":
@@ -74,15 +81,94 @@ func (n *Node) surplusRank(now time.Time) int {
 	return 2
 }
 
-// protected tells whether a person keeps the node, or a pod on it, from being disrupted.
-func (n *Node) protected(now time.Time) bool {
-	if n.Node != nil && NodeProtected(n.Node, now) {
-		return true
-	}
+// cost is how much it costs to delete a node: the cost of evicting its pods, in proportion to the part of
+// its life that is left.
+func (n *Node) cost(now time.Time) float64 {
+	sum := 0.0
 	for _, pod := range n.Pods {
-		if protectedBy(pod, now) != "" {
-			return true
+		if scheduling.IsReschedulable(pod) {
+			sum += protection.EvictionCost(pod)
 		}
 	}
-	return false
+	return sum * n.lifeLeft(now)
+}
+
+// lifeLeft is the part of the node's life that is left, from 1 for a node that is new or never expires,
+// to 0.
+func (n *Node) lifeLeft(now time.Time) float64 {
+	life := n.Claim.Spec.ExpireAfter.Duration
+	if life == nil || *life <= 0 {
+		return 1
+	}
+	left := n.Claim.CreationTimestamp.Add(*life).Sub(now).Seconds() / life.Seconds()
+	return max(0, min(left, 1))
+}
+
+// Replicas replaces nodes of pools with spec.replicas, each by a node of its own. A node stays if its pool's
+// limit leaves no room for another node beside it.
+func (s *Snapshot) Replicas(candidates []Candidate, now time.Time) (Moves, error) {
+	var moves Moves
+	count := map[string]int64{}
+	for i := range s.Nodes {
+		count[s.Nodes[i].pool()]++
+	}
+	for number, candidate := range candidates {
+		pool := candidate.Pool
+		if limit, limited := pool.Spec.Limits[api.ResourceNodes]; limited && count[pool.Name] >= limit.Value() {
+			moves.Stay = append(moves.Stay, Notice{
+				Node:    candidate.Node,
+				Message: fmt.Sprintf("spec.limits.nodes of nodepool %q leaves no room for a replacement", pool.Name),
+			})
+			continue
+		}
+		claim, _, err := Replica(pool)
+		if err != nil {
+			return moves, fmt.Errorf("nodepool %q: %w", pool.Name, err)
+		}
+		count[pool.Name]++
+		created := Created{
+			Claim:    Replacement(*claim, []*api.NodeClaim{candidate.Node.Claim}, number, now),
+			Replaces: []string{candidate.Node.Claim.Name},
+		}
+		moves.Create = append(moves.Create, created)
+		moves.Begin = append(moves.Begin, Move{Candidate: candidate, By: []string{created.Claim.Name}})
+	}
+	return moves, nil
+}
+
+// Replica is a claim of the pool for no pod in particular. The template's requirements decide its instance
+// type. The error says that they cannot be read.
+func Replica(pool *api.NodePool) (*api.NodeClaim, scheduling.Requirements, error) {
+	template := pool.Spec.Template.DeepCopy()
+	requirements, err := scheduling.FromTerms(template.Spec.Requirements)
+	if err != nil {
+		return nil, nil, fmt.Errorf("spec.template.spec.requirements: %w", err)
+	}
+	requirements.Merge(scheduling.FromLabels(template.Labels))
+	requirements.Add(
+		scheduling.In(api.NodePoolLabelKey, pool.Name), scheduling.In(api.LabelNodeClass, template.Spec.NodeClassRef.Name),
+	)
+	labels := map[string]string{}
+	for key, value := range requirements.Labels() {
+		if !api.IsRestrictedLabel(key) {
+			labels[key] = value
+		}
+	}
+	maps.Copy(labels, template.Labels)
+	block := true
+	return &api.NodeClaim{
+		TypeMeta: metav1.TypeMeta{APIVersion: api.APIVersion, Kind: api.NodeClaimKind},
+		ObjectMeta: metav1.ObjectMeta{
+			GenerateName: pool.Name + "-", Labels: labels, Annotations: template.Annotations,
+			Finalizers: []string{api.TerminationFinalizer},
+			OwnerReferences: []metav1.OwnerReference{{
+				APIVersion: api.APIVersion, Kind: api.NodePoolKind, Name: pool.Name, UID: pool.UID, BlockOwnerDeletion: &block,
+			}},
+		},
+		Spec: api.NodeClaimSpec{
+			Taints: template.Spec.Taints, StartupTaints: template.Spec.StartupTaints,
+			Requirements: requirements.Terms(), NodeClassRef: template.Spec.NodeClassRef,
+			TerminationGracePeriod: template.Spec.TerminationGracePeriod, ExpireAfter: template.Spec.ExpireAfter,
+		},
+	}, requirements, nil
 }

@@ -1,4 +1,4 @@
-package disruption
+package disruption_test
 
 import (
 	"fmt"
@@ -12,14 +12,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption"
 )
 
 func TestReplicas(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	controller := true
-	type change func(*Node)
-	replica := func(name string, changes ...change) Node {
-		n := Node{
+	type change func(*disruption.Node)
+	replica := func(name string, changes ...change) disruption.Node {
+		n := disruption.Node{
 			Claim: &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{api.NodePoolLabelKey: "static"}, CreationTimestamp: metav1.NewTime(now.Add(-time.Hour))}},
 			Node:  &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}},
 		}
@@ -29,17 +30,19 @@ func TestReplicas(t *testing.T) {
 		}
 		return n
 	}
-	unlaunched := func(n *Node) { n.Claim.Status.ProviderID, n.Node = "", nil }
-	unjoined := func(n *Node) { n.Node = nil }
-	going := func(n *Node) { n.Claim.DeletionTimestamp = &metav1.Time{Time: now} }
-	terminating := func(n *Node) {
+	unlaunched := func(n *disruption.Node) { n.Claim.Status.ProviderID, n.Node = "", nil }
+	unjoined := func(n *disruption.Node) { n.Node = nil }
+	going := func(n *disruption.Node) { n.Claim.DeletionTimestamp = &metav1.Time{Time: now} }
+	terminating := func(n *disruption.Node) {
 		n.Claim.Status.Conditions = []metav1.Condition{{Type: api.ConditionTypeInstanceTerminating, Status: metav1.ConditionTrue}}
 	}
-	tainted := func(n *Node) { n.Node.Spec.Taints = []corev1.Taint{api.DisruptedNoScheduleTaint()} }
-	kept := func(n *Node) { n.Node.Annotations = map[string]string{api.DoNotDisruptAnnotationKey: "true"} }
-	other := func(n *Node) { n.Claim.Labels[api.NodePoolLabelKey] = "other" }
+	tainted := func(n *disruption.Node) { n.Node.Spec.Taints = []corev1.Taint{api.DisruptedNoScheduleTaint()} }
+	kept := func(n *disruption.Node) {
+		n.Node.Annotations = map[string]string{api.DoNotDisruptAnnotationKey: "true"}
+	}
+	other := func(n *disruption.Node) { n.Claim.Labels[api.NodePoolLabelKey] = "other" }
 	runs := func(changes ...func(*corev1.Pod)) change {
-		return func(n *Node) {
+		return func(n *disruption.Node) {
 			p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("p", len(n.Pods))}}
 			for _, change := range changes {
 				change(p)
@@ -48,43 +51,45 @@ func TestReplicas(t *testing.T) {
 		}
 	}
 	costs := func(deletionCost string) func(*corev1.Pod) {
-		return func(p *corev1.Pod) { p.Annotations = map[string]string{podDeletionCostAnnotationKey: deletionCost} }
+		return func(p *corev1.Pod) {
+			p.Annotations = map[string]string{"controller.kubernetes.io/pod-deletion-cost": deletionCost}
+		}
 	}
 	keptPod := func(p *corev1.Pod) { p.Annotations = map[string]string{api.DoNotDisruptAnnotationKey: "true"} }
 	daemon := func(p *corev1.Pod) {
 		p.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Controller: &controller}}
 	}
 	expires := func(after time.Duration) change {
-		return func(n *Node) { n.Claim.Spec.ExpireAfter = api.NillableDuration{Duration: &after} }
+		return func(n *disruption.Node) { n.Claim.Spec.ExpireAfter = api.NillableDuration{Duration: &after} }
 	}
 	tests := []struct {
 		name     string
 		replicas int64 // negative: none
 		limit    string
-		nodes    []Node
+		nodes    []disruption.Node
 		create   int
 		remove   string
 	}{
 		{"no replicas", -1, "", nil, 0, ""},
 		{"from none", 3, "", nil, 3, ""},
-		{"as many as there should be", 2, "", []Node{replica("a"), replica("b")}, 0, ""},
-		{"what is unlaunched counts", 2, "", []Node{replica("a", unlaunched), replica("b", unjoined)}, 0, ""},
-		{"of another pool", 1, "", []Node{replica("a", other)}, 1, ""},
-		{"within the limit", 5, "3", []Node{replica("a")}, 2, ""},
-		{"of a limit in parts", 5, "2500m", []Node{replica("a")}, 1, ""},
-		{"leaving ones are replaced", 2, "", []Node{replica("a"), replica("b", going), replica("c", terminating)}, 1, ""},
-		{"leaving ones count against the limit", 2, "2", []Node{replica("a"), replica("b", going)}, 0, ""},
-		{"above the limit nothing goes", 2, "1", []Node{replica("a"), replica("b")}, 0, ""},
-		{"chosen ones count as there", 2, "", []Node{replica("a"), replica("b", tainted)}, 0, ""},
-		{"chosen ones are not too many", 1, "", []Node{replica("a"), replica("b", tainted)}, 0, ""},
-		{"down to none", 0, "", []Node{replica("a"), replica("b", going)}, 0, "a"},
-		{"unlaunched before empty", 2, "", []Node{replica("a"), replica("b"), replica("c", unlaunched), replica("d")}, 0, "c a"},
-		{"empty before busy", 1, "", []Node{replica("a", runs()), replica("b", runs(daemon)), replica("c", unjoined)}, 0, "b c"},
-		{"fewer pods first", 1, "", []Node{replica("a", runs(), runs()), replica("b", runs())}, 0, "b"},
-		{"cheaper pods first", 1, "", []Node{replica("a", runs(costs("134217728"))), replica("b", runs(costs("-67108864")), runs())}, 0, "b"},
-		{"near its end first", 1, "", []Node{replica("a", runs()), replica("b", runs(), expires(65*time.Minute)), replica("c", runs(), expires(30*time.Hour))}, 0, "b c"},
-		{"protected ones last", 1, "", []Node{replica("a", kept), replica("b", runs(keptPod)), replica("c", runs(), runs()), replica("d", runs())}, 0, "d c a"},
-		{"a protected one not launched", 0, "", []Node{replica("a", kept), replica("b", unlaunched)}, 0, "b a"},
+		{"as many as there should be", 2, "", []disruption.Node{replica("a"), replica("b")}, 0, ""},
+		{"what is unlaunched counts", 2, "", []disruption.Node{replica("a", unlaunched), replica("b", unjoined)}, 0, ""},
+		{"of another pool", 1, "", []disruption.Node{replica("a", other)}, 1, ""},
+		{"within the limit", 5, "3", []disruption.Node{replica("a")}, 2, ""},
+		{"of a limit in parts", 5, "2500m", []disruption.Node{replica("a")}, 1, ""},
+		{"leaving ones are replaced", 2, "", []disruption.Node{replica("a"), replica("b", going), replica("c", terminating)}, 1, ""},
+		{"leaving ones count against the limit", 2, "2", []disruption.Node{replica("a"), replica("b", going)}, 0, ""},
+		{"above the limit nothing goes", 2, "1", []disruption.Node{replica("a"), replica("b")}, 0, ""},
+		{"chosen ones count as there", 2, "", []disruption.Node{replica("a"), replica("b", tainted)}, 0, ""},
+		{"chosen ones are not too many", 1, "", []disruption.Node{replica("a"), replica("b", tainted)}, 0, ""},
+		{"down to none", 0, "", []disruption.Node{replica("a"), replica("b", going)}, 0, "a"},
+		{"unlaunched before empty", 2, "", []disruption.Node{replica("a"), replica("b"), replica("c", unlaunched), replica("d")}, 0, "c a"},
+		{"empty before busy", 1, "", []disruption.Node{replica("a", runs()), replica("b", runs(daemon)), replica("c", unjoined)}, 0, "b c"},
+		{"fewer pods first", 1, "", []disruption.Node{replica("a", runs(), runs()), replica("b", runs())}, 0, "b"},
+		{"cheaper pods first", 1, "", []disruption.Node{replica("a", runs(costs("134217728"))), replica("b", runs(costs("-67108864")), runs())}, 0, "b"},
+		{"near its end first", 1, "", []disruption.Node{replica("a", runs()), replica("b", runs(), expires(65*time.Minute)), replica("c", runs(), expires(30*time.Hour))}, 0, "b c"},
+		{"protected ones last", 1, "", []disruption.Node{replica("a", kept), replica("b", runs(keptPod)), replica("c", runs(), runs()), replica("d", runs())}, 0, "d c a"},
+		{"a protected one not launched", 0, "", []disruption.Node{replica("a", kept), replica("b", unlaunched)}, 0, "b a"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -96,7 +101,7 @@ func TestReplicas(t *testing.T) {
 				pool.Spec.Limits = api.Limits{api.ResourceNodes: resource.MustParse(test.limit)}
 			}
 			for range 2 {
-				got := Replicas(pool, test.nodes, now)
+				got := disruption.Replicas(pool, test.nodes, now)
 				var names []string
 				for _, n := range got.Delete {
 					names = append(names, n.Claim.Name)
@@ -107,25 +112,9 @@ func TestReplicas(t *testing.T) {
 				slices.Reverse(test.nodes)
 			}
 			pool.DeletionTimestamp = &metav1.Time{Time: now}
-			if got := Replicas(pool, test.nodes, now); got.Create != 0 || len(got.Delete) != 0 {
+			if got := disruption.Replicas(pool, test.nodes, now); got.Create != 0 || len(got.Delete) != 0 {
 				t.Errorf("a pool that is being deleted: %+v", got)
 			}
 		})
-	}
-}
-
-func TestEvictionCost(t *testing.T) {
-	for _, test := range []struct {
-		deletionCost string
-		priority     int32
-		want         float64
-	}{
-		{"", 0, 1}, {"134217728", 0, 2}, {"-134217728", 0, 0}, {"", 1 << 25, 2}, {"many", 0, 1}, {"99999999999999", 0, 1}, {"2147483647", 2000000000, 10}, {"-2147483647", -2147483648, -10},
-	} {
-		p := &corev1.Pod{Spec: corev1.PodSpec{Priority: &test.priority}}
-		p.Annotations = map[string]string{podDeletionCostAnnotationKey: test.deletionCost}
-		if got := EvictionCost(p); got != test.want {
-			t.Errorf("deletion cost %q, priority %d: %v, want %v", test.deletionCost, test.priority, got, test.want)
-		}
 	}
 }

@@ -10,37 +10,37 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption/protection"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// A pod that is the only one of its Deployment, and that no disruption budget guards, is
-// missed from its eviction until another one is ready. Where its owner allows it, and asks for
-// it, the Deployment is restarted instead, as kubectl rollout restart does: with surge the
-// new pod comes first, elsewhere, since the node is tainted, and the old one goes once it is
-// ready.
+// The only pod of a Deployment is missed from its eviction until its successor is ready, unless a
+// PodDisruptionBudget guards it. Where its owner asks for it, Whittle restarts the Deployment instead, as
+// kubectl rollout restart does. The new pod then comes first. It comes to another node, because the node is
+// tainted. The old pod goes once the new one is ready.
 const (
-	// MoveByRestartAnnotationKey asks for it: "true" in the annotations of a Deployment's pod
-	// template, or on a NodePool for the pods of all its nodes; "false" on a pod template
-	// keeps its pods from what the pool asks for.
+	// MoveByRestartAnnotationKey asks for it: "true" on a Deployment's pod template, or on a NodePool for
+	// the pods of all its nodes. "false" on a pod template overrides the NodePool.
 	MoveByRestartAnnotationKey = api.OwnGroup + "/move-by-restart"
-	// RestartingSinceAnnotationKey is, on a NodeClaim whose replacements are there, the time
-	// (RFC 3339) for which Deployments were restarted to move their pods off its node.
+	// RestartingSinceAnnotationKey is, on a NodeClaim whose replacements are initialized, the time (RFC 3339)
+	// at which Deployments were restarted to move their pods off the node.
 	RestartingSinceAnnotationKey = api.OwnGroup + "/restarting-since"
-	// RestartedAtAnnotationKey is what kubectl rollout restart writes on a pod template.
+	// RestartedAtAnnotationKey is the annotation that kubectl rollout restart writes on a pod template.
 	RestartedAtAnnotationKey = "kubectl.kubernetes.io/restartedAt"
 )
 
-// restartWithin is how long a restarted Deployment may take to have its new pod ready: its
-// own default, progressDeadlineSeconds. Then the node stays.
+// restartWithin is how long a restarted Deployment may take to have its new pod ready: the default of
+// progressDeadlineSeconds. The node stays after that.
 const restartWithin = 10 * time.Minute
 
-// ToRestart are the pods of the node that ask to be moved by a restart: the only active one
-// of their ReplicaSet, which no disruption budget guards.
+// ToRestart are the pods of the node that ask to be moved by a restart, are the only active pod of their
+// ReplicaSet, and have no PodDisruptionBudget.
 func (s *Snapshot) ToRestart(node *Node) []*corev1.Pod {
 	pool := s.poolsByName()[node.pool()]
 	var found []*corev1.Pod
 	for _, pod := range node.Pods {
-		if asksForRestart(pod, pool) && scheduling.IsReschedulable(pod) && pod.DeletionTimestamp == nil && !toleratesDisruption(pod) && len(covers(s.Budgets, pod)) == 0 && s.isAlone(pod) {
+		if asksForRestart(pod, pool) && scheduling.IsReschedulable(pod) && pod.DeletionTimestamp == nil &&
+			!toleratesDisruption(pod) && len(protection.Covering(s.Budgets, pod)) == 0 && s.isAlone(pod) {
 			found = append(found, pod)
 		}
 	}
@@ -59,10 +59,13 @@ func asksForRestart(pod *corev1.Pod, pool *api.NodePool) bool {
 	return wanted == "true"
 }
 
-// toleratesDisruption: such a pod's successor would come to the same node.
+// toleratesDisruption tells whether the pod tolerates the taint of nodes to remove. Its successor would come
+// to the same node.
 func toleratesDisruption(pod *corev1.Pod) bool {
 	taint := api.DisruptedNoScheduleTaint()
-	return slices.ContainsFunc(pod.Spec.Tolerations, func(t corev1.Toleration) bool { return scheduling.ToleratesTaint(&t, &taint) })
+	return slices.ContainsFunc(pod.Spec.Tolerations, func(t corev1.Toleration) bool {
+		return scheduling.ToleratesTaint(&t, &taint)
+	})
 }
 
 // isAlone tells whether no other active pod has the same owner.
@@ -70,28 +73,32 @@ func (s *Snapshot) isAlone(pod *corev1.Pod) bool {
 	owner := metav1.GetControllerOf(pod).UID
 	other := func(other *corev1.Pod) bool {
 		of := metav1.GetControllerOf(other)
-		return of != nil && of.UID == owner && other.UID != pod.UID && other.DeletionTimestamp == nil && !scheduling.IsTerminal(other)
+		return of != nil && of.UID == owner && other.UID != pod.UID &&
+			other.DeletionTimestamp == nil && !scheduling.IsTerminal(other)
 	}
 	return !slices.ContainsFunc(s.Waiting, other) && !slices.ContainsFunc(s.Running, other)
 }
 
-// Restartable tells whether a restart of the Deployment brings its new pod before the old one
-// goes: one replica, rolled with a surge, and nothing that may be unavailable.
+// Restartable tells whether a restart of the Deployment brings the new pod before the old one goes. It has
+// one replica, which its rolling update replaces with a surge, and which must not be unavailable.
 func Restartable(deployment *appsv1.Deployment) bool {
 	spec := &deployment.Spec
 	replicas := 1
 	if spec.Replicas != nil {
 		replicas = int(*spec.Replicas)
 	}
-	if replicas != 1 || spec.Paused || deployment.DeletionTimestamp != nil || spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType || spec.Strategy.RollingUpdate == nil {
+	rolling := spec.Strategy.RollingUpdate
+	if replicas != 1 || spec.Paused || deployment.DeletionTimestamp != nil ||
+		spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType || rolling == nil {
 		return false
 	}
 	quarter := intstr.FromString("25%") // the API server's default for both
-	surge, err := intstr.GetScaledValueFromIntOrPercent(intstr.ValueOrDefault(spec.Strategy.RollingUpdate.MaxSurge, quarter), replicas, true)
+	surge, err := intstr.GetScaledValueFromIntOrPercent(intstr.ValueOrDefault(rolling.MaxSurge, quarter), replicas, true)
 	if err != nil || surge < 1 {
 		return false
 	}
-	unavailable, err := intstr.GetScaledValueFromIntOrPercent(intstr.ValueOrDefault(spec.Strategy.RollingUpdate.MaxUnavailable, quarter), replicas, false)
+	unavailable, err := intstr.GetScaledValueFromIntOrPercent(
+		intstr.ValueOrDefault(rolling.MaxUnavailable, quarter), replicas, false)
 	return err == nil && unavailable == 0
 }
 
@@ -101,16 +108,14 @@ func (n *Node) RestartingSince() (since time.Time, begun bool) {
 	return since, err == nil
 }
 
-// RestartTookTooLong tells whether the new pods are not to be waited for any longer.
+// RestartTookTooLong tells whether to stop waiting for the new pods.
 func (n *Node) RestartTookTooLong(now time.Time) bool {
 	since, begun := n.RestartingSince()
 	return begun && now.Sub(since) >= restartWithin
 }
 
-// BeginRestarts is the patch that writes down that Deployments are restarted from now on.
-// What is written on them is this time, so that nothing is restarted twice.
+// BeginRestarts is the patch that records that Deployments are restarted from now on. The same time is
+// written on them, so that none is restarted twice.
 func BeginRestarts(claim *api.NodeClaim, now time.Time) map[string]any {
-	return map[string]any{"metadata": map[string]any{
-		"resourceVersion": claim.ResourceVersion, "annotations": map[string]any{RestartingSinceAnnotationKey: now.UTC().Format(time.RFC3339)},
-	}}
+	return annotateVersion(claim, map[string]any{RestartingSinceAnnotationKey: now.UTC().Format(time.RFC3339)})
 }

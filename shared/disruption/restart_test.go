@@ -1,4 +1,4 @@
-package disruption
+package disruption_test
 
 import (
 	"testing"
@@ -11,13 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption"
 )
 
 func TestWhichPodsAreMovedByARestart(t *testing.T) {
 	controller := true
 	made := func(name string, change ...func(*corev1.Pod)) *corev1.Pod {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-			Name: name, UID: types.UID(name), Labels: map[string]string{"app": "web"}, Annotations: map[string]string{MoveByRestartAnnotationKey: "true"},
+			Name: name, UID: types.UID(name), Labels: map[string]string{"app": "web"}, Annotations: map[string]string{disruption.MoveByRestartAnnotationKey: "true"},
 			OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "web-1", UID: "web-1", Controller: &controller}},
 		}}
 		for _, f := range change {
@@ -26,11 +27,11 @@ func TestWhichPodsAreMovedByARestart(t *testing.T) {
 		return pod
 	}
 	says := func(value string) func(*corev1.Pod) {
-		return func(p *corev1.Pod) { p.Annotations[MoveByRestartAnnotationKey] = value }
+		return func(p *corev1.Pod) { p.Annotations[disruption.MoveByRestartAnnotationKey] = value }
 	}
 	silent := func(p *corev1.Pod) { p.Annotations = nil }
 	asking := pool("default", "0s")
-	asking.Annotations = map[string]string{MoveByRestartAnnotationKey: "true"}
+	asking.Annotations = map[string]string{disruption.MoveByRestartAnnotationKey: "true"}
 	plain := pool("default", "0s")
 	for _, test := range []struct {
 		name    string
@@ -53,7 +54,7 @@ func TestWhichPodsAreMovedByARestart(t *testing.T) {
 		{name: "that a budget guards", pool: plain, pod: made("p"), budgets: []policyv1.PodDisruptionBudget{{Spec: policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := &Snapshot{Pools: []api.NodePool{test.pool}, Nodes: []Node{node("n", 0, with(test.pod))}, Running: append([]*corev1.Pod{test.pod}, test.others...), Budgets: test.budgets}
+			s := &disruption.Snapshot{Pools: []api.NodePool{test.pool}, Nodes: []disruption.Node{node("n", 0, with(test.pod))}, Running: append([]*corev1.Pod{test.pod}, test.others...), Budgets: test.budgets}
 			if got := len(s.ToRestart(&s.Nodes[0])) == 1; got != test.want {
 				t.Errorf("got %t", got)
 			}
@@ -84,7 +85,7 @@ func TestRestartable(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			deployment := &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Replicas: &test.replicas, Paused: test.paused, Strategy: test.strategy}}
-			if got := Restartable(deployment); got != test.want {
+			if got := disruption.Restartable(deployment); got != test.want {
 				t.Errorf("got %t", got)
 			}
 		})

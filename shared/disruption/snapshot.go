@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -8,18 +9,32 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption/budget"
+	"github.com/whittle-dev/whittle/shared/disruption/drift"
+	"github.com/whittle-dev/whittle/shared/disruption/protection"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// Snapshot is the cluster at one moment, as far as disruption looks at it.
+const (
+	// recentlyPending is how long a new pending pod keeps every node: the scheduler may be about to bind
+	// it to one of them. A pod that has been pending for longer fits none. A node is also left to the
+	// pods that it was launched for as long after it was initialized.
+	recentlyPending = 30 * time.Second
+	// joinWithin is how long a launch may take before it stops holding up its pool. An instance that has
+	// not registered by then is given up.
+	joinWithin = 15 * time.Minute
+)
+
+// Snapshot is what disruption knows of the cluster at one moment.
 type Snapshot struct {
-	Pools   []api.NodePool
-	Nodes   []Node
-	Waiting []*corev1.Pod // those that no node has been found for
-	Running []*corev1.Pod // those on nodes, others than these Nodes too
+	Pools []api.NodePool
+	Nodes []Node
+	// Waiting are the pending pods, Running those on nodes, including other nodes than Nodes.
+	Waiting []*corev1.Pod
+	Running []*corev1.Pod
 	Budgets []policyv1.PodDisruptionBudget
-	// Origins are what claims would be made from now, by pool.
-	Origins map[string]*Origin
+	// Origins are what claims would be made from now, by the pool's name.
+	Origins map[string]*drift.Origin
 }
 
 func (s *Snapshot) poolsByName() map[string]*api.NodePool {
@@ -30,48 +45,15 @@ func (s *Snapshot) poolsByName() map[string]*api.NodePool {
 	return pools
 }
 
-// Node is a NodeClaim with the node that it stands for and the pods on it.
-type Node struct {
-	Claim *api.NodeClaim
-	Node  *corev1.Node // nil before the node has joined and after it has left
-	Pods  []*corev1.Pod
+// HasRecentPendingPods tells whether a pod became pending recently. Room that it may take soon must not be
+// counted on.
+func (s *Snapshot) HasRecentPendingPods(now time.Time) bool {
+	return slices.ContainsFunc(s.Waiting, func(pod *corev1.Pod) bool {
+		return scheduling.IsProvisionable(pod) && now.Sub(pod.CreationTimestamp.Time) < recentlyPending
+	})
 }
 
-func (n *Node) pool() string { return n.Claim.Labels[api.NodePoolLabelKey] }
-
-// initialized tells whether the node has been ready for pods.
-func (n *Node) initialized() bool {
-	return n.Node != nil && api.ConditionTrue(n.Claim.Status.Conditions, api.ConditionTypeInitialized) &&
-		n.Node.Labels[api.NodeInitializedLabelKey] == "true"
-}
-
-// leaving tells whether the node's end has been ordered.
-func (n *Node) leaving() bool {
-	return scheduling.IsDeletionRequested(n.Claim, n.Node)
-}
-
-// chosen tells that a run has marked the node for its removal.
-func (n *Node) chosen() bool {
-	return n.Node != nil && IsTainted(n.Node) || api.ConditionTrue(n.Claim.Status.Conditions, api.ConditionTypeDisruptionReason)
-}
-
-// joining tells whether pods may be planned for a node that is not there yet. A
-// claim that has not come up in joinWithin holds nothing up any longer.
-func (n *Node) joining(now time.Time) bool {
-	return !n.leaving() && !n.initialized() && now.Sub(n.Claim.CreationTimestamp.Time) < joinWithin
-}
-
-// empty tells whether nothing runs on the node that would be missed.
-func (n *Node) empty() bool {
-	for _, pod := range n.Pods {
-		if Counts(*pod) {
-			return false
-		}
-	}
-	return true
-}
-
-// moving are the UIDs of the pods on nodes that leave.
+// moving are the UIDs of the pods on nodes whose end was ordered.
 func (s *Snapshot) moving() map[string]bool {
 	moving := map[string]bool{}
 	for i := range s.Nodes {
@@ -87,29 +69,13 @@ func (s *Snapshot) moving() map[string]bool {
 	return moving
 }
 
-// awaits tells whether a pod that the node was launched for is yet to move to it.
-func (n *Node) awaits(moving map[string]bool) bool {
-	for uid := range strings.SplitSeq(n.Claim.Annotations[api.NominatedPodsAnnotationKey], ",") {
-		if moving[uid] {
-			return true
-		}
-	}
-	return false
-}
-
-// Counts tells whether a node with the pod is not empty: pods of daemon sets and
-// static pods go with their node, and pods that have ended take nothing. A pod
-// that is ending still runs.
-func Counts(pod corev1.Pod) bool {
-	return !scheduling.IsTerminal(&pod) && !scheduling.IsOwnedByDaemonSet(&pod) && !scheduling.IsStatic(&pod)
-}
-
 // counts are the pools' nodes as budgets count them, by the pool's name.
-func (s *Snapshot) counts() map[string]PoolCount {
-	counts := map[string]PoolCount{}
+func (s *Snapshot) counts() map[string]budget.PoolCount {
+	counts := map[string]budget.PoolCount{}
 	for i := range s.Nodes {
 		node := &s.Nodes[i]
-		if !node.initialized() || api.ConditionTrue(node.Claim.Status.Conditions, api.ConditionTypeInstanceTerminating) {
+		if !node.initialized() ||
+			api.ConditionTrue(node.Claim.Status.Conditions, api.ConditionTypeInstanceTerminating) {
 			continue
 		}
 		count := counts[node.pool()]
@@ -120,4 +86,82 @@ func (s *Snapshot) counts() map[string]PoolCount {
 		counts[node.pool()] = count
 	}
 	return counts
+}
+
+// Node is a NodeClaim with its node and the pods on it.
+type Node struct {
+	Claim *api.NodeClaim
+	// Node is nil before the node has joined and after it has left.
+	Node *corev1.Node
+	Pods []*corev1.Pod
+}
+
+func (n *Node) pool() string { return n.Claim.Labels[api.NodePoolLabelKey] }
+
+// initialized tells whether the node was ready for pods.
+func (n *Node) initialized() bool {
+	return n.Node != nil && api.ConditionTrue(n.Claim.Status.Conditions, api.ConditionTypeInitialized) &&
+		n.Node.Labels[api.NodeInitializedLabelKey] == "true"
+}
+
+// initializedAt is when the node became ready for pods. The node must be initialized.
+func (n *Node) initializedAt() time.Time {
+	return api.GetCondition(n.Claim.Status.Conditions, api.ConditionTypeInitialized).LastTransitionTime.Time
+}
+
+// leaving tells whether the node's end was ordered.
+func (n *Node) leaving() bool {
+	return scheduling.IsDeletionRequested(n.Claim, n.Node)
+}
+
+// chosen tells whether a pass has marked the node for its removal.
+func (n *Node) chosen() bool {
+	return n.Node != nil && IsTainted(n.Node) ||
+		api.ConditionTrue(n.Claim.Status.Conditions, api.ConditionTypeDisruptionReason)
+}
+
+// joining tells whether the node is in flight, so that pods may be planned for it. A claim that did not
+// come up within joinWithin holds nothing up.
+func (n *Node) joining(now time.Time) bool {
+	return !n.leaving() && !n.initialized() && now.Sub(n.Claim.CreationTimestamp.Time) < joinWithin
+}
+
+// empty tells whether no pod counts on the node.
+func (n *Node) empty() bool {
+	return !slices.ContainsFunc(n.Pods, func(pod *corev1.Pod) bool { return Counts(*pod) })
+}
+
+// awaits tells whether a moving pod that the node was launched for has not arrived yet.
+func (n *Node) awaits(moving map[string]bool) bool {
+	for uid := range strings.SplitSeq(n.Claim.Annotations[api.NominatedPodsAnnotationKey], ",") {
+		if moving[uid] {
+			return true
+		}
+	}
+	return false
+}
+
+// protected tells whether a person keeps the node, or a pod on it, from being disrupted.
+func (n *Node) protected(now time.Time) bool {
+	return n.protectedItself(now) || slices.ContainsFunc(n.Pods, func(pod *corev1.Pod) bool {
+		return protection.ByAnnotation(pod, now) != ""
+	})
+}
+
+// protectedItself tells whether a person keeps the node from being disrupted.
+func (n *Node) protectedItself(now time.Time) bool {
+	return n.Node != nil && protection.OfNode(n.Node, now) != ""
+}
+
+// Counts tells whether a node with the pod is not empty. Pods of DaemonSets and static pods go with their
+// node, and pods that have ended take nothing. A pod that is ending still runs.
+func Counts(pod corev1.Pod) bool {
+	return !scheduling.IsTerminal(&pod) && !scheduling.IsOwnedByDaemonSet(&pod) && !scheduling.IsStatic(&pod)
+}
+
+// Notice is a reason why a node stays, for people to read.
+type Notice struct {
+	Node    *Node         // nil if the reason is the pool's
+	Pool    *api.NodePool // nil if the reason is the node's
+	Message string
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
-	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/disruption/protection"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
@@ -133,5 +133,5 @@ func moves(pod *corev1.Pod, o *Objects, now time.Time) bool {
 	if !scheduling.IsReschedulable(pod) {
 		return false
 	}
-	return pod.DeletionTimestamp != nil || !disruption.Immovable(pod, o.PodDisruptionBudgets, now)
+	return pod.DeletionTimestamp != nil || !protection.Immovable(pod, o.PodDisruptionBudgets, now)
 }

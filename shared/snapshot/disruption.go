@@ -10,6 +10,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/disruption/drift"
 )
 
 // Disruption puts the objects together as disruption sees them: the nodes of NodePools,
@@ -24,7 +25,7 @@ func Disruption(o *Objects, certificateAuthority []byte) (*disruption.Snapshot, 
 		o.NodeClasses[i].Default()
 	}
 	var err error
-	if s.Origins, err = disruption.Origins(o.NodePools, o.NodeClasses, certificateAuthority, nil); err != nil {
+	if s.Origins, err = drift.Origins(o.NodePools, o.NodeClasses, certificateAuthority, nil); err != nil {
 		return nil, err
 	}
 	on := map[string][]*corev1.Pod{}

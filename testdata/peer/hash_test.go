@@ -9,7 +9,7 @@ import (
 	karpenter "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/disruption/drift"
 	"github.com/whittle-dev/whittle/shared/nodeclass"
 )
 
@@ -36,7 +36,7 @@ func TestNodePoolsHashAsKarpenters(t *testing.T) {
 		var ours api.NodePool
 		var theirs karpenter.NodePool
 		read(t, document, &ours.Spec, &theirs.Spec)
-		got, err := disruption.PoolHash(&ours)
+		got, err := drift.PoolHash(&ours)
 		if want := theirs.Hash(); err != nil || got != want {
 			t.Errorf("%s: %s, %v; Karpenter's is %s", document, got, err, want)
 		}
@@ -45,7 +45,7 @@ func TestNodePoolsHashAsKarpenters(t *testing.T) {
 		full := string(written(t, ours.Spec))
 		ours, theirs = api.NodePool{}, karpenter.NodePool{}
 		read(t, full, &ours.Spec, &theirs.Spec)
-		got, err = disruption.PoolHash(&ours)
+		got, err = drift.PoolHash(&ours)
 		if want := theirs.Hash(); err != nil || got != want {
 			t.Errorf("%s, with defaults: %s, %v; Karpenter's is %s", document, got, err, want)
 		}

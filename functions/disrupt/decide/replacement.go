@@ -10,6 +10,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/disruption/drift"
 )
 
 // Finish deletes the claim of a node whose replacements are all initialized.
@@ -127,14 +128,14 @@ func Unavailable(candidates []disruption.Candidate, now time.Time) *catalog.Unav
 
 // Create returns the claims to create once the replacement of the claims in begun has begun. It
 // leaves out the claims that would replace none of them.
-func Create(moves disruption.Moves, begun map[string]bool, origins map[string]*disruption.Origin) []disruption.Created {
+func Create(moves disruption.Moves, begun map[string]bool, origins map[string]*drift.Origin) []disruption.Created {
 	var wanted []disruption.Created
 	for _, created := range moves.Create {
 		if !slices.ContainsFunc(created.Replaces, func(name string) bool { return begun[name] }) {
 			continue
 		}
 		if origin := origins[created.Claim.Labels[api.NodePoolLabelKey]]; origin != nil {
-			disruption.Stamp(&created.Claim, origin.PoolHash)
+			drift.Stamp(&created.Claim, origin.PoolHash)
 		}
 		wanted = append(wanted, created)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/disruption/protection"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
@@ -168,7 +169,7 @@ func (p *pass) evict(waiting []*corev1.Pod) {
 		if group(pod) != group(first) || pod.DeletionTimestamp != nil {
 			continue
 		}
-		protection, err := disruption.PodProtection(pod, p.now)
+		protection, err := protection.OfPod(pod, p.now)
 		if err != nil && p.view.Report {
 			p.record(aboutPod(pod), corev1.EventTypeWarning, "InvalidDoNotDisruptAnnotation", err.Error())
 		}

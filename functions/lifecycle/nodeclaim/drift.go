@@ -4,7 +4,7 @@ import (
 	"maps"
 
 	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/disruption/drift"
 )
 
 // checkDrift shows on the claim whether its node would be made differently today. Lifecycle does
@@ -33,12 +33,12 @@ func (p *pass) checkDrift() {
 }
 
 // machine is what EC2 reports of the instance; nil where it reports nothing.
-func (p *pass) machine() *disruption.Machine {
+func (p *pass) machine() *drift.Machine {
 	instance := p.view.instance()
 	if !p.view.InstancesListed || instance == nil {
 		return nil
 	}
-	return &disruption.Machine{
+	return &drift.Machine{
 		SubnetID: instance.SubnetID, SecurityGroupIDs: instance.SecurityGroupIDs, ReservationID: instance.ReservationID,
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/disruption/repair"
 )
 
 // view is a tick's.
@@ -25,7 +26,7 @@ func between(v View) View {
 }
 
 func unhealthy(v View, byEC2 bool) View {
-	v.Unhealthy = &disruption.Sickness{Condition: "Ready", Status: "False", Since: now.Add(-time.Hour), ByEC2: byEC2}
+	v.Unhealthy = &repair.UnhealthyCondition{Condition: "Ready", Status: "False", Since: now.Add(-time.Hour), ByEC2: byEC2}
 	return v
 }
 

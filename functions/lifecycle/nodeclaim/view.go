@@ -8,6 +8,8 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/disruption/drift"
+	"github.com/whittle-dev/whittle/shared/disruption/repair"
 )
 
 // Instance is an EC2 instance.
@@ -47,14 +49,14 @@ type View struct {
 	InstancesListed bool
 	Instances       []Instance
 	// Unhealthy is the condition for which the node is replaced; nil for none.
-	Unhealthy *disruption.Sickness
+	Unhealthy *repair.UnhealthyCondition
 	// StatusRead is set when EC2 was asked for announced work. Departures are then the times at which
 	// that work takes the instance.
 	StatusRead bool
 	Departures []disruption.Departure
 	// Origin is what the claim would be made from now. It is nil where that was not read, or the
 	// claim has no pool.
-	Origin *disruption.Origin
+	Origin *drift.Origin
 	// ExpiryWaits keeps an expired claim: its pool has it replaced first, within budgets, or the pool
 	// was not read.
 	ExpiryWaits bool

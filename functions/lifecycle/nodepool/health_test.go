@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/disruption/repair"
 )
 
 // launched is a claim of the pool launched at a time; registered, unless that is zero, then.
@@ -178,7 +178,7 @@ func TestRegistrationHealth(t *testing.T) {
 
 func TestAPoolWithTooManyUnhealthyNodesShowsIt(t *testing.T) {
 	p := pool()
-	blocked := []disruption.Ward{{Pool: "other"}, {Pool: "default", Nodes: 5, Unhealthy: 3, Waiting: 2}}
+	blocked := []repair.PoolHealth{{Pool: "other"}, {Pool: "default", Nodes: 5, Unhealthy: 3, Waiting: 2}}
 	conditions := StatusPatch(p, Seen{Blocked: blocked}, now)["status"].(map[string]any)["conditions"].([]metav1.Condition)
 	found := api.GetCondition(conditions, api.ConditionTypeNodeRepairBlocked)
 	if found == nil || found.Status != metav1.ConditionTrue ||

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/disruption/repair"
 )
 
 // Seen is the part of the cluster that decides a pool's status. It may hold objects of other pools.
@@ -19,7 +19,7 @@ type Seen struct {
 	Nodes   []corev1.Node
 	Classes []api.EC2NodeClass
 	// Blocked are the pools with too many unhealthy nodes for a repair.
-	Blocked []disruption.Ward
+	Blocked []repair.PoolHealth
 }
 
 // StatusPatch returns the merge patch that brings the pool's status up to date. It is bound to the
@@ -56,7 +56,7 @@ func StatusPatch(pool *api.NodePool, seen Seen, now time.Time) map[string]any {
 }
 
 // setRepairBlocked shows whether the pool has too many unhealthy nodes for a repair.
-func setRepairBlocked(conditions *[]metav1.Condition, pool *api.NodePool, blocked []disruption.Ward, now time.Time) {
+func setRepairBlocked(conditions *[]metav1.Condition, pool *api.NodePool, blocked []repair.PoolHealth, now time.Time) {
 	for _, health := range blocked {
 		if health.Pool == pool.Name {
 			api.SetCondition(conditions, metav1.Condition{

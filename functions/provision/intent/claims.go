@@ -6,7 +6,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
-	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/disruption/drift"
 	"github.com/whittle-dev/whittle/shared/launch"
 )
 
@@ -40,12 +40,12 @@ func stamp(claims []api.NodeClaim, pools []api.NodePool) error {
 	hashes := map[string]string{}
 	var failures []error
 	for i := range pools {
-		hash, err := disruption.PoolHash(&pools[i])
+		hash, err := drift.PoolHash(&pools[i])
 		failures = append(failures, err)
 		hashes[pools[i].Name] = hash
 	}
 	for i := range claims {
-		disruption.Stamp(&claims[i], hashes[claims[i].Labels[api.NodePoolLabelKey]])
+		drift.Stamp(&claims[i], hashes[claims[i].Labels[api.NodePoolLabelKey]])
 	}
 	return errors.Join(failures...)
 }

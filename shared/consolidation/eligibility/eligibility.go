@@ -11,6 +11,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
 	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/disruption/protection"
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
@@ -29,7 +30,7 @@ func Decide(f *fleet.Fleet, cluster *plan.Snapshot, budgets []policyv1.PodDisrup
 // checks is what decisions about single nodes need to know of the cluster.
 type checks struct {
 	now        time.Time
-	protection *protection
+	protection *podProtection
 	// replacements are the names of the claims that replace a node which is not gone yet.
 	replacements map[string]bool
 	// pending are the UIDs of the pending pods, and of those that soon will be.
@@ -38,7 +39,7 @@ type checks struct {
 
 func newChecks(cluster *plan.Snapshot, budgets []policyv1.PodDisruptionBudget, now time.Time) *checks {
 	c := &checks{
-		now: now, protection: newProtection(budgets, now), replacements: map[string]bool{}, pending: map[string]bool{},
+		now: now, protection: newPodProtection(budgets, now), replacements: map[string]bool{}, pending: map[string]bool{},
 	}
 	for i := range cluster.Nodes {
 		claim := cluster.Nodes[i].NodeClaim
@@ -103,7 +104,7 @@ func (c *checks) pool(n *fleet.Node) fleet.Refusal {
 
 // annotation refuses nodes that a person protects.
 func (c *checks) annotation(n *fleet.Node) fleet.Refusal {
-	by := disruption.NodeProtectedBy(n.Source.Node, c.now)
+	by := protection.OfNode(n.Source.Node, c.now)
 	if by == "" {
 		return fleet.Refusal{}
 	}

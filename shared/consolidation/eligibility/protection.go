@@ -11,13 +11,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 
-	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/disruption/protection"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// protection says why pods must not be evicted. A cluster may have thousands of pods and hundreds of
+// podProtection says why pods must not be evicted. A cluster may have thousands of pods and hundreds of
 // PodDisruptionBudgets, so that it matches pods which are equal for budgets once.
-type protection struct {
+type podProtection struct {
 	budgets []policyv1.PodDisruptionBudget
 	now     time.Time
 	// blocked tells whether budgets block the pods with that key.
@@ -25,12 +25,12 @@ type protection struct {
 	key     strings.Builder
 }
 
-func newProtection(budgets []policyv1.PodDisruptionBudget, now time.Time) *protection {
-	return &protection{budgets: budgets, now: now, blocked: map[string]bool{}}
+func newPodProtection(budgets []policyv1.PodDisruptionBudget, now time.Time) *podProtection {
+	return &podProtection{budgets: budgets, now: now, blocked: map[string]bool{}}
 }
 
 // of is why one of the pods keeps the node, or "". Of several such pods it speaks of the first by name.
-func (p *protection) of(pods []corev1.Pod) string {
+func (p *podProtection) of(pods []corev1.Pod) string {
 	var first *corev1.Pod
 	found := ""
 	for i := range pods {
@@ -49,16 +49,16 @@ func compareNames(a, b *corev1.Pod) int {
 	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 }
 
-func (p *protection) ofPod(pod *corev1.Pod) string {
+func (p *podProtection) ofPod(pod *corev1.Pod) string {
 	pods := []*corev1.Pod{pod}
-	if reason := disruption.Blocked(pods, nil, p.now); reason != "" || !p.budgetsBlock(pod) {
+	if reason := protection.Blocked(pods, nil, p.now); reason != "" || !p.budgetsBlock(pod) {
 		return reason
 	}
-	return disruption.Blocked(pods, p.budgets, p.now)
+	return protection.Blocked(pods, p.budgets, p.now)
 }
 
 // budgetsBlock tells whether budgets block pods like this one.
-func (p *protection) budgetsBlock(pod *corev1.Pod) bool {
+func (p *podProtection) budgetsBlock(pod *corev1.Pod) bool {
 	if len(p.budgets) == 0 {
 		return false
 	}
@@ -78,7 +78,7 @@ func (p *protection) budgetsBlock(pod *corev1.Pod) bool {
 	key := p.key.String()
 	blocked, known := p.blocked[key]
 	if !known {
-		blocked = disruption.Blocked([]*corev1.Pod{pod}, p.budgets, p.now) != ""
+		blocked = protection.Blocked([]*corev1.Pod{pod}, p.budgets, p.now) != ""
 		p.blocked[key] = blocked
 	}
 	return blocked

@@ -9,6 +9,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/consolidation/podgroup"
 	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/disruption/protection"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
@@ -65,7 +66,7 @@ type Pod struct {
 	Ref    plan.PodRef
 	// From is the node that the pod runs on before any step.
 	From *Node
-	// EvictionCost is disruption.EvictionCost, but not less than zero.
+	// EvictionCost is protection.EvictionCost, but not less than zero.
 	EvictionCost float64
 	// DualPrice is in US dollars per hour. ReadDualPrices sets it.
 	DualPrice float64
@@ -80,7 +81,7 @@ type Pod struct {
 
 func (f *Fleet) newPod(object *corev1.Pod, from *Node) *Pod {
 	p := &Pod{
-		Object: object, From: from, EvictionCost: max(0, disruption.EvictionCost(object)),
+		Object: object, From: from, EvictionCost: max(0, protection.EvictionCost(object)),
 		Ref: plan.PodRef{Namespace: object.Namespace, Name: object.Name, UID: string(object.UID)},
 	}
 	p.Related, p.selectors = f.relations.Of(object)

@@ -1,4 +1,4 @@
-package disruption
+package drift
 
 import (
 	"github.com/whittle-dev/whittle/shared/api"
@@ -6,20 +6,22 @@ import (
 	"github.com/whittle-dev/whittle/shared/nodeclass"
 )
 
-// Origin is what the claims of a pool would be made from now.
+// Origin is the objects that the claims of a pool would be made from now.
 type Origin struct {
 	Pool *api.NodePool
-	// Class is nil while it does not exist: then nothing is said of what comes from it.
+	// Class is nil if it does not exist. Drift from the class is then unknown.
 	Class *api.EC2NodeClass
 	// PoolHash is PoolHash of the pool, ClassHash nodeclass.Hash of the class.
 	PoolHash, ClassHash string
-	// Catalog is nil where it was not read: then nothing is said of instance types.
+	// Catalog is nil if it was not read. Drift of instance types is then unknown.
 	Catalog *catalog.Snapshot
 }
 
-// Origins are those of the pools, by name. Pools and classes have their defaults. An
-// error, which no pool that the API server stores leads to, is about one of them.
-func Origins(pools []api.NodePool, classes []api.EC2NodeClass, certificateAuthority []byte, known *catalog.Snapshot) (map[string]*Origin, error) {
+// Origins are those of the pools, by name. Pools and classes must have their defaults. The error says which pool or
+// class cannot be hashed. No object that the API server stores causes one.
+func Origins(
+	pools []api.NodePool, classes []api.EC2NodeClass, certificateAuthority []byte, known *catalog.Snapshot,
+) (map[string]*Origin, error) {
 	hashes := map[string]string{}
 	byName := map[string]*api.EC2NodeClass{}
 	for i := range classes {

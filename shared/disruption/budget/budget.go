@@ -1,4 +1,6 @@
-package disruption
+// Package budget reads a NodePool's disruption budgets: how many of its nodes may be disrupted now, for
+// a reason. It is a leaf of package disruption and knows neither nodes nor pods.
+package budget
 
 import (
 	"fmt"
@@ -18,15 +20,16 @@ const Unlimited = math.MaxInt32
 
 // PoolCount is how many nodes a pool has.
 type PoolCount struct {
-	Nodes      int // initialised, and their instance not being terminated: what percentages are of
-	Disrupting int // of these, the nodes that are not ready or are on their way out
+	// Nodes are the initialized nodes whose instance is not being terminated. Percentages are of these.
+	Nodes int
+	// Disrupting are those of Nodes that are not ready or are on their way out.
+	Disrupting int
 }
 
-// Allowed is how many more nodes of the pool may be disrupted for the reason now:
-// the least that a budget grants which is active and for the reason, less the
-// nodes that are disrupted already. Percentages are of the pool's nodes, rounded
-// up. Schedules are in UTC. A budget that cannot be read allows nothing of the
-// pool for any reason, and the error says how to mend it.
+// Allowed is how many more nodes of the pool may be disrupted for the reason now. It is the least that
+// an active budget for the reason grants, less the nodes that are already disrupted. Percentages are of
+// the pool's nodes, rounded up. Schedules are in UTC. A budget that cannot be read allows no disruption
+// of the pool for any reason, and the error says how to mend it.
 // https://karpenter.sh/docs/concepts/disruption/#nodepool-disruption-budgets
 func Allowed(pool *api.NodePool, count PoolCount, reason api.DisruptionReason, now time.Time) (int, error) {
 	least := Unlimited
@@ -63,7 +66,7 @@ func grant(budget api.Budget, nodes int, now time.Time) (granted int, active boo
 	return granted, active, err
 }
 
-// isActive tells whether a hit of the schedule lies within the duration before now.
+// isActive tells whether the schedule fired within the duration before now.
 func isActive(budget api.Budget, now time.Time) (bool, error) {
 	if budget.Schedule == nil && budget.Duration == nil {
 		return true, nil
@@ -73,10 +76,12 @@ func isActive(budget api.Budget, now time.Time) (bool, error) {
 	}
 	schedule, err := cron.ParseStandard(strings.TrimSpace(*budget.Schedule))
 	if err != nil {
-		return false, fmt.Errorf("schedule is %q: write five cron fields, or one of @hourly, @daily, @weekly, @monthly, @yearly: %w", *budget.Schedule, err)
+		return false, fmt.Errorf(
+			"schedule is %q: write five cron fields, or one of @hourly, @daily, @weekly, @monthly, @yearly: %w",
+			*budget.Schedule, err)
 	}
 	now = now.UTC()
-	// The hit that follows the moment one duration ago has begun, or has not.
+	// The first firing after the moment one duration ago is past, or not.
 	next := schedule.Next(now.Add(-budget.Duration.Duration))
 	return !next.IsZero() && !next.After(now), nil
 }

@@ -1,4 +1,4 @@
-package disruption
+package drift
 
 import (
 	"fmt"
@@ -9,25 +9,23 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// PoolHash changes when the pool's nodes would be made otherwise than before, but for
-// requirements, which are compared with the nodes' labels. It is of the version
-// api.NodePoolHashVersion, and the same as Karpenter v1.14 computes: over spec.template,
-// in which the order of lists and of maps makes no difference, and a field that is empty
-// none from one that is not there.
+// PoolHash changes when the pool's nodes would be made differently, except for requirements, which are compared
+// with the nodes' labels. It has the version api.NodePoolHashVersion, and equals that of Karpenter v1.14. It
+// covers spec.template. The order of lists and maps does not matter, and an empty field equals a missing one.
 func PoolHash(pool *api.NodePool) (string, error) {
 	template := pool.Spec.Template
 	if template.Spec.ExpireAfter.Duration == nil {
-		template.Spec.ExpireAfter = api.NillableDuration{} // to Karpenter, Never is what is not there
+		template.Spec.ExpireAfter = api.NillableDuration{} // Karpenter reads Never as a missing field.
 	}
-	sum, err := hashstructure.Hash(template, hashstructure.FormatV2, &hashstructure.HashOptions{SlicesAsSets: true, IgnoreZeroValue: true, ZeroNil: true})
+	options := &hashstructure.HashOptions{SlicesAsSets: true, IgnoreZeroValue: true, ZeroNil: true}
+	sum, err := hashstructure.Hash(template, hashstructure.FormatV2, options)
 	if err != nil {
 		return "", fmt.Errorf("nodepool %q: hashing spec.template: %w", pool.Name, err)
 	}
 	return strconv.FormatUint(sum, 10), nil
 }
 
-// Stamp writes on a claim, which is not stored yet, what the pool that it is made from is
-// hashed to.
+// Stamp writes the hash of the claim's pool on the claim, which is not stored yet.
 func Stamp(claim *api.NodeClaim, poolHash string) {
 	if claim.Annotations == nil {
 		claim.Annotations = map[string]string{}
@@ -36,8 +34,8 @@ func Stamp(claim *api.NodeClaim, poolHash string) {
 	claim.Annotations[api.NodePoolHashVersionAnnotationKey] = api.NodePoolHashVersion
 }
 
-// staticHash is a pair of annotations: the hash of what a claim was made from, and the
-// version of the way it was computed.
+// staticHash is a pair of annotations: the hash of the object that a claim was made from, and the version of the
+// hash.
 type staticHash struct{ hash, version string }
 
 func poolHashKeys() staticHash {
@@ -48,16 +46,15 @@ func classHashKeys() staticHash {
 	return staticHash{api.AnnotationEC2NodeClassHash, api.AnnotationEC2NodeClassHashVersion}
 }
 
-// differs tells whether the claim was made from something else than what has the hash
-// now. Hashes of different versions say nothing about each other.
+// differs tells whether the object has changed since the claim was made from it. Hashes of different versions
+// cannot be compared.
 func (keys staticHash) differs(claim *api.NodeClaim, now, version string) bool {
 	was, known := claim.Annotations[keys.hash]
 	return known && claim.Annotations[keys.version] == version && was != now
 }
 
-// migrate adds to the annotations what brings the claim's hash to the version: how a
-// claim without one was made is not known any more, so that it is taken for one of now;
-// but one that has drifted stays so.
+// migrate adds to the annotations those that bring the claim's hash to the version. A claim without one counts as
+// made from the object as it is now, because nothing else is known. A drifted claim stays drifted.
 // https://github.com/kubernetes-sigs/karpenter/blob/main/designs/drift-hash-versioning.md
 func (keys staticHash) migrate(claim *api.NodeClaim, now, version string, into map[string]string) {
 	if claim.Annotations[keys.version] == version {

@@ -1,4 +1,4 @@
-package disruption
+package repair_test
 
 import (
 	"fmt"
@@ -12,11 +12,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption/repair"
 )
 
-// patient is a node of the pool that is well but for what is said of it.
-func patient(name, pool string, change ...func(*Patient)) Patient {
-	p := Patient{Claim: &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}}}, Node: &corev1.Node{}}
+// monday is Monday, 2 March 2026, 12:00 UTC.
+var monday = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+
+// nodeHealth is a healthy node of the pool with the changes.
+func nodeHealth(name, pool string, change ...func(*repair.NodeHealth)) repair.NodeHealth {
+	p := repair.NodeHealth{Claim: &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}}}, Node: &corev1.Node{}}
 	if pool != "" {
 		p.Claim.Labels[api.NodePoolLabelKey] = pool
 	}
@@ -27,94 +31,96 @@ func patient(name, pool string, change ...func(*Patient)) Patient {
 	return p
 }
 
-func reports(kind corev1.NodeConditionType, status corev1.ConditionStatus, since time.Duration) func(*Patient) {
-	return func(p *Patient) {
+func reports(kind corev1.NodeConditionType, status corev1.ConditionStatus, since time.Duration) func(*repair.NodeHealth) {
+	return func(p *repair.NodeHealth) {
 		p.Node.Status.Conditions = slices.DeleteFunc(p.Node.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == kind })
 		p.Node.Status.Conditions = append(p.Node.Status.Conditions, corev1.NodeCondition{Type: kind, Status: status, LastTransitionTime: metav1.NewTime(monday.Add(-since))})
 	}
 }
 
-func impaired(since time.Duration) func(*Patient) {
-	return func(p *Patient) { p.Impairment = &Impairment{Check: "SystemStatus", Since: monday.Add(-since)} }
+func impaired(since time.Duration) func(*repair.NodeHealth) {
+	return func(p *repair.NodeHealth) {
+		p.Impairment = &repair.Impairment{Check: "SystemStatus", Since: monday.Add(-since)}
+	}
 }
 
-func endOrdered(p *Patient) { at := metav1.NewTime(monday); p.Claim.DeletionTimestamp = &at }
+func endOrdered(p *repair.NodeHealth) { at := metav1.NewTime(monday); p.Claim.DeletionTimestamp = &at }
 
-func TestASickNodeIsRepairedAfterItsTime(t *testing.T) {
+func TestAnUnhealthyNodeIsRepairedAfterItsTime(t *testing.T) {
 	const no, unknown = corev1.ConditionFalse, corev1.ConditionUnknown
 	for _, test := range []struct {
 		name   string
-		change func(*Patient)
-		sick   string
+		change func(*repair.NodeHealth)
+		want   string
 	}{
-		{"a node that is well", func(*Patient) {}, ""},
+		{"a healthy node", func(*repair.NodeHealth) {}, ""},
 		{"not ready for half an hour", reports(corev1.NodeReady, no, 30*time.Minute), "Ready is False since"},
 		{"not ready for a little less", reports(corev1.NodeReady, no, 30*time.Minute-time.Second), ""},
 		{"unreachable for half an hour", reports(corev1.NodeReady, unknown, 30*time.Minute), "Ready is Unknown since"},
 		{"a broken accelerator for ten minutes", reports("AcceleratedHardwareReady", no, 10*time.Minute), "AcceleratedHardwareReady is False"},
-		{"an accelerator of which nothing is known", reports("AcceleratedHardwareReady", unknown, time.Hour), ""},
+		{"an accelerator in unknown state", reports("AcceleratedHardwareReady", unknown, time.Hour), ""},
 		{"broken storage", reports("StorageReady", no, 30*time.Minute), "StorageReady"},
 		{"broken networking", reports("NetworkingReady", no, 30*time.Minute), "NetworkingReady"},
 		{"a broken kernel", reports("KernelReady", no, 30*time.Minute), "KernelReady"},
 		{"a broken container runtime", reports("ContainerRuntimeReady", no, 30*time.Minute), "ContainerRuntimeReady"},
-		{"pressure is the scheduler's matter", reports(corev1.NodeMemoryPressure, corev1.ConditionTrue, time.Hour), ""},
+		{"memory pressure does not count", reports(corev1.NodeMemoryPressure, corev1.ConditionTrue, time.Hour), ""},
 		{"a status check that fails for two minutes", impaired(2 * time.Minute), "SystemStatus is impaired since"},
 		{"a status check that fails for less", impaired(2*time.Minute - time.Second), ""},
-		{"a node whose end has been ordered", func(p *Patient) { reports(corev1.NodeReady, no, time.Hour)(p); endOrdered(p) }, ""},
-		{"what is borne no more counts, whatever else is", func(p *Patient) { reports(corev1.NodeReady, no, time.Minute)(p); impaired(time.Hour)(p) }, "SystemStatus"},
+		{"a node whose end has been ordered", func(p *repair.NodeHealth) { reports(corev1.NodeReady, no, time.Hour)(p); endOrdered(p) }, ""},
+		{"the condition that is not tolerated any more counts", func(p *repair.NodeHealth) { reports(corev1.NodeReady, no, time.Minute)(p); impaired(time.Hour)(p) }, "SystemStatus"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			due, blocked := Repairs([]Patient{patient("a", "default", test.change)}, monday)
+			due, blocked := repair.Due([]repair.NodeHealth{nodeHealth("a", "default", test.change)}, monday)
 			if len(blocked) != 0 {
 				t.Errorf("blocked %v", blocked)
 			}
-			sickness, found := due["a"]
-			if found != (test.sick != "") || found && !strings.HasPrefix(sickness.String(), test.sick) {
-				t.Errorf("due %v, want %q", due, test.sick)
+			condition, found := due["a"]
+			if found != (test.want != "") || found && !strings.HasPrefix(condition.String(), test.want) {
+				t.Errorf("due %v, want %q", due, test.want)
 			}
 		})
 	}
 }
 
-func TestAPoolThatIsTooSickIsLeftAlone(t *testing.T) {
+func TestNoNodeOfAPoolWithManyUnhealthyNodesIsRepaired(t *testing.T) {
 	late, early := reports(corev1.NodeReady, corev1.ConditionUnknown, time.Hour), reports(corev1.NodeReady, corev1.ConditionUnknown, time.Minute)
-	pool := func(name string, well int, sick ...func(*Patient)) []Patient {
-		var patients []Patient
+	pool := func(name string, well int, sick ...func(*repair.NodeHealth)) []repair.NodeHealth {
+		var nodes []repair.NodeHealth
 		for i := range well {
-			patients = append(patients, patient(fmt.Sprintf("%s-well-%d", name, i), name))
+			nodes = append(nodes, nodeHealth(fmt.Sprintf("%s-well-%d", name, i), name))
 		}
 		for i, change := range sick {
-			patients = append(patients, patient(fmt.Sprintf("%s-%d", name, i), name, change))
+			nodes = append(nodes, nodeHealth(fmt.Sprintf("%s-%d", name, i), name, change))
 		}
-		return patients
+		return nodes
 	}
 	for _, test := range []struct {
-		name     string
-		patients []Patient
-		due      string
-		blocked  string
+		name    string
+		nodes   []repair.NodeHealth
+		due     string
+		blocked string
 	}{
-		{"a fifth may be sick", pool("p", 8, late, late), "p-0 p-1", ""},
+		{"a fifth may be unhealthy", pool("p", 8, late, late), "p-0 p-1", ""},
 		{"more may not", pool("p", 7, late, late, late), "", "p 3/10 2"},
 		{"the fifth is rounded up", pool("p", 4, late, late), "p-0 p-1", ""},
 		{"one node is a fifth of itself", pool("p", 0, late), "p-0", ""},
-		{"those that are borne count", pool("p", 7, late, early, early), "", "p 3/10 2"},
+		{"tolerated conditions count", pool("p", 7, late, early, early), "", "p 3/10 2"},
 		{"nothing is blocked where nothing is due", pool("p", 2, early, early, early), "", ""},
-		{"those that go already count", pool("p", 3, late, func(p *Patient) { late(p); endOrdered(p) }), "", "p 2/5 1"},
+		{"nodes whose end was ordered count", pool("p", 3, late, func(p *repair.NodeHealth) { late(p); endOrdered(p) }), "", "p 2/5 1"},
 		{"each pool by itself", append(pool("p", 9, late), pool("q", 1, late, late)...), "p-0", "q 2/3 1"},
 		{"claims without a pool by all nodes", append(pool("p", 9), pool("", 0, late, late)...), "-0 -1", ""},
-		{"which may be too sick", append(pool("p", 1, early, early), pool("", 0, late)...), "", " 3/4 1"},
+		{"which may have too many unhealthy ones", append(pool("p", 1, early, early), pool("", 0, late)...), "", " 3/4 1"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			due, blocked := Repairs(test.patients, monday)
+			due, blocked := repair.Due(test.nodes, monday)
 			if got := strings.Join(slices.Sorted(maps.Keys(due)), " "); got != test.due {
 				t.Errorf("due %q, want %q", got, test.due)
 			}
-			var told []string
-			for _, ward := range blocked {
-				told = append(told, fmt.Sprintf("%s %d/%d %d", ward.Pool, ward.Unhealthy, ward.Nodes, ward.allowed()))
+			var texts []string
+			for _, pool := range blocked {
+				texts = append(texts, fmt.Sprintf("%s %d/%d %d", pool.Pool, pool.Unhealthy, pool.Nodes, pool.Allowed()))
 			}
-			if got := strings.Join(told, ", "); got != test.blocked {
+			if got := strings.Join(texts, ", "); got != test.blocked {
 				t.Errorf("blocked %q, want %q", got, test.blocked)
 			}
 		})

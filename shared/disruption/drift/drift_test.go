@@ -1,4 +1,4 @@
-package disruption
+package drift_test
 
 import (
 	"slices"
@@ -10,10 +10,14 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/disruption/drift"
 )
 
 // drifting is a claim that is as its pool and class want it, with what they are.
-func drifting(t *testing.T) (*Origin, *api.NodeClaim, *Machine) {
+// monday is Monday, 2 March 2026, 12:00 UTC.
+var monday = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+
+func drifting(t *testing.T) (*drift.Origin, *api.NodeClaim, *drift.Machine) {
 	t.Helper()
 	in := func(key, value string) corev1.NodeSelectorRequirement {
 		return corev1.NodeSelectorRequirement{Key: key, Operator: corev1.NodeSelectorOpIn, Values: []string{value}}
@@ -30,7 +34,7 @@ func drifting(t *testing.T) (*Origin, *api.NodeClaim, *Machine) {
 	class.Status.Subnets = []api.Subnet{{ID: "subnet-a"}}
 	class.Status.CapacityReservations = []api.CapacityReservation{{ID: "cr-a"}}
 	known := &catalog.Snapshot{InstanceTypes: []catalog.InstanceTypeInfo{{InstanceType: "m5.large", Zones: []string{"a"}, SupportedUsageClasses: []string{"on-demand", "spot"}}}}
-	origins, err := Origins([]api.NodePool{pool}, []api.EC2NodeClass{class}, []byte("CA"), known)
+	origins, err := drift.Origins([]api.NodePool{pool}, []api.EC2NodeClass{class}, []byte("CA"), known)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,57 +45,67 @@ func drifting(t *testing.T) (*Origin, *api.NodeClaim, *Machine) {
 	claim.Status.ImageID = "ami-arm"
 	claim.Status.Conditions = []metav1.Condition{{Type: api.ConditionTypeLaunched, Status: metav1.ConditionTrue}}
 	claim.Annotations = origin.Hashes(claim)
-	return origin, claim, &Machine{SubnetID: "subnet-a", SecurityGroupIDs: []string{"sg-b", "sg-a"}}
+	return origin, claim, &drift.Machine{SubnetID: "subnet-a", SecurityGroupIDs: []string{"sg-b", "sg-a"}}
 }
 
 func TestDrift(t *testing.T) {
 	for _, test := range []struct {
 		name   string
-		change func(*Origin, *api.NodeClaim, *Machine)
+		change func(*drift.Origin, *api.NodeClaim, *drift.Machine)
 		want   string
 	}{
-		{"nothing", func(*Origin, *api.NodeClaim, *Machine) {}, ""},
-		{"pool", func(o *Origin, _ *api.NodeClaim, _ *Machine) { o.PoolHash = "other" }, api.ReasonNodePoolDrifted},
-		{"pool, other version", func(o *Origin, c *api.NodeClaim, _ *Machine) {
+		{"nothing", func(*drift.Origin, *api.NodeClaim, *drift.Machine) {}, ""},
+		{"pool", func(o *drift.Origin, _ *api.NodeClaim, _ *drift.Machine) { o.PoolHash = "other" }, api.ReasonNodePoolDrifted},
+		{"pool, other version", func(o *drift.Origin, c *api.NodeClaim, _ *drift.Machine) {
 			o.PoolHash = "other"
 			c.Annotations[api.NodePoolHashVersionAnnotationKey] = "v2"
 		}, ""},
-		{"pool, unknown", func(o *Origin, c *api.NodeClaim, _ *Machine) {
+		{"pool, unknown", func(o *drift.Origin, c *api.NodeClaim, _ *drift.Machine) {
 			o.PoolHash = "other"
 			delete(c.Annotations, api.NodePoolHashAnnotationKey)
 		}, ""},
-		{"requirements", func(_ *Origin, c *api.NodeClaim, _ *Machine) { c.Labels[api.CapacityTypeLabelKey] = "on-demand" }, api.ReasonRequirementsDrifted},
-		{"type", func(_ *Origin, c *api.NodeClaim, _ *Machine) { c.Labels[corev1.LabelInstanceTypeStable] = "m4.large" }, api.ReasonInstanceTypeNotFound},
-		{"type of a young node", func(_ *Origin, c *api.NodeClaim, _ *Machine) {
+		{"requirements", func(_ *drift.Origin, c *api.NodeClaim, _ *drift.Machine) {
+			c.Labels[api.CapacityTypeLabelKey] = "on-demand"
+		}, api.ReasonRequirementsDrifted},
+		{"type", func(_ *drift.Origin, c *api.NodeClaim, _ *drift.Machine) {
+			c.Labels[corev1.LabelInstanceTypeStable] = "m4.large"
+		}, api.ReasonInstanceTypeNotFound},
+		{"type of a young node", func(_ *drift.Origin, c *api.NodeClaim, _ *drift.Machine) {
 			c.Labels[corev1.LabelInstanceTypeStable] = "m4.large"
 			c.CreationTimestamp = metav1.NewTime(monday.Add(-30 * time.Minute))
 		}, ""},
-		{"type without catalogue", func(o *Origin, c *api.NodeClaim, _ *Machine) {
+		{"type without catalogue", func(o *drift.Origin, c *api.NodeClaim, _ *drift.Machine) {
 			c.Labels[corev1.LabelInstanceTypeStable] = "m4.large"
 			o.Catalog = nil
 		}, ""},
-		{"zone", func(_ *Origin, c *api.NodeClaim, _ *Machine) { c.Labels[corev1.LabelTopologyZone] = "b" }, api.ReasonInstanceTypeNotFound},
-		{"reserved", func(_ *Origin, c *api.NodeClaim, m *Machine) {
+		{"zone", func(_ *drift.Origin, c *api.NodeClaim, _ *drift.Machine) { c.Labels[corev1.LabelTopologyZone] = "b" }, api.ReasonInstanceTypeNotFound},
+		{"reserved", func(_ *drift.Origin, c *api.NodeClaim, m *drift.Machine) {
 			c.Labels[api.CapacityTypeLabelKey] = "reserved"
 			m.ReservationID = "cr-a"
 		}, ""},
-		{"class", func(o *Origin, _ *api.NodeClaim, _ *Machine) { o.ClassHash = "other" }, api.ReasonNodeClassDrift},
-		{"class, other version", func(o *Origin, c *api.NodeClaim, _ *Machine) {
+		{"class", func(o *drift.Origin, _ *api.NodeClaim, _ *drift.Machine) { o.ClassHash = "other" }, api.ReasonNodeClassDrift},
+		{"class, other version", func(o *drift.Origin, c *api.NodeClaim, _ *drift.Machine) {
 			o.ClassHash = "other"
 			c.Annotations[api.AnnotationEC2NodeClassHashVersion] = "v6"
 		}, ""},
-		{"image", func(_ *Origin, c *api.NodeClaim, _ *Machine) { c.Status.ImageID = "ami-amd" }, api.ReasonAMIDrift},
-		{"image unknown", func(_ *Origin, c *api.NodeClaim, _ *Machine) { c.Status.ImageID = "" }, ""},
-		{"group more", func(_ *Origin, _ *api.NodeClaim, m *Machine) { m.SecurityGroupIDs = []string{"sg-a", "sg-b", "sg-c"} }, api.ReasonSecurityGroupDrift},
-		{"group less", func(_ *Origin, _ *api.NodeClaim, m *Machine) { m.SecurityGroupIDs = []string{"sg-a"} }, api.ReasonSecurityGroupDrift},
-		{"subnet", func(_ *Origin, _ *api.NodeClaim, m *Machine) { m.SubnetID = "subnet-b" }, api.ReasonSubnetDrift},
-		{"reservation", func(_ *Origin, _ *api.NodeClaim, m *Machine) { m.ReservationID = "cr-b" }, api.ReasonCapacityReservationDrift},
-		{"placement group", func(_ *Origin, c *api.NodeClaim, _ *Machine) { c.Labels[api.LabelPlacementGroupID] = "pg-1" }, api.ReasonPlacementGroupDrift},
-		{"no class", func(o *Origin, c *api.NodeClaim, _ *Machine) { o.Class, c.Status.ImageID = nil, "ami-x" }, ""},
-		{"order", func(o *Origin, c *api.NodeClaim, m *Machine) {
+		{"image", func(_ *drift.Origin, c *api.NodeClaim, _ *drift.Machine) { c.Status.ImageID = "ami-amd" }, api.ReasonAMIDrift},
+		{"image unknown", func(_ *drift.Origin, c *api.NodeClaim, _ *drift.Machine) { c.Status.ImageID = "" }, ""},
+		{"group more", func(_ *drift.Origin, _ *api.NodeClaim, m *drift.Machine) {
+			m.SecurityGroupIDs = []string{"sg-a", "sg-b", "sg-c"}
+		}, api.ReasonSecurityGroupDrift},
+		{"group less", func(_ *drift.Origin, _ *api.NodeClaim, m *drift.Machine) { m.SecurityGroupIDs = []string{"sg-a"} }, api.ReasonSecurityGroupDrift},
+		{"subnet", func(_ *drift.Origin, _ *api.NodeClaim, m *drift.Machine) { m.SubnetID = "subnet-b" }, api.ReasonSubnetDrift},
+		{"reservation", func(_ *drift.Origin, _ *api.NodeClaim, m *drift.Machine) { m.ReservationID = "cr-b" }, api.ReasonCapacityReservationDrift},
+		{"placement group", func(_ *drift.Origin, c *api.NodeClaim, _ *drift.Machine) {
+			c.Labels[api.LabelPlacementGroupID] = "pg-1"
+		}, api.ReasonPlacementGroupDrift},
+		{"no class", func(o *drift.Origin, c *api.NodeClaim, _ *drift.Machine) { o.Class, c.Status.ImageID = nil, "ami-x" }, ""},
+		{"order", func(o *drift.Origin, c *api.NodeClaim, m *drift.Machine) {
 			o.ClassHash, c.Status.ImageID, m.SubnetID = "other", "ami-x", "subnet-b"
 		}, api.ReasonNodeClassDrift},
-		{"not launched", func(o *Origin, c *api.NodeClaim, _ *Machine) { o.PoolHash, c.Status.Conditions = "other", nil }, ""},
+		{"not launched", func(o *drift.Origin, c *api.NodeClaim, _ *drift.Machine) {
+			o.PoolHash, c.Status.Conditions = "other", nil
+		}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			origin, claim, machine := drifting(t)

@@ -1,4 +1,7 @@
-package disruption
+// Package drift tells whether a NodeClaim still is what its NodePool and EC2NodeClass would make now. It is a
+// leaf of package disruption. Provision stamps new claims with hashes, and lifecycle sets the condition
+// Drifted. Disruption then replaces the node within budgets.
+package drift
 
 import (
 	"fmt"
@@ -14,49 +17,48 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// typeNotFoundAge is how old a claim is before its instance type is looked for in the
-// catalogue: Karpenter's hour. The catalogue may not have had the type of a new one yet.
+// typeNotFoundAge is the age from which a claim's instance type is looked for in the catalogue: Karpenter's
+// hour. The catalogue may not have a new type yet.
 const typeNotFoundAge = time.Hour
 
 // Machine is a claim's instance as EC2 describes it.
 type Machine struct {
 	SubnetID         string
 	SecurityGroupIDs []string
-	ReservationID    string // the capacity reservation that it runs in, if any
+	ReservationID    string // the capacity reservation that it runs in, or empty
 }
 
-// finding is a way in which a claim has drifted; the zero value is none.
+// finding is a way in which a claim has drifted. The zero value is none.
 type finding struct{ reason, message string }
 
-// SetDrifted brings the claim's condition Drifted up to date and tells whether that
-// changed it. Machine is nil where EC2 does not list the instance, or was not asked. What
-// cannot be told now leaves a condition that says it as it is. A claim that is not launched
-// has not drifted.
+// SetDrifted updates the claim's condition Drifted, and tells whether that changed it. The machine is nil if EC2
+// does not list the instance or was not asked. If a reason cannot be checked now, a condition with this reason
+// stays as it is. A claim that is not launched has not drifted.
 //
-// The order in which reasons are looked for is Karpenter's.
+// Reasons are looked for in Karpenter's order.
 // https://karpenter.sh/docs/concepts/disruption/#drift
 func (o *Origin) SetDrifted(claim *api.NodeClaim, conditions *[]metav1.Condition, machine *Machine, now time.Time) bool {
 	if !api.ConditionTrue(*conditions, api.ConditionTypeLaunched) {
 		return api.RemoveCondition(conditions, api.ConditionTypeDrifted)
 	}
-	found, untold := o.drift(claim, machine, now)
+	found, unknown := o.drift(claim, machine, now)
 	if found.reason != "" {
 		return api.SetCondition(conditions, metav1.Condition{
-			Type: api.ConditionTypeDrifted, Status: metav1.ConditionTrue, Reason: found.reason, Message: found.message, ObservedGeneration: claim.Generation,
+			Type: api.ConditionTypeDrifted, Status: metav1.ConditionTrue, Reason: found.reason, Message: found.message,
+			ObservedGeneration: claim.Generation,
 		}, now)
 	}
-	if is := api.GetCondition(*conditions, api.ConditionTypeDrifted); is != nil && slices.Contains(untold, is.Reason) {
+	if is := api.GetCondition(*conditions, api.ConditionTypeDrifted); is != nil && slices.Contains(unknown, is.Reason) {
 		return false
 	}
 	return api.RemoveCondition(conditions, api.ConditionTypeDrifted)
 }
 
-// drift looks for the first way in which the claim has drifted. Untold are the reasons of
-// which nothing can be said.
-func (o *Origin) drift(claim *api.NodeClaim, machine *Machine, now time.Time) (found finding, untold []string) {
-	for _, look := range []struct {
+// drift looks for the first way in which the claim has drifted. Unknown are the reasons that cannot be checked.
+func (o *Origin) drift(claim *api.NodeClaim, machine *Machine, now time.Time) (found finding, unknown []string) {
+	for _, check := range []struct {
 		reason string
-		at     func() (message string, told bool)
+		check  func() (message string, known bool)
 	}{
 		{api.ReasonNodePoolDrifted, func() (string, bool) { return o.poolChanged(claim), true }},
 		{api.ReasonRequirementsDrifted, func() (string, bool) { return o.requirementsUnmet(claim) }},
@@ -68,23 +70,23 @@ func (o *Origin) drift(claim *api.NodeClaim, machine *Machine, now time.Time) (f
 		{api.ReasonCapacityReservationDrift, func() (string, bool) { return o.reservationGone(machine) }},
 		{api.ReasonPlacementGroupDrift, func() (string, bool) { return o.placementChanged(claim) }},
 	} {
-		message, told := look.at()
+		message, known := check.check()
 		if message != "" {
-			return finding{look.reason, message}, nil
+			return finding{check.reason, message}, nil
 		}
-		if !told {
-			untold = append(untold, look.reason)
+		if !known {
+			unknown = append(unknown, check.reason)
 		}
 	}
-	return finding{}, untold
+	return finding{}, unknown
 }
 
-// Hashes are the annotations that the claim is to have beside its own, for its hashes to
-// be of the versions of today; empty when they are.
+// Hashes are the annotations to add to the claim so that its hashes have the current versions. They are empty
+// if they have.
 func (o *Origin) Hashes(claim *api.NodeClaim) map[string]string {
 	wanted := map[string]string{}
 	poolHashKeys().migrate(claim, o.PoolHash, api.NodePoolHashVersion, wanted)
-	// What the class was when it was launched is written with the instance.
+	// The class hash is written when the claim is launched.
 	if o.Class != nil && api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeLaunched) {
 		classHashKeys().migrate(claim, o.ClassHash, api.EC2NodeClassHashVersion, wanted)
 	}
@@ -103,7 +105,8 @@ func (o *Origin) classChanged(claim *api.NodeClaim) (string, bool) {
 		return "", false
 	}
 	if classHashKeys().differs(claim, o.ClassHash, api.EC2NodeClassHashVersion) {
-		return fmt.Sprintf("the spec of ec2nodeclass %q, or the cluster's certificate authority, has changed since", o.Class.Name), true
+		return fmt.Sprintf("the spec of ec2nodeclass %q, or the cluster's certificate authority, has changed since",
+			o.Class.Name), true
 	}
 	return "", true
 }
@@ -111,15 +114,17 @@ func (o *Origin) classChanged(claim *api.NodeClaim) (string, bool) {
 func (o *Origin) requirementsUnmet(claim *api.NodeClaim) (string, bool) {
 	wanted, err := scheduling.FromTerms(o.Pool.Spec.Template.Spec.Requirements)
 	if err != nil {
-		return "", false // the pool's condition says so
+		return "", false // The pool's condition says so.
 	}
-	if unmet := scheduling.FromLabels(claim.Labels).Compatible(wanted, scheduling.UndefinedIsAbsent); unmet != nil {
+	labels := scheduling.FromLabels(claim.Labels)
+	if unmet := labels.Compatible(wanted, scheduling.UndefinedIsAbsent); unmet != nil {
 		return fmt.Sprintf("the requirements of nodepool %q are not met: %v", o.Pool.Name, unmet), true
 	}
 	return "", true
 }
 
-// typeGone: neither the type nor its offering need be available, as long as there is one.
+// typeGone tells whether EC2 offers the claim's instance type no more in its zone and capacity type. An offering
+// without capacity is not gone.
 func (o *Origin) typeGone(claim *api.NodeClaim, now time.Time) (string, bool) {
 	if now.Sub(claim.CreationTimestamp.Time) < typeNotFoundAge {
 		return "", true
@@ -127,12 +132,14 @@ func (o *Origin) typeGone(claim *api.NodeClaim, now time.Time) (string, bool) {
 	if o.Catalog == nil || len(o.Catalog.InstanceTypes) == 0 {
 		return "", false
 	}
-	name, zone, capacityType := claim.Labels[corev1.LabelInstanceTypeStable], claim.Labels[corev1.LabelTopologyZone], claim.Labels[api.CapacityTypeLabelKey]
-	at, known := slices.BinarySearchFunc(o.Catalog.InstanceTypes, name, func(info catalog.InstanceTypeInfo, name string) int { return strings.Compare(info.InstanceType, name) })
+	name, zone := claim.Labels[corev1.LabelInstanceTypeStable], claim.Labels[corev1.LabelTopologyZone]
+	capacityType := claim.Labels[api.CapacityTypeLabelKey]
+	at, known := slices.BinarySearchFunc(o.Catalog.InstanceTypes, name,
+		func(info catalog.InstanceTypeInfo, name string) int { return strings.Compare(info.InstanceType, name) })
 	if !known {
 		return fmt.Sprintf("EC2 offers no instance type %q here any more", name), true
 	}
-	// A reserved node may go on as an on-demand one.
+	// A reserved node continues as an on-demand one when its reservation ends.
 	if capacityType == api.CapacityTypeReserved {
 		capacityType = api.CapacityTypeOnDemand
 	}
@@ -152,7 +159,8 @@ func (o *Origin) imageChanged(claim *api.NodeClaim) (string, bool) {
 	case !any:
 		return fmt.Sprintf("no image of ec2nodeclass %q is for this node any more", o.Class.Name), true
 	case wanted != claim.Status.ImageID:
-		return fmt.Sprintf("the node runs image %s, and ec2nodeclass %q selects %s for it", claim.Status.ImageID, o.Class.Name, wanted), true
+		return fmt.Sprintf("the node runs image %s, and ec2nodeclass %q selects %s for it",
+			claim.Status.ImageID, o.Class.Name, wanted), true
 	}
 	return "", true
 }
@@ -169,7 +177,8 @@ func (o *Origin) groupsChanged(machine *Machine) (string, bool) {
 	slices.Sort(wanted)
 	slices.Sort(have)
 	if have, wanted = slices.Compact(have), slices.Compact(wanted); !slices.Equal(have, wanted) {
-		return fmt.Sprintf("the instance has the security groups %s, and ec2nodeclass %q selects %s", strings.Join(have, ", "), o.Class.Name, strings.Join(wanted, ", ")), true
+		return fmt.Sprintf("the instance has the security groups %s, and ec2nodeclass %q selects %s",
+			strings.Join(have, ", "), o.Class.Name, strings.Join(wanted, ", ")), true
 	}
 	return "", true
 }
@@ -178,8 +187,10 @@ func (o *Origin) subnetGone(machine *Machine) (string, bool) {
 	if o.Class == nil || machine == nil || len(o.Class.Status.Subnets) == 0 || machine.SubnetID == "" {
 		return "", false
 	}
-	if !slices.ContainsFunc(o.Class.Status.Subnets, func(subnet api.Subnet) bool { return subnet.ID == machine.SubnetID }) {
-		return fmt.Sprintf("the instance is in subnet %s, which ec2nodeclass %q does not select", machine.SubnetID, o.Class.Name), true
+	isIts := func(subnet api.Subnet) bool { return subnet.ID == machine.SubnetID }
+	if !slices.ContainsFunc(o.Class.Status.Subnets, isIts) {
+		return fmt.Sprintf("the instance is in subnet %s, which ec2nodeclass %q does not select",
+			machine.SubnetID, o.Class.Name), true
 	}
 	return "", true
 }
@@ -189,8 +200,10 @@ func (o *Origin) reservationGone(machine *Machine) (string, bool) {
 		return "", false
 	}
 	id := machine.ReservationID
-	if id != "" && !slices.ContainsFunc(o.Class.Status.CapacityReservations, func(r api.CapacityReservation) bool { return r.ID == id }) {
-		return fmt.Sprintf("the instance runs in capacity reservation %s, which ec2nodeclass %q does not select", id, o.Class.Name), true
+	isIts := func(r api.CapacityReservation) bool { return r.ID == id }
+	if id != "" && !slices.ContainsFunc(o.Class.Status.CapacityReservations, isIts) {
+		return fmt.Sprintf("the instance runs in capacity reservation %s, which ec2nodeclass %q does not select",
+			id, o.Class.Name), true
 	}
 	return "", true
 }
@@ -204,7 +217,8 @@ func (o *Origin) placementChanged(claim *api.NodeClaim) (string, bool) {
 		wanted = o.Class.Status.PlacementGroup.ID
 	}
 	if have := claim.Labels[api.LabelPlacementGroupID]; have != wanted {
-		return fmt.Sprintf("the node is in placement group %q, and ec2nodeclass %q selects %q", have, o.Class.Name, wanted), true
+		return fmt.Sprintf("the node is in placement group %q, and ec2nodeclass %q selects %q",
+			have, o.Class.Name, wanted), true
 	}
 	return "", true
 }

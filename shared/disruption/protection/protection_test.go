@@ -1,4 +1,4 @@
-package disruption
+package protection_test
 
 import (
 	"strings"
@@ -11,7 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption/protection"
 )
+
+// monday is Monday, 2 March 2026, 12:00 UTC.
+var monday = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
 func pod(name string, change ...func(*corev1.Pod)) *corev1.Pod {
 	started := metav1.NewTime(monday.Add(-time.Hour))
@@ -61,7 +65,7 @@ func TestPodProtection(t *testing.T) {
 		{name: "a pod that is ending is past protecting", pod: pod("a", doNotDisrupt("true"), ending)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := PodProtection(test.pod, monday)
+			got, err := protection.OfPod(test.pod, monday)
 			if got.Active != test.active || !got.Until.Equal(test.until) {
 				t.Errorf("got %+v", got)
 			}
@@ -106,7 +110,7 @@ func TestBlocked(t *testing.T) {
 		{name: "a budget that lets unready pods go holds a ready one", pods: []*corev1.Pod{pod("a", ready)}, budgets: []policyv1.PodDisruptionBudget{lenient}, want: "lenient"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got := Blocked(test.pods, test.budgets, monday)
+			got := protection.Blocked(test.pods, test.budgets, monday)
 			if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
 				t.Errorf("blocked by %q, want %q", got, test.want)
 			}
@@ -141,7 +145,7 @@ func TestImmovable(t *testing.T) {
 			budget(policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &none, UnhealthyPodEvictionPolicy: &always})}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := Immovable(test.pod, test.budgets, monday); got != test.want {
+			if got := protection.Immovable(test.pod, test.budgets, monday); got != test.want {
 				t.Errorf("got %t", got)
 			}
 		})
@@ -176,23 +180,23 @@ func TestClusterAutoscalersAnnotations(t *testing.T) {
 		{name: "a duration that is over does not make a pod safe", pod: pod("a", annotated(api.SafeToEvictAnnotationKey, "false", api.DoNotDisruptAnnotationKey, "1s")), blocked: "safe-to-evict: false"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			why := Blocked([]*corev1.Pod{test.pod}, test.budgets, monday)
+			why := protection.Blocked([]*corev1.Pod{test.pod}, test.budgets, monday)
 			if (why == "") != (test.blocked == "") || !strings.Contains(why, test.blocked) {
 				t.Errorf("blocked by %q, want %q", why, test.blocked)
 			}
 			// A drain that somebody has ordered evicts it all the same.
-			protection, err := PodProtection(test.pod, monday)
+			protection, err := protection.OfPod(test.pod, monday)
 			if err != nil || protection.Active != (test.blocked == api.DoNotDisruptAnnotationKey) {
 				t.Errorf("protection %+v, %v", protection, err)
 			}
 		})
 	}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{api.ScaleDownDisabledAnnotationKey: "true"}}}
-	if !NodeProtected(node, monday) {
+	if !(protection.OfNode(node, monday) != "") {
 		t.Error("a node on which scale-down is disabled is not protected")
 	}
 	node.Annotations[api.ScaleDownDisabledAnnotationKey] = "false"
-	if NodeProtected(node, monday) {
+	if protection.OfNode(node, monday) != "" {
 		t.Error("a node on which scale-down is enabled is protected")
 	}
 }

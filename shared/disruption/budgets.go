@@ -1,0 +1,37 @@
+package disruption
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption/budget"
+)
+
+// Allowances are how many more nodes of each pool the budgets allow for the reason now. Closed says for
+// the pools whose budgets allow none why.
+func (s *Snapshot) Allowances(
+	reason api.DisruptionReason, now time.Time,
+) (allowed map[string]int, closed map[string]Notice) {
+	counts := s.counts()
+	allowed, closed = map[string]int{}, map[string]Notice{}
+	for i := range s.Pools {
+		pool := &s.Pools[i]
+		number, err := budget.Allowed(pool, counts[pool.Name], reason, now)
+		if allowed[pool.Name] = number; number == 0 {
+			closed[pool.Name] = budgetNotice(pool, reason, err)
+		}
+	}
+	return allowed, closed
+}
+
+// budgetNotice says that budgets let no node go, in Karpenter's words, or how to mend a budget that cannot
+// be read.
+func budgetNotice(pool *api.NodePool, reason api.DisruptionReason, err error) Notice {
+	if err != nil {
+		return Notice{Pool: pool, Message: err.Error()}
+	}
+	return Notice{
+		Pool: pool, Message: fmt.Sprintf("No allowed disruptions for disruption reason %s due to blocking budget", reason),
+	}
+}

@@ -1,0 +1,32 @@
+package protection
+
+import (
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+const (
+	// podDeletionCostAnnotationKey orders the pods of a ReplicaSet for deletion.
+	// https://kubernetes.io/docs/concepts/workloads/controllers/replicaset/#pod-deletion-cost
+	podDeletionCostAnnotationKey = "controller.kubernetes.io/pod-deletion-cost"
+	// deletionCostUnit and priorityUnit raise the cost by one. They are Karpenter's.
+	deletionCostUnit = 1 << 27
+	priorityUnit     = 1 << 25
+	// extremeCost bounds a pod's cost in both directions.
+	extremeCost = 10
+)
+
+// EvictionCost is how much it costs to evict a pod, compared with others, from -10 to 10. It is 1 for a
+// pod without priority and deletion cost.
+func EvictionCost(pod *corev1.Pod) float64 {
+	cost := 1.0
+	// The API server accepts any text here. Text that is no number is ignored.
+	if wish, err := strconv.ParseInt(pod.Annotations[podDeletionCostAnnotationKey], 10, 32); err == nil {
+		cost += float64(wish) / deletionCostUnit
+	}
+	if pod.Spec.Priority != nil {
+		cost += float64(*pod.Spec.Priority) / priorityUnit
+	}
+	return max(-extremeCost, min(cost, extremeCost))
+}

@@ -1,0 +1,25 @@
+package protection_test
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/shared/disruption/protection"
+)
+
+func TestEvictionCost(t *testing.T) {
+	for _, test := range []struct {
+		deletionCost string
+		priority     int32
+		want         float64
+	}{
+		{"", 0, 1}, {"134217728", 0, 2}, {"-134217728", 0, 0}, {"", 1 << 25, 2}, {"many", 0, 1}, {"99999999999999", 0, 1}, {"2147483647", 2000000000, 10}, {"-2147483647", -2147483648, -10},
+	} {
+		p := &corev1.Pod{Spec: corev1.PodSpec{Priority: &test.priority}}
+		p.Annotations = map[string]string{"controller.kubernetes.io/pod-deletion-cost": test.deletionCost}
+		if got := protection.EvictionCost(p); got != test.want {
+			t.Errorf("deletion cost %q, priority %d: %v, want %v", test.deletionCost, test.priority, got, test.want)
+		}
+	}
+}

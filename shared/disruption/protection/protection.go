@@ -1,0 +1,167 @@
+// Package protection tells what keeps pods and nodes from being disrupted: annotations of a person, and
+// PodDisruptionBudgets. It also tells what an eviction costs. It is a leaf of package disruption and
+// looks at pods and nodes one at a time.
+package protection
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/scheduling"
+)
+
+const (
+	// protects is the value of karpenter.sh/do-not-disrupt that protects without end, and the value of
+	// Cluster Autoscaler's scale-down-disabled.
+	protects = "true"
+	// unsafe is the value of Cluster Autoscaler's safe-to-evict that keeps the node.
+	unsafe = "false"
+)
+
+// Protection is what the annotation karpenter.sh/do-not-disrupt does for a pod.
+type Protection struct {
+	// Active says that the pod must not be disrupted now.
+	Active bool
+	// Until is when the protection ends. It is zero if the protection has no end, or if the pod has not
+	// started, so that the end is not known.
+	Until time.Time
+}
+
+// OfPod reads the annotation. "true" protects without end, and a Go duration protects for that time from
+// the pod's start. The error names the annotation if it is neither. As in Karpenter, such a pod is not
+// protected. Neither is a pod that has ended or is ending.
+func OfPod(pod *corev1.Pod, now time.Time) (Protection, error) {
+	value, present := pod.Annotations[api.DoNotDisruptAnnotationKey]
+	if !present || scheduling.IsTerminal(pod) || pod.DeletionTimestamp != nil {
+		return Protection{}, nil
+	}
+	if value == protects {
+		return Protection{Active: true}, nil
+	}
+	period, err := time.ParseDuration(value)
+	if err != nil {
+		if value == "false" {
+			return Protection{}, nil
+		}
+		return Protection{}, fmt.Errorf("pod %s/%s: annotation %s is %q: write \"true\", or a duration such as 10m",
+			pod.Namespace, pod.Name, api.DoNotDisruptAnnotationKey, value)
+	}
+	if pod.Status.StartTime == nil {
+		return Protection{Active: true}, nil
+	}
+	until := pod.Status.StartTime.Add(period)
+	return Protection{Active: now.Before(until), Until: until}, nil
+}
+
+// OfNode is the annotation by which a person keeps the node from being disrupted, with its value, or "".
+// It is karpenter.sh/do-not-disrupt, "true" or a Go duration from the node's creation, or Cluster
+// Autoscaler's scale-down-disabled.
+func OfNode(node *corev1.Node, now time.Time) string {
+	value := node.Annotations[api.DoNotDisruptAnnotationKey]
+	period, err := time.ParseDuration(value)
+	switch {
+	case value == protects, err == nil && now.Before(node.CreationTimestamp.Add(period)):
+		return api.DoNotDisruptAnnotationKey + ": " + value
+	case node.Annotations[api.ScaleDownDisabledAnnotationKey] == protects:
+		return api.ScaleDownDisabledAnnotationKey + ": " + protects
+	}
+	return ""
+}
+
+// ByAnnotation is the annotation by which the pod keeps its node from voluntary disruption now, or "". A
+// pod that goes with its node keeps it by Karpenter's annotation only. As in Cluster Autoscaler,
+// safe-to-evict: "false" does not protect the pod itself: if the node is deleted for another reason, the
+// pod is evicted under its PodDisruptionBudget. The value "true" lifts neither karpenter.sh/do-not-disrupt
+// nor a budget.
+func ByAnnotation(pod *corev1.Pod, now time.Time) string {
+	if protection, err := OfPod(pod, now); err == nil && protection.Active {
+		return api.DoNotDisruptAnnotationKey
+	}
+	if pod.Annotations[api.SafeToEvictAnnotationKey] == unsafe && scheduling.IsReschedulable(pod) {
+		return api.SafeToEvictAnnotationKey + ": " + unsafe
+	}
+	return ""
+}
+
+// Blocked says why the pods keep their node from being disrupted, or "". A pod is protected, its
+// PodDisruptionBudget allows no eviction now, or several budgets cover it. The eviction API refuses the
+// last.
+func Blocked(pods []*corev1.Pod, budgets []policyv1.PodDisruptionBudget, now time.Time) string {
+	for _, pod := range pods {
+		if scheduling.IsTerminal(pod) || pod.DeletionTimestamp != nil {
+			continue
+		}
+		if annotation := ByAnnotation(pod, now); annotation != "" {
+			return fmt.Sprintf("pod %s/%s has the annotation %s", pod.Namespace, pod.Name, annotation)
+		}
+		if scheduling.IsStatic(pod) {
+			continue
+		}
+		covering := Covering(budgets, pod)
+		switch {
+		case len(covering) > 1:
+			return fmt.Sprintf("pod %s/%s is covered by %d pod disruption budgets, and the eviction API takes one",
+				pod.Namespace, pod.Name, len(covering))
+		case len(covering) == 1 && covering[0].Status.DisruptionsAllowed <= 0 && !allowsUnready(covering[0], pod):
+			return fmt.Sprintf("pod disruption budget %s/%s allows no disruption of pod %s",
+				pod.Namespace, covering[0].Name, pod.Name)
+		}
+	}
+	return ""
+}
+
+// Immovable tells whether no eviction of the pod can succeed until a person changes something or a
+// protection ends. The pod is protected, its budget never allows a disruption, or several budgets cover
+// it.
+func Immovable(pod *corev1.Pod, budgets []policyv1.PodDisruptionBudget, now time.Time) bool {
+	if protection, err := OfPod(pod, now); err == nil && protection.Active {
+		return true
+	}
+	covering := Covering(budgets, pod)
+	return len(covering) > 1 || len(covering) == 1 && allowsNone(&covering[0].Spec) && !allowsUnready(covering[0], pod)
+}
+
+// allowsNone tells whether the budget never allows a disruption, however many pods are ready.
+func allowsNone(spec *policyv1.PodDisruptionBudgetSpec) bool {
+	if most := spec.MaxUnavailable; most != nil {
+		return most.String() == "0" || most.String() == "0%"
+	}
+	return spec.MinAvailable != nil && spec.MinAvailable.String() == "100%"
+}
+
+// Covering are the budgets that select the pod.
+func Covering(budgets []policyv1.PodDisruptionBudget, pod *corev1.Pod) []*policyv1.PodDisruptionBudget {
+	var covering []*policyv1.PodDisruptionBudget
+	for i := range budgets {
+		if budgets[i].Namespace != pod.Namespace {
+			continue
+		}
+		selector, err := metav1.LabelSelectorAsSelector(budgets[i].Spec.Selector)
+		// The API server stores no selector that cannot be parsed.
+		if err == nil && selector.Matches(labels.Set(pod.Labels)) {
+			covering = append(covering, &budgets[i])
+		}
+	}
+	return covering
+}
+
+// allowsUnready tells whether the pod is not ready and the budget always allows the eviction of such pods
+// (unhealthyPodEvictionPolicy: AlwaysAllow).
+func allowsUnready(budget *policyv1.PodDisruptionBudget, pod *corev1.Pod) bool {
+	policy := budget.Spec.UnhealthyPodEvictionPolicy
+	if policy == nil || *policy != policyv1.AlwaysAllow {
+		return false
+	}
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodReady {
+			return condition.Status != corev1.ConditionTrue
+		}
+	}
+	return true
+}

@@ -1,0 +1,203 @@
+package disruption
+
+import (
+	"encoding/hex"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+// A node's replacement is launched before the node is deleted. The objects say how far it is, so that any
+// pass can continue where another has stopped:
+//
+//  1. ReplacedByAnnotationKey on the claim names the claims that replace it.
+//  2. The condition DisruptionReason says why, and since when.
+//  3. The node is tainted.
+//  4. The replacements are created, with ReplacesAnnotationKey.
+//
+// Replacing then looks at the node in each pass. Once every replacement is initialized the claim is deleted,
+// and its pods move. The replacement is rolled back in the other order if a replacement is missing or leaves,
+// or takes too long. The node then stays as it was.
+const (
+	// ReplacedByAnnotationKey is, on a NodeClaim, the names of the claims that replace it, separated by
+	// commas. It is empty if other nodes have room for its pods.
+	ReplacedByAnnotationKey = api.OwnGroup + "/replaced-by"
+	// ReplacesAnnotationKey is, on a NodeClaim, the names of the claims that it was made to replace,
+	// separated by commas.
+	ReplacesAnnotationKey = api.OwnGroup + "/replaces"
+	// ReplaceAfterAnnotationKey is, on a NodeClaim whose replacement failed, the time (RFC 3339) before
+	// which it is not replaced again.
+	ReplaceAfterAnnotationKey = api.OwnGroup + "/replace-after"
+)
+
+const (
+	// replaceWithin is how long a replacement may take to be initialized: Karpenter's ten minutes.
+	replaceWithin = 10 * time.Minute
+	// ReplaceAgainAfter is how long a node stays after its replacement failed.
+	ReplaceAgainAfter = 10 * time.Minute
+)
+
+// Replacements is what to do about the replacements under way.
+type Replacements struct {
+	// Unlaunched says that a replacement has no instance yet, so that provision has to be woken.
+	Unlaunched bool
+	// Finish are the nodes whose replacements are all initialized: delete them.
+	Finish []*Node
+	// RollBack are the nodes that stay after all.
+	RollBack []RollBack
+	// Unbegun are nodes with the annotation only and without replacements: the pass that began died.
+	// Nothing has failed.
+	Unbegun []*Node
+}
+
+// RollBack is a replacement that has failed.
+type RollBack struct {
+	Node *Node
+	// Delete are the claims made for it that are not initialized.
+	Delete []*Node
+	Why    string
+}
+
+// Replacing looks at the nodes that are being replaced.
+func Replacing(s *Snapshot, now time.Time) Replacements {
+	var r Replacements
+	byName := map[string]*Node{}
+	for i := range s.Nodes {
+		byName[s.Nodes[i].Claim.Name] = &s.Nodes[i]
+	}
+	for i := range s.Nodes {
+		node := &s.Nodes[i]
+		if !node.replaced() || node.leaving() {
+			continue
+		}
+		progress := progressOf(node, byName)
+		r.Unlaunched = r.Unlaunched || progress.unlaunched
+		reason := api.GetCondition(node.Claim.Status.Conditions, api.ConditionTypeDisruptionReason)
+		why := progress.failed
+		switch {
+		case why != "":
+		case reason == nil && len(node.replacements()) == 0 && !node.chosen():
+			r.Unbegun = append(r.Unbegun, node)
+		case reason == nil:
+			why = "its replacement was not begun"
+		case progress.waiting == "":
+			r.Finish = append(r.Finish, node)
+		case now.Sub(reason.LastTransitionTime.Time) >= replaceWithin:
+			why = fmt.Sprintf("its replacement %s was not ready within %s", progress.waiting, replaceWithin)
+		}
+		if why != "" {
+			r.RollBack = append(r.RollBack, RollBack{Node: node, Delete: madeFor(node, byName), Why: why})
+		}
+	}
+	return r
+}
+
+// progress is how far the replacements of a node are.
+type progress struct {
+	// waiting is the name of a replacement that is not initialized yet, failed why one never will be.
+	waiting, failed string
+	// unlaunched says that a replacement has no instance yet.
+	unlaunched bool
+}
+
+func progressOf(node *Node, byName map[string]*Node) progress {
+	var p progress
+	for _, name := range node.replacements() {
+		replacement := byName[name]
+		switch {
+		case replacement == nil:
+			p.failed = fmt.Sprintf("its replacement %s was not launched", name)
+		case replacement.leaving():
+			p.failed = fmt.Sprintf("its replacement %s is leaving", name)
+		case !replacement.initialized():
+			p.waiting = name
+			p.unlaunched = p.unlaunched || replacement.Claim.Status.ProviderID == ""
+		}
+	}
+	return p
+}
+
+// madeFor are the claims that were made to replace the node and are not initialized.
+func madeFor(node *Node, byName map[string]*Node) []*Node {
+	var made []*Node
+	for _, name := range node.replacements() {
+		replacement := byName[name]
+		if replacement != nil && !replacement.leaving() && !replacement.initialized() &&
+			slices.Contains(namesIn(replacement.Claim, ReplacesAnnotationKey), node.Claim.Name) {
+			made = append(made, replacement)
+		}
+	}
+	return made
+}
+
+// replaced tells whether the node is being replaced.
+func (n *Node) replaced() bool {
+	_, present := n.Claim.Annotations[ReplacedByAnnotationKey]
+	return present
+}
+
+// replacements are the names of the claims that replace the node.
+func (n *Node) replacements() []string { return namesIn(n.Claim, ReplacedByAnnotationKey) }
+
+// namesIn reads a list of names from an annotation.
+func namesIn(claim *api.NodeClaim, key string) []string {
+	return strings.FieldsFunc(claim.Annotations[key], func(r rune) bool { return r == ',' })
+}
+
+// expected are the names of the claims that replace others. They are not surplus, although they may be
+// empty.
+func (s *Snapshot) expected() map[string]bool {
+	expected := map[string]bool{}
+	for i := range s.Nodes {
+		if node := &s.Nodes[i]; node.replaced() && !node.leaving() {
+			for _, name := range node.replacements() {
+				expected[name] = true
+			}
+		}
+	}
+	return expected
+}
+
+// ReplacedBy is the patch that begins the replacement of a claim by others.
+func ReplacedBy(claim *api.NodeClaim, replacements []string) map[string]any {
+	names := strings.Join(slices.Sorted(slices.Values(replacements)), ",")
+	return annotateVersion(claim, map[string]any{ReplacedByAnnotationKey: names})
+}
+
+// NotBegun is the patch that undoes ReplacedBy.
+func NotBegun(claim *api.NodeClaim) map[string]any {
+	return annotateVersion(claim, map[string]any{ReplacedByAnnotationKey: nil})
+}
+
+// NotReplaced is the patch that ends a failed replacement. The claim stays, and is not replaced again soon.
+func NotReplaced(now time.Time) map[string]any {
+	return annotate(map[string]any{
+		ReplacedByAnnotationKey: nil, RestartingSinceAnnotationKey: nil,
+		ReplaceAfterAnnotationKey: now.Add(ReplaceAgainAfter).UTC().Format(time.RFC3339),
+	})
+}
+
+// Replacement is the planned claim as one that replaces others. Its name is known before it is created, and
+// differs in every attempt.
+func Replacement(planned api.NodeClaim, replaces []*api.NodeClaim, number int, now time.Time) api.NodeClaim {
+	sum := fnv.New64a()
+	fmt.Fprintf(sum, "%d\x00%d", now.UnixNano(), number)
+	var replaced []string
+	for _, claim := range replaces {
+		replaced = append(replaced, claim.Name)
+		fmt.Fprintf(sum, "\x00%s", claim.UID)
+	}
+	slices.Sort(replaced)
+	made := *planned.DeepCopy()
+	made.Name, made.GenerateName = made.GenerateName+hex.EncodeToString(sum.Sum(nil))[:8], ""
+	if made.Annotations == nil {
+		made.Annotations = map[string]string{}
+	}
+	made.Annotations[ReplacesAnnotationKey] = strings.Join(replaced, ",")
+	made.Annotations[api.AttemptAnnotationKey] = "1"
+	return made
+}

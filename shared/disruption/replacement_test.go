@@ -1,0 +1,110 @@
+package disruption_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption"
+)
+
+func annotated(key, value string) func(*disruption.Node) {
+	return func(n *disruption.Node) {
+		if n.Claim.Annotations == nil {
+			n.Claim.Annotations = map[string]string{}
+		}
+		n.Claim.Annotations[key] = value
+	}
+}
+
+// begunAgo is a node whose replacement was begun a while ago.
+func begunAgo(ago time.Duration) func(*disruption.Node) {
+	return func(n *disruption.Node) {
+		tainted(n)
+		n.Claim.Status.Conditions = append(n.Claim.Status.Conditions, metav1.Condition{
+			Type: api.ConditionTypeDisruptionReason, Status: metav1.ConditionTrue, Reason: string(disruption.ReasonRebalance), LastTransitionTime: metav1.NewTime(monday.Add(-ago)),
+		})
+	}
+}
+
+func launched(n *disruption.Node) { n.Claim.Status.ProviderID = "aws:///us-east-1a/i-" + n.Claim.Name }
+
+// booting is a node that has not joined.
+func booting(n *disruption.Node) { n.Node, n.Claim.Status.Conditions = nil, nil }
+
+func TestReplacing(t *testing.T) {
+	by := func(names string) func(*disruption.Node) { return annotated(disruption.ReplacedByAnnotationKey, names) }
+	old := func(names string, change ...func(*disruption.Node)) disruption.Node {
+		return node("old", 0, append([]func(*disruption.Node){by(names), begunAgo(time.Minute)}, change...)...)
+	}
+	replaces := annotated(disruption.ReplacesAnnotationKey, "old")
+	for _, test := range []struct {
+		name               string
+		nodes              []disruption.Node
+		finish, back, undo string // names; undo are claims to delete
+		unbegun            string
+		why                string
+		unlaunched         bool
+	}{
+		{name: "a replacement that is there finishes it", nodes: []disruption.Node{old("new"), node("new", 0, replaces)}, finish: "old"},
+		{name: "where there is room elsewhere nothing is waited for", nodes: []disruption.Node{old("")}, finish: "old"},
+		{name: "a replacement that boots is waited for", nodes: []disruption.Node{old("new"), node("new", 0, replaces, booting, launched)}},
+		{name: "a replacement without an instance is to be launched", nodes: []disruption.Node{old("new"), node("new", 0, replaces, booting)}, unlaunched: true},
+		{name: "all replacements are waited for", nodes: []disruption.Node{old("new,newer"), node("new", 0, replaces), node("newer", 0, booting, launched)}},
+		{name: "a replacement that was given up takes it all back", nodes: []disruption.Node{old("new,newer"), node("newer", 0, replaces, booting, launched)}, back: "old", undo: "newer", why: "new was not launched"},
+		{name: "what others wait for stays when it is taken back", nodes: []disruption.Node{old("new,newer"), node("newer", 0, booting, launched)}, back: "old", why: "new was not launched"},
+		{name: "a replacement that is ready stays when it is taken back", nodes: []disruption.Node{old("new,newer"), node("newer", 0, replaces)}, back: "old", why: "new was not launched"},
+		{name: "a replacement that leaves takes it back", nodes: []disruption.Node{old("new"), node("new", 0, replaces, claimDeleted)}, back: "old", why: "new is leaving"},
+		{name: "time runs out", nodes: []disruption.Node{node("old", 0, by("new"), begunAgo(10*time.Minute)), node("new", 0, replaces, booting, launched)}, back: "old", undo: "new", why: "not ready within"},
+		{name: "time runs out no more once it is there", nodes: []disruption.Node{node("old", 0, by("new"), begunAgo(10*time.Minute)), node("new", 0, replaces)}, finish: "old"},
+		{name: "whoever began it died before the condition", nodes: []disruption.Node{node("old", 0, by(""))}, unbegun: "old"},
+		{name: "whoever took it back died before its end", nodes: []disruption.Node{node("old", 0, by(""), tainted)}, back: "old", why: "not begun"},
+		{name: "whoever began it with others died before its condition", nodes: []disruption.Node{node("old", 0, by("new")), node("new", 0, booting, launched)}, back: "old", why: "not begun"},
+		{name: "whoever began it died before the claim", nodes: []disruption.Node{old("new")}, back: "old", why: "new was not launched"},
+		{name: "a node that leaves is waited for no more", nodes: []disruption.Node{old("new", claimDeleted), node("new", 0, replaces, booting)}},
+		{name: "two share a replacement", nodes: []disruption.Node{old("new"), node("oldest", 0, by("new"), begunAgo(time.Minute)), node("new", 0, annotated(disruption.ReplacesAnnotationKey, "old,oldest"))}, finish: "old,oldest"},
+		{name: "a node that nobody replaces", nodes: []disruption.Node{node("calm", 0)}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := &disruption.Snapshot{Pools: []api.NodePool{pool("default", "0s", "100%")}, Nodes: test.nodes}
+			got := disruption.Replacing(s, monday)
+			var back, undo []*disruption.Node
+			why := ""
+			for _, rollBack := range got.RollBack {
+				back, undo, why = append(back, rollBack.Node), append(undo, rollBack.Delete...), rollBack.Why
+			}
+			if names(got.Finish) != test.finish || names(back) != test.back || names(undo) != test.undo || names(got.Unbegun) != test.unbegun || got.Unlaunched != test.unlaunched || !strings.Contains(why, test.why) {
+				t.Errorf("finishes %q, takes back %q (%s) deleting %q, unbegun %q, unlaunched %t", names(got.Finish), names(back), why, names(undo), names(got.Unbegun), got.Unlaunched)
+			}
+			// Empty leaves replaced nodes and replacements alone: it does not even restore them.
+			expected := ""
+			for i := range s.Nodes {
+				expected += "," + s.Nodes[i].Claim.Annotations[disruption.ReplacedByAnnotationKey]
+			}
+			decided := disruption.Empty(s, monday)
+			for _, list := range [][]*disruption.Node{decided.Begin, decided.Remove, decided.Restore, decided.Due, decided.End} {
+				for _, touched := range list {
+					_, replaced := touched.Claim.Annotations[disruption.ReplacedByAnnotationKey]
+					if replaced || strings.Contains(expected, touched.Claim.Name) {
+						t.Errorf("emptiness decides about %s", touched.Claim.Name)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestAFailedReplacementIsUndone(t *testing.T) {
+	claim := &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "7"}}
+	patch := disruption.ReplacedBy(claim, []string{"b", "a"})["metadata"].(map[string]any)
+	if patch["resourceVersion"] != "7" || patch["annotations"].(map[string]any)[disruption.ReplacedByAnnotationKey] != "a,b" {
+		t.Errorf("patch %v", patch)
+	}
+	undone := disruption.NotReplaced(monday)["metadata"].(map[string]any)["annotations"].(map[string]any)
+	if undone[disruption.ReplacedByAnnotationKey] != nil || undone[disruption.ReplaceAfterAnnotationKey] != monday.Add(disruption.ReplaceAgainAfter).Format(time.RFC3339) {
+		t.Errorf("patch %v", undone)
+	}
+}

@@ -1,0 +1,21 @@
+package disruption
+
+import (
+	"time"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+// ReasonScheduledChange is why a node is replaced whose end AWS has announced. A budget cannot name it: a
+// budget that names reasons does not apply to it, and one that names none does.
+const ReasonScheduledChange api.DisruptionReason = "ScheduledChange"
+
+// scheduledChange replaces nodes ahead of a departure that AWS has announced: see departure.go.
+func scheduledChange() policy {
+	return policy{reason: ReasonScheduledChange, announced: true, wants: departsSoon}
+}
+
+func departsSoon(_ *Snapshot, node *Node, _ *api.NodePool, now time.Time) (time.Time, bool, error) {
+	departure, known := DepartureOf(node.Claim)
+	return departure.At, known && departure.replaceable(now), nil
+}
