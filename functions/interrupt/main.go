@@ -1,5 +1,3 @@
-// Command interrupt acts on EventBridge events about instances. It takes nodes out of use that EC2
-// is about to take, and wakes the functions that replace and drain them.
 package main
 
 import (

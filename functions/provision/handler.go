@@ -121,7 +121,7 @@ func (h *handler) underLease(
 	// nobody who waits for the Lease.
 	var writing sync.WaitGroup
 	defer writing.Wait()
-	for look := (&run{handler: h, client: client, wake: wake}); ; look = look.next() {
+	for look := (&pass{handler: h, client: client, wake: wake}); ; look = look.next() {
 		err := look.provision(ctx)
 		mayRepeat := err == nil && time.Until(deadline) > roundTime
 		again, unreleased := release(context.WithoutCancel(ctx), lease, mayRepeat)

@@ -26,12 +26,12 @@ var errThrottled = errors.New("EC2 asks for fewer calls")
 
 // launchAll makes an attempt for each group, and writes down what comes of it. It returns whether
 // EC2 was short of capacity for one of them.
-func (r *run) launchAll(ctx context.Context, snapshot *plan.Snapshot, groups []launch.Group) (short bool, err error) {
+func (r *pass) launchAll(ctx context.Context, snapshot *plan.Snapshot, groups []launch.Group) (short bool, err error) {
 	if len(groups) == 0 {
 		return false, nil
 	}
 	r.refreshAddresses(ctx, snapshot.NodeClasses)
-	l := &launching{run: r, snapshot: snapshot, owned: owned(snapshot)}
+	l := &launching{pass: r, snapshot: snapshot, owned: owned(snapshot)}
 	var group errgroup.Group
 	group.SetLimit(parallelLaunches)
 	for i := range groups {
@@ -61,7 +61,7 @@ func (r *run) launchAll(ctx context.Context, snapshot *plan.Snapshot, groups []l
 
 // launching is one round of launches, some at once.
 type launching struct {
-	run      *run
+	pass     *pass
 	snapshot *plan.Snapshot
 	owned    map[string]bool // instances that claims had when the round began
 
@@ -88,18 +88,18 @@ type subject struct {
 func (l *launching) launch(ctx context.Context, claims launch.Group, repeat bool) {
 	first := &claims.Waiting[0]
 	in := subject{
-		group:  &attempt.Group{Group: claims, Fresh: l.run.fresh.has(claims.Token)},
+		group:  &attempt.Group{Group: claims, Fresh: l.pass.fresh.has(claims.Token)},
 		class:  classOf(first.Spec.NodeClassRef, l.snapshot.NodeClasses),
-		types:  typesFor(first, l.snapshot, l.run.classTypes),
+		types:  typesFor(first, l.snapshot, l.pass.classTypes),
 		repeat: repeat,
 	}
-	l.perform(ctx, in, attempt.Begin(in.group, in.class, l.run.now()))
+	l.perform(ctx, in, attempt.Begin(in.group, in.class, l.pass.now()))
 }
 
 // perform carries out the steps in their order. It returns the groups that are to be launched once
 // more at once.
 func (l *launching) perform(ctx context.Context, in subject, steps []attempt.Step) (again []launch.Group) {
-	r := l.run
+	r := l.pass
 	for _, step := range steps {
 		switch step := step.(type) {
 		case attempt.Request:
@@ -135,7 +135,7 @@ func (l *launching) perform(ctx context.Context, in subject, steps []attempt.Ste
 
 // request builds the group's request and sends it to EC2.
 func (l *launching) request(ctx context.Context, in subject) {
-	r := l.run
+	r := l.pass
 	request, err := r.addresses.build(launch.Input{
 		Claim: in.group.Claim(), Class: in.class, Types: in.types, Cluster: r.joined, Unavailable: l.unavailable(),
 		Now: r.now(),
@@ -167,7 +167,7 @@ func (l *launching) request(ctx context.Context, in subject) {
 
 // find lists the instances of an earlier request for the group.
 func (l *launching) find(ctx context.Context, in subject, step attempt.Find) {
-	found, err := l.run.fleet.InstancesOf(ctx, &in.group.Waiting[0])
+	found, err := l.pass.fleet.InstancesOf(ctx, &in.group.Waiting[0])
 	if err != nil {
 		l.fail(err)
 		return
@@ -190,8 +190,8 @@ func (l *launching) answered(ctx context.Context, in subject, outcome fleet.Outc
 	steps, err := attempt.Answered(attempt.Launched{
 		Group: in.group, Class: in.class, Types: in.types, Owned: l.owned, Repeat: in.repeat,
 		Pool:                 poolOf(&in.group.Waiting[0], l.snapshot.NodePools),
-		CertificateAuthority: l.run.client.CertificateAuthority(),
-	}, answerOf(outcome, failure), l.run.now())
+		CertificateAuthority: l.pass.client.CertificateAuthority(),
+	}, answerOf(outcome, failure), l.pass.now())
 	l.fail(err)
 	for _, group := range l.perform(context.WithoutCancel(ctx), in, steps) {
 		l.launch(ctx, group, false)
@@ -200,7 +200,7 @@ func (l *launching) answered(ctx context.Context, in subject, outcome fleet.Outc
 
 // separate launches the claims of a batch one by one.
 func (l *launching) separate(ctx context.Context, in subject) {
-	groups, err := l.run.separate(ctx, in.group)
+	groups, err := l.pass.separate(ctx, in.group)
 	l.fail(err)
 	for _, group := range groups {
 		if l.stopped(ctx) != nil {
@@ -213,7 +213,7 @@ func (l *launching) separate(ctx context.Context, in subject) {
 // nextToken gives the claims another token. It returns their groups if they are to be launched at
 // once.
 func (l *launching) nextToken(ctx context.Context, step attempt.NextToken) []launch.Group {
-	groups, err := l.run.repatch(ctx, step.Claims, func(claim *api.NodeClaim) map[string]any {
+	groups, err := l.pass.repatch(ctx, step.Claims, func(claim *api.NodeClaim) map[string]any {
 		return attempt.Next(claim, step.LeaveBatch)
 	})
 	l.fail(err)
@@ -225,7 +225,7 @@ func (l *launching) nextToken(ctx context.Context, step attempt.NextToken) []lau
 
 func (l *launching) writeInstances(ctx context.Context, step attempt.WriteInstances) {
 	l.fail(inParallel(len(step.Assignments), func(i int) error {
-		stored, err := l.run.writeInstance(ctx, &step.Assignments[i])
+		stored, err := l.pass.writeInstance(ctx, &step.Assignments[i])
 		if err == nil {
 			l.mutex.Lock()
 			l.launched = append(l.launched, stored)
@@ -264,9 +264,9 @@ func (l *launching) leaveOut(step attempt.LeaveOut) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	for _, shortage := range step.Short {
-		until := l.run.now().Add(shortage.For)
+		until := l.pass.now().Add(shortage.For)
 		l.marks.LeaveOut(shortage.Key, until)
-		l.run.unavailable.LeaveOut(shortage.Key, until)
+		l.pass.unavailable.LeaveOut(shortage.Key, until)
 	}
 }
 
@@ -274,7 +274,7 @@ func (l *launching) leaveOut(step attempt.LeaveOut) {
 func (l *launching) unavailable() *catalog.Unavailable {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	return l.run.unavailable.Clone()
+	return l.pass.unavailable.Clone()
 }
 
 // answerOf is what package attempt decides by.

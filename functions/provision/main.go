@@ -1,4 +1,3 @@
-// Command provision gives pods that wait the nodes that they need.
 package main
 
 import (

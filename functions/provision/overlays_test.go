@@ -172,8 +172,8 @@ func TestPoliciesReachThePlanner(t *testing.T) {
 	e.pod("one", "1", nil)
 	handler := e.handler(alive())
 	handler.preference, handler.minValues = plan.PreferencesIgnored, plan.MinValuesBestEffort
-	run := &run{handler: handler, client: e.client, catalog: offer()}
-	snapshot, err := run.prepare(t.Context())
+	look := &pass{handler: handler, client: e.client, catalog: offer()}
+	snapshot, err := look.prepare(t.Context())
 	e.try(err)
 	if snapshot.PreferencePolicy != plan.PreferencesIgnored || snapshot.MinValuesPolicy != plan.MinValuesBestEffort {
 		t.Errorf("policies %q and %q", snapshot.PreferencePolicy, snapshot.MinValuesPolicy)

@@ -44,7 +44,7 @@ func inParallel(count int, write func(i int) error) error {
 
 // create writes new claims: the intent, before anything is asked of EC2. It returns the stored
 // claims in the order of claims, with nil for one that could not be written.
-func (r *run) create(ctx context.Context, snapshot *plan.Snapshot, claims []api.NodeClaim) ([]*api.NodeClaim, error) {
+func (r *pass) create(ctx context.Context, snapshot *plan.Snapshot, claims []api.NodeClaim) ([]*api.NodeClaim, error) {
 	unprepared := intent.Prepare(claims, intent.Context{
 		Pools: r.poolsOf(snapshot),
 		Types: func(claim *api.NodeClaim) []catalog.InstanceType { return typesFor(claim, snapshot, r.classTypes) },
@@ -68,7 +68,7 @@ func (r *run) create(ctx context.Context, snapshot *plan.Snapshot, claims []api.
 }
 
 // separate takes the claims of a batch out of it, so that each is launched with a token of its own.
-func (r *run) separate(ctx context.Context, group *attempt.Group) ([]launch.Group, error) {
+func (r *pass) separate(ctx context.Context, group *attempt.Group) ([]launch.Group, error) {
 	slog.WarnContext(ctx, "a batch is launched one by one: its writing was cut off, or a nodeclaim of it was deleted",
 		"batch", group.ID, "nodeclaims", len(group.Waiting), "of", group.Size)
 	return r.repatch(ctx, group.Waiting, attempt.LeaveBatch)
@@ -76,7 +76,7 @@ func (r *run) separate(ctx context.Context, group *attempt.Group) ([]launch.Grou
 
 // repatch patches the claims and returns them in their new groups. It leaves out claims that have
 // changed or gone since they were read.
-func (r *run) repatch(
+func (r *pass) repatch(
 	ctx context.Context, claims []api.NodeClaim, patch func(*api.NodeClaim) map[string]any,
 ) ([]launch.Group, error) {
 	changed := make([]*api.NodeClaim, len(claims))
@@ -93,7 +93,7 @@ func (r *run) repatch(
 
 // hold makes sure that the claims have their finalizer. It leaves out claims that have changed or
 // gone since they were read.
-func (r *run) hold(ctx context.Context, claims []api.NodeClaim) ([]api.NodeClaim, error) {
+func (r *pass) hold(ctx context.Context, claims []api.NodeClaim) ([]api.NodeClaim, error) {
 	var held []api.NodeClaim
 	for i := range claims {
 		patch := attempt.Hold(&claims[i])
@@ -112,7 +112,7 @@ func (r *run) hold(ctx context.Context, claims []api.NodeClaim) ([]api.NodeClaim
 }
 
 // writeInstance writes an instance on its claim, and returns the claim as it is then.
-func (r *run) writeInstance(ctx context.Context, in *attempt.Assignment) (*api.NodeClaim, error) {
+func (r *pass) writeInstance(ctx context.Context, in *attempt.Assignment) (*api.NodeClaim, error) {
 	if _, err := r.client.PatchNodeClaim(ctx, in.Claim.Name, in.Metadata); err != nil {
 		return nil, fmt.Errorf("writing instance %s on nodeclaim %q: %w", in.Instance.ID, in.Claim.Name, err)
 	}
@@ -127,7 +127,7 @@ func (r *run) writeInstance(ctx context.Context, in *attempt.Assignment) (*api.N
 }
 
 // measure counts the launches, and how long after its claim was written each was made.
-func (r *run) measure(launched []*api.NodeClaim) {
+func (r *pass) measure(launched []*api.NodeClaim) {
 	if len(launched) == 0 {
 		return
 	}
@@ -140,7 +140,7 @@ func (r *run) measure(launched []*api.NodeClaim) {
 
 // reportFailure reports a failed attempt on its claims. The launch does not depend on it, so that a
 // claim that cannot be written is only logged.
-func (r *run) reportFailure(ctx context.Context, step attempt.ReportFailure) {
+func (r *pass) reportFailure(ctx context.Context, step attempt.ReportFailure) {
 	claims := step.Claims
 	r.metrics.Write(metrics.Count(metrics.LaunchFailures, float64(len(claims))))
 	slog.WarnContext(ctx, "failed launching nodeclaim",
@@ -163,7 +163,7 @@ func (r *run) reportFailure(ctx context.Context, step attempt.ReportFailure) {
 }
 
 // giveUp deletes claims. Claims that certainly have no instance lose their finalizer first.
-func (r *run) giveUp(ctx context.Context, step attempt.GiveUp) error {
+func (r *pass) giveUp(ctx context.Context, step attempt.GiveUp) error {
 	claims := step.Claims
 	var others []string
 	for i := range claims[1:] {
@@ -184,14 +184,14 @@ func (r *run) giveUp(ctx context.Context, step attempt.GiveUp) error {
 	})
 }
 
-func (r *run) recordWarning(about corev1.ObjectReference, reason, message string) {
+func (r *pass) recordWarning(about corev1.ObjectReference, reason, message string) {
 	r.record(cluster.Event{
 		About: about, Type: corev1.EventTypeWarning, Reason: reason, Message: attempt.Cut(message),
 	})
 }
 
 // refuseClass writes on a class which of its conditions is not true.
-func (r *run) refuseClass(ctx context.Context, name string, step attempt.RefuseClass) {
+func (r *pass) refuseClass(ctx context.Context, name string, step attempt.RefuseClass) {
 	r.updateClass(ctx, name, func(class *api.EC2NodeClass) ([]metav1.Condition, bool) {
 		r.recordWarning(aboutClass(class), step.Reason, step.Message)
 		return nodeclass.Refuse(class, step.Condition, attempt.Cut(step.Message), r.now())
@@ -199,7 +199,7 @@ func (r *run) refuseClass(ctx context.Context, name string, step attempt.RefuseC
 }
 
 // clearRefusal takes back what refuseClass wrote.
-func (r *run) clearRefusal(ctx context.Context, name string) {
+func (r *pass) clearRefusal(ctx context.Context, name string) {
 	r.updateClass(ctx, name, func(class *api.EC2NodeClass) ([]metav1.Condition, bool) {
 		return nodeclass.Absolve(class, r.now())
 	})
@@ -208,7 +208,7 @@ func (r *run) clearRefusal(ctx context.Context, name string) {
 // updateClass changes the conditions of a class. It reads the class again, because this pass may
 // have written it. On a conflict the other writer has seen the same facts. The launch does not
 // depend on the status, so that a failure is only logged.
-func (r *run) updateClass(
+func (r *pass) updateClass(
 	ctx context.Context, name string, conditionsOf func(*api.EC2NodeClass) ([]metav1.Condition, bool),
 ) {
 	classes, err := r.client.NodeClasses(ctx)
@@ -233,7 +233,7 @@ func (r *run) updateClass(
 
 // writeOverlays writes the statuses of NodeOverlays. The plan does not depend on them, so that a
 // failure is only logged.
-func (r *run) writeOverlays(ctx context.Context, statuses []overlayStatus) {
+func (r *pass) writeOverlays(ctx context.Context, statuses []overlayStatus) {
 	for _, one := range statuses {
 		if one.problem != "" {
 			slog.WarnContext(ctx, "nodeoverlay is ignored",
@@ -247,7 +247,7 @@ func (r *run) writeOverlays(ctx context.Context, statuses []overlayStatus) {
 
 // publish writes the last plan of the look into the status, for people. The pods have their nodes
 // by then, so that a failure is only logged.
-func (r *run) publish(ctx context.Context) {
+func (r *pass) publish(ctx context.Context) {
 	if r.shown == nil {
 		return
 	}

@@ -34,7 +34,7 @@ func readReplicas(
 
 // read reads the cluster, and before the first round what is known of EC2's offer and what nodes
 // must know of the cluster. It reads all of it at once, because pods wait.
-func (r *run) read(ctx context.Context) (objects *snapshot.Objects, err error) {
+func (r *pass) read(ctx context.Context) (objects *snapshot.Objects, err error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) { objects, err = observe.Objects(ctx, r.client); return err })
 	if r.catalog == nil {
@@ -65,7 +65,7 @@ func readJoined(ctx context.Context, client *cluster.Client) (nodeclass.Cluster,
 
 // resolve brings classes up to date that are new, changed or not ready. A class that cannot be
 // resolved now stays as it was, and stops no other.
-func (r *run) resolve(ctx context.Context, objects *snapshot.Objects) error {
+func (r *pass) resolve(ctx context.Context, objects *snapshot.Objects) error {
 	var failures []error
 	for i := range objects.NodeClasses {
 		class := objects.NodeClasses[i]

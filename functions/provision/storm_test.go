@@ -26,15 +26,15 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// many is how many pods the test of a short EC2 runs, some the one of a busy EC2, which
-// takes ten times as long as EC2 would let it.
+// many is the number of pods for a short EC2, and some the number for a busy EC2. The second test
+// takes ten times as long as EC2's limits would allow.
 const many, some = 500, 150
 
 // families are the instance types that these tests buy from.
 func families() []string { return []string{"c5", "c6i", "c7i", "m5", "m6i", "m7i", "r5", "r6i", "r7i"} }
 
-// crowd makes so many pods of ten sizes for the pools of three teams, some of which must run in one
-// zone, and waits until all are seen to wait.
+// crowd makes so many pods of ten sizes for the pools of three teams. Some of them must run in one
+// zone. It waits until the API server lists all of them as pending.
 func (e *environment) crowd(count int) {
 	e.t.Helper()
 	snapshot := catalogtest.Snapshot(e.t)

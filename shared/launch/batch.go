@@ -24,8 +24,8 @@ import (
 const MaximumBatch = 100
 
 // SettledAfter is how long after a claim of a batch was deleted EC2 shows every instance that was
-// launched for the batch. A pass that read the claim before may go on for the minute of its
-// function, and EC2 may show an instance half a minute late.
+// launched for the batch. A pass that read the claim before may go on for a minute. EC2 may show an
+// instance half a minute late.
 const SettledAfter = 90 * time.Second
 
 // Batch is a claim's place among the equal claims that one request is made for. It is an annotation

@@ -62,7 +62,7 @@ type effect struct {
 }
 
 // forClaim replaces the end of a claim that is being deleted by a look at how far its end is. Such
-// events arrive often: EC2 warns more than once, it reports our own terminations as well, and the
+// events arrive often: EC2 warns more than once, and it reports our own terminations as well. The
 // invocation that deleted the claim may have died before it woke lifecycle.
 func forClaim(effect Effect, claim *api.NodeClaim) Effect {
 	if claim.DeletionTimestamp != nil && effect.End {

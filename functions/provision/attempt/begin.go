@@ -37,8 +37,8 @@ func Number(claim *api.NodeClaim) int {
 }
 
 // isDue returns whether it is time for the claim's attempt. The second follows with the next pass.
-// Each later one waits about twice as long as the one before, so that EC2 is not asked every few
-// seconds for what a person has to mend.
+// Each later one waits about twice as long as the one before, because a person may have to mend
+// something first.
 func isDue(claim *api.NodeClaim, now time.Time) bool {
 	number := Number(claim)
 	if number <= 2 {

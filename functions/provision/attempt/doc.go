@@ -7,7 +7,7 @@
 // NoOffering are the branches between them.
 //
 // Invariants: the steps are carried out in their order and may be cut off after any of them. The
-// next pass then finds the claims without an instance and makes the same request with the same
-// token, which EC2 answers with the same instances. A claim that EC2 may have been asked for is
-// never deleted without its finalizer, which holds it until lifecycle has looked for its instance.
+// next pass then finds the claims without an instance, and repeats the request with its token. EC2
+// answers with the same instances. A claim that EC2 may have been asked for is never deleted
+// without its finalizer, which holds it until lifecycle has looked for its instance.
 package attempt

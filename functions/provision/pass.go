@@ -42,26 +42,26 @@ const (
 	joinAfter = 5 * time.Second
 )
 
-// run is one look at the cluster under the Lease.
-type run struct {
+// pass is one look at the cluster under the Lease.
+type pass struct {
 	*handler
 	client *cluster.Client
 	wake   queue.Message
 
-	// What changes by the hour. The next look keeps it.
+	// Facts that change by the hour. The next look keeps them.
 	catalog *catalog.Snapshot
 	joined  nodeclass.Cluster
 
-	// What is known of EC2's offer beyond the catalog, read in the first round.
+	// Facts about EC2's offer beyond the catalog, read in the first round.
 	unavailable  *catalog.Unavailable
 	learned      *catalog.Learned
 	reservations map[string]catalog.ReservationCount
 
-	// What the round has read and resolved.
+	// Results of the round's reading.
 	classTypes map[string][]catalog.InstanceType // by EC2NodeClass, without NodeOverlays
 	static     []api.NodePool                    // those with spec.replicas
 
-	// What the look has done.
+	// Results of the look.
 	fresh     freshTokens
 	launched  map[string]*api.NodeClaim // by name, as they are after the launch
 	nominated int                       // events about pods that have a place
@@ -70,14 +70,14 @@ type run struct {
 }
 
 // next is another look at the cluster.
-func (r *run) next() *run {
-	return &run{handler: r.handler, client: r.client, wake: r.wake, catalog: r.catalog, joined: r.joined}
+func (r *pass) next() *pass {
+	return &pass{handler: r.handler, client: r.client, wake: r.wake, catalog: r.catalog, joined: r.joined}
 }
 
 // provision launches nodes for the pending pods, and gives pools with spec.replicas that number of
 // nodes. An error is what another attempt may mend. Events on the objects say what a person has to
 // mend.
-func (r *run) provision(ctx context.Context) error {
+func (r *pass) provision(ctx context.Context) error {
 	r.launched = map[string]*api.NodeClaim{}
 	var failures []error
 	for round := range maximumRounds {
@@ -100,7 +100,7 @@ func (r *run) provision(ctx context.Context) error {
 
 // round plans and launches once. It returns whether EC2 was short of capacity, so that another
 // round would plan differently.
-func (r *run) round(ctx context.Context) (short bool, err error) {
+func (r *pass) round(ctx context.Context) (short bool, err error) {
 	snapshot, unprepared := r.prepare(ctx)
 	if snapshot == nil {
 		return false, unprepared
@@ -127,7 +127,7 @@ func (r *run) round(ctx context.Context) (short bool, err error) {
 
 // prepare reads the cluster and puts together what the planner decides by. The snapshot may come
 // with an error that affects a part of it only. Without a snapshot nothing can be planned.
-func (r *run) prepare(ctx context.Context) (*plan.Snapshot, error) {
+func (r *pass) prepare(ctx context.Context) (*plan.Snapshot, error) {
 	objects, err := r.read(ctx)
 	if err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func (r *run) prepare(ctx context.Context) (*plan.Snapshot, error) {
 }
 
 // reportUnusable says why a pool gets no nodes. Other pools get theirs.
-func (r *run) reportUnusable(ctx context.Context, unusable *snapshot.Unusable) {
+func (r *pass) reportUnusable(ctx context.Context, unusable *snapshot.Unusable) {
 	if unusable.Reason == "" {
 		return
 	}
@@ -166,7 +166,7 @@ func (r *run) reportUnusable(ctx context.Context, unusable *snapshot.Unusable) {
 
 // shrink deletes the claims that pools have beyond spec.replicas. In the snapshot they are deleted
 // from then on. Each pass counts what the API server has, so that a crash leaves nothing to undo.
-func (r *run) shrink(ctx context.Context, snapshot *plan.Snapshot) error {
+func (r *pass) shrink(ctx context.Context, snapshot *plan.Snapshot) error {
 	var failures []error
 	for i := range r.static {
 		pool := &r.static[i]
@@ -187,7 +187,7 @@ func (r *run) shrink(ctx context.Context, snapshot *plan.Snapshot) error {
 
 // grow writes and launches the claims that pools with spec.replicas lack, and adds them to the
 // snapshot. It returns whether EC2 was short of capacity.
-func (r *run) grow(ctx context.Context, snapshot *plan.Snapshot) (short bool, err error) {
+func (r *pass) grow(ctx context.Context, snapshot *plan.Snapshot) (short bool, err error) {
 	var failures []error
 	for i := range r.static {
 		pool := &r.static[i]
@@ -218,7 +218,7 @@ func (r *run) grow(ctx context.Context, snapshot *plan.Snapshot) (short bool, er
 
 // plan asks the planner, writes its claims and launches them. It returns whether EC2 was short of
 // capacity.
-func (r *run) plan(ctx context.Context, snapshot *plan.Snapshot) (short bool, err error) {
+func (r *pass) plan(ctx context.Context, snapshot *plan.Snapshot) (short bool, err error) {
 	if len(snapshot.Pods) == 0 {
 		return false, nil
 	}
@@ -252,7 +252,7 @@ func (r *run) plan(ctx context.Context, snapshot *plan.Snapshot) (short bool, er
 }
 
 // solve asks the planner, and logs and measures the plan.
-func (r *run) solve(ctx context.Context, snapshot *plan.Snapshot) *plan.Plan {
+func (r *pass) solve(ctx context.Context, snapshot *plan.Snapshot) *plan.Plan {
 	start := r.now()
 	decided := planner.Solve(snapshot)
 	slog.InfoContext(ctx, "computed new nodeclaim(s) to fit pod(s)",
@@ -268,7 +268,7 @@ func (r *run) solve(ctx context.Context, snapshot *plan.Snapshot) *plan.Plan {
 }
 
 // show plans as always, logs the plan, and does nothing. It is the dry run.
-func (r *run) show(ctx context.Context, snapshot *plan.Snapshot) {
+func (r *pass) show(ctx context.Context, snapshot *plan.Snapshot) {
 	if len(snapshot.Pods) == 0 {
 		return
 	}
@@ -284,7 +284,7 @@ func (r *run) show(ctx context.Context, snapshot *plan.Snapshot) {
 }
 
 // explain logs and records why pods have no place.
-func (r *run) explain(ctx context.Context, decided *plan.Plan) {
+func (r *pass) explain(ctx context.Context, decided *plan.Plan) {
 	events := unplacedEvents(decided)
 	for i, event := range events {
 		slog.WarnContext(ctx, "could not schedule pod", "Pod", decided.Unplaced[i].Pod.String(), "error", event.Message)
@@ -296,7 +296,7 @@ func (r *run) explain(ctx context.Context, decided *plan.Plan) {
 }
 
 // nominate records on the pods where they will run.
-func (r *run) nominate(pods []plan.PodRef, claim string) {
+func (r *pass) nominate(pods []plan.PodRef, claim string) {
 	for _, pod := range pods[:min(len(pods), maximumPodEvents-r.nominated)] {
 		r.nominated++
 		r.record(nominatedEvent(pod, claim))
@@ -305,7 +305,7 @@ func (r *run) nominate(pods []plan.PodRef, claim string) {
 
 // record keeps an event until the look is done, unless the container wrote the same a short time
 // ago.
-func (r *run) record(event cluster.Event) {
+func (r *pass) record(event cluster.Event) {
 	if r.events.isNew(fmt.Sprintf("%s/%s/%s", event.About.UID, event.Reason, event.Message), r.now()) {
 		r.pending.Add(event)
 	}
@@ -316,6 +316,6 @@ func newBatchID() string { return strings.ToLower(rand.Text()) }
 
 // poolsOf are the pools that claims can be of: those that may get nodes, and those with
 // spec.replicas.
-func (r *run) poolsOf(snapshot *plan.Snapshot) []api.NodePool {
+func (r *pass) poolsOf(snapshot *plan.Snapshot) []api.NodePool {
 	return slices.Concat(snapshot.NodePools, r.static)
 }

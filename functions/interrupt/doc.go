@@ -1,0 +1,10 @@
+// Command interrupt acts on EventBridge events about instances. It takes nodes out of use that EC2
+// is about to take, and wakes the functions that replace and drain them.
+//
+// The handler decodes a batch of messages and wakes the other functions (handler.go). It finds the
+// NodeClaims that the events are about (read.go). Package response decides what the events mean for
+// each claim. The performer carries the steps out (perform.go) and decides nothing.
+//
+// Every call may be the last one of an invocation. The message then comes back, and a repeated event
+// has no second effect.
+package main
