@@ -1,33 +1,219 @@
 package shared_test
 
 import (
+	"encoding/json"
+	"io"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// TestDecidingPackagesImportNoClients holds the rule that what decides is pure: neither EC2 nor the API server can be reached from it.
-func TestDecidingPackagesImportNoClients(t *testing.T) {
-	const module = "github.com/whittle-dev/whittle/shared/"
-	for _, name := range []string{"api", "scheduling", "catalog", "plan", "snapshot", "volumes", "disruption", "consolidation"} {
-		if err := exec.Command("go", "list", module+name).Run(); err != nil {
-			if name == "disruption" {
-				continue // not written yet; it is held to the rule from its first file on
+const module = "github.com/whittle-dev/whittle/"
+
+// layer is a row of the table: the packages at and below a path, and what they may import.
+type layer struct {
+	// path is a package relative to the module. The row covers the package and every package below
+	// it that has no longer row of its own.
+	path string
+	// imports are the packages of this module that the row may import, separated by spaces. Each
+	// entry stands for the package and every package below it. Packages of the same row may always
+	// import each other.
+	imports string
+	// deciding marks packages that take values and return values. Nothing that they depend on may
+	// reach EC2 or the API server, and they do not use the network, files or a log themselves.
+	deciding bool
+}
+
+// layers returns the architecture, from the lowest layer up. To add a package, add a row to its
+// layer. A package below an existing row needs no row, unless it must import less or more.
+func layers() []layer {
+	return []layer{
+		// Vocabulary: the objects and events that everything else is about.
+		{path: "shared/api", deciding: true},
+		{path: "shared/api/internal/crdgen", imports: "shared/api"},
+		{path: "events", deciding: true},
+
+		// Facts: what Kubernetes and EC2 say about requirements, volumes, instance types and node
+		// classes, as pure functions.
+		{path: "shared/scheduling", imports: "shared/api", deciding: true},
+		{path: "shared/volumes", imports: "shared/scheduling", deciding: true},
+		{path: "shared/catalog", imports: "shared/api shared/scheduling", deciding: true},
+		{path: "shared/catalog/builtin", imports: "shared/catalog testdata/instancetypes"},
+		{path: "shared/nodeclass", imports: "shared/api", deciding: true},
+
+		// Decisions: a snapshot in, a plan out.
+		{path: "shared/plan", imports: "shared/api shared/catalog shared/scheduling shared/volumes", deciding: true},
+		{
+			path:     "shared/planner",
+			imports:  "shared/api shared/catalog shared/plan shared/scheduling shared/volumes",
+			deciding: true,
+		},
+		{
+			path:     "shared/disruption",
+			imports:  "shared/api shared/catalog shared/nodeclass shared/plan shared/scheduling",
+			deciding: true,
+		},
+		{
+			path: "shared/consolidation",
+			imports: "shared/api shared/catalog shared/disruption shared/plan shared/planner shared/scheduling " +
+				"shared/volumes",
+			deciding: true,
+		},
+		{
+			path: "shared/snapshot",
+			imports: "shared/api shared/catalog shared/disruption shared/nodeclass shared/plan shared/scheduling " +
+				"shared/volumes",
+			deciding: true,
+		},
+		{path: "shared/launch", imports: "shared/api shared/catalog shared/nodeclass shared/scheduling", deciding: true},
+
+		// Edge: clients of Kubernetes, EC2, SQS and CloudWatch. They carry out decisions and make
+		// none.
+		{path: "shared/metrics"},
+		{path: "shared/queue"},
+		{path: "shared/cluster", imports: "shared/api"},
+		{path: "shared/fleet", imports: "shared/api shared/catalog shared/launch shared/nodeclass"},
+		{path: "shared/inventory", imports: "shared/api shared/catalog shared/cluster"},
+		{path: "shared/status", imports: "shared/api shared/cluster"},
+		{path: "shared/observe", imports: "shared/api shared/cluster shared/plan shared/snapshot"},
+		{path: "shared/classes", imports: "shared/api shared/cluster shared/fleet shared/inventory shared/nodeclass"},
+		{path: "shared/function", imports: "shared/api shared/cluster shared/metrics shared/queue"},
+
+		// Test support: packages that only tests and other packages of this layer import.
+		{path: "shared/catalog/catalogtest", imports: "shared/api shared/catalog"},
+		{path: "shared/cluster/clustertest", imports: "shared/cluster functions/install/manifests infra/local"},
+		{path: "shared/plan/plantest", imports: "shared"},
+		{path: "shared/plan/schedulertest", imports: "shared"},
+		{path: "shared/consolidation/consolidationtest", imports: "shared"},
+		{path: "functions/lifecycle/clustertest", imports: "shared"},
+
+		// Functions: the top layer. A function may import all of shared, but no other function.
+		{path: "functions/catalog", imports: "shared testdata/instancetypes"},
+		{path: "functions/console", imports: "shared"},
+		{path: "functions/disrupt", imports: "shared"},
+		{path: "functions/install", imports: "shared"},
+		{path: "functions/interrupt", imports: "shared events"},
+		{path: "functions/lifecycle", imports: "shared"},
+		{path: "functions/provision", imports: "shared"},
+		{path: "functions/ticker", imports: "shared"},
+	}
+}
+
+// clients returns the modules that reach EC2 or the API server. Karpenter is among them, because
+// Whittle speaks its API and contains none of its code.
+func clients() []string {
+	return []string{
+		"github.com/aws/aws-sdk-go-v2", "k8s.io/client-go", "sigs.k8s.io/controller-runtime", "sigs.k8s.io/karpenter",
+	}
+}
+
+// effects returns the packages of the standard library that a deciding package does not import.
+func effects() []string {
+	return []string{"log", "log/slog", "net", "net/http", "os", "os/exec"}
+}
+
+// goPackage is the part of the output of go list that this test reads.
+type goPackage struct {
+	ImportPath    string
+	Imports, Deps []string
+	GoFiles       []string
+}
+
+func listPackages(t *testing.T) []goPackage {
+	t.Helper()
+	output, err := exec.Command("go", "list", "-json=ImportPath,Imports,Deps,GoFiles",
+		module+"shared/...", module+"functions/...", module+"events/...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var packages []goPackage
+	decoder := json.NewDecoder(strings.NewReader(string(output)))
+	for {
+		var p goPackage
+		if err := decoder.Decode(&p); err == io.EOF {
+			return packages
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.GoFiles) > 0 {
+			packages = append(packages, p)
+		}
+	}
+}
+
+// TestImportsFollowTheLayers checks each package of shared, functions and events against the table.
+func TestImportsFollowTheLayers(t *testing.T) {
+	for _, p := range listPackages(t) {
+		path := strings.TrimPrefix(p.ImportPath, module)
+		row, ok := rowOf(path)
+		if !ok {
+			t.Errorf("%s has no row in layers: add one to the layer that it belongs to", path)
+			continue
+		}
+		for _, imported := range p.Imports {
+			if problem := row.refuse(path, imported); problem != "" {
+				t.Errorf("%s imports %s: %s", path, imported, problem)
 			}
-			t.Errorf("go list %s: %v", module+name, err)
+		}
+		if !row.deciding {
 			continue
 		}
-		output, err := exec.Command("go", "list", "-deps", module+name).Output()
-		if err != nil {
-			t.Errorf("go list -deps %s: %v", module+name, err)
-			continue
-		}
-		for _, dependency := range strings.Fields(string(output)) {
-			for _, forbidden := range []string{"github.com/aws/aws-sdk-go-v2", "k8s.io/client-go", "sigs.k8s.io/controller-runtime", "sigs.k8s.io/karpenter"} {
-				if dependency == forbidden || strings.HasPrefix(dependency, forbidden+"/") {
-					t.Errorf("shared/%s imports %s", name, dependency)
-				}
+		for _, dependency := range p.Deps {
+			if slices.ContainsFunc(clients(), func(client string) bool { return within(dependency, client) }) {
+				t.Errorf("%s depends on %s, but a deciding package reaches no client", path, dependency)
 			}
 		}
 	}
 }
+
+// TestEachPathHasOneRow checks the table itself. A row may be ahead of its package.
+func TestEachPathHasOneRow(t *testing.T) {
+	seen := map[string]bool{}
+	for _, row := range layers() {
+		if seen[row.path] {
+			t.Errorf("layers has two rows for %s: remove one", row.path)
+		}
+		seen[row.path] = true
+	}
+}
+
+// rowOf returns the row with the longest path that covers a package.
+func rowOf(path string) (layer, bool) {
+	var best layer
+	for _, row := range layers() {
+		if within(path, row.path) && len(row.path) > len(best.path) {
+			best = row
+		}
+	}
+	return best, best.path != ""
+}
+
+// refuse returns why a package of the row may not import another, or nothing where it may.
+func (l layer) refuse(path, imported string) string {
+	inner, own := strings.CutPrefix(imported, module)
+	if !own {
+		if l.deciding && slices.Contains(effects(), imported) {
+			return "a deciding package has no effects"
+		}
+		return ""
+	}
+	if isTestSupport(inner) && !isTestSupport(path) {
+		return "only tests import it"
+	}
+	if row, ok := rowOf(inner); ok && row.path == l.path {
+		return ""
+	}
+	for _, allowed := range strings.Fields(l.imports) {
+		if within(inner, allowed) {
+			return ""
+		}
+	}
+	return "the row " + l.path + " of layers does not allow it"
+}
+
+// isTestSupport reports whether a package is for tests, by the last part of its name.
+func isTestSupport(path string) bool { return strings.HasSuffix(path, "test") }
+
+// within reports whether a package is the given one or lies below it.
+func within(path, parent string) bool { return path == parent || strings.HasPrefix(path, parent+"/") }
