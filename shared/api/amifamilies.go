@@ -22,21 +22,21 @@ const (
 	Windows2025Build = "10.0.26100"
 )
 
-// AliasVersionLatest is the version of an alias that follows every new release.
+// AliasVersionLatest is the version of an alias that follows each new release.
 const AliasVersionLatest = "latest"
 
-// Alias is an AMI alias taken apart.
+// Alias is a parsed AMI alias.
 //
 // +kubebuilder:object:generate=false
 type Alias struct {
 	// Family is the AMI family as amiFamily writes it.
 	Family string
-	// Version is the release, or latest.
+	// Version is the release, or AliasVersionLatest.
 	Version string
 }
 
-// ParseAlias takes apart an alias such as al2023@latest, and reports whether it has
-// the form family@version with a family that is known.
+// ParseAlias parses an alias such as al2023@latest. It returns false for a text that does not have
+// the form family@version, or whose family is unknown.
 func ParseAlias(text string) (Alias, bool) {
 	family, version, ok := strings.Cut(text, "@")
 	if !ok || version == "" {
@@ -50,8 +50,8 @@ func ParseAlias(text string) (Alias, bool) {
 	return Alias{}, false
 }
 
-// Alias is the alias that the class selects its images by, and false where it selects
-// them otherwise.
+// Alias returns the alias by which the class selects its images, and false where it selects them by
+// other terms.
 func (c *EC2NodeClass) Alias() (Alias, bool) {
 	for _, term := range c.Spec.AMISelectorTerms {
 		if term.Alias != "" {
@@ -61,8 +61,8 @@ func (c *EC2NodeClass) Alias() (Alias, bool) {
 	return Alias{}, false
 }
 
-// AMIFamily is the family that settles how user data is written: amiFamily where it
-// is set, else the alias's. It is empty where neither says, which Validate reports.
+// AMIFamily returns the family that determines the format of the user data: amiFamily where it is
+// set, else the alias's family. It is empty where the class has neither, which Validate reports.
 func (c *EC2NodeClass) AMIFamily() string {
 	if c.Spec.AMIFamily != nil {
 		return *c.Spec.AMIFamily
@@ -71,8 +71,8 @@ func (c *EC2NodeClass) AMIFamily() string {
 	return alias.Family
 }
 
-// aliasFamilies are the AMI families that an alias can name. The alias writes them in
-// lower case.
+// aliasFamilies returns the AMI families that an alias can name. An alias writes them in lower
+// case.
 func aliasFamilies() []string {
 	return []string{
 		AMIFamilyAL2, AMIFamilyAL2023, AMIFamilyBottlerocket,
@@ -80,7 +80,7 @@ func aliasFamilies() []string {
 	}
 }
 
-// amiFamilies are the values that amiFamily can have.
+// amiFamilies returns the possible values of amiFamily.
 func amiFamilies() []string {
 	return append(aliasFamilies(), AMIFamilyCustom)
 }

@@ -2,24 +2,21 @@ package api
 
 // Annotations of the group karpenter.sh.
 const (
-	// DoNotDisruptAnnotationKey protects a pod ("true", or a Go duration counted from
-	// the pod's start) or a node ("true") from voluntary disruption.
+	// DoNotDisruptAnnotationKey protects a pod or a node from voluntary disruption. Its value is
+	// "true", or a Go duration from the pod's start or the node's creation.
 	DoNotDisruptAnnotationKey = Group + "/do-not-disrupt"
 	// NodePoolHashAnnotationKey is the hash of the pool's template that a claim was made from.
 	NodePoolHashAnnotationKey = Group + "/nodepool-hash"
-	// NodePoolHashVersionAnnotationKey is the version of the way it was computed.
+	// NodePoolHashVersionAnnotationKey is the version of the algorithm of that hash.
 	NodePoolHashVersionAnnotationKey = Group + "/nodepool-hash-version"
 	// NodePoolHashVersion is the current value of NodePoolHashVersionAnnotationKey.
 	NodePoolHashVersion = "v3"
-	// NodeClaimTerminationTimestampAnnotationKey is the time (RFC 3339) after which a
-	// draining node's pods are deleted whatever protects them.
+	// NodeClaimTerminationTimestampAnnotationKey is the time (RFC 3339) after which a draining
+	// node's pods are deleted, even where a disruption budget or an annotation protects them.
 	NodeClaimTerminationTimestampAnnotationKey = Group + "/nodeclaim-termination-timestamp"
-	// NodeClaimMinValuesRelaxedAnnotationKey is "true" where minValues could not be met
-	// and were lowered.
+	// NodeClaimMinValuesRelaxedAnnotationKey is "true" where minValues could not be met and were
+	// lowered.
 	NodeClaimMinValuesRelaxedAnnotationKey = Group + "/nodeclaim-min-values-relaxed"
-	// DRADriversAnnotationKey lists the device drivers whose devices the pods
-	// of a claim ask for.
-	DRADriversAnnotationKey = Group + "/requested-dra-drivers"
 	// PriceOverlayAppliedAnnotationKey marks a claim whose prices an overlay changed.
 	PriceOverlayAppliedAnnotationKey = Group + "/price-overlay-applied"
 	// CapacityOverlayAppliedAnnotationKey marks a claim whose capacity an overlay changed.
@@ -30,12 +27,12 @@ const (
 const (
 	// AnnotationEC2NodeClassHash is the hash of the node class that a claim was made from.
 	AnnotationEC2NodeClassHash = AWSGroup + "/ec2nodeclass-hash"
-	// AnnotationEC2NodeClassHashVersion is the version of the way it was computed.
+	// AnnotationEC2NodeClassHashVersion is the version of the algorithm of that hash.
 	AnnotationEC2NodeClassHashVersion = AWSGroup + "/ec2nodeclass-hash-version"
 	// EC2NodeClassHashVersion is the current value of AnnotationEC2NodeClassHashVersion.
 	EC2NodeClassHashVersion = "v5"
-	// AnnotationInstanceTagged is "true" once the instance has the tags that are known
-	// only after registration.
+	// AnnotationInstanceTagged is "true" once the instance has the tags that are known only after
+	// registration.
 	AnnotationInstanceTagged = AWSGroup + "/tagged"
 	// AnnotationClusterNameTagged is "true" once the instance has EKSClusterNameTagKey.
 	AnnotationClusterNameTagged = AWSCompatibilityGroup + "/cluster-name-tagged"
@@ -43,8 +40,8 @@ const (
 	AnnotationInstanceProfile = AWSGroup + "/instance-profile-name"
 )
 
-// Annotations of Cluster Autoscaler, honoured so that what was written for it keeps its
-// meaning. https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md
+// Annotations of Cluster Autoscaler. Whittle honours them, so that manifests written for it keep
+// their meaning. https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md
 const (
 	// SafeToEvictAnnotationKey "false" on a pod keeps its node from voluntary disruption.
 	SafeToEvictAnnotationKey = "cluster-autoscaler.kubernetes.io/safe-to-evict"
@@ -52,21 +49,78 @@ const (
 	ScaleDownDisabledAnnotationKey = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
 )
 
-// Annotations of our own, on node claims.
+// OwnGroup prefixes the keys of Whittle, which Karpenter does not have.
+const OwnGroup = "whittle.dev"
+
+// Annotations of Whittle that people set.
 const (
-	// OwnGroup prefixes the keys that Karpenter does not have.
-	OwnGroup = "whittle.dev"
-	// AttemptAnnotationKey counts the launches tried for a claim. With the claim's UID
-	// it makes the token by which EC2 recognises a repeated call.
+	// RebalancePolicyAnnotationKey, on a NodePool, is what a rebalance recommendation of EC2 does
+	// to its spot nodes: RebalanceReplace, which is the default, or RebalanceIgnore.
+	RebalancePolicyAnnotationKey = OwnGroup + "/rebalance-policy"
+	// ExpireWithinBudgetsAnnotationKey "true", on a NodePool, replaces expired nodes as drifted
+	// ones: replacement first, within the pool's budgets. The default, "false", is Karpenter's
+	// behaviour.
+	ExpireWithinBudgetsAnnotationKey = OwnGroup + "/expire-within-budgets"
+	// MoveByRestartAnnotationKey "true" moves the only pod of a Deployment by a restart of the
+	// Deployment. It stands on a pod template, or on a NodePool for the pods of all its nodes.
+	// "false" on a pod template overrides the NodePool.
+	MoveByRestartAnnotationKey = OwnGroup + "/move-by-restart"
+	// MinimumSavingsAnnotationKey, on a NodePool, is the amount that a consolidation move must save
+	// for each pod that it evicts, in US dollars an hour.
+	MinimumSavingsAnnotationKey = OwnGroup + "/consolidation-minimum-savings"
+	// MinimumSavingsPercentAnnotationKey, on a NodePool, is the part of the price of the nodes
+	// taken away that a consolidation move must save, in percent.
+	MinimumSavingsPercentAnnotationKey = OwnGroup + "/consolidation-minimum-savings-percent"
+	// SettleTimeAnnotationKey, on a NodePool, is a Go duration: how long consolidation leaves a
+	// node alone after its initialization, and after pods were moved to it.
+	SettleTimeAnnotationKey = OwnGroup + "/consolidation-settle-time"
+)
+
+// Values of RebalancePolicyAnnotationKey.
+const (
+	RebalanceReplace = "Replace"
+	RebalanceIgnore  = "Ignore"
+)
+
+// Annotations of Whittle that its functions write on NodeClaims, to remember between invocations.
+// Times are in RFC 3339; lists have commas between their elements.
+const (
+	// AttemptAnnotationKey counts the launches tried for a claim. The claim's UID and the attempt
+	// make the client token by which EC2 recognises a repeated call.
 	AttemptAnnotationKey = OwnGroup + "/attempt"
-	// BatchAnnotationKey is a claim's place in a batch of equal claims that are launched by
-	// one call: id/size/index. With the attempt, the batch's id makes that call's token.
+	// BatchAnnotationKey is a claim's place in a batch of equal claims that one call launches:
+	// id/size/index. The batch's id and the attempt make the client token of that call.
 	BatchAnnotationKey = OwnGroup + "/batch"
-	// NominatedPodsAnnotationKey lists, on a NodeClaim, the UIDs of the pods that it was
-	// planned for, with commas between. Until the node is initialized and the scheduler
-	// binds them, every further plan meets the same pods waiting; packing them onto the
-	// nodes on their way in another order than they were planned in might not fit all of
-	// them and would launch a node too many. And a node is not empty for good while its
-	// pods are still being moved to it.
+	// NominatedPodsAnnotationKey lists the UIDs of the pods that a claim was planned for. Until the
+	// scheduler binds these pods, each later plan finds them pending again. Packing them onto the
+	// nodes in flight in another order could leave some out, and launch a node too many. The list
+	// also keeps a node from counting as empty while its pods are being moved to it.
 	NominatedPodsAnnotationKey = OwnGroup + "/nominated-pods"
+	// EmptySinceAnnotationKey is the time at which the claim's node was first seen empty. It is
+	// removed when a pod comes to the node.
+	EmptySinceAnnotationKey = OwnGroup + "/empty-since"
+	// ProposedAnnotationKey, on the first claim of a consolidation move, is the time of the
+	// proposal and the names of the claims whose nodes the move takes away.
+	ProposedAnnotationKey = OwnGroup + "/proposed"
+	// ReplacedByAnnotationKey lists the claims that replace a claim. It is empty where other nodes
+	// have room for its pods.
+	ReplacedByAnnotationKey = OwnGroup + "/replaced-by"
+	// ReplacesAnnotationKey lists the claims that a claim was made to replace.
+	ReplacesAnnotationKey = OwnGroup + "/replaces"
+	// ReplaceAfterAnnotationKey, on a claim whose replacement failed, is the time before which no
+	// other replacement is tried.
+	ReplaceAfterAnnotationKey = OwnGroup + "/replace-after"
+	// RestartingSinceAnnotationKey, on a claim whose replacements are ready, is the time of the
+	// restart of Deployments that moves their pods off the claim's node.
+	RestartingSinceAnnotationKey = OwnGroup + "/restarting-since"
+	// RebalanceRecommendedAnnotationKey is the time of EC2's recommendation to replace a spot
+	// instance, because it is more likely than others to be interrupted.
+	RebalanceRecommendedAnnotationKey = OwnGroup + "/rebalance-recommended"
+	// DepartsAtAnnotationKey is the time at which AWS takes the instance: maintenance begins, or
+	// its capacity block is cleared.
+	DepartsAtAnnotationKey = OwnGroup + "/departs-at"
+	// DepartsBecauseAnnotationKey names the source of DepartsAtAnnotationKey: the ARN of a Health
+	// event, the id of an event in the instance's status, or the id of a capacity reservation. Both
+	// annotations are removed when their source ends.
+	DepartsBecauseAnnotationKey = OwnGroup + "/departs-because"
 )

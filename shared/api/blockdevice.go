@@ -6,7 +6,7 @@ import (
 
 // BlockDeviceMapping is one disk of an instance.
 type BlockDeviceMapping struct {
-	// The name that the image knows the disk by, such as /dev/xvda.
+	// The disk's name in the image, such as /dev/xvda.
 	// +optional
 	DeviceName *string `json:"deviceName,omitempty"`
 	// The EBS volume behind the disk.
@@ -14,21 +14,21 @@ type BlockDeviceMapping struct {
 	// +kubebuilder:validation:XValidation:rule="!has(self.volumeInitializationRate) || has(self.snapshotID)",message="volumeInitializationRate needs snapshotID: only a volume that is made from a snapshot is initialized"
 	// +optional
 	EBS *BlockDevice `json:"ebs,omitempty"`
-	// Whether the kubelet's data lies on this disk, so that its size is the node's
-	// ephemeral storage. At most one disk says so.
+	// Whether this disk holds the kubelet's data. Its size is then the node's ephemeral storage. At
+	// most one disk has this.
 	// +optional
 	RootVolume bool `json:"rootVolume,omitempty"`
 }
 
 // BlockDevice is an EBS volume.
 type BlockDevice struct {
-	// Whether the volume goes with its instance.
+	// Whether EC2 deletes the volume when it terminates the instance.
 	// +optional
 	DeleteOnTermination *bool `json:"deleteOnTermination,omitempty"`
 	// Whether the volume is encrypted.
 	// +optional
 	Encrypted *bool `json:"encrypted,omitempty"`
-	// Operations a second, for the types gp3, io1 and io2.
+	// I/O operations per second, for the types gp3, io1 and io2.
 	// +optional
 	IOPS *int64 `json:"iops,omitempty"`
 	// The key that encrypts the volume, by id, alias or ARN.
@@ -37,15 +37,15 @@ type BlockDevice struct {
 	// The snapshot that the volume is made from.
 	// +optional
 	SnapshotID *string `json:"snapshotID,omitempty"`
-	// MiB a second, for the type gp3.
+	// Throughput in MiB per second, for the type gp3.
 	// +optional
 	Throughput *int64 `json:"throughput,omitempty"`
-	// MiB a second at which the snapshot is copied to the volume.
+	// Rate in MiB per second at which the snapshot is copied to the volume.
 	// +kubebuilder:validation:Minimum=100
 	// +kubebuilder:validation:Maximum=300
 	// +optional
 	VolumeInitializationRate *int32 `json:"volumeInitializationRate,omitempty"`
-	// The volume's size. EC2 counts in GiB; other units are rounded up.
+	// The volume's size. EC2 uses whole GiB; other sizes are rounded up.
 	// +optional
 	VolumeSize *resource.Quantity `json:"volumeSize,omitempty" hash:"string"`
 	// The volume's type.

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// GetCondition is the condition of a type, or nil. It points into the list.
+// GetCondition returns the condition of a type, or nil. The result points into the list.
 func GetCondition(conditions []metav1.Condition, conditionType string) *metav1.Condition {
 	for i := range conditions {
 		if conditions[i].Type == conditionType {
@@ -18,21 +18,20 @@ func GetCondition(conditions []metav1.Condition, conditionType string) *metav1.C
 	return nil
 }
 
-// ConditionTrue reports whether the list has a condition of the type and it is true.
+// ConditionTrue reports whether the list has a condition of the type whose status is True.
 func ConditionTrue(conditions []metav1.Condition, conditionType string) bool {
 	c := GetCondition(conditions, conditionType)
 	return c != nil && c.Status == metav1.ConditionTrue
 }
 
-// SetCondition puts c into the list in the place of the one of its type, and reports
-// whether anything changed. The time of the last transition becomes now when the
-// status changes and otherwise stays. A condition needs a reason: without one it gets
-// its type, as Karpenter does.
+// SetCondition adds c to the list, or replaces the condition of its type. It reports whether
+// anything changed. The time of the last transition becomes now when the status changes, and
+// otherwise stays. A condition without a reason gets its type as the reason, as in Karpenter.
 func SetCondition(conditions *[]metav1.Condition, c metav1.Condition, now time.Time) bool {
 	if c.Reason == "" {
 		c.Reason = c.Type
 	}
-	// The API server keeps whole seconds; anything finer would read as a change.
+	// The API server stores whole seconds. A finer time would look like a change.
 	c.LastTransitionTime = metav1.NewTime(now.Truncate(time.Second))
 	old := GetCondition(*conditions, c.Type)
 	if old == nil {
@@ -47,28 +46,30 @@ func SetCondition(conditions *[]metav1.Condition, c metav1.Condition, now time.T
 	return changed
 }
 
-// AwaitNode says among a NodeClaim's conditions that its instance has no node yet.
-// Whoever launches writes it together with the launch: written a moment later, it would
-// be one more request for each claim.
-func AwaitNode(conditions *[]metav1.Condition, generation int64, now time.Time) {
+// SetNodeNotFound sets the condition Registered of a NodeClaim to Unknown: its instance has no node
+// yet. The launch writes it together with the condition Launched, which saves a request for each
+// claim.
+func SetNodeNotFound(conditions *[]metav1.Condition, generation int64, now time.Time) {
 	SetCondition(conditions, metav1.Condition{
-		Type: ConditionTypeRegistered, Status: metav1.ConditionUnknown, Reason: ReasonNodeNotFound, Message: MessageNodeNotFound, ObservedGeneration: generation,
+		Type: ConditionTypeRegistered, Status: metav1.ConditionUnknown,
+		Reason: ReasonNodeNotFound, Message: MessageNodeNotFound, ObservedGeneration: generation,
 	}, now)
 }
 
-// RemoveCondition takes the condition of a type out of the list, and reports whether
-// it was there.
+// RemoveCondition removes the condition of a type from the list, and reports whether it was there.
 func RemoveCondition(conditions *[]metav1.Condition, conditionType string) bool {
 	before := len(*conditions)
 	*conditions = slices.DeleteFunc(*conditions, func(c metav1.Condition) bool { return c.Type == conditionType })
 	return len(*conditions) != before
 }
 
-// SetReady derives the condition Ready from the conditions that it depends on: true
-// when all are true, false when one is false, else unknown. It reports whether
-// anything changed.
+// SetReady derives the condition Ready from the conditions that it depends on. Ready is True when
+// all of them are, False when one is False, else Unknown. SetReady reports whether anything
+// changed.
 func SetReady(conditions *[]metav1.Condition, dependsOn []string, generation int64, now time.Time) bool {
-	ready := metav1.Condition{Type: ConditionReady, Status: metav1.ConditionTrue, Reason: ConditionReady, ObservedGeneration: generation}
+	ready := metav1.Condition{
+		Type: ConditionReady, Status: metav1.ConditionTrue, Reason: ConditionReady, ObservedGeneration: generation,
+	}
 	var failed, unknown []string
 	for _, conditionType := range dependsOn {
 		switch c := GetCondition(*conditions, conditionType); {

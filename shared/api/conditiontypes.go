@@ -1,29 +1,29 @@
 package api
 
-// ConditionReady sums up the other conditions of an object.
+// ConditionReady summarises the other conditions of an object.
 const ConditionReady = "Ready"
 
 // Reasons of ConditionReady when it is not true.
 const (
-	// ReasonUnhealthyDependents: a condition that Ready depends on is false.
+	// ReasonUnhealthyDependents means that a condition that Ready depends on is False.
 	ReasonUnhealthyDependents = "UnhealthyDependents"
-	// ReasonReconcilingDependents: a condition that Ready depends on is not known yet.
+	// ReasonReconcilingDependents means that a condition that Ready depends on is Unknown.
 	ReasonReconcilingDependents = "ReconcilingDependents"
 )
 
-// ConditionTypeValidationSucceeded says whether an object passed Validate. NodePool,
-// EC2NodeClass and NodeOverlay have it.
+// ConditionTypeValidationSucceeded tells whether an object passed Validate. NodePool, EC2NodeClass
+// and NodeOverlay have it.
 const ConditionTypeValidationSucceeded = "ValidationSucceeded"
 
 // Conditions of a NodePool.
 const (
-	// ConditionTypeNodeClassReady says whether the pool's node class is ready.
+	// ConditionTypeNodeClassReady tells whether the pool's node class is ready.
 	ConditionTypeNodeClassReady = "NodeClassReady"
-	// ConditionTypeNodeRegistrationHealthy says whether launched nodes join the cluster;
-	// it informs, and is no part of Ready.
+	// ConditionTypeNodeRegistrationHealthy tells whether launched nodes join the cluster. Ready
+	// does not depend on it.
 	ConditionTypeNodeRegistrationHealthy = "NodeRegistrationHealthy"
-	// ConditionTypeNodeRepairBlocked is there, and true, while so many of the pool's nodes
-	// are unhealthy that none is repaired; it is Whittle's own, and no part of Ready.
+	// ConditionTypeNodeRepairBlocked is True while so many of the pool's nodes are unhealthy that
+	// Whittle repairs none. Karpenter does not have it, and Ready does not depend on it.
 	ConditionTypeNodeRepairBlocked = "NodeRepairBlocked"
 )
 
@@ -35,9 +35,10 @@ const (
 	ReasonNodeClassTerminating     = "NodeClassTerminating"
 	ReasonRegistrationFailed       = "RegistrationFailed"
 	ReasonTooManyUnhealthyNodes    = "TooManyUnhealthyNodes"
+	ReasonAwaitingReconciliation   = "AwaitingReconciliation"
 )
 
-// NodePoolReadyDependents are the conditions that a NodePool's Ready sums up.
+// NodePoolReadyDependents returns the conditions that a NodePool's Ready depends on.
 func NodePoolReadyDependents() []string {
 	return []string{ConditionTypeValidationSucceeded, ConditionTypeNodeClassReady}
 }
@@ -59,8 +60,8 @@ const (
 // Reasons of a NodeClaim's conditions while it is launched, registered and
 // initialized.
 const (
-	ReasonLaunchFailed              = "LaunchFailed"
-	ReasonInsufficientCapacity      = "InsufficientCapacity"
+	ReasonLaunchFailed = "LaunchFailed"
+
 	ReasonUnregisteredTaintNotFound = "UnregisteredTaintNotFound"
 	ReasonMultipleNodesFound        = "MultipleNodesFound"
 	ReasonNodeNotFound              = "NodeNotFound"
@@ -70,7 +71,14 @@ const (
 	ReasonResourceNotRegistered     = "ResourceNotRegistered"
 )
 
-// MessageNodeNotFound goes with ReasonNodeNotFound.
+// Reasons of a NodeClaim's conditions once it is initialized, until its end.
+const (
+	ReasonConsistencyCheckFailed   = "ConsistencyCheckFailed"
+	ReasonDraining                 = "Draining"
+	ReasonAwaitingVolumeDetachment = "AwaitingVolumeDetachment"
+)
+
+// MessageNodeNotFound is the message beside ReasonNodeNotFound.
 const MessageNodeNotFound = "Node not registered with cluster"
 
 // Reasons of a NodeClaim's condition Drifted.
@@ -86,7 +94,7 @@ const (
 	ReasonPlacementGroupDrift      = "PlacementGroupDrift"
 )
 
-// NodeClaimReadyDependents are the conditions that a NodeClaim's Ready sums up.
+// NodeClaimReadyDependents returns the conditions that a NodeClaim's Ready depends on.
 func NodeClaimReadyDependents() []string {
 	return []string{ConditionTypeLaunched, ConditionTypeRegistered, ConditionTypeInitialized}
 }
@@ -109,6 +117,10 @@ const (
 	ReasonUnsupportedAlias                    = "UnsupportedAlias"
 	ReasonPlacementGroupNotFound              = "PlacementGroupNotFound"
 	ReasonPlacementGroupResolutionFailed      = "PlacementGroupResolutionFailed"
+	ReasonCapacityReservationResolutionFailed = "CapacityReservationResolutionFailed"
+	// ReasonValidationFailed is the reason for fields that Karpenter's schema refuses, and that have no
+	// reason of their own.
+	ReasonValidationFailed                    = "ValidationFailed"
 	ReasonDependenciesNotReady                = "DependenciesNotReady"
 	ReasonTagValidationFailed                 = "TagValidationFailed"
 	ReasonClusterCIDRResolutionFailed         = "ClusterCIDRResolutionFailed"
@@ -117,20 +129,16 @@ const (
 	ReasonRunInstancesAuthCheckFailed         = "RunInstancesAuthCheckFailed"
 	ReasonInstanceProfileNotFound             = "InstanceProfileNotFound"
 	ReasonUserDataSizeLimitExceeded           = "UserDataSizeLimitExceeded"
-	// ReasonLaunchRefused is of whichever condition a launch that EC2 refused has shown to
-	// be wrong.
-	ReasonLaunchRefused                     = "LaunchRefused"
-	ReasonDryRunDisabled                    = "DryRunDisabled"
-	ReasonInvalidKubeletConfiguration       = "InvalidKubeletConfiguration"
-	ReasonUnsupportedKubeletConfiguration   = "UnsupportedKubeletConfiguration"
-	ReasonKubeletExpressionsDisabled        = "KubeletExpressionsDisabled"
-	ReasonKubeletExpressionInvalid          = "KubeletExpressionInvalid"
-	ReasonKubeletExpressionEvaluationFailed = "KubeletExpressionEvaluationFailed"
+	// ReasonLaunchRefused belongs to the condition that a refusal of EC2 at a launch contradicted.
+	ReasonLaunchRefused                   = "LaunchRefused"
+	ReasonDryRunDisabled                  = "DryRunDisabled"
+	ReasonInvalidKubeletConfiguration     = "InvalidKubeletConfiguration"
+	ReasonUnsupportedKubeletConfiguration = "UnsupportedKubeletConfiguration"
+	ReasonKubeletExpressionsDisabled      = "KubeletExpressionsDisabled"
 )
 
-// EC2NodeClassReadyDependents are the conditions that an EC2NodeClass's Ready sums
-// up, apart from CapacityReservationsReady, which counts only where a class selects
-// reservations.
+// EC2NodeClassReadyDependents returns the conditions that an EC2NodeClass's Ready depends on.
+// CapacityReservationsReady joins them only where a class selects reservations.
 func EC2NodeClassReadyDependents() []string {
 	return []string{
 		ConditionTypeAMIsReady, ConditionTypeSubnetsReady, ConditionTypeSecurityGroupsReady,

@@ -4,18 +4,18 @@ import (
 	"time"
 )
 
-// Values that fields have where nobody set them.
+// Defaults of fields, as in the schema.
 const (
-	// DefaultExpireAfter is the life of a node.
+	// DefaultExpireAfter is the time after which a node expires.
 	DefaultExpireAfter = 720 * time.Hour
-	// DefaultBudgetNodes is what a budget allows.
+	// DefaultBudgetNodes is the part of a pool's nodes that a budget allows.
 	DefaultBudgetNodes = "10%"
-	// DefaultHTTPPutResponseHopLimit keeps instance metadata from pods that have a
-	// network of their own.
+	// DefaultHTTPPutResponseHopLimit hides instance metadata from pods that do not use the host's
+	// network.
 	DefaultHTTPPutResponseHopLimit = 1
 )
 
-// Default fills in the fields that are unset and have a default.
+// Default fills in unset fields that have a default.
 func (p *NodePool) Default() {
 	defaultExpireAfter(&p.Spec.Template.Spec.ExpireAfter)
 	disruption := &p.Spec.Disruption
@@ -25,7 +25,7 @@ func (p *NodePool) Default() {
 	if disruption.ConsolidationPolicy == "" {
 		disruption.ConsolidationPolicy = ConsolidationPolicyWhenEmptyOrUnderutilized
 	}
-	// An empty list is a choice: no budget at all.
+	// An empty list is a choice of the pool's owner: no budget limits its disruption.
 	if disruption.Budgets == nil {
 		disruption.Budgets = []Budget{{}}
 	}
@@ -36,13 +36,13 @@ func (p *NodePool) Default() {
 	}
 }
 
-// Default fills in the fields that are unset and have a default.
+// Default fills in unset fields that have a default.
 func (c *NodeClaim) Default() {
 	defaultExpireAfter(&c.Spec.ExpireAfter)
 }
 
-// Default fills in the fields that are unset and have a default. The disks' defaults
-// depend on the AMI family and are settled at the launch.
+// Default fills in unset fields that have a default. The defaults of disks depend on the AMI
+// family, so package nodeclass applies them.
 func (c *EC2NodeClass) Default() {
 	if c.Spec.MetadataOptions == nil {
 		c.Spec.MetadataOptions = &MetadataOptions{}

@@ -23,10 +23,11 @@ func (f *findings) validateDisruption(path string, d Disruption) {
 	switch d.ConsolidationPolicy {
 	case "", ConsolidationPolicyWhenEmpty, ConsolidationPolicyWhenEmptyOrUnderutilized, ConsolidationPolicyBalanced:
 	default:
-		f.add(path+".consolidationPolicy", string(d.ConsolidationPolicy), "is not a policy: use WhenEmpty, WhenEmptyOrUnderutilized or Balanced")
+		f.add(path+".consolidationPolicy", string(d.ConsolidationPolicy),
+			"is not a policy: use WhenEmpty, WhenEmptyOrUnderutilized or Balanced")
 	}
 	if len(d.Budgets) > maxBudgets {
-		f.missing(path+".budgets", "has %d entries: remove all but %d", len(d.Budgets), maxBudgets)
+		f.addField(path+".budgets", "has %d entries: remove all but %d", len(d.Budgets), maxBudgets)
 	}
 	for i, budget := range d.Budgets {
 		f.validateBudget(fmt.Sprintf("%s.budgets[%d]", path, i), budget)
@@ -38,7 +39,7 @@ func (f *findings) validateBudget(path string, b Budget) {
 		f.add(path+".nodes", b.Nodes, "%s", err)
 	}
 	if len(b.Reasons) > maxBudgetReasons {
-		f.missing(path+".reasons", "has %d entries: remove all but %d", len(b.Reasons), maxBudgetReasons)
+		f.addField(path+".reasons", "has %d entries: remove all but %d", len(b.Reasons), maxBudgetReasons)
 	}
 	for i, reason := range b.Reasons {
 		at := fmt.Sprintf("%s.reasons[%d]", path, i)
@@ -57,18 +58,21 @@ func (f *findings) validateBudget(path string, b Budget) {
 		}
 	}
 	if b.Duration != nil && (b.Duration.Duration < 0 || b.Duration.Duration%time.Minute != 0) {
-		f.add(path+".duration", b.Duration.Duration.String(), "is not a number of whole minutes, zero or more: write hours and minutes, such as 1h30m")
+		f.add(path+".duration", b.Duration.Duration.String(),
+			"is not a number of whole minutes, zero or more: write hours and minutes, such as 1h30m")
 	}
 	switch {
 	case b.Schedule != nil && b.Duration == nil:
-		f.missing(path+".duration", "is missing: add how long the budget is active after each hit of its schedule, or remove the schedule")
+		f.addField(path+".duration",
+			"is missing: add how long the budget is active after each hit of its schedule, or remove the schedule")
 	case b.Schedule == nil && b.Duration != nil:
-		f.missing(path+".schedule", "is missing: add when the budget starts to be active, or remove the duration")
+		f.addField(path+".schedule", "is missing: add when the budget starts to be active, or remove the duration")
 	}
 }
 
-// ParseSchedule reads the schedule of a budget: five cron fields or one of @annually,
-// @yearly, @monthly, @weekly, @daily, @midnight and @hourly, in UTC.
+// ParseSchedule parses the schedule of a budget: five cron fields or one of @annually, @yearly,
+// @monthly, @weekly, @daily, @midnight and @hourly, in UTC. The error gives the problem and its
+// remedy, without the text.
 func ParseSchedule(schedule string) (cron.Schedule, error) {
 	text := strings.TrimSpace(schedule)
 	switch {
@@ -79,12 +83,14 @@ func ParseSchedule(schedule string) (cron.Schedule, error) {
 	}
 	parsed, err := cron.ParseStandard("TZ=UTC " + text)
 	if err != nil {
-		return nil, fmt.Errorf("is not a schedule: use five cron fields such as \"0 9 * * mon-fri\", or @daily and the like (%w)", err)
+		return nil, fmt.Errorf(
+			"is not a schedule: use five cron fields such as \"0 9 * * mon-fri\", or @daily and the like (%w)", err)
 	}
 	return parsed, nil
 }
 
-// validateBudgetNodes checks that a text is a number of nodes or a percentage.
+// validateBudgetNodes checks that a text is a number of nodes or a percentage. The error gives the
+// problem and its remedy, without the text.
 func validateBudgetNodes(nodes string) error {
 	if !budgetNodes.MatchString(nodes) {
 		return fmt.Errorf("is neither a number nor a percentage from 0%% to 100%%: write such as 5 or 10%%")

@@ -1,18 +1,21 @@
-// Package api holds the objects that Whittle works on: NodePool and NodeClaim of
-// the group karpenter.sh and EC2NodeClass of the group karpenter.k8s.aws, in the
-// version v1, and NodeOverlay of karpenter.sh/v1alpha1, with the field names, keys, conditions and reasons that Karpenter
-// gives them. A manifest written for one is read by the other.
+// Package api defines the objects that Whittle works on, their keys, conditions and reasons.
 //
-// The types are plain structs over metav1.TypeMeta and metav1.ObjectMeta. They
-// import neither client-go nor controller-runtime, because importing those costs a
-// Lambda function several times its start-up time.
+// The kinds are NodePool and NodeClaim (karpenter.sh/v1), EC2NodeClass (karpenter.k8s.aws/v1) and
+// NodeOverlay (karpenter.sh/v1alpha1). Fields, labels, annotations, conditions and reasons have the
+// names that Karpenter gives them, so that a manifest for Karpenter works here and the reverse.
 //
-// Each kind has Default, which fills in what the API server's schema would, and
-// Validate, which reports everything that is wrong with an object at once. Both
-// exist because an object may have been stored through another schema than ours.
+// Its place: every other package of shared may import this one; it imports none of them.
 //
-// The manifests under functions/install/manifests/crds are generated from the
-// markers in this package's comments.
+// Invariants:
+//   - The types are plain structs over metav1.TypeMeta and metav1.ObjectMeta. They import neither
+//     client-go nor controller-runtime, which would multiply the start-up time of a Lambda function.
+//   - Each kind has Default, which fills in the defaults of the API server's schema, and Validate,
+//     which reports every problem of an object at once. Both are needed, because an object may have
+//     been stored through Karpenter's schema.
+//   - Annotations and ConditionTypes list every annotation and condition that Whittle uses. The
+//     tables in the README of this folder are generated from them.
+//
+// The manifests in functions/install/manifests/crds are generated from the markers in the comments.
 //
 // +groupName=karpenter.sh
 // +versionName=v1

@@ -6,34 +6,34 @@ import (
 	"time"
 )
 
-// Never is what a NillableDuration says when the thing it times does not happen.
+// Never is the text of a NillableDuration that has no end.
 const Never = "Never"
 
 // NillableDuration is a duration or the word Never.
 //
-// The zero value is unset: it is left out of JSON, and Default replaces it. A value
-// with Raw and no Duration is Never.
+// The zero value is unset. JSON omits it, and Default replaces it. A value with Raw and without
+// Duration is Never.
 //
 // +kubebuilder:validation:Type=string
 // +kubebuilder:validation:Pattern=`^(([0-9]+(s|m|h))+|Never)$`
 type NillableDuration struct {
 	*time.Duration
-	// Raw is the text as it was written, so that writing an object back does not
-	// turn 720h into 720h0m0s, which would read as a change by someone.
+	// Raw is the text as a person wrote it. It keeps an update from turning 720h into 720h0m0s,
+	// which would look like a change of the spec.
 	Raw []byte `hash:"ignore"`
 }
 
-// DurationOf is the NillableDuration of d.
+// DurationOf returns d as a NillableDuration.
 func DurationOf(d time.Duration) NillableDuration {
 	return NillableDuration{Duration: &d}
 }
 
-// NeverDuration is the NillableDuration that says Never.
+// NeverDuration returns the NillableDuration Never.
 func NeverDuration() NillableDuration {
 	return NillableDuration{Raw: []byte(Never)}
 }
 
-// IsZero reports whether d is unset, which is not the same as Never or as 0s.
+// IsZero reports whether d is unset. Never and 0s are set.
 func (d NillableDuration) IsZero() bool {
 	return d.Duration == nil && len(d.Raw) == 0
 }
@@ -43,8 +43,7 @@ func (d NillableDuration) IsNever() bool {
 	return d.Duration == nil && len(d.Raw) > 0
 }
 
-// String gives the text as it was written, Never, or the duration as Go prints it.
-// The unset value gives the empty string.
+// String returns Raw, or the duration in Go's format, or an empty string for the unset value.
 func (d NillableDuration) String() string {
 	switch {
 	case len(d.Raw) > 0:
@@ -55,8 +54,7 @@ func (d NillableDuration) String() string {
 	return ""
 }
 
-// MarshalJSON writes the text that was read, or the duration. An unset value that is
-// not left out is null.
+// MarshalJSON writes the text of String, or null for the unset value.
 func (d NillableDuration) MarshalJSON() ([]byte, error) {
 	if d.IsZero() {
 		return []byte("null"), nil
@@ -64,7 +62,8 @@ func (d NillableDuration) MarshalJSON() ([]byte, error) {
 	return json.Marshal(d.String())
 }
 
-// UnmarshalJSON reads a JSON string that is Never or a Go duration, or null.
+// UnmarshalJSON reads null or a JSON string that is Never or a Go duration. It returns an error for
+// anything else.
 func (d *NillableDuration) UnmarshalJSON(data []byte) error {
 	var text *string
 	if err := json.Unmarshal(data, &text); err != nil {

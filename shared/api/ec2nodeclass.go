@@ -4,8 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// EC2NodeClass says how EC2 instances are made into nodes: where, from which image,
-// with which role, disks and settings.
+// EC2NodeClass configures the EC2 instances of nodes: subnets, image, role, disks and settings.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=ec2nodeclasses,scope=Cluster,categories=karpenter,shortName={ec2nc,ec2ncs}
@@ -23,7 +22,7 @@ type EC2NodeClass struct {
 	Status EC2NodeClassStatus `json:"status,omitempty,omitzero"`
 }
 
-// EC2NodeClassList is what listing EC2 node classes gives.
+// EC2NodeClassList is a list of EC2NodeClasses.
 //
 // +kubebuilder:object:root=true
 type EC2NodeClassList struct {
@@ -32,24 +31,24 @@ type EC2NodeClassList struct {
 	Items           []EC2NodeClass `json:"items"`
 }
 
-// The tags hash of the spec's fields, and their order, are Karpenter's, for the hash that
-// finds drifted nodes, which shared/nodeclass computes. What it ignores is compared with
+// The hash tags below, and the order of the fields, are Karpenter's. They determine the hash that
+// detects drifted nodes, which package nodeclass computes. Fields that it ignores are compared with
 // the node itself.
 
-// EC2NodeClassSpec is what the owner of a node class asks for.
+// EC2NodeClassSpec is the desired state of a node class.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.role) != has(self.instanceProfile)",message="exactly one of role and instanceProfile must be set"
 // +kubebuilder:validation:XValidation:rule="has(self.amiFamily) || self.amiSelectorTerms.exists(term, has(term.alias))",message="amiFamily must be set where amiSelectorTerms has no alias: add amiFamily"
 // +kubebuilder:validation:XValidation:rule="!has(self.amiFamily) || self.amiFamily == 'Custom' || self.amiSelectorTerms.all(term, !has(term.alias) || term.alias.split('@')[0] == self.amiFamily.lowerAscii())",message="amiFamily must be the family of the alias or Custom: remove amiFamily, the alias implies it"
 type EC2NodeClassSpec struct {
-	// The subnets that nodes may be launched in. A subnet that any term selects is in.
+	// The subnets that nodes may be launched in. A subnet needs to match one term.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=30
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self.all(term, has(term.tags) || has(term.id))",message="each term of subnetSelectorTerms needs tags or id"
 	// +kubebuilder:validation:XValidation:rule="!self.all(term, has(term.id) && has(term.tags))",message="a term of subnetSelectorTerms has either id or tags: make two terms of it"
 	SubnetSelectorTerms []SubnetSelectorTerm `json:"subnetSelectorTerms" hash:"ignore"`
-	// The security groups of the nodes. A group that any term selects is used.
+	// The security groups of the nodes. A group needs to match one term.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=30
 	// +required
@@ -57,7 +56,7 @@ type EC2NodeClassSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!self.all(term, has(term.id) && (has(term.tags) || has(term.name)))",message="a term of securityGroupSelectorTerms with id has nothing else: make two terms of it"
 	// +kubebuilder:validation:XValidation:rule="!self.all(term, has(term.name) && (has(term.tags) || has(term.id)))",message="a term of securityGroupSelectorTerms with name has nothing else: make two terms of it"
 	SecurityGroupSelectorTerms []SecurityGroupSelectorTerm `json:"securityGroupSelectorTerms" hash:"ignore"`
-	// The capacity reservations that nodes may use. None uses no reservation on purpose.
+	// The capacity reservations that nodes may use. Without a term, Whittle targets no reservation.
 	// +kubebuilder:validation:MaxItems=30
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self.all(term, has(term.tags) || has(term.id) || has(term.instanceMatchCriteria))",message="each term of capacityReservationSelectorTerms needs tags, id or instanceMatchCriteria"
@@ -66,11 +65,10 @@ type EC2NodeClassSpec struct {
 	// The placement group of the nodes.
 	// +optional
 	PlacementGroupSelector *PlacementGroupSelector `json:"placementGroupSelector,omitempty"`
-	// Whether the nodes get a public address. Unset leaves it to the subnet.
+	// Whether the nodes get a public address. Where it is unset, the subnet decides.
 	// +optional
 	AssociatePublicIPAddress *bool `json:"associatePublicIPAddress,omitempty"`
-	// How many address prefixes the primary network interface of each node is launched
-	// with.
+	// The number of address prefixes that the primary network interface of each node gets.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	IPPrefixCount *int32 `json:"ipPrefixCount,omitempty" hash:"ignore"`
@@ -83,25 +81,25 @@ type EC2NodeClassSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!self.exists(term, has(term.alias) && (has(term.id) || has(term.tags) || has(term.name) || has(term.owner) || has(term.ssmParameter)))",message="a term of amiSelectorTerms with alias has nothing else: remove the other fields"
 	// +kubebuilder:validation:XValidation:rule="!self.exists(term, has(term.alias)) || self.size() == 1",message="an alias must be the only term of amiSelectorTerms: remove the other terms"
 	AMISelectorTerms []AMISelectorTerm `json:"amiSelectorTerms" hash:"ignore"`
-	// The image's operating system, which settles how user data is written. An alias
-	// in amiSelectorTerms implies it; without an alias it is required.
+	// The image's operating system, which determines the format of the user data. An alias in
+	// amiSelectorTerms implies it. Without an alias it is required.
 	// +kubebuilder:validation:Enum=AL2;AL2023;Bottlerocket;Custom;Windows2019;Windows2022;Windows2025
 	// +optional
 	AMIFamily *string `json:"amiFamily,omitempty" hash:"ignore"`
-	// User data that is merged with what the family needs, or for the family Custom
-	// given as it is.
+	// User data. It is merged with the user data that the family needs. The family Custom gets it
+	// unchanged.
 	// +optional
 	UserData *string `json:"userData,omitempty"`
-	// The name of the nodes' IAM role. An instance profile is made for it. Exactly one
-	// of role and instanceProfile is set.
+	// The name of the nodes' IAM role, for which Whittle makes an instance profile. Exactly one of
+	// role and instanceProfile is set.
 	// +kubebuilder:validation:MinLength=1
 	// +optional
 	Role string `json:"role,omitempty"`
-	// The name of an instance profile that is there already.
+	// The name of an existing instance profile.
 	// +kubebuilder:validation:MinLength=1
 	// +optional
 	InstanceProfile *string `json:"instanceProfile,omitempty"`
-	// Tags of everything that is launched with this class.
+	// Tags of the instances, volumes, fleets and launch templates of this class.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self.all(key, key != '')",message="a tag needs a key"
 	// +kubebuilder:validation:XValidation:rule="self.all(key, !key.startsWith('kubernetes.io/cluster'))",message="tags beginning with kubernetes.io/cluster are set by the launch: remove them"
@@ -111,13 +109,13 @@ type EC2NodeClassSpec struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +optional
 	Kubelet *KubeletConfiguration `json:"kubelet,omitempty"`
-	// The nodes' disks. None gives the family's own.
+	// The nodes' disks. Without any, nodes have the disks of the family.
 	// +kubebuilder:validation:MaxItems=50
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self.filter(mapping, has(mapping.rootVolume) && mapping.rootVolume).size() <= 1",message="only one of blockDeviceMappings may be the rootVolume"
 	BlockDeviceMappings []*BlockDeviceMapping `json:"blockDeviceMappings,omitempty"`
-	// What to do with disks that belong to the instance: RAID0 joins them and gives
-	// them to the kubelet and the container runtime.
+	// The use of instance store disks. RAID0 joins them and gives them to the kubelet and the
+	// container runtime.
 	// +optional
 	InstanceStorePolicy *InstanceStorePolicy `json:"instanceStorePolicy,omitempty"`
 	// The network interfaces that instances are launched with.
@@ -130,15 +128,15 @@ type EC2NodeClassSpec struct {
 	// Whether CloudWatch gets the instance's metrics each minute.
 	// +optional
 	DetailedMonitoring *bool `json:"detailedMonitoring,omitempty"`
-	// How the instance's metadata service answers.
+	// Settings of the instance metadata service.
 	// +kubebuilder:default:={httpEndpoint: "enabled", httpProtocolIPv6: "disabled", httpPutResponseHopLimit: 1, httpTokens: "required"}
 	// +optional
 	MetadataOptions *MetadataOptions `json:"metadataOptions,omitempty"`
-	// Idle times after which the instance's security groups forget a connection.
-	// Setting it leaves only instance types with the Nitro hypervisor.
+	// Idle times after which the instance's security groups forget a connection. With them, only
+	// instance types with the Nitro hypervisor are launched.
 	// +optional
 	ConnectionTracking *ConnectionTracking `json:"connectionTracking,omitempty"`
-	// A context that EC2 reserves for special use and takes as it is.
+	// A context that is passed to EC2 unchanged. AWS reserves it for special uses.
 	// +optional
 	Context *string `json:"context,omitempty"`
 	// Options of the instances' processors.
@@ -146,28 +144,28 @@ type EC2NodeClassSpec struct {
 	CPUOptions *CPUOptions `json:"cpuOptions,omitempty"`
 }
 
-// InstanceStorePolicy says what happens to an instance's own disks.
+// InstanceStorePolicy is the use of instance store disks.
 //
 // +kubebuilder:validation:Enum=RAID0
 type InstanceStorePolicy string
 
-// InstanceStorePolicyRAID0 joins an instance's own disks into one array.
+// InstanceStorePolicyRAID0 joins the instance store disks into one array.
 const InstanceStorePolicyRAID0 InstanceStorePolicy = "RAID0"
 
-// MetadataOptions says how an instance's metadata service answers.
+// MetadataOptions are the settings of the instance metadata service.
 type MetadataOptions struct {
-	// Whether it answers at all.
+	// Whether the service answers.
 	// +kubebuilder:validation:Enum=enabled;disabled
 	// +kubebuilder:default:=enabled
 	// +optional
 	HTTPEndpoint *string `json:"httpEndpoint,omitempty"`
-	// Whether it also answers over IPv6.
+	// Whether the service also answers over IPv6.
 	// +kubebuilder:validation:Enum=enabled;disabled
 	// +kubebuilder:default:=disabled
 	// +optional
 	HTTPProtocolIPv6 *string `json:"httpProtocolIPv6,omitempty"`
-	// How many network hops an answer survives. With one, pods without the host's
-	// network do not reach it.
+	// The number of network hops that an answer may take. With one, only pods that use the host's
+	// network reach the service.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=64
 	// +kubebuilder:default:=1
@@ -203,8 +201,8 @@ type ConnectionTracking struct {
 
 // CPUOptions are options of an instance's processors.
 type CPUOptions struct {
-	// Whether virtual machines may run inside of the instance. Enabled leaves only
-	// instance types that can.
+	// Whether virtual machines may run inside the instance. With enabled, only instance types that
+	// support it are launched.
 	// +kubebuilder:validation:Enum=enabled;disabled
 	// +optional
 	NestedVirtualization *string `json:"nestedVirtualization,omitempty"`

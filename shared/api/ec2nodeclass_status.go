@@ -5,9 +5,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// EC2NodeClassStatus is what a node class's selectors were last resolved to.
+// EC2NodeClassStatus is the last result of resolving a node class's selectors.
 type EC2NodeClassStatus struct {
-	// The subnets, those with most free addresses first.
+	// The subnets, the one with the most free addresses first.
 	// +optional
 	Subnets []Subnet `json:"subnets,omitempty"`
 	// The security groups.
@@ -25,7 +25,7 @@ type EC2NodeClassStatus struct {
 	// The instance profile that instances are launched with.
 	// +optional
 	InstanceProfile string `json:"instanceProfile,omitempty"`
-	// What is so, and what is not; Ready sums it up.
+	// The conditions of the class. Ready summarises them.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
@@ -40,13 +40,12 @@ type Subnet struct {
 	// The availability zone's name, such as us-east-1a.
 	// +required
 	Zone string `json:"zone"`
-	// The availability zone's id, such as use1-az1, which names the same place in
-	// every account.
+	// The availability zone's id, such as use1-az1. It names the same zone in every account.
 	// +optional
 	ZoneID string `json:"zoneID,omitempty"`
 }
 
-// SecurityGroup is a security group that nodes get.
+// SecurityGroup is a security group of the nodes.
 type SecurityGroup struct {
 	// The group's id.
 	// +required
@@ -56,12 +55,12 @@ type SecurityGroup struct {
 	Name string `json:"name,omitempty"`
 }
 
-// AMI is a machine image, and the nodes that it is for.
+// AMI is a machine image and the requirements of the nodes that can run it.
 type AMI struct {
 	// The image's id.
 	// +required
 	ID string `json:"id"`
-	// Whether its publisher has deprecated it.
+	// Whether its publisher has deprecated the image.
 	// +optional
 	Deprecated bool `json:"deprecated,omitempty"`
 	// The image's name.
@@ -89,14 +88,14 @@ type CapacityReservation struct {
 	// The availability zone's name.
 	// +required
 	AvailabilityZone string `json:"availabilityZone"`
-	// When the reservation ends, if it does.
+	// The end of the reservation, if it has one.
 	// +optional
 	EndTime *metav1.Time `json:"endTime,omitempty"`
 	// The reservation's id.
 	// +kubebuilder:validation:Pattern=`^cr-[0-9a-z]+$`
 	// +required
 	ID string `json:"id"`
-	// open or targeted.
+	// The instances that use the reservation: open or targeted.
 	// +kubebuilder:validation:Enum=open;targeted
 	// +required
 	InstanceMatchCriteria string `json:"instanceMatchCriteria"`
@@ -107,17 +106,17 @@ type CapacityReservation struct {
 	// +kubebuilder:validation:Pattern=`^[0-9]{12}$`
 	// +required
 	OwnerID string `json:"ownerID"`
-	// Whether it is an ordinary reservation or a capacity block.
+	// The type of the reservation: default or capacity-block.
 	// +kubebuilder:validation:Enum=default;capacity-block
 	// +kubebuilder:default:=default
 	// +optional
 	ReservationType string `json:"reservationType,omitempty"`
-	// Whether it can be used in full, or is about to end.
+	// The state of the reservation: active, or expiring when it is about to end.
 	// +kubebuilder:validation:Enum=active;expiring
 	// +kubebuilder:default:=active
 	// +optional
 	State string `json:"state,omitempty"`
-	// Whether its owner may take the capacity back while instances use it.
+	// Whether the owner may reclaim the capacity while instances use it.
 	// +optional
 	Interruptible bool `json:"interruptible,omitempty"`
 }
@@ -138,14 +137,14 @@ type PlacementGroup struct {
 	// The group's name.
 	// +optional
 	Name string `json:"name,omitempty"`
-	// cluster, partition or spread.
+	// The group's strategy: cluster, partition or spread.
 	// +kubebuilder:validation:Enum=cluster;partition;spread
 	// +required
 	Strategy string `json:"strategy"`
-	// How many partitions a group of the strategy partition has; they are counted from 1.
+	// The number of partitions of a group with the strategy partition. They are counted from 1.
 	// +optional
 	PartitionCount int32 `json:"partitionCount,omitempty"`
-	// What a group of the strategy spread spreads over: rack or host.
+	// The level of a group with the strategy spread: rack or host.
 	// +optional
 	SpreadLevel string `json:"spreadLevel,omitempty"`
 }

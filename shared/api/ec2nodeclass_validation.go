@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// Validate reports everything that is wrong with an EC2 node class, joined, each a
-// *FieldError. A class that fails gets the condition ValidationSucceeded false, and no
-// node is launched with it.
+// Validate returns every problem of an EC2 node class, each a *FieldError, joined. A class with
+// problems gets the condition ValidationSucceeded=False, and no node is launched with it.
 func (c *EC2NodeClass) Validate() error {
 	f := &findings{kind: EC2NodeClassKind, name: c.Name}
 	f.validateSubnetTerms("spec.subnetSelectorTerms", c.Spec.SubnetSelectorTerms)
@@ -40,7 +39,8 @@ func (f *findings) validateAMIFamily(c *EC2NodeClass) {
 	alias, hasAlias := c.Alias()
 	if c.Spec.AMIFamily == nil {
 		if !slices.ContainsFunc(c.Spec.AMISelectorTerms, func(t AMISelectorTerm) bool { return t.Alias != "" }) {
-			f.missing("spec.amiFamily", "is missing: without an alias in amiSelectorTerms, write one of %s", join(amiFamilies()))
+			f.addField("spec.amiFamily",
+				"is missing: without an alias in amiSelectorTerms, write one of %s", join(amiFamilies()))
 		}
 		return
 	}
@@ -56,11 +56,11 @@ func (f *findings) validateAMIFamily(c *EC2NodeClass) {
 func (f *findings) validateRole(spec EC2NodeClassSpec) {
 	switch {
 	case spec.InstanceProfile != nil && *spec.InstanceProfile == "":
-		f.missing("spec.instanceProfile", "is empty: write the profile's name, or remove it and set role")
+		f.addField("spec.instanceProfile", "is empty: write the profile's name, or remove it and set role")
 	case spec.Role != "" && spec.InstanceProfile != nil:
 		f.add("spec.instanceProfile", *spec.InstanceProfile, "cannot be together with role %q: remove one of them", spec.Role)
 	case spec.Role == "" && spec.InstanceProfile == nil:
-		f.missing("spec.role", "is missing: write the name of the nodes' IAM role, or set instanceProfile")
+		f.addField("spec.role", "is missing: write the name of the nodes' IAM role, or set instanceProfile")
 	}
 }
 
@@ -68,7 +68,7 @@ func (f *findings) validateTags(path string, tags map[string]string) {
 	for _, key := range sortedKeys(tags) {
 		switch {
 		case key == "":
-			f.missing(path, "has an empty key: a tag needs a key")
+			f.addField(path, "has an empty key: a tag needs a key")
 		case IsReservedTag(key):
 			f.add(fmt.Sprintf("%s[%s]", path, key), tags[key], "cannot be chosen, the tag is set by the launch: remove it")
 		}
@@ -90,7 +90,7 @@ func (f *findings) validateConnectionTracking(path string, t *ConnectionTracking
 		return
 	}
 	if t.TCPEstablishedTimeout == nil && t.UDPStreamTimeout == nil && t.UDPTimeout == nil {
-		f.missing(path, "is empty: set tcpEstablishedTimeout, udpStreamTimeout or udpTimeout, or remove it")
+		f.addField(path, "is empty: set tcpEstablishedTimeout, udpStreamTimeout or udpTimeout, or remove it")
 	}
 	f.validateRange(path+".tcpEstablishedTimeout", asInt64(t.TCPEstablishedTimeout), 60, 432000)
 	f.validateRange(path+".udpStreamTimeout", asInt64(t.UDPStreamTimeout), 60, 180)
@@ -103,7 +103,7 @@ func (f *findings) validateNetworkInterfaces(path string, interfaces []NetworkIn
 		return
 	}
 	if len(interfaces) > most {
-		f.missing(path, "has %d entries: remove all but %d", len(interfaces), most)
+		f.addField(path, "has %d entries: remove all but %d", len(interfaces), most)
 	}
 	type place struct{ card, device int32 }
 	places := map[place]int{}
@@ -118,7 +118,8 @@ func (f *findings) validateNetworkInterfaces(path string, interfaces []NetworkIn
 			f.add(at+".deviceIndex", n.DeviceIndex, "is negative: devices are counted from zero")
 		}
 		if first, ok := places[place{n.NetworkCardIndex, n.DeviceIndex}]; ok {
-			f.missing(at, "has the networkCardIndex %d and deviceIndex %d of %s[%d]: change one of them", n.NetworkCardIndex, n.DeviceIndex, path, first)
+			f.addField(at, "has the networkCardIndex %d and deviceIndex %d of %s[%d]: change one of them",
+				n.NetworkCardIndex, n.DeviceIndex, path, first)
 		} else {
 			places[place{n.NetworkCardIndex, n.DeviceIndex}] = i
 		}
@@ -127,7 +128,8 @@ func (f *findings) validateNetworkInterfaces(path string, interfaces []NetworkIn
 			primary = primary || n.NetworkCardIndex == 0 && n.DeviceIndex == 0
 		case InterfaceTypeEFAOnly:
 			if first, ok := efaOnly[n.NetworkCardIndex]; ok {
-				f.missing(at, "is the second interface of the type efa-only on network card %d, after %s[%d]: remove one of them", n.NetworkCardIndex, path, first)
+				f.addField(at, "is the second interface of the type efa-only on network card %d, after %s[%d]: remove one of them",
+					n.NetworkCardIndex, path, first)
 			} else {
 				efaOnly[n.NetworkCardIndex] = i
 			}
@@ -136,11 +138,12 @@ func (f *findings) validateNetworkInterfaces(path string, interfaces []NetworkIn
 		}
 	}
 	if !primary {
-		f.missing(path, "has no primary interface: add one with networkCardIndex 0, deviceIndex 0 and interfaceType interface")
+		f.addField(path,
+			"has no primary interface: add one with networkCardIndex 0, deviceIndex 0 and interfaceType interface")
 	}
 }
 
-// validateChoice checks that a text, if set, is one of a few.
+// validateChoice checks that a text, if set, is one of the choices.
 func (f *findings) validateChoice(path string, value *string, choices ...string) {
 	if value != nil && !slices.Contains(choices, *value) {
 		f.add(path, *value, "is not possible: use %s", strings.Join(choices, " or "))

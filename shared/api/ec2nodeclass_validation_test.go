@@ -51,7 +51,7 @@ spec:
 		{"a disk of no size", `blockDeviceMappings: [{ebs: {volumeType: gp3}}]`, "spec.blockDeviceMappings[0].ebs", "neither snapshotID nor volumeSize"},
 		{"a disk of an unknown type", `blockDeviceMappings: [{ebs: {volumeSize: 1Gi, volumeType: gp4}}]`, "spec.blockDeviceMappings[0].ebs.volumeType", "use one of standard"},
 		{"a disk that is null", `blockDeviceMappings: [null]`, "spec.blockDeviceMappings[0]", "is null"},
-		{"two roots", `blockDeviceMappings: [{rootVolume: true}, {rootVolume: true}]`, "spec.blockDeviceMappings[1].rootVolume", "of one mapping only"},
+		{"two roots", `blockDeviceMappings: [{rootVolume: true}, {rootVolume: true}]`, "spec.blockDeviceMappings[1].rootVolume", "on one mapping only"},
 		{"a rate", `blockDeviceMappings: [{ebs: {snapshotID: snap-0a, volumeInitializationRate: 300}}]`, "", ""},
 		{"a rate without snapshot", `blockDeviceMappings: [{ebs: {volumeSize: 1Gi, volumeInitializationRate: 300}}]`, "spec.blockDeviceMappings[0].ebs.volumeInitializationRate", "needs snapshotID"},
 		{"a rate that is too low", `blockDeviceMappings: [{ebs: {snapshotID: snap-0a, volumeInitializationRate: 99}}]`, "spec.blockDeviceMappings[0].ebs.volumeInitializationRate", "from 100 to 300"},
@@ -195,7 +195,7 @@ spec:
 		{"a percentage that is none", `evictionHard: {memory.available: x%}`, "spec.kubelet.evictionHard[memory.available]", "from 0% to 100%"},
 		{"a percentage that is not a number", `evictionHard: {memory.available: NaN%}`, "spec.kubelet.evictionHard[memory.available]", "from 0% to 100%"},
 		{"an amount that is none", `evictionHard: {memory.available: much}`, "spec.kubelet.evictionHard[memory.available]", "neither an amount nor a percentage"},
-		{"an unknown resource", `systemReserved: {gpu: "1"}`, "spec.kubelet.systemReserved[gpu]", "use cpu, memory, ephemeral-storage, pid"},
+		{"an unknown resource", `systemReserved: {gpu: "1"}`, "spec.kubelet.systemReserved[gpu]", "use one of cpu, memory, ephemeral-storage, pid"},
 		{"a negative amount", `kubeReserved: {cpu: "-1"}`, "spec.kubelet.kubeReserved[cpu]", "is negative"},
 		{"an expression", `kubeReserved: {cpu: "vcpus * 10"}`, "spec.kubelet.kubeReserved[cpu]", "is not an amount"},
 		{"an expression for pods", `maxPods: max_pods - 1`, "spec.kubelet.maxPods", "is an expression"},
@@ -208,9 +208,9 @@ spec:
 		{"taints", `registerWithTaints: []`, "spec.kubelet.registerWithTaints", "use the node pool's taints"},
 	}, decodeInto[EC2NodeClass])
 	checkFaults(t, manifest("Bottlerocket"), []fault{
-		{"Bottlerocket with two addresses", `clusterDNS: [10.0.0.10, 10.0.0.11]`, "spec.kubelet.clusterDNS", "only AL2023 can be told"},
+		{"Bottlerocket with two addresses", `clusterDNS: [10.0.0.10, 10.0.0.11]`, "spec.kubelet.clusterDNS", "only AL2023 supports"},
 		{"Bottlerocket with pods per core", `podsPerCore: 5`, "spec.kubelet.podsPerCore", "use maxPods"},
-		{"Bottlerocket with another setting", `registryPullQPS: 10`, "spec.kubelet.registryPullQPS", "cannot be told to Bottlerocket"},
+		{"Bottlerocket with another setting", `registryPullQPS: 10`, "spec.kubelet.registryPullQPS", "is not supported by Bottlerocket"},
 	}, decodeInto[EC2NodeClass])
 	checkFaults(t, manifest("Custom"), []fault{
 		{"Custom with anything", `clusterDNS: [dns, dns], registryPullQPS: 10, evictionHard: {mood: bad}`, "", ""},

@@ -5,25 +5,25 @@ import (
 	"fmt"
 )
 
-// FieldError is one thing that is wrong with an object.
+// FieldError is one problem of an object.
 //
 // +kubebuilder:object:generate=false
 type FieldError struct {
-	// Kind and Name say which object.
+	// Kind and Name identify the object.
 	Kind, Name string
 	// Path is the field's place in the object's JSON, such as
 	// spec.template.spec.requirements[0].operator.
 	Path string
-	// Value is what is there.
+	// Value is the field's value, or nil where the problem is about a missing or whole field.
 	Value any
-	// Problem says what is wrong with it and how to mend it.
+	// Problem describes the problem and its remedy.
 	Problem string
-	// Reason is the condition's reason where the kind of problem has one of its own,
-	// else empty.
+	// Reason is the condition's reason for this kind of problem, or empty where there is no special
+	// one.
 	Reason string
 }
 
-// Error gives the whole in one line.
+// Error returns one line with object, field, value, problem and remedy.
 func (e *FieldError) Error() string {
 	switch value := e.Value.(type) {
 	case nil:
@@ -35,7 +35,7 @@ func (e *FieldError) Error() string {
 	}
 }
 
-// findings collects what is wrong with one object.
+// findings collects the problems of one object.
 //
 // +kubebuilder:object:generate=false
 type findings struct {
@@ -43,22 +43,24 @@ type findings struct {
 	errs       []error
 }
 
-// add notes a problem of a value that is there.
+// add records a problem with the value of a field.
 func (f *findings) add(path string, value any, problem string, arguments ...any) {
-	f.errs = append(f.errs, &FieldError{Kind: f.kind, Name: f.name, Path: path, Value: value, Problem: fmt.Sprintf(problem, arguments...)})
+	f.addWithReason("", path, value, problem, arguments...)
 }
 
-// because notes a problem whose kind has a reason of its own.
-func (f *findings) because(reason, path string, value any, problem string, arguments ...any) {
-	f.errs = append(f.errs, &FieldError{Kind: f.kind, Name: f.name, Path: path, Value: value, Problem: fmt.Sprintf(problem, arguments...), Reason: reason})
+// addWithReason records a problem that has its own condition reason.
+func (f *findings) addWithReason(reason, path string, value any, problem string, arguments ...any) {
+	f.errs = append(f.errs, &FieldError{
+		Kind: f.kind, Name: f.name, Path: path, Value: value, Problem: fmt.Sprintf(problem, arguments...), Reason: reason,
+	})
 }
 
-// missing notes a problem that has no value of its own.
-func (f *findings) missing(path, problem string, arguments ...any) {
+// addField records a problem with a field that is missing, or with the field as a whole.
+func (f *findings) addField(path, problem string, arguments ...any) {
 	f.add(path, nil, problem, arguments...)
 }
 
-// err is everything that was noted, or nil.
+// err returns all recorded problems, joined, or nil.
 func (f *findings) err() error {
 	return errors.Join(f.errs...)
 }

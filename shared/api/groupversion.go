@@ -14,7 +14,7 @@ const (
 	CompatibilityGroup = "compatibility.karpenter.sh"
 	// AWSCompatibilityGroup is CompatibilityGroup for the keys of AWSGroup.
 	AWSCompatibilityGroup = "compatibility.karpenter.k8s.aws"
-	// Version is the version of both groups' kinds but NodeOverlay.
+	// Version is the version of every kind except NodeOverlay.
 	Version = "v1"
 	// OverlayVersion is the version that NodeOverlay has in Group.
 	OverlayVersion = "v1alpha1"
@@ -43,9 +43,8 @@ const (
 	NodeOverlayResource  = "nodeoverlays"
 )
 
-// REST paths of the collections. All kinds are cluster scoped, so one object
-// is at its collection's path, a slash and its name, and its status one segment
-// further.
+// REST paths of the collections. All kinds are cluster scoped: the path of an object is
+// COLLECTION/NAME, and the path of its status is COLLECTION/NAME/status.
 const (
 	NodePoolsPath      = "/apis/" + APIVersion + "/" + NodePoolResource
 	NodeClaimsPath     = "/apis/" + APIVersion + "/" + NodeClaimResource

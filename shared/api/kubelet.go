@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// KubeletConfiguration is the settings of a node's kubelet that change what fits on
-// the node, and any other that the kubelet knows.
+// KubeletConfiguration holds the settings of a node's kubelet. The fields are those that change
+// which pods fit on the node, and Other holds the rest.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.imageGCHighThresholdPercent) || !has(self.imageGCLowThresholdPercent) || self.imageGCHighThresholdPercent > self.imageGCLowThresholdPercent",message="imageGCHighThresholdPercent must be above imageGCLowThresholdPercent"
 // +kubebuilder:validation:XValidation:rule="!has(self.evictionSoft) || self.evictionSoft.all(signal, has(self.evictionSoftGracePeriod) && signal in self.evictionSoftGracePeriod)",message="each signal of evictionSoft needs one of evictionSoftGracePeriod"
@@ -66,17 +66,17 @@ type KubeletConfiguration struct {
 	// +optional
 	CPUCFSQuota *bool `json:"cpuCFSQuota,omitempty"`
 
-	// Other holds the settings that have no field here, by the kubelet's own name, so
-	// that they survive being read and written. The hash that finds drifted nodes takes
-	// them apart from the fields, which alone Karpenter's has.
+	// Other holds the settings that have no field here, by the kubelet's name, so that they survive
+	// being read and written. Karpenter's hash of the class covers the fields only, so the drift
+	// hash treats Other apart.
 	Other map[string]json.RawMessage `json:"-" hash:"ignore"`
 }
 
-// kubeletFields is KubeletConfiguration without its methods, so that its own
-// encoding can use the ordinary one.
+// kubeletFields is KubeletConfiguration without its methods, so that MarshalJSON and UnmarshalJSON
+// can use the standard encoding.
 type kubeletFields KubeletConfiguration
 
-// knownKubeletFields are the JSON names of KubeletConfiguration's fields.
+// knownKubeletFields returns the JSON names of KubeletConfiguration's fields.
 func knownKubeletFields() []string {
 	return []string{
 		"clusterDNS", "maxPods", "podsPerCore", "systemReserved", "kubeReserved", "evictionHard", "evictionSoft",
@@ -85,7 +85,7 @@ func knownKubeletFields() []string {
 	}
 }
 
-// MarshalJSON writes the fields and what Other holds in one object.
+// MarshalJSON writes the fields and the settings in Other as one object.
 func (k KubeletConfiguration) MarshalJSON() ([]byte, error) {
 	fields, err := json.Marshal(kubeletFields(k))
 	if err != nil || len(k.Other) == 0 {
@@ -112,8 +112,8 @@ func (k *KubeletConfiguration) UnmarshalJSON(data []byte) error {
 	known := map[string]json.RawMessage{}
 	for _, name := range knownKubeletFields() {
 		value, ok := other[name]
-		// An expression in the place of a number is nothing that this version
-		// evaluates; it is kept as it is.
+		// maxPods may be an expression. Whittle does not evaluate it, and keeps it in Other, where
+		// Validate refuses it.
 		if !ok || name == "maxPods" && isJSONString(value) {
 			continue
 		}

@@ -11,20 +11,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// evictionSignals are the signals that pods are evicted by.
+// evictionSignals returns the signals of eviction thresholds.
+// https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/#eviction-signals
 func evictionSignals() []string {
 	return []string{
 		"memory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree", "pid.available",
 	}
 }
 
-// reservedResources are the resources that a kubelet can keep for the system.
+// reservedResources returns the resources that a kubelet can reserve for the system.
 func reservedResources() []string {
 	return []string{"cpu", "memory", "ephemeral-storage", "pid"}
 }
 
-// validateKubelet checks a class's kubelet settings against what the AMI family can
-// be told. The family Custom is told nothing, so that anything goes.
+// validateKubelet checks a class's kubelet settings against the settings that the AMI family
+// supports. Whittle writes no settings for the family Custom, so it checks none.
 func (f *findings) validateKubelet(path string, k *KubeletConfiguration, family string) {
 	if k == nil || family == AMIFamilyCustom {
 		return
@@ -45,18 +46,20 @@ func (f *findings) validateKubelet(path string, k *KubeletConfiguration, family 
 	}
 	f.validateClusterDNS(path+".clusterDNS", k.ClusterDNS, family)
 	if k.PodsPerCore != nil && family == AMIFamilyBottlerocket {
-		f.because(ReasonUnsupportedKubeletConfiguration, path+".podsPerCore", *k.PodsPerCore, "cannot be set for Bottlerocket: use maxPods")
+		f.addWithReason(ReasonUnsupportedKubeletConfiguration, path+".podsPerCore", *k.PodsPerCore,
+			"cannot be set for Bottlerocket: use maxPods")
 	}
 	f.validateOtherSettings(path, k, family)
 }
 
 func (f *findings) validateClusterDNS(path string, addresses []string, family string) {
 	if len(addresses) > 1 && family != AMIFamilyAL2023 {
-		f.because(ReasonUnsupportedKubeletConfiguration, path, addresses, "has more than one address, which only AL2023 can be told: leave one")
+		f.addWithReason(ReasonUnsupportedKubeletConfiguration, path, addresses,
+			"has more than one address, which only AL2023 supports: leave one")
 	}
 	for i, address := range addresses {
 		if _, err := netip.ParseAddr(address); err != nil {
-			f.add(fmt.Sprintf("%s[%d]", path, i), address, "is not an IP address")
+			f.add(fmt.Sprintf("%s[%d]", path, i), address, "is not an IP address: write one such as 10.100.0.10")
 		}
 	}
 }
@@ -66,11 +69,13 @@ func (f *findings) validateOtherSettings(path string, k *KubeletConfiguration, f
 		at := path + "." + name
 		switch {
 		case name == "maxPods":
-			f.because(ReasonKubeletExpressionsDisabled, at, string(k.Other[name]), "is an expression, which is not supported: write a number")
+			f.addWithReason(ReasonKubeletExpressionsDisabled, at, string(k.Other[name]),
+				"is an expression, which is not supported: write a number")
 		case name == "registerWithTaints":
 			f.add(at, string(k.Other[name]), "is set by the launch: use the node pool's taints and startupTaints")
 		case family != AMIFamilyAL2023:
-			f.because(ReasonUnsupportedKubeletConfiguration, at, string(k.Other[name]), "cannot be told to %s: use AL2023, or remove it", family)
+			f.addWithReason(ReasonUnsupportedKubeletConfiguration, at, string(k.Other[name]),
+				"is not supported by %s: use AL2023, or remove it", family)
 		}
 	}
 }
@@ -79,7 +84,7 @@ func (f *findings) validateReserved(path string, reserved map[string]string) {
 	for _, name := range sortedKeys(reserved) {
 		at := fmt.Sprintf("%s[%s]", path, name)
 		if !slices.Contains(reservedResources(), name) {
-			f.add(at, reserved[name], "is for a resource that cannot be reserved: use %s", join(reservedResources()))
+			f.add(at, reserved[name], "is for a resource that cannot be reserved: use one of %s", join(reservedResources()))
 			continue
 		}
 		quantity, err := resource.ParseQuantity(reserved[name])
@@ -96,12 +101,12 @@ func (f *findings) validateThresholds(path string, thresholds map[string]string)
 	for _, signal := range sortedKeys(thresholds) {
 		at, value := fmt.Sprintf("%s[%s]", path, signal), thresholds[signal]
 		if !slices.Contains(evictionSignals(), signal) {
-			f.add(at, value, "is for no eviction signal: use %s", join(evictionSignals()))
+			f.add(at, value, "is for no eviction signal: use one of %s", join(evictionSignals()))
 			continue
 		}
 		if text, isPercentage := strings.CutSuffix(value, "%"); isPercentage {
 			if percentage, err := strconv.ParseFloat(text, 64); err != nil || !(percentage >= 0 && percentage <= 100) {
-				f.add(at, value, "is not a percentage from 0%% to 100%%")
+				f.add(at, value, "is not a percentage from 0%% to 100%%: write such as 5%%")
 			}
 			continue
 		}
@@ -114,7 +119,8 @@ func (f *findings) validateThresholds(path string, thresholds map[string]string)
 func (f *findings) validateGracePeriods(path string, soft map[string]string, periods map[string]metav1.Duration) {
 	for _, signal := range sortedKeys(soft) {
 		if _, ok := periods[signal]; !ok {
-			f.missing(fmt.Sprintf("%s.evictionSoftGracePeriod[%s]", path, signal), "is missing: evictionSoft has this signal, say how long it may last")
+			f.addField(fmt.Sprintf("%s.evictionSoftGracePeriod[%s]", path, signal),
+				"is missing: evictionSoft has this signal, add how long it may last")
 		}
 	}
 	for _, signal := range sortedKeys(periods) {
@@ -132,6 +138,7 @@ func (f *findings) validateImageGC(path string, high, low *int32) {
 	f.validateRange(path+".imageGCHighThresholdPercent", asInt64(high), 0, 100)
 	f.validateRange(path+".imageGCLowThresholdPercent", asInt64(low), 0, 100)
 	if high != nil && low != nil && *high <= *low {
-		f.add(path+".imageGCHighThresholdPercent", *high, "is not above imageGCLowThresholdPercent, which is %d: raise it or lower that", *low)
+		f.add(path+".imageGCHighThresholdPercent", *high,
+			"is not above imageGCLowThresholdPercent, which is %d: raise it or lower that", *low)
 	}
 }

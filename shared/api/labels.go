@@ -4,7 +4,7 @@ package api
 const (
 	// NodePoolLabelKey names the node pool of a claim, a node and (as a tag) an instance.
 	NodePoolLabelKey = Group + "/nodepool"
-	// CapacityTypeLabelKey is how a node is paid for: on-demand, spot or reserved.
+	// CapacityTypeLabelKey is the purchase option of a node: on-demand, spot or reserved.
 	CapacityTypeLabelKey = Group + "/capacity-type"
 	// NodeInitializedLabelKey is "true" on a node that is ready for its pods.
 	NodeInitializedLabelKey = Group + "/initialized"
@@ -27,8 +27,9 @@ const (
 	ArchitectureArm64 = "arm64"
 )
 
-// Labels of the group karpenter.k8s.aws. Those of an instance type derive from what
-// EC2's DescribeInstanceTypes says of it; a label that cannot be derived is absent.
+// Labels of the group karpenter.k8s.aws. The labels of an instance type derive from the answer of
+// DescribeInstanceTypes; a label that cannot be derived is absent.
+// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypes.html
 const (
 	// LabelNodeClass names the EC2NodeClass of a node; also an EC2 tag.
 	LabelNodeClass = AWSGroup + "/ec2nodeclass"
@@ -56,9 +57,9 @@ const (
 	LabelInstanceCPUSustainedClockSpeedMhz = AWSGroup + "/instance-cpu-sustained-clock-speed-mhz"
 	// LabelInstanceMemory is the memory in MiB.
 	LabelInstanceMemory = AWSGroup + "/instance-memory"
-	// LabelInstanceEBSBandwidth is the most Mbit/s to EBS.
+	// LabelInstanceEBSBandwidth is the maximum bandwidth to EBS in Mbit/s.
 	LabelInstanceEBSBandwidth = AWSGroup + "/instance-ebs-bandwidth"
-	// LabelInstanceNetworkBandwidth is the baseline Mbit/s of the network.
+	// LabelInstanceNetworkBandwidth is the baseline bandwidth of the network in Mbit/s.
 	LabelInstanceNetworkBandwidth = AWSGroup + "/instance-network-bandwidth"
 	// LabelInstanceGPUName is the GPU's name, in lower case with hyphens.
 	LabelInstanceGPUName = AWSGroup + "/instance-gpu-name"
@@ -82,16 +83,16 @@ const (
 	LabelCapacityReservationID = AWSGroup + "/capacity-reservation-id"
 	// LabelCapacityReservationType is default or capacity-block.
 	LabelCapacityReservationType = AWSGroup + "/capacity-reservation-type"
-	// LabelCapacityReservationInterruptible is true where the reservation may be taken back.
+	// LabelCapacityReservationInterruptible is true where EC2 may reclaim the reservation.
 	LabelCapacityReservationInterruptible = AWSGroup + "/capacity-reservation-interruptible"
 	// LabelPlacementGroupID names the placement group that a node is in.
 	LabelPlacementGroupID = AWSGroup + "/placement-group-id"
-	// LabelPlacementGroupPartition is the partition of it, counted from 1.
+	// LabelPlacementGroupPartition is the partition of the placement group, counted from 1.
 	LabelPlacementGroupPartition = AWSGroup + "/placement-group-partition"
 )
 
-// LabelInstanceID is the id of a claim's instance, so that an event about an instance finds its
-// claim without a list of all of them. Nodes do not get it.
+// LabelInstanceID is the id of a claim's instance. It lets an event about an instance find its
+// claim without listing all claims. Nodes do not get it.
 const LabelInstanceID = OwnGroup + "/instance-id"
 
 // Values of LabelInstanceTenancy.
@@ -100,17 +101,16 @@ const (
 	TenancyDedicated = "dedicated"
 )
 
-// Labels of other groups that nodes are selected by, beyond those that k8s.io/api
-// names.
+// Labels of other groups that select nodes and that k8s.io/api does not name.
 const (
 	// LabelTopologyZoneID is the availability zone's id, such as use1-az1.
 	LabelTopologyZoneID = "topology.k8s.aws/zone-id"
 	// LabelTopologyZoneEBS is the zone label of the EBS CSI driver's volumes.
 	LabelTopologyZoneEBS = "topology.ebs.csi.aws.com/zone"
-	// LabelExcludeFromLoadBalancers takes a draining node out of load balancers; its
-	// value is ExcludeFromLoadBalancersValue.
+	// LabelExcludeFromLoadBalancers takes a draining node out of load balancers. Its value is
+	// ExcludeFromLoadBalancersValue.
 	LabelExcludeFromLoadBalancers = "node.kubernetes.io/exclude-from-external-load-balancers"
-	// ExcludeFromLoadBalancersValue marks who set LabelExcludeFromLoadBalancers.
+	// ExcludeFromLoadBalancersValue tells the autoscaler's label from one that a person set.
 	ExcludeFromLoadBalancersValue = "karpenter"
 )
 
@@ -125,6 +125,6 @@ const (
 	ResourcePrivateIPv4Address = "vpc.amazonaws.com/PrivateIPv4Address"
 	ResourceEFA                = "vpc.amazonaws.com/efa"
 	ResourceNitroSandbox       = "eks.amazonaws.com/nitro-sandbox"
-	// ResourceNodes counts nodes; only a node pool's limits know it.
+	// ResourceNodes counts nodes. Only the limits of a node pool use it.
 	ResourceNodes = "nodes"
 )

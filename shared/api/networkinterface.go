@@ -10,13 +10,12 @@ type NetworkInterface struct {
 	// +kubebuilder:validation:Minimum=0
 	// +required
 	DeviceIndex int32 `json:"deviceIndex"`
-	// interface for one with addresses, efa-only for one that carries nothing but
-	// Elastic Fabric Adapter traffic.
+	// The type: interface has addresses, efa-only carries only Elastic Fabric Adapter traffic.
 	// +required
 	InterfaceType InterfaceType `json:"interfaceType"`
 }
 
-// InterfaceType is what a network interface carries.
+// InterfaceType is the type of a network interface.
 //
 // +kubebuilder:validation:Enum=interface;efa-only
 type InterfaceType string

@@ -5,8 +5,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// NodeClaim asks for one node, and stands for it from before its launch until it is
-// gone.
+// NodeClaim requests one node, and represents it from before its launch until after its
+// termination.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=nodeclaims,scope=Cluster,categories=karpenter
@@ -33,7 +33,7 @@ type NodeClaim struct {
 	Status NodeClaimStatus `json:"status,omitempty,omitzero"`
 }
 
-// NodeClaimList is what listing node claims gives.
+// NodeClaimList is a list of NodeClaims.
 //
 // +kubebuilder:object:root=true
 type NodeClaimList struct {
@@ -42,44 +42,44 @@ type NodeClaimList struct {
 	Items           []NodeClaim `json:"items"`
 }
 
-// NodeClaimSpec is what one node must be. It never changes.
+// NodeClaimSpec is the desired state of one node. It never changes.
 type NodeClaimSpec struct {
 	// Taints that the node keeps.
 	// +optional
 	Taints []corev1.Taint `json:"taints,omitempty"`
-	// Taints that the node starts with and that something else removes.
+	// Taints that the node starts with, and that another controller removes.
 	// +optional
 	StartupTaints []corev1.Taint `json:"startupTaints,omitempty"`
-	// Conditions on the node's labels, the instance types that may be launched among
-	// them. All of them hold.
+	// Conditions on the node's labels, including the instance types that may be launched. All of
+	// them must hold.
 	// +kubebuilder:validation:MaxItems=100
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self.all(r, r.operator != 'In' || (has(r.values) && r.values.size() > 0))",message="a requirement with the operator In needs at least one value"
 	// +kubebuilder:validation:XValidation:rule="self.all(r, !(r.operator in ['Gt', 'Lt', 'Gte', 'Lte']) || (has(r.values) && r.values.size() == 1 && r.values[0].matches('^[0-9]{1,18}$')))",message="a requirement with the operator Gt, Lt, Gte or Lte needs exactly one value, an integer of zero or more"
 	// +kubebuilder:validation:XValidation:rule="self.all(r, r.operator != 'In' || !has(r.minValues) || (has(r.values) && r.values.size() >= r.minValues))",message="a requirement with the operator In needs at least minValues values"
 	Requirements []NodeSelectorRequirementWithMinValues `json:"requirements"`
-	// What the node must have room for.
+	// The resources that the node must have room for.
 	// +optional
 	Resources ResourceRequirements `json:"resources,omitempty,omitzero"`
 	// The node class of the node.
 	// +required
 	NodeClassRef *NodeClassReference `json:"nodeClassRef"`
-	// How long the node may drain after its deletion before its pods are deleted
-	// whatever protects them. Unset waits for ever.
+	// The time that the node may drain after its deletion. Then its pods are deleted, even where a
+	// disruption budget or an annotation protects them. Unset waits for ever.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
 	// +optional
 	TerminationGracePeriod *metav1.Duration `json:"terminationGracePeriod,omitempty"`
-	// How long the node lives before it is deleted, or Never.
+	// The age at which the node is deleted, or Never.
 	// +kubebuilder:default:="720h"
 	// +optional
 	ExpireAfter NillableDuration `json:"expireAfter,omitzero"`
 }
 
-// ResourceRequirements is what a node must have room for.
+// ResourceRequirements are the resources that a node must have room for.
 type ResourceRequirements struct {
-	// The sum of the requests of the pods that the claim was made for, and of the
-	// daemon sets that will run beside them.
+	// The sum of the requests of the pods that the claim was made for, and of the daemon sets that
+	// will run beside them.
 	// +optional
 	Requests corev1.ResourceList `json:"requests,omitempty"`
 }
@@ -101,36 +101,36 @@ type NodeClassReference struct {
 	Group string `json:"group"`
 }
 
-// IsEC2NodeClass reports whether the reference names an EC2NodeClass. Pools and claims
-// of another kind, such as those of EKS Auto Mode, share our API group and belong to
-// another controller: Whittle leaves them alone.
+// IsEC2NodeClass reports whether the reference names an EC2NodeClass. Pools and claims with another
+// kind of class, such as those of EKS Auto Mode, have the same API group and belong to another
+// controller. Whittle leaves them alone.
 func (r *NodeClassReference) IsEC2NodeClass() bool {
 	return r != nil && r.Kind == EC2NodeClassKind && r.Group == AWSGroup
 }
 
-// NodeClaimStatus is what was last seen of the node.
+// NodeClaimStatus is the last observed state of the node.
 type NodeClaimStatus struct {
 	// The name of the node, once it has registered.
 	// +optional
 	NodeName string `json:"nodeName,omitempty"`
-	// The instance as the node's spec.providerID names it: aws:///ZONE/INSTANCE.
+	// The instance, as in the node's spec.providerID: aws:///ZONE/INSTANCE.
 	// +optional
 	ProviderID string `json:"providerID,omitempty"`
 	// The machine image that the instance was launched from.
 	// +optional
 	ImageID string `json:"imageID,omitempty"`
-	// What the node is expected to have before the reservations for the system.
+	// The expected capacity of the node, including the resources reserved for the system.
 	// +optional
 	Capacity corev1.ResourceList `json:"capacity,omitempty"`
-	// What of it pods may use.
+	// The part of the capacity that pods may use.
 	// +optional
 	Allocatable corev1.ResourceList `json:"allocatable,omitempty"`
-	// What is so, and what is not; Ready sums it up.
+	// The conditions of the node. Ready summarises them.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// When a pod last came to the node, ended on it or left it.
+	// The time at which a pod was last added to the node, ended on it, or was removed from it.
 	// +optional
 	LastPodEventTime metav1.Time `json:"lastPodEventTime,omitempty,omitzero"`
 }

@@ -9,8 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Validate reports everything that is wrong with a node claim, joined, each a
-// *FieldError.
+// Validate returns every problem of a node claim, each a *FieldError, joined.
 func (c *NodeClaim) Validate() error {
 	f := &findings{kind: NodeClaimKind, name: c.Name}
 	f.validateTaints("spec", c.Spec.Taints, c.Spec.StartupTaints)
@@ -28,19 +27,19 @@ func (c *NodeClaim) Validate() error {
 
 func (f *findings) validateNodeClassRef(path string, ref *NodeClassReference) {
 	if ref == nil {
-		f.missing(path, "is missing: name the node class by group, kind and name")
+		f.addField(path, "is missing: name the node class by group, kind and name")
 		return
 	}
 	if ref.Group == "" {
-		f.missing(path+".group", "is empty: write the class's API group, such as %s", AWSGroup)
+		f.addField(path+".group", "is empty: write the class's API group, such as %s", AWSGroup)
 	} else if strings.Contains(ref.Group, "/") {
 		f.add(path+".group", ref.Group, "has a slash: write the API group without its version, such as %s", AWSGroup)
 	}
 	if ref.Kind == "" {
-		f.missing(path+".kind", "is empty: write the class's kind, such as %s", EC2NodeClassKind)
+		f.addField(path+".kind", "is empty: write the class's kind, such as %s", EC2NodeClassKind)
 	}
 	if ref.Name == "" {
-		f.missing(path+".name", "is empty: write the class's name")
+		f.addField(path+".name", "is empty: write the class's name")
 	}
 }
 
@@ -50,7 +49,7 @@ func (f *findings) validateGracePeriod(path string, d *metav1.Duration) {
 	}
 }
 
-// resourceNames are a resource list's names in order.
+// resourceNames returns a resource list's names in order.
 func resourceNames(list corev1.ResourceList) []corev1.ResourceName {
 	names := make([]corev1.ResourceName, 0, len(list))
 	for name := range list {

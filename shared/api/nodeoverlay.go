@@ -5,9 +5,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// NodeOverlay changes what is planned with for some instance types: their price, or
-// what they have beyond what EC2 says of them. The instances themselves stay what they
-// are.
+// NodeOverlay changes the price or the extended resources with which Whittle plans some instance
+// types. It does not change the instances.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=nodeoverlays,scope=Cluster,categories=karpenter,shortName={overlays}
@@ -25,7 +24,7 @@ type NodeOverlay struct {
 	Status NodeOverlayStatus `json:"status,omitempty,omitzero"`
 }
 
-// NodeOverlayList is what listing node overlays gives.
+// NodeOverlayList is a list of NodeOverlays.
 //
 // +kubebuilder:object:root=true
 type NodeOverlayList struct {
@@ -34,8 +33,7 @@ type NodeOverlayList struct {
 	Items           []NodeOverlay `json:"items"`
 }
 
-// NodeOverlaySpec says which instance types and offerings an overlay is about, and what
-// becomes of them.
+// NodeOverlaySpec selects instance types and offerings, and gives their changes.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.price) || !has(self.priceAdjustment)",message="an overlay has either price or priceAdjustment: remove one"
 type NodeOverlaySpec struct {
@@ -46,54 +44,53 @@ type NodeOverlaySpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(r, !(r.operator in ['Gt', 'Lt', 'Gte', 'Lte']) || (has(r.values) && r.values.size() == 1 && r.values[0].matches('^[0-9]{1,18}$')))",message="a requirement with the operator Gt, Lt, Gte or Lte needs exactly one value, an integer of zero or more"
 	// +required
 	Requirements []corev1.NodeSelectorRequirement `json:"requirements"`
-	// The price of the offerings in US dollars an hour, in the place of EC2's.
+	// The price of the offerings in US dollars an hour. It replaces EC2's price.
 	// +kubebuilder:validation:Pattern=`^[0-9]+(\.[0-9]+)?$`
 	// +optional
 	Price *string `json:"price,omitempty"`
-	// What is added to or taken from the price of the offerings: US dollars an hour
-	// with their sign, such as -0.01, or a percentage with its sign, such as +10%. No
-	// price becomes less than zero.
+	// The change of the price of the offerings: US dollars an hour with a sign, such as -0.01, or a
+	// percentage with a sign, such as +10%. A price never becomes less than zero.
 	// +kubebuilder:validation:Pattern=`^([+-]([0-9]+(\.[0-9]+)?|\.[0-9]+)|\+([0-9]+(\.[0-9]+)?|\.[0-9]+)%|-([0-9]{1,2}(\.[0-9]+)?|\.[0-9]+|100(\.0+)?)%)$`
 	// +optional
 	PriceAdjustment *string `json:"priceAdjustment,omitempty"`
-	// Extended resources that the instance types have, such as devices that something
-	// in the cluster makes known.
+	// Extended resources of the instance types, such as devices that a device plugin registers.
 	// +kubebuilder:validation:XValidation:rule="self.all(name, !(name in ['cpu', 'memory', 'ephemeral-storage', 'pods']))",message="an overlay adds extended resources only: remove cpu, memory, ephemeral-storage and pods"
 	// +optional
 	Capacity corev1.ResourceList `json:"capacity,omitempty"`
-	// Of overlays that say something of the same price or resource the heaviest one
-	// counts. Unset counts as zero. Two of the same weight may not do so.
+	// Of several overlays that change the same price or resource, the one with the highest weight
+	// counts. Unset counts as zero. Two overlays of the same weight conflict.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=10000
 	// +optional
 	Weight *int32 `json:"weight,omitempty"`
 }
 
-// NodeOverlayStatus is what was last seen of a node overlay.
+// NodeOverlayStatus is the last observed state of a node overlay.
 type NodeOverlayStatus struct {
-	// What is so, and what is not; Ready sums it up.
+	// The conditions of the overlay. Ready summarises them.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// Reasons of a NodeOverlay's condition ValidationSucceeded when it is false.
+// Reasons of a NodeOverlay's condition ValidationSucceeded when it is False.
 const (
-	// ReasonOverlayConflict: another overlay of the same weight is about the same price or resource.
+	// ReasonOverlayConflict means that another overlay of the same weight changes the same price or
+	// resource.
 	ReasonOverlayConflict = "Conflict"
-	// ReasonOverlayRuntimeValidation: Validate found something.
+	// ReasonOverlayRuntimeValidation means that Validate found a problem.
 	ReasonOverlayRuntimeValidation = "RuntimeValidation"
 )
 
-// NodeOverlayReadyDependents are the conditions that a NodeOverlay's Ready sums up.
+// NodeOverlayReadyDependents returns the conditions that a NodeOverlay's Ready depends on.
 func NodeOverlayReadyDependents() []string { return []string{ConditionTypeValidationSucceeded} }
 
-// Default fills in nothing: the schema has no defaults. An unset weight counts as zero (Heft).
+// Default changes nothing, because the schema has no defaults. WeightOrZero reads an unset weight.
 func (o *NodeOverlay) Default() {}
 
-// Heft is the overlay's weight; unset counts as zero.
-func (o *NodeOverlay) Heft() int32 {
+// WeightOrZero returns the overlay's weight, or zero where it is unset.
+func (o *NodeOverlay) WeightOrZero() int32 {
 	if o.Spec.Weight == nil {
 		return 0
 	}

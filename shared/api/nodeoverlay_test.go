@@ -35,10 +35,10 @@ func TestNodeOverlayValidate(t *testing.T) {
 		}, nil},
 		{"no requirements", NodeOverlaySpec{}, []string{"spec.requirements: is missing: write the conditions, or [] for every instance type"}},
 		{"both prices", NodeOverlaySpec{Price: text("1"), PriceAdjustment: text("+1")}, []string{`spec.priceAdjustment: "+1" cannot be together with price: remove one`}},
-		{"a signed price", NodeOverlaySpec{Price: text("+1")}, []string{`spec.price: "+1" is no price`}},
-		{"a price of an exponent", NodeOverlaySpec{Price: text("1e3")}, []string{`spec.price: "1e3" is no price`}},
-		{"an unsigned adjustment", NodeOverlaySpec{PriceAdjustment: text("10%")}, []string{`spec.priceAdjustment: "10%" is no change of a price, it has no sign`}},
-		{"more than all", NodeOverlaySpec{PriceAdjustment: text("-100.5%")}, []string{`takes more than the whole price away`}},
+		{"a signed price", NodeOverlaySpec{Price: text("+1")}, []string{`spec.price: "+1" is not a price`}},
+		{"a price of an exponent", NodeOverlaySpec{Price: text("1e3")}, []string{`spec.price: "1e3" is not a price`}},
+		{"an unsigned adjustment", NodeOverlaySpec{PriceAdjustment: text("10%")}, []string{`spec.priceAdjustment: "10%" is not a change of a price, it has no sign`}},
+		{"more than all", NodeOverlaySpec{PriceAdjustment: text("-100.5%")}, []string{`is more than the whole price`}},
 		{"no weight", NodeOverlaySpec{Weight: number(0)}, []string{"spec.weight: 0 is out of range: use a number from 1 to 10000, or none"}},
 		{"too heavy", NodeOverlaySpec{Weight: number(10001)}, []string{"spec.weight: 10001 is out of range"}},
 		{"In without values", require("team", corev1.NodeSelectorOpIn), []string{"spec.requirements[0].values: is empty: the operator In"}},
@@ -46,15 +46,15 @@ func TestNodeOverlayValidate(t *testing.T) {
 		{"a bound that is none", require(LabelInstanceCPU, corev1.NodeSelectorOpGt, "many"), []string{`spec.requirements[0].values[0]: "many" is no integer`}},
 		{"an unknown operator", require("team", "Near"), []string{`spec.requirements[0].operator: "Near" is not an operator`}},
 		{"the host's name", require(corev1.LabelHostname, corev1.NodeSelectorOpExists), []string{`spec.requirements[0].key: "kubernetes.io/hostname" cannot be chosen`}},
-		{"a tenancy", require(LabelInstanceTenancy, corev1.NodeSelectorOpExists), []string{`spec.requirements[0].key: "karpenter.k8s.aws/instance-tenancy" is nothing that an overlay can be about`}},
-		{"a reservation", require(LabelCapacityReservationID, corev1.NodeSelectorOpExists), []string{"is nothing that an overlay can be about"}},
-		{"a placement group", require(LabelPlacementGroupPartition, corev1.NodeSelectorOpExists), []string{"is nothing that an overlay can be about"}},
+		{"a tenancy", require(LabelInstanceTenancy, corev1.NodeSelectorOpExists), []string{`spec.requirements[0].key: "karpenter.k8s.aws/instance-tenancy" cannot be used in an overlay`}},
+		{"a reservation", require(LabelCapacityReservationID, corev1.NodeSelectorOpExists), []string{"cannot be used in an overlay"}},
+		{"a placement group", require(LabelPlacementGroupPartition, corev1.NodeSelectorOpExists), []string{"cannot be used in an overlay"}},
 		{"no capacity type", require(CapacityTypeLabelKey, corev1.NodeSelectorOpIn, "free"), []string{`has no value that "karpenter.sh/capacity-type" can have`}},
 		{"cpu", of("cpu", "1"), []string{`spec.capacity[cpu]: "1" cannot be overlaid: an overlay adds extended resources only`}},
 		{"pods", of("pods", "10"), []string{"extended resources only"}},
-		{"a GPU", of(ResourceNVIDIAGPU, "1"), []string{"EC2 says how much of it an instance type has"}},
+		{"a GPU", of(ResourceNVIDIAGPU, "1"), []string{"EC2 gives its amount for each instance type"}},
 		{"less than none", of("example.com/a", "-1"), []string{`spec.capacity[example.com/a]: "-1" is negative`}},
-		{"no resource's name", of("a b", "1"), []string{"is no name of a resource"}},
+		{"no resource's name", of("a b", "1"), []string{"is not a resource name"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -103,7 +103,8 @@ func TestPriceAdjustment(t *testing.T) {
 	}
 }
 
-// TestPricePatterns holds the schema's patterns to what is read: the API server takes the same texts, but for numbers beyond all measure.
+// TestPricePatterns holds the schema's patterns to what is read: the API server takes the same
+// texts, but for numbers beyond all measure.
 func TestPricePatterns(t *testing.T) {
 	fields := readCRD(t, Group, NodeOverlayResource).Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties
 	price, adjustment := regexp.MustCompile(fields["price"].Pattern), regexp.MustCompile(fields["priceAdjustment"].Pattern)
@@ -125,7 +126,8 @@ func TestPricePatterns(t *testing.T) {
 	}
 }
 
-// FuzzOverlayPrices looks for texts and prices that make less than nothing, or no number, of a price.
+// FuzzOverlayPrices looks for texts and prices that make less than nothing, or no number, of a
+// price.
 func FuzzOverlayPrices(f *testing.F) {
 	for _, seed := range []string{"+0.1", "-0.1", "+10%", "-100%", "0.25", "-.5", "+179769313486231570000%", "1.", ".", "1e9", "99999999999999999999"} {
 		f.Add(seed, 0.096)

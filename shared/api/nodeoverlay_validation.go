@@ -14,9 +14,8 @@ import (
 
 const maxOverlayWeight = 10000
 
-// Validate reports everything that is wrong with a node overlay, joined, each a
-// *FieldError. An overlay that fails gets the condition ValidationSucceeded false and
-// counts for nothing.
+// Validate returns every problem of a node overlay, each a *FieldError, joined. An overlay with
+// problems gets the condition ValidationSucceeded=False, and Whittle ignores it.
 func (o *NodeOverlay) Validate() error {
 	f := &findings{kind: NodeOverlayKind, name: o.Name}
 	f.validateOverlayRequirements("spec.requirements", o.Spec.Requirements)
@@ -30,28 +29,29 @@ func (o *NodeOverlay) Validate() error {
 
 func (f *findings) validateOverlayRequirements(path string, requirements []corev1.NodeSelectorRequirement) {
 	if requirements == nil {
-		f.missing(path, "is missing: write the conditions, or [] for every instance type")
+		f.addField(path, "is missing: write the conditions, or [] for every instance type")
 	}
 	if len(requirements) > maxRequirements {
-		f.missing(path, "has %d entries: remove all but %d", len(requirements), maxRequirements)
+		f.addField(path, "has %d entries: remove all but %d", len(requirements), maxRequirements)
 	}
 	for i, r := range requirements {
 		at := fmt.Sprintf("%s[%d]", path, i)
-		f.validateRequirement(at, NodeSelectorRequirementWithMinValues{Key: r.Key, Operator: r.Operator, Values: r.Values})
+		f.validateRequirement(at,
+			NodeSelectorRequirementWithMinValues{Key: r.Key, Operator: r.Operator, Values: r.Values})
 		if slices.Contains(labelsBeyondOverlays(), NormalizedLabel(r.Key)) {
-			f.add(at+".key", r.Key, "is nothing that an overlay can be about, since it is settled at the launch: remove the requirement")
+			f.add(at+".key", r.Key, "cannot be used in an overlay, because the launch sets it: remove the requirement")
 		}
 		if r.Operator == corev1.NodeSelectorOpNotIn && len(r.Values) == 0 {
-			f.missing(at+".values", "is empty: the operator NotIn on %q needs at least one value", r.Key)
+			f.addField(at+".values", "is empty: the operator NotIn on %q needs at least one value", r.Key)
 		}
 	}
 }
 
-// labelsBeyondOverlays are well-known labels that no overlay may select by.
+// labelsBeyondOverlays returns the well-known labels that an overlay may not require.
 func labelsBeyondOverlays() []string {
 	return []string{
-		LabelInstanceTenancy, LabelCapacityReservationID, LabelCapacityReservationType, LabelCapacityReservationInterruptible,
-		LabelPlacementGroupID, LabelPlacementGroupPartition,
+		LabelInstanceTenancy, LabelCapacityReservationID, LabelCapacityReservationType,
+		LabelCapacityReservationInterruptible, LabelPlacementGroupID, LabelPlacementGroupPartition,
 	}
 }
 
@@ -71,12 +71,12 @@ func (f *findings) validateOverlayPrice(spec NodeOverlaySpec) {
 	}
 }
 
-// validateOverlayCapacity refuses what EC2 and the node class settle.
+// validateOverlayCapacity refuses resources whose amount EC2 or the node class determines.
 func (f *findings) validateOverlayCapacity(path string, capacity corev1.ResourceList) {
 	for _, name := range resourceNames(capacity) {
 		at, quantity := fmt.Sprintf("%s[%s]", path, name), capacity[name]
 		if problems := validation.IsQualifiedName(string(name)); len(problems) > 0 {
-			f.add(at, string(name), "is no name of a resource: %s", strings.Join(problems, "; "))
+			f.add(at, string(name), "is not a resource name: %s", strings.Join(problems, "; "))
 		}
 		if quantity.Sign() < 0 {
 			f.add(at, quantity.String(), "is negative: use zero or more")
@@ -84,46 +84,49 @@ func (f *findings) validateOverlayCapacity(path string, capacity corev1.Resource
 		switch name {
 		case corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage, corev1.ResourcePods:
 			f.add(at, quantity.String(), "cannot be overlaid: an overlay adds extended resources only, remove it")
-		case ResourceNVIDIAGPU, ResourceAMDGPU, ResourceAWSNeuron, ResourceAWSNeuronCore, ResourceHabanaGaudi, ResourceAWSPodENI, ResourceEFA:
-			f.add(at, quantity.String(), "cannot be overlaid, EC2 says how much of it an instance type has: remove it")
+		case ResourceNVIDIAGPU, ResourceAMDGPU, ResourceAWSNeuron, ResourceAWSNeuronCore, ResourceHabanaGaudi,
+			ResourceAWSPodENI, ResourceEFA:
+			f.add(at, quantity.String(), "cannot be overlaid, because EC2 gives its amount for each instance type: remove it")
 		}
 	}
 }
 
-// ParseOverlayPrice reads an absolute price in US dollars an hour.
+// ParseOverlayPrice parses a price in US dollars an hour. The error gives the problem and its
+// remedy, without the text.
 func ParseOverlayPrice(text string) (float64, error) {
 	price, ok := parseDecimal(text)
 	if !ok || strings.HasPrefix(text, ".") {
-		return 0, fmt.Errorf("is no price: write US dollars an hour without a sign, such as 0.25")
+		return 0, fmt.Errorf("is not a price: write US dollars an hour without a sign, such as 0.25")
 	}
 	return price, nil
 }
 
-// PriceAdjustment is a change of a price: Dollars an hour are added, or with
-// IsPercentage that part of it. Both have their sign.
+// PriceAdjustment is a relative change of a price.
 //
 // +kubebuilder:object:generate=false
 type PriceAdjustment struct {
+	// Amount has a sign. It is in US dollars an hour, or with IsPercentage in percent of the price.
 	Amount       float64
 	IsPercentage bool
 }
 
-// ParsePriceAdjustment reads a change of a price: +0.1, -0.1, +10% or -10%.
+// ParsePriceAdjustment parses a change of a price: +0.1, -0.1, +10% or -10%. The error gives the
+// problem and its remedy, without the text.
 func ParsePriceAdjustment(text string) (PriceAdjustment, error) {
 	number, percentage := strings.CutSuffix(text, "%")
 	unsigned, negative := strings.CutPrefix(number, "-")
 	if !negative {
 		var positive bool
 		if unsigned, positive = strings.CutPrefix(number, "+"); !positive {
-			return PriceAdjustment{}, fmt.Errorf("is no change of a price, it has no sign: write +0.1, -0.1, +10%% or -10%%")
+			return PriceAdjustment{}, fmt.Errorf("is not a change of a price, it has no sign: write +0.1, -0.1, +10%% or -10%%")
 		}
 	}
 	amount, ok := parseDecimal(unsigned)
 	if !ok {
-		return PriceAdjustment{}, fmt.Errorf("is no change of a price: write +0.1, -0.1, +10%% or -10%%")
+		return PriceAdjustment{}, fmt.Errorf("is not a change of a price: write +0.1, -0.1, +10%% or -10%%")
 	}
 	if percentage && negative && amount > 100 {
-		return PriceAdjustment{}, fmt.Errorf("takes more than the whole price away: write at most -100%%")
+		return PriceAdjustment{}, fmt.Errorf("is more than the whole price: write -100%% or less")
 	}
 	if negative {
 		amount = -amount
@@ -131,14 +134,14 @@ func ParsePriceAdjustment(text string) (PriceAdjustment, error) {
 	return PriceAdjustment{Amount: amount, IsPercentage: percentage}, nil
 }
 
-// Apply is the price after the change; never less than zero.
+// Apply returns the price after the change, in US dollars an hour, and never less than zero.
 func (a PriceAdjustment) Apply(price float64) float64 {
 	if a.IsPercentage {
 		price *= 1 + a.Amount/100
 	} else {
 		price += a.Amount
 	}
-	// The comparison is such that what is no number becomes zero too.
+	// NaN compares false, so it becomes zero too.
 	if price > 0 {
 		return min(price, math.MaxFloat64)
 	}
@@ -147,8 +150,8 @@ func (a PriceAdjustment) Apply(price float64) float64 {
 
 var decimal = regexp.MustCompile(`^([0-9]+(\.[0-9]+)?|\.[0-9]+)$`)
 
-// parseDecimal reads digits with at most one dot; false for anything else that
-// strconv would take, and for what is beyond numbers.
+// parseDecimal parses digits with at most one dot. It returns false for other notations of strconv,
+// and for numbers beyond float64.
 func parseDecimal(text string) (float64, bool) {
 	if !decimal.MatchString(text) {
 		return 0, false

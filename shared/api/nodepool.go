@@ -5,8 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// NodePool says which nodes may be launched, how many, and when they may be taken
-// away again.
+// NodePool configures which nodes may be launched, how many, and when they may be removed.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=nodepools,scope=Cluster,categories=karpenter
@@ -29,7 +28,7 @@ type NodePool struct {
 	Status NodePoolStatus `json:"status,omitempty,omitzero"`
 }
 
-// NodePoolList is what listing node pools gives.
+// NodePoolList is a list of NodePools.
 //
 // +kubebuilder:object:root=true
 type NodePoolList struct {
@@ -38,20 +37,20 @@ type NodePoolList struct {
 	Items           []NodePool `json:"items"`
 }
 
-// NodePoolSpec is what the owner of a node pool asks for.
+// NodePoolSpec is the desired state of a node pool.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.replicas) == has(oldSelf.replicas)",message="replicas can neither be added to a node pool nor removed from it: make a new node pool"
 // +kubebuilder:validation:XValidation:rule="!has(self.replicas) || !has(self.weight)",message="a node pool with replicas has no weight: remove weight"
 // +kubebuilder:validation:XValidation:rule="!has(self.replicas) || !has(self.limits) || self.limits.all(name, name == 'nodes')",message="a node pool with replicas may limit nodes only: remove the other limits"
 type NodePoolSpec struct {
-	// What each node of the pool is made from.
+	// The template of the pool's node claims.
 	// +required
 	Template NodeClaimTemplate `json:"template"`
-	// When nodes may be taken away.
+	// The conditions under which nodes may be removed.
 	// +kubebuilder:default:={consolidateAfter: "0s"}
 	// +optional
 	Disruption Disruption `json:"disruption,omitzero"`
-	// The most that the pool's nodes may add up to. Any resource name, and nodes.
+	// The maximum sum over the pool's nodes, for any resource name, and for nodes.
 	// +optional
 	Limits Limits `json:"limits,omitempty"`
 	// Pools with a higher weight are tried first. Unset counts as zero.
@@ -59,20 +58,21 @@ type NodePoolSpec struct {
 	// +kubebuilder:validation:Maximum=100
 	// +optional
 	Weight *int32 `json:"weight,omitempty"`
-	// How many nodes the pool keeps whatever the pods ask for. A pool either has
-	// replicas from its creation on or never.
+	// The number of nodes that the pool keeps, independent of pending pods. A pool either has
+	// replicas from its creation, or never.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	Replicas *int64 `json:"replicas,omitempty"`
 }
 
-// The tags hash of the template's fields, and the names of fields and types, are for the hash that finds drifted nodes, which shared/disruption
-// computes. Requirements are compared with the node's labels instead.
+// The hash tags below, and the names of the fields and types, determine the hash that detects
+// drifted nodes. Package disruption computes it. It ignores requirements, which are compared with
+// the node's labels instead.
 
-// NodeClaimTemplate is the pattern of a pool's node claims.
+// NodeClaimTemplate is the template of a pool's node claims.
 type NodeClaimTemplate struct {
 	ObjectMeta `json:"metadata,omitempty,omitzero"`
-	// What each node claim of the pool asks for.
+	// The spec that each node claim of the pool starts from.
 	// +required
 	Spec NodeClaimTemplateSpec `json:"spec"`
 }
@@ -88,19 +88,19 @@ type ObjectMeta struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// NodeClaimTemplateSpec is the part of a NodeClaimSpec that a pool settles; the pods
-// settle the rest.
+// NodeClaimTemplateSpec is the part of a NodeClaimSpec that the pool determines. The pods determine
+// the rest.
 //
 // +kubebuilder:validation:XValidation:rule="self.nodeClassRef.group == oldSelf.nodeClassRef.group && self.nodeClassRef.kind == oldSelf.nodeClassRef.kind",message="nodeClassRef.group and nodeClassRef.kind cannot be changed: make a new node pool"
 type NodeClaimTemplateSpec struct {
 	// Taints that the nodes keep.
 	// +optional
 	Taints []corev1.Taint `json:"taints,omitempty"`
-	// Taints that the nodes start with and that something else removes; a node is
-	// not initialized before they are gone.
+	// Taints that the nodes start with, and that another controller removes. A node is not
+	// initialized before that.
 	// +optional
 	StartupTaints []corev1.Taint `json:"startupTaints,omitempty"`
-	// Conditions on the nodes' labels. All of them hold.
+	// Conditions on the nodes' labels. All of them must hold.
 	// +kubebuilder:validation:MaxItems=100
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self.all(r, r.operator != 'In' || (has(r.values) && r.values.size() > 0))",message="a requirement with the operator In needs at least one value"
@@ -111,34 +111,34 @@ type NodeClaimTemplateSpec struct {
 	// The node class of the nodes.
 	// +required
 	NodeClassRef *NodeClassReference `json:"nodeClassRef"`
-	// How long a deleted node may drain before its pods are deleted whatever protects
-	// them. Unset waits for ever.
+	// The time that a deleted node may drain. Then its pods are deleted, even where a disruption
+	// budget or an annotation protects them. Unset waits for ever.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
 	// +optional
 	TerminationGracePeriod *metav1.Duration `json:"terminationGracePeriod,omitempty"`
-	// How long a node lives before it is deleted, or Never.
+	// The age at which a node is deleted, or Never.
 	// +kubebuilder:default:="720h"
 	// +optional
 	ExpireAfter NillableDuration `json:"expireAfter,omitzero"`
 }
 
-// Limits maps resource names, and nodes, to the most of each that a pool may have.
+// Limits maps resource names, and ResourceNodes, to the maximum that a pool may have.
 type Limits corev1.ResourceList
 
-// NodePoolStatus is what was last seen of a node pool.
+// NodePoolStatus is the last observed state of a node pool.
 type NodePoolStatus struct {
 	// The sum of the capacity of the pool's nodes and claims.
 	// +optional
 	Resources corev1.ResourceList `json:"resources,omitempty"`
-	// How many nodes the pool has.
+	// The number of nodes of the pool.
 	// +kubebuilder:default:=0
 	// +optional
 	Nodes *int64 `json:"nodes,omitempty"`
 	// The generation of the node class at which registration health was last reset.
 	// +optional
 	NodeClassObservedGeneration int64 `json:"nodeClassObservedGeneration,omitempty"`
-	// What is so, and what is not; Ready sums it up.
+	// The conditions of the pool. Ready summarises them.
 	// +listType=map
 	// +listMapKey=type
 	// +optional

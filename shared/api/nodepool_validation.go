@@ -12,9 +12,8 @@ const (
 	maxWeight = 100
 )
 
-// Validate reports everything that is wrong with a node pool, joined, each a
-// *FieldError. A pool that fails gets the condition ValidationSucceeded false and
-// launches nothing.
+// Validate returns every problem of a node pool, each a *FieldError, joined. A pool with problems
+// gets the condition ValidationSucceeded=False and launches nothing.
 func (p *NodePool) Validate() error {
 	f := &findings{kind: NodePoolKind, name: p.Name}
 	template := p.Spec.Template
@@ -40,8 +39,8 @@ func (p *NodePool) Validate() error {
 	return f.err()
 }
 
-// Warnings are what is odd about a node pool but does not keep it from working, one
-// line each: values that a label can never have, beside others that it can.
+// Warnings returns one line for each value of a requirement that its label can never have. The pool
+// works without them.
 func (p *NodePool) Warnings() []string {
 	var warnings []string
 	for i, r := range p.Spec.Template.Spec.Requirements {

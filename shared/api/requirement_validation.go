@@ -10,14 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// limits that the schemas put on lists.
+// The limits of lists and minValues in the schemas.
 const (
 	maxRequirements = 100
 	maxLabels       = 100
 	maxMinValues    = 50
 )
 
-// operators are what a requirement's operator may be.
+// operators returns the possible operators of a requirement.
 func operators() []corev1.NodeSelectorOperator {
 	return []corev1.NodeSelectorOperator{
 		corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn, corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist,
@@ -25,11 +25,11 @@ func operators() []corev1.NodeSelectorOperator {
 	}
 }
 
-// validateRequirements checks a list of requirements. ofPool says whether it is a
-// node pool's: claims may require their pool, pools may not.
+// validateRequirements checks a list of requirements of a claim, or with ofPool of a node pool. A
+// claim may require its pool; a pool may not.
 func (f *findings) validateRequirements(path string, requirements []NodeSelectorRequirementWithMinValues, ofPool bool) {
 	if len(requirements) > maxRequirements {
-		f.missing(path, "has %d entries: remove all but %d", len(requirements), maxRequirements)
+		f.addField(path, "has %d entries: remove all but %d", len(requirements), maxRequirements)
 	}
 	for i, requirement := range requirements {
 		at := fmt.Sprintf("%s[%d]", path, i)
@@ -62,11 +62,12 @@ func (f *findings) validateRequirement(path string, r NodeSelectorRequirementWit
 
 func (f *findings) validateIn(path string, r NodeSelectorRequirementWithMinValues) {
 	if len(r.Values) == 0 {
-		f.missing(path+".values", "is empty: the operator In on %q needs at least one value", r.Key)
+		f.addField(path+".values", "is empty: the operator In on %q needs at least one value", r.Key)
 		return
 	}
 	if r.MinValues != nil && len(r.Values) < *r.MinValues {
-		f.add(path+".minValues", *r.MinValues, "is more than the %d values of the requirement: add values or lower it", len(r.Values))
+		f.add(path+".minValues", *r.MinValues,
+			"is more than the %d values of the requirement: add values or lower it", len(r.Values))
 		return
 	}
 	known := knownValues(NormalizedLabel(r.Key))
@@ -83,24 +84,27 @@ func (f *findings) validateIn(path string, r NodeSelectorRequirementWithMinValue
 	case valid == 0:
 		f.add(path+".values", r.Values, "has no value that %q can have: use some of %s", r.Key, join(known))
 	case r.MinValues != nil && valid < *r.MinValues:
-		f.add(path+".minValues", *r.MinValues, "is more than the %d values that %q can have: use some of %s", valid, r.Key, join(known))
+		f.add(path+".minValues", *r.MinValues,
+			"is more than the %d values that %q can have: use some of %s", valid, r.Key, join(known))
 	}
 }
 
 func (f *findings) validateNumeric(path string, r NodeSelectorRequirementWithMinValues) {
 	if len(r.Values) != 1 {
-		f.add(path+".values", r.Values, "has %d values: the operator %s on %q needs exactly one, an integer of zero or more", len(r.Values), r.Operator, r.Key)
+		f.add(path+".values", r.Values, "has %d values: the operator %s on %q needs exactly one, an integer of zero or more",
+			len(r.Values), r.Operator, r.Key)
 		return
 	}
 	if _, err := strconv.ParseUint(r.Values[0], 10, 63); err != nil {
-		f.add(path+".values[0]", r.Values[0], "is no integer of zero or more, which the operator %s on %q needs", r.Operator, r.Key)
+		f.add(path+".values[0]", r.Values[0],
+			"is no integer of zero or more, which the operator %s on %q needs", r.Operator, r.Key)
 	}
 }
 
-// validateLabels checks the labels that a pool gives its nodes.
+// validateLabels checks the labels in a pool's template.
 func (f *findings) validateLabels(path string, labels map[string]string) {
 	if len(labels) > maxLabels {
-		f.missing(path, "has %d entries: remove all but %d", len(labels), maxLabels)
+		f.addField(path, "has %d entries: remove all but %d", len(labels), maxLabels)
 	}
 	for _, key := range sortedKeys(labels) {
 		at := fmt.Sprintf("%s[%s]", path, key)
@@ -117,7 +121,8 @@ func (f *findings) validateLabelKey(path, key string) {
 		f.add(path, key, "is not a label key: %s", problem)
 	}
 	if IsRestrictedLabel(key) {
-		f.add(path, key, "cannot be chosen, it is set at the launch: use a label of your own domain or one of %s", join(WellKnownLabels()))
+		f.add(path, key, "cannot be chosen, it is set at the launch: use a label of your own domain or one of %s",
+			join(WellKnownLabels()))
 	}
 }
 
@@ -127,7 +132,7 @@ func (f *findings) validateLabelValue(path, value string) {
 	}
 }
 
-// join lists words for a message.
+// join returns the words as a list for a message.
 func join[T ~string](words []T) string {
 	texts := make([]string, len(words))
 	for i, word := range words {
@@ -136,8 +141,7 @@ func join[T ~string](words []T) string {
 	return strings.Join(texts, ", ")
 }
 
-// sortedKeys are a map's keys in order, so that messages come in the same order each
-// time.
+// sortedKeys returns a map's keys in order, so that messages have a stable order.
 func sortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for key := range m {

@@ -1,8 +1,8 @@
 package api
 
-// SubnetSelectorTerm selects subnets by all of its tags, or one by its id.
+// SubnetSelectorTerm selects subnets by all of its tags, or one subnet by its id.
 type SubnetSelectorTerm struct {
-	// Tags that the subnet has. The value * stands for any.
+	// Tags of the subnet. The value * matches any value.
 	// +kubebuilder:validation:MaxProperties=20
 	// +kubebuilder:validation:XValidation:rule="self.all(key, key != '' && self[key] != '')",message="a tag needs a key and a value: write * for any value"
 	// +optional
@@ -16,7 +16,7 @@ type SubnetSelectorTerm struct {
 // SecurityGroupSelectorTerm selects security groups by all of its tags, or by id or
 // name.
 type SecurityGroupSelectorTerm struct {
-	// Tags that the group has. The value * stands for any.
+	// Tags of the group. The value * matches any value.
 	// +kubebuilder:validation:MaxProperties=20
 	// +kubebuilder:validation:XValidation:rule="self.all(key, key != '' && self[key] != '')",message="a tag needs a key and a value: write * for any value"
 	// +optional
@@ -25,14 +25,14 @@ type SecurityGroupSelectorTerm struct {
 	// +kubebuilder:validation:Pattern=`^sg-[0-9a-z]+$`
 	// +optional
 	ID string `json:"id,omitempty"`
-	// The group's name, which is not the value of a tag Name.
+	// The group's name. It differs from the value of its tag Name.
 	// +optional
 	Name string `json:"name,omitempty"`
 }
 
-// CapacityReservationSelectorTerm selects capacity reservations by all that it sets.
+// CapacityReservationSelectorTerm selects capacity reservations by all of its fields.
 type CapacityReservationSelectorTerm struct {
-	// Tags that the reservation has. The value * stands for any.
+	// Tags of the reservation. The value * matches any value.
 	// +kubebuilder:validation:MaxProperties=20
 	// +kubebuilder:validation:XValidation:rule="self.all(key, key != '' && self[key] != '')",message="a tag needs a key and a value: write * for any value"
 	// +optional
@@ -45,7 +45,7 @@ type CapacityReservationSelectorTerm struct {
 	// +kubebuilder:validation:Pattern=`^[0-9]{12}$`
 	// +optional
 	OwnerID string `json:"ownerID,omitempty"`
-	// Whether any matching instance uses the reservation (open) or only those that
+	// The instances that use the reservation: any matching instance (open), or only instances that
 	// name it (targeted).
 	// +kubebuilder:validation:Enum=open;targeted
 	// +optional
@@ -69,16 +69,15 @@ type PlacementGroupSelector struct {
 
 // AMISelectorTerm selects machine images.
 type AMISelectorTerm struct {
-	// An operating system and the release of it that AWS publishes for EKS, such as
-	// al2023@latest or bottlerocket@v1.20.0. It stands alone in its term, and the term
-	// alone in the list.
+	// An operating system and its release for EKS, such as al2023@latest or bottlerocket@v1.20.0.
+	// An alias is the only field of its term, and its term is the only one of the list.
 	// +kubebuilder:validation:MaxLength=30
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-zA-Z0-9]+@.+$')",message="alias must be family@version, such as al2023@latest"
 	// +kubebuilder:validation:XValidation:rule="self.split('@')[0] in ['al2', 'al2023', 'bottlerocket', 'windows2019', 'windows2022', 'windows2025']",message="the family of an alias must be one of al2, al2023, bottlerocket, windows2019, windows2022 and windows2025"
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('windows') || self.split('@')[1] == 'latest'",message="the version of a Windows alias must be latest"
 	Alias string `json:"alias,omitempty"`
-	// Tags that the image has. The value * stands for any.
+	// Tags of the image. The value * matches any value.
 	// +kubebuilder:validation:MaxProperties=20
 	// +kubebuilder:validation:XValidation:rule="self.all(key, key != '' && self[key] != '')",message="a tag needs a key and a value: write * for any value"
 	// +optional
@@ -87,11 +86,11 @@ type AMISelectorTerm struct {
 	// +kubebuilder:validation:Pattern=`^ami-[0-9a-z]+$`
 	// +optional
 	ID string `json:"id,omitempty"`
-	// The image's name, in which * stands for any text.
+	// The image's name. A * in it matches any text.
 	// +optional
 	Name string `json:"name,omitempty"`
-	// The account that the image belongs to, self or amazon. A name or tags without an
-	// owner look at self and amazon.
+	// The account that the image belongs to, self or amazon. Without an owner, a name or tags
+	// select images of self and amazon.
 	// +optional
 	Owner string `json:"owner,omitempty"`
 	// The name or ARN of an SSM parameter whose value is an image's id.

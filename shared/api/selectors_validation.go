@@ -14,9 +14,8 @@ const (
 
 var accountID = regexp.MustCompile(`^[0-9]{12}$`)
 
-// The schemas refuse a list of terms that mix an id with something else only when
-// every term does so, which is how Karpenter's read. Such a term selects what matches
-// all of it, so a single one is let through here too.
+// A term that mixes an id with another field selects what matches all of it. Karpenter's schemas
+// refuse a list only when each of its terms does so, and so does this validation.
 
 func (f *findings) validateSubnetTerms(path string, terms []SubnetSelectorTerm) {
 	f.validateTermCount(path, len(terms), 1)
@@ -26,14 +25,14 @@ func (f *findings) validateSubnetTerms(path string, terms []SubnetSelectorTerm) 
 		f.validateSelectorTags(at+".tags", t.Tags)
 		f.validateID(at+".id", t.ID, "subnet-")
 		if t.Tags == nil && t.ID == "" {
-			f.missing(at, "selects nothing: set tags or id")
+			f.addField(at, "selects nothing: set tags or id")
 		}
 		if t.ID != "" && t.Tags != nil {
 			mixed++
 		}
 	}
 	if mixed > 0 && mixed == len(terms) {
-		f.missing(path, "has id and tags in the same term: make two terms of it")
+		f.addField(path, "has id and tags in the same term: make two terms of it")
 	}
 }
 
@@ -45,7 +44,7 @@ func (f *findings) validateSecurityGroupTerms(path string, terms []SecurityGroup
 		f.validateSelectorTags(at+".tags", t.Tags)
 		f.validateID(at+".id", t.ID, "sg-")
 		if t.Tags == nil && t.ID == "" && t.Name == "" {
-			f.missing(at, "selects nothing: set tags, id or name")
+			f.addField(at, "selects nothing: set tags, id or name")
 		}
 		if t.ID != "" && (t.Tags != nil || t.Name != "") {
 			mixedID++
@@ -55,7 +54,7 @@ func (f *findings) validateSecurityGroupTerms(path string, terms []SecurityGroup
 		}
 	}
 	if n := max(mixedID, mixedName); n > 0 && n == len(terms) {
-		f.missing(path, "has id or name together with something else in the same term: make two terms of it")
+		f.addField(path, "has id or name together with something else in the same term: make two terms of it")
 	}
 }
 
@@ -67,7 +66,7 @@ func (f *findings) validateCapacityReservationTerms(path string, terms []Capacit
 		f.validateSelectorTags(at+".tags", t.Tags)
 		f.validateID(at+".id", t.ID, "cr-")
 		if t.Tags == nil && t.ID == "" && t.InstanceMatchCriteria == "" {
-			f.missing(at, "selects nothing: set tags, id or instanceMatchCriteria")
+			f.addField(at, "selects nothing: set tags, id or instanceMatchCriteria")
 		}
 		if t.OwnerID != "" && !accountID.MatchString(t.OwnerID) {
 			f.add(at+".ownerID", t.OwnerID, "is not an account: write its 12 digits")
@@ -80,7 +79,7 @@ func (f *findings) validateCapacityReservationTerms(path string, terms []Capacit
 		}
 	}
 	if mixed > 0 && mixed == len(terms) {
-		f.missing(path, "has id together with something else in the same term: make two terms of it")
+		f.addField(path, "has id together with something else in the same term: make two terms of it")
 	}
 }
 
@@ -91,9 +90,9 @@ func (f *findings) validatePlacementGroup(path string, s *PlacementGroupSelector
 	f.validateID(path+".id", s.ID, "pg-")
 	switch {
 	case s.Name == "" && s.ID == "":
-		f.missing(path, "selects nothing: set name or id")
+		f.addField(path, "selects nothing: set name or id")
 	case s.Name != "" && s.ID != "":
-		f.missing(path, "has both name %q and id %q: remove one of them", s.Name, s.ID)
+		f.addField(path, "has both name %q and id %q: remove one of them", s.Name, s.ID)
 	}
 }
 
@@ -104,7 +103,7 @@ func (f *findings) validateAMITerms(path string, terms []AMISelectorTerm) {
 		f.validateSelectorTags(at+".tags", t.Tags)
 		f.validateID(at+".id", t.ID, "ami-")
 		if t.Alias == "" && t.Tags == nil && t.ID == "" && t.Name == "" && t.SSMParameter == "" {
-			f.missing(at, "selects nothing: set alias, id, name, tags or ssmParameter")
+			f.addField(at, "selects nothing: set alias, id, name, tags or ssmParameter")
 		}
 		if t.ID != "" && (t.Alias != "" || t.Tags != nil || t.Name != "" || t.Owner != "") {
 			f.add(at+".id", t.ID, "cannot be together with alias, tags, name or owner: make two terms of it")
@@ -119,11 +118,13 @@ func (f *findings) validateAlias(path string, t AMISelectorTerm, terms int) {
 	alias, ok := ParseAlias(t.Alias)
 	switch {
 	case !ok:
-		f.add(path, t.Alias, "is not an alias: write family@version with one of the families %s", strings.ToLower(join(aliasFamilies())))
+		f.add(path, t.Alias, "is not an alias: write family@version with one of the families %s",
+			strings.ToLower(join(aliasFamilies())))
 	case len(t.Alias) > maxAliasLength:
 		f.add(path, t.Alias, "is longer than %d characters: write family@version", maxAliasLength)
 	case strings.HasPrefix(alias.Family, "Windows") && alias.Version != AliasVersionLatest:
-		f.add(path, t.Alias, "has a version that Windows does not have: write %s@%s", strings.ToLower(alias.Family), AliasVersionLatest)
+		f.add(path, t.Alias, "has a version that Windows does not have: write %s@%s",
+			strings.ToLower(alias.Family), AliasVersionLatest)
 	}
 	if t.ID != "" || t.Tags != nil || t.Name != "" || t.Owner != "" || t.SSMParameter != "" {
 		f.add(path, t.Alias, "cannot be together with other fields of its term: remove them")
@@ -135,27 +136,27 @@ func (f *findings) validateAlias(path string, t AMISelectorTerm, terms int) {
 
 func (f *findings) validateTermCount(path string, count, least int) {
 	if count < least {
-		f.missing(path, "is empty: add a term")
+		f.addField(path, "is empty: add a term")
 	}
 	if count > maxSelectorTerms {
-		f.missing(path, "has %d terms: remove all but %d", count, maxSelectorTerms)
+		f.addField(path, "has %d terms: remove all but %d", count, maxSelectorTerms)
 	}
 }
 
 func (f *findings) validateSelectorTags(path string, tags map[string]string) {
 	if len(tags) > maxSelectorTags {
-		f.missing(path, "has %d tags: remove all but %d", len(tags), maxSelectorTags)
+		f.addField(path, "has %d tags: remove all but %d", len(tags), maxSelectorTags)
 	}
 	for _, key := range sortedKeys(tags) {
 		if key == "" {
-			f.missing(path, "has an empty key: a tag needs a key")
+			f.addField(path, "has an empty key: a tag needs a key")
 		} else if tags[key] == "" {
-			f.missing(fmt.Sprintf("%s[%s]", path, key), "is empty: write a value, or * for any")
+			f.addField(fmt.Sprintf("%s[%s]", path, key), "is empty: write a value, or * for any")
 		}
 	}
 }
 
-// validateID checks that an EC2 id, if set, has its prefix and something after it.
+// validateID checks the format of an EC2 id that is set: the prefix, then digits and small letters.
 func (f *findings) validateID(path, id, prefix string) {
 	if id == "" {
 		return

@@ -8,29 +8,29 @@ import (
 
 // Keys of taints.
 const (
-	// DisruptedTaintKey keeps pods from a node that is being taken away.
+	// DisruptedTaintKey keeps new pods from a node that is leaving.
 	DisruptedTaintKey = Group + "/disrupted"
 	// UnregisteredTaintKey keeps pods from a node until it has its labels and taints.
 	UnregisteredTaintKey = Group + "/unregistered"
-	// ExternalCloudProviderTaintKey keeps pods from a node until the cloud's controller
-	// has seen it.
+	// ExternalCloudProviderTaintKey keeps pods from a node until the cloud controller manager has
+	// initialized it.
 	ExternalCloudProviderTaintKey = "node.cloudprovider.kubernetes.io/uninitialized"
-	// ReadinessTaintPrefix begins the keys of taints that a readiness gate removes.
+	// ReadinessTaintPrefix is the prefix of taints that a readiness gate removes.
 	ReadinessTaintPrefix = "readiness.k8s.io/"
 )
 
-// DisruptedNoScheduleTaint is the taint of a node that is being taken away.
+// DisruptedNoScheduleTaint returns the taint of a node that is leaving.
 func DisruptedNoScheduleTaint() corev1.Taint {
 	return corev1.Taint{Key: DisruptedTaintKey, Effect: corev1.TaintEffectNoSchedule}
 }
 
-// UnregisteredNoExecuteTaint is the taint that a node joins with.
+// UnregisteredNoExecuteTaint returns the taint with which a node joins the cluster.
 func UnregisteredNoExecuteTaint() corev1.Taint {
 	return corev1.Taint{Key: UnregisteredTaintKey, Effect: corev1.TaintEffectNoExecute}
 }
 
-// IsEphemeralTaint reports whether a taint goes by itself while a node starts, so
-// that pods may be planned for the node in spite of it until it is initialized.
+// IsEphemeralTaint reports whether a controller removes the taint while a node starts. Until the
+// node is initialized, the planner ignores such a taint.
 func IsEphemeralTaint(t corev1.Taint) bool {
 	switch t.Key {
 	case corev1.TaintNodeNotReady:

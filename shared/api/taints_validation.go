@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// validateTaints checks taints and startup taints together: a key and effect may be
-// there once only, in whichever list.
+// validateTaints checks taints and startup taints together. Each pair of key and effect may occur
+// once in both lists.
 func (f *findings) validateTaints(path string, taints, startupTaints []corev1.Taint) {
 	type keyEffect struct {
 		key    string
@@ -33,7 +33,7 @@ func (f *findings) validateTaints(path string, taints, startupTaints []corev1.Ta
 
 func (f *findings) validateTaint(path string, taint corev1.Taint) {
 	if taint.Key == "" {
-		f.missing(path+".key", "is empty: a taint needs a key")
+		f.addField(path+".key", "is empty: a taint needs a key")
 	} else {
 		for _, problem := range validation.IsQualifiedName(taint.Key) {
 			f.add(path+".key", taint.Key, "is not a taint's key: %s", problem)

@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// WellKnownLabels are the label keys whose values instance types and offerings
-// settle, so that a node pool or a pod may ask for them without the pool naming them.
+// WellKnownLabels returns the label keys whose values follow from the instance type and offering. A
+// pod may require them of a pool that does not name them.
 func WellKnownLabels() []string { return slices.Clone(wellKnownLabels) }
 
 var wellKnownLabels = append([]string{
@@ -23,7 +23,7 @@ var wellKnownLabels = append([]string{
 	LabelTopologyZoneID,
 }, awsLabels()...)
 
-// awsLabels are the keys of the group karpenter.k8s.aws that requirements may use.
+// awsLabels returns the keys of the group karpenter.k8s.aws that requirements may use.
 func awsLabels() []string {
 	return []string{
 		LabelNodeClass, LabelInstanceHypervisor, LabelInstanceEncryptionInTransitSupported, LabelInstanceCategory,
@@ -37,8 +37,8 @@ func awsLabels() []string {
 	}
 }
 
-// NormalizedLabel is the key that a label is known by today: the key itself, but for
-// Kubernetes' old beta labels and the zone label of EBS volumes.
+// NormalizedLabel returns the stable key for one of Kubernetes' beta keys or the zone label of EBS
+// volumes, and any other key unchanged.
 func NormalizedLabel(key string) string {
 	switch key {
 	case corev1.LabelFailureDomainBetaZone, LabelTopologyZoneEBS:
@@ -55,9 +55,9 @@ func NormalizedLabel(key string) string {
 	return key
 }
 
-// IsRestrictedLabel reports whether neither a pool's labels nor a requirement may use
-// a key: the host name, and what is in the domains of the two API groups but not well
-// known.
+// IsRestrictedLabel reports whether neither the labels nor the requirements of a pool may use a
+// key. Restricted are the host name, and every key in the domains of the two API groups that is not
+// well known.
 func IsRestrictedLabel(key string) bool {
 	if slices.Contains(wellKnownLabels, key) {
 		return false
@@ -77,7 +77,7 @@ func IsRestrictedLabel(key string) bool {
 	return false
 }
 
-// knownValues are the values that a label can have at all, or nil where any will do.
+// knownValues returns every possible value of a label, or nil where any value is possible.
 func knownValues(key string) []string {
 	switch key {
 	case CapacityTypeLabelKey:

@@ -88,7 +88,7 @@ func heaviestFirst(overlays []api.NodeOverlay) []*api.NodeOverlay {
 		order[i] = &overlays[i]
 	}
 	slices.SortStableFunc(order, func(a, b *api.NodeOverlay) int {
-		return cmp.Or(-cmp.Compare(a.Heft(), b.Heft()), -strings.Compare(a.Name, b.Name))
+		return cmp.Or(-cmp.Compare(a.WeightOrZero(), b.WeightOrZero()), -strings.Compare(a.Name, b.Name))
 	})
 	return order
 }
@@ -113,7 +113,7 @@ func readOverlay(o *api.NodeOverlay) (*overlay, error) {
 	if err != nil {
 		return nil, fmt.Errorf("nodeoverlay %q: spec.requirements: %w", o.Name, err)
 	}
-	read := &overlay{name: o.Name, weight: o.Heft(), requirements: requirements, capacity: o.Spec.Capacity}
+	read := &overlay{name: o.Name, weight: o.WeightOrZero(), requirements: requirements, capacity: o.Spec.Capacity}
 	switch {
 	case o.Spec.Price != nil:
 		price, err := api.ParseOverlayPrice(*o.Spec.Price)

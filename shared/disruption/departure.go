@@ -12,14 +12,14 @@ import (
 const (
 	// RebalanceRecommendedAnnotationKey is the time (RFC 3339) of EC2's message that the spot instance is
 	// at a higher risk of interruption.
-	RebalanceRecommendedAnnotationKey = api.OwnGroup + "/rebalance-recommended"
+	RebalanceRecommendedAnnotationKey = api.RebalanceRecommendedAnnotationKey
 	// DepartsAtAnnotationKey is the time (RFC 3339) at which AWS takes the instance: maintenance begins,
 	// or its capacity block ends.
-	DepartsAtAnnotationKey = api.OwnGroup + "/departs-at"
+	DepartsAtAnnotationKey = api.DepartsAtAnnotationKey
 	// DepartsBecauseAnnotationKey names the source: the ARN of a Health event, the id of an event in the
 	// instance's status, or the id of a capacity reservation. Both annotations are removed when the
 	// source withdraws.
-	DepartsBecauseAnnotationKey = api.OwnGroup + "/departs-because"
+	DepartsBecauseAnnotationKey = api.DepartsBecauseAnnotationKey
 )
 
 const (

@@ -13,7 +13,7 @@ import (
 const (
 	// EmptySinceAnnotationKey is, on a NodeClaim, the time (RFC 3339) at which its node was first seen
 	// empty. It is removed when a pod comes to the node.
-	EmptySinceAnnotationKey = api.OwnGroup + "/empty-since"
+	EmptySinceAnnotationKey = api.EmptySinceAnnotationKey
 	// EmptyAfter is the least time between the pass that finds a node empty and the pass that removes it.
 	EmptyAfter = 5 * time.Second
 )

@@ -10,7 +10,7 @@ import (
 // ExpireWithinBudgetsAnnotationKey says, on a NodePool, that expired nodes are replaced like drifted ones:
 // within the pool's budgets, and as pods and PodDisruptionBudgets allow. "true" or "false". Without it
 // expired nodes end at once, as in Karpenter.
-const ExpireWithinBudgetsAnnotationKey = api.OwnGroup + "/expire-within-budgets"
+const ExpireWithinBudgetsAnnotationKey = api.ExpireWithinBudgetsAnnotationKey
 
 // ReasonExpired is why an expired node is replaced. A budget cannot name it.
 const ReasonExpired api.DisruptionReason = "Expired"

@@ -10,7 +10,7 @@ import (
 // ProposedAnnotationKey is, on the first claim of a consolidation move, the time (RFC 3339) of the proposal and
 // the names of the claims that the move deletes, separated by commas. A pass validates it ConfirmAfter
 // later, before anything is done.
-const ProposedAnnotationKey = api.OwnGroup + "/proposed"
+const ProposedAnnotationKey = api.ProposedAnnotationKey
 
 // Proposal is a move that consolidation has found.
 type Proposal struct {

@@ -14,12 +14,12 @@ import (
 // evicted that could not be evicted otherwise. The pool's budgets bound the cost. The gain is the time
 // that a boot takes, beside the two minutes of an interruption. A pool whose pods lose hours of work when
 // they move wants Ignore, or karpenter.sh/do-not-disrupt on them.
-const RebalancePolicyAnnotationKey = api.OwnGroup + "/rebalance-policy"
+const RebalancePolicyAnnotationKey = api.RebalancePolicyAnnotationKey
 
 // Values of RebalancePolicyAnnotationKey.
 const (
-	RebalanceReplace = "Replace"
-	RebalanceIgnore  = "Ignore"
+	RebalanceReplace = api.RebalanceReplace
+	RebalanceIgnore  = api.RebalanceIgnore
 )
 
 // ReasonRebalance is why a node is replaced that EC2 recommends to replace. A budget cannot name it.

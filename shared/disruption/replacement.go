@@ -25,13 +25,13 @@ import (
 const (
 	// ReplacedByAnnotationKey is, on a NodeClaim, the names of the claims that replace it, separated by
 	// commas. It is empty if other nodes have room for its pods.
-	ReplacedByAnnotationKey = api.OwnGroup + "/replaced-by"
+	ReplacedByAnnotationKey = api.ReplacedByAnnotationKey
 	// ReplacesAnnotationKey is, on a NodeClaim, the names of the claims that it was made to replace,
 	// separated by commas.
-	ReplacesAnnotationKey = api.OwnGroup + "/replaces"
+	ReplacesAnnotationKey = api.ReplacesAnnotationKey
 	// ReplaceAfterAnnotationKey is, on a NodeClaim whose replacement failed, the time (RFC 3339) before
 	// which it is not replaced again.
-	ReplaceAfterAnnotationKey = api.OwnGroup + "/replace-after"
+	ReplaceAfterAnnotationKey = api.ReplaceAfterAnnotationKey
 )
 
 const (

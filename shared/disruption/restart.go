@@ -21,10 +21,10 @@ import (
 const (
 	// MoveByRestartAnnotationKey asks for it: "true" on a Deployment's pod template, or on a NodePool for
 	// the pods of all its nodes. "false" on a pod template overrides the NodePool.
-	MoveByRestartAnnotationKey = api.OwnGroup + "/move-by-restart"
+	MoveByRestartAnnotationKey = api.MoveByRestartAnnotationKey
 	// RestartingSinceAnnotationKey is, on a NodeClaim whose replacements are initialized, the time (RFC 3339)
 	// at which Deployments were restarted to move their pods off the node.
-	RestartingSinceAnnotationKey = api.OwnGroup + "/restarting-since"
+	RestartingSinceAnnotationKey = api.RestartingSinceAnnotationKey
 	// RestartedAtAnnotationKey is the annotation that kubectl rollout restart writes on a pod template.
 	RestartedAtAnnotationKey = "kubectl.kubernetes.io/restartedAt"
 )

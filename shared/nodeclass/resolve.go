@@ -65,7 +65,7 @@ func Resolve(class *api.EC2NodeClass, facts Facts, now time.Time) api.EC2NodeCla
 	c.found(api.ConditionTypePlacementGroupReady, api.ReasonPlacementGroupNotFound, facts.PlacementGroupProblem, class.Spec.PlacementGroupSelector == nil || status.PlacementGroup != nil,
 		"spec.placementGroupSelector selects no available placement group: create it in this region, or name one that is there")
 	// A class may wait for reservations that are yet to come: none is no fault.
-	c.found(api.ConditionTypeCapacityReservationsReady, reasonCapacityReservationsUnread, facts.CapacityReservationsProblem, true, "")
+	c.found(api.ConditionTypeCapacityReservationsReady, api.ReasonCapacityReservationResolutionFailed, facts.CapacityReservationsProblem, true, "")
 	c.validation(class, facts)
 	c.holdRefusals(class)
 	api.SetReady(&status.Conditions, readyDependents(class), class.Generation, now)
@@ -83,9 +83,6 @@ func readyDependents(class *api.EC2NodeClass) []string {
 	}
 	return dependsOn
 }
-
-// reasonCapacityReservationsUnread is of CapacityReservationsReady.
-const reasonCapacityReservationsUnread = "CapacityReservationResolutionFailed"
 
 // conditions writes those of a status.
 type conditions struct {

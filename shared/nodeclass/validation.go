@@ -19,10 +19,6 @@ type Authorization struct {
 	Problem Problem
 }
 
-// reasonInvalid is of ValidationSucceeded for fields that Karpenter's schema
-// refuses, which have no reason of their own.
-const reasonInvalid = "ValidationFailed"
-
 // validation sets ValidationSucceeded: by the class's own fields, then by what it
 // selects, then by what EC2 lets the launch do.
 func (c conditions) validation(class *api.EC2NodeClass, facts Facts) {
@@ -85,7 +81,7 @@ func Check(class *api.EC2NodeClass, facts Facts) Problem {
 		add(reasonOf(err), err.Error())
 	}
 	for _, field := range Unsupported(class) {
-		add(reasonInvalid, field)
+		add(api.ReasonValidationFailed, field)
 	}
 	if len(messages) == 0 && facts.Cluster.Name != "" {
 		if problem := checkUserData(class, facts); problem.Message != "" {
@@ -104,7 +100,7 @@ func checkUserData(class *api.EC2NodeClass, facts Facts) Problem {
 	}
 	data, err := UserData(class, Join{Cluster: facts.Cluster})
 	if err != nil {
-		return Problem{reasonInvalid, err.Error()}
+		return Problem{api.ReasonValidationFailed, err.Error()}
 	}
 	if err := checkSize(class, data); err != nil {
 		return Problem{api.ReasonUserDataSizeLimitExceeded, err.Error()}
@@ -127,7 +123,7 @@ func apart(err error) []error {
 func reasonOf(err error) string {
 	var field *api.FieldError
 	if !errors.As(err, &field) {
-		return reasonInvalid
+		return api.ReasonValidationFailed
 	}
 	switch {
 	case field.Reason != "":
@@ -137,5 +133,5 @@ func reasonOf(err error) string {
 	case strings.HasPrefix(field.Path, "spec.kubelet"):
 		return api.ReasonInvalidKubeletConfiguration
 	}
-	return reasonInvalid
+	return api.ReasonValidationFailed
 }

@@ -43,19 +43,19 @@ func TestEachConditionHasKarpentersReason(t *testing.T) {
 		{"disks that Windows does not join", both(family("Windows2022"), func(c *api.EC2NodeClass) {
 			policy := api.InstanceStorePolicyRAID0
 			c.Spec.InstanceStorePolicy = &policy
-		}), nil, api.ConditionTypeValidationSucceeded, reasonInvalid, "spec.instanceStorePolicy"},
+		}), nil, api.ConditionTypeValidationSucceeded, api.ReasonValidationFailed, "spec.instanceStorePolicy"},
 		{"a public address with several interfaces", func(c *api.EC2NodeClass) {
 			yes := true
 			c.Spec.AssociatePublicIPAddress = &yes
 			c.Spec.NetworkInterfaces = []api.NetworkInterface{{InterfaceType: "interface"}, {DeviceIndex: 1, InterfaceType: "interface"}}
-		}, nil, api.ConditionTypeValidationSucceeded, reasonInvalid, "spec.associatePublicIPAddress"},
+		}, nil, api.ConditionTypeValidationSucceeded, api.ReasonValidationFailed, "spec.associatePublicIPAddress"},
 		{"17 KB", func(c *api.EC2NodeClass) {
 			long := "#!/bin/sh\n" + strings.Repeat("#", 17<<10)
 			c.Spec.UserData = &long
 		}, nil,
 			api.ConditionTypeValidationSucceeded, api.ReasonUserDataSizeLimitExceeded, "shorten spec.userData"},
 		{"bad TOML", both(family("Bottlerocket"), func(c *api.EC2NodeClass) { bad := "x"; c.Spec.UserData = &bad }), nil,
-			api.ConditionTypeValidationSucceeded, reasonInvalid, "spec.userData"},
+			api.ConditionTypeValidationSucceeded, api.ReasonValidationFailed, "spec.userData"},
 		{"a cluster without addresses", nothing, func(f *Facts) { f.Cluster.ServiceCIDR = "" },
 			api.ConditionTypeValidationSucceeded, api.ReasonClusterCIDRResolutionFailed, "serviceIpv4Cidr"},
 		{"nothing to launch into", nothing, func(f *Facts) { f.Subnets = nil },
@@ -75,7 +75,7 @@ func TestEachConditionHasKarpentersReason(t *testing.T) {
 		{"reservations that may not be read", func(c *api.EC2NodeClass) {
 			c.Spec.CapacityReservationSelectorTerms = []api.CapacityReservationSelectorTerm{{ID: "cr-1"}}
 		}, func(f *Facts) { f.CapacityReservationsProblem = Problem{"", "denied"} },
-			api.ConditionTypeCapacityReservationsReady, reasonCapacityReservationsUnread, "denied"},
+			api.ConditionTypeCapacityReservationsReady, api.ReasonCapacityReservationResolutionFailed, "denied"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			made, facts := class("", complete, test.class), found()

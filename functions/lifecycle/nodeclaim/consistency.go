@@ -18,7 +18,7 @@ const (
 	// stuckDrainAfter is the time after which a drain is reported as stuck.
 	stuckDrainAfter = 10 * time.Minute
 
-	reasonConsistencyCheckFailed = "ConsistencyCheckFailed"
+	reasonConsistencyCheckFailed = api.ReasonConsistencyCheckFailed
 )
 
 // checkConsistency compares an initialized node with what its claim was made for. Pods were planned

@@ -17,8 +17,8 @@ const minimumDrain = 5 * time.Second
 
 // Reasons of the conditions of an ending claim while they are not true.
 const (
-	reasonDraining                 = "Draining"
-	reasonAwaitingVolumeDetachment = "AwaitingVolumeDetachment"
+	reasonDraining                 = api.ReasonDraining
+	reasonAwaitingVolumeDetachment = api.ReasonAwaitingVolumeDetachment
 )
 
 // end brings a deleted claim to its end. It marks and drains the node, waits for its volumes, and

@@ -98,7 +98,7 @@ func TestJoining(t *testing.T) {
 			again: joinPause},
 		{name: "an instance of which it is written that it has no node yet is waited for, and not written again",
 			view: view(claim(func(c *api.NodeClaim) {
-				api.AwaitNode(&c.Status.Conditions, c.Generation, now)
+				api.SetNodeNotFound(&c.Status.Conditions, c.Generation, now)
 				api.SetReady(&c.Status.Conditions, api.NodeClaimReadyDependents(), c.Generation, now)
 			})), again: joinPause},
 		{name: "an instance that has not joined for fifteen minutes is given up",

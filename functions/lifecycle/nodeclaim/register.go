@@ -37,7 +37,7 @@ func (p *pass) register() {
 	p.lookAgain(joinPause)
 	switch len(p.view.Nodes) {
 	case 0:
-		api.AwaitNode(&p.claim.Status.Conditions, p.claim.Generation, p.now)
+		api.SetNodeNotFound(&p.claim.Status.Conditions, p.claim.Generation, p.now)
 		return
 	case 1:
 	default:

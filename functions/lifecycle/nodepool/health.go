@@ -20,7 +20,7 @@ const (
 	unhealthyFrom = 2
 
 	// reasonAwaiting is Karpenter's reason while no launch has been seen.
-	reasonAwaiting = "AwaitingReconciliation"
+	reasonAwaiting = api.ReasonAwaitingReconciliation
 )
 
 // outcome is the result of a launch.

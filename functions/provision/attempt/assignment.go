@@ -64,7 +64,7 @@ func launchedConditions(claim *api.NodeClaim, now time.Time) []metav1.Condition 
 	}
 	api.SetCondition(&conditions, launched, now)
 	if api.GetCondition(conditions, api.ConditionTypeRegistered) == nil {
-		api.AwaitNode(&conditions, claim.Generation, now)
+		api.SetNodeNotFound(&conditions, claim.Generation, now)
 	}
 	api.SetReady(&conditions, api.NodeClaimReadyDependents(), claim.Generation, now)
 	return conditions

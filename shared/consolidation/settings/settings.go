@@ -15,13 +15,13 @@ import (
 const (
 	// MinimumSavingsAnnotationKey is the least saving for each evicted pod, in US dollars per hour,
 	// such as "0.001". "0" accepts any gain.
-	MinimumSavingsAnnotationKey = api.OwnGroup + "/consolidation-minimum-savings"
+	MinimumSavingsAnnotationKey = api.MinimumSavingsAnnotationKey
 	// MinimumSavingsPercentAnnotationKey is the least saving in percent of the price of the deleted
 	// nodes, such as "10". "0" accepts any gain.
-	MinimumSavingsPercentAnnotationKey = api.OwnGroup + "/consolidation-minimum-savings-percent"
+	MinimumSavingsPercentAnnotationKey = api.MinimumSavingsPercentAnnotationKey
 	// SettleTimeAnnotationKey is how long a node stays after it was initialized, and after pods were
 	// moved to it, such as "30m".
-	SettleTimeAnnotationKey = api.OwnGroup + "/consolidation-settle-time"
+	SettleTimeAnnotationKey = api.SettleTimeAnnotationKey
 )
 
 // Defaults of a NodePool without the annotations. A new pod takes about a minute until it does its

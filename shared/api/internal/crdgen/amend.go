@@ -9,13 +9,16 @@ import (
 )
 
 const (
-	qualifiedName = `^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$`
-	labelValue    = `^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$`
-	// volumeSize allows 1 to 59000 Gi, 64000 G, 58 Ti or 64 T, written in whole units.
-	volumeSize = `^(([1-9][0-9]{0,3}|[1-4][0-9]{4}|5[0-8][0-9]{3}|59000)Gi|([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-3][0-9]{3}|64000)G|([1-9]|[1-4][0-9]|5[0-8])Ti|([1-9]|[1-5][0-9]|6[0-4])T)$`
+	qualifiedName = `^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?` +
+		`([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$`
+	labelValue = `^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$`
+	// volumeSize allows 1 to 59000 Gi, 64000 G, 58 Ti or 64 T, in whole units.
+	volumeSize = `^(([1-9][0-9]{0,3}|[1-4][0-9]{4}|5[0-8][0-9]{3}|59000)Gi|` +
+		`([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-3][0-9]{3}|64000)G|` +
+		`([1-9]|[1-4][0-9]|5[0-8])Ti|([1-9]|[1-5][0-9]|6[0-4])T)$`
 )
 
-// amend adds to a generated definition what markers cannot say.
+// amend adds to a generated definition the rules that markers cannot express.
 func amend(crd map[string]any, resource, group string) error {
 	crd["metadata"].(map[string]any)["name"] = resource + "." + group
 	spec := crd["spec"].(map[string]any)
@@ -65,7 +68,8 @@ func amendNodePool(schema map[string]any) error {
 	for _, rule := range keyRules("key") {
 		addRule(labels, "self.all(key, "+rule.text+")", rule.message)
 	}
-	addRule(labels, fmt.Sprintf("self.all(key, key != '%s')", api.NodePoolLabelKey), api.NodePoolLabelKey+" is set by the pool itself: remove the label")
+	addRule(labels, fmt.Sprintf("self.all(key, key != '%s')", api.NodePoolLabelKey),
+		api.NodePoolLabelKey+" is set by the pool itself: remove the label")
 	return nil
 }
 
@@ -77,7 +81,7 @@ func amendNodeClaim(schema map[string]any) error {
 	if err := amendTaintsAndRequirements(claim); err != nil {
 		return err
 	}
-	// Claims that Karpenter wrote may have conditions without reason and message.
+	// Claims from Karpenter may have conditions without reason and message.
 	condition, err := at(schema, "status", "properties", "conditions", "items")
 	if err != nil {
 		return err
@@ -93,11 +97,12 @@ func amendNodeClaim(schema map[string]any) error {
 }
 
 func amendEC2NodeClass(schema map[string]any) error {
-	size, err := at(schema, "spec", "properties", "blockDeviceMappings", "items", "properties", "ebs", "properties", "volumeSize")
+	size, err := at(schema,
+		"spec", "properties", "blockDeviceMappings", "items", "properties", "ebs", "properties", "volumeSize")
 	if err != nil {
 		return err
 	}
-	// A quantity may otherwise be a bare number, which here would be bytes.
+	// The generated schema also allows a bare number, which would be a size in bytes.
 	for _, key := range []string{"anyOf", "allOf", "x-kubernetes-int-or-string"} {
 		delete(size, key)
 	}
@@ -106,7 +111,7 @@ func amendEC2NodeClass(schema map[string]any) error {
 	return nil
 }
 
-// amendNodeOverlay narrows the requirements, whose type is Kubernetes' own.
+// amendNodeOverlay narrows the requirements, which have a type of Kubernetes.
 func amendNodeOverlay(schema map[string]any) error {
 	requirement, err := at(schema, "spec", "properties", "requirements", "items", "properties")
 	if err != nil {
@@ -126,15 +131,16 @@ func amendNodeOverlay(schema map[string]any) error {
 	return nil
 }
 
-// amendTaintsAndRequirements narrows a spec's taints, whose type is Kubernetes' own,
-// and adds the rules for the keys of requirements.
+// amendTaintsAndRequirements narrows a spec's taints, which have a type of Kubernetes, and adds the
+// rules for the keys of requirements.
 func amendTaintsAndRequirements(spec map[string]any) error {
 	for _, field := range []string{"taints", "startupTaints"} {
 		taint, err := at(spec, field, "items", "properties")
 		if err != nil {
 			return err
 		}
-		key, value, effect := taint["key"].(map[string]any), taint["value"].(map[string]any), taint["effect"].(map[string]any)
+		key, value := taint["key"].(map[string]any), taint["value"].(map[string]any)
+		effect := taint["effect"].(map[string]any)
 		key["minLength"] = 1
 		key["pattern"] = qualifiedName
 		value["pattern"] = "^$|" + qualifiedName
@@ -154,19 +160,19 @@ type rule struct {
 	text, message string
 }
 
-// keyRules are the expressions that keep a label's key out of the domains that the
-// API groups keep for themselves. variable is what the expressions call the key.
-func keyRules(variable string) []rule { return keyRulesBut(variable, nil) }
+// keyRules returns the expressions that refuse a label's key in the reserved domains of the API
+// groups, except for well-known labels. The variable is the name of the key in the expressions.
+func keyRules(variable string) []rule { return keyRulesWithout(variable, nil) }
 
-// overlayKeyRules keep out what an overlay cannot be about, too.
+// overlayKeyRules returns keyRules without the well-known labels that an overlay may not require.
 func overlayKeyRules(variable string) []rule {
-	return keyRulesBut(variable, []string{
-		api.LabelInstanceTenancy, api.LabelCapacityReservationID, api.LabelCapacityReservationType, api.LabelCapacityReservationInterruptible,
-		api.LabelPlacementGroupID, api.LabelPlacementGroupPartition,
+	return keyRulesWithout(variable, []string{
+		api.LabelInstanceTenancy, api.LabelCapacityReservationID, api.LabelCapacityReservationType,
+		api.LabelCapacityReservationInterruptible, api.LabelPlacementGroupID, api.LabelPlacementGroupPartition,
 	})
 }
 
-func keyRulesBut(variable string, refused []string) []rule {
+func keyRulesWithout(variable string, refused []string) []rule {
 	allowed := map[string][]string{}
 	for _, key := range api.WellKnownLabels() {
 		if slices.Contains(refused, key) {
@@ -178,8 +184,9 @@ func keyRulesBut(variable string, refused []string) []rule {
 	var rules []rule
 	for _, domain := range []string{api.Group, api.AWSGroup} {
 		rules = append(rules, rule{
-			text:    fmt.Sprintf("%s in [%s] || !%s.find('^([^/]+)').endsWith('%s')", variable, strings.Join(allowed[domain], ", "), variable, domain),
-			message: fmt.Sprintf("the domain %s is reserved: of its labels only those that instances are selected by may be used", domain),
+			text: fmt.Sprintf("%s in [%s] || !%s.find('^([^/]+)').endsWith('%s')",
+				variable, strings.Join(allowed[domain], ", "), variable, domain),
+			message: fmt.Sprintf("the domain %s is reserved: use only its labels that select instances", domain),
 		})
 	}
 	return append(rules, rule{
@@ -194,7 +201,7 @@ func addRule(schema map[string]any, text, message string) {
 	schema["x-kubernetes-validations"] = append(rules, map[string]any{"rule": text, "message": message})
 }
 
-// at is the object at the end of a path of keys.
+// at returns the object at the end of a path of keys.
 func at(object map[string]any, path ...string) (map[string]any, error) {
 	for i, key := range path {
 		next, ok := object[key].(map[string]any)

@@ -4,8 +4,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// fieldDescriptions describe the fields of a type that belongs to Kubernetes, and
-// under the empty name the type.
+// fieldDescriptions maps the fields of a type of Kubernetes to descriptions. The empty name stands
+// for the type itself.
 type fieldDescriptions map[string]string
 
 func objectDescriptions() fieldDescriptions {
@@ -17,23 +17,24 @@ func objectDescriptions() fieldDescriptions {
 
 func taintDescriptions() fieldDescriptions {
 	return fieldDescriptions{
-		"":          "Keeps pods that do not tolerate it from the node.",
-		"key":       "The taint's key.",
-		"value":     "The taint's value, which tolerations may ask for.",
-		"effect":    "NoSchedule keeps new pods away, PreferNoSchedule does so where there is room elsewhere, NoExecute also removes pods that run.",
+		"":      "Keeps pods that do not tolerate it from the node.",
+		"key":   "The taint's key.",
+		"value": "The taint's value, which tolerations may ask for.",
+		"effect": "NoSchedule keeps new pods away, PreferNoSchedule does so where there is room elsewhere, " +
+			"NoExecute also removes pods that run.",
 		"timeAdded": "When a NoExecute taint was added.",
 	}
 }
 
 func conditionDescriptions() fieldDescriptions {
 	return fieldDescriptions{
-		"":                   "Whether something is so, since when, and why.",
-		"type":               "What the condition is about.",
+		"":                   "A condition of the object.",
+		"type":               "The type of the condition.",
 		"status":             "True, False or Unknown.",
-		"reason":             "Why, in one word for programs.",
-		"message":            "Why, in words for people.",
-		"lastTransitionTime": "When the status last became another.",
-		"observedGeneration": "The generation of the object that the status is about.",
+		"reason":             "The reason of the status, as one word for programs.",
+		"message":            "The reason of the status, as text for people.",
+		"lastTransitionTime": "The time at which the status last changed.",
+		"observedGeneration": "The generation of the object that the status refers to.",
 	}
 }
 
@@ -41,12 +42,12 @@ func nodeSelectorRequirementDescriptions() fieldDescriptions {
 	return fieldDescriptions{
 		"":         "A condition on one label of a node.",
 		"key":      "The label's key.",
-		"operator": "How the label's value relates to the values: In, NotIn, Exists, DoesNotExist, Gt or Lt.",
+		"operator": "The relation between the label's value and the values: In, NotIn, Exists, DoesNotExist, Gt or Lt.",
 		"values":   "The values.",
 	}
 }
 
-// describe puts our own descriptions where the generator took those of Kubernetes.
+// describe replaces the descriptions that the generator took from Kubernetes' types.
 func describe(crd map[string]any, resource string) error {
 	schema, err := at(crd["spec"].(map[string]any)["versions"].([]any)[0].(map[string]any), "schema", "openAPIV3Schema")
 	if err != nil {
@@ -72,11 +73,13 @@ func describe(crd map[string]any, resource string) error {
 		}
 	case api.NodeOverlayResource:
 		fields := nodeSelectorRequirementDescriptions()
-		fields["operator"] = "How the label's value relates to the values: In, NotIn, Exists, DoesNotExist, and for numbers Gt, Lt, Gte and Lte."
+		fields["operator"] = "The relation between the label's value and the values: In, NotIn, Exists, DoesNotExist, " +
+			"and for numbers Gt, Lt, Gte and Lte."
 		places = append(places, place{append(append([]string{}, claim...), "properties", "requirements", "items"), fields})
 	case api.EC2NodeClassResource:
 		places = append(places, place{
-			[]string{"properties", "status", "properties", "amis", "items", "properties", "requirements", "items"}, nodeSelectorRequirementDescriptions(),
+			[]string{"properties", "status", "properties", "amis", "items", "properties", "requirements", "items"},
+			nodeSelectorRequirementDescriptions(),
 		})
 	}
 	for _, place := range places {
@@ -91,7 +94,7 @@ func describe(crd map[string]any, resource string) error {
 	return nil
 }
 
-// describeFields describes a schema and those of its fields that are named.
+// describeFields sets the descriptions of a schema and of its named fields.
 func describeFields(schema map[string]any, descriptions fieldDescriptions) error {
 	for name, description := range descriptions {
 		target := schema

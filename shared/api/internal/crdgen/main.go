@@ -1,8 +1,8 @@
 // Command crdgen writes the CustomResourceDefinitions of package api.
 //
-// It runs controller-gen on the package's markers, and then does what markers cannot
-// say: it puts EC2NodeClass into its own API group, and narrows the schemas of types
-// that belong to Kubernetes. Run it by go generate in the package's folder.
+// It runs controller-gen on the package's markers. Then it puts EC2NodeClass into its own API group
+// and narrows the schemas of Kubernetes' types, which markers cannot do. Run it with go generate in
+// the package's folder.
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// controllerGen is the generator, at the version that the manifests are made with.
+// controllerGen is the generator with its pinned version.
 const controllerGen = "sigs.k8s.io/controller-tools/cmd/controller-gen@v0.20.0"
 
 func main() {
@@ -37,7 +37,8 @@ func run(output string) error {
 		return err
 	}
 	defer os.RemoveAll(folder)
-	command := exec.Command("go", "run", controllerGen, "crd", "object", "paths=.", "output:crd:dir="+folder, "output:object:dir=.")
+	command := exec.Command("go", "run", controllerGen,
+		"crd", "object", "paths=.", "output:crd:dir="+folder, "output:object:dir=.")
 	command.Stdout, command.Stderr = os.Stdout, os.Stderr
 	if err := command.Run(); err != nil {
 		return fmt.Errorf("running %s: %w", controllerGen, err)
@@ -53,8 +54,7 @@ func run(output string) error {
 	return nil
 }
 
-// write amends one definition and writes it to the output folder under its group and
-// resource.
+// write amends one definition and writes it to GROUP_RESOURCE.yaml in the output folder.
 func write(folder, output, resource string) error {
 	source := filepath.Join(folder, api.Group+"_"+resource+".yaml")
 	text, err := os.ReadFile(source)
