@@ -108,7 +108,7 @@ func graphs(c *cluster, dead []awssqs.Queue, f functions) []graph {
 		{title: "Saved by disruptions, $/h", lines: series(c, metrics.DisruptionSavedDollars, "Sum")},
 		{title: "Function errors", lines: append(failures, own(metrics.FailedMessages, "Sum", "messages that return"))},
 		{title: "Dead letters", lines: letters, bound: map[string]any{"label": "alarm", "value": 1}},
-		{title: "Standby for Karpenter", lines: []any{own(metrics.StoodBack, "Sum", "invocations")}},
+		{title: "Standby for Karpenter", lines: []any{own(metrics.Standby, "Sum", "invocations")}},
 		{title: "Function duration, p99, ms", lines: durations},
 		{title: "Function cost by duration, $/min", lines: costs},
 		{

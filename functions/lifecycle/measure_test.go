@@ -37,7 +37,7 @@ func TestThePriceOfNodesIsMeasured(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := map[string]float64{}
 			for _, value := range fleetValues(claims, test.known, now) {
-				got[string(value.Name)+"/"+value.Of] = value.Numbers[0]
+				got[string(value.Name)+"/"+value.Series] = value.Numbers[0]
 			}
 			for key, want := range test.want {
 				if number, there := got[key]; !there || number != want {

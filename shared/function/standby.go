@@ -32,7 +32,7 @@ func Standby[In, Out any](
 		if leader != nil {
 			slog.WarnContext(ctx, "standby: Karpenter acts in this cluster; scale its Deployment to 0 to let Whittle act",
 				"karpenter", leader.String())
-			recorder.Write(metrics.Count(metrics.StoodBack, 1))
+			recorder.Write(metrics.Count(metrics.Standby, 1))
 			return nothing, nil
 		}
 		return handler(ctx, event)

@@ -5,9 +5,10 @@ import "slices"
 const (
 	// Namespace is the metrics' namespace in CloudWatch.
 	Namespace = "Whittle"
-	// ClusterDimension names the cluster on each metric.
+	// ClusterDimension is the dimension of every metric that names the cluster.
 	ClusterDimension = "Cluster"
-	// MaximumSeries is how many series a cluster may have: CloudWatch bills each, 0.30 $ a month in us-east-1.
+	// MaximumSeries is the number of series that a cluster may have under their current names.
+	// CloudWatch bills each series: $0.30/month in us-east-1.
 	// https://aws.amazon.com/cloudwatch/pricing/
 	MaximumSeries = 20
 )
@@ -31,53 +32,70 @@ const (
 	Interruptions          Name = "Interruptions"
 	DisruptionSavedDollars Name = "DisruptionSavedDollarsPerHour"
 	FailedMessages         Name = "FailedMessages"
-	StoodBack              Name = "StoodBack"
-	reasonOther                 = "Other"
-	dimensionCapacity           = "CapacityType"
-	dimensionDisrupted          = "Reason"
+	Standby                Name = "Standby"
 )
 
-// Metric says what a metric means.
+const (
+	reasonOther         = "Other"
+	dimensionCapacity   = "CapacityType"
+	dimensionDisruption = "Reason"
+)
+
+// Metric describes a metric.
 type Metric struct {
 	Name Name
-	// Unit is CloudWatch's: Count, Seconds or None.
+	// FormerName is an earlier name of the metric, or empty. The Recorder writes each value under
+	// both names, so that alarms on the former name keep working.
+	FormerName Name
+	// Unit is CloudWatch's unit: Count, Seconds or None.
 	Unit string
-	// Dimension is what tells its series apart beside the cluster, and Series are their values; both empty for one series.
+	// Dimension tells the metric's series apart, in addition to the cluster. Series are its values.
+	// Both are empty for a metric with one series.
 	Dimension string
 	Series    []string
-	// Function writes it; Meaning is for people.
-	Function, Meaning string
+	// Functions are the functions that write the metric.
+	Functions []string
+	// Meaning is a sentence for people.
+	Meaning string
 }
 
-// All are the metrics there are.
+// All returns every metric.
 func All() []Metric {
 	return []Metric{
-		{Name: PodsPending, Unit: "Count", Function: "provision", Meaning: "pods that wait for a node, at each tick"},
-		{Name: OldestPodPending, Unit: "Seconds", Function: "provision", Meaning: "how long the one has waited that waits longest"},
-		{Name: PlanDollars, Unit: "None", Function: "provision", Meaning: "dollars an hour of the nodes in a plan"},
-		{Name: PlanBoundDollars, Unit: "None", Function: "provision", Meaning: "the least that any plan for the same pods could cost"},
-		{Name: Launches, Unit: "Count", Function: "provision", Meaning: "instances launched"},
-		{Name: LaunchSeconds, Unit: "Seconds", Function: "provision", Meaning: "from a NodeClaim's writing to its instance"},
-		{Name: LaunchFailures, Unit: "Count", Function: "provision", Meaning: "NodeClaims that EC2 refused for another reason than a lack of capacity"},
-		{
-			Name: Nodes, Unit: "Count", Dimension: dimensionCapacity, Series: []string{"spot", "on-demand", "reserved"},
-			Function: "lifecycle", Meaning: "NodeClaims with an instance, each minute",
-		},
-		{Name: DollarsPerHour, Unit: "None", Function: "lifecycle", Meaning: "what they cost, by the catalogue's prices"},
-		{Name: SavedDollars, Unit: "None", Function: "lifecycle", Meaning: "what they cost less than the same instance types on demand"},
-		{Name: CatalogAge, Unit: "Seconds", Function: "lifecycle", Meaning: "since the catalogue was read"},
-		{Name: Interruptions, Unit: "Count", Function: "interrupt", Meaning: "nodes that EC2 has taken, or announced to take at once"},
-		{
-			// One value for each node: CloudWatch's SampleCount of it is how many nodes went.
-			Name: DisruptionSavedDollars, Unit: "None", Dimension: dimensionDisrupted, Series: []string{"Empty", "Underutilized", "Drifted", reasonOther},
-			Function: "disrupt", Meaning: "what the end of each node that is taken away or replaced saves; as many values as nodes",
-		},
-		{Name: FailedMessages, Unit: "Count", Function: "interrupt", Meaning: "events that failed and come back"},
-		{Name: StoodBack, Unit: "Count", Function: "provision, disrupt, lifecycle, interrupt", Meaning: "invocations that did nothing because Karpenter acts in the cluster"},
+		{Name: PodsPending, Unit: "Count", Functions: []string{"provision"},
+			Meaning: "Pods that wait for a node, at each tick."},
+		{Name: OldestPodPending, Unit: "Seconds", Functions: []string{"provision"},
+			Meaning: "Waiting time of the pod that has waited longest."},
+		{Name: PlanDollars, Unit: "None", Functions: []string{"provision"},
+			Meaning: "Price of the new nodes of a plan, in US dollars an hour."},
+		{Name: PlanBoundDollars, Unit: "None", Functions: []string{"provision"},
+			Meaning: "Lower bound of the price of any plan for the same pods, in US dollars an hour."},
+		{Name: Launches, Unit: "Count", Functions: []string{"provision"}, Meaning: "Launched instances."},
+		{Name: LaunchSeconds, Unit: "Seconds", Functions: []string{"provision"},
+			Meaning: "Time from the creation of a NodeClaim to its instance."},
+		{Name: LaunchFailures, Unit: "Count", Functions: []string{"provision"},
+			Meaning: "NodeClaims that EC2 refused for a reason other than a lack of capacity."},
+		{Name: Nodes, Unit: "Count", Dimension: dimensionCapacity, Series: []string{"spot", "on-demand", "reserved"},
+			Functions: []string{"lifecycle"}, Meaning: "NodeClaims with an instance, each minute."},
+		{Name: DollarsPerHour, Unit: "None", Functions: []string{"lifecycle"},
+			Meaning: "Price of these instances by the catalogue, in US dollars an hour."},
+		{Name: SavedDollars, Unit: "None", Functions: []string{"lifecycle"},
+			Meaning: "Difference to the on-demand price of the same instance types, in US dollars an hour."},
+		{Name: CatalogAge, Unit: "Seconds", Functions: []string{"lifecycle"}, Meaning: "Age of the catalogue."},
+		{Name: Interruptions, Unit: "Count", Functions: []string{"interrupt"},
+			Meaning: "Nodes that EC2 stopped, or announced to stop at once."},
+		{Name: DisruptionSavedDollars, Unit: "None", Dimension: dimensionDisruption,
+			Series: []string{"Empty", "Underutilized", "Drifted", reasonOther}, Functions: []string{"disrupt"},
+			Meaning: "Savings from each removed or replaced node, in US dollars an hour. The sample count is the number of nodes."},
+		{Name: FailedMessages, Unit: "Count", Functions: []string{"interrupt"},
+			Meaning: "Events that failed and return to the queue."},
+		{Name: Standby, FormerName: "StoodBack", Unit: "Count",
+			Functions: []string{"provision", "disrupt", "lifecycle", "interrupt"},
+			Meaning:   "Invocations that did nothing because Karpenter acts in the cluster."},
 	}
 }
 
-// definition of a metric; a name that is not among them has none.
+// definition returns the metric of a name. An unknown name has the unit None and one series.
 func definition(name Name) Metric {
 	all := All()
 	if i := slices.IndexFunc(all, func(m Metric) bool { return m.Name == name }); i >= 0 {

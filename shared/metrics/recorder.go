@@ -8,59 +8,64 @@ import (
 	"time"
 )
 
-// Value is a metric's value, or its values of one moment.
+// Value holds the values of one series of a metric at one moment.
 type Value struct {
 	Name Name
-	// Of is the value of the metric's own dimension, such as spot; empty for a metric that has none.
-	Of      string
+	// Series is the value of the metric's own dimension, such as spot. It is empty for a metric with
+	// one series.
+	Series  string
 	Numbers []float64
 }
 
-// maximumNumbers is how many values of one metric CloudWatch takes from a line.
+// maximumNumbers is the number of values of one metric that CloudWatch reads from a line.
+// https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
 const maximumNumbers = 100
 
-// Recorder writes a cluster's numbers. A nil one writes nothing.
+// Recorder writes the values of a cluster's metrics. A nil Recorder writes nothing.
 type Recorder struct {
 	cluster string
 	out     io.Writer
 	now     func() time.Time
 }
 
-// NewRecorder writes to out, which Lambda makes the function's log of: the standard output.
+// NewRecorder returns a Recorder that writes lines to out. A function passes its standard output,
+// which Lambda copies to the function's log.
 func NewRecorder(cluster string, out io.Writer, now func() time.Time) *Recorder {
 	return &Recorder{cluster: cluster, out: out, now: now}
 }
 
-// Count is one value.
+// Count returns one value of a metric with one series.
 func Count(name Name, number float64) Value { return Value{Name: name, Numbers: []float64{number}} }
 
-// CountOf is one value of a series of the metric. One that the metric does not have counts as Other.
-func CountOf(name Name, of string, number float64) Value {
-	if series := definition(name).Series; !slices.Contains(series, of) && slices.Contains(series, reasonOther) {
-		of = reasonOther
+// CountOf returns one value of a series. A series that the metric does not have becomes Other, where
+// the metric has that, so that no new series is billed.
+func CountOf(name Name, series string, number float64) Value {
+	if known := definition(name).Series; !slices.Contains(known, series) && slices.Contains(known, reasonOther) {
+		series = reasonOther
 	}
-	return Value{Name: name, Of: of, Numbers: []float64{number}}
+	return Value{Name: name, Series: series, Numbers: []float64{number}}
 }
 
-// Write writes the values: one line for those without a dimension of their own, and one for each value of such. A
-// number that cannot be written is logged; nothing depends on it.
+// Write writes the values: one line for all values without a series, and one for each series. A
+// value without numbers is skipped. A line that cannot be written is logged.
 func (r *Recorder) Write(values ...Value) {
 	if r == nil {
 		return
 	}
-	var ofs []string
+	var all []string
 	for _, value := range values {
-		if len(value.Numbers) > 0 && !slices.Contains(ofs, value.Of) {
-			ofs = append(ofs, value.Of)
+		if len(value.Numbers) > 0 && !slices.Contains(all, value.Series) {
+			all = append(all, value.Series)
 		}
 	}
-	for _, of := range ofs {
-		if err := r.line(of, values); err != nil {
-			slog.Warn("numbers are not written", "error", err)
+	for _, series := range all {
+		if err := r.writeLine(series, values); err != nil {
+			slog.Warn("metrics not written", "error", err)
 		}
 	}
 }
 
+// directive and metricDefinition are parts of the embedded metric format.
 type directive struct {
 	Namespace  string
 	Dimensions [][]string
@@ -72,23 +77,24 @@ type metricDefinition struct {
 	Unit string
 }
 
-// line writes the values of one series.
-func (r *Recorder) line(of string, values []Value) error {
+// writeLine writes those of the values that belong to a series.
+func (r *Recorder) writeLine(series string, values []Value) error {
 	document := map[string]any{ClusterDimension: r.cluster}
 	written := directive{Namespace: Namespace, Dimensions: [][]string{{ClusterDimension}}}
 	for _, value := range values {
-		if value.Of != of || len(value.Numbers) == 0 {
+		if value.Series != series || len(value.Numbers) == 0 {
 			continue
 		}
 		known := definition(value.Name)
-		written.Metrics = append(written.Metrics, metricDefinition{Name: value.Name, Unit: known.Unit})
-		if of != "" {
+		if series != "" {
 			written.Dimensions[0] = []string{ClusterDimension, known.Dimension}
-			document[known.Dimension] = of
+			document[known.Dimension] = series
 		}
-		document[string(value.Name)] = value.Numbers[0]
-		if len(value.Numbers) > 1 {
-			document[string(value.Name)] = value.Numbers[:min(len(value.Numbers), maximumNumbers)]
+		for _, name := range []Name{known.Name, known.FormerName} {
+			if name != "" {
+				written.Metrics = append(written.Metrics, metricDefinition{Name: name, Unit: known.Unit})
+				document[string(name)] = encoded(value.Numbers)
+			}
 		}
 	}
 	document["_aws"] = map[string]any{"Timestamp": r.now().UnixMilli(), "CloudWatchMetrics": []directive{written}}
@@ -96,7 +102,15 @@ func (r *Recorder) line(of string, values []Value) error {
 	if err != nil {
 		return err
 	}
-	// One write, so that no other line comes between.
+	// One call of Write keeps the lines of concurrent writers apart.
 	_, err = r.out.Write(append(line, '\n'))
 	return err
+}
+
+// encoded returns the values as the format has them: one as a number, several as a list.
+func encoded(numbers []float64) any {
+	if len(numbers) == 1 {
+		return numbers[0]
+	}
+	return numbers[:min(len(numbers), maximumNumbers)]
 }
