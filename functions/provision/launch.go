@@ -298,7 +298,7 @@ func answerOf(outcome fleet.Outcome, err error) attempt.Answer {
 		Message: err.Error(), Ended: errors.Is(err, fleet.ErrRefused), Unseen: errors.Is(err, fleet.ErrUnseen),
 	}
 	if known := fleet.FailureIn(err); known != nil {
-		answer.Failure.Reason, answer.Failure.Class, answer.Failure.Message = known.Reason, known.Class, known.Error()
+		answer.Failure.Reason, answer.Failure.Class, answer.Failure.Message = known.Reason, known.Condition, known.Error()
 	}
 	return answer
 }

@@ -1,121 +1,211 @@
 package fleet
 
 import (
+	"slices"
 	"strings"
+
+	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// Failure is a launch that did not come about for a reason other than a lack of room.
+// Failure is a launch that EC2 refused for a reason other than a lack of capacity.
 type Failure struct {
-	// Reason is Karpenter's, for the condition Launched of the NodeClaim.
+	// Reason is Karpenter's reason for the condition Launched of the NodeClaim.
 	Reason string
 	// Code and Message are EC2's.
+	// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
 	Code, Message string
-	// Mend names the field that is wrong, or the right or quota that is missing, and what to do; empty where AWS mends it.
-	Mend string
-	// Class is the condition of the EC2NodeClass that is not true after all; empty where the failure is not the class's.
-	Class string
+	// Remedy names the wrong field, the missing right or the quota, and what a person does. It is
+	// empty where the failure passes without a person.
+	Remedy string
+	// Condition is the condition of the EC2NodeClass that the failure contradicts. It is empty where
+	// the failure is not about the class.
+	Condition string
 }
 
-// Error says what EC2 said, and the mend.
+// Error returns EC2's code and message, and the remedy.
 func (f *Failure) Error() string {
 	text := f.Code + ": " + f.Message
-	if f.Mend != "" {
-		text += " (" + f.Mend + ")"
+	if f.Remedy != "" {
+		text += " (" + f.Remedy + ")"
 	}
 	return text
 }
 
-// spotRoleMend is the one sentence for an account that has never used spot.
-const spotRoleMend = "the account has no service-linked role for spot and the function may not create it: run `aws iam create-service-linked-role --aws-service-name spot.amazonaws.com` once"
+// spotRoleRemedy is the remedy for an account that has never used spot.
+// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/service-linked-roles-spot-instance-requests.html
+const spotRoleRemedy = "the account has no service-linked role for spot and the function may not create it: " +
+	"run `aws iam create-service-linked-role --aws-service-name spot.amazonaws.com` once"
 
-// sign is how a failure is recognised: by its code, and where AWS uses one code for
-// much, by words of its message.
-type sign struct {
-	codes  []string
-	words  string
-	reason string
-	mend   string
-	class  string
+// failurePattern recognises a failure by its code. Where EC2 uses one code for several failures, it
+// also needs words of the message.
+type failurePattern struct {
+	codes []string
+	// words is a part of the message in lower case. Empty matches any message.
+	words string
+	// The rest are the fields of the Failure.
+	reason, remedy, condition string
 }
 
-// signs are in the order in which they are tried. The reasons are Karpenter's.
-func signs() []sign {
-	return []sign{
-		{codes: []string{codeNoSpotRole}, reason: "SpotSLRCreationFailed", mend: spotRoleMend},
-		{codes: []string{"UnauthorizedOperation", "AccessDenied", "AccessDeniedException"}, reason: "Unauthorized",
-			mend:  "the function's role lacks a right, or a policy of the organization denies it: the encoded message says which, see `aws sts decode-authorization-message`",
-			class: "ValidationSucceeded"},
-		{codes: []string{"AuthFailure"}, words: "image", reason: "AMIAuthorizationFailure",
-			mend: "spec.amiSelectorTerms selects an image that is not shared with the account: share it, or select another", class: "AMIsReady"},
-		{codes: []string{"InvalidAMIID.NotFound", "InvalidAMIID.Unavailable"}, reason: "AMINotFound",
-			mend: "an image of spec.amiSelectorTerms is gone: select one that is there", class: "AMIsReady"},
-		{codes: []string{"InvalidAMIID.Malformed", "InvalidAMIID"}, reason: "InvalidAMIID",
-			mend: "spec.amiSelectorTerms names no valid image id", class: "AMIsReady"},
-		{words: "belong to different networks", reason: "SecurityGroupSubnetVPCMismatch",
-			mend: "spec.securityGroupSelectorTerms and spec.subnetSelectorTerms select in different VPCs: narrow one of them", class: "SecurityGroupsReady"},
-		{codes: []string{"InvalidGroup.NotFound", "InvalidGroupId.Malformed"}, reason: "SecurityGroupSubnetVPCMismatch",
-			mend: "spec.securityGroupSelectorTerms selects a group that is gone or lies in another VPC than the subnets", class: "SecurityGroupsReady"},
-		{codes: []string{"InvalidSubnetID.NotFound", "InvalidSubnet"}, reason: "SubnetResolutionFailed",
-			mend: "spec.subnetSelectorTerms selects a subnet that is gone", class: "SubnetsReady"},
-		{words: "instance profile", reason: "InstanceProfileNameInvalid",
-			mend: "spec.instanceProfile, or the profile made for spec.role, does not exist in IAM or holds no role", class: "InstanceProfileReady"},
-		{words: "user data is limited", reason: "UserDataSizeLimitExceeded", mend: "shorten spec.userData: EC2 takes 16,384 bytes", class: "ValidationSucceeded"},
-		{codes: []string{"InvalidLaunchTemplateName.NotFoundException", "InvalidLaunchTemplateId.NotFound", "InvalidLaunchTemplateId.VersionNotFound"},
-			reason: "LaunchTemplateNotFound", mend: "somebody deletes the launch templates karpenter.k8s.aws/*: they are made anew at each launch"},
-		{words: "free tier", reason: "FreeTierIneligible", mend: "the account is on the free plan: upgrade it, or allow only types of the free tier in the NodePool's requirements"},
-		{codes: []string{"PendingVerification"}, reason: "AccountPendingVerification", mend: "AWS is verifying the account, which takes minutes, seldom hours"},
-		{codes: []string{"OptInRequired", "Blocked"}, reason: "AccountPendingVerification", mend: "the account may not use EC2 in this region: see the mail of AWS to its owner"},
-		{codes: []string{"MaxFleetCountExceeded", "FleetQuotaExceeded"}, reason: "FleetQuotaExceeded", mend: "ask AWS for a higher quota of EC2 fleets in the region"},
-		{codes: []string{"MaxSpotInstanceCountExceeded"}, reason: "SpotQuotaExceeded", mend: "ask AWS for a higher quota of spot vCPUs, or allow on-demand in the NodePool"},
-		{codes: []string{"VcpuLimitExceeded"}, reason: "VCPULimitExceeded", mend: "ask AWS for a higher quota of on-demand vCPUs of these families, or allow others in the NodePool"},
-		{codes: []string{"InsufficientFreeAddressesInSubnet"}, reason: "InsufficientFreeAddressesInSubnet", mend: "spec.subnetSelectorTerms selects full subnets: add larger ones"},
+// failurePatterns returns the known failures in the order in which they are tried. The reasons are
+// Karpenter's.
+func failurePatterns() []failurePattern {
+	return slices.Concat(rightFailures(), classFailures(), quotaFailures())
+}
+
+func rightFailures() []failurePattern {
+	return []failurePattern{
+		{
+			codes: []string{codeNoSpotRole}, reason: "SpotSLRCreationFailed", remedy: spotRoleRemedy,
+		},
+		{
+			codes:  []string{"UnauthorizedOperation", "AccessDenied", "AccessDeniedException"},
+			reason: "Unauthorized", condition: api.ConditionTypeValidationSucceeded,
+			remedy: "the function's role lacks a right, or a policy of the organization denies it: " +
+				"`aws sts decode-authorization-message` shows which",
+		},
 	}
 }
 
-// failureOf names a failure by EC2's code and message.
+func classFailures() []failurePattern {
+	return []failurePattern{
+		{
+			codes: []string{"AuthFailure"}, words: "image",
+			reason: "AMIAuthorizationFailure", condition: api.ConditionTypeAMIsReady,
+			remedy: "spec.amiSelectorTerms selects an image that is not shared with the account: " +
+				"share it, or select another",
+		},
+		{
+			codes:  []string{"InvalidAMIID.NotFound", "InvalidAMIID.Unavailable"},
+			reason: "AMINotFound", condition: api.ConditionTypeAMIsReady,
+			remedy: "an image of spec.amiSelectorTerms does not exist any more: select another",
+		},
+		{
+			codes:  []string{"InvalidAMIID.Malformed", "InvalidAMIID"},
+			reason: "InvalidAMIID", condition: api.ConditionTypeAMIsReady,
+			remedy: "spec.amiSelectorTerms has an invalid image id: correct it",
+		},
+		{
+			words:  "belong to different networks",
+			reason: "SecurityGroupSubnetVPCMismatch", condition: api.ConditionTypeSecurityGroupsReady,
+			remedy: "spec.securityGroupSelectorTerms and spec.subnetSelectorTerms select in different VPCs: " +
+				"narrow one of them",
+		},
+		{
+			codes:  []string{"InvalidGroup.NotFound", "InvalidGroupId.Malformed"},
+			reason: "SecurityGroupSubnetVPCMismatch", condition: api.ConditionTypeSecurityGroupsReady,
+			remedy: "spec.securityGroupSelectorTerms selects a group that does not exist, or is in another VPC than " +
+				"the subnets: select another",
+		},
+		{
+			codes:  []string{"InvalidSubnetID.NotFound", "InvalidSubnet"},
+			reason: "SubnetResolutionFailed", condition: api.ConditionTypeSubnetsReady,
+			remedy: "spec.subnetSelectorTerms selects a subnet that does not exist: select another",
+		},
+		{
+			words:  "instance profile",
+			reason: "InstanceProfileNameInvalid", condition: api.ConditionTypeInstanceProfileReady,
+			remedy: "spec.instanceProfile, or the profile made for spec.role, does not exist in IAM or holds no role: " +
+				"correct the name, or add the role",
+		},
+		{
+			words:  "user data is limited",
+			reason: api.ReasonUserDataSizeLimitExceeded, condition: api.ConditionTypeValidationSucceeded,
+			remedy: "shorten spec.userData: EC2 takes 16,384 bytes",
+		},
+	}
+}
+
+func quotaFailures() []failurePattern {
+	return []failurePattern{
+		{
+			codes: []string{
+				"InvalidLaunchTemplateName.NotFoundException", "InvalidLaunchTemplateId.NotFound",
+				"InvalidLaunchTemplateId.VersionNotFound",
+			},
+			reason: "LaunchTemplateNotFound",
+			remedy: "something deletes the launch templates karpenter.k8s.aws/*: stop it. Each launch makes them again",
+		},
+		{
+			words: "free tier", reason: "FreeTierIneligible",
+			remedy: "the account is on the free plan: " +
+				"upgrade it, or allow only types of the free tier in the NodePool's requirements",
+		},
+		{
+			codes: []string{"PendingVerification"}, reason: "AccountPendingVerification",
+			remedy: "AWS is verifying the account: wait. It takes minutes, seldom hours",
+		},
+		{
+			codes: []string{"OptInRequired", "Blocked"}, reason: "AccountPendingVerification",
+			remedy: "the account may not use EC2 in this region: see the mail of AWS to its owner",
+		},
+		{
+			codes: []string{"MaxFleetCountExceeded", "FleetQuotaExceeded"}, reason: "FleetQuotaExceeded",
+			remedy: "ask AWS for a higher quota of EC2 fleets in the region",
+		},
+		{
+			codes: []string{"MaxSpotInstanceCountExceeded"}, reason: "SpotQuotaExceeded",
+			remedy: "ask AWS for a higher quota of spot vCPUs, or allow on-demand in the NodePool",
+		},
+		{
+			codes: []string{"VcpuLimitExceeded"}, reason: "VCPULimitExceeded",
+			remedy: "ask AWS for a higher quota of on-demand vCPUs of these families, or allow others in the NodePool",
+		},
+		{
+			codes: []string{"InsufficientFreeAddressesInSubnet"}, reason: "InsufficientFreeAddressesInSubnet",
+			remedy: "spec.subnetSelectorTerms selects full subnets: add larger ones",
+		},
+	}
+}
+
+// KnownFailures returns the failures with a reason of their own, without codes and messages, for the
+// table of event reasons.
+func KnownFailures() []Failure {
+	var known []Failure
+	for _, pattern := range failurePatterns() {
+		known = append(known, Failure{Reason: pattern.reason, Remedy: pattern.remedy, Condition: pattern.condition})
+	}
+	return known
+}
+
+// failureOf classifies EC2's code and message. An unknown failure has the reason LaunchFailed.
 func failureOf(code, message string) *Failure {
-	made := &Failure{Reason: "LaunchFailed", Code: code, Message: message}
+	failure := &Failure{Reason: api.ReasonLaunchFailed, Code: code, Message: message}
 	switch {
 	case isThrottling(code):
-		made.Reason = "RequestLimitExceeded"
-		return made
+		failure.Reason = "RequestLimitExceeded"
+		return failure
 	case isPassingCode(code):
-		made.Reason = "InternalError"
-		return made
+		failure.Reason = "InternalError"
+		return failure
 	}
-	for _, s := range signs() {
-		if !s.matches(code, message) {
-			continue
+	for _, pattern := range failurePatterns() {
+		if pattern.matches(code, message) {
+			failure.Reason, failure.Remedy, failure.Condition = pattern.reason, pattern.remedy, pattern.condition
+			break
 		}
-		made.Reason, made.Mend, made.Class = s.reason, s.mend, s.class
-		break
 	}
-	return made
+	return failure
 }
 
-func (s *sign) matches(code, message string) bool {
-	if len(s.codes) > 0 {
-		known := false
-		for _, candidate := range s.codes {
-			known = known || candidate == code
-		}
-		if !known {
-			return false
-		}
+func (p *failurePattern) matches(code, message string) bool {
+	if len(p.codes) > 0 && !slices.Contains(p.codes, code) {
+		return false
 	}
-	return s.words == "" || strings.Contains(strings.ToLower(message), s.words)
+	return p.words == "" || strings.Contains(strings.ToLower(message), p.words)
 }
 
-// Advice is the mend of a shortage that does not go by itself, or "".
+// Advice returns the remedy of a shortage that does not pass without a person, or an empty text.
 func (s Shortage) Advice() string {
 	switch s.Code {
-	case codeNoSpotRole, "MaxFleetCountExceeded", "MaxSpotInstanceCountExceeded", "VcpuLimitExceeded", "InsufficientFreeAddressesInSubnet":
-		return failureOf(s.Code, s.Message).Mend
+	case codeNoSpotRole, "MaxFleetCountExceeded", "MaxSpotInstanceCountExceeded", "VcpuLimitExceeded",
+		"InsufficientFreeAddressesInSubnet":
+		return failureOf(s.Code, s.Message).Remedy
 	}
 	return ""
 }
 
-// Reason is Karpenter's for a shortage that does not go by itself, else InsufficientCapacityError.
+// Reason returns Karpenter's reason for a shortage that does not pass without a person, else
+// InsufficientCapacityError.
 func (s Shortage) Reason() string {
 	if s.Advice() == "" {
 		return "InsufficientCapacityError"

@@ -217,7 +217,7 @@ func (c *Client) read(request *launch.Request, output *ec2.CreateFleetOutput) (O
 // worst is the failure that a person has to hear of first: one with a mend.
 func worst(failures []*Failure) *Failure {
 	for _, failure := range failures {
-		if failure.Mend != "" {
+		if failure.Remedy != "" {
 			return failure
 		}
 	}

@@ -316,7 +316,7 @@ func TestFailuresAreNamedWithTheirMend(t *testing.T) {
 			if failure == nil || !errors.Is(err, fleet.ErrRefused) {
 				t.Fatalf("got %v", err)
 			}
-			if failure.Reason != test.reason || failure.Code != test.code || !strings.Contains(failure.Mend, test.mend) || failure.Class != test.class {
+			if failure.Reason != test.reason || failure.Code != test.code || !strings.Contains(failure.Remedy, test.mend) || failure.Condition != test.class {
 				t.Errorf("%+v", failure)
 			}
 		})
