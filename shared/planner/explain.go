@@ -47,7 +47,7 @@ func (p *problem) explain(pool *offering.Pool, d *placement.Demand) string {
 // explainNodes is explain for pods that tolerate the pool's taints; empty if nothing keeps them from its nodes.
 func (p *problem) explainNodes(pool *offering.Pool, d *placement.Demand) string {
 	var problems []string
-	for _, alternative := range d.Alternatives {
+	for _, alternative := range d.Alternatives.List() {
 		if err := pool.Requirements.Compatible(alternative, p.offers.Undefined); err != nil {
 			problems = append(problems, fmt.Sprintf("%v; change the pod's nodeSelector or node affinity, or what the pool's spec.template sets (metadata.labels, spec.requirements)", err))
 			continue

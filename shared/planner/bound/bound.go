@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/whittle-dev/whittle/shared/planner/dense"
-	"github.com/whittle-dev/whittle/shared/planner/offering"
 	"github.com/whittle-dev/whittle/shared/planner/placement"
 )
 
@@ -43,7 +42,7 @@ func LowerBound(p *placement.State, placed []int, last *Dual) float64 {
 			continue
 		}
 		var columns dense.Set
-		if offering.IDOf(d.Alternatives) == offering.IDOf(d.Group.Alternatives) && d.Feasibility != nil {
+		if d.Alternatives == d.Group.Alternatives && d.Feasibility != nil {
 			columns = d.Feasibility.AnyAlternative // the class follows from the shape's own alternatives
 		} else {
 			columns = p.Offers.Feasibilities.LabelsFor(d.Group, d.Group.Alternatives, d.Need).AnyAlternative

@@ -57,7 +57,7 @@ type Feasibilities struct {
 	keys                 map[*Pool]*poolKeys
 	// requirements number requirements; narrowed and byPlace remember what follows from alternatives.
 	requirements *dense.Table
-	narrowed     map[narrowing][]scheduling.Requirements
+	narrowed     map[narrowing]*workload.Alternatives
 	byTerms      map[termsKey]*LabelFeasibility
 	single       map[labelValue]scheduling.Requirement
 	// lists are the values that known was asked for.
@@ -70,7 +70,7 @@ type Feasibilities struct {
 func newFeasibilities(p *Index) *Feasibilities {
 	return &Feasibilities{
 		index: p, byText: map[string]dense.Set{}, byLabels: map[string]*LabelFeasibility{}, bySize: map[[2]uint64]*Feasibility{}, domains: map[string][]Domain{}, keys: map[*Pool]*poolKeys{},
-		requirements: dense.NewTable(1), narrowed: map[narrowing][]scheduling.Requirements{}, byTerms: map[termsKey]*LabelFeasibility{}, single: map[labelValue]scheduling.Requirement{},
+		requirements: dense.NewTable(1), narrowed: map[narrowing]*workload.Alternatives{}, byTerms: map[termsKey]*LabelFeasibility{}, single: map[labelValue]scheduling.Requirement{},
 		lists:   map[string][]string{},
 		Scratch: dense.NewSet(len(p.Offerings)), StandIns: dense.NewSet(len(p.Offerings)),
 	}
@@ -205,8 +205,8 @@ func (s *Feasibilities) readFacts(pool *Pool, key string) keyFacts {
 }
 
 // LabelsFor is what labels, taints and host ports leave for pods of the shape with these alternatives and this need.
-func (s *Feasibilities) LabelsFor(shape *workload.Group, alternatives []scheduling.Requirements, need resource.Vector) *LabelFeasibility {
-	place := termsKey{alternatives: IDOf(alternatives), terms: shape.Terms, avoids: shape.AvoidsTaints}
+func (s *Feasibilities) LabelsFor(shape *workload.Group, alternatives *workload.Alternatives, need resource.Vector) *LabelFeasibility {
+	place := termsKey{alternatives: alternatives, terms: shape.Terms, avoids: shape.AvoidsTaints}
 	l, ok := s.byTerms[place]
 	if !ok || len(shape.Ports) > 0 {
 		l = s.labelsOf(shape, alternatives)
@@ -221,7 +221,7 @@ func (s *Feasibilities) LabelsFor(shape *workload.Group, alternatives []scheduli
 }
 
 // labelsOf is labelledFor by what the pods and the alternatives say, whatever the size.
-func (s *Feasibilities) labelsOf(shape *workload.Group, alternatives []scheduling.Requirements) *LabelFeasibility {
+func (s *Feasibilities) labelsOf(shape *workload.Group, alternatives *workload.Alternatives) *LabelFeasibility {
 	s.key = appendAlternatives(s.key[:0], shape, alternatives)
 	l, ok := s.byLabels[string(s.key)]
 	if !ok {
@@ -233,11 +233,11 @@ func (s *Feasibilities) labelsOf(shape *workload.Group, alternatives []schedulin
 }
 
 // FollowsOne reports whether new nodes follow one of the alternatives alone: see choose.
-func (s *Feasibilities) FollowsOne(shape *workload.Group, alternatives []scheduling.Requirements) bool {
-	return len(alternatives) >= 2 && s.labelsOf(shape, alternatives).choices != nil
+func (s *Feasibilities) FollowsOne(shape *workload.Group, alternatives *workload.Alternatives) bool {
+	return alternatives.Len() >= 2 && s.labelsOf(shape, alternatives).choices != nil
 }
 
-func appendAlternatives(key []byte, s *workload.Group, alternatives []scheduling.Requirements) []byte {
+func appendAlternatives(key []byte, s *workload.Group, alternatives *workload.Alternatives) []byte {
 	if s.AvoidsTaints {
 		key = append(key, 'V')
 	}
@@ -253,7 +253,7 @@ func appendAlternatives(key []byte, s *workload.Group, alternatives []scheduling
 		key = dense.AppendText(key, string(port.Protocol))
 		key = dense.AppendText(key, port.Ip)
 	}
-	for _, alternative := range alternatives {
+	for _, alternative := range alternatives.List() {
 		key = append(key, 'A')
 		if len(alternative) == 1 {
 			for _, r := range alternative {
@@ -270,7 +270,7 @@ func appendAlternatives(key []byte, s *workload.Group, alternatives []scheduling
 
 func (s *Feasibilities) next() int { s.count++; return s.count - 1 }
 
-func (s *Feasibilities) readLabelled(shape *workload.Group, alternatives []scheduling.Requirements) *LabelFeasibility {
+func (s *Feasibilities) readLabelled(shape *workload.Group, alternatives *workload.Alternatives) *LabelFeasibility {
 	p := s.index
 	l := &LabelFeasibility{Index: s.next(), Offerings: dense.NewSet(len(p.Offerings)), AnyAlternative: dense.NewSet(len(p.Offerings))}
 	for _, pool := range p.Pools {
@@ -279,7 +279,7 @@ func (s *Feasibilities) readLabelled(shape *workload.Group, alternatives []sched
 		}
 		var choices []poolAlternative
 		decided := false
-		for _, alternative := range alternatives {
+		for _, alternative := range alternatives.List() {
 			set, decides := s.Meeting(pool, alternative)
 			if set == nil {
 				continue
@@ -388,7 +388,7 @@ func (s *Feasibilities) followOne(l *LabelFeasibility, need resource.Vector, mos
 }
 
 // OfferingsFor is the set of columns that can hold one pod with these alternatives and this need, and what it decides of pools' open labels.
-func (p *Index) OfferingsFor(s *workload.Group, alternatives []scheduling.Requirements, need resource.Vector) (dense.Set, map[*Pool]scheduling.Requirements) {
+func (p *Index) OfferingsFor(s *workload.Group, alternatives *workload.Alternatives, need resource.Vector) (dense.Set, map[*Pool]scheduling.Requirements) {
 	l := p.Feasibilities.LabelsFor(s, alternatives, need)
 	feasible := l.Offerings.Clone()
 	p.KeepRoom(feasible, need)
@@ -396,7 +396,7 @@ func (p *Index) OfferingsFor(s *workload.Group, alternatives []scheduling.Requir
 }
 
 // HasOfferingFor reports whether columnsFor gives any.
-func (p *Index) HasOfferingFor(s *workload.Group, alternatives []scheduling.Requirements, need resource.Vector) bool {
+func (p *Index) HasOfferingFor(s *workload.Group, alternatives *workload.Alternatives, need resource.Vector) bool {
 	feasible := p.Feasibilities.Scratch
 	copy(feasible, p.Feasibilities.LabelsFor(s, alternatives, need).Offerings)
 	p.KeepRoom(feasible, need)
@@ -423,7 +423,7 @@ func (p *Index) KeepFitting(set dense.Set, pool *Pool, s *workload.Group, need r
 	p.keepPorts(set, pool, s)
 }
 
-func (p *Index) FeasibilityFor(s *workload.Group, alternatives []scheduling.Requirements, need resource.Vector) *Feasibility {
+func (p *Index) FeasibilityFor(s *workload.Group, alternatives *workload.Alternatives, need resource.Vector) *Feasibility {
 	l := p.Feasibilities.LabelsFor(s, alternatives, need)
 	// Which tiers have nothing but exotic types for it depends on the size.
 	var exotic uint64

@@ -53,7 +53,7 @@ func (p *State) LabelsOf(n *PlannedNode) scheduling.Requirements {
 	}
 	for _, f := range n.Fills {
 		// What a demand with several alternatives asks for is in the list of types and zones.
-		if alternatives := p.Demands[f.Demand].Alternatives; len(alternatives) == 1 {
+		if alternatives := p.Demands[f.Demand].Alternatives.List(); len(alternatives) == 1 {
 			for key, r := range alternatives[0] {
 				if _, known := requirements[key]; known || !r.AllowsAbsent() {
 					requirements.Add(r)

@@ -7,8 +7,6 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/workload"
 
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
 // Demand is a number of equal units that want places: the pods of a shape, or those of them that topology has bound to one domain. A unit is one pod,
@@ -24,7 +22,7 @@ type Demand struct {
 	Need     resource.Vector
 	PodsEach int
 	// Alternatives are the shape's, narrowed to the demand's domain.
-	Alternatives []scheduling.Requirements
+	Alternatives *workload.Alternatives
 	Hosts        workload.HostTerms
 	// Domains are the topology domains that the alternatives bind it to, by key; counted is how many of its pods count there.
 	Domains map[string]string

@@ -411,6 +411,6 @@ func missingOn(daemons []*offering.Daemon, e *ExistingNode) []*offering.Daemon {
 }
 
 // Accepts reports whether a unit's pods may run on the node, as far as labels, taints and host ports go.
-func (p *State) Accepts(e *ExistingNode, s *workload.Group, alternatives []scheduling.Requirements) bool {
-	return s.Tolerates(e.Taints) && !workload.PortsClash(s.Ports, e.ports) && e.meetsOne(alternatives)
+func (p *State) Accepts(e *ExistingNode, s *workload.Group, alternatives *workload.Alternatives) bool {
+	return s.Tolerates(e.Taints) && !workload.PortsClash(s.Ports, e.ports) && e.meetsOne(alternatives.List())
 }

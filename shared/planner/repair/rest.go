@@ -115,16 +115,16 @@ const maximumChoices = 64
 func (p *Repairer) choices(s *workload.Group, unit []*corev1.Pod) []topology.Part {
 	whole := topology.Part{Alternatives: s.Alternatives, Units: [][]*corev1.Pod{unit}}
 	if p.work.Classes.Any {
-		if whole, _ = p.topology.KeepAway(s, whole); len(whole.Alternatives) == 0 {
+		if whole, _ = p.topology.KeepAway(s, whole); whole.Alternatives == nil {
 			return nil
 		}
 	}
 	parts := []topology.Part{whole}
 	if p.offers.Feasibilities.FollowsOne(s, whole.Alternatives) {
 		// The alternative that costs least may have no place left.
-		for i := range whole.Alternatives {
+		for i := range whole.Alternatives.Len() {
 			one := whole
-			one.Alternatives, one.Reach = whole.Alternatives[i:i+1], whole.Alternatives
+			one.Alternatives, one.Reach = workload.NewAlternatives(whole.Alternatives.List()[i:i+1]), whole.Alternatives
 			parts = append(parts, one)
 		}
 	}
@@ -182,7 +182,7 @@ func (p *Repairer) choices(s *workload.Group, unit []*corev1.Pod) []topology.Par
 			continue
 		}
 		divide(func(w topology.Part) []topology.Part {
-			if _, ok := workload.SingleValue(w.Alternatives, key); ok {
+			if _, ok := w.Alternatives.SingleValue(key); ok {
 				return []topology.Part{w}
 			}
 			var result []topology.Part
@@ -192,7 +192,7 @@ func (p *Repairer) choices(s *workload.Group, unit []*corev1.Pod) []topology.Par
 			result = append(result, p.topology.NewDomains(w, key)...)
 			if !own[key] {
 				// Anti-affinity, its own or others', and others' spreads count it nowhere on a node without the label.
-				if without := w.Narrow(scheduling.DoesNotExist(key)); len(without.Alternatives) > 0 {
+				if without := w.Narrow(scheduling.DoesNotExist(key)); without.Alternatives != nil {
 					result = append(result, without)
 				}
 			}

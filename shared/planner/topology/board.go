@@ -252,14 +252,14 @@ func (p *Topology) askedDomains(s *workload.Group, part Part, key string, each f
 	if scheduling.IsWellKnown(key) || offering.IsOfferingKey(key) {
 		return
 	}
-	for _, alternative := range part.Alternatives {
+	for _, alternative := range part.Alternatives.List() {
 		asked, ok := alternative[key]
 		values, listed := asked.Values()
 		if !ok || !listed {
 			continue
 		}
 		for _, value := range values {
-			columns, _ := p.offers.OfferingsFor(s, workload.Narrow(part.Alternatives, scheduling.In(key, value)), s.Need)
+			columns, _ := p.offers.OfferingsFor(s, part.Alternatives.Narrow(scheduling.In(key, value)), s.Need)
 			if first := columns.First(); first >= 0 {
 				each(value, p.offers.Offerings[first].Price)
 			}
@@ -311,7 +311,7 @@ func (p *Topology) RecordPlaced() {
 
 // roomWithoutLabel is how many of a part's units the existing nodes have places for that do not have the label; no more than the part has.
 func (p *Topology) roomWithoutLabel(s *workload.Group, part Part, key string) int {
-	if len(part.Alternatives) == 0 {
+	if part.Alternatives == nil {
 		return 0
 	}
 	room := 0
@@ -389,7 +389,7 @@ func (p *Topology) Domains(s *workload.Group, part Part, key string) []Domain {
 	}
 	enough := int64(len(part.Units))
 	for _, in := range p.nodesOf(key) {
-		var alternatives []scheduling.Requirements
+		var alternatives *workload.Alternatives
 		for _, e := range in.nodes {
 			n := e.Free.Room(s.Need, enough)
 			if e.Nominated != nil {
@@ -400,7 +400,7 @@ func (p *Topology) Domains(s *workload.Group, part Part, key string) []Domain {
 				continue
 			}
 			if alternatives == nil {
-				if alternatives = p.offers.Feasibilities.Narrow(part.Alternatives, p.offers.Feasibilities.In(key, in.value)); len(alternatives) == 0 {
+				if alternatives = p.offers.Feasibilities.Narrow(part.Alternatives, p.offers.Feasibilities.In(key, in.value)); alternatives == nil {
 					break
 				}
 			}
@@ -418,10 +418,10 @@ func (p *Topology) Domains(s *workload.Group, part Part, key string) []Domain {
 			continue
 		}
 		narrowed := p.offers.Feasibilities.Narrow(part.Alternatives, p.offers.Feasibilities.In(key, d.Value))
-		if len(narrowed) == 0 {
+		if narrowed == nil {
 			continue
 		}
-		if len(part.Alternatives) > 1 {
+		if part.Alternatives.Len() > 1 {
 			if columns, _ := p.offers.OfferingsFor(s, narrowed, s.Need); columns.Empty() {
 				continue
 			}
@@ -448,6 +448,6 @@ func (p *Topology) Domains(s *workload.Group, part Part, key string) []Domain {
 
 // bindingAt is what problem.boundBy was asked; topology keys only become more.
 type bindingAt struct {
-	alternatives offering.AlternativesID
+	alternatives *workload.Alternatives
 	keys         int
 }

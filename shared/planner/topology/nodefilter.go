@@ -32,8 +32,8 @@ type nodeFilter struct {
 // filterOf are the nodes that count for a spread of the shape's; nil for all.
 func (p *Topology) filterOf(s *workload.Group, term *workload.SpreadTerm) *nodeFilter {
 	f := &nodeFilter{honorTaints: term.HonorTaints, tolerations: s.Tolerations, placement: s.NodeTermsKey}
-	if !term.IgnoreAffinity && (len(s.Required) != 1 || len(s.Required[0]) > 0) {
-		f.strict = s.Required
+	if !term.IgnoreAffinity && (s.Required.Len() != 1 || len(s.Required.List()[0]) > 0) {
+		f.strict = s.Required.List()
 	}
 	for i := range s.Topology.Spread {
 		if other := &s.Topology.Spread[i]; !other.Preferred && !term.Preferred && other.Key != term.Key && other.Key != corev1.LabelHostname {
@@ -114,7 +114,7 @@ func (f *nodeFilter) admits(d *placement.Demand) bool {
 	if known, ok := f.admitted[d.Group.NodeTermsKey]; ok {
 		return known
 	}
-	admitted := len(workload.Combine(d.Group.Required, f.strict)) > 0
+	admitted := workload.Combine(d.Group.Required.List(), f.strict) != nil
 	f.admitted[d.Group.NodeTermsKey] = admitted
 	return admitted
 }

@@ -140,7 +140,7 @@ func (p *Topology) spread(s *workload.Group, whole Part, term *workload.SpreadTe
 			}
 		}
 		narrowed := whole.Narrow(scheduling.In(term.Key, allowed...))
-		if len(allowed) == 0 || len(narrowed.Alternatives) == 0 {
+		if len(allowed) == 0 || narrowed.Alternatives == nil {
 			p.state.Leave(s, placement.Flatten(whole.Units), fmt.Sprintf("%s allows it in no %q that can get a node: each has too many of %s already", term.Field, term.Key, term.Selector))
 			return nil
 		}
@@ -232,7 +232,7 @@ func (p *Topology) HostSlack(s *workload.Group) int {
 		least, hosts := math.MaxInt, 0
 		filter := p.filterOf(s, term)
 		for _, e := range p.state.Existing {
-			if !term.IgnoreAffinity && !slices.ContainsFunc(s.Required, e.MayMeet) || term.HonorTaints && !scheduling.ToleratesAll(e.Taints, s.Tolerations) {
+			if !term.IgnoreAffinity && !slices.ContainsFunc(s.Required.List(), e.MayMeet) || term.HonorTaints && !scheduling.ToleratesAll(e.Taints, s.Tolerations) {
 				continue
 			}
 			hosts++

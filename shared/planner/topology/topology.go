@@ -26,10 +26,10 @@ import (
 type Part struct {
 	Units [][]*corev1.Pod
 	// Alternatives are the shape's, narrowed to the domain.
-	Alternatives []scheduling.Requirements
+	Alternatives *workload.Alternatives
 	// Reach are the alternatives that spreads are measured over, where the part has been bound to some of these by its own spreads or as the first of a group:
 	// Kubernetes counts the domains that a pod could have been in. Nil are the alternatives themselves.
-	Reach []scheduling.Requirements
+	Reach *workload.Alternatives
 	// Follows are peers of which a node must have one already.
 	Follows []*workload.PodSelector
 	// sets remember how alternatives are narrowed; nil if that is not worth it.
@@ -180,17 +180,17 @@ func (p *Topology) AddDemand(s *workload.Group, part *Part) *placement.Demand {
 }
 
 // boundBy are the domains that the alternatives bind pods to, of the topology keys in use. Demands with the same alternatives share them.
-func (p *Topology) boundBy(alternatives []scheduling.Requirements) map[string]string {
+func (p *Topology) boundBy(alternatives *workload.Alternatives) map[string]string {
 	if len(p.Counts.keys) == 0 {
 		return nil
 	}
-	by := bindingAt{alternatives: offering.IDOf(alternatives), keys: len(p.Counts.keys)}
+	by := bindingAt{alternatives: alternatives, keys: len(p.Counts.keys)}
 	if bound, ok := p.Counts.bound[by]; ok {
 		return bound
 	}
 	var bound map[string]string
 	for _, key := range p.Counts.keys {
-		if value, ok := workload.SingleValue(alternatives, key); ok {
+		if value, ok := alternatives.SingleValue(key); ok {
 			if bound == nil {
 				bound = map[string]string{}
 			}
@@ -204,7 +204,7 @@ func (p *Topology) boundBy(alternatives []scheduling.Requirements) map[string]st
 // bind divides one shape, and leaves those of its pods unplaced that no domain may take.
 func (p *Topology) bind(s *workload.Group, whole Part) []Part {
 	whole, away := p.KeepAway(s, whole)
-	if len(whole.Alternatives) == 0 {
+	if whole.Alternatives == nil {
 		p.state.Leave(s, s.Pods, fmt.Sprintf("required anti-affinity, its own or that of other pods, leaves it %s, and its node selector, affinity and volumes ask for just what is left out", away))
 		return nil
 	}
@@ -309,7 +309,7 @@ func (p *Topology) followAffinity(s *workload.Group, whole Part, term *workload.
 	}
 	if len(values) > 0 {
 		narrowed := whole.Narrow(scheduling.In(term.Key, values...))
-		if len(narrowed.Alternatives) == 0 {
+		if narrowed.Alternatives == nil {
 			p.state.Leave(s, placement.Flatten(whole.Units), fmt.Sprintf("%s wants pods that run in %s, which its node selector, affinity and volumes leave out", term.Field, scheduling.In(term.Key, values...)))
 			return nil
 		}
@@ -337,7 +337,7 @@ func (p *Topology) HasPlanned(peers *workload.PodSelector) bool {
 // find; if not, the pools do not say which domains there are.
 func (p *Topology) noDomain(s *workload.Group, whole Part, field, key string) []Part {
 	known := whole.Narrow(scheduling.Exists(key))
-	if columns, _ := p.offers.OfferingsFor(s, known.Alternatives, s.Need); columns.Empty() && len(known.Alternatives) > 0 {
+	if columns, _ := p.offers.OfferingsFor(s, known.Alternatives, s.Need); columns.Empty() && known.Alternatives != nil {
 		return []Part{known}
 	}
 	p.state.Leave(s, placement.Flatten(whole.Units), fmt.Sprintf("%s is over %q, and no node pool lists the values that it can have: add a requirement with operator In to one", field, key))
@@ -380,7 +380,7 @@ const levelPriceFactor = 1.1
 
 // bindForOthers binds a part to a domain of the key if a constraint of any shape over that key counts its pods: spreads want them level, the others in few places.
 func (p *Topology) bindForOthers(s *workload.Group, whole Part, key string) []Part {
-	if _, ok := workload.SingleValue(whole.Alternatives, key); ok {
+	if _, ok := whole.Alternatives.SingleValue(key); ok {
 		return []Part{whole}
 	}
 	counted, levelled := p.concerning(s, key)
@@ -392,7 +392,7 @@ func (p *Topology) bindForOthers(s *workload.Group, whole Part, key string) []Pa
 	if !owns {
 		// On nodes without the label nothing counts them.
 		without := whole.Narrow(scheduling.DoesNotExist(key))
-		if len(without.Alternatives) > 0 && p.offers.HasOfferingFor(s, without.Alternatives, s.Need) {
+		if without.Alternatives != nil && p.offers.HasOfferingFor(s, without.Alternatives, s.Need) {
 			return []Part{without}
 		}
 		if n := p.roomWithoutLabel(s, without, key); n > 0 {
@@ -410,7 +410,7 @@ func (p *Topology) bindForOthers(s *workload.Group, whole Part, key string) []Pa
 			return append(parts, unheard[0])
 		}
 		// Where no node has the label, nothing can be too near.
-		if without := whole.Narrow(scheduling.DoesNotExist(key)); owns && len(without.Alternatives) > 0 {
+		if without := whole.Narrow(scheduling.DoesNotExist(key)); owns && without.Alternatives != nil {
 			if columns, _ := p.offers.OfferingsFor(s, without.Alternatives, s.Need); !columns.Empty() {
 				return append(parts, without)
 			}
@@ -437,7 +437,7 @@ func (p *Topology) NewDomains(w Part, key string) []Part {
 		if !ok || !pool.IsOpen(key) {
 			continue
 		}
-		for _, alternative := range w.Alternatives {
+		for _, alternative := range w.Alternatives.List() {
 			have := r
 			if asked, ok := alternative[key]; ok {
 				have = have.Intersection(asked)
@@ -456,7 +456,7 @@ func (p *Topology) NewDomains(w Part, key string) []Part {
 // WithPlanned adds the domains that planned nodes have by what other pods decided of a label which their pool leaves open.
 func (p *Topology) WithPlanned(domains []Domain, w Part, key string) []Domain {
 	for _, value := range p.state.PlannedValues(key) {
-		if !slices.ContainsFunc(domains, func(d Domain) bool { return d.Value == value }) && len(workload.Narrow(w.Alternatives, scheduling.In(key, value))) > 0 {
+		if !slices.ContainsFunc(domains, func(d Domain) bool { return d.Value == value }) && w.Alternatives.Narrow(scheduling.In(key, value)) != nil {
 			domains = append(domains, Domain{Value: value, price: math.Inf(1)})
 		}
 	}

@@ -2,7 +2,6 @@ package workload
 
 import (
 	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -36,7 +35,7 @@ func NodeAlternatives(spec *corev1.PodSpec) ([]scheduling.Requirements, error) {
 }
 
 // preferredAlternatives narrows the alternatives by the heaviest preferred term of node affinity.
-func preferredAlternatives(spec *corev1.PodSpec, alternatives []scheduling.Requirements) ([]scheduling.Requirements, error) {
+func preferredAlternatives(spec *corev1.PodSpec, alternatives *Alternatives) (*Alternatives, error) {
 	if spec.Affinity == nil || spec.Affinity.NodeAffinity == nil {
 		return alternatives, nil
 	}
@@ -52,59 +51,5 @@ func preferredAlternatives(spec *corev1.PodSpec, alternatives []scheduling.Requi
 	if err != nil {
 		return nil, fmt.Errorf("spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[%d].preference: %w", i, err)
 	}
-	return Combine(alternatives, []scheduling.Requirements{preferred}), nil
-}
-
-// Combine are the requirements that meet one of each list.
-func Combine(a, b []scheduling.Requirements) []scheduling.Requirements {
-	var result []scheduling.Requirements
-	for _, x := range a {
-	next:
-		for _, y := range b {
-			both := x.Clone()
-			both.Merge(y)
-			for key := range y {
-				if both[key].Empty() {
-					continue next
-				}
-			}
-			result = append(result, both)
-		}
-	}
-	return result
-}
-
-func alternativesText(alternatives []scheduling.Requirements) string {
-	texts := make([]string, len(alternatives))
-	for i, a := range alternatives {
-		texts[i] = a.String()
-	}
-	return strings.Join(texts, ", or ")
-}
-
-// Narrow adds a requirement to each alternative, and leaves those out that then allow nothing.
-func Narrow(alternatives []scheduling.Requirements, r scheduling.Requirement) []scheduling.Requirements {
-	var result []scheduling.Requirements
-	for _, alternative := range alternatives {
-		if have, ok := alternative[r.Key()]; ok && !have.Intersects(r) {
-			continue
-		}
-		narrowed := alternative.Clone()
-		narrowed.Add(r)
-		result = append(result, narrowed)
-	}
-	return result
-}
-
-// SingleValue is the one value of the key that all alternatives demand.
-func SingleValue(alternatives []scheduling.Requirements, key string) (string, bool) {
-	result := ""
-	for i, a := range alternatives {
-		value, ok := a[key].Single()
-		if !ok || i > 0 && value != result {
-			return "", false
-		}
-		result = value
-	}
-	return result, result != ""
+	return Combine(alternatives.List(), []scheduling.Requirements{preferred}), nil
 }

@@ -35,7 +35,7 @@ type Group struct {
 	// Need is what one pod takes.
 	Need resource.Vector
 	// Required are those of the terms. alternatives are the same with the heaviest preferred term and what the pods' volumes demand.
-	Required, Alternatives []scheduling.Requirements
+	Required, Alternatives *Alternatives
 	// VolumeBound says that the volumes can be used in some places only.
 	VolumeBound bool
 	Attachments []volumes.Attachment
@@ -50,7 +50,7 @@ type Group struct {
 type NodeTerms struct {
 	// required are the label requirements of which a node has to meet one: the node selector with each term of the required node affinity; err says what of them
 	// cannot be read. Nobody may change them.
-	required []scheduling.Requirements
+	required *Alternatives
 	err      error
 }
 
@@ -91,7 +91,7 @@ func (p *Workload) readGroups() {
 		first := &pods[g.first]
 		if terms[g.placement] == nil {
 			strict, err := NodeAlternatives(&first.Spec)
-			terms[g.placement] = &NodeTerms{required: strict, err: err}
+			terms[g.placement] = &NodeTerms{required: NewAlternatives(strict), err: err}
 		}
 		shapes[i] = Group{
 			Pods: members[:0:g.count], key: texts[i], Spec: &first.Spec, NodeTermsKey: placementTexts[g.placement], Terms: terms[g.placement], Class: p.Classes.of(first), Preferences: p.respectsPreferences(), AvoidsTaints: p.respectsPreferences() && p.avoidableTaints,
@@ -148,7 +148,7 @@ func (p *Workload) readGroup(s *Group) {
 	}
 	places := p.volumePlaces(&need)
 	if s.VolumeBound = places != nil; s.VolumeBound {
-		if s.Alternatives = Combine(s.Alternatives, places); len(s.Alternatives) == 0 {
+		if s.Alternatives = Combine(s.Alternatives.List(), places); s.Alternatives == nil {
 			s.Problem = "its node selector and affinity leave out the places where its volumes can be used: " + alternativesText(places)
 			return
 		}
@@ -226,7 +226,7 @@ func (s *Group) MostPerNode() int {
 
 // MayBeIn reports whether the domain counts for a spread of the shape's, as far as its own node selector and affinity go.
 func (s *Group) MayBeIn(term *SpreadTerm, value string) bool {
-	return term.IgnoreAffinity || slices.ContainsFunc(s.Required, func(a scheduling.Requirements) bool {
+	return term.IgnoreAffinity || slices.ContainsFunc(s.Required.List(), func(a scheduling.Requirements) bool {
 		r, asked := a[term.Key]
 		return !asked || r.Has(value)
 	})
