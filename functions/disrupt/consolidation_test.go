@@ -19,7 +19,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/metrics"
 )
 
-// savings sums up what the metric's lines say by reason.
+// savings sums up the metric's lines by reason.
 func savings(t *testing.T, lines string) map[string]float64 {
 	t.Helper()
 	saved := map[string]float64{}
@@ -38,9 +38,9 @@ func savings(t *testing.T, lines string) map[string]float64 {
 	return saved
 }
 
-// TestAFragmentedFleetIsConsolidated has six nodes for what two would hold, under a budget of
-// two nodes. Of one Deployment a disruption budget lets one pod go; another has a single
-// replica, which is to be moved by a restart.
+// TestAFragmentedFleetIsConsolidated has six nodes for the pods of two, under a budget of two
+// nodes. One Deployment has a disruption budget that allows one eviction. Another one has a single
+// replica that is moved by a restart.
 func TestAFragmentedFleetIsConsolidated(t *testing.T) {
 	mayRestart(t)
 	pool(t, "2")
@@ -61,12 +61,12 @@ func TestAFragmentedFleetIsConsolidated(t *testing.T) {
 			func(pod corev1.Pod) bool { return pod.Status.Phase != corev1.PodRunning })
 	})
 	w.most, w.least = 0, map[string]int{"web": nodes, "single": 1}
-	l := newLooker(t, nil)
+	l := newHarness(t, nil)
 	var written bytes.Buffer
 	l.metrics = metrics.NewRecorder("test", &written, l.now)
 	proposed := map[string]time.Time{}
 	w.await("two spot nodes are left", func() bool {
-		l.mustLook(t)
+		l.mustTick(t)
 		for _, claim := range w.claims() {
 			_, isProposed := claim.Annotations[disruption.ProposedAnnotationKey]
 			if _, known := proposed[claim.Name]; isProposed && !known {
@@ -102,10 +102,10 @@ func TestAFragmentedFleetIsConsolidated(t *testing.T) {
 		written.String()), 6*0.096-2*0.03; math.Abs(saved["Underutilized"]+saved["Empty"]-want) > 1e-6 {
 		t.Errorf("the metric says that %v $ an hour are saved, want %g", saved, want)
 	}
-	// A fleet at rest is left at rest.
+	// A settled fleet stays as it is.
 	left := w.claims()
 	for range 8 {
-		l.mustLook(t)
+		l.mustTick(t)
 		l.ahead += 20 * time.Second
 		w.step()
 	}
@@ -121,7 +121,7 @@ func TestAFragmentedFleetIsConsolidated(t *testing.T) {
 	}
 }
 
-// TestAProposalThatDoesNotHoldIsWithdrawn has a person protect a node after it was proposed.
+// TestAProposalThatDoesNotHoldIsWithdrawn protects a node after it was proposed.
 func TestAProposalThatDoesNotHoldIsWithdrawn(t *testing.T) {
 	pool(t, "100%")
 	server.Patch(t, api.NodePoolsPath+"/default",
@@ -132,10 +132,10 @@ func TestAProposalThatDoesNotHoldIsWithdrawn(t *testing.T) {
 	w := newWorld(t)
 	w.fill("kept", 2)
 	w.workload(2, 0, "300m")
-	l := newLooker(t, nil)
+	l := newHarness(t, nil)
 	first := ""
 	w.await("a move is proposed", func() bool {
-		l.mustLook(t)
+		l.mustTick(t)
 		l.ahead += 20 * time.Second
 		w.step()
 		for _, claim := range w.claims() {
@@ -148,7 +148,7 @@ func TestAProposalThatDoesNotHoldIsWithdrawn(t *testing.T) {
 	server.Patch(t, clustertest.NodesPath+"/node-"+first,
 		map[string]any{"metadata": map[string]any{"annotations": map[string]string{api.DoNotDisruptAnnotationKey: "true"}}})
 	w.await("the proposal is taken back", func() bool {
-		l.mustLook(t)
+		l.mustTick(t)
 		l.ahead += 5 * time.Second
 		w.step()
 		return readClaim(t, first).Annotations[disruption.ProposedAnnotationKey] == ""

@@ -20,7 +20,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/queue"
 )
 
-// server is what the tests of this package share: starting one takes seconds.
+// server is shared by the tests of this package, because a start takes seconds.
 var server *clustertest.Cluster
 
 func TestMain(m *testing.M) {
@@ -47,21 +47,21 @@ func (m *mailbox) Send(_ context.Context, url string, messages ...queue.Message)
 	return nil
 }
 
-// looker is a handler with what is around it.
-type looker struct {
+// harness is a handler with its clock and its queues.
+type harness struct {
 	*handler
 	mail  *mailbox
-	ahead time.Duration // how far the clock was put forward
+	ahead time.Duration // of the clock
 }
 
-func newLooker(t *testing.T, cut *clustertest.Cut) *looker {
+func newHarness(t *testing.T, cut *clustertest.Cut) *harness {
 	t.Helper()
 	var wrap func(http.RoundTripper) http.RoundTripper
 	if cut != nil {
 		wrap = cut.Wrap
 	}
 	client := server.Client(t, wrap)
-	l := &looker{mail: &mailbox{}}
+	l := &harness{mail: &mailbox{}}
 	l.handler = &handler{
 		cluster: "test", disrupt: "d", lifecycle: "l", provision: "p", sender: l.mail,
 		now:     func() time.Time { return time.Now().Add(l.ahead) },
@@ -70,10 +70,10 @@ func newLooker(t *testing.T, cut *clustertest.Cut) *looker {
 	return l
 }
 
-// look handles a tick.
-func (l *looker) look(t *testing.T) error {
+// tick handles the message of a tick.
+func (l *harness) tick(t *testing.T) error {
 	t.Helper()
-	// Lists are read from the API server's watch cache, some milliseconds behind.
+	// The API server's watch cache, which answers lists, is some milliseconds behind.
 	time.Sleep(30 * time.Millisecond)
 	body, err := json.Marshal(queue.Message{Cluster: "test", At: l.now(), Reason: queue.ReasonTick})
 	if err != nil {
@@ -83,14 +83,14 @@ func (l *looker) look(t *testing.T) error {
 	return err
 }
 
-func (l *looker) mustLook(t *testing.T) {
+func (l *harness) mustTick(t *testing.T) {
 	t.Helper()
-	if err := l.look(t); err != nil {
+	if err := l.tick(t); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// pool makes the pool "default" until the test is over.
+// pool creates the pool "default" until the test is over.
 func pool(t *testing.T, nodes string) {
 	t.Helper()
 	made := &api.NodePool{TypeMeta: metav1.TypeMeta{APIVersion: api.APIVersion, Kind: api.NodePoolKind},
@@ -104,7 +104,7 @@ func pool(t *testing.T, nodes string) {
 	t.Cleanup(func() { server.Delete(t, api.NodePoolsPath+"/default") })
 }
 
-// initialized makes nodes that are ready for pods until the test is over.
+// initialized creates nodes that are ready for pods until the test is over.
 func initialized(t *testing.T, names ...string) {
 	t.Helper()
 	for _, name := range names {
@@ -152,21 +152,21 @@ func isNoted(t *testing.T, name string) bool {
 func TestAnEmptyNodeIsRemovedInTheSecondPass(t *testing.T) {
 	pool(t, "100%")
 	initialized(t, "empty")
-	l := newLooker(t, nil)
-	l.mustLook(t)
+	l := newHarness(t, nil)
+	l.mustTick(t)
 	if !isNoted(t, "empty") || isEnding(t, "empty") {
 		t.Fatalf("noted %t, ending %t", isNoted(t, "empty"), isEnding(t, "empty"))
 	}
 	if next := l.mail.sent["d"]; len(next) != 1 || next[0].Hop != 1 || next[0].At.Sub(l.now()) < 4*time.Second {
 		t.Fatalf("the second look is asked for by %+v", next)
 	}
-	l.mustLook(t)
+	l.mustTick(t)
 	if isEnding(t, "empty") {
 		t.Fatal("removed by a look too soon")
 	}
 	l.ahead = 7 * time.Second
 	for range 2 { // delivered twice, which is harmless
-		l.mustLook(t)
+		l.mustTick(t)
 		claim := readClaim(t, "empty")
 		reason := api.GetCondition(claim.Status.Conditions, api.ConditionTypeDisruptionReason)
 		if claim.DeletionTimestamp == nil || !isTainted(t, "empty") || reason == nil || reason.Reason != "Empty" {
@@ -187,11 +187,11 @@ func TestAnEmptyNodeIsRemovedInTheSecondPass(t *testing.T) {
 func TestANodeThatIsUsedAgainStays(t *testing.T) {
 	pool(t, "100%")
 	initialized(t, "used")
-	l := newLooker(t, nil)
-	l.mustLook(t)
+	l := newHarness(t, nil)
+	l.mustTick(t)
 	server.Pod(t, "guest", "node-used")
 	l.ahead = time.Minute
-	l.mustLook(t)
+	l.mustTick(t)
 	if isNoted(t, "used") || isEnding(t, "used") || isTainted(t, "used") {
 		t.Errorf("noted %t, ending %t, tainted %t", isNoted(t, "used"), isEnding(t, "used"), isTainted(t, "used"))
 	}
@@ -199,7 +199,7 @@ func TestANodeThatIsUsedAgainStays(t *testing.T) {
 	server.EndPods(t, "node-used")
 }
 
-// late shows pods on a node only when it is looked at once more.
+// late lists a pod on a node only in the read before its deletion.
 type late struct{ edge }
 
 func (late) PodsOnNode(context.Context, string, string) ([]corev1.Pod, error) {
@@ -209,18 +209,18 @@ func (late) PodsOnNode(context.Context, string, string) ([]corev1.Pod, error) {
 func TestAPodThatArrivesAtTheLastMomentKeepsItsNode(t *testing.T) {
 	pool(t, "100%")
 	initialized(t, "late")
-	l := newLooker(t, nil)
-	l.mustLook(t)
+	l := newHarness(t, nil)
+	l.mustTick(t)
 	l.ahead = time.Minute
 	client := edge{Client: server.Client(t, nil)}
 	l.connect = func(context.Context) (kubernetes, error) { return late{client}, nil }
-	l.mustLook(t)
+	l.mustTick(t)
 	if isEnding(t, "late") || !isTainted(t, "late") {
 		t.Fatalf("ending %t, tainted %t", isEnding(t, "late"), isTainted(t, "late"))
 	}
-	// The next look sees the pod, and takes the mark back.
+	// The next pass sees the pod, and removes the taint.
 	server.Pod(t, "late", "node-late")
-	l.mustLook(t)
+	l.mustTick(t)
 	if isEnding(t, "late") || isTainted(t, "late") || isNoted(t, "late") {
 		t.Errorf("ending %t, tainted %t, noted %t", isEnding(t, "late"), isTainted(t, "late"), isNoted(t, "late"))
 	}
@@ -232,14 +232,14 @@ func TestABudgetHoldsForConcurrentPasses(t *testing.T) {
 	pool(t, "1")
 	names := []string{"budget-a", "budget-b", "budget-c"}
 	initialized(t, names...)
-	first := newLooker(t, nil)
-	first.mustLook(t)
+	first := newHarness(t, nil)
+	first.mustTick(t)
 	var group sync.WaitGroup
 	for range 6 {
-		l := newLooker(t, nil)
+		l := newHarness(t, nil)
 		l.ahead = time.Minute
 		group.Go(func() {
-			if err := l.look(t); err != nil {
+			if err := l.tick(t); err != nil {
 				t.Error(err)
 			}
 		})
@@ -264,8 +264,8 @@ func TestAnotherHoldersLeaseIsLeftAlone(t *testing.T) {
 	if err != nil || held == nil {
 		t.Fatal(held, err)
 	}
-	l := newLooker(t, nil)
-	l.mustLook(t)
+	l := newHarness(t, nil)
+	l.mustTick(t)
 	if isNoted(t, "leased") {
 		t.Error("looked without the lease")
 	}
@@ -273,7 +273,7 @@ func TestAnotherHoldersLeaseIsLeftAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.ahead = 2 * time.Second
-	l.mustLook(t)
+	l.mustTick(t)
 	if !isNoted(t, "leased") {
 		t.Error("did not look with the lease")
 	}
@@ -281,17 +281,17 @@ func TestAnotherHoldersLeaseIsLeftAlone(t *testing.T) {
 
 func TestAClusterWithoutNodesCostsOneList(t *testing.T) {
 	cut := clustertest.After(0)
-	l := newLooker(t, cut)
-	l.mustLook(t)
+	l := newHarness(t, cut)
+	l.mustTick(t)
 	if cut.Over() || len(l.mail.sent) != 0 {
 		t.Errorf("something was written, or sent: %v", l.mail.sent)
 	}
 }
 
 func TestMessages(t *testing.T) {
-	l := newLooker(t, nil)
+	l := newHarness(t, nil)
 	l.connect = func(context.Context) (kubernetes, error) { return nil, errors.New("no endpoint") }
-	if l.look(t) == nil {
+	if l.tick(t) == nil {
 		t.Error("no error without a cluster")
 	}
 	stale := `{"cluster":"test","at":"2026-01-01T00:00:00Z","reason":"tick"}`

@@ -17,7 +17,7 @@ import (
 
 const classesPath = "/apis/karpenter.k8s.aws/v1/ec2nodeclasses"
 
-// offers makes the class "default" and a catalogue until the test is over.
+// offers creates the class "default" and a catalogue until the test is over.
 func offers(t *testing.T) {
 	t.Helper()
 	class := &api.EC2NodeClass{TypeMeta: metav1.TypeMeta{APIVersion: api.AWSGroup + "/v1", Kind: api.EC2NodeClassKind},
@@ -86,7 +86,7 @@ func replacement(t *testing.T, name string) *api.NodeClaim {
 	return found
 }
 
-// arrive plays provision, the machine and lifecycle: the claim's node is there.
+// arrive acts as provision, the machine and lifecycle: it initializes the claim's node.
 func arrive(t *testing.T, claim *api.NodeClaim) {
 	t.Helper()
 	node := "node-" + claim.Name
@@ -104,7 +104,7 @@ func arrive(t *testing.T, claim *api.NodeClaim) {
 	})
 }
 
-// forget removes whatever replaces the named claim.
+// forget removes the claims that replace others.
 func forget(t *testing.T) {
 	t.Helper()
 	for _, claim := range clustertest.Get[api.NodeClaimList](t, server, api.NodeClaimsPath).Items {
@@ -128,8 +128,8 @@ func TestARecommendedNodeIsDeletedWhenItsReplacementIsInitialized(t *testing.T) 
 	offers(t)
 	recommend(t, "shaky")
 	t.Cleanup(func() { forget(t) })
-	l := newLooker(t, nil)
-	l.mustLook(t)
+	l := newHarness(t, nil)
+	l.mustTick(t)
 	made := replacement(t, "shaky")
 	if made == nil || !isBeingReplaced(t, "shaky") || !isTainted(t, "shaky") || isEnding(t, "shaky") {
 		t.Fatalf("replacement %v, being replaced %t, tainted %t, ending %t", made, isBeingReplaced(t, "shaky"),
@@ -142,14 +142,14 @@ func TestARecommendedNodeIsDeletedWhenItsReplacementIsInitialized(t *testing.T) 
 	if sent := l.mail.sent["p"]; len(sent) != 1 || sent[0].Reason != queue.ReasonInterruption {
 		t.Errorf("provision was sent %+v", sent)
 	}
-	for range 2 { // nobody has launched it: who launches is woken again
-		l.mustLook(t)
+	for range 2 { // nobody has launched it, so that provision is woken again
+		l.mustTick(t)
 	}
 	if len(l.mail.sent["p"]) != 3 || replacement(t, "shaky").Name != made.Name || isEnding(t, "shaky") {
 		t.Errorf("provision was sent %d messages; ending %t", len(l.mail.sent["p"]), isEnding(t, "shaky"))
 	}
 	arrive(t, made)
-	l.mustLook(t)
+	l.mustTick(t)
 	if !isEnding(t, "shaky") || len(l.mail.sent["l"]) != 1 {
 		t.Errorf("ending %t, lifecycle was sent %d messages", isEnding(t, "shaky"), len(l.mail.sent["l"]))
 	}
@@ -161,24 +161,24 @@ func TestARecommendedNodeIsDeletedWhenItsReplacementIsInitialized(t *testing.T) 
 }
 
 func TestAFailedReplacementIsRolledBack(t *testing.T) {
-	for name, fails := range map[string]func(t *testing.T, l *looker, made *api.NodeClaim){
-		"given-up": func(t *testing.T, _ *looker, made *api.NodeClaim) {
+	for name, fails := range map[string]func(t *testing.T, l *harness, made *api.NodeClaim){
+		"given-up": func(t *testing.T, _ *harness, made *api.NodeClaim) {
 			server.Delete(t, api.NodeClaimsPath+"/"+made.Name)
 			server.Patch(t, api.NodeClaimsPath+"/"+made.Name,
 				map[string]any{"metadata": map[string]any{"finalizers": []string{}}})
 		},
-		"too-slow": func(_ *testing.T, l *looker, _ *api.NodeClaim) { l.ahead += 11 * time.Minute },
+		"too-slow": func(_ *testing.T, l *harness, _ *api.NodeClaim) { l.ahead += 11 * time.Minute },
 	} {
 		t.Run(name, func(t *testing.T) {
 			pool(t, "100%")
 			offers(t)
 			recommend(t, name)
 			t.Cleanup(func() { forget(t) })
-			l := newLooker(t, nil)
-			l.mustLook(t)
+			l := newHarness(t, nil)
+			l.mustTick(t)
 			fails(t, l, replacement(t, name))
 			for range 2 {
-				l.mustLook(t)
+				l.mustTick(t)
 				claim := readClaim(t, name)
 				if isBeingReplaced(t, name) || isTainted(t, name) || isEnding(t, name) ||
 					api.GetCondition(claim.Status.Conditions, api.ConditionTypeDisruptionReason) != nil ||
@@ -191,7 +191,7 @@ func TestAFailedReplacementIsRolledBack(t *testing.T) {
 				t.Error("nobody is told why")
 			}
 			l.ahead += 11 * time.Minute
-			l.mustLook(t)
+			l.mustTick(t)
 			if !isBeingReplaced(t, name) {
 				t.Error("it is not tried again")
 			}
@@ -204,9 +204,9 @@ func TestAMoveBeginsAgainAfterAPassThatDied(t *testing.T) {
 	offers(t)
 	recommend(t, "halfway")
 	t.Cleanup(func() { forget(t) })
-	// All that is written of a move to nodes that are there.
+	// A move to existing nodes begins with this annotation.
 	server.Patch(t, api.NodeClaimsPath+"/halfway", disruption.ReplacedBy(readClaim(t, "halfway"), nil))
-	newLooker(t, nil).mustLook(t)
+	newHarness(t, nil).mustTick(t)
 	claim := readClaim(t, "halfway")
 	if replacement(t, "halfway") == nil || !isBeingReplaced(t, "halfway") ||
 		claim.Annotations[disruption.ReplaceAfterAnnotationKey] != "" {

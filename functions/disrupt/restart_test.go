@@ -18,7 +18,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption"
 )
 
-// mayRestart gives the function the right that a namespace gives.
+// mayRestart gives the function the right to restart Deployments of a namespace.
 func mayRestart(t *testing.T) {
 	t.Helper()
 	const path = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings"
@@ -30,8 +30,7 @@ func mayRestart(t *testing.T) {
 	t.Cleanup(func() { server.Delete(t, path+"/whittle-restart") })
 }
 
-// single has one node whose image is not the class's any more, with the only pod of a
-// Deployment that asks to be moved by a restart.
+// single has one drifted node with the only pod of a Deployment that asks to be moved by a restart.
 func single(t *testing.T) *world {
 	t.Helper()
 	pool(t, "100%")
@@ -70,9 +69,9 @@ func drift(t *testing.T, name string) {
 func TestASingleReplicaIsMovedByARestart(t *testing.T) {
 	mayRestart(t)
 	w := single(t)
-	l := newLooker(t, nil)
+	l := newHarness(t, nil)
 	w.await("the node is gone", func() bool {
-		l.mustLook(t)
+		l.mustTick(t)
 		l.ahead += 5 * time.Second
 		w.step()
 		return clustertest.Get[api.NodeClaim](t, server, api.NodeClaimsPath+"/single-000") == nil
@@ -86,13 +85,13 @@ func TestASingleReplicaIsMovedByARestart(t *testing.T) {
 	}
 }
 
-// TestARestartThatDoesNotEndKeepsTheNode has the new pod never become ready.
+// TestARestartThatDoesNotEndKeepsTheNode has a new pod that never becomes ready.
 func TestARestartThatDoesNotEndKeepsTheNode(t *testing.T) {
 	mayRestart(t)
 	w := single(t)
-	l := newLooker(t, nil)
+	l := newHarness(t, nil)
 	w.await("the restart is begun", func() bool {
-		l.mustLook(t)
+		l.mustTick(t)
 		l.ahead += 5 * time.Second
 		if readClaim(t, "single-000").Annotations[disruption.RestartingSinceAnnotationKey] != "" {
 			return true
@@ -101,7 +100,7 @@ func TestARestartThatDoesNotEndKeepsTheNode(t *testing.T) {
 		return false
 	})
 	l.ahead += 11 * time.Minute
-	l.mustLook(t)
+	l.mustTick(t)
 	claim := readClaim(t, "single-000")
 	if claim.DeletionTimestamp != nil || isTainted(t, "single-000") || isBeingReplaced(t, "single-000") ||
 		claim.Annotations[disruption.RestartingSinceAnnotationKey] != "" {
@@ -110,7 +109,7 @@ func TestARestartThatDoesNotEndKeepsTheNode(t *testing.T) {
 	}
 }
 
-// forbids denies what a namespace has not given.
+// forbids denies the right to restart Deployments.
 type forbids struct{ edge }
 
 func (forbids) DeploymentOf(context.Context, *corev1.Pod) (*appsv1.Deployment, error) {
@@ -119,11 +118,11 @@ func (forbids) DeploymentOf(context.Context, *corev1.Pod) (*appsv1.Deployment, e
 
 func TestWithoutTheRightToRestartTheNodeStays(t *testing.T) {
 	w := single(t)
-	l := newLooker(t, nil)
+	l := newHarness(t, nil)
 	client := edge{Client: server.Client(t, nil)}
 	l.connect = func(context.Context) (kubernetes, error) { return forbids{client}, nil }
 	w.await("it is told", func() bool {
-		l.mustLook(t)
+		l.mustTick(t)
 		l.ahead += 5 * time.Second
 		w.step()
 		for _, event := range clustertest.Get[corev1.EventList](t, server,

@@ -25,20 +25,20 @@ const (
 	budgetsPath     = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 )
 
-// world plays what is around disrupt: machines that join and end, the kubelets on them, and
-// lifecycle, which drains nodes by the real Eviction API. It counts on the way.
+// world acts as everything around disrupt: machines that join and end, their kubelets, and
+// lifecycle, which drains nodes by the real Eviction API. It also counts.
 type world struct {
 	t     *testing.T
 	image string // of machines that join
-	// most is the greatest number of nodes that were on their way out at once, leastReady
-	// the least number of ready pods, least the same by Deployment.
+	// most is the greatest number of nodes that were disrupted at once. leastReady is the least
+	// number of ready pods, and least the same by Deployment.
 	most, leastReady int
 	least            map[string]int
 	beaten           time.Time
 }
 
-// beat plays the kubelets' heartbeats: without them Kubernetes takes nodes for dead after
-// some forty seconds.
+// beat sends the kubelets' heartbeats. Without them Kubernetes marks nodes as unreachable after
+// forty seconds.
 func (w *world) beat() {
 	w.t.Helper()
 	if time.Since(w.beaten) < 15*time.Second {
@@ -55,7 +55,7 @@ func (w *world) beat() {
 	})
 }
 
-// each does something many times, some at a time.
+// each calls the function for each number, eight at a time.
 func (w *world) each(count int, do func(int)) {
 	w.t.Helper()
 	var group sync.WaitGroup
@@ -100,7 +100,7 @@ func (w *world) join(claim *api.NodeClaim) {
 	}
 	conditions := slices.Clone(claim.Status.Conditions)
 	for _, kind := range []string{api.ConditionTypeLaunched, api.ConditionTypeInitialized} {
-		// Long ago: it is nothing new.
+		// The conditions are old, so that the node counts as settled.
 		api.SetCondition(&conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue}, time.Now().Add(-time.Hour))
 	}
 	server.Patch(w.t, api.NodeClaimsPath+"/"+name, map[string]any{"metadata": map[string]any{"labels": map[string]string{
@@ -122,25 +122,25 @@ func (w *world) join(claim *api.NodeClaim) {
 	})
 }
 
-// fill makes claims whose machines have joined, several at a time.
+// fill creates claims whose machines have joined.
 func (w *world) fill(prefix string, count int) {
 	w.t.Helper()
 	w.each(count, func(i int) { w.join(server.Claim(w.t, fmt.Sprintf("%s-%03d", prefix, i), "")) })
 	w.beat()
-	// Kubernetes has done with the nodes in about the order in which they came.
+	// Kubernetes finishes with the nodes in about the order of their creation.
 	for i := max(0, count-20); i < count; i++ {
 		server.Settle(w.t, fmt.Sprintf("node-%s-%03d", prefix, i))
 	}
 }
 
-// end lets go of an ending claim whose node has no pods any more.
+// end releases a deleted claim whose node has no pods any more.
 func (w *world) end(claim *api.NodeClaim, pods []corev1.Pod) {
 	node := "node-" + claim.Name
 	for i := range pods {
 		if pods[i].Spec.NodeName != node {
 			continue
 		}
-		server.Evict(w.t, &pods[i]) // a budget that says no is asked again at the next step
+		server.Evict(w.t, &pods[i]) // the next step repeats an eviction that a budget forbids
 		return
 	}
 	server.Delete(w.t, clustertest.NodesPath+"/"+node)
@@ -148,7 +148,7 @@ func (w *world) end(claim *api.NodeClaim, pods []corev1.Pod) {
 		map[string]any{"metadata": map[string]any{"finalizers": []string{}}})
 }
 
-// step lets everything around disrupt take one turn.
+// step gives everything around disrupt one turn.
 func (w *world) step() {
 	w.t.Helper()
 	w.beat()
@@ -191,8 +191,7 @@ func (w *world) step() {
 	w.most = max(w.most, going)
 }
 
-// workload makes a Deployment of replicas with a disruption budget, and waits until all of them
-// run.
+// workload creates a Deployment with a disruption budget, and waits until all replicas run.
 func (w *world) workload(replicas, available int32, cpu string) {
 	w.t.Helper()
 	least := intstr.FromInt32(available)
@@ -211,7 +210,7 @@ func (w *world) workload(replicas, available int32, cpu string) {
 	w.most, w.leastReady = 0, int(replicas)
 }
 
-// deploy makes a Deployment until the test is over.
+// deploy creates a Deployment until the test is over.
 func (w *world) deploy(name string, replicas int32, cpu string, annotations map[string]string) {
 	w.t.Helper()
 	labels := map[string]string{"app": name}
@@ -239,7 +238,7 @@ func (w *world) deploy(name string, replicas int32, cpu string, annotations map[
 	})
 }
 
-// await waits for the control plane's own controllers, which take as long as they take.
+// await waits for the control plane's own controllers.
 func (w *world) await(what string, done func() bool) {
 	w.t.Helper()
 	for deadline := time.Now().Add(4 * time.Minute); !done(); time.Sleep(100 * time.Millisecond) {
@@ -249,8 +248,8 @@ func (w *world) await(what string, done func() bool) {
 	}
 }
 
-// TestAnImageRollsOutWithinTheBudget replaces twenty nodes whose image is not the class's
-// any more, two at a time, while a Deployment's disruption budget lets two pods go.
+// TestAnImageRollsOutWithinTheBudget replaces twenty nodes with an old image, two at a time, while
+// a Deployment's disruption budget allows two evictions.
 func TestAnImageRollsOutWithinTheBudget(t *testing.T) {
 	pool(t, "2")
 	offers(t)
@@ -263,10 +262,10 @@ func TestAnImageRollsOutWithinTheBudget(t *testing.T) {
 	for i := range nodes {
 		drift(t, fmt.Sprintf("old-%03d", i))
 	}
-	l := newLooker(t, nil)
+	l := newHarness(t, nil)
 	old := nodes
 	w.await("every node has the new image", func() bool {
-		l.mustLook(t)
+		l.mustTick(t)
 		l.ahead += 20 * time.Second
 		w.step()
 		left := 0
@@ -287,7 +286,7 @@ func TestAnImageRollsOutWithinTheBudget(t *testing.T) {
 	if w.leastReady < nodes-2 {
 		t.Errorf("%d of %d pods were ready at the least: the disruption budget wants %d", w.leastReady, nodes, nodes-2)
 	}
-	// Each was replaced by one of its own, which carries what it was made from.
+	// Each node was replaced by one of its own, which carries the hash of its pool.
 	claims := w.claims()
 	if len(claims) != nodes {
 		t.Errorf("%d nodes are there for %d pods", len(claims), nodes)
@@ -300,17 +299,16 @@ func TestAnImageRollsOutWithinTheBudget(t *testing.T) {
 	}
 }
 
-// TestAStormOfEmptyNodes empties two hundred nodes at once under the default budget of a
-// tenth.
+// TestAStormOfEmptyNodes has two hundred empty nodes under the default budget of a tenth.
 func TestAStormOfEmptyNodes(t *testing.T) {
 	pool(t, "10%")
 	const nodes = 200
 	w := newWorld(t)
 	w.fill("storm", nodes)
-	l := newLooker(t, nil)
+	l := newHarness(t, nil)
 	looks, left := 0, nodes
 	w.await("no node is left", func() bool {
-		l.mustLook(t)
+		l.mustTick(t)
 		l.ahead += 20 * time.Second
 		looks++
 		going := 0
@@ -324,7 +322,7 @@ func TestAStormOfEmptyNodes(t *testing.T) {
 				going++
 			}
 		}
-		// A tenth, rounded up, of those that are there.
+		// The budget is a tenth of the nodes, rounded up.
 		if allowed := (left + 9) / 10; going > allowed {
 			t.Fatalf("%d of %d nodes are on their way out, the budget allows %d", going, left, allowed)
 		}

@@ -30,7 +30,7 @@ func readClass(t *testing.T, name string) *api.EC2NodeClass {
 	return clustertest.Get[api.EC2NodeClass](t, server, classesPath+"/"+name)
 }
 
-// minute puts the clock to a minute of the hour, so that a tick sweeps or not.
+// minute sets the clock to a minute of the hour, which decides whether a tick sweeps.
 func (l *life) minute(minute int) {
 	for l.now().Minute()%sweepEvery != minute {
 		l.clock.ahead += time.Minute
@@ -45,7 +45,7 @@ func (l *life) tickOnce(t *testing.T) {
 	}
 }
 
-// furnish gives the class what a launch makes for it, and another class's beside it.
+// furnish creates what a launch creates for the class, and the same for another class.
 func (m *fakeMade) furnish(class *api.EC2NodeClass) {
 	for _, id := range []string{"lt-1", "lt-2"} {
 		m.templates[id] = fleet.Template{ID: id, Name: "karpenter.k8s.aws/" + id, Class: class.Name, Created: time.Now()}
@@ -133,7 +133,7 @@ func TestSweep(t *testing.T) {
 			t.Errorf("%s is marked at %s", name, l.made.profiles[name].unusedSince)
 		}
 	}
-	// Half an hour later they rest still; used again, one is no more marked.
+	// Half an hour later they stay. A profile that is used again loses its mark.
 	l.clock.ahead += 30 * time.Minute
 	server.Patch(t, classesPath+"/kept/status", map[string]any{"status": map[string]any{"instanceProfile": "idle"}})
 	l.tickOnce(t)
@@ -143,7 +143,7 @@ func TestSweep(t *testing.T) {
 	}
 	l.clock.ahead += 30 * time.Minute
 	l.tickOnce(t)
-	// The claim that waited has been given up meanwhile, and with it its template.
+	// The claim that waited was given up meanwhile, and its template with it.
 	if left := strings.Join(l.made.left(), " "); readClaim(t, "waiting") != nil ||
 		left != "foreign idle lt-used lt-young used-by-claim" {
 		t.Errorf("left are %s", left)

@@ -13,14 +13,14 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// server is what the tests of this package share: starting one takes seconds.
+// server is shared by the tests of this package, because a start takes seconds.
 var server *clustertest.Cluster
 
 func TestMain(m *testing.M) {
 	os.Exit(clustertest.Main(m, "lifecycle", func(c *clustertest.Cluster) { server = c }))
 }
 
-// life is a handler with what is around it.
+// life is a handler with its clock, its queues and its EC2.
 type life struct {
 	*handler
 	clock *clock
@@ -42,8 +42,8 @@ func newLife(t *testing.T) *life {
 	return l
 }
 
-// until ticks, each time a second later, until done; the kubelet of the node ends
-// pods between the ticks.
+// until sends ticks, each a second later, until done. The kubelet of the node ends pods between
+// the ticks.
 func (l *life) until(t *testing.T, node string, done func() bool) {
 	t.Helper()
 	var last error
@@ -54,8 +54,7 @@ func (l *life) until(t *testing.T, node string, done func() bool) {
 		}
 		server.EndPods(t, node)
 		l.clock.ahead += time.Second
-		// The API server's watch cache, which lists are read from, is some
-		// milliseconds behind.
+		// The API server's watch cache, which answers lists, is some milliseconds behind.
 		time.Sleep(20 * time.Millisecond)
 	}
 	t.Fatalf("not done after 100 ticks; the last error is %v", last)

@@ -16,8 +16,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/queue"
 )
 
-// fakeEC2 has instances in memory. One that is told to end is listed as shutting down
-// once, and then no more.
+// fakeEC2 holds instances in memory. It lists a terminated instance once, as shutting down.
 type fakeEC2 struct {
 	mutex     sync.Mutex
 	instances []fleet.Instance
@@ -123,12 +122,12 @@ func (m *mailbox) Send(_ context.Context, url string, messages ...queue.Message)
 	return nil
 }
 
-// clock is the time, and can be put forward.
+// clock is the present time plus an offset.
 type clock struct{ ahead time.Duration }
 
 func (c *clock) now() time.Time { return time.Now().Add(c.ahead) }
 
-// leaveHalfHour puts the clock where nothing is done, for a minute, that is done twice an hour.
+// leaveHalfHour moves the clock away from the minutes in which a tick sweeps.
 func (c *clock) leaveHalfHour() {
 	if minute := c.now().Minute() % typesEvery; minute == 0 || minute == typesEvery-1 {
 		c.ahead += 2 * time.Minute

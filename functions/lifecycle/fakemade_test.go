@@ -89,7 +89,7 @@ func (m *fakeMade) DeleteProfile(_ context.Context, name string) error {
 	return nil
 }
 
-// left names all that is there.
+// left lists the names of everything that exists.
 func (m *fakeMade) left() []string {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()

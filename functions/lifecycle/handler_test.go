@@ -18,7 +18,7 @@ func (l *life) goOn(hop int) queue.Message {
 	return queue.Message{Cluster: "test", At: l.now(), Reason: queue.ReasonContinue, Hop: hop}
 }
 
-// launching makes a claim that waits for its instance until the test is over.
+// launching creates a claim without an instance until the test is over.
 func launching(t *testing.T, name string) {
 	t.Helper()
 	server.Claim(t, name, "")
@@ -181,7 +181,7 @@ func TestGarbageIsCollected(t *testing.T) {
 		t.Errorf("running %v", l.ec2.running())
 	}
 
-	// A claim whose instance was ended behind our back, with a node that nobody runs.
+	// A claim whose instance somebody else terminated, with a node that is not ready.
 	l.ec2.launch("i-lost", map[string]string{api.NodeClaimTagKey: "lost"})
 	server.Claim(t, "lost", "i-lost")
 	server.Node(t, "node-lost", "i-lost")

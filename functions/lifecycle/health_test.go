@@ -14,7 +14,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/fleet"
 )
 
-// unready has the kubelet of the node say for a time that it is not ready.
+// unready makes the node not ready, since a time ago.
 func unready(t *testing.T, name string, since time.Duration) {
 	t.Helper()
 	at := metav1.NewTime(time.Now().Add(-since))
@@ -84,7 +84,7 @@ func TestNodesOfAPoolWithTooManyUnhealthyOnesStay(t *testing.T) {
 	if reasons := server.Reasons(t, "unwell"); !reasons["NodeRepairBlocked"] {
 		t.Errorf("events about the pool: %v", reasons)
 	}
-	// One recovers: the other is one of three, a fifth rounded up.
+	// One recovers. The other one is a fifth of three nodes, rounded up.
 	server.Patch(t, clustertest.NodesPath+"/node-unwell-0/status", map[string]any{"status": map[string]any{
 		"conditions": []map[string]any{{"type": "Ready", "status": "True"}},
 	}})
@@ -120,7 +120,7 @@ func TestLeasesOfNodesThatAreGoneAreSwept(t *testing.T) {
 	}
 	server.Node(t, "lease-1", "i-somebody-elses")
 	t.Cleanup(func() { server.Delete(t, clustertest.NodesPath+"/lease-1") })
-	// On the next half hour that is more than one away.
+	// The clock moves to a half hour that is more than an hour away.
 	l.clock.ahead = time.Until(time.Now().Truncate(time.Hour).Add(2 * time.Hour))
 	if _, err := l.handle(t.Context(), wakes(t, l.tick())); err != nil {
 		t.Fatal(err)

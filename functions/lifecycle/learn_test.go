@@ -17,7 +17,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/inventory"
 )
 
-// has gives the node a memory, as its kubelet reports it.
+// has sets the memory that the node's kubelet reports.
 func has(t *testing.T, node, memory string) {
 	t.Helper()
 	server.Patch(t, clustertest.NodesPath+"/"+node+"/status",
@@ -29,7 +29,7 @@ func imaged(t *testing.T, claim, image string) {
 	server.Patch(t, api.NodeClaimsPath+"/"+claim+"/status", map[string]any{"status": map[string]any{"imageID": image}})
 }
 
-// configMaps counts what is asked of ConfigMaps.
+// configMaps counts the reads and writes of ConfigMaps.
 type configMaps struct{ reads, writes atomic.Int64 }
 
 func (c *configMaps) wrap(next http.RoundTripper) http.RoundTripper {
@@ -49,12 +49,13 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
 
-// connectTo has the handler use the client.
+// connectTo makes the handler use the client.
 func (l *life) connectTo(client *cluster.Client) {
 	l.connect = func(context.Context) (kubernetes, error) { return client, nil }
 }
 
-// TestTheMemoryOfNodesIsLearned goes from nodes that join to the instance types of plans.
+// TestTheMemoryOfNodesIsLearned follows a memory from a node that joins to the planned instance
+// types.
 func TestTheMemoryOfNodesIsLearned(t *testing.T) {
 	counted := &configMaps{}
 	l := newLife(t)
@@ -92,7 +93,7 @@ func TestTheMemoryOfNodesIsLearned(t *testing.T) {
 		}
 	}
 
-	// What is known costs nothing more, and another container one look.
+	// A known memory costs no call, and one read in another container.
 	counted.reads.Store(0)
 	counted.writes.Store(0)
 	if _, err := l.handle(t.Context(), wakes(t, l.tick())); err != nil {
@@ -116,7 +117,7 @@ func TestTheMemoryOfNodesIsLearned(t *testing.T) {
 	}
 }
 
-// TestANodeJoinsWhenItsCapacityCannotBeWritten: what cannot be written down keeps no node from joining.
+// TestANodeJoinsWhenItsCapacityCannotBeWritten lets every call about ConfigMaps fail.
 func TestANodeJoinsWhenItsCapacityCannotBeWritten(t *testing.T) {
 	refused := &atomic.Int64{}
 	l := newLife(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/queue"
 )
 
-// drainsOnce tells whether the pod was told to end, which a look at its node's claim does.
+// drainsOnce reports whether a pass has evicted the pod.
 func (l *life) drainsOnce(t *testing.T, pod string, wake queue.Message) bool {
 	t.Helper()
 	if _, err := l.handle(t.Context(), wakes(t, wake)); err != nil {
@@ -21,7 +21,7 @@ func (l *life) drainsOnce(t *testing.T, pod string, wake queue.Message) bool {
 	return stored == nil || stored.DeletionTimestamp != nil
 }
 
-// leaving is a node with a pod whose claim is deleted.
+// leaving creates a node with a pod and deletes its claim.
 func (l *life) leaving(t *testing.T, name string) {
 	t.Helper()
 	l.join(t, name)
@@ -30,7 +30,7 @@ func (l *life) leaving(t *testing.T, name string) {
 	delete(l.mail.sent, "l")
 }
 
-// leave brings it to its end.
+// leave brings the claim to its end.
 func (l *life) leave(t *testing.T, name string) {
 	t.Helper()
 	l.until(t, "node-"+name, func() bool { return readClaim(t, name) == nil })
@@ -67,12 +67,12 @@ func TestAPassThatMeetsAnotherTriesLater(t *testing.T) {
 			t.Errorf("hop %d: looks again in %s", hop, wait)
 		}
 	}
-	// The other has died: its lease ends long before EC2 takes the instance.
+	// The other pass has died. Its Lease ends long before EC2 takes the instance.
 	l.clock.ahead += leaseFor + 2*time.Second
 	if !l.drainsOnce(t, "on-met", l.interruption(1)) {
 		t.Error("the pod stays though the other's time is over")
 	}
-	// It gives the lease back: another one need not wait.
+	// The pass releases the Lease, so that another one need not wait.
 	next, err := server.Client(t, nil).AcquireLease(t.Context(), leaseName, "next", l.now(), l.now().Add(leaseFor))
 	if err != nil || next == nil {
 		t.Fatalf("after the pass the lease is %v, %v", next, err)
@@ -83,7 +83,7 @@ func TestAPassThatMeetsAnotherTriesLater(t *testing.T) {
 	l.leave(t, "met")
 }
 
-// A tick does what no other pass does whomever it meets, and looks soon for what that one leaves.
+// A tick that meets another pass does the work of ticks, and asks for a pass over the drains.
 func TestATickThatMeetsAnotherLeavesItTheDrains(t *testing.T) {
 	l := newLife(t)
 	l.leaving(t, "ticked")
@@ -116,8 +116,8 @@ func TestATickThatMeetsAnotherLeavesItTheDrains(t *testing.T) {
 	l.leave(t, "beside-it")
 }
 
-// Whoever was met may have died over its drains: the look that the tick asked for is what goes on
-// with them.
+// The pass that a tick meets may die during its drains. The pass that the tick asks for continues
+// them.
 func TestWhatATickLeavesIsDrainedWhenTheOtherHasDied(t *testing.T) {
 	l := newLife(t)
 	l.leaving(t, "orphaned")

@@ -48,7 +48,7 @@ func TestANodeWhosePodsCannotBeReadKeepsNoOtherWaiting(t *testing.T) {
 	}
 }
 
-// crowded is a cluster in which no drain gets on until something is written on a claim.
+// crowded is a cluster in which no drain continues until a claim is written.
 type crowded struct {
 	volumes
 	written        chan struct{}
@@ -76,13 +76,12 @@ func (c *crowded) PatchNodeClaimStatus(context.Context, string, map[string]any) 
 	return &api.NodeClaim{}, nil
 }
 
-// passOver is a pass that can reach nothing but the client.
+// passOver is a pass whose only connection is the client.
 func passOver(client kubernetes, now func() time.Time, s *seen) *pass {
 	return &pass{performer: performer{client: client, now: now}, seen: s}
 }
 
-// crowd is what a pass sees at a time of many claims whose drains begin, and one whose node is to
-// join.
+// crowd has many claims whose drains begin, and one whose node will join.
 func crowd(at time.Time) *seen {
 	deleted := metav1.NewTime(at)
 	s := &seen{}
@@ -157,7 +156,7 @@ func TestTheClaimsOfAnotherControllerAreLeftAlone(t *testing.T) {
 	if claim := readClaim(t, "theirs"); claim.DeletionTimestamp != nil || len(claim.Status.Conditions) != 0 {
 		t.Errorf("their claim: deleted %v, conditions %+v", claim.DeletionTimestamp, claim.Status.Conditions)
 	}
-	// Its deletion is theirs to bring about as well.
+	// The other controller also ends the claim.
 	server.Delete(t, api.NodeClaimsPath+"/theirs")
 	if _, err := l.handle(t.Context(), wakes(t, l.tick())); err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// volumes is a cluster of which only pods and volumes are read.
+// volumes is a cluster that answers only reads of pods and volumes.
 type volumes struct {
 	kubernetes
 	pods  map[string][]corev1.Pod

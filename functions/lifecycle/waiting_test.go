@@ -10,8 +10,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/queue"
 )
 
-// hours is a life in which time passes only from one message to the next: what SQS would
-// delay for minutes is delivered at once, at its time.
+// hours is a life whose clock jumps from one message to the next, so that delayed messages arrive
+// at once.
 type hours struct {
 	*life
 	at     time.Time
@@ -29,8 +29,8 @@ func newHours(t *testing.T) *hours {
 
 func (h *hours) reset() { h.took, h.passes = map[bool]time.Duration{}, map[bool]int{} }
 
-// pass delivers what is due in the time, a tick each minute and all that lifecycle sends
-// itself, until it is over or all is done. The kubelet of the node ends pods in between.
+// pass delivers the messages of a time: a tick each minute, and those that lifecycle sends itself.
+// It stops early when done. The kubelet of the node ends pods between messages.
 func (h *hours) pass(t *testing.T, node string, lasting time.Duration, done func() bool) {
 	t.Helper()
 	end := h.at.Add(lasting)
@@ -63,8 +63,8 @@ func (h *hours) pass(t *testing.T, node string, lasting time.Duration, done func
 	}
 }
 
-// TestADrainThatWaitsForHoursRunsNothing: between the ticks, which come anyway, nothing is
-// invoked for it, and a tick finds out when the wait is over.
+// TestADrainThatWaitsForHoursRunsNothing counts invocations: a drain without progress needs none
+// between the ticks.
 func TestADrainThatWaitsForHoursRunsNothing(t *testing.T) {
 	h := newHours(t)
 	never := func() bool { return false }

@@ -26,7 +26,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/inventory"
 )
 
-// controlPlane is the one of the package's tests: TestMain sets it before they run.
+// controlPlane is shared by the package's tests. TestMain sets it before they run.
 var controlPlane *clustertest.ControlPlane
 
 func TestMain(m *testing.M) {
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 
 var noon = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 
-// local is a resolver in the local AWS, and the function provision's client.
+// local returns a resolver for the local AWS, and a client with provision's rights.
 func local(t *testing.T) (*Resolver, *cluster.Client) {
 	t.Helper()
 	people, err := identity.New("123456789012", "us-east-1")
@@ -76,7 +76,7 @@ func local(t *testing.T) (*Resolver, *cluster.Client) {
 	}, "prod"), client
 }
 
-// stored makes a class in the cluster, or reads it.
+// stored creates a class in the cluster, or reads it.
 func stored(t *testing.T, name string) api.EC2NodeClass {
 	t.Helper()
 	client, err := controlPlane.Client()
@@ -130,7 +130,7 @@ func TestResolveWritesTheStatusWhenItChanges(t *testing.T) {
 	if len(written.Status.Subnets) != 3 || !api.ConditionTrue(written.Status.Conditions, api.ConditionReady) {
 		t.Errorf("written is %+v", written.Status)
 	}
-	// Nothing has changed: nothing is written.
+	// An unchanged status is not written.
 	if _, err := resolver.Resolve(t.Context(), client, written, noon.Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestResolveLeavesWhatAnotherHasWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	written := stored(t, "shared")
-	// The second reads the same and meets the first: its reading counts for its pass.
+	// The second resolver conflicts with the first, and returns the same status.
 	resolved, err := resolver.Resolve(t.Context(), client, early, noon.Add(time.Minute))
 	if err != nil || !api.ConditionTrue(resolved.Status.Conditions, api.ConditionReady) {
 		t.Errorf("%+v, %v", resolved.Status, err)

@@ -24,7 +24,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/cluster/clustertest"
 )
 
-// controlPlane is the one of the package's tests: TestMain sets it before they run.
+// controlPlane is shared by the package's tests. TestMain sets it before they run.
 var controlPlane *clustertest.ControlPlane
 
 func TestMain(m *testing.M) {
@@ -43,7 +43,7 @@ func client(t *testing.T) *cluster.Client {
 	return client
 }
 
-// create makes an object as kubectl would.
+// create creates an object as kubectl does.
 func create(t *testing.T, resource schema.GroupVersionResource, object any) *unstructured.Unstructured {
 	t.Helper()
 	created, err := write(t, resource, object, "")
@@ -53,7 +53,7 @@ func create(t *testing.T, resource schema.GroupVersionResource, object any) *uns
 	return created
 }
 
-// write creates an object, or updates a subresource of one that is there.
+// write creates an object, or updates a subresource of an existing one.
 func write(t *testing.T, resource schema.GroupVersionResource, object any,
 	subresource string) (*unstructured.Unstructured, error) {
 	t.Helper()
@@ -75,8 +75,8 @@ func write(t *testing.T, resource schema.GroupVersionResource, object any,
 
 var podResource = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 
-// pod makes a pod on a node, or one that waits when the node is empty, and
-// returns it as the server has it, once the watch cache has it too.
+// pod creates a pod on a node, or a pending one if the node is empty. It returns the stored pod
+// once the watch cache has it.
 func pod(t *testing.T, name, node string) *corev1.Pod {
 	t.Helper()
 	create(t, podResource, &corev1.Pod{
@@ -97,7 +97,7 @@ func pod(t *testing.T, name, node string) *corev1.Pod {
 	return nil
 }
 
-// read gets the pod, or returns nil. It reads past the watch cache.
+// read reads the pod, without the watch cache. It returns nil if there is none.
 func read(t *testing.T, name string) *corev1.Pod {
 	t.Helper()
 	objects, err := dynamic.NewForConfig(controlPlane.RESTConfig())
@@ -118,7 +118,7 @@ func read(t *testing.T, name string) *corev1.Pod {
 	return &pod
 }
 
-// recorded is a connection that notes what the answers were written in.
+// recorded is a connection that remembers the content types of the answers.
 type recorded struct {
 	next  http.RoundTripper
 	mutex sync.Mutex
@@ -279,7 +279,7 @@ func TestDeleteNodeClaimSparesAnotherOfTheSameName(t *testing.T) {
 	if err != nil || len(claims) != 1 || claims[0].DeletionTimestamp != nil {
 		t.Errorf("the claim of another UID was deleted: %v, %v", claims, err)
 	}
-	for range 2 { // the second time it is gone, which is a success
+	for range 2 { // the second deletion finds nothing, and succeeds
 		if err := client(t).DeleteNodeClaim(t.Context(), "again", stored.UID); err != nil {
 			t.Error(err)
 		}

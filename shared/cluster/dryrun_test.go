@@ -13,7 +13,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/cluster"
 )
 
-// TestADryRunKeepsNothing makes every kind of write there is, and finds the cluster as it was.
+// TestADryRunKeepsNothing makes every kind of write, and finds the cluster unchanged.
 func TestADryRunKeepsNothing(t *testing.T) {
 	dry := client(t).DryRun()
 	waiting := pod(t, "dry", "")
@@ -68,7 +68,7 @@ func TestADryRunKeepsNothing(t *testing.T) {
 	}
 }
 
-// leased takes a lease and gives it back, twice: nobody holds what is not kept.
+// leased takes a Lease and releases it, twice. A dry run keeps neither.
 func leased(t *testing.T, dry *cluster.Client) error {
 	for _, holder := range []string{"one", "two"} {
 		lease, err := dry.AcquireLease(t.Context(), "dry", holder, noon, noon.Add(time.Minute))

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// running makes a pod that a disruption budget counts: it runs and is ready.
+// running creates a pod that a disruption budget counts: it runs and is ready.
 func running(t *testing.T, name string) *corev1.Pod {
 	t.Helper()
 	made := pod(t, name, "eviction-node")
@@ -33,7 +33,7 @@ func TestEvictAsksThePodToLeave(t *testing.T) {
 	if left := read(t, "evicted"); left != nil && left.DeletionTimestamp == nil {
 		t.Error("the pod was not asked to leave")
 	}
-	// Asked again while it leaves, and once it is gone: a success each time.
+	// An eviction succeeds for a pod that is terminating, and for one that has gone.
 	if err := client(t).Evict(t.Context(), evicted); err != nil {
 		t.Errorf("evicting a pod that leaves: %v", err)
 	}
@@ -74,7 +74,7 @@ func TestABudgetForbidsAnEviction(t *testing.T) {
 	if left := read(t, "guarded"); left == nil || left.DeletionTimestamp != nil {
 		t.Error("the pod was asked to leave whatever its budget says")
 	}
-	// Past its time a pod goes without being asked.
+	// A deletion ignores the budget.
 	grace := int64(0)
 	if err := client(t).DeletePod(t.Context(), guarded, &grace); err != nil {
 		t.Fatal(err)

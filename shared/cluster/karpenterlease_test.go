@@ -14,8 +14,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/cluster"
 )
 
-// TestKarpenterLeads gives the lease that Karpenter's replicas hold every state there is, in a
-// namespace that its chart was told, and asks as a function would.
+// TestKarpenterLeads gives the Lease of Karpenter's replicas every possible state, in a namespace
+// of its chart, and asks with a function's rights.
 func TestKarpenterLeads(t *testing.T) {
 	const namespace = "autoscaling"
 	resource := schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}

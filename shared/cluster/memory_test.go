@@ -13,7 +13,7 @@ import (
 
 var noon = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 
-// acquire tries for the lease as a function of the group would.
+// acquire tries to take the Lease with the rights of the group.
 func acquire(t *testing.T, name, holder string, now, deadline time.Time) *cluster.Lease {
 	t.Helper()
 	function, err := controlPlane.ClientOf("whittle:provision")
@@ -49,7 +49,7 @@ func TestALeaseIsTakenOverAfterItsTime(t *testing.T) {
 	if next == nil {
 		t.Fatal("a holder that died keeps the lease for ever")
 	}
-	// What the slow one gives back is no longer its own.
+	// The slow holder releases a Lease that is no longer its own.
 	if err := slow.Release(t.Context()); err != nil {
 		t.Errorf("releasing a lease that was taken over: %v", err)
 	}
@@ -60,7 +60,7 @@ func TestALeaseIsTakenOverAfterItsTime(t *testing.T) {
 
 func TestAReleasedLeaseIsFreeAtOnce(t *testing.T) {
 	lease := acquire(t, "released", "a", noon, noon.Add(time.Minute))
-	for range 2 { // the second release finds it given back already
+	for range 2 { // the second release finds it released already
 		if err := lease.Release(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func TestAHolderThatIsAskedForAnotherPassKeepsTheLease(t *testing.T) {
 	}
 	ask(noon) // there is no such lease yet
 	lease := acquire(t, "asked", "a", noon, noon.Add(time.Minute))
-	for second := range 2 { // each time anew
+	for second := range 2 { // each request counts once
 		ask(noon.Add(time.Duration(second) * time.Second))
 		ask(noon.Add(time.Duration(second)*time.Second + time.Millisecond))
 		if asked, err := lease.ReleaseUnlessAsked(t.Context()); !asked || err != nil {
@@ -113,7 +113,7 @@ func TestAHolderThatIsAskedForAnotherPassKeepsTheLease(t *testing.T) {
 
 func TestOfTwoAtOnceOneGetsTheLease(t *testing.T) {
 	for round := range 5 {
-		// Odd rounds are over a lease that is there and free, even ones over a new one.
+		// Odd rounds use an existing free Lease, even rounds a new one.
 		name := fmt.Sprintf("race-%d", round/2)
 		now := noon.Add(time.Duration(round) * time.Hour)
 		const contenders = 8
@@ -234,8 +234,8 @@ func TestEventsAboutObjectsWithoutANamespaceAndWithLongNames(t *testing.T) {
 	}
 }
 
-// longName is as long as a pod's name may be, with a hyphen where a careless cut
-// would leave it last.
+// longName has the greatest length of a pod's name, with a hyphen where a simple cut would leave it
+// last.
 func longName() string {
 	name := make([]byte, 253)
 	for i := range name {

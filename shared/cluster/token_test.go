@@ -36,7 +36,7 @@ func token(t *testing.T, source *TokenSource) string {
 	return token
 }
 
-// signedURL takes a token apart as EKS does.
+// signedURL decodes a token as EKS does.
 func signedURL(t *testing.T, token string) *url.URL {
 	t.Helper()
 	encoded, found := strings.CutPrefix(token, "k8s-aws-v1.")

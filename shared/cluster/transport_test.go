@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// answers is a connection that gives one answer after the other, and keeps what
-// it was sent.
+// answers is a connection that returns one answer after the other, and keeps the requests.
 type answers struct {
 	statuses []int // 0 loses the connection
 	tokens   []string

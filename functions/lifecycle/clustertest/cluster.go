@@ -31,9 +31,9 @@ type Cluster struct {
 	denied map[string]bool
 }
 
-// Main runs the tests of a function's package against a cluster that it starts and stops, and returns
-// the exit code. The code is also not zero when the API server denied the function a call. The
-// function set gets the cluster.
+// Main runs the tests of a function's package against a cluster that it starts and stops, and
+// returns the exit code. The code is also not zero when the API server denied the function a call.
+// The function set gets the cluster.
 func Main(m *testing.M, function string, set func(*Cluster)) int {
 	c := &Cluster{function: function, denied: map[string]bool{}}
 	code := clustertest.Run(m, func(started *clustertest.ControlPlane) error {
@@ -52,8 +52,8 @@ func Main(m *testing.M, function string, set func(*Cluster)) int {
 	return code
 }
 
-// Client returns a client with the function's rights. Its requests pass through wrap, unless wrap is
-// nil.
+// Client returns a client with the function's rights. Its requests pass through wrap, unless wrap
+// is nil.
 func (c *Cluster) Client(t *testing.T, wrap func(http.RoundTripper) http.RoundTripper) *cluster.Client {
 	t.Helper()
 	config := c.plane.RESTConfig()

@@ -9,7 +9,8 @@ import (
 // ErrCut is the error of a call after the function was cut off.
 var ErrCut = errors.New("cut off")
 
-// Cut lets a number of writes through, and after them no call at all. It is safe for concurrent use.
+// Cut lets a number of writes through, and after them no call at all. It is safe for concurrent
+// use.
 type Cut struct {
 	mutex sync.Mutex
 	left  int

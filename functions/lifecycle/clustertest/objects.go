@@ -109,8 +109,8 @@ func (c *Cluster) Reasons(t *testing.T, name string) map[string]bool {
 	return reasons
 }
 
-// Claim creates a NodeClaim of the pool "default" that has been launched as the instance. An empty id
-// leaves it unlaunched.
+// Claim creates a NodeClaim of the pool "default" that has been launched as the instance. An empty
+// id leaves it unlaunched.
 func (c *Cluster) Claim(t *testing.T, name, instanceID string, change ...func(*api.NodeClaim)) *api.NodeClaim {
 	t.Helper()
 	claim := &api.NodeClaim{
@@ -160,8 +160,8 @@ func (c *Cluster) Node(t *testing.T, name, instanceID string) *corev1.Node {
 	return Get[corev1.Node](t, c, NodesPath+"/"+name)
 }
 
-// Settle returns when Kubernetes' own controllers have finished with a new node, so that the node does
-// not change between a function's read and its write.
+// Settle returns when Kubernetes' own controllers have finished with a new node, so that the node
+// does not change between a function's read and its write.
 func (c *Cluster) Settle(t *testing.T, name string) {
 	t.Helper()
 	const unchanged = 3 // reads in a row

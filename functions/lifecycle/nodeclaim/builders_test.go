@@ -21,7 +21,7 @@ const providerID = "aws:///us-east-1a/i-1"
 
 func ago(d time.Duration) metav1.Time { return metav1.NewTime(now.Add(-d)) }
 
-// claim is one that was made a minute ago, with an instance launched ten seconds later.
+// claim was created a minute ago, and its instance launched ten seconds later.
 func claim(change ...func(*api.NodeClaim)) *api.NodeClaim {
 	made := &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{
 		Name: "default-abc", UID: "claim-uid", ResourceVersion: "7", CreationTimestamp: ago(time.Minute),
@@ -45,7 +45,7 @@ func claim(change ...func(*api.NodeClaim)) *api.NodeClaim {
 	return made
 }
 
-// with gives the claim a condition that has been what it is for a while.
+// with gives the claim a condition that changed some time ago.
 func with(kind string, status metav1.ConditionStatus, since time.Duration) func(*api.NodeClaim) {
 	return func(c *api.NodeClaim) {
 		api.RemoveCondition(&c.Status.Conditions, kind)
@@ -72,7 +72,7 @@ func initialized(c *api.NodeClaim) {
 	with(api.ConditionTypeConsistentStateFound, metav1.ConditionTrue, 10*time.Second)(c)
 }
 
-// tagged has an instance that has been named.
+// tagged marks the claim's instance as tagged.
 func tagged(c *api.NodeClaim) {
 	c.Annotations[api.AnnotationInstanceTagged], c.Annotations[api.AnnotationClusterNameTagged] = "true", "true"
 }
@@ -170,8 +170,8 @@ func podGrace(seconds int64) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Spec.TerminationGracePeriodSeconds = &seconds }
 }
 
-// deeds writes the steps down, one a line, without what is only said.
-func deeds(steps []Step) string {
+// actions lists the steps, one a line, without events and log lines.
+func actions(steps []Step) string {
 	var lines []string
 	for _, step := range steps {
 		switch step := step.(type) {
@@ -198,7 +198,7 @@ func deeds(steps []Step) string {
 	return strings.Join(lines, "\n")
 }
 
-// keys names the parts of an object that a patch is about.
+// keys lists the fields of a patch.
 func keys(patch map[string]any) string {
 	var list []string
 	for key, value := range patch {
@@ -213,7 +213,7 @@ func keys(patch map[string]any) string {
 	return short.Replace(strings.Join(list, ","))
 }
 
-// events are the reasons of what is recorded.
+// events lists the kinds and reasons of the events.
 func events(steps []Step) string {
 	var list []string
 	for _, step := range steps {

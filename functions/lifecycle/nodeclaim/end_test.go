@@ -15,7 +15,7 @@ import (
 
 func pods(v View, list ...*corev1.Pod) View {
 	v.Pods = list
-	// What an earlier look has written of a drain is of these pods.
+	// The condition that an earlier pass wrote is about these pods.
 	if drained := api.GetCondition(v.Claim.Status.Conditions, api.ConditionTypeDrained); drained != nil &&
 		drained.Reason == reasonDraining {
 		p := begin(v, now)
@@ -42,7 +42,7 @@ func leaving(change ...func(*api.NodeClaim)) View {
 
 func drained(c *api.NodeClaim) { with(api.ConditionTypeDrained, metav1.ConditionTrue, time.Second)(c) }
 
-// ended is a pod that was ended without grace, and that a finalizer holds.
+// ended marks a pod that was deleted without grace, and that a finalizer holds.
 func ended(p *corev1.Pod) { none := int64(0); p.DeletionGracePeriodSeconds = &none }
 
 func terminating(c *api.NodeClaim) {
@@ -59,7 +59,7 @@ func draining(since time.Duration) func(*api.NodeClaim) {
 	}
 }
 
-// stuck has been told of.
+// stuck marks a drain that was reported as stuck.
 func stuck(c *api.NodeClaim) {
 	c.Status.Conditions = append(c.Status.Conditions, metav1.Condition{Type: api.ConditionTypeConsistentStateFound,
 		Status: metav1.ConditionFalse, Reason: reasonConsistencyCheckFailed})
@@ -290,8 +290,8 @@ func TestEnd(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := Next(test.view, now)
-			if deeds(got.Steps) != test.want {
-				t.Errorf("steps\n%s\nwant\n%s", deeds(got.Steps), test.want)
+			if actions(got.Steps) != test.want {
+				t.Errorf("steps\n%s\nwant\n%s", actions(got.Steps), test.want)
 			}
 			if got.Again != test.again || got.Displaces != test.displaces {
 				t.Errorf("looks again after %s, displaces %t; want %s, %t", got.Again, got.Displaces, test.again, test.displaces)
@@ -327,8 +327,8 @@ func TestStrays(t *testing.T) {
 	}
 	claims := []api.NodeClaim{
 		*claim(), *claim(unlaunched, func(c *api.NodeClaim) { c.Name = "launching" }),
-		// One of the batch x has its instance and two have not, one of them being deleted; all of y have
-		// theirs.
+		// In batch x one claim has its instance and two have none, one of them deleted. In batch y all
+		// claims have theirs.
 		*claim(inBatch("x0", "x/3/0"), func(c *api.NodeClaim) { c.Status.ProviderID = "aws:///us-east-1a/i-10" }),
 		*claim(unlaunched, inBatch("x1", "x/3/1")), *claim(unlaunched, deleted(0), inBatch("x2", "x/3/2")),
 		*claim(inBatch("y0", "y/2/0"), func(c *api.NodeClaim) { c.Status.ProviderID = "aws:///us-east-1a/i-20" }),
@@ -369,8 +369,8 @@ func TestStrays(t *testing.T) {
 		})
 	}
 	steps := EndStray(made("i-4", "gone", "running", time.Hour), []*corev1.Node{node(joined)})
-	if deeds(steps) != "terminate i-4\ndelete node" {
-		t.Errorf("steps %s", deeds(steps))
+	if actions(steps) != "terminate i-4\ndelete node" {
+		t.Errorf("steps %s", actions(steps))
 	}
 }
 
@@ -382,8 +382,8 @@ func TestReleaseOrphans(t *testing.T) {
 	if len(orphans) != 2 { // each by itself: one that has changed keeps no other
 		t.Fatalf("orphans %v", orphans)
 	}
-	if steps := orphans[0]; deeds(steps) != "patch node finalizers" {
-		t.Errorf("steps %s", deeds(steps))
+	if steps := orphans[0]; actions(steps) != "patch node finalizers" {
+		t.Errorf("steps %s", actions(steps))
 	}
 }
 

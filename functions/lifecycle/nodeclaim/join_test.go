@@ -15,7 +15,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption/repair"
 )
 
-// view is a tick's.
+// view is the view of a tick.
 func view(c *api.NodeClaim, nodes ...*corev1.Node) View {
 	return View{Claim: c, Cluster: "prod", Tick: true, Nodes: nodes}
 }
@@ -41,7 +41,7 @@ func endsBy(at time.Time) func(*api.NodeClaim) {
 	}
 }
 
-// expects has the claim expect so much of its node; it requests a device.
+// expects sets the capacity that the claim expects of its node. It requests a device.
 func expects(cpu, memory, devices string) func(*api.NodeClaim) {
 	return func(c *api.NodeClaim) {
 		c.Spec.Resources.Requests = corev1.ResourceList{"example.com/device": resource.MustParse("1")}
@@ -265,8 +265,8 @@ func TestJoining(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			before := *test.view.Claim.DeepCopy()
 			got := Next(test.view, now)
-			if deeds(got.Steps) != test.want {
-				t.Errorf("steps\n%s\nwant\n%s", deeds(got.Steps), test.want)
+			if actions(got.Steps) != test.want {
+				t.Errorf("steps\n%s\nwant\n%s", actions(got.Steps), test.want)
 			}
 			if got.Again != test.again {
 				t.Errorf("looks again after %s, want %s", got.Again, test.again)

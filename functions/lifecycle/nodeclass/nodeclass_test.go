@@ -1,4 +1,4 @@
-package nodeclass
+package nodeclass_test
 
 import (
 	"slices"
@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/whittle-dev/whittle/functions/lifecycle/nodeclass"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/fleet"
 )
@@ -62,7 +63,7 @@ func TestAProfileIsInUse(t *testing.T) {
 				}
 				return "of-" + class.Name
 			}
-			if got := ProfileInUse(fleet.Profile{Name: "p", ClassUID: "uid"}, test.classes, test.claims,
+			if got := nodeclass.ProfileInUse(fleet.Profile{Name: "p", ClassUID: "uid"}, test.classes, test.claims,
 				current); got != test.want {
 				t.Errorf("in use: %t", got)
 			}
@@ -75,16 +76,16 @@ func TestNextOfProfile(t *testing.T) {
 		name  string
 		inUse bool
 		since time.Time
-		want  ProfileStep
+		want  nodeclass.ProfileStep
 	}{
-		{"used", true, time.Time{}, KeepProfile},
-		{"used again", true, noon.Add(-time.Minute), UnmarkProfile},
-		{"used no more", false, time.Time{}, MarkProfileUnused},
-		{"unused for a while", false, noon.Add(-59 * time.Minute), KeepProfile},
-		{"unused for an hour", false, noon.Add(-time.Hour), DeleteProfile},
-		{"unused from tomorrow on", false, noon.Add(24 * time.Hour), MarkProfileUnused},
+		{"used", true, time.Time{}, nodeclass.KeepProfile},
+		{"used again", true, noon.Add(-time.Minute), nodeclass.UnmarkProfile},
+		{"used no more", false, time.Time{}, nodeclass.MarkProfileUnused},
+		{"unused for a while", false, noon.Add(-59 * time.Minute), nodeclass.KeepProfile},
+		{"unused for an hour", false, noon.Add(-time.Hour), nodeclass.DeleteProfile},
+		{"unused from tomorrow on", false, noon.Add(24 * time.Hour), nodeclass.MarkProfileUnused},
 	} {
-		if got := NextOfProfile(test.inUse, test.since, noon); got != test.want {
+		if got := nodeclass.NextOfProfile(test.inUse, test.since, noon); got != test.want {
 			t.Errorf("%s: step %d, want %d", test.name, got, test.want)
 		}
 	}
@@ -99,7 +100,7 @@ func TestIdleTemplates(t *testing.T) {
 	instances := []map[string]string{{fleet.LaunchTemplateTagKey: "used"}, {}}
 	claims := []api.NodeClaim{claim("a", "", "aws:///z/i-1"), claim("b", "", "")}
 	var got []string
-	for _, template := range IdleTemplates(templates, instances, claims, noon) {
+	for _, template := range nodeclass.IdleTemplates(templates, instances, claims, noon) {
 		got = append(got, template.ID)
 	}
 	if !slices.Equal(got, []string{"idle"}) {
@@ -113,21 +114,21 @@ func TestIdleTemplates(t *testing.T) {
 func TestAClassIsHeldOnceAndLetGoOnce(t *testing.T) {
 	made := class("a", "uid", "")
 	made.Finalizers = []string{"example.com/other"}
-	finalizers, changed := Finalizers(&made)
+	finalizers, changed := nodeclass.Finalizers(&made)
 	if !changed || !slices.Equal(finalizers, []string{"example.com/other", api.EC2NodeClassTerminationFinalizer}) ||
-		IsEnding(&made) {
+		nodeclass.IsEnding(&made) {
 		t.Errorf("%v, %t", finalizers, changed)
 	}
 	made.Finalizers = finalizers
-	if _, changed := Finalizers(&made); changed {
+	if _, changed := nodeclass.Finalizers(&made); changed {
 		t.Error("held twice")
 	}
 	made.DeletionTimestamp = &metav1.Time{Time: noon}
-	if !IsEnding(&made) {
+	if !nodeclass.IsEnding(&made) {
 		t.Error("it does not leave")
 	}
 	made.Finalizers = []string{"example.com/other"}
-	if _, changed := Finalizers(&made); changed || IsEnding(&made) {
+	if _, changed := nodeclass.Finalizers(&made); changed || nodeclass.IsEnding(&made) {
 		t.Error("the API server takes no finalizer of an object that is being deleted")
 	}
 }
@@ -140,7 +141,7 @@ func TestAWaitingClassNamesAFewOfItsClaims(t *testing.T) {
 		{[]string{"a", "b"}, "a, b"},
 		{[]string{"a", "b", "c", "d", "e", "f", "g"}, "a, b, c, d, e and 2 others"},
 	} {
-		if got := WaitingMessage(test.holders); got != "Waiting on NodeClaim termination for "+test.want {
+		if got := nodeclass.WaitingMessage(test.holders); got != "Waiting on NodeClaim termination for "+test.want {
 			t.Errorf("message %q", got)
 		}
 	}

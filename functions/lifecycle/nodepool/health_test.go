@@ -1,4 +1,4 @@
-package nodepool
+package nodepool_test
 
 import (
 	"fmt"
@@ -9,11 +9,12 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/whittle-dev/whittle/functions/lifecycle/nodepool"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption/repair"
 )
 
-// launched is a claim of the pool launched at a time; registered, unless that is zero, then.
+// launched is a claim that was launched at a time, and registered at another unless that is zero.
 func launched(name string, at, registered time.Time) api.NodeClaim {
 	made := api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(at),
 		Labels: map[string]string{api.NodePoolLabelKey: "default"}}}
@@ -30,12 +31,12 @@ func launched(name string, at, registered time.Time) api.NodeClaim {
 
 func good(name string, at time.Time) api.NodeClaim { return launched(name, at.Add(-time.Minute), at) }
 
-// bad is given up at the time.
+// bad is a claim that is given up at the time.
 func bad(name string, at time.Time) api.NodeClaim {
 	return launched(name, at.Add(-15*time.Minute), time.Time{})
 }
 
-// world is a pool whose statuses are kept, as the API server does.
+// world is a pool that keeps its written statuses.
 type world struct {
 	pool  *api.NodePool
 	class api.EC2NodeClass
@@ -47,9 +48,9 @@ func newWorld() *world {
 	return w
 }
 
-// look writes the status and says what the condition is, its message apart.
+// look writes the status, and returns the condition's status and reason.
 func (w *world) look(at time.Time, claims ...api.NodeClaim) string {
-	patch := StatusPatch(w.pool, Seen{Claims: claims, Classes: []api.EC2NodeClass{w.class}}, at)
+	patch := nodepool.StatusPatch(w.pool, nodepool.Seen{Claims: claims, Classes: []api.EC2NodeClass{w.class}}, at)
 	if patch != nil {
 		status := patch["status"].(map[string]any)
 		if conditions, written := status["conditions"]; written {
@@ -170,24 +171,28 @@ func TestRegistrationHealth(t *testing.T) {
 		message := func(w *world) string {
 			return api.GetCondition(w.pool.Status.Conditions, api.ConditionTypeNodeRegistrationHealthy).Message
 		}
-		if message(one) != message(all) || strings.Count(message(all), ", ") != remembered-1 {
+		if message(one) != message(all) || strings.Count(message(all), ", ") != 3 {
 			t.Errorf("%q\n%q", message(one), message(all))
 		}
 	})
 }
 
+// conditionsOf are the conditions that the patch of the pool's status writes.
+func conditionsOf(p *api.NodePool, seen nodepool.Seen) []metav1.Condition {
+	return nodepool.StatusPatch(p, seen, now)["status"].(map[string]any)["conditions"].([]metav1.Condition)
+}
+
 func TestAPoolWithTooManyUnhealthyNodesShowsIt(t *testing.T) {
 	p := pool()
 	blocked := []repair.PoolHealth{{Pool: "other"}, {Pool: "default", Nodes: 5, Unhealthy: 3, Waiting: 2}}
-	conditions := StatusPatch(p, Seen{Blocked: blocked}, now)["status"].(map[string]any)["conditions"].([]metav1.Condition)
+	conditions := conditionsOf(p, nodepool.Seen{Blocked: blocked})
 	found := api.GetCondition(conditions, api.ConditionTypeNodeRepairBlocked)
 	if found == nil || found.Status != metav1.ConditionTrue ||
 		!strings.HasPrefix(found.Message, "3 of 5 nodes are unhealthy") {
 		t.Fatalf("condition %+v", found)
 	}
 	p.Status.Conditions = slices.Clone(conditions)
-	conditions = StatusPatch(p, Seen{Blocked: blocked[:1]},
-		now)["status"].(map[string]any)["conditions"].([]metav1.Condition)
+	conditions = conditionsOf(p, nodepool.Seen{Blocked: blocked[:1]})
 	if found := api.GetCondition(conditions, api.ConditionTypeNodeRepairBlocked); found != nil {
 		t.Errorf("it stays: %+v", found)
 	}

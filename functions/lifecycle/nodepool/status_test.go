@@ -1,4 +1,4 @@
-package nodepool
+package nodepool_test
 
 import (
 	"reflect"
@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/whittle-dev/whittle/functions/lifecycle/nodepool"
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
@@ -67,7 +68,7 @@ func TestConditions(t *testing.T) {
 			if test.change != nil {
 				test.change(p)
 			}
-			patch := StatusPatch(p, Seen{Classes: test.classes}, now)
+			patch := nodepool.StatusPatch(p, nodepool.Seen{Classes: test.classes}, now)
 			conditions := patch["status"].(map[string]any)["conditions"].([]metav1.Condition)
 			got := api.GetCondition(conditions, test.kind)
 			if got == nil || string(got.Status)+" "+got.Reason != test.want || got.ObservedGeneration != 2 {
@@ -103,7 +104,8 @@ func TestTheSumOfThePoolsNodes(t *testing.T) {
 	joining.Spec.ProviderID = "a"
 	p := pool()
 	p.Status.Resources = corev1.ResourceList{"gone": resource.MustParse("1")}
-	status := StatusPatch(p, Seen{Claims: claims, Nodes: []corev1.Node{node, joining}}, now)["status"].(map[string]any)
+	status := nodepool.StatusPatch(p, nodepool.Seen{Claims: claims, Nodes: []corev1.Node{node, joining}},
+		now)["status"].(map[string]any)
 	if status["nodes"] != int64(3) {
 		t.Errorf("nodes %v", status["nodes"])
 	}
@@ -124,7 +126,7 @@ func TestAStatusThatIsUpToDateIsNotWritten(t *testing.T) {
 	p := pool()
 	ready := class(metav1.ConditionTrue)
 	ready.Generation = 3
-	patch := StatusPatch(p, Seen{Classes: []api.EC2NodeClass{ready}}, now)
+	patch := nodepool.StatusPatch(p, nodepool.Seen{Classes: []api.EC2NodeClass{ready}}, now)
 	if patch["metadata"].(map[string]any)["resourceVersion"] != "5" {
 		t.Errorf("patch %v", patch)
 	}
@@ -136,7 +138,8 @@ func TestAStatusThatIsUpToDateIsNotWritten(t *testing.T) {
 	for _, name := range []corev1.ResourceName{"nodes", "cpu", "memory", "pods", "ephemeral-storage"} {
 		p.Status.Resources[name] = resource.MustParse("0")
 	}
-	if again := StatusPatch(p, Seen{Classes: []api.EC2NodeClass{ready}}, now.Add(time.Hour)); again != nil {
+	if again := nodepool.StatusPatch(p, nodepool.Seen{Classes: []api.EC2NodeClass{ready}},
+		now.Add(time.Hour)); again != nil {
 		t.Errorf("patch %v", again)
 	}
 	if reflect.DeepEqual(p.Status, api.NodePoolStatus{}) {

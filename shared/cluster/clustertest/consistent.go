@@ -2,9 +2,9 @@ package clustertest
 
 import "net/http"
 
-// Consistent makes every read see what was written before it. A function reads from the API server's
-// watch cache, which may be a moment old. Without Consistent a test that writes and then runs a
-// function would sometimes fail for that.
+// Consistent makes every read see what was written before it. A function reads from the API
+// server's watch cache, which may be a moment old. Without Consistent a test that writes and then
+// runs a function would sometimes fail for that.
 func Consistent(next http.RoundTripper) http.RoundTripper {
 	return consistent{next}
 }

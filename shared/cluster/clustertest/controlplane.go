@@ -53,8 +53,8 @@ func (c *ControlPlane) Close() error {
 	return errors.Join(c.Stop(), os.RemoveAll(c.directory))
 }
 
-// Run is the body of a TestMain. It starts a control plane, prepares it, runs the tests, and returns
-// the exit code.
+// Run is the body of a TestMain. It starts a control plane, prepares it, runs the tests, and
+// returns the exit code.
 func Run(m *testing.M, prepare func(*ControlPlane) error) int {
 	controlPlane, err := Start(context.Background())
 	if err == nil {

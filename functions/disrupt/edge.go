@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/inventory"
+	"github.com/whittle-dev/whittle/shared/observe"
+	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/snapshot"
+)
+
+// kubernetes is what disrupt reads and writes in the cluster. Writes that carry a resourceVersion
+// return a conflict (cluster.IsConflict) when the object has changed, and not found
+// (cluster.IsGone) when it has gone. Any call may be throttled; the next pass repeats it.
+type kubernetes interface {
+	// AcquireLease returns nil, and no error, while another invocation has the Lease.
+	AcquireLease(ctx context.Context, name, holder string, now, deadline time.Time) (lease, error)
+	CachedNodeClaims(context.Context) ([]api.NodeClaim, error)
+	Objects(context.Context) (*snapshot.Objects, error)
+	CertificateAuthority() []byte
+	PodsOnNode(ctx context.Context, node, version string) ([]corev1.Pod, error)
+	PatchNode(ctx context.Context, name string, patch map[string]any) error
+	PatchNodeClaim(ctx context.Context, name string, patch map[string]any) (*api.NodeClaim, error)
+	PatchNodeClaimStatus(ctx context.Context, name string, patch map[string]any) (*api.NodeClaim, error)
+	// CreateNodeClaim returns a conflict when a claim of that name exists.
+	CreateNodeClaim(ctx context.Context, claim *api.NodeClaim) (*api.NodeClaim, error)
+	// DeploymentOf returns nil for a pod of no Deployment. It returns cluster.IsForbidden in a
+	// namespace that has not given the right to restart.
+	DeploymentOf(ctx context.Context, pod *corev1.Pod) (*appsv1.Deployment, error)
+	// AnnotatePodTemplate returns cluster.IsForbidden like DeploymentOf.
+	AnnotatePodTemplate(ctx context.Context, deployment *appsv1.Deployment, key string, at time.Time) error
+	// DeleteNodeClaim succeeds for a claim that has gone.
+	DeleteNodeClaim(ctx context.Context, name string, uid types.UID) error
+	Record(ctx context.Context, event cluster.Event, now time.Time) error
+	MarkUnavailable(ctx context.Context, marks *catalog.Unavailable, now time.Time) error
+	// Catalog returns inventory.ErrNoCatalog before the function catalog has run.
+	Catalog(ctx context.Context) (*catalog.Snapshot, error)
+	// Without returns what the planner sees when the nodes of the claims leave.
+	Without(
+		ctx context.Context, objects *snapshot.Objects, seen *disruption.Snapshot, leaving []*api.NodeClaim, now time.Time,
+	) (*plan.Snapshot, error)
+}
+
+// lease is the right of one invocation to disrupt nodes.
+type lease interface {
+	// Release succeeds for a Lease that another invocation has taken over.
+	Release(context.Context) error
+}
+
+// edge adds to the cluster's client what planning needs.
+type edge struct {
+	*cluster.Client
+	preference plan.PreferencePolicy
+	minValues  plan.MinValuesPolicy
+}
+
+func (e edge) AcquireLease(ctx context.Context, name, holder string, now, deadline time.Time) (lease, error) {
+	held, err := e.Client.AcquireLease(ctx, name, holder, now, deadline)
+	if err != nil || held == nil {
+		return nil, err
+	}
+	return held, nil
+}
+
+// MarkUnavailable excludes the marked offerings from launches for a while.
+func (e edge) MarkUnavailable(ctx context.Context, marks *catalog.Unavailable, now time.Time) error {
+	return inventory.MarkUnavailable(ctx, e.Client, marks, now)
+}
+
+// Catalog returns the instance types with their prices.
+func (e edge) Catalog(ctx context.Context) (*catalog.Snapshot, error) {
+	return inventory.Catalog(ctx, e.Client)
+}
+
+// Objects reads everything at once, so that a plan is made for the pods that were seen on the
+// nodes.
+func (e edge) Objects(ctx context.Context) (*snapshot.Objects, error) {
+	return observe.Objects(ctx, e.Client)
+}
+
+// Without treats the pods of the claims' nodes as waiting, and likewise those of all nodes that are
+// leaving already, for which provision has planned.
+func (e edge) Without(
+	ctx context.Context, objects *snapshot.Objects, seen *disruption.Snapshot, leaving []*api.NodeClaim, now time.Time,
+) (*plan.Snapshot, error) {
+	known, err := e.Catalog(ctx)
+	if err != nil {
+		return nil, err
+	}
+	observed, err := inventory.Observed(ctx, e.Client, objects.NodeClaims)
+	if err != nil {
+		return nil, err
+	}
+	without := snapshot.Without(objects, seen, leaving, now)
+	// The offer's refusals are left out here: provision reports why a pool gets no nodes.
+	made := snapshot.NewOffer(without, known, observed, now).Assemble(without, now)
+	snapshot.AddUnlaunched(made, without)
+	made.PreferencePolicy, made.MinValuesPolicy = e.preference, e.minValues
+	return made, observe.Details(ctx, e.Client, made)
+}
