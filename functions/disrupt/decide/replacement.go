@@ -47,7 +47,8 @@ func RollBack(back disruption.RollBack, now time.Time) Task {
 	task.add(
 		// Unseen: the node has had its turn in this pass.
 		PatchClaim{Patch: disruption.NotReplaced(now), Unseen: true},
-		Log{Warning: true, Message: "replacement rolled back", Attributes: []any{"NodeClaim", node.Claim.Name, "reason", back.Why}},
+		Log{Warning: true, Message: "replacement rolled back",
+			Attributes: []any{"NodeClaim", node.Claim.Name, "reason", back.Why}},
 		Record{
 			About: disruption.AboutClaim(node.Claim), Type: corev1.EventTypeWarning, Reason: "DisruptionBlocked",
 			Message: "The node stays for now: " + back.Why,
