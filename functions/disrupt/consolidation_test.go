@@ -38,71 +38,27 @@ func savings(t *testing.T, lines string) map[string]float64 {
 	return saved
 }
 
-// TestAFragmentedFleetIsConsolidated has six nodes for the pods of two, under a budget of two
-// nodes. One Deployment has a disruption budget that allows one eviction. Another one has a single
-// replica that is moved by a restart.
-func TestAFragmentedFleetIsConsolidated(t *testing.T) {
-	mayRestart(t)
-	pool(t, "2")
-	server.Patch(t, api.NodePoolsPath+"/default",
-		map[string]any{"metadata": map[string]any{"annotations": map[string]string{
-			settings.SettleTimeAnnotationKey: "0s",
-		}}})
-	offers(t)
-	const nodes = 6
-	w := newWorld(t)
-	w.fill("part", nodes)
-	w.workload(nodes, nodes-1, "500m")
-	w.deploy("single", 1, "200m", map[string]string{disruption.MoveByRestartAnnotationKey: "true"})
-	w.await("the single replica runs too", func() bool {
-		w.step()
-		pods := w.pods()
-		return len(pods) == nodes+1 && !slices.ContainsFunc(pods,
-			func(pod corev1.Pod) bool { return pod.Status.Phase != corev1.PodRunning })
-	})
-	w.most, w.least = 0, map[string]int{"web": nodes, "single": 1}
-	l := newHarness(t, nil)
-	var written bytes.Buffer
-	l.metrics = metrics.NewRecorder("test", &written, l.now)
-	proposed := map[string]time.Time{}
-	w.await("two spot nodes are left", func() bool {
-		l.mustTick(t)
-		for _, claim := range w.claims() {
-			_, isProposed := claim.Annotations[disruption.ProposedAnnotationKey]
-			if _, known := proposed[claim.Name]; isProposed && !known {
-				proposed[claim.Name] = l.now()
-			}
+// settleAtOnce lets the pool's nodes be consolidated at once.
+func settleAtOnce(t *testing.T) {
+	t.Helper()
+	annotations := map[string]string{settings.SettleTimeAnnotationKey: "0s"}
+	server.Patch(t, api.NodePoolsPath+"/default", map[string]any{"metadata": map[string]any{"annotations": annotations}})
+}
+
+// spotNodes counts the spot claims that are not deleted.
+func spotNodes(claims []api.NodeClaim) int {
+	count := 0
+	for i := range claims {
+		if claims[i].Labels[api.CapacityTypeLabelKey] == api.CapacityTypeSpot && claims[i].DeletionTimestamp == nil {
+			count++
 		}
-		l.ahead += 20 * time.Second
-		w.step()
-		claims := w.claims()
-		spot := 0
-		for i := range claims {
-			if claims[i].Labels[api.CapacityTypeLabelKey] == api.CapacityTypeSpot && claims[i].DeletionTimestamp == nil {
-				spot++
-			}
-		}
-		return len(claims) == 2 && spot == 2
-	})
-	if len(proposed) == 0 {
-		t.Error("nothing was proposed before it was done")
 	}
-	if w.most > 2 {
-		t.Errorf("%d nodes were on their way out at once, the budget allows 2", w.most)
-	}
-	if w.least["web"] < nodes-1 || w.least["single"] < 1 {
-		t.Errorf("of %d replicas, and of a single one, there were ready at the least %v", nodes, w.least)
-	}
-	restarted := clustertest.Get[appsv1.Deployment](t, server, deploymentsPath+"/single")
-	if restarted.Spec.Template.Annotations[disruption.RestartedAtAnnotationKey] == "" {
-		t.Error("the single replica was not moved by a restart")
-	}
-	// Six on-demand nodes were there, two spot nodes are.
-	if saved, want := savings(t,
-		written.String()), 6*0.096-2*0.03; math.Abs(saved["Underutilized"]+saved["Empty"]-want) > 1e-6 {
-		t.Errorf("the metric says that %v $ an hour are saved, want %g", saved, want)
-	}
-	// A settled fleet stays as it is.
+	return count
+}
+
+// staysSettled runs passes for some minutes, and fails if one of them moves a node.
+func (l *harness) staysSettled(t *testing.T, w *world) {
+	t.Helper()
 	left := w.claims()
 	for range 8 {
 		l.mustTick(t)
@@ -121,13 +77,67 @@ func TestAFragmentedFleetIsConsolidated(t *testing.T) {
 	}
 }
 
+// TestAFragmentedFleetIsConsolidated has six nodes for the pods of two, under a budget of two
+// nodes. One Deployment has a disruption budget that allows one eviction. Another one has a single
+// replica that is moved by a restart.
+func TestAFragmentedFleetIsConsolidated(t *testing.T) {
+	mayRestart(t)
+	pool(t, "2")
+	settleAtOnce(t)
+	offers(t)
+	const nodes = 6
+	w := newWorld(t)
+	w.fill("part", nodes)
+	w.workload(nodes, nodes-1, "500m")
+	w.deploy("single", 1, "200m", map[string]string{disruption.MoveByRestartAnnotationKey: "true"})
+	w.await("the single replica runs too", func() bool {
+		w.step()
+		pods := w.pods()
+		waits := func(pod corev1.Pod) bool { return pod.Status.Phase != corev1.PodRunning }
+		return len(pods) == nodes+1 && !slices.ContainsFunc(pods, waits)
+	})
+	w.most, w.least = 0, map[string]int{"web": nodes, "single": 1}
+	l := newHarness(t, nil)
+	var written bytes.Buffer
+	l.metrics = metrics.NewRecorder("test", &written, l.now)
+	proposed := map[string]bool{}
+	w.await("two spot nodes are left", func() bool {
+		l.mustTick(t)
+		for _, claim := range w.claims() {
+			if _, isProposed := claim.Annotations[disruption.ProposedAnnotationKey]; isProposed {
+				proposed[claim.Name] = true
+			}
+		}
+		l.ahead += 20 * time.Second
+		w.step()
+		claims := w.claims()
+		return len(claims) == 2 && spotNodes(claims) == 2
+	})
+	if len(proposed) == 0 {
+		t.Error("nothing was proposed before it was done")
+	}
+	if w.most > 2 {
+		t.Errorf("%d nodes were on their way out at once, the budget allows 2", w.most)
+	}
+	if w.least["web"] < nodes-1 || w.least["single"] < 1 {
+		t.Errorf("of %d replicas, and of a single one, there were ready at the least %v", nodes, w.least)
+	}
+	restarted := clustertest.Get[appsv1.Deployment](t, server, deploymentsPath+"/single")
+	if restarted.Spec.Template.Annotations[disruption.RestartedAtAnnotationKey] == "" {
+		t.Error("the single replica was not moved by a restart")
+	}
+	// Two spot nodes have replaced six on-demand nodes.
+	saved, want := savings(t, written.String()), 6*0.096-2*0.03
+	if math.Abs(saved["Underutilized"]+saved["Empty"]-want) > 1e-6 {
+		t.Errorf("the metric shows savings of $%v/h, want $%g/h", saved, want)
+	}
+	l.staysSettled(t, w)
+}
+
 // TestAProposalThatDoesNotHoldIsWithdrawn protects a node after it was proposed.
 func TestAProposalThatDoesNotHoldIsWithdrawn(t *testing.T) {
 	pool(t, "100%")
-	server.Patch(t, api.NodePoolsPath+"/default",
-		map[string]any{"metadata": map[string]any{"annotations": map[string]string{
-			settings.SettleTimeAnnotationKey: "0s",
-		}}})
+	settleAtOnce(t)
 	offers(t)
 	w := newWorld(t)
 	w.fill("kept", 2)

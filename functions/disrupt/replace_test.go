@@ -123,6 +123,15 @@ func isBeingReplaced(t *testing.T, name string) bool {
 	return replaced
 }
 
+// expectAvoided fails unless launches avoid the offering of the recommended node.
+func expectAvoided(t *testing.T) {
+	t.Helper()
+	marks, err := inventory.Unavailable(t.Context(), server.Client(t, nil))
+	if err != nil || !marks.Has(api.CapacityTypeSpot, "m5.large", "us-east-1a", time.Now()) {
+		t.Errorf("the offering is not avoided: %v", err)
+	}
+}
+
 func TestARecommendedNodeIsDeletedWhenItsReplacementIsInitialized(t *testing.T) {
 	pool(t, "100%")
 	offers(t)
@@ -135,10 +144,7 @@ func TestARecommendedNodeIsDeletedWhenItsReplacementIsInitialized(t *testing.T) 
 		t.Fatalf("replacement %v, being replaced %t, tainted %t, ending %t", made, isBeingReplaced(t, "shaky"),
 			isTainted(t, "shaky"), isEnding(t, "shaky"))
 	}
-	if short, err := inventory.Unavailable(t.Context(), server.Client(t, nil)); err != nil ||
-		!short.Has(api.CapacityTypeSpot, "m5.large", "us-east-1a", time.Now()) {
-		t.Errorf("the offering is not avoided: %v", err)
-	}
+	expectAvoided(t)
 	if sent := l.mail.sent["p"]; len(sent) != 1 || sent[0].Reason != queue.ReasonInterruption {
 		t.Errorf("provision was sent %+v", sent)
 	}

@@ -73,14 +73,10 @@ func isReady(t *testing.T, name string) bool {
 	return claim != nil && api.ConditionTrue(claim.Status.Conditions, api.ConditionReady)
 }
 
-func TestANodeJoinsAndLeaves(t *testing.T) {
-	l := newLife(t)
-	l.ec2.launch("i-join", map[string]string{api.NodeClaimTagKey: "join"})
-	claim := server.Claim(t, "join", "i-join")
-	server.Node(t, "node-join", "i-join")
-
-	l.until(t, "node-join", func() bool { return isReady(t, "join") })
-	node := readNode(t, "node-join")
+// expectJoined fails unless the claim's node is registered and initialized.
+func expectJoined(t *testing.T, claim *api.NodeClaim) {
+	t.Helper()
+	node := readNode(t, "node-"+claim.Name)
 	for _, key := range []string{api.NodeRegisteredLabelKey, api.NodeInitializedLabelKey} {
 		if node.Labels[key] != "true" {
 			t.Errorf("label %s is %q", key, node.Labels[key])
@@ -93,11 +89,21 @@ func TestANodeJoinsAndLeaves(t *testing.T) {
 		!slices.Contains(node.Finalizers, api.TerminationFinalizer) {
 		t.Errorf("taints %v, owners %v, finalizers %v", node.Spec.Taints, node.OwnerReferences, node.Finalizers)
 	}
-	claim = readClaim(t, "join")
-	if claim.Status.NodeName != "node-join" || !api.ConditionTrue(claim.Status.Conditions,
-		api.ConditionTypeConsistentStateFound) {
-		t.Errorf("status %+v", claim.Status)
+	status := readClaim(t, claim.Name).Status
+	consistent := api.ConditionTrue(status.Conditions, api.ConditionTypeConsistentStateFound)
+	if status.NodeName != node.Name || !consistent {
+		t.Errorf("status %+v", status)
 	}
+}
+
+func TestANodeJoinsAndLeaves(t *testing.T) {
+	l := newLife(t)
+	l.ec2.launch("i-join", map[string]string{api.NodeClaimTagKey: "join"})
+	claim := server.Claim(t, "join", "i-join")
+	server.Node(t, "node-join", "i-join")
+
+	l.until(t, "node-join", func() bool { return isReady(t, "join") })
+	expectJoined(t, claim)
 	l.until(t, "node-join", func() bool { return l.ec2.tags("i-join")[api.NameTagKey] == "node-join" })
 
 	// A person deletes the node.
