@@ -96,12 +96,12 @@ func (p *pass) sweepTemplates(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var tags []map[string]string
+	var used []string
 	for _, instance := range p.seen.instances {
-		tags = append(tags, instance.Tags)
+		used = append(used, instance.Tags[fleet.LaunchTemplateTagKey])
 	}
 	var failed []error
-	for _, template := range nodeclass.IdleTemplates(templates, tags, p.seen.claims, p.now()) {
+	for _, template := range nodeclass.IdleTemplates(templates, used, p.seen.claims, p.now()) {
 		if err := p.leftovers.DeleteLaunchTemplate(ctx, template.ID); err != nil {
 			failed = append(failed, err)
 			continue
@@ -130,7 +130,7 @@ func (p *pass) sweepProfiles(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-func (p *pass) sweepProfile(ctx context.Context, profile fleet.Profile, inUse bool) error {
+func (p *pass) sweepProfile(ctx context.Context, profile nodeclass.Profile, inUse bool) error {
 	since, own, err := p.leftovers.ProfileUnusedSince(ctx, profile.Name)
 	if err != nil || !own {
 		return err

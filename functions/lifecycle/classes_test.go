@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/functions/lifecycle/nodeclass"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/fleet"
 )
@@ -48,13 +49,13 @@ func (l *life) tickOnce(t *testing.T) {
 // furnish creates what a launch creates for the class, and the same for another class.
 func (m *fakeMade) furnish(class *api.EC2NodeClass) {
 	for _, id := range []string{"lt-1", "lt-2"} {
-		m.templates[id] = fleet.Template{ID: id, Name: "karpenter.k8s.aws/" + id, Class: class.Name, Created: time.Now()}
+		m.templates[id] = nodeclass.Template{ID: id, Name: "karpenter.k8s.aws/" + id, Class: class.Name, Created: time.Now()}
 	}
-	m.templates["lt-other"] = fleet.Template{ID: "lt-other", Class: "another", Created: time.Now()}
+	m.templates["lt-other"] = nodeclass.Template{ID: "lt-other", Class: "another", Created: time.Now()}
 	for _, name := range []string{"old-role", "new-role"} {
-		m.profiles[name] = fakeProfile{Profile: fleet.Profile{Name: name, ClassUID: string(class.UID)}}
+		m.profiles[name] = fakeProfile{Profile: nodeclass.Profile{Name: name, ClassUID: string(class.UID)}}
 	}
-	m.profiles["other-profile"] = fakeProfile{Profile: fleet.Profile{Name: "other-profile", ClassUID: "another"}}
+	m.profiles["other-profile"] = fakeProfile{Profile: nodeclass.Profile{Name: "other-profile", ClassUID: "another"}}
 }
 
 func TestAClassEndsAfterItsClaims(t *testing.T) {
@@ -95,14 +96,14 @@ func TestSweep(t *testing.T) {
 	l.ec2.launch("i-kept", map[string]string{fleet.LaunchTemplateTagKey: "lt-used"})
 	l.ec2.instances[0].LaunchTime = time.Now().Add(24 * time.Hour) // too young to be garbage
 	template := func(id, class string, created time.Time) {
-		l.made.templates[id] = fleet.Template{ID: id, Class: class, Created: created}
+		l.made.templates[id] = nodeclass.Template{ID: id, Class: class, Created: created}
 	}
 	template("lt-used", "kept", time.Now().Add(-2*time.Hour))
 	template("lt-idle", "kept", time.Now().Add(-2*time.Hour))
 	template("lt-young", "kept", time.Now().Add(24*time.Hour))
 	template("lt-waited-for", "waiting", time.Now().Add(-2*time.Hour))
 	profile := func(name, uid string, unused time.Time, foreign bool) {
-		l.made.profiles[name] = fakeProfile{Profile: fleet.Profile{Name: name, ClassUID: uid}, unusedSince: unused,
+		l.made.profiles[name] = fakeProfile{Profile: nodeclass.Profile{Name: name, ClassUID: uid}, unusedSince: unused,
 			foreign: foreign}
 	}
 	profile("used-by-claim", string(class.UID), time.Time{}, false)
@@ -153,7 +154,7 @@ func TestSweep(t *testing.T) {
 func TestNothingIsSweptWithoutAList(t *testing.T) {
 	l := newLife(t)
 	l.minute(0)
-	l.made.templates["lt-idle"] = fleet.Template{ID: "lt-idle", Class: "c", Created: time.Now().Add(-2 * time.Hour)}
+	l.made.templates["lt-idle"] = nodeclass.Template{ID: "lt-idle", Class: "c", Created: time.Now().Add(-2 * time.Hour)}
 	l.ec2.refuse = &fakeRefusal{}
 	_, _ = l.handle(t.Context(), wakes(t, l.tick()))
 	if left := l.made.left(); len(left) != 1 {

@@ -9,6 +9,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/whittle-dev/whittle/functions/lifecycle/nodeclass"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/fleet"
@@ -69,9 +70,9 @@ type resolve func(context.Context, api.EC2NodeClass) (api.EC2NodeClass, error)
 // leftovers is what was made in AWS for node classes. AWS may throttle any call; a later sweep
 // repeats it. Deletions succeed for what has gone.
 type leftovers interface {
-	LaunchTemplates(context.Context) ([]fleet.Template, error)
+	LaunchTemplates(context.Context) ([]nodeclass.Template, error)
 	DeleteLaunchTemplate(ctx context.Context, id string) error
-	Profiles(context.Context) ([]fleet.Profile, error)
+	Profiles(context.Context) ([]nodeclass.Profile, error)
 	ProfileName(*api.EC2NodeClass) string
 	RepairProfile(context.Context, *api.EC2NodeClass) error
 	ProfileUnusedSince(ctx context.Context, name string) (since time.Time, own bool, err error)
@@ -85,8 +86,22 @@ type awsLeftovers struct {
 	profiles fleet.Profiles
 }
 
-func (l awsLeftovers) Profiles(ctx context.Context) ([]fleet.Profile, error) {
-	return l.profiles.List(ctx)
+func (l awsLeftovers) LaunchTemplates(ctx context.Context) ([]nodeclass.Template, error) {
+	listed, err := l.Client.LaunchTemplates(ctx)
+	var templates []nodeclass.Template
+	for _, template := range listed {
+		templates = append(templates, nodeclass.Template(template))
+	}
+	return templates, err
+}
+
+func (l awsLeftovers) Profiles(ctx context.Context) ([]nodeclass.Profile, error) {
+	listed, err := l.profiles.List(ctx)
+	var profiles []nodeclass.Profile
+	for _, profile := range listed {
+		profiles = append(profiles, nodeclass.Profile(profile))
+	}
+	return profiles, err
 }
 
 func (l awsLeftovers) ProfileName(class *api.EC2NodeClass) string { return l.profiles.Name(class) }

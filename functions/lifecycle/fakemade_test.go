@@ -7,32 +7,32 @@ import (
 	"sync"
 	"time"
 
+	"github.com/whittle-dev/whittle/functions/lifecycle/nodeclass"
 	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/shared/fleet"
 )
 
 // fakeMade has launch templates and instance profiles in memory.
 type fakeMade struct {
 	mutex     sync.Mutex
-	templates map[string]fleet.Template // by id
+	templates map[string]nodeclass.Template // by id
 	profiles  map[string]fakeProfile
 	repaired  []string
 }
 
 type fakeProfile struct {
-	fleet.Profile
+	nodeclass.Profile
 	unusedSince time.Time
 	foreign     bool // without the cluster's tags
 }
 
 func newFakeMade() *fakeMade {
-	return &fakeMade{templates: map[string]fleet.Template{}, profiles: map[string]fakeProfile{}}
+	return &fakeMade{templates: map[string]nodeclass.Template{}, profiles: map[string]fakeProfile{}}
 }
 
-func (m *fakeMade) LaunchTemplates(context.Context) ([]fleet.Template, error) {
+func (m *fakeMade) LaunchTemplates(context.Context) ([]nodeclass.Template, error) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
-	var listed []fleet.Template
+	var listed []nodeclass.Template
 	for _, id := range slices.Sorted(maps.Keys(m.templates)) {
 		listed = append(listed, m.templates[id])
 	}
@@ -46,10 +46,10 @@ func (m *fakeMade) DeleteLaunchTemplate(_ context.Context, id string) error {
 	return nil
 }
 
-func (m *fakeMade) Profiles(context.Context) ([]fleet.Profile, error) {
+func (m *fakeMade) Profiles(context.Context) ([]nodeclass.Profile, error) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
-	var listed []fleet.Profile
+	var listed []nodeclass.Profile
 	for _, name := range slices.Sorted(maps.Keys(m.profiles)) {
 		listed = append(listed, m.profiles[name].Profile)
 	}

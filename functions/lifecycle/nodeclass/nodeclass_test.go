@@ -10,7 +10,6 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/lifecycle/nodeclass"
 	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/shared/fleet"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -63,7 +62,7 @@ func TestAProfileIsInUse(t *testing.T) {
 				}
 				return "of-" + class.Name
 			}
-			if got := nodeclass.ProfileInUse(fleet.Profile{Name: "p", ClassUID: "uid"}, test.classes, test.claims,
+			if got := nodeclass.ProfileInUse(nodeclass.Profile{Name: "p", ClassUID: "uid"}, test.classes, test.claims,
 				current); got != test.want {
 				t.Errorf("in use: %t", got)
 			}
@@ -93,14 +92,14 @@ func TestNextOfProfile(t *testing.T) {
 
 func TestIdleTemplates(t *testing.T) {
 	old, young := noon.Add(-time.Hour), noon.Add(-59*time.Minute)
-	templates := []fleet.Template{
+	templates := []nodeclass.Template{
 		{ID: "used", Class: "a", Created: old}, {ID: "idle", Class: "a", Created: old},
 		{ID: "young", Class: "a", Created: young}, {ID: "waited-for", Class: "b", Created: old},
 	}
-	instances := []map[string]string{{fleet.LaunchTemplateTagKey: "used"}, {}}
+	used := []string{"used", ""}
 	claims := []api.NodeClaim{claim("a", "", "aws:///z/i-1"), claim("b", "", "")}
 	var got []string
-	for _, template := range nodeclass.IdleTemplates(templates, instances, claims, noon) {
+	for _, template := range nodeclass.IdleTemplates(templates, used, claims, noon) {
 		got = append(got, template.ID)
 	}
 	if !slices.Equal(got, []string{"idle"}) {

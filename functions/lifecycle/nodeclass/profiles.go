@@ -5,16 +5,21 @@ import (
 	"time"
 
 	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/shared/fleet"
 )
+
+// Profile is an instance profile that Whittle has made.
+type Profile struct {
+	Name     string
+	ClassUID string // of the class that it was made for
+}
 
 // profileRest is the time for which nothing must have used a profile before it is deleted. An
 // invocation that read a class before its role changed may still launch with the old profile.
 const profileRest = time.Hour
 
 // ProfilesOf returns the profiles that were made for the class.
-func ProfilesOf(class *api.EC2NodeClass, profiles []fleet.Profile) []fleet.Profile {
-	return slices.DeleteFunc(slices.Clone(profiles), func(profile fleet.Profile) bool {
+func ProfilesOf(class *api.EC2NodeClass, profiles []Profile) []Profile {
+	return slices.DeleteFunc(slices.Clone(profiles), func(profile Profile) bool {
 		return profile.ClassUID != string(class.UID)
 	})
 }
@@ -22,13 +27,13 @@ func ProfilesOf(class *api.EC2NodeClass, profiles []fleet.Profile) []fleet.Profi
 // MissingProfiles returns the classes whose profile somebody has deleted. The function current
 // returns the name of the profile that a class needs.
 func MissingProfiles(
-	classes []api.EC2NodeClass, profiles []fleet.Profile, current func(*api.EC2NodeClass) string,
+	classes []api.EC2NodeClass, profiles []Profile, current func(*api.EC2NodeClass) string,
 ) []*api.EC2NodeClass {
 	var missing []*api.EC2NodeClass
 	for i := range classes {
 		class := &classes[i]
 		name := current(class)
-		exists := slices.ContainsFunc(profiles, func(profile fleet.Profile) bool { return profile.Name == name })
+		exists := slices.ContainsFunc(profiles, func(profile Profile) bool { return profile.Name == name })
 		if name != "" && !exists && class.Status.InstanceProfile == name && class.DeletionTimestamp == nil {
 			missing = append(missing, class)
 		}
@@ -39,7 +44,7 @@ func MissingProfiles(
 // ProfileInUse reports whether a claim or a class needs the profile, or may need it. The function
 // current returns the name of the profile that a class needs.
 func ProfileInUse(
-	profile fleet.Profile, classes []api.EC2NodeClass, claims []api.NodeClaim, current func(*api.EC2NodeClass) string,
+	profile Profile, classes []api.EC2NodeClass, claims []api.NodeClaim, current func(*api.EC2NodeClass) string,
 ) bool {
 	owner := "" // the class that the profile was made for; empty if it has gone
 	for i := range classes {
