@@ -1,13 +1,18 @@
-package function
+package function_test
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/whittle-dev/whittle/shared/function"
+	"github.com/whittle-dev/whittle/shared/queue"
 )
 
 func batch(ids ...string) events.SQSEvent {
@@ -20,7 +25,7 @@ func batch(ids ...string) events.SQSEvent {
 
 func TestOnlyTheMessagesThatFailedComeBack(t *testing.T) {
 	var handled []string
-	handler := Each(func(_ context.Context, message events.SQSMessage) error {
+	handler := function.Each(func(_ context.Context, message events.SQSMessage) error {
 		handled = append(handled, message.MessageId)
 		if message.MessageId == "b" || message.MessageId == "d" {
 			return errors.New("refused")
@@ -47,10 +52,57 @@ func TestOnlyTheMessagesThatFailedComeBack(t *testing.T) {
 }
 
 func TestABatchWithoutFailuresIsDone(t *testing.T) {
-	handler := Each(func(context.Context, events.SQSMessage) error { return nil })
+	handler := function.Each(func(context.Context, events.SQSMessage) error { return nil })
 	for _, event := range []events.SQSEvent{{}, batch("a")} {
 		if response, err := handler(t.Context(), event); err != nil || len(response.BatchItemFailures) != 0 {
 			t.Errorf("%+v, %v", response, err)
 		}
+	}
+}
+
+func TestOnePassAnswersABatch(t *testing.T) {
+	now := time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+	wake := func(reason queue.Reason, age time.Duration) string {
+		return fmt.Sprintf(`{"cluster":"prod","at":%q,"reason":%q}`, now.Add(-age).Format(time.RFC3339), reason)
+	}
+	better := func(candidate, _ queue.Message) bool { return candidate.Reason == queue.ReasonInterruption }
+	refused := errors.New("refused")
+	for _, test := range []struct {
+		name    string
+		bodies  []string
+		refuses error
+		passes  string // the reasons that passes were made for
+		failed  int
+		err     error
+	}{
+		{
+			"the first message decides", []string{wake(queue.ReasonTick, 0), wake(queue.ReasonLaunch, 0)},
+			nil, "[tick]", 0, nil,
+		},
+		{
+			"a better message decides", []string{wake(queue.ReasonTick, 0), wake(queue.ReasonInterruption, 0)},
+			nil, "[interruption]", 0, nil,
+		},
+		{"a late tick is dropped", []string{wake(queue.ReasonTick, 2*time.Minute)}, nil, "[]", 0, nil},
+		{"a late launch is not", []string{wake(queue.ReasonLaunch, 2*time.Minute)}, nil, "[launch]", 0, nil},
+		{"an unreadable message comes back alone", []string{"{", wake(queue.ReasonTick, 0)}, nil, "[tick]", 1, nil},
+		{"after a failed pass the batch comes back", []string{wake(queue.ReasonTick, 0)}, refused, "[tick]", 0, refused},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var event events.SQSEvent
+			for i, body := range test.bodies {
+				event.Records = append(event.Records, events.SQSMessage{MessageId: fmt.Sprint(i), Body: body})
+			}
+			passes := []queue.Reason{}
+			handler := function.OnePass(func() time.Time { return now }, better, func(_ context.Context, m queue.Message) error {
+				passes = append(passes, m.Reason)
+				return test.refuses
+			})
+			response, err := handler(t.Context(), event)
+			got, failed := fmt.Sprint(passes), len(response.BatchItemFailures)
+			if got != test.passes || failed != test.failed || !errors.Is(err, test.err) {
+				t.Errorf("passes %s, %d failed, error %v", got, failed, err)
+			}
+		})
 	}
 }

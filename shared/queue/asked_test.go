@@ -11,12 +11,12 @@ func TestMessagesForWorkAtOnceAreASecondApart(t *testing.T) {
 	sent := 0
 	for _, test := range []struct {
 		after time.Duration
-		at    time.Duration // when the look comes
+		at    time.Duration // when the message arrives
 		send  bool
 	}{
 		{after: 0, at: 0, send: true}, // the first at once
 		{after: 100 * time.Millisecond, at: 1100 * time.Millisecond, send: true},
-		{after: 200 * time.Millisecond}, // seen by the one that comes
+		{after: 200 * time.Millisecond}, // covered by the message on its way
 		{after: 1050 * time.Millisecond},
 		{after: 1100 * time.Millisecond, at: 2100 * time.Millisecond, send: true}, // the last one comes now
 		{after: 2 * time.Second},
@@ -33,15 +33,14 @@ func TestMessagesForWorkAtOnceAreASecondApart(t *testing.T) {
 		}
 		sent++
 		// SQS delays by whole seconds: early, and the woken function would miss the work.
-		if delay := (&Sender{now: func() time.Time { return now }}).delay(at); time.Duration(delay)*time.Second < at.Sub(
-			now,
-		) {
+		delay := (&Sender{now: func() time.Time { return now }}).delay(at)
+		if time.Duration(delay)*time.Second < at.Sub(now) {
 			t.Errorf("after %s: delayed by %d s and due after %s", test.after, delay, at.Sub(now))
 		}
 		asked.Remember(Message{At: at})
 	}
 	if sent != 5 {
-		t.Errorf("%d looks, want 5", sent)
+		t.Errorf("%d messages, want 5", sent)
 	}
 }
 
