@@ -8,7 +8,8 @@ import (
 )
 
 // Allowances are how many more nodes of each NodePool its disruption budgets allow now, for
-// Snapshot.Allowed. A pool with a budget that cannot be read allows none, and is among the problems.
+// Snapshot.Allowed. A pool with a budget that cannot be read allows none, and is among the
+// problems.
 func Allowances(s *Snapshot) (map[string]Allowance, []Problem) {
 	counts := map[string]budget.PoolCount{}
 	for i := range s.Cluster.Nodes {

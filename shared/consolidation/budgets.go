@@ -55,8 +55,8 @@ func withinBudgets(moves []Move, allowed map[string]Allowance) (now, waiting []M
 	return now, waiting
 }
 
-// within tells whether so many nodes may be deleted. Nodes deleted for one reason count against budgets
-// for the other: a budget counts every node on its way out.
+// within tells whether so many nodes may be deleted. Nodes deleted for one reason count against
+// budgets for the other: a budget counts every node on its way out.
 func (a Allowance) within(allowed Allowance, reason api.DisruptionReason) bool {
 	if reason == api.DisruptionReasonEmpty {
 		return a.Empty+a.Underutilized <= allowed.Empty

@@ -19,9 +19,15 @@ import (
 
 var now = consolidationtest.Now
 
-// someTypes are real instance types of ordinary families: one of so many, and those that fleets ask for by name.
+// someTypes are real instance types of ordinary families: one of so many, and those that fleets ask
+// for by name.
 func someTypes(t testing.TB, every int) []catalog.InstanceType {
-	types := catalog.Resolve(catalogtest.Snapshot(t), catalogtest.NodeClass("default"), catalog.Observed{}, catalogtest.Now)
+	types := catalog.Resolve(
+		catalogtest.Snapshot(t),
+		catalogtest.NodeClass("default"),
+		catalog.Observed{},
+		catalogtest.Now,
+	)
 	i := 0
 	return slices.DeleteFunc(types, func(t catalog.InstanceType) bool {
 		category := t.Requirements[api.LabelInstanceCategory]
@@ -30,7 +36,11 @@ func someTypes(t testing.TB, every int) []catalog.InstanceType {
 			return true
 		}
 		i++
-		return i%every != 0 && !slices.Contains([]string{"m5.large", "m5.xlarge", "m5.2xlarge", "m5.4xlarge", "c5.2xlarge", "r5.xlarge", "m6i.2xlarge"}, t.Name)
+		return i%every != 0 &&
+			!slices.Contains(
+				[]string{"m5.large", "m5.xlarge", "m5.2xlarge", "m5.4xlarge", "c5.2xlarge", "r5.xlarge", "m6i.2xlarge"},
+				t.Name,
+			)
 	})
 }
 
@@ -43,7 +53,8 @@ func cluster(types []catalog.InstanceType, capacityTypes ...string) *plan.Snapsh
 	}
 }
 
-// addNode adds a node of the type, of the capacity type in the first zone that has it, with pods of so many thousandths of a core and as many MiB, that all have run for a day.
+// addNode adds a node of the type, of the capacity type in the first zone that has it, with pods of
+// so many thousandths of a core and as many MiB, that all have run for a day.
 func addNode(t testing.TB, s *plan.Snapshot, name, typeName, capacityType string, pods ...int64) *plan.Node {
 	t.Helper()
 	types := s.InstanceTypes["default"]

@@ -17,7 +17,10 @@ import (
 )
 
 // without gives the types without what the function says is not to be had.
-func without(types []catalog.InstanceType, out func(*catalog.InstanceType, *catalog.Offering) bool) []catalog.InstanceType {
+func without(
+	types []catalog.InstanceType,
+	out func(*catalog.InstanceType, *catalog.Offering) bool,
+) []catalog.InstanceType {
 	types = slices.Clone(types)
 	for i := range types {
 		types[i].Offerings = slices.Clone(types[i].Offerings)
@@ -36,7 +39,8 @@ func TestAnEmptyNodeGoesWithoutAReplacement(t *testing.T) {
 	addNode(t, s, "empty", "m5.large", api.CapacityTypeOnDemand)
 	addNode(t, s, "used", "m5.4xlarge", api.CapacityTypeOnDemand, 100)
 	p := solve(s)
-	if len(p.Moves) != 1 || p.Moves[0].Reason != api.DisruptionReasonEmpty || p.Moves[0].Delete[0].Node != "empty" || len(p.Moves[0].Launch) > 0 {
+	if len(p.Moves) != 1 || p.Moves[0].Reason != api.DisruptionReasonEmpty || p.Moves[0].Delete[0].Node != "empty" ||
+		len(p.Moves[0].Launch) > 0 {
 		t.Fatalf("moves %+v", p.Moves)
 	}
 	if stay := stayOf(t, p, "used"); stay.Because != consolidation.Policy {
@@ -46,7 +50,10 @@ func TestAnEmptyNodeGoesWithoutAReplacement(t *testing.T) {
 
 func TestOnDemandNodesGoBackToSpotWhenTheShortageHasEnded(t *testing.T) {
 	types := someTypes(t, 1)
-	short := without(types, func(_ *catalog.InstanceType, o *catalog.Offering) bool { return o.CapacityType == api.CapacityTypeSpot })
+	short := without(
+		types,
+		func(_ *catalog.InstanceType, o *catalog.Offering) bool { return o.CapacityType == api.CapacityTypeSpot },
+	)
 	for _, test := range []struct {
 		name  string
 		types []catalog.InstanceType
@@ -54,7 +61,13 @@ func TestOnDemandNodesGoBackToSpotWhenTheShortageHasEnded(t *testing.T) {
 	}{{"as long as it lasts they stay", short, 0}, {"then they go", types, 1}} {
 		t.Run(test.name, func(t *testing.T) {
 			s := cluster(test.types, api.CapacityTypeSpot, api.CapacityTypeOnDemand)
-			cheapest, offering, _ := catalog.Cheapest(slices.DeleteFunc(slices.Clone(short), func(t catalog.InstanceType) bool { return t.Allocatable.Cpu().MilliValue() < 1900 }), nil)
+			cheapest, offering, _ := catalog.Cheapest(
+				slices.DeleteFunc(
+					slices.Clone(short),
+					func(t catalog.InstanceType) bool { return t.Allocatable.Cpu().MilliValue() < 1900 },
+				),
+				nil,
+			)
 			if offering.CapacityType != api.CapacityTypeOnDemand {
 				t.Fatalf("the cheapest is %s", offering.CapacityType)
 			}
@@ -79,7 +92,10 @@ func TestSpotNodesKeepAlternatives(t *testing.T) {
 			// So many of the types that hold the pod are to be had as spot.
 			kept := map[string]bool{}
 			few := without(types, func(typ *catalog.InstanceType, o *catalog.Offering) bool {
-				if o.CapacityType == api.CapacityTypeSpot && typ.Allocatable.Cpu().MilliValue() >= 1500 && typ.Allocatable.Memory().Value() >= 1600<<20 && len(kept) < left && o.Price < 0.15 {
+				if o.CapacityType == api.CapacityTypeSpot && typ.Allocatable.Cpu().MilliValue() >= 1500 &&
+					typ.Allocatable.Memory().Value() >= 1600<<20 &&
+					len(kept) < left &&
+					o.Price < 0.15 {
 					kept[typ.Name] = true
 				}
 				return !kept[typ.Name]
@@ -153,7 +169,9 @@ func TestBudgetsTakeTheBestFirst(t *testing.T) {
 		allowed consolidation.Allowance
 		gone    int
 	}{{consolidation.Allowance{}, 0}, {consolidation.Allowance{Empty: 1}, 1}, {consolidation.Allowance{Empty: 2, Underutilized: 2}, 2}, {consolidation.Allowance{Empty: 100, Underutilized: 100}, 6}} {
-		p := consolidation.Solve(&consolidation.Snapshot{Cluster: s, Allowed: map[string]consolidation.Allowance{"default": test.allowed}, Now: now})
+		p := consolidation.Solve(
+			&consolidation.Snapshot{Cluster: s, Allowed: map[string]consolidation.Allowance{"default": test.allowed}, Now: now},
+		)
 		gone := 0
 		for i, move := range p.Moves {
 			gone += len(move.Delete)
@@ -180,8 +198,35 @@ func TestBalancedRefusesWhatSavesLittleForItsDisturbance(t *testing.T) {
 		for i := range 4 {
 			addNode(t, s, fmt.Sprintf("dear-%d", i), "m5.4xlarge", api.CapacityTypeOnDemand, 15000)
 		}
-		// Small pods, and many: a large part of the pool's disturbance for a small part of its price.
-		addNode(t, s, "busy", "m5.xlarge", api.CapacityTypeOnDemand, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20)
+		// Small pods, and many: a large part of the pool's disturbance for a small part of its
+		// price.
+		addNode(
+			t,
+			s,
+			"busy",
+			"m5.xlarge",
+			api.CapacityTypeOnDemand,
+			20,
+			20,
+			20,
+			20,
+			20,
+			20,
+			20,
+			20,
+			20,
+			20,
+			20,
+			20,
+			20,
+			20,
+			20,
+			20,
+			20,
+			20,
+			20,
+			20,
+		)
 		p := solve(s)
 		moves := slices.ContainsFunc(p.Moves, func(m consolidation.Move) bool {
 			return slices.ContainsFunc(m.Delete, func(l consolidation.Leaving) bool { return l.Node == "busy" })
@@ -210,7 +255,8 @@ func TestAMoveIsLookedAtAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again.SavedPerHour < p.Moves[0].SavedPerHour/2 || len(again.Delete) != len(claims) || again.Reason != api.DisruptionReasonUnderutilized {
+	if again.SavedPerHour < p.Moves[0].SavedPerHour/2 || len(again.Delete) != len(claims) ||
+		again.Reason != api.DisruptionReasonUnderutilized {
 		t.Errorf("proposed %+v, now %+v", p.Moves[0], again)
 	}
 	if wrong := consolidationtest.CheckMove(s, again); len(wrong) > 0 {
@@ -233,7 +279,8 @@ func TestAMoveIsLookedAtAgain(t *testing.T) {
 		}
 		changed := &consolidation.Snapshot{Cluster: fresh, Now: now}
 		change(changed)
-		if _, err := consolidation.Check(changed, []string{"default-n0", "default-n1"}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := consolidation.Check(changed, []string{"default-n0", "default-n1"}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

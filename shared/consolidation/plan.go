@@ -16,9 +16,9 @@ type Plan struct {
 	Stays []Stay `json:"stays,omitempty"`
 	// Problems are settings of NodePools that cannot be read. The nodes of such a pool stay.
 	Problems []Problem `json:"problems,omitempty"`
-	// PricePerHour is what the nodes cost now that a NodeClaim stands for and whose price is known, in
-	// US dollars per hour. AfterPerHour is the same once Moves are carried out, with each new node at
-	// its cheapest offering.
+	// PricePerHour is what the nodes cost now that a NodeClaim stands for and whose price is known,
+	// in US dollars per hour. AfterPerHour is the same once Moves are carried out, with each new
+	// node at its cheapest offering.
 	PricePerHour float64 `json:"pricePerHour"`
 	AfterPerHour float64 `json:"afterPerHour"`
 }
@@ -46,8 +46,8 @@ type Move struct {
 	Disturbance float64 `json:"disturbance"`
 }
 
-// SavingsPerDisturbance is what the move saves in US dollars per hour, divided by its disturbance, in
-// which each deleted node counts as one. It orders moves.
+// SavingsPerDisturbance is what the move saves in US dollars per hour, divided by its disturbance,
+// in which each deleted node counts as one. It orders moves.
 func (m *Move) SavingsPerDisturbance() float64 {
 	return m.SavedPerHour / (float64(len(m.Delete)) + m.Disturbance)
 }

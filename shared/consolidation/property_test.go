@@ -30,7 +30,10 @@ func shuffled(s *plan.Snapshot, random *rand.Rand) *plan.Snapshot {
 	other := *s
 	other.Nodes, other.NodePools = slices.Clone(s.Nodes), slices.Clone(s.NodePools)
 	random.Shuffle(len(other.Nodes), func(i, j int) { other.Nodes[i], other.Nodes[j] = other.Nodes[j], other.Nodes[i] })
-	random.Shuffle(len(other.NodePools), func(i, j int) { other.NodePools[i], other.NodePools[j] = other.NodePools[j], other.NodePools[i] })
+	random.Shuffle(
+		len(other.NodePools),
+		func(i, j int) { other.NodePools[i], other.NodePools[j] = other.NodePools[j], other.NodePools[i] },
+	)
 	for i := range other.Nodes {
 		pods := slices.Clone(other.Nodes[i].Pods)
 		random.Shuffle(len(pods), func(i, j int) { pods[i], pods[j] = pods[j], pods[i] })
@@ -39,7 +42,8 @@ func shuffled(s *plan.Snapshot, random *rand.Rand) *plan.Snapshot {
 	return &other
 }
 
-// carryOut makes the moves one after the other, and checks each on the cluster as those before it have left it.
+// carryOut makes the moves one after the other, and checks each on the cluster as those before it
+// have left it.
 func carryOut(t *testing.T, s *plan.Snapshot, moves []consolidation.Move, run string, at time.Time) *plan.Snapshot {
 	t.Helper()
 	for i := range moves {
@@ -55,8 +59,9 @@ func carryOut(t *testing.T, s *plan.Snapshot, moves []consolidation.Move, run st
 	return s
 }
 
-// TestFleetsComeToRest carries out what is planned for fleets until there is nothing more to do, within a budget: every pod has a place after every move, the price never rises,
-// no more nodes go at once than the budget lets, and then nothing moves any more, as often as one asks.
+// TestFleetsComeToRest carries out what is planned for fleets until there is nothing more to do,
+// within a budget: every pod has a place after every move, the price never rises, no more nodes go
+// at once than the budget lets, and then nothing moves any more, as often as one asks.
 func TestFleetsComeToRest(t *testing.T) {
 	types := someTypes(t, 12)
 	for _, fleet := range consolidationtest.Fleets() {
@@ -101,7 +106,8 @@ func TestFleetsComeToRest(t *testing.T) {
 	}
 }
 
-// randomCluster is a small cluster without waiting pods, with the source of the seed's further choices.
+// randomCluster is a small cluster without waiting pods, with the source of the seed's further
+// choices.
 func randomCluster(seed uint64) (*plan.Snapshot, *rand.Rand) {
 	s := plantest.Random(seed)
 	s.Pods = nil
@@ -176,7 +182,8 @@ func checkMayGo(t *testing.T, seed uint64, s *plan.Snapshot, claim string) {
 			t.Errorf("seed %d: %s goes, which is starting or leaving", seed, claim)
 		}
 		if slices.ContainsFunc(n.Pods, func(p corev1.Pod) bool {
-			return p.Annotations[api.DoNotDisruptAnnotationKey] == "true" && p.DeletionTimestamp == nil && p.Status.Phase == corev1.PodRunning
+			return p.Annotations[api.DoNotDisruptAnnotationKey] == "true" && p.DeletionTimestamp == nil &&
+				p.Status.Phase == corev1.PodRunning
 		}) {
 			t.Errorf("seed %d: %s goes, of which a pod may not be disrupted", seed, claim)
 		}

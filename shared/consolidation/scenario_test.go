@@ -38,7 +38,8 @@ type scenario struct {
 	// Pending are pods without a node.
 	Pending []scenarioPods                 `json:"pending,omitempty"`
 	PDBs    []policyv1.PodDisruptionBudget `json:"pdbs,omitempty"`
-	// Budgets says that the NodePools' disruption budgets count. Without it nothing limits the moves.
+	// Budgets says that the NodePools' disruption budgets count. Without it nothing limits the
+	// moves.
 	Budgets bool `json:"budgets,omitempty"`
 	// Want is the plan in words: a line for each move, stay and problem.
 	Want []string `json:"want"`

@@ -10,8 +10,8 @@ import (
 
 // Snapshot is what consolidation knows of the cluster at one moment. Solve does not change it.
 type Snapshot struct {
-	// Cluster is what the planner gets (snapshot.Assemble). Its Pods are the pending pods and those of
-	// leaving nodes. They get their places before any node is deleted. Volumes and namespaces of
+	// Cluster is what the planner gets (snapshot.Assemble). Its Pods are the pending pods and those
+	// of leaving nodes. They get their places before any node is deleted. Volumes and namespaces of
 	// running pods must be there too, because these pods may move: observe.Details reads them.
 	Cluster *plan.Snapshot `json:"cluster"`
 	// Budgets are the cluster's PodDisruptionBudgets.

@@ -13,7 +13,8 @@ import (
 )
 
 // Solve finds moves that make the fleet as cheap as it can by steps that are each worth what they
-// disturb. The plan shares memory with the snapshot and within itself: copy a claim before changing it.
+// disturb. The plan shares memory with the snapshot and within itself: copy a claim before changing
+// it.
 func Solve(s *Snapshot) *Plan {
 	f := fleet.New(s.Cluster, s.Now)
 	eligibility.Decide(f, s.Cluster, s.Budgets)

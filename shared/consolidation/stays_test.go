@@ -16,7 +16,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// TestWhyANodeStays takes a node that would go (its one small pod fits beside others) and gives it a reason to stay, one at a time.
+// TestWhyANodeStays takes a node that would go (its one small pod fits beside others) and gives it
+// a reason to stay, one at a time.
 func TestWhyANodeStays(t *testing.T) {
 	types := someTypes(t, 8)
 	pool := func(change func(*api.NodePool)) func(*plan.Snapshot, *plan.Node) {
@@ -101,7 +102,9 @@ func TestADisruptionBudgetOfPodsKeepsTheirNode(t *testing.T) {
 	budget.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
 	for allowed, want := range []int{0, 1} {
 		budget.Status.DisruptionsAllowed = int32(allowed)
-		p := consolidation.Solve(&consolidation.Snapshot{Cluster: s, Budgets: []policyv1.PodDisruptionBudget{budget}, Now: now})
+		p := consolidation.Solve(
+			&consolidation.Snapshot{Cluster: s, Budgets: []policyv1.PodDisruptionBudget{budget}, Now: now},
+		)
 		if len(p.Moves) < want || want == 0 && len(p.Moves) > 0 {
 			t.Errorf("with %d disruptions allowed there are %d moves", allowed, len(p.Moves))
 		}

@@ -11,8 +11,10 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// TestLargeFleetsTakeWhatBringsMostFirst carries out what is planned for fleets that are large enough to be swept: each move is right and no dearer on the cluster as those before it
-// leave it, the first look saves more of all that is saved than it moves of all pods that are moved, the order of the input does not count, and the fleet comes to rest.
+// TestLargeFleetsTakeWhatBringsMostFirst carries out what is planned for fleets that are large
+// enough to be swept: each move is right and no dearer on the cluster as those before it leave it,
+// the first look saves more of all that is saved than it moves of all pods that are moved, the
+// order of the input does not count, and the fleet comes to rest.
 func TestLargeFleetsTakeWhatBringsMostFirst(t *testing.T) {
 	types := someTypes(t, 12)
 	for _, fleet := range consolidationtest.Fleets() {

@@ -22,9 +22,9 @@ var update = flag.Bool("update", false, "write the golden files of testdata")
 // hashesFile has one line for each cluster or fleet: its name and the hashes of its plans.
 const hashesFile = "testdata/moves.sha256"
 
-// TestMovesAreUnchanged compares Solve with the hashes recorded in testdata. A change that is meant to leave decisions
-// alone must not change a line. A change that is meant to alter them runs the test with -update and shows the new lines
-// to its reviewer.
+// TestMovesAreUnchanged compares Solve with the hashes recorded in testdata. A change that is meant
+// to leave decisions alone must not change a line. A change that is meant to alter them runs the
+// test with -update and shows the new lines to its reviewer.
 func TestMovesAreUnchanged(t *testing.T) {
 	lines := slices.Concat(randomHashes(t), fleetHashes(t))
 	if *update {
@@ -51,7 +51,8 @@ func TestMovesAreUnchanged(t *testing.T) {
 	}
 }
 
-// randomHashes plans for the clusters of TestRandomClusters: one line for 25 seeds, without and with protected pods.
+// randomHashes plans for the clusters of TestRandomClusters: one line for 25 seeds, without and
+// with protected pods.
 func randomHashes(t *testing.T) []string {
 	t.Helper()
 	const seeds, perLine = 300, 25
@@ -77,7 +78,8 @@ func randomHashes(t *testing.T) []string {
 	return lines
 }
 
-// fleetHashes plans twice for each fleet, the second time after the moves of the first plan were carried out.
+// fleetHashes plans twice for each fleet, the second time after the moves of the first plan were
+// carried out.
 func fleetHashes(t *testing.T) []string {
 	t.Helper()
 	types := someTypes(t, 12)
@@ -91,7 +93,8 @@ func fleetHashes(t *testing.T) []string {
 				fmt.Sprintf("%s, %d nodes, budget 5: %s", fleet.Name, nodes, twoRounds(t, s, five)))
 		}
 	}
-	// A fleet of this size is swept. One round takes as much work as all rounds of a fleet of 100 nodes.
+	// A fleet of this size is swept. One round takes as much work as all rounds of a fleet of 100
+	// nodes.
 	for _, fleet := range consolidationtest.Fleets()[:2] {
 		budget := map[string]consolidation.Allowance{"default": {Empty: 22, Underutilized: 22}}
 		p := consolidation.Solve(&consolidation.Snapshot{Cluster: fleet.Make(220, types), Allowed: budget, Now: now})
@@ -111,7 +114,8 @@ func twoRounds(t *testing.T, s *plan.Snapshot, allowed map[string]consolidation.
 	return hash(decisions(t, first)) + " " + hash(decisions(t, second))
 }
 
-// decisions is the plan as JSON without the messages of stays, which are text for people. The scenarios pin those.
+// decisions is the plan as JSON without the messages of stays, which are text for people. The
+// scenarios pin those.
 func decisions(t *testing.T, p *consolidation.Plan) string {
 	t.Helper()
 	decided := *p

@@ -8,13 +8,14 @@ import (
 	"github.com/whittle-dev/whittle/shared/consolidation/search"
 )
 
-// validationLimit bounds the work of search and validation together: see evaluation.Cost. A search that
-// uses all of its work leaves half as much for validation.
+// validationLimit bounds the work of search and validation together: see evaluation.Cost. A search
+// that uses all of its work leaves half as much for validation.
 const validationLimit = search.WorkLimit + search.WorkLimit/2
 
-// validation applies the moves one after the other to the fleet before all moves. Pods that spread or
-// affinity relates to others may find no place while only some moves are made. Such a move is planned
-// again. If it is then not worth it, or no work is left, it waits until the others are carried out.
+// validation applies the moves one after the other to the fleet before all moves. Pods that spread
+// or affinity relates to others may find no place while only some moves are made. Such a move is
+// planned again. If it is then not worth it, or no work is left, it waits until the others are
+// carried out.
 type validation struct {
 	fleet     *fleet.Fleet
 	evaluator *evaluation.Evaluator
@@ -52,8 +53,8 @@ func nodesByClaim(f *fleet.Fleet) map[string]*fleet.Node {
 	return byClaim
 }
 
-// validate gives the moves that hold after those before them, as they then are, and the others as they
-// were planned.
+// validate gives the moves that hold after those before them, as they then are, and the others as
+// they were planned.
 func (v *validation) validate(moves []Move) (now, waiting []Move) {
 	for i := range moves {
 		planned := v.stepOf(&moves[i])

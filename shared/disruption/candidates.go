@@ -10,9 +10,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption/protection"
 )
 
-// ConfirmAfter is the least time between the pass that finds something and the pass that acts on it, on a
-// snapshot of its own: Karpenter's fifteen seconds. Empty nodes wait for less, because no pod moves. They
-// are looked at again after they were tainted.
+// ConfirmAfter is the least time between the pass that finds something and the pass that acts on
+// it, on a snapshot of its own: Karpenter's fifteen seconds. Empty nodes wait for less, because no
+// pod moves. They are looked at again after they were tainted.
 const ConfirmAfter = 15 * time.Second
 
 // Candidate is a node to replace, and why.
@@ -27,13 +27,13 @@ type Candidate struct {
 	since     time.Time
 }
 
-// Candidates chooses the nodes to replace now, in the order of policies. Nodes that AWS names go in its
-// order. Drifted and expired nodes go empty ones first, then the oldest reason first.
+// Candidates chooses the nodes to replace now, in the order of policies. Nodes that AWS names go in
+// its order. Drifted and expired nodes go empty ones first, then the oldest reason first.
 //
-// It chooses no more nodes than the budgets of their pools allow. It chooses no node that a person, a pod
-// or a PodDisruptionBudget keeps, or whose last replacement failed recently. Pods do not keep a drifted or
-// expired node whose claim has a grace period: its end comes in any case. While a recent pod is pending it
-// chooses none. The notices say why nodes stay.
+// It chooses no more nodes than the budgets of their pools allow. It chooses no node that a person,
+// a pod or a PodDisruptionBudget keeps, or whose last replacement failed recently. Pods do not keep
+// a drifted or expired node whose claim has a grace period: its end comes in any case. While a
+// recent pod is pending it chooses none. The notices say why nodes stay.
 func Candidates(s *Snapshot, now time.Time) (chosen []Candidate, notices []Notice) {
 	if s.HasRecentPendingPods(now) {
 		return nil, nil
@@ -81,7 +81,8 @@ func (s *Snapshot) wanted(now time.Time) (wanted []Candidate, notices []Notice) 
 	return wanted, notices
 }
 
-// candidate is the node with the first policy that wants it, or nil. The error is the first of a policy.
+// candidate is the node with the first policy that wants it, or nil. The error is the first of a
+// policy.
 func (s *Snapshot) candidate(node *Node, pool *api.NodePool, now time.Time) (*Candidate, error) {
 	var failed error
 	for urgency, policy := range policies() {
@@ -111,8 +112,8 @@ func (c *Candidate) fullness() int {
 	return 1
 }
 
-// mayBeReplaced tells whether nothing but its pods and its pool's budgets keeps the node. A node that has
-// just become ready is left to the pods that it was launched for.
+// mayBeReplaced tells whether nothing but its pods and its pool's budgets keeps the node. A node
+// that has just become ready is left to the pods that it was launched for.
 func (n *Node) mayBeReplaced(now time.Time) bool {
 	if n.leaving() || n.replaced() || n.chosen() || !n.initialized() || n.protectedItself(now) {
 		return false

@@ -21,12 +21,28 @@ func inZone(n *disruption.Node) {
 
 // recommended is a spot node that EC2 recommended to replace a while ago.
 func recommended(name string, ago time.Duration, change ...func(*disruption.Node)) disruption.Node {
-	return node(name, 0, append([]func(*disruption.Node){inZone, annotated(disruption.RebalanceRecommendedAnnotationKey, monday.Add(-ago).Format(time.RFC3339))}, change...)...)
+	return node(
+		name,
+		0,
+		append(
+			[]func(*disruption.Node){
+				inZone,
+				annotated(disruption.RebalanceRecommendedAnnotationKey, monday.Add(-ago).Format(time.RFC3339)),
+			},
+			change...)...)
 }
 
 // departing is a node of which AWS has announced that it goes.
 func departing(name string, ahead time.Duration, change ...func(*disruption.Node)) disruption.Node {
-	return node(name, 0, append([]func(*disruption.Node){annotated(disruption.DepartsAtAnnotationKey, monday.Add(ahead).Format(time.RFC3339)), annotated(disruption.DepartsBecauseAnnotationKey, "arn:a")}, change...)...)
+	return node(
+		name,
+		0,
+		append(
+			[]func(*disruption.Node){
+				annotated(disruption.DepartsAtAnnotationKey, monday.Add(ahead).Format(time.RFC3339)),
+				annotated(disruption.DepartsBecauseAnnotationKey, "arn:a"),
+			},
+			change...)...)
 }
 
 func young(n *disruption.Node) {
@@ -81,7 +97,11 @@ func TestCandidates(t *testing.T) {
 			p.Annotations = map[string]string{disruption.RebalancePolicyAnnotationKey: value}
 		}
 	}
-	protectedPod := with(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Annotations: map[string]string{api.DoNotDisruptAnnotationKey: "true"}}})
+	protectedPod := with(
+		&corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: "p", Annotations: map[string]string{api.DoNotDisruptAnnotationKey: "true"}},
+		},
+	)
 	replicas := func(p *api.NodePool) { three := int64(3); p.Spec.Replicas = &three }
 	const day = 24 * time.Hour
 	for _, test := range []struct {
@@ -142,7 +162,10 @@ func TestCandidates(t *testing.T) {
 			if test.pool != nil {
 				test.pool(&p)
 			}
-			chosen, notices := disruption.Candidates(&disruption.Snapshot{Pools: []api.NodePool{p}, Nodes: test.nodes, Waiting: test.waiting}, monday)
+			chosen, notices := disruption.Candidates(
+				&disruption.Snapshot{Pools: []api.NodePool{p}, Nodes: test.nodes, Waiting: test.waiting},
+				monday,
+			)
 			var got []*disruption.Node
 			for _, candidate := range chosen {
 				got = append(got, candidate.Node)
@@ -172,21 +195,46 @@ func TestMoves(t *testing.T) {
 		return refs
 	}
 	planned := func(pods ...string) plan.PlannedNodeClaim {
-		return plan.PlannedNodeClaim{NodeClaim: api.NodeClaim{ObjectMeta: metav1.ObjectMeta{GenerateName: "default-"}}, Pods: ref(pods...)}
+		return plan.PlannedNodeClaim{
+			NodeClaim: api.NodeClaim{ObjectMeta: metav1.ObjectMeta{GenerateName: "default-"}},
+			Pods:      ref(pods...),
+		}
 	}
-	a, b, c := recommended("a", time.Minute, with(podOf("a1"), podOf("a2"))), recommended("b", time.Minute, with(podOf("b1"))), recommended("c", time.Minute, with(podOf("c1")))
-	candidates := []disruption.Candidate{{Node: &a, Reason: disruption.ReasonRebalance}, {Node: &b, Reason: disruption.ReasonRebalance}, {Node: &c, Reason: disruption.ReasonRebalance}}
+	a, b, c := recommended(
+		"a",
+		time.Minute,
+		with(podOf("a1"), podOf("a2")),
+	), recommended(
+		"b",
+		time.Minute,
+		with(podOf("b1")),
+	), recommended(
+		"c",
+		time.Minute,
+		with(podOf("c1")),
+	)
+	candidates := []disruption.Candidate{
+		{Node: &a, Reason: disruption.ReasonRebalance},
+		{Node: &b, Reason: disruption.ReasonRebalance},
+		{Node: &c, Reason: disruption.ReasonRebalance},
+	}
 	decided := &plan.Plan{
-		NodeClaims:  []plan.PlannedNodeClaim{planned("a1", "b1"), planned("other"), planned("c1")},
-		Nominations: []plan.Nomination{{Pod: ref("a2")[0], NodeClaimName: "onitsway"}, {Pod: ref("b1")[0], NodeName: "there", NodeClaimName: "there"}},
-		Unplaced:    []plan.Unplaced{{Pod: ref("c1")[0], Reasons: []plan.Reason{{Message: "too large"}}}},
+		NodeClaims: []plan.PlannedNodeClaim{planned("a1", "b1"), planned("other"), planned("c1")},
+		Nominations: []plan.Nomination{
+			{Pod: ref("a2")[0], NodeClaimName: "onitsway"},
+			{Pod: ref("b1")[0], NodeName: "there", NodeClaimName: "there"},
+		},
+		Unplaced: []plan.Unplaced{{Pod: ref("c1")[0], Reasons: []plan.Reason{{Message: "too large"}}}},
 	}
 	moves := disruption.MovesOf(candidates, decided, monday)
-	if len(moves.Begin) != 2 || len(moves.Create) != 1 || len(moves.Stay) != 1 || moves.Stay[0].Node != &c || !strings.Contains(moves.Stay[0].Message, "too large") {
+	if len(moves.Begin) != 2 || len(moves.Create) != 1 || len(moves.Stay) != 1 || moves.Stay[0].Node != &c ||
+		!strings.Contains(moves.Stay[0].Message, "too large") {
 		t.Fatalf("moves %+v", moves)
 	}
 	created := moves.Create[0].Claim
-	if created.GenerateName != "" || !strings.HasPrefix(created.Name, "default-") || created.Annotations[disruption.ReplacesAnnotationKey] != "a,b" || created.Annotations[api.AttemptAnnotationKey] != "1" {
+	if created.GenerateName != "" || !strings.HasPrefix(created.Name, "default-") ||
+		created.Annotations[disruption.ReplacesAnnotationKey] != "a,b" ||
+		created.Annotations[api.AttemptAnnotationKey] != "1" {
 		t.Errorf("creates %+v", created.ObjectMeta)
 	}
 	if got := strings.Join(moves.Begin[0].By, ","); got != created.Name+",onitsway" {

@@ -7,24 +7,25 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// Annotations of a NodeClaim about what AWS has announced for its instance. Nothing else of the events is
-// kept.
+// Annotations of a NodeClaim about what AWS has announced for its instance. Nothing else of the
+// events is kept.
 const (
-	// RebalanceRecommendedAnnotationKey is the time (RFC 3339) of EC2's message that the spot instance is
-	// at a higher risk of interruption.
+	// RebalanceRecommendedAnnotationKey is the time (RFC 3339) of EC2's message that the spot
+	// instance is at a higher risk of interruption.
 	RebalanceRecommendedAnnotationKey = api.RebalanceRecommendedAnnotationKey
-	// DepartsAtAnnotationKey is the time (RFC 3339) at which AWS takes the instance: maintenance begins,
-	// or its capacity block ends.
+	// DepartsAtAnnotationKey is the time (RFC 3339) at which AWS takes the instance: maintenance
+	// begins, or its capacity block ends.
 	DepartsAtAnnotationKey = api.DepartsAtAnnotationKey
-	// DepartsBecauseAnnotationKey names the source: the ARN of a Health event, the id of an event in the
-	// instance's status, or the id of a capacity reservation. Both annotations are removed when the
-	// source withdraws.
+	// DepartsBecauseAnnotationKey names the source: the ARN of a Health event, the id of an event
+	// in the instance's status, or the id of a capacity reservation. Both annotations are removed
+	// when the source withdraws.
 	DepartsBecauseAnnotationKey = api.DepartsBecauseAnnotationKey
 )
 
 const (
-	// gracefulWithin is how long before a departure the node may be replaced, within budgets. Health
-	// announces two weeks ahead. In one week every window of a daily or weekly budget schedule opens.
+	// gracefulWithin is how long before a departure the node may be replaced, within budgets.
+	// Health announces two weeks ahead. In one week every window of a daily or weekly budget
+	// schedule opens.
 	gracefulWithin = 7 * 24 * time.Hour
 	// forcefulWithin is how long before a departure the node ends, whatever budgets say. An hour is
 	// enough for most drains under PodDisruptionBudgets.
@@ -67,20 +68,21 @@ func (d Departure) Near(now time.Time) bool {
 	return d.At.Sub(now) <= forcefulWithin
 }
 
-// replaceable tells whether the node may be replaced as budgets allow. A node in a capacity block stays to
-// the block's end, which is paid for.
+// replaceable tells whether the node may be replaced as budgets allow. A node in a capacity block
+// stays to the block's end, which is paid for.
 func (d Departure) replaceable(now time.Time) bool {
 	return !d.ofReservation() && d.At.Sub(now) <= gracefulWithin
 }
 
-// OfInstanceStatus tells whether the instance's status announced the departure. It withdraws it by not
-// listing it any more.
+// OfInstanceStatus tells whether the instance's status announced the departure. It withdraws it by
+// not listing it any more.
 func (d Departure) OfInstanceStatus() bool { return strings.HasPrefix(d.Because, statusPrefix) }
 
 func (d Departure) ofReservation() bool { return strings.HasPrefix(d.Because, reservationPrefix) }
 
-// MarkDeparture is the patch that writes the departure on the claim. It is nil if the claim has the same,
-// or an earlier one of another source. A newer time of the same source counts, also a later one.
+// MarkDeparture is the patch that writes the departure on the claim. It is nil if the claim has the
+// same, or an earlier one of another source. A newer time of the same source counts, also a later
+// one.
 func MarkDeparture(claim *api.NodeClaim, departure Departure) map[string]any {
 	departure.At = departure.At.UTC().Truncate(time.Second)
 	known, announced := DepartureOf(claim)
@@ -92,7 +94,8 @@ func MarkDeparture(claim *api.NodeClaim, departure Departure) map[string]any {
 	})
 }
 
-// CancelDeparture is the patch that removes the departure of the source, or nil if the claim has none.
+// CancelDeparture is the patch that removes the departure of the source, or nil if the claim has
+// none.
 func CancelDeparture(claim *api.NodeClaim, because string) map[string]any {
 	if known, announced := DepartureOf(claim); !announced || known.Because != because {
 		return nil
@@ -100,8 +103,8 @@ func CancelDeparture(claim *api.NodeClaim, because string) map[string]any {
 	return annotate(map[string]any{DepartsAtAnnotationKey: nil, DepartsBecauseAnnotationKey: nil})
 }
 
-// EndBy is the patch that has the claim's node drained by the time, whatever protects its pods. It is nil
-// if the node is drained by then in any case.
+// EndBy is the patch that has the claim's node drained by the time, whatever protects its pods. It
+// is nil if the node is drained by then in any case.
 func EndBy(claim *api.NodeClaim, at, now time.Time) map[string]any {
 	written, err := time.Parse(time.RFC3339, claim.Annotations[api.NodeClaimTerminationTimestampAnnotationKey])
 	if err == nil && !written.After(at) {
@@ -115,8 +118,8 @@ func EndBy(claim *api.NodeClaim, at, now time.Time) map[string]any {
 	return annotate(map[string]any{api.NodeClaimTerminationTimestampAnnotationKey: at.UTC().Format(time.RFC3339)})
 }
 
-// MarkRebalance is the patch that writes EC2's recommendation on the claim, or nil if one is written that
-// still counts.
+// MarkRebalance is the patch that writes EC2's recommendation on the claim, or nil if one is
+// written that still counts.
 func MarkRebalance(claim *api.NodeClaim, at, now time.Time) map[string]any {
 	if _, stands := recommendedAt(claim, now); stands {
 		return nil
@@ -128,7 +131,8 @@ func annotate(annotations map[string]any) map[string]any {
 	return map[string]any{"metadata": map[string]any{"annotations": annotations}}
 }
 
-// annotateVersion is the same for the claim as it was read. It conflicts if the claim has changed since.
+// annotateVersion is the same for the claim as it was read. It conflicts if the claim has changed
+// since.
 func annotateVersion(claim *api.NodeClaim, annotations map[string]any) map[string]any {
 	return map[string]any{"metadata": map[string]any{
 		"resourceVersion": claim.ResourceVersion, "annotations": annotations,

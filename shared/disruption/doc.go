@@ -1,5 +1,5 @@
-// Package disruption decides which nodes to take away although nobody deleted them, and when. It is pure:
-// it gets the cluster as values, and gives its decisions as values. Callers write them.
+// Package disruption decides which nodes to take away although nobody deleted them, and when. It is
+// pure: it gets the cluster as values, and gives its decisions as values. Callers write them.
 //
 // The flow of a pass, each step in a file or package:
 //
@@ -19,14 +19,14 @@
 //	replacement.go   Replacing: replacements under way are finished or rolled back
 //	restart.go       pods that are moved by restarting their Deployment
 //
-// Leaves that need no snapshot: budget (what disruption budgets allow), protection (what keeps pods and
-// nodes, and what an eviction costs), drift (what a claim was made from), and repair (unhealthy nodes).
-// Imports go one way, from this package to the leaves.
+// Leaves that need no snapshot: budget (what disruption budgets allow), protection (what keeps pods
+// and nodes, and what an eviction costs), drift (what a claim was made from), and repair (unhealthy
+// nodes). Imports go one way, from this package to the leaves.
 //
 // # Adding a disruption reason
 //
-// A reason to replace nodes is a policy: a reason, and a function that tells whether a node is to be
-// replaced and since when. Three files change:
+// A reason to replace nodes is a policy: a reason, and a function that tells whether a node is to
+// be replaced and since when. Three files change:
 //
 //  1. A new file beside drifted.go has the policy, its annotations and its reason.
 //  2. policies in policy.go lists it at its place in the order of urgency.

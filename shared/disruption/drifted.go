@@ -7,14 +7,14 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// drifted replaces nodes whose claim differs from its NodePool or EC2NodeClass. Lifecycle marks the claim
-// with the condition Drifted: see package drift.
+// drifted replaces nodes whose claim differs from its NodePool or EC2NodeClass. Lifecycle marks the
+// claim with the condition Drifted: see package drift.
 func drifted() policy {
 	return policy{reason: api.DisruptionReasonDrifted, wants: driftedSince}
 }
 
-// driftedSince is when the claim was marked. The mark proposes the replacement: it must have stood for
-// ConfirmAfter, and must still be true of the pool and the class.
+// driftedSince is when the claim was marked. The mark proposes the replacement: it must have stood
+// for ConfirmAfter, and must still be true of the pool and the class.
 func driftedSince(s *Snapshot, node *Node, _ *api.NodePool, now time.Time) (time.Time, bool, error) {
 	conditions := slices.Clone(node.Claim.Status.Conditions)
 	condition := api.GetCondition(conditions, api.ConditionTypeDrifted)

@@ -11,10 +11,11 @@ import (
 )
 
 const (
-	// EmptySinceAnnotationKey is, on a NodeClaim, the time (RFC 3339) at which its node was first seen
-	// empty. It is removed when a pod comes to the node.
+	// EmptySinceAnnotationKey is, on a NodeClaim, the time (RFC 3339) at which its node was first
+	// seen empty. It is removed when a pod comes to the node.
 	EmptySinceAnnotationKey = api.EmptySinceAnnotationKey
-	// EmptyAfter is the least time between the pass that finds a node empty and the pass that removes it.
+	// EmptyAfter is the least time between the pass that finds a node empty and the pass that
+	// removes it.
 	EmptyAfter = 5 * time.Second
 )
 
@@ -31,9 +32,9 @@ type Emptiness struct {
 }
 
 // Empty decides about nodes without pods. A node is removed after it has been empty for its pool's
-// consolidateAfter, at a second pass at the earliest, and within the pool's budgets. It stays while a
-// recent pod is pending, while a node of the pool is in flight, and while pods that it was launched for are
-// on their way.
+// consolidateAfter, at a second pass at the earliest, and within the pool's budgets. It stays while
+// a recent pod is pending, while a node of the pool is in flight, and while pods that it was
+// launched for are on their way.
 func Empty(s *Snapshot, now time.Time) Emptiness {
 	var decided Emptiness
 	pools := s.poolsByName()

@@ -38,12 +38,16 @@ func node(name string, emptyFor time.Duration, change ...func(*disruption.Node))
 		Claim: &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{
 			Name: name, CreationTimestamp: metav1.NewTime(monday.Add(-time.Hour)), Labels: map[string]string{api.NodePoolLabelKey: "default"},
 		}},
-		Node: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{api.NodeInitializedLabelKey: "true"}}},
+		Node: &corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{api.NodeInitializedLabelKey: "true"}},
+		},
 	}
 	made.Claim.Status.Conditions = []metav1.Condition{{Type: api.ConditionTypeInitialized, Status: metav1.ConditionTrue}}
 	made.Node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
 	if emptyFor > 0 {
-		made.Claim.Annotations = map[string]string{disruption.EmptySinceAnnotationKey: monday.Add(-emptyFor).Format(time.RFC3339)}
+		made.Claim.Annotations = map[string]string{
+			disruption.EmptySinceAnnotationKey: monday.Add(-emptyFor).Format(time.RFC3339),
+		}
 	}
 	for _, f := range change {
 		f(&made)
@@ -78,7 +82,9 @@ func joining(n *disruption.Node) {
 func waitingPod(age time.Duration) *corev1.Pod {
 	return pod("waiting", phase(corev1.PodPending), func(p *corev1.Pod) {
 		p.CreationTimestamp = metav1.NewTime(monday.Add(-age))
-		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
+		p.Status.Conditions = []corev1.PodCondition{
+			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable},
+		}
 	})
 }
 
@@ -199,13 +205,19 @@ func TestEmpty(t *testing.T) {
 
 // Budgets hold however the nodes are listed, and never let more go than they allow.
 func TestEmptyDoesNotDependOnTheOrderOfTheNodes(t *testing.T) {
-	nodes := []disruption.Node{node("a", time.Minute), node("b", 2*time.Minute), node("c", time.Minute), node("d", 3*time.Minute, with(pod("p")))}
+	nodes := []disruption.Node{
+		node("a", time.Minute),
+		node("b", 2*time.Minute),
+		node("c", time.Minute),
+		node("d", 3*time.Minute, with(pod("p"))),
+	}
 	pools := []api.NodePool{pool("default", "0s", "2")}
 	want := names(disruption.Empty(&disruption.Snapshot{Pools: pools, Nodes: nodes}, monday).Remove)
 	for range 20 {
 		nodes = append(nodes[1:], nodes[0])
 		slices.Reverse(nodes[:2])
-		if got := names(disruption.Empty(&disruption.Snapshot{Pools: pools, Nodes: nodes}, monday).Remove); got != want || got != "b,a" {
+		if got := names(disruption.Empty(&disruption.Snapshot{Pools: pools, Nodes: nodes}, monday).Remove); got != want ||
+			got != "b,a" {
 			t.Fatalf("removes %q, want %q", got, want)
 		}
 	}

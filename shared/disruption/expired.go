@@ -7,9 +7,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// ExpireWithinBudgetsAnnotationKey says, on a NodePool, that expired nodes are replaced like drifted ones:
-// within the pool's budgets, and as pods and PodDisruptionBudgets allow. "true" or "false". Without it
-// expired nodes end at once, as in Karpenter.
+// ExpireWithinBudgetsAnnotationKey says, on a NodePool, that expired nodes are replaced like
+// drifted ones: within the pool's budgets, and as pods and PodDisruptionBudgets allow. "true" or
+// "false". Without it expired nodes end at once, as in Karpenter.
 const ExpireWithinBudgetsAnnotationKey = api.ExpireWithinBudgetsAnnotationKey
 
 // ReasonExpired is why an expired node is replaced. A budget cannot name it.
@@ -40,8 +40,8 @@ func ExpiresWithinBudgets(pool *api.NodePool) bool {
 	return within
 }
 
-// expiresWithinBudgets reads an unknown value as "true": it was written to keep nodes from ending at once.
-// The error says how to mend it.
+// expiresWithinBudgets reads an unknown value as "true": it was written to keep nodes from ending
+// at once. The error says how to mend it.
 func expiresWithinBudgets(pool *api.NodePool) (bool, error) {
 	switch value := pool.Annotations[ExpireWithinBudgetsAnnotationKey]; value {
 	case "", "false":

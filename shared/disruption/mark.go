@@ -15,8 +15,9 @@ func IsTainted(node *corev1.Node) bool {
 	return scheduling.IsDisruptionTainted(node)
 }
 
-// Taint is the patch that marks the node for its removal, so that no pod is scheduled to it any more. It
-// is nil if the node is marked. Writing it conflicts if the node has changed since it was read.
+// Taint is the patch that marks the node for its removal, so that no pod is scheduled to it any
+// more. It is nil if the node is marked. Writing it conflicts if the node has changed since it was
+// read.
 func Taint(node *corev1.Node) map[string]any {
 	if IsTainted(node) {
 		return nil

@@ -17,8 +17,8 @@ type Moves struct {
 	Create []Created
 	// Stay are the nodes of which a pod finds no place.
 	Stay []Notice
-	// Together says that either all of the nodes go or none: their replacement is worth its price for
-	// all of them only.
+	// Together says that either all of the nodes go or none: their replacement is worth its price
+	// for all of them only.
 	Together bool
 }
 
@@ -36,10 +36,15 @@ type Created struct {
 	Replaces []string
 }
 
-// MovesOf reads from the plan, which was made without the candidates, where their pods go. It leaves out new
-// nodes that are for none of these pods: provisioning launches those.
+// MovesOf reads from the plan, which was made without the candidates, where their pods go. It
+// leaves out new nodes that are for none of these pods: provisioning launches those.
 func MovesOf(candidates []Candidate, decided *plan.Plan, now time.Time) Moves {
-	r := planReader{candidates: candidates, owner: map[string]int{}, stays: map[int]bool{}, by: make([][]string, len(candidates))}
+	r := planReader{
+		candidates: candidates,
+		owner:      map[string]int{},
+		stays:      map[int]bool{},
+		by:         make([][]string, len(candidates)),
+	}
 	for i, candidate := range candidates {
 		for _, pod := range candidate.Node.Pods {
 			r.owner[string(pod.UID)] = i

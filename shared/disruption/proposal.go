@@ -7,9 +7,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// ProposedAnnotationKey is, on the first claim of a consolidation move, the time (RFC 3339) of the proposal and
-// the names of the claims that the move deletes, separated by commas. A pass validates it ConfirmAfter
-// later, before anything is done.
+// ProposedAnnotationKey is, on the first claim of a consolidation move, the time (RFC 3339) of the
+// proposal and the names of the claims that the move deletes, separated by commas. A pass validates
+// it ConfirmAfter later, before anything is done.
 const ProposedAnnotationKey = api.ProposedAnnotationKey
 
 // Proposal is a move that consolidation has found.

@@ -7,13 +7,13 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// RebalancePolicyAnnotationKey says, on a NodePool, what EC2's rebalance recommendations do to its spot
-// nodes: RebalanceReplace, which is the default, or RebalanceIgnore.
+// RebalancePolicyAnnotationKey says, on a NodePool, what EC2's rebalance recommendations do to its
+// spot nodes: RebalanceReplace, which is the default, or RebalanceIgnore.
 //
 // Replace is the default because nothing is deleted before its replacement is ready, and no pod is
-// evicted that could not be evicted otherwise. The pool's budgets bound the cost. The gain is the time
-// that a boot takes, beside the two minutes of an interruption. A pool whose pods lose hours of work when
-// they move wants Ignore, or karpenter.sh/do-not-disrupt on them.
+// evicted that could not be evicted otherwise. The pool's budgets bound the cost. The gain is the
+// time that a boot takes, beside the two minutes of an interruption. A pool whose pods lose hours
+// of work when they move wants Ignore, or karpenter.sh/do-not-disrupt on them.
 const RebalancePolicyAnnotationKey = api.RebalancePolicyAnnotationKey
 
 // Values of RebalancePolicyAnnotationKey.
@@ -22,14 +22,15 @@ const (
 	RebalanceIgnore  = api.RebalanceIgnore
 )
 
-// ReasonRebalance is why a node is replaced that EC2 recommends to replace. A budget cannot name it.
+// ReasonRebalance is why a node is replaced that EC2 recommends to replace. A budget cannot name
+// it.
 const ReasonRebalance api.DisruptionReason = "Rebalance"
 
 const (
 	// recommendedFor is how long a recommendation counts. EC2 repeats it as long as it holds.
 	recommendedFor = time.Hour
-	// rebalanceAge is how long a node stays after it was initialized. Its offering may be no better than
-	// that of the node before it, so that nodes would be replaced again and again.
+	// rebalanceAge is how long a node stays after it was initialized. Its offering may be no better
+	// than that of the node before it, so that nodes would be replaced again and again.
 	rebalanceAge = 10 * time.Minute
 )
 
@@ -54,9 +55,9 @@ func recommendedAt(claim *api.NodeClaim, now time.Time) (at time.Time, stands bo
 	return at, err == nil && now.Sub(at) < recommendedFor
 }
 
-// replacesRecommended tells whether the pool replaces nodes that EC2 recommends to replace. An unknown
-// value ignores recommendations, because it may have been written to stop something. The error says how
-// to mend it.
+// replacesRecommended tells whether the pool replaces nodes that EC2 recommends to replace. An
+// unknown value ignores recommendations, because it may have been written to stop something. The
+// error says how to mend it.
 func replacesRecommended(pool *api.NodePool) (bool, error) {
 	switch policy := pool.Annotations[RebalancePolicyAnnotationKey]; policy {
 	case "", RebalanceReplace:

@@ -11,26 +11,26 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// A node's replacement is launched before the node is deleted. The objects say how far it is, so that any
-// pass can continue where another has stopped:
+// A node's replacement is launched before the node is deleted. The objects say how far it is, so
+// that any pass can continue where another has stopped:
 //
 //  1. ReplacedByAnnotationKey on the claim names the claims that replace it.
 //  2. The condition DisruptionReason says why, and since when.
 //  3. The node is tainted.
 //  4. The replacements are created, with ReplacesAnnotationKey.
 //
-// Replacing then looks at the node in each pass. Once every replacement is initialized the claim is deleted,
-// and its pods move. The replacement is rolled back in the other order if a replacement is missing or leaves,
-// or takes too long. The node then stays as it was.
+// Replacing then looks at the node in each pass. Once every replacement is initialized the claim is
+// deleted, and its pods move. The replacement is rolled back in the other order if a replacement is
+// missing or leaves, or takes too long. The node then stays as it was.
 const (
-	// ReplacedByAnnotationKey is, on a NodeClaim, the names of the claims that replace it, separated by
-	// commas. It is empty if other nodes have room for its pods.
+	// ReplacedByAnnotationKey is, on a NodeClaim, the names of the claims that replace it,
+	// separated by commas. It is empty if other nodes have room for its pods.
 	ReplacedByAnnotationKey = api.ReplacedByAnnotationKey
-	// ReplacesAnnotationKey is, on a NodeClaim, the names of the claims that it was made to replace,
-	// separated by commas.
+	// ReplacesAnnotationKey is, on a NodeClaim, the names of the claims that it was made to
+	// replace, separated by commas.
 	ReplacesAnnotationKey = api.ReplacesAnnotationKey
-	// ReplaceAfterAnnotationKey is, on a NodeClaim whose replacement failed, the time (RFC 3339) before
-	// which it is not replaced again.
+	// ReplaceAfterAnnotationKey is, on a NodeClaim whose replacement failed, the time (RFC 3339)
+	// before which it is not replaced again.
 	ReplaceAfterAnnotationKey = api.ReplaceAfterAnnotationKey
 )
 
@@ -49,8 +49,8 @@ type Replacements struct {
 	Finish []*Node
 	// RollBack are the nodes that stay after all.
 	RollBack []RollBack
-	// Unbegun are nodes with the annotation only and without replacements: the pass that began died.
-	// Nothing has failed.
+	// Unbegun are nodes with the annotation only and without replacements: the pass that began
+	// died. Nothing has failed.
 	Unbegun []*Node
 }
 
@@ -98,7 +98,8 @@ func Replacing(s *Snapshot, now time.Time) Replacements {
 
 // progress is how far the replacements of a node are.
 type progress struct {
-	// waiting is the name of a replacement that is not initialized yet, failed why one never will be.
+	// waiting is the name of a replacement that is not initialized yet, failed why one never will
+	// be.
 	waiting, failed string
 	// unlaunched says that a replacement has no instance yet.
 	unlaunched bool
@@ -148,8 +149,8 @@ func namesIn(claim *api.NodeClaim, key string) []string {
 	return strings.FieldsFunc(claim.Annotations[key], func(r rune) bool { return r == ',' })
 }
 
-// expected are the names of the claims that replace others. They are not surplus, although they may be
-// empty.
+// expected are the names of the claims that replace others. They are not surplus, although they may
+// be empty.
 func (s *Snapshot) expected() map[string]bool {
 	expected := map[string]bool{}
 	for i := range s.Nodes {
@@ -173,7 +174,8 @@ func NotBegun(claim *api.NodeClaim) map[string]any {
 	return annotateVersion(claim, map[string]any{ReplacedByAnnotationKey: nil})
 }
 
-// NotReplaced is the patch that ends a failed replacement. The claim stays, and is not replaced again soon.
+// NotReplaced is the patch that ends a failed replacement. The claim stays, and is not replaced
+// again soon.
 func NotReplaced(now time.Time) map[string]any {
 	return annotate(map[string]any{
 		ReplacedByAnnotationKey: nil, RestartingSinceAnnotationKey: nil,
@@ -181,8 +183,8 @@ func NotReplaced(now time.Time) map[string]any {
 	})
 }
 
-// Replacement is the planned claim as one that replaces others. Its name is known before it is created, and
-// differs in every attempt.
+// Replacement is the planned claim as one that replaces others. Its name is known before it is
+// created, and differs in every attempt.
 func Replacement(planned api.NodeClaim, replaces []*api.NodeClaim, number int, now time.Time) api.NodeClaim {
 	sum := fnv.New64a()
 	fmt.Fprintf(sum, "%d\x00%d", now.UnixNano(), number)

@@ -76,8 +76,19 @@ func TestReplacing(t *testing.T) {
 			for _, rollBack := range got.RollBack {
 				back, undo, why = append(back, rollBack.Node), append(undo, rollBack.Delete...), rollBack.Why
 			}
-			if names(got.Finish) != test.finish || names(back) != test.back || names(undo) != test.undo || names(got.Unbegun) != test.unbegun || got.Unlaunched != test.unlaunched || !strings.Contains(why, test.why) {
-				t.Errorf("finishes %q, takes back %q (%s) deleting %q, unbegun %q, unlaunched %t", names(got.Finish), names(back), why, names(undo), names(got.Unbegun), got.Unlaunched)
+			if names(got.Finish) != test.finish || names(back) != test.back || names(undo) != test.undo ||
+				names(got.Unbegun) != test.unbegun ||
+				got.Unlaunched != test.unlaunched ||
+				!strings.Contains(why, test.why) {
+				t.Errorf(
+					"finishes %q, takes back %q (%s) deleting %q, unbegun %q, unlaunched %t",
+					names(got.Finish),
+					names(back),
+					why,
+					names(undo),
+					names(got.Unbegun),
+					got.Unlaunched,
+				)
 			}
 			// Empty leaves replaced nodes and replacements alone: it does not even restore them.
 			expected := ""
@@ -100,11 +111,13 @@ func TestReplacing(t *testing.T) {
 func TestAFailedReplacementIsUndone(t *testing.T) {
 	claim := &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "7"}}
 	patch := disruption.ReplacedBy(claim, []string{"b", "a"})["metadata"].(map[string]any)
-	if patch["resourceVersion"] != "7" || patch["annotations"].(map[string]any)[disruption.ReplacedByAnnotationKey] != "a,b" {
+	if patch["resourceVersion"] != "7" ||
+		patch["annotations"].(map[string]any)[disruption.ReplacedByAnnotationKey] != "a,b" {
 		t.Errorf("patch %v", patch)
 	}
 	undone := disruption.NotReplaced(monday)["metadata"].(map[string]any)["annotations"].(map[string]any)
-	if undone[disruption.ReplacedByAnnotationKey] != nil || undone[disruption.ReplaceAfterAnnotationKey] != monday.Add(disruption.ReplaceAgainAfter).Format(time.RFC3339) {
+	if undone[disruption.ReplacedByAnnotationKey] != nil ||
+		undone[disruption.ReplaceAfterAnnotationKey] != monday.Add(disruption.ReplaceAgainAfter).Format(time.RFC3339) {
 		t.Errorf("patch %v", undone)
 	}
 }

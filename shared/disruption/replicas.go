@@ -22,13 +22,13 @@ type Scaling struct {
 	Delete []*Node
 }
 
-// Replicas compares the nodes of a pool with its spec.replicas. It ignores nodes of other pools, and does
-// nothing for a pool without replicas or one that is being deleted.
+// Replicas compares the nodes of a pool with its spec.replicas. It ignores nodes of other pools,
+// and does nothing for a pool without replicas or one that is being deleted.
 //
-// It makes missing nodes within spec.limits.nodes. Leaving nodes count against that limit, because they are
-// paid until they are gone. Surplus nodes go in this order: those that were not launched, empty ones, those
-// that cost least to evict from, and last those that a person protects. A node that disruption has chosen,
-// and will replace, counts as present and not as surplus.
+// It makes missing nodes within spec.limits.nodes. Leaving nodes count against that limit, because
+// they are paid until they are gone. Surplus nodes go in this order: those that were not launched,
+// empty ones, those that cost least to evict from, and last those that a person protects. A node
+// that disruption has chosen, and will replace, counts as present and not as surplus.
 //
 // See https://karpenter.sh/docs/concepts/nodepools/#specreplicas.
 func Replicas(pool *api.NodePool, nodes []Node, now time.Time) Scaling {
@@ -81,8 +81,8 @@ func (n *Node) surplusRank(now time.Time) int {
 	return 2
 }
 
-// cost is how much it costs to delete a node: the cost of evicting its pods, in proportion to the part of
-// its life that is left.
+// cost is how much it costs to delete a node: the cost of evicting its pods, in proportion to the
+// part of its life that is left.
 func (n *Node) cost(now time.Time) float64 {
 	sum := 0.0
 	for _, pod := range n.Pods {
@@ -93,8 +93,8 @@ func (n *Node) cost(now time.Time) float64 {
 	return sum * n.lifeLeft(now)
 }
 
-// lifeLeft is the part of the node's life that is left, from 1 for a node that is new or never expires,
-// to 0.
+// lifeLeft is the part of the node's life that is left, from 1 for a node that is new or never
+// expires, to 0.
 func (n *Node) lifeLeft(now time.Time) float64 {
 	life := n.Claim.Spec.ExpireAfter.Duration
 	if life == nil || *life <= 0 {
@@ -104,8 +104,8 @@ func (n *Node) lifeLeft(now time.Time) float64 {
 	return max(0, min(left, 1))
 }
 
-// Replicas replaces nodes of pools with spec.replicas, each by a node of its own. A node stays if its pool's
-// limit leaves no room for another node beside it.
+// Replicas replaces nodes of pools with spec.replicas, each by a node of its own. A node stays if
+// its pool's limit leaves no room for another node beside it.
 func (s *Snapshot) Replicas(candidates []Candidate, now time.Time) (Moves, error) {
 	var moves Moves
 	count := map[string]int64{}
@@ -136,8 +136,8 @@ func (s *Snapshot) Replicas(candidates []Candidate, now time.Time) (Moves, error
 	return moves, nil
 }
 
-// Replica is a claim of the pool for no pod in particular. The template's requirements decide its instance
-// type. The error says that they cannot be read.
+// Replica is a claim of the pool for no pod in particular. The template's requirements decide its
+// instance type. The error says that they cannot be read.
 func Replica(pool *api.NodePool) (*api.NodeClaim, scheduling.Requirements, error) {
 	template := pool.Spec.Template.DeepCopy()
 	requirements, err := scheduling.FromTerms(template.Spec.Requirements)

@@ -21,8 +21,14 @@ func TestReplicas(t *testing.T) {
 	type change func(*disruption.Node)
 	replica := func(name string, changes ...change) disruption.Node {
 		n := disruption.Node{
-			Claim: &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{api.NodePoolLabelKey: "static"}, CreationTimestamp: metav1.NewTime(now.Add(-time.Hour))}},
-			Node:  &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}},
+			Claim: &api.NodeClaim{
+				ObjectMeta: metav1.ObjectMeta{
+					Name:              name,
+					Labels:            map[string]string{api.NodePoolLabelKey: "static"},
+					CreationTimestamp: metav1.NewTime(now.Add(-time.Hour)),
+				},
+			},
+			Node: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}},
 		}
 		n.Claim.Status.ProviderID = "aws:///a/i-" + name
 		for _, change := range changes {
@@ -34,7 +40,9 @@ func TestReplicas(t *testing.T) {
 	unjoined := func(n *disruption.Node) { n.Node = nil }
 	going := func(n *disruption.Node) { n.Claim.DeletionTimestamp = &metav1.Time{Time: now} }
 	terminating := func(n *disruption.Node) {
-		n.Claim.Status.Conditions = []metav1.Condition{{Type: api.ConditionTypeInstanceTerminating, Status: metav1.ConditionTrue}}
+		n.Claim.Status.Conditions = []metav1.Condition{
+			{Type: api.ConditionTypeInstanceTerminating, Status: metav1.ConditionTrue},
+		}
 	}
 	tainted := func(n *disruption.Node) { n.Node.Spec.Taints = []corev1.Taint{api.DisruptedNoScheduleTaint()} }
 	kept := func(n *disruption.Node) {
@@ -77,18 +85,69 @@ func TestReplicas(t *testing.T) {
 		{"of another pool", 1, "", []disruption.Node{replica("a", other)}, 1, ""},
 		{"within the limit", 5, "3", []disruption.Node{replica("a")}, 2, ""},
 		{"of a limit in parts", 5, "2500m", []disruption.Node{replica("a")}, 1, ""},
-		{"leaving ones are replaced", 2, "", []disruption.Node{replica("a"), replica("b", going), replica("c", terminating)}, 1, ""},
+		{
+			"leaving ones are replaced",
+			2,
+			"",
+			[]disruption.Node{replica("a"), replica("b", going), replica("c", terminating)},
+			1,
+			"",
+		},
 		{"leaving ones count against the limit", 2, "2", []disruption.Node{replica("a"), replica("b", going)}, 0, ""},
 		{"above the limit nothing goes", 2, "1", []disruption.Node{replica("a"), replica("b")}, 0, ""},
 		{"chosen ones count as there", 2, "", []disruption.Node{replica("a"), replica("b", tainted)}, 0, ""},
 		{"chosen ones are not too many", 1, "", []disruption.Node{replica("a"), replica("b", tainted)}, 0, ""},
 		{"down to none", 0, "", []disruption.Node{replica("a"), replica("b", going)}, 0, "a"},
-		{"unlaunched before empty", 2, "", []disruption.Node{replica("a"), replica("b"), replica("c", unlaunched), replica("d")}, 0, "c a"},
-		{"empty before busy", 1, "", []disruption.Node{replica("a", runs()), replica("b", runs(daemon)), replica("c", unjoined)}, 0, "b c"},
+		{
+			"unlaunched before empty",
+			2,
+			"",
+			[]disruption.Node{replica("a"), replica("b"), replica("c", unlaunched), replica("d")},
+			0,
+			"c a",
+		},
+		{
+			"empty before busy",
+			1,
+			"",
+			[]disruption.Node{replica("a", runs()), replica("b", runs(daemon)), replica("c", unjoined)},
+			0,
+			"b c",
+		},
 		{"fewer pods first", 1, "", []disruption.Node{replica("a", runs(), runs()), replica("b", runs())}, 0, "b"},
-		{"cheaper pods first", 1, "", []disruption.Node{replica("a", runs(costs("134217728"))), replica("b", runs(costs("-67108864")), runs())}, 0, "b"},
-		{"near its end first", 1, "", []disruption.Node{replica("a", runs()), replica("b", runs(), expires(65*time.Minute)), replica("c", runs(), expires(30*time.Hour))}, 0, "b c"},
-		{"protected ones last", 1, "", []disruption.Node{replica("a", kept), replica("b", runs(keptPod)), replica("c", runs(), runs()), replica("d", runs())}, 0, "d c a"},
+		{
+			"cheaper pods first",
+			1,
+			"",
+			[]disruption.Node{replica("a", runs(costs("134217728"))), replica("b", runs(costs("-67108864")), runs())},
+			0,
+			"b",
+		},
+		{
+			"near its end first",
+			1,
+			"",
+			[]disruption.Node{
+				replica("a", runs()),
+				replica("b", runs(), expires(65*time.Minute)),
+				replica("c", runs(), expires(30*time.Hour)),
+			},
+			0,
+			"b c",
+		},
+		{
+			"protected ones last",
+			1,
+			"",
+			[]disruption.Node{
+				replica("a", kept),
+				replica("b", runs(keptPod)),
+				replica("c", runs(), runs()),
+				replica("d", runs()),
+			},
+			0,
+			"d c a",
+		},
 		{"a protected one not launched", 0, "", []disruption.Node{replica("a", kept), replica("b", unlaunched)}, 0, "b a"},
 	}
 	for _, test := range tests {

@@ -15,26 +15,27 @@ import (
 )
 
 // The only pod of a Deployment is missed from its eviction until its successor is ready, unless a
-// PodDisruptionBudget guards it. Where its owner asks for it, Whittle restarts the Deployment instead, as
-// kubectl rollout restart does. The new pod then comes first. It comes to another node, because the node is
-// tainted. The old pod goes once the new one is ready.
+// PodDisruptionBudget guards it. Where its owner asks for it, Whittle restarts the Deployment
+// instead, as kubectl rollout restart does. The new pod then comes first. It comes to another node,
+// because the node is tainted. The old pod goes once the new one is ready.
 const (
-	// MoveByRestartAnnotationKey asks for it: "true" on a Deployment's pod template, or on a NodePool for
-	// the pods of all its nodes. "false" on a pod template overrides the NodePool.
+	// MoveByRestartAnnotationKey asks for it: "true" on a Deployment's pod template, or on a
+	// NodePool for the pods of all its nodes. "false" on a pod template overrides the NodePool.
 	MoveByRestartAnnotationKey = api.MoveByRestartAnnotationKey
-	// RestartingSinceAnnotationKey is, on a NodeClaim whose replacements are initialized, the time (RFC 3339)
-	// at which Deployments were restarted to move their pods off the node.
+	// RestartingSinceAnnotationKey is, on a NodeClaim whose replacements are initialized, the time
+	// (RFC 3339) at which Deployments were restarted to move their pods off the node.
 	RestartingSinceAnnotationKey = api.RestartingSinceAnnotationKey
-	// RestartedAtAnnotationKey is the annotation that kubectl rollout restart writes on a pod template.
+	// RestartedAtAnnotationKey is the annotation that kubectl rollout restart writes on a pod
+	// template.
 	RestartedAtAnnotationKey = "kubectl.kubernetes.io/restartedAt"
 )
 
-// restartWithin is how long a restarted Deployment may take to have its new pod ready: the default of
-// progressDeadlineSeconds. The node stays after that.
+// restartWithin is how long a restarted Deployment may take to have its new pod ready: the default
+// of progressDeadlineSeconds. The node stays after that.
 const restartWithin = 10 * time.Minute
 
-// ToRestart are the pods of the node that ask to be moved by a restart, are the only active pod of their
-// ReplicaSet, and have no PodDisruptionBudget.
+// ToRestart are the pods of the node that ask to be moved by a restart, are the only active pod of
+// their ReplicaSet, and have no PodDisruptionBudget.
 func (s *Snapshot) ToRestart(node *Node) []*corev1.Pod {
 	pool := s.poolsByName()[node.pool()]
 	var found []*corev1.Pod
@@ -59,8 +60,8 @@ func asksForRestart(pod *corev1.Pod, pool *api.NodePool) bool {
 	return wanted == "true"
 }
 
-// toleratesDisruption tells whether the pod tolerates the taint of nodes to remove. Its successor would come
-// to the same node.
+// toleratesDisruption tells whether the pod tolerates the taint of nodes to remove. Its successor
+// would come to the same node.
 func toleratesDisruption(pod *corev1.Pod) bool {
 	taint := api.DisruptedNoScheduleTaint()
 	return slices.ContainsFunc(pod.Spec.Tolerations, func(t corev1.Toleration) bool {
@@ -79,8 +80,9 @@ func (s *Snapshot) isAlone(pod *corev1.Pod) bool {
 	return !slices.ContainsFunc(s.Waiting, other) && !slices.ContainsFunc(s.Running, other)
 }
 
-// Restartable tells whether a restart of the Deployment brings the new pod before the old one goes. It has
-// one replica, which its rolling update replaces with a surge, and which must not be unavailable.
+// Restartable tells whether a restart of the Deployment brings the new pod before the old one goes.
+// It has one replica, which its rolling update replaces with a surge, and which must not be
+// unavailable.
 func Restartable(deployment *appsv1.Deployment) bool {
 	spec := &deployment.Spec
 	replicas := 1
@@ -114,8 +116,8 @@ func (n *Node) RestartTookTooLong(now time.Time) bool {
 	return begun && now.Sub(since) >= restartWithin
 }
 
-// BeginRestarts is the patch that records that Deployments are restarted from now on. The same time is
-// written on them, so that none is restarted twice.
+// BeginRestarts is the patch that records that Deployments are restarted from now on. The same time
+// is written on them, so that none is restarted twice.
 func BeginRestarts(claim *api.NodeClaim, now time.Time) map[string]any {
 	return annotateVersion(claim, map[string]any{RestartingSinceAnnotationKey: now.UTC().Format(time.RFC3339)})
 }

@@ -54,7 +54,12 @@ func TestWhichPodsAreMovedByARestart(t *testing.T) {
 		{name: "that a budget guards", pool: plain, pod: made("p"), budgets: []policyv1.PodDisruptionBudget{{Spec: policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := &disruption.Snapshot{Pools: []api.NodePool{test.pool}, Nodes: []disruption.Node{node("n", 0, with(test.pod))}, Running: append([]*corev1.Pod{test.pod}, test.others...), Budgets: test.budgets}
+			s := &disruption.Snapshot{
+				Pools:   []api.NodePool{test.pool},
+				Nodes:   []disruption.Node{node("n", 0, with(test.pod))},
+				Running: append([]*corev1.Pod{test.pod}, test.others...),
+				Budgets: test.budgets,
+			}
 			if got := len(s.ToRestart(&s.Nodes[0])) == 1; got != test.want {
 				t.Errorf("got %t", got)
 			}
@@ -64,7 +69,10 @@ func TestWhichPodsAreMovedByARestart(t *testing.T) {
 
 func TestRestartable(t *testing.T) {
 	rolling := func(surge, unavailable intstr.IntOrString) appsv1.DeploymentStrategy {
-		return appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: &surge, MaxUnavailable: &unavailable}}
+		return appsv1.DeploymentStrategy{
+			Type:          appsv1.RollingUpdateDeploymentStrategyType,
+			RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: &surge, MaxUnavailable: &unavailable},
+		}
 	}
 	number, part := intstr.FromInt32, intstr.FromString
 	for _, test := range []struct {
@@ -84,7 +92,9 @@ func TestRestartable(t *testing.T) {
 		{"recreate", 1, false, appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			deployment := &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Replicas: &test.replicas, Paused: test.paused, Strategy: test.strategy}}
+			deployment := &appsv1.Deployment{
+				Spec: appsv1.DeploymentSpec{Replicas: &test.replicas, Paused: test.paused, Strategy: test.strategy},
+			}
 			if got := disruption.Restartable(deployment); got != test.want {
 				t.Errorf("got %t", got)
 			}

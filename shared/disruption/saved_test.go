@@ -13,11 +13,19 @@ import (
 )
 
 func TestSaved(t *testing.T) {
-	known := &catalog.Snapshot{InstanceTypes: []catalog.InstanceTypeInfo{{InstanceType: "large", OnDemandPrice: 1}, {InstanceType: "small", OnDemandPrice: 0.25}, {InstanceType: "unpriced"}}}
+	known := &catalog.Snapshot{
+		InstanceTypes: []catalog.InstanceTypeInfo{
+			{InstanceType: "large", OnDemandPrice: 1},
+			{InstanceType: "small", OnDemandPrice: 0.25},
+			{InstanceType: "unpriced"},
+		},
+	}
 	claim := func(name, instanceType string, annotations map[string]string) disruption.Node {
-		return disruption.Node{Claim: &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: annotations, Labels: map[string]string{
-			corev1.LabelInstanceTypeStable: instanceType, api.CapacityTypeLabelKey: api.CapacityTypeOnDemand,
-		}}}}
+		return disruption.Node{
+			Claim: &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: annotations, Labels: map[string]string{
+				corev1.LabelInstanceTypeStable: instanceType, api.CapacityTypeLabelKey: api.CapacityTypeOnDemand,
+			}}},
+		}
 	}
 	by := func(names string) map[string]string {
 		return map[string]string{disruption.ReplacedByAnnotationKey: names}

@@ -17,7 +17,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/plantest"
 )
 
-// CheckMove lists what is wrong with a move on the cluster as it is before it: what the planner's independent checker says of it, pods that are forgotten, and what it costs.
+// CheckMove lists what is wrong with a move on the cluster as it is before it: what the planner's
+// independent checker says of it, pods that are forgotten, and what it costs.
 func CheckMove(s *plan.Snapshot, m *consolidation.Move) []string {
 	before, decided := split(s, m)
 	wrong := plantest.Check(before, decided)
@@ -36,12 +37,16 @@ func CheckMove(s *plan.Snapshot, m *consolidation.Move) []string {
 		wrong = append(wrong, fmt.Sprintf("price: it may save %g $ an hour, and says %g", price, m.SavedPerHour))
 	}
 	if len(before.Pods)-len(s.Pods) != m.PodsMoved {
-		wrong = append(wrong, fmt.Sprintf("pods: it says that it moves %d, and the nodes have %d", m.PodsMoved, len(before.Pods)-len(s.Pods)))
+		wrong = append(
+			wrong,
+			fmt.Sprintf("pods: it says that it moves %d, and the nodes have %d", m.PodsMoved, len(before.Pods)-len(s.Pods)),
+		)
 	}
 	return wrong
 }
 
-// split is the move as the planner's: the cluster with the nodes leaving and their pods waiting, and the plan for them.
+// split is the move as the planner's: the cluster with the nodes leaving and their pods waiting,
+// and the plan for them.
 func split(s *plan.Snapshot, m *consolidation.Move) (*plan.Snapshot, *plan.Plan) {
 	before := *s
 	before.Pods, before.Nodes = nil, slices.Clone(s.Nodes)
@@ -80,7 +85,8 @@ func split(s *plan.Snapshot, m *consolidation.Move) (*plan.Snapshot, *plan.Plan)
 	return &before, decided
 }
 
-// CarryOut is the cluster after the move: each launch has become its cheapest offering. The snapshot is not changed. Names of what is new begin with the prefix.
+// CarryOut is the cluster after the move: each launch has become its cheapest offering. The
+// snapshot is not changed. Names of what is new begin with the prefix.
 func CarryOut(s *plan.Snapshot, m *consolidation.Move, prefix string, at time.Time) *plan.Snapshot {
 	before, _ := split(s, m)
 	waiting := map[string]corev1.Pod{}
@@ -91,7 +97,8 @@ func CarryOut(s *plan.Snapshot, m *consolidation.Move, prefix string, at time.Ti
 	after.Nodes = nil
 	index := map[string]int{}
 	for _, n := range before.Nodes {
-		if n.NodeClaim != nil && n.NodeClaim.DeletionTimestamp != nil && slices.ContainsFunc(m.Delete, func(l consolidation.Leaving) bool { return l.NodeClaim == n.NodeClaim.Name }) {
+		if n.NodeClaim != nil && n.NodeClaim.DeletionTimestamp != nil &&
+			slices.ContainsFunc(m.Delete, func(l consolidation.Leaving) bool { return l.NodeClaim == n.NodeClaim.Name }) {
 			continue
 		}
 		if n.Node != nil {
@@ -131,7 +138,11 @@ func CarryOut(s *plan.Snapshot, m *consolidation.Move, prefix string, at time.Ti
 // launched is the node that the claim becomes.
 func launched(s *plan.Snapshot, planned *plan.PlannedNodeClaim, name string, at time.Time) plan.Node {
 	claim := planned.NodeClaim.DeepCopy()
-	claim.Name, claim.GenerateName, claim.UID, claim.CreationTimestamp = claim.GenerateName+name, "", types.UID("uid-claim-"+name), metav1.NewTime(at)
+	claim.Name, claim.GenerateName, claim.UID, claim.CreationTimestamp = claim.GenerateName+name, "", types.UID(
+		"uid-claim-"+name,
+	), metav1.NewTime(
+		at,
+	)
 	choice := planned.Offerings[0]
 	var of *catalog.InstanceType
 	var by *catalog.Offering
@@ -141,7 +152,8 @@ func launched(s *plan.Snapshot, planned *plan.PlannedNodeClaim, name string, at 
 			continue
 		}
 		for j := range list[i].Offerings {
-			if o := &list[i].Offerings[j]; o.Zone == choice.Zone && o.CapacityType == choice.CapacityType && o.ReservationID == choice.ReservationID {
+			if o := &list[i].Offerings[j]; o.Zone == choice.Zone && o.CapacityType == choice.CapacityType &&
+				o.ReservationID == choice.ReservationID {
 				of, by = &list[i], o
 			}
 		}
@@ -152,7 +164,8 @@ func launched(s *plan.Snapshot, planned *plan.PlannedNodeClaim, name string, at 
 	return Joined(name, claim, of, labels, at)
 }
 
-// Price is what the nodes cost in US dollars an hour by the offerings that they were bought through.
+// Price is what the nodes cost in US dollars an hour by the offerings that they were bought
+// through.
 func Price(s *plan.Snapshot) float64 {
 	sum := 0.0
 	for i := range s.Nodes {
@@ -171,7 +184,8 @@ func priceOf(s *plan.Snapshot, n *plan.Node) float64 {
 			continue
 		}
 		for _, o := range t.Offerings {
-			if o.Zone == labels[corev1.LabelTopologyZone] && o.CapacityType == labels[api.CapacityTypeLabelKey] && o.ReservationID == labels[api.LabelCapacityReservationID] {
+			if o.Zone == labels[corev1.LabelTopologyZone] && o.CapacityType == labels[api.CapacityTypeLabelKey] &&
+				o.ReservationID == labels[api.LabelCapacityReservationID] {
 				return o.Price
 			}
 		}

@@ -20,7 +20,8 @@ type Fleet struct {
 	Name string
 	// Description says in a line what the nodes and pods are.
 	Description string
-	// Make makes it with so many nodes of the instance types; nothing waits in it. The same number gives the same fleet.
+	// Make makes it with so many nodes of the instance types; nothing waits in it. The same number
+	// gives the same fleet.
 	Make func(nodes int, types []catalog.InstanceType) *plan.Snapshot
 }
 
@@ -39,19 +40,40 @@ func Fleets() []Fleet {
 		{
 			"random", "nodes of any type up to 16 cores, filled to between a tenth and nine tenths",
 			func(nodes int, types []catalog.InstanceType) *plan.Snapshot {
-				return build(nodes, types, any16, []string{api.CapacityTypeOnDemand}, func(r *rand.Rand) float64 { return 0.1 + 0.8*r.Float64() }, 0)
+				return build(
+					nodes,
+					types,
+					any16,
+					[]string{api.CapacityTypeOnDemand},
+					func(r *rand.Rand) float64 { return 0.1 + 0.8*r.Float64() },
+					0,
+				)
 			},
 		},
 		{
 			"over-provisioned", "nodes of m5.4xlarge, filled to a quarter",
 			func(nodes int, types []catalog.InstanceType) *plan.Snapshot {
-				return build(nodes, types, func(t *catalog.InstanceType) bool { return t.Name == "m5.4xlarge" }, []string{api.CapacityTypeOnDemand}, func(*rand.Rand) float64 { return 0.25 }, 0)
+				return build(
+					nodes,
+					types,
+					func(t *catalog.InstanceType) bool { return t.Name == "m5.4xlarge" },
+					[]string{api.CapacityTypeOnDemand},
+					func(*rand.Rand) float64 { return 0.25 },
+					0,
+				)
 			},
 		},
 		{
 			"mixed", "half of the nodes spot, half on-demand from when spot was short, of any type up to 16 cores, filled to between a third and all",
 			func(nodes int, types []catalog.InstanceType) *plan.Snapshot {
-				return build(nodes, types, any16, []string{api.CapacityTypeSpot, api.CapacityTypeOnDemand}, func(r *rand.Rand) float64 { return 0.35 + 0.65*r.Float64() }, 0)
+				return build(
+					nodes,
+					types,
+					any16,
+					[]string{api.CapacityTypeSpot, api.CapacityTypeOnDemand},
+					func(r *rand.Rand) float64 { return 0.35 + 0.65*r.Float64() },
+					0,
+				)
 			},
 		},
 	}
@@ -82,17 +104,39 @@ type app struct {
 	replicas    int
 }
 
-func build(nodes int, types []catalog.InstanceType, usable func(*catalog.InstanceType) bool, capacityTypes []string, filled func(*rand.Rand) float64, spread int) *plan.Snapshot {
+func build(
+	nodes int,
+	types []catalog.InstanceType,
+	usable func(*catalog.InstanceType) bool,
+	capacityTypes []string,
+	filled func(*rand.Rand) float64,
+	spread int,
+) *plan.Snapshot {
 	b := &builder{Rand: rand.New(rand.NewPCG(uint64(nodes), 0x666c656574)), spread: spread}
 	pool := Pool("default", capacityTypes...)
 	b.s = &plan.Snapshot{
 		NodePools: []api.NodePool{pool}, NodeClasses: []api.EC2NodeClass{*catalogtest.NodeClass("default")},
 		InstanceTypes: map[string][]catalog.InstanceType{pool.Name: types},
-		Namespaces:    []corev1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceDefault, Labels: map[string]string{corev1.LabelMetadataName: metav1.NamespaceDefault}}}},
+		Namespaces: []corev1.Namespace{
+			{
+				ObjectMeta: metav1.ObjectMeta{
+					Name:   metav1.NamespaceDefault,
+					Labels: map[string]string{corev1.LabelMetadataName: metav1.NamespaceDefault},
+				},
+			},
+		},
 	}
 	for i := range max(5, nodes/5) {
 		cpu := int64(50 * (1 + b.IntN(24)))
-		b.apps = append(b.apps, app{name: fmt.Sprintf("app-%03d", i), cpu: cpu, memory: cpu * int64(1+b.IntN(6)) << 20, spread: spread > 0 && i%spread == 0})
+		b.apps = append(
+			b.apps,
+			app{
+				name:   fmt.Sprintf("app-%03d", i),
+				cpu:    cpu,
+				memory: cpu * int64(1+b.IntN(6)) << 20,
+				spread: spread > 0 && i%spread == 0,
+			},
+		)
 	}
 	var chosen []*catalog.InstanceType
 	for i := range types {
@@ -123,7 +167,13 @@ func build(nodes int, types []catalog.InstanceType, usable func(*catalog.Instanc
 // fill puts pods on the node up to a part of its cpu or memory.
 func (b *builder) fill(node *plan.Node, part float64) {
 	allocatable := node.Node.Status.Allocatable
-	cpu, memory, pods := int64(part*float64(allocatable.Cpu().MilliValue())), int64(part*float64(allocatable.Memory().Value())), int64(part*float64(allocatable.Pods().Value()))
+	cpu, memory, pods := int64(
+		part*float64(allocatable.Cpu().MilliValue()),
+	), int64(
+		part*float64(allocatable.Memory().Value()),
+	), int64(
+		part*float64(allocatable.Pods().Value()),
+	)
 	for misses := 0; misses < 4 && pods > 0; {
 		a := &b.apps[b.IntN(len(b.apps))]
 		if a.cpu > cpu || a.memory > memory {

@@ -58,7 +58,8 @@ func newChecks(cluster *plan.Snapshot, budgets []policyv1.PodDisruptionBudget, n
 	return c
 }
 
-// refusal is why the node stays, or zero if it may be deleted. The first reason in this order counts.
+// refusal is why the node stays, or zero if it may be deleted. The first reason in this order
+// counts.
 func (c *checks) refusal(n *fleet.Node) fleet.Refusal {
 	for _, check := range []func(*fleet.Node) fleet.Refusal{
 		c.starting, c.pool, c.annotation, c.policy, c.unsettled, c.pods,

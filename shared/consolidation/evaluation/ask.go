@@ -13,8 +13,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// The planner is asked many times about nearly the same cluster. Most of what it reads are running pods
-// that no other pod counts. Their requests are taken off the node instead, and the pods are left out.
+// The planner is asked many times about nearly the same cluster. Most of what it reads are running
+// pods that no other pod counts. Their requests are taken off the node instead, and the pods are
+// left out.
 
 // shownNode is a node as the planner gets it, with the version of the node that it was made from.
 type shownNode struct {
@@ -77,8 +78,8 @@ func (e *Evaluator) condensed(n *fleet.Node) *plan.Node {
 	return condensed
 }
 
-// takesRequestsOnly tells whether the pod takes nothing of its node but its requests: neither volumes
-// that count against attachment limits nor host ports.
+// takesRequestsOnly tells whether the pod takes nothing of its node but its requests: neither
+// volumes that count against attachment limits nor host ports.
 func takesRequestsOnly(spec *corev1.PodSpec) bool {
 	for i := range spec.Volumes {
 		if spec.Volumes[i].PersistentVolumeClaim != nil || spec.Volumes[i].Ephemeral != nil || spec.Volumes[i].CSI != nil {
@@ -145,8 +146,8 @@ func (e *Evaluator) ask(leaving, others []*fleet.Node, o Options) *plan.Plan {
 	return planner.Solve(&s)
 }
 
-// endingBeside are the fleet's nodes except the others. They still count against limits: a deleted node is
-// paid until its pods have gone.
+// endingBeside are the fleet's nodes except the others. They still count against limits: a deleted
+// node is paid until its pods have gone.
 func (e *Evaluator) endingBeside(others []*fleet.Node) []plan.Node {
 	there := map[*fleet.Node]bool{}
 	for _, n := range others {

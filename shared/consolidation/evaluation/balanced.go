@@ -5,12 +5,13 @@ import (
 	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
 )
 
-// balancedScore is the least score of a move under the policy Balanced: the part of the pool's price
-// that it saves, divided by the part of the pool's disturbance that it costs. It is Karpenter's 1/k
-// with k = 2. https://karpenter.sh/docs/concepts/disruption/#consolidation
+// balancedScore is the least score of a move under the policy Balanced: the part of the pool's
+// price that it saves, divided by the part of the pool's disturbance that it costs. It is
+// Karpenter's 1/k with k = 2. https://karpenter.sh/docs/concepts/disruption/#consolidation
 const balancedScore = 0.5
 
-// poolTotals are a pool's price and disturbance. Each node counts as one disruption beside its pods.
+// poolTotals are a pool's price and disturbance. Each node counts as one disruption beside its
+// pods.
 type poolTotals struct{ price, disturbance float64 }
 
 func readTotals(f *fleet.Fleet) map[*fleet.Pool]poolTotals {

@@ -36,18 +36,18 @@ type Evaluator struct {
 	shown  map[*fleet.Node]shownNode
 }
 
-// New reads the pools' totals, which the policy Balanced compares steps with, from the fleet. No step
-// may have been applied yet.
+// New reads the pools' totals, which the policy Balanced compares steps with, from the fleet. No
+// step may have been applied yet.
 func New(f *fleet.Fleet) *Evaluator {
 	return &Evaluator{fleet: f, totals: readTotals(f), shown: map[*fleet.Node]shownNode{}}
 }
 
-// Cost is the work of one question to the planner that shows so many nodes and places so many pods. The
-// fixed part is for reading the instance types.
+// Cost is the work of one question to the planner that shows so many nodes and places so many pods.
+// The fixed part is for reading the instance types.
 func Cost(nodes, pods int) int { return 4 + nodes/20 + pods/32 }
 
-// Evaluate asks the planner for places for the pods of the leaving nodes, and takes the plan apart into
-// steps that do not depend on each other. The others are filled in their order.
+// Evaluate asks the planner for places for the pods of the leaving nodes, and takes the plan apart
+// into steps that do not depend on each other. The others are filled in their order.
 func (e *Evaluator) Evaluate(leaving, others []*fleet.Node, o Options) []*Step {
 	decided := e.ask(leaving, others, o)
 	owner := map[string]int{}
@@ -77,8 +77,9 @@ func (e *Evaluator) Evaluate(leaving, others []*fleet.Node, o Options) []*Step {
 	return ordered
 }
 
-// newSteps makes one step of the nodes whose pods share new nodes. It gives each leaving node's step by
-// the node's number, and the steps in the nodes' order. Owner has the number of each pod's node.
+// newSteps makes one step of the nodes whose pods share new nodes. It gives each leaving node's
+// step by the node's number, and the steps in the nodes' order. Owner has the number of each pod's
+// node.
 func newSteps(leaving []*fleet.Node, owner map[string]int, decided *plan.Plan) (of, ordered []*Step) {
 	together := newUnion(len(leaving))
 	for i := range decided.NodeClaims {
@@ -124,8 +125,8 @@ func fillIn(stepOf func(plan.PodRef) *Step, others []*fleet.Node, decided *plan.
 	}
 }
 
-// Whole is what deleting the nodes comes to as one step. It launches nothing if the rest of the fleet
-// has room for their pods.
+// Whole is what deleting the nodes comes to as one step. It launches nothing if the rest of the
+// fleet has room for their pods.
 func (e *Evaluator) Whole(nodes []*fleet.Node, o Options) *Step {
 	leaving := map[*fleet.Node]bool{}
 	for _, n := range nodes {
@@ -146,8 +147,8 @@ func (e *Evaluator) Whole(nodes []*fleet.Node, o Options) *Step {
 	return whole
 }
 
-// joined makes one step of several. A refusal of one refuses all, except that it saves too little: that
-// has to be decided for all together.
+// joined makes one step of several. A refusal of one refuses all, except that it saves too little:
+// that has to be decided for all together.
 func joined(steps []*Step) *Step {
 	all := &Step{Change: fleet.Change{To: map[string]fleet.Destination{}}}
 	for _, s := range steps {

@@ -42,7 +42,8 @@ func (e *Evaluator) weigh(s *Step) {
 	}
 }
 
-// tooLittle refuses the step if it saves less than the minimum, or less than the policy Balanced asks.
+// tooLittle refuses the step if it saves less than the minimum, or less than the policy Balanced
+// asks.
 func (e *Evaluator) tooLittle(s *Step, minimum float64) fleet.Refusal {
 	switch {
 	case s.Saved < minimum-PriceError && s.Saved <= PriceError:
@@ -60,10 +61,10 @@ func (e *Evaluator) tooLittle(s *Step, minimum float64) fleet.Refusal {
 	return fleet.Refusal{}
 }
 
-// within is the claim with those of its instance types that cost no more than the limit by any of their
-// offerings. With spotToSpot it keeps the cheapest plan.MinimumSpotTypes of them, and fails if there
-// are fewer. With fewer, spot nodes would go from one scarce offering to the next. With more, EC2 could
-// give one so dear that it is soon replaced.
+// within is the claim with those of its instance types that cost no more than the limit by any of
+// their offerings. With spotToSpot it keeps the cheapest plan.MinimumSpotTypes of them, and fails
+// if there are fewer. With fewer, spot nodes would go from one scarce offering to the next. With
+// more, EC2 could give one so dear that it is soon replaced.
 func within(
 	planned *plan.PlannedNodeClaim, limit float64, spotToSpot bool, p *fleet.Pool,
 ) (*plan.PlannedNodeClaim, error) {

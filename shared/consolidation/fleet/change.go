@@ -134,8 +134,8 @@ type Placement struct {
 	Node *Node
 }
 
-// Moves are the difference between the fleet before all steps and after them, one for each group. They
-// stay as they are when the fleet changes.
+// Moves are the difference between the fleet before all steps and after them, one for each group.
+// They stay as they are when the fleet changes.
 func (f *Fleet) Moves() []Move {
 	byGroup := map[*group]*Move{}
 	var groups []*Move

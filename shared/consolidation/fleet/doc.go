@@ -12,6 +12,6 @@
 //     one went to another.
 //   - A node's disturbance is what the eviction of its pods costs, compared with other evictions.
 //
-// Invariants: Nodes is sorted by name, and launched nodes follow in the order of their launch. Every
-// pod of a snapshot is on exactly one node. A removed node has no pods unless it was empty.
+// Invariants: Nodes is sorted by name, and launched nodes follow in the order of their launch.
+// Every pod of a snapshot is on exactly one node. A removed node has no pods unless it was empty.
 package fleet

@@ -25,7 +25,8 @@ type Fleet struct {
 	Nodes []*Node
 	// Groups numbers the groups of equal pods.
 	Groups *podgroup.Groups
-	// Limited says that some NodePool has spec.limits. Nodes count against them until they are gone.
+	// Limited says that some NodePool has spec.limits. Nodes count against them until they are
+	// gone.
 	Limited bool
 	// Now is the snapshot's time.
 	Now time.Time
@@ -51,9 +52,9 @@ type Pool struct {
 	types map[string]*catalog.InstanceType
 }
 
-// New reads the snapshot. It plans for the pending pods first: nodes that they are nominated to hold
-// them as Fixed pods, so that no other pod moves into their room. Pending pods that need new nodes
-// are left to provisioning. No node is a candidate yet.
+// New reads the snapshot. It plans for the pending pods first: nodes that they are nominated to
+// hold them as Fixed pods, so that no other pod moves into their room. Pending pods that need new
+// nodes are left to provisioning. No node is a candidate yet.
 func New(cluster *plan.Snapshot, now time.Time) *Fleet {
 	f := &Fleet{
 		Now: now, pools: map[string]*Pool{}, source: cluster, relations: relations.Read(cluster), Groups: podgroup.New(),
@@ -146,8 +147,8 @@ func (f *Fleet) newNode(source *plan.Node, nominated map[string][]*corev1.Pod) *
 	return n
 }
 
-// Planner is the snapshot for a question to the planner: without pods and nodes, and with the instance
-// types that can still be bought.
+// Planner is the snapshot for a question to the planner: without pods and nodes, and with the
+// instance types that can still be bought.
 func (f *Fleet) Planner() plan.Snapshot {
 	s := *f.source
 	s.Pods, s.Nodes, s.InstanceTypes = nil, nil, f.types

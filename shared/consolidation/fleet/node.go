@@ -140,8 +140,8 @@ func (n *Node) IsEmpty() bool {
 // Original are the node's Pods before any step.
 func (n *Node) Original() []*Pod { return n.original }
 
-// Disturbance is what evicting the node's pods costs. It leaves out pods that a step moved here: they
-// are evicted once, wherever they go.
+// Disturbance is what evicting the node's pods costs. It leaves out pods that a step moved here:
+// they are evicted once, wherever they go.
 func (n *Node) Disturbance() float64 {
 	sum := 0.0
 	for _, pod := range n.Pods {

@@ -11,7 +11,8 @@ const (
 	Protected Because = "Protected"
 	// Policy: its NodePool excludes it from consolidation.
 	Policy Because = "Policy"
-	// Unsettled: it is starting or leaving, pods are on their way to it, or it changed too recently.
+	// Unsettled: it is starting or leaving, pods are on their way to it, or it changed too
+	// recently.
 	Unsettled Because = "Unsettled"
 	// Unpriced: its price is not known.
 	Unpriced Because = "Unpriced"

@@ -29,8 +29,8 @@ const (
 	refused
 )
 
-// New has the nodes, which are filled in their order. Nodes on their way out take no pods, and launched
-// ones only if it is said so.
+// New has the nodes, which are filled in their order. Nodes on their way out take no pods, and
+// launched ones only if it is said so.
 func New(f *fleet.Fleet, nodes []*fleet.Node, launched bool) *Packing {
 	p := &Packing{groups: f.Groups, nodes: nodes, first: make([]int, f.Groups.Len()), admits: map[int][]admission{}}
 	for _, n := range nodes {
@@ -90,8 +90,8 @@ func LargestFirst(a, b *fleet.Pod) int {
 	)
 }
 
-// Place places the pod on the first node that has room, and gives the node's number. It reports false
-// if there is none.
+// Place places the pod on the first node that has room, and gives the node's number. It reports
+// false if there is none.
 func (p *Packing) Place(pod *fleet.Pod) (at int, fits bool) {
 	for at := p.first[pod.Group]; at < len(p.nodes); at++ {
 		if p.open[at] && p.free[at].Holds(pod.Requests) && p.mayRun(pod.Group, at) {

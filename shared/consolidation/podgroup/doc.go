@@ -1,8 +1,10 @@
-// Package podgroup groups pods that request equal resources and may run on the same nodes, as far as
-// node labels and taints decide, and gives requests as vectors that can be added and compared fast.
+// Package podgroup groups pods that request equal resources and may run on the same nodes, as far
+// as node labels and taints decide, and gives requests as vectors that can be added and compared
+// fast.
 //
-// It is a leaf of the pipeline of package consolidation. It ignores topology spread, affinity between
-// pods, volumes and host ports: package packing uses it to propose, and the planner decides.
+// It is a leaf of the pipeline of package consolidation. It ignores topology spread, affinity
+// between pods, volumes and host ports: package packing uses it to propose, and the planner
+// decides.
 //
 // Invariant: axis 0 of a Vector is the cpu and axis 1 the memory. The other axes are numbered as
 // resources are met, so that vectors of different Groups cannot be compared.

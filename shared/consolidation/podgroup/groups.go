@@ -121,8 +121,8 @@ func requiredAffinity(pod *corev1.Pod) *corev1.NodeSelector {
 	return nil
 }
 
-// MayRun tells whether the node's taints and labels admit pods of the group. The labels of a node that
-// has not joined are not known: pods that ask for labels are not admitted there.
+// MayRun tells whether the node's taints and labels admit pods of the group. The labels of a node
+// that has not joined are not known: pods that ask for labels are not admitted there.
 func (g *Groups) MayRun(number int, node *plan.Node) bool {
 	group := &g.groups[number]
 	if node.Node == nil {

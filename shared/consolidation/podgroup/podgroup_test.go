@@ -52,7 +52,13 @@ func TestPodsThatDifferInRequestsOrNodesHaveDifferentGroups(t *testing.T) {
 
 func TestTaintsAndLabelsDecideWherePodsMayRun(t *testing.T) {
 	groups := podgroup.New()
-	plain, tolerates, arm := groups.Of(requesting("1")), groups.Of(requesting("1", tolerant)), groups.Of(requesting("1", onArm))
+	plain, tolerates, arm := groups.Of(
+		requesting("1"),
+	), groups.Of(
+		requesting("1", tolerant),
+	), groups.Of(
+		requesting("1", onArm),
+	)
 	joined := func(labels map[string]string, taints ...corev1.Taint) *plan.Node {
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: labels}}
 		node.Spec.Taints = taints
@@ -78,7 +84,9 @@ func TestTaintsAndLabelsDecideWherePodsMayRun(t *testing.T) {
 func TestVectorsHoldWhatFits(t *testing.T) {
 	groups := podgroup.New()
 	requests := groups.RequestsOf(requesting("1500m"))
-	free := groups.Capacity(corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourcePods: resource.MustParse("10")})
+	free := groups.Capacity(
+		corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourcePods: resource.MustParse("10")},
+	)
 	if !free.Holds(requests) {
 		t.Fatal("1.5 cores do not fit into 2")
 	}

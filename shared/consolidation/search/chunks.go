@@ -7,8 +7,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
 )
 
-// variants is in how many ways nodes are put together. In a large fleet they stay in their order, so
-// that nodes with high and low savings for their disturbance stay apart.
+// variants is in how many ways nodes are put together. In a large fleet they stay in their order,
+// so that nodes with high and low savings for their disturbance stay apart.
 func (s *searcher) variants(size int) int {
 	if size == 1 || s.large {
 		return 1
@@ -17,8 +17,8 @@ func (s *searcher) variants(size int) int {
 }
 
 // chunks puts the nodes of each pool together, so many at a time. The variant and the round decide
-// whether nodes meet that are far apart in their order, neighbours, or nodes at random. Nodes that one
-// move could not delete together do not meet.
+// whether nodes meet that are far apart in their order, neighbours, or nodes at random. Nodes that
+// one move could not delete together do not meet.
 func (s *searcher) chunks(nodes []*fleet.Node, size int, round uint64, variant int) [][]*fleet.Node {
 	var chunks [][]*fleet.Node
 	random := rand.New(rand.NewPCG(round, uint64(variant)))
@@ -40,7 +40,8 @@ func (s *searcher) chunks(nodes []*fleet.Node, size int, round uint64, variant i
 	return chunks
 }
 
-// interleaved has every stride-th node from the first, then every stride-th from the second, and so on.
+// interleaved has every stride-th node from the first, then every stride-th from the second, and so
+// on.
 func interleaved(nodes []*fleet.Node, stride int) []*fleet.Node {
 	made := make([]*fleet.Node, 0, len(nodes))
 	for first := range stride {

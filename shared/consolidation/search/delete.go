@@ -10,8 +10,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/consolidation/packing"
 )
 
-// delete deletes nodes whose pods fit on other nodes, and reports whether there may be more. It adds
-// nodes that the planner finds no places for to failed, and does not try these again.
+// delete deletes nodes whose pods fit on other nodes, and reports whether there may be more. It
+// adds nodes that the planner finds no places for to failed, and does not try these again.
 func (s *searcher) delete(failed map[*fleet.Node]bool) bool {
 	best, _ := s.deletable(failed)
 	if len(best) == 0 {
@@ -37,8 +37,8 @@ func (s *searcher) options(launch bool) evaluation.Options {
 }
 
 // deletable are nodes whose pods seem to fit on others, and their price in US dollars per hour less
-// their disturbance. It tries two orders. Deleting nodes that use least of their price first uses the
-// room best. Deleting those with the highest price for each pod first disturbs least.
+// their disturbance. It tries two orders. Deleting nodes that use least of their price first uses
+// the room best. Deleting those with the highest price for each pod first disturbs least.
 func (s *searcher) deletable(failed map[*fleet.Node]bool) (best []*fleet.Node, most float64) {
 	order := s.fleet.InFillOrder(nil)
 	position := map[*fleet.Node]int{}
@@ -82,8 +82,8 @@ func sortByKey(nodes []*fleet.Node, key map[*fleet.Node]float64) {
 	})
 }
 
-// fold looks for nodes whose pods fit beside those of launched nodes, and plans both again together. It
-// reports whether the fleet changed.
+// fold looks for nodes whose pods fit beside those of launched nodes, and plans both again
+// together. It reports whether the fleet changed.
 func (s *searcher) fold() bool {
 	s.spared = nil
 	order := s.fleet.InFillOrder(nil)

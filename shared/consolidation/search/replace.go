@@ -55,8 +55,8 @@ func (s *searcher) replace(round int) bool {
 	return s.applyAll(best)
 }
 
-// planAll plans the chunks again, each as if it were the only one, and gives the steps that are to be
-// made with what they save in US dollars per hour, less their disturbance.
+// planAll plans the chunks again, each as if it were the only one, and gives the steps that are to
+// be made with what they save in US dollars per hour, less their disturbance.
 func (s *searcher) planAll(chunks [][]*fleet.Node) (steps []*evaluation.Step, gain float64) {
 	for _, chunk := range chunks {
 		if s.work >= WorkLimit {
@@ -74,7 +74,8 @@ func (s *searcher) planAll(chunks [][]*fleet.Node) (steps []*evaluation.Step, ga
 	return steps, gain
 }
 
-// oneByOne plans the chunks again and makes each step at once. It reports whether the fleet changed.
+// oneByOne plans the chunks again and makes each step at once. It reports whether the fleet
+// changed.
 func (s *searcher) oneByOne(chunks [][]*fleet.Node) bool {
 	changed := false
 	for _, chunk := range chunks {
@@ -142,8 +143,8 @@ func disturbancePrice(step *evaluation.Step) float64 {
 	return sum
 }
 
-// wasteful are the candidates that cost enough more than their pods' dual prices: pool by pool, those
-// first that waste most for their disturbance.
+// wasteful are the candidates that cost enough more than their pods' dual prices: pool by pool,
+// those first that waste most for their disturbance.
 func (s *searcher) wasteful() []*fleet.Node {
 	var found []*fleet.Node
 	key := map[*fleet.Node]float64{}
@@ -157,7 +158,11 @@ func (s *searcher) wasteful() []*fleet.Node {
 		}
 	}
 	slices.SortFunc(found, func(a, b *fleet.Node) int {
-		return cmp.Or(strings.Compare(a.Pool.API.Name, b.Pool.API.Name), -cmp.Compare(key[a], key[b]), strings.Compare(a.Name, b.Name))
+		return cmp.Or(
+			strings.Compare(a.Pool.API.Name, b.Pool.API.Name),
+			-cmp.Compare(key[a], key[b]),
+			strings.Compare(a.Name, b.Name),
+		)
 	})
 	return found
 }

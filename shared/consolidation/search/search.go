@@ -7,8 +7,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
 )
 
-// WorkLimit bounds the work of the questions to the planner in one search: see evaluation.Cost. It is
-// about two to three seconds of a current processor.
+// WorkLimit bounds the work of the questions to the planner in one search: see evaluation.Cost. It
+// is about two to three seconds of a current processor.
 const WorkLimit = 2000
 
 // Result is the best fleet that the search found.
@@ -17,7 +17,8 @@ type Result struct {
 	Stays []Stay
 	// Work is what the last search used of WorkLimit.
 	Work int
-	// Spared are nodes that the last search expected to delete soon. Validation moves no pods there.
+	// Spared are nodes that the last search expected to delete soon. Validation moves no pods
+	// there.
 	Spared map[*fleet.Node]bool
 
 	// saved is in US dollars per hour, less the moves' disturbance.
@@ -34,7 +35,8 @@ type Stay struct {
 type searcher struct {
 	fleet     *fleet.Fleet
 	evaluator *evaluation.Evaluator
-	// allowed is how many more nodes of a NodePool may be deleted, by the pool's name. Nil is no limit.
+	// allowed is how many more nodes of a NodePool may be deleted, by the pool's name. Nil is no
+	// limit.
 	allowed map[string]int
 	// large says that many nodes may be deleted: see sweep.go.
 	large bool
@@ -47,8 +49,8 @@ type searcher struct {
 	refusals map[*fleet.Node]fleet.Refusal
 }
 
-// Run changes the fleet to the cheapest that it finds. Allowed is how many more nodes of each NodePool
-// the budgets let go, or nil: no move deletes more.
+// Run changes the fleet to the cheapest that it finds. Allowed is how many more nodes of each
+// NodePool the budgets let go, or nil: no move deletes more.
 func Run(f *fleet.Fleet, evaluator *evaluation.Evaluator, allowed map[string]int) Result {
 	s := &searcher{
 		fleet: f, evaluator: evaluator, allowed: allowed,
@@ -59,10 +61,10 @@ func Run(f *fleet.Fleet, evaluator *evaluation.Evaluator, allowed map[string]int
 	return r
 }
 
-// run tries two ways and gives the better result. One fills the existing room first: its pods move for
-// nothing where the nodes with room are deleted later. The other replaces nodes first: it moves all
-// pods of a node where moving a few would do. In a large fleet, and where there is work for one way
-// only, it tries one.
+// run tries two ways and gives the better result. One fills the existing room first: its pods move
+// for nothing where the nodes with room are deleted later. The other replaces nodes first: it moves
+// all pods of a node where moving a few would do. In a large fleet, and where there is work for one
+// way only, it tries one.
 func (s *searcher) run() Result {
 	s.fleet.RemoveEmpty()
 	if !slices.ContainsFunc(s.fleet.Nodes, func(n *fleet.Node) bool { return n.Candidate && !n.Removed }) {
@@ -121,7 +123,8 @@ func (s *searcher) walk(replaceFirst bool) {
 		}
 	}
 	if replaceFirst && s.work >= WorkLimit && s.fleet.HasLaunched() {
-		// The other nodes are replaced in a later plan. Pods that moved to them now would move twice.
+		// The other nodes are replaced in a later plan. Pods that moved to them now would move
+		// twice.
 		return
 	}
 	for s.delete(failed) {
@@ -135,7 +138,8 @@ func (s *searcher) reset() {
 	s.work = 0
 }
 
-// apply makes the step. If its move would delete too many nodes it changes nothing and reports false.
+// apply makes the step. If its move would delete too many nodes it changes nothing and reports
+// false.
 func (s *searcher) apply(step *evaluation.Step) bool {
 	if !s.fits(&step.Change) {
 		return false
@@ -145,12 +149,12 @@ func (s *searcher) apply(step *evaluation.Step) bool {
 	return true
 }
 
-// maximumMove is how many nodes a move deletes at most. More nodes planned together come out cheaper
-// and have fewer pods moved twice. A larger move is harder to carry out.
+// maximumMove is how many nodes a move deletes at most. More nodes planned together come out
+// cheaper and have fewer pods moved twice. A larger move is harder to carry out.
 const maximumMove = 20
 
-// maximumMove is how many nodes a move of this fleet deletes at most. In a large fleet it is half as
-// many, so that moves with high and low savings for their disturbance stay apart.
+// maximumMove is how many nodes a move of this fleet deletes at most. In a large fleet it is half
+// as many, so that moves with high and low savings for their disturbance stay apart.
 func (s *searcher) maximumMove() int {
 	if s.large {
 		return maximumMove / 2

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// largeFleet is the number of candidates from which a fleet is swept. A smaller fleet's moves are
-	// carried out in a few plans, and its pods are best moved once.
+	// largeFleet is the number of candidates from which a fleet is swept. A smaller fleet's moves
+	// are carried out in a few plans, and its pods are best moved once.
 	largeFleet = 200
 	// cuts is at how many places the candidates are cut to find the best part.
 	cuts = 25
@@ -21,10 +21,10 @@ const (
 	kneePart = 0.1
 )
 
-// sweep deletes the nodes of a large fleet that save most for their disturbance, and reports whether
-// the fleet changed. Their pods fill the room on other nodes first. The rest is planned again. Budgets
-// spread a large fleet's moves over many plans, so that the best come first. Later plans look at the
-// other nodes.
+// sweep deletes the nodes of a large fleet that save most for their disturbance, and reports
+// whether the fleet changed. Their pods fill the room on other nodes first. The rest is planned
+// again. Budgets spread a large fleet's moves over many plans, so that the best come first. Later
+// plans look at the other nodes.
 func (s *searcher) sweep() bool {
 	best := s.bestPart()
 	if len(best) == 0 {
@@ -62,9 +62,9 @@ func (s *searcher) sweepIntoRoom(nodes []*fleet.Node) bool {
 	return changed
 }
 
-// bestPart are the nodes with the highest price for their disturbance, up to the point from which on
-// each more saves less for its disturbance than deleting all candidates does. There are none if that
-// is hardly better than all of them, and in a fleet that is not large.
+// bestPart are the nodes with the highest price for their disturbance, up to the point from which
+// on each more saves less for its disturbance than deleting all candidates does. There are none if
+// that is hardly better than all of them, and in a fleet that is not large.
 func (s *searcher) bestPart() []*fleet.Node {
 	var found []*fleet.Node
 	key := map[*fleet.Node]float64{}

@@ -19,8 +19,8 @@ const (
 	// MinimumSavingsPercentAnnotationKey is the least saving in percent of the price of the deleted
 	// nodes, such as "10". "0" accepts any gain.
 	MinimumSavingsPercentAnnotationKey = api.MinimumSavingsPercentAnnotationKey
-	// SettleTimeAnnotationKey is how long a node stays after it was initialized, and after pods were
-	// moved to it, such as "30m".
+	// SettleTimeAnnotationKey is how long a node stays after it was initialized, and after pods
+	// were moved to it, such as "30m".
 	SettleTimeAnnotationKey = api.SettleTimeAnnotationKey
 )
 

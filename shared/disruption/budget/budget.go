@@ -1,5 +1,5 @@
-// Package budget reads a NodePool's disruption budgets: how many of its nodes may be disrupted now, for
-// a reason. It is a leaf of package disruption and knows neither nodes nor pods.
+// Package budget reads a NodePool's disruption budgets: how many of its nodes may be disrupted now,
+// for a reason. It is a leaf of package disruption and knows neither nodes nor pods.
 package budget
 
 import (
@@ -20,16 +20,17 @@ const Unlimited = math.MaxInt32
 
 // PoolCount is how many nodes a pool has.
 type PoolCount struct {
-	// Nodes are the initialized nodes whose instance is not being terminated. Percentages are of these.
+	// Nodes are the initialized nodes whose instance is not being terminated. Percentages are of
+	// these.
 	Nodes int
 	// Disrupting are those of Nodes that are not ready or are on their way out.
 	Disrupting int
 }
 
-// Allowed is how many more nodes of the pool may be disrupted for the reason now. It is the least that
-// an active budget for the reason grants, less the nodes that are already disrupted. Percentages are of
-// the pool's nodes, rounded up. Schedules are in UTC. A budget that cannot be read allows no disruption
-// of the pool for any reason, and the error says how to mend it.
+// Allowed is how many more nodes of the pool may be disrupted for the reason now. It is the least
+// that an active budget for the reason grants, less the nodes that are already disrupted.
+// Percentages are of the pool's nodes, rounded up. Schedules are in UTC. A budget that cannot be
+// read allows no disruption of the pool for any reason, and the error says how to mend it.
 // https://karpenter.sh/docs/concepts/disruption/#nodepool-disruption-budgets
 func Allowed(pool *api.NodePool, count PoolCount, reason api.DisruptionReason, now time.Time) (int, error) {
 	least := Unlimited

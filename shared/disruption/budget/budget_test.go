@@ -77,7 +77,8 @@ func TestAllowed(t *testing.T) {
 			if test.wrong == "" && err != nil {
 				t.Error(err)
 			}
-			if test.wrong != "" && (err == nil || !strings.Contains(err.Error(), test.wrong) || !strings.Contains(err.Error(), `"default"`)) {
+			if test.wrong != "" &&
+				(err == nil || !strings.Contains(err.Error(), test.wrong) || !strings.Contains(err.Error(), `"default"`)) {
 				t.Errorf("error %v, want one that names the pool and %s", err, test.wrong)
 			}
 		})

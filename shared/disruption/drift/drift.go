@@ -1,6 +1,6 @@
-// Package drift tells whether a NodeClaim still is what its NodePool and EC2NodeClass would make now. It is a
-// leaf of package disruption. Provision stamps new claims with hashes, and lifecycle sets the condition
-// Drifted. Disruption then replaces the node within budgets.
+// Package drift tells whether a NodeClaim still is what its NodePool and EC2NodeClass would make
+// now. It is a leaf of package disruption. Provision stamps new claims with hashes, and lifecycle
+// sets the condition Drifted. Disruption then replaces the node within budgets.
 package drift
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// typeNotFoundAge is the age from which a claim's instance type is looked for in the catalogue: Karpenter's
-// hour. The catalogue may not have a new type yet.
+// typeNotFoundAge is the age from which a claim's instance type is looked for in the catalogue:
+// Karpenter's hour. The catalogue may not have a new type yet.
 const typeNotFoundAge = time.Hour
 
 // Machine is a claim's instance as EC2 describes it.
@@ -31,13 +31,18 @@ type Machine struct {
 // finding is a way in which a claim has drifted. The zero value is none.
 type finding struct{ reason, message string }
 
-// SetDrifted updates the claim's condition Drifted, and tells whether that changed it. The machine is nil if EC2
-// does not list the instance or was not asked. If a reason cannot be checked now, a condition with this reason
-// stays as it is. A claim that is not launched has not drifted.
+// SetDrifted updates the claim's condition Drifted, and tells whether that changed it. The machine
+// is nil if EC2 does not list the instance or was not asked. If a reason cannot be checked now, a
+// condition with this reason stays as it is. A claim that is not launched has not drifted.
 //
 // Reasons are looked for in Karpenter's order.
 // https://karpenter.sh/docs/concepts/disruption/#drift
-func (o *Origin) SetDrifted(claim *api.NodeClaim, conditions *[]metav1.Condition, machine *Machine, now time.Time) bool {
+func (o *Origin) SetDrifted(
+	claim *api.NodeClaim,
+	conditions *[]metav1.Condition,
+	machine *Machine,
+	now time.Time,
+) bool {
 	if !api.ConditionTrue(*conditions, api.ConditionTypeLaunched) {
 		return api.RemoveCondition(conditions, api.ConditionTypeDrifted)
 	}
@@ -54,7 +59,8 @@ func (o *Origin) SetDrifted(claim *api.NodeClaim, conditions *[]metav1.Condition
 	return api.RemoveCondition(conditions, api.ConditionTypeDrifted)
 }
 
-// drift looks for the first way in which the claim has drifted. Unknown are the reasons that cannot be checked.
+// drift looks for the first way in which the claim has drifted. Unknown are the reasons that cannot
+// be checked.
 func (o *Origin) drift(claim *api.NodeClaim, machine *Machine, now time.Time) (found finding, unknown []string) {
 	for _, check := range []struct {
 		reason string
@@ -81,8 +87,8 @@ func (o *Origin) drift(claim *api.NodeClaim, machine *Machine, now time.Time) (f
 	return finding{}, unknown
 }
 
-// Hashes are the annotations to add to the claim so that its hashes have the current versions. They are empty
-// if they have.
+// Hashes are the annotations to add to the claim so that its hashes have the current versions. They
+// are empty if they have.
 func (o *Origin) Hashes(claim *api.NodeClaim) map[string]string {
 	wanted := map[string]string{}
 	poolHashKeys().migrate(claim, o.PoolHash, api.NodePoolHashVersion, wanted)
@@ -123,8 +129,8 @@ func (o *Origin) requirementsUnmet(claim *api.NodeClaim) (string, bool) {
 	return "", true
 }
 
-// typeGone tells whether EC2 offers the claim's instance type no more in its zone and capacity type. An offering
-// without capacity is not gone.
+// typeGone tells whether EC2 offers the claim's instance type no more in its zone and capacity
+// type. An offering without capacity is not gone.
 func (o *Origin) typeGone(claim *api.NodeClaim, now time.Time) (string, bool) {
 	if now.Sub(claim.CreationTimestamp.Time) < typeNotFoundAge {
 		return "", true
@@ -151,7 +157,8 @@ func (o *Origin) typeGone(claim *api.NodeClaim, now time.Time) (string, bool) {
 }
 
 func (o *Origin) imageChanged(claim *api.NodeClaim) (string, bool) {
-	if o.Class == nil || len(o.Class.Status.AMIs) == 0 || claim.Status.ImageID == "" || claim.Labels[corev1.LabelArchStable] == "" {
+	if o.Class == nil || len(o.Class.Status.AMIs) == 0 || claim.Status.ImageID == "" ||
+		claim.Labels[corev1.LabelArchStable] == "" {
 		return "", false
 	}
 	wanted, any := catalog.ImageOf(o.Class, claim.Labels)

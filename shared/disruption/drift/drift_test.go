@@ -23,8 +23,14 @@ func drifting(t *testing.T) (*drift.Origin, *api.NodeClaim, *drift.Machine) {
 		return corev1.NodeSelectorRequirement{Key: key, Operator: corev1.NodeSelectorOpIn, Values: []string{value}}
 	}
 	pool := api.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "p"}}
-	pool.Spec.Template.Spec.NodeClassRef = &api.NodeClassReference{Group: api.AWSGroup, Kind: api.EC2NodeClassKind, Name: "c"}
-	pool.Spec.Template.Spec.Requirements = []api.NodeSelectorRequirementWithMinValues{{Key: api.CapacityTypeLabelKey, Operator: corev1.NodeSelectorOpIn, Values: []string{"spot", "reserved"}}}
+	pool.Spec.Template.Spec.NodeClassRef = &api.NodeClassReference{
+		Group: api.AWSGroup,
+		Kind:  api.EC2NodeClassKind,
+		Name:  "c",
+	}
+	pool.Spec.Template.Spec.Requirements = []api.NodeSelectorRequirementWithMinValues{
+		{Key: api.CapacityTypeLabelKey, Operator: corev1.NodeSelectorOpIn, Values: []string{"spot", "reserved"}},
+	}
 	class := api.EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: "c"}}
 	class.Status.AMIs = []api.AMI{
 		{ID: "ami-amd", Requirements: []corev1.NodeSelectorRequirement{in(corev1.LabelArchStable, "amd64")}},
@@ -33,15 +39,25 @@ func drifting(t *testing.T) (*drift.Origin, *api.NodeClaim, *drift.Machine) {
 	class.Status.SecurityGroups = []api.SecurityGroup{{ID: "sg-a"}, {ID: "sg-b"}}
 	class.Status.Subnets = []api.Subnet{{ID: "subnet-a"}}
 	class.Status.CapacityReservations = []api.CapacityReservation{{ID: "cr-a"}}
-	known := &catalog.Snapshot{InstanceTypes: []catalog.InstanceTypeInfo{{InstanceType: "m5.large", Zones: []string{"a"}, SupportedUsageClasses: []string{"on-demand", "spot"}}}}
+	known := &catalog.Snapshot{
+		InstanceTypes: []catalog.InstanceTypeInfo{
+			{InstanceType: "m5.large", Zones: []string{"a"}, SupportedUsageClasses: []string{"on-demand", "spot"}},
+		},
+	}
 	origins, err := drift.Origins([]api.NodePool{pool}, []api.EC2NodeClass{class}, []byte("CA"), known)
 	if err != nil {
 		t.Fatal(err)
 	}
 	origin := origins["p"]
-	claim := &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "n", CreationTimestamp: metav1.NewTime(monday.Add(-2 * time.Hour)), Labels: map[string]string{
-		api.NodePoolLabelKey: "p", corev1.LabelArchStable: "arm64", corev1.LabelInstanceTypeStable: "m5.large", corev1.LabelTopologyZone: "a", api.CapacityTypeLabelKey: "spot",
-	}}}
+	claim := &api.NodeClaim{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:              "n",
+			CreationTimestamp: metav1.NewTime(monday.Add(-2 * time.Hour)),
+			Labels: map[string]string{
+				api.NodePoolLabelKey: "p", corev1.LabelArchStable: "arm64", corev1.LabelInstanceTypeStable: "m5.large", corev1.LabelTopologyZone: "a", api.CapacityTypeLabelKey: "spot",
+			},
+		},
+	}
 	claim.Status.ImageID = "ami-arm"
 	claim.Status.Conditions = []metav1.Condition{{Type: api.ConditionTypeLaunched, Status: metav1.ConditionTrue}}
 	claim.Annotations = origin.Hashes(claim)
@@ -141,7 +157,8 @@ func TestDriftThatCannotBeToldNowStays(t *testing.T) {
 		t.Errorf("forgotten: %+v", conditions)
 	}
 	origin.Catalog, claim.Labels[corev1.LabelInstanceTypeStable] = known, "m5.large"
-	if !origin.SetDrifted(claim, &conditions, machine, monday) || api.GetCondition(conditions, api.ConditionTypeDrifted) != nil {
+	if !origin.SetDrifted(claim, &conditions, machine, monday) ||
+		api.GetCondition(conditions, api.ConditionTypeDrifted) != nil {
 		t.Errorf("kept: %+v", conditions)
 	}
 	// What EC2 was not asked about is not taken back either.
@@ -159,12 +176,17 @@ func TestHashesOfOtherVersionsMigrate(t *testing.T) {
 	}
 	claim.Annotations[api.AnnotationEC2NodeClassHashVersion], claim.Annotations[api.AnnotationEC2NodeClassHash] = "v6", "1"
 	more := origin.Hashes(claim)
-	if len(more) != 2 || more[api.AnnotationEC2NodeClassHashVersion] != api.EC2NodeClassHashVersion || more[api.AnnotationEC2NodeClassHash] != origin.ClassHash {
+	if len(more) != 2 || more[api.AnnotationEC2NodeClassHashVersion] != api.EC2NodeClassHashVersion ||
+		more[api.AnnotationEC2NodeClassHash] != origin.ClassHash {
 		t.Errorf("migrated by %v", more)
 	}
 	// One that has drifted stays so: its hash says something else than the class's.
-	claim.Status.Conditions = append(claim.Status.Conditions, metav1.Condition{Type: api.ConditionTypeDrifted, Status: metav1.ConditionTrue})
-	if more := origin.Hashes(claim); len(more) != 1 || more[api.AnnotationEC2NodeClassHashVersion] != api.EC2NodeClassHashVersion {
+	claim.Status.Conditions = append(
+		claim.Status.Conditions,
+		metav1.Condition{Type: api.ConditionTypeDrifted, Status: metav1.ConditionTrue},
+	)
+	if more := origin.Hashes(claim); len(more) != 1 ||
+		more[api.AnnotationEC2NodeClassHashVersion] != api.EC2NodeClassHashVersion {
 		t.Errorf("a drifted claim is migrated by %v", more)
 	}
 	claim.Annotations, claim.Status.Conditions = nil, nil

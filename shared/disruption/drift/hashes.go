@@ -9,9 +9,10 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// PoolHash changes when the pool's nodes would be made differently, except for requirements, which are compared
-// with the nodes' labels. It has the version api.NodePoolHashVersion, and equals that of Karpenter v1.14. It
-// covers spec.template. The order of lists and maps does not matter, and an empty field equals a missing one.
+// PoolHash changes when the pool's nodes would be made differently, except for requirements, which
+// are compared with the nodes' labels. It has the version api.NodePoolHashVersion, and equals that
+// of Karpenter v1.14. It covers spec.template. The order of lists and maps does not matter, and an
+// empty field equals a missing one.
 func PoolHash(pool *api.NodePool) (string, error) {
 	template := pool.Spec.Template
 	if template.Spec.ExpireAfter.Duration == nil {
@@ -34,8 +35,8 @@ func Stamp(claim *api.NodeClaim, poolHash string) {
 	claim.Annotations[api.NodePoolHashVersionAnnotationKey] = api.NodePoolHashVersion
 }
 
-// staticHash is a pair of annotations: the hash of the object that a claim was made from, and the version of the
-// hash.
+// staticHash is a pair of annotations: the hash of the object that a claim was made from, and the
+// version of the hash.
 type staticHash struct{ hash, version string }
 
 func poolHashKeys() staticHash {
@@ -46,15 +47,16 @@ func classHashKeys() staticHash {
 	return staticHash{api.AnnotationEC2NodeClassHash, api.AnnotationEC2NodeClassHashVersion}
 }
 
-// differs tells whether the object has changed since the claim was made from it. Hashes of different versions
-// cannot be compared.
+// differs tells whether the object has changed since the claim was made from it. Hashes of
+// different versions cannot be compared.
 func (keys staticHash) differs(claim *api.NodeClaim, now, version string) bool {
 	was, known := claim.Annotations[keys.hash]
 	return known && claim.Annotations[keys.version] == version && was != now
 }
 
-// migrate adds to the annotations those that bring the claim's hash to the version. A claim without one counts as
-// made from the object as it is now, because nothing else is known. A drifted claim stays drifted.
+// migrate adds to the annotations those that bring the claim's hash to the version. A claim without
+// one counts as made from the object as it is now, because nothing else is known. A drifted claim
+// stays drifted.
 // https://github.com/kubernetes-sigs/karpenter/blob/main/designs/drift-hash-versioning.md
 func (keys staticHash) migrate(claim *api.NodeClaim, now, version string, into map[string]string) {
 	if claim.Annotations[keys.version] == version {

@@ -17,8 +17,8 @@ type Origin struct {
 	Catalog *catalog.Snapshot
 }
 
-// Origins are those of the pools, by name. Pools and classes must have their defaults. The error says which pool or
-// class cannot be hashed. No object that the API server stores causes one.
+// Origins are those of the pools, by name. Pools and classes must have their defaults. The error
+// says which pool or class cannot be hashed. No object that the API server stores causes one.
 func Origins(
 	pools []api.NodePool, classes []api.EC2NodeClass, certificateAuthority []byte, known *catalog.Snapshot,
 ) (map[string]*Origin, error) {

@@ -1,6 +1,6 @@
-// Package protection tells what keeps pods and nodes from being disrupted: annotations of a person, and
-// PodDisruptionBudgets. It also tells what an eviction costs. It is a leaf of package disruption and
-// looks at pods and nodes one at a time.
+// Package protection tells what keeps pods and nodes from being disrupted: annotations of a person,
+// and PodDisruptionBudgets. It also tells what an eviction costs. It is a leaf of package
+// disruption and looks at pods and nodes one at a time.
 package protection
 
 import (
@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// protects is the value of karpenter.sh/do-not-disrupt that protects without end, and the value of
-	// Cluster Autoscaler's scale-down-disabled.
+	// protects is the value of karpenter.sh/do-not-disrupt that protects without end, and the value
+	// of Cluster Autoscaler's scale-down-disabled.
 	protects = "true"
 	// unsafe is the value of Cluster Autoscaler's safe-to-evict that keeps the node.
 	unsafe = "false"
@@ -28,14 +28,14 @@ const (
 type Protection struct {
 	// Active says that the pod must not be disrupted now.
 	Active bool
-	// Until is when the protection ends. It is zero if the protection has no end, or if the pod has not
-	// started, so that the end is not known.
+	// Until is when the protection ends. It is zero if the protection has no end, or if the pod has
+	// not started, so that the end is not known.
 	Until time.Time
 }
 
-// OfPod reads the annotation. "true" protects without end, and a Go duration protects for that time from
-// the pod's start. The error names the annotation if it is neither. As in Karpenter, such a pod is not
-// protected. Neither is a pod that has ended or is ending.
+// OfPod reads the annotation. "true" protects without end, and a Go duration protects for that time
+// from the pod's start. The error names the annotation if it is neither. As in Karpenter, such a
+// pod is not protected. Neither is a pod that has ended or is ending.
 func OfPod(pod *corev1.Pod, now time.Time) (Protection, error) {
 	value, present := pod.Annotations[api.DoNotDisruptAnnotationKey]
 	if !present || scheduling.IsTerminal(pod) || pod.DeletionTimestamp != nil {
@@ -59,9 +59,9 @@ func OfPod(pod *corev1.Pod, now time.Time) (Protection, error) {
 	return Protection{Active: now.Before(until), Until: until}, nil
 }
 
-// OfNode is the annotation by which a person keeps the node from being disrupted, with its value, or "".
-// It is karpenter.sh/do-not-disrupt, "true" or a Go duration from the node's creation, or Cluster
-// Autoscaler's scale-down-disabled.
+// OfNode is the annotation by which a person keeps the node from being disrupted, with its value,
+// or "". It is karpenter.sh/do-not-disrupt, "true" or a Go duration from the node's creation, or
+// Cluster Autoscaler's scale-down-disabled.
 func OfNode(node *corev1.Node, now time.Time) string {
 	value := node.Annotations[api.DoNotDisruptAnnotationKey]
 	period, err := time.ParseDuration(value)
@@ -74,11 +74,11 @@ func OfNode(node *corev1.Node, now time.Time) string {
 	return ""
 }
 
-// ByAnnotation is the annotation by which the pod keeps its node from voluntary disruption now, or "". A
-// pod that goes with its node keeps it by Karpenter's annotation only. As in Cluster Autoscaler,
-// safe-to-evict: "false" does not protect the pod itself: if the node is deleted for another reason, the
-// pod is evicted under its PodDisruptionBudget. The value "true" lifts neither karpenter.sh/do-not-disrupt
-// nor a budget.
+// ByAnnotation is the annotation by which the pod keeps its node from voluntary disruption now, or
+// "". A pod that goes with its node keeps it by Karpenter's annotation only. As in Cluster
+// Autoscaler, safe-to-evict: "false" does not protect the pod itself: if the node is deleted for
+// another reason, the pod is evicted under its PodDisruptionBudget. The value "true" lifts neither
+// karpenter.sh/do-not-disrupt nor a budget.
 func ByAnnotation(pod *corev1.Pod, now time.Time) string {
 	if protection, err := OfPod(pod, now); err == nil && protection.Active {
 		return api.DoNotDisruptAnnotationKey
@@ -90,8 +90,8 @@ func ByAnnotation(pod *corev1.Pod, now time.Time) string {
 }
 
 // Blocked says why the pods keep their node from being disrupted, or "". A pod is protected, its
-// PodDisruptionBudget allows no eviction now, or several budgets cover it. The eviction API refuses the
-// last.
+// PodDisruptionBudget allows no eviction now, or several budgets cover it. The eviction API refuses
+// the last.
 func Blocked(pods []*corev1.Pod, budgets []policyv1.PodDisruptionBudget, now time.Time) string {
 	for _, pod := range pods {
 		if scheduling.IsTerminal(pod) || pod.DeletionTimestamp != nil {
@@ -117,8 +117,8 @@ func Blocked(pods []*corev1.Pod, budgets []policyv1.PodDisruptionBudget, now tim
 }
 
 // Immovable tells whether no eviction of the pod can succeed until a person changes something or a
-// protection ends. The pod is protected, its budget never allows a disruption, or several budgets cover
-// it.
+// protection ends. The pod is protected, its budget never allows a disruption, or several budgets
+// cover it.
 func Immovable(pod *corev1.Pod, budgets []policyv1.PodDisruptionBudget, now time.Time) bool {
 	if protection, err := OfPod(pod, now); err == nil && protection.Active {
 		return true
@@ -151,8 +151,8 @@ func Covering(budgets []policyv1.PodDisruptionBudget, pod *corev1.Pod) []*policy
 	return covering
 }
 
-// allowsUnready tells whether the pod is not ready and the budget always allows the eviction of such pods
-// (unhealthyPodEvictionPolicy: AlwaysAllow).
+// allowsUnready tells whether the pod is not ready and the budget always allows the eviction of
+// such pods (unhealthyPodEvictionPolicy: AlwaysAllow).
 func allowsUnready(budget *policyv1.PodDisruptionBudget, pod *corev1.Pod) bool {
 	policy := budget.Spec.UnhealthyPodEvictionPolicy
 	if policy == nil || *policy != policyv1.AlwaysAllow {

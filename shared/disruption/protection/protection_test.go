@@ -119,7 +119,15 @@ func TestBlocked(t *testing.T) {
 }
 
 func TestImmovable(t *testing.T) {
-	none, percent, some, all := intstr.FromInt32(0), intstr.FromString("0%"), intstr.FromInt32(1), intstr.FromString("100%")
+	none, percent, some, all := intstr.FromInt32(
+		0,
+	), intstr.FromString(
+		"0%",
+	), intstr.FromInt32(
+		1,
+	), intstr.FromString(
+		"100%",
+	)
 	budget := func(spec policyv1.PodDisruptionBudgetSpec) policyv1.PodDisruptionBudget {
 		spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}}
 		return policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default"}, Spec: spec}
@@ -163,7 +171,10 @@ func TestClusterAutoscalersAnnotations(t *testing.T) {
 	}
 	none := intstr.FromInt32(0)
 	budget := policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "budget"}}
-	budget.Spec = policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &none, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}}}
+	budget.Spec = policyv1.PodDisruptionBudgetSpec{
+		MaxUnavailable: &none,
+		Selector:       &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}},
+	}
 	for _, test := range []struct {
 		name    string
 		pod     *corev1.Pod
@@ -191,7 +202,9 @@ func TestClusterAutoscalersAnnotations(t *testing.T) {
 			}
 		})
 	}
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{api.ScaleDownDisabledAnnotationKey: "true"}}}
+	node := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{api.ScaleDownDisabledAnnotationKey: "true"}},
+	}
 	if !(protection.OfNode(node, monday) != "") {
 		t.Error("a node on which scale-down is disabled is not protected")
 	}

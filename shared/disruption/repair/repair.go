@@ -20,8 +20,8 @@ type repairPolicy struct {
 	tolerated time.Duration
 }
 
-// repairPolicies are Karpenter's for AWS: the kubelet's own condition, and those of the EKS node monitoring
-// agent, which exist only where it runs.
+// repairPolicies are Karpenter's for AWS: the kubelet's own condition, and those of the EKS node
+// monitoring agent, which exist only where it runs.
 // https://karpenter.sh/docs/concepts/disruption/#node-auto-repair
 func repairPolicies() []repairPolicy {
 	return []repairPolicy{
@@ -38,8 +38,8 @@ func repairPolicies() []repairPolicy {
 // checkTolerated is how long a failed status check of EC2 is tolerated: Karpenter's time.
 const checkTolerated = 2 * time.Minute
 
-// unhealthyPercent is how many of a pool's nodes, rounded up, may be unhealthy for a node to be repaired. If
-// more are, the cause is hardly the hardware of each.
+// unhealthyPercent is how many of a pool's nodes, rounded up, may be unhealthy for a node to be
+// repaired. If more are, the cause is hardly the hardware of each.
 const unhealthyPercent = 20
 
 // Impairment is a status check of EC2 that an instance fails.
@@ -105,14 +105,20 @@ func (p PoolHealth) Allowed() int { return (p.Nodes*unhealthyPercent + 99) / 100
 
 // String says why no node of the pool is repaired.
 func (p PoolHealth) String() string {
-	return fmt.Sprintf("%d of %d nodes are unhealthy, which is more than %d%%: %d of them stay until no more than %d are unhealthy",
-		p.Unhealthy, p.Nodes, unhealthyPercent, p.Waiting, p.Allowed())
+	return fmt.Sprintf(
+		"%d of %d nodes are unhealthy, which is more than %d%%: %d of them stay until no more than %d are unhealthy",
+		p.Unhealthy,
+		p.Nodes,
+		unhealthyPercent,
+		p.Waiting,
+		p.Allowed(),
+	)
 }
 
-// Due decides which nodes to repair, by the names of their claims: those that are unhealthy for longer than is
-// tolerated, unless more than a fifth of their pool's nodes are unhealthy, for however long. Blocked are the
-// pools with nodes that stay for this reason. A node whose end was ordered is not repaired, but counts. No
-// disruption budget applies, as in Karpenter.
+// Due decides which nodes to repair, by the names of their claims: those that are unhealthy for
+// longer than is tolerated, unless more than a fifth of their pool's nodes are unhealthy, for
+// however long. Blocked are the pools with nodes that stay for this reason. A node whose end was
+// ordered is not repaired, but counts. No disruption budget applies, as in Karpenter.
 func Due(nodes []NodeHealth, now time.Time) (due map[string]UnhealthyCondition, blocked []PoolHealth) {
 	pools := poolHealths(nodes)
 	due = map[string]UnhealthyCondition{}
@@ -137,8 +143,8 @@ func Due(nodes []NodeHealth, now time.Time) (due map[string]UnhealthyCondition, 
 	return due, blocked
 }
 
-// overdue is the first condition that the node has had for longer than is tolerated, if its end was not
-// ordered.
+// overdue is the first condition that the node has had for longer than is tolerated, if its end was
+// not ordered.
 func (h *NodeHealth) overdue(now time.Time) (condition UnhealthyCondition, overdue bool) {
 	if h.Claim.DeletionTimestamp != nil {
 		return UnhealthyCondition{}, false

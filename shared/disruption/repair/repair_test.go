@@ -20,21 +20,36 @@ var monday = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
 // nodeHealth is a healthy node of the pool with the changes.
 func nodeHealth(name, pool string, change ...func(*repair.NodeHealth)) repair.NodeHealth {
-	p := repair.NodeHealth{Claim: &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}}}, Node: &corev1.Node{}}
+	p := repair.NodeHealth{
+		Claim: &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}}},
+		Node:  &corev1.Node{},
+	}
 	if pool != "" {
 		p.Claim.Labels[api.NodePoolLabelKey] = pool
 	}
-	p.Node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(monday.Add(-time.Hour))}}
+	p.Node.Status.Conditions = []corev1.NodeCondition{
+		{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(monday.Add(-time.Hour))},
+	}
 	for _, f := range change {
 		f(&p)
 	}
 	return p
 }
 
-func reports(kind corev1.NodeConditionType, status corev1.ConditionStatus, since time.Duration) func(*repair.NodeHealth) {
+func reports(
+	kind corev1.NodeConditionType,
+	status corev1.ConditionStatus,
+	since time.Duration,
+) func(*repair.NodeHealth) {
 	return func(p *repair.NodeHealth) {
-		p.Node.Status.Conditions = slices.DeleteFunc(p.Node.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == kind })
-		p.Node.Status.Conditions = append(p.Node.Status.Conditions, corev1.NodeCondition{Type: kind, Status: status, LastTransitionTime: metav1.NewTime(monday.Add(-since))})
+		p.Node.Status.Conditions = slices.DeleteFunc(
+			p.Node.Status.Conditions,
+			func(c corev1.NodeCondition) bool { return c.Type == kind },
+		)
+		p.Node.Status.Conditions = append(
+			p.Node.Status.Conditions,
+			corev1.NodeCondition{Type: kind, Status: status, LastTransitionTime: metav1.NewTime(monday.Add(-since))},
+		)
 	}
 }
 
@@ -83,7 +98,15 @@ func TestAnUnhealthyNodeIsRepairedAfterItsTime(t *testing.T) {
 }
 
 func TestNoNodeOfAPoolWithManyUnhealthyNodesIsRepaired(t *testing.T) {
-	late, early := reports(corev1.NodeReady, corev1.ConditionUnknown, time.Hour), reports(corev1.NodeReady, corev1.ConditionUnknown, time.Minute)
+	late, early := reports(
+		corev1.NodeReady,
+		corev1.ConditionUnknown,
+		time.Hour,
+	), reports(
+		corev1.NodeReady,
+		corev1.ConditionUnknown,
+		time.Minute,
+	)
 	pool := func(name string, well int, sick ...func(*repair.NodeHealth)) []repair.NodeHealth {
 		var nodes []repair.NodeHealth
 		for i := range well {
