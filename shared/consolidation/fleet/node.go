@@ -7,10 +7,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/shared/consolidation/podgroup"
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/disruption/protection"
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner/resource"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
@@ -54,7 +54,7 @@ type Node struct {
 
 // nodeCache is what is computed from a node's pods. It is valid until they change.
 type nodeCache struct {
-	free      podgroup.Vector
+	free      resource.Vector
 	dualPrice float64
 	priced    bool
 	version   int
@@ -74,7 +74,7 @@ type Pod struct {
 	Related bool
 	// Group is the number of the pod's group, Requests what its pods request.
 	Group    int
-	Requests podgroup.Vector
+	Requests resource.Vector
 
 	selectors []int
 }
@@ -184,7 +184,7 @@ func (n *Node) Version() int { return n.cache.version }
 func (n *Node) changed() { n.cache = nodeCache{version: n.cache.version + 1} }
 
 // FreeOf is what the node has left for pods. The caller must not change it.
-func (f *Fleet) FreeOf(n *Node) podgroup.Vector {
+func (f *Fleet) FreeOf(n *Node) resource.Vector {
 	if n.cache.free != nil {
 		return n.cache.free
 	}

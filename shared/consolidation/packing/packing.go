@@ -6,13 +6,14 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
 	"github.com/whittle-dev/whittle/shared/consolidation/podgroup"
+	"github.com/whittle-dev/whittle/shared/planner/resource"
 )
 
 // Packing is a first-fit packing of pods onto nodes.
 type Packing struct {
 	groups *podgroup.Groups
 	nodes  []*fleet.Node
-	free   []podgroup.Vector
+	free   []resource.Vector
 	// open are the nodes that take pods.
 	open []bool
 	// first is, by pod group, the first node that may have room. Room only shrinks.
@@ -85,7 +86,8 @@ func (p *Packing) Empty(number int) (to []int, fits bool) {
 // LargestFirst orders pods by cpu, then memory, then name.
 func LargestFirst(a, b *fleet.Pod) int {
 	return cmp.Or(
-		-cmp.Compare(a.Requests.At(0), b.Requests.At(0)), -cmp.Compare(a.Requests.At(1), b.Requests.At(1)),
+		-cmp.Compare(a.Requests[resource.CPU], b.Requests[resource.CPU]),
+		-cmp.Compare(a.Requests[resource.Memory], b.Requests[resource.Memory]),
 		fleet.ComparePods(a, b),
 	)
 }
@@ -94,7 +96,7 @@ func LargestFirst(a, b *fleet.Pod) int {
 // false if there is none.
 func (p *Packing) Place(pod *fleet.Pod) (at int, fits bool) {
 	for at := p.first[pod.Group]; at < len(p.nodes); at++ {
-		if p.open[at] && p.free[at].Holds(pod.Requests) && p.mayRun(pod.Group, at) {
+		if p.open[at] && p.free[at].Fits(pod.Requests) && p.mayRun(pod.Group, at) {
 			p.free[at].Add(pod.Requests, -1)
 			p.first[pod.Group] = at
 			return at, true

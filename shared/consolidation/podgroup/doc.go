@@ -6,6 +6,5 @@
 // between pods, volumes and host ports: package packing uses it to propose, and the planner
 // decides.
 //
-// Invariant: axis 0 of a Vector is the cpu and axis 1 the memory. The other axes are numbered as
-// resources are met, so that vectors of different Groups cannot be compared.
+// Invariant: vectors of one Groups have the same axes. Those of different Groups cannot be compared.
 package podgroup

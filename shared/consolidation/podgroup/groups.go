@@ -11,72 +11,61 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner/resource"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// Groups numbers the pod groups and the axes of the resources that it has met.
+// Groups numbers the pod groups that it has met. Its axes are the resources that the cluster's pods
+// request.
 type Groups struct {
+	axes   *resource.Axes
 	groups []group
 	byKey  map[string]int
-	axes   map[corev1.ResourceName]int
 	key    strings.Builder
 }
 
 type group struct {
-	requests    Vector
+	requests    resource.Vector
 	affinity    nodeaffinity.RequiredNodeAffinity
 	tolerations []corev1.Toleration
 	// selects says that the pods ask for node labels.
 	selects bool
 }
 
-// New has no groups yet.
-func New() *Groups {
-	return &Groups{
-		byKey: map[string]int{},
-		axes:  map[corev1.ResourceName]int{corev1.ResourceCPU: 0, corev1.ResourceMemory: 1},
+// New has no groups yet, and axes for the requests of all pods of the snapshot.
+func New(cluster *plan.Snapshot) *Groups {
+	names := map[corev1.ResourceName]bool{}
+	add := func(name corev1.ResourceName, _ int64) { names[name] = true }
+	for i := range cluster.Pods {
+		scheduling.EachRequestedAmount(&cluster.Pods[i], add)
 	}
+	for i := range cluster.Nodes {
+		for j := range cluster.Nodes[i].Pods {
+			scheduling.EachRequestedAmount(&cluster.Nodes[i].Pods[j], add)
+		}
+	}
+	return &Groups{axes: resource.NewAxes(slices.Collect(maps.Keys(names))), byKey: map[string]int{}}
 }
 
 // Len is how many groups there are. Their numbers begin at zero.
 func (g *Groups) Len() int { return len(g.groups) }
 
 // Requests is what a pod of the group requests. The caller must not change it.
-func (g *Groups) Requests(number int) Vector { return g.groups[number].requests }
+func (g *Groups) Requests(number int) resource.Vector { return g.groups[number].requests }
 
 // RequestsOf is what the pod requests. It makes no group.
-func (g *Groups) RequestsOf(pod *corev1.Pod) Vector {
-	var requests Vector
+func (g *Groups) RequestsOf(pod *corev1.Pod) resource.Vector {
+	requests := make(resource.Vector, len(g.axes.Names))
 	scheduling.EachRequestedAmount(pod, func(name corev1.ResourceName, amount int64) {
-		axis := g.axis(name)
-		for len(requests) <= axis {
-			requests = append(requests, 0)
+		if axis, known := g.axes.Position[name]; known {
+			requests[axis] += min(amount, resource.MaxAmount)
 		}
-		requests[axis] = scheduling.AddAmounts(requests[axis], amount)
 	})
 	return requests
 }
 
-// Capacity is the list as a vector with an axis for every resource that was met.
-func (g *Groups) Capacity(list corev1.ResourceList) Vector {
-	for name := range list {
-		g.axis(name)
-	}
-	capacity := make(Vector, len(g.axes))
-	for name, quantity := range list {
-		capacity[g.axes[name]] = scheduling.Amount(name, &quantity)
-	}
-	return capacity
-}
-
-func (g *Groups) axis(name corev1.ResourceName) int {
-	axis, known := g.axes[name]
-	if !known {
-		axis = len(g.axes)
-		g.axes[name] = axis
-	}
-	return axis
-}
+// Capacity is the list as a vector. It leaves out resources that no pod requests.
+func (g *Groups) Capacity(list corev1.ResourceList) resource.Vector { return g.axes.Supply(list) }
 
 // Of is the number of the pod's group.
 func (g *Groups) Of(pod *corev1.Pod) int {

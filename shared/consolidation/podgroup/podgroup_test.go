@@ -4,17 +4,18 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
+	apiresource "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/consolidation/podgroup"
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner/resource"
 )
 
 func requesting(cpu string, change ...func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{}
 	pod.Spec.Containers = []corev1.Container{{Resources: corev1.ResourceRequirements{
-		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)},
+		Requests: corev1.ResourceList{corev1.ResourceCPU: apiresource.MustParse(cpu)},
 	}}}
 	for _, f := range change {
 		f(pod)
@@ -31,7 +32,7 @@ func onArm(pod *corev1.Pod) {
 }
 
 func TestPodsThatDifferInRequestsOrNodesHaveDifferentGroups(t *testing.T) {
-	groups := podgroup.New()
+	groups := podgroup.New(&plan.Snapshot{Pods: []corev1.Pod{*requesting("1")}})
 	first := groups.Of(requesting("100m"))
 	named := requesting("100m")
 	named.Name, named.Labels = "other", map[string]string{"app": "other"}
@@ -51,7 +52,7 @@ func TestPodsThatDifferInRequestsOrNodesHaveDifferentGroups(t *testing.T) {
 }
 
 func TestTaintsAndLabelsDecideWherePodsMayRun(t *testing.T) {
-	groups := podgroup.New()
+	groups := podgroup.New(&plan.Snapshot{Pods: []corev1.Pod{*requesting("1")}})
 	plain, tolerates, arm := groups.Of(
 		requesting("1"),
 	), groups.Of(
@@ -82,20 +83,20 @@ func TestTaintsAndLabelsDecideWherePodsMayRun(t *testing.T) {
 }
 
 func TestVectorsHoldWhatFits(t *testing.T) {
-	groups := podgroup.New()
+	groups := podgroup.New(&plan.Snapshot{Pods: []corev1.Pod{*requesting("1")}})
 	requests := groups.RequestsOf(requesting("1500m"))
 	free := groups.Capacity(
-		corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourcePods: resource.MustParse("10")},
+		corev1.ResourceList{corev1.ResourceCPU: apiresource.MustParse("2"), corev1.ResourcePods: apiresource.MustParse("10")},
 	)
-	if !free.Holds(requests) {
+	if !free.Fits(requests) {
 		t.Fatal("1.5 cores do not fit into 2")
 	}
 	free.Add(requests, -1)
-	if free.Holds(requests) {
+	if free.Fits(requests) {
 		t.Error("1.5 cores fit into half a core")
 	}
 	free.Add(requests, 1)
-	if got := free.At(0); got != groups.RequestsOf(requesting("2")).At(0) {
+	if got := free[resource.CPU]; got != groups.RequestsOf(requesting("2"))[resource.CPU] {
 		t.Errorf("%d of cpu is left, want 2 cores", got)
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/consolidation/evaluation"
 	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
-	"github.com/whittle-dev/whittle/shared/consolidation/podgroup"
+	"github.com/whittle-dev/whittle/shared/planner/resource"
 )
 
 const (
@@ -212,10 +212,10 @@ func (s *searcher) roomiest(others, chunk []*fleet.Node) []*fleet.Node {
 }
 
 // holdsOne tells whether one of the nodes' pods fits.
-func holdsOne(free podgroup.Vector, nodes []*fleet.Node) bool {
+func holdsOne(free resource.Vector, nodes []*fleet.Node) bool {
 	for _, n := range nodes {
 		for _, pod := range n.Pods {
-			if free.Holds(pod.Requests) {
+			if free.Fits(pod.Requests) {
 				return true
 			}
 		}
