@@ -49,15 +49,58 @@ func layers() []layer {
 			imports:  "shared/api shared/catalog shared/plan shared/scheduling shared/volumes",
 			deciding: true,
 		},
+		// Disruption, from its leaves up.
+		{path: "shared/disruption/budget", imports: "shared/api", deciding: true},
+		{path: "shared/disruption/protection", imports: "shared/api shared/scheduling", deciding: true},
+		{
+			path:     "shared/disruption/drift",
+			imports:  "shared/api shared/catalog shared/nodeclass shared/scheduling",
+			deciding: true,
+		},
+		{path: "shared/disruption/repair", imports: "shared/api", deciding: true},
 		{
 			path:     "shared/disruption",
-			imports:  "shared/api shared/catalog shared/nodeclass shared/plan shared/scheduling",
+			imports:  "shared/api shared/catalog shared/disruption shared/plan shared/scheduling",
+			deciding: true,
+		},
+		// Consolidation, in the order of its pipeline.
+		{path: "shared/consolidation/settings", imports: "shared/api", deciding: true},
+		{path: "shared/consolidation/relations", imports: "shared/plan", deciding: true},
+		{
+			path:     "shared/consolidation/podgroup",
+			imports:  "shared/plan shared/planner/resource shared/scheduling",
 			deciding: true,
 		},
 		{
-			path: "shared/consolidation",
-			imports: "shared/api shared/catalog shared/disruption shared/plan shared/planner shared/scheduling " +
-				"shared/volumes",
+			path: "shared/consolidation/fleet",
+			imports: "shared/api shared/catalog shared/consolidation/settings shared/consolidation/relations " +
+				"shared/consolidation/podgroup shared/disruption shared/plan shared/planner shared/scheduling",
+			deciding: true,
+		},
+		{
+			path:     "shared/consolidation/eligibility",
+			imports:  "shared/api shared/consolidation/fleet shared/disruption shared/plan shared/scheduling",
+			deciding: true,
+		},
+		{
+			path:     "shared/consolidation/packing",
+			imports:  "shared/consolidation/fleet shared/consolidation/podgroup shared/planner/resource",
+			deciding: true,
+		},
+		{
+			path:     "shared/consolidation/evaluation",
+			imports:  "shared/api shared/consolidation/fleet shared/plan shared/planner shared/scheduling",
+			deciding: true,
+		},
+		{
+			path: "shared/consolidation/search",
+			imports: "shared/consolidation/evaluation shared/consolidation/fleet shared/consolidation/packing " +
+				"shared/planner/resource",
+			deciding: true,
+		},
+		{
+			path:     "shared/consolidation",
+			imports:  "shared/api shared/consolidation shared/disruption shared/plan shared/planner shared/scheduling",
 			deciding: true,
 		},
 		{
