@@ -139,11 +139,8 @@ func (w *watcher) settled(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for i := range pods {
-		if pod := &pods[i]; pod.DeletionTimestamp != nil || pod.Status.Phase != corev1.PodRunning {
-			return fmt.Sprintf("pod %s on node %q is %s (ending: %t)", pod.Name, pod.Spec.NodeName, pod.Status.Phase,
-				pod.DeletionTimestamp != nil), nil
-		}
+	if waiting := notRunning(pods); waiting != "" {
+		return waiting, nil
 	}
 	owners := map[string]string{}
 	for i := range claims {
@@ -168,4 +165,15 @@ func (w *watcher) settled(ctx context.Context) (string, error) {
 		return fmt.Sprintf("%d nodes and %d nodeclaims", len(nodes), len(claims)), nil
 	}
 	return "", nil
+}
+
+// notRunning describes the first pod that does not run; empty for none.
+func notRunning(pods []corev1.Pod) string {
+	for i := range pods {
+		if pod := &pods[i]; pod.DeletionTimestamp != nil || pod.Status.Phase != corev1.PodRunning {
+			return fmt.Sprintf("pod %s on node %q is %s (ending: %t)", pod.Name, pod.Spec.NodeName, pod.Status.Phase,
+				pod.DeletionTimestamp != nil)
+		}
+	}
+	return ""
 }

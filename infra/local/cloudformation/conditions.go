@@ -70,12 +70,7 @@ func (r *resolver) condition(expression any, under []string) (bool, error) {
 		case "Fn::Equals":
 			return r.equals(argument)
 		case "Fn::Not":
-			list, ok := argument.([]any)
-			if !ok || len(list) != 1 {
-				return false, fmt.Errorf("Fn::Not takes a list of one condition, not %s", describe(argument))
-			}
-			holds, err := r.condition(list[0], under)
-			return !holds, err
+			return r.not(argument, under)
 		case "Fn::And", "Fn::Or":
 			return r.combine(name, argument, under)
 		case "Fn::Contains":
@@ -87,6 +82,15 @@ func (r *resolver) condition(expression any, under []string) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+func (r *resolver) not(argument any, under []string) (bool, error) {
+	list, ok := argument.([]any)
+	if !ok || len(list) != 1 {
+		return false, fmt.Errorf("Fn::Not takes a list of one condition, not %s", describe(argument))
+	}
+	holds, err := r.condition(list[0], under)
+	return !holds, err
 }
 
 func (r *resolver) equals(argument any) (bool, error) {

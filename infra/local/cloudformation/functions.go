@@ -18,13 +18,7 @@ func (r *resolver) call(name string, argument any) (any, error) {
 		}
 		return r.ref(target)
 	case "Fn::GetAtt":
-		id, attribute, err := getAttArguments(argument, func(v any) (string, error) {
-			return r.text("the attribute of Fn::GetAtt", v)
-		})
-		if err != nil {
-			return nil, err
-		}
-		return r.attribute(id, attribute)
+		return r.getAtt(argument)
 	case "Fn::Join":
 		return r.join(argument)
 	case "Fn::Sub":
@@ -34,11 +28,7 @@ func (r *resolver) call(name string, argument any) (any, error) {
 	case "Fn::Split":
 		return r.split(argument)
 	case "Fn::Base64":
-		text, err := r.text(name, argument)
-		if err != nil {
-			return nil, err
-		}
-		return base64.StdEncoding.EncodeToString([]byte(text)), nil
+		return r.base64(argument)
 	case "Fn::ImportValue":
 		return r.importValue(argument)
 	case "Fn::GetAZs":
@@ -56,6 +46,24 @@ func (r *resolver) call(name string, argument any) (any, error) {
 	default:
 		return nil, fmt.Errorf("the intrinsic function %s is not simulated by the local AWS", name)
 	}
+}
+
+func (r *resolver) getAtt(argument any) (any, error) {
+	id, attribute, err := getAttArguments(argument, func(v any) (string, error) {
+		return r.text("the attribute of Fn::GetAtt", v)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return r.attribute(id, attribute)
+}
+
+func (r *resolver) base64(argument any) (any, error) {
+	text, err := r.text("Fn::Base64", argument)
+	if err != nil {
+		return nil, err
+	}
+	return base64.StdEncoding.EncodeToString([]byte(text)), nil
 }
 
 // getAttArguments reads both forms of Fn::GetAtt: "Resource.Attribute" and ["Resource",

@@ -68,57 +68,8 @@ func (r *resolver) dependencies() (graph, error) {
 // references collects the resources that a value refers to, following only the sides of Fn::If that
 // hold.
 func (r *resolver) references(value any, kept, needs map[string]bool) error {
-	refer := func(name string) error {
-		if kept[name] {
-			needs[name] = true
-			return nil
-		}
-		_, isPseudo := r.pseudo[name]
-		_, isParameter := r.parameters[name]
-		if isPseudo || isParameter {
-			return nil
-		}
-		return fmt.Errorf("unresolved resource dependencies [%s] in the Resources block of the template", name)
-	}
-	name, argument, ok := intrinsic(value)
-	if ok {
-		switch name {
-		case "Ref":
-			target, isText := argument.(string)
-			if !isText {
-				return fmt.Errorf("the function Ref takes a name, not %s", describe(argument))
-			}
-			return refer(target)
-		case "Fn::GetAtt":
-			id, _, err := getAttArguments(argument, func(any) (string, error) { return "", nil })
-			if err != nil {
-				return err
-			}
-			return refer(id)
-		case "Fn::Sub":
-			text, variables, err := subArguments(argument)
-			if err != nil {
-				return err
-			}
-			for _, part := range subParts(text) {
-				if _, given := variables[part.name]; given || part.name == "" {
-					continue
-				}
-				id, _, _ := strings.Cut(part.name, ".")
-				if err := refer(id); err != nil {
-					return err
-				}
-			}
-			return r.references(variables, kept, needs)
-		case "Fn::If":
-			branch, err := r.branch(argument)
-			if err != nil {
-				return err
-			}
-			return r.references(branch, kept, needs)
-		default:
-			return r.references(argument, kept, needs)
-		}
+	if name, argument, ok := intrinsic(value); ok {
+		return r.functionReferences(name, argument, kept, needs)
 	}
 	switch v := value.(type) {
 	case map[string]any:
@@ -135,6 +86,65 @@ func (r *resolver) references(value any, kept, needs map[string]bool) error {
 		}
 	}
 	return nil
+}
+
+// functionReferences adds the references of an intrinsic function.
+func (r *resolver) functionReferences(name string, argument any, kept, needs map[string]bool) error {
+	switch name {
+	case "Ref":
+		target, isText := argument.(string)
+		if !isText {
+			return fmt.Errorf("the function Ref takes a name, not %s", describe(argument))
+		}
+		return r.refer(target, kept, needs)
+	case "Fn::GetAtt":
+		id, _, err := getAttArguments(argument, func(any) (string, error) { return "", nil })
+		if err != nil {
+			return err
+		}
+		return r.refer(id, kept, needs)
+	case "Fn::Sub":
+		return r.subReferences(argument, kept, needs)
+	case "Fn::If":
+		branch, err := r.branch(argument)
+		if err != nil {
+			return err
+		}
+		return r.references(branch, kept, needs)
+	default:
+		return r.references(argument, kept, needs)
+	}
+}
+
+func (r *resolver) subReferences(argument any, kept, needs map[string]bool) error {
+	text, variables, err := subArguments(argument)
+	if err != nil {
+		return err
+	}
+	for _, part := range subParts(text) {
+		if _, given := variables[part.name]; given || part.name == "" {
+			continue
+		}
+		id, _, _ := strings.Cut(part.name, ".")
+		if err := r.refer(id, kept, needs); err != nil {
+			return err
+		}
+	}
+	return r.references(variables, kept, needs)
+}
+
+// refer adds a reference to a resource. Parameters and pseudo parameters are none.
+func (r *resolver) refer(name string, kept, needs map[string]bool) error {
+	if kept[name] {
+		needs[name] = true
+		return nil
+	}
+	_, isPseudo := r.pseudo[name]
+	_, isParameter := r.parameters[name]
+	if isPseudo || isParameter {
+		return nil
+	}
+	return fmt.Errorf("unresolved resource dependencies [%s] in the Resources block of the template", name)
 }
 
 func (g graph) checkCircles() error {

@@ -143,15 +143,8 @@ func resolveParameter(ctx context.Context, name string, declared parameterDeclar
 // check holds a value against the constraints of its declaration.
 func (d parameterDeclaration) check(name, kind, text string) error {
 	if kind == "Number" {
-		number, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			return fmt.Errorf("parameter %s takes a number, not %q", name, text)
-		}
-		if low, ok := limit(d.MinValue); ok && number < low {
-			return d.violation(name, fmt.Sprintf("must be at least %v", low))
-		}
-		if high, ok := limit(d.MaxValue); ok && number > high {
-			return d.violation(name, fmt.Sprintf("must be at most %v", high))
+		if err := d.checkNumber(name, text); err != nil {
+			return err
 		}
 	}
 	if low, ok := limit(d.MinLength); ok && float64(len(text)) < low {
@@ -174,6 +167,20 @@ func (d parameterDeclaration) check(name, kind, text string) error {
 		return candidate == text
 	}) {
 		return d.violation(name, "must be one of "+describe(d.AllowedValues))
+	}
+	return nil
+}
+
+func (d parameterDeclaration) checkNumber(name, text string) error {
+	number, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return fmt.Errorf("parameter %s takes a number, not %q", name, text)
+	}
+	if low, ok := limit(d.MinValue); ok && number < low {
+		return d.violation(name, fmt.Sprintf("must be at least %v", low))
+	}
+	if high, ok := limit(d.MaxValue); ok && number > high {
+		return d.violation(name, fmt.Sprintf("must be at most %v", high))
 	}
 	return nil
 }

@@ -81,38 +81,51 @@ func (p alarmProperties) alarm(name string) (alarm, error) {
 	if p.MetricName != "" {
 		made.metrics = []Metric{metricOf(p.Namespace, p.MetricName, p.Statistic, p.Dimensions)}
 	}
-	for _, query := range p.Metrics {
+	if err := made.addQueries(name, p.Metrics); err != nil {
+		return alarm{}, err
+	}
+	return made, p.check(name, made)
+}
+
+// addQueries takes in the metrics of a sum.
+func (a *alarm) addQueries(name string, queries []queryProperties) error {
+	for _, query := range queries {
 		switch stat := query.MetricStat; {
 		case stat == nil && query.Expression == sum && query.ReturnData:
-			made.filled = true
+			a.filled = true
 		case stat != nil && !query.ReturnData:
-			made.metrics = append(made.metrics,
+			a.metrics = append(a.metrics,
 				metricOf(stat.Metric.Namespace, stat.Metric.MetricName, stat.Stat, stat.Metric.Dimensions))
-			made.period = time.Duration(stat.Period) * time.Second
+			a.period = time.Duration(stat.Period) * time.Second
 		default:
-			return alarm{}, fmt.Errorf("alarm %s: query %q: only one metric, or %s of several, is simulated", name, query.ID,
+			return fmt.Errorf("alarm %s: query %q: only one metric, or %s of several, is simulated", name, query.ID,
 				sum)
 		}
 	}
+	return nil
+}
+
+// check refuses what the local CloudWatch does not simulate.
+func (p alarmProperties) check(name string, made alarm) error {
 	switch {
 	case len(made.metrics) == 0 || len(made.metrics) > 1 && !made.filled:
-		return alarm{}, fmt.Errorf("alarm %s: only one metric, or %s of several, is simulated", name, sum)
+		return fmt.Errorf("alarm %s: only one metric, or %s of several, is simulated", name, sum)
 	case made.period <= 0 || made.periods < 1 || made.due > made.periods:
-		return alarm{}, fmt.Errorf("alarm %s: %d of %d periods of %s cannot be looked at", name, made.due, made.periods,
+		return fmt.Errorf("alarm %s: %d of %d periods of %s cannot be looked at", name, made.due, made.periods,
 			made.period)
 	case p.ComparisonOperator != greater && p.ComparisonOperator != less:
-		return alarm{}, fmt.Errorf("alarm %s: ComparisonOperator %q is not simulated; %s and %s are", name,
+		return fmt.Errorf("alarm %s: ComparisonOperator %q is not simulated; %s and %s are", name,
 			p.ComparisonOperator, greater, less)
 	case !slices.Contains([]string{"", "missing", "breaching", "notBreaching"}, p.TreatMissingData):
-		return alarm{}, fmt.Errorf("alarm %s: TreatMissingData %q is not simulated", name, p.TreatMissingData)
+		return fmt.Errorf("alarm %s: TreatMissingData %q is not simulated", name, p.TreatMissingData)
 	}
 	for _, metric := range made.metrics {
 		if !slices.Contains([]string{"Sum", "Maximum"}, metric.Statistic) {
-			return alarm{}, fmt.Errorf("alarm %s: statistic %q of %s is not simulated; Sum and Maximum are", name,
+			return fmt.Errorf("alarm %s: statistic %q of %s is not simulated; Sum and Maximum are", name,
 				metric.Statistic, metric.Name)
 		}
 	}
-	return made, nil
+	return nil
 }
 
 func metricOf(namespace, name, statistic string, dimensions []dimension) Metric {

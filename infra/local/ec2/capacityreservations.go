@@ -87,23 +87,8 @@ func (s *Service) addReservation(wanted CapacityReservation) (*capacityReservati
 	at := slices.IndexFunc(s.vpc.zones, func(z zone) bool {
 		return z.Name == wanted.Zone || wanted.Zone == "" && z.ID == wanted.ZoneID
 	})
-	facts := s.typeOf[wanted.InstanceType]
-	switch {
-	case facts == nil:
-		return nil, refuse(codeInvalidParameterValue, "Invalid instance type: %s", wanted.InstanceType)
-	case at < 0:
-		return nil, invalidValue(wanted.Zone+wanted.ZoneID, "AvailabilityZone", "Expecting a zone of the region.")
-	case !slices.Contains(facts.Zones, s.vpc.zones[at].Name):
-		return nil, refuse(codeUnsupported, "The requested configuration is currently not supported: %s in %s.",
-			wanted.InstanceType, s.vpc.zones[at].Name)
-	case wanted.Total < 1:
-		return nil, invalidValue(wanted.Total, "InstanceCount", "Expecting at least 1.")
-	case wanted.Type == CapacityBlock && !slices.Contains(facts.UsageClasses, CapacityBlock):
-		return nil, refuse(codeUnsupported, "The instance type %s is not offered in capacity blocks.", wanted.InstanceType)
-	case wanted.Type == CapacityBlock && wanted.End.IsZero():
-		return nil, missing("EndDate")
-	case !wanted.End.IsZero() && !wanted.End.After(time.Now()):
-		return nil, invalidValue(timestamp(wanted.End), "EndDate", "Expecting a time to come.")
+	if err := s.checkReservation(wanted, at); err != nil {
+		return nil, err
 	}
 	for value, of := range map[*string][]string{
 		&wanted.Platform: {"Linux/UNIX", "Windows"}, &wanted.Tenancy: {"default", "dedicated"},
@@ -130,6 +115,29 @@ func (s *Service) addReservation(wanted CapacityReservation) (*capacityReservati
 	s.reservations[r.ID] = r
 	s.scheduleReservation(r)
 	return r, nil
+}
+
+// checkReservation refuses what EC2 does not reserve. at is the place of its zone, negative for none.
+func (s *Service) checkReservation(wanted CapacityReservation, at int) error {
+	facts := s.typeOf[wanted.InstanceType]
+	switch {
+	case facts == nil:
+		return refuse(codeInvalidParameterValue, "Invalid instance type: %s", wanted.InstanceType)
+	case at < 0:
+		return invalidValue(wanted.Zone+wanted.ZoneID, "AvailabilityZone", "Expecting a zone of the region.")
+	case !slices.Contains(facts.Zones, s.vpc.zones[at].Name):
+		return refuse(codeUnsupported, "The requested configuration is currently not supported: %s in %s.",
+			wanted.InstanceType, s.vpc.zones[at].Name)
+	case wanted.Total < 1:
+		return invalidValue(wanted.Total, "InstanceCount", "Expecting at least 1.")
+	case wanted.Type == CapacityBlock && !slices.Contains(facts.UsageClasses, CapacityBlock):
+		return refuse(codeUnsupported, "The instance type %s is not offered in capacity blocks.", wanted.InstanceType)
+	case wanted.Type == CapacityBlock && wanted.End.IsZero():
+		return missing("EndDate")
+	case !wanted.End.IsZero() && !wanted.End.After(time.Now()):
+		return invalidValue(timestamp(wanted.End), "EndDate", "Expecting a time to come.")
+	}
+	return nil
 }
 
 func setDefault(to *string, value string) {

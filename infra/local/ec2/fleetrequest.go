@@ -4,11 +4,22 @@ import "slices"
 
 // check refuses requests that no instant fleet accepts.
 func (r *createFleetRequest) check() error {
-	switch {
-	case len(r.LaunchTemplateConfigs) == 0:
+	if len(r.LaunchTemplateConfigs) == 0 {
 		return missing("LaunchTemplateConfigs")
-	case r.Type != "instant":
+	}
+	if r.Type != "instant" {
 		return refuse("UnsupportedOperation", "The local EC2 holds fleets of the type instant only, not %q", r.Type)
+	}
+	for _, check := range []func() error{r.checkTarget, r.checkReserved, r.checkOverrides} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *createFleetRequest) checkTarget() error {
+	switch {
 	case r.Target.Total == nil:
 		return missing("TargetCapacitySpecification.TotalTargetCapacity")
 	case *r.Target.Total < 1 || *r.Target.Total > 10000:
@@ -22,6 +33,13 @@ func (r *createFleetRequest) check() error {
 	case r.Target.DefaultType == CapacityBlock && (r.Target.OnDemand > 0 || r.Target.Spot > 0):
 		return refuse(codeInvalidFleetConfiguration,
 			"A fleet of capacity blocks takes neither OnDemandTargetCapacity nor SpotTargetCapacity")
+	}
+	return nil
+}
+
+// checkReserved checks the options about reserved capacity and the strategies.
+func (r *createFleetRequest) checkReserved() error {
+	switch {
 	case (r.Target.DefaultType == targetReserved) != (r.ReservedCapacityOptions != nil &&
 		len(r.ReservedCapacityOptions.ReservationTypes) > 0):
 		return refuse(codeInvalidFleetConfiguration,
@@ -44,6 +62,10 @@ func (r *createFleetRequest) check() error {
 	if !isStrategy(OnDemand, r.OnDemandOptions.AllocationStrategy) {
 		return invalidValue(r.OnDemandOptions.AllocationStrategy, "OnDemandOptions.AllocationStrategy", "")
 	}
+	return nil
+}
+
+func (r *createFleetRequest) checkOverrides() error {
 	overrides := 0
 	for _, config := range r.LaunchTemplateConfigs {
 		overrides += len(config.Overrides)

@@ -40,19 +40,8 @@ func checkHardware(l *launch) error {
 		return refuse(codeUnsupported, "The instance type %s does not support Nitro Enclaves.", l.facts.Name)
 	}
 	if options := l.data.CPUOptions; options != nil {
-		switch {
-		case options.NestedVirtualization == "enabled" &&
-			!slices.Contains(l.facts.ProcessorFeatures, "nested-virtualization"):
-			return refuse(codeUnsupported, "The instance type %s does not support nested virtualization.", l.facts.Name)
-		case options.AmdSevSnp == "enabled" && !slices.Contains(l.facts.ProcessorFeatures, "amd-sev-snp"):
-			return refuse(codeUnsupported, "The instance type %s does not support AMD SEV-SNP.", l.facts.Name)
-		case options.CoreCount != nil && (*options.CoreCount < 1 || *options.CoreCount > l.facts.CoresDefault):
-			return refuse(codeInvalidParameterValue, "CpuOptions: CoreCount %d is not supported by %s, which has %d cores.",
-				*options.CoreCount, l.facts.Name, l.facts.CoresDefault)
-		case options.ThreadsPerCore != nil && *options.ThreadsPerCore != 1 &&
-			*options.ThreadsPerCore != l.facts.ThreadsPerCore:
-			return refuse(codeInvalidParameterValue, "CpuOptions: ThreadsPerCore %d is not supported by %s.",
-				*options.ThreadsPerCore, l.facts.Name)
+		if err := l.checkCPU(options); err != nil {
+			return err
 		}
 	}
 	if l.data.Placement == nil {
@@ -63,6 +52,24 @@ func checkHardware(l *launch) error {
 		return refuse(codeUnsupported, "The local EC2 has no dedicated hosts: tenancy %q is default or dedicated.", tenancy)
 	case tenancy == "dedicated" && l.facts.BurstablePerformance && !l.facts.CurrentGeneration:
 		return refuse(codeUnsupported, "The instance type %s cannot be had with the tenancy dedicated.", l.facts.Name)
+	}
+	return nil
+}
+
+func (l *launch) checkCPU(options *cpuOptions) error {
+	switch {
+	case options.NestedVirtualization == "enabled" &&
+		!slices.Contains(l.facts.ProcessorFeatures, "nested-virtualization"):
+		return refuse(codeUnsupported, "The instance type %s does not support nested virtualization.", l.facts.Name)
+	case options.AmdSevSnp == "enabled" && !slices.Contains(l.facts.ProcessorFeatures, "amd-sev-snp"):
+		return refuse(codeUnsupported, "The instance type %s does not support AMD SEV-SNP.", l.facts.Name)
+	case options.CoreCount != nil && (*options.CoreCount < 1 || *options.CoreCount > l.facts.CoresDefault):
+		return refuse(codeInvalidParameterValue, "CpuOptions: CoreCount %d is not supported by %s, which has %d cores.",
+			*options.CoreCount, l.facts.Name, l.facts.CoresDefault)
+	case options.ThreadsPerCore != nil && *options.ThreadsPerCore != 1 &&
+		*options.ThreadsPerCore != l.facts.ThreadsPerCore:
+		return refuse(codeInvalidParameterValue, "CpuOptions: ThreadsPerCore %d is not supported by %s.",
+			*options.ThreadsPerCore, l.facts.Name)
 	}
 	return nil
 }

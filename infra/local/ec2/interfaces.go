@@ -54,15 +54,9 @@ func (s *Service) resolveInterfaces(l *launch) error {
 }
 
 func (s *Service) resolveInterface(l *launch, wanted networkInterface) (launchInterface, error) {
-	number := func(n *int) int {
-		if n == nil {
-			return 0
-		}
-		return *n
-	}
 	n := launchInterface{
-		card: number(wanted.NetworkCardIndex), device: number(wanted.DeviceIndex), kind: wanted.InterfaceType,
-		prefixes: number(wanted.Ipv4PrefixCount), tracking: wanted.ConnectionTrackingSpecification,
+		card: orZero(wanted.NetworkCardIndex), device: orZero(wanted.DeviceIndex), kind: wanted.InterfaceType,
+		prefixes: orZero(wanted.Ipv4PrefixCount), tracking: wanted.ConnectionTrackingSpecification,
 	}
 	if n.kind == "" {
 		n.kind = kindInterface
@@ -76,28 +70,9 @@ func (s *Service) resolveInterface(l *launch, wanted networkInterface) (launchIn
 	if len(n.groups) == 0 {
 		n.groups = l.securityGroups
 	}
-	secondary := number(wanted.SecondaryPrivateIPAddressCount)
-	switch {
-	case wanted.DeviceIndex == nil:
-		return n, refuse(codeInvalidParameterValue, "Each network interface requires a device index.")
-	case !slices.Contains([]string{kindInterface, kindEFA, kindEFAOnly}, n.kind):
-		return n, invalidValue(n.kind, "interfaceType", "Expecting interface, efa or efa-only.")
-	case n.kind != kindInterface && !l.facts.Network.EFASupported:
-		return n, refuse(codeInvalidParameterCombination, "EFA interfaces are not supported on %s.", l.facts.Name)
-	case n.card >= len(l.facts.Network.Cards):
-		return n, invalidValue(n.card, "networkCardIndex", "The instance type "+l.facts.Name+" has no such network card.")
-	case n.kind == kindEFAOnly && (n.prefixes+secondary > 0 || wanted.AssociatePublicIPAddress != nil):
-		return n, refuse(codeInvalidParameterValue, "An interface of the type efa-only takes no addresses.")
-	case n.public && len(l.data.NetworkInterfaces) > 1:
-		return n, refuse(codeInvalidParameterCombination,
-			"The associatePublicIPAddress parameter cannot be specified when launching with multiple network interfaces.")
-	case number(wanted.Ipv6AddressCount)+number(wanted.Ipv6PrefixCount) > 0 || wanted.PrimaryIpv6 != nil &&
-		*wanted.PrimaryIpv6:
-		return n, refuse(codeInvalidParameterValue,
-			"The subnet has no IPv6 address range: no subnet of the local EC2 has one.")
-	case wanted.ConnectionTrackingSpecification != nil && l.facts.Hypervisor == "xen":
-		return n, refuse(codeUnsupported,
-			"Connection tracking settings need an instance type of the Nitro system: %s is none.", l.facts.Name)
+	secondary := orZero(wanted.SecondaryPrivateIPAddressCount)
+	if err := l.checkInterface(n, wanted); err != nil {
+		return n, err
 	}
 	if n.kind != kindEFAOnly {
 		n.addresses = 1 + secondary
@@ -109,6 +84,44 @@ func (s *Service) resolveInterface(l *launch, wanted networkInterface) (launchIn
 			l.facts.Name, slots)
 	}
 	return n, checkTracking(wanted.ConnectionTrackingSpecification)
+}
+
+// checkInterface refuses an interface that the launch's type or network does not allow.
+func (l *launch) checkInterface(n launchInterface, wanted networkInterface) error {
+	secondary := orZero(wanted.SecondaryPrivateIPAddressCount)
+	switch {
+	case wanted.DeviceIndex == nil:
+		return refuse(codeInvalidParameterValue, "Each network interface requires a device index.")
+	case !slices.Contains([]string{kindInterface, kindEFA, kindEFAOnly}, n.kind):
+		return invalidValue(n.kind, "interfaceType", "Expecting interface, efa or efa-only.")
+	case n.kind != kindInterface && !l.facts.Network.EFASupported:
+		return refuse(codeInvalidParameterCombination, "EFA interfaces are not supported on %s.", l.facts.Name)
+	case n.card >= len(l.facts.Network.Cards):
+		return invalidValue(n.card, "networkCardIndex", "The instance type "+l.facts.Name+" has no such network card.")
+	case n.kind == kindEFAOnly && (n.prefixes+secondary > 0 || wanted.AssociatePublicIPAddress != nil):
+		return refuse(codeInvalidParameterValue, "An interface of the type efa-only takes no addresses.")
+	case n.public && len(l.data.NetworkInterfaces) > 1:
+		return refuse(codeInvalidParameterCombination,
+			"The associatePublicIPAddress parameter cannot be specified when launching with multiple network interfaces.")
+	case wanted.wantsIPv6():
+		return refuse(codeInvalidParameterValue,
+			"The subnet has no IPv6 address range: no subnet of the local EC2 has one.")
+	case wanted.ConnectionTrackingSpecification != nil && l.facts.Hypervisor == "xen":
+		return refuse(codeUnsupported,
+			"Connection tracking settings need an instance type of the Nitro system: %s is none.", l.facts.Name)
+	}
+	return nil
+}
+
+func (n networkInterface) wantsIPv6() bool {
+	return orZero(n.Ipv6AddressCount)+orZero(n.Ipv6PrefixCount) > 0 || n.PrimaryIpv6 != nil && *n.PrimaryIpv6
+}
+
+func orZero(n *int) int {
+	if n == nil {
+		return 0
+	}
+	return *n
 }
 
 // checkTracking holds the bounds of

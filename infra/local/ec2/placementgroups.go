@@ -172,6 +172,11 @@ func (s *Service) resolveGroup(l *launch) error {
 	if l.group = s.placementGroup(name); l.group == nil {
 		return unknownGroup(name)
 	}
+	return l.joinGroup(p)
+}
+
+// joinGroup refuses what the group's strategy does not allow and sets the partition.
+func (l *launch) joinGroup(p *placement) error {
 	switch {
 	case l.group.strategy == strategyCluster && l.facts.BurstablePerformance:
 		return refuse(codeInvalidParameterCombination,

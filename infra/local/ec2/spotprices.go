@@ -17,6 +17,26 @@ const productLinux, productLinuxVPC = "Linux/UNIX", "Linux/UNIX (Amazon VPC)"
 // for every change in the window and the one that was valid at its start. Prices here do not
 // change, so each pool has one entry. Pages may have any size: Karpenter asks for 2,000.
 func (s *Service) describeSpotPriceHistory(_ *wire.Call, in *describeSpotPriceHistoryRequest) (any, error) {
+	all, err := matching(s.spotPrices(in), in.Filters, fields[spotPrice]{
+		"availability-zone":    func(p spotPrice) []string { return one(p.AvailabilityZone) },
+		"availability-zone-id": func(p spotPrice) []string { return one(p.AvailabilityZoneID) },
+		"instance-type":        func(p spotPrice) []string { return one(p.InstanceType) },
+		"product-description":  func(p spotPrice) []string { return one(p.ProductDescription) },
+		"spot-price":           func(p spotPrice) []string { return one(p.SpotPrice) },
+		"timestamp":            func(p spotPrice) []string { return one(p.Timestamp) },
+	}, nil)
+	if err != nil {
+		return nil, err
+	}
+	page, next, err := paginate(all, in.MaxResults, in.NextToken, pageBounds{Least: 1, Most: math.MaxInt, Default: 1000})
+	if err != nil {
+		return nil, err
+	}
+	return &describeSpotPriceHistoryResult{Prices: setOf(page), NextToken: next}, nil
+}
+
+// spotPrices returns the prices of the types, zones and products that the request names.
+func (s *Service) spotPrices(in *describeSpotPriceHistoryRequest) []spotPrice {
 	changed := timestamp(time.Now().Truncate(time.Hour))
 	var all []spotPrice
 	for i := range s.types {
@@ -41,20 +61,5 @@ func (s *Service) describeSpotPriceHistory(_ *wire.Call, in *describeSpotPriceHi
 			}
 		}
 	}
-	all, err := matching(all, in.Filters, fields[spotPrice]{
-		"availability-zone":    func(p spotPrice) []string { return one(p.AvailabilityZone) },
-		"availability-zone-id": func(p spotPrice) []string { return one(p.AvailabilityZoneID) },
-		"instance-type":        func(p spotPrice) []string { return one(p.InstanceType) },
-		"product-description":  func(p spotPrice) []string { return one(p.ProductDescription) },
-		"spot-price":           func(p spotPrice) []string { return one(p.SpotPrice) },
-		"timestamp":            func(p spotPrice) []string { return one(p.Timestamp) },
-	}, nil)
-	if err != nil {
-		return nil, err
-	}
-	page, next, err := paginate(all, in.MaxResults, in.NextToken, pageBounds{Least: 1, Most: math.MaxInt, Default: 1000})
-	if err != nil {
-		return nil, err
-	}
-	return &describeSpotPriceHistoryResult{Prices: setOf(page), NextToken: next}, nil
+	return all
 }

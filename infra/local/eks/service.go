@@ -120,35 +120,56 @@ type handler func(c *wire.Call, path []string) (any, error)
 // route finds the action for a request. path has the parts of the URL that are names.
 func (s *Service) route(c *wire.Call) (action string, serve handler, path []string) {
 	parts, err := pathParts(c.HTTP.URL)
-	if err != nil || len(parts) == 0 || parts[0] != "clusters" {
+	if err != nil {
 		return "", nil, nil
 	}
-	method := c.HTTP.Method
-	switch {
-	case len(parts) == 1 && method == http.MethodGet:
-		return "ListClusters", s.listClusters, nil
-	case len(parts) == 2 && method == http.MethodGet:
-		return "DescribeCluster", s.describeCluster, parts[1:]
-	case len(parts) < 3 || parts[2] != "access-entries":
-		return "", nil, nil
-	case len(parts) == 3 && method == http.MethodGet:
-		return "ListAccessEntries", s.listAccessEntries, parts[1:2]
-	case len(parts) == 3 && method == http.MethodPost:
-		return "CreateAccessEntry", s.createAccessEntry, parts[1:2]
-	case len(parts) == 4 && method == http.MethodGet:
-		return "DescribeAccessEntry", s.describeAccessEntry, []string{parts[1], parts[3]}
-	case len(parts) == 4 && method == http.MethodPost:
-		return "UpdateAccessEntry", s.updateAccessEntry, []string{parts[1], parts[3]}
-	case len(parts) == 4 && method == http.MethodDelete:
-		return "DeleteAccessEntry", s.deleteAccessEntry, []string{parts[1], parts[3]}
-	case len(parts) == 5 && parts[4] == "access-policies" && method == http.MethodPost:
-		return "AssociateAccessPolicy", s.associateAccessPolicy, []string{parts[1], parts[3]}
-	case len(parts) == 5 && parts[4] == "access-policies" && method == http.MethodGet:
-		return "ListAssociatedAccessPolicies", s.listAssociatedAccessPolicies, []string{parts[1], parts[3]}
-	case len(parts) == 6 && parts[4] == "access-policies" && method == http.MethodDelete:
-		return "DisassociateAccessPolicy", s.disassociateAccessPolicy, []string{parts[1], parts[3], parts[5]}
+	for _, r := range s.routes() {
+		if names, matches := r.match(c.HTTP.Method, parts); matches {
+			return r.action, r.serve, names
+		}
 	}
 	return "", nil, nil
+}
+
+// route is a REST operation. A * in its path stands for a name.
+type route struct {
+	method, path string
+	action       string
+	serve        handler
+}
+
+func (s *Service) routes() []route {
+	const entries = "clusters/*/access-entries"
+	return []route{
+		{http.MethodGet, "clusters", "ListClusters", s.listClusters},
+		{http.MethodGet, "clusters/*", "DescribeCluster", s.describeCluster},
+		{http.MethodGet, entries, "ListAccessEntries", s.listAccessEntries},
+		{http.MethodPost, entries, "CreateAccessEntry", s.createAccessEntry},
+		{http.MethodGet, entries + "/*", "DescribeAccessEntry", s.describeAccessEntry},
+		{http.MethodPost, entries + "/*", "UpdateAccessEntry", s.updateAccessEntry},
+		{http.MethodDelete, entries + "/*", "DeleteAccessEntry", s.deleteAccessEntry},
+		{http.MethodPost, entries + "/*/access-policies", "AssociateAccessPolicy", s.associateAccessPolicy},
+		{http.MethodGet, entries + "/*/access-policies", "ListAssociatedAccessPolicies", s.listAssociatedAccessPolicies},
+		{http.MethodDelete, entries + "/*/access-policies/*", "DisassociateAccessPolicy", s.disassociateAccessPolicy},
+	}
+}
+
+// match returns the names in a path that fits the route.
+func (r route) match(method string, parts []string) (names []string, matches bool) {
+	wanted := strings.Split(r.path, "/")
+	if method != r.method || len(parts) != len(wanted) {
+		return nil, false
+	}
+	for i, part := range wanted {
+		switch part {
+		case "*":
+			names = append(names, parts[i])
+		case parts[i]:
+		default:
+			return nil, false
+		}
+	}
+	return names, true
 }
 
 // pathParts splits a path before it is unescaped: ARNs have slashes of their own.

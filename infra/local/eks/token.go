@@ -64,6 +64,11 @@ func (s *Service) checkURL(u *url.URL, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("the token's URL has a query that cannot be read: %w", err)
 	}
+	return checkQuery(query, now)
+}
+
+// checkQuery checks the parameters of the presigned URL.
+func checkQuery(query url.Values, now time.Time) error {
 	allowed := []string{
 		"action", "version", "x-amz-algorithm", "x-amz-credential", "x-amz-date", "x-amz-expires", "x-amz-security-token",
 		"x-amz-signature",

@@ -79,31 +79,33 @@ func parseText(name string, argument any) (condition, error) {
 	if text == "" && (name == "prefix" || name == "suffix") {
 		return nil, fmt.Errorf("%s takes a string that is not empty", name)
 	}
-	var test func(string) bool
-	switch {
-	case name == "equals-ignore-case":
-		test = func(value string) bool { return strings.EqualFold(value, text) }
-	case name == "wildcard":
-		parsed, err := parseWildcard(text)
-		if err != nil {
-			return nil, err
-		}
-		test = parsed
-	case folded && name == "prefix":
-		lower := strings.ToLower(text)
-		test = func(value string) bool { return strings.HasPrefix(strings.ToLower(value), lower) }
-	case folded:
-		lower := strings.ToLower(text)
-		test = func(value string) bool { return strings.HasSuffix(strings.ToLower(value), lower) }
-	case name == "prefix":
-		test = func(value string) bool { return strings.HasPrefix(value, text) }
-	default:
-		test = func(value string) bool { return strings.HasSuffix(value, text) }
+	test, err := textTest(name, text, folded)
+	if err != nil {
+		return nil, err
 	}
 	return func(value any) bool {
 		text, ok := value.(string)
 		return ok && test(text)
 	}, nil
+}
+
+// textTest returns the comparison of an operator with a text. folded ignores upper and lower case.
+func textTest(name, text string, folded bool) (func(string) bool, error) {
+	lower := strings.ToLower(text)
+	switch {
+	case name == "equals-ignore-case":
+		return func(value string) bool { return strings.EqualFold(value, text) }, nil
+	case name == "wildcard":
+		return parseWildcard(text)
+	case folded && name == "prefix":
+		return func(value string) bool { return strings.HasPrefix(strings.ToLower(value), lower) }, nil
+	case folded:
+		return func(value string) bool { return strings.HasSuffix(strings.ToLower(value), lower) }, nil
+	case name == "prefix":
+		return func(value string) bool { return strings.HasPrefix(value, text) }, nil
+	default:
+		return func(value string) bool { return strings.HasSuffix(value, text) }, nil
+	}
 }
 
 // parseWildcard cuts a pattern at its asterisks; \* and \\ stand for themselves.
@@ -154,24 +156,9 @@ func parseAnythingBut(argument any) (condition, error) {
 	var excluded leaf
 	switch argument := argument.(type) {
 	case map[string]any:
-		if len(argument) != 1 {
-			return nil, fmt.Errorf("anything-but %s: it takes one operator", show(argument))
-		}
-		for name, texts := range argument {
-			if name != "prefix" && name != "suffix" && name != "equals-ignore-case" && name != "wildcard" {
-				return nil, fmt.Errorf("anything-but takes prefix, suffix, equals-ignore-case or wildcard, not %q", name)
-			}
-			list, ok := texts.([]any)
-			if !ok {
-				list = []any{texts}
-			}
-			for _, text := range list {
-				c, err := parseText(name, text)
-				if err != nil {
-					return nil, fmt.Errorf("anything-but: %w", err)
-				}
-				excluded = append(excluded, c)
-			}
+		var err error
+		if excluded, err = excludedTexts(argument); err != nil {
+			return nil, err
 		}
 	case []any:
 		for _, element := range argument {
@@ -192,6 +179,30 @@ func parseAnythingBut(argument any) (condition, error) {
 	return func(value any) bool { return value != missing{} && !excluded.matchesOne(value) }, nil
 }
 
+// excludedTexts reads the operator in an anything-but.
+func excludedTexts(argument map[string]any) (excluded leaf, err error) {
+	if len(argument) != 1 {
+		return nil, fmt.Errorf("anything-but %s: it takes one operator", show(argument))
+	}
+	for name, texts := range argument {
+		if name != "prefix" && name != "suffix" && name != "equals-ignore-case" && name != "wildcard" {
+			return nil, fmt.Errorf("anything-but takes prefix, suffix, equals-ignore-case or wildcard, not %q", name)
+		}
+		list, ok := texts.([]any)
+		if !ok {
+			list = []any{texts}
+		}
+		for _, text := range list {
+			c, err := parseText(name, text)
+			if err != nil {
+				return nil, fmt.Errorf("anything-but: %w", err)
+			}
+			excluded = append(excluded, c)
+		}
+	}
+	return excluded, nil
+}
+
 func scalar(value any) error {
 	switch value.(type) {
 	case string, json.Number:
@@ -208,10 +219,6 @@ func parseNumeric(argument any) (condition, error) {
 		return nil, fmt.Errorf(`numeric %s: it takes an operator and a number, or two of each, such as [">", 0, "<=", 5]`,
 			show(argument))
 	}
-	type bound struct {
-		operator string
-		number   *big.Rat
-	}
 	var bounds []bound
 	for i := 0; i < len(list); i += 2 {
 		operator, ok := list[i].(string)
@@ -225,16 +232,8 @@ func parseNumeric(argument any) (condition, error) {
 		bounds = append(bounds, bound{operator, number})
 	}
 	if len(bounds) == 2 {
-		// One lower and one upper bound, in either order, that leave something between them.
-		lower, upper := bounds[0], bounds[1]
-		if strings.HasPrefix(lower.operator, "<") {
-			lower, upper = upper, lower
-		}
-		if lower.operator[0] != '>' || upper.operator[0] != '<' {
-			return nil, fmt.Errorf("numeric %s: a range has one lower and one upper bound", show(argument))
-		}
-		if lower.number.Cmp(upper.number) >= 0 {
-			return nil, fmt.Errorf("numeric %s: the lower bound is not below the upper one", show(argument))
+		if err := checkRange(bounds[0], bounds[1]); err != nil {
+			return nil, fmt.Errorf("numeric %s: %w", show(argument), err)
 		}
 	}
 	return func(value any) bool {
@@ -253,6 +252,26 @@ func parseNumeric(argument any) (condition, error) {
 		}
 		return true
 	}, nil
+}
+
+// bound is one comparison of a numeric condition.
+type bound struct {
+	operator string
+	number   *big.Rat
+}
+
+// checkRange requires one lower and one upper bound, in either order, with numbers between them.
+func checkRange(lower, upper bound) error {
+	if strings.HasPrefix(lower.operator, "<") {
+		lower, upper = upper, lower
+	}
+	if lower.operator[0] != '>' || upper.operator[0] != '<' {
+		return errors.New("a range has one lower and one upper bound")
+	}
+	if lower.number.Cmp(upper.number) >= 0 {
+		return errors.New("the lower bound is not below the upper one")
+	}
+	return nil
 }
 
 func parseNumber(value any) (*big.Rat, bool) {

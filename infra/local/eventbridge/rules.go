@@ -36,40 +36,9 @@ func (s *Service) putRule(d ruleDefinition, targets *[]Target) error {
 	if err := s.checkBus(d.EventBusName); err != nil {
 		return err
 	}
-	if !validName.MatchString(d.Name) {
-		return fmt.Errorf("rule name %q: letters, digits, ., _ and -, at most 64", d.Name)
-	}
-	r := &rule{
-		name: d.Name, description: d.Description, patternText: d.EventPattern, scheduleText: d.ScheduleExpression,
-		created: time.Now(),
-	}
-	switch d.State {
-	case "", "ENABLED", "ENABLED_WITH_ALL_CLOUDTRAIL_MANAGEMENT_EVENTS":
-		r.enabled = true
-	case "DISABLED":
-	default:
-		return fmt.Errorf("rule %s: State is %q; it must be ENABLED or DISABLED", d.Name, d.State)
-	}
-	if d.EventPattern == "" && d.ScheduleExpression == "" {
-		return fmt.Errorf("rule %s: it needs EventPattern or ScheduleExpression", d.Name)
-	}
-	if d.EventPattern != "" {
-		pattern, err := parsePattern([]byte(d.EventPattern))
-		if err != nil {
-			return fmt.Errorf("%w. Reason: rule %s: %w", errPattern, d.Name, err)
-		}
-		r.pattern = pattern
-	}
-	if d.ScheduleExpression != "" {
-		schedule, err := expression.Parse(d.ScheduleExpression, time.UTC)
-		if err != nil {
-			return fmt.Errorf("rule %s: %w", d.Name, err)
-		}
-		if !schedule.At.IsZero() {
-			return fmt.Errorf("rule %s: ScheduleExpression %q: rules take rate and cron; at is for EventBridge Scheduler",
-				d.Name, d.ScheduleExpression)
-		}
-		r.schedule = schedule
+	r, err := newRule(d)
+	if err != nil {
+		return err
 	}
 	if targets != nil {
 		if err := checkTargets(d.Name, *targets); err != nil {
@@ -91,6 +60,46 @@ func (s *Service) putRule(d ruleDefinition, targets *[]Target) error {
 	s.rules[d.Name] = r
 	s.arm(r, r.created)
 	return nil
+}
+
+// newRule reads a definition.
+func newRule(d ruleDefinition) (*rule, error) {
+	if !validName.MatchString(d.Name) {
+		return nil, fmt.Errorf("rule name %q: letters, digits, ., _ and -, at most 64", d.Name)
+	}
+	r := &rule{
+		name: d.Name, description: d.Description, patternText: d.EventPattern, scheduleText: d.ScheduleExpression,
+		created: time.Now(),
+	}
+	switch d.State {
+	case "", "ENABLED", "ENABLED_WITH_ALL_CLOUDTRAIL_MANAGEMENT_EVENTS":
+		r.enabled = true
+	case "DISABLED":
+	default:
+		return nil, fmt.Errorf("rule %s: State is %q; it must be ENABLED or DISABLED", d.Name, d.State)
+	}
+	if d.EventPattern == "" && d.ScheduleExpression == "" {
+		return nil, fmt.Errorf("rule %s: it needs EventPattern or ScheduleExpression", d.Name)
+	}
+	if d.EventPattern != "" {
+		pattern, err := parsePattern([]byte(d.EventPattern))
+		if err != nil {
+			return nil, fmt.Errorf("%w. Reason: rule %s: %w", errPattern, d.Name, err)
+		}
+		r.pattern = pattern
+	}
+	if d.ScheduleExpression != "" {
+		schedule, err := expression.Parse(d.ScheduleExpression, time.UTC)
+		if err != nil {
+			return nil, fmt.Errorf("rule %s: %w", d.Name, err)
+		}
+		if !schedule.At.IsZero() {
+			return nil, fmt.Errorf("rule %s: ScheduleExpression %q: rules take rate and cron; at is for EventBridge Scheduler",
+				d.Name, d.ScheduleExpression)
+		}
+		r.schedule = schedule
+	}
+	return r, nil
 }
 
 func checkTargets(rule string, targets []Target) error {

@@ -115,26 +115,34 @@ func (s statement) check(trust bool) error {
 			return fmt.Errorf("action %q is not of the form service:Action", action)
 		}
 	}
-	if trust {
-		if (s.Principal == nil) == (s.NotPrincipal == nil) {
-			return errors.New("a trust policy needs a Principal")
-		}
-	} else {
-		if s.Principal != nil || s.NotPrincipal != nil {
-			return errors.New("an identity policy has no Principal")
-		}
-		if (len(s.Resource) == 0) == (len(s.NotResource) == 0) {
-			return errors.New("it needs either Resource or NotResource")
-		}
-		for _, resource := range slices.Concat(s.Resource, s.NotResource) {
-			if resource != "*" && !strings.HasPrefix(resource, "arn:") && !strings.HasPrefix(resource, "*") {
-				return fmt.Errorf("resource %q must be in ARN format or \"*\"", resource)
-			}
-		}
+	if err := s.checkScope(trust); err != nil {
+		return err
 	}
 	for operator := range s.Condition {
 		if _, err := parseOperator(operator); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// checkScope checks principals and resources.
+func (s statement) checkScope(trust bool) error {
+	if trust {
+		if (s.Principal == nil) == (s.NotPrincipal == nil) {
+			return errors.New("a trust policy needs a Principal")
+		}
+		return nil
+	}
+	if s.Principal != nil || s.NotPrincipal != nil {
+		return errors.New("an identity policy has no Principal")
+	}
+	if (len(s.Resource) == 0) == (len(s.NotResource) == 0) {
+		return errors.New("it needs either Resource or NotResource")
+	}
+	for _, resource := range slices.Concat(s.Resource, s.NotResource) {
+		if resource != "*" && !strings.HasPrefix(resource, "arn:") && !strings.HasPrefix(resource, "*") {
+			return fmt.Errorf("resource %q must be in ARN format or \"*\"", resource)
 		}
 	}
 	return nil

@@ -136,10 +136,15 @@ func (s statement) matches(q question) bool {
 		slices.ContainsFunc(s.NotResource, matchesResource) {
 		return false
 	}
+	return s.conditionsHold(q)
+}
+
+func (s statement) conditionsHold(q question) bool {
 	for operator, keys := range s.Condition {
 		parsed, err := parseOperator(operator)
 		if err != nil {
-			return s.Effect == "Deny" // documents are checked when they are stored; what cannot be read allows nothing
+			// Documents are checked when they are stored. An unreadable one allows nothing.
+			return s.Effect == "Deny"
 		}
 		for key, wanted := range keys {
 			if !parsed.holds(q, key, wanted, s.Effect == "Allow") {

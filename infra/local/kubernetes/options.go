@@ -58,27 +58,38 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Port < 0 || o.Port > 65535 {
 		problems = append(problems, fmt.Errorf("option Port %d is not between 0 and 65535", o.Port))
 	}
-	if o.TokenWebhookURL != "" {
-		if address, err := url.Parse(o.TokenWebhookURL); err != nil {
-			problems = append(problems, fmt.Errorf("option TokenWebhookURL: %w", err))
-		} else if address.Scheme != "http" || address.Host == "" {
-			problems = append(problems,
-				fmt.Errorf("option TokenWebhookURL %q is not an http URL with a host", o.TokenWebhookURL))
-		}
-	}
-	if prefix, err := netip.ParsePrefix(o.ServiceCIDR); err != nil {
-		problems = append(problems, fmt.Errorf("option ServiceCIDR: %w", err))
-	} else if !prefix.Addr().Is4() || prefix.Bits() < 12 || prefix.Bits() > 24 {
-		problems = append(problems,
-			fmt.Errorf("option ServiceCIDR %q is not an IPv4 range between /12 and /24", o.ServiceCIDR))
-	} else if prefix != prefix.Masked() {
-		problems = append(problems,
-			fmt.Errorf("option ServiceCIDR %q has host bits set: give %q", o.ServiceCIDR, prefix.Masked()))
-	}
+	problems = append(problems, o.checkWebhook(), o.checkServiceCIDR())
 	if o.NodeMonitorGracePeriod < 0 {
 		problems = append(problems, fmt.Errorf("option NodeMonitorGracePeriod %s is negative", o.NodeMonitorGracePeriod))
 	}
 	return o, errors.Join(problems...)
+}
+
+func (o Options) checkWebhook() error {
+	if o.TokenWebhookURL == "" {
+		return nil
+	}
+	address, err := url.Parse(o.TokenWebhookURL)
+	if err != nil {
+		return fmt.Errorf("option TokenWebhookURL: %w", err)
+	}
+	if address.Scheme != "http" || address.Host == "" {
+		return fmt.Errorf("option TokenWebhookURL %q is not an http URL with a host", o.TokenWebhookURL)
+	}
+	return nil
+}
+
+func (o Options) checkServiceCIDR() error {
+	prefix, err := netip.ParsePrefix(o.ServiceCIDR)
+	switch {
+	case err != nil:
+		return fmt.Errorf("option ServiceCIDR: %w", err)
+	case !prefix.Addr().Is4() || prefix.Bits() < 12 || prefix.Bits() > 24:
+		return fmt.Errorf("option ServiceCIDR %q is not an IPv4 range between /12 and /24", o.ServiceCIDR)
+	case prefix != prefix.Masked():
+		return fmt.Errorf("option ServiceCIDR %q has host bits set: give %q", o.ServiceCIDR, prefix.Masked())
+	}
+	return nil
 }
 
 // clusterDNS is the address of the cluster's DNS service, the tenth of the range by the convention

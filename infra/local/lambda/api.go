@@ -87,23 +87,16 @@ func (a restAPI) Serve(ctx context.Context, c *wire.Call) (*wire.Response, error
 		return nil, wire.Errorf("ResourceNotFoundException", http.StatusNotFound,
 			"Function not found: %s:%s (only $LATEST is simulated)", f.arn, qualifier)
 	}
+	return s.serveFunction(ctx, c, f, action)
+}
+
+// serveFunction answers a call about one function.
+func (s *Service) serveFunction(ctx context.Context, c *wire.Call, f *function, action string) (*wire.Response, error) {
 	switch action {
 	case "Invoke":
 		return s.serveInvoke(ctx, c, f)
 	case "GetFunction":
-		configuration := f.describe()
-		out := map[string]any{
-			"Configuration": configuration,
-			"Code":          map[string]string{"RepositoryType": "S3", "Location": "file://" + f.codeDirectory()},
-		}
-		settings := f.settings()
-		if len(settings.Tags) > 0 {
-			out["Tags"] = settings.Tags
-		}
-		if settings.ReservedConcurrency != nil {
-			out["Concurrency"] = map[string]int{"ReservedConcurrentExecutions": *settings.ReservedConcurrency}
-		}
-		return wire.JSON(out)
+		return f.serveFunction()
 	case "GetFunctionConfiguration":
 		return wire.JSON(f.describe())
 	case "UpdateFunctionConfiguration":
@@ -120,6 +113,23 @@ func (a restAPI) Serve(ctx context.Context, c *wire.Call) (*wire.Response, error
 	default: // GetFunctionCodeSigningConfig: there is never one
 		return wire.JSON(map[string]string{"FunctionName": f.name})
 	}
+}
+
+// serveFunction answers GetFunction.
+func (f *function) serveFunction() (*wire.Response, error) {
+	configuration := f.describe()
+	out := map[string]any{
+		"Configuration": configuration,
+		"Code":          map[string]string{"RepositoryType": "S3", "Location": "file://" + f.codeDirectory()},
+	}
+	settings := f.settings()
+	if len(settings.Tags) > 0 {
+		out["Tags"] = settings.Tags
+	}
+	if settings.ReservedConcurrency != nil {
+		out["Concurrency"] = map[string]int{"ReservedConcurrentExecutions": *settings.ReservedConcurrency}
+	}
+	return wire.JSON(out)
 }
 
 // asAnswer returns the service's own errors their AWS codes.

@@ -1,6 +1,7 @@
 package lambda
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -68,24 +69,37 @@ func (c *Configuration) complete() error {
 	if !validName.MatchString(c.Name) {
 		return fmt.Errorf("function name %q: letters, digits, hyphens and underscores, at most 64", c.Name)
 	}
-	if c.MemoryMB == 0 {
-		c.MemoryMB = 128
+	c.setDefaults()
+	if err := c.checkProgram(); err != nil {
+		return err
 	}
-	if c.Timeout == 0 {
-		c.Timeout = 3 * time.Second
+	if err := c.checkLogging(); err != nil {
+		return err
 	}
-	if c.Architecture == "" {
-		c.Architecture = "x86_64"
+	if c.ReservedConcurrency != nil && *c.ReservedConcurrency < 0 {
+		return fmt.Errorf("function %s: ReservedConcurrentExecutions is %d; it must not be negative", c.Name,
+			*c.ReservedConcurrency)
 	}
-	if c.LogGroup == "" {
-		c.LogGroup = "/aws/lambda/" + c.Name
+	if machine := machineArchitecture(); c.Architecture != machine {
+		return fmt.Errorf("function %s: Architectures is %s, and this machine is %s, where such a bootstrap cannot run: "+
+			"deploy with the context architecture=%s (cdk deploy -c architecture=%s) and functions built for it",
+			c.Name, c.Architecture, machine, machine, machine)
 	}
-	if c.LogFormat == "" {
-		c.LogFormat = "Text"
+	return c.checkEnvironment()
+}
+
+func (c *Configuration) setDefaults() {
+	c.MemoryMB = cmp.Or(c.MemoryMB, 128)
+	c.Timeout = cmp.Or(c.Timeout, 3*time.Second)
+	c.Architecture = cmp.Or(c.Architecture, "x86_64")
+	c.LogGroup = cmp.Or(c.LogGroup, "/aws/lambda/"+c.Name)
+	c.LogFormat = cmp.Or(c.LogFormat, "Text")
+	if c.LogFormat == "JSON" {
+		c.SystemLogLevel = cmp.Or(c.SystemLogLevel, levelInfo)
 	}
-	if c.LogFormat == "JSON" && c.SystemLogLevel == "" {
-		c.SystemLogLevel = levelInfo
-	}
+}
+
+func (c *Configuration) checkProgram() error {
 	switch {
 	case c.Runtime != runtimeProvided:
 		return fmt.Errorf("function %s: Runtime is %q; only %s runs locally", c.Name, c.Runtime, runtimeProvided)
@@ -97,6 +111,12 @@ func (c *Configuration) complete() error {
 		return fmt.Errorf("function %s: MemorySize is %d; it must be from 128 to 10240 MB", c.Name, c.MemoryMB)
 	case c.Timeout < time.Second || c.Timeout > 900*time.Second:
 		return fmt.Errorf("function %s: Timeout is %v; it must be from 1 to 900 seconds", c.Name, c.Timeout)
+	}
+	return nil
+}
+
+func (c *Configuration) checkLogging() error {
+	switch {
 	case c.LogFormat != "Text" && c.LogFormat != "JSON":
 		return fmt.Errorf("function %s: LoggingConfig.LogFormat is %q; it must be Text or JSON", c.Name, c.LogFormat)
 	case c.LogFormat == "Text" && c.SystemLogLevel+c.ApplicationLogLevel != "":
@@ -104,15 +124,11 @@ func (c *Configuration) complete() error {
 	case c.LogFormat == "JSON" && !slices.Contains(systemLogLevels(), c.SystemLogLevel):
 		return fmt.Errorf("function %s: LoggingConfig.SystemLogLevel is %q; it must be DEBUG, INFO or WARN", c.Name,
 			c.SystemLogLevel)
-	case c.ReservedConcurrency != nil && *c.ReservedConcurrency < 0:
-		return fmt.Errorf("function %s: ReservedConcurrentExecutions is %d; it must not be negative", c.Name,
-			*c.ReservedConcurrency)
 	}
-	if machine := machineArchitecture(); c.Architecture != machine {
-		return fmt.Errorf("function %s: Architectures is %s, and this machine is %s, where such a bootstrap cannot run: "+
-			"deploy with the context architecture=%s (cdk deploy -c architecture=%s) and functions built for it",
-			c.Name, c.Architecture, machine, machine, machine)
-	}
+	return nil
+}
+
+func (c *Configuration) checkEnvironment() error {
 	var reserved []string
 	for name := range c.Environment {
 		if slices.Contains(reservedVariables, name) {

@@ -300,31 +300,9 @@ func (s *Service) getLogEvents(_ context.Context, c *wire.Call) (*wire.Response,
 		events := g.choose(func(name string) bool {
 			return name == in.LogStreamName
 		}, func(e Event) bool { return in.within(e, false) })
-		limit := in.Limit
-		if limit <= 0 || limit > maximumEvents {
-			limit = maximumEvents
-		}
-		from, to := max(0, len(events)-limit), len(events)
-		if in.StartFromHead {
-			from, to = 0, min(limit, len(events))
-		}
-		if in.NextToken != "" {
-			direction, text, _ := strings.Cut(in.NextToken, "/")
-			id, err := strconv.ParseUint(text, 10, 64)
-			if err != nil || direction != "f" && direction != "b" {
-				return nil, fmt.Errorf("nextToken %q is not one that this service gave", in.NextToken)
-			}
-			if direction == "f" {
-				for from = 0; from < len(events) && events[from].ID <= id; {
-					from++
-				}
-				to = min(len(events), from+limit)
-			} else {
-				for to = len(events); to > 0 && events[to-1].ID >= id; {
-					to--
-				}
-				from = max(0, to-limit)
-			}
+		from, to, err := in.page(events)
+		if err != nil {
+			return nil, err
 		}
 		shown := []map[string]any{}
 		// At the end of the stream the token stays the same, by which callers recognise the end.
@@ -343,6 +321,37 @@ func (s *Service) getLogEvents(_ context.Context, c *wire.Call) (*wire.Response,
 		}
 		return map[string]any{"events": shown, "nextForwardToken": forward, "nextBackwardToken": backward}, nil
 	})
+}
+
+// page returns the range of the events that the call asks for.
+func (in input) page(events []Event) (from, to int, err error) {
+	limit := in.Limit
+	if limit <= 0 || limit > maximumEvents {
+		limit = maximumEvents
+	}
+	from, to = max(0, len(events)-limit), len(events)
+	if in.StartFromHead {
+		from, to = 0, min(limit, len(events))
+	}
+	if in.NextToken != "" {
+		direction, text, _ := strings.Cut(in.NextToken, "/")
+		id, err := strconv.ParseUint(text, 10, 64)
+		if err != nil || direction != "f" && direction != "b" {
+			return 0, 0, fmt.Errorf("nextToken %q is not one that this service gave", in.NextToken)
+		}
+		if direction == "f" {
+			for from = 0; from < len(events) && events[from].ID <= id; {
+				from++
+			}
+			to = min(len(events), from+limit)
+		} else {
+			for to = len(events); to > 0 && events[to-1].ID >= id; {
+				to--
+			}
+			from = max(0, to-limit)
+		}
+	}
+	return from, to, nil
 }
 
 func (s *Service) filterLogEvents(_ context.Context, c *wire.Call) (*wire.Response, error) {

@@ -63,17 +63,9 @@ func (u userData) bootstrapScript() (*joining, error) {
 // bootstrapArguments reads the command line of bootstrap.sh. It takes a value only after a space:
 // an option with an equal sign is none to it.
 func (u userData) bootstrapArguments(words []string) (*joining, error) {
-	options, positional := map[string]string{}, []string{}
-	for n := 0; n < len(words); n++ {
-		if _, known := bootstrapOptions()[words[n]]; !known {
-			positional = append(positional, words[n])
-			continue
-		}
-		if n+1 == len(words) {
-			return nil, fmt.Errorf("option %s has no value", words[n])
-		}
-		options[words[n]] = words[n+1]
-		n++
+	options, positional, err := splitBootstrapArguments(words)
+	if err != nil {
+		return nil, err
 	}
 	if len(positional) == 0 || positional[0] == "" {
 		return nil, errors.New("CLUSTER_NAME is not defined: bootstrap.sh wants the cluster's name as its argument")
@@ -100,16 +92,9 @@ func (u userData) bootstrapArguments(words []string) (*joining, error) {
 	default:
 		return nil, fmt.Errorf("--use-max-pods %s: want true or false", options["--use-max-pods"])
 	}
-	switch disks := options["--local-disks"]; disks {
-	case "":
-	case "raid0", "raid10":
-		j.localStorage = strings.ToUpper(disks)
-	case "mount":
-		j.localStorage = "Mount"
-	default:
-		return nil, fmt.Errorf("--local-disks %s: want raid0, raid10 or mount", disks)
+	if j.localStorage, err = localDisks(options["--local-disks"]); err != nil {
+		return nil, err
 	}
-	var err error
 	if j.flags, err = shellWords(options["--kubelet-extra-args"]); err != nil {
 		return nil, fmt.Errorf("--kubelet-extra-args: %w", err)
 	}
@@ -118,6 +103,37 @@ func (u userData) bootstrapArguments(words []string) (*joining, error) {
 		j.dns, j.dnsFrom = []string{address}, "--dns-cluster-ip"
 	}
 	return j, nil
+}
+
+// splitBootstrapArguments separates options with their values from other arguments.
+func splitBootstrapArguments(words []string) (options map[string]string, positional []string, err error) {
+	options = map[string]string{}
+	for n := 0; n < len(words); n++ {
+		if _, known := bootstrapOptions()[words[n]]; !known {
+			positional = append(positional, words[n])
+			continue
+		}
+		if n+1 == len(words) {
+			return nil, nil, fmt.Errorf("option %s has no value", words[n])
+		}
+		options[words[n]] = words[n+1]
+		n++
+	}
+	return options, positional, nil
+}
+
+// localDisks is the local storage of the script's option --local-disks.
+func localDisks(disks string) (string, error) {
+	switch disks {
+	case "":
+		return "", nil
+	case "raid0", "raid10":
+		return strings.ToUpper(disks), nil
+	case "mount":
+		return "Mount", nil
+	default:
+		return "", fmt.Errorf("--local-disks %s: want raid0, raid10 or mount", disks)
+	}
 }
 
 // guessedDNS is the cluster DNS address that bootstrap scripts assume by default. In a VPC whose

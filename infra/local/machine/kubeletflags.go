@@ -33,46 +33,49 @@ func (s *kubeletSettings) applyFlags(setting string, flags []string, given *kube
 		if !strings.HasPrefix(flag, "--") && !strings.HasPrefix(flag, "-v") || !assigned {
 			return false, fmt.Errorf("%s: %q is not of the form --name=value", setting, flag)
 		}
-		switch name {
-		case "node-labels":
-			err = s.addLabels(value)
-		case "register-with-taints":
-			err = s.addTaints(value)
-		case "max-pods":
-			given.MaxPods, err = number(value)
-		case "pods-per-core":
-			given.PodsPerCore, err = number(value)
-		case "cluster-dns":
-			given.ClusterDNS = strings.Split(value, ",")
-		case "kube-reserved":
-			reserved = true
-			given.KubeReserved, err = pairs(value, "=")
-		case "system-reserved":
-			given.SystemReserved, err = pairs(value, "=")
-		case "eviction-hard":
-			given.EvictionHard, err = pairs(value, "<")
-		case "eviction-soft":
-			given.EvictionSoft, err = pairs(value, "<")
-		case "eviction-soft-grace-period":
-			given.EvictionSoftGracePeriod, err = pairs(value, "=")
-		case "eviction-max-pod-grace-period":
-			given.EvictionMaxPodGracePeriod, err = number(value)
-		case "image-gc-high-threshold":
-			given.ImageGCHighThreshold, err = number(value)
-		case "image-gc-low-threshold":
-			given.ImageGCLowThreshold, err = number(value)
-		case "cpu-cfs-quota":
-			_, err = strconv.ParseBool(value)
-		default:
-			if !slices.Contains(flagsWithoutEffect(), name) {
-				err = errors.New("unknown flag")
-			}
-		}
-		if err != nil {
+		if err := s.applyFlag(name, value, given); err != nil {
 			return false, fmt.Errorf("%s: %q: %w", setting, flag, err)
 		}
+		reserved = reserved || name == "kube-reserved"
 	}
 	return reserved, nil
+}
+
+func (s *kubeletSettings) applyFlag(name, value string, given *kubeletConfiguration) (err error) {
+	numbers := map[string]**int{
+		"max-pods": &given.MaxPods, "pods-per-core": &given.PodsPerCore,
+		"eviction-max-pod-grace-period": &given.EvictionMaxPodGracePeriod,
+		"image-gc-high-threshold":       &given.ImageGCHighThreshold, "image-gc-low-threshold": &given.ImageGCLowThreshold,
+	}
+	if target := numbers[name]; target != nil {
+		*target, err = number(value)
+		return err
+	}
+	switch name {
+	case "node-labels":
+		return s.addLabels(value)
+	case "register-with-taints":
+		return s.addTaints(value)
+	case "cluster-dns":
+		given.ClusterDNS = strings.Split(value, ",")
+	case "kube-reserved":
+		given.KubeReserved, err = pairs(value, "=")
+	case "system-reserved":
+		given.SystemReserved, err = pairs(value, "=")
+	case "eviction-hard":
+		given.EvictionHard, err = pairs(value, "<")
+	case "eviction-soft":
+		given.EvictionSoft, err = pairs(value, "<")
+	case "eviction-soft-grace-period":
+		given.EvictionSoftGracePeriod, err = pairs(value, "=")
+	case "cpu-cfs-quota":
+		_, err = strconv.ParseBool(value)
+	default:
+		if !slices.Contains(flagsWithoutEffect(), name) {
+			return errors.New("unknown flag")
+		}
+	}
+	return err
 }
 
 func number(text string) (*int, error) {

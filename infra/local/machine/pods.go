@@ -91,12 +91,7 @@ func (k *kubelet) work(ctx context.Context, pod *corev1.Pod, worker *podWorker) 
 	}
 	terminal := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 	if !terminal && k.pause(ctx, worker, k.timing.PodStart) {
-		ip := pod.Status.PodIP
-		if ip == "" && pod.Spec.HostNetwork {
-			ip = k.instance.PrivateIPAddress
-		} else if ip == "" {
-			ip = k.podIP()
-		}
+		ip := k.addressOf(pod)
 		k.writeStatus(ctx, pod, worker, runningStatus(pod, *started, ip, k.instance.PrivateIPAddress))
 		if runFor := runTime(pod); runFor > 0 && k.pause(ctx, worker, runFor) {
 			k.writeStatus(ctx, pod, worker, endedStatus(pod, *started, ip, k.instance.PrivateIPAddress))
@@ -119,6 +114,18 @@ func (k *kubelet) work(ctx context.Context, pod *corev1.Pod, worker *podWorker) 
 		k.writeStatus(ctx, pod, worker, endedStatus(pod, *started, pod.Status.PodIP, k.instance.PrivateIPAddress))
 	}
 	k.remove(ctx, pod, worker)
+}
+
+// addressOf is the pod's address: the one it has, the machine's, or a new one.
+func (k *kubelet) addressOf(pod *corev1.Pod) string {
+	switch {
+	case pod.Status.PodIP != "":
+		return pod.Status.PodIP
+	case pod.Spec.HostNetwork:
+		return k.instance.PrivateIPAddress
+	default:
+		return k.podIP()
+	}
 }
 
 // pause waits and is false when the pod or the machine ended meanwhile.

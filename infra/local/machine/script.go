@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -38,9 +39,7 @@ func (l scriptLanguage) statements(script string) []string {
 	var statements []string
 	var current strings.Builder
 	end := func() {
-		if strings.TrimSpace(current.String()) != "" {
-			statements = append(statements, current.String())
-		}
+		statements = append(statements, current.String())
 		current.Reset()
 	}
 	text := strings.ReplaceAll(script, "\r\n", "\n")
@@ -49,11 +48,8 @@ func (l scriptLanguage) statements(script string) []string {
 		c := text[n]
 		switch {
 		case c == l.escape && quote != '\'' && n+1 < len(text):
-			if n++; text[n] == '\n' {
-				current.WriteString(l.continued)
-			} else {
-				current.WriteString(text[n-1 : n+1])
-			}
+			n++
+			current.WriteString(l.escaped(text[n-1 : n+1]))
 		case quote != 0:
 			if c == quote {
 				quote = 0
@@ -63,9 +59,7 @@ func (l scriptLanguage) statements(script string) []string {
 			quote = c
 			current.WriteByte(c)
 		case c == '#' && l.comment(before):
-			for n+1 < len(text) && text[n+1] != '\n' {
-				n++
-			}
+			n += lineLength(text[n+1:])
 		case c == '\n':
 			end()
 			if documentEnd != "" {
@@ -75,17 +69,15 @@ func (l scriptLanguage) statements(script string) []string {
 		case strings.IndexByte(l.ends, c) >= 0:
 			end()
 		default:
-			if l.document != nil {
-				if word, begins := l.document(text[n:]); begins {
-					documentEnd = word
-				}
+			if word, begins := l.beginsDocument(text[n:]); begins {
+				documentEnd = word
 			}
 			current.WriteByte(c)
 		}
 		before = text[n]
 	}
 	end()
-	return statements
+	return slices.DeleteFunc(statements, func(text string) bool { return strings.TrimSpace(text) == "" })
 }
 
 // skipDocument returns the place of the newline that ends the here-document which begins after the
@@ -101,61 +93,117 @@ func skipDocument(text string, from int, end string) int {
 	return len(text) - 1
 }
 
+// escaped is an escape with its character; at a line's end it joins the next line.
+func (l scriptLanguage) escaped(pair string) string {
+	if pair[1] == '\n' {
+		return l.continued
+	}
+	return pair
+}
+
+// beginsDocument returns the word that ends the here-document that a text begins.
+func (l scriptLanguage) beginsDocument(text string) (end string, begins bool) {
+	if l.document == nil {
+		return "", false
+	}
+	return l.document(text)
+}
+
+// lineLength is the number of bytes before the line's end.
+func lineLength(text string) int {
+	if end := strings.IndexByte(text, '\n'); end >= 0 {
+		return end
+	}
+	return len(text)
+}
+
 // words splits a statement and replaces variables. Its error names a construct that only running
 // the script can evaluate; the words before it are returned too.
 func (l scriptLanguage) words(statement string, variables map[string]string) ([]string, error) {
-	var words []string
-	var word strings.Builder
-	inWord, quote := false, byte(0)
-	for n := 0; n < len(statement); n++ {
-		c := statement[n]
-		switch {
-		case quote != 0 && c == quote:
-			if l.doubled && n+1 < len(statement) && statement[n+1] == quote {
-				word.WriteByte(c)
-				n++
-				continue
-			}
-			quote = 0
-		case quote == '\'':
-			word.WriteByte(c)
-		case c == l.escape && n+1 < len(statement):
-			n++
-			if l.escapeKept(quote, statement[n]) {
-				word.WriteByte(c)
-			}
-			word.WriteByte(statement[n])
-			inWord = true
-		case l.unknowable(statement[n:], statement) != nil:
-			return append(words, word.String()), l.unknowable(statement[n:], statement)
-		case c == '$':
-			value, length, err := l.variable(statement[n+1:], variables)
-			if err != nil {
-				return append(words, word.String()), err
-			}
-			word.WriteString(value)
-			n += length
-			inWord = true
-		case quote != 0:
-			word.WriteByte(c)
-		case c == '\'' || c == '"':
-			quote, inWord = c, true
-		case c == ' ' || c == '\t' || c == '\n':
-			if inWord {
-				words = append(words, word.String())
-				word.Reset()
-			}
-			inWord = false
-		default:
-			word.WriteByte(c)
-			inWord = true
+	s := &splitter{language: l, statement: statement, variables: variables}
+	for ; s.at < len(statement); s.at++ {
+		if err := s.step(statement[s.at]); err != nil {
+			return append(s.words, s.word.String()), err
 		}
 	}
-	if quote != 0 {
-		return words, l.open(quote)
+	if s.quote != 0 {
+		return s.words, l.open(s.quote)
 	}
-	if inWord {
-		words = append(words, word.String())
+	s.endWord()
+	return s.words, nil
+}
+
+// splitter splits one statement into words.
+type splitter struct {
+	language  scriptLanguage
+	statement string
+	variables map[string]string
+	at        int // in the statement
+	words     []string
+	word      strings.Builder
+	inWord    bool // which may be empty, in quotes
+	quote     byte // around the place; 0 for none
+}
+
+// step takes the character at the current place. It may move the place to the last one of several
+// that belong together.
+func (s *splitter) step(c byte) error {
+	next := s.at + 1
+	switch {
+	case s.quote != 0 && c == s.quote:
+		if s.language.doubled && next < len(s.statement) && s.statement[next] == s.quote {
+			s.word.WriteByte(c)
+			s.at++
+			return nil
+		}
+		s.quote = 0
+		return nil
+	case s.quote == '\'':
+		s.word.WriteByte(c)
+		return nil
+	case c == s.language.escape && next < len(s.statement):
+		s.at++
+		if s.language.escapeKept(s.quote, s.statement[next]) {
+			s.word.WriteByte(c)
+		}
+		s.word.WriteByte(s.statement[next])
+		s.inWord = true
+		return nil
 	}
-	return words, nil
+	if err := s.language.unknowable(s.statement[s.at:], s.statement); err != nil {
+		return err
+	}
+	return s.plain(c)
+}
+
+// plain takes a character that is neither escaped nor within single quotes.
+func (s *splitter) plain(c byte) error {
+	switch {
+	case c == '$':
+		value, length, err := s.language.variable(s.statement[s.at+1:], s.variables)
+		if err != nil {
+			return err
+		}
+		s.word.WriteString(value)
+		s.at += length
+		s.inWord = true
+	case s.quote != 0:
+		s.word.WriteByte(c)
+	case c == '\'' || c == '"':
+		s.quote, s.inWord = c, true
+	case c == ' ' || c == '\t' || c == '\n':
+		s.endWord()
+	default:
+		s.word.WriteByte(c)
+		s.inWord = true
+	}
+	return nil
+}
+
+func (s *splitter) endWord() {
+	if s.inWord {
+		s.words = append(s.words, s.word.String())
+		s.word.Reset()
+	}
+	s.inWord = false
 }

@@ -45,57 +45,11 @@ func (s *Service) listObjects(bucket string, query url.Values) (*wire.Response, 
 	if err != nil {
 		return nil, err
 	}
-	result := listingXML{
-		Name: bucket, Prefix: query.Get("prefix"), Delimiter: query.Get("delimiter"), MaxKeys: maxListed,
-		EncodingType: query.Get("encoding-type"),
+	result, after, err := newListing(bucket, query)
+	if err != nil {
+		return nil, err
 	}
-	if given := query.Get("max-keys"); given != "" {
-		limit, err := strconv.Atoi(given)
-		if err != nil || limit < 0 {
-			return nil, wire.Errorf("InvalidArgument", http.StatusBadRequest, "max-keys %q is not a number of at least 0", given)
-		}
-		result.MaxKeys = min(limit, maxListed)
-	}
-	after := query.Get("start-after")
-	if marker := query.Get("marker"); marker != "" {
-		after = marker
-	}
-	if result.ContinuationToken = query.Get("continuation-token"); result.ContinuationToken != "" {
-		raw, err := base64.URLEncoding.DecodeString(result.ContinuationToken)
-		if err != nil {
-			return nil, wire.Errorf("InvalidArgument", http.StatusBadRequest, "The continuation token provided is incorrect")
-		}
-		after = string(raw)
-	}
-	last := ""
-	for _, o := range objects {
-		if !strings.HasPrefix(o.Key, result.Prefix) || o.Key <= after {
-			continue
-		}
-		group := ""
-		if result.Delimiter != "" {
-			if before, _, found := strings.Cut(o.Key[len(result.Prefix):], result.Delimiter); found {
-				group = result.Prefix + before + result.Delimiter
-			}
-		}
-		if group != "" && (strings.HasPrefix(after, group) || len(result.CommonPrefixes) > 0 &&
-			result.CommonPrefixes[len(result.CommonPrefixes)-1].Prefix == result.encode(group)) {
-			last = o.Key
-			continue
-		}
-		if result.KeyCount == result.MaxKeys {
-			result.IsTruncated = true
-			break
-		}
-		result.KeyCount++
-		last = o.Key
-		if group != "" {
-			result.CommonPrefixes = append(result.CommonPrefixes, prefixXML{result.encode(group)})
-			continue
-		}
-		result.Contents = append(result.Contents,
-			contentXML{result.encode(o.Key), o.Modified, `"` + o.ETag + `"`, o.Size, "STANDARD"})
-	}
+	last := result.fill(objects, after)
 	if result.IsTruncated {
 		if query.Get("list-type") == "2" {
 			result.NextContinuationToken = base64.URLEncoding.EncodeToString([]byte(last))
@@ -103,7 +57,80 @@ func (s *Service) listObjects(bucket string, query url.Values) (*wire.Response, 
 			result.NextMarker = last
 		}
 	}
-	return answer("ListBucketResult", result)
+	return answer("ListBucketResult", *result)
+}
+
+// newListing reads a request. The listing has the keys behind after.
+func newListing(bucket string, query url.Values) (result *listingXML, after string, err error) {
+	result = &listingXML{
+		Name: bucket, Prefix: query.Get("prefix"), Delimiter: query.Get("delimiter"), MaxKeys: maxListed,
+		EncodingType: query.Get("encoding-type"),
+	}
+	if given := query.Get("max-keys"); given != "" {
+		limit, err := strconv.Atoi(given)
+		if err != nil || limit < 0 {
+			return nil, "", wire.Errorf("InvalidArgument", http.StatusBadRequest, "max-keys %q is not a number of at least 0",
+				given)
+		}
+		result.MaxKeys = min(limit, maxListed)
+	}
+	after = query.Get("start-after")
+	if marker := query.Get("marker"); marker != "" {
+		after = marker
+	}
+	if result.ContinuationToken = query.Get("continuation-token"); result.ContinuationToken != "" {
+		raw, err := base64.URLEncoding.DecodeString(result.ContinuationToken)
+		if err != nil {
+			return nil, "", wire.Errorf("InvalidArgument", http.StatusBadRequest,
+				"The continuation token provided is incorrect")
+		}
+		after = string(raw)
+	}
+	return result, after, nil
+}
+
+// fill adds the objects behind a key and returns the last key that it used.
+func (l *listingXML) fill(objects []*object, after string) (last string) {
+	for _, o := range objects {
+		if !strings.HasPrefix(o.Key, l.Prefix) || o.Key <= after {
+			continue
+		}
+		group := l.group(o.Key)
+		if group != "" && (strings.HasPrefix(after, group) || l.ends(group)) {
+			last = o.Key
+			continue
+		}
+		if l.KeyCount == l.MaxKeys {
+			l.IsTruncated = true
+			break
+		}
+		l.KeyCount++
+		last = o.Key
+		if group != "" {
+			l.CommonPrefixes = append(l.CommonPrefixes, prefixXML{l.encode(group)})
+			continue
+		}
+		l.Contents = append(l.Contents, contentXML{l.encode(o.Key), o.Modified, `"` + o.ETag + `"`, o.Size, "STANDARD"})
+	}
+	return last
+}
+
+// group is the common prefix that stands for a key, empty for none.
+func (l *listingXML) group(key string) string {
+	if l.Delimiter == "" {
+		return ""
+	}
+	before, _, found := strings.Cut(key[len(l.Prefix):], l.Delimiter)
+	if !found {
+		return ""
+	}
+	return l.Prefix + before + l.Delimiter
+}
+
+// ends reports whether the listing's last common prefix is the group.
+func (l *listingXML) ends(group string) bool {
+	count := len(l.CommonPrefixes)
+	return count > 0 && l.CommonPrefixes[count-1].Prefix == l.encode(group)
 }
 
 // encode writes a key as the request asked for it.

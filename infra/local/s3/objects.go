@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,12 +15,12 @@ import (
 func (s *Service) serveObject(c *wire.Call, bucket, key string, query url.Values) (*wire.Response, error) {
 	switch c.HTTP.Method {
 	case http.MethodGet, http.MethodHead:
-		if query.Has("uploadId") || query.Has("tagging") || query.Has("acl") || query.Has("attributes") {
+		if hasAny(query, "uploadId", "tagging", "acl", "attributes") {
 			return nil, notImplemented(c)
 		}
 		return s.getObject(c, bucket, key)
 	case http.MethodPut:
-		if c.HTTP.Header.Get("X-Amz-Copy-Source") != "" || query.Has("tagging") || query.Has("acl") {
+		if c.HTTP.Header.Get("X-Amz-Copy-Source") != "" || hasAny(query, "tagging", "acl") {
 			return nil, notImplemented(c)
 		}
 		if query.Has("uploadId") {
@@ -42,6 +43,8 @@ func (s *Service) serveObject(c *wire.Call, bucket, key string, query url.Values
 	}
 	return nil, notImplemented(c)
 }
+
+func hasAny(query url.Values, names ...string) bool { return slices.ContainsFunc(names, query.Has) }
 
 // kept reports whether readers get a header of the upload back.
 func kept(name string) bool {

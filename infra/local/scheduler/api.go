@@ -47,24 +47,9 @@ func (a restAPI) Serve(_ context.Context, c *wire.Call) (*wire.Response, error) 
 	query := c.HTTP.URL.Query()
 	switch action {
 	case "CreateSchedule", "UpdateSchedule":
-		var d Definition
-		if err := c.DecodeJSON(&d); err != nil {
-			return nil, err
-		}
-		d.Name = name
-		sc, err := s.put(d, action == "UpdateSchedule")
-		if err != nil {
-			return nil, asAnswer(err)
-		}
-		return wire.JSON(map[string]string{"ScheduleArn": s.arn(sc)})
+		return s.servePut(c, name, action == "UpdateSchedule")
 	case "GetSchedule":
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		sc, err := s.find(query.Get("groupName"), name)
-		if err != nil {
-			return nil, asAnswer(err)
-		}
-		return wire.JSON(s.describe(sc))
+		return s.get(query.Get("groupName"), name)
 	case "DeleteSchedule":
 		if err := s.remove(query.Get("groupName"), name); err != nil {
 			return nil, asAnswer(err)
@@ -96,6 +81,31 @@ func (a restAPI) Serve(_ context.Context, c *wire.Call) (*wire.Response, error) 
 				"groups", c.HTTP.Method, c.HTTP.URL.Path)
 	}
 	return wire.JSON(struct{}{})
+}
+
+// servePut creates or updates a schedule.
+func (s *Service) servePut(c *wire.Call, name string, update bool) (*wire.Response, error) {
+	var d Definition
+	if err := c.DecodeJSON(&d); err != nil {
+		return nil, err
+	}
+	d.Name = name
+	sc, err := s.put(d, update)
+	if err != nil {
+		return nil, asAnswer(err)
+	}
+	return wire.JSON(map[string]string{"ScheduleArn": s.arn(sc)})
+}
+
+// get answers GetSchedule.
+func (s *Service) get(group, name string) (*wire.Response, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sc, err := s.find(group, name)
+	if err != nil {
+		return nil, asAnswer(err)
+	}
+	return wire.JSON(s.describe(sc))
 }
 
 func asAnswer(err error) error {

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -57,49 +58,61 @@ type SqsParameters struct {
 
 // check fills defaults and reads the expression; errors name the field and the mend.
 func (d *Definition) check() (expression.Expression, error) {
-	if d.ScheduleExpressionTimezone == "" {
-		d.ScheduleExpressionTimezone = "UTC"
-	}
-	if d.State == "" {
-		d.State = "ENABLED"
-	}
-	if d.ActionAfterCompletion == "" {
-		d.ActionAfterCompletion = "NONE"
-	}
+	d.setDefaults()
 	zone, err := time.LoadLocation(d.ScheduleExpressionTimezone)
 	if err != nil {
 		return expression.Expression{}, fmt.Errorf("ScheduleExpressionTimezone %q: %w", d.ScheduleExpressionTimezone, err)
 	}
+	if err := d.checkSettings(); err != nil {
+		return expression.Expression{}, err
+	}
+	if err := d.checkTarget(); err != nil {
+		return expression.Expression{}, err
+	}
+	if d.StartDate != nil && d.EndDate != nil && !d.EndDate.After(d.StartDate.Time) {
+		return expression.Expression{}, fmt.Errorf("EndDate %s is not after StartDate %s", d.EndDate, d.StartDate)
+	}
+	return expression.Parse(d.ScheduleExpression, zone)
+}
+
+func (d *Definition) setDefaults() {
+	d.ScheduleExpressionTimezone = cmp.Or(d.ScheduleExpressionTimezone, "UTC")
+	d.State = cmp.Or(d.State, "ENABLED")
+	d.ActionAfterCompletion = cmp.Or(d.ActionAfterCompletion, "NONE")
+}
+
+func (d *Definition) checkSettings() error {
 	window := d.FlexibleTimeWindow
 	switch {
 	case !validName.MatchString(d.Name):
-		err = fmt.Errorf("schedule name %q: letters, digits, ., _ and -, at most 64", d.Name)
+		return fmt.Errorf("schedule name %q: letters, digits, ., _ and -, at most 64", d.Name)
 	case d.State != "ENABLED" && d.State != "DISABLED":
-		err = fmt.Errorf("schedule %s: State is %q; it must be ENABLED or DISABLED", d.Name, d.State)
+		return fmt.Errorf("schedule %s: State is %q; it must be ENABLED or DISABLED", d.Name, d.State)
 	case d.ActionAfterCompletion != "NONE" && d.ActionAfterCompletion != "DELETE":
-		err = fmt.Errorf("ActionAfterCompletion is %q; it must be NONE or DELETE", d.ActionAfterCompletion)
+		return fmt.Errorf("ActionAfterCompletion is %q; it must be NONE or DELETE", d.ActionAfterCompletion)
 	case window.Mode != "OFF" && window.Mode != "FLEXIBLE":
-		err = fmt.Errorf("FlexibleTimeWindow.Mode is %q; it must be OFF or FLEXIBLE", window.Mode)
+		return fmt.Errorf("FlexibleTimeWindow.Mode is %q; it must be OFF or FLEXIBLE", window.Mode)
 	case window.Mode == "FLEXIBLE" && (window.MaximumWindowInMinutes < 1 || window.MaximumWindowInMinutes > 1440):
-		err = fmt.Errorf("FlexibleTimeWindow.MaximumWindowInMinutes is %d; it must be from 1 to 1440",
+		return fmt.Errorf("FlexibleTimeWindow.MaximumWindowInMinutes is %d; it must be from 1 to 1440",
 			window.MaximumWindowInMinutes)
-	case !isFunction(d.Target.Arn) && !strings.HasPrefix(d.Target.Arn, "arn:aws:sqs:"):
-		err = fmt.Errorf("Target.Arn %q: the local scheduler's targets are Lambda functions and SQS queues", d.Target.Arn)
-	case !strings.HasPrefix(d.Target.RoleArn, "arn:aws:iam::"):
-		err = fmt.Errorf("Target.RoleArn %q is not the ARN of a role", d.Target.RoleArn)
-	case d.Target.SqsParameters != nil && d.Target.SqsParameters.MessageGroupId != "":
-		err = fmt.Errorf("Target.SqsParameters.MessageGroupId is %q; the local queues are standard queues, leave it out",
-			d.Target.SqsParameters.MessageGroupId)
-	case isFunction(d.Target.Arn) && d.Target.Input != "" && !json.Valid([]byte(d.Target.Input)) &&
-		!strings.Contains(d.Target.Input, "<aws.scheduler."):
-		err = fmt.Errorf("schedule %s: Target.Input is not JSON, which a function's input must be", d.Name)
-	case d.StartDate != nil && d.EndDate != nil && !d.EndDate.After(d.StartDate.Time):
-		err = fmt.Errorf("EndDate %s is not after StartDate %s", d.EndDate, d.StartDate)
 	}
-	if err != nil {
-		return expression.Expression{}, err
+	return nil
+}
+
+func (d *Definition) checkTarget() error {
+	switch t := d.Target; {
+	case !isFunction(t.Arn) && !strings.HasPrefix(t.Arn, "arn:aws:sqs:"):
+		return fmt.Errorf("Target.Arn %q: the local scheduler's targets are Lambda functions and SQS queues", t.Arn)
+	case !strings.HasPrefix(t.RoleArn, "arn:aws:iam::"):
+		return fmt.Errorf("Target.RoleArn %q is not the ARN of a role", t.RoleArn)
+	case t.SqsParameters != nil && t.SqsParameters.MessageGroupId != "":
+		return fmt.Errorf("Target.SqsParameters.MessageGroupId is %q; the local queues are standard queues, leave it out",
+			t.SqsParameters.MessageGroupId)
+	case isFunction(t.Arn) && t.Input != "" && !json.Valid([]byte(t.Input)) &&
+		!strings.Contains(t.Input, "<aws.scheduler."):
+		return fmt.Errorf("schedule %s: Target.Input is not JSON, which a function's input must be", d.Name)
 	}
-	return expression.Parse(d.ScheduleExpression, zone)
+	return nil
 }
 
 func isFunction(arn string) bool { return strings.HasPrefix(arn, "arn:aws:lambda:") }

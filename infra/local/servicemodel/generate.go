@@ -61,18 +61,19 @@ func (g *generator) write(out *bytes.Buffer, t *listedType) {
 // field returns the Go type and the tags of a member.
 func (g *generator) field(t *listedType, member listedMember) (kind, tags string, err error) {
 	var list []string
+	both := len(t.in) > 0 && len(t.out) > 0
 	if in := g.find(t.in, member.member); in != nil && !member.onlyOut {
 		kind = g.typeOf(in, t, true)
 		list = append(list, fmt.Sprintf("query:%q", queryName(in, member.member)))
-	} else if len(t.in) > 0 && len(t.out) > 0 {
+	} else if both {
 		list = append(list, `query:"-"`)
 	}
 	if out := g.find(t.out, member.member); out != nil && !member.onlyIn {
-		if kind == "" || len(t.in) > 0 && member.onlyOut {
+		if kind == "" {
 			kind = g.typeOf(out, t, false)
 		}
 		list = append(list, fmt.Sprintf("xml:%q", g.xmlName(out, t, member)))
-	} else if len(t.in) > 0 && len(t.out) > 0 {
+	} else if both {
 		list = append(list, `xml:"-"`)
 	}
 	if len(list) > 0 && member.overridden != "" {

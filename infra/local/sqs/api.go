@@ -235,53 +235,13 @@ type received struct {
 }
 
 func (s *Service) receiveMessage(ctx context.Context, c *wire.Call) (*wire.Response, error) {
-	var in struct {
-		QueueURL                    string `json:"QueueUrl"`
-		AttributeNames              []string
-		MessageSystemAttributeNames []string
-		MessageAttributeNames       []string
-		MaxNumberOfMessages         *int
-		VisibilityTimeout           *int
-		WaitTimeSeconds             *int
-	}
+	var in receiveRequest
 	if err := c.DecodeJSON(&in); err != nil {
 		return nil, err
 	}
-	options := ReceiveOptions{Maximum: 1}
-	if in.MaxNumberOfMessages != nil {
-		options.Maximum = *in.MaxNumberOfMessages
-	}
-	if options.Maximum < 1 || options.Maximum > maximumBatch {
-		return nil, answerError("InvalidParameterValue",
-			"Value %d for parameter MaxNumberOfMessages is invalid. Reason: Must be between 1 and 10, if provided.",
-			options.Maximum)
-	}
-	if in.VisibilityTimeout != nil {
-		visibility := time.Duration(*in.VisibilityTimeout) * time.Second
-		if visibility < 0 || visibility > maximumVisibility {
-			return nil, answerError("InvalidParameterValue",
-				"Value %d for parameter VisibilityTimeout is invalid. Reason: Must be between 0 and 43200, if provided.",
-				*in.VisibilityTimeout)
-		}
-		options.Visibility = &visibility
-	}
-	if in.WaitTimeSeconds != nil {
-		options.Wait = time.Duration(*in.WaitTimeSeconds) * time.Second
-		if options.Wait < 0 || options.Wait > maximumWait {
-			return nil, answerError("InvalidParameterValue",
-				"Value %d for parameter WaitTimeSeconds is invalid. Reason: Must be >= 0 and <= 20, if provided.",
-				*in.WaitTimeSeconds)
-		}
-	} else {
-		s.mu.Lock()
-		q, err := s.find(in.QueueURL)
-		if err == nil {
-			options.Wait = q.attributes.wait
-		}
-		s.mu.Unlock()
-		if err != nil {
-			return nil, asAnswer(err)
-		}
+	options, err := s.receiveOptions(in)
+	if err != nil {
+		return nil, err
 	}
 	messages, err := s.Receive(ctx, in.QueueURL, options)
 	if err != nil {
@@ -298,6 +258,57 @@ func (s *Service) receiveMessage(ctx context.Context, c *wire.Call) (*wire.Respo
 		out[i].MD5OfMessageAttributes = attributesMD5(out[i].MessageAttributes)
 	}
 	return wire.JSON(map[string]any{"Messages": out})
+}
+
+type receiveRequest struct {
+	QueueURL                    string `json:"QueueUrl"`
+	AttributeNames              []string
+	MessageSystemAttributeNames []string
+	MessageAttributeNames       []string
+	MaxNumberOfMessages         *int
+	VisibilityTimeout           *int
+	WaitTimeSeconds             *int
+}
+
+// receiveOptions checks the options of a request and adds the queue's own.
+func (s *Service) receiveOptions(in receiveRequest) (ReceiveOptions, error) {
+	options := ReceiveOptions{Maximum: 1}
+	if in.MaxNumberOfMessages != nil {
+		options.Maximum = *in.MaxNumberOfMessages
+	}
+	if options.Maximum < 1 || options.Maximum > maximumBatch {
+		return options, answerError("InvalidParameterValue",
+			"Value %d for parameter MaxNumberOfMessages is invalid. Reason: Must be between 1 and 10, if provided.",
+			options.Maximum)
+	}
+	if in.VisibilityTimeout != nil {
+		visibility := time.Duration(*in.VisibilityTimeout) * time.Second
+		if visibility < 0 || visibility > maximumVisibility {
+			return options, answerError("InvalidParameterValue",
+				"Value %d for parameter VisibilityTimeout is invalid. Reason: Must be between 0 and 43200, if provided.",
+				*in.VisibilityTimeout)
+		}
+		options.Visibility = &visibility
+	}
+	if in.WaitTimeSeconds != nil {
+		options.Wait = time.Duration(*in.WaitTimeSeconds) * time.Second
+		if options.Wait < 0 || options.Wait > maximumWait {
+			return options, answerError("InvalidParameterValue",
+				"Value %d for parameter WaitTimeSeconds is invalid. Reason: Must be >= 0 and <= 20, if provided.",
+				*in.WaitTimeSeconds)
+		}
+	} else {
+		s.mu.Lock()
+		q, err := s.find(in.QueueURL)
+		if err == nil {
+			options.Wait = q.attributes.wait
+		}
+		s.mu.Unlock()
+		if err != nil {
+			return options, asAnswer(err)
+		}
+	}
+	return options, nil
 }
 
 // chosen keeps the entries that a list of names asks for: All, .*, names, and prefixes written as

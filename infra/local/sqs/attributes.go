@@ -56,19 +56,11 @@ func (a *attributes) set(name, value string) error {
 	case "MessageRetentionPeriod":
 		return setSeconds(&a.retention, name, value, minimumRetention, maximumRetention)
 	case "MaximumMessageSize":
-		size, err := strconv.Atoi(value)
-		if err != nil || size < 1024 || size > maximumMessageBytes {
-			return fmt.Errorf("%s is %q; it must be a number of bytes from 1024 to %d", name, value, maximumMessageBytes)
-		}
-		a.maximumSize = size
+		return a.setMaximumSize(name, value)
 	case "RedrivePolicy":
 		return a.setRedrive(value)
 	case "Policy":
-		parsed, err := parsePolicy(value)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		a.policy, a.policyText = parsed, value
+		return a.setPolicy(name, value)
 	case "RedriveAllowPolicy":
 		a.redriveAllow = value
 	case "SqsManagedSseEnabled":
@@ -85,6 +77,24 @@ func (a *attributes) set(name, value string) error {
 	default:
 		return fmt.Errorf("unknown attribute %s", name)
 	}
+	return nil
+}
+
+func (a *attributes) setMaximumSize(name, value string) error {
+	size, err := strconv.Atoi(value)
+	if err != nil || size < 1024 || size > maximumMessageBytes {
+		return fmt.Errorf("%s is %q; it must be a number of bytes from 1024 to %d", name, value, maximumMessageBytes)
+	}
+	a.maximumSize = size
+	return nil
+}
+
+func (a *attributes) setPolicy(name, value string) error {
+	parsed, err := parsePolicy(value)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	a.policy, a.policyText = parsed, value
 	return nil
 }
 

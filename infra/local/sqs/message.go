@@ -99,14 +99,22 @@ func (m *Message) checkContents() string {
 		return "a message has at most 10 attributes"
 	}
 	for name, attribute := range m.Attributes {
-		kind, _, _ := strings.Cut(attribute.DataType, ".")
-		if kind != "String" && kind != "Number" && kind != "Binary" {
-			return fmt.Sprintf("message attribute %q has the type %q; it must begin with String, Number or Binary", name,
-				attribute.DataType)
+		if fault := attribute.check(name); fault != "" {
+			return fault
 		}
-		if attribute.StringValue == "" && len(attribute.BinaryValue) == 0 {
-			return fmt.Sprintf("message attribute %q has no value", name)
-		}
+	}
+	return ""
+}
+
+// check describes a fault of the attribute; empty for none.
+func (a Attribute) check(name string) string {
+	kind, _, _ := strings.Cut(a.DataType, ".")
+	if kind != "String" && kind != "Number" && kind != "Binary" {
+		return fmt.Sprintf("message attribute %q has the type %q; it must begin with String, Number or Binary", name,
+			a.DataType)
+	}
+	if a.StringValue == "" && len(a.BinaryValue) == 0 {
+		return fmt.Sprintf("message attribute %q has no value", name)
 	}
 	return ""
 }

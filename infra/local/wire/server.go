@@ -231,21 +231,8 @@ func (s *Server) serveCall(ctx context.Context, c *Call, signature *Signature) (
 		return nil, Errorf("UnknownOperationException", http.StatusNotFound,
 			"the local AWS has no service %q; it simulates %s", c.Service, strings.Join(services, ", "))
 	}
-	c.Caller.AccessKeyID = signature.AccessKeyID
-	if identify != nil {
-		if c.Caller, err = identify(signature.AccessKeyID, signature.SessionToken); err != nil {
-			return nil, err
-		}
-	}
-	if secret != nil {
-		key, ok := secret(signature.AccessKeyID)
-		if !ok {
-			return nil, Errorf("InvalidClientTokenId", http.StatusForbidden, "access key %s is not known to the local AWS",
-				signature.AccessKeyID)
-		}
-		if err := signature.Verify(c.HTTP, raw, key, time.Now()); err != nil {
-			return nil, err
-		}
+	if err := authenticate(c, signature, raw, identify, secret); err != nil {
+		return nil, err
 	}
 	if describer, ok := handler.(Describer); ok && c.Action == "" {
 		c.Action = describer.Describe(c)
@@ -260,6 +247,32 @@ func (s *Server) serveCall(ctx context.Context, c *Call, signature *Signature) (
 		return nil, fmt.Errorf("handler of %s gave no answer", c.name())
 	}
 	return response, err
+}
+
+// authenticate finds the caller and verifies its signature. Without identify or secret it skips that
+// step.
+func authenticate(c *Call, signature *Signature, raw []byte,
+	identify func(accessKeyID, sessionToken string) (Caller, error),
+	secret func(accessKeyID string) (string, bool)) error {
+	c.Caller.AccessKeyID = signature.AccessKeyID
+	if identify != nil {
+		caller, err := identify(signature.AccessKeyID, signature.SessionToken)
+		if err != nil {
+			return err
+		}
+		c.Caller = caller
+	}
+	if secret != nil {
+		key, ok := secret(signature.AccessKeyID)
+		if !ok {
+			return Errorf("InvalidClientTokenId", http.StatusForbidden, "access key %s is not known to the local AWS",
+				signature.AccessKeyID)
+		}
+		if err := signature.Verify(c.HTTP, raw, key, time.Now()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // readAction fills Form and Action.
