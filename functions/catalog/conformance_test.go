@@ -14,9 +14,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog"
 )
 
-// TestTheCatalogueReadsMoto reads the instance types, zones and prices of an EC2 that others wrote,
-// whose types are AWS's real answers, and holds them against the local EC2's, whose types are
-// another's table.
+// TestTheCatalogueReadsMoto reads instance types, zones and prices from moto, whose types are
+// recordings of AWS. It compares them with those of the local EC2.
 func TestTheCatalogueReadsMoto(t *testing.T) {
 	_, moto := conformance.StartMoto(t)
 	reader := &handler{region: conformance.Region, ec2: awsec2.NewFromConfig(moto.Config()), now: time.Now}
@@ -42,8 +41,7 @@ func TestTheCatalogueReadsMoto(t *testing.T) {
 	compareTypes(t, ours, types)
 }
 
-// compareTypes tells in which facts that decide about pods two descriptions of the same types
-// differ.
+// compareTypes reports the differences of two descriptions in facts that matter for pods.
 func compareTypes(t *testing.T, ours, theirs []catalog.InstanceTypeInfo) {
 	t.Helper()
 	both, differ := 0, map[string][]string{}
@@ -76,7 +74,7 @@ func compareTypes(t *testing.T, ours, theirs []catalog.InstanceTypeInfo) {
 		t.Errorf("only %d types are described by both", both)
 	}
 	for field, names := range differ {
-		// Both tables are of some day, and AWS changes what it says of a type now and then.
+		// The tables have different dates, and AWS sometimes changes a type's description.
 		if len(names)*50 > both {
 			t.Errorf("%s: %d of %d types differ, such as %q", field, len(names), both, names[:min(5, len(names))])
 			continue

@@ -49,8 +49,8 @@ func (h *handler) instanceTypes(ctx context.Context) ([]catalog.InstanceTypeInfo
 	return found, nil
 }
 
-// supplemented adds what EC2 does not tell: the network interfaces for pods, and the bandwidth that
-// is documented, which over several cards is not the sum of the cards'.
+// supplemented adds facts that EC2 does not report: the network interfaces for pods, and the
+// documented bandwidth. Over several cards that is not the sum of the cards' bandwidths.
 func (h *handler) supplemented(made catalog.InstanceTypeInfo) catalog.InstanceTypeInfo {
 	made.Network.BranchInterfaces = h.supplement.BranchInterfaces[made.InstanceType]
 	if documented := h.supplement.NetworkBaselineMbps[made.InstanceType]; documented > 0 {
@@ -59,7 +59,7 @@ func (h *handler) supplemented(made catalog.InstanceTypeInfo) catalog.InstanceTy
 	return made
 }
 
-// offerings gives the names of the zones that offer each type.
+// offerings returns the names of the zones that offer each type.
 func (h *handler) offerings(ctx context.Context) (map[string][]string, error) {
 	pages := ec2.NewDescribeInstanceTypeOfferingsPaginator(
 		h.ec2, &ec2.DescribeInstanceTypeOfferingsInput{LocationType: types.LocationTypeAvailabilityZone},
@@ -92,7 +92,7 @@ func (h *handler) zones(ctx context.Context) ([]catalog.AvailabilityZone, error)
 	return zones, nil
 }
 
-// info keeps what planning needs of EC2's description of a type.
+// info returns the part of EC2's description of a type that planning needs.
 func info(described *types.InstanceTypeInfo) catalog.InstanceTypeInfo {
 	made := catalog.InstanceTypeInfo{
 		InstanceType:         string(described.InstanceType),
@@ -155,7 +155,7 @@ func network(described *types.NetworkInfo) catalog.NetworkInfo {
 	baseline := 0.0
 	for _, card := range described.NetworkCards {
 		baseline += aws.ToFloat64(card.BaselineBandwidthInGbps) * 1000
-		// Pods get their addresses from the interfaces of the default card only.
+		// Only the default card's interfaces have addresses for pods.
 		if int(aws.ToInt32(card.NetworkCardIndex)) == main {
 			made.MaximumNetworkInterfaces = int(aws.ToInt32(card.MaximumNetworkInterfaces))
 		}
@@ -165,7 +165,8 @@ func network(described *types.NetworkInfo) catalog.NetworkInfo {
 	return made
 }
 
-// cardInterfaces are the interfaces of each card by its index, where there are several.
+// cardInterfaces returns the number of interfaces of each card by index, for types with several
+// cards.
 func cardInterfaces(cards []types.NetworkCardInfo) []int {
 	if len(cards) < 2 {
 		return nil

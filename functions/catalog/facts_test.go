@@ -144,9 +144,10 @@ func TestInfoKeepsWhatPlanningNeeds(t *testing.T) {
 	}
 }
 
-// priced is a price list item with one price dimension.
+// priced returns a price list item with one price dimension.
 func priced(unit, currency, amount string) string {
-	return `{"product": {"sku": "ABC", "attributes": {"instanceType": "m7g.large"}}, "terms": {"OnDemand": {"ABC.1": {"priceDimensions": {"ABC.1.2":
+	return `{"product": {"sku": "ABC", "attributes": {"instanceType": "m7g.large"}},
+		"terms": {"OnDemand": {"ABC.1": {"priceDimensions": {"ABC.1.2":
 		{"unit": "` + unit + `", "pricePerUnit": {"` + currency + `": "` + amount + `"}}}}}}}`
 }
 
@@ -213,7 +214,7 @@ func TestPriceListOfRegions(t *testing.T) {
 		"us-east-1": "us-east-1", "us-west-2": "us-east-1", "ca-central-1": "us-east-1", "eu-west-3": "eu-central-1",
 		"ap-northeast-1": "ap-south-1", "cn-north-1": "cn-northwest-1",
 		"il-central-1": "us-east-1", "mx-central-1": "us-east-1",
-		// Partitions without a price list.
+		// These partitions have no price list.
 		"us-gov-west-1": "", "us-gov-east-1": "", "us-iso-east-1": "", "us-isob-east-1": "", "eu-isoe-west-1": "",
 		"eusc-de-east-1": "",
 	} {

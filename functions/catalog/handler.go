@@ -31,7 +31,7 @@ type handler struct {
 	now     func() time.Time
 }
 
-// Summary is what a run read: the function's answer and its log line.
+// Summary is the function's answer and its log line.
 type Summary struct {
 	InstanceTypes int    `json:"instanceTypes"`
 	Zones         int    `json:"zones"`
@@ -42,8 +42,8 @@ type Summary struct {
 	Duration      string `json:"duration"`
 }
 
-// handle reads EC2's offer and replaces the catalogue. Prices that cannot be
-// read now stay what they were or are built in: an old price plans better than none.
+// handle reads EC2's offer and replaces the catalogue. A price that it cannot read keeps its last
+// value, or is the built-in one: an old price is better than none.
 func (h *handler) handle(ctx context.Context, _ any) (Summary, error) {
 	start := h.now()
 	client, err := h.connection.Client(ctx)
@@ -64,12 +64,13 @@ func (h *handler) handle(ctx context.Context, _ any) (Summary, error) {
 	summary := summarize(snapshot, h.now().Sub(start))
 	slog.InfoContext(ctx, "read the catalogue", "instance-types", summary.InstanceTypes, "zones", summary.Zones,
 		"offerings", summary.Offerings,
-		"without-price", summary.WithoutPrice, "spot-prices", summary.SpotPrices, "prices", snapshot.PriceAges(h.now()), "duration", summary.Duration)
+		"without-price", summary.WithoutPrice, "spot-prices", summary.SpotPrices, "prices", snapshot.PriceAges(h.now()),
+		"duration", summary.Duration)
 	return summary, nil
 }
 
-// read makes the calls that do not wait for each other at the same time. Without types, offerings
-// or zones there is no catalogue; prices that cannot be read now are those of before, or built in.
+// read makes independent calls at the same time. It fails without types, offerings or zones.
+// Missing prices keep their last values, or are the built-in ones.
 func (h *handler) read(ctx context.Context, previous *catalog.Snapshot) (*catalog.Snapshot, error) {
 	snapshot := &catalog.Snapshot{Time: h.now().UTC(), Region: h.region, Settings: h.settings}
 	if currency := currencyOf(h.region); currency != "USD" {

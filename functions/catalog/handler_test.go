@@ -26,7 +26,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/inventory"
 )
 
-// controlPlane is the one of the package's tests: TestMain sets it before they run.
+// TestMain sets controlPlane before the tests run.
 var controlPlane *clustertest.ControlPlane
 
 func TestMain(m *testing.M) {
@@ -36,21 +36,21 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// rights reaches the cluster with the function's own rights.
+// rights connects to the cluster with the function's own rights.
 type rights struct{}
 
 func (rights) Client(context.Context) (*cluster.Client, error) {
 	return controlPlane.ClientOf("whittle:catalog")
 }
 
-// region is a local EC2 and price list, which refuses what the test tells it to.
+// region is a local EC2 and price list that refuses calls as the test asks.
 type region struct {
 	*handler
 	service *ec2.Service
-	// refused are, by action, how many calls are answered before all further ones are refused.
+	// refused is how many calls of an action succeed before all later ones fail.
 	refused map[string]int
 	calls   map[string]int
-	// edit changes the answers on their way; nil leaves them as they are.
+	// edit changes the answers; nil keeps them.
 	edit  func(body string) string
 	mutex sync.Mutex
 }
@@ -65,7 +65,7 @@ func (r *region) refuse(action string) error {
 	return nil
 }
 
-// between edits what the server answers.
+// between returns a proxy that edits the server's answers.
 func (r *region) between(t *testing.T, server string) string {
 	t.Helper()
 	target, err := url.Parse(server)
@@ -131,7 +131,7 @@ func newRegion(t *testing.T) *region {
 	return r
 }
 
-// forget removes what another test left.
+// forget deletes the objects of other tests.
 func forget(t *testing.T) {
 	t.Helper()
 	client, err := controlPlane.Client()
@@ -193,7 +193,7 @@ func TestTheCatalogueIsEC2sOffer(t *testing.T) {
 		"m5.large", "m7g.xlarge", "c6i.metal", "g4dn.xlarge", "inf2.xlarge", "t3.micro", "p5.48xlarge", "c6in.32xlarge",
 	} {
 		got, want := infoOf(t, snapshot, name), infoOf(t, table, name)
-		// The local region has three of the zones of the real one.
+		// The local region has three of the real region's zones.
 		want.Zones = slices.DeleteFunc(slices.Clone(want.Zones), func(zone string) bool { return zone > "us-east-1c" })
 		if got.OnDemandPrice != want.OnDemandPrice || got.OnDemandPrice == 0 || !reflect.DeepEqual(got.Zones, want.Zones) {
 			t.Errorf("%s costs %v in %v, want %v in %v", name, got.OnDemandPrice, got.Zones, want.OnDemandPrice, want.Zones)
@@ -203,7 +203,7 @@ func TestTheCatalogueIsEC2sOffer(t *testing.T) {
 				t.Errorf("%s on spot in %s costs %v", name, zone, price)
 			}
 		}
-		// What EC2's answer does not hold, or the table invents, is not compared.
+		// Spot prices are not compared: the table invents them.
 		got.SpotPrices, want.SpotPrices = nil, nil
 		for i := range want.NeuronDevices {
 			want.NeuronDevices[i].Manufacturer, want.NeuronDevices[i].MemoryInMiB = "", 0

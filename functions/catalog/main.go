@@ -1,5 +1,3 @@
-// Command catalog reads EC2's offer (instance types, zones, prices) and keeps
-// it in the cluster for the functions that plan.
 package main
 
 import (
@@ -38,20 +36,22 @@ func setup(ctx context.Context) (*handler, error) {
 	h.connection = function.NewConnection(loaded, h.cluster)
 	h.ec2 = ec2.NewFromConfig(loaded)
 	h.pricing = pricing.NewFromConfig(loaded, func(options *pricing.Options) {
-		// Where no price list serves the region it is not asked.
+		// Nothing asks the price list where none serves the region.
 		options.Region = cmp.Or(priceListRegion(loaded.Region), loaded.Region)
 	})
 	return h, err
 }
 
-// readSettings reads what a person knows of the cluster's nodes. The names are Karpenter's, and
-// both variables may be unset.
+// readSettings reads the settings that describe the cluster's nodes. The names are Karpenter's.
+// Both variables are optional.
 func readSettings(settings *function.Settings) catalog.Settings {
 	return catalog.Settings{
 		ReservedENIs: function.Parsed(settings, "RESERVED_ENIS",
-			"write the number of network interfaces of each node that are not for pods, 1 with the VPC CNI's custom networking", parseCount),
+			"write the number of network interfaces of each node that are not for pods, 1 with the VPC CNI's custom "+
+				"networking", parseCount),
 		VMMemoryOverheadPercent: function.Parsed(settings, "VM_MEMORY_OVERHEAD_PERCENT",
-			fmt.Sprintf("write a fraction from 0 to less than 1, such as %v", catalog.DefaultVMMemoryOverheadPercent), parseFraction),
+			fmt.Sprintf("write a fraction from 0 to less than 1, such as %v", catalog.DefaultVMMemoryOverheadPercent),
+			parseFraction),
 	}
 }
 

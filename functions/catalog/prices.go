@@ -16,12 +16,12 @@ import (
 // linux is the product whose spot prices count.
 const linux = "Linux/UNIX"
 
-// builtinRegion is the region whose built-in prices stand in where a region has none of its own:
-// what types cost beside each other hardly differs.
+// builtinRegion is the region whose built-in prices replace missing ones. Relative prices hardly
+// differ between regions.
 const builtinRegion = "us-east-1"
 
-// setOnDemandPrices gives each type its on-demand price: what the price list says now, else what it
-// said before, else the built-in one.
+// setOnDemandPrices sets each type's on-demand price: from the price list, otherwise from the last
+// catalogue, otherwise the built-in one.
 func (h *handler) setOnDemandPrices(
 	ctx context.Context, snapshot, previous *catalog.Snapshot, read map[string]float64, failed error,
 ) {
@@ -60,7 +60,8 @@ func (h *handler) setOnDemandPrices(
 	case failed != nil:
 		slog.ErrorContext(ctx, "on-demand prices cannot be read whole: older ones and built-in ones stand in", "read",
 			len(read), "of-before", kept,
-			"read-before", snapshot.Prices.OnDemandTime, "built-in", snapshot.Prices.Builtin, "built-in-region", region, "built-in-date", list.Date.Format(time.DateOnly), "error", failed)
+			"read-before", snapshot.Prices.OnDemandTime, "built-in", snapshot.Prices.Builtin,
+			"built-in-region", region, "built-in-date", list.Date.Format(time.DateOnly), "error", failed)
 	case snapshot.Prices.Builtin > 0:
 		slog.WarnContext(ctx, "the price list lacks instance types: built-in prices stand in", "instance-types",
 			snapshot.Prices.Builtin,
@@ -68,7 +69,7 @@ func (h *handler) setOnDemandPrices(
 	}
 }
 
-// builtinPrices are those of the region, of the other region of China, or of builtinRegion.
+// builtinPrices returns the prices of the region, of China's other region, or of builtinRegion.
 func (h *handler) builtinPrices() (region string, list instancetypes.PriceList) {
 	region = h.region
 	if _, ok := h.supplement.Prices[region]; !ok {
@@ -80,8 +81,8 @@ func (h *handler) builtinPrices() (region string, list instancetypes.PriceList) 
 	return region, h.supplement.Prices[region]
 }
 
-// setSpotPrices gives each type its spot prices. When they were read whole, a zone that lacks one
-// is not to be had; else those of before fill the gaps.
+// setSpotPrices sets each type's spot prices. After a complete read, a zone without a price has no
+// offering. After a partial read, the last prices fill the gaps.
 func setSpotPrices(
 	ctx context.Context, snapshot, previous *catalog.Snapshot, read map[string]map[string]float64, failed error,
 ) {
@@ -115,10 +116,10 @@ func setSpotPrices(
 	}
 }
 
-// spotPrices gives the newest price an hour by type and zone. With an error comes what was read
-// before it. An entry that is no price is left out.
+// spotPrices returns the newest price per hour by type and zone. With an error it returns the
+// prices before it. It ignores entries without a valid price.
 func (h *handler) spotPrices(ctx context.Context) (map[string]map[string]float64, error) {
-	// With now as the start EC2 gives the price that holds now, one for each type and zone.
+	// With now as the start time, EC2 returns the current price only, once for each type and zone.
 	pages := ec2.NewDescribeSpotPriceHistoryPaginator(h.ec2, &ec2.DescribeSpotPriceHistoryInput{
 		ProductDescriptions: []string{linux}, StartTime: aws.Time(h.now()),
 	})

@@ -11,7 +11,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog"
 )
 
-// run reads the catalogue once, an hour after the run before it.
+// run reads the catalogue once, an hour after the last run.
 func (r *region) run(t *testing.T) (Summary, *catalog.Snapshot) {
 	t.Helper()
 	if r.now == nil {
@@ -70,8 +70,7 @@ func TestAnEmptyPriceListKeepsThePrices(t *testing.T) {
 
 func second(_ Summary, snapshot *catalog.Snapshot) *catalog.Snapshot { return snapshot }
 
-// TestTheFirstCatalogueHasBuiltinPrices: where no price list answers, nodes are launched all the
-// same.
+// Nodes can launch even where no price list answers.
 func TestTheFirstCatalogueHasBuiltinPrices(t *testing.T) {
 	for _, test := range []struct {
 		name, region, currency, builtinRegion string
@@ -104,7 +103,7 @@ func TestTheFirstCatalogueHasBuiltinPrices(t *testing.T) {
 			if !test.refuse && r.calls["GetProducts"] != 0 {
 				t.Error("a price list was asked that does not serve the region")
 			}
-			// The price list's own prices take their place as soon as it answers.
+			// The price list's prices replace them once it answers.
 			if test.region == "us-east-1" {
 				delete(r.refused, "GetProducts")
 				delete(r.refused, "DescribeSpotPriceHistory")
@@ -117,12 +116,11 @@ func TestTheFirstCatalogueHasBuiltinPrices(t *testing.T) {
 	}
 }
 
-// TestAPageThatFailsLosesNothingElse: what came before the page is taken, what would have come
-// after it is what it was.
+// A failed page keeps the old prices of its types. Earlier pages count.
 func TestAPageThatFailsLosesNothingElse(t *testing.T) {
 	r := newRegion(t)
 	_, before := r.run(t)
-	// A tenth more for everything, of which the first pages alone arrive.
+	// All prices rise by a tenth, but only the first pages arrive.
 	r.edit = func(body string) string {
 		body = regexp.MustCompile(`<spotPrice>[0-9.]+</spotPrice>`).ReplaceAllString(body, "<spotPrice>7.5</spotPrice>")
 		return regexp.MustCompile(`\\"USD\\":\\"[0-9.]+\\"`).ReplaceAllString(body, `\"USD\":\"9.5\"`)
@@ -163,7 +161,7 @@ func TestAPageThatFailsLosesNothingElse(t *testing.T) {
 	}
 }
 
-// TestAnswersThatAreNoPricesLoseNothingElse spoils what is said of one type in each answer.
+// TestAnswersThatAreNoPricesLoseNothingElse makes one type invalid in each answer.
 func TestAnswersThatAreNoPricesLoseNothingElse(t *testing.T) {
 	spot := regexp.MustCompile(
 		`(<instanceType>m5\.large</instanceType>(?:<[a-zA-Z]+>[^<]*</[a-zA-Z]+>)*?<spotPrice>)[0-9.]+(</spotPrice>)`,
@@ -191,8 +189,8 @@ func TestAnswersThatAreNoPricesLoseNothingElse(t *testing.T) {
 			for _, info := range snapshot.InstanceTypes {
 				was := infoOf(t, whole, info.InstanceType)
 				if info.InstanceType == "m5.large" {
-					// The on-demand price is that of before; the zone without a spot price is not
-					// to be had.
+					// The on-demand price keeps its last value. The zone without a spot price has
+					// no offering.
 					if info.OnDemandPrice != was.OnDemandPrice || len(info.SpotPrices) >= len(was.SpotPrices) {
 						t.Errorf(
 							"m5.large costs %v and %v, before %v and %v", info.OnDemandPrice, info.SpotPrices, was.OnDemandPrice,
@@ -215,15 +213,13 @@ func TestAnswersThatAreNoPricesLoseNothingElse(t *testing.T) {
 	}
 }
 
-// TestTypesThatAreUnknownOrUnusable: prices of types that EC2 does not describe are passed over,
-// and a type without processors is left out.
+// Prices of types that EC2 does not describe are ignored. A type without processors has no entry.
 func TestTypesThatAreUnknownOrUnusable(t *testing.T) {
 	r := newRegion(t)
 	_, whole := r.run(t)
 	r.edit = func(body string) string {
 		if strings.Contains(body, "<DescribeInstanceTypesResponse") {
-			// No more than its name is left of one type, and another is none that the price list
-			// knows.
+			// One type keeps its name only. Another gets a name that the price list does not know.
 			body = regexp.MustCompile(
 				`(?s)(<instanceType>m5\.large</instanceType>.*?<defaultVCpus>)\d+`,
 			).ReplaceAllString(body, "${1}0")

@@ -16,13 +16,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/pricing/types"
 )
 
-// priceListTime bounds the reading of the price list, which a network without a way to the internet
+// priceListTime limits the reading of the price list. Without a route to the internet, the list
 // never answers.
 const priceListTime = 45 * time.Second
 
-// priceListRegion is the region whose endpoint of the price list serves a region; empty if none
-// does. GovCloud, the European sovereign cloud and the isolated regions are partitions without a
-// price list: what serves the others does not know their credentials.
+// priceListRegion returns the region of the price list that serves a region, or "" if none does.
+// GovCloud, the European sovereign cloud and the isolated regions have no price list, and the other
+// lists do not accept their credentials.
 // https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/using-price-list-query-api.html
 func priceListRegion(region string) string {
 	switch prefix, _, _ := strings.Cut(region, "-"); prefix {
@@ -44,7 +44,7 @@ func priceListRegion(region string) string {
 	return "us-east-1"
 }
 
-// currencyOf is what prices are in: CNY in China, US dollars everywhere else.
+// currencyOf returns the currency of a region's prices: CNY in China, otherwise USD.
 func currencyOf(region string) string {
 	if strings.HasPrefix(region, "cn-") {
 		return "CNY"
@@ -52,7 +52,7 @@ func currencyOf(region string) string {
 	return "USD"
 }
 
-// priceListItem is what is read of one product of the price list.
+// priceListItem holds the used fields of a product of the price list.
 type priceListItem struct {
 	Product struct {
 		SKU        string `json:"sku"`
@@ -70,9 +70,9 @@ type priceListItem struct {
 	} `json:"terms"`
 }
 
-// onDemandPrices gives the price an hour of each type for Linux, on shared hardware and on
-// dedicated bare metal. With an error comes what was read before it. An item that cannot be read
-// costs its own price alone.
+// onDemandPrices returns each type's price per hour for Linux, on shared hardware and on dedicated
+// bare metal. With an error it returns the prices before it. An invalid item costs only its own
+// price.
 func (h *handler) onDemandPrices(ctx context.Context) (map[string]float64, error) {
 	if priceListRegion(h.region) == "" {
 		return nil, fmt.Errorf("no price list serves region %s", h.region)
@@ -101,7 +101,7 @@ func (h *handler) onDemandPrices(ctx context.Context) (map[string]float64, error
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
-				// One of the two lists may fail and the other not.
+				// One of the two lists may fail without the other.
 				failed = errors.Join(failed, fmt.Errorf("reading the price list of %s: %w", product["productFamily"], err))
 				break
 			}
@@ -125,8 +125,8 @@ func (h *handler) onDemandPrices(ctx context.Context) (map[string]float64, error
 	return prices, failed
 }
 
-// parsePrice reads one item of the price list; an item without a price an hour in the currency
-// gives zero.
+// parsePrice reads one item of the price list. Without a price per hour in the currency it returns
+// zero.
 func parsePrice(text, currency string) (instanceType string, price float64, err error) {
 	var item priceListItem
 	if err := json.Unmarshal([]byte(text), &item); err != nil {
@@ -151,7 +151,7 @@ func parsePrice(text, currency string) (instanceType string, price float64, err 
 	return item.Product.Attributes.InstanceType, price, nil
 }
 
-// parseAmount reads an amount of money, which is neither negative nor infinite.
+// parseAmount reads an amount of money that is neither negative nor infinite.
 func parseAmount(text string) (float64, bool) {
 	amount, err := strconv.ParseFloat(text, 64)
 	return amount, err == nil && amount >= 0 && !math.IsInf(amount, 0)

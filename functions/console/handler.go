@@ -18,8 +18,8 @@ import (
 //go:embed widget.md
 var documentation string
 
-// event is what CloudWatch sends: the widget's parameters, or those of the button that was pressed,
-// beside the context.
+// event is CloudWatch's input: the widget's parameters, or those of a pressed button, and the
+// context.
 // https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/add_custom_widget_dashboard_about.html
 type event struct {
 	// Describe asks for the widget's documentation.
@@ -38,8 +38,8 @@ type handler struct {
 	now     func() time.Time
 }
 
-// handle answers with HTML, or with Markdown where the documentation is asked for. What
-// is wrong is shown to the person who looks, since nobody repeats the call for them.
+// handle answers with HTML, or with Markdown if CloudWatch asks for the documentation. It shows
+// errors to the person at the dashboard, because nobody repeats the call.
 func (h *handler) handle(ctx context.Context, asked event) (string, error) {
 	if asked.Describe {
 		return documentation, nil

@@ -28,7 +28,7 @@ func newHandler(t *testing.T, read func(context.Context) (*view.Objects, error))
 	return &handler{cluster: "prod", widget: made, read: read, now: now}
 }
 
-// pools is a cluster with two node pools.
+// pools returns a cluster with two node pools.
 func pools(context.Context) (*view.Objects, error) {
 	objects := &view.Objects{NodePools: make([]api.NodePool, 2)}
 	objects.NodePools[0].Name, objects.NodePools[1].Name = "default", "gpu"

@@ -1,5 +1,3 @@
-// Command console shows a cluster in a CloudWatch dashboard: the function behind a
-// custom widget. It only reads.
 package main
 
 import (

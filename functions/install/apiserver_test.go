@@ -25,8 +25,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/cluster/clustertest"
 )
 
-// controlPlane is the one of the package's tests: TestMain sets it before they
-// run. Nothing is installed in it.
+// TestMain sets controlPlane before the tests run. Nothing is installed in it.
 var controlPlane *clustertest.ControlPlane
 
 func TestMain(m *testing.M) {
@@ -38,7 +37,7 @@ func TestMain(m *testing.M) {
 
 var errCut = errors.New("the connection is cut")
 
-// line is the connection to the API server, which a test cuts or lets refuse.
+// line is the connection to the API server. Tests cut it or let it refuse calls.
 type line struct {
 	next    http.RoundTripper
 	calls   atomic.Int64
@@ -62,7 +61,7 @@ func (l *line) RoundTrip(request *http.Request) (*http.Response, error) {
 	return l.next.RoundTrip(request)
 }
 
-// Client connects over the line with all rights, as the function's access entry gives it.
+// Client connects over the line as administrator, like the function's access entry.
 func (l *line) Client(context.Context) (*cluster.Client, error) {
 	config := controlPlane.RESTConfig()
 	config.WrapTransport = func(next http.RoundTripper) http.RoundTripper {
@@ -72,7 +71,7 @@ func (l *line) Client(context.Context) (*cluster.Client, error) {
 	return cluster.NewForConfig(cluster.Endpoint{Name: "prod", URL: controlPlane.Endpoint}, config)
 }
 
-// installation is a handler with its line and a Lambda that counts invocations.
+// installation is a handler with its line and a Lambda client that counts invocations.
 type installation struct {
 	*handler
 	line        *line
@@ -98,14 +97,15 @@ func newInstallation(t *testing.T) *installation {
 		w.WriteHeader(http.StatusAccepted)
 	}))
 	t.Cleanup(server.Close)
-	i.handler = &handler{cluster: "prod", catalog: "whittle-prod-catalog", connection: i.line, lambda: lambda.New(lambda.Options{
+	i.handler = &handler{cluster: "prod", catalog: "whittle-prod-catalog", connection: i.line}
+	i.handler.lambda = lambda.New(lambda.Options{
 		Region: "us-east-1", BaseEndpoint: &server.URL, RetryMaxAttempts: 1,
 		Credentials: credentials.NewStaticCredentialsProvider("AKIATEST", "secret", ""),
-	})}
+	})
 	return i
 }
 
-// objects is a client for what a test does by itself, and what it looks at.
+// objects returns the client of the test itself.
 func objects(t *testing.T) dynamic.Interface {
 	t.Helper()
 	client, err := dynamic.NewForConfig(controlPlane.RESTConfig())
@@ -120,7 +120,7 @@ func resourceOf(object *unstructured.Unstructured) schema.GroupVersionResource {
 	return version.WithResource(strings.ToLower(object.GetKind()) + "s")
 }
 
-// installed lists what an installation applies after the definitions.
+// installed returns the objects that an installation applies after the definitions.
 func installed(t *testing.T) []unstructured.Unstructured {
 	t.Helper()
 	namespace, err := manifests.Namespace()
@@ -143,7 +143,7 @@ func definitions(t *testing.T) []unstructured.Unstructured {
 	return definitions
 }
 
-// missing gives the names of the objects that the cluster lacks.
+// missing returns the names of the objects that the cluster lacks.
 func missing(t *testing.T, wanted []unstructured.Unstructured) []string {
 	t.Helper()
 	var names []string
@@ -161,8 +161,8 @@ func missing(t *testing.T, wanted []unstructured.Unstructured) []string {
 	return names
 }
 
-// wipe removes the rights, and the definitions with all of their objects. The
-// namespace stays: it takes the controllers seconds to go.
+// wipe deletes the rights, and the definitions with all of their objects. The namespace stays,
+// because controllers take seconds to delete it.
 func wipe(t *testing.T) {
 	t.Helper()
 	for _, object := range append(installed(t)[1:], definitions(t)...) {
@@ -183,8 +183,8 @@ func wipe(t *testing.T) {
 	}
 }
 
-// release lets definitions go that are being deleted. The API server looks for objects
-// of theirs first, and looks again ever later for one that has come and gone before.
+// release removes the finalizers of deleted definitions. The API server otherwise looks for their
+// objects first, with growing pauses.
 func release(t *testing.T) {
 	t.Helper()
 	for _, definition := range definitions(t) {
@@ -202,7 +202,7 @@ func release(t *testing.T) {
 	}
 }
 
-// foreign applies a definition as someone else would, such as Karpenter's chart.
+// foreign applies a definition as another manager, such as Karpenter's chart.
 func foreign(t *testing.T, definition *unstructured.Unstructured) {
 	t.Helper()
 	_, err := objects(t).Resource(resourceOf(definition)).Apply(
@@ -213,7 +213,7 @@ func foreign(t *testing.T, definition *unstructured.Unstructured) {
 	}
 }
 
-// managers are who wrote the object.
+// managers returns the field managers of the object.
 func managers(t *testing.T, object *unstructured.Unstructured) []string {
 	t.Helper()
 	stored, err := objects(t).Resource(resourceOf(object)).Namespace(object.GetNamespace()).Get(

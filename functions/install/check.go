@@ -10,13 +10,13 @@ import (
 	"github.com/whittle-dev/whittle/shared/cluster"
 )
 
-// need is a right in the cluster that a function cannot do without.
+// need is a right in the cluster that a function cannot work without.
 type need struct {
 	function, verb, group, resource, namespace string
 }
 
-// needs are one right of each kind of object that a function writes, and one of console,
-// which only reads, so that a missing binding shows at installation and not at night.
+// needs returns one right for each kind of object that a function writes, and one of console, which
+// only reads. A missing binding thus fails the installation, not a later invocation.
 func needs() []need {
 	return []need{
 		{"provision", "list", "", "pods", ""},
@@ -37,14 +37,14 @@ func needs() []need {
 	}
 }
 
-// grantTime is how long the API server may take to know of a right that was just given.
+// grantTime is how long the API server may take to apply a new right.
 const grantTime = 10 * time.Second
 
-// errNoRight tells that a function lacks a right.
+// errNoRight says that a function lacks a right.
 var errNoRight = errors.New("a right is missing")
 
-// granted waits until every function has what it needs. What authorizes requests in the API
-// server learns of a new binding a moment after it was written.
+// granted waits until every function has its rights. The API server's authorizer sees a new binding
+// a moment after the write.
 func granted(ctx context.Context, client *cluster.Client) error {
 	deadline := time.Now().Add(grantTime)
 	for {
@@ -58,7 +58,7 @@ func granted(ctx context.Context, client *cluster.Client) error {
 	}
 }
 
-// check asks the API server whether every function has what it needs.
+// check asks the API server whether every function has its rights.
 func check(ctx context.Context, client *cluster.Client) error {
 	var missing []error
 	for _, need := range needs() {

@@ -23,8 +23,8 @@ import (
 const (
 	// settleTime is how long a new access entry may take to work.
 	settleTime = time.Minute
-	// pause is the time between two looks at what takes a moment: CloudFormation
-	// waits for this function, so that it may.
+	// pause is the time between two tries. This function may sleep, because CloudFormation waits
+	// for it.
 	pause = 200 * time.Millisecond
 )
 
@@ -37,18 +37,18 @@ type handler struct {
 	lambda *lambda.Client
 }
 
-// handle installs on create and update and removes the rights on delete. Each
-// step can be done again: run twice, half done, or late, the end is the same.
+// handle installs on create and update, and removes the rights on delete. Each step may run twice,
+// late, or after a failure.
 func (h *handler) handle(ctx context.Context, event cfn.Event) (physicalID string, data map[string]any, err error) {
 	physicalID = "whittle-install-" + h.cluster
-	// CloudFormation waits for an answer: there must be time left for it.
+	// The reserve is for the answer to CloudFormation.
 	ctx, cancel := function.WithReserve(ctx)
 	defer cancel()
 	if event.RequestType == cfn.RequestDelete {
 		return physicalID, nil, h.remove(ctx)
 	}
 	data, err = h.install(ctx)
-	// Where there are no access entries a person adds what they would say.
+	// Without access entries, a person adds equivalent lines to aws-auth.
 	if lines, _ := event.ResourceProperties["MapRoles"].(string); lines != "" && notLetIn(err) {
 		err = fmt.Errorf(
 			"%w; in the authentication mode CONFIG_MAP, add these lines to mapRoles in the ConfigMap kube-system/aws-auth "+
@@ -59,7 +59,7 @@ func (h *handler) handle(ctx context.Context, event cfn.Event) (physicalID strin
 	return physicalID, data, err
 }
 
-// notLetIn tells that the cluster does not know this function, or not its rights.
+// notLetIn reports whether the cluster does not know this function or its rights.
 func notLetIn(err error) bool { return apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err) }
 
 func (h *handler) install(ctx context.Context) (map[string]any, error) {
@@ -114,8 +114,8 @@ func (h *handler) install(ctx context.Context) (map[string]any, error) {
 	}, nil
 }
 
-// define applies a definition unless someone else's is there already and serves
-// the version that Whittle speaks: Karpenter's own is as good.
+// define applies a definition, unless another manager's exists and serves Whittle's version.
+// Karpenter's own definition serves as well.
 func (h *handler) define(ctx context.Context, client *cluster.Client, definition *unstructured.Unstructured) (
 	ours bool, err error,
 ) {
@@ -139,7 +139,8 @@ func (h *handler) define(ctx context.Context, client *cluster.Client, definition
 		return false, err
 	}
 	if !slices.Contains(there.Versions, wanted) {
-		return false, fmt.Errorf("customresourcedefinition %q is there, managed by %v, and serves %v but not %s: upgrade Karpenter's CRDs first, to 1.0 or later",
+		return false, fmt.Errorf("customresourcedefinition %q is there, managed by %v, and serves %v but not %s: upgrade "+
+			"Karpenter's CRDs first, to 1.0 or later",
 			definition.GetName(), there.Managers, there.Versions, wanted)
 	}
 	slog.InfoContext(
@@ -148,8 +149,7 @@ func (h *handler) define(ctx context.Context, client *cluster.Client, definition
 	return false, nil
 }
 
-// version is the one version that a definition of ours serves: what Whittle reads
-// and writes.
+// version returns the only version of our definition: Whittle reads and writes it.
 func version(definition *unstructured.Unstructured) (string, error) {
 	versions, _, err := unstructured.NestedSlice(definition.Object, "spec", "versions")
 	if err == nil && len(versions) == 1 {
@@ -165,7 +165,7 @@ func version(definition *unstructured.Unstructured) (string, error) {
 	)
 }
 
-// settled repeats a call that is refused while a new access entry takes effect.
+// settled repeats a refused call while a new access entry takes effect.
 func settled(ctx context.Context, call func() error) error {
 	deadline := time.Now().Add(settleTime)
 	for {
@@ -210,7 +210,7 @@ func wait(ctx context.Context) error {
 	}
 }
 
-// readCatalog has the catalogue read now and not at the next full hour.
+// readCatalog invokes catalog, which otherwise runs at the next full hour.
 func (h *handler) readCatalog(ctx context.Context) error {
 	_, err := h.lambda.Invoke(ctx, &lambda.InvokeInput{
 		FunctionName: &h.catalog, InvocationType: lambdatypes.InvocationTypeEvent, Payload: []byte("{}"),
@@ -221,8 +221,8 @@ func (h *handler) readCatalog(ctx context.Context) error {
 	return nil
 }
 
-// remove takes the rights away. Definitions, the namespace and NodePools stay:
-// deleting a definition would delete every NodePool, and with it every node.
+// remove deletes the rights. Definitions, the namespace and NodePools stay: with a definition,
+// Kubernetes would delete every NodePool and so every node.
 func (h *handler) remove(ctx context.Context) error {
 	client, err := h.connection.Client(ctx)
 	var gone *types.ResourceNotFoundException
@@ -240,9 +240,10 @@ func (h *handler) remove(ctx context.Context) error {
 	for i := range rights {
 		err := client.Remove(ctx, &rights[i])
 		if notLetIn(err) {
-			// Such as when an installation was refused and is rolled back. Nobody is in the roles'
-			// groups any more.
-			slog.WarnContext(ctx, "not let into the cluster: roles and bindings stay, kubectl delete clusterroles,clusterrolebindings -l app.kubernetes.io/name=whittle removes them",
+			// This is normal while CloudFormation rolls back a refused installation. Nobody is in
+			// the roles' groups any more.
+			slog.WarnContext(ctx, "not let into the cluster: roles and bindings stay, kubectl delete "+
+				"clusterroles,clusterrolebindings -l app.kubernetes.io/name=whittle removes them",
 				"cluster", h.cluster, "error", err)
 			return nil
 		}

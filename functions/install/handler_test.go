@@ -51,12 +51,10 @@ func TestInstalledTwiceEndsTheSame(t *testing.T) {
 	}
 }
 
-// TestEndedAfterAnyCall cuts the line after each call of an installation, and
-// installs again over what is there.
+// TestEndedAfterAnyCall cuts the line after each call of an installation, and then installs again.
 func TestEndedAfterAnyCall(t *testing.T) {
 	complete(t, "at first")
-	// Counted over an installation that is there: a new one may look for its
-	// definitions more than once.
+	// The count is of a repeated installation: a first one may wait for its definitions.
 	whole := newInstallation(t)
 	if _, err := whole.install(t.Context()); err != nil {
 		t.Fatal(err)
@@ -65,8 +63,7 @@ func TestEndedAfterAnyCall(t *testing.T) {
 	if defining := calls - int64(len(installed(t))+len(needs())); defining < 6 {
 		t.Fatalf("an installation took %d calls, of which %d for definitions", calls, defining)
 	}
-	// Each run gets one call further in a cluster that had nothing, over what the
-	// run before it left.
+	// Each run gets one call further in an empty cluster. The next run continues from there.
 	wipe(t)
 	for cut := range calls {
 		ended(t, cut)
@@ -74,7 +71,7 @@ func TestEndedAfterAnyCall(t *testing.T) {
 	complete(t, "one call further each time")
 }
 
-// ended installs over a line that is cut after so many calls.
+// ended installs over a line that fails after so many calls.
 func ended(t *testing.T, cut int64) {
 	t.Helper()
 	i := newInstallation(t)
@@ -87,7 +84,7 @@ func ended(t *testing.T, cut int64) {
 	}
 }
 
-// complete installs to the end and looks whether all is there.
+// complete installs without failures, and checks that every object exists.
 func complete(t *testing.T, when string) {
 	t.Helper()
 	if _, err := newInstallation(t).install(t.Context()); err != nil {
@@ -193,7 +190,8 @@ func TestTheSelfCheckFindsAMissingBinding(t *testing.T) {
 	}
 	for _, object := range installed(t)[1:] {
 		function := strings.TrimPrefix(object.GetName(), "whittle:")
-		// Only a binding's loss takes a whole function's rights; kube-system's is for one address.
+		// Only the loss of a ClusterRoleBinding removes all rights of a function. The binding in
+		// kube-system is for one address.
 		if !strings.HasSuffix(object.GetKind(), "Binding") || object.GetNamespace() == "kube-system" {
 			continue
 		}
@@ -222,8 +220,8 @@ func TestTheSelfCheckFindsAMissingBinding(t *testing.T) {
 	}
 }
 
-// wantEventually waits for the API server's authorizer, which learns of a change
-// a moment after it is written.
+// wantEventually waits for the API server's authorizer, which sees a change a moment after the
+// write.
 func wantEventually(t *testing.T, check func() error) {
 	t.Helper()
 	deadline := time.Now().Add(time.Minute)
@@ -245,7 +243,7 @@ func TestANewAccessEntryIsWaitedFor(t *testing.T) {
 	if _, err := i.install(t.Context()); err != nil {
 		t.Errorf("the entry works after two refusals: %v", err)
 	}
-	// The wait ends with the function's own time, and says what it waited for.
+	// The wait ends with the invocation's time, and the error names the failing call.
 	i.line.refused.Store(1 << 20)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
@@ -255,8 +253,8 @@ func TestANewAccessEntryIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestConfigMapModeIsRefusedWithItsLines is a cluster without access entries: until the lines are
-// in aws-auth nobody is let in, and the deployment that fails for it must get away again.
+// In a cluster without access entries, the installation fails until the lines are in aws-auth.
+// CloudFormation must then be able to roll back.
 func TestConfigMapModeIsRefusedWithItsLines(t *testing.T) {
 	const lines = "- rolearn: arn:aws:iam::123456789012:role/whittle-prod-provision-us-east-1\n  username: " +
 		"whittle:provision\n"
@@ -285,7 +283,7 @@ func TestConfigMapModeIsRefusedWithItsLines(t *testing.T) {
 	}
 }
 
-// failing connects to nothing.
+// failing is a connection that always fails.
 type failing struct{ err error }
 
 func (f failing) Client(context.Context) (*cluster.Client, error) { return nil, f.err }
@@ -333,12 +331,12 @@ func TestCloudFormationIsToldTheOutcome(t *testing.T) {
 	if _, err := i.answer(t.Context(), event); err != nil {
 		t.Fatal(err)
 	}
-	// The id is the same, or CloudFormation would delete the installation that it has.
+	// The id must stay the same. Otherwise CloudFormation would delete the existing installation.
 	if got := <-told; got.Status != cfn.StatusFailed || got.PhysicalResourceID != "whittle-install-prod" ||
 		!strings.Contains(got.Reason, "EKS does not answer") {
 		t.Errorf("told %+v", got)
 	}
-	// By hand nobody is told: the error is the answer.
+	// A run by hand has nobody to answer, so it returns the error.
 	if _, err := i.answer(t.Context(), creation); err == nil {
 		t.Error("a failure by hand is no error")
 	}

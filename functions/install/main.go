@@ -1,5 +1,3 @@
-// Command install is CloudFormation's hand in the cluster: it applies what
-// Whittle needs there when the stack is made or changed.
 package main
 
 import (
@@ -28,8 +26,7 @@ func setup(ctx context.Context) (*handler, error) {
 	return h, err
 }
 
-// answer tells CloudFormation the outcome, whatever it is. A run by hand has
-// nobody to tell and prints it.
+// answer sends the outcome to CloudFormation. A run by hand prints it.
 func (h *handler) answer(ctx context.Context, event cfn.Event) (any, error) {
 	if event.ResponseURL == "" {
 		_, data, err := h.handle(ctx, event)

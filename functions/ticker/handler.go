@@ -8,12 +8,11 @@ import (
 	"github.com/whittle-dev/whittle/shared/queue"
 )
 
-// period is how often the schedule wakes the ticker: EventBridge's shortest.
+// period is the rate of the schedule that wakes the ticker. EventBridge has none faster.
 const period = time.Minute
 
-// disruptEvery is how many provision ticks pass between two looks for nodes that
-// are no longer needed. A node that stays some seconds longer costs a fraction
-// of a cent; a pod that waits costs more.
+// disruptEvery is how many provision ticks pass between two disrupt ticks. A node that stays some
+// seconds longer costs a fraction of a cent. A pending pod costs more.
 const disruptEvery = 2
 
 type sender interface {
@@ -28,8 +27,8 @@ type handler struct {
 	now                           func() time.Time
 }
 
-// handle sends the minute's messages. Sent twice, they are looked at twice:
-// those who act on them hold a lease.
+// handle sends the minute's messages. A repetition is harmless: functions that act on a message
+// hold a Lease.
 func (h *handler) handle(ctx context.Context, _ any) (any, error) {
 	start := h.now()
 	ticks := schedule(h.cluster, start, h.interval)
@@ -46,7 +45,7 @@ func (h *handler) handle(ctx context.Context, _ any) (any, error) {
 	return nil, h.sender.Send(ctx, h.disrupt, looks...)
 }
 
-// schedule gives the ticks of the minute that begins at start.
+// schedule returns the ticks of the minute that begins at start.
 func schedule(cluster string, start time.Time, interval time.Duration) []queue.Message {
 	var ticks []queue.Message
 	for after := time.Duration(0); after < period; after += interval {
@@ -55,8 +54,8 @@ func schedule(cluster string, start time.Time, interval time.Duration) []queue.M
 	return ticks
 }
 
-// parseInterval reads the time between two provision ticks: whole seconds, since
-// SQS delays by whole seconds, between one second and a minute.
+// parseInterval reads the time between two provision ticks. It is whole seconds, because SQS delays
+// by whole seconds, from one second to a minute.
 func parseInterval(text string) (time.Duration, error) {
 	interval, err := time.ParseDuration(text)
 	if err != nil {

@@ -1,5 +1,3 @@
-// Command ticker is the clock: once a minute it sends the messages that wake the
-// other functions during that minute.
 package main
 
 import (

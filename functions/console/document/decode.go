@@ -15,26 +15,24 @@ import (
 	kubernetesjson "sigs.k8s.io/json"
 )
 
-// Problem is something that is wrong with a field.
+// Problem is a fault of a field.
 type Problem struct {
 	Path Path
 	// Text says what is wrong, and what would be right.
 	Text string
 }
 
-// Decode reads the document into an object that into points to, as the API server does:
-// names of fields must be written exactly as they are. Unknown are the fields that the
-// object does not have. The error joins one for each field whose value is none that the
-// field can have; it names file, line and field after what.
+// Decode reads the document into the object that into points to. As in the API server, field names
+// are case-sensitive. unknown lists the fields that the object does not have. The error joins one
+// error for each invalid value; each has file, line, what and the field.
 func (d *Document) Decode(into any, what string) (unknown []Problem, err error) {
 	return d.decode(into, what, func() ([]error, error) {
 		return kubernetesjson.UnmarshalStrict(d.JSON, into, kubernetesjson.DisallowUnknownFields)
 	}, false)
 }
 
-// DecodeFold is Decode for formats that Go programs read with the standard library, to
-// which upper and lower case in names of fields are the same; unknown fields are passed
-// over.
+// DecodeFold is Decode for formats that Go programs read with the standard library. Field names are
+// case-insensitive, and it ignores unknown fields.
 func (d *Document) DecodeFold(into any, what string) error {
 	_, err := d.decode(into, what, func() ([]error, error) { return nil, json.Unmarshal(d.JSON, into) }, true)
 	return err
@@ -75,8 +73,8 @@ func (d *Document) decode(into any, what string, unmarshal func() ([]error, erro
 	return nil, errors.Join(errs...)
 }
 
-// diagnosis compares a value with the type that it is to be read into. A decoder says
-// neither which entry of a list is wrong nor, for a quantity, which field.
+// diagnosis compares a value with its target type. Decoders do not name the entry of a list, or a
+// quantity's field.
 type diagnosis struct {
 	fold           bool
 	wrong, unknown []Problem
@@ -158,7 +156,7 @@ func (d *diagnosis) object(value any, typ reflect.Type, path Path) {
 	}
 }
 
-// addFields adds a struct's fields by the names that JSON has for them.
+// addFields adds a struct's fields by their JSON names.
 func addFields(known map[string]reflect.Type, typ reflect.Type) {
 	for i := range typ.NumField() {
 		field := typ.Field(i)
@@ -195,9 +193,9 @@ func (d *diagnosis) list(value any, typ reflect.Type, path Path) {
 	}
 }
 
-// scalar is what a field of the type wants; empty if the value is that.
+// scalar returns what a field of the type expects, or "" if the value is valid.
 func scalar(value any, typ reflect.Type) string {
-	switch kind := typ.Kind(); kind {
+	switch typ.Kind() {
 	case reflect.String:
 		if _, ok := value.(string); !ok {
 			return "text: put it in quotes"
@@ -206,20 +204,9 @@ func scalar(value any, typ reflect.Type) string {
 		if _, ok := value.(bool); !ok {
 			return "true or false"
 		}
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		n, ok := value.(int64)
-		if f, isFloat := value.(float64); isFloat && f == math.Trunc(f) && math.Abs(f) < 1<<63 {
-			n, ok = int64(f), true
-		}
-		unsigned := kind >= reflect.Uint && kind <= reflect.Uint64
-		switch {
-		case !ok:
-			return "a whole number"
-		case unsigned && n < 0:
-			return "a whole number of zero or more"
-		case unsigned && reflect.Zero(typ).OverflowUint(uint64(n)), !unsigned && reflect.Zero(typ).OverflowInt(n):
-			return "a smaller number"
-		}
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return whole(value, typ)
 	case reflect.Float32, reflect.Float64:
 		switch value.(type) {
 		case int64, float64:
@@ -230,7 +217,25 @@ func scalar(value any, typ reflect.Type) string {
 	return ""
 }
 
-// show writes a value into a message.
+// whole returns what a field of an integer type expects, or "" if the value is valid.
+func whole(value any, typ reflect.Type) string {
+	n, ok := value.(int64)
+	if f, isFloat := value.(float64); isFloat && f == math.Trunc(f) && math.Abs(f) < 1<<63 {
+		n, ok = int64(f), true
+	}
+	unsigned := typ.Kind() >= reflect.Uint && typ.Kind() <= reflect.Uint64
+	switch {
+	case !ok:
+		return "a whole number"
+	case unsigned && n < 0:
+		return "a whole number of zero or more"
+	case unsigned && reflect.Zero(typ).OverflowUint(uint64(n)), !unsigned && reflect.Zero(typ).OverflowInt(n):
+		return "a smaller number"
+	}
+	return ""
+}
+
+// show formats a value for a message.
 func show(value any) string {
 	switch value := value.(type) {
 	case map[string]any:

@@ -1,4 +1,6 @@
-// Package document reads files that hold YAML or JSON, one document or many, and
-// knows where in them each field stands: whoever finds something wrong with a field can
-// say in which file and on which line.
+// Package document reads files of YAML or JSON with one or many documents. It knows the line of
+// each field, so that later stages can report a wrong field with file and line.
+//
+// It is the first stage of the command's reading: text -> document -> manifests and instancetypes.
+// A Document's JSON is always valid.
 package document

@@ -15,42 +15,42 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Document is one document of a file, or an entry of a list in one.
+// Document is one document of a file, or an entry of a list in it.
 type Document struct {
-	// File is the file's name as messages write it.
+	// File is the file's name in messages.
 	File string
-	// JSON is the document as JSON, whatever it was written in.
+	// JSON is the document as JSON, whatever its source format.
 	JSON []byte
 
 	source *source
-	// place is where in the source the document lies: empty for all of it.
+	// place is the document's path in the source; empty for all of it.
 	place Path
 }
 
-// source is a document as it is written, with what is needed to find lines in it.
+// source is a document's text, with the data to find lines in it.
 type source struct {
 	text []byte
 	// line is the number of the text's first line in the file.
 	line   int
 	isYAML bool
-	// root is the text as YAML reads it, once a line has been asked for.
+	// root is the parsed YAML. The first search for a line sets it.
 	root *yamlv3.Node
 }
 
-// Entry is a part of the document, such as the entry of a list, whose JSON the caller
-// has cut out of the document's.
+// Entry returns a part of the document, such as the entry of a list. The caller has cut part out of
+// the document's JSON.
 func (d *Document) Entry(part []byte, steps ...any) *Document {
 	return &Document{File: d.File, JSON: part, source: d.source, place: d.place.With(steps...)}
 }
 
-// Errorf is an error that begins with the file and the line of a field.
+// Errorf returns an error that begins with the file and the line of a field.
 func (d *Document) Errorf(path Path, format string, arguments ...any) error {
 	return fmt.Errorf("%s:%d: %w", d.File, d.Line(path), fmt.Errorf(format, arguments...))
 }
 
-// Split takes a file's text apart into documents; empty ones are left out. A text that
-// begins as JSON does may hold several JSON values one after the other, any other is
-// YAML, with lines of --- between documents. The error names file and line.
+// Split divides a file's text into its non-empty documents. Text that begins like JSON may hold
+// several JSON values in sequence. Other text is YAML, with lines of --- between documents. Errors
+// name file and line.
 func Split(file string, text []byte) ([]*Document, error) {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	if start := bytes.TrimLeft(text, " \t\r\n"); len(start) > 0 && (start[0] == '{' || start[0] == '[') {
@@ -58,7 +58,7 @@ func Split(file string, text []byte) ([]*Document, error) {
 		if err == nil || filepath.Ext(file) == ".json" {
 			return documents, err
 		}
-		// What looks like JSON may be YAML's flow style, which wants no quotes.
+		// Text that looks like JSON may be YAML's flow style, which needs no quotes.
 		if documents, yamlErr := splitYAML(file, text); yamlErr == nil {
 			return documents, nil
 		}
@@ -69,7 +69,7 @@ func Split(file string, text []byte) ([]*Document, error) {
 
 func splitJSON(file string, text []byte) ([]*Document, error) {
 	var documents []*Document
-	// Most files hold one value, which needs no copy.
+	// Most files hold one value. It needs no copy.
 	if json.Valid(text) {
 		return []*Document{{File: file, JSON: bytes.TrimSpace(text), source: &source{text: text, line: 1}}}, nil
 	}
@@ -84,7 +84,7 @@ func splitJSON(file string, text []byte) ([]*Document, error) {
 		if err != nil {
 			offset := int64(len(text))
 			var syntax *json.SyntaxError
-			// A decoder counts a syntax error's offset from the beginning of the input.
+			// A decoder counts a syntax error's offset from the beginning of its input.
 			if errors.As(err, &syntax) {
 				offset = min(syntax.Offset, offset)
 			}
@@ -120,8 +120,8 @@ func splitYAML(file string, text []byte) ([]*Document, error) {
 	return documents, nil
 }
 
-// cutYAML cuts the text after its first document, and counts the lines up to there. A
-// line that begins with --- ends a document wherever it stands, even in a block scalar.
+// cutYAML cuts the text after its first document, and counts the lines before the cut. A line that
+// begins with --- ends a document everywhere, even in a block scalar.
 func cutYAML(text []byte) (part, rest []byte, lines int) {
 	begun := false
 	for offset := 0; offset < len(text); {
@@ -145,11 +145,11 @@ func cutYAML(text []byte) (part, rest []byte, lines int) {
 	return text, nil, lines
 }
 
-// lineInError is where YAML's messages say the line within the document.
+// lineInError matches the line within the document in YAML's messages.
 var lineInError = regexp.MustCompile(`line (\d+): `)
 
-// yamlProblem is "LINE: what is wrong" with the line counted in the file. Only the first
-// of several problems is told: the others mostly follow from it.
+// yamlProblem returns "LINE: what is wrong" with the line in the file. It reports the first problem
+// only, because the others mostly follow from it.
 func yamlProblem(err error, line int) string {
 	text := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
 	text = strings.TrimPrefix(text, "yaml: ")
@@ -164,7 +164,7 @@ func yamlProblem(err error, line int) string {
 	return fmt.Sprintf("%d: not YAML: %s", line, text)
 }
 
-// lineAt is the number of the line that an offset lies in.
+// lineAt returns the number of the line at an offset.
 func lineAt(text []byte, offset int64) int {
 	return 1 + bytes.Count(text[:min(offset, int64(len(text)))], []byte("\n"))
 }

@@ -7,8 +7,7 @@ import (
 	yamlv3 "go.yaml.in/yaml/v3"
 )
 
-// Line is the number of the line in the file that a field stands on; where it is not
-// there, that of what would hold it.
+// Line returns a field's line in the file. For a missing field it returns the line of its parent.
 func (d *Document) Line(path Path) int {
 	whole := d.place.With(path...)
 	if d.source.isYAML {
@@ -24,8 +23,8 @@ func (s *source) lineOfYAML(path Path) int {
 	return s.line
 }
 
-// written is how a scalar stands in the text; empty if it stands there as what it is.
-// YAML reads n and off as false, and y and on as true.
+// written returns a scalar's text if it differs from its value, otherwise "". YAML reads n and off
+// as false, and y and on as true.
 func (d *Document) written(path Path) string {
 	if !d.source.isYAML {
 		return ""
@@ -37,13 +36,12 @@ func (d *Document) written(path Path) string {
 	return value.Value
 }
 
-// walk follows a path as far as it leads: to what names the last thing found, and the
-// thing itself; found says that this is what the path means.
+// walk follows a path as far as possible. It returns the last thing found and the node that names
+// it. found reports whether the whole path exists.
 func (s *source) walk(path Path) (key, value *yamlv3.Node, found bool) {
 	if s.root == nil {
 		s.root = &yamlv3.Node{}
-		// What cannot be read has been told of before; fields are then said to be where the
-		// document begins.
+		// Split has already reported unreadable text. Its fields then count as on the first line.
 		_ = yamlv3.Unmarshal(s.text, s.root)
 	}
 	if len(s.root.Content) == 0 {
@@ -60,10 +58,10 @@ func (s *source) walk(path Path) (key, value *yamlv3.Node, found bool) {
 	return key, value, true
 }
 
-// maximumDepth bounds how deep aliases and merges are followed.
+// maximumDepth limits how deep aliases and merges nest.
 const maximumDepth = 100
 
-// entry is what one step leads to, with the node that names it; nil if that is not there.
+// entry returns the value at one step and the node that names it, or nil.
 func entry(node *yamlv3.Node, step any, depth int) (key, value *yamlv3.Node) {
 	if depth > maximumDepth {
 		return nil, nil
@@ -75,7 +73,7 @@ func entry(node *yamlv3.Node, step any, depth int) (key, value *yamlv3.Node) {
 		if i, ok := step.(int); ok && i < len(node.Content) {
 			return node.Content[i], node.Content[i]
 		}
-		// The entries of a merge: the first that has the key counts.
+		// In a merge the first entry with the key counts.
 		if _, isKey := step.(string); isKey && depth > 0 {
 			for _, merged := range node.Content {
 				if key, value = entry(merged, step, depth+1); value != nil {
@@ -98,7 +96,7 @@ func entry(node *yamlv3.Node, step any, depth int) (key, value *yamlv3.Node) {
 	return nil, nil
 }
 
-// lineOfJSON reads up to the field; what lies before it is passed over as a whole.
+// lineOfJSON reads up to the field, and skips the values before it.
 func (s *source) lineOfJSON(path Path) int {
 	decoder := json.NewDecoder(bytes.NewReader(s.text))
 	offset := int64(blanks(s.text, 0))
@@ -111,8 +109,8 @@ func (s *source) lineOfJSON(path Path) int {
 			break
 		}
 		offset = decoder.InputOffset()
-		// Between an object's brackets the key has just been read; an entry of a list begins after
-		// what divides it from the one before.
+		// In an object the decoder has just read the key. In a list the entry begins after the
+		// separator.
 		if _, isIndex := step.(int); isIndex {
 			offset = int64(after(s.text, int(offset), ','))
 		}
@@ -120,7 +118,7 @@ func (s *source) lineOfJSON(path Path) int {
 	return s.line + bytes.Count(s.text[:offset], []byte("\n"))
 }
 
-// enter reads on until the next value is the one that the step leads to.
+// enter reads until the next value is the step's.
 func enter(decoder *json.Decoder, delimiter json.Delim, step any) bool {
 	for i := 0; decoder.More(); i++ {
 		if delimiter == '{' {

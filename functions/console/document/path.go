@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Path is a field's place in a document: keys of objects (string) and numbers of list
-// entries (int).
+// Path is a field's place in a document: keys of objects (string) and indexes of list entries
+// (int).
 type Path []any
 
-// With is the path of what lies in it.
+// With returns the path of a field below p.
 func (p Path) With(steps ...any) Path { return append(slices.Clone(p), steps...) }
 
-// String writes the path as Kubernetes does: spec.containers[0].resources. A key with
-// dots or slashes of its own stands in brackets: nodeSelector[kubernetes.io/arch].
+// String formats the path like Kubernetes: spec.containers[0].resources. A key with dots or slashes
+// is in brackets: nodeSelector[kubernetes.io/arch].
 func (p Path) String() string {
 	var text strings.Builder
 	for _, step := range p {
@@ -35,7 +35,7 @@ func (p Path) String() string {
 	return text.String()
 }
 
-// ParsePath reads what String writes.
+// ParsePath reads String's format.
 func ParsePath(text string) Path {
 	var path Path
 	for text != "" {

@@ -7,10 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Fields goes through the fields of a JSON object, in their order; values are parts of
-// the text, not copies. The text must be valid JSON, as that of a Document is. It is for
-// files of hundreds of thousands of objects, of which a decoder would go through the
-// whole text for each question.
+// Fields iterates over the fields of a JSON object in their order. Values are slices of text, not
+// copies. The text must be valid JSON, like that of a Document. A decoder would read all of a file
+// with 100,000 objects for each question.
 func Fields(text []byte) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		at := after(text, 0, '{')
@@ -27,7 +26,7 @@ func Fields(text []byte) iter.Seq2[string, []byte] {
 	}
 }
 
-// Entries goes through the entries of a JSON list as Fields does through an object.
+// Entries iterates over the entries of a JSON list, like Fields.
 func Entries(text []byte) iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
 		at := after(text, 0, '[')
@@ -41,7 +40,7 @@ func Entries(text []byte) iter.Seq2[int, []byte] {
 	}
 }
 
-// Text is what a JSON string says; false if the value is none.
+// Text returns a JSON string's text; false if the value is no string.
 func Text(value []byte) (string, bool) {
 	if len(value) < 2 || value[0] != '"' {
 		return "", false
@@ -60,8 +59,7 @@ func IsList(text []byte) bool {
 	return at < len(text) && text[at] == '['
 }
 
-// after is where the next thing begins after a mark and what is blank around it; the
-// mark may be missing.
+// after returns where the next token begins after a mark and white space. The mark may be missing.
 func after(text []byte, at int, mark byte) int {
 	if at = blanks(text, at); at < len(text) && text[at] == mark {
 		at = blanks(text, at+1)
@@ -76,7 +74,7 @@ func blanks(text []byte, at int) int {
 	return at
 }
 
-// stringEnd is where the string that begins at a quote ends, after its last quote.
+// stringEnd returns the offset after the string that begins at the quote.
 func stringEnd(text []byte, at int) int {
 	for at++; at < len(text); at++ {
 		switch text[at] {

@@ -108,7 +108,7 @@ func TestKwok(t *testing.T) {
 	})
 }
 
-// plainRequirements writes each requirement as key, operator and values.
+// plainRequirements formats each requirement as key, operator and values.
 func plainRequirements(t *catalog.InstanceType) string {
 	var parts []string
 	for _, term := range t.Requirements.Terms() {
@@ -139,7 +139,8 @@ func TestSnapshot(t *testing.T) {
 	equal(t, "offerings", offeringsText(&types[0]), []string{
 		"reserved us-west-2a 1e-07 true cr-1 2 usw2-az1", "spot us-west-2a 0.0389 true", "on-demand us-west-2b 0.0864 false",
 	})
-	// 2 cores less more than there is; 7577 Mi less 500, 100 and the huge pages' 1024.
+	// The overhead of 2 cores exceeds the capacity. 7577 Mi less 500, 100 and 1024 for huge pages
+	// remain.
 	if a := types[0].Allocatable; a.Cpu().Sign() != 0 || a.Memory().String() != "5953Mi" || a.Pods().String() != "29" {
 		t.Errorf("allocatable is %v", a)
 	}
@@ -231,7 +232,7 @@ func TestBuiltin(t *testing.T) {
 	if unresolved.Status.AMIs != nil {
 		t.Error("the class has been changed")
 	}
-	// In a cluster nothing is taken for granted.
+	// In a cluster nothing is assumed.
 	if types := OfCatalog(catalogtest.Snapshot(t), catalog.Observed{}, catalogtest.Now).Of(
 		pool("p", "unresolved"), unresolved,
 	); len(types) != 0 {

@@ -14,8 +14,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// Labels that Karpenter's kwok provider gives nodes
-// (https://github.com/kubernetes-sigs/karpenter/tree/main/kwok).
+// These labels are those of nodes of Karpenter's kwok provider.
+// https://github.com/kubernetes-sigs/karpenter/tree/main/kwok
 const (
 	kwokSizeLabel   = "karpenter.kwok.sh/instance-size"
 	kwokFamilyLabel = "karpenter.kwok.sh/instance-family"
@@ -23,10 +23,10 @@ const (
 	kwokMemoryLabel = "karpenter.kwok.sh/instance-memory"
 )
 
-// kwokPods is how many pods a node runs whose type does not say.
+// kwokPods is the number of pods on a node whose type names none.
 const kwokPods = "110"
 
-// kwokType is an instance type in the form that Karpenter's kwok provider reads.
+// kwokType is an instance type in the form of Karpenter's kwok provider.
 type kwokType struct {
 	Name             string              `json:"name"`
 	Offerings        []kwokOffering      `json:"offerings"`
@@ -37,16 +37,16 @@ type kwokType struct {
 
 type kwokOffering struct {
 	Price float64
-	// Available is true where it is left out.
+	// Available defaults to true.
 	Available           *bool
 	Requirements        []corev1.NodeSelectorRequirement
 	ReservationCapacity int
-	// CapacityType and Zone are an older form's, which has no requirements.
+	// CapacityType and Zone belong to an older form without requirements.
 	CapacityType string
 	Zone         string
 }
 
-// awsSize is how EC2 names a size: what stands after the dot.
+// awsSize matches the part of an EC2 type's name after the dot.
 var awsSize = regexp.MustCompile(`^\w+\.(nano|micro|small|medium|large|\d*xlarge|metal)$`)
 
 func parseKwok(d *document.Document) (*Table, error) {
@@ -67,8 +67,8 @@ func parseKwok(d *document.Document) (*Table, error) {
 	return table, nil
 }
 
-// types are one for each operating system. Keys gets those of the labels that offerings
-// decide: pods may ask for them.
+// types returns one type for each operating system. It adds to keys the labels that offerings
+// decide, because pods may require them.
 func (k *kwokType) types(
 	d *document.Document, path document.Path, keys map[string]bool,
 ) ([]catalog.InstanceType, error) {
@@ -135,7 +135,7 @@ func (o *kwokOffering) read(d *document.Document, path document.Path, keys map[s
 	}, nil
 }
 
-// labels are those that a node of the type gets.
+// labels returns the labels of a node of the type.
 func (k *kwokType) labels(system string) scheduling.Requirements {
 	text := func(name corev1.ResourceName) string {
 		amount, ok := k.Resources[name]

@@ -14,7 +14,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// offering is an offering as both forms have it.
+// offering is an offering in a form that both file formats convert to.
 type offering struct {
 	requirements        scheduling.Requirements
 	price               float64
@@ -22,8 +22,8 @@ type offering struct {
 	reservationCapacity int
 }
 
-// offerings takes apart what one offering of a file stands for: one for each zone and
-// capacity type that it names. Labels of other keys stay requirements.
+// offerings returns one offering for each zone and capacity type that the file's offering names.
+// Labels of other keys stay requirements.
 func (o *offering) offerings(typ scheduling.Requirements) []catalog.Offering {
 	rest := maps.Clone(o.requirements)
 	values := func(key string) []string {
@@ -68,7 +68,7 @@ func (o *offering) offerings(typ scheduling.Requirements) []catalog.Offering {
 	return all
 }
 
-// finish sorts the offerings and adds their labels to those of the type.
+// finish sorts the offerings and adds their labels to the type's.
 func finish(t *catalog.InstanceType) {
 	slices.SortStableFunc(t.Offerings, func(a, b catalog.Offering) int {
 		return cmp.Or(cmp.Compare(a.Price, b.Price), strings.Compare(a.Zone, b.Zone),
@@ -98,8 +98,7 @@ func finish(t *catalog.InstanceType) {
 	}
 }
 
-// allocatable is the capacity less the overheads, never less than nothing. Huge pages
-// are taken from the memory.
+// allocatable returns the capacity less the overheads, at least zero. Huge pages reduce the memory.
 func allocatable(capacity corev1.ResourceList, overheads ...corev1.ResourceList) corev1.ResourceList {
 	left := capacity.DeepCopy()
 	take := func(name corev1.ResourceName, amount resource.Quantity) {

@@ -13,11 +13,10 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog"
 )
 
-// maximumSize bounds what a compressed file may grow to: the greatest known is 10 MB.
+// maximumSize limits the size of a decompressed file. The largest known one has 10 MB.
 const maximumSize = 1 << 30
 
-// Read reads a file in any of the forms, compressed with gzip or not. "-" is stdin. The
-// error names file, line and field.
+// Read reads a file of any form, gzipped or not. "-" is stdin. Errors name file, line and field.
 func Read(name string, stdin io.Reader, now time.Time) (*Table, error) {
 	var text []byte
 	var err error
@@ -62,7 +61,7 @@ func decompress(text []byte) ([]byte, error) {
 	return plain, err
 }
 
-// parse finds out by its shape which form a document has.
+// parse recognises the form of a document by its fields.
 func parse(d *document.Document, now time.Time) (*Table, error) {
 	if text := bytes.TrimSpace(d.JSON); len(text) > 0 && text[0] == '[' {
 		return parseKwok(d)

@@ -17,17 +17,17 @@ import (
 // snapshotFile is the snapshot form.
 type snapshotFile struct {
 	InstanceTypes []snapshotType `json:"instanceTypes"`
-	// NodePools gives pools lists of their own: names of types, or whole types.
+	// NodePools gives pools their own lists: names of types, or whole types.
 	NodePools       map[string][]json.RawMessage `json:"nodePools"`
 	WellKnownLabels []string                     `json:"wellKnownLabels"`
 }
 
 type snapshotType struct {
 	Name string `json:"name"`
-	// Requirements are the labels that nodes of the type get.
+	// Requirements are the labels of the type's nodes.
 	Requirements []corev1.NodeSelectorRequirement `json:"requirements"`
 	Capacity     corev1.ResourceList              `json:"capacity"`
-	// Overhead is what of the capacity pods cannot use.
+	// Overhead is the part of the capacity that pods cannot use.
 	Overhead struct {
 		KubeReserved      corev1.ResourceList `json:"kubeReserved"`
 		SystemReserved    corev1.ResourceList `json:"systemReserved"`
@@ -39,7 +39,7 @@ type snapshotType struct {
 type snapshotOffering struct {
 	Requirements []corev1.NodeSelectorRequirement `json:"requirements"`
 	Price        float64                          `json:"price"`
-	// Available is true where it is left out.
+	// Available defaults to true.
 	Available           *bool `json:"available"`
 	ReservationCapacity int   `json:"reservationCapacity"`
 }
@@ -106,7 +106,7 @@ func (t *Table) ofPool(d *document.Document, pool string, entries []json.RawMess
 	return types, nil
 }
 
-// read makes the type what the planner takes.
+// read converts the type to the planner's form.
 func (s *snapshotType) read(d *document.Document, path document.Path) (catalog.InstanceType, error) {
 	if s.Name == "" {
 		return catalog.InstanceType{}, d.Errorf(path, "instance types: %s: is missing", path.With("name"))
@@ -115,7 +115,7 @@ func (s *snapshotType) read(d *document.Document, path document.Path) (catalog.I
 	if err != nil {
 		return catalog.InstanceType{}, err
 	}
-	// A type is called what it is called, whether or not its labels say so.
+	// The name is a label, even if the requirements lack it.
 	if _, ok := requirements[corev1.LabelInstanceTypeStable]; !ok {
 		requirements.Add(scheduling.In(corev1.LabelInstanceTypeStable, s.Name))
 	}
@@ -149,7 +149,7 @@ func (s *snapshotType) read(d *document.Document, path document.Path) (catalog.I
 	return t, nil
 }
 
-// readRequirements is the intersection of the terms: a key that is there twice means both.
+// readRequirements returns the intersection of the terms. A repeated key means both.
 func readRequirements(d *document.Document, path document.Path, terms []corev1.NodeSelectorRequirement) (
 	scheduling.Requirements, error,
 ) {

@@ -1,6 +1,3 @@
-// Package instancetypes reads the instance types that a plan is made with from a file:
-// in Karpenter's kwok form, in the snapshot form, or as the catalogue that Whittle keeps
-// in a cluster. Without a file there is the built-in table.
 package instancetypes
 
 import (
@@ -14,29 +11,28 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog/builtin"
 )
 
-// Table is what can be bought.
+// Table holds the instance types for a plan.
 type Table struct {
-	// WellKnownLabels are keys that pods may ask for although no NodePool defines them,
-	// beside those built in.
+	// WellKnownLabels are keys that pods may require although no NodePool defines them, besides the
+	// built-in ones.
 	WellKnownLabels []string
 
-	// types are for every NodePool that pools has no list for.
+	// types are for the NodePools without a list in pools.
 	types []catalog.InstanceType
 	pools map[string][]catalog.InstanceType
 
-	// facts are what types are made from for each node class, where the table is a
-	// catalogue; nil where types are given as they are.
+	// facts are the catalogue from which each node class resolves its types. Without a catalogue it
+	// is nil.
 	facts    *catalog.Snapshot
 	observed catalog.Observed
 	now      time.Time
-	// assume says that what nobody has resolved of a class is taken for granted: where
-	// there is no cluster, nobody will.
+	// assume fills an unresolved class. Without a cluster nobody resolves it.
 	assume bool
-	// byClass remembers what has been made for a class.
+	// byClass caches the types of each class.
 	byClass map[string][]catalog.InstanceType
 }
 
-// Builtin is the built-in table.
+// Builtin returns the built-in table.
 func Builtin(now time.Time) (*Table, error) {
 	facts, err := builtin.Snapshot(now)
 	if err != nil {
@@ -45,15 +41,13 @@ func Builtin(now time.Time) (*Table, error) {
 	return &Table{facts: facts, now: now, assume: true, byClass: map[string][]catalog.InstanceType{}}, nil
 }
 
-// OfCatalog is what a cluster's catalogue has, by what has been observed since: without
-// the offerings that are not available, with the capacity that nodes were seen to have
-// and the reservations that have instances left.
+// OfCatalog returns a cluster's catalogue with later observations: without unavailable offerings,
+// with the observed capacity of nodes, and with the instances left in reservations.
 func OfCatalog(facts *catalog.Snapshot, observed catalog.Observed, now time.Time) *Table {
 	return &Table{facts: facts, observed: observed, now: now, byClass: map[string][]catalog.InstanceType{}}
 }
 
-// Of are the types that nodes of a NodePool can be; class is the pool's node class, nil
-// if it is not known.
+// Of returns the types for a NodePool. class is the pool's node class, or nil if it is unknown.
 func (t *Table) Of(pool *api.NodePool, class *api.EC2NodeClass) []catalog.InstanceType {
 	if t.facts == nil {
 		if types, ok := t.pools[pool.Name]; ok {
@@ -82,8 +76,8 @@ func (t *Table) Of(pool *api.NodePool, class *api.EC2NodeClass) []catalog.Instan
 	return types
 }
 
-// assumed is the class with a subnet in each zone and images for both architectures,
-// where its status has none.
+// assumed returns the class. Where its status is empty, it gets a subnet in each zone and images
+// for both architectures.
 func (t *Table) assumed(class *api.EC2NodeClass) *api.EC2NodeClass {
 	class = class.DeepCopy()
 	if len(class.Status.Subnets) == 0 {
@@ -95,7 +89,8 @@ func (t *Table) assumed(class *api.EC2NodeClass) *api.EC2NodeClass {
 	}
 	if len(class.Status.AMIs) == 0 {
 		for _, architecture := range []string{api.ArchitectureAmd64, api.ArchitectureArm64} {
-			class.Status.AMIs = append(class.Status.AMIs, api.AMI{ID: "ami-" + architecture, Requirements: []corev1.NodeSelectorRequirement{
+			id := "ami-" + architecture
+			class.Status.AMIs = append(class.Status.AMIs, api.AMI{ID: id, Requirements: []corev1.NodeSelectorRequirement{
 				{Key: corev1.LabelArchStable, Operator: corev1.NodeSelectorOpIn, Values: []string{architecture}},
 			}})
 		}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestBadInput: each message names file, line and field, and what would be right.
+// TestBadInput checks that each message names file, line, field, and what would be right.
 func TestBadInput(t *testing.T) {
 	pod := func(spec string) string { return "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\nspec:\n" + spec }
 	for _, test := range []struct {
@@ -47,27 +47,37 @@ func TestBadInput(t *testing.T) {
 		{"negative", pod("  containers:\n  - name: c\n    resources: {requests: {cpu: -1}}\n"), []string{
 			`<stdin>:8: Pod "web": spec.containers[0].resources.requests.cpu: -1: want zero or more`,
 		}},
-		{"enums", pod("  tolerations:\n  - operator: Exist\n    effect: NoScheduel\n  topologySpreadConstraints:\n  - topologyKey: a\n    maxSkew: 1\n"), []string{
+		{"enums", pod("  tolerations:\n  - operator: Exist\n    effect: NoScheduel\n  topologySpreadConstraints:\n" +
+			"  - topologyKey: a\n    maxSkew: 1\n"), []string{
 			`<stdin>:7: Pod "web": spec.tolerations[0].operator: "Exist": want one of Exists, Equal, Lt, Gt`,
 			`<stdin>:8: Pod "web": spec.tolerations[0].effect: "NoScheduel": want one of NoSchedule, PreferNoSchedule, ` +
 				`NoExecute`,
 			`<stdin>:10: Pod "web": spec.topologySpreadConstraints[0].whenUnsatisfiable: is missing: want one of ` +
 				`DoNotSchedule, ScheduleAnyway`,
 		}},
-		{"operator of a pod", pod("  affinity:\n    nodeAffinity:\n      requiredDuringSchedulingIgnoredDuringExecution:\n        nodeSelectorTerms:\n        - matchExpressions:\n          - {key: a, operator: Inn, values: [b]}\n"), []string{
-			`<stdin>:11: Pod "web": spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].operator: "Inn": want one of In, NotIn, Exists, DoesNotExist, Gt, Lt, Gte, Lte`,
-		}},
-		{"operator of a pool", "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: near}\nspec:\n  template:\n    spec:\n      requirements:\n      - key: a\n        operator: Near\n", []string{
+		{"operator of a pod", pod("  affinity:\n    nodeAffinity:\n      requiredDuringSchedulingIgnoredDuringExecution:\n" +
+			"        nodeSelectorTerms:\n        - matchExpressions:\n          - {key: a, operator: Inn, values: [b]}\n"),
+			[]string{
+				`<stdin>:11: Pod "web": ` +
+					`spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].` +
+					`matchExpressions[0].operator: "Inn": want one of In, NotIn, Exists, DoesNotExist, Gt, Lt, Gte, Lte`,
+			}},
+		{"operator of a pool", "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: near}\nspec:\n  template:\n" +
+			"    spec:\n      requirements:\n      - key: a\n        operator: Near\n", []string{
 			`<stdin>:9: NodePool "near": spec.template.spec.requirements[0].operator: "Near": want one of In, NotIn, Exists, ` +
 				`DoesNotExist, Gt, Lt, Gte, Lte`,
 		}},
-		{"in a list", "{\"apiVersion\": \"v1\", \"kind\": \"PodList\", \"items\": [\n{\"metadata\": {\"name\": \"a\"}},\n{\"metadata\": {\"name\": \"b\"},\n \"spec\": {\"priority\": \"high\"}}]}", []string{
+		{"in a list", "{\"apiVersion\": \"v1\", \"kind\": \"PodList\", \"items\": [\n{\"metadata\": {\"name\": \"a\"}},\n" +
+			"{\"metadata\": {\"name\": \"b\"},\n \"spec\": {\"priority\": \"high\"}}]}", []string{
 			`<stdin>:4: Pod "b": spec.priority: "high": want a whole number`,
 		}},
-		{"overlay's price", "apiVersion: karpenter.sh/v1alpha1\nkind: NodeOverlay\nmetadata: {name: o}\nspec:\n  requirements: []\n  price: 0.5\n", []string{
+		{"overlay's price", "apiVersion: karpenter.sh/v1alpha1\nkind: NodeOverlay\nmetadata: {name: o}\nspec:\n" +
+			"  requirements: []\n  price: 0.5\n", []string{
 			`<stdin>:6: NodeOverlay "o": spec.price: 0.5: want text: put it in quotes`,
 		}},
-		{"replicas", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec:\n  replicas: -1\n---\napiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: s}\nspec:\n  replicas: 2000000000\n  volumeClaimTemplates: [{metadata: {}}]\n", []string{
+		{"replicas", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec:\n  replicas: -1\n---\n" +
+			"apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: s}\nspec:\n  replicas: 2000000000\n" +
+			"  volumeClaimTemplates: [{metadata: {}}]\n", []string{
 			`<stdin>:5: Deployment "d": spec.replicas: is negative: want zero or more`,
 			`<stdin>:11: StatefulSet "s": spec.replicas: is more than the 150000 pods that a cluster can have`,
 			`<stdin>:12: StatefulSet "s": spec.volumeClaimTemplates[0].metadata.name: is missing`,

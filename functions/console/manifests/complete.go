@@ -8,8 +8,8 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 )
 
-// complete adds what needs all of the files: what controllers make of the objects, and
-// what admission takes from other objects.
+// complete adds what depends on other objects: the pods of controllers, and the effects of
+// admission.
 func (r *reader) complete() {
 	r.expand()
 	r.setPriorities()
@@ -17,14 +17,14 @@ func (r *reader) complete() {
 	r.addNamespaces()
 }
 
-// setPriorities gives pods the priority that their class has.
+// setPriorities sets the pods' priorities from their classes.
 func (r *reader) setPriorities() {
 	values := map[string]int32{"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 	var global *int32
 	for i := range r.priorityClasses {
 		class := &r.priorityClasses[i]
 		values[class.Name] = class.Value
-		// Of several, which an API server refuses, the lowest counts, as it does there.
+		// An API server refuses several default classes. If they exist, it uses the lowest.
 		if class.GlobalDefault && (global == nil || class.Value < *global) {
 			global = &class.Value
 		}
@@ -42,11 +42,11 @@ func (r *reader) setPriorities() {
 	}
 }
 
-// defaultClassAnnotation marks the StorageClass of claims that name none.
+// defaultClassAnnotation marks the StorageClass of claims without a class.
 const defaultClassAnnotation = "storageclass.kubernetes.io/is-default-class"
 
-// setStorageClasses gives claims that name no class the default one. An empty name is a
-// choice: no class.
+// setStorageClasses sets the default class of claims without one. An empty name is a choice: no
+// class.
 func (r *reader) setStorageClasses() {
 	var marked []*storagev1.StorageClass
 	for i := range r.manifests.StorageClasses {
@@ -57,7 +57,7 @@ func (r *reader) setStorageClasses() {
 	if len(marked) == 0 {
 		return
 	}
-	// Of several the newest counts, then the first by name.
+	// Of several default classes the newest counts, then the first by name.
 	slices.SortFunc(marked, func(a, b *storagev1.StorageClass) int {
 		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})
@@ -71,8 +71,8 @@ func (r *reader) setStorageClasses() {
 	}
 }
 
-// withClass are the volumes, with the class in the templates of claims that name none.
-// Pods share volumes: what changes is copied.
+// withClass returns the volumes with the class in claim templates without one. Pods share volumes,
+// so it copies what it changes.
 func withClass(volumes []corev1.Volume, class string) []corev1.Volume {
 	copied := false
 	for i := range volumes {
@@ -90,8 +90,8 @@ func withClass(volumes []corev1.Volume, class string) []corev1.Volume {
 	return volumes
 }
 
-// addNamespaces adds those that objects are in and no file has, and gives each the label
-// that an API server gives it.
+// addNamespaces adds namespaces that objects name and no file has. It sets the label that an API
+// server sets.
 func (r *reader) addNamespaces() {
 	known := map[string]bool{}
 	for i := range r.manifests.Namespaces {

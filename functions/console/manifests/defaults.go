@@ -21,8 +21,7 @@ func finishPod(_ *reader, _ *document.Document, pod *corev1.Pod) []document.Prob
 	return checkRequests(&pod.Spec, document.Path{"spec"})
 }
 
-// defaultPod sets what the API server sets in a pod that does not say it, as far as it
-// matters for where the pod can go.
+// defaultPod sets the API server's defaults that matter for scheduling.
 func defaultPod(pod *corev1.Pod) {
 	spec := &pod.Spec
 	for _, containers := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
@@ -38,7 +37,7 @@ func defaultPod(pod *corev1.Pod) {
 	}
 }
 
-// withDefaults are the requests, with those limits that no request is named for.
+// withDefaults returns the requests, with limits as requests where there are none.
 func withDefaults(requests, limits corev1.ResourceList) corev1.ResourceList {
 	for name, limit := range limits {
 		if _, ok := requests[name]; ok {
@@ -52,8 +51,8 @@ func withDefaults(requests, limits corev1.ResourceList) corev1.ResourceList {
 	return requests
 }
 
-// defaultPodLevelRequests: a pod that has limits of its own and no request for a
-// resource requests what its containers request together, else its limit.
+// defaultPodLevelRequests sets the requests of a pod with limits of its own. A missing request is
+// the sum of the containers' requests, otherwise the limit.
 func defaultPodLevelRequests(pod *corev1.Pod) {
 	resources := pod.Spec.Resources
 	if resources == nil || len(resources.Limits) == 0 {
@@ -66,7 +65,7 @@ func defaultPodLevelRequests(pod *corev1.Pod) {
 	resources.Requests = withDefaults(withDefaults(resources.Requests, together), resources.Limits)
 }
 
-// defaultPorts: a port of a pod on the host's network is a port of the host.
+// defaultPorts sets the host ports of a pod on the host's network.
 func defaultPorts(spec *corev1.PodSpec) {
 	for _, containers := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
 		for i := range containers {
@@ -110,7 +109,7 @@ func checkRequests(spec *corev1.PodSpec, path document.Path) []document.Problem 
 	return problems
 }
 
-// finishNode: a kubelet that reserves nothing leaves allocatable out.
+// finishNode sets allocatable to the capacity where the kubelet reserves nothing.
 func finishNode(_ *reader, _ *document.Document, node *corev1.Node) []document.Problem {
 	node.Status.Images = nil // most of a node's size
 	if node.Status.Allocatable == nil {
@@ -155,8 +154,8 @@ func checkTemplate(template *corev1.PodTemplateSpec) []document.Problem {
 	return checkRequests(&template.Spec, document.Path{"spec", "template", "spec"})
 }
 
-// maximumReplicas keeps a slip of the finger from taking all memory: Kubernetes supports
-// no cluster with more pods.
+// maximumReplicas limits memory after a typing error. Kubernetes supports no cluster with more
+// pods.
 const maximumReplicas = 150_000
 
 func checkCount(count *int32, path ...any) []document.Problem {
@@ -178,8 +177,8 @@ func finishStorageClass(_ *reader, _ *document.Document, class *storagev1.Storag
 	return nil
 }
 
-// finishNodePool warns of what an API server would refuse: a plan can often be made all
-// the same.
+// finishNodePool warns about fields that an API server would refuse. A plan is often possible
+// without them.
 func finishNodePool(r *reader, d *document.Document, pool *api.NodePool) []document.Problem {
 	pool.Default()
 	r.warnInvalid(d, pool.Validate())
@@ -201,7 +200,7 @@ func finishNodeOverlay(r *reader, d *document.Document, overlay *api.NodeOverlay
 	return nil
 }
 
-// warnInvalid warns of each of the *api.FieldErrors that are joined in err.
+// warnInvalid adds a warning for each *api.FieldError in err.
 func (r *reader) warnInvalid(d *document.Document, err error) {
 	var joined interface{ Unwrap() []error }
 	errs := []error{err}

@@ -15,14 +15,14 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// enum are the values that a type of text can have.
+// enum lists the values of a string type.
 type enum struct {
 	values []string
-	// required says that it cannot be left out.
+	// required fields cannot be empty.
 	required bool
 }
 
-// enums are those that a plan depends on.
+// enums lists the types that a plan depends on.
 var enums = map[reflect.Type]enum{
 	reflect.TypeFor[corev1.NodeSelectorOperator](): {
 		strings.Fields("In NotIn Exists DoesNotExist Gt Lt Gte Lte"), true,
@@ -55,7 +55,7 @@ var enums = map[reflect.Type]enum{
 	}, false},
 }
 
-// checkEnums finds the fields whose value is none of those that they can have.
+// checkEnums finds the fields with a value that their type does not have.
 func checkEnums(object any) []document.Problem {
 	c := enumCheck{}
 	c.value(reflect.ValueOf(object).Elem())
@@ -63,7 +63,7 @@ func checkEnums(object any) []document.Problem {
 }
 
 type enumCheck struct {
-	// path is where the check is.
+	// path is the current path of the check.
 	path     document.Path
 	problems []document.Problem
 }
@@ -72,7 +72,7 @@ func (c *enumCheck) problem(text string) {
 	c.problems = append(c.problems, document.Problem{Path: slices.Clone(c.path), Text: text})
 }
 
-// step checks what a step leads to.
+// step checks the value below a step.
 func (c *enumCheck) step(step any, value reflect.Value) {
 	c.path = append(c.path, step)
 	c.value(value)
@@ -84,12 +84,7 @@ func (c *enumCheck) value(value reflect.Value) {
 		return
 	}
 	if known, ok := enums[value.Type()]; ok {
-		switch text := value.String(); {
-		case text == "" && known.required:
-			c.problem("is missing: want one of " + strings.Join(known.values, ", "))
-		case text != "" && !slices.Contains(known.values, text):
-			c.problem(fmt.Sprintf("%q: want one of %s", text, strings.Join(known.values, ", ")))
-		}
+		c.text(value.String(), known)
 		return
 	}
 	switch value.Kind() {
@@ -102,26 +97,38 @@ func (c *enumCheck) value(value reflect.Value) {
 			c.step(i, value.Index(i))
 		}
 	case reflect.Struct:
-		for i := range value.NumField() {
-			field := value.Field(i)
-			if !enumTypes[field.Type()] || field.IsZero() && !mandatory(field) {
-				continue
-			}
-			name, _, _ := strings.Cut(value.Type().Field(i).Tag.Get("json"), ",")
-			if name == "" {
-				c.value(field)
-				continue
-			}
-			c.step(name, field)
-		}
+		c.fields(value)
 	}
 }
 
-// mandatory says whether a field must not be left out.
+func (c *enumCheck) fields(value reflect.Value) {
+	for i := range value.NumField() {
+		field := value.Field(i)
+		if !enumTypes[field.Type()] || field.IsZero() && !mandatory(field) {
+			continue
+		}
+		name, _, _ := strings.Cut(value.Type().Field(i).Tag.Get("json"), ",")
+		if name == "" {
+			c.value(field)
+			continue
+		}
+		c.step(name, field)
+	}
+}
+
+func (c *enumCheck) text(text string, known enum) {
+	switch {
+	case text == "" && known.required:
+		c.problem("is missing: want one of " + strings.Join(known.values, ", "))
+	case text != "" && !slices.Contains(known.values, text):
+		c.problem(fmt.Sprintf("%q: want one of %s", text, strings.Join(known.values, ", ")))
+	}
+}
+
+// mandatory reports whether a field must have a value.
 func mandatory(field reflect.Value) bool { return enums[field.Type()].required }
 
-// enumTypes are the types that an enum can be found in, of those that objects consist of.
-// Most of a pod cannot hold one, and is passed over.
+// enumTypes lists the types that may contain an enum. Most of a pod cannot, and is skipped.
 var enumTypes = func() map[reflect.Type]bool {
 	holds := map[reflect.Type]bool{}
 	var visit func(reflect.Type) bool

@@ -18,15 +18,15 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// envelope is what every object has.
+// envelope holds the fields that every object has.
 type envelope struct {
 	apiVersion, kind              string
 	name, generateName, namespace string
 	items                         []byte
 }
 
-// envelopeOf reads an object's envelope. What is not text is left empty, and found wrong
-// when the object is read.
+// envelopeOf reads an object's envelope. Values that are no strings stay empty. Decoding the object
+// reports them later.
 func envelopeOf(object []byte) *envelope {
 	e := &envelope{}
 	for key, value := range document.Fields(object) {
@@ -105,7 +105,7 @@ func (r *reader) object(d *document.Document, e *envelope) {
 	read(r, d, e)
 }
 
-// list reads the objects of a List or of a typed list, whose entries need not say what they are.
+// list reads the objects of a List or a typed list. Entries of a typed list may omit their kind.
 func (r *reader) list(d *document.Document, e *envelope, kind string) {
 	if !document.IsList(e.items) {
 		if string(e.items) != "null" {
@@ -129,7 +129,7 @@ func (r *reader) list(d *document.Document, e *envelope, kind string) {
 	}
 }
 
-// whySkipped tells a version that is not known from a kind that does not matter.
+// whySkipped distinguishes an unknown version from an irrelevant kind.
 func whySkipped(e *envelope) string {
 	group, _, _ := strings.Cut(e.apiVersion, "/")
 	for known := range kinds {
@@ -147,30 +147,66 @@ type object[T any] interface {
 	metav1.Object
 }
 
-// kinds are those that are read, by apiVersion and kind.
+// kinds lists the kinds that are read, by apiVersion and kind.
 var kinds = map[string]func(*reader, *document.Document, *envelope){
-	"v1 Pod":                                          kind(func(r *reader) *[]corev1.Pod { return &r.manifests.Pods }, true, finishPod),
-	"v1 Node":                                         kind(func(r *reader) *[]corev1.Node { return &r.manifests.Nodes }, false, finishNode),
-	"v1 Namespace":                                    kind(func(r *reader) *[]corev1.Namespace { return &r.manifests.Namespaces }, false, nil),
-	"v1 PersistentVolume":                             kind(func(r *reader) *[]corev1.PersistentVolume { return &r.manifests.PersistentVolumes }, false, nil),
-	"v1 PersistentVolumeClaim":                        kind(func(r *reader) *[]corev1.PersistentVolumeClaim { return &r.manifests.PersistentVolumeClaims }, true, nil),
-	"apps/v1 DaemonSet":                               kind(func(r *reader) *[]appsv1.DaemonSet { return &r.manifests.DaemonSets }, true, finishDaemonSet),
-	"apps/v1 Deployment":                              kind(func(r *reader) *[]appsv1.Deployment { return &r.deployments }, true, finishDeployment),
-	"apps/v1 StatefulSet":                             kind(func(r *reader) *[]appsv1.StatefulSet { return &r.statefulSets }, true, finishStatefulSet),
-	"apps/v1 ReplicaSet":                              kind(func(r *reader) *[]appsv1.ReplicaSet { return &r.replicaSets }, true, finishReplicaSet),
-	"batch/v1 Job":                                    kind(func(r *reader) *[]batchv1.Job { return &r.jobs }, true, finishJob),
-	"scheduling.k8s.io/v1 PriorityClass":              kind(func(r *reader) *[]schedulingv1.PriorityClass { return &r.priorityClasses }, false, nil),
-	"storage.k8s.io/v1 StorageClass":                  kind(func(r *reader) *[]storagev1.StorageClass { return &r.manifests.StorageClasses }, false, finishStorageClass),
-	"storage.k8s.io/v1 CSINode":                       kind(func(r *reader) *[]storagev1.CSINode { return &r.manifests.CSINodes }, false, nil),
-	"policy/v1 PodDisruptionBudget":                   kind(func(r *reader) *[]policyv1.PodDisruptionBudget { return &r.manifests.PodDisruptionBudgets }, true, nil),
-	api.APIVersion + " " + api.NodePoolKind:           kind(func(r *reader) *[]api.NodePool { return &r.manifests.NodePools }, false, finishNodePool),
-	api.APIVersion + " " + api.NodeClaimKind:          kind(func(r *reader) *[]api.NodeClaim { return &r.manifests.NodeClaims }, false, finishNodeClaim),
-	api.OverlayAPIVersion + " " + api.NodeOverlayKind: kind(func(r *reader) *[]api.NodeOverlay { return &r.manifests.NodeOverlays }, false, finishNodeOverlay),
-	api.AWSAPIVersion + " " + api.EC2NodeClassKind:    kind(func(r *reader) *[]api.EC2NodeClass { return &r.manifests.NodeClasses }, false, finishNodeClass),
+	"v1 Pod": kind(
+		func(r *reader) *[]corev1.Pod { return &r.manifests.Pods }, true, finishPod,
+	),
+	"v1 Node": kind(
+		func(r *reader) *[]corev1.Node { return &r.manifests.Nodes }, false, finishNode,
+	),
+	"v1 Namespace": kind(
+		func(r *reader) *[]corev1.Namespace { return &r.manifests.Namespaces }, false, nil,
+	),
+	"v1 PersistentVolume": kind(
+		func(r *reader) *[]corev1.PersistentVolume { return &r.manifests.PersistentVolumes }, false, nil,
+	),
+	"v1 PersistentVolumeClaim": kind(
+		func(r *reader) *[]corev1.PersistentVolumeClaim { return &r.manifests.PersistentVolumeClaims }, true, nil,
+	),
+	"apps/v1 DaemonSet": kind(
+		func(r *reader) *[]appsv1.DaemonSet { return &r.manifests.DaemonSets }, true, finishDaemonSet,
+	),
+	"apps/v1 Deployment": kind(
+		func(r *reader) *[]appsv1.Deployment { return &r.deployments }, true, finishDeployment,
+	),
+	"apps/v1 StatefulSet": kind(
+		func(r *reader) *[]appsv1.StatefulSet { return &r.statefulSets }, true, finishStatefulSet,
+	),
+	"apps/v1 ReplicaSet": kind(
+		func(r *reader) *[]appsv1.ReplicaSet { return &r.replicaSets }, true, finishReplicaSet,
+	),
+	"batch/v1 Job": kind(
+		func(r *reader) *[]batchv1.Job { return &r.jobs }, true, finishJob,
+	),
+	"scheduling.k8s.io/v1 PriorityClass": kind(
+		func(r *reader) *[]schedulingv1.PriorityClass { return &r.priorityClasses }, false, nil,
+	),
+	"storage.k8s.io/v1 StorageClass": kind(
+		func(r *reader) *[]storagev1.StorageClass { return &r.manifests.StorageClasses }, false, finishStorageClass,
+	),
+	"storage.k8s.io/v1 CSINode": kind(
+		func(r *reader) *[]storagev1.CSINode { return &r.manifests.CSINodes }, false, nil,
+	),
+	"policy/v1 PodDisruptionBudget": kind(
+		func(r *reader) *[]policyv1.PodDisruptionBudget { return &r.manifests.PodDisruptionBudgets }, true, nil,
+	),
+	api.APIVersion + " " + api.NodePoolKind: kind(
+		func(r *reader) *[]api.NodePool { return &r.manifests.NodePools }, false, finishNodePool,
+	),
+	api.APIVersion + " " + api.NodeClaimKind: kind(
+		func(r *reader) *[]api.NodeClaim { return &r.manifests.NodeClaims }, false, finishNodeClaim,
+	),
+	api.OverlayAPIVersion + " " + api.NodeOverlayKind: kind(
+		func(r *reader) *[]api.NodeOverlay { return &r.manifests.NodeOverlays }, false, finishNodeOverlay,
+	),
+	api.AWSAPIVersion + " " + api.EC2NodeClassKind: kind(
+		func(r *reader) *[]api.EC2NodeClass { return &r.manifests.NodeClasses }, false, finishNodeClass,
+	),
 }
 
-// kind reads objects of one kind into their list. Finish, which may be nil, completes
-// and checks one; it returns what is wrong with it.
+// kind reads objects of one kind into their list. finish, which may be nil, completes an object and
+// returns its problems.
 func kind[T any, P object[T]](
 	list func(*reader) *[]T, namespaced bool, finish func(*reader, *document.Document, P) []document.Problem,
 ) func(*reader, *document.Document, *envelope) {
@@ -211,7 +247,7 @@ func kind[T any, P object[T]](
 	}
 }
 
-// keep adds an object to its list, or puts it in the place of one that it says anew.
+// keep appends an object to its list, or replaces an equal one.
 func keep[T any](r *reader, list *[]T, read T, d *document.Document, e *envelope, key string) {
 	before, again := r.seen[key]
 	if !again {

@@ -30,7 +30,7 @@ func readText(t *testing.T, text string) *Manifests {
 	return m
 }
 
-// TestEachKind reads a folder with each kind, with what an API server would have added.
+// TestEachKind reads a folder with each kind, and checks the API server's defaults.
 func TestEachKind(t *testing.T) {
 	m := read(t, "testdata/kinds")
 	for name, count := range map[string][2]int{
@@ -141,12 +141,19 @@ spec:
 
 func TestWarnings(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
-		{"unknown fields, once", "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata: {name: a}\n  spec:\n    nodeSelecter: {a: b}\n- apiVersion: v1\n  kind: Pod\n  metadata: {name: b}\n  spec: {nodeSelecter: {a: b}}\n",
+		{"unknown fields, once", "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n" +
+			"  metadata: {name: a}\n  spec:\n    nodeSelecter: {a: b}\n- apiVersion: v1\n  kind: Pod\n" +
+			"  metadata: {name: b}\n  spec: {nodeSelecter: {a: b}}\n",
 			`<stdin>:8: Pod "a": spec.nodeSelecter: there is no such field, it is passed over (and 1 more)`},
-		{"what a cluster would refuse", "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\nspec:\n  weight: 200\n  template:\n    spec:\n      requirements: []\n      nodeClassRef: {group: g, kind: k, name: x}\n",
-			`<stdin>:5: NodePool "a": spec.weight: 200 is out of range: use a number from 1 to 100, or none; a cluster would refuse it`},
-		{"an overlay that a cluster would refuse", "apiVersion: karpenter.sh/v1alpha1\nkind: NodeOverlay\nmetadata: {name: a}\nspec:\n  requirements: []\n  weight: -1\n  priceAdjustment: '-1%'\n",
-			`<stdin>:6: NodeOverlay "a": spec.weight: -1 is out of range: use a number from 1 to 10000, or none; a cluster would refuse it`},
+		{"what a cluster would refuse", "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\nspec:\n" +
+			"  weight: 200\n  template:\n    spec:\n      requirements: []\n" +
+			"      nodeClassRef: {group: g, kind: k, name: x}\n",
+			`<stdin>:5: NodePool "a": spec.weight: 200 is out of range: use a number from 1 to 100, or none; a cluster would ` +
+				`refuse it`},
+		{"an overlay that a cluster would refuse", "apiVersion: karpenter.sh/v1alpha1\nkind: NodeOverlay\n" +
+			"metadata: {name: a}\nspec:\n  requirements: []\n  weight: -1\n  priceAdjustment: '-1%'\n",
+			`<stdin>:6: NodeOverlay "a": spec.weight: -1 is out of range: use a number from 1 to 10000, or none; a cluster ` +
+				`would refuse it`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if m := readText(t, test.text); !slices.Equal(m.Warnings, []string{test.want}) {

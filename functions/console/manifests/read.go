@@ -18,21 +18,20 @@ import (
 	"github.com/whittle-dev/whittle/shared/snapshot"
 )
 
-// maximumErrors is how many errors are told: a file that is wrong throughout is wrong
-// for one reason.
+// maximumErrors limits the reported errors. A file that is wrong throughout has one cause.
 const maximumErrors = 20
 
-// Manifests are the objects of some files.
+// Manifests holds the objects of some files.
 type Manifests struct {
 	snapshot.Objects
-	// Warnings are one line each, for people: kinds that were passed over, fields that
-	// no kind has, what an API server would refuse.
+	// Warnings are one line each, for people: ignored kinds, unknown fields, and values that an API
+	// server would refuse.
 	Warnings []string
 }
 
-// Read reads files; "-" is stdin, and a folder stands for the files in it whose names
-// end in .yaml, .yml or .json. Of an object that is there twice the last counts. The
-// error says of each thing that cannot be read file, line and field.
+// Read reads files. "-" is stdin. A folder stands for its files with names that end in .yaml, .yml
+// or .json. Of two equal objects the last counts. The error joins one line for each fault, with
+// file, line and field.
 func Read(names []string, stdin io.Reader) (*Manifests, error) {
 	r := &reader{
 		manifests: &Manifests{}, seen: map[string]seen{}, skipped: map[string]*count{}, unknown: map[string]*count{},
@@ -54,7 +53,7 @@ func Read(names []string, stdin io.Reader) (*Manifests, error) {
 	return r.manifests, nil
 }
 
-// reader is what has been read so far.
+// reader holds the objects read so far.
 type reader struct {
 	manifests *Manifests
 	errs      []error
@@ -66,17 +65,17 @@ type reader struct {
 	priorityClasses []schedulingv1.PriorityClass
 
 	seen map[string]seen
-	// skipped and unknown are kinds and fields that are told of once each.
+	// skipped and unknown are kinds and fields that get one warning each.
 	skipped, unknown map[string]*count
 }
 
-// seen is where an object was read from, and where in its list it is.
+// seen is where an object comes from, and its place in its list.
 type seen struct {
 	d     *document.Document
 	index int
 }
 
-// count is a warning about several objects: the first is named.
+// count is a warning about several objects. It names the first.
 type count struct {
 	text  string
 	times int
@@ -86,7 +85,7 @@ func (r *reader) warnf(d *document.Document, path document.Path, format string, 
 	r.manifests.Warnings = append(r.manifests.Warnings, d.Errorf(path, format, arguments...).Error())
 }
 
-// once counts a warning, whose text is made for the first time only.
+// once counts a warning, and makes its text the first time.
 func once(counts map[string]*count, key string, text func() string) {
 	if counts[key] == nil {
 		counts[key] = &count{text: text()}
@@ -104,8 +103,8 @@ func (r *reader) tell(counts map[string]*count) {
 	}
 }
 
-// read reads one file or folder. An error is one that ends the reading; what is wrong
-// with objects is kept until all have been read.
+// read reads one file or folder. Its error ends the reading. Faults of objects are collected, so
+// that one run reports them all.
 func (r *reader) read(name string, stdin io.Reader) error {
 	if name == "-" {
 		text, err := io.ReadAll(stdin)

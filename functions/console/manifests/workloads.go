@@ -14,22 +14,22 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// workload is what a controller makes pods of.
+// workload is an object whose controller creates pods.
 type workload struct {
-	// owner is what the pods say controls them.
+	// owner is the pods' controller reference.
 	owner    metav1.OwnerReference
 	meta     *metav1.ObjectMeta
 	replicas int
 	template *corev1.PodTemplateSpec
-	// prepare changes a new pod of that number; nil changes nothing.
+	// prepare changes the new pod with that number; nil changes nothing.
 	prepare func(pod *corev1.Pod, number int)
-	// numbered says that a pod's number is its name: a StatefulSet's.
+	// numbered says that a pod's number is its name, as in a StatefulSet.
 	numbered bool
 	first    int
 }
 
-// expand makes the pods that controllers would make: as many as are wanted and not among
-// the files. They are named after their controller and numbered from zero.
+// expand creates the missing pods of workloads. Their names are the controller's with a number from
+// zero.
 func (r *reader) expand() {
 	taken := map[string]bool{}
 	existing := r.existing(taken)
@@ -53,8 +53,8 @@ func (r *reader) expand() {
 	}
 }
 
-// existing counts the pods that each controller has, and notes the names that are taken.
-// Pods that have ended or are ending will be replaced, or were needed once only.
+// existing counts the pods of each controller, and adds their names to taken. Ended and ending pods
+// do not count: their controller replaces them, or needed them once.
 func (r *reader) existing(taken map[string]bool) map[string]int {
 	// A Deployment's pods belong to its ReplicaSets.
 	deployments := map[string]string{}
@@ -85,7 +85,7 @@ func (r *reader) existing(taken map[string]bool) map[string]int {
 		}
 		counts[ownerKey(pod.Namespace, kind, name)]++
 	}
-	// What a Deployment has, it has through a ReplicaSet, by whatever name its pods know that.
+	// A Deployment's pods name its ReplicaSet, whatever that is called.
 	for i := range r.deployments {
 		d := &r.deployments[i]
 		counts[ownerKey(d.Namespace, "ReplicaSet", d.Name)] += counts[ownerKey(d.Namespace, "Deployment", d.Name)]
@@ -95,10 +95,10 @@ func (r *reader) existing(taken map[string]bool) map[string]int {
 
 func ownerKey(namespace, kind, name string) string { return kind + " " + namespace + "/" + name }
 
-// workloads are those of the files.
+// workloads returns the workloads of the files.
 func (r *reader) workloads() []workload {
 	var all []workload
-	// First those whose pods' names are fixed.
+	// Those with fixed pod names come first.
 	for i := range r.statefulSets {
 		s := &r.statefulSets[i]
 		w := workload{
@@ -157,7 +157,7 @@ func replicas(count *int32) int {
 	return int(*count)
 }
 
-// parallel is how many pods a Job has at a time.
+// parallel returns how many pods of a Job run at a time.
 func parallel(j *batchv1.Job) int {
 	if j.Spec.Suspend != nil && *j.Spec.Suspend || j.Status.CompletionTime != nil {
 		return 0
@@ -180,7 +180,7 @@ func controller(apiVersion, kind string, meta *metav1.ObjectMeta) metav1.OwnerRe
 	}
 }
 
-// pod is what the workload's pods are alike in. They share its memory.
+// pod returns the common part of the workload's pods. They share its memory.
 func (w *workload) pod() corev1.Pod {
 	pod := corev1.Pod{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
@@ -195,8 +195,8 @@ func (w *workload) pod() corev1.Pod {
 	return pod
 }
 
-// prepareStateful gives a StatefulSet's pod what is its own: labels, and volumes of claims
-// that are made from the set's templates unless they are there.
+// prepareStateful sets the own labels and volumes of a StatefulSet's pod. It creates missing claims
+// from the set's templates.
 func (r *reader) prepareStateful(s *appsv1.StatefulSet, pod *corev1.Pod, number int) {
 	pod.Labels = maps.Clone(pod.Labels)
 	if pod.Labels == nil {
@@ -221,7 +221,7 @@ func (r *reader) prepareStateful(s *appsv1.StatefulSet, pod *corev1.Pod, number 
 			r.manifests.PersistentVolumeClaims = append(r.manifests.PersistentVolumeClaims, *claim)
 		}
 	}
-	// A template takes the place of a volume of the same name.
+	// A claim template replaces a volume of the same name.
 	for _, volume := range pod.Spec.Volumes {
 		if !templates[volume.Name] {
 			volumes = append(volumes, volume)
@@ -230,8 +230,7 @@ func (r *reader) prepareStateful(s *appsv1.StatefulSet, pod *corev1.Pod, number 
 	pod.Spec.Volumes = volumes
 }
 
-// StableUID is a UID for an object that no API server has given one: the same each time,
-// in the form of those that an API server gives.
+// StableUID returns a UID for an object without one: always the same, in the API server's form.
 func StableUID(kind, namespace, name string) types.UID {
 	sum := sha256.Sum256([]byte(kind + " " + namespace + "/" + name))
 	return types.UID(fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16]))

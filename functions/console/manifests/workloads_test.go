@@ -14,7 +14,9 @@ func workloadText(kind, name, spec string) string {
 	if kind == "Job" {
 		version = "batch/v1"
 	}
-	return fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: %s, namespace: shop}\nspec:\n  %s\n  template:\n    metadata: {labels: {app: %s}}\n    spec:\n      containers: [{name: c, resources: {limits: {cpu: 100m}}}]\n---\n",
+	return fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: %s, namespace: shop}\nspec:\n  %s\n  template:\n"+
+		"    metadata: {labels: {app: %s}}\n    spec:\n      containers: [{name: c, resources: {limits: {cpu: 100m}}}]\n"+
+		"---\n",
 		version, kind, name, spec, name)
 }
 
@@ -26,24 +28,28 @@ func podText(name, owner, ownerName, more string) string {
 	)
 }
 
-// TestReplicas: the pods that controllers would make, by name.
+// TestReplicas checks the names of the pods that controllers would create.
 func TestReplicas(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"Deployment", workloadText("Deployment", "web", "replicas: 3"), "web-0 web-1 web-2"},
 		{"Deployment of one", workloadText("Deployment", "web", "paused: false"), "web-0"},
 		{"Deployment of none", workloadText("Deployment", "web", "replicas: 0"), ""},
-		{"Deployment with pods", workloadText("Deployment", "web", "replicas: 4") + podText("web-h1-x", "ReplicaSet", "web-h1", "}") + podText("web-h1-y", "ReplicaSet", "web-h1", "}") +
+		{"Deployment with pods", workloadText("Deployment", "web", "replicas: 4") +
+			podText("web-h1-x", "ReplicaSet", "web-h1", "}") +
+			podText("web-h1-y", "ReplicaSet", "web-h1", "}") +
 			podText("other-h1-z", "ReplicaSet", "other-h1", "}"), "web-h1-x web-h1-y other-h1-z web-0 web-1"},
 		{"Deployment with ReplicaSets", workloadText("Deployment", "web", "replicas: 3") +
-			"apiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: abc, namespace: shop, ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: web, uid: o, controller: true}]}\nspec: {replicas: 3, template: {spec: {containers: []}}}\n---\n" +
+			"apiVersion: apps/v1\nkind: ReplicaSet\n" +
+			"metadata: {name: abc, namespace: shop, ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: web, " +
+			"uid: o, controller: true}]}\nspec: {replicas: 3, template: {spec: {containers: []}}}\n---\n" +
 			podText("abc-x", "ReplicaSet", "abc", "}"), "abc-x web-0 web-1"},
-		{"pods that end count no more", workloadText("Deployment", "web", "replicas: 2") + podText("a", "ReplicaSet", "web-h1", "}\nstatus: {phase: Failed}") +
+		{"pods that end count no more", workloadText("Deployment", "web", "replicas: 2") +
+			podText("a", "ReplicaSet", "web-h1", "}\nstatus: {phase: Failed}") +
 			podText("b", "ReplicaSet", "web-h1", ", deletionTimestamp: '2026-01-01T00:00:00Z'}"), "a b web-0 web-1"},
 		{
 			"a name that is taken",
-			workloadText(
-				"Deployment", "web", "replicas: 2",
-			) + "apiVersion: v1\nkind: Pod\nmetadata: {name: web-0, namespace: shop}\n",
+			workloadText("Deployment", "web", "replicas: 2") +
+				"apiVersion: v1\nkind: Pod\nmetadata: {name: web-0, namespace: shop}\n",
 			"web-0 web-1 web-2",
 		},
 		{"ReplicaSet", workloadText("ReplicaSet", "web", "replicas: 2"), "web-0 web-1"},
@@ -51,9 +57,8 @@ func TestReplicas(t *testing.T) {
 		{"StatefulSet with ordinals", workloadText("StatefulSet", "db", "replicas: 2\n  ordinals: {start: 5}"), "db-5 db-6"},
 		{
 			"StatefulSet with pods",
-			workloadText("StatefulSet", "db", "replicas: 3") + podText("db-1", "StatefulSet", "db", "}") + podText(
-				"db-7", "StatefulSet", "db", "}",
-			),
+			workloadText("StatefulSet", "db", "replicas: 3") + podText("db-1", "StatefulSet", "db", "}") +
+				podText("db-7", "StatefulSet", "db", "}"),
 			"db-1 db-7 db-0 db-2",
 		},
 		{
@@ -104,8 +109,11 @@ func TestMadePodsAreTheirControllers(t *testing.T) {
 }
 
 func TestClaimsOfStatefulSets(t *testing.T) {
-	m := readText(t, strings.TrimSuffix(workloadText("StatefulSet", "db", `replicas: 2
-  volumeClaimTemplates: [{metadata: {name: data}, spec: {storageClassName: gp3, resources: {requests: {storage: 1Gi}}}}]`), "---\n")+`      volumes: [{name: data, emptyDir: {}}, {name: tmp, emptyDir: {}}]
+	set := workloadText("StatefulSet", "db", `replicas: 2
+  volumeClaimTemplates:
+  - {metadata: {name: data}, spec: {storageClassName: gp3, resources: {requests: {storage: 1Gi}}}}`)
+	m := readText(t, strings.TrimSuffix(set, "---\n")+
+		`      volumes: [{name: data, emptyDir: {}}, {name: tmp, emptyDir: {}}]
 ---
 apiVersion: v1
 kind: PersistentVolumeClaim

@@ -1,4 +1,3 @@
-// Package objects reads from a cluster what is shown of it.
 package objects
 
 import (
@@ -16,13 +15,13 @@ import (
 	"github.com/whittle-dev/whittle/shared/status"
 )
 
-// ErrNotInstalled tells that the API server knows no NodePools.
+// ErrNotInstalled says that the API server has no kind NodePool.
 var ErrNotInstalled = errors.New(
 	"the cluster has no kind NodePool: Whittle is not installed in it; deploy the stack for it (cdk deploy -c " +
 		"clusters=NAME), or choose another context",
 )
 
-// Read reads everything that is shown, all lists at once.
+// Read makes all lists at the same time. Errors: ErrNotInstalled, or those of the API server.
 func Read(ctx context.Context, client *cluster.Client, now time.Time) (*view.Objects, error) {
 	objects := &view.Objects{}
 	group, ctx := errgroup.WithContext(ctx)
@@ -61,7 +60,7 @@ func Read(ctx context.Context, client *cluster.Client, now time.Time) (*view.Obj
 	return objects, nil
 }
 
-// Installed reads a missing collection as a missing definition: ErrNotInstalled.
+// Installed turns a missing collection into ErrNotInstalled.
 func Installed(err error) error {
 	if cluster.IsGone(err) {
 		return ErrNotInstalled

@@ -11,41 +11,40 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// Consolidation is what consolidation would do, as programs read it. Its lists are never null.
+// Consolidation is the result of consolidation in a form for programs. Its lists are never null.
 type Consolidation struct {
-	// Moves would be begun now, the best first; Waiting are moves that disruption budgets do not
-	// allow now, or that have to wait for others.
+	// Moves could begin now, the best first. Waiting are moves that disruption budgets or other
+	// moves hold back.
 	Moves   []Move `json:"moves"`
 	Waiting []Move `json:"waiting"`
-	// Stays are the other nodes that NodeClaims stand for.
+	// Stays are the other nodes with NodeClaims.
 	Stays []Stay `json:"stays"`
-	// PricePerHour is US dollars an hour of all these nodes now, AfterPerHour once Moves are
-	// carried out.
+	// PricePerHour is the price of all these nodes in $/h now, AfterPerHour after Moves.
 	PricePerHour float64 `json:"pricePerHour"`
 	AfterPerHour float64 `json:"afterPerHour"`
-	// Seconds is how long the planning took, without reading and writing.
+	// Seconds is the time for planning, without reading and writing.
 	Seconds float64 `json:"seconds"`
 }
 
-// Move is one step: nodes that go, and those that are launched before.
+// Move is one step: nodes that leave, and nodes that launch before them.
 type Move struct {
 	// Reason is Empty or Underutilized.
 	Reason string    `json:"reason"`
 	Delete []Leaving `json:"delete"`
 	Launch []Node    `json:"launch"`
-	// Existing are the nodes that take pods of those that go.
+	// Existing are the nodes that take pods of the leaving ones.
 	Existing []Existing `json:"existing"`
-	// SavedPerHour is US dollars an hour, with the cheapest offerings of what is launched;
-	// SavedAtLeastPerHour with the dearest.
+	// SavedPerHour is the saving in $/h with the cheapest offerings of the new nodes,
+	// SavedAtLeastPerHour with the most expensive ones.
 	SavedPerHour        float64 `json:"savedPerHour"`
 	SavedAtLeastPerHour float64 `json:"savedAtLeastPerHour"`
-	// PodsMoved counts evicted pods that come back elsewhere, Disturbance what evicting them costs:
-	// 1 for an ordinary one.
+	// PodsMoved counts evicted pods that need another place. Disturbance is the sum of their
+	// eviction costs: 1 for an ordinary pod.
 	PodsMoved   int     `json:"podsMoved"`
 	Disturbance float64 `json:"disturbance"`
 }
 
-// Leaving is a node that goes.
+// Leaving is a node that a move removes.
 type Leaving struct {
 	Node         string   `json:"node"`
 	NodeClaim    string   `json:"nodeClaim"`
@@ -57,20 +56,20 @@ type Leaving struct {
 	Pods         []string `json:"pods"`
 }
 
-// Stay is a node that stays, and why.
+// Stay is a node that stays, with the reason.
 type Stay struct {
-	// Node is empty as long as the node has not joined the cluster.
+	// Node is empty until the node has joined the cluster.
 	Node      string `json:"node"`
 	NodeClaim string `json:"nodeClaim"`
 	NodePool  string `json:"nodePool"`
-	// PricePerHour is zero where it is not known.
+	// PricePerHour is zero if it is unknown.
 	PricePerHour float64 `json:"pricePerHour"`
 	// Because is Protected, Policy, Unsettled, Unpriced, Needed or TooLittle.
 	Because string `json:"because"`
 	Reason  string `json:"reason"`
 }
 
-// ConsolidationOf gives the form in which a consolidation is shown.
+// ConsolidationOf converts a consolidation plan.
 func ConsolidationOf(p *consolidation.Plan, took time.Duration) *Consolidation {
 	shown := &Consolidation{
 		Moves: movesOf(p.Moves), Waiting: movesOf(p.Waiting), Stays: make([]Stay, 0, len(p.Stays)),
@@ -89,7 +88,7 @@ func movesOf(moves []consolidation.Move) []Move {
 	shown := make([]Move, 0, len(moves))
 	for i := range moves {
 		m := &moves[i]
-		// The planner's own form of nodes to launch, and of nodes that take pods.
+		// The parts of a move have the same form as those of a plan.
 		of := Of(&plan.Plan{NodeClaims: m.Launch, Nominations: m.Places}, 0)
 		move := Move{
 			Reason: string(m.Reason), Launch: of.Nodes, Existing: of.Existing, SavedPerHour: m.SavedPerHour,
@@ -112,7 +111,7 @@ func movesOf(moves []consolidation.Move) []Move {
 	return shown
 }
 
-// WriteTable writes what would be done for people.
+// WriteTable writes the moves for people.
 func (c *Consolidation) WriteTable(out io.Writer, style Style) error {
 	var text strings.Builder
 	for _, part := range []struct {
@@ -126,7 +125,7 @@ func (c *Consolidation) WriteTable(out io.Writer, style Style) error {
 		rows := [][]cell{
 			{
 				{text: "SAVES $/H", color: dim, right: true}, {text: "PODS MOVED", color: dim, right: true},
-				{text: "REASON", color: dim}, {text: "GOES", color: dim}, {text: "INSTEAD", color: dim},
+				{text: "REASON", color: dim}, {text: "REMOVES", color: dim}, {text: "REPLACEMENT", color: dim},
 			},
 		}
 		for i := range part.moves {
@@ -155,14 +154,14 @@ func (c *Consolidation) WriteTable(out io.Writer, style Style) error {
 		text.WriteString(style.table(rows) + "\n")
 	}
 	fmt.Fprintf(
-		&text, "$%s an hour now, $%s after %s of %d\n", dollars(c.PricePerHour), dollars(c.AfterPerHour),
+		&text, "$%s/h now, $%s/h after %s of %d\n", dollars(c.PricePerHour), dollars(c.AfterPerHour),
 		count(len(c.Moves), "move"), len(c.Moves)+len(c.Waiting),
 	)
 	_, err := io.WriteString(out, text.String())
 	return err
 }
 
-// rows are the move's lines: what goes on the left, what comes instead on the right.
+// rows returns the move's lines: leaving nodes on the left, their replacement on the right.
 func (m *Move) rows() [][]cell {
 	var gone, come []string
 	for _, leaving := range m.Delete {
@@ -187,7 +186,8 @@ func (m *Move) rows() [][]cell {
 	for i := range max(len(gone), len(come)) {
 		row := []cell{{}, {}, {}, {}, {}}
 		if i == 0 {
-			row[0], row[1], row[2] = cell{text: dollars(m.SavedPerHour), right: true}, cell{text: fmt.Sprint(m.PodsMoved), right: true}, cell{text: m.Reason}
+			row[0] = cell{text: dollars(m.SavedPerHour), right: true}
+			row[1], row[2] = cell{text: fmt.Sprint(m.PodsMoved), right: true}, cell{text: m.Reason}
 		}
 		if i < len(gone) {
 			row[3].text = gone[i]

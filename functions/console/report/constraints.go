@@ -13,7 +13,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// nodeTerms are what the pod asks of its node's labels: one of them must hold.
+// nodeTerms returns the pod's requirements on its node's labels. One of them must hold.
 func nodeTerms(pod *corev1.Pod) []scheduling.Requirements {
 	selector := scheduling.FromLabels(pod.Spec.NodeSelector)
 	required := requiredNodeTerms(pod)
@@ -38,7 +38,7 @@ func requiredNodeTerms(pod *corev1.Pod) []corev1.NodeSelectorTerm {
 	return nil
 }
 
-// known are the requirements on labels that instance types and offerings have.
+// known returns the requirements on labels that instance types or offerings have.
 func known(requirements scheduling.Requirements, types []catalog.InstanceType) scheduling.Requirements {
 	kept := scheduling.Requirements{}
 	for key, requirement := range requirements {
@@ -53,35 +53,11 @@ func known(requirements scheduling.Requirements, types []catalog.InstanceType) s
 	return kept
 }
 
-// constraints are what the pod asks for beside resources, in words.
+// constraints describes the pod's constraints besides resources.
 func constraints(pod *corev1.Pod) []string {
 	found := []string{}
 	add := func(format string, arguments ...any) { found = append(found, fmt.Sprintf(format, arguments...)) }
-	for _, key := range slices.Sorted(maps.Keys(pod.Spec.NodeSelector)) {
-		add("nodeSelector: %s is %s", key, pod.Spec.NodeSelector[key])
-	}
-	var terms []string
-	for _, term := range requiredNodeTerms(pod) {
-		if requirements, err := scheduling.FromNodeSelectorTerm(term); err == nil {
-			terms = append(terms, requirements.String())
-		}
-	}
-	if len(terms) > 0 {
-		add("required node affinity: %s", strings.Join(terms, "; or "))
-	}
-	if a := pod.Spec.Affinity; a != nil && a.NodeAffinity != nil {
-		for _, preferred := range a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
-			if requirements, err := scheduling.FromNodeSelectorTerm(preferred.Preference); err == nil {
-				add("preferred node affinity (weight %d): %s", preferred.Weight, requirements)
-			}
-		}
-	}
-	for _, t := range pod.Spec.Tolerations {
-		// Every pod gets those that name seconds: they say when it is evicted, not where it goes.
-		if t.TolerationSeconds == nil && (t.Key != "" || t.Operator == corev1.TolerationOpExists) {
-			add("tolerates taints %s", tolerationText(&t))
-		}
-	}
+	nodeConstraints(pod, add)
 	for i := range pod.Spec.TopologySpreadConstraints {
 		c := &pod.Spec.TopologySpreadConstraints[i]
 		add(
@@ -106,6 +82,35 @@ func constraints(pod *corev1.Pod) []string {
 		}
 	}
 	return found
+}
+
+// nodeConstraints describes the node selector, the node affinity and the tolerations.
+func nodeConstraints(pod *corev1.Pod, add func(string, ...any)) {
+	for _, key := range slices.Sorted(maps.Keys(pod.Spec.NodeSelector)) {
+		add("nodeSelector: %s is %s", key, pod.Spec.NodeSelector[key])
+	}
+	var terms []string
+	for _, term := range requiredNodeTerms(pod) {
+		if requirements, err := scheduling.FromNodeSelectorTerm(term); err == nil {
+			terms = append(terms, requirements.String())
+		}
+	}
+	if len(terms) > 0 {
+		add("required node affinity: %s", strings.Join(terms, "; or "))
+	}
+	if a := pod.Spec.Affinity; a != nil && a.NodeAffinity != nil {
+		for _, preferred := range a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
+			if requirements, err := scheduling.FromNodeSelectorTerm(preferred.Preference); err == nil {
+				add("preferred node affinity (weight %d): %s", preferred.Weight, requirements)
+			}
+		}
+	}
+	for _, t := range pod.Spec.Tolerations {
+		// Every pod has tolerations with seconds. They decide when it is evicted, not where it runs.
+		if t.TolerationSeconds == nil && (t.Key != "" || t.Operator == corev1.TolerationOpExists) {
+			add("tolerates taints %s", tolerationText(&t))
+		}
+	}
 }
 
 func tolerationText(t *corev1.Toleration) string {

@@ -15,48 +15,48 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// Values of an Explanation's outcome.
+// These are the values of an Explanation's outcome.
 const (
 	OutcomeNewNode      = "new node"
 	OutcomeExistingNode = "existing node"
 	OutcomeNoPlace      = "no place"
-	// OutcomeNotPlanned: the pod does not wait for a node.
+	// OutcomeNotPlanned means that the pod does not wait for a node.
 	OutcomeNotPlanned = "not planned"
 )
 
-// Explanation tells why a pod goes where it goes, or nowhere.
+// Explanation says why a pod has its place, or none.
 type Explanation struct {
 	Pod     string `json:"pod"`
 	Outcome string `json:"outcome"`
-	// Why says in a sentence what became of a pod that is not planned.
+	// Why says in a sentence why a pod is not planned.
 	Why string `json:"why,omitempty"`
-	// Leaves is the node that the pod is on and that is leaving; empty for one that waits.
+	// Leaves is the leaving node that the pod runs on; empty for a pending pod.
 	Leaves string `json:"leaves,omitempty"`
-	// Node is the new node, Existing the one that is there.
+	// Node is the new node, Existing the existing one.
 	Node     *Node     `json:"node,omitempty"`
 	Existing *Existing `json:"existing,omitempty"`
-	// Requests are the pod's own.
+	// Requests are the pod's own requests.
 	Requests corev1.ResourceList `json:"requests"`
-	// Steps tell what each demand leaves of the NodePool's instance types, one after the other.
+	// Steps show how many of the NodePool's instance types each requirement leaves in turn.
 	Steps []Step `json:"steps"`
-	// Constraints are what the pod asks for beside resources, in words.
+	// Constraints describe the pod's constraints besides resources.
 	Constraints []string `json:"constraints"`
-	// Reasons are why it has no place; where it has one on a new node, what the other
-	// NodePools would have done with it.
+	// Reasons say why the pod has no place. With a place on a new node, they say what the other
+	// NodePools offer.
 	Reasons []Reason `json:"reasons"`
 
-	// room is what the node has for daemon sets and pods.
+	// room is the node's capacity for daemon sets and pods.
 	room corev1.ResourceList
 }
 
-// Step is a demand, and how many instance types meet it and all those before it.
+// Step is a requirement, and how many instance types meet it and all earlier ones.
 type Step struct {
 	Demand        string `json:"demand"`
 	InstanceTypes int    `json:"instanceTypes"`
 }
 
-// Explain explains one pod of those that a plan was made for, or of others that are
-// known; nil if there is no such pod.
+// Explain explains one of the planned pods, or one of the other known pods. It returns nil if the
+// pod does not exist.
 func Explain(namespace, name string, pods []corev1.Pod, s *plan.Snapshot, p *plan.Plan) *Explanation {
 	is := func(ref plan.PodRef) bool { return ref.Namespace == namespace && ref.Name == name }
 	e := &Explanation{
@@ -120,45 +120,43 @@ func whyNotPlanned(pod *corev1.Pod, s *plan.Snapshot) string {
 	}
 	switch {
 	case scheduling.IsTerminal(pod):
-		return fmt.Sprintf("it has ended (%s) and needs no node any more", pod.Status.Phase)
+		return fmt.Sprintf("it has ended (%s) and needs no node", pod.Status.Phase)
 	case pod.Spec.NodeName != "" && !leaves(pod.Spec.NodeName, s):
 		return fmt.Sprintf("it runs on node %q already, which is not leaving", pod.Spec.NodeName)
 	case pod.Spec.NodeName != "" && scheduling.IsReschedulable(pod):
 		return fmt.Sprintf(
-			"its node %q is leaving, and nothing evicts it: its annotation %s or a PodDisruptionBudget that allows no "+
-				"eviction holds it, and the node with it",
+			"its node %q is leaving, but its annotation %s or a PodDisruptionBudget prevents the eviction, and keeps the node",
 			pod.Spec.NodeName, api.DoNotDisruptAnnotationKey,
 		)
 	case pod.DeletionTimestamp != nil:
 		return "it is being deleted"
 	case scheduling.IsOwnedByDaemonSet(pod):
-		return fmt.Sprintf("it belongs to the %s: such a pod comes with its node, no node is made for it", owner)
+		return fmt.Sprintf("it belongs to the %s: a daemon set pod comes with its node, and gets no node of its own", owner)
 	case scheduling.IsStatic(pod):
 		return "it is the mirror of a static pod: only its node runs it"
 	case len(pod.Spec.SchedulingGates) > 0:
 		return fmt.Sprintf(
-			"its scheduling gate %q holds it back: it waits for whoever removes spec.schedulingGates",
+			"its scheduling gate %q holds it back until a controller removes it from spec.schedulingGates",
 			pod.Spec.SchedulingGates[0].Name,
 		)
 	case pod.Status.NominatedNodeName != "":
 		return fmt.Sprintf(
-			"the scheduler has nominated it for node %q (status.nominatedNodeName), where it is making room",
+			"the scheduler has nominated it for node %q (status.nominatedNodeName), where it makes room",
 			pod.Status.NominatedNodeName,
 		)
 	}
-	return "the scheduler has not said yet that it finds no node for it (condition PodScheduled=False, reason " +
-		"Unschedulable): until then it may still be bound to one that exists. To plan for it all the same remove its " +
-		"metadata.uid"
+	return "the scheduler has not reported it as unschedulable yet (condition PodScheduled=False, reason " +
+		"Unschedulable), so it may still bind to an existing node. To plan for it anyway, remove its metadata.uid"
 }
 
-// leaves reports whether a node of this name is leaving.
+// leaves reports whether the node of this name is leaving.
 func leaves(name string, s *plan.Snapshot) bool {
 	return slices.ContainsFunc(s.Nodes, func(n plan.Node) bool {
 		return n.Node != nil && n.Node.Name == name && scheduling.IsLeaving(n.NodeClaim, n.Node)
 	})
 }
 
-// explainNew tells how the choice of instance types narrowed down.
+// explainNew adds the steps that narrowed the instance types.
 func (e *Explanation) explainNew(pod *corev1.Pod, s *plan.Snapshot) {
 	i := slices.IndexFunc(s.NodePools, func(pool api.NodePool) bool { return pool.Name == e.Node.NodePool })
 	if i < 0 {
@@ -187,7 +185,7 @@ func (e *Explanation) explainNew(pod *corev1.Pod, s *plan.Snapshot) {
 	if err != nil {
 		return
 	}
-	// Only what types and offerings have tells types apart.
+	// Only labels of types and offerings tell types apart.
 	pool = known(pool, s.InstanceTypes[e.Node.NodePool])
 	count(fmt.Sprintf("allowed by nodepool %q", e.Node.NodePool), nil, pool)
 	var wanted []scheduling.Requirements
@@ -197,7 +195,7 @@ func (e *Explanation) explainNew(pod *corev1.Pod, s *plan.Snapshot) {
 		wanted = append(wanted, both)
 	}
 	if len(pod.Spec.NodeSelector)+len(requiredNodeTerms(pod)) > 0 {
-		count("that the pod's nodeSelector and node affinity allow", nil, wanted...)
+		count("allowed by the pod's nodeSelector and node affinity", nil, wanted...)
 	}
 	count("large enough for the pod", e.Requests, wanted...)
 	claim, err := scheduling.FromTerms(e.Node.Requirements)
@@ -206,14 +204,14 @@ func (e *Explanation) explainNew(pod *corev1.Pod, s *plan.Snapshot) {
 	}
 	claim = known(claim, types)
 	delete(claim, corev1.LabelInstanceTypeStable)
-	count("that the node's other pods, zone and capacity type leave, large enough for all", e.Node.Requests, claim)
+	count("left by the node's other pods, zone and capacity type, and large enough for all", e.Node.Requests, claim)
 	if n := len(e.Node.InstanceTypes); n < e.Steps[len(e.Steps)-1].InstanceTypes {
 		e.Steps = append(e.Steps, Step{Demand: "kept as alternatives, the cheapest", InstanceTypes: n})
 	}
 	e.explainOthers(pod, s)
 }
 
-// explainOthers says of the other pools what they would do with the pod alone.
+// explainOthers says what each other pool offers the pod alone.
 func (e *Explanation) explainOthers(pod *corev1.Pod, s *plan.Snapshot) {
 	for i := range s.NodePools {
 		pool := &s.NodePools[i]
@@ -230,7 +228,8 @@ func (e *Explanation) explainOthers(pod *corev1.Pod, s *plan.Snapshot) {
 		}
 		for _, c := range solved.NodeClaims {
 			e.Reasons = append(e.Reasons, Reason{NodePool: pool.Name, Reason: fmt.Sprintf(
-				"could take it too (weight %d), for the pod alone on %s at %s $ an hour", weight(pool), c.InstanceTypes[0], dollars(c.PricePerHour))})
+				"could take it too (weight %d), alone on %s at $%s/h", weight(pool), c.InstanceTypes[0], dollars(c.PricePerHour),
+			)})
 		}
 	}
 }
@@ -242,7 +241,7 @@ func weight(pool *api.NodePool) int32 {
 	return *pool.Spec.Weight
 }
 
-// holds reports whether there is enough of everything.
+// holds reports whether allocatable covers all needs.
 func holds(allocatable, needs corev1.ResourceList) bool {
 	for name, need := range needs {
 		have := allocatable[name]

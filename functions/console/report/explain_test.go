@@ -16,7 +16,8 @@ func pods(names ...string) []corev1.Pod {
 	var all []corev1.Pod
 	for _, name := range names {
 		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
-		pod.Spec.Containers = []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": amounts("900m", "1", "1")["cpu"]}}}}
+		requests := corev1.ResourceList{"cpu": amounts("900m", "1", "1")["cpu"]}
+		pod.Spec.Containers = []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: requests}}}
 		all = append(all, pod)
 	}
 	return all
@@ -34,20 +35,25 @@ func explainText(t *testing.T, e *Explanation) string {
 	return out.String()
 }
 
-// TestExplainNewNode: where the pod sits, with whom, and how the types narrowed down.
+// TestExplainNewNode checks the pod's node, its neighbours, and the steps that narrowed the types.
 func TestExplainNewNode(t *testing.T) {
 	s, p := example()
 	s.Pods = pods("a", "b")
 	a := &s.Pods[0]
 	a.Spec.NodeSelector = map[string]string{corev1.LabelTopologyZone: "us-east-1a"}
-	a.Spec.Tolerations = []corev1.Toleration{{Key: "team", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}}
-	a.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
-		TopologyKey: corev1.LabelTopologyZone, MaxSkew: 1, WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}},
+	a.Spec.Tolerations = []corev1.Toleration{{
+		Key: "team", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule,
 	}}
-	a.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+	a.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
+		TopologyKey: corev1.LabelTopologyZone, MaxSkew: 1, WhenUnsatisfiable: corev1.DoNotSchedule,
+		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}},
+	}}
+	a.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{}}
+	a.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution = []corev1.PodAffinityTerm{{
 		TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "b"}},
-	}}}}
-	a.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data-a"}}}}
+	}}
+	claim := &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data-a"}
+	a.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: claim}}}
 	a.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 80}}
 	s.NodePools = []api.NodePool{{ObjectMeta: metav1.ObjectMeta{Name: "default"}}}
 	golden(t, "explain-new.txt", explainText(t, Explain("default", "a", nil, s, p)))
@@ -76,10 +82,14 @@ func TestExplainWhyNotPlanned(t *testing.T) {
 		"belongs to the DaemonSet agent": func(p *corev1.Pod) {
 			p.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Name: "agent", Controller: &yes}}
 		},
-		"mirror of a static pod":               func(p *corev1.Pod) { p.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "x"} },
-		`scheduling gate "wait" holds it back`: func(p *corev1.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "wait"}} },
-		`has nominated it for node "n2"`:       func(p *corev1.Pod) { p.Status.NominatedNodeName = "n2" },
-		"the scheduler has not said yet":       func(p *corev1.Pod) { p.UID = "u" },
+		"mirror of a static pod": func(p *corev1.Pod) {
+			p.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "x"}
+		},
+		`scheduling gate "wait" holds it back`: func(p *corev1.Pod) {
+			p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "wait"}}
+		},
+		`has nominated it for node "n2"`:                         func(p *corev1.Pod) { p.Status.NominatedNodeName = "n2" },
+		"the scheduler has not reported it as unschedulable yet": func(p *corev1.Pod) { p.UID = "u" },
 	} {
 		all := pods("a")
 		change(&all[0])
@@ -90,7 +100,7 @@ func TestExplainWhyNotPlanned(t *testing.T) {
 	}
 }
 
-// TestPoolProblems asks the planner itself.
+// TestPoolProblems uses the real planner.
 func TestPoolProblems(t *testing.T) {
 	s, _ := example()
 	fixed := int64(3)
@@ -108,7 +118,8 @@ func TestPoolProblems(t *testing.T) {
 	tainted.Spec.Template.Spec.Taints = []corev1.Taint{{Key: "a", Effect: corev1.TaintEffectNoSchedule}}
 	s.NodePools = []api.NodePool{pool("good", "In", "m6a.large"), pool("empty", "In", "m7g.large"), static, tainted}
 	problems := PoolProblems(s)
-	if len(problems) != 1 || problems[0].NodePool != "empty" || !strings.Contains(problems[0].Problem, corev1.LabelInstanceTypeStable) {
+	if len(problems) != 1 || problems[0].NodePool != "empty" ||
+		!strings.Contains(problems[0].Problem, corev1.LabelInstanceTypeStable) {
 		t.Errorf("problems are %+v", problems)
 	}
 }

@@ -36,7 +36,7 @@ func (e *Explanation) WriteText(out io.Writer, style Style) error {
 
 func (e *Explanation) writeNew(out *strings.Builder, name string, style Style) {
 	n := e.Node
-	out.WriteString(style.wrap(fmt.Sprintf("%s goes to a new node of nodepool %q: %s, %s in %s, %s $ an hour.",
+	out.WriteString(style.wrap(fmt.Sprintf("%s goes to a new node of nodepool %q: %s, %s in %s, $%s/h.",
 		name, n.NodePool, style.paint(bold, n.InstanceType), n.CapacityType, n.Zone, dollars(n.PricePerHour)), "", ""))
 	e.writeAsks(out, style)
 	out.WriteString("\nThe node:\n")
@@ -58,7 +58,7 @@ func (e *Explanation) writeNew(out *strings.Builder, name string, style Style) {
 			others = append(others, pod)
 		}
 	}
-	shares := "it has the node to itself, daemon sets apart"
+	shares := "no other pod shares the node, except those of daemon sets"
 	if len(others) > 0 {
 		shares = fmt.Sprintf("it shares the node with %s: %s", count(len(others), "pod"), names(others))
 	}
@@ -66,7 +66,7 @@ func (e *Explanation) writeNew(out *strings.Builder, name string, style Style) {
 	if more := len(n.InstanceTypes) - 1; more > 0 {
 		out.WriteString(
 			style.wrap(
-				fmt.Sprintf("%s would do as well: %s", count(more, "other type"), names(n.InstanceTypes[1:])), "  ", "    ",
+				fmt.Sprintf("%s would also fit: %s", count(more, "other type"), names(n.InstanceTypes[1:])), "  ", "    ",
 			),
 		)
 	}
@@ -89,9 +89,9 @@ func (e *Explanation) writeNew(out *strings.Builder, name string, style Style) {
 func (e *Explanation) writeExisting(out *strings.Builder, name string, style Style) {
 	where := fmt.Sprintf("node %q, which has room for it", e.Existing.Node)
 	if e.Existing.Node == "" {
-		where = fmt.Sprintf("the node of nodeclaim %q, which is on its way and has room for it", e.Existing.NodeClaim)
+		where = fmt.Sprintf("the node of nodeclaim %q, which is launching and has room for it", e.Existing.NodeClaim)
 	}
-	out.WriteString(style.wrap(fmt.Sprintf("%s goes to %s: what is there costs nothing more.", name, where), "", ""))
+	out.WriteString(style.wrap(fmt.Sprintf("%s goes to %s: an existing node adds no cost.", name, where), "", ""))
 	e.writeAsks(out, style)
 	var others []string
 	for _, pod := range e.Existing.Pods {
@@ -102,13 +102,13 @@ func (e *Explanation) writeExisting(out *strings.Builder, name string, style Sty
 	if len(others) > 0 {
 		out.WriteString(
 			style.wrap(
-				fmt.Sprintf("the node takes %s beside it: %s", count(len(others), "more waiting pod"), names(others)), "  ", "    ",
+				fmt.Sprintf("the node also takes %s: %s", count(len(others), "other pending pod"), names(others)), "  ", "    ",
 			),
 		)
 	}
 }
 
-// writeAsks writes what the pod asks for.
+// writeAsks writes the pod's requests and constraints.
 func (e *Explanation) writeAsks(out *strings.Builder, style Style) {
 	if e.Leaves != "" {
 		out.WriteString(style.wrap(fmt.Sprintf("it is on node %q, which is leaving", e.Leaves), "  ", "    "))
@@ -120,7 +120,7 @@ func (e *Explanation) writeAsks(out *strings.Builder, style Style) {
 		}
 	}
 	if len(parts) == 0 {
-		parts = []string{"nothing but a place"}
+		parts = []string{"nothing"}
 	}
 	out.WriteString(style.wrap("requests "+strings.Join(parts, ", "), "  ", "    "))
 	for _, constraint := range e.Constraints {
@@ -128,7 +128,7 @@ func (e *Explanation) writeAsks(out *strings.Builder, style Style) {
 	}
 }
 
-// amount writes a quantity as people do: cores with decimals, bytes in Mi or Gi.
+// amount formats a quantity for people: cores with decimals, bytes in Mi or Gi.
 func amount(name corev1.ResourceName, list corev1.ResourceList) string {
 	quantity, ok := list[name]
 	switch {

@@ -5,15 +5,15 @@ import (
 	"unicode/utf8"
 )
 
-// Style is how text is laid out for the eyes.
+// Style is the layout of text on a terminal.
 type Style struct {
-	// Width is how many characters fit a line; zero is any number.
+	// Width is the number of characters in a line; zero means no limit.
 	Width int
-	// Color says whether the output understands colours.
+	// Color reports whether the output supports colours.
 	Color bool
 }
 
-// color is a colour by its number among the escape sequences of ECMA-48.
+// color is the number of a colour in ECMA-48 escape sequences.
 type color string
 
 const (
@@ -36,14 +36,14 @@ func (s Style) paint(c color, text string) string {
 type cell struct {
 	text  string
 	color color
-	// right says that the text stands at the right of its column, as numbers do.
+	// right aligns the text to the right, as for numbers.
 	right bool
 }
 
-// gap is between columns.
+// gap separates columns.
 const gap = "  "
 
-// table lays rows out in columns. What does not fit the width is cut from the last column.
+// table lays out rows in columns. It cuts the last column to the width.
 func (s Style) table(rows [][]cell) string {
 	var widths []int
 	for _, row := range rows {
@@ -83,7 +83,7 @@ func (s Style) table(rows [][]cell) string {
 	return text.String()
 }
 
-// width is what the rows need.
+// width returns the width of the rows.
 func width(rows [][]cell) int {
 	s := Style{}
 	widest := 0
@@ -93,7 +93,7 @@ func width(rows [][]cell) int {
 	return widest
 }
 
-// cut shortens a text to so many characters.
+// cut shortens a text to a number of characters.
 func cut(text string, length int) string {
 	if utf8.RuneCountInString(text) <= length {
 		return text
@@ -102,10 +102,10 @@ func cut(text string, length int) string {
 	return string(runes[:max(length-1, 0)]) + "…"
 }
 
-// minimumWrap is the least that a line of wrapped text holds, however narrow the output.
+// minimumWrap is the shortest line of wrapped text, even on a narrower output.
 const minimumWrap = 30
 
-// wrap breaks a text into lines that fit the width after an indentation.
+// wrap breaks a text into indented lines that fit the width.
 func (s Style) wrap(text, first, indent string) string {
 	if s.Width == 0 {
 		return first + text + "\n"
@@ -130,10 +130,10 @@ func (s Style) wrap(text, first, indent string) string {
 	return lines.String()
 }
 
-// blocks are eighths of a block, from one to seven.
+// blocks are one to seven eighths of a block.
 var blocks = [...]string{"▏", "▎", "▍", "▌", "▋", "▊", "▉"}
 
-// bar shows a part of a whole, from 0 to 1, in so many characters.
+// bar draws a fraction from 0 to 1 with a number of characters.
 func bar(part float64, length int) string {
 	eighths := int(min(max(part, 0), 1)*float64(length*8) + 0.5)
 	text := strings.Repeat("█", eighths/8)

@@ -8,18 +8,17 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// PoolProblem is why a NodePool opens no node at all.
+// PoolProblem says why a NodePool can open no node.
 type PoolProblem struct {
 	NodePool string `json:"nodePool"`
 	Problem  string `json:"problem"`
 }
 
-// PoolProblems finds the NodePools that open no node whatever a pod asks for: no type is
-// left by their requirements, they are not ready, being deleted. What a pool has used of
-// its limits does not count, and pools with a fixed number of nodes are as they should be.
+// PoolProblems finds the NodePools that can open no node for any pod: no type meets their
+// requirements, they are not ready, or they are being deleted. Used-up limits do not count, nor do
+// pools with a fixed number of nodes.
 //
-// The planner is asked: for each pool by itself, where a pod goes that asks for nothing
-// and tolerates everything.
+// It plans for each pool alone, with a pod that requests nothing and tolerates everything.
 func PoolProblems(s *plan.Snapshot) []PoolProblem {
 	var probe corev1.Pod
 	probe.Namespace, probe.Name, probe.UID = "default", "probe", "probe"

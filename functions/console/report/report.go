@@ -1,5 +1,3 @@
-// Package report shows people and programs what a plan is: as JSON in a form that stays,
-// as tables, and for one pod as an explanation. It is pure.
 package report
 
 import (
@@ -15,54 +13,52 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// Plan is a plan as programs read it. Its lists and objects are never null, and sorted:
-// the same plan is the same text, but for Seconds.
+// Plan is a plan in a form for programs. Its lists and objects are sorted and never null. The same
+// plan gives the same text, except for Seconds.
 type Plan struct {
-	// Nodes are those to launch.
+	// Nodes are the nodes to launch.
 	Nodes []Node `json:"nodes"`
-	// Existing are the nodes that are there, or on their way, and take waiting pods.
+	// Existing are the existing or launching nodes that take pending pods.
 	Existing []Existing `json:"existing"`
 	// Unschedulable are the pods without a place.
 	Unschedulable []Unschedulable `json:"unschedulable"`
-	// PricePerHour is US dollars an hour of Nodes in sum, each as the cheapest of its
-	// offerings.
+	// PricePerHour is the sum over Nodes in $/h, each with its cheapest offering.
 	PricePerHour float64 `json:"pricePerHour"`
-	// LowerBoundPerHour is what no plan for the same pods can cost less than.
+	// LowerBoundPerHour is a price in $/h below which no plan for the same pods exists.
 	LowerBoundPerHour float64 `json:"lowerBoundPerHour"`
-	// Seconds is how long the planning took, without reading and writing.
+	// Seconds is the time for planning, without reading and writing.
 	Seconds float64 `json:"seconds"`
 }
 
-// Node is a node to launch: what its NodeClaim would be, and what is expected of it.
+// Node is a node to launch: its NodeClaim, and the expected instance.
 type Node struct {
 	NodePool string `json:"nodePool"`
-	// Requirements are the claim's, sorted by key.
+	// Requirements are the claim's requirements, sorted by key.
 	Requirements []api.NodeSelectorRequirementWithMinValues `json:"requirements"`
-	// Labels are the claim's, with one value for each key of the user's own.
+	// Labels are the claim's labels. Each of the user's keys has one value.
 	Labels map[string]string `json:"labels"`
-	// Annotations are the claim's, without the list of pods that Whittle keeps there.
+	// Annotations are the claim's annotations, without Whittle's list of pods.
 	Annotations   map[string]string `json:"annotations"`
 	Taints        []corev1.Taint    `json:"taints"`
 	StartupTaints []corev1.Taint    `json:"startupTaints"`
-	// Requests are those of the pods and of the daemon sets' pods in sum; "pods" counts both.
+	// Requests are the sum over pods and daemon set pods. "pods" counts both.
 	Requests corev1.ResourceList `json:"requests"`
-	// Pods are those that the node is for, as namespace/name.
+	// Pods are the node's pods as namespace/name.
 	Pods []string `json:"pods"`
-	// InstanceTypes are all that the node may be, cheapest first.
+	// InstanceTypes are the possible instance types, the cheapest first.
 	InstanceTypes []string `json:"instanceTypes"`
-	// InstanceType, Zone, CapacityType and PricePerHour (US dollars) are the cheapest
-	// offering's.
+	// InstanceType, Zone, CapacityType and PricePerHour ($/h) are those of the cheapest offering.
 	InstanceType string  `json:"instanceType"`
 	Zone         string  `json:"zone"`
 	CapacityType string  `json:"capacityType"`
 	PricePerHour float64 `json:"pricePerHour"`
 }
 
-// Existing is a node that takes waiting pods.
+// Existing is a node that takes pending pods.
 type Existing struct {
-	// Node is empty as long as the node has not joined the cluster.
+	// Node is empty until the node has joined the cluster.
 	Node string `json:"node"`
-	// NodeClaim is empty for a node that no claim stands for.
+	// NodeClaim is empty for a node without a claim.
 	NodeClaim string   `json:"nodeClaim"`
 	Pods      []string `json:"pods"`
 }
@@ -73,14 +69,14 @@ type Unschedulable struct {
 	Reasons []Reason `json:"reasons"`
 }
 
-// Reason is what stands in a pod's way, and what would mend it.
+// Reason says why a pod has no place, and what would help.
 type Reason struct {
-	// NodePool is empty for what no pool causes.
+	// NodePool is empty if no pool causes the reason.
 	NodePool string `json:"nodePool"`
 	Reason   string `json:"reason"`
 }
 
-// Of is the report of a plan that took some time.
+// Of converts a plan that took some time.
 func Of(p *plan.Plan, took time.Duration) *Plan {
 	r := &Plan{
 		Nodes: []Node{}, Existing: existing(p.Nominations), Unschedulable: []Unschedulable{},

@@ -132,7 +132,8 @@ func TestJSON(t *testing.T) {
 		t.Error("the plan has been changed")
 	}
 	text, err = json.Marshal(Of(&plan.Plan{}, 0))
-	if want := `{"nodes":[],"existing":[],"unschedulable":[],"pricePerHour":0,"lowerBoundPerHour":0,"seconds":0}`; err != nil || string(text) != want {
+	const want = `{"nodes":[],"existing":[],"unschedulable":[],"pricePerHour":0,"lowerBoundPerHour":0,"seconds":0}`
+	if err != nil || string(text) != want {
 		t.Errorf("an empty plan is %s, %v", text, err)
 	}
 	text, err = json.Marshal(Of(&plan.Plan{NodeClaims: []plan.PlannedNodeClaim{{}}, Unplaced: []plan.Unplaced{{}}}, 0))
@@ -165,7 +166,7 @@ func TestTable(t *testing.T) {
 	}
 	var out bytes.Buffer
 	if err := Of(&plan.Plan{}, 0).WriteTable(&out, &plan.Snapshot{}, nil, Style{}); err != nil ||
-		out.String() != "No pod waits for a node.\n" {
+		out.String() != "No pod is pending.\n" {
 		t.Errorf("an empty plan is %q, %v", out.String(), err)
 	}
 }

@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// hoursPerMonth is what cloud bills commonly count with.
+	// hoursPerMonth is the usual number in cloud bills.
 	hoursPerMonth = 730
-	// barLength is that of a fill bar, leastBarLength that on a narrow output.
+	// barLength is the length of a bar, leastBarLength that on a narrow output.
 	barLength, leastBarLength = 10, 4
-	// namesShown is how many pods are named where there are many.
+	// namesShown is how many pods of many are named.
 	namesShown = 3
 )
 
-// WriteTable writes the plan for people. The snapshot is the one that was planned from.
+// WriteTable writes the plan for people. The snapshot is the planner's input.
 func (p *Plan) WriteTable(out io.Writer, s *plan.Snapshot, problems []PoolProblem, style Style) error {
 	var text strings.Builder
 	p.writeNodes(&text, s, style)
@@ -34,11 +34,11 @@ func (p *Plan) WriteTable(out io.Writer, s *plan.Snapshot, problems []PoolProble
 	return err
 }
 
-// group are new nodes that look alike.
+// group holds new nodes that look alike.
 type group struct {
 	Node
 	nodes, pods int
-	// cpu and memory are what is requested of what is allocatable, in the mean.
+	// cpu and memory are the mean fractions of allocatable that pods request.
 	cpu, memory float64
 }
 
@@ -68,7 +68,7 @@ func (p *Plan) groups(s *plan.Snapshot) []*group {
 	return groups
 }
 
-// suppliesOf is what nodes have for daemon sets and pods, by NodePool and type.
+// suppliesOf returns the nodes' capacity for daemon sets and pods, by NodePool and type.
 func suppliesOf(s *plan.Snapshot) map[string]corev1.ResourceList {
 	supplies := map[string]corev1.ResourceList{}
 	for pool, types := range s.InstanceTypes {
@@ -113,7 +113,7 @@ func nodeRows(groups []*group, barLength int, withOthers bool) [][]cell {
 		header = append(header, heading("OR", false))
 	}
 	header = append(
-		header, heading("ZONE", false), heading("CAPACITY", false), heading("$/HOUR", true), heading("CPU", barLength == 0),
+		header, heading("ZONE", false), heading("CAPACITY", false), heading("$/H", true), heading("CPU", barLength == 0),
 		heading("MEMORY", barLength == 0), heading("PODS", true),
 	)
 	rows := [][]cell{header}
@@ -135,13 +135,15 @@ func nodeRows(groups []*group, barLength int, withOthers bool) [][]cell {
 			}
 			row = append(row, cell{text: others, color: dim})
 		}
-		rows = append(rows, append(row, cell{text: g.Zone}, cell{text: g.CapacityType}, cell{text: dollars(g.PricePerHour), right: true},
-			filled(g.cpu, barLength), filled(g.memory, barLength), cell{text: strconv.Itoa(g.pods), right: true}))
+		rows = append(rows, append(
+			row, cell{text: g.Zone}, cell{text: g.CapacityType}, cell{text: dollars(g.PricePerHour), right: true},
+			filled(g.cpu, barLength), filled(g.memory, barLength), cell{text: strconv.Itoa(g.pods), right: true},
+		))
 	}
 	return rows
 }
 
-// filled is a bar with a percentage.
+// filled returns a bar with a percentage.
 func filled(part float64, length int) cell {
 	c := cell{text: fmt.Sprintf("%3.0f%%", 100*part), color: green, right: length == 0}
 	if length > 0 {
@@ -163,7 +165,7 @@ func (p *Plan) writeExisting(out *strings.Builder, style Style) {
 	for _, e := range p.Existing {
 		name := e.Node
 		if name == "" {
-			name = "(on its way)"
+			name = "(launching)"
 		}
 		rows = append(
 			rows,
@@ -176,7 +178,7 @@ func (p *Plan) writeExisting(out *strings.Builder, style Style) {
 	out.WriteString(style.table(rows) + "\n")
 }
 
-// names names some pods of many.
+// names lists the first of many pods.
 func names(pods []string) string {
 	if len(pods) <= namesShown {
 		return strings.Join(pods, ", ")
@@ -197,7 +199,7 @@ func (p *Plan) writeWaiting(out *strings.Builder, style Style) {
 		}
 		pods[key] = append(pods[key], u.Pod)
 	}
-	// What keeps most pods waiting comes first.
+	// The reason of most pods comes first.
 	slices.SortStableFunc(order, func(a, b string) int { return len(pods[b]) - len(pods[a]) })
 	out.WriteString(style.paint(bold, "WITHOUT A PLACE") + "\n")
 	for _, key := range order {
@@ -209,7 +211,7 @@ func (p *Plan) writeWaiting(out *strings.Builder, style Style) {
 	out.WriteString("\n")
 }
 
-// text is the reason after its pool's name.
+// text returns the reason with its pool's name.
 func (r Reason) text() string {
 	if r.NodePool == "" {
 		return r.Reason
@@ -221,7 +223,7 @@ func writeProblems(out *strings.Builder, problems []PoolProblem, style Style) {
 	if len(problems) == 0 {
 		return
 	}
-	out.WriteString(style.paint(bold, "NODEPOOLS THAT OPEN NO NODE") + "\n")
+	out.WriteString(style.paint(bold, "NODEPOOLS THAT CAN OPEN NO NODE") + "\n")
 	for _, problem := range problems {
 		out.WriteString(
 			style.wrap(fmt.Sprintf("%s: %s", style.paint(yellow, problem.NodePool), problem.Problem), "  ", "    "),
@@ -240,7 +242,7 @@ func (p *Plan) totals(style Style) string {
 	}
 	waiting := len(p.Unschedulable)
 	if placed+moved+waiting == 0 {
-		return "No pod waits for a node.\n"
+		return "No pod is pending.\n"
 	}
 	parts := []string{}
 	if len(p.Nodes) > 0 {
@@ -254,13 +256,16 @@ func (p *Plan) totals(style Style) string {
 	}
 	text := style.wrap(fmt.Sprintf("%s: %s", count(placed+moved+waiting, "pod"), strings.Join(parts, ", ")), "", "")
 	if len(p.Nodes) > 0 {
-		text += style.wrap(fmt.Sprintf("%s $ an hour, %.2f $ a month of %d hours; no plan costs less than %s $ an hour%s",
-			style.paint(bold, dollars(p.PricePerHour)), p.PricePerHour*hoursPerMonth, hoursPerMonth, dollars(p.LowerBoundPerHour), p.gap()), "", "")
+		text += style.wrap(fmt.Sprintf(
+			"%s, $%.2f/month (%d h); no plan costs less than $%s/h%s",
+			style.paint(bold, "$"+dollars(p.PricePerHour)+"/h"), p.PricePerHour*hoursPerMonth, hoursPerMonth,
+			dollars(p.LowerBoundPerHour), p.gap(),
+		), "", "")
 	}
 	return text + fmt.Sprintf("planned in %s s\n", strconv.FormatFloat(p.Seconds, 'f', 3, 64))
 }
 
-// gap is how much more than the bound the plan costs.
+// gap says how much the plan's price exceeds the lower bound.
 func (p *Plan) gap() string {
 	if p.LowerBoundPerHour <= 0 {
 		return ""
@@ -275,7 +280,7 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// dollars writes a price with four decimals, and very small ones with as many as they need.
+// dollars formats a price in dollars with four decimals, or more for very small prices.
 func dollars(price float64) string {
 	if price > 0 && price < 0.00005 {
 		return strconv.FormatFloat(price, 'g', 2, 64)

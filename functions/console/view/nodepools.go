@@ -9,8 +9,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// nodePools sums up the claims of each pool. The pool's own status has the same
-// sums as of up to a minute ago.
+// nodePools sums up the claims of each pool. The sums of the pool's own status may be a minute old.
 func nodePools(objects *Objects) []NodePool {
 	pools := make([]NodePool, 0, len(objects.NodePools))
 	for i := range objects.NodePools {
@@ -38,18 +37,18 @@ func nodePools(objects *Objects) []NodePool {
 	return pools
 }
 
-// reasons are the messages of the pool's conditions that are not true, those
-// that Ready only sums up first.
+// reasons returns the messages of the pool's conditions that are not true. Ready only repeats
+// others, so it comes last.
 func reasons(pool *api.NodePool) []string {
 	if pool.DeletionTimestamp != nil {
 		return []string{"it is being deleted"}
 	}
 	if len(pool.Status.Conditions) == 0 {
-		return []string{"it has not been looked at yet: lifecycle does so each minute"}
+		return []string{"it has no status yet: lifecycle writes one each minute"}
 	}
 	var found []string
 	for _, condition := range pool.Status.Conditions {
-		// An unknown registration health means that no node has been tried yet.
+		// An unknown registration health means that no node has launched yet.
 		informs := condition.Type == api.ConditionTypeNodeRegistrationHealthy && condition.Status == metav1.ConditionUnknown
 		if condition.Status == metav1.ConditionTrue || condition.Type == api.ConditionReady || informs {
 			continue
@@ -59,7 +58,7 @@ func reasons(pool *api.NodePool) []string {
 	return found
 }
 
-// because says what a condition that is not true has to say for itself.
+// because returns a condition's message, otherwise its reason.
 func because(condition metav1.Condition) string {
 	message := strings.Join(strings.Fields(condition.Message), " ")
 	reason := condition.Reason

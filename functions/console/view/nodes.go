@@ -13,7 +13,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// nodes puts claims and nodes together by provider id.
+// nodes joins claims and nodes by provider id.
 func nodes(objects *Objects) []Node {
 	byProvider := map[string]*corev1.Node{}
 	for i := range objects.Nodes {
@@ -48,7 +48,7 @@ func nodes(objects *Objects) []Node {
 	return shown
 }
 
-// compareLast compares names, of which the empty one comes last.
+// compareLast compares names. An empty name comes last.
 func compareLast(a, b string) int {
 	switch {
 	case a == b:
@@ -61,7 +61,7 @@ func compareLast(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// ofClaim shows a claim and its node; the node is nil until it has joined.
+// ofClaim shows a claim and its node. The node is nil until it has joined.
 func ofClaim(claim *api.NodeClaim, node *corev1.Node, byNode map[string][]*corev1.Pod, known *catalog.Snapshot) Node {
 	labels, allocatable := claim.Labels, claim.Status.Allocatable
 	shown := Node{
@@ -70,7 +70,7 @@ func ofClaim(claim *api.NodeClaim, node *corev1.Node, byNode map[string][]*corev
 	}
 	if node != nil {
 		shown.Name, allocatable = node.Name, node.Status.Allocatable
-		// A claim that was adopted may lack what its node says of itself.
+		// An adopted claim may lack labels that its node has.
 		if labels[corev1.LabelInstanceTypeStable] == "" {
 			labels = node.Labels
 		}
@@ -78,7 +78,7 @@ func ofClaim(claim *api.NodeClaim, node *corev1.Node, byNode map[string][]*corev
 	}
 	shown.describe(labels, allocatable)
 	shown.State, shown.Reason = state(claim, node)
-	// The labels of a claim without an instance say what it may be, not what it is.
+	// Without an instance, the claim's labels allow several types.
 	if known != nil && claim.Status.ProviderID != "" {
 		shown.PricePerHour, _ = known.Price(labels)
 		shown.OnDemandPerHour, _ = known.Price(
@@ -88,7 +88,7 @@ func ofClaim(claim *api.NodeClaim, node *corev1.Node, byNode map[string][]*corev
 	return shown
 }
 
-// ofOthers shows a node that has no claim: a managed node group's, or Fargate's.
+// ofOthers shows a node without a claim, of a managed node group or Fargate.
 func ofOthers(node *corev1.Node, byNode map[string][]*corev1.Pod) Node {
 	shown := Node{
 		Name: node.Name, ProviderID: node.Spec.ProviderID, Created: node.CreationTimestamp.UTC(), State: StateReady,
@@ -116,7 +116,7 @@ func (n *Node) add(pods []*corev1.Pod) {
 	}
 }
 
-// state tells how far the claim is, and what keeps it from being further.
+// state returns a claim's state, and the reason why it goes no further.
 func state(claim *api.NodeClaim, node *corev1.Node) (State, string) {
 	conditions := claim.Status.Conditions
 	if claim.DeletionTimestamp != nil {
@@ -146,7 +146,7 @@ func state(claim *api.NodeClaim, node *corev1.Node) (State, string) {
 	return StateReady, ""
 }
 
-// waitsFor says why a condition is not true yet, or nothing when nobody has said.
+// waitsFor returns why a condition is not true yet, or "" if nobody has said.
 func waitsFor(conditions []metav1.Condition, conditionType string) string {
 	condition := api.GetCondition(conditions, conditionType)
 	if condition == nil || condition.Status == metav1.ConditionTrue {
@@ -155,7 +155,7 @@ func waitsFor(conditions []metav1.Condition, conditionType string) string {
 	return because(*condition)
 }
 
-// notReady says why the node is not ready, or nothing when it is.
+// notReady returns why the node is not ready, or "" if it is.
 func notReady(node *corev1.Node) string {
 	for _, condition := range node.Status.Conditions {
 		if condition.Type == corev1.NodeReady {

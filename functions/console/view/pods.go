@@ -13,11 +13,11 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// currentFor is how long what Whittle says of a pod is news: it says the same
-// again after five minutes, so that what is older has been overtaken.
+// currentFor is how long Whittle's event about a pod counts. Whittle repeats it after five minutes,
+// so older ones are outdated.
 const currentFor = 10 * time.Minute
 
-// waiting shows the pods without a node, the one that waits longest first.
+// waiting returns the pending pods, the one that waits longest first.
 func waiting(objects *Objects, now time.Time) []Pod {
 	events := map[types.UID][]*corev1.Event{}
 	for i := range objects.Events {
@@ -42,9 +42,8 @@ func waiting(objects *Objects, now time.Time) []Pod {
 	return pods
 }
 
-// message is the newest that was said of the pod. What Whittle said counts
-// before what the scheduler did: it names the pool and what to change, or the
-// claim whose node the pod waits for.
+// message returns the newest event about the pod. Whittle's come before the scheduler's: they name
+// the pool and what to change, or the claim whose node the pod waits for.
 func message(pod *corev1.Pod, events []*corev1.Event, now time.Time) (source, text string) {
 	var newest *corev1.Event
 	ours := false
@@ -72,8 +71,8 @@ func sourceOf(event *corev1.Event) string {
 	return cmp.Or(event.ReportingController, event.Source.Component)
 }
 
-// timeOf is when the event was last seen. The scheduler counts repetitions in a
-// series, older components in the last timestamp.
+// timeOf returns when the event last happened. The scheduler counts repetitions in a series, older
+// components in the last timestamp.
 func timeOf(event *corev1.Event) time.Time {
 	latest := event.CreationTimestamp.Time
 	for _, moment := range []time.Time{event.EventTime.Time, event.LastTimestamp.Time} {

@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// maximumPods is how many pods a table shows: the first tell what is wrong.
+	// maximumPods is how many pods a table shows. The first ones show the problem.
 	maximumPods = 50
-	// oldAfter is when a catalogue has missed more than one of its hourly readings.
+	// oldAfter is the age of a catalogue after two missed hourly readings.
 	oldAfter = 2*time.Hour + 10*time.Minute
 	none     = "-"
 )
@@ -28,10 +28,8 @@ func (v *View) WriteTables(out io.Writer) error {
 	table := tabwriter.NewWriter(out, 0, 8, 3, ' ', 0)
 	row := func(cells ...string) { fmt.Fprintln(table, strings.Join(cells, "\t")) }
 
-	if v.StandsBack != "" {
-		row(
-			"STANDING BACK: Karpenter acts in this cluster (" + v.StandsBack + "): scale its Deployment to 0 to let Whittle act",
-		)
+	if v.Standby != "" {
+		row("STANDBY: Karpenter acts in this cluster (" + v.Standby + "): scale its Deployment to 0 to let Whittle act")
 		row()
 	}
 	row("NODEPOOL", "NODECLASS", "NODES", "CPU", "MEMORY", "LIMITS", "READY", "WHY NOT")
@@ -41,24 +39,26 @@ func (v *View) WriteTables(out io.Writer) error {
 			dash(strings.Join(pool.Reasons, "; ")))
 	}
 	if len(v.NodePools) == 0 {
-		row("none: without a NodePool no node is launched; apply one and an EC2NodeClass")
+		row("none: Whittle launches no node without a NodePool; apply one and an EC2NodeClass")
 	}
 	row()
 	row(
-		"NODECLAIM", "NODE", "NODEPOOL", "TYPE", "CAPACITY", "ZONE", "AGE", "STATE", "$/HOUR", "PODS", "CPU", "MEMORY",
+		"NODECLAIM", "NODE", "NODEPOOL", "TYPE", "CAPACITY", "ZONE", "AGE", "STATE", "$/H", "PODS", "CPU", "MEMORY",
 		"NOTE",
 	)
 	for _, node := range v.Nodes {
 		row(dash(node.NodeClaim), dash(node.Name), dash(node.NodePool), dash(node.InstanceType), dash(node.CapacityType),
 			dash(node.Zone),
 			v.Age(node.Created), string(node.State), dollars(node.PricePerHour), strconv.Itoa(node.Pods),
-			Cores(node.Requested.CPU)+" of "+Cores(node.Allocatable.CPU), Gibibytes(node.Requested.Memory)+" of "+Gibibytes(node.Allocatable.Memory), dash(node.Reason))
+			Cores(node.Requested.CPU)+" of "+Cores(node.Allocatable.CPU),
+			Gibibytes(node.Requested.Memory)+" of "+Gibibytes(node.Allocatable.Memory),
+			dash(node.Reason))
 	}
 	if len(v.Nodes) == 0 {
 		row("none")
 	}
 	row()
-	row("WAITING POD", "AGE", "SAYS", "MESSAGE")
+	row("PENDING POD", "AGE", "SOURCE", "MESSAGE")
 	for i, pod := range v.Waiting {
 		if i == maximumPods {
 			row(fmt.Sprintf("and %d more: -output json has all", len(v.Waiting)-maximumPods))
@@ -77,12 +77,12 @@ func (v *View) WriteTables(out io.Writer) error {
 }
 
 func (v *View) sum() string {
-	text := fmt.Sprintf("Instances of Whittle's: %d, %.4f $ an hour", v.Instances, v.PricePerHour)
+	text := fmt.Sprintf("Whittle's instances: %d, $%.4f/h", v.Instances, v.PricePerHour)
 	if v.Savings.PerHour >= 0.00005 {
-		text += fmt.Sprintf(", %.4f $ or %.0f %% less than on demand", v.Savings.PerHour, 100*v.Savings.Fraction)
+		text += fmt.Sprintf(", $%.4f/h or %.0f %% less than on demand", v.Savings.PerHour, 100*v.Savings.Fraction)
 	}
 	if v.Unpriced > 0 {
-		text += fmt.Sprintf("; without %d whose price is not known", v.Unpriced)
+		text += fmt.Sprintf("; without %d of unknown price", v.Unpriced)
 	}
 	return text
 }
@@ -92,36 +92,36 @@ func (v *View) lastPlan() string {
 		return "Last plan: none yet"
 	}
 	text := fmt.Sprintf(
-		"Last plan: %s ago, %d nodes for %d pods, %.4f $ an hour", v.Age(v.Plan.Time), v.Plan.NewNodes(),
+		"Last plan: %s ago, %d nodes for %d pods, $%.4f/h", v.Age(v.Plan.Time), v.Plan.NewNodes(),
 		v.Plan.Pods-v.Plan.Existing-v.Plan.Unplaced, v.Plan.PricePerHour,
 	)
 	if ratio := v.Plan.OfBound(); ratio > 0 {
-		text += fmt.Sprintf(", %.2f of the lower bound", ratio)
+		text += fmt.Sprintf(", %.2f × the lower bound", ratio)
 	}
 	return text
 }
 
-// CatalogStale tells that the catalogue is missing, or that its last readings are.
+// CatalogStale reports whether the catalogue is missing or too old.
 func (v *View) CatalogStale() bool {
 	return v.Catalog == nil || v.Time.Sub(v.Catalog.Time) > oldAfter
 }
 
-// CatalogText says how old the catalogue is, and what to do when it is too old.
+// CatalogText says how old the catalogue is, and what to do if it is too old.
 func (v *View) CatalogText() string {
 	if v.Catalog == nil {
-		return "Catalogue: none yet, so that nothing can be launched and no price is known: invoke the catalog " +
-			"function, or read its log"
+		return "Catalogue: none yet, so Whittle can launch nothing and knows no price: invoke the catalog function, or " +
+			"read its log"
 	}
 	text := fmt.Sprintf("Catalogue: %d instance types, %s old", v.Catalog.InstanceTypes, v.Age(v.Catalog.Time))
 	if v.CatalogStale() {
-		text += "; it is read each hour: see the log of the catalog function"
+		text += "; catalog reads EC2 each hour: see its log"
 	} else if v.Time.Sub(v.Catalog.SpotPriceTime) > oldAfter && !v.Catalog.SpotPriceTime.IsZero() {
 		text += fmt.Sprintf("; spot prices %s old: see the log of the catalog function", v.Age(v.Catalog.SpotPriceTime))
 	}
 	return text
 }
 
-// Age is the time since, in the form of kubectl: 45s, 12m, 3h.
+// Age formats the time since then like kubectl: 45s, 12m, 3h.
 func (v *View) Age(since time.Time) string {
 	return duration.HumanDuration(max(v.Time.Sub(since), 0))
 }
@@ -147,12 +147,12 @@ func dollars(price float64) string {
 	return strconv.FormatFloat(price, 'f', 4, 64)
 }
 
-// Cores writes CPU with at most two decimals: 1.93.
+// Cores formats CPU with at most two decimals: 1.93.
 func Cores(quantity resource.Quantity) string {
 	return decimals(float64(quantity.MilliValue())/1000, 2)
 }
 
-// Gibibytes writes memory with at most one decimal: 7.6Gi.
+// Gibibytes formats memory with at most one decimal: 7.6Gi.
 func Gibibytes(quantity resource.Quantity) string {
 	if quantity.IsZero() {
 		return "0"
@@ -165,7 +165,7 @@ func decimals(value float64, places int) string {
 	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 }
 
-// LimitsText names the pool's limits, such as "cpu 100, memory 400Gi"; empty without any.
+// LimitsText lists the pool's limits, such as "cpu 100, memory 400Gi". Without limits it is empty.
 func (p *NodePool) LimitsText() string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(p.Limits)) {

@@ -1,7 +1,3 @@
-// Package view computes what a person wants to see of a cluster: its node pools,
-// its nodes with what they cost and carry, and the pods that wait. It is pure:
-// objects and the time go in, a view comes out, which serialises to JSON and
-// writes itself as tables.
 package view
 
 import (
@@ -17,41 +13,43 @@ import (
 	"github.com/whittle-dev/whittle/shared/status"
 )
 
-// Objects are a cluster's objects as its API server gives them.
+// Objects holds a cluster's objects as its API server returns them.
 type Objects struct {
 	NodePools  []api.NodePool
 	NodeClaims []api.NodeClaim
 	Nodes      []corev1.Node
 	Pods       []corev1.Pod
 	Events     []corev1.Event    // about pods: FailedScheduling and Nominated
-	Catalog    *catalog.Snapshot // nil when there is none yet
-	Plan       *status.Plan      // the last that led to nodes; nil when there is none yet
-	Karpenter  *cluster.Leader   // nil while no Karpenter acts in the cluster
+	Catalog    *catalog.Snapshot // nil before the first
+	Plan       *status.Plan      // the last with new nodes; nil before the first
+	Karpenter  *cluster.Leader   // nil unless a Karpenter acts in the cluster
 }
 
-// View is what is shown of a cluster at one time.
+// View shows a cluster at one time.
 type View struct {
 	Time      time.Time  `json:"time"`
 	NodePools []NodePool `json:"nodePools"`
 	Nodes     []Node     `json:"nodes"`
 	Waiting   []Pod      `json:"waitingPods"`
-	// Instances is how many EC2 instances the claims have.
+	// Instances is the number of EC2 instances of the claims.
 	Instances int `json:"instances"`
-	// PricePerHour is US dollars an hour of these instances, in sum.
+	// PricePerHour is the sum of these instances' prices in $/h.
 	PricePerHour float64 `json:"pricePerHour"`
-	// Unpriced is how many of them have no known price and are not in the sum.
+	// Unpriced is how many of them have no known price. The sum excludes them.
 	Unpriced int `json:"unpriced,omitempty"`
-	// Savings are what they cost less than the same instance types on demand.
+	// Savings compares their price with that of the same types on demand.
 	Savings catalog.Savings `json:"savings"`
-	// Plan is the last plan that led to nodes; nil when there is none yet.
+	// Plan is the last plan with new nodes; nil before the first.
 	Plan *status.Plan `json:"plan,omitempty"`
-	// Catalog is nil when there is none yet.
+	// Catalog is nil before the first catalogue.
 	Catalog *Catalog `json:"catalog,omitempty"`
-	// StandsBack says for whom nothing is done; empty while Whittle acts.
+	// Standby names the running Karpenter during standby. Otherwise it is empty. StandsBack is the same
+	// under its former name.
+	Standby    string `json:"standby,omitempty"`
 	StandsBack string `json:"standsBack,omitempty"`
 }
 
-// NodePool is a node pool and what its nodes add up to.
+// NodePool is a NodePool with the sums over its nodes.
 type NodePool struct {
 	Name      string            `json:"name"`
 	NodeClass string            `json:"nodeClass"`
@@ -59,28 +57,28 @@ type NodePool struct {
 	CPU       resource.Quantity `json:"cpu"`
 	Memory    resource.Quantity `json:"memory"`
 	Limits    api.Limits        `json:"limits,omitempty"`
-	// PricePerHour is US dollars an hour of its instances whose price is known.
+	// PricePerHour is the price of its instances in $/h, as far as it is known.
 	PricePerHour float64  `json:"pricePerHour"`
 	Ready        bool     `json:"ready"`
-	Reasons      []string `json:"reasons,omitempty"` // why it is not ready, and what else is amiss
+	Reasons      []string `json:"reasons,omitempty"` // why it is not ready, and other problems
 }
 
-// State is how far a node is in its life.
+// State is a node's state in its life.
 type State string
 
 const (
 	StateLaunching   State = "launching"   // a claim without an instance
 	StateLaunched    State = "launched"    // the instance boots
-	StateRegistered  State = "registered"  // the node has joined and is not ready for pods yet
+	StateRegistered  State = "registered"  // the node has joined, but is not ready for pods yet
 	StateReady       State = "ready"       // pods run here
-	StateNotReady    State = "not ready"   // it was ready, and its kubelet says otherwise or nothing
-	StateDraining    State = "draining"    // it is being emptied
-	StateTerminating State = "terminating" // it is empty, or was never launched, and its instance ends
+	StateNotReady    State = "not ready"   // it was ready; its kubelet now says otherwise or nothing
+	StateDraining    State = "draining"    // lifecycle evicts its pods
+	StateTerminating State = "terminating" // it is empty or never launched, and its instance ends
 )
 
-// Node is a node, a claim whose node is yet to come, or both.
+// Node is a node, a claim whose node has not joined yet, or both.
 type Node struct {
-	NodeClaim    string    `json:"nodeClaim,omitempty"` // empty for a node that Whittle did not launch
+	NodeClaim    string    `json:"nodeClaim,omitempty"` // empty for a node of others
 	NodePool     string    `json:"nodePool,omitempty"`
 	Name         string    `json:"node,omitempty"` // empty until the node has joined
 	ProviderID   string    `json:"providerID,omitempty"`
@@ -89,9 +87,9 @@ type Node struct {
 	Zone         string    `json:"zone,omitempty"`
 	Created      time.Time `json:"created"`
 	State        State     `json:"state"`
-	Reason       string    `json:"reason,omitempty"` // why it is not further
-	// PricePerHour is US dollars an hour, OnDemandPerHour what the same type costs on
-	// demand; zero where it is not known.
+	Reason       string    `json:"reason,omitempty"` // why its state lasts
+	// PricePerHour is the price in $/h, OnDemandPerHour that of the same type on demand. Zero means
+	// unknown.
 	PricePerHour    float64   `json:"pricePerHour,omitempty"`
 	OnDemandPerHour float64   `json:"onDemandPerHour,omitempty"`
 	Pods            int       `json:"pods"`
@@ -99,22 +97,22 @@ type Node struct {
 	Allocatable     Resources `json:"allocatable"`
 }
 
-// Resources are the two that every node has.
+// Resources holds the two resources of every node.
 type Resources struct {
 	CPU    resource.Quantity `json:"cpu"`
 	Memory resource.Quantity `json:"memory"`
 }
 
-// Pod is a pod that no node has been found for.
+// Pod is a pending pod.
 type Pod struct {
 	Namespace string    `json:"namespace"`
 	Name      string    `json:"name"`
 	Created   time.Time `json:"created"`
-	Source    string    `json:"source,omitempty"`  // who says the message
-	Message   string    `json:"message,omitempty"` // why it waits, or for what
+	Source    string    `json:"source,omitempty"`  // the message's author
+	Message   string    `json:"message,omitempty"` // why it waits, or for which node
 }
 
-// Catalog is the age and size of what is known of EC2's offer.
+// Catalog holds age and size of the catalogue.
 type Catalog struct {
 	Time          time.Time `json:"time"`
 	SpotPriceTime time.Time `json:"spotPriceTime,omitzero"`
@@ -127,7 +125,8 @@ func Of(objects *Objects, now time.Time) *View {
 		Time: now, NodePools: nodePools(objects), Nodes: nodes(objects), Waiting: waiting(objects, now), Plan: objects.Plan,
 	}
 	if objects.Karpenter != nil {
-		view.StandsBack = objects.Karpenter.String()
+		view.Standby = objects.Karpenter.String()
+		view.StandsBack = view.Standby
 	}
 	if c := objects.Catalog; c != nil {
 		view.Catalog = &Catalog{Time: c.Time, SpotPriceTime: c.SpotPriceTime, InstanceTypes: len(c.InstanceTypes)}
@@ -136,8 +135,8 @@ func Of(objects *Objects, now time.Time) *View {
 	return view
 }
 
-// Of is the view of one node pool: its nodes and what they cost. The pods that wait and
-// the last plan are the cluster's all the same.
+// Of returns the view of one NodePool: its nodes and their price. Pending pods and the last plan
+// remain the cluster's.
 func (v *View) Of(nodePool string) *View {
 	one := *v
 	one.NodePools = slices.DeleteFunc(slices.Clone(v.NodePools), func(pool NodePool) bool { return pool.Name != nodePool })
@@ -146,13 +145,13 @@ func (v *View) Of(nodePool string) *View {
 	return &one
 }
 
-// sumUp counts the instances and what they cost.
+// sumUp counts the instances and their price.
 func (v *View) sumUp() {
 	v.Instances, v.PricePerHour, v.Unpriced = 0, 0, 0
 	onDemand, compared := 0.0, 0.0
 	byPool := map[string]float64{}
 	for _, node := range v.Nodes {
-		// A claim without an instance costs nothing, and others' nodes are not ours to sum up.
+		// A claim without an instance costs nothing. The sum excludes nodes of others.
 		if node.NodeClaim == "" || node.ProviderID == "" {
 			continue
 		}

@@ -26,15 +26,14 @@ var update = flag.Bool("update", false, "write what the views are now as what is
 
 var now = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 
-// TestViews compares the views of the clusters in testdata with what stands
-// beside them, as tables and as JSON.
+// TestViews compares the views of the clusters in testdata with the tables and JSON beside them.
 func TestViews(t *testing.T) {
 	for _, name := range []string{"busy", "empty"} {
 		t.Run(name, func(t *testing.T) {
 			directory := filepath.Join("testdata", name)
 			objects := load(t, directory)
 			compare(t, directory, objects)
-			// The order in which the API server lists things is nobody's business.
+			// The API server's order must not matter.
 			slices.Reverse(objects.NodePools)
 			slices.Reverse(objects.NodeClaims)
 			slices.Reverse(objects.Nodes)
@@ -60,7 +59,7 @@ func compare(t *testing.T, directory string, objects *Objects) {
 	golden(t, filepath.Join(directory, "view.json"), string(encoded)+"\n")
 }
 
-// trimLines drops the spaces at the ends of lines, which editors do too.
+// trimLines removes spaces at line ends, as editors do.
 func trimLines(text string) string {
 	lines := strings.Split(text, "\n")
 	for i := range lines {
@@ -85,7 +84,7 @@ func golden(t *testing.T, file, got string) {
 	}
 }
 
-// load reads the objects of a cluster, and its catalogue when there is one.
+// load reads the objects of a cluster, and its catalogue if there is one.
 func load(t *testing.T, directory string) *Objects {
 	t.Helper()
 	file, err := os.Open(filepath.Join(directory, "objects.yaml"))
@@ -113,7 +112,7 @@ func load(t *testing.T, directory string) *Objects {
 	return objects
 }
 
-// loadJSON reads a file, if it is there.
+// loadJSON reads a file if it exists.
 func loadJSON(t *testing.T, file string, into any) {
 	t.Helper()
 	content, err := os.ReadFile(file)
@@ -184,7 +183,7 @@ func TestAnOldCatalogueIsNamed(t *testing.T) {
 		{30 * time.Minute, 30 * time.Minute, "Catalogue: 1 instance types, 30m old"},
 		{
 			3 * time.Hour, 3 * time.Hour,
-			"Catalogue: 1 instance types, 3h old; it is read each hour: see the log of the catalog function",
+			"Catalogue: 1 instance types, 3h old; catalog reads EC2 each hour: see its log",
 		},
 		{
 			30 * time.Minute, 5 * time.Hour,

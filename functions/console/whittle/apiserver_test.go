@@ -29,7 +29,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/status"
 )
 
-// TestStatus reads a real API server, before Whittle is installed and after.
+// TestStatus reads a real API server, before and after the installation of Whittle.
 func TestStatus(t *testing.T) {
 	controlPlane, err := clustertest.Start(t.Context())
 	if err != nil {
@@ -101,8 +101,8 @@ func TestStatus(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, part := range []string{
-			"general-1", "default/web", "0.2500 $ an hour", "1 instance types", "1 nodes for 2 pods",
-			"1.25 of the lower bound",
+			"general-1", "default/web", "$0.2500/h", "1 instance types", "1 nodes for 2 pods",
+			"1.25 × the lower bound",
 		} {
 			if !strings.Contains(text, part) {
 				t.Errorf("lacks %q:\n%s", part, text)
@@ -112,7 +112,7 @@ func TestStatus(t *testing.T) {
 	t.Run("Karpenter acts", func(t *testing.T) {
 		remove := karpenterLeads(t, kubeconfig)
 		text, err := output(t, "status", "-kubeconfig", kubeconfig)
-		if err != nil || !strings.HasPrefix(text, "STANDING BACK") ||
+		if err != nil || !strings.HasPrefix(text, "STANDBY") ||
 			!strings.Contains(text, "kube-system/karpenter-leader-election") {
 			t.Errorf("%v\n%s", err, text)
 		}
@@ -121,7 +121,7 @@ func TestStatus(t *testing.T) {
 	t.Run("plan", func(t *testing.T) {
 		waitUnschedulable(t, client, "web")
 		text, err := output(t, "plan", "-kubeconfig", kubeconfig)
-		for _, part := range []string{"1 pod: 1 without a place", `nodepool "general": `, "NODEPOOLS THAT OPEN NO NODE"} {
+		for _, part := range []string{"1 pod: 1 without a place", `nodepool "general": `, "NODEPOOLS THAT CAN OPEN NO NODE"} {
 			if err != nil || !strings.Contains(text, part) {
 				t.Errorf("without a node class: %v, lacks %q:\n%s", err, part, text)
 			}
@@ -134,7 +134,7 @@ func TestStatus(t *testing.T) {
 		}
 		text, err = output(t, "explain", "pod", "default/web", "-kubeconfig", kubeconfig)
 		if err != nil ||
-			!strings.Contains(text, `default/web goes to the node of nodeclaim "general-1", which is on its way`) {
+			!strings.Contains(text, `default/web goes to the node of nodeclaim "general-1", which is launching`) {
 			t.Errorf("%v\n%s", err, text)
 		}
 		text, err = output(t, "plan", "-kubeconfig", kubeconfig, "--instance-types", "testdata/plan/types.json")
@@ -162,7 +162,7 @@ func TestStatus(t *testing.T) {
 	})
 }
 
-// fill makes a pool with a node that boots, and a pod that waits for it.
+// fill creates a pool with a booting node, and a pod that waits for it.
 func fill(t *testing.T, client *cluster.Client) {
 	t.Helper()
 	class := &api.NodeClassReference{Group: api.AWSGroup, Kind: api.EC2NodeClassKind, Name: "default"}
@@ -229,7 +229,7 @@ func fill(t *testing.T, client *cluster.Client) {
 	}
 }
 
-// waitUnschedulable waits until the scheduler has found no node for a pod.
+// waitUnschedulable waits until the scheduler reports that a pod fits no node.
 func waitUnschedulable(t *testing.T, client *cluster.Client, name string) {
 	t.Helper()
 	for range 300 {
@@ -247,7 +247,7 @@ func waitUnschedulable(t *testing.T, client *cluster.Client, name string) {
 	t.Fatalf("the scheduler does not say that pod %s is unschedulable", name)
 }
 
-// fillClass makes the pool's node class, resolved and ready, and a catalogue that has all types.
+// fillClass creates the pool's node class, resolved and ready, and a catalogue with all types.
 func fillClass(t *testing.T, client *cluster.Client, kubeconfig string) {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
@@ -297,7 +297,7 @@ func apply(t *testing.T, client *cluster.Client, object any) {
 	}
 }
 
-// change writes a copy of the kubeconfig with a change.
+// change writes a changed copy of the kubeconfig.
 func change(t *testing.T, kubeconfig string, change func(*clientcmdapi.Config)) string {
 	t.Helper()
 	config, err := clientcmd.LoadFromFile(kubeconfig)
@@ -312,7 +312,8 @@ func change(t *testing.T, kubeconfig string, change func(*clientcmdapi.Config)) 
 	return file
 }
 
-// karpenterLeads makes the lease that a running Karpenter renews, and returns what deletes it.
+// karpenterLeads creates the Lease that a running Karpenter renews, and returns a function that
+// deletes it.
 func karpenterLeads(t *testing.T, kubeconfig string) func() {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
@@ -336,7 +337,7 @@ func karpenterLeads(t *testing.T, kubeconfig string) func() {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The API server's watch cache, which is read, may be a moment behind.
+	// The read uses the API server's watch cache, which may lag a moment.
 	client, err := cluster.NewForConfig(cluster.Endpoint{}, config)
 	if err != nil {
 		t.Fatal(err)

@@ -16,12 +16,12 @@ import (
 	"github.com/whittle-dev/whittle/shared/cluster"
 )
 
-// errNoKubeconfig tells that nothing says how a cluster is reached.
+// errNoKubeconfig says that nothing names a cluster.
 var errNoKubeconfig = errors.New(
 	"no kubeconfig: run `aws eks update-kubeconfig --name CLUSTER`, set KUBECONFIG, or pass -kubeconfig FILE",
 )
 
-// connect returns a client of the cluster in the kubeconfig's context. Nothing is sent yet.
+// connect returns a client of the cluster in the kubeconfig's context. It sends nothing yet.
 func connect(kubeconfig, kubecontext string) (*cluster.Client, error) {
 	if kubeconfig != "" {
 		if _, err := os.Stat(kubeconfig); err != nil {
@@ -55,7 +55,7 @@ func connect(kubeconfig, kubecontext string) (*cluster.Client, error) {
 	return cluster.NewForConfig(cluster.Endpoint{Name: kubecontext, URL: config.Host}, config)
 }
 
-// mend adds to an error of the API server what the person can do about it.
+// mend adds what a person can do to an error of the API server.
 func mend(err error, endpoint cluster.Endpoint) error {
 	var unreachable *url.Error
 	switch {

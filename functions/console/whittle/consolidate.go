@@ -11,7 +11,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/consolidation"
 )
 
-// showConsolidation shows what consolidation would do; it changes nothing.
+// showConsolidation shows the moves of consolidation, and makes none.
 func (f *planFlags) showConsolidation(
 	ctx context.Context, now func() time.Time, in io.Reader, out, problems io.Writer,
 ) error {

@@ -8,7 +8,7 @@ import (
 	"github.com/whittle-dev/whittle/functions/console/report"
 )
 
-// TestPlanConsolidate has four nodes, of which one may not be disrupted.
+// TestPlanConsolidate has four nodes. One of them must not be disrupted.
 func TestPlanConsolidate(t *testing.T) {
 	text, problems, err := runPlan(t, "", "plan", "--consolidate", "-o", "json", "-f", "testdata/consolidate")
 	if err != nil || problems != "" {
@@ -48,7 +48,7 @@ func TestPlanConsolidateTable(t *testing.T) {
 	}
 	for _, want := range []string{
 		"SAVES $/H", "idle (m5.large on-demand 0.0960)", "room on 1 node", "kept  0.0960  Protected",
-		"$0.4800 an hour now, $0.",
+		"$0.4800/h now, $0.",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)

@@ -14,7 +14,7 @@ import (
 
 const explainUsage = "whittle explain: want pod NAMESPACE/NAME, such as: whittle explain pod default/web-0 -f FILE"
 
-// explain tells why a pod goes where it goes, or nowhere.
+// explain says why a pod has its place, or none.
 func explain(
 	ctx context.Context, arguments []string, now func() time.Time, in io.Reader, out, problems io.Writer,
 ) error {
@@ -46,7 +46,7 @@ func explain(
 	return explanation.WriteText(out, styleOf(out))
 }
 
-// near names pods that may have been meant.
+// near suggests pods with a similar name.
 func near(name string, made *planned) string {
 	var names []string
 	for i := range made.objects.Pods {
@@ -63,5 +63,5 @@ func near(name string, made *planned) string {
 	return ": did you mean " + strings.Join(names, " or ") + "?"
 }
 
-// maximumNear is how many names are offered.
+// maximumNear is the number of suggestions.
 const maximumNear = 3

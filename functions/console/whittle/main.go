@@ -1,6 +1,3 @@
-// Command whittle shows a person what Whittle does in a cluster, and what it would do
-// with the objects in some files. It only reads, with the rights of the kubeconfig that
-// it is given.
 package main
 
 import (
@@ -25,7 +22,7 @@ const usage = `whittle shows what Whittle does in a cluster, and what it would d
 Each command explains its flags with -h.
 `
 
-// errUsage tells that the command line is not understood, and that it was said so.
+// errUsage says that the command line is wrong. The caller has already printed why.
 var errUsage = errors.New("usage")
 
 func main() {

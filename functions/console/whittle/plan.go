@@ -22,20 +22,20 @@ import (
 	"github.com/whittle-dev/whittle/shared/snapshot"
 )
 
-// planned is a plan with what it was made from.
+// planned is a plan with its inputs.
 type planned struct {
 	objects  *snapshot.Objects
 	snapshot *plan.Snapshot
 	plan     *plan.Plan
 	took     time.Duration
 	problems []report.PoolProblem
-	// prices says of when the prices are, where they are a cluster's catalogue's.
+	// prices says how old the prices of a cluster's catalogue are.
 	prices string
-	// ignored are the NodeOverlays that count for nothing.
+	// ignored are the invalid NodeOverlays.
 	ignored []catalog.OverlayProblem
 }
 
-// showPlan plans for the pods that wait and shows the plan; it changes nothing.
+// showPlan plans for the pending pods and shows the plan. It launches nothing.
 func showPlan(
 	ctx context.Context, arguments []string, now func() time.Time, in io.Reader, out, problems io.Writer,
 ) error {
@@ -73,7 +73,7 @@ func writeJSON(out io.Writer, value any) error {
 
 func warn(problems io.Writer, text string) { fmt.Fprintf(problems, "whittle: %s\n", text) }
 
-// plan reads what the flags say, and plans.
+// plan reads the inputs that the flags name, and plans.
 func (f *planFlags) plan(
 	ctx context.Context, now func() time.Time, in io.Reader, problems io.Writer,
 ) (*planned, error) {
@@ -89,7 +89,7 @@ func (f *planFlags) plan(
 	return made, nil
 }
 
-// read reads what the flags say.
+// read reads the inputs that the flags name.
 func (f *planFlags) read(ctx context.Context, start time.Time, in io.Reader, problems io.Writer) (*planned, error) {
 	made := &planned{}
 	var table *instancetypes.Table
@@ -119,8 +119,7 @@ func (f *planFlags) read(ctx context.Context, start time.Time, in io.Reader, pro
 	return made, nil
 }
 
-// readFiles reads the objects from files of manifests. Without a table there is the
-// built-in one.
+// readFiles reads the objects from manifests. Without a table it uses the built-in one.
 func (m *planned) readFiles(
 	files []string, table *instancetypes.Table, now time.Time, in io.Reader, problems io.Writer,
 ) error {
@@ -141,8 +140,7 @@ func (m *planned) readFiles(
 	return nil
 }
 
-// assemble puts the objects together. Overlays are applied here and not in the assembly,
-// since what is wrong with one is to be told.
+// assemble builds the snapshot. It applies overlays itself, so that it can report the invalid ones.
 func (m *planned) assemble(table *instancetypes.Table, now time.Time) {
 	types, ignored := catalog.Overlays(m.objects.NodePools, func(pool *api.NodePool) []catalog.InstanceType {
 		return table.Of(pool, classOf(pool, m.objects.NodeClasses))
@@ -157,7 +155,7 @@ func (m *planned) assemble(table *instancetypes.Table, now time.Time) {
 	identify(m.snapshot)
 }
 
-// classOf is the EC2NodeClass that a pool names; nil if it is not among the classes.
+// classOf returns the pool's EC2NodeClass, or nil if classes lacks it.
 func classOf(pool *api.NodePool, classes []api.EC2NodeClass) *api.EC2NodeClass {
 	ref := pool.Spec.Template.Spec.NodeClassRef
 	if ref == nil || cmp.Or(ref.Group, api.AWSGroup) != api.AWSGroup ||
@@ -172,8 +170,8 @@ func classOf(pool *api.NodePool, classes []api.EC2NodeClass) *api.EC2NodeClass {
 	return nil
 }
 
-// identify gives the pods that no API server has given a UID one of their own. It comes
-// after the assembly, for which a UID says that a pod is in a cluster.
+// identify gives a UID to pods without one. It follows the assembly, for which a UID means that the
+// pod is in a cluster.
 func identify(s *plan.Snapshot) {
 	give := func(pods []corev1.Pod) {
 		for i := range pods {

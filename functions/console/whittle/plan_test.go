@@ -22,7 +22,7 @@ var planArguments = []string{
 	"-f", "testdata/plan/cluster.yaml", "-f", "testdata/plan/pods.yaml", "--instance-types", "testdata/plan/types.json",
 }
 
-// runPlan runs a command line that plans, and returns what it printed.
+// runPlan runs a planning command, and returns its output.
 func runPlan(t *testing.T, stdin string, arguments ...string) (out, problems string, err error) {
 	t.Helper()
 	var outBuffer, problemsBuffer bytes.Buffer
@@ -30,7 +30,7 @@ func runPlan(t *testing.T, stdin string, arguments ...string) (out, problems str
 	return outBuffer.String(), problemsBuffer.String(), err
 }
 
-// withoutSeconds replaces what differs each time, and the reasons' wording, which is the planner's.
+// withoutSeconds replaces the time, and the reasons' wording, which is the planner's.
 func withoutSeconds(t *testing.T, text string) string {
 	t.Helper()
 	var shown map[string]any
@@ -55,13 +55,14 @@ func withoutSeconds(t *testing.T, text string) string {
 	return string(plain) + "\n"
 }
 
-// TestPlanJSON holds the form that others read, and that the order of the input changes nothing.
+// TestPlanJSON checks the JSON form, and that the input's order changes nothing.
 func TestPlanJSON(t *testing.T) {
 	text, problems, err := runPlan(t, "", append([]string{"plan", "-o", "json"}, planArguments...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "whittle: testdata/plan/pods.yaml:28: Service \"web\" of v1 skipped: a plan does not depend on this kind\n"; problems != want {
+	if want := "whittle: testdata/plan/pods.yaml:28: Service \"web\" of v1 skipped: a plan does not depend on this " +
+		"kind\n"; problems != want {
 		t.Errorf("problems are %q, want %q", problems, want)
 	}
 	got := withoutSeconds(t, text)
@@ -107,7 +108,7 @@ func TestPlanTable(t *testing.T) {
 		"default       1  m6a.large  1 other  us-west-2a  on-demand  0.0864  ████████▊░  88%",
 		"ip-10-0-1-2                   1  default/small",
 		"1 pod: default/huge\n  nodepool \"default\": ", "4 pods: 2 on 1 new node, 1 on 1 existing node, 1 without a place",
-		"0.0864 $ an hour, 63.07 $ a month", "planned in ",
+		"$0.0864/h, $63.07/month", "planned in ",
 	} {
 		if !strings.Contains(text, part) {
 			t.Errorf("lacks %q:\n%s", part, text)
@@ -115,7 +116,7 @@ func TestPlanTable(t *testing.T) {
 	}
 }
 
-// TestPlanInputs: the ways to say what is planned.
+// TestPlanInputs checks the ways to name the input.
 func TestPlanInputs(t *testing.T) {
 	pods, err := os.ReadFile("testdata/plan/pods.yaml")
 	if err != nil {
@@ -165,10 +166,10 @@ func TestPlanInputs(t *testing.T) {
 		{"minValues strict", "", []string{"-f", "testdata/plan/minvalues.yaml"}, "1 pod: 1 without a place"},
 		{
 			"a pool that allows no type", "", []string{"-f", "testdata/plan/empty.yaml"},
-			"NODEPOOLS THAT OPEN NO NODE\n  empty: none of 1334 instance types has karpenter.k8s.aws/instance-family In " +
+			"NODEPOOLS THAT CAN OPEN NO NODE\n  empty: none of 1334 instance types has karpenter.k8s.aws/instance-family In " +
 				"[nothing]",
 		},
-		{"no pod that waits", "", []string{"-f", "testdata/plan/cluster.yaml"}, "No pod waits for a node."},
+		{"no pod that waits", "", []string{"-f", "testdata/plan/cluster.yaml"}, "No pod is pending."},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			text, _, err := runPlan(t, test.stdin, append([]string{"plan"}, test.arguments...)...)
@@ -179,7 +180,7 @@ func TestPlanInputs(t *testing.T) {
 	}
 }
 
-// TestPolicies: the planner is told what the flags say, and else what provision does.
+// TestPolicies checks that the planner gets the flags' policies, by default those of provision.
 func TestPolicies(t *testing.T) {
 	for _, test := range []struct {
 		arguments  []string
@@ -275,14 +276,14 @@ func TestPlanErrors(t *testing.T) {
 func TestExplain(t *testing.T) {
 	for name, parts := range map[string][]string{
 		"web-0": {
-			`default/web-0 goes to a new node of nodepool "default": m6a.large, on-demand in us-west-2a, 0.0864 $ an hour.`,
+			`default/web-0 goes to a new node of nodepool "default": m6a.large, on-demand in us-west-2a, $0.0864/h.`,
 			"nodeSelector: example.com/tier is gold", "it shares the node with 1 pod: default/web-1",
 			`2  allowed by nodepool "default"`,
 		},
 		"default/small":     {`default/small goes to node "ip-10-0-1-2", which has room for it`},
 		"default/huge":      {"default/huge has no place.", `nodepool "default": `, "cpu 64"},
 		"default/running":   {`default/running is not planned: it runs on node "ip-10-0-1-2" already`},
-		"default/undecided": {"default/undecided is not planned: the scheduler has not said yet"},
+		"default/undecided": {"default/undecided is not planned: the scheduler has not reported it as unschedulable yet"},
 	} {
 		text, _, err := runPlan(t, "", append([]string{"explain", "pod", name}, planArguments...)...)
 		for _, part := range parts {
@@ -333,7 +334,7 @@ func TestBinary(t *testing.T) {
 	}
 }
 
-// TestImports: the full clientset alone is as large as the rest of the command.
+// The full clientset alone is as large as the rest of the command.
 func TestImports(t *testing.T) {
 	output, err := exec.Command("go", "list", "-deps", ".").Output()
 	if err != nil {

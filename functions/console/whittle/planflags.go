@@ -11,7 +11,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// planFlags are the flags of the commands that plan.
+// planFlags holds the flags of the planning commands.
 type planFlags struct {
 	files           []string
 	instanceTypes   string
@@ -20,19 +20,20 @@ type planFlags struct {
 	output          string
 	kubeconfig      string
 	kubecontext     string
-	// consolidate asks for the moves that would make the fleet cheaper instead.
+	// consolidate shows the moves of consolidation in place of a plan.
 	consolidate bool
-	// words are the first arguments that are no flags, as many as the command wants.
+	// words are the leading arguments that are no flags, as many as the command needs.
 	words []string
 }
 
-// parsePlanFlags reads a command line. After the command's own words every argument that
-// is no flag is a further file of -f, so that -f *.yaml says what it seems to.
+// parsePlanFlags reads a command line. After the command's own words, each argument that is no flag
+// is another file of -f. That makes -f *.yaml work.
 func parsePlanFlags(command string, words int, arguments []string, problems io.Writer) (*planFlags, error) {
 	f := &planFlags{policy: plan.PreferencesRespected, minValuesPolicy: plan.MinValuesStrict, output: "table"}
 	flags := flag.NewFlagSet("whittle "+command, flag.ContinueOnError)
 	flags.SetOutput(problems)
-	flags.Func("f", "`file` of Kubernetes manifests, a folder of them, or - for standard input; may be given several times (default: the cluster of the kubeconfig)", func(name string) error {
+	flags.Func("f", "`file` of Kubernetes manifests, a folder of them, or - for standard input; may be given several "+
+		"times (default: the cluster of the kubeconfig)", func(name string) error {
 		f.files = append(f.files, name)
 		return nil
 	})
@@ -100,7 +101,7 @@ func usageProblem(problems io.Writer, format string, arguments ...any) error {
 	return errUsage
 }
 
-// oneOf sets a flag that has one of a few values.
+// oneOf sets a flag that accepts a few values.
 func oneOf[T ~string](value *T, values ...T) func(string) error {
 	return func(text string) error {
 		var names []string

@@ -18,9 +18,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/snapshot"
 )
 
-// readCluster reads what provision plans from: the objects, and if no table is given
-// what the catalogue has that can be bought. Where running pods may move, their volumes
-// and namespaces are read too.
+// readCluster reads provision's inputs: the objects, and without a table the catalogue's types. It
+// reads volumes and namespaces too if running pods may move.
 func (m *planned) readCluster(
 	ctx context.Context, client *cluster.Client, table *instancetypes.Table, running bool, now time.Time,
 	problems io.Writer,
@@ -53,7 +52,7 @@ func (m *planned) readCluster(
 	var valid []api.NodePool
 	for _, pool := range m.objects.NodePools {
 		pool.Default()
-		// As provision does: a pool with a slip in it stops no other.
+		// As in provision, an invalid pool stops no other pool.
 		if err := pool.Validate(); err != nil {
 			warn(problems, fmt.Sprintf("nodepool %q opens no node: %v", pool.Name, err))
 			continue

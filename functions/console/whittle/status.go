@@ -13,7 +13,7 @@ import (
 	"github.com/whittle-dev/whittle/functions/console/view"
 )
 
-// showStatus shows a cluster as it is now.
+// showStatus shows a cluster's current state.
 func showStatus(ctx context.Context, arguments []string, now func() time.Time, out, problems io.Writer) error {
 	flags := flag.NewFlagSet("whittle status", flag.ContinueOnError)
 	flags.SetOutput(problems)

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// output runs a command line and returns what it printed.
+// output runs a command line and returns its output.
 func output(t *testing.T, arguments ...string) (string, error) {
 	t.Helper()
 	var out, problems bytes.Buffer
@@ -24,7 +24,7 @@ func output(t *testing.T, arguments ...string) (string, error) {
 	return out.String(), err
 }
 
-// want checks that the error says all of the parts.
+// want checks that the error contains all of the parts.
 func want(t *testing.T, err error, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
@@ -47,8 +47,10 @@ func TestStatusNamesWhatIsWrongWithTheKubeconfig(t *testing.T) {
 		return file
 	}
 	configured := fmt.Sprintf(`{"current-context": "a",
-		"contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}, {"name": "b", "context": {"cluster": "a", "user": "a"}}],
-		"clusters": [{"name": "a", "cluster": {"server": %q}}], "users": [{"name": "a", "user": {"token": "x"}}]}`, unreachable.URL)
+		"contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}},
+			{"name": "b", "context": {"cluster": "a", "user": "a"}}],
+		"clusters": [{"name": "a", "cluster": {"server": %q}}],
+		"users": [{"name": "a", "user": {"token": "x"}}]}`, unreachable.URL)
 	config := write(configured)
 	for _, test := range []struct {
 		name      string
@@ -58,9 +60,12 @@ func TestStatusNamesWhatIsWrongWithTheKubeconfig(t *testing.T) {
 		{"none", nil, "no kubeconfig: run `aws eks update-kubeconfig"},
 		{"no such file", []string{"-kubeconfig", "/nowhere/config"}, `"/nowhere/config"`},
 		{"malformed", []string{"-kubeconfig", write("{")}, "reading the kubeconfig"},
-		{"no such context", []string{"-kubeconfig", config, "-context", "c"}, `no context "c": pass -context with one of a, b`},
-		{"no current context", []string{"-kubeconfig", write(strings.Replace(configured, `"a"`, `""`, 1))}, "pass -context with one of a, b"},
-		{"unreachable", []string{"-kubeconfig", config, "-context", "b"}, `is the cluster of context "b" at ` + unreachable.URL + " running"},
+		{"no such context", []string{"-kubeconfig", config, "-context", "c"},
+			`no context "c": pass -context with one of a, b`},
+		{"no current context", []string{"-kubeconfig", write(strings.Replace(configured, `"a"`, `""`, 1))},
+			"pass -context with one of a, b"},
+		{"unreachable", []string{"-kubeconfig", config, "-context", "b"},
+			`is the cluster of context "b" at ` + unreachable.URL + " running"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := output(t, append([]string{"status"}, test.arguments...)...)
@@ -89,7 +94,8 @@ func TestUsage(t *testing.T) {
 		}
 	}
 	var out, problems bytes.Buffer
-	if err := run(t.Context(), []string{"help"}, strings.NewReader(""), &out, &problems); err != nil || !strings.Contains(out.String(), "whittle status") {
+	err := run(t.Context(), []string{"help"}, strings.NewReader(""), &out, &problems)
+	if err != nil || !strings.Contains(out.String(), "whittle status") {
 		t.Errorf("help: %v, %q", err, out.String())
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/whittle-dev/whittle/functions/console/report"
 )
 
-// styleOf is how to write to out: as wide as the terminal is and with colours, unless it
-// is none or the person wants none (https://no-color.org).
+// styleOf returns the style for out: the terminal's width, and colours unless out is no terminal or
+// the user wants none (https://no-color.org).
 func styleOf(out io.Writer) report.Style {
 	file, ok := out.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {

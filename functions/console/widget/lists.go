@@ -6,7 +6,7 @@ import (
 	"github.com/whittle-dev/whittle/functions/console/view"
 )
 
-// group are pods that wait for the same reason.
+// group holds pods that wait for the same reason.
 type group struct {
 	Count           int
 	Oldest          string
@@ -20,8 +20,8 @@ type podName struct{ Namespace, Name string }
 // namedPods is how many pods of a group are named.
 const namedPods = 2
 
-// groups puts the pods together that wait for the same reason, in the order of the first
-// of each, and tells how many are in groups beyond the table's room.
+// groups groups pending pods by their reason, in the order of each group's first pod. unsaid counts
+// the pods in groups that the table has no room for.
 func groups(shown *view.View) (list []group, unsaid int) {
 	type why struct{ source, message string }
 	at := map[why]int{}
@@ -49,14 +49,14 @@ func groups(shown *view.View) (list []group, unsaid int) {
 	return list, unsaid
 }
 
-// lastPlan is the last plan that led to nodes.
+// lastPlan is the last plan with new nodes.
 type lastPlan struct {
 	Sentence string
 	Rows     []planned
 	More     int // new nodes that the table leaves out
 }
 
-// planned are new nodes that are alike.
+// planned holds new nodes that look alike.
 type planned struct {
 	Count, Pods                       int
 	Type, Capacity, Zone, Pool, Price string
@@ -70,7 +70,7 @@ func planOf(shown *view.View) *lastPlan {
 	text := shown.Age(plan.Time) + " ago: " + count(plan.Pods, "pod", "pods") + ", " +
 		count(plan.NewNodes(), "new node", "new nodes")
 	if plan.Existing > 0 {
-		text += fmt.Sprintf(", %d on nodes that are there", plan.Existing)
+		text += fmt.Sprintf(", %d on existing nodes", plan.Existing)
 	}
 	if plan.Unplaced > 0 {
 		text += fmt.Sprintf(", %d without a place", plan.Unplaced)

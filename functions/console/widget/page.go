@@ -13,42 +13,41 @@ import (
 )
 
 const (
-	// maximumNodes is how many nodes the table has: of a larger cluster all that are not
-	// ready, and as many others as there is room for.
+	// maximumNodes limits the table of nodes. Nodes that are not ready come first.
 	maximumNodes = 250
-	// maximumGroups is how many reasons the table of waiting pods has.
+	// maximumGroups limits the table of pending pods to so many reasons.
 	maximumGroups = 25
 )
 
-// page is what the template is filled with. Its texts are ready to be shown.
+// page is the template's input. Its texts are final.
 type page struct {
 	Options
 	Styles  template.CSS
-	Failure string // and nothing else
+	Failure string // the page has nothing else
 
-	Time       string
-	Choices    []choice
-	Tiles      []tile
-	Pools      []pool
-	Nodes      []node
-	Left       int  // nodes that the table leaves out
-	LeftAmiss  bool // some of them are not ready
-	Waiting    []group
-	Unsaid     int // pods in groups that the table leaves out
-	Plan       *lastPlan
-	StandsBack string // for whom Whittle does nothing
-	Catalog    string
-	Stale      bool // the catalogue
+	Time      string
+	Choices   []choice
+	Tiles     []tile
+	Pools     []pool
+	Nodes     []node
+	Left      int  // nodes that the table leaves out
+	LeftAmiss bool // some of these are not ready
+	Waiting   []group
+	Unsaid    int // pods in groups that the table leaves out
+	Plan      *lastPlan
+	Standby   string // the Karpenter that acts instead
+	Catalog   string
+	Stale     bool // the catalogue
 }
 
-// choice is a button: a node pool to choose, all of them, or the same again.
+// choice is a button: one node pool, all of them, or a refresh.
 type choice struct {
 	Text   string
 	Event  string // JSON that the function is called with
 	Chosen bool
 }
 
-// tile is a figure with what it is and what there is to say of it.
+// tile is a figure with a title and a note.
 type tile struct {
 	Name, Value, Unit, Note string
 	Class                   string
@@ -56,7 +55,7 @@ type tile struct {
 	Meter                   *meter // instead of a plain value
 }
 
-// meter is a part of a whole as a bar.
+// meter is a fraction as a bar.
 type meter struct {
 	Percent  int // 0 to 100
 	Part, Of string
@@ -79,7 +78,7 @@ type node struct {
 func pageOf(shown *view.View, options Options) page {
 	p := page{
 		Options: options, Time: shown.Time.UTC().Format("15:04:05"), Catalog: shown.CatalogText(),
-		StandsBack: shown.StandsBack, Stale: shown.CatalogStale(),
+		Standby: shown.Standby, Stale: shown.CatalogStale(),
 	}
 	if options.Endpoint != "" {
 		p.Choices = choices(shown, options.NodePool)
@@ -100,7 +99,7 @@ func pageOf(shown *view.View, options Options) page {
 func choices(shown *view.View, chosen string) []choice {
 	var list []choice
 	add := func(text, nodePool string, isChosen bool) {
-		// Of a string nothing can fail to be encoded.
+		// Encoding a map of strings cannot fail.
 		encoded, _ := json.Marshal(map[string]string{"nodePool": nodePool})
 		list = append(list, choice{Text: text, Event: string(encoded), Chosen: isChosen})
 	}
@@ -148,7 +147,7 @@ func (p *page) addNodes(shown *view.View) {
 
 func nodeOf(shown *view.View, of *view.Node) node {
 	name, domain, _ := strings.Cut(of.Name, ".")
-	// What tells claims of one pool apart is at the end, and is not what a long name loses.
+	// Claims of one pool differ at the end of their names, so long names lose their middle.
 	prefix, suffix := of.NodeClaim, ""
 	if rest, ok := strings.CutPrefix(of.NodeClaim, of.NodePool+"-"); ok {
 		prefix, suffix = of.NodePool, "-"+rest
@@ -174,7 +173,7 @@ func nodeOf(shown *view.View, of *view.Node) node {
 	return row
 }
 
-// tone is the class of a state: what is on its way, what is wrong, what leaves.
+// tone returns the CSS class of a state: on its way, wrong, or leaving.
 func tone(state view.State) string {
 	switch state {
 	case view.StateReady:
@@ -188,7 +187,7 @@ func tone(state view.State) string {
 	}
 }
 
-// percent is the part of the whole, rounded, at most 100.
+// percent returns the fraction in percent, rounded, at most 100.
 func percent(part, whole float64) int {
 	if whole <= 0 {
 		return 0
@@ -203,8 +202,7 @@ func dollars(price float64) string {
 	return strconv.FormatFloat(price, 'f', 4, 64)
 }
 
-// cores and gibibytes have as many decimals in each row, so that the points stand below
-// each other.
+// cores and gibibytes have a fixed number of decimals, so that the points align.
 func cores(quantity resource.Quantity) string {
 	return strconv.FormatFloat(quantity.AsApproximateFloat64(), 'f', 1, 64)
 }

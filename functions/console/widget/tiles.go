@@ -10,24 +10,24 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// tiles are the figures at the top: what it costs, what there is, how full it is, who
-// waits, and how good the last plan was.
+// tiles returns the figures at the top: price, nodes, utilisation, pending pods, and the quality of
+// the last plan.
 func tiles(shown *view.View) []tile {
 	return []tile{price(shown), nodesTile(shown), cpuTile(shown), memoryTile(shown), waitingTile(shown), boundTile(shown)}
 }
 
 func price(shown *view.View) tile {
-	figure := tile{Name: "Dollars an hour", Value: fmt.Sprintf("%.4f", shown.PricePerHour), Unit: "$/h"}
+	figure := tile{Name: "Price of nodes", Value: fmt.Sprintf("$%.4f", shown.PricePerHour), Unit: "/h"}
 	switch saved := shown.Savings; {
 	case saved.PerHour >= 0.00005:
 		figure.Note, figure.Tone = fmt.Sprintf("%.0f %% ($%.4f/h) below on-demand", 100*saved.Fraction, saved.PerHour), "good"
 	case shown.Instances > 0:
-		figure.Note = "as much as on demand"
+		figure.Note = "the on-demand price"
 	default:
-		figure.Note = "no instance runs"
+		figure.Note = "no instances"
 	}
 	if shown.Unpriced > 0 {
-		figure.Note += fmt.Sprintf("; %d not priced", shown.Unpriced)
+		figure.Note += fmt.Sprintf("; %d of unknown price", shown.Unpriced)
 	}
 	return figure
 }
@@ -55,7 +55,7 @@ func nodesTile(shown *view.View) tile {
 		parts = append(parts, fmt.Sprintf("%d launching", byCapacity[""]))
 	}
 	if others > 0 {
-		parts = append(parts, fmt.Sprintf("%d not Whittle's", others))
+		parts = append(parts, fmt.Sprintf("%d unmanaged", others))
 	}
 	figure := tile{Name: "Nodes", Value: fmt.Sprint(len(shown.Nodes)), Note: strings.Join(parts, ", ")}
 	if amiss := len(shown.Nodes) - ready; amiss > 0 {
@@ -67,7 +67,7 @@ func nodesTile(shown *view.View) tile {
 	return figure
 }
 
-// cpuTile and memoryTile sum up what is requested of what the nodes have.
+// cpuTile and memoryTile show the requested part of allocatable.
 func cpuTile(shown *view.View) tile {
 	var part, whole resource.Quantity
 	for i := range shown.Nodes {
@@ -97,16 +97,16 @@ func used(name string, part, whole resource.Quantity, amounts string) tile {
 }
 
 func waitingTile(shown *view.View) tile {
-	figure := tile{Name: "Pods waiting", Value: fmt.Sprint(len(shown.Waiting)), Note: "every pod has a node"}
+	figure := tile{Name: "Pending pods", Value: fmt.Sprint(len(shown.Waiting)), Note: "every pod has a node"}
 	if len(shown.Waiting) > 0 {
-		// The one that waits longest comes first.
+		// The first pod has waited longest.
 		figure.Note, figure.Tone = "the oldest for "+shown.Age(shown.Waiting[0].Created), "warn"
 	}
 	return figure
 }
 
 func boundTile(shown *view.View) tile {
-	figure := tile{Name: "Last plan", Value: "–", Note: "nothing has been planned yet"}
+	figure := tile{Name: "Last plan", Value: "–", Note: "no plan yet"}
 	plan := shown.Plan
 	if plan == nil {
 		return figure
@@ -114,6 +114,6 @@ func boundTile(shown *view.View) tile {
 	if ratio := plan.OfBound(); ratio > 0 {
 		figure.Value, figure.Unit = fmt.Sprintf("%.2f", ratio), "× its lower bound"
 	}
-	figure.Note = fmt.Sprintf("%.4f $/h, at least %.4f", plan.PricePerHour, plan.LowerBoundPerHour)
+	figure.Note = fmt.Sprintf("$%.4f/h, lower bound $%.4f/h", plan.PricePerHour, plan.LowerBoundPerHour)
 	return figure
 }

@@ -1,6 +1,3 @@
-// Package widget writes the view of a cluster as the HTML of a CloudWatch custom
-// widget: no script, its styles with it, in light and in dark. What comes from the
-// cluster is escaped.
 package widget
 
 import (
@@ -18,15 +15,15 @@ var markup string
 //go:embed widget.css
 var styles string
 
-// Options say how a view is shown.
+// Options control how a view is shown.
 type Options struct {
-	// Cluster is its name.
+	// Cluster is the cluster's name.
 	Cluster string
 	// NodePool is the only pool to show; empty for all.
 	NodePool string
-	// Theme is light or dark; with any other the browser's preference decides.
+	// Theme is light or dark. Any other value follows the browser's preference.
 	Theme string
-	// Endpoint is the ARN of the function that a button calls; without one there are no buttons.
+	// Endpoint is the ARN of the function that buttons call. Without it there are no buttons.
 	Endpoint string
 }
 
@@ -44,12 +41,12 @@ func New() (*Widget, error) {
 	return &Widget{template: parsed}, nil
 }
 
-// Render writes the view.
+// Render returns the view as HTML.
 func (w *Widget) Render(shown *view.View, options Options) (string, error) {
 	return w.execute(pageOf(shown, options))
 }
 
-// Failure writes why there is no view.
+// Failure returns the error as HTML.
 func (w *Widget) Failure(failure error, options Options) (string, error) {
 	return w.execute(page{Options: options, Failure: failure.Error()})
 }

@@ -34,7 +34,7 @@ func render(t *testing.T, shown *view.View, options Options) string {
 	return text
 }
 
-// plain is the text that a person reads, without markup and styles.
+// plain returns the visible text, without markup and styles.
 func plain(text string) string {
 	text = regexp.MustCompile(`(?s)<style>.*?</style>|<cwdb-action.*?</cwdb-action>`).ReplaceAllString(text, "")
 	text = regexp.MustCompile(`</?(span|b|i|small)[^>]*>`).ReplaceAllString(text, "")
@@ -100,14 +100,14 @@ func TestWhatIsShown(t *testing.T) {
 	text := plain(render(t, small(), Options{Cluster: "prod"}))
 	for _, want := range []string{
 		"prod as of 12:00:00 UTC",
-		"Dollars an hour 0.0971 $/h 67 % ($0.1929/h) below on-demand",
-		"Nodes 2 1 ready 1 spot, 1 not Whittle's",
+		"Price of nodes $0.0971 /h 67 % ($0.1929/h) below on-demand",
+		"Nodes 2 1 ready 1 spot, 1 unmanaged",
 		"CPU requested 25 % 1.5 of 6 cores", "Memory requested 25 % 3.5Gi of 14Gi",
-		"Pods waiting 4 the oldest for 90s",
-		"Last plan 1.25 × its lower bound 0.1500 $/h, at least 0.1200",
-		"3 90s batch/one batch/two and 1 more whittle requires cpu 4000", "1 5s web/three nobody has said yet",
+		"Pending pods 4 the oldest for 90s",
+		"Last plan 1.25 × its lower bound $0.1500/h, lower bound $0.1200/h",
+		"3 90s batch/one batch/two and 1 more whittle requires cpu 4000", "1 5s web/three no event yet",
 		"default al2023 1 8 16Gi 0.0971 ready", `gpu 0 0 0 not ready NodeClassNotFound: "gpu" & more`,
-		"50s ago: 9 pods, 5 new nodes, 4 on nodes that are there, 1 without a place",
+		"50s ago: 9 pods, 5 new nodes, 4 on existing nodes, 1 without a place",
 		"2 c7g.large spot us-east-1b default 4 0.0500", "and 3 more nodes",
 		"draining default-5bq9m ip-10-0-1-4 c7g.2xlarge spot us-east-1a 3h 0.0971 7 1.5/6.0 3.5/14.0 2 pods are waiting",
 		"ready ip-10-0-9-9 m7g.large 59d 0", "Catalogue: 884 instance types, 60s old",
@@ -120,16 +120,16 @@ func TestWhatIsShown(t *testing.T) {
 
 func TestStandingBackIsSaidFirst(t *testing.T) {
 	shown := small()
-	shown.StandsBack = "kube-system/karpenter-7d9"
+	shown.Standby = "kube-system/karpenter-7d9"
 	if text := plain(render(t, shown, Options{Cluster: "prod"})); !strings.HasPrefix(text, "prod as of 12:00:00 UTC "+
-		"Standing back: Karpenter acts in this cluster (kube-system/karpenter-7d9). Scale") {
+		"Standby: Karpenter acts in this cluster (kube-system/karpenter-7d9). Scale") {
 		t.Errorf("got:\n%s", text)
 	}
 }
 
 func TestOnePool(t *testing.T) {
 	text := plain(render(t, small(), Options{Cluster: "prod", NodePool: "gpu"}))
-	for _, want := range []string{"Dollars an hour 0.0000", "Nodes 0", "batch/one", "not ready"} {
+	for _, want := range []string{"Price of nodes $0.0000", "Nodes 0", "batch/one", "not ready"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("lacks %q:\n%s", want, text)
 		}
@@ -144,8 +144,8 @@ func TestOnePool(t *testing.T) {
 	}
 }
 
-// TestButtons reads the buttons as CloudWatch does: each is the element before an action
-// whose content is the event.
+// TestButtons reads the buttons as CloudWatch does: the element before an action, and the event as
+// the action's content.
 func TestButtons(t *testing.T) {
 	text := render(t, small(), Options{Cluster: "prod", NodePool: "gpu", Endpoint: endpoint})
 	got := map[string]string{}
@@ -176,7 +176,8 @@ func TestNothingRunsAndNothingIsLoaded(t *testing.T) {
 	shown.NodePools[0].Name, shown.NodePools[1].Reasons = evil, []string{evil}
 	for i := range shown.Nodes {
 		node := &shown.Nodes[i]
-		node.NodeClaim, node.NodePool, node.Name, node.InstanceType, node.CapacityType, node.Zone, node.Reason = evil, evil, evil, evil, evil, evil, evil
+		node.NodeClaim, node.NodePool, node.Name, node.InstanceType = evil, evil, evil, evil
+		node.CapacityType, node.Zone, node.Reason = evil, evil, evil
 	}
 	shown.Waiting[0] = view.Pod{Namespace: evil, Name: evil, Source: evil, Message: evil}
 	shown.Plan.Nodes[0] = status.Nodes{NodePool: evil, InstanceType: evil, CapacityType: evil, Zone: evil}
@@ -213,7 +214,7 @@ func TestThemes(t *testing.T) {
 			t.Errorf("theme %q is not the class %q", theme, class)
 		}
 	}
-	// Whoever prefers dark sees the same as whoever has chosen it.
+	// The browser's dark preference and the chosen dark theme look the same.
 	var colors []string
 	for _, match := range regexp.MustCompile(`\.whittle\.(?:dark|auto) (\{[^}]*\})`).FindAllStringSubmatch(styles, -1) {
 		colors = append(colors, match[1])
@@ -223,8 +224,8 @@ func TestThemes(t *testing.T) {
 	}
 }
 
-// TestALargeClusterFits holds the widget within what a function may answer with, six
-// megabytes as JSON, and shows what is amiss before what is well.
+// TestALargeClusterFits checks that the widget fits a function's answer of six megabytes of JSON,
+// and that problems come first.
 // https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
 func TestALargeClusterFits(t *testing.T) {
 	shown := &view.View{Time: now}
@@ -261,8 +262,7 @@ func TestALargeClusterFits(t *testing.T) {
 	if strings.Contains(read, "claim-150 ") {
 		t.Error("ready nodes take the room of those that are not")
 	}
-	// Where more are amiss than there is room for, the sentence does not say that the others are
-	// well.
+	// If more nodes have problems than fit, the sentence must not say that the others are ready.
 	for i := range shown.Nodes {
 		shown.Nodes[i].State = view.StateNotReady
 	}

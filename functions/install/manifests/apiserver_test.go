@@ -26,16 +26,16 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// fieldManager is the name that the test applies with.
+// fieldManager is the field manager of the test's writes.
 const fieldManager = "whittle-install"
 
-// TestAPIServer installs everything in a real API server, and asks it what it makes
-// of objects and of the functions' rights.
+// TestAPIServer installs all manifests in a real API server. It then checks objects and the
+// functions' rights.
 func TestAPIServer(t *testing.T) {
 	client := startAPIServer(t)
 	t.Run("install", func(t *testing.T) {
 		install(t, client)
-		// Applying again changes nothing, and must not fail.
+		// Applying again must change nothing and not fail.
 		install(t, client)
 	})
 	if t.Failed() {
@@ -122,7 +122,7 @@ func waitEstablished(t *testing.T, client dynamic.Interface, name string) {
 		if err != nil {
 			t.Fatalf("definition %q: %v", name, err)
 		}
-		// A definition is a moment without conditions, or with null for them.
+		// A new definition briefly has no conditions, or null.
 		conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
 		status := map[string]string{}
 		for _, condition := range conditions {
@@ -143,7 +143,7 @@ func waitEstablished(t *testing.T, client dynamic.Interface, name string) {
 	}
 }
 
-// objectIn reads an object written in YAML.
+// objectIn decodes an object from YAML.
 func objectIn(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
 	object := &unstructured.Unstructured{}
@@ -177,7 +177,7 @@ func create(t *testing.T, client dynamic.Interface, object *unstructured.Unstruc
 	return client.Resource(resourceOf(object)).Create(t.Context(), object, options)
 }
 
-// checkDefaults compares what the API server fills in with what Default does.
+// checkDefaults compares the API server's defaults with those of Default.
 func checkDefaults(t *testing.T, client dynamic.Interface) {
 	for _, text := range []string{smallestNodePool, smallestNodeClaim, smallestNodeOverlay, smallestEC2NodeClass} {
 		object := objectIn(t, text)
@@ -204,7 +204,7 @@ func checkDefaults(t *testing.T, client dynamic.Interface) {
 	}
 }
 
-// defaultedSpec decodes an object into our type, defaults it, and gives its spec.
+// defaultedSpec decodes an object into our type, defaults it, and returns its spec.
 func defaultedSpec[T any, P interface {
 	*T
 	Default()
@@ -226,8 +226,8 @@ func defaultedSpec[T any, P interface {
 	return specJSON(t, &unstructured.Unstructured{Object: content})
 }
 
-// decodeAndValidate decodes an object into our type, defaults and validates it. An
-// object that does not decode is wrong too.
+// decodeAndValidate decodes an object into our type, defaults and validates it. A decoding error
+// counts as invalid.
 func decodeAndValidate[T any, P interface {
 	*T
 	Default()
@@ -250,7 +250,7 @@ func specJSON(t *testing.T, object *unstructured.Unstructured) string {
 	return string(text)
 }
 
-// edited is an object with one field replaced, by its path of map keys.
+// edited returns a copy of the object with one field replaced, by its path of map keys.
 func edited(t *testing.T, text string, value any, path ...string) *unstructured.Unstructured {
 	t.Helper()
 	object := objectIn(t, text)
@@ -258,7 +258,7 @@ func edited(t *testing.T, text string, value any, path ...string) *unstructured.
 		unstructured.RemoveNestedField(object.Object, path...)
 		return object
 	}
-	// The setter takes JSON's types only.
+	// The setter accepts JSON types only.
 	var plain any
 	encoded, err := json.Marshal(value)
 	if err == nil {
@@ -273,7 +273,7 @@ func edited(t *testing.T, text string, value any, path ...string) *unstructured.
 	return object
 }
 
-// checkChanges makes objects, changes them, and looks at what is let through.
+// checkChanges creates objects and checks which changes the API server accepts.
 func checkChanges(t *testing.T, client dynamic.Interface) {
 	for _, c := range changes() {
 		t.Run(c.name, func(t *testing.T) {
@@ -292,8 +292,8 @@ func checkChanges(t *testing.T, client dynamic.Interface) {
 	}
 }
 
-// checkRefusal checks that an error is the API server's refusal and says what is
-// wanted, or that there is none where nothing is wanted.
+// checkRefusal checks that the API server refuses with the given text. Without a text it checks
+// that there is no error.
 func checkRefusal(t *testing.T, err error, want string) {
 	t.Helper()
 	switch {
@@ -306,7 +306,7 @@ func checkRefusal(t *testing.T, err error, want string) {
 	}
 }
 
-// checkStatus writes statuses as the functions do, and reads them as our types.
+// checkStatus writes statuses as the functions do, and reads them into our types.
 func checkStatus(t *testing.T, client dynamic.Interface) {
 	claim := objectIn(t, smallestNodeClaim)
 	claim.SetName("with-status")
@@ -349,7 +349,7 @@ func checkStatus(t *testing.T, client dynamic.Interface) {
 	}
 }
 
-// checkRights asks the API server what each group may do.
+// checkRights asks the API server for the rights of each group.
 func checkRights(t *testing.T, client dynamic.Interface) {
 	reviews := client.Resource(
 		schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "subjectaccessreviews"},
@@ -383,7 +383,7 @@ func checkRights(t *testing.T, client dynamic.Interface) {
 	}
 }
 
-// checkPeople waits until Kubernetes has added our rules to its roles for people.
+// checkPeople waits until Kubernetes has aggregated our rules into its roles for people.
 func checkPeople(t *testing.T, client dynamic.Interface) {
 	roles := client.Resource(
 		schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"},

@@ -1,7 +1,3 @@
-// Package manifests holds what Whittle installs in a cluster: the definitions of its
-// kinds, its namespace, and the rights of its functions and of people.
-//
-// They are applied in that order; nothing else of Whittle is in the cluster.
 package manifests
 
 import (
@@ -18,18 +14,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// SystemNamespace is the namespace of what Whittle remembers between invocations.
+// SystemNamespace holds the state that Whittle keeps between invocations.
 const SystemNamespace = "whittle-system"
 
 //go:embed crds/*.yaml namespace.yaml rbac/*.yaml
 var files embed.FS
 
-// CRDs are the CustomResourceDefinitions of NodePool, NodeClaim, NodeOverlay and EC2NodeClass.
+// CRDs returns the CustomResourceDefinitions of NodePool, NodeClaim, NodeOverlay and EC2NodeClass.
 func CRDs() ([]unstructured.Unstructured, error) {
 	return read("crds/*.yaml")
 }
 
-// Namespace is the namespace SystemNamespace.
+// Namespace returns the namespace SystemNamespace.
 func Namespace() (unstructured.Unstructured, error) {
 	objects, err := read("namespace.yaml")
 	if err != nil {
@@ -43,21 +39,21 @@ func Namespace() (unstructured.Unstructured, error) {
 	return objects[0], nil
 }
 
-// RBAC are the roles and bindings of the functions' groups, whittle:provision and so
-// on, and what is added to Kubernetes' roles view and admin. Those of a namespace name
-// it; SystemNamespace must be there first.
+// RBAC returns the roles and bindings of the functions' groups, whittle:provision and so on, and
+// the rules that Kubernetes adds to its roles view and admin. SystemNamespace must exist before the
+// namespaced ones.
 func RBAC() ([]unstructured.Unstructured, error) {
 	return read("rbac/*.yaml")
 }
 
-// Hash changes whenever a manifest does. It is a property of the stack's custom
-// resource, so that a change makes CloudFormation install again.
+// Hash changes with every change of a manifest. It is a property of the stack's custom resource, so
+// that CloudFormation then installs again.
 func Hash() string {
 	sum := sha256.New()
 	for _, pattern := range []string{"crds/*.yaml", "namespace.yaml", "rbac/*.yaml"} {
 		for _, name := range names(pattern) {
 			content := content(name)
-			// The length keeps one file's end from passing for the next one's start.
+			// The length separates one file's end from the next one's start.
 			fmt.Fprintf(sum, "%s %d\n", name, len(content))
 			sum.Write(content)
 		}
@@ -65,8 +61,7 @@ func Hash() string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// read decodes every object in the files that match a pattern, in the order of the
-// files' names.
+// read decodes the objects of all files that match a pattern, in the order of the file names.
 func read(pattern string) ([]unstructured.Unstructured, error) {
 	var objects []unstructured.Unstructured
 	for _, name := range names(pattern) {
@@ -88,8 +83,8 @@ func read(pattern string) ([]unstructured.Unstructured, error) {
 	return objects, nil
 }
 
-// names are the embedded files that match a pattern. Patterns are constants of this
-// package and the files are in the binary, so neither this nor content can fail.
+// names returns the embedded files that match a pattern. Patterns are constants and the files are
+// in the binary, so neither this nor content can fail.
 func names(pattern string) []string {
 	matches, err := fs.Glob(files, pattern)
 	if err != nil {

@@ -53,7 +53,7 @@ func TestHashIsStable(t *testing.T) {
 	}
 }
 
-// TestFunctionsHaveNoRightTooMuch holds what no function may ever do.
+// TestFunctionsHaveNoRightTooMuch checks rights that no function may ever have.
 func TestFunctionsHaveNoRightTooMuch(t *testing.T) {
 	for _, object := range rbac(t) {
 		rules, ok := rulesOf(t, object)
@@ -79,24 +79,26 @@ func TestFunctionsHaveNoRightTooMuch(t *testing.T) {
 			if slices.Contains(rule.Resources, "configmaps") && object.GetNamespace() != SystemNamespace {
 				t.Errorf("%s: the rule %v is for ConfigMaps outside of %s", name, rule, SystemNamespace)
 			}
-			sweeps := object.GetName() == "whittle:lifecycle" && object.GetNamespace() == "kube-node-lease" && slices.Equal(rule.Verbs, []string{"list", "delete"})
+			sweeps := object.GetName() == "whittle:lifecycle" && object.GetNamespace() == "kube-node-lease" &&
+				slices.Equal(rule.Verbs, []string{"list", "delete"})
 			if slices.Contains(rule.Resources, "leases") && object.GetNamespace() != SystemNamespace && !sweeps &&
-				(!slices.Equal(rule.Verbs, []string{"list"}) || !slices.Equal(rule.ResourceNames, []string{"karpenter-leader-election"})) {
+				(!slices.Equal(rule.Verbs, []string{"list"}) ||
+					!slices.Equal(rule.ResourceNames, []string{"karpenter-leader-election"})) {
 				t.Errorf("%s: the rule %v is for more than reading Karpenter's lease", name, rule)
 			}
 		}
 	}
 }
 
-// TestEveryRoleIsBoundToItsGroup checks that each function's role has a binding beside
-// it, of the same name, to the group of the same name, and the other way round.
+// TestEveryRoleIsBoundToItsGroup checks that each role has a binding to the group of the same name,
+// and that each binding has its role.
 func TestEveryRoleIsBoundToItsGroup(t *testing.T) {
 	roles, bindings := map[string]bool{}, map[string]bool{}
 	for _, object := range rbac(t) {
 		place := object.GetNamespace() + "/" + object.GetName()
 		switch object.GetKind() {
 		case "ClusterRole", "Role":
-			// What namespaces give of their own is bound by nobody here.
+			// People bind the roles that a namespace offers.
 			if !isAggregated(object) && object.GetName() != "whittle:restart" {
 				roles[place] = true
 			}
@@ -105,9 +107,11 @@ func TestEveryRoleIsBoundToItsGroup(t *testing.T) {
 			var binding rbacv1.ClusterRoleBinding
 			decode(t, object, &binding)
 			if binding.RoleRef.Name != object.GetName() || binding.RoleRef.Kind+"Binding" != object.GetKind() {
-				t.Errorf("%s %s binds %s %s, want the role of its own name", object.GetKind(), place, binding.RoleRef.Kind, binding.RoleRef.Name)
+				t.Errorf("%s %s binds %s %s, want the role of its own name", object.GetKind(), place, binding.RoleRef.Kind,
+					binding.RoleRef.Name)
 			}
-			if len(binding.Subjects) != 1 || binding.Subjects[0].Kind != "Group" || binding.Subjects[0].Name != object.GetName() {
+			if len(binding.Subjects) != 1 || binding.Subjects[0].Kind != "Group" ||
+				binding.Subjects[0].Name != object.GetName() {
 				t.Errorf("%s %s is for %v, want the group of its own name alone", object.GetKind(), place, binding.Subjects)
 			}
 		default:
@@ -156,7 +160,7 @@ func rulesOf(t *testing.T, object unstructured.Unstructured) ([]rbacv1.PolicyRul
 	return role.Rules, true
 }
 
-// isAggregated reports whether a role adds to one of Kubernetes' own.
+// isAggregated reports whether Kubernetes adds the role to one of its own.
 func isAggregated(object unstructured.Unstructured) bool {
 	for label := range object.GetLabels() {
 		if strings.HasPrefix(label, "rbac.authorization.k8s.io/aggregate-to-") {

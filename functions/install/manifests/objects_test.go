@@ -67,8 +67,8 @@ spec:
   - {key: team, operator: Exists}
 `
 
-// fullNodePool sets every field. Quantities and durations are in the form that Go
-// writes them in, so that the round trip through our types can be compared.
+// fullNodePool sets every field. Quantities and durations have Go's form, so that a round trip
+// through our types gives the same text.
 const fullNodePool = `
 apiVersion: karpenter.sh/v1
 kind: NodePool
@@ -117,7 +117,8 @@ spec:
   - {ssmParameter: /nodes/image}
   subnetSelectorTerms: [{tags: {example.com/discovery: prod}}, {id: subnet-0a}]
   securityGroupSelectorTerms: [{tags: {example.com/discovery: prod}}, {name: nodes}, {id: sg-0a}]
-  capacityReservationSelectorTerms: [{id: cr-0a}, {tags: {use: batch}, ownerID: "123456789012"}, {instanceMatchCriteria: open}]
+  capacityReservationSelectorTerms:
+    [{id: cr-0a}, {tags: {use: batch}, ownerID: "123456789012"}, {instanceMatchCriteria: open}]
   placementGroupSelector: {name: close}
   instanceProfile: nodes
   associatePublicIPAddress: false
@@ -137,7 +138,8 @@ spec:
   blockDeviceMappings:
   - deviceName: /dev/xvda
     rootVolume: true
-    ebs: {volumeSize: 100Gi, volumeType: gp3, iops: 3000, throughput: 125, encrypted: true, deleteOnTermination: true, kmsKeyID: alias/nodes}
+    ebs: {volumeSize: 100Gi, volumeType: gp3, iops: 3000, throughput: 125, encrypted: true,
+      deleteOnTermination: true, kmsKeyID: alias/nodes}
   - deviceName: /dev/xvdb
     ebs: {snapshotID: snap-0a, volumeInitializationRate: 200}
   kubelet:
@@ -156,8 +158,8 @@ spec:
     registryPullQPS: 10
 `
 
-// checkAccepted sends objects that are right, and compares what comes back with what
-// our types make of them. The Go validation must not be stricter than the schema.
+// checkAccepted creates valid objects, and compares them with our types. The Go validation must not
+// be stricter than the schema.
 func checkAccepted(t *testing.T, client dynamic.Interface) {
 	for _, text := range []string{
 		fullNodePool, fullEC2NodeClass, fullNodeOverlay,
@@ -171,7 +173,7 @@ func checkAccepted(t *testing.T, client dynamic.Interface) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// What went through the API server and what went through our types is the same.
+			// The API server and our types must give the same spec.
 			got := specJSON(t, created)
 			var want string
 			switch object.GetKind() {
@@ -197,7 +199,7 @@ type edit struct {
 	want  string // part of the API server's refusal
 }
 
-// edits are objects that are wrong in one place.
+// edits returns objects with one wrong field each.
 func edits() []edit {
 	requirements := func(r ...map[string]any) any { return r }
 	const inPool = "spec/template/spec/requirements"
@@ -481,8 +483,8 @@ func edits() []edit {
 	}
 }
 
-// checkRefused sends objects that are wrong in one place. The Go validation must find
-// the same fault, for objects that were stored through another schema.
+// checkRefused creates objects with one wrong field each. The Go validation must find the same
+// fault, because objects may come from another schema.
 func checkRefused(t *testing.T, client dynamic.Interface) {
 	for _, e := range edits() {
 		t.Run(e.name, func(t *testing.T) {
@@ -508,8 +510,8 @@ func checkRefused(t *testing.T, client dynamic.Interface) {
 	})
 }
 
-// validate decodes an object into its type, defaults and validates it. An object that
-// does not decode is found wrong too.
+// validate decodes an object into its type, defaults and validates it. A decoding error counts as
+// invalid.
 func validate(t *testing.T, object *unstructured.Unstructured) error {
 	t.Helper()
 	switch object.GetKind() {

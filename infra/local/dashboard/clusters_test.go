@@ -163,7 +163,7 @@ func empty() *view.View { return &view.View{Time: now} }
 
 // broken has NodePools that open no node, and a catalogue that is old.
 func broken() *view.View {
-	shown := &view.View{Time: now, StandsBack: "kube-system/karpenter-6f7c9d-x2x4v",
+	shown := &view.View{Time: now, Standby: "kube-system/karpenter-6f7c9d-x2x4v",
 		Catalog: &view.Catalog{Time: now.Add(-31 * time.Hour), InstanceTypes: 884}, NodePools: []view.NodePool{
 			{
 				Name: "default", NodeClass: "default",

@@ -1,0 +1,9 @@
+// Command catalog reads EC2's offer: instance types, zones and prices. It writes them to one
+// ConfigMap, from which the functions that plan read them. A schedule wakes it once an hour.
+//
+// Flow: ec2.go, pricing.go and prices.go read; handler.go joins the facts and writes the catalogue.
+//
+// Invariants:
+//   - Without types, offerings or zones the run fails, and the last catalogue stays.
+//   - A price that cannot be read keeps its last value, or is the built-in one.
+package main

@@ -1,0 +1,3 @@
+// Package objects reads the objects that console and `whittle status` show from a cluster. Its
+// output is the input of package view.
+package objects

@@ -1,0 +1,5 @@
+// Command ticker is the clock of a cluster's functions. A schedule wakes it once a minute. It sends
+// delayed SQS messages that wake provision, lifecycle and disrupt during that minute.
+//
+// It calls neither EC2 nor the cluster. A message that arrives twice is harmless.
+package main
