@@ -1,5 +1,5 @@
-// Command disrupt removes nodes that cost more than they are worth, and replaces nodes that are out
-// of date or that AWS is about to take.
+// Command disrupt removes nodes that cost more than they are worth. It replaces nodes that are
+// outdated, and nodes that AWS is about to take.
 //
 // The handler turns a message into one pass. A pass reads the cluster once (read.go) and runs its
 // stages in a fixed order (pass.go). Each stage takes its decisions from pure packages: disruption

@@ -26,9 +26,9 @@ type pass struct {
 }
 
 // runStages reads the cluster and runs every stage, whatever fails in those before it. The order
-// matters, since all stages count against the same budgets: first the replacements that have begun,
-// then nodes whose removal moves no pod, then nodes that have to be replaced, and last those that
-// only cost too much.
+// matters, since all stages count against the same budgets. The replacements that have begun come
+// first. Removals that move no pod come next, then nodes that have to be replaced. Nodes that only
+// cost too much come last.
 func (h *handler) runStages(ctx context.Context, client kubernetes) (*pass, error) {
 	p := &pass{performer: performer{client: client, metrics: h.metrics, now: h.now}, settled: &h.settled}
 	var err error
@@ -167,7 +167,7 @@ func (p *pass) replacePlanned(ctx context.Context, candidates []disruption.Candi
 }
 
 // carryOut begins the moves. It marks the nodes first and then creates the claims that replace
-// them: a pass that dies in between leaves marked nodes, which the next pass restores.
+// them. A pass that dies in between leaves marked nodes, which the next pass restores.
 func (p *pass) carryOut(ctx context.Context, moves disruption.Moves) error {
 	var failed []error
 	for _, notice := range moves.Stay {

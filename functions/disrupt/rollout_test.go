@@ -30,8 +30,8 @@ const (
 type world struct {
 	t     *testing.T
 	image string // of machines that join
-	// most is the greatest number of nodes that were disrupted at once. leastReady is the least
-	// number of ready pods, and least the same by Deployment.
+	// most is the greatest number of nodes that were disrupted at once. leastReady is the least number
+	// of ready pods. least is the same by Deployment.
 	most, leastReady int
 	least            map[string]int
 	beaten           time.Time

@@ -12,7 +12,7 @@ import (
 )
 
 // contents reads the pods and volumes of nodes that are drained. It reads those of a node when the
-// pass comes to it, because in a storm a pass comes to a part of the nodes only. The attachments of
+// pass comes to it. In a storm a pass comes to a part of the nodes only. The attachments of
 // volumes, and the version that the pods must have, are read once for all nodes.
 type contents struct {
 	client kubernetes

@@ -33,9 +33,9 @@ func isForeignPool(pool api.NodePool) bool {
 	return reference != nil && !reference.IsEC2NodeClass()
 }
 
-// instancesToAsk are the ids of the instances whose state decides something: those of claims that
-// end, and those whose partition in a placement group is not known. A claim without an instance
-// gives an empty id, which stands for all instances.
+// instancesToAsk are the ids of the instances whose state decides something. They belong to claims
+// that end, or their partition in a placement group is not known. A claim without an instance gives
+// an empty id, which stands for all instances.
 func (s *seen) instancesToAsk() []string {
 	var ids []string
 	for i := range s.claims {
@@ -98,8 +98,8 @@ func (s *seen) worksOn(claim *api.NodeClaim) bool {
 	return true
 }
 
-// examine finds, on a tick, the unhealthy nodes that are repaired and the instances for which EC2
-// has announced work, and adds both to the views.
+// examine adds to the views, on a tick, which unhealthy nodes are repaired, and for which instances
+// EC2 has announced work.
 func (s *seen) examine(now time.Time) {
 	if !s.tick {
 		return

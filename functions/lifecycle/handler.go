@@ -63,8 +63,8 @@ func (h *handler) handle(ctx context.Context, batch events.SQSEvent) (events.SQS
 	return function.OnePass(h.now, better, h.pass)(ctx, batch)
 }
 
-// better chooses the message for which the one pass is made, so that several chains become one: a
-// tick, because it does the most, or else the message that may cause more passes after this one.
+// better chooses the message for which the one pass is made, so that several chains become one. It
+// prefers a tick, which does the most, and then the message that may cause more passes.
 func better(candidate, chosen queue.Message) bool {
 	return candidate.Reason == queue.ReasonTick || chosen.Reason != queue.ReasonTick && candidate.Hop < chosen.Hop
 }

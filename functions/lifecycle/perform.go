@@ -70,8 +70,8 @@ func leadingEvictions(steps []nodeclaim.Step) int {
 	return len(steps)
 }
 
-// evictAll moves pods off a node, some at a time, because the API server takes a tenth of a second
-// to check the budgets of each.
+// evictAll moves pods off a node, some at a time. The API server takes a tenth of a second to check
+// the budgets of each.
 func (p *performer) evictAll(ctx context.Context, steps []nodeclaim.Step) error {
 	failed := make([]error, len(steps))
 	var group errgroup.Group

@@ -42,7 +42,7 @@ func (c *Client) PodsVersion(ctx context.Context) (string, error) {
 
 // PodsOnNode lists the pods that are bound to the node, as they were at the version or later. An
 // empty version means now. A drain that misses a pod would terminate the instance under it. For
-// many nodes a version of PodsVersion saves time: a list of what is now waits up to 100 ms until
+// many nodes a version of PodsVersion saves time. A list without a version waits up to 100 ms until
 // the watch cache is up to date.
 func (c *Client) PodsOnNode(ctx context.Context, node, version string) ([]corev1.Pod, error) {
 	parameters := []string{"fieldSelector", "spec.nodeName=" + node, "resourceVersion", version}

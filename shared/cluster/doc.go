@@ -9,10 +9,9 @@
 //
 // # Errors
 //
-// Errors wrap those of the API server, and the functions of k8s.io/apimachinery/pkg/api/errors tell
-// them apart. IsGone reports an object that has gone, IsConflict one that has changed, IsForbidden
-// a missing right, and IsEvictionRefused a disruption budget that forbids an eviction. Every call
-// may fail because the API server is throttled, busy or unreachable: the caller returns such an
-// error, and the next invocation repeats the work. Each function documents only what it treats
-// otherwise.
+// Errors wrap those of the API server, for the functions of k8s.io/apimachinery/pkg/api/errors.
+// IsGone reports an object that has gone, IsConflict one that has changed, IsForbidden a missing
+// right, and IsEvictionRefused a disruption budget that forbids an eviction. Every call may fail
+// because the API server is throttled, busy or unreachable. The caller returns such an error, and
+// the next invocation repeats the work. Each function documents only what it treats otherwise.
 package cluster

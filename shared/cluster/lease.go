@@ -115,7 +115,7 @@ func (l *Lease) ReleaseUnlessAsked(ctx context.Context) (asked bool, err error) 
 	return true, nil
 }
 
-// AskHolder asks the holder of the Lease for another pass before it releases the Lease, because it
+// AskHolder asks the holder of the Lease for another pass before it releases the Lease. The holder
 // may have read the cluster before the change that the caller knows of. The holder may have ended
 // meanwhile, or lack the time. AskHolder does nothing, and returns no error, when nobody has the
 // Lease.

@@ -37,9 +37,9 @@ func IsLeaving(claim *api.NodeClaim, node *corev1.Node) bool {
 	return node != nil && node.DeletionTimestamp != nil
 }
 
-// IsClosedToPods reports whether no more pods may be planned for the node. Unlike IsLeaving it
-// is also true for a node that was deleted before its claim, and for one that carries the taint
-// of a disruption that has begun. Where there is neither claim nor node, nothing takes pods.
+// IsClosedToPods reports whether no more pods may be planned for the node. Unlike IsLeaving it is
+// also true for a node that was deleted before its claim, and for one with the taint of a
+// disruption. Where there is neither claim nor node, nothing takes pods.
 func IsClosedToPods(claim *api.NodeClaim, node *corev1.Node) bool {
 	switch {
 	case IsLeaving(claim, node):

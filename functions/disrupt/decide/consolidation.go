@@ -60,8 +60,8 @@ func ConsolidationSnapshot(cluster *plan.Snapshot, seen *disruption.Snapshot, no
 }
 
 // Propose writes the move on the first of its claims. It reports false for a move that is not
-// proposed: nodes without pods are removed as empty ones, and a node of the move may have begun to
-// leave meanwhile.
+// proposed. Nodes without pods are removed as empty ones, and a node of the move may be leaving by
+// now.
 func Propose(seen *disruption.Snapshot, move *consolidation.Move, now time.Time) (Task, bool) {
 	names := claimsOf(move)
 	nodes := seen.Movable(names, now)

@@ -1,4 +1,4 @@
 // Package clustertest gives tests of functions a real API server with everything that Whittle
-// installs, clients with a function's own rights, and ways to create objects, to act as the
-// kubelet, and to cut a function off between any two calls. Only tests import it.
+// installs. Its clients have a function's own rights. Its helpers create objects, act as the
+// kubelet, and cut a function off between any two calls. Only tests import it.
 package clustertest

@@ -160,8 +160,8 @@ func (c *Cluster) Node(t *testing.T, name, instanceID string) *corev1.Node {
 	return Get[corev1.Node](t, c, NodesPath+"/"+name)
 }
 
-// Settle returns when Kubernetes' own controllers have finished with a new node, so that the node
-// does not change between a function's read and its write.
+// Settle returns when Kubernetes' own controllers have finished with a new node. After that the
+// node does not change between a function's read and its write.
 func (c *Cluster) Settle(t *testing.T, name string) {
 	t.Helper()
 	const unchanged = 3 // reads in a row

@@ -116,8 +116,9 @@ func (p *pass) waiting() []*corev1.Pod {
 	return waiting
 }
 
-// drainable reports whether a drain moves the pod. It does not move a pod that tolerates the mark,
-// a static pod, which the kubelet would start again, and a pod that should have ended long ago.
+// drainable reports whether a drain moves the pod. It does not move pods that tolerate the mark,
+// and pods that should have ended long ago. It does not move static pods, which the kubelet would
+// start again.
 func drainable(pod *corev1.Pod, now time.Time) bool {
 	mark := api.DisruptedNoScheduleTaint()
 	tolerates := slices.ContainsFunc(pod.Spec.Tolerations, func(toleration corev1.Toleration) bool {

@@ -8,8 +8,8 @@ import (
 )
 
 // checkDrift shows on the claim whether its node would be made differently today. Lifecycle does
-// it, and not disrupt, because its tick has everything at hand: the pools, the classes as they were
-// just resolved, and what EC2 reports of each instance.
+// it, and not disrupt, because its tick has everything at hand. It has the pools, the resolved
+// classes, and what EC2 reports of each instance.
 func (p *pass) checkDrift() {
 	origin := p.view.Origin
 	if origin == nil || len(p.view.Nodes) > 1 {

@@ -13,8 +13,8 @@ import (
 // writes a deadline deletes the claim with its next call.
 const staleDeadlineAfter = 5 * time.Minute
 
-// repair deletes the claim of an unhealthy node with a deadline of now, whatever protects its pods:
-// such a node cannot be trusted to end them.
+// repair deletes the claim of an unhealthy node with a deadline of now, whatever protects its pods.
+// Such a node cannot be trusted to end them.
 func (p *pass) repair() bool {
 	condition := p.view.Unhealthy
 	if patch := disruption.EndBy(p.claim, p.now, p.now); patch != nil {

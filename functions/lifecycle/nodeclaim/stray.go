@@ -11,9 +11,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/launch"
 )
 
-// Strays returns the instances of the cluster that no claim has: those of launches whose answer was
-// lost, and those of claims whose finalizer somebody removed. The instances must be listed before
-// the claims. A claim with a provider id keeps that instance alone. A claim without one keeps every
+// Strays returns the instances of the cluster that no claim has. The answer of their launch was
+// lost, or somebody removed the finalizer of their claim. The instances must be listed before the
+// claims. A claim with a provider id keeps that instance alone. A claim without one keeps every
 // instance that is tagged with its name or its batch.
 func Strays(instances []Instance, claims []api.NodeClaim, now time.Time) []Instance {
 	owned, launching, batches := map[string]bool{}, map[string]bool{}, map[string]bool{}

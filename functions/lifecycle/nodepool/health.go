@@ -120,8 +120,8 @@ func (l *launches) failed() int {
 }
 
 // registrationHealth is the condition NodeRegistrationHealthy. It is false when two of the last
-// four launches gave no node, and unknown until a launch was seen since the pool or its class
-// changed.
+// four launches gave no node. After a change of the pool or its class it is unknown until a launch
+// is seen.
 func registrationHealth(
 	pool *api.NodePool, class *api.EC2NodeClass, claims []api.NodeClaim, now time.Time,
 ) metav1.Condition {
