@@ -1,27 +1,39 @@
-// Package plan decides where waiting pods go: on nodes that exist, on nodes that are on their way, and on which new nodes. It is pure: Solve reads a
-// Snapshot and gives a Plan, both plain values that serialise to JSON, without clock, client or randomness; the same snapshot gives the same plan in
-// whatever order its lists come.
+// Package planner decides where waiting pods go: to existing nodes, to nodes in flight, and to new
+// nodes. It is pure. Solve turns a plan.Snapshot into a plan.Plan without a clock, a client or
+// unseeded randomness. The same snapshot gives the same plan, in whatever order its lists come.
 //
-// Solve goes through these steps, a file each:
+// Solve is a pipeline. Each stage is a package, and each imports only packages before it:
 //
-//	shape.go      pods that are equal for scheduling become one shape with a count
-//	pool.go       node pools and their instance types (typelist.go) become configurations (pool, type; configs.go) and columns (pool, type, zone, capacity type, price)
-//	feasible.go   for each demand the set of columns that can hold it, as a bit set; narrowing.go remembers what follows from the same alternatives
-//	classes.go    running and waiting pods as selectors see them; board.go counts them in the domains of zones and other labels
-//	              (nodefilter.go: the nodes that count for a spread; domains.go: the values that new nodes may have)
-//	volumes.go    what the pods' volumes ask of a node
-//	topology.go   spread and affinity over zones and other labels divide a shape into demands, each bound to its domain (spread.go)
-//	existing.go   existing and in-flight nodes take what they can
-//	columns.go    columns are numbered by price, so that sets of them go from cheap to dear, and each amount of a resource has its set
-//	hosts.go      which demands cannot share a node, and whose spreads over hosts count whom
-//	bound.go      the lower bound that no fleet for these pods can cost less than, and what it makes a pod worth (dual.go, dualcolumns.go, dualsolve.go,
-//	              dualvalues.go, simplex.go, knapsack.go)
-//	pack.go       new nodes: for the hardest demand the column and filling that cost least for what they are worth (candidates.go, pile.go, fill.go); where the
-//	              kinds of pods are few, whole fillings that a linear program finds (patterns.go); opened.go: what pods decide of a node's labels
-//	improve.go    the nodes that are worst used are taken apart and packed anew, as long as that is cheaper
-//	unskew.go     what spreads and affinity do not allow after all, since other pods went elsewhere, is taken back
-//	rest.go       what is left is placed one at a time (planned.go), and preferences are given up one at a time (topologyterms.go)
-//	claim.go      each new node becomes a NodeClaim with all instance types that would do as well (standins.go, product.go), and what it asks for (asked.go)
-//	further.go    where a plan for few pods costs clearly more than the bound, further ones are made without one of the things that it makes use of
-//	explain.go    for a pod without a place, what stands in its way in each node pool
+//	workload   groups equal pods, and reads what their constraints say
+//	offering   numbers the ways to buy a node by price, and finds those that can hold a pod
+//	placement  knows which pods are on which node, and which still wait
+//	topology   binds pod groups to zones and other domains, and measures spreads and affinity
+//	bound      computes the lower bound, and a dual price for each pod
+//	packing    plans new nodes
+//	repair     takes back placements that break a constraint, and places the rest singly
+//	claims     writes new nodes as NodeClaims
+//
+// Three packages serve them and know nothing of Kubernetes' scheduling: resource has vectors of
+// resources, dense has sets and tables of small numbers, and lp solves linear programs.
+//
+// makePlan in solve.go shows the order of the stages. This package also replans small workloads
+// whose price is far above the bound (replan.go), and explains why a pod has no place (explain.go).
+//
+// # Glossary
+//
+//   - pod group: pods that are equal for scheduling.
+//   - unit: one pod, or several that must share a node.
+//   - demand: equal units of a pod group that want places, bound to the same topology domains.
+//   - pod selector: the namespaces and labels by which a spread or affinity term selects pods.
+//   - pool type: an instance type in a NodePool, with what daemon sets leave of it.
+//   - offering: a pool type in a zone, of a capacity type and reservation, at a price.
+//   - feasibility: the offerings that can hold a unit of a demand.
+//   - resolved labels: values that the pods on a node decide, for labels that its pool leaves open.
+//   - planned node, existing node: a node to launch; a node that exists or is in flight.
+//   - fill: units of one demand on one node.
+//   - alternatives of a node: the offerings that could replace its own, since they hold its fills.
+//   - lower bound: a price that no fleet of new nodes for the same pods can undercut.
+//   - dual price: a unit's share of the lower bound, in US dollars an hour.
+//   - reservation price: what an instance of a capacity reservation is worth beyond its price.
+//   - exclusion: a NodePool, instance type, zone or capacity type that a replan does not use.
 package planner

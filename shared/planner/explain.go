@@ -20,14 +20,14 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-func (p *problem) unplaced(pods []*corev1.Pod, reasons []plan.Reason) {
+func (p *planning) unplaced(pods []*corev1.Pod, reasons []plan.Reason) {
 	for _, pod := range pods {
 		p.plan.Unplaced = append(p.plan.Unplaced, plan.Unplaced{Pod: plan.RefOf(pod), Reasons: reasons})
 	}
 }
 
 // explain says what keeps a demand from a pool, by the first of these that does: the pool itself, taints, labels, instance types, host ports, size, limits.
-func (p *problem) explain(pool *offering.Pool, d *placement.Demand) string {
+func (p *planning) explain(pool *offering.Pool, d *placement.Demand) string {
 	if pool.Problem != "" {
 		return pool.Problem
 	}
@@ -45,7 +45,7 @@ func (p *problem) explain(pool *offering.Pool, d *placement.Demand) string {
 }
 
 // explainNodes is explain for pods that tolerate the pool's taints; empty if nothing keeps them from its nodes.
-func (p *problem) explainNodes(pool *offering.Pool, d *placement.Demand) string {
+func (p *planning) explainNodes(pool *offering.Pool, d *placement.Demand) string {
 	var problems []string
 	for _, alternative := range d.Alternatives.List() {
 		if err := pool.Requirements.Compatible(alternative, p.offers.Undefined); err != nil {
@@ -80,7 +80,7 @@ func (p *problem) explainNodes(pool *offering.Pool, d *placement.Demand) string 
 }
 
 // explainMinValues says what keeps minValues from being met by a claim for the demand: a limit, which counts a claim with the greatest of its types, or the lack of types.
-func (p *problem) explainMinValues(pool *offering.Pool, d *placement.Demand, fitting dense.Set) string {
+func (p *planning) explainMinValues(pool *offering.Pool, d *placement.Demand, fitting dense.Set) string {
 	met := p.offers.MeetsMinValues(pool, fitting.All())
 	for i, l := range pool.Limits {
 		planned := p.plannedOf(pool, i)
@@ -110,7 +110,7 @@ func minValuesText(pool *offering.Pool) string {
 }
 
 // explainTypes says why none of the pool's columns meets the requirements although its template does.
-func (p *problem) explainTypes(pool *offering.Pool, requirements scheduling.Requirements) string {
+func (p *planning) explainTypes(pool *offering.Pool, requirements scheduling.Requirements) string {
 	for _, key := range requirements.Keys() {
 		set := dense.NewSet(len(p.offers.Offerings))
 		set.Or(pool.Offerings)
@@ -128,7 +128,7 @@ func (p *problem) explainTypes(pool *offering.Pool, requirements scheduling.Requ
 const valuesNamed = 8
 
 // thereAre says which values of a label the pool's nodes can have; empty if there are none or many.
-func (p *problem) thereAre(pool *offering.Pool, key string) string {
+func (p *planning) thereAre(pool *offering.Pool, key string) string {
 	var values []string
 	for j := range pool.Offerings.All() {
 		for _, value := range p.offers.ValuesOf(pool, j, key) {
@@ -153,7 +153,7 @@ func noneOf(types int) string {
 }
 
 // explainSize names the first resource that no instance type has enough of, and the type that comes closest.
-func (p *problem) explainSize(pool *offering.Pool, d *placement.Demand, set dense.Set) string {
+func (p *planning) explainSize(pool *offering.Pool, d *placement.Demand, set dense.Set) string {
 	types, largest := 0, make([]int, len(p.work.Axes.Names))
 	for r := range largest {
 		largest[r] = -1
@@ -217,11 +217,11 @@ func amountText(name corev1.ResourceName, amount int64) string {
 	return decimal(float64(amount)/(1<<30), 1) + "Gi"
 }
 
-func (p *problem) anyColumn(set dense.Set, config int) bool {
+func (p *planning) anyColumn(set dense.Set, config int) bool {
 	return slices.ContainsFunc(p.offers.PoolTypes[config].Offerings, set.Has)
 }
 
-func (p *problem) daemonText(c *offering.PoolType) string {
+func (p *planning) daemonText(c *offering.PoolType) string {
 	if len(c.DaemonRequests) == 0 {
 		return ""
 	}
@@ -229,7 +229,7 @@ func (p *problem) daemonText(c *offering.PoolType) string {
 }
 
 // explainLimits names the limit that even the smallest node which would do exceeds; empty if there is none.
-func (p *problem) explainLimits(pool *offering.Pool, fitting dense.Set) string {
+func (p *planning) explainLimits(pool *offering.Pool, fitting dense.Set) string {
 	left := pool.Left()
 	for i, l := range pool.Limits {
 		planned, smallest := p.plannedOf(pool, i), int64(-1)
@@ -255,7 +255,7 @@ func usedText(l offering.Limit, planned int64) string {
 }
 
 // plannedOf is the most that the plan's nodes can take of the pool's limit i.
-func (p *problem) plannedOf(pool *offering.Pool, i int) int64 {
+func (p *planning) plannedOf(pool *offering.Pool, i int) int64 {
 	planned := int64(0)
 	for _, claim := range p.plan.NodeClaims {
 		if claim.NodeClaim.Labels[api.NodePoolLabelKey] == pool.Name() {
@@ -266,7 +266,7 @@ func (p *problem) plannedOf(pool *offering.Pool, i int) int64 {
 }
 
 // plannedUse is the most that a planned node can take of the pool's limit i.
-func (p *problem) plannedUse(pool *offering.Pool, claim *plan.PlannedNodeClaim, i int) int64 {
+func (p *planning) plannedUse(pool *offering.Pool, claim *plan.PlannedNodeClaim, i int) int64 {
 	most := int64(0)
 	for j := pool.FirstType; j < pool.EndType; j++ {
 		if slices.Contains(claim.InstanceTypes, p.offers.PoolTypes[j].Type.Name) {
@@ -276,8 +276,8 @@ func (p *problem) plannedUse(pool *offering.Pool, claim *plan.PlannedNodeClaim, 
 	return most
 }
 
-// planUnplaced notes the pods without a place, and for each node pool why.
-func (p *problem) planUnplaced() {
+// explainUnplaced notes the pods without a place, and for each node pool why.
+func (p *planning) explainUnplaced() {
 	for _, left := range p.refused {
 		switch {
 		case left.Demand == nil:

@@ -5,7 +5,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/planner/claims"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,8 +12,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// BenchmarkFrame measures what Solve spends around packing: the reading of the snapshot, the division into demands, and the writing of claims. On a machine with other
-// work its processor time says more than the time on the clock.
+// BenchmarkFrame measures the stages around packing: reading the snapshot, dividing pod groups into
+// demands, and writing claims. On a busy machine its processor time says more than the clock.
 func BenchmarkFrame(b *testing.B) {
 	for _, workload := range workloads {
 		for _, count := range []int{500, 2000} {
@@ -22,36 +21,34 @@ func BenchmarkFrame(b *testing.B) {
 			s.InstanceTypes["default"] = everySo(s.InstanceTypes["default"], benchmarkTypes)
 			s.Pods = workload.pods(count)
 			b.Run(fmt.Sprintf("read/%s/%d", workload.name, count), func(b *testing.B) {
-				measured(b, func() { newProblem(s) })
+				measured(b, func() { read(s) })
 			})
 			b.Run(fmt.Sprintf("divide/%s/%d", workload.name, count), func(b *testing.B) {
-				problems := make([]*problem, b.N)
-				for i := range problems {
-					problems[i] = newProblem(s)
+				plannings := make([]*planning, b.N)
+				for i := range plannings {
+					plannings[i] = read(s)
 				}
 				measured(b, func() {
-					p := problems[0]
-					problems = problems[1:]
-					p.topology.Divide(p.work.Groups)
-					p.state.FinishDemands()
+					p := plannings[0]
+					plannings = plannings[1:]
+					p.domain.Divide(p.work.Groups)
 				})
 			})
 			b.Run(fmt.Sprintf("claims/%s/%d", workload.name, count), func(b *testing.B) {
-				p := newProblem(s)
-				for shapes := p.work.Groups; len(shapes) > 0; p.state.Round++ {
-					shapes = p.placeShapes(shapes)
-				}
+				p := read(s)
+				p.domain.Divide(p.work.Groups)
+				p.packNewNodes(0)
+				p.repairPlacements()
 				units := make([][][]*corev1.Pod, len(p.state.Demands))
 				for i, d := range p.state.Demands {
 					units[i] = d.Units
 				}
 				measured(b, func() {
-					p.plan = &plan.Plan{}
 					for i, d := range p.state.Demands {
 						d.Units = units[i]
 					}
-					claims.Write(p.state, p.state.Planned)
-					p.sortPlan()
+					p.plan.NodeClaims, _ = claims.Write(p.state, p.state.Planned)
+					sortClaims(p.plan.NodeClaims)
 				})
 			})
 		}
@@ -68,7 +65,7 @@ func measured(b *testing.B, f func()) {
 	b.ReportMetric(float64(processorTime()-before)/float64(b.N), "cpu-ns/op")
 }
 
-// processorTime is what the process has used, in nanoseconds.
+// processorTime is the processor time that the process has used, in nanoseconds.
 func processorTime() int64 {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {

@@ -111,8 +111,8 @@ func TestRoundsOfPacking(t *testing.T) {
 	for i := range 5 {
 		s.Pods = append(s.Pods, newPod(fmt.Sprint("big", i), "3", "1Gi"), newPod(fmt.Sprint("small", i), "1", "1Gi"))
 	}
-	p := newProblem(s)
-	p.topology.Divide(p.work.Groups)
+	p := read(s)
+	p.domain.Divide(p.work.Groups)
 	big, small := p.state.Demands[0], p.state.Demands[1]
 	big.Waiting, small.Waiting = 4, 0
 	nodes, _ := packing.Pack(p.state, nil)

@@ -44,7 +44,7 @@ func TestShapesTakeWhatPodsTake(t *testing.T) {
 		}
 		s.Pods = append(s.Pods, pod)
 	}
-	p := newProblem(s)
+	p := read(s)
 	seen := map[string]bool{}
 	pods := 0
 	for _, shape := range p.work.Groups {

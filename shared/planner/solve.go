@@ -16,102 +16,83 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/workload"
 )
 
-// problem is a snapshot with the plan that is made for it.
-type problem struct {
-	work     *workload.Workload
-	offers   *offering.Index
-	state    *placement.State
-	topology *topology.Topology
-	repairs  *repair.Repairer
-	// plansMade counts the plans that replan has made.
-	plansMade int
-	// worth is what packing last found units to be worth.
-	worth *bound.Dual
+// Solve plans a place for every pod of the snapshot that can have one, as cheaply as it finds:
+// first on existing nodes and nodes in flight, then on new nodes. It does not change the snapshot.
+// The plan shares no memory with the snapshot that a change of either would reach.
+func Solve(s *plan.Snapshot) *plan.Plan {
+	if len(s.Pods) == 0 {
+		return &plan.Plan{}
+	}
+	first := makePlan(s)
+	return first.replan().plan
+}
+
+// planning is a plan with the stages' results that it was made from.
+type planning struct {
+	work   *workload.Workload
+	offers *offering.Index
+	state  *placement.State
+	domain *topology.Topology
+	repair *repair.Repairer
+	// prices are those of the last packing; nil if nothing was packed.
+	prices *bound.Dual
 	// refused are the pods that no round could place.
 	refused []placement.Leftover
 	plan    *plan.Plan
 }
 
-// Solve plans a place for every pod of the snapshot that can have one: on the nodes that are there or on their way, then on new nodes, as cheap as it finds.
-// It changes nothing in the snapshot, and the plan shares no memory with it that either would change.
-func Solve(s *plan.Snapshot) *plan.Plan {
-	if len(s.Pods) == 0 {
-		return &plan.Plan{}
-	}
-	p := newProblem(s)
-	p.solve()
-	return p.further()
-}
-
-// solve makes the plan.
-func (p *problem) solve() {
-	for shapes := p.work.Groups; len(shapes) > 0; p.state.Round++ {
-		shapes = p.placeShapes(shapes)
+// makePlan runs the stages in their order. A round places pod groups; each further round is for the
+// pods without a place, which have given up one more preference. The plan buys nothing that is
+// excluded.
+func makePlan(s *plan.Snapshot, exclusions ...offering.Exclusion) *planning {
+	p := read(s, exclusions...)
+	for groups := p.work.Groups; len(groups) > 0; p.state.Round++ {
+		first := len(p.state.Demands)
+		p.domain.Divide(groups)
+		p.state.FillExisting(first)
+		p.packNewNodes(first)
+		p.repairPlacements()
+		groups = p.relax()
 	}
 	p.plan.Nominations = p.state.Nominate()
 	var placed []int
 	p.plan.NodeClaims, placed = claims.Write(p.state, p.state.Planned)
-	if !p.work.Snapshot.SkipImprovement {
-		p.plan.LowerBoundPerHour = bound.LowerBound(p.state, placed, p.worth)
+	if !s.SkipImprovement {
+		p.plan.LowerBoundPerHour = bound.LowerBound(p.state, placed, p.prices)
 	}
-	p.planUnplaced()
-	p.sortPlan()
+	p.explainUnplaced()
+	p.sort()
+	return p
 }
 
-// newProblem reads the snapshot. Nothing is bought that is left out.
-func newProblem(s *plan.Snapshot, leftOut ...offering.Exclusion) *problem {
+// read runs the stages that do not depend on the plan.
+func read(s *plan.Snapshot, exclusions ...offering.Exclusion) *planning {
 	work := workload.Read(s)
-	offers := offering.Build(work, leftOut)
+	offers := offering.Build(work, exclusions)
 	state := placement.New(work, offers)
-	domains := topology.New(work, offers, state)
-	return &problem{
-		work: work, offers: offers, state: state, topology: domains,
-		repairs: repair.New(state, domains), plan: &plan.Plan{},
+	domain := topology.New(work, offers, state)
+	return &planning{
+		work: work, offers: offers, state: state, domain: domain, repair: repair.New(state, domain), plan: &plan.Plan{},
 	}
 }
 
-// placeRounds bounds how often single units are placed and taken back again where they change what others are measured by.
-const placeRounds = 4
-
-// placeShapes gives the shapes' pods places, on nodes that exist, then on new ones. What it returns are the pods that found none, as shapes that have given up a
-// preference for it; those that have none left to give up are unplaced.
-func (p *problem) placeShapes(shapes []*workload.Group) []*workload.Group {
-	first := len(p.state.Demands)
-	p.topology.Counts.Placed = false
-	p.topology.Divide(shapes)
-	p.state.FinishDemands()
-	p.state.FillExisting(first)
-	p.pack(first)
-	p.repairs.RetractViolations()
-	for range placeRounds {
-		p.repairs.PlaceSingly()
-		if !p.repairs.RetractViolations() {
-			break
-		}
-	}
-	return p.relaxLeft()
-}
-
-// pack plans new nodes for the demands from first on. Those that have to follow others wait until the others have their places.
-func (p *problem) pack(first int) {
+// packNewNodes plans new nodes for the demands from the first on. Demands that must share a node
+// with other pods wait until those have their places.
+func (p *planning) packNewNodes(first int) {
 	waiting := make([]int, len(p.state.Demands))
-	any := false
+	packs := false
 	for _, d := range p.state.Demands[first:] {
 		waiting[d.Index] = d.Waiting
 		if len(d.Follows) > 0 {
 			d.Waiting = 0
 		}
-		any = any || d.Waiting > 0
+		packs = packs || d.Waiting > 0
 	}
-	if !any {
-		for _, d := range p.state.Demands[first:] {
-			d.Waiting = waiting[d.Index]
+	if packs {
+		nodes, prices := packing.Pack(p.state, p.state.Planned)
+		if p.state.Planned = nodes; prices != nil {
+			p.prices = prices
 		}
-		return
-	}
-	nodes, dual := packing.Pack(p.state, p.state.Planned)
-	if p.state.Planned = nodes; dual != nil {
-		p.worth = dual
 	}
 	for _, d := range p.state.Demands[first:] {
 		if len(d.Follows) > 0 {
@@ -120,8 +101,61 @@ func (p *problem) pack(first int) {
 	}
 }
 
-// relaxLeft takes the pods without a place out of their demands.
-func (p *problem) relaxLeft() []*workload.Group {
+// repairRounds bounds how often single units are placed and retracted again, where each place
+// changes what others are measured by.
+const repairRounds = 4
+
+// repairPlacements retracts placements that break a constraint, and places the waiting units singly.
+func (p *planning) repairPlacements() {
+	p.repair.RetractViolations()
+	for range repairRounds {
+		p.repair.PlaceSingly()
+		if !p.repair.RetractViolations() {
+			return
+		}
+	}
+}
+
+// relax takes the pods without a place out of their demands. It returns them as pod groups that
+// have given up one preference. Pods without a preference left are refused.
+func (p *planning) relax() []*workload.Group {
+	p.collectLeftovers()
+	var next []*workload.Group
+	var strict []placement.Leftover
+	relaxedOf := map[*workload.Group]*workload.Group{}
+	for _, left := range p.state.Leftovers {
+		if relaxed := relaxedOf[left.Group]; relaxed != nil {
+			relaxed.Pods = append(relaxed.Pods, left.Pods...)
+			continue
+		}
+		relaxed := p.work.Relax(left.Group, slices.Clone(left.Pods))
+		relaxedOf[left.Group] = relaxed
+		if relaxed == nil {
+			strict = append(strict, left)
+			continue
+		}
+		next = append(next, relaxed)
+	}
+	p.state.Leftovers = nil
+	for _, left := range strict {
+		// Relaxed pods may go where pods without a preference can follow them.
+		g := left.Group
+		if len(next) == 0 || g.Problem != "" || len(g.Topology.Affinity)+len(g.Topology.Spread) == 0 {
+			p.refused = append(p.refused, left)
+			continue
+		}
+		again := *g
+		again.Pods = slices.Clone(left.Pods)
+		next = append(next, &again)
+	}
+	for _, g := range next {
+		slices.SortFunc(g.Pods, workload.ComparePods)
+	}
+	return next
+}
+
+// collectLeftovers moves the waiting units of all demands to the leftovers.
+func (p *planning) collectLeftovers() {
 	for _, d := range p.state.Demands {
 		if d.Waiting == 0 {
 			continue
@@ -131,43 +165,13 @@ func (p *problem) relaxLeft() []*workload.Group {
 		p.state.Leftovers[len(p.state.Leftovers)-1].Demand = d
 		d.Units, d.Waiting = d.Units[:placed], 0
 		if placed == 0 {
-			p.topology.Record(d, 0)
+			p.domain.Record(d, 0)
 		}
 	}
-	var next []*workload.Group
-	var waiting []placement.Leftover
-	byShape := map[*workload.Group]*workload.Group{}
-	for _, left := range p.state.Leftovers {
-		if relaxed, ok := byShape[left.Shape]; ok && relaxed != nil {
-			relaxed.Pods = append(relaxed.Pods, left.Pods...)
-			continue
-		}
-		relaxed := p.work.Relax(left.Shape, slices.Clone(left.Pods))
-		byShape[left.Shape] = relaxed
-		if relaxed == nil {
-			waiting = append(waiting, left)
-			continue
-		}
-		next = append(next, relaxed)
-	}
-	p.state.Leftovers = nil
-	for _, left := range waiting {
-		// Where others go once they have given up a preference, pods may follow that have none.
-		if s := left.Shape; len(next) > 0 && s.Problem == "" && len(s.Topology.Affinity)+len(s.Topology.Spread) > 0 {
-			again := *s
-			again.Pods = slices.Clone(left.Pods)
-			next = append(next, &again)
-			continue
-		}
-		p.refused = append(p.refused, left)
-	}
-	for _, s := range next {
-		slices.SortFunc(s.Pods, workload.ComparePods)
-	}
-	return next
 }
 
-func (p *problem) sortPlan() {
+// sort sorts the plan's lists, and adds up its price in that order.
+func (p *planning) sort() {
 	slices.SortFunc(p.plan.Nominations, func(a, b plan.Nomination) int { return plan.CompareRefs(a.Pod, b.Pod) })
 	slices.SortFunc(p.plan.Unplaced, func(a, b plan.Unplaced) int { return plan.CompareRefs(a.Pod, b.Pod) })
 	sortClaims(p.plan.NodeClaims)
@@ -176,7 +180,8 @@ func (p *problem) sortPlan() {
 	}
 }
 
-// sortClaims sorts by pool, then price, dearest first, then by pods. Claims are large: each is moved once.
+// sortClaims sorts by pool, then by price, dearest first, then by pods. A claim is a large value, so
+// the order is found by index, and each claim moves once.
 func sortClaims(claims []plan.PlannedNodeClaim) {
 	order := make([]int32, len(claims))
 	for i := range order {
@@ -184,10 +189,10 @@ func sortClaims(claims []plan.PlannedNodeClaim) {
 	}
 	slices.SortFunc(order, func(i, j int32) int {
 		a, b := &claims[i], &claims[j]
-		return cmp.Or(strings.Compare(a.NodeClaim.GenerateName, b.NodeClaim.GenerateName), -cmp.Compare(a.PricePerHour, b.PricePerHour),
-			plan.CompareRefs(a.Pods[0], b.Pods[0]), cmp.Compare(i, j))
+		return cmp.Or(strings.Compare(a.NodeClaim.GenerateName, b.NodeClaim.GenerateName),
+			-cmp.Compare(a.PricePerHour, b.PricePerHour), plan.CompareRefs(a.Pods[0], b.Pods[0]), cmp.Compare(i, j))
 	})
-	// Where a claim has been taken away, the one that belongs there comes next, until the first one's place is found.
+	// Follow each cycle of the permutation: the freed place takes the claim that belongs there.
 	for start := range order {
 		if int(order[start]) == start {
 			continue

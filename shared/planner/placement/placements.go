@@ -50,7 +50,7 @@ func (p *State) PlannedChanged() {
 
 // Leftover are pods of a shape without a place: for a reason found before nodes were packed, or as a demand that nothing has room for.
 type Leftover struct {
-	Shape  *workload.Group
+	Group  *workload.Group
 	Pods   []*corev1.Pod
 	Reason string
 	Demand *Demand
@@ -59,7 +59,7 @@ type Leftover struct {
 // Leave notes that pods of a shape stay without a place.
 func (p *State) Leave(s *workload.Group, pods []*corev1.Pod, reason string) {
 	if len(pods) > 0 {
-		p.Leftovers = append(p.Leftovers, Leftover{Shape: s, Pods: pods, Reason: reason})
+		p.Leftovers = append(p.Leftovers, Leftover{Group: s, Pods: pods, Reason: reason})
 	}
 }
 

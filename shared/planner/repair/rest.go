@@ -41,8 +41,8 @@ func (p *Repairer) PlaceSingly() {
 		var rests []rest
 		for i := range p.state.Leftovers {
 			l := &p.state.Leftovers[i]
-			if l.Shape.Problem == "" {
-				rests = append(rests, rest{l.Shape, placement.Single(l.Pods), func(n int) { l.Pods = l.Pods[n:] }})
+			if l.Group.Problem == "" {
+				rests = append(rests, rest{l.Group, placement.Single(l.Pods), func(n int) { l.Pods = l.Pods[n:] }})
 			}
 		}
 		for _, d := range p.state.Demands {

@@ -62,7 +62,7 @@ type counts struct {
 	filters map[string]*nodeFilter
 	// Uncertain are the tallies that have doubtful demands. As long as nodes are not packed yet these count for all their pods, after that where they are: placed says so.
 	Uncertain []*counter
-	Placed    bool
+	placed    bool
 	// Places are the places of each demand's units, while unskew looks at them.
 	Places [][]Place
 	// fixed remembers fixedDomains.
@@ -287,7 +287,7 @@ func (p *Topology) recordIn(t *counter, d *placement.Demand, delta int) {
 // recordPlaced counts a doubtful demand in a tally anew.
 func (p *Topology) recordPlaced(t *counter, d *placement.Demand) {
 	pods := d.Counted
-	if p.Counts.Placed || d.Round < p.state.Round {
+	if p.Counts.placed || d.Round < p.state.Round {
 		pods = 0
 		p.eachPlace(d, func(at Place, units int) {
 			if at.Planned != nil && t.filter.countsPlanned(p.state, at.Planned) || at.Existing != nil && t.filter.counts(at.Existing.Node) {
@@ -301,7 +301,7 @@ func (p *Topology) recordPlaced(t *counter, d *placement.Demand) {
 
 // RecordPlaced counts the doubtful demands by where they are now.
 func (p *Topology) RecordPlaced() {
-	p.Counts.Placed = true
+	p.Counts.placed = true
 	for _, t := range p.Counts.Uncertain {
 		for index := range t.Uncertain {
 			p.recordPlaced(t, p.state.Demands[index])

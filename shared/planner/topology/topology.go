@@ -38,6 +38,7 @@ type Part struct {
 
 // Divide makes the demands of the shapes.
 func (p *Topology) Divide(shapes []*workload.Group) {
+	p.Counts.placed = false
 	b := p.Counts
 	clear(b.concerned)
 	for _, s := range shapes {
@@ -102,6 +103,7 @@ func (p *Topology) Divide(shapes []*workload.Group) {
 		}
 		waiting = deferred
 	}
+	p.state.FinishDemands()
 }
 
 // rank orders shapes by what they demand of other pods.

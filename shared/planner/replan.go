@@ -1,0 +1,124 @@
+package planner
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner/bound"
+	"github.com/whittle-dev/whittle/shared/planner/offering"
+	"github.com/whittle-dev/whittle/shared/planner/workload"
+)
+
+// The stages are greedy: a domain, an alternative or the offering of a node is chosen once. So one
+// more type or zone on offer can make a plan dearer. Where a small plan costs clearly more than its
+// bound, replan tries it without one of the things that it uses.
+
+const (
+	// replanPods is the most waiting pods for which a second plan is made.
+	replanPods = 64
+	// replanExclusions is the most things that are excluded together.
+	replanExclusions = 4
+	// replanPlans and replanOfferings bound the work: the most further plans, and the most offerings
+	// that all of them may read.
+	replanPlans, replanOfferings = 24, 60_000
+	// replanGap is the ratio of price to bound that is good enough.
+	replanGap = 1.02
+)
+
+// replan returns the cheapest of the plan and the further plans that exclude something it uses.
+func (p *planning) replan() *planning {
+	if p.work.Snapshot.SkipImprovement || !p.onlyPriceMatters() {
+		return p
+	}
+	best, plans := p, 0
+	for range replanExclusions {
+		from := best
+		for _, exclusion := range from.used() {
+			plans++
+			if plans > replanPlans || plans*len(p.offers.Offerings) > replanOfferings ||
+				best.plan.PricePerHour <= replanGap*best.plan.LowerBoundPerHour {
+				return best
+			}
+			other := makePlan(p.work.Snapshot, append(slices.Clone(from.offers.Excluded), exclusion)...)
+			if other.cheaperThan(best) {
+				// The bound of a plan with exclusions holds for such plans only.
+				other.plan.LowerBoundPerHour = p.boundOf(other.plan)
+				best = other
+			}
+		}
+		if best == from {
+			break
+		}
+	}
+	return best
+}
+
+// onlyPriceMatters reports whether few pods wait, all have places, and only the price tells further
+// plans apart: no preference, no NodePool before others, and no spread, whose domains an exclusion
+// would change.
+func (p *planning) onlyPriceMatters() bool {
+	if len(p.work.Snapshot.Pods) > replanPods || len(p.plan.Unplaced) > 0 || len(p.offers.Tiers) != 1 {
+		return false
+	}
+	return !slices.ContainsFunc(p.work.Groups, func(g *workload.Group) bool {
+		return g.Preferences && (g.AvoidsTaints || workload.RelaxSpec(g.Spec) != nil) ||
+			slices.ContainsFunc(g.Topology.Spread, func(t workload.SpreadTerm) bool { return t.Key != corev1.LabelHostname })
+	})
+}
+
+// cheaperThan reports whether the plan places all pods, uses no more exotic instance types than the
+// other plan, and costs less by more than rounding.
+func (p *planning) cheaperThan(other *planning) bool {
+	return len(p.plan.Unplaced) == 0 && p.exoticNodes() <= other.exoticNodes() &&
+		p.plan.PricePerHour < other.plan.PricePerHour*(1-1e-6)
+}
+
+func (p *planning) exoticNodes() int {
+	nodes := 0
+	for _, n := range p.state.Planned {
+		if p.offers.IsExotic(n.Offering) {
+			nodes++
+		}
+	}
+	return nodes
+}
+
+// used are the instance types, NodePools, zones and capacity types of the plan's new nodes.
+func (p *planning) used() []offering.Exclusion {
+	var used []offering.Exclusion
+	for _, key := range []string{
+		corev1.LabelInstanceTypeStable, api.NodePoolLabelKey, corev1.LabelTopologyZone, api.CapacityTypeLabelKey,
+	} {
+		for _, n := range p.state.Planned {
+			poolType, source := p.offers.PoolTypeOf(n.Offering), p.offers.Offerings[n.Offering].Source
+			value := offering.AspectValue(key, poolType.Pool, poolType.Type, source)
+			if e := (offering.Exclusion{Key: key, Value: value}); !slices.Contains(used, e) {
+				used = append(used, e)
+			}
+		}
+	}
+	return used
+}
+
+// boundOf is the lower bound for the pods that another plan has on new nodes, without exclusions.
+func (p *planning) boundOf(other *plan.Plan) float64 {
+	demandOf := map[plan.PodRef]int{}
+	for i, d := range p.state.Demands {
+		for _, pod := range d.Group.Pods {
+			demandOf[plan.RefOf(pod)] = i
+		}
+	}
+	placed := make([]int, len(p.state.Demands))
+	for i := range other.NodeClaims {
+		for _, ref := range other.NodeClaims[i].Pods {
+			placed[demandOf[ref]]++
+		}
+	}
+	for i, d := range p.state.Demands {
+		placed[i] /= d.PodsPerUnit()
+	}
+	return bound.LowerBound(p.state, placed, p.prices)
+}
