@@ -19,8 +19,8 @@ import (
 
 var now = consolidationtest.Now
 
-// someTypes are real instance types of ordinary families: one of so many, and those that fleets ask
-// for by name.
+// someTypes are real instance types of the families c, m and r: one of so many, and those that
+// fleets name.
 func someTypes(t testing.TB, every int) []catalog.InstanceType {
 	types := catalog.Resolve(
 		catalogtest.Snapshot(t),
@@ -53,8 +53,8 @@ func cluster(types []catalog.InstanceType, capacityTypes ...string) *plan.Snapsh
 	}
 }
 
-// addNode adds a node of the type, of the capacity type in the first zone that has it, with pods of
-// so many thousandths of a core and as many MiB, that all have run for a day.
+// addNode adds a node of the type in the first zone that has the capacity type. Its pods request so
+// many thousandths of a core and as many MiB, and have run for a day.
 func addNode(t testing.TB, s *plan.Snapshot, name, typeName, capacityType string, pods ...int64) *plan.Node {
 	t.Helper()
 	types := s.InstanceTypes["default"]
@@ -78,7 +78,7 @@ func solve(s *plan.Snapshot) *consolidation.Plan {
 	return consolidation.Solve(&consolidation.Snapshot{Cluster: s, Now: now})
 }
 
-// stayOf is what the plan says of a node that stays.
+// stayOf is the plan's reason why the node stays.
 func stayOf(t testing.TB, p *consolidation.Plan, name string) consolidation.Stay {
 	t.Helper()
 	for _, stay := range p.Stays {

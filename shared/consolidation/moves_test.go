@@ -16,7 +16,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/consolidation/settings"
 )
 
-// without gives the types without what the function says is not to be had.
+// without gives the types with the offerings unavailable that the function names.
 func without(
 	types []catalog.InstanceType,
 	out func(*catalog.InstanceType, *catalog.Offering) bool,
@@ -58,7 +58,7 @@ func TestOnDemandNodesGoBackToSpotWhenTheShortageHasEnded(t *testing.T) {
 		name  string
 		types []catalog.InstanceType
 		moves int
-	}{{"as long as it lasts they stay", short, 0}, {"then they go", types, 1}} {
+	}{{"during the shortage they stay", short, 0}, {"after it they are replaced", types, 1}} {
 		t.Run(test.name, func(t *testing.T) {
 			s := cluster(test.types, api.CapacityTypeSpot, api.CapacityTypeOnDemand)
 			cheapest, offering, _ := catalog.Cheapest(
@@ -89,7 +89,7 @@ func TestSpotNodesKeepAlternatives(t *testing.T) {
 	types := someTypes(t, 1)
 	for _, left := range []int{14, 15, 1000} {
 		t.Run(fmt.Sprint(left), func(t *testing.T) {
-			// So many of the types that hold the pod are to be had as spot.
+			// So many of the types that hold the pod are available as spot.
 			kept := map[string]bool{}
 			few := without(types, func(typ *catalog.InstanceType, o *catalog.Offering) bool {
 				if o.CapacityType == api.CapacityTypeSpot && typ.Allocatable.Cpu().MilliValue() >= 1500 &&
@@ -119,8 +119,9 @@ func TestSpotNodesKeepAlternatives(t *testing.T) {
 	}
 }
 
-// TestNothingLaunchedIsDearerThanWhatGoes holds the claims, not only what they say of themselves.
-func TestNothingLaunchedIsDearerThanWhatGoes(t *testing.T) {
+// TestNoLaunchIsDearerThanTheDeletedNodes reads the claims' requirements, not only the prices in
+// the plan.
+func TestNoLaunchIsDearerThanTheDeletedNodes(t *testing.T) {
 	s := cluster(someTypes(t, 2), api.CapacityTypeOnDemand)
 	for i := range 6 {
 		addNode(t, s, fmt.Sprintf("n%d", i), "m5.2xlarge", api.CapacityTypeOnDemand, 1000, 1100)
@@ -168,7 +169,12 @@ func TestBudgetsTakeTheBestFirst(t *testing.T) {
 	for _, test := range []struct {
 		allowed consolidation.Allowance
 		gone    int
-	}{{consolidation.Allowance{}, 0}, {consolidation.Allowance{Empty: 1}, 1}, {consolidation.Allowance{Empty: 2, Underutilized: 2}, 2}, {consolidation.Allowance{Empty: 100, Underutilized: 100}, 6}} {
+	}{
+		{consolidation.Allowance{}, 0},
+		{consolidation.Allowance{Empty: 1}, 1},
+		{consolidation.Allowance{Empty: 2, Underutilized: 2}, 2},
+		{consolidation.Allowance{Empty: 100, Underutilized: 100}, 6},
+	} {
 		p := consolidation.Solve(
 			&consolidation.Snapshot{Cluster: s, Allowed: map[string]consolidation.Allowance{"default": test.allowed}, Now: now},
 		)
@@ -192,13 +198,15 @@ func TestBudgetsTakeTheBestFirst(t *testing.T) {
 }
 
 func TestBalancedRefusesWhatSavesLittleForItsDisturbance(t *testing.T) {
-	for _, policy := range []api.ConsolidationPolicy{api.ConsolidationPolicyWhenEmptyOrUnderutilized, api.ConsolidationPolicyBalanced} {
+	for _, policy := range []api.ConsolidationPolicy{
+		api.ConsolidationPolicyWhenEmptyOrUnderutilized, api.ConsolidationPolicyBalanced,
+	} {
 		s := cluster(someTypes(t, 8), api.CapacityTypeOnDemand)
 		s.NodePools[0].Spec.Disruption.ConsolidationPolicy = policy
 		for i := range 4 {
 			addNode(t, s, fmt.Sprintf("dear-%d", i), "m5.4xlarge", api.CapacityTypeOnDemand, 15000)
 		}
-		// Small pods, and many: a large part of the pool's disturbance for a small part of its
+		// Many small pods are a large part of the pool's disturbance, for a small part of its
 		// price.
 		addNode(
 			t,
@@ -237,7 +245,7 @@ func TestBalancedRefusesWhatSavesLittleForItsDisturbance(t *testing.T) {
 	}
 }
 
-func TestAMoveIsLookedAtAgain(t *testing.T) {
+func TestCheckValidatesAMove(t *testing.T) {
 	s := cluster(someTypes(t, 8), api.CapacityTypeOnDemand)
 	for i := range 5 {
 		addNode(t, s, fmt.Sprintf("n%d", i), "m5.2xlarge", api.CapacityTypeOnDemand, 700, 900)
@@ -270,7 +278,9 @@ func TestAMoveIsLookedAtAgain(t *testing.T) {
 		"budgets":       func(c *consolidation.Snapshot) { c.Allowed = map[string]consolidation.Allowance{} },
 		"settles until": func(c *consolidation.Snapshot) { c.Now = now.Add(-22*time.Hour - 55*time.Minute) },
 		"would save $0.": func(c *consolidation.Snapshot) {
-			c.Cluster.NodePools[0].Annotations = map[string]string{settings.MinimumSavingsPercentAnnotationKey: "100", settings.MinimumSavingsAnnotationKey: "9"}
+			c.Cluster.NodePools[0].Annotations = map[string]string{
+				settings.MinimumSavingsPercentAnnotationKey: "100", settings.MinimumSavingsAnnotationKey: "9",
+			}
 		},
 	} {
 		fresh := cluster(s.InstanceTypes["default"], api.CapacityTypeOnDemand)

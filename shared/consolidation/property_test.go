@@ -42,8 +42,8 @@ func shuffled(s *plan.Snapshot, random *rand.Rand) *plan.Snapshot {
 	return &other
 }
 
-// carryOut makes the moves one after the other, and checks each on the cluster as those before it
-// have left it.
+// carryOut makes the moves one after the other, and checks each on the cluster after those before
+// it.
 func carryOut(t *testing.T, s *plan.Snapshot, moves []consolidation.Move, run string, at time.Time) *plan.Snapshot {
 	t.Helper()
 	for i := range moves {
@@ -59,9 +59,9 @@ func carryOut(t *testing.T, s *plan.Snapshot, moves []consolidation.Move, run st
 	return s
 }
 
-// TestFleetsComeToRest carries out what is planned for fleets until there is nothing more to do,
-// within a budget: every pod has a place after every move, the price never rises, no more nodes go
-// at once than the budget lets, and then nothing moves any more, as often as one asks.
+// TestFleetsComeToRest carries out plans for fleets within a budget until no move is left. Every
+// pod has a place after every move, the price never rises, and no plan exceeds the budget. Further
+// plans for the fleet then have no moves either.
 func TestFleetsComeToRest(t *testing.T) {
 	types := someTypes(t, 12)
 	for _, fleet := range consolidationtest.Fleets() {
@@ -106,8 +106,7 @@ func TestFleetsComeToRest(t *testing.T) {
 	}
 }
 
-// randomCluster is a small cluster without waiting pods, with the source of the seed's further
-// choices.
+// randomCluster is a small cluster without pending pods, and a source for further random choices.
 func randomCluster(seed uint64) (*plan.Snapshot, *rand.Rand) {
 	s := plantest.Random(seed)
 	s.Pods = nil
@@ -170,7 +169,7 @@ func TestRandomClusters(t *testing.T) {
 	}
 }
 
-// checkMayGo holds what keeps a node whatever it costs.
+// checkMayGo checks that nothing keeps a deleted node: its state, or a protected pod.
 func checkMayGo(t *testing.T, seed uint64, s *plan.Snapshot, claim string) {
 	t.Helper()
 	for i := range s.Nodes {
@@ -190,8 +189,8 @@ func checkMayGo(t *testing.T, seed uint64, s *plan.Snapshot, claim string) {
 	}
 }
 
-// TestWhatHasJustMovedIsLeftAlone asks again at once after all moves have been carried out.
-func TestWhatHasJustMovedIsLeftAlone(t *testing.T) {
+// TestFreshlyMovedPodsStay plans again at once after all moves were carried out.
+func TestFreshlyMovedPodsStay(t *testing.T) {
 	types := someTypes(t, 12)
 	for _, fleet := range consolidationtest.Fleets() {
 		t.Run(fleet.Name, func(t *testing.T) {

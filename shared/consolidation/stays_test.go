@@ -16,8 +16,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// TestWhyANodeStays takes a node that would go (its one small pod fits beside others) and gives it
-// a reason to stay, one at a time.
+// TestWhyANodeStays gives a node that would be deleted one reason to stay at a time. Its one small
+// pod fits beside others.
 func TestWhyANodeStays(t *testing.T) {
 	types := someTypes(t, 8)
 	pool := func(change func(*api.NodePool)) func(*plan.Snapshot, *plan.Node) {
@@ -39,18 +39,51 @@ func TestWhyANodeStays(t *testing.T) {
 		message string
 	}{
 		{"nothing keeps it", func(*plan.Snapshot, *plan.Node) {}, "", ""},
-		{"a pod may not be disrupted", annotatedPod(api.DoNotDisruptAnnotationKey, "true"), consolidation.Protected, "low-pod-0 has the annotation"},
-		{"a pod may not be disrupted for a time that runs", annotatedPod(api.DoNotDisruptAnnotationKey, "48h"), consolidation.Protected, "low-pod-0 has the annotation"},
+		{
+			"a pod may not be disrupted", annotatedPod(api.DoNotDisruptAnnotationKey, "true"), consolidation.Protected,
+			"low-pod-0 has the annotation",
+		},
+		{
+			"a pod may not be disrupted for a time that runs", annotatedPod(api.DoNotDisruptAnnotationKey, "48h"),
+			consolidation.Protected, "low-pod-0 has the annotation",
+		},
 		{"a pod's time has run out", annotatedPod(api.DoNotDisruptAnnotationKey, "1h"), "", ""},
-		{"a pod is not safe to evict", annotatedPod("cluster-autoscaler.kubernetes.io/safe-to-evict", "false"), consolidation.Protected, "safe-to-evict"},
-		{"the node may not be disrupted", annotatedNode(api.DoNotDisruptAnnotationKey, "true"), consolidation.Protected, "the node has the annotation"},
-		{"the node may not be disrupted for a time that runs", annotatedNode(api.DoNotDisruptAnnotationKey, "48h"), consolidation.Protected, "do-not-disrupt: 48h"},
+		{
+			"a pod is not safe to evict", annotatedPod("cluster-autoscaler.kubernetes.io/safe-to-evict", "false"),
+			consolidation.Protected, "safe-to-evict",
+		},
+		{
+			"the node may not be disrupted", annotatedNode(api.DoNotDisruptAnnotationKey, "true"), consolidation.Protected,
+			"the node has the annotation",
+		},
+		{
+			"the node may not be disrupted for a time that runs", annotatedNode(api.DoNotDisruptAnnotationKey, "48h"),
+			consolidation.Protected, "do-not-disrupt: 48h",
+		},
 		{"the node's time has run out", annotatedNode(api.DoNotDisruptAnnotationKey, "1h"), "", ""},
-		{"the node may not be scaled down", annotatedNode("cluster-autoscaler.kubernetes.io/scale-down-disabled", "true"), consolidation.Protected, "scale-down-disabled"},
-		{"its pool wants empty nodes gone only", pool(func(p *api.NodePool) { p.Spec.Disruption.ConsolidationPolicy = api.ConsolidationPolicyWhenEmpty }), consolidation.Policy, "WhenEmpty"},
-		{"its pool never consolidates", pool(func(p *api.NodePool) { p.Spec.Disruption.ConsolidateAfter = api.NeverDuration() }), consolidation.Policy, "Never"},
-		{"its pool has a number of nodes", pool(func(p *api.NodePool) { two := int64(2); p.Spec.Replicas = &two }), consolidation.Policy, "spec.replicas"},
-		{"its pool waits longer", pool(func(p *api.NodePool) { p.Spec.Disruption.ConsolidateAfter = api.DurationOf(48 * time.Hour) }), consolidation.Unsettled, "consolidateAfter 48h0m0s runs until 2026-06-02T13:00:00Z"},
+		{
+			"the node may not be scaled down", annotatedNode("cluster-autoscaler.kubernetes.io/scale-down-disabled", "true"),
+			consolidation.Protected, "scale-down-disabled",
+		},
+		{
+			"its pool wants empty nodes gone only",
+			pool(func(p *api.NodePool) { p.Spec.Disruption.ConsolidationPolicy = api.ConsolidationPolicyWhenEmpty }),
+			consolidation.Policy, "WhenEmpty",
+		},
+		{
+			"its pool never consolidates",
+			pool(func(p *api.NodePool) { p.Spec.Disruption.ConsolidateAfter = api.NeverDuration() }), consolidation.Policy,
+			"Never",
+		},
+		{
+			"its pool has a number of nodes", pool(func(p *api.NodePool) { two := int64(2); p.Spec.Replicas = &two }),
+			consolidation.Policy, "spec.replicas",
+		},
+		{
+			"its pool waits longer",
+			pool(func(p *api.NodePool) { p.Spec.Disruption.ConsolidateAfter = api.DurationOf(48 * time.Hour) }),
+			consolidation.Unsettled, "consolidateAfter 48h0m0s runs until 2026-06-02T13:00:00Z",
+		},
 		{"its pool lets it settle for longer", pool(func(p *api.NodePool) {
 			p.Annotations = map[string]string{settings.SettleTimeAnnotationKey: "48h"}
 		}), consolidation.Unsettled, "settles until"},
@@ -60,14 +93,29 @@ func TestWhyANodeStays(t *testing.T) {
 		{"its pool asks for what cannot be read", pool(func(p *api.NodePool) {
 			p.Annotations = map[string]string{settings.MinimumSavingsAnnotationKey: "much"}
 		}), consolidation.Policy, `is "much": write US dollars`},
-		{"pods have come of late", node(func(n *plan.Node) { n.Pods[0].Status.StartTime.Time = now.Add(-time.Minute) }), consolidation.Unsettled, "settles until 2026-06-01T12:09:00Z"},
-		{"it is not initialized", node(func(n *plan.Node) { delete(n.Node.Labels, api.NodeInitializedLabelKey) }), consolidation.Unsettled, "not initialized"},
-		{"it is not ready", node(func(n *plan.Node) { n.Node.Status.Conditions[0].Status = corev1.ConditionUnknown }), consolidation.Unsettled, "not ready"},
-		{"it is leaving", node(func(n *plan.Node) { n.Node.Spec.Taints = []corev1.Taint{api.DisruptedNoScheduleTaint()} }), consolidation.Unsettled, "leaving"},
+		{
+			"pods have come of late", node(func(n *plan.Node) { n.Pods[0].Status.StartTime.Time = now.Add(-time.Minute) }),
+			consolidation.Unsettled, "settles until 2026-06-01T12:09:00Z",
+		},
+		{
+			"it is not initialized", node(func(n *plan.Node) { delete(n.Node.Labels, api.NodeInitializedLabelKey) }),
+			consolidation.Unsettled, "not initialized",
+		},
+		{
+			"it is not ready", node(func(n *plan.Node) { n.Node.Status.Conditions[0].Status = corev1.ConditionUnknown }),
+			consolidation.Unsettled, "not ready",
+		},
+		{
+			"it is leaving", node(func(n *plan.Node) { n.Node.Spec.Taints = []corev1.Taint{api.DisruptedNoScheduleTaint()} }),
+			consolidation.Unsettled, "leaving",
+		},
 		{"another waits for it", func(s *plan.Snapshot, n *plan.Node) {
 			s.Nodes[0].NodeClaim.Annotations = map[string]string{disruption.ReplacedByAnnotationKey: n.NodeClaim.Name}
 		}, consolidation.Unsettled, "replaces a node"},
-		{"its price is not known", node(func(n *plan.Node) { n.Node.Labels[corev1.LabelInstanceTypeStable] = "m1.gone" }), consolidation.Unpriced, "m1.gone"},
+		{
+			"its price is not known", node(func(n *plan.Node) { n.Node.Labels[corev1.LabelInstanceTypeStable] = "m1.gone" }),
+			consolidation.Unpriced, "m1.gone",
+		},
 		{"pods that it was launched for wait", func(s *plan.Snapshot, n *plan.Node) {
 			waiting := *n.Pods[0].DeepCopy()
 			waiting.Name, waiting.UID, waiting.Spec.NodeName = "waiting", "uid-waiting", ""

@@ -11,11 +11,11 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// TestLargeFleetsTakeWhatBringsMostFirst carries out what is planned for fleets that are large
-// enough to be swept: each move is right and no dearer on the cluster as those before it leave it,
-// the first look saves more of all that is saved than it moves of all pods that are moved, the
-// order of the input does not count, and the fleet comes to rest.
-func TestLargeFleetsTakeWhatBringsMostFirst(t *testing.T) {
+// TestLargeFleetsSaveMostFirst carries out plans for fleets that are large enough to be swept. Each
+// move is right and no dearer on the cluster after those before it. The first plan's part of all
+// savings is larger than its part of all moved pods. The order of the input does not count, and the
+// fleet comes to rest.
+func TestLargeFleetsSaveMostFirst(t *testing.T) {
 	types := someTypes(t, 12)
 	for _, fleet := range consolidationtest.Fleets() {
 		t.Run(fleet.Name, func(t *testing.T) {

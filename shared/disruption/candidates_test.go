@@ -114,44 +114,164 @@ func TestCandidates(t *testing.T) {
 		notice  string
 	}{
 		{name: "a recommendation replaces the node", nodes: []disruption.Node{recommended("a", time.Minute)}, want: "a"},
-		{name: "a policy of Replace does too", pool: policy("Replace"), nodes: []disruption.Node{recommended("a", time.Minute)}, want: "a"},
-		{name: "a policy of Ignore does not", pool: policy("Ignore"), nodes: []disruption.Node{recommended("a", time.Minute)}},
-		{name: "a policy that is none does not, and says so", pool: policy("replace!"), nodes: []disruption.Node{recommended("a", time.Minute)}, notice: "write Replace or Ignore"},
-		{name: "an old recommendation counts no more", nodes: []disruption.Node{recommended("a", 2*time.Hour)}},
-		{name: "a recommendation that cannot be read counts for nothing", nodes: []disruption.Node{node("a", 0, inZone, annotated(disruption.RebalanceRecommendedAnnotationKey, "soon"))}},
+		{
+			name: "a policy of Replace does too", pool: policy("Replace"),
+			nodes: []disruption.Node{recommended("a", time.Minute)}, want: "a",
+		},
+		{
+			name: "a policy of Ignore does not", pool: policy("Ignore"), nodes: []disruption.Node{recommended("a", time.Minute)},
+		},
+		{
+			name: "an unknown policy does not, and a notice says so", pool: policy("replace!"),
+			nodes: []disruption.Node{recommended("a", time.Minute)}, notice: "write Replace or Ignore",
+		},
+		{name: "an old recommendation does not count any more", nodes: []disruption.Node{recommended("a", 2*time.Hour)}},
+		{
+			name:  "a recommendation that cannot be read does not count",
+			nodes: []disruption.Node{node("a", 0, inZone, annotated(disruption.RebalanceRecommendedAnnotationKey, "soon"))},
+		},
 		{name: "a new node is left alone", nodes: []disruption.Node{recommended("a", time.Minute, young)}},
-		{name: "an on-demand node has nothing to fear", nodes: []disruption.Node{recommended("a", time.Minute, onDemand)}},
-		{name: "budgets bound how many go at once, the first recommended first", budget: "2", nodes: []disruption.Node{recommended("a", time.Minute), recommended("b", 3*time.Minute), recommended("c", 2*time.Minute)}, want: "b,c", notice: "blocking budget"},
-		{name: "nodes being replaced take of the budget", budget: "2", nodes: []disruption.Node{recommended("a", time.Minute), recommended("b", 3*time.Minute), node("c", 0, annotated(disruption.ReplacedByAnnotationKey, "x"), begunAgo(time.Minute))}, want: "b", notice: "blocking budget"},
-		{name: "a budget of none keeps all", budget: "0", nodes: []disruption.Node{recommended("a", time.Minute)}, notice: "blocking budget"},
-		{name: "a protected pod keeps its node", nodes: []disruption.Node{recommended("a", time.Minute, protectedPod)}, notice: "do-not-disrupt"},
-		{name: "a failed replacement is not tried again soon", nodes: []disruption.Node{recommended("a", time.Minute, annotated(disruption.ReplaceAfterAnnotationKey, monday.Add(time.Minute).Format(time.RFC3339)))}},
-		{name: "a failed replacement is tried again later", nodes: []disruption.Node{recommended("a", time.Minute, annotated(disruption.ReplaceAfterAnnotationKey, monday.Format(time.RFC3339)))}, want: "a"},
-		{name: "a node that leaves is past it", nodes: []disruption.Node{recommended("a", time.Minute, claimDeleted)}},
-		{name: "in a pool with a fixed number of nodes too", pool: replicas, nodes: []disruption.Node{recommended("a", time.Minute)}, want: "a"},
-		{name: "not while a new pod waits", nodes: []disruption.Node{recommended("a", time.Minute)}, waiting: []*corev1.Pod{waitingPod(time.Second)}},
+		{
+			name:  "a recommendation for an on-demand node does not count",
+			nodes: []disruption.Node{recommended("a", time.Minute, onDemand)},
+		},
+		{
+			name: "budgets bound how many go at once, the first recommended first", budget: "2",
+			nodes: []disruption.Node{
+				recommended("a", time.Minute), recommended("b", 3*time.Minute), recommended("c", 2*time.Minute),
+			},
+			want: "b,c", notice: "blocking budget",
+		},
+		{
+			name: "nodes being replaced take of the budget", budget: "2",
+			nodes: []disruption.Node{
+				recommended("a", time.Minute), recommended("b", 3*time.Minute),
+				node("c", 0, annotated(disruption.ReplacedByAnnotationKey, "x"), begunAgo(time.Minute)),
+			},
+			want: "b", notice: "blocking budget",
+		},
+		{
+			name: "a budget of none keeps all", budget: "0", nodes: []disruption.Node{recommended("a", time.Minute)},
+			notice: "blocking budget",
+		},
+		{
+			name: "a protected pod keeps its node", nodes: []disruption.Node{recommended("a", time.Minute, protectedPod)},
+			notice: "do-not-disrupt",
+		},
+		{
+			name: "a failed replacement is not tried again soon",
+			nodes: []disruption.Node{
+				recommended(
+					"a", time.Minute, annotated(disruption.ReplaceAfterAnnotationKey, monday.Add(time.Minute).Format(time.RFC3339)),
+				),
+			},
+		},
+		{
+			name: "a failed replacement is tried again later",
+			nodes: []disruption.Node{
+				recommended("a", time.Minute, annotated(disruption.ReplaceAfterAnnotationKey, monday.Format(time.RFC3339))),
+			},
+			want: "a",
+		},
+		{name: "a node that leaves is not replaced", nodes: []disruption.Node{recommended("a", time.Minute, claimDeleted)}},
+		{
+			name: "in a pool with a fixed number of nodes too", pool: replicas,
+			nodes: []disruption.Node{recommended("a", time.Minute)}, want: "a",
+		},
+		{
+			name: "not while a new pod waits", nodes: []disruption.Node{recommended("a", time.Minute)},
+			waiting: []*corev1.Pod{waitingPod(time.Second)},
+		},
 		{name: "a departure weeks ahead waits", nodes: []disruption.Node{departing("a", 14*day)}},
 		{name: "a departure within a week is prepared for", nodes: []disruption.Node{departing("a", 6*day)}, want: "a"},
-		{name: "a departure is prepared for whatever the rebalance policy", pool: policy("Ignore"), nodes: []disruption.Node{departing("a", 6*day)}, want: "a"},
-		{name: "departures come first, the next one first", budget: "3", nodes: []disruption.Node{recommended("a", time.Hour-time.Minute), departing("b", 5*day), departing("c", 4*day), recommended("d", time.Minute)}, want: "c,b,a", notice: "blocking budget"},
+		{
+			name: "a departure is prepared for whatever the rebalance policy", pool: policy("Ignore"),
+			nodes: []disruption.Node{departing("a", 6*day)}, want: "a",
+		},
+		{
+			name: "departures come first, the next one first", budget: "3",
+			nodes: []disruption.Node{
+				recommended("a", time.Hour-time.Minute), departing("b", 5*day), departing("c", 4*day),
+				recommended("d", time.Minute),
+			},
+			want: "c,b,a", notice: "blocking budget",
+		},
 		{name: "a drifted node is replaced", nodes: []disruption.Node{drifted("a", time.Minute)}, want: "a"},
-		{name: "drift is looked at twice", nodes: []disruption.Node{drifted("a", disruption.ConfirmAfter-time.Second)}},
-		{name: "drift in its order, empty ones first", nodes: []disruption.Node{drifted("a", time.Hour, occupied), drifted("b", 2*time.Hour, occupied), drifted("c", time.Minute)}, want: "c,b,a"},
-		{name: "what AWS says goes before drift", budget: "1", nodes: []disruption.Node{drifted("a", time.Hour), departing("b", day)}, want: "b", notice: "blocking budget"},
-		{name: "a pod keeps a drifted node", nodes: []disruption.Node{drifted("a", time.Hour, protectedPod)}, notice: "do-not-disrupt"},
-		{name: "with a grace period it does not", nodes: []disruption.Node{drifted("a", time.Hour, protectedPod, graceful)}, want: "a"},
-		{name: "a pod that is not safe to evict keeps its node", nodes: []disruption.Node{drifted("a", time.Hour, with(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Annotations: map[string]string{api.SafeToEvictAnnotationKey: "false"}}}))}, notice: "safe-to-evict"},
-		{name: "a person keeps a node", nodes: []disruption.Node{drifted("a", time.Hour, onNode(api.DoNotDisruptAnnotationKey, "true"))}},
-		{name: "a person keeps a node for a while", nodes: []disruption.Node{drifted("a", time.Hour, onNode(api.DoNotDisruptAnnotationKey, "2h"))}},
-		{name: "and no longer", nodes: []disruption.Node{drifted("a", time.Hour, onNode(api.DoNotDisruptAnnotationKey, "30m"))}, want: "a"},
-		{name: "a person keeps a node from cluster-autoscaler", nodes: []disruption.Node{drifted("a", time.Hour, onNode(api.ScaleDownDisabledAnnotationKey, "true"))}},
-		{name: "a node that has just become ready is left alone", nodes: []disruption.Node{drifted("a", time.Hour, readyFor(30*time.Second-time.Second))}},
-		{name: "an expired node is lifecycle's", nodes: []disruption.Node{node("a", 0, expires(time.Minute))}},
-		{name: "within budgets it is replaced", pool: within("true"), nodes: []disruption.Node{node("a", 0, expires(time.Minute))}, want: "a"},
-		{name: "within a budget of none it stays", budget: "0", pool: within("true"), nodes: []disruption.Node{node("a", 0, expires(time.Minute))}, notice: "blocking budget"},
-		{name: "one that has not expired stays", pool: within("true"), nodes: []disruption.Node{node("a", 0, expires(2*time.Hour))}},
-		{name: "an annotation that is none counts, and is told", pool: within("yes"), nodes: []disruption.Node{node("a", 0, expires(time.Minute))}, want: "a", notice: "write \"true\" or \"false\""},
-		{name: "a capacity block is used to its end", nodes: []disruption.Node{departing("a", 2*time.Hour, annotated(disruption.DepartsBecauseAnnotationKey, "cr-1"))}},
+		{name: "drift has to stand for a while", nodes: []disruption.Node{drifted("a", disruption.ConfirmAfter-time.Second)}},
+		{
+			name: "drifted nodes go in their order, empty ones first",
+			nodes: []disruption.Node{
+				drifted("a", time.Hour, occupied), drifted("b", 2*time.Hour, occupied), drifted("c", time.Minute),
+			},
+			want: "c,b,a",
+		},
+		{
+			name: "announced departures go before drift", budget: "1",
+			nodes: []disruption.Node{drifted("a", time.Hour), departing("b", day)}, want: "b", notice: "blocking budget",
+		},
+		{
+			name: "a pod keeps a drifted node", nodes: []disruption.Node{drifted("a", time.Hour, protectedPod)},
+			notice: "do-not-disrupt",
+		},
+		{
+			name: "with a grace period it does not", nodes: []disruption.Node{drifted("a", time.Hour, protectedPod, graceful)},
+			want: "a",
+		},
+		{
+			name: "a pod that is not safe to evict keeps its node",
+			nodes: []disruption.Node{
+				drifted(
+					"a", time.Hour,
+					with(
+						&corev1.Pod{
+							ObjectMeta: metav1.ObjectMeta{Name: "p", Annotations: map[string]string{api.SafeToEvictAnnotationKey: "false"}},
+						},
+					),
+				),
+			},
+			notice: "safe-to-evict",
+		},
+		{
+			name:  "a person keeps a node",
+			nodes: []disruption.Node{drifted("a", time.Hour, onNode(api.DoNotDisruptAnnotationKey, "true"))},
+		},
+		{
+			name:  "a person keeps a node for a while",
+			nodes: []disruption.Node{drifted("a", time.Hour, onNode(api.DoNotDisruptAnnotationKey, "2h"))},
+		},
+		{
+			name:  "a node whose protection has ended is replaced",
+			nodes: []disruption.Node{drifted("a", time.Hour, onNode(api.DoNotDisruptAnnotationKey, "30m"))}, want: "a",
+		},
+		{
+			name:  "a person keeps a node from cluster-autoscaler",
+			nodes: []disruption.Node{drifted("a", time.Hour, onNode(api.ScaleDownDisabledAnnotationKey, "true"))},
+		},
+		{
+			name:  "a node that has just become ready is left alone",
+			nodes: []disruption.Node{drifted("a", time.Hour, readyFor(30*time.Second-time.Second))},
+		},
+		{name: "lifecycle ends expired nodes of other pools", nodes: []disruption.Node{node("a", 0, expires(time.Minute))}},
+		{
+			name: "within budgets it is replaced", pool: within("true"),
+			nodes: []disruption.Node{node("a", 0, expires(time.Minute))}, want: "a",
+		},
+		{
+			name: "within a budget of none it stays", budget: "0", pool: within("true"),
+			nodes: []disruption.Node{node("a", 0, expires(time.Minute))}, notice: "blocking budget",
+		},
+		{
+			name: "one that has not expired stays", pool: within("true"),
+			nodes: []disruption.Node{node("a", 0, expires(2*time.Hour))},
+		},
+		{
+			name: "an unknown annotation counts as true, and a notice says so", pool: within("yes"),
+			nodes: []disruption.Node{node("a", 0, expires(time.Minute))}, want: "a", notice: "write \"true\" or \"false\"",
+		},
+		{
+			name:  "a capacity block is used to its end",
+			nodes: []disruption.Node{departing("a", 2*time.Hour, annotated(disruption.DepartsBecauseAnnotationKey, "cr-1"))},
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			budget := test.budget
@@ -243,7 +363,8 @@ func TestMoves(t *testing.T) {
 	if got := strings.Join(moves.Begin[1].By, ","); got != created.Name {
 		t.Errorf("b is replaced by %q", got)
 	}
-	if again := disruption.MovesOf(candidates, decided, monday.Add(time.Second)); again.Create[0].Claim.Name == created.Name {
+	again := disruption.MovesOf(candidates, decided, monday.Add(time.Second))
+	if again.Create[0].Claim.Name == created.Name {
 		t.Error("another attempt takes the same name")
 	}
 }

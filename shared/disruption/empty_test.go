@@ -36,7 +36,8 @@ func pool(name string, after string, budgets ...string) api.NodePool {
 func node(name string, emptyFor time.Duration, change ...func(*disruption.Node)) disruption.Node {
 	made := disruption.Node{
 		Claim: &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{
-			Name: name, CreationTimestamp: metav1.NewTime(monday.Add(-time.Hour)), Labels: map[string]string{api.NodePoolLabelKey: "default"},
+			Name: name, CreationTimestamp: metav1.NewTime(monday.Add(-time.Hour)),
+			Labels: map[string]string{api.NodePoolLabelKey: "default"},
 		}},
 		Node: &corev1.Node{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{api.NodeInitializedLabelKey: "true"}},
@@ -108,20 +109,33 @@ func TestEmpty(t *testing.T) {
 		{name: "a node that is still empty at the second look is removed",
 			nodes: []disruption.Node{node("a", 5*time.Second)}, remove: "a"},
 		{name: "a node waits for its pool's consolidateAfter",
-			pools: []api.NodePool{pool("default", "5m")}, nodes: []disruption.Node{node("a", 2*time.Minute)}, again: 3 * time.Minute},
+			pools: []api.NodePool{pool("default", "5m")}, nodes: []disruption.Node{node("a", 2*time.Minute)},
+			again: 3 * time.Minute},
 		{name: "a node that waited for its pool's consolidateAfter is removed",
 			pools: []api.NodePool{pool("default", "5m")}, nodes: []disruption.Node{node("a", 5*time.Minute)}, remove: "a"},
 		{name: "a time that cannot be read is written anew",
-			nodes: []disruption.Node{node("a", due, func(n *disruption.Node) { n.Claim.Annotations[disruption.EmptySinceAnnotationKey] = "yesterday" })}, begin: "a", again: disruption.EmptyAfter},
+			nodes: []disruption.Node{
+				node("a", due, func(n *disruption.Node) { n.Claim.Annotations[disruption.EmptySinceAnnotationKey] = "yesterday" }),
+			},
+			begin: "a", again: disruption.EmptyAfter},
 		{name: "a pod that comes makes the node not empty",
 			nodes: []disruption.Node{node("a", due, with(pod("p")))}, end: "a"},
 		{name: "a pod that is ending still runs",
 			nodes: []disruption.Node{node("a", due, with(pod("p", ending)))}, end: "a"},
 		{name: "pods of daemon sets, static pods and pods that have ended leave a node empty",
-			nodes: []disruption.Node{node("a", due, with(pod("d", ownedBy("DaemonSet")), pod("s", ownedBy("Node")), pod("f", phase(corev1.PodFailed)), pod("c", phase(corev1.PodSucceeded))))}, remove: "a"},
+			nodes: []disruption.Node{
+				node(
+					"a", due,
+					with(
+						pod("d", ownedBy("DaemonSet")), pod("s", ownedBy("Node")), pod("f", phase(corev1.PodFailed)),
+						pod("c", phase(corev1.PodSucceeded)),
+					),
+				),
+			},
+			remove: "a"},
 		{name: "a pod of a job keeps its node",
 			nodes: []disruption.Node{node("a", 0, with(pod("j", ownedBy("Job"))))}},
-		{name: "a protected pod of a daemon set keeps the node, and people are told",
+		{name: "a protected pod of a daemon set keeps the node, and a notice says so",
 			nodes: []disruption.Node{node("a", due, with(pod("d", ownedBy("DaemonSet"), doNotDisrupt("true"))))}, notices: 1},
 		{name: "a protected node stays",
 			nodes: []disruption.Node{node("a", due, func(n *disruption.Node) {
@@ -130,51 +144,80 @@ func TestEmpty(t *testing.T) {
 		{name: "a pool that never consolidates keeps its nodes",
 			pools: []api.NodePool{pool("default", api.Never)}, nodes: []disruption.Node{node("a", due)}, end: "a"},
 		{name: "a pool with replicas keeps its nodes",
-			pools: []api.NodePool{func() api.NodePool { p := pool("default", "0s"); n := int64(1); p.Spec.Replicas = &n; return p }()}, nodes: []disruption.Node{node("a", due)}, end: "a"},
+			pools: []api.NodePool{
+				func() api.NodePool { p := pool("default", "0s"); n := int64(1); p.Spec.Replicas = &n; return p }(),
+			},
+			nodes: []disruption.Node{node("a", due)}, end: "a"},
 		{name: "a node of a pool that is gone is let be",
 			pools: []api.NodePool{pool("other", "0s")}, nodes: []disruption.Node{node("a", due)}, end: "a"},
 		{name: "a node that is not initialized is let be, and holds its pool up",
 			nodes: []disruption.Node{node("a", 0, joining), node("b", due)}},
 		{name: "a launch that never came up holds nothing up",
-			nodes: []disruption.Node{node("a", 0, joining, func(n *disruption.Node) { n.Claim.CreationTimestamp = metav1.NewTime(monday.Add(-15 * time.Minute)) }), node("b", due)}, remove: "b"},
+			nodes: []disruption.Node{
+				node(
+					"a", 0, joining,
+					func(n *disruption.Node) { n.Claim.CreationTimestamp = metav1.NewTime(monday.Add(-15 * time.Minute)) },
+				),
+				node("b", due),
+			},
+			remove: "b"},
 		{name: "a launch in another pool holds nothing up",
 			pools: []api.NodePool{pool("default", "0s"), pool("other", "0s")},
-			nodes: []disruption.Node{node("a", 0, joining, func(n *disruption.Node) { n.Claim.Labels[api.NodePoolLabelKey] = "other" }), node("b", due)}, remove: "b"},
+			nodes: []disruption.Node{
+				node("a", 0, joining, func(n *disruption.Node) { n.Claim.Labels[api.NodePoolLabelKey] = "other" }), node("b", due),
+			},
+			remove: "b"},
 		{name: "a node whose claim is deleted is on its way already",
 			nodes: []disruption.Node{node("a", due, claimDeleted, tainted)}},
 		{name: "a new pod that waits keeps every node",
 			nodes: []disruption.Node{node("a", due)}, waiting: []*corev1.Pod{waitingPod(10 * time.Second)}},
 		{name: "a node whose pods are still being drained from theirs stays for them",
-			nodes: []disruption.Node{node("a", due, awaiting("moving")), node("b", 0, claimDeleted, with(pod("p", uid("moving"))))}},
+			nodes: []disruption.Node{
+				node("a", due, awaiting("moving")), node("b", 0, claimDeleted, with(pod("p", uid("moving")))),
+			},
+		},
 		{name: "a node whose pods never came is let go",
-			nodes: []disruption.Node{node("a", due, awaiting("gone")), node("b", 0, with(pod("p", uid("moving"))))}, remove: "a"},
+			nodes:  []disruption.Node{node("a", due, awaiting("gone")), node("b", 0, with(pod("p", uid("moving"))))},
+			remove: "a"},
 		{name: "a pod that has waited for long fits none of them",
 			nodes: []disruption.Node{node("a", due)}, waiting: []*corev1.Pod{waitingPod(30 * time.Second)}, remove: "a"},
 		{name: "a budget lets some go, those first that have been empty for longest",
-			pools: []api.NodePool{pool("default", "0s", "2")}, nodes: []disruption.Node{node("a", due), node("b", 3*due), node("c", 2*due)}, remove: "b,c"},
-		{name: "nodes on their way out use the budget up, and people are told",
-			pools: []api.NodePool{pool("default", "0s", "1")}, nodes: []disruption.Node{node("a", due), node("b", due, claimDeleted)}, notices: 1},
+			pools: []api.NodePool{pool("default", "0s", "2")},
+			nodes: []disruption.Node{node("a", due), node("b", 3*due), node("c", 2*due)}, remove: "b,c"},
+		{name: "nodes on their way out use the budget up, and a notice says so",
+			pools: []api.NodePool{pool("default", "0s", "1")},
+			nodes: []disruption.Node{node("a", due), node("b", due, claimDeleted)}, notices: 1},
 		{name: "a node that is not ready uses the budget up as well",
 			pools: []api.NodePool{pool("default", "0s", "1")}, notices: 1,
-			nodes: []disruption.Node{node("a", due), node("b", 0, with(pod("p")), func(n *disruption.Node) { n.Node.Status.Conditions = nil })}},
+			nodes: []disruption.Node{
+				node("a", due), node("b", 0, with(pod("p")), func(n *disruption.Node) { n.Node.Status.Conditions = nil }),
+			},
+		},
 		{name: "a node whose instance is ending counts no more",
 			pools: []api.NodePool{pool("default", "0s", "1")}, remove: "a",
 			nodes: []disruption.Node{node("a", due), node("b", 0, claimDeleted, func(n *disruption.Node) {
-				n.Claim.Status.Conditions = append(n.Claim.Status.Conditions, metav1.Condition{Type: api.ConditionTypeInstanceTerminating, Status: metav1.ConditionTrue})
+				n.Claim.Status.Conditions = append(
+					n.Claim.Status.Conditions,
+					metav1.Condition{Type: api.ConditionTypeInstanceTerminating, Status: metav1.ConditionTrue},
+				)
 			})}},
 		{name: "the default budget lets one of ten go",
-			pools: []api.NodePool{pool("default", "0s")}, nodes: []disruption.Node{node("a", due), node("b", due), node("c", due)}, remove: "a"},
-		{name: "a budget that cannot be read closes the pool, and people are told",
+			pools: []api.NodePool{pool("default", "0s")},
+			nodes: []disruption.Node{node("a", due), node("b", due), node("c", due)}, remove: "a"},
+		{name: "a budget that cannot be read closes the pool, and a notice says so",
 			pools: []api.NodePool{pool("default", "0s", "many")}, nodes: []disruption.Node{node("a", due)}, notices: 1},
 		{name: "a run that died after the mark is finished, within its own place in the budget",
-			pools: []api.NodePool{pool("default", "0s", "1")}, nodes: []disruption.Node{node("a", due, tainted), node("b", due)}, remove: "a", notices: 1},
+			pools: []api.NodePool{pool("default", "0s", "1")}, nodes: []disruption.Node{node("a", due, tainted), node("b", due)},
+			remove: "a", notices: 1},
 		{name: "a mark on a node that is in use again is taken back",
 			nodes: []disruption.Node{node("a", due, tainted, with(pod("p")))}, end: "a", restore: "a"},
 		{name: "a mark on a node that nobody noted as empty is taken back",
 			nodes: []disruption.Node{node("a", 0, tainted)}, begin: "a", restore: "a", again: disruption.EmptyAfter},
 		{name: "a reason without a mark, left by a run that died, is taken back",
 			nodes: []disruption.Node{node("a", 0, with(pod("p")), func(n *disruption.Node) {
-				n.Claim.Status.Conditions = append(n.Claim.Status.Conditions, metav1.Condition{Type: api.ConditionTypeDisruptionReason, Status: metav1.ConditionTrue})
+				n.Claim.Status.Conditions = append(
+					n.Claim.Status.Conditions, metav1.Condition{Type: api.ConditionTypeDisruptionReason, Status: metav1.ConditionTrue},
+				)
 			})}, restore: "a"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

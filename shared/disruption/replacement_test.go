@@ -25,7 +25,8 @@ func begunAgo(ago time.Duration) func(*disruption.Node) {
 	return func(n *disruption.Node) {
 		tainted(n)
 		n.Claim.Status.Conditions = append(n.Claim.Status.Conditions, metav1.Condition{
-			Type: api.ConditionTypeDisruptionReason, Status: metav1.ConditionTrue, Reason: string(disruption.ReasonRebalance), LastTransitionTime: metav1.NewTime(monday.Add(-ago)),
+			Type: api.ConditionTypeDisruptionReason, Status: metav1.ConditionTrue, Reason: string(disruption.ReasonRebalance),
+			LastTransitionTime: metav1.NewTime(monday.Add(-ago)),
 		})
 	}
 }
@@ -49,23 +50,82 @@ func TestReplacing(t *testing.T) {
 		why                string
 		unlaunched         bool
 	}{
-		{name: "a replacement that is there finishes it", nodes: []disruption.Node{old("new"), node("new", 0, replaces)}, finish: "old"},
+		{
+			name: "a replacement that is there finishes it", nodes: []disruption.Node{old("new"), node("new", 0, replaces)},
+			finish: "old",
+		},
 		{name: "where there is room elsewhere nothing is waited for", nodes: []disruption.Node{old("")}, finish: "old"},
-		{name: "a replacement that boots is waited for", nodes: []disruption.Node{old("new"), node("new", 0, replaces, booting, launched)}},
-		{name: "a replacement without an instance is to be launched", nodes: []disruption.Node{old("new"), node("new", 0, replaces, booting)}, unlaunched: true},
-		{name: "all replacements are waited for", nodes: []disruption.Node{old("new,newer"), node("new", 0, replaces), node("newer", 0, booting, launched)}},
-		{name: "a replacement that was given up takes it all back", nodes: []disruption.Node{old("new,newer"), node("newer", 0, replaces, booting, launched)}, back: "old", undo: "newer", why: "new was not launched"},
-		{name: "what others wait for stays when it is taken back", nodes: []disruption.Node{old("new,newer"), node("newer", 0, booting, launched)}, back: "old", why: "new was not launched"},
-		{name: "a replacement that is ready stays when it is taken back", nodes: []disruption.Node{old("new,newer"), node("newer", 0, replaces)}, back: "old", why: "new was not launched"},
-		{name: "a replacement that leaves takes it back", nodes: []disruption.Node{old("new"), node("new", 0, replaces, claimDeleted)}, back: "old", why: "new is leaving"},
-		{name: "time runs out", nodes: []disruption.Node{node("old", 0, by("new"), begunAgo(10*time.Minute)), node("new", 0, replaces, booting, launched)}, back: "old", undo: "new", why: "not ready within"},
-		{name: "time runs out no more once it is there", nodes: []disruption.Node{node("old", 0, by("new"), begunAgo(10*time.Minute)), node("new", 0, replaces)}, finish: "old"},
-		{name: "whoever began it died before the condition", nodes: []disruption.Node{node("old", 0, by(""))}, unbegun: "old"},
-		{name: "whoever took it back died before its end", nodes: []disruption.Node{node("old", 0, by(""), tainted)}, back: "old", why: "not begun"},
-		{name: "whoever began it with others died before its condition", nodes: []disruption.Node{node("old", 0, by("new")), node("new", 0, booting, launched)}, back: "old", why: "not begun"},
-		{name: "whoever began it died before the claim", nodes: []disruption.Node{old("new")}, back: "old", why: "new was not launched"},
-		{name: "a node that leaves is waited for no more", nodes: []disruption.Node{old("new", claimDeleted), node("new", 0, replaces, booting)}},
-		{name: "two share a replacement", nodes: []disruption.Node{old("new"), node("oldest", 0, by("new"), begunAgo(time.Minute)), node("new", 0, annotated(disruption.ReplacesAnnotationKey, "old,oldest"))}, finish: "old,oldest"},
+		{
+			name:  "a node waits for a replacement that boots",
+			nodes: []disruption.Node{old("new"), node("new", 0, replaces, booting, launched)},
+		},
+		{
+			name:  "a replacement without an instance is to be launched",
+			nodes: []disruption.Node{old("new"), node("new", 0, replaces, booting)}, unlaunched: true,
+		},
+		{
+			name:  "a node waits for all replacements",
+			nodes: []disruption.Node{old("new,newer"), node("new", 0, replaces), node("newer", 0, booting, launched)},
+		},
+		{
+			name:  "a replacement that was given up rolls all back",
+			nodes: []disruption.Node{old("new,newer"), node("newer", 0, replaces, booting, launched)}, back: "old",
+			undo: "newer", why: "new was not launched",
+		},
+		{
+			name:  "a claim made for other nodes stays after a roll back",
+			nodes: []disruption.Node{old("new,newer"), node("newer", 0, booting, launched)}, back: "old",
+			why: "new was not launched",
+		},
+		{
+			name:  "a replacement that is ready stays after a roll back",
+			nodes: []disruption.Node{old("new,newer"), node("newer", 0, replaces)}, back: "old", why: "new was not launched",
+		},
+		{
+			name:  "a replacement that leaves causes a roll back",
+			nodes: []disruption.Node{old("new"), node("new", 0, replaces, claimDeleted)}, back: "old", why: "new is leaving",
+		},
+		{
+			name: "time runs out",
+			nodes: []disruption.Node{
+				node("old", 0, by("new"), begunAgo(10*time.Minute)), node("new", 0, replaces, booting, launched),
+			},
+			back: "old", undo: "new", why: "not ready within",
+		},
+		{
+			name:   "no time runs out once the replacement is ready",
+			nodes:  []disruption.Node{node("old", 0, by("new"), begunAgo(10*time.Minute)), node("new", 0, replaces)},
+			finish: "old",
+		},
+		{
+			name:  "the pass that began died before the condition",
+			nodes: []disruption.Node{node("old", 0, by(""))}, unbegun: "old",
+		},
+		{
+			name: "the pass that rolled back died before its end", nodes: []disruption.Node{node("old", 0, by(""), tainted)},
+			back: "old", why: "not begun",
+		},
+		{
+			name:  "the pass that began with a replacement died before the condition",
+			nodes: []disruption.Node{node("old", 0, by("new")), node("new", 0, booting, launched)}, back: "old",
+			why: "not begun",
+		},
+		{
+			name: "the pass that began died before it created the claim", nodes: []disruption.Node{old("new")}, back: "old",
+			why: "new was not launched",
+		},
+		{
+			name:  "a node that leaves waits no more",
+			nodes: []disruption.Node{old("new", claimDeleted), node("new", 0, replaces, booting)},
+		},
+		{
+			name: "two share a replacement",
+			nodes: []disruption.Node{
+				old("new"), node("oldest", 0, by("new"), begunAgo(time.Minute)),
+				node("new", 0, annotated(disruption.ReplacesAnnotationKey, "old,oldest")),
+			},
+			finish: "old,oldest",
+		},
 		{name: "a node that nobody replaces", nodes: []disruption.Node{node("calm", 0)}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -18,7 +18,8 @@ func TestWhichPodsAreMovedByARestart(t *testing.T) {
 	controller := true
 	made := func(name string, change ...func(*corev1.Pod)) *corev1.Pod {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-			Name: name, UID: types.UID(name), Labels: map[string]string{"app": "web"}, Annotations: map[string]string{disruption.MoveByRestartAnnotationKey: "true"},
+			Name: name, UID: types.UID(name), Labels: map[string]string{"app": "web"},
+			Annotations:     map[string]string{disruption.MoveByRestartAnnotationKey: "true"},
 			OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "web-1", UID: "web-1", Controller: &controller}},
 		}}
 		for _, f := range change {
@@ -46,12 +47,35 @@ func TestWhichPodsAreMovedByARestart(t *testing.T) {
 		{name: "one whose pool asks", pool: asking, pod: made("p", silent), want: true},
 		{name: "one that does not want what its pool asks", pool: asking, pod: made("p", says("false"))},
 		{name: "one of two", pool: plain, pod: made("p"), others: []*corev1.Pod{made("q")}},
-		{name: "one of another Deployment beside it", pool: plain, pod: made("p"), others: []*corev1.Pod{made("q", func(p *corev1.Pod) { p.OwnerReferences[0].UID = "web-2" })}, want: true},
-		{name: "one that has ended beside it", pool: plain, pod: made("p"), others: []*corev1.Pod{made("q", func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed })}, want: true},
-		{name: "of a StatefulSet", pool: plain, pod: made("p", func(p *corev1.Pod) { p.OwnerReferences[0].Kind = "StatefulSet" })},
+		{
+			name: "one of another Deployment beside it", pool: plain, pod: made("p"),
+			others: []*corev1.Pod{made("q", func(p *corev1.Pod) { p.OwnerReferences[0].UID = "web-2" })}, want: true,
+		},
+		{
+			name: "one that has ended beside it", pool: plain, pod: made("p"),
+			others: []*corev1.Pod{made("q", func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed })}, want: true,
+		},
+		{
+			name: "of a StatefulSet", pool: plain,
+			pod: made("p", func(p *corev1.Pod) { p.OwnerReferences[0].Kind = "StatefulSet" }),
+		},
 		{name: "without an owner", pool: plain, pod: made("p", func(p *corev1.Pod) { p.OwnerReferences = nil })},
-		{name: "that tolerates what a node is marked with", pool: plain, pod: made("p", func(p *corev1.Pod) { p.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}} })},
-		{name: "that a budget guards", pool: plain, pod: made("p"), budgets: []policyv1.PodDisruptionBudget{{Spec: policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}}}},
+		{
+			name: "that tolerates what a node is marked with", pool: plain,
+			pod: made(
+				"p", func(p *corev1.Pod) { p.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}} },
+			),
+		},
+		{
+			name: "that a budget guards", pool: plain, pod: made("p"),
+			budgets: []policyv1.PodDisruptionBudget{
+				{
+					Spec: policyv1.PodDisruptionBudgetSpec{
+						Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
+					},
+				},
+			},
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := &disruption.Snapshot{

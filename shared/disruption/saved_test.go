@@ -37,14 +37,32 @@ func TestSaved(t *testing.T) {
 		nodes []disruption.Node
 		want  []float64 // of the first nodes
 	}{
-		"nothing replaces it":          {[]disruption.Node{claim("a", "large", nil)}, []float64{1}},
-		"one for one":                  {[]disruption.Node{claim("a", "large", by("b")), claim("b", "small", replaces("a"))}, []float64{0.75}},
-		"a dearer one":                 {[]disruption.Node{claim("a", "small", by("b")), claim("b", "large", replaces("a"))}, []float64{-0.75}},
-		"two share one":                {[]disruption.Node{claim("a", "large", by("c")), claim("b", "small", by("c")), claim("c", "small", replaces("a,b"))}, []float64{0.875, 0.125}},
-		"it awaits somebody else's":    {[]disruption.Node{claim("a", "large", by("b")), claim("b", "small", replaces("z"))}, []float64{1}},
-		"of an attempt that failed":    {[]disruption.Node{claim("a", "large", by("c")), claim("b", "small", replaces("a")), claim("c", "small", replaces("a"))}, []float64{0.75}},
-		"its price is not known":       {[]disruption.Node{claim("a", "unpriced", by("b")), claim("b", "small", replaces("a"))}, []float64{0}},
-		"the other's is not":           {[]disruption.Node{claim("a", "large", by("b")), claim("b", "unpriced", replaces("a"))}, []float64{0}},
+		"nothing replaces it": {[]disruption.Node{claim("a", "large", nil)}, []float64{1}},
+		"one for one": {
+			[]disruption.Node{claim("a", "large", by("b")), claim("b", "small", replaces("a"))}, []float64{0.75},
+		},
+		"a dearer one": {
+			[]disruption.Node{claim("a", "small", by("b")), claim("b", "large", replaces("a"))}, []float64{-0.75},
+		},
+		"two share one": {
+			[]disruption.Node{claim("a", "large", by("c")), claim("b", "small", by("c")), claim("c", "small", replaces("a,b"))},
+			[]float64{0.875, 0.125},
+		},
+		"it awaits somebody else's": {
+			[]disruption.Node{claim("a", "large", by("b")), claim("b", "small", replaces("z"))}, []float64{1},
+		},
+		"of an attempt that failed": {
+			[]disruption.Node{
+				claim("a", "large", by("c")), claim("b", "small", replaces("a")), claim("c", "small", replaces("a")),
+			},
+			[]float64{0.75},
+		},
+		"its price is not known": {
+			[]disruption.Node{claim("a", "unpriced", by("b")), claim("b", "small", replaces("a"))}, []float64{0},
+		},
+		"the other's is not": {
+			[]disruption.Node{claim("a", "large", by("b")), claim("b", "unpriced", replaces("a"))}, []float64{0},
+		},
 		"the type is not in the table": {[]disruption.Node{claim("a", "gone", nil)}, []float64{0}},
 	} {
 		t.Run(name, func(t *testing.T) {

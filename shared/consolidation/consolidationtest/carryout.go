@@ -17,8 +17,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/plantest"
 )
 
-// CheckMove lists what is wrong with a move on the cluster as it is before it: what the planner's
-// independent checker says of it, pods that are forgotten, and what it costs.
+// CheckMove lists the faults of a move on the cluster before it: those that the planner's
+// independent checker finds, forgotten pods, and a higher price.
 func CheckMove(s *plan.Snapshot, m *consolidation.Move) []string {
 	before, decided := split(s, m)
 	wrong := plantest.Check(before, decided)
@@ -34,7 +34,7 @@ func CheckMove(s *plan.Snapshot, m *consolidation.Move) []string {
 		price -= most
 	}
 	if price < -1e-6 || m.SavedPerHour < -1e-6 {
-		wrong = append(wrong, fmt.Sprintf("price: it may save %g $ an hour, and says %g", price, m.SavedPerHour))
+		wrong = append(wrong, fmt.Sprintf("price: it may save $%g/h, and says $%g/h", price, m.SavedPerHour))
 	}
 	if len(before.Pods)-len(s.Pods) != m.PodsMoved {
 		wrong = append(
@@ -45,8 +45,8 @@ func CheckMove(s *plan.Snapshot, m *consolidation.Move) []string {
 	return wrong
 }
 
-// split is the move as the planner's: the cluster with the nodes leaving and their pods waiting,
-// and the plan for them.
+// split is the cluster with the move's nodes leaving and their pods pending, and the move as a plan
+// for these pods.
 func split(s *plan.Snapshot, m *consolidation.Move) (*plan.Snapshot, *plan.Plan) {
 	before := *s
 	before.Pods, before.Nodes = nil, slices.Clone(s.Nodes)
@@ -85,8 +85,8 @@ func split(s *plan.Snapshot, m *consolidation.Move) (*plan.Snapshot, *plan.Plan)
 	return &before, decided
 }
 
-// CarryOut is the cluster after the move: each launch has become its cheapest offering. The
-// snapshot is not changed. Names of what is new begin with the prefix.
+// CarryOut is the cluster after the move, with each launch at its cheapest offering. It does not
+// change the snapshot. The names of new objects begin with the prefix.
 func CarryOut(s *plan.Snapshot, m *consolidation.Move, prefix string, at time.Time) *plan.Snapshot {
 	before, _ := split(s, m)
 	waiting := map[string]corev1.Pod{}
@@ -164,8 +164,7 @@ func launched(s *plan.Snapshot, planned *plan.PlannedNodeClaim, name string, at 
 	return Joined(name, claim, of, labels, at)
 }
 
-// Price is what the nodes cost in US dollars an hour by the offerings that they were bought
-// through.
+// Price is the price of the nodes in US dollars per hour, by their offerings.
 func Price(s *plan.Snapshot) float64 {
 	sum := 0.0
 	for i := range s.Nodes {

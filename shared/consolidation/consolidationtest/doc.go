@@ -1,4 +1,3 @@
-// Package consolidationtest has fleets that are worth consolidating, for tests and comparisons, and
-// carries moves out on them: as a cluster would be after a move, made without the package that has
-// planned it.
+// Package consolidationtest has fleets to consolidate, for tests and comparisons, and carries moves
+// out on them. It checks moves independently of the package that plans them.
 package consolidationtest

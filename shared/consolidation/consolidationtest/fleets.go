@@ -15,24 +15,26 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// Fleet is a kind of cluster whose nodes are not all worth their price.
+// Fleet is a kind of cluster in which some nodes are not worth their price.
 type Fleet struct {
 	Name string
-	// Description says in a line what the nodes and pods are.
+	// Description describes the nodes and pods in one line.
 	Description string
-	// Make makes it with so many nodes of the instance types; nothing waits in it. The same number
-	// gives the same fleet.
+	// Make makes it with so many nodes of the instance types, and without pending pods. The same
+	// number gives the same fleet.
 	Make func(nodes int, types []catalog.InstanceType) *plan.Snapshot
 }
 
-// Now is a time at which all that is in the fleets has settled.
+// Now is a time at which all nodes and pods of the fleets have settled.
 var Now = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
-// Fleets are the kinds, in the order in which tables have them.
+// Fleets are the kinds in the order of tables.
 func Fleets() []Fleet {
 	return []Fleet{
 		{
-			"fragmented", "nodes of five common types that were full, of whose pods half are gone at random; a fifth of the Deployments is spread over zones",
+			"fragmented",
+			"nodes of five common types that were full and lost half of their pods at random; " +
+				"a fifth of the Deployments is spread over zones",
 			func(nodes int, types []catalog.InstanceType) *plan.Snapshot {
 				return build(nodes, types, usual, []string{api.CapacityTypeOnDemand}, func(r *rand.Rand) float64 { return 0.5 }, 5)
 			},
@@ -64,7 +66,9 @@ func Fleets() []Fleet {
 			},
 		},
 		{
-			"mixed", "half of the nodes spot, half on-demand from when spot was short, of any type up to 16 cores, filled to between a third and all",
+			"mixed",
+			"half of the nodes spot, half on-demand since a shortage of spot, of any type up to 16 cores, " +
+				"filled to between a third and all",
 			func(nodes int, types []catalog.InstanceType) *plan.Snapshot {
 				return build(
 					nodes,
@@ -93,7 +97,7 @@ type builder struct {
 	*rand.Rand
 	s    *plan.Snapshot
 	apps []app
-	// spread is of how many Deployments one is spread over zones; zero for none.
+	// spread says that one of so many Deployments is spread over zones. Zero spreads none.
 	spread int
 }
 
@@ -185,7 +189,8 @@ func (b *builder) fill(node *plan.Node, part float64) {
 		a.replicas++
 		if a.spread {
 			pod.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
-				TopologyKey: corev1.LabelTopologyZone, MaxSkew: 5, WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: &metav1.LabelSelector{MatchLabels: pod.Labels},
+				TopologyKey: corev1.LabelTopologyZone, MaxSkew: 5, WhenUnsatisfiable: corev1.DoNotSchedule,
+				LabelSelector: &metav1.LabelSelector{MatchLabels: pod.Labels},
 			}}
 		}
 		bind(&pod, node.Node.Name, Now.Add(-12*time.Hour))

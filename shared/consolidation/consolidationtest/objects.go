@@ -14,7 +14,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// Pool is a NodePool that wants consolidation at once, whose nodes may be of the capacity types.
+// Pool is a NodePool of the capacity types with consolidateAfter 0s.
 func Pool(name string, capacityTypes ...string) api.NodePool {
 	pool := api.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name)}}
 	pool.Spec.Template.Spec.NodeClassRef = &api.NodeClassReference{
@@ -29,11 +29,12 @@ func Pool(name string, capacityTypes ...string) api.NodePool {
 	return pool
 }
 
-// Node is a node with its claim, initialized at the time, as the offering gives it.
+// Node is a node of the offering with its claim, initialized at the time.
 func Node(name, pool string, t *catalog.InstanceType, offering *catalog.Offering, at time.Time) plan.Node {
 	labels := t.Requirements.Labels()
 	maps.Copy(labels, offering.Requirements.Labels())
-	labels[corev1.LabelTopologyZone], labels[api.CapacityTypeLabelKey], labels[api.NodePoolLabelKey] = offering.Zone, offering.CapacityType, pool
+	labels[corev1.LabelTopologyZone], labels[api.CapacityTypeLabelKey] = offering.Zone, offering.CapacityType
+	labels[api.NodePoolLabelKey] = pool
 	labels[api.LabelInstanceTenancy] = api.TenancyDefault
 	if offering.ZoneID != "" {
 		labels[api.LabelTopologyZoneID] = offering.ZoneID
@@ -63,7 +64,9 @@ func Joined(
 ) plan.Node {
 	claim.Status.ProviderID, claim.Status.NodeName = "aws:///"+labels[corev1.LabelTopologyZone]+"/i-"+name, name
 	claim.Status.Capacity, claim.Status.Allocatable = t.Capacity.DeepCopy(), t.Allocatable.DeepCopy()
-	for _, condition := range []string{api.ConditionTypeLaunched, api.ConditionTypeRegistered, api.ConditionTypeInitialized, api.ConditionReady} {
+	for _, condition := range []string{
+		api.ConditionTypeLaunched, api.ConditionTypeRegistered, api.ConditionTypeInitialized, api.ConditionReady,
+	} {
 		claim.Status.Conditions = append(
 			claim.Status.Conditions,
 			metav1.Condition{
@@ -91,7 +94,7 @@ func Joined(
 	return plan.Node{Node: node, NodeClaim: claim}
 }
 
-// Pod is a replica of a Deployment's, in thousandths of a core and bytes.
+// Pod is a replica of a Deployment. Its cpu is in thousandths of a core, its memory in bytes.
 func Pod(name string, cpu, memory int64, app string) corev1.Pod {
 	controller := true
 	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{
@@ -102,13 +105,14 @@ func Pod(name string, cpu, memory int64, app string) corev1.Pod {
 	}}
 	pod.Spec.Containers = []corev1.Container{
 		{Name: "main", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
-			corev1.ResourceCPU: *resource.NewMilliQuantity(cpu, resource.DecimalSI), corev1.ResourceMemory: *resource.NewQuantity(memory, resource.BinarySI),
+			corev1.ResourceCPU:    *resource.NewMilliQuantity(cpu, resource.DecimalSI),
+			corev1.ResourceMemory: *resource.NewQuantity(memory, resource.BinarySI),
 		}}},
 	}
 	return pod
 }
 
-// bind has the pod run on the node since the time.
+// bind makes the pod run on the node since the time.
 func bind(pod *corev1.Pod, node string, at time.Time) {
 	pod.Spec.NodeName = node
 	pod.Status = corev1.PodStatus{

@@ -57,8 +57,9 @@ type Pool struct {
 // nodes are left to provisioning. No node is a candidate yet.
 func New(cluster *plan.Snapshot, now time.Time) *Fleet {
 	f := &Fleet{
-		Now: now, pools: map[string]*Pool{}, source: cluster, relations: relations.Read(cluster), Groups: podgroup.New(cluster),
-		types: cluster.InstanceTypes, below: map[int]map[string][]catalog.InstanceType{},
+		Now: now, pools: map[string]*Pool{}, source: cluster, relations: relations.Read(cluster),
+		Groups: podgroup.New(cluster),
+		types:  cluster.InstanceTypes, below: map[int]map[string][]catalog.InstanceType{},
 	}
 	f.readPools()
 	nominated := f.placePending()

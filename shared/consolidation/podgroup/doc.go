@@ -6,5 +6,6 @@
 // between pods, volumes and host ports: package packing uses it to propose, and the planner
 // decides.
 //
-// Invariant: vectors of one Groups have the same axes. Those of different Groups cannot be compared.
+// Invariant: vectors of one Groups have the same axes. Those of different Groups cannot be
+// compared.
 package podgroup

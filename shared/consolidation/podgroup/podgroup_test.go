@@ -40,7 +40,8 @@ func TestPodsThatDifferInRequestsOrNodesHaveDifferentGroups(t *testing.T) {
 		t.Error("a pod with another name and other labels has another group")
 	}
 	for name, pod := range map[string]*corev1.Pod{
-		"requests": requesting("200m"), "tolerations": requesting("100m", tolerant), "node selector": requesting("100m", onArm),
+		"requests": requesting("200m"), "tolerations": requesting("100m", tolerant),
+		"node selector": requesting("100m", onArm),
 	} {
 		if groups.Of(pod) == first {
 			t.Errorf("a pod with other %s has the same group", name)

@@ -33,33 +33,103 @@ func TestAllowed(t *testing.T) {
 		wrong   string // the field that the error names
 	}{
 		{name: "no budget allows everything", count: budget.PoolCount{Nodes: 3}, want: budget.Unlimited},
-		{name: "a percentage is rounded up", budgets: []api.Budget{always("10%")}, count: budget.PoolCount{Nodes: 1}, want: 1},
-		{name: "a percentage of eleven nodes is rounded up", budgets: []api.Budget{always("10%")}, count: budget.PoolCount{Nodes: 11}, want: 2},
-		{name: "a percentage that needs no rounding", budgets: []api.Budget{always("10%")}, count: budget.PoolCount{Nodes: 20}, want: 2},
+		{
+			name: "a percentage is rounded up", budgets: []api.Budget{always("10%")}, count: budget.PoolCount{Nodes: 1}, want: 1,
+		},
+		{
+			name: "a percentage of eleven nodes is rounded up", budgets: []api.Budget{always("10%")},
+			count: budget.PoolCount{Nodes: 11}, want: 2,
+		},
+		{
+			name: "a percentage that needs no rounding", budgets: []api.Budget{always("10%")},
+			count: budget.PoolCount{Nodes: 20}, want: 2,
+		},
 		{name: "nothing is a percentage of no nodes", budgets: []api.Budget{always("10%")}, want: 0},
 		{name: "all of them", budgets: []api.Budget{always("100%")}, count: budget.PoolCount{Nodes: 7}, want: 7},
 		{name: "a number is a number", budgets: []api.Budget{always("5")}, count: budget.PoolCount{Nodes: 2}, want: 5},
 		{name: "zero closes the pool", budgets: []api.Budget{always("0")}, count: budget.PoolCount{Nodes: 9}, want: 0},
-		{name: "nodes on their way out are taken off", budgets: []api.Budget{always("5")}, count: budget.PoolCount{Nodes: 9, Disrupting: 3}, want: 2},
-		{name: "more on their way out than allowed leaves nothing", budgets: []api.Budget{always("2")}, count: budget.PoolCount{Nodes: 9, Disrupting: 3}, want: 0},
-		{name: "the strictest budget counts", budgets: []api.Budget{always("5"), always("2"), always("50%")}, count: budget.PoolCount{Nodes: 10}, want: 2},
-		{name: "a budget for another reason does not count", budgets: []api.Budget{always("0", api.DisruptionReasonDrifted), always("3")}, count: budget.PoolCount{Nodes: 9}, want: 3},
-		{name: "a budget for this reason and another counts", budgets: []api.Budget{always("1", api.DisruptionReasonDrifted, api.DisruptionReasonEmpty)}, count: budget.PoolCount{Nodes: 9}, want: 1},
-		{name: "only budgets for other reasons leave this one free", budgets: []api.Budget{always("0", api.DisruptionReasonDrifted)}, count: budget.PoolCount{Nodes: 9, Disrupting: 4}, want: budget.Unlimited},
-		{name: "a budget without nodes is the default of ten percent", budgets: []api.Budget{always("")}, count: budget.PoolCount{Nodes: 30}, want: 3},
-		{name: "a schedule that began an hour ago and lasts two is active", budgets: []api.Budget{scheduled("0", "0 11 * * *", 2*time.Hour)}, count: budget.PoolCount{Nodes: 9}, want: 0},
-		{name: "a schedule is active from its first moment", budgets: []api.Budget{scheduled("0", "0 12 * * *", time.Hour)}, count: budget.PoolCount{Nodes: 9}, want: 0},
-		{name: "a schedule is over at its last moment", budgets: []api.Budget{scheduled("0", "0 11 * * *", time.Hour)}, count: budget.PoolCount{Nodes: 9}, want: budget.Unlimited},
-		{name: "a schedule on another day is not active", budgets: []api.Budget{scheduled("0", "0 11 * * tue", 2*time.Hour)}, count: budget.PoolCount{Nodes: 9}, want: budget.Unlimited},
-		{name: "schedules are in UTC wherever the function runs", budgets: []api.Budget{scheduled("0", "0 11 * * *", 2*time.Hour)},
-			count: budget.PoolCount{Nodes: 9}, now: monday.In(time.FixedZone("east", 9*3600)), want: 0},
-		{name: "a word for a schedule", budgets: []api.Budget{scheduled("1", "@daily", 13*time.Hour)}, count: budget.PoolCount{Nodes: 9}, want: 1},
-		{name: "a schedule that never comes is never active", budgets: []api.Budget{scheduled("0", "0 0 30 2 *", time.Hour)}, count: budget.PoolCount{Nodes: 9}, want: budget.Unlimited},
-		{name: "a bad schedule closes the pool", budgets: []api.Budget{always("5"), scheduled("5", "every monday", time.Hour)}, count: budget.PoolCount{Nodes: 9}, wrong: "budgets[1].schedule"},
-		{name: "a bad budget for another reason closes the pool too", budgets: []api.Budget{always("5"), always("some", api.DisruptionReasonDrifted)}, count: budget.PoolCount{Nodes: 9}, wrong: "budgets[1].nodes"},
-		{name: "more than all is wrong", budgets: []api.Budget{always("101%")}, count: budget.PoolCount{Nodes: 9}, wrong: "budgets[0].nodes"},
-		{name: "less than nothing is wrong", budgets: []api.Budget{always("-1")}, count: budget.PoolCount{Nodes: 9}, wrong: "budgets[0].nodes"},
-		{name: "a duration without a schedule is wrong", budgets: []api.Budget{{Nodes: "1", Duration: &metav1.Duration{Duration: time.Hour}}}, wrong: "budgets[0].schedule"},
+		{
+			name: "nodes on their way out are taken off", budgets: []api.Budget{always("5")},
+			count: budget.PoolCount{Nodes: 9, Disrupting: 3}, want: 2,
+		},
+		{
+			name: "more on their way out than allowed leaves nothing", budgets: []api.Budget{always("2")},
+			count: budget.PoolCount{Nodes: 9, Disrupting: 3}, want: 0,
+		},
+		{
+			name: "the strictest budget counts", budgets: []api.Budget{always("5"), always("2"), always("50%")},
+			count: budget.PoolCount{Nodes: 10}, want: 2,
+		},
+		{
+			name:    "a budget for another reason does not count",
+			budgets: []api.Budget{always("0", api.DisruptionReasonDrifted), always("3")}, count: budget.PoolCount{Nodes: 9},
+			want: 3,
+		},
+		{
+			name:    "a budget for this reason and another counts",
+			budgets: []api.Budget{always("1", api.DisruptionReasonDrifted, api.DisruptionReasonEmpty)},
+			count:   budget.PoolCount{Nodes: 9}, want: 1,
+		},
+		{
+			name:    "only budgets for other reasons leave this one free",
+			budgets: []api.Budget{always("0", api.DisruptionReasonDrifted)}, count: budget.PoolCount{Nodes: 9, Disrupting: 4},
+			want: budget.Unlimited,
+		},
+		{
+			name: "a budget without nodes is the default of ten percent", budgets: []api.Budget{always("")},
+			count: budget.PoolCount{Nodes: 30}, want: 3,
+		},
+		{
+			name:    "a schedule that began an hour ago and lasts two is active",
+			budgets: []api.Budget{scheduled("0", "0 11 * * *", 2*time.Hour)}, count: budget.PoolCount{Nodes: 9}, want: 0,
+		},
+		{
+			name: "a schedule is active from its first moment", budgets: []api.Budget{scheduled("0", "0 12 * * *", time.Hour)},
+			count: budget.PoolCount{Nodes: 9}, want: 0,
+		},
+		{
+			name: "a schedule is over at its last moment", budgets: []api.Budget{scheduled("0", "0 11 * * *", time.Hour)},
+			count: budget.PoolCount{Nodes: 9}, want: budget.Unlimited,
+		},
+		{
+			name: "a schedule on another day is not active", budgets: []api.Budget{scheduled("0", "0 11 * * tue", 2*time.Hour)},
+			count: budget.PoolCount{Nodes: 9}, want: budget.Unlimited,
+		},
+		{
+			name:    "schedules are in UTC wherever the function runs",
+			budgets: []api.Budget{scheduled("0", "0 11 * * *", 2*time.Hour)},
+			count:   budget.PoolCount{Nodes: 9}, now: monday.In(time.FixedZone("east", 9*3600)), want: 0,
+		},
+		{
+			name: "a word for a schedule", budgets: []api.Budget{scheduled("1", "@daily", 13*time.Hour)},
+			count: budget.PoolCount{Nodes: 9}, want: 1,
+		},
+		{
+			name: "a schedule that never comes is never active", budgets: []api.Budget{scheduled("0", "0 0 30 2 *", time.Hour)},
+			count: budget.PoolCount{Nodes: 9}, want: budget.Unlimited,
+		},
+		{
+			name:    "a bad schedule closes the pool",
+			budgets: []api.Budget{always("5"), scheduled("5", "every monday", time.Hour)}, count: budget.PoolCount{Nodes: 9},
+			wrong: "budgets[1].schedule",
+		},
+		{
+			name:    "a bad budget for another reason closes the pool too",
+			budgets: []api.Budget{always("5"), always("some", api.DisruptionReasonDrifted)}, count: budget.PoolCount{Nodes: 9},
+			wrong: "budgets[1].nodes",
+		},
+		{
+			name: "more than all is wrong", budgets: []api.Budget{always("101%")}, count: budget.PoolCount{Nodes: 9},
+			wrong: "budgets[0].nodes",
+		},
+		{
+			name: "less than nothing is wrong", budgets: []api.Budget{always("-1")}, count: budget.PoolCount{Nodes: 9},
+			wrong: "budgets[0].nodes",
+		},
+		{
+			name:    "a duration without a schedule is wrong",
+			budgets: []api.Budget{{Nodes: "1", Duration: &metav1.Duration{Duration: time.Hour}}}, wrong: "budgets[0].schedule",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			pool := &api.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default"}}

@@ -54,7 +54,8 @@ func drifting(t *testing.T) (*drift.Origin, *api.NodeClaim, *drift.Machine) {
 			Name:              "n",
 			CreationTimestamp: metav1.NewTime(monday.Add(-2 * time.Hour)),
 			Labels: map[string]string{
-				api.NodePoolLabelKey: "p", corev1.LabelArchStable: "arm64", corev1.LabelInstanceTypeStable: "m5.large", corev1.LabelTopologyZone: "a", api.CapacityTypeLabelKey: "spot",
+				api.NodePoolLabelKey: "p", corev1.LabelArchStable: "arm64", corev1.LabelInstanceTypeStable: "m5.large",
+				corev1.LabelTopologyZone: "a", api.CapacityTypeLabelKey: "spot",
 			},
 		},
 	}
@@ -71,7 +72,10 @@ func TestDrift(t *testing.T) {
 		want   string
 	}{
 		{"nothing", func(*drift.Origin, *api.NodeClaim, *drift.Machine) {}, ""},
-		{"pool", func(o *drift.Origin, _ *api.NodeClaim, _ *drift.Machine) { o.PoolHash = "other" }, api.ReasonNodePoolDrifted},
+		{
+			"pool", func(o *drift.Origin, _ *api.NodeClaim, _ *drift.Machine) { o.PoolHash = "other" },
+			api.ReasonNodePoolDrifted,
+		},
 		{"pool, other version", func(o *drift.Origin, c *api.NodeClaim, _ *drift.Machine) {
 			o.PoolHash = "other"
 			c.Annotations[api.NodePoolHashVersionAnnotationKey] = "v2"
@@ -94,28 +98,49 @@ func TestDrift(t *testing.T) {
 			c.Labels[corev1.LabelInstanceTypeStable] = "m4.large"
 			o.Catalog = nil
 		}, ""},
-		{"zone", func(_ *drift.Origin, c *api.NodeClaim, _ *drift.Machine) { c.Labels[corev1.LabelTopologyZone] = "b" }, api.ReasonInstanceTypeNotFound},
+		{
+			"zone", func(_ *drift.Origin, c *api.NodeClaim, _ *drift.Machine) { c.Labels[corev1.LabelTopologyZone] = "b" },
+			api.ReasonInstanceTypeNotFound,
+		},
 		{"reserved", func(_ *drift.Origin, c *api.NodeClaim, m *drift.Machine) {
 			c.Labels[api.CapacityTypeLabelKey] = "reserved"
 			m.ReservationID = "cr-a"
 		}, ""},
-		{"class", func(o *drift.Origin, _ *api.NodeClaim, _ *drift.Machine) { o.ClassHash = "other" }, api.ReasonNodeClassDrift},
+		{
+			"class", func(o *drift.Origin, _ *api.NodeClaim, _ *drift.Machine) { o.ClassHash = "other" },
+			api.ReasonNodeClassDrift,
+		},
 		{"class, other version", func(o *drift.Origin, c *api.NodeClaim, _ *drift.Machine) {
 			o.ClassHash = "other"
 			c.Annotations[api.AnnotationEC2NodeClassHashVersion] = "v6"
 		}, ""},
-		{"image", func(_ *drift.Origin, c *api.NodeClaim, _ *drift.Machine) { c.Status.ImageID = "ami-amd" }, api.ReasonAMIDrift},
+		{
+			"image", func(_ *drift.Origin, c *api.NodeClaim, _ *drift.Machine) { c.Status.ImageID = "ami-amd" },
+			api.ReasonAMIDrift,
+		},
 		{"image unknown", func(_ *drift.Origin, c *api.NodeClaim, _ *drift.Machine) { c.Status.ImageID = "" }, ""},
 		{"group more", func(_ *drift.Origin, _ *api.NodeClaim, m *drift.Machine) {
 			m.SecurityGroupIDs = []string{"sg-a", "sg-b", "sg-c"}
 		}, api.ReasonSecurityGroupDrift},
-		{"group less", func(_ *drift.Origin, _ *api.NodeClaim, m *drift.Machine) { m.SecurityGroupIDs = []string{"sg-a"} }, api.ReasonSecurityGroupDrift},
-		{"subnet", func(_ *drift.Origin, _ *api.NodeClaim, m *drift.Machine) { m.SubnetID = "subnet-b" }, api.ReasonSubnetDrift},
-		{"reservation", func(_ *drift.Origin, _ *api.NodeClaim, m *drift.Machine) { m.ReservationID = "cr-b" }, api.ReasonCapacityReservationDrift},
+		{
+			"group less", func(_ *drift.Origin, _ *api.NodeClaim, m *drift.Machine) { m.SecurityGroupIDs = []string{"sg-a"} },
+			api.ReasonSecurityGroupDrift,
+		},
+		{
+			"subnet", func(_ *drift.Origin, _ *api.NodeClaim, m *drift.Machine) { m.SubnetID = "subnet-b" },
+			api.ReasonSubnetDrift,
+		},
+		{
+			"reservation", func(_ *drift.Origin, _ *api.NodeClaim, m *drift.Machine) { m.ReservationID = "cr-b" },
+			api.ReasonCapacityReservationDrift,
+		},
 		{"placement group", func(_ *drift.Origin, c *api.NodeClaim, _ *drift.Machine) {
 			c.Labels[api.LabelPlacementGroupID] = "pg-1"
 		}, api.ReasonPlacementGroupDrift},
-		{"no class", func(o *drift.Origin, c *api.NodeClaim, _ *drift.Machine) { o.Class, c.Status.ImageID = nil, "ami-x" }, ""},
+		{
+			"no class", func(o *drift.Origin, c *api.NodeClaim, _ *drift.Machine) { o.Class, c.Status.ImageID = nil, "ami-x" },
+			"",
+		},
 		{"order", func(o *drift.Origin, c *api.NodeClaim, m *drift.Machine) {
 			o.ClassHash, c.Status.ImageID, m.SubnetID = "other", "ami-x", "subnet-b"
 		}, api.ReasonNodeClassDrift},

@@ -14,7 +14,8 @@ func TestEvictionCost(t *testing.T) {
 		priority     int32
 		want         float64
 	}{
-		{"", 0, 1}, {"134217728", 0, 2}, {"-134217728", 0, 0}, {"", 1 << 25, 2}, {"many", 0, 1}, {"99999999999999", 0, 1}, {"2147483647", 2000000000, 10}, {"-2147483647", -2147483648, -10},
+		{"", 0, 1}, {"134217728", 0, 2}, {"-134217728", 0, 0}, {"", 1 << 25, 2}, {"many", 0, 1}, {"99999999999999", 0, 1},
+		{"2147483647", 2000000000, 10}, {"-2147483647", -2147483648, -10},
 	} {
 		p := &corev1.Pod{Spec: corev1.PodSpec{Priority: &test.priority}}
 		p.Annotations = map[string]string{"controller.kubernetes.io/pod-deletion-cost": test.deletionCost}

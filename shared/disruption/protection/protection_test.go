@@ -57,9 +57,15 @@ func TestPodProtection(t *testing.T) {
 		{name: "a pod without the annotation is not protected", pod: pod("a")},
 		{name: "true protects without end", pod: pod("a", doNotDisrupt("true")), active: true},
 		{name: "false does not protect and is no mistake", pod: pod("a", doNotDisrupt("false"))},
-		{name: "a duration protects from the pod's start", pod: pod("a", doNotDisrupt("90m")), active: true, until: monday.Add(30 * time.Minute)},
+		{
+			name: "a duration protects from the pod's start", pod: pod("a", doNotDisrupt("90m")), active: true,
+			until: monday.Add(30 * time.Minute),
+		},
 		{name: "a duration that is over protects no more", pod: pod("a", doNotDisrupt("60m")), until: monday},
-		{name: "a duration protects a pod that has not started", pod: pod("a", doNotDisrupt("1s"), func(p *corev1.Pod) { p.Status.StartTime = nil }), active: true},
+		{
+			name: "a duration protects a pod that has not started",
+			pod:  pod("a", doNotDisrupt("1s"), func(p *corev1.Pod) { p.Status.StartTime = nil }), active: true,
+		},
 		{name: "anything else is a mistake that does not protect", pod: pod("a", doNotDisrupt("yes")), wrong: true},
 		{name: "a pod that has ended is past protecting", pod: pod("a", doNotDisrupt("true"), phase(corev1.PodSucceeded))},
 		{name: "a pod that is ending is past protecting", pod: pod("a", doNotDisrupt("true"), ending)},
@@ -99,15 +105,43 @@ func TestBlocked(t *testing.T) {
 	}{
 		{name: "nothing blocks an empty node"},
 		{name: "a protected pod blocks", pods: []*corev1.Pod{pod("a", doNotDisrupt("true"))}, want: "do-not-disrupt"},
-		{name: "a budget that allows none blocks", pods: []*corev1.Pod{pod("a")}, budgets: []policyv1.PodDisruptionBudget{budget("tight", "a", 0)}, want: "default/tight"},
-		{name: "a budget that allows one does not", pods: []*corev1.Pod{pod("a")}, budgets: []policyv1.PodDisruptionBudget{budget("wide", "a", 1)}},
-		{name: "a budget for other pods does not", pods: []*corev1.Pod{pod("a")}, budgets: []policyv1.PodDisruptionBudget{budget("tight", "b", 0)}},
-		{name: "a budget of another namespace does not", pods: []*corev1.Pod{pod("a")}, budgets: []policyv1.PodDisruptionBudget{elsewhere}},
-		{name: "two budgets for a pod block whatever they allow", pods: []*corev1.Pod{pod("a")}, budgets: []policyv1.PodDisruptionBudget{budget("one", "a", 1), budget("two", "a", 1)}, want: "2 pod disruption budgets"},
-		{name: "a static pod is not evicted, no budget holds it", pods: []*corev1.Pod{pod("a", ownedBy("Node"))}, budgets: []policyv1.PodDisruptionBudget{budget("tight", "a", 0)}},
-		{name: "a pod that has ended holds nothing", pods: []*corev1.Pod{pod("a", phase(corev1.PodFailed), doNotDisrupt("true"))}},
-		{name: "a budget that lets unready pods go does not hold one", pods: []*corev1.Pod{pod("a")}, budgets: []policyv1.PodDisruptionBudget{lenient}},
-		{name: "a budget that lets unready pods go holds a ready one", pods: []*corev1.Pod{pod("a", ready)}, budgets: []policyv1.PodDisruptionBudget{lenient}, want: "lenient"},
+		{
+			name: "a budget that allows none blocks", pods: []*corev1.Pod{pod("a")},
+			budgets: []policyv1.PodDisruptionBudget{budget("tight", "a", 0)}, want: "default/tight",
+		},
+		{
+			name: "a budget that allows one does not", pods: []*corev1.Pod{pod("a")},
+			budgets: []policyv1.PodDisruptionBudget{budget("wide", "a", 1)},
+		},
+		{
+			name: "a budget for other pods does not", pods: []*corev1.Pod{pod("a")},
+			budgets: []policyv1.PodDisruptionBudget{budget("tight", "b", 0)},
+		},
+		{
+			name: "a budget of another namespace does not", pods: []*corev1.Pod{pod("a")},
+			budgets: []policyv1.PodDisruptionBudget{elsewhere},
+		},
+		{
+			name: "two budgets for a pod block whatever they allow", pods: []*corev1.Pod{pod("a")},
+			budgets: []policyv1.PodDisruptionBudget{budget("one", "a", 1), budget("two", "a", 1)},
+			want:    "2 pod disruption budgets",
+		},
+		{
+			name: "a static pod is not evicted, no budget holds it", pods: []*corev1.Pod{pod("a", ownedBy("Node"))},
+			budgets: []policyv1.PodDisruptionBudget{budget("tight", "a", 0)},
+		},
+		{
+			name: "a pod that has ended holds nothing",
+			pods: []*corev1.Pod{pod("a", phase(corev1.PodFailed), doNotDisrupt("true"))},
+		},
+		{
+			name: "a budget that lets unready pods go does not hold one", pods: []*corev1.Pod{pod("a")},
+			budgets: []policyv1.PodDisruptionBudget{lenient},
+		},
+		{
+			name: "a budget that lets unready pods go holds a ready one", pods: []*corev1.Pod{pod("a", ready)},
+			budgets: []policyv1.PodDisruptionBudget{lenient}, want: "lenient",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := protection.Blocked(test.pods, test.budgets, monday)
@@ -142,15 +176,40 @@ func TestImmovable(t *testing.T) {
 		{name: "a pod that nothing keeps", pod: pod("a")},
 		{name: "a protected pod", pod: pod("a", doNotDisrupt("true")), want: true},
 		{name: "a pod whose protection is over", pod: pod("a", doNotDisrupt("1s"))},
-		{name: "a budget that lets none be unavailable", pod: pod("a"), budgets: []policyv1.PodDisruptionBudget{budget(policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &none})}, want: true},
-		{name: "a budget that lets no part be unavailable", pod: pod("a"), budgets: []policyv1.PodDisruptionBudget{budget(policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &percent})}, want: true},
-		{name: "a budget that wants all available", pod: pod("a"), budgets: []policyv1.PodDisruptionBudget{budget(policyv1.PodDisruptionBudgetSpec{MinAvailable: &all})}, want: true},
-		{name: "a budget that allows none at this moment", pod: pod("a"), budgets: []policyv1.PodDisruptionBudget{budget(policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &some})}},
-		{name: "a budget of other pods", pod: pod("b"), budgets: []policyv1.PodDisruptionBudget{budget(policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &none})}},
-		{name: "two budgets, which the eviction API refuses", pod: pod("a"), want: true, budgets: []policyv1.PodDisruptionBudget{
-			budget(policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &some}), budget(policyv1.PodDisruptionBudgetSpec{MinAvailable: &some})}},
-		{name: "a budget that lets an unhealthy pod go whatever else", pod: pod("a"), budgets: []policyv1.PodDisruptionBudget{
-			budget(policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &none, UnhealthyPodEvictionPolicy: &always})}},
+		{
+			name: "a budget that lets none be unavailable", pod: pod("a"),
+			budgets: []policyv1.PodDisruptionBudget{budget(policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &none})}, want: true,
+		},
+		{
+			name: "a budget that lets no part be unavailable", pod: pod("a"),
+			budgets: []policyv1.PodDisruptionBudget{budget(policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &percent})},
+			want:    true,
+		},
+		{
+			name: "a budget that wants all available", pod: pod("a"),
+			budgets: []policyv1.PodDisruptionBudget{budget(policyv1.PodDisruptionBudgetSpec{MinAvailable: &all})}, want: true,
+		},
+		{
+			name: "a budget that allows none at this moment", pod: pod("a"),
+			budgets: []policyv1.PodDisruptionBudget{budget(policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &some})},
+		},
+		{
+			name: "a budget of other pods", pod: pod("b"),
+			budgets: []policyv1.PodDisruptionBudget{budget(policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &none})},
+		},
+		{
+			name: "two budgets, which the eviction API refuses", pod: pod("a"), want: true,
+			budgets: []policyv1.PodDisruptionBudget{
+				budget(policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &some}),
+				budget(policyv1.PodDisruptionBudgetSpec{MinAvailable: &some}),
+			},
+		},
+		{
+			name: "a budget that always lets an unhealthy pod go", pod: pod("a"),
+			budgets: []policyv1.PodDisruptionBudget{
+				budget(policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &none, UnhealthyPodEvictionPolicy: &always}),
+			},
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if got := protection.Immovable(test.pod, test.budgets, monday); got != test.want {
@@ -181,14 +240,34 @@ func TestClusterAutoscalersAnnotations(t *testing.T) {
 		budgets []policyv1.PodDisruptionBudget
 		blocked string
 	}{
-		{name: "a pod that is not safe to evict keeps its node", pod: pod("a", annotated(api.SafeToEvictAnnotationKey, "false")), blocked: "safe-to-evict: false"},
-		{name: "one of a daemon set does not: it goes with its node", pod: pod("a", annotated(api.SafeToEvictAnnotationKey, "false"), ownedBy("DaemonSet"))},
-		{name: "one that has ended does not", pod: pod("a", annotated(api.SafeToEvictAnnotationKey, "false"), phase(corev1.PodSucceeded))},
+		{
+			name: "a pod that is not safe to evict keeps its node",
+			pod:  pod("a", annotated(api.SafeToEvictAnnotationKey, "false")), blocked: "safe-to-evict: false",
+		},
+		{
+			name: "one of a daemon set does not: it goes with its node",
+			pod:  pod("a", annotated(api.SafeToEvictAnnotationKey, "false"), ownedBy("DaemonSet")),
+		},
+		{
+			name: "one that has ended does not",
+			pod:  pod("a", annotated(api.SafeToEvictAnnotationKey, "false"), phase(corev1.PodSucceeded)),
+		},
 		{name: "nor one that is ending", pod: pod("a", annotated(api.SafeToEvictAnnotationKey, "false"), ending)},
 		{name: "one that is safe to evict keeps nothing", pod: pod("a", annotated(api.SafeToEvictAnnotationKey, "true"))},
-		{name: "and lifts no do-not-disrupt", pod: pod("a", annotated(api.SafeToEvictAnnotationKey, "true", api.DoNotDisruptAnnotationKey, "true")), blocked: api.DoNotDisruptAnnotationKey},
-		{name: "and no budget", pod: pod("a", annotated(api.SafeToEvictAnnotationKey, "true")), budgets: []policyv1.PodDisruptionBudget{budget}, blocked: "budget"},
-		{name: "a duration that is over does not make a pod safe", pod: pod("a", annotated(api.SafeToEvictAnnotationKey, "false", api.DoNotDisruptAnnotationKey, "1s")), blocked: "safe-to-evict: false"},
+		{
+			name:    "and lifts no do-not-disrupt",
+			pod:     pod("a", annotated(api.SafeToEvictAnnotationKey, "true", api.DoNotDisruptAnnotationKey, "true")),
+			blocked: api.DoNotDisruptAnnotationKey,
+		},
+		{
+			name: "and no budget", pod: pod("a", annotated(api.SafeToEvictAnnotationKey, "true")),
+			budgets: []policyv1.PodDisruptionBudget{budget}, blocked: "budget",
+		},
+		{
+			name:    "a duration that is over does not make a pod safe",
+			pod:     pod("a", annotated(api.SafeToEvictAnnotationKey, "false", api.DoNotDisruptAnnotationKey, "1s")),
+			blocked: "safe-to-evict: false",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			why := protection.Blocked([]*corev1.Pod{test.pod}, test.budgets, monday)

@@ -72,7 +72,10 @@ func TestAnUnhealthyNodeIsRepairedAfterItsTime(t *testing.T) {
 		{"not ready for half an hour", reports(corev1.NodeReady, no, 30*time.Minute), "Ready is False since"},
 		{"not ready for a little less", reports(corev1.NodeReady, no, 30*time.Minute-time.Second), ""},
 		{"unreachable for half an hour", reports(corev1.NodeReady, unknown, 30*time.Minute), "Ready is Unknown since"},
-		{"a broken accelerator for ten minutes", reports("AcceleratedHardwareReady", no, 10*time.Minute), "AcceleratedHardwareReady is False"},
+		{
+			"a broken accelerator for ten minutes", reports("AcceleratedHardwareReady", no, 10*time.Minute),
+			"AcceleratedHardwareReady is False",
+		},
 		{"an accelerator in unknown state", reports("AcceleratedHardwareReady", unknown, time.Hour), ""},
 		{"broken storage", reports("StorageReady", no, 30*time.Minute), "StorageReady"},
 		{"broken networking", reports("NetworkingReady", no, 30*time.Minute), "NetworkingReady"},
@@ -81,8 +84,14 @@ func TestAnUnhealthyNodeIsRepairedAfterItsTime(t *testing.T) {
 		{"memory pressure does not count", reports(corev1.NodeMemoryPressure, corev1.ConditionTrue, time.Hour), ""},
 		{"a status check that fails for two minutes", impaired(2 * time.Minute), "SystemStatus is impaired since"},
 		{"a status check that fails for less", impaired(2*time.Minute - time.Second), ""},
-		{"a node whose end has been ordered", func(p *repair.NodeHealth) { reports(corev1.NodeReady, no, time.Hour)(p); endOrdered(p) }, ""},
-		{"the condition that is not tolerated any more counts", func(p *repair.NodeHealth) { reports(corev1.NodeReady, no, time.Minute)(p); impaired(time.Hour)(p) }, "SystemStatus"},
+		{
+			"a node whose end has been ordered",
+			func(p *repair.NodeHealth) { reports(corev1.NodeReady, no, time.Hour)(p); endOrdered(p) }, "",
+		},
+		{
+			"the condition that is not tolerated any more counts",
+			func(p *repair.NodeHealth) { reports(corev1.NodeReady, no, time.Minute)(p); impaired(time.Hour)(p) }, "SystemStatus",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			due, blocked := repair.Due([]repair.NodeHealth{nodeHealth("a", "default", test.change)}, monday)
@@ -129,7 +138,10 @@ func TestNoNodeOfAPoolWithManyUnhealthyNodesIsRepaired(t *testing.T) {
 		{"one node is a fifth of itself", pool("p", 0, late), "p-0", ""},
 		{"tolerated conditions count", pool("p", 7, late, early, early), "", "p 3/10 2"},
 		{"nothing is blocked where nothing is due", pool("p", 2, early, early, early), "", ""},
-		{"nodes whose end was ordered count", pool("p", 3, late, func(p *repair.NodeHealth) { late(p); endOrdered(p) }), "", "p 2/5 1"},
+		{
+			"nodes whose end was ordered count", pool("p", 3, late, func(p *repair.NodeHealth) { late(p); endOrdered(p) }), "",
+			"p 2/5 1",
+		},
 		{"each pool by itself", append(pool("p", 9, late), pool("q", 1, late, late)...), "p-0", "q 2/3 1"},
 		{"claims without a pool by all nodes", append(pool("p", 9), pool("", 0, late, late)...), "-0 -1", ""},
 		{"which may have too many unhealthy ones", append(pool("p", 1, early, early), pool("", 0, late)...), "", " 3/4 1"},
