@@ -73,6 +73,7 @@ func readCapacityReservationInterruption(e envelope) (Detail, error) {
 		zone = in.AZID
 	}
 	return &CapacityReservationInterruption{
-		InstanceID: in.InstanceID, Action: in.Action, TerminationTime: termination, AvailabilityZoneID: zone, Lifecycle: in.Lifecycle,
+		InstanceID: in.InstanceID, Action: in.Action, TerminationTime: termination, AvailabilityZoneID: zone,
+		Lifecycle: in.Lifecycle,
 	}, nil
 }

@@ -38,7 +38,8 @@ func samples() map[string]Event {
 		"scheduledchange.json": {
 			ID: "2b8e4d17-93c5-4b60-8a7d-1f0c6e5d4b3a", Time: at("2026-03-01T06:00:00Z"), Account: account, Region: region,
 			Detail: &ScheduledChange{
-				InstanceIDs: []string{"i-0f60718293a4b5c6d"}, Code: "AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED", Status: HealthStatusUpcoming,
+				InstanceIDs: []string{"i-0f60718293a4b5c6d"}, Code: "AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED",
+				Status:    HealthStatusUpcoming,
 				StartTime: at("2026-03-15T06:00:00Z"), EndTime: at("2026-03-15T08:00:00Z"),
 				EventARN:        "arn:aws:health:us-east-1::event/EC2/AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED/AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED_5c1d",
 				CommunicationID: "6f0d2c9b7a-1", AffectedAccount: account, Page: 1, TotalPages: 1,
@@ -47,8 +48,10 @@ func samples() map[string]Event {
 		"scheduledchange_older.json": {
 			ID: "e4c3b2a1-7d6e-4f58-9a0b-8c7d6e5f4a3b", Time: at("2026-03-01T06:00:00Z"), Account: account, Region: region,
 			Detail: &ScheduledChange{
-				InstanceIDs: []string{"i-0718293a4b5c6d7e8"}, Code: "AWS_EC2_INSTANCE_STOP_SCHEDULED", StartTime: at("2026-03-05T15:10:09Z"),
-				EventARN: "arn:aws:health:us-east-1::event/AWS_EC2_INSTANCE_STOP_SCHEDULED_9e2f", AffectedAccount: account, Page: 1, TotalPages: 1,
+				InstanceIDs: []string{"i-0718293a4b5c6d7e8"}, Code: "AWS_EC2_INSTANCE_STOP_SCHEDULED",
+				StartTime:       at("2026-03-05T15:10:09Z"),
+				EventARN:        "arn:aws:health:us-east-1::event/AWS_EC2_INSTANCE_STOP_SCHEDULED_9e2f",
+				AffectedAccount: account, Page: 1, TotalPages: 1,
 			},
 		},
 		"capacityreservationinterruption.json": {
@@ -176,18 +179,26 @@ func TestLenient(t *testing.T) {
 			`{"detail-type":"AWS Health Event","account":"1","time":"2026-01-01T00:00:00Z","resources":["i-0b","arn:aws:ec2:us-east-1:1:dedicated-host/h-0a"],
 			"detail":{"service":"EC2","eventTypeCategory":"scheduledChange","statusCode":"closed","page":2,"totalPages":3,"backupEvent":true,
 			"affectedEntities":[{"entityValue":"arn:aws:ec2:us-east-1:1:instance/i-0b"},{"entityValue":"i-0a"},{"entityValue":"vol-0a"}]}}`,
-			&ScheduledChange{InstanceIDs: []string{"i-0a", "i-0b"}, Status: HealthStatusClosed, AffectedAccount: "1", Page: 2, TotalPages: 3, Backup: true},
+			&ScheduledChange{
+				InstanceIDs: []string{"i-0a", "i-0b"}, Status: HealthStatusClosed, AffectedAccount: "1", Page: 2,
+				TotalPages: 3, Backup: true,
+			},
 		},
 		{
 			"an entity that the change is over for, in both places",
 			`{"detail-type":"AWS Health Event","account":"1","time":"2026-01-01T00:00:00Z","resources":["i-0a","i-0b"],"detail":{"service":"EC2","eventTypeCategory":"scheduledChange","statusCode":"OPEN",
 			"affectedEntities":[{"entityValue":"arn:aws:ec2:us-east-1:1:instance/i-0a","status":"RESOLVED"},{"entityValue":"i-0b","status":"PENDING"}]}}`,
-			&ScheduledChange{InstanceIDs: []string{"i-0b"}, Status: HealthStatusOpen, AffectedAccount: "1", Page: 1, TotalPages: 1},
+			&ScheduledChange{
+				InstanceIDs: []string{"i-0b"}, Status: HealthStatusOpen, AffectedAccount: "1", Page: 1, TotalPages: 1,
+			},
 		},
 		{
 			"a day of the month with a zero before it",
 			`{"detail-type":"AWS Health Event","account":"1","time":"2026-01-01T00:00:00Z","detail":{"service":"EC2","eventTypeCategory":"scheduledChange","startTime":"Thu, 05 Mar 2026 15:10:09 GMT","affectedEntities":[]}}`,
-			&ScheduledChange{InstanceIDs: []string{}, StartTime: at("2026-03-05T15:10:09Z"), AffectedAccount: "1", Page: 1, TotalPages: 1},
+			&ScheduledChange{
+				InstanceIDs: []string{}, StartTime: at("2026-03-05T15:10:09Z"), AffectedAccount: "1", Page: 1,
+				TotalPages: 1,
+			},
 		},
 	}
 	for _, test := range tests {
@@ -222,9 +233,19 @@ func TestMalformed(t *testing.T) {
 		{"null", `null`, "detail-type", "is missing"},
 		{"resources of numbers", `{"resources":[1]}`, "", "want a list of strings"},
 		{"no detail-type", `{"detail":{"instance-id":"i-0a"}}`, "detail-type", "is missing"},
-		{"no detail", `{"detail-type":"EC2 Spot Instance Interruption Warning","time":"2026-01-01T00:00:00Z"}`, "detail", "is missing"},
-		{"no time", `{"detail-type":"EC2 Spot Instance Interruption Warning","detail":{"instance-id":"i-0a"}}`, "time", "is missing"},
-		{"a time that is none", `{"detail-type":"EC2 Spot Instance Interruption Warning","time":"soon","detail":{"instance-id":"i-0a"}}`, "time", `is "soon"`},
+		{
+			"no detail", `{"detail-type":"EC2 Spot Instance Interruption Warning","time":"2026-01-01T00:00:00Z"}`,
+			"detail", "is missing",
+		},
+		{
+			"no time", `{"detail-type":"EC2 Spot Instance Interruption Warning","detail":{"instance-id":"i-0a"}}`,
+			"time", "is missing",
+		},
+		{
+			"a time that is none",
+			`{"detail-type":"EC2 Spot Instance Interruption Warning","time":"soon","detail":{"instance-id":"i-0a"}}`,
+			"time", `is "soon"`,
+		},
 		{"detail of the wrong form", spot + `"i-0a"}`, "detail", "has not the form"},
 		{"detail is null", spot + `null}`, "detail", "is missing"},
 		{"no instance", spot + `{"instance-action":"terminate"}}`, "detail.instance-id", "is missing"},
@@ -233,22 +254,59 @@ func TestMalformed(t *testing.T) {
 		{"a state change without instance", state + `{"state":"running"}}`, "detail.instance-id", "is missing"},
 		{"a state change without state", state + `{"instance-id":"i-0a"}}`, "detail.state", "is missing"},
 		{"a part of a state", state + `{"instance-id":"i-0a","state":"stop"}}`, "detail.state", `is "stop"`},
-		{"a rebalance without instance", `{"detail-type":"EC2 Instance Rebalance Recommendation","time":"2026-01-01T00:00:00Z","detail":{}}`, "detail.instance-id", "is missing"},
+		{
+			"a rebalance without instance",
+			`{"detail-type":"EC2 Instance Rebalance Recommendation","time":"2026-01-01T00:00:00Z","detail":{}}`,
+			"detail.instance-id", "is missing",
+		},
 		{"the end of a reservation without instance", ends + `{}}`, "detail.instance-id", "is missing"},
-		{"the end of a reservation at no time", ends + `{"instance-id":"i-0a","instance-termination-time":"soon"}}`, "detail.instance-termination-time", `is "soon"`},
+		{
+			"the end of a reservation at no time", ends + `{"instance-id":"i-0a","instance-termination-time":"soon"}}`,
+			"detail.instance-termination-time", `is "soon"`,
+		},
 		{"a block without reservation", block + `{}}`, "detail.capacity-reservation-id", "is missing"},
-		{"a block with another id", block + `{"capacity-reservation-id":"i-0a"}}`, "detail.capacity-reservation-id", "begins with cr-"},
-		{"a block with no end", block + `{"capacity-reservation-id":"cr-0a","end-date":"soon"}}`, "detail.end-date", `is "soon"`},
-		{"a Health event without service", `{"detail-type":"AWS Health Event","time":"2026-01-01T00:00:00Z","detail":{}}`, "detail.service", "is missing"},
-		{"a Health event without category", `{"detail-type":"AWS Health Event","time":"2026-01-01T00:00:00Z","detail":{"service":"EC2"}}`, "detail.eventTypeCategory", "is missing"},
+		{
+			"a block with another id", block + `{"capacity-reservation-id":"i-0a"}}`, "detail.capacity-reservation-id",
+			"begins with cr-",
+		},
+		{
+			"a block with no end", block + `{"capacity-reservation-id":"cr-0a","end-date":"soon"}}`, "detail.end-date",
+			`is "soon"`,
+		},
+		{
+			"a Health event without service",
+			`{"detail-type":"AWS Health Event","time":"2026-01-01T00:00:00Z","detail":{}}`, "detail.service",
+			"is missing",
+		},
+		{
+			"a Health event without category",
+			`{"detail-type":"AWS Health Event","time":"2026-01-01T00:00:00Z","detail":{"service":"EC2"}}`,
+			"detail.eventTypeCategory", "is missing",
+		},
 		{"a Health event without entities", health + `"page":"1"}}`, "detail.affectedEntities", "is missing"},
-		{"a Health event with an empty entity", health + `"affectedEntities":[{}]}}`, "detail.affectedEntities[0].entityValue", "is missing"},
-		{"a Health event with an instance that is none", health + `"affectedEntities":[{"entityValue":"arn:aws:ec2:us-east-1:1:instance/0a"}]}}`, "detail.affectedEntities[0].entityValue", "begins with i-"},
-		{"a Health event in another state", health + `"statusCode":"ajar","affectedEntities":[]}}`, "detail.statusCode", `is "ajar"`},
+		{
+			"a Health event with an empty entity", health + `"affectedEntities":[{}]}}`,
+			"detail.affectedEntities[0].entityValue", "is missing",
+		},
+		{
+			"a Health event with an instance that is none",
+			health + `"affectedEntities":[{"entityValue":"arn:aws:ec2:us-east-1:1:instance/0a"}]}}`,
+			"detail.affectedEntities[0].entityValue", "begins with i-",
+		},
+		{
+			"a Health event in another state", health + `"statusCode":"ajar","affectedEntities":[]}}`,
+			"detail.statusCode", `is "ajar"`,
+		},
 		{"a Health event at no time", health + `"startTime":"soon","affectedEntities":[]}}`, "detail.startTime", `is "soon"`},
-		{"a Health event that ends at no time", health + `"endTime":"soon","affectedEntities":[]}}`, "detail.endTime", `is "soon"`},
+		{
+			"a Health event that ends at no time", health + `"endTime":"soon","affectedEntities":[]}}`,
+			"detail.endTime", `is "soon"`,
+		},
 		{"a Health event on page zero", health + `"page":"0","affectedEntities":[]}}`, "detail.page", `is "0"`},
-		{"a Health event with many pages", health + `"totalPages":"many","affectedEntities":[]}}`, "detail.totalPages", `is "many"`},
+		{
+			"a Health event with many pages", health + `"totalPages":"many","affectedEntities":[]}}`,
+			"detail.totalPages", `is "many"`,
+		},
 		{"a Health event on a page that is a list", health + `"page":[],"affectedEntities":[]}}`, "detail", "want a string"},
 	}
 	for _, test := range tests {
@@ -308,7 +366,8 @@ func TestInstances(t *testing.T) {
 
 func TestLeaving(t *testing.T) {
 	for state, want := range map[State]bool{
-		StatePending: false, StateRunning: false, StateStopping: true, StateStopped: true, StateShuttingDown: true, StateTerminated: true, "": false,
+		StatePending: false, StateRunning: false, StateStopping: true, StateStopped: true, StateShuttingDown: true,
+		StateTerminated: true, "": false,
 	} {
 		if got := state.Leaving(); got != want {
 			t.Errorf("%q is leaving: %v, want %v", state, got, want)

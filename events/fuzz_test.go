@@ -23,7 +23,9 @@ func FuzzDecode(f *testing.F) {
 		}
 		f.Add(text)
 	}
-	f.Add([]byte(`{"detail_type":"EC2 Instance State-change Notification","time":"2026-01-01T00:00:00Z","resources":"x","detail":{"instance-id":"i-0","state":"running"}}`))
+	f.Add([]byte(
+		`{"detail_type":"EC2 Instance State-change Notification","time":"2026-01-01T00:00:00Z","resources":"x","detail":{"instance-id":"i-0","state":"running"}}`,
+	))
 	f.Add([]byte(`null`))
 	f.Fuzz(decodeAndCheck)
 }
@@ -41,7 +43,10 @@ func FuzzRebalanceRecommendation(f *testing.F) {
 }
 
 func FuzzStateChange(f *testing.F) {
-	fuzzDetail(f, stateChangeType, `{"instance-id":"i-0a","state":"shutting-down"}`, `{"instance-id":"i-0a","state":"stop"}`, `{"instance-id":"i-0a","state":["running"]}`)
+	fuzzDetail(
+		f, stateChangeType, `{"instance-id":"i-0a","state":"shutting-down"}`,
+		`{"instance-id":"i-0a","state":"stop"}`, `{"instance-id":"i-0a","state":["running"]}`,
+	)
 }
 
 func FuzzScheduledChange(f *testing.F) {
@@ -60,7 +65,10 @@ func FuzzCapacityReservationInterruption(f *testing.F) {
 }
 
 func FuzzCapacityBlockExpiration(f *testing.F) {
-	fuzzDetail(f, capacityBlockExpirationType, `{"capacity-reservation-id":"cr-0a","end-date":"2026-01-01T11:30:00Z"}`, `{"end-date":"2026-01-01T11:30:00Z"}`, `{"capacity-reservation-id":"cr-"}`)
+	fuzzDetail(
+		f, capacityBlockExpirationType, `{"capacity-reservation-id":"cr-0a","end-date":"2026-01-01T11:30:00Z"}`,
+		`{"end-date":"2026-01-01T11:30:00Z"}`, `{"capacity-reservation-id":"cr-"}`,
+	)
 }
 
 func fuzzDetail(f *testing.F, detailType string, seeds ...string) {
@@ -72,7 +80,8 @@ func fuzzDetail(f *testing.F, detailType string, seeds ...string) {
 			return // what is no JSON at all is the other fuzzer's
 		}
 		text, err := json.Marshal(map[string]any{
-			"detail-type": detailType, "account": "1", "region": "us-east-1", "time": "2026-01-01T00:00:00Z", "resources": []string{resource}, "detail": json.RawMessage(detail),
+			"detail-type": detailType, "account": "1", "region": "us-east-1", "time": "2026-01-01T00:00:00Z",
+			"resources": []string{resource}, "detail": json.RawMessage(detail),
 		})
 		if err != nil {
 			t.Fatal(err)

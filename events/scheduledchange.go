@@ -123,7 +123,8 @@ func (d *ScheduledChange) MarshalJSON() ([]byte, error) {
 		EventARN: d.EventARN, Service: healthServiceEC2, EventTypeCode: d.Code, EventTypeCategory: healthScheduledChange,
 		CommunicationID: d.CommunicationID, StartTime: writeHealthTime(d.StartTime), EndTime: writeHealthTime(d.EndTime),
 		StatusCode: string(d.Status), AffectedAccount: text(d.AffectedAccount),
-		Page: text(strconv.Itoa(d.Page)), TotalPages: text(strconv.Itoa(d.TotalPages)), BackupEvent: text(strconv.FormatBool(d.Backup)),
+		Page: text(strconv.Itoa(d.Page)), TotalPages: text(strconv.Itoa(d.TotalPages)),
+		BackupEvent:      text(strconv.FormatBool(d.Backup)),
 		AffectedEntities: []affectedEntity{},
 	}
 	for _, id := range d.InstanceIDs {
@@ -148,8 +149,9 @@ func readScheduledChange(e envelope) (Detail, error) {
 		return nil, unknown("detail.eventTypeCategory", in.EventTypeCategory)
 	}
 	d := &ScheduledChange{
-		Code: in.EventTypeCode, EventARN: in.EventARN, CommunicationID: in.CommunicationID, AffectedAccount: string(in.AffectedAccount),
-		Backup: strings.EqualFold(string(in.BackupEvent), "true"),
+		Code: in.EventTypeCode, EventARN: in.EventARN, CommunicationID: in.CommunicationID,
+		AffectedAccount: string(in.AffectedAccount),
+		Backup:          strings.EqualFold(string(in.BackupEvent), "true"),
 	}
 	if d.AffectedAccount == "" {
 		d.AffectedAccount = e.Account

@@ -23,10 +23,18 @@ func Annotations() []Annotation { return append(peoplesAnnotations(), functionsA
 func peoplesAnnotations() []Annotation {
 	pool := []string{NodePoolKind}
 	return []Annotation{
-		{Key: DoNotDisruptAnnotationKey, On: []string{"pod", "node"}, Meaning: "`true` protects from voluntary disruption for ever. " +
+		{Key: DoNotDisruptAnnotationKey, On: []string{
+			"pod", "node",
+		}, Meaning: "`true` protects from voluntary disruption for ever. " +
 			"A duration such as `4h` protects for that time from the pod's start, or the node's creation."},
-		{Key: SafeToEvictAnnotationKey, On: []string{"pod"}, Meaning: "`false` protects the pod's node from voluntary disruption."},
-		{Key: ScaleDownDisabledAnnotationKey, On: []string{"node"}, Meaning: "`true` protects the node from voluntary disruption."},
+		{
+			Key: SafeToEvictAnnotationKey, On: []string{"pod"},
+			Meaning: "`false` protects the pod's node from voluntary disruption.",
+		},
+		{
+			Key: ScaleDownDisabledAnnotationKey, On: []string{"node"},
+			Meaning: "`true` protects the node from voluntary disruption.",
+		},
 		{Key: ExpireWithinBudgetsAnnotationKey, On: pool, Default: "false",
 			Meaning: "`true` replaces expired nodes before it ends them, within the budgets."},
 		{Key: MoveByRestartAnnotationKey, On: []string{"pod template", NodePoolKind}, Default: "false",
@@ -47,30 +55,48 @@ func functionsAnnotations() []Annotation {
 	pools := []string{NodePoolKind, NodeClaimKind}
 	classes := []string{EC2NodeClassKind, NodeClaimKind}
 	internal := []Annotation{
-		{Key: NodePoolHashAnnotationKey, On: pools, Meaning: "Hash of the pool's template. A different one on the claim means drift."},
+		{
+			Key: NodePoolHashAnnotationKey, On: pools,
+			Meaning: "Hash of the pool's template. A different one on the claim means drift.",
+		},
 		{Key: NodePoolHashVersionAnnotationKey, On: pools, Meaning: "Version of the algorithm of that hash."},
-		{Key: AnnotationEC2NodeClassHash, On: classes, Meaning: "Hash of the class's spec. A different one on the claim means drift."},
+		{
+			Key: AnnotationEC2NodeClassHash, On: classes,
+			Meaning: "Hash of the class's spec. A different one on the claim means drift.",
+		},
 		{Key: AnnotationEC2NodeClassHashVersion, On: classes, Meaning: "Version of the algorithm of that hash."},
 		{Key: NodeClaimTerminationTimestampAnnotationKey, On: claims,
 			Meaning: "Time after which the node's pods are deleted despite any protection."},
 		{Key: NodeClaimMinValuesRelaxedAnnotationKey, On: claims, Meaning: "`true` where minValues were lowered."},
 		{Key: PriceOverlayAppliedAnnotationKey, On: claims, Meaning: "A NodeOverlay changed the claim's prices."},
 		{Key: CapacityOverlayAppliedAnnotationKey, On: claims, Meaning: "A NodeOverlay changed the claim's capacity."},
-		{Key: AnnotationInstanceTagged, On: claims, Meaning: "`true` once the instance has its node's and claim's name as tags."},
+		{
+			Key: AnnotationInstanceTagged, On: claims,
+			Meaning: "`true` once the instance has its node's and claim's name as tags.",
+		},
 		{Key: AnnotationClusterNameTagged, On: claims, Meaning: "`true` once the instance has the cluster's name as a tag."},
 		{Key: AnnotationInstanceProfile, On: claims, Meaning: "Instance profile of the instance."},
 		{Key: AttemptAnnotationKey, On: claims, Meaning: "Number of the launch attempt."},
 		{Key: BatchAnnotationKey, On: claims, Meaning: "Place in a batch that one call launches: id/size/index."},
 		{Key: NominatedPodsAnnotationKey, On: claims, Meaning: "UIDs of the pods that the claim was planned for."},
 		{Key: EmptySinceAnnotationKey, On: claims, Meaning: "Time at which the node was first seen empty."},
-		{Key: ProposedAnnotationKey, On: claims, Meaning: "Consolidation move that waits for its confirmation: time and claims."},
+		{
+			Key: ProposedAnnotationKey, On: claims,
+			Meaning: "Consolidation move that waits for its confirmation: time and claims.",
+		},
 		{Key: ReplacedByAnnotationKey, On: claims, Meaning: "Claims that replace this one."},
 		{Key: ReplacesAnnotationKey, On: claims, Meaning: "Claims that this one replaces."},
 		{Key: ReplaceAfterAnnotationKey, On: claims, Meaning: "Time before which a failed replacement is not tried again."},
 		{Key: RestartingSinceAnnotationKey, On: claims, Meaning: "Time of the restart that moves pods off the node."},
-		{Key: RebalanceRecommendedAnnotationKey, On: claims, Meaning: "Time of EC2's recommendation to replace the spot instance."},
+		{
+			Key: RebalanceRecommendedAnnotationKey, On: claims,
+			Meaning: "Time of EC2's recommendation to replace the spot instance.",
+		},
 		{Key: DepartsAtAnnotationKey, On: claims, Meaning: "Time at which AWS takes the instance."},
-		{Key: DepartsBecauseAnnotationKey, On: claims, Meaning: "Health event, status event or reservation that announced it."},
+		{
+			Key: DepartsBecauseAnnotationKey, On: claims,
+			Meaning: "Health event, status event or reservation that announced it.",
+		},
 	}
 	for i := range internal {
 		internal[i].Internal = true

@@ -53,7 +53,8 @@ func TestConditionWithoutReasonGetsItsType(t *testing.T) {
 
 func TestConditionTrue(t *testing.T) {
 	conditions := []metav1.Condition{
-		{Type: "A", Status: metav1.ConditionTrue}, {Type: "B", Status: metav1.ConditionFalse}, {Type: "C", Status: metav1.ConditionUnknown},
+		{Type: "A", Status: metav1.ConditionTrue}, {Type: "B", Status: metav1.ConditionFalse},
+		{Type: "C", Status: metav1.ConditionUnknown},
 	}
 	for conditionType, want := range map[string]bool{"A": true, "B": false, "C": false, "D": false} {
 		if got := ConditionTrue(conditions, conditionType); got != want {
@@ -91,7 +92,8 @@ func TestSetReady(t *testing.T) {
 				t.Error("it changed nothing")
 			}
 			got := GetCondition(conditions, ConditionReady)
-			if got.Status != test.want || got.Reason != test.reason || got.Message != test.message || got.ObservedGeneration != 7 {
+			if got.Status != test.want || got.Reason != test.reason || got.Message != test.message ||
+				got.ObservedGeneration != 7 {
 				t.Errorf("got %+v", got)
 			}
 		})

@@ -57,7 +57,10 @@ func nodeClaimConditions() []ConditionType {
 				ReasonAMIDrift, ReasonSubnetDrift, ReasonSecurityGroupDrift, ReasonCapacityReservationDrift,
 				ReasonPlacementGroupDrift}},
 		{Type: ConditionTypeDisruptionReason, Meaning: "The node is being disrupted. The reason tells why."},
-		{Type: ConditionTypeDrained, Meaning: "No pod that must move is left on the node.", Reasons: []string{ReasonDraining}},
+		{
+			Type: ConditionTypeDrained, Meaning: "No pod that must move is left on the node.",
+			Reasons: []string{ReasonDraining},
+		},
 		{Type: ConditionTypeVolumesDetached, Meaning: "No volume is left on the node.",
 			Reasons: []string{ReasonAwaitingVolumeDetachment}},
 		{Type: ConditionTypeInstanceTerminating, Meaning: "Whittle asked EC2 to terminate the instance."},

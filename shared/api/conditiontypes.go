@@ -118,8 +118,8 @@ const (
 	ReasonPlacementGroupNotFound              = "PlacementGroupNotFound"
 	ReasonPlacementGroupResolutionFailed      = "PlacementGroupResolutionFailed"
 	ReasonCapacityReservationResolutionFailed = "CapacityReservationResolutionFailed"
-	// ReasonValidationFailed is the reason for fields that Karpenter's schema refuses, and that have no
-	// reason of their own.
+	// ReasonValidationFailed is the reason for fields that Karpenter's schema refuses, and that
+	// have no reason of their own.
 	ReasonValidationFailed                    = "ValidationFailed"
 	ReasonDependenciesNotReady                = "DependenciesNotReady"
 	ReasonTagValidationFailed                 = "TagValidationFailed"

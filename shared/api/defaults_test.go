@@ -72,16 +72,29 @@ func TestNodeClaimDefaults(t *testing.T) {
 }
 
 func TestEC2NodeClassDefaults(t *testing.T) {
-	class := EC2NodeClass{Status: EC2NodeClassStatus{CapacityReservations: []CapacityReservation{{ID: "cr-0a"}, {ID: "cr-0b", ReservationType: "capacity-block", State: "expiring"}}}}
+	class := EC2NodeClass{
+		Status: EC2NodeClassStatus{
+			CapacityReservations: []CapacityReservation{
+				{ID: "cr-0a"}, {ID: "cr-0b", ReservationType: "capacity-block", State: "expiring"},
+			},
+		},
+	}
 	class.Default()
-	sameYAML(t, class.Spec.MetadataOptions, `{httpEndpoint: enabled, httpProtocolIPv6: disabled, httpPutResponseHopLimit: 1, httpTokens: required}`)
-	if r := class.Status.CapacityReservations; r[0].ReservationType != "default" || r[0].State != "active" || r[1].ReservationType != "capacity-block" || r[1].State != "expiring" {
+	sameYAML(
+		t, class.Spec.MetadataOptions,
+		`{httpEndpoint: enabled, httpProtocolIPv6: disabled, httpPutResponseHopLimit: 1, httpTokens: required}`,
+	)
+	if r := class.Status.CapacityReservations; r[0].ReservationType != "default" || r[0].State != "active" ||
+		r[1].ReservationType != "capacity-block" || r[1].State != "expiring" {
 		t.Errorf("the reservations are %+v", r)
 	}
 	hops := int64(2)
 	class = EC2NodeClass{Spec: EC2NodeClassSpec{MetadataOptions: &MetadataOptions{HTTPPutResponseHopLimit: &hops}}}
 	class.Default()
-	sameYAML(t, class.Spec.MetadataOptions, `{httpEndpoint: enabled, httpProtocolIPv6: disabled, httpPutResponseHopLimit: 2, httpTokens: required}`)
+	sameYAML(
+		t, class.Spec.MetadataOptions,
+		`{httpEndpoint: enabled, httpProtocolIPv6: disabled, httpPutResponseHopLimit: 2, httpTokens: required}`,
+	)
 }
 
 func sameYAML(t *testing.T, value any, want string) {

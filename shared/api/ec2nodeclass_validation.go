@@ -49,7 +49,10 @@ func (f *findings) validateAMIFamily(c *EC2NodeClass) {
 	case !slices.Contains(amiFamilies(), family):
 		f.add("spec.amiFamily", family, "is not a family: use one of %s", join(amiFamilies()))
 	case hasAlias && family != alias.Family && family != AMIFamilyCustom:
-		f.add("spec.amiFamily", family, "is not the alias's family: remove it, or write %s or %s", alias.Family, AMIFamilyCustom)
+		f.add(
+			"spec.amiFamily", family, "is not the alias's family: remove it, or write %s or %s", alias.Family,
+			AMIFamilyCustom,
+		)
 	}
 }
 

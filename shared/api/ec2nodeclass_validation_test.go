@@ -21,62 +21,170 @@ spec:
 
 		{"tags", `tags: {team: a, Name: b}`, "", ""},
 		{"a tag without key", `tags: {"": a}`, "spec.tags", "has an empty key"},
-		{"the tag of a cluster", `tags: {kubernetes.io/cluster/prod: owned}`, "spec.tags[kubernetes.io/cluster/prod]", "set by the launch"},
-		{"the tag of the cluster's name", `tags: {"eks:eks-cluster-name": prod}`, "spec.tags[eks:eks-cluster-name]", "set by the launch"},
+		{
+			"the tag of a cluster", `tags: {kubernetes.io/cluster/prod: owned}`,
+			"spec.tags[kubernetes.io/cluster/prod]", "set by the launch",
+		},
+		{
+			"the tag of the cluster's name", `tags: {"eks:eks-cluster-name": prod}`, "spec.tags[eks:eks-cluster-name]",
+			"set by the launch",
+		},
 		{"the tag of the pool", `tags: {karpenter.sh/nodepool: a}`, "spec.tags[karpenter.sh/nodepool]", "set by the launch"},
-		{"the tag of the claim", `tags: {karpenter.sh/nodeclaim: a}`, "spec.tags[karpenter.sh/nodeclaim]", "set by the launch"},
-		{"the tag of the class", `tags: {karpenter.k8s.aws/ec2nodeclass: a}`, "spec.tags[karpenter.k8s.aws/ec2nodeclass]", "set by the launch"},
+		{
+			"the tag of the claim", `tags: {karpenter.sh/nodeclaim: a}`, "spec.tags[karpenter.sh/nodeclaim]",
+			"set by the launch",
+		},
+		{
+			"the tag of the class", `tags: {karpenter.k8s.aws/ec2nodeclass: a}`,
+			"spec.tags[karpenter.k8s.aws/ec2nodeclass]", "set by the launch",
+		},
 
 		{"the alias's family", `amiFamily: AL2023`, "", ""},
 		{"the family Custom with an alias", `amiFamily: Custom`, "", ""},
 		{"another family than the alias's", `amiFamily: Bottlerocket`, "spec.amiFamily", "write AL2023 or Custom"},
 		{"an unknown family", `amiFamily: Ubuntu`, "spec.amiFamily", "is not a family"},
 
-		{"reservations", `capacityReservationSelectorTerms: [{id: cr-0a}, {tags: {a: b}, ownerID: "123456789012"}, {instanceMatchCriteria: targeted}]`, "", ""},
-		{"a reservation that is none", `capacityReservationSelectorTerms: [{id: i-0a}]`, "spec.capacityReservationSelectorTerms[0].id", "begin with cr-"},
-		{"a reservation's owner alone", `capacityReservationSelectorTerms: [{ownerID: "123456789012"}]`, "spec.capacityReservationSelectorTerms[0]", "selects nothing"},
-		{"a reservation's owner that is none", `capacityReservationSelectorTerms: [{tags: {a: b}, ownerID: "1"}]`, "spec.capacityReservationSelectorTerms[0].ownerID", "12 digits"},
-		{"a reservation by an unknown criterion", `capacityReservationSelectorTerms: [{instanceMatchCriteria: any}]`, "spec.capacityReservationSelectorTerms[0].instanceMatchCriteria", "use open or targeted"},
-		{"a reservation by id and tags", `capacityReservationSelectorTerms: [{id: cr-0a, tags: {a: b}}]`, "spec.capacityReservationSelectorTerms", "make two terms"},
+		{
+			"reservations",
+			`capacityReservationSelectorTerms: [{id: cr-0a}, {tags: {a: b}, ownerID: "123456789012"}, {instanceMatchCriteria: targeted}]`,
+			"", "",
+		},
+		{
+			"a reservation that is none", `capacityReservationSelectorTerms: [{id: i-0a}]`,
+			"spec.capacityReservationSelectorTerms[0].id", "begin with cr-",
+		},
+		{
+			"a reservation's owner alone", `capacityReservationSelectorTerms: [{ownerID: "123456789012"}]`,
+			"spec.capacityReservationSelectorTerms[0]", "selects nothing",
+		},
+		{
+			"a reservation's owner that is none", `capacityReservationSelectorTerms: [{tags: {a: b}, ownerID: "1"}]`,
+			"spec.capacityReservationSelectorTerms[0].ownerID", "12 digits",
+		},
+		{
+			"a reservation by an unknown criterion",
+			`capacityReservationSelectorTerms: [{instanceMatchCriteria: any}]`,
+			"spec.capacityReservationSelectorTerms[0].instanceMatchCriteria", "use open or targeted",
+		},
+		{
+			"a reservation by id and tags", `capacityReservationSelectorTerms: [{id: cr-0a, tags: {a: b}}]`,
+			"spec.capacityReservationSelectorTerms", "make two terms",
+		},
 
 		{"a placement group by name", `placementGroupSelector: {name: a}`, "", ""},
 		{"a placement group by id", `placementGroupSelector: {id: pg-0a}`, "", ""},
 		{"a placement group by nothing", `placementGroupSelector: {}`, "spec.placementGroupSelector", "selects nothing"},
-		{"a placement group by both", `placementGroupSelector: {name: a, id: pg-0a}`, "spec.placementGroupSelector", "has both"},
+		{
+			"a placement group by both", `placementGroupSelector: {name: a, id: pg-0a}`, "spec.placementGroupSelector",
+			"has both",
+		},
 
-		{"one disk", `blockDeviceMappings: [{deviceName: /dev/xvda, rootVolume: true, ebs: {volumeSize: 20Gi, volumeType: gp3}}]`, "", ""},
+		{
+			"one disk",
+			`blockDeviceMappings: [{deviceName: /dev/xvda, rootVolume: true, ebs: {volumeSize: 20Gi, volumeType: gp3}}]`,
+			"", "",
+		},
 		{"the largest disk", `blockDeviceMappings: [{ebs: {volumeSize: 64T}}]`, "", ""},
-		{"a disk that is too large", `blockDeviceMappings: [{ebs: {volumeSize: 65Ti}}]`, "spec.blockDeviceMappings[0].ebs.volumeSize", "is out of range"},
-		{"a disk that is too small", `blockDeviceMappings: [{ebs: {volumeSize: 1Mi}}]`, "spec.blockDeviceMappings[0].ebs.volumeSize", "is out of range"},
-		{"a disk of no size", `blockDeviceMappings: [{ebs: {volumeType: gp3}}]`, "spec.blockDeviceMappings[0].ebs", "neither snapshotID nor volumeSize"},
-		{"a disk of an unknown type", `blockDeviceMappings: [{ebs: {volumeSize: 1Gi, volumeType: gp4}}]`, "spec.blockDeviceMappings[0].ebs.volumeType", "use one of standard"},
+		{
+			"a disk that is too large", `blockDeviceMappings: [{ebs: {volumeSize: 65Ti}}]`,
+			"spec.blockDeviceMappings[0].ebs.volumeSize", "is out of range",
+		},
+		{
+			"a disk that is too small", `blockDeviceMappings: [{ebs: {volumeSize: 1Mi}}]`,
+			"spec.blockDeviceMappings[0].ebs.volumeSize", "is out of range",
+		},
+		{
+			"a disk of no size", `blockDeviceMappings: [{ebs: {volumeType: gp3}}]`, "spec.blockDeviceMappings[0].ebs",
+			"neither snapshotID nor volumeSize",
+		},
+		{
+			"a disk of an unknown type", `blockDeviceMappings: [{ebs: {volumeSize: 1Gi, volumeType: gp4}}]`,
+			"spec.blockDeviceMappings[0].ebs.volumeType", "use one of standard",
+		},
 		{"a disk that is null", `blockDeviceMappings: [null]`, "spec.blockDeviceMappings[0]", "is null"},
-		{"two roots", `blockDeviceMappings: [{rootVolume: true}, {rootVolume: true}]`, "spec.blockDeviceMappings[1].rootVolume", "on one mapping only"},
+		{
+			"two roots", `blockDeviceMappings: [{rootVolume: true}, {rootVolume: true}]`,
+			"spec.blockDeviceMappings[1].rootVolume", "on one mapping only",
+		},
 		{"a rate", `blockDeviceMappings: [{ebs: {snapshotID: snap-0a, volumeInitializationRate: 300}}]`, "", ""},
-		{"a rate without snapshot", `blockDeviceMappings: [{ebs: {volumeSize: 1Gi, volumeInitializationRate: 300}}]`, "spec.blockDeviceMappings[0].ebs.volumeInitializationRate", "needs snapshotID"},
-		{"a rate that is too low", `blockDeviceMappings: [{ebs: {snapshotID: snap-0a, volumeInitializationRate: 99}}]`, "spec.blockDeviceMappings[0].ebs.volumeInitializationRate", "from 100 to 300"},
+		{
+			"a rate without snapshot",
+			`blockDeviceMappings: [{ebs: {volumeSize: 1Gi, volumeInitializationRate: 300}}]`,
+			"spec.blockDeviceMappings[0].ebs.volumeInitializationRate", "needs snapshotID",
+		},
+		{
+			"a rate that is too low",
+			`blockDeviceMappings: [{ebs: {snapshotID: snap-0a, volumeInitializationRate: 99}}]`,
+			"spec.blockDeviceMappings[0].ebs.volumeInitializationRate", "from 100 to 300",
+		},
 		{"an unknown policy for the instance's disks", `instanceStorePolicy: RAID5`, "spec.instanceStorePolicy", "use RAID0"},
 
-		{"interfaces", `networkInterfaces: [{networkCardIndex: 0, deviceIndex: 0, interfaceType: interface}, {networkCardIndex: 1, deviceIndex: 1, interfaceType: efa-only}]`, "", ""},
-		{"no primary interface", `networkInterfaces: [{networkCardIndex: 1, deviceIndex: 0, interfaceType: interface}]`, "spec.networkInterfaces", "has no primary interface"},
-		{"a primary interface that is efa-only", `networkInterfaces: [{networkCardIndex: 0, deviceIndex: 0, interfaceType: efa-only}]`, "spec.networkInterfaces", "has no primary interface"},
-		{"an interface twice", `networkInterfaces: [{networkCardIndex: 0, deviceIndex: 0, interfaceType: interface}, {networkCardIndex: 0, deviceIndex: 0, interfaceType: interface}]`, "spec.networkInterfaces[1]", "of spec.networkInterfaces[0]"},
-		{"two efa-only interfaces on a card", `networkInterfaces: [{networkCardIndex: 0, deviceIndex: 0, interfaceType: interface}, {networkCardIndex: 0, deviceIndex: 1, interfaceType: efa-only}, {networkCardIndex: 0, deviceIndex: 2, interfaceType: efa-only}]`, "spec.networkInterfaces[2]", "second interface of the type efa-only"},
-		{"an interface of an unknown type", `networkInterfaces: [{networkCardIndex: 0, deviceIndex: 0, interfaceType: interface}, {networkCardIndex: 0, deviceIndex: 1, interfaceType: efa}]`, "spec.networkInterfaces[1].interfaceType", "use interface or efa-only"},
-		{"a negative card", `networkInterfaces: [{networkCardIndex: 0, deviceIndex: 0, interfaceType: interface}, {networkCardIndex: -1, deviceIndex: 1, interfaceType: interface}]`, "spec.networkInterfaces[1].networkCardIndex", "is negative"},
+		{
+			"interfaces",
+			`networkInterfaces: [{networkCardIndex: 0, deviceIndex: 0, interfaceType: interface}, {networkCardIndex: 1, deviceIndex: 1, interfaceType: efa-only}]`,
+			"", "",
+		},
+		{
+			"no primary interface",
+			`networkInterfaces: [{networkCardIndex: 1, deviceIndex: 0, interfaceType: interface}]`,
+			"spec.networkInterfaces", "has no primary interface",
+		},
+		{
+			"a primary interface that is efa-only",
+			`networkInterfaces: [{networkCardIndex: 0, deviceIndex: 0, interfaceType: efa-only}]`,
+			"spec.networkInterfaces", "has no primary interface",
+		},
+		{
+			"an interface twice",
+			`networkInterfaces: [{networkCardIndex: 0, deviceIndex: 0, interfaceType: interface}, {networkCardIndex: 0, deviceIndex: 0, interfaceType: interface}]`,
+			"spec.networkInterfaces[1]", "of spec.networkInterfaces[0]",
+		},
+		{
+			"two efa-only interfaces on a card",
+			`networkInterfaces: [{networkCardIndex: 0, deviceIndex: 0, interfaceType: interface}, {networkCardIndex: 0, deviceIndex: 1, interfaceType: efa-only}, {networkCardIndex: 0, deviceIndex: 2, interfaceType: efa-only}]`,
+			"spec.networkInterfaces[2]", "second interface of the type efa-only",
+		},
+		{
+			"an interface of an unknown type",
+			`networkInterfaces: [{networkCardIndex: 0, deviceIndex: 0, interfaceType: interface}, {networkCardIndex: 0, deviceIndex: 1, interfaceType: efa}]`,
+			"spec.networkInterfaces[1].interfaceType", "use interface or efa-only",
+		},
+		{
+			"a negative card",
+			`networkInterfaces: [{networkCardIndex: 0, deviceIndex: 0, interfaceType: interface}, {networkCardIndex: -1, deviceIndex: 1, interfaceType: interface}]`,
+			"spec.networkInterfaces[1].networkCardIndex", "is negative",
+		},
 		{"negative prefixes", `ipPrefixCount: -1`, "spec.ipPrefixCount", "is negative"},
 
 		{"metadata options", `metadataOptions: {httpTokens: optional, httpPutResponseHopLimit: 64}`, "", ""},
-		{"a hop limit of 0", `metadataOptions: {httpPutResponseHopLimit: 0}`, "spec.metadataOptions.httpPutResponseHopLimit", "from 1 to 64"},
-		{"tokens that are neither", `metadataOptions: {httpTokens: maybe}`, "spec.metadataOptions.httpTokens", "use required or optional"},
-		{"an endpoint that is neither", `metadataOptions: {httpEndpoint: "on"}`, "spec.metadataOptions.httpEndpoint", "use enabled or disabled"},
+		{
+			"a hop limit of 0", `metadataOptions: {httpPutResponseHopLimit: 0}`,
+			"spec.metadataOptions.httpPutResponseHopLimit", "from 1 to 64",
+		},
+		{
+			"tokens that are neither", `metadataOptions: {httpTokens: maybe}`, "spec.metadataOptions.httpTokens",
+			"use required or optional",
+		},
+		{
+			"an endpoint that is neither", `metadataOptions: {httpEndpoint: "on"}`,
+			"spec.metadataOptions.httpEndpoint", "use enabled or disabled",
+		},
 
 		{"connection tracking", `connectionTracking: {udpTimeout: 60}`, "", ""},
 		{"connection tracking of nothing", `connectionTracking: {}`, "spec.connectionTracking", "is empty"},
-		{"connection tracking for too long", `connectionTracking: {tcpEstablishedTimeout: 432001}`, "spec.connectionTracking.tcpEstablishedTimeout", "from 60 to 432000"},
-		{"streams for too short", `connectionTracking: {udpStreamTimeout: 59}`, "spec.connectionTracking.udpStreamTimeout", "from 60 to 180"},
+		{
+			"connection tracking for too long", `connectionTracking: {tcpEstablishedTimeout: 432001}`,
+			"spec.connectionTracking.tcpEstablishedTimeout", "from 60 to 432000",
+		},
+		{
+			"streams for too short", `connectionTracking: {udpStreamTimeout: 59}`,
+			"spec.connectionTracking.udpStreamTimeout", "from 60 to 180",
+		},
 		{"nested machines", `cpuOptions: {nestedVirtualization: enabled}`, "", ""},
-		{"nested machines perhaps", `cpuOptions: {nestedVirtualization: auto}`, "spec.cpuOptions.nestedVirtualization", "use enabled or disabled"},
+		{
+			"nested machines perhaps", `cpuOptions: {nestedVirtualization: auto}`,
+			"spec.cpuOptions.nestedVirtualization", "use enabled or disabled",
+		},
 	}, decodeInto[EC2NodeClass])
 }
 
@@ -151,8 +259,14 @@ spec:
 		{"an alias without version", `{alias: al2023}`, "spec.amiSelectorTerms[0].alias", "family@version"},
 		{"an alias of an unknown family", `{alias: ubuntu@latest}`, "spec.amiSelectorTerms[0].alias", "al2, al2023"},
 		{"an alias in capitals", `{alias: AL2023@latest}`, "spec.amiSelectorTerms[0].alias", "is not an alias"},
-		{"an alias and an owner", `{alias: al2023@latest, owner: self}`, "spec.amiSelectorTerms[0].alias", "other fields of its term"},
-		{"an alias and another term", `{alias: al2023@latest}, {id: ami-0a}`, "spec.amiSelectorTerms[0].alias", "other terms"},
+		{
+			"an alias and an owner", `{alias: al2023@latest, owner: self}`, "spec.amiSelectorTerms[0].alias",
+			"other fields of its term",
+		},
+		{
+			"an alias and another term", `{alias: al2023@latest}, {id: ami-0a}`, "spec.amiSelectorTerms[0].alias",
+			"other terms",
+		},
 		{"none without family", `{id: ami-0a}`, "spec.amiFamily", "is missing"},
 	}, decodeInto[EC2NodeClass])
 
@@ -166,7 +280,10 @@ spec:
   securityGroupSelectorTerms: [{id: sg-0a}]
 `
 	checkFaults(t, custom, []fault{
-		{"by id, name, tags and parameter", `{id: ami-0a}, {name: a, owner: self}, {tags: {a: b}}, {ssmParameter: /a}`, "", ""},
+		{
+			"by id, name, tags and parameter",
+			`{id: ami-0a}, {name: a, owner: self}, {tags: {a: b}}, {ssmParameter: /a}`, "", "",
+		},
 		{"none", ``, "spec.amiSelectorTerms", "is empty"},
 		{"by owner alone", `{owner: self}`, "spec.amiSelectorTerms[0]", "selects nothing"},
 		{"id and name", `{id: ami-0a, name: a}`, "spec.amiSelectorTerms[0].id", "make two terms"},
@@ -188,29 +305,69 @@ spec:
 `
 	}
 	checkFaults(t, manifest("AL2023"), []fault{
-		{"everything", `clusterDNS: [10.0.0.10, "fd00::10"], maxPods: 20, podsPerCore: 5, systemReserved: {cpu: 100m}, kubeReserved: {memory: 1Gi, pid: "10"}, evictionHard: {memory.available: 5%}, evictionSoft: {nodefs.inodesFree: "100"}, evictionSoftGracePeriod: {nodefs.inodesFree: 1m}, imageGCHighThresholdPercent: 85, imageGCLowThresholdPercent: 80`, "", ""},
+		{
+			"everything",
+			`clusterDNS: [10.0.0.10, "fd00::10"], maxPods: 20, podsPerCore: 5, systemReserved: {cpu: 100m}, kubeReserved: {memory: 1Gi, pid: "10"}, evictionHard: {memory.available: 5%}, evictionSoft: {nodefs.inodesFree: "100"}, evictionSoftGracePeriod: {nodefs.inodesFree: 1m}, imageGCHighThresholdPercent: 85, imageGCLowThresholdPercent: 80`,
+			"", "",
+		},
 		{"an address that is none", `clusterDNS: [dns]`, "spec.kubelet.clusterDNS[0]", "is not an IP address"},
-		{"an unknown signal", `evictionHard: {cpu.available: 5%}`, "spec.kubelet.evictionHard[cpu.available]", "is for no eviction signal"},
-		{"a percentage above 100", `evictionHard: {memory.available: 101%}`, "spec.kubelet.evictionHard[memory.available]", "from 0% to 100%"},
-		{"a percentage that is none", `evictionHard: {memory.available: x%}`, "spec.kubelet.evictionHard[memory.available]", "from 0% to 100%"},
-		{"a percentage that is not a number", `evictionHard: {memory.available: NaN%}`, "spec.kubelet.evictionHard[memory.available]", "from 0% to 100%"},
-		{"an amount that is none", `evictionHard: {memory.available: much}`, "spec.kubelet.evictionHard[memory.available]", "neither an amount nor a percentage"},
-		{"an unknown resource", `systemReserved: {gpu: "1"}`, "spec.kubelet.systemReserved[gpu]", "use one of cpu, memory, ephemeral-storage, pid"},
+		{
+			"an unknown signal", `evictionHard: {cpu.available: 5%}`, "spec.kubelet.evictionHard[cpu.available]",
+			"is for no eviction signal",
+		},
+		{
+			"a percentage above 100", `evictionHard: {memory.available: 101%}`,
+			"spec.kubelet.evictionHard[memory.available]", "from 0% to 100%",
+		},
+		{
+			"a percentage that is none", `evictionHard: {memory.available: x%}`,
+			"spec.kubelet.evictionHard[memory.available]", "from 0% to 100%",
+		},
+		{
+			"a percentage that is not a number", `evictionHard: {memory.available: NaN%}`,
+			"spec.kubelet.evictionHard[memory.available]", "from 0% to 100%",
+		},
+		{
+			"an amount that is none", `evictionHard: {memory.available: much}`,
+			"spec.kubelet.evictionHard[memory.available]", "neither an amount nor a percentage",
+		},
+		{
+			"an unknown resource", `systemReserved: {gpu: "1"}`, "spec.kubelet.systemReserved[gpu]",
+			"use one of cpu, memory, ephemeral-storage, pid",
+		},
 		{"a negative amount", `kubeReserved: {cpu: "-1"}`, "spec.kubelet.kubeReserved[cpu]", "is negative"},
 		{"an expression", `kubeReserved: {cpu: "vcpus * 10"}`, "spec.kubelet.kubeReserved[cpu]", "is not an amount"},
 		{"an expression for pods", `maxPods: max_pods - 1`, "spec.kubelet.maxPods", "is an expression"},
-		{"soft eviction without time", `evictionSoft: {memory.available: 5%}`, "spec.kubelet.evictionSoftGracePeriod[memory.available]", "is missing"},
-		{"time without soft eviction", `evictionSoftGracePeriod: {memory.available: 1m}`, "spec.kubelet.evictionSoftGracePeriod[memory.available]", "evictionSoft does not have"},
-		{"image collection upside down", `imageGCHighThresholdPercent: 80, imageGCLowThresholdPercent: 80`, "spec.kubelet.imageGCHighThresholdPercent", "is not above"},
-		{"image collection above 100", `imageGCHighThresholdPercent: 101`, "spec.kubelet.imageGCHighThresholdPercent", "from 0 to 100"},
+		{
+			"soft eviction without time", `evictionSoft: {memory.available: 5%}`,
+			"spec.kubelet.evictionSoftGracePeriod[memory.available]", "is missing",
+		},
+		{
+			"time without soft eviction", `evictionSoftGracePeriod: {memory.available: 1m}`,
+			"spec.kubelet.evictionSoftGracePeriod[memory.available]", "evictionSoft does not have",
+		},
+		{
+			"image collection upside down", `imageGCHighThresholdPercent: 80, imageGCLowThresholdPercent: 80`,
+			"spec.kubelet.imageGCHighThresholdPercent", "is not above",
+		},
+		{
+			"image collection above 100", `imageGCHighThresholdPercent: 101`,
+			"spec.kubelet.imageGCHighThresholdPercent", "from 0 to 100",
+		},
 		{"negative pods", `maxPods: -1`, "spec.kubelet.maxPods", "is negative"},
 		{"another setting", `registryPullQPS: 10`, "", ""},
 		{"taints", `registerWithTaints: []`, "spec.kubelet.registerWithTaints", "use the node pool's taints"},
 	}, decodeInto[EC2NodeClass])
 	checkFaults(t, manifest("Bottlerocket"), []fault{
-		{"Bottlerocket with two addresses", `clusterDNS: [10.0.0.10, 10.0.0.11]`, "spec.kubelet.clusterDNS", "only AL2023 supports"},
+		{
+			"Bottlerocket with two addresses", `clusterDNS: [10.0.0.10, 10.0.0.11]`, "spec.kubelet.clusterDNS",
+			"only AL2023 supports",
+		},
 		{"Bottlerocket with pods per core", `podsPerCore: 5`, "spec.kubelet.podsPerCore", "use maxPods"},
-		{"Bottlerocket with another setting", `registryPullQPS: 10`, "spec.kubelet.registryPullQPS", "is not supported by Bottlerocket"},
+		{
+			"Bottlerocket with another setting", `registryPullQPS: 10`, "spec.kubelet.registryPullQPS",
+			"is not supported by Bottlerocket",
+		},
 	}, decodeInto[EC2NodeClass])
 	checkFaults(t, manifest("Custom"), []fault{
 		{"Custom with anything", `clusterDNS: [dns, dns], registryPullQPS: 10, evictionHard: {mood: bad}`, "", ""},

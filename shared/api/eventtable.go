@@ -16,8 +16,8 @@ type EventReason struct {
 }
 
 // EventReasons returns the reasons of the events that Whittle writes, by function. Reasons that are
-// also in Karpenter have its meaning. The reasons of failed launches, which package fleet lists, and
-// the reasons of conditions, which ConditionTypes lists, are not among them.
+// also in Karpenter have its meaning. The reasons of failed launches, which package fleet lists,
+// and the reasons of conditions, which ConditionTypes lists, are not among them.
 func EventReasons() []EventReason {
 	return slices.Concat(provisionEvents(), lifecycleEvents(), disruptEvents(), interruptEvents())
 }
@@ -25,9 +25,15 @@ func EventReasons() []EventReason {
 func provisionEvents() []EventReason {
 	by := []string{"provision"}
 	return []EventReason{
-		{"FailedScheduling", []string{"pod"}, by, "No plan has a place for the pod. The message gives a reason for each pool."},
+		{
+			"FailedScheduling", []string{"pod"}, by,
+			"No plan has a place for the pod. The message gives a reason for each pool.",
+		},
 		{"Nominated", []string{"pod"}, by, "The pod was planned for the named node or NodeClaim."},
-		{"InsufficientCapacityError", []string{NodeClaimKind, NodePoolKind}, by, "EC2 or the pool has no capacity for the claim."},
+		{
+			"InsufficientCapacityError", []string{NodeClaimKind, NodePoolKind}, by,
+			"EC2 or the pool has no capacity for the claim.",
+		},
 		{ReasonLaunchFailed, []string{NodeClaimKind}, by, "EC2 refused the launch, or the request could not be built."},
 		{"RequestLimitExceeded", []string{NodeClaimKind}, by, "EC2 throttled the launch. Whittle tries again."},
 		{"InternalError", []string{NodeClaimKind}, by, "EC2 failed. Whittle tries again."},
@@ -41,15 +47,27 @@ func lifecycleEvents() []EventReason {
 		{ConditionTypeInitialized, claims, by, "The condition Initialized became True."},
 		{"UnregisteredTaintMissing", claims, by, "The node joined without the taint karpenter.sh/unregistered."},
 		{"FailedConsistencyCheck", claims, by, "The node has fewer resources than its claim, or its drain lasts for long."},
-		{"Disrupted", []string{"pod"}, by, "The pod was deleted, because its node's time is over or its instance does not run."},
+		{
+			"Disrupted", []string{"pod"}, by,
+			"The pod was deleted, because its node's time is over or its instance does not run.",
+		},
 		{"Evicted", []string{"pod"}, by, "The pod was evicted from a node that is leaving."},
-		{"InvalidDoNotDisruptAnnotation", []string{"pod"}, by, "The annotation is neither `true` nor a duration. It protects nothing."},
+		{
+			"InvalidDoNotDisruptAnnotation", []string{"pod"}, by,
+			"The annotation is neither `true` nor a duration. It protects nothing.",
+		},
 		{"FailedDraining", nodes, by, "A disruption budget or an annotation keeps pods on the node."},
 		{"AwaitingVolumeDetachment", nodes, by, "Volumes are still attached to the node."},
 		{"TerminationGracePeriodExpiring", nodes, by, "The node's pods are deleted at the given time."},
 		{"FailedTermination", claims, by, "The claim has no valid providerID, so nothing can be terminated."},
-		{"WaitingOnNodeClaimTermination", []string{EC2NodeClassKind}, by, "The class is being deleted, and claims still name it."},
-		{ConditionTypeNodeRepairBlocked, []string{NodePoolKind}, by, "Too many nodes of the pool are unhealthy for a repair."},
+		{
+			"WaitingOnNodeClaimTermination", []string{EC2NodeClassKind}, by,
+			"The class is being deleted, and claims still name it.",
+		},
+		{
+			ConditionTypeNodeRepairBlocked, []string{NodePoolKind}, by,
+			"Too many nodes of the pool are unhealthy for a repair.",
+		},
 	}
 }
 
@@ -62,7 +80,10 @@ func disruptEvents() []EventReason {
 		{"Unconsolidatable", both, by, "The node stays. The message gives the reason."},
 		{"DisruptionLaunching", []string{NodeClaimKind}, by, "Replacements of the node are being launched."},
 		{"DisruptionTerminating", both, []string{"disrupt", "lifecycle"}, "The node is being removed."},
-		{"DisruptionBlocked", []string{"node", NodeClaimKind, NodePoolKind}, by, "A disruption is due, and something prevents it."},
+		{
+			"DisruptionBlocked", []string{"node", NodeClaimKind, NodePoolKind}, by,
+			"A disruption is due, and something prevents it.",
+		},
 		{"RestartedToMove", []string{"Deployment"}, by, "The Deployment was restarted to move its only pod."},
 	}
 }
@@ -75,7 +96,10 @@ func interruptEvents() []EventReason {
 		{"CapacityReservationInstanceInterrupted", both, by, "The capacity reservation or block of the instance ends."},
 		{"InstanceStopping", both, by, "The instance is stopping or stopped."},
 		{"InstanceTerminating", both, by, "The instance is shutting down or terminated."},
-		{"InstanceUnhealthy", both, []string{"interrupt", "lifecycle"}, "AWS announced maintenance, or EC2's status checks fail."},
+		{
+			"InstanceUnhealthy", both, []string{"interrupt", "lifecycle"},
+			"AWS announced maintenance, or EC2's status checks fail.",
+		},
 		{"TerminatingOnInterruption", both, by, "The node is being drained because of the interruption."},
 	}
 }

@@ -30,7 +30,8 @@ func TestInstanceID(t *testing.T) {
 
 func TestIsReservedTag(t *testing.T) {
 	for key, want := range map[string]bool{
-		"": true, ClusterTagKey("prod"): true, "kubernetes.io/cluster": true, EKSClusterNameTagKey: true, NodePoolTagKey: true, NodeClaimTagKey: true,
+		"": true, ClusterTagKey("prod"): true, "kubernetes.io/cluster": true, EKSClusterNameTagKey: true,
+		NodePoolTagKey: true, NodeClaimTagKey: true,
 		NodeClassTagKey: true, NameTagKey: false, "team": false, "kubernetes.io/role": false,
 	} {
 		if got := IsReservedTag(key); got != want {
@@ -88,9 +89,20 @@ func TestAMIFamily(t *testing.T) {
 		spec          EC2NodeClassSpec
 		family, alias string
 	}{
-		{"an alias", EC2NodeClassSpec{AMISelectorTerms: []AMISelectorTerm{{Alias: "bottlerocket@v1.20.0"}}}, AMIFamilyBottlerocket, "v1.20.0"},
-		{"an alias and Custom", EC2NodeClassSpec{AMIFamily: &custom, AMISelectorTerms: []AMISelectorTerm{{Alias: "al2@latest"}}}, AMIFamilyCustom, AliasVersionLatest},
-		{"an id and Custom", EC2NodeClassSpec{AMIFamily: &custom, AMISelectorTerms: []AMISelectorTerm{{ID: "ami-0a"}}}, AMIFamilyCustom, ""},
+		{
+			"an alias", EC2NodeClassSpec{AMISelectorTerms: []AMISelectorTerm{{Alias: "bottlerocket@v1.20.0"}}},
+			AMIFamilyBottlerocket, "v1.20.0",
+		},
+		{
+			"an alias and Custom",
+			EC2NodeClassSpec{AMIFamily: &custom, AMISelectorTerms: []AMISelectorTerm{{Alias: "al2@latest"}}},
+			AMIFamilyCustom, AliasVersionLatest,
+		},
+		{
+			"an id and Custom",
+			EC2NodeClassSpec{AMIFamily: &custom, AMISelectorTerms: []AMISelectorTerm{{ID: "ami-0a"}}}, AMIFamilyCustom,
+			"",
+		},
 		{"an id alone", EC2NodeClassSpec{AMISelectorTerms: []AMISelectorTerm{{ID: "ami-0a"}}}, "", ""},
 		{"an alias that is none", EC2NodeClassSpec{AMISelectorTerms: []AMISelectorTerm{{Alias: "al2023@"}}}, "", ""},
 	}

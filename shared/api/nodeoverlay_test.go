@@ -28,29 +28,74 @@ func TestNodeOverlayValidate(t *testing.T) {
 		{"nothing", NodeOverlaySpec{}, nil},
 		{"all of it", NodeOverlaySpec{
 			Requirements: []corev1.NodeSelectorRequirement{
-				{Key: LabelInstanceFamily, Operator: corev1.NodeSelectorOpIn, Values: []string{"m5"}}, {Key: NodePoolLabelKey, Operator: corev1.NodeSelectorOpExists},
-				{Key: LabelInstanceCPU, Operator: NodeSelectorOpLte, Values: []string{"8"}}, {Key: "team", Operator: corev1.NodeSelectorOpNotIn, Values: []string{"a"}},
+				{Key: LabelInstanceFamily, Operator: corev1.NodeSelectorOpIn, Values: []string{"m5"}},
+				{Key: NodePoolLabelKey, Operator: corev1.NodeSelectorOpExists},
+				{Key: LabelInstanceCPU, Operator: NodeSelectorOpLte, Values: []string{"8"}},
+				{Key: "team", Operator: corev1.NodeSelectorOpNotIn, Values: []string{"a"}},
 			},
-			PriceAdjustment: text("-12.5%"), Capacity: corev1.ResourceList{"example.com/device": resource.MustParse("2")}, Weight: number(10000),
+			PriceAdjustment: text("-12.5%"),
+			Capacity:        corev1.ResourceList{"example.com/device": resource.MustParse("2")}, Weight: number(10000),
 		}, nil},
-		{"no requirements", NodeOverlaySpec{}, []string{"spec.requirements: is missing: write the conditions, or [] for every instance type"}},
-		{"both prices", NodeOverlaySpec{Price: text("1"), PriceAdjustment: text("+1")}, []string{`spec.priceAdjustment: "+1" cannot be together with price: remove one`}},
+		{
+			"no requirements", NodeOverlaySpec{},
+			[]string{"spec.requirements: is missing: write the conditions, or [] for every instance type"},
+		},
+		{
+			"both prices", NodeOverlaySpec{Price: text("1"), PriceAdjustment: text("+1")},
+			[]string{`spec.priceAdjustment: "+1" cannot be together with price: remove one`},
+		},
 		{"a signed price", NodeOverlaySpec{Price: text("+1")}, []string{`spec.price: "+1" is not a price`}},
 		{"a price of an exponent", NodeOverlaySpec{Price: text("1e3")}, []string{`spec.price: "1e3" is not a price`}},
-		{"an unsigned adjustment", NodeOverlaySpec{PriceAdjustment: text("10%")}, []string{`spec.priceAdjustment: "10%" is not a change of a price, it has no sign`}},
+		{
+			"an unsigned adjustment", NodeOverlaySpec{PriceAdjustment: text("10%")},
+			[]string{`spec.priceAdjustment: "10%" is not a change of a price, it has no sign`},
+		},
 		{"more than all", NodeOverlaySpec{PriceAdjustment: text("-100.5%")}, []string{`is more than the whole price`}},
-		{"no weight", NodeOverlaySpec{Weight: number(0)}, []string{"spec.weight: 0 is out of range: use a number from 1 to 10000, or none"}},
+		{
+			"no weight", NodeOverlaySpec{Weight: number(0)},
+			[]string{"spec.weight: 0 is out of range: use a number from 1 to 10000, or none"},
+		},
 		{"too heavy", NodeOverlaySpec{Weight: number(10001)}, []string{"spec.weight: 10001 is out of range"}},
-		{"In without values", require("team", corev1.NodeSelectorOpIn), []string{"spec.requirements[0].values: is empty: the operator In"}},
-		{"NotIn without values", require("team", corev1.NodeSelectorOpNotIn), []string{"spec.requirements[0].values: is empty: the operator NotIn"}},
-		{"a bound that is none", require(LabelInstanceCPU, corev1.NodeSelectorOpGt, "many"), []string{`spec.requirements[0].values[0]: "many" is no integer`}},
-		{"an unknown operator", require("team", "Near"), []string{`spec.requirements[0].operator: "Near" is not an operator`}},
-		{"the host's name", require(corev1.LabelHostname, corev1.NodeSelectorOpExists), []string{`spec.requirements[0].key: "kubernetes.io/hostname" cannot be chosen`}},
-		{"a tenancy", require(LabelInstanceTenancy, corev1.NodeSelectorOpExists), []string{`spec.requirements[0].key: "karpenter.k8s.aws/instance-tenancy" cannot be used in an overlay`}},
-		{"a reservation", require(LabelCapacityReservationID, corev1.NodeSelectorOpExists), []string{"cannot be used in an overlay"}},
-		{"a placement group", require(LabelPlacementGroupPartition, corev1.NodeSelectorOpExists), []string{"cannot be used in an overlay"}},
-		{"no capacity type", require(CapacityTypeLabelKey, corev1.NodeSelectorOpIn, "free"), []string{`has no value that "karpenter.sh/capacity-type" can have`}},
-		{"cpu", of("cpu", "1"), []string{`spec.capacity[cpu]: "1" cannot be overlaid: an overlay adds extended resources only`}},
+		{
+			"In without values", require("team", corev1.NodeSelectorOpIn),
+			[]string{"spec.requirements[0].values: is empty: the operator In"},
+		},
+		{
+			"NotIn without values", require("team", corev1.NodeSelectorOpNotIn),
+			[]string{"spec.requirements[0].values: is empty: the operator NotIn"},
+		},
+		{
+			"a bound that is none", require(LabelInstanceCPU, corev1.NodeSelectorOpGt, "many"),
+			[]string{`spec.requirements[0].values[0]: "many" is no integer`},
+		},
+		{
+			"an unknown operator", require("team", "Near"),
+			[]string{`spec.requirements[0].operator: "Near" is not an operator`},
+		},
+		{
+			"the host's name", require(corev1.LabelHostname, corev1.NodeSelectorOpExists),
+			[]string{`spec.requirements[0].key: "kubernetes.io/hostname" cannot be chosen`},
+		},
+		{
+			"a tenancy", require(LabelInstanceTenancy, corev1.NodeSelectorOpExists),
+			[]string{`spec.requirements[0].key: "karpenter.k8s.aws/instance-tenancy" cannot be used in an overlay`},
+		},
+		{
+			"a reservation", require(LabelCapacityReservationID, corev1.NodeSelectorOpExists),
+			[]string{"cannot be used in an overlay"},
+		},
+		{
+			"a placement group", require(LabelPlacementGroupPartition, corev1.NodeSelectorOpExists),
+			[]string{"cannot be used in an overlay"},
+		},
+		{
+			"no capacity type", require(CapacityTypeLabelKey, corev1.NodeSelectorOpIn, "free"),
+			[]string{`has no value that "karpenter.sh/capacity-type" can have`},
+		},
+		{
+			"cpu", of("cpu", "1"),
+			[]string{`spec.capacity[cpu]: "1" cannot be overlaid: an overlay adds extended resources only`},
+		},
 		{"pods", of("pods", "10"), []string{"extended resources only"}},
 		{"a GPU", of(ResourceNVIDIAGPU, "1"), []string{"EC2 gives its amount for each instance type"}},
 		{"less than none", of("example.com/a", "-1"), []string{`spec.capacity[example.com/a]: "-1" is negative`}},
@@ -83,7 +128,8 @@ func TestPriceAdjustment(t *testing.T) {
 		text        string
 		price, want float64
 	}{
-		{"+0.1", 1, 1.1}, {"-0.1", 1, 0.9}, {"-.25", 1, 0.75}, {"-2", 1, 0}, {"+10%", 2, 2.2}, {"-10%", 2, 1.8}, {"-100%", 2, 0}, {"-100.0%", 2, 0}, {"+250%", 1, 3.5},
+		{"+0.1", 1, 1.1}, {"-0.1", 1, 0.9}, {"-.25", 1, 0.75}, {"-2", 1, 0}, {"+10%", 2, 2.2}, {"-10%", 2, 1.8},
+		{"-100%", 2, 0}, {"-100.0%", 2, 0}, {"+250%", 1, 3.5},
 		{"+0", 0.5, 0.5}, {"-0%", 0.5, 0.5}, {"+10%", 0, 0},
 	}
 	for _, test := range tests {

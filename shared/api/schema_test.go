@@ -164,27 +164,45 @@ func TestDefinitions(t *testing.T) {
 		shortNames                []string
 		columns                   []string // with a * for those of kubectl get -o wide
 	}{
-		{NodePoolCRD, Group, NodePoolResource, NodePoolKind, Version, nil, []string{"NodeClass", "Nodes", "Ready", "Age", "Weight*", "CPU*", "Memory*"}},
+		{
+			NodePoolCRD, Group, NodePoolResource, NodePoolKind, Version, nil,
+			[]string{"NodeClass", "Nodes", "Ready", "Age", "Weight*", "CPU*", "Memory*"},
+		},
 		{
 			NodeClaimCRD, Group, NodeClaimResource, NodeClaimKind, Version, nil,
-			[]string{"Type", "Capacity", "Zone", "Node", "Ready", "Age", "ImageID*", "ID*", "NodePool*", "NodeClass*", "Drifted*"},
+			[]string{
+				"Type", "Capacity", "Zone", "Node", "Ready", "Age", "ImageID*", "ID*", "NodePool*", "NodeClass*",
+				"Drifted*",
+			},
 		},
-		{EC2NodeClassCRD, AWSGroup, EC2NodeClassResource, EC2NodeClassKind, Version, []string{"ec2nc", "ec2ncs"}, []string{"Ready", "Age", "Role*"}},
-		{NodeOverlayCRD, Group, NodeOverlayResource, NodeOverlayKind, OverlayVersion, []string{"overlays"}, []string{"Ready", "Age", "Weight*"}},
+		{
+			EC2NodeClassCRD, AWSGroup, EC2NodeClassResource, EC2NodeClassKind, Version, []string{"ec2nc", "ec2ncs"},
+			[]string{"Ready", "Age", "Role*"},
+		},
+		{
+			NodeOverlayCRD, Group, NodeOverlayResource, NodeOverlayKind, OverlayVersion, []string{"overlays"},
+			[]string{"Ready", "Age", "Weight*"},
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.kind, func(t *testing.T) {
 			crd := readCRD(t, test.group, test.plural)
 			names := crd.Spec.Names
-			if crd.Name != test.name || crd.Spec.Group != test.group || names.Plural != test.plural || names.Kind != test.kind || names.ListKind != test.kind+"List" {
+			if crd.Name != test.name || crd.Spec.Group != test.group || names.Plural != test.plural ||
+				names.Kind != test.kind || names.ListKind != test.kind+"List" {
 				t.Errorf("it is %q of group %q with the names %+v", crd.Name, crd.Spec.Group, names)
 			}
-			if crd.Spec.Scope != apiextensionsv1.ClusterScoped || !slices.Equal(names.Categories, []string{"karpenter"}) || !slices.Equal(names.ShortNames, test.shortNames) {
+			if crd.Spec.Scope != apiextensionsv1.ClusterScoped || !slices.Equal(names.Categories, []string{"karpenter"}) ||
+				!slices.Equal(names.ShortNames, test.shortNames) {
 				t.Errorf("scope %q, categories %q, short names %q", crd.Spec.Scope, names.Categories, names.ShortNames)
 			}
 			version := crd.Spec.Versions[0]
-			if version.Name != test.version || !version.Served || !version.Storage || version.Subresources == nil || version.Subresources.Status == nil {
-				t.Errorf("the version is %q, served %v, stored %v, with the subresources %+v", version.Name, version.Served, version.Storage, version.Subresources)
+			if version.Name != test.version || !version.Served || !version.Storage || version.Subresources == nil ||
+				version.Subresources.Status == nil {
+				t.Errorf(
+					"the version is %q, served %v, stored %v, with the subresources %+v", version.Name, version.Served,
+					version.Storage, version.Subresources,
+				)
 			}
 			var columns []string
 			for _, column := range version.AdditionalPrinterColumns {

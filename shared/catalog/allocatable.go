@@ -14,16 +14,17 @@ import (
 const (
 	mebibyte = 1 << 20
 	gibibyte = 1 << 30
-	// armFirmwareMiB is what Graviton instances keep on top of that.
+	// armFirmwareMiB is the further memory that Graviton instances reserve.
 	armFirmwareMiB = 64
-	// defaultEphemeralStorage is the disk of a node whose class and family name none.
+	// defaultEphemeralStorage is the disk of a node whose class and family give none.
 	defaultEphemeralStorage = 20 * gibibyte
-	// defaultPods is the kubelet's own maximum, for families that do not set one by the network interfaces.
+	// defaultPods is the kubelet's default of maxPods, for families that do not derive it from the
+	// network interfaces.
 	defaultPods = 110
 )
 
-// capacity is what the machine has, before reservations.
-// image is what the nodes are launched from.
+// capacity returns the resources of a node of the type before reservations, launched from the
+// image.
 func (m *model) capacity(info *InstanceTypeInfo, image string) corev1.ResourceList {
 	class := m.class
 	list := corev1.ResourceList{
@@ -55,7 +56,7 @@ func (m *model) capacity(info *InstanceTypeInfo, image string) corev1.ResourceLi
 	}
 	set(api.ResourceAWSPodENI, info.Network.BranchInterfaces)
 	if len(class.Spec.NetworkInterfaces) > 0 {
-		// Who names the interfaces gets those and no others.
+		// A class with network interfaces gets exactly those.
 		set(api.ResourceEFA, efaOnly(class, nil))
 	} else {
 		set(api.ResourceEFA, info.Network.MaximumEfaInterfaces)
@@ -66,8 +67,8 @@ func (m *model) capacity(info *InstanceTypeInfo, image string) corev1.ResourceLi
 	return list
 }
 
-// memory is, in bytes, what a node of the type was seen to have, or else an estimate: an instance is sold with more than Linux finds, and how much
-// more no API tells.
+// memory returns the memory in bytes that nodes of the type were observed with, else an estimate.
+// Linux finds less memory than EC2 advertises, and no API gives the difference.
 func (m *model) memory(info *InstanceTypeInfo, image string) int64 {
 	if seen, ok := m.learned(info, image); ok {
 		return seen
@@ -80,11 +81,12 @@ func (m *model) memory(info *InstanceTypeInfo, image string) int64 {
 	return max(mib, 0) * mebibyte
 }
 
-// ephemeralStorage is the size of what the kubelet's data lies on.
+// ephemeralStorage returns the size in bytes of the disk with the kubelet's data.
 func ephemeralStorage(info *InstanceTypeInfo, class *api.EC2NodeClass) int64 {
 	_, windows := windowsBuild(family(class))
 	// No Windows image joins the instance's own disks: the kubelet's data stays on the root volume.
-	if p := class.Spec.InstanceStorePolicy; p != nil && *p == api.InstanceStorePolicyRAID0 && info.TotalSizeInGB > 0 && !windows {
+	if p := class.Spec.InstanceStorePolicy; p != nil && *p == api.InstanceStorePolicyRAID0 && info.TotalSizeInGB > 0 &&
+		!windows {
 		return info.TotalSizeInGB * 1_000_000_000
 	}
 	mappings := class.Spec.BlockDeviceMappings
@@ -130,8 +132,9 @@ func ephemeralStorage(info *InstanceTypeInfo, class *api.EC2NodeClass) int64 {
 	return defaultEphemeralStorage
 }
 
-// pods is the most pods that the node's kubelet will run. Prefix delegation does not raise it by itself: the kubelet's own maximum is by interfaces
-// and addresses, and whoever gives the interfaces prefixes (spec.ipPrefixCount, or the VPC CNI's setting) sets spec.kubelet.maxPods as well.
+// pods returns the maximum number of pods of the node's kubelet. Prefix delegation does not raise
+// it: the kubelet derives it from interfaces and addresses. Whoever sets prefixes
+// (spec.ipPrefixCount, or the VPC CNI's setting) also sets spec.kubelet.maxPods.
 func (m *model) pods(info *InstanceTypeInfo) int {
 	class := m.class
 	kubelet := class.Spec.Kubelet
@@ -143,14 +146,17 @@ func (m *model) pods(info *InstanceTypeInfo) int {
 	case windows:
 		count = defaultPods
 	}
-	if kubelet != nil && kubelet.PodsPerCore != nil && *kubelet.PodsPerCore > 0 && family(class) != api.AMIFamilyBottlerocket {
+	if kubelet != nil && kubelet.PodsPerCore != nil && *kubelet.PodsPerCore > 0 &&
+		family(class) != api.AMIFamilyBottlerocket {
 		count = min(count, int(*kubelet.PodsPerCore)*info.DefaultVCpus)
 	}
 	return count
 }
 
-// addresses is how many pods get an address from the VPC: one address of each network interface is its own, and two pods use the host's
-// (https://github.com/aws/amazon-vpc-cni-k8s#eni-allocation). Interfaces taken from the default card by other use do not count.
+// addresses returns the number of pods that get an address from the VPC. Each network interface
+// keeps one address, and two pods use the host's address. Taken is the number of interfaces of the
+// default card that are not for pods.
+// https://github.com/aws/amazon-vpc-cni-k8s#eni-allocation
 func addresses(info *InstanceTypeInfo, taken int) int {
 	interfaces := info.Network.MaximumNetworkInterfaces - taken
 	if interfaces <= 0 {
@@ -159,7 +165,8 @@ func addresses(info *InstanceTypeInfo, taken int) int {
 	return interfaces*max(info.Network.Ipv4AddressesPerInterface-1, 0) + 2
 }
 
-// efaOnly counts the class's interfaces that carry Elastic Fabric Adapter traffic alone, on the cards that where allows (nil: all).
+// efaOnly counts the class's interfaces of the type efa-only on the cards that where allows, or on
+// all cards where it is nil.
 func efaOnly(class *api.EC2NodeClass, where func(api.NetworkInterface) bool) int {
 	count := 0
 	for _, n := range class.Spec.NetworkInterfaces {
@@ -170,7 +177,9 @@ func efaOnly(class *api.EC2NodeClass, where func(api.NetworkInterface) bool) int
 	return count
 }
 
-// allocatable is the capacity less what is reserved for the kubelet and the system and what must stay free lest pods are evicted.
+// allocatable returns the capacity without the reservations for the kubelet and the system, and
+// without the hard eviction thresholds.
+// https://kubernetes.io/docs/tasks/administer-cluster/reserve-compute-resources/
 func (m *model) allocatable(capacity corev1.ResourceList, info *InstanceTypeInfo) corev1.ResourceList {
 	result := capacity.DeepCopy()
 	take := func(name corev1.ResourceName, amount resource.Quantity) {
@@ -204,7 +213,8 @@ func (m *model) allocatable(capacity corev1.ResourceList, info *InstanceTypeInfo
 	return result
 }
 
-// threshold reads an eviction threshold: an amount, or a percentage of the capacity, of which 100 % switches the threshold off; false for what is neither.
+// threshold parses an eviction threshold: a quantity, or a percentage of the capacity, where 100%
+// disables the threshold. It returns false for any other text.
 func threshold(text string, capacity resource.Quantity) (resource.Quantity, bool) {
 	number, isPercent := strings.CutSuffix(text, "%")
 	if !isPercent {
@@ -224,7 +234,8 @@ func percentOf(amount resource.Quantity, percent float64) resource.Quantity {
 	return *resource.NewQuantity(int64(math.Ceil(amount.AsApproximateFloat64()*percent/100)), amount.Format)
 }
 
-// quantity reads an amount; false for an empty text and for one that is no amount, in which case the family's own amount stays.
+// quantity parses a quantity. It returns false for an empty or invalid text, for which the family's
+// own amount stays.
 func quantity(text string) (resource.Quantity, bool) {
 	if text == "" {
 		return resource.Quantity{}, false

@@ -7,7 +7,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog/catalogtest"
 )
 
-// BenchmarkResolve resolves all types of a region for one class, which each pass does once for each class.
+// BenchmarkResolve resolves all types of a region for one class, which each pass does once for each
+// class.
 func BenchmarkResolve(b *testing.B) {
 	s, class := catalogtest.Snapshot(b), catalogtest.NodeClass("default")
 	for b.Loop() {

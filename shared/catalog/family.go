@@ -6,10 +6,12 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// family is the class's AMI family; a class that says none brings its own images.
+// family returns the class's AMI family. A class without one selects its own images, which is the
+// family Custom.
 func family(class *api.EC2NodeClass) string { return cmp.Or(class.AMIFamily(), api.AMIFamilyCustom) }
 
-// windowsBuild is the value of node.kubernetes.io/windows-build that a family's nodes have; false for Linux.
+// windowsBuild returns the value of the label node.kubernetes.io/windows-build of a family's nodes,
+// or false for Linux.
 func windowsBuild(family string) (string, bool) {
 	switch family {
 	case api.AMIFamilyWindows2019:

@@ -10,23 +10,28 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// InstanceType is an instance type as nodes of one EC2NodeClass will be.
+// InstanceType is an instance type as the nodes of one EC2NodeClass have it.
 type InstanceType struct {
 	Name string `json:"name"`
-	// Requirements are the labels that a node of this type gets. Those of zone, zone id and capacity type have every value that an offering has.
+	// Requirements are the labels of a node of this type. Zone, zone id and capacity type have the
+	// values of all offerings.
 	Requirements scheduling.Requirements `json:"requirements"`
-	// Capacity is all of the machine; Allocatable is what of it daemon sets and pods may use.
+	// Capacity holds the resources of the whole machine, and Allocatable those that pods and daemon
+	// sets may use.
 	Capacity    corev1.ResourceList `json:"capacity"`
 	Allocatable corev1.ResourceList `json:"allocatable"`
 	// Offerings are sorted by price, then zone, then capacity type.
 	Offerings []Offering `json:"offerings"`
-	// OnDemandPrice is what the type costs an hour on demand, whatever NodeOverlays make of the offerings' prices; zero if it is not known.
+	// OnDemandPrice is the on-demand price in US dollars an hour, without NodeOverlays; zero if
+	// unknown.
 	OnDemandPrice float64 `json:"onDemandPrice,omitempty"`
-	// Kubelet is what a node's kubelet must be told of its type so that Allocatable comes true; nil where its image works that out by itself.
+	// Kubelet holds the settings that a node's kubelet needs for this type, so that Allocatable is
+	// right. It is nil where the image computes them itself.
 	Kubelet *api.KubeletConfiguration `json:"kubelet,omitempty"`
-	// CapacityOverlay says that a NodeOverlay has added to the capacity.
+	// CapacityOverlay is true where a NodeOverlay added to the capacity.
 	CapacityOverlay bool `json:"capacityOverlay,omitempty"`
-	// Exotic types (bare metal, GPUs, accelerators) are bought only for pods that no other type can hold.
+	// Exotic types (bare metal, GPUs, accelerators) are bought only for pods that no other type can
+	// hold.
 	Exotic bool `json:"exotic,omitempty"`
 }
 
@@ -37,21 +42,23 @@ type Offering struct {
 	// Zone is the zone's name, ZoneID its id.
 	Zone   string `json:"zone"`
 	ZoneID string `json:"zoneID,omitempty"`
-	// ReservationID is the capacity reservation that a reserved offering takes its instances from, ReservationCapacity how many that has left. Offerings
-	// with the same reservation share its instances.
+	// ReservationID is the capacity reservation of a reserved offering, and ReservationCapacity its
+	// free instances. Offerings with the same reservation share these instances.
 	ReservationID       string `json:"reservationID,omitempty"`
 	ReservationCapacity int    `json:"reservationCapacity,omitempty"`
-	// Requirements are the further labels that a node bought through this offering gets; most offerings have none.
+	// Requirements are further labels of a node of this offering. Most offerings have none.
 	Requirements scheduling.Requirements `json:"requirements,omitempty"`
-	// Price is US dollars an hour. PriceOverlay says that a NodeOverlay made it.
+	// Price is in US dollars an hour. PriceOverlay is true where a NodeOverlay set it.
 	Price        float64 `json:"price"`
 	PriceOverlay bool    `json:"priceOverlay,omitempty"`
-	// Available is false where the price is unknown or EC2 lately had no capacity. Unpriced says that only the price is wanting.
+	// Available is false where the price is unknown or EC2 recently had no capacity. Unpriced is
+	// true where only the price is missing.
 	Available bool `json:"available"`
 	Unpriced  bool `json:"unpriced,omitempty"`
 }
 
-// CheapestOffering is the first available offering of the type that the requirements allow, and whether there is one.
+// CheapestOffering returns the first available offering that the requirements allow, and whether
+// there is one.
 func (t *InstanceType) CheapestOffering(requirements scheduling.Requirements) (Offering, bool) {
 	i := slices.IndexFunc(t.Offerings, func(o Offering) bool { return o.Available && o.AllowedBy(requirements) })
 	if i < 0 {
@@ -60,7 +67,7 @@ func (t *InstanceType) CheapestOffering(requirements scheduling.Requirements) (O
 	return t.Offerings[i], true
 }
 
-// AllowedBy reports whether the requirements allow the labels that the offering decides.
+// AllowedBy reports whether the requirements allow the offering's labels.
 func (o *Offering) AllowedBy(requirements scheduling.Requirements) bool {
 	if len(requirements) == 0 {
 		return true
@@ -69,16 +76,18 @@ func (o *Offering) AllowedBy(requirements scheduling.Requirements) bool {
 	return r.Allow(o)
 }
 
-// OfferingRequirements are requirements as far as they concern the labels that offerings decide: read once, they can be held against many offerings.
+// OfferingRequirements are requirements prepared for checks against many offerings. They cover the
+// labels that offerings determine.
 type OfferingRequirements struct {
-	// of are the requirements on zone, zone id, capacity type and reservation, has which of them there are.
+	// of holds the requirements on zone, zone id, capacity type and reservation, and has tells
+	// which of them exist.
 	of  [4]scheduling.Requirement
 	has [4]bool
-	// further are all of the requirements, for offerings with labels of their own.
+	// further holds all requirements, for offerings with labels of their own.
 	further scheduling.Requirements
 }
 
-// ReadOfferingRequirements reads requirements for OfferingRequirements.Allow.
+// ReadOfferingRequirements prepares requirements for OfferingRequirements.Allow.
 func ReadOfferingRequirements(requirements scheduling.Requirements) OfferingRequirements {
 	r := OfferingRequirements{further: requirements}
 	for i, key := range [...]string{corev1.LabelTopologyZone, api.LabelTopologyZoneID, api.CapacityTypeLabelKey, api.LabelCapacityReservationID} {
@@ -87,7 +96,7 @@ func ReadOfferingRequirements(requirements scheduling.Requirements) OfferingRequ
 	return r
 }
 
-// Allow reports whether the requirements allow the labels that the offering decides.
+// Allow reports whether the requirements allow the offering's labels.
 func (r *OfferingRequirements) Allow(o *Offering) bool {
 	for i, value := range [...]string{o.Zone, o.ZoneID, o.CapacityType, o.ReservationID} {
 		if r.has[i] && value != "" && !r.of[i].Has(value) {
@@ -102,8 +111,9 @@ func (r *OfferingRequirements) Allow(o *Offering) bool {
 	return true
 }
 
-// Price looks up what a node costs in US dollars an hour by its labels of instance type, zone and capacity type. It is false where the type, or its
-// price there, is not known. A reserved node costs what on-demand would.
+// Price returns the price of a node in US dollars an hour, by its labels of instance type, zone and
+// capacity type. It returns false where the type or its price in the zone is unknown. A reserved
+// node has the on-demand price.
 func (s *Snapshot) Price(labels map[string]string) (float64, bool) {
 	name, zone := labels[corev1.LabelInstanceTypeStable], labels[corev1.LabelTopologyZone]
 	i, found := slices.BinarySearchFunc(s.InstanceTypes, name, compareName)
@@ -118,7 +128,8 @@ func (s *Snapshot) Price(labels map[string]string) (float64, bool) {
 	return price, price > 0
 }
 
-// spotPrice is zero where it is not known. Until spot prices have been read at all, on-demand prices stand in for them.
+// spotPrice returns the spot price, or zero where it is unknown. Before spot prices were ever read,
+// it returns the on-demand price.
 func (s *Snapshot) spotPrice(info *InstanceTypeInfo, zone string) float64 {
 	if s.SpotPriceTime.IsZero() && len(info.SpotPrices) == 0 {
 		return info.OnDemandPrice
@@ -126,8 +137,8 @@ func (s *Snapshot) spotPrice(info *InstanceTypeInfo, zone string) float64 {
 	return info.SpotPrices[zone]
 }
 
-// Cheapest is the price in US dollars an hour of the cheapest available offering among the types that the requirements allow, with its type's name; false
-// if there is none. Of equal prices the first by name counts.
+// Cheapest returns the cheapest available offering that the requirements allow, with its type's
+// name, or false where there is none. Of equal prices it returns the first by name.
 func Cheapest(types []InstanceType, requirements scheduling.Requirements) (string, Offering, bool) {
 	var bestName string
 	var best Offering

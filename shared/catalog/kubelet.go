@@ -9,8 +9,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// kubeReserved is what a node of the type keeps for the kubelet and the container runtime: what the class says, and for resources of which it says
-// nothing what the AMI families reserve by themselves.
+// kubeReserved returns the resources that a node of the type reserves for the kubelet and the
+// container runtime. The class overrides the amounts of the AMI family.
 func (m *model) kubeReserved(info *InstanceTypeInfo) corev1.ResourceList {
 	reserved := m.reservedByImage(info)
 	if kubelet := m.class.Spec.Kubelet; kubelet != nil {
@@ -23,9 +23,10 @@ func (m *model) kubeReserved(info *InstanceTypeInfo) corev1.ResourceList {
 	return reserved
 }
 
-// reservedByImage are the amounts that the AMI families reserve by themselves (https://github.com/awslabs/amazon-eks-ami: memory by the number of pods,
-// processor time by the number of cores). Amazon Linux counts the pods that the type has addresses for, whatever maxPods says; Bottlerocket and
-// Windows count maxPods.
+// reservedByImage returns the amounts that the AMI families reserve: memory by the number of pods,
+// and cpu by the number of cores. Amazon Linux counts the pods that have addresses, independent of
+// maxPods. Bottlerocket and Windows count maxPods.
+// https://github.com/awslabs/amazon-eks-ami
 func (m *model) reservedByImage(info *InstanceTypeInfo) corev1.ResourceList {
 	count := addresses(info, 0)
 	switch family(m.class) {
@@ -33,8 +34,8 @@ func (m *model) reservedByImage(info *InstanceTypeInfo) corev1.ResourceList {
 	default:
 		count = m.pods(info)
 	}
-	// In ten-thousandths of a core: 6 % of the first, 1 % of the second, 0.5 % of the third and fourth, 0.25 % of each further one. The images'
-	// own scripts round down to whole millicores.
+	// In ten-thousandths of a core: 6% of the first core, 1% of the second, 0.5% of the third and
+	// fourth, 0.25% of each further core. The images' scripts round down to whole millicores.
 	var reserved int64
 	for core := range info.DefaultVCpus {
 		switch {
@@ -55,14 +56,16 @@ func (m *model) reservedByImage(info *InstanceTypeInfo) corev1.ResourceList {
 	}
 }
 
-// takenInterfaces is how many network interfaces of a node's default card are not for pods.
+// takenInterfaces returns the number of network interfaces of a node's default card that are not
+// for pods.
 func (m *model) takenInterfaces() int {
 	return m.settings.ReservedENIs + efaOnly(m.class, func(n api.NetworkInterface) bool { return n.NetworkCardIndex == 0 })
 }
 
-// told is what the kubelet of such a node must be told of its type, beside the class's own settings; nil where the node works it out by itself as it
-// is worked out here. Each such type needs a launch template of its own.
-func (m *model) told(info *InstanceTypeInfo) *api.KubeletConfiguration {
+// kubeletSettings returns the settings that the node's kubelet needs for its type, beyond the
+// class's own. It returns nil where the image computes the same values. Each type with settings
+// needs its own launch template.
+func (m *model) kubeletSettings(info *InstanceTypeInfo) *api.KubeletConfiguration {
 	own := m.class.Spec.Kubelet
 	if own == nil {
 		own = &api.KubeletConfiguration{}
@@ -70,14 +73,15 @@ func (m *model) told(info *InstanceTypeInfo) *api.KubeletConfiguration {
 	made := &api.KubeletConfiguration{}
 	of := family(m.class)
 	_, windows := windowsBuild(of)
-	// No image knows of interfaces that are not for pods. With Windows the number of pods does not depend on them, and a node of the family Custom
-	// is told what its owner writes.
+	// No image knows interfaces that are not for pods. On Windows the number of pods does not
+	// depend on them. The owner of a class of the family Custom writes its settings.
 	if own.MaxPods == nil && m.takenInterfaces() > 0 && !windows && of != api.AMIFamilyCustom {
 		pods := int32(m.pods(info))
 		made.MaxPods = &pods
 	}
-	// A flag of the kubelet replaces all that the image has worked out, so that what the class leaves open must be in it as well. nodeadm and
-	// Bottlerocket take the settings one by one. What Windows images reserve AWS does not say.
+	// A flag of the kubelet replaces everything that the image computed, so it must contain the
+	// values that the class leaves open. nodeadm and Bottlerocket accept single settings. AWS does
+	// not document the reservations of Windows images.
 	if windows || of == api.AMIFamilyAL2 && len(own.KubeReserved) > 0 {
 		made.KubeReserved = map[string]string{}
 		maps.Copy(made.KubeReserved, own.KubeReserved)

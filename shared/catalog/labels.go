@@ -12,12 +12,13 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// familyName splits the names of instance types: the letters are the category, the number after them (and after a high-memory type's size, u-6tb1) the
-// generation.
+// familyName splits the name of an instance type. The letters are the category. The number after
+// them is the generation; in high-memory types (u-6tb1) it follows the size.
 var familyName = regexp.MustCompile(`^([a-z]+)(-[0-9]+tb)?([0-9]+)[^.]*\.`)
 
-// labels are what a type's nodes are labelled with, apart from what depends on the offerings. A label that EC2's facts do not give is a requirement
-// that it does not exist, so that Exists, Gt and their like exclude the type.
+// labels returns the labels of a type's nodes, without those that depend on the offering. A label
+// that EC2's facts do not give becomes a requirement that it does not exist, so that Exists and Gt
+// exclude the type.
 func (s *Snapshot) labels(info *InstanceTypeInfo, class *api.EC2NodeClass) scheduling.Requirements {
 	rs := make(scheduling.Requirements, 40)
 	set := func(key, value string) { rs.Add(scheduling.In(key, value)) }
@@ -45,16 +46,29 @@ func (s *Snapshot) labels(info *InstanceTypeInfo, class *api.EC2NodeClass) sched
 
 	set(api.LabelInstanceCPU, strconv.Itoa(info.DefaultVCpus))
 	setIf(info.Manufacturer != "", api.LabelInstanceCPUManufacturer, labelValue(info.Manufacturer))
-	setIf(info.SustainedClockSpeedInGhz > 0, api.LabelInstanceCPUSustainedClockSpeedMhz, strconv.FormatInt(int64(math.Round(info.SustainedClockSpeedInGhz*1000)), 10))
+	setIf(
+		info.SustainedClockSpeedInGhz > 0, api.LabelInstanceCPUSustainedClockSpeedMhz,
+		strconv.FormatInt(int64(math.Round(info.SustainedClockSpeedInGhz*1000)), 10),
+	)
 	set(api.LabelInstanceMemory, strconv.FormatInt(info.SizeInMiB, 10))
 	set(api.LabelInstanceHypervisor, info.Hypervisor)
 	set(api.LabelInstanceEncryptionInTransitSupported, strconv.FormatBool(info.Network.EncryptionInTransit))
 	set(api.LabelNitroSandbox, strconv.FormatBool(info.NitroEnclavesSupport))
-	setIf(info.EbsOptimizedSupport == "default" && info.MaximumBandwidthInMbps > 0, api.LabelInstanceEBSBandwidth, strconv.Itoa(info.MaximumBandwidthInMbps))
-	setIf(info.Network.BaselineBandwidthInMbps > 0, api.LabelInstanceNetworkBandwidth, strconv.Itoa(info.Network.BaselineBandwidthInMbps))
-	setIf(info.TotalSizeInGB > 0 && info.NvmeSupport != "" && info.NvmeSupport != "unsupported", api.LabelInstanceLocalNVME, strconv.FormatInt(info.TotalSizeInGB, 10))
+	setIf(
+		info.EbsOptimizedSupport == "default" && info.MaximumBandwidthInMbps > 0, api.LabelInstanceEBSBandwidth,
+		strconv.Itoa(info.MaximumBandwidthInMbps),
+	)
+	setIf(
+		info.Network.BaselineBandwidthInMbps > 0, api.LabelInstanceNetworkBandwidth,
+		strconv.Itoa(info.Network.BaselineBandwidthInMbps),
+	)
+	setIf(
+		info.TotalSizeInGB > 0 && info.NvmeSupport != "" && info.NvmeSupport != "unsupported",
+		api.LabelInstanceLocalNVME, strconv.FormatInt(info.TotalSizeInGB, 10),
+	)
 
-	// Nodes with several models cannot say which one a label means, so they have none.
+	// A type with several models of a device has no label for it, because one label cannot name
+	// them all.
 	var gpu, accelerator Device
 	if len(info.Gpus) == 1 {
 		gpu = info.Gpus[0]
@@ -88,12 +102,13 @@ func operatingSystem(rs scheduling.Requirements, info *InstanceTypeInfo, family 
 	case architecture(info) == api.ArchitectureAmd64:
 		rs.Add(scheduling.In(corev1.LabelOSStable, string(corev1.Windows)), scheduling.In(corev1.LabelWindowsBuild, build))
 	default:
-		// Windows runs on no other architecture: nothing is compatible with a requirement that allows nothing.
+		// Windows runs on amd64 only. An empty requirement is compatible with nothing.
 		rs.Add(scheduling.In(corev1.LabelOSStable), scheduling.In(corev1.LabelWindowsBuild))
 	}
 }
 
-// architecture is the first that Kubernetes images exist for, by Kubernetes' name; empty if there is none.
+// architecture returns Kubernetes' name of the first architecture with Kubernetes images, or an
+// empty text.
 func architecture(info *InstanceTypeInfo) string {
 	for _, a := range info.SupportedArchitectures {
 		switch a {
@@ -106,7 +121,7 @@ func architecture(info *InstanceTypeInfo) string {
 	return ""
 }
 
-// labelValue writes a name as a label's value: lower case, with hyphens for spaces.
+// labelValue converts a name to a label's value: lower case, with hyphens instead of spaces.
 func labelValue(name string) string { return strings.ReplaceAll(strings.ToLower(name), " ", "-") }
 
 func at(match []string, i int) string {

@@ -8,33 +8,37 @@ import (
 )
 
 const (
-	// LearnedFor is how long a capacity is remembered after a node last had it: Karpenter's 60 days.
+	// LearnedFor is the time for which a capacity is remembered after its last observation:
+	// Karpenter's 60 days.
 	LearnedFor = 60 * 24 * time.Hour
-	// refreshAfter is how old a capacity gets before seeing it again is worth a write.
+	// refreshAfter is the age at which observing the same capacity again is worth a write.
 	refreshAfter = 24 * time.Hour
-	// maximumLearned bounds how many capacities are remembered: each is some 70 bytes of JSON, and a ConfigMap holds 1 MiB.
+	// maximumLearned limits the number of remembered capacities. Each takes about 70 bytes of JSON,
+	// and a ConfigMap holds 1 MiB.
 	maximumLearned = 5000
 )
 
-// Learned are the memory capacities that nodes have been seen to have, by instance type and image: what the hypervisor and the kernel keep depends on
-// both, and on nothing else that a class says. Of several nodes the least counts. The zero value is empty and ready.
+// Learned holds observed memory capacities of nodes, by instance type and image. The overhead of
+// hypervisor and kernel depends on these two only. Of several nodes the smallest capacity counts.
+// The zero value is empty and ready.
 type Learned struct {
-	// Capacities are by LearnedKey.
+	// Capacities are keyed by LearnedKey.
 	Capacities map[string]LearnedCapacity `json:"capacities,omitempty"`
 }
 
-// LearnedCapacity is what nodes of one type and image have.
+// LearnedCapacity is the observed capacity of one type and image.
 type LearnedCapacity struct {
-	// Memory is the least that one has had, in bytes.
+	// Memory is the smallest observed memory in bytes.
 	Memory int64 `json:"memory"`
-	// Seen is when a node was last seen, to the day.
+	// Seen is the time of the last observation, to the day.
 	Seen time.Time `json:"seen"`
 }
 
-// LearnedKey names a type and an image: "m5.large/ami-0123456789abcdef0".
+// LearnedKey returns the key of a type and image, such as "m5.large/ami-0123456789abcdef0".
 func LearnedKey(instanceType, image string) string { return instanceType + "/" + image }
 
-// Observe notes the memory in bytes of a node, and reports whether that tells anything new. What names no type, image or memory tells nothing.
+// Observe records the memory of a node in bytes, and reports whether it changed anything. It
+// ignores an observation without a type, an image or memory.
 func (l *Learned) Observe(instanceType, image string, memory int64, now time.Time) bool {
 	if instanceType == "" || image == "" || memory <= 0 {
 		return false
@@ -42,7 +46,7 @@ func (l *Learned) Observe(instanceType, image string, memory int64, now time.Tim
 	return l.add(LearnedKey(instanceType, image), LearnedCapacity{Memory: memory, Seen: now.UTC().Truncate(time.Second)})
 }
 
-// Tells reports whether merging the other would tell anything new.
+// Tells reports whether merging the other would change anything.
 func (l *Learned) Tells(other *Learned) bool {
 	for key, capacity := range other.Capacities {
 		if known, ok := l.Capacities[key]; !ok || tells(known, capacity) {
@@ -52,7 +56,8 @@ func (l *Learned) Tells(other *Learned) bool {
 	return false
 }
 
-// tells reports whether a capacity says more than the one that is known: less memory, or the same a day later.
+// tells reports whether a capacity adds to the known one: it has less memory, or was observed at
+// least a day later.
 func tells(known, capacity LearnedCapacity) bool {
 	return capacity.Memory < known.Memory || !capacity.Seen.Before(known.Seen.Add(refreshAfter))
 }
@@ -75,7 +80,8 @@ func (l *Learned) add(key string, capacity LearnedCapacity) bool {
 	return true
 }
 
-// Merge takes over what another has, and reports whether it was anything new. The order of merging does not matter to the memory.
+// Merge adds the observations of another, and reports whether it changed anything. The order of
+// merges does not affect the memory.
 func (l *Learned) Merge(other *Learned) bool {
 	changed := false
 	if other != nil {
@@ -86,7 +92,8 @@ func (l *Learned) Merge(other *Learned) bool {
 	return changed
 }
 
-// Prune forgets what no node has had for LearnedFor, and, if there is still more than is kept, what was seen longest ago.
+// Prune drops capacities without an observation for LearnedFor, and the oldest ones beyond the
+// maximum number.
 func (l *Learned) Prune(now time.Time) {
 	maps.DeleteFunc(l.Capacities, func(_ string, c LearnedCapacity) bool { return now.Sub(c.Seen) >= LearnedFor })
 	if len(l.Capacities) <= maximumLearned {
@@ -100,7 +107,8 @@ func (l *Learned) Prune(now time.Time) {
 	}
 }
 
-// Memory is the least memory in bytes that nodes of the type and image have had at the time now; false if none has been seen.
+// Memory returns the smallest memory in bytes observed for the type and image, or false where there
+// is none at the given time.
 func (l *Learned) Memory(instanceType, image string, now time.Time) (int64, bool) {
 	if l == nil {
 		return 0, false
@@ -112,8 +120,8 @@ func (l *Learned) Memory(instanceType, image string, now time.Time) (int64, bool
 	return known.Memory, true
 }
 
-// learned is the memory that nodes of the type have had with the image. One that had more than the type is sold with, or less than half of it, was no
-// ordinary node of the type, and does not count for the others.
+// learned returns the observed memory of the type with the image, in bytes. It ignores implausible
+// values: more than EC2 advertises, or less than half of it.
 func (m *model) learned(info *InstanceTypeInfo, image string) (int64, bool) {
 	memory, ok := m.observed.Learned.Memory(info.InstanceType, image, m.now)
 	if sold := info.SizeInMiB * mebibyte; !ok || memory > sold || memory < sold/2 {

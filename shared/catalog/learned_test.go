@@ -30,7 +30,8 @@ func TestObserve(t *testing.T) {
 		{"m5.large", "ami-1", 7900, time.Hour, true, 7900},
 		{"m5.large", "ami-1", 8000, 26 * time.Hour, true, 7900}, // seen again after a day: the time is worth a write
 		{"m5.large", "ami-2", 9000, 0, true, 7900},
-		{"", "ami-1", 1, 0, false, 7900}, {"m5.large", "", 1, 0, false, 7900}, {"m5.large", "ami-1", 0, 0, false, 7900}, {"m5.large", "ami-1", -1, 0, false, 7900},
+		{"", "ami-1", 1, 0, false, 7900}, {"m5.large", "", 1, 0, false, 7900},
+		{"m5.large", "ami-1", 0, 0, false, 7900}, {"m5.large", "ami-1", -1, 0, false, 7900},
 	} {
 		if news := learned.Observe(step.instanceType, step.image, step.memory, now.Add(step.after)); news != step.news {
 			t.Errorf("%+v: news: %v", step, news)
@@ -54,7 +55,9 @@ func TestLearnedIsBounded(t *testing.T) {
 	now := catalogtest.Now
 	var learned catalog.Learned
 	for i := range 6000 {
-		learned.Observe(fmt.Sprintf("m%d.metal-48xl", i), "ami-0123456789abcdef0", 1<<40, now.Add(time.Duration(i)*time.Minute))
+		learned.Observe(
+			fmt.Sprintf("m%d.metal-48xl", i), "ami-0123456789abcdef0", 1<<40, now.Add(time.Duration(i)*time.Minute),
+		)
 	}
 	learned.Prune(now.Add(100 * time.Hour))
 	if len(learned.Capacities) != 5000 {
@@ -73,7 +76,8 @@ func TestLearnedIsBounded(t *testing.T) {
 	}
 }
 
-// TestResolveUsesLearnedCapacity: what a node of the type and its image was seen to have takes the place of the estimate, and percentages follow.
+// TestResolveUsesLearnedCapacity: what a node of the type and its image was seen to have takes the
+// place of the estimate, and percentages follow.
 func TestResolveUsesLearnedCapacity(t *testing.T) {
 	const mebibyte = 1 << 20
 	for _, test := range []struct {
@@ -100,12 +104,17 @@ func TestResolveUsesLearnedCapacity(t *testing.T) {
 			}
 			learned := &catalog.Learned{}
 			learned.Observe("m5.large", test.image, test.memory, catalogtest.Now)
-			for _, typ := range catalog.Resolve(catalogtest.Snapshot(t), class, catalog.Observed{Learned: learned}, catalogtest.Now) {
+			for _, typ := range catalog.Resolve(
+				catalogtest.Snapshot(t), class, catalog.Observed{Learned: learned}, catalogtest.Now,
+			) {
 				if typ.Name != "m5.large" {
 					continue
 				}
 				if capacity, usable := typ.Capacity[corev1.ResourceMemory], typ.Allocatable[corev1.ResourceMemory]; capacity.Cmp(resource.MustParse(test.capacity)) != 0 || usable.Cmp(resource.MustParse(test.usable)) != 0 {
-					t.Errorf("capacity %s, allocatable %s, want %s and %s", capacity.String(), usable.String(), test.capacity, test.usable)
+					t.Errorf(
+						"capacity %s, allocatable %s, want %s and %s", capacity.String(), usable.String(), test.capacity,
+						test.usable,
+					)
 				}
 				return
 			}

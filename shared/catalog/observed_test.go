@@ -24,7 +24,9 @@ func TestClaimsTakeFromReservationsUntilEC2CountsThem(t *testing.T) {
 	launched := func(id string, at time.Time) api.NodeClaim {
 		claim := asks(id)
 		claim.Labels = map[string]string{api.LabelCapacityReservationID: id}
-		claim.Status.Conditions = []metav1.Condition{{Type: api.ConditionTypeLaunched, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(at)}}
+		claim.Status.Conditions = []metav1.Condition{
+			{Type: api.ConditionTypeLaunched, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(at)},
+		}
 		return claim
 	}
 	counts := map[string]catalog.ReservationCount{"cr-1": {Available: 4, Time: read}, "cr-2": {Available: 1, Time: read}}

@@ -23,26 +23,38 @@ type OverlayProblem struct {
 	Message string
 }
 
-// ApplyOverlays is Overlays for one NodePool: overlays that conflict in another pool alone still count here.
-func ApplyOverlays(types []InstanceType, pool *api.NodePool, overlays []api.NodeOverlay) ([]InstanceType, []OverlayProblem) {
+// ApplyOverlays is Overlays for one NodePool: overlays that conflict in another pool alone still
+// count here.
+func ApplyOverlays(
+	types []InstanceType, pool *api.NodePool, overlays []api.NodeOverlay,
+) ([]InstanceType, []OverlayProblem) {
 	byPool, problems := Overlays([]api.NodePool{*pool}, func(*api.NodePool) []InstanceType { return types }, overlays)
 	return byPool[pool.Name], problems
 }
 
-// Overlays gives the instance types of each NodePool, by its name, as NodeOverlays make them, and the overlays that count for nothing.
+// Overlays gives the instance types of each NodePool, by its name, as NodeOverlays make them, and
+// the overlays that count for nothing.
 //
-// An overlay is about an instance type and those of its offerings that have, together with the labels of the pool's template, what spec.requirements asks
-// for. Heavier overlays win: each offering has the price of the first that sets it, and each extended resource its amount. Two of the same weight that set the
-// same price or resource conflict; the one that comes first by name, from the end of the alphabet, stays, and the other is ignored everywhere. The order of the
-// input does not matter. The types given are not changed; where nothing applies, they are what is returned.
+// An overlay is about an instance type and those of its offerings that have, together with the
+// labels of the pool's template, what spec.requirements asks for. Heavier overlays win: each
+// offering has the price of the first that sets it, and each extended resource its amount. Two of
+// the same weight that set the same price or resource conflict; the one that comes first by name,
+// from the end of the alphabet, stays, and the other is ignored everywhere. The order of the input
+// does not matter. The types given are not changed; where nothing applies, they are what is
+// returned.
 //
 // See https://karpenter.sh/docs/concepts/nodeoverlays/.
-func Overlays(pools []api.NodePool, types func(*api.NodePool) []InstanceType, overlays []api.NodeOverlay) (map[string][]InstanceType, []OverlayProblem) {
+func Overlays(
+	pools []api.NodePool, types func(*api.NodePool) []InstanceType, overlays []api.NodeOverlay,
+) (map[string][]InstanceType, []OverlayProblem) {
 	targets := make([]*overlaid, 0, len(pools))
 	for i := range pools {
 		labels := scheduling.FromLabels(pools[i].Spec.Template.Labels)
 		labels.Add(scheduling.In(api.NodePoolLabelKey, pools[i].Name))
-		targets = append(targets, &overlaid{pool: pools[i].Name, labels: labels, types: types(&pools[i]), changes: map[int]*typeChange{}})
+		targets = append(
+			targets,
+			&overlaid{pool: pools[i].Name, labels: labels, types: types(&pools[i]), changes: map[int]*typeChange{}},
+		)
 	}
 	// Which pool a conflict is found in first decides what is said of it.
 	slices.SortStableFunc(targets, func(a, b *overlaid) int { return strings.Compare(a.pool, b.pool) })
@@ -81,7 +93,8 @@ func Overlays(pools []api.NodePool, types func(*api.NodePool) []InstanceType, ov
 	return byPool, problems
 }
 
-// heaviestFirst are the overlays in the order in which they count: of the same weight, the last by name first.
+// heaviestFirst are the overlays in the order in which they count: of the same weight, the last by
+// name first.
 func heaviestFirst(overlays []api.NodeOverlay) []*api.NodeOverlay {
 	order := make([]*api.NodeOverlay, len(overlays))
 	for i := range overlays {
@@ -98,7 +111,8 @@ type overlay struct {
 	name         string
 	weight       int32
 	requirements scheduling.Requirements
-	// price makes an offering's price of the one that it has; nil if the overlay is not about prices.
+	// price makes an offering's price of the one that it has; nil if the overlay is not about
+	// prices.
 	price func(float64) float64
 	// supplies a price to types that EC2 gives none for: it names them, and says what they cost.
 	supplies bool
@@ -122,7 +136,8 @@ func readOverlay(o *api.NodeOverlay) (*overlay, error) {
 		}
 		read.price = func(float64) float64 { return price }
 		only := o.Spec.Requirements
-		read.supplies = len(only) == 1 && scheduling.NormalizeKey(only[0].Key) == corev1.LabelInstanceTypeStable && only[0].Operator == corev1.NodeSelectorOpIn
+		read.supplies = len(only) == 1 && scheduling.NormalizeKey(only[0].Key) == corev1.LabelInstanceTypeStable &&
+			only[0].Operator == corev1.NodeSelectorOpIn
 	case o.Spec.PriceAdjustment != nil:
 		adjustment, err := api.ParsePriceAdjustment(*o.Spec.PriceAdjustment)
 		if err != nil {
@@ -153,7 +168,8 @@ type priceChange struct{ by, last *overlay }
 // capacityChange is by the heaviest overlay of those about a resource, last the lightest so far.
 type capacityChange struct{ by, last *overlay }
 
-// overlayMatch are the offerings of one type that an overlay is about; none if it is not about the type.
+// overlayMatch are the offerings of one type that an overlay is about; none if it is not about the
+// type.
 type overlayMatch struct {
 	target    *overlaid
 	index     int
@@ -194,14 +210,16 @@ func (m overlayMatch) conflict(o *overlay) string {
 		for _, i := range m.offerings {
 			if price := change.prices[i]; price != nil && price.last.weight == o.weight {
 				offering := &typ.Offerings[i]
-				return fmt.Sprintf("nodeoverlay %q: spec.weight: %d is also that of nodeoverlay %q, and both set the price of %s %s in %s for nodepool %q: give one of them another weight or narrow spec.requirements",
+				return fmt.Sprintf("nodeoverlay %q: spec.weight: %d is also that of nodeoverlay %q, and both set the price of "+
+					"%s %s in %s for nodepool %q: give one of them another weight or narrow spec.requirements",
 					o.name, o.weight, price.last.name, offering.CapacityType, typ.Name, offering.Zone, m.target.pool)
 			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.capacity)) {
 		if capacity := change.capacity[name]; capacity != nil && capacity.last.weight == o.weight {
-			return fmt.Sprintf("nodeoverlay %q: spec.weight: %d is also that of nodeoverlay %q, and both set %s of %s for nodepool %q: give one of them another weight or narrow spec.requirements",
+			return fmt.Sprintf("nodeoverlay %q: spec.weight: %d is also that of nodeoverlay %q, and both set %s of %s for "+
+				"nodepool %q: give one of them another weight or narrow spec.requirements",
 				o.name, o.weight, capacity.last.name, name, typ.Name, m.target.pool)
 		}
 	}
@@ -263,7 +281,8 @@ func (o *Offering) overlay(by *overlay) {
 	}
 }
 
-// overlayCapacity adds extended resources. Nothing of them is reserved; huge pages are taken from the memory that is left for pods.
+// overlayCapacity adds extended resources. Nothing of them is reserved; huge pages are taken from
+// the memory that is left for pods.
 func (t *InstanceType) overlayCapacity(changes map[corev1.ResourceName]*capacityChange) {
 	t.CapacityOverlay = true
 	t.Capacity, t.Allocatable = copyList(t.Capacity), copyList(t.Allocatable)

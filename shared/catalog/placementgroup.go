@@ -7,8 +7,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// placementGroup is the group that the class's nodes are launched into; nil if it selects none, or which one it is is not known yet, in which case the
-// class is not ready.
+// placementGroup returns the group into which the class's nodes are launched. It returns nil where
+// the class selects none, or the group is not resolved yet, in which case the class is not ready.
 func placementGroup(class *api.EC2NodeClass) *api.PlacementGroup {
 	if class.Spec.PlacementGroupSelector == nil {
 		return nil
@@ -16,7 +16,8 @@ func placementGroup(class *api.EC2NodeClass) *api.PlacementGroup {
 	return class.Status.PlacementGroup
 }
 
-// addPlacementLabels says that nodes are in the group, and that those of a group with partitions may be in any of them. A nil group adds nothing.
+// addPlacementLabels requires the group's labels, with any of its partitions. A nil group adds
+// nothing.
 func addPlacementLabels(requirements scheduling.Requirements, group *api.PlacementGroup) {
 	if group == nil {
 		return

@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// Prices says of when the prices of a snapshot are.
+// Prices describes the age and currency of a snapshot's prices.
 type Prices struct {
-	// Currency is what they are in; empty is USD. Only China's are in another, CNY.
+	// Currency is the currency of all prices; empty is USD. Only regions in China use another, CNY.
 	Currency string `json:"currency,omitempty"`
-	// OnDemandTime is when the price list was last read whole; zero if it never was.
+	// OnDemandTime is the last time at which the whole price list was read, or zero.
 	OnDemandTime time.Time `json:"onDemandTime,omitzero"`
-	// BuiltinTime and BuiltinRegion are the date and the region of the built-in prices that stand in for those of the price list, and Builtin for how
-	// many types they do.
+	// BuiltinTime and BuiltinRegion are the date and region of the built-in prices that replace
+	// missing ones of the price list. Builtin is the number of types with such a price.
 	BuiltinTime   time.Time `json:"builtinTime,omitzero"`
 	BuiltinRegion string    `json:"builtinRegion,omitempty"`
 	Builtin       int       `json:"builtin,omitempty"`
 }
 
-// PriceAges says in one line of when the snapshot's prices are, for people.
+// PriceAges returns one line with the ages of the snapshot's prices, for people.
 func (s *Snapshot) PriceAges(now time.Time) string {
 	var parts []string
 	if s.Prices.OnDemandTime.IsZero() {
@@ -28,7 +28,13 @@ func (s *Snapshot) PriceAges(now time.Time) string {
 		parts = append(parts, "on-demand prices of "+age(now, s.Prices.OnDemandTime))
 	}
 	if s.Prices.Builtin > 0 {
-		parts = append(parts, fmt.Sprintf("%d instance types at the built-in prices of %s as of %s", s.Prices.Builtin, s.Prices.BuiltinRegion, s.Prices.BuiltinTime.Format(time.DateOnly)))
+		parts = append(
+			parts,
+			fmt.Sprintf(
+				"%d instance types at the built-in prices of %s as of %s", s.Prices.Builtin, s.Prices.BuiltinRegion,
+				s.Prices.BuiltinTime.Format(time.DateOnly),
+			),
+		)
 	}
 	if s.SpotPriceTime.IsZero() {
 		parts = append(parts, "spot prices were never read: on-demand prices stand in for them")

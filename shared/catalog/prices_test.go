@@ -15,12 +15,18 @@ func TestPriceAges(t *testing.T) {
 		snapshot catalog.Snapshot
 		want     string
 	}{
-		{catalog.Snapshot{}, "on-demand prices were never read; spot prices were never read: on-demand prices stand in for them"},
-		{catalog.Snapshot{SpotPriceTime: now.Add(-30 * time.Second), Prices: catalog.Prices{OnDemandTime: now.Add(-90 * time.Minute)}},
+		{catalog.Snapshot{}, "on-demand prices were never read; spot prices were never read: on-demand prices stand " +
+			"in for them"},
+		{catalog.Snapshot{
+			SpotPriceTime: now.Add(-30 * time.Second),
+			Prices:        catalog.Prices{OnDemandTime: now.Add(-90 * time.Minute)},
+		},
 			"on-demand prices of 90 minutes ago; spot prices of just now"},
 		{catalog.Snapshot{SpotPriceTime: now.Add(-50 * time.Hour), Prices: catalog.Prices{
-			OnDemandTime: now.Add(-5 * time.Hour), Builtin: 3, BuiltinRegion: "us-east-1", BuiltinTime: time.Date(2026, 7, 6, 0, 0, 0, 0, time.UTC), Currency: "CNY",
-		}}, "on-demand prices of 5 hours ago; 3 instance types at the built-in prices of us-east-1 as of 2026-07-06; spot prices of 2 days ago; all in CNY"},
+			OnDemandTime: now.Add(-5 * time.Hour), Builtin: 3, BuiltinRegion: "us-east-1",
+			BuiltinTime: time.Date(2026, 7, 6, 0, 0, 0, 0, time.UTC), Currency: "CNY",
+		}}, "on-demand prices of 5 hours ago; 3 instance types at the built-in prices of us-east-1 as of 2026-07-06; " +
+			"spot prices of 2 days ago; all in CNY"},
 	} {
 		if got := test.snapshot.PriceAges(now); got != test.want {
 			t.Errorf("%q, want %q", got, test.want)
@@ -28,7 +34,8 @@ func TestPriceAges(t *testing.T) {
 	}
 }
 
-// TestSpotPricesStandIn holds what a spot offering costs before the first prices are read, and that later a zone without one is not to be had.
+// TestSpotPricesStandIn holds what a spot offering costs before the first prices are read, and that
+// later a zone without one is not to be had.
 func TestSpotPricesStandIn(t *testing.T) {
 	for _, test := range []struct {
 		name      string
@@ -53,7 +60,8 @@ func TestSpotPricesStandIn(t *testing.T) {
 			}
 			for _, typ := range catalog.Resolve(s, catalogtest.NodeClass("default"), catalog.Observed{}, catalogtest.Now) {
 				for _, o := range typ.Offerings {
-					if typ.Name == "m5.large" && o.Zone == "us-east-1a" && o.CapacityType == api.CapacityTypeSpot && (o.Price != test.price || o.Available != test.available) {
+					if typ.Name == "m5.large" && o.Zone == "us-east-1a" && o.CapacityType == api.CapacityTypeSpot &&
+						(o.Price != test.price || o.Available != test.available) {
 						t.Errorf("spot costs %v and is available: %v, want %v and %v", o.Price, o.Available, test.price, test.available)
 					}
 				}
@@ -70,7 +78,10 @@ func TestSavings(t *testing.T) {
 	}{
 		{catalog.Offering{CapacityType: api.CapacityTypeSpot, Price: 0.125}, catalog.Savings{PerHour: 0.375, Fraction: 0.75}},
 		{catalog.Offering{CapacityType: api.CapacityTypeOnDemand, Price: 0.5}, catalog.Savings{}},
-		{catalog.Offering{CapacityType: api.CapacityTypeSpot, Price: 0.625}, catalog.Savings{PerHour: -0.125, Fraction: -0.25}},
+		{
+			catalog.Offering{CapacityType: api.CapacityTypeSpot, Price: 0.625},
+			catalog.Savings{PerHour: -0.125, Fraction: -0.25},
+		},
 		{catalog.Offering{CapacityType: api.CapacityTypeReserved, Price: 0.5 / 1e7}, catalog.Savings{}},
 		{catalog.Offering{CapacityType: api.CapacityTypeSpot}, catalog.Savings{}},
 	} {

@@ -9,17 +9,20 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// reservedPriceDivisor makes a reservation, which is paid for whether it is used or not, as good as free and still keeps the order of the types'
-// prices: Karpenter's ten million.
+// reservedPriceDivisor makes a reservation almost free, because it is paid for in any case, and
+// keeps the order of the types' prices. It is Karpenter's ten million.
 const reservedPriceDivisor = 10_000_000
 
-// capacityBlockDrain is how long before a capacity block ends its nodes are drained. EC2 ends the instances half an hour before the end, and Karpenter
-// begins ten minutes before that.
+// capacityBlockDrain is the time before the end of a capacity block at which its nodes drain. EC2
+// terminates the instances 30 minutes before the end, and Karpenter begins 10 minutes earlier.
+// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-blocks.html
 const capacityBlockDrain = 40 * time.Minute
 
-// reservationLabels are the labels that a capacity reservation gives its nodes.
+// reservationLabels returns the labels that a capacity reservation gives its nodes.
 func reservationLabels() []string {
-	return []string{api.LabelCapacityReservationID, api.LabelCapacityReservationType, api.LabelCapacityReservationInterruptible}
+	return []string{
+		api.LabelCapacityReservationID, api.LabelCapacityReservationType, api.LabelCapacityReservationInterruptible,
+	}
 }
 
 func reservationsByType(class *api.EC2NodeClass) map[string][]api.CapacityReservation {
@@ -30,9 +33,13 @@ func reservationsByType(class *api.EC2NodeClass) map[string][]api.CapacityReserv
 	return byType
 }
 
-// reservedOfferings has one offering for each of the reservations of the type in a zone of the class's subnets. It is available while the
-// reservation has instances left and does not end; a price that is not known makes it free, for it is paid for already.
-func (m *model) reservedOfferings(info *InstanceTypeInfo, reservations []api.CapacityReservation, zones map[string]AvailabilityZone, suits bool) []Offering {
+// reservedOfferings returns one offering for each reservation of the type in a zone of the class's
+// subnets. It is available while the reservation has free instances and is not ending. A type with
+// an unknown price is free, because the reservation is paid for already.
+func (m *model) reservedOfferings(
+	info *InstanceTypeInfo, reservations []api.CapacityReservation, zones map[string]AvailabilityZone,
+	suits bool,
+) []Offering {
 	var offerings []Offering
 	for i := range reservations {
 		reservation := &reservations[i]
@@ -61,7 +68,8 @@ func (m *model) reservedOfferings(info *InstanceTypeInfo, reservations []api.Cap
 	return offerings
 }
 
-// ending reports whether nothing may be launched into the reservation any more, since it ends or is about to.
+// ending reports whether the reservation has ended or is about to, so that nothing may be launched
+// into it.
 func ending(reservation *api.CapacityReservation, now time.Time) bool {
 	if reservation.State == api.CapacityReservationStateExpiring {
 		return true
@@ -76,7 +84,8 @@ func ending(reservation *api.CapacityReservation, now time.Time) bool {
 	return !now.Before(end)
 }
 
-// withReserved puts the reserved offerings among the others, which then say that their nodes have none of a reservation's labels.
+// withReserved adds the reserved offerings to the others, and marks those as having no label of a
+// reservation.
 func withReserved(offerings, reserved []Offering) []Offering {
 	if len(reserved) > 0 {
 		none := scheduling.Requirements{}
@@ -92,7 +101,8 @@ func withReserved(offerings, reserved []Offering) []Offering {
 	return offerings
 }
 
-// openReservationLabels leaves the labels of reservations to the offerings of a type, some of which have them.
+// openReservationLabels removes the reservation labels from the requirements of a type, because its
+// offerings determine them.
 func openReservationLabels(requirements scheduling.Requirements) {
 	for _, key := range reservationLabels() {
 		requirements[key] = scheduling.NotIn(key)

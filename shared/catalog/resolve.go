@@ -12,9 +12,11 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// Resolve gives the instance types that nodes of the class can be, sorted by name: those that one of its images (status.amis) runs on and that a zone of
-// its subnets (status.subnets) offers. An offering is available if its price is known, the type suits the class's settings, and what is
-// observed does not leave it out at the time now; types without an available offering are kept, so that a plan can say why they were not used.
+// Resolve returns the instance types that nodes of the class can have, sorted by name. One of the
+// images in status.amis must run on the type, and a zone of status.subnets must offer it. An
+// offering is available if its price is known, the type suits the class's settings, and the
+// observations do not exclude it at the given time. Types without an available offering are
+// included, so that a plan can explain why it did not use them.
 func Resolve(s *Snapshot, class *api.EC2NodeClass, observed Observed, now time.Time) []InstanceType {
 	zones := subnetZones(s, class)
 	images := readImages(class)
@@ -52,10 +54,11 @@ func Resolve(s *Snapshot, class *api.EC2NodeClass, observed Observed, now time.T
 			Requirements:  requirements,
 			Capacity:      capacity,
 			Allocatable:   m.allocatable(capacity, info),
-			Kubelet:       m.told(info),
+			Kubelet:       m.kubeletSettings(info),
 			Offerings:     offerings,
 			OnDemandPrice: info.OnDemandPrice,
-			Exotic:        info.BareMetal || len(info.Gpus) > 0 || len(info.InferenceAccelerators) > 0 || len(info.NeuronDevices) > 0,
+			Exotic: info.BareMetal || len(info.Gpus) > 0 || len(info.InferenceAccelerators) > 0 ||
+				len(info.NeuronDevices) > 0,
 		})
 	}
 	observed.Unavailable.leaveOutOf(types, class.Status.Subnets, now)
@@ -63,16 +66,16 @@ func Resolve(s *Snapshot, class *api.EC2NodeClass, observed Observed, now time.T
 	return types
 }
 
-// model is what the nodes of one class are worked out by.
+// model holds the facts that are common to all instance types of one class.
 type model struct {
 	class    *api.EC2NodeClass
 	settings Settings
 	observed Observed
-	group    *api.PlacementGroup // nil if nodes are launched into none
+	group    *api.PlacementGroup // nil where the class has none
 	now      time.Time
 }
 
-// image is one of the class's images with the nodes that it is for.
+// image is one of the class's images with its requirements.
 type image struct {
 	id           string
 	requirements scheduling.Requirements
@@ -81,7 +84,7 @@ type image struct {
 func readImages(class *api.EC2NodeClass) []image {
 	var images []image
 	for _, ami := range class.Status.AMIs {
-		// An image whose requirements cannot be read is none that a type could be matched with.
+		// An image with invalid requirements matches no type.
 		if requirements, err := scheduling.FromNodeSelectorTerm(corev1.NodeSelectorTerm{MatchExpressions: ami.Requirements}); err == nil {
 			images = append(images, image{ami.ID, requirements})
 		}
@@ -89,12 +92,13 @@ func readImages(class *api.EC2NodeClass) []image {
 	return images
 }
 
-// ImageOf is the id of the class's image that a node with the labels would be launched from now; false if none of them runs on it.
+// ImageOf returns the id of the class's image for a node with the labels, or false where none runs
+// on it.
 func ImageOf(class *api.EC2NodeClass, labels map[string]string) (string, bool) {
 	return firstImage(readImages(class), scheduling.FromLabels(labels))
 }
 
-// firstImage is the image that nodes with the labels are launched from: of those that run on them the first; false if none does.
+// firstImage returns the first image that runs on nodes with the labels, or false where none does.
 func firstImage(images []image, labels scheduling.Requirements) (string, bool) {
 	for _, image := range images {
 		if labels.IsCompatible(image.requirements, scheduling.UndefinedIsAbsent) {
@@ -104,7 +108,7 @@ func firstImage(images []image, labels scheduling.Requirements) (string, bool) {
 	return "", false
 }
 
-// subnetZones are the zones that the class's subnets lie in, by name.
+// subnetZones returns the zones of the class's subnets, by name.
 func subnetZones(s *Snapshot, class *api.EC2NodeClass) map[string]AvailabilityZone {
 	zones := map[string]AvailabilityZone{}
 	for _, subnet := range class.Status.Subnets {
@@ -119,7 +123,9 @@ func subnetZones(s *Snapshot, class *api.EC2NodeClass) map[string]AvailabilityZo
 	return zones
 }
 
-func (m *model) offerings(s *Snapshot, info *InstanceTypeInfo, zones map[string]AvailabilityZone, suits bool) []Offering {
+func (m *model) offerings(
+	s *Snapshot, info *InstanceTypeInfo, zones map[string]AvailabilityZone, suits bool,
+) []Offering {
 	var offerings []Offering
 	for _, name := range info.Zones {
 		zone, ok := zones[name]
@@ -147,7 +153,9 @@ func (m *model) offerings(s *Snapshot, info *InstanceTypeInfo, zones map[string]
 // sortOfferings sorts by price, then zone, then capacity type, then reservation.
 func sortOfferings(offerings []Offering) {
 	slices.SortStableFunc(offerings, func(a, b Offering) int {
-		return cmp.Or(cmp.Compare(a.Price, b.Price), strings.Compare(a.Zone, b.Zone), strings.Compare(a.CapacityType, b.CapacityType),
+		return cmp.Or(cmp.Compare(a.Price, b.Price), strings.Compare(a.Zone, b.Zone), strings.Compare(
+			a.CapacityType, b.CapacityType,
+		),
 			strings.Compare(a.ReservationID, b.ReservationID))
 	})
 }

@@ -31,7 +31,8 @@ func resolved(t *testing.T, name string, change func(*api.EC2NodeClass)) *catalo
 	return nil
 }
 
-// TestAllocatable checks amounts worked out by hand from EC2's documented sizes and the reservations of Amazon Linux 2023.
+// TestAllocatable checks amounts worked out by hand from EC2's documented sizes and the
+// reservations of Amazon Linux 2023.
 func TestAllocatable(t *testing.T) {
 	quantity := func(text string) *resource.Quantity { q := resource.MustParse(text); return &q }
 	name, maxPods, perCore := "/dev/xvda", int32(20), int32(3)
@@ -41,12 +42,21 @@ func TestAllocatable(t *testing.T) {
 		cpu, memory, pods, storage, memoryLeft string
 		cpuLeft                                string
 	}{
-		// 8192 MiB - ceil(614.4) = 7577 MiB; 3 interfaces x 9 addresses + 2 = 29 pods; reserved 11x29+255 = 574 MiB and 100 MiB for eviction.
-		{name: "m5.large", typ: "m5.large", cpu: "2", memory: "7577Mi", pods: "29", storage: "20Gi", cpuLeft: "1930m", memoryLeft: "6903Mi"},
+		// 8192 MiB - ceil(614.4) = 7577 MiB; 3 interfaces x 9 addresses + 2 = 29 pods; reserved
+		// 11x29+255 = 574 MiB and 100 MiB for eviction.
+		{
+			name: "m5.large", typ: "m5.large", cpu: "2", memory: "7577Mi", pods: "29", storage: "20Gi",
+			cpuLeft: "1930m", memoryLeft: "6903Mi",
+		},
 		// Graviton keeps 64 MiB more: 8192-64 = 8128, - ceil(609.6) = 7518 MiB.
-		{name: "arm", typ: "m6g.large", cpu: "2", memory: "7518Mi", pods: "29", storage: "20Gi", cpuLeft: "1930m", memoryLeft: "6844Mi"},
+		{
+			name: "arm", typ: "m6g.large", cpu: "2", memory: "7518Mi", pods: "29", storage: "20Gi", cpuLeft: "1930m",
+			memoryLeft: "6844Mi",
+		},
 		{name: "disk of its own size", typ: "m5.large", change: func(c *api.EC2NodeClass) {
-			c.Spec.BlockDeviceMappings = []*api.BlockDeviceMapping{{DeviceName: &name, EBS: &api.BlockDevice{VolumeSize: quantity("100Gi")}}}
+			c.Spec.BlockDeviceMappings = []*api.BlockDeviceMapping{
+				{DeviceName: &name, EBS: &api.BlockDevice{VolumeSize: quantity("100Gi")}},
+			}
 		}, cpu: "2", memory: "7577Mi", pods: "29", storage: "100Gi", cpuLeft: "1930m", memoryLeft: "6903Mi"},
 		// The kubelet's memory still follows the addresses that the type has.
 		{name: "maxPods", typ: "m5.large", change: func(c *api.EC2NodeClass) {
@@ -67,7 +77,10 @@ func TestAllocatable(t *testing.T) {
 			c.Spec.InstanceStorePolicy = &policy
 		}, cpu: "2", memory: "7577Mi", pods: "29", storage: "75G", cpuLeft: "1930m", memoryLeft: "6903Mi"},
 		// 192 cores: 60+10+10+470 = 550 millicores; 15 interfaces x 49 + 2 = 737 pods.
-		{name: "large", typ: "m7i.48xlarge", cpu: "192", memory: "727449Mi", pods: "737", storage: "20Gi", cpuLeft: "191450m", memoryLeft: "718987Mi"},
+		{
+			name: "large", typ: "m7i.48xlarge", cpu: "192", memory: "727449Mi", pods: "737", storage: "20Gi",
+			cpuLeft: "191450m", memoryLeft: "718987Mi",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			typ := resolved(t, test.typ, test.change)
@@ -79,8 +92,11 @@ func TestAllocatable(t *testing.T) {
 				name corev1.ResourceName
 				want string
 			}{
-				{typ.Capacity, corev1.ResourceCPU, test.cpu}, {typ.Capacity, corev1.ResourceMemory, test.memory}, {typ.Capacity, corev1.ResourcePods, test.pods},
-				{typ.Capacity, corev1.ResourceEphemeralStorage, test.storage}, {typ.Allocatable, corev1.ResourceCPU, test.cpuLeft}, {typ.Allocatable, corev1.ResourceMemory, test.memoryLeft},
+				{typ.Capacity, corev1.ResourceCPU, test.cpu}, {typ.Capacity, corev1.ResourceMemory, test.memory},
+				{typ.Capacity, corev1.ResourcePods, test.pods},
+				{typ.Capacity, corev1.ResourceEphemeralStorage, test.storage},
+				{typ.Allocatable, corev1.ResourceCPU, test.cpuLeft},
+				{typ.Allocatable, corev1.ResourceMemory, test.memoryLeft},
 			} {
 				if got := check.list[check.name]; got.Cmp(resource.MustParse(check.want)) != 0 {
 					t.Errorf("%s is %s, want %s", check.name, got.String(), check.want)
@@ -96,14 +112,21 @@ func TestLabels(t *testing.T) {
 		want map[string]string
 	}{
 		{"m7i-flex.large", map[string]string{
-			api.LabelInstanceCategory: "m", api.LabelInstanceGeneration: "7", api.LabelInstanceFamily: "m7i-flex", api.LabelInstanceSize: "large", api.LabelInstanceCapabilityFlex: "true",
-			api.LabelInstanceCPU: "2", api.LabelInstanceMemory: "8192", api.LabelInstanceCPUManufacturer: "intel", api.LabelInstanceHypervisor: "nitro",
-			corev1.LabelArchStable: "amd64", corev1.LabelOSStable: "linux", corev1.LabelTopologyRegion: "us-east-1", api.LabelNodeClass: "default",
+			api.LabelInstanceCategory: "m", api.LabelInstanceGeneration: "7", api.LabelInstanceFamily: "m7i-flex",
+			api.LabelInstanceSize: "large", api.LabelInstanceCapabilityFlex: "true",
+			api.LabelInstanceCPU: "2", api.LabelInstanceMemory: "8192", api.LabelInstanceCPUManufacturer: "intel",
+			api.LabelInstanceHypervisor: "nitro",
+			corev1.LabelArchStable:      "amd64", corev1.LabelOSStable: "linux", corev1.LabelTopologyRegion: "us-east-1",
+			api.LabelNodeClass: "default",
 		}},
 		{"g5.12xlarge", map[string]string{
-			api.LabelInstanceGPUName: "a10g", api.LabelInstanceGPUManufacturer: "nvidia", api.LabelInstanceGPUCount: "4", api.LabelInstanceGPUMemory: "22888", api.LabelInstanceLocalNVME: "3800",
+			api.LabelInstanceGPUName: "a10g", api.LabelInstanceGPUManufacturer: "nvidia",
+			api.LabelInstanceGPUCount: "4", api.LabelInstanceGPUMemory: "22888", api.LabelInstanceLocalNVME: "3800",
 		}},
-		{"c7g.metal", map[string]string{api.LabelInstanceHypervisor: "", corev1.LabelArchStable: "arm64", api.LabelInstanceSize: "metal"}},
+		{
+			"c7g.metal",
+			map[string]string{api.LabelInstanceHypervisor: "", corev1.LabelArchStable: "arm64", api.LabelInstanceSize: "metal"},
+		},
 	} {
 		t.Run(test.typ, func(t *testing.T) {
 			typ := resolved(t, test.typ, nil)
@@ -179,7 +202,8 @@ func TestOfferings(t *testing.T) {
 	}
 }
 
-// TestUnpricedOfferings: an offering without a price is not available, and says so where nothing else stands in its way.
+// TestUnpricedOfferings: an offering without a price is not available, and says so where nothing
+// else stands in its way.
 func TestUnpricedOfferings(t *testing.T) {
 	s, class := catalogtest.Snapshot(t), catalogtest.NodeClass("default")
 	for i := range s.InstanceTypes {
@@ -212,7 +236,10 @@ func TestUnpricedOfferings(t *testing.T) {
 func TestPrice(t *testing.T) {
 	s := catalogtest.Snapshot(t)
 	labels := func(name, zone, capacityType string) map[string]string {
-		return map[string]string{corev1.LabelInstanceTypeStable: name, corev1.LabelTopologyZone: zone, api.CapacityTypeLabelKey: capacityType}
+		return map[string]string{
+			corev1.LabelInstanceTypeStable: name, corev1.LabelTopologyZone: zone,
+			api.CapacityTypeLabelKey: capacityType,
+		}
 	}
 	onDemand, ok := s.Price(labels("m5.large", "us-east-1a", api.CapacityTypeOnDemand))
 	if !ok || onDemand != 0.096 {
@@ -221,14 +248,17 @@ func TestPrice(t *testing.T) {
 	if spot, ok := s.Price(labels("m5.large", "us-east-1a", api.CapacityTypeSpot)); !ok || spot >= onDemand {
 		t.Errorf("m5.large costs %v (%t) as spot, want less than %v", spot, ok, onDemand)
 	}
-	for _, unknown := range []map[string]string{labels("x1.none", "us-east-1a", ""), labels("m5.large", "nowhere", api.CapacityTypeSpot)} {
+	for _, unknown := range []map[string]string{labels("x1.none", "us-east-1a", ""), labels(
+		"m5.large", "nowhere", api.CapacityTypeSpot,
+	)} {
 		if price, ok := s.Price(unknown); ok {
 			t.Errorf("%v costs %v", unknown, price)
 		}
 	}
 }
 
-// TestSnapshotSize holds the limit of what fits a ConfigMap (1 MiB, after base64) with room for more types to come.
+// TestSnapshotSize holds the limit of what fits a ConfigMap (1 MiB, after base64) with room for
+// more types to come.
 func TestSnapshotSize(t *testing.T) {
 	text, err := json.Marshal(catalogtest.Snapshot(t))
 	if err != nil {
@@ -282,7 +312,9 @@ func TestUnavailable(t *testing.T) {
 	}
 	group, other := &api.PlacementGroup{ID: "pg-1"}, &api.PlacementGroup{ID: "pg-2"}
 	grouped := catalog.Unavailable{}
-	grouped.LeaveOut(catalog.InGroup(catalog.OfferingKey("spot", "m5.large", "us-east-1b"), group.ID), now.Add(time.Minute))
+	grouped.LeaveOut(
+		catalog.InGroup(catalog.OfferingKey("spot", "m5.large", "us-east-1b"), group.ID), now.Add(time.Minute),
+	)
 	grouped.LeaveOut(catalog.GroupZoneKey("us-east-1c", group.ID), now.Add(time.Minute))
 	for _, test := range []struct {
 		group *api.PlacementGroup
@@ -290,15 +322,18 @@ func TestUnavailable(t *testing.T) {
 		zone  string
 		want  bool
 	}{
-		{group, "m5.large", "us-east-1b", true}, {group, "c5.large", "us-east-1b", false}, {group, "c5.large", "us-east-1c", true},
-		{other, "m5.large", "us-east-1b", false}, {other, "c5.large", "us-east-1c", false}, {nil, "m5.large", "us-east-1b", false}, {nil, "c5.large", "us-east-1c", false},
+		{group, "m5.large", "us-east-1b", true}, {group, "c5.large", "us-east-1b", false},
+		{group, "c5.large", "us-east-1c", true},
+		{other, "m5.large", "us-east-1b", false}, {other, "c5.large", "us-east-1c", false},
+		{nil, "m5.large", "us-east-1b", false}, {nil, "c5.large", "us-east-1c", false},
 	} {
 		if got := grouped.HasInGroup(test.group, "spot", test.typ, test.zone, now); got != test.want {
 			t.Errorf("%s in %s for the group %v is left out: %v", test.typ, test.zone, test.group, got)
 		}
 	}
 	for _, bad := range []string{"", "spot:m5.large", "a:b:c:d", "::"} {
-		if _, _, _, err := catalog.ParseOfferingKey(bad); err == nil || !strings.Contains(err.Error(), "want capacityType:instanceType:zone") {
+		if _, _, _, err := catalog.ParseOfferingKey(bad); err == nil ||
+			!strings.Contains(err.Error(), "want capacityType:instanceType:zone") {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}

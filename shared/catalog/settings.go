@@ -1,17 +1,19 @@
 package catalog
 
-// Settings are what a person knows of the cluster's nodes and EC2 does not tell. They lie in the Snapshot, so that whoever plans plans by the same.
+// Settings are facts about the cluster's nodes that EC2 does not give. They are part of the
+// Snapshot, so that every planner uses the same.
 type Settings struct {
-	// ReservedENIs is how many network interfaces of each node are not for pods: one with the VPC CNI's custom networking, whose first interface
-	// carries no pod's address (Karpenter's RESERVED_ENIS).
+	// ReservedENIs is the number of network interfaces of each node that are not for pods. It is 1
+	// with the VPC CNI's custom networking, whose first interface has no pod addresses. Karpenter
+	// calls it RESERVED_ENIS.
 	ReservedENIs int `json:"reservedENIs,omitempty"`
-	// VMMemoryOverheadPercent is, as a fraction, the part of the memory an instance is sold with that the hypervisor and the operating system's kernel
-	// keep from Linux' MemTotal (Karpenter's VM_MEMORY_OVERHEAD_PERCENT); nil is DefaultVMMemoryOverheadPercent. Where a node has been seen, its
-	// real memory counts instead.
+	// VMMemoryOverheadPercent is the fraction of the advertised memory that hypervisor and kernel
+	// keep from Linux. Nil means DefaultVMMemoryOverheadPercent. The observed memory of a node
+	// replaces the estimate. Karpenter calls it VM_MEMORY_OVERHEAD_PERCENT.
 	VMMemoryOverheadPercent *float64 `json:"vmMemoryOverheadPercent,omitempty"`
 }
 
-// DefaultVMMemoryOverheadPercent is Karpenter's default: 7.5 %.
+// DefaultVMMemoryOverheadPercent is Karpenter's default: 7.5%.
 const DefaultVMMemoryOverheadPercent = 0.075
 
 func (s Settings) memoryOverhead() float64 {

@@ -2,18 +2,20 @@ package catalog
 
 import "time"
 
-// Snapshot is everything known of EC2's offer in one region at one time. It is written by one function and read by others from a ConfigMap, so its
-// JSON is compact: absent means zero, and prices stand beside the type they belong to.
+// Snapshot holds all facts about EC2's offer in one region at one time. functions/catalog writes it
+// to a ConfigMap and other functions read it, so its JSON is compact: absent means zero, and prices
+// are beside their type.
 type Snapshot struct {
-	// Time is when the facts were read.
+	// Time is the time at which the facts were read.
 	Time time.Time `json:"time"`
-	// Region is such as us-east-1.
+	// Region is the region's name, such as us-east-1.
 	Region string `json:"region"`
 	// Zones are the region's availability zones.
 	Zones []AvailabilityZone `json:"zones"`
-	// SpotPriceTime is when spot prices were read; zero if they never were, in which case the on-demand price stands in for them.
+	// SpotPriceTime is the time at which spot prices were last read. If it is zero, on-demand
+	// prices replace them.
 	SpotPriceTime time.Time `json:"spotPriceTime,omitzero"`
-	// Prices says of when on-demand prices are, and in what currency all are.
+	// Prices describes the age and currency of the prices.
 	Prices Prices `json:"prices,omitzero"`
 	// Settings are the same for all nodes of the cluster.
 	Settings Settings `json:"settings,omitzero"`
@@ -21,7 +23,8 @@ type Snapshot struct {
 	InstanceTypes []InstanceTypeInfo `json:"instanceTypes"`
 }
 
-// AvailabilityZone is a zone's name, which each account has its own order of, and its id, which names one place everywhere.
+// AvailabilityZone is a zone's name, which each account maps in its own way, and its id, which
+// names the same zone in every account.
 type AvailabilityZone struct {
 	ZoneName string `json:"zoneName"`
 	ZoneID   string `json:"zoneId"`
@@ -42,21 +45,25 @@ type InstanceTypeInfo struct {
 	// Hypervisor is nitro or xen, empty for bare metal.
 	Hypervisor string `json:"hypervisor,omitempty"`
 	BareMetal  bool   `json:"bareMetal,omitempty"`
-	// Manufacturer and SustainedClockSpeedInGhz are ProcessorInfo's; SupportedFeatures too, such as nested-virtualization.
+	// Manufacturer and SustainedClockSpeedInGhz are ProcessorInfo's; SupportedFeatures too, such as
+	// nested-virtualization.
 	Manufacturer             string   `json:"manufacturer,omitempty"`
 	SustainedClockSpeedInGhz float64  `json:"sustainedClockSpeedInGhz,omitempty"`
 	SupportedFeatures        []string `json:"supportedFeatures,omitempty"`
-	// PlacementGroupStrategies are PlacementGroupInfo.SupportedStrategies: cluster, partition and spread.
+	// PlacementGroupStrategies are PlacementGroupInfo.SupportedStrategies: cluster, partition and
+	// spread.
 	PlacementGroupStrategies []string `json:"placementGroupStrategies,omitempty"`
 	// NitroEnclavesSupport says whether it is "supported".
 	NitroEnclavesSupport bool `json:"nitroEnclavesSupport,omitempty"`
 
 	Network NetworkInfo `json:"network"`
 
-	// EbsOptimizedSupport is default, supported or unsupported; MaximumBandwidthInMbps is EbsOptimizedInfo's.
+	// EbsOptimizedSupport is default, supported or unsupported; MaximumBandwidthInMbps is
+	// EbsOptimizedInfo's.
 	EbsOptimizedSupport    string `json:"ebsOptimizedSupport,omitempty"`
 	MaximumBandwidthInMbps int    `json:"maximumBandwidthInMbps,omitempty"`
-	// TotalSizeInGB and NvmeSupport (required, supported, unsupported) are InstanceStorageInfo's, zero without own disks.
+	// TotalSizeInGB and NvmeSupport (required, supported, unsupported) are InstanceStorageInfo's,
+	// zero without own disks.
 	TotalSizeInGB int64  `json:"totalSizeInGB,omitempty"`
 	NvmeSupport   string `json:"nvmeSupport,omitempty"`
 
@@ -66,21 +73,25 @@ type InstanceTypeInfo struct {
 
 	// Zones are the names of the zones that offer the type (DescribeInstanceTypeOfferings).
 	Zones []string `json:"zones"`
-	// OnDemandPrice is US dollars (or the snapshot's currency) an hour for Linux with shared tenancy; zero if it is not known.
+	// OnDemandPrice is the price for Linux with shared tenancy, in US dollars (or the snapshot's
+	// currency) an hour; zero if unknown.
 	OnDemandPrice float64 `json:"onDemandPrice,omitempty"`
-	// BuiltinPrice says that the price list had no OnDemandPrice, and a built-in one stands in for it.
+	// BuiltinPrice is true where the price list had no price, and OnDemandPrice is a built-in one.
 	BuiltinPrice bool `json:"builtinPrice,omitempty"`
-	// SpotPrices are the latest US dollars an hour for Linux by zone name; a zone without one has no known price.
+	// SpotPrices are the latest prices for Linux in US dollars an hour, by zone name. A zone
+	// without a price is not in the map.
 	SpotPrices map[string]float64 `json:"spotPrices,omitempty"`
 }
 
 // NetworkInfo is an instance type's network.
 type NetworkInfo struct {
-	// MaximumNetworkInterfaces is that of the default network card (NetworkCards[DefaultNetworkCardIndex]), which carries the pods' addresses.
+	// MaximumNetworkInterfaces is that of the default network card
+	// (NetworkCards[DefaultNetworkCardIndex]), which carries the pods' addresses.
 	MaximumNetworkInterfaces int `json:"maximumNetworkInterfaces"`
 	// MaximumNetworkCards is the number of cards.
 	MaximumNetworkCards int `json:"maximumNetworkCards,omitempty"`
-	// CardInterfaces is how many interfaces each card carries, by NetworkCardIndex, where there is more than one card.
+	// CardInterfaces is how many interfaces each card carries, by NetworkCardIndex, where there is
+	// more than one card.
 	CardInterfaces            []int `json:"cardInterfaces,omitempty"`
 	Ipv4AddressesPerInterface int   `json:"ipv4AddressesPerInterface"`
 	EncryptionInTransit       bool  `json:"encryptionInTransitSupported,omitempty"`
@@ -90,7 +101,8 @@ type NetworkInfo struct {
 	MaximumEfaInterfaces int `json:"maximumEfaInterfaces,omitempty"`
 	// BaselineBandwidthInMbps is over all cards; zero if it is not known.
 	BaselineBandwidthInMbps int `json:"baselineBandwidthInMbps,omitempty"`
-	// BranchInterfaces is how many pods can have a branch network interface, from the VPC resource controller's table; zero without trunking.
+	// BranchInterfaces is how many pods can have a branch network interface, from the VPC resource
+	// controller's table; zero without trunking.
 	BranchInterfaces int `json:"branchInterfaces,omitempty"`
 }
 

@@ -7,11 +7,12 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// suits reports whether the type can do what the class's settings demand. EC2 would refuse to launch one that cannot.
+// suits reports whether the type supports the class's settings. EC2 would refuse to launch one that
+// does not.
 func (m *model) suits(info *InstanceTypeInfo) bool {
 	class := m.class
-	// Amazon Linux 2023 needs a processor with the extensions that Graviton has had since its second generation
-	// (https://docs.aws.amazon.com/linux/al2023/ug/system-requirements.html).
+	// Amazon Linux 2023 needs a processor with the extensions that Graviton has had since its
+	// second generation (https://docs.aws.amazon.com/linux/al2023/ug/system-requirements.html).
 	if family(class) == api.AMIFamilyAL2023 && strings.HasPrefix(info.InstanceType, "a1.") {
 		return false
 	}
@@ -28,7 +29,7 @@ func (m *model) suits(info *InstanceTypeInfo) bool {
 	return suitsInterfaces(&info.Network, class) && suitsPrefixes(info, class)
 }
 
-// suitsInterfaces reports whether the type has a place for each network interface that the class names.
+// suitsInterfaces reports whether the type has a place for each network interface of the class.
 func suitsInterfaces(network *NetworkInfo, class *api.EC2NodeClass) bool {
 	if len(class.Spec.NetworkInterfaces) == 0 {
 		return true
@@ -44,7 +45,7 @@ func suitsInterfaces(network *NetworkInfo, class *api.EC2NodeClass) bool {
 	return true
 }
 
-// interfacesOf is how many interfaces a network card carries; zero if there is no such card.
+// interfacesOf returns the number of interfaces of a network card, or zero without such a card.
 func (n *NetworkInfo) interfacesOf(card int) int {
 	switch {
 	case card < len(n.CardInterfaces):
@@ -55,9 +56,10 @@ func (n *NetworkInfo) interfacesOf(card int) int {
 	return 0
 }
 
-// suitsPrefixes reports whether the first interface can have the prefixes that the class wants. A prefix takes the place of one address, beside the
-// interface's own (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-prefix-eni.html), and needs an instance built on Nitro, which all bare
-// metal is.
+// suitsPrefixes reports whether the first interface can have the class's number of prefixes. A
+// prefix takes the place of one address, and the interface keeps one address. Prefixes need the
+// Nitro hypervisor or bare metal.
+// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-prefix-eni.html
 func suitsPrefixes(info *InstanceTypeInfo, class *api.EC2NodeClass) bool {
 	if class.Spec.IPPrefixCount == nil || *class.Spec.IPPrefixCount <= 0 {
 		return true

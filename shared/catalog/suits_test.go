@@ -9,7 +9,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// TestTypesThatCannotDoWhatTheClassDemands stay in the answer, without an offering that is available.
+// TestTypesThatCannotDoWhatTheClassDemands stay in the answer, without an offering that is
+// available.
 func TestTypesThatCannotDoWhatTheClassDemands(t *testing.T) {
 	enabled, seconds := "enabled", int32(60)
 	prefixes := func(n int32) func(*api.EC2NodeClass) {
@@ -38,22 +39,41 @@ func TestTypesThatCannotDoWhatTheClassDemands(t *testing.T) {
 		can    []string
 		cannot []string
 	}{
-		{name: "nothing", can: []string{"m5.large", "t2.large", "m4.large", "p5.48xlarge", "c7g.metal"}, cannot: []string{"a1.large"}},
+		{
+			name: "nothing", can: []string{"m5.large", "t2.large", "m4.large", "p5.48xlarge", "c7g.metal"},
+			cannot: []string{"a1.large"},
+		},
 		{name: "another family than AL2023", change: ofFamily(api.AMIFamilyAL2, nil), can: []string{"a1.large"}},
 		{name: "connection tracking", change: func(class *api.EC2NodeClass) {
 			class.Spec.ConnectionTracking = &api.ConnectionTracking{UDPTimeout: &seconds}
 		},
 			can: []string{"m5.large"}, cannot: []string{"m4.large", "c7g.metal"}},
-		{name: "nested virtualization", change: func(class *api.EC2NodeClass) { class.Spec.CPUOptions = &api.CPUOptions{NestedVirtualization: &enabled} },
+		{name: "nested virtualization", change: func(
+			class *api.EC2NodeClass,
+		) {
+			class.Spec.CPUOptions = &api.CPUOptions{NestedVirtualization: &enabled}
+		},
 			can: []string{"m8i.large"}, cannot: []string{"m5.large", "m7g.large"}},
 		{name: "an interface", change: interfaces(), can: []string{"m5.large"}, cannot: []string{"t2.large"}},
-		{name: "EFA on the first card", change: interfaces([2]int32{0, 1}), can: []string{"p5.48xlarge", "c5n.18xlarge"}, cannot: []string{"m5.large"}},
-		{name: "EFA on the second card", change: interfaces([2]int32{1, 1}), can: []string{"p5.48xlarge"}, cannot: []string{"c5n.18xlarge"}},
+		{
+			name: "EFA on the first card", change: interfaces([2]int32{0, 1}),
+			can: []string{"p5.48xlarge", "c5n.18xlarge"}, cannot: []string{"m5.large"},
+		},
+		{
+			name: "EFA on the second card", change: interfaces([2]int32{1, 1}), can: []string{"p5.48xlarge"},
+			cannot: []string{"c5n.18xlarge"},
+		},
 		{name: "more interfaces than a card has", change: interfaces([2]int32{1, 2}), cannot: []string{"p5.48xlarge"}},
-		{name: "more EFA than the type has", change: interfaces([2]int32{0, 1}, [2]int32{0, 2}), cannot: []string{"c5n.18xlarge"}},
+		{
+			name: "more EFA than the type has", change: interfaces([2]int32{0, 1}, [2]int32{0, 2}),
+			cannot: []string{"c5n.18xlarge"},
+		},
 		{name: "no prefixes", change: prefixes(0), can: []string{"m4.large", "t3.nano"}},
 		// An interface of t3.nano has two addresses, of m5.large ten.
-		{name: "a prefix", change: prefixes(1), can: []string{"m5.large", "t3.nano", "c7g.metal"}, cannot: []string{"m4.large"}},
+		{
+			name: "a prefix", change: prefixes(1), can: []string{"m5.large", "t3.nano", "c7g.metal"},
+			cannot: []string{"m4.large"},
+		},
 		{name: "nine prefixes", change: prefixes(9), can: []string{"m5.large"}, cannot: []string{"t3.nano"}},
 		{name: "ten prefixes", change: prefixes(10), can: []string{"m5.xlarge"}, cannot: []string{"m5.large"}},
 		{name: "a cluster group", change: group("cluster"), can: []string{"m5.large"}, cannot: []string{"t3.large"}},
@@ -94,7 +114,10 @@ func TestPlacementGroupLabels(t *testing.T) {
 		partitions scheduling.Requirement
 	}{
 		{api.PlacementGroup{ID: "pg-1", Strategy: "spread"}, scheduling.DoesNotExist(api.LabelPlacementGroupPartition)},
-		{api.PlacementGroup{ID: "pg-1", Strategy: "partition", PartitionCount: 3}, scheduling.In(api.LabelPlacementGroupPartition, "1", "2", "3")},
+		{
+			api.PlacementGroup{ID: "pg-1", Strategy: "partition", PartitionCount: 3},
+			scheduling.In(api.LabelPlacementGroupPartition, "1", "2", "3"),
+		},
 	} {
 		class.Status.PlacementGroup = &test.group
 		types := catalog.Resolve(catalogtest.Snapshot(t), class, catalog.Observed{}, catalogtest.Now)
@@ -110,7 +133,9 @@ func TestPlacementGroupLabels(t *testing.T) {
 			t.Error("no types")
 		}
 	}
-	for _, typ := range catalog.Resolve(catalogtest.Snapshot(t), catalogtest.NodeClass("default"), catalog.Observed{}, catalogtest.Now) {
+	for _, typ := range catalog.Resolve(
+		catalogtest.Snapshot(t), catalogtest.NodeClass("default"), catalog.Observed{}, catalogtest.Now,
+	) {
 		if r := typ.Requirements[api.LabelPlacementGroupID]; !r.AllowsAbsent() {
 			t.Fatalf("%s: %s", typ.Name, r)
 		}

@@ -10,23 +10,25 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// UnavailableFor is how long an offering is left out after EC2 had no capacity for it: Karpenter's three minutes, after which it is worth another try.
+// UnavailableFor is the time for which an offering is left out after EC2 had no capacity for it:
+// Karpenter's three minutes.
 const UnavailableFor = 3 * time.Minute
 
-// Unavailable is what EC2 lately could not give: offerings, a whole capacity type, subnets without addresses, used up reservations and quotas. Its JSON
-// is an object from a key to the time until which what the key names is left out. Keys that a reader does not know it does not look up. The zero value
-// is empty and ready, and a nil pointer is empty.
+// Unavailable holds what EC2 recently lacked: offerings, capacity types, subnets without addresses,
+// used up reservations and quotas. Its JSON maps keys to the time until which they are left out.
+// Readers ignore unknown keys. The zero value is empty and ready, and a nil pointer is empty.
 type Unavailable struct {
-	// Until has the times by key: OfferingKey and the others below.
+	// Until maps the keys of OfferingKey and the functions below to times.
 	Until map[string]time.Time `json:"until,omitempty"`
 }
 
-// OfferingKey names an offering: "spot:m5.large:us-east-1a".
+// OfferingKey returns the key of an offering, such as "spot:m5.large:us-east-1a".
 func OfferingKey(capacityType, instanceType, zone string) string {
 	return capacityType + ":" + instanceType + ":" + zone
 }
 
-// CapacityTypeKey names all offerings of a capacity type: "spot:*:*". An empty one names all offerings.
+// CapacityTypeKey returns the key of all offerings of a capacity type, such as "spot:*:*". An empty
+// capacity type stands for all offerings.
 func CapacityTypeKey(capacityType string) string {
 	if capacityType == "" {
 		capacityType = "*"
@@ -34,28 +36,30 @@ func CapacityTypeKey(capacityType string) string {
 	return OfferingKey(capacityType, "*", "*")
 }
 
-// InGroup narrows a key of OfferingKey to launches into a placement group, by the group's id: "spot:m5.large:us-east-1a:pg-0123". What a group has no
-// room for others may have.
+// InGroup restricts a key of OfferingKey to launches into a placement group, by the group's id:
+// "spot:m5.large:us-east-1a:pg-0123". Launches outside the group may still have capacity.
 func InGroup(key, group string) string { return key + ":" + group }
 
-// GroupZoneKey names all offerings of a zone for launches into a placement group: "*:*:us-east-1a:pg-0123".
+// GroupZoneKey returns the key of all launches into a placement group in a zone:
+// "*:*:us-east-1a:pg-0123".
 func GroupZoneKey(zone, group string) string { return InGroup(OfferingKey("*", "*", zone), group) }
 
-// SubnetKey names a subnet: "subnet:subnet-0123".
+// SubnetKey returns the key of a subnet: "subnet:subnet-0123".
 func SubnetKey(id string) string { return "subnet:" + id }
 
-// ReservationKey names a capacity reservation: "reservation:cr-0123".
+// ReservationKey returns the key of a capacity reservation: "reservation:cr-0123".
 func ReservationKey(id string) string { return "reservation:" + id }
 
-// QuotaKey names the offerings that share a vCPU quota with an instance type: "quota:spot:standard".
+// QuotaKey returns the key of the offerings that share a vCPU quota with an instance type:
+// "quota:spot:standard".
 func QuotaKey(capacityType, instanceType string) string {
 	return "quota:" + capacityType + ":" + quotaClass(instanceType)
 }
 
-// familyLetters are those that an instance type's name begins with.
+// familyLetters matches the letters at the start of an instance type's name.
 var familyLetters = regexp.MustCompile(`^[a-z]+`)
 
-// quotaClass is the class of families that one vCPU quota of the account is for, for on-demand and spot alike.
+// quotaClass returns the class of families with a common vCPU quota, for on-demand and spot alike.
 // https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html
 func quotaClass(instanceType string) string {
 	switch letters := familyLetters.FindString(instanceType); letters {
@@ -68,11 +72,14 @@ func quotaClass(instanceType string) string {
 	}
 }
 
-// ParseOfferingKey is OfferingKey's inverse.
+// ParseOfferingKey is the inverse of OfferingKey. The error gives the wanted form.
 func ParseOfferingKey(key string) (capacityType, instanceType, zone string, err error) {
 	parts := strings.Split(key, ":")
 	if len(parts) != 3 || parts[0] == "" || parts[1] == "" || parts[2] == "" {
-		return "", "", "", fmt.Errorf("offering key %q: want capacityType:instanceType:zone, such as %q", key, OfferingKey(api.CapacityTypeSpot, "m5.large", "us-east-1a"))
+		return "", "", "", fmt.Errorf(
+			"offering key %q: want capacityType:instanceType:zone, such as %q", key,
+			OfferingKey(api.CapacityTypeSpot, "m5.large", "us-east-1a"),
+		)
 	}
 	return parts[0], parts[1], parts[2], nil
 }
@@ -82,7 +89,7 @@ func (u *Unavailable) Mark(capacityType, instanceType, zone string, now time.Tim
 	u.LeaveOut(OfferingKey(capacityType, instanceType, zone), now.Add(UnavailableFor))
 }
 
-// LeaveOut leaves out what the key names until the time, or until a later one that is known.
+// LeaveOut leaves a key out until the given time, or until a later time that is known already.
 func (u *Unavailable) LeaveOut(key string, until time.Time) {
 	if u.Until == nil {
 		u.Until = map[string]time.Time{}
@@ -92,7 +99,8 @@ func (u *Unavailable) LeaveOut(key string, until time.Time) {
 	}
 }
 
-// Has reports whether an offering is left out at the time: by itself, or with its capacity type or its quota.
+// Has reports whether an offering is left out at the given time: itself, its capacity type or its
+// quota.
 func (u *Unavailable) Has(capacityType, instanceType, zone string, now time.Time) bool {
 	if u == nil || len(u.Until) == 0 {
 		return false
@@ -101,28 +109,36 @@ func (u *Unavailable) Has(capacityType, instanceType, zone string, now time.Time
 		u.out(CapacityTypeKey(""), now) || u.out(QuotaKey(capacityType, instanceType), now)
 }
 
-// HasInGroup reports whether an offering is left out at the time for launches into the placement group (nil is none).
-func (u *Unavailable) HasInGroup(group *api.PlacementGroup, capacityType, instanceType, zone string, now time.Time) bool {
+// HasInGroup reports whether an offering is left out at the given time for launches into the
+// placement group, or without one where it is nil.
+func (u *Unavailable) HasInGroup(
+	group *api.PlacementGroup, capacityType, instanceType, zone string, now time.Time,
+) bool {
 	if u.Has(capacityType, instanceType, zone, now) {
 		return true
 	}
-	return u != nil && group != nil && (u.out(InGroup(OfferingKey(capacityType, instanceType, zone), group.ID), now) || u.out(GroupZoneKey(zone, group.ID), now))
+	return u != nil && group != nil &&
+		(u.out(
+			InGroup(OfferingKey(capacityType, instanceType, zone), group.ID), now,
+		) || u.out(GroupZoneKey(zone, group.ID), now))
 }
 
-// HasSubnet reports whether a subnet is left out at the time: it lately had no free address.
+// HasSubnet reports whether a subnet is left out at the given time, because it had no free address.
 func (u *Unavailable) HasSubnet(id string, now time.Time) bool {
 	return u != nil && u.out(SubnetKey(id), now)
 }
 
-// HasReservation reports whether a capacity reservation is left out at the time: it lately had no instance left.
+// HasReservation reports whether a capacity reservation is left out at the given time, because it
+// had no free instance.
 func (u *Unavailable) HasReservation(id string, now time.Time) bool {
 	return u != nil && (u.out(ReservationKey(id), now) || u.out(CapacityTypeKey(""), now))
 }
 
 func (u *Unavailable) out(key string, now time.Time) bool { return now.Before(u.Until[key]) }
 
-// leaveOutOf takes what is left out at the time from the types' available offerings, in place: those of used up reservations, and those of zones where
-// none of the subnets has a free address. Resolve has done so with offerings that are left out by themselves.
+// leaveOutOf marks offerings of the types as unavailable, in place: those of left out reservations,
+// and those of zones where every subnet is left out. Resolve has already handled offerings that are
+// left out themselves.
 func (u *Unavailable) leaveOutOf(types []InstanceType, subnets []api.Subnet, now time.Time) {
 	if u == nil || len(u.Until) == 0 {
 		return
@@ -141,7 +157,8 @@ func (u *Unavailable) leaveOutOf(types []InstanceType, subnets []api.Subnet, now
 	}
 }
 
-// Merge takes over what another has: of two times for one key the later, so that the order of merging does not matter.
+// Merge adds the keys of another. Of two times for a key the later counts, so the order of merges
+// does not matter.
 func (u *Unavailable) Merge(other *Unavailable) {
 	if other == nil || len(other.Until) == 0 {
 		return
@@ -156,7 +173,7 @@ func (u *Unavailable) Merge(other *Unavailable) {
 	}
 }
 
-// Clone is a copy that shares nothing.
+// Clone returns a deep copy.
 func (u *Unavailable) Clone() *Unavailable {
 	if u == nil {
 		return &Unavailable{}
@@ -164,7 +181,7 @@ func (u *Unavailable) Clone() *Unavailable {
 	return &Unavailable{Until: maps.Clone(u.Until)}
 }
 
-// Prune forgets what has run out by now, and reports whether there was any.
+// Prune drops the keys whose time is over, and reports whether there were any.
 func (u *Unavailable) Prune(now time.Time) bool {
 	before := len(u.Until)
 	maps.DeleteFunc(u.Until, func(_ string, until time.Time) bool { return !now.Before(until) })

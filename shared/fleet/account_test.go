@@ -44,7 +44,9 @@ func newAccount(t *testing.T) *account {
 		t.Fatal(err)
 	}
 	parameters := ssm.New(accountID, region)
-	service, err := ec2.New(ec2.Config{AccountID: accountID, Region: region, Parameters: parameters, InstanceProfiles: people})
+	service, err := ec2.New(
+		ec2.Config{AccountID: accountID, Region: region, Parameters: parameters, InstanceProfiles: people},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +95,9 @@ func (a *account) count(action string) int {
 func (a *account) image(t *testing.T, architecture string) string {
 	t.Helper()
 	output, err := a.ssm.GetParameter(t.Context(), &awsssm.GetParameterInput{
-		Name: aws.String("/aws/service/eks/optimized-ami/" + kubernetes + "/amazon-linux-2023/" + architecture + "/standard/recommended/image_id"),
+		Name: aws.String(
+			"/aws/service/eks/optimized-ami/" + kubernetes + "/amazon-linux-2023/" + architecture + "/standard/recommended/image_id",
+		),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -131,8 +135,10 @@ func (a *account) group(t *testing.T) string {
 func (a *account) role(t *testing.T, name string) {
 	t.Helper()
 	_, err := a.iam.CreateRole(t.Context(), &awsiam.CreateRoleInput{
-		RoleName:                 &name,
-		AssumeRolePolicyDocument: aws.String(`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"sts:AssumeRole","Principal":{"Service":"ec2.amazonaws.com"}}]}`),
+		RoleName: &name,
+		AssumeRolePolicyDocument: aws.String(
+			`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"sts:AssumeRole","Principal":{"Service":"ec2.amazonaws.com"}}]}`,
+		),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -16,24 +16,26 @@ import (
 	"github.com/whittle-dev/whittle/shared/nodeclass"
 )
 
-// triedSubnets is how many subnets a dry run asks for: a policy may be about
-// single ones, and one that is allowed is enough.
+// triedSubnets is the maximum number of subnets of a dry run. A policy may deny single subnets, and
+// one allowed subnet is enough.
 const triedSubnets = 5
 
-// authorizationPool is the pool that a dry run's tags name.
+// authorizationPool is the node pool in the tags of a dry run.
 const authorizationPool = "validation"
 
-// Authorize asks EC2 by dry runs whether the functions may launch with the class,
-// whose status must be resolved. It makes one launch template, which the sweep of
-// unused ones takes away. An answer that is neither yes nor no, such as that the
-// region does not have the instance type that is asked for, is taken for a yes:
-// the launch itself will tell. The error is for what another try may mend.
-func (c *Client) Authorize(ctx context.Context, class *api.EC2NodeClass, cluster nodeclass.Cluster) (nodeclass.Authorization, error) {
+// Authorize asks EC2 by dry runs whether provision may launch with the class. The class's status
+// must be resolved. Authorize creates one launch template, which the sweep of unused templates
+// removes. An answer that is neither yes nor no, such as a region without the instance type, counts
+// as yes, and the launch will tell. The error is for faults that may pass.
+func (c *Client) Authorize(
+	ctx context.Context, class *api.EC2NodeClass, cluster nodeclass.Cluster,
+) (nodeclass.Authorization, error) {
 	if len(class.Status.AMIs) == 0 || len(class.Status.Subnets) == 0 {
 		return nodeclass.Authorization{}, nil
 	}
 	tags := map[string]string{
-		api.ClusterTagKey(c.cluster): api.ClusterTagOwned, api.EKSClusterNameTagKey: c.cluster, api.NodePoolTagKey: authorizationPool, api.NodeClassTagKey: class.Name,
+		api.ClusterTagKey(c.cluster): api.ClusterTagOwned, api.EKSClusterNameTagKey: c.cluster,
+		api.NodePoolTagKey: authorizationPool, api.NodeClassTagKey: class.Name,
 	}
 	for key, value := range class.Spec.Tags {
 		tags[key] = value
@@ -63,13 +65,15 @@ func (c *Client) Authorize(ctx context.Context, class *api.EC2NodeClass, cluster
 			}
 		}
 		if isRefusal(refused) {
-			return nodeclass.Authorization{Asked: true, Problem: nodeclass.Problem{Reason: step.reason, Message: inWords(refused)}}, nil
+			return nodeclass.Authorization{
+				Asked: true, Problem: nodeclass.Problem{Reason: step.reason, Message: inWords(refused)},
+			}, nil
 		}
 	}
 	return nodeclass.Authorization{Asked: true}, nil
 }
 
-// isRefusal tells that a policy does not allow the call.
+// isRefusal reports whether a policy denies the call.
 func isRefusal(err error) bool {
 	switch code(err) {
 	case "UnauthorizedOperation", "AccessDenied", "AccessDeniedException":
@@ -78,28 +82,32 @@ func isRefusal(err error) bool {
 	return false
 }
 
-// inWords is EC2's refusal without what differs from call to call.
+// inWords returns EC2's refusal without the part that differs between calls.
 func inWords(err error) string {
 	var answer smithy.APIError
 	if !errors.As(err, &answer) {
 		return err.Error()
 	}
 	message, _, _ := strings.Cut(answer.ErrorMessage(), "Encoded authorization failure message")
-	return fmt.Sprintf("EC2 refuses the function provision a launch with this class: %s: %s", answer.ErrorCode(), strings.TrimSpace(message))
+	return fmt.Sprintf(
+		"EC2 refuses the function provision a launch with this class: %s: %s", answer.ErrorCode(),
+		strings.TrimSpace(message),
+	)
 }
 
-// anyType is an instance type that most regions have and that the image runs on.
+// anyType returns an instance type that most regions have and that runs the image.
 func anyType(image api.AMI) types.InstanceType {
 	for _, requirement := range image.Requirements {
-		if requirement.Key == corev1.LabelArchStable && len(requirement.Values) > 0 && requirement.Values[0] == api.ArchitectureArm64 {
+		if requirement.Key == corev1.LabelArchStable && len(requirement.Values) > 0 &&
+			requirement.Values[0] == api.ArchitectureArm64 {
 			return types.InstanceTypeM6gLarge
 		}
 	}
 	return types.InstanceTypeM5Large
 }
 
-// dryRun is a launch that EC2 answers about and does not do. A try that fails is
-// not repeated: the next resolution asks again.
+// dryRun is a launch that EC2 checks and does not carry out. It is not retried, because the next
+// resolution of the class repeats it.
 type dryRun struct {
 	ec2          *ec2.Client
 	template     string
@@ -125,8 +133,12 @@ func (d *dryRun) createFleet(ctx context.Context, subnet api.Subnet) error {
 			TotalTargetCapacity: aws.Int32(1), DefaultTargetCapacityType: types.DefaultTargetCapacityTypeOnDemand,
 		},
 		LaunchTemplateConfigs: []types.FleetLaunchTemplateConfigRequest{{
-			LaunchTemplateSpecification: &types.FleetLaunchTemplateSpecificationRequest{LaunchTemplateName: &d.template, Version: aws.String("$Latest")},
-			Overrides:                   []types.FleetLaunchTemplateOverridesRequest{{InstanceType: d.instanceType, SubnetId: &subnet.ID, AvailabilityZone: &subnet.Zone}},
+			LaunchTemplateSpecification: &types.FleetLaunchTemplateSpecificationRequest{
+				LaunchTemplateName: &d.template, Version: aws.String("$Latest"),
+			},
+			Overrides: []types.FleetLaunchTemplateOverridesRequest{
+				{InstanceType: d.instanceType, SubnetId: &subnet.ID, AvailabilityZone: &subnet.Zone},
+			},
 		}},
 		TagSpecifications: d.tagged(types.ResourceTypeInstance, types.ResourceTypeVolume, types.ResourceTypeFleet),
 	}, once)
@@ -135,8 +147,11 @@ func (d *dryRun) createFleet(ctx context.Context, subnet api.Subnet) error {
 
 func (d *dryRun) runInstances(ctx context.Context, subnet api.Subnet) error {
 	input := &ec2.RunInstancesInput{
-		DryRun: aws.Bool(true), MinCount: aws.Int32(1), MaxCount: aws.Int32(1), InstanceType: d.instanceType, SubnetId: &subnet.ID,
-		LaunchTemplate:    &types.LaunchTemplateSpecification{LaunchTemplateName: &d.template, Version: aws.String("$Latest")},
+		DryRun: aws.Bool(true), MinCount: aws.Int32(1), MaxCount: aws.Int32(1), InstanceType: d.instanceType,
+		SubnetId: &subnet.ID,
+		LaunchTemplate: &types.LaunchTemplateSpecification{
+			LaunchTemplateName: &d.template, Version: aws.String("$Latest"),
+		},
 		TagSpecifications: d.tagged(types.ResourceTypeInstance, types.ResourceTypeVolume),
 	}
 	_, err := d.ec2.RunInstances(ctx, input, once)

@@ -15,7 +15,10 @@ func TestAuthorizeAsksByDryRuns(t *testing.T) {
 	a.role(t, "nodes")
 	resolved := class()
 	resolved.Status = nodeclass.Resolve(resolved, discover(t, a, resolved), time.Now())
-	cluster := nodeclass.Cluster{Name: "prod", Endpoint: "https://api.example", CertificateAuthority: []byte("PEM"), ServiceCIDR: "10.100.0.0/16"}
+	cluster := nodeclass.Cluster{
+		Name: "prod", Endpoint: "https://api.example", CertificateAuthority: []byte("PEM"),
+		ServiceCIDR: "10.100.0.0/16",
+	}
 	original := a.ec2
 	for _, test := range []struct {
 		name    string
@@ -24,16 +27,30 @@ func TestAuthorizeAsksByDryRuns(t *testing.T) {
 		asked   map[string]int
 	}{
 		{"allowed", map[string]string{}, "", nil},
-		{"an answer that is neither", map[string]string{"CreateFleet": failure("InvalidParameterValue"), "RunInstances": failure("Unsupported")}, "", map[string]int{"CreateFleet": 1, "RunInstances": 1}},
-		{"no launch template", map[string]string{"CreateLaunchTemplate": failure("UnauthorizedOperation")}, api.ReasonCreateLaunchTemplateAuthCheckFailed, nil},
-		{"no fleet in any subnet", map[string]string{"CreateFleet": failure("UnauthorizedOperation")}, api.ReasonCreateFleetAuthCheckFailed, map[string]int{"CreateFleet": 3}},
-		{"no instances", map[string]string{"RunInstances": failure("UnauthorizedOperation")}, api.ReasonRunInstancesAuthCheckFailed, map[string]int{"RunInstances": 3}},
+		{
+			"an answer that is neither",
+			map[string]string{"CreateFleet": failure("InvalidParameterValue"), "RunInstances": failure("Unsupported")},
+			"", map[string]int{"CreateFleet": 1, "RunInstances": 1},
+		},
+		{
+			"no launch template", map[string]string{"CreateLaunchTemplate": failure("UnauthorizedOperation")},
+			api.ReasonCreateLaunchTemplateAuthCheckFailed, nil,
+		},
+		{
+			"no fleet in any subnet", map[string]string{"CreateFleet": failure("UnauthorizedOperation")},
+			api.ReasonCreateFleetAuthCheckFailed, map[string]int{"CreateFleet": 3},
+		},
+		{
+			"no instances", map[string]string{"RunInstances": failure("UnauthorizedOperation")},
+			api.ReasonRunInstancesAuthCheckFailed, map[string]int{"RunInstances": 3},
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a.ec2 = original
 			given := a.answering(test.answers)
 			got, err := fleet.New(a.ec2, "prod").Authorize(t.Context(), resolved, cluster)
-			if err != nil || !got.Asked || got.Problem.Reason != test.reason || (test.reason != "") != strings.Contains(got.Problem.Message, "UnauthorizedOperation") {
+			if err != nil || !got.Asked || got.Problem.Reason != test.reason ||
+				(test.reason != "") != strings.Contains(got.Problem.Message, "UnauthorizedOperation") {
 				t.Errorf("%+v, %v", got, err)
 			}
 			counts := map[string]int{}

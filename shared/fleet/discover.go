@@ -18,37 +18,54 @@ import (
 	"github.com/whittle-dev/whittle/shared/nodeclass"
 )
 
-// parameterBatch is how many parameters SSM reads in one call.
+// parameterBatch is the maximum number of parameters of one call of GetParameters.
+// https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_GetParameters.html
 const parameterBatch = 10
 
-// Discoverer reads what an EC2NodeClass selects.
+// Discoverer reads the resources that an EC2NodeClass selects.
 type Discoverer struct {
 	EC2      *ec2.Client
 	SSM      *ssm.Client
 	Profiles Profiles
-	// Cluster is what a node must know to join, for the class's user data.
+	// Cluster holds the facts that a node needs to join, for the class's user data.
 	Cluster nodeclass.Cluster
-	// Kubernetes is the cluster's minor version, such as 1.36, by which the images
-	// of an alias are named.
+	// Kubernetes is the cluster's minor version, such as 1.36. It selects the images of an alias.
 	Kubernetes string
 }
 
-// Discover reads the facts that nodeclass.Resolve turns into the class's status.
-// What the class's owner must mend becomes a problem in the facts. The error is
-// for what another try may mend, such as an API that throttles: nothing is to be
-// concluded from it, least of all that a class selects nothing.
+// Discover reads the facts from which nodeclass.Resolve computes the class's status. A fault that
+// the class's owner must correct becomes a problem in the facts. The error is for faults that may
+// pass, such as throttling. With an error the facts prove nothing, and must not be used.
 func (d *Discoverer) Discover(ctx context.Context, class *api.EC2NodeClass) (nodeclass.Facts, error) {
 	facts := nodeclass.Facts{Cluster: d.Cluster}
 	for _, read := range []struct {
 		problem *nodeclass.Problem
 		read    func() error
 	}{
-		{&facts.SubnetsProblem, func() (err error) { facts.Subnets, err = d.subnets(ctx, class); return err }},
-		{&facts.SecurityGroupsProblem, func() (err error) { facts.SecurityGroups, err = d.securityGroups(ctx, class); return err }},
-		{&facts.ImagesProblem, func() (err error) { facts.Images, err = d.images(ctx, class); return err }},
-		{&facts.InstanceProfileProblem, func() (err error) { facts.InstanceProfile, err = d.Profiles.Ensure(ctx, class); return err }},
-		{&facts.CapacityReservationsProblem, func() (err error) { facts.CapacityReservations, err = d.capacityReservations(ctx, class); return err }},
-		{&facts.PlacementGroupProblem, func() (err error) { facts.PlacementGroup, err = d.placementGroup(ctx, class); return err }},
+		{&facts.SubnetsProblem, func() (err error) {
+			facts.Subnets, err = d.subnets(ctx, class)
+			return err
+		}},
+		{&facts.SecurityGroupsProblem, func() (err error) {
+			facts.SecurityGroups, err = d.securityGroups(ctx, class)
+			return err
+		}},
+		{&facts.ImagesProblem, func() (err error) {
+			facts.Images, err = d.images(ctx, class)
+			return err
+		}},
+		{&facts.InstanceProfileProblem, func() (err error) {
+			facts.InstanceProfile, err = d.Profiles.Ensure(ctx, class)
+			return err
+		}},
+		{&facts.CapacityReservationsProblem, func() (err error) {
+			facts.CapacityReservations, err = d.capacityReservations(ctx, class)
+			return err
+		}},
+		{&facts.PlacementGroupProblem, func() (err error) {
+			facts.PlacementGroup, err = d.placementGroup(ctx, class)
+			return err
+		}},
 	} {
 		err := read.read()
 		if isPassing(err) {
@@ -65,7 +82,7 @@ func (d *Discoverer) Discover(ctx context.Context, class *api.EC2NodeClass) (nod
 	return facts, nil
 }
 
-// reasonError is an error with a reason of its own for its condition.
+// reasonError is an error with its own condition reason.
 type reasonError struct {
 	reason string
 	error
@@ -76,13 +93,16 @@ func (e *reasonError) Unwrap() error { return e.error }
 func (d *Discoverer) subnets(ctx context.Context, class *api.EC2NodeClass) ([]nodeclass.Subnet, error) {
 	var found []nodeclass.Subnet
 	for _, term := range class.Spec.SubnetSelectorTerms {
-		output, err := d.EC2.DescribeSubnets(ctx, &ec2.DescribeSubnetsInput{Filters: filters(term.Tags, "subnet-id", term.ID)})
+		output, err := d.EC2.DescribeSubnets(
+			ctx, &ec2.DescribeSubnetsInput{Filters: filters(term.Tags, "subnet-id", term.ID)},
+		)
 		if err != nil {
 			return nil, fmt.Errorf("reading the subnets of spec.subnetSelectorTerms: %w", err)
 		}
 		for _, subnet := range output.Subnets {
 			found = append(found, nodeclass.Subnet{
-				ID: aws.ToString(subnet.SubnetId), Zone: aws.ToString(subnet.AvailabilityZone), ZoneID: aws.ToString(subnet.AvailabilityZoneId),
+				ID: aws.ToString(subnet.SubnetId), Zone: aws.ToString(subnet.AvailabilityZone),
+				ZoneID:        aws.ToString(subnet.AvailabilityZoneId),
 				FreeAddresses: int(aws.ToInt32(subnet.AvailableIpAddressCount)),
 			})
 		}
@@ -142,9 +162,11 @@ func (d *Discoverer) images(ctx context.Context, class *api.EC2NodeClass) ([]nod
 	return found, nil
 }
 
-// aliasImages reads the images whose ids an alias's parameters hold. What a
-// parameter's name says of its image stands; the image tells the rest.
-func (d *Discoverer) aliasImages(ctx context.Context, parameters map[string][]nodeclass.Variant, values map[string]string) ([]nodeclass.Image, error) {
+// aliasImages reads the images whose ids are in the parameters of an alias. The parameter's name
+// determines the variants of its image.
+func (d *Discoverer) aliasImages(
+	ctx context.Context, parameters map[string][]nodeclass.Variant, values map[string]string,
+) ([]nodeclass.Image, error) {
 	variants := map[string][]nodeclass.Variant{} // by image
 	for _, name := range slices.Sorted(maps.Keys(parameters)) {
 		if id := values[name]; id != "" {
@@ -154,16 +176,21 @@ func (d *Discoverer) aliasImages(ctx context.Context, parameters map[string][]no
 	if len(variants) == 0 {
 		return nil, nil
 	}
-	found, err := d.describe(ctx, &ec2.DescribeImagesInput{ImageIds: slices.Sorted(maps.Keys(variants)), IncludeDeprecated: aws.Bool(true)})
+	found, err := d.describe(
+		ctx,
+		&ec2.DescribeImagesInput{ImageIds: slices.Sorted(maps.Keys(variants)), IncludeDeprecated: aws.Bool(true)},
+	)
 	for i := range found {
 		found[i].Variants = variants[found[i].ID]
 	}
 	return found, err
 }
 
-// termImages reads the images that match all of a term without an alias. value is
-// that of its SSM parameter.
-func (d *Discoverer) termImages(ctx context.Context, term api.AMISelectorTerm, value string) ([]nodeclass.Image, error) {
+// termImages reads the images that match all fields of a term without an alias. The value is that
+// of its SSM parameter.
+func (d *Discoverer) termImages(
+	ctx context.Context, term api.AMISelectorTerm, value string,
+) ([]nodeclass.Image, error) {
 	input := &ec2.DescribeImagesInput{Filters: tagFilters(term.Tags), IncludeDeprecated: aws.Bool(true)}
 	for _, by := range []struct{ filter, value string }{{"image-id", term.ID}, {"image-id", value}, {"name", term.Name}} {
 		if by.value != "" {
@@ -174,28 +201,28 @@ func (d *Discoverer) termImages(ctx context.Context, term api.AMISelectorTerm, v
 	case term.Owner != "":
 		input.Owners = []string{term.Owner}
 	case term.ID == "" && value == "":
-		input.Owners = []string{"self", "amazon"} // or anyone's image of that name would do
+		input.Owners = []string{"self", "amazon"} // otherwise an image of anybody with that name would match
 	}
 	return d.describe(ctx, input)
 }
 
-// parameterValues reads SSM parameters and gives their values by name. Those that
-// do not exist are left out, unless none does: not every variant has an image of
-// every release.
+// parameterValues returns the values of SSM parameters by name. It omits missing parameters,
+// because not every release has an image for every variant. It returns an error when none exists.
 func (d *Discoverer) parameterValues(ctx context.Context, names []string) (map[string]string, error) {
 	values := map[string]string{}
 	var missing []string
 	for batch := range slices.Chunk(names, parameterBatch) {
 		output, err := d.SSM.GetParameters(ctx, &ssm.GetParametersInput{Names: batch})
 		if code(err) == "AccessDeniedException" {
-			return nil, fmt.Errorf("reading the SSM parameters of spec.amiSelectorTerms: %w: "+
-				"the functions may read public parameters under /aws/service/ and those that the context imageParameters of the stack names: name this one there, or the image's id here", err)
+			return nil, fmt.Errorf("reading the SSM parameters of spec.amiSelectorTerms: %w: the functions may read public "+
+				"parameters under /aws/service/ and those that the setting imageParameters of the stack names: "+
+				"name this one there, or the image's id here", err)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("reading the SSM parameters of spec.amiSelectorTerms: %w", err)
 		}
 		for _, parameter := range output.Parameters {
-			// A parameter may be asked for by its name or its ARN, either with a version.
+			// A term may name a parameter by name or ARN, each with or without a version.
 			for _, name := range []string{aws.ToString(parameter.Name), aws.ToString(parameter.ARN)} {
 				values[name+aws.ToString(parameter.Selector)] = aws.ToString(parameter.Value)
 			}
@@ -220,7 +247,10 @@ func (d *Discoverer) describe(ctx context.Context, input *ec2.DescribeImagesInpu
 			if image.State != types.ImageStateAvailable {
 				continue
 			}
-			made := nodeclass.Image{ID: aws.ToString(image.ImageId), Name: aws.ToString(image.Name), Architecture: architecture(image.Architecture)}
+			made := nodeclass.Image{
+				ID: aws.ToString(image.ImageId), Name: aws.ToString(image.Name),
+				Architecture: architecture(image.Architecture),
+			}
 			if created, err := time.Parse(time.RFC3339, aws.ToString(image.CreationDate)); err == nil {
 				made.Created = created
 			}
@@ -233,7 +263,7 @@ func (d *Discoverer) describe(ctx context.Context, input *ec2.DescribeImagesInpu
 	return found, nil
 }
 
-// architecture is Kubernetes' name, or "" for one that nodes do not run on.
+// architecture returns Kubernetes' name of an architecture, or an empty text for one without nodes.
 func architecture(value types.ArchitectureValues) string {
 	switch value {
 	case types.ArchitectureValuesX8664:
@@ -244,7 +274,7 @@ func architecture(value types.ArchitectureValues) string {
 	return ""
 }
 
-// filters are EC2's for a selector term: all of an id, if there is one, and tags.
+// filters returns the EC2 filters of a selector term: its id, if any, and its tags.
 func filters(tags map[string]string, idFilter, id string) []types.Filter {
 	list := tagFilters(tags)
 	if id != "" {
@@ -253,7 +283,7 @@ func filters(tags map[string]string, idFilter, id string) []types.Filter {
 	return list
 }
 
-// tagFilters are EC2's for tags, of which the value * stands for any.
+// tagFilters returns the EC2 filters of tags. The value * matches any value.
 func tagFilters(tags map[string]string) []types.Filter {
 	var list []types.Filter
 	for _, key := range slices.Sorted(maps.Keys(tags)) {

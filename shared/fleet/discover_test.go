@@ -27,7 +27,9 @@ func class() *api.EC2NodeClass {
 	class.Spec.Role = "nodes"
 	class.Spec.AMISelectorTerms = []api.AMISelectorTerm{{Alias: "al2023@latest"}}
 	class.Spec.SubnetSelectorTerms = []api.SubnetSelectorTerm{{Tags: map[string]string{"karpenter.sh/discovery": "prod"}}}
-	class.Spec.SecurityGroupSelectorTerms = []api.SecurityGroupSelectorTerm{{Tags: map[string]string{"karpenter.sh/discovery": "prod"}}}
+	class.Spec.SecurityGroupSelectorTerms = []api.SecurityGroupSelectorTerm{
+		{Tags: map[string]string{"karpenter.sh/discovery": "prod"}},
+	}
 	return class
 }
 
@@ -64,7 +66,8 @@ func TestDiscoverFindsWhatTheClassSelects(t *testing.T) {
 		architecture, kubernetes string
 	}{{"x86_64", "amd64"}, {"arm64", "arm64"}} {
 		if !slices.ContainsFunc(facts.Images, func(image nodeclass.Image) bool {
-			return image.ID == a.image(t, want.architecture) && image.Architecture == want.kubernetes && slices.Contains(image.Variants, nodeclass.VariantStandard) && !image.Created.IsZero()
+			return image.ID == a.image(t, want.architecture) && image.Architecture == want.kubernetes &&
+				slices.Contains(image.Variants, nodeclass.VariantStandard) && !image.Created.IsZero()
 		}) {
 			t.Errorf("no standard image for %s among %+v", want.kubernetes, facts.Images)
 		}
@@ -106,7 +109,9 @@ func TestDiscoverBySelectorsOfEachKind(t *testing.T) {
 			spec.SubnetSelectorTerms = []api.SubnetSelectorTerm{{Tags: map[string]string{"karpenter.sh/discovery": "staging"}}}
 		}, func(facts nodeclass.Facts) bool { return len(facts.Subnets) == 0 && facts.SubnetsProblem.Message == "" }},
 		{"subnets by two tags of which one is missing", func(spec *api.EC2NodeClassSpec) {
-			spec.SubnetSelectorTerms = []api.SubnetSelectorTerm{{Tags: map[string]string{"karpenter.sh/discovery": "prod", "tier": "private"}}}
+			spec.SubnetSelectorTerms = []api.SubnetSelectorTerm{
+				{Tags: map[string]string{"karpenter.sh/discovery": "prod", "tier": "private"}},
+			}
 		}, func(facts nodeclass.Facts) bool { return len(facts.Subnets) == 0 && facts.SubnetsProblem.Message == "" }},
 		{"a group by id", func(spec *api.EC2NodeClassSpec) {
 			spec.SecurityGroupSelectorTerms = []api.SecurityGroupSelectorTerm{{ID: a.group(t)}}
@@ -126,15 +131,22 @@ func TestDiscoverBySelectorsOfEachKind(t *testing.T) {
 		{"more parameters than SSM reads at once", func(spec *api.EC2NodeClassSpec) {
 			spec.AMISelectorTerms = []api.AMISelectorTerm{{SSMParameter: parameter}}
 			for i := range 11 {
-				spec.AMISelectorTerms = append(spec.AMISelectorTerms, api.AMISelectorTerm{SSMParameter: "/aws/service/nothing/" + string(rune('a'+i))})
+				spec.AMISelectorTerms = append(
+					spec.AMISelectorTerms, api.AMISelectorTerm{SSMParameter: "/aws/service/nothing/" + string(rune('a'+i))},
+				)
 			}
 		}, func(facts nodeclass.Facts) bool { return oneImage(facts, standard) }},
 		{"a parameter that does not exist", func(spec *api.EC2NodeClassSpec) {
 			spec.AMISelectorTerms = []api.AMISelectorTerm{{SSMParameter: "/aws/service/nothing"}}
 		}, func(facts nodeclass.Facts) bool {
-			return strings.Contains(facts.ImagesProblem.Message, "spec.amiSelectorTerms") && strings.Contains(facts.ImagesProblem.Message, "/aws/service/nothing")
+			return strings.Contains(facts.ImagesProblem.Message, "spec.amiSelectorTerms") &&
+				strings.Contains(facts.ImagesProblem.Message, "/aws/service/nothing")
 		}},
-		{"an image by a name that nobody has", func(spec *api.EC2NodeClassSpec) { spec.AMISelectorTerms = []api.AMISelectorTerm{{Name: "nothing-*"}} },
+		{"an image by a name that nobody has", func(
+			spec *api.EC2NodeClassSpec,
+		) {
+			spec.AMISelectorTerms = []api.AMISelectorTerm{{Name: "nothing-*"}}
+		},
 			func(facts nodeclass.Facts) bool { return len(facts.Images) == 0 && facts.ImagesProblem.Message == "" }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -155,7 +167,8 @@ func problems(facts nodeclass.Facts) string {
 
 // oneImage: one that is not an alias's is of no variant that is known.
 func oneImage(facts nodeclass.Facts, id string) bool {
-	return len(facts.Images) == 1 && facts.Images[0].ID == id && len(facts.Images[0].Variants) == 0 && facts.Images[0].Architecture == "arm64"
+	return len(facts.Images) == 1 && facts.Images[0].ID == id && len(facts.Images[0].Variants) == 0 &&
+		facts.Images[0].Architecture == "arm64"
 }
 
 func TestWhatCannotBeReadIsAProblemForTheClassesOwner(t *testing.T) {
@@ -186,10 +199,14 @@ func TestAnInstanceProfileIsMadeForTheRole(t *testing.T) {
 		t.Errorf("roles are %+v", roles)
 	}
 	// Ended after the profile was made and before its role was in.
-	if _, err := a.iam.RemoveRoleFromInstanceProfile(t.Context(), &awsiam.RemoveRoleFromInstanceProfileInput{InstanceProfileName: &name, RoleName: aws.String("nodes")}); err != nil {
+	if _, err := a.iam.RemoveRoleFromInstanceProfile(
+		t.Context(),
+		&awsiam.RemoveRoleFromInstanceProfileInput{InstanceProfileName: &name, RoleName: aws.String("nodes")},
+	); err != nil {
 		t.Fatal(err)
 	}
-	if facts := discover(t, a, wanted); facts.InstanceProfile != name || facts.InstanceProfileProblem.Message != "" || len(profile().InstanceProfile.Roles) != 1 {
+	if facts := discover(t, a, wanted); facts.InstanceProfile != name || facts.InstanceProfileProblem.Message != "" ||
+		len(profile().InstanceProfile.Roles) != 1 {
 		t.Errorf("%+v, %+v", facts, profile().InstanceProfile.Roles)
 	}
 	// Known from its status it costs no call; another role has another profile.

@@ -9,15 +9,15 @@ import (
 )
 
 var (
-	// ErrRefused tells that the token's launch is over and gave too few instances, for a
-	// reason other than a lack of room: only another token gives another answer.
+	// ErrRefused means that the launch of the token ended with too few instances, for a reason
+	// other than capacity. Only another token gives another result.
 	ErrRefused = errors.New("EC2 launched no instance")
-	// ErrUnseen tells that an earlier launch with the token got through with other
-	// parameters, and that EC2 shows no instance of it: it may come to.
+	// ErrUnseen means that an earlier call with the token and other parameters succeeded, and that
+	// EC2 does not show all of its instances yet. The same call may find them later.
 	ErrUnseen = errors.New("an earlier launch got through and EC2 does not show its instance yet: try again")
 )
 
-// code is EC2's code of the error, or "" when EC2 did not answer.
+// code returns the AWS code of the error, or an empty text when AWS did not answer.
 func code(err error) string {
 	var answer smithy.APIError
 	if errors.As(err, &answer) {
@@ -26,7 +26,7 @@ func code(err error) string {
 	return ""
 }
 
-// message is EC2's message of the error, or "" when EC2 did not answer.
+// message returns the AWS message of the error, or an empty text when AWS did not answer.
 func message(err error) string {
 	var answer smithy.APIError
 	if errors.As(err, &answer) {
@@ -35,18 +35,21 @@ func message(err error) string {
 	return ""
 }
 
-// IsGone tells that what the call named exists no more.
+// IsGone reports whether the error says that an instance, launch template or instance profile does
+// not exist.
 func IsGone(err error) bool {
 	return slices.Contains([]string{
-		"InvalidInstanceID.NotFound", "InvalidLaunchTemplateName.NotFoundException", "InvalidLaunchTemplateId.NotFound", "NoSuchEntity",
+		"InvalidInstanceID.NotFound", "InvalidLaunchTemplateName.NotFoundException",
+		"InvalidLaunchTemplateId.NotFound", "NoSuchEntity",
 	}, code(err))
 }
 
-// isDone tells that nothing is left to do about what the call named: it exists no more, or this is a dry run.
+// isDone reports whether nothing is left to do: the object does not exist, or the call was a dry
+// run.
 func isDone(err error) bool { return IsGone(err) || code(err) == "DryRunOperation" }
 
-// isPassing tells that a call failed for a reason that goes by itself: AWS is busy
-// or did not answer, as against an answer that someone must act on.
+// isPassing reports whether a call failed for a reason that passes without a person: AWS was busy
+// or did not answer.
 func isPassing(err error) bool {
 	var call *smithy.OperationError
 	if !errors.As(err, &call) {
@@ -54,18 +57,21 @@ func isPassing(err error) bool {
 	}
 	var answer smithy.APIError
 	if !errors.As(err, &answer) {
-		return true // no answer: the connection, the credentials, or the time
+		return true // no answer: the connection, the credentials, or a timeout
 	}
 	return answer.ErrorFault() == smithy.FaultServer || isPassingCode(answer.ErrorCode())
 }
 
 func isPassingCode(code string) bool {
 	_, again := retry.DefaultRetryableErrorCodes[code]
-	return again || isThrottling(code) || slices.Contains([]string{"InternalError", "InternalFailure", "Unavailable", "ServiceUnavailable", "ServerInternal"}, code)
+	return again || isThrottling(code) ||
+		slices.Contains(
+			[]string{"InternalError", "InternalFailure", "Unavailable", "ServiceUnavailable", "ServerInternal"}, code,
+		)
 }
 
-// IsThrottled tells that AWS refused the call because there were too many, and did so
-// again when it was repeated.
+// IsThrottled reports whether AWS refused the call because of its rate, also after the SDK's
+// retries.
 func IsThrottled(err error) bool { return isThrottling(code(err)) }
 
 func isThrottling(code string) bool {
@@ -73,11 +79,15 @@ func isThrottling(code string) bool {
 	return busy || code == "FleetRequestLimitExceeded"
 }
 
-// isMismatch tells that an earlier call with the same client token got through
-// with other parameters.
+// isMismatch reports whether an earlier call with the same client token succeeded with other
+// parameters.
 func isMismatch(err error) bool { return code(err) == "IdempotentParameterMismatch" }
 
-// exists tells that what the call would make is there already, or would be if this were no dry run.
+// exists reports whether the object of a create call exists already, or would exist but for a dry
+// run.
 func exists(err error) bool {
-	return slices.Contains([]string{"InvalidLaunchTemplateName.AlreadyExistsException", "EntityAlreadyExists", "DryRunOperation"}, code(err))
+	return slices.Contains(
+		[]string{"InvalidLaunchTemplateName.AlreadyExistsException", "EntityAlreadyExists", "DryRunOperation"},
+		code(err),
+	)
 }

@@ -17,8 +17,8 @@ type Failure struct {
 	// Remedy names the wrong field, the missing right or the quota, and what a person does. It is
 	// empty where the failure passes without a person.
 	Remedy string
-	// Condition is the condition of the EC2NodeClass that the failure contradicts. It is empty where
-	// the failure is not about the class.
+	// Condition is the condition of the EC2NodeClass that the failure contradicts. It is empty
+	// where the failure is not about the class.
 	Condition string
 }
 
@@ -157,8 +157,8 @@ func quotaFailures() []failurePattern {
 	}
 }
 
-// KnownFailures returns the failures with a reason of their own, without codes and messages, for the
-// table of event reasons.
+// KnownFailures returns the failures with a reason of their own, without codes and messages, for
+// the table of event reasons.
 func KnownFailures() []Failure {
 	var known []Failure
 	for _, pattern := range failurePatterns() {

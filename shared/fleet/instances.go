@@ -20,41 +20,41 @@ type Instance struct {
 	InstanceType string
 	Zone         string
 	SubnetID     string
-	// SecurityGroupIDs are those of its first network interface.
+	// SecurityGroupIDs are the groups of its first network interface.
 	SecurityGroupIDs []string
 	CapacityType     string // spot, on-demand or reserved
 	// ReservationID is the capacity reservation that a reserved instance runs in.
 	ReservationID string
 	ImageID       string
-	State         string // EC2's name: pending, running, stopping, stopped, shutting-down
+	State         string // EC2's name: pending, running, stopping, stopped or shutting-down
 	LaunchTime    time.Time
-	Partition     int // in its placement group, counted from 1; zero for none
+	Partition     int // partition of its placement group, counted from 1, or 0 without one
 	Tags          map[string]string
 }
 
-// ProviderID is the name under which Kubernetes knows the instance.
+// ProviderID returns the instance's name in Kubernetes.
 func (i Instance) ProviderID() string { return api.ProviderID(i.Zone, i.ID) }
 
-// Client launches, lists and ends the instances of one cluster. It is safe for
-// concurrent use.
+// Client launches, lists, tags and terminates the instances of one cluster. It is safe for
+// concurrent use. Each method returns EC2's error wrapped; IsThrottled classifies it.
 type Client struct {
 	ec2     *ec2.Client
-	fleets  *ec2.Client // for CreateFleet alone
+	fleets  *ec2.Client // for CreateFleet only
 	cluster string
 
-	making sync.Mutex // held while a launch template is made
+	making sync.Mutex // held while a launch template is created
 
 	mutex     sync.Mutex
-	templates map[string]bool // launch templates that were seen: a warm container saves the call
+	templates map[string]bool // launch templates known to exist, which saves a warm container the call
 }
 
-// New returns a client for the instances that are tagged as the cluster's.
+// New returns a client for the instances that have the cluster's tags.
 func New(client *ec2.Client, cluster string) *Client {
 	return NewLauncher(client, client, cluster)
 }
 
-// NewLauncher is New with a client of its own for CreateFleet: EC2 counts each action's
-// calls by themselves, and a client that is asked for fewer of one slows down in all.
+// NewLauncher is New with a separate client for CreateFleet. EC2 limits the rate of each action,
+// and a throttled SDK client slows down all of its actions.
 func NewLauncher(client, fleets *ec2.Client, cluster string) *Client {
 	return &Client{ec2: client, fleets: fleets, cluster: cluster, templates: map[string]bool{}}
 }
@@ -77,25 +77,27 @@ func (c *Client) forget(template string) {
 	delete(c.templates, template)
 }
 
-// filterValues is how many values EC2 takes in a filter.
+// filterValues is the maximum number of values in an EC2 filter.
+// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_Filter.html
 const filterValues = 200
 
-// Instances lists the cluster's instances that have not ended; where ids are given it may
-// leave out others. EC2 may show a new instance some seconds after it was launched.
+// Instances lists the cluster's instances that are not terminated. With ids it may leave out other
+// instances. EC2 may show a new instance only some seconds after its launch.
 func (c *Client) Instances(ctx context.Context, ids ...string) ([]Instance, error) {
 	if len(ids) == 0 || len(ids) > filterValues {
 		return c.instances(ctx)
 	}
-	// A filter, and not the ids: one that is gone would fail the call.
+	// A filter ignores missing ids; the list of ids would fail the call.
 	return c.instances(ctx, types.Filter{Name: aws.String("instance-id"), Values: ids})
 }
 
-// InstancesOfClaim lists the instances that were launched for the NodeClaim.
+// InstancesOfClaim lists the instances that were launched for the NodeClaim, by their tag. EC2 may
+// show a new tag some seconds late.
 func (c *Client) InstancesOfClaim(ctx context.Context, claim string) ([]Instance, error) {
 	return c.instances(ctx, types.Filter{Name: aws.String("tag:" + api.NodeClaimTagKey), Values: []string{claim}})
 }
 
-// InstancesOfBatch lists the instances that were launched by the token of a batch.
+// InstancesOfBatch lists the instances that were launched with the token of a batch, by their tag.
 func (c *Client) InstancesOfBatch(ctx context.Context, token string) ([]Instance, error) {
 	return c.instances(ctx, types.Filter{Name: aws.String("tag:" + api.BatchTagKey), Values: []string{token}})
 }
@@ -108,12 +110,14 @@ func (c *Client) InstancesOf(ctx context.Context, claim *api.NodeClaim) ([]Insta
 	return c.InstancesOfClaim(ctx, claim.Name)
 }
 
-// FreeAddresses reads how many addresses the subnets have free. A subnet that is gone
-// is not in the answer.
+// FreeAddresses returns the number of free addresses of each subnet, by subnet id. A subnet that
+// does not exist is not in the result.
 func (c *Client) FreeAddresses(ctx context.Context, subnets []string) (map[string]int, error) {
 	free := map[string]int{}
-	// A filter, and not the ids: one that is gone would fail the call.
-	pages := ec2.NewDescribeSubnetsPaginator(c.ec2, &ec2.DescribeSubnetsInput{Filters: []types.Filter{{Name: aws.String("subnet-id"), Values: subnets}}})
+	// A filter ignores missing ids; the list of ids would fail the call.
+	pages := ec2.NewDescribeSubnetsPaginator(
+		c.ec2, &ec2.DescribeSubnetsInput{Filters: []types.Filter{{Name: aws.String("subnet-id"), Values: subnets}}},
+	)
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
@@ -130,7 +134,10 @@ func (c *Client) instances(ctx context.Context, more ...types.Filter) ([]Instanc
 	input := &ec2.DescribeInstancesInput{Filters: append([]types.Filter{
 		{Name: aws.String("tag:" + api.EKSClusterNameTagKey), Values: []string{c.cluster}},
 		{Name: aws.String("tag-key"), Values: []string{api.NodePoolLabelKey}},
-		{Name: aws.String("instance-state-name"), Values: []string{"pending", "running", "stopping", "stopped", "shutting-down"}},
+		{
+			Name:   aws.String("instance-state-name"),
+			Values: []string{"pending", "running", "stopping", "stopped", "shutting-down"},
+		},
 	}, more...)}
 	var found []Instance
 	pages := ec2.NewDescribeInstancesPaginator(c.ec2, input)
@@ -148,7 +155,7 @@ func (c *Client) instances(ctx context.Context, more ...types.Filter) ([]Instanc
 	return found, nil
 }
 
-// Terminate ends the instance; one that has ended is a success.
+// Terminate terminates the instance. It succeeds for an instance that does not exist.
 func (c *Client) Terminate(ctx context.Context, id string) error {
 	_, err := c.ec2.TerminateInstances(ctx, &ec2.TerminateInstancesInput{InstanceIds: []string{id}})
 	if err != nil && !isDone(err) {
@@ -157,7 +164,7 @@ func (c *Client) Terminate(ctx context.Context, id string) error {
 	return nil
 }
 
-// Tag writes tags on the instance; one that has ended is a success.
+// Tag writes tags on the instance. It succeeds for an instance that does not exist.
 func (c *Client) Tag(ctx context.Context, id string, tags map[string]string) error {
 	_, err := c.ec2.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{id}, Tags: tagList(tags)})
 	if err != nil && !isDone(err) {
@@ -186,7 +193,8 @@ func instance(described types.Instance) Instance {
 	if described.InstanceLifecycle == types.InstanceLifecycleTypeSpot {
 		made.CapacityType = api.CapacityTypeSpot
 	}
-	// A launch that does not name a reservation runs in none, open ones too.
+	// Whittle's launches name a reservation or exclude all of them, so an instance in one is
+	// reserved.
 	if id := aws.ToString(described.CapacityReservationId); id != "" {
 		made.CapacityType, made.ReservationID = api.CapacityTypeReserved, id
 	}

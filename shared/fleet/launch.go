@@ -15,23 +15,26 @@ import (
 	"github.com/whittle-dev/whittle/shared/launch"
 )
 
-// Outcome is what EC2 made of a request.
+// Outcome is the result of a launch.
 type Outcome struct {
 	// Instances are sorted by id.
 	Instances []Instance
-	// Short is what EC2 had no room for, which the instances were launched in spite of.
-	// Where there are fewer than asked for and no error, the rest is not to be had.
+	// Short lists what EC2 lacked capacity for. Where there are fewer instances than requested and
+	// no error, EC2 has no capacity for the rest.
 	Short []Shortage
-	// Earlier tells that the instances were found, and are those that EC2 shows by now.
+	// Earlier is true when an earlier call launched the instances. They are those that EC2 shows by
+	// now.
 	Earlier bool
 }
 
-// Launch asks EC2 for the request's instances. Asked again, after a crash or
-// twice at once, it gives the same: EC2 recognises the token, and the instances of an
-// earlier call that got through with other parameters are found by their tag.
+// Launch launches the instances of a request. After a crash, or when two callers send the same
+// request, it returns the same instances. EC2 recognises the client token, and Launch finds the
+// instances of an earlier call with other parameters by their tag.
 //
-// ErrRefused and ErrUnseen tell what has become of the token; they come with the
-// instances that there are. A Failure in the error says why, and what mends it.
+// Errors: ErrRefused and ErrUnseen tell the state of the token, and come with the instances that
+// exist. FailureIn returns the Failure in an error, with its reason and remedy. IsThrottled tells
+// that EC2 throttled the call. An error that is none of these may pass: the caller repeats the call
+// with the same token.
 func (c *Client) Launch(ctx context.Context, request launch.Request) (Outcome, error) {
 	output, err := c.createFleet(ctx, &request)
 	if isMismatch(err) {
@@ -44,7 +47,7 @@ func (c *Client) Launch(ctx context.Context, request launch.Request) (Outcome, e
 		if short, is := shortOfAll(&request, code(err), message(err)); is {
 			return Outcome{Short: short}, nil
 		}
-		// The call was refused as a whole: EC2 has not taken note of its token.
+		// EC2 refused the whole call, and did not store its token.
 		return Outcome{}, fmt.Errorf("creating a fleet for %s: %w: %w", request.Name, failureOf(code(err), message(err)), err)
 	}
 	outcome, failure := c.read(&request, output)
@@ -57,8 +60,8 @@ func (c *Client) Launch(ctx context.Context, request launch.Request) (Outcome, e
 	return outcome, nil
 }
 
-// createFleet makes the call, and its launch templates before it. One that somebody
-// deleted after this container had seen it is made anew, once.
+// createFleet calls CreateFleet, after it has created the launch templates. When somebody deleted a
+// template that this container knows, createFleet creates it again and repeats the call once.
 func (c *Client) createFleet(ctx context.Context, request *launch.Request) (*ec2.CreateFleetOutput, error) {
 	for again := false; ; again = true {
 		for _, template := range request.Templates {
@@ -84,7 +87,7 @@ func isTemplateGone(code string) bool {
 	return strings.HasPrefix(code, "InvalidLaunchTemplate") && strings.Contains(code, "NotFound")
 }
 
-// earlier finds the instances that an earlier call with the same token launched.
+// earlier returns the instances that an earlier call with the same token launched.
 func (c *Client) earlier(ctx context.Context, request *launch.Request) (Outcome, error) {
 	found, err := c.launchedFor(ctx, request)
 	if err != nil {
@@ -93,13 +96,17 @@ func (c *Client) earlier(ctx context.Context, request *launch.Request) (Outcome,
 	if len(found) == 0 {
 		return Outcome{}, fmt.Errorf("%s: %w", request.Name, ErrUnseen)
 	}
-	running := slices.DeleteFunc(found, func(i Instance) bool { return i.State == string(types.InstanceStateNameShuttingDown) })
+	running := slices.DeleteFunc(
+		found, func(i Instance) bool { return i.State == string(types.InstanceStateNameShuttingDown) },
+	)
 	slices.SortFunc(running, byID)
 	switch {
 	case len(running) == 0:
 		return Outcome{}, fmt.Errorf("%s: %w: the instance of an earlier launch has ended", request.Name, ErrRefused)
 	case len(running) < request.Count:
-		return Outcome{Instances: running, Earlier: true}, fmt.Errorf("%s: %d of %d instances: %w", request.Name, len(running), request.Count, ErrUnseen)
+		return Outcome{Instances: running, Earlier: true}, fmt.Errorf(
+			"%s: %d of %d instances: %w", request.Name, len(running), request.Count, ErrUnseen,
+		)
 	}
 	return Outcome{Instances: running, Earlier: true}, nil
 }
@@ -143,7 +150,7 @@ func fleetInput(request *launch.Request) *ec2.CreateFleetInput {
 				AvailabilityZone: aws.String(override.Zone),
 			}
 			if request.Prioritized {
-				choice.Priority = aws.Float64(override.Price) // the lowest number comes first
+				choice.Priority = aws.Float64(override.Price) // the lowest number has priority
 			}
 			config.Overrides = append(config.Overrides, choice)
 		}
@@ -152,8 +159,7 @@ func fleetInput(request *launch.Request) *ec2.CreateFleetInput {
 	return input
 }
 
-// buy says how the capacity is bought. Which reservation it comes from, the launch
-// templates say.
+// buy sets the purchase options. The launch templates name the reservation.
 func buy(input *ec2.CreateFleetInput, request *launch.Request) {
 	target := input.TargetCapacitySpecification
 	switch {
@@ -168,19 +174,22 @@ func buy(input *ec2.CreateFleetInput, request *launch.Request) {
 		input.ReservedCapacityOptions = &types.ReservedCapacityOptionsRequest{
 			ReservationTypes: []types.FleetReservationType{types.FleetReservationTypeInterruptibleCapacityReservation},
 		}
-	case request.CapacityType == api.CapacityTypeReserved && request.ReservationType == api.CapacityReservationTypeCapacityBlock:
+	case request.CapacityType == api.CapacityTypeReserved &&
+		request.ReservationType == api.CapacityReservationTypeCapacityBlock:
 		target.DefaultTargetCapacityType = types.DefaultTargetCapacityTypeCapacityBlock
 	default:
 		target.DefaultTargetCapacityType = types.DefaultTargetCapacityTypeOnDemand
-		input.OnDemandOptions = &types.OnDemandOptionsRequest{AllocationStrategy: types.FleetOnDemandAllocationStrategyLowestPrice}
+		input.OnDemandOptions = &types.OnDemandOptionsRequest{
+			AllocationStrategy: types.FleetOnDemandAllocationStrategyLowestPrice,
+		}
 		if request.Prioritized {
 			input.OnDemandOptions.AllocationStrategy = types.FleetOnDemandAllocationStrategyPrioritized
 		}
 	}
 }
 
-// read takes the answer apart. The failure is for instances that are missing for a
-// reason other than a lack of room.
+// read returns the instances and shortages in EC2's answer. The failure is for instances that are
+// missing for a reason other than capacity.
 func (c *Client) read(request *launch.Request, output *ec2.CreateFleetOutput) (Outcome, *Failure) {
 	var outcome Outcome
 	for _, set := range output.Instances {
@@ -209,12 +218,15 @@ func (c *Client) read(request *launch.Request, output *ec2.CreateFleetOutput) (O
 	case len(outcome.Short) == 0:
 		// EC2 may name none, or only some, of the offerings that it tried: what the
 		// request lacks none of them gave, so that none is worth another try at once.
-		outcome.Short, _ = shortOfAll(request, "UnfulfillableCapacity", "EC2 launched fewer instances than asked for and does not say why")
+		outcome.Short, _ = shortOfAll(
+			request, "UnfulfillableCapacity", "EC2 launched fewer instances than asked for and does not say why",
+		)
 	}
 	return outcome, nil
 }
 
-// worst is the failure that a person has to hear of first: one with a mend.
+// worst returns the first failure with a remedy, because a person must act on it, else the first
+// failure.
 func worst(failures []*Failure) *Failure {
 	for _, failure := range failures {
 		if failure.Remedy != "" {
@@ -224,7 +236,8 @@ func worst(failures []*Failure) *Failure {
 	return failures[0]
 }
 
-// shortOfAll leaves out everything that the request asked for, by a code that names nothing.
+// shortOfAll returns the shortages of all overrides of a request, for an error that names none of
+// them.
 func shortOfAll(request *launch.Request, code, message string) ([]Shortage, bool) {
 	var all []Shortage
 	named := map[string]bool{}
@@ -243,7 +256,7 @@ func shortOfAll(request *launch.Request, code, message string) ([]Shortage, bool
 	return all, len(all) > 0
 }
 
-// launched are the instances of one set of a fleet's answer.
+// launched returns the instances of one set in the answer of CreateFleet.
 func launched(request *launch.Request, set types.CreateFleetInstance) []Instance {
 	override, template := choice(request, set.LaunchTemplateAndOverrides)
 	var made []Instance
@@ -268,9 +281,11 @@ func chosenOf(request *launch.Request, answered *types.LaunchTemplateAndOverride
 	return override, template.ReservationID
 }
 
-// choice is the override that a part of the answer is about, with its template. EC2's
-// answer names the subnet, and need not name the zone.
-func choice(request *launch.Request, answered *types.LaunchTemplateAndOverridesResponse) (launch.Override, launch.Template) {
+// choice returns the override and the template that a part of the answer is about. The answer names
+// the subnet, but not always the zone.
+func choice(
+	request *launch.Request, answered *types.LaunchTemplateAndOverridesResponse,
+) (launch.Override, launch.Template) {
 	var override launch.Override
 	var template launch.Template
 	if len(request.Templates) == 1 {
@@ -291,7 +306,8 @@ func choice(request *launch.Request, answered *types.LaunchTemplateAndOverridesR
 		return override, template
 	}
 	override = launch.Override{
-		InstanceType: string(answered.Overrides.InstanceType), SubnetID: aws.ToString(answered.Overrides.SubnetId), Zone: aws.ToString(answered.Overrides.AvailabilityZone),
+		InstanceType: string(answered.Overrides.InstanceType), SubnetID: aws.ToString(answered.Overrides.SubnetId),
+		Zone: aws.ToString(answered.Overrides.AvailabilityZone),
 	}
 	for _, candidate := range request.Overrides() {
 		if candidate.SubnetID == override.SubnetID {
@@ -306,7 +322,7 @@ func choice(request *launch.Request, answered *types.LaunchTemplateAndOverridesR
 	return override, template
 }
 
-// FailureIn is the failure in a launch's error, or nil.
+// FailureIn returns the Failure in an error of Launch, or nil.
 func FailureIn(err error) *Failure {
 	var failure *Failure
 	if errors.As(err, &failure) {

@@ -25,37 +25,55 @@ import (
 // request asks for a spot m5.large or m6i.large in two zones for the claim.
 func (a *account) request(t *testing.T, claim string) launch.Request {
 	t.Helper()
-	if _, err := a.iam.GetInstanceProfile(t.Context(), &awsiam.GetInstanceProfileInput{InstanceProfileName: aws.String("nodes")}); fleet.IsGone(err) {
+	if _, err := a.iam.GetInstanceProfile(
+		t.Context(), &awsiam.GetInstanceProfileInput{InstanceProfileName: aws.String("nodes")},
+	); fleet.IsGone(err) {
 		a.role(t, "nodes")
-		if _, err := a.iam.CreateInstanceProfile(t.Context(), &awsiam.CreateInstanceProfileInput{InstanceProfileName: aws.String("nodes")}); err != nil {
+		if _, err := a.iam.CreateInstanceProfile(
+			t.Context(), &awsiam.CreateInstanceProfileInput{InstanceProfileName: aws.String("nodes")},
+		); err != nil {
 			t.Fatal(err)
 		}
-		_, err := a.iam.AddRoleToInstanceProfile(t.Context(), &awsiam.AddRoleToInstanceProfileInput{InstanceProfileName: aws.String("nodes"), RoleName: aws.String("nodes")})
+		_, err := a.iam.AddRoleToInstanceProfile(
+			t.Context(),
+			&awsiam.AddRoleToInstanceProfileInput{InstanceProfileName: aws.String("nodes"), RoleName: aws.String("nodes")},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	tags := map[string]string{
-		api.ClusterTagKey("prod"): api.ClusterTagOwned, api.EKSClusterNameTagKey: "prod", api.NodePoolLabelKey: "general", api.LabelNodeClass: "default",
+		api.ClusterTagKey("prod"): api.ClusterTagOwned, api.EKSClusterNameTagKey: "prod",
+		api.NodePoolLabelKey: "general", api.LabelNodeClass: "default",
 	}
 	content := nodeclass.LaunchTemplate{
-		Name: "karpenter.k8s.aws/0123", ImageID: a.image(t, "x86_64"), InstanceProfile: "nodes", SecurityGroups: []string{a.group(t)},
-		UserData: "#!/bin/sh\n", Tags: tags,
-		MetadataOptions: &api.MetadataOptions{HTTPTokens: aws.String("required"), HTTPPutResponseHopLimit: aws.Int64(1), HTTPEndpoint: aws.String("enabled")},
-		BlockDevices:    []*api.BlockDeviceMapping{},
+		Name: "karpenter.k8s.aws/0123", ImageID: a.image(t, "x86_64"), InstanceProfile: "nodes",
+		SecurityGroups: []string{a.group(t)},
+		UserData:       "#!/bin/sh\n", Tags: tags,
+		MetadataOptions: &api.MetadataOptions{
+			HTTPTokens: aws.String("required"), HTTPPutResponseHopLimit: aws.Int64(1),
+			HTTPEndpoint: aws.String("enabled"),
+		},
+		BlockDevices: []*api.BlockDeviceMapping{},
 	}
 	template := launch.Template{Content: content}
 	subnets := a.subnets(t)
 	for _, instanceType := range []string{"m5.large", "m6i.large"} {
 		for _, zone := range []string{"us-east-1a", "us-east-1b"} {
-			template.Overrides = append(template.Overrides, launch.Override{InstanceType: instanceType, Zone: zone, SubnetID: subnets[zone], Price: 0.1})
+			template.Overrides = append(
+				template.Overrides,
+				launch.Override{InstanceType: instanceType, Zone: zone, SubnetID: subnets[zone], Price: 0.1},
+			)
 		}
 	}
 	own := map[string]string{api.NodeClaimTagKey: claim}
 	for key, value := range tags {
 		own[key] = value
 	}
-	return launch.Request{Name: fmt.Sprintf("nodeclaim %q", claim), Count: 1, ClientToken: claim + "-1", CapacityType: api.CapacityTypeSpot, Templates: []launch.Template{template}, Tags: own}
+	return launch.Request{
+		Name: fmt.Sprintf("nodeclaim %q", claim), Count: 1, ClientToken: claim + "-1",
+		CapacityType: api.CapacityTypeSpot, Templates: []launch.Template{template}, Tags: own,
+	}
 }
 
 func mustLaunch(t *testing.T, client *fleet.Client, request launch.Request) *fleet.Instance {
@@ -80,7 +98,8 @@ func TestLaunchGivesTheInstanceThatEC2Chose(t *testing.T) {
 		t.Fatalf("%d instances, %v", len(listed), err)
 	}
 	seen := listed[0]
-	if launched.ID != seen.ID || launched.InstanceType != seen.InstanceType || launched.Zone != seen.Zone || launched.ImageID != seen.ImageID ||
+	if launched.ID != seen.ID || launched.InstanceType != seen.InstanceType || launched.Zone != seen.Zone ||
+		launched.ImageID != seen.ImageID ||
 		launched.CapacityType != api.CapacityTypeSpot || seen.CapacityType != api.CapacityTypeSpot {
 		t.Errorf("launch says %+v, EC2 lists %+v", launched, seen)
 	}
@@ -96,7 +115,8 @@ func TestLaunchGivesTheInstanceThatEC2Chose(t *testing.T) {
 	request = a.request(t, "claim-2")
 	request.CapacityType = api.CapacityTypeOnDemand
 	second := mustLaunch(t, client, request)
-	if one, err := client.Instances(t.Context(), second.ID, "i-0123456789abcdef0"); err != nil || len(one) != 1 || one[0].ID != second.ID {
+	if one, err := client.Instances(t.Context(), second.ID, "i-0123456789abcdef0"); err != nil || len(one) != 1 ||
+		one[0].ID != second.ID {
 		t.Errorf("of the second and one that is gone EC2 lists %+v, %v", one, err)
 	}
 	if all, err := client.Instances(t.Context(), make([]string, 201)...); err != nil || len(all) != 2 {
@@ -105,7 +125,8 @@ func TestLaunchGivesTheInstanceThatEC2Chose(t *testing.T) {
 	if second.CapacityType != api.CapacityTypeOnDemand {
 		t.Errorf("asked for on-demand, got %+v", second)
 	}
-	if own, err := client.InstancesOfClaim(t.Context(), "claim-1"); err != nil || len(own) != 1 || own[0].ID != launched.ID {
+	if own, err := client.InstancesOfClaim(t.Context(), "claim-1"); err != nil || len(own) != 1 ||
+		own[0].ID != launched.ID {
 		t.Errorf("claim-1 has %v, %v", own, err)
 	}
 }
@@ -119,7 +140,10 @@ func TestPrioritizedLaunchGoesByThePricesGiven(t *testing.T) {
 		request.Templates[0].Overrides[3].Price = 0.01
 		wanted := request.Templates[0].Overrides[3]
 		if got := mustLaunch(t, client, request); got.InstanceType != wanted.InstanceType || got.Zone != wanted.Zone {
-			t.Errorf("%s: got %s in %s, want the one with the lowest price given, %s in %s", capacityType, got.InstanceType, got.Zone, wanted.InstanceType, wanted.Zone)
+			t.Errorf(
+				"%s: got %s in %s, want the one with the lowest price given, %s in %s", capacityType, got.InstanceType,
+				got.Zone, wanted.InstanceType, wanted.Zone,
+			)
 		}
 	}
 }
@@ -129,7 +153,8 @@ func TestLaunchedTwiceWithOneTokenIsOneInstance(t *testing.T) {
 	request := a.request(t, "claim-1")
 	first := mustLaunch(t, fleet.New(a.ec2, "prod"), request)
 	// Another container, which has never seen the launch template, as after a crash.
-	if again := mustLaunch(t, fleet.New(a.ec2, "prod"), request); again.ID != first.ID || again.Zone != first.Zone || again.InstanceType != first.InstanceType {
+	if again := mustLaunch(t, fleet.New(a.ec2, "prod"), request); again.ID != first.ID || again.Zone != first.Zone ||
+		again.InstanceType != first.InstanceType {
 		t.Errorf("first %+v, again %+v", first, again)
 	}
 	if alive := a.alive(); len(alive) != 1 {
@@ -166,7 +191,8 @@ func TestAnEarlierLaunchWithOtherParametersIsFound(t *testing.T) {
 	changed := a.request(t, "claim-1")
 	changed.Templates[0].Overrides = changed.Templates[0].Overrides[:1]
 	found := mustLaunch(t, client, changed)
-	if found.ID != first.ID || found.Zone != first.Zone || found.InstanceType != first.InstanceType || found.ImageID != first.ImageID {
+	if found.ID != first.ID || found.Zone != first.Zone || found.InstanceType != first.InstanceType ||
+		found.ImageID != first.ImageID {
 		t.Errorf("first %+v, found %+v", first, found)
 	}
 	if alive := a.alive(); len(alive) != 1 {
@@ -198,14 +224,41 @@ func TestShortagesNameWhatToLeaveOut(t *testing.T) {
 		lasts  time.Duration
 		advice string
 	}{
-		{"", "spot", []string{"spot:m5.large:us-east-1a", "spot:m5.large:us-east-1b", "spot:m6i.large:us-east-1a", "spot:m6i.large:us-east-1b"}, 3 * time.Minute, ""},
-		{"UnfulfillableCapacity", "on-demand", []string{"on-demand:m5.large:us-east-1a", "on-demand:m5.large:us-east-1b", "on-demand:m6i.large:us-east-1a", "on-demand:m6i.large:us-east-1b"}, 3 * time.Minute, ""},
-		{"Unsupported", "on-demand", []string{"on-demand:m5.large:us-east-1a", "on-demand:m5.large:us-east-1b", "on-demand:m6i.large:us-east-1a", "on-demand:m6i.large:us-east-1b"}, 15 * time.Minute, ""},
+		{
+			"", "spot",
+			[]string{
+				"spot:m5.large:us-east-1a", "spot:m5.large:us-east-1b", "spot:m6i.large:us-east-1a",
+				"spot:m6i.large:us-east-1b",
+			},
+			3 * time.Minute, "",
+		},
+		{
+			"UnfulfillableCapacity", "on-demand",
+			[]string{
+				"on-demand:m5.large:us-east-1a", "on-demand:m5.large:us-east-1b", "on-demand:m6i.large:us-east-1a",
+				"on-demand:m6i.large:us-east-1b",
+			},
+			3 * time.Minute, "",
+		},
+		{
+			"Unsupported", "on-demand",
+			[]string{
+				"on-demand:m5.large:us-east-1a", "on-demand:m5.large:us-east-1b", "on-demand:m6i.large:us-east-1a",
+				"on-demand:m6i.large:us-east-1b",
+			},
+			15 * time.Minute, "",
+		},
 		{"MaxSpotInstanceCountExceeded", "spot", []string{"quota:spot:standard"}, 5 * time.Minute, "quota"},
 		{"VcpuLimitExceeded", "on-demand", []string{"quota:on-demand:standard"}, 5 * time.Minute, "quota"},
 		{"MaxFleetCountExceeded", "spot", []string{"*:*:*"}, time.Minute, "quota"},
-		{"AuthFailure.ServiceLinkedRoleCreationNotPermitted", "spot", []string{"spot:*:*"}, 3 * time.Minute, "aws iam create-service-linked-role --aws-service-name spot.amazonaws.com"},
-		{"InsufficientFreeAddressesInSubnet", "spot", []string{"subnet:A", "subnet:B"}, 3 * time.Minute, "spec.subnetSelectorTerms"},
+		{
+			"AuthFailure.ServiceLinkedRoleCreationNotPermitted", "spot", []string{"spot:*:*"}, 3 * time.Minute,
+			"aws iam create-service-linked-role --aws-service-name spot.amazonaws.com",
+		},
+		{
+			"InsufficientFreeAddressesInSubnet", "spot", []string{"subnet:A", "subnet:B"}, 3 * time.Minute,
+			"spec.subnetSelectorTerms",
+		},
 	} {
 		t.Run(test.code, func(t *testing.T) {
 			a := newAccount(t)
@@ -243,7 +296,8 @@ func TestWhatIsShortBesideALaunchIsToldToo(t *testing.T) {
 	request.CapacityType = api.CapacityTypeOnDemand
 	a.service.Starve(ec2.Starvation{Zone: "us-east-1a"})
 	outcome, err := client.Launch(t.Context(), request)
-	if err != nil || len(outcome.Instances) != 1 || len(outcome.Short) == 0 || !strings.HasSuffix(outcome.Short[0].Key, ":us-east-1a") {
+	if err != nil || len(outcome.Instances) != 1 || len(outcome.Short) == 0 ||
+		!strings.HasSuffix(outcome.Short[0].Key, ":us-east-1a") {
 		t.Errorf("%+v, %v", outcome, err)
 	}
 }
@@ -262,13 +316,15 @@ func TestABatchIsLaunchedByOneCall(t *testing.T) {
 		t.Error("the instances are not in the order of their ids")
 	}
 	again, err := fleet.New(a.ec2, "prod").Launch(t.Context(), request)
-	if err != nil || !slices.EqualFunc(first.Instances, again.Instances, func(a, b fleet.Instance) bool { return a.ID == b.ID }) {
+	if err != nil ||
+		!slices.EqualFunc(first.Instances, again.Instances, func(a, b fleet.Instance) bool { return a.ID == b.ID }) {
 		t.Errorf("%+v, %v, want the same instances", again, err)
 	}
 	// Another view of what is short since: the same token, other overrides.
 	request.Templates[0].Overrides = request.Templates[0].Overrides[:1]
 	found, err := client.Launch(t.Context(), request)
-	if err != nil || !found.Earlier || !slices.EqualFunc(first.Instances, found.Instances, func(a, b fleet.Instance) bool { return a.ID == b.ID }) {
+	if err != nil || !found.Earlier ||
+		!slices.EqualFunc(first.Instances, found.Instances, func(a, b fleet.Instance) bool { return a.ID == b.ID }) {
 		t.Errorf("%+v, %v, want the instances found by their tag", found, err)
 	}
 	if alive := a.alive(); len(alive) != 5 {
@@ -288,7 +344,8 @@ func TestFewerThanABatchAsksFor(t *testing.T) {
 	request.Count = 5
 	a.service.SetLimits(ec2.Limits{SpotInstances: 3, OnDemandVCPUs: -1})
 	outcome, err := client.Launch(t.Context(), request)
-	if err != nil || len(outcome.Instances) != 3 || len(outcome.Short) != 1 || outcome.Short[0].Key != "quota:spot:standard" {
+	if err != nil || len(outcome.Instances) != 3 || len(outcome.Short) != 1 ||
+		outcome.Short[0].Key != "quota:spot:standard" {
 		t.Errorf("%+v, %v", outcome, err)
 	}
 }
@@ -316,7 +373,8 @@ func TestFailuresAreNamedWithTheirMend(t *testing.T) {
 			if failure == nil || !errors.Is(err, fleet.ErrRefused) {
 				t.Fatalf("got %v", err)
 			}
-			if failure.Reason != test.reason || failure.Code != test.code || !strings.Contains(failure.Remedy, test.mend) || failure.Condition != test.class {
+			if failure.Reason != test.reason || failure.Code != test.code || !strings.Contains(failure.Remedy, test.mend) ||
+				failure.Condition != test.class {
 				t.Errorf("%+v", failure)
 			}
 		})
@@ -338,11 +396,13 @@ func TestWhatIsNoShortageIsAnError(t *testing.T) {
 	client, request := fleet.New(a.ec2, "prod"), a.request(t, "claim-1")
 	a.service.Starve(ec2.Starvation{Code: "InvalidParameterValue"})
 	outcome, err := client.Launch(t.Context(), request)
-	if err == nil || len(outcome.Short) > 0 || !strings.Contains(err.Error(), `nodeclaim "claim-1"`) || !strings.Contains(err.Error(), "InvalidParameterValue") {
+	if err == nil || len(outcome.Short) > 0 || !strings.Contains(err.Error(), `nodeclaim "claim-1"`) ||
+		!strings.Contains(err.Error(), "InvalidParameterValue") {
 		t.Errorf("%+v, %v", outcome, err)
 	}
 	a.service.Throttle("CreateFleet", 1, 0)
-	if _, err := client.Launch(t.Context(), a.request(t, "claim-2")); err == nil || !strings.Contains(err.Error(), "RequestLimitExceeded") {
+	if _, err := client.Launch(t.Context(), a.request(t, "claim-2")); err == nil ||
+		!strings.Contains(err.Error(), "RequestLimitExceeded") {
 		t.Errorf("throttled: %v", err)
 	}
 }
@@ -356,15 +416,21 @@ func TestALaunchTemplateIsMadeOnceAndFoundAgain(t *testing.T) {
 		t.Errorf("a warm container asked %d times for the template", got)
 	}
 	mustLaunch(t, fleet.New(a.ec2, "prod"), a.request(t, "claim-3")) // it exists, which is as good
-	described, err := a.ec2.DescribeLaunchTemplates(t.Context(), &awsec2.DescribeLaunchTemplatesInput{LaunchTemplateNames: []string{"karpenter.k8s.aws/0123"}})
+	described, err := a.ec2.DescribeLaunchTemplates(
+		t.Context(), &awsec2.DescribeLaunchTemplatesInput{LaunchTemplateNames: []string{"karpenter.k8s.aws/0123"}},
+	)
 	if err != nil || len(described.LaunchTemplates) != 1 {
 		t.Fatalf("%v, %v", described, err)
 	}
-	if tags := described.LaunchTemplates[0].Tags; !slices.ContainsFunc(tags, func(tag types.Tag) bool { return *tag.Key == api.NodePoolLabelKey && *tag.Value == "general" }) {
+	if tags := described.LaunchTemplates[0].Tags; !slices.ContainsFunc(
+		tags, func(tag types.Tag) bool { return *tag.Key == api.NodePoolLabelKey && *tag.Value == "general" },
+	) {
 		t.Errorf("the template's tags are %v", tags)
 	}
 	// Someone deletes it behind the container's back: it is made anew in the same launch.
-	if _, err := a.ec2.DeleteLaunchTemplate(t.Context(), &awsec2.DeleteLaunchTemplateInput{LaunchTemplateName: aws.String("karpenter.k8s.aws/0123")}); err != nil {
+	if _, err := a.ec2.DeleteLaunchTemplate(
+		t.Context(), &awsec2.DeleteLaunchTemplateInput{LaunchTemplateName: aws.String("karpenter.k8s.aws/0123")},
+	); err != nil {
 		t.Fatal(err)
 	}
 	mustLaunch(t, client, a.request(t, "claim-4"))
@@ -396,28 +462,36 @@ func TestALaunchTemplateHasAllThatTheClassSays(t *testing.T) {
 	content.DetailedMonitoring = true
 	content.NetworkInterfaces = []nodeclass.NetworkInterface{{Type: "interface", PublicAddress: aws.Bool(false)}}
 	content.BlockDevices = []*api.BlockDeviceMapping{{DeviceName: aws.String("/dev/xvda"), EBS: &api.BlockDevice{
-		VolumeSize: &size, VolumeType: aws.String("gp3"), Encrypted: aws.Bool(true), IOPS: aws.Int64(4000), Throughput: aws.Int64(200), DeleteOnTermination: aws.Bool(true),
+		VolumeSize: &size, VolumeType: aws.String("gp3"), Encrypted: aws.Bool(true), IOPS: aws.Int64(4000),
+		Throughput: aws.Int64(200), DeleteOnTermination: aws.Bool(true),
 	}}}
 	mustLaunch(t, fleet.New(a.ec2, "prod"), request)
-	versions, err := a.ec2.DescribeLaunchTemplateVersions(t.Context(), &awsec2.DescribeLaunchTemplateVersionsInput{LaunchTemplateName: &content.Name})
+	versions, err := a.ec2.DescribeLaunchTemplateVersions(
+		t.Context(), &awsec2.DescribeLaunchTemplateVersionsInput{LaunchTemplateName: &content.Name},
+	)
 	if err != nil || len(versions.LaunchTemplateVersions) != 1 {
 		t.Fatalf("%v, %v", versions, err)
 	}
 	data := versions.LaunchTemplateVersions[0].LaunchTemplateData
-	if aws.ToString(data.ImageId) != content.ImageID || aws.ToString(data.UserData) != "IyEvYmluL3NoCg==" || aws.ToString(data.IamInstanceProfile.Name) != "nodes" {
+	if aws.ToString(data.ImageId) != content.ImageID || aws.ToString(data.UserData) != "IyEvYmluL3NoCg==" ||
+		aws.ToString(data.IamInstanceProfile.Name) != "nodes" {
 		t.Errorf("data is %+v", data)
 	}
-	if data.Monitoring == nil || !aws.ToBool(data.Monitoring.Enabled) || data.MetadataOptions == nil || data.MetadataOptions.HttpTokens != "required" || *data.MetadataOptions.HttpPutResponseHopLimit != 1 {
+	if data.Monitoring == nil || !aws.ToBool(data.Monitoring.Enabled) || data.MetadataOptions == nil ||
+		data.MetadataOptions.HttpTokens != "required" || *data.MetadataOptions.HttpPutResponseHopLimit != 1 {
 		t.Errorf("monitoring %+v, metadata options %+v", data.Monitoring, data.MetadataOptions)
 	}
-	if len(data.SecurityGroupIds) != 0 || len(data.NetworkInterfaces) != 1 || aws.ToBool(data.NetworkInterfaces[0].AssociatePublicIpAddress) || !slices.Equal(data.NetworkInterfaces[0].Groups, content.SecurityGroups) {
+	if len(data.SecurityGroupIds) != 0 || len(data.NetworkInterfaces) != 1 ||
+		aws.ToBool(data.NetworkInterfaces[0].AssociatePublicIpAddress) ||
+		!slices.Equal(data.NetworkInterfaces[0].Groups, content.SecurityGroups) {
 		t.Errorf("groups %v, interfaces %+v", data.SecurityGroupIds, data.NetworkInterfaces)
 	}
 	if len(data.BlockDeviceMappings) != 1 {
 		t.Fatalf("block devices are %+v", data.BlockDeviceMappings)
 	}
 	disk := data.BlockDeviceMappings[0].Ebs
-	if aws.ToInt32(disk.VolumeSize) != 20 || disk.VolumeType != "gp3" || !aws.ToBool(disk.Encrypted) || aws.ToInt32(disk.Iops) != 4000 || aws.ToInt32(disk.Throughput) != 200 {
+	if aws.ToInt32(disk.VolumeSize) != 20 || disk.VolumeType != "gp3" || !aws.ToBool(disk.Encrypted) ||
+		aws.ToInt32(disk.Iops) != 4000 || aws.ToInt32(disk.Throughput) != 200 {
 		t.Errorf("the disk is %+v", disk)
 	}
 }

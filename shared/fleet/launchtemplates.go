@@ -12,11 +12,10 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// LaunchTemplateTagKey is the tag by which EC2 itself says from which launch
-// template, by its id, an instance was launched.
+// LaunchTemplateTagKey is EC2's own tag with the id of the launch template of an instance.
 const LaunchTemplateTagKey = "aws:ec2launchtemplate:id"
 
-// Template is a launch template that was made for an EC2NodeClass.
+// Template is a launch template that Whittle created for an EC2NodeClass.
 type Template struct {
 	ID, Name string
 	Class    string
@@ -36,7 +35,10 @@ func (c *Client) LaunchTemplates(ctx context.Context) ([]Template, error) {
 			return nil, fmt.Errorf("listing the launch templates of cluster %q: %w", c.cluster, err)
 		}
 		for _, listed := range page.LaunchTemplates {
-			template := Template{ID: aws.ToString(listed.LaunchTemplateId), Name: aws.ToString(listed.LaunchTemplateName), Created: aws.ToTime(listed.CreateTime)}
+			template := Template{
+				ID: aws.ToString(listed.LaunchTemplateId), Name: aws.ToString(listed.LaunchTemplateName),
+				Created: aws.ToTime(listed.CreateTime),
+			}
 			for _, tag := range listed.Tags {
 				if aws.ToString(tag.Key) == api.NodeClassTagKey {
 					template.Class = aws.ToString(tag.Value)
@@ -48,9 +50,9 @@ func (c *Client) LaunchTemplates(ctx context.Context) ([]Template, error) {
 	return found, nil
 }
 
-// DeleteLaunchTemplate deletes a launch template by its id, so that one that has
-// been made anew under its name stays. One that is gone is a success. A container
-// that remembers it makes it anew when EC2 misses it.
+// DeleteLaunchTemplate deletes a launch template by its id, which spares a newer template with the
+// same name. It succeeds for a template that does not exist. A container that remembers the
+// template creates it again when EC2 reports it missing.
 func (c *Client) DeleteLaunchTemplate(ctx context.Context, id string) error {
 	_, err := c.ec2.DeleteLaunchTemplate(ctx, &ec2.DeleteLaunchTemplateInput{LaunchTemplateId: &id})
 	if err != nil && !isDone(err) {

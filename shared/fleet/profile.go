@@ -13,17 +13,17 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// Profiles finds the instance profile of an EC2NodeClass, makes one for a class
-// that names only a role, and lets go of those that nothing uses any more.
+// Profiles finds the instance profile of an EC2NodeClass, creates one for a class with a role, and
+// deletes unused ones. Its methods return IAM's error wrapped; IsThrottled classifies it.
 type Profiles struct {
 	IAM     *iam.Client
 	Cluster string
 	Region  string
 }
 
-// Name is the name of the profile that is made for the class: another one for
-// each class and each role, so that a change of role leaves the nodes that run
-// with what they have. It is empty for a class with a profile of its own.
+// Name returns the name of the profile that is created for the class, or an empty text for a class
+// with its own profile. Each pair of class and role has another name, so that a change of role does
+// not affect running nodes.
 func (p Profiles) Name(class *api.EC2NodeClass) string {
 	if class.Spec.Role == "" {
 		return ""
@@ -32,19 +32,19 @@ func (p Profiles) Name(class *api.EC2NodeClass) string {
 	return p.Cluster + "_" + hex.EncodeToString(sum[:8])
 }
 
-// path is where the cluster's profiles lie, as Karpenter's do; each class has a
-// folder of its own in it.
+// path returns the IAM path of the cluster's profiles, as in Karpenter. Each class has a folder
+// below it.
 func (p Profiles) path() string { return "/karpenter/" + p.Region + "/" + p.Cluster + "/" }
 
-// Ensure returns the name of the instance profile that the class's nodes use.
-// Run again, after a crash between any two of its calls, it ends the same. For a
-// class that is being deleted it makes nothing.
+// Ensure returns the name of the instance profile that the class's nodes use, and creates the
+// profile where needed. A repetition after a crash has the same result. For a class that is being
+// deleted it creates nothing.
 func (p Profiles) Ensure(ctx context.Context, class *api.EC2NodeClass) (string, error) {
 	if class.Spec.InstanceProfile != nil && *class.Spec.InstanceProfile != "" {
 		return *class.Spec.InstanceProfile, nil
 	}
-	// A class that is resolved already keeps what it has: IAM allows few calls. Its
-	// sweep finds a profile that someone has deleted.
+	// A resolved class keeps its profile, because IAM allows few calls. The sweep finds a profile
+	// that somebody deleted.
 	name := p.Name(class)
 	if class.Status.InstanceProfile == name || class.DeletionTimestamp != nil {
 		return class.Status.InstanceProfile, nil
@@ -52,8 +52,7 @@ func (p Profiles) Ensure(ctx context.Context, class *api.EC2NodeClass) (string, 
 	return name, p.Repair(ctx, class)
 }
 
-// Repair makes the class's profile, and puts its role into it, as far as either
-// is missing.
+// Repair creates the class's profile and adds its role, as far as either is missing.
 func (p Profiles) Repair(ctx context.Context, class *api.EC2NodeClass) error {
 	name, role := p.Name(class), class.Spec.Role
 	output, err := p.IAM.GetInstanceProfile(ctx, &iam.GetInstanceProfileInput{InstanceProfileName: &name})
@@ -69,17 +68,23 @@ func (p Profiles) Repair(ctx context.Context, class *api.EC2NodeClass) error {
 			if aws.ToString(inside.RoleName) == role {
 				return nil
 			}
-			if err := p.removeRole(ctx, name, aws.ToString(inside.RoleName)); err != nil { // a profile holds one
+			if err := p.removeRole(ctx, name, aws.ToString(inside.RoleName)); err != nil { // a profile holds one role
 				return err
 			}
 		}
 	}
-	_, err = p.IAM.AddRoleToInstanceProfile(ctx, &iam.AddRoleToInstanceProfileInput{InstanceProfileName: &name, RoleName: &role})
+	_, err = p.IAM.AddRoleToInstanceProfile(
+		ctx, &iam.AddRoleToInstanceProfileInput{InstanceProfileName: &name, RoleName: &role},
+	)
 	switch {
-	case err == nil || code(err) == "LimitExceeded" || exists(err): // someone else has just put it there
+	case err == nil || code(err) == "LimitExceeded" || exists(err): // another call has just added the role
 		return nil
 	case IsGone(err):
-		return fmt.Errorf("spec.role %q: there is no such IAM role, or instance profile %q has just been deleted: create the role, or name one that exists: %w", role, name, err)
+		return fmt.Errorf(
+			"spec.role %q: there is no such IAM role, or instance profile %q has just been deleted: create the role, or "+
+				"name one that exists: %w",
+			role, name, err,
+		)
 	}
 	return fmt.Errorf("adding spec.role %q to instance profile %q: %w", role, name, err)
 }
@@ -96,7 +101,7 @@ func (p Profiles) create(ctx context.Context, name string, class *api.EC2NodeCla
 	return nil
 }
 
-// tags are those by which the functions' rights to profiles are bounded.
+// tags returns the tags to which the functions' rights on profiles are restricted.
 func (p Profiles) tags(class string) []types.Tag {
 	return []types.Tag{
 		{Key: aws.String(api.ClusterTagKey(p.Cluster)), Value: aws.String(api.ClusterTagOwned)},
@@ -107,7 +112,9 @@ func (p Profiles) tags(class string) []types.Tag {
 }
 
 func (p Profiles) removeRole(ctx context.Context, name, role string) error {
-	_, err := p.IAM.RemoveRoleFromInstanceProfile(ctx, &iam.RemoveRoleFromInstanceProfileInput{InstanceProfileName: &name, RoleName: &role})
+	_, err := p.IAM.RemoveRoleFromInstanceProfile(
+		ctx, &iam.RemoveRoleFromInstanceProfileInput{InstanceProfileName: &name, RoleName: &role},
+	)
 	if err != nil && !isDone(err) {
 		return fmt.Errorf("removing role %q from instance profile %q: %w", role, name, err)
 	}

@@ -13,17 +13,16 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// Profile is an instance profile that was made for an EC2NodeClass.
+// Profile is an instance profile that Whittle created for an EC2NodeClass.
 type Profile struct {
 	Name     string
 	ClassUID string
 }
 
-// unusedSinceTagKey says on a profile since when nothing has used it.
+// unusedSinceTagKey is the tag with the time (RFC 3339) since which a profile is unused.
 const unusedSinceTagKey = api.OwnGroup + "/unused-since"
 
-// List gives the profiles that were made for the cluster's classes, as their
-// paths tell.
+// List returns the profiles that were created for the cluster's classes, by their path.
 func (p Profiles) List(ctx context.Context) ([]Profile, error) {
 	var found []Profile
 	pages := iam.NewListInstanceProfilesPaginator(p.IAM, &iam.ListInstanceProfilesInput{PathPrefix: aws.String(p.path())})
@@ -34,31 +33,33 @@ func (p Profiles) List(ctx context.Context) ([]Profile, error) {
 		}
 		for _, listed := range page.InstanceProfiles {
 			found = append(found, Profile{
-				Name: aws.ToString(listed.InstanceProfileName), ClassUID: strings.Trim(strings.TrimPrefix(aws.ToString(listed.Path), p.path()), "/"),
+				Name:     aws.ToString(listed.InstanceProfileName),
+				ClassUID: strings.Trim(strings.TrimPrefix(aws.ToString(listed.Path), p.path()), "/"),
 			})
 		}
 	}
 	return found, nil
 }
 
-// UnusedSince tells since when nothing has used the profile; the zero time where
-// it is in use or was never found unused. It is false for a profile that is gone
-// or does not carry the cluster's tags.
+// UnusedSince returns the time since which the profile is unused, or zero where it is in use or was
+// never found unused. It returns false for a profile that does not exist or lacks the cluster's
+// tags.
 func (p Profiles) UnusedSince(ctx context.Context, name string) (since time.Time, own bool, err error) {
 	tags, err := p.read(ctx, name)
-	if err != nil || tags == nil || tags[api.ClusterTagKey(p.Cluster)] != api.ClusterTagOwned || tags[api.LabelNodeClass] == "" {
+	if err != nil || tags == nil || tags[api.ClusterTagKey(p.Cluster)] != api.ClusterTagOwned ||
+		tags[api.LabelNodeClass] == "" {
 		return time.Time{}, false, err
 	}
 	if text := tags[unusedSinceTagKey]; text != "" {
 		since, err = time.Parse(time.RFC3339, text)
 		if err != nil {
-			return time.Time{}, true, nil // someone's mistake: it begins anew
+			return time.Time{}, true, nil // somebody changed the tag: the time starts again
 		}
 	}
 	return since, true, nil
 }
 
-// read gives the tags of a profile; nil if it is gone.
+// read returns the tags of a profile, or nil where it does not exist.
 func (p Profiles) read(ctx context.Context, name string) (map[string]string, error) {
 	output, err := p.IAM.GetInstanceProfile(ctx, &iam.GetInstanceProfileInput{InstanceProfileName: &name})
 	if IsGone(err) {
@@ -74,8 +75,8 @@ func (p Profiles) read(ctx context.Context, name string) (map[string]string, err
 	return tags, nil
 }
 
-// MarkUnused writes down since when nothing has used the profile; the zero time
-// takes that back.
+// MarkUnused stores the time since which the profile is unused. The zero time removes it. It
+// succeeds for a profile that does not exist.
 func (p Profiles) MarkUnused(ctx context.Context, name string, since time.Time) error {
 	tags, err := p.read(ctx, name)
 	if err != nil || tags == nil {
@@ -85,9 +86,12 @@ func (p Profiles) MarkUnused(ctx context.Context, name string, since time.Time) 
 	if !since.IsZero() {
 		text = since.UTC().Format(time.RFC3339)
 	}
-	// Only a request that names the cluster's tags again is allowed.
+	// The functions' rights require a request with the cluster's tags.
 	_, err = p.IAM.TagInstanceProfile(ctx, &iam.TagInstanceProfileInput{
-		InstanceProfileName: &name, Tags: append(p.tags(tags[api.LabelNodeClass]), types.Tag{Key: aws.String(unusedSinceTagKey), Value: &text}),
+		InstanceProfileName: &name,
+		Tags: append(
+			p.tags(tags[api.LabelNodeClass]), types.Tag{Key: aws.String(unusedSinceTagKey), Value: &text},
+		),
 	})
 	if err != nil && !isDone(err) {
 		return fmt.Errorf("tagging instance profile %q: %w", name, err)
@@ -95,8 +99,8 @@ func (p Profiles) MarkUnused(ctx context.Context, name string, since time.Time) 
 	return nil
 }
 
-// Delete takes the role out of the profile and deletes it. One that is gone is a
-// success.
+// Delete removes the role from the profile and deletes the profile. It succeeds for a profile that
+// does not exist.
 func (p Profiles) Delete(ctx context.Context, name string) error {
 	output, err := p.IAM.GetInstanceProfile(ctx, &iam.GetInstanceProfileInput{InstanceProfileName: &name})
 	if IsGone(err) {

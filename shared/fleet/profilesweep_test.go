@@ -42,7 +42,8 @@ func TestAProfileLiesInItsClassesFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if path := aws.ToString(output.InstanceProfile.Path); path != "/karpenter/us-east-1/prod/uid-1/" || !strings.HasPrefix(name, "prod_") {
+	if path := aws.ToString(output.InstanceProfile.Path); path != "/karpenter/us-east-1/prod/uid-1/" ||
+		!strings.HasPrefix(name, "prod_") {
 		t.Errorf("%s at %s", name, path)
 	}
 	tags := map[string]string{}
@@ -78,11 +79,17 @@ func TestAWrongRoleIsTakenOut(t *testing.T) {
 	}
 	for _, call := range []func() error{
 		func() error {
-			_, err := a.iam.RemoveRoleFromInstanceProfile(t.Context(), &awsiam.RemoveRoleFromInstanceProfileInput{InstanceProfileName: &name, RoleName: aws.String("nodes")})
+			_, err := a.iam.RemoveRoleFromInstanceProfile(
+				t.Context(),
+				&awsiam.RemoveRoleFromInstanceProfileInput{InstanceProfileName: &name, RoleName: aws.String("nodes")},
+			)
 			return err
 		},
 		func() error {
-			_, err := a.iam.AddRoleToInstanceProfile(t.Context(), &awsiam.AddRoleToInstanceProfileInput{InstanceProfileName: &name, RoleName: aws.String("wrong")})
+			_, err := a.iam.AddRoleToInstanceProfile(
+				t.Context(),
+				&awsiam.AddRoleToInstanceProfileInput{InstanceProfileName: &name, RoleName: aws.String("wrong")},
+			)
 			return err
 		},
 		func() error { return p.Repair(t.Context(), wanted) },
@@ -92,7 +99,8 @@ func TestAWrongRoleIsTakenOut(t *testing.T) {
 		}
 	}
 	output, err := a.iam.GetInstanceProfile(t.Context(), &awsiam.GetInstanceProfileInput{InstanceProfileName: &name})
-	if err != nil || len(output.InstanceProfile.Roles) != 1 || aws.ToString(output.InstanceProfile.Roles[0].RoleName) != "nodes" {
+	if err != nil || len(output.InstanceProfile.Roles) != 1 ||
+		aws.ToString(output.InstanceProfile.Roles[0].RoleName) != "nodes" {
 		t.Errorf("%+v, %v", output.InstanceProfile.Roles, err)
 	}
 }
@@ -115,7 +123,12 @@ func TestAProfileIsMarkedAndDeleted(t *testing.T) {
 		}
 	}
 	foreign := "foreign"
-	if _, err := a.iam.CreateInstanceProfile(t.Context(), &awsiam.CreateInstanceProfileInput{InstanceProfileName: &foreign, Path: aws.String("/karpenter/us-east-1/prod/uid-9/")}); err != nil {
+	if _, err := a.iam.CreateInstanceProfile(
+		t.Context(),
+		&awsiam.CreateInstanceProfileInput{
+			InstanceProfileName: &foreign, Path: aws.String("/karpenter/us-east-1/prod/uid-9/"),
+		},
+	); err != nil {
 		t.Fatal(err)
 	}
 	if _, own, err := p.UnusedSince(t.Context(), foreign); own || err != nil {
@@ -226,14 +239,16 @@ func TestLaunchTemplatesAreListedAndDeleted(t *testing.T) {
 	client := fleet.New(a.ec2, "prod")
 	launched := mustLaunch(t, client, a.request(t, "claim-1"))
 	templates, err := client.LaunchTemplates(t.Context())
-	if err != nil || len(templates) != 1 || templates[0].Class != "default" || templates[0].Name != "karpenter.k8s.aws/0123" || time.Since(templates[0].Created) > time.Minute {
+	if err != nil || len(templates) != 1 || templates[0].Class != "default" ||
+		templates[0].Name != "karpenter.k8s.aws/0123" || time.Since(templates[0].Created) > time.Minute {
 		t.Fatalf("%+v, %v", templates, err)
 	}
 	if others, err := fleet.New(a.ec2, "staging").LaunchTemplates(t.Context()); err != nil || len(others) != 0 {
 		t.Errorf("another cluster sees %v, %v", others, err)
 	}
 	listed, err := client.Instances(t.Context())
-	if err != nil || len(listed) != 1 || listed[0].ID != launched.ID || listed[0].Tags[fleet.LaunchTemplateTagKey] != templates[0].ID {
+	if err != nil || len(listed) != 1 || listed[0].ID != launched.ID ||
+		listed[0].Tags[fleet.LaunchTemplateTagKey] != templates[0].ID {
 		t.Errorf("%+v, %v", listed, err)
 	}
 	for range 2 {

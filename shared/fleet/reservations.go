@@ -13,17 +13,25 @@ import (
 	"github.com/whittle-dev/whittle/shared/nodeclass"
 )
 
-// capacityReservations reads the active reservations that the class's terms
-// select, with how many instances each has room for.
-func (d *Discoverer) capacityReservations(ctx context.Context, class *api.EC2NodeClass) ([]nodeclass.CapacityReservation, error) {
+// capacityReservations reads the active reservations that the class's terms select, with the number
+// of free instances of each.
+func (d *Discoverer) capacityReservations(
+	ctx context.Context, class *api.EC2NodeClass,
+) ([]nodeclass.CapacityReservation, error) {
 	var found []nodeclass.CapacityReservation
 	for _, term := range class.Spec.CapacityReservationSelectorTerms {
-		by := append(tagFilters(term.Tags), types.Filter{Name: aws.String("state"), Values: []string{string(types.CapacityReservationStateActive)}})
+		by := append(
+			tagFilters(term.Tags),
+			types.Filter{Name: aws.String("state"), Values: []string{string(types.CapacityReservationStateActive)}},
+		)
 		if term.OwnerID != "" {
 			by = append(by, types.Filter{Name: aws.String("owner-id"), Values: []string{term.OwnerID}})
 		}
 		if term.InstanceMatchCriteria != "" {
-			by = append(by, types.Filter{Name: aws.String("instance-match-criteria"), Values: []string{term.InstanceMatchCriteria}})
+			by = append(
+				by,
+				types.Filter{Name: aws.String("instance-match-criteria"), Values: []string{term.InstanceMatchCriteria}},
+			)
 		}
 		input := &ec2.DescribeCapacityReservationsInput{Filters: by}
 		if term.ID != "" {
@@ -33,7 +41,7 @@ func (d *Discoverer) capacityReservations(ctx context.Context, class *api.EC2Nod
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if code(err) == "InvalidCapacityReservationId.NotFound" {
-				break // it may be yet to come, or over: that selects nothing
+				break // a missing reservation may be in the future or over, and selects nothing
 			}
 			if err != nil {
 				return nil, fmt.Errorf("reading the capacity reservations of spec.capacityReservationSelectorTerms: %w", err)
@@ -68,8 +76,8 @@ func capacityReservation(described types.CapacityReservation) nodeclass.Capacity
 	return made
 }
 
-// placementGroup reads the placement group that the class selects; nil if it
-// selects none, or none that is available.
+// placementGroup reads the placement group that the class selects. It returns nil where the class
+// selects none, or the group is not available.
 func (d *Discoverer) placementGroup(ctx context.Context, class *api.EC2NodeClass) (*api.PlacementGroup, error) {
 	selector := class.Spec.PlacementGroupSelector
 	if selector == nil {
@@ -87,7 +95,10 @@ func (d *Discoverer) placementGroup(ctx context.Context, class *api.EC2NodeClass
 		return nil, nil
 	}
 	if err != nil {
-		return nil, &reasonError{api.ReasonPlacementGroupResolutionFailed, fmt.Errorf("reading the placement group of spec.placementGroupSelector: %w", err)}
+		return nil, &reasonError{
+			api.ReasonPlacementGroupResolutionFailed,
+			fmt.Errorf("reading the placement group of spec.placementGroupSelector: %w", err),
+		}
 	}
 	for _, group := range output.PlacementGroups {
 		if group.State == types.PlacementGroupStateAvailable {

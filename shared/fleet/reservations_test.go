@@ -42,7 +42,10 @@ func (a *answers) Do(request *http.Request) (*http.Response, error) {
 	if strings.Contains(answer, "<Errors>") {
 		status = http.StatusBadRequest
 	}
-	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"text/xml"}}, Body: io.NopCloser(strings.NewReader(answer)), Request: request}, nil
+	return &http.Response{
+		StatusCode: status, Header: http.Header{"Content-Type": {"text/xml"}},
+		Body: io.NopCloser(strings.NewReader(answer)), Request: request,
+	}, nil
 }
 
 // answering makes the account's EC2 answer some actions with the texts.
@@ -67,7 +70,8 @@ func TestDiscoverFindsCapacityReservations(t *testing.T) {
 		</capacityReservationSet></DescribeCapacityReservationsResponse>`})
 	wanted := class()
 	wanted.Spec.CapacityReservationSelectorTerms = []api.CapacityReservationSelectorTerm{
-		{Tags: map[string]string{"team": "a", "use": "*"}, OwnerID: "123456789012", InstanceMatchCriteria: "open"}, {ID: "cr-0a"},
+		{Tags: map[string]string{"team": "a", "use": "*"}, OwnerID: "123456789012", InstanceMatchCriteria: "open"},
+		{ID: "cr-0a"},
 	}
 	facts := discover(t, a, wanted)
 	status := nodeclass.Resolve(wanted, facts, time.Now())
@@ -75,10 +79,12 @@ func TestDiscoverFindsCapacityReservations(t *testing.T) {
 		t.Fatalf("%+v, %s", status.CapacityReservations, problems(facts))
 	}
 	block, open := status.CapacityReservations[0], status.CapacityReservations[1]
-	if block.ID != "cr-0a" || block.ReservationType != "capacity-block" || block.State != "active" || block.EndTime == nil || block.EndTime.Nanosecond() != 0 || block.InstanceMatchCriteria != "targeted" {
+	if block.ID != "cr-0a" || block.ReservationType != "capacity-block" || block.State != "active" ||
+		block.EndTime == nil || block.EndTime.Nanosecond() != 0 || block.InstanceMatchCriteria != "targeted" {
 		t.Errorf("the block is %+v", block)
 	}
-	if open.InstanceType != "m5.large" || open.AvailabilityZone != "us-east-1b" || open.OwnerID != "123456789012" || !open.Interruptible || open.ReservationType != "default" || open.EndTime != nil {
+	if open.InstanceType != "m5.large" || open.AvailabilityZone != "us-east-1b" || open.OwnerID != "123456789012" ||
+		!open.Interruptible || open.ReservationType != "default" || open.EndTime != nil {
 		t.Errorf("the open one is %+v", open)
 	}
 	if facts.CapacityReservations[0].AvailableInstances != 3 {
@@ -89,7 +95,9 @@ func TestDiscoverFindsCapacityReservations(t *testing.T) {
 	}
 	filters := map[string]string{}
 	for i := 1; given.asked[0].Get("Filter."+string(rune('0'+i))+".Name") != ""; i++ {
-		filters[given.asked[0].Get("Filter."+string(rune('0'+i))+".Name")] = given.asked[0].Get("Filter." + string(rune('0'+i)) + ".Value.1")
+		filters[given.asked[0].Get(
+			"Filter."+string(rune('0'+i))+".Name",
+		)] = given.asked[0].Get("Filter." + string(rune('0'+i)) + ".Value.1")
 	}
 	for name, value := range map[string]string{"tag:team": "a", "tag-key": "use", "owner-id": "123456789012", "instance-match-criteria": "open", "state": "active"} {
 		if filters[name] != value {
@@ -109,12 +117,17 @@ func TestReservationsThatAreGoneAndThatMayNotBeRead(t *testing.T) {
 	a := newAccount(t)
 	wanted := class()
 	wanted.Spec.CapacityReservationSelectorTerms = []api.CapacityReservationSelectorTerm{{ID: "cr-0a"}}
-	given := a.answering(map[string]string{"DescribeCapacityReservations": failure("InvalidCapacityReservationId.NotFound")})
-	if facts := discover(t, a, wanted); facts.CapacityReservationsProblem.Message != "" || len(facts.CapacityReservations) != 0 {
+	given := a.answering(map[string]string{
+		"DescribeCapacityReservations": failure("InvalidCapacityReservationId.NotFound"),
+	})
+	if facts := discover(t, a, wanted); facts.CapacityReservationsProblem.Message != "" ||
+		len(facts.CapacityReservations) != 0 {
 		t.Errorf("gone: %+v", facts.CapacityReservationsProblem)
 	}
 	given.byAction["DescribeCapacityReservations"] = failure("UnauthorizedOperation")
-	if facts := discover(t, a, wanted); !strings.Contains(facts.CapacityReservationsProblem.Message, "spec.capacityReservationSelectorTerms") {
+	if facts := discover(t, a, wanted); !strings.Contains(
+		facts.CapacityReservationsProblem.Message, "spec.capacityReservationSelectorTerms",
+	) {
 		t.Errorf("denied: %+v", facts.CapacityReservationsProblem)
 	}
 	given.byAction["DescribeCapacityReservations"] = failure("RequestLimitExceeded")
@@ -135,11 +148,23 @@ func TestDiscoverFindsThePlacementGroup(t *testing.T) {
 		want            *api.PlacementGroup
 		reason, message string
 	}{
-		{"by name", group("available"), api.PlacementGroupSelector{Name: "mine"}, "GroupName.1", &api.PlacementGroup{ID: "pg-0a", Name: "mine", Strategy: "partition", PartitionCount: 3}, "", ""},
-		{"by id", group("available"), api.PlacementGroupSelector{ID: "pg-0a"}, "GroupId.1", &api.PlacementGroup{ID: "pg-0a", Name: "mine", Strategy: "partition", PartitionCount: 3}, "", ""},
+		{
+			"by name", group("available"), api.PlacementGroupSelector{Name: "mine"}, "GroupName.1",
+			&api.PlacementGroup{ID: "pg-0a", Name: "mine", Strategy: "partition", PartitionCount: 3}, "", "",
+		},
+		{
+			"by id", group("available"), api.PlacementGroupSelector{ID: "pg-0a"}, "GroupId.1",
+			&api.PlacementGroup{ID: "pg-0a", Name: "mine", Strategy: "partition", PartitionCount: 3}, "", "",
+		},
 		{"that goes", group("deleting"), api.PlacementGroupSelector{ID: "pg-0a"}, "GroupId.1", nil, "", ""},
-		{"that is not there", failure("InvalidPlacementGroup.Unknown"), api.PlacementGroupSelector{Name: "mine"}, "GroupName.1", nil, "", ""},
-		{"that may not be read", failure("UnauthorizedOperation"), api.PlacementGroupSelector{Name: "mine"}, "GroupName.1", nil, api.ReasonPlacementGroupResolutionFailed, "spec.placementGroupSelector"},
+		{
+			"that is not there", failure("InvalidPlacementGroup.Unknown"), api.PlacementGroupSelector{Name: "mine"},
+			"GroupName.1", nil, "", "",
+		},
+		{
+			"that may not be read", failure("UnauthorizedOperation"), api.PlacementGroupSelector{Name: "mine"},
+			"GroupName.1", nil, api.ReasonPlacementGroupResolutionFailed, "spec.placementGroupSelector",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			given := a.answering(map[string]string{"DescribePlacementGroups": test.answer})
@@ -149,7 +174,8 @@ func TestDiscoverFindsThePlacementGroup(t *testing.T) {
 			if got := facts.PlacementGroup; (got == nil) != (test.want == nil) || got != nil && *got != *test.want {
 				t.Errorf("got %+v, want %+v", got, test.want)
 			}
-			if problem := facts.PlacementGroupProblem; problem.Reason != test.reason || !strings.Contains(problem.Message, test.message) {
+			if problem := facts.PlacementGroupProblem; problem.Reason != test.reason ||
+				!strings.Contains(problem.Message, test.message) {
 				t.Errorf("problem %+v", problem)
 			}
 			if given.asked[0].Get(test.asked) == "" {

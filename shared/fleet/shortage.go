@@ -8,77 +8,84 @@ import (
 	"github.com/whittle-dev/whittle/shared/launch"
 )
 
-// Shortage is something that EC2 cannot give now. Another offering, or the same one
-// later, may be had.
+// Shortage is capacity that EC2 lacks now. Another offering, or the same one later, may have
+// capacity.
 type Shortage struct {
-	// Key is what to leave out, as catalog.Unavailable names it, For how long.
+	// Key is the key of catalog.Unavailable to leave out, and For the time.
 	Key string
 	For time.Duration
 	// Code and Message are EC2's.
 	Code, Message string
 }
 
-// lack is what a code of a shortage is about, and how long it is believed.
+// lack is the scope of a shortage, and the time for which Whittle believes it.
 type lack struct {
 	scope scope
 	lasts time.Duration
 }
 
-// scope is how much of EC2's offer a shortage is about.
+// scope is the part of EC2's offer that a shortage is about.
 type scope int
 
 const (
-	ofOffering     scope = iota + 1 // the type in the zone, bought this way
-	ofSubnet                        // all that would be launched in the subnet
-	ofQuota                         // all families that share the type's vCPU quota, bought this way
-	ofCapacityType                  // everything bought this way
-	ofEverything                    // whatever it is
-	ofGroupZone                     // all that would be launched into the placement group in the zone
+	ofOffering     scope = iota + 1 // the type in the zone, with this capacity type
+	ofSubnet                        // all launches in the subnet
+	ofQuota                         // all families with the type's vCPU quota, with this capacity type
+	ofCapacityType                  // all launches with this capacity type
+	ofEverything                    // all launches
+	ofGroupZone                     // all launches into the placement group in the zone
 )
 
-// lackOf tells what a code of a CreateFleet or RunInstances error is short of; false
-// where it is no shortage. Karpenter leaves out whatever it was for three minutes; here
-// the time is that in which the answer may change.
+// lackOf returns the shortage that an error code of CreateFleet or RunInstances stands for, or
+// false where it stands for none. Karpenter leaves out everything for three minutes. The times here
+// are those in which the answer may change.
+// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
 func lackOf(code string) (lack, bool) {
 	known, has := map[string]lack{
-		// Capacity comes and goes within minutes: Karpenter's time.
+		// Capacity changes within minutes. This is Karpenter's time.
 		"InsufficientInstanceCapacity": {ofOffering, catalog.UnavailableFor},
 		"InsufficientHostCapacity":     {ofOffering, catalog.UnavailableFor},
 		"InsufficientCapacity":         {ofOffering, catalog.UnavailableFor},
 		"UnfulfillableCapacity":        {ofOffering, catalog.UnavailableFor},
-		// No price is bid, so that it is the spot market that has moved above on-demand: it moves slowly, in steps of minutes.
+		// Whittle sets no maximum price, so the spot price is above on-demand. It changes slowly.
 		"SpotMaxPriceTooLow": {ofOffering, catalog.UnavailableFor},
-		// The zone does not have the type, or not with what is asked for: AWS adds types in days, but a change of the NodeClass may mend it sooner.
+		// The zone does not have the type, or not with these settings. AWS adds types within days,
+		// but a change of the EC2NodeClass may help sooner.
 		"Unsupported": {ofOffering, 15 * time.Minute},
-		// The reservation is used up; its count is read again each minute.
+		// The reservation is used up. Its count is read again each minute.
 		"ReservationCapacityExceeded": {ofOffering, time.Minute},
-		// Addresses come back as pods and nodes end; a subnet that was full is soon full again.
+		// Addresses become free as pods and nodes end, but a full subnet is soon full again.
 		"InsufficientFreeAddressesInSubnet": {ofSubnet, catalog.UnavailableFor},
-		// A quota is raised by a request to AWS, or has room again when instances of the same families end: minutes at the soonest.
+		// A quota has room again after a request to AWS, or when instances of the same families
+		// end.
 		"VcpuLimitExceeded":            {ofQuota, 5 * time.Minute},
 		"MaxSpotInstanceCountExceeded": {ofQuota, 5 * time.Minute},
 		"InstanceLimitExceeded":        {ofOffering, 5 * time.Minute},
-		// The account's number of fleets in a region: an instant one counts for moments.
+		// The account's number of fleets in a region. An instant fleet counts for moments.
 		"MaxFleetCountExceeded": {ofEverything, time.Minute},
-		// The account may not use spot until its service-linked role is there: one call mends it, and soon shows.
+		// The account may not use spot before its service-linked role exists. Creating it shows
+		// soon.
 		codeNoSpotRole: {ofCapacityType, catalog.UnavailableFor},
 	}[code]
 	return known, has
 }
 
-// codeNoSpotRole is what EC2 answers to the first spot request of an account whose caller may not create the role that spot needs.
+// codeNoSpotRole is EC2's answer to the first spot request of an account whose caller may not
+// create the service-linked role for spot.
 const codeNoSpotRole = "AuthFailure.ServiceLinkedRoleCreationNotPermitted"
 
-// spreadWords are in the message of a spread placement group that has as many instances in a zone as it can hold.
+// spreadWords are in EC2's message when a spread placement group has its maximum of instances in a
+// zone.
 // https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/placement-strategies.html#placement-groups-limitations-spread
 const spreadWords = "spread placement group"
 
-// shortage is what an error about one override of the request leaves out.
+// shortage returns the shortage that an error about one override of the request stands for, or
+// false where it stands for none.
 func shortage(request *launch.Request, override launch.Override, reservationID, code, message string) (Shortage, bool) {
 	about, short := lackOf(code)
 	group := ""
 	if len(request.Templates) > 0 {
-		group = request.Templates[0].Content.PlacementGroup // its class's, as that of all
+		group = request.Templates[0].Content.PlacementGroup // all templates have the group of their class
 	}
 	if group != "" && strings.Contains(message, spreadWords) {
 		about, short = lack{ofGroupZone, catalog.UnavailableFor}, true
@@ -87,7 +94,7 @@ func shortage(request *launch.Request, override launch.Override, reservationID, 
 		return Shortage{}, false
 	}
 	made := Shortage{For: about.lasts, Code: code, Message: message}
-	// A reserved instance is paid for by its reservation, and runs under the on-demand quota.
+	// Reserved instances count against the on-demand quota.
 	capacityType := request.CapacityType
 	switch about.scope {
 	case ofOffering:

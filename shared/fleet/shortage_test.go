@@ -14,14 +14,21 @@ func TestWhatAPlacementGroupLacksOthersMayHave(t *testing.T) {
 	for _, test := range []struct{ name, group, reservation, code, message, want string }{
 		{"without a group", "", "", "InsufficientInstanceCapacity", "", "spot:m5.large:us-east-1a"},
 		{"in a group", "pg-1", "", "InsufficientInstanceCapacity", "", "spot:m5.large:us-east-1a:pg-1"},
-		{"in a spread group that is full in the zone", "pg-1", "", "InsufficientInstanceCapacity", full, "*:*:us-east-1a:pg-1"},
+		{
+			"in a spread group that is full in the zone", "pg-1", "", "InsufficientInstanceCapacity", full,
+			"*:*:us-east-1a:pg-1",
+		},
 		{"whatever the code", "pg-1", "", "InstanceLimitExceeded", full, "*:*:us-east-1a:pg-1"},
 		{"those words without a group", "", "", "InsufficientInstanceCapacity", full, "spot:m5.large:us-east-1a"},
 		{"a reservation is used up for everyone", "pg-1", "cr-1", "ReservationCapacityExceeded", "", "reservation:cr-1"},
 		{"a quota is everyone's", "pg-1", "", "VcpuLimitExceeded", "", "quota:spot:standard"},
 	} {
-		request := &launch.Request{CapacityType: "spot", Templates: []launch.Template{{Content: nodeclass.LaunchTemplate{PlacementGroup: test.group}}}}
-		if got, short := shortage(request, override, test.reservation, test.code, test.message); !short || got.Key != test.want {
+		request := &launch.Request{
+			CapacityType: "spot",
+			Templates:    []launch.Template{{Content: nodeclass.LaunchTemplate{PlacementGroup: test.group}}},
+		}
+		if got, short := shortage(request, override, test.reservation, test.code, test.message); !short ||
+			got.Key != test.want {
 			t.Errorf("%s: %v %q, want %q", test.name, short, got.Key, test.want)
 		}
 	}

@@ -13,16 +13,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 )
 
-// Status is what EC2 says is wrong with an instance, or about to be done to it.
+// Status lists the failing status checks of an instance and the work that EC2 announced for it.
 // https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/monitoring-system-instance-status-check.html
 type Status struct {
-	// SystemImpaired and InstanceImpaired are since when these checks fail; zero where
-	// they do not.
+	// SystemImpaired and InstanceImpaired are the times since which these checks fail, or zero.
 	SystemImpaired, InstanceImpaired time.Time
 	Events                           []ScheduledEvent
 }
 
-// ScheduledEvent is work that EC2 has announced for an instance and not done yet.
+// ScheduledEvent is announced work that EC2 has not done yet.
 // https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/monitoring-instances-status-check_sched.html
 type ScheduledEvent struct {
 	ID        string
@@ -30,8 +29,8 @@ type ScheduledEvent struct {
 	NotBefore time.Time
 }
 
-// statusFilters pick the few instances that something is wrong with out of all that the
-// account has in the region. EC2 has no filter for tags here, and none that is an "or".
+// statusFilters selects the few instances with a failing check or announced work among all
+// instances of the account and region. EC2 has no filter for tags here, and no "or" of filters.
 func statusFilters() []types.Filter {
 	impaired := []string{string(types.SummaryStatusImpaired)}
 	return []types.Filter{
@@ -44,10 +43,10 @@ func statusFilters() []types.Filter {
 	}
 }
 
-// Statuses lists, by id, the account's instances in the region that fail a status check
-// or have work announced, the cluster's own and others. An instance that is well is not
-// listed. A check counts when EC2 says since when it fails; that of an attached volume
-// does not, as in Karpenter.
+// Statuses lists, by id, the instances of the account and region that fail a status check or have
+// announced work, including instances of others. It omits healthy instances. A check counts once
+// EC2 gives the time since which it fails. The check of attached volumes does not count, as in
+// Karpenter.
 func (c *Client) Statuses(ctx context.Context) (map[string]Status, error) {
 	found := map[string]Status{}
 	var mutex sync.Mutex
@@ -73,7 +72,9 @@ func (c *Client) Statuses(ctx context.Context) (map[string]Status, error) {
 
 func (c *Client) statuses(ctx context.Context, filter types.Filter) ([]types.InstanceStatus, error) {
 	var listed []types.InstanceStatus
-	pages := ec2.NewDescribeInstanceStatusPaginator(c.ec2, &ec2.DescribeInstanceStatusInput{Filters: []types.Filter{filter}})
+	pages := ec2.NewDescribeInstanceStatusPaginator(
+		c.ec2, &ec2.DescribeInstanceStatusInput{Filters: []types.Filter{filter}},
+	)
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
@@ -85,14 +86,21 @@ func (c *Client) statuses(ctx context.Context, filter types.Filter) ([]types.Ins
 }
 
 func status(described types.InstanceStatus) Status {
-	made := Status{SystemImpaired: failingSince(described.SystemStatus), InstanceImpaired: failingSince(described.InstanceStatus)}
+	made := Status{
+		SystemImpaired:   failingSince(described.SystemStatus),
+		InstanceImpaired: failingSince(described.InstanceStatus),
+	}
 	for _, event := range described.Events {
-		// EC2 lists for a while what is over, and says so in front of the description.
+		// EC2 lists finished work for a while, with a prefix in its description.
 		description := aws.ToString(event.Description)
-		if event.NotBefore == nil || strings.HasPrefix(description, "[Completed]") || strings.HasPrefix(description, "[Canceled]") {
+		if event.NotBefore == nil || strings.HasPrefix(description, "[Completed]") ||
+			strings.HasPrefix(description, "[Canceled]") {
 			continue
 		}
-		made.Events = append(made.Events, ScheduledEvent{ID: aws.ToString(event.InstanceEventId), Code: string(event.Code), NotBefore: *event.NotBefore})
+		made.Events = append(
+			made.Events,
+			ScheduledEvent{ID: aws.ToString(event.InstanceEventId), Code: string(event.Code), NotBefore: *event.NotBefore},
+		)
 	}
 	return made
 }
@@ -103,7 +111,8 @@ func failingSince(summary *types.InstanceStatusSummary) time.Time {
 	}
 	var first time.Time
 	for _, detail := range summary.Details {
-		if detail.Status == types.StatusTypeFailed && detail.ImpairedSince != nil && (first.IsZero() || detail.ImpairedSince.Before(first)) {
+		if detail.Status == types.StatusTypeFailed && detail.ImpairedSince != nil &&
+			(first.IsZero() || detail.ImpairedSince.Before(first)) {
 			first = *detail.ImpairedSince
 		}
 	}

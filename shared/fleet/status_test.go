@@ -23,7 +23,8 @@ func TestStatusesListWhatIsWrong(t *testing.T) {
 		}
 		return true
 	}
-	for deadline := time.Now().Add(time.Minute); !running() && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !running() &&
+		time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		continue
 	}
 	start := time.Now().Add(48 * time.Hour)
@@ -47,14 +48,17 @@ func TestStatusesListWhatIsWrong(t *testing.T) {
 		apart := time.Since(at) - ago
 		return apart > -time.Minute && apart < time.Minute
 	}
-	if system := statuses[ids["system"]]; !near(system.SystemImpaired, 5*time.Minute) || !system.InstanceImpaired.IsZero() || len(system.Events) != 0 {
+	if system := statuses[ids["system"]]; !near(system.SystemImpaired, 5*time.Minute) ||
+		!system.InstanceImpaired.IsZero() || len(system.Events) != 0 {
 		t.Errorf("system: %+v", system)
 	}
-	if instance := statuses[ids["instance"]]; !near(instance.InstanceImpaired, time.Minute) || !instance.SystemImpaired.IsZero() {
+	if instance := statuses[ids["instance"]]; !near(instance.InstanceImpaired, time.Minute) ||
+		!instance.SystemImpaired.IsZero() {
 		t.Errorf("instance: %+v", instance)
 	}
 	retired := statuses[ids["retired"]]
-	if len(retired.Events) != 1 || retired.Events[0].Code != "instance-retirement" || !near(retired.Events[0].NotBefore, -48*time.Hour) || retired.Events[0].ID == "" {
+	if len(retired.Events) != 1 || retired.Events[0].Code != "instance-retirement" ||
+		!near(retired.Events[0].NotBefore, -48*time.Hour) || retired.Events[0].ID == "" {
 		t.Errorf("retired: %+v", retired)
 	}
 	if err := a.service.Recover(ids["system"]); err != nil {
@@ -76,7 +80,8 @@ func TestWorkThatIsOverIsNoneThatLiesAhead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if events := statuses["i-1"].Events; len(events) != 1 || events[0].ID != "instance-event-3" || !statuses["i-1"].SystemImpaired.IsZero() {
+	if events := statuses["i-1"].Events; len(events) != 1 || events[0].ID != "instance-event-3" ||
+		!statuses["i-1"].SystemImpaired.IsZero() {
 		t.Errorf("listed %+v", statuses)
 	}
 }

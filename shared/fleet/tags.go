@@ -8,8 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 )
 
-// tagList gives the tags in the order of their keys, so that the same request
-// is the same bytes whenever it is made.
+// tagList returns the tags in the order of their keys, so that equal requests have equal bytes.
 func tagList(tags map[string]string) []types.Tag {
 	list := make([]types.Tag, 0, len(tags))
 	for _, key := range slices.Sorted(maps.Keys(tags)) {

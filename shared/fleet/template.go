@@ -15,13 +15,13 @@ import (
 	"github.com/whittle-dev/whittle/shared/nodeclass"
 )
 
-// ensureTemplate creates the launch template unless one of its name is there: a
-// name stands for a content, so that what is there is right.
+// ensureTemplate creates the launch template, unless it exists. A template's name is derived from
+// its content, so an existing template has the right content.
 func (c *Client) ensureTemplate(ctx context.Context, content nodeclass.LaunchTemplate) error {
 	if c.known(content.Name) {
 		return nil
 	}
-	// Launches side by side often want the same one: the first makes it.
+	// Concurrent launches often need the same template. The first one creates it.
 	c.making.Lock()
 	defer c.making.Unlock()
 	if c.known(content.Name) {
@@ -30,7 +30,9 @@ func (c *Client) ensureTemplate(ctx context.Context, content nodeclass.LaunchTem
 	_, err := c.ec2.CreateLaunchTemplate(ctx, &ec2.CreateLaunchTemplateInput{
 		LaunchTemplateName: aws.String(content.Name),
 		LaunchTemplateData: c.templateData(content),
-		TagSpecifications:  []types.TagSpecification{{ResourceType: types.ResourceTypeLaunchTemplate, Tags: tagList(content.Tags)}},
+		TagSpecifications: []types.TagSpecification{
+			{ResourceType: types.ResourceTypeLaunchTemplate, Tags: tagList(content.Tags)},
+		},
 	})
 	if err != nil && !exists(err) {
 		return fmt.Errorf("creating launch template %s: %w", content.Name, err)
@@ -41,16 +43,22 @@ func (c *Client) ensureTemplate(ctx context.Context, content nodeclass.LaunchTem
 
 func (c *Client) templateData(content nodeclass.LaunchTemplate) *types.RequestLaunchTemplateData {
 	data := &types.RequestLaunchTemplateData{
-		ImageId:                          aws.String(content.ImageID),
-		UserData:                         aws.String(base64.StdEncoding.EncodeToString([]byte(content.UserData))),
-		IamInstanceProfile:               &types.LaunchTemplateIamInstanceProfileSpecificationRequest{Name: aws.String(content.InstanceProfile)},
-		Monitoring:                       &types.LaunchTemplatesMonitoringRequest{Enabled: aws.Bool(content.DetailedMonitoring)},
+		ImageId:  aws.String(content.ImageID),
+		UserData: aws.String(base64.StdEncoding.EncodeToString([]byte(content.UserData))),
+		IamInstanceProfile: &types.LaunchTemplateIamInstanceProfileSpecificationRequest{
+			Name: aws.String(content.InstanceProfile),
+		},
+		Monitoring: &types.LaunchTemplatesMonitoringRequest{
+			Enabled: aws.Bool(content.DetailedMonitoring),
+		},
 		BlockDeviceMappings:              blockDevices(content.BlockDevices),
 		MetadataOptions:                  metadataOptions(content.MetadataOptions, c.ec2.Options().Region),
 		NetworkInterfaces:                networkInterfaces(content),
 		Placement:                        placement(content),
 		CapacityReservationSpecification: reservation(content),
-		TagSpecifications:                []types.LaunchTemplateTagSpecificationRequest{{ResourceType: types.ResourceTypeNetworkInterface, Tags: tagList(content.Tags)}},
+		TagSpecifications: []types.LaunchTemplateTagSpecificationRequest{
+			{ResourceType: types.ResourceTypeNetworkInterface, Tags: tagList(content.Tags)},
+		},
 	}
 	if content.SpotRequest {
 		data.TagSpecifications = append(data.TagSpecifications, types.LaunchTemplateTagSpecificationRequest{
@@ -58,32 +66,42 @@ func (c *Client) templateData(content nodeclass.LaunchTemplate) *types.RequestLa
 		})
 	}
 	if len(data.NetworkInterfaces) == 0 {
-		data.SecurityGroupIds = content.SecurityGroups // else the interfaces carry them
+		data.SecurityGroupIds = content.SecurityGroups // otherwise the interfaces have them
 	}
 	if options := content.CPUOptions; options != nil && options.NestedVirtualization != nil {
-		data.CpuOptions = &types.LaunchTemplateCpuOptionsRequest{NestedVirtualization: types.NestedVirtualizationSpecification(*options.NestedVirtualization)}
+		data.CpuOptions = &types.LaunchTemplateCpuOptionsRequest{
+			NestedVirtualization: types.NestedVirtualizationSpecification(*options.NestedVirtualization),
+		}
 	}
 	if content.Enclaves {
 		data.EnclaveOptions = &types.LaunchTemplateEnclaveOptionsRequest{Enabled: aws.Bool(true)}
 	}
 	switch {
 	case content.ReservationType == api.CapacityReservationTypeCapacityBlock:
-		data.InstanceMarketOptions = &types.LaunchTemplateInstanceMarketOptionsRequest{MarketType: types.MarketTypeCapacityBlock}
+		data.InstanceMarketOptions = &types.LaunchTemplateInstanceMarketOptionsRequest{
+			MarketType: types.MarketTypeCapacityBlock,
+		}
 	case content.Interruptible:
-		data.InstanceMarketOptions = &types.LaunchTemplateInstanceMarketOptionsRequest{MarketType: types.MarketTypeInterruptibleCapacityReservation}
+		data.InstanceMarketOptions = &types.LaunchTemplateInstanceMarketOptionsRequest{
+			MarketType: types.MarketTypeInterruptibleCapacityReservation,
+		}
 	}
 	return data
 }
 
-// reservation is where the instance's capacity comes from: the reservation and
-// nothing else, or no reservation, not even an open one that it would match.
+// reservation restricts the instance to its reservation. Without a reservation it excludes all of
+// them, including open ones that would match.
 func reservation(content nodeclass.LaunchTemplate) *types.LaunchTemplateCapacityReservationSpecificationRequest {
 	if content.ReservationID == "" {
-		return &types.LaunchTemplateCapacityReservationSpecificationRequest{CapacityReservationPreference: types.CapacityReservationPreferenceNone}
+		return &types.LaunchTemplateCapacityReservationSpecificationRequest{
+			CapacityReservationPreference: types.CapacityReservationPreferenceNone,
+		}
 	}
 	return &types.LaunchTemplateCapacityReservationSpecificationRequest{
 		CapacityReservationPreference: types.CapacityReservationPreferenceCapacityReservationsOnly,
-		CapacityReservationTarget:     &types.CapacityReservationTarget{CapacityReservationId: aws.String(content.ReservationID)},
+		CapacityReservationTarget: &types.CapacityReservationTarget{
+			CapacityReservationId: aws.String(content.ReservationID),
+		},
 	}
 }
 
@@ -101,7 +119,9 @@ func placement(content nodeclass.LaunchTemplate) *types.LaunchTemplatePlacementR
 	return request
 }
 
-func networkInterfaces(content nodeclass.LaunchTemplate) []types.LaunchTemplateInstanceNetworkInterfaceSpecificationRequest {
+func networkInterfaces(
+	content nodeclass.LaunchTemplate,
+) []types.LaunchTemplateInstanceNetworkInterfaceSpecificationRequest {
 	var requests []types.LaunchTemplateInstanceNetworkInterfaceSpecificationRequest
 	for _, wanted := range content.NetworkInterfaces {
 		request := types.LaunchTemplateInstanceNetworkInterfaceSpecificationRequest{
@@ -118,7 +138,8 @@ func networkInterfaces(content nodeclass.LaunchTemplate) []types.LaunchTemplateI
 		}
 		if tracking := wanted.ConnectionTracking; tracking != nil {
 			request.ConnectionTrackingSpecification = &types.ConnectionTrackingSpecificationRequest{
-				TcpEstablishedTimeout: tracking.TCPEstablishedTimeout, UdpStreamTimeout: tracking.UDPStreamTimeout, UdpTimeout: tracking.UDPTimeout,
+				TcpEstablishedTimeout: tracking.TCPEstablishedTimeout, UdpStreamTimeout: tracking.UDPStreamTimeout,
+				UdpTimeout: tracking.UDPTimeout,
 			}
 		}
 		requests = append(requests, request)
@@ -126,8 +147,8 @@ func networkInterfaces(content nodeclass.LaunchTemplate) []types.LaunchTemplateI
 	return requests
 }
 
-// knowsIPv6Metadata tells whether EC2 in the region takes HttpProtocolIpv6: in the
-// isolated partitions it does not.
+// knowsIPv6Metadata reports whether EC2 in the region accepts HttpProtocolIpv6. The isolated
+// partitions do not.
 func knowsIPv6Metadata(region string) bool {
 	for _, isolated := range []string{"us-iso-", "us-isob-", "us-isof-"} {
 		if strings.HasPrefix(region, isolated) {
@@ -138,7 +159,9 @@ func knowsIPv6Metadata(region string) bool {
 }
 
 func metadataOptions(options *api.MetadataOptions, region string) *types.LaunchTemplateInstanceMetadataOptionsRequest {
-	request := &types.LaunchTemplateInstanceMetadataOptionsRequest{InstanceMetadataTags: types.LaunchTemplateInstanceMetadataTagsStateDisabled}
+	request := &types.LaunchTemplateInstanceMetadataOptionsRequest{
+		InstanceMetadataTags: types.LaunchTemplateInstanceMetadataTagsStateDisabled,
+	}
 	if options == nil {
 		return request
 	}
@@ -169,7 +192,7 @@ func blockDevices(mappings []*api.BlockDeviceMapping) []types.LaunchTemplateBloc
 				Throughput:               narrow(device.Throughput),
 			}
 			if device.VolumeSize != nil {
-				// EC2 counts in GiB; a part of one is a whole one.
+				// EC2 uses whole GiB, so the size is rounded up.
 				request.Ebs.VolumeSize = aws.Int32(int32(math.Ceil(device.VolumeSize.AsApproximateFloat64() / (1 << 30))))
 			}
 		}

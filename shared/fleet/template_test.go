@@ -26,18 +26,30 @@ func TestTemplateDataSaysItInEC2sWords(t *testing.T) {
 			[]string{`"SecurityGroupIds":["sg-1"]`, `"NetworkInterfaces":null`, `"CapacityReservationPreference":"none"`, `"Placement":null`, `"HttpProtocolIpv6":"disabled"`,
 				`"InstanceMetadataTags":"disabled"`, `"ResourceType":"network-interface"`, `"EnclaveOptions":null`, `"InstanceMarketOptions":null`, `"CpuOptions":null`},
 			[]string{"spot-instances-request"}},
-		{"an isolated region", "us-isob-east-1", nodeclass.LaunchTemplate{MetadataOptions: options}, []string{`"HttpProtocolIpv6":""`}, nil},
-		{"a region of the government", "us-gov-west-1", nodeclass.LaunchTemplate{MetadataOptions: options}, []string{`"HttpProtocolIpv6":"disabled"`}, nil},
+		{
+			"an isolated region", "us-isob-east-1", nodeclass.LaunchTemplate{MetadataOptions: options},
+			[]string{`"HttpProtocolIpv6":""`}, nil,
+		},
+		{
+			"a region of the government", "us-gov-west-1", nodeclass.LaunchTemplate{MetadataOptions: options},
+			[]string{`"HttpProtocolIpv6":"disabled"`}, nil,
+		},
 		{"spot", "us-east-1", nodeclass.LaunchTemplate{SpotRequest: true, Tags: map[string]string{"a": "b"}},
 			[]string{`"ResourceType":"spot-instances-request"`}, nil},
 		{"a reservation", "us-east-1", nodeclass.LaunchTemplate{ReservationID: "cr-1", ReservationType: "default"},
 			[]string{`"CapacityReservationPreference":"capacity-reservations-only"`, `"CapacityReservationId":"cr-1"`, `"InstanceMarketOptions":null`}, nil},
-		{"a capacity block", "us-east-1", nodeclass.LaunchTemplate{ReservationID: "cr-1", ReservationType: "capacity-block"}, []string{`"MarketType":"capacity-block"`}, nil},
+		{
+			"a capacity block", "us-east-1",
+			nodeclass.LaunchTemplate{ReservationID: "cr-1", ReservationType: "capacity-block"},
+			[]string{`"MarketType":"capacity-block"`}, nil,
+		},
 		{"an interruptible reservation", "us-east-1", nodeclass.LaunchTemplate{ReservationID: "cr-1", Interruptible: true},
 			[]string{`"MarketType":"interruptible-capacity-reservation"`}, nil},
 		{"placed", "us-east-1", nodeclass.LaunchTemplate{Tenancy: "dedicated", PlacementGroup: "pg-1", Partition: 2},
 			[]string{`"Tenancy":"dedicated"`, `"GroupId":"pg-1"`, `"PartitionNumber":2`}, nil},
-		{"enclaves and processors", "us-east-1", nodeclass.LaunchTemplate{Enclaves: true, CPUOptions: &api.CPUOptions{NestedVirtualization: &enabled}},
+		{"enclaves and processors", "us-east-1", nodeclass.LaunchTemplate{
+			Enclaves: true, CPUOptions: &api.CPUOptions{NestedVirtualization: &enabled},
+		},
 			[]string{`"EnclaveOptions":{"Enabled":true}`, `"NestedVirtualization":"enabled"`}, nil},
 		{"interfaces", "us-east-1", nodeclass.LaunchTemplate{SecurityGroups: []string{"sg-1"}, NetworkInterfaces: []nodeclass.NetworkInterface{
 			{Type: "interface", PrimaryIPv6: true, IPv6Prefixes: &count, ConnectionTracking: &api.ConnectionTracking{UDPTimeout: &timeout}}, {Type: "efa-only", NetworkCard: 1, Device: 1}}},
@@ -66,8 +78,9 @@ func TestTemplateDataSaysItInEC2sWords(t *testing.T) {
 func TestDisksKeepAllTheirFields(t *testing.T) {
 	rate := int32(200)
 	text, err := json.Marshal(blockDevices([]*api.BlockDeviceMapping{{DeviceName: aws.String("/dev/xvdb"), EBS: &api.BlockDevice{
-		SnapshotID: aws.String("snap-1"), KMSKeyID: aws.String("alias/key"), VolumeInitializationRate: &rate, DeleteOnTermination: aws.Bool(false),
-		Encrypted: aws.Bool(true), VolumeType: aws.String("io2"), IOPS: aws.Int64(5000), Throughput: aws.Int64(300),
+		SnapshotID: aws.String("snap-1"), KMSKeyID: aws.String("alias/key"), VolumeInitializationRate: &rate,
+		DeleteOnTermination: aws.Bool(false),
+		Encrypted:           aws.Bool(true), VolumeType: aws.String("io2"), IOPS: aws.Int64(5000), Throughput: aws.Int64(300),
 	}}}))
 	if err != nil {
 		t.Fatal(err)

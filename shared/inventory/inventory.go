@@ -33,7 +33,10 @@ const (
 )
 
 // ErrNoCatalog tells that the catalogue has not been read yet.
-var ErrNoCatalog = errors.New("there is no catalogue of instance types yet: the catalog function writes it each hour and after an installation; invoke it now, or read its log")
+var ErrNoCatalog = errors.New(
+	"there is no catalogue of instance types yet: the catalog function writes it each hour and after an " +
+		"installation; invoke it now, or read its log",
+)
 
 // Catalog reads the catalogue; ErrNoCatalog when there is none.
 func Catalog(ctx context.Context, store Store) (*catalog.Snapshot, error) {
@@ -46,11 +49,17 @@ func Catalog(ctx context.Context, store Store) (*catalog.Snapshot, error) {
 	}
 	reader, err := gzip.NewReader(bytes.NewReader(stored.BinaryData[catalogKey]))
 	if err != nil {
-		return nil, fmt.Errorf("configmap %s/%s: binaryData %q is not gzip: delete it and invoke the catalog function: %w", cluster.Namespace, catalogName, catalogKey, err)
+		return nil, fmt.Errorf(
+			"configmap %s/%s: binaryData %q is not gzip: delete it and invoke the catalog function: %w",
+			cluster.Namespace, catalogName, catalogKey, err,
+		)
 	}
 	var snapshot catalog.Snapshot
 	if err := json.NewDecoder(reader).Decode(&snapshot); err != nil {
-		return nil, fmt.Errorf("configmap %s/%s: binaryData %q is not a catalogue: delete it and invoke the catalog function: %w", cluster.Namespace, catalogName, catalogKey, err)
+		return nil, fmt.Errorf(
+			"configmap %s/%s: binaryData %q is not a catalogue: delete it and invoke the catalog function: %w",
+			cluster.Namespace, catalogName, catalogKey, err,
+		)
 	}
 	return &snapshot, nil
 }
@@ -88,7 +97,10 @@ func compress(snapshot *catalog.Snapshot) ([]byte, error) {
 		return nil, fmt.Errorf("encoding the catalogue: %w", err)
 	}
 	if compressed.Len() > maximumSize {
-		return nil, fmt.Errorf("the catalogue of %d instance types has %d bytes, a ConfigMap holds %d", len(snapshot.InstanceTypes), compressed.Len(), maximumSize)
+		return nil, fmt.Errorf(
+			"the catalogue of %d instance types has %d bytes, a ConfigMap holds %d", len(snapshot.InstanceTypes),
+			compressed.Len(), maximumSize,
+		)
 	}
 	return compressed.Bytes(), nil
 }

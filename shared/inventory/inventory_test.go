@@ -112,7 +112,8 @@ func TestACatalogueThatCannotBeReadNamesTheMend(t *testing.T) {
 			object.Name = "whittle-catalog"
 			put(t, object)
 			_, err := inventory.Catalog(t.Context(), as(t, "provision"))
-			if err == nil || !strings.Contains(err.Error(), "whittle-system/whittle-catalog") || !strings.Contains(err.Error(), "delete it and invoke the catalog function") {
+			if err == nil || !strings.Contains(err.Error(), "whittle-system/whittle-catalog") ||
+				!strings.Contains(err.Error(), "delete it and invoke the catalog function") {
 				t.Errorf("error is %v", err)
 			}
 		})
@@ -132,7 +133,9 @@ func TestACatalogueTooLargeIsRefusedWithItsSize(t *testing.T) {
 	for range 60_000 {
 		// Names without a pattern: what cannot be compressed.
 		seed = seed*6364136223846793005 + 1442695040888963407
-		snapshot.InstanceTypes = append(snapshot.InstanceTypes, catalog.InstanceTypeInfo{InstanceType: fmt.Sprintf("%016x%016x", seed, seed*seed)})
+		snapshot.InstanceTypes = append(
+			snapshot.InstanceTypes, catalog.InstanceTypeInfo{InstanceType: fmt.Sprintf("%016x%016x", seed, seed*seed)},
+		)
 	}
 	err := inventory.PutCatalog(t.Context(), as(t, "catalog"), snapshot)
 	if err == nil || !strings.Contains(err.Error(), "60000 instance types") {
@@ -205,7 +208,9 @@ func TestWithoutRightsThereIsAnErrorAndNoEmptyAnswer(t *testing.T) {
 	if _, err := inventory.Unavailable(t.Context(), as(t, "ticker")); !apierrors.IsForbidden(err) {
 		t.Errorf("error is %v", err)
 	}
-	if err := inventory.MarkUnavailable(t.Context(), as(t, "ticker"), &catalog.Unavailable{}, catalogtest.Now); !apierrors.IsForbidden(err) {
+	if err := inventory.MarkUnavailable(
+		t.Context(), as(t, "ticker"), &catalog.Unavailable{}, catalogtest.Now,
+	); !apierrors.IsForbidden(err) {
 		t.Errorf("error is %v", err)
 	}
 }

@@ -28,8 +28,9 @@ func Learned(ctx context.Context, store Store) (*catalog.Learned, error) {
 	return learned, err
 }
 
-// PutLearned adds what has been seen, and returns all that is known then. Nothing is written unless that tells something new. Two who write at once
-// both get theirs in: the one that meets the other reads again.
+// PutLearned adds what has been seen, and returns all that is known then. Nothing is written unless
+// that tells something new. Two who write at once both get theirs in: the one that meets the other
+// reads again.
 func PutLearned(ctx context.Context, store Store, seen *catalog.Learned, now time.Time) (*catalog.Learned, error) {
 	var known *catalog.Learned
 	err := replace(func() error {
@@ -47,7 +48,8 @@ func PutLearned(ctx context.Context, store Store, seen *catalog.Learned, now tim
 	return known, err
 }
 
-// readLearned takes a ConfigMap that cannot be read for an empty one: each node that is there tells its capacity again.
+// readLearned takes a ConfigMap that cannot be read for an empty one: each node that is there tells
+// its capacity again.
 func readLearned(ctx context.Context, store Store) (*catalog.Learned, string, error) {
 	learned := &catalog.Learned{}
 	stored, err := store.ConfigMap(ctx, learnedName)

@@ -8,7 +8,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/cluster"
 )
 
-// Observed reads everything that has been learnt of EC2's offer since the catalogue was read; claims are all that there are.
+// Observed reads everything that has been learnt of EC2's offer since the catalogue was read;
+// claims are all that there are.
 func Observed(ctx context.Context, client *cluster.Client, claims []api.NodeClaim) (catalog.Observed, error) {
 	unavailable, err := Unavailable(ctx, client)
 	if err != nil {
@@ -22,5 +23,7 @@ func Observed(ctx context.Context, client *cluster.Client, claims []api.NodeClai
 	if err != nil {
 		return catalog.Observed{}, err
 	}
-	return catalog.Observed{Unavailable: unavailable, Learned: learned, Reservations: catalog.Available(counts, claims)}, nil
+	return catalog.Observed{
+		Unavailable: unavailable, Learned: learned, Reservations: catalog.Available(counts, claims),
+	}, nil
 }

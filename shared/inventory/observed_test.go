@@ -55,7 +55,9 @@ func TestLearnedCapacities(t *testing.T) {
 		return stored.ResourceVersion
 	}
 	before := version()
-	if _, err := inventory.PutLearned(t.Context(), as(t, "lifecycle"), seen(t, "m1.large", 8e9, now.Add(time.Hour)), now); err != nil {
+	if _, err := inventory.PutLearned(
+		t.Context(), as(t, "lifecycle"), seen(t, "m1.large", 8e9, now.Add(time.Hour)), now,
+	); err != nil {
 		t.Fatal(err)
 	}
 	if version() != before {
@@ -73,7 +75,9 @@ func TestLearnedCapacities(t *testing.T) {
 	}
 	// What has not been seen for long goes with the next write.
 	later := now.Add(catalog.LearnedFor)
-	if merged, err = inventory.PutLearned(t.Context(), as(t, "lifecycle"), seen(t, "c9.large", 4e9, later), later); err != nil || len(merged.Capacities) != 1 {
+	if merged, err = inventory.PutLearned(
+		t.Context(), as(t, "lifecycle"), seen(t, "c9.large", 4e9, later), later,
+	); err != nil || len(merged.Capacities) != 1 {
 		t.Errorf("%v, %v", merged, err)
 	}
 }
@@ -83,7 +87,8 @@ func TestReservationCounts(t *testing.T) {
 	if err := inventory.PutReservations(t.Context(), as(t, "lifecycle"), nil, now); err != nil {
 		t.Fatal(err)
 	}
-	if stored, err := as(t, "lifecycle").ConfigMap(t.Context(), "whittle-capacity-reservations"); stored != nil || err != nil {
+	if stored, err := as(t, "lifecycle").ConfigMap(t.Context(), "whittle-capacity-reservations"); stored != nil ||
+		err != nil {
 		t.Fatalf("without reservations there is %v, %v", stored, err)
 	}
 	for _, put := range []struct {
@@ -100,7 +105,8 @@ func TestReservationCounts(t *testing.T) {
 	}
 	counts, err := inventory.Reservations(t.Context(), as(t, "provision"))
 	want := map[string]catalog.ReservationCount{
-		"cr-1": {Available: 3, Time: now.Add(time.Minute)}, "cr-2": {Available: 2, Time: now}, "cr-3": {Available: 0, Time: now.Add(-time.Minute)},
+		"cr-1": {Available: 3, Time: now.Add(time.Minute)}, "cr-2": {Available: 2, Time: now},
+		"cr-3": {Available: 0, Time: now.Add(-time.Minute)},
 	}
 	if err != nil || !reflect.DeepEqual(counts, want) {
 		t.Errorf("%v, %v, want %v", counts, err, want)
@@ -109,7 +115,9 @@ func TestReservationCounts(t *testing.T) {
 		t.Errorf("available are %v", got)
 	}
 	// A reservation that is counted no more is forgotten.
-	if err := inventory.PutReservations(t.Context(), as(t, "provision"), map[string]int{"cr-4": 1}, now.Add(24*time.Hour)); err != nil {
+	if err := inventory.PutReservations(
+		t.Context(), as(t, "provision"), map[string]int{"cr-4": 1}, now.Add(24*time.Hour),
+	); err != nil {
 		t.Fatal(err)
 	}
 	if counts, err = inventory.Reservations(t.Context(), as(t, "disrupt")); err != nil || len(counts) != 2 {
@@ -147,13 +155,17 @@ func TestObservationsNeedRights(t *testing.T) {
 	if _, err := inventory.Learned(t.Context(), as(t, "ticker")); !apierrors.IsForbidden(err) {
 		t.Errorf("error is %v", err)
 	}
-	if _, err := inventory.PutLearned(t.Context(), as(t, "ticker"), seen(t, "m5.large", 8e9, now), now); !apierrors.IsForbidden(err) {
+	if _, err := inventory.PutLearned(
+		t.Context(), as(t, "ticker"), seen(t, "m5.large", 8e9, now), now,
+	); !apierrors.IsForbidden(err) {
 		t.Errorf("error is %v", err)
 	}
 	if _, err := inventory.Reservations(t.Context(), as(t, "ticker")); !apierrors.IsForbidden(err) {
 		t.Errorf("error is %v", err)
 	}
-	if err := inventory.PutReservations(t.Context(), as(t, "ticker"), map[string]int{"cr-1": 1}, now); !apierrors.IsForbidden(err) {
+	if err := inventory.PutReservations(
+		t.Context(), as(t, "ticker"), map[string]int{"cr-1": 1}, now,
+	); !apierrors.IsForbidden(err) {
 		t.Errorf("error is %v", err)
 	}
 }

@@ -12,19 +12,21 @@ import (
 const (
 	reservationsName = "whittle-capacity-reservations"
 	reservationsKey  = "reservations.json"
-	// reservationsFor is how long a count is kept that nobody reads anew: the reservation has gone, or no class selects it any more.
+	// reservationsFor is how long a count is kept that nobody reads anew: the reservation has gone,
+	// or no class selects it any more.
 	reservationsFor = 24 * time.Hour
 )
 
-// Reservations reads how many instances capacity reservations had left, by the reservation's id, each with the time at which EC2 said so: what was
-// launched since then is not in the count.
+// Reservations reads how many instances capacity reservations had left, by the reservation's id,
+// each with the time at which EC2 said so: what was launched since then is not in the count.
 func Reservations(ctx context.Context, store Store) (map[string]catalog.ReservationCount, error) {
 	counts, _, err := readReservations(ctx, store)
 	return counts, err
 }
 
-// PutReservations notes the counts that EC2 has given at the time read. Of two counts of one reservation the later stays, in whatever order they are
-// written. Without counts nothing is written.
+// PutReservations notes the counts that EC2 has given at the time read. Of two counts of one
+// reservation the later stays, in whatever order they are written. Without counts nothing is
+// written.
 func PutReservations(ctx context.Context, store Store, available map[string]int, read time.Time) error {
 	if len(available) == 0 {
 		return nil
@@ -39,12 +41,16 @@ func PutReservations(ctx context.Context, store Store, available map[string]int,
 				counts[id] = catalog.ReservationCount{Available: left, Time: read.UTC()}
 			}
 		}
-		maps.DeleteFunc(counts, func(_ string, count catalog.ReservationCount) bool { return read.Sub(count.Time) >= reservationsFor })
+		maps.DeleteFunc(
+			counts,
+			func(_ string, count catalog.ReservationCount) bool { return read.Sub(count.Time) >= reservationsFor },
+		)
 		return put(ctx, store, reservationsName, reservationsKey, version, counts)
 	})
 }
 
-// readReservations takes a ConfigMap that cannot be read for an empty one: reservations are not used until they are counted again, within a minute.
+// readReservations takes a ConfigMap that cannot be read for an empty one: reservations are not
+// used until they are counted again, within a minute.
 func readReservations(ctx context.Context, store Store) (map[string]catalog.ReservationCount, string, error) {
 	counts := map[string]catalog.ReservationCount{}
 	stored, err := store.ConfigMap(ctx, reservationsName)

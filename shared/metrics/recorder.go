@@ -11,8 +11,8 @@ import (
 // Value holds the values of one series of a metric at one moment.
 type Value struct {
 	Name Name
-	// Series is the value of the metric's own dimension, such as spot. It is empty for a metric with
-	// one series.
+	// Series is the value of the metric's own dimension, such as spot. It is empty for a metric
+	// with one series.
 	Series  string
 	Numbers []float64
 }
@@ -37,8 +37,8 @@ func NewRecorder(cluster string, out io.Writer, now func() time.Time) *Recorder 
 // Count returns one value of a metric with one series.
 func Count(name Name, number float64) Value { return Value{Name: name, Numbers: []float64{number}} }
 
-// CountOf returns one value of a series. A series that the metric does not have becomes Other, where
-// the metric has that, so that no new series is billed.
+// CountOf returns one value of a series. A series that the metric does not have becomes Other,
+// where the metric has that, so that no new series is billed.
 func CountOf(name Name, series string, number float64) Value {
 	if known := definition(name).Series; !slices.Contains(known, series) && slices.Contains(known, reasonOther) {
 		series = reasonOther

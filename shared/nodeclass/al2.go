@@ -37,7 +37,10 @@ func bootstrapScript(s settings) string {
 		words = append(words, "--local-disks", "raid0")
 	}
 	words = append(words, "--kubelet-extra-args", shellWord(kubeletFlags(s)))
-	return fmt.Sprintf("#!/bin/bash -xe\nexec > >(tee /var/log/user-data.log|logger -t user-data -s 2>/dev/console) 2>&1\n%s\n", strings.Join(words, " "))
+	return fmt.Sprintf(
+		"#!/bin/bash -xe\nexec > >(tee /var/log/user-data.log|logger -t user-data -s 2>/dev/console) 2>&1\n%s\n",
+		strings.Join(words, " "),
+	)
 }
 
 // shellWord quotes a word so that a shell takes it as it is.

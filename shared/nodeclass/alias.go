@@ -34,7 +34,10 @@ func Parameters(class *api.EC2NodeClass, kubernetes string) (map[string][]Varian
 		return bottlerocketParameters(alias.Version, kubernetes), nil
 	}
 	year := strings.TrimPrefix(alias.Family, "Windows")
-	name := fmt.Sprintf("/aws/service/ami-windows-latest/Windows_Server-%s-English-Core-EKS_Optimized-%s/image_id", year, kubernetes)
+	name := fmt.Sprintf(
+		"/aws/service/ami-windows-latest/Windows_Server-%s-English-Core-EKS_Optimized-%s/image_id", year,
+		kubernetes,
+	)
 	return map[string][]Variant{name: {windowsVariant(alias.Family)}}, nil
 }
 
@@ -44,9 +47,14 @@ func supported(alias api.Alias, kubernetes string) error {
 	text := strings.ToLower(alias.Family) + "@" + alias.Version
 	switch {
 	case alias.Family == api.AMIFamilyAL2 && atLeast(kubernetes, 33):
-		return fmt.Errorf("alias %s: AWS publishes no AL2 images for Kubernetes %s, only up to 1.32: use al2023", text, kubernetes)
+		return fmt.Errorf(
+			"alias %s: AWS publishes no AL2 images for Kubernetes %s, only up to 1.32: use al2023", text, kubernetes,
+		)
 	case alias.Family == api.AMIFamilyWindows2025 && !atLeast(kubernetes, 35):
-		return fmt.Errorf("alias %s: AWS publishes no Windows Server 2025 images for Kubernetes %s, only from 1.35 on: use windows2022", text, kubernetes)
+		return fmt.Errorf(
+			"alias %s: AWS publishes no Windows Server 2025 images for Kubernetes %s, only from 1.35 on: use windows2022",
+			text, kubernetes,
+		)
 	}
 	return nil
 }
@@ -71,7 +79,10 @@ func al2023Parameters(version, kubernetes string) map[string][]Variant {
 			if version != api.AliasVersionLatest {
 				image = fmt.Sprintf("amazon-eks-node-al2023-%s-%s-%s-%s", architecture, variant, kubernetes, version)
 			}
-			name := fmt.Sprintf("/aws/service/eks/optimized-ami/%s/amazon-linux-2023/%s/%s/%s/image_id", kubernetes, architecture, variant, image)
+			name := fmt.Sprintf(
+				"/aws/service/eks/optimized-ami/%s/amazon-linux-2023/%s/%s/%s/image_id", kubernetes, architecture,
+				variant, image,
+			)
 			parameters[name] = []Variant{variant}
 		}
 	}
@@ -88,7 +99,9 @@ func al2Parameters(version, kubernetes string) map[string][]Variant {
 		if version != api.AliasVersionLatest {
 			image = fmt.Sprintf("amazon-eks%s-node-%s-%s", suffix, kubernetes, version)
 		}
-		parameters[fmt.Sprintf("/aws/service/eks/optimized-ami/%s/amazon-linux-2%s/%s/image_id", kubernetes, suffix, image)] = variants
+		parameters[fmt.Sprintf(
+			"/aws/service/eks/optimized-ami/%s/amazon-linux-2%s/%s/image_id", kubernetes, suffix, image,
+		)] = variants
 	}
 	return parameters
 }
@@ -100,7 +113,9 @@ func bottlerocketParameters(version, kubernetes string) map[string][]Variant {
 	version = strings.TrimPrefix(version, "v")
 	for _, architecture := range []string{"x86_64", "arm64"} {
 		for suffix, variant := range map[string]Variant{"": VariantStandard, "-nvidia": VariantNVIDIA} {
-			parameters[fmt.Sprintf("/aws/service/bottlerocket/aws-k8s-%s%s/%s/%s/image_id", kubernetes, suffix, architecture, version)] = []Variant{variant}
+			parameters[fmt.Sprintf(
+				"/aws/service/bottlerocket/aws-k8s-%s%s/%s/%s/image_id", kubernetes, suffix, architecture, version,
+			)] = []Variant{variant}
 		}
 	}
 	return parameters

@@ -57,9 +57,18 @@ func TestParametersOfAnAlias(t *testing.T) {
 			"standard /aws/service/bottlerocket/aws-k8s-1.36/arm64/latest/image_id",
 			"standard /aws/service/bottlerocket/aws-k8s-1.36/x86_64/latest/image_id",
 		}},
-		{"windows2019@latest", "1.36", []string{"windows2019 /aws/service/ami-windows-latest/Windows_Server-2019-English-Core-EKS_Optimized-1.36/image_id"}},
-		{"windows2022@latest", "1.36", []string{"windows2022 /aws/service/ami-windows-latest/Windows_Server-2022-English-Core-EKS_Optimized-1.36/image_id"}},
-		{"windows2025@latest", "1.35", []string{"windows2025 /aws/service/ami-windows-latest/Windows_Server-2025-English-Core-EKS_Optimized-1.35/image_id"}},
+		{
+			"windows2019@latest", "1.36",
+			[]string{"windows2019 /aws/service/ami-windows-latest/Windows_Server-2019-English-Core-EKS_Optimized-1.36/image_id"},
+		},
+		{
+			"windows2022@latest", "1.36",
+			[]string{"windows2022 /aws/service/ami-windows-latest/Windows_Server-2022-English-Core-EKS_Optimized-1.36/image_id"},
+		},
+		{
+			"windows2025@latest", "1.35",
+			[]string{"windows2025 /aws/service/ami-windows-latest/Windows_Server-2025-English-Core-EKS_Optimized-1.35/image_id"},
+		},
 	} {
 		t.Run(test.alias, func(t *testing.T) {
 			parameters, err := Parameters(alias(test.alias), test.kubernetes)
@@ -91,13 +100,15 @@ func TestAliasesWithoutImages(t *testing.T) {
 		alias, kubernetes string
 		supported         bool
 	}{
-		{"al2@latest", "1.32", true}, {"al2@latest", "1.33", false}, {"al2@latest", "1.36", false}, {"al2@latest", "2.0", false},
+		{"al2@latest", "1.32", true}, {"al2@latest", "1.33", false}, {"al2@latest", "1.36", false},
+		{"al2@latest", "2.0", false},
 		{"windows2025@latest", "1.34", false}, {"windows2025@latest", "1.35", true}, {"windows2025@latest", "1.36", true},
 		{"windows2022@latest", "1.30", true}, {"al2023@latest", "1.33", true},
 	} {
 		if _, err := Parameters(alias(test.alias), test.kubernetes); (err == nil) != test.supported {
 			t.Errorf("%s on %s: %v", test.alias, test.kubernetes, err)
-		} else if err != nil && (!strings.Contains(err.Error(), test.alias) || !strings.Contains(err.Error(), test.kubernetes)) {
+		} else if err != nil &&
+			(!strings.Contains(err.Error(), test.alias) || !strings.Contains(err.Error(), test.kubernetes)) {
 			t.Errorf("%s on %s: %v", test.alias, test.kubernetes, err)
 		}
 	}
@@ -110,7 +121,10 @@ func TestImagesSayOnWhatTheyRun(t *testing.T) {
 		{ID: "ami-own", Architecture: "amd64", Created: young.AddDate(1, 0, 0)},
 		{ID: "ami-gpu", Architecture: "amd64", Variants: []Variant{VariantNVIDIA, VariantNeuron}, Created: young},
 		{ID: "ami-standard", Architecture: "amd64", Variants: []Variant{VariantStandard}, Created: young},
-		{ID: "ami-standard-old", Architecture: "amd64", Variants: []Variant{VariantStandard}, Created: young.AddDate(-1, 0, 0)},
+		{
+			ID: "ami-standard-old", Architecture: "amd64", Variants: []Variant{VariantStandard},
+			Created: young.AddDate(-1, 0, 0),
+		},
 		{ID: "ami-windows", Architecture: "amd64", Variants: []Variant{VariantWindows2022}, Created: young},
 	}
 	var got []string

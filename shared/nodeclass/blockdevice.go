@@ -26,5 +26,7 @@ func BlockDevices(class *api.EC2NodeClass) []*api.BlockDeviceMapping {
 
 func volume(name, size string) *api.BlockDeviceMapping {
 	kind, encrypted, quantity := "gp3", true, resource.MustParse(size)
-	return &api.BlockDeviceMapping{DeviceName: &name, EBS: &api.BlockDevice{Encrypted: &encrypted, VolumeType: &kind, VolumeSize: &quantity}}
+	return &api.BlockDeviceMapping{
+		DeviceName: &name, EBS: &api.BlockDevice{Encrypted: &encrypted, VolumeType: &kind, VolumeSize: &quantity},
+	}
 }

@@ -41,7 +41,10 @@ func bottlerocket(s settings, image api.AMI, own string) (string, error) {
 		labels[key] = value
 	}
 	if name, has := kubernetes["cluster-name"]; has && name != s.cluster.Name {
-		return "", fmt.Errorf("has settings.kubernetes.cluster-name %q, and its nodes join cluster %q: remove it, it is written for you", name, s.cluster.Name)
+		return "", fmt.Errorf(
+			"has settings.kubernetes.cluster-name %q, and its nodes join cluster %q: remove it, it is written for you",
+			name, s.cluster.Name,
+		)
 	}
 	kubernetes["cluster-name"] = s.cluster.Name
 	kubernetes["api-server"] = s.cluster.Endpoint
@@ -73,7 +76,8 @@ func bottlerocketKubelet(kubernetes table, k api.KubeletConfiguration) {
 		kubernetes["max-pods"] = *k.MaxPods
 	}
 	for name, values := range map[string]map[string]string{
-		"system-reserved": k.SystemReserved, "kube-reserved": k.KubeReserved, "eviction-hard": k.EvictionHard, "eviction-soft": k.EvictionSoft,
+		"system-reserved": k.SystemReserved, "kube-reserved": k.KubeReserved, "eviction-hard": k.EvictionHard,
+		"eviction-soft": k.EvictionSoft,
 	} {
 		if len(values) > 0 {
 			kubernetes[name] = values

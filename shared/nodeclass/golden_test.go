@@ -31,11 +31,15 @@ func everyKubeletSetting(family string) func(*api.EC2NodeClass) {
 		quota := false
 		c.Spec.Kubelet = &api.KubeletConfiguration{
 			ClusterDNS: []string{"10.0.0.53"}, MaxPods: number(42), PodsPerCore: number(8),
-			SystemReserved:              map[string]string{"memory": "200Mi", "cpu": "100m", "ephemeral-storage": "1Gi", "pid": "100"},
-			KubeReserved:                map[string]string{"cpu": "150m", "memory": "300Mi"},
-			EvictionHard:                map[string]string{"memory.available": "5%", "nodefs.available": "10%"},
-			EvictionSoft:                map[string]string{"memory.available": "500Mi", "nodefs.inodesFree": "15%"},
-			EvictionSoftGracePeriod:     map[string]metav1.Duration{"memory.available": {Duration: time.Minute}, "nodefs.inodesFree": {Duration: 90 * time.Second}},
+			SystemReserved: map[string]string{
+				"memory": "200Mi", "cpu": "100m", "ephemeral-storage": "1Gi", "pid": "100",
+			},
+			KubeReserved: map[string]string{"cpu": "150m", "memory": "300Mi"},
+			EvictionHard: map[string]string{"memory.available": "5%", "nodefs.available": "10%"},
+			EvictionSoft: map[string]string{"memory.available": "500Mi", "nodefs.inodesFree": "15%"},
+			EvictionSoftGracePeriod: map[string]metav1.Duration{
+				"memory.available": {Duration: time.Minute}, "nodefs.inodesFree": {Duration: 90 * time.Second},
+			},
 			EvictionMaxPodGracePeriod:   number(60),
 			ImageGCHighThresholdPercent: number(85), ImageGCLowThresholdPercent: number(80),
 			CPUCFSQuota: &quota,
@@ -70,8 +74,10 @@ own = ["taint:NoSchedule"]
 "pid.available" = "10%"
 `
 	ownPowerShell = "Write-Host \"own part\"\n$ok = 'yes'"
-	ownMIME       = "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"OWN\"\n\n--OWN\nContent-Type: text/x-shellscript; charset=\"us-ascii\"\n\n#!/bin/sh\necho one\n" +
-		"--OWN\nContent-Type: application/node.eks.aws\n\napiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec:\n  featureGates:\n    FastImagePull: true\n\n--OWN--\n"
+	ownMIME       = "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"OWN\"\n\n--OWN\nContent-Type: " +
+		"text/x-shellscript; charset=\"us-ascii\"\n\n#!/bin/sh\necho one\n" +
+		"--OWN\nContent-Type: application/node.eks.aws\n\napiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec:\n  " +
+		"featureGates:\n    FastImagePull: true\n\n--OWN--\n"
 )
 
 func TestUserDataOfEachFamily(t *testing.T) {
@@ -87,7 +93,8 @@ func TestUserDataOfEachFamily(t *testing.T) {
 		{api.AMIFamilyCustom, "anything", "anything: {at all"},
 	} {
 		taints := []corev1.Taint{
-			api.UnregisteredNoExecuteTaint(), {Key: "gpu", Value: "yes", Effect: corev1.TaintEffectNoSchedule}, {Key: "gpu", Value: "no", Effect: corev1.TaintEffectPreferNoSchedule},
+			api.UnregisteredNoExecuteTaint(), {Key: "gpu", Value: "yes", Effect: corev1.TaintEffectNoSchedule},
+			{Key: "gpu", Value: "no", Effect: corev1.TaintEffectPreferNoSchedule},
 		}
 		how := join()
 		how.Taints = taints
@@ -149,38 +156,59 @@ func TestUserDataThatCannotBeIsRefusedByName(t *testing.T) {
 	for _, test := range []struct{ name, family, own, want string }{
 		{"MIME that is not multipart", "AL2023", "MIME-Version: 1.0\nContent-Type: text/plain\n\nhello", "not multipart"},
 		{"MIME without a boundary", "AL2", "MIME-Version: 1.0\nContent-Type: multipart/mixed\n\nhello", "boundary"},
-		{"MIME whose boundary is another", "AL2023", "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"A\"\n\n--B\nContent-Type: text/plain\n\nx\n--B--\n", "--A"},
-		{"MIME cut short", "AL2", "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"A\"\n\n--A\nContent-Type: text/plain\n\nx\n", "not well-formed MIME"},
+		{
+			"MIME whose boundary is another", "AL2023",
+			"MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"A\"\n\n--B\nContent-Type: text/plain\n\nx\n--B--\n",
+			"--A",
+		},
+		{
+			"MIME cut short", "AL2",
+			"MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"A\"\n\n--A\nContent-Type: text/plain\n\nx\n",
+			"not well-formed MIME",
+		},
 		{"MIME with broken headers", "AL2023", "MIME-Version: 1.0\nno colon here\n\nx", "not well-formed MIME"},
 		{"a script that would end the document", "AL2023", "#!/bin/sh\ncat <<E\n--//--\nE\n", "--//"},
-		{"a part that would end the document", "AL2", "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"A\"\n\n--A\nContent-Type: text/plain\n\nx\n--//--\n--A--\n", "--//"},
+		{
+			"a part that would end the document", "AL2",
+			"MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"A\"\n\n--A\nContent-Type: " +
+				"text/plain\n\nx\n--//--\n--A--\n",
+			"--//",
+		},
 		{"TOML that is none", "Bottlerocket", "[settings.kubernetes\nx = 1", "line 1"},
 		{"TOML with a key twice", "Bottlerocket", "a = 1\na = 2\n", "TOML"},
 		{"a script for Bottlerocket", "Bottlerocket", ownScript, "TOML"},
 		{"settings that are no table", "Bottlerocket", "settings = 3\n", "settings is 3 and not a table"},
-		{"labels that are no table", "Bottlerocket", "[settings.kubernetes]\nnode-labels = \"a=b\"\n", "settings.kubernetes.node-labels"},
+		{
+			"labels that are no table", "Bottlerocket", "[settings.kubernetes]\nnode-labels = \"a=b\"\n",
+			"settings.kubernetes.node-labels",
+		},
 		{"an element that is not closed", "Windows2022", "<powershell>\nx", "</powershell>"},
 		{"two elements", "Windows2022", "<powershell>x</powershell><powershell>y</powershell>", "inside"},
 		{"another element", "Windows2019", "<script>dir</script>", "<script>"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := UserData(class(test.own, family(test.family)), join())
-			if err == nil || !strings.Contains(err.Error(), `ec2nodeclass "default": spec.userData: `) || !strings.Contains(err.Error(), test.want) {
+			if err == nil || !strings.Contains(err.Error(), `ec2nodeclass "default": spec.userData: `) ||
+				!strings.Contains(err.Error(), test.want) {
 				t.Errorf("%v, want it to name the field and %q", err, test.want)
 			}
 		})
 	}
-	if _, err := UserData(class("", family("Plan9")), join()); err == nil || !strings.Contains(err.Error(), "spec.amiFamily") {
+	if _, err := UserData(class("", family("Plan9")), join()); err == nil ||
+		!strings.Contains(err.Error(), "spec.amiFamily") {
 		t.Errorf("an unknown family: %v", err)
 	}
 }
 
 func TestBottlerocketMountsByItsRelease(t *testing.T) {
 	policy := api.InstanceStorePolicyRAID0
-	disks := class("", family(api.AMIFamilyBottlerocket), func(c *api.EC2NodeClass) { c.Spec.InstanceStorePolicy = &policy })
+	disks := class(
+		"", family(api.AMIFamilyBottlerocket), func(c *api.EC2NodeClass) { c.Spec.InstanceStorePolicy = &policy },
+	)
 	for name, dirs := range map[string]bool{
-		"bottlerocket-aws-k8s-1.36-x86_64-v1.45.2-0123abcd": true, "bottlerocket-aws-k8s-1.36-nvidia-aarch64-v1.46.0-0123abcd": false,
-		"bottlerocket-aws-k8s-1.36-x86_64-v2.0.0-0123abcd": false, "own-image-v1.50.0": true, "": true,
+		"bottlerocket-aws-k8s-1.36-x86_64-v1.45.2-0123abcd":         true,
+		"bottlerocket-aws-k8s-1.36-nvidia-aarch64-v1.46.0-0123abcd": false,
+		"bottlerocket-aws-k8s-1.36-x86_64-v2.0.0-0123abcd":          false, "own-image-v1.50.0": true, "": true,
 	} {
 		template, err := Template(disks, api.AMI{ID: "ami-1", Name: name}, join(), Variation{}, nil)
 		if err != nil || strings.Contains(template.UserData, "--dirs") != dirs {

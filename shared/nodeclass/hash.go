@@ -21,7 +21,10 @@ import (
 // where there are any. The order of lists and of maps makes no difference, and a
 // field that is empty none from one that is not there.
 func Hash(class *api.EC2NodeClass, certificateAuthority []byte) (string, error) {
-	parts := []any{class.Spec, cmp.Or(class.AMIFamily(), api.AMIFamilyCustom), base64.StdEncoding.EncodeToString(certificateAuthority)}
+	parts := []any{
+		class.Spec, cmp.Or(class.AMIFamily(), api.AMIFamilyCustom),
+		base64.StdEncoding.EncodeToString(certificateAuthority),
+	}
 	if settings := class.Spec.Kubelet; settings != nil && len(settings.Other) > 0 {
 		other, err := sortedJSON(settings.Other)
 		if err != nil {

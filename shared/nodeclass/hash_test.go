@@ -18,14 +18,18 @@ func pointer[T any](value T) *T { return &value }
 func hashed() *api.EC2NodeClass {
 	c := &api.EC2NodeClass{}
 	c.Spec = api.EC2NodeClassSpec{
-		Role: "role-1", Tags: map[string]string{"keyTag-1": "valueTag-1", "keyTag-2": "valueTag-2"}, Context: pointer("fake-context"), UserData: pointer("userdata-test-1"),
+		Role: "role-1", Tags: map[string]string{"keyTag-1": "valueTag-1", "keyTag-2": "valueTag-2"},
+		Context: pointer("fake-context"), UserData: pointer("userdata-test-1"),
 		DetailedMonitoring: pointer(false), AssociatePublicIPAddress: pointer(false),
 		MetadataOptions: &api.MetadataOptions{
-			HTTPEndpoint: pointer("disabled"), HTTPProtocolIPv6: pointer("disabled"), HTTPPutResponseHopLimit: pointer(int64(1)), HTTPTokens: pointer("optional"),
+			HTTPEndpoint: pointer("disabled"), HTTPProtocolIPv6: pointer("disabled"),
+			HTTPPutResponseHopLimit: pointer(int64(1)), HTTPTokens: pointer("optional"),
 		},
 		BlockDeviceMappings: []*api.BlockDeviceMapping{{DeviceName: pointer("map-device-1"), EBS: &api.BlockDevice{
-			DeleteOnTermination: pointer(false), Encrypted: pointer(false), IOPS: pointer(int64(0)), Throughput: pointer(int64(0)), KMSKeyID: pointer("fakeKMSKeyID"),
-			SnapshotID: pointer("fakeSnapshot"), VolumeSize: resource.NewScaledQuantity(2, resource.Giga), VolumeType: pointer("standard"),
+			DeleteOnTermination: pointer(false), Encrypted: pointer(false), IOPS: pointer(int64(0)),
+			Throughput: pointer(int64(0)), KMSKeyID: pointer("fakeKMSKeyID"),
+			SnapshotID: pointer("fakeSnapshot"), VolumeSize: resource.NewScaledQuantity(2, resource.Giga),
+			VolumeType: pointer("standard"),
 		}}, {DeviceName: pointer("map-device-2")}},
 	}
 	return c
@@ -44,12 +48,20 @@ func TestTheSpecHashesAsKarpenters(t *testing.T) {
 		{"user data", func(s *api.EC2NodeClassSpec) { s.UserData = pointer("userdata-test-2") }, 9034828637236670345},
 		{"context", func(s *api.EC2NodeClassSpec) { s.Context = pointer("context-2") }, 13953931752662869657},
 		{"monitoring", func(s *api.EC2NodeClassSpec) { s.DetailedMonitoring = pointer(true) }, 14187487647319890991},
-		{"instance store", func(s *api.EC2NodeClassSpec) { s.InstanceStorePolicy = pointer(api.InstanceStorePolicyRAID0) }, 4160809219257698490},
+		{
+			"instance store",
+			func(s *api.EC2NodeClassSpec) { s.InstanceStorePolicy = pointer(api.InstanceStorePolicyRAID0) },
+			4160809219257698490,
+		},
 		{"public address", func(s *api.EC2NodeClassSpec) { s.AssociatePublicIPAddress = pointer(true) }, 4469320567057431454},
 		{"volume size", func(s *api.EC2NodeClassSpec) {
 			s.BlockDeviceMappings[0].EBS.VolumeSize = resource.NewScaledQuantity(10, resource.Giga)
 		}, 5906178522470964189},
-		{"instance profile", func(s *api.EC2NodeClassSpec) { s.Role, s.InstanceProfile = "", pointer("test-instance-profile") }, 5855570904022890593},
+		{
+			"instance profile",
+			func(s *api.EC2NodeClassSpec) { s.Role, s.InstanceProfile = "", pointer("test-instance-profile") },
+			5855570904022890593,
+		},
 		{"selectors", func(s *api.EC2NodeClassSpec) {
 			s.SubnetSelectorTerms = []api.SubnetSelectorTerm{{ID: "subnet-1"}}
 			s.SecurityGroupSelectorTerms = []api.SecurityGroupSelectorTerm{{ID: "sg-1"}}
@@ -123,8 +135,16 @@ func TestHashChangesWithWhatANodeIsLaunchedWith(t *testing.T) {
 	}
 	// The same settings of the kubelet, however they are stored.
 	one, other := hashed(), hashed()
-	one.Spec.Kubelet = &api.KubeletConfiguration{EvictionSoftGracePeriod: map[string]metav1.Duration{"a": {Duration: 1}}, Other: map[string]json.RawMessage{"z": json.RawMessage(`{"b": 1, "a": 2}`), "y": json.RawMessage("1")}}
-	other.Spec.Kubelet = &api.KubeletConfiguration{EvictionSoftGracePeriod: map[string]metav1.Duration{"a": {Duration: 1}}, Other: map[string]json.RawMessage{"y": json.RawMessage("1"), "z": json.RawMessage(`{"a":2,"b":1}`)}}
+	one.Spec.Kubelet = &api.KubeletConfiguration{
+		EvictionSoftGracePeriod: map[string]metav1.Duration{"a": {Duration: 1}},
+		Other: map[string]json.RawMessage{
+			"z": json.RawMessage(`{"b": 1, "a": 2}`), "y": json.RawMessage("1"),
+		},
+	}
+	other.Spec.Kubelet = &api.KubeletConfiguration{
+		EvictionSoftGracePeriod: map[string]metav1.Duration{"a": {Duration: 1}},
+		Other:                   map[string]json.RawMessage{"y": json.RawMessage("1"), "z": json.RawMessage(`{"a":2,"b":1}`)},
+	}
 	if hash(one, authority) != hash(other, authority) {
 		t.Error("the order of the kubelet's settings is drift")
 	}

@@ -63,7 +63,10 @@ func images(found []Image) []api.AMI {
 			if purpose := (use{image.Architecture, variant}); image.Architecture != "" && !seen[purpose] {
 				seen[purpose] = true
 				chosen = append(chosen, choice{
-					AMI:     api.AMI{ID: image.ID, Name: image.Name, Deprecated: image.Deprecated, Requirements: requirements(image.Architecture, variant)},
+					AMI: api.AMI{
+						ID: image.ID, Name: image.Name, Deprecated: image.Deprecated,
+						Requirements: requirements(image.Architecture, variant),
+					},
 					variant: variant,
 				})
 			}
@@ -112,7 +115,10 @@ func requirements(architecture string, variant Variant) []corev1.NodeSelectorReq
 	}
 	switch variant {
 	case VariantStandard:
-		return append(list, is(api.LabelInstanceGPUCount, corev1.NodeSelectorOpDoesNotExist), is(api.LabelInstanceAcceleratorCount, corev1.NodeSelectorOpDoesNotExist))
+		return append(
+			list, is(api.LabelInstanceGPUCount, corev1.NodeSelectorOpDoesNotExist),
+			is(api.LabelInstanceAcceleratorCount, corev1.NodeSelectorOpDoesNotExist),
+		)
 	case VariantNVIDIA:
 		return append(list, is(api.LabelInstanceGPUCount, corev1.NodeSelectorOpExists))
 	case VariantNeuron:

@@ -33,7 +33,13 @@ func networkInterfaces(class *api.EC2NodeClass, ipv6 bool, efa int) []NetworkInt
 	switch {
 	case len(spec.NetworkInterfaces) > 0:
 		for _, given := range spec.NetworkInterfaces {
-			list = append(list, NetworkInterface{NetworkCard: int(given.NetworkCardIndex), Device: int(given.DeviceIndex), Type: string(given.InterfaceType)})
+			list = append(
+				list,
+				NetworkInterface{
+					NetworkCard: int(given.NetworkCardIndex), Device: int(given.DeviceIndex),
+					Type: string(given.InterfaceType),
+				},
+			)
 		}
 	case efa > 0:
 		for card := range efa {

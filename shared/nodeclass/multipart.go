@@ -70,7 +70,9 @@ func (u userParts) copy(parts *multipart.Writer, own string) error {
 	}
 	kind, parameters, err := mime.ParseMediaType(message.Header.Get("Content-Type"))
 	if err != nil || !strings.HasPrefix(kind, "multipart/") || parameters["boundary"] == "" {
-		return fmt.Errorf("is MIME, but its Content-Type %q is not multipart with a boundary", message.Header.Get("Content-Type"))
+		return fmt.Errorf(
+			"is MIME, but its Content-Type %q is not multipart with a boundary", message.Header.Get("Content-Type"),
+		)
 	}
 	reader := multipart.NewReader(message.Body, parameters["boundary"])
 	for count := 0; ; count++ {
@@ -120,7 +122,9 @@ func (u userParts) checkPart(header textproto.MIMEHeader, body []byte) error {
 func checkBoundary(body string) error {
 	for line := range strings.Lines(body) {
 		if strings.HasPrefix(line, "--"+boundary) {
-			return fmt.Errorf("has a line that begins with --%s, which separates the parts of the whole: write it otherwise", boundary)
+			return fmt.Errorf(
+				"has a line that begins with --%s, which separates the parts of the whole: write it otherwise", boundary,
+			)
 		}
 	}
 	return nil

@@ -29,7 +29,8 @@ func isNodeConfig(text string) bool {
 	for line := range strings.Lines(text) {
 		key, value, found := strings.Cut(line, ":")
 		value = strings.Trim(strings.TrimSpace(value), `"'`)
-		if found && (key == "kind" && value == "NodeConfig" || key == "apiVersion" && strings.HasPrefix(value, nodeConfigVersion)) {
+		if found &&
+			(key == "kind" && value == "NodeConfig" || key == "apiVersion" && strings.HasPrefix(value, nodeConfigVersion)) {
 			return true
 		}
 	}
@@ -45,10 +46,17 @@ func checkNodeConfig(text []byte, cluster string) error {
 		return fmt.Errorf("has a NodeConfig that is not well-formed YAML: %w", err)
 	}
 	if !strings.HasPrefix(config.APIVersion, nodeConfigVersion) || config.Kind != "NodeConfig" {
-		return fmt.Errorf("has a part of type %s with apiVersion %q and kind %q: want %sv1alpha1 and NodeConfig", nodeConfigType, config.APIVersion, config.Kind, nodeConfigVersion)
+		return fmt.Errorf(
+			"has a part of type %s with apiVersion %q and kind %q: want %sv1alpha1 and NodeConfig", nodeConfigType,
+			config.APIVersion, config.Kind, nodeConfigVersion,
+		)
 	}
 	if name := config.Spec.Cluster.Name; name != "" && name != cluster {
-		return fmt.Errorf("has a NodeConfig whose spec.cluster.name is %q, and its nodes join cluster %q: remove spec.cluster, which is written for you", name, cluster)
+		return fmt.Errorf(
+			"has a NodeConfig whose spec.cluster.name is %q, and its nodes join cluster %q: remove spec.cluster, which is "+
+				"written for you",
+			name, cluster,
+		)
 	}
 	return nil
 }

@@ -50,7 +50,8 @@ func Launchable(class *api.EC2NodeClass) bool {
 func Refuse(class *api.EC2NodeClass, conditionType, message string, now time.Time) ([]metav1.Condition, bool) {
 	conditions := slices.Clone(class.Status.Conditions)
 	changed := api.SetCondition(&conditions, metav1.Condition{
-		Type: conditionType, Status: metav1.ConditionFalse, Reason: api.ReasonLaunchRefused, Message: message, ObservedGeneration: class.Generation,
+		Type: conditionType, Status: metav1.ConditionFalse, Reason: api.ReasonLaunchRefused, Message: message,
+		ObservedGeneration: class.Generation,
 	}, now)
 	changed = api.SetReady(&conditions, readyDependents(class), class.Generation, now) || changed
 	return conditions, changed
@@ -63,7 +64,11 @@ func Absolve(class *api.EC2NodeClass, now time.Time) ([]metav1.Condition, bool) 
 	changed := false
 	for i := range conditions {
 		if isRefusal(&conditions[i]) {
-			changed = api.SetCondition(&conditions, metav1.Condition{Type: conditions[i].Type, Status: metav1.ConditionTrue, ObservedGeneration: class.Generation}, now) || changed
+			changed = api.SetCondition(
+				&conditions,
+				metav1.Condition{Type: conditions[i].Type, Status: metav1.ConditionTrue, ObservedGeneration: class.Generation},
+				now,
+			) || changed
 		}
 	}
 	if changed {
@@ -81,7 +86,8 @@ func (c conditions) holdRefusals(class *api.EC2NodeClass) {
 	for i := range class.Status.Conditions {
 		earlier := &class.Status.Conditions[i]
 		found := api.GetCondition(c.status.Conditions, earlier.Type)
-		if isRefusal(earlier) && earlier.ObservedGeneration == c.generation && c.now.Sub(earlier.LastTransitionTime.Time) < refusalHolds &&
+		if isRefusal(earlier) && earlier.ObservedGeneration == c.generation &&
+			c.now.Sub(earlier.LastTransitionTime.Time) < refusalHolds &&
 			found != nil && found.Status == metav1.ConditionTrue {
 			*found = *earlier
 		}
@@ -109,5 +115,6 @@ func sameSelection(a, b *api.EC2NodeClassStatus) bool {
 		}
 		return ids
 	}
-	return slices.Equal(subnets(a), subnets(b)) && slices.Equal(groups(a), groups(b)) && slices.Equal(images(a), images(b)) && a.InstanceProfile == b.InstanceProfile
+	return slices.Equal(subnets(a), subnets(b)) && slices.Equal(groups(a), groups(b)) &&
+		slices.Equal(images(a), images(b)) && a.InstanceProfile == b.InstanceProfile
 }

@@ -15,8 +15,9 @@ func TestARefusedLaunchStands(t *testing.T) {
 	good := func() Facts {
 		return Facts{
 			Subnets:        []Subnet{{ID: "subnet-1", FreeAddresses: 10}, {ID: "subnet-2", FreeAddresses: 20}},
-			SecurityGroups: []api.SecurityGroup{{ID: "sg-1"}}, Images: []Image{{ID: "ami-1", Architecture: "amd64"}}, InstanceProfile: "nodes",
-			Authorization: Authorization{Asked: true},
+			SecurityGroups: []api.SecurityGroup{{ID: "sg-1"}}, Images: []Image{{ID: "ami-1", Architecture: "amd64"}},
+			InstanceProfile: "nodes",
+			Authorization:   Authorization{Asked: true},
 		}
 	}
 	resolved := func(class *api.EC2NodeClass, facts Facts, now time.Time) *api.EC2NodeClass {
@@ -45,8 +46,14 @@ func TestARefusedLaunchStands(t *testing.T) {
 			stands bool
 		}{
 			{"as it is", time.Minute, func(*api.EC2NodeClass, *Facts) {}, true},
-			{"with other free addresses", time.Minute, func(_ *api.EC2NodeClass, f *Facts) { f.Subnets[0].FreeAddresses = 30 }, true},
-			{"when nobody has asked", time.Minute, func(_ *api.EC2NodeClass, f *Facts) { f.Authorization = Authorization{} }, true},
+			{
+				"with other free addresses", time.Minute,
+				func(_ *api.EC2NodeClass, f *Facts) { f.Subnets[0].FreeAddresses = 30 }, true,
+			},
+			{
+				"when nobody has asked", time.Minute,
+				func(_ *api.EC2NodeClass, f *Facts) { f.Authorization = Authorization{} }, true,
+			},
 			{"just before its time is over", refusalHolds - time.Second, func(*api.EC2NodeClass, *Facts) {}, true},
 			{"when its time is over", refusalHolds, func(*api.EC2NodeClass, *Facts) {}, false},
 			{"after a change of the spec", time.Minute, func(c *api.EC2NodeClass, _ *Facts) { c.Generation++ }, false},
@@ -54,17 +61,22 @@ func TestARefusedLaunchStands(t *testing.T) {
 			{"with another group", time.Minute, func(_ *api.EC2NodeClass, f *Facts) { f.SecurityGroups[0].ID = "sg-2" }, false},
 			{"with another image", time.Minute, func(_ *api.EC2NodeClass, f *Facts) { f.Images[0].ID = "ami-2" }, false},
 			{"with another profile", time.Minute, func(_ *api.EC2NodeClass, f *Facts) { f.InstanceProfile = "others" }, false},
-			{"after a launch", time.Minute, func(c *api.EC2NodeClass, _ *Facts) { c.Status.Conditions, _ = Absolve(c, began) }, false},
+			{
+				"after a launch", time.Minute,
+				func(c *api.EC2NodeClass, _ *Facts) { c.Status.Conditions, _ = Absolve(c, began) }, false,
+			},
 		} {
 			t.Run(conditionType+" "+test.name, func(t *testing.T) {
 				made, facts := refused(conditionType), good()
 				test.change(made, &facts)
 				resolved(made, facts, began.Add(test.after))
 				got := api.GetCondition(made.Status.Conditions, conditionType)
-				if stands := got.Status == metav1.ConditionFalse; stands != test.stands || stands == api.ConditionTrue(made.Status.Conditions, api.ConditionReady) {
+				if stands := got.Status == metav1.ConditionFalse; stands != test.stands ||
+					stands == api.ConditionTrue(made.Status.Conditions, api.ConditionReady) {
 					t.Fatalf("%+v", made.Status.Conditions)
 				}
-				if test.stands && (got.Reason != api.ReasonLaunchRefused || got.Message != "gone (mend it)" || !got.LastTransitionTime.Time.Equal(began)) {
+				if test.stands &&
+					(got.Reason != api.ReasonLaunchRefused || got.Message != "gone (mend it)" || !got.LastTransitionTime.Time.Equal(began)) {
 					t.Errorf("%+v", got)
 				}
 				if !Launchable(made) {
@@ -83,7 +95,9 @@ func TestARefusedLaunchStands(t *testing.T) {
 		made, facts := refused(api.ConditionTypeSubnetsReady), good()
 		facts.Subnets = nil
 		resolved(made, facts, began.Add(time.Minute))
-		if got := api.GetCondition(made.Status.Conditions, api.ConditionTypeSubnetsReady); got.Reason != api.ReasonSubnetsNotFound || Launchable(made) {
+		if got := api.GetCondition(
+			made.Status.Conditions, api.ConditionTypeSubnetsReady,
+		); got.Reason != api.ReasonSubnetsNotFound || Launchable(made) {
 			t.Errorf("%+v", got)
 		}
 	})

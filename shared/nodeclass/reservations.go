@@ -26,7 +26,9 @@ const expiringBefore = 40 * time.Minute
 // capacityReservations are the status's, by id. An ordinary reservation that
 // ends leaves its instances running, so that only a capacity block expires.
 func capacityReservations(found []CapacityReservation, now time.Time) []api.CapacityReservation {
-	sorted := slices.SortedFunc(slices.Values(found), func(a, b CapacityReservation) int { return cmp.Compare(a.ID, b.ID) })
+	sorted := slices.SortedFunc(
+		slices.Values(found), func(a, b CapacityReservation) int { return cmp.Compare(a.ID, b.ID) },
+	)
 	var list []api.CapacityReservation
 	for _, reservation := range slices.CompactFunc(sorted, func(a, b CapacityReservation) bool { return a.ID == b.ID }) {
 		made := reservation.CapacityReservation

@@ -56,16 +56,23 @@ func Resolve(class *api.EC2NodeClass, facts Facts, now time.Time) api.EC2NodeCla
 	c := conditions{status: &status, generation: class.Generation, now: now}
 	c.found(api.ConditionTypeSubnetsReady, api.ReasonSubnetsNotFound, facts.SubnetsProblem, len(status.Subnets) > 0,
 		"spec.subnetSelectorTerms selects no subnet: compare its tags and ids with the VPC's subnets")
-	c.found(api.ConditionTypeSecurityGroupsReady, api.ReasonSecurityGroupsNotFound, facts.SecurityGroupsProblem, len(status.SecurityGroups) > 0,
+	c.found(api.ConditionTypeSecurityGroupsReady, api.ReasonSecurityGroupsNotFound, facts.SecurityGroupsProblem, len(
+		status.SecurityGroups,
+	) > 0,
 		"spec.securityGroupSelectorTerms selects no security group: compare its tags, ids and names with the VPC's groups")
 	c.found(api.ConditionTypeAMIsReady, api.ReasonAMINotFound, facts.ImagesProblem, len(status.AMIs) > 0,
 		"spec.amiSelectorTerms selects no available image for x86_64 or arm64")
-	c.found(api.ConditionTypeInstanceProfileReady, api.ReasonInstanceProfileNotFound, facts.InstanceProfileProblem, status.InstanceProfile != "",
+	c.found(api.ConditionTypeInstanceProfileReady, api.ReasonInstanceProfileNotFound, facts.InstanceProfileProblem,
+		status.InstanceProfile != "",
 		"spec.role or spec.instanceProfile gives no instance profile")
-	c.found(api.ConditionTypePlacementGroupReady, api.ReasonPlacementGroupNotFound, facts.PlacementGroupProblem, class.Spec.PlacementGroupSelector == nil || status.PlacementGroup != nil,
+	c.found(api.ConditionTypePlacementGroupReady, api.ReasonPlacementGroupNotFound, facts.PlacementGroupProblem,
+		class.Spec.PlacementGroupSelector == nil || status.PlacementGroup != nil,
 		"spec.placementGroupSelector selects no available placement group: create it in this region, or name one that is there")
 	// A class may wait for reservations that are yet to come: none is no fault.
-	c.found(api.ConditionTypeCapacityReservationsReady, api.ReasonCapacityReservationResolutionFailed, facts.CapacityReservationsProblem, true, "")
+	c.found(
+		api.ConditionTypeCapacityReservationsReady, api.ReasonCapacityReservationResolutionFailed,
+		facts.CapacityReservationsProblem, true, "",
+	)
 	c.validation(class, facts)
 	c.holdRefusals(class)
 	api.SetReady(&status.Conditions, readyDependents(class), class.Generation, now)

@@ -70,7 +70,10 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 		message   string
 	}{
 		{"no subnets", func(f *Facts) { f.Subnets = nil }, api.ConditionTypeSubnetsReady, "spec.subnetSelectorTerms"},
-		{"no groups", func(f *Facts) { f.SecurityGroups = nil }, api.ConditionTypeSecurityGroupsReady, "spec.securityGroupSelectorTerms"},
+		{
+			"no groups", func(f *Facts) { f.SecurityGroups = nil }, api.ConditionTypeSecurityGroupsReady,
+			"spec.securityGroupSelectorTerms",
+		},
 		{"no images", func(f *Facts) { f.Images = nil }, api.ConditionTypeAMIsReady, "spec.amiSelectorTerms"},
 		{"EC2 said no", func(f *Facts) { f.Images = nil; f.ImagesProblem.Message = "not authorized" }, api.ConditionTypeAMIsReady, "not authorized"},
 		{"no profile", func(f *Facts) { f.InstanceProfile = "" }, api.ConditionTypeInstanceProfileReady, "spec.role"},
@@ -80,7 +83,8 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 			test.change(&facts)
 			status := Resolve(class(""), facts, time.Now())
 			condition := api.GetCondition(status.Conditions, test.condition)
-			if condition == nil || condition.Status != metav1.ConditionFalse || !strings.Contains(condition.Message, test.message) {
+			if condition == nil || condition.Status != metav1.ConditionFalse ||
+				!strings.Contains(condition.Message, test.message) {
 				t.Errorf("condition is %+v", condition)
 			}
 			if api.ConditionTrue(status.Conditions, api.ConditionReady) {

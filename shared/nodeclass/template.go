@@ -46,9 +46,15 @@ const templatePrefix = "karpenter.k8s.aws/"
 
 // Template is the launch template for an image of the class's status. tags are
 // those of the instances' network interfaces and of the template itself.
-func Template(class *api.EC2NodeClass, image api.AMI, join Join, variation Variation, tags map[string]string) (LaunchTemplate, error) {
+func Template(
+	class *api.EC2NodeClass, image api.AMI, join Join, variation Variation, tags map[string]string,
+) (LaunchTemplate, error) {
 	if public := class.Spec.AssociatePublicIPAddress; variation.Interfaces > 1 && public != nil && *public {
-		return LaunchTemplate{}, fmt.Errorf("ec2nodeclass %q: spec.associatePublicIPAddress: EC2 gives no public address to an instance with %d interfaces for EFA: remove it, or ask for types with one", class.Name, variation.Interfaces)
+		return LaunchTemplate{}, fmt.Errorf(
+			"ec2nodeclass %q: spec.associatePublicIPAddress: EC2 gives no public address to an instance with %d interfaces "+
+				"for EFA: remove it, or ask for types with one",
+			class.Name, variation.Interfaces,
+		)
 	}
 	userData, err := userData(class, image, join, variation.Kubelet)
 	if err != nil {
@@ -103,9 +109,15 @@ func place(class *api.EC2NodeClass, template *LaunchTemplate, partition int) err
 	case class.Spec.PlacementGroupSelector == nil && partition == 0:
 		return nil
 	case class.Spec.PlacementGroupSelector == nil || group == nil:
-		return fmt.Errorf("ec2nodeclass %q: status.placementGroup is not known: see the condition %s", class.Name, api.ConditionTypePlacementGroupReady)
+		return fmt.Errorf(
+			"ec2nodeclass %q: status.placementGroup is not known: see the condition %s", class.Name,
+			api.ConditionTypePlacementGroupReady,
+		)
 	case partition > int(group.PartitionCount):
-		return fmt.Errorf("ec2nodeclass %q: partition %d was asked for, placement group %s has %d", class.Name, partition, group.ID, group.PartitionCount)
+		return fmt.Errorf(
+			"ec2nodeclass %q: partition %d was asked for, placement group %s has %d", class.Name, partition, group.ID,
+			group.PartitionCount,
+		)
 	}
 	template.PlacementGroup, template.Partition = group.ID, partition
 	return nil

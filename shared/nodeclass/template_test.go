@@ -72,29 +72,48 @@ func TestWhatALaunchVariesIsInItsTemplate(t *testing.T) {
 		want      func(LaunchTemplate) bool
 	}{
 		{"nothing", ordinary, Variation{}, false, func(l LaunchTemplate) bool {
-			return len(l.NetworkInterfaces) == 0 && l.PlacementGroup == "" && l.ReservationID == "" && l.Tenancy == "" && !l.Enclaves && !l.SpotRequest
+			return len(l.NetworkInterfaces) == 0 && l.PlacementGroup == "" && l.ReservationID == "" && l.Tenancy == "" &&
+				!l.Enclaves && !l.SpotRequest
 		}},
 		{"a reservation", ordinary, Variation{ReservationID: "cr-1", ReservationType: "default"}, false,
 			func(l LaunchTemplate) bool { return l.ReservationID == "cr-1" && !l.Interruptible }},
 		{"a capacity block", ordinary, Variation{ReservationID: "cr-1", ReservationType: "capacity-block"}, false,
 			func(l LaunchTemplate) bool { return l.ReservationType == "capacity-block" }},
-		{"an interruptible reservation", ordinary, Variation{ReservationID: "cr-1", Interruptible: true}, false, func(l LaunchTemplate) bool { return l.Interruptible }},
+		{
+			"an interruptible reservation", ordinary, Variation{ReservationID: "cr-1", Interruptible: true}, false,
+			func(l LaunchTemplate) bool { return l.Interruptible },
+		},
 		{"enclaves", ordinary, Variation{Enclaves: true}, false, func(l LaunchTemplate) bool { return l.Enclaves }},
-		{"dedicated", ordinary, Variation{Tenancy: api.TenancyDedicated}, false, func(l LaunchTemplate) bool { return l.Tenancy == "dedicated" }},
+		{
+			"dedicated", ordinary, Variation{Tenancy: api.TenancyDedicated}, false,
+			func(l LaunchTemplate) bool { return l.Tenancy == "dedicated" },
+		},
 		{"spot", ordinary, Variation{SpotRequest: true}, false, func(l LaunchTemplate) bool { return l.SpotRequest }},
-		{"one EFA with a public address", func(c *api.EC2NodeClass) { c.Spec.AssociatePublicIPAddress = &yes }, Variation{Interfaces: 1}, false, func(l LaunchTemplate) bool {
+		{"one EFA with a public address", func(
+			c *api.EC2NodeClass,
+		) {
+			c.Spec.AssociatePublicIPAddress = &yes
+		}, Variation{Interfaces: 1}, false, func(l LaunchTemplate) bool {
 			return len(l.NetworkInterfaces) == 1 && l.NetworkInterfaces[0].Type == "efa" && *l.NetworkInterfaces[0].PublicAddress
 		}},
-		{"four EFAs", func(c *api.EC2NodeClass) { c.Spec.IPPrefixCount = &prefixes }, Variation{Interfaces: 4}, false, func(l LaunchTemplate) bool {
+		{"four EFAs", func(
+			c *api.EC2NodeClass,
+		) {
+			c.Spec.IPPrefixCount = &prefixes
+		}, Variation{Interfaces: 4}, false, func(l LaunchTemplate) bool {
 			first, last := l.NetworkInterfaces[0], l.NetworkInterfaces[3]
-			return len(l.NetworkInterfaces) == 4 && first.Device == 0 && first.NetworkCard == 0 && *first.IPv4Prefixes == 2 && first.PublicAddress == nil &&
+			return len(l.NetworkInterfaces) == 4 && first.Device == 0 && first.NetworkCard == 0 && *first.IPv4Prefixes == 2 &&
+				first.PublicAddress == nil &&
 				last.NetworkCard == 3 && last.Device == 1 && last.IPv4Prefixes == nil
 		}},
 		{"the class's interfaces", func(c *api.EC2NodeClass) {
 			c.Spec.ConnectionTracking = tracking
-			c.Spec.NetworkInterfaces = []api.NetworkInterface{{InterfaceType: "interface"}, {NetworkCardIndex: 1, DeviceIndex: 1, InterfaceType: "efa-only"}}
+			c.Spec.NetworkInterfaces = []api.NetworkInterface{
+				{InterfaceType: "interface"}, {NetworkCardIndex: 1, DeviceIndex: 1, InterfaceType: "efa-only"},
+			}
 		}, Variation{Interfaces: 4}, false, func(l LaunchTemplate) bool {
-			return len(l.NetworkInterfaces) == 2 && l.NetworkInterfaces[0].ConnectionTracking == tracking && l.NetworkInterfaces[1].Type == "efa-only" && l.NetworkInterfaces[1].ConnectionTracking == nil
+			return len(l.NetworkInterfaces) == 2 && l.NetworkInterfaces[0].ConnectionTracking == tracking &&
+				l.NetworkInterfaces[1].Type == "efa-only" && l.NetworkInterfaces[1].ConnectionTracking == nil
 		}},
 		{"prefixes", func(c *api.EC2NodeClass) { c.Spec.IPPrefixCount = &prefixes }, Variation{}, false,
 			func(l LaunchTemplate) bool {
@@ -102,15 +121,26 @@ func TestWhatALaunchVariesIsInItsTemplate(t *testing.T) {
 			}},
 		{"prefixes of IPv6", func(c *api.EC2NodeClass) { c.Spec.IPPrefixCount = &prefixes }, Variation{}, true,
 			func(l LaunchTemplate) bool {
-				return *l.NetworkInterfaces[0].IPv6Prefixes == 2 && l.NetworkInterfaces[0].IPv4Prefixes == nil && l.NetworkInterfaces[0].PrimaryIPv6
+				return *l.NetworkInterfaces[0].IPv6Prefixes == 2 && l.NetworkInterfaces[0].IPv4Prefixes == nil &&
+					l.NetworkInterfaces[0].PrimaryIPv6
 			}},
 		{"IPv6", ordinary, Variation{}, true, func(l LaunchTemplate) bool {
 			return len(l.NetworkInterfaces) == 1 && l.NetworkInterfaces[0].PrimaryIPv6
 		}},
-		{"nested virtualization", func(c *api.EC2NodeClass) { c.Spec.CPUOptions = &api.CPUOptions{NestedVirtualization: &enabled} }, Variation{}, false,
+		{"nested virtualization", func(
+			c *api.EC2NodeClass,
+		) {
+			c.Spec.CPUOptions = &api.CPUOptions{NestedVirtualization: &enabled}
+		}, Variation{}, false,
 			func(l LaunchTemplate) bool { return *l.CPUOptions.NestedVirtualization == "enabled" }},
-		{"a placement group", grouped, Variation{}, false, func(l LaunchTemplate) bool { return l.PlacementGroup == "pg-1" && l.Partition == 0 }},
-		{"a partition", grouped, Variation{Partition: 3}, false, func(l LaunchTemplate) bool { return l.PlacementGroup == "pg-1" && l.Partition == 3 }},
+		{
+			"a placement group", grouped, Variation{}, false,
+			func(l LaunchTemplate) bool { return l.PlacementGroup == "pg-1" && l.Partition == 0 },
+		},
+		{
+			"a partition", grouped, Variation{Partition: 3}, false,
+			func(l LaunchTemplate) bool { return l.PlacementGroup == "pg-1" && l.Partition == 3 },
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			how := join()
@@ -132,12 +162,14 @@ func TestWhatALaunchVariesIsInItsTemplate(t *testing.T) {
 		"a partition without a group":  ordinary,
 		"a partition too many":         func(c *api.EC2NodeClass) { grouped(c); c.Status.PlacementGroup.PartitionCount = 2 },
 	} {
-		if _, err := Template(class("", change), api.AMI{ID: "ami-1"}, join(), Variation{Partition: 3}, nil); err == nil || !strings.Contains(err.Error(), `ec2nodeclass "default"`) {
+		if _, err := Template(class("", change), api.AMI{ID: "ami-1"}, join(), Variation{Partition: 3}, nil); err == nil ||
+			!strings.Contains(err.Error(), `ec2nodeclass "default"`) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	public := class("", func(c *api.EC2NodeClass) { c.Spec.AssociatePublicIPAddress = &yes })
-	if _, err := Template(public, api.AMI{ID: "ami-1"}, join(), Variation{Interfaces: 4}, nil); err == nil || !strings.Contains(err.Error(), "spec.associatePublicIPAddress") {
+	if _, err := Template(public, api.AMI{ID: "ami-1"}, join(), Variation{Interfaces: 4}, nil); err == nil ||
+		!strings.Contains(err.Error(), "spec.associatePublicIPAddress") {
 		t.Errorf("four EFAs with a public address: %v", err)
 	}
 }

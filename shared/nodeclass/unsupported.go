@@ -20,9 +20,18 @@ func Unsupported(class *api.EC2NodeClass) []string {
 	}
 	family := class.AMIFamily()
 	windows := strings.HasPrefix(family, "Windows")
-	refuse(windows && spec.InstanceStorePolicy != nil, "instanceStorePolicy", family+" joins no disks by itself: remove it, and format the disks in spec.userData")
-	refuse(windows && spec.Kubelet != nil && spec.Kubelet.CPUCFSQuota != nil, "kubelet.cpuCFSQuota", "Windows has no CPU quota of this kind: remove it")
+	refuse(
+		windows && spec.InstanceStorePolicy != nil, "instanceStorePolicy",
+		family+" joins no disks by itself: remove it, and format the disks in spec.userData",
+	)
+	refuse(
+		windows && spec.Kubelet != nil && spec.Kubelet.CPUCFSQuota != nil, "kubelet.cpuCFSQuota",
+		"Windows has no CPU quota of this kind: remove it",
+	)
 	several := len(spec.NetworkInterfaces) > 1 && spec.AssociatePublicIPAddress != nil && *spec.AssociatePublicIPAddress
-	refuse(several, "associatePublicIPAddress", "EC2 gives no public address to an instance with several networkInterfaces: remove one of the two")
+	refuse(
+		several, "associatePublicIPAddress",
+		"EC2 gives no public address to an instance with several networkInterfaces: remove one of the two",
+	)
 	return fields
 }

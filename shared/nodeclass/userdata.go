@@ -78,7 +78,10 @@ func checkSize(class *api.EC2NodeClass, data string) error {
 	if len(data) <= MaximumUserData {
 		return nil
 	}
-	return fmt.Errorf("ec2nodeclass %q: user data has %d bytes with the cluster's own part, EC2 takes %d: shorten spec.userData", class.Name, len(data), MaximumUserData)
+	return fmt.Errorf(
+		"ec2nodeclass %q: user data has %d bytes with the cluster's own part, EC2 takes %d: shorten spec.userData",
+		class.Name, len(data), MaximumUserData,
+	)
 }
 
 // settings are what every family's user data says.
@@ -121,7 +124,8 @@ func joinLabels(labels map[string]string) map[string]string {
 	own := map[string]string{api.NodeDoNotSyncTaintsLabelKey: "true"}
 	for key, value := range labels {
 		domain, _, _ := strings.Cut(key, "/")
-		if domain == "kubernetes.io" || strings.HasSuffix(domain, ".kubernetes.io") || domain == "k8s.io" || strings.HasSuffix(domain, ".k8s.io") {
+		if domain == "kubernetes.io" || strings.HasSuffix(domain, ".kubernetes.io") || domain == "k8s.io" ||
+			strings.HasSuffix(domain, ".k8s.io") {
 			continue
 		}
 		own[key] = value

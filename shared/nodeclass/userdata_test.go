@@ -31,9 +31,15 @@ func class(userData string, change ...func(*api.EC2NodeClass)) *api.EC2NodeClass
 
 func join() Join {
 	return Join{
-		Cluster: Cluster{Name: "prod", Endpoint: "https://api.example", CertificateAuthority: []byte("PEM"), ServiceCIDR: "10.100.0.0/16", DNS: "10.100.0.10"},
-		Labels:  map[string]string{"karpenter.sh/nodepool": "default", "team": "a", "node.kubernetes.io/instance-type": "m5.large", "example.k8s.io/own": "x"},
-		Taints:  []corev1.Taint{api.UnregisteredNoExecuteTaint()},
+		Cluster: Cluster{
+			Name: "prod", Endpoint: "https://api.example", CertificateAuthority: []byte("PEM"),
+			ServiceCIDR: "10.100.0.0/16", DNS: "10.100.0.10",
+		},
+		Labels: map[string]string{
+			"karpenter.sh/nodepool": "default", "team": "a", "node.kubernetes.io/instance-type": "m5.large",
+			"example.k8s.io/own": "x",
+		},
+		Taints: []corev1.Taint{api.UnregisteredNoExecuteTaint()},
 	}
 }
 
@@ -104,10 +110,12 @@ func TestAL2023TellsTheNodeItsCluster(t *testing.T) {
 		t.Fatalf("%d parts, want the NodeConfig alone", len(parts))
 	}
 	got := lastConfig(t, parts)
-	if c := got.Spec.Cluster; c.Name != "prod" || c.APIServerEndpoint != "https://api.example" || c.CertificateAuthority != "UEVN" || c.CIDR != "10.100.0.0/16" {
+	if c := got.Spec.Cluster; c.Name != "prod" || c.APIServerEndpoint != "https://api.example" ||
+		c.CertificateAuthority != "UEVN" || c.CIDR != "10.100.0.0/16" {
 		t.Errorf("cluster is %+v", c)
 	}
-	if flags := got.Spec.Kubelet.Flags; len(flags) != 1 || flags[0] != "--node-labels=karpenter.sh/do-not-sync-taints=true,karpenter.sh/nodepool=default,team=a" {
+	if flags := got.Spec.Kubelet.Flags; len(flags) != 1 ||
+		flags[0] != "--node-labels=karpenter.sh/do-not-sync-taints=true,karpenter.sh/nodepool=default,team=a" {
 		t.Errorf("flags are %q: labels of Kubernetes' own domains must be left out", flags)
 	}
 	taints, _ := got.Spec.Kubelet.Config["registerWithTaints"].([]any)
@@ -125,8 +133,17 @@ func TestAL2023KeepsTheUsersParts(t *testing.T) {
 		types          []string
 	}{
 		{"a script", "#!/bin/bash\necho hello", []string{scriptType, nodeConfigType}},
-		{"a NodeConfig", "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec: {kubelet: {config: {maxPods: 20}}}", []string{nodeConfigType, nodeConfigType}},
-		{"a MIME document", "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"X\"\n\n--X\nContent-Type: text/x-shellscript\n\necho one\n--X\nContent-Type: text/cloud-config\n\nruncmd: []\n--X--\n", []string{scriptType, "text/cloud-config", nodeConfigType}},
+		{
+			"a NodeConfig",
+			"apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec: {kubelet: {config: {maxPods: 20}}}",
+			[]string{nodeConfigType, nodeConfigType},
+		},
+		{
+			"a MIME document",
+			"MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"X\"\n\n--X\nContent-Type: " +
+				"text/x-shellscript\n\necho one\n--X\nContent-Type: text/cloud-config\n\nruncmd: []\n--X--\n",
+			[]string{scriptType, "text/cloud-config", nodeConfigType},
+		},
 		{"nothing but space", " \n", []string{nodeConfigType}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -153,14 +170,17 @@ func TestKubeletSettingsReachTheNode(t *testing.T) {
 	maximum := int32(42)
 	policy := api.InstanceStorePolicyRAID0
 	data, err := UserData(class("", func(c *api.EC2NodeClass) {
-		c.Spec.Kubelet = &api.KubeletConfiguration{MaxPods: &maximum, ClusterDNS: []string{"10.0.0.2"}, SystemReserved: map[string]string{"cpu": "100m"}}
+		c.Spec.Kubelet = &api.KubeletConfiguration{
+			MaxPods: &maximum, ClusterDNS: []string{"10.0.0.2"}, SystemReserved: map[string]string{"cpu": "100m"},
+		}
 		c.Spec.InstanceStorePolicy = &policy
 	}), join())
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := lastConfig(t, parse(t, data))
-	if settings := got.Spec.Kubelet.Config; settings["maxPods"] != 42.0 || settings["clusterDNS"].([]any)[0] != "10.0.0.2" {
+	if settings := got.Spec.Kubelet.Config; settings["maxPods"] != 42.0 ||
+		settings["clusterDNS"].([]any)[0] != "10.0.0.2" {
 		t.Errorf("kubelet settings are %v", settings)
 	}
 	if storage, _ := got.Spec.Instance["localStorage"].(map[string]any); storage["strategy"] != "RAID0" {
@@ -180,25 +200,46 @@ const otherConfig = "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec: 
 
 func TestUserDataForAnotherClusterIsRefused(t *testing.T) {
 	inMIME := func(header, body string) string {
-		return "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"X\"\n\n--X\n" + header + "\n\n" + body + "\n--X--\n"
+		return "MIME-Version: 1.0\nContent-Type: multipart/mixed; " +
+			"boundary=\"X\"\n\n--X\n" + header + "\n\n" + body + "\n--X--\n"
 	}
 	for _, test := range []struct {
 		name, family, userData string
 		want                   []string // of the error; none: it is taken
 	}{
-		{"a NodeConfig", api.AMIFamilyAL2023, otherConfig, []string{"spec.userData", "spec.cluster.name", `"staging"`, `"prod"`, "remove"}},
+		{
+			"a NodeConfig", api.AMIFamilyAL2023, otherConfig,
+			[]string{"spec.userData", "spec.cluster.name", `"staging"`, `"prod"`, "remove"},
+		},
 		{"one of this cluster", api.AMIFamilyAL2023, strings.ReplaceAll(otherConfig, "staging", "prod"), nil},
 		{"one that does not say", api.AMIFamilyAL2023, "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec: {}", nil},
-		{"a part", api.AMIFamilyAL2023, inMIME("Content-Type: application/node.eks.aws", otherConfig), []string{"spec.cluster.name", `"staging"`}},
+		{
+			"a part", api.AMIFamilyAL2023, inMIME("Content-Type: application/node.eks.aws", otherConfig),
+			[]string{"spec.cluster.name", `"staging"`},
+		},
 		{"a part in base64", api.AMIFamilyAL2023,
 			inMIME("Content-Type: application/node.eks.aws\nContent-Transfer-Encoding: base64", base64.StdEncoding.EncodeToString([]byte(otherConfig))), []string{"spec.cluster.name", `"staging"`}},
-		{"a part that is not base64", api.AMIFamilyAL2023, inMIME("Content-Type: application/node.eks.aws\nContent-Transfer-Encoding: base64", "%"), []string{"base64"}},
-		{"a part of another kind", api.AMIFamilyAL2023, inMIME("Content-Type: application/node.eks.aws", "apiVersion: v1\nkind: Pod"), []string{`"Pod"`, "NodeConfig"}},
+		{
+			"a part that is not base64", api.AMIFamilyAL2023,
+			inMIME("Content-Type: application/node.eks.aws\nContent-Transfer-Encoding: base64", "%"),
+			[]string{"base64"},
+		},
+		{
+			"a part of another kind", api.AMIFamilyAL2023,
+			inMIME("Content-Type: application/node.eks.aws", "apiVersion: v1\nkind: Pod"),
+			[]string{`"Pod"`, "NodeConfig"},
+		},
 		{"a part with a broken type", api.AMIFamilyAL2023, inMIME("Content-Type: ;", otherConfig), []string{"Content-Type"}},
 		{"a part without a type", api.AMIFamilyAL2023, inMIME("X-Own: yes", "text"), nil},
-		{"YAML that does not parse", api.AMIFamilyAL2023, "kind: NodeConfig\nspec: [", []string{"spec.userData", "well-formed YAML"}},
+		{
+			"YAML that does not parse", api.AMIFamilyAL2023, "kind: NodeConfig\nspec: [",
+			[]string{"spec.userData", "well-formed YAML"},
+		},
 		{"a script that writes one", api.AMIFamilyAL2023, "#!/bin/bash\ncat > /tmp/x <<END\n" + otherConfig + "\nEND", nil},
-		{"TOML", api.AMIFamilyBottlerocket, "[settings.kubernetes]\ncluster-name = \"staging\"", []string{"spec.userData", "settings.kubernetes.cluster-name", `"staging"`, `"prod"`, "remove"}},
+		{
+			"TOML", api.AMIFamilyBottlerocket, "[settings.kubernetes]\ncluster-name = \"staging\"",
+			[]string{"spec.userData", "settings.kubernetes.cluster-name", `"staging"`, `"prod"`, "remove"},
+		},
 		{"TOML of this cluster", api.AMIFamilyBottlerocket, "[settings.kubernetes]\ncluster-name = \"prod\"", nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {

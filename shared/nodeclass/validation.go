@@ -27,24 +27,35 @@ func (c conditions) validation(class *api.EC2NodeClass, facts Facts) {
 		return
 	}
 	for _, dependency := range []string{
-		api.ConditionTypeAMIsReady, api.ConditionTypeInstanceProfileReady, api.ConditionTypeSecurityGroupsReady, api.ConditionTypeSubnetsReady,
+		api.ConditionTypeAMIsReady, api.ConditionTypeInstanceProfileReady, api.ConditionTypeSecurityGroupsReady,
+		api.ConditionTypeSubnetsReady,
 	} {
 		if !api.ConditionTrue(c.status.Conditions, dependency) {
-			c.set(api.ConditionTypeValidationSucceeded, metav1.ConditionFalse, api.ReasonDependenciesNotReady, "waiting for "+dependency)
+			c.set(
+				api.ConditionTypeValidationSucceeded, metav1.ConditionFalse, api.ReasonDependenciesNotReady,
+				"waiting for "+dependency,
+			)
 			return
 		}
 	}
 	earlier := api.GetCondition(class.Status.Conditions, api.ConditionTypeValidationSucceeded)
 	switch {
 	case facts.Authorization.Problem.Message != "":
-		c.set(api.ConditionTypeValidationSucceeded, metav1.ConditionFalse, facts.Authorization.Problem.Reason, facts.Authorization.Problem.Message)
+		c.set(
+			api.ConditionTypeValidationSucceeded, metav1.ConditionFalse, facts.Authorization.Problem.Reason,
+			facts.Authorization.Problem.Message,
+		)
 	case facts.Authorization.Asked:
 		c.set(api.ConditionTypeValidationSucceeded, metav1.ConditionTrue, "", "")
-	case earlier != nil && earlier.ObservedGeneration == class.Generation && (isAuthorization(earlier.Reason) || earlier.Status == metav1.ConditionTrue):
+	case earlier != nil && earlier.ObservedGeneration == class.Generation &&
+		(isAuthorization(earlier.Reason) || earlier.Status == metav1.ConditionTrue):
 		// Whoever may launch has asked EC2; it stands until they ask again.
 		c.set(api.ConditionTypeValidationSucceeded, earlier.Status, earlier.Reason, earlier.Message)
 	default:
-		c.set(api.ConditionTypeValidationSucceeded, metav1.ConditionTrue, api.ReasonDryRunDisabled, "EC2 has not been asked whether the launch is authorized")
+		c.set(
+			api.ConditionTypeValidationSucceeded, metav1.ConditionTrue, api.ReasonDryRunDisabled,
+			"EC2 has not been asked whether the launch is authorized",
+		)
 	}
 }
 
@@ -52,7 +63,8 @@ func (c conditions) validation(class *api.EC2NodeClass, facts Facts) {
 // whether its launch is authorized, or has refused it.
 func Unasked(status api.EC2NodeClassStatus) bool {
 	// Without the group that it names there is no launch to ask about.
-	if group := api.GetCondition(status.Conditions, api.ConditionTypePlacementGroupReady); group != nil && group.Status == metav1.ConditionFalse {
+	if group := api.GetCondition(status.Conditions, api.ConditionTypePlacementGroupReady); group != nil &&
+		group.Status == metav1.ConditionFalse {
 		return false
 	}
 	condition := api.GetCondition(status.Conditions, api.ConditionTypeValidationSucceeded)
@@ -62,7 +74,8 @@ func Unasked(status api.EC2NodeClassStatus) bool {
 // isAuthorization tells that a reason came from a dry run.
 func isAuthorization(reason string) bool {
 	return slices.Contains([]string{
-		api.ReasonCreateFleetAuthCheckFailed, api.ReasonCreateLaunchTemplateAuthCheckFailed, api.ReasonRunInstancesAuthCheckFailed,
+		api.ReasonCreateFleetAuthCheckFailed, api.ReasonCreateLaunchTemplateAuthCheckFailed,
+		api.ReasonRunInstancesAuthCheckFailed,
 	}, reason)
 }
 

@@ -30,15 +30,28 @@ func TestEachConditionHasKarpentersReason(t *testing.T) {
 		facts                      func(*Facts)
 		condition, reason, message string
 	}{
-		{"a tag of the launch's own", func(c *api.EC2NodeClass) { c.Spec.Tags = map[string]string{"kubernetes.io/cluster/prod": "owned"} }, nil,
+		{"a tag of the launch's own", func(
+			c *api.EC2NodeClass,
+		) {
+			c.Spec.Tags = map[string]string{"kubernetes.io/cluster/prod": "owned"}
+		}, nil,
 			api.ConditionTypeValidationSucceeded, api.ReasonTagValidationFailed, "spec.tags[kubernetes.io/cluster/prod]"},
 		{"a signal that is none", kubelet(api.KubeletConfiguration{EvictionHard: map[string]string{"disk": "1"}}), nil,
 			api.ConditionTypeValidationSucceeded, api.ReasonInvalidKubeletConfiguration, "spec.kubelet.evictionHard[disk]"},
-		{"Bottlerocket's missing setting", both(family("Bottlerocket"), kubelet(api.KubeletConfiguration{PodsPerCore: number(3)})), nil,
+		{"Bottlerocket's missing setting", both(
+			family("Bottlerocket"), kubelet(api.KubeletConfiguration{PodsPerCore: number(3)}),
+		), nil,
 			api.ConditionTypeValidationSucceeded, api.ReasonUnsupportedKubeletConfiguration, "spec.kubelet.podsPerCore"},
-		{"a setting that AL2 has no flag for", both(family("AL2"), kubelet(api.KubeletConfiguration{Other: map[string]json.RawMessage{"cpuManagerPolicy": json.RawMessage(`"static"`)}})), nil,
+		{"a setting that AL2 has no flag for", both(
+			family("AL2"),
+			kubelet(api.KubeletConfiguration{
+				Other: map[string]json.RawMessage{"cpuManagerPolicy": json.RawMessage(`"static"`)},
+			}),
+		), nil,
 			api.ConditionTypeValidationSucceeded, api.ReasonUnsupportedKubeletConfiguration, "spec.kubelet.cpuManagerPolicy"},
-		{"an expression", kubelet(api.KubeletConfiguration{Other: map[string]json.RawMessage{"maxPods": json.RawMessage(`"vcpus * 10"`)}}), nil,
+		{"an expression", kubelet(
+			api.KubeletConfiguration{Other: map[string]json.RawMessage{"maxPods": json.RawMessage(`"vcpus * 10"`)}},
+		), nil,
 			api.ConditionTypeValidationSucceeded, api.ReasonKubeletExpressionsDisabled, "spec.kubelet.maxPods"},
 		{"disks that Windows does not join", both(family("Windows2022"), func(c *api.EC2NodeClass) {
 			policy := api.InstanceStorePolicyRAID0
@@ -47,7 +60,9 @@ func TestEachConditionHasKarpentersReason(t *testing.T) {
 		{"a public address with several interfaces", func(c *api.EC2NodeClass) {
 			yes := true
 			c.Spec.AssociatePublicIPAddress = &yes
-			c.Spec.NetworkInterfaces = []api.NetworkInterface{{InterfaceType: "interface"}, {DeviceIndex: 1, InterfaceType: "interface"}}
+			c.Spec.NetworkInterfaces = []api.NetworkInterface{
+				{InterfaceType: "interface"}, {DeviceIndex: 1, InterfaceType: "interface"},
+			}
 		}, nil, api.ConditionTypeValidationSucceeded, api.ReasonValidationFailed, "spec.associatePublicIPAddress"},
 		{"17 KB", func(c *api.EC2NodeClass) {
 			long := "#!/bin/sh\n" + strings.Repeat("#", 17<<10)
@@ -61,13 +76,23 @@ func TestEachConditionHasKarpentersReason(t *testing.T) {
 		{"nothing to launch into", nothing, func(f *Facts) { f.Subnets = nil },
 			api.ConditionTypeValidationSucceeded, api.ReasonDependenciesNotReady, api.ConditionTypeSubnetsReady},
 		{"EC2 refuses", nothing, func(f *Facts) {
-			f.Authorization = Authorization{Asked: true, Problem: Problem{api.ReasonCreateFleetAuthCheckFailed, "not authorized"}}
+			f.Authorization = Authorization{
+				Asked: true, Problem: Problem{api.ReasonCreateFleetAuthCheckFailed, "not authorized"},
+			}
 		}, api.ConditionTypeValidationSucceeded, api.ReasonCreateFleetAuthCheckFailed, "not authorized"},
 		{"an alias without images", nothing, func(f *Facts) { f.Images, f.ImagesProblem = nil, Problem{api.ReasonUnsupportedAlias, "no AL2"} },
 			api.ConditionTypeAMIsReady, api.ReasonUnsupportedAlias, "no AL2"},
-		{"no placement group", func(c *api.EC2NodeClass) { c.Spec.PlacementGroupSelector = &api.PlacementGroupSelector{Name: "x"} }, nil,
+		{"no placement group", func(
+			c *api.EC2NodeClass,
+		) {
+			c.Spec.PlacementGroupSelector = &api.PlacementGroupSelector{Name: "x"}
+		}, nil,
 			api.ConditionTypePlacementGroupReady, api.ReasonPlacementGroupNotFound, "spec.placementGroupSelector"},
-		{"a placement group that may not be read", func(c *api.EC2NodeClass) { c.Spec.PlacementGroupSelector = &api.PlacementGroupSelector{Name: "x"} },
+		{"a placement group that may not be read", func(
+			c *api.EC2NodeClass,
+		) {
+			c.Spec.PlacementGroupSelector = &api.PlacementGroupSelector{Name: "x"}
+		},
 			func(f *Facts) {
 				f.PlacementGroupProblem = Problem{api.ReasonPlacementGroupResolutionFailed, "denied"}
 			},
@@ -85,7 +110,8 @@ func TestEachConditionHasKarpentersReason(t *testing.T) {
 			}
 			status := Resolve(made, facts, time.Now())
 			condition := api.GetCondition(status.Conditions, test.condition)
-			if condition == nil || condition.Status != metav1.ConditionFalse || condition.Reason != test.reason || !strings.Contains(condition.Message, test.message) {
+			if condition == nil || condition.Status != metav1.ConditionFalse || condition.Reason != test.reason ||
+				!strings.Contains(condition.Message, test.message) {
 				t.Errorf("condition is %+v, want it false for %s with %q", condition, test.reason, test.message)
 			}
 			if api.ConditionTrue(status.Conditions, api.ConditionReady) {
@@ -135,8 +161,11 @@ func TestReservationsOfTheStatus(t *testing.T) {
 	}
 	facts := found()
 	facts.CapacityReservations = []CapacityReservation{
-		of("cr-4", api.CapacityReservationTypeCapacityBlock, ends(39*time.Minute)), of("cr-1", api.CapacityReservationTypeDefault, nil), of("cr-1", api.CapacityReservationTypeDefault, nil),
-		of("cr-2", api.CapacityReservationTypeDefault, ends(time.Minute)), of("cr-3", api.CapacityReservationTypeCapacityBlock, ends(41*time.Minute)), of("cr-5", api.CapacityReservationTypeDefault, ends(-time.Second)),
+		of("cr-4", api.CapacityReservationTypeCapacityBlock, ends(39*time.Minute)),
+		of("cr-1", api.CapacityReservationTypeDefault, nil), of("cr-1", api.CapacityReservationTypeDefault, nil),
+		of("cr-2", api.CapacityReservationTypeDefault, ends(time.Minute)),
+		of("cr-3", api.CapacityReservationTypeCapacityBlock, ends(41*time.Minute)),
+		of("cr-5", api.CapacityReservationTypeDefault, ends(-time.Second)),
 	}
 	var got []string
 	for _, r := range Resolve(class("", complete), facts, now).CapacityReservations {
@@ -155,7 +184,8 @@ func TestAClassThatGoesIsNotReady(t *testing.T) {
 		t.Error("a class that is ready although it is being deleted is not stale")
 	}
 	made.Status = Resolve(made, found(), time.Now())
-	if ready := api.GetCondition(made.Status.Conditions, api.ConditionReady); ready.Status != metav1.ConditionFalse || ready.Reason != api.ReasonNodeClassTerminating {
+	if ready := api.GetCondition(made.Status.Conditions, api.ConditionReady); ready.Status != metav1.ConditionFalse ||
+		ready.Reason != api.ReasonNodeClassTerminating {
 		t.Errorf("ready is %+v", ready)
 	}
 	if Stale(made) {
@@ -164,7 +194,9 @@ func TestAClassThatGoesIsNotReady(t *testing.T) {
 }
 
 func TestAClassWithoutItsPlacementGroupIsNotAskedAbout(t *testing.T) {
-	unasked := metav1.Condition{Type: api.ConditionTypeValidationSucceeded, Status: metav1.ConditionTrue, Reason: api.ReasonDryRunDisabled}
+	unasked := metav1.Condition{
+		Type: api.ConditionTypeValidationSucceeded, Status: metav1.ConditionTrue, Reason: api.ReasonDryRunDisabled,
+	}
 	for status, want := range map[metav1.ConditionStatus]bool{metav1.ConditionTrue: true, metav1.ConditionFalse: false} {
 		group := metav1.Condition{Type: api.ConditionTypePlacementGroupReady, Status: status}
 		if got := Unasked(api.EC2NodeClassStatus{Conditions: []metav1.Condition{unasked, group}}); got != want {

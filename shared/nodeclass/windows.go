@@ -53,7 +53,9 @@ func powershell(own string) (string, error) {
 	}
 	for _, element := range []string{powershellBegin, powershellEnd, "<script>", "<persist>"} {
 		if strings.Contains(own, element) {
-			return "", errors.New("has the element " + element + " inside of a PowerShell script: write the lines of one script alone")
+			return "", errors.New(
+				"has the element " + element + " inside of a PowerShell script: write the lines of one script alone",
+			)
 		}
 	}
 	return own, nil

@@ -23,8 +23,14 @@ func TestCompatible(t *testing.T) {
 		{"none of several", NewRequirements(In("example.com/team", "green")), UndefinedIsAbsent,
 			"example.com/team In [green] is wanted, and nodes here have example.com/team In [blue red]"},
 		{"well known on a new node", NewRequirements(In(corev1.LabelTopologyZone, "a")), UndefinedWellKnownIsAny, ""},
-		{"well known on an existing node", NewRequirements(In(corev1.LabelTopologyZone, "a")), UndefinedIsAbsent, `label "topology.kubernetes.io/zone" is not known here`},
-		{"own label without its prefix", NewRequirements(In("team", "red")), UndefinedWellKnownIsAny, `label "team" is not known here: did you mean "example.com/team"?`},
+		{
+			"well known on an existing node", NewRequirements(In(corev1.LabelTopologyZone, "a")), UndefinedIsAbsent,
+			`label "topology.kubernetes.io/zone" is not known here`,
+		},
+		{
+			"own label without its prefix", NewRequirements(In("team", "red")), UndefinedWellKnownIsAny,
+			`label "team" is not known here: did you mean "example.com/team"?`,
+		},
 		{"mistyped well known", NewRequirements(In("topology.kubernetes.io/zon", "a")), UndefinedWellKnownIsAny,
 			`label "topology.kubernetes.io/zon" is not known here: did you mean "topology.kubernetes.io/zone"?`},
 		{"like nothing known", NewRequirements(Exists("x")), UndefinedWellKnownIsAny, `label "x" is not known here`},
@@ -59,16 +65,25 @@ func TestTolerates(t *testing.T) {
 		want       bool
 	}{
 		{"equal", noSchedule("a", "1"), corev1.Toleration{Key: "a", Value: "1"}, true},
-		{"other value", noSchedule("a", "1"), corev1.Toleration{Key: "a", Operator: corev1.TolerationOpEqual, Value: "2"}, false},
+		{
+			"other value", noSchedule("a", "1"),
+			corev1.Toleration{Key: "a", Operator: corev1.TolerationOpEqual, Value: "2"}, false,
+		},
 		{"exists", noSchedule("a", "1"), corev1.Toleration{Key: "a", Operator: corev1.TolerationOpExists}, true},
 		{"everything", noSchedule("a", "1"), corev1.Toleration{Operator: corev1.TolerationOpExists}, true},
-		{"other effect", noSchedule("a", "1"), corev1.Toleration{Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute}, false},
+		{
+			"other effect", noSchedule("a", "1"),
+			corev1.Toleration{Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute}, false,
+		},
 		{"above", noSchedule("a", "5"), corev1.Toleration{Key: "a", Operator: corev1.TolerationOpGt, Value: "4"}, true},
 		{"not above", noSchedule("a", "4"), corev1.Toleration{Key: "a", Operator: corev1.TolerationOpGt, Value: "4"}, false},
 		{"below", noSchedule("a", "3"), corev1.Toleration{Key: "a", Operator: corev1.TolerationOpLt, Value: "4"}, true},
 		{"no number", noSchedule("a", "x"), corev1.Toleration{Key: "a", Operator: corev1.TolerationOpLt, Value: "4"}, false},
 		{"unknown operator", noSchedule("a", "1"), corev1.Toleration{Key: "a", Operator: "Near", Value: "1"}, false},
-		{"mere preference", corev1.Taint{Key: "a", Effect: corev1.TaintEffectPreferNoSchedule}, corev1.Toleration{Key: "b"}, true},
+		{
+			"mere preference", corev1.Taint{Key: "a", Effect: corev1.TaintEffectPreferNoSchedule},
+			corev1.Toleration{Key: "b"}, true,
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			err := Tolerates([]corev1.Taint{test.taint}, []corev1.Toleration{test.toleration})
@@ -100,7 +115,13 @@ func TestPodRequests(t *testing.T) {
 	if pods := got[corev1.ResourcePods]; pods.Value() != 1 {
 		t.Errorf("pods %s, want 1", pods.String())
 	}
-	template := &corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}}}}}}
+	template := &corev1.PodTemplateSpec{
+		Spec: corev1.PodSpec{
+			Containers: []corev1.Container{
+				{Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}}},
+			},
+		},
+	}
 	if cpu := DaemonPodRequests(template)[corev1.ResourceCPU]; cpu.MilliValue() != 2000 {
 		t.Errorf("a daemon's limit counts as %s, want 2", cpu.String())
 	}
@@ -130,8 +151,14 @@ func TestIsProvisionable(t *testing.T) {
 		{"not seen by the scheduler", func(p *corev1.Pod) { p.Status.Conditions = nil }, false},
 		{"of a manifest", func(p *corev1.Pod) { p.UID, p.Status.Conditions = "", nil }, true},
 		{"of a manifest, with a place", func(p *corev1.Pod) { p.UID, p.Spec.NodeName = "", "node" }, false},
-		{"of a manifest, gated", func(p *corev1.Pod) { p.UID, p.Spec.SchedulingGates = "", []corev1.PodSchedulingGate{{Name: "g"}} }, false},
-		{"for another scheduler's reason", func(p *corev1.Pod) { p.Status.Conditions[0].Reason = corev1.PodReasonSchedulingGated }, false},
+		{
+			"of a manifest, gated",
+			func(p *corev1.Pod) { p.UID, p.Spec.SchedulingGates = "", []corev1.PodSchedulingGate{{Name: "g"}} }, false,
+		},
+		{
+			"for another scheduler's reason",
+			func(p *corev1.Pod) { p.Status.Conditions[0].Reason = corev1.PodReasonSchedulingGated }, false,
+		},
 		{"terminating", func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{} }, false},
 		{"failed", func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, false},
 	} {
@@ -145,7 +172,9 @@ func TestIsProvisionable(t *testing.T) {
 			}
 		})
 	}
-	terminating := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{}, OwnerReferences: owned("ReplicaSet")}}
+	terminating := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{}, OwnerReferences: owned("ReplicaSet")},
+	}
 	if IsReschedulable(terminating) {
 		t.Error("a terminating pod of a replica set has its successor already")
 	}

@@ -6,7 +6,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// wellKnown are the labels that a node gets from what it is: a NodePool need not mention them for a pod to ask for them.
+// wellKnown holds the labels that follow from a node's instance type and offering. A pod may
+// require them although its NodePool does not name them.
 var wellKnown = func() map[string]bool {
 	keys := map[string]bool{}
 	for _, key := range api.WellKnownLabels() {
@@ -15,20 +16,23 @@ var wellKnown = func() map[string]bool {
 	return keys
 }()
 
-// NormalizeKey gives the present name of a label: beta.kubernetes.io/arch is kubernetes.io/arch. Other keys come back as they are.
+// NormalizeKey returns the stable key for a beta key, such as kubernetes.io/arch for
+// beta.kubernetes.io/arch, and any other key unchanged.
 func NormalizeKey(key string) string { return api.NormalizedLabel(key) }
 
-// IsWellKnown reports whether nodes get this label (normalised or not) from what they are, without a NodePool's saying so.
+// IsWellKnown reports whether nodes get the label from their instance type and offering. The key
+// need not be normalised.
 func IsWellKnown(key string) bool { return wellKnown[NormalizeKey(key)] }
 
-// nearestKey is the key most like the given one among those known: for a key that was mistyped or lacks its prefix. It is empty if none is near.
+// nearestKey returns the known key that is most similar to a mistyped one, or an empty text where
+// none is similar.
 func nearestKey(key string, known func(yield func(string) bool)) string {
 	best, bestDistance := "", len(key)/3+1
 	suffix := key[strings.LastIndex(key, "/")+1:]
 	for candidate := range known {
 		distance := editDistance(key, candidate)
 		if candidate[strings.LastIndex(candidate, "/")+1:] == suffix {
-			// The same name behind another prefix is the commonest slip of all.
+			// The same name with another prefix is the most common mistake.
 			distance = min(distance, 1)
 		}
 		if distance < bestDistance || distance == bestDistance && best != "" && candidate < best {
@@ -38,7 +42,7 @@ func nearestKey(key string, known func(yield func(string) bool)) string {
 	return best
 }
 
-// editDistance is Levenshtein's: how many bytes must be put in, taken out or changed.
+// editDistance returns the Levenshtein distance in bytes.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -7,11 +7,13 @@ import (
 	podresource "k8s.io/component-helpers/resource"
 )
 
-// PodRequests is what a pod takes of a node: what Kubernetes' scheduler counts (containers, init containers, sidecars, overhead, pod-level resources,
-// a resize in progress) and one of the resource "pods".
+// PodRequests returns the resources that a pod takes from its node, as kube-scheduler counts them:
+// containers, init containers, sidecars, overhead, pod-level resources and a resize in progress,
+// and one of the resource "pods". Cpu is in cores, the rest in whole units.
 func PodRequests(pod *corev1.Pod) corev1.ResourceList {
 	if pod.Spec.Resources != nil {
-		// What is added to the pod's own requests is added in place, which for quantities beyond 64 bits would change the pod.
+		// The library adds to the pod's own quantities in place, which would change the pod for
+		// quantities beyond 64 bits.
 		alone := *pod
 		alone.Spec.Resources = pod.Spec.Resources.DeepCopy()
 		pod = &alone
@@ -27,8 +29,8 @@ func PodRequests(pod *corev1.Pod) corev1.ResourceList {
 	return requests
 }
 
-// DaemonPodRequests is what a pod made from a DaemonSet's template will take: as PodRequests, where a container names a limit and no request the API
-// server will set the request to the limit.
+// DaemonPodRequests returns the PodRequests of a pod made from a DaemonSet's template. Where a
+// container has a limit and no request, the API server will set the request to the limit.
 func DaemonPodRequests(template *corev1.PodTemplateSpec) corev1.ResourceList {
 	pod := &corev1.Pod{Spec: *template.Spec.DeepCopy()}
 	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
@@ -47,14 +49,16 @@ func DaemonPodRequests(template *corev1.PodTemplateSpec) corev1.ResourceList {
 	return PodRequests(pod)
 }
 
-// IsProvisionable reports whether a pod waits for a node that could be made for it: the scheduler found none (PodScheduled is false with reason
-// Unschedulable, which a pod with scheduling gates or of another scheduler does not have), and it is neither of a DaemonSet nor static. A pod without a uid is
-// in no cluster yet: no scheduler has had a say.
+// IsProvisionable reports whether a new node could help a pod. The scheduler found no node for it
+// (PodScheduled is False with the reason Unschedulable), and it belongs to no DaemonSet and is not
+// static. A pod without a UID is in no cluster yet, and counts too. Pods with scheduling gates, or
+// of another scheduler, do not have that condition.
 func IsProvisionable(pod *corev1.Pod) bool {
 	return waits(pod) && (pod.UID == "" || isUnschedulable(pod))
 }
 
-// IsUnseen reports whether a pod waits for the default scheduler's first look at it. Another scheduler may keep its pods waiting on purpose.
+// IsUnseen reports whether the default scheduler has not tried the pod yet. Other schedulers may
+// hold their pods back on purpose, so their pods never count.
 func IsUnseen(pod *corev1.Pod) bool {
 	return waits(pod) && pod.UID != "" && pod.Spec.SchedulerName == corev1.DefaultSchedulerName && scheduled(pod) == nil
 }
@@ -64,8 +68,9 @@ func waits(pod *corev1.Pod) bool {
 		pod.DeletionTimestamp == nil && !IsTerminal(pod) && !IsOwnedByDaemonSet(pod) && !IsStatic(pod)
 }
 
-// IsReschedulable reports whether a pod of a node that goes away will come back and need a place elsewhere: it is active, or terminating and of a
-// StatefulSet (whose successor has to wait for its end), and neither of a DaemonSet nor static.
+// IsReschedulable reports whether a pod of a node that is leaving needs a place elsewhere. It is
+// active, or it terminates and belongs to a StatefulSet, whose next pod waits for its end. It
+// belongs to no DaemonSet and is not static.
 func IsReschedulable(pod *corev1.Pod) bool {
 	if IsTerminal(pod) || IsOwnedByDaemonSet(pod) || IsStatic(pod) {
 		return false
@@ -73,18 +78,18 @@ func IsReschedulable(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp == nil || isOwnedBy(pod, "StatefulSet")
 }
 
-// IsTerminal reports whether a pod has run to its end and takes nothing of its node any more.
+// IsTerminal reports whether a pod has finished, and takes no resources of its node.
 func IsTerminal(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// IsStatic reports whether a pod is the mirror of one that a kubelet runs from a file.
+// IsStatic reports whether a pod is the mirror of a static pod, which a kubelet runs from a file.
 func IsStatic(pod *corev1.Pod) bool {
 	_, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]
 	return mirror || isOwnedBy(pod, "Node")
 }
 
-// IsOwnedByDaemonSet reports whether a DaemonSet made the pod.
+// IsOwnedByDaemonSet reports whether the pod's controller is a DaemonSet.
 func IsOwnedByDaemonSet(pod *corev1.Pod) bool { return isOwnedBy(pod, "DaemonSet") }
 
 func isOwnedBy(pod *corev1.Pod, kind string) bool {
@@ -94,10 +99,11 @@ func isOwnedBy(pod *corev1.Pod, kind string) bool {
 
 func isUnschedulable(pod *corev1.Pod) bool {
 	condition := scheduled(pod)
-	return condition != nil && condition.Status == corev1.ConditionFalse && condition.Reason == corev1.PodReasonUnschedulable
+	return condition != nil && condition.Status == corev1.ConditionFalse &&
+		condition.Reason == corev1.PodReasonUnschedulable
 }
 
-// scheduled is the scheduler's word on the pod, nil while it has had none.
+// scheduled returns the pod's condition PodScheduled, or nil before the scheduler has tried it.
 func scheduled(pod *corev1.Pod) *corev1.PodCondition {
 	for i := range pod.Status.Conditions {
 		if condition := &pod.Status.Conditions[i]; condition.Type == corev1.PodScheduled {

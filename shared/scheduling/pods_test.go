@@ -19,12 +19,19 @@ func TestAmount(t *testing.T) {
 		text string
 		want int64
 	}{
-		{corev1.ResourceCPU, "100m", 100}, {corev1.ResourceCPU, "2", 2000}, {corev1.ResourceCPU, "0.1005", 101}, {corev1.ResourceCPU, "1n", 1}, {corev1.ResourceCPU, "0", 0},
-		{corev1.ResourceCPU, "-1500m", -1500}, {corev1.ResourceCPU, "-1n", -1}, {corev1.ResourceCPU, "9223372036854775807", math.MaxInt64},
-		{corev1.ResourceCPU, "9223372036854775.807", math.MaxInt64}, {corev1.ResourceCPU, "8Ei", math.MaxInt64}, {corev1.ResourceCPU, "-1e30", math.MinInt64},
-		{corev1.ResourceCPU, "-9223372036854775.8061", -math.MaxInt64}, {corev1.ResourceCPU, "-9223372036854775.8071", math.MinInt64},
-		{corev1.ResourceMemory, "1Gi", 1 << 30}, {corev1.ResourceMemory, "1500m", 2}, {corev1.ResourceMemory, "-1500m", -2}, {corev1.ResourceMemory, "9223372036854775808", math.MaxInt64},
-		{corev1.ResourceMemory, "1e30", math.MaxInt64}, {corev1.ResourceMemory, "-9223372036854775808", math.MinInt64}, {corev1.ResourceMemory, "9223372036854775806.5", math.MaxInt64},
+		{corev1.ResourceCPU, "100m", 100}, {corev1.ResourceCPU, "2", 2000}, {corev1.ResourceCPU, "0.1005", 101},
+		{corev1.ResourceCPU, "1n", 1}, {corev1.ResourceCPU, "0", 0},
+		{corev1.ResourceCPU, "-1500m", -1500}, {corev1.ResourceCPU, "-1n", -1},
+		{corev1.ResourceCPU, "9223372036854775807", math.MaxInt64},
+		{corev1.ResourceCPU, "9223372036854775.807", math.MaxInt64}, {corev1.ResourceCPU, "8Ei", math.MaxInt64},
+		{corev1.ResourceCPU, "-1e30", math.MinInt64},
+		{corev1.ResourceCPU, "-9223372036854775.8061", -math.MaxInt64},
+		{corev1.ResourceCPU, "-9223372036854775.8071", math.MinInt64},
+		{corev1.ResourceMemory, "1Gi", 1 << 30}, {corev1.ResourceMemory, "1500m", 2},
+		{corev1.ResourceMemory, "-1500m", -2}, {corev1.ResourceMemory, "9223372036854775808", math.MaxInt64},
+		{corev1.ResourceMemory, "1e30", math.MaxInt64},
+		{corev1.ResourceMemory, "-9223372036854775808", math.MinInt64},
+		{corev1.ResourceMemory, "9223372036854775806.5", math.MaxInt64},
 	} {
 		quantity := resource.MustParse(test.text)
 		if got := Amount(test.name, &quantity); got != test.want {
@@ -32,7 +39,8 @@ func TestAmount(t *testing.T) {
 		}
 	}
 	for _, test := range []struct{ a, b, want int64 }{
-		{1, 2, 3}, {math.MaxInt64, 1, math.MaxInt64}, {math.MaxInt64, math.MaxInt64, math.MaxInt64}, {math.MinInt64, -1, math.MinInt64}, {math.MinInt64, math.MaxInt64, -1}, {-5, 5, 0},
+		{1, 2, 3}, {math.MaxInt64, 1, math.MaxInt64}, {math.MaxInt64, math.MaxInt64, math.MaxInt64},
+		{math.MinInt64, -1, math.MinInt64}, {math.MinInt64, math.MaxInt64, -1}, {-5, 5, 0},
 	} {
 		if got := AddAmounts(test.a, test.b); got != test.want {
 			t.Errorf("%d and %d: got %d, want %d", test.a, test.b, got, test.want)
@@ -101,9 +109,14 @@ func FuzzAmount(f *testing.F) {
 }
 
 var (
-	podResourceNames = []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage, "nvidia.com/gpu", "hugepages-2Mi", corev1.ResourcePods}
-	podQuantities    = []string{
-		"0", "1", "2", "100m", "250m", "1500m", "33m", "1n", "700u", "0.0005", "1Gi", "100Mi", "3", "1e18", "9223372036854775807", "9223372036854775808", "8Ei", "1e30", "999999999999999999999999", "-1", "-250m", "-1e30",
+	podResourceNames = []corev1.ResourceName{
+		corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage, "nvidia.com/gpu",
+		"hugepages-2Mi", corev1.ResourcePods,
+	}
+	podQuantities = []string{
+		"0", "1", "2", "100m", "250m", "1500m", "33m", "1n", "700u", "0.0005", "1Gi", "100Mi", "3", "1e18",
+		"9223372036854775807", "9223372036854775808", "8Ei", "1e30", "999999999999999999999999", "-1", "-250m",
+		"-1e30",
 	}
 )
 
@@ -113,7 +126,9 @@ func randomList(random *rand.Rand, most int) corev1.ResourceList {
 	}
 	list := corev1.ResourceList{}
 	for range random.IntN(most + 1) {
-		list[podResourceNames[random.IntN(len(podResourceNames))]] = resource.MustParse(podQuantities[random.IntN(len(podQuantities))])
+		list[podResourceNames[random.IntN(
+			len(podResourceNames),
+		)]] = resource.MustParse(podQuantities[random.IntN(len(podQuantities))])
 	}
 	return list
 }
@@ -169,7 +184,10 @@ func randomPod(random *rand.Rand) *corev1.Pod {
 	}
 	if rarely() {
 		reason := []string{corev1.PodReasonInfeasible, corev1.PodReasonDeferred}[random.IntN(2)]
-		pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: reason})
+		pod.Status.Conditions = append(
+			pod.Status.Conditions,
+			corev1.PodCondition{Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: reason},
+		)
 	}
 	return pod
 }
@@ -281,7 +299,9 @@ func checkRequests(t *testing.T, pod *corev1.Pod) {
 		sums[name] = sum
 	})
 	amounts := map[corev1.ResourceName]int64{}
-	EachRequestedAmount(pod, func(name corev1.ResourceName, amount int64) { amounts[name] = AddAmounts(amounts[name], amount) })
+	EachRequestedAmount(
+		pod, func(name corev1.ResourceName, amount int64) { amounts[name] = AddAmounts(amounts[name], amount) },
+	)
 	for name, amount := range want {
 		if quantity, ok := got[name]; !ok && amount.Sign() != 0 {
 			t.Fatalf("%s: got none, want %s", name, amount.RatString())

@@ -7,14 +7,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Amount is a quantity in the unit that plans count in: thousandths for cpu, whole units for all else. Parts of a unit round away from zero. What is
-// beyond 64 bits is the greatest or the least number that there is: Quantity's own Value and MilliValue give zero or any number then.
+// Amount returns a quantity in the unit of plans: millicores for cpu, whole units for every other
+// resource. Fractions round away from zero. A quantity beyond 64 bits becomes the largest or
+// smallest int64, where Quantity.Value would return an arbitrary number.
 func Amount(name corev1.ResourceName, quantity *resource.Quantity) int64 {
 	amount, _ := amountOf(name, quantity)
 	return amount
 }
 
-// AddAmounts is a + b, or the greatest or the least number that there is where the sum is beyond it.
+// AddAmounts returns a + b, limited to the largest and smallest int64.
 func AddAmounts(a, b int64) int64 {
 	switch {
 	case b > 0 && a > math.MaxInt64-b:
@@ -25,7 +26,7 @@ func AddAmounts(a, b int64) int64 {
 	return a + b
 }
 
-// amountOf is Amount, and whether nothing was rounded or cut off.
+// amountOf returns Amount, and whether it is exact: neither rounded nor limited.
 func amountOf(name corev1.ResourceName, quantity *resource.Quantity) (amount int64, exact bool) {
 	whole, isWhole := quantity.AsInt64()
 	unit := resource.Scale(0)
@@ -47,7 +48,7 @@ func amountOf(name corev1.ResourceName, quantity *resource.Quantity) (amount int
 	case quantity.Cmp(*resource.NewScaledQuantity(-math.MaxInt64, unit)) < 0:
 		return math.MinInt64, false
 	case quantity.Sign() < 0:
-		// Quantity rounds some negative fractions up, others down.
+		// Quantity rounds some negative fractions up and others down.
 		positive := quantity.DeepCopy()
 		positive.Neg()
 		amount, exact = amountOf(name, &positive)
@@ -56,8 +57,9 @@ func amountOf(name corev1.ResourceName, quantity *resource.Quantity) (amount int
 	return amount, false
 }
 
-// EachRequest calls yield with what the pod takes of its node, PodRequests without making a list: of one name there may be several amounts, which add up. One
-// of the resource "pods" is among them. The quantity is yield's to read until it returns, not to keep or to change.
+// EachRequest calls yield with the pod's requests. Several calls with the same name add up to the
+// amount in PodRequests. One of the resource "pods" is among them. yield may read the quantity
+// until it returns, and must not keep or change it.
 func EachRequest(pod *corev1.Pod, yield func(name corev1.ResourceName, quantity *resource.Quantity)) {
 	var buffer [requestsAtOnce]request
 	requests, ok := sumOfContainers(pod, buffer[:0])
@@ -67,6 +69,7 @@ func EachRequest(pod *corev1.Pod, yield func(name corev1.ResourceName, quantity 
 		}
 		return
 	}
+	// One variable for all calls, because yield's argument escapes to the heap.
 	var quantity resource.Quantity // one for all: what yield is given is on the heap
 	for i := range requests {
 		quantity = requests[i].quantity
@@ -76,10 +79,10 @@ func EachRequest(pod *corev1.Pod, yield func(name corev1.ResourceName, quantity 
 	yield(corev1.ResourcePods, &quantity)
 }
 
-// EachRequestedAmount is EachRequest with each quantity as an Amount, and the fastest way to add up what many pods take: in the ordinary case it allocates
-// nothing. What it yields of a name adds up (AddAmounts) to the Amount of the sum.
+// EachRequestedAmount is EachRequest with each quantity as an Amount. The amounts of one name add
+// up, with AddAmounts, to the Amount of the sum. In the common case it allocates nothing.
 func EachRequestedAmount(pod *corev1.Pod, yield func(name corev1.ResourceName, amount int64)) {
-	// Most pods that wait are like this.
+	// Most pending pods have this form.
 	if len(pod.Spec.Containers) == 1 && len(pod.Status.ContainerStatuses) == 0 && countsContainersAlone(pod) {
 		requests, read := pod.Spec.Containers[0].Resources.Requests, 0
 		for _, name := range [...]corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
@@ -106,7 +109,8 @@ func EachRequestedAmount(pod *corev1.Pod, yield func(name corev1.ResourceName, a
 	for i := range requests {
 		var exact bool
 		amounts[i], exact = amountOf(requests[i].name, &requests[i].quantity)
-		// Two halves are one, but each rounds to one; and what would be cut off on the way may not be in the end.
+		// Halves must not be rounded before they are added, and a limited amount may be within 64
+		// bits after the addition.
 		ok = ok && (len(pod.Spec.Containers) == 1 || exact && -summable <= amounts[i] && amounts[i] <= summable)
 	}
 	if !ok {
@@ -122,9 +126,10 @@ func EachRequestedAmount(pod *corev1.Pod, yield func(name corev1.ResourceName, a
 }
 
 const (
-	// requestsAtOnce is how many requests of containers are held at once; few pods have so many.
+	// requestsAtOnce is the number of container requests that are held without an allocation. Few
+	// pods have more.
 	requestsAtOnce = 16
-	// summable is an amount that so many can be added up of without a sum beyond 64 bits.
+	// summable is an amount of which requestsAtOnce can be added without an overflow.
 	summable = math.MaxInt64 / requestsAtOnce
 )
 
@@ -133,8 +138,8 @@ type request struct {
 	quantity resource.Quantity
 }
 
-// sumOfContainers appends the requests of the pod's containers, and reports whether they are all that counts for the pod: it has no init containers, overhead and
-// requests of its own, what its containers have got of a resize is no more than what they ask for, and there is room in the list.
+// sumOfContainers appends the sums of the requests of the pod's containers. It returns false where
+// these are not all that counts for the pod, or where the list has no room for them.
 func sumOfContainers(pod *corev1.Pod, requests []request) ([]request, bool) {
 	if !countsContainersAlone(pod) {
 		return nil, false
@@ -145,7 +150,8 @@ func sumOfContainers(pod *corev1.Pod, requests []request) ([]request, bool) {
 		var has, allocated int
 		for name, quantity := range container.Resources.Requests {
 			if status != nil {
-				// What the container has got counts where it is more than what it asks for.
+				// Resources that the container has counts where they exceed its request, during a
+				// resize.
 				if got, ok := status.Resources.Requests[name]; ok {
 					has++
 					if got.Cmp(quantity) > 0 {
@@ -160,7 +166,7 @@ func sumOfContainers(pod *corev1.Pod, requests []request) ([]request, bool) {
 				}
 			}
 			if name == corev1.ResourcePods {
-				continue // a pod is one, whatever it asks for
+				continue // a pod counts as one pod
 			}
 			if len(requests) == cap(requests) {
 				return nil, false
@@ -174,7 +180,8 @@ func sumOfContainers(pod *corev1.Pod, requests []request) ([]request, bool) {
 	return requests, true
 }
 
-// countsContainersAlone reports whether nothing but what containers ask for and have got counts for the pod.
+// countsContainersAlone reports whether only the requests and the resize status of containers count
+// for the pod.
 func countsContainersAlone(pod *corev1.Pod) bool {
 	if len(pod.Spec.InitContainers) > 0 || len(pod.Spec.Overhead) > 0 || pod.Spec.Resources != nil {
 		return false
@@ -187,7 +194,8 @@ func countsContainersAlone(pod *corev1.Pod) bool {
 	return true
 }
 
-// statusOf is the status of the pod's container number i if it says what the container has got, else nil. Of several the last counts.
+// statusOf returns the last status of the pod's container number i that gives its resources, or
+// nil.
 func statusOf(pod *corev1.Pod, i int) *corev1.ContainerStatus {
 	name := pod.Spec.Containers[i].Name
 	for j := len(pod.Status.ContainerStatuses) - 1; j >= 0; j-- {

@@ -8,7 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// runningPods are n pods as a busy cluster has them: two containers, and statuses that say what they have got.
+// runningPods are n pods as a busy cluster has them: two containers, and statuses that say what
+// they have got.
 func runningPods(n int) []corev1.Pod {
 	pods := make([]corev1.Pod, n)
 	for i := range pods {
@@ -18,9 +19,13 @@ func runningPods(n int) []corev1.Pod {
 				corev1.ResourceMemory: resource.MustParse(fmt.Sprintf("%dMi", 64+i%13)),
 			}
 			name := fmt.Sprint("c", c)
-			pods[i].Spec.Containers = append(pods[i].Spec.Containers, corev1.Container{Name: name, Resources: corev1.ResourceRequirements{Requests: requests}})
+			pods[i].Spec.Containers = append(
+				pods[i].Spec.Containers,
+				corev1.Container{Name: name, Resources: corev1.ResourceRequirements{Requests: requests}},
+			)
 			pods[i].Status.ContainerStatuses = append(pods[i].Status.ContainerStatuses, corev1.ContainerStatus{
-				Name: name, Resources: &corev1.ResourceRequirements{Requests: requests.DeepCopy()}, AllocatedResources: requests.DeepCopy(),
+				Name: name, Resources: &corev1.ResourceRequirements{Requests: requests.DeepCopy()},
+				AllocatedResources: requests.DeepCopy(),
 			})
 		}
 	}

@@ -12,31 +12,34 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// Requirement says which values the label Key of a node may have, and whether the label may be absent. It is a set: of values (a list, or all but
-// a list, within integer bounds) and of the one further element "no such label". Keeping absence apart from the values makes intersection exact:
-// Exists and NotIn together still demand the label, which NotIn alone does not.
+// Requirement is the set of allowed values of the label Key, together with whether the label may be
+// absent. The values are a list, or all values except a list, within integer bounds. Absence is an
+// element of its own, which makes intersections exact: Exists and NotIn together still require the
+// label, which NotIn alone does not.
 //
-// A Requirement is a value; its methods change nothing and share nothing that is later changed.
+// A Requirement is an immutable value.
 type Requirement struct {
 	key string
-	// values is sorted and without repeats: the allowed values, or with complement the forbidden ones.
+	// values are sorted and distinct. They are the allowed values, or with complement the forbidden
+	// ones.
 	values     []string
 	complement bool
-	// absent says that a node without the label is allowed.
+	// absent is true where a node without the label is allowed.
 	absent bool
-	// gte and lte bound the label's value read as an integer; a value that is none is outside. They are kept only with complement: a list
-	// of values is cut by them at once.
+	// gte and lte bound the label's value as an integer; a value that is not an integer is outside.
+	// Only complements have bounds, because bounds filter a list of values at once.
 	gte, lte *int64
-	// minValues is how many different values the instance types of a launch must offer (Karpenter's minValues); nil is none.
+	// minValues is Karpenter's minValues: the minimum number of different values among the instance
+	// types of a launch, or nil.
 	minValues *int
 }
 
-// In allows the values. Without values it allows nothing at all.
+// In allows the values. Without values it allows nothing.
 func In(key string, values ...string) Requirement {
 	return Requirement{key: NormalizeKey(key), values: sorted(values)}
 }
 
-// NotIn allows every other value, and that the label is absent.
+// NotIn allows every other value, and absence of the label.
 func NotIn(key string, values ...string) Requirement {
 	return Requirement{key: NormalizeKey(key), values: sorted(values), complement: true, absent: true}
 }
@@ -46,13 +49,14 @@ func Exists(key string) Requirement {
 	return Requirement{key: NormalizeKey(key), complement: true}
 }
 
-// DoesNotExist allows only that the label is absent.
+// DoesNotExist allows only absence of the label.
 func DoesNotExist(key string) Requirement {
 	return Requirement{key: NormalizeKey(key), absent: true}
 }
 
-// ParseRequirement reads an operator and its values as the API has them: In, NotIn, Exists, DoesNotExist, and with one integer Gt, Lt, Gte, Lte. The key
-// is normalised (NormalizeKey). The error names the key and what is wrong with operator or values.
+// ParseRequirement parses an operator of the API and its values: In, NotIn, Exists, DoesNotExist,
+// and with one integer Gt, Lt, Gte, Lte. It normalises the key. The error names the key and the
+// problem.
 func ParseRequirement(key string, operator corev1.NodeSelectorOperator, values ...string) (Requirement, error) {
 	switch operator {
 	case corev1.NodeSelectorOpIn:
@@ -65,14 +69,21 @@ func ParseRequirement(key string, operator corev1.NodeSelectorOperator, values .
 		return DoesNotExist(key), nil
 	case corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt, api.NodeSelectorOpGte, api.NodeSelectorOpLte:
 	default:
-		return Requirement{}, fmt.Errorf("requirement on %q: operator %q is not one of In, NotIn, Exists, DoesNotExist, Gt, Lt, Gte, Lte", key, operator)
+		return Requirement{}, fmt.Errorf(
+			"requirement on %q: operator %q is not one of In, NotIn, Exists, DoesNotExist, Gt, Lt, Gte, Lte", key,
+			operator,
+		)
 	}
 	if len(values) != 1 {
-		return Requirement{}, fmt.Errorf("requirement on %q: operator %s needs exactly one value, not %d", key, operator, len(values))
+		return Requirement{}, fmt.Errorf(
+			"requirement on %q: operator %s needs exactly one value, not %d", key, operator, len(values),
+		)
 	}
 	bound, err := strconv.ParseInt(values[0], 10, 64)
 	if errors.Is(err, strconv.ErrRange) {
-		return Requirement{}, fmt.Errorf("requirement on %q: operator %s needs an integer of 64 bits, which %s is not", key, operator, values[0])
+		return Requirement{}, fmt.Errorf(
+			"requirement on %q: operator %s needs an integer of 64 bits, which %s is not", key, operator, values[0],
+		)
 	}
 	if err != nil {
 		return Requirement{}, fmt.Errorf("requirement on %q: operator %s needs an integer, not %q", key, operator, values[0])
@@ -99,16 +110,17 @@ func ParseRequirement(key string, operator corev1.NodeSelectorOperator, values .
 	return r, nil
 }
 
-// WithMinValues returns the requirement with Karpenter's minValues: how many different values of the label the types of one launch must offer.
+// WithMinValues returns the requirement with Karpenter's minValues: the minimum number of different
+// values of the label among the instance types of one launch.
 func (r Requirement) WithMinValues(n int) Requirement {
 	r.minValues = &n
 	return r
 }
 
-// Key is the label's key, normalised.
+// Key returns the label's normalised key.
 func (r Requirement) Key() string { return r.key }
 
-// MinValues is how many different values a launch must offer, and whether the requirement says so.
+// MinValues returns the minimum number of different values of a launch, and whether there is one.
 func (r Requirement) MinValues() (int, bool) {
 	if r.minValues == nil {
 		return 0, false
@@ -116,7 +128,7 @@ func (r Requirement) MinValues() (int, bool) {
 	return *r.minValues, true
 }
 
-// Has reports whether a node whose label has this value is allowed.
+// Has reports whether the value is allowed.
 func (r Requirement) Has(value string) bool {
 	_, listed := slices.BinarySearch(r.values, value)
 	if listed == r.complement {
@@ -128,7 +140,8 @@ func (r Requirement) Has(value string) bool {
 // AllowsAbsent reports whether a node without the label is allowed.
 func (r Requirement) AllowsAbsent() bool { return r.absent }
 
-// Values are the allowed values, sorted, and true; or nil and false if they are not a list (NotIn, Exists, bounds).
+// Values returns the allowed values, sorted, and true. It returns false where they are not a list
+// (NotIn, Exists, bounds).
 func (r Requirement) Values() ([]string, bool) {
 	if r.complement {
 		return nil, false
@@ -136,7 +149,8 @@ func (r Requirement) Values() ([]string, bool) {
 	return r.values, true
 }
 
-// Single is the one value that a node must have, if the requirement leaves exactly one.
+// Single returns the only allowed value, and whether the requirement has exactly one and excludes
+// absence.
 func (r Requirement) Single() (string, bool) {
 	if r.complement || r.absent || len(r.values) != 1 {
 		return "", false
@@ -144,8 +158,9 @@ func (r Requirement) Single() (string, bool) {
 	return r.values[0], true
 }
 
-// Empty reports that nothing is allowed: no value, and the label may not be absent. Infinite sets count as not empty even where every integer
-// between the bounds is forbidden, since a label may write an integer in more than one way.
+// Empty reports whether the requirement allows neither a value nor absence. A complement is never
+// empty, even where it forbids every integer between its bounds, because a label may write an
+// integer in several ways.
 func (r Requirement) Empty() bool {
 	if r.absent {
 		return false
@@ -156,7 +171,8 @@ func (r Requirement) Empty() bool {
 	return len(r.values) == 0
 }
 
-// Intersection allows what both allow. Of two minValues it keeps the greater. The key is r's.
+// Intersection returns the requirement that allows what both allow. It keeps r's key and the
+// greater minValues.
 func (r Requirement) Intersection(other Requirement) Requirement {
 	result := Requirement{key: r.key, absent: r.absent && other.absent, minValues: greater(r.minValues, other.minValues)}
 	switch {
@@ -166,10 +182,10 @@ func (r Requirement) Intersection(other Requirement) Requirement {
 		result.gte = greater(r.gte, other.gte)
 		result.lte = smaller(r.lte, other.lte)
 		if result.gte != nil && result.lte != nil && *result.gte > *result.lte {
-			// One form of "no value", so that equal sets look equal.
+			// All empty sets have the same form, so that equal sets compare equal.
 			result.complement, result.values, result.gte, result.lte = false, nil, nil, nil
 		} else if result.gte != nil || result.lte != nil {
-			// What the bounds forbid need not be forbidden by name.
+			// A value outside the bounds need not be forbidden by name.
 			result.values = keep(result.values, result.within)
 		}
 	case r.complement:
@@ -180,7 +196,7 @@ func (r Requirement) Intersection(other Requirement) Requirement {
 	return result
 }
 
-// Intersects reports whether something is allowed by both, without building the intersection.
+// Intersects reports whether both allow some element. It does not build the intersection.
 func (r Requirement) Intersects(other Requirement) bool {
 	if r.absent && other.absent {
 		return true
@@ -195,7 +211,7 @@ func (r Requirement) Intersects(other Requirement) bool {
 	return slices.ContainsFunc(r.values, other.Has)
 }
 
-// SubsetOf reports whether everything that r allows, other allows too.
+// SubsetOf reports whether other allows everything that r allows.
 func (r Requirement) SubsetOf(other Requirement) bool {
 	if r.absent && !other.absent {
 		return false
@@ -210,7 +226,7 @@ func (r Requirement) SubsetOf(other Requirement) bool {
 		return false
 	}
 	if (other.gte != nil || other.lte != nil) && r.gte == nil && r.lte == nil {
-		return false // r has values that are no integers
+		return false // r allows values that are not integers
 	}
 	if other.gte != nil && orLeast(r.gte) < *other.gte || other.lte != nil && orGreatest(r.lte) > *other.lte {
 		return false

@@ -59,7 +59,8 @@ func (m model) allowsAbsent() bool {
 
 func randomModel(random *rand.Rand) model {
 	operators := []corev1.NodeSelectorOperator{
-		corev1.NodeSelectorOpIn, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn, corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist,
+		corev1.NodeSelectorOpIn, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn, corev1.NodeSelectorOpExists,
+		corev1.NodeSelectorOpDoesNotExist,
 		corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt, api.NodeSelectorOpGte, api.NodeSelectorOpLte,
 	}
 	m := model{operator: operators[random.IntN(len(operators))]}
@@ -75,7 +76,8 @@ func randomModel(random *rand.Rand) model {
 	return m
 }
 
-// TestAlgebra compares intersections of up to three random requirements with checking each of them by itself.
+// TestAlgebra compares intersections of up to three random requirements with checking each of them
+// by itself.
 func TestAlgebra(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 20000 {
@@ -184,7 +186,10 @@ func TestParseRequirementErrors(t *testing.T) {
 	}{
 		{"Near", nil, `requirement on "k": operator "Near" is not one of In, NotIn, Exists, DoesNotExist, Gt, Lt, Gte, Lte`},
 		{corev1.NodeSelectorOpGt, nil, `requirement on "k": operator Gt needs exactly one value, not 0`},
-		{corev1.NodeSelectorOpGt, []string{"9223372036854775808"}, `requirement on "k": operator Gt needs an integer of 64 bits, which 9223372036854775808 is not`},
+		{
+			corev1.NodeSelectorOpGt, []string{"9223372036854775808"},
+			`requirement on "k": operator Gt needs an integer of 64 bits, which 9223372036854775808 is not`,
+		},
 		{corev1.NodeSelectorOpLt, []string{"4", "5"}, `requirement on "k": operator Lt needs exactly one value, not 2`},
 		{api.NodeSelectorOpLte, []string{"many"}, `requirement on "k": operator Lte needs an integer, not "many"`},
 	} {

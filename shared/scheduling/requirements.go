@@ -12,17 +12,18 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// Requirements are one Requirement for each label key that matters, by normalised key. The zero value is ready to read; make one to Add to it.
+// Requirements holds one Requirement for each restricted label, by normalised key. The zero value
+// can be read, but not added to.
 type Requirements map[string]Requirement
 
-// NewRequirements is the intersection of the requirements, key by key.
+// NewRequirements returns the intersection of the requirements for each key.
 func NewRequirements(requirements ...Requirement) Requirements {
 	rs := make(Requirements, len(requirements))
 	rs.Add(requirements...)
 	return rs
 }
 
-// FromLabels demands exactly these labels.
+// FromLabels requires exactly these labels.
 func FromLabels(labels map[string]string) Requirements {
 	rs := make(Requirements, len(labels))
 	for key, value := range labels {
@@ -31,9 +32,10 @@ func FromLabels(labels map[string]string) Requirements {
 	return rs
 }
 
-// FromNodeSelectorTerm reads the matchExpressions of a node affinity term, and its matchFields, of which Kubernetes knows metadata.name alone, as a
-// requirement on the key "metadata.name". The error names the expression. A term with neither is met by every node here; to Kubernetes, which ORs the terms of a list,
-// it is met by none, so that who reads a list leaves such terms out.
+// FromNodeSelectorTerm converts the matchExpressions of a node affinity term, and its matchFields
+// with the key metadata.name. The error names the expression. A term with neither converts to no
+// requirement, which matches every node. In a list of terms, Kubernetes matches such a term with no
+// node, so callers must drop it.
 func FromNodeSelectorTerm(term corev1.NodeSelectorTerm) (Requirements, error) {
 	rs := make(Requirements, len(term.MatchExpressions))
 	for _, expression := range slices.Concat(term.MatchExpressions, term.MatchFields) {
@@ -46,7 +48,7 @@ func FromNodeSelectorTerm(term corev1.NodeSelectorTerm) (Requirements, error) {
 	return rs, nil
 }
 
-// Add narrows the requirements by further ones.
+// Add restricts the requirements further.
 func (rs Requirements) Add(requirements ...Requirement) {
 	for _, r := range requirements {
 		if present, ok := rs[r.key]; ok {
@@ -56,14 +58,14 @@ func (rs Requirements) Add(requirements ...Requirement) {
 	}
 }
 
-// Merge narrows the requirements by all of other.
+// Merge restricts the requirements by all of other.
 func (rs Requirements) Merge(other Requirements) {
 	for _, r := range other {
 		rs.Add(r)
 	}
 }
 
-// Clone copies the requirements, so that Add to one leaves the other alone.
+// Clone returns a copy that Add does not share.
 func (rs Requirements) Clone() Requirements {
 	if rs == nil {
 		return Requirements{}
@@ -71,20 +73,23 @@ func (rs Requirements) Clone() Requirements {
 	return maps.Clone(rs)
 }
 
-// Keys are the keys, sorted.
+// Keys returns the keys, sorted.
 func (rs Requirements) Keys() []string { return slices.Sorted(maps.Keys(rs)) }
 
-// Undefined reports whether a node still to be made may come to have any value of a label that its side does not mention; where it does not, the label
-// is absent. The key it is given is normalised. A nil Undefined is UndefinedIsAbsent.
+// Undefined reports whether a future node may have any value of a label that its requirements do
+// not mention. Where it returns false, the label is absent. Its argument is a normalised key. A nil
+// Undefined is UndefinedIsAbsent.
 type Undefined func(key string) bool
 
-// UndefinedIsAbsent is the Undefined of a node that exists: a label that it does not have is absent.
+// UndefinedIsAbsent is the Undefined of an existing node: a label that it does not have is absent.
 func UndefinedIsAbsent(string) bool { return false }
 
-// UndefinedWellKnownIsAny is the Undefined of a node still to be made: a well-known label may come to have any value, another label is absent.
+// UndefinedWellKnownIsAny is the Undefined of a future node: a well-known label may have any value,
+// another label is absent.
 func UndefinedWellKnownIsAny(key string) bool { return wellKnown[key] }
 
-// UndefinedAnyOf is UndefinedWellKnownIsAny with further keys that pods may ask for although no NodePool defines them.
+// UndefinedAnyOf is UndefinedWellKnownIsAny with further keys that pods may require although no
+// NodePool defines them.
 func UndefinedAnyOf(extra []string) Undefined {
 	if len(extra) == 0 {
 		return UndefinedWellKnownIsAny
@@ -98,8 +103,9 @@ func UndefinedAnyOf(extra []string) Undefined {
 
 func (u Undefined) isAny(key string) bool { return u != nil && u(key) }
 
-// Compatible reports, as an error a person can act on, why a node with the requirements rs cannot hold what asks for wanted; nil if it can. Each key
-// of wanted must have something in common with the node's; what a missing key means, undefined says.
+// Compatible returns nil if a node with the requirements rs can meet the wanted ones, else an error
+// that a person can act on. For each wanted key both must allow a common value. The argument
+// undefined interprets keys that rs does not have.
 func (rs Requirements) Compatible(wanted Requirements, undefined Undefined) error {
 	for _, key := range wanted.Keys() {
 		want := wanted[key]
@@ -118,7 +124,7 @@ func (rs Requirements) Compatible(wanted Requirements, undefined Undefined) erro
 	return nil
 }
 
-// IsCompatible is Compatible(wanted, undefined) == nil without the work of explaining.
+// IsCompatible reports whether Compatible returns nil. It does not build an error.
 func (rs Requirements) IsCompatible(wanted Requirements, undefined Undefined) bool {
 	for key, want := range wanted {
 		if have, ok := rs[key]; ok {
@@ -151,7 +157,7 @@ func (rs Requirements) hint(key string, undefined Undefined) string {
 	return ""
 }
 
-// Labels are the labels whose value is decided: the keys for which exactly one value is left.
+// Labels returns the labels with exactly one allowed value.
 func (rs Requirements) Labels() map[string]string {
 	labels := map[string]string{}
 	for key, r := range rs {
@@ -162,7 +168,7 @@ func (rs Requirements) Labels() map[string]string {
 	return labels
 }
 
-// Terms are the terms of all requirements, sorted by key.
+// Terms returns the terms of all requirements, sorted by key.
 func (rs Requirements) Terms() []api.NodeSelectorRequirementWithMinValues {
 	terms := make([]api.NodeSelectorRequirementWithMinValues, 0, len(rs))
 	for _, key := range rs.Keys() {
@@ -171,7 +177,7 @@ func (rs Requirements) Terms() []api.NodeSelectorRequirementWithMinValues {
 	return terms
 }
 
-// String lists the requirements sorted by key.
+// String returns the requirements as text, sorted by key.
 func (rs Requirements) String() string {
 	parts := make([]string, 0, len(rs))
 	for _, key := range rs.Keys() {
@@ -180,7 +186,7 @@ func (rs Requirements) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// FromTerms is the intersection of the terms. The error names the term's key.
+// FromTerms returns the intersection of the terms. The error names the term's key.
 func FromTerms(terms []api.NodeSelectorRequirementWithMinValues) (Requirements, error) {
 	rs := make(Requirements, len(terms))
 	for _, term := range terms {
@@ -194,12 +200,14 @@ func FromTerms(terms []api.NodeSelectorRequirementWithMinValues) (Requirements, 
 	return rs, nil
 }
 
-// MarshalJSON writes the requirements as a list of key, operator, values and minValues sorted by key, the form of a NodePool's requirements.
+// MarshalJSON writes the form of a NodePool's requirements: a list of key, operator, values and
+// minValues, sorted by key.
 func (rs Requirements) MarshalJSON() ([]byte, error) {
 	return json.Marshal(rs.Terms())
 }
 
-// UnmarshalJSON reads what MarshalJSON writes, and any NodePool's list of requirements; several terms of one key are intersected.
+// UnmarshalJSON reads the list of a NodePool's requirements. Several terms of one key are
+// intersected.
 func (rs *Requirements) UnmarshalJSON(data []byte) error {
 	var terms []api.NodeSelectorRequirementWithMinValues
 	if err := json.Unmarshal(data, &terms); err != nil {

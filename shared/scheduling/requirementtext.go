@@ -11,11 +11,12 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// maximumValuesInText is how many values String shows before it counts the rest: an instance-type requirement may have hundreds.
+// maximumValuesInText is the number of values that String shows. Requirements on instance types may
+// have hundreds.
 const maximumValuesInText = 5
 
-// Terms are the requirement as a NodePool or NodeClaim writes it: one entry in nearly all cases, several where it takes several operators. ParseRequirement of each and their intersection give the
-// requirement back.
+// Terms returns the requirement in the form of a NodePool or NodeClaim: mostly one term, or several
+// terms for several operators. The intersection of the parsed terms is the requirement.
 func (r Requirement) Terms() []api.NodeSelectorRequirementWithMinValues {
 	terms := r.AppendTerms(nil)
 	for i := range terms {
@@ -24,10 +25,18 @@ func (r Requirement) Terms() []api.NodeSelectorRequirementWithMinValues {
 	return terms
 }
 
-// AppendTerms appends the requirement's Terms. They share its values, which nobody may change.
-func (r Requirement) AppendTerms(terms []api.NodeSelectorRequirementWithMinValues) []api.NodeSelectorRequirementWithMinValues {
+// AppendTerms appends the requirement's Terms. They share its values, which the caller must not
+// change.
+func (r Requirement) AppendTerms(
+	terms []api.NodeSelectorRequirementWithMinValues,
+) []api.NodeSelectorRequirementWithMinValues {
 	add := func(operator corev1.NodeSelectorOperator, values ...string) {
-		terms = append(terms, api.NodeSelectorRequirementWithMinValues{Key: r.key, Operator: operator, Values: slices.Clip(values), MinValues: r.minValues})
+		terms = append(
+			terms,
+			api.NodeSelectorRequirementWithMinValues{
+				Key: r.key, Operator: operator, Values: slices.Clip(values), MinValues: r.minValues,
+			},
+		)
 	}
 	switch {
 	case !r.complement && r.absent && len(r.values) == 0:
@@ -55,7 +64,8 @@ func (r Requirement) AppendTerms(terms []api.NodeSelectorRequirementWithMinValue
 	return terms
 }
 
-// String is the requirement as a person writes it: "topology.kubernetes.io/zone In [us-east-1a us-east-1b]".
+// String returns the requirement as text, such as "topology.kubernetes.io/zone In [us-east-1a
+// us-east-1b]".
 func (r Requirement) String() string {
 	var parts []string
 	for _, term := range r.Terms() {
@@ -64,7 +74,10 @@ func (r Requirement) String() string {
 		case term.Operator == api.NodeSelectorOpGte || term.Operator == api.NodeSelectorOpLte:
 			part += " " + term.Values[0]
 		case len(term.Values) > maximumValuesInText:
-			part += fmt.Sprintf(" [%s and %d others]", strings.Join(term.Values[:maximumValuesInText], " "), len(term.Values)-maximumValuesInText)
+			part += fmt.Sprintf(
+				" [%s and %d others]", strings.Join(term.Values[:maximumValuesInText], " "),
+				len(term.Values)-maximumValuesInText,
+			)
 		case len(term.Values) > 0 || term.Operator == corev1.NodeSelectorOpIn || term.Operator == corev1.NodeSelectorOpNotIn:
 			part += " [" + strings.Join(term.Values, " ") + "]"
 		}

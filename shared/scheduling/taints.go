@@ -8,8 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Tolerates reports, as an error that names the taint, why a pod with the tolerations may not run on a node with the taints; nil if it may. Taints of
-// effect PreferNoSchedule keep no pod away.
+// Tolerates returns nil if a pod with the tolerations may run on a node with the taints, else an
+// error that names the first taint in the way. Taints with the effect PreferNoSchedule do not
+// matter.
 func Tolerates(taints []corev1.Taint, tolerations []corev1.Toleration) error {
 	if taint := untolerated(taints, tolerations); taint != nil {
 		return fmt.Errorf("taint %s is not tolerated", taint.ToString())
@@ -17,30 +18,39 @@ func Tolerates(taints []corev1.Taint, tolerations []corev1.Toleration) error {
 	return nil
 }
 
-// ToleratesAll is Tolerates(taints, tolerations) == nil without the work of explaining.
+// ToleratesAll reports whether Tolerates returns nil. It does not build an error.
 func ToleratesAll(taints []corev1.Taint, tolerations []corev1.Toleration) bool {
 	return untolerated(taints, tolerations) == nil
 }
 
 func untolerated(taints []corev1.Taint, tolerations []corev1.Toleration) *corev1.Taint {
-	return untoleratedOf(taints, tolerations, func(effect corev1.TaintEffect) bool { return effect != corev1.TaintEffectPreferNoSchedule })
+	return untoleratedOf(
+		taints, tolerations,
+		func(effect corev1.TaintEffect) bool { return effect != corev1.TaintEffectPreferNoSchedule },
+	)
 }
 
-// untoleratedOf is the first taint that counts and is not tolerated.
-func untoleratedOf(taints []corev1.Taint, tolerations []corev1.Toleration, counts func(corev1.TaintEffect) bool) *corev1.Taint {
+// untoleratedOf returns the first taint that counts and is not tolerated, or nil.
+func untoleratedOf(
+	taints []corev1.Taint, tolerations []corev1.Toleration, counts func(corev1.TaintEffect) bool,
+) *corev1.Taint {
 	for i := range taints {
-		if counts(taints[i].Effect) && !slices.ContainsFunc(tolerations, func(t corev1.Toleration) bool { return ToleratesTaint(&t, &taints[i]) }) {
+		if counts(taints[i].Effect) &&
+			!slices.ContainsFunc(tolerations, func(t corev1.Toleration) bool { return ToleratesTaint(&t, &taints[i]) }) {
 			return &taints[i]
 		}
 	}
 	return nil
 }
 
-// ToleratesTaint reports whether a toleration covers a taint: same effect or none given, same key or none given, and the operator (Equal, which is
-// also meant by none, Exists, Lt, Gt) holds for the value. Lt and Gt compare 64-bit integers, written without leading zeros or a plus sign: the taint's
-// value with the toleration's. What is none of these is not tolerated.
+// ToleratesTaint reports whether a toleration covers a taint. The effect and key must be equal or
+// unset in the toleration, and the operator must hold for the value. The operators are Equal (the
+// default), Exists, Lt and Gt. Lt and Gt compare the values as 64-bit integers, without leading
+// zeros or a plus sign; other values are not tolerated.
+// https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/
 func ToleratesTaint(toleration *corev1.Toleration, taint *corev1.Taint) bool {
-	if toleration.Effect != "" && toleration.Effect != taint.Effect || toleration.Key != "" && toleration.Key != taint.Key {
+	if toleration.Effect != "" && toleration.Effect != taint.Effect || toleration.Key != "" &&
+		toleration.Key != taint.Key {
 		return false
 	}
 	switch toleration.Operator {
@@ -65,20 +75,24 @@ func ToleratesTaint(toleration *corev1.Toleration, taint *corev1.Taint) bool {
 	return false
 }
 
-// decimal reads an integer that is written as Kubernetes' API writes it.
+// decimal parses an integer in the notation of Kubernetes' API.
 func decimal(text string) (int64, bool) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	return n, err == nil && strconv.FormatInt(n, 10) == text
 }
 
-// PreferredUntolerated is the first taint of effect PreferNoSchedule that is not tolerated, nil if there is none: Kubernetes' scheduler avoids such a node where it has
-// another, and Karpenter makes none until the pod has given up its other preferences.
+// PreferredUntolerated returns the first taint with the effect PreferNoSchedule that is not
+// tolerated, or nil. kube-scheduler avoids such a node where it has another. Karpenter makes such a
+// node only after the pod's other preferences are dropped.
 func PreferredUntolerated(taints []corev1.Taint, tolerations []corev1.Toleration) *corev1.Taint {
-	return untoleratedOf(taints, tolerations, func(effect corev1.TaintEffect) bool { return effect == corev1.TaintEffectPreferNoSchedule })
+	return untoleratedOf(
+		taints, tolerations,
+		func(effect corev1.TaintEffect) bool { return effect == corev1.TaintEffectPreferNoSchedule },
+	)
 }
 
-// DaemonSetTolerations are those that Kubernetes adds to every pod of a DaemonSet
-// (https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/#taints-and-tolerations).
+// DaemonSetTolerations returns the tolerations that Kubernetes adds to every pod of a DaemonSet.
+// https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/#taints-and-tolerations
 func DaemonSetTolerations() []corev1.Toleration {
 	exists := func(key string, effect corev1.TaintEffect) corev1.Toleration {
 		return corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists, Effect: effect}

@@ -22,10 +22,22 @@ func TestPreferredUntolerated(t *testing.T) {
 		{"taints that forbid", []corev1.Taint{taint("a", hard), taint("b", evict)}, nil, ""},
 		{"one that prefers", []corev1.Taint{taint("a", hard), taint("b", soft)}, nil, "b"},
 		{"the first of two", []corev1.Taint{taint("b", soft), taint("a", soft)}, nil, "b"},
-		{"one tolerated", []corev1.Taint{taint("b", soft), taint("a", soft)}, []corev1.Toleration{{Key: "b", Operator: corev1.TolerationOpExists}}, "a"},
-		{"tolerated by effect", []corev1.Taint{taint("b", soft)}, []corev1.Toleration{{Operator: corev1.TolerationOpExists, Effect: soft}}, ""},
-		{"tolerated for another effect", []corev1.Taint{taint("b", soft)}, []corev1.Toleration{{Operator: corev1.TolerationOpExists, Effect: hard}}, "b"},
-		{"tolerated by number", []corev1.Taint{taint("b", soft)}, []corev1.Toleration{{Key: "b", Operator: corev1.TolerationOpLt, Value: "2"}}, ""},
+		{
+			"one tolerated", []corev1.Taint{taint("b", soft), taint("a", soft)},
+			[]corev1.Toleration{{Key: "b", Operator: corev1.TolerationOpExists}}, "a",
+		},
+		{
+			"tolerated by effect", []corev1.Taint{taint("b", soft)},
+			[]corev1.Toleration{{Operator: corev1.TolerationOpExists, Effect: soft}}, "",
+		},
+		{
+			"tolerated for another effect", []corev1.Taint{taint("b", soft)},
+			[]corev1.Toleration{{Operator: corev1.TolerationOpExists, Effect: hard}}, "b",
+		},
+		{
+			"tolerated by number", []corev1.Taint{taint("b", soft)},
+			[]corev1.Toleration{{Key: "b", Operator: corev1.TolerationOpLt, Value: "2"}}, "",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := ""
@@ -39,10 +51,16 @@ func TestPreferredUntolerated(t *testing.T) {
 	}
 }
 
-// TestToleratesAsKubernetes compares each toleration of a small universe with each taint of it, as k8s.io/api decides it.
+// TestToleratesAsKubernetes compares each toleration of a small universe with each taint of it, as
+// k8s.io/api decides it.
 func TestToleratesAsKubernetes(t *testing.T) {
-	values := []string{"", "1", "2", "-1", "0", "01", "+1", "-0", "1.5", "x", "9223372036854775807", "9223372036854775808", "-9223372036854775808"}
-	effects := []corev1.TaintEffect{corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute}
+	values := []string{
+		"", "1", "2", "-1", "0", "01", "+1", "-0", "1.5", "x", "9223372036854775807", "9223372036854775808",
+		"-9223372036854775808",
+	}
+	effects := []corev1.TaintEffect{
+		corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute,
+	}
 	logger := klog.LoggerWithName(klog.Logger{}, "silent")
 	for _, operator := range []corev1.TolerationOperator{"", corev1.TolerationOpEqual, corev1.TolerationOpExists, corev1.TolerationOpLt, corev1.TolerationOpGt, "Near"} {
 		for _, key := range []string{"", "a", "b"} {

@@ -13,11 +13,15 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// everyValue stands for all the values that a label can have, as far as requirements that name the first few of them can tell values apart: each other one is like one
-// of the rest. An integer is there once as it is named and once written otherwise, since no requirement forbids all ways to write one.
+// everyValue stands for all the values that a label can have, as far as requirements that name the
+// first few of them can tell values apart: each other one is like one of the rest. An integer is
+// there once as it is named and once written otherwise, since no requirement forbids all ways to
+// write one.
 var everyValue = []string{
 	"", "a", "0", "1", "2", "02",
-	"like no other", "9223372036854775808", "-9223372036854775808", "-2", "-1", "-0", "+0", "01", "+1", "002", "3", "03", "4", "9223372036854775807", "09223372036854775807", "-09223372036854775808", "-02", "-01", "04", "1.5",
+	"like no other", "9223372036854775808", "-9223372036854775808", "-2", "-1", "-0", "+0", "01", "+1", "002",
+	"3", "03", "4", "9223372036854775807", "09223372036854775807", "-09223372036854775808", "-02", "-01", "04",
+	"1.5",
 }
 
 // named is how many of everyValue requirements name.
@@ -41,7 +45,8 @@ func setOf(term api.NodeSelectorRequirementWithMinValues) set {
 	return s
 }
 
-// everyRequirement are all requirements of one operator over the named values and bounds around them, and what any two of them leave.
+// everyRequirement are all requirements of one operator over the named values and bounds around
+// them, and what any two of them leave.
 func everyRequirement(t *testing.T) map[string]set {
 	t.Helper()
 	var terms []api.NodeSelectorRequirementWithMinValues
@@ -55,14 +60,21 @@ func everyRequirement(t *testing.T) map[string]set {
 		if len(values) > 3 {
 			continue
 		}
-		terms = append(terms, api.NodeSelectorRequirementWithMinValues{Key: "key", Operator: corev1.NodeSelectorOpIn, Values: values},
+		terms = append(terms, api.NodeSelectorRequirementWithMinValues{
+			Key: "key", Operator: corev1.NodeSelectorOpIn, Values: values,
+		},
 			api.NodeSelectorRequirementWithMinValues{Key: "key", Operator: corev1.NodeSelectorOpNotIn, Values: values})
 	}
 	terms = append(terms, api.NodeSelectorRequirementWithMinValues{Key: "key", Operator: corev1.NodeSelectorOpExists},
 		api.NodeSelectorRequirementWithMinValues{Key: "key", Operator: corev1.NodeSelectorOpDoesNotExist})
 	for _, operator := range []corev1.NodeSelectorOperator{corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt, api.NodeSelectorOpGte, api.NodeSelectorOpLte} {
 		for _, bound := range []int64{math.MinInt64, -1, 0, 1, 2, 3, math.MaxInt64} {
-			terms = append(terms, api.NodeSelectorRequirementWithMinValues{Key: "key", Operator: operator, Values: []string{strconv.FormatInt(bound, 10)}})
+			terms = append(
+				terms,
+				api.NodeSelectorRequirementWithMinValues{
+					Key: "key", Operator: operator, Values: []string{strconv.FormatInt(bound, 10)},
+				},
+			)
 		}
 	}
 	sets := map[string]set{}
@@ -78,7 +90,8 @@ func everyRequirement(t *testing.T) map[string]set {
 	return sets
 }
 
-// TestEveryPair checks the algebra against plain sets: every requirement of a small universe by itself, and each with each.
+// TestEveryPair checks the algebra against plain sets: every requirement of a small universe by
+// itself, and each with each.
 func TestEveryPair(t *testing.T) {
 	type entry struct {
 		r Requirement
@@ -111,7 +124,9 @@ func TestEveryPair(t *testing.T) {
 			t.Fatalf("%s is read as %s: Empty is %t", text, r, r.Empty())
 		}
 		single, isSingle := r.Single()
-		if only := slices.IndexFunc(everyValue, func(v string) bool { return r.Has(v) }); isSingle != (s != 0 && s&(s-1) == 0 && s != absentBit) || isSingle && everyValue[only] != single {
+		if only := slices.IndexFunc(
+			everyValue, func(v string) bool { return r.Has(v) },
+		); isSingle != (s != 0 && s&(s-1) == 0 && s != absentBit) || isSingle && everyValue[only] != single {
 			t.Fatalf("%s is read as %s: Single is %q, %t", text, r, single, isSingle)
 		}
 		if values, list := r.Values(); list {
@@ -160,10 +175,14 @@ func TestEveryPair(t *testing.T) {
 	}
 }
 
-// TestCompatibleIsIntersection checks, with every pair, that a node's requirements go with a pod's exactly if some label value, or none, suits both; Karpenter's rule (an
-// empty intersection of values is an error unless both sides are NotIn or DoesNotExist) comes to the same.
+// TestCompatibleIsIntersection checks, with every pair, that a node's requirements go with a pod's
+// exactly if some label value, or none, suits both; Karpenter's rule (an empty intersection of
+// values is an error unless both sides are NotIn or DoesNotExist) comes to the same.
 func TestCompatibleIsIntersection(t *testing.T) {
-	operators := []Requirement{In("key", "a"), In("key", "b"), In("key", "a", "b"), In("key", "1"), NotIn("key", "a"), NotIn("key", "a", "b"), NotIn("key"), Exists("key"), DoesNotExist("key")}
+	operators := []Requirement{
+		In("key", "a"), In("key", "b"), In("key", "a", "b"), In("key", "1"), NotIn("key", "a"),
+		NotIn("key", "a", "b"), NotIn("key"), Exists("key"), DoesNotExist("key"),
+	}
 	mayBeAbsent := func(r Requirement) bool { return r.AllowsAbsent() }
 	for _, node := range operators {
 		for _, pod := range operators {
@@ -251,8 +270,12 @@ func FuzzRequirementTerms(f *testing.F) {
 			if single, ok := r.Single(); ok && !r.Has(single) {
 				t.Fatalf("%s does not have its only value", r)
 			}
-			if r.Empty() == r.Intersects(r) || !r.SubsetOf(r) || fmt.Sprint(r.Intersection(r).Terms()) != fmt.Sprint(r.Terms()) && !sameTerms(r.Intersection(r), r) {
-				t.Fatalf("%s and itself: Empty %t, Intersects %t, SubsetOf %t, Intersection %s", r, r.Empty(), r.Intersects(r), r.SubsetOf(r), r.Intersection(r))
+			if r.Empty() == r.Intersects(r) || !r.SubsetOf(r) ||
+				fmt.Sprint(r.Intersection(r).Terms()) != fmt.Sprint(r.Terms()) && !sameTerms(r.Intersection(r), r) {
+				t.Fatalf(
+					"%s and itself: Empty %t, Intersects %t, SubsetOf %t, Intersection %s", r, r.Empty(), r.Intersects(r),
+					r.SubsetOf(r), r.Intersection(r),
+				)
 			}
 		}
 		written, err := json.Marshal(rs)

@@ -57,11 +57,11 @@ func Assemble(o *Objects, types func(*api.NodePool) []catalog.InstanceType, now 
 // stay empty.
 const unseenUntil = 5 * time.Minute
 
-// unseen tells whether the scheduler has still to look at the pod, which takes it milliseconds as a rule,
-// and half a minute when hundreds of pods come at once. The plan finds room for it where there
-// is some, as the scheduler would. Where a node was taken, it is what became of a pod there: if it
-// were left out until the scheduler gets to it, the room that is on its way for it would be given to
-// others.
+// unseen tells whether the scheduler has still to look at the pod, which takes it milliseconds as a
+// rule, and half a minute when hundreds of pods come at once. The plan finds room for it where
+// there is some, as the scheduler would. Where a node was taken, it is what became of a pod there:
+// if it were left out until the scheduler gets to it, the room that is on its way for it would be
+// given to others.
 func unseen(pod *corev1.Pod, now time.Time) bool {
 	return scheduling.IsUnseen(pod) && now.Sub(pod.CreationTimestamp.Time) < unseenUntil
 }
@@ -72,7 +72,8 @@ func nodes(o *Objects) []plan.Node {
 	for i := range o.NodeClaims {
 		claim := &o.NodeClaims[i]
 		id := claim.Status.ProviderID
-		// Of two claims for one instance, which only a person can have written, the first by name has it.
+		// Of two claims for one instance, which only a person can have written, the first by name
+		// has it.
 		if other := claims[id]; id != "" && (other == nil || strings.Compare(claim.Name, other.Name) < 0) {
 			claims[id] = claim
 		}

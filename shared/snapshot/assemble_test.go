@@ -30,8 +30,10 @@ func noTypes(*api.NodePool) []catalog.InstanceType { return nil }
 
 func pod(name, node string, changes ...func(*corev1.Pod)) corev1.Pod {
 	made := corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), Labels: map[string]string{"app": name}},
-		Spec:       corev1.PodSpec{NodeName: node},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: name, UID: types.UID(name), Labels: map[string]string{"app": name},
+		},
+		Spec: corev1.PodSpec{NodeName: node},
 	}
 	for _, change := range changes {
 		change(&made)
@@ -40,7 +42,9 @@ func pod(name, node string, changes ...func(*corev1.Pod)) corev1.Pod {
 }
 
 func unschedulable(p *corev1.Pod) {
-	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
+	p.Status.Conditions = []corev1.PodCondition{
+		{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable},
+	}
 }
 
 // unseenFor makes a pod of the default scheduler's that it has not come to since.
@@ -106,15 +110,26 @@ func TestWaitingPods(t *testing.T) {
 		pod("unseen", "", unseenFor(0)),
 		pod("unseen-in-a-storm", "", unseenFor(4*time.Minute)),
 		pod("forgotten", "", unseenFor(5*time.Minute)),
-		pod("unseen-gated", "", unseenFor(time.Minute), func(p *corev1.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "wait"}} }),
+		pod(
+			"unseen-gated", "", unseenFor(time.Minute),
+			func(p *corev1.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "wait"}} },
+		),
 		pod("unseen-daemon", "", unseenFor(time.Minute), ownedBy("DaemonSet")),
-		pod("unseen-elsewhere", "", unseenFor(time.Minute), func(p *corev1.Pod) { p.Spec.SchedulerName = "fargate-scheduler" }),
+		pod(
+			"unseen-elsewhere", "", unseenFor(time.Minute),
+			func(p *corev1.Pod) { p.Spec.SchedulerName = "fargate-scheduler" },
+		),
 		pod("unseen-nominated", "", unseenFor(time.Minute), func(p *corev1.Pod) { p.Status.NominatedNodeName = "n" }),
 		pod("seen-otherwise", "", unseenFor(time.Minute), func(p *corev1.Pod) {
-			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulerError}}
+			p.Status.Conditions = []corev1.PodCondition{
+				{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulerError},
+			}
 		}),
 		pod("manifest", "", ofManifest),
-		pod("gated", "", ofManifest, func(p *corev1.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "wait"}} }),
+		pod(
+			"gated", "", ofManifest,
+			func(p *corev1.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "wait"}} },
+		),
 		pod("nominated", "", unschedulable, func(p *corev1.Pod) { p.Status.NominatedNodeName = "n" }),
 		pod("daemon", "", ofManifest, ownedBy("DaemonSet")),
 		pod("static", "", ofManifest, ownedBy("Node")),
@@ -135,7 +150,9 @@ func TestPodsOfALeavingNode(t *testing.T) {
 	budget := func(app string, change func(*policyv1.PodDisruptionBudgetSpec)) policyv1.PodDisruptionBudget {
 		made := policyv1.PodDisruptionBudget{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: app},
-			Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}},
+			Spec: policyv1.PodDisruptionBudgetSpec{
+				Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}},
+			},
 		}
 		change(&made.Spec)
 		return made
@@ -149,8 +166,14 @@ func TestPodsOfALeavingNode(t *testing.T) {
 			pod("ending-set", "going", terminating, ownedBy("StatefulSet")),
 			pod("ending-kept", "going", terminating, ownedBy("StatefulSet"), keep("true")),
 			pod("kept", "going", keep("true")),
-			pod("kept-no-more", "going", keep("10m"), func(p *corev1.Pod) { p.Status.StartTime = &metav1.Time{Time: now.Add(-11 * time.Minute)} }),
-			pod("kept-still", "going", keep("10m"), func(p *corev1.Pod) { p.Status.StartTime = &metav1.Time{Time: now.Add(-9 * time.Minute)} }),
+			pod(
+				"kept-no-more", "going", keep("10m"),
+				func(p *corev1.Pod) { p.Status.StartTime = &metav1.Time{Time: now.Add(-11 * time.Minute)} },
+			),
+			pod(
+				"kept-still", "going", keep("10m"),
+				func(p *corev1.Pod) { p.Status.StartTime = &metav1.Time{Time: now.Add(-9 * time.Minute)} },
+			),
 			pod("kept-wrongly", "going", keep("yes")),
 			pod("none-away", "going"), pod("none-away-percent", "going"), pod("all-there", "going"),
 			pod("one-away", "going"), pod("some-there", "going"),
@@ -180,11 +203,17 @@ func TestPodsOfALeavingNode(t *testing.T) {
 	}
 	for _, p := range s.Pods {
 		if p.Spec.NodeName != "" || p.DeletionTimestamp != nil {
-			t.Errorf("pod %s is planned for as if it were bound to %q or going at %v", p.Name, p.Spec.NodeName, p.DeletionTimestamp)
+			t.Errorf(
+				"pod %s is planned for as if it were bound to %q or going at %v", p.Name, p.Spec.NodeName,
+				p.DeletionTimestamp,
+			)
 		}
 	}
 	if len(s.Nodes) != 2 || len(s.Nodes[0].Pods) != 17 || names(s.Nodes[1].Pods) != "elsewhere" {
-		t.Errorf("nodes have the pods %q and %q: all that have not finished count where they are", names(s.Nodes[0].Pods), names(s.Nodes[1].Pods))
+		t.Errorf(
+			"nodes have the pods %q and %q: all that have not finished count where they are", names(s.Nodes[0].Pods),
+			names(s.Nodes[1].Pods),
+		)
 	}
 	for _, p := range s.Nodes[0].Pods {
 		if p.Spec.NodeName != "going" {
@@ -202,11 +231,23 @@ func TestLeaving(t *testing.T) {
 	}{
 		{"a claim's deletion", []corev1.Node{node("n", "id")}, []api.NodeClaim{claim("c", "id", ending)}, true},
 		{"a claim's deletion before its node has joined", nil, []api.NodeClaim{claim("c", "id", ending)}, true},
-		{"a terminating instance", []corev1.Node{node("n", "id")}, []api.NodeClaim{claim("c", "id", terminatingInstance(metav1.ConditionTrue))}, true},
-		{"an instance not terminating", []corev1.Node{node("n", "id")}, []api.NodeClaim{claim("c", "id", terminatingInstance(metav1.ConditionFalse))}, false},
+		{
+			"a terminating instance", []corev1.Node{node("n", "id")},
+			[]api.NodeClaim{claim("c", "id", terminatingInstance(metav1.ConditionTrue))}, true,
+		},
+		{
+			"an instance not terminating", []corev1.Node{node("n", "id")},
+			[]api.NodeClaim{claim("c", "id", terminatingInstance(metav1.ConditionFalse))}, false,
+		},
 		{"a deleted node without a claim", []corev1.Node{node("n", "id", deleted)}, nil, true},
-		{"a deleted node whose claim stands", []corev1.Node{node("n", "id", deleted)}, []api.NodeClaim{claim("c", "id")}, false},
-		{"a deleted node with another's claim", []corev1.Node{node("n", "id", deleted)}, []api.NodeClaim{claim("c", "")}, true},
+		{
+			"a deleted node whose claim stands", []corev1.Node{node("n", "id", deleted)},
+			[]api.NodeClaim{claim("c", "id")}, false,
+		},
+		{
+			"a deleted node with another's claim", []corev1.Node{node("n", "id", deleted)},
+			[]api.NodeClaim{claim("c", "")}, true,
+		},
 		{"nothing of it", []corev1.Node{node("n", "id")}, []api.NodeClaim{claim("c", "id")}, false},
 	}
 	for _, test := range tests {
@@ -253,7 +294,8 @@ func TestNodesAndClaimsJoinByProviderID(t *testing.T) {
 		t.Errorf("unlaunched %q, want %q", unlaunched, want)
 	}
 	AddUnlaunched(s, o)
-	if len(s.Nodes) != 6 || s.Nodes[4].NodeClaim.Name != "unlaunched-a" || !leaving(&s.Nodes[4]) || s.Nodes[5].NodeClaim.Name != "unlaunched-b" || leaving(&s.Nodes[5]) {
+	if len(s.Nodes) != 6 || s.Nodes[4].NodeClaim.Name != "unlaunched-a" || !leaving(&s.Nodes[4]) ||
+		s.Nodes[5].NodeClaim.Name != "unlaunched-b" || leaving(&s.Nodes[5]) {
 		t.Errorf("with the unlaunched claims the nodes are %+v", s.Nodes)
 	}
 }
@@ -262,7 +304,10 @@ func TestNodesAndClaimsJoinByProviderID(t *testing.T) {
 func TestOrderDoesNotMatter(t *testing.T) {
 	o := &Objects{}
 	for i := range 60 {
-		o.Pods = append(o.Pods, pod(fmt.Sprintf("p%02d", i), fmt.Sprintf("n%d", i%7)), pod(fmt.Sprintf("w%02d", i), "", unschedulable))
+		o.Pods = append(
+			o.Pods, pod(fmt.Sprintf("p%02d", i), fmt.Sprintf("n%d", i%7)),
+			pod(fmt.Sprintf("w%02d", i), "", unschedulable),
+		)
 	}
 	for i := range 6 {
 		id := fmt.Sprintf("id-%d", i)
@@ -287,7 +332,9 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	for range 20 {
 		random.Shuffle(len(o.Pods), func(i, j int) { o.Pods[i], o.Pods[j] = o.Pods[j], o.Pods[i] })
 		random.Shuffle(len(o.Nodes), func(i, j int) { o.Nodes[i], o.Nodes[j] = o.Nodes[j], o.Nodes[i] })
-		random.Shuffle(len(o.NodeClaims), func(i, j int) { o.NodeClaims[i], o.NodeClaims[j] = o.NodeClaims[j], o.NodeClaims[i] })
+		random.Shuffle(
+			len(o.NodeClaims), func(i, j int) { o.NodeClaims[i], o.NodeClaims[j] = o.NodeClaims[j], o.NodeClaims[i] },
+		)
 		before := slices.Clone(o.Pods)
 		if got := describe(Assemble(o, noTypes, now)); !slices.Equal(got, want) {
 			t.Fatalf("got %q, want %q", got, want)
@@ -301,12 +348,25 @@ func TestOrderDoesNotMatter(t *testing.T) {
 func TestOverlaysAreApplied(t *testing.T) {
 	price := "0.5"
 	o := &Objects{
-		NodePools:    []api.NodePool{{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, {ObjectMeta: metav1.ObjectMeta{Name: "b"}}},
-		NodeOverlays: []api.NodeOverlay{{ObjectMeta: metav1.ObjectMeta{Name: "o"}, Spec: api.NodeOverlaySpec{Price: &price, Requirements: []corev1.NodeSelectorRequirement{{Key: api.NodePoolLabelKey, Operator: corev1.NodeSelectorOpIn, Values: []string{"a"}}}}}},
+		NodePools: []api.NodePool{{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, {ObjectMeta: metav1.ObjectMeta{Name: "b"}}},
+		NodeOverlays: []api.NodeOverlay{
+			{
+				ObjectMeta: metav1.ObjectMeta{Name: "o"},
+				Spec: api.NodeOverlaySpec{
+					Price: &price,
+					Requirements: []corev1.NodeSelectorRequirement{
+						{Key: api.NodePoolLabelKey, Operator: corev1.NodeSelectorOpIn, Values: []string{"a"}},
+					},
+				},
+			},
+		},
 	}
-	types := []catalog.InstanceType{{Name: "m5.large", Offerings: []catalog.Offering{{CapacityType: "spot", Zone: "z", Price: 1, Available: true}}}}
+	types := []catalog.InstanceType{
+		{Name: "m5.large", Offerings: []catalog.Offering{{CapacityType: "spot", Zone: "z", Price: 1, Available: true}}},
+	}
 	s := Assemble(o, func(*api.NodePool) []catalog.InstanceType { return types }, now)
-	if a, b := s.InstanceTypes["a"][0].Offerings[0], s.InstanceTypes["b"][0].Offerings[0]; a.Price != 0.5 || !a.PriceOverlay || b.Price != 1 || b.PriceOverlay {
+	if a, b := s.InstanceTypes["a"][0].Offerings[0], s.InstanceTypes["b"][0].Offerings[0]; a.Price != 0.5 ||
+		!a.PriceOverlay || b.Price != 1 || b.PriceOverlay {
 		t.Errorf("prices %+v and %+v", a, b)
 	}
 }

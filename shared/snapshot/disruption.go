@@ -73,7 +73,8 @@ func Without(o *Objects, s *disruption.Snapshot, leaving []*api.NodeClaim, now t
 		if changed := current[claim.UID]; changed != nil {
 			*claim = *changed
 		}
-		if claim.DeletionTimestamp == nil && slices.ContainsFunc(leaving, func(other *api.NodeClaim) bool { return other.UID == claim.UID }) {
+		if claim.DeletionTimestamp == nil &&
+			slices.ContainsFunc(leaving, func(other *api.NodeClaim) bool { return other.UID == claim.UID }) {
 			claim.DeletionTimestamp = &metav1.Time{Time: now}
 		}
 	}

@@ -25,7 +25,9 @@ func NeedsNamespaces(s *plan.Snapshot) bool {
 	if len(s.Pods) == 0 {
 		return false
 	}
-	if slices.ContainsFunc(s.Pods, func(pod corev1.Pod) bool { return slices.ContainsFunc(terms(&pod), selectsNamespaces) }) {
+	if slices.ContainsFunc(
+		s.Pods, func(pod corev1.Pod) bool { return slices.ContainsFunc(terms(&pod), selectsNamespaces) },
+	) {
 		return true
 	}
 	return slices.ContainsFunc(s.Nodes, func(node plan.Node) bool {

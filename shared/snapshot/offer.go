@@ -86,7 +86,10 @@ func unusable(pool *api.NodePool, classes []api.EC2NodeClass) (reason, message s
 		}
 		return "", ""
 	}
-	return api.ReasonNodeClassNotFound, fmt.Sprintf("spec.template.spec.nodeClassRef names the EC2NodeClass %q, which does not exist: create it, or name one that does", name)
+	return api.ReasonNodeClassNotFound, fmt.Sprintf(
+		"spec.template.spec.nodeClassRef names the EC2NodeClass %q, which does not exist: create it, or name one that does",
+		name,
+	)
 }
 
 // notReady says what keeps the class from being ready.

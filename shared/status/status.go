@@ -60,7 +60,8 @@ func (p *Plan) NewNodes() int {
 	return count
 }
 
-// OfBound is the price as a multiple of its lower bound, 1 at the least but for rounding; zero where there is no bound.
+// OfBound is the price as a multiple of its lower bound, 1 at the least but for rounding; zero
+// where there is no bound.
 func (p *Plan) OfBound() float64 {
 	if p.LowerBoundPerHour <= 0 {
 		return 0

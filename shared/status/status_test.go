@@ -52,7 +52,12 @@ func (s *store) PutConfigMap(_ context.Context, object *corev1.ConfigMap) error 
 func somePlan() status.Plan {
 	return status.Plan{
 		Time: now, Pods: 9, Existing: 4, Unplaced: 1, PricePerHour: 0.15, LowerBoundPerHour: 0.12,
-		Nodes: []status.Nodes{{NodePool: "default", InstanceType: "c7g.large", CapacityType: "spot", Zone: "us-east-1a", Count: 2, Pods: 4, PricePerHour: 0.15}},
+		Nodes: []status.Nodes{
+			{
+				NodePool: "default", InstanceType: "c7g.large", CapacityType: "spot", Zone: "us-east-1a", Count: 2,
+				Pods: 4, PricePerHour: 0.15,
+			},
+		},
 	}
 }
 
@@ -86,7 +91,9 @@ func TestAPlanMeetsOthersWhoWrite(t *testing.T) {
 	if err := status.PutPlan(t.Context(), s, somePlan()); !apierrors.IsConflict(err) {
 		t.Errorf("against a hundred others: %v, want a conflict", err)
 	}
-	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "whittle-status", errors.New("no right"))
+	forbidden := apierrors.NewForbidden(
+		schema.GroupResource{Resource: "configmaps"}, "whittle-status", errors.New("no right"),
+	)
 	if err := status.PutPlan(t.Context(), &store{failure: forbidden}, somePlan()); !apierrors.IsForbidden(err) {
 		t.Errorf("without the right: %v", err)
 	}
@@ -98,7 +105,13 @@ func TestAPlanMeetsOthersWhoWrite(t *testing.T) {
 func TestAPlanOfAThousandKindsStaysSmall(t *testing.T) {
 	large := somePlan()
 	for i := range 1000 {
-		large.Nodes = append(large.Nodes, status.Nodes{NodePool: strings.Repeat("p", 63), InstanceType: fmt.Sprintf("u7inh-32tb.%dxlarge", i), CapacityType: "on-demand", Zone: "us-east-1-atl-2a", Count: 2})
+		large.Nodes = append(
+			large.Nodes,
+			status.Nodes{
+				NodePool: strings.Repeat("p", 63), InstanceType: fmt.Sprintf("u7inh-32tb.%dxlarge", i),
+				CapacityType: "on-demand", Zone: "us-east-1-atl-2a", Count: 2,
+			},
+		)
 	}
 	s := &store{}
 	if err := status.PutPlan(t.Context(), s, large); err != nil {
@@ -107,7 +120,8 @@ func TestAPlanOfAThousandKindsStaysSmall(t *testing.T) {
 	if size := len(s.object.Data["plan.json"]); size > 10_000 {
 		t.Errorf("%d bytes", size)
 	}
-	if read, err := status.LastPlan(t.Context(), s); err != nil || read.NewNodes() != large.NewNodes() || read.NewNodes() != 2002 {
+	if read, err := status.LastPlan(t.Context(), s); err != nil || read.NewNodes() != large.NewNodes() ||
+		read.NewNodes() != 2002 {
 		t.Errorf("%d new nodes of %d, %v", read.NewNodes(), large.NewNodes(), err)
 	}
 }

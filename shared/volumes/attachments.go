@@ -17,13 +17,15 @@ const (
 type Attachment struct {
 	// Driver is the driver's name, as CSINodes list it.
 	Driver string
-	// Volume is the driver's handle of the volume, or "claim NAMESPACE/NAME" for a volume still to be made.
+	// Volume is the driver's handle of the volume, or "claim NAMESPACE/NAME" for a volume still to
+	// be made.
 	Volume string
 }
 
-// Attachments are the volumes of the pod that count against limits, sorted and each once. What is wrong with a claim matters not: where the driver of a volume cannot be told,
-// the volume does not count, which is how Kubernetes' scheduler counts the pods that a node has. Ephemeral volumes that a CSI driver makes of the pod's own
-// definition never count.
+// Attachments are the volumes of the pod that count against limits, sorted and each once. What is
+// wrong with a claim matters not: where the driver of a volume cannot be told, the volume does not
+// count, which is how Kubernetes' scheduler counts the pods that a node has. Ephemeral volumes that
+// a CSI driver makes of the pod's own definition never count.
 func (index *Index) Attachments(pod *corev1.Pod) []Attachment {
 	var attachments []Attachment
 	for i := range pod.Spec.Volumes {
@@ -34,7 +36,8 @@ func (index *Index) Attachments(pod *corev1.Pod) []Attachment {
 			if !exists && volume.Ephemeral != nil && volume.Ephemeral.VolumeClaimTemplate != nil {
 				claim, exists = fromTemplate(pod, name, volume.Ephemeral.VolumeClaimTemplate), true
 			}
-			if !exists || volume.Ephemeral != nil && index.claims[claimKey(pod.Namespace, name)] != nil && !isOwnedBy(claim, pod) {
+			if !exists || volume.Ephemeral != nil && index.claims[claimKey(pod.Namespace, name)] != nil &&
+				!isOwnedBy(claim, pod) {
 				continue
 			}
 			attachment = index.attachmentOf(claim)
@@ -73,7 +76,8 @@ func (index *Index) attachmentOf(claim *corev1.PersistentVolumeClaim) Attachment
 	return Attachment{Driver: driver, Volume: "claim " + claimKey(claim.Namespace, claim.Name)}
 }
 
-// migrated is for volumes of the kinds that were once built into Kubernetes, and which a CSI driver attaches today.
+// migrated is for volumes of the kinds that were once built into Kubernetes, and which a CSI driver
+// attaches today.
 func migrated(ebs *corev1.AWSElasticBlockStoreVolumeSource, portworx *corev1.PortworxVolumeSource) Attachment {
 	switch {
 	case ebs != nil:

@@ -12,9 +12,12 @@ import (
 func TestAttachments(t *testing.T) {
 	c := cluster{
 		claims: []corev1.PersistentVolumeClaim{
-			claim("bound", boundTo("pv")), claim("same", boundTo("pv-same")), claim("efs", boundTo("pv-efs")), claim("in-tree", boundTo("pv-in-tree")), claim("url", boundTo("pv-url")),
+			claim("bound", boundTo("pv")), claim("same", boundTo("pv-same")), claim("efs", boundTo("pv-efs")),
+			claim("in-tree", boundTo("pv-in-tree")), claim("url", boundTo("pv-url")),
 			claim("local", boundTo("pv-local")), claim("portworx", boundTo("pv-portworx")), claim("nfs", boundTo("pv-nfs")),
-			claim("made", ofClass("gp3")), claim("made-in-tree", ofClass("gp2")), claim("made-portworx", ofClass("portworx")), claim("disk", ofClass("disk")), claim("no-class", ofClass("")), claim("by-default"),
+			claim("made", ofClass("gp3")), claim("made-in-tree", ofClass("gp2")),
+			claim("made-portworx", ofClass("portworx")), claim("disk", ofClass("disk")),
+			claim("no-class", ofClass("")), claim("by-default"),
 			claim("gone", boundTo("missing"), ofClass("gp3")), claim("web-others"),
 		},
 		volumes: []corev1.PersistentVolume{
@@ -34,12 +37,23 @@ func TestAttachments(t *testing.T) {
 			}),
 			volume("pv-nfs", func(v *corev1.PersistentVolume) { v.Spec.NFS = &corev1.NFSVolumeSource{} }),
 		},
-		classes: []storagev1.StorageClass{byDefault(class("gp3", csi)), class("gp2", "kubernetes.io/aws-ebs"), class("portworx", "kubernetes.io/portworx-volume"), class("disk", none)},
+		classes: []storagev1.StorageClass{
+			byDefault(class("gp3", csi)), class("gp2", "kubernetes.io/aws-ebs"),
+			class("portworx", "kubernetes.io/portworx-volume"), class("disk", none),
+		},
 	}
 	inline := pod("bound")
 	inline.Spec.Volumes = append(inline.Spec.Volumes,
-		corev1.Volume{Name: "ebs", VolumeSource: corev1.VolumeSource{AWSElasticBlockStore: &corev1.AWSElasticBlockStoreVolumeSource{VolumeID: "aws:///vol-9"}}},
-		corev1.Volume{Name: "secrets", VolumeSource: corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: "secrets-store.csi.k8s.io"}}},
+		corev1.Volume{
+			Name: "ebs",
+			VolumeSource: corev1.VolumeSource{
+				AWSElasticBlockStore: &corev1.AWSElasticBlockStoreVolumeSource{VolumeID: "aws:///vol-9"},
+			},
+		},
+		corev1.Volume{
+			Name:         "secrets",
+			VolumeSource: corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: "secrets-store.csi.k8s.io"}},
+		},
 		corev1.Volume{Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
 	for _, test := range []struct {
 		name string
@@ -48,10 +62,20 @@ func TestAttachments(t *testing.T) {
 	}{
 		{"none", pod(), "[]"},
 		{"by handle, once", pod("bound", "same", "url"), "[{ebs.csi.aws.com vol-1}]"},
-		{"several drivers", pod("efs", "bound", "in-tree"), "[{ebs.csi.aws.com vol-1} {ebs.csi.aws.com vol-2} {efs.csi.aws.com fs-1}]"},
-		{"portworx", pod("portworx", "made-portworx"), "[{pxd.portworx.com claim default/made-portworx} {pxd.portworx.com px-1}]"},
+		{
+			"several drivers", pod("efs", "bound", "in-tree"),
+			"[{ebs.csi.aws.com vol-1} {ebs.csi.aws.com vol-2} {efs.csi.aws.com fs-1}]",
+		},
+		{
+			"portworx", pod("portworx", "made-portworx"),
+			"[{pxd.portworx.com claim default/made-portworx} {pxd.portworx.com px-1}]",
+		},
 		{"what no driver attaches", pod("local", "nfs", "disk", "no-class"), "[]"},
-		{"still to be made", pod("made", "made", "made-in-tree", "by-default"), "[{ebs.csi.aws.com claim default/by-default} {ebs.csi.aws.com claim default/made} {ebs.csi.aws.com claim default/made-in-tree}]"},
+		{
+			"still to be made", pod("made", "made", "made-in-tree", "by-default"),
+			"[{ebs.csi.aws.com claim default/by-default} {ebs.csi.aws.com claim default/made} {ebs.csi.aws.com claim " +
+				"default/made-in-tree}]",
+		},
 		{"volume gone", pod("gone"), "[{ebs.csi.aws.com claim default/gone}]"},
 		{"claim gone", pod("none"), "[]"},
 		{"ephemeral", pod("~scratch:gp3"), "[{ebs.csi.aws.com claim default/web-scratch}]"},
@@ -72,9 +96,11 @@ func TestAttachments(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	count := func(n int32) *storagev1.VolumeNodeResources { return &storagev1.VolumeNodeResources{Count: &n} }
-	index := New(nil, nil, nil, []storagev1.CSINode{{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{
-		{Name: ebsDriver, Allocatable: count(25)}, {Name: "efs.csi.aws.com"}, {Name: "odd", Allocatable: count(-1)}, {Name: "unknown", Allocatable: &storagev1.VolumeNodeResources{}},
-	}}}})
+	index := New(nil, nil, nil,
+		[]storagev1.CSINode{{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{
+			{Name: ebsDriver, Allocatable: count(25)}, {Name: "efs.csi.aws.com"}, {Name: "odd", Allocatable: count(-1)},
+			{Name: "unknown", Allocatable: &storagev1.VolumeNodeResources{}},
+		}}}})
 	if got := fmt.Sprint(index.Limits("n1")); got != "map[ebs.csi.aws.com:25 odd:0]" {
 		t.Errorf("got %s", got)
 	}

@@ -27,7 +27,8 @@ type cluster struct {
 
 func (c *cluster) index() *Index { return New(c.claims, c.volumes, c.classes, c.csiNodes) }
 
-// pod uses a claim for each name; a name that starts with "~" is of an ephemeral volume, with a template of the class behind the colon.
+// pod uses a claim for each name; a name that starts with "~" is of an ephemeral volume, with a
+// template of the class behind the colon.
 func pod(names ...string) *corev1.Pod {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "web-uid"}}
 	for _, name := range names {
@@ -35,7 +36,11 @@ func pod(names ...string) *corev1.Pod {
 		if rest, ok := strings.CutPrefix(name, "~"); ok {
 			name, class, _ := strings.Cut(rest, ":")
 			volume.Name = name
-			volume.Ephemeral = &corev1.EphemeralVolumeSource{VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{Spec: corev1.PersistentVolumeClaimSpec{StorageClassName: &class}}}
+			volume.Ephemeral = &corev1.EphemeralVolumeSource{
+				VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{
+					Spec: corev1.PersistentVolumeClaimSpec{StorageClassName: &class},
+				},
+			}
 		} else {
 			volume.PersistentVolumeClaim = &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}
 		}
@@ -81,7 +86,10 @@ func at(expressions ...string) func(*corev1.PersistentVolume) {
 		var term corev1.NodeSelectorTerm
 		for _, expression := range expressions {
 			key, values, _ := strings.Cut(expression, "=")
-			term.MatchExpressions = append(term.MatchExpressions, corev1.NodeSelectorRequirement{Key: key, Operator: corev1.NodeSelectorOpIn, Values: strings.Split(values, ",")})
+			term.MatchExpressions = append(
+				term.MatchExpressions,
+				corev1.NodeSelectorRequirement{Key: key, Operator: corev1.NodeSelectorOpIn, Values: strings.Split(values, ",")},
+			)
 		}
 		if v.Spec.NodeAffinity == nil {
 			v.Spec.NodeAffinity = &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{}}
@@ -113,12 +121,17 @@ func available(class string) func(*corev1.PersistentVolume) {
 // class waits for the first consumer; each topology is expressions "key=a,b" separated by "&".
 func class(name, provisioner string, topologies ...string) storagev1.StorageClass {
 	mode := storagev1.VolumeBindingWaitForFirstConsumer
-	s := storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Provisioner: provisioner, VolumeBindingMode: &mode}
+	s := storagev1.StorageClass{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Provisioner: provisioner, VolumeBindingMode: &mode,
+	}
 	for _, topology := range topologies {
 		var term corev1.TopologySelectorTerm
 		for expression := range strings.SplitSeq(topology, "&") {
 			if key, values, ok := strings.Cut(expression, "="); ok {
-				term.MatchLabelExpressions = append(term.MatchLabelExpressions, corev1.TopologySelectorLabelRequirement{Key: key, Values: strings.Split(values, ",")})
+				term.MatchLabelExpressions = append(
+					term.MatchLabelExpressions,
+					corev1.TopologySelectorLabelRequirement{Key: key, Values: strings.Split(values, ",")},
+				)
 			}
 		}
 		s.AllowedTopologies = append(s.AllowedTopologies, term)

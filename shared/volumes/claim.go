@@ -7,8 +7,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// claimName is the name of the claim that a pod's volume uses, and whether it uses one: a generic ephemeral volume's claim is made from its template and named after pod
-// and volume (https://kubernetes.io/docs/concepts/storage/ephemeral-volumes/#persistentvolumeclaim-naming).
+// claimName is the name of the claim that a pod's volume uses, and whether it uses one: a generic
+// ephemeral volume's claim is made from its template and named after pod and volume
+// (https://kubernetes.io/docs/concepts/storage/ephemeral-volumes/#persistentvolumeclaim-naming).
 func claimName(pod *corev1.Pod, volume *corev1.Volume) (string, bool) {
 	switch {
 	case volume.PersistentVolumeClaim != nil:
@@ -19,7 +20,8 @@ func claimName(pod *corev1.Pod, volume *corev1.Volume) (string, bool) {
 	return "", false
 }
 
-// claimOf is the claim of the pod's volume number i, fit to be used. An ephemeral volume's claim that has not been made yet is what its template will make.
+// claimOf is the claim of the pod's volume number i, fit to be used. An ephemeral volume's claim
+// that has not been made yet is what its template will make.
 func (index *Index) claimOf(pod *corev1.Pod, i int, name string) (*corev1.PersistentVolumeClaim, error) {
 	ephemeral := pod.Spec.Volumes[i].Ephemeral
 	key := claimKey(pod.Namespace, name)
@@ -27,25 +29,40 @@ func (index *Index) claimOf(pod *corev1.Pod, i int, name string) (*corev1.Persis
 	if !ok {
 		switch {
 		case ephemeral == nil:
-			return nil, fmt.Errorf("PersistentVolumeClaim %q does not exist: create it, or correct spec.volumes[%d].persistentVolumeClaim.claimName", key, i)
+			return nil, fmt.Errorf(
+				"PersistentVolumeClaim %q does not exist: create it, or correct spec.volumes[%d].persistentVolumeClaim.claimName",
+				key, i,
+			)
 		case ephemeral.VolumeClaimTemplate == nil:
 			return nil, fmt.Errorf("spec.volumes[%d].ephemeral.volumeClaimTemplate is missing: give the claim's template", i)
 		}
 		return fromTemplate(pod, name, ephemeral.VolumeClaimTemplate), nil
 	}
 	if ephemeral != nil && !isOwnedBy(claim, pod) {
-		return nil, fmt.Errorf("PersistentVolumeClaim %q has the name that this ephemeral volume's claim needs, but was not made for the pod (metadata.ownerReferences): rename the volume or the claim", key)
+		return nil, fmt.Errorf(
+			"PersistentVolumeClaim %q has the name that this ephemeral volume's claim needs, but was not made for the pod "+
+				"(metadata.ownerReferences): rename the volume or the claim",
+			key,
+		)
 	}
 	if claim.DeletionTimestamp != nil {
-		return nil, fmt.Errorf("PersistentVolumeClaim %q is being deleted (metadata.deletionTimestamp): create it anew once it is gone", key)
+		return nil, fmt.Errorf(
+			"PersistentVolumeClaim %q is being deleted (metadata.deletionTimestamp): create it anew once it is gone",
+			key,
+		)
 	}
 	if claim.Status.Phase == corev1.ClaimLost {
-		return nil, fmt.Errorf("PersistentVolumeClaim %q has lost its PersistentVolume %q (status.phase is Lost): restore the volume, or delete the claim and create it anew", key, claim.Spec.VolumeName)
+		return nil, fmt.Errorf(
+			"PersistentVolumeClaim %q has lost its PersistentVolume %q (status.phase is Lost): restore the volume, or "+
+				"delete the claim and create it anew",
+			key, claim.Spec.VolumeName,
+		)
 	}
 	return claim, nil
 }
 
-// isOwnedBy reports whether the claim was made for the pod. A pod that comes from a manifest has no uid to be known by, so that its name decides.
+// isOwnedBy reports whether the claim was made for the pod. A pod that comes from a manifest has no
+// uid to be known by, so that its name decides.
 func isOwnedBy(claim *corev1.PersistentVolumeClaim, pod *corev1.Pod) bool {
 	owner := metav1.GetControllerOfNoCopy(claim)
 	if owner == nil {
@@ -58,7 +75,9 @@ func isOwnedBy(claim *corev1.PersistentVolumeClaim, pod *corev1.Pod) bool {
 }
 
 // fromTemplate is the claim that will be made for an ephemeral volume.
-func fromTemplate(pod *corev1.Pod, name string, template *corev1.PersistentVolumeClaimTemplate) *corev1.PersistentVolumeClaim {
+func fromTemplate(
+	pod *corev1.Pod, name string, template *corev1.PersistentVolumeClaimTemplate,
+) *corev1.PersistentVolumeClaim {
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
 	claim.Namespace, claim.Name = pod.Namespace, name
 	return claim

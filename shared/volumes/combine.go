@@ -12,21 +12,25 @@ import (
 )
 
 const (
-	// maximumAlternatives bounds Need.Alternatives. Those that differ in the values of one label are one, so that zones and hosts never come near it.
+	// maximumAlternatives bounds Need.Alternatives. Those that differ in the values of one label
+	// are one, so that zones and hosts never come near it.
 	maximumAlternatives = 256
-	// maximumCombinations bounds what is held while the volumes of a pod are combined. What is cut off can only make the plan forgo a place.
+	// maximumCombinations bounds what is held while the volumes of a pod are combined. What is cut
+	// off can only make the plan forgo a place.
 	maximumCombinations = 4096
 )
 
 // combination is a place where the volumes that have been looked at can be together.
 type combination struct {
 	requirements scheduling.Requirements
-	// chosen has for each claim that takes a volume that stands ready those it can choose from; no two can take the same.
+	// chosen has for each claim that takes a volume that stands ready those it can choose from; no
+	// two can take the same.
 	chosen [][]*corev1.PersistentVolume
 }
 
-// combine is where all the volumes can be: each option of one with each of the others, contradictions left out. Nil is everywhere. The error names the
-// volume that cannot be where those before it are.
+// combine is where all the volumes can be: each option of one with each of the others,
+// contradictions left out. Nil is everywhere. The error names the volume that cannot be where those
+// before it are.
 func combine(places []placement, pick func(*placement) []option) ([]scheduling.Requirements, error) {
 	combinations := []combination{{requirements: scheduling.Requirements{}}}
 	for i := range places {
@@ -40,7 +44,8 @@ func combine(places []placement, pick func(*placement) []option) ([]scheduling.R
 			for j := range places[:i] {
 				names = append(names, strconv.Quote(places[j].volume))
 			}
-			return nil, fmt.Errorf("volume %q can be on no node where volume %s can be (%s, but %s): move the data of one, or use the volumes in different pods",
+			return nil, fmt.Errorf("volume %q can be on no node where volume %s can be (%s, but %s): move the data of one, "+
+				"or use the volumes in different pods",
 				places[i].volume, strings.Join(names, ", "), textOf(options), textOfCombinations(combinations))
 		}
 		combinations = joined
@@ -53,7 +58,8 @@ func combine(places []placement, pick func(*placement) []option) ([]scheduling.R
 	return alternatives[:min(len(alternatives), maximumAlternatives)], nil
 }
 
-// merged makes one of the options that need no choice of a volume, where they differ in one label alone.
+// merged makes one of the options that need no choice of a volume, where they differ in one label
+// alone.
 func merged(options []option) []option {
 	var result []option
 	var free []scheduling.Requirements
@@ -69,7 +75,8 @@ func merged(options []option) []option {
 	}
 	simple := simplify(free)
 	if simple == nil {
-		// A volume that can be made everywhere leaves no reason to choose among those that stand ready.
+		// A volume that can be made everywhere leaves no reason to choose among those that stand
+		// ready.
 		return []option{{requirements: scheduling.Requirements{}}}
 	}
 	for _, requirements := range simple {
@@ -80,7 +87,8 @@ func merged(options []option) []option {
 
 // join adds each option to each combination that it does not contradict.
 func join(combinations []combination, options []option) []combination {
-	// Most options of local volumes are for one host each: only those of the combination's own host need looking at.
+	// Most options of local volumes are for one host each: only those of the combination's own host
+	// need looking at.
 	byHost := map[string][]int{}
 	all := make([]int, len(options))
 	for i, o := range options {
@@ -116,7 +124,8 @@ func join(combinations []combination, options []option) []combination {
 	return result
 }
 
-// canChoose reports whether each claim can have a volume of its own among those that it can choose from.
+// canChoose reports whether each claim can have a volume of its own among those that it can choose
+// from.
 func canChoose(lists [][]*corev1.PersistentVolume) bool {
 	taken := map[*corev1.PersistentVolume]int{}
 	var find func(claim int, seen map[*corev1.PersistentVolume]bool) bool

@@ -48,7 +48,10 @@ func randomCluster(random *rand.Rand) (*cluster, *corev1.Pod) {
 	for i, provisioner := range []string{csi, none, csi, none} {
 		var topologies []string
 		for range random.IntN(3) {
-			topologies = append(topologies, []string{zone + "=a", zone + "=b&rack=1", "rack=2,3", "topology.ebs.csi.aws.com/zone=b"}[random.IntN(4)])
+			topologies = append(
+				topologies,
+				[]string{zone + "=a", zone + "=b&rack=1", "rack=2,3", "topology.ebs.csi.aws.com/zone=b"}[random.IntN(4)],
+			)
 		}
 		c.classes = append(c.classes, class(fmt.Sprint("class", i), provisioner, topologies...))
 	}
@@ -90,7 +93,8 @@ func randomCluster(random *rand.Rand) (*cluster, *corev1.Pod) {
 	return c, pod(names...)
 }
 
-// schedulable says whether the scheduler's volume checks let the pod's claims onto the node, by trying every way to give out the volumes.
+// schedulable says whether the scheduler's volume checks let the pod's claims onto the node, by
+// trying every way to give out the volumes.
 func (c *cluster) schedulable(node *corev1.Node) bool {
 	reachable := func(v *corev1.PersistentVolume) bool {
 		if label, ok := v.Labels[zone]; ok && label != "a__b" && label != node.Labels[zone] {
@@ -134,11 +138,14 @@ func (c *cluster) schedulable(node *corev1.Node) bool {
 				continue
 			}
 			// A volume whose own affinity no node can meet is left out before anything else.
-			if v.Spec.NodeAffinity != nil && !slices.ContainsFunc(v.Spec.NodeAffinity.Required.NodeSelectorTerms, func(t corev1.NodeSelectorTerm) bool {
-				return len(t.MatchExpressions) > 0 && (v.Labels[zone] == "" || !slices.ContainsFunc(t.MatchExpressions, func(e corev1.NodeSelectorRequirement) bool {
-					return e.Key == zone && v.Labels[zone] != "a__b" && !slices.Contains(e.Values, v.Labels[zone]) || e.Key == zone && v.Labels[zone] == "a__b" && e.Values[0] == "c"
-				}))
-			}) {
+			if v.Spec.NodeAffinity != nil &&
+				!slices.ContainsFunc(v.Spec.NodeAffinity.Required.NodeSelectorTerms, func(t corev1.NodeSelectorTerm) bool {
+					return len(t.MatchExpressions) > 0 &&
+						(v.Labels[zone] == "" || !slices.ContainsFunc(t.MatchExpressions, func(e corev1.NodeSelectorRequirement) bool {
+							return e.Key == zone && v.Labels[zone] != "a__b" && !slices.Contains(e.Values, v.Labels[zone]) ||
+								e.Key == zone && v.Labels[zone] == "a__b" && e.Values[0] == "c"
+						}))
+				}) {
 				continue
 			}
 			switch {
@@ -167,11 +174,17 @@ func (c *cluster) String() string {
 	var text strings.Builder
 	for i := range c.claims {
 		p := &c.claims[i]
-		fmt.Fprintf(&text, "claim %s of volume %q, class %s, %v\n", p.Name, p.Spec.VolumeName, attributesClass(p.Spec.StorageClassName), p.Annotations)
+		fmt.Fprintf(
+			&text, "claim %s of volume %q, class %s, %v\n", p.Name, p.Spec.VolumeName,
+			attributesClass(p.Spec.StorageClassName), p.Annotations,
+		)
 	}
 	for i := range c.volumes {
 		v := &c.volumes[i]
-		fmt.Fprintf(&text, "volume %s of class %s, local %t, %v, claimed by %v, at %v\n", v.Name, v.Spec.StorageClassName, v.Spec.Local != nil, v.Labels, v.Spec.ClaimRef, v.Spec.NodeAffinity)
+		fmt.Fprintf(
+			&text, "volume %s of class %s, local %t, %v, claimed by %v, at %v\n", v.Name, v.Spec.StorageClassName,
+			v.Spec.Local != nil, v.Labels, v.Spec.ClaimRef, v.Spec.NodeAffinity,
+		)
 	}
 	for i := range c.classes {
 		s := &c.classes[i]
@@ -180,7 +193,8 @@ func (c *cluster) String() string {
 	return text.String()
 }
 
-// TestNeedIsWhatTheSchedulerChecks compares, for random claims, the nodes that the alternatives allow with those that the scheduler would take.
+// TestNeedIsWhatTheSchedulerChecks compares, for random claims, the nodes that the alternatives
+// allow with those that the scheduler would take.
 func TestNeedIsWhatTheSchedulerChecks(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	list := nodes()
@@ -200,7 +214,10 @@ func TestNeedIsWhatTheSchedulerChecks(t *testing.T) {
 			}))
 			want := c.schedulable(&list[i])
 			if got != want {
-				t.Fatalf("node %s in zone %s, rack %s: got %t, want %t\nneed %s (%v)\n%s", list[i].Name, list[i].Labels[zone], list[i].Labels["rack"], got, want, text(alternatives), err, c)
+				t.Fatalf(
+					"node %s in zone %s, rack %s: got %t, want %t\nneed %s (%v)\n%s", list[i].Name, list[i].Labels[zone],
+					list[i].Labels["rack"], got, want, text(alternatives), err, c,
+				)
 			}
 			if want {
 				placed++
@@ -219,12 +236,16 @@ func TestNeedIsWhatTheSchedulerChecks(t *testing.T) {
 	}
 }
 
-// TestManyVolumes holds that a pod's claims are combined in no time where a cluster has thousands of disks to choose from.
+// TestManyVolumes holds that a pod's claims are combined in no time where a cluster has thousands
+// of disks to choose from.
 func TestManyVolumes(t *testing.T) {
 	c := &cluster{classes: []storagev1.StorageClass{class("disk", none)}}
 	for i := range 2000 {
 		for j := range 2 {
-			c.volumes = append(c.volumes, volume(fmt.Sprint("pv", i, "-", j), local, available("disk"), at(fmt.Sprint(hostname, "=h", i))))
+			c.volumes = append(
+				c.volumes,
+				volume(fmt.Sprint("pv", i, "-", j), local, available("disk"), at(fmt.Sprint(hostname, "=h", i))),
+			)
 		}
 	}
 	for i := range 3 {

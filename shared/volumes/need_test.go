@@ -18,11 +18,22 @@ func TestAlternatives(t *testing.T) {
 		name    string
 		cluster cluster
 		pod     *corev1.Pod
-		// want is where the volumes can be; existing the same for nodes that exist, where it is another thing.
+		// want is where the volumes can be; existing the same for nodes that exist, where it is
+		// another thing.
 		want, existing string
 	}{
 		{"no volume", cluster{}, pod(), "anywhere", ""},
-		{"no claim", cluster{}, &corev1.Pod{Spec: corev1.PodSpec{Volumes: []corev1.Volume{{Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}}}, "anywhere", ""},
+		{
+			"no claim", cluster{},
+			&corev1.Pod{
+				Spec: corev1.PodSpec{
+					Volumes: []corev1.Volume{
+						{Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+					},
+				},
+			},
+			"anywhere", "",
+		},
 		{"bound, in one zone", cluster{
 			claims:  []corev1.PersistentVolumeClaim{claim("data", boundTo("pv"))},
 			volumes: []corev1.PersistentVolume{volume("pv", ebs("vol-1"), at("topology.ebs.csi.aws.com/zone=a"))},
@@ -32,16 +43,20 @@ func TestAlternatives(t *testing.T) {
 			volumes: []corev1.PersistentVolume{volume("pv")},
 		}, pod("data"), "anywhere", ""},
 		{"each term an alternative, zones together", cluster{
-			claims:  []corev1.PersistentVolumeClaim{claim("data", boundTo("pv"))},
-			volumes: []corev1.PersistentVolume{volume("pv", at(zone+"=a", "rack=1"), at(zone+"=b", "rack=1"), at(zone+"=c", "rack=2"))},
+			claims: []corev1.PersistentVolumeClaim{claim("data", boundTo("pv"))},
+			volumes: []corev1.PersistentVolume{
+				volume("pv", at(zone+"=a", "rack=1"), at(zone+"=b", "rack=1"), at(zone+"=c", "rack=2")),
+			},
 		}, pod("data"), "rack In [1], zone In [a b] | rack In [2], zone In [c]", ""},
 		{"a term that another includes", cluster{
 			claims:  []corev1.PersistentVolumeClaim{claim("data", boundTo("pv"))},
 			volumes: []corev1.PersistentVolume{volume("pv", at(zone+"=a", "rack=1"), at(zone+"=a"))},
 		}, pod("data"), "zone In [a]", ""},
 		{"zone labels of old", cluster{
-			claims:  []corev1.PersistentVolumeClaim{claim("data", boundTo("pv"))},
-			volumes: []corev1.PersistentVolume{volume("pv", labelled(corev1.LabelFailureDomainBetaZone, "a__b"), labelled(corev1.LabelTopologyRegion, "r"))},
+			claims: []corev1.PersistentVolumeClaim{claim("data", boundTo("pv"))},
+			volumes: []corev1.PersistentVolume{
+				volume("pv", labelled(corev1.LabelFailureDomainBetaZone, "a__b"), labelled(corev1.LabelTopologyRegion, "r")),
+			},
 		}, pod("data"), "topology.kubernetes.io/region In [r], zone In [a b]", ""},
 		{"zone labels narrow the affinity", cluster{
 			claims:  []corev1.PersistentVolumeClaim{claim("data", boundTo("pv"))},
@@ -98,7 +113,8 @@ func TestAlternatives(t *testing.T) {
 		{"local volumes that stand ready", cluster{
 			claims: []corev1.PersistentVolumeClaim{claim("data", ofClass("disk"))},
 			volumes: []corev1.PersistentVolume{
-				volume("1", local, available("disk"), at(hostname+"=h1")), volume("2", local, available("disk"), at(hostname+"=h2")),
+				volume("1", local, available("disk"), at(hostname+"=h1")),
+				volume("2", local, available("disk"), at(hostname+"=h2")),
 				volume("3", local, available("other"), at(hostname+"=h3")),
 			},
 			classes: []storagev1.StorageClass{class("disk", none)},
@@ -122,8 +138,14 @@ func TestAlternatives(t *testing.T) {
 				volume("attributes", available("disk"), labelled("tier", "fast"), at(zone+"=e"), func(v *corev1.PersistentVolume) {
 					v.Spec.VolumeAttributesClassName = &v.Name
 				}),
-				volume("released", available("disk"), labelled("tier", "fast"), at(zone+"=f"), func(v *corev1.PersistentVolume) { v.Status.Phase = corev1.VolumeReleased }),
-				volume("going", available("disk"), labelled("tier", "fast"), at(zone+"=g"), func(v *corev1.PersistentVolume) { v.DeletionTimestamp = &metav1.Time{} }),
+				volume(
+					"released", available("disk"), labelled("tier", "fast"), at(zone+"=f"),
+					func(v *corev1.PersistentVolume) { v.Status.Phase = corev1.VolumeReleased },
+				),
+				volume(
+					"going", available("disk"), labelled("tier", "fast"), at(zone+"=g"),
+					func(v *corev1.PersistentVolume) { v.DeletionTimestamp = &metav1.Time{} },
+				),
 				volume("another's", available("disk"), labelled("tier", "fast"), at(zone+"=h"), func(v *corev1.PersistentVolume) {
 					v.Spec.ClaimRef = &corev1.ObjectReference{Namespace: "default", Name: "other"}
 				}),
@@ -163,7 +185,8 @@ func TestAlternatives(t *testing.T) {
 		{"two claims need two volumes", cluster{
 			claims: []corev1.PersistentVolumeClaim{claim("one", ofClass("disk")), claim("two", ofClass("disk"))},
 			volumes: []corev1.PersistentVolume{
-				volume("1", available("disk"), at(zone+"=a")), volume("2", available("disk"), at(zone+"=b")), volume("3", available("disk"), at(zone+"=b")),
+				volume("1", available("disk"), at(zone+"=a")), volume("2", available("disk"), at(zone+"=b")),
+				volume("3", available("disk"), at(zone+"=b")),
 			},
 			classes: []storagev1.StorageClass{class("disk", none)},
 		}, pod("one", "two"), "zone In [b]", ""},
@@ -171,10 +194,15 @@ func TestAlternatives(t *testing.T) {
 			claims:  []corev1.PersistentVolumeClaim{claim("cache", boundTo("disk")), claim("data", boundTo("pv"))},
 			volumes: []corev1.PersistentVolume{volume("disk", local, at(hostname+"=h1")), volume("pv", at(zone+"=a"))},
 		}, pod("cache", "data"), "zone In [a]", "host In [h1], zone In [a]"},
-		{"ephemeral, not made yet", cluster{classes: []storagev1.StorageClass{class("gp3", csi, zone+"=a")}}, pod("~scratch:gp3"), "zone In [a]", ""},
+		{
+			"ephemeral, not made yet", cluster{classes: []storagev1.StorageClass{class("gp3", csi, zone+"=a")}},
+			pod("~scratch:gp3"), "zone In [a]", "",
+		},
 		{"ephemeral, made", cluster{
 			claims: []corev1.PersistentVolumeClaim{claim("web-scratch", boundTo("pv"), func(c *corev1.PersistentVolumeClaim) {
-				c.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(pod(), corev1.SchemeGroupVersion.WithKind("Pod"))}
+				c.OwnerReferences = []metav1.OwnerReference{
+					*metav1.NewControllerRef(pod(), corev1.SchemeGroupVersion.WithKind("Pod")),
+				}
 			})},
 			volumes: []corev1.PersistentVolume{volume("pv", at(zone+"=b"))},
 			classes: []storagev1.StorageClass{class("gp3", csi, zone+"=a")},
@@ -206,26 +234,63 @@ func TestErrors(t *testing.T) {
 		pod     *corev1.Pod
 		want    string
 	}{
-		{"missing claim", cluster{}, pod("data"), `volume "data": PersistentVolumeClaim "default/data" does not exist: create it, or correct spec.volumes[0].persistentVolumeClaim.claimName`},
-		{"claim of another namespace", cluster{claims: []corev1.PersistentVolumeClaim{claim("data", func(c *corev1.PersistentVolumeClaim) { c.Namespace = "other" })}}, pod("data"), `"default/data" does not exist`},
-		{"claim being deleted", cluster{claims: []corev1.PersistentVolumeClaim{claim("data", func(c *corev1.PersistentVolumeClaim) { c.DeletionTimestamp = &metav1.Time{} })}}, pod("data"),
+		{
+			"missing claim", cluster{}, pod("data"),
+			`volume "data": PersistentVolumeClaim "default/data" does not exist: create it, or correct spec.volumes[0].persistentVolumeClaim.claimName`,
+		},
+		{
+			"claim of another namespace",
+			cluster{
+				claims: []corev1.PersistentVolumeClaim{
+					claim("data", func(c *corev1.PersistentVolumeClaim) { c.Namespace = "other" }),
+				},
+			},
+			pod("data"), `"default/data" does not exist`,
+		},
+		{"claim being deleted", cluster{
+			claims: []corev1.PersistentVolumeClaim{
+				claim("data", func(c *corev1.PersistentVolumeClaim) { c.DeletionTimestamp = &metav1.Time{} }),
+			},
+		}, pod("data"),
 			`PersistentVolumeClaim "default/data" is being deleted (metadata.deletionTimestamp): create it anew once it is gone`},
-		{"lost claim", cluster{claims: []corev1.PersistentVolumeClaim{claim("data", boundTo("pv"), func(c *corev1.PersistentVolumeClaim) { c.Status.Phase = corev1.ClaimLost })}}, pod("data"), `has lost its PersistentVolume "pv"`},
-		{"missing volume", cluster{claims: []corev1.PersistentVolumeClaim{claim("data", boundTo("pv"))}}, pod("data"), `PersistentVolumeClaim "default/data": PersistentVolume "pv", which spec.volumeName names, does not exist`},
+		{
+			"lost claim",
+			cluster{
+				claims: []corev1.PersistentVolumeClaim{
+					claim("data", boundTo("pv"), func(c *corev1.PersistentVolumeClaim) { c.Status.Phase = corev1.ClaimLost }),
+				},
+			},
+			pod("data"), `has lost its PersistentVolume "pv"`,
+		},
+		{
+			"missing volume", cluster{claims: []corev1.PersistentVolumeClaim{claim("data", boundTo("pv"))}},
+			pod("data"),
+			`PersistentVolumeClaim "default/data": PersistentVolume "pv", which spec.volumeName names, does not exist`,
+		},
 		{"volume being deleted", cluster{
-			claims:  []corev1.PersistentVolumeClaim{claim("data", boundTo("pv"))},
-			volumes: []corev1.PersistentVolume{volume("pv", func(v *corev1.PersistentVolume) { v.DeletionTimestamp = &metav1.Time{} })},
+			claims: []corev1.PersistentVolumeClaim{claim("data", boundTo("pv"))},
+			volumes: []corev1.PersistentVolume{
+				volume("pv", func(v *corev1.PersistentVolume) { v.DeletionTimestamp = &metav1.Time{} }),
+			},
 		}, pod("data"), `PersistentVolume "pv" is being deleted`},
 		{"binding not finished", cluster{
-			claims:  []corev1.PersistentVolumeClaim{claim("data", boundTo("pv"), func(c *corev1.PersistentVolumeClaim) { c.Annotations = nil })},
+			claims: []corev1.PersistentVolumeClaim{
+				claim("data", boundTo("pv"), func(c *corev1.PersistentVolumeClaim) { c.Annotations = nil }),
+			},
 			volumes: []corev1.PersistentVolume{volume("pv")},
 		}, pod("data"), `its binding to PersistentVolume "pv" is not finished (annotation pv.kubernetes.io/bind-completed is missing)`},
-		{"no class, no default", cluster{claims: []corev1.PersistentVolumeClaim{claim("data")}}, pod("data"), "names no StorageClass, and none is the default"},
+		{
+			"no class, no default", cluster{claims: []corev1.PersistentVolumeClaim{claim("data")}}, pod("data"),
+			"names no StorageClass, and none is the default",
+		},
 		{"class explicitly none", cluster{
 			claims:  []corev1.PersistentVolumeClaim{claim("data", ofClass(""))},
 			classes: []storagev1.StorageClass{byDefault(class("gp3", csi))},
 		}, pod("data"), "spec.storageClassName is empty"},
-		{"missing class", cluster{claims: []corev1.PersistentVolumeClaim{claim("data", ofClass("gp4"))}}, pod("data"), `StorageClass "gp4", which spec.storageClassName names, does not exist`},
+		{
+			"missing class", cluster{claims: []corev1.PersistentVolumeClaim{claim("data", ofClass("gp4"))}},
+			pod("data"), `StorageClass "gp4", which spec.storageClassName names, does not exist`,
+		},
 		{"immediate binding", cluster{
 			claims:  []corev1.PersistentVolumeClaim{claim("data", ofClass("gp2"))},
 			classes: []storagev1.StorageClass{immediate(class("gp2", csi))},
@@ -238,8 +303,18 @@ func TestErrors(t *testing.T) {
 				return s
 			}()},
 		}, pod("data"), "wait until a PersistentVolume that fits has bound it"},
-		{"ephemeral claim of another", cluster{claims: []corev1.PersistentVolumeClaim{claim("web-scratch", boundTo("pv"))}}, pod("~scratch:gp3"), "was not made for the pod"},
-		{"ephemeral without template", cluster{}, &corev1.Pod{Spec: corev1.PodSpec{Volumes: []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}}}}},
+		{
+			"ephemeral claim of another",
+			cluster{claims: []corev1.PersistentVolumeClaim{claim("web-scratch", boundTo("pv"))}}, pod("~scratch:gp3"),
+			"was not made for the pod",
+		},
+		{"ephemeral without template", cluster{}, &corev1.Pod{
+			Spec: corev1.PodSpec{
+				Volumes: []corev1.Volume{
+					{Name: "v", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}},
+				},
+			},
+		},
 			"spec.volumes[0].ephemeral.volumeClaimTemplate is missing"},
 		{"affinity that nothing meets", cluster{
 			claims:  []corev1.PersistentVolumeClaim{claim("data", boundTo("pv"))},
@@ -257,7 +332,9 @@ func TestErrors(t *testing.T) {
 		}, pod("data"), `StorageClass "gp3": no node can meet allowedTopologies`},
 		{"a selector that cannot be read", cluster{
 			claims: []corev1.PersistentVolumeClaim{claim("data", ofClass("disk"), func(c *corev1.PersistentVolumeClaim) {
-				c.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}}}
+				c.Spec.Selector = &metav1.LabelSelector{
+					MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}},
+				}
 			})},
 			volumes: []corev1.PersistentVolume{volume("1", available("disk"))},
 			classes: []storagev1.StorageClass{class("disk", none)},
@@ -265,10 +342,14 @@ func TestErrors(t *testing.T) {
 		{"volumes apart", cluster{
 			claims:  []corev1.PersistentVolumeClaim{claim("data", boundTo("pv")), claim("logs", boundTo("pv2"))},
 			volumes: []corev1.PersistentVolume{volume("pv", at(zone+"=a")), volume("pv2", at(zone+"=b"))},
-		}, pod("data", "logs"), `volume "logs" can be on no node where volume "data" can be (topology.kubernetes.io/zone In [b], but topology.kubernetes.io/zone In [a])`},
+		}, pod(
+			"data", "logs",
+		), `volume "logs" can be on no node where volume "data" can be (topology.kubernetes.io/zone In [b], but topology.kubernetes.io/zone In [a])`},
 		{"local volumes apart", cluster{
-			claims:  []corev1.PersistentVolumeClaim{claim("data", boundTo("pv")), claim("logs", boundTo("pv2"))},
-			volumes: []corev1.PersistentVolume{volume("pv", local, at(hostname+"=h1")), volume("pv2", local, at(hostname+"=h2"))},
+			claims: []corev1.PersistentVolumeClaim{claim("data", boundTo("pv")), claim("logs", boundTo("pv2"))},
+			volumes: []corev1.PersistentVolume{
+				volume("pv", local, at(hostname+"=h1")), volume("pv2", local, at(hostname+"=h2")),
+			},
 		}, pod("data", "logs"), `volume "logs" can be on no node where volume "data" can be`},
 	} {
 		t.Run(test.name, func(t *testing.T) {

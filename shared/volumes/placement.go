@@ -10,9 +10,11 @@ import (
 )
 
 const (
-	// bindCompleted is on a claim whose binding is finished, both ways; without it Kubernetes' scheduler does not take the claim for bound.
+	// bindCompleted is on a claim whose binding is finished, both ways; without it Kubernetes'
+	// scheduler does not take the claim for bound.
 	bindCompleted = "pv.kubernetes.io/bind-completed"
-	// selectedNode is on a claim whose volume is being made, with the name of the node that it is made for.
+	// selectedNode is on a claim whose volume is being made, with the name of the node that it is
+	// made for.
 	selectedNode = "volume.kubernetes.io/selected-node"
 	// nodeNameKey is the key of requirements on a node's name (scheduling.FromNodeSelectorTerm).
 	nodeNameKey = "metadata.name"
@@ -21,18 +23,21 @@ const (
 // option is a place where one claim's volume can be.
 type option struct {
 	requirements scheduling.Requirements
-	// candidates are the volumes that the claim would take one of at this place; none if it has its volume, or one will be made.
+	// candidates are the volumes that the claim would take one of at this place; none if it has its
+	// volume, or one will be made.
 	candidates []*corev1.PersistentVolume
 }
 
 // placement is where a claim's volume can be; nil lists are no restriction.
 type placement struct {
 	volume string
-	// anywhere holds for a node whatever its host is; existing is set where the host matters (Need.ExistingAlternatives).
+	// anywhere holds for a node whatever its host is; existing is set where the host matters
+	// (Need.ExistingAlternatives).
 	anywhere, existing []option
 }
 
-// place says where the claim's volume can be. The error says what keeps it from being used, and what mends that.
+// place says where the claim's volume can be. The error says what keeps it from being used, and
+// what mends that.
 func (index *Index) place(claim *corev1.PersistentVolumeClaim) (placement, error) {
 	if claim.Spec.VolumeName != "" {
 		return index.placeBound(claim)
@@ -40,15 +45,27 @@ func (index *Index) place(claim *corev1.PersistentVolumeClaim) (placement, error
 	name, class := index.classFor(claim)
 	if name == "" {
 		if _, named := classOfClaim(claim); named {
-			return placement{}, fmt.Errorf("it is not bound, and spec.storageClassName is empty, so that no volume will be made for it: create a PersistentVolume that fits, or claim from a StorageClass")
+			return placement{}, fmt.Errorf(
+				"it is not bound, and spec.storageClassName is empty, so that no volume will be made for it: create a " +
+					"PersistentVolume that fits, or claim from a StorageClass",
+			)
 		}
-		return placement{}, fmt.Errorf("it is not bound and names no StorageClass, and none is the default: set spec.storageClassName, or annotate a StorageClass with storageclass.kubernetes.io/is-default-class: \"true\"")
+		return placement{}, fmt.Errorf(
+			"it is not bound and names no StorageClass, and none is the default: set spec.storageClassName, or annotate a " +
+				"StorageClass with storageclass.kubernetes.io/is-default-class: \"true\"",
+		)
 	}
 	if class == nil {
-		return placement{}, fmt.Errorf("StorageClass %q, which spec.storageClassName names, does not exist: create it, or correct the name", name)
+		return placement{}, fmt.Errorf(
+			"StorageClass %q, which spec.storageClassName names, does not exist: create it, or correct the name", name,
+		)
 	}
 	if class.VolumeBindingMode == nil || *class.VolumeBindingMode != storagev1.VolumeBindingWaitForFirstConsumer {
-		return placement{}, fmt.Errorf("it is not bound yet, and its StorageClass %q binds at once (volumeBindingMode Immediate): wait until %s has bound it, or use a class with volumeBindingMode WaitForFirstConsumer", name, provisionerText(class))
+		return placement{}, fmt.Errorf(
+			"it is not bound yet, and its StorageClass %q binds at once (volumeBindingMode Immediate): wait until %s has "+
+				"bound it, or use a class with volumeBindingMode WaitForFirstConsumer",
+			name, provisionerText(class),
+		)
 	}
 	return index.placeUnbound(claim, class)
 }
@@ -65,12 +82,23 @@ func (index *Index) placeBound(claim *corev1.PersistentVolumeClaim) (placement, 
 	volume, ok := index.volumes[claim.Spec.VolumeName]
 	switch {
 	case !ok:
-		return placement{}, fmt.Errorf("PersistentVolume %q, which spec.volumeName names, does not exist: restore it, or delete the claim and create it anew", claim.Spec.VolumeName)
+		return placement{}, fmt.Errorf(
+			"PersistentVolume %q, which spec.volumeName names, does not exist: restore it, or delete the claim and "+
+				"create it anew",
+			claim.Spec.VolumeName,
+		)
 	case volume.DeletionTimestamp != nil:
-		return placement{}, fmt.Errorf("its PersistentVolume %q is being deleted (metadata.deletionTimestamp): create claim and volume anew", volume.Name)
+		return placement{}, fmt.Errorf(
+			"its PersistentVolume %q is being deleted (metadata.deletionTimestamp): create claim and volume anew",
+			volume.Name,
+		)
 	}
 	if _, bound := claim.Annotations[bindCompleted]; !bound {
-		return placement{}, fmt.Errorf("its binding to PersistentVolume %q is not finished (annotation %s is missing): wait for it; if it does not come, see that the volume's claimRef, capacity, accessModes and storageClassName fit the claim", volume.Name, bindCompleted)
+		return placement{}, fmt.Errorf(
+			"its binding to PersistentVolume %q is not finished (annotation %s is missing): wait for it; if it does not "+
+				"come, see that the volume's claimRef, capacity, accessModes and storageClassName fit the claim",
+			volume.Name, bindCompleted,
+		)
 	}
 	terms, err := termsOf(volume)
 	if err != nil {
@@ -93,8 +121,11 @@ func (index *Index) placeBound(claim *corev1.PersistentVolumeClaim) (placement, 
 	return place, nil
 }
 
-// placeUnbound is where a volume can be that waits for its first pod: where one stands ready that fits the claim, or where the class lets one be made.
-func (index *Index) placeUnbound(claim *corev1.PersistentVolumeClaim, class *storagev1.StorageClass) (placement, error) {
+// placeUnbound is where a volume can be that waits for its first pod: where one stands ready that
+// fits the claim, or where the class lets one be made.
+func (index *Index) placeUnbound(
+	claim *corev1.PersistentVolumeClaim, class *storagev1.StorageClass,
+) (placement, error) {
 	ready, err := index.ready(claim, class.Name)
 	if err != nil {
 		return placement{}, err
@@ -106,7 +137,8 @@ func (index *Index) placeUnbound(claim *corev1.PersistentVolumeClaim, class *sto
 	node, selected := claim.Annotations[selectedNode]
 	switch {
 	case selected && provisions(class):
-		// The volume is being made. Where it cannot be, or the node is gone, the annotation is taken away again.
+		// The volume is being made. Where it cannot be, or the node is gone, the annotation is
+		// taken away again.
 		place := placement{anywhere: made}
 		for _, o := range made {
 			requirements := o.requirements.Clone()
@@ -115,7 +147,8 @@ func (index *Index) placeUnbound(claim *corev1.PersistentVolumeClaim, class *sto
 		}
 		return place, nil
 	case provisions(class):
-		// Volumes tied to hosts keep them: they are one more way for existing nodes, and none for new ones.
+		// Volumes tied to hosts keep them: they are one more way for existing nodes, and none for
+		// new ones.
 		return placement{anywhere: append(ready, made...)}, nil
 	}
 	var place placement
@@ -127,7 +160,8 @@ func (index *Index) placeUnbound(claim *corev1.PersistentVolumeClaim, class *sto
 		}
 	}
 	if len(ready) == 0 || place.existing != nil {
-		// The class makes no volumes, but what makes local volumes of a node's disks runs on new nodes as well.
+		// The class makes no volumes, but what makes local volumes of a node's disks runs on new
+		// nodes as well.
 		place.anywhere = append(place.anywhere, made...)
 	}
 	return place, nil

@@ -20,8 +20,9 @@ type located struct {
 	places []string
 }
 
-// locate finds the volumes that claims may be bound to. One that no node can reach, or that goes, is for nobody. A volume from a manifest has no phase
-// yet; it is available as soon as it is created.
+// locate finds the volumes that claims may be bound to. One that no node can reach, or that goes,
+// is for nobody. A volume from a manifest has no phase yet; it is available as soon as it is
+// created.
 func (index *Index) locate(volumes []corev1.PersistentVolume) {
 	for i := range volumes {
 		volume := &volumes[i]
@@ -36,7 +37,8 @@ func (index *Index) locate(volumes []corev1.PersistentVolume) {
 		l := located{volume: volume, terms: terms}
 		if free {
 			for _, requirements := range terms {
-				// A host's name means another thing for a volume that is a part of the host: the two do not share a place.
+				// A host's name means another thing for a volume that is a part of the host: the
+				// two do not share a place.
 				l.places = append(l.places, fmt.Sprint(isOnHost(volume), signature(requirements, "")))
 			}
 			class := classOfVolume(volume)
@@ -54,8 +56,9 @@ func (index *Index) locate(volumes []corev1.PersistentVolume) {
 	}
 }
 
-// ready are the places of the volumes that exist and that the claim could be bound to, those that share a place in one option, in the order of the volumes' names. A volume
-// that names the claim leaves no choice of another.
+// ready are the places of the volumes that exist and that the claim could be bound to, those that
+// share a place in one option, in the order of the volumes' names. A volume that names the claim
+// leaves no choice of another.
 func (index *Index) ready(claim *corev1.PersistentVolumeClaim, class string) ([]option, error) {
 	for _, l := range index.reserved[claimKey(claim.Namespace, claim.Name)] {
 		uid := l.volume.Spec.ClaimRef.UID
@@ -81,7 +84,8 @@ func (index *Index) ready(claim *corev1.PersistentVolumeClaim, class string) ([]
 	var options []option
 	byPlace := map[string]int{}
 	for _, l := range available {
-		if !fits(claim, l.volume) || !selector.Matches(labels.Set(l.volume.Labels)) || !grants(l.volume, claim.Spec.AccessModes) {
+		if !fits(claim, l.volume) || !selector.Matches(labels.Set(l.volume.Labels)) ||
+			!grants(l.volume, claim.Spec.AccessModes) {
 			continue
 		}
 		for j, place := range l.places {
@@ -97,7 +101,8 @@ func (index *Index) ready(claim *corev1.PersistentVolumeClaim, class string) ([]
 	return options, nil
 }
 
-// fits reports whether the volume is large enough for the claim, and of the volume mode and attributes class that it asks for.
+// fits reports whether the volume is large enough for the claim, and of the volume mode and
+// attributes class that it asks for.
 func fits(claim *corev1.PersistentVolumeClaim, volume *corev1.PersistentVolume) bool {
 	size, asked := volume.Spec.Capacity[corev1.ResourceStorage], claim.Spec.Resources.Requests[corev1.ResourceStorage]
 	return size.Cmp(asked) >= 0 && volumeMode(claim.Spec.VolumeMode) == volumeMode(volume.Spec.VolumeMode) &&

@@ -8,8 +8,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// simplify gives alternatives that mean the same, and fewer: those that differ in the values of one label become one, and those that another includes go. Nil is
-// that everything is allowed.
+// simplify gives alternatives that mean the same, and fewer: those that differ in the values of one
+// label become one, and those that another includes go. Nil is that everything is allowed.
 func simplify(alternatives []scheduling.Requirements) []scheduling.Requirements {
 	for {
 		before := len(alternatives)
@@ -73,7 +73,8 @@ func uniteBy(key string, alternatives []scheduling.Requirements) []scheduling.Re
 	return result
 }
 
-// listed are the values of a requirement that is a list of them and no more; of the zero Requirement it is none.
+// listed are the values of a requirement that is a list of them and no more; of the zero
+// Requirement it is none.
 func listed(r scheduling.Requirement) ([]string, bool) {
 	values, ok := r.Values()
 	return values, ok && len(values) > 0 && !r.AllowsAbsent()

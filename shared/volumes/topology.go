@@ -10,8 +10,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// termsOf are the places where a volume can be reached: the terms of its node affinity, each narrowed by the zone and region that its labels name. One empty term is
-// every place.
+// termsOf are the places where a volume can be reached: the terms of its node affinity, each
+// narrowed by the zone and region that its labels name. One empty term is every place.
 func termsOf(volume *corev1.PersistentVolume) ([]scheduling.Requirements, error) {
 	labels := topologyLabels(volume)
 	if volume.Spec.NodeAffinity == nil || volume.Spec.NodeAffinity.Required == nil {
@@ -24,7 +24,9 @@ func termsOf(volume *corev1.PersistentVolume) ([]scheduling.Requirements, error)
 		}
 		requirements, err := scheduling.FromNodeSelectorTerm(term)
 		if err != nil {
-			return nil, fmt.Errorf("PersistentVolume %q: spec.nodeAffinity.required.nodeSelectorTerms[%d]: %w", volume.Name, i, err)
+			return nil, fmt.Errorf(
+				"PersistentVolume %q: spec.nodeAffinity.required.nodeSelectorTerms[%d]: %w", volume.Name, i, err,
+			)
 		}
 		requirements.Merge(labels)
 		if !isEmpty(requirements) {
@@ -32,13 +34,19 @@ func termsOf(volume *corev1.PersistentVolume) ([]scheduling.Requirements, error)
 		}
 	}
 	if len(terms) == 0 {
-		return nil, fmt.Errorf("PersistentVolume %q: no node can meet spec.nodeAffinity.required (with the volume's zone and region labels): correct it, or create claim and volume anew", volume.Name)
+		return nil, fmt.Errorf(
+			"PersistentVolume %q: no node can meet spec.nodeAffinity.required (with the volume's zone and region labels): "+
+				"correct it, or create claim and volume anew",
+			volume.Name,
+		)
 	}
 	return terms, nil
 }
 
-// topologyLabels are the requirements of a volume's zone and region labels, the form before node affinity: several values stand in one label, separated by two underscores
-// (https://kubernetes.io/docs/reference/labels-annotations-taints/#topologykubernetesiozone). A label with an empty value among them counts for nothing.
+// topologyLabels are the requirements of a volume's zone and region labels, the form before node
+// affinity: several values stand in one label, separated by two underscores
+// (https://kubernetes.io/docs/reference/labels-annotations-taints/#topologykubernetesiozone). A
+// label with an empty value among them counts for nothing.
 func topologyLabels(volume *corev1.PersistentVolume) scheduling.Requirements {
 	requirements := scheduling.Requirements{}
 next:
@@ -58,7 +66,8 @@ next:
 	return requirements
 }
 
-// topologiesOf are the places where volumes of the class can be made. One empty option is every place.
+// topologiesOf are the places where volumes of the class can be made. One empty option is every
+// place.
 func topologiesOf(class *storagev1.StorageClass) ([]option, error) {
 	if len(class.AllowedTopologies) == 0 {
 		return []option{{requirements: scheduling.Requirements{}}}, nil
@@ -74,7 +83,10 @@ func topologiesOf(class *storagev1.StorageClass) ([]option, error) {
 		}
 	}
 	if len(options) == 0 {
-		return nil, fmt.Errorf("StorageClass %q: no node can meet allowedTopologies: each term needs expressions, and each expression values", class.Name)
+		return nil, fmt.Errorf(
+			"StorageClass %q: no node can meet allowedTopologies: each term needs expressions, and each expression values",
+			class.Name,
+		)
 	}
 	return options, nil
 }

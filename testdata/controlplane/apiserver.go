@@ -12,7 +12,8 @@ import (
 	"k8s.io/kubernetes/cmd/kube-apiserver/app/options"
 )
 
-// startAPIServer starts kube-apiserver on the listener that the configuration names, and returns its address.
+// startAPIServer starts kube-apiserver on the listener that the configuration names, and returns
+// its address.
 func startAPIServer(configuration configuration, etcdAddress string) (*component, string, error) {
 	listener, err := apiListener(configuration)
 	if err != nil {
@@ -33,7 +34,8 @@ func startAPIServer(configuration configuration, etcdAddress string) (*component
 		"--bind-address=127.0.0.1",
 		fmt.Sprintf("--secure-port=%d", address.Port),
 		"--advertise-address=127.0.0.1",
-		// Endpoints of the service "kubernetes" may not be loopback addresses, and no pod runs that would use them.
+		// Endpoints of the service "kubernetes" may not be loopback addresses, and no pod runs that
+		// would use them.
 		"--endpoint-reconciler-type=none",
 		"--tls-cert-file=" + configuration.servingCertificate,
 		"--tls-private-key-file=" + configuration.servingKey,
@@ -58,7 +60,9 @@ func startAPIServer(configuration configuration, etcdAddress string) (*component
 		)
 	}
 	if configuration.auditPolicy != "" {
-		arguments = append(arguments, "--audit-policy-file="+configuration.auditPolicy, "--audit-log-path="+configuration.auditLog)
+		arguments = append(
+			arguments, "--audit-policy-file="+configuration.auditPolicy, "--audit-log-path="+configuration.auditLog,
+		)
 	}
 	if err := flags.Parse(arguments); err != nil {
 		return nil, "", err

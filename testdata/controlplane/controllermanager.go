@@ -9,8 +9,8 @@ import (
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app/options"
 )
 
-// startControllerManager starts kube-controller-manager with its default controllers and without a port of its own: what
-// its health endpoint would say, waitForControllers sees better.
+// startControllerManager starts kube-controller-manager with its default controllers and without a
+// port of its own: what its health endpoint would say, waitForControllers sees better.
 func startControllerManager(configuration configuration) (*component, error) {
 	settings, err := options.NewKubeControllerManagerOptions()
 	if err != nil {
@@ -47,7 +47,9 @@ func startControllerManager(configuration configuration) (*component, error) {
 		return nil, err
 	}
 	manager := start("kube-controller-manager", func(ctx context.Context) error {
-		config, err := settings.Config(ctx, app.KnownControllers(), app.ControllersDisabledByDefault(), app.ControllerAliases())
+		config, err := settings.Config(
+			ctx, app.KnownControllers(), app.ControllersDisabledByDefault(), app.ControllerAliases(),
+		)
 		if err != nil {
 			return err
 		}

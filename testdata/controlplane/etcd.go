@@ -9,8 +9,8 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/wal"
 )
 
-// logSegmentBytes is the size of a file of etcd's write-ahead log, two of which are laid out in advance. Its default,
-// 64 MB, is made for disks that wait for each write.
+// logSegmentBytes is the size of a file of etcd's write-ahead log, two of which are laid out in
+// advance. Its default, 64 MB, is made for disks that wait for each write.
 const logSegmentBytes = 4 << 20
 
 // etcd is a single-member cluster on loopback ports that the kernel chooses.
@@ -22,7 +22,8 @@ type etcd struct {
 	failed <-chan error
 }
 
-// startEtcd opens or continues the data in directory, and returns once the member leads its cluster of one.
+// startEtcd opens or continues the data in directory, and returns once the member leads its cluster
+// of one.
 func startEtcd(ctx context.Context, directory string) (*etcd, error) {
 	wal.SegmentSizeBytes = logSegmentBytes
 	anyPort := []url.URL{{Scheme: "http", Host: "127.0.0.1:0"}}
@@ -36,9 +37,11 @@ func startEtcd(ctx context.Context, directory string) (*etcd, error) {
 	config.EnableGRPCGateway = false
 	config.LogLevel = "error"
 	config.LogOutputs = []string{"stderr"}
-	// What is kept here is worth nothing after a power cut, and waiting for the disk is most of a write's time.
+	// What is kept here is worth nothing after a power cut, and waiting for the disk is most of a
+	// write's time.
 	config.UnsafeNoFsync = true
-	// A cluster of one elects itself after one election timeout: there is nobody whose silence it must sit out.
+	// A cluster of one elects itself after one election timeout: there is nobody whose silence it
+	// must sit out.
 	config.TickMs, config.ElectionMs = 10, 100
 
 	server, err := embed.StartEtcd(config)
@@ -60,8 +63,8 @@ func startEtcd(ctx context.Context, directory string) (*etcd, error) {
 	return &etcd{server: server, address: "http://" + server.Clients[0].Addr().String(), failed: server.Err()}, nil
 }
 
-// Close ends the member with all its data written. Its listeners end with the process: closing them in order would
-// wait a second for connections that nobody uses any more.
+// Close ends the member with all its data written. Its listeners end with the process: closing them
+// in order would wait a second for connections that nobody uses any more.
 func (e *etcd) Close() {
 	e.server.Server.HardStop()
 }

@@ -1,9 +1,10 @@
-// Command controlplane runs a real Kubernetes control plane on 127.0.0.1 in one process: etcd, kube-apiserver,
-// kube-scheduler and kube-controller-manager, as their own modules ship them. There is no kubelet: nodes come from
-// whoever registers them.
+// Command controlplane runs a real Kubernetes control plane on 127.0.0.1 in one process: etcd,
+// kube-apiserver, kube-scheduler and kube-controller-manager, as their own modules ship them. There
+// is no kubelet: nodes come from whoever registers them.
 //
-// It prints "ready" on standard output once the API answers and the scheduler and the controllers are at work, logs to
-// standard error, and stops on SIGTERM, SIGINT or, if asked, when its standard input ends.
+// It prints "ready" on standard output once the API answers and the scheduler and the controllers
+// are at work, logs to standard error, and stops on SIGTERM, SIGINT or, if asked, when its standard
+// input ends.
 package main
 
 import (

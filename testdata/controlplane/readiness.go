@@ -13,7 +13,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// readinessInterval is how often a component is asked whether it is ready. Each takes a second or two to start.
+// readinessInterval is how often a component is asked whether it is ready. Each takes a second or
+// two to start.
 const readinessInterval = 25 * time.Millisecond
 
 // waitForServer asks a component's /readyz at address until it says ok.
@@ -21,9 +22,12 @@ func waitForServer(ctx context.Context, configuration configuration, component *
 	return waitFor(ctx, configuration, component, "https://"+address+"/readyz")
 }
 
-// waitForControllers waits until the controllers have made the service accounts without which no pod can be created.
-// The controller-manager's own /healthz is no measure: it says ok before any controller runs.
-func waitForControllers(ctx context.Context, configuration configuration, controllerManager *component, apiServerAddress string) error {
+// waitForControllers waits until the controllers have made the service accounts without which no
+// pod can be created. The controller-manager's own /healthz is no measure: it says ok before any
+// controller runs.
+func waitForControllers(
+	ctx context.Context, configuration configuration, controllerManager *component, apiServerAddress string,
+) error {
 	for _, namespace := range []string{"default", "kube-system"} {
 		url := "https://" + apiServerAddress + "/api/v1/namespaces/" + namespace + "/serviceaccounts/default"
 		if err := waitFor(ctx, configuration, controllerManager, url); err != nil {
@@ -33,7 +37,8 @@ func waitForControllers(ctx context.Context, configuration configuration, contro
 	return nil
 }
 
-// waitFor gets url, with the credentials of the kubeconfig, until the answer is 200, the component ends or ctx does.
+// waitFor gets url, with the credentials of the kubeconfig, until the answer is 200, the component
+// ends or ctx does.
 func waitFor(ctx context.Context, configuration configuration, component *component, url string) error {
 	config, err := clientcmd.BuildConfigFromFlags("", configuration.kubeconfig)
 	if err != nil {

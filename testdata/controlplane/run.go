@@ -13,8 +13,8 @@ import (
 	logsapi "k8s.io/component-base/logs/api/v1"
 )
 
-// stopPatience bounds each step of an orderly stop. Clients keep watches open for minutes and the servers would wait
-// for them; etcd has every write already, so leaving them is harmless.
+// stopPatience bounds each step of an orderly stop. Clients keep watches open for minutes and the
+// servers would wait for them; etcd has every write already, so leaving them is harmless.
 const stopPatience = time.Second
 
 // component is one part of the control plane, running in goroutines of this process.
@@ -26,7 +26,8 @@ type component struct {
 	err  error
 }
 
-// start runs a component until its context ends. A component that returns earlier has failed, with or without an error.
+// start runs a component until its context ends. A component that returns earlier has failed, with
+// or without an error.
 func start(name string, run func(context.Context) error) *component {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &component{name: name, stop: cancel, done: make(chan struct{})}
@@ -53,12 +54,14 @@ func (c *component) wait() {
 	}
 }
 
-// run starts the components in the order of their dependencies, writes "ready", and stops them in the opposite order
-// when ctx ends or one of them fails.
+// run starts the components in the order of their dependencies, writes "ready", and stops them in
+// the opposite order when ctx ends or one of them fails.
 func run(ctx context.Context, configuration configuration, output io.Writer) error {
-	// Three programs share this process, and each would set up logging: the first may, the others agree with it.
+	// Three programs share this process, and each would set up logging: the first may, the others
+	// agree with it.
 	logsapi.ReapplyHandling = logsapi.ReapplyHandlingIgnoreUnchanged
-	// kube-apiserver opens and closes hundreds of connections to etcd while it starts, and gRPC would warn of each.
+	// kube-apiserver opens and closes hundreds of connections to etcd while it starts, and gRPC
+	// would warn of each.
 	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, os.Stderr))
 
 	database, err := startEtcd(ctx, configuration.dataDirectory)
@@ -122,7 +125,8 @@ func endOf(ctx context.Context, err error) error {
 	return err
 }
 
-// applyFeatureGates makes the feature gates' and versions' defaults final. The components share one registry.
+// applyFeatureGates makes the feature gates' and versions' defaults final. The components share one
+// registry.
 func applyFeatureGates(registry basecompatibility.ComponentGlobalsRegistry) error {
 	if err := registry.Set(); err != nil {
 		return fmt.Errorf("setting feature gates: %w", err)

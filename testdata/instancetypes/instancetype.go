@@ -1,8 +1,10 @@
-// Package instancetypes is a table of facts about real EC2 instance types as us-east-1 offers them: sizes, network limits, accelerators, storage,
-// zones and on-demand prices. The local EC2 serves it, so that plans made without an AWS account meet the sizes and prices they would meet in one.
+// Package instancetypes is a table of facts about real EC2 instance types as us-east-1 offers them:
+// sizes, network limits, accelerators, storage, zones and on-demand prices. The local EC2 serves
+// it, so that plans made without an AWS account meet the sizes and prices they would meet in one.
 //
-// The table is instance-types.csv, made by the module in generate; README.md says where each column comes from. Names are those of EC2's
-// DescribeInstanceTypes (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceTypeInfo.html).
+// The table is instance-types.csv, made by the module in generate; README.md says where each column
+// comes from. Names are those of EC2's DescribeInstanceTypes
+// (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceTypeInfo.html).
 package instancetypes
 
 // InstanceType is what the table knows of one EC2 instance type.
@@ -34,7 +36,8 @@ type InstanceType struct {
 
 	// GPUs has one entry for each model of GPU, not for each GPU.
 	GPUs []GPU
-	// InferenceAccelerators and NeuronDevices may tell of the same devices: EC2 describes Inferentia both ways, Trainium only as NeuronDevices.
+	// InferenceAccelerators and NeuronDevices may tell of the same devices: EC2 describes
+	// Inferentia both ways, Trainium only as NeuronDevices.
 	InferenceAccelerators []InferenceAccelerator
 	NeuronDevices         []NeuronDevice
 
@@ -45,10 +48,12 @@ type InstanceType struct {
 	// NitroEnclaves and NitroTPM are EC2's supported and unsupported.
 	NitroEnclaves bool
 	NitroTPM      bool
-	// PlacementStrategies are the placement groups that instances can be in: cluster, partition and spread.
+	// PlacementStrategies are the placement groups that instances can be in: cluster, partition and
+	// spread.
 	PlacementStrategies []string
 
-	// OnDemandPrice is US dollars an hour in us-east-1, for Linux and shared tenancy (bare metal types too).
+	// OnDemandPrice is US dollars an hour in us-east-1, for Linux and shared tenancy (bare metal
+	// types too).
 	OnDemandPrice float64
 	// Zones are the zones of us-east-1 that offer the type, sorted. It is never empty.
 	Zones []string
@@ -58,7 +63,8 @@ type InstanceType struct {
 type GPU struct {
 	Name         string
 	Manufacturer string
-	// Count is the number of whole GPUs. EC2 says 0 where an instance gets a part of one; LogicalCount is then 1.
+	// Count is the number of whole GPUs. EC2 says 0 where an instance gets a part of one;
+	// LogicalCount is then 1.
 	Count int
 	// MemoryMiB is the memory of each GPU (or of the part).
 	MemoryMiB    int64
@@ -76,7 +82,8 @@ type InferenceAccelerator struct {
 	MemoryMiB int64
 }
 
-// NeuronDevice is one model of AWS Inferentia or Trainium chip in an instance type. Its manufacturer is always AWS.
+// NeuronDevice is one model of AWS Inferentia or Trainium chip in an instance type. Its
+// manufacturer is always AWS.
 type NeuronDevice struct {
 	Name  string
 	Count int
@@ -87,11 +94,13 @@ type NeuronDevice struct {
 	CoreVersion    int
 }
 
-// InstanceStorage is the local storage of an instance type. It is the zero value where there is none.
+// InstanceStorage is the local storage of an instance type. It is the zero value where there is
+// none.
 type InstanceStorage struct {
 	// TotalGB is the sum over Disks, in GB of 10^9 bytes.
 	TotalGB int64
-	// NVMeSupport is EC2's word: required, supported or unsupported. It is empty where there is no local storage.
+	// NVMeSupport is EC2's word: required, supported or unsupported. It is empty where there is no
+	// local storage.
 	NVMeSupport string
 	Disks       []Disk
 }
@@ -106,12 +115,13 @@ type Disk struct {
 
 // EBS tells how an instance type reaches EBS volumes.
 type EBS struct {
-	// OptimizedSupport is EC2's word: default, supported (at an extra price) or unsupported. The bandwidths are 0 where it is unsupported.
+	// OptimizedSupport is EC2's word: default, supported (at an extra price) or unsupported. The
+	// bandwidths are 0 where it is unsupported.
 	OptimizedSupport      string
 	BaselineBandwidthMbps int
 	MaximumBandwidthMbps  int
-	// MaximumAttachments counts volumes. Where AttachmentLimitType is shared, network interfaces and NVMe disks count against it too; where it is
-	// dedicated they do not.
+	// MaximumAttachments counts volumes. Where AttachmentLimitType is shared, network interfaces
+	// and NVMe disks count against it too; where it is dedicated they do not.
 	MaximumAttachments  int
 	AttachmentLimitType string
 }
@@ -120,7 +130,8 @@ type EBS struct {
 type Network struct {
 	// Performance is EC2's text, such as "Up to 10 Gigabit".
 	Performance string
-	// BaselineBandwidthMbps is the bandwidth of all cards that can be held for any time. It is 0 where AWS documents only a word such as Moderate.
+	// BaselineBandwidthMbps is the bandwidth of all cards that can be held for any time. It is 0
+	// where AWS documents only a word such as Moderate.
 	BaselineBandwidthMbps int
 	// Cards are sorted by index and never empty.
 	Cards            []NetworkCard
@@ -134,7 +145,8 @@ type Network struct {
 	EFASupported         bool
 	MaximumEFAInterfaces int
 	EncryptionInTransit  bool
-	// BranchInterfaces is the number of vpc.amazonaws.com/pod-eni that a node of this type has, 0 where it cannot carry a trunk interface.
+	// BranchInterfaces is the number of vpc.amazonaws.com/pod-eni that a node of this type has, 0
+	// where it cannot carry a trunk interface.
 	BranchInterfaces int
 }
 
@@ -142,8 +154,9 @@ type Network struct {
 type NetworkCard struct {
 	Index             int
 	MaximumInterfaces int
-	// BaselineBandwidthGbps and PeakBandwidthGbps are DescribeInstanceTypes' numbers for this card. Over several cards the baselines may add up to
-	// more than Network.BaselineBandwidthMbps, which is what the instance as a whole is documented to hold.
+	// BaselineBandwidthGbps and PeakBandwidthGbps are DescribeInstanceTypes' numbers for this card.
+	// Over several cards the baselines may add up to more than Network.BaselineBandwidthMbps, which
+	// is what the instance as a whole is documented to hold.
 	BaselineBandwidthGbps float64
 	PeakBandwidthGbps     float64
 }

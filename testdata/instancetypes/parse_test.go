@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// document builds a table with the embedded table's row of each named type, after edit has changed the cells of the last one by column.
+// document builds a table with the embedded table's row of each named type, after edit has changed
+// the cells of the last one by column.
 func document(t *testing.T, edit map[string]string, names ...string) string {
 	t.Helper()
 	records, err := csv.NewReader(strings.NewReader(table)).ReadAll()
@@ -115,11 +116,23 @@ func TestParseNamesRowAndColumnOfMalformedTables(t *testing.T) {
 		want        []string
 	}{
 		{"empty", "", []string{"empty", "header"}},
-		{"header with a column too few", strings.TrimSuffix(header, ",zones") + "\n" + row, []string{"row 1", `"zones" is missing`}},
+		{
+			"header with a column too few", strings.TrimSuffix(header, ",zones") + "\n" + row,
+			[]string{"row 1", `"zones" is missing`},
+		},
 		{"header with a column too many", header + ",extra\n" + row, []string{"row 1", `"extra" is unknown`}},
-		{"header with another name", strings.Replace(header, "vcpus", "cpus", 1) + "\n" + row, []string{"row 1", `"cpus"`, `"vcpus"`}},
-		{"row with a cell too few", header + "\n" + row[:strings.LastIndex(row, ",")] + "\n", []string{"row 2", `column "zones" is missing`}},
-		{"row with a cell too many", header + "\n" + strings.TrimSpace(row) + ",more\n", []string{"row 2", `"zones"`, "1 cells too many"}},
+		{
+			"header with another name", strings.Replace(header, "vcpus", "cpus", 1) + "\n" + row,
+			[]string{"row 1", `"cpus"`, `"vcpus"`},
+		},
+		{
+			"row with a cell too few", header + "\n" + row[:strings.LastIndex(row, ",")] + "\n",
+			[]string{"row 2", `column "zones" is missing`},
+		},
+		{
+			"row with a cell too many", header + "\n" + strings.TrimSpace(row) + ",more\n",
+			[]string{"row 2", `"zones"`, "1 cells too many"},
+		},
 		{"open quote", header + "\n\"" + row, []string{"line 2"}},
 	} {
 		t.Run(test.title, func(t *testing.T) {

@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// row reads the cells of one row by column and keeps the first fault it meets, so that parseRow can be one expression.
+// row reads the cells of one row by column and keeps the first fault it meets, so that parseRow can
+// be one expression.
 type row struct {
 	cells map[string]string
 	err   error
@@ -43,7 +44,8 @@ func (r *row) text(column string) string {
 	return cell
 }
 
-// integer reads a whole number of at least 0. An empty cell is 0: nothing of what the column counts.
+// integer reads a whole number of at least 0. An empty cell is 0: nothing of what the column
+// counts.
 func (r *row) integer(column string) int {
 	cell := r.cells[column]
 	if cell == "" {
@@ -202,14 +204,16 @@ func (p *parts) decimal(name string) float64 {
 
 func parseGPU(p *parts) GPU {
 	return GPU{
-		Manufacturer: p.next("manufacturer"), Name: p.next("name"), Count: p.integer("count"), MemoryMiB: int64(p.integer("memory in MiB")),
+		Manufacturer: p.next("manufacturer"), Name: p.next("name"), Count: p.integer("count"),
+		MemoryMiB:    int64(p.integer("memory in MiB")),
 		LogicalCount: p.integer("logical count"), PartitionSize: p.decimal("partition size"),
 	}
 }
 
 func parseInferenceAccelerator(p *parts) InferenceAccelerator {
 	return InferenceAccelerator{
-		Manufacturer: p.next("manufacturer"), Name: p.next("name"), Count: p.integer("count"), MemoryMiB: int64(p.integer("memory in MiB")),
+		Manufacturer: p.next("manufacturer"), Name: p.next("name"), Count: p.integer("count"),
+		MemoryMiB: int64(p.integer("memory in MiB")),
 	}
 }
 
@@ -231,7 +235,8 @@ func parseNetworkCard(p *parts) NetworkCard {
 	}
 }
 
-// wholeNumber reads digits only. The bound keeps every sum and product of a few such numbers far inside an int64.
+// wholeNumber reads digits only. The bound keeps every sum and product of a few such numbers far
+// inside an int64.
 func wholeNumber(text string) (int, error) {
 	n, err := strconv.ParseUint(text, 10, 31)
 	if err != nil {

@@ -11,7 +11,8 @@ func TestSpotPriceStaysWithinItsBounds(t *testing.T) {
 	for name, it := range all(t) {
 		for _, zone := range it.Zones {
 			price := SpotPrice(name, zone, it.OnDemandPrice)
-			if price < it.OnDemandPrice*(1-maximumSpotDiscount)-rounding || price > it.OnDemandPrice*(1-minimumSpotDiscount)+rounding {
+			if price < it.OnDemandPrice*(1-maximumSpotDiscount)-rounding ||
+				price > it.OnDemandPrice*(1-minimumSpotDiscount)+rounding {
 				t.Errorf("%s in %s: %v for %v on demand", name, zone, price, it.OnDemandPrice)
 			}
 			discount := 1 - price/it.OnDemandPrice

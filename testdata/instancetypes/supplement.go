@@ -13,18 +13,21 @@ import (
 //go:embed supplement.csv
 var supplementTable string
 
-// Supplement is what is known of instance types beside EC2's own description of them: limits that no API tells, and on-demand prices to fall back on.
-// It has more types than All.
+// Supplement is what is known of instance types beside EC2's own description of them: limits that
+// no API tells, and on-demand prices to fall back on. It has more types than All.
 type Supplement struct {
-	// BranchInterfaces are, by type, the number of vpc.amazonaws.com/pod-eni that a node has; types without are not in it.
+	// BranchInterfaces are, by type, the number of vpc.amazonaws.com/pod-eni that a node has; types
+	// without are not in it.
 	BranchInterfaces map[string]int
-	// NetworkBaselineMbps are, by type, the documented bandwidth of all network cards that can be held for any time.
+	// NetworkBaselineMbps are, by type, the documented bandwidth of all network cards that can be
+	// held for any time.
 	NetworkBaselineMbps map[string]int
 	// Prices are by region: us-east-1, us-gov-east-1, us-gov-west-1 and cn-north-1.
 	Prices map[string]PriceList
 }
 
-// PriceList are the on-demand prices of one region for Linux and shared tenancy (bare metal too), as they were on a date.
+// PriceList are the on-demand prices of one region for Linux and shared tenancy (bare metal too),
+// as they were on a date.
 type PriceList struct {
 	Date time.Time
 	// Currency is USD, and CNY in China.
@@ -33,8 +36,8 @@ type PriceList struct {
 	PerHour map[string]float64
 }
 
-// ReadSupplement returns the embedded supplement. Each call parses it anew (some milliseconds), so that the caller owns what it gets. The error, of a
-// table damaged by hand, names row and column.
+// ReadSupplement returns the embedded supplement. Each call parses it anew (some milliseconds), so
+// that the caller owns what it gets. The error, of a table damaged by hand, names row and column.
 func ReadSupplement() (Supplement, error) {
 	supplement, err := parseSupplement(strings.NewReader(supplementTable))
 	if err != nil {
@@ -60,7 +63,9 @@ func parseSupplement(r io.Reader) (Supplement, error) {
 			return Supplement{}, fmt.Errorf("row 1: column %d is not %q", i+1, want)
 		}
 	}
-	s := Supplement{BranchInterfaces: map[string]int{}, NetworkBaselineMbps: map[string]int{}, Prices: map[string]PriceList{}}
+	s := Supplement{
+		BranchInterfaces: map[string]int{}, NetworkBaselineMbps: map[string]int{}, Prices: map[string]PriceList{},
+	}
 	regions := make([]string, len(header))
 	for i, column := range header[priceColumns:] {
 		region, list, err := parsePriceColumn(column)

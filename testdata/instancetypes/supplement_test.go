@@ -28,10 +28,14 @@ func TestSupplementSaysWhatEC2DoesNot(t *testing.T) {
 		}
 	}
 	if len(east.PerHour) <= len(types) || east.Currency != "USD" || east.Date.Year() < 2026 {
-		t.Errorf("us-east-1: %d prices in %s of %s: want more than the table's %d", len(east.PerHour), east.Currency, east.Date, len(types))
+		t.Errorf(
+			"us-east-1: %d prices in %s of %s: want more than the table's %d", len(east.PerHour), east.Currency,
+			east.Date, len(types),
+		)
 	}
 	for region, currency := range map[string]string{"us-gov-east-1": "USD", "us-gov-west-1": "USD", "cn-north-1": "CNY"} {
-		if list := s.Prices[region]; list.PerHour["m5.large"] <= 0 || list.Currency != currency || list.Date.Before(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)) {
+		if list := s.Prices[region]; list.PerHour["m5.large"] <= 0 || list.Currency != currency ||
+			list.Date.Before(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)) {
 			t.Errorf("%s: m5.large costs %v %s as of %s", region, list.PerHour["m5.large"], list.Currency, list.Date)
 		}
 	}
@@ -45,8 +49,14 @@ func TestSupplementNamesRowAndColumnOfWhatIsWrong(t *testing.T) {
 	}{
 		{"empty", "", []string{"empty", "header"}},
 		{"other columns", "name,price\n", []string{"row 1", "branch_interfaces"}},
-		{"price without its currency", "name,branch_interfaces,network_baseline_mbps,us-east-1\n", []string{"row 1", `column "us-east-1"`, "region currency date"}},
-		{"price without a date", "name,branch_interfaces,network_baseline_mbps,us-east-1 USD July\n", []string{"row 1", `"July" is not a date`}},
+		{
+			"price without its currency", "name,branch_interfaces,network_baseline_mbps,us-east-1\n",
+			[]string{"row 1", `column "us-east-1"`, "region currency date"},
+		},
+		{
+			"price without a date", "name,branch_interfaces,network_baseline_mbps,us-east-1 USD July\n",
+			[]string{"row 1", `"July" is not a date`},
+		},
 		{"no name", header + ",9,750,0.1\n", []string{"row 2", `column "name"`}},
 		{"count not a number", header + "m5.large,nine,750,0.1\n", []string{"row 2", `column "branch_interfaces"`, `"nine"`}},
 		{"negative bandwidth", header + "m5.large,9,-1,0.1\n", []string{"row 2", `column "network_baseline_mbps"`}},

@@ -16,8 +16,9 @@ var table string
 // tableName is what errors call the embedded table.
 const tableName = "instance-types.csv"
 
-// All returns every instance type of the embedded table, sorted by name. Each call parses the table anew (some milliseconds), so that the caller
-// owns what it gets. The error, of a table damaged by hand, names row and column.
+// All returns every instance type of the embedded table, sorted by name. Each call parses the table
+// anew (some milliseconds), so that the caller owns what it gets. The error, of a table damaged by
+// hand, names row and column.
 func All() ([]InstanceType, error) {
 	types, err := Parse(strings.NewReader(table))
 	if err != nil {
@@ -26,11 +27,13 @@ func All() ([]InstanceType, error) {
 	return types, nil
 }
 
-// Parse reads a table of the form of instance-types.csv: a header that names exactly the columns in columnNames, in that order, then one row for each
-// instance type, sorted by name without repeats. An error names the row (the line in the file, so the first type is row 2) and the column.
+// Parse reads a table of the form of instance-types.csv: a header that names exactly the columns in
+// columnNames, in that order, then one row for each instance type, sorted by name without repeats.
+// An error names the row (the line in the file, so the first type is row 2) and the column.
 func Parse(r io.Reader) ([]InstanceType, error) {
 	reader := csv.NewReader(r)
-	// Rows of a wrong length are reported below in this package's words; csv's own check would not say which column is missing.
+	// Rows of a wrong length are reported below in this package's words; csv's own check would not
+	// say which column is missing.
 	reader.FieldsPerRecord = -1
 
 	header, err := reader.Read()
@@ -67,7 +70,10 @@ func Parse(r io.Reader) ([]InstanceType, error) {
 			return nil, fmt.Errorf("row %d: %w", line, err)
 		}
 		if len(types) > 0 && types[len(types)-1].Name >= t.Name {
-			return nil, fmt.Errorf("row %d: column %q: %q does not sort after %q of the row before", line, "name", t.Name, types[len(types)-1].Name)
+			return nil, fmt.Errorf(
+				"row %d: column %q: %q does not sort after %q of the row before", line, "name", t.Name,
+				types[len(types)-1].Name,
+			)
 		}
 		types = append(types, t)
 	}
@@ -83,7 +89,8 @@ func columnNames() []string {
 		"instance_storage_gb", "instance_storage_nvme", "instance_storage_disks",
 		"ebs_optimized", "ebs_baseline_mbps", "ebs_maximum_mbps", "ebs_maximum_attachments", "ebs_attachment_limit_type",
 		"network_performance", "network_baseline_mbps", "network_cards", "network_default_card", "network_maximum_interfaces",
-		"ipv4_per_interface", "ipv6_per_interface", "ena_support", "efa_maximum_interfaces", "encryption_in_transit", "branch_interfaces",
+		"ipv4_per_interface", "ipv6_per_interface", "ena_support", "efa_maximum_interfaces",
+		"encryption_in_transit", "branch_interfaces",
 		"nitro_enclaves", "placement_strategies", "nitro_tpm", "on_demand_usd_per_hour", "zones",
 	}
 }
@@ -91,10 +98,14 @@ func columnNames() []string {
 // parseRow turns the cells of one row into an instance type.
 func parseRow(columns, cells []string) (InstanceType, error) {
 	if len(cells) < len(columns) {
-		return InstanceType{}, fmt.Errorf("column %q is missing: the row has %d cells, want %d", columns[len(cells)], len(cells), len(columns))
+		return InstanceType{}, fmt.Errorf(
+			"column %q is missing: the row has %d cells, want %d", columns[len(cells)], len(cells), len(columns),
+		)
 	}
 	if len(cells) > len(columns) {
-		return InstanceType{}, fmt.Errorf("after column %q come %d cells too many", columns[len(columns)-1], len(cells)-len(columns))
+		return InstanceType{}, fmt.Errorf(
+			"after column %q come %d cells too many", columns[len(columns)-1], len(cells)-len(columns),
+		)
 	}
 	row := &row{cells: make(map[string]string, len(columns))}
 	for i, column := range columns {
@@ -161,7 +172,8 @@ func parseRow(columns, cells []string) (InstanceType, error) {
 	return t, check(t)
 }
 
-// check finds what no single cell can show: facts of one type that contradict each other, and mandatory facts that are missing.
+// check finds what no single cell can show: facts of one type that contradict each other, and
+// mandatory facts that are missing.
 func check(t InstanceType) error {
 	fault := func(column, format string, args ...any) error {
 		return fmt.Errorf("type %q, column %q: %s", t.Name, column, fmt.Sprintf(format, args...))
@@ -191,8 +203,12 @@ func check(t InstanceType) error {
 	if (total > 0) != (t.InstanceStorage.NVMeSupport != "") {
 		return fault("instance_storage_nvme", "it must be given for a type with local storage, and only then")
 	}
-	if (t.EBS.OptimizedSupport != "unsupported") != (t.EBS.MaximumBandwidthMbps > 0) || t.EBS.BaselineBandwidthMbps > t.EBS.MaximumBandwidthMbps {
-		return fault("ebs_maximum_mbps", "%d Mbps do not fit %q and a baseline of %d Mbps", t.EBS.MaximumBandwidthMbps, t.EBS.OptimizedSupport, t.EBS.BaselineBandwidthMbps)
+	if (t.EBS.OptimizedSupport != "unsupported") != (t.EBS.MaximumBandwidthMbps > 0) ||
+		t.EBS.BaselineBandwidthMbps > t.EBS.MaximumBandwidthMbps {
+		return fault(
+			"ebs_maximum_mbps", "%d Mbps do not fit %q and a baseline of %d Mbps", t.EBS.MaximumBandwidthMbps,
+			t.EBS.OptimizedSupport, t.EBS.BaselineBandwidthMbps,
+		)
 	}
 	cards := t.Network.Cards
 	for i, card := range cards {

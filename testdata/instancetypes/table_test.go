@@ -33,7 +33,10 @@ func TestTableHasTheNewestAndTheUsualFamilies(t *testing.T) {
 		family, _, _ := strings.Cut(name, ".")
 		families[family] = true
 	}
-	for _, family := range strings.Fields("t3 t4g m5 m6i m7i m7i-flex m7g m8g m8i m9g c5 c6i c7g c7i c8g c9g r5 r7i r8g x8g i4i i8g g5 g5g g6 g6e g6f gr6 p4d p5 inf1 inf2 trn1 hpc7g u7i-12tb") {
+	for _, family := range strings.Fields(
+		"t3 t4g m5 m6i m7i m7i-flex m7g m8g m8i m9g c5 c6i c7g c7i c8g c9g r5 r7i r8g x8g i4i i8g g5 g5g g6 g6e g6f gr6 " +
+			"p4d p5 inf1 inf2 trn1 hpc7g u7i-12tb",
+	) {
 		if !families[family] {
 			t.Errorf("family %s is absent", family)
 		}
@@ -137,7 +140,8 @@ func TestKnownTypes(t *testing.T) {
 			if !ok {
 				t.Fatal("the type is absent")
 			}
-			if got.VCPUs != want.vcpus || got.MemoryMiB != want.memoryMiB || !slices.Contains(got.Architectures, want.architecture) {
+			if got.VCPUs != want.vcpus || got.MemoryMiB != want.memoryMiB ||
+				!slices.Contains(got.Architectures, want.architecture) {
 				t.Errorf("%d vCPUs, %d MiB, %v", got.VCPUs, got.MemoryMiB, got.Architectures)
 			}
 			if got.Network.MaximumInterfaces != want.interfaces || got.Network.IPv4PerInterface != want.ipv4 {
@@ -158,7 +162,8 @@ func TestKnownTypes(t *testing.T) {
 			if got.Network.MaximumEFAInterfaces != want.efaInterfaces || got.Network.EFASupported != (want.efaInterfaces > 0) {
 				t.Errorf("%d EFA interfaces, supported %t", got.Network.MaximumEFAInterfaces, got.Network.EFASupported)
 			}
-			if got.Network.EncryptionInTransit != want.encryptedTransit || slices.Contains(got.UsageClasses, "spot") != want.spot {
+			if got.Network.EncryptionInTransit != want.encryptedTransit ||
+				slices.Contains(got.UsageClasses, "spot") != want.spot {
 				t.Errorf("encryption in transit %t, usage classes %v", got.Network.EncryptionInTransit, got.UsageClasses)
 			}
 		})
@@ -180,7 +185,8 @@ func TestKnownDevices(t *testing.T) {
 	if want := []NeuronDevice{{Name: "Inferentia2", Count: 12, MemoryMiB: 32768, CoresPerDevice: 2, CoreVersion: 2}}; !slices.Equal(inf2.NeuronDevices, want) {
 		t.Errorf("inf2.48xlarge: neuron devices %+v, want %+v", inf2.NeuronDevices, want)
 	}
-	if trn1 := types["trn1.32xlarge"]; len(trn1.InferenceAccelerators) != 0 || len(trn1.NeuronDevices) != 1 || len(trn1.Network.Cards) != 8 {
+	if trn1 := types["trn1.32xlarge"]; len(trn1.InferenceAccelerators) != 0 || len(trn1.NeuronDevices) != 1 ||
+		len(trn1.Network.Cards) != 8 {
 		t.Errorf("trn1.32xlarge: %+v", trn1)
 	}
 	if got, want := types["m5.large"].EBS, (EBS{"default", 650, 4750, 27, "shared"}); got != want {

@@ -1,7 +1,8 @@
-// Package builtin is the catalogue of instance types that is there without a cluster
-// and without AWS: the table in testdata/instancetypes, which is made from real facts of
-// us-east-1, with on-demand prices as they were when it was made and invented spot
-// prices.
+// Package builtin provides a catalogue of instance types that needs neither a cluster nor AWS.
+//
+// It is the table of testdata/instancetypes: real facts of us-east-1, on-demand prices of the day
+// on which the table was made, and invented spot prices. The offline `whittle plan` uses it, and
+// tests do. Its result is the same on every machine.
 package builtin
 
 import (
@@ -12,24 +13,28 @@ import (
 	"github.com/whittle-dev/whittle/testdata/instancetypes"
 )
 
-// Region is where the table's facts are from.
+// Region is the region of the table's facts.
 const Region = "us-east-1"
 
-// Zones are the region's zones that most types are offered in, as many as a cluster
-// commonly has subnets in.
+// Zones returns the zones of the region that offer most types, as many as a cluster commonly has
+// subnets in.
 func Zones() []catalog.AvailabilityZone {
 	return []catalog.AvailabilityZone{
-		{ZoneName: "us-east-1a", ZoneID: "use1-az1"}, {ZoneName: "us-east-1b", ZoneID: "use1-az2"}, {ZoneName: "us-east-1c", ZoneID: "use1-az3"},
+		{ZoneName: "us-east-1a", ZoneID: "use1-az1"}, {ZoneName: "us-east-1b", ZoneID: "use1-az2"},
+		{ZoneName: "us-east-1c", ZoneID: "use1-az3"},
 	}
 }
 
-// Snapshot has all instance types of the table, as if they had been read at the time now.
+// Snapshot returns all instance types of the table, as if they had been read at the given time. It
+// returns an error where the table cannot be parsed.
 func Snapshot(now time.Time) (*catalog.Snapshot, error) {
 	types, err := instancetypes.All()
 	if err != nil {
 		return nil, fmt.Errorf("reading the built-in table of instance types: %w", err)
 	}
-	s := &catalog.Snapshot{Time: now, SpotPriceTime: now, Prices: catalog.Prices{OnDemandTime: now}, Region: Region, Zones: Zones()}
+	s := &catalog.Snapshot{
+		Time: now, SpotPriceTime: now, Prices: catalog.Prices{OnDemandTime: now}, Region: Region, Zones: Zones(),
+	}
 	for i := range types {
 		s.InstanceTypes = append(s.InstanceTypes, info(&types[i]))
 	}
@@ -39,13 +44,17 @@ func Snapshot(now time.Time) (*catalog.Snapshot, error) {
 func info(t *instancetypes.InstanceType) catalog.InstanceTypeInfo {
 	info := catalog.InstanceTypeInfo{
 		InstanceType: t.Name, DefaultVCpus: t.VCPUs, SizeInMiB: t.MemoryMiB,
-		SupportedArchitectures: t.Architectures, SupportedUsageClasses: t.UsageClasses, SupportedFeatures: t.ProcessorFeatures,
-		Hypervisor: t.Hypervisor, BareMetal: t.BareMetal, Manufacturer: t.ProcessorManufacturer, SustainedClockSpeedInGhz: t.SustainedClockGHz,
-		PlacementGroupStrategies: t.PlacementStrategies, NitroEnclavesSupport: t.NitroEnclaves, EbsOptimizedSupport: t.EBS.OptimizedSupport, MaximumBandwidthInMbps: t.EBS.MaximumBandwidthMbps,
+		SupportedArchitectures: t.Architectures, SupportedUsageClasses: t.UsageClasses,
+		SupportedFeatures: t.ProcessorFeatures,
+		Hypervisor:        t.Hypervisor, BareMetal: t.BareMetal, Manufacturer: t.ProcessorManufacturer,
+		SustainedClockSpeedInGhz: t.SustainedClockGHz,
+		PlacementGroupStrategies: t.PlacementStrategies, NitroEnclavesSupport: t.NitroEnclaves,
+		EbsOptimizedSupport: t.EBS.OptimizedSupport, MaximumBandwidthInMbps: t.EBS.MaximumBandwidthMbps,
 		TotalSizeInGB: t.InstanceStorage.TotalGB, NvmeSupport: t.InstanceStorage.NVMeSupport,
 		Network: catalog.NetworkInfo{
 			MaximumNetworkCards: len(t.Network.Cards), Ipv4AddressesPerInterface: t.Network.IPv4PerInterface,
-			EncryptionInTransit: t.Network.EncryptionInTransit, EnaSupport: t.Network.ENASupport, MaximumEfaInterfaces: t.Network.MaximumEFAInterfaces,
+			EncryptionInTransit: t.Network.EncryptionInTransit, EnaSupport: t.Network.ENASupport,
+			MaximumEfaInterfaces:    t.Network.MaximumEFAInterfaces,
 			BaselineBandwidthInMbps: t.Network.BaselineBandwidthMbps, BranchInterfaces: t.Network.BranchInterfaces,
 		},
 		Zones: t.Zones, OnDemandPrice: t.OnDemandPrice, SpotPrices: map[string]float64{},
@@ -59,13 +68,24 @@ func info(t *instancetypes.InstanceType) catalog.InstanceTypeInfo {
 		}
 	}
 	for _, g := range t.GPUs {
-		info.Gpus = append(info.Gpus, catalog.Device{Name: g.Name, Manufacturer: g.Manufacturer, Count: g.Count, MemoryInMiB: g.MemoryMiB})
+		info.Gpus = append(
+			info.Gpus,
+			catalog.Device{Name: g.Name, Manufacturer: g.Manufacturer, Count: g.Count, MemoryInMiB: g.MemoryMiB},
+		)
 	}
 	for _, a := range t.InferenceAccelerators {
-		info.InferenceAccelerators = append(info.InferenceAccelerators, catalog.Device{Name: a.Name, Manufacturer: a.Manufacturer, Count: a.Count, MemoryInMiB: a.MemoryMiB})
+		info.InferenceAccelerators = append(
+			info.InferenceAccelerators,
+			catalog.Device{Name: a.Name, Manufacturer: a.Manufacturer, Count: a.Count, MemoryInMiB: a.MemoryMiB},
+		)
 	}
 	for _, d := range t.NeuronDevices {
-		info.NeuronDevices = append(info.NeuronDevices, catalog.Device{Name: d.Name, Manufacturer: "AWS", Count: d.Count, MemoryInMiB: d.MemoryMiB, CoreCount: d.CoresPerDevice})
+		info.NeuronDevices = append(
+			info.NeuronDevices,
+			catalog.Device{
+				Name: d.Name, Manufacturer: "AWS", Count: d.Count, MemoryInMiB: d.MemoryMiB, CoreCount: d.CoresPerDevice,
+			},
+		)
 	}
 	for _, usage := range t.UsageClasses {
 		for _, zone := range t.Zones {

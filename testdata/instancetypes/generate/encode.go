@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// columns are the table's columns in order: the name in the header, and how the cell is made. Entries of a cell are separated by semicolons and
-// their parts by colons; a cell is empty for none or unknown.
+// columns are the table's columns in order: the name in the header, and how the cell is made.
+// Entries of a cell are separated by semicolons and their parts by colons; a cell is empty for none
+// or unknown.
 var columns = []struct {
 	name string
 	cell func(facts) string
@@ -54,7 +55,10 @@ var columns = []struct {
 	{"ipv6_per_interface", func(f facts) string { return integer(f.NetworkInfo.Ipv6AddressesPerInterface) }},
 	{"ena_support", func(f facts) string { return f.NetworkInfo.EnaSupport }},
 	{"efa_maximum_interfaces", func(f facts) string { return integer(f.NetworkInfo.EfaInfo.MaximumEfaInterfaces) }},
-	{"encryption_in_transit", func(f facts) string { return strconv.FormatBool(f.NetworkInfo.EncryptionInTransitSupported) }},
+	{
+		"encryption_in_transit",
+		func(f facts) string { return strconv.FormatBool(f.NetworkInfo.EncryptionInTransitSupported) },
+	},
 	{"branch_interfaces", func(f facts) string { return integer(f.branchInterfaces) }},
 
 	{"nitro_enclaves", func(f facts) string { return strconv.FormatBool(f.NitroEnclavesSupport == "supported") }},
@@ -93,7 +97,13 @@ func encode(rows []facts) ([]byte, error) {
 func gpus(f facts) string {
 	var all []string
 	for _, gpu := range f.GpuInfo.Gpus {
-		all = append(all, fmt.Sprintf("%s:%s:%d:%d:%d:%v", gpu.Manufacturer, gpu.Name, gpu.Count, gpu.MemoryInfo.SizeInMiB, gpu.LogicalGpuCount, gpu.GpuPartitionSize))
+		all = append(
+			all,
+			fmt.Sprintf(
+				"%s:%s:%d:%d:%d:%v", gpu.Manufacturer, gpu.Name, gpu.Count, gpu.MemoryInfo.SizeInMiB, gpu.LogicalGpuCount,
+				gpu.GpuPartitionSize,
+			),
+		)
 	}
 	return strings.Join(all, ";")
 }
@@ -101,7 +111,13 @@ func gpus(f facts) string {
 func inferenceAccelerators(f facts) string {
 	var all []string
 	for _, accelerator := range f.InferenceAcceleratorInfo.Accelerators {
-		all = append(all, fmt.Sprintf("%s:%s:%d:%d", accelerator.Manufacturer, accelerator.Name, accelerator.Count, accelerator.MemoryInfo.SizeInMiB))
+		all = append(
+			all,
+			fmt.Sprintf(
+				"%s:%s:%d:%d", accelerator.Manufacturer, accelerator.Name, accelerator.Count,
+				accelerator.MemoryInfo.SizeInMiB,
+			),
+		)
 	}
 	return strings.Join(all, ";")
 }
@@ -109,7 +125,13 @@ func inferenceAccelerators(f facts) string {
 func neuronDevices(f facts) string {
 	var all []string
 	for _, device := range f.NeuronInfo.NeuronDevices {
-		all = append(all, fmt.Sprintf("%s:%d:%d:%d:%d", device.Name, device.Count, device.MemoryInfo.SizeInMiB, device.CoreInfo.Count, device.CoreInfo.Version))
+		all = append(
+			all,
+			fmt.Sprintf(
+				"%s:%d:%d:%d:%d", device.Name, device.Count, device.MemoryInfo.SizeInMiB, device.CoreInfo.Count,
+				device.CoreInfo.Version,
+			),
+		)
 	}
 	return strings.Join(all, ";")
 }

@@ -18,7 +18,8 @@ type facts struct {
 	zones     []string
 }
 
-// join puts the sources together. It returns the complete types sorted by name, and the reason for each type that is left out.
+// join puts the sources together. It returns the complete types sorted by name, and the reason for
+// each type that is left out.
 func join(s sources) (complete []facts, leftOut map[string]string) {
 	names := make(map[string]bool)
 	for name := range s.described {

@@ -13,8 +13,9 @@ import (
 	"strconv"
 )
 
-// The release of Karpenter's AWS provider whose tables are read, and its go.sum line. Its packages are read as source instead of being imported:
-// they would bring the whole controller into this small program.
+// The release of Karpenter's AWS provider whose tables are read, and its go.sum line. Its packages
+// are read as source instead of being imported: they would bring the whole controller into this
+// small program.
 const (
 	karpenterModule = "github.com/aws/karpenter-provider-aws@v1.14.1"
 	karpenterSum    = "h1:WGtIQTQcxpElYMdWfWuPwaF2+9muR+hYhPZsTtoY8Gs="

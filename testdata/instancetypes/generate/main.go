@@ -1,13 +1,16 @@
-// Command generate makes instance-types.csv from pinned releases of public projects that publish facts about EC2 instance types:
+// Command generate makes instance-types.csv from pinned releases of public projects that publish
+// facts about EC2 instance types:
 //
 //   - the Python package moto carries the answers of DescribeInstanceTypes and DescribeInstanceTypeOfferings (sizes, devices, storage, zones);
 //   - the Go module amazon-vpc-resource-controller-k8s carries the limits of network interfaces, among them those that no API tells;
 //   - the Go module karpenter-provider-aws carries on-demand prices of some regions and the documented network bandwidths.
 //
-// Beside the table it writes supplement.csv: what EC2 itself does not tell, and prices, of every type that a source names.
+// Beside the table it writes supplement.csv: what EC2 itself does not tell, and prices, of every
+// type that a source names.
 //
-// It needs python3 with pip and the go command on the path, and a package index and a module proxy that they can reach. A type that lacks a
-// mandatory fact, or on which two sources disagree, is left out and reported on standard error.
+// It needs python3 with pip and the go command on the path, and a package index and a module proxy
+// that they can reach. A type that lacks a mandatory fact, or on which two sources disagree, is
+// left out and reported on standard error.
 package main
 
 import (

@@ -23,9 +23,11 @@ func complete() sources {
 		BaselineBandwidthInGbps, PeakBandwidthInGbps float64
 	}{0, 3, 0.75, 10})
 	return sources{
-		described:  map[string]described{"m5.large": d},
-		zones:      map[string][]string{"m5.large": {"us-east-1a"}},
-		limits:     map[string]limits{"m5.large": {interfaces: 3, ipv4PerInterface: 10, branchInterfaces: 9, cards: []int{3}, hypervisor: "nitro"}},
+		described: map[string]described{"m5.large": d},
+		zones:     map[string][]string{"m5.large": {"us-east-1a"}},
+		limits: map[string]limits{
+			"m5.large": {interfaces: 3, ipv4PerInterface: 10, branchInterfaces: 9, cards: []int{3}, hypervisor: "nitro"},
+		},
 		prices:     map[string]float64{"m5.large": 0.096},
 		bandwidths: map[string]float64{"m5.large": 750},
 	}
@@ -59,15 +61,36 @@ func TestJoinLeavesOutIncompleteTypes(t *testing.T) {
 		{"no zone", func(s *sources) { delete(s.zones, "m5.large") }, "no zone of us-east-1 offers it"},
 		{"no vCPUs", func(s *sources) { change(s, func(d *described) { d.VCpuInfo.DefaultVCpus = 0 }) }, "no vCPUs"},
 		{"no memory", func(s *sources) { change(s, func(d *described) { d.MemoryInfo.SizeInMiB = 0 }) }, "no memory"},
-		{"no architecture", func(s *sources) { change(s, func(d *described) { d.ProcessorInfo.SupportedArchitectures = nil }) }, "no processor"},
-		{"no usage class", func(s *sources) { change(s, func(d *described) { d.SupportedUsageClasses = nil }) }, "no usage class"},
+		{
+			"no architecture",
+			func(s *sources) { change(s, func(d *described) { d.ProcessorInfo.SupportedArchitectures = nil }) },
+			"no processor",
+		},
+		{
+			"no usage class", func(s *sources) { change(s, func(d *described) { d.SupportedUsageClasses = nil }) },
+			"no usage class",
+		},
 		{"no EBS", func(s *sources) {
 			change(s, func(d *described) { d.EbsInfo.EbsOptimizedInfo.MaximumBandwidthInMbps = 0 })
 		}, "no EBS bandwidth"},
-		{"other interfaces", func(s *sources) { change(s, func(d *described) { d.NetworkInfo.MaximumNetworkInterfaces = 4 }) }, "two sources disagree on its network interfaces"},
-		{"no cards", func(s *sources) { change(s, func(d *described) { d.NetworkInfo.NetworkCards = nil }) }, "two sources disagree on its network interfaces"},
-		{"other addresses", func(s *sources) { change(s, func(d *described) { d.NetworkInfo.Ipv4AddressesPerInterface = 4 }) }, "two sources disagree on its addresses or default card"},
-		{"other hypervisor", func(s *sources) { change(s, func(d *described) { d.Hypervisor = "xen" }) }, "two sources disagree on its hypervisor"},
+		{
+			"other interfaces",
+			func(s *sources) { change(s, func(d *described) { d.NetworkInfo.MaximumNetworkInterfaces = 4 }) },
+			"two sources disagree on its network interfaces",
+		},
+		{
+			"no cards", func(s *sources) { change(s, func(d *described) { d.NetworkInfo.NetworkCards = nil }) },
+			"two sources disagree on its network interfaces",
+		},
+		{
+			"other addresses",
+			func(s *sources) { change(s, func(d *described) { d.NetworkInfo.Ipv4AddressesPerInterface = 4 }) },
+			"two sources disagree on its addresses or default card",
+		},
+		{
+			"other hypervisor", func(s *sources) { change(s, func(d *described) { d.Hypervisor = "xen" }) },
+			"two sources disagree on its hypervisor",
+		},
 	} {
 		t.Run(test.title, func(t *testing.T) {
 			s := complete()
@@ -87,7 +110,9 @@ func change(s *sources, edit func(*described)) {
 }
 
 func TestReportGroupsByReasonAndFamily(t *testing.T) {
-	text := report(map[string]string{"m5.large": "no memory", "m5.xlarge": "no memory", "c5.large": "no memory", "p9.large": "no vCPUs"})
+	text := report(
+		map[string]string{"m5.large": "no memory", "m5.xlarge": "no memory", "c5.large": "no memory", "p9.large": "no vCPUs"},
+	)
 	want := "left out, no memory: 3\n  c5: large\n  m5: large xlarge\nleft out, no vCPUs: 1\n  p9: large\n"
 	if text != want {
 		t.Errorf("report\n%swant\n%s", text, want)
@@ -135,7 +160,8 @@ func TestLiteralsOfGoSource(t *testing.T) {
 func TestNetworkLimits(t *testing.T) {
 	all := networkLimits()
 	got := all["m5.large"]
-	if got.interfaces != 3 || got.ipv4PerInterface != 10 || got.branchInterfaces != 9 || len(got.cards) != 1 || got.cards[0] != 3 || got.hypervisor != "nitro" || got.bareMetal {
+	if got.interfaces != 3 || got.ipv4PerInterface != 10 || got.branchInterfaces != 9 || len(got.cards) != 1 ||
+		got.cards[0] != 3 || got.hypervisor != "nitro" || got.bareMetal {
 		t.Errorf("m5.large: %+v", got)
 	}
 	if got := all["t3.micro"].branchInterfaces; got != 0 {

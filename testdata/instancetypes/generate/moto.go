@@ -13,7 +13,8 @@ import (
 	"slices"
 )
 
-// The release of moto whose recorded answers are read, and the digest by which the package index lists its wheel.
+// The release of moto whose recorded answers are read, and the digest by which the package index
+// lists its wheel.
 const (
 	motoVersion = "5.2.5"
 	motoWheel   = "moto-" + motoVersion + "-py3-none-any.whl"
@@ -98,7 +99,8 @@ type described struct {
 
 type memoryInfo struct{ SizeInMiB int }
 
-// downloadWheel returns the path of the pinned wheel in the user's cache, fetched with pip unless it is there.
+// downloadWheel returns the path of the pinned wheel in the user's cache, fetched with pip unless
+// it is there.
 func downloadWheel(ctx context.Context) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -107,7 +109,9 @@ func downloadWheel(ctx context.Context) (string, error) {
 	directory := filepath.Join(cache, "whittle", "instancetypes")
 	wheel := filepath.Join(directory, motoWheel)
 	if _, err := os.Stat(wheel); err != nil {
-		pip := exec.CommandContext(ctx, "python3", "-m", "pip", "download", "--quiet", "--no-deps", "--dest", directory, "moto=="+motoVersion)
+		pip := exec.CommandContext(
+			ctx, "python3", "-m", "pip", "download", "--quiet", "--no-deps", "--dest", directory, "moto=="+motoVersion,
+		)
 		pip.Stdout, pip.Stderr = os.Stderr, os.Stderr
 		if err := pip.Run(); err != nil {
 			return "", fmt.Errorf("downloading moto %s with pip: %w", motoVersion, err)
@@ -123,7 +127,8 @@ func downloadWheel(ctx context.Context) (string, error) {
 	return wheel, nil
 }
 
-// readWheel returns what the wheel's recorded answers say of each type, and the zones of us-east-1 that offer it.
+// readWheel returns what the wheel's recorded answers say of each type, and the zones of us-east-1
+// that offer it.
 func readWheel(path string) (map[string]described, map[string][]string, error) {
 	wheel, err := zip.OpenReader(path)
 	if err != nil {

@@ -19,13 +19,17 @@ type priceList struct {
 	prices map[string]float64
 }
 
-// priceFiles are Karpenter's tables of prices, the variable in each, its regions and their currency.
+// priceFiles are Karpenter's tables of prices, the variable in each, its regions and their
+// currency.
 var priceFiles = []struct {
 	file, variable, currency string
 	regions                  []string
 }{
 	{"zz_generated.pricing_aws.go", "InitialOnDemandPricesAWS", "USD", []string{"us-east-1"}},
-	{"zz_generated.pricing_aws_us_gov.go", "InitialOnDemandPricesUSGov", "USD", []string{"us-gov-east-1", "us-gov-west-1"}},
+	{
+		"zz_generated.pricing_aws_us_gov.go", "InitialOnDemandPricesUSGov", "USD",
+		[]string{"us-gov-east-1", "us-gov-west-1"},
+	},
 	{"zz_generated.pricing_aws_cn.go", "InitialOnDemandPricesCN", "CNY", []string{"cn-north-1"}},
 }
 

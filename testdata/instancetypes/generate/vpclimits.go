@@ -25,7 +25,8 @@ func networkLimits() map[string]limits {
 			bareMetal:        from.IsBareMetal,
 			cards:            make([]int, len(from.NetworkCards)),
 		}
-		// The controller puts branch interfaces on nodes with a trunk interface only, whatever number stands beside.
+		// The controller puts branch interfaces on nodes with a trunk interface only, whatever
+		// number stands beside.
 		if from.IsTrunkingCompatible {
 			l.branchInterfaces = from.BranchInterface
 		}

@@ -48,20 +48,45 @@ func all() []settings {
 		{name: "maxPods", maxPods: number(110), overhead: 0.075},
 		{name: "podsPerCore", podsPerCore: number(7), overhead: 0.075},
 		{name: "maxPods and podsPerCore", maxPods: number(40), podsPerCore: number(8), overhead: 0.075},
-		{name: "reserved", kubeReserved: map[string]string{"memory": "1Gi", "cpu": "150m"}, systemReserved: map[string]string{"cpu": "100m", "memory": "200Mi", "ephemeral-storage": "2Gi"}, overhead: 0.075},
-		{name: "eviction by amount", evictionHard: map[string]string{"memory.available": "750Mi", "nodefs.available": "3Gi"}, overhead: 0.075},
-		{name: "eviction by percentage", evictionHard: map[string]string{"memory.available": "5%", "nodefs.available": "15%"}, overhead: 0.075},
-		{name: "eviction off", evictionHard: map[string]string{"memory.available": "100%", "nodefs.available": "100%"}, overhead: 0.075},
+		{
+			name: "reserved", kubeReserved: map[string]string{"memory": "1Gi", "cpu": "150m"},
+			systemReserved: map[string]string{"cpu": "100m", "memory": "200Mi", "ephemeral-storage": "2Gi"},
+			overhead:       0.075,
+		},
+		{
+			name:         "eviction by amount",
+			evictionHard: map[string]string{"memory.available": "750Mi", "nodefs.available": "3Gi"}, overhead: 0.075,
+		},
+		{
+			name:         "eviction by percentage",
+			evictionHard: map[string]string{"memory.available": "5%", "nodefs.available": "15%"}, overhead: 0.075,
+		},
+		{
+			name:         "eviction off",
+			evictionHard: map[string]string{"memory.available": "100%", "nodefs.available": "100%"}, overhead: 0.075,
+		},
 		{name: "root volume", volumes: []volume{{"/dev/xvda", "100Gi", true}, {"/dev/xvdb", "55Gi", false}}, overhead: 0.075},
-		{name: "family's volumes", volumes: []volume{{"/dev/xvda", "64Gi", false}, {"/dev/xvdb", "75Gi", false}, {"/dev/sda1", "90Gi", false}}, overhead: 0.075},
-		{name: "volume of a snapshot's size", volumes: []volume{{"/dev/xvda", "", false}, {"/dev/xvdb", "", false}, {"/dev/sda1", "", false}}, overhead: 0.075},
+		{
+			name:     "family's volumes",
+			volumes:  []volume{{"/dev/xvda", "64Gi", false}, {"/dev/xvdb", "75Gi", false}, {"/dev/sda1", "90Gi", false}},
+			overhead: 0.075,
+		},
+		{
+			name:     "volume of a snapshot's size",
+			volumes:  []volume{{"/dev/xvda", "", false}, {"/dev/xvdb", "", false}, {"/dev/sda1", "", false}},
+			overhead: 0.075,
+		},
 		{name: "RAID0", raid: true, overhead: 0.075},
 		{name: "a reserved interface", reservedENIs: 1, overhead: 0.075},
 		{name: "more overhead", overhead: 0.11},
 		{name: "interfaces for EFA", interfaces: []api.NetworkInterface{
-			{InterfaceType: api.InterfaceTypeInterface}, {DeviceIndex: 1, InterfaceType: api.InterfaceTypeEFAOnly}, {NetworkCardIndex: 1, DeviceIndex: 1, InterfaceType: api.InterfaceTypeEFAOnly},
+			{InterfaceType: api.InterfaceTypeInterface}, {DeviceIndex: 1, InterfaceType: api.InterfaceTypeEFAOnly},
+			{NetworkCardIndex: 1, DeviceIndex: 1, InterfaceType: api.InterfaceTypeEFAOnly},
 		}, overhead: 0.075},
-		{name: "interfaces without EFA", interfaces: []api.NetworkInterface{{InterfaceType: api.InterfaceTypeInterface}}, overhead: 0.075},
+		{
+			name:       "interfaces without EFA",
+			interfaces: []api.NetworkInterface{{InterfaceType: api.InterfaceTypeInterface}}, overhead: 0.075,
+		},
 	}
 }
 
@@ -69,7 +94,8 @@ func (s *settings) class(family string) *api.EC2NodeClass {
 	class := catalogtest.NodeClass("default")
 	class.Spec.AMISelectorTerms, class.Spec.AMIFamily = nil, &family
 	class.Spec.Kubelet = &api.KubeletConfiguration{
-		MaxPods: s.maxPods, PodsPerCore: s.podsPerCore, KubeReserved: s.kubeReserved, SystemReserved: s.systemReserved, EvictionHard: s.evictionHard,
+		MaxPods: s.maxPods, PodsPerCore: s.podsPerCore, KubeReserved: s.kubeReserved,
+		SystemReserved: s.systemReserved, EvictionHard: s.evictionHard,
 	}
 	for _, v := range s.volumes {
 		mapping := &api.BlockDeviceMapping{DeviceName: aws.String(v.device), EBS: &api.BlockDevice{}, RootVolume: v.root}
@@ -90,10 +116,14 @@ func (s *settings) class(family string) *api.EC2NodeClass {
 }
 
 func (s *settings) peer(info ec2types.InstanceTypeInfo, family string, zones []string) *cloudprovider.InstanceType {
-	ctx := options.ToContext(context.Background(), &options.Options{VMMemoryOverheadPercent: s.overhead, ReservedENIs: s.reservedENIs})
+	ctx := options.ToContext(
+		context.Background(), &options.Options{VMMemoryOverheadPercent: s.overhead, ReservedENIs: s.reservedENIs},
+	)
 	var mappings []*karpenteraws.BlockDeviceMapping
 	for _, v := range s.volumes {
-		mapping := &karpenteraws.BlockDeviceMapping{DeviceName: aws.String(v.device), EBS: &karpenteraws.BlockDevice{}, RootVolume: v.root}
+		mapping := &karpenteraws.BlockDeviceMapping{
+			DeviceName: aws.String(v.device), EBS: &karpenteraws.BlockDevice{}, RootVolume: v.root,
+		}
 		if v.size != "" {
 			size := resource.MustParse(v.size)
 			mapping.EBS.VolumeSize = &size
@@ -108,18 +138,21 @@ func (s *settings) peer(info ec2types.InstanceTypeInfo, family string, zones []s
 	var interfaces []*karpenteraws.NetworkInterface
 	for _, n := range s.interfaces {
 		interfaces = append(interfaces, &karpenteraws.NetworkInterface{
-			NetworkCardIndex: n.NetworkCardIndex, DeviceIndex: n.DeviceIndex, InterfaceType: karpenteraws.InterfaceType(n.InterfaceType),
+			NetworkCardIndex: n.NetworkCardIndex, DeviceIndex: n.DeviceIndex,
+			InterfaceType: karpenteraws.InterfaceType(n.InterfaceType),
 		})
 	}
 	var subnets []karpenteraws.ZoneInfo
 	for i, zone := range []string{"us-east-1a", "us-east-1b", "us-east-1c"} {
 		subnets = append(subnets, karpenteraws.ZoneInfo{Zone: zone, ZoneID: fmt.Sprintf("use1-az%d", i+1)})
 	}
-	return instancetype.NewInstanceType(ctx, info, "us-east-1", zones, subnets, mappings, policy, interfaces, s.maxPods, s.podsPerCore, s.kubeReserved, s.systemReserved,
+	return instancetype.NewInstanceType(ctx, info, "us-east-1", zones, subnets, mappings, policy, interfaces, s.maxPods,
+		s.podsPerCore, s.kubeReserved, s.systemReserved,
 		s.evictionHard, nil, family, nil)
 }
 
-// TestEveryTypeIsWhatKarpenterExpects compares labels, capacity and allocatable amounts of every type. What differs on purpose is told here.
+// TestEveryTypeIsWhatKarpenterExpects compares labels, capacity and allocatable amounts of every
+// type. What differs on purpose is told here.
 func TestEveryTypeIsWhatKarpenterExpects(t *testing.T) {
 	table, err := instancetypes.All()
 	if err != nil {
@@ -127,7 +160,8 @@ func TestEveryTypeIsWhatKarpenterExpects(t *testing.T) {
 	}
 	snapshot := catalogtest.Snapshot(t)
 	for _, family := range []string{
-		api.AMIFamilyAL2, api.AMIFamilyAL2023, api.AMIFamilyBottlerocket, api.AMIFamilyCustom, api.AMIFamilyWindows2019, api.AMIFamilyWindows2022, api.AMIFamilyWindows2025,
+		api.AMIFamilyAL2, api.AMIFamilyAL2023, api.AMIFamilyBottlerocket, api.AMIFamilyCustom,
+		api.AMIFamilyWindows2019, api.AMIFamilyWindows2022, api.AMIFamilyWindows2025,
 	} {
 		windows := strings.HasPrefix(family, "Windows")
 		for _, s := range all() {
@@ -164,7 +198,10 @@ func TestEveryTypeIsWhatKarpenterExpects(t *testing.T) {
 	}
 }
 
-func differences(mine *catalog.InstanceType, theirs *cloudprovider.InstanceType, family string, s *settings, typ *instancetypes.InstanceType) []string {
+func differences(
+	mine *catalog.InstanceType, theirs *cloudprovider.InstanceType, family string, s *settings,
+	typ *instancetypes.InstanceType,
+) []string {
 	windows := strings.HasPrefix(family, "Windows")
 	var found []string
 	amounts := func(what string, a, b corev1.ResourceList) {
@@ -178,18 +215,24 @@ func differences(mine *catalog.InstanceType, theirs *cloudprovider.InstanceType,
 		for name := range names {
 			x, y := a[name], b[name]
 			switch {
-			// Karpenter's table of network limits is older than ours and lacks what EC2 has added since.
-			case (name == api.ResourceAWSPodENI || name == api.ResourcePrivateIPv4Address) && y.IsZero() && (instancetype.Limits[typ.Name] == nil || !instancetype.Limits[typ.Name].IsTrunkingCompatible):
+			// Karpenter's table of network limits is older than ours and lacks what EC2 has added
+			// since.
+			case (name == api.ResourceAWSPodENI || name == api.ResourcePrivateIPv4Address) && y.IsZero() &&
+				(instancetype.Limits[typ.Name] == nil || !instancetype.Limits[typ.Name].IsTrunkingCompatible):
 				continue
 			// Windows does not join an instance's own disks.
 			case s.raid && windows && name == corev1.ResourceEphemeralStorage:
 				continue
-			// Amazon Linux reserves memory for the pods of interfaces that the class uses otherwise, too.
-			case what == "allocatable" && name == corev1.ResourceMemory && len(s.interfaces) > 1 && !windows && family != api.AMIFamilyBottlerocket && x.Cmp(y) < 0:
+			// Amazon Linux reserves memory for the pods of interfaces that the class uses
+			// otherwise, too.
+			case what == "allocatable" && name == corev1.ResourceMemory && len(s.interfaces) > 1 && !windows &&
+				family != api.AMIFamilyBottlerocket && x.Cmp(y) < 0:
 				continue
 			}
-			// A Windows kubelet keeps 500 MiB free unless it is told otherwise, where Karpenter counts with Linux's 100 MiB.
-			if _, told := s.evictionHard["memory.available"]; what == "allocatable" && name == corev1.ResourceMemory && windows && !told {
+			// A Windows kubelet keeps 500 MiB free unless it is told otherwise, where Karpenter
+			// counts with Linux's 100 MiB.
+			if _, told := s.evictionHard["memory.available"]; what == "allocatable" && name == corev1.ResourceMemory &&
+				windows && !told {
 				y.Sub(resource.MustParse("400Mi"))
 			}
 			if y.Sign() < 0 {
@@ -222,7 +265,8 @@ func differences(mine *catalog.InstanceType, theirs *cloudprovider.InstanceType,
 	}
 	for key := range mine.Requirements {
 		switch key {
-		// Karpenter adds these later: the class's name with its pool, the group with the offerings. The sandbox is newer than the release.
+		// Karpenter adds these later: the class's name with its pool, the group with the offerings.
+		// The sandbox is newer than the release.
 		case api.LabelNodeClass, api.LabelPlacementGroupID, api.LabelPlacementGroupPartition, api.LabelNitroSandbox:
 		default:
 			if !theirs.Requirements.Has(key) {

@@ -69,7 +69,9 @@ func describe(crd map[string]any, resource string) error {
 		fallthrough
 	case api.NodeClaimResource:
 		for _, list := range []string{"taints", "startupTaints"} {
-			places = append(places, place{append(append([]string{}, claim...), "properties", list, "items"), taintDescriptions()})
+			places = append(
+				places, place{append(append([]string{}, claim...), "properties", list, "items"), taintDescriptions()},
+			)
 		}
 	case api.NodeOverlayResource:
 		fields := nodeSelectorRequirementDescriptions()
