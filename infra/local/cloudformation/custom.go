@@ -16,7 +16,7 @@ const (
 	// customResourcePath is where functions put their answers.
 	customResourcePath = "/custom-resource/"
 	// defaultServiceTimeout and maxServiceTimeout are CloudFormation's own:
-	// https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-cloudformation-customresource.html.
+	// https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/aws-resource-cloudformation-customresource.html
 	defaultServiceTimeout = time.Hour
 	maxServiceTimeout     = time.Hour
 	// maxCustomAnswer is the limit of a custom resource's answer, 4096 bytes in CloudFormation.

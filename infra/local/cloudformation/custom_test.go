@@ -55,7 +55,8 @@ func custom(hash string, rest string) string {
 	return `{"Resources":{"Install":{"Type":"Custom::WhittleInstall",` +
 		`"Properties":{"ServiceToken":"arn:aws:lambda:us-east-1:123456789012:function:install","ManifestHash":"` + hash +
 		`","Count":3,"On":true` + rest + `}},
-	"After":{"Type":"Test::Thing","Properties":{"Name":"after","Of":{"Ref":"Install"},"Version":{"Fn::GetAtt":["Install","Version"]}}}}}`
+	"After":{"Type":"Test::Thing","Properties":{"Name":"after","Of":{"Ref":"Install"},
+	  "Version":{"Fn::GetAtt":["Install","Version"]}}}}}`
 }
 
 func TestCustomResourceRoundTrip(t *testing.T) {

@@ -27,8 +27,10 @@ const everyFunction = `{
   "Either":{"Fn::Or":[{"Condition":"IsTest"},{"Condition":"Both"}]}
 },
 "Rules":{
-  "CheckBootstrapVersion":{"Assertions":[{"Assert":{"Fn::Not":[{"Fn::Contains":[["1","2","3","4","5"],{"Ref":"Bootstrap"}]}]},"AssertDescription":"bootstrap again"}]},
-  "OnlyProd":{"RuleCondition":{"Fn::Equals":[{"Ref":"Stage"},"prod"]},"Assertions":[{"Assert":{"Fn::EachMemberIn":[{"Ref":"Names"},["x","y","z"]]},"AssertDescription":"names"}]}
+  "CheckBootstrapVersion":{"Assertions":[{"Assert":{"Fn::Not":[{"Fn::Contains":[["1","2","3","4","5"],
+    {"Ref":"Bootstrap"}]}]},"AssertDescription":"bootstrap again"}]},
+  "OnlyProd":{"RuleCondition":{"Fn::Equals":[{"Ref":"Stage"},"prod"]},
+    "Assertions":[{"Assert":{"Fn::EachMemberIn":[{"Ref":"Names"},["x","y","z"]]},"AssertDescription":"names"}]}
 },
 "Resources":{
   "First":{"Type":"Test::Thing","Properties":{"Name":"first"}},
@@ -56,7 +58,8 @@ const everyFunction = `{
   }}
 },
 "Outputs":{
-  "Arn":{"Value":{"Fn::GetAtt":["Second","Arn"]},"Description":"the second","Export":{"Name":{"Fn::Sub":"${AWS::StackName}-arn"}}},
+  "Arn":{"Value":{"Fn::GetAtt":["Second","Arn"]},"Description":"the second",
+    "Export":{"Name":{"Fn::Sub":"${AWS::StackName}-arn"}}},
   "Test":{"Condition":"IsTest","Value":{"Ref":"Skipped"}}
 }}`
 

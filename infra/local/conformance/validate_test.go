@@ -14,11 +14,14 @@ func things(t *testing.T, protocol string) *servicemodel.Model {
 	m := &servicemodel.Model{}
 	err := json.Unmarshal([]byte(`{"metadata":{"protocol":"`+protocol+`"},"operations":{
 		"DescribeThings":{"output":{"shape":"Result","resultWrapper":"DescribeThingsResult"}},"DeleteThing":{}},"shapes":{
-		"Result":{"type":"structure","required":["Things"],"members":{"Things":{"shape":"List","locationName":"thingSet"},"Made":{"shape":"Time"},"Tags":{"shape":"Tags"}}},
+		"Result":{"type":"structure","required":["Things"],"members":{"Things":{"shape":"List","locationName":"thingSet"},
+		  "Made":{"shape":"Time"},"Tags":{"shape":"Tags"}}},
 		"List":{"type":"list","member":{"shape":"Thing","locationName":"item"}},
-		"Thing":{"type":"structure","members":{"Name":{"shape":"Text","locationName":"name"},"Count":{"shape":"Number"},"State":{"shape":"State"},"On":{"shape":"Flag"}}},
+		"Thing":{"type":"structure","members":{"Name":{"shape":"Text","locationName":"name"},"Count":{"shape":"Number"},
+		  "State":{"shape":"State"},"On":{"shape":"Flag"}}},
 		"Tags":{"type":"map","key":{"shape":"Text"},"value":{"shape":"Text"}},
-		"Text":{"type":"string"},"Number":{"type":"integer"},"Time":{"type":"timestamp"},"Flag":{"type":"boolean"},"State":{"type":"string","enum":["up","down"]}}}`), m)
+		"Text":{"type":"string"},"Number":{"type":"integer"},"Time":{"type":"timestamp"},"Flag":{"type":"boolean"},
+		  "State":{"type":"string","enum":["up","down"]}}}`), m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +36,8 @@ func TestValidateFindsWhatAModelDoesNotKnow(t *testing.T) {
 		return "<DescribeThingsResponse><DescribeThingsResult>" + inner +
 			"</DescribeThingsResult><ResponseMetadata><RequestId>1</RequestId></ResponseMetadata></DescribeThingsResponse>"
 	}
-	good := "<thingSet><item><name>a</name><Count>3</Count><State>up</State><On>true</On></item><item/></thingSet><Made>2026-01-02T03:04:05.000Z</Made>"
+	good := "<thingSet><item><name>a</name><Count>3</Count><State>up</State><On>true</On></item><item/></thingSet><" +
+		"Made>2026-01-02T03:04:05.000Z</Made>"
 	for _, c := range []struct{ name, protocol, action, body, want string }{
 		{"good", "ec2", "DescribeThings", inEC2(good), ""},
 		{"good query", "query", "DescribeThings", inQuery(good), ""},

@@ -144,8 +144,10 @@ func (s *Service) healthEvent(i *instance, code string, start time.Time) *Event 
 		Source: "aws.health", DetailType: "AWS Health Event", Time: now,
 		Detail: healthDetail{
 			EventARN: fmt.Sprintf("arn:aws:health:%s::event/EC2/%s/%s_%s", s.config.Region, code, code, number), Service: "EC2",
-			EventScopeCode: "ACCOUNT_SPECIFIC", CommunicationID: number, EventTypeCode: code, EventTypeCategory: "scheduledChange",
-			StartTime: start.UTC().Format(healthTime), LastUpdatedTime: now.UTC().Format(healthTime), StatusCode: "upcoming",
+			EventScopeCode: "ACCOUNT_SPECIFIC", CommunicationID: number, EventTypeCode: code,
+			EventTypeCategory: "scheduledChange",
+			StartTime:         start.UTC().Format(healthTime), LastUpdatedTime: now.UTC().Format(healthTime),
+			StatusCode:      "upcoming",
 			EventRegion:     s.config.Region,
 			AffectedAccount: s.config.AccountID, Page: "1", TotalPages: "1", BackupEvent: "false",
 			Description: []healthDescription{

@@ -34,7 +34,8 @@ func TestImagesOfAllFamiliesArePublished(t *testing.T) {
 		"/aws/service/eks/optimized-ami/1.36/amazon-linux-2023/x86_64/neuron/recommended/image_id": {
 			"amazon-eks-node-al2023-x86_64-neuron-1.36-v20261028", "x86_64", "602401143452", "/dev/xvda", 1,
 		},
-		"/aws/service/eks/optimized-ami/1.31/amazon-linux-2023/arm64/standard/amazon-eks-node-al2023-arm64-standard-1.31-v20260923/image_id": {
+		"/aws/service/eks/optimized-ami/1.31/amazon-linux-2023/arm64/standard/" +
+			"amazon-eks-node-al2023-arm64-standard-1.31-v20260923/image_id": {
 			"amazon-eks-node-al2023-arm64-standard-1.31-v20260923", "arm64", "602401143452", "/dev/xvda", 1},
 		"/aws/service/eks/optimized-ami/1.32/amazon-linux-2/recommended/image_id": {
 			"amazon-eks-node-1.32-v20261028", "x86_64", "602401143452", "/dev/xvda", 1,
@@ -111,7 +112,8 @@ func TestDeprecatedImagesAreSeenOnlyWhenAskedFor(t *testing.T) {
 		t.Errorf("all are %q, those not deprecated %q", all, fresh)
 	}
 	old := a.heard.parameter(
-		"/aws/service/eks/optimized-ami/1.36/amazon-linux-2023/x86_64/standard/amazon-eks-node-al2023-x86_64-standard-1.36-v20260513/image_id")
+		"/aws/service/eks/optimized-ami/1.36/amazon-linux-2023/x86_64/standard/" +
+			"amazon-eks-node-al2023-x86_64-standard-1.36-v20260513/image_id")
 	if image := a.describeImage(t, old); text(image.DeprecationTime) != "2026-06-03T00:00:00.000Z" {
 		t.Errorf("a deprecated image named by its id is %+v", image)
 	}

@@ -127,8 +127,9 @@ func (s *Service) start(l *launch, given *grant, reservationID string, index int
 		Instance: Instance{
 			ID: s.identity.next("i"), InstanceType: l.facts.Name, Facts: *l.facts, CapacityType: l.capacityType,
 			PricePerHour: l.price(),
-			Zone:         l.subnet.zone.Name, ZoneID: l.subnet.zone.ID, SubnetID: l.subnet.id, PrivateIPAddress: address.String(),
-			PrivateDNSName: privateDNSName(address, s.config.Region), Image: *l.image, ImageID: l.image.ID,
+			Zone:         l.subnet.zone.Name, ZoneID: l.subnet.zone.ID, SubnetID: l.subnet.id,
+			PrivateIPAddress: address.String(),
+			PrivateDNSName:   privateDNSName(address, s.config.Region), Image: *l.image, ImageID: l.image.ID,
 			Architecture: l.image.Architecture,
 			Launched:     now, UserData: l.data.UserData, InstanceProfileARN: l.profileARN, RoleARN: l.roleARN, Tags: tags,
 		},

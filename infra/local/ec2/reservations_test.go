@@ -74,10 +74,12 @@ func TestLaunchesCountInCapacityReservations(t *testing.T) {
 			Filters: []types.Filter{{Name: aws.String("capacity-reservation-id"), Values: []string{id}}},
 		})
 	if err != nil || len(described.Reservations) != 1 ||
-		text(described.Reservations[0].Instances[0].CapacityReservationId) != id ||
-		text(
-			described.Reservations[0].Instances[0].CapacityReservationSpecification.CapacityReservationTarget.CapacityReservationId) != id {
-		t.Errorf("described %+v, %v", described, err)
+		text(described.Reservations[0].Instances[0].CapacityReservationId) != id {
+		t.Fatalf("described %+v, %v", described, err)
+	}
+	specification := described.Reservations[0].Instances[0].CapacityReservationSpecification
+	if text(specification.CapacityReservationTarget.CapacityReservationId) != id {
+		t.Errorf("described %+v", specification)
 	}
 	if err := a.service.Terminate(ids[0]); err != nil {
 		t.Fatal(err)

@@ -54,8 +54,10 @@ func TestPermissionsOfCalls(t *testing.T) {
 			},
 		},
 		{"ec2", "CreateFleet", "POST", "/",
-			"LaunchTemplateConfigs.1.LaunchTemplateSpecification.LaunchTemplateId=lt-1&LaunchTemplateConfigs.1.Overrides.1.SubnetId=subnet-1" +
-				"&LaunchTemplateConfigs.1.Overrides.1.ImageId=ami-1&TagSpecification.1.ResourceType=instance&TagSpecification.1.Tag.1.Key=a", []string{
+			"LaunchTemplateConfigs.1.LaunchTemplateSpecification.LaunchTemplateId=lt-1&" +
+				"LaunchTemplateConfigs.1.Overrides.1.SubnetId=subnet-1" +
+				"&LaunchTemplateConfigs.1.Overrides.1.ImageId=ami-1&TagSpecification.1.ResourceType=instance&" +
+				"TagSpecification.1.Tag.1.Key=a", []string{
 				"ec2:CreateFleet " + prefix + "fleet/*", "ec2:CreateFleet " + prefix + "instance/*",
 				"ec2:CreateFleet " + prefix + "launch-template/lt-1", "ec2:CreateFleet " + prefix + "security-group/*",
 				"ec2:CreateFleet " + prefix + "subnet/subnet-1", "ec2:CreateFleet arn:aws:ec2:us-east-1::image/ami-1",

@@ -256,8 +256,11 @@ func TestRolesDoWhatTheirPoliciesAllow(t *testing.T) {
 	nodes := l.role(t, "nodes", "")
 	worker := l.role(t, "worker",
 		`{"Effect":"Allow","Action":"sqs:SendMessage","Resource":"arn:aws:sqs:us-east-1:123456789012:provision"},
-		{"Effect":"Allow","Action":["iam:CreateInstanceProfile"],"Resource":"arn:aws:iam::123456789012:instance-profile/*","Condition":{"StringEquals":{"aws:RequestTag/cluster":"prod"}}},
-		{"Effect":"Allow","Action":["iam:AddRoleToInstanceProfile"],"Resource":"*","Condition":{"StringEquals":{"aws:ResourceTag/cluster":"prod"}}}`)
+		{"Effect":"Allow","Action":["iam:CreateInstanceProfile"],
+		  "Resource":"arn:aws:iam::123456789012:instance-profile/*",
+		    "Condition":{"StringEquals":{"aws:RequestTag/cluster":"prod"}}},
+		{"Effect":"Allow","Action":["iam:AddRoleToInstanceProfile"],"Resource":"*",
+		  "Condition":{"StringEquals":{"aws:ResourceTag/cluster":"prod"}}}`)
 	queues := sqs.NewFromConfig(l.session(t, worker))
 	send := func(queue string) error {
 		_, err := queues.SendMessage(t.Context(),

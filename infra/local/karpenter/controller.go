@@ -100,7 +100,8 @@ func (c *Controller) run(ctx context.Context) error {
 		"CLUSTER_NAME=" + c.options.Cluster, "KUBECONFIG=" + c.options.Kubeconfig, "INTERRUPTION_QUEUE=" + c.options.Queue,
 		"SYSTEM_NAMESPACE=" + Namespace, "LEADER_ELECTION_NAMESPACE=" + Namespace,
 		"METRICS_PORT=0", "HEALTH_PROBE_PORT=0",
-		"FEATURE_GATES=ReservedCapacity=true,SpotToSpotConsolidation=false,NodeRepair=false,NodeOverlay=false,StaticCapacity=false",
+		"FEATURE_GATES=ReservedCapacity=true,SpotToSpotConsolidation=false,NodeRepair=false,NodeOverlay=false," +
+			"StaticCapacity=false",
 	}, c.options.AWS...)
 	return command.Run()
 }

@@ -40,7 +40,7 @@ const accountConcurrency = 50
 
 // Levels of Lambda's own log lines, the most detailed first. Successes have the level INFO,
 // failures WARN.
-// https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-log-level.html#monitoring-cloudwatchlogs-log-level-mapping
+// https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-log-level.html
 const (
 	levelDebug = "DEBUG"
 	levelInfo  = "INFO"

@@ -134,8 +134,10 @@ func TestEnvironment(t *testing.T) {
 		got[name] = value
 	}
 	for name, want := range map[string]string{
-		"AWS_LAMBDA_FUNCTION_NAME": "worker", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "128", "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
-		"AWS_REGION": "us-east-1", "AWS_DEFAULT_REGION": "us-east-1", "AWS_LAMBDA_LOG_GROUP_NAME": "/aws/lambda/worker",
+		"AWS_LAMBDA_FUNCTION_NAME": "worker", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "128",
+		"AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+		"AWS_REGION":                  "us-east-1", "AWS_DEFAULT_REGION": "us-east-1",
+		"AWS_LAMBDA_LOG_GROUP_NAME":      "/aws/lambda/worker",
 		"AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand", "_HANDLER": "bootstrap", "TZ": ":UTC", "COLOR": "green",
 		"AWS_ACCESS_KEY_ID":     "ASIAworker",
 		"AWS_SECRET_ACCESS_KEY": "secret of arn:aws:iam::123456789012:role/worker", "AWS_SESSION_TOKEN": "token",

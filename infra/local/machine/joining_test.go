@@ -115,7 +115,8 @@ func newRegion(t *testing.T) *region {
 	return &region{
 		ec2: awsec2.New(awsec2.Options{Region: "us-east-1", BaseEndpoint: &url, Credentials: keys}), service: service,
 		machines: machines, cluster: cluster,
-		client: client, image: published["/aws/service/eks/optimized-ami/1.36/amazon-linux-2023/x86_64/standard/recommended/image_id"],
+		client: client, image: published["/aws/service/eks/optimized-ami/1.36/amazon-linux-2023/x86_64/standard/"+
+			"recommended/image_id"],
 		published: published,
 	}
 }
@@ -161,7 +162,8 @@ spec:
     flags:
     - --node-labels=karpenter.sh/nodepool=default
 --//--
-`, clusterName, r.cluster.Endpoint, base64.StdEncoding.EncodeToString(r.cluster.CertificateAuthority), r.cluster.ServiceCIDR)
+`, clusterName, r.cluster.Endpoint, base64.StdEncoding.EncodeToString(r.cluster.CertificateAuthority),
+		r.cluster.ServiceCIDR)
 }
 
 // launch runs an instance and gives its id and its name.

@@ -209,9 +209,13 @@ func TestWhatTheCommandLineAsksOfABucket(t *testing.T) {
 		out.LocationConstraint != "" {
 		t.Errorf("got %+v, %v", out, err)
 	}
-	if out, err := client.GetBucketEncryption(t.Context(), &sdk.GetBucketEncryptionInput{Bucket: name}); err != nil ||
-		out.ServerSideEncryptionConfiguration.Rules[0].ApplyServerSideEncryptionByDefault.SSEAlgorithm != types.ServerSideEncryptionAes256 {
-		t.Errorf("got %+v, %v", out, err)
+	encryption, err := client.GetBucketEncryption(t.Context(), &sdk.GetBucketEncryptionInput{Bucket: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rule := encryption.ServerSideEncryptionConfiguration.Rules[0].ApplyServerSideEncryptionByDefault
+	if rule.SSEAlgorithm != types.ServerSideEncryptionAes256 {
+		t.Errorf("got %+v", rule)
 	}
 	if out, err := client.GetBucketVersioning(t.Context(), &sdk.GetBucketVersioningInput{Bucket: name}); err != nil ||
 		out.Status != "" {
@@ -221,7 +225,7 @@ func TestWhatTheCommandLineAsksOfABucket(t *testing.T) {
 		*out.Buckets[0].Name != bucket {
 		t.Errorf("got %+v, %v", out, err)
 	}
-	_, err := client.GetBucketLocation(t.Context(), &sdk.GetBucketLocationInput{Bucket: aws.String("no-such-bucket")})
+	_, err = client.GetBucketLocation(t.Context(), &sdk.GetBucketLocationInput{Bucket: aws.String("no-such-bucket")})
 	wantCode(t, err, "NoSuchBucket")
 	_, err = client.GetBucketAcl(t.Context(), &sdk.GetBucketAclInput{Bucket: name})
 	wantCode(t, err, "NotImplemented")

@@ -36,7 +36,8 @@ func (s *Service) operations() []operation {
 		{"GET", "/local/capacity", "", "what is starved", s.capacity},
 		{
 			"POST", "/local/capacity/starve",
-			`{"instanceType":"m5.*","zone":"us-east-1a","capacityType":"spot","code":"InsufficientInstanceCapacity","for":"10m"}`,
+			`{"instanceType":"m5.*","zone":"us-east-1a","capacityType":"spot",` +
+				`"code":"InsufficientInstanceCapacity","for":"10m"}`,
 			"take room away, also by subnetId and with any code and message; patterns left out match all but capacity " +
 				"reservations (capacityType reserved), without a time for good",
 			s.starve,

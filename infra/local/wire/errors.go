@@ -61,11 +61,13 @@ func errorResponse(c *Call, e *Error) *Response {
 	switch protocolOf(c) {
 	case protocolEC2:
 		return xmlResponse(e.Status,
-			fmt.Sprintf("<Response><Errors><Error><Code>%s</Code><Message>%s</Message></Error></Errors><RequestID>%s</RequestID></Response>",
+			fmt.Sprintf("<Response><Errors><Error><Code>%s</Code><Message>%s</Message></Error></Errors><RequestID>%s</"+
+				"RequestID></Response>",
 				escapeXML(e.Code), escapeXML(e.Message), escapeXML(c.RequestID)))
 	case protocolQuery:
 		return xmlResponse(e.Status,
-			fmt.Sprintf("<ErrorResponse><Error><Type>%s</Type><Code>%s</Code><Message>%s</Message></Error><RequestId>%s</RequestId></ErrorResponse>",
+			fmt.Sprintf("<ErrorResponse><Error><Type>%s</Type><Code>%s</Code><Message>%s</Message></Error><RequestId>%s</"+
+				"RequestId></ErrorResponse>",
 				escapeXML(e.Fault), escapeXML(e.Code), escapeXML(e.Message), escapeXML(c.RequestID)))
 	case protocolRESTXML:
 		if c.HTTP.Method == http.MethodHead {

@@ -45,7 +45,8 @@ spec:
       kubeReserved: {cpu: 200m}
       evictionHard: {memory.available: 100Mi, nodefs.available: 5%%, nodefs.inodesFree: 5%%}
       registerWithTaints: [{key: karpenter.sh/unregistered, effect: NoExecute}]
-`, cluster, w.ControlPlane.Endpoint, base64.StdEncoding.EncodeToString(w.ControlPlane.CertificateAuthority), w.ControlPlane.ServiceCIDR)
+`, cluster, w.ControlPlane.Endpoint, base64.StdEncoding.EncodeToString(w.ControlPlane.CertificateAuthority),
+		w.ControlPlane.ServiceCIDR)
 	powershell := "Write-Output 'own'"
 	return []family{
 		{
@@ -197,7 +198,7 @@ func (f family) check(t *testing.T, setup scenario.Setup, plans plans) {
 	if len(node.Spec.Taints) != 1 || node.Spec.Taints[0].Key != "family" {
 		t.Errorf("family %s: the node has the taints %v", f.name, node.Spec.Taints)
 	}
-	// What the class says of the kubelet is so on the node, as it was planned, whatever memory the machine turned out to have.
+	// The node has the kubelet settings of the class, as planned, whatever memory the machine has.
 	for _, name := range []corev1.ResourceName{
 		corev1.ResourcePods, corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage,
 	} {
