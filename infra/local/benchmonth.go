@@ -79,7 +79,7 @@ func (u used) withFivePollers() used {
 func (u used) row(what string) string {
 	compute, calls, queues, lines := u.gigabyteSeconds*scenario.PricePerGBSecond, u.invocations*scenario.PricePerRequest,
 		u.requests()*perQueueRequest, u.linesBytes/1e9*perGigabyteOfLines
-	return fmt.Sprintf("%s\t%.0f\t%.0f\t%.3f $\t%.3f $\t%.3f $\t%.2f $", what, u.invocations, u.gigabyteSeconds,
+	return fmt.Sprintf("%s\t%.0f\t%.0f\t$%.3f\t$%.3f\t$%.3f\t$%.2f", what, u.invocations, u.gigabyteSeconds,
 		compute+calls, queues, lines, compute+calls+queues+lines)
 }
 

@@ -185,7 +185,7 @@ func (c *Comparison) Serve(ctx context.Context, who Autoscaler, wave Wave) (Meas
 	}
 	after, err := who.Requests()
 	measure.Requests = after - requests
-	c.timeline.Add("running", "%d pods on %d nodes, $%.4f an hour", total, measure.Nodes, measure.PricePerHour)
+	c.timeline.Add("running", "%d pods on %d nodes, $%.4f/h", total, measure.Nodes, measure.PricePerHour)
 	return measure, err
 }
 

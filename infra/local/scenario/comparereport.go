@@ -11,7 +11,7 @@ import (
 // WriteComparison prints the measures of two autoscalers for the same waves side by side.
 func WriteComparison(out io.Writer, names [2]string, measures [2][]Measure) error {
 	rows := []string{
-		"workload\tautoscaler\tpending to CreateFleet\tpending to running\tnodes\t$ an hour\tcalls to AWS\trequests to " +
+		"workload\tautoscaler\tpending to CreateFleet\tpending to running\tnodes\t$/h\tcalls to AWS\trequests to " +
 			"the API server",
 	}
 	kinds := map[string][2]int{}

@@ -139,7 +139,7 @@ func (s *steps) scaleUp(replicas int) func(context.Context) error {
 		for i := range claims {
 			total += s.price(&claims[i])
 		}
-		s.Timeline.Add("running", "%d pods on %d nodes, $%.4f an hour", replicas, len(claims), total)
+		s.Timeline.Add("running", "%d pods on %d nodes, $%.4f/h", replicas, len(claims), total)
 		first, slowest := s.watcher.waits(since)
 		step := Step{Pods: replicas, Nodes: len(claims), PricePerHour: total, ToRunning: slowest}
 		for _, call := range s.World.FleetCalls() {

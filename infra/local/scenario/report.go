@@ -45,12 +45,12 @@ type Bound struct {
 
 // Write prints the closing tables. elapsed is the time span of the invocations.
 func (r *Report) Write(out io.Writer, elapsed time.Duration) error {
-	rows := []string{"", "pods placed\tnodes\t$ an hour\tpending to CreateFleet\tpending to running"}
+	rows := []string{"", "pods placed\tnodes\t$/h\tpending to CreateFleet\tpending to running"}
 	for _, step := range r.Steps {
 		rows = append(rows, fmt.Sprintf("%d\t%d\t%.4f\t%.1f s\t%.1f s", step.Pods, step.Nodes, step.PricePerHour,
 			step.ToCreateFleet.Seconds(), step.ToRunning.Seconds()))
 	}
-	rows = append(rows, "", "plan for pods\tnew nodes\t$ an hour\tfractional lower bound\tratio")
+	rows = append(rows, "", "plan for pods\tnew nodes\t$/h\tfractional lower bound\tratio")
 	for _, bound := range r.Bounds {
 		rows = append(rows, fmt.Sprintf("%d\t%d\t%.4f\t%.4f\t%.2f", bound.Pods, bound.NodeClaims, bound.Price, bound.Bound,
 			bound.Price/bound.Bound))
@@ -99,7 +99,7 @@ func (r *Report) costs() map[string]cost {
 
 // functions returns a row for each function: its work and its cost.
 func (r *Report) functions(elapsed time.Duration) []string {
-	rows := []string{"function\tinvocations\tcold\tbilled ms\t$ a month at this rate"}
+	rows := []string{"function\tinvocations\tcold\tbilled ms\t$/month at this rate"}
 	costs := r.costs()
 	monthly := hoursAMonth * float64(time.Hour) / float64(elapsed)
 	total := 0.0

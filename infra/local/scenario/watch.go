@@ -123,7 +123,7 @@ func (w *watcher) claim(kind watch.EventType, claim *api.NodeClaim) {
 	}
 	labels := claim.Labels
 	if api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeLaunched) {
-		once("launched", "%s as %s, %s in %s, $%.4f an hour", claim.Name, labels[corev1.LabelInstanceTypeStable],
+		once("launched", "%s as %s, %s in %s, $%.4f/h", claim.Name, labels[corev1.LabelInstanceTypeStable],
 			labels[api.CapacityTypeLabelKey], labels[corev1.LabelTopologyZone], w.price(claim))
 	}
 	if api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeRegistered) {
