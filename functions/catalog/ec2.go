@@ -40,7 +40,7 @@ func (h *handler) instanceTypes(ctx context.Context) ([]catalog.InstanceTypeInfo
 	}
 	if len(unusable) > 0 {
 		slog.WarnContext(
-			ctx, "EC2 describes instance types without processors or memory: they are left out", "instance-types", unusable,
+			ctx, "ignoring instance types that EC2 describes without processors or memory", "instance-types", unusable,
 		)
 	}
 	if len(found) == 0 {

@@ -52,7 +52,7 @@ func (h *handler) handle(ctx context.Context, _ any) (Summary, error) {
 	}
 	previous, err := inventory.Catalog(ctx, client)
 	if err != nil && !errors.Is(err, inventory.ErrNoCatalog) {
-		slog.WarnContext(ctx, "the catalogue cannot be read and is made anew", "error", err)
+		slog.WarnContext(ctx, "cannot read the last catalogue, writing a new one", "error", err)
 	}
 	snapshot, err := h.read(ctx, previous)
 	if err != nil {

@@ -58,12 +58,12 @@ func (h *handler) setOnDemandPrices(
 	}
 	switch {
 	case failed != nil:
-		slog.ErrorContext(ctx, "on-demand prices cannot be read whole: older ones and built-in ones stand in", "read",
+		slog.ErrorContext(ctx, "cannot read all on-demand prices: using the last and the built-in ones", "read",
 			len(read), "of-before", kept,
 			"read-before", snapshot.Prices.OnDemandTime, "built-in", snapshot.Prices.Builtin,
 			"built-in-region", region, "built-in-date", list.Date.Format(time.DateOnly), "error", failed)
 	case snapshot.Prices.Builtin > 0:
-		slog.WarnContext(ctx, "the price list lacks instance types: built-in prices stand in", "instance-types",
+		slog.WarnContext(ctx, "the price list lacks instance types: using built-in prices", "instance-types",
 			snapshot.Prices.Builtin,
 			"built-in-region", region, "built-in-date", list.Date.Format(time.DateOnly))
 	}
@@ -110,7 +110,7 @@ func setSpotPrices(
 	}
 	if failed != nil {
 		slog.ErrorContext(
-			ctx, "spot prices cannot be read whole: those of before fill the gaps", "read", len(read), "read-before",
+			ctx, "cannot read all spot prices: using the last ones for the rest", "read", len(read), "read-before",
 			snapshot.SpotPriceTime, "error", failed,
 		)
 	}
@@ -128,7 +128,7 @@ func (h *handler) spotPrices(ctx context.Context) (map[string]map[string]float64
 	bad := 0
 	defer func() {
 		if bad > 0 {
-			slog.WarnContext(ctx, "entries of the spot price history are no prices and were left out", "entries", bad)
+			slog.WarnContext(ctx, "ignoring entries of the spot price history without a valid price", "entries", bad)
 		}
 	}()
 	for pages.HasMorePages() {

@@ -117,7 +117,7 @@ func (h *handler) onDemandPrices(ctx context.Context) (map[string]float64, error
 		}
 	}
 	if bad > 0 {
-		slog.WarnContext(ctx, "items of the price list were left out", "items", bad, "last", unreadable)
+		slog.WarnContext(ctx, "ignoring invalid items of the price list", "items", bad, "last", unreadable)
 	}
 	if failed == nil && len(prices) == 0 {
 		failed = fmt.Errorf("the price list has no price in %s for region %s", currency, h.region)

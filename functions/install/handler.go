@@ -139,12 +139,12 @@ func (h *handler) define(ctx context.Context, client *cluster.Client, definition
 		return false, err
 	}
 	if !slices.Contains(there.Versions, wanted) {
-		return false, fmt.Errorf("customresourcedefinition %q is there, managed by %v, and serves %v but not %s: upgrade "+
+		return false, fmt.Errorf("customresourcedefinition %q exists, managed by %v, and serves %v but not %s: upgrade "+
 			"Karpenter's CRDs first, to 1.0 or later",
 			definition.GetName(), there.Managers, there.Versions, wanted)
 	}
 	slog.InfoContext(
-		ctx, "keeping the definition that is there", "definition", definition.GetName(), "managers", there.Managers,
+		ctx, "keeping the existing definition", "definition", definition.GetName(), "managers", there.Managers,
 	)
 	return false, nil
 }
@@ -227,7 +227,7 @@ func (h *handler) remove(ctx context.Context) error {
 	client, err := h.connection.Client(ctx)
 	var gone *types.ResourceNotFoundException
 	if errors.As(err, &gone) {
-		slog.InfoContext(ctx, "the cluster is gone, and what was installed with it", "cluster", h.cluster)
+		slog.InfoContext(ctx, "the cluster is gone, and so are the installed objects", "cluster", h.cluster)
 		return nil
 	}
 	if err != nil {
@@ -242,7 +242,7 @@ func (h *handler) remove(ctx context.Context) error {
 		if notLetIn(err) {
 			// This is normal while CloudFormation rolls back a refused installation. Nobody is in
 			// the roles' groups any more.
-			slog.WarnContext(ctx, "not let into the cluster: roles and bindings stay, kubectl delete "+
+			slog.WarnContext(ctx, "access to the cluster is denied: roles and bindings stay; kubectl delete "+
 				"clusterroles,clusterrolebindings -l app.kubernetes.io/name=whittle removes them",
 				"cluster", h.cluster, "error", err)
 			return nil

@@ -220,7 +220,7 @@ func kind[T any, P object[T]](
 		}
 		for _, problem := range unknown {
 			once(r.unknown, e.kind+" "+withoutIndexes(problem.Path), func() string {
-				return d.Errorf(problem.Path, "%s: %s: %s, it is passed over", e.what(), problem.Path, problem.Text).Error()
+				return d.Errorf(problem.Path, "%s: %s: %s, it is ignored", e.what(), problem.Path, problem.Text).Error()
 			})
 		}
 		if object.GetName() == "" && object.GetGenerateName() != "" {

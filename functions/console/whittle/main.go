@@ -13,13 +13,13 @@ import (
 
 const usage = `whittle shows what Whittle does in a cluster, and what it would do.
 
-  whittle status                  node pools, nodes and what they cost, pods that wait and why
-  whittle plan -f FILE            nodes for the pods in files of manifests, without a cluster
-  whittle plan                    nodes for the cluster's waiting pods; none is launched
-  whittle plan --consolidate      nodes that would go or be replaced to save money, and why others stay
-  whittle explain pod NS/NAME     why a pod goes where it goes, or nowhere (takes plan's flags)
+  whittle status                  shows NodePools, nodes with their prices, and pending pods with their reasons
+  whittle plan -f FILE            plans nodes for the pods in files, without a cluster
+  whittle plan                    plans nodes for the cluster's pending pods; launches none
+  whittle plan --consolidate      shows the nodes to remove or replace to save money, and why others stay
+  whittle explain pod NS/NAME     says why a pod has its place, or none (takes plan's flags)
 
-Each command explains its flags with -h.
+Each command lists its flags with -h.
 `
 
 // errUsage says that the command line is wrong. The caller has already printed why.

@@ -53,7 +53,7 @@ func showPlan(
 	shown := report.Of(made.plan, made.took)
 	if flags.output == "json" {
 		for _, problem := range made.problems {
-			warn(problems, fmt.Sprintf("nodepool %q opens no node: %s", problem.NodePool, problem.Problem))
+			warn(problems, fmt.Sprintf("nodepool %q can open no node: %s", problem.NodePool, problem.Problem))
 		}
 		return writeJSON(out, shown)
 	}

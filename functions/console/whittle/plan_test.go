@@ -212,13 +212,13 @@ func TestPlanUsage(t *testing.T) {
 		arguments []string
 		want      string
 	}{
-		{[]string{"plan", "a.yaml"}, `got "a.yaml": files are given with -f`},
+		{[]string{"plan", "a.yaml"}, `got "a.yaml": name files with -f`},
 		{[]string{"plan", "-f"}, "flag needs an argument"},
 		{[]string{"plan", "-f", "a", "-o", "yaml"}, `invalid value "yaml" for flag -o: want table or json`},
 		{[]string{"plan", "-f", "a", "--policy", "respect"}, `want Respect or Ignore`},
 		{[]string{"plan", "-f", "a", "--min-values-policy", "None"}, `want Strict or BestEffort`},
 		{[]string{"plan", "-f", "a", "-context", "b"}, "-f plans without a cluster"},
-		{[]string{"plan", "-f", "-", "--instance-types", "-"}, "standard input can be read once only"},
+		{[]string{"plan", "-f", "-", "--instance-types", "-"}, "standard input can be read only once"},
 		{[]string{"plan", "--colour"}, "flag provided but not defined: -colour"},
 		{[]string{"explain"}, "want pod NAMESPACE/NAME"},
 		{[]string{"explain", "node", "a", "-f", "b"}, "want pod NAMESPACE/NAME"},

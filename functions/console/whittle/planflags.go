@@ -32,8 +32,8 @@ func parsePlanFlags(command string, words int, arguments []string, problems io.W
 	f := &planFlags{policy: plan.PreferencesRespected, minValuesPolicy: plan.MinValuesStrict, output: "table"}
 	flags := flag.NewFlagSet("whittle "+command, flag.ContinueOnError)
 	flags.SetOutput(problems)
-	flags.Func("f", "`file` of Kubernetes manifests, a folder of them, or - for standard input; may be given several "+
-		"times (default: the cluster of the kubeconfig)", func(name string) error {
+	flags.Func("f", "`file` of Kubernetes manifests, a folder of them, or - for standard input; repeatable (default: "+
+		"the cluster of the kubeconfig)", func(name string) error {
 		f.files = append(f.files, name)
 		return nil
 	})
@@ -43,25 +43,25 @@ func parsePlanFlags(command string, words int, arguments []string, problems io.W
 			"else the cluster's catalogue)",
 	)
 	flags.Func(
-		"policy", "what becomes of preferences, `Respect|Ignore` (default Respect)",
+		"policy", "whether preferences count, `Respect|Ignore` (default Respect)",
 		oneOf(&f.policy, plan.PreferencesRespected, plan.PreferencesIgnored),
 	)
 	flags.Func(
-		"min-values-policy", "what becomes of minValues that cannot be met, `Strict|BestEffort` (default Strict)",
+		"min-values-policy", "whether minValues must be met, `Strict|BestEffort` (default Strict)",
 		oneOf(&f.minValuesPolicy, plan.MinValuesStrict, plan.MinValuesBestEffort),
 	)
 	for _, name := range []string{"o", "output"} {
-		flags.Func(name, "`form` of what is shown, table or json (default table)", oneOf(&f.output, "table", "json"))
+		flags.Func(name, "`form` of the output, table or json (default table)", oneOf(&f.output, "table", "json"))
 	}
 	flags.StringVar(
 		&f.kubeconfig, "kubeconfig", "",
-		"`file` that says how the cluster is reached (default: KUBECONFIG, or .kube/config at home)",
+		"kubeconfig `file` of the cluster (default: KUBECONFIG, or .kube/config at home)",
 	)
 	flags.StringVar(&f.kubecontext, "context", "", "`name` of the context in it (default: its current one)")
 	if command == "plan" {
 		flags.BoolVar(
 			&f.consolidate, "consolidate", false,
-			"show which nodes would be taken away or replaced to save money, and for each that stays why; nothing is done",
+			"show the nodes to remove or replace to save money, and why others stay; change nothing",
 		)
 	}
 	rest := arguments
@@ -79,7 +79,7 @@ func parsePlanFlags(command string, words int, arguments []string, problems io.W
 		} else {
 			f.files = append(f.files, rest[0])
 			if len(f.files) == 1 {
-				return nil, usageProblem(problems, "whittle %s: got %q: files are given with -f", command, rest[0])
+				return nil, usageProblem(problems, "whittle %s: got %q: name files with -f", command, rest[0])
 			}
 		}
 		rest = rest[1:]
@@ -91,7 +91,7 @@ func parsePlanFlags(command string, words int, arguments []string, problems io.W
 	}
 	read := append(slices.Clone(f.files), f.instanceTypes)
 	if first := slices.Index(read, "-"); first >= 0 && slices.Contains(read[first+1:], "-") {
-		return nil, usageProblem(problems, "whittle %s: standard input can be read once only: give - once", command)
+		return nil, usageProblem(problems, "whittle %s: standard input can be read only once: pass - once", command)
 	}
 	return f, nil
 }

@@ -54,7 +54,7 @@ func (m *planned) readCluster(
 		pool.Default()
 		// As in provision, an invalid pool stops no other pool.
 		if err := pool.Validate(); err != nil {
-			warn(problems, fmt.Sprintf("nodepool %q opens no node: %v", pool.Name, err))
+			warn(problems, fmt.Sprintf("nodepool %q can open no node: %v", pool.Name, err))
 			continue
 		}
 		valid = append(valid, pool)

@@ -18,10 +18,10 @@ func showStatus(ctx context.Context, arguments []string, now func() time.Time, o
 	flags := flag.NewFlagSet("whittle status", flag.ContinueOnError)
 	flags.SetOutput(problems)
 	kubeconfig := flags.String(
-		"kubeconfig", "", "`file` that says how the cluster is reached (default: KUBECONFIG, or .kube/config at home)",
+		"kubeconfig", "", "kubeconfig `file` of the cluster (default: KUBECONFIG, or .kube/config at home)",
 	)
 	kubecontext := flags.String("context", "", "`name` of the context in it (default: its current one)")
-	output := flags.String("output", "table", "`form` of what is shown: table or json")
+	output := flags.String("output", "table", "`form` of the output: table or json")
 	flags.StringVar(output, "o", "table", "short for -output")
 	if err := flags.Parse(arguments); errors.Is(err, flag.ErrHelp) {
 		return err
