@@ -34,7 +34,7 @@ const (
 type Options struct {
 	Seed   uint64
 	Length time.Duration
-	Out    io.Writer // what happens is told here
+	Out    io.Writer // gets a line for each disturbance
 }
 
 // run is a run in progress.

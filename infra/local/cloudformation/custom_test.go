@@ -137,7 +137,7 @@ func TestCustomResourceWithoutFunctions(t *testing.T) {
 	}
 }
 
-func TestAnswersThatNobodyWaitsFor(t *testing.T) {
+func TestAnswersToUnknownRequestsAreRefused(t *testing.T) {
 	l := start(t, nil)
 	for method, want := range map[string]int{
 		http.MethodPut: http.StatusNotFound, http.MethodGet: http.StatusMethodNotAllowed,
@@ -158,7 +158,7 @@ func TestAnswersThatNobodyWaitsFor(t *testing.T) {
 	}
 }
 
-func TestCloseEndsWhatIsUnderWay(t *testing.T) {
+func TestCloseEndsOperationsUnderWay(t *testing.T) {
 	l := start(t, &function{})
 	if _, err := l.client.CreateStack(t.Context(),
 		&sdk.CreateStackInput{StackName: aws.String("S"), TemplateBody: aws.String(custom("one", ""))}); err != nil {

@@ -22,7 +22,7 @@ type deployment struct {
 	resolver   *resolver
 	graph      graph
 	imports    map[string]bool
-	undo       []func(ctx context.Context) error // what a rollback does, oldest first; guarded by the service's lock
+	undo       []func(ctx context.Context) error // steps of a rollback, oldest first; guarded by the service's lock
 	cleanup    []*resource                       // replaced resources, to be deleted when all went well
 	fresh      map[string]*resource              // made by this deployment, for its rollback
 }

@@ -171,7 +171,7 @@ func TestDeletionInReverseOrder(t *testing.T) {
 	}
 }
 
-func TestFailedDeletionKeepsWhatIsNeeded(t *testing.T) {
+func TestFailedDeletionKeepsNeededResources(t *testing.T) {
 	l := start(t, nil)
 	wantStatus(t, l.create(t, resources(thing("A", map[string]any{"Name": "a"}),
 		thing("B", map[string]any{"Name": "b", "Of": ref("A"), "Fail": "delete"}), thing("C", map[string]any{"Name": "c"}))),

@@ -105,7 +105,7 @@ func TestAnAlarmRingsInSoManyOfItsPeriods(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotSimulatedIsRefused(t *testing.T) {
+func TestAlarmsRefuseUnsupportedProperties(t *testing.T) {
 	for name, change := range map[string]func(map[string]any){
 		"another comparison":  func(p map[string]any) { p["ComparisonOperator"] = "GreaterThanUpperThreshold" },
 		"more due than there": func(p map[string]any) { p["DatapointsToAlarm"] = 2.0 },

@@ -101,7 +101,7 @@ func validateAll(t *testing.T, environment *Environment, answers []answer) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	models, actions, told := map[string]*servicemodel.Model{}, map[string]bool{}, map[string]bool{}
+	models, actions, reported := map[string]*servicemodel.Model{}, map[string]bool{}, map[string]bool{}
 	for _, a := range answers {
 		if a.status != 200 {
 			continue
@@ -114,8 +114,8 @@ func validateAll(t *testing.T, environment *Environment, answers []answer) int {
 		actions[a.service+" "+a.action] = true
 		for _, problem := range validate(models[a.service], a.action, a.body) {
 			path, _, _ := strings.Cut(problem, ": ")
-			if _, excepted := otherWords()[path]; !excepted && !told[problem] {
-				told[problem] = true
+			if _, excepted := otherWords()[path]; !excepted && !reported[problem] {
+				reported[problem] = true
 				t.Errorf("%s %s", a.service, problem)
 			}
 		}

@@ -28,7 +28,7 @@ func things(t *testing.T, protocol string) *servicemodel.Model {
 	return m
 }
 
-func TestValidateFindsWhatAModelDoesNotKnow(t *testing.T) {
+func TestValidateFindsUnknownElements(t *testing.T) {
 	inEC2 := func(inner string) string {
 		return "<DescribeThingsResponse><requestId>1</requestId>" + inner + "</DescribeThingsResponse>"
 	}

@@ -59,7 +59,7 @@ func TestLedgerKillsOnceAtEachCall(t *testing.T) {
 		{"provision", "LIST pods", lives},
 		{"provision", "LIST nodes", lives},
 		{"provision", "LIST pods", diesAfter},
-		{"provision", "LIST pods", lives}, // the last words of the dead
+		{"provision", "LIST pods", lives}, // a call of the killed process
 		{"provision", begins, lives},      // its first invocation comes again
 		{"provision", "LIST pods", lives},
 		{"provision", "LIST pods", lives},

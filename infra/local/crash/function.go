@@ -129,7 +129,7 @@ func (w *World) invoke(ctx context.Context, name string, event any) ([]byte, err
 		}
 		return given.payload, nil
 	case <-f.exited:
-		w.gate.carried.Wait() // what it had sent comes about all the same
+		w.gate.carried.Wait() // calls already sent are carried out
 		return nil, errKilled
 	case <-limit.C:
 		f.kill()

@@ -24,7 +24,7 @@ var errDead = errors.New("the caller is dead")
 // the caller where a trial asks for it, and has the trial check each call that was carried out.
 type gate struct {
 	awsURL, kubernetesURL string
-	authority             []byte // PEM; what the gate's certificate for Kubernetes is trusted by
+	authority             []byte // PEM; the authority of the gate's certificate
 
 	forward http.RoundTripper // to the API server, with all rights
 	target  *url.URL

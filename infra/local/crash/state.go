@@ -17,7 +17,7 @@ import (
 type state struct {
 	instances   []ec2.Instance // those that have ended too
 	claims      []api.NodeClaim
-	classes     []api.EC2NodeClass // when it is asked what is missing
+	classes     []api.EC2NodeClass // read for missing alone
 	nodes       []corev1.Node
 	pods        []corev1.Pod
 	budgets     []policyv1.PodDisruptionBudget

@@ -46,7 +46,7 @@ type Outcome struct {
 	Rounds int
 	Swept  bool // it went on into a time of lifecycle's sweeps, which is a scenario by itself
 	Faults []string
-	Log    string // what the functions have written
+	Log    string // of the functions
 }
 
 // Try runs one trial of a scenario, in which the function dies at the calls of the kills. The error

@@ -49,7 +49,7 @@ type World struct {
 
 	types      []instancetypes.InstanceType
 	prices     *pricing.Service
-	catalog    *corev1.ConfigMap // what the catalog function has read
+	catalog    *corev1.ConfigMap // as the catalog function wrote it
 	readyClass *api.EC2NodeClass // as lifecycle has left it the first time
 
 	account     *account

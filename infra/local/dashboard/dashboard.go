@@ -1,6 +1,3 @@
-// Package dashboard shows the widget of the console function on a page of its own. It does for the
-// widget what CloudWatch's dashboard does, as far as this function needs it. The page asks for the
-// widget again every two seconds.
 package dashboard
 
 import (
@@ -77,7 +74,7 @@ func answer(w http.ResponseWriter, contentType string, content []byte) {
 			"form-action 'none'; frame-ancestors 'none'")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	_, _ = w.Write(content) // whoever asked has left, if it fails
+	_, _ = w.Write(content) // fails only if the client is gone
 }
 
 // ask calls the function with a button's parameters, if any, and CloudWatch's context

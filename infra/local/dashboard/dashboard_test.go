@@ -78,7 +78,7 @@ func TestAButtonsParametersReachTheFunction(t *testing.T) {
 	}
 }
 
-func TestWhatFailsIsSaid(t *testing.T) {
+func TestFailuresAreShown(t *testing.T) {
 	fails := serve(t, func(context.Context, []byte) ([]byte, error) { return nil, errors.New("the <function> failed") })
 	number := serve(t, func(context.Context, []byte) ([]byte, error) { return []byte("7"), nil })
 	for _, test := range []struct {

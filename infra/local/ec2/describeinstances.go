@@ -26,7 +26,7 @@ func instanceFilters(vpcID, accountID string) fields[*instance] {
 			if i.CapacityType != OnDemand {
 				return one(i.CapacityType)
 			}
-			return nil // EC2 has no word for it
+			return nil // EC2 has no value for on-demand
 		},
 		"instance-state-code": func(i *instance) []string { return one(strconv.Itoa(i.State.code())) },
 		"instance-state-name": func(i *instance) []string { return one(string(i.State)) },

@@ -84,7 +84,7 @@ func TestCallsFailOnRequest(t *testing.T) {
 	}
 }
 
-func TestDryRunsRefuseWhatTheCallWould(t *testing.T) {
+func TestDryRunsRefuseLikeTheCall(t *testing.T) {
 	a := newAccount(t)
 	a.template(t, "nodes")
 	fleet := a.fleet(t, types.DefaultTargetCapacityTypeOnDemand, "m5.large")

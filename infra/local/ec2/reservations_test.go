@@ -53,7 +53,7 @@ func TestLaunchesCountInCapacityReservations(t *testing.T) {
 	a := newAccount(t)
 	id := a.reserve(t, func(*ec2.CapacityReservation) {})
 	a.template(t, "nodes", targeting(id, ""))
-	a.service.Starve(ec2.Starvation{}) // what is held is there all the same
+	a.service.Starve(ec2.Starvation{}) // reserved capacity is not affected
 	in := a.fleet(t, types.DefaultTargetCapacityTypeOnDemand, "m5.large", "c5.large")
 	in.TargetCapacitySpecification.TotalTargetCapacity = aws.Int32(3)
 	out, err := a.CreateFleet(t.Context(), in)

@@ -20,11 +20,11 @@ type question struct {
 	tagsUnknown bool
 }
 
-// verdict is the outcome of all policies of a role.
-type verdict int
+// decision is the outcome of all policies of a role.
+type decision int
 
 const (
-	implicitDeny verdict = iota
+	implicitDeny decision = iota
 	allowed
 	explicitDeny
 )
@@ -88,7 +88,7 @@ func (s *Service) ask(roleARN string, q question) (bool, string) {
 
 // evaluate returns the policy's decision and the statement behind it. It calls note, if not nil,
 // for each statement that allows, with the matching action.
-func (d *document) evaluate(q question, note func(sid, action string)) (verdict, string) {
+func (d *document) evaluate(q question, note func(sid, action string)) (decision, string) {
 	outcome, why := implicitDeny, ""
 	for _, s := range d.Statements {
 		if !s.matches(q) {

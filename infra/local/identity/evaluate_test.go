@@ -196,7 +196,7 @@ func TestConditionOperators(t *testing.T) {
 	}
 }
 
-func TestTagsThatNobodyKnows(t *testing.T) {
+func TestUnknownTags(t *testing.T) {
 	condition := `"Condition":{"StringEquals":{"aws:ResourceTag/team":"a"}}`
 	for effect, want := range map[string]bool{"Allow": true, "Deny": false} {
 		d, err := parseDocument(`{"Statement":{"Effect":"`+effect+`","Action":"*","Resource":"*",`+condition+`}}`, false)
@@ -226,7 +226,7 @@ func TestWildcard(t *testing.T) {
 	}
 }
 
-func TestABoundaryBoundsWhatPoliciesAllow(t *testing.T) {
+func TestBoundaryLimitsPolicies(t *testing.T) {
 	for _, test := range []struct {
 		name, boundary, why string
 		want                bool
@@ -267,7 +267,7 @@ func TestABoundaryBoundsWhatPoliciesAllow(t *testing.T) {
 	}
 }
 
-func TestRightsTellWhatWasUsed(t *testing.T) {
+func TestRightsReportTheirUse(t *testing.T) {
 	s, role := account(
 		t, `{"Sid":"Send","Effect":"Allow","Action":["sqs:SendMessage","sqs:ReceiveMessage"],"Resource":"*"},`+
 			`{"Effect":"Deny","Action":"sqs:DeleteMessage","Resource":"*"}`)

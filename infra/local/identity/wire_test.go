@@ -251,7 +251,7 @@ func TestInstanceProfiles(t *testing.T) {
 	}
 }
 
-func TestRolesDoWhatTheirPoliciesAllow(t *testing.T) {
+func TestRolesActWithinTheirPolicies(t *testing.T) {
 	l := start(t)
 	nodes := l.role(t, "nodes", "")
 	worker := l.role(t, "worker",

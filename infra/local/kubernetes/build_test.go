@@ -97,7 +97,7 @@ func TestBuildIsDoneOnce(t *testing.T) {
 	}
 }
 
-func TestBuildTellsWhatIsWrong(t *testing.T) {
+func TestBuildReportsErrors(t *testing.T) {
 	for name, test := range map[string]struct{ path, content, want string }{
 		"source that does not compile": {"main.go", "package main\n\nfunc main() { undefined() }\n", "undefined: undefined"},
 		"module without Kubernetes": {

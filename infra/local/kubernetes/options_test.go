@@ -16,7 +16,7 @@ func TestOptionsDefaults(t *testing.T) {
 	}
 }
 
-func TestOptionsNameWhatIsWrong(t *testing.T) {
+func TestOptionsReportErrors(t *testing.T) {
 	valid := Options{Binary: "b", Directory: "d"}
 	for name, test := range map[string]struct {
 		change func(*Options)

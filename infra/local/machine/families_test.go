@@ -230,7 +230,7 @@ func TestBrokenUserDataOfEveryFamilySaysWhy(t *testing.T) {
 	}
 }
 
-func TestWhatBootstrapScriptsLookUpThemselves(t *testing.T) {
+func TestBootstrapScriptsLookUpTheCluster(t *testing.T) {
 	facts := clusterFacts{"https://127.0.0.1:7443", []byte("PEM")}
 	find := func(name string) (clusterFacts, bool) { return facts, name == "prod" }
 	for family, text := range map[string]string{

@@ -325,7 +325,7 @@ func TestMachineJoinsRunsPodsAndLeaves(t *testing.T) {
 		if _, err := pods.Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Second) // ten times what a pod takes to start
+		time.Sleep(time.Second) // ten times the start of a pod
 		if late, err := pods.Get(t.Context(), "late", metav1.GetOptions{}); err != nil ||
 			late.Status.Phase != corev1.PodPending {
 			t.Errorf("a pod on a dead machine is %v, %v", late.Status.Phase, err)

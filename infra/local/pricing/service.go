@@ -1,6 +1,3 @@
-// Package pricing is the AWS Price List API of the local AWS (JSON 1.1, AWSPriceListService). It
-// has the on-demand prices of EC2's Linux instances in one region, in the format of the real price
-// list. The prices are those of testdata/instancetypes.
 package pricing
 
 import (

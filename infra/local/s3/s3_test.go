@@ -199,7 +199,7 @@ func TestUploadInParts(t *testing.T) {
 	wantCode(t, complete(parts...), "NoSuchUpload")
 }
 
-func TestWhatTheCommandLineAsksOfABucket(t *testing.T) {
+func TestBucketSettingsForTheCommandLine(t *testing.T) {
 	client, _, _ := start(t, t.TempDir())
 	name := aws.String(bucket)
 	if _, err := client.HeadBucket(t.Context(), &sdk.HeadBucketInput{Bucket: name}); err != nil {

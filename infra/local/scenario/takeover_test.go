@@ -38,7 +38,7 @@ func guardedClaim() *unstructured.Unstructured {
 	}}
 }
 
-func TestGuardSeesWhatIsTouched(t *testing.T) {
+func TestGuardSeesChanges(t *testing.T) {
 	set := func(claim *unstructured.Unstructured, value any, path ...string) {
 		if err := unstructured.SetNestedField(claim.Object, value, path...); err != nil {
 			t.Fatal(err)

@@ -23,7 +23,7 @@ type watcher struct {
 
 	mutex  sync.Mutex
 	pods   map[string]*podTimes
-	claims map[string]map[string]bool // what was told of a claim
+	claims map[string]map[string]bool // reported changes, by claim
 }
 
 // podTimes holds the times of one pod.
@@ -103,14 +103,14 @@ func unschedulable(pod *corev1.Pod) bool {
 func (w *watcher) claim(kind watch.EventType, claim *api.NodeClaim) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	told := w.claims[claim.Name]
-	if told == nil {
-		told = map[string]bool{}
-		w.claims[claim.Name] = told
+	reported := w.claims[claim.Name]
+	if reported == nil {
+		reported = map[string]bool{}
+		w.claims[claim.Name] = reported
 	}
 	once := func(what, format string, arguments ...any) {
-		if !told[what] {
-			told[what] = true
+		if !reported[what] {
+			reported[what] = true
 			w.timeline.Add(what, format, arguments...)
 		}
 	}

@@ -157,7 +157,7 @@ func (s *Service) instances(r *http.Request) (any, error) {
 			i.ID, i.State, i.InstanceType, i.Zone, i.CapacityType, i.PricePerHour, i.PrivateDNSName, i.Launched, i.Reason,
 			i.Impaired, i.Tags,
 		})
-		if i.State == ec2.Pending || i.State == ec2.Running { // what AWS charges for
+		if i.State == ec2.Pending || i.State == ec2.Running { // billed states
 			total += i.PricePerHour
 		}
 	}

@@ -245,7 +245,7 @@ func TestChaosRatesFailuresAndReservationsAreSteered(t *testing.T) {
 	w.call(t, "POST", "/local/rates", `{"rates":[{"action":"DescribeVpcs","perSecond":0.001,"burst":1}]}`, 200)
 	w.call(t, "POST", "/local/calls/reset", "", 200)
 	for range 3 {
-		_, _ = w.client.DescribeVpcs(t.Context(), &awsec2.DescribeVpcsInput{}) // the counts below tell
+		_, _ = w.client.DescribeVpcs(t.Context(), &awsec2.DescribeVpcsInput{}) // counted below
 	}
 	counts := w.call(t, "GET", "/local/calls", "", 200)["calls"].(map[string]any)["ec2:DescribeVpcs"].(map[string]any)
 	if counts["total"].(float64) != 3 || counts["throttled"].(float64) != 2 || counts["failed"].(float64) != 0 {
@@ -259,7 +259,7 @@ func TestChaosRatesFailuresAndReservationsAreSteered(t *testing.T) {
 
 	id := w.call(t, "POST", "/local/capacity-reservations",
 		`{"instanceType":"m5.large","zone":"us-east-1a","count":2,"match":"open"}`, 200)["id"].(string)
-	w.call(t, "POST", "/local/capacity/starve", "", 200) // what is held is there all the same
+	w.call(t, "POST", "/local/capacity/starve", "", 200) // reserved capacity is not affected
 	if _, err := w.launch(t, ""); err != nil {
 		t.Errorf("launching into an open reservation: %v", err)
 	}

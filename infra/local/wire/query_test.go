@@ -92,7 +92,7 @@ func TestDecodeQuery(t *testing.T) {
 	}
 }
 
-func TestDecodeQueryNamesWhatIsWrong(t *testing.T) {
+func TestDecodeQueryNamesTheFault(t *testing.T) {
 	for form, want := range map[string]string{
 		"Flag=maybe":                    `"maybe" of parameter Flag is invalid: it takes true or false`,
 		"Count=99999999999":             "parameter Count is invalid: it takes a whole number",

@@ -115,7 +115,7 @@ func TestErrorsInTheFormOfEachProtocol(t *testing.T) {
 	}
 }
 
-func TestUnknownServiceAndActionNameWhatIsKnown(t *testing.T) {
+func TestUnknownServiceAndActionListTheKnown(t *testing.T) {
 	server := started(t, Actions{"DescribeInstances": nil, "CreateFleet": nil}, "ec2")
 	response := send(t, server, "ec2", "POST", "/", "Action=CreateVpc", map[string]string{"Content-Type": formType})
 	if !strings.Contains(response.body, "<Code>InvalidAction</Code>") ||

@@ -37,7 +37,7 @@ func signed(t *testing.T, service, method, url, body string, at time.Time) *http
 	return request
 }
 
-func TestVerifyWhatTheSDKSigns(t *testing.T) {
+func TestVerifySDKSignatures(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for _, test := range []struct{ service, method, url, body string }{
 		{"sqs", http.MethodPost, "http://127.0.0.1:4566/", `{"QueueUrl":"x"}`},

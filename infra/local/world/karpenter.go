@@ -80,7 +80,7 @@ func (w *World) makeKarpenterStack(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	template, err := yaml.YAMLToJSON([]byte(text)) // which also puts in what is written once and meant twice
+	template, err := yaml.YAMLToJSON([]byte(text)) // which also resolves YAML anchors
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ type Options struct {
 	Boot      time.Duration // from an instance's running to its node's registration
 	Audit     bool          // whether requests in the cluster are noted: the functions', and Karpenter's
 	Bare      bool          // whether nothing is deployed yet
-	Progress  io.Writer     // what a person is told while it is made
+	Progress  io.Writer     // lines about the start
 	// Functions is a folder with functions whose clock can be set, each as NAME/bootstrap. Empty
 	// means the functions that make has built.
 	Functions string

@@ -1,4 +1,3 @@
-// Package wiretest lets tests call local services with the SDK.
 package wiretest
 
 import (

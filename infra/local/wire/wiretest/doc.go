@@ -1,0 +1,2 @@
+// Package wiretest lets tests call local services with the SDK.
+package wiretest
