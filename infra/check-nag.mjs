@@ -1,5 +1,5 @@
-// Checks a synthesized template by cdk-nag's pack AwsSolutions. A finding is known if the resource's metadata says so, with
-// a reason; what is known of no finding is a fault too.
+// Checks a synthesized template with cdk-nag's pack AwsSolutions. The resource's metadata may accept
+// a finding with a reason. An accepted finding that does not occur is a fault too.
 //
 //   node infra/check-nag.mjs build/cdk.out/Whittle.template.json
 
@@ -11,7 +11,10 @@ import { App, Stack, Validations } from 'aws-cdk-lib';
 import { CfnInclude } from 'aws-cdk-lib/cloudformation-include';
 import { AwsSolutionsChecks } from 'cdk-nag';
 
-/** findings runs the pack, and returns what it finds: the resource's logical id and the rule with its finding, such as AwsSolutions-IAM5[Resource::*]. */
+/**
+ * findings runs the pack. Each result has the resource's logical id, and the rule with its finding,
+ * such as AwsSolutions-IAM5[Resource::*].
+ */
 export function findings(templateFile) {
   const outdir = mkdtempSync(join(tmpdir(), 'whittle-nag-'));
   const quiet = [console.error, process.exitCode];
@@ -19,23 +22,26 @@ export function findings(templateFile) {
     const app = new App({ outdir });
     new CfnInclude(new Stack(app, 'Checked'), 'Template', { templateFile });
     Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
-    console.error = () => {}; // the report says the same
+    console.error = () => {}; // the report has the same findings
     try {
       app.synth();
     } catch (error) {
       if (error.name !== 'ValidationFailed') throw error;
     }
     const report = JSON.parse(readFileSync(join(outdir, 'validation-report.json'), 'utf8'));
-    return report.pluginReports.flatMap((plugin) => plugin.violations.flatMap((violation) => violation.violatingConstructs.map((construct) => ({
-      logicalID: construct.constructPath.split('/').at(-1), rule: violation.ruleName, description: violation.description,
-    }))));
+    const violations = report.pluginReports.flatMap((plugin) => plugin.violations);
+    return violations.flatMap((violation) => violation.violatingConstructs.map((construct) => ({
+      logicalID: construct.constructPath.split('/').at(-1),
+      rule: violation.ruleName,
+      description: violation.description,
+    })));
   } finally {
     [console.error, process.exitCode] = quiet;
     rmSync(outdir, { recursive: true, force: true });
   }
 }
 
-/** compare returns the faults, one line each: findings that nobody knows, and known ones that are not there. */
+/** compare returns the faults, one line each: findings without a reason, and reasons without a finding. */
 export function compare(template, found) {
   const known = new Map();
   for (const [logicalID, resource] of Object.entries(template.Resources)) {
@@ -49,7 +55,7 @@ export function compare(template, found) {
   }
   const there = new Set(found.map(({ logicalID, rule }) => `${logicalID} ${rule}`));
   for (const key of known.keys()) {
-    if (!there.has(key)) faults.push(`${key}: known, and not found`);
+    if (!there.has(key)) faults.push(`${key}: accepted, but not found`);
   }
   return faults;
 }

@@ -1,5 +1,6 @@
-// Checks a synthesized template against AWS's own specification of resource types, without an account: unknown types,
-// unknown and missing properties, values of the wrong type or outside the allowed ones, references to nothing.
+// Checks a synthesized template against AWS's own specification of resource types, without an
+// account. It finds unknown types, unknown and missing properties, values that their property does
+// not accept, and references to nothing.
 //
 //   node infra/check-template.mjs build/cdk.out/Whittle.template.json
 
@@ -7,12 +8,13 @@ import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { loadAwsServiceSpecSync } from '@aws-cdk/aws-service-spec';
 
-/** check returns the template's faults, one line each; db is what loadAwsServiceSpecSync gives. */
+/** check returns the template's faults, one line each. db is the result of loadAwsServiceSpecSync. */
 export function check(template, db) {
   const faults = [];
   for (const [logicalID, resource] of Object.entries(template.Resources ?? {})) {
     for (const dependency of [resource.DependsOn ?? []].flat()) {
-      if (!template.Resources[dependency]) faults.push(`${logicalID}: DependsOn names ${dependency}, which is not in the template`);
+      if (template.Resources[dependency]) continue;
+      faults.push(`${logicalID}: DependsOn names ${dependency}, which is not in the template`);
     }
     checkReferences(template, db, logicalID, resource.Properties ?? {}, faults);
     if (resource.Type.startsWith('Custom::')) continue;
@@ -63,7 +65,9 @@ function checkValue(db, path, type, value, faults) {
       break;
     case 'map':
       if (!isObject(value)) faults.push(`${path} is not a map`);
-      else for (const [key, item] of Object.entries(value)) checkValue(db, `${path}.${key}`, type.element, item, faults);
+      else {
+        for (const [key, item] of Object.entries(value)) checkValue(db, `${path}.${key}`, type.element, item, faults);
+      }
       break;
     case 'ref': {
       const definition = db.get('typeDefinition', type.reference.$ref);
@@ -80,7 +84,7 @@ function checkValue(db, path, type, value, faults) {
       if (attempts.every((found) => found.length > 0)) faults.push(...attempts[0]);
       break;
     }
-    // json and tag take what they are given: policies and patterns have tests of their own.
+    // json and tag accept any value: policies and patterns have their own tests.
   }
 }
 
@@ -93,7 +97,10 @@ function checkReferences(template, db, path, value, faults) {
   }
 }
 
-const pseudoParameters = ['AWS::AccountId', 'AWS::NotificationARNs', 'AWS::NoValue', 'AWS::Partition', 'AWS::Region', 'AWS::StackId', 'AWS::StackName', 'AWS::URLSuffix'];
+const pseudoParameters = [
+  'AWS::AccountId', 'AWS::NotificationARNs', 'AWS::NoValue', 'AWS::Partition', 'AWS::Region', 'AWS::StackId',
+  'AWS::StackName', 'AWS::URLSuffix',
+];
 
 function checkIntrinsic(template, db, path, value, faults) {
   const reference = (name) => {
@@ -106,7 +113,9 @@ function checkIntrinsic(template, db, path, value, faults) {
     if (!resource) faults.push(`${path}: refers to ${name}, which is not in the template`);
     else if (!resource.Type.startsWith('Custom::')) {
       const spec = db.lookup('resource', 'cloudFormationType', 'equals', resource.Type)[0];
-      if (spec && !spec.attributes[attributeName]) faults.push(`${path}: ${resource.Type} has no attribute ${attributeName}`);
+      if (spec && !spec.attributes[attributeName]) {
+        faults.push(`${path}: ${resource.Type} has no attribute ${attributeName}`);
+      }
     }
   };
   if (value.Ref) reference(value.Ref);
