@@ -201,7 +201,7 @@ func (r *pass) refuseClass(ctx context.Context, name string, step attempt.Refuse
 // clearRefusal takes back what refuseClass wrote.
 func (r *pass) clearRefusal(ctx context.Context, name string) {
 	r.updateClass(ctx, name, func(class *api.EC2NodeClass) ([]metav1.Condition, bool) {
-		return nodeclass.Absolve(class, r.now())
+		return nodeclass.ClearRefusals(class, r.now())
 	})
 }
 

@@ -142,7 +142,10 @@ func TestPriceAdjustment(t *testing.T) {
 			t.Errorf("%q makes %v of %v, want %v", test.text, got, test.price, test.want)
 		}
 	}
-	for _, text := range []string{"", "+", "-", "%", "+%", "1", "1%", "+-1", "+1.", "+1e3", "-101%", "+0x1", "+Inf", "+NaN", "+1 %", "+1%%", "+1_0", "+" + strings.Repeat("9", 400)} {
+	for _, text := range []string{
+		"", "+", "-", "%", "+%", "1", "1%", "+-1", "+1.", "+1e3", "-101%", "+0x1", "+Inf", "+NaN", "+1 %", "+1%%",
+		"+1_0", "+" + strings.Repeat("9", 400),
+	} {
 		if a, err := ParsePriceAdjustment(text); err == nil {
 			t.Errorf("%q is read as %+v", text, a)
 		}
@@ -156,7 +159,9 @@ func TestPricePatterns(t *testing.T) {
 	price, adjustment := regexp.MustCompile(fields["price"].Pattern), regexp.MustCompile(fields["priceAdjustment"].Pattern)
 	var texts []string
 	for _, sign := range []string{"", "+", "-", "--"} {
-		for _, number := range []string{"", "0", "5", "99", "100", "100.0", "100.5", "101", "250", "0.25", ".5", "5.", ".", "1e3", " 1", "0x1"} {
+		for _, number := range []string{
+			"", "0", "5", "99", "100", "100.0", "100.5", "101", "250", "0.25", ".5", "5.", ".", "1e3", " 1", "0x1",
+		} {
 			for _, unit := range []string{"", "%", "%%"} {
 				texts = append(texts, sign+number+unit)
 			}
@@ -175,7 +180,10 @@ func TestPricePatterns(t *testing.T) {
 // FuzzOverlayPrices looks for texts and prices that make less than nothing, or no number, of a
 // price.
 func FuzzOverlayPrices(f *testing.F) {
-	for _, seed := range []string{"+0.1", "-0.1", "+10%", "-100%", "0.25", "-.5", "+179769313486231570000%", "1.", ".", "1e9", "99999999999999999999"} {
+	for _, seed := range []string{
+		"+0.1", "-0.1", "+10%", "-100%", "0.25", "-.5", "+179769313486231570000%", "1.", ".", "1e9",
+		"99999999999999999999",
+	} {
 		f.Add(seed, 0.096)
 	}
 	f.Add("+1%", math.MaxFloat64)

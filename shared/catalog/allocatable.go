@@ -203,7 +203,9 @@ func (m *model) allocatable(capacity corev1.ResourceList, info *InstanceTypeInfo
 		}
 	}
 	byFamily := api.EvictionHard(family(m.class), nil)
-	for name, signal := range map[corev1.ResourceName]string{corev1.ResourceMemory: "memory.available", corev1.ResourceEphemeralStorage: "nodefs.available"} {
+	for name, signal := range map[corev1.ResourceName]string{
+		corev1.ResourceMemory: "memory.available", corev1.ResourceEphemeralStorage: "nodefs.available",
+	} {
 		amount, ok := threshold(kubelet.EvictionHard[signal], capacity[name])
 		if !ok {
 			amount, _ = threshold(byFamily[signal], capacity[name])

@@ -9,6 +9,6 @@
 //   - The result depends on the arguments only. The caller passes the time.
 //   - An unknown price makes an offering unavailable. Resolve keeps such types, so that a plan can
 //     explain why it did not use them.
-//   - Allocatable is never more than the node will have, as far as AWS documents it. A node that was
-//     observed with less memory replaces the estimate.
+//   - Allocatable is never more than the node will have, as far as AWS documents it. A node that
+//     was observed with less memory replaces the estimate.
 package catalog

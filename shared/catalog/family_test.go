@@ -186,7 +186,9 @@ func TestWindowsLabels(t *testing.T) {
 		api.AMIFamilyWindows2025: "10.0.26100",
 	} {
 		typ := resolved(t, "m5.large", ofFamily(family, nil))
-		for key, want := range map[string]string{corev1.LabelOSStable: "windows", corev1.LabelWindowsBuild: build, corev1.LabelArchStable: "amd64"} {
+		for key, want := range map[string]string{
+			corev1.LabelOSStable: "windows", corev1.LabelWindowsBuild: build, corev1.LabelArchStable: "amd64",
+		} {
 			if got, _ := typ.Requirements[key].Single(); got != want {
 				t.Errorf("%s: %s, want %q", family, typ.Requirements[key], want)
 			}

@@ -90,7 +90,9 @@ type OfferingRequirements struct {
 // ReadOfferingRequirements prepares requirements for OfferingRequirements.Allow.
 func ReadOfferingRequirements(requirements scheduling.Requirements) OfferingRequirements {
 	r := OfferingRequirements{further: requirements}
-	for i, key := range [...]string{corev1.LabelTopologyZone, api.LabelTopologyZoneID, api.CapacityTypeLabelKey, api.LabelCapacityReservationID} {
+	for i, key := range [...]string{
+		corev1.LabelTopologyZone, api.LabelTopologyZoneID, api.CapacityTypeLabelKey, api.LabelCapacityReservationID,
+	} {
 		r.of[i], r.has[i] = requirements[key]
 	}
 	return r

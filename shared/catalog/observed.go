@@ -8,27 +8,26 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Observed is what has been learnt of EC2's offer since the catalogue was read. The zero value is
-// nothing.
+// Observed holds the observations of EC2's offer since the catalogue was read. The zero value is
+// none.
 type Observed struct {
-	// Unavailable are the offerings that EC2 could not give lately; nil is none.
+	// Unavailable holds the offerings that EC2 recently lacked; nil is none.
 	Unavailable *Unavailable
-	// Reservations are, by capacity reservation's id, how many instances can still be launched into
-	// it.
+	// Reservations are the free instances of each capacity reservation, by id.
 	Reservations map[string]int
-	// Learned are the capacities that nodes have been seen to have; nil is none.
+	// Learned holds the observed capacities of nodes; nil is none.
 	Learned *Learned
 }
 
-// ReservationCount is how many instances a capacity reservation had left.
+// ReservationCount is the number of free instances of a capacity reservation.
 type ReservationCount struct {
 	Available int `json:"available"`
-	// Time is when EC2 was asked. Instances launched into the reservation since are not counted.
+	// Time is the time of EC2's answer. Instances launched later are not in the count.
 	Time time.Time `json:"time"`
 }
 
-// Available are the counts by reservation, as Observed wants them: less what the claims have taken,
-// or are going to take, since EC2 was asked.
+// Available returns the free instances of each reservation: the counts without the instances that
+// the claims have taken, or are going to take, since EC2's answer.
 func Available(counts map[string]ReservationCount, claims []api.NodeClaim) map[string]int {
 	available := make(map[string]int, len(counts))
 	for id, count := range counts {

@@ -13,18 +13,18 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// OverlayProblem is why a NodeOverlay counts for nothing.
+// OverlayProblem is the reason why a NodeOverlay does not apply.
 type OverlayProblem struct {
-	// Overlay is its name.
+	// Overlay is the overlay's name.
 	Overlay string
 	// Reason is api.ReasonOverlayConflict or api.ReasonOverlayRuntimeValidation.
 	Reason string
-	// Message names what is wrong and what mends it.
+	// Message gives the problem and its remedy.
 	Message string
 }
 
-// ApplyOverlays is Overlays for one NodePool: overlays that conflict in another pool alone still
-// count here.
+// ApplyOverlays is Overlays for one NodePool. Overlays that conflict only in another pool still
+// apply.
 func ApplyOverlays(
 	types []InstanceType, pool *api.NodePool, overlays []api.NodeOverlay,
 ) ([]InstanceType, []OverlayProblem) {
@@ -32,18 +32,17 @@ func ApplyOverlays(
 	return byPool[pool.Name], problems
 }
 
-// Overlays gives the instance types of each NodePool, by its name, as NodeOverlays make them, and
-// the overlays that count for nothing.
+// Overlays returns the instance types of each NodePool, by its name, with the NodeOverlays applied,
+// and the overlays that do not apply.
 //
-// An overlay is about an instance type and those of its offerings that have, together with the
-// labels of the pool's template, what spec.requirements asks for. Heavier overlays win: each
-// offering has the price of the first that sets it, and each extended resource its amount. Two of
-// the same weight that set the same price or resource conflict; the one that comes first by name,
-// from the end of the alphabet, stays, and the other is ignored everywhere. The order of the input
-// does not matter. The types given are not changed; where nothing applies, they are what is
-// returned.
+// An overlay applies to an instance type, and to those of its offerings whose labels, together with
+// the labels of the pool's template, meet spec.requirements. Each offering has the price of the
+// overlay with the highest weight that sets it, and each extended resource its amount. Two overlays
+// of the same weight that set the same price or resource conflict. Then the last one by name
+// applies, and the other is ignored everywhere. The order of the input does not matter. Overlays
+// does not change the given types, and returns them where nothing applies.
 //
-// See https://karpenter.sh/docs/concepts/nodeoverlays/.
+// https://karpenter.sh/docs/concepts/nodeoverlays/
 func Overlays(
 	pools []api.NodePool, types func(*api.NodePool) []InstanceType, overlays []api.NodeOverlay,
 ) (map[string][]InstanceType, []OverlayProblem) {
@@ -56,7 +55,7 @@ func Overlays(
 			&overlaid{pool: pools[i].Name, labels: labels, types: types(&pools[i]), changes: map[int]*typeChange{}},
 		)
 	}
-	// Which pool a conflict is found in first decides what is said of it.
+	// The order of pools decides which conflict is reported.
 	slices.SortStableFunc(targets, func(a, b *overlaid) int { return strings.Compare(a.pool, b.pool) })
 	var problems []OverlayProblem
 	for _, o := range heaviestFirst(overlays) {
@@ -93,8 +92,7 @@ func Overlays(
 	return byPool, problems
 }
 
-// heaviestFirst are the overlays in the order in which they count: of the same weight, the last by
-// name first.
+// heaviestFirst returns the overlays by descending weight, and by descending name within a weight.
 func heaviestFirst(overlays []api.NodeOverlay) []*api.NodeOverlay {
 	order := make([]*api.NodeOverlay, len(overlays))
 	for i := range overlays {
@@ -106,15 +104,14 @@ func heaviestFirst(overlays []api.NodeOverlay) []*api.NodeOverlay {
 	return order
 }
 
-// overlay is a NodeOverlay as it is applied.
+// overlay is a parsed NodeOverlay.
 type overlay struct {
 	name         string
 	weight       int32
 	requirements scheduling.Requirements
-	// price makes an offering's price of the one that it has; nil if the overlay is not about
-	// prices.
+	// price returns the new price for an offering's price; nil where the overlay sets none.
 	price func(float64) float64
-	// supplies a price to types that EC2 gives none for: it names them, and says what they cost.
+	// supplies is true for an overlay that also sets the price of types without a price from EC2.
 	supplies bool
 	capacity corev1.ResourceList
 }
@@ -148,7 +145,7 @@ func readOverlay(o *api.NodeOverlay) (*overlay, error) {
 	return read, nil
 }
 
-// overlaid are a pool's types with what is to become of them.
+// overlaid holds a pool's types with their changes.
 type overlaid struct {
 	pool    string
 	labels  scheduling.Requirements
@@ -156,20 +153,19 @@ type overlaid struct {
 	changes map[int]*typeChange // by index in types
 }
 
-// typeChange is what overlays make of one instance type.
+// typeChange holds the changes of one instance type.
 type typeChange struct {
 	prices   map[int]*priceChange // by index in its offerings
 	capacity map[corev1.ResourceName]*capacityChange
 }
 
-// priceChange is by the heaviest overlay of those about an offering, last the lightest so far.
+// priceChange holds the heaviest overlay of an offering (by), and the lightest so far (last).
 type priceChange struct{ by, last *overlay }
 
-// capacityChange is by the heaviest overlay of those about a resource, last the lightest so far.
+// capacityChange holds the heaviest overlay of a resource (by), and the lightest so far (last).
 type capacityChange struct{ by, last *overlay }
 
-// overlayMatch are the offerings of one type that an overlay is about; none if it is not about the
-// type.
+// overlayMatch holds the offerings of one type that an overlay applies to.
 type overlayMatch struct {
 	target    *overlaid
 	index     int
@@ -199,7 +195,7 @@ func (t *overlaid) match(o *overlay, index int) overlayMatch {
 	return match
 }
 
-// conflict says which overlay of the same weight is about the same thing; empty if none is.
+// conflict returns the overlay of the same weight that changes the same thing, or an empty text.
 func (m overlayMatch) conflict(o *overlay) string {
 	change := m.target.changes[m.index]
 	if change == nil || len(m.offerings) == 0 {
@@ -226,7 +222,7 @@ func (m overlayMatch) conflict(o *overlay) string {
 	return ""
 }
 
-// note takes the overlay down for what no heavier one has settled.
+// note records the overlay for everything that no heavier overlay changes.
 func (m overlayMatch) note(o *overlay) {
 	change := m.target.changes[m.index]
 	if change == nil {
@@ -251,7 +247,7 @@ func (m overlayMatch) note(o *overlay) {
 	}
 }
 
-// result are the types with the changes made to copies.
+// result returns the types, with the changes made to copies.
 func (t *overlaid) result() []InstanceType {
 	if len(t.changes) == 0 {
 		return t.types
@@ -273,7 +269,7 @@ func (t *overlaid) result() []InstanceType {
 	return types
 }
 
-// overlay gives the offering the price that the overlay makes of its own.
+// overlay sets the offering's price to the overlay's.
 func (o *Offering) overlay(by *overlay) {
 	o.Price, o.PriceOverlay = by.price(o.Price), true
 	if o.Unpriced && by.supplies {
@@ -281,8 +277,8 @@ func (o *Offering) overlay(by *overlay) {
 	}
 }
 
-// overlayCapacity adds extended resources. Nothing of them is reserved; huge pages are taken from
-// the memory that is left for pods.
+// overlayCapacity adds extended resources. None of them is reserved. Huge pages reduce the memory
+// that is left for pods.
 func (t *InstanceType) overlayCapacity(changes map[corev1.ResourceName]*capacityChange) {
 	t.CapacityOverlay = true
 	t.Capacity, t.Allocatable = copyList(t.Capacity), copyList(t.Allocatable)

@@ -141,7 +141,10 @@ func TestLabels(t *testing.T) {
 		})
 	}
 	plain := resolved(t, "m5.large", nil)
-	for _, key := range []string{api.LabelInstanceGPUCount, api.LabelInstanceLocalNVME, api.LabelCapacityReservationID, corev1.LabelWindowsBuild} {
+	for _, key := range []string{
+		api.LabelInstanceGPUCount, api.LabelInstanceLocalNVME, api.LabelCapacityReservationID,
+		corev1.LabelWindowsBuild,
+	} {
 		if r, ok := plain.Requirements[key]; !ok || !r.AllowsAbsent() {
 			t.Errorf("%s, want it not to exist", r)
 		}

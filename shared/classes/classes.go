@@ -35,7 +35,7 @@ func NewResolver(config aws.Config, cluster string) *Resolver {
 
 // Stale reports whether the class must be resolved again before a launch.
 func (r *Resolver) Stale(class *api.EC2NodeClass) bool {
-	return nodeclass.Stale(class) || r.DryRun && class.DeletionTimestamp == nil && nodeclass.Unasked(class.Status)
+	return nodeclass.Stale(class) || r.DryRun && class.DeletionTimestamp == nil && nodeclass.NeedsAuthorization(class.Status)
 }
 
 // Resolve reads what the class selects, writes its status when it has changed, and returns the
@@ -68,7 +68,7 @@ func (r *Resolver) Resolve(
 		return class, fmt.Errorf("resolving ec2nodeclass %q: %w", class.Name, err)
 	}
 	status := nodeclass.Resolve(&class, facts, now)
-	if r.DryRun && class.DeletionTimestamp == nil && nodeclass.Unasked(status) {
+	if r.DryRun && class.DeletionTimestamp == nil && nodeclass.NeedsAuthorization(status) {
 		resolved := class
 		resolved.Status = status
 		facts.Authorization, err = fleet.New(discoverer.EC2, r.cluster).Authorize(ctx, &resolved, discoverer.Cluster)

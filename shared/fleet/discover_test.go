@@ -73,7 +73,10 @@ func TestDiscoverFindsWhatTheClassSelects(t *testing.T) {
 		}
 	}
 	status := nodeclass.Resolve(class(), facts, time.Now())
-	for _, condition := range []string{api.ConditionTypeSubnetsReady, api.ConditionTypeSecurityGroupsReady, api.ConditionTypeAMIsReady, api.ConditionTypeInstanceProfileReady} {
+	for _, condition := range []string{
+		api.ConditionTypeSubnetsReady, api.ConditionTypeSecurityGroupsReady, api.ConditionTypeAMIsReady,
+		api.ConditionTypeInstanceProfileReady,
+	} {
 		if !api.ConditionTrue(status.Conditions, condition) {
 			t.Errorf("%s: %+v", condition, api.GetCondition(status.Conditions, condition))
 		}

@@ -50,7 +50,10 @@ func TestAProfileLiesInItsClassesFolder(t *testing.T) {
 	for _, tag := range output.InstanceProfile.Tags {
 		tags[aws.ToString(tag.Key)] = aws.ToString(tag.Value)
 	}
-	for key, value := range map[string]string{"kubernetes.io/cluster/prod": "owned", "eks:eks-cluster-name": "prod", "topology.kubernetes.io/region": region, "karpenter.k8s.aws/ec2nodeclass": "default"} {
+	for key, value := range map[string]string{
+		"kubernetes.io/cluster/prod": "owned", "eks:eks-cluster-name": "prod",
+		"topology.kubernetes.io/region": region, "karpenter.k8s.aws/ec2nodeclass": "default",
+	} {
 		if tags[key] != value {
 			t.Errorf("tag %s is %q", key, tags[key])
 		}

@@ -99,7 +99,10 @@ func TestDiscoverFindsCapacityReservations(t *testing.T) {
 			"Filter."+string(rune('0'+i))+".Name",
 		)] = given.asked[0].Get("Filter." + string(rune('0'+i)) + ".Value.1")
 	}
-	for name, value := range map[string]string{"tag:team": "a", "tag-key": "use", "owner-id": "123456789012", "instance-match-criteria": "open", "state": "active"} {
+	for name, value := range map[string]string{
+		"tag:team": "a", "tag-key": "use", "owner-id": "123456789012", "instance-match-criteria": "open",
+		"state": "active",
+	} {
 		if filters[name] != value {
 			t.Errorf("filter %s is %q, want %q", name, filters[name], value)
 		}

@@ -1,7 +1,15 @@
-// Package inventory keeps what all functions must know of EC2's offer in
-// ConfigMaps of Whittle's namespace: the catalogue of instance types and prices,
-// the offerings that EC2 has no room for now, the capacity that nodes were seen
-// to have, and what capacity reservations have left.
+// Package inventory stores the facts about EC2's offer that all functions share, in ConfigMaps of
+// Whittle's namespace.
+//
+// There are four: the catalogue of instance types and prices, offerings without capacity, observed
+// memory capacities of nodes, and the free instances of capacity reservations.
+//
+// Its place: functions/catalog writes the catalogue; provision, disrupt, interrupt and lifecycle
+// read all four and add their observations.
+//
+// Invariants: two concurrent writers both get their observations in, because a write that conflicts
+// is repeated on a fresh reading. An unreadable ConfigMap of observations counts as empty, because
+// observations come again. An unreadable catalogue is an error.
 package inventory
 
 import (
@@ -26,19 +34,21 @@ const (
 	unavailableName = "whittle-unavailable-offerings"
 	unavailableKey  = "offerings.json"
 
-	// maximumSize is what Kubernetes takes in one ConfigMap, less what its metadata needs.
+	// maximumSize is Kubernetes' limit for a ConfigMap (1 MiB) without the space for metadata.
+	// https://kubernetes.io/docs/concepts/configuration/configmap/
 	maximumSize = 1<<20 - 16<<10
-	// tries bounds how often a write that met another is repeated.
+	// tries limits the repetitions of a conflicting write.
 	tries = 5
 )
 
-// ErrNoCatalog tells that the catalogue has not been read yet.
+// ErrNoCatalog means that functions/catalog has not written the catalogue yet.
 var ErrNoCatalog = errors.New(
 	"there is no catalogue of instance types yet: the catalog function writes it each hour and after an " +
 		"installation; invoke it now, or read its log",
 )
 
-// Catalog reads the catalogue; ErrNoCatalog when there is none.
+// Catalog reads the catalogue. It returns ErrNoCatalog where there is none, an error with the
+// remedy where it cannot be decoded, and the store's error otherwise.
 func Catalog(ctx context.Context, store Store) (*catalog.Snapshot, error) {
 	stored, err := store.ConfigMap(ctx, catalogName)
 	if err != nil {
@@ -64,7 +74,8 @@ func Catalog(ctx context.Context, store Store) (*catalog.Snapshot, error) {
 	return &snapshot, nil
 }
 
-// PutCatalog replaces the catalogue.
+// PutCatalog replaces the catalogue. It returns an error where the catalogue is too large for a
+// ConfigMap.
 func PutCatalog(ctx context.Context, client *cluster.Client, snapshot *catalog.Snapshot) error {
 	compressed, err := compress(snapshot)
 	if err != nil {
@@ -105,7 +116,7 @@ func compress(snapshot *catalog.Snapshot) ([]byte, error) {
 	return compressed.Bytes(), nil
 }
 
-// replace reads and writes until the write does not meet another's.
+// replace repeats reading and writing until the write does not conflict.
 func replace(readAndWrite func() error) error {
 	var err error
 	for range tries {
@@ -116,14 +127,14 @@ func replace(readAndWrite func() error) error {
 	return err
 }
 
-// Unavailable reads the offerings that EC2 has no room for.
+// Unavailable reads the offerings without capacity.
 func Unavailable(ctx context.Context, client *cluster.Client) (*catalog.Unavailable, error) {
 	unavailable, _, err := readUnavailable(ctx, client)
 	return unavailable, err
 }
 
-// MarkUnavailable adds what is in the marks. Two who write at once both get
-// theirs in: the one that meets the other reads again.
+// MarkUnavailable adds the marks. Concurrent writers both succeed: the one with a conflict reads
+// again. It returns the last conflict after several tries.
 func MarkUnavailable(ctx context.Context, client *cluster.Client, marks *catalog.Unavailable, now time.Time) error {
 	return replace(func() error {
 		known, version, err := readUnavailable(ctx, client)
@@ -142,8 +153,8 @@ func MarkUnavailable(ctx context.Context, client *cluster.Client, marks *catalog
 	})
 }
 
-// readUnavailable takes a ConfigMap that cannot be read for an empty one: what
-// it held runs out within minutes, and a launch finds it out again.
+// readUnavailable treats an unreadable ConfigMap as empty. Its content would expire within minutes,
+// and a launch finds it out again.
 func readUnavailable(ctx context.Context, client *cluster.Client) (*catalog.Unavailable, string, error) {
 	stored, err := client.ConfigMap(ctx, unavailableName)
 	if err != nil {

@@ -106,7 +106,9 @@ func TestACatalogueThatCannotBeReadNamesTheMend(t *testing.T) {
 	if err := writer.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for name, content := range map[string][]byte{"not gzip": []byte("plain"), "not JSON": notJSON.Bytes(), "cut off": notJSON.Bytes()[:notJSON.Len()-9]} {
+	for name, content := range map[string][]byte{
+		"not gzip": []byte("plain"), "not JSON": notJSON.Bytes(), "cut off": notJSON.Bytes()[:notJSON.Len()-9],
+	} {
 		t.Run(name, func(t *testing.T) {
 			object := &corev1.ConfigMap{BinaryData: map[string][]byte{"catalog.json.gz": content}}
 			object.Name = "whittle-catalog"

@@ -16,21 +16,24 @@ const (
 	learnedKey  = "capacities.json"
 )
 
-// Store keeps the ConfigMaps of Whittle's namespace: a cluster.Client.
+// Store reads and writes the ConfigMaps of Whittle's namespace; cluster.Client implements it.
+//
+// ConfigMap returns nil without an error where there is no such ConfigMap. PutConfigMap returns an
+// error for which cluster.IsConflict is true when another writer was faster, or when the version is
+// not the stored one. Both may return errors of throttling and of the connection, which pass.
 type Store interface {
 	ConfigMap(ctx context.Context, name string) (*corev1.ConfigMap, error)
 	PutConfigMap(ctx context.Context, object *corev1.ConfigMap) error
 }
 
-// Learned reads the capacities that nodes have been seen to have.
+// Learned reads the observed capacities of nodes.
 func Learned(ctx context.Context, store Store) (*catalog.Learned, error) {
 	learned, _, err := readLearned(ctx, store)
 	return learned, err
 }
 
-// PutLearned adds what has been seen, and returns all that is known then. Nothing is written unless
-// that tells something new. Two who write at once both get theirs in: the one that meets the other
-// reads again.
+// PutLearned adds observations, and returns all known capacities. It writes nothing where they add
+// nothing. Concurrent writers both succeed: the one with a conflict reads again.
 func PutLearned(ctx context.Context, store Store, seen *catalog.Learned, now time.Time) (*catalog.Learned, error) {
 	var known *catalog.Learned
 	err := replace(func() error {
@@ -48,8 +51,8 @@ func PutLearned(ctx context.Context, store Store, seen *catalog.Learned, now tim
 	return known, err
 }
 
-// readLearned takes a ConfigMap that cannot be read for an empty one: each node that is there tells
-// its capacity again.
+// readLearned treats an unreadable ConfigMap as empty, because the existing nodes are observed
+// again.
 func readLearned(ctx context.Context, store Store) (*catalog.Learned, string, error) {
 	learned := &catalog.Learned{}
 	stored, err := store.ConfigMap(ctx, learnedName)
@@ -62,7 +65,8 @@ func readLearned(ctx context.Context, store Store) (*catalog.Learned, string, er
 	return learned, stored.ResourceVersion, nil
 }
 
-// put writes the value as the one entry of a ConfigMap, which has the version if it was there.
+// put writes the value as the only entry of a ConfigMap. The version is that of the ConfigMap that
+// was read, or empty.
 func put(ctx context.Context, store Store, name, key, version string, value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {

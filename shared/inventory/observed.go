@@ -8,8 +8,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/cluster"
 )
 
-// Observed reads everything that has been learnt of EC2's offer since the catalogue was read;
-// claims are all that there are.
+// Observed reads all observations of EC2's offer since the catalogue was read. The claims must be
+// all claims of the cluster.
 func Observed(ctx context.Context, client *cluster.Client, claims []api.NodeClaim) (catalog.Observed, error) {
 	unavailable, err := Unavailable(ctx, client)
 	if err != nil {

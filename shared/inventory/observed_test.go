@@ -126,7 +126,9 @@ func TestReservationCounts(t *testing.T) {
 }
 
 func TestWhatCannotBeReadIsObservedAgain(t *testing.T) {
-	for name, key := range map[string]string{"whittle-learned-capacity": "capacities.json", "whittle-capacity-reservations": "reservations.json"} {
+	for name, key := range map[string]string{
+		"whittle-learned-capacity": "capacities.json", "whittle-capacity-reservations": "reservations.json",
+	} {
 		for _, text := range []string{"{", "null", "[]", ""} {
 			object := &corev1.ConfigMap{Data: map[string]string{key: text}}
 			object.Name = name

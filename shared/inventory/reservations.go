@@ -12,21 +12,20 @@ import (
 const (
 	reservationsName = "whittle-capacity-reservations"
 	reservationsKey  = "reservations.json"
-	// reservationsFor is how long a count is kept that nobody reads anew: the reservation has gone,
-	// or no class selects it any more.
+	// reservationsFor is the time for which a count is kept that nobody refreshes, because the
+	// reservation ended or no class selects it.
 	reservationsFor = 24 * time.Hour
 )
 
-// Reservations reads how many instances capacity reservations had left, by the reservation's id,
-// each with the time at which EC2 said so: what was launched since then is not in the count.
+// Reservations reads the number of free instances of capacity reservations, by id, each with the
+// time of EC2's answer. Instances launched later are not in the count.
 func Reservations(ctx context.Context, store Store) (map[string]catalog.ReservationCount, error) {
 	counts, _, err := readReservations(ctx, store)
 	return counts, err
 }
 
-// PutReservations notes the counts that EC2 has given at the time read. Of two counts of one
-// reservation the later stays, in whatever order they are written. Without counts nothing is
-// written.
+// PutReservations stores the counts that EC2 gave at the time read. Of two counts of a reservation
+// the later one stays, in any order of writes. Without counts it writes nothing.
 func PutReservations(ctx context.Context, store Store, available map[string]int, read time.Time) error {
 	if len(available) == 0 {
 		return nil
@@ -49,8 +48,8 @@ func PutReservations(ctx context.Context, store Store, available map[string]int,
 	})
 }
 
-// readReservations takes a ConfigMap that cannot be read for an empty one: reservations are not
-// used until they are counted again, within a minute.
+// readReservations treats an unreadable ConfigMap as empty. Reservations are then not used until
+// they are counted again, within a minute.
 func readReservations(ctx context.Context, store Store) (map[string]catalog.ReservationCount, string, error) {
 	counts := map[string]catalog.ReservationCount{}
 	stored, err := store.ConfigMap(ctx, reservationsName)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// al2 puts the user's own parts first and the script that joins the cluster last:
-// cloud-init runs them in order.
+// al2 writes the user's parts first and the script that joins the cluster last, because cloud-init
+// runs them in order.
 // https://github.com/awslabs/amazon-eks-ami/blob/main/templates/al2/runtime/bootstrap.sh
 func al2(s settings, own string) (string, error) {
 	return document(userParts{
@@ -16,8 +16,8 @@ func al2(s settings, own string) (string, error) {
 	}, own, scriptType, []byte(bootstrapScript(s)))
 }
 
-// bootstrapScript calls the script that the image brings. It computes the most
-// pods for the instance type unless it is told not to.
+// bootstrapScript calls the image's script. That script computes maxPods from the instance type,
+// unless a flag disables it.
 func bootstrapScript(s settings) string {
 	words := []string{
 		"/etc/eks/bootstrap.sh", shellWord(s.cluster.Name),
@@ -43,7 +43,7 @@ func bootstrapScript(s settings) string {
 	)
 }
 
-// shellWord quotes a word so that a shell takes it as it is.
+// shellWord quotes a word for a shell.
 func shellWord(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

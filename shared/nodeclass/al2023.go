@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// al2023 puts the user's own parts first and the cluster's NodeConfig last:
-// nodeadm merges them in order, so that the cluster's wins.
+// al2023 writes the user's parts first and the cluster's NodeConfig last. nodeadm merges them in
+// order, so the cluster's NodeConfig wins.
 // https://awslabs.github.io/amazon-eks-ami/nodeadm/
 func al2023(s settings, own string) (string, error) {
 	config, err := nodeConfig(s)
@@ -32,7 +32,7 @@ func al2023(s settings, own string) (string, error) {
 	}, own, nodeConfigType, config)
 }
 
-// nodeConfig is nodeadm's configuration (node.eks.aws/v1alpha1).
+// nodeConfig returns the configuration of nodeadm (node.eks.aws/v1alpha1).
 func nodeConfig(s settings) ([]byte, error) {
 	kubelet := map[string]any{}
 	encoded, err := json.Marshal(s.kubelet)

@@ -9,10 +9,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// Parameters are the SSM parameters that hold the images of the class's alias,
-// by name, for a Kubernetes minor version such as 1.36, each with the variants
-// that its image serves. A class without an alias has none. The error names an
-// alias that AWS publishes no images for.
+// Parameters returns the SSM parameters with the images of the class's alias, by name, each with
+// the variants of its image. The Kubernetes version is a minor version such as 1.36. A class
+// without an alias has no parameters. The error names an alias without published images.
 //
 // https://docs.aws.amazon.com/eks/latest/userguide/retrieve-ami-id.html
 // https://docs.aws.amazon.com/eks/latest/userguide/retrieve-ami-id-bottlerocket.html
@@ -41,8 +40,8 @@ func Parameters(class *api.EC2NodeClass, kubernetes string) (map[string][]Varian
 	return map[string][]Variant{name: {windowsVariant(alias.Family)}}, nil
 }
 
-// supported refuses aliases of which no image is published for the version of
-// Kubernetes: AL2 ended with 1.32, Windows Server 2025 begins with 1.35.
+// supported refuses aliases without images for the Kubernetes version: AL2 ended with 1.32, and
+// Windows Server 2025 begins with 1.35.
 func supported(alias api.Alias, kubernetes string) error {
 	text := strings.ToLower(alias.Family) + "@" + alias.Version
 	switch {
@@ -59,8 +58,7 @@ func supported(alias api.Alias, kubernetes string) error {
 	return nil
 }
 
-// atLeast compares with Kubernetes 1.minor. A version that cannot be read is
-// taken for a new one.
+// atLeast compares with Kubernetes 1.minor. An unreadable version counts as new.
 func atLeast(kubernetes string, minor int) bool {
 	major, rest, _ := strings.Cut(kubernetes, ".")
 	rest, _, _ = strings.Cut(rest, ".")
@@ -89,7 +87,8 @@ func al2023Parameters(version, kubernetes string) map[string][]Variant {
 	return parameters
 }
 
-// al2Parameters: one image of AL2 has the drivers of both kinds of accelerators.
+// al2Parameters returns the parameters of AL2. One of its images has the drivers of both kinds of
+// accelerators.
 func al2Parameters(version, kubernetes string) map[string][]Variant {
 	parameters := map[string][]Variant{}
 	for suffix, variants := range map[string][]Variant{
@@ -106,8 +105,8 @@ func al2Parameters(version, kubernetes string) map[string][]Variant {
 	return parameters
 }
 
-// bottlerocketParameters: releases are tagged with a v that the parameters' names
-// do not have.
+// bottlerocketParameters returns the parameters of Bottlerocket. Its release tags have a v that the
+// parameters' names do not have.
 func bottlerocketParameters(version, kubernetes string) map[string][]Variant {
 	parameters := map[string][]Variant{}
 	version = strings.TrimPrefix(version, "v")

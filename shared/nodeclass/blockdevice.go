@@ -8,15 +8,16 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// BlockDevices are the disks of the class's nodes: its own, or its family's.
-// Images of the family Custom say themselves what they need.
+// BlockDevices returns the disks of the class's nodes, or those of its family. The family Custom
+// has none, because its images define their disks.
 func BlockDevices(class *api.EC2NodeClass) []*api.BlockDeviceMapping {
 	family := class.AMIFamily()
 	switch {
 	case len(class.Spec.BlockDeviceMappings) > 0 || family == api.AMIFamilyCustom:
 		return class.Spec.BlockDeviceMappings
 	case family == api.AMIFamilyBottlerocket:
-		// The operating system's disk, which is read only, and that of images and pods.
+		// The first disk is read-only and holds the operating system. The second holds images and
+		// pods.
 		return []*api.BlockDeviceMapping{volume("/dev/xvda", "4Gi"), volume("/dev/xvdb", "20Gi")}
 	case strings.HasPrefix(family, "Windows"):
 		return []*api.BlockDeviceMapping{volume("/dev/sda1", "50Gi")}

@@ -13,11 +13,11 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// table is one of a TOML document.
+// table is a table of a TOML document.
 type table = map[string]any
 
-// bottlerocket writes the node's settings into those of the user, and wins where
-// both say something. Labels are added to the user's.
+// bottlerocket writes the node's settings into the user's TOML document. The node's settings win,
+// and labels are added to the user's labels.
 // https://bottlerocket.dev/en/os/latest/#/api/settings/kubernetes/
 func bottlerocket(s settings, image api.AMI, own string) (string, error) {
 	document := table{}
@@ -105,9 +105,9 @@ func bottlerocketKubelet(kubernetes table, k api.KubeletConfiguration) {
 	}
 }
 
-// mountInstanceStorage are the commands that join the instance's own disks and
-// put on them what grows. From release 1.46 on the system knows itself what that
-// is; the image's name tells its release.
+// mountInstanceStorage returns the commands that join the instance store disks and move growing
+// data there. From release 1.46 on, Bottlerocket knows that data itself. The image's name contains
+// its release.
 // https://bottlerocket.dev/en/os/latest/#/concepts/bootstrap-commands/
 func mountInstanceStorage(image api.AMI) [][]string {
 	bind := []string{"apiclient", "ephemeral-storage", "bind"}
@@ -117,7 +117,7 @@ func mountInstanceStorage(image api.AMI) [][]string {
 	return [][]string{{"apiclient", "ephemeral-storage", "init"}, bind}
 }
 
-// release finds 1 and 46 in bottlerocket-aws-k8s-1.36-x86_64-v1.46.0-0123abcd.
+// release matches 1 and 46 in bottlerocket-aws-k8s-1.36-x86_64-v1.46.0-0123abcd.
 var release = regexp.MustCompile(`-v(\d+)\.(\d+)\.\d+`)
 
 func bindsByDefault(imageName string) bool {
@@ -130,7 +130,7 @@ func bindsByDefault(imageName string) bool {
 	return major > 1 || major == 1 && minor >= 46
 }
 
-// inside is the table at the path of the document, made if it is not there.
+// inside returns the table at a path of the document, and creates it where needed.
 func inside(document table, path ...string) (table, error) {
 	for i, key := range path {
 		if document[key] == nil {

@@ -13,11 +13,17 @@ import (
 // that names the field, or the node is told its cluster, and the same bytes come
 // of it each time.
 func FuzzUserData(f *testing.F) {
-	for _, own := range []string{"", ownScript, ownMIME, ownTOML, ownPowerShell, "settings = 1", "[settings.kubernetes.node-labels]\na = [1]", "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"\x00\"\n\n--", "--//\n\n--//--"} {
+	for _, own := range []string{
+		"", ownScript, ownMIME, ownTOML, ownPowerShell, "settings = 1",
+		"[settings.kubernetes.node-labels]\na = [1]",
+		"MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"\x00\"\n\n--", "--//\n\n--//--",
+	} {
 		f.Add(own)
 	}
 	f.Fuzz(func(t *testing.T, own string) {
-		for _, name := range []string{api.AMIFamilyAL2, api.AMIFamilyAL2023, api.AMIFamilyBottlerocket, api.AMIFamilyWindows2022} {
+		for _, name := range []string{
+			api.AMIFamilyAL2, api.AMIFamilyAL2023, api.AMIFamilyBottlerocket, api.AMIFamilyWindows2022,
+		} {
 			data, err := UserData(class(own, family(name)), join())
 			if err != nil {
 				if !strings.Contains(err.Error(), "spec.userData: ") {

@@ -12,14 +12,14 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// Hash changes when nodes of the class would be launched otherwise than before,
-// but for what is compared with the nodes themselves: images, subnets, groups and
-// reservations. It is of the version api.EC2NodeClassHashVersion, and the same as
-// Karpenter v1.14 computes: over the spec without the fields that its tags ignore,
-// the AMI family that is in force and the cluster's certificate authority (PEM here,
-// base64 in the hash). Settings of the kubelet that Karpenter has no field for count
-// where there are any. The order of lists and of maps makes no difference, and a
-// field that is empty none from one that is not there.
+// Hash returns a hash that changes when new nodes of the class would differ from old ones, apart
+// from what is compared with the nodes themselves: images, subnets, groups and reservations.
+//
+// It equals the hash of Karpenter v1.14, of the version api.EC2NodeClassHashVersion. It covers the
+// spec without the fields that its tags ignore, the effective AMI family, and the cluster's
+// certificate authority (PEM here, base64 in the hash). Kubelet settings without a field in
+// Karpenter's API are included where there are any. The order of lists and maps does not matter,
+// and an empty field equals a missing one.
 func Hash(class *api.EC2NodeClass, certificateAuthority []byte) (string, error) {
 	parts := []any{
 		class.Spec, cmp.Or(class.AMIFamily(), api.AMIFamilyCustom),
@@ -43,8 +43,8 @@ func hashOptions() *hashstructure.HashOptions {
 	return &hashstructure.HashOptions{SlicesAsSets: true, IgnoreZeroValue: true, ZeroNil: true}
 }
 
-// sortedJSON writes the settings with their keys in order, at every depth, so that equal
-// ones are equal texts.
+// sortedJSON writes the settings with sorted keys at every depth, so that equal settings have equal
+// texts.
 func sortedJSON(settings map[string]json.RawMessage) (string, error) {
 	encoded, err := json.Marshal(settings)
 	if err != nil {

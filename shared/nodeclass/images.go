@@ -14,19 +14,19 @@ import (
 // Image is a machine image that a term selects.
 type Image struct {
 	ID, Name     string
-	Architecture string // as Kubernetes names it: amd64 or arm64
-	// Variants are what the image is known to serve; none tells that nothing is known,
-	// as of an image that is selected by id, name or tag.
+	Architecture string // Kubernetes' name: amd64 or arm64
+	// Variants are the known uses of the image. They are empty for an image that was selected by
+	// id, name or tag.
 	Variants   []Variant
 	Created    time.Time
 	Deprecated bool
 }
 
-// Variant is what an image is made for.
+// Variant is the use that an image is made for.
 type Variant string
 
 const (
-	VariantAny         Variant = ""         // nothing is known
+	VariantAny         Variant = "" // unknown
 	VariantStandard    Variant = "standard" // no accelerator
 	VariantNVIDIA      Variant = "nvidia"
 	VariantNeuron      Variant = "neuron"
@@ -37,9 +37,8 @@ const (
 
 func windowsVariant(family string) Variant { return Variant(strings.ToLower(family)) }
 
-// images keeps the newest image of each architecture and variant; one that is
-// not deprecated goes before one that is. An image that serves two variants is
-// there twice.
+// images keeps the newest image of each architecture and variant, and prefers images that are not
+// deprecated. An image with two variants occurs twice.
 func images(found []Image) []api.AMI {
 	sorted := slices.SortedFunc(slices.Values(found), func(a, b Image) int {
 		return cmp.Or(deprecatedLast(a, b), b.Created.Compare(a.Created), cmp.Compare(a.ID, b.ID))
@@ -72,8 +71,8 @@ func images(found []Image) []api.AMI {
 			}
 		}
 	}
-	// The same facts give the same list. A launch takes the first image that suits a
-	// type: what is not known to suit comes last.
+	// The same facts give the same list. A launch takes the first image that suits a type, so
+	// images of an unknown variant come last.
 	slices.SortStableFunc(chosen, func(a, b choice) int {
 		return cmp.Or(known(a.variant)-known(b.variant), cmp.Compare(a.ID, b.ID), cmp.Compare(a.variant, b.variant))
 	})
@@ -101,7 +100,7 @@ func deprecatedLast(a, b Image) int {
 	return -1
 }
 
-// requirements say on which instance types the image runs.
+// requirements returns the requirements of the instance types that run the image.
 func requirements(architecture string, variant Variant) []corev1.NodeSelectorRequirement {
 	in := func(key, value string) corev1.NodeSelectorRequirement {
 		return corev1.NodeSelectorRequirement{Key: key, Operator: corev1.NodeSelectorOpIn, Values: []string{value}}

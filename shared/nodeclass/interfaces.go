@@ -4,8 +4,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// NetworkInterface is one that an instance is launched with. It carries the
-// template's security groups.
+// NetworkInterface is a network interface of a launch template. It has the template's security
+// groups.
 type NetworkInterface struct {
 	NetworkCard int    `json:"networkCard"`
 	Device      int    `json:"device"`
@@ -24,9 +24,9 @@ const (
 	interfaceTypeEFAOnly = string(api.InterfaceTypeEFAOnly)
 )
 
-// networkInterfaces are those that a template must name: none where the one
-// interface that EC2 makes by itself will do. efa is how many carry traffic of
-// Elastic Fabric Adapters, one on each network card.
+// networkInterfaces returns the interfaces that a template must name. It returns none where EC2's
+// default interface is enough. The argument efa is the number of network cards with an EFA
+// interface.
 func networkInterfaces(class *api.EC2NodeClass, ipv6 bool, efa int) []NetworkInterface {
 	spec := &class.Spec
 	var list []NetworkInterface
@@ -43,7 +43,7 @@ func networkInterfaces(class *api.EC2NodeClass, ipv6 bool, efa int) []NetworkInt
 		}
 	case efa > 0:
 		for card := range efa {
-			// EC2 takes device 0 on the first card alone.
+			// EC2 allows device 0 only on the first card.
 			// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html
 			list = append(list, NetworkInterface{NetworkCard: card, Device: min(card, 1), Type: interfaceTypeEFA})
 		}
@@ -59,7 +59,7 @@ func networkInterfaces(class *api.EC2NodeClass, ipv6 bool, efa int) []NetworkInt
 		if made.NetworkCard > 0 || made.Device > 0 {
 			continue // the instance's addresses are those of its first interface
 		}
-		// EC2 refuses a public address of an instance with several interfaces.
+		// EC2 gives no public address to an instance with several interfaces.
 		if len(list) == 1 {
 			made.PublicAddress = spec.AssociatePublicIPAddress
 		}

@@ -7,9 +7,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// kubeletFlags are the kubelet's command line for the settings, for families that
-// are told no other way. The values are in double quotes, as they go through a
-// shell and, on Linux, through systemd: both split at spaces and read < and %.
+// kubeletFlags returns the kubelet's command line, for families without another way of
+// configuration. The values are in double quotes, because a shell and, on Linux, systemd split them
+// at spaces and interpret < and %.
 // https://kubernetes.io/docs/reference/command-line-tools-reference/kubelet/
 func kubeletFlags(s settings) string {
 	var flags []string
@@ -46,7 +46,7 @@ func kubeletFlags(s settings) string {
 	return strings.Join(flags, " ")
 }
 
-// taintList writes taints as key=value:effect, between commas.
+// taintList returns taints as key=value:effect, with commas between them.
 func taintList(taints []corev1.Taint) string {
 	var list []string
 	for i := range taints {

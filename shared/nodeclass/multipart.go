@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// boundary separates the parts of the multipart user data. nodeadm and
-// cloud-init take any; this is the one that AWS's own examples use.
+// boundary separates the parts of multipart user data. nodeadm and cloud-init accept any boundary;
+// AWS's examples use this one.
 const boundary = "//"
 
 const (
@@ -22,16 +22,15 @@ const (
 	scriptType     = "text/x-shellscript"
 )
 
-// userParts is what a family makes of the user's own user data.
+// userParts is a family's treatment of the user's own user data.
 type userParts struct {
-	// typeOf tells what user data is that is no MIME document.
+	// typeOf returns the content type of user data that is not a MIME document.
 	typeOf func(own string) string
-	// check finds what is wrong with a part.
+	// check returns the problem of a part, or nil.
 	check func(contentType string, body []byte) error
 }
 
-// document writes a MIME document of the user's own parts, and the cluster's one
-// behind them.
+// document writes a MIME document with the user's parts first and the cluster's part last.
 func document(user userParts, own, contentType string, body []byte) (string, error) {
 	var text strings.Builder
 	fmt.Fprintf(&text, "MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=%q\r\n\r\n", boundary)
@@ -51,8 +50,8 @@ func document(user userParts, own, contentType string, body []byte) (string, err
 	return text.String(), nil
 }
 
-// copy writes the user's own user data as parts: those of a MIME document as they
-// are, anything else as one.
+// copy writes the user's own user data: the parts of a MIME document unchanged, and anything else
+// as one part.
 func (u userParts) copy(parts *multipart.Writer, own string) error {
 	if strings.TrimSpace(own) == "" {
 		return nil
@@ -117,8 +116,8 @@ func (u userParts) checkPart(header textproto.MIMEHeader, body []byte) error {
 	return u.check(kind, body)
 }
 
-// checkBoundary refuses a text that would end its part, and might end the
-// document before the cluster's own part.
+// checkBoundary refuses a text that contains the boundary, because it could end the document before
+// the cluster's part.
 func checkBoundary(body string) error {
 	for line := range strings.Lines(body) {
 		if strings.HasPrefix(line, "--"+boundary) {

@@ -7,10 +7,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// nodeConfigVersion begins the documents that nodeadm reads.
+// nodeConfigVersion is the prefix of the apiVersion of nodeadm's documents.
 const nodeConfigVersion = "node.eks.aws/"
 
-// userConfig is what is looked at in a NodeConfig of the user's.
+// userConfig holds the checked fields of a user's NodeConfig.
 type userConfig struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -21,10 +21,10 @@ type userConfig struct {
 	} `json:"spec"`
 }
 
-// isNodeConfig tells that a text is meant to be a NodeConfig, well-formed or not.
+// isNodeConfig reports whether a text is meant to be a NodeConfig, well-formed or not.
 func isNodeConfig(text string) bool {
 	if strings.HasPrefix(strings.TrimSpace(text), "#!") {
-		return false // a script, which may write one
+		return false // a script may contain one
 	}
 	for line := range strings.Lines(text) {
 		key, value, found := strings.Cut(line, ":")
@@ -37,9 +37,9 @@ func isNodeConfig(text string) bool {
 	return false
 }
 
-// checkNodeConfig finds what nodeadm would refuse in a NodeConfig of the user's, and
-// one that was written for another cluster: the cluster's own NodeConfig would win over
-// it, and the node would not be what its owner thinks.
+// checkNodeConfig refuses a user's NodeConfig that nodeadm would refuse, and one for another
+// cluster. The cluster's own NodeConfig would override it, and the node would differ from its
+// owner's intent.
 func checkNodeConfig(text []byte, cluster string) error {
 	var config userConfig
 	if err := yaml.Unmarshal(text, &config); err != nil {

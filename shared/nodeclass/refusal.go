@@ -14,20 +14,25 @@ import (
 // false where EC2 refuses a launch because of it (Refuse), with the reason LaunchRefused,
 // which nothing else has. That word stands, whoever resolves the class meanwhile, until
 // the class's spec or what it selects is another, a launch with the class succeeds
-// (Absolve), or refusalHolds is over: what was wrong may have been mended where nobody
+// (ClearRefusals), or refusalHolds is over: what was wrong may have been mended where nobody
 // sees it, and the next launch tells.
 
-// refusalHolds is for how long a refusal stands at most: Karpenter's pause after a
-// failed validation.
+// A class's conditions have two writers. Resolve writes all of them from the class's spec and the
+// facts of its selection. Refuse sets one to False after EC2 refused a launch because of it, with
+// the reason LaunchRefused. Resolve keeps a refusal until the class's spec or selection changes,
+// until a launch succeeds (ClearRefusals), or until refusalHolds has passed. The fault may have
+// been corrected outside the cluster, and the next launch tells.
+//
+// refusalHolds is Karpenter's pause after a failed validation.
 const refusalHolds = 10 * time.Minute
 
 func isRefusal(condition *metav1.Condition) bool {
 	return condition.Status == metav1.ConditionFalse && condition.Reason == api.ReasonLaunchRefused
 }
 
-// Launchable tells whether a launch may be tried with the class: it is ready, or nothing
-// but refused launches keeps it from being so. Nothing new is planned with a class that
-// is not ready; what was planned before is tried again, now and then.
+// Launchable reports whether a launch may be tried with the class: it is ready, or only refused
+// launches keep it from being ready. Nothing new is planned with a class that is not ready. Earlier
+// plans are tried again from time to time.
 func Launchable(class *api.EC2NodeClass) bool {
 	ready := api.GetCondition(class.Status.Conditions, api.ConditionReady)
 	if ready == nil || ready.Status == metav1.ConditionTrue {
@@ -45,8 +50,8 @@ func Launchable(class *api.EC2NodeClass) bool {
 	return true
 }
 
-// Refuse gives the class's conditions after EC2 has refused a launch because of what the
-// condition stands for, and whether they are others than before.
+// Refuse returns the class's conditions after EC2 refused a launch because of the thing that the
+// condition stands for, and whether they changed.
 func Refuse(class *api.EC2NodeClass, conditionType, message string, now time.Time) ([]metav1.Condition, bool) {
 	conditions := slices.Clone(class.Status.Conditions)
 	changed := api.SetCondition(&conditions, metav1.Condition{
@@ -57,9 +62,9 @@ func Refuse(class *api.EC2NodeClass, conditionType, message string, now time.Tim
 	return conditions, changed
 }
 
-// Absolve gives the class's conditions after a launch with it, and whether they are
-// others than before: none of its refusals is true any more.
-func Absolve(class *api.EC2NodeClass, now time.Time) ([]metav1.Condition, bool) {
+// ClearRefusals returns the class's conditions after a launch with it succeeded, and whether they
+// changed. None of its refusals holds any more.
+func ClearRefusals(class *api.EC2NodeClass, now time.Time) ([]metav1.Condition, bool) {
 	conditions := slices.Clone(class.Status.Conditions)
 	changed := false
 	for i := range conditions {
@@ -77,8 +82,7 @@ func Absolve(class *api.EC2NodeClass, now time.Time) ([]metav1.Condition, bool) 
 	return conditions, changed
 }
 
-// holdRefusals puts the class's refusals that still stand in the place of what was
-// found to be true.
+// holdRefusals restores the class's refusals that still hold.
 func (c conditions) holdRefusals(class *api.EC2NodeClass) {
 	if !sameSelection(&class.Status, c.status) {
 		return
@@ -94,13 +98,13 @@ func (c conditions) holdRefusals(class *api.EC2NodeClass) {
 	}
 }
 
-// sameSelection tells whether two statuses select the same things to launch with.
+// sameSelection reports whether two statuses select the same resources.
 func sameSelection(a, b *api.EC2NodeClassStatus) bool {
 	subnets := func(status *api.EC2NodeClassStatus) (ids []string) {
 		for _, subnet := range status.Subnets {
 			ids = append(ids, subnet.ID)
 		}
-		slices.Sort(ids) // they are in the order of their free addresses
+		slices.Sort(ids) // the lists are in the order of free addresses
 		return ids
 	}
 	groups := func(status *api.EC2NodeClassStatus) (ids []string) {

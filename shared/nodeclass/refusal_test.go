@@ -38,7 +38,10 @@ func TestARefusedLaunchStands(t *testing.T) {
 		}
 		return made
 	}
-	for _, conditionType := range []string{api.ConditionTypeSubnetsReady, api.ConditionTypeAMIsReady, api.ConditionTypeSecurityGroupsReady, api.ConditionTypeInstanceProfileReady, api.ConditionTypeValidationSucceeded} {
+	for _, conditionType := range []string{
+		api.ConditionTypeSubnetsReady, api.ConditionTypeAMIsReady, api.ConditionTypeSecurityGroupsReady,
+		api.ConditionTypeInstanceProfileReady, api.ConditionTypeValidationSucceeded,
+	} {
 		for _, test := range []struct {
 			name   string
 			after  time.Duration
@@ -63,7 +66,7 @@ func TestARefusedLaunchStands(t *testing.T) {
 			{"with another profile", time.Minute, func(_ *api.EC2NodeClass, f *Facts) { f.InstanceProfile = "others" }, false},
 			{
 				"after a launch", time.Minute,
-				func(c *api.EC2NodeClass, _ *Facts) { c.Status.Conditions, _ = Absolve(c, began) }, false,
+				func(c *api.EC2NodeClass, _ *Facts) { c.Status.Conditions, _ = ClearRefusals(c, began) }, false,
 			},
 		} {
 			t.Run(conditionType+" "+test.name, func(t *testing.T) {
@@ -104,7 +107,7 @@ func TestARefusedLaunchStands(t *testing.T) {
 	t.Run("a class that was never refused is not absolved", func(t *testing.T) {
 		made := class("")
 		complete(made)
-		if _, changed := Absolve(resolved(made, good(), began), began); changed {
+		if _, changed := ClearRefusals(resolved(made, good(), began), began); changed {
 			t.Error("it is written")
 		}
 	})

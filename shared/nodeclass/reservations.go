@@ -10,21 +10,20 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// CapacityReservation is a capacity reservation that a term selects, with how
-// many more instances could be launched into it when it was read.
+// CapacityReservation is a selected capacity reservation, with its number of free instances at the
+// time of the reading.
 type CapacityReservation struct {
 	api.CapacityReservation
 	AvailableInstances int
 }
 
-// expiringBefore is how long before its end a capacity block counts as expiring:
-// EC2 begins to end its instances 30 minutes before the end, and a node needs
-// some minutes to be drained before that.
+// expiringBefore is the time before its end at which a capacity block counts as expiring. EC2
+// begins to terminate its instances 30 minutes before the end, and the nodes drain before that.
 // https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-how.html
 const expiringBefore = 40 * time.Minute
 
-// capacityReservations are the status's, by id. An ordinary reservation that
-// ends leaves its instances running, so that only a capacity block expires.
+// capacityReservations returns the reservations of the status, sorted by id. Only capacity blocks
+// expire, because the end of an ordinary reservation leaves its instances running.
 func capacityReservations(found []CapacityReservation, now time.Time) []api.CapacityReservation {
 	sorted := slices.SortedFunc(
 		slices.Values(found), func(a, b CapacityReservation) int { return cmp.Compare(a.ID, b.ID) },
@@ -40,7 +39,7 @@ func capacityReservations(found []CapacityReservation, now time.Time) []api.Capa
 			if made.ReservationType == api.CapacityReservationTypeCapacityBlock && end.Sub(now) <= expiringBefore {
 				made.State = api.CapacityReservationStateExpiring
 			}
-			// The API server keeps whole seconds; anything finer would read as a change.
+			// The API server stores whole seconds. A finer time would look like a change.
 			made.EndTime = &metav1.Time{Time: end.Truncate(time.Second)}
 		}
 		list = append(list, made)

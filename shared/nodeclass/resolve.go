@@ -10,8 +10,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// Facts are what EC2 says of the things that a class selects, and what the
-// cluster's nodes must know to join it.
+// Facts are EC2's answers about the resources that a class selects, and the facts that a node needs
+// to join the cluster.
 type Facts struct {
 	Subnets              []Subnet
 	SecurityGroups       []api.SecurityGroup
@@ -22,17 +22,16 @@ type Facts struct {
 
 	SubnetsProblem, SecurityGroupsProblem, ImagesProblem, InstanceProfileProblem, CapacityReservationsProblem, PlacementGroupProblem Problem
 
-	// Cluster is what a node must know to join: whether user data can be written is
-	// known before any launch.
+	// Cluster is needed to check before any launch whether user data can be written.
 	Cluster Cluster
-	// Authorization is what a dry run of a launch says.
+	// Authorization is the result of the dry runs of a launch.
 	Authorization Authorization
 }
 
-// Problem is what kept a thing from being read, in words for the class's owner.
-// The zero value is none.
+// Problem explains to the class's owner why a resource could not be read. The zero value is no
+// problem.
 type Problem struct {
-	Reason  string // of the condition; empty for the thing's usual one
+	Reason  string // reason of the condition; empty for the usual one
 	Message string
 }
 
@@ -42,7 +41,7 @@ type Subnet struct {
 	FreeAddresses    int
 }
 
-// Resolve gives the class's status by what EC2 says. It changes neither argument.
+// Resolve returns the class's status for EC2's facts. It changes neither argument.
 func Resolve(class *api.EC2NodeClass, facts Facts, now time.Time) api.EC2NodeClassStatus {
 	status := api.EC2NodeClassStatus{
 		Subnets:              subnets(facts.Subnets),
@@ -82,7 +81,7 @@ func Resolve(class *api.EC2NodeClass, facts Facts, now time.Time) api.EC2NodeCla
 	return status
 }
 
-// readyDependents are the conditions that the class's Ready sums up.
+// readyDependents returns the conditions that the class's Ready depends on.
 func readyDependents(class *api.EC2NodeClass) []string {
 	dependsOn := api.EC2NodeClassReadyDependents()
 	if len(class.Spec.CapacityReservationSelectorTerms) > 0 {
@@ -91,7 +90,7 @@ func readyDependents(class *api.EC2NodeClass) []string {
 	return dependsOn
 }
 
-// conditions writes those of a status.
+// conditions writes the conditions of a status.
 type conditions struct {
 	status     *api.EC2NodeClassStatus
 	generation int64
@@ -104,8 +103,8 @@ func (c conditions) set(conditionType string, value metav1.ConditionStatus, reas
 	}, c.now)
 }
 
-// found is true for what was found, and else says why not: by the reading's
-// problem or, when nothing was found, by the given words.
+// found sets a condition to True for a resource that was found. Otherwise the message is the
+// reading's problem or, where nothing was found, the given text.
 func (c conditions) found(conditionType, reason string, reading Problem, found bool, nothing string) {
 	switch {
 	case reading.Message != "":
@@ -117,9 +116,8 @@ func (c conditions) found(conditionType, reason string, reading Problem, found b
 	}
 }
 
-// Stale tells whether the class must be resolved again: its spec has changed
-// since, or it is not ready, or it is ready although it is being deleted. A
-// ready class is refreshed by lifecycle's minute.
+// Stale reports whether the class must be resolved again: its spec changed, it is not ready, or it
+// is ready although it is being deleted. Lifecycle refreshes a ready class each minute.
 func Stale(class *api.EC2NodeClass) bool {
 	ready := api.GetCondition(class.Status.Conditions, api.ConditionReady)
 	if class.DeletionTimestamp != nil {
@@ -128,7 +126,7 @@ func Stale(class *api.EC2NodeClass) bool {
 	return ready == nil || ready.Status != metav1.ConditionTrue || ready.ObservedGeneration != class.Generation
 }
 
-// subnets are in the order of their free addresses, the fullest last.
+// subnets returns the subnets in the order of their free addresses, the most first.
 func subnets(found []Subnet) []api.Subnet {
 	sorted := slices.SortedFunc(slices.Values(found), func(a, b Subnet) int {
 		return cmp.Or(cmp.Compare(b.FreeAddresses, a.FreeAddresses), cmp.Compare(a.ID, b.ID))

@@ -10,42 +10,41 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// LaunchTemplate is the content of an EC2 launch template. Equal contents have
-// equal names, so that a template is shared by all launches that need it and
-// found again by any invocation.
+// LaunchTemplate is the content of an EC2 launch template. Equal contents have equal names, so that
+// all launches share a template and every invocation finds it.
 type LaunchTemplate struct {
 	Name               string                    `json:"-"`
 	ImageID            string                    `json:"imageId"`
 	InstanceProfile    string                    `json:"instanceProfile"`
 	SecurityGroups     []string                  `json:"securityGroups"`
-	UserData           string                    `json:"userData"` // not in base64
+	UserData           string                    `json:"userData"` // without base64
 	BlockDevices       []*api.BlockDeviceMapping `json:"blockDevices"`
 	MetadataOptions    *api.MetadataOptions      `json:"metadataOptions"`
 	DetailedMonitoring bool                      `json:"detailedMonitoring"`
 	CPUOptions         *api.CPUOptions           `json:"cpuOptions,omitempty"`
-	// NetworkInterfaces are none where the instance's one interface needs nothing but
-	// the groups.
+	// NetworkInterfaces are empty where the default interface needs only the security groups.
 	NetworkInterfaces []NetworkInterface `json:"networkInterfaces,omitempty"`
-	// PlacementGroup is the group's id, Partition its partition; zero leaves it to EC2.
+	// PlacementGroup is the group's id, and Partition its partition. Zero leaves the partition to
+	// EC2.
 	PlacementGroup string `json:"placementGroup,omitempty"`
 	Partition      int    `json:"partition,omitempty"`
 	Tenancy        string `json:"tenancy,omitempty"` // empty is default
 	Enclaves       bool   `json:"enclaves,omitempty"`
-	// ReservationID is empty for a launch that must use no reservation, open ones
-	// included.
+	// ReservationID is empty for a launch without any reservation, including open ones.
 	ReservationID   string `json:"reservationId,omitempty"`
 	ReservationType string `json:"reservationType,omitempty"`
 	Interruptible   bool   `json:"interruptible,omitempty"`
-	// SpotRequest tells that the tags are a spot request's as well.
+	// SpotRequest is true where the tags also go to a spot request.
 	SpotRequest bool              `json:"spotRequest,omitempty"`
 	Tags        map[string]string `json:"tags"`
 }
 
-// templatePrefix begins the names of launch templates, as Karpenter's do.
+// templatePrefix is the prefix of the names of launch templates, as in Karpenter.
 const templatePrefix = "karpenter.k8s.aws/"
 
-// Template is the launch template for an image of the class's status. tags are
-// those of the instances' network interfaces and of the template itself.
+// Template returns the launch template for an image of the class's status. The tags are those of
+// the instances' network interfaces and of the template itself. The error names the class and the
+// field.
 func Template(
 	class *api.EC2NodeClass, image api.AMI, join Join, variation Variation, tags map[string]string,
 ) (LaunchTemplate, error) {
@@ -101,8 +100,8 @@ func Template(
 	return template, nil
 }
 
-// place puts the instance into the class's placement group. A class that selects
-// one must not launch outside of it.
+// place puts the instance into the class's placement group. It returns an error where the group is
+// not resolved, because the class must not launch outside it.
 func place(class *api.EC2NodeClass, template *LaunchTemplate, partition int) error {
 	group := class.Status.PlacementGroup
 	switch {

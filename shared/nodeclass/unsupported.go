@@ -7,9 +7,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// Unsupported names the fields of the class that are set and that nodes of its
-// AMI family cannot be given, each with the mend. A node that is launched without
-// them would not be what its owner asked for.
+// Unsupported returns the fields of the class that its AMI family does not support, each with the
+// remedy. A node without them would differ from its owner's intent.
 func Unsupported(class *api.EC2NodeClass) []string {
 	spec := &class.Spec
 	var fields []string

@@ -11,7 +11,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// Cluster is what a node must know to join.
+// Cluster holds the facts that a node needs to join.
 type Cluster struct {
 	Name                 string
 	Endpoint             string
@@ -20,27 +20,26 @@ type Cluster struct {
 	DNS                  string // kube-dns's address; empty leaves it to the node
 }
 
-// IPv6 tells that the cluster's pods and services have IPv6 addresses.
+// IPv6 reports whether the cluster's pods and services have IPv6 addresses.
 func (c Cluster) IPv6() bool { return strings.Contains(c.ServiceCIDR, ":") }
 
-// Join is how one pool's nodes join.
+// Join holds the facts that a node of one pool needs to join.
 type Join struct {
 	Cluster Cluster
 	Labels  map[string]string
 	Taints  []corev1.Taint // in the node's first registration
 }
 
-// MaximumUserData is how many bytes EC2 takes before base64.
+// MaximumUserData is the number of bytes that EC2 accepts, before base64.
 // https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/user-data.html
 const MaximumUserData = 16 << 10
 
-// UserData writes the user data of the class's nodes, not yet in base64, in the
-// language of its AMI family. Errors name the class and the field.
+// UserData returns the user data of the class's nodes, without base64, in the format of its AMI
+// family. Errors name the class and the field.
 //
-// What a kubelet needs to know of its instance type, the most pods and what is
-// kept for the kubelet, is written only where it must be (Variation.Kubelet):
-// nodeadm, AL2's bootstrap.sh and Bottlerocket compute both on the node by the
-// formulas that the planner uses. So one launch template serves all types.
+// The settings that depend on the instance type, maxPods and the reservations for the kubelet, are
+// written only where needed (Variation.Kubelet). nodeadm, AL2's bootstrap.sh and Bottlerocket
+// compute both by the planner's formulas, so one launch template serves all types.
 func UserData(class *api.EC2NodeClass, join Join) (string, error) {
 	return userData(class, api.AMI{}, join, nil)
 }
@@ -73,7 +72,7 @@ func userData(class *api.EC2NodeClass, image api.AMI, join Join, ofType *api.Kub
 	return data, nil
 }
 
-// checkSize refuses user data that EC2 would.
+// checkSize refuses user data that is too long for EC2.
 func checkSize(class *api.EC2NodeClass, data string) error {
 	if len(data) <= MaximumUserData {
 		return nil
@@ -84,13 +83,13 @@ func checkSize(class *api.EC2NodeClass, data string) error {
 	)
 }
 
-// settings are what every family's user data says.
+// settings are the facts in the user data of every family.
 type settings struct {
 	cluster Cluster
 	kubelet api.KubeletConfiguration // with the cluster's DNS where the class has none
 	labels  map[string]string
 	taints  []corev1.Taint
-	raid0   bool // joins the instance's own disks
+	raid0   bool // joins the instance store disks
 }
 
 func settingsOf(class *api.EC2NodeClass, join Join, ofType *api.KubeletConfiguration) settings {
@@ -104,7 +103,7 @@ func settingsOf(class *api.EC2NodeClass, join Join, ofType *api.KubeletConfigura
 	if ofType != nil && ofType.KubeReserved != nil {
 		made.kubelet.KubeReserved = ofType.KubeReserved
 	}
-	// What Windows images keep free has changed with their versions.
+	// The default thresholds of Windows images have changed between versions.
 	if family := class.AMIFamily(); len(made.kubelet.EvictionHard) > 0 || strings.HasPrefix(family, "Windows") {
 		made.kubelet.EvictionHard = api.EvictionHard(family, made.kubelet.EvictionHard)
 	}
@@ -116,10 +115,9 @@ func settingsOf(class *api.EC2NodeClass, join Join, ofType *api.KubeletConfigura
 	return made
 }
 
-// joinLabels are those that a node gives itself. The API server refuses labels of
-// Kubernetes' own domains from it; those are set when the node registers. The
-// kubelet brings all taints with it, so that registering must not put back a
-// startup taint that its owner has taken away by then.
+// joinLabels returns the labels that a node gives itself. The API server refuses labels of
+// Kubernetes' own domains from a node, so lifecycle sets those at registration. The kubelet brings
+// all taints, and registration must not restore a startup taint that its owner has removed.
 func joinLabels(labels map[string]string) map[string]string {
 	own := map[string]string{api.NodeDoNotSyncTaintsLabelKey: "true"}
 	for key, value := range labels {
@@ -133,7 +131,7 @@ func joinLabels(labels map[string]string) map[string]string {
 	return own
 }
 
-// pairs writes a map in the order of its keys, such as cpu=100m,memory=1Gi.
+// pairs returns a map in the order of its keys, such as cpu=100m,memory=1Gi.
 func pairs[V any](values map[string]V, between string) string {
 	var list []string
 	for _, key := range slices.Sorted(maps.Keys(values)) {

@@ -11,16 +11,16 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// Authorization is what a dry run of a launch says of the class.
+// Authorization is the result of the dry runs of a launch.
 type Authorization struct {
-	// Asked tells that there was a dry run. Without one an earlier answer stands.
+	// Asked is true after a dry run. Without one, an earlier result stays.
 	Asked bool
-	// Problem is what EC2 refuses.
+	// Problem is EC2's refusal.
 	Problem Problem
 }
 
-// validation sets ValidationSucceeded: by the class's own fields, then by what it
-// selects, then by what EC2 lets the launch do.
+// validation sets ValidationSucceeded from the class's own fields, then from its selection, then
+// from the dry runs.
 func (c conditions) validation(class *api.EC2NodeClass, facts Facts) {
 	if problem := Check(class, facts); problem.Message != "" {
 		c.set(api.ConditionTypeValidationSucceeded, metav1.ConditionFalse, problem.Reason, problem.Message)
@@ -49,7 +49,7 @@ func (c conditions) validation(class *api.EC2NodeClass, facts Facts) {
 		c.set(api.ConditionTypeValidationSucceeded, metav1.ConditionTrue, "", "")
 	case earlier != nil && earlier.ObservedGeneration == class.Generation &&
 		(isAuthorization(earlier.Reason) || earlier.Status == metav1.ConditionTrue):
-		// Whoever may launch has asked EC2; it stands until they ask again.
+		// The result of an earlier dry run stays until the next one.
 		c.set(api.ConditionTypeValidationSucceeded, earlier.Status, earlier.Reason, earlier.Message)
 	default:
 		c.set(
@@ -59,9 +59,9 @@ func (c conditions) validation(class *api.EC2NodeClass, facts Facts) {
 	}
 }
 
-// Unasked tells whether all is well with the class but that EC2 has not been asked
-// whether its launch is authorized, or has refused it.
-func Unasked(status api.EC2NodeClassStatus) bool {
+// NeedsAuthorization reports whether the class lacks only the result of a dry run, or has a refusal
+// from one.
+func NeedsAuthorization(status api.EC2NodeClassStatus) bool {
 	// Without the group that it names there is no launch to ask about.
 	if group := api.GetCondition(status.Conditions, api.ConditionTypePlacementGroupReady); group != nil &&
 		group.Status == metav1.ConditionFalse {
@@ -71,7 +71,7 @@ func Unasked(status api.EC2NodeClassStatus) bool {
 	return condition != nil && (condition.Reason == api.ReasonDryRunDisabled || isAuthorization(condition.Reason))
 }
 
-// isAuthorization tells that a reason came from a dry run.
+// isAuthorization reports whether a reason comes from a dry run.
 func isAuthorization(reason string) bool {
 	return slices.Contains([]string{
 		api.ReasonCreateFleetAuthCheckFailed, api.ReasonCreateLaunchTemplateAuthCheckFailed,
@@ -79,8 +79,8 @@ func isAuthorization(reason string) bool {
 	}, reason)
 }
 
-// Check finds what is wrong with the class's own fields: what its schema refuses,
-// what its AMI family cannot be told, and user data that cannot be written.
+// Check returns the first problem of the class's own fields: the schema's rules, settings that the
+// AMI family does not support, and user data that cannot be written.
 func Check(class *api.EC2NodeClass, facts Facts) Problem {
 	var reason string
 	var messages []string
@@ -90,7 +90,7 @@ func Check(class *api.EC2NodeClass, facts Facts) Problem {
 		}
 		messages = append(messages, message)
 	}
-	for _, err := range apart(class.Validate()) {
+	for _, err := range joinedErrors(class.Validate()) {
 		add(reasonOf(err), err.Error())
 	}
 	for _, field := range Unsupported(class) {
@@ -104,8 +104,7 @@ func Check(class *api.EC2NodeClass, facts Facts) Problem {
 	return Problem{Reason: reason, Message: strings.Join(messages, "; ")}
 }
 
-// checkUserData writes the user data as a launch would, without the labels and
-// taints that a pool adds to it.
+// checkUserData builds the user data as a launch would, without the labels and taints of a pool.
 func checkUserData(class *api.EC2NodeClass, facts Facts) Problem {
 	if class.AMIFamily() == api.AMIFamilyAL2023 && facts.Cluster.ServiceCIDR == "" {
 		return Problem{api.ReasonClusterCIDRResolutionFailed, fmt.Sprintf(
@@ -121,8 +120,8 @@ func checkUserData(class *api.EC2NodeClass, facts Facts) Problem {
 	return Problem{}
 }
 
-// apart gives the errors that were joined.
-func apart(err error) []error {
+// joinedErrors returns the errors that errors.Join joined.
+func joinedErrors(err error) []error {
 	if err == nil {
 		return nil
 	}
@@ -132,7 +131,7 @@ func apart(err error) []error {
 	return []error{err}
 }
 
-// reasonOf is Karpenter's reason for what is wrong with a field.
+// reasonOf returns Karpenter's reason for a problem of a field.
 func reasonOf(err error) string {
 	var field *api.FieldError
 	if !errors.As(err, &field) {

@@ -199,7 +199,7 @@ func TestAClassWithoutItsPlacementGroupIsNotAskedAbout(t *testing.T) {
 	}
 	for status, want := range map[metav1.ConditionStatus]bool{metav1.ConditionTrue: true, metav1.ConditionFalse: false} {
 		group := metav1.Condition{Type: api.ConditionTypePlacementGroupReady, Status: status}
-		if got := Unasked(api.EC2NodeClassStatus{Conditions: []metav1.Condition{unasked, group}}); got != want {
+		if got := NeedsAuthorization(api.EC2NodeClassStatus{Conditions: []metav1.Condition{unasked, group}}); got != want {
 			t.Errorf("with the group's condition %s it is unasked: %t", status, got)
 		}
 	}

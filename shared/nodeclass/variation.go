@@ -2,30 +2,30 @@ package nodeclass
 
 import "github.com/whittle-dev/whittle/shared/api"
 
-// Variation is what launches of one class and image differ in, so that each needs a launch template
-// of its own. The zero value is an ordinary launch.
+// Variation holds the differences between launches of one class and image. Each variation needs its
+// own launch template. The zero value is an ordinary launch.
 type Variation struct {
-	// ReservationID is the capacity reservation that the instance comes from; empty launches
-	// outside of reservations, open ones too.
+	// ReservationID is the capacity reservation of the instance. Empty launches outside
+	// reservations, including open ones.
 	ReservationID string
-	// ReservationType is the reservation's: default or capacity-block.
+	// ReservationType is default or capacity-block.
 	ReservationType string
-	// Interruptible tells that the reservation's owner may take the instance back.
+	// Interruptible is true where the reservation's owner may reclaim the instance.
 	Interruptible bool
-	// Interfaces is how many network interfaces for EFA the instance gets, one on each network
-	// card. A class with spec.networkInterfaces has its own.
+	// Interfaces is the number of EFA interfaces of the instance, one on each network card. A class
+	// with spec.networkInterfaces overrides it.
 	Interfaces int
-	// Enclaves makes the instance able to run Nitro Enclaves.
+	// Enclaves enables Nitro Enclaves.
 	Enclaves bool
 	// Tenancy is default or dedicated; empty is default.
 	Tenancy string
 	// Partition is the partition of the class's placement group, counted from 1; zero leaves it to
 	// EC2.
 	Partition int
-	// Kubelet is what the kubelet is told of its instance type, before what the class says; nil is
-	// nothing.
+	// Kubelet holds the kubelet settings for the instance type. The class overrides them. Nil is
+	// none.
 	Kubelet *api.KubeletConfiguration
-	// SpotRequest tells that a spot request is made, which then gets the tags as well: EC2 refuses
-	// a tag for what a launch does not make.
+	// SpotRequest is true where the launch makes a spot request, which then gets the tags. EC2
+	// refuses tags for resources that a launch does not make.
 	SpotRequest bool
 }

@@ -11,8 +11,8 @@ const (
 	powershellEnd   = "</powershell>"
 )
 
-// windows writes one PowerShell script: the user's own lines, then the script
-// that joins the cluster. EC2Launch runs one such element of user data.
+// windows writes one PowerShell script with the user's lines first and the script that joins the
+// cluster last. EC2Launch runs one such element of user data.
 // https://docs.aws.amazon.com/eks/latest/userguide/eks-optimized-windows-ami.html
 func windows(s settings, own string) (string, error) {
 	own, err := powershell(own)
@@ -40,8 +40,7 @@ func windows(s settings, own string) (string, error) {
 	return strings.Join(lines, "\n") + "\n", nil
 }
 
-// powershell gives the lines of the user's own script, which may come with the
-// element around it.
+// powershell returns the lines of the user's script, with or without the element around it.
 func powershell(own string) (string, error) {
 	own = strings.TrimSpace(own)
 	if inner, found := strings.CutPrefix(own, powershellBegin); found {
@@ -61,7 +60,7 @@ func powershell(own string) (string, error) {
 	return own, nil
 }
 
-// powershellWord quotes a word so that PowerShell takes it as it is.
+// powershellWord quotes a word for PowerShell.
 func powershellWord(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
 }

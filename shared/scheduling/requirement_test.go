@@ -197,7 +197,9 @@ func TestParseRequirementErrors(t *testing.T) {
 			t.Errorf("got %v, want %s", err, test.want)
 		}
 	}
-	for operator, bound := range map[corev1.NodeSelectorOperator]string{corev1.NodeSelectorOpGt: "9223372036854775807", corev1.NodeSelectorOpLt: "-9223372036854775808"} {
+	for operator, bound := range map[corev1.NodeSelectorOperator]string{
+		corev1.NodeSelectorOpGt: "9223372036854775807", corev1.NodeSelectorOpLt: "-9223372036854775808",
+	} {
 		if r, err := ParseRequirement("k", operator, bound); err != nil || !r.Empty() {
 			t.Errorf("%s %s is %s (%v), want nothing allowed", operator, bound, r, err)
 		}

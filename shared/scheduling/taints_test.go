@@ -62,7 +62,10 @@ func TestToleratesAsKubernetes(t *testing.T) {
 		corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute,
 	}
 	logger := klog.LoggerWithName(klog.Logger{}, "silent")
-	for _, operator := range []corev1.TolerationOperator{"", corev1.TolerationOpEqual, corev1.TolerationOpExists, corev1.TolerationOpLt, corev1.TolerationOpGt, "Near"} {
+	for _, operator := range []corev1.TolerationOperator{
+		"", corev1.TolerationOpEqual, corev1.TolerationOpExists, corev1.TolerationOpLt, corev1.TolerationOpGt,
+		"Near",
+	} {
 		for _, key := range []string{"", "a", "b"} {
 			for _, effect := range append(effects, "") {
 				for _, value := range values {

@@ -67,7 +67,9 @@ func everyRequirement(t *testing.T) map[string]set {
 	}
 	terms = append(terms, api.NodeSelectorRequirementWithMinValues{Key: "key", Operator: corev1.NodeSelectorOpExists},
 		api.NodeSelectorRequirementWithMinValues{Key: "key", Operator: corev1.NodeSelectorOpDoesNotExist})
-	for _, operator := range []corev1.NodeSelectorOperator{corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt, api.NodeSelectorOpGte, api.NodeSelectorOpLte} {
+	for _, operator := range []corev1.NodeSelectorOperator{
+		corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt, api.NodeSelectorOpGte, api.NodeSelectorOpLte,
+	} {
 		for _, bound := range []int64{math.MinInt64, -1, 0, 1, 2, 3, math.MaxInt64} {
 			terms = append(
 				terms,

@@ -13,20 +13,20 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// Assemble puts the objects together as the planner sees them.
+// Assemble builds the planner's snapshot from the objects.
 //
-//   - Pods are those that wait (scheduling.IsProvisionable), those that the scheduler has
-//     not come to yet, and those of leaving nodes that will need a place elsewhere:
-//     their new node is there before they are.
-//   - Nodes are joined with their claims by providerID. A claim without a providerID is
-//     no capacity yet and left out (Unlaunched has those); one without a node is a node
-//     on its way.
-//   - InstanceTypes are what types gives for each NodePool, before NodeOverlays, with the
-//     overlays applied. Every NodePool is in the snapshot: which of them open no node, and
-//     why, the planner says.
+// Pods are pending pods (scheduling.IsProvisionable), pods that the scheduler has not tried yet,
+// and pods of leaving nodes that will need a place elsewhere, so that their new node is ready
+// first.
 //
-// The objects are not changed, and the snapshot shares memory with them. Policies and
-// further well-known labels are left for the caller to set.
+// Nodes are joined with their claims by providerID. A claim without a providerID has no capacity
+// yet and is left out; Unlaunched returns those. A claim without a node is a node in flight.
+//
+// InstanceTypes are the result of types for each NodePool, with the NodeOverlays applied. Every
+// NodePool is in the snapshot, and the planner explains which of them get no node.
+//
+// The objects are not changed, and the snapshot shares memory with them. The caller sets policies
+// and further well-known labels.
 func Assemble(o *Objects, types func(*api.NodePool) []catalog.InstanceType, now time.Time) *plan.Snapshot {
 	s := &plan.Snapshot{
 		NodePools: o.NodePools, NodeClasses: o.NodeClasses, DaemonSets: o.DaemonSets, Namespaces: o.Namespaces,
@@ -53,15 +53,14 @@ func Assemble(o *Objects, types func(*api.NodePool) []catalog.InstanceType, now 
 	return s
 }
 
-// unseenUntil is the age of a pod at which its scheduler is taken to have stopped: a node would
-// stay empty.
+// unseenUntil is the age of a pod at which its scheduler counts as stopped. A node for such a pod
+// would stay empty.
 const unseenUntil = 5 * time.Minute
 
-// unseen tells whether the scheduler has still to look at the pod, which takes it milliseconds as a
-// rule, and half a minute when hundreds of pods come at once. The plan finds room for it where
-// there is some, as the scheduler would. Where a node was taken, it is what became of a pod there:
-// if it were left out until the scheduler gets to it, the room that is on its way for it would be
-// given to others.
+// unseen reports whether the scheduler has not tried the pod yet. That takes milliseconds as a
+// rule, and half a minute when hundreds of pods arrive at once. The plan places such a pod on
+// existing capacity, as the scheduler would. Otherwise the capacity in flight for a pod of a lost
+// node would go to other pods.
 func unseen(pod *corev1.Pod, now time.Time) bool {
 	return scheduling.IsUnseen(pod) && now.Sub(pod.CreationTimestamp.Time) < unseenUntil
 }
@@ -97,9 +96,9 @@ func nodes(o *Objects) []plan.Node {
 	return made
 }
 
-// bound are the pods that take something of a node, by the node's name. They lie in
-// one array of the right size: of a hundred thousand, growing lists would take the
-// memory several times over.
+// bound returns the pods that take resources of a node, by the node's name. They share one array of
+// the exact size, because growing lists would need several times the memory for a hundred thousand
+// pods.
 func bound(o *Objects) map[string][]corev1.Pod {
 	counts, total := map[string]int{}, 0
 	for i := range o.Pods {
@@ -127,9 +126,9 @@ func bound(o *Objects) map[string][]corev1.Pod {
 
 func takesOfNode(pod *corev1.Pod) bool { return pod.Spec.NodeName != "" && !scheduling.IsTerminal(pod) }
 
-// moves tells whether a pod of a leaving node is going to need a place elsewhere. One
-// that nothing evicts would leave a node made for it empty, to be removed and made
-// again without end. What is terminating already is past being held.
+// moves reports whether a pod of a leaving node will need a place elsewhere. A pod that nothing
+// evicts does not count: a node made for it would stay empty, and be removed and made again without
+// end. Protection does not matter for a pod that is terminating already.
 func moves(pod *corev1.Pod, o *Objects, now time.Time) bool {
 	if !scheduling.IsReschedulable(pod) {
 		return false

@@ -13,9 +13,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption/drift"
 )
 
-// Disruption puts the objects together as disruption sees them: the nodes of NodePools,
-// with the pods on them. It gives pools and classes their defaults, and shares memory with
-// the objects. The cluster's certificate authority is part of what a class is hashed to.
+// Disruption builds disruption's snapshot: the nodes of NodePools with the pods on them. It sets
+// the defaults of pools and classes, and shares memory with the objects. The cluster's certificate
+// authority is part of the hash of a class. The error is that of hashing.
 func Disruption(o *Objects, certificateAuthority []byte) (*disruption.Snapshot, error) {
 	s := &disruption.Snapshot{Pools: o.NodePools, Budgets: o.PodDisruptionBudgets}
 	for i := range o.NodePools {
@@ -57,9 +57,9 @@ func Disruption(o *Objects, certificateAuthority []byte) (*disruption.Snapshot, 
 	return s, nil
 }
 
-// Without are the objects as they would be with the claims leaving, and with those gone
-// that are being replaced: where their pods go is taken. What has become of claims since the
-// objects were read is in the disruption's snapshot.
+// Without returns the objects as if the given claims were leaving, and as if replaced claims were
+// gone, because the places of their pods are taken. The disruption's snapshot holds the changes of
+// claims since the objects were read.
 func Without(o *Objects, s *disruption.Snapshot, leaving []*api.NodeClaim, now time.Time) *Objects {
 	leaving = append(s.Replaced(), leaving...)
 	current := map[types.UID]*api.NodeClaim{}

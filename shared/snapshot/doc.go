@@ -1,6 +1,11 @@
-// Package snapshot makes of a cluster's objects what the planner plans from: which
-// pods wait, which node belongs to which claim, which nodes are leaving and which of
-// their pods need a place elsewhere, and what the NodeOverlays make of the instance
-// types. It is pure; where the objects come from, the API server or files, is all the
-// same to it.
+// Package snapshot turns the objects of a cluster into the input of the planner and of disruption:
+// pending pods, nodes joined with their claims, leaving nodes and their pods, and instance types
+// with NodeOverlays applied.
+//
+// Its place: observe reads the objects from the API server and the command line reads them from
+// files; this package assembles them; plan, consolidation and disruption take the result.
+//
+// Invariants:
+//   - It changes no object, except for defaults of pools and classes where a comment says so.
+//   - The same objects and time give the same snapshot, whatever their source and order.
 package snapshot

@@ -8,8 +8,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// NeedsVolumes tells whether a pod to be placed mounts a claim, so that the plan needs
-// the cluster's claims, volumes, storage classes and CSI nodes.
+// NeedsVolumes reports whether a pod to be placed mounts a claim, so that the plan needs the
+// cluster's claims, volumes, storage classes and CSI nodes.
 func NeedsVolumes(s *plan.Snapshot) bool {
 	return slices.ContainsFunc(s.Pods, func(pod corev1.Pod) bool {
 		return slices.ContainsFunc(pod.Spec.Volumes, func(volume corev1.Volume) bool {
@@ -18,9 +18,8 @@ func NeedsVolumes(s *plan.Snapshot) bool {
 	})
 }
 
-// NeedsNamespaces tells whether the plan needs the namespaces' labels: a pod to be
-// placed selects other pods by them, or a running pod's anti-affinity might select a
-// pod to be placed.
+// NeedsNamespaces reports whether the plan needs the namespaces' labels: a pod to be placed selects
+// other pods by them, or a running pod's anti-affinity might select a pod to be placed.
 func NeedsNamespaces(s *plan.Snapshot) bool {
 	if len(s.Pods) == 0 {
 		return false
@@ -41,7 +40,7 @@ func NeedsNamespaces(s *plan.Snapshot) bool {
 
 func selectsNamespaces(term corev1.PodAffinityTerm) bool { return term.NamespaceSelector != nil }
 
-// terms are all of the pod's terms about other pods.
+// terms returns all affinity and anti-affinity terms of the pod.
 func terms(pod *corev1.Pod) []corev1.PodAffinityTerm {
 	affinity := pod.Spec.Affinity
 	if affinity == nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// Objects are those of a cluster that planning looks at, as the API server gives
-// them. All of a kind are there, whatever became of them: Assemble picks.
+// Objects are the objects of a cluster that planning reads, as the API server returns them. Each
+// kind is complete; Assemble selects.
 type Objects struct {
 	Pods                 []corev1.Pod
 	Nodes                []corev1.Node
@@ -19,7 +19,7 @@ type Objects struct {
 	NodeClasses          []api.EC2NodeClass
 	DaemonSets           []appsv1.DaemonSet
 	PodDisruptionBudgets []policyv1.PodDisruptionBudget
-	// Namespaces are read where NeedsNamespaces, the volumes where NeedsVolumes.
+	// Namespaces are needed where NeedsNamespaces, and the objects of volumes where NeedsVolumes.
 	Namespaces             []corev1.Namespace
 	PersistentVolumeClaims []corev1.PersistentVolumeClaim
 	PersistentVolumes      []corev1.PersistentVolume

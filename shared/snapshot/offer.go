@@ -13,30 +13,30 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// Offer is what can be bought for the NodePools: one reading of pools, classes and overlays
-// for whoever plans.
+// Offer holds the NodePools and what can be bought for them: one reading of pools, classes and
+// overlays for provisioning and consolidation.
 type Offer struct {
-	// Pools are those that may get nodes, with their defaults.
+	// Pools are the pools that may get nodes, with their defaults.
 	Pools []api.NodePool
-	// Unusable are the others, with the reason.
+	// Unusable are the other pools, with the reason.
 	Unusable []Unusable
-	// Types are the instance types by NodePool, with the NodeOverlays applied; ClassTypes
-	// those by EC2NodeClass, without, of a refused class too: what was planned with it
-	// before is tried again.
+	// Types are the instance types by NodePool, with the NodeOverlays applied. ClassTypes are those
+	// by EC2NodeClass, without overlays. They include classes whose launches EC2 refused, because
+	// earlier plans are tried again.
 	Types, ClassTypes map[string][]catalog.InstanceType
-	// Problems are what is wrong with NodeOverlays, which then do not count.
+	// Problems are the NodeOverlays that do not apply, with the reason.
 	Problems []catalog.OverlayProblem
 }
 
-// Unusable is a NodePool that gets no nodes. The message says how to mend it, and is empty
-// for one that is being deleted.
+// Unusable is a NodePool that gets no nodes. The message contains the remedy. It is empty for a
+// pool that is being deleted.
 type Unusable struct {
 	Pool            api.NodePool
 	Reason, Message string
 }
 
-// NewOffer reads the objects, with the statuses of the classes as they are. It gives the
-// classes their defaults.
+// NewOffer builds the offer from the objects and the current statuses of the classes. It sets the
+// defaults of the classes.
 func NewOffer(o *Objects, known *catalog.Snapshot, observed catalog.Observed, now time.Time) *Offer {
 	offer := &Offer{ClassTypes: map[string][]catalog.InstanceType{}}
 	for i := range o.NodeClasses {
@@ -60,14 +60,14 @@ func NewOffer(o *Objects, known *catalog.Snapshot, observed catalog.Observed, no
 	return offer
 }
 
-// Assemble is Assemble with what is on offer.
+// Assemble is the function Assemble with the offer's pools and types.
 func (offer *Offer) Assemble(o *Objects, now time.Time) *plan.Snapshot {
 	offered := *o
 	offered.NodePools, offered.NodeOverlays = offer.Pools, nil
 	return Assemble(&offered, func(pool *api.NodePool) []catalog.InstanceType { return offer.Types[pool.Name] }, now)
 }
 
-// unusable says why a pool gets no nodes, or nothing.
+// unusable returns the reason why a pool gets no nodes, or nothing.
 func unusable(pool *api.NodePool, classes []api.EC2NodeClass) (reason, message string) {
 	if pool.DeletionTimestamp != nil {
 		return "", ""
@@ -92,7 +92,7 @@ func unusable(pool *api.NodePool, classes []api.EC2NodeClass) (reason, message s
 	)
 }
 
-// notReady says what keeps the class from being ready.
+// notReady returns the conditions that keep the class from being ready.
 func notReady(class *api.EC2NodeClass) string {
 	var causes []string
 	for _, condition := range class.Status.Conditions {

@@ -8,9 +8,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// Unlaunched are the claims that have no providerID: no instance has been asked for,
-// or who asked did not live to write it down. Those that are being deleted are among
-// them, since there may be an instance to pay for.
+// Unlaunched returns the claims without a providerID: no launch was tried, or a function died
+// before it stored the result. Claims that are being deleted are included, because there may be an
+// instance to pay for.
 func Unlaunched(o *Objects) []*api.NodeClaim {
 	var claims []*api.NodeClaim
 	for i := range o.NodeClaims {
@@ -22,9 +22,8 @@ func Unlaunched(o *Objects) []*api.NodeClaim {
 	return claims
 }
 
-// AddUnlaunched puts the unlaunched claims among the nodes on their way. It is for who
-// launches them before anything else: pods that such a claim was made for must not be
-// planned for twice.
+// AddUnlaunched adds the unlaunched claims as nodes in flight. It is for callers that launch them
+// before anything else, so that their pods are not planned for twice.
 func AddUnlaunched(s *plan.Snapshot, o *Objects) {
 	for _, claim := range Unlaunched(o) {
 		s.Nodes = append(s.Nodes, plan.Node{NodeClaim: claim})

@@ -1,6 +1,9 @@
-// Package status keeps what Whittle says of itself for people to see: the last
-// plan that led to nodes, in the ConfigMap whittle-status of Whittle's namespace.
-// Nothing is decided by it, and without it nothing is missing but the sight of it.
+// Package status stores what Whittle shows people about itself: the last plan with new nodes, in
+// the ConfigMap whittle-status of Whittle's namespace.
+//
+// Its place: provision writes the plan; the console and the command line read it.
+//
+// Invariant: no decision depends on it, so an unreadable ConfigMap counts as no plan.
 package status
 
 import (
@@ -17,30 +20,30 @@ import (
 const (
 	name    = "whittle-status"
 	planKey = "plan.json"
-	// maximumGroups is how many groups of nodes a plan is kept with: they tell what it
-	// is about, and take about 5 kB.
+	// maximumGroups is the number of groups of nodes that a stored plan keeps. They take about 5
+	// kB.
 	maximumGroups = 30
-	// tries bounds how often a write that met another is repeated.
+	// tries limits the repetitions of a conflicting write.
 	tries = 5
 )
 
-// Plan is a plan as people are shown it.
+// Plan is the summary of a plan for people.
 type Plan struct {
 	Time     time.Time `json:"time"`
 	Pods     int       `json:"pods"`               // those that waited
 	Existing int       `json:"existing,omitempty"` // of them, those for nodes that are there or on their way
 	Unplaced int       `json:"unplaced,omitempty"` // of them, those without a place
-	// Nodes are the new ones, those that look alike together, the dearest group first.
+	// Nodes are the new nodes, with equal nodes in one group, the most expensive group first.
 	Nodes []Nodes `json:"nodes"`
-	// More is how many new nodes are in groups beyond those in Nodes.
+	// More is the number of new nodes in groups beyond those in Nodes.
 	More int `json:"more,omitempty"`
-	// PricePerHour is US dollars an hour of the new nodes, LowerBoundPerHour what none
-	// for the same pods can cost less than.
+	// PricePerHour is the price of the new nodes in US dollars an hour. LowerBoundPerHour is a
+	// lower bound of the price of any nodes for the same pods.
 	PricePerHour      float64 `json:"pricePerHour"`
 	LowerBoundPerHour float64 `json:"lowerBoundPerHour"`
 }
 
-// Nodes are new nodes that are alike, each as it is expected to be bought.
+// Nodes is a group of equal new nodes, each with its expected offering.
 type Nodes struct {
 	NodePool     string  `json:"nodePool"`
 	InstanceType string  `json:"instanceType"`
@@ -51,7 +54,7 @@ type Nodes struct {
 	PricePerHour float64 `json:"pricePerHour"` // of all of them, in US dollars
 }
 
-// NewNodes counts the plan's new nodes.
+// NewNodes returns the number of new nodes.
 func (p *Plan) NewNodes() int {
 	count := p.More
 	for _, group := range p.Nodes {
@@ -60,8 +63,8 @@ func (p *Plan) NewNodes() int {
 	return count
 }
 
-// OfBound is the price as a multiple of its lower bound, 1 at the least but for rounding; zero
-// where there is no bound.
+// OfBound returns the price divided by its lower bound. It is at least 1, apart from rounding, and
+// 0 without a bound.
 func (p *Plan) OfBound() float64 {
 	if p.LowerBoundPerHour <= 0 {
 		return 0
@@ -69,14 +72,17 @@ func (p *Plan) OfBound() float64 {
 	return p.PricePerHour / p.LowerBoundPerHour
 }
 
-// Store keeps the ConfigMaps of Whittle's namespace: a cluster.Client.
+// Store reads and writes the ConfigMaps of Whittle's namespace; cluster.Client implements it.
+//
+// ConfigMap returns nil without an error where there is no such ConfigMap. PutConfigMap returns an
+// error for which cluster.IsConflict is true when another writer was faster.
 type Store interface {
 	ConfigMap(ctx context.Context, name string) (*corev1.ConfigMap, error)
 	PutConfigMap(ctx context.Context, object *corev1.ConfigMap) error
 }
 
-// LastPlan reads the last plan; nil when there is none, or none that can be read: the
-// next one replaces it.
+// LastPlan reads the last plan. It returns nil where there is none, or where it cannot be decoded,
+// because the next plan replaces it. The error is the store's.
 func LastPlan(ctx context.Context, store Store) (*Plan, error) {
 	stored, err := store.ConfigMap(ctx, name)
 	if err != nil || stored == nil {
@@ -89,7 +95,8 @@ func LastPlan(ctx context.Context, store Store) (*Plan, error) {
 	return plan, nil
 }
 
-// PutPlan makes the plan the last one. What else the ConfigMap holds stays.
+// PutPlan stores the plan as the last one, and keeps other entries of the ConfigMap. It repeats a
+// conflicting write on a fresh reading, and returns the conflict after several tries.
 func PutPlan(ctx context.Context, store Store, plan Plan) error {
 	if len(plan.Nodes) > maximumGroups {
 		for _, group := range plan.Nodes[maximumGroups:] {

@@ -15,17 +15,15 @@ const (
 
 // Attachment is a volume that a CSI driver attaches to the node of a pod.
 type Attachment struct {
-	// Driver is the driver's name, as CSINodes list it.
+	// Driver is the driver's name, as in CSINodes.
 	Driver string
-	// Volume is the driver's handle of the volume, or "claim NAMESPACE/NAME" for a volume still to
-	// be made.
+	// Volume is the driver's handle of the volume, or "claim NAMESPACE/NAME" for a future volume.
 	Volume string
 }
 
-// Attachments are the volumes of the pod that count against limits, sorted and each once. What is
-// wrong with a claim matters not: where the driver of a volume cannot be told, the volume does not
-// count, which is how Kubernetes' scheduler counts the pods that a node has. Ephemeral volumes that
-// a CSI driver makes of the pod's own definition never count.
+// Attachments returns the distinct volumes of the pod that count against attachment limits, sorted.
+// A volume with an unknown driver does not count, as in kube-scheduler for pods of a node. CSI
+// ephemeral volumes in the pod's definition never count.
 func (index *Index) Attachments(pod *corev1.Pod) []Attachment {
 	var attachments []Attachment
 	for i := range pod.Spec.Volumes {
@@ -54,7 +52,7 @@ func (index *Index) Attachments(pod *corev1.Pod) []Attachment {
 	return slices.Compact(attachments)
 }
 
-// attachmentOf is by the claim's volume, or if there is none yet by its class.
+// attachmentOf uses the claim's volume, or its class where it has no volume yet.
 func (index *Index) attachmentOf(claim *corev1.PersistentVolumeClaim) Attachment {
 	if volume, ok := index.volumes[claim.Spec.VolumeName]; ok {
 		if csi := volume.Spec.CSI; csi != nil {
@@ -76,12 +74,11 @@ func (index *Index) attachmentOf(claim *corev1.PersistentVolumeClaim) Attachment
 	return Attachment{Driver: driver, Volume: "claim " + claimKey(claim.Namespace, claim.Name)}
 }
 
-// migrated is for volumes of the kinds that were once built into Kubernetes, and which a CSI driver
-// attaches today.
+// migrated returns the attachment of an in-tree volume, which a CSI driver attaches today.
 func migrated(ebs *corev1.AWSElasticBlockStoreVolumeSource, portworx *corev1.PortworxVolumeSource) Attachment {
 	switch {
 	case ebs != nil:
-		// The id may be written as a URL with the zone: aws://us-east-1a/vol-0123.
+		// The id may be a URL with the zone: aws://us-east-1a/vol-0123.
 		id := ebs.VolumeID
 		if rest, ok := strings.CutPrefix(id, "aws://"); ok {
 			_, id, _ = strings.Cut(rest, "/")

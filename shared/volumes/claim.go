@@ -7,9 +7,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// claimName is the name of the claim that a pod's volume uses, and whether it uses one: a generic
-// ephemeral volume's claim is made from its template and named after pod and volume
-// (https://kubernetes.io/docs/concepts/storage/ephemeral-volumes/#persistentvolumeclaim-naming).
+// claimName returns the name of the claim of a pod's volume, and whether it has one. The claim of a
+// generic ephemeral volume is named after pod and volume.
+// https://kubernetes.io/docs/concepts/storage/ephemeral-volumes/#persistentvolumeclaim-naming
 func claimName(pod *corev1.Pod, volume *corev1.Volume) (string, bool) {
 	switch {
 	case volume.PersistentVolumeClaim != nil:
@@ -20,8 +20,9 @@ func claimName(pod *corev1.Pod, volume *corev1.Volume) (string, bool) {
 	return "", false
 }
 
-// claimOf is the claim of the pod's volume number i, fit to be used. An ephemeral volume's claim
-// that has not been made yet is what its template will make.
+// claimOf returns the usable claim of the pod's volume number i. For an ephemeral volume without a
+// claim it returns the claim that its template will create. The error gives the problem and its
+// remedy.
 func (index *Index) claimOf(pod *corev1.Pod, i int, name string) (*corev1.PersistentVolumeClaim, error) {
 	ephemeral := pod.Spec.Volumes[i].Ephemeral
 	key := claimKey(pod.Namespace, name)
@@ -61,8 +62,8 @@ func (index *Index) claimOf(pod *corev1.Pod, i int, name string) (*corev1.Persis
 	return claim, nil
 }
 
-// isOwnedBy reports whether the claim was made for the pod. A pod that comes from a manifest has no
-// uid to be known by, so that its name decides.
+// isOwnedBy reports whether the claim was made for the pod. A pod from a manifest has no UID, so
+// its name decides.
 func isOwnedBy(claim *corev1.PersistentVolumeClaim, pod *corev1.Pod) bool {
 	owner := metav1.GetControllerOfNoCopy(claim)
 	if owner == nil {
@@ -74,7 +75,7 @@ func isOwnedBy(claim *corev1.PersistentVolumeClaim, pod *corev1.Pod) bool {
 	return owner.UID == pod.UID
 }
 
-// fromTemplate is the claim that will be made for an ephemeral volume.
+// fromTemplate returns the claim that will be created for an ephemeral volume.
 func fromTemplate(
 	pod *corev1.Pod, name string, template *corev1.PersistentVolumeClaimTemplate,
 ) *corev1.PersistentVolumeClaim {

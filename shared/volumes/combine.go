@@ -12,25 +12,25 @@ import (
 )
 
 const (
-	// maximumAlternatives bounds Need.Alternatives. Those that differ in the values of one label
-	// are one, so that zones and hosts never come near it.
+	// maximumAlternatives limits Need.Alternatives. Alternatives that differ in the values of one
+	// label are merged, so zones and hosts stay far below it.
 	maximumAlternatives = 256
-	// maximumCombinations bounds what is held while the volumes of a pod are combined. What is cut
-	// off can only make the plan forgo a place.
+	// maximumCombinations limits the combinations of the volumes of a pod. The rest is dropped,
+	// which can only hide a possible place.
 	maximumCombinations = 4096
 )
 
-// combination is a place where the volumes that have been looked at can be together.
+// combination is a place that the volumes considered so far have in common.
 type combination struct {
 	requirements scheduling.Requirements
-	// chosen has for each claim that takes a volume that stands ready those it can choose from; no
-	// two can take the same.
+	// chosen holds, for each claim that takes an existing volume, the volumes that it can take. No
+	// two claims can take the same one.
 	chosen [][]*corev1.PersistentVolume
 }
 
-// combine is where all the volumes can be: each option of one with each of the others,
-// contradictions left out. Nil is everywhere. The error names the volume that cannot be where those
-// before it are.
+// combine returns the places that all volumes have in common: each option of one volume with each
+// option of the others, without contradictions. Nil means everywhere. The error names the volume
+// that has no place in common with those before it.
 func combine(places []placement, pick func(*placement) []option) ([]scheduling.Requirements, error) {
 	combinations := []combination{{requirements: scheduling.Requirements{}}}
 	for i := range places {
@@ -58,8 +58,7 @@ func combine(places []placement, pick func(*placement) []option) ([]scheduling.R
 	return alternatives[:min(len(alternatives), maximumAlternatives)], nil
 }
 
-// merged makes one of the options that need no choice of a volume, where they differ in one label
-// alone.
+// merged merges options without a choice of volumes that differ in one label only.
 func merged(options []option) []option {
 	var result []option
 	var free []scheduling.Requirements
@@ -75,8 +74,8 @@ func merged(options []option) []option {
 	}
 	simple := simplify(free)
 	if simple == nil {
-		// A volume that can be made everywhere leaves no reason to choose among those that stand
-		// ready.
+		// A volume that can be created everywhere makes the choice among existing volumes
+		// unnecessary.
 		return []option{{requirements: scheduling.Requirements{}}}
 	}
 	for _, requirements := range simple {
@@ -85,10 +84,10 @@ func merged(options []option) []option {
 	return result
 }
 
-// join adds each option to each combination that it does not contradict.
+// join combines each combination with each option that does not contradict it.
 func join(combinations []combination, options []option) []combination {
-	// Most options of local volumes are for one host each: only those of the combination's own host
-	// need looking at.
+	// Most options of local volumes are for one host each, so only those of the combination's host
+	// matter.
 	byHost := map[string][]int{}
 	all := make([]int, len(options))
 	for i, o := range options {
@@ -124,8 +123,7 @@ func join(combinations []combination, options []option) []combination {
 	return result
 }
 
-// canChoose reports whether each claim can have a volume of its own among those that it can choose
-// from.
+// canChoose reports whether each claim can have a different volume of its list.
 func canChoose(lists [][]*corev1.PersistentVolume) bool {
 	taken := map[*corev1.PersistentVolume]int{}
 	var find func(claim int, seen map[*corev1.PersistentVolume]bool) bool
@@ -167,7 +165,7 @@ func textOfCombinations(combinations []combination) string {
 	return shortened(texts)
 }
 
-// shortened joins the first few texts, each once, and counts the rest.
+// shortened joins the first few distinct texts, and counts the rest.
 func shortened(texts []string) string {
 	const shown = 3
 	slices.Sort(texts)

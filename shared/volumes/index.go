@@ -5,21 +5,21 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 )
 
-// Index finds what pods' volumes refer to. It never changes after New, so that several goroutines
-// may ask it at once.
+// Index resolves the claims, volumes and classes of pods. It never changes after New, so goroutines
+// may share it.
 type Index struct {
 	claims  map[string]*corev1.PersistentVolumeClaim
 	volumes map[string]*corev1.PersistentVolume
 	classes map[string]*storagev1.StorageClass
-	// available are the volumes that any claim that they fit may take, by their class, sorted by
-	// name; reserved those that name their claim, by its key.
+	// available holds the volumes that any matching claim may take, by class and sorted by name.
+	// reserved holds the volumes that name their claim, by its key.
 	available, reserved map[string][]located
-	// defaultClass is what a claim gets that names no class; nil if there is none.
+	// defaultClass is the class of a claim that names none; nil if there is no default.
 	defaultClass *storagev1.StorageClass
 	limits       map[string]map[string]int
 }
 
-// New makes an Index of the objects of a cluster. It keeps pointers to the slices' elements and
+// New returns an Index of the objects of a cluster. It keeps pointers to the slices' elements and
 // changes none of them.
 func New(
 	claims []corev1.PersistentVolumeClaim, volumes []corev1.PersistentVolume, classes []storagev1.StorageClass,
@@ -53,8 +53,8 @@ func New(
 	return index
 }
 
-// Limits is how many volumes of each CSI driver the node can attach, by the driver's name, from the
-// node's CSINode. No limit is known of a driver that is absent, nor of any while the node has no
+// Limits returns the number of volumes that the node can attach for each CSI driver, from its
+// CSINode. A driver that is not in the map has no known limit, and neither has a node without a
 // CSINode. The caller must not change the map.
 func (index *Index) Limits(nodeName string) map[string]int { return index.limits[nodeName] }
 
@@ -71,8 +71,7 @@ func limitsOf(csiNode *storagev1.CSINode) map[string]int {
 
 func claimKey(namespace, name string) string { return namespace + "/" + name }
 
-// classOfVolume is the class that a volume is of; the annotation is the field's old form and still
-// goes before it.
+// classOfVolume returns the volume's class. The older annotation has priority over the field.
 func classOfVolume(volume *corev1.PersistentVolume) string {
 	if class, ok := volume.Annotations[corev1.BetaStorageClassAnnotation]; ok {
 		return class
@@ -80,8 +79,8 @@ func classOfVolume(volume *corev1.PersistentVolume) string {
 	return volume.Spec.StorageClassName
 }
 
-// classOfClaim is the class that a claim names, and whether it names one; an empty name asks for a
-// volume of no class.
+// classOfClaim returns the class that a claim names, and whether it names one. An empty name
+// requests a volume without a class.
 func classOfClaim(claim *corev1.PersistentVolumeClaim) (string, bool) {
 	if class, ok := claim.Annotations[corev1.BetaStorageClassAnnotation]; ok {
 		return class, true
@@ -92,9 +91,9 @@ func classOfClaim(claim *corev1.PersistentVolumeClaim) (string, bool) {
 	return *claim.Spec.StorageClassName, true
 }
 
-// classFor is the class that a claim is of: the one it names, or the default that the API server
-// will write into it. The name is empty if it is of none, the class nil if there is none of the
-// name.
+// classFor returns the name and object of a claim's class: the one that it names, or the default
+// that the API server will set. The name is empty for a claim without a class, and the object is
+// nil where there is no such class.
 func (index *Index) classFor(claim *corev1.PersistentVolumeClaim) (string, *storagev1.StorageClass) {
 	name, named := classOfClaim(claim)
 	if !named {
@@ -106,13 +105,14 @@ func (index *Index) classFor(claim *corev1.PersistentVolumeClaim) (string, *stor
 	return name, index.classes[name]
 }
 
-// isDefault reads the annotation that makes a class the default, by its present and its old name.
+// isDefault reports whether an annotation, by its current or older name, makes the class the
+// default.
 func isDefault(class *storagev1.StorageClass) bool {
 	return class.Annotations["storageclass.kubernetes.io/is-default-class"] == "true" ||
 		class.Annotations["storageclass.beta.kubernetes.io/is-default-class"] == "true"
 }
 
-// preferredDefault says which of two defaults Kubernetes takes: the newer, or the first by name.
+// preferredDefault orders default classes as Kubernetes does: the newest first, then by name.
 func preferredDefault(a, b *storagev1.StorageClass) bool {
 	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
 		return a.CreationTimestamp.After(b.CreationTimestamp.Time)
@@ -120,7 +120,7 @@ func preferredDefault(a, b *storagev1.StorageClass) bool {
 	return a.Name < b.Name
 }
 
-// provisions reports whether volumes of the class are made when a claim asks for one.
+// provisions reports whether volumes of the class are created on demand.
 func provisions(class *storagev1.StorageClass) bool {
 	return class.Provisioner != "" && class.Provisioner != "kubernetes.io/no-provisioner"
 }

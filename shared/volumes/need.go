@@ -10,31 +10,29 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// Need is what the volumes of a pod ask of its node.
+// Need holds the restrictions that the volumes of a pod put on its node.
 type Need struct {
-	// Alternatives are the places where all the volumes can be: the node must meet one of them.
-	// Nil: any node will do. They may be such that no new node meets one: by the host of a volume,
-	// or a requirement of a name out of none.
+	// Alternatives are the places that all the volumes have in common. The node must meet one of
+	// them. Nil means any node. A new node may be able to meet none of them, for example because of
+	// the host of a volume.
 	Alternatives []scheduling.Requirements
-	// ExistingAlternatives are set if a volume is tied to a node that exists: a local volume to its
-	// host, a claim whose volume is being made to the node that the scheduler has selected for it.
-	// As long as a node stands (and is not leaving) that meets one of them, the pod can run on such
-	// nodes alone, and a new node would not help it. If none stands, the volume has gone with its
-	// node and the claim will be made anew or released: then Alternatives, which leave the host out
-	// as Karpenter does, hold for every node, existing ones among them. (Were they to hold for new
-	// nodes alone, each plan would open a further node.)
+	// ExistingAlternatives are set where a volume is tied to an existing node: a local volume to
+	// its host, or a claim to the node for which its volume is being created. While a node that
+	// meets one of them exists and is not leaving, the pod can run on such nodes only, and a new
+	// node would not help. When none exists, the volume was lost with its node, and the claim will
+	// be created again or released. Then Alternatives apply to every node. They leave out the host,
+	// as in Karpenter. If they applied to new nodes only, each plan would launch a further node.
 	ExistingAlternatives []scheduling.Requirements
-	// Attachments count against the limits of the node's drivers, sorted, each once a node however
-	// many pods of the node have it.
+	// Attachments count against the limits of the node's drivers. They are sorted. Several pods of
+	// a node with the same volume count once.
 	Attachments []Attachment
-	// ReadWriteOncePod are the claims, as namespace/name, that only one pod of the cluster may use
-	// at a time: as long as another pod that has a node and has not ended uses one of them, the pod
-	// cannot be scheduled.
+	// ReadWriteOncePod holds the claims, as namespace/name, that only one pod of the cluster may
+	// use at a time. While another pod with a node uses one of them, the pod cannot be scheduled.
 	ReadWriteOncePod []string
 }
 
-// Of is what the pod's volumes ask for. The error says what is wrong with a claim and what mends
-// it; no node can be planned for such a pod.
+// Of returns the need of the pod's volumes. The error gives the problem of a claim and its remedy.
+// No node can be planned for such a pod.
 func (index *Index) Of(pod *corev1.Pod) (Need, error) {
 	var need Need
 	var places []placement

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// bindCompleted is on a claim whose binding is finished, both ways; without it Kubernetes'
-	// scheduler does not take the claim for bound.
+	// bindCompleted is the annotation of a claim whose binding is complete. kube-scheduler requires
+	// it for a bound claim.
 	bindCompleted = "pv.kubernetes.io/bind-completed"
-	// selectedNode is on a claim whose volume is being made, with the name of the node that it is
-	// made for.
+	// selectedNode is the annotation of a claim whose volume is being created, with the name of the
+	// node.
 	selectedNode = "volume.kubernetes.io/selected-node"
 	// nodeNameKey is the key of requirements on a node's name (scheduling.FromNodeSelectorTerm).
 	nodeNameKey = "metadata.name"
@@ -23,21 +23,20 @@ const (
 // option is a place where one claim's volume can be.
 type option struct {
 	requirements scheduling.Requirements
-	// candidates are the volumes that the claim would take one of at this place; none if it has its
-	// volume, or one will be made.
+	// candidates are the volumes of which the claim would take one at this place. They are empty
+	// where the claim has its volume, or one will be created.
 	candidates []*corev1.PersistentVolume
 }
 
-// placement is where a claim's volume can be; nil lists are no restriction.
+// placement holds the places of a claim's volume. Nil lists are no restriction.
 type placement struct {
 	volume string
-	// anywhere holds for a node whatever its host is; existing is set where the host matters
-	// (Need.ExistingAlternatives).
+	// anywhere applies to nodes without regard to their host. existing is set where the host
+	// matters (Need.ExistingAlternatives).
 	anywhere, existing []option
 }
 
-// place says where the claim's volume can be. The error says what keeps it from being used, and
-// what mends that.
+// place returns the places of the claim's volume. The error gives the problem and its remedy.
 func (index *Index) place(claim *corev1.PersistentVolumeClaim) (placement, error) {
 	if claim.Spec.VolumeName != "" {
 		return index.placeBound(claim)
@@ -77,7 +76,7 @@ func provisionerText(class *storagev1.StorageClass) string {
 	return "a PersistentVolume that fits"
 }
 
-// placeBound is where the volume is that a claim is bound to.
+// placeBound returns the place of the volume that a claim is bound to.
 func (index *Index) placeBound(claim *corev1.PersistentVolumeClaim) (placement, error) {
 	volume, ok := index.volumes[claim.Spec.VolumeName]
 	switch {
@@ -121,8 +120,8 @@ func (index *Index) placeBound(claim *corev1.PersistentVolumeClaim) (placement, 
 	return place, nil
 }
 
-// placeUnbound is where a volume can be that waits for its first pod: where one stands ready that
-// fits the claim, or where the class lets one be made.
+// placeUnbound returns the places of a volume that waits for its first pod: those of existing
+// volumes that fit the claim, and those where the class creates one.
 func (index *Index) placeUnbound(
 	claim *corev1.PersistentVolumeClaim, class *storagev1.StorageClass,
 ) (placement, error) {
@@ -137,8 +136,8 @@ func (index *Index) placeUnbound(
 	node, selected := claim.Annotations[selectedNode]
 	switch {
 	case selected && provisions(class):
-		// The volume is being made. Where it cannot be, or the node is gone, the annotation is
-		// taken away again.
+		// The volume is being created. Where that fails, or the node is gone, the annotation is
+		// removed.
 		place := placement{anywhere: made}
 		for _, o := range made {
 			requirements := o.requirements.Clone()
@@ -147,8 +146,7 @@ func (index *Index) placeUnbound(
 		}
 		return place, nil
 	case provisions(class):
-		// Volumes tied to hosts keep them: they are one more way for existing nodes, and none for
-		// new ones.
+		// Volumes tied to hosts offer existing nodes one more place, and new nodes none.
 		return placement{anywhere: append(ready, made...)}, nil
 	}
 	var place placement
@@ -160,8 +158,8 @@ func (index *Index) placeUnbound(
 		}
 	}
 	if len(ready) == 0 || place.existing != nil {
-		// The class makes no volumes, but what makes local volumes of a node's disks runs on new
-		// nodes as well.
+		// The class creates no volumes, but the provisioner of local volumes also runs on new
+		// nodes.
 		place.anywhere = append(place.anywhere, made...)
 	}
 	return place, nil

@@ -12,17 +12,17 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// located is a volume that waits for a claim, with the places where it can be reached.
+// located is a volume without a claim, with the places from which it can be reached.
 type located struct {
 	volume *corev1.PersistentVolume
 	terms  []scheduling.Requirements
-	// places has for each term a text by which equal places are told.
+	// places holds a text for each term, which is equal for equal places.
 	places []string
 }
 
-// locate finds the volumes that claims may be bound to. One that no node can reach, or that goes,
-// is for nobody. A volume from a manifest has no phase yet; it is available as soon as it is
-// created.
+// locate finds the volumes to which claims may be bound. It skips volumes that no node can reach,
+// and volumes that are being deleted. A volume from a manifest has no phase yet, and counts as
+// available.
 func (index *Index) locate(volumes []corev1.PersistentVolume) {
 	for i := range volumes {
 		volume := &volumes[i]
@@ -37,8 +37,8 @@ func (index *Index) locate(volumes []corev1.PersistentVolume) {
 		l := located{volume: volume, terms: terms}
 		if free {
 			for _, requirements := range terms {
-				// A host's name means another thing for a volume that is a part of the host: the
-				// two do not share a place.
+				// A host's name restricts a host's own volume in another way, so the two never
+				// share a place.
 				l.places = append(l.places, fmt.Sprint(isOnHost(volume), signature(requirements, "")))
 			}
 			class := classOfVolume(volume)
@@ -56,9 +56,9 @@ func (index *Index) locate(volumes []corev1.PersistentVolume) {
 	}
 }
 
-// ready are the places of the volumes that exist and that the claim could be bound to, those that
-// share a place in one option, in the order of the volumes' names. A volume that names the claim
-// leaves no choice of another.
+// ready returns the places of existing volumes to which the claim could be bound, with volumes of
+// the same place in one option, in the order of the volumes' names. A volume that names the claim
+// is the only choice.
 func (index *Index) ready(claim *corev1.PersistentVolumeClaim, class string) ([]option, error) {
 	for _, l := range index.reserved[claimKey(claim.Namespace, claim.Name)] {
 		uid := l.volume.Spec.ClaimRef.UID
@@ -101,8 +101,7 @@ func (index *Index) ready(claim *corev1.PersistentVolumeClaim, class string) ([]
 	return options, nil
 }
 
-// fits reports whether the volume is large enough for the claim, and of the volume mode and
-// attributes class that it asks for.
+// fits reports whether the volume has the claim's size, volume mode and attributes class.
 func fits(claim *corev1.PersistentVolumeClaim, volume *corev1.PersistentVolume) bool {
 	size, asked := volume.Spec.Capacity[corev1.ResourceStorage], claim.Spec.Resources.Requests[corev1.ResourceStorage]
 	return size.Cmp(asked) >= 0 && volumeMode(claim.Spec.VolumeMode) == volumeMode(volume.Spec.VolumeMode) &&

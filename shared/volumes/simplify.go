@@ -8,8 +8,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// simplify gives alternatives that mean the same, and fewer: those that differ in the values of one
-// label become one, and those that another includes go. Nil is that everything is allowed.
+// simplify returns fewer alternatives with the same meaning. It merges those that differ in the
+// values of one label, and drops those that another one includes. Nil allows everything.
 func simplify(alternatives []scheduling.Requirements) []scheduling.Requirements {
 	for {
 		before := len(alternatives)
@@ -27,7 +27,7 @@ func simplify(alternatives []scheduling.Requirements) []scheduling.Requirements 
 		}
 	}
 	if len(alternatives) > maximumCombinations/4 {
-		return alternatives // comparing each with each would take longer than it is worth
+		return alternatives // comparing all pairs would take too long
 	}
 	var result []scheduling.Requirements
 	for i, a := range alternatives {
@@ -45,7 +45,7 @@ func simplify(alternatives []scheduling.Requirements) []scheduling.Requirements 
 	return result
 }
 
-// uniteBy makes one alternative of those that list values for the key and are otherwise the same.
+// uniteBy merges alternatives that list values for the key and are otherwise equal.
 func uniteBy(key string, alternatives []scheduling.Requirements) []scheduling.Requirements {
 	var result []scheduling.Requirements
 	first := map[string]int{}
@@ -73,14 +73,14 @@ func uniteBy(key string, alternatives []scheduling.Requirements) []scheduling.Re
 	return result
 }
 
-// listed are the values of a requirement that is a list of them and no more; of the zero
-// Requirement it is none.
+// listed returns the values of a requirement that is a plain list, and whether it is one. The zero
+// Requirement is not.
 func listed(r scheduling.Requirement) ([]string, bool) {
 	values, ok := r.Values()
 	return values, ok && len(values) > 0 && !r.AllowsAbsent()
 }
 
-// includes reports whether every node that b allows, a allows too.
+// includes reports whether a allows every node that b allows.
 func includes(a, b scheduling.Requirements) bool {
 	for key, wide := range a {
 		narrow, ok := b[key]
@@ -102,7 +102,7 @@ func keysOf(alternatives []scheduling.Requirements) []string {
 	return slices.Compact(keys)
 }
 
-// signature is the same for requirements that are equal, the one on the key except left out.
+// signature returns a text that is equal for equal requirements, without the one on the given key.
 func signature(requirements scheduling.Requirements, except string) string {
 	var text strings.Builder
 	for _, key := range requirements.Keys() {

@@ -10,8 +10,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// termsOf are the places where a volume can be reached: the terms of its node affinity, each
-// narrowed by the zone and region that its labels name. One empty term is every place.
+// termsOf returns the places from which a volume can be reached: the terms of its node affinity,
+// each restricted by its zone and region labels. One empty term means every place.
 func termsOf(volume *corev1.PersistentVolume) ([]scheduling.Requirements, error) {
 	labels := topologyLabels(volume)
 	if volume.Spec.NodeAffinity == nil || volume.Spec.NodeAffinity.Required == nil {
@@ -43,14 +43,17 @@ func termsOf(volume *corev1.PersistentVolume) ([]scheduling.Requirements, error)
 	return terms, nil
 }
 
-// topologyLabels are the requirements of a volume's zone and region labels, the form before node
-// affinity: several values stand in one label, separated by two underscores
-// (https://kubernetes.io/docs/reference/labels-annotations-taints/#topologykubernetesiozone). A
-// label with an empty value among them counts for nothing.
+// topologyLabels returns the requirements of a volume's zone and region labels, which precede node
+// affinity. One label may hold several values, separated by two underscores. A label with an empty
+// value among them is ignored.
+// https://kubernetes.io/docs/reference/labels-annotations-taints/#topologykubernetesiozone
 func topologyLabels(volume *corev1.PersistentVolume) scheduling.Requirements {
 	requirements := scheduling.Requirements{}
 next:
-	for _, key := range []string{corev1.LabelFailureDomainBetaZone, corev1.LabelFailureDomainBetaRegion, corev1.LabelTopologyZone, corev1.LabelTopologyRegion} {
+	for _, key := range []string{
+		corev1.LabelFailureDomainBetaZone, corev1.LabelFailureDomainBetaRegion, corev1.LabelTopologyZone,
+		corev1.LabelTopologyRegion,
+	} {
 		label, ok := volume.Labels[key]
 		if !ok {
 			continue
@@ -66,8 +69,8 @@ next:
 	return requirements
 }
 
-// topologiesOf are the places where volumes of the class can be made. One empty option is every
-// place.
+// topologiesOf returns the places where volumes of the class can be created. One empty option means
+// every place.
 func topologiesOf(class *storagev1.StorageClass) ([]option, error) {
 	if len(class.AllowedTopologies) == 0 {
 		return []option{{requirements: scheduling.Requirements{}}}, nil
@@ -91,12 +94,13 @@ func topologiesOf(class *storagev1.StorageClass) ([]option, error) {
 	return options, nil
 }
 
-// isOnHost reports whether a volume is a part of the host it is on, and so goes with it.
+// isOnHost reports whether a volume is part of its host, and is lost with it.
 func isOnHost(volume *corev1.PersistentVolume) bool {
 	return volume.Spec.Local != nil || volume.Spec.HostPath != nil
 }
 
-// withoutHost leaves out what names the host itself. It is the same map if nothing does.
+// withoutHost removes the requirements on the host itself. It returns the same map where there are
+// none.
 func withoutHost(requirements scheduling.Requirements) scheduling.Requirements {
 	_, byLabel := requirements[corev1.LabelHostname]
 	_, byName := requirements[nodeNameKey]

@@ -36,7 +36,7 @@ type Launched struct {
 func Answered(in Launched, answer Answer, now time.Time) ([]Step, error) {
 	steps := []Step{LeaveOut{answer.Short}}
 	steps = append(steps, advise(in.Pool, answer.Short)...)
-	if _, refused := nodeclass.Absolve(in.Class, now); refused && len(answer.Instances) > 0 {
+	if _, refused := nodeclass.ClearRefusals(in.Class, now); refused && len(answer.Instances) > 0 {
 		steps = append(steps, ClearRefusal{})
 	}
 	assignments, rest, err := assign(in, answer.Instances, now)

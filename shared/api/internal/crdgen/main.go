@@ -46,7 +46,9 @@ func run(output string) error {
 	if err := os.MkdirAll(output, 0o755); err != nil {
 		return err
 	}
-	for _, resource := range []string{api.NodePoolResource, api.NodeClaimResource, api.EC2NodeClassResource, api.NodeOverlayResource} {
+	for _, resource := range []string{
+		api.NodePoolResource, api.NodeClaimResource, api.EC2NodeClassResource, api.NodeOverlayResource,
+	} {
 		if err := write(folder, output, resource); err != nil {
 			return fmt.Errorf("writing the definition of %s: %w", resource, err)
 		}
