@@ -89,7 +89,7 @@ func (c *checks) starting(n *fleet.Node) fleet.Refusal {
 
 // pool refuses nodes whose NodePool cannot be consolidated.
 func (c *checks) pool(n *fleet.Node) fleet.Refusal {
-	message := ""
+	var message string
 	switch {
 	case n.Pool == nil:
 		message = fmt.Sprintf("its NodePool %q does not exist", n.Source.NodeClaim.Labels[api.NodePoolLabelKey])
