@@ -9,13 +9,13 @@ import (
 
 // Repairer corrects the placements of a plan in progress.
 type Repairer struct {
-	work     *workload.Workload
-	offers   *offering.Index
-	state    *placement.State
-	topology *topology.Topology
+	work   *workload.Workload
+	offers *offering.Index
+	state  *placement.State
+	domain *topology.Topology
 }
 
-// New returns a Repairer for the placements in state, whose constraints topology measures.
-func New(state *placement.State, topology *topology.Topology) *Repairer {
-	return &Repairer{work: state.Work, offers: state.Offers, state: state, topology: topology}
+// New returns a Repairer for the placements in state, whose constraints domain measures.
+func New(state *placement.State, domain *topology.Topology) *Repairer {
+	return &Repairer{work: state.Work, offers: state.Offers, state: state, domain: domain}
 }

@@ -4,52 +4,54 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/planner/offering"
 	"github.com/whittle-dev/whittle/shared/planner/placement"
 	"github.com/whittle-dev/whittle/shared/planner/workload"
-
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// nodeFilter are the nodes that count for the spreads of shapes which ask for the same nodes: see nodeAffinityPolicy and nodeTaintsPolicy.
+// nodeFilter selects the nodes that count for a spread, by nodeAffinityPolicy and nodeTaintsPolicy.
+// Pod groups that ask for the same nodes share a filter.
 type nodeFilter struct {
 	name string
-	// strict are the requirements of which a node has to meet one; nil if any node does.
-	strict []scheduling.Requirements
-	// tolerations are those by which a node has to be tolerated, if honorTaints.
+	// required are requirements of which a node has to meet one; nil if any node counts.
+	required []scheduling.Requirements
+	// tolerations must tolerate the node's taints if honorTaints is set.
 	tolerations []corev1.Toleration
 	honorTaints bool
-	// keys are those that a node must have, since the shapes have several constraints: Kubernetes passes over nodes that lack one of them.
+	// keys are topology keys that a node must have. Kubernetes passes over nodes without the keys of
+	// all the pod's required spreads.
 	keys []string
-	// placement is that of the shapes, admitted what admits found by placement.
-	placement string
-	admitted  map[string]bool
+	// nodeTermsKey is that of the groups; admitted remembers admits by the other group's key.
+	nodeTermsKey string
+	admitted     map[string]bool
 }
 
-// filterOf are the nodes that count for a spread of the shape's; nil for all.
-func (p *Topology) filterOf(s *workload.Group, term *workload.SpreadTerm) *nodeFilter {
-	f := &nodeFilter{honorTaints: term.HonorTaints, tolerations: s.Tolerations, placement: s.NodeTermsKey}
-	if !term.IgnoreAffinity && (s.Required.Len() != 1 || len(s.Required.List()[0]) > 0) {
-		f.strict = s.Required.List()
+// filterOf returns the filter of a spread of the group; nil if all nodes count.
+func (t *Topology) filterOf(g *workload.Group, term *workload.SpreadTerm) *nodeFilter {
+	f := &nodeFilter{honorTaints: term.HonorTaints, tolerations: g.Tolerations, nodeTermsKey: g.NodeTermsKey}
+	if !term.IgnoreAffinity && (g.Required.Len() != 1 || len(g.Required.List()[0]) > 0) {
+		f.required = g.Required.List()
 	}
-	for i := range s.Topology.Spread {
-		if other := &s.Topology.Spread[i]; !other.Preferred && !term.Preferred && other.Key != term.Key && other.Key != corev1.LabelHostname {
+	for i := range g.Topology.Spread {
+		other := &g.Topology.Spread[i]
+		if !other.Preferred && !term.Preferred && other.Key != term.Key && other.Key != corev1.LabelHostname {
 			f.keys = append(f.keys, other.Key)
 		}
 	}
-	if f.strict == nil && !f.honorTaints && len(f.keys) == 0 {
+	if f.required == nil && !f.honorTaints && len(f.keys) == 0 {
 		return nil
 	}
 	slices.Sort(f.keys)
-	f.name = fmt.Sprint(term.IgnoreAffinity, term.HonorTaints, f.keys, s.NodeTermsKey)
-	if known, ok := p.Counts.filters[f.name]; ok {
+	f.name = fmt.Sprint(term.IgnoreAffinity, term.HonorTaints, f.keys, g.NodeTermsKey)
+	if known, ok := t.memo.filters[f.name]; ok {
 		return known
 	}
 	f.admitted = map[string]bool{}
-	p.Counts.filters[f.name] = f
+	t.memo.filters[f.name] = f
 	return f
 }
 
@@ -74,47 +76,52 @@ func (f *nodeFilter) counts(node *plan.Node) bool {
 	if f.honorTaints && !scheduling.ToleratesAll(node.Taints(), f.tolerations) {
 		return false
 	}
-	return f.strict == nil || slices.ContainsFunc(f.strict, func(a scheduling.Requirements) bool { return labels.IsCompatible(a, scheduling.UndefinedIsAbsent) })
-}
-
-// countsPlanned reports whether pods on a planned node are going to count, as it is now. A nil filter counts all.
-func (f *nodeFilter) countsPlanned(p *placement.State, n *placement.PlannedNode) bool {
-	if f == nil {
-		return true
-	}
-	pool := p.Offers.PoolTypeOf(n.Offering).Pool
-	if f.honorTaints && !scheduling.ToleratesAll(pool.NodePool.Spec.Template.Spec.Taints, f.tolerations) ||
-		slices.ContainsFunc(f.keys, func(key string) bool { return p.PlannedValue(n, key) == "" }) {
-		return false
-	}
-	return f.strict == nil || slices.ContainsFunc(f.strict, func(a scheduling.Requirements) bool {
-		set, _ := p.Offers.Feasibilities.Meeting(pool, a)
-		return set != nil && set.Has(n.Offering) && offering.Intersect(n.Resolved.Labels(), a) && settlesOn(p, n, a)
+	return f.required == nil || slices.ContainsFunc(f.required, func(r scheduling.Requirements) bool {
+		return labels.IsCompatible(r, scheduling.UndefinedIsAbsent)
 	})
 }
 
-// settlesOn reports whether the labels that the node's claim has to settle come out as the requirements want them.
-func settlesOn(p *placement.State, n *placement.PlannedNode, a scheduling.Requirements) bool {
-	for key, want := range a {
+// countsPlanned reports whether pods on a planned node will count, as the node is now. A nil filter
+// counts all.
+func (f *nodeFilter) countsPlanned(state *placement.State, n *placement.PlannedNode) bool {
+	if f == nil {
+		return true
+	}
+	pool := state.Offers.PoolTypeOf(n.Offering).Pool
+	if f.honorTaints && !scheduling.ToleratesAll(pool.NodePool.Spec.Template.Spec.Taints, f.tolerations) {
+		return false
+	}
+	if slices.ContainsFunc(f.keys, func(key string) bool { return state.PlannedValue(n, key) == "" }) {
+		return false
+	}
+	return f.required == nil || slices.ContainsFunc(f.required, func(r scheduling.Requirements) bool {
+		set, _ := state.Offers.Feasibilities.Meeting(pool, r)
+		return set != nil && set.Has(n.Offering) && offering.Intersect(n.Resolved.Labels(), r) && resolvesTo(state, n, r)
+	})
+}
+
+// resolvesTo reports whether the custom labels that the node's claim resolves meet the requirements.
+func resolvesTo(state *placement.State, n *placement.PlannedNode, requirements scheduling.Requirements) bool {
+	for key, r := range requirements {
 		if scheduling.IsWellKnown(key) || offering.IsOfferingKey(key) {
 			continue
 		}
-		if value := p.PlannedValue(n, key); value != "" && !want.Has(value) {
+		if value := state.PlannedValue(n, key); value != "" && !r.Has(value) {
 			return false
 		}
 	}
 	return true
 }
 
-// admits reports whether the demand's pods may come to be on nodes that count.
+// admits reports whether the demand's pods may land on nodes that count.
 func (f *nodeFilter) admits(d *placement.Demand) bool {
-	if f.strict == nil || d.Group.NodeTermsKey == f.placement {
+	if f.required == nil || d.Group.NodeTermsKey == f.nodeTermsKey {
 		return true
 	}
 	if known, ok := f.admitted[d.Group.NodeTermsKey]; ok {
 		return known
 	}
-	admitted := workload.Combine(d.Group.Required.List(), f.strict) != nil
+	admitted := workload.Combine(d.Group.Required.List(), f.required) != nil
 	f.admitted[d.Group.NodeTermsKey] = admitted
 	return admitted
 }

@@ -1,0 +1,71 @@
+package repair
+
+import (
+	"slices"
+
+	"github.com/whittle-dev/whittle/shared/planner/placement"
+	"github.com/whittle-dev/whittle/shared/planner/topology"
+)
+
+// RetractViolations takes back the units whose spread or affinity no longer holds because other pods
+// landed elsewhere, or opened a domain. It reports whether there were any.
+func (r *Repairer) RetractViolations() bool {
+	if !r.work.Classes.Any {
+		return false
+	}
+	r.state.PlannedChanged()
+	r.domain.RecordPlaces()
+	defer r.domain.ForgetPlaces()
+	retracted := false
+	for changed := true; changed; {
+		changed = false
+		for _, d := range r.state.Demands {
+			placed := len(d.Units) - d.Waiting
+			if placed == 0 || !d.Measured() {
+				continue
+			}
+			excess, at := r.domain.Violations(d)
+			if excess = min(excess, placed); excess > 0 && r.retract(d, excess, at) > 0 {
+				r.domain.RecordPlaced(d)
+				changed, retracted = true, true
+			}
+		}
+	}
+	return retracted
+}
+
+// retract takes so many units of the demand off nodes that meet the condition, and returns how many
+// it took. Nodes that were filled last come first. A nil condition means every node.
+func (r *Repairer) retract(d *placement.Demand, count int, condition func(topology.Place) bool) int {
+	taken := 0
+	ofDemand := func(f placement.Fill) bool { return f.Demand == d.Index }
+	qualifies := func(fills []placement.Fill, at topology.Place) bool {
+		return taken < count && slices.ContainsFunc(fills, ofDemand) && (condition == nil || condition(at))
+	}
+	take := func(fills []placement.Fill) ([]placement.Fill, int) {
+		i := slices.IndexFunc(fills, ofDemand)
+		n := min(count-taken, fills[i].Count)
+		if fills[i].Count -= n; fills[i].Count == 0 {
+			fills = slices.Delete(fills, i, i+1)
+		}
+		taken += n
+		d.Waiting += n
+		return fills, n
+	}
+	for _, n := range slices.Backward(r.state.Planned) {
+		if qualifies(n.Fills, topology.Place{Planned: n}) {
+			fills, _ := take(slices.Clone(n.Fills))
+			*n = *r.state.Refilled(n.Offering, fills)
+		}
+	}
+	r.state.PlannedChanged()
+	r.state.Planned = slices.DeleteFunc(r.state.Planned, func(n *placement.PlannedNode) bool { return len(n.Fills) == 0 })
+	for _, e := range slices.Backward(r.state.Existing) {
+		if qualifies(e.Fills, topology.Place{Existing: e}) {
+			fills, n := take(e.Fills)
+			e.Fills = fills
+			e.Free.Add(d.Need, int64(n))
+		}
+	}
+	return taken
+}

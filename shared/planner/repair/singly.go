@@ -1,0 +1,118 @@
+package repair
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/shared/planner/placement"
+	"github.com/whittle-dev/whittle/shared/planner/workload"
+)
+
+// singlyBudget bounds the work of placing single units. Each unit costs about one look at all nodes
+// and demands.
+const singlyBudget = 4_000_000
+
+// waitingUnits are units of a pod group that wait. The function take removes the first ones.
+type waitingUnits struct {
+	group *workload.Group
+	units [][]*corev1.Pod
+	take  func(int)
+}
+
+// PlaceSingly places the waiting units one at a time, wherever that is legal beside all others.
+func (r *Repairer) PlaceSingly() {
+	r.splitUnits()
+	budget := singlyBudget / (len(r.state.Existing) + len(r.state.Planned) + len(r.state.Demands) + 100)
+	for progress := true; progress && budget > 0; {
+		progress = false
+		for _, w := range r.waiting() {
+			taken := 0
+			for _, unit := range w.units {
+				if budget--; budget <= 0 || !r.placeUnit(w.group, unit) {
+					break
+				}
+				taken++
+			}
+			if taken > 0 {
+				w.take(taken)
+				progress = true
+			}
+		}
+		r.state.Leftovers = slices.DeleteFunc(r.state.Leftovers, func(l placement.Leftover) bool { return len(l.Pods) == 0 })
+	}
+}
+
+// splitUnits makes leftovers of units of several pods that no node has room for. Their pods are
+// placed one after the other then: some pods with a place are better than none.
+func (r *Repairer) splitUnits() {
+	for _, d := range r.state.Demands {
+		if d.Waiting == 0 || d.PodsPerUnit() == 1 {
+			continue
+		}
+		placed := len(d.Units) - d.Waiting
+		r.state.Leave(d.Group, placement.Flatten(d.Units[placed:]),
+			"its pods have to be on one node, and no node has room for all of them")
+		d.Units, d.Waiting = d.Units[:placed], 0
+	}
+}
+
+// waiting lists the units of leftovers and demands that wait.
+func (r *Repairer) waiting() []waitingUnits {
+	var result []waitingUnits
+	for i := range r.state.Leftovers {
+		l := &r.state.Leftovers[i]
+		if l.Group.Problem == "" {
+			take := func(n int) { l.Pods = l.Pods[n:] }
+			result = append(result, waitingUnits{l.Group, placement.Single(l.Pods), take})
+		}
+	}
+	for _, d := range r.state.Demands {
+		if d.Waiting == 0 {
+			continue
+		}
+		take := func(n int) {
+			// The units have demands of their own now.
+			placed := len(d.Units) - d.Waiting
+			d.Units = slices.Delete(slices.Clone(d.Units), placed, placed+n)
+			d.Waiting -= n
+		}
+		result = append(result, waitingUnits{d.Group, d.Units[len(d.Units)-d.Waiting:], take})
+	}
+	return result
+}
+
+// placeUnit places a unit in the first legal place, for the first of its choices that has one.
+func (r *Repairer) placeUnit(g *workload.Group, unit []*corev1.Pod) bool {
+	for _, choice := range r.choices(g, unit) {
+		d := r.domain.AddDemand(g, &choice)
+		d.HostSlack = r.domain.HostSlack(g)
+		r.state.FinishDemands()
+		if r.placeDemand(d) {
+			r.state.PlannedChanged()
+			r.domain.RecordPlaced(d)
+			return true
+		}
+		r.domain.Remove(d)
+		r.state.Demands = r.state.Demands[:d.Index]
+		r.state.DemandsRead = -1 // The next demand gets the same index.
+	}
+	return false
+}
+
+// placeDemand places the demand's one unit on an existing node, else on a planned one, else on a new
+// one.
+func (r *Repairer) placeDemand(d *placement.Demand) bool {
+	for _, e := range r.state.Existing {
+		if r.state.FillNode(e, d, 1) > 0 {
+			return true
+		}
+	}
+	for _, n := range r.state.Planned {
+		if r.state.Followed(n, d) && r.state.RoomFor(n, d, 1) > 0 {
+			r.state.Put(n, d, 1)
+			return true
+		}
+	}
+	return len(d.Follows) == 0 && r.state.OpenFor(d) != nil
+}
