@@ -8,19 +8,19 @@ import (
 
 const (
 	capacityBlockExpirationType = "Capacity Block Expiration Warning"
-	// AWS's pages give the same event a second name.
+	// AWS's documentation gives the same event a second name.
 	capacityBlockReservationExpirationType = "Capacity Block Reservation Expiration Warning"
 )
 
 const reservationPrefix = "cr-"
 
-// CapacityBlockExpiration says that a capacity block ends soon, about 40 minutes ahead.
-// EC2 starts terminating its instances 30 minutes before the end.
+// CapacityBlockExpiration announces the end of a capacity block, about 40 minutes ahead. EC2 starts
+// terminating its instances 30 minutes before the end.
 // https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-monitor.html
 type CapacityBlockExpiration struct {
-	// ReservationID is the capacity block, cr-...
+	// ReservationID is the id of the capacity block, cr-...
 	ReservationID string
-	// EndDate is when it ends, and zero where the event does not say.
+	// EndDate is the end of the capacity block, or zero where the event has none.
 	EndDate time.Time
 }
 
@@ -29,10 +29,10 @@ type capacityBlockExpiration struct {
 	EndDate       string `json:"end-date,omitempty"`
 }
 
-// DetailType is the event's detail-type.
+// DetailType returns the event's detail-type.
 func (d *CapacityBlockExpiration) DetailType() string { return capacityBlockExpirationType }
 
-// Instances is empty: the event is about a reservation.
+// Instances returns nothing, because the event is about a reservation.
 func (d *CapacityBlockExpiration) Instances() []string { return nil }
 
 func (d *CapacityBlockExpiration) source() string { return SourceEC2 }
@@ -68,7 +68,7 @@ func readCapacityBlockExpiration(e envelope) (Detail, error) {
 	return &CapacityBlockExpiration{ReservationID: id, EndDate: end}, nil
 }
 
-// afterLastSlash is the end of an ARN, or the whole of what has no slash.
+// afterLastSlash returns the last part of an ARN, or the whole text where it has no slash.
 func afterLastSlash(name string) string {
 	return name[strings.LastIndex(name, "/")+1:]
 }

@@ -7,23 +7,23 @@ import (
 
 const capacityReservationInterruptionType = "EC2 Capacity Reservation Instance Interruption Warning"
 
-// CapacityReservationInterruption says that EC2 is about to take an instance away,
-// because the reservation or capacity block that it runs in ends or is taken back.
+// CapacityReservationInterruption announces that EC2 will terminate an instance, because its
+// capacity reservation or capacity block ends or is reclaimed.
 // https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/interruptible-capacity-reservations.html
 type CapacityReservationInterruption struct {
-	// InstanceID is the instance.
+	// InstanceID is the id of the instance.
 	InstanceID string
-	// Action is what EC2 will do, as the event has it: ActionTerminate.
+	// Action is EC2's action as in the event: ActionTerminate.
 	Action string
-	// TerminationTime is when, and zero where the event does not say.
+	// TerminationTime is the time of the action, or zero where the event has none.
 	TerminationTime time.Time
 	// AvailabilityZoneID is the zone's id, such as use1-az1.
 	AvailabilityZoneID string
-	// Lifecycle is how the instance was bought, such as capacity-block.
+	// Lifecycle is the instance's purchase option, such as capacity-block.
 	Lifecycle string
 }
 
-// capacityReservationInterruption is the detail in JSON. AWS's pages give the zone two
+// capacityReservationInterruption is the detail in JSON. AWS's documentation gives the zone two
 // names.
 type capacityReservationInterruption struct {
 	InstanceID         string `json:"instance-id"`
@@ -34,12 +34,12 @@ type capacityReservationInterruption struct {
 	Lifecycle          string `json:"instance-lifecycle,omitempty"`
 }
 
-// DetailType is the event's detail-type.
+// DetailType returns the event's detail-type.
 func (d *CapacityReservationInterruption) DetailType() string {
 	return capacityReservationInterruptionType
 }
 
-// Instances is the one instance.
+// Instances returns the instance.
 func (d *CapacityReservationInterruption) Instances() []string { return []string{d.InstanceID} }
 
 func (d *CapacityReservationInterruption) source() string { return SourceEC2 }

@@ -5,20 +5,20 @@ import (
 	"fmt"
 )
 
-// ErrUnknown is wrapped by the error of Decode for an event that is whole but of a kind
-// that this package has no type for. Such an event is not worth a retry.
+// ErrUnknown is wrapped by the error of Decode for a well-formed event of a kind that this package
+// does not know. Such an event needs no retry.
 var ErrUnknown = errors.New("no such event is known")
 
-// FieldError says which field of an event is missing or wrong. Reading the event again
-// gives the same error.
+// FieldError names a missing or wrong field of an event. Decoding the event again returns the same
+// error.
 type FieldError struct {
 	// Field is the path of the field in the event's JSON, such as detail.instance-id.
 	Field string
-	// Problem says what is wrong with it.
+	// Problem describes the problem of the field.
 	Problem string
 }
 
-// Error gives both in one line.
+// Error returns the field and its problem.
 func (e *FieldError) Error() string {
 	return e.Field + " " + e.Problem
 }

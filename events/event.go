@@ -12,37 +12,35 @@ const (
 	SourceHealth = "aws.health"
 )
 
-// Event is one event of EventBridge.
+// Event is an event of EventBridge.
 type Event struct {
-	// ID names the event. A repeated delivery has the same.
+	// ID is the event's id. A repeated delivery has the same id.
 	ID string
-	// Time is when it happened, which may be well before its arrival.
+	// Time is the time of the incident, which may be well before the delivery.
 	Time time.Time
-	// Account is the number of the account that it happened in.
+	// Account is the id of the AWS account of the incident.
 	Account string
-	// Region is the region that it happened in.
+	// Region is the region of the incident.
 	Region string
-	// Detail is what happened: one of the pointers to a type of this package that
-	// implements Detail.
+	// Detail is a pointer to one of the types of this package that implement Detail.
 	Detail Detail
 }
 
-// Detail is what happened. Its types are *SpotInterruption, *RebalanceRecommendation,
-// *StateChange, *ScheduledChange, *CapacityReservationInterruption and
-// *CapacityBlockExpiration.
+// Detail is the content of an event. Its types are *SpotInterruption, *RebalanceRecommendation,
+// *StateChange, *ScheduledChange, *CapacityReservationInterruption and *CapacityBlockExpiration.
 type Detail interface {
-	// DetailType is the value of detail-type that the event has.
+	// DetailType returns the event's detail-type.
 	DetailType() string
-	// Instances are the ids of the EC2 instances that it is about. They may belong to
+	// Instances returns the ids of the EC2 instances that the event is about. They may belong to
 	// anybody in the account, and there may be none.
 	Instances() []string
 
 	source() string
-	// resources are what the envelope lists beside the detail.
+	// resources returns the list of resources in the envelope.
 	resources(account, region string) []string
 }
 
-// envelope is what is around every event's detail.
+// envelope holds the fields around the detail of every event.
 type envelope struct {
 	Version    string          `json:"version"`
 	ID         string          `json:"id"`
@@ -55,11 +53,11 @@ type envelope struct {
 	Detail     json.RawMessage `json:"detail"`
 }
 
-// Decode reads an event as EventBridge delivers it.
+// Decode decodes an event as EventBridge delivers it.
 //
-// An error that wraps ErrUnknown means that the event is not for this package. Any
-// other says which field is missing or wrong; it wraps a *FieldError unless the text
-// is no JSON object of an event's form at all.
+// An error that wraps ErrUnknown means that this package does not handle the event. Any other error
+// names the missing or wrong field. It wraps a *FieldError, unless the text is not a JSON object in
+// the form of an event.
 func Decode(text []byte) (Event, error) {
 	event, err := decode(text)
 	if err != nil {
@@ -74,7 +72,7 @@ func decode(text []byte) (Event, error) {
 		return Event{}, fmt.Errorf("not the JSON of an event: %w", err)
 	}
 	if e.DetailType == "" {
-		// One of AWS's pages prints the key with an underscore.
+		// One page of AWS's documentation has the key with an underscore.
 		var other struct {
 			DetailType string `json:"detail_type"`
 		}
@@ -107,7 +105,7 @@ func decode(text []byte) (Event, error) {
 	return Event{ID: e.ID, Time: happened, Account: e.Account, Region: e.Region, Detail: detail}, nil
 }
 
-// readers gives the function that reads the detail of a kind of event.
+// readers returns the function that reads the detail of a kind of event.
 func readers(detailType string) (func(envelope) (Detail, error), bool) {
 	switch detailType {
 	case spotInterruptionType:
@@ -126,7 +124,7 @@ func readers(detailType string) (func(envelope) (Detail, error), bool) {
 	return nil, false
 }
 
-// MarshalJSON writes the event in the form that EventBridge delivers today.
+// MarshalJSON writes the event in EventBridge's current form.
 func (e Event) MarshalJSON() ([]byte, error) {
 	if e.Detail == nil {
 		return nil, fmt.Errorf("encoding event %q: %w", e.ID, missing("detail", "what happened"))

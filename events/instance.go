@@ -17,13 +17,13 @@ func instanceID(field, id string) (string, error) {
 	return id, nil
 }
 
-// isInstanceID reports whether a text is i- and then digits and small letters.
+// isInstanceID reports whether a text is i- followed by digits and small letters.
 func isInstanceID(id string) bool {
 	rest, ok := strings.CutPrefix(id, instancePrefix)
 	return ok && rest != "" && strings.Trim(rest, "0123456789abcdefghijklmnopqrstuvwxyz") == ""
 }
 
-// instanceARN is the name of an instance in resources, in the form of its documents.
+// instanceARN returns the ARN of an instance in the documented form of resources.
 func instanceARN(account, region, id string) string {
 	return "arn:aws:ec2:" + region + ":" + account + ":instance/" + id
 }

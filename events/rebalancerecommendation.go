@@ -2,18 +2,17 @@ package events
 
 const rebalanceRecommendationType = "EC2 Instance Rebalance Recommendation"
 
-// RebalanceRecommendation says that a spot instance is more likely than before to be
-// interrupted.
+// RebalanceRecommendation announces an elevated risk that EC2 interrupts a spot instance.
 // https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/rebalance-recommendations.html
 type RebalanceRecommendation struct {
-	// InstanceID is the instance.
+	// InstanceID is the id of the instance.
 	InstanceID string `json:"instance-id"`
 }
 
-// DetailType is the event's detail-type.
+// DetailType returns the event's detail-type.
 func (d *RebalanceRecommendation) DetailType() string { return rebalanceRecommendationType }
 
-// Instances is the one instance.
+// Instances returns the instance.
 func (d *RebalanceRecommendation) Instances() []string { return []string{d.InstanceID} }
 
 func (d *RebalanceRecommendation) source() string { return SourceEC2 }

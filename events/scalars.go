@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// textList is a list of strings. Some events give a single string in its place.
+// textList is a list of strings. Some events have a single string instead.
 type textList []string
 
 // UnmarshalJSON reads a list of strings, one string, or null.
@@ -25,7 +25,7 @@ func (l *textList) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// text is a string. Some events give a number or a boolean in its place.
+// text is a string. Some events have a number or a boolean instead.
 type text string
 
 // UnmarshalJSON reads a string, a number, a boolean, or null.
@@ -46,8 +46,8 @@ func (t *text) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// readTime reads a time in RFC 3339, or as AWS Health writes it in RFC 1123 with the
-// day of the month in one digit or two. The empty text gives the zero time.
+// readTime parses a time in RFC 3339, or in the RFC 1123 form of AWS Health, with one or two digits
+// for the day of the month. The empty text is the zero time.
 func readTime(field, value string) (time.Time, error) {
 	value = strings.TrimSpace(value)
 	if value == "" {

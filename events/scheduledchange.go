@@ -18,44 +18,43 @@ const (
 	healthTimeFormat      = "Mon, 2 Jan 2006 15:04:05 GMT"
 )
 
-// HealthStatus says whether a scheduled change still lies ahead.
+// HealthStatus is the state of a scheduled change.
 type HealthStatus string
 
 // The states of a scheduled change.
 const (
 	HealthStatusOpen     HealthStatus = "open"
 	HealthStatusUpcoming HealthStatus = "upcoming"
-	// HealthStatusClosed means that it is over or called off: there is nothing to do.
+	// HealthStatusClosed means that the change is over or cancelled.
 	HealthStatusClosed HealthStatus = "closed"
 )
 
-// ScheduledChange is AWS Health's word that EC2 will stop, reboot or retire instances,
+// ScheduledChange is AWS Health's announcement that EC2 will stop, reboot or retire instances,
 // usually two weeks ahead.
 // https://docs.aws.amazon.com/health/latest/ug/aws-health-events-eventbridge-schema.html
 type ScheduledChange struct {
-	// InstanceIDs are the instances in the event, sorted, each once. Entities that are
-	// no instances, such as dedicated hosts, are left out, and so are those for which
-	// AWS says that nothing is left to do.
+	// InstanceIDs are the distinct instances of the event, sorted. Other entities, such as
+	// dedicated hosts, are left out, and so are instances whose change AWS reports as resolved.
 	InstanceIDs []string
-	// Code is what will happen, such as AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED.
+	// Code is the kind of change, such as AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED.
 	Code string
-	// Status is empty in events of the older shape, and means open then.
+	// Status is the state of the change. Events of the older form have an empty status, which means
+	// open.
 	Status HealthStatus
-	// StartTime is when it will happen at the earliest, and zero where the event does
-	// not say.
+	// StartTime is the earliest time of the change, or zero where the event has none.
 	StartTime time.Time
-	// EndTime is when it will be over, and zero where the event does not say.
+	// EndTime is the end of the change, or zero where the event has none.
 	EndTime time.Time
-	// EventARN names the change.
+	// EventARN identifies the change.
 	EventARN string
-	// CommunicationID names this word of it, and is empty in the older shape. The same
-	// word may come from two regions.
+	// CommunicationID identifies this announcement of the change. It is empty in the older form.
+	// Two regions may deliver the same announcement.
 	CommunicationID string
-	// AffectedAccount is whose instances they are.
+	// AffectedAccount is the account of the instances.
 	AffectedAccount string
-	// Page and TotalPages count from one; a change with many entities comes in pages.
+	// Page and TotalPages count from one. A change with many entities has several pages.
 	Page, TotalPages int
-	// Backup says that this copy came from the backup region.
+	// Backup is true for a copy from the backup region.
 	Backup bool
 }
 
@@ -82,22 +81,21 @@ type affectedEntity struct {
 	Status      string `json:"status,omitempty"`
 }
 
-// DetailType is the event's detail-type.
+// DetailType returns the event's detail-type.
 func (d *ScheduledChange) DetailType() string { return healthType }
 
-// Instances are the instances of this page of the event.
+// Instances returns the instances of this page of the event.
 func (d *ScheduledChange) Instances() []string { return slices.Clone(d.InstanceIDs) }
 
-// entityResolved is the state of an entity that the change is over for, while others
-// still lie ahead.
+// entityResolved is the state of an entity whose change is over, while the changes of others are
+// still ahead.
 // https://docs.aws.amazon.com/health/latest/APIReference/API_AffectedEntity.html
 const entityResolved = "RESOLVED"
 
-// Over reports whether there is nothing left to do about the change.
+// Over reports whether the change is over or cancelled.
 func (d *ScheduledChange) Over() bool { return d.Status == HealthStatusClosed }
 
-// Key is the same for every copy of the same page of the same word, whichever region it
-// came from.
+// Key returns a text that is equal for all copies of a page of an announcement, from any region.
 func (d *ScheduledChange) Key() string {
 	name := d.CommunicationID
 	if name == "" {
@@ -116,8 +114,8 @@ func (d *ScheduledChange) resources(account, region string) []string {
 	return names
 }
 
-// MarshalJSON writes the detail in its current shape. The entities are instance ids,
-// since the detail does not know the region of their ARNs.
+// MarshalJSON writes the detail in its current form. The entities are instance ids, because the
+// detail does not have the region of their ARNs.
 func (d *ScheduledChange) MarshalJSON() ([]byte, error) {
 	out := scheduledChange{
 		EventARN: d.EventARN, Service: healthServiceEC2, EventTypeCode: d.Code, EventTypeCategory: healthScheduledChange,
@@ -178,8 +176,8 @@ func readScheduledChange(e envelope) (Detail, error) {
 	return d, nil
 }
 
-// readEntities gathers the instances of a Health event: the older shape has their ids
-// in resources and in the detail, the current one their ARNs in the detail alone.
+// readEntities returns the instances of a Health event. The older form has their ids in resources
+// and in the detail. The current form has their ARNs in the detail only.
 func readEntities(e envelope, in scheduledChange) ([]string, error) {
 	if in.AffectedEntities == nil && len(e.Resources) == 0 {
 		return nil, missing("detail.affectedEntities", "a list of instances")
@@ -226,7 +224,7 @@ func readHealthStatus(status string) (HealthStatus, error) {
 	return "", wrong("detail.statusCode", status, "one of open, upcoming, closed")
 }
 
-// readPage reads a page's number; an event without one is the only page.
+// readPage parses a page's number. An event without one is the only page.
 func readPage(field string, value text) (int, error) {
 	if value == "" {
 		return 1, nil
@@ -238,7 +236,7 @@ func readPage(field string, value text) (int, error) {
 	return number, nil
 }
 
-// readHealthTime reads a time of a Health event, which counts in whole seconds.
+// readHealthTime parses a time of a Health event, which has whole seconds.
 func readHealthTime(field, value string) (time.Time, error) {
 	t, err := readTime(field, value)
 	return t.Truncate(time.Second), err

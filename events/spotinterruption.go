@@ -6,25 +6,24 @@ const spotInterruptionType = "EC2 Spot Instance Interruption Warning"
 const (
 	ActionTerminate = "terminate"
 	ActionStop      = "stop"
-	// ActionHibernate begins at once, without the two minutes.
+	// ActionHibernate starts at once, without the two minutes.
 	ActionHibernate = "hibernate"
 )
 
-// SpotInterruption says that EC2 is about to take a spot instance back, in two minutes
-// or sooner.
+// SpotInterruption announces that EC2 reclaims a spot instance within two minutes.
 // https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-instance-termination-notices.html
 type SpotInterruption struct {
-	// InstanceID is the instance.
+	// InstanceID is the id of the instance.
 	InstanceID string `json:"instance-id"`
-	// Action is what EC2 will do: ActionTerminate, ActionStop or ActionHibernate. It is
-	// as the event has it, since the instance is lost whatever it says.
+	// Action is EC2's action as in the event: ActionTerminate, ActionStop or ActionHibernate. The
+	// instance is lost in each case.
 	Action string `json:"instance-action"`
 }
 
-// DetailType is the event's detail-type.
+// DetailType returns the event's detail-type.
 func (d *SpotInterruption) DetailType() string { return spotInterruptionType }
 
-// Instances is the one instance.
+// Instances returns the instance.
 func (d *SpotInterruption) Instances() []string { return []string{d.InstanceID} }
 
 func (d *SpotInterruption) source() string { return SourceEC2 }
@@ -38,7 +37,7 @@ func readSpotInterruption(e envelope) (Detail, error) {
 	if err := readDetail(e, &d); err != nil {
 		return nil, err
 	}
-	// The ARN in resources has a zone in the place of the region: only the detail counts.
+	// The ARN in resources has a zone instead of the region, so only the detail counts.
 	if _, err := instanceID("detail.instance-id", d.InstanceID); err != nil {
 		return nil, err
 	}

@@ -21,7 +21,8 @@ const (
 	StateTerminated   State = "terminated"
 )
 
-// Leaving reports whether an instance in the state is on its way out or gone.
+// Leaving reports whether an instance in the state is shutting down, stopping, stopped or
+// terminated.
 func (s State) Leaving() bool {
 	switch s {
 	case StateStopping, StateStopped, StateShuttingDown, StateTerminated:
@@ -34,18 +35,18 @@ func states() []State {
 	return []State{StatePending, StateRunning, StateStopping, StateStopped, StateShuttingDown, StateTerminated}
 }
 
-// StateChange says that an instance is in another state than before.
+// StateChange reports the new state of an instance.
 type StateChange struct {
-	// InstanceID is the instance.
+	// InstanceID is the id of the instance.
 	InstanceID string `json:"instance-id"`
-	// State is the state that it is in now. It is always one of the six.
+	// State is the current state. It is always one of the six.
 	State State `json:"state"`
 }
 
-// DetailType is the event's detail-type.
+// DetailType returns the event's detail-type.
 func (d *StateChange) DetailType() string { return stateChangeType }
 
-// Instances is the one instance.
+// Instances returns the instance.
 func (d *StateChange) Instances() []string { return []string{d.InstanceID} }
 
 func (d *StateChange) source() string { return SourceEC2 }

@@ -86,7 +86,8 @@ func All() []Metric {
 			Meaning: "Nodes that EC2 stopped, or announced to stop at once."},
 		{Name: DisruptionSavedDollars, Unit: "None", Dimension: dimensionDisruption,
 			Series: []string{"Empty", "Underutilized", "Drifted", reasonOther}, Functions: []string{"disrupt"},
-			Meaning: "Savings from each removed or replaced node, in US dollars an hour. The sample count is the number of nodes."},
+			Meaning: "Savings from each removed or replaced node, in US dollars an hour. " +
+				"The sample count is the number of nodes."},
 		{Name: FailedMessages, Unit: "Count", Functions: []string{"interrupt"},
 			Meaning: "Events that failed and return to the queue."},
 		{Name: Standby, FormerName: "StoodBack", Unit: "Count",

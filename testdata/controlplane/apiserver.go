@@ -34,8 +34,8 @@ func startAPIServer(configuration configuration, etcdAddress string) (*component
 		"--bind-address=127.0.0.1",
 		fmt.Sprintf("--secure-port=%d", address.Port),
 		"--advertise-address=127.0.0.1",
-		// Endpoints of the service "kubernetes" may not be loopback addresses, and no pod runs that
-		// would use them.
+		// Endpoints of the service "kubernetes" must not be loopback addresses. No pod uses them
+		// here.
 		"--endpoint-reconciler-type=none",
 		"--tls-cert-file=" + configuration.servingCertificate,
 		"--tls-private-key-file=" + configuration.servingKey,
@@ -84,7 +84,7 @@ func startAPIServer(configuration configuration, etcdAddress string) (*component
 	return server, address.String(), nil
 }
 
-// apiListener is the socket that kube-apiserver serves: the parent's, or one of its own.
+// apiListener returns the socket that kube-apiserver serves: the parent's, or a new one.
 func apiListener(configuration configuration) (net.Listener, error) {
 	if configuration.listenerDescriptor == 0 {
 		return net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", configuration.securePort))

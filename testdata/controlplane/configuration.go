@@ -10,17 +10,16 @@ import (
 	"time"
 )
 
-// configuration is what the flags say. Flags that a Kubernetes component has too carry the
-// component's name for them.
+// configuration holds the flags. A flag that a Kubernetes component also has carries the
+// component's name for it.
 type configuration struct {
 	// dataDirectory holds etcd's data and survives a restart.
 	dataDirectory string
 
 	// listenerDescriptor is the file descriptor of a TCP listener that the parent opened for
-	// kube-apiserver. Taking over an open socket, and not a number, leaves no moment in which
-	// another process can take the port.
+	// kube-apiserver. An open socket, unlike a port number, cannot be taken by another process.
 	listenerDescriptor int
-	// securePort is the port for kube-apiserver when no listener is handed over.
+	// securePort is the port of kube-apiserver when the parent passes no listener.
 	securePort int
 
 	kubeconfig             string
@@ -44,8 +43,8 @@ type configuration struct {
 	schedulerQPS           int
 }
 
-// parseConfiguration reads the command line. Its errors name the flag and what to give; the caller
-// prints them.
+// parseConfiguration parses the command line. Its errors name the flag and the remedy, and the
+// caller prints them.
 func parseConfiguration(arguments []string, output io.Writer) (configuration, error) {
 	var c configuration
 	flags := flag.NewFlagSet("controlplane", flag.ContinueOnError)
@@ -126,12 +125,12 @@ func parseConfiguration(arguments []string, output io.Writer) (configuration, er
 		return configuration{}, err
 	}
 	if flags.NArg() > 0 {
-		return configuration{}, fmt.Errorf("unexpected argument %q: everything is said by flags", flags.Arg(0))
+		return configuration{}, fmt.Errorf("unexpected argument %q: use flags only", flags.Arg(0))
 	}
 	return c, c.validate()
 }
 
-// validate finds what is missing or cannot be, all at once, before anything is started.
+// validate returns all missing and invalid flags, before anything is started.
 func (c configuration) validate() error {
 	var problems []error
 	for _, required := range []struct{ flag, value string }{

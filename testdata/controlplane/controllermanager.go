@@ -10,7 +10,7 @@ import (
 )
 
 // startControllerManager starts kube-controller-manager with its default controllers and without a
-// port of its own: what its health endpoint would say, waitForControllers sees better.
+// port. waitForControllers observes more than its health endpoint would tell.
 func startControllerManager(configuration configuration) (*component, error) {
 	settings, err := options.NewKubeControllerManagerOptions()
 	if err != nil {
@@ -28,7 +28,7 @@ func startControllerManager(configuration configuration) (*component, error) {
 		"--service-account-private-key-file=" + configuration.serviceAccountKey,
 		"--root-ca-file=" + configuration.certificateAuthority,
 		"--use-service-account-credentials=false",
-		// Pods get their addresses from the VPC, by the node's network plugin.
+		// The network plugin of a node gives pods their addresses from the VPC.
 		"--allocate-node-cidrs=false",
 		"--flex-volume-plugin-dir=" + configuration.volumePluginDirectory,
 		"--node-monitor-period=" + configuration.nodeMonitorPeriod.String(),

@@ -9,8 +9,8 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/wal"
 )
 
-// logSegmentBytes is the size of a file of etcd's write-ahead log, two of which are laid out in
-// advance. Its default, 64 MB, is made for disks that wait for each write.
+// logSegmentBytes is the size of a file of etcd's write-ahead log. etcd allocates two in advance.
+// The default, 64 MB, is for slow disks.
 const logSegmentBytes = 4 << 20
 
 // etcd is a single-member cluster on loopback ports that the kernel chooses.
@@ -18,12 +18,12 @@ type etcd struct {
 	server *embed.Etcd
 	// address is the client URL, for kube-apiserver.
 	address string
-	// failed gets the first error of a listener.
+	// failed receives the first error of a listener.
 	failed <-chan error
 }
 
-// startEtcd opens or continues the data in directory, and returns once the member leads its cluster
-// of one.
+// startEtcd opens or continues the data in the directory, and returns once the member leads its
+// cluster of one.
 func startEtcd(ctx context.Context, directory string) (*etcd, error) {
 	wal.SegmentSizeBytes = logSegmentBytes
 	anyPort := []url.URL{{Scheme: "http", Host: "127.0.0.1:0"}}
@@ -33,15 +33,13 @@ func startEtcd(ctx context.Context, directory string) (*etcd, error) {
 	config.ListenClientUrls, config.AdvertiseClientUrls = anyPort, anyPort
 	config.ListenPeerUrls, config.AdvertisePeerUrls = anyPort, anyPort
 	config.InitialCluster = config.InitialClusterFromName(config.Name)
-	// Its HTTP gateway would dial the configured port, which is 0.
+	// The HTTP gateway would dial the configured port, which is 0.
 	config.EnableGRPCGateway = false
 	config.LogLevel = "error"
 	config.LogOutputs = []string{"stderr"}
-	// What is kept here is worth nothing after a power cut, and waiting for the disk is most of a
-	// write's time.
+	// The data need not survive a power cut, and waiting for the disk is most of a write's time.
 	config.UnsafeNoFsync = true
-	// A cluster of one elects itself after one election timeout: there is nobody whose silence it
-	// must sit out.
+	// A cluster of one elects itself after one election timeout, so a short timeout is safe.
 	config.TickMs, config.ElectionMs = 10, 100
 
 	server, err := embed.StartEtcd(config)
@@ -63,8 +61,8 @@ func startEtcd(ctx context.Context, directory string) (*etcd, error) {
 	return &etcd{server: server, address: "http://" + server.Clients[0].Addr().String(), failed: server.Err()}, nil
 }
 
-// Close ends the member with all its data written. Its listeners end with the process: closing them
-// in order would wait a second for connections that nobody uses any more.
+// Close stops the member with all its data written. Its listeners end with the process, because
+// closing them in order would wait a second for unused connections.
 func (e *etcd) Close() {
 	e.server.Server.HardStop()
 }

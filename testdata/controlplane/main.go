@@ -27,7 +27,7 @@ func main() {
 	}
 	ctx, cancel := lifetime(context.Background(), configuration.stopWhenInputCloses)
 	defer cancel()
-	// Whatever hangs then, this process does not outlive its end by long.
+	// The process ends soon after its context, even if a component hangs.
 	context.AfterFunc(ctx, func() {
 		time.AfterFunc(4*stopPatience, func() { os.Exit(1) })
 	})

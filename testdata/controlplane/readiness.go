@@ -13,18 +13,17 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// readinessInterval is how often a component is asked whether it is ready. Each takes a second or
-// two to start.
+// readinessInterval is the interval of readiness checks. Each component takes a second or two to
+// start.
 const readinessInterval = 25 * time.Millisecond
 
-// waitForServer asks a component's /readyz at address until it says ok.
+// waitForServer polls a component's /readyz at the address until it answers ok.
 func waitForServer(ctx context.Context, configuration configuration, component *component, address string) error {
 	return waitFor(ctx, configuration, component, "https://"+address+"/readyz")
 }
 
-// waitForControllers waits until the controllers have made the service accounts without which no
-// pod can be created. The controller-manager's own /healthz is no measure: it says ok before any
-// controller runs.
+// waitForControllers waits until the controllers have created the service accounts that pods need.
+// The controller-manager's own /healthz answers ok before any controller runs.
 func waitForControllers(
 	ctx context.Context, configuration configuration, controllerManager *component, apiServerAddress string,
 ) error {
@@ -37,8 +36,8 @@ func waitForControllers(
 	return nil
 }
 
-// waitFor gets url, with the credentials of the kubeconfig, until the answer is 200, the component
-// ends or ctx does.
+// waitFor polls the URL, with the credentials of the kubeconfig, until the answer is 200, the
+// component ends or ctx ends.
 func waitFor(ctx context.Context, configuration configuration, component *component, url string) error {
 	config, err := clientcmd.BuildConfigFromFlags("", configuration.kubeconfig)
 	if err != nil {
@@ -66,7 +65,8 @@ func waitFor(ctx context.Context, configuration configuration, component *compon
 	}
 }
 
-// isReady gives the reason as an error when the endpoint does not say ok.
+// isReady reports whether the endpoint answers ok, and returns the reason as an error where it does
+// not.
 func isReady(ctx context.Context, client *http.Client, url string) (bool, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

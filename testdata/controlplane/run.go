@@ -13,8 +13,8 @@ import (
 	logsapi "k8s.io/component-base/logs/api/v1"
 )
 
-// stopPatience bounds each step of an orderly stop. Clients keep watches open for minutes and the
-// servers would wait for them; etcd has every write already, so leaving them is harmless.
+// stopPatience limits each step of an orderly stop. Clients keep watches open for minutes, and the
+// servers would wait for them. etcd has every write already.
 const stopPatience = time.Second
 
 // component is one part of the control plane, running in goroutines of this process.

@@ -7,7 +7,7 @@
 // (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceTypeInfo.html).
 package instancetypes
 
-// InstanceType is what the table knows of one EC2 instance type.
+// InstanceType holds the table's facts about one EC2 instance type.
 type InstanceType struct {
 	// Name is the type's name, such as m5.large.
 	Name string
@@ -24,7 +24,7 @@ type InstanceType struct {
 	ProcessorManufacturer string
 	// SustainedClockGHz is 0 for the oldest types, for which EC2 names none.
 	SustainedClockGHz float64
-	// ProcessorFeatures are such as nested-virtualization and amd-sev-snp.
+	// ProcessorFeatures are EC2's names, such as nested-virtualization and amd-sev-snp.
 	ProcessorFeatures []string
 	// Hypervisor is nitro or xen, and empty for bare metal.
 	Hypervisor           string
@@ -36,8 +36,8 @@ type InstanceType struct {
 
 	// GPUs has one entry for each model of GPU, not for each GPU.
 	GPUs []GPU
-	// InferenceAccelerators and NeuronDevices may tell of the same devices: EC2 describes
-	// Inferentia both ways, Trainium only as NeuronDevices.
+	// InferenceAccelerators and NeuronDevices may describe the same devices. EC2 describes
+	// Inferentia in both ways, and Trainium only as NeuronDevices.
 	InferenceAccelerators []InferenceAccelerator
 	NeuronDevices         []NeuronDevice
 
@@ -99,8 +99,8 @@ type NeuronDevice struct {
 type InstanceStorage struct {
 	// TotalGB is the sum over Disks, in GB of 10^9 bytes.
 	TotalGB int64
-	// NVMeSupport is EC2's word: required, supported or unsupported. It is empty where there is no
-	// local storage.
+	// NVMeSupport is EC2's value: required, supported or unsupported. It is empty without local
+	// storage.
 	NVMeSupport string
 	Disks       []Disk
 }
@@ -113,9 +113,9 @@ type Disk struct {
 	Type string
 }
 
-// EBS tells how an instance type reaches EBS volumes.
+// EBS describes an instance type's access to EBS volumes.
 type EBS struct {
-	// OptimizedSupport is EC2's word: default, supported (at an extra price) or unsupported. The
+	// OptimizedSupport is EC2's value: default, supported (at an extra price) or unsupported. The
 	// bandwidths are 0 where it is unsupported.
 	OptimizedSupport      string
 	BaselineBandwidthMbps int
@@ -126,12 +126,12 @@ type EBS struct {
 	AttachmentLimitType string
 }
 
-// Network is what an instance type offers to a VPC.
+// Network describes an instance type's network in a VPC.
 type Network struct {
 	// Performance is EC2's text, such as "Up to 10 Gigabit".
 	Performance string
-	// BaselineBandwidthMbps is the bandwidth of all cards that can be held for any time. It is 0
-	// where AWS documents only a word such as Moderate.
+	// BaselineBandwidthMbps is the sustained bandwidth of all cards. It is 0 where AWS documents
+	// only a word such as Moderate.
 	BaselineBandwidthMbps int
 	// Cards are sorted by index and never empty.
 	Cards            []NetworkCard
@@ -140,7 +140,7 @@ type Network struct {
 	MaximumInterfaces int
 	IPv4PerInterface  int
 	IPv6PerInterface  int
-	// ENASupport is EC2's word: required, supported or unsupported.
+	// ENASupport is EC2's value: required, supported or unsupported.
 	ENASupport           string
 	EFASupported         bool
 	MaximumEFAInterfaces int

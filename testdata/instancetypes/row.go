@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// row reads the cells of one row by column and keeps the first fault it meets, so that parseRow can
-// be one expression.
+// row parses the cells of one row by column, and keeps the first error, so that parseRow can be one
+// expression.
 type row struct {
 	cells map[string]string
 	err   error
@@ -44,8 +44,7 @@ func (r *row) text(column string) string {
 	return cell
 }
 
-// integer reads a whole number of at least 0. An empty cell is 0: nothing of what the column
-// counts.
+// integer parses a whole number of at least 0. An empty cell is 0.
 func (r *row) integer(column string) int {
 	cell := r.cells[column]
 	if cell == "" {
@@ -154,7 +153,7 @@ func entries[T any](r *row, column string, parse func(*parts) T) []T {
 	return all
 }
 
-// parts reads the parts of an entry from left to right and keeps the first fault.
+// parts parses the parts of an entry from left to right, and keeps the first error.
 type parts struct {
 	entry string
 	left  []string
@@ -235,8 +234,8 @@ func parseNetworkCard(p *parts) NetworkCard {
 	}
 }
 
-// wholeNumber reads digits only. The bound keeps every sum and product of a few such numbers far
-// inside an int64.
+// wholeNumber parses digits. Its bound keeps sums and products of a few such numbers within an
+// int64.
 func wholeNumber(text string) (int, error) {
 	n, err := strconv.ParseUint(text, 10, 31)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 //go:embed supplement.csv
 var supplementTable string
 
-// Supplement is what is known of instance types beside EC2's own description of them: limits that
-// no API tells, and on-demand prices to fall back on. It has more types than All.
+// Supplement holds facts about instance types that EC2's API does not give: limits, and on-demand
+// prices as a fallback. It has more types than All.
 type Supplement struct {
 	// BranchInterfaces are, by type, the number of vpc.amazonaws.com/pod-eni that a node has; types
 	// without are not in it.
@@ -26,8 +26,8 @@ type Supplement struct {
 	Prices map[string]PriceList
 }
 
-// PriceList are the on-demand prices of one region for Linux and shared tenancy (bare metal too),
-// as they were on a date.
+// PriceList holds the on-demand prices of one region on one date, for Linux and shared tenancy,
+// including bare metal.
 type PriceList struct {
 	Date time.Time
 	// Currency is USD, and CNY in China.
@@ -36,8 +36,8 @@ type PriceList struct {
 	PerHour map[string]float64
 }
 
-// ReadSupplement returns the embedded supplement. Each call parses it anew (some milliseconds), so
-// that the caller owns what it gets. The error, of a table damaged by hand, names row and column.
+// ReadSupplement returns the embedded supplement. Each call parses it again, in some milliseconds,
+// so that the caller owns the result. The error names the row and column of a damaged table.
 func ReadSupplement() (Supplement, error) {
 	supplement, err := parseSupplement(strings.NewReader(supplementTable))
 	if err != nil {

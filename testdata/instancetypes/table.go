@@ -17,8 +17,8 @@ var table string
 const tableName = "instance-types.csv"
 
 // All returns every instance type of the embedded table, sorted by name. Each call parses the table
-// anew (some milliseconds), so that the caller owns what it gets. The error, of a table damaged by
-// hand, names row and column.
+// again, in some milliseconds, so that the caller owns the result. The error names the row and
+// column of a damaged table.
 func All() ([]InstanceType, error) {
 	types, err := Parse(strings.NewReader(table))
 	if err != nil {
@@ -32,8 +32,8 @@ func All() ([]InstanceType, error) {
 // An error names the row (the line in the file, so the first type is row 2) and the column.
 func Parse(r io.Reader) ([]InstanceType, error) {
 	reader := csv.NewReader(r)
-	// Rows of a wrong length are reported below in this package's words; csv's own check would not
-	// say which column is missing.
+	// Rows of a wrong length are reported below, because the error of package csv does not name the
+	// missing column.
 	reader.FieldsPerRecord = -1
 
 	header, err := reader.Read()
@@ -172,8 +172,7 @@ func parseRow(columns, cells []string) (InstanceType, error) {
 	return t, check(t)
 }
 
-// check finds what no single cell can show: facts of one type that contradict each other, and
-// mandatory facts that are missing.
+// check finds contradictions between the facts of one type, and missing facts.
 func check(t InstanceType) error {
 	fault := func(column, format string, args ...any) error {
 		return fmt.Errorf("type %q, column %q: %s", t.Name, column, fmt.Sprintf(format, args...))
