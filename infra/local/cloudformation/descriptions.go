@@ -279,7 +279,10 @@ func (s *Service) resourcesOf(st *stack) []resourceXML {
 }
 
 func (s *Service) describeStackResources(_ context.Context, c *wire.Call) (*wire.Response, error) {
-	var in struct{ StackName, LogicalResourceId string }
+	var in struct {
+		StackName         string
+		LogicalResourceID string `query:"LogicalResourceId"`
+	}
 	st, err := s.named(c, &in, &in.StackName)
 	if err != nil {
 		return nil, err
@@ -288,23 +291,26 @@ func (s *Service) describeStackResources(_ context.Context, c *wire.Call) (*wire
 		StackResources []resourceXML `xml:"StackResources>member"`
 	}
 	result.StackResources = slices.DeleteFunc(s.resourcesOf(st), func(r resourceXML) bool {
-		return in.LogicalResourceId != "" && r.LogicalResourceID != in.LogicalResourceId
+		return in.LogicalResourceID != "" && r.LogicalResourceID != in.LogicalResourceID
 	})
 	return wire.QueryXML(c, namespace, result)
 }
 
 func (s *Service) describeStackResource(_ context.Context, c *wire.Call) (*wire.Response, error) {
-	var in struct{ StackName, LogicalResourceId string }
+	var in struct {
+		StackName         string
+		LogicalResourceID string `query:"LogicalResourceId"`
+	}
 	st, err := s.named(c, &in, &in.StackName)
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range s.resourcesOf(st) {
-		if r.LogicalResourceID == in.LogicalResourceId {
+		if r.LogicalResourceID == in.LogicalResourceID {
 			return wire.QueryXML(c, namespace, struct{ StackResourceDetail resourceXML }{r})
 		}
 	}
-	return nil, validationError("Resource %s does not exist for stack %s", in.LogicalResourceId, st.name)
+	return nil, validationError("Resource %s does not exist for stack %s", in.LogicalResourceID, st.name)
 }
 
 func (s *Service) listStackResources(_ context.Context, c *wire.Call) (*wire.Response, error) {

@@ -11,8 +11,11 @@ import (
 type ingressType struct{ service *Service }
 
 type ingressProperties struct {
-	Description, GroupId, SourceSecurityGroupId, IpProtocol string
-	FromPort, ToPort                                        int
+	Description           string
+	IPProtocol            string `json:"IpProtocol"`
+	GroupID               string `json:"GroupId"`
+	SourceSecurityGroupID string `json:"SourceSecurityGroupId"`
+	FromPort, ToPort      int
 }
 
 func (t *ingressType) check(r cloudformation.Request) error {
@@ -22,12 +25,12 @@ func (t *ingressType) check(r cloudformation.Request) error {
 	}
 	t.service.mu.Lock()
 	defer t.service.mu.Unlock()
-	for _, id := range []string{p.GroupId, p.SourceSecurityGroupId} {
+	for _, id := range []string{p.GroupID, p.SourceSecurityGroupID} {
 		if t.service.vpc.group(id) == nil {
 			return refuse("InvalidGroup.NotFound", "The security group '%s' does not exist", id)
 		}
 	}
-	if p.IpProtocol == "" {
+	if p.IPProtocol == "" {
 		return missing("IpProtocol")
 	}
 	return nil

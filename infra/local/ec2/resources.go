@@ -31,7 +31,7 @@ type securityGroupType struct{ service *Service }
 type securityGroupProperties struct {
 	GroupDescription     string
 	GroupName            string
-	VpcId                string
+	VpcID                string `json:"VpcId"`
 	SecurityGroupIngress []map[string]any
 	SecurityGroupEgress  []map[string]any
 	Tags                 []tagXML
@@ -45,8 +45,8 @@ func (t *securityGroupType) decode(r cloudformation.Request) (*securityGroupProp
 	if p.GroupDescription == "" {
 		return nil, missing("GroupDescription")
 	}
-	if p.VpcId != "" && p.VpcId != t.service.vpc.id {
-		return nil, refuse("InvalidVpcID.NotFound", "The vpc ID '%s' does not exist", p.VpcId)
+	if p.VpcID != "" && p.VpcID != t.service.vpc.id {
+		return nil, refuse("InvalidVpcID.NotFound", "The vpc ID '%s' does not exist", p.VpcID)
 	}
 	return p, nil
 }

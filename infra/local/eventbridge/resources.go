@@ -28,10 +28,11 @@ type ruleProperties struct {
 
 // targetProperties are a target in a template; its placeholders are InputPathsMap too.
 type targetProperties struct {
-	Id, Arn, RoleArn, Input, InputPath string
-	InputTransformer                   *InputTransformer
-	RetryPolicy                        *RetryPolicy
-	DeadLetterConfig                   *DeadLetterConfig
+	ID                             string `json:"Id"`
+	Arn, RoleArn, Input, InputPath string
+	InputTransformer               *InputTransformer
+	RetryPolicy                    *RetryPolicy
+	DeadLetterConfig               *DeadLetterConfig
 }
 
 func (t ruleType) put(r cloudformation.Request, name string, isNew bool) (cloudformation.Result, error) {
@@ -56,7 +57,7 @@ func (t ruleType) put(r cloudformation.Request, name string, isNew bool) (cloudf
 	targets := make([]Target, len(p.Targets))
 	for i, target := range p.Targets {
 		targets[i] = Target{
-			ID: target.Id, Arn: target.Arn, RoleArn: target.RoleArn, Input: target.Input, InputPath: target.InputPath,
+			ID: target.ID, Arn: target.Arn, RoleArn: target.RoleArn, Input: target.Input, InputPath: target.InputPath,
 			InputTransformer: target.InputTransformer, RetryPolicy: target.RetryPolicy,
 			DeadLetterConfig: target.DeadLetterConfig,
 		}

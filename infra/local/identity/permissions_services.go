@@ -180,14 +180,17 @@ func (s *Service) targetPermissions(c *wire.Call) []permission {
 }
 
 func (s *Service) sqsPermissions(c *wire.Call) []permission {
-	var in struct{ QueueUrl, QueueName string }
+	var in struct {
+		QueueURL  string `json:"QueueUrl"`
+		QueueName string
+	}
 	if c.Form.Get("QueueUrl") != "" {
-		in.QueueUrl = c.Form.Get("QueueUrl")
+		in.QueueURL = c.Form.Get("QueueUrl")
 	} else if err := c.DecodeJSON(&in); err != nil {
 		return []permission{{action: "sqs:" + c.Action, resource: anyResource}}
 	}
 	name := in.QueueName
-	if at, err := url.Parse(in.QueueUrl); err == nil && in.QueueUrl != "" {
+	if at, err := url.Parse(in.QueueURL); err == nil && in.QueueURL != "" {
 		name = lastPart(at.Path)
 	}
 	// The batch forms have no permission of their own.

@@ -104,15 +104,15 @@ func (s *Service) getPolicy(_ context.Context, c *wire.Call) (*wire.Response, er
 			attachments++
 		}
 	}
-	return wire.QueryXML(c, iamNamespace, struct {
-		Policy struct {
-			PolicyName, Arn, Path, DefaultVersionId, Description string
-			AttachmentCount                                      int
-			IsAttachable                                         bool
-		}
-	}{struct {
-		PolicyName, Arn, Path, DefaultVersionId, Description string
-		AttachmentCount                                      int
-		IsAttachable                                         bool
-	}{lastPart(p.name), p.arn, p.path, "v1", p.description, attachments, true}})
+	return wire.QueryXML(c, iamNamespace, struct{ Policy policyXML }{
+		policyXML{lastPart(p.name), p.arn, p.path, "v1", p.description, attachments, true},
+	})
+}
+
+type policyXML struct {
+	PolicyName, Arn, Path string
+	DefaultVersionID      string `xml:"DefaultVersionId"`
+	Description           string
+	AttachmentCount       int
+	IsAttachable          bool
 }

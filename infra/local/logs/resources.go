@@ -17,7 +17,7 @@ type groupType struct{ service *Service }
 type groupProperties struct {
 	LogGroupName    string
 	LogGroupClass   string
-	KmsKeyId        string // lines are in memory, and never encrypted
+	KmsKeyID        string `json:"KmsKeyId"` // lines are in memory, and never encrypted
 	RetentionInDays int
 	Tags            []struct{ Key, Value string }
 }

@@ -33,7 +33,10 @@ func (s *Service) createUpload(c *wire.Call, bucket, key string) (*wire.Response
 	s.mu.Lock()
 	s.uploads[id] = &upload{bucket: bucket, key: key, header: keptHeaders(c.HTTP), parts: map[int][]byte{}}
 	s.mu.Unlock()
-	return answer("InitiateMultipartUploadResult", struct{ Bucket, Key, UploadId string }{bucket, key, id})
+	return answer("InitiateMultipartUploadResult", struct {
+		Bucket, Key string
+		UploadID    string `xml:"UploadId"`
+	}{bucket, key, id})
 }
 
 // uploadOf finds an upload; the lock is held.

@@ -53,7 +53,7 @@ type DeadLetterConfig struct{ Arn string }
 
 // SqsParameters are for FIFO queues, which are not simulated.
 type SqsParameters struct {
-	MessageGroupId string `json:",omitempty"`
+	MessageGroupID string `json:"MessageGroupId,omitempty"`
 }
 
 // check fills defaults and reads the expression; errors name the field and the mend.
@@ -105,9 +105,9 @@ func (d *Definition) checkTarget() error {
 		return fmt.Errorf("Target.Arn %q: the local scheduler's targets are Lambda functions and SQS queues", t.Arn)
 	case !strings.HasPrefix(t.RoleArn, "arn:aws:iam::"):
 		return fmt.Errorf("Target.RoleArn %q is not the ARN of a role", t.RoleArn)
-	case t.SqsParameters != nil && t.SqsParameters.MessageGroupId != "":
+	case t.SqsParameters != nil && t.SqsParameters.MessageGroupID != "":
 		return fmt.Errorf("Target.SqsParameters.MessageGroupId is %q; the local queues are standard queues, leave it out",
-			t.SqsParameters.MessageGroupId)
+			t.SqsParameters.MessageGroupID)
 	case isFunction(t.Arn) && t.Input != "" && !json.Valid([]byte(t.Input)) &&
 		!strings.Contains(t.Input, "<aws.scheduler."):
 		return fmt.Errorf("schedule %s: Target.Input is not JSON, which a function's input must be", d.Name)

@@ -93,7 +93,7 @@ func parseMember(word string) listedMember {
 	word, m.onlyIn = strings.CutSuffix(word, "<")
 	word, m.omit = strings.CutSuffix(word, "?")
 	word, m.pointer = strings.CutSuffix(word, "*")
-	named := false
+	var named bool
 	if m.field, m.member, named = strings.Cut(word, "="); !named {
 		m.field, m.member = fieldName(word), word
 	}

@@ -30,7 +30,7 @@ type queueProperties struct {
 	RedrivePolicy                 map[string]any
 	RedriveAllowPolicy            map[string]any
 	SqsManagedSseEnabled          string
-	KmsMasterKeyId                string // messages are in memory, and never encrypted
+	KmsMasterKeyID                string `json:"KmsMasterKeyId"` // messages are in memory, and never encrypted
 	FifoQueue                     string
 	Tags                          []struct{ Key, Value string }
 }
