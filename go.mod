@@ -28,8 +28,8 @@ require (
 	github.com/pelletier/go-toml/v2 v2.2.4
 	github.com/robfig/cron/v3 v3.0.1
 	github.com/whittle-dev/whittle/infra/local v0.0.0
-	go.yaml.in/yaml/v3 v3.0.4
 	github.com/yuin/goldmark v1.7.16
+	go.yaml.in/yaml/v3 v3.0.4
 	golang.org/x/sync v0.22.0
 	golang.org/x/term v0.45.0
 	k8s.io/api v0.36.3
