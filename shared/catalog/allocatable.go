@@ -84,52 +84,56 @@ func (m *model) memory(info *InstanceTypeInfo, image string) int64 {
 // ephemeralStorage returns the size in bytes of the disk with the kubelet's data.
 func ephemeralStorage(info *InstanceTypeInfo, class *api.EC2NodeClass) int64 {
 	_, windows := windowsBuild(family(class))
-	// No Windows image joins the instance's own disks: the kubelet's data stays on the root volume.
-	if p := class.Spec.InstanceStorePolicy; p != nil && *p == api.InstanceStorePolicyRAID0 && info.TotalSizeInGB > 0 &&
-		!windows {
+	// No Windows image joins the instance store disks: the kubelet's data stays on the root volume.
+	raid := class.Spec.InstanceStorePolicy
+	if raid != nil && *raid == api.InstanceStorePolicyRAID0 && info.TotalSizeInGB > 0 && !windows {
 		return info.TotalSizeInGB * 1_000_000_000
 	}
 	mappings := class.Spec.BlockDeviceMappings
-	size := func(m *api.BlockDeviceMapping) (int64, bool) {
-		if m == nil || m.EBS == nil || m.EBS.VolumeSize == nil {
-			return 0, false
-		}
-		return m.EBS.VolumeSize.Value(), true
+	isRoot := func(m *api.BlockDeviceMapping) bool { return m.RootVolume }
+	if bytes, ok := volumeBytes(mappings, isRoot); ok {
+		return bytes
 	}
-	for _, m := range mappings {
-		if m != nil && m.RootVolume {
-			if bytes, ok := size(m); ok {
-				return bytes
-			}
+	device := kubeletDevice(family(class))
+	// An image of the family Custom names its disks as it likes: the last mapping counts.
+	if device == "" && len(mappings) > 0 {
+		if bytes, ok := volumeBytes(mappings[len(mappings)-1:], nil); ok {
+			return bytes
 		}
 	}
-	device := ""
-	switch family(class) {
-	case api.AMIFamilyAL2, api.AMIFamilyAL2023:
-		device = "/dev/xvda"
-	case api.AMIFamilyBottlerocket:
-		device = "/dev/xvdb"
-	case api.AMIFamilyWindows2019, api.AMIFamilyWindows2022, api.AMIFamilyWindows2025:
-		device = "/dev/sda1"
-	default:
-		// An image of one's own names its disks as it likes: the last one listed counts.
-		if len(mappings) > 0 {
-			if bytes, ok := size(mappings[len(mappings)-1]); ok {
-				return bytes
-			}
-		}
-	}
-	for _, m := range mappings {
-		if m != nil && m.DeviceName != nil && *m.DeviceName == device {
-			if bytes, ok := size(m); ok {
-				return bytes
-			}
-		}
+	isDevice := func(m *api.BlockDeviceMapping) bool { return m.DeviceName != nil && *m.DeviceName == device }
+	if bytes, ok := volumeBytes(mappings, isDevice); ok {
+		return bytes
 	}
 	if windows {
 		return 50 * gibibyte
 	}
 	return defaultEphemeralStorage
+}
+
+// volumeBytes returns the size of the first volume with a size among the mappings that match, where
+// nil matches all.
+func volumeBytes(mappings []*api.BlockDeviceMapping, match func(*api.BlockDeviceMapping) bool) (int64, bool) {
+	for _, m := range mappings {
+		if m != nil && (match == nil || match(m)) && m.EBS != nil && m.EBS.VolumeSize != nil {
+			return m.EBS.VolumeSize.Value(), true
+		}
+	}
+	return 0, false
+}
+
+// kubeletDevice returns the device with the kubelet's data in a family's images, or an empty text
+// for the family Custom.
+func kubeletDevice(family string) string {
+	switch family {
+	case api.AMIFamilyAL2, api.AMIFamilyAL2023:
+		return "/dev/xvda"
+	case api.AMIFamilyBottlerocket:
+		return "/dev/xvdb"
+	case api.AMIFamilyWindows2019, api.AMIFamilyWindows2022, api.AMIFamilyWindows2025:
+		return "/dev/sda1"
+	}
+	return ""
 }
 
 // pods returns the maximum number of pods of the node's kubelet. Prefix delegation does not raise

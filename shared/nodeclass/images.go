@@ -26,7 +26,7 @@ type Image struct {
 type Variant string
 
 const (
-	VariantAny         Variant = "" // unknown
+	VariantAny         Variant = ""         // unknown
 	VariantStandard    Variant = "standard" // no accelerator
 	VariantNVIDIA      Variant = "nvidia"
 	VariantNeuron      Variant = "neuron"

@@ -67,6 +67,11 @@ func (u userParts) copy(parts *multipart.Writer, own string) error {
 		}
 		return writePart(parts, contentType, []byte(own))
 	}
+	return u.copyParts(parts, message)
+}
+
+// copyParts writes the parts of the user's MIME document.
+func (u userParts) copyParts(parts *multipart.Writer, message *mail.Message) error {
 	kind, parameters, err := mime.ParseMediaType(message.Header.Get("Content-Type"))
 	if err != nil || !strings.HasPrefix(kind, "multipart/") || parameters["boundary"] == "" {
 		return fmt.Errorf(

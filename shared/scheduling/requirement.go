@@ -225,13 +225,16 @@ func (r Requirement) SubsetOf(other Requirement) bool {
 	if !other.complement {
 		return false
 	}
+	return r.boundsWithin(other) && !slices.ContainsFunc(other.values, r.Has)
+}
+
+// boundsWithin reports whether the bounds of r, a complement, are at least as narrow as those of
+// other.
+func (r Requirement) boundsWithin(other Requirement) bool {
 	if (other.gte != nil || other.lte != nil) && r.gte == nil && r.lte == nil {
 		return false // r allows values that are not integers
 	}
-	if other.gte != nil && orLeast(r.gte) < *other.gte || other.lte != nil && orGreatest(r.lte) > *other.lte {
-		return false
-	}
-	return !slices.ContainsFunc(other.values, r.Has)
+	return (other.gte == nil || orLeast(r.gte) >= *other.gte) && (other.lte == nil || orGreatest(r.lte) <= *other.lte)
 }
 
 func orLeast(bound *int64) int64 {

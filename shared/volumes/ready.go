@@ -60,15 +60,8 @@ func (index *Index) locate(volumes []corev1.PersistentVolume) {
 // the same place in one option, in the order of the volumes' names. A volume that names the claim
 // is the only choice.
 func (index *Index) ready(claim *corev1.PersistentVolumeClaim, class string) ([]option, error) {
-	for _, l := range index.reserved[claimKey(claim.Namespace, claim.Name)] {
-		uid := l.volume.Spec.ClaimRef.UID
-		if (uid == "" || uid == claim.UID) && classOfVolume(l.volume) == class && fits(claim, l.volume) {
-			options := make([]option, 0, len(l.terms))
-			for _, requirements := range l.terms {
-				options = append(options, option{requirements: requirements, candidates: []*corev1.PersistentVolume{l.volume}})
-			}
-			return options, nil
-		}
+	if options := index.reservedFor(claim, class); options != nil {
+		return options, nil
 	}
 	available := index.available[class]
 	if len(available) == 0 {
@@ -99,6 +92,21 @@ func (index *Index) ready(claim *corev1.PersistentVolumeClaim, class string) ([]
 		}
 	}
 	return options, nil
+}
+
+// reservedFor returns the places of the volume that names the claim, or nil where there is none.
+func (index *Index) reservedFor(claim *corev1.PersistentVolumeClaim, class string) []option {
+	for _, l := range index.reserved[claimKey(claim.Namespace, claim.Name)] {
+		uid := l.volume.Spec.ClaimRef.UID
+		if (uid == "" || uid == claim.UID) && classOfVolume(l.volume) == class && fits(claim, l.volume) {
+			options := make([]option, 0, len(l.terms))
+			for _, requirements := range l.terms {
+				options = append(options, option{requirements: requirements, candidates: []*corev1.PersistentVolume{l.volume}})
+			}
+			return options
+		}
+	}
+	return nil
 }
 
 // fits reports whether the volume has the claim's size, volume mode and attributes class.
