@@ -1,10 +1,11 @@
-package planner
+package planner_test
 
 import (
 	"fmt"
 	"testing"
 
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner"
 	"github.com/whittle-dev/whittle/shared/planner/resource"
 
 	corev1 "k8s.io/api/core/v1"
@@ -52,7 +53,7 @@ func benchmarkSolve(b *testing.B, s *plan.Snapshot) {
 	b.ResetTimer()
 	before := processorTime()
 	for range b.N {
-		solved = Solve(s)
+		solved = planner.Solve(s)
 	}
 	b.StopTimer()
 	b.ReportMetric(float64(processorTime()-before)/float64(b.N), "cpu-ns/op")

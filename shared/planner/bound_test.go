@@ -1,4 +1,4 @@
-package planner
+package planner_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner"
 	"github.com/whittle-dev/whittle/shared/planner/resource"
 
 	corev1 "k8s.io/api/core/v1"
@@ -53,7 +54,7 @@ func TestBoundAgainstBruteForce(t *testing.T) {
 			}
 			s.Pods = append(s.Pods, pod)
 		}
-		solved := Solve(s)
+		solved := planner.Solve(s)
 		verify(t, s, solved)
 		var placed []*corev1.Pod
 		for i := range s.Pods {

@@ -1,4 +1,4 @@
-package planner
+package planner_test
 
 import (
 	"fmt"
@@ -6,6 +6,10 @@ import (
 	"testing"
 
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner/offering"
+	"github.com/whittle-dev/whittle/shared/planner/placement"
+	"github.com/whittle-dev/whittle/shared/planner/topology"
+	"github.com/whittle-dev/whittle/shared/planner/workload"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -79,4 +83,19 @@ func manyPods(pods, shapes int, seed uint64) []corev1.Pod {
 		result = append(result, newPod(fmt.Sprintf("pod-%05d", i), size[0], size[1]))
 	}
 	return result
+}
+
+// stages are the stages of a plan before packing, for tests of what comes after.
+type stages struct {
+	work   *workload.Workload
+	offers *offering.Index
+	state  *placement.State
+	domain *topology.Topology
+}
+
+func read(s *plan.Snapshot) *stages {
+	work := workload.Read(s)
+	offers := offering.Build(work, nil)
+	state := placement.New(work, offers)
+	return &stages{work: work, offers: offers, state: state, domain: topology.New(work, offers, state)}
 }

@@ -1,4 +1,4 @@
-package planner
+package planner_test
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -31,7 +32,7 @@ func TestClaimCarriesTheTemplate(t *testing.T) {
 		p.Spec.Tolerations = []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpExists}}
 		p.Spec.NodeSelector = map[string]string{"example.com/team": "blue"}
 	})}
-	solved := Solve(s)
+	solved := planner.Solve(s)
 	verify(t, s, solved)
 	if len(solved.NodeClaims) != 1 {
 		t.Fatalf("%d claims, %v", len(solved.NodeClaims), solved.Unplaced)
@@ -105,7 +106,7 @@ func TestMinValues(t *testing.T) {
 				s.InstanceTypes["default"] = types
 			}
 			s.Pods = manyPods(40, 4, 3)
-			solved := Solve(s)
+			solved := planner.Solve(s)
 			verify(t, s, solved)
 			if (len(solved.NodeClaims) > 0) != test.placed || test.placed && len(solved.Unplaced) > 0 {
 				t.Fatalf("%d claims, unplaced %v", len(solved.NodeClaims), solved.Unplaced)
@@ -149,7 +150,7 @@ func TestMinValuesReasons(t *testing.T) {
 			}}
 			s.NodeClasses[0].Name = "default"
 			s.Pods = []corev1.Pod{newPod("p1", "1", "1Gi", app("web"), test.pod), newPod("p2", "1", "1Gi", app("web"), test.pod)}
-			solved := Solve(s)
+			solved := planner.Solve(s)
 			if len(solved.NodeClaims) != test.claims || len(solved.Unplaced) != 2-test.claims {
 				t.Fatalf("%d claims, unplaced %v", len(solved.NodeClaims), solved.Unplaced)
 			}

@@ -1,4 +1,4 @@
-package planner
+package planner_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -133,7 +134,7 @@ func TestTopologyOfTheWholePlan(t *testing.T) {
 			for i, change := range test.pods {
 				s.Pods = append(s.Pods, newPod(fmt.Sprint("p", i), "500m", "512Mi", change))
 			}
-			plan := Solve(s)
+			plan := planner.Solve(s)
 			verify(t, s, plan)
 			got := map[string]int{}
 			for _, claim := range plan.NodeClaims {

@@ -21,7 +21,7 @@ func DualPrices(s *plan.Snapshot) []float64 {
 	}
 	alone := *s
 	alone.Nodes = nil
-	p := read(&alone)
+	p := readStages(&alone)
 	p.domain.Divide(p.work.Groups)
 	index := make(map[*corev1.Pod]int, len(s.Pods))
 	for i := range s.Pods {

@@ -1,4 +1,4 @@
-package planner
+package planner_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -36,7 +37,7 @@ func TestAlternativesThatDecideLabels(t *testing.T) {
 						}}}}
 				}))
 			}
-			plan := Solve(s)
+			plan := planner.Solve(s)
 			verify(t, s, plan)
 			if len(plan.Unplaced) > 0 || math.Abs(plan.PricePerHour-test.price) > 1e-9 {
 				t.Errorf("the plan costs %v, want %v; unplaced are %v", plan.PricePerHour, test.price, plan.Unplaced)

@@ -1,4 +1,4 @@
-package planner
+package planner_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/whittle-dev/whittle/shared/planner/claims"
+	"github.com/whittle-dev/whittle/shared/planner/packing"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -24,21 +25,20 @@ func BenchmarkFrame(b *testing.B) {
 				measured(b, func() { read(s) })
 			})
 			b.Run(fmt.Sprintf("divide/%s/%d", workload.name, count), func(b *testing.B) {
-				plannings := make([]*planning, b.N)
-				for i := range plannings {
-					plannings[i] = read(s)
+				divisions := make([]*stages, b.N)
+				for i := range divisions {
+					divisions[i] = read(s)
 				}
 				measured(b, func() {
-					p := plannings[0]
-					plannings = plannings[1:]
+					p := divisions[0]
+					divisions = divisions[1:]
 					p.domain.Divide(p.work.Groups)
 				})
 			})
 			b.Run(fmt.Sprintf("claims/%s/%d", workload.name, count), func(b *testing.B) {
 				p := read(s)
 				p.domain.Divide(p.work.Groups)
-				p.packNewNodes(0)
-				p.repairPlacements()
+				p.state.Planned, _ = packing.Pack(p.state, nil)
 				units := make([][][]*corev1.Pod, len(p.state.Demands))
 				for i, d := range p.state.Demands {
 					units[i] = d.Units
@@ -47,8 +47,8 @@ func BenchmarkFrame(b *testing.B) {
 					for i, d := range p.state.Demands {
 						d.Units = units[i]
 					}
-					p.plan.NodeClaims, _ = claims.Write(p.state, p.state.Planned)
-					sortClaims(p.plan.NodeClaims)
+					written, _ := claims.Write(p.state, p.state.Planned)
+					claims.Sort(written)
 				})
 			})
 		}

@@ -1,4 +1,4 @@
-package planner
+package planner_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -38,9 +39,9 @@ func inFlight(t *testing.T, s *plan.Snapshot, solved *plan.Plan, launched bool, 
 func TestPlanningAgainLaunchesNothing(t *testing.T) {
 	check := func(t *testing.T, s *plan.Snapshot, random *rand.Rand) {
 		t.Helper()
-		first := Solve(s)
+		first := planner.Solve(s)
 		for _, launched := range []bool{false, true} {
-			again := Solve(inFlight(t, s, first, launched, random))
+			again := planner.Solve(inFlight(t, s, first, launched, random))
 			if len(again.NodeClaims) > 0 {
 				t.Errorf("launched %t: %d further nodes after %d, for %d pods: %v", launched, len(again.NodeClaims), len(first.NodeClaims), len(again.NodeClaims[0].Pods), again.NodeClaims[0].NodeClaim.Spec.Requirements)
 			}

@@ -1,4 +1,4 @@
-package planner
+package planner_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner"
 	"github.com/whittle-dev/whittle/shared/planner/resource"
 
 	corev1 "k8s.io/api/core/v1"
@@ -73,7 +74,7 @@ func BenchmarkLargeCluster(b *testing.B) {
 			b.ReportAllocs()
 			b.ResetTimer()
 			for range b.N {
-				solved := Solve(s)
+				solved := planner.Solve(s)
 				if len(solved.Unplaced) > 0 {
 					b.Fatalf("%d pods have no place: %v", len(solved.Unplaced), solved.Unplaced[0])
 				}

@@ -1,4 +1,4 @@
-package planner
+package planner_test
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner"
 
 	appsv1 "k8s.io/api/apps/v1"
 
@@ -137,7 +138,7 @@ func TestRandomSnapshots(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 1))
 			s := randomSnapshot(t, random)
-			solved := Solve(s)
+			solved := planner.Solve(s)
 			verify(t, s, solved)
 			verifyNothingLeftOut(t, s, solved)
 			verifyOrderIndependent(t, random, s, solved)
@@ -165,7 +166,7 @@ func verifyNothingLeftOut(t *testing.T, s *plan.Snapshot, solved *plan.Plan) {
 			}
 		}
 		alone.Nodes = nil
-		if again := Solve(&alone); len(again.NodeClaims) > 0 {
+		if again := planner.Solve(&alone); len(again.NodeClaims) > 0 {
 			t.Errorf("%s has a place on a new %s when it is alone, and none in the plan: %v", u.Pod, again.NodeClaims[0].InstanceTypes[0], u.Reasons)
 		}
 	}
@@ -188,7 +189,7 @@ func verifyOrderIndependent(t *testing.T, random *rand.Rand, s *plan.Snapshot, s
 	for name := range s.InstanceTypes {
 		shuffled.InstanceTypes[name] = types
 	}
-	if again := Solve(&shuffled); asJSON(t, again) != asJSON(t, solved) {
+	if again := planner.Solve(&shuffled); asJSON(t, again) != asJSON(t, solved) {
 		t.Errorf("another order of the input gives another plan:\n%s\n%s", asJSON(t, solved), asJSON(t, again))
 	}
 }
@@ -199,7 +200,7 @@ func verifyRoundTrip(t *testing.T, s *plan.Snapshot, solved *plan.Plan) {
 	if err := json.Unmarshal([]byte(asJSON(t, s)), &read); err != nil {
 		t.Fatal(err)
 	}
-	if again := Solve(&read); asJSON(t, again) != asJSON(t, solved) {
+	if again := planner.Solve(&read); asJSON(t, again) != asJSON(t, solved) {
 		t.Errorf("the snapshot read back from JSON gives another plan")
 	}
 	var readPlan plan.Plan

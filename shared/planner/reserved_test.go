@@ -1,10 +1,11 @@
-package planner
+package planner_test
 
 import (
 	"fmt"
 	"testing"
 
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner"
 	"github.com/whittle-dev/whittle/shared/planner/packing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,7 +31,7 @@ func TestReservationsAreCountedExactly(t *testing.T) {
 			for i := range 12 {
 				s.Pods = append(s.Pods, newPod(fmt.Sprint("p", i), "1", "1Gi"))
 			}
-			plan := Solve(s)
+			plan := planner.Solve(s)
 			if len(plan.NodeClaims) != 3 || len(plan.Unplaced) > 0 {
 				t.Fatalf("%d claims, unplaced %v", len(plan.NodeClaims), plan.Unplaced)
 			}
@@ -82,7 +83,7 @@ func TestMinValuesByBestEffort(t *testing.T) {
 			}}
 			s.NodeClasses[0].Name = "default"
 			s.Pods = []corev1.Pod{newPod("p", "1", "1Gi")}
-			plan := Solve(s)
+			plan := planner.Solve(s)
 			if len(plan.NodeClaims) != test.claims {
 				t.Fatalf("%d claims, want %d: %v", len(plan.NodeClaims), test.claims, plan.Unplaced)
 			}

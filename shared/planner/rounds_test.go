@@ -1,4 +1,4 @@
-package planner
+package planner_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -70,7 +71,7 @@ func TestPreferences(t *testing.T) {
 				for i := range test.count {
 					s.Pods = append(s.Pods, newPod(fmt.Sprintf("p-%02d", i), "200m", "256Mi", test.change...))
 				}
-				solved := Solve(s)
+				solved := planner.Solve(s)
 				verify(t, s, solved)
 				if len(solved.Unplaced) > 0 {
 					t.Fatalf("unplaced: %v", solved.Unplaced)
@@ -102,11 +103,11 @@ func TestAvoidedPool(t *testing.T) {
 	dear := newPool("dear", require(api.CapacityTypeLabelKey, corev1.NodeSelectorOpIn, api.CapacityTypeOnDemand))
 	s := realSnapshot(t, tainted, dear)
 	s.Pods = []corev1.Pod{newPod("p", "1", "1Gi")}
-	if solved := Solve(s); len(solved.NodeClaims) != 1 || solved.NodeClaims[0].NodeClaim.Labels[api.NodePoolLabelKey] != "dear" {
+	if solved := planner.Solve(s); len(solved.NodeClaims) != 1 || solved.NodeClaims[0].NodeClaim.Labels[api.NodePoolLabelKey] != "dear" {
 		t.Errorf("planned %+v", solved)
 	}
 	s.PreferencePolicy = plan.PreferencesIgnored
-	if solved := Solve(s); len(solved.NodeClaims) != 1 || solved.NodeClaims[0].NodeClaim.Labels[api.NodePoolLabelKey] != "cheap" {
+	if solved := planner.Solve(s); len(solved.NodeClaims) != 1 || solved.NodeClaims[0].NodeClaim.Labels[api.NodePoolLabelKey] != "cheap" {
 		t.Errorf("with preferences ignored: planned %+v", solved)
 	}
 }
@@ -120,7 +121,7 @@ func TestSpreadUnderLimits(t *testing.T) {
 		for i := range 12 {
 			s.Pods = append(s.Pods, newPod(fmt.Sprintf("p-%02d", i), "1500m", "1Gi", app("web"), spreadOver(corev1.LabelTopologyZone, 1, "web")))
 		}
-		solved := Solve(s)
+		solved := planner.Solve(s)
 		verify(t, s, solved)
 		perZone, _ := placesOf(s, solved)
 		least, most := 12, 0
@@ -148,11 +149,11 @@ func TestNamespaceSelector(t *testing.T) {
 	s.Pods = []corev1.Pod{newPod("p", "1", "1Gi", awayFrom(corev1.LabelTopologyZone, "db"), zoneOf("us-east-1a"), func(p *corev1.Pod) {
 		p.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0].NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"stage": "test"}}
 	})}
-	if solved := Solve(s); len(solved.Unplaced) != 0 {
+	if solved := planner.Solve(s); len(solved.Unplaced) != 0 {
 		t.Errorf("unplaced: %v", solved.Unplaced)
 	}
 	s.Pods[0].Spec.NodeSelector[corev1.LabelTopologyZone] = "us-east-1b"
-	if solved := Solve(s); len(solved.Unplaced) != 1 {
+	if solved := planner.Solve(s); len(solved.Unplaced) != 1 {
 		t.Errorf("planned beside what it must not be near: %+v", solved)
 	}
 }
@@ -190,7 +191,7 @@ func TestVolumes(t *testing.T) {
 		s.Pods = append(s.Pods, newPod("p-"+name, "500m", "512Mi", mounts(name)))
 	}
 	s.Pods = append(s.Pods, newPod("lost", "500m", "512Mi", mounts("nothing")))
-	solved := Solve(s)
+	solved := planner.Solve(s)
 	nodes := map[string]string{}
 	for _, n := range solved.Nominations {
 		nodes[n.Pod.Name] = n.NodeName

@@ -1,4 +1,4 @@
-package planner
+package planner_test
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner"
 	"github.com/whittle-dev/whittle/shared/planner/dense"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -65,7 +66,7 @@ func TestScenarios(t *testing.T) {
 				t.Fatalf("%s: %v", file, err)
 			}
 			s := scenario.snapshot(t)
-			solved := Solve(s)
+			solved := planner.Solve(s)
 			verify(t, s, solved)
 			got := describe(solved)
 			if *update {

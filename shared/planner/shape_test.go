@@ -1,4 +1,4 @@
-package planner
+package planner_test
 
 import (
 	"fmt"
@@ -65,38 +65,5 @@ func TestShapesTakeWhatPodsTake(t *testing.T) {
 	}
 	if !slices.IsSortedFunc(p.work.Groups, workload.CompareGroups) {
 		t.Error("shapes are not sorted")
-	}
-}
-
-// TestSortClaims moves claims to their places by every permutation of a few.
-func TestSortClaims(t *testing.T) {
-	random := rand.New(rand.NewPCG(4, 1))
-	for range 500 {
-		var claims []plan.PlannedNodeClaim
-		for i := range random.IntN(8) {
-			claim := plan.PlannedNodeClaim{PricePerHour: float64(random.IntN(3)), Pods: []plan.PodRef{{Name: fmt.Sprint("pod-", i)}}}
-			claim.NodeClaim.GenerateName = fmt.Sprint("pool-", random.IntN(2))
-			claims = append(claims, claim)
-		}
-		random.Shuffle(len(claims), func(i, j int) { claims[i], claims[j] = claims[j], claims[i] })
-		names := map[string]bool{}
-		sortClaims(claims)
-		for i := range claims {
-			names[claims[i].Pods[0].Name] = true
-			if i == 0 {
-				continue
-			}
-			a, b := &claims[i-1], &claims[i]
-			inOrder := a.NodeClaim.GenerateName < b.NodeClaim.GenerateName
-			if a.NodeClaim.GenerateName == b.NodeClaim.GenerateName {
-				inOrder = a.PricePerHour > b.PricePerHour || a.PricePerHour == b.PricePerHour && a.Pods[0].Name < b.Pods[0].Name
-			}
-			if !inOrder {
-				t.Fatalf("%v comes before %v", a, b)
-			}
-		}
-		if len(names) != len(claims) {
-			t.Fatalf("%d of %d claims are left", len(names), len(claims))
-		}
 	}
 }

@@ -1,9 +1,7 @@
 package planner
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/planner/bound"
@@ -45,7 +43,7 @@ type planning struct {
 // pods without a place, which have given up one more preference. The plan buys nothing that is
 // excluded.
 func makePlan(s *plan.Snapshot, exclusions ...offering.Exclusion) *planning {
-	p := read(s, exclusions...)
+	p := readStages(s, exclusions...)
 	for groups := p.work.Groups; len(groups) > 0; p.state.Round++ {
 		first := len(p.state.Demands)
 		p.domain.Divide(groups)
@@ -65,8 +63,8 @@ func makePlan(s *plan.Snapshot, exclusions ...offering.Exclusion) *planning {
 	return p
 }
 
-// read runs the stages that do not depend on the plan.
-func read(s *plan.Snapshot, exclusions ...offering.Exclusion) *planning {
+// readStages runs the stages that do not depend on the plan.
+func readStages(s *plan.Snapshot, exclusions ...offering.Exclusion) *planning {
 	work := workload.Read(s)
 	offers := offering.Build(work, exclusions)
 	state := placement.New(work, offers)
@@ -174,35 +172,8 @@ func (p *planning) collectLeftovers() {
 func (p *planning) sort() {
 	slices.SortFunc(p.plan.Nominations, func(a, b plan.Nomination) int { return plan.CompareRefs(a.Pod, b.Pod) })
 	slices.SortFunc(p.plan.Unplaced, func(a, b plan.Unplaced) int { return plan.CompareRefs(a.Pod, b.Pod) })
-	sortClaims(p.plan.NodeClaims)
+	claims.Sort(p.plan.NodeClaims)
 	for i := range p.plan.NodeClaims {
 		p.plan.PricePerHour += p.plan.NodeClaims[i].PricePerHour
-	}
-}
-
-// sortClaims sorts by pool, then by price, dearest first, then by pods. A claim is a large value, so
-// the order is found by index, and each claim moves once.
-func sortClaims(claims []plan.PlannedNodeClaim) {
-	order := make([]int32, len(claims))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortFunc(order, func(i, j int32) int {
-		a, b := &claims[i], &claims[j]
-		return cmp.Or(strings.Compare(a.NodeClaim.GenerateName, b.NodeClaim.GenerateName),
-			-cmp.Compare(a.PricePerHour, b.PricePerHour), plan.CompareRefs(a.Pods[0], b.Pods[0]), cmp.Compare(i, j))
-	})
-	// Follow each cycle of the permutation: the freed place takes the claim that belongs there.
-	for start := range order {
-		if int(order[start]) == start {
-			continue
-		}
-		first, at := claims[start], start
-		for int(order[at]) != start {
-			from := int(order[at])
-			claims[at], order[at] = claims[from], int32(at)
-			at = from
-		}
-		claims[at], order[at] = first, int32(at)
 	}
 }

@@ -1,4 +1,4 @@
-package planner
+package planner_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner"
 	"github.com/whittle-dev/whittle/shared/planner/resource"
 
 	corev1 "k8s.io/api/core/v1"
@@ -119,7 +120,7 @@ func TestTopology(t *testing.T) {
 					s.Pods = append(s.Pods, newPod(fmt.Sprintf("p%d-%02d", i, j), "500m", "512Mi", changes...))
 				}
 			}
-			plan := Solve(s)
+			plan := planner.Solve(s)
 			verify(t, s, plan)
 			perZone, most := placesOf(s, plan)
 			for zone, want := range test.perZone {

@@ -1,4 +1,4 @@
-package planner
+package planner_test
 
 import (
 	"crypto/sha256"
@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/whittle-dev/whittle/shared/planner"
 	"github.com/whittle-dev/whittle/shared/planner/resource"
 
 	corev1 "k8s.io/api/core/v1"
@@ -85,10 +86,10 @@ func (h *hashes) text() string {
 // hashPlan adds the plan, and the dual prices of the snapshot's pods, to the sum.
 func hashPlan(t *testing.T, sum hash.Hash, s *plan.Snapshot) {
 	encoder := json.NewEncoder(sum)
-	if err := encoder.Encode(Solve(s)); err != nil {
+	if err := encoder.Encode(planner.Solve(s)); err != nil {
 		t.Fatal(err)
 	}
-	if err := encoder.Encode(DualPrices(s)); err != nil {
+	if err := encoder.Encode(planner.DualPrices(s)); err != nil {
 		t.Fatal(err)
 	}
 }
