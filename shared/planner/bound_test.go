@@ -20,8 +20,9 @@ import (
 // smallType is an instance type of two resources at one price.
 func smallType(name string, cpu, memory int64, price float64, arch string) catalog.InstanceType {
 	capacity := corev1.ResourceList{
-		corev1.ResourceCPU: *resource.QuantityOf(corev1.ResourceCPU, cpu*1000), corev1.ResourceMemory: *resource.QuantityOf(corev1.ResourceMemory, memory<<30),
-		corev1.ResourcePods: *resource.QuantityOf(corev1.ResourcePods, 10),
+		corev1.ResourceCPU:    *resource.QuantityOf(corev1.ResourceCPU, cpu*1000),
+		corev1.ResourceMemory: *resource.QuantityOf(corev1.ResourceMemory, memory<<30),
+		corev1.ResourcePods:   *resource.QuantityOf(corev1.ResourcePods, 10),
 	}
 	return catalog.InstanceType{
 		Name: name, Capacity: capacity, Allocatable: capacity,
@@ -33,7 +34,8 @@ func smallType(name string, cpu, memory int64, price float64, arch string) catal
 	}
 }
 
-// TestBoundAgainstBruteForce compares bound and price with the price of the best of all fleets, for few pods and types.
+// TestBoundAgainstBruteForce compares bound and price with the price of the best of all fleets, for
+// few pods and types.
 func TestBoundAgainstBruteForce(t *testing.T) {
 	worst := 1.0
 	for seed := range uint64(150) {
@@ -45,7 +47,11 @@ func TestBoundAgainstBruteForce(t *testing.T) {
 			price := (float64(cpu)*0.04 + float64(memory)*0.005) * (0.7 + 0.6*random.Float64())
 			types = append(types, smallType(fmt.Sprintf("t%d", i), cpu, memory, price, arches[random.IntN(2)]))
 		}
-		s := &plan.Snapshot{NodePools: []api.NodePool{newPool("default")}, NodeClasses: []api.EC2NodeClass{{}}, InstanceTypes: map[string][]catalog.InstanceType{"default": types}}
+		s := &plan.Snapshot{
+			NodePools:     []api.NodePool{newPool("default")},
+			NodeClasses:   []api.EC2NodeClass{{}},
+			InstanceTypes: map[string][]catalog.InstanceType{"default": types},
+		}
 		s.NodeClasses[0].Name = "default"
 		for i := range 1 + random.IntN(7) {
 			pod := newPod(fmt.Sprint("p", i), fmt.Sprint(1+random.IntN(3)), fmt.Sprintf("%dGi", 1+random.IntN(6)))
@@ -74,14 +80,16 @@ func TestBoundAgainstBruteForce(t *testing.T) {
 			worst = max(worst, solved.PricePerHour/best)
 		}
 	}
-	// So few pods leave a greedy packing nowhere to hide; this much is what the improvement has to reach.
+	// So few pods leave a greedy packing nowhere to hide; this much is what the improvement has to
+	// reach.
 	if worst > 1.15 {
 		t.Errorf("the worst plan costs %.3f times the best fleet", worst)
 	}
 	t.Logf("the worst plan costs %.3f times the best fleet", worst)
 }
 
-// cheapestFleet tries all partitions of the pods into nodes, each of the cheapest type that holds it.
+// cheapestFleet tries all partitions of the pods into nodes, each of the cheapest type that holds
+// it.
 func cheapestFleet(types []catalog.InstanceType, pods []*corev1.Pod) float64 {
 	price := make([]float64, 1<<len(pods))
 	for set := 1; set < len(price); set++ {
@@ -106,7 +114,8 @@ func holdsAll(typ *catalog.InstanceType, pods []*corev1.Pod, set int) bool {
 		if set&(1<<i) == 0 {
 			continue
 		}
-		if arch, ok := pod.Spec.NodeSelector[corev1.LabelArchStable]; ok && !typ.Requirements[corev1.LabelArchStable].Has(arch) {
+		if arch, ok := pod.Spec.NodeSelector[corev1.LabelArchStable]; ok &&
+			!typ.Requirements[corev1.LabelArchStable].Has(arch) {
 			return false
 		}
 		resource.AddLists(sum, scheduling.PodRequests(pod))

@@ -25,7 +25,12 @@ import (
 // newPod makes a pod that asks for cpu and memory, and lets the caller change it.
 func newPod(name, cpu, memory string, change ...func(*corev1.Pod)) corev1.Pod {
 	pod := corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name), Labels: map[string]string{}},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default",
+			Name:      name,
+			UID:       types.UID("uid-" + name),
+			Labels:    map[string]string{},
+		},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{
 			Name: "app", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
 				corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory),
@@ -41,7 +46,11 @@ func newPod(name, cpu, memory string, change ...func(*corev1.Pod)) corev1.Pod {
 // newPool makes a NodePool without requirements, and lets the caller change it.
 func newPool(name string, change ...func(*api.NodePool)) api.NodePool {
 	pool := api.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name)}}
-	pool.Spec.Template.Spec.NodeClassRef = &api.NodeClassReference{Group: api.AWSGroup, Kind: api.EC2NodeClassKind, Name: "default"}
+	pool.Spec.Template.Spec.NodeClassRef = &api.NodeClassReference{
+		Group: api.AWSGroup,
+		Kind:  api.EC2NodeClassKind,
+		Name:  "default",
+	}
 	for _, f := range change {
 		f(&pool)
 	}
@@ -50,7 +59,10 @@ func newPool(name string, change ...func(*api.NodePool)) api.NodePool {
 
 func require(key string, operator corev1.NodeSelectorOperator, values ...string) func(*api.NodePool) {
 	return func(p *api.NodePool) {
-		p.Spec.Template.Spec.Requirements = append(p.Spec.Template.Spec.Requirements, api.NodeSelectorRequirementWithMinValues{Key: key, Operator: operator, Values: values})
+		p.Spec.Template.Spec.Requirements = append(
+			p.Spec.Template.Spec.Requirements,
+			api.NodeSelectorRequirementWithMinValues{Key: key, Operator: operator, Values: values},
+		)
 	}
 }
 
@@ -62,7 +74,11 @@ func limited(name corev1.ResourceName, most string) func(*api.NodePool) {
 func realSnapshot(t testing.TB, pools ...api.NodePool) *plan.Snapshot {
 	class := catalogtest.NodeClass("default")
 	types := catalog.Resolve(catalogtest.Snapshot(t), class, catalog.Observed{}, catalogtest.Now)
-	s := &plan.Snapshot{NodePools: pools, NodeClasses: []api.EC2NodeClass{*class}, InstanceTypes: map[string][]catalog.InstanceType{}}
+	s := &plan.Snapshot{
+		NodePools:     pools,
+		NodeClasses:   []api.EC2NodeClass{*class},
+		InstanceTypes: map[string][]catalog.InstanceType{},
+	}
 	for i := range pools {
 		s.InstanceTypes[pools[i].Name] = types
 	}

@@ -19,7 +19,11 @@ import (
 
 // TestClaimCarriesTheTemplate checks what a claim takes over from its pool, and what the plan adds.
 func TestClaimCarriesTheTemplate(t *testing.T) {
-	pool := newPool("web", require("example.com/team", corev1.NodeSelectorOpIn, "red", "blue"), require(api.LabelInstanceCPU, corev1.NodeSelectorOpGt, "3"))
+	pool := newPool(
+		"web",
+		require("example.com/team", corev1.NodeSelectorOpIn, "red", "blue"),
+		require(api.LabelInstanceCPU, corev1.NodeSelectorOpGt, "3"),
+	)
 	template := &pool.Spec.Template
 	template.Labels = map[string]string{"example.com/tier": "front"}
 	template.Annotations = map[string]string{"example.com/note": "x"}
@@ -38,16 +42,20 @@ func TestClaimCarriesTheTemplate(t *testing.T) {
 		t.Fatalf("%d claims, %v", len(solved.NodeClaims), solved.Unplaced)
 	}
 	claim := solved.NodeClaims[0].NodeClaim
-	if claim.Name != "" || claim.GenerateName != "web-" || claim.Kind != api.NodeClaimKind || claim.APIVersion != api.APIVersion {
+	if claim.Name != "" || claim.GenerateName != "web-" || claim.Kind != api.NodeClaimKind ||
+		claim.APIVersion != api.APIVersion {
 		t.Errorf("claim is %s %s named %q, %q", claim.APIVersion, claim.Kind, claim.Name, claim.GenerateName)
 	}
 	if len(claim.Finalizers) != 1 || claim.Finalizers[0] != api.TerminationFinalizer {
 		t.Errorf("finalizers %v", claim.Finalizers)
 	}
-	if len(claim.OwnerReferences) != 1 || claim.OwnerReferences[0].UID != pool.UID || claim.OwnerReferences[0].Kind != api.NodePoolKind || !*claim.OwnerReferences[0].BlockOwnerDeletion {
+	if len(claim.OwnerReferences) != 1 || claim.OwnerReferences[0].UID != pool.UID ||
+		claim.OwnerReferences[0].Kind != api.NodePoolKind ||
+		!*claim.OwnerReferences[0].BlockOwnerDeletion {
 		t.Errorf("owners %v", claim.OwnerReferences)
 	}
-	for key, want := range map[string]string{"example.com/tier": "front", "example.com/team": "blue", api.NodePoolLabelKey: "web"} {
+	for key, want := range map[string]string{"example.com/tier": "front", "example.com/team": "blue",
+		api.NodePoolLabelKey: "web"} {
 		if claim.Labels[key] != want {
 			t.Errorf("label %s is %q, want %q", key, claim.Labels[key], want)
 		}
@@ -56,7 +64,9 @@ func TestClaimCarriesTheTemplate(t *testing.T) {
 		t.Errorf("annotations %v", claim.Annotations)
 	}
 	spec := claim.Spec
-	if len(spec.Taints) != 1 || len(spec.StartupTaints) != 1 || spec.NodeClassRef.Name != "default" || spec.ExpireAfter.String() != "1h0m0s" || spec.TerminationGracePeriod.Minutes() != 1 {
+	if len(spec.Taints) != 1 || len(spec.StartupTaints) != 1 || spec.NodeClassRef.Name != "default" ||
+		spec.ExpireAfter.String() != "1h0m0s" ||
+		spec.TerminationGracePeriod.Minutes() != 1 {
 		t.Errorf("spec %+v", spec)
 	}
 	if cpu := spec.Resources.Requests[corev1.ResourceCPU]; cpu.MilliValue() != 1000 {
@@ -77,7 +87,8 @@ func TestClaimCarriesTheTemplate(t *testing.T) {
 	}
 }
 
-// TestMinValues checks that a claim's types offer as many values as its pool demands, and that pods go without a node if none can.
+// TestMinValues checks that a claim's types offer as many values as its pool demands, and that pods
+// go without a node if none can.
 func TestMinValues(t *testing.T) {
 	for _, test := range []struct {
 		name      string
@@ -87,12 +98,15 @@ func TestMinValues(t *testing.T) {
 		instances []string
 	}{
 		{"families", api.LabelInstanceFamily, 5, true, nil},
-		{"more families than hold the pod", api.LabelInstanceFamily, 3, false, []string{"m7i.large", "c7i.large", "m7i.xlarge"}},
+		{"more families than hold the pod", api.LabelInstanceFamily, 3, false,
+			[]string{"m7i.large", "c7i.large", "m7i.xlarge"}},
 		{"capacity types", api.CapacityTypeLabelKey, 2, true, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			pool := newPool("default")
-			pool.Spec.Template.Spec.Requirements = []api.NodeSelectorRequirementWithMinValues{{Key: test.key, Operator: corev1.NodeSelectorOpExists, MinValues: &test.least}}
+			pool.Spec.Template.Spec.Requirements = []api.NodeSelectorRequirementWithMinValues{
+				{Key: test.key, Operator: corev1.NodeSelectorOpExists, MinValues: &test.least},
+			}
 			s := realSnapshot(t, pool)
 			if test.instances != nil {
 				types := s.InstanceTypes["default"][:0]
@@ -125,7 +139,8 @@ func TestMinValues(t *testing.T) {
 	}
 }
 
-// TestMinValuesReasons checks what a pod is told that goes without a node for minValues: the limit, if types within it do not suffice, or the domain that the pod is bound to.
+// TestMinValuesReasons checks what a pod is told that goes without a node for minValues: the limit,
+// if types within it do not suffice, or the domain that the pod is bound to.
 func TestMinValuesReasons(t *testing.T) {
 	least := 2
 	alone := awayFrom(corev1.LabelHostname, "web")
@@ -137,17 +152,26 @@ func TestMinValuesReasons(t *testing.T) {
 		reason string
 	}{
 		{"limit", limited(corev1.ResourceMemory, "50Gi"), alone, 1,
-			"minValues 2 of node.kubernetes.io/instance-type cannot be met within the limit of memory 50Gi: its nodes have 0, this plan's 32Gi"},
-		{"domain", func(*api.NodePool) {}, spreadOver(corev1.LabelArchStable, 1, "web"), 0, "that hold the pod in kubernetes.io/arch a"},
+			"minValues 2 of node.kubernetes.io/instance-type cannot be met within the limit of memory 50Gi: " +
+				"its nodes have 0, this plan's 32Gi"},
+		{"domain", func(*api.NodePool) {}, spreadOver(corev1.LabelArchStable, 1, "web"), 0,
+			"that hold the pod in kubernetes.io/arch a"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			pool := newPool("default", test.change)
 			pool.Spec.Template.Spec.Requirements = []api.NodeSelectorRequirementWithMinValues{
 				{Key: corev1.LabelInstanceTypeStable, Operator: corev1.NodeSelectorOpExists, MinValues: &least},
 			}
-			s := &plan.Snapshot{NodePools: []api.NodePool{pool}, NodeClasses: []api.EC2NodeClass{{}}, InstanceTypes: map[string][]catalog.InstanceType{
-				"default": {smallType("t1", 4, 16, 0.2, api.ArchitectureAmd64), smallType("t2", 8, 32, 0.4, api.ArchitectureArm64)},
-			}}
+			s := &plan.Snapshot{
+				NodePools:   []api.NodePool{pool},
+				NodeClasses: []api.EC2NodeClass{{}},
+				InstanceTypes: map[string][]catalog.InstanceType{
+					"default": {
+						smallType("t1", 4, 16, 0.2, api.ArchitectureAmd64),
+						smallType("t2", 8, 32, 0.4, api.ArchitectureArm64),
+					},
+				},
+			}
 			s.NodeClasses[0].Name = "default"
 			s.Pods = []corev1.Pod{newPod("p1", "1", "1Gi", app("web"), test.pod), newPod("p2", "1", "1Gi", app("web"), test.pod)}
 			solved := planner.Solve(s)

@@ -14,27 +14,49 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog"
 )
 
-// TestAlternativesThatDecideLabels checks which term of a node affinity is followed where terms decide what labels a new node gets: the one that costs least for all the
-// pods, which a node that is cheap for one of them need not be.
+// TestAlternativesThatDecideLabels checks which term of a node affinity is followed where terms
+// decide what labels a new node gets: the one that costs least for all the pods, which a node that
+// is cheap for one of them need not be.
 func TestAlternativesThatDecideLabels(t *testing.T) {
 	for _, test := range []struct {
 		pods  int
 		price float64
 	}{{1, 0.05}, {10, 0.2}} {
 		t.Run(fmt.Sprint(test.pods), func(t *testing.T) {
-			s := &plan.Snapshot{NodePools: []api.NodePool{newPool("default")}, NodeClasses: []api.EC2NodeClass{{}}, InstanceTypes: map[string][]catalog.InstanceType{
-				"default": {smallType("small", 2, 16, 0.05, api.ArchitectureAmd64), smallType("large", 16, 64, 0.2, api.ArchitectureArm64)},
-			}}
+			s := &plan.Snapshot{
+				NodePools:   []api.NodePool{newPool("default")},
+				NodeClasses: []api.EC2NodeClass{{}},
+				InstanceTypes: map[string][]catalog.InstanceType{
+					"default": {
+						smallType("small", 2, 16, 0.05, api.ArchitectureAmd64),
+						smallType("large", 16, 64, 0.2, api.ArchitectureArm64),
+					},
+				},
+			}
 			s.NodeClasses[0].Name = "default"
 			term := func(arch string, more ...corev1.NodeSelectorRequirement) corev1.NodeSelectorTerm {
-				return corev1.NodeSelectorTerm{MatchExpressions: append(more, corev1.NodeSelectorRequirement{Key: corev1.LabelArchStable, Operator: corev1.NodeSelectorOpIn, Values: []string{arch}})}
+				return corev1.NodeSelectorTerm{
+					MatchExpressions: append(
+						more,
+						corev1.NodeSelectorRequirement{
+							Key:      corev1.LabelArchStable,
+							Operator: corev1.NodeSelectorOpIn,
+							Values:   []string{arch},
+						},
+					),
+				}
 			}
 			for i := range test.pods {
 				s.Pods = append(s.Pods, newPod(fmt.Sprint("p", i), "1", "1Gi", func(p *corev1.Pod) {
-					p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
-						NodeSelectorTerms: []corev1.NodeSelectorTerm{
-							term(api.ArchitectureAmd64), term(api.ArchitectureArm64, corev1.NodeSelectorRequirement{Key: team, Operator: corev1.NodeSelectorOpDoesNotExist}),
-						}}}}
+					p.Spec.Affinity = &corev1.Affinity{
+						NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+							NodeSelectorTerms: []corev1.NodeSelectorTerm{
+								term(
+									api.ArchitectureAmd64,
+								), term(api.ArchitectureArm64, corev1.NodeSelectorRequirement{Key: team,
+									Operator: corev1.NodeSelectorOpDoesNotExist}),
+							}}},
+					}
 				}))
 			}
 			plan := planner.Solve(s)

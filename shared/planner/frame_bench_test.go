@@ -18,7 +18,10 @@ import (
 func BenchmarkFrame(b *testing.B) {
 	for _, workload := range workloads {
 		for _, count := range []int{500, 2000} {
-			s := realSnapshot(b, newPool("default", require(api.CapacityTypeLabelKey, corev1.NodeSelectorOpIn, api.CapacityTypeOnDemand)))
+			s := realSnapshot(
+				b,
+				newPool("default", require(api.CapacityTypeLabelKey, corev1.NodeSelectorOpIn, api.CapacityTypeOnDemand)),
+			)
 			s.InstanceTypes["default"] = everySo(s.InstanceTypes["default"], benchmarkTypes)
 			s.Pods = workload.pods(count)
 			b.Run(fmt.Sprintf("read/%s/%d", workload.name, count), func(b *testing.B) {

@@ -13,8 +13,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// inFlight adds the plan's claims to the snapshot as they are after their creation, or with launched after EC2 has given them the instance of one of
-// their offerings.
+// inFlight adds the plan's claims to the snapshot as they are after their creation, or with
+// launched after EC2 has given them the instance of one of their offerings.
 func inFlight(t *testing.T, s *plan.Snapshot, solved *plan.Plan, launched bool, random *rand.Rand) *plan.Snapshot {
 	t.Helper()
 	next := *s
@@ -35,7 +35,8 @@ func inFlight(t *testing.T, s *plan.Snapshot, solved *plan.Plan, launched bool, 
 	return &next
 }
 
-// TestPlanningAgainLaunchesNothing plans again while the nodes of the first plan are on their way: their pods still wait, and must not get a second node.
+// TestPlanningAgainLaunchesNothing plans again while the nodes of the first plan are on their way:
+// their pods still wait, and must not get a second node.
 func TestPlanningAgainLaunchesNothing(t *testing.T) {
 	check := func(t *testing.T, s *plan.Snapshot, random *rand.Rand) {
 		t.Helper()
@@ -43,10 +44,23 @@ func TestPlanningAgainLaunchesNothing(t *testing.T) {
 		for _, launched := range []bool{false, true} {
 			again := planner.Solve(inFlight(t, s, first, launched, random))
 			if len(again.NodeClaims) > 0 {
-				t.Errorf("launched %t: %d further nodes after %d, for %d pods: %v", launched, len(again.NodeClaims), len(first.NodeClaims), len(again.NodeClaims[0].Pods), again.NodeClaims[0].NodeClaim.Spec.Requirements)
+				t.Errorf(
+					"launched %t: %d further nodes after %d, for %d pods: %v",
+					launched,
+					len(again.NodeClaims),
+					len(first.NodeClaims),
+					len(again.NodeClaims[0].Pods),
+					again.NodeClaims[0].NodeClaim.Spec.Requirements,
+				)
 			}
 			if len(again.Unplaced) > len(first.Unplaced) {
-				t.Errorf("launched %t: %d unplaced, before %d: %v", launched, len(again.Unplaced), len(first.Unplaced), again.Unplaced[0])
+				t.Errorf(
+					"launched %t: %d unplaced, before %d: %v",
+					launched,
+					len(again.Unplaced),
+					len(first.Unplaced),
+					again.Unplaced[0],
+				)
 			}
 		}
 	}

@@ -22,13 +22,18 @@ import (
 )
 
 // legalitySeed picks one cluster: go test ./shared/plan -run TestEveryPlanIsLegal -legality.seed=42
-var legalitySeed = flag.Int64("legality.seed", -1, "the one random cluster that TestEveryPlanIsLegal looks at, with its plan printed")
+var legalitySeed = flag.Int64(
+	"legality.seed",
+	-1,
+	"the one random cluster that TestEveryPlanIsLegal looks at, with its plan printed",
+)
 
 const (
 	randomClusters = 10000
 	// clustersInOneTest is how many of them one parallel test takes.
 	clustersInOneTest = 100
-	// faultsInFull is how many clusters with faults are made small and printed, faultsInLines how many have their faults listed; the rest is counted.
+	// faultsInFull is how many clusters with faults are made small and printed, faultsInLines how many
+	// have their faults listed; the rest is counted.
 	faultsInFull, faultsInLines = 5, 50
 )
 
@@ -120,7 +125,8 @@ func explainFault(s *plan.Snapshot, class string) string {
 	return "the same fault in little:\n" + plantest.Describe(small, p) + strings.Join(violations, "\n")
 }
 
-// solveAndCheck plans a cluster and lists what is wrong with the plan. A panic of the planner is a fault like others, so that its cluster gets known.
+// solveAndCheck plans a cluster and lists what is wrong with the plan. A panic of the planner is a
+// fault like others, so that its cluster gets known.
 func solveAndCheck(s *plan.Snapshot) (p *plan.Plan, violations []string) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -128,13 +134,18 @@ func solveAndCheck(s *plan.Snapshot) (p *plan.Plan, violations []string) {
 		}
 	}()
 	p = planner.Solve(s)
-	// A plan that leaves a zone without nodes may put all pods of a spread into the others: Kubernetes counts domains by the nodes that there are. The checker tells it
-	// apart from faults, since Karpenter counts the zones that there could be nodes in.
-	violations = slices.DeleteFunc(plantest.Check(s, p), func(v string) bool { return strings.HasSuffix(plantest.Class(v), "spread-opened") })
+	// A plan that leaves a zone without nodes may put all pods of a spread into the others: Kubernetes
+	// counts domains by the nodes that there are. The checker tells it apart from faults, since
+	// Karpenter counts the zones that there could be nodes in.
+	violations = slices.DeleteFunc(
+		plantest.Check(s, p),
+		func(v string) bool { return strings.HasSuffix(plantest.Class(v), "spread-opened") },
+	)
 	return p, violations
 }
 
-// TestOrderOfTheInputChangesNothing plans each cluster again with every list in another order and its nodes read ahead, and once more with what was read.
+// TestOrderOfTheInputChangesNothing plans each cluster again with every list in another order and
+// its nodes read ahead, and once more with what was read.
 func TestOrderOfTheInputChangesNothing(t *testing.T) {
 	eachRange(t, 2000, func(t *testing.T, seed uint64) {
 		want := jsonOf(t, planner.Solve(plantest.Random(seed)))
@@ -198,8 +209,9 @@ func TestMoreChoiceIsNotDearer(t *testing.T) {
 	})
 }
 
-// forPriceAlone takes away, in place, what may well cost something: weights, preferences, the rule that exotic types are a last resort, and spread over
-// anything but hosts, since more choice is more to spread over.
+// forPriceAlone takes away, in place, what may well cost something: weights, preferences, the rule
+// that exotic types are a last resort, and spread over anything but hosts, since more choice is
+// more to spread over.
 func forPriceAlone(s *plan.Snapshot) *plan.Snapshot {
 	for i := range s.NodePools {
 		pool := &s.NodePools[i]
@@ -214,17 +226,24 @@ func forPriceAlone(s *plan.Snapshot) *plan.Snapshot {
 	}
 	for i := range s.Pods {
 		spec := &s.Pods[i].Spec
-		spec.TopologySpreadConstraints = slices.DeleteFunc(spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool {
-			return c.TopologyKey != corev1.LabelHostname
-		})
+		spec.TopologySpreadConstraints = slices.DeleteFunc(
+			spec.TopologySpreadConstraints,
+			func(c corev1.TopologySpreadConstraint) bool {
+				return c.TopologyKey != corev1.LabelHostname
+			},
+		)
 	}
 	return withoutPreferences(s)
 }
 
-// takeAway makes a few offerings unavailable, but none that is alone of its zone, capacity type and architecture.
+// takeAway makes a few offerings unavailable, but none that is alone of its zone, capacity type and
+// architecture.
 func takeAway(random *rand.Rand, types []catalog.InstanceType) {
 	domain := func(typ *catalog.InstanceType, o *catalog.Offering) string {
-		return strings.Join([]string{o.Zone, o.CapacityType, typ.Requirements.Labels()[corev1.LabelArchStable], fmt.Sprint(o.Requirements)}, " ")
+		return strings.Join(
+			[]string{o.Zone, o.CapacityType, typ.Requirements.Labels()[corev1.LabelArchStable], fmt.Sprint(o.Requirements)},
+			" ",
+		)
 	}
 	count := map[string]int{}
 	for i := range types {
@@ -238,7 +257,8 @@ func takeAway(random *rand.Rand, types []catalog.InstanceType) {
 		whole := random.IntN(5) == 0
 		for j := range types[i].Offerings {
 			o := &types[i].Offerings[j]
-			if d := domain(&types[i], o); o.Available && o.ReservationID == "" && count[d] > 1 && (whole || random.IntN(8) == 0) {
+			if d := domain(&types[i], o); o.Available && o.ReservationID == "" && count[d] > 1 &&
+				(whole || random.IntN(8) == 0) {
 				o.Available = false
 				count[d]--
 			}
@@ -246,18 +266,21 @@ func takeAway(random *rand.Rand, types []catalog.InstanceType) {
 	}
 }
 
-// TestIgnoredPreferencesDoNotMatter plans clusters with preferences that are to be ignored, and the same without them.
+// TestIgnoredPreferencesDoNotMatter plans clusters with preferences that are to be ignored, and the
+// same without them.
 func TestIgnoredPreferencesDoNotMatter(t *testing.T) {
 	eachRange(t, 2000, func(t *testing.T, seed uint64) {
 		s, bare := plantest.Random(seed), withoutPreferences(plantest.Random(seed))
 		s.PreferencePolicy, bare.PreferencePolicy = plan.PreferencesIgnored, plan.PreferencesIgnored
-		if with, without := jsonOf(t, withoutReasons(planner.Solve(s))), jsonOf(t, withoutReasons(planner.Solve(bare))); with != without {
+		if with, without := jsonOf(t, withoutReasons(planner.Solve(s))),
+			jsonOf(t, withoutReasons(planner.Solve(bare))); with != without {
 			t.Errorf("cluster %d: preferences that are to be ignored change the plan:\n%s\n%s", seed, with, without)
 		}
 	})
 }
 
-// withoutReasons takes away, in place, what the plan says of pods that are left out: it may number their constraints.
+// withoutReasons takes away, in place, what the plan says of pods that are left out: it may number
+// their constraints.
 func withoutReasons(p *plan.Plan) *plan.Plan {
 	for i := range p.Unplaced {
 		p.Unplaced[i].Reasons = nil
@@ -280,9 +303,12 @@ func withoutPreferences(s *plan.Snapshot) *plan.Snapshot {
 				a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution = nil
 			}
 		}
-		spec.TopologySpreadConstraints = slices.DeleteFunc(spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool {
-			return c.WhenUnsatisfiable == corev1.ScheduleAnyway
-		})
+		spec.TopologySpreadConstraints = slices.DeleteFunc(
+			spec.TopologySpreadConstraints,
+			func(c corev1.TopologySpreadConstraint) bool {
+				return c.WhenUnsatisfiable == corev1.ScheduleAnyway
+			},
+		)
 	}
 	return s
 }

@@ -19,7 +19,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog"
 )
 
-// randomSnapshot has some of everything: pools with taints, weights, labels and limits, daemon sets, and pods that select by all kinds of labels.
+// randomSnapshot has some of everything: pools with taints, weights, labels and limits, daemon
+// sets, and pods that select by all kinds of labels.
 func randomSnapshot(t *testing.T, random *rand.Rand) *plan.Snapshot {
 	oneOf := func(values ...string) string { return values[random.IntN(len(values))] }
 	chance := func(percent int) bool { return random.IntN(100) < percent }
@@ -33,13 +34,21 @@ func randomSnapshot(t *testing.T, random *rand.Rand) *plan.Snapshot {
 			require(api.LabelInstanceCategory, corev1.NodeSelectorOpIn, "c", "m", "r")(&pool)
 		}
 		if chance(50) {
-			require(api.CapacityTypeLabelKey, corev1.NodeSelectorOpIn, oneOf(api.CapacityTypeSpot, api.CapacityTypeOnDemand))(&pool)
+			require(
+				api.CapacityTypeLabelKey,
+				corev1.NodeSelectorOpIn,
+				oneOf(api.CapacityTypeSpot, api.CapacityTypeOnDemand),
+			)(
+				&pool,
+			)
 		}
 		if chance(40) {
 			require("team", corev1.NodeSelectorOpIn, "red", "blue")(&pool)
 		}
 		if chance(30) {
-			pool.Spec.Template.Spec.Taints = []corev1.Taint{{Key: "dedicated", Value: "batch", Effect: corev1.TaintEffectNoSchedule}}
+			pool.Spec.Template.Spec.Taints = []corev1.Taint{
+				{Key: "dedicated", Value: "batch", Effect: corev1.TaintEffectNoSchedule},
+			}
 		}
 		if chance(30) {
 			weight := int32(1 + random.IntN(3))
@@ -82,10 +91,18 @@ func randomSnapshot(t *testing.T, random *rand.Rand) *plan.Snapshot {
 	for shape := range 1 + random.IntN(15) {
 		var changes []func(*corev1.Pod)
 		if chance(40) {
-			key := oneOf(corev1.LabelTopologyZone, corev1.LabelArchStable, api.CapacityTypeLabelKey, "team", api.NodePoolLabelKey)
+			key := oneOf(
+				corev1.LabelTopologyZone,
+				corev1.LabelArchStable,
+				api.CapacityTypeLabelKey,
+				"team",
+				api.NodePoolLabelKey,
+			)
 			value := map[string]string{
-				corev1.LabelTopologyZone: oneOf("us-east-1a", "us-east-1b"), corev1.LabelArchStable: oneOf(api.ArchitectureAmd64, api.ArchitectureArm64),
-				api.CapacityTypeLabelKey: oneOf(api.CapacityTypeSpot, api.CapacityTypeOnDemand), "team": oneOf("red", "blue", "green"), api.NodePoolLabelKey: "pool-0",
+				corev1.LabelTopologyZone: oneOf("us-east-1a", "us-east-1b"),
+				corev1.LabelArchStable:   oneOf(api.ArchitectureAmd64, api.ArchitectureArm64),
+				api.CapacityTypeLabelKey: oneOf(api.CapacityTypeSpot, api.CapacityTypeOnDemand),
+				"team":                   oneOf("red", "blue", "green"), api.NodePoolLabelKey: "pool-0",
 			}[key]
 			changes = append(changes, func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{key: value} })
 		}
@@ -96,7 +113,11 @@ func randomSnapshot(t *testing.T, random *rand.Rand) *plan.Snapshot {
 		}
 		if chance(30) {
 			terms := []corev1.NodeSelectorTerm{
-				{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: api.LabelInstanceCPU, Operator: corev1.NodeSelectorOpGt, Values: []string{oneOf("3", "7", "400")}}}},
+				{
+					MatchExpressions: []corev1.NodeSelectorRequirement{
+						{Key: api.LabelInstanceCPU, Operator: corev1.NodeSelectorOpGt, Values: []string{oneOf("3", "7", "400")}},
+					},
+				},
 				{MatchExpressions: []corev1.NodeSelectorRequirement{
 					{Key: api.LabelInstanceCategory, Operator: corev1.NodeSelectorOpNotIn, Values: []string{oneOf("c", "m")}},
 					{Key: "team", Operator: corev1.NodeSelectorOperator(oneOf("DoesNotExist", "Exists"))},
@@ -104,7 +125,11 @@ func randomSnapshot(t *testing.T, random *rand.Rand) *plan.Snapshot {
 			}
 			terms = terms[:1+random.IntN(2)]
 			changes = append(changes, func(p *corev1.Pod) {
-				p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: terms}}}
+				p.Spec.Affinity = &corev1.Affinity{
+					NodeAffinity: &corev1.NodeAffinity{
+						RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: terms},
+					},
+				}
 			})
 		}
 		cpu, memory := oneOf("100m", "250m", "1", "3", "7", "30", "500"), oneOf("64Mi", "512Mi", "2Gi", "10Gi", "50Gi")
@@ -147,7 +172,8 @@ func TestRandomSnapshots(t *testing.T) {
 	}
 }
 
-// verifyNothingLeftOut checks that a pod which has no place would have none either if it were alone, unless limits stand in the way.
+// verifyNothingLeftOut checks that a pod which has no place would have none either if it were
+// alone, unless limits stand in the way.
 func verifyNothingLeftOut(t *testing.T, s *plan.Snapshot, solved *plan.Plan) {
 	t.Helper()
 	limited := false
@@ -167,7 +193,12 @@ func verifyNothingLeftOut(t *testing.T, s *plan.Snapshot, solved *plan.Plan) {
 		}
 		alone.Nodes = nil
 		if again := planner.Solve(&alone); len(again.NodeClaims) > 0 {
-			t.Errorf("%s has a place on a new %s when it is alone, and none in the plan: %v", u.Pod, again.NodeClaims[0].InstanceTypes[0], u.Reasons)
+			t.Errorf(
+				"%s has a place on a new %s when it is alone, and none in the plan: %v",
+				u.Pod,
+				again.NodeClaims[0].InstanceTypes[0],
+				u.Reasons,
+			)
 		}
 	}
 }
@@ -178,8 +209,14 @@ func verifyOrderIndependent(t *testing.T, random *rand.Rand, s *plan.Snapshot, s
 	shuffled.Pods = append([]corev1.Pod(nil), s.Pods...)
 	shuffled.Nodes = append([]plan.Node(nil), s.Nodes...)
 	shuffled.NodePools = append([]api.NodePool(nil), s.NodePools...)
-	random.Shuffle(len(shuffled.Pods), func(i, j int) { shuffled.Pods[i], shuffled.Pods[j] = shuffled.Pods[j], shuffled.Pods[i] })
-	random.Shuffle(len(shuffled.Nodes), func(i, j int) { shuffled.Nodes[i], shuffled.Nodes[j] = shuffled.Nodes[j], shuffled.Nodes[i] })
+	random.Shuffle(
+		len(shuffled.Pods),
+		func(i, j int) { shuffled.Pods[i], shuffled.Pods[j] = shuffled.Pods[j], shuffled.Pods[i] },
+	)
+	random.Shuffle(
+		len(shuffled.Nodes),
+		func(i, j int) { shuffled.Nodes[i], shuffled.Nodes[j] = shuffled.Nodes[j], shuffled.Nodes[i] },
+	)
 	random.Shuffle(len(shuffled.NodePools), func(i, j int) {
 		shuffled.NodePools[i], shuffled.NodePools[j] = shuffled.NodePools[j], shuffled.NodePools[i]
 	})

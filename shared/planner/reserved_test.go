@@ -15,16 +15,22 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// TestReservationsAreCountedExactly checks that a plan takes as many nodes of a reservation as it has left, through whichever of its offerings, and buys the rest.
+// TestReservationsAreCountedExactly checks that a plan takes as many nodes of a reservation as it
+// has left, through whichever of its offerings, and buys the rest.
 func TestReservationsAreCountedExactly(t *testing.T) {
 	for _, capacity := range []int{0, 1, 2, 5} {
 		t.Run(fmt.Sprint(capacity), func(t *testing.T) {
-			s := &plan.Snapshot{NodePools: []api.NodePool{newPool("default")}, NodeClasses: []api.EC2NodeClass{{}}, InstanceTypes: map[string][]catalog.InstanceType{}}
+			s := &plan.Snapshot{
+				NodePools:     []api.NodePool{newPool("default")},
+				NodeClasses:   []api.EC2NodeClass{{}},
+				InstanceTypes: map[string][]catalog.InstanceType{},
+			}
 			s.NodeClasses[0].Name = "default"
 			for _, name := range []string{"t1", "t2"} {
 				typ := smallType(name, 4, 16, 0.2, api.ArchitectureAmd64)
 				typ.Offerings = append([]catalog.Offering{{
-					CapacityType: api.CapacityTypeReserved, Zone: "a", ReservationID: "cr-1", ReservationCapacity: capacity, Price: 0.0000002, Available: capacity > 0, PriceOverlay: true,
+					CapacityType: api.CapacityTypeReserved, Zone: "a", ReservationID: "cr-1", ReservationCapacity: capacity,
+					Price: 0.0000002, Available: capacity > 0, PriceOverlay: true,
 				}}, typ.Offerings...)
 				s.InstanceTypes["default"] = append(s.InstanceTypes["default"], typ)
 			}
@@ -54,7 +60,8 @@ func TestReservationsAreCountedExactly(t *testing.T) {
 				if capacityType == api.CapacityTypeReserved {
 					reserved++
 				}
-				if overlaid := claim.NodeClaim.Annotations[api.PriceOverlayAppliedAnnotationKey] == "true"; overlaid != (capacityType == api.CapacityTypeReserved) {
+				overlaid := claim.NodeClaim.Annotations[api.PriceOverlayAppliedAnnotationKey] == "true"
+				if overlaid != (capacityType == api.CapacityTypeReserved) {
 					t.Errorf("annotations %v of a claim for %s", claim.NodeClaim.Annotations, capacityType)
 				}
 			}
@@ -65,7 +72,8 @@ func TestReservationsAreCountedExactly(t *testing.T) {
 	}
 }
 
-// TestMinValuesByBestEffort checks that minValues which cannot be met are lowered to what there is, and that the claim says so.
+// TestMinValuesByBestEffort checks that minValues which cannot be met are lowered to what there is,
+// and that the claim says so.
 func TestMinValuesByBestEffort(t *testing.T) {
 	least := 3
 	for _, test := range []struct {
@@ -78,9 +86,17 @@ func TestMinValuesByBestEffort(t *testing.T) {
 			pool.Spec.Template.Spec.Requirements = []api.NodeSelectorRequirementWithMinValues{
 				{Key: corev1.LabelInstanceTypeStable, Operator: corev1.NodeSelectorOpExists, MinValues: &least},
 			}
-			s := &plan.Snapshot{NodePools: []api.NodePool{pool}, NodeClasses: []api.EC2NodeClass{{}}, MinValuesPolicy: test.policy, InstanceTypes: map[string][]catalog.InstanceType{
-				"default": {smallType("t1", 4, 16, 0.2, api.ArchitectureAmd64), smallType("t2", 4, 16, 0.3, api.ArchitectureAmd64)},
-			}}
+			s := &plan.Snapshot{
+				NodePools:       []api.NodePool{pool},
+				NodeClasses:     []api.EC2NodeClass{{}},
+				MinValuesPolicy: test.policy,
+				InstanceTypes: map[string][]catalog.InstanceType{
+					"default": {
+						smallType("t1", 4, 16, 0.2, api.ArchitectureAmd64),
+						smallType("t2", 4, 16, 0.3, api.ArchitectureAmd64),
+					},
+				},
+			}
 			s.NodeClasses[0].Name = "default"
 			s.Pods = []corev1.Pod{newPod("p", "1", "1Gi")}
 			plan := planner.Solve(s)
@@ -103,11 +119,16 @@ func TestMinValuesByBestEffort(t *testing.T) {
 	}
 }
 
-// TestRoundsOfPacking checks that a later round keeps what earlier ones have planned and fills it up first.
+// TestRoundsOfPacking checks that a later round keeps what earlier ones have planned and fills it
+// up first.
 func TestRoundsOfPacking(t *testing.T) {
-	s := &plan.Snapshot{NodePools: []api.NodePool{newPool("default")}, NodeClasses: []api.EC2NodeClass{{}}, InstanceTypes: map[string][]catalog.InstanceType{
-		"default": {smallType("t1", 4, 16, 0.2, api.ArchitectureAmd64), smallType("t2", 8, 32, 0.4, api.ArchitectureAmd64)},
-	}}
+	s := &plan.Snapshot{
+		NodePools:   []api.NodePool{newPool("default")},
+		NodeClasses: []api.EC2NodeClass{{}},
+		InstanceTypes: map[string][]catalog.InstanceType{
+			"default": {smallType("t1", 4, 16, 0.2, api.ArchitectureAmd64), smallType("t2", 8, 32, 0.4, api.ArchitectureAmd64)},
+		},
+	}
 	s.NodeClasses[0].Name = "default"
 	for i := range 5 {
 		s.Pods = append(s.Pods, newPod(fmt.Sprint("big", i), "3", "1Gi"), newPod(fmt.Sprint("small", i), "1", "1Gi"))

@@ -21,16 +21,24 @@ func prefersZone(zones ...string) func(*corev1.Pod) {
 		var terms []corev1.PreferredSchedulingTerm
 		for i, zone := range zones {
 			terms = append(terms, corev1.PreferredSchedulingTerm{Weight: int32(100 - i), Preference: corev1.NodeSelectorTerm{
-				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelTopologyZone, Operator: corev1.NodeSelectorOpIn, Values: []string{zone}}}}})
+				MatchExpressions: []corev1.NodeSelectorRequirement{
+					{Key: corev1.LabelTopologyZone, Operator: corev1.NodeSelectorOpIn, Values: []string{zone}},
+				}}})
 		}
-		p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: terms}}
+		p.Spec.Affinity = &corev1.Affinity{
+			NodeAffinity: &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: terms},
+		}
 	}
 }
 
 func prefersAwayFrom(key, name string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
-		p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{
-			{Weight: 1, PodAffinityTerm: corev1.PodAffinityTerm{TopologyKey: key, LabelSelector: selecting(name)}}}}}
+		p.Spec.Affinity = &corev1.Affinity{
+			PodAntiAffinity: &corev1.PodAntiAffinity{
+				PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{
+					{Weight: 1, PodAffinityTerm: corev1.PodAffinityTerm{TopologyKey: key, LabelSelector: selecting(name)}}},
+			},
+		}
 	}
 }
 
@@ -41,7 +49,8 @@ func anyway(key string, name string) func(*corev1.Pod) {
 	}
 }
 
-// TestPreferences plans deployments with preferences that can be met, that can be met for some pods, and not at all, under both policies.
+// TestPreferences plans deployments with preferences that can be met, that can be met for some
+// pods, and not at all, under both policies.
 func TestPreferences(t *testing.T) {
 	const zone, host = corev1.LabelTopologyZone, corev1.LabelHostname
 	inZone := func(name string) func(*corev1.Pod) { return prefersZone(name) }
@@ -54,12 +63,17 @@ func TestPreferences(t *testing.T) {
 		respected, ignored int
 		zones              []string
 	}{
-		{name: "a zone that is there", count: 4, change: []func(*corev1.Pod){inZone("us-east-1b")}, respected: -1, ignored: -1, zones: []string{"us-east-1b"}},
+		{name: "a zone that is there", count: 4, change: []func(*corev1.Pod){inZone("us-east-1b")}, respected: -1,
+			ignored: -1, zones: []string{"us-east-1b"}},
 		{name: "a zone that is not", count: 4, change: []func(*corev1.Pod){inZone("eu-west-1a")}, respected: -1, ignored: -1},
-		{name: "the second best zone", count: 4, change: []func(*corev1.Pod){prefersZone("eu-west-1a", "us-east-1c")}, respected: -1, ignored: -1, zones: []string{"us-east-1c"}},
-		{name: "away from its like over hosts", count: 5, change: []func(*corev1.Pod){app("web"), prefersAwayFrom(host, "web")}, respected: 5, ignored: -1},
-		{name: "away from its like over zones, for the first three", count: 8, change: []func(*corev1.Pod){app("web"), prefersAwayFrom(zone, "web")}, respected: -1, ignored: -1},
-		{name: "spread anyway", count: 6, change: []func(*corev1.Pod){app("web"), anyway(zone, "web")}, respected: 3, ignored: -1},
+		{name: "the second best zone", count: 4, change: []func(*corev1.Pod){prefersZone("eu-west-1a", "us-east-1c")},
+			respected: -1, ignored: -1, zones: []string{"us-east-1c"}},
+		{name: "away from its like over hosts", count: 5,
+			change: []func(*corev1.Pod){app("web"), prefersAwayFrom(host, "web")}, respected: 5, ignored: -1},
+		{name: "away from its like over zones, for the first three", count: 8,
+			change: []func(*corev1.Pod){app("web"), prefersAwayFrom(zone, "web")}, respected: -1, ignored: -1},
+		{name: "spread anyway", count: 6, change: []func(*corev1.Pod){app("web"), anyway(zone, "web")}, respected: 3,
+			ignored: -1},
 		{name: "a taint that is better avoided", count: 2, pool: []func(*api.NodePool){func(p *api.NodePool) {
 			p.Spec.Template.Spec.Taints = []corev1.Taint{{Key: "slow", Effect: corev1.TaintEffectPreferNoSchedule}}
 		}}, respected: -1, ignored: -1},
@@ -95,7 +109,8 @@ func TestPreferences(t *testing.T) {
 	}
 }
 
-// TestAvoidedPool takes the pool without the taint that its pods had better avoid, though it is dearer.
+// TestAvoidedPool takes the pool without the taint that its pods had better avoid, though it is
+// dearer.
 func TestAvoidedPool(t *testing.T) {
 	tainted := newPool("cheap", func(p *api.NodePool) {
 		p.Spec.Template.Spec.Taints = []corev1.Taint{{Key: "slow", Effect: corev1.TaintEffectPreferNoSchedule}}
@@ -103,23 +118,29 @@ func TestAvoidedPool(t *testing.T) {
 	dear := newPool("dear", require(api.CapacityTypeLabelKey, corev1.NodeSelectorOpIn, api.CapacityTypeOnDemand))
 	s := realSnapshot(t, tainted, dear)
 	s.Pods = []corev1.Pod{newPod("p", "1", "1Gi")}
-	if solved := planner.Solve(s); len(solved.NodeClaims) != 1 || solved.NodeClaims[0].NodeClaim.Labels[api.NodePoolLabelKey] != "dear" {
+	if solved := planner.Solve(s); len(solved.NodeClaims) != 1 ||
+		solved.NodeClaims[0].NodeClaim.Labels[api.NodePoolLabelKey] != "dear" {
 		t.Errorf("planned %+v", solved)
 	}
 	s.PreferencePolicy = plan.PreferencesIgnored
-	if solved := planner.Solve(s); len(solved.NodeClaims) != 1 || solved.NodeClaims[0].NodeClaim.Labels[api.NodePoolLabelKey] != "cheap" {
+	if solved := planner.Solve(s); len(solved.NodeClaims) != 1 ||
+		solved.NodeClaims[0].NodeClaim.Labels[api.NodePoolLabelKey] != "cheap" {
 		t.Errorf("with preferences ignored: planned %+v", solved)
 	}
 }
 
-// TestSpreadUnderLimits has room for nodes in limits for a few pods only: what is placed must still be level.
+// TestSpreadUnderLimits has room for nodes in limits for a few pods only: what is placed must still
+// be level.
 func TestSpreadUnderLimits(t *testing.T) {
 	for cpu := int64(2); cpu <= 24; cpu += 2 {
 		s := realSnapshot(t, newPool("default", func(p *api.NodePool) {
 			p.Spec.Limits = api.Limits{corev1.ResourceCPU: *resource.NewQuantity(cpu, resource.DecimalSI)}
 		}))
 		for i := range 12 {
-			s.Pods = append(s.Pods, newPod(fmt.Sprintf("p-%02d", i), "1500m", "1Gi", app("web"), spreadOver(corev1.LabelTopologyZone, 1, "web")))
+			s.Pods = append(
+				s.Pods,
+				newPod(fmt.Sprintf("p-%02d", i), "1500m", "1Gi", app("web"), spreadOver(corev1.LabelTopologyZone, 1, "web")),
+			)
 		}
 		solved := planner.Solve(s)
 		verify(t, s, solved)
@@ -134,11 +155,14 @@ func TestSpreadUnderLimits(t *testing.T) {
 	}
 }
 
-// TestNamespaceSelector keeps a pod from the zone of pods in namespaces that a term selects by label.
+// TestNamespaceSelector keeps a pod from the zone of pods in namespaces that a term selects by
+// label.
 func TestNamespaceSelector(t *testing.T) {
 	s := realSnapshot(t, newPool("default"))
 	s.Namespaces = []corev1.Namespace{
-		{ObjectMeta: metav1.ObjectMeta{Name: "prod", Labels: map[string]string{"stage": "prod"}}}, {ObjectMeta: metav1.ObjectMeta{Name: "test", Labels: map[string]string{"stage": "test"}}},
+		{
+			ObjectMeta: metav1.ObjectMeta{Name: "prod", Labels: map[string]string{"stage": "prod"}},
+		}, {ObjectMeta: metav1.ObjectMeta{Name: "test", Labels: map[string]string{"stage": "test"}}},
 	}
 	for i, namespace := range []string{"prod", "test"} {
 		zone := "us-east-1" + string(rune('a'+i))
@@ -146,9 +170,14 @@ func TestNamespaceSelector(t *testing.T) {
 		running.Namespace = namespace
 		s.Nodes = append(s.Nodes, standingNode("n-"+zone, zone, running))
 	}
-	s.Pods = []corev1.Pod{newPod("p", "1", "1Gi", awayFrom(corev1.LabelTopologyZone, "db"), zoneOf("us-east-1a"), func(p *corev1.Pod) {
-		p.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0].NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"stage": "test"}}
-	})}
+	s.Pods = []corev1.Pod{
+		newPod("p", "1", "1Gi", awayFrom(corev1.LabelTopologyZone, "db"), zoneOf("us-east-1a"), func(p *corev1.Pod) {
+			terms := p.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+			terms[0].NamespaceSelector = &metav1.LabelSelector{
+				MatchLabels: map[string]string{"stage": "test"},
+			}
+		}),
+	}
 	if solved := planner.Solve(s); len(solved.Unplaced) != 0 {
 		t.Errorf("unplaced: %v", solved.Unplaced)
 	}
@@ -162,7 +191,13 @@ func TestNamespaceSelector(t *testing.T) {
 func TestVolumes(t *testing.T) {
 	class := "gp3"
 	claim := func(name, volume string) corev1.PersistentVolumeClaim {
-		c := corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Annotations: map[string]string{"pv.kubernetes.io/bind-completed": "yes"}}}
+		c := corev1.PersistentVolumeClaim{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace:   "default",
+				Name:        name,
+				Annotations: map[string]string{"pv.kubernetes.io/bind-completed": "yes"},
+			},
+		}
 		c.Spec.StorageClassName, c.Spec.VolumeName = &class, volume
 		c.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
 		c.Status.Phase = corev1.ClaimBound
@@ -172,14 +207,26 @@ func TestVolumes(t *testing.T) {
 		v := corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		v.Spec.StorageClassName = class
 		v.Spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: "ebs.csi.aws.com", VolumeHandle: "vol-" + name}
-		v.Spec.NodeAffinity = &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
-			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelTopologyZone, Operator: corev1.NodeSelectorOpIn, Values: []string{zone}}}}}}}
+		v.Spec.NodeAffinity = &corev1.VolumeNodeAffinity{
+			Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+				MatchExpressions: []corev1.NodeSelectorRequirement{
+					{Key: corev1.LabelTopologyZone, Operator: corev1.NodeSelectorOpIn, Values: []string{zone}},
+				}}}},
+		}
 		v.Status.Phase = corev1.VolumeBound
 		return v
 	}
 	mounts := func(name string) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
-			p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}}})
+			p.Spec.Volumes = append(
+				p.Spec.Volumes,
+				corev1.Volume{
+					Name: "data",
+					VolumeSource: corev1.VolumeSource{
+						PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name},
+					},
+				},
+			)
 		}
 	}
 	s := realSnapshot(t, newPool("default"))
@@ -199,10 +246,12 @@ func TestVolumes(t *testing.T) {
 	if nodes["p-data-0"] != "a" || nodes["p-data-1"] != "b" {
 		t.Errorf("existing nodes got %v", nodes)
 	}
-	if len(solved.NodeClaims) != 1 || solved.NodeClaims[0].NodeClaim.Labels[corev1.LabelTopologyZone] != "us-east-1c" || solved.NodeClaims[0].Pods[0].Name != "p-data-2" {
+	if len(solved.NodeClaims) != 1 || solved.NodeClaims[0].NodeClaim.Labels[corev1.LabelTopologyZone] != "us-east-1c" ||
+		solved.NodeClaims[0].Pods[0].Name != "p-data-2" {
 		t.Errorf("new nodes: %+v", solved.NodeClaims)
 	}
-	if len(solved.Unplaced) != 2 || !strings.Contains(solved.Unplaced[0].Reasons[0].Message, "nothing") || solved.Unplaced[1].Pod.Name != "p-data-3" {
+	if len(solved.Unplaced) != 2 || !strings.Contains(solved.Unplaced[0].Reasons[0].Message, "nothing") ||
+		solved.Unplaced[1].Pod.Name != "p-data-3" {
 		t.Errorf("unplaced: %+v", solved.Unplaced)
 	}
 }

@@ -81,7 +81,12 @@ func TestScenarios(t *testing.T) {
 				return
 			}
 			if !slices.Equal(got, scenario.Want) {
-				t.Errorf("%s\ngot:\n- %s\nwant:\n- %s", scenario.Description, strings.Join(got, "\n- "), strings.Join(scenario.Want, "\n- "))
+				t.Errorf(
+					"%s\ngot:\n- %s\nwant:\n- %s",
+					scenario.Description,
+					strings.Join(got, "\n- "),
+					strings.Join(scenario.Want, "\n- "),
+				)
 			}
 		})
 	}
@@ -90,7 +95,10 @@ func TestScenarios(t *testing.T) {
 func (c *scenario) snapshot(t *testing.T) *plan.Snapshot {
 	facts := catalogtest.Snapshot(t)
 	if len(c.InstanceTypes) > 0 {
-		facts.InstanceTypes = slices.DeleteFunc(facts.InstanceTypes, func(i catalog.InstanceTypeInfo) bool { return !slices.Contains(c.InstanceTypes, i.InstanceType) })
+		facts.InstanceTypes = slices.DeleteFunc(
+			facts.InstanceTypes,
+			func(i catalog.InstanceTypeInfo) bool { return !slices.Contains(c.InstanceTypes, i.InstanceType) },
+		)
 	}
 	unavailable := &catalog.Unavailable{}
 	for _, key := range c.Unavailable {
@@ -111,7 +119,11 @@ func (c *scenario) snapshot(t *testing.T) *plan.Snapshot {
 	resolved := catalog.Resolve(facts, class, catalog.Observed{Unavailable: unavailable}, catalogtest.Now)
 	for i := range s.NodePools {
 		if s.NodePools[i].Spec.Template.Spec.NodeClassRef == nil {
-			s.NodePools[i].Spec.Template.Spec.NodeClassRef = &api.NodeClassReference{Group: api.AWSGroup, Kind: api.EC2NodeClassKind, Name: "default"}
+			s.NodePools[i].Spec.Template.Spec.NodeClassRef = &api.NodeClassReference{
+				Group: api.AWSGroup,
+				Kind:  api.EC2NodeClassKind,
+				Name:  "default",
+			}
 		}
 		if s.NodePools[i].Spec.Template.Spec.NodeClassRef.Name == class.Name {
 			s.InstanceTypes[s.NodePools[i].Name] = resolved
@@ -133,8 +145,16 @@ func describe(solved *plan.Plan) []string {
 	var lines []string
 	for _, claim := range solved.NodeClaims {
 		first := claim.Offerings[0]
-		line := fmt.Sprintf("new %s node: %s; cheapest %s %s in %s at %.4f $/h, %d types", claim.NodeClaim.Labels[api.NodePoolLabelKey], names(claim.Pods),
-			first.CapacityType, first.InstanceType, first.Zone, first.Price, len(claim.InstanceTypes))
+		line := fmt.Sprintf(
+			"new %s node: %s; cheapest %s %s in %s at %.4f $/h, %d types",
+			claim.NodeClaim.Labels[api.NodePoolLabelKey],
+			names(claim.Pods),
+			first.CapacityType,
+			first.InstanceType,
+			first.Zone,
+			first.Price,
+			len(claim.InstanceTypes),
+		)
 		var labels []string
 		for _, key := range dense.SortedKeys(claim.NodeClaim.Labels) {
 			if !strings.HasPrefix(key, "karpenter.") && key != corev1.LabelInstanceTypeStable {

@@ -15,10 +15,16 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// TestShapesTakeWhatPodsTake checks that pods of a shape take the same, however they divide it over containers, and that it is what Kubernetes counts for each.
+// TestShapesTakeWhatPodsTake checks that pods of a shape take the same, however they divide it over
+// containers, and that it is what Kubernetes counts for each.
 func TestShapesTakeWhatPodsTake(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 1))
-	names := []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage, "example.com/card"}
+	names := []corev1.ResourceName{
+		corev1.ResourceCPU,
+		corev1.ResourceMemory,
+		corev1.ResourceEphemeralStorage,
+		"example.com/card",
+	}
 	container := func() corev1.Container {
 		requests := corev1.ResourceList{}
 		for _, name := range names[:1+random.IntN(len(names))] {

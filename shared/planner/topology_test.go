@@ -34,15 +34,19 @@ func spreadOver(key string, maxSkew int32, name string) func(*corev1.Pod) {
 
 func near(key, name string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
-		p.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{
-			{TopologyKey: key, LabelSelector: selecting(name)}}}}
+		p.Spec.Affinity = &corev1.Affinity{
+			PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{
+				{TopologyKey: key, LabelSelector: selecting(name)}}},
+		}
 	}
 }
 
 func awayFrom(key, name string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
-		p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{
-			{TopologyKey: key, LabelSelector: selecting(name)}}}}
+		p.Spec.Affinity = &corev1.Affinity{
+			PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{
+				{TopologyKey: key, LabelSelector: selecting(name)}}},
+		}
 	}
 }
 
@@ -54,9 +58,15 @@ func zoneOf(zone string) func(*corev1.Pod) {
 func standingNode(name, zone string, pods ...corev1.Pod) plan.Node {
 	node := &corev1.Node{}
 	node.Name = name
-	node.Labels = map[string]string{corev1.LabelHostname: name, corev1.LabelTopologyZone: zone, corev1.LabelArchStable: api.ArchitectureAmd64}
+	node.Labels = map[string]string{
+		corev1.LabelHostname:     name,
+		corev1.LabelTopologyZone: zone,
+		corev1.LabelArchStable:   api.ArchitectureAmd64,
+	}
 	node.Status.Allocatable = corev1.ResourceList{
-		corev1.ResourceCPU: *resource.QuantityOf(corev1.ResourceCPU, 4000), corev1.ResourceMemory: *resource.QuantityOf(corev1.ResourceMemory, 16<<30), corev1.ResourcePods: *resource.QuantityOf(corev1.ResourcePods, 58),
+		corev1.ResourceCPU:    *resource.QuantityOf(corev1.ResourceCPU, 4000),
+		corev1.ResourceMemory: *resource.QuantityOf(corev1.ResourceMemory, 16<<30),
+		corev1.ResourcePods:   *resource.QuantityOf(corev1.ResourcePods, 58),
 	}
 	for i := range pods {
 		pods[i].Spec.NodeName = name
@@ -64,7 +74,8 @@ func standingNode(name, zone string, pods ...corev1.Pod) plan.Node {
 	return plan.Node{Node: node, Pods: pods}
 }
 
-// TestTopology counts where the waiting pods go: by zone of their new or existing node, with the most on one node.
+// TestTopology counts where the waiting pods go: by zone of their new or existing node, with the
+// most on one node.
 func TestTopology(t *testing.T) {
 	const zone, host = corev1.LabelTopologyZone, corev1.LabelHostname
 	for _, test := range []struct {
@@ -82,32 +93,48 @@ func TestTopology(t *testing.T) {
 		{name: "spread over zones", count: 7, pods: [][]func(*corev1.Pod){{app("web"), spreadOver(zone, 1, "web")}},
 			perZone: map[string]int{"us-east-1a": -1, "us-east-1b": -1, "us-east-1c": -1}, mostANode: 3},
 		{name: "spread evens out what runs", count: 4, pods: [][]func(*corev1.Pod){{app("web"), spreadOver(zone, 1, "web")}},
-			nodes:   []plan.Node{standingNode("a", "us-east-1a", newPod("r1", "3500m", "1Gi", app("web")), newPod("r2", "400m", "1Gi", app("web")))},
+			nodes: []plan.Node{standingNode("a", "us-east-1a", newPod("r1", "3500m", "1Gi", app("web")),
+				newPod("r2", "400m", "1Gi", app("web")))},
 			perZone: map[string]int{"us-east-1b": 2, "us-east-1c": 2}, mostANode: 2},
-		{name: "spread kept from a full zone", count: 9, pods: [][]func(*corev1.Pod){{app("web"), spreadOver(zone, 2, "web"), func(p *corev1.Pod) {
-			p.Spec.NodeSelector = map[string]string{corev1.LabelArchStable: api.ArchitectureAmd64}
-			p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{
-				{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: zone, Operator: corev1.NodeSelectorOpIn, Values: []string{"us-east-1a", "us-east-1z"}}}}}}}}
-		}}},
+		{name: "spread kept from a full zone", count: 9,
+			pods: [][]func(*corev1.Pod){{app("web"), spreadOver(zone, 2, "web"), func(p *corev1.Pod) {
+				p.Spec.NodeSelector = map[string]string{corev1.LabelArchStable: api.ArchitectureAmd64}
+				inZones := corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{
+					{Key: zone, Operator: corev1.NodeSelectorOpIn, Values: []string{"us-east-1a", "us-east-1z"}},
+				}}
+				p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+					RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+						NodeSelectorTerms: []corev1.NodeSelectorTerm{inZones},
+					},
+				}}
+			}}},
 			nodes:   []plan.Node{standingNode("z", "us-east-1z", newPod("r1", "3900m", "1Gi"))},
 			perZone: map[string]int{"us-east-1a": 2}, mostANode: 2, unplaced: 7, reason: "spec.topologySpreadConstraints[0]"},
-		{name: "spread over hosts", count: 6, pods: [][]func(*corev1.Pod){{app("web"), spreadOver(host, 2, "web")}}, mostANode: 2},
+		{name: "spread over hosts", count: 6, pods: [][]func(*corev1.Pod){{app("web"), spreadOver(host, 2, "web")}},
+			mostANode: 2},
 		{name: "alone on its host", count: 5, pods: [][]func(*corev1.Pod){{app("db"), awayFrom(host, "db")}}, mostANode: 1},
 		{name: "alone on an existing host too", count: 2, pods: [][]func(*corev1.Pod){{app("db"), awayFrom(host, "db")}},
-			nodes: []plan.Node{standingNode("a", "us-east-1a"), standingNode("b", "us-east-1b", newPod("r", "1", "1Gi", app("db")))}, mostANode: 1},
+			nodes: []plan.Node{standingNode("a", "us-east-1a"),
+				standingNode("b", "us-east-1b", newPod("r", "1", "1Gi", app("db")))}, mostANode: 1},
 		{name: "alone in its zone", count: 4, pods: [][]func(*corev1.Pod){{app("db"), awayFrom(zone, "db")}},
-			perZone: map[string]int{"us-east-1a": 1, "us-east-1b": 1, "us-east-1c": 1}, mostANode: 1, unplaced: 1, reason: "spec.affinity.podAntiAffinity"},
+			perZone: map[string]int{"us-east-1a": 1, "us-east-1b": 1, "us-east-1c": 1}, mostANode: 1, unplaced: 1,
+			reason: "spec.affinity.podAntiAffinity"},
 		{name: "kept away by what runs", count: 1, pods: [][]func(*corev1.Pod){{app("web"), zoneOf("us-east-1a")}},
 			nodes:    []plan.Node{standingNode("a", "us-east-1a", newPod("r", "1", "1Gi", awayFrom(zone, "web")))},
 			unplaced: 1, reason: "us-east-1a"},
 		{name: "near what runs", count: 3, pods: [][]func(*corev1.Pod){{app("web"), near(zone, "cache")}},
-			nodes: []plan.Node{standingNode("b", "us-east-1b", newPod("r", "3900m", "1Gi", app("cache")))}, perZone: map[string]int{"us-east-1b": 3}, mostANode: 3},
-		{name: "near each other", count: 30, pods: [][]func(*corev1.Pod){{app("web"), near(zone, "web")}}, perZone: map[string]int{"": 30}, mostANode: 30},
+			nodes:   []plan.Node{standingNode("b", "us-east-1b", newPod("r", "3900m", "1Gi", app("cache")))},
+			perZone: map[string]int{"us-east-1b": 3}, mostANode: 3},
+		{name: "near each other", count: 30, pods: [][]func(*corev1.Pod){{app("web"), near(zone, "web")}},
+			perZone: map[string]int{"": 30}, mostANode: 30},
 		{name: "all on one host", count: 8, pods: [][]func(*corev1.Pod){{app("web"), near(host, "web")}}, mostANode: 8},
-		{name: "near what is nowhere", count: 2, pods: [][]func(*corev1.Pod){{app("web"), near(zone, "cache")}}, unplaced: 2, reason: "spec.affinity.podAffinity"},
-		{name: "zone anti-affinity among the batch", count: 3, pods: [][]func(*corev1.Pod){{app("red"), awayFrom(zone, "blue")}, {app("blue")}},
+		{name: "near what is nowhere", count: 2, pods: [][]func(*corev1.Pod){{app("web"), near(zone, "cache")}},
+			unplaced: 2, reason: "spec.affinity.podAffinity"},
+		{name: "zone anti-affinity among the batch", count: 3,
+			pods:    [][]func(*corev1.Pod){{app("red"), awayFrom(zone, "blue")}, {app("blue")}},
 			perZone: map[string]int{"us-east-1a": 3, "us-east-1b": 3}, mostANode: 3},
-		{name: "on the host of another that waits", count: 2, pods: [][]func(*corev1.Pod){{app("web"), near(host, "cache")}, {app("cache")}}, mostANode: 4},
+		{name: "on the host of another that waits", count: 2,
+			pods: [][]func(*corev1.Pod){{app("web"), near(host, "cache")}, {app("cache")}}, mostANode: 4},
 		{name: "one host port a node", count: 3, pods: [][]func(*corev1.Pod){{func(p *corev1.Pod) {
 			p.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 8080}}
 		}}}, mostANode: 1},
@@ -147,7 +174,8 @@ func TestTopology(t *testing.T) {
 	}
 }
 
-// placesOf counts the placed pods by zone, of claims bound to one, and gives the greatest number on one node.
+// placesOf counts the placed pods by zone, of claims bound to one, and gives the greatest number on
+// one node.
 func placesOf(s *plan.Snapshot, plan *plan.Plan) (perZone map[string]int, most int) {
 	perZone = map[string]int{}
 	for _, claim := range plan.NodeClaims {

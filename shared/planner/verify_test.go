@@ -16,7 +16,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// verify checks a plan against its snapshot by Kubernetes' own rules, one pod and one node at a time, with none of the planner's sets and vectors.
+// verify checks a plan against its snapshot by Kubernetes' own rules, one pod and one node at a
+// time, with none of the planner's sets and vectors.
 func verify(t *testing.T, s *plan.Snapshot, solved *plan.Plan) {
 	t.Helper()
 	pods := map[plan.PodRef]*corev1.Pod{}
@@ -83,11 +84,17 @@ func verify(t *testing.T, s *plan.Snapshot, solved *plan.Plan) {
 	}
 }
 
-// verifyClaim checks each of the claim's choices as the node it would become, and returns the most that any would take of the pool's limits.
+// verifyClaim checks each of the claim's choices as the node it would become, and returns the most
+// that any would take of the pool's limits.
 func verifyClaim(t *testing.T, s *plan.Snapshot, claim *plan.PlannedNodeClaim, pods []*corev1.Pod) corev1.ResourceList {
 	t.Helper()
 	if len(claim.Pods) == 0 || len(claim.Offerings) == 0 || len(claim.InstanceTypes) > claims.MaximumTypes {
-		t.Errorf("claim with %d pods, %d offerings, %d types", len(claim.Pods), len(claim.Offerings), len(claim.InstanceTypes))
+		t.Errorf(
+			"claim with %d pods, %d offerings, %d types",
+			len(claim.Pods),
+			len(claim.Offerings),
+			len(claim.InstanceTypes),
+		)
 	}
 	requirements, err := scheduling.FromTerms(claim.NodeClaim.Spec.Requirements)
 	if err != nil {
@@ -98,7 +105,8 @@ func verifyClaim(t *testing.T, s *plan.Snapshot, claim *plan.PlannedNodeClaim, p
 		if i > 0 && choice.Price < claim.Offerings[i-1].Price {
 			t.Errorf("offerings are not sorted by price")
 		}
-		if !requirements[corev1.LabelInstanceTypeStable].Has(choice.InstanceType) || !requirements[corev1.LabelTopologyZone].Has(choice.Zone) ||
+		if !requirements[corev1.LabelInstanceTypeStable].Has(choice.InstanceType) ||
+			!requirements[corev1.LabelTopologyZone].Has(choice.Zone) ||
 			!requirements[api.CapacityTypeLabelKey].Has(choice.CapacityType) {
 			t.Errorf("the claim's requirements do not allow its choice %+v", choice)
 		}
@@ -115,7 +123,12 @@ func verifyClaim(t *testing.T, s *plan.Snapshot, claim *plan.PlannedNodeClaim, p
 }
 
 // nodeOf is the node that a choice would become.
-func nodeOf(t *testing.T, s *plan.Snapshot, claim *plan.PlannedNodeClaim, choice plan.Choice) (*corev1.Node, *catalog.InstanceType) {
+func nodeOf(
+	t *testing.T,
+	s *plan.Snapshot,
+	claim *plan.PlannedNodeClaim,
+	choice plan.Choice,
+) (*corev1.Node, *catalog.InstanceType) {
 	t.Helper()
 	types := s.InstanceTypes[claim.NodeClaim.Labels[api.NodePoolLabelKey]]
 	for i := range types {
@@ -132,7 +145,8 @@ func nodeOf(t *testing.T, s *plan.Snapshot, claim *plan.PlannedNodeClaim, choice
 		node.Labels[corev1.LabelTopologyZone], node.Labels[api.CapacityTypeLabelKey] = choice.Zone, choice.CapacityType
 		found := false
 		for _, offering := range types[i].Offerings {
-			if offering.Zone == choice.Zone && offering.CapacityType == choice.CapacityType && offering.Available && offering.Price == choice.Price {
+			if offering.Zone == choice.Zone && offering.CapacityType == choice.CapacityType && offering.Available &&
+				offering.Price == choice.Price {
 				node.Labels[api.LabelTopologyZoneID] = offering.ZoneID
 				found = true
 			}
@@ -182,7 +196,14 @@ func verifyNode(t *testing.T, s *plan.Snapshot, n *plan.Node, pods []*corev1.Pod
 	}
 	for name, quantity := range sum {
 		if have := n.Node.Status.Allocatable[name]; quantity.Cmp(have) > 0 {
-			t.Errorf("node %s of type %s: %s of %s planned, it has %s", n.Name(), n.Node.Labels[corev1.LabelInstanceTypeStable], quantity.String(), name, have.String())
+			t.Errorf(
+				"node %s of type %s: %s of %s planned, it has %s",
+				n.Name(),
+				n.Node.Labels[corev1.LabelInstanceTypeStable],
+				quantity.String(),
+				name,
+				have.String(),
+			)
 		}
 	}
 }

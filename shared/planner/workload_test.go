@@ -19,8 +19,8 @@ var workloads = []struct {
 	{"batch", batchPods},
 }
 
-// diversePods are a fifth each without constraints, spread over zones, spread over hosts, near each other in a zone, and alone on their hosts; of 30 sizes, with
-// one of seven labels.
+// diversePods are a fifth each without constraints, spread over zones, spread over hosts, near each
+// other in a zone, and alone on their hosts; of 30 sizes, with one of seven labels.
 func diversePods(count int) []corev1.Pod {
 	random := rand.New(rand.NewPCG(7, 1))
 	cpus := []string{"100m", "250m", "500m", "1", "1500m"}
@@ -55,7 +55,10 @@ func diversePods(count int) []corev1.Pod {
 		case 4:
 			changes = append(changes, app("alone"), awayFrom(corev1.LabelHostname, "alone"))
 		}
-		pods = append(pods, newPod(fmt.Sprintf("pod-%05d", i), cpus[random.IntN(len(cpus))], memories[random.IntN(len(memories))], changes...))
+		pods = append(
+			pods,
+			newPod(fmt.Sprintf("pod-%05d", i), cpus[random.IntN(len(cpus))], memories[random.IntN(len(memories))], changes...),
+		)
 	}
 	return pods
 }
@@ -68,7 +71,15 @@ func deploymentPods(count int) []corev1.Pod {
 		cpu := 50 * (1 + random.IntN(60))
 		memory := cpu * (1 + random.IntN(8))
 		for i := range min(10+random.IntN(191), count-len(pods)) {
-			pods = append(pods, newPod(fmt.Sprintf("app-%03d-%03d", deployment, i), fmt.Sprintf("%dm", cpu), fmt.Sprintf("%dMi", memory), app(fmt.Sprint("app-", deployment))))
+			pods = append(
+				pods,
+				newPod(
+					fmt.Sprintf("app-%03d-%03d", deployment, i),
+					fmt.Sprintf("%dm", cpu),
+					fmt.Sprintf("%dMi", memory),
+					app(fmt.Sprint("app-", deployment)),
+				),
+			)
 		}
 	}
 	return pods
@@ -81,7 +92,10 @@ func batchPods(count int) []corev1.Pod {
 	for i := range count {
 		cpu := min(max(math.Exp(random.NormFloat64()*0.8)*700, 50), 16000)
 		memory := min(max(math.Exp(random.NormFloat64()*0.9)*2000, 64), 64000)
-		pods = append(pods, newPod(fmt.Sprintf("pod-%05d", i), fmt.Sprintf("%dm", int(cpu)), fmt.Sprintf("%dMi", int(memory))))
+		pods = append(
+			pods,
+			newPod(fmt.Sprintf("pod-%05d", i), fmt.Sprintf("%dm", int(cpu)), fmt.Sprintf("%dMi", int(memory))),
+		)
 	}
 	return pods
 }

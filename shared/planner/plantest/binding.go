@@ -12,8 +12,8 @@ import (
 // tries is how many random orders of binding are tried before a plan is said to have none.
 const tries = 30
 
-// checkTopology asks whether the scheduler can bind the planned pods in some order, and whether it still can where a launch turns out as another of the
-// variants that its claim allows.
+// checkTopology asks whether the scheduler can bind the planned pods in some order, and whether it
+// still can where a launch turns out as another of the variants that its claim allows.
 func (c *checker) checkTopology() {
 	class, stuck := c.bindable()
 	if class != "" {
@@ -45,7 +45,8 @@ func (c *checker) bindable() (string, []string) {
 	return "topology", first
 }
 
-// stuck binds the placed pods one at a time, whichever can be, and says which cannot whatever the order.
+// stuck binds the placed pods one at a time, whichever can be, and says which cannot whatever the
+// order.
 func (c *checker) stuck(v *view) []string {
 	var waiting []binding
 	for _, h := range v.hosts {
@@ -53,8 +54,9 @@ func (c *checker) stuck(v *view) []string {
 			waiting = append(waiting, binding{p, h})
 		}
 	}
-	// Pods with demands on others first: the others can follow at any time, unless they have to be there before. Before all come those spread by pods unlike them,
-	// which find the domains level as long as there are none.
+	// Pods with demands on others first: the others can follow at any time, unless they have to be
+	// there before. Before all come those spread by pods unlike them, which find the domains level as
+	// long as there are none.
 	picky := func(b binding) int {
 		switch {
 		case slices.ContainsFunc(b.pod.spread, func(s spreadConstraint) bool { return !s.selector.Matches(b.pod.labels) }):
@@ -81,7 +83,8 @@ func (c *checker) stuck(v *view) []string {
 	return stuck
 }
 
-// bindInOrder binds the first pod of the list that can be bound, again and again, and explains those that remain.
+// bindInOrder binds the first pod of the list that can be bound, again and again, and explains
+// those that remain.
 func (c *checker) bindInOrder(v *view, waiting []binding) []string {
 	state := &view{hosts: v.hosts, bound: slices.Clone(v.bound), opened: v.opened}
 	waiting = slices.Clone(waiting)
@@ -100,7 +103,8 @@ func (c *checker) bindInOrder(v *view, waiting []binding) []string {
 	return stuck
 }
 
-// checkOtherDomains: where other pods matter to a node's pods, the launch must not be free to choose a domain in which they cannot be bound.
+// checkOtherDomains: where other pods matter to a node's pods, the launch must not be free to
+// choose a domain in which they cannot be bound.
 func (c *checker) checkOtherDomains(h *host) {
 	keys := c.keysThatMatter(h)
 	if len(keys) == 0 || h.planned.expected == nil {
@@ -126,13 +130,21 @@ func (c *checker) checkOtherDomains(h *host) {
 		}
 		h.labels = v.labels
 		if class, stuck := c.bindable(); class != "" {
-			c.report("open-"+class, "%s is expected to be %s and may become %s, and then: %s", h.name, h.planned.expected, v, strings.Join(stuck, "; "))
+			c.report(
+				"open-"+class,
+				"%s is expected to be %s and may become %s, and then: %s",
+				h.name,
+				h.planned.expected,
+				v,
+				strings.Join(stuck, "; "),
+			)
 			return
 		}
 	}
 }
 
-// keysThatMatter are the topology keys, other than the host, of all affinity and spread that a node's pods have or are the object of.
+// keysThatMatter are the topology keys, other than the host, of all affinity and spread that a
+// node's pods have or are the object of.
 func (c *checker) keysThatMatter(h *host) []string {
 	var keys []string
 	add := func(key string) {

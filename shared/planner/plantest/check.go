@@ -12,9 +12,11 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// Check lists what is wrong with a plan, each with its class before the first colon: what the scheduler would not bind, what a launch could turn out as
-// that does not hold its pods, what limits and reservations do not allow, what is left out although a node could hold it. Nothing is wrong if the list
-// is empty. Preferences are never looked at: no plan is wrong for what it makes of them.
+// Check lists what is wrong with a plan, each with its class before the first colon: what the
+// scheduler would not bind, what a launch could turn out as that does not hold its pods, what
+// limits and reservations do not allow, what is left out although a node could hold it. Nothing is
+// wrong if the list is empty. Preferences are never looked at: no plan is wrong for what it makes
+// of them.
 func Check(s *plan.Snapshot, p *plan.Plan) []string {
 	c := newChecker(s, p)
 	c.placements()
@@ -53,9 +55,11 @@ type host struct {
 	labels      labelSet
 	taints      []corev1.Taint
 	allocatable amounts
-	// staying are the pods that are bound here and not to be moved, placed those that the plan puts here.
+	// staying are the pods that are bound here and not to be moved, placed those that the plan puts
+	// here.
 	staying, placed []*pod
-	// leaving: the node goes away, and takes no pods. Whether its staying pods still count for others' affinity and spread depends on when one looks.
+	// leaving: the node goes away, and takes no pods. Whether its staying pods still count for others'
+	// affinity and spread depends on when one looks.
 	leaving bool
 	// planned is set for a node to launch.
 	planned *plannedNode
@@ -97,7 +101,8 @@ func newChecker(s *plan.Snapshot, p *plan.Plan) *checker {
 	return c
 }
 
-// isOpen reports whether nodes are made of a pool: not of one that is being deleted, keeps a number of replicas, or says that it is not ready.
+// isOpen reports whether nodes are made of a pool: not of one that is being deleted, keeps a number
+// of replicas, or says that it is not ready.
 func isOpen(np *api.NodePool) bool {
 	if np.DeletionTimestamp != nil || np.Spec.Replicas != nil {
 		return false
@@ -114,7 +119,8 @@ func (c *checker) report(class, format string, args ...any) {
 	c.violations = append(c.violations, class+": "+fmt.Sprintf(format, args...))
 }
 
-// placements puts every waiting pod on its host, and reports those that the plan forgets, doubles or makes up.
+// placements puts every waiting pod on its host, and reports those that the plan forgets, doubles
+// or makes up.
 func (c *checker) placements() {
 	places := map[string]int{}
 	place := func(ref plan.PodRef, h *host) {

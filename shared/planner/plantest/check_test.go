@@ -20,7 +20,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// A mutation breaks a plan, or the cluster under it, in one way. It reports whether the cluster is one that it can be done to.
+// A mutation breaks a plan, or the cluster under it, in one way. It reports whether the cluster is
+// one that it can be done to.
 type mutation struct {
 	name string
 	// want is the class of what Check must find.
@@ -49,7 +50,10 @@ var mutations = []mutation{
 		return leaveOut(s, p) && setReasons(p, []plan.Reason{{NodePool: "another", Message: "it is full"}})
 	}},
 	{"nominate a node that does not exist", "nomination", func(_ *plan.Snapshot, p *plan.Plan) bool {
-		return onNomination(p, func(n *plan.Nomination) bool { n.NodeName, n.NodeClaimName = "no-such-node", ""; return true })
+		return onNomination(
+			p,
+			func(n *plan.Nomination) bool { n.NodeName, n.NodeClaimName = "no-such-node", ""; return true },
+		)
 	}},
 	{"nominate a node that goes away", "leaving", func(s *plan.Snapshot, p *plan.Plan) bool {
 		return onNominatedNode(s, p, func(n *plan.Node, _ *corev1.Pod) bool {
@@ -65,7 +69,10 @@ var mutations = []mutation{
 			if n.Node == nil || n.Node.Labels[api.NodeRegisteredLabelKey] != "true" || len(pod.Spec.Tolerations) > 0 {
 				return false
 			}
-			n.Node.Spec.Taints = append(n.Node.Spec.Taints, corev1.Taint{Key: "example.com/new", Effect: corev1.TaintEffectNoSchedule})
+			n.Node.Spec.Taints = append(
+				n.Node.Spec.Taints,
+				corev1.Taint{Key: "example.com/new", Effect: corev1.TaintEffectNoSchedule},
+			)
 			return true
 		})
 	}},
@@ -83,9 +90,11 @@ var mutations = []mutation{
 			if n.Node == nil || len(pod.Spec.Volumes) > 0 {
 				return false
 			}
-			pod.Spec.Volumes = []corev1.Volume{{Name: "new", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{
-				VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{Spec: claimSpec("gp3")},
-			}}}}
+			pod.Spec.Volumes = []corev1.Volume{
+				{Name: "new", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{
+					VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{Spec: claimSpec("gp3")},
+				}}},
+			}
 			s.CSINodes = []storagev1.CSINode{csiNode(n.Node.Name, 0)}
 			return true
 		})
@@ -100,7 +109,12 @@ var mutations = []mutation{
 	}},
 	{"let a daemon set grow", "resources", func(s *plan.Snapshot, p *plan.Plan) bool {
 		set := appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "large"}}
-		set.Spec.Template.Spec.Containers = []corev1.Container{{Name: "large", Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100")}}}}
+		set.Spec.Template.Spec.Containers = []corev1.Container{
+			{
+				Name:      "large",
+				Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100")}},
+			},
+		}
 		set.Spec.Template.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
 		s.DaemonSets = append(s.DaemonSets, set)
 		return onPlannedPod(s, p, func(_ *plan.PlannedNodeClaim, pod *corev1.Pod) bool {
@@ -126,7 +140,9 @@ var mutations = []mutation{
 	}},
 	{"forget a taint", "claim", func(s *plan.Snapshot, p *plan.Plan) bool {
 		return onClaim(p, 1, func(c *plan.PlannedNodeClaim) bool {
-			poolNamed(s, c).Spec.Template.Spec.Taints = []corev1.Taint{{Key: "example.com/new", Effect: corev1.TaintEffectNoSchedule}}
+			poolNamed(s, c).Spec.Template.Spec.Taints = []corev1.Taint{
+				{Key: "example.com/new", Effect: corev1.TaintEffectNoSchedule},
+			}
 			return true
 		})
 	}},
@@ -174,7 +190,8 @@ var mutations = []mutation{
 			choice, types := c.Offerings[0], s.InstanceTypes[poolNamed(s, c).Name]
 			for i := range types {
 				for j := range types[i].Offerings {
-					if o := &types[i].Offerings[j]; types[i].Name == choice.InstanceType && o.Zone == choice.Zone && o.CapacityType == choice.CapacityType {
+					if o := &types[i].Offerings[j]; types[i].Name == choice.InstanceType && o.Zone == choice.Zone &&
+						o.CapacityType == choice.CapacityType {
 						o.Available = false
 					}
 				}
@@ -183,7 +200,11 @@ var mutations = []mutation{
 		})
 	}},
 	{"miscount the price", "price", func(_ *plan.Snapshot, p *plan.Plan) bool { p.PricePerHour += 0.01; return true }},
-	{"bound too high", "price", func(_ *plan.Snapshot, p *plan.Plan) bool { p.LowerBoundPerHour = p.PricePerHour + 0.01; return true }},
+	{
+		"bound too high",
+		"price",
+		func(_ *plan.Snapshot, p *plan.Plan) bool { p.LowerBoundPerHour = p.PricePerHour + 0.01; return true },
+	},
 	{"ask for too little", "requests", func(_ *plan.Snapshot, p *plan.Plan) bool {
 		return onClaim(p, 1, func(c *plan.PlannedNodeClaim) bool {
 			delete(c.NodeClaim.Spec.Resources.Requests, corev1.ResourcePods)
@@ -230,17 +251,39 @@ var mutations = []mutation{
 	}},
 	{"lose a claim", "volumes", func(s *plan.Snapshot, p *plan.Plan) bool {
 		return onPlannedPod(s, p, func(_ *plan.PlannedNodeClaim, pod *corev1.Pod) bool {
-			pod.Spec.Volumes = []corev1.Volume{{Name: "gone", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "gone"}}}}
+			pod.Spec.Volumes = []corev1.Volume{
+				{
+					Name: "gone",
+					VolumeSource: corev1.VolumeSource{
+						PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "gone"},
+					},
+				},
+			}
 			return true
 		})
 	}},
 	{"move a volume", "volumes", func(s *plan.Snapshot, p *plan.Plan) bool {
 		return onPlannedPod(s, p, func(_ *plan.PlannedNodeClaim, pod *corev1.Pod) bool {
 			g := &generator{s: s}
-			claim := corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: "moved"}, Spec: claimSpec("gp3")}
-			g.bind(&claim, corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "moved", Labels: map[string]string{corev1.LabelTopologyZone: "us-west-2z"}}})
+			claim := corev1.PersistentVolumeClaim{
+				ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: "moved"},
+				Spec:       claimSpec("gp3"),
+			}
+			g.bind(
+				&claim,
+				corev1.PersistentVolume{
+					ObjectMeta: metav1.ObjectMeta{Name: "moved", Labels: map[string]string{corev1.LabelTopologyZone: "us-west-2z"}},
+				},
+			)
 			s.PersistentVolumeClaims = append(s.PersistentVolumeClaims, claim)
-			pod.Spec.Volumes = []corev1.Volume{{Name: "moved", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "moved"}}}}
+			pod.Spec.Volumes = []corev1.Volume{
+				{
+					Name: "moved",
+					VolumeSource: corev1.VolumeSource{
+						PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "moved"},
+					},
+				},
+			}
 			return true
 		})
 	}},
@@ -248,27 +291,35 @@ var mutations = []mutation{
 		return onClaim(p, 2, func(c *plan.PlannedNodeClaim) bool {
 			first, second := podNamed(s, c.Pods[0]), podNamed(s, c.Pods[1])
 			first.Labels = map[string]string{"parted": "yes"}
-			second.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
-				TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: first.Labels}, NamespaceSelector: &metav1.LabelSelector{},
-			}}}}
+			second.Spec.Affinity = &corev1.Affinity{
+				PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+					TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: first.Labels},
+					NamespaceSelector: &metav1.LabelSelector{},
+				}}},
+			}
 			return true
 		})
 	}},
 	{"be where a running pod wants nobody", "topology", func(s *plan.Snapshot, p *plan.Plan) bool {
 		return onNominatedNode(s, p, func(n *plan.Node, pod *corev1.Pod) bool {
 			alone := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: "alone"}}
-			alone.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
-				TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{},
-			}}}}
+			alone.Spec.Affinity = &corev1.Affinity{
+				PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+					TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{},
+				}}},
+			}
 			n.Pods = append(n.Pods, alone)
 			return true
 		})
 	}},
 	{"seek company that there is none of", "topology", func(s *plan.Snapshot, p *plan.Plan) bool {
 		return onPlannedPod(s, p, func(_ *plan.PlannedNodeClaim, pod *corev1.Pod) bool {
-			pod.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
-				TopologyKey: corev1.LabelTopologyZone, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "no-such-app"}},
-			}}}}
+			pod.Spec.Affinity = &corev1.Affinity{
+				PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+					TopologyKey:   corev1.LabelTopologyZone,
+					LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "no-such-app"}},
+				}}},
+			}
 			return true
 		})
 	}},
@@ -282,8 +333,9 @@ var mutations = []mutation{
 				pod := podNamed(s, ref)
 				pod.Labels = map[string]string{"spread": "yes"}
 				pod.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
-					TopologyKey: corev1.LabelHostname, MaxSkew: 1, WhenUnsatisfiable: corev1.DoNotSchedule, NodeAffinityPolicy: pointer(corev1.NodeInclusionPolicyIgnore),
-					LabelSelector: &metav1.LabelSelector{MatchLabels: pod.Labels},
+					TopologyKey: corev1.LabelHostname, MaxSkew: 1, WhenUnsatisfiable: corev1.DoNotSchedule,
+					NodeAffinityPolicy: pointer(corev1.NodeInclusionPolicyIgnore),
+					LabelSelector:      &metav1.LabelSelector{MatchLabels: pod.Labels},
 				}}
 			}
 			return true
@@ -292,7 +344,8 @@ var mutations = []mutation{
 	{"pile up in one zone", "spread-opened", pileUp},
 }
 
-// TestCheckFindsWhatIsBroken breaks plans that are legal in every way there is, and wants Check to find it each time.
+// TestCheckFindsWhatIsBroken breaks plans that are legal in every way there is, and wants Check to
+// find it each time.
 func TestCheckFindsWhatIsBroken(t *testing.T) {
 	const times, seeds = 5, 3000
 	for _, m := range mutations {
@@ -322,11 +375,13 @@ func TestCheckFindsWhatIsBroken(t *testing.T) {
 	}
 }
 
-// quiet takes out of a cluster what makes a mutation's outcome depend on the reading: nodes that leave, pods that end, demands among pods.
+// quiet takes out of a cluster what makes a mutation's outcome depend on the reading: nodes that
+// leave, pods that end, demands among pods.
 func quiet(s *plan.Snapshot) *plan.Snapshot {
 	s.Nodes = slices.DeleteFunc(s.Nodes, func(n plan.Node) bool {
 		return n.NodeClaim != nil && (n.NodeClaim.DeletionTimestamp != nil || n.NodeClaim.Status.ProviderID == "" ||
-			hasCondition(n.NodeClaim.Status.Conditions, api.ConditionTypeInstanceTerminating)) || n.NodeClaim == nil && n.Node.DeletionTimestamp != nil
+			hasCondition(n.NodeClaim.Status.Conditions, api.ConditionTypeInstanceTerminating)) || n.NodeClaim == nil &&
+			n.Node.DeletionTimestamp != nil
 	})
 	for i := range s.Nodes {
 		s.Nodes[i].Pods = slices.DeleteFunc(s.Nodes[i].Pods, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil })
@@ -364,7 +419,8 @@ func onNominatedNode(s *plan.Snapshot, p *plan.Plan, f func(*plan.Node, *corev1.
 	return slices.ContainsFunc(p.Nominations, func(n plan.Nomination) bool {
 		for i := range s.Nodes {
 			node := &s.Nodes[i]
-			if node.Node != nil && node.Node.Name == n.NodeName || node.NodeClaim != nil && n.NodeClaimName == node.NodeClaim.Name {
+			if node.Node != nil && node.Node.Name == n.NodeName ||
+				node.NodeClaim != nil && n.NodeClaimName == node.NodeClaim.Name {
 				return f(node, podNamed(s, n.Pod))
 			}
 		}
@@ -373,11 +429,13 @@ func onNominatedNode(s *plan.Snapshot, p *plan.Plan, f func(*plan.Node, *corev1.
 }
 
 func podNamed(s *plan.Snapshot, ref plan.PodRef) *corev1.Pod {
-	return &s.Pods[slices.IndexFunc(s.Pods, func(p corev1.Pod) bool { return p.Name == ref.Name && p.Namespace == ref.Namespace })]
+	return &s.Pods[slices.IndexFunc(s.Pods,
+		func(p corev1.Pod) bool { return p.Name == ref.Name && p.Namespace == ref.Namespace })]
 }
 
 func poolNamed(s *plan.Snapshot, c *plan.PlannedNodeClaim) *api.NodePool {
-	return &s.NodePools[slices.IndexFunc(s.NodePools, func(p api.NodePool) bool { return p.Name == c.NodeClaim.Labels[api.NodePoolLabelKey] })]
+	return &s.NodePools[slices.IndexFunc(s.NodePools,
+		func(p api.NodePool) bool { return p.Name == c.NodeClaim.Labels[api.NodePoolLabelKey] })]
 }
 
 func setReasons(p *plan.Plan, reasons []plan.Reason) bool {
@@ -394,7 +452,8 @@ func leaveOut(_ *plan.Snapshot, p *plan.Plan) bool {
 	})
 }
 
-// allowSmallerType lets a claim be launched as a type of its pool that has less CPU than its first pod asks for.
+// allowSmallerType lets a claim be launched as a type of its pool that has less CPU than its first
+// pod asks for.
 func allowSmallerType(s *plan.Snapshot, p *plan.Plan) bool {
 	return onPlannedPod(s, p, func(c *plan.PlannedNodeClaim, pod *corev1.Pod) bool {
 		asks := podRequests(pod)[corev1.ResourceCPU]
@@ -408,7 +467,10 @@ func allowSmallerType(s *plan.Snapshot, p *plan.Plan) bool {
 					r.Values = append(slices.Clone(r.Values), typ.Name)
 				}
 			}
-			if slices.ContainsFunc(plannedNodeOf(s, p, c).variants, func(v variant) bool { return v.instanceType.Name == typ.Name }) {
+			if slices.ContainsFunc(
+				plannedNodeOf(s, p, c).variants,
+				func(v variant) bool { return v.instanceType.Name == typ.Name },
+			) {
 				return true
 			}
 		}
@@ -416,16 +478,23 @@ func allowSmallerType(s *plan.Snapshot, p *plan.Plan) bool {
 	})
 }
 
-// openZone makes a pod select the zone that its node is expected in, and takes the claim's requirement of a zone away.
+// openZone makes a pod select the zone that its node is expected in, and takes the claim's
+// requirement of a zone away.
 func openZone(s *plan.Snapshot, p *plan.Plan) bool {
 	return onPlannedPod(s, p, func(c *plan.PlannedNodeClaim, pod *corev1.Pod) bool {
 		pod.Spec.NodeSelector = map[string]string{corev1.LabelTopologyZone: c.Offerings[0].Zone}
-		c.NodeClaim.Spec.Requirements = slices.DeleteFunc(c.NodeClaim.Spec.Requirements, func(r api.NodeSelectorRequirementWithMinValues) bool {
-			return r.Key == corev1.LabelTopologyZone || r.Key == api.LabelTopologyZoneID
-		})
+		c.NodeClaim.Spec.Requirements = slices.DeleteFunc(
+			c.NodeClaim.Spec.Requirements,
+			func(r api.NodeSelectorRequirementWithMinValues) bool {
+				return r.Key == corev1.LabelTopologyZone || r.Key == api.LabelTopologyZoneID
+			},
+		)
 		delete(c.NodeClaim.Labels, corev1.LabelTopologyZone)
 		delete(c.NodeClaim.Labels, api.LabelTopologyZoneID)
-		return slices.ContainsFunc(plannedNodeOf(s, p, c).variants, func(v variant) bool { return v.offering.Zone != c.Offerings[0].Zone })
+		return slices.ContainsFunc(
+			plannedNodeOf(s, p, c).variants,
+			func(v variant) bool { return v.offering.Zone != c.Offerings[0].Zone },
+		)
 	})
 }
 
@@ -435,9 +504,11 @@ func plannedNodeOf(s *plan.Snapshot, p *plan.Plan, c *plan.PlannedNodeClaim) *pl
 	return hosts[slices.IndexFunc(hosts, func(h *host) bool { return h.planned != nil && h.planned.claim == c })].planned
 }
 
-// pileUp demands of two pods of a node that they are in different zones, where the only nodes that there are lie in one.
+// pileUp demands of two pods of a node that they are in different zones, where the only nodes that
+// there are lie in one.
 func pileUp(s *plan.Snapshot, p *plan.Plan) bool {
-	if len(p.NodeClaims) != 1 || slices.ContainsFunc(s.NodePools, func(pool api.NodePool) bool { return pool.Spec.Limits != nil }) {
+	if len(p.NodeClaims) != 1 ||
+		slices.ContainsFunc(s.NodePools, func(pool api.NodePool) bool { return pool.Spec.Limits != nil }) {
 		return false
 	}
 	for i := range s.Nodes {
@@ -453,12 +524,15 @@ func pileUp(s *plan.Snapshot, p *plan.Plan) bool {
 		for _, pod := range []*corev1.Pod{first, second} {
 			pod.Labels = map[string]string{"spread": "yes"}
 			pod.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
-				TopologyKey: corev1.LabelTopologyZone, MaxSkew: 1, WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: &metav1.LabelSelector{MatchLabels: pod.Labels},
+				TopologyKey: corev1.LabelTopologyZone, MaxSkew: 1, WhenUnsatisfiable: corev1.DoNotSchedule,
+				LabelSelector: &metav1.LabelSelector{MatchLabels: pod.Labels},
 			}}
 		}
 		checker := newChecker(s, p)
 		for _, pod := range []*corev1.Pod{first, second} {
-			if len(checker.reach(checker.waiting[fmt.Sprintf("%s/%s", pod.Namespace, pod.Name)], corev1.LabelTopologyZone, true)) < 2 {
+			if len(
+				checker.reach(checker.waiting[fmt.Sprintf("%s/%s", pod.Namespace, pod.Name)], corev1.LabelTopologyZone, true),
+			) < 2 {
 				return false
 			}
 		}
@@ -466,7 +540,8 @@ func pileUp(s *plan.Snapshot, p *plan.Plan) bool {
 	})
 }
 
-// TestNotesTellOfWeight gives the pool of a node of the plan less weight than another that is like it.
+// TestNotesTellOfWeight gives the pool of a node of the plan less weight than another that is like
+// it.
 func TestNotesTellOfWeight(t *testing.T) {
 	noted := 0
 	for seed := uint64(0); seed < 500 && noted < 5; seed++ {

@@ -125,7 +125,10 @@ func (c *checker) checkChoices(h *host) {
 		}
 		// More than one capacity type may be needed for as many values as minValues demand.
 		if choice.CapacityType != choices[0].CapacityType &&
-			!slices.ContainsFunc(n.claim.NodeClaim.Spec.Requirements, func(r api.NodeSelectorRequirementWithMinValues) bool { return r.MinValues != nil }) {
+			!slices.ContainsFunc(
+				n.claim.NodeClaim.Spec.Requirements,
+				func(r api.NodeSelectorRequirementWithMinValues) bool { return r.MinValues != nil },
+			) {
 			fault("names offerings of %s and %s", choices[0].CapacityType, choice.CapacityType)
 		}
 		if !slices.Contains(n.claim.InstanceTypes, choice.InstanceType) {
@@ -149,11 +152,13 @@ func (c *checker) checkChoices(h *host) {
 	c.checkCheapest(h)
 }
 
-// capacityTypeOrder is the one in which a launch tries capacity types: what is paid for already, then the cheap, then the sure.
+// capacityTypeOrder is the one in which a launch tries capacity types: what is paid for already,
+// then the cheap, then the sure.
 var capacityTypeOrder = []string{api.CapacityTypeReserved, api.CapacityTypeSpot, api.CapacityTypeOnDemand}
 
-// checkCheapest: what is expected is the cheapest of the capacity type that the launch will try first. Reservations whose instances other nodes of
-// the plan are expected to take are no longer to be had, and spot that costs more than on-demand would is not bought.
+// checkCheapest: what is expected is the cheapest of the capacity type that the launch will try
+// first. Reservations whose instances other nodes of the plan are expected to take are no longer to
+// be had, and spot that costs more than on-demand would is not bought.
 func (c *checker) checkCheapest(h *host) {
 	n := h.planned
 	expected := n.claim.Offerings[0]
@@ -183,7 +188,15 @@ func (c *checker) checkCheapest(h *host) {
 			continue
 		}
 		if expected.CapacityType != capacityType {
-			c.report("offerings", "%s is expected to be %s %s %s, and a launch takes %s first", h.name, expected.InstanceType, expected.CapacityType, expected.Zone, best)
+			c.report(
+				"offerings",
+				"%s is expected to be %s %s %s, and a launch takes %s first",
+				h.name,
+				expected.InstanceType,
+				expected.CapacityType,
+				expected.Zone,
+				best,
+			)
 		} else if best.offering.Price < expected.Price {
 			c.report("offerings", "%s is expected at %v, and %s costs %v", h.name, expected.Price, best, best.offering.Price)
 		}
@@ -191,7 +204,8 @@ func (c *checker) checkCheapest(h *host) {
 	}
 }
 
-// checkMinValues: the instance types of the claim have as many different values of a label as the pool demands. Where not (BestEffort), the claim says so.
+// checkMinValues: the instance types of the claim have as many different values of a label as the
+// pool demands. Where not (BestEffort), the claim says so.
 func (c *checker) checkMinValues(h *host) {
 	n := h.planned
 	for _, r := range n.pool.Spec.Template.Spec.Requirements {
@@ -216,7 +230,14 @@ func (c *checker) checkMinValues(h *host) {
 			c.report("minValues", "%s demands %d values of %s, its types have %d", h.name, kept, r.Key, len(values))
 		case c.snapshot.MinValuesPolicy == plan.MinValuesBestEffort:
 			if kept < *r.MinValues && !relaxed {
-				c.report("minValues", "%s demands %d values of %s, its pool %d, and no annotation says that this is relaxed", h.name, kept, r.Key, *r.MinValues)
+				c.report(
+					"minValues",
+					"%s demands %d values of %s, its pool %d, and no annotation says that this is relaxed",
+					h.name,
+					kept,
+					r.Key,
+					*r.MinValues,
+				)
 			}
 		case kept < *r.MinValues:
 			c.report("minValues", "%s demands %d values of %s, its pool %d", h.name, kept, r.Key, *r.MinValues)
@@ -224,7 +245,8 @@ func (c *checker) checkMinValues(h *host) {
 	}
 }
 
-// checkRequests: what the claim says that the node must have room for is its pods and the daemon sets of one of its variants.
+// checkRequests: what the claim says that the node must have room for is its pods and the daemon
+// sets of one of its variants.
 func (c *checker) checkRequests(h *host) {
 	n := h.planned
 	least, most := amounts{}, amounts{}
@@ -251,7 +273,16 @@ func (c *checker) checkRequests(h *host) {
 	have := amountsOf(n.claim.NodeClaim.Spec.Resources.Requests)
 	for name, amount := range pods {
 		if have[name] < amount+least[name] || have[name] > amount+most[name] {
-			c.report("requests", "%s asks for %d of %s; its pods ask for %d, daemon sets for %d to %d", h.name, have[name], name, amount, least[name], most[name])
+			c.report(
+				"requests",
+				"%s asks for %d of %s; its pods ask for %d, daemon sets for %d to %d",
+				h.name,
+				have[name],
+				name,
+				amount,
+				least[name],
+				most[name],
+			)
 		}
 	}
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// existingHost reads a node of the snapshot. A node that has registered speaks for itself, one that has not its claim speaks for.
+// existingHost reads a node of the snapshot. A node that has registered speaks for itself, one that
+// has not its claim speaks for.
 func (c *checker) existingHost(n *plan.Node) *host {
 	h := &host{}
 	node, claim := n.Node, n.NodeClaim
@@ -21,7 +22,8 @@ func (c *checker) existingHost(n *plan.Node) *host {
 	initialized := registered && (claim == nil || node.Labels[api.NodeInitializedLabelKey] == "true")
 	switch {
 	case claim != nil:
-		h.leaving = claim.DeletionTimestamp != nil || hasCondition(claim.Status.Conditions, api.ConditionTypeInstanceTerminating)
+		h.leaving = claim.DeletionTimestamp != nil ||
+			hasCondition(claim.Status.Conditions, api.ConditionTypeInstanceTerminating)
 	default:
 		h.leaving = node.DeletionTimestamp != nil
 	}
@@ -29,7 +31,10 @@ func (c *checker) existingHost(n *plan.Node) *host {
 		h.name, h.labels = node.Name, labelSet{node.Labels}
 		h.taints = node.Spec.Taints
 		if node.Spec.Unschedulable {
-			h.taints = append(slices.Clone(h.taints), corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule})
+			h.taints = append(
+				slices.Clone(h.taints),
+				corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule},
+			)
 		}
 		h.allocatable = amountsOf(node.Status.Allocatable)
 	} else {
@@ -41,9 +46,14 @@ func (c *checker) existingHost(n *plan.Node) *host {
 		h.allocatable = amountsOf(claim.Status.Allocatable)
 	}
 	if registered && !initialized {
-		// Taints that go by themselves while a node starts, and those that its pool says something will take away.
+		// Taints that go by themselves while a node starts, and those that its pool says something will
+		// take away.
 		h.taints = slices.DeleteFunc(slices.Clone(h.taints), func(t corev1.Taint) bool {
-			return api.IsEphemeralTaint(t) || slices.ContainsFunc(claim.Spec.StartupTaints, func(s corev1.Taint) bool { return s.Key == t.Key && s.Effect == t.Effect })
+			return api.IsEphemeralTaint(t) ||
+				slices.ContainsFunc(
+					claim.Spec.StartupTaints,
+					func(s corev1.Taint) bool { return s.Key == t.Key && s.Effect == t.Effect },
+				)
 		})
 		// A device plugin that has not started yet.
 		for name, amount := range amountsOf(claim.Status.Allocatable) {
@@ -52,7 +62,8 @@ func (c *checker) existingHost(n *plan.Node) *host {
 			}
 		}
 	}
-	// Kubelets set the host name; while it is not known, it is at least another node's than all others.
+	// Kubelets set the host name; while it is not known, it is at least another node's than all
+	// others.
 	h.labels = append(h.labels, map[string]string{corev1.LabelHostname: h.name})
 	for i := range n.Pods {
 		object := &n.Pods[i]
@@ -70,7 +81,8 @@ func hasCondition(conditions []metav1.Condition, name string) bool {
 	})
 }
 
-// checkExisting holds each pod that is nominated against the node's taints, labels, room, ports and volumes.
+// checkExisting holds each pod that is nominated against the node's taints, labels, room, ports and
+// volumes.
 func (c *checker) checkExisting() {
 	for _, h := range c.hosts[:len(c.snapshot.Nodes)] {
 		if len(h.placed) == 0 {
@@ -96,7 +108,8 @@ func (c *checker) checkExisting() {
 // fault is what is wrong with a node, and the class that it is reported under.
 type fault struct{ class, why string }
 
-// refusedFor says what keeps a pod off a node of the taints, the labels and the places of its volumes, or nothing. compare is untolerated's.
+// refusedFor says what keeps a pod off a node of the taints, the labels and the places of its
+// volumes, or nothing. compare is untolerated's.
 func refusedFor(p *pod, h *host, compare bool) (class, why string) {
 	if taint, ok := untolerated(h.taints, p.object.Spec.Tolerations, compare); ok {
 		return "taints", "taint " + taint.ToString() + " is not tolerated"
@@ -114,8 +127,9 @@ func refusedFor(p *pod, h *host, compare bool) (class, why string) {
 	return "", ""
 }
 
-// overfull lists what a host has less of than its pods and daemon sets need: resources, ports, volumes that it can attach. As for the scheduler, only what
-// the placed pods themselves ask for counts: a node may be over its CPU already and still take a pod that asks for none.
+// overfull lists what a host has less of than its pods and daemon sets need: resources, ports,
+// volumes that it can attach. As for the scheduler, only what the placed pods themselves ask for
+// counts: a node may be over its CPU already and still take a pod that asks for none.
 func (c *checker) overfull(h *host) []fault {
 	var faults []fault
 	sum := amounts{}
@@ -170,7 +184,8 @@ func portProblem(h *host, daemons []*daemon) string {
 	return ""
 }
 
-// attachmentFaults are the drivers of which the node would attach more volumes than it can. A volume counts once, however many pods use it.
+// attachmentFaults are the drivers of which the node would attach more volumes than it can. A
+// volume counts once, however many pods use it.
 func (c *checker) attachmentFaults(h *host) []fault {
 	limits := c.volumes.limits[h.name]
 	attached, fresh := map[attachment]bool{}, map[string]bool{}
@@ -192,7 +207,10 @@ func (c *checker) attachmentFaults(h *host) []fault {
 	var faults []fault
 	for driver, most := range limits {
 		if fresh[driver] && count[driver] > most {
-			faults = append(faults, fault{"attachments", fmt.Sprintf("%d volumes of %s are planned, %d can be attached", count[driver], driver, most)})
+			faults = append(
+				faults,
+				fault{"attachments", fmt.Sprintf("%d volumes of %s are planned, %d can be attached", count[driver], driver, most)},
+			)
 		}
 	}
 	return faults
@@ -208,8 +226,9 @@ type daemon struct {
 	tolerations     []corev1.Toleration
 }
 
-// newDaemon reads a DaemonSet. The API server sets a container's missing requests to its limits, and the DaemonSet controller adds tolerations for the
-// conditions of a node: https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/#taints-and-tolerations.
+// newDaemon reads a DaemonSet. The API server sets a container's missing requests to its limits,
+// and the DaemonSet controller adds tolerations for the conditions of a node:
+// https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/#taints-and-tolerations.
 func newDaemon(set *appsv1.DaemonSet) daemon {
 	spec := set.Spec.Template.Spec.DeepCopy()
 	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
@@ -228,13 +247,21 @@ func newDaemon(set *appsv1.DaemonSet) daemon {
 	}
 	tolerations := spec.Tolerations
 	for _, key := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
-		tolerations = append(tolerations, corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute})
+		tolerations = append(
+			tolerations,
+			corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute},
+		)
 	}
-	for _, key := range []string{corev1.TaintNodeDiskPressure, corev1.TaintNodeMemoryPressure, corev1.TaintNodePIDPressure, corev1.TaintNodeUnschedulable} {
-		tolerations = append(tolerations, corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule})
+	for _, key := range []string{corev1.TaintNodeDiskPressure, corev1.TaintNodeMemoryPressure,
+		corev1.TaintNodePIDPressure, corev1.TaintNodeUnschedulable} {
+		tolerations = append(
+			tolerations,
+			corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule},
+		)
 	}
 	return daemon{
-		namespace: set.Namespace, name: set.Name, uid: string(set.UID), requests: podRequests(&corev1.Pod{Spec: *spec}), ports: hostPorts(spec),
+		namespace: set.Namespace, name: set.Name, uid: string(set.UID), requests: podRequests(&corev1.Pod{Spec: *spec}),
+		ports:  hostPorts(spec),
 		filter: nodeFilterOf(spec), tolerations: tolerations,
 	}
 }

@@ -12,8 +12,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// checkLeftOut reports each pod without a place that a node could hold as things are after the plan: one that exists, one of the plan, or a new one.
-// Whatever is open is decided for the planner.
+// checkLeftOut reports each pod without a place that a node could hold as things are after the
+// plan: one that exists, one of the plan, or a new one. Whatever is open is decided for the
+// planner.
 func (c *checker) checkLeftOut() {
 	known := map[string]string{}
 	for i := range c.plan.Unplaced {
@@ -61,7 +62,8 @@ func firstReason(u *plan.Unplaced) string {
 	return u.Reasons[0].String()
 }
 
-// checkReasons: a pod that is left out gets a reason for each pool that opens nodes, or one that no pool causes.
+// checkReasons: a pod that is left out gets a reason for each pool that opens nodes, or one that no
+// pool causes.
 func (c *checker) checkReasons(u *plan.Unplaced) {
 	named := map[string]bool{}
 	for _, reason := range u.Reasons {
@@ -109,8 +111,9 @@ func (c *checker) couldTake(h *host, p *pod) bool {
 	return len(c.overfull(&with)) == 0 && c.acceptable(p, h)
 }
 
-// plannedCouldTake reports whether a node of the plan could hold one more pod whatever its launch turns out as. A pod that is counted by domain ties the node to the
-// domain that it is expected in, and then enough types must be left for minValues.
+// plannedCouldTake reports whether a node of the plan could hold one more pod whatever its launch
+// turns out as. A pod that is counted by domain ties the node to the domain that it is expected in,
+// and then enough types must be left for minValues.
 func (c *checker) plannedCouldTake(h *host, p *pod) bool {
 	if class, _ := refusedFor(p, h, false); class != "" || len(h.planned.variants) == 0 {
 		return false
@@ -129,7 +132,8 @@ func (c *checker) plannedCouldTake(h *host, p *pod) bool {
 	return c.acceptable(p, h) && c.staysFlexible(p, h)
 }
 
-// staysFlexible reports whether a node of the plan would meet its pool's minValues if the domains that matter to the pod were settled.
+// staysFlexible reports whether a node of the plan would meet its pool's minValues if the domains
+// that matter to the pod were settled.
 func (c *checker) staysFlexible(p *pod, h *host) bool {
 	if c.snapshot.MinValuesPolicy == plan.MinValuesBestEffort || h.planned.pool == nil || h.planned.expected == nil {
 		return true
@@ -163,7 +167,8 @@ func (c *checker) acceptable(p *pod, h *host) bool {
 	return true
 }
 
-// newNodeFor names a new node of the pool that the limits leave room for and that could hold the pod.
+// newNodeFor names a new node of the pool that the limits leave room for and that could hold the
+// pod.
 func (c *checker) newNodeFor(p *pod, in *pool) string {
 	left := c.left(in)
 	found := ""
@@ -183,7 +188,8 @@ func (c *checker) newNodeFor(p *pod, in *pool) string {
 	return found
 }
 
-// newNodes calls f, until it says no, with every new node of the pool that could hold the pod if it were alone.
+// newNodes calls f, until it says no, with every new node of the pool that could hold the pod if it
+// were alone.
 func (c *checker) newNodes(p *pod, in *pool, f func(*variant, *host) bool) {
 	if !in.open {
 		return
@@ -203,12 +209,14 @@ func (c *checker) newNodes(p *pod, in *pool, f func(*variant, *host) bool) {
 					continue
 				}
 				labels := labelSet{known.offering[j], known.own, fixed, chosen, template.Labels}
-				if _, ok := labels.meets(template.Spec.Requirements); !ok || !p.filter.matches(labels, "") || !p.volumes.usable(labels, "", false) {
+				if _, ok := labels.meets(template.Spec.Requirements); !ok || !p.filter.matches(labels, "") ||
+					!p.volumes.usable(labels, "", false) {
 					continue
 				}
 				v := variant{t, &t.Offerings[j], labels}
 				h := &host{
-					name: "a-new-node", labels: labels, taints: template.Spec.Taints, allocatable: known.allocatable, planned: &plannedNode{pool: in},
+					name: "a-new-node", labels: labels, taints: template.Spec.Taints, allocatable: known.allocatable,
+					planned: &plannedNode{pool: in},
 				}
 				with := *h
 				with.placed = []*pod{p}
@@ -240,8 +248,8 @@ func valueBeside(r *api.NodeSelectorRequirementWithMinValues) string {
 // chosenLayer is where in the labels of a new node those are that choices settles.
 const chosenLayer = 3
 
-// choices are the ways to settle the labels that the pool's requirements demand and that neither its template nor its instance types settle. Values
-// that the pod speaks of come first.
+// choices are the ways to settle the labels that the pool's requirements demand and that neither
+// its template nor its instance types settle. Values that the pod speaks of come first.
 func (c *checker) choices(p *pod, in *pool) []map[string]string {
 	given := maps.Clone(c.given(in))
 	result := []map[string]string{{}}
@@ -276,13 +284,15 @@ func (c *checker) choices(p *pod, in *pool) []map[string]string {
 	return result
 }
 
-// minds reports whether the pod has affinity to pods, or spread, over a label. What domains there are is then for the pool to say.
+// minds reports whether the pod has affinity to pods, or spread, over a label. What domains there
+// are is then for the pool to say.
 func (p *pod) minds(key string) bool {
 	return slices.ContainsFunc(slices.Concat(p.affinity, p.anti), func(t podTerm) bool { return t.key == key }) ||
 		slices.ContainsFunc(p.spread, func(s spreadConstraint) bool { return s.key == key })
 }
 
-// given are the labels that a pool's template, its instance types and every node have, and those that only they can have.
+// given are the labels that a pool's template, its instance types and every node have, and those
+// that only they can have.
 func (c *checker) given(in *pool) map[string]bool {
 	if in.given != nil {
 		return in.given
@@ -326,15 +336,19 @@ func (f *nodeFilter) valuesOf(key string) []string {
 	return values
 }
 
-// enoughValues reports whether the types that could hold the pod alone, bought as v is and in the same domains of the pod's affinity and spread, have as many values
-// of each label as the pool demands. Types that the pool's limits leave no room for do not count: a claim takes as much of the limits as the greatest of its types, so
-// Karpenter takes them away before it looks at minValues.
+// enoughValues reports whether the types that could hold the pod alone, bought as v is and in the
+// same domains of the pod's affinity and spread, have as many values of each label as the pool
+// demands. Types that the pool's limits leave no room for do not count: a claim takes as much of
+// the limits as the greatest of its types, so Karpenter takes them away before it looks at
+// minValues.
 func (c *checker) enoughValues(p *pod, in *pool, v *variant) bool {
 	left := c.left(in)
 	values := valueCount{}
 	c.newNodes(p, in, func(other *variant, _ *host) bool {
-		if other.offering.Zone == v.offering.Zone && other.offering.CapacityType == v.offering.CapacityType && other.offering.ReservationID == v.offering.ReservationID &&
-			maps.Equal(other.labels[chosenLayer], v.labels[chosenLayer]) && p.sameDomains(other, v) && roomFor(left, c.labelsOf(other.instanceType).capacity) {
+		if other.offering.Zone == v.offering.Zone && other.offering.CapacityType == v.offering.CapacityType &&
+			other.offering.ReservationID == v.offering.ReservationID &&
+			maps.Equal(other.labels[chosenLayer], v.labels[chosenLayer]) && p.sameDomains(other, v) &&
+			roomFor(left, c.labelsOf(other.instanceType).capacity) {
 			values.add(in, other)
 		}
 		return true
@@ -342,8 +356,10 @@ func (c *checker) enoughValues(p *pod, in *pool, v *variant) bool {
 	return values.enough(in)
 }
 
-// sameDomains reports whether two variants are in the same domain of everything that the pod has affinity or spread over. A launch that is free to choose between
-// domains is none that the pod can be counted in, so Karpenter settles them when it places the pod, and minValues has to hold for what is left.
+// sameDomains reports whether two variants are in the same domain of everything that the pod has
+// affinity or spread over. A launch that is free to choose between domains is none that the pod can
+// be counted in, so Karpenter settles them when it places the pod, and minValues has to hold for
+// what is left.
 func (p *pod) sameDomains(a, b *variant) bool {
 	same := func(key string) bool {
 		here, ok := a.labels.get(key)
@@ -374,8 +390,8 @@ func (n valueCount) enough(in *pool) bool {
 	})
 }
 
-// reach is the values of a topology key that a new node for the pod could have: within what the limits leave, or whatever they are.
-// With each comes such a node.
+// reach is the values of a topology key that a new node for the pod could have: within what the
+// limits leave, or whatever they are. With each comes such a node.
 func (c *checker) reach(p *pod, key string, limited bool) map[string]*host {
 	question := reachKey{key, limited}
 	if known, ok := p.reachable[question]; ok {
@@ -386,7 +402,8 @@ func (c *checker) reach(p *pod, key string, limited bool) map[string]*host {
 		in := c.pools[name]
 		left := c.left(in)
 		c.newNodes(p, in, func(v *variant, h *host) bool {
-			if value, ok := v.labels.get(key); ok && values[value] == nil && (!limited || roomFor(left, c.labelsOf(v.instanceType).capacity)) {
+			if value, ok := v.labels.get(key); ok && values[value] == nil &&
+				(!limited || roomFor(left, c.labelsOf(v.instanceType).capacity)) {
 				values[value] = h
 			}
 			return true

@@ -7,8 +7,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// usedBy is what a pool's nodes that exist or are on their way have of each resource, and their number. Whether a claim that no instance stands for
-// counts is open: all says that it does.
+// usedBy is what a pool's nodes that exist or are on their way have of each resource, and their
+// number. Whether a claim that no instance stands for counts is open: all says that it does.
 func (c *checker) usedBy(name string, all bool) amounts {
 	used := amounts{}
 	for i := range c.snapshot.Nodes {
@@ -63,7 +63,8 @@ func poolOf(n *plan.Node) string {
 	return ""
 }
 
-// plannedFor is the most that the nodes to launch can take of a pool's limits, whatever the launches turn out as.
+// plannedFor is the most that the nodes to launch can take of a pool's limits, whatever the
+// launches turn out as.
 func (c *checker) plannedFor(name string) amounts {
 	sum := amounts{}
 	for _, h := range c.hosts[len(c.snapshot.Nodes):] {
@@ -81,7 +82,8 @@ func (c *checker) plannedFor(name string) amounts {
 	return sum
 }
 
-// checkLimits: what exists and the most that may come stay within each limit that the plan adds to at all.
+// checkLimits: what exists and the most that may come stay within each limit that the plan adds to
+// at all.
 func (c *checker) checkLimits() {
 	for name, p := range c.pools {
 		if len(p.Spec.Limits) == 0 {
@@ -90,13 +92,22 @@ func (c *checker) checkLimits() {
 		used, planned := c.usedBy(name, false), c.plannedFor(name)
 		for resource, most := range amountsOf(corev1.ResourceList(p.Spec.Limits)) {
 			if planned[resource] > 0 && used[resource]+planned[resource] > most {
-				c.report("limits", "pool %s has %d of %s and may get %d, its limit is %d", name, used[resource], resource, planned[resource], most)
+				c.report(
+					"limits",
+					"pool %s has %d of %s and may get %d, its limit is %d",
+					name,
+					used[resource],
+					resource,
+					planned[resource],
+					most,
+				)
 			}
 		}
 	}
 }
 
-// left is how much of each limited resource a pool may still get after the plan, counting whatever may count.
+// left is how much of each limited resource a pool may still get after the plan, counting whatever
+// may count.
 func (c *checker) left(p *pool) amounts {
 	if p.left == nil {
 		p.left = amountsOf(corev1.ResourceList(p.Spec.Limits))
@@ -137,7 +148,8 @@ func (c *checker) reserved(id string) int {
 	return most
 }
 
-// expectedReservations counts the nodes of the plan that are expected to take an instance of each reservation.
+// expectedReservations counts the nodes of the plan that are expected to take an instance of each
+// reservation.
 func (c *checker) expectedReservations() map[string]int {
 	used := map[string]int{}
 	for i := range c.plan.NodeClaims {

@@ -13,7 +13,8 @@ import (
 // labelSet is the labels of a node, in layers: what a layer has hides what later ones have.
 type labelSet []map[string]string
 
-// aliases are labels that nodes carry beside the ones on the right, with the same value: Kubernetes' old names, and the zone label of EBS' CSI driver.
+// aliases are labels that nodes carry beside the ones on the right, with the same value:
+// Kubernetes' old names, and the zone label of EBS' CSI driver.
 var aliases = map[string]string{
 	"beta.kubernetes.io/arch":                  corev1.LabelArchStable,
 	"beta.kubernetes.io/os":                    corev1.LabelOSStable,
@@ -36,7 +37,8 @@ func (l labelSet) get(key string) (string, bool) {
 	return "", false
 }
 
-// holds evaluates one expression of a node selector: https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#operators. NotIn and
+// holds evaluates one expression of a node selector:
+// https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#operators. NotIn and
 // DoesNotExist hold where the label is absent. Gte and Lte are those of NodePools.
 func (l labelSet) holds(key string, operator corev1.NodeSelectorOperator, values []string) bool {
 	value, present := l.get(key)
@@ -74,7 +76,8 @@ func (l labelSet) holds(key string, operator corev1.NodeSelectorOperator, values
 	return false
 }
 
-// meets reports whether the labels meet all of a NodePool's or NodeClaim's requirements, and names the first that they do not.
+// meets reports whether the labels meet all of a NodePool's or NodeClaim's requirements, and names
+// the first that they do not.
 func (l labelSet) meets(requirements []api.NodeSelectorRequirementWithMinValues) (string, bool) {
 	for i := range requirements {
 		r := &requirements[i]
@@ -96,7 +99,8 @@ func requirementText(r *api.NodeSelectorRequirementWithMinValues) string {
 	return text
 }
 
-// nodeFilter is what a pod demands of a node's labels: nodeSelector, and required node affinity. Both must hold.
+// nodeFilter is what a pod demands of a node's labels: nodeSelector, and required node affinity.
+// Both must hold.
 type nodeFilter struct {
 	selector map[string]string
 	affinity *corev1.NodeSelector
@@ -110,7 +114,8 @@ func nodeFilterOf(spec *corev1.PodSpec) nodeFilter {
 	return f
 }
 
-// matches reports whether a node with these labels, and this name (empty while it has none), is one that the pod may run on.
+// matches reports whether a node with these labels, and this name (empty while it has none), is one
+// that the pod may run on.
 func (f *nodeFilter) matches(l labelSet, name string) bool {
 	for key, value := range f.selector {
 		if have, ok := l.get(key); !ok || have != value {
@@ -120,7 +125,8 @@ func (f *nodeFilter) matches(l labelSet, name string) bool {
 	return f.affinity == nil || matchesAnyTerm(f.affinity.NodeSelectorTerms, l, name)
 }
 
-// matchesAnyTerm reports whether one term holds; within a term all expressions must, and a term without any holds nowhere.
+// matchesAnyTerm reports whether one term holds; within a term all expressions must, and a term
+// without any holds nowhere.
 func matchesAnyTerm(terms []corev1.NodeSelectorTerm, l labelSet, name string) bool {
 	return slices.ContainsFunc(terms, func(term corev1.NodeSelectorTerm) bool {
 		for _, e := range term.MatchExpressions {
@@ -138,15 +144,19 @@ func matchesAnyTerm(terms []corev1.NodeSelectorTerm, l labelSet, name string) bo
 	})
 }
 
-// untolerated is the first taint that keeps the pod off the node. PreferNoSchedule keeps no pod off. compare says whether tolerations may use the
-// operators Gt and Lt, which clusters need not have enabled.
+// untolerated is the first taint that keeps the pod off the node. PreferNoSchedule keeps no pod
+// off. compare says whether tolerations may use the operators Gt and Lt, which clusters need not
+// have enabled.
 func untolerated(taints []corev1.Taint, tolerations []corev1.Toleration, compare bool) (corev1.Taint, bool) {
 	for i := range taints {
 		taint := &taints[i]
 		if taint.Effect == corev1.TaintEffectPreferNoSchedule {
 			continue
 		}
-		if !slices.ContainsFunc(tolerations, func(t corev1.Toleration) bool { return t.ToleratesTaint(klog.Logger{}, taint, compare) }) {
+		if !slices.ContainsFunc(
+			tolerations,
+			func(t corev1.Toleration) bool { return t.ToleratesTaint(klog.Logger{}, taint, compare) },
+		) {
 			return *taint, true
 		}
 	}

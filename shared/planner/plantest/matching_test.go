@@ -9,7 +9,8 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 )
 
-// TestNodeFilterAgreesWithKubernetes compares nodeFilter with the scheduler's own reading, for random selectors and labels.
+// TestNodeFilterAgreesWithKubernetes compares nodeFilter with the scheduler's own reading, for
+// random selectors and labels.
 func TestNodeFilterAgreesWithKubernetes(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	keys, values := []string{"a", "b", "c"}, []string{"1", "2", "7", "x"}
@@ -35,12 +36,18 @@ func TestNodeFilterAgreesWithKubernetes(t *testing.T) {
 				term.MatchExpressions = append(term.MatchExpressions, e)
 			}
 			if random.IntN(4) == 0 {
-				term.MatchFields = []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: operators[random.IntN(2)], Values: []string{pick([]string{"here", "there"})}}}
+				term.MatchFields = []corev1.NodeSelectorRequirement{
+					{Key: "metadata.name", Operator: operators[random.IntN(2)], Values: []string{pick([]string{"here", "there"})}},
+				}
 			}
 			terms = append(terms, term)
 		}
 		if random.IntN(4) > 0 {
-			pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: terms}}}
+			pod.Spec.Affinity = &corev1.Affinity{
+				NodeAffinity: &corev1.NodeAffinity{
+					RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: terms},
+				},
+			}
 		}
 		node := &corev1.Node{ObjectMeta: v1.ObjectMeta{Name: "here", Labels: map[string]string{}}}
 		for _, key := range keys {
@@ -69,7 +76,8 @@ func TestLabelSetHoldsBounds(t *testing.T) {
 		operator corev1.NodeSelectorOperator
 		value    string
 		want     bool
-	}{{"Gte", "4", true}, {"Gte", "5", false}, {"Lte", "4", true}, {"Lte", "3", false}, {"Gt", "4", false}, {"Lt", "5", true}, {"Gt", "x", false}} {
+	}{{"Gte", "4", true}, {"Gte", "5", false}, {"Lte", "4", true}, {"Lte", "3", false}, {"Gt", "4", false},
+		{"Lt", "5", true}, {"Gt", "x", false}} {
 		if got := l.holds("n", test.operator, []string{test.value}); got != test.want {
 			t.Errorf("4 %s %s: %v", test.operator, test.value, got)
 		}

@@ -11,7 +11,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// Minimise leaves out of a cluster whatever it can while wrong still says that it shows the fault. The snapshot itself stays as it is.
+// Minimise leaves out of a cluster whatever it can while wrong still says that it shows the fault.
+// The snapshot itself stays as it is.
 func Minimise(s *plan.Snapshot, wrong func(*plan.Snapshot) bool) *plan.Snapshot {
 	current := Clone(s)
 	for changed := true; changed; {
@@ -74,7 +75,12 @@ var removals = []func(*plan.Snapshot, int) bool{
 				running = append(running, &s.Nodes[n].Pods[p])
 			}
 		}
-		return nth(running, i, func(p **corev1.Pod) int { return podParts(*p) }, func(p **corev1.Pod, j int) { dropPodPart(*p, j) })
+		return nth(
+			running,
+			i,
+			func(p **corev1.Pod) int { return podParts(*p) },
+			func(p **corev1.Pod, j int) { dropPodPart(*p, j) },
+		)
 	},
 	dropPoolPart,
 	func(s *plan.Snapshot, i int) bool { return drop(&s.CSINodes, i) },

@@ -8,11 +8,13 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// typesForSpot is how many interchangeable instance types a launch of spot capacity should name where so many exist.
+// typesForSpot is how many interchangeable instance types a launch of spot capacity should name
+// where so many exist.
 const typesForSpot = 15
 
-// Notes lists what is within the rules and still worth a look: pods on nodes of a lighter NodePool that a heavier one could hold alone, and launches of
-// spot capacity that name fewer instance types than would do.
+// Notes lists what is within the rules and still worth a look: pods on nodes of a lighter NodePool
+// that a heavier one could hold alone, and launches of spot capacity that name fewer instance types
+// than would do.
 func Notes(s *plan.Snapshot, p *plan.Plan) []string {
 	c := newChecker(s, p)
 	c.placements()
@@ -23,10 +25,21 @@ func Notes(s *plan.Snapshot, p *plan.Plan) []string {
 		}
 		for _, placed := range h.placed {
 			if heavier := c.heavierPoolFor(placed, h.planned.pool); heavier != "" {
-				notes = append(notes, fmt.Sprintf("weight: %s is on %s of pool %s, and pool %s is heavier and could hold it", placed.name, h.name, h.planned.pool.Name, heavier))
+				notes = append(
+					notes,
+					fmt.Sprintf(
+						"weight: %s is on %s of pool %s, and pool %s is heavier and could hold it",
+						placed.name,
+						h.name,
+						h.planned.pool.Name,
+						heavier,
+					),
+				)
 			}
 		}
-		if named, would := len(h.planned.claim.InstanceTypes), c.typesThatWouldDo(h); h.planned.expected.offering.CapacityType == api.CapacityTypeSpot && named < min(would, typesForSpot) {
+		if named, would := len(h.planned.claim.InstanceTypes),
+			c.typesThatWouldDo(h); h.planned.expected.offering.CapacityType == api.CapacityTypeSpot &&
+			named < min(would, typesForSpot) {
 			notes = append(notes, fmt.Sprintf("spot: %s names %d instance types, %d would do", h.name, named, would))
 		}
 	}
@@ -51,7 +64,8 @@ func weight(p *pool) int32 {
 	return *p.Spec.Weight
 }
 
-// typesThatWouldDo counts the types of the pool that could hold all pods of a planned node, in the zone that it is expected in and as spot.
+// typesThatWouldDo counts the types of the pool that could hold all pods of a planned node, in the
+// zone that it is expected in and as spot.
 func (c *checker) typesThatWouldDo(h *host) int {
 	n := h.planned
 	sum := amounts{}

@@ -18,7 +18,8 @@ type plannedNode struct {
 	index int
 	claim *plan.PlannedNodeClaim
 	pool  *pool
-	// variants are all that the launch may turn out as; expected is the one that the plan reckons with, if it is among them.
+	// variants are all that the launch may turn out as; expected is the one that the plan reckons
+	// with, if it is among them.
 	variants []variant
 	expected *variant
 }
@@ -38,22 +39,24 @@ func (v *variant) String() string {
 	return text
 }
 
-// typeLabels are the labels that instances get for what they are: those of the type, and for each offering those of the offering. The type's resources
-// are with them, as amounts.
+// typeLabels are the labels that instances get for what they are: those of the type, and for each
+// offering those of the offering. The type's resources are with them, as amounts.
 type typeLabels struct {
 	own                   map[string]string
 	offering              []map[string]string
 	capacity, allocatable amounts
 }
 
-// labelsOf works a type's labels out once. A label with several possible values that the offering does not settle gets the first.
+// labelsOf works a type's labels out once. A label with several possible values that the offering
+// does not settle gets the first.
 func (c *checker) labelsOf(t *catalog.InstanceType) *typeLabels {
 	if known := c.types[t]; known != nil {
 		return known
 	}
 	result := &typeLabels{own: map[string]string{}, capacity: amountsOf(t.Capacity), allocatable: amountsOf(t.Allocatable)}
 	settled := map[string]bool{
-		corev1.LabelTopologyZone: true, api.LabelTopologyZoneID: true, api.CapacityTypeLabelKey: true, api.LabelCapacityReservationID: true,
+		corev1.LabelTopologyZone: true, api.LabelTopologyZoneID: true, api.CapacityTypeLabelKey: true,
+		api.LabelCapacityReservationID: true,
 	}
 	for _, term := range t.Requirements.Terms() {
 		if term.Operator == corev1.NodeSelectorOpIn && len(term.Values) > 0 && !settled[term.Key] {
@@ -80,9 +83,14 @@ func (c *checker) labelsOf(t *catalog.InstanceType) *typeLabels {
 	return result
 }
 
-// nodeLabels are those of every node of ours once it runs, beside what pool, type and offering give it.
+// nodeLabels are those of every node of ours once it runs, beside what pool, type and offering give
+// it.
 func nodeLabels(hostname string, class *api.NodeClassReference) map[string]string {
-	labels := map[string]string{corev1.LabelHostname: hostname, api.NodeRegisteredLabelKey: "true", api.NodeInitializedLabelKey: "true"}
+	labels := map[string]string{
+		corev1.LabelHostname:        hostname,
+		api.NodeRegisteredLabelKey:  "true",
+		api.NodeInitializedLabelKey: "true",
+	}
 	if class != nil {
 		labels[api.LabelNodeClass] = class.Name
 	}
@@ -133,16 +141,19 @@ func (c *checker) plannedHost(index int, claim *plan.PlannedNodeClaim) *host {
 // allowsType looks at the claim's list of instance types alone, to be done soon with the others.
 func allowsType(requirements []api.NodeSelectorRequirementWithMinValues, name string) bool {
 	return !slices.ContainsFunc(requirements, func(r api.NodeSelectorRequirementWithMinValues) bool {
-		return r.Key == corev1.LabelInstanceTypeStable && r.Operator == corev1.NodeSelectorOpIn && !slices.Contains(r.Values, name)
+		return r.Key == corev1.LabelInstanceTypeStable && r.Operator == corev1.NodeSelectorOpIn &&
+			!slices.Contains(r.Values, name)
 	})
 }
 
 func isChoice(choice plan.Choice, v *variant) bool {
-	return choice.InstanceType == v.instanceType.Name && choice.Zone == v.offering.Zone && choice.CapacityType == v.offering.CapacityType &&
+	return choice.InstanceType == v.instanceType.Name && choice.Zone == v.offering.Zone &&
+		choice.CapacityType == v.offering.CapacityType &&
 		choice.ReservationID == v.offering.ReservationID
 }
 
-// checkPlanned holds the pods of each node to launch against everything that the launch may turn out as.
+// checkPlanned holds the pods of each node to launch against everything that the launch may turn
+// out as.
 func (c *checker) checkPlanned() {
 	for _, h := range c.hosts[len(c.snapshot.Nodes):] {
 		n := h.planned

@@ -7,7 +7,8 @@ import (
 	podresource "k8s.io/component-helpers/resource"
 )
 
-// amounts are resources as the scheduler counts them: CPU in thousandths of a core, everything else in whole units, rounded up.
+// amounts are resources as the scheduler counts them: CPU in thousandths of a core, everything else
+// in whole units, rounded up.
 type amounts map[corev1.ResourceName]int64
 
 func amountsOf(list corev1.ResourceList) amounts {
@@ -51,7 +52,8 @@ type hostPort struct {
 	port     int32
 }
 
-// collides reports whether two pods cannot have these ports on one node: same port and protocol, and the same address or one of them every address.
+// collides reports whether two pods cannot have these ports on one node: same port and protocol,
+// and the same address or one of them every address.
 func (p hostPort) collides(q hostPort) bool {
 	return p.port == q.port && p.protocol == q.protocol && (p.ip == q.ip || p.ip == anyAddress || q.ip == anyAddress)
 }
@@ -70,7 +72,8 @@ func (t *podTerm) matches(p *pod) bool {
 	return (t.allNamespaces || t.namespaces[p.object.Namespace]) && t.selector.Matches(p.labels)
 }
 
-// spreadConstraint is a topology spread constraint that must be met (DoNotSchedule), with Kubernetes' defaults.
+// spreadConstraint is a topology spread constraint that must be met (DoNotSchedule), with
+// Kubernetes' defaults.
 type spreadConstraint struct {
 	key                        string
 	maxSkew, minDomains        int
@@ -80,7 +83,8 @@ type spreadConstraint struct {
 
 func (c *checker) newPod(object *corev1.Pod) *pod {
 	p := &pod{
-		object: object, name: object.Namespace + "/" + object.Name, requests: podRequests(object), ports: hostPorts(&object.Spec),
+		object: object, name: object.Namespace + "/" + object.Name, requests: podRequests(object),
+		ports:  hostPorts(&object.Spec),
 		filter: nodeFilterOf(&object.Spec), labels: object.Labels, ending: object.DeletionTimestamp != nil,
 	}
 	p.volumes = c.volumes.need(object)
@@ -105,7 +109,8 @@ func podRequests(object *corev1.Pod) amounts {
 	return requests
 }
 
-// hostPorts are those of the containers that run as long as the pod does: sidecars (restartable init containers) are among them.
+// hostPorts are those of the containers that run as long as the pod does: sidecars (restartable
+// init containers) are among them.
 func hostPorts(spec *corev1.PodSpec) []hostPort {
 	var ports []hostPort
 	add := func(containers []corev1.Container, sidecars bool) {
@@ -134,7 +139,8 @@ func hostPorts(spec *corev1.PodSpec) []hostPort {
 	return ports
 }
 
-// podTerms reads terms: namespaces and namespaceSelector together say whose pods count; without either, those of the pod's own namespace.
+// podTerms reads terms: namespaces and namespaceSelector together say whose pods count; without
+// either, those of the pod's own namespace.
 func (c *checker) podTerms(object *corev1.Pod, terms []corev1.PodAffinityTerm) []podTerm {
 	var result []podTerm
 	for i := range terms {
@@ -181,7 +187,8 @@ func newSpreadConstraint(object *corev1.Pod, constraint *corev1.TopologySpreadCo
 	return s
 }
 
-// selectorOf reads a label selector: nil selects nothing, an empty one everything, one that is malformed nothing.
+// selectorOf reads a label selector: nil selects nothing, an empty one everything, one that is
+// malformed nothing.
 func selectorOf(selector *metav1.LabelSelector) labels.Selector {
 	parsed, err := metav1.LabelSelectorAsSelector(selector)
 	if err != nil {
@@ -190,8 +197,9 @@ func selectorOf(selector *metav1.LabelSelector) labels.Selector {
 	return parsed
 }
 
-// withLabelKeys adds to a selector what matchLabelKeys and mismatchLabelKeys say: the pod's own values of those labels, or any but those. Keys that the
-// pod does not have say nothing, and a selector that is missing stays so.
+// withLabelKeys adds to a selector what matchLabelKeys and mismatchLabelKeys say: the pod's own
+// values of those labels, or any but those. Keys that the pod does not have say nothing, and a
+// selector that is missing stays so.
 func withLabelKeys(selector *metav1.LabelSelector, own map[string]string, match, mismatch []string) labels.Selector {
 	if selector == nil || len(match)+len(mismatch) == 0 {
 		return selectorOf(selector)
@@ -200,7 +208,10 @@ func withLabelKeys(selector *metav1.LabelSelector, own map[string]string, match,
 	add := func(keys []string, operator metav1.LabelSelectorOperator) {
 		for _, key := range keys {
 			if value, ok := own[key]; ok {
-				selector.MatchExpressions = append(selector.MatchExpressions, metav1.LabelSelectorRequirement{Key: key, Operator: operator, Values: []string{value}})
+				selector.MatchExpressions = append(
+					selector.MatchExpressions,
+					metav1.LabelSelectorRequirement{Key: key, Operator: operator, Values: []string{value}},
+				)
 			}
 		}
 	}

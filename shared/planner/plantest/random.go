@@ -12,8 +12,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// Random makes a small cluster, the same for the same seed: 5 to 40 pods that wait, up to eight nodes, up to three NodePools, 5 to 25 instance types. Each
-// feature of scheduling comes with a probability, so that each cluster has a few and a few hundred clusters have all.
+// Random makes a small cluster, the same for the same seed: 5 to 40 pods that wait, up to eight
+// nodes, up to three NodePools, 5 to 25 instance types. Each feature of scheduling comes with a
+// probability, so that each cluster has a few and a few hundred clusters have all.
 func Random(seed uint64) *plan.Snapshot {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x77686974746c65))}
 	g.s = &plan.Snapshot{InstanceTypes: map[string][]catalog.InstanceType{}}
@@ -76,12 +77,15 @@ func pointer[T any](v T) *T { return &v }
 // deletedAt is when whatever is being deleted was asked to go.
 func deletedAt() metav1.Time { return metav1.Unix(1780000000, 0) }
 
-// namespaceNames are the namespaces of the cluster; all but the first have a label that selectors use.
+// namespaceNames are the namespaces of the cluster; all but the first have a label that selectors
+// use.
 var namespaceNames = []string{"default", "team-a", "team-b"}
 
 func (g *generator) makeNamespaces() {
 	for i, name := range namespaceNames {
-		ns := corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelMetadataName: name}}}
+		ns := corev1.Namespace{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelMetadataName: name}},
+		}
 		if i > 0 {
 			ns.Labels["tier"] = "product"
 		}
@@ -90,7 +94,8 @@ func (g *generator) makeNamespaces() {
 	g.s.Namespaces = append(g.s.Namespaces, corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem}})
 }
 
-// makePods makes the waiting pods: some of each app's replicas, and those of leaving nodes that makeNodes has put there already.
+// makePods makes the waiting pods: some of each app's replicas, and those of leaving nodes that
+// makeNodes has put there already.
 func (g *generator) makePods() {
 	most := 5 + g.IntN(36)
 	for i := 0; len(g.s.Pods) < most && i < 200; i++ {
@@ -109,12 +114,16 @@ func (g *generator) podOf(a *app) corev1.Pod {
 	pod := corev1.Pod{ObjectMeta: *a.meta.DeepCopy(), Spec: *a.spec.DeepCopy()}
 	pod.Name = fmt.Sprintf("%s-%02d", a.name, n)
 	pod.UID = uid("pod", pod.Name)
-	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: a.name, UID: uid("rs", a.name), Controller: pointer(true)}}
+	pod.OwnerReferences = []metav1.OwnerReference{
+		{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: a.name, UID: uid("rs", a.name), Controller: pointer(true)},
+	}
 	if a.claimFor != nil {
 		a.claimFor(&pod)
 	}
 	pod.Status.Phase = corev1.PodPending
-	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
+	pod.Status.Conditions = []corev1.PodCondition{
+		{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable},
+	}
 	return pod
 }
 

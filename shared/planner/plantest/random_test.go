@@ -15,72 +15,97 @@ import (
 
 // features of scheduling, each with how to see it in a cluster.
 var features = map[string]func(*plan.Snapshot) bool{
-	"init container":                 anyPod(func(p *corev1.Pod) bool { return hasText(p.Spec.InitContainers, `"name":"init"`) }),
-	"sidecar":                        anyPod(func(p *corev1.Pod) bool { return hasText(p.Spec.InitContainers, `"restartPolicy":"Always"`) }),
-	"overhead":                       anyPod(func(p *corev1.Pod) bool { return p.Spec.Overhead != nil }),
-	"pod-level resources":            anyPod(func(p *corev1.Pod) bool { return p.Spec.Resources != nil }),
-	"GPU":                            podText(api.ResourceNVIDIAGPU),
-	"Neuron":                         podText(api.ResourceAWSNeuron),
-	"pod ENI":                        podText(api.ResourceAWSPodENI),
-	"huge pages":                     podText("hugepages-2Mi"),
-	"node selector":                  anyPod(func(p *corev1.Pod) bool { return len(p.Spec.NodeSelector) > 0 }),
-	"preferred node affinity":        podText(`"preference":`),
-	"In":                             podText(`"operator":"In"`),
-	"NotIn":                          podText(`"operator":"NotIn"`),
-	"Exists":                         podText(`"operator":"Exists"`),
-	"DoesNotExist":                   podText(`"operator":"DoesNotExist"`),
-	"Gt":                             podText(`"operator":"Gt"`),
-	"Lt":                             podText(`"operator":"Lt"`),
-	"Gte of a pool":                  poolText(`"operator":"Gte"`),
-	"Lte of a pool":                  poolText(`"operator":"Lte"`),
-	"minValues":                      poolText(`"minValues":`),
-	"limit of nodes":                 poolText(`"nodes":`),
-	"weight":                         poolText(`"weight":`),
-	"startup taint":                  poolText(`"startupTaints":`),
-	"PreferNoSchedule":               poolText(`"PreferNoSchedule"`),
-	"static pool":                    poolText(`"replicas":`),
-	"pool that is not ready":         poolText(`"status":"False"`),
-	"pool that is being deleted":     poolText(`"deletionTimestamp"`),
-	"toleration by number":           podText(`"key":"example.com/dedicated","operator":"Gt"`),
-	"spread over zones":              spread(corev1.LabelTopologyZone),
-	"spread over hosts":              spread(corev1.LabelHostname),
-	"spread over capacity types":     spread(api.CapacityTypeLabelKey),
-	"spread over architectures":      spread(corev1.LabelArchStable),
-	"spread over a custom label":     spread(teamLabel),
-	"ScheduleAnyway":                 podText(`"ScheduleAnyway"`),
-	"minDomains":                     podText(`"minDomains":`),
-	"matchLabelKeys":                 podText(`"matchLabelKeys":`),
-	"mismatchLabelKeys":              podText(`"mismatchLabelKeys":`),
-	"nodeAffinityPolicy":             podText(`"nodeAffinityPolicy":"Ignore"`),
-	"nodeTaintsPolicy":               podText(`"nodeTaintsPolicy":"Honor"`),
-	"required affinity":              podText(`"podAffinity":{"required`),
-	"preferred affinity":             podText(`"podAffinity":{"preferred`),
-	"required anti-affinity":         podText(`"podAntiAffinity":{"required`),
-	"preferred anti-affinity":        podText(`"podAntiAffinity":{"preferred`),
-	"namespaces":                     podText(`"namespaces":`),
-	"namespaceSelector":              podText(`"namespaceSelector":`),
-	"ephemeral claim":                podText(`"ephemeral":`),
-	"host port":                      podText(`"hostPort":`),
-	"priority":                       podText(`"priority":`),
-	"pod of a leaving node":          anyPod(func(p *corev1.Pod) bool { return p.Spec.NodeName != "" }),
-	"daemon set":                     func(s *plan.Snapshot) bool { return len(s.DaemonSets) > 0 },
-	"bound claim":                    func(s *plan.Snapshot) bool { return hasText(s.PersistentVolumeClaims, `"phase":"Bound"`) },
-	"unbound claim":                  func(s *plan.Snapshot) bool { return hasText(s.PersistentVolumeClaims, `"phase":"Pending"`) },
-	"local volume":                   func(s *plan.Snapshot) bool { return hasText(s.PersistentVolumes, `"local":`) },
-	"class topology":                 func(s *plan.Snapshot) bool { return hasText(s.StorageClasses, `"allowedTopologies":`) },
-	"attach limit":                   func(s *plan.Snapshot) bool { return len(s.CSINodes) > 0 },
-	"well-known label of the user":   func(s *plan.Snapshot) bool { return len(s.WellKnownLabels) > 0 },
-	"preferences ignored":            func(s *plan.Snapshot) bool { return s.PreferencePolicy == plan.PreferencesIgnored },
-	"minValues at best":              func(s *plan.Snapshot) bool { return s.MinValuesPolicy == plan.MinValuesBestEffort },
-	"node in flight":                 anyNode(func(n *plan.Node) bool { return n.Node == nil && n.NodeClaim.Status.ProviderID != "" }),
-	"node that is starting":          anyNode(func(n *plan.Node) bool { return n.Node != nil && hasText(n.Node.Spec.Taints, corev1.TaintNodeNotReady) }),
-	"node that leaves":               anyNode(func(n *plan.Node) bool { return n.NodeClaim != nil && n.NodeClaim.DeletionTimestamp != nil }),
-	"node without a claim":           anyNode(func(n *plan.Node) bool { return n.NodeClaim == nil }),
-	"cordoned node":                  anyNode(func(n *plan.Node) bool { return n.Node != nil && n.Node.Spec.Unschedulable }),
-	"running pod with anti-affinity": anyNode(func(n *plan.Node) bool { return hasText(n.Pods, `"podAntiAffinity":{"required`) }),
-	"spot":                           offering(func(o *catalog.Offering) bool { return o.CapacityType == api.CapacityTypeSpot }),
-	"reserved":                       offering(func(o *catalog.Offering) bool { return o.ReservationID != "" }),
-	"unavailable":                    offering(func(o *catalog.Offering) bool { return !o.Available }),
+	"init container": anyPod(
+		func(p *corev1.Pod) bool { return hasText(p.Spec.InitContainers, `"name":"init"`) },
+	),
+	"sidecar": anyPod(
+		func(p *corev1.Pod) bool { return hasText(p.Spec.InitContainers, `"restartPolicy":"Always"`) },
+	),
+	"overhead":                   anyPod(func(p *corev1.Pod) bool { return p.Spec.Overhead != nil }),
+	"pod-level resources":        anyPod(func(p *corev1.Pod) bool { return p.Spec.Resources != nil }),
+	"GPU":                        podText(api.ResourceNVIDIAGPU),
+	"Neuron":                     podText(api.ResourceAWSNeuron),
+	"pod ENI":                    podText(api.ResourceAWSPodENI),
+	"huge pages":                 podText("hugepages-2Mi"),
+	"node selector":              anyPod(func(p *corev1.Pod) bool { return len(p.Spec.NodeSelector) > 0 }),
+	"preferred node affinity":    podText(`"preference":`),
+	"In":                         podText(`"operator":"In"`),
+	"NotIn":                      podText(`"operator":"NotIn"`),
+	"Exists":                     podText(`"operator":"Exists"`),
+	"DoesNotExist":               podText(`"operator":"DoesNotExist"`),
+	"Gt":                         podText(`"operator":"Gt"`),
+	"Lt":                         podText(`"operator":"Lt"`),
+	"Gte of a pool":              poolText(`"operator":"Gte"`),
+	"Lte of a pool":              poolText(`"operator":"Lte"`),
+	"minValues":                  poolText(`"minValues":`),
+	"limit of nodes":             poolText(`"nodes":`),
+	"weight":                     poolText(`"weight":`),
+	"startup taint":              poolText(`"startupTaints":`),
+	"PreferNoSchedule":           poolText(`"PreferNoSchedule"`),
+	"static pool":                poolText(`"replicas":`),
+	"pool that is not ready":     poolText(`"status":"False"`),
+	"pool that is being deleted": poolText(`"deletionTimestamp"`),
+	"toleration by number":       podText(`"key":"example.com/dedicated","operator":"Gt"`),
+	"spread over zones":          spread(corev1.LabelTopologyZone),
+	"spread over hosts":          spread(corev1.LabelHostname),
+	"spread over capacity types": spread(api.CapacityTypeLabelKey),
+	"spread over architectures":  spread(corev1.LabelArchStable),
+	"spread over a custom label": spread(teamLabel),
+	"ScheduleAnyway":             podText(`"ScheduleAnyway"`),
+	"minDomains":                 podText(`"minDomains":`),
+	"matchLabelKeys":             podText(`"matchLabelKeys":`),
+	"mismatchLabelKeys":          podText(`"mismatchLabelKeys":`),
+	"nodeAffinityPolicy":         podText(`"nodeAffinityPolicy":"Ignore"`),
+	"nodeTaintsPolicy":           podText(`"nodeTaintsPolicy":"Honor"`),
+	"required affinity":          podText(`"podAffinity":{"required`),
+	"preferred affinity":         podText(`"podAffinity":{"preferred`),
+	"required anti-affinity":     podText(`"podAntiAffinity":{"required`),
+	"preferred anti-affinity":    podText(`"podAntiAffinity":{"preferred`),
+	"namespaces":                 podText(`"namespaces":`),
+	"namespaceSelector":          podText(`"namespaceSelector":`),
+	"ephemeral claim":            podText(`"ephemeral":`),
+	"host port":                  podText(`"hostPort":`),
+	"priority":                   podText(`"priority":`),
+	"pod of a leaving node":      anyPod(func(p *corev1.Pod) bool { return p.Spec.NodeName != "" }),
+	"daemon set":                 func(s *plan.Snapshot) bool { return len(s.DaemonSets) > 0 },
+	"bound claim": func(s *plan.Snapshot) bool {
+		return hasText(s.PersistentVolumeClaims,
+			`"phase":"Bound"`)
+	},
+	"unbound claim": func(s *plan.Snapshot) bool {
+		return hasText(s.PersistentVolumeClaims,
+			`"phase":"Pending"`)
+	},
+	"local volume": func(s *plan.Snapshot) bool { return hasText(s.PersistentVolumes, `"local":`) },
+	"class topology": func(s *plan.Snapshot) bool {
+		return hasText(s.StorageClasses,
+			`"allowedTopologies":`)
+	},
+	"attach limit":                 func(s *plan.Snapshot) bool { return len(s.CSINodes) > 0 },
+	"well-known label of the user": func(s *plan.Snapshot) bool { return len(s.WellKnownLabels) > 0 },
+	"preferences ignored":          func(s *plan.Snapshot) bool { return s.PreferencePolicy == plan.PreferencesIgnored },
+	"minValues at best":            func(s *plan.Snapshot) bool { return s.MinValuesPolicy == plan.MinValuesBestEffort },
+	"node in flight": anyNode(
+		func(n *plan.Node) bool { return n.Node == nil && n.NodeClaim.Status.ProviderID != "" },
+	),
+	"node that is starting": anyNode(
+		func(n *plan.Node) bool { return n.Node != nil && hasText(n.Node.Spec.Taints, corev1.TaintNodeNotReady) },
+	),
+	"node that leaves": anyNode(
+		func(n *plan.Node) bool { return n.NodeClaim != nil && n.NodeClaim.DeletionTimestamp != nil },
+	),
+	"node without a claim": anyNode(func(n *plan.Node) bool { return n.NodeClaim == nil }),
+	"cordoned node": anyNode(
+		func(n *plan.Node) bool { return n.Node != nil && n.Node.Spec.Unschedulable },
+	),
+	"running pod with anti-affinity": anyNode(
+		func(n *plan.Node) bool { return hasText(n.Pods, `"podAntiAffinity":{"required`) },
+	),
+	"spot": offering(
+		func(o *catalog.Offering) bool { return o.CapacityType == api.CapacityTypeSpot },
+	),
+	"reserved":    offering(func(o *catalog.Offering) bool { return o.ReservationID != "" }),
+	"unavailable": offering(func(o *catalog.Offering) bool { return !o.Available }),
 }
 
 func hasText(v any, text string) bool {
@@ -110,7 +135,10 @@ func poolText(text string) func(*plan.Snapshot) bool {
 
 func spread(key string) func(*plan.Snapshot) bool {
 	return anyPod(func(p *corev1.Pod) bool {
-		return slices.ContainsFunc(p.Spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool { return c.TopologyKey == key })
+		return slices.ContainsFunc(
+			p.Spec.TopologySpreadConstraints,
+			func(c corev1.TopologySpreadConstraint) bool { return c.TopologyKey == key },
+		)
 	})
 }
 
@@ -129,7 +157,8 @@ func offering(f func(*catalog.Offering) bool) func(*plan.Snapshot) bool {
 	}
 }
 
-// TestRandomUsesEveryFeature holds that nothing of what the planner claims to understand is missing from the clusters that it is tried on.
+// TestRandomUsesEveryFeature holds that nothing of what the planner claims to understand is missing
+// from the clusters that it is tried on.
 func TestRandomUsesEveryFeature(t *testing.T) {
 	missing := map[string]func(*plan.Snapshot) bool{}
 	for name, has := range features {
@@ -148,7 +177,8 @@ func TestRandomUsesEveryFeature(t *testing.T) {
 	}
 }
 
-// TestRandomIsWithinItsSizes holds that clusters are as small as Random says, and the same for the same seed.
+// TestRandomIsWithinItsSizes holds that clusters are as small as Random says, and the same for the
+// same seed.
 func TestRandomIsWithinItsSizes(t *testing.T) {
 	for seed := range uint64(300) {
 		s := Random(seed)
@@ -174,7 +204,8 @@ func TestMinimiseKeepsTheFault(t *testing.T) {
 		return slices.ContainsFunc(s.Pods, func(p corev1.Pod) bool { return p.Name == name })
 	}
 	small := Minimise(s, wrong)
-	if len(small.Pods) != 1 || small.Pods[0].Name != name || len(small.Nodes)+len(small.NodePools)+len(small.DaemonSets) > 0 {
+	if len(small.Pods) != 1 || small.Pods[0].Name != name ||
+		len(small.Nodes)+len(small.NodePools)+len(small.DaemonSets) > 0 {
 		t.Errorf("what is left: %s", Describe(small, nil))
 	}
 }

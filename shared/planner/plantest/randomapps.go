@@ -39,11 +39,22 @@ func (g *generator) makeApps() {
 }
 
 func requests(cpu, memory string) corev1.ResourceRequirements {
-	return corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory)}}
+	return corev1.ResourceRequirements{
+		Requests: corev1.ResourceList{
+			corev1.ResourceCPU:    resource.MustParse(cpu),
+			corev1.ResourceMemory: resource.MustParse(memory),
+		},
+	}
 }
 
 func (g *generator) giveContainers(a *app) {
-	main := corev1.Container{Name: "main", Resources: requests(oneOf(g, "50m", "100m", "250m", "500m", "900m", "1", "1500m", "3", "7"), oneOf(g, "64Mi", "128Mi", "512Mi", "1Gi", "2Gi", "5Gi"))}
+	main := corev1.Container{
+		Name: "main",
+		Resources: requests(
+			oneOf(g, "50m", "100m", "250m", "500m", "900m", "1", "1500m", "3", "7"),
+			oneOf(g, "64Mi", "128Mi", "512Mi", "1Gi", "2Gi", "5Gi"),
+		),
+	}
 	switch {
 	case g.chance(6):
 		main.Resources.Requests[api.ResourceNVIDIAGPU] = resource.MustParse(oneOf(g, "1", "1", "2"))
@@ -60,24 +71,41 @@ func (g *generator) giveContainers(a *app) {
 		main.Resources = corev1.ResourceRequirements{} // best effort
 	}
 	if g.chance(8) {
-		main.Ports = []corev1.ContainerPort{{ContainerPort: 8080, HostPort: oneOf[int32](g, 8080, 9100), HostIP: oneOf(g, "", "", "10.0.0.1"), Protocol: oneOf(g, corev1.ProtocolTCP, corev1.ProtocolTCP, corev1.ProtocolUDP)}}
+		main.Ports = []corev1.ContainerPort{
+			{
+				ContainerPort: 8080,
+				HostPort:      oneOf[int32](g, 8080, 9100),
+				HostIP:        oneOf(g, "", "", "10.0.0.1"),
+				Protocol:      oneOf(g, corev1.ProtocolTCP, corev1.ProtocolTCP, corev1.ProtocolUDP),
+			},
+		}
 	}
 	a.spec.Containers = []corev1.Container{main}
 	if g.chance(15) {
 		a.spec.Containers = append(a.spec.Containers, corev1.Container{Name: "second", Resources: requests("100m", "128Mi")})
 	}
 	if g.chance(10) {
-		a.spec.InitContainers = append(a.spec.InitContainers, corev1.Container{Name: "init", Resources: requests(oneOf(g, "1", "2"), "256Mi")})
+		a.spec.InitContainers = append(
+			a.spec.InitContainers,
+			corev1.Container{Name: "init", Resources: requests(oneOf(g, "1", "2"), "256Mi")},
+		)
 	}
 	if g.chance(10) {
-		sidecar := corev1.Container{Name: "sidecar", RestartPolicy: pointer(corev1.ContainerRestartPolicyAlways), Resources: requests("150m", "200Mi")}
+		sidecar := corev1.Container{
+			Name:          "sidecar",
+			RestartPolicy: pointer(corev1.ContainerRestartPolicyAlways),
+			Resources:     requests("150m", "200Mi"),
+		}
 		if g.chance(20) {
 			sidecar.Ports = []corev1.ContainerPort{{ContainerPort: 15000, HostPort: 15000}}
 		}
 		a.spec.InitContainers = append(a.spec.InitContainers, sidecar)
 	}
 	if g.chance(6) {
-		a.spec.Overhead = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("120m"), corev1.ResourceMemory: resource.MustParse("120Mi")}
+		a.spec.Overhead = corev1.ResourceList{
+			corev1.ResourceCPU:    resource.MustParse("120m"),
+			corev1.ResourceMemory: resource.MustParse("120Mi"),
+		}
 	}
 	if g.chance(5) {
 		a.spec.Resources = pointer(requests("2", "3Gi"))
@@ -100,8 +128,10 @@ func (g *generator) giveNodeDemands(a *app) {
 	if g.chance(15) {
 		for range 1 + g.IntN(2) {
 			affinity := g.nodeAffinity(a)
-			affinity.PreferredDuringSchedulingIgnoredDuringExecution = append(affinity.PreferredDuringSchedulingIgnoredDuringExecution,
-				corev1.PreferredSchedulingTerm{Weight: int32(1 + g.IntN(100)), Preference: g.nodeTerm()})
+			affinity.PreferredDuringSchedulingIgnoredDuringExecution = append(
+				affinity.PreferredDuringSchedulingIgnoredDuringExecution,
+				corev1.PreferredSchedulingTerm{Weight: int32(1 + g.IntN(100)), Preference: g.nodeTerm()},
+			)
 		}
 	}
 }
@@ -163,11 +193,21 @@ func (g *generator) nodeTerm() corev1.NodeSelectorTerm {
 			key, value := g.label()
 			e = corev1.NodeSelectorRequirement{Key: key, Operator: corev1.NodeSelectorOpNotIn, Values: []string{value}}
 		case 3:
-			e = corev1.NodeSelectorRequirement{Key: oneOf(g, teamLabel, api.LabelInstanceGPUCount, api.LabelInstanceCPU), Operator: corev1.NodeSelectorOpExists}
+			e = corev1.NodeSelectorRequirement{
+				Key:      oneOf(g, teamLabel, api.LabelInstanceGPUCount, api.LabelInstanceCPU),
+				Operator: corev1.NodeSelectorOpExists,
+			}
 		case 4:
-			e = corev1.NodeSelectorRequirement{Key: oneOf(g, teamLabel, api.LabelInstanceGPUCount, slotLabel), Operator: corev1.NodeSelectorOpDoesNotExist}
+			e = corev1.NodeSelectorRequirement{
+				Key:      oneOf(g, teamLabel, api.LabelInstanceGPUCount, slotLabel),
+				Operator: corev1.NodeSelectorOpDoesNotExist,
+			}
 		case 5:
-			e = corev1.NodeSelectorRequirement{Key: oneOf(g, api.LabelInstanceCPU, api.LabelInstanceMemory, slotLabel), Operator: corev1.NodeSelectorOpGt, Values: []string{oneOf(g, "1", "3", "7")}}
+			e = corev1.NodeSelectorRequirement{
+				Key:      oneOf(g, api.LabelInstanceCPU, api.LabelInstanceMemory, slotLabel),
+				Operator: corev1.NodeSelectorOpGt,
+				Values:   []string{oneOf(g, "1", "3", "7")},
+			}
 			if g.chance(40) {
 				e.Operator, e.Values = corev1.NodeSelectorOpLt, []string{oneOf(g, "5", "9", "40000")}
 			}
@@ -180,9 +220,15 @@ func (g *generator) nodeTerm() corev1.NodeSelectorTerm {
 // giveTolerations uses every operator, and tolerations that name neither key nor effect.
 func (g *generator) giveTolerations(a *app) {
 	if g.chance(35) {
-		a.spec.Tolerations = append(a.spec.Tolerations, oneOf(g,
+		a.spec.Tolerations = append(a.spec.Tolerations, oneOf(
+			g,
 			corev1.Toleration{Key: "example.com/dedicated", Operator: corev1.TolerationOpExists},
-			corev1.Toleration{Key: "example.com/dedicated", Operator: corev1.TolerationOpEqual, Value: "batch", Effect: corev1.TaintEffectNoSchedule},
+			corev1.Toleration{
+				Key:      "example.com/dedicated",
+				Operator: corev1.TolerationOpEqual,
+				Value:    "batch",
+				Effect:   corev1.TaintEffectNoSchedule,
+			},
 			corev1.Toleration{Key: "example.com/dedicated", Value: "batch"},
 			corev1.Toleration{Key: "example.com/dedicated", Operator: corev1.TolerationOpGt, Value: "3"},
 			corev1.Toleration{Key: "example.com/dedicated", Operator: corev1.TolerationOpLt, Value: "3"},

@@ -31,7 +31,8 @@ func (g *generator) makeNode(name string, t *catalog.InstanceType, offering *cat
 	labels := t.Requirements.Labels()
 	maps.Copy(labels, offering.Requirements.Labels())
 	maps.Copy(labels, map[string]string{
-		corev1.LabelTopologyZone: offering.Zone, api.LabelTopologyZoneID: offering.ZoneID, api.CapacityTypeLabelKey: offering.CapacityType,
+		corev1.LabelTopologyZone: offering.Zone, api.LabelTopologyZoneID: offering.ZoneID,
+		api.CapacityTypeLabelKey: offering.CapacityType,
 	})
 	if offering.ReservationID != "" {
 		labels[api.LabelCapacityReservationID] = offering.ReservationID
@@ -49,7 +50,10 @@ func (g *generator) makeNode(name string, t *catalog.InstanceType, offering *cat
 	labels[corev1.LabelHostname] = name
 	if g.chance(6) {
 		node.Spec.Unschedulable = true
-		node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule})
+		node.Spec.Taints = append(
+			node.Spec.Taints,
+			corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule},
+		)
 	}
 	if g.chance(25) {
 		node := name
@@ -67,7 +71,8 @@ func (g *generator) makeNode(name string, t *catalog.InstanceType, offering *cat
 		if g.chance(50) {
 			n.NodeClaim.DeletionTimestamp = pointer(deletedAt())
 		} else {
-			n.NodeClaim.Status.Conditions = append(n.NodeClaim.Status.Conditions, metav1.Condition{Type: api.ConditionTypeInstanceTerminating, Status: metav1.ConditionTrue})
+			n.NodeClaim.Status.Conditions = append(n.NodeClaim.Status.Conditions,
+				metav1.Condition{Type: api.ConditionTypeInstanceTerminating, Status: metav1.ConditionTrue})
 		}
 		node.Spec.Taints = append(node.Spec.Taints, api.DisruptedNoScheduleTaint())
 	case g.chance(30):
@@ -80,7 +85,8 @@ func (g *generator) makeNode(name string, t *catalog.InstanceType, offering *cat
 	g.s.Nodes = append(g.s.Nodes, n)
 }
 
-// claimOf makes the NodeClaim that a node of a pool stands for, and gives the node what it has from the pool.
+// claimOf makes the NodeClaim that a node of a pool stands for, and gives the node what it has from
+// the pool.
 func (g *generator) claimOf(node *corev1.Node, pool *api.NodePool) *api.NodeClaim {
 	template := &pool.Spec.Template
 	for key, value := range template.Labels {
@@ -93,8 +99,15 @@ func (g *generator) claimOf(node *corev1.Node, pool *api.NodePool) *api.NodeClai
 	}
 	node.Labels[api.NodePoolLabelKey] = pool.Name
 	node.Labels[api.LabelNodeClass] = "default"
-	claim := &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: pool.Name + "-" + node.Name, UID: uid("claim", node.Name), Labels: maps.Clone(node.Labels)}}
-	claim.Spec.NodeClassRef, claim.Spec.Taints, claim.Spec.StartupTaints = template.Spec.NodeClassRef, template.Spec.Taints, template.Spec.StartupTaints
+	claim := &api.NodeClaim{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:   pool.Name + "-" + node.Name,
+			UID:    uid("claim", node.Name),
+			Labels: maps.Clone(node.Labels),
+		},
+	}
+	claim.Spec.NodeClassRef, claim.Spec.Taints, claim.Spec.StartupTaints = template.Spec.NodeClassRef,
+		template.Spec.Taints, template.Spec.StartupTaints
 	claim.Status.ProviderID, claim.Status.NodeName = node.Spec.ProviderID, node.Name
 	claim.Status.Capacity, claim.Status.Allocatable = node.Status.Capacity.DeepCopy(), node.Status.Allocatable.DeepCopy()
 	for _, name := range []string{api.ConditionTypeLaunched, api.ConditionTypeRegistered, api.ConditionTypeInitialized} {
@@ -105,8 +118,8 @@ func (g *generator) claimOf(node *corev1.Node, pool *api.NodePool) *api.NodeClai
 	return claim
 }
 
-// starting puts a node back to before it was ready: registered, with its startup taints and without what device plugins will tell; joined but not
-// registered; or launched without having joined.
+// starting puts a node back to before it was ready: registered, with its startup taints and without
+// what device plugins will tell; joined but not registered; or launched without having joined.
 func (g *generator) starting(n *plan.Node) {
 	claim, node := n.NodeClaim, n.Node
 	delete(node.Labels, api.NodeInitializedLabelKey)
@@ -114,7 +127,10 @@ func (g *generator) starting(n *plan.Node) {
 	switch g.IntN(4) {
 	case 0, 1:
 		node.Spec.Taints = append(node.Spec.Taints, claim.Spec.StartupTaints...)
-		node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule})
+		node.Spec.Taints = append(
+			node.Spec.Taints,
+			corev1.Taint{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule},
+		)
 		for _, name := range []corev1.ResourceName{api.ResourceNVIDIAGPU, api.ResourceAWSNeuron, api.ResourceAWSPodENI} {
 			delete(node.Status.Allocatable, name)
 			delete(node.Status.Capacity, name)
@@ -123,7 +139,10 @@ func (g *generator) starting(n *plan.Node) {
 	case 2:
 		// The kubelet gives it little but a name.
 		node.Labels = map[string]string{corev1.LabelHostname: node.Name}
-		node.Spec.Taints = []corev1.Taint{api.UnregisteredNoExecuteTaint(), {Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}}
+		node.Spec.Taints = []corev1.Taint{
+			api.UnregisteredNoExecuteTaint(),
+			{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule},
+		}
 		claim.Status.NodeName = ""
 	case 3:
 		n.Node = nil
@@ -132,8 +151,8 @@ func (g *generator) starting(n *plan.Node) {
 	claim.Status.Conditions = claim.Status.Conditions[:1]
 }
 
-// fill puts pods on a running node: of its daemon sets, of the apps, and what else there is, as far as there is room. If the node leaves, most of them
-// wait for a place elsewhere.
+// fill puts pods on a running node: of its daemon sets, of the apps, and what else there is, as far
+// as there is room. If the node leaves, most of them wait for a place elsewhere.
 func (g *generator) fill(n *plan.Node, leaving bool) {
 	room := amountsOf(n.Node.Status.Allocatable)
 	add := func(pod corev1.Pod) bool {
@@ -147,7 +166,10 @@ func (g *generator) fill(n *plan.Node, leaving bool) {
 			room[name] -= amount
 		}
 		pod.Spec.NodeName = n.Node.Name
-		pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}}}
+		pod.Status = corev1.PodStatus{
+			Phase:      corev1.PodRunning,
+			Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}},
+		}
 		n.Pods = append(n.Pods, pod)
 		return true
 	}
@@ -155,11 +177,16 @@ func (g *generator) fill(n *plan.Node, leaving bool) {
 		set := &g.s.DaemonSets[i]
 		d := newDaemon(set)
 		if d.runsOn(labelSet{n.Node.Labels}, n.Node.Spec.Taints, n.Node.Name) && g.chance(80) {
-			pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: set.Namespace, Name: fmt.Sprintf("%s-%d", set.Name, g.number())}, Spec: *set.Spec.Template.Spec.DeepCopy()}
+			pod := corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Namespace: set.Namespace, Name: fmt.Sprintf("%s-%d", set.Name, g.number())},
+				Spec:       *set.Spec.Template.Spec.DeepCopy(),
+			}
 			if c := &pod.Spec.Containers[0]; c.Resources.Requests == nil {
 				c.Resources.Requests = c.Resources.Limits.DeepCopy()
 			}
-			pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: set.Name, UID: set.UID, Controller: pointer(true)}}
+			pod.OwnerReferences = []metav1.OwnerReference{
+				{APIVersion: "apps/v1", Kind: "DaemonSet", Name: set.Name, UID: set.UID, Controller: pointer(true)},
+			}
 			add(pod)
 		}
 	}
@@ -167,7 +194,8 @@ func (g *generator) fill(n *plan.Node, leaving bool) {
 		claims, volumes := len(g.s.PersistentVolumeClaims), len(g.s.PersistentVolumes)
 		pod := g.podOf(&g.apps[g.IntN(len(g.apps))])
 		if !add(pod) {
-			g.s.PersistentVolumeClaims, g.s.PersistentVolumes = g.s.PersistentVolumeClaims[:claims], g.s.PersistentVolumes[:volumes]
+			g.s.PersistentVolumeClaims, g.s.PersistentVolumes = g.s.PersistentVolumeClaims[:claims],
+				g.s.PersistentVolumes[:volumes]
 			continue
 		}
 		placed := &n.Pods[len(n.Pods)-1]

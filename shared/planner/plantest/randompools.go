@@ -43,7 +43,9 @@ func (g *generator) newPool(name string) api.NodePool {
 		spec.Taints = append(spec.Taints, corev1.Taint{Key: "example.com/old", Effect: corev1.TaintEffectPreferNoSchedule})
 	}
 	if g.chance(20) {
-		spec.StartupTaints = []corev1.Taint{{Key: "example.com/agent-not-ready", Effect: oneOf(g, corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute)}}
+		spec.StartupTaints = []corev1.Taint{
+			{Key: "example.com/agent-not-ready", Effect: oneOf(g, corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute)},
+		}
 	}
 	if g.chance(30) {
 		pool.Spec.Weight = pointer(int32(1 + g.IntN(3)))
@@ -68,7 +70,9 @@ func (g *generator) newPool(name string) api.NodePool {
 		pool.DeletionTimestamp = pointer(deletedAt())
 		pool.Finalizers = []string{"karpenter.sh/termination"}
 	case g.chance(4):
-		pool.Status.Conditions = []metav1.Condition{{Type: api.ConditionReady, Status: metav1.ConditionFalse, Reason: "NodeClassNotReady"}}
+		pool.Status.Conditions = []metav1.Condition{
+			{Type: api.ConditionReady, Status: metav1.ConditionFalse, Reason: "NodeClassNotReady"},
+		}
 	case g.chance(4):
 		pool.Spec.Replicas, pool.Spec.Weight, pool.Spec.Limits = pointer(int64(1)), nil, nil
 	case g.chance(50):
@@ -86,7 +90,8 @@ func (g *generator) require(pool *api.NodePool) {
 		}
 		pool.Spec.Template.Spec.Requirements = append(pool.Spec.Template.Spec.Requirements, r)
 	}
-	in, notIn, exists, doesNotExist := corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn, corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist
+	in, notIn, exists, doesNotExist := corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn, corev1.NodeSelectorOpExists,
+		corev1.NodeSelectorOpDoesNotExist
 	if g.chance(40) {
 		add(corev1.LabelArchStable, in, 0, someOf(g, "amd64", "arm64")...)
 	}
@@ -103,7 +108,18 @@ func (g *generator) require(pool *api.NodePool) {
 		add(api.LabelInstanceCategory, oneOf(g, in, notIn), 0, someOf(g, "m", "c", "r")...)
 	}
 	if g.chance(25) {
-		operator, value := oneOf(g, corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt, api.NodeSelectorOpGte, api.NodeSelectorOpLte), oneOf(g, "1", "2", "4")
+		operator, value := oneOf(
+			g,
+			corev1.NodeSelectorOpGt,
+			corev1.NodeSelectorOpLt,
+			api.NodeSelectorOpGte,
+			api.NodeSelectorOpLte,
+		), oneOf(
+			g,
+			"1",
+			"2",
+			"4",
+		)
 		if operator == corev1.NodeSelectorOpLt || operator == api.NodeSelectorOpLte {
 			value = oneOf(g, "5", "8", "16")
 		}
@@ -122,7 +138,8 @@ func (g *generator) require(pool *api.NodePool) {
 		add(teamLabel, in, 0, someOf(g, "red", "blue", "green")...)
 	case 2:
 		add(teamLabel, oneOf(g, exists, notIn), 0)
-		if last := &pool.Spec.Template.Spec.Requirements[len(pool.Spec.Template.Spec.Requirements)-1]; last.Operator == notIn {
+		requirements := pool.Spec.Template.Spec.Requirements
+		if last := &requirements[len(requirements)-1]; last.Operator == notIn {
 			last.Values = []string{"green"}
 		}
 	}
@@ -133,12 +150,18 @@ func (g *generator) require(pool *api.NodePool) {
 
 // dedicated is a taint that some pools and nodes have and some pods tolerate.
 func (g *generator) dedicated() corev1.Taint {
-	return corev1.Taint{Key: "example.com/dedicated", Value: oneOf(g, "batch", "5"), Effect: oneOf(g, corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute)}
+	return corev1.Taint{
+		Key:    "example.com/dedicated",
+		Value:  oneOf(g, "batch", "5"),
+		Effect: oneOf(g, corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute),
+	}
 }
 
 func (g *generator) makeDaemonSets() {
 	for i := range g.IntN(3) {
-		set := appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: fmt.Sprintf("agent-%d", i)}}
+		set := appsv1.DaemonSet{
+			ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: fmt.Sprintf("agent-%d", i)},
+		}
 		set.UID = uid("ds", set.Name)
 		spec := &set.Spec.Template.Spec
 		amounts := corev1.ResourceList{
@@ -160,13 +183,15 @@ func (g *generator) makeDaemonSets() {
 			spec.NodeSelector = map[string]string{corev1.LabelArchStable: oneOf(g, "amd64", "arm64")}
 		}
 		if g.chance(15) {
-			spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
-				NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{
-					{Key: api.LabelInstanceCPU, Operator: corev1.NodeSelectorOpGt, Values: []string{oneOf(g, "2", "4")}},
-				}}, {MatchExpressions: []corev1.NodeSelectorRequirement{
-					{Key: corev1.LabelTopologyZone, Operator: corev1.NodeSelectorOpIn, Values: []string{g.zones[0]}},
-				}}},
-			}}}
+			spec.Affinity = &corev1.Affinity{
+				NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+					NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{
+						{Key: api.LabelInstanceCPU, Operator: corev1.NodeSelectorOpGt, Values: []string{oneOf(g, "2", "4")}},
+					}}, {MatchExpressions: []corev1.NodeSelectorRequirement{
+						{Key: corev1.LabelTopologyZone, Operator: corev1.NodeSelectorOpIn, Values: []string{g.zones[0]}},
+					}}},
+				}},
+			}
 		}
 		g.s.DaemonSets = append(g.s.DaemonSets, set)
 	}

@@ -14,14 +14,24 @@ func (g *generator) giveSpread(a *app) {
 	}
 	used := map[string]bool{}
 	for range 1 + g.IntN(10)/7 {
-		key := oneOf(g, corev1.LabelTopologyZone, corev1.LabelTopologyZone, corev1.LabelTopologyZone, corev1.LabelHostname, corev1.LabelHostname,
-			api.CapacityTypeLabelKey, corev1.LabelArchStable, teamLabel)
+		key := oneOf(
+			g,
+			corev1.LabelTopologyZone,
+			corev1.LabelTopologyZone,
+			corev1.LabelTopologyZone,
+			corev1.LabelHostname,
+			corev1.LabelHostname,
+			api.CapacityTypeLabelKey,
+			corev1.LabelArchStable,
+			teamLabel,
+		)
 		if used[key] {
 			continue
 		}
 		used[key] = true
 		constraint := corev1.TopologySpreadConstraint{
-			TopologyKey: key, MaxSkew: int32(1 + g.IntN(10)/6), WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: g.podSelector(a),
+			TopologyKey: key, MaxSkew: int32(1 + g.IntN(10)/6), WhenUnsatisfiable: corev1.DoNotSchedule,
+			LabelSelector: g.podSelector(a),
 		}
 		if g.chance(25) {
 			constraint.WhenUnsatisfiable = corev1.ScheduleAnyway
@@ -50,7 +60,11 @@ func (g *generator) podSelector(a *app) *metav1.LabelSelector {
 		return &metav1.LabelSelector{MatchLabels: map[string]string{"role": oneOf(g, "web", "db")}}
 	default:
 		return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
-			{Key: "app", Operator: oneOf(g, metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn), Values: []string{"app-0", "app-1"}},
+			{
+				Key:      "app",
+				Operator: oneOf(g, metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn),
+				Values:   []string{"app-0", "app-1"},
+			},
 		}}
 	}
 }
@@ -63,7 +77,8 @@ func (g *generator) givePodAffinity(a *app) {
 		if g.chance(70) {
 			affinity.RequiredDuringSchedulingIgnoredDuringExecution = []corev1.PodAffinityTerm{term}
 		} else {
-			affinity.PreferredDuringSchedulingIgnoredDuringExecution = []corev1.WeightedPodAffinityTerm{{Weight: int32(1 + g.IntN(100)), PodAffinityTerm: term}}
+			weighted := corev1.WeightedPodAffinityTerm{Weight: int32(1 + g.IntN(100)), PodAffinityTerm: term}
+			affinity.PreferredDuringSchedulingIgnoredDuringExecution = []corev1.WeightedPodAffinityTerm{weighted}
 		}
 		g.affinity(a).PodAffinity = affinity
 	}
@@ -73,7 +88,8 @@ func (g *generator) givePodAffinity(a *app) {
 		if g.chance(70) {
 			anti.RequiredDuringSchedulingIgnoredDuringExecution = []corev1.PodAffinityTerm{term}
 		} else {
-			anti.PreferredDuringSchedulingIgnoredDuringExecution = []corev1.WeightedPodAffinityTerm{{Weight: int32(1 + g.IntN(100)), PodAffinityTerm: term}}
+			weighted := corev1.WeightedPodAffinityTerm{Weight: int32(1 + g.IntN(100)), PodAffinityTerm: term}
+			anti.PreferredDuringSchedulingIgnoredDuringExecution = []corev1.WeightedPodAffinityTerm{weighted}
 		}
 		g.affinity(a).PodAntiAffinity = anti
 	}

@@ -60,7 +60,11 @@ func (g *generator) makeTypes() {
 	for i := range g.types {
 		t := &g.types[i]
 		slices.SortFunc(t.Offerings, func(a, b catalog.Offering) int {
-			return cmp.Or(cmp.Compare(a.Price, b.Price), strings.Compare(a.Zone, b.Zone), strings.Compare(a.CapacityType, b.CapacityType))
+			return cmp.Or(
+				cmp.Compare(a.Price, b.Price),
+				strings.Compare(a.Zone, b.Zone),
+				strings.Compare(a.CapacityType, b.CapacityType),
+			)
 		})
 		addOfferedLabels(t)
 	}
@@ -73,10 +77,30 @@ func (g *generator) newType(f family, i int) catalog.InstanceType {
 	memory := int64(size.cpu*f.memory) << 10 // MiB
 	in, absent := scheduling.In, scheduling.DoesNotExist
 	requirements := scheduling.NewRequirements(
-		in(corev1.LabelInstanceTypeStable, name), in(corev1.LabelArchStable, f.arch), in(corev1.LabelOSStable, "linux"), in(corev1.LabelTopologyRegion, "us-west-2"),
-		in(api.LabelInstanceCategory, strings.TrimRight(f.name, "0123456789ag")), in(api.LabelInstanceFamily, f.name), in(api.LabelInstanceSize, size.name),
-		in(api.LabelInstanceGeneration, strings.Trim(f.name, "abcdefghijklmnopqrstuvwxyz")), in(api.LabelInstanceCPU, strconv.Itoa(size.cpu)),
-		in(api.LabelInstanceMemory, strconv.FormatInt(memory, 10)), in(api.LabelInstanceCPUManufacturer, f.maker), in(api.LabelInstanceHypervisor, "nitro"),
+		in(
+			corev1.LabelInstanceTypeStable,
+			name,
+		),
+		in(corev1.LabelArchStable, f.arch),
+		in(corev1.LabelOSStable, "linux"),
+		in(corev1.LabelTopologyRegion, "us-west-2"),
+		in(
+			api.LabelInstanceCategory,
+			strings.TrimRight(f.name, "0123456789ag"),
+		),
+		in(api.LabelInstanceFamily, f.name),
+		in(api.LabelInstanceSize, size.name),
+		in(
+			api.LabelInstanceGeneration,
+			strings.Trim(f.name, "abcdefghijklmnopqrstuvwxyz"),
+		),
+		in(api.LabelInstanceCPU, strconv.Itoa(size.cpu)),
+		in(
+			api.LabelInstanceMemory,
+			strconv.FormatInt(memory, 10),
+		),
+		in(api.LabelInstanceCPUManufacturer, f.maker),
+		in(api.LabelInstanceHypervisor, "nitro"),
 		absent(api.LabelInstanceLocalNVME),
 	)
 	if f.gpus {
@@ -119,16 +143,32 @@ func (g *generator) newType(f family, i int) catalog.InstanceType {
 		// The kernel takes huge pages out of the memory for everything else.
 		subtract(allocatable, corev1.ResourceMemory, "512Mi")
 	}
-	t := catalog.InstanceType{Name: name, Requirements: requirements, Capacity: capacity, Allocatable: allocatable, Exotic: exotic}
+	t := catalog.InstanceType{
+		Name:         name,
+		Requirements: requirements,
+		Capacity:     capacity,
+		Allocatable:  allocatable,
+		Exotic:       exotic,
+	}
 	price := f.price * float64(size.cpu)
 	for z, zone := range g.zones {
 		if !g.chance(85) {
 			continue
 		}
-		offering := catalog.Offering{CapacityType: api.CapacityTypeOnDemand, Zone: zone, ZoneID: fmt.Sprintf("usw2-az%d", z+1), Price: rounded(price), Available: g.chance(92)}
+		offering := catalog.Offering{
+			CapacityType: api.CapacityTypeOnDemand,
+			Zone:         zone,
+			ZoneID:       fmt.Sprintf("usw2-az%d", z+1),
+			Price:        rounded(price),
+			Available:    g.chance(92),
+		}
 		t.Offerings = append(t.Offerings, offering)
 		if g.chance(80) {
-			offering.CapacityType, offering.Price, offering.Available = api.CapacityTypeSpot, rounded(price*(0.25+g.Float64()*0.5)), g.chance(85)
+			offering.CapacityType, offering.Price, offering.Available = api.CapacityTypeSpot, rounded(
+				price*(0.25+g.Float64()*0.5),
+			), g.chance(
+				85,
+			)
 			t.Offerings = append(t.Offerings, offering)
 		}
 	}
@@ -143,17 +183,20 @@ func subtract(list corev1.ResourceList, name corev1.ResourceName, amount string)
 	list[name] = quantity
 }
 
-// addReservations gives some types reserved offerings. Such an offering costs next to nothing; offerings with the same id share its instances.
+// addReservations gives some types reserved offerings. Such an offering costs next to nothing;
+// offerings with the same id share its instances.
 func (g *generator) addReservations() {
 	for n := range 1 + g.IntN(3) {
 		id, capacity, zone := fmt.Sprintf("cr-%d", n), 1+g.IntN(3), oneOf(g, g.zones...)
 		for range 1 + g.IntN(2) {
 			t := &g.types[g.IntN(len(g.types))]
-			if len(t.Offerings) == 0 || slices.ContainsFunc(t.Offerings, func(o catalog.Offering) bool { return o.ReservationID == id }) {
+			if len(t.Offerings) == 0 ||
+				slices.ContainsFunc(t.Offerings, func(o catalog.Offering) bool { return o.ReservationID == id }) {
 				continue
 			}
 			t.Offerings = append(t.Offerings, catalog.Offering{
-				CapacityType: api.CapacityTypeReserved, Zone: zone, ZoneID: fmt.Sprintf("usw2-az%d", slices.Index(zoneNames, zone)+1),
+				CapacityType: api.CapacityTypeReserved, Zone: zone,
+				ZoneID:        fmt.Sprintf("usw2-az%d", slices.Index(zoneNames, zone)+1),
 				ReservationID: id, ReservationCapacity: capacity, Price: t.Offerings[0].Price / 1e7, Available: true,
 			})
 		}
@@ -176,11 +219,13 @@ func (g *generator) addRacks() {
 // addOfferedLabels gives a type's requirements every value that an offering has.
 func addOfferedLabels(t *catalog.InstanceType) {
 	values := map[string][]string{
-		corev1.LabelTopologyZone: nil, api.LabelTopologyZoneID: nil, api.CapacityTypeLabelKey: nil, api.LabelCapacityReservationID: nil,
+		corev1.LabelTopologyZone: nil, api.LabelTopologyZoneID: nil, api.CapacityTypeLabelKey: nil,
+		api.LabelCapacityReservationID: nil,
 	}
 	for _, o := range t.Offerings {
 		for key, value := range map[string]string{
-			corev1.LabelTopologyZone: o.Zone, api.LabelTopologyZoneID: o.ZoneID, api.CapacityTypeLabelKey: o.CapacityType, api.LabelCapacityReservationID: o.ReservationID,
+			corev1.LabelTopologyZone: o.Zone, api.LabelTopologyZoneID: o.ZoneID, api.CapacityTypeLabelKey: o.CapacityType,
+			api.LabelCapacityReservationID: o.ReservationID,
 		} {
 			if value != "" {
 				values[key] = append(values[key], value)

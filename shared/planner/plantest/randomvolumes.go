@@ -10,14 +10,22 @@ import (
 
 const ebsDriver = "ebs.csi.aws.com"
 
-// makeStorage makes the classes: one that waits for its first consumer, one of it that is limited to some zones, and one that binds at once.
+// makeStorage makes the classes: one that waits for its first consumer, one of it that is limited
+// to some zones, and one that binds at once.
 func (g *generator) makeStorage() {
 	wait, immediate := storagev1.VolumeBindingWaitForFirstConsumer, storagev1.VolumeBindingImmediate
-	limited := storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "zonal"}, Provisioner: ebsDriver, VolumeBindingMode: &wait}
+	limited := storagev1.StorageClass{
+		ObjectMeta:        metav1.ObjectMeta{Name: "zonal"},
+		Provisioner:       ebsDriver,
+		VolumeBindingMode: &wait,
+	}
 	for _, zone := range someOf(g, g.zones...) {
-		limited.AllowedTopologies = append(limited.AllowedTopologies, corev1.TopologySelectorTerm{MatchLabelExpressions: []corev1.TopologySelectorLabelRequirement{
-			{Key: oneOf(g, corev1.LabelTopologyZone, "topology.ebs.csi.aws.com/zone"), Values: []string{zone}},
-		}})
+		limited.AllowedTopologies = append(
+			limited.AllowedTopologies,
+			corev1.TopologySelectorTerm{MatchLabelExpressions: []corev1.TopologySelectorLabelRequirement{
+				{Key: oneOf(g, corev1.LabelTopologyZone, "topology.ebs.csi.aws.com/zone"), Values: []string{zone}},
+			}},
+		)
 	}
 	g.s.StorageClasses = []storagev1.StorageClass{
 		{ObjectMeta: metav1.ObjectMeta{Name: "gp3"}, Provisioner: ebsDriver, VolumeBindingMode: &wait},
@@ -35,12 +43,18 @@ func (g *generator) giveVolumes(a *app) {
 	a.claimFor = func(pod *corev1.Pod) {
 		class := oneOf(g, "gp3", "zonal")
 		if kind < 2 {
-			pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "scratch", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{
-				VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{Spec: claimSpec(class)},
-			}}})
+			pod.Spec.Volumes = append(
+				pod.Spec.Volumes,
+				corev1.Volume{Name: "scratch", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{
+					VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{Spec: claimSpec(class)},
+				}}},
+			)
 			return
 		}
-		claim := corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: "data-" + pod.Name, UID: uid("pvc", pod.Name)}, Spec: claimSpec(class)}
+		claim := corev1.PersistentVolumeClaim{
+			ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: "data-" + pod.Name, UID: uid("pvc", pod.Name)},
+			Spec:       claimSpec(class),
+		}
 		claim.Status.Phase = corev1.ClaimPending
 		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "data", VolumeSource: corev1.VolumeSource{
 			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim.Name},
@@ -59,10 +73,14 @@ func (g *generator) giveVolumes(a *app) {
 }
 
 func claimSpec(class string) corev1.PersistentVolumeClaimSpec {
-	return corev1.PersistentVolumeClaimSpec{StorageClassName: &class, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}}
+	return corev1.PersistentVolumeClaimSpec{
+		StorageClassName: &class,
+		AccessModes:      []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+	}
 }
 
-// breakClaim makes a claim such that its pod cannot be planned; without a name there is to be none at all.
+// breakClaim makes a claim such that its pod cannot be planned; without a name there is to be none
+// at all.
 func (g *generator) breakClaim(claim *corev1.PersistentVolumeClaim) {
 	switch g.IntN(6) {
 	case 0:
@@ -86,7 +104,12 @@ func (g *generator) bind(claim *corev1.PersistentVolumeClaim, volume corev1.Pers
 	claim.Spec.VolumeName = volume.Name
 	claim.Status.Phase = corev1.ClaimBound
 	claim.Annotations = map[string]string{bindCompleted: "yes"}
-	volume.Spec.ClaimRef = &corev1.ObjectReference{Kind: "PersistentVolumeClaim", Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID}
+	volume.Spec.ClaimRef = &corev1.ObjectReference{
+		Kind:      "PersistentVolumeClaim",
+		Namespace: claim.Namespace,
+		Name:      claim.Name,
+		UID:       claim.UID,
+	}
 	volume.Status.Phase = corev1.VolumeBound
 	g.s.PersistentVolumes = append(g.s.PersistentVolumes, volume)
 }
@@ -95,16 +118,24 @@ func (g *generator) bind(claim *corev1.PersistentVolumeClaim, volume corev1.Pers
 func (g *generator) zonalVolume(name string) corev1.PersistentVolume {
 	zone := oneOf(g, g.zones...)
 	volume := corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv-" + name}, Spec: corev1.PersistentVolumeSpec{
-		PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: ebsDriver, VolumeHandle: "vol-" + name}},
+		PersistentVolumeSource: corev1.PersistentVolumeSource{
+			CSI: &corev1.CSIPersistentVolumeSource{Driver: ebsDriver, VolumeHandle: "vol-" + name},
+		},
 	}}
 	if g.chance(25) {
 		volume.Labels = map[string]string{corev1.LabelTopologyZone: zone}
 		return volume
 	}
 	key := oneOf(g, corev1.LabelTopologyZone, "topology.ebs.csi.aws.com/zone")
-	volume.Spec.NodeAffinity = &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{
-		{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: key, Operator: corev1.NodeSelectorOpIn, Values: []string{zone}}}},
-	}}}
+	volume.Spec.NodeAffinity = &corev1.VolumeNodeAffinity{
+		Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{
+			{
+				MatchExpressions: []corev1.NodeSelectorRequirement{
+					{Key: key, Operator: corev1.NodeSelectorOpIn, Values: []string{zone}},
+				},
+			},
+		}},
+	}
 	return volume
 }
 
@@ -113,14 +144,21 @@ func localVolume(pod, hostname string) corev1.PersistentVolume {
 	return corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "local-" + pod}, Spec: corev1.PersistentVolumeSpec{
 		PersistentVolumeSource: corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{Path: "/mnt/" + pod}},
 		NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{
-			{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{hostname}}}},
+			{
+				MatchExpressions: []corev1.NodeSelectorRequirement{
+					{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{hostname}},
+				},
+			},
 		}}},
 	}}
 }
 
 // giveLocalVolume ties a pod to a node's disk.
 func (g *generator) giveLocalVolume(pod *corev1.Pod, hostname string) {
-	claim := corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: fmt.Sprintf("local-%s", pod.Name)}, Spec: claimSpec("gp3")}
+	claim := corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: fmt.Sprintf("local-%s", pod.Name)},
+		Spec:       claimSpec("gp3"),
+	}
 	g.bind(&claim, localVolume(pod.Name, hostname))
 	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "local", VolumeSource: corev1.VolumeSource{
 		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim.Name},
@@ -130,7 +168,10 @@ func (g *generator) giveLocalVolume(pod *corev1.Pod, hostname string) {
 
 // csiNode says how many volumes a node can attach.
 func csiNode(node string, count int32) storagev1.CSINode {
-	return storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: node}, Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{
-		{Name: ebsDriver, NodeID: "i-" + node, Allocatable: &storagev1.VolumeNodeResources{Count: &count}},
-	}}}
+	return storagev1.CSINode{
+		ObjectMeta: metav1.ObjectMeta{Name: node},
+		Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{
+			{Name: ebsDriver, NodeID: "i-" + node, Allocatable: &storagev1.VolumeNodeResources{Count: &count}},
+		}},
+	}
 }

@@ -7,13 +7,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// view is a state of the cluster in which a pod is to be bound: which nodes there are, and which pods they hold.
+// view is a state of the cluster in which a pod is to be bound: which nodes there are, and which
+// pods they hold.
 type view struct {
 	hosts []*host
 	bound []binding
-	// opened says that a pod which goes to a new node must be spread over the domains that a new node could be in too, not only over those that have nodes.
+	// opened says that a pod which goes to a new node must be spread over the domains that a new node
+	// could be in too, not only over those that have nodes.
 	opened bool
-	// beyondLimits says that a pod must be so spread wherever it goes, over hosts too, and over what a new node could be in if no pool had limits.
+	// beyondLimits says that a pod must be so spread wherever it goes, over hosts too, and over what a
+	// new node could be in if no pool had limits.
 	beyondLimits bool
 }
 
@@ -22,8 +25,9 @@ type binding struct {
 	host *host
 }
 
-// reading settles what depends on the moment: whether nodes that go away, pods that are ending or on such nodes, and claims that no instance stands for,
-// count. A plan is wrong only if it is so under both readings, and a pod is left out wrongly only if a node could take it under both.
+// reading settles what depends on the moment: whether nodes that go away, pods that are ending or
+// on such nodes, and claims that no instance stands for, count. A plan is wrong only if it is so
+// under both readings, and a pod is left out wrongly only if a node could take it under both.
 type reading struct{ doubtful bool }
 
 func (c *checker) viewOf(r reading, opened bool) *view {
@@ -58,8 +62,9 @@ func (c *checker) refusal(v *view, p *pod, h *host) string {
 	return ""
 }
 
-// affinityRefusal: for each required term the node's domain holds a pod that matches all terms. The first pod of a group that asks for its own kind may
-// go anywhere as long as there is none of the kind.
+// affinityRefusal: for each required term the node's domain holds a pod that matches all terms. The
+// first pod of a group that asks for its own kind may go anywhere as long as there is none of the
+// kind.
 func affinityRefusal(v *view, p *pod, h *host) string {
 	if len(p.affinity) == 0 {
 		return ""
@@ -94,7 +99,8 @@ func affinityRefusal(v *view, p *pod, h *host) string {
 	return ""
 }
 
-// antiAffinityRefusal: no pod in the node's domain matches one of p's terms, and none there has a term that p matches.
+// antiAffinityRefusal: no pod in the node's domain matches one of p's terms, and none there has a
+// term that p matches.
 func antiAffinityRefusal(v *view, p *pod, h *host) string {
 	same := func(key string, other *host) bool {
 		here, ok := h.labels.get(key)
@@ -116,8 +122,8 @@ func antiAffinityRefusal(v *view, p *pod, h *host) string {
 	return ""
 }
 
-// spreadRefusal: with p the node's domain has no more than maxSkew matching pods above the domain that has fewest, or above zero while there are fewer
-// domains than minDomains.
+// spreadRefusal: with p the node's domain has no more than maxSkew matching pods above the domain
+// that has fewest, or above zero while there are fewer domains than minDomains.
 func (c *checker) spreadRefusal(v *view, p *pod, h *host, s *spreadConstraint) string {
 	here, ok := h.labels.get(s.key)
 	if !ok {
@@ -128,7 +134,8 @@ func (c *checker) spreadRefusal(v *view, p *pod, h *host, s *spreadConstraint) s
 	if v.beyondLimits || v.opened && h.planned != nil && s.key != corev1.LabelHostname {
 		for value, other := range c.reach(p, s.key, !v.beyondLimits) {
 			// A domain that other pods keep p out of is none that it could be spread to.
-			if _, ok := counts[value]; !ok && (v.beyondLimits || affinityRefusal(v, p, other) == "" && antiAffinityRefusal(v, p, other) == "") {
+			if _, ok := counts[value]; !ok &&
+				(v.beyondLimits || affinityRefusal(v, p, other) == "" && antiAffinityRefusal(v, p, other) == "") {
 				counts[value] = 0
 			}
 		}
@@ -147,13 +154,23 @@ func (c *checker) spreadRefusal(v *view, p *pod, h *host, s *spreadConstraint) s
 		after++
 	}
 	if after-max(least, 0) > s.maxSkew {
-		return fmt.Sprintf("spread: %s %s would have %d pods, the least have %d (%s), maxSkew is %d", s.key, here, after, max(least, 0), where, s.maxSkew)
+		return fmt.Sprintf(
+			"spread: %s %s would have %d pods, the least have %d (%s), maxSkew is %d",
+			s.key,
+			here,
+			after,
+			max(least, 0),
+			where,
+			s.maxSkew,
+		)
 	}
 	return ""
 }
 
-// domainCounts is how many matching pods of p's namespace each domain has that counts for p: those of nodes that have the labels of all p's constraints,
-// that p's node selector and affinity allow (unless nodeAffinityPolicy is Ignore), and whose taints p tolerates (if nodeTaintsPolicy is Honor).
+// domainCounts is how many matching pods of p's namespace each domain has that counts for p: those
+// of nodes that have the labels of all p's constraints, that p's node selector and affinity allow
+// (unless nodeAffinityPolicy is Ignore), and whose taints p tolerates (if nodeTaintsPolicy is
+// Honor).
 func domainCounts(v *view, p *pod, s *spreadConstraint) map[string]int {
 	counts := map[string]int{}
 	counted := map[*host]string{}
@@ -166,7 +183,8 @@ func domainCounts(v *view, p *pod, s *spreadConstraint) map[string]int {
 		counts[value] += 0
 	}
 	for _, b := range v.bound {
-		if value, ok := counted[b.host]; ok && !b.pod.ending && b.pod.object.Namespace == p.object.Namespace && s.selector.Matches(b.pod.labels) {
+		if value, ok := counted[b.host]; ok && !b.pod.ending && b.pod.object.Namespace == p.object.Namespace &&
+			s.selector.Matches(b.pod.labels) {
 			counts[value]++
 		}
 	}

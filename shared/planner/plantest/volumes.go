@@ -21,8 +21,8 @@ type volumeNeed struct {
 	problem string
 	// terms: the node must match one term of each list.
 	terms [][]corev1.NodeSelectorTerm
-	// portable is terms without what ties a local volume to the host it lies on: that host is gone when a new node is planned, and the claim's owner
-	// has to make it anew.
+	// portable is terms without what ties a local volume to the host it lies on: that host is gone
+	// when a new node is planned, and the claim's owner has to make it anew.
 	portable [][]corev1.NodeSelectorTerm
 	// attachments are the volumes that count against the limit of a CSI driver, by driver and name.
 	attachments []attachment
@@ -40,7 +40,8 @@ type volumeReader struct {
 	standing []*corev1.Node
 }
 
-// release frees a need from hosts that no longer stand: no node is any good to it then, and where its claim is made anew any is, whether it exists or is planned.
+// release frees a need from hosts that no longer stand: no node is any good to it then, and where
+// its claim is made anew any is, whether it exists or is planned.
 func (r *volumeReader) release(need *volumeNeed) {
 	for _, node := range r.standing {
 		if need.usable(labelSet{node.Labels}, node.Name, false) {
@@ -58,7 +59,9 @@ func newVolumeReader(s *plan.Snapshot) *volumeReader {
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
 		leaves := n.Node == nil || n.NodeClaim == nil && n.Node.DeletionTimestamp != nil ||
-			n.NodeClaim != nil && (n.NodeClaim.DeletionTimestamp != nil || hasCondition(n.NodeClaim.Status.Conditions, api.ConditionTypeInstanceTerminating))
+			n.NodeClaim != nil &&
+				(n.NodeClaim.DeletionTimestamp != nil || hasCondition(n.NodeClaim.Status.Conditions,
+					api.ConditionTypeInstanceTerminating))
 		if !leaves {
 			r.standing = append(r.standing, n.Node)
 		}
@@ -130,7 +133,8 @@ func (r *volumeReader) addClaim(need *volumeNeed, name string, claim *corev1.Per
 	}
 }
 
-// addVolume adds what a claim asks for that is bound: the volume's node affinity and its labels of zone and region.
+// addVolume adds what a claim asks for that is bound: the volume's node affinity and its labels of
+// zone and region.
 func (r *volumeReader) addVolume(need *volumeNeed, name string, claim *corev1.PersistentVolumeClaim) {
 	volume := r.volumes[claim.Spec.VolumeName]
 	if volume == nil {
@@ -148,7 +152,8 @@ func (r *volumeReader) addVolume(need *volumeNeed, name string, claim *corev1.Pe
 		}
 		need.portable = append(need.portable, portable)
 	}
-	for _, key := range []string{corev1.LabelTopologyZone, corev1.LabelTopologyRegion, corev1.LabelFailureDomainBetaZone, corev1.LabelFailureDomainBetaRegion} {
+	for _, key := range []string{corev1.LabelTopologyZone, corev1.LabelTopologyRegion, corev1.LabelFailureDomainBetaZone,
+		corev1.LabelFailureDomainBetaRegion} {
 		if value, ok := volume.Labels[key]; ok {
 			// A volume that several zones can use names them with two underscores between.
 			term := []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{
@@ -181,7 +186,8 @@ func withoutHost(terms []corev1.NodeSelectorTerm) []corev1.NodeSelectorTerm {
 	return result
 }
 
-// addUnbound adds what a claim asks for whose volume will be made once its pod has a node: the class says where that can be.
+// addUnbound adds what a claim asks for whose volume will be made once its pod has a node: the
+// class says where that can be.
 func (r *volumeReader) addUnbound(need *volumeNeed, name string, claim *corev1.PersistentVolumeClaim) {
 	if claim.Spec.StorageClassName == nil || *claim.Spec.StorageClassName == "" {
 		need.fail("claim %s has neither volume nor class", name)
@@ -202,7 +208,10 @@ func (r *volumeReader) addUnbound(need *volumeNeed, name string, claim *corev1.P
 		for _, topology := range class.AllowedTopologies {
 			var term corev1.NodeSelectorTerm
 			for _, e := range topology.MatchLabelExpressions {
-				term.MatchExpressions = append(term.MatchExpressions, corev1.NodeSelectorRequirement{Key: e.Key, Operator: corev1.NodeSelectorOpIn, Values: e.Values})
+				term.MatchExpressions = append(
+					term.MatchExpressions,
+					corev1.NodeSelectorRequirement{Key: e.Key, Operator: corev1.NodeSelectorOpIn, Values: e.Values},
+				)
 			}
 			terms = append(terms, term)
 		}

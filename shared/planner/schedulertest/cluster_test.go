@@ -51,7 +51,8 @@ var (
 	priorityClasses   = collection{"/apis/scheduling.k8s.io/v1", "priorityclasses", false}
 )
 
-// path is that of the collection, in all namespaces if the namespace is empty; names lead to an object in it and its subresources.
+// path is that of the collection, in all namespaces if the namespace is empty; names lead to an
+// object in it and its subresources.
 func (k collection) path(namespace string, names ...string) string {
 	path := k.prefix
 	if k.namespaced && namespace != "" {
@@ -80,7 +81,9 @@ func connect(config *rest.Config) (*cluster, error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1
 	config.ContentConfig = rest.ContentConfig{
-		GroupVersion: &schema.GroupVersion{Version: "v1"}, NegotiatedSerializer: serializer.NewCodecFactory(scheme).WithoutConversion(),
+		GroupVersion: &schema.GroupVersion{
+			Version: "v1",
+		}, NegotiatedSerializer: serializer.NewCodecFactory(scheme).WithoutConversion(),
 		ContentType: runtime.ContentTypeProtobuf, AcceptContentTypes: runtime.ContentTypeProtobuf,
 	}
 	client, err := rest.UnversionedRESTClientFor(config)
@@ -115,9 +118,15 @@ func (c *cluster) patch(ctx context.Context, path string, change map[string]any)
 	return nil
 }
 
-// remove deletes the object or the whole collection at the path at once; what is gone already is fine.
+// remove deletes the object or the whole collection at the path at once; what is gone already is
+// fine.
 func (c *cluster) remove(ctx context.Context, path string) error {
-	err := c.rest.Delete().AbsPath(path).Param("gracePeriodSeconds", "0").Param("propagationPolicy", "Background").Do(ctx).Error()
+	err := c.rest.Delete().
+		AbsPath(path).
+		Param("gracePeriodSeconds", "0").
+		Param("propagationPolicy", "Background").
+		Do(ctx).
+		Error()
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("deleting %s: %w", path, err)
 	}
@@ -153,14 +162,16 @@ func each[T any](ctx context.Context, items []T, work func(context.Context, T) e
 	return group.Wait()
 }
 
-// reset removes everything that a scenario has made, but for its namespaces: their end takes seconds, and an empty one changes nothing for anybody.
+// reset removes everything that a scenario has made, but for its namespaces: their end takes
+// seconds, and an empty one changes nothing for anybody.
 func (c *cluster) reset(ctx context.Context, in []string) error {
 	for _, namespace := range in {
 		if err := c.remove(ctx, daemonSets.path(namespace)); err != nil {
 			return err
 		}
 	}
-	for _, kind := range []collection{pods, claims, volumes, volumeAttachments, nodes, csiNodes, storageClasses, runtimeClasses} {
+	for _, kind := range []collection{pods, claims, volumes, volumeAttachments, nodes, csiNodes, storageClasses,
+		runtimeClasses} {
 		in := in
 		if !kind.namespaced {
 			in = []string{""}
@@ -174,11 +185,14 @@ func (c *cluster) reset(ctx context.Context, in []string) error {
 	return nil
 }
 
-// empty deletes what is in the collection until nothing is left: controllers may add to it, and take their finalizers away in their own time.
+// empty deletes what is in the collection until nothing is left: controllers may add to it, and
+// take their finalizers away in their own time.
 func (c *cluster) empty(ctx context.Context, kind collection, namespace string) error {
 	return wait(ctx, "no "+kind.plural+" were left", func(ctx context.Context) (bool, error) {
 		var left metav1.PartialObjectMetadataList
-		request := c.rest.Get().AbsPath(kind.path(namespace)).SetHeader("Accept", "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io")
+		request := c.rest.Get().
+			AbsPath(kind.path(namespace)).
+			SetHeader("Accept", "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io")
 		body, err := request.Do(ctx).Raw()
 		if err == nil {
 			err = json.Unmarshal(body, &left)

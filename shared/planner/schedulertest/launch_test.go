@@ -21,26 +21,40 @@ import (
 )
 
 // readyNode is a node whose kubelet has reported for duty.
-func readyNode(name string, labels map[string]string, taints []corev1.Taint, allocatable corev1.ResourceList) *corev1.Node {
+func readyNode(
+	name string,
+	labels map[string]string,
+	taints []corev1.Taint,
+	allocatable corev1.ResourceList,
+) *corev1.Node {
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
 		Spec:       corev1.NodeSpec{Taints: taints},
 		Status: corev1.NodeStatus{
 			Capacity: allocatable, Allocatable: allocatable,
-			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", LastHeartbeatTime: metav1.Now()}},
+			Conditions: []corev1.NodeCondition{
+				{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", LastHeartbeatTime: metav1.Now()},
+			},
 		},
 	}
 }
 
-// nodeOf is the node that the claim becomes by the choice: what the instance brings with it, and what the claim says of it.
-func nodeOf(name string, claim *plan.PlannedNodeClaim, choice plan.Choice, types []catalog.InstanceType) (*corev1.Node, error) {
+// nodeOf is the node that the claim becomes by the choice: what the instance brings with it, and
+// what the claim says of it.
+func nodeOf(
+	name string,
+	claim *plan.PlannedNodeClaim,
+	choice plan.Choice,
+	types []catalog.InstanceType,
+) (*corev1.Node, error) {
 	i := slices.IndexFunc(types, func(t catalog.InstanceType) bool { return t.Name == choice.InstanceType })
 	if i < 0 {
 		return nil, fmt.Errorf("the plan launches instance type %q, which is not on offer", choice.InstanceType)
 	}
 	typ := &types[i]
 	j := slices.IndexFunc(typ.Offerings, func(o catalog.Offering) bool {
-		return o.Available && o.Zone == choice.Zone && o.CapacityType == choice.CapacityType && o.ReservationID == choice.ReservationID
+		return o.Available && o.Zone == choice.Zone && o.CapacityType == choice.CapacityType &&
+			o.ReservationID == choice.ReservationID
 	})
 	if j < 0 {
 		return nil, fmt.Errorf("the plan launches %+v, which is not on offer", choice)
@@ -55,7 +69,8 @@ func nodeOf(name string, claim *plan.PlannedNodeClaim, choice plan.Choice, types
 	}
 	maps.Copy(labels, claim.NodeClaim.Labels)
 	maps.Copy(labels, map[string]string{
-		corev1.LabelTopologyZone: offering.Zone, api.LabelTopologyZoneID: offering.ZoneID, api.LabelTopologyZoneEBS: offering.Zone,
+		corev1.LabelTopologyZone: offering.Zone, api.LabelTopologyZoneID: offering.ZoneID,
+		api.LabelTopologyZoneEBS: offering.Zone,
 		api.CapacityTypeLabelKey: offering.CapacityType, api.LabelInstanceTenancy: api.TenancyDefault,
 		corev1.LabelHostname: name, api.NodeRegisteredLabelKey: "true", api.NodeInitializedLabelKey: "true",
 	})
@@ -69,9 +84,11 @@ func nodeOf(name string, claim *plan.PlannedNodeClaim, choice plan.Choice, types
 	return readyNode(name, labels, claim.NodeClaim.Spec.Taints, typ.Allocatable), nil
 }
 
-// launch makes the nodes of a plan and returns when they are there, labelled, with all daemon sets' pods and without passing taints. They lack only room,
-// which release gives them all at one moment, as far as that can be had: one node that is usable while the others do not even exist would draw all pods to
-// itself, and a spread over a single zone is no spread. Nor do nodes without room wake the pods that wait.
+// launch makes the nodes of a plan and returns when they are there, labelled, with all daemon sets'
+// pods and without passing taints. They lack only room, which release gives them all at one moment,
+// as far as that can be had: one node that is usable while the others do not even exist would draw
+// all pods to itself, and a spread over a single zone is no spread. Nor do nodes without room wake
+// the pods that wait.
 func (c *cluster) launch(ctx context.Context, launched []*corev1.Node) error {
 	var sets appsv1.DaemonSetList
 	if err := c.list(ctx, daemonSets, &sets); err != nil {
@@ -122,7 +139,8 @@ func daemonsOf(node *corev1.Node, sets []appsv1.DaemonSet) ([]appsv1.DaemonSet, 
 		if err != nil {
 			return nil, fmt.Errorf("daemonset %q: %w", sets[i].Name, err)
 		}
-		if matches && scheduling.ToleratesAll(node.Spec.Taints, slices.Concat(spec.Tolerations, scheduling.DaemonSetTolerations())) {
+		if matches &&
+			scheduling.ToleratesAll(node.Spec.Taints, slices.Concat(spec.Tolerations, scheduling.DaemonSetTolerations())) {
 			running = append(running, sets[i])
 		}
 	}
@@ -145,7 +163,8 @@ func roomFor(daemons []appsv1.DaemonSet, most corev1.ResourceList) corev1.Resour
 	return room
 }
 
-// createNode makes the node and takes away the taint that admission puts on every new one, which a controller would do in its own time.
+// createNode makes the node and takes away the taint that admission puts on every new one, which a
+// controller would do in its own time.
 func (c *cluster) createNode(ctx context.Context, node *corev1.Node) error {
 	taints := node.Spec.Taints
 	if err := c.create(ctx, nodes, "", node); err != nil {
@@ -154,7 +173,8 @@ func (c *cluster) createNode(ctx context.Context, node *corev1.Node) error {
 	return c.patch(ctx, nodes.path("", node.Name), map[string]any{"spec": map[string]any{"taints": taints}})
 }
 
-// awaitTaints waits until the nodes have the taints that they are meant to have and no others: those of a node that starts are taken away in time.
+// awaitTaints waits until the nodes have the taints that they are meant to have and no others:
+// those of a node that starts are taken away in time.
 func (c *cluster) awaitTaints(ctx context.Context, wanted []*corev1.Node) error {
 	return wait(ctx, "every node was ready", func(ctx context.Context) (bool, error) {
 		var list corev1.NodeList
@@ -172,7 +192,8 @@ func (c *cluster) awaitTaints(ctx context.Context, wanted []*corev1.Node) error 
 	})
 }
 
-// awaitDaemons waits until the scheduler has bound a pod of each daemon set that runs on each of the nodes: real kubelets' nodes start so.
+// awaitDaemons waits until the scheduler has bound a pod of each daemon set that runs on each of
+// the nodes: real kubelets' nodes start so.
 func (c *cluster) awaitDaemons(ctx context.Context, on []*corev1.Node, sets []appsv1.DaemonSet) error {
 	type place struct{ set, node string }
 	wanted := map[place]bool{}
@@ -215,14 +236,20 @@ func (c *cluster) awaitDaemons(ctx context.Context, on []*corev1.Node, sets []ap
 		return len(wanted) == 0 || len(wanted) == len(refusals) && time.Since(changed) > quietWhileStuck, nil
 	})
 	if err != nil || len(wanted) > 0 {
-		return fmt.Errorf("daemon sets' pods are missing: %v; refused: %v; %w", slices.Collect(maps.Keys(wanted)), refusals, err)
+		return fmt.Errorf(
+			"daemon sets' pods are missing: %v; refused: %v; %w",
+			slices.Collect(maps.Keys(wanted)),
+			refusals,
+			err,
+		)
 	}
 	return nil
 }
 
 // targetOf is the node that a daemon set's pod is made for.
 func targetOf(pod *corev1.Pod) string {
-	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil || pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil ||
+		pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		return ""
 	}
 	for _, term := range pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {

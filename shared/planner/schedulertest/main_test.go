@@ -1,6 +1,8 @@
-// Package schedulertest holds the planner to the word of the real kube-scheduler. Each file of testdata is a cluster with pods that wait in it. The test
-// makes it for real on one control plane, plans it once the scheduler has said which pods it finds no node for, launches the planned nodes as Node objects,
-// and watches where the scheduler binds the pods. No kubelet runs: a bound pod is proof enough.
+// Package schedulertest holds the planner to the word of the real kube-scheduler. Each file of
+// testdata is a cluster with pods that wait in it. The test makes it for real on one control plane,
+// plans it once the scheduler has said which pods it finds no node for, launches the planned nodes
+// as Node objects, and watches where the scheduler binds the pods. No kubelet runs: a bound pod is
+// proof enough.
 //
 // One scenario alone, with what happened in it:
 //
@@ -33,7 +35,8 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// prepare makes what all scenarios share. Pods must not preempt others: where none can be, the attempt makes the scheduler forget a pod's nominated node.
+// prepare makes what all scenarios share. Pods must not preempt others: where none can be, the
+// attempt makes the scheduler forget a pod's nominated node.
 func prepare(ctx context.Context, c *cluster) error {
 	never := corev1.PreemptNever
 	return c.create(ctx, priorityClasses, "", &schedulingv1.PriorityClass{

@@ -14,16 +14,21 @@ import (
 const (
 	// gate holds a pod back until it has its nomination.
 	gate = "schedulertest.whittle.dev/nomination"
-	// quietWhileNominated is how long nothing may have happened to nominated pods until the scheduler's answer is taken for its last one.
+	// quietWhileNominated is how long nothing may have happened to nominated pods until the
+	// scheduler's answer is taken for its last one.
 	quietWhileNominated = 300 * time.Millisecond
 )
 
-// nominate makes the planned pods once more, each with its planned node as the one that the scheduler tries first, and returns where they went.
+// nominate makes the planned pods once more, each with its planned node as the one that the
+// scheduler tries first, and returns where they went.
 //
-// A pod that cannot go there yet is taken back and offered again in a later wave: the scheduler places one pod after another, and a spread or an affinity
-// may want another pod placed before. The first wave offers all pods. The scheduler counts the nominated pods of a node as if they ran there, but only while
-// it looks at that node, so that a spread can seem broken by pods that are on their way to the same node. Where a wave brings no pod home the next are
-// narrower: one pod of each group for each node, then one pod for each node. They end when one of those brings none home.
+// A pod that cannot go there yet is taken back and offered again in a later wave: the scheduler
+// places one pod after another, and a spread or an affinity may want another pod placed before. The
+// first wave offers all pods. The scheduler counts the nominated pods of a node as if they ran
+// there, but only while it looks at that node, so that a spread can seem broken by pods that are on
+// their way to the same node. Where a wave brings no pod home the next are narrower: one pod of
+// each group for each node, then one pod for each node. They end when one of those brings none
+// home.
 func (r *run) nominate(wanted []plan.PodRef, homes map[plan.PodRef]string) (states, int, error) {
 	ctx := r.Context()
 	templates := map[plan.PodRef]*corev1.Pod{}
@@ -63,7 +68,12 @@ func (r *run) nominate(wanted []plan.PodRef, homes map[plan.PodRef]string) (stat
 }
 
 // offer makes the pods, and lets the scheduler have them once all have their nominations.
-func (r *run) offer(ctx context.Context, refs []plan.PodRef, templates map[plan.PodRef]*corev1.Pod, homes map[plan.PodRef]string) error {
+func (r *run) offer(
+	ctx context.Context,
+	refs []plan.PodRef,
+	templates map[plan.PodRef]*corev1.Pod,
+	homes map[plan.PodRef]string,
+) error {
 	err := each(ctx, refs, func(ctx context.Context, ref plan.PodRef) error {
 		pod := templates[ref].DeepCopy()
 		pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: gate}}

@@ -17,9 +17,11 @@ import (
 )
 
 const (
-	// quiet is how long nothing may have happened to pods that all have the scheduler's answer, until it is taken for its last one.
+	// quiet is how long nothing may have happened to pods that all have the scheduler's answer, until
+	// it is taken for its last one.
 	quiet = 200 * time.Millisecond
-	// quietWhileStuck is the same for pods that a plan has a place for: the scheduler may come back to them.
+	// quietWhileStuck is the same for pods that a plan has a place for: the scheduler may come back to
+	// them.
 	quietWhileStuck = 1500 * time.Millisecond
 )
 
@@ -47,15 +49,16 @@ func (c *cluster) observe(ctx context.Context) (states, error) {
 // refused reports that the scheduler found no node for the pod, and why.
 func refused(pod *corev1.Pod) (string, bool) {
 	for _, condition := range pod.Status.Conditions {
-		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse && condition.Reason == corev1.PodReasonUnschedulable {
+		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse &&
+			condition.Reason == corev1.PodReasonUnschedulable {
 			return condition.Message, true
 		}
 	}
 	return "", false
 }
 
-// settle waits until the scheduler has done what it will: it has bound the wanted pods, or others of their groups, or it has answered for every pod and then
-// stayed as it was for a while.
+// settle waits until the scheduler has done what it will: it has bound the wanted pods, or others
+// of their groups, or it has answered for every pod and then stayed as it was for a while.
 func (c *cluster) settle(ctx context.Context, wanted, others []plan.PodRef, while time.Duration) (states, error) {
 	var last states
 	var changed time.Time
@@ -88,13 +91,15 @@ func (c *cluster) settle(ctx context.Context, wanted, others []plan.PodRef, whil
 	return last, err
 }
 
-// groupOf is the group that the pod is one of: pods of a group differ in their names alone, and the scheduler may bind one for the other.
+// groupOf is the group that the pod is one of: pods of a group differ in their names alone, and the
+// scheduler may bind one for the other.
 func groupOf(ref plan.PodRef) plan.PodRef {
 	ref.Name = ref.Name[:strings.LastIndex(ref.Name, "-")]
 	return ref
 }
 
-// complete reports whether as many pods of each group are bound as are wanted. The others may stand in for those of their group.
+// complete reports whether as many pods of each group are bound as are wanted. The others may stand
+// in for those of their group.
 func (s states) complete(wanted, others []plan.PodRef) bool {
 	missing := map[plan.PodRef]int{}
 	for _, ref := range wanted {
@@ -147,15 +152,18 @@ func (c *cluster) objects(ctx context.Context) (*snapshot.Objects, error) {
 	var classList storagev1.StorageClassList
 	var csiNodeList storagev1.CSINodeList
 	for _, err := range []error{
-		c.list(ctx, pods, &podList), c.list(ctx, nodes, &nodeList), c.list(ctx, daemonSets, &setList), c.list(ctx, namespaces, &namespaceList),
-		c.list(ctx, claims, &claimList), c.list(ctx, volumes, &volumeList), c.list(ctx, storageClasses, &classList), c.list(ctx, csiNodes, &csiNodeList),
+		c.list(ctx, pods, &podList), c.list(ctx, nodes, &nodeList), c.list(ctx, daemonSets, &setList),
+		c.list(ctx, namespaces, &namespaceList),
+		c.list(ctx, claims, &claimList), c.list(ctx, volumes, &volumeList), c.list(ctx, storageClasses, &classList),
+		c.list(ctx, csiNodes, &csiNodeList),
 	} {
 		if err != nil {
 			return nil, err
 		}
 	}
 	return &snapshot.Objects{
-		Pods: podList.Items, Nodes: nodeList.Items, DaemonSets: setList.Items, Namespaces: namespaceList.Items, PersistentVolumeClaims: claimList.Items,
-		PersistentVolumes: volumeList.Items, StorageClasses: classList.Items, CSINodes: csiNodeList.Items,
+		Pods: podList.Items, Nodes: nodeList.Items, DaemonSets: setList.Items, Namespaces: namespaceList.Items,
+		PersistentVolumeClaims: claimList.Items,
+		PersistentVolumes:      volumeList.Items, StorageClasses: classList.Items, CSINodes: csiNodeList.Items,
 	}, nil
 }

@@ -63,8 +63,19 @@ func describe(made *plan.Plan) string {
 	for i := range made.NodeClaims {
 		claim := &made.NodeClaims[i]
 		first, last := claim.Offerings[0], claim.Offerings[len(claim.Offerings)-1]
-		fmt.Fprintf(&text, "planned node %d: %s %s %s (or as the last of %d: %s %s), labels %v, pods %v\n",
-			i, first.InstanceType, first.Zone, first.CapacityType, len(claim.Offerings), last.InstanceType, last.Zone, claim.NodeClaim.Labels, claim.Pods)
+		fmt.Fprintf(
+			&text,
+			"planned node %d: %s %s %s (or as the last of %d: %s %s), labels %v, pods %v\n",
+			i,
+			first.InstanceType,
+			first.Zone,
+			first.CapacityType,
+			len(claim.Offerings),
+			last.InstanceType,
+			last.Zone,
+			claim.NodeClaim.Labels,
+			claim.Pods,
+		)
 	}
 	for _, n := range made.Nominations {
 		fmt.Fprintf(&text, "nominated: %s to %s\n", n.Pod, n.NodeName)

@@ -27,7 +27,8 @@ const pauseImage = "registry.k8s.io/pause:3.10"
 // scenario is a file of testdata.
 type scenario struct {
 	Description string `json:"description"`
-	// Rounds is how often nodes may be launched until every pod is bound: 1 where whatever the scheduler may do is foreseen, else 2, which is also the default.
+	// Rounds is how often nodes may be launched until every pod is bound: 1 where whatever the
+	// scheduler may do is foreseen, else 2, which is also the default.
 	Rounds int `json:"rounds,omitempty"`
 	// InstanceTypes are those on offer, at their real sizes and prices; none means all.
 	InstanceTypes []string `json:"instanceTypes,omitempty"`
@@ -45,7 +46,8 @@ type scenario struct {
 	Unplaced map[string]int `json:"unplaced,omitempty"`
 }
 
-// volume is a claim, bound to a volume if one has the zone or the host given, else waiting for its first consumer.
+// volume is a claim, bound to a volume if one has the zone or the host given, else waiting for its
+// first consumer.
 type volume struct {
 	Name      string `json:"name"`
 	Namespace string `json:"namespace,omitempty"`
@@ -73,7 +75,8 @@ type existingNode struct {
 	Pods         []podGroup       `json:"pods,omitempty"`
 }
 
-// podGroup is a number of pods that differ in their names alone, and in the claims whose names they complete.
+// podGroup is a number of pods that differ in their names alone, and in the claims whose names they
+// complete.
 type podGroup struct {
 	Name      string              `json:"name"`
 	Namespace string              `json:"namespace,omitempty"`
@@ -107,7 +110,11 @@ func readScenarios(t *testing.T) map[string]*scenario {
 			s.NodePools = []api.NodePool{{ObjectMeta: metav1.ObjectMeta{Name: "default"}}}
 		}
 		for i := range s.NodePools {
-			s.NodePools[i].Spec.Template.Spec.NodeClassRef = &api.NodeClassReference{Group: api.AWSGroup, Kind: api.EC2NodeClassKind, Name: "default"}
+			s.NodePools[i].Spec.Template.Spec.NodeClassRef = &api.NodeClassReference{
+				Group: api.AWSGroup,
+				Kind:  api.EC2NodeClassKind,
+				Name:  "default",
+			}
 		}
 		scenarios[strings.TrimSuffix(filepath.Base(file), ".yaml")] = s
 	}
@@ -135,16 +142,22 @@ func (g *podGroup) expand() []*corev1.Pod {
 			Spec: *podSpec(&g.Spec, g.Requests),
 		}
 		for j, claim := range g.Claims {
-			pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: fmt.Sprintf("claim-%d", j), VolumeSource: corev1.VolumeSource{
-				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: strings.ReplaceAll(claim, "*", number)},
-			}})
+			pod.Spec.Volumes = append(
+				pod.Spec.Volumes,
+				corev1.Volume{Name: fmt.Sprintf("claim-%d", j), VolumeSource: corev1.VolumeSource{
+					PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{
+						ClaimName: strings.ReplaceAll(claim, "*", number),
+					},
+				}},
+			)
 		}
 		made = append(made, pod)
 	}
 	return made
 }
 
-// podSpec is the spec with what the API server demands of every pod; the requests are those of its first container.
+// podSpec is the spec with what the API server demands of every pod; the requests are those of its
+// first container.
 func podSpec(spec *corev1.PodSpec, requests corev1.ResourceList) *corev1.PodSpec {
 	spec = spec.DeepCopy()
 	if len(spec.Containers) == 0 {
@@ -162,7 +175,8 @@ func podSpec(spec *corev1.PodSpec, requests corev1.ResourceList) *corev1.PodSpec
 	return spec
 }
 
-// extended are the resources among the requests whose limit must be the same: those that the kubelet cannot share out in parts.
+// extended are the resources among the requests whose limit must be the same: those that the
+// kubelet cannot share out in parts.
 func extended(requests corev1.ResourceList) corev1.ResourceList {
 	limits := corev1.ResourceList{}
 	for name, quantity := range requests {

@@ -20,10 +20,12 @@ import (
 	"github.com/whittle-dev/whittle/shared/snapshot"
 )
 
-// TestSchedulerBindsThePlan plays every scenario twice. First the scheduler chooses: the pods wait, the nodes come as their cheapest offerings, and the
-// scheduler binds where it likes. It may like a node that the plan meant for others, so that a second round of planning is allowed where the scenario says so.
-// Then the plan chooses: the nodes come as their last offerings, and each pod is tried on its planned node first. What the plan puts together the scheduler
-// must accept together, to the last pod.
+// TestSchedulerBindsThePlan plays every scenario twice. First the scheduler chooses: the pods wait,
+// the nodes come as their cheapest offerings, and the scheduler binds where it likes. It may like a
+// node that the plan meant for others, so that a second round of planning is allowed where the
+// scenario says so. Then the plan chooses: the nodes come as their last offerings, and each pod is
+// tried on its planned node first. What the plan puts together the scheduler must accept together,
+// to the last pod.
 func TestSchedulerBindsThePlan(t *testing.T) {
 	class := catalogtest.NodeClass("default")
 	all := catalog.Resolve(catalogtest.Snapshot(t), class, catalog.Observed{}, catalogtest.Now)
@@ -123,7 +125,11 @@ func (r *run) schedulerChooses(first *plan.Plan) {
 	made, price, round := first, 0.0, 1
 	var seen states
 	for ; ; round++ {
-		launched := r.nodesOf(fmt.Sprintf("round-%d", round), made, func(offerings []plan.Choice) plan.Choice { return offerings[0] })
+		launched := r.nodesOf(
+			fmt.Sprintf("round-%d", round),
+			made,
+			func(offerings []plan.Choice) plan.Choice { return offerings[0] },
+		)
 		maps.Copy(homes, homesOf(made, launched))
 		price += made.PricePerHour
 		r.launched = append(r.launched, launched...)
@@ -136,7 +142,13 @@ func (r *run) schedulerChooses(first *plan.Plan) {
 			break
 		}
 		stuck := seen.unbound(wanted)
-		text := fmt.Sprintf("round %d left %d of %d planned pods without a node:\n%s", round, len(stuck), len(wanted), seen.complaints(stuck))
+		text := fmt.Sprintf(
+			"round %d left %d of %d planned pods without a node:\n%s",
+			round,
+			len(stuck),
+			len(wanted),
+			seen.complaints(stuck),
+		)
 		if round == r.Rounds {
 			r.Fatalf("%s\n%s\n%s", text, describe(first), seen.whereabouts(homes))
 		}
@@ -150,22 +162,42 @@ func (r *run) schedulerChooses(first *plan.Plan) {
 		seen, err = r.cluster.settle(r.Context(), nil, nil, quiet)
 		r.try(err)
 		if left := seen.unbound(slices.Concat(wanted, unplaced)); len(left) < len(unplaced) {
-			r.Errorf("the plan leaves out %d pods, the scheduler no more than %d%s\n%s", len(unplaced), len(left), reasons(first), seen.whereabouts(homes))
+			r.Errorf(
+				"the plan leaves out %d pods, the scheduler no more than %d%s\n%s",
+				len(unplaced),
+				len(left),
+				reasons(first),
+				seen.whereabouts(homes),
+			)
 		}
 	}
 	needless := seen.needless(r.launched)
 	if r.Rounds == 1 && len(needless) > 0 {
 		r.Errorf("nodes were launched that no pod needs: %v\n%s", needless, seen.whereabouts(homes))
 	}
-	r.Logf("the scheduler chooses: %d rounds, %d pods, %d of them elsewhere than planned, %d new nodes at %.4f $/h, %d of them empty, %d pods unplaced, %s so far",
-		round, len(wanted), seen.elsewhere(homes), len(r.launched), price, len(needless), len(first.Unplaced), time.Since(r.started).Round(10*time.Millisecond))
+	r.Logf(
+		"the scheduler chooses: %d rounds, %d pods, %d of them elsewhere than planned, "+
+			"%d new nodes at $%.4f/h, %d of them empty, %d pods unplaced, %s so far",
+		round,
+		len(wanted),
+		seen.elsewhere(homes),
+		len(r.launched),
+		price,
+		len(needless),
+		len(first.Unplaced),
+		time.Since(r.started).Round(10*time.Millisecond),
+	)
 }
 
 // planChooses launches the plan once more and has every pod tried on its planned node first.
 func (r *run) planChooses(made *plan.Plan, waiting *plan.Snapshot) {
 	r.Helper()
 	r.try(r.clear(waiting))
-	launched := r.nodesOf("planned", made, func(offerings []plan.Choice) plan.Choice { return offerings[len(offerings)-1] })
+	launched := r.nodesOf(
+		"planned",
+		made,
+		func(offerings []plan.Choice) plan.Choice { return offerings[len(offerings)-1] },
+	)
 	homes := homesOf(made, launched)
 	r.try(r.cluster.launch(r.Context(), launched))
 	r.try(r.cluster.release(r.Context(), launched))
@@ -175,7 +207,12 @@ func (r *run) planChooses(made *plan.Plan, waiting *plan.Snapshot) {
 		r.Fatalf("launched as their last offerings, the planned nodes do not get %d of %d pods:\n%s\n%s\n%s",
 			len(away), len(homes), seen.complaints(away), describe(made), seen.whereabouts(homes))
 	}
-	r.Logf("the plan chooses: %d pods, all as planned in %d waves, %s so far", len(homes), waves, time.Since(r.started).Round(10*time.Millisecond))
+	r.Logf(
+		"the plan chooses: %d pods, all as planned in %d waves, %s so far",
+		len(homes),
+		waves,
+		time.Since(r.started).Round(10*time.Millisecond),
+	)
 }
 
 // nodesOf are the nodes that the plan launches.

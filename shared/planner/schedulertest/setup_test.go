@@ -11,8 +11,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// bystander is a node without room and without a label to be counted by. Without any node at all the scheduler takes its failure for an error, and
-// tries again in its own time and not when the nodes come.
+// bystander is a node without room and without a label to be counted by. Without any node at all
+// the scheduler takes its failure for an error, and tries again in its own time and not when the
+// nodes come.
 const bystander = "bystander"
 
 // setUp makes the scenario's cluster and waits until the scheduler has answered for every pod.
@@ -26,7 +27,8 @@ func (r *run) setUp() {
 		}
 		// A controller makes it too, in its own time; without it no pod can be made.
 		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
-		if err := r.cluster.create(ctx, serviceAccounts, namespace.Name, account); err != nil && !apierrors.IsAlreadyExists(err) {
+		if err := r.cluster.create(ctx, serviceAccounts, namespace.Name, account); err != nil &&
+			!apierrors.IsAlreadyExists(err) {
 			r.Fatal(err)
 		}
 	}
@@ -85,7 +87,8 @@ func (r *run) createPods(ctx context.Context, made []*corev1.Pod) error {
 	})
 }
 
-// clear takes back what the scheduler's choice has made of the cluster since the plan: launched nodes, the pods that were planned, the volumes made for them.
+// clear takes back what the scheduler's choice has made of the cluster since the plan: launched
+// nodes, the pods that were planned, the volumes made for them.
 func (r *run) clear(planned *plan.Snapshot) error {
 	ctx := r.Context()
 	var refs []plan.PodRef
@@ -117,7 +120,8 @@ func (r *run) clear(planned *plan.Snapshot) error {
 	})
 }
 
-// clearClaim makes the claim as it was before it found its volume. One of a pod's own goes with the pod, and comes with the next.
+// clearClaim makes the claim as it was before it found its volume. One of a pod's own goes with the
+// pod, and comes with the next.
 func (r *run) clearClaim(ctx context.Context, old *corev1.PersistentVolumeClaim) error {
 	path := claims.path(old.Namespace, old.Name)
 	err := wait(ctx, "claim "+old.Name+" was gone", func(ctx context.Context) (bool, error) {
@@ -139,6 +143,9 @@ func (r *run) clearClaim(ctx context.Context, old *corev1.PersistentVolumeClaim)
 	if metav1.GetControllerOf(old) != nil {
 		return nil
 	}
-	again := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: old.Namespace, Name: old.Name}, Spec: old.Spec}
+	again := &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: old.Namespace, Name: old.Name},
+		Spec:       old.Spec,
+	}
 	return r.cluster.create(ctx, claims, old.Namespace, again)
 }

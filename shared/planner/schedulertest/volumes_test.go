@@ -18,11 +18,13 @@ import (
 const (
 	// csiDriver is that of all volumes that are not local.
 	csiDriver = "ebs.csi.aws.com"
-	// selectedNodeAnnotation is how the scheduler tells the provisioner where a claim's first consumer goes.
+	// selectedNodeAnnotation is how the scheduler tells the provisioner where a claim's first consumer
+	// goes.
 	selectedNodeAnnotation = "volume.kubernetes.io/selected-node"
 )
 
-// createVolumes makes the claims, and the volumes of those that are bound, and waits until the controller has joined them.
+// createVolumes makes the claims, and the volumes of those that are bound, and waits until the
+// controller has joined them.
 func (c *cluster) createVolumes(ctx context.Context, groups []volume) error {
 	bound := 0
 	for i := range groups {
@@ -69,7 +71,9 @@ func (v *volume) claim(n int) *corev1.PersistentVolumeClaim {
 		ObjectMeta: metav1.ObjectMeta{Namespace: cmp.Or(v.Namespace, metav1.NamespaceDefault), Name: name},
 		Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, StorageClassName: &class,
-			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+			Resources: corev1.VolumeResourceRequirements{
+				Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")},
+			},
 		},
 	}
 }
@@ -91,7 +95,8 @@ func volumeFor(claim *corev1.PersistentVolumeClaim, key, value string) *corev1.P
 	return &corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: madeVolume(claim)},
 		Spec: corev1.PersistentVolumeSpec{
-			AccessModes: claim.Spec.AccessModes, Capacity: claim.Spec.Resources.Requests, StorageClassName: *claim.Spec.StorageClassName,
+			AccessModes: claim.Spec.AccessModes, Capacity: claim.Spec.Resources.Requests,
+			StorageClassName:              *claim.Spec.StorageClassName,
 			PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimRetain,
 			ClaimRef: &corev1.ObjectReference{
 				Kind: "PersistentVolumeClaim", APIVersion: "v1", Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID,
@@ -99,9 +104,13 @@ func volumeFor(claim *corev1.PersistentVolumeClaim, key, value string) *corev1.P
 			PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{
 				Driver: csiDriver, VolumeHandle: strings.Join([]string{"vol", claim.Namespace, claim.Name}, "-"),
 			}},
-			NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
-				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: key, Operator: corev1.NodeSelectorOpIn, Values: []string{value}}},
-			}}}},
+			NodeAffinity: &corev1.VolumeNodeAffinity{
+				Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+					MatchExpressions: []corev1.NodeSelectorRequirement{
+						{Key: key, Operator: corev1.NodeSelectorOpIn, Values: []string{value}},
+					},
+				}}},
+			},
 		},
 	}
 }
@@ -109,7 +118,8 @@ func volumeFor(claim *corev1.PersistentVolumeClaim, key, value string) *corev1.P
 // madeVolume is the name of a volume that is made for the claim's first consumer.
 func madeVolume(claim *corev1.PersistentVolumeClaim) string { return "made-" + string(claim.UID) }
 
-// provision plays the storage driver's provisioner: a claim whose consumer has been given a node gets a volume in that node's zone.
+// provision plays the storage driver's provisioner: a claim whose consumer has been given a node
+// gets a volume in that node's zone.
 func (c *cluster) provision(ctx context.Context) error {
 	var list corev1.PersistentVolumeClaimList
 	if err := c.list(ctx, claims, &list); err != nil {
@@ -140,7 +150,8 @@ func csiNode(node *corev1.Node, limits map[string]int32) *storagev1.CSINode {
 	}}}}
 	for driver, limit := range limits {
 		made.Spec.Drivers = append(made.Spec.Drivers, storagev1.CSINodeDriver{
-			Name: driver, NodeID: node.Name, TopologyKeys: []string{api.LabelTopologyZoneEBS}, Allocatable: &storagev1.VolumeNodeResources{Count: &limit},
+			Name: driver, NodeID: node.Name, TopologyKeys: []string{api.LabelTopologyZoneEBS},
+			Allocatable: &storagev1.VolumeNodeResources{Count: &limit},
 		})
 	}
 	return made
