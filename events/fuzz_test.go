@@ -34,8 +34,13 @@ func FuzzDecode(f *testing.F) {
 // envelope that is whole.
 
 func FuzzSpotInterruption(f *testing.F) {
-	fuzzDetail(f, spotInterruptionType,
-		`{"instance-id":"i-0a","instance-action":"terminate"}`, `{"instance-id":"i-0a","instance-action":null,"new":[1]}`, `{"instance-id":7}`)
+	fuzzDetail(
+		f,
+		spotInterruptionType,
+		`{"instance-id":"i-0a","instance-action":"terminate"}`,
+		`{"instance-id":"i-0a","instance-action":null,"new":[1]}`,
+		`{"instance-id":7}`,
+	)
 }
 
 func FuzzRebalanceRecommendation(f *testing.F) {
@@ -50,18 +55,25 @@ func FuzzStateChange(f *testing.F) {
 }
 
 func FuzzScheduledChange(f *testing.F) {
-	fuzzDetail(f, healthType,
+	fuzzDetail(
+		f,
+		healthType,
 		`{"service":"EC2","eventTypeCategory":"scheduledChange","startTime":"Sat, 5 Jun 2027 15:10:09 GMT","affectedEntities":[{"entityValue":"i-0a","tags":{}}]}`,
 		`{"service":"EC2","eventTypeCategory":"scheduledChange","statusCode":"closed","communicationId":"c","affectedAccount":1,"page":2,"totalPages":"3","backupEvent":true,
 			"affectedEntities":[{"entityValue":"arn:aws:ec2:us-east-1:1:instance/i-0b","status":"RESOLVED"},{"entityValue":"vol-0a"}]}`,
 		`{"service":"EC2","eventTypeCategory":"scheduledChange","affectedEntities":[{"entityValue":"arn:aws:ec2:us-east-1:1:instance/"}]}`,
-		`{"service":"RDS"}`)
+		`{"service":"RDS"}`,
+	)
 }
 
 func FuzzCapacityReservationInterruption(f *testing.F) {
-	fuzzDetail(f, capacityReservationInterruptionType,
+	fuzzDetail(
+		f,
+		capacityReservationInterruptionType,
 		`{"instance-id":"i-0a","instance-action":"terminate","instance-termination-time":"2026-03-14T11:02:00Z","availability-zone-id":"use1-az1","instance-lifecycle":"capacity-block"}`,
-		`{"instance-id":"i-0a","azId":"use1-az1"}`, `{"instance-id":"i-0a","instance-termination-time":"soon"}`)
+		`{"instance-id":"i-0a","azId":"use1-az1"}`,
+		`{"instance-id":"i-0a","instance-termination-time":"soon"}`,
+	)
 }
 
 func FuzzCapacityBlockExpiration(f *testing.F) {

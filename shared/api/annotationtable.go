@@ -46,7 +46,8 @@ func peoplesAnnotations() []Annotation {
 		{Key: MinimumSavingsPercentAnnotationKey, On: pool, Default: "15",
 			Meaning: "A consolidation move saves at least this percentage of the price of the nodes that it takes away."},
 		{Key: SettleTimeAnnotationKey, On: pool, Default: "10m",
-			Meaning: "Consolidation leaves a node alone for this time after its initialization, and after pods were moved to it."},
+			Meaning: "Consolidation leaves a node alone for this time after its initialization, " +
+				"and after pods were moved to it."},
 	}
 }
 

@@ -34,7 +34,8 @@ template: {spec: {expireAfter: Never, nodeClassRef: null, requirements: []}}`,
 disruption: {budgets: [{reasons: [Empty]}], consolidateAfter: 5m}
 template: {spec: {expireAfter: 0s, requirements: []}}`,
 			`
-disruption: {budgets: [{nodes: 10%, reasons: [Empty]}], consolidateAfter: 5m, consolidationPolicy: WhenEmptyOrUnderutilized}
+disruption: {budgets: [{nodes: 10%, reasons: [Empty]}], consolidateAfter: 5m,
+	consolidationPolicy: WhenEmptyOrUnderutilized}
 template: {spec: {expireAfter: 0s, nodeClassRef: null, requirements: []}}`,
 		},
 	}

@@ -10,8 +10,7 @@ import (
 // ones, so Whittle passes the full set, and plans with the full set. Values are quantities or
 // percentages.
 //
-// Linux: https://awslabs.github.io/amazon-eks-ami/nodeadm/
-// Windows, which keeps more memory free:
+// Linux: https://awslabs.github.io/amazon-eks-ami/nodeadm/ Windows, which keeps more memory free:
 // https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/#hard-eviction-thresholds
 func EvictionHard(family string, ofClass map[string]string) map[string]string {
 	thresholds := map[string]string{"memory.available": "100Mi", "nodefs.available": "10%", "nodefs.inodesFree": "5%"}

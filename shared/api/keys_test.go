@@ -41,7 +41,8 @@ func TestIsReservedTag(t *testing.T) {
 }
 
 func TestIsEphemeralTaint(t *testing.T) {
-	const schedule, prefer, execute = corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute
+	const schedule, prefer, execute = corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule,
+		corev1.TaintEffectNoExecute
 	tests := []struct {
 		taint corev1.Taint
 		want  bool

@@ -143,10 +143,11 @@ func TestAllocatableOfFamilies(t *testing.T) {
 			api.KubeletConfiguration{EvictionHard: map[string]string{"memory.available": "5%", "nodefs.available": "100%"}},
 		),
 			pods: "29", storage: "20Gi", memoryLeft: "6945924710", storageLeft: "19Gi"},
-		{name: "eviction off, and amounts that are none", family: api.AMIFamilyAL2023, typ: "m5.large", change: kubelet(api.KubeletConfiguration{
-			EvictionHard: map[string]string{"memory.available": "100%", "nodefs.available": "half"},
-			KubeReserved: map[string]string{"memory": "max(1,2)"},
-		}), pods: "29", storage: "20Gi", memoryLeft: "7003Mi", storageLeft: "17Gi"},
+		{name: "eviction off, and amounts that are none", family: api.AMIFamilyAL2023, typ: "m5.large",
+			change: kubelet(api.KubeletConfiguration{
+				EvictionHard: map[string]string{"memory.available": "100%", "nodefs.available": "half"},
+				KubeReserved: map[string]string{"memory": "max(1,2)"},
+			}), pods: "29", storage: "20Gi", memoryLeft: "7003Mi", storageLeft: "17Gi"},
 		// evictionSoft is a warning and takes nothing away.
 		{name: "soft eviction", family: api.AMIFamilyAL2023, typ: "m5.large", change: kubelet(
 			api.KubeletConfiguration{EvictionSoft: map[string]string{"memory.available": "2Gi"}},

@@ -110,7 +110,10 @@ func TestResolveUsesLearnedCapacity(t *testing.T) {
 				if typ.Name != "m5.large" {
 					continue
 				}
-				if capacity, usable := typ.Capacity[corev1.ResourceMemory], typ.Allocatable[corev1.ResourceMemory]; capacity.Cmp(resource.MustParse(test.capacity)) != 0 || usable.Cmp(resource.MustParse(test.usable)) != 0 {
+				if capacity, usable := typ.Capacity[corev1.ResourceMemory], typ.Allocatable[corev1.ResourceMemory]; capacity.Cmp(
+					resource.MustParse(test.capacity),
+				) != 0 ||
+					usable.Cmp(resource.MustParse(test.usable)) != 0 {
 					t.Errorf(
 						"capacity %s, allocatable %s, want %s and %s", capacity.String(), usable.String(), test.capacity,
 						test.usable,

@@ -24,10 +24,18 @@ func offer() []InstanceType {
 	for name, cpu := range map[string]int64{"m.large": 2, "m.xlarge": 4, "x.large": 8} {
 		typ := InstanceType{
 			Name: name,
-			Requirements: scheduling.NewRequirements(scheduling.In(
-				corev1.LabelInstanceTypeStable, name,
-			), scheduling.In(api.LabelInstanceFamily, name[:1]),
-				scheduling.In(api.LabelInstanceCPU, fmt.Sprint(cpu)), scheduling.In(corev1.LabelTopologyZone, "a", "b"), scheduling.In(api.CapacityTypeLabelKey, "spot", "on-demand")),
+			Requirements: scheduling.NewRequirements(
+				scheduling.In(
+					corev1.LabelInstanceTypeStable, name,
+				),
+				scheduling.In(api.LabelInstanceFamily, name[:1]),
+				scheduling.In(
+					api.LabelInstanceCPU,
+					fmt.Sprint(cpu),
+				),
+				scheduling.In(corev1.LabelTopologyZone, "a", "b"),
+				scheduling.In(api.CapacityTypeLabelKey, "spot", "on-demand"),
+			),
 			Capacity: corev1.ResourceList{
 				corev1.ResourceCPU:    *resource.NewQuantity(cpu, resource.DecimalSI),
 				corev1.ResourceMemory: resource.MustParse("8Gi"),
@@ -278,25 +286,33 @@ func TestOverlays(t *testing.T) {
 			overlayOf("b", 5, on(corev1.LabelTopologyZone, corev1.NodeSelectorOpIn, "a"), price("2")),
 		},
 			"spot/b=0.02 on-demand/b=0.03 on-demand/a=2* spot/a=2*", bare,
-			[]string{`Conflict: nodeoverlay "a": spec.weight: 5 is also that of nodeoverlay "b", and both set the price of spot m.large in a for nodepool "default": give one of them another weight or narrow spec.requirements`}},
+			[]string{
+				`Conflict: nodeoverlay "a": spec.weight: 5 is also that of nodeoverlay "b", and both set the price of spot m.large in a for nodepool "default": give one of them another weight or narrow spec.requirements`,
+			}},
 		{"the same weight, the same resource", []api.NodeOverlay{
 			overlayOf("a", 0, price("1"), capacityOf("example.com/a", "3")),
 			overlayOf("b", 0, capacityOf("example.com/a", "4")),
 		},
 			untouched, "memory=8Gi/7Gi example.com/a=4/4 true",
-			[]string{`Conflict: nodeoverlay "a": spec.weight: 0 is also that of nodeoverlay "b", and both set example.com/a of m.large for nodepool "default": give one of them another weight or narrow spec.requirements`}},
+			[]string{
+				`Conflict: nodeoverlay "a": spec.weight: 0 is also that of nodeoverlay "b", and both set example.com/a of m.large for nodepool "default": give one of them another weight or narrow spec.requirements`,
+			}},
 		{"the same weight, under a heavier one", []api.NodeOverlay{
 			overlayOf("a", 1, price("1")), overlayOf("b", 1, price("2")), overlayOf("c", 2, price("3")),
 		},
 			"on-demand/a=3* spot/a=3* on-demand/b=3* spot/b=3*", bare,
-			[]string{`Conflict: nodeoverlay "a": spec.weight: 1 is also that of nodeoverlay "b", and both set the price of spot m.large in a for nodepool "default": give one of them another weight or narrow spec.requirements`}},
+			[]string{
+				`Conflict: nodeoverlay "a": spec.weight: 1 is also that of nodeoverlay "b", and both set the price of spot m.large in a for nodepool "default": give one of them another weight or narrow spec.requirements`,
+			}},
 		{"the same weight, one ignored before", []api.NodeOverlay{
 			overlayOf("a", 1, capacityOf("example.com/b", "1")),
 			overlayOf("b", 1, capacityOf("example.com/a", "2"), capacityOf("example.com/b", "2")),
 			overlayOf("c", 1, capacityOf("example.com/a", "3")),
 		},
 			untouched, "memory=8Gi/7Gi example.com/a=3/3 example.com/b=1/1 true",
-			[]string{`Conflict: nodeoverlay "b": spec.weight: 1 is also that of nodeoverlay "c", and both set example.com/a of m.large for nodepool "default": give one of them another weight or narrow spec.requirements`}},
+			[]string{
+				`Conflict: nodeoverlay "b": spec.weight: 1 is also that of nodeoverlay "c", and both set example.com/a of m.large for nodepool "default": give one of them another weight or narrow spec.requirements`,
+			}},
 		{"the same weight, other things", []api.NodeOverlay{
 			overlayOf("a", 1, on(corev1.LabelTopologyZone, corev1.NodeSelectorOpIn, "a"), price("1")),
 			overlayOf("b", 1, on(corev1.LabelTopologyZone, corev1.NodeSelectorOpIn, "b"), price("2")),
@@ -306,7 +322,9 @@ func TestOverlays(t *testing.T) {
 		{"not valid", []api.NodeOverlay{
 			overlayOf("bad", 9, price("-1"), capacityOf("cpu", "3")), overlayOf("o", 1, price("1")),
 		}, "on-demand/a=1* spot/a=1* on-demand/b=1* spot/b=1*", bare,
-			[]string{"RuntimeValidation: NodeOverlay \"bad\": spec.price: \"-1\" is not a price: write US dollars an hour without a sign, such as 0.25\nNodeOverlay \"bad\": spec.capacity[cpu]: \"3\" cannot be overlaid: an overlay adds extended resources only, remove it"}},
+			[]string{
+				"RuntimeValidation: NodeOverlay \"bad\": spec.price: \"-1\" is not a price: write US dollars an hour without a sign, such as 0.25\nNodeOverlay \"bad\": spec.capacity[cpu]: \"3\" cannot be overlaid: an overlay adds extended resources only, remove it",
+			}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -134,9 +134,13 @@ func planFor(
 		{Key: corev1.LabelInstanceTypeStable, Operator: corev1.NodeSelectorOpIn, Values: []string{"m5.xlarge"}},
 	}
 	pool.Default()
-	s := &plan.Snapshot{NodePools: []api.NodePool{pool}, NodeClasses: []api.EC2NodeClass{*class}, InstanceTypes: map[string][]catalog.InstanceType{
-		"default": catalog.Resolve(catalogtest.Snapshot(t), class, observed, catalogtest.Now),
-	}}
+	s := &plan.Snapshot{
+		NodePools:   []api.NodePool{pool},
+		NodeClasses: []api.EC2NodeClass{*class},
+		InstanceTypes: map[string][]catalog.InstanceType{
+			"default": catalog.Resolve(catalogtest.Snapshot(t), class, observed, catalogtest.Now),
+		},
+	}
 	for i := range pods {
 		pod := corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{
@@ -174,11 +178,13 @@ func labelOf(t *testing.T, claim *plan.PlannedNodeClaim, key string) string {
 func TestPlansUseReservationsFirst(t *testing.T) {
 	selector := func(key string, operator corev1.NodeSelectorOperator, values ...string) func(*corev1.Pod) {
 		return func(pod *corev1.Pod) {
-			pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
-				NodeSelectorTerms: []corev1.NodeSelectorTerm{
-					{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: key, Operator: operator, Values: values}}},
-				},
-			}}}
+			pod.Spec.Affinity = &corev1.Affinity{
+				NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+					NodeSelectorTerms: []corev1.NodeSelectorTerm{
+						{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: key, Operator: operator, Values: values}}},
+					},
+				}},
+			}
 		}
 	}
 	block := func(r *api.CapacityReservation) { r.ReservationType = api.CapacityReservationTypeCapacityBlock }

@@ -85,7 +85,8 @@ func readImages(class *api.EC2NodeClass) []image {
 	var images []image
 	for _, ami := range class.Status.AMIs {
 		// An image with invalid requirements matches no type.
-		if requirements, err := scheduling.FromNodeSelectorTerm(corev1.NodeSelectorTerm{MatchExpressions: ami.Requirements}); err == nil {
+		term := corev1.NodeSelectorTerm{MatchExpressions: ami.Requirements}
+		if requirements, err := scheduling.FromNodeSelectorTerm(term); err == nil {
 			images = append(images, image{ami.ID, requirements})
 		}
 	}

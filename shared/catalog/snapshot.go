@@ -31,7 +31,8 @@ type AvailabilityZone struct {
 }
 
 // InstanceTypeInfo are the facts of one instance type, named as in EC2's DescribeInstanceTypes
-// (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceTypeInfo.html) unless said otherwise.
+// (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceTypeInfo.html) unless said
+// otherwise.
 type InstanceTypeInfo struct {
 	InstanceType string `json:"instanceType"`
 	// DefaultVCpus is VCpuInfo.DefaultVCpus.

@@ -64,10 +64,14 @@ const noEnd = `<capacityReservationId>cr-0b</capacityReservationId><instanceType
 func TestDiscoverFindsCapacityReservations(t *testing.T) {
 	a := newAccount(t)
 	a.role(t, "nodes")
-	given := a.answering(map[string]string{"DescribeCapacityReservations": `<DescribeCapacityReservationsResponse><capacityReservationSet><item>` + noEnd + `</item>
+	given := a.answering(
+		map[string]string{
+			"DescribeCapacityReservations": `<DescribeCapacityReservationsResponse><capacityReservationSet><item>` + noEnd + `</item>
 		<item><capacityReservationId>cr-0a</capacityReservationId><instanceType>p5.48xlarge</instanceType><availabilityZone>us-east-1a</availabilityZone><ownerId>123456789012</ownerId>
 		<availableInstanceCount>1</availableInstanceCount><instanceMatchCriteria>targeted</instanceMatchCriteria><reservationType>capacity-block</reservationType><endDate>2030-01-02T03:04:05.678Z</endDate></item>
-		</capacityReservationSet></DescribeCapacityReservationsResponse>`})
+		</capacityReservationSet></DescribeCapacityReservationsResponse>`,
+		},
+	)
 	wanted := class()
 	wanted.Spec.CapacityReservationSelectorTerms = []api.CapacityReservationSelectorTerm{
 		{Tags: map[string]string{"team": "a", "use": "*"}, OwnerID: "123456789012", InstanceMatchCriteria: "open"},

@@ -71,11 +71,15 @@ func TestStatusesListWhatIsWrong(t *testing.T) {
 
 func TestWorkThatIsOverIsNoneThatLiesAhead(t *testing.T) {
 	a := newAccount(t)
-	a.answering(map[string]string{"DescribeInstanceStatus": `<DescribeInstanceStatusResponse xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"><instanceStatusSet><item><instanceId>i-1</instanceId>
+	a.answering(
+		map[string]string{
+			"DescribeInstanceStatus": `<DescribeInstanceStatusResponse xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"><instanceStatusSet><item><instanceId>i-1</instanceId>
 		<eventsSet><item><instanceEventId>instance-event-1</instanceEventId><code>instance-stop</code><description>[Completed] The instance is running on degraded hardware</description><notBefore>2026-03-01T00:00:00Z</notBefore></item>
 		<item><instanceEventId>instance-event-2</instanceEventId><code>instance-stop</code><description>[Canceled] The instance is running on degraded hardware</description><notBefore>2026-03-01T00:00:00Z</notBefore></item>
 		<item><instanceEventId>instance-event-3</instanceEventId><code>system-reboot</code><description>Your instance is scheduled for a reboot</description><notBefore>2026-03-02T00:00:00Z</notBefore></item></eventsSet>
-		<systemStatus><status>insufficient-data</status><details><item><name>reachability</name><status>insufficient-data</status></item></details></systemStatus></item></instanceStatusSet></DescribeInstanceStatusResponse>`})
+		<systemStatus><status>insufficient-data</status><details><item><name>reachability</name><status>insufficient-data</status></item></details></systemStatus></item></instanceStatusSet></DescribeInstanceStatusResponse>`,
+		},
+	)
 	statuses, err := fleet.New(a.ec2, "prod").Statuses(t.Context())
 	if err != nil {
 		t.Fatal(err)

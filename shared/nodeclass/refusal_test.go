@@ -79,7 +79,8 @@ func TestARefusedLaunchStands(t *testing.T) {
 					t.Fatalf("%+v", made.Status.Conditions)
 				}
 				if test.stands &&
-					(got.Reason != api.ReasonLaunchRefused || got.Message != "gone (mend it)" || !got.LastTransitionTime.Time.Equal(began)) {
+					(got.Reason != api.ReasonLaunchRefused || got.Message != "gone (mend it)" ||
+						!got.LastTransitionTime.Time.Equal(began)) {
 					t.Errorf("%+v", got)
 				}
 				if !Launchable(made) {

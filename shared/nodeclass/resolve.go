@@ -20,7 +20,8 @@ type Facts struct {
 	CapacityReservations []CapacityReservation
 	PlacementGroup       *api.PlacementGroup
 
-	SubnetsProblem, SecurityGroupsProblem, ImagesProblem, InstanceProfileProblem, CapacityReservationsProblem, PlacementGroupProblem Problem
+	SubnetsProblem, SecurityGroupsProblem, ImagesProblem, InstanceProfileProblem, CapacityReservationsProblem,
+	PlacementGroupProblem Problem
 
 	// Cluster is needed to check before any launch whether user data can be written.
 	Cluster Cluster
@@ -64,9 +65,14 @@ func Resolve(class *api.EC2NodeClass, facts Facts, now time.Time) api.EC2NodeCla
 	c.found(api.ConditionTypeInstanceProfileReady, api.ReasonInstanceProfileNotFound, facts.InstanceProfileProblem,
 		status.InstanceProfile != "",
 		"spec.role or spec.instanceProfile gives no instance profile")
-	c.found(api.ConditionTypePlacementGroupReady, api.ReasonPlacementGroupNotFound, facts.PlacementGroupProblem,
+	c.found(
+		api.ConditionTypePlacementGroupReady,
+		api.ReasonPlacementGroupNotFound,
+		facts.PlacementGroupProblem,
 		class.Spec.PlacementGroupSelector == nil || status.PlacementGroup != nil,
-		"spec.placementGroupSelector selects no available placement group: create it in this region, or name one that is there")
+		"spec.placementGroupSelector selects no available placement group: "+
+			"create it in this region, or name one that is there",
+	)
 	// A class may wait for reservations that are yet to come: none is no fault.
 	c.found(
 		api.ConditionTypeCapacityReservationsReady, api.ReasonCapacityReservationResolutionFailed,

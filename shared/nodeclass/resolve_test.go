@@ -75,7 +75,8 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 			"spec.securityGroupSelectorTerms",
 		},
 		{"no images", func(f *Facts) { f.Images = nil }, api.ConditionTypeAMIsReady, "spec.amiSelectorTerms"},
-		{"EC2 said no", func(f *Facts) { f.Images = nil; f.ImagesProblem.Message = "not authorized" }, api.ConditionTypeAMIsReady, "not authorized"},
+		{"EC2 said no", func(f *Facts) { f.Images = nil; f.ImagesProblem.Message = "not authorized" },
+			api.ConditionTypeAMIsReady, "not authorized"},
 		{"no profile", func(f *Facts) { f.InstanceProfile = "" }, api.ConditionTypeInstanceProfileReady, "spec.role"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -218,7 +218,8 @@ func TestUserDataForAnotherClusterIsRefused(t *testing.T) {
 			[]string{"spec.cluster.name", `"staging"`},
 		},
 		{"a part in base64", api.AMIFamilyAL2023,
-			inMIME("Content-Type: application/node.eks.aws\nContent-Transfer-Encoding: base64", base64.StdEncoding.EncodeToString([]byte(otherConfig))), []string{"spec.cluster.name", `"staging"`}},
+			inMIME("Content-Type: application/node.eks.aws\nContent-Transfer-Encoding: base64",
+				base64.StdEncoding.EncodeToString([]byte(otherConfig))), []string{"spec.cluster.name", `"staging"`}},
 		{
 			"a part that is not base64", api.AMIFamilyAL2023,
 			inMIME("Content-Type: application/node.eks.aws\nContent-Transfer-Encoding: base64", "%"),

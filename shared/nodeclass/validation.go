@@ -108,7 +108,10 @@ func Check(class *api.EC2NodeClass, facts Facts) Problem {
 func checkUserData(class *api.EC2NodeClass, facts Facts) Problem {
 	if class.AMIFamily() == api.AMIFamilyAL2023 && facts.Cluster.ServiceCIDR == "" {
 		return Problem{api.ReasonClusterCIDRResolutionFailed, fmt.Sprintf(
-			"the service address range of cluster %q is not known, and nodes of AL2023 need it: the cluster's kubernetesNetworkConfig must have serviceIpv4Cidr or serviceIpv6Cidr", facts.Cluster.Name)}
+			"the service address range of cluster %q is not known, and nodes of AL2023 need it: "+
+				"the cluster's kubernetesNetworkConfig must have serviceIpv4Cidr or serviceIpv6Cidr",
+			facts.Cluster.Name,
+		)}
 	}
 	data, err := UserData(class, Join{Cluster: facts.Cluster})
 	if err != nil {

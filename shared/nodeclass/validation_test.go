@@ -80,7 +80,10 @@ func TestEachConditionHasKarpentersReason(t *testing.T) {
 				Asked: true, Problem: Problem{api.ReasonCreateFleetAuthCheckFailed, "not authorized"},
 			}
 		}, api.ConditionTypeValidationSucceeded, api.ReasonCreateFleetAuthCheckFailed, "not authorized"},
-		{"an alias without images", nothing, func(f *Facts) { f.Images, f.ImagesProblem = nil, Problem{api.ReasonUnsupportedAlias, "no AL2"} },
+		{"an alias without images", nothing, func(f *Facts) {
+			f.Images, f.ImagesProblem = nil,
+				Problem{api.ReasonUnsupportedAlias, "no AL2"}
+		},
 			api.ConditionTypeAMIsReady, api.ReasonUnsupportedAlias, "no AL2"},
 		{"no placement group", func(
 			c *api.EC2NodeClass,

@@ -93,8 +93,8 @@ func OverrideLabels(requirements scheduling.Requirements, labels map[string]stri
 	}
 }
 
-// AddNames adds the node's host name, unless a label gives another one, and its metadata.name, which
-// node affinity may select by a field.
+// AddNames adds the node's host name, unless a label gives another one, and its metadata.name,
+// which node affinity may select by a field.
 func AddNames(requirements scheduling.Requirements, node *corev1.Node) {
 	if _, ok := requirements[corev1.LabelHostname]; !ok {
 		requirements[corev1.LabelHostname] = scheduling.In(corev1.LabelHostname, node.Name)

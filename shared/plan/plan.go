@@ -8,7 +8,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// Plan says where each waiting pod goes. Its lists are sorted, so that equal plans are equal values.
+// Plan says where each waiting pod goes. Its lists are sorted, so that equal plans are equal
+// values.
 type Plan struct {
 	// NodeClaims are the nodes to launch.
 	NodeClaims []PlannedNodeClaim `json:"nodeClaims,omitempty"`

@@ -163,9 +163,12 @@ func TestIsProvisionable(t *testing.T) {
 		{"failed", func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "pod"}, Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
-				{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable},
-			}}}
+			pod := &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{UID: "pod"},
+				Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
+					{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable},
+				}},
+			}
 			test.change(pod)
 			if got := IsProvisionable(pod); got != test.want {
 				t.Errorf("got %t", got)

@@ -196,8 +196,10 @@ func randomPod(random *rand.Rand) *corev1.Pod {
 	return pod
 }
 
-// modelRequests is what https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/#resource-sharing-within-containers and the pages on pod overhead, pod-level
-// resources and resizes say that a pod takes, in numbers of any size.
+// modelRequests is what
+// https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/#resource-sharing-within-containers
+// and the pages on pod overhead, pod-level resources and resizes say that a pod takes, in numbers
+// of any size.
 func modelRequests(pod *corev1.Pod) map[corev1.ResourceName]*big.Rat {
 	type amounts = map[corev1.ResourceName]*big.Rat
 	infeasible := false

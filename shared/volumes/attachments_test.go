@@ -96,11 +96,17 @@ func TestAttachments(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	count := func(n int32) *storagev1.VolumeNodeResources { return &storagev1.VolumeNodeResources{Count: &n} }
-	index := New(nil, nil, nil,
-		[]storagev1.CSINode{{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{
-			{Name: ebsDriver, Allocatable: count(25)}, {Name: "efs.csi.aws.com"}, {Name: "odd", Allocatable: count(-1)},
-			{Name: "unknown", Allocatable: &storagev1.VolumeNodeResources{}},
-		}}}})
+	index := New(
+		nil,
+		nil,
+		nil,
+		[]storagev1.CSINode{
+			{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{
+				{Name: ebsDriver, Allocatable: count(25)}, {Name: "efs.csi.aws.com"}, {Name: "odd", Allocatable: count(-1)},
+				{Name: "unknown", Allocatable: &storagev1.VolumeNodeResources{}},
+			}}},
+		},
+	)
 	if got := fmt.Sprint(index.Limits("n1")); got != "map[ebs.csi.aws.com:25 odd:0]" {
 		t.Errorf("got %s", got)
 	}

@@ -172,17 +172,35 @@ func TestKnownTypes(t *testing.T) {
 
 func TestKnownDevices(t *testing.T) {
 	types := all(t)
-	if got, want := types["p5.48xlarge"].GPUs, []GPU{{Name: "H100", Manufacturer: "NVIDIA", Count: 8, MemoryMiB: 81920, LogicalCount: 8, PartitionSize: 1}}; !slices.Equal(got, want) {
+	if got, want := types["p5.48xlarge"].GPUs,
+		[]GPU{{Name: "H100", Manufacturer: "NVIDIA", Count: 8, MemoryMiB: 81920, LogicalCount: 8,
+			PartitionSize: 1}}; !slices.Equal(
+		got,
+		want,
+	) {
 		t.Errorf("p5.48xlarge: GPUs %+v, want %+v", got, want)
 	}
-	if got, want := types["g6f.large"].GPUs, []GPU{{Name: "L4", Manufacturer: "NVIDIA", Count: 0, MemoryMiB: 2861, LogicalCount: 1, PartitionSize: 0.125}}; !slices.Equal(got, want) {
+	if got, want := types["g6f.large"].GPUs,
+		[]GPU{{Name: "L4", Manufacturer: "NVIDIA", Count: 0, MemoryMiB: 2861, LogicalCount: 1,
+			PartitionSize: 0.125}}; !slices.Equal(
+		got,
+		want,
+	) {
 		t.Errorf("g6f.large: GPUs %+v, want %+v", got, want)
 	}
 	inf2 := types["inf2.48xlarge"]
-	if want := []InferenceAccelerator{{Name: "Inferentia2", Manufacturer: "AWS", Count: 12, MemoryMiB: 32768}}; !slices.Equal(inf2.InferenceAccelerators, want) {
+	if want := []InferenceAccelerator{{Name: "Inferentia2", Manufacturer: "AWS", Count: 12,
+		MemoryMiB: 32768}}; !slices.Equal(
+		inf2.InferenceAccelerators,
+		want,
+	) {
 		t.Errorf("inf2.48xlarge: inference accelerators %+v, want %+v", inf2.InferenceAccelerators, want)
 	}
-	if want := []NeuronDevice{{Name: "Inferentia2", Count: 12, MemoryMiB: 32768, CoresPerDevice: 2, CoreVersion: 2}}; !slices.Equal(inf2.NeuronDevices, want) {
+	if want := []NeuronDevice{{Name: "Inferentia2", Count: 12, MemoryMiB: 32768, CoresPerDevice: 2,
+		CoreVersion: 2}}; !slices.Equal(
+		inf2.NeuronDevices,
+		want,
+	) {
 		t.Errorf("inf2.48xlarge: neuron devices %+v, want %+v", inf2.NeuronDevices, want)
 	}
 	if trn1 := types["trn1.32xlarge"]; len(trn1.InferenceAccelerators) != 0 || len(trn1.NeuronDevices) != 1 ||
@@ -192,7 +210,11 @@ func TestKnownDevices(t *testing.T) {
 	if got, want := types["m5.large"].EBS, (EBS{"default", 650, 4750, 27, "shared"}); got != want {
 		t.Errorf("m5.large: EBS %+v, want %+v", got, want)
 	}
-	if got, want := types["m5.large"].Network.Cards, []NetworkCard{{Index: 0, MaximumInterfaces: 3, BaselineBandwidthGbps: 0.75, PeakBandwidthGbps: 10}}; !slices.Equal(got, want) {
+	if got, want := types["m5.large"].Network.Cards,
+		[]NetworkCard{{Index: 0, MaximumInterfaces: 3, BaselineBandwidthGbps: 0.75, PeakBandwidthGbps: 10}}; !slices.Equal(
+		got,
+		want,
+	) {
 		t.Errorf("m5.large: network cards %+v, want %+v", got, want)
 	}
 }

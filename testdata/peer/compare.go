@@ -28,9 +28,21 @@ type comparison struct {
 	repetitions, karpenterRepetitions int
 }
 
-// row plans one snapshot with both planners. The snapshot is made anew for each plan, so that neither meets what the other or an earlier plan has left.
-func (c *comparison) row(ctx context.Context, w workload.Workload, pods int, capacityTypes []string) (report.Row, error) {
-	row := report.Row{Workload: w.Name, Description: w.Description, Features: w.Features, CapacityTypes: capacityTypes, Pods: pods}
+// row plans one snapshot with both planners. The snapshot is made anew for each plan, so that
+// neither meets what the other or an earlier plan has left.
+func (c *comparison) row(
+	ctx context.Context,
+	w workload.Workload,
+	pods int,
+	capacityTypes []string,
+) (report.Row, error) {
+	row := report.Row{
+		Workload:      w.Name,
+		Description:   w.Description,
+		Features:      w.Features,
+		CapacityTypes: capacityTypes,
+		Pods:          pods,
+	}
 	snapshot := func() *plan.Snapshot { return w.Snapshot(pods, capacityTypes, c.types) }
 	for start := time.Now(); len(row.Whittle) < c.repetitions && (len(row.Whittle) == 0 || time.Since(start) < patience); {
 		s := snapshot()

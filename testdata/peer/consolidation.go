@@ -90,9 +90,18 @@ func (c *consolidations) compare(ctx context.Context, out io.Writer) ([]report.C
 	return rows, nil
 }
 
-func (c *consolidations) row(ctx context.Context, fleet *consolidationtest.Fleet, size int) (report.Consolidation, error) {
+func (c *consolidations) row(
+	ctx context.Context,
+	fleet *consolidationtest.Fleet,
+	size int,
+) (report.Consolidation, error) {
 	before := fleet.Make(size, c.types)
-	row := report.Consolidation{Fleet: fleet.Name, Description: fleet.Description, Nodes: size, PricePerHour: consolidationtest.Price(before)}
+	row := report.Consolidation{
+		Fleet:        fleet.Name,
+		Description:  fleet.Description,
+		Nodes:        size,
+		PricePerHour: consolidationtest.Price(before),
+	}
 	alone := *before
 	alone.Nodes = nil
 	for i := range before.Nodes {
@@ -118,7 +127,8 @@ type reached struct {
 	moved int
 }
 
-// movedTo is how many pods had been moved when the fleet first cost no more than the price; -1 if it never did.
+// movedTo is how many pods had been moved when the fleet first cost no more than the price; -1 if
+// it never did.
 func movedTo(path []reached, price float64) int {
 	for _, at := range path {
 		if at.price <= price*(1+1e-9) {
@@ -128,8 +138,9 @@ func movedTo(path []reached, price float64) int {
 	return -1
 }
 
-// consolidateOurs plans and carries out until there is nothing more to do, and then asks again. An hour goes by between two runs, so that all has settled. The path is what the fleet
-// costs before the first move and after each.
+// consolidateOurs plans and carries out until there is nothing more to do, and then asks again. An
+// hour goes by between two runs, so that all has settled. The path is what the fleet costs before
+// the first move and after each.
 func consolidateOurs(s *plan.Snapshot, rest int) (done report.Consolidated, path []reached, err error) {
 	price := consolidationtest.Price(s)
 	path = []reached{{price, 0}}
@@ -150,7 +161,11 @@ func consolidateOurs(s *plan.Snapshot, rest int) (done report.Consolidated, path
 		done.Decisions++
 		for i := range p.Moves {
 			m := &p.Moves[i]
-			done.Moved, done.Removed, done.Launched = done.Moved+m.PodsMoved, done.Removed+len(m.Delete), done.Launched+len(m.Launch)
+			done.Moved, done.Removed, done.Launched = done.Moved+m.PodsMoved, done.Removed+len(
+				m.Delete,
+			), done.Launched+len(
+				m.Launch,
+			)
 			s = consolidationtest.CarryOut(s, m, fmt.Sprintf("run-%d-%d", run, i), now)
 			price -= m.SavedPerHour
 			path = append(path, reached{price, done.Moved})
@@ -159,7 +174,8 @@ func consolidateOurs(s *plan.Snapshot, rest int) (done report.Consolidated, path
 	return done, path, errors.New("whittle does not come to rest")
 }
 
-// atRest asks again about a fleet in which nothing is to be moved, its lists in another order each time, and later each time.
+// atRest asks again about a fleet in which nothing is to be moved, its lists in another order each
+// time, and later each time.
 func atRest(s *plan.Snapshot, now time.Time, runs int) error {
 	random := rand.New(rand.NewPCG(1, 2))
 	for run := range runs {
@@ -187,7 +203,13 @@ func (c *consolidations) consolidateTheirs(ctx context.Context, s *plan.Snapshot
 			return done, err
 		}
 		used := cpuTime() - cpu
-		done.Wall, done.CPU, done.Slowest, done.SlowestCPU = done.Wall+took, done.CPU+used, max(done.Slowest, took), max(done.SlowestCPU, used)
+		done.Wall, done.CPU, done.Slowest, done.SlowestCPU = done.Wall+took, done.CPU+used, max(
+			done.Slowest,
+			took,
+		), max(
+			done.SlowestCPU,
+			used,
+		)
 		if done.First == 0 {
 			done.First = took
 		}
@@ -210,8 +232,17 @@ func (c *consolidations) run(ctx context.Context, arguments []string, folder str
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return fmt.Errorf("making the report's folder: %w", err)
 	}
-	r := report.New(len(c.types), c.limit, c.workers, slices.DeleteFunc(slices.Clone(arguments), func(a string) bool { return strings.TrimLeft(a, "-") == "consolidation" }))
-	if err := os.WriteFile(filepath.Join(folder, "consolidation.md"), []byte(r.Consolidation(rows, c.rest)), 0o644); err != nil {
+	r := report.New(
+		len(c.types),
+		c.limit,
+		c.workers,
+		slices.DeleteFunc(
+			slices.Clone(arguments),
+			func(a string) bool { return strings.TrimLeft(a, "-") == "consolidation" },
+		),
+	)
+	if err := os.WriteFile(filepath.Join(folder, "consolidation.md"), []byte(r.Consolidation(rows, c.rest)),
+		0o644); err != nil {
 		return fmt.Errorf("writing the report: %w", err)
 	}
 	return nil

@@ -11,7 +11,8 @@ import (
 	"github.com/whittle-dev/whittle/testdata/peer/workload"
 )
 
-// TestBothConsolidate has both sides consolidate small fleets to their ends: Whittle for no more money.
+// TestBothConsolidate has both sides consolidate small fleets to their ends: Whittle for no more
+// money.
 func TestBothConsolidate(t *testing.T) {
 	types, err := workload.InstanceTypes()
 	if err != nil {
@@ -49,11 +50,13 @@ func TestBothConsolidate(t *testing.T) {
 func TestConsolidationWritesItsReport(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "results")
 	var out strings.Builder
-	if err := run(t.Context(), []string{"-consolidation", "-fleets", "over-provisioned", "-nodes", "3", "-rest", "2", "-out", folder}, &out); err != nil {
+	if err := run(t.Context(), []string{"-consolidation", "-fleets", "over-provisioned", "-nodes", "3", "-rest", "2",
+		"-out", folder}, &out); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(filepath.Join(folder, "consolidation.md"))
-	if err != nil || !strings.Contains(string(text), "| over-provisioned | 3 |") || !strings.Contains(string(text), "make bench-consolidation arguments=") {
+	if err != nil || !strings.Contains(string(text), "| over-provisioned | 3 |") ||
+		!strings.Contains(string(text), "make bench-consolidation arguments=") {
 		t.Errorf("%v, %s", err, text)
 	}
 	for _, arguments := range []string{"-consolidation -fleets none", "-consolidation -nodes 0"} {

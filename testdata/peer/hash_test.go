@@ -13,7 +13,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/nodeclass"
 )
 
-// TestNodePoolsHashAsKarpenters holds that a claim which moves in from Karpenter, or out to it, has not drifted by that.
+// TestNodePoolsHashAsKarpenters holds that a claim which moves in from Karpenter, or out to it, has
+// not drifted by that.
 func TestNodePoolsHashAsKarpenters(t *testing.T) {
 	if api.NodePoolHashVersion != karpenter.NodePoolHashVersion {
 		t.Errorf("version %s, Karpenter's is %s", api.NodePoolHashVersion, karpenter.NodePoolHashVersion)
@@ -28,7 +29,8 @@ func TestNodePoolsHashAsKarpenters(t *testing.T) {
 		`{"template": {"spec": {"taints": [{"key": "a", "effect": "NoSchedule"}, {"key": "b", "value": "c", "effect": "NoExecute"}],
 			"startupTaints": [{"key": "d", "effect": "PreferNoSchedule"}], "requirements": []}}}`,
 		`{"template": {"metadata": {"labels": {"a": "b"}, "annotations": {"c": "d"}}, "spec": {"taints": [{"key": "a", "effect": "NoSchedule"}],
-			"startupTaints": [{"key": "b", "effect": "NoSchedule"}], "requirements": [], "nodeClassRef": {"group": "g", "kind": "k", "name": "n"},
+			"startupTaints": [{"key": "b", "effect": "NoSchedule"}], "requirements": [],
+				"nodeClassRef": {"group": "g", "kind": "k", "name": "n"},
 			"terminationGracePeriod": "5m", "expireAfter": "1h"}}}`,
 		`{"template": {"spec": {"requirements": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"], "minValues": 1}]}},
 			"weight": 7, "limits": {"cpu": "10"}, "disruption": {"consolidateAfter": "1m", "budgets": [{"nodes": "5"}]}}`,
@@ -66,16 +68,20 @@ func TestEC2NodeClassesHashAsKarpenters(t *testing.T) {
 		`{"role": "nodes", "amiFamily": "AL2023", "amiSelectorTerms": [{"id": "ami-1"}], "userData": "x", "tags": {"a": "b", "c": "d"}, "context": "c",
 			"detailedMonitoring": true, "associatePublicIPAddress": false, "ipPrefixCount": 2, "instanceStorePolicy": "RAID0"}`,
 		`{"role": "nodes", "amiFamily": "AL2023", "kubelet": {"maxPods": 20, "podsPerCore": 2, "clusterDNS": ["10.0.0.10"], "systemReserved": {"cpu": "100m"},
-			"kubeReserved": {"memory": "1Gi"}, "evictionHard": {"memory.available": "5%"}, "evictionSoft": {"nodefs.available": "10%"},
-			"evictionSoftGracePeriod": {"nodefs.available": "1m"}, "evictionMaxPodGracePeriod": 60, "imageGCHighThresholdPercent": 80,
+			"kubeReserved": {"memory": "1Gi"}, "evictionHard": {"memory.available": "5%"},
+				"evictionSoft": {"nodefs.available": "10%"},
+			"evictionSoftGracePeriod": {"nodefs.available": "1m"}, "evictionMaxPodGracePeriod": 60,
+				"imageGCHighThresholdPercent": 80,
 			"imageGCLowThresholdPercent": 70, "cpuCFSQuota": false}}`,
 		`{"role": "nodes", "amiFamily": "AL2023", "kubelet": {}}`,
 		`{"role": "nodes", "amiFamily": "AL2023", "blockDeviceMappings": [{"deviceName": "/dev/xvda", "rootVolume": true, "ebs": {"volumeSize": "100Gi", "volumeType": "gp3",
-			"encrypted": true, "iops": 3000, "throughput": 125, "deleteOnTermination": true, "kmsKeyID": "k", "snapshotID": "snap-1", "volumeInitializationRate": 200}},
+			"encrypted": true, "iops": 3000, "throughput": 125, "deleteOnTermination": true, "kmsKeyID": "k",
+				"snapshotID": "snap-1", "volumeInitializationRate": 200}},
 			{"deviceName": "/dev/xvdb"}]}`,
 		`{"role": "nodes", "amiFamily": "AL2023", "metadataOptions": {"httpEndpoint": "enabled", "httpProtocolIPv6": "disabled", "httpPutResponseHopLimit": 1, "httpTokens": "required"}}`,
 		`{"role": "nodes", "amiFamily": "AL2023", "placementGroupSelector": {"name": "g"}, "cpuOptions": {"nestedVirtualization": "enabled"},
-			"networkInterfaces": [{"networkCardIndex": 0, "deviceIndex": 0, "interfaceType": "interface"}, {"networkCardIndex": 1, "deviceIndex": 1, "interfaceType": "efa-only"}],
+			"networkInterfaces": [{"networkCardIndex": 0, "deviceIndex": 0, "interfaceType": "interface"},
+				{"networkCardIndex": 1, "deviceIndex": 1, "interfaceType": "efa-only"}],
 			"detailedMonitoring": true, "context": "c",
 			"connectionTracking": {"tcpEstablishedTimeout": 300, "udpStreamTimeout": 120, "udpTimeout": 45}}`,
 	} {

@@ -1,5 +1,7 @@
-// Command peer plans the same snapshots with Karpenter's scheduler and with Whittle's planner, in one process, and writes what each took and came to as
-// a table (results.md) and a chart (chart.svg). With -consolidation it has both consolidate the same fleets, and writes consolidation.md.
+// Command peer plans the same snapshots with Karpenter's scheduler and with Whittle's planner, in
+// one process, and writes what each took and came to as a table (results.md) and a chart
+// (chart.svg). With -consolidation it has both consolidate the same fleets, and writes
+// consolidation.md.
 package main
 
 import (
@@ -33,31 +35,69 @@ func main() {
 // featurePods is how many pods the workloads of features have.
 const featurePods = 300
 
-// defaultBiggest is the most pods that a run without -full compares, which ends in about ten minutes on two cores.
+// defaultBiggest is the most pods that a run without -full compares, which ends in about ten
+// minutes on two cores.
 const defaultBiggest = 5000
 
-// defaultWorkers is what Karpenter's own settings come to: one for each cpu that its controller requests, which is one. On two cores more of them made it
-// slower, since they go on looking at nodes after one has been found.
+// defaultWorkers is what Karpenter's own settings come to: one for each cpu that its controller
+// requests, which is one. On two cores more of them made it slower, since they go on looking at
+// nodes after one has been found.
 const defaultWorkers = 1
 
 func run(ctx context.Context, arguments []string, out io.Writer) error {
 	flags := flag.NewFlagSet("peer", flag.ContinueOnError)
 	var (
-		names       = flags.String("workloads", "", "comma-separated `names` of the workloads; all without it ("+strings.Join(workloadNames(), ", ")+")")
-		sizes       = flags.String("sizes", "", fmt.Sprintf("comma-separated `numbers` of pods, of %v; those up to %d without it", workload.Sizes(), defaultBiggest))
-		capacity    = flags.String("capacity", "on-demand,spot", "`ways` to buy: on-demand (alone), spot (and on-demand), or both")
-		full        = flags.Bool("full", false, "compare all sizes; takes about ten minutes more")
-		limit       = flags.Duration("limit", time.Minute, "end Karpenter's search after this time, as its provisioner does after a minute")
-		workers     = flags.Int("karpenter-workers", defaultWorkers, "`goroutines` that Karpenter's scheduler tries nodes with")
-		repetitions = flags.Int("repetitions", 5, "plan with Whittle so many `times`, fewer if it takes longer than "+patience.String()+" in all; the median counts")
-		karpenters  = flags.Int("karpenter-repetitions", 1, "plan with Karpenter so many `times`; the median counts")
-		folder      = flags.String("out", "results", "`folder` for results.md and chart.svg; nothing is written if it is empty")
+		names = flags.String(
+			"workloads",
+			"",
+			"comma-separated `names` of the workloads; all without it ("+strings.Join(workloadNames(), ", ")+")",
+		)
+		sizes = flags.String(
+			"sizes",
+			"",
+			fmt.Sprintf("comma-separated `numbers` of pods, of %v; those up to %d without it", workload.Sizes(), defaultBiggest),
+		)
+		capacity = flags.String(
+			"capacity",
+			"on-demand,spot",
+			"`ways` to buy: on-demand (alone), spot (and on-demand), or both",
+		)
+		full  = flags.Bool("full", false, "compare all sizes; takes about ten minutes more")
+		limit = flags.Duration(
+			"limit",
+			time.Minute,
+			"end Karpenter's search after this time, as its provisioner does after a minute",
+		)
+		workers = flags.Int(
+			"karpenter-workers",
+			defaultWorkers,
+			"`goroutines` that Karpenter's scheduler tries nodes with",
+		)
+		repetitions = flags.Int(
+			"repetitions",
+			5,
+			"plan with Whittle so many `times`, fewer if it takes longer than "+patience.String()+" in all; the median counts",
+		)
+		karpenters = flags.Int("karpenter-repetitions", 1, "plan with Karpenter so many `times`; the median counts")
+		folder     = flags.String(
+			"out",
+			"results",
+			"`folder` for results.md and chart.svg; nothing is written if it is empty",
+		)
 		consolidate = flags.Bool("consolidation", false, "compare consolidation instead")
 		fleets      = flags.String("fleets", "", "with -consolidation: comma-separated `names` of the fleets; all without it")
 		nodes       = flags.String("nodes", "100,500,2000", "with -consolidation: comma-separated `numbers` of nodes")
-		deciding    = flags.Duration("deciding", time.Minute, "with -consolidation: end Karpenter's consolidation of a fleet after so much processor time")
-		rest        = flags.Int("rest", 10, "with -consolidation: ask Whittle so many `times` more about each fleet that it has found at rest")
-		verbose     = flags.Bool("v", false, "say why pods are left out")
+		deciding    = flags.Duration(
+			"deciding",
+			time.Minute,
+			"with -consolidation: end Karpenter's consolidation of a fleet after so much processor time",
+		)
+		rest = flags.Int(
+			"rest",
+			10,
+			"with -consolidation: ask Whittle so many `times` more about each fleet that it has found at rest",
+		)
+		verbose = flags.Bool("v", false, "say why pods are left out")
 	)
 	if err := flags.Parse(arguments); err != nil {
 		return err
@@ -96,7 +136,13 @@ func run(ctx context.Context, arguments []string, out io.Writer) error {
 		c := &consolidations{types: types, limit: *deciding, workers: *workers, rest: *rest, fleets: names, sizes: numbers}
 		return c.run(ctx, arguments, *folder, out)
 	}
-	c := &comparison{types: types, limit: *limit, workers: *workers, repetitions: *repetitions, karpenterRepetitions: *karpenters}
+	c := &comparison{
+		types:                types,
+		limit:                *limit,
+		workers:              *workers,
+		repetitions:          *repetitions,
+		karpenterRepetitions: *karpenters,
+	}
 	r := report.New(len(types), *limit, *workers, arguments)
 	for _, w := range workloads {
 		counts := numbers

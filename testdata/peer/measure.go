@@ -10,8 +10,8 @@ import (
 	"github.com/whittle-dev/whittle/testdata/peer/report"
 )
 
-// measure runs a function alone and says what it took of this process: wall time, cpu time of all threads, and heap allocations. The garbage of what ran
-// before is collected first.
+// measure runs a function alone and says what it took of this process: wall time, cpu time of all
+// threads, and heap allocations. The garbage of what ran before is collected first.
 func measure(run func()) report.Cost {
 	runtime.GC()
 	var before, after runtime.MemStats
@@ -20,10 +20,16 @@ func measure(run func()) report.Cost {
 	run()
 	wall, used := time.Since(start), cpuTime()-cpu
 	runtime.ReadMemStats(&after)
-	return report.Cost{Wall: wall, CPU: used, Allocations: after.Mallocs - before.Mallocs, Bytes: after.TotalAlloc - before.TotalAlloc}
+	return report.Cost{
+		Wall:        wall,
+		CPU:         used,
+		Allocations: after.Mallocs - before.Mallocs,
+		Bytes:       after.TotalAlloc - before.TotalAlloc,
+	}
 }
 
-// measureMemory is measure with the most memory that the process has meanwhile. What it gives back before has to be fetched again while the function runs, so that takes longer.
+// measureMemory is measure with the most memory that the process has meanwhile. What it gives back
+// before has to be fetched again while the function runs, so that takes longer.
 func measureMemory(run func()) report.Cost {
 	debug.FreeOSMemory()
 	end, most := make(chan struct{}), make(chan uint64)
@@ -34,7 +40,8 @@ func measureMemory(run func()) report.Cost {
 	return cost
 }
 
-// mostMemory is the most memory in bytes that the process has of its system, all that lay in it before too, looked at often until the end.
+// mostMemory is the most memory in bytes that the process has of its system, all that lay in it
+// before too, looked at often until the end.
 func mostMemory(end <-chan struct{}) uint64 {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	ticks := time.NewTicker(10 * time.Millisecond)

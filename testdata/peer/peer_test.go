@@ -13,8 +13,8 @@ import (
 	"github.com/whittle-dev/whittle/testdata/peer/workload"
 )
 
-// TestPlannersAgree has both planners place all pods of small snapshots, Whittle for no more money. A quarter of the instance types will do, with those that
-// the workloads ask for by name.
+// TestPlannersAgree has both planners place all pods of small snapshots, Whittle for no more money.
+// A quarter of the instance types will do, with those that the workloads ask for by name.
 func TestPlannersAgree(t *testing.T) {
 	types, err := workload.InstanceTypes()
 	if err != nil {
@@ -41,7 +41,13 @@ func TestPlannersAgree(t *testing.T) {
 					t.Errorf("left out: by Karpenter %v, by Whittle %v", row.LeftOutByKarpenter, row.LeftOutByWhittle)
 				}
 				if ours.PricePerHour > k.PricePerHour*(1+1e-9) {
-					t.Errorf("Whittle's %d nodes cost %g $/h, Karpenter's %d cost %g", ours.Nodes, ours.PricePerHour, k.Nodes, k.PricePerHour)
+					t.Errorf(
+						"Whittle's %d nodes cost %g $/h, Karpenter's %d cost %g",
+						ours.Nodes,
+						ours.PricePerHour,
+						k.Nodes,
+						k.PricePerHour,
+					)
 				}
 				if row.LowerBoundPerHour > k.PricePerHour*(1+1e-9) {
 					t.Errorf("Karpenter's nodes cost %g $/h, below the bound of %g", k.PricePerHour, row.LowerBoundPerHour)
@@ -57,7 +63,8 @@ func TestPlannersAgree(t *testing.T) {
 func TestRunWritesTheReport(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "results")
 	var out strings.Builder
-	if err := run(t.Context(), []string{"-workloads", "batch", "-sizes", "20", "-capacity", "spot", "-repetitions", "1", "-out", folder}, &out); err != nil {
+	if err := run(t.Context(), []string{"-workloads", "batch", "-sizes", "20", "-capacity", "spot", "-repetitions", "1",
+		"-out", folder}, &out); err != nil {
 		t.Fatal(err)
 	}
 	if lines := strings.Count(out.String(), "\n"); lines != 1 || !strings.HasPrefix(out.String(), "batch ") {
@@ -81,7 +88,8 @@ func TestRunRefusesBadFlags(t *testing.T) {
 		{"now", `unexpected argument "now"`},
 	} {
 		t.Run(test.arguments, func(t *testing.T) {
-			if err := run(t.Context(), strings.Fields(test.arguments), io.Discard); err == nil || !strings.Contains(err.Error(), test.want) {
+			if err := run(t.Context(), strings.Fields(test.arguments), io.Discard); err == nil ||
+				!strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}
 		})

@@ -15,7 +15,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// newClient serves the snapshot's objects from memory. The waiting pods are not among them: Karpenter is given those directly.
+// newClient serves the snapshot's objects from memory. The waiting pods are not among them:
+// Karpenter is given those directly.
 func newClient(s *plan.Snapshot) client.Client {
 	var objects []client.Object
 	for i := range s.Nodes {
@@ -42,13 +43,20 @@ func newClient(s *plan.Snapshot) client.Client {
 		objects = append(objects, &s.CSINodes[i])
 	}
 	return fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(objects...).
-		WithIndex(&corev1.Pod{}, "spec.nodeName", func(object client.Object) []string { return []string{object.(*corev1.Pod).Spec.NodeName} }).
+		WithIndex(&corev1.Pod{}, "spec.nodeName",
+			func(object client.Object) []string { return []string{object.(*corev1.Pod).Spec.NodeName} }).
 		WithInterceptorFuncs(interceptor.Funcs{Get: getVolumeByName}).Build()
 }
 
-// getVolumeByName asks for persistent volumes without a namespace. They have none, and an API server would ignore the one that Karpenter names; the
-// client in memory would look in it.
-func getVolumeByName(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+// getVolumeByName asks for persistent volumes without a namespace. They have none, and an API
+// server would ignore the one that Karpenter names; the client in memory would look in it.
+func getVolumeByName(
+	ctx context.Context,
+	c client.WithWatch,
+	key client.ObjectKey,
+	object client.Object,
+	options ...client.GetOption,
+) error {
 	if _, ok := object.(*corev1.PersistentVolume); ok {
 		key.Namespace = ""
 	}

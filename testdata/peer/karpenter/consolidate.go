@@ -20,10 +20,13 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// Consolidation is a cluster whose nodes Karpenter's own methods of disruption consolidate: emptiness, multi-node and single-node consolidation, in its controller's order, on its own picture
-// of the cluster. What they decide is carried out at once on that picture: a replacement becomes its cheapest offering, pods go where the method's simulation has put them. The
-// fifteen seconds that a decision is kept for before it is looked at again are left out, since nothing changes meanwhile. Budgets allow everything, and spot nodes may be replaced
-// by spot nodes, which is a feature that a user has to switch on.
+// Consolidation is a cluster whose nodes Karpenter's own methods of disruption consolidate:
+// emptiness, multi-node and single-node consolidation, in its controller's order, on its own
+// picture of the cluster. What they decide is carried out at once on that picture: a replacement
+// becomes its cheapest offering, pods go where the method's simulation has put them. The fifteen
+// seconds that a decision is kept for before it is looked at again are left out, since nothing
+// changes meanwhile. Budgets allow everything, and spot nodes may be replaced by spot nodes, which
+// is a feature that a user has to switch on.
 type Consolidation struct {
 	in       *Input
 	snapshot *plan.Snapshot
@@ -45,15 +48,26 @@ func NewConsolidation(ctx context.Context, s *plan.Snapshot, workers int) (*Cons
 		return nil, err
 	}
 	in.settings = &options.Options{
-		PreferencePolicy: in.settings.PreferencePolicy, MinValuesPolicy: in.settings.MinValuesPolicy, IgnoreDRARequests: true, CPURequests: int64(workers) * 1000,
+		PreferencePolicy: in.settings.PreferencePolicy, MinValuesPolicy: in.settings.MinValuesPolicy,
+		IgnoreDRARequests: true, CPURequests: int64(workers) * 1000,
 		FeatureGates: options.FeatureGates{ReservedCapacity: true, SpotToSpotConsolidation: true},
 	}
 	c := &Consolidation{in: in, snapshot: s, provider: &provider{instanceTypes: in.instanceTypes}}
-	c.memory = &memory{nodes: map[string]*corev1.Node{}, pods: map[string][]*corev1.Pod{}, namespaces: s.Namespaces, daemonSets: s.DaemonSets}
+	c.memory = &memory{
+		nodes:      map[string]*corev1.Node{},
+		pods:       map[string][]*corev1.Pod{},
+		namespaces: s.Namespaces,
+		daemonSets: s.DaemonSets,
+	}
 	for _, pool := range in.nodePools {
-		pool.Spec.Template.Spec.NodeClassRef = &karpenterv1.NodeClassReference{Group: "karpenter.kwok.sh", Kind: "KWOKNodeClass", Name: "default"}
+		pool.Spec.Template.Spec.NodeClassRef = &karpenterv1.NodeClassReference{
+			Group: "karpenter.kwok.sh",
+			Kind:  "KWOKNodeClass",
+			Name:  "default",
+		}
 		pool.Spec.Disruption.Budgets = []karpenterv1.Budget{{Nodes: "100%"}}
-		for _, condition := range []string{karpenterv1.ConditionTypeValidationSucceeded, karpenterv1.ConditionTypeNodeClassReady} {
+		for _, condition := range []string{karpenterv1.ConditionTypeValidationSucceeded,
+			karpenterv1.ConditionTypeNodeClassReady} {
 			pool.StatusConditions().SetTrue(condition)
 		}
 		c.memory.pools = append(c.memory.pools, pool)
@@ -68,7 +82,15 @@ func NewConsolidation(ctx context.Context, s *plan.Snapshot, workers int) (*Cons
 	}
 	provisioner := provisioning.NewProvisioner(c.memory, silent{}, c.provider, in.cluster, clock.RealClock{}, nil, nil)
 	c.queue = disruption.NewQueue(c.memory, silent{}, in.cluster, clock.RealClock{}, provisioner)
-	shared := disruption.MakeConsolidation(clock.RealClock{}, in.cluster, c.memory, provisioner, c.provider, silent{}, c.queue)
+	shared := disruption.MakeConsolidation(
+		clock.RealClock{},
+		in.cluster,
+		c.memory,
+		provisioner,
+		c.provider,
+		silent{},
+		c.queue,
+	)
 	c.methods = []disruption.Method{
 		disruption.NewEmptiness(shared, disruption.WithValidator(unchanged{})),
 		disruption.NewMultiNodeConsolidation(shared, disruption.WithValidator(unchanged{})),
@@ -114,7 +136,8 @@ func (c *Consolidation) bind(ctx context.Context, pod *corev1.Pod, node string) 
 	return nil
 }
 
-// Step has the methods decide once, and carries out what they have decided. It gives how long deciding took, and false if there is nothing more to do.
+// Step has the methods decide once, and carries out what they have decided. It gives how long
+// deciding took, and false if there is nothing more to do.
 func (c *Consolidation) Step(ctx context.Context) (took time.Duration, more bool, err error) {
 	ctx = c.in.context(ctx)
 	start := time.Now()
@@ -131,10 +154,22 @@ func (c *Consolidation) Step(ctx context.Context) (took time.Duration, more bool
 	return took, len(commands) > 0, nil
 }
 
-// decide goes through the methods as the controller does: the first that finds something ends the pass.
+// decide goes through the methods as the controller does: the first that finds something ends the
+// pass.
 func (c *Consolidation) decide(ctx context.Context) ([]disruption.Command, error) {
 	for _, method := range c.methods {
-		candidates, totals, err := disruption.GetCandidatesWithTotals(ctx, c.in.cluster, c.memory, silent{}, clock.RealClock{}, c.provider, method.ShouldDisrupt, method.Class(), c.queue, nil)
+		candidates, totals, err := disruption.GetCandidatesWithTotals(
+			ctx,
+			c.in.cluster,
+			c.memory,
+			silent{},
+			clock.RealClock{},
+			c.provider,
+			method.ShouldDisrupt,
+			method.Class(),
+			c.queue,
+			nil,
+		)
 		if err != nil {
 			return nil, fmt.Errorf("finding candidates: %w", err)
 		}
@@ -144,7 +179,15 @@ func (c *Consolidation) decide(ctx context.Context) ([]disruption.Command, error
 		if setter, ok := method.(disruption.NodePoolTotalsSetter); ok {
 			setter.SetNodePoolTotals(totals)
 		}
-		budgets, err := disruption.BuildDisruptionBudgetMapping(ctx, c.in.cluster, clock.RealClock{}, c.memory, c.provider, silent{}, method.Reason())
+		budgets, err := disruption.BuildDisruptionBudgetMapping(
+			ctx,
+			c.in.cluster,
+			clock.RealClock{},
+			c.memory,
+			c.provider,
+			silent{},
+			method.Reason(),
+		)
 		if err != nil {
 			return nil, fmt.Errorf("counting budgets: %w", err)
 		}
@@ -200,8 +243,13 @@ func (c *Consolidation) carryOut(ctx context.Context, command *disruption.Comman
 	return nil
 }
 
-// launch makes a replacement, which becomes the cheapest offering that it allows, and binds its pods.
-func (c *Consolidation) launch(ctx context.Context, claim *provisioningscheduling.NodeClaim, waiting map[types.UID]*corev1.Pod) error {
+// launch makes a replacement, which becomes the cheapest offering that it allows, and binds its
+// pods.
+func (c *Consolidation) launch(
+	ctx context.Context,
+	claim *provisioningscheduling.NodeClaim,
+	waiting map[types.UID]*corev1.Pod,
+) error {
 	chosen, err := price(claim)
 	if err != nil {
 		return err
@@ -209,7 +257,13 @@ func (c *Consolidation) launch(ctx context.Context, claim *provisioningschedulin
 	t, offering := find(c.snapshot.InstanceTypes[chosen.NodePool], &chosen)
 	c.serial++
 	c.Launched++
-	made := consolidationtest.Node(fmt.Sprintf("replacement-%05d", c.serial), chosen.NodePool, t, offering, time.Now().Add(-time.Hour))
+	made := consolidationtest.Node(
+		fmt.Sprintf("replacement-%05d", c.serial),
+		chosen.NodePool,
+		t,
+		offering,
+		time.Now().Add(-time.Hour),
+	)
 	for _, pod := range claim.Pods {
 		made.Pods = append(made.Pods, *waiting[pod.UID])
 		delete(waiting, pod.UID)
@@ -220,7 +274,9 @@ func (c *Consolidation) launch(ctx context.Context, claim *provisioningschedulin
 func find(list []catalog.InstanceType, chosen *NodeClaim) (*catalog.InstanceType, *catalog.Offering) {
 	for i := range list {
 		for j := range list[i].Offerings {
-			if o := &list[i].Offerings[j]; list[i].Name == chosen.InstanceType && o.Zone == chosen.Zone && o.CapacityType == chosen.CapacityType && o.Price == chosen.PricePerHour {
+			if o := &list[i].Offerings[j]; list[i].Name == chosen.InstanceType && o.Zone == chosen.Zone &&
+				o.CapacityType == chosen.CapacityType &&
+				o.Price == chosen.PricePerHour {
 				return &list[i], o
 			}
 		}
@@ -236,7 +292,8 @@ func (c *Consolidation) PricePerHour() float64 {
 			if t.Name != node.Labels[corev1.LabelInstanceTypeStable] {
 				continue
 			}
-			if dollars, known := t.OfferingPrice(node.Labels[corev1.LabelTopologyZone], node.Labels[karpenterv1.CapacityTypeLabelKey]); known {
+			if dollars, known := t.OfferingPrice(node.Labels[corev1.LabelTopologyZone],
+				node.Labels[karpenterv1.CapacityTypeLabelKey]); known {
 				sum += dollars
 			}
 		}

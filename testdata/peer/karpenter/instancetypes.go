@@ -14,8 +14,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// InstanceTypes converts instance types one to one: requirements, capacity, overhead, and offerings with price and availability. What Karpenter computes
-// of a type once and keeps is computed here, so that no plan pays for it.
+// InstanceTypes converts instance types one to one: requirements, capacity, overhead, and offerings
+// with price and availability. What Karpenter computes of a type once and keeps is computed here,
+// so that no plan pays for it.
 func InstanceTypes(types []catalog.InstanceType) []*cloudprovider.InstanceType {
 	result := make([]*cloudprovider.InstanceType, len(types))
 	for i := range types {
@@ -30,8 +31,9 @@ func instanceType(t *catalog.InstanceType) *cloudprovider.InstanceType {
 		Name: t.Name, Requirements: requirements(t.Requirements), Capacity: t.Capacity.DeepCopy(),
 		Overhead: &cloudprovider.InstanceTypeOverhead{KubeReserved: overhead(t)},
 	}
-	// Karpenter looks at a type's offerings in turn until one will do. By zone, with on-demand first, that is the first one in nearly all cases; by price, a
-	// pool that is for on-demand alone would have it look at all of spot's first.
+	// Karpenter looks at a type's offerings in turn until one will do. By zone, with on-demand first,
+	// that is the first one in nearly all cases; by price, a pool that is for on-demand alone would
+	// have it look at all of spot's first.
 	offerings := slices.SortedFunc(slices.Values(t.Offerings), func(a, b catalog.Offering) int {
 		return cmp.Or(cmp.Compare(a.Zone, b.Zone), cmp.Compare(a.CapacityType, b.CapacityType))
 	})
@@ -41,7 +43,8 @@ func instanceType(t *catalog.InstanceType) *cloudprovider.InstanceType {
 	return converted
 }
 
-// overhead is what of the capacity nothing may be placed on. Karpenter takes it off the capacity again to get at the allocatable resources.
+// overhead is what of the capacity nothing may be placed on. Karpenter takes it off the capacity
+// again to get at the allocatable resources.
 func overhead(t *catalog.InstanceType) corev1.ResourceList {
 	list := corev1.ResourceList{}
 	for name, capacity := range t.Capacity {
@@ -63,17 +66,31 @@ func offering(o *catalog.Offering) *cloudprovider.Offering {
 	if o.ReservationID != "" {
 		all.Add(scheduling.In(api.LabelCapacityReservationID, o.ReservationID))
 	} else {
-		all.Add(scheduling.DoesNotExist(api.LabelCapacityReservationID), scheduling.DoesNotExist(api.LabelCapacityReservationType),
+		all.Add(scheduling.DoesNotExist(api.LabelCapacityReservationID),
+			scheduling.DoesNotExist(api.LabelCapacityReservationType),
 			scheduling.DoesNotExist(api.LabelCapacityReservationInterruptible))
 	}
-	return &cloudprovider.Offering{Requirements: requirements(all), Price: o.Price, Available: o.Available, ReservationCapacity: o.ReservationCapacity}
+	return &cloudprovider.Offering{
+		Requirements:        requirements(all),
+		Price:               o.Price,
+		Available:           o.Available,
+		ReservationCapacity: o.ReservationCapacity,
+	}
 }
 
 func requirements(rs scheduling.Requirements) karpenterscheduling.Requirements {
 	var terms []karpenterv1.NodeSelectorRequirementWithMinValues
 	for _, key := range rs.Keys() {
 		for _, term := range rs[key].Terms() {
-			terms = append(terms, karpenterv1.NodeSelectorRequirementWithMinValues{Key: term.Key, Operator: term.Operator, Values: term.Values, MinValues: term.MinValues})
+			terms = append(
+				terms,
+				karpenterv1.NodeSelectorRequirementWithMinValues{
+					Key:       term.Key,
+					Operator:  term.Operator,
+					Values:    term.Values,
+					MinValues: term.MinValues,
+				},
+			)
 		}
 	}
 	return karpenterscheduling.NewNodeSelectorRequirementsWithMinValues(terms...)

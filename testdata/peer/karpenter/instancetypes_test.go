@@ -16,11 +16,17 @@ import (
 
 // allTypes are all real instance types, exotic ones included, some with capacity reservations.
 func allTypes(t *testing.T) []catalog.InstanceType {
-	types := catalog.Resolve(catalogtest.Snapshot(t), catalogtest.NodeClass("default"), catalog.Observed{}, catalogtest.Now)
+	types := catalog.Resolve(
+		catalogtest.Snapshot(t),
+		catalogtest.NodeClass("default"),
+		catalog.Observed{},
+		catalogtest.Now,
+	)
 	for i := range types {
 		if i%100 == 0 {
 			types[i].Offerings = append(types[i].Offerings, catalog.Offering{
-				CapacityType: api.CapacityTypeReserved, Zone: "us-east-1a", ZoneID: "use1-az1", ReservationID: "cr-1", ReservationCapacity: 3, Price: 1e-6, Available: true,
+				CapacityType: api.CapacityTypeReserved, Zone: "us-east-1a", ZoneID: "use1-az1", ReservationID: "cr-1",
+				ReservationCapacity: 3, Price: 1e-6, Available: true,
 			})
 		}
 	}
@@ -89,7 +95,8 @@ func TestInstanceTypesKeepOfferings(t *testing.T) {
 			if o.Requirements.Get(api.LabelCapacityReservationID).Operator() == corev1.NodeSelectorOpIn {
 				reservation = o.ReservationID()
 			}
-			got[offer{o.CapacityType(), o.Zone(), o.Requirements.Get(api.LabelTopologyZoneID).Any(), reservation, o.ReservationCapacity, o.Price, o.Available}]++
+			got[offer{o.CapacityType(), o.Zone(), o.Requirements.Get(api.LabelTopologyZoneID).Any(), reservation,
+				o.ReservationCapacity, o.Price, o.Available}]++
 		}
 		if !maps.Equal(got, want) {
 			t.Errorf("%s: offerings %v became %v", k.Name, want, got)
@@ -97,11 +104,13 @@ func TestInstanceTypesKeepOfferings(t *testing.T) {
 	}
 }
 
-// TestLabelsAreKnown asks for labels that only the provider for AWS has: Karpenter must not take a new node to lack them.
+// TestLabelsAreKnown asks for labels that only the provider for AWS has: Karpenter must not take a
+// new node to lack them.
 func TestLabelsAreKnown(t *testing.T) {
 	for _, key := range api.WellKnownLabels() {
 		wanted := karpenterscheduling.NewRequirements(karpenterscheduling.NewRequirement(key, corev1.NodeSelectorOpIn, "x"))
-		if err := karpenterscheduling.NewRequirements().Compatible(wanted, karpenterscheduling.AllowUndefinedWellKnownLabels); err != nil {
+		if err := karpenterscheduling.NewRequirements().Compatible(wanted,
+			karpenterscheduling.AllowUndefinedWellKnownLabels); err != nil {
 			t.Error(err)
 		}
 	}

@@ -8,12 +8,16 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// Karpenter's core knows no cloud. A provider tells it of its labels through variables of Karpenter's packages, before anything else runs; this is what
-// the one for AWS tells.
+// Karpenter's core knows no cloud. A provider tells it of its labels through variables of
+// Karpenter's packages, before anything else runs; this is what the one for AWS tells.
 func init() {
 	karpenterv1.WellKnownLabels.Insert(api.WellKnownLabels()...)
 	karpenterv1.RestrictedLabelDomains.Insert(api.AWSGroup)
 	karpenterv1.NormalizedLabels[api.LabelTopologyZoneEBS] = corev1.LabelTopologyZone
 	cloudprovider.ReservationIDLabel = api.LabelCapacityReservationID
-	cloudprovider.ReservedCapacityLabels.Insert(api.LabelCapacityReservationID, api.LabelCapacityReservationType, api.LabelCapacityReservationInterruptible)
+	cloudprovider.ReservedCapacityLabels.Insert(
+		api.LabelCapacityReservationID,
+		api.LabelCapacityReservationType,
+		api.LabelCapacityReservationInterruptible,
+	)
 }

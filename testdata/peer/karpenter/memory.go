@@ -16,8 +16,9 @@ import (
 	karpenterv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
-// memory serves the objects of a cluster as the controller's cache does: copies, and pods by their node's name without looking at all the others. What it does not have
-// is empty. Karpenter's methods of disruption read through it a great deal, and the client for tests takes its time.
+// memory serves the objects of a cluster as the controller's cache does: copies, and pods by their
+// node's name without looking at all the others. What it does not have is empty. Karpenter's
+// methods of disruption read through it a great deal, and the client for tests takes its time.
 type memory struct {
 	client.Client
 	pools      []*karpenterv1.NodePool
@@ -79,7 +80,8 @@ func (m *memory) List(_ context.Context, list client.ObjectList, options ...clie
 func (m *memory) listPods(list *corev1.PodList, asked *client.ListOptions) {
 	add := func(pods []*corev1.Pod) {
 		for _, pod := range pods {
-			if (asked.Namespace == "" || pod.Namespace == asked.Namespace) && (asked.LabelSelector == nil || asked.LabelSelector.Matches(labels.Set(pod.Labels))) {
+			if (asked.Namespace == "" || pod.Namespace == asked.Namespace) &&
+				(asked.LabelSelector == nil || asked.LabelSelector.Matches(labels.Set(pod.Labels))) {
 				list.Items = append(list.Items, *pod.DeepCopy())
 			}
 		}

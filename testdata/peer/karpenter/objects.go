@@ -13,7 +13,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// nodePools converts node pools and puts them into the order in which Karpenter tries them. Static ones are left out, as its provisioner does.
+// nodePools converts node pools and puts them into the order in which Karpenter tries them. Static
+// ones are left out, as its provisioner does.
 func nodePools(pools []api.NodePool) ([]*karpenterv1.NodePool, error) {
 	var result []*karpenterv1.NodePool
 	for i := range pools {
@@ -46,7 +47,8 @@ func convert(from, to any) error {
 	return json.Unmarshal(text, to)
 }
 
-// daemonSetPods are the pods that a new node gets from the daemon sets, made from the templates since none runs yet.
+// daemonSetPods are the pods that a new node gets from the daemon sets, made from the templates
+// since none runs yet.
 func daemonSetPods(sets []appsv1.DaemonSet) []*corev1.Pod {
 	var pods []*corev1.Pod
 	for i := range sets {

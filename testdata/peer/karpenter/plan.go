@@ -26,7 +26,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// Input is a snapshot as Karpenter holds it in memory when a pass of its provisioner begins. Planning changes it: each plan takes a new one.
+// Input is a snapshot as Karpenter holds it in memory when a pass of its provisioner begins.
+// Planning changes it: each plan takes a new one.
 type Input struct {
 	kubeClient    client.Client
 	cluster       *state.Cluster
@@ -40,8 +41,9 @@ type Input struct {
 	ignored       map[string]string
 }
 
-// NewInput converts a snapshot. Workers is how many goroutines Karpenter's scheduler tries nodes with; its chart sets one for each CPU that the
-// controller requests. The error names the object that cannot be converted.
+// NewInput converts a snapshot. Workers is how many goroutines Karpenter's scheduler tries nodes
+// with; its chart sets one for each CPU that the controller requests. The error names the object
+// that cannot be converted.
 func NewInput(ctx context.Context, s *plan.Snapshot, workers int) (*Input, error) {
 	in, err := newInput(s, workers)
 	if err != nil {
@@ -59,13 +61,18 @@ func NewInput(ctx context.Context, s *plan.Snapshot, workers int) (*Input, error
 // newInput is an input that has no cluster yet, nor pods.
 func newInput(s *plan.Snapshot, workers int) (*Input, error) {
 	in := &Input{
-		instanceTypes: map[string][]*cloudprovider.InstanceType{}, volumes: map[types.UID][]karpenterscheduling.Requirements{},
-		daemonPods: daemonSetPods(s.DaemonSets), ignored: map[string]string{},
+		instanceTypes: map[string][]*cloudprovider.InstanceType{},
+		volumes:       map[types.UID][]karpenterscheduling.Requirements{},
+		daemonPods:    daemonSetPods(s.DaemonSets), ignored: map[string]string{},
 		settings: &options.Options{
-			PreferencePolicy: options.PreferencePolicyRespect, MinValuesPolicy: options.MinValuesPolicyStrict, IgnoreDRARequests: true,
-			FeatureGates: options.FeatureGates{ReservedCapacity: true},
+			PreferencePolicy: options.PreferencePolicyRespect, MinValuesPolicy: options.MinValuesPolicyStrict,
+			IgnoreDRARequests: true,
+			FeatureGates:      options.FeatureGates{ReservedCapacity: true},
 		},
-		scheduler: []provisioning.Options{provisioning.DisableReservedCapacityFallback, provisioning.NumConcurrentReconciles(workers)},
+		scheduler: []provisioning.Options{
+			provisioning.DisableReservedCapacityFallback,
+			provisioning.NumConcurrentReconciles(workers),
+		},
 	}
 	if s.PreferencePolicy == plan.PreferencesIgnored {
 		in.settings.PreferencePolicy = options.PreferencePolicyIgnore
@@ -83,7 +90,8 @@ func newInput(s *plan.Snapshot, workers int) (*Input, error) {
 	return in, nil
 }
 
-// addInstanceTypes converts each list once: pools that share one share it here too, as pools of one node class do with Karpenter.
+// addInstanceTypes converts each list once: pools that share one share it here too, as pools of one
+// node class do with Karpenter.
 func (in *Input) addInstanceTypes(s *plan.Snapshot) {
 	converted := map[*catalog.InstanceType][]*cloudprovider.InstanceType{}
 	for _, pool := range in.nodePools {
@@ -98,7 +106,8 @@ func (in *Input) addInstanceTypes(s *plan.Snapshot) {
 	}
 }
 
-// addPods takes the pods that Karpenter's provisioner would give to its scheduler; those whose volumes cannot be had it ignores.
+// addPods takes the pods that Karpenter's provisioner would give to its scheduler; those whose
+// volumes cannot be had it ignores.
 func (in *Input) addPods(ctx context.Context, pods []corev1.Pod) {
 	topology := provisioning.NewVolumeTopology(in.kubeClient)
 	for i := range pods {
@@ -131,9 +140,11 @@ type Plan struct {
 	NodeClaims []NodeClaim
 	// Placed counts the pods with a place, on these nodes or on existing ones.
 	Placed int
-	// LeftOut has Karpenter's reason for each pod without a place that it looked at, by namespace/name.
+	// LeftOut has Karpenter's reason for each pod without a place that it looked at, by
+	// namespace/name.
 	LeftOut map[string]string
-	// TimedOut says that the time limit ended the search: the rest of the pods have been left for a later pass.
+	// TimedOut says that the time limit ended the search: the rest of the pods have been left for a
+	// later pass.
 	TimedOut bool
 }
 
@@ -141,7 +152,8 @@ type Plan struct {
 type NodeClaim struct {
 	NodePool string
 	Pods     []string
-	// InstanceType, Zone and CapacityType are those of the cheapest available offering that the claim allows.
+	// InstanceType, Zone and CapacityType are those of the cheapest available offering that the claim
+	// allows.
 	InstanceType, Zone, CapacityType string
 	// PricePerHour is that offering's, in US dollars.
 	PricePerHour float64
@@ -156,17 +168,38 @@ func (p *Plan) PricePerHour() float64 {
 	return sum
 }
 
-// Solve does a pass's planning: Karpenter counts topologies, prepares its scheduler and lets it run, for at most the time limit. Results comes out raw so
-// that turning it into a Plan is not part of what a caller measures.
+// Solve does a pass's planning: Karpenter counts topologies, prepares its scheduler and lets it
+// run, for at most the time limit. Results comes out raw so that turning it into a Plan is not part
+// of what a caller measures.
 func (in *Input) Solve(ctx context.Context, limit time.Duration) (*Results, error) {
 	ctx = in.context(ctx)
 	nodes := in.cluster.DeepCopyNodes().Active()
-	topology, err := provisioning.NewTopology(ctx, in.kubeClient, in.cluster, nodes, in.nodePools, in.instanceTypes, in.pods, in.scheduler...)
+	topology, err := provisioning.NewTopology(
+		ctx,
+		in.kubeClient,
+		in.cluster,
+		nodes,
+		in.nodePools,
+		in.instanceTypes,
+		in.pods,
+		in.scheduler...)
 	if err != nil {
 		return nil, fmt.Errorf("counting topologies: %w", err)
 	}
-	scheduler := provisioning.NewScheduler(ctx, in.kubeClient, in.nodePools, in.cluster, nodes, topology, in.instanceTypes, in.daemonPods, silent{},
-		clock.RealClock{}, in.volumes, nil, in.scheduler...)
+	scheduler := provisioning.NewScheduler(
+		ctx,
+		in.kubeClient,
+		in.nodePools,
+		in.cluster,
+		nodes,
+		topology,
+		in.instanceTypes,
+		in.daemonPods,
+		silent{},
+		clock.RealClock{},
+		in.volumes,
+		nil,
+		in.scheduler...)
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	results, err := scheduler.Solve(limited, in.pods)
@@ -217,7 +250,8 @@ func price(claim *provisioning.NodeClaim) (NodeClaim, error) {
 	for _, t := range claim.InstanceTypeOptions {
 		for _, o := range t.Offerings.Available().Compatible(claim.Requirements) {
 			if o.Price < result.PricePerHour || o.Price == result.PricePerHour && t.Name < result.InstanceType {
-				result.InstanceType, result.Zone, result.CapacityType, result.PricePerHour = t.Name, o.Zone(), o.CapacityType(), o.Price
+				result.InstanceType, result.Zone, result.CapacityType, result.PricePerHour = t.Name, o.Zone(), o.CapacityType(),
+					o.Price
 			}
 		}
 	}

@@ -60,14 +60,22 @@ func TestClaimsArePricedAtTheirCheapestOffering(t *testing.T) {
 		if claim.CapacityType != api.CapacityTypeOnDemand || claim.NodePool != "default" {
 			t.Errorf("a claim of %q is %s", claim.NodePool, claim.CapacityType)
 		}
-		if want := prices[[3]string{claim.InstanceType, claim.Zone, claim.CapacityType}]; claim.PricePerHour != want || want == 0 {
+		if want := prices[[3]string{claim.InstanceType, claim.Zone, claim.CapacityType}]; claim.PricePerHour != want ||
+			want == 0 {
 			t.Errorf("%s in %s costs %g, not %g", claim.InstanceType, claim.Zone, want, claim.PricePerHour)
 		}
 		sum += claim.PricePerHour
 		pods += len(claim.Pods)
 	}
 	if pods != 60 || p.Placed != 60 || sum != p.PricePerHour() || p.TimedOut {
-		t.Errorf("%d pods on claims, %d placed, price %g of %g, timed out %t", pods, p.Placed, p.PricePerHour(), sum, p.TimedOut)
+		t.Errorf(
+			"%d pods on claims, %d placed, price %g of %g, timed out %t",
+			pods,
+			p.Placed,
+			p.PricePerHour(),
+			sum,
+			p.TimedOut,
+		)
 	}
 }
 
@@ -78,7 +86,8 @@ func TestTheLimitEndsTheSearch(t *testing.T) {
 	}
 }
 
-// TestExistingNodesTakePods: a pod that only a running node can hold (it asks for its host name) finds it, and none is launched.
+// TestExistingNodesTakePods: a pod that only a running node can hold (it asks for its host name)
+// finds it, and none is launched.
 func TestExistingNodesTakePods(t *testing.T) {
 	s := snapshot(t, "existing nodes")
 	s.Pods = s.Pods[4:5]
@@ -88,7 +97,8 @@ func TestExistingNodesTakePods(t *testing.T) {
 	}
 }
 
-// TestClaimsOnTheirWayTakePods: with all joined nodes gone, those that have only been launched are left.
+// TestClaimsOnTheirWayTakePods: with all joined nodes gone, those that have only been launched are
+// left.
 func TestClaimsOnTheirWayTakePods(t *testing.T) {
 	s := snapshot(t, "existing nodes")
 	var launched []plan.Node

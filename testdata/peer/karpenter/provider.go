@@ -10,15 +10,19 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 )
 
-// provider is a cloud that offers the instance types of a snapshot and launches nothing: what Karpenter decides is carried out by who drives it. Its node class is that of
-// Karpenter's own simulated cloud, the only one that its core module has beside its tests.
+// provider is a cloud that offers the instance types of a snapshot and launches nothing: what
+// Karpenter decides is carried out by who drives it. Its node class is that of Karpenter's own
+// simulated cloud, the only one that its core module has beside its tests.
 type provider struct {
 	instanceTypes map[string][]*cloudprovider.InstanceType
 }
 
 var errLaunchesNothing = errors.New("this provider launches and ends nothing")
 
-func (p *provider) GetInstanceTypes(_ context.Context, pool *karpenterv1.NodePool) ([]*cloudprovider.InstanceType, error) {
+func (p *provider) GetInstanceTypes(
+	_ context.Context,
+	pool *karpenterv1.NodePool,
+) ([]*cloudprovider.InstanceType, error) {
 	return p.instanceTypes[pool.Name], nil
 }
 

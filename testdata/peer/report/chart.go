@@ -14,12 +14,14 @@ const (
 	plotHeight  = 220
 	speedTop    = 76
 	priceTop    = 424
-	// leastPlotWidth is for few groups; many have groupWidth each, which four bars need for their numbers.
+	// leastPlotWidth is for few groups; many have groupWidth each, which four bars need for their
+	// numbers.
 	leastPlotWidth = 880
 	groupWidth     = 100
 )
 
-// chartStyle uses greys and colours that stand out against white and against black, for viewers that say nothing of what they prefer.
+// chartStyle uses greys and colours that stand out against white and against black, for viewers
+// that say nothing of what they prefer.
 const chartStyle = `<style>
 text{font:12px system-ui,sans-serif;fill:#768390}
 .title{font-size:15px;font-weight:600}
@@ -36,14 +38,19 @@ text{font:12px system-ui,sans-serif;fill:#768390}
 </style>
 `
 
-// Chart draws, for the workloads that come in sizes, how many times faster Whittle is (on a logarithmic scale) and both planners' prices relative
-// to the lower bound. Equal reports give equal charts.
+// Chart draws, for the workloads that come in sizes, how many times faster Whittle is (on a
+// logarithmic scale) and both planners' prices relative to the lower bound. Equal reports give
+// equal charts.
 func (r *Report) Chart() string {
 	groups := chartGroups(r.rows(false))
 	var b strings.Builder
 	width := max(leastPlotWidth, groupWidth*len(groups))
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" aria-label="Speed and price of Whittle's planner and Karpenter's scheduler">`+"\n",
-		plotLeft+width+plotMargin, chartHeight)
+	fmt.Fprintf(
+		&b,
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" aria-label="Speed and price of Whittle's planner and Karpenter's scheduler">`+"\n",
+		plotLeft+width+plotMargin,
+		chartHeight,
+	)
 	b.WriteString(chartStyle)
 	drawSpeed(&b, groups, width)
 	drawPrice(&b, groups, width)
@@ -87,13 +94,21 @@ func class(planner string, row *Row) string {
 }
 
 func drawSpeed(b *strings.Builder, groups []chartGroup, width int) {
-	title(b, speedTop, "How many times faster Whittle plans (logarithmic)", [][2]string{{"whittle", "on-demand"}, {"whittle spot", "spot and on-demand"}})
+	title(
+		b,
+		speedTop,
+		"How many times faster Whittle plans (logarithmic)",
+		[][2]string{{"whittle", "on-demand"}, {"whittle spot", "spot and on-demand"}},
+	)
 	bars := make([][]bar, len(groups))
 	least, most := 1.0, 10.0
 	for i := range groups {
 		for _, row := range groups[i].rows {
 			speed := row.speed()
-			bars[i] = append(bars[i], bar{speed, class("whittle", row), strings.TrimSpace(over(median(row.Karpenter).TimedOut)) + times(speed)})
+			bars[i] = append(
+				bars[i],
+				bar{speed, class("whittle", row), strings.TrimSpace(over(median(row.Karpenter).TimedOut)) + times(speed)},
+			)
 			least, most = min(least, speed), max(most, speed)
 		}
 	}
@@ -107,7 +122,10 @@ func drawSpeed(b *strings.Builder, groups []chartGroup, width int) {
 
 func drawPrice(b *strings.Builder, groups []chartGroup, width int) {
 	title(b, priceTop, "Price of the fleet, relative to the lower bound", [][2]string{
-		{"whittle", "Whittle, on-demand"}, {"whittle spot", "with spot"}, {"karpenter", "Karpenter, on-demand"}, {"karpenter spot", "with spot"},
+		{
+			"whittle",
+			"Whittle, on-demand",
+		}, {"whittle spot", "with spot"}, {"karpenter", "Karpenter, on-demand"}, {"karpenter spot", "with spot"},
 	})
 	bars := make([][]bar, len(groups))
 	most := 1.5
@@ -140,7 +158,16 @@ func title(b *strings.Builder, top int, text string, legend [][2]string) {
 	fmt.Fprintf(b, `<text class="title" x="%d" y="%d">%s</text>`+"\n", plotLeft, top-46, escape(text))
 	x := plotLeft
 	for _, entry := range legend {
-		fmt.Fprintf(b, `<rect class="%s" x="%d" y="%d" width="12" height="12" rx="2"/><text x="%d" y="%d">%s</text>`+"\n", entry[0], x, top-34, x+18, top-24, escape(entry[1]))
+		fmt.Fprintf(
+			b,
+			`<rect class="%s" x="%d" y="%d" width="12" height="12" rx="2"/><text x="%d" y="%d">%s</text>`+"\n",
+			entry[0],
+			x,
+			top-34,
+			x+18,
+			top-24,
+			escape(entry[1]),
+		)
 		x += 36 + 7*len(entry[1])
 	}
 }
@@ -151,11 +178,30 @@ func line(b *strings.Builder, top, width int, height float64, one bool, label st
 	if one {
 		style = "one"
 	}
-	fmt.Fprintf(b, `<line class="%s" x1="%d" x2="%d" y1="%.1f" y2="%.1f"/><text class="end" x="%d" y="%.1f">%s</text>`+"\n", style, plotLeft, plotLeft+width, y, y, plotLeft-8, y+4, label)
+	fmt.Fprintf(
+		b,
+		`<line class="%s" x1="%d" x2="%d" y1="%.1f" y2="%.1f"/><text class="end" x="%d" y="%.1f">%s</text>`+"\n",
+		style,
+		plotLeft,
+		plotLeft+width,
+		y,
+		y,
+		plotLeft-8,
+		y+4,
+		label,
+	)
 }
 
-// drawBars draws each group's bars from the base value to their own, with the group's name underneath.
-func drawBars(b *strings.Builder, top, width int, groups []chartGroup, bars [][]bar, base float64, scale func(float64) float64) {
+// drawBars draws each group's bars from the base value to their own, with the group's name
+// underneath.
+func drawBars(
+	b *strings.Builder,
+	top, width int,
+	groups []chartGroup,
+	bars [][]bar,
+	base float64,
+	scale func(float64) float64,
+) {
 	if len(groups) == 0 {
 		return
 	}
@@ -170,12 +216,28 @@ func drawBars(b *strings.Builder, top, width int, groups []chartGroup, bars [][]
 			low, high := position(base), position(base)
 			if bar.value > 0 {
 				high = position(bar.value)
-				fmt.Fprintf(b, `<rect class="%s" x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="2"/>`, bar.class, x+1, min(low, high), each-2, math.Abs(low-high))
+				fmt.Fprintf(
+					b,
+					`<rect class="%s" x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="2"/>`,
+					bar.class,
+					x+1,
+					min(low, high),
+					each-2,
+					math.Abs(low-high),
+				)
 			}
 			fmt.Fprintf(b, `<text class="value" x="%.1f" y="%.1f">%s</text>`+"\n", x+each/2, min(low, high)-4, escape(bar.label))
 		}
-		fmt.Fprintf(b, `<text class="middle" x="%.1f" y="%d">%s</text><text class="middle" x="%.1f" y="%d">%s pods</text>`+"\n",
-			left+across/2, top+plotHeight+18, escape(groups[i].workload), left+across/2, top+plotHeight+34, count(uint64(groups[i].pods)))
+		fmt.Fprintf(
+			b,
+			`<text class="middle" x="%.1f" y="%d">%s</text><text class="middle" x="%.1f" y="%d">%s pods</text>`+"\n",
+			left+across/2,
+			top+plotHeight+18,
+			escape(groups[i].workload),
+			left+across/2,
+			top+plotHeight+34,
+			count(uint64(groups[i].pods)),
+		)
 	}
 }
 

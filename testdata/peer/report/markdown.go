@@ -9,7 +9,13 @@ import (
 func (r *Report) Markdown() string {
 	var b strings.Builder
 	b.WriteString("# Karpenter's scheduler and Whittle's planner on the same snapshots\n\n")
-	fmt.Fprintf(&b, "The run used %s, Karpenter %s as a library, and Kubernetes libraries %s.\n", r.Machine, r.Karpenter, r.Kubernetes)
+	fmt.Fprintf(
+		&b,
+		"The run used %s, Karpenter %s as a library, and Kubernetes libraries %s.\n",
+		r.Machine,
+		r.Karpenter,
+		r.Kubernetes,
+	)
 	fmt.Fprintf(&b, "It has %d instance types of us-east-1 with three zones.\n", r.InstanceTypes)
 	b.WriteString("Both planners ran in one process, one after the other.\n")
 	fmt.Fprintf(&b, "Karpenter's scheduler had %d worker(s) and at most %s.\n\n", r.Workers, duration(r.Limit))
@@ -29,7 +35,9 @@ func (r *Report) Markdown() string {
 			continue
 		}
 		if features {
-			b.WriteString("## Features\n\nSmall clusters compare the features that both understand: prices, and the pods that are left out.\n\n")
+			b.WriteString(
+				"## Features\n\nSmall clusters compare the features that both understand: prices, and the pods that are left out.\n\n",
+			)
 			writeTable(&b, rows, priceColumns)
 			writeTable(&b, rows, timeColumns)
 			continue
@@ -55,7 +63,8 @@ The table compares prices where both plans are finished and leave out equally ma
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// command is what repeats the run from the repository's root. The folder for the report is no part of it.
+// command is what repeats the run from the repository's root. The folder for the report is no part
+// of it.
 func (r *Report) command() string {
 	var arguments []string
 	for i := 0; i < len(r.Arguments); i++ {
@@ -154,7 +163,8 @@ func priceColumns() []column {
 	}
 }
 
-// overBound is an outcome's price relative to the bound; empty for an unfinished plan, and where pods that the bound counts are left out.
+// overBound is an outcome's price relative to the bound; empty for an unfinished plan, and where
+// pods that the bound counts are left out.
 func (r *Row) overBound(o Outcome) string {
 	if ratio, ok := r.inBound(o); ok {
 		return fmt.Sprintf("%.3f", ratio)
@@ -163,7 +173,8 @@ func (r *Row) overBound(o Outcome) string {
 }
 
 func (r *Row) inBound(o Outcome) (float64, bool) {
-	return o.PricePerHour / r.LowerBoundPerHour, !o.TimedOut && o.LeftOut <= median(r.Whittle).LeftOut && r.LowerBoundPerHour > 0
+	return o.PricePerHour / r.LowerBoundPerHour, !o.TimedOut && o.LeftOut <= median(r.Whittle).LeftOut &&
+		r.LowerBoundPerHour > 0
 }
 
 func writeTable(b *strings.Builder, rows []*Row, columns func() []column) {

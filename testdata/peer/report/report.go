@@ -1,4 +1,5 @@
-// Package report writes comparisons of the two planners down: as lines, as a Markdown table and as a chart.
+// Package report writes comparisons of the two planners down: as lines, as a Markdown table and as
+// a chart.
 package report
 
 import (
@@ -29,8 +30,9 @@ type Report struct {
 // New starts the report of a run of this process.
 func New(instanceTypes int, limit time.Duration, workers int, arguments []string) *Report {
 	r := &Report{
-		InstanceTypes: instanceTypes, Limit: limit, Workers: workers, Arguments: arguments, Karpenter: "of unknown version", Kubernetes: "of unknown version",
-		Machine: fmt.Sprintf("%d cores (%s/%s), %s", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version()),
+		InstanceTypes: instanceTypes, Limit: limit, Workers: workers, Arguments: arguments, Karpenter: "of unknown version",
+		Kubernetes: "of unknown version",
+		Machine:    fmt.Sprintf("%d cores (%s/%s), %s", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version()),
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, module := range info.Deps {
@@ -53,7 +55,8 @@ type Row struct {
 	Pods                  int
 	// Karpenter and Whittle have an outcome for each repetition.
 	Karpenter, Whittle []Outcome
-	// LowerBoundPerHour is what no fleet for these pods can cost less than, in US dollars, as Whittle computes it.
+	// LowerBoundPerHour is what no fleet for these pods can cost less than, in US dollars, as Whittle
+	// computes it.
 	LowerBoundPerHour float64
 	// The pods without a place, with the planner's reason.
 	LeftOutByKarpenter, LeftOutByWhittle []string
@@ -89,12 +92,14 @@ func median(outcomes []Outcome) Outcome {
 // capacity is the row's way to buy in words.
 func (r *Row) capacity() string { return strings.Join(r.CapacityTypes, " and ") }
 
-// speed is how many times faster Whittle is, by wall time. Where Karpenter was ended by the limit it is a lower bound.
+// speed is how many times faster Whittle is, by wall time. Where Karpenter was ended by the limit
+// it is a lower bound.
 func (r *Row) speed() float64 {
 	return median(r.Karpenter).Wall.Seconds() / max(median(r.Whittle).Wall.Seconds(), 1e-9)
 }
 
-// thrift is how many times less cpu time Whittle uses. Other work on the machine changes it less than the wall time.
+// thrift is how many times less cpu time Whittle uses. Other work on the machine changes it less
+// than the wall time.
 func (r *Row) thrift() float64 {
 	return median(r.Karpenter).CPU.Seconds() / max(median(r.Whittle).CPU.Seconds(), 1e-6)
 }
@@ -104,7 +109,8 @@ func (r *Row) allocations() float64 {
 	return float64(median(r.Karpenter).Allocations) / float64(max(median(r.Whittle).Allocations, 1))
 }
 
-// comparable reports whether the prices are of the same thing: both plans are finished and leave out the same number of pods.
+// comparable reports whether the prices are of the same thing: both plans are finished and leave
+// out the same number of pods.
 func (r *Row) comparable() bool {
 	k, w := median(r.Karpenter), median(r.Whittle)
 	return !k.TimedOut && k.LeftOut == w.LeftOut
@@ -119,9 +125,29 @@ func (r *Row) price() (float64, bool) {
 // String is the row as a line for a terminal.
 func (r *Row) String() string {
 	k, w := median(r.Karpenter), median(r.Whittle)
-	line := fmt.Sprintf("%-20s %6d %-18s Karpenter %s%s %5d nodes %9.4f $/h %d left out | Whittle %s (cpu %s) %5d nodes %9.4f $/h %d left out, bound %.4f | %s%s faster (%s by cpu), %s fewer allocations",
-		r.Workload, r.Pods, r.capacity(), over(k.TimedOut), duration(k.Wall), k.Nodes, k.PricePerHour, k.LeftOut,
-		duration(w.Wall), duration(w.CPU), w.Nodes, w.PricePerHour, w.LeftOut, r.LowerBoundPerHour, over(k.TimedOut), times(r.speed()), times(r.thrift()), times(r.allocations()))
+	line := fmt.Sprintf(
+		"%-20s %6d %-18s Karpenter %s%s %5d nodes %9.4f $/h %d left out | Whittle %s (cpu %s) %5d nodes %9.4f $/h %d left out, bound %.4f | %s%s faster (%s by cpu), %s fewer allocations",
+		r.Workload,
+		r.Pods,
+		r.capacity(),
+		over(k.TimedOut),
+		duration(k.Wall),
+		k.Nodes,
+		k.PricePerHour,
+		k.LeftOut,
+		duration(
+			w.Wall,
+		),
+		duration(w.CPU),
+		w.Nodes,
+		w.PricePerHour,
+		w.LeftOut,
+		r.LowerBoundPerHour,
+		over(k.TimedOut),
+		times(r.speed()),
+		times(r.thrift()),
+		times(r.allocations()),
+	)
 	if price, ok := r.price(); ok {
 		line += fmt.Sprintf(", price %.3f of Karpenter's", price)
 	}

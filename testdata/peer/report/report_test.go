@@ -10,17 +10,36 @@ import (
 )
 
 func outcome(wall time.Duration, price float64, leftOut int) Outcome {
-	return Outcome{Cost: Cost{Wall: wall, CPU: 2 * wall, Allocations: uint64(wall), Bytes: 1 << 30}, Nodes: 3, PricePerHour: price, LeftOut: leftOut}
+	return Outcome{
+		Cost:         Cost{Wall: wall, CPU: 2 * wall, Allocations: uint64(wall), Bytes: 1 << 30},
+		Nodes:        3,
+		PricePerHour: price,
+		LeftOut:      leftOut,
+	}
 }
 
 func example() *Report {
 	unfinished := outcome(time.Minute, 1, 400)
 	unfinished.TimedOut = true
 	return &Report{
-		InstanceTypes: 700, Limit: time.Minute, Workers: 2, Machine: "2 cores", Karpenter: "v1", Kubernetes: "v0", Arguments: []string{"-out", "x", "-workloads", "node pools", "-out=y"},
+		InstanceTypes: 700, Limit: time.Minute, Workers: 2, Machine: "2 cores", Karpenter: "v1", Kubernetes: "v0",
+		Arguments: []string{"-out", "x", "-workloads", "node pools", "-out=y"},
 		Rows: []Row{
-			{Workload: "diverse", Description: "many <kinds>", CapacityTypes: []string{"on-demand"}, Pods: 500, LowerBoundPerHour: 1,
-				Karpenter: []Outcome{outcome(time.Second, 2, 0)}, Whittle: []Outcome{outcome(50*time.Millisecond, 1, 0), outcome(10*time.Millisecond, 1.1, 0), outcome(time.Millisecond, 1, 0)}},
+			{
+				Workload:          "diverse",
+				Description:       "many <kinds>",
+				CapacityTypes:     []string{"on-demand"},
+				Pods:              500,
+				LowerBoundPerHour: 1,
+				Karpenter: []Outcome{
+					outcome(time.Second, 2, 0),
+				},
+				Whittle: []Outcome{
+					outcome(50*time.Millisecond, 1, 0),
+					outcome(10*time.Millisecond, 1.1, 0),
+					outcome(time.Millisecond, 1, 0),
+				},
+			},
 			{Workload: "diverse", CapacityTypes: []string{"spot", "on-demand"}, Pods: 500, LowerBoundPerHour: 1,
 				Karpenter: []Outcome{unfinished}, Whittle: []Outcome{outcome(10*time.Millisecond, 1.2, 0)}},
 			{Workload: "volumes", CapacityTypes: []string{"on-demand"}, Features: true, Pods: 300, LowerBoundPerHour: 1,

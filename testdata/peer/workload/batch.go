@@ -7,8 +7,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// batch are jobs whose requests are log-normal: half a cpu and 1.5 GiB in the middle, a factor of e a standard deviation apart, and cpu and memory
-// independent of each other. No two ask for the same.
+// batch are jobs whose requests are log-normal: half a cpu and 1.5 GiB in the middle, a factor of e
+// a standard deviation apart, and cpu and memory independent of each other. No two ask for the
+// same.
 func batch(count int) []corev1.Pod {
 	random := newRandom()
 	seen := make(map[requests]bool, count)

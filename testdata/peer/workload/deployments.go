@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// deployments are groups of 10 to 200 equal replicas. A replica asks for 50 milli-cpu to 4 cpus, small ones being as frequent as big ones, and for 1 to 8
-// GiB of memory a cpu.
+// deployments are groups of 10 to 200 equal replicas. A replica asks for 50 milli-cpu to 4 cpus,
+// small ones being as frequent as big ones, and for 1 to 8 GiB of memory a cpu.
 func deployments(count int) []corev1.Pod {
 	random := newRandom()
 	pods := make([]corev1.Pod, 0, count)

@@ -6,9 +6,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// diverse are the pods that Karpenter's own benchmark of its scheduler uses: five kinds in equal numbers, of thirty sizes, with a label of seven values
-// that spread constraints and affinity terms select by. A spread pod's own label and the one it selects are drawn apart, so most of them do not count
-// themselves.
+// diverse are the pods that Karpenter's own benchmark of its scheduler uses: five kinds in equal
+// numbers, of thirty sizes, with a label of seven values that spread constraints and affinity terms
+// select by. A spread pod's own label and the one it selects are drawn apart, so most of them do
+// not count themselves.
 func diverse(count int) []corev1.Pod {
 	random := newRandom()
 	label := func(key string) map[string]string {
@@ -20,10 +21,14 @@ func diverse(count int) []corev1.Pod {
 	}{
 		{"generic", func(*corev1.Pod) {}},
 		{"zone-spread", func(pod *corev1.Pod) {
-			pod.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{spread(corev1.LabelTopologyZone, corev1.DoNotSchedule, label("my-label"))}
+			pod.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{
+				spread(corev1.LabelTopologyZone, corev1.DoNotSchedule, label("my-label")),
+			}
 		}},
 		{"host-spread", func(pod *corev1.Pod) {
-			pod.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{spread(corev1.LabelHostname, corev1.DoNotSchedule, label("my-label"))}
+			pod.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{
+				spread(corev1.LabelHostname, corev1.DoNotSchedule, label("my-label")),
+			}
 		}},
 		{"zone-affinity", func(pod *corev1.Pod) {
 			pod.Labels = label("my-affinity")

@@ -1,2 +1,3 @@
-// Package workload makes the snapshots that planners are compared on. Equal arguments give equal snapshots, on any machine.
+// Package workload makes the snapshots that planners are compared on. Equal arguments give equal
+// snapshots, on any machine.
 package workload

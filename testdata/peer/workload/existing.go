@@ -13,8 +13,10 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// existingNodes has 48 nodes of three sizes, of which every sixth is still on its way. The others run pods that take up to half of them; new pods want to
-// be spread over zones with those, or on other hosts than those, or have no wishes. Nodes of sizes that are not among the types are left away.
+// existingNodes has 48 nodes of three sizes, of which every sixth is still on its way. The others
+// run pods that take up to half of them; new pods want to be spread over zones with those, or on
+// other hosts than those, or have no wishes. Nodes of sizes that are not among the types are left
+// away.
 func existingNodes(count int, capacityTypes []string, types []catalog.InstanceType) *plan.Snapshot {
 	const nodes = 48
 	random := newRandom()
@@ -28,7 +30,11 @@ func existingNodes(count int, capacityTypes []string, types []catalog.InstanceTy
 		node := existingNode(fmt.Sprintf("node-%02d", i), &types[index], zones[i/3%len(zones)], capacityTypes[0], i%6 != 5)
 		if node.Node != nil {
 			for j := range 1 + i%3 {
-				pod := newPod(fmt.Sprintf("running-%02d-%d", i, j), requests{milliCPU: 150 + 100*int64(random.IntN(4)), memory: 512 * mebibyte}, map[string]string{"app": "web"})
+				pod := newPod(
+					fmt.Sprintf("running-%02d-%d", i, j),
+					requests{milliCPU: 150 + 100*int64(random.IntN(4)), memory: 512 * mebibyte},
+					map[string]string{"app": "web"},
+				)
 				if j == 0 && i%4 == 0 {
 					pod.Labels = map[string]string{"app": "single"}
 					pod.Spec.Affinity = apart(corev1.LabelHostname, pod.Labels)
@@ -45,7 +51,9 @@ func existingNodes(count int, capacityTypes []string, types []catalog.InstanceTy
 		switch i % 5 {
 		case 0, 1:
 			pod.Labels = map[string]string{"app": "web"}
-			pod.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{spread(corev1.LabelTopologyZone, corev1.DoNotSchedule, pod.Labels)}
+			pod.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{
+				spread(corev1.LabelTopologyZone, corev1.DoNotSchedule, pod.Labels),
+			}
 		case 2:
 			pod.Labels = map[string]string{"app": "single"}
 			pod.Spec.Affinity = apart(corev1.LabelHostname, pod.Labels)
@@ -55,7 +63,8 @@ func existingNodes(count int, capacityTypes []string, types []catalog.InstanceTy
 	return s
 }
 
-// existingNode is a node of the type with its claim; without joined, the claim alone, whose instance has been launched.
+// existingNode is a node of the type with its claim; without joined, the claim alone, whose
+// instance has been launched.
 func existingNode(name string, t *catalog.InstanceType, zone, capacityType string, joined bool) plan.Node {
 	labels := t.Requirements.Labels()
 	labels[corev1.LabelTopologyZone] = zone
@@ -68,19 +77,25 @@ func existingNode(name string, t *catalog.InstanceType, zone, capacityType strin
 		}
 	}
 	providerID := "aws:///" + zone + "/i-" + name
-	claim := &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "default-" + name, UID: types.UID("uid-claim-" + name), Labels: labels}}
+	claim := &api.NodeClaim{
+		ObjectMeta: metav1.ObjectMeta{Name: "default-" + name, UID: types.UID("uid-claim-" + name), Labels: labels},
+	}
 	claim.Spec.NodeClassRef = &api.NodeClassReference{Group: api.AWSGroup, Kind: api.EC2NodeClassKind, Name: nodeClassName}
 	claim.Status.ProviderID = providerID
 	claim.Status.Capacity, claim.Status.Allocatable = t.Capacity.DeepCopy(), t.Allocatable.DeepCopy()
-	claim.Status.Conditions = []metav1.Condition{{Type: api.ConditionTypeLaunched, Status: metav1.ConditionTrue, Reason: api.ConditionTypeLaunched}}
+	claim.Status.Conditions = []metav1.Condition{
+		{Type: api.ConditionTypeLaunched, Status: metav1.ConditionTrue, Reason: api.ConditionTypeLaunched},
+	}
 	result := plan.Node{NodeClaim: claim}
 	if !joined {
 		return result
 	}
 	claim.Status.NodeName = name
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name), Labels: map[string]string{
-		corev1.LabelHostname: name, api.NodeRegisteredLabelKey: "true", api.NodeInitializedLabelKey: "true",
-	}}}
+	node := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name), Labels: map[string]string{
+			corev1.LabelHostname: name, api.NodeRegisteredLabelKey: "true", api.NodeInitializedLabelKey: "true",
+		}},
+	}
 	for key, value := range labels {
 		node.Labels[key] = value
 	}
@@ -89,7 +104,10 @@ func existingNode(name string, t *catalog.InstanceType, zone, capacityType strin
 	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
 	result.Node = node
 	for _, condition := range []string{api.ConditionTypeRegistered, api.ConditionTypeInitialized, api.ConditionReady} {
-		claim.Status.Conditions = append(claim.Status.Conditions, metav1.Condition{Type: condition, Status: metav1.ConditionTrue, Reason: condition})
+		claim.Status.Conditions = append(
+			claim.Status.Conditions,
+			metav1.Condition{Type: condition, Status: metav1.ConditionTrue, Reason: condition},
+		)
 	}
 	return result
 }

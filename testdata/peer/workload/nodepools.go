@@ -16,13 +16,22 @@ const (
 	rackLabel = "example.com/rack"
 )
 
-// nodePools has a pool that is preferred and soon full, one of small nodes that may have a few only, a tainted one with labels of its own, and one that
-// takes the rest. A fifth of the pods asks for the tainted pool, a fifth for one of its racks.
+// nodePools has a pool that is preferred and soon full, one of small nodes that may have a few
+// only, a tainted one with labels of its own, and one that takes the rest. A fifth of the pods asks
+// for the tainted pool, a fifth for one of its racks.
 func nodePools(count int, capacityTypes []string, types []catalog.InstanceType) *plan.Snapshot {
 	random := newRandom()
 	team := corev1.Taint{Key: teamLabel, Value: "data", Effect: corev1.TaintEffectNoSchedule}
-	s := newSnapshot(nil, types,
-		newPool("preferred", capacityTypes, weight(50), limit(corev1.ResourceCPU, "100"), require(api.LabelInstanceFamily, "m5", "m6i", "m6a", "m7i", "m7a")),
+	s := newSnapshot(
+		nil,
+		types,
+		newPool(
+			"preferred",
+			capacityTypes,
+			weight(50),
+			limit(corev1.ResourceCPU, "100"),
+			require(api.LabelInstanceFamily, "m5", "m6i", "m6a", "m7i", "m7a"),
+		),
 		newPool("small", capacityTypes, weight(30), limit(api.ResourceNodes, "10"), require(api.LabelInstanceCPU, "2", "4")),
 		newPool("data", capacityTypes, weight(60), require(rackLabel, "r1", "r2"), func(p *api.NodePool) {
 			p.Spec.Template.Labels = map[string]string{teamLabel: "data"}
@@ -34,7 +43,9 @@ func nodePools(count int, capacityTypes []string, types []catalog.InstanceType) 
 	for i := range count {
 		pod := newPod(podName("web", i), diverseRequests(random), map[string]string{"app": "web"})
 		if i%5 < 2 {
-			pod.Spec.Tolerations = []corev1.Toleration{{Key: team.Key, Operator: corev1.TolerationOpEqual, Value: team.Value, Effect: team.Effect}}
+			pod.Spec.Tolerations = []corev1.Toleration{
+				{Key: team.Key, Operator: corev1.TolerationOpEqual, Value: team.Value, Effect: team.Effect},
+			}
 			pod.Spec.NodeSelector = map[string]string{teamLabel: "data"}
 		}
 		if i%5 == 1 {

@@ -10,18 +10,25 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog/catalogtest"
 )
 
-// minimumTypes is how many instance types a comparison must at least be over to say something of a region's whole offer.
+// minimumTypes is how many instance types a comparison must at least be over to say something of a
+// region's whole offer.
 const minimumTypes = 700
 
-// InstanceTypes are the real instance types of us-east-1's first three zones that have a price and are of the categories c, m and r (compute, general
-// purpose, memory), by name: what Karpenter's guide tells node pools to choose from. None of them is exotic (bare metal, GPUs, accelerators).
+// InstanceTypes are the real instance types of us-east-1's first three zones that have a price and
+// are of the categories c, m and r (compute, general purpose, memory), by name: what Karpenter's
+// guide tells node pools to choose from. None of them is exotic (bare metal, GPUs, accelerators).
 func InstanceTypes() (types []catalog.InstanceType, err error) {
 	defer func() {
 		if failure, ok := recover().(tableError); ok {
 			err = fmt.Errorf("reading the table of instance types: %s", string(failure))
 		}
 	}()
-	types = catalog.Resolve(catalogtest.Snapshot(raise{}), catalogtest.NodeClass(nodeClassName), catalog.Observed{}, catalogtest.Now)
+	types = catalog.Resolve(
+		catalogtest.Snapshot(raise{}),
+		catalogtest.NodeClass(nodeClassName),
+		catalog.Observed{},
+		catalogtest.Now,
+	)
 	types = slices.DeleteFunc(types, func(t catalog.InstanceType) bool {
 		category := t.Requirements[api.LabelInstanceCategory]
 		usual := category.Has("c") || category.Has("m") || category.Has("r")
@@ -33,7 +40,8 @@ func InstanceTypes() (types []catalog.InstanceType, err error) {
 	return types, nil
 }
 
-// raise is what the catalogue for tests wants of its caller; a program has no test to fail, and gets the failure as a panic.
+// raise is what the catalogue for tests wants of its caller; a program has no test to fail, and
+// gets the failure as a panic.
 type raise struct{ testing.TB }
 
 func (raise) Helper() {}

@@ -26,7 +26,12 @@ type requests struct{ milliCPU, memory int64 }
 // newPod makes a pod as the scheduler leaves one that it found no node for.
 func newPod(name string, r requests, labels map[string]string) corev1.Pod {
 	return corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: name, UID: types.UID("uid-" + name), Labels: labels},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: metav1.NamespaceDefault,
+			Name:      name,
+			UID:       types.UID("uid-" + name),
+			Labels:    labels,
+		},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{
 			Name: "app", Image: "example.com/app",
 			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
@@ -35,8 +40,10 @@ func newPod(name string, r requests, labels map[string]string) corev1.Pod {
 			}},
 		}}},
 		Status: corev1.PodStatus{
-			Phase:      corev1.PodPending,
-			Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}},
+			Phase: corev1.PodPending,
+			Conditions: []corev1.PodCondition{
+				{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable},
+			},
 		},
 	}
 }
@@ -47,8 +54,17 @@ func selector(labels map[string]string) *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchLabels: labels}
 }
 
-func spread(key string, when corev1.UnsatisfiableConstraintAction, labels map[string]string) corev1.TopologySpreadConstraint {
-	return corev1.TopologySpreadConstraint{MaxSkew: 1, TopologyKey: key, WhenUnsatisfiable: when, LabelSelector: selector(labels)}
+func spread(
+	key string,
+	when corev1.UnsatisfiableConstraintAction,
+	labels map[string]string,
+) corev1.TopologySpreadConstraint {
+	return corev1.TopologySpreadConstraint{
+		MaxSkew:           1,
+		TopologyKey:       key,
+		WhenUnsatisfiable: when,
+		LabelSelector:     selector(labels),
+	}
 }
 
 func term(key string, labels map[string]string) corev1.PodAffinityTerm {
@@ -56,9 +72,17 @@ func term(key string, labels map[string]string) corev1.PodAffinityTerm {
 }
 
 func apart(key string, labels map[string]string) *corev1.Affinity {
-	return &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{term(key, labels)}}}
+	return &corev1.Affinity{
+		PodAntiAffinity: &corev1.PodAntiAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{term(key, labels)},
+		},
+	}
 }
 
 func together(key string, labels map[string]string) *corev1.Affinity {
-	return &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{term(key, labels)}}}
+	return &corev1.Affinity{
+		PodAffinity: &corev1.PodAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{term(key, labels)},
+		},
+	}
 }

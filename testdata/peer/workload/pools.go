@@ -16,7 +16,11 @@ const nodeClassName = "default"
 // newPool makes a node pool of the capacity types, and lets the caller change it.
 func newPool(name string, capacityTypes []string, changes ...func(*api.NodePool)) api.NodePool {
 	pool := api.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name)}}
-	pool.Spec.Template.Spec.NodeClassRef = &api.NodeClassReference{Group: api.AWSGroup, Kind: api.EC2NodeClassKind, Name: nodeClassName}
+	pool.Spec.Template.Spec.NodeClassRef = &api.NodeClassReference{
+		Group: api.AWSGroup,
+		Kind:  api.EC2NodeClassKind,
+		Name:  nodeClassName,
+	}
 	require(api.CapacityTypeLabelKey, capacityTypes...)(&pool)
 	for _, change := range changes {
 		change(&pool)
@@ -26,15 +30,26 @@ func newPool(name string, capacityTypes []string, changes ...func(*api.NodePool)
 
 func require(key string, values ...string) func(*api.NodePool) {
 	return func(p *api.NodePool) {
-		p.Spec.Template.Spec.Requirements = append(p.Spec.Template.Spec.Requirements, api.NodeSelectorRequirementWithMinValues{Key: key, Operator: corev1.NodeSelectorOpIn, Values: values})
+		p.Spec.Template.Spec.Requirements = append(
+			p.Spec.Template.Spec.Requirements,
+			api.NodeSelectorRequirementWithMinValues{Key: key, Operator: corev1.NodeSelectorOpIn, Values: values},
+		)
 	}
 }
 
 // newSnapshot has the pools, each with all the instance types.
 func newSnapshot(pods []corev1.Pod, types []catalog.InstanceType, pools ...api.NodePool) *plan.Snapshot {
 	s := &plan.Snapshot{
-		Pods: pods, NodePools: pools, NodeClasses: []api.EC2NodeClass{*catalogtest.NodeClass(nodeClassName)}, InstanceTypes: map[string][]catalog.InstanceType{},
-		Namespaces: []corev1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceDefault, Labels: map[string]string{corev1.LabelMetadataName: metav1.NamespaceDefault}}}},
+		Pods: pods, NodePools: pools, NodeClasses: []api.EC2NodeClass{*catalogtest.NodeClass(nodeClassName)},
+		InstanceTypes: map[string][]catalog.InstanceType{},
+		Namespaces: []corev1.Namespace{
+			{
+				ObjectMeta: metav1.ObjectMeta{
+					Name:   metav1.NamespaceDefault,
+					Labels: map[string]string{corev1.LabelMetadataName: metav1.NamespaceDefault},
+				},
+			},
+		},
 	}
 	for i := range pools {
 		s.InstanceTypes[pools[i].Name] = types
@@ -49,7 +64,9 @@ func onePool(pods func(int) []corev1.Pod) func(int, []string, []catalog.Instance
 	}
 }
 
-func ignoringPreferences(snapshot func(int, []string, []catalog.InstanceType) *plan.Snapshot) func(int, []string, []catalog.InstanceType) *plan.Snapshot {
+func ignoringPreferences(
+	snapshot func(int, []string, []catalog.InstanceType) *plan.Snapshot,
+) func(int, []string, []catalog.InstanceType) *plan.Snapshot {
 	return func(count int, capacityTypes []string, types []catalog.InstanceType) *plan.Snapshot {
 		s := snapshot(count, capacityTypes, types)
 		s.PreferencePolicy = plan.PreferencesIgnored

@@ -8,7 +8,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// preferences are apps of ten pods, each of one of five kinds. Some preferences can be met by every pod, some by a few, some by none.
+// preferences are apps of ten pods, each of one of five kinds. Some preferences can be met by every
+// pod, some by a few, some by none.
 func preferences(count int) []corev1.Pod {
 	const replicas = 10
 	random := newRandom()
@@ -29,16 +30,22 @@ func preferences(count int) []corev1.Pod {
 	return pods
 }
 
-// preferNodes wants a zone, which can be had, and more than that nodes of three cpus, which do not exist.
+// preferNodes wants a zone, which can be had, and more than that nodes of three cpus, which do not
+// exist.
 func preferNodes(pod *corev1.Pod, _ map[string]string) {
 	prefer := func(weight int32, key, value string) corev1.PreferredSchedulingTerm {
-		return corev1.PreferredSchedulingTerm{Weight: weight, Preference: corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{
-			{Key: key, Operator: corev1.NodeSelectorOpIn, Values: []string{value}},
-		}}}
+		return corev1.PreferredSchedulingTerm{
+			Weight: weight,
+			Preference: corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{
+				{Key: key, Operator: corev1.NodeSelectorOpIn, Values: []string{value}},
+			}},
+		}
 	}
-	pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{
-		prefer(1, corev1.LabelTopologyZone, zones[1]), prefer(10, api.LabelInstanceCPU, "3"),
-	}}}
+	pod.Spec.Affinity = &corev1.Affinity{
+		NodeAffinity: &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{
+			prefer(1, corev1.LabelTopologyZone, zones[1]), prefer(10, api.LabelInstanceCPU, "3"),
+		}},
+	}
 }
 
 func preferSpread(key string) func(*corev1.Pod, map[string]string) {
@@ -47,15 +54,25 @@ func preferSpread(key string) func(*corev1.Pod, map[string]string) {
 	}
 }
 
-// preferApart wants a zone of its own for each pod, which three can have, and less than that a host of its own.
+// preferApart wants a zone of its own for each pod, which three can have, and less than that a host
+// of its own.
 func preferApart(pod *corev1.Pod, labels map[string]string) {
-	pod.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{
-		{Weight: 10, PodAffinityTerm: term(corev1.LabelTopologyZone, labels)}, {Weight: 1, PodAffinityTerm: term(corev1.LabelHostname, labels)},
-	}}}
+	pod.Spec.Affinity = &corev1.Affinity{
+		PodAntiAffinity: &corev1.PodAntiAffinity{
+			PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{
+				{
+					Weight:          10,
+					PodAffinityTerm: term(corev1.LabelTopologyZone, labels),
+				}, {Weight: 1, PodAffinityTerm: term(corev1.LabelHostname, labels)},
+			},
+		},
+	}
 }
 
 func preferTogether(pod *corev1.Pod, labels map[string]string) {
-	pod.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{
-		{Weight: 5, PodAffinityTerm: term(corev1.LabelTopologyZone, labels)},
-	}}}
+	pod.Spec.Affinity = &corev1.Affinity{
+		PodAffinity: &corev1.PodAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{
+			{Weight: 5, PodAffinityTerm: term(corev1.LabelTopologyZone, labels)},
+		}},
+	}
 }

@@ -11,9 +11,11 @@ type Workload struct {
 	Name string
 	// Description says in a line what the pods are.
 	Description string
-	// Features workloads are small and there to compare what is understood; the others come in Sizes and are there to compare speed and price.
+	// Features workloads are small and there to compare what is understood; the others come in Sizes
+	// and are there to compare speed and price.
 	Features bool
-	// Snapshot makes the cluster with a number of pods, whose nodes may be of the capacity types and of the instance types.
+	// Snapshot makes the cluster with a number of pods, whose nodes may be of the capacity types and
+	// of the instance types.
 	Snapshot func(pods int, capacityTypes []string, types []catalog.InstanceType) *plan.Snapshot
 }
 

@@ -20,7 +20,8 @@ func TestInstanceTypes(t *testing.T) {
 		t.Errorf("%d types", len(types))
 	}
 	for i := range types {
-		if category, _ := types[i].Requirements[api.LabelInstanceCategory].Single(); types[i].Exotic || !strings.Contains("cmr", category) {
+		if category, _ := types[i].Requirements[api.LabelInstanceCategory].Single(); types[i].Exotic ||
+			!strings.Contains("cmr", category) {
 			t.Errorf("%s is of category %q, exotic %t", types[i].Name, category, types[i].Exotic)
 		}
 	}
@@ -139,8 +140,10 @@ func TestBatchPodsAllDiffer(t *testing.T) {
 	if len(seen) != count {
 		t.Errorf("%d sizes", len(seen))
 	}
-	// Of a log-normal distribution with a standard deviation of 1 about one in six is above e times the median.
-	if median, sixth := cpus[count/2], cpus[count*5/6]; median < 470 || median > 530 || sixth < 2*median || sixth > 3*median {
+	// Of a log-normal distribution with a standard deviation of 1 about one in six is above e times
+	// the median.
+	if median, sixth := cpus[count/2], cpus[count*5/6]; median < 470 || median > 530 || sixth < 2*median ||
+		sixth > 3*median {
 		t.Errorf("median %d, five sixths below %d", median, sixth)
 	}
 }
