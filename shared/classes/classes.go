@@ -35,7 +35,8 @@ func NewResolver(config aws.Config, cluster string) *Resolver {
 
 // Stale reports whether the class must be resolved again before a launch.
 func (r *Resolver) Stale(class *api.EC2NodeClass) bool {
-	return nodeclass.Stale(class) || r.DryRun && class.DeletionTimestamp == nil && nodeclass.NeedsAuthorization(class.Status)
+	return nodeclass.Stale(class) ||
+		r.DryRun && class.DeletionTimestamp == nil && nodeclass.NeedsAuthorization(class.Status)
 }
 
 // Resolve reads what the class selects, writes its status when it has changed, and returns the
