@@ -22,11 +22,6 @@ import (
 // maximumWords is how many words a sentence of a page may have.
 const maximumWords = 30
 
-// longSentences lists the pages that still have longer sentences. The list only shrinks.
-var longSentences = []string{
-	"testdata/instancetypes/README.md",
-}
-
 // page is a Markdown file of the repository.
 type page struct {
 	// path is relative to the repository's root, with slashes.
@@ -79,7 +74,7 @@ func TestPagesHaveShortSentences(t *testing.T) {
 	for _, p := range pages(t) {
 		for _, sentence := range p.sentences(t) {
 			words := strings.Fields(sentence)
-			if len(words) > maximumWords && !slices.Contains(longSentences, p.path) {
+			if len(words) > maximumWords {
 				t.Errorf("%s: %d words, at most %d are readable: %s", p.path, len(words), maximumWords, sentence)
 			}
 		}
