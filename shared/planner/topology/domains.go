@@ -40,38 +40,57 @@ func cheapestFor(domains []Domain, units int) string {
 	return domains[best].Value
 }
 
-// domainSet collects domains by value.
+// domainSet collects domains by value. Most keys have a few domains, which are found by going
+// through the list; an index serves the others.
 type domainSet struct {
-	byValue map[string]*Domain
-	memory  []Domain
+	list  []Domain
+	index map[string]int
 }
 
-func (s *domainSet) at(value string) *Domain {
-	if s.byValue[value] == nil {
-		if len(s.memory) == 0 {
-			s.memory = make([]Domain, 4)
+// unindexedDomains is how many domains a set goes through before it makes an index.
+const unindexedDomains = 16
+
+// find is the position of the value's domain; -1 without one.
+func (s *domainSet) find(value string) int {
+	if s.index != nil {
+		if i, ok := s.index[value]; ok {
+			return i
 		}
-		s.memory[0] = Domain{Value: value, price: math.Inf(1)}
-		s.byValue[value], s.memory = &s.memory[0], s.memory[1:]
+		return -1
 	}
-	return s.byValue[value]
+	return slices.IndexFunc(s.list, func(d Domain) bool { return d.Value == value })
+}
+
+// at is the value's domain, which is added if need be. It is valid until the next call.
+func (s *domainSet) at(value string) *Domain {
+	if i := s.find(value); i >= 0 {
+		return &s.list[i]
+	}
+	s.list = append(s.list, Domain{Value: value, price: math.Inf(1)})
+	last := len(s.list) - 1
+	switch {
+	case s.index != nil:
+		s.index[value] = last
+	case len(s.list) > unindexedDomains:
+		s.index = make(map[string]int, 2*len(s.list))
+		for i := range s.list {
+			s.index[s.list[i].Value] = i
+		}
+	}
+	return &s.list[last]
 }
 
 // Domains returns the domains of the key that can take a unit of the part. Those whose nodes have
 // most room come first, then those with the cheapest new node.
 func (t *Topology) Domains(g *workload.Group, part Part, key string) []Domain {
-	set := &domainSet{byValue: map[string]*Domain{}}
+	set := &domainSet{list: make([]Domain, 0, 4)}
 	t.addExistingDomains(set, g, part, key)
 	t.addOfferedDomains(set, g, part, key)
 	t.addListedDomains(set, g, part, key)
-	result := make([]Domain, 0, len(set.byValue))
-	for _, domain := range set.byValue {
-		result = append(result, *domain)
-	}
-	slices.SortFunc(result, func(a, b Domain) int {
+	slices.SortFunc(set.list, func(a, b Domain) int {
 		return cmp.Or(-cmp.Compare(a.room, b.room), cmp.Compare(a.price, b.price), strings.Compare(a.Value, b.Value))
 	})
-	return result
+	return set.list
 }
 
 // addExistingDomains adds the domains of existing nodes with room.
@@ -144,7 +163,7 @@ func (t *Topology) addListedDomains(set *domainSet, g *workload.Group, part Part
 		for _, value := range values {
 			offerings, _ := t.offers.OfferingsFor(g, part.Alternatives.Narrow(scheduling.In(key, value)), g.Need)
 			first := offerings.First()
-			if first < 0 || set.byValue[value] != nil && !set.byValue[value].invented {
+			if known := set.find(value); first < 0 || known >= 0 && !set.list[known].invented {
 				continue
 			}
 			domain := set.at(value)
