@@ -164,7 +164,8 @@ func TestDiscoverBySelectorsOfEachKind(t *testing.T) {
 }
 
 func problems(facts nodeclass.Facts) string {
-	return facts.SubnetsProblem.Message + facts.SecurityGroupsProblem.Message + facts.ImagesProblem.Message + facts.InstanceProfileProblem.Message +
+	return facts.SubnetsProblem.Message + facts.SecurityGroupsProblem.Message + facts.ImagesProblem.Message +
+		facts.InstanceProfileProblem.Message +
 		facts.CapacityReservationsProblem.Message + facts.PlacementGroupProblem.Message
 }
 

@@ -84,22 +84,7 @@ func EachRequest(pod *corev1.Pod, yield func(name corev1.ResourceName, quantity 
 func EachRequestedAmount(pod *corev1.Pod, yield func(name corev1.ResourceName, amount int64)) {
 	// Most pending pods have this form.
 	if len(pod.Spec.Containers) == 1 && len(pod.Status.ContainerStatuses) == 0 && countsContainersAlone(pod) {
-		requests, read := pod.Spec.Containers[0].Resources.Requests, 0
-		for _, name := range [...]corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
-			if quantity, ok := requests[name]; ok {
-				amount, _ := amountOf(name, &quantity)
-				yield(name, amount)
-				read++
-			}
-		}
-		if read < len(requests) {
-			for name, quantity := range requests {
-				if name != corev1.ResourcePods && name != corev1.ResourceCPU && name != corev1.ResourceMemory {
-					amount, _ := amountOf(name, &quantity)
-					yield(name, amount)
-				}
-			}
-		}
+		eachOfContainer(pod.Spec.Containers[0].Resources.Requests, yield)
 		yield(corev1.ResourcePods, 1)
 		return
 	}
@@ -123,6 +108,26 @@ func EachRequestedAmount(pod *corev1.Pod, yield func(name corev1.ResourceName, a
 		yield(requests[i].name, amounts[i])
 	}
 	yield(corev1.ResourcePods, 1)
+}
+
+// eachOfContainer yields the requests of a pod's only container, cpu and memory first.
+func eachOfContainer(requests corev1.ResourceList, yield func(name corev1.ResourceName, amount int64)) {
+	read := 0
+	for _, name := range [...]corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+		if quantity, ok := requests[name]; ok {
+			amount, _ := amountOf(name, &quantity)
+			yield(name, amount)
+			read++
+		}
+	}
+	if read < len(requests) {
+		for name, quantity := range requests {
+			if name != corev1.ResourcePods && name != corev1.ResourceCPU && name != corev1.ResourceMemory {
+				amount, _ := amountOf(name, &quantity)
+				yield(name, amount)
+			}
+		}
+	}
 }
 
 const (

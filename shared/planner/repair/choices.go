@@ -75,7 +75,9 @@ func (r *Repairer) countedKeys(g *workload.Group, own map[string]bool) []string 
 }
 
 // affinityChoices are the domains of the pods that an affinity term selects.
-func (r *Repairer) affinityChoices(g *workload.Group, whole topology.Part, term *workload.AffinityTerm) []topology.Part {
+func (r *Repairer) affinityChoices(
+	g *workload.Group, whole topology.Part, term *workload.AffinityTerm,
+) []topology.Part {
 	counts := r.domain.CountsOf(term.PodSelector, term.Key)
 	selectsItself := term.MatchesClass(r.work.Classes, g.Class)
 	if term.Key == corev1.LabelHostname {

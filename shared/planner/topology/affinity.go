@@ -65,8 +65,8 @@ func (t *Topology) followAffinity(g *workload.Group, whole Part, term *workload.
 	if len(values) > 0 {
 		narrowed := whole.Narrow(scheduling.In(term.Key, values...))
 		if narrowed.Alternatives == nil {
-			t.leave(g, whole, fmt.Sprintf("%s wants pods that run in %s, which its node selector, affinity and volumes leave out",
-				term.Field, scheduling.In(term.Key, values...)))
+			t.leave(g, whole, fmt.Sprintf("%s wants pods that run in %s, "+
+				"which its node selector, affinity and volumes leave out", term.Field, scheduling.In(term.Key, values...)))
 			return nil
 		}
 		return []Part{narrowed}
@@ -100,7 +100,8 @@ func (t *Topology) HasDemand(selector *workload.PodSelector) bool {
 // values the key can have.
 func (t *Topology) noDomain(g *workload.Group, whole Part, field, key string) []Part {
 	known := whole.Narrow(scheduling.Exists(key))
-	if offerings, _ := t.offers.OfferingsFor(g, known.Alternatives, g.Need); offerings.Empty() && known.Alternatives != nil {
+	offerings, _ := t.offers.OfferingsFor(g, known.Alternatives, g.Need)
+	if offerings.Empty() && known.Alternatives != nil {
 		return []Part{known}
 	}
 	t.leave(g, whole, fmt.Sprintf("%s is over %q, and no node pool lists the values that it can have: "+
@@ -115,7 +116,8 @@ func (t *Topology) shareNode(g *workload.Group, whole Part, term *workload.Affin
 	largest := min(t.largestRoom(g, whole, int64(len(pods))), t.mostOnHost(g))
 	if largest > 0 && largest < int64(len(pods)) {
 		t.state.Leave(g, pods[largest:], fmt.Sprintf(
-			"%s wants its pods on one node, and the largest has room for %d of the %d that wait", term.Field, largest, len(pods)))
+			"%s wants its pods on one node, and the largest has room for %d of the %d that wait",
+			term.Field, largest, len(pods)))
 		pods = pods[:largest]
 	}
 	whole.Units = [][]*corev1.Pod{pods}

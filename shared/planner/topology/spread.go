@@ -103,7 +103,8 @@ func (t *Topology) addOthers(g *workload.Group, s *Skew) {
 
 // has reports whether the domain is measured.
 func (s *Skew) has(value string) bool {
-	return slices.Contains(s.others, value) || slices.ContainsFunc(s.Domains, func(d Domain) bool { return d.Value == value })
+	return slices.Contains(s.others, value) ||
+		slices.ContainsFunc(s.Domains, func(d Domain) bool { return d.Value == value })
 }
 
 // over returns the domains that exceed maxSkew, for pods that the spread does not count themselves.
@@ -176,7 +177,8 @@ func (t *Topology) spread(g *workload.Group, whole Part, term *workload.SpreadTe
 // level divides a part over domains. Each unit goes to the domain with the lowest count, while
 // allowed agrees; the rest goes to leave. The counts are kept up to date.
 func (t *Topology) level(
-	whole Part, key string, domains []Domain, counts map[string]int, allowed func(value string, pods int) bool, leave func(Part),
+	whole Part, key string, domains []Domain, counts map[string]int,
+	allowed func(value string, pods int) bool, leave func(Part),
 ) []Part {
 	parts := make([]Part, len(domains))
 	for i, unit := range whole.Units {
