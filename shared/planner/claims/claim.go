@@ -21,18 +21,21 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// claimWriter makes the nodes into claims. Nodes that the same columns can stand in for share their choices, those whose demands ask for the same labels share
-// their requirements, and those that take the same share their requests: nobody may change a plan's lists and maps in place, but for annotations.
+// claimWriter makes the nodes into claims. Nodes that the same offerings can replace share their
+// choices, those whose demands ask for the same labels share their requirements, and those that
+// take the same share their requests: nobody may change a plan's lists and maps in place, but for
+// annotations.
 type claimWriter struct {
 	p      *placement.State
 	ledger *placement.Ledger
-	// choiceKeys number the stand-ins of nodes; chosen are what claims keep of them.
+	// choiceKeys number the alternatives of nodes; chosen are what claims keep of them.
 	choiceKeys *dense.Table
 	choices    []*choices
 	// requirementKeys number what is asked of nodes with these choices.
 	requirementKeys *dense.Table
 	requirements    []*claimRequirements
-	// bases are the requirements of nodes apart from what the choices add, by pool and by what is on the node.
+	// bases are the requirements of nodes apart from what the choices add, by pool and by what is on
+	// the node.
 	bases map[string][]scheduling.Requirement
 	// sums number what nodes take; requests are the same as lists.
 	sums      *dense.Table
@@ -57,7 +60,7 @@ type claimTemplate struct {
 	owners       []metav1.OwnerReference
 }
 
-// choices are the columns that a claim keeps, as it names them.
+// choices are the offerings that a claim keeps, as it names them.
 type choices struct {
 	index     int
 	columns   []int
@@ -69,11 +72,14 @@ type choices struct {
 	most []int64
 }
 
-// Write makes the nodes into claims, and gives the pods their places. It returns the claims, and how many units of each demand have got their places.
+// Write makes the nodes into claims, and gives the pods their places. It returns the claims, and
+// how many units of each demand have got their places.
 func Write(p *placement.State, nodes []*placement.PlannedNode) ([]plan.PlannedNodeClaim, []int) {
 	w := &claimWriter{
-		p: p, ledger: p.NewLedger(nodes), choiceKeys: dense.NewTable(len(nodes)), requirementKeys: dense.NewTable(len(nodes)), sums: dense.NewTable(len(nodes)),
-		bases: map[string][]scheduling.Requirement{}, templates: map[*offering.Pool]*claimTemplate{}, handed: make([]int, len(p.Demands)), sum: make(resource.Vector, len(p.Work.Axes.Names)),
+		p: p, ledger: p.NewLedger(nodes), choiceKeys: dense.NewTable(len(nodes)),
+		requirementKeys: dense.NewTable(len(nodes)), sums: dense.NewTable(len(nodes)),
+		bases: map[string][]scheduling.Requirement{}, templates: map[*offering.Pool]*claimTemplate{},
+		handed: make([]int, len(p.Demands)), sum: make(resource.Vector, len(p.Work.Axes.Names)),
 		named: dense.NewSet(len(p.Offers.PoolTypes)),
 	}
 	placed := make([]int, len(p.Demands))
@@ -96,7 +102,8 @@ func Write(p *placement.State, nodes []*placement.PlannedNode) ([]plan.PlannedNo
 	return claims, placed
 }
 
-// reserve adds what the nodes need of the limits for minValues to what is left, or takes it away, with a factor of -1: other nodes' choices must leave it to them.
+// reserve adds what the nodes need of the limits for minValues to what is left, or takes it away,
+// with a factor of -1: other nodes' choices must leave it to them.
 func (w *claimWriter) reserve(nodes []*placement.PlannedNode, factor int64) {
 	for _, n := range nodes {
 		w.reserveFor(n, factor)
@@ -122,7 +129,14 @@ func (w *claimWriter) write(planned *plan.PlannedNodeClaim, n *placement.Planned
 	}
 	planned.PricePerHour, planned.Offerings, planned.InstanceTypes = c.offerings[0].Price, c.offerings, c.types
 	planned.Pods = w.handOut(n)
-	w.claim(&planned.NodeClaim, own.Pool, c, w.requirementsOf(n, c), w.requestsOf(n, p.Offers.PoolTypeOf(c.columns[0])), planned.Pods)
+	w.claim(
+		&planned.NodeClaim,
+		own.Pool,
+		c,
+		w.requirementsOf(n, c),
+		w.requestsOf(n, p.Offers.PoolTypeOf(c.columns[0])),
+		planned.Pods,
+	)
 }
 
 // handOut gives the node its pods.
@@ -143,7 +157,7 @@ func (w *claimWriter) handOut(n *placement.PlannedNode) []plan.PodRef {
 	return pods
 }
 
-// requestsOf are what the pods on the node take, and the daemon sets of a config.
+// requestsOf are what the pods on the node take, and the daemon sets of a pool type.
 func (w *claimWriter) requestsOf(n *placement.PlannedNode, c *offering.PoolType) corev1.ResourceList {
 	p := w.p
 	clear(w.sum)
@@ -169,7 +183,8 @@ func (w *claimWriter) requestsOf(n *placement.PlannedNode, c *offering.PoolType)
 	return w.requests[number]
 }
 
-// choose is what the node's claim keeps of its stand-ins. Nodes with the same stand-ins keep the same, unless each takes something of what the limits leave.
+// choose is what the node's claim keeps of its alternatives. Nodes with the same alternatives keep
+// the same, unless each takes something of what the limits leave.
 func (w *claimWriter) choose(n *placement.PlannedNode) *choices {
 	p := w.p
 	own := p.Offers.PoolTypeOf(n.Offering)
@@ -222,7 +237,14 @@ func (w *claimWriter) readChoices(n *placement.PlannedNode, columns []int) *choi
 }
 
 // claim fills in the object to create for a planned node.
-func (w *claimWriter) claim(claim *api.NodeClaim, pool *offering.Pool, c *choices, a *claimRequirements, requests corev1.ResourceList, pods []plan.PodRef) {
+func (w *claimWriter) claim(
+	claim *api.NodeClaim,
+	pool *offering.Pool,
+	c *choices,
+	a *claimRequirements,
+	requests corev1.ResourceList,
+	pods []plan.PodRef,
+) {
 	t := w.template(pool)
 	annotations := make(map[string]string, len(t.spec.Annotations)+4)
 	maps.Copy(annotations, t.spec.Annotations)
@@ -262,9 +284,11 @@ func (w *claimWriter) template(pool *offering.Pool) *claimTemplate {
 	}
 	controller := true
 	t := &claimTemplate{
-		spec: pool.NodePool.Spec.Template.DeepCopy(), generateName: pool.Name() + "-", finalizers: []string{api.TerminationFinalizer},
+		spec: pool.NodePool.Spec.Template.DeepCopy(), generateName: pool.Name() + "-",
+		finalizers: []string{api.TerminationFinalizer},
 		owners: []metav1.OwnerReference{{
-			APIVersion: api.APIVersion, Kind: api.NodePoolKind, Name: pool.Name(), UID: pool.NodePool.UID, BlockOwnerDeletion: &controller,
+			APIVersion: api.APIVersion, Kind: api.NodePoolKind, Name: pool.Name(), UID: pool.NodePool.UID,
+			BlockOwnerDeletion: &controller,
 		}},
 	}
 	w.templates[pool] = t

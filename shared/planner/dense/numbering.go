@@ -2,7 +2,8 @@ package dense
 
 import "hash/maphash"
 
-// Table numbers texts from zero, each the first time it comes. It keeps them all in one piece of memory: thousands of keys cost no allocation each.
+// Table numbers texts from zero, each the first time it comes. It keeps them all in one piece of
+// memory: thousands of keys cost no allocation each.
 type Table struct {
 	seed maphash.Seed
 	// slots is a hash table with room to spare: a number and one, or zero.
@@ -19,7 +20,12 @@ func NewTable(texts int) *Table {
 	for size < 2*texts {
 		size *= 2
 	}
-	return &Table{seed: maphash.MakeSeed(), slots: make([]int32, size), hashes: make([]uint64, 0, texts), Ends: make([]int, 0, texts)}
+	return &Table{
+		seed:   maphash.MakeSeed(),
+		slots:  make([]int32, size),
+		hashes: make([]uint64, 0, texts),
+		Ends:   make([]int, 0, texts),
+	}
 }
 
 // Number is the text's number, and whether it is a new one.

@@ -8,7 +8,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/dense"
 )
 
-// TestNumbering holds numbering against a map, with far more texts than it was made for, some of which are empty or begin alike.
+// TestNumbering holds numbering against a map, with far more texts than it was made for, some of
+// which are empty or begin alike.
 func TestNumbering(t *testing.T) {
 	for _, room := range []int{0, 1, 1000} {
 		random := rand.New(rand.NewPCG(uint64(room), 1))

@@ -26,7 +26,8 @@ type Daemon struct {
 	Ports        []workload.HostPort
 }
 
-// ReadDaemons leaves out a DaemonSet whose node affinity cannot be read: Kubernetes runs none of its pods either.
+// ReadDaemons leaves out a DaemonSet whose node affinity cannot be read: Kubernetes runs none of
+// its pods either.
 func ReadDaemons(sets []appsv1.DaemonSet, axes *resource.Axes) []*Daemon {
 	var daemons []*Daemon
 	for i := range sets {
@@ -36,7 +37,8 @@ func ReadDaemons(sets []appsv1.DaemonSet, axes *resource.Axes) []*Daemon {
 			continue
 		}
 		d := &Daemon{
-			set: &sets[i], requests: scheduling.DaemonPodRequests(template), Alternatives: alternatives, Ports: workload.HostPorts(&template.Spec),
+			set: &sets[i], requests: scheduling.DaemonPodRequests(template), Alternatives: alternatives,
+			Ports:       workload.HostPorts(&template.Spec),
 			Tolerations: slices.Concat(template.Spec.Tolerations, scheduling.DaemonSetTolerations()),
 		}
 		d.Need = axes.Requests(d.requests)
@@ -45,7 +47,8 @@ func ReadDaemons(sets []appsv1.DaemonSet, axes *resource.Axes) []*Daemon {
 	return daemons
 }
 
-// daemonsOf are the daemons that the pool's taints and labels let in; the instance type may still keep some out.
+// daemonsOf are the daemons that the pool's taints and labels let in; the instance type may still
+// keep some out.
 func daemonsOf(daemons []*Daemon, pool *Pool) []*Daemon {
 	var result []*Daemon
 	for _, d := range daemons {
@@ -64,7 +67,8 @@ func (d *Daemon) runsAnywhere() bool {
 	return slices.ContainsFunc(d.Alternatives, func(a scheduling.Requirements) bool { return len(a) == 0 })
 }
 
-// runsOn reports whether the daemon runs on the pool's nodes of a type that are bought through an offering.
+// runsOn reports whether the daemon runs on the pool's nodes of a type that are bought through an
+// offering.
 func (d *Daemon) runsOn(pool *Pool, typ *catalog.InstanceType, offering *catalog.Offering) bool {
 	return slices.ContainsFunc(d.Alternatives, func(a scheduling.Requirements) bool {
 		if !offering.AllowedBy(a) {
@@ -89,9 +93,10 @@ func (d *Daemon) runsOn(pool *Pool, typ *catalog.InstanceType, offering *catalog
 // HasPod reports whether one of the pods is the daemon's.
 func (d *Daemon) HasPod(pods []corev1.Pod) bool {
 	for i := range pods {
-		if pods[i].Namespace == d.set.Namespace && slices.ContainsFunc(pods[i].OwnerReferences, func(o metav1.OwnerReference) bool {
-			return o.Kind == "DaemonSet" && o.Name == d.set.Name && (d.set.UID == "" || o.UID == d.set.UID)
-		}) {
+		if pods[i].Namespace == d.set.Namespace &&
+			slices.ContainsFunc(pods[i].OwnerReferences, func(o metav1.OwnerReference) bool {
+				return o.Kind == "DaemonSet" && o.Name == d.set.Name && (d.set.UID == "" || o.UID == d.set.UID)
+			}) {
 			return true
 		}
 	}

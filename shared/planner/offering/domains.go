@@ -8,15 +8,17 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// Domain is a value of a topology key with the columns whose nodes may have it.
+// Domain is a value of a topology key with the offerings whose nodes may have it.
 type Domain struct {
 	Value     string
 	Offerings dense.Set
-	// Listed says that some pool, instance type or offering names the value; others are what a claim settles on where any value will do.
+	// Listed says that some pool, instance type or offering names the value; others are what a claim
+	// settles on where any value will do.
 	Listed bool
 }
 
-// Domains are the values of a key that new nodes may have, sorted: those that column or pool list. It is worked out once for each key.
+// Domains are the values of a key that new nodes may have, sorted: those that offering or pool
+// list. It is worked out once for each key.
 func (s *Feasibilities) Domains(key string) []Domain {
 	if domains, ok := s.domains[key]; ok {
 		return domains
@@ -42,12 +44,14 @@ func (s *Feasibilities) Domains(key string) []Domain {
 	return domains
 }
 
-// listsValues reports whether the values that problem.valuesOf gives for a column are all that its nodes can have.
+// listsValues reports whether the values that valuesOf gives for a offering are all that its nodes
+// can have.
 func (p *Index) listsValues(j int, key string) bool {
 	if IsOfferingKey(key) {
 		return true
 	}
-	for _, of := range [...]scheduling.Requirements{p.Offerings[j].Source.Requirements, p.PoolTypeOf(j).Type.Requirements, p.PoolTypeOf(j).Pool.Requirements} {
+	for _, of := range [...]scheduling.Requirements{p.Offerings[j].Source.Requirements,
+		p.PoolTypeOf(j).Type.Requirements, p.PoolTypeOf(j).Pool.Requirements} {
 		if r, ok := of[key]; ok {
 			if _, listed := r.Values(); listed {
 				return true

@@ -26,5 +26,8 @@ func AspectValue(key string, pool *Pool, typ *catalog.InstanceType, offering *ca
 
 // excludes reports whether the plan makes no use of the offering.
 func (p *Index) excludes(pool *Pool, typ *catalog.InstanceType, offering *catalog.Offering) bool {
-	return slices.ContainsFunc(p.Excluded, func(a Exclusion) bool { return AspectValue(a.Key, pool, typ, offering) == a.Value })
+	return slices.ContainsFunc(
+		p.Excluded,
+		func(a Exclusion) bool { return AspectValue(a.Key, pool, typ, offering) == a.Value },
+	)
 }

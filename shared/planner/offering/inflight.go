@@ -9,7 +9,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// TypesOf are the instance types that a claim not launched yet may become, or the one that it has become.
+// TypesOf are the instance types that a claim not launched yet may become, or the one that it has
+// become.
 func (p *Index) TypesOf(claim *api.NodeClaim) []*catalog.InstanceType {
 	if claim.Spec.NodeClassRef == nil {
 		return nil
@@ -32,7 +33,8 @@ func (p *Index) TypesOf(claim *api.NodeClaim) []*catalog.InstanceType {
 	return types
 }
 
-// capacityOf is what a node has: as it says, else as its claim says, else the most that an instance type has which the claim allows.
+// capacityOf is what a node has: as it says, else as its claim says, else the most that an instance
+// type has which the claim allows.
 func (p *Index) capacityOf(node *plan.Node) corev1.ResourceList {
 	if node.Node != nil && len(node.Node.Status.Capacity) > 0 {
 		return node.Node.Status.Capacity
@@ -54,7 +56,8 @@ func (p *Index) capacityOf(node *plan.Node) corev1.ResourceList {
 	return most
 }
 
-// ClaimAllocatable is what the claim says pods may use, else the least of each resource among the types that the claim may become.
+// ClaimAllocatable is what the claim says pods may use, else the least of each resource among the
+// types that the claim may become.
 func (p *Index) ClaimAllocatable(claim *api.NodeClaim, types []*catalog.InstanceType) corev1.ResourceList {
 	if len(claim.Status.Allocatable) > 0 {
 		return claim.Status.Allocatable.DeepCopy()

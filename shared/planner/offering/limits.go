@@ -17,7 +17,8 @@ type Limit struct {
 	Most, Used int64
 }
 
-// readLimits fills in the limits of all pools, and what their nodes use: the capacity of each, leaving ones too, since they are paid until they are gone.
+// readLimits fills in the limits of all pools, and what their nodes use: the capacity of each,
+// leaving ones too, since they are paid until they are gone.
 func (p *Index) readLimits() {
 	byName := map[string]*Pool{}
 	for _, pool := range p.Pools {

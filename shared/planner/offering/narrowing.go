@@ -13,18 +13,18 @@ type narrowing struct {
 
 // Narrow is Alternatives.Narrow. It returns the same value for the same question, so that what
 // follows from the result is memoised too. A nil receiver remembers nothing.
-func (f *Feasibilities) Narrow(alternatives *workload.Alternatives, r scheduling.Requirement) *workload.Alternatives {
-	if f == nil {
+func (s *Feasibilities) Narrow(alternatives *workload.Alternatives, r scheduling.Requirement) *workload.Alternatives {
+	if s == nil {
 		return alternatives.Narrow(r)
 	}
-	f.key = workload.AppendRequirement(f.key[:0], r)
-	number, _ := f.requirements.Number(f.key)
+	s.key = workload.AppendRequirement(s.key[:0], r)
+	number, _ := s.requirements.Number(s.key)
 	key := narrowing{alternatives: alternatives, requirement: number}
-	if known, ok := f.narrowed[key]; ok {
+	if known, ok := s.narrowed[key]; ok {
 		return known
 	}
 	result := alternatives.Narrow(r)
-	f.narrowed[key] = result
+	s.narrowed[key] = result
 	return result
 }
 
@@ -39,12 +39,12 @@ type termsKey struct {
 type labelValue struct{ key, value string }
 
 // In is scheduling.In of one value, made once for each label and value.
-func (f *Feasibilities) In(key, value string) scheduling.Requirement {
+func (s *Feasibilities) In(key, value string) scheduling.Requirement {
 	at := labelValue{key, value}
-	r, ok := f.single[at]
+	r, ok := s.single[at]
 	if !ok {
 		r = scheduling.In(key, value)
-		f.single[at] = r
+		s.single[at] = r
 	}
 	return r
 }

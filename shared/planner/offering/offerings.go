@@ -3,95 +3,210 @@ package offering
 import (
 	"cmp"
 	"slices"
+	"sort"
+	"strings"
 
-	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/planner/dense"
 	"github.com/whittle-dev/whittle/shared/planner/resource"
-	"github.com/whittle-dev/whittle/shared/planner/workload"
-	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// Index are the ways to buy new nodes.
-type Index struct {
-	Work *workload.Workload
-	// Undefined says which label keys a new node may have any value of, though its pool does not mention them.
-	Undefined scheduling.Undefined
-	Pools     []*Pool
-	types     map[string]*typeList
-	PoolTypes []PoolType
-	// daemonSums counts the sets of daemons that run together.
-	daemonSums int
-	Offerings  []Offering
-	// zones and capacityTypes are those of the columns' offerings.
-	zones, capacityTypes []string
-	// Exotic are the columns of exotic instance types, reserved those that take units of reservations, limited those of pools with limits.
-	Exotic, Reserved, Limited dense.Set
-	// Excluded is what this plan makes no use of: see further.go.
-	Excluded []Exclusion
-	// Tiers are the columns of the pools of each weight, heaviest first; reservations what reserved columns share.
-	Tiers        []dense.Set
-	Reservations []Reservation
-	// Sizes are, by axis, the columns by how much they have.
-	Sizes         []sizes
-	Feasibilities *Feasibilities
-	feasibilities []*Feasibility
-	// resolutions remember what decide was asked for, openedBy its results by their text.
-	resolutions   map[resolution]*ResolvedLabels
-	resolvedByKey map[string]*ResolvedLabels
+// Offering is one way to get a node: a pool type bought through one offering. Columns are numbered
+// by price, cheapest first, so that going through a set of offerings goes from cheap to dear.
+type Offering struct {
+	Source *catalog.Offering
+	// Price is the offering's; zone and capacityType are the positions of its own in zones and
+	// capacityTypes. They stand here because what is spread over memory takes long to read; there are
+	// thousands of offerings, so they are kept small.
+	Price float64
+	// PoolType is a position in pool types; reservation is the position in reservations of the
+	// reservation that a node takes one unit of, -1 for none.
+	PoolType, Reservation int32
+	zone, capacityType    int16
 }
 
-// Build finds out what can be bought but for what is left out.
-func Build(work *workload.Workload, leftOut []Exclusion) *Index {
-	p := &Index{Work: work, types: map[string]*typeList{}, Excluded: leftOut}
-	p.Undefined = scheduling.UndefinedAnyOf(work.Snapshot.WellKnownLabels)
-	p.readPools()
-	p.readOfferings()
-	p.Feasibilities = newFeasibilities(p)
-	return p
+// Reservation is a capacity reservation that offerings buy from.
+type Reservation struct {
+	id string
+	// Capacity is how many nodes it has left for this plan.
+	Capacity int
 }
 
-// StrictMinValues reports whether nodes of the pool have to meet minValues.
-func (p *Index) StrictMinValues(pool *Pool) bool { return len(pool.MinValues) > 0 && !p.BestEffort() }
-
-// ByLimitShare are the pool's columns by the greatest part of a limit that one takes.
-func (p *Index) ByLimitShare(pool *Pool) []int {
-	if pool.byShare != nil {
-		return pool.byShare
+// readOfferings numbers the offerings, and fills in the sets of them that all else is made from.
+func (p *Index) readOfferings() {
+	p.sortOfferings()
+	p.Exotic = dense.NewSet(len(p.Offerings))
+	for _, pool := range p.Pools {
+		pool.Offerings = dense.NewSet(len(p.Offerings))
 	}
-	columns := slices.Collect(pool.Offerings.All())
-	if len(pool.Limits) > 0 {
-		shares := make(map[int]float64, len(columns))
-		for _, j := range columns {
-			for i, use := range p.PoolTypeOf(j).LimitUse {
-				shares[j] = max(shares[j], float64(use)/float64(max(pool.Limits[i].Most, 1)))
+	p.Reserved = dense.NewSet(len(p.Offerings))
+	p.Limited = dense.NewSet(len(p.Offerings))
+	byID := map[string]int{}
+	// Each pool type's offerings are a part of one list.
+	counts := make([]int, len(p.PoolTypes))
+	for j := range p.Offerings {
+		counts[p.Offerings[j].PoolType]++
+	}
+	list := make([]int, len(p.Offerings))
+	for i, n := range counts {
+		p.PoolTypes[i].Offerings, list = list[:0:n], list[n:]
+	}
+	for j := range p.Offerings {
+		column := &p.Offerings[j]
+		c := &p.PoolTypes[column.PoolType]
+		c.Offerings = append(c.Offerings, j)
+		c.Pool.Offerings.Add(j)
+		if c.Type.Exotic {
+			p.Exotic.Add(j)
+		}
+		if len(c.Pool.Limits) > 0 {
+			p.Limited.Add(j)
+		}
+		column.Reservation = -1
+		if p.capacityTypes[column.capacityType] == api.CapacityTypeReserved {
+			p.Reserved.Add(j)
+			i, ok := byID[column.Source.ReservationID]
+			if !ok {
+				i = len(p.Reservations)
+				byID[column.Source.ReservationID] = i
+				p.Reservations = append(p.Reservations, Reservation{id: column.Source.ReservationID})
+			}
+			column.Reservation = int32(i)
+			p.Reservations[i].Capacity = max(p.Reservations[i].Capacity, column.Source.ReservationCapacity)
+		}
+	}
+	for first := 0; first < len(p.Pools); {
+		tier := dense.NewSet(len(p.Offerings))
+		first = p.addTier(tier, first)
+		p.Tiers = append(p.Tiers, tier)
+	}
+	p.Sizes = make([]sizes, len(p.Work.Axes.Names))
+	for r := range p.Sizes {
+		p.Sizes[r] = p.readSizes(r)
+	}
+}
+
+// sortOfferings sorts by price; of equal ones spot comes before on-demand, then the order is by
+// pool, type and zone.
+func (p *Index) sortOfferings() {
+	n := len(p.Offerings)
+	if n == 0 {
+		return
+	}
+	order := make([]dense.Ranked, n)
+	for j := range p.Offerings {
+		order[j] = dense.Ranked{By: max(p.Offerings[j].Price, 0), Item: int32(j)}
+	}
+	dense.SortRanked(order, nil)
+	sorted := make([]Offering, n)
+	for first := 0; first < n; {
+		end := first + 1
+		for end < n && order[end].By == order[first].By {
+			end++
+		}
+		if end > first+1 {
+			slices.SortFunc(order[first:end], func(a, b dense.Ranked) int { return p.compareOfferings(a.Item, b.Item) })
+		}
+		for ; first < end; first++ {
+			sorted[first] = p.Offerings[order[first].Item]
+		}
+	}
+	p.Offerings = sorted
+}
+
+// compareOfferings orders offerings of the same price.
+func (p *Index) compareOfferings(a, b int32) int {
+	first, second := &p.Offerings[a], &p.Offerings[b]
+	x, y := first.Source, second.Source
+	if x.CapacityType != y.CapacityType {
+		return strings.Compare(y.CapacityType, x.CapacityType)
+	}
+	if first.PoolType != second.PoolType {
+		return cmp.Compare(first.PoolType, second.PoolType)
+	}
+	return cmp.Or(strings.Compare(x.Zone, y.Zone), strings.Compare(x.ReservationID, y.ReservationID), cmp.Compare(a, b))
+}
+
+// addTier adds the offerings of the pools that have the same weight as the pool first, and gives
+// the position of the first pool that has not.
+func (p *Index) addTier(set dense.Set, first int) int {
+	end := first
+	for ; end < len(p.Pools) && p.Pools[end].weight() == p.Pools[first].weight(); end++ {
+		set.Or(p.Pools[end].Offerings)
+	}
+	return end
+}
+
+// PoolTypeOf is the pool type that a offering buys.
+func (p *Index) PoolTypeOf(column int) *PoolType { return &p.PoolTypes[p.Offerings[column].PoolType] }
+
+// sizes answers which offerings have at least so much of one resource.
+type sizes struct {
+	// order are the offerings by their amount, ascending, amounts those amounts.
+	order   []int32
+	amounts []int64
+	// from has, for every sizeStep-th position, the set of the offerings from there on.
+	from []dense.Set
+}
+
+const sizeStep = 64
+
+func (p *Index) readSizes(axis int) sizes {
+	// Columns of a pool type have the same amounts, and many pool types too: there are few amounts to
+	// sort.
+	first, next := map[int64]int32{}, make([]int32, len(p.PoolTypes))
+	var amounts []int64
+	for i := len(p.PoolTypes) - 1; i >= 0; i-- {
+		amount := p.PoolTypes[i].Free[axis]
+		at, ok := first[amount]
+		if !ok {
+			at = -1
+			amounts = append(amounts, amount)
+		}
+		next[i], first[amount] = at, int32(i)
+	}
+	slices.Sort(amounts)
+	s := sizes{order: make([]int32, 0, len(p.Offerings)), amounts: make([]int64, 0, len(p.Offerings))}
+	for _, amount := range amounts {
+		for i := first[amount]; i >= 0; i = next[i] {
+			for _, j := range p.PoolTypes[i].Offerings {
+				s.order, s.amounts = append(s.order, int32(j)), append(s.amounts, amount)
 			}
 		}
-		slices.SortFunc(columns, func(a, b int) int { return cmp.Or(cmp.Compare(shares[a], shares[b]), cmp.Compare(a, b)) })
 	}
-	pool.byShare = columns
-	return columns
+	set := dense.NewSet(len(p.Offerings))
+	s.from = make([]dense.Set, (len(p.Offerings)+sizeStep-1)/sizeStep)
+	memory := make(dense.Set, len(s.from)*len(set))
+	for i := len(s.order) - 1; i >= 0; i-- {
+		set.Add(int(s.order[i]))
+		if i%sizeStep == 0 {
+			from := memory[i/sizeStep*len(set):][:len(set):len(set)]
+			copy(from, set)
+			s.from[i/sizeStep] = from
+		}
+	}
+	return s
 }
 
-// BestEffort reports whether minValues that cannot be met are lowered.
-func (p *Index) BestEffort() bool {
-	return p.Work.Snapshot.MinValuesPolicy == plan.MinValuesBestEffort
+// Keep leaves the offerings in the set that have at least so much.
+func (s *sizes) Keep(set dense.Set, least int64) {
+	at := sort.Search(len(s.amounts), func(i int) bool { return s.amounts[i] >= least })
+	if at == len(s.amounts) {
+		clear(set)
+		return
+	}
+	set.And(s.from[at/sizeStep])
+	for _, j := range s.order[at/sizeStep*sizeStep : at] {
+		set.Remove(int(j))
+	}
 }
 
-func (p *Index) IsExotic(column int) bool { return p.Exotic.Has(column) }
-
-// NodePricePerHour is what packing counts for each node besides its instance, in US dollars: little enough to be no price to speak of, and enough to take one large node
-// rather than ten small ones for a price that is hardly any lower.
-const NodePricePerHour = 0.0002
-
-// Cost is what packing counts for a node of the column's.
-func (p *Index) Cost(column int) float64 {
-	return p.Offerings[column].Price + NodePricePerHour
-}
-
-// CheapestWithRoom is the first column of the set whose empty node has room for the need; -1 without one.
-func (p *Index) CheapestWithRoom(columns dense.Set, need resource.Vector) int {
-	set := p.Feasibilities.Scratch
-	copy(set, columns)
-	p.KeepRoom(set, need)
-	return set.First()
+// KeepRoom leaves the offerings in the set whose empty node has room for the need.
+func (p *Index) KeepRoom(set dense.Set, need resource.Vector) {
+	for r, amount := range need {
+		if amount > 0 {
+			p.Sizes[r].Keep(set, amount)
+		}
+	}
 }

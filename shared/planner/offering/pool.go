@@ -25,11 +25,13 @@ type Pool struct {
 	// MinValues are the keys that the types of one launch must offer several values of, with how many.
 	MinValues map[string]int
 	Limits    []Limit
-	// mentioned are the facts of the labels that the pool's own requirements speak of, where they are known from reading its types.
+	// mentioned are the facts of the labels that the pool's own requirements speak of, where they are
+	// known from reading its types.
 	mentioned map[string]keyFacts
-	// configs are the pool's: a range of problem.configs.
+	// pool types are the pool's: a range of pool types.
 	FirstType, EndType int
-	// Offerings are those of the configs, byShare the same in the order that needed goes through, once it has been asked for.
+	// Offerings are those of the pool types, byShare the same in the order that needed goes through,
+	// once it has been asked for.
 	Offerings dense.Set
 	byShare   []int
 	// Problem is why the pool makes no nodes at all; empty if it does.
@@ -45,7 +47,8 @@ func (p *Pool) weight() int32 {
 	return *p.NodePool.Spec.Weight
 }
 
-// readPools fills in pools, configs and columns. Pools are sorted by weight, heaviest first, then by name.
+// readPools fills in pools, pool types and offerings. Pools are sorted by weight, heaviest first,
+// then by name.
 func (p *Index) readPools() {
 	classes := map[string]*api.EC2NodeClass{}
 	for i := range p.Work.Snapshot.NodeClasses {
@@ -91,11 +94,19 @@ func poolProblem(nodePool *api.NodePool, classes map[string]*api.EC2NodeClass, t
 	case ref == nil:
 		return "names no node class: set spec.template.spec.nodeClassRef"
 	case classes[ref.Name] == nil:
-		return fmt.Sprintf("node class %q does not exist, and the pool has no list of instance types: create it or change spec.template.spec.nodeClassRef", ref.Name)
+		return fmt.Sprintf(
+			"node class %q does not exist, and the pool has no list of instance types: "+
+				"create it or change spec.template.spec.nodeClassRef",
+			ref.Name,
+		)
 	case classes[ref.Name].DeletionTimestamp != nil:
 		return fmt.Sprintf("node class %q is being deleted", ref.Name)
 	case isFalse(classes[ref.Name].Status.Conditions, api.ConditionReady):
-		return fmt.Sprintf("node class %q is not ready: %s", ref.Name, api.GetCondition(classes[ref.Name].Status.Conditions, api.ConditionReady).Message)
+		return fmt.Sprintf(
+			"node class %q is not ready: %s",
+			ref.Name,
+			api.GetCondition(classes[ref.Name].Status.Conditions, api.ConditionReady).Message,
+		)
 	}
 	return ""
 }
@@ -116,7 +127,10 @@ func (p *Pool) readRequirements() string {
 	for _, key := range requirements.Keys() {
 		r := requirements[key]
 		if r.Empty() {
-			return fmt.Sprintf("spec.template.spec.requirements and labels allow no value of %q: they contradict each other", key)
+			return fmt.Sprintf(
+				"spec.template.spec.requirements and labels allow no value of %q: they contradict each other",
+				key,
+			)
 		}
 		if n, ok := r.MinValues(); ok && n > 1 {
 			p.MinValues[key] = n
@@ -133,7 +147,8 @@ func isFalse(conditions []metav1.Condition, conditionType string) bool {
 // explainNoTypes says why a pool that is in order has nothing to buy.
 func (p *Pool) explainNoTypes() string {
 	if len(p.types.all) == 0 {
-		return "no instance type is known for its node class: its subnets or images are not resolved yet, or the catalog is empty"
+		return "no instance type is known for its node class: " +
+			"its subnets or images are not resolved yet, or the catalog is empty"
 	}
 	allowed, known := 0, 0
 	for i := range p.types.all {
@@ -147,8 +162,13 @@ func (p *Pool) explainNoTypes() string {
 		}
 	}
 	if allowed > 0 {
-		return fmt.Sprintf("no offering available: %d of %d instance types meet its requirements, but none of their %d offerings in its zones and capacity types has a known price and capacity now",
-			allowed, len(p.types.all), known)
+		return fmt.Sprintf(
+			"no offering available: %d of %d instance types meet its requirements, "+
+				"but none of their %d offerings in its zones and capacity types has a known price and capacity now",
+			allowed,
+			len(p.types.all),
+			known,
+		)
 	}
 	for _, key := range p.Requirements.Keys() {
 		want := p.Requirements[key]
@@ -156,7 +176,11 @@ func (p *Pool) explainNoTypes() string {
 			have, ok := t.Requirements[key]
 			return !ok || have.Intersects(want)
 		}) {
-			return fmt.Sprintf("none of %d instance types has %s: change spec.template.spec.requirements", len(p.types.all), want)
+			return fmt.Sprintf(
+				"none of %d instance types has %s: change spec.template.spec.requirements",
+				len(p.types.all),
+				want,
+			)
 		}
 	}
 	return fmt.Sprintf("none of %d instance types meets all of spec.template.spec.requirements together", len(p.types.all))

@@ -2,7 +2,7 @@ package offering
 
 import "github.com/whittle-dev/whittle/shared/planner/dense"
 
-// Product are the columns of a pool that lists of types, zones and capacity types allow together.
+// Product are the offerings of a pool that lists of types, zones and capacity types allow together.
 type Product struct {
 	p                           *Index
 	pool                        *Pool
@@ -21,7 +21,7 @@ func (r *Product) Clone() *Product {
 	return &c
 }
 
-// Add adds the column's type, zone and capacity type.
+// Add adds the offering's type, zone and capacity type.
 func (r *Product) Add(j int) {
 	column := &r.p.Offerings[j]
 	if !r.types.Has(j) {
@@ -35,7 +35,7 @@ func (r *Product) Add(j int) {
 	}
 }
 
-// addType adds the columns of the pool's types that have the same name as the config's.
+// addType adds the offerings of the pool's types that have the same name as the pool type's.
 func (r *Product) addType(config int) {
 	configs := r.p.PoolTypes
 	first := config
@@ -49,7 +49,7 @@ func (r *Product) addType(config int) {
 	}
 }
 
-// zoned are the columns, of whatever pool, in the zone, which is a position in problem.zones.
+// zoned are the offerings, of whatever pool, in the zone, which is a position in zones.
 func (s *Feasibilities) zoned(zone int16) dense.Set {
 	if s.zones == nil {
 		s.zones = s.by(len(s.index.zones), func(c *Offering) int16 { return c.zone })
@@ -57,7 +57,8 @@ func (s *Feasibilities) zoned(zone int16) dense.Set {
 	return s.zones[zone]
 }
 
-// bought are the columns, of whatever pool, of the capacity type, which is a position in problem.capacityTypes.
+// bought are the offerings, of whatever pool, of the capacity type, which is a position in
+// capacityTypes.
 func (s *Feasibilities) bought(capacityType int16) dense.Set {
 	if s.capacityTypes == nil {
 		s.capacityTypes = s.by(len(s.index.capacityTypes), func(c *Offering) int16 { return c.capacityType })
@@ -65,7 +66,7 @@ func (s *Feasibilities) bought(capacityType int16) dense.Set {
 	return s.capacityTypes[capacityType]
 }
 
-// by are the columns of each of so many numbers.
+// by are the offerings of each of so many numbers.
 func (s *Feasibilities) by(count int, numberOf func(*Offering) int16) []dense.Set {
 	sets := make([]dense.Set, count)
 	for i := range sets {
@@ -77,7 +78,7 @@ func (s *Feasibilities) by(count int, numberOf func(*Offering) int16) []dense.Se
 	return sets
 }
 
-// Within reports whether all columns that the lists allow are in the set.
+// Within reports whether all offerings that the lists allow are in the set.
 func (r *Product) Within(set dense.Set) bool {
 	for w := range set {
 		if r.types[w]&r.zones[w]&r.capacityTypes[w]&r.pool.Offerings[w]&^set[w] != 0 {

@@ -19,7 +19,8 @@ type typeList struct {
 
 // labelFacts are what the types of a list say of a label.
 type labelFacts struct {
-	// known says that some type mentions it, offered that an offering of one does, several that one of them allows several values.
+	// known says that some type mentions it, offered that an offering of one does, several that one of
+	// them allows several values.
 	known, offered, several bool
 }
 
@@ -54,7 +55,8 @@ func compareTypes(a, b *catalog.InstanceType) int {
 	return strings.Compare(a.Requirements.String(), b.Requirements.String())
 }
 
-// factsOf are read once for each key that anything asks for: types have some forty labels, and hardly one of them matters to a plan.
+// factsOf are read once for each key that anything asks for: types have some forty labels, and
+// hardly one of them matters to a plan.
 func (l *typeList) factsOf(key string) labelFacts {
 	if facts, ok := l.facts[key]; ok {
 		return facts
@@ -82,7 +84,8 @@ func (l *typeList) factsOf(key string) labelFacts {
 	return facts
 }
 
-// decide reports whether a column decides the label: its offering does, or each type has one value of it or none.
+// decide reports whether a offering decides the label: its offering does, or each type has one
+// value of it or none.
 func (l *typeList) decide(key string) bool {
 	if IsOfferingKey(key) {
 		return true
@@ -91,7 +94,8 @@ func (l *typeList) decide(key string) bool {
 	return (facts.known || facts.offered) && !facts.several
 }
 
-// IsOpen reports whether neither the pool nor the instance type decides the label's value: the first pod that cares decides it.
+// IsOpen reports whether neither the pool nor the instance type decides the label's value: the
+// first pod that cares decides it.
 func (p *Pool) IsOpen(key string) bool {
 	if r, ok := p.Requirements[key]; ok {
 		_, single := r.Single()

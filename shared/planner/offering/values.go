@@ -11,14 +11,15 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// ValueOn is the value of a custom label that the node gets where it is asked for one: one that its column has, else any that is asked for. It is false where
-// none need be, or none is found.
+// ValueOn is the value of a custom label that the node gets where it is asked for one: one that its
+// offering has, else any that is asked for. It is false where none need be, or none is found.
 func (p *Index) ValueOn(j int, r scheduling.Requirement) (string, bool) {
 	if r.AllowsAbsent() {
 		return "", false
 	}
 	column := &p.Offerings[j]
-	for _, own := range [...]scheduling.Requirements{column.Source.Requirements, p.PoolTypes[column.PoolType].Type.Requirements} {
+	for _, own := range [...]scheduling.Requirements{column.Source.Requirements,
+		p.PoolTypes[column.PoolType].Type.Requirements} {
 		if have, ok := own[r.Key()]; ok {
 			r = r.Intersection(have)
 		}
@@ -26,7 +27,8 @@ func (p *Index) ValueOn(j int, r scheduling.Requirement) (string, bool) {
 	return AnyValue(r)
 }
 
-// MeetsMinValues reports whether the columns' types offer as many values of each key as the pool demands. It looks at no more columns than it takes.
+// MeetsMinValues reports whether the offerings' types offer as many values of each key as the pool
+// demands. It looks at no more offerings than it takes.
 func (p *Index) MeetsMinValues(pool *Pool, columns iter.Seq[int]) bool {
 	if len(pool.MinValues) == 0 {
 		return true
@@ -55,7 +57,7 @@ func (p *Index) MeetsMinValues(pool *Pool, columns iter.Seq[int]) bool {
 	return false
 }
 
-// ValuesOf are the values that a node of the column's may have of a label.
+// ValuesOf are the values that a node of the offering's may have of a label.
 func (p *Index) ValuesOf(pool *Pool, j int, key string) []string {
 	switch column := p.Offerings[j]; key {
 	case corev1.LabelTopologyZone:
@@ -97,7 +99,8 @@ func (s *Feasibilities) valueList(value string) []string {
 	return list
 }
 
-// AnyValue is a value that the requirement allows, the same each time; false if the label may as well be absent, or none is found.
+// AnyValue is a value that the requirement allows, the same each time; false if the label may as
+// well be absent, or none is found.
 func AnyValue(r scheduling.Requirement) (string, bool) {
 	if r.AllowsAbsent() {
 		return "", false

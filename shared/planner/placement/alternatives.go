@@ -6,8 +6,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// AlternativesFor are the columns of the node's pool that can hold all that is on the node. Exotic types stand in for exotic ones alone, and columns of reservations are
-// left out where none is left. It is memory that the next call uses again.
+// AlternativesFor are the offerings of the node's pool that can hold all that is on the node.
+// Exotic types replace exotic ones alone, and offerings of reservations are left out where none is
+// left. It is memory that the next call uses again.
 func (p *State) AlternativesFor(n *PlannedNode) dense.Set {
 	pool := p.Offers.PoolTypeOf(n.Offering).Pool
 	set := p.Offers.Feasibilities.StandIns
@@ -64,13 +65,14 @@ func (p *State) LabelsOf(n *PlannedNode) scheduling.Requirements {
 	return requirements
 }
 
-// closed drops those of the columns that would let in, by the lists of types, zones and capacity types that a claim's requirements are, another column which cannot
-// hold what is on the node: a type is allowed in one zone and another type in another, and each in the other's.
+// closed drops those of the offerings that would let in, by the lists of types, zones and capacity
+// types that a claim's requirements are, another offering which cannot hold what is on the node: a
+// type is allowed in one zone and another type in another, and each in the other's.
 func (p *State) closed(n *PlannedNode, columns []int) []int {
 	return p.ClosedWithin(n, columns, p.AlternativesFor(n).Clone())
 }
 
-// ClosedWithin is closed for the columns that can hold what is on the node.
+// ClosedWithin is closed for the offerings that can hold what is on the node.
 func (p *State) ClosedWithin(n *PlannedNode, columns []int, fits dense.Set) []int {
 	pool := p.Offers.PoolTypeOf(n.Offering).Pool
 	union := offering.NewProduct(p.Offers, pool)
@@ -80,7 +82,8 @@ func (p *State) ClosedWithin(n *PlannedNode, columns []int, fits dense.Set) []in
 	if union.Within(fits) {
 		return columns
 	}
-	// What the claim's other requirements leave out is not let in: a type of the same name with another operating system, say.
+	// What the claim's other requirements leave out is not let in: a type of the same name with
+	// another operating system, say.
 	if allowed, _ := p.Offers.Feasibilities.Meeting(pool, p.LabelsOf(n)); allowed != nil {
 		fits = fits.Clone()
 		for w := range fits {

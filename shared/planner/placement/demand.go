@@ -9,41 +9,47 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Demand is a number of equal units that want places: the pods of a shape, or those of them that topology has bound to one domain. A unit is one pod,
-// or several that must share a node.
+// Demand is a number of equal units that want places: the pods of a pod group, or those of them
+// that topology has bound to one domain. A unit is one pod, or several that must share a node.
 type Demand struct {
 	Group *workload.Group
 	Index int
-	// Units are the pods still without a place on an existing node, in order. They are handed out when the plan is written.
+	// Units are the pods still without a place on an existing node, in order. They are handed out when
+	// the plan is written.
 	Units [][]*corev1.Pod
-	// Waiting is how many units still want a place. Whoever gives one a place lowers it.
+	// Waiting is how many units still want a place. A caller that gives one a place lowers it.
 	Waiting int
 	// Need is that of one unit, which has podsEach pods.
 	Need     resource.Vector
 	PodsEach int
-	// Alternatives are the shape's, narrowed to the demand's domain.
+	// Alternatives are the pod group's, narrowed to the demand's domain.
 	Alternatives *workload.Alternatives
 	Hosts        workload.HostTerms
-	// Domains are the topology domains that the alternatives bind it to, by key; counted is how many of its pods count there.
+	// Domains are the topology domains that the alternatives bind it to, by key; counted is how many
+	// of its pods count there.
 	Domains map[string]string
 	Counted int
 	// Round is in which round of placing it was made.
 	Round int
-	// Follows are peers of which a node must have one before it can take a unit: only nodes that exist or are planned can.
+	// Follows are selected pods of which a node must have one before it can take a unit: only nodes
+	// that exist or are planned can.
 	Follows []*workload.PodSelector
-	// HostSlack is how much more than its maxSkew a spread over hosts allows, since every host that counts has so many already.
+	// HostSlack is how much more than its maxSkew a spread over hosts allows, since every host that
+	// counts has so many already.
 	HostSlack int
 
-	// Feasibility says by which columns nodes can be got for a unit, its size aside.
+	// Feasibility says by which offerings nodes can be got for a unit, its size aside.
 	Feasibility *offering.Feasibility
-	// Conflicts are the demands whose units cannot share a node with one of this; itself among them where two of its own cannot. Nil is none. Demands
-	// with the same conflicts share the set.
+	// Conflicts are the demands whose units cannot share a node with one of this; itself among them
+	// where two of its own cannot. Nil is none. Demands with the same conflicts share the set.
 	Conflicts dense.Set
 	// HostRules bound what else may be on its node, by spreads over hosts; nil without such.
 	HostRules *HostRules
-	// Repulsion numbers what the demand asks of a node by conflicts and rules, zero for nothing: demands of which it is equal are kept from a node together.
+	// Repulsion numbers what the demand asks of a node by conflicts and rules, zero for nothing:
+	// demands of which it is equal are kept from a node together.
 	Repulsion int
-	// Slots are what a unit takes of that of which a node has only so much for constraints over hosts: see bound.go.
+	// Slots are what a unit takes of that of which a node has only so much for constraints over hosts:
+	// see bound.go.
 	Slots []Slot
 }
 
@@ -55,12 +61,13 @@ func (p *State) setFeasibility(d *Demand) {
 	d.Feasibility = p.Offers.FeasibilityFor(d.Group, d.Alternatives, d.Need)
 }
 
-// Holds reports whether a node of the column's can hold a unit.
+// Holds reports whether a node of the offering's can hold a unit.
 func (p *State) Holds(column int, d *Demand) bool {
 	return d.Feasibility.Offerings.Has(column) && p.Offers.PoolTypeOf(column).Free.Fits(d.Need)
 }
 
-// CountHosts brings a node up to date that was planned before further demands were read, whose constraints may speak of what is on it.
+// CountHosts brings a node up to date that was planned before further demands were read, whose
+// constraints may speak of what is on it.
 func (p *State) CountHosts(n *PlannedNode) {
 	if n.generation == p.generation {
 		return
@@ -74,7 +81,8 @@ func (p *State) CountHosts(n *PlannedNode) {
 	}
 }
 
-// FinishDemands fills in what follows from the demands' pods for those that were added since it was last called.
+// FinishDemands fills in what follows from the demands' pods for those that were added since it was
+// last called.
 func (p *State) FinishDemands() {
 	if p.DemandsRead == len(p.Demands) {
 		return

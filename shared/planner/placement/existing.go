@@ -22,29 +22,34 @@ type ExistingNode struct {
 	Node *plan.Node
 	// index is the node's in the snapshot.
 	index int
-	// have are the labels: of one value each, where the node has joined; in flight those that the claim leaves open have several.
+	// have are the labels: of one value each, where the node has joined; in flight those that the
+	// claim leaves open have several.
 	have   scheduling.Requirements
 	Taints []corev1.Taint
-	// types are the instance types that a node in flight may come to be; empty once its labels say it all.
+	// types are the instance types that a node in flight may come to be; empty once its labels say it
+	// all.
 	types []*catalog.InstanceType
 	Free  resource.Vector
 	ports []workload.HostPort
-	// running are, by peers, how many of them run on the node.
+	// running are, by selected pods, how many of them run on the node.
 	running map[*workload.PodSelector]int
 	// antiAffinity are those whom required anti-affinity of pods on the node keeps away from it.
 	antiAffinity []*workload.PodSelector
-	// attached are the volumes of each driver on the node, limits how many it can attach of those that have a limit.
+	// attached are the volumes of each driver on the node, limits how many it can attach of those that
+	// have a limit.
 	attached map[string]map[string]bool
 	limits   map[string]int
 	// initialized nodes are known to work, and come first.
 	initialized bool
-	// Nominated are how many pods of each shape, by its first pod, an earlier plan wanted here; nil if none did or the node has started.
+	// Nominated are how many pods of each pod group, by its first pod, an earlier plan wanted here;
+	// nil if none did or the node has started.
 	Nominated map[*corev1.Pod]int
 	// Fills are what the plan puts here.
 	Fills []Fill
 }
 
-// readExisting fills in the nodes that can take pods: initialised ones first, then by rank and name.
+// readExisting fills in the nodes that can take pods: initialised ones first, then by rank and
+// name.
 func (p *State) readExisting() {
 	daemons := offering.ReadDaemons(p.Work.Snapshot.DaemonSets, p.Work.Axes)
 	for i := range p.Work.Snapshot.Nodes {
@@ -94,7 +99,8 @@ func (p *State) readNode(node *plan.Node, daemons []*offering.Daemon) *ExistingN
 	return e
 }
 
-// readStarting reads what is known of the labels of a node that is starting, and gives what pods may use of it.
+// readStarting reads what is known of the labels of a node that is starting, and gives what pods
+// may use of it.
 func (p *State) readStarting(e *ExistingNode) corev1.ResourceList {
 	e.have = scheduling.Requirements{}
 	claim, node := e.Node.NodeClaim, e.Node.Node
@@ -120,8 +126,8 @@ func (p *State) readStarting(e *ExistingNode) corev1.ResourceList {
 	return allocatable
 }
 
-// meetsOne reports whether the node is sure to meet one of the alternatives, whichever of the instance types and zones open to it it gets. Different ones may
-// meet different alternatives.
+// meetsOne reports whether the node is sure to meet one of the alternatives, whichever of the
+// instance types and zones open to it it gets. Different ones may meet different alternatives.
 func (e *ExistingNode) meetsOne(alternatives []scheduling.Requirements) bool {
 	if slices.ContainsFunc(alternatives, func(a scheduling.Requirements) bool { return e.meets(a, e.have, e.types) }) {
 		return true
@@ -140,7 +146,10 @@ func (e *ExistingNode) meetsOne(alternatives []scheduling.Requirements) bool {
 				have = e.have.Clone()
 				have[corev1.LabelTopologyZone] = scheduling.In(corev1.LabelTopologyZone, zone)
 			}
-			if !slices.ContainsFunc(alternatives, func(a scheduling.Requirements) bool { return e.meets(a, have, e.types[i:i+1]) }) {
+			if !slices.ContainsFunc(
+				alternatives,
+				func(a scheduling.Requirements) bool { return e.meets(a, have, e.types[i:i+1]) },
+			) {
 				return false
 			}
 		}
@@ -148,7 +157,8 @@ func (e *ExistingNode) meetsOne(alternatives []scheduling.Requirements) bool {
 	return true
 }
 
-// meets reports whether labels as in have, with those of any of the types, are sure to meet the requirements.
+// meets reports whether labels as in have, with those of any of the types, are sure to meet the
+// requirements.
 func (e *ExistingNode) meets(requirements, labels scheduling.Requirements, types []*catalog.InstanceType) bool {
 	for key, want := range requirements {
 		have, ok := labels[key]
@@ -215,7 +225,12 @@ func (e *ExistingNode) Domain(key string) (string, bool) {
 func (p *State) readRunning(e *ExistingNode, pod *corev1.Pod) {
 	if a := pod.Spec.Affinity; a != nil && a.PodAntiAffinity != nil && p.Work.CountsInDomain(pod) {
 		// A term that cannot be read has not kept the scheduler from binding the pod either.
-		terms, _ := p.Work.ReadAffinity(pod, a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution, nil, "spec.affinity.podAntiAffinity")
+		terms, _ := p.Work.ReadAffinity(
+			pod,
+			a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution,
+			nil,
+			"spec.affinity.podAntiAffinity",
+		)
 		for _, term := range terms {
 			if term.Key == corev1.LabelHostname && !slices.Contains(e.antiAffinity, term.PodSelector) {
 				e.antiAffinity = append(e.antiAffinity, term.PodSelector)
@@ -279,7 +294,8 @@ func (d *Demand) sparse() bool {
 	return d.Conflicts != nil && d.Conflicts.Has(d.Index) || len(d.Hosts.Spread) > 0
 }
 
-// FillNode puts as many units of the demand on the node as it takes, at most limit, and gives their number.
+// FillNode puts as many units of the demand on the node as it takes, at most limit, and gives their
+// number.
 func (p *State) FillNode(e *ExistingNode, d *Demand, limit int) int {
 	n := int(e.Free.Room(d.Need, int64(min(limit, d.Waiting))))
 	if n == 0 {
@@ -349,12 +365,12 @@ func (p *State) roomBesides(e *ExistingNode, d *Demand, limit int) int {
 		if !e.canAttach(d.Group.Attachments) {
 			return 0
 		}
-		limit = 1 // pods with volumes are each a shape of their own
+		limit = 1 // pods with volumes are each a pod group of their own
 	}
 	return max(limit, 0)
 }
 
-// PodsOnExisting is how many of the peers the node has, and will have by the plan.
+// PodsOnExisting is how many of the selected pods the node has, and will have by the plan.
 func (p *State) PodsOnExisting(e *ExistingNode, wanted *workload.PodSelector) int {
 	n, ok := e.running[wanted]
 	if !ok {
@@ -410,7 +426,8 @@ func missingOn(daemons []*offering.Daemon, e *ExistingNode) []*offering.Daemon {
 	return missing
 }
 
-// Accepts reports whether a unit's pods may run on the node, as far as labels, taints and host ports go.
+// Accepts reports whether a unit's pods may run on the node, as far as labels, taints and host
+// ports go.
 func (p *State) Accepts(e *ExistingNode, s *workload.Group, alternatives *workload.Alternatives) bool {
 	return s.Tolerates(e.Taints) && !workload.PortsClash(s.Ports, e.ports) && e.meetsOne(alternatives.List())
 }

@@ -10,31 +10,35 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/workload"
 )
 
-// HostRules are what spreads over hosts ask of the node that has units of a demand; demands of which they ask the same share them.
+// HostRules are what spreads over hosts ask of the node that has units of a demand; demands of
+// which they ask the same share them.
 type HostRules struct {
 	// limits are of the demand's own constraints, counted the groups that its pods count in.
 	limits  []hostLimit
 	counted []int32
 }
 
-// hostLimit bounds how many of a group a node may have once a unit has been put on it. A unit outside the group only wants no more there.
+// hostLimit bounds how many of a group a node may have once a unit has been put on it. A unit
+// outside the group only wants no more there.
 type hostLimit struct {
 	group, most int
 	member      bool
 }
 
-// hostReader finds out which demands' constraints over hosts speak of which demands: each distinct constraint is held against each distinct set of those labels
-// that any constraint asks for.
+// hostReader finds out which demands' constraints over hosts speak of which demands: each distinct
+// constraint is held against each distinct set of those labels that any constraint asks for.
 type hostReader struct {
 	p *State
-	// peers are those of the distinct constraints, by text; anti marks those of anti-affinity, spread those of spreads. A constraint that is only preferred binds
-	// demands up to the round of those that have it: until is that round.
+	// selected pods are those of the distinct constraints, by text; anti marks those of anti-affinity,
+	// spread those of spreads. A constraint that is only preferred binds demands up to the round of
+	// those that have it: until is that round.
 	peers        []*workload.PodSelector
 	until        []int
 	byText       map[string]int
 	anti, spread []bool
 	keys         []string
-	// looks are the demands' pods as constraints see them: for each distinct one the constraints that it matches.
+	// looks are the demands' pods as constraints see them: for each distinct one the constraints that
+	// it matches.
 	looks map[string]*look
 	// ofAnti and ofSpread are, by demand, the numbers of its constraints.
 	ofAnti, ofSpread [][]int
@@ -47,7 +51,8 @@ type look struct {
 	demands []int
 }
 
-// readConflicts fills in what constraints over hosts, and host ports, mean for the demands: which cannot share a node, and whose spreads count whom.
+// readConflicts fills in what constraints over hosts, and host ports, mean for the demands: which
+// cannot share a node, and whose spreads count whom.
 func (p *State) readConflicts() {
 	r := &hostReader{p: p, byText: map[string]int{}, looks: map[string]*look{}}
 	r.ofAnti, r.ofSpread = make([][]int, len(p.Demands)), make([][]int, len(p.Demands))
@@ -136,8 +141,9 @@ func (r *hostReader) look(d *Demand) *look {
 	return l
 }
 
-// readRepulsion fills in the conflicts. A demand's set follows from its anti-affinity, its look and its ports, and is made once for all that have these in common.
-// It gives the sets' numbers by demand.
+// readRepulsion fills in the conflicts. A demand's set follows from its anti-affinity, its look and
+// its ports, and is made once for all that have these in common. It gives the sets' numbers by
+// demand.
 func (r *hostReader) readRepulsion(looks []*look) []int {
 	p := r.p
 	matched := make([]dense.Set, len(r.peers))
@@ -175,7 +181,7 @@ func (r *hostReader) readRepulsion(looks []*look) []int {
 		}
 		for _, port := range d.Group.Ports {
 			key = binary.AppendUvarint(append(key, 0), uint64(port.Port))
-			key = dense.AppendText(dense.AppendText(key, string(port.Protocol)), port.Ip)
+			key = dense.AppendText(dense.AppendText(key, string(port.Protocol)), port.IP)
 		}
 		r.scratch = key
 		found, ok := sets[string(key)]
@@ -226,7 +232,10 @@ func (r *hostReader) readRules(looks []*look) {
 			}
 			for j := range d.Hosts.Spread {
 				group := r.ofSpread[i][j]
-				rules.limits = append(rules.limits, hostLimit{group: group, most: d.Hosts.Spread[j].MaxSkew, member: slices.Contains(looks[i].matched, group)})
+				rules.limits = append(
+					rules.limits,
+					hostLimit{group: group, most: d.Hosts.Spread[j].MaxSkew, member: slices.Contains(looks[i].matched, group)},
+				)
 			}
 			if len(rules.counted) == 0 && len(rules.limits) == 0 {
 				rules = nil
@@ -237,8 +246,9 @@ func (r *hostReader) readRules(looks []*look) {
 	}
 }
 
-// readSlots numbers what demands ask of a node, and fills in the slots. Demands with the same conflicts, which they are in themselves, repel each other all, so a
-// node has one unit of them; of those that a spread bounds by the same number it has no more than that number.
+// readSlots numbers what demands ask of a node, and fills in the slots. Demands with the same
+// conflicts, which they are in themselves, repel each other all, so a node has one unit of them; of
+// those that a spread bounds by the same number it has no more than that number.
 func (r *hostReader) readSlots(numbers []int) {
 	type bound struct{ group, most int }
 	repulsions := map[string]int{}

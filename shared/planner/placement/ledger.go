@@ -11,7 +11,11 @@ type Ledger struct {
 }
 
 func (p *State) NewLedger(planned []*PlannedNode) *Ledger {
-	l := &Ledger{p: p.Offers, Limits: make(map[*offering.Pool][]int64, len(p.Offers.Pools)), reserved: make([]int, len(p.Offers.Reservations))}
+	l := &Ledger{
+		p:        p.Offers,
+		Limits:   make(map[*offering.Pool][]int64, len(p.Offers.Pools)),
+		reserved: make([]int, len(p.Offers.Reservations)),
+	}
 	for _, pool := range p.Offers.Pools {
 		if len(pool.Limits) > 0 {
 			l.Limits[pool] = pool.Left()
@@ -29,7 +33,7 @@ func (p *State) NewLedger(planned []*PlannedNode) *Ledger {
 	return l
 }
 
-// Allows reports whether another node of the column's may be planned.
+// Allows reports whether another node of the offering's may be planned.
 func (l *Ledger) Allows(column int) bool {
 	if !l.p.Limited.Has(column) && !l.p.Reserved.Has(column) {
 		return true
@@ -46,7 +50,7 @@ func (l *Ledger) Allows(column int) bool {
 	return true
 }
 
-// Take counts so many nodes of the column's; less than none gives them back.
+// Take counts so many nodes of the offering's; less than none gives them back.
 func (l *Ledger) Take(column, times int) {
 	if !l.p.Limited.Has(column) && !l.p.Reserved.Has(column) {
 		return
@@ -61,7 +65,7 @@ func (l *Ledger) Take(column, times int) {
 	}
 }
 
-// Replaces reports whether a node of one column's may become one of another's.
+// Replaces reports whether a node of one offering's may become one of another's.
 func (l *Ledger) Replaces(from, to int) bool {
 	if !l.p.Limited.Has(to) && !l.p.Reserved.Has(to) {
 		return true

@@ -4,11 +4,13 @@ import (
 	"slices"
 )
 
-// A pool's minValues demand that a node's claim keeps several types. The claim counts against the pool's limits with the greatest of them, so a node in a pool that has
-// both takes more of the limits than its own type: as much as the smallest list of types does that meets minValues.
+// A pool's minValues demand that a node's claim keeps several types. The claim counts against the
+// pool's limits with the greatest of them, so a node in a pool that has both takes more of the
+// limits than its own type: as much as the smallest list of types does that meets minValues.
 
-// NeededForMinValues are the columns of a list that meets the pool's minValues for the node, the smallest in terms of the pool's limits that is easily found, and what the
-// greatest of them takes of the limits. It is nil if there is none.
+// NeededForMinValues are the offerings of a list that meets the pool's minValues for the node, the
+// smallest in terms of the pool's limits that is easily found, and what the greatest of them takes
+// of the limits. It is nil if there is none.
 func (p *State) NeededForMinValues(n *PlannedNode) ([]int, []int64) {
 	pool := p.Offers.PoolTypeOf(n.Offering).Pool
 	set, reservation := p.AlternativesFor(n).Clone(), p.Offers.Offerings[n.Offering].Reservation
@@ -59,7 +61,8 @@ func (p *State) NeededForMinValues(n *PlannedNode) ([]int, []int64) {
 	return nil, nil
 }
 
-// Acceptable reports whether enough instance types could stand in for the node to meet the pool's minValues, within its limits.
+// Acceptable reports whether enough instance types could replace the node to meet the pool's
+// minValues, within its limits.
 func (p *State) Acceptable(n *PlannedNode) bool {
 	pool := p.Offers.PoolTypeOf(n.Offering).Pool
 	if !p.Offers.StrictMinValues(pool) {
@@ -69,7 +72,8 @@ func (p *State) Acceptable(n *PlannedNode) bool {
 	return columns != nil && WithinLeft(most, pool.Left())
 }
 
-// AcceptableAmong reports whether the node is acceptable beside the others, in the place of one of them if instead is not nil.
+// AcceptableAmong reports whether the node is acceptable beside the others, in the place of one of
+// them if instead is not nil.
 func (p *State) AcceptableAmong(others []*PlannedNode, n, instead *PlannedNode) bool {
 	pool := p.Offers.PoolTypeOf(n.Offering).Pool
 	if !p.Acceptable(n) || !p.Offers.StrictMinValues(pool) || len(pool.Limits) == 0 {
@@ -99,7 +103,8 @@ func WithinLeft(use, left []int64) bool {
 	return true
 }
 
-// MinValuesReserve is what the node needs of the limits beyond its own use, for its claim to meet minValues; nil if nothing.
+// MinValuesReserve is what the node needs of the limits beyond its own use, for its claim to meet
+// minValues; nil if nothing.
 func (p *State) MinValuesReserve(n *PlannedNode) []int64 {
 	own := p.Offers.PoolTypeOf(n.Offering)
 	if !p.Offers.StrictMinValues(own.Pool) || len(own.Pool.Limits) == 0 {

@@ -14,7 +14,7 @@ import (
 type PlannedNode struct {
 	Offering int
 	Fills    []Fill
-	// Free is what the config has left.
+	// Free is what the pool type has left.
 	Free resource.Vector
 	// Resolved is what the demands on it decide of the pool's open labels.
 	Resolved *offering.ResolvedLabels
@@ -36,7 +36,7 @@ func (p *State) NewNode(column int) *PlannedNode {
 	return n
 }
 
-// Reset makes the node an empty one of the column's, in the memory that it has.
+// Reset makes the node an empty one of the offering's, in the memory that it has.
 func (p *State) Reset(n *PlannedNode, column int) {
 	n.Offering, n.generation = column, p.generation
 	n.Fills, n.Counts = n.Fills[:0], n.Counts[:0]
@@ -104,7 +104,7 @@ func (p *State) Place(n *PlannedNode, d *Demand, count int) {
 	}
 }
 
-// MoveTo puts what is on the node on an empty one of another column that can hold it.
+// MoveTo puts what is on the node on an empty one of another offering that can hold it.
 func (p *State) MoveTo(n *PlannedNode, column int) {
 	free := p.Offers.PoolTypeOf(column).Free
 	for r, amount := range p.Offers.PoolTypeOf(n.Offering).Free {
@@ -152,17 +152,21 @@ func (p *State) Refilled(column int, fills []Fill) *PlannedNode {
 	return n
 }
 
-// Followed reports whether a planned node has one of each of the peers that the demand has to follow.
+// Followed reports whether a planned node has one of each of the selected pods that the demand has
+// to follow.
 func (p *State) Followed(n *PlannedNode, d *Demand) bool {
 	for _, peers := range d.Follows {
-		if !slices.ContainsFunc(n.Fills, func(f Fill) bool { return peers.MatchesClass(p.Work.Classes, p.Demands[f.Demand].Group.Class) }) {
+		if !slices.ContainsFunc(
+			n.Fills,
+			func(f Fill) bool { return peers.MatchesClass(p.Work.Classes, p.Demands[f.Demand].Group.Class) },
+		) {
 			return false
 		}
 	}
 	return true
 }
 
-// PodsOnPlanned is how many of the peers are planned for the node.
+// PodsOnPlanned is how many of the selected pods are planned for the node.
 func (p *State) PodsOnPlanned(n *PlannedNode, wanted *workload.PodSelector) int {
 	count := 0
 	for _, f := range n.Fills {
@@ -173,12 +177,16 @@ func (p *State) PodsOnPlanned(n *PlannedNode, wanted *workload.PodSelector) int 
 	return count
 }
 
-// IndependentPodsOn is how many of the peers are planned for the node that need not wait for others to be bound elsewhere: those others might wait for them.
+// IndependentPodsOn is how many of the selected pods are planned for the node that need not wait
+// for others to be bound elsewhere: those others might wait for them.
 func (p *State) IndependentPodsOn(n *PlannedNode, wanted *workload.PodSelector) int {
 	count := 0
 	for _, f := range n.Fills {
 		d := p.Demands[f.Demand]
-		waits := slices.ContainsFunc(d.Group.Topology.Spread, func(t workload.SpreadTerm) bool { return t.Key != corev1.LabelHostname && !t.Preferred })
+		waits := slices.ContainsFunc(
+			d.Group.Topology.Spread,
+			func(t workload.SpreadTerm) bool { return t.Key != corev1.LabelHostname && !t.Preferred },
+		)
 		if !waits && wanted.MatchesClass(p.Work.Classes, d.Group.Class) {
 			count += f.Count * d.PodsPerUnit()
 		}

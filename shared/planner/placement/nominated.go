@@ -10,8 +10,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// readNominated fills in how many of each shape's waiting pods each starting node was planned for. Pods of a shape are as good as each other, so numbers
-// are all that matters.
+// readNominated fills in how many of each pod group's waiting pods each starting node was planned
+// for. Pods of a pod group are as good as each other, so numbers are all that matters.
 func (p *State) readNominated() {
 	var byUID map[string]*workload.Group
 	for _, e := range p.Existing {
@@ -35,7 +35,8 @@ func (p *State) readNominated() {
 	}
 }
 
-// fillNominated puts pods of the demands from first on where an earlier plan wanted them, as far as that is still possible.
+// fillNominated puts pods of the demands from first on where an earlier plan wanted them, as far as
+// that is still possible.
 func (p *State) fillNominated(first int) {
 	for _, e := range p.Existing {
 		if len(e.Nominated) == 0 {

@@ -5,11 +5,12 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/resource"
 )
 
-// What constraints between pods need of the nodes that are being planned: topology decides for some units, one at a time, which planned node takes them, or that
-// a new one has to.
+// What constraints between pods need of the nodes that are being planned: topology decides for some
+// units, one at a time, which planned node takes them, or that a new one has to.
 
-// RoomFor is how many units of a demand the planned node takes, at most limit. Where its column does not hold them, another of the same pool may that holds what is
-// on the node as well, as far as limits and reservations allow.
+// RoomFor is how many units of a demand the planned node takes, at most limit. Where its offering
+// does not hold them, another of the same pool may that holds what is on the node as well, as far
+// as limits and reservations allow.
 func (p *State) RoomFor(n *PlannedNode, d *Demand, limit int) int {
 	p.FinishDemands()
 	p.CountHosts(n)
@@ -30,7 +31,8 @@ func (p *State) RoomFor(n *PlannedNode, d *Demand, limit int) int {
 	return 0
 }
 
-// Put puts units of a demand on the planned node, as many as roomFor has allowed at most, and lowers the demand's waiting.
+// Put puts units of a demand on the planned node, as many as roomFor has allowed at most, and
+// lowers the demand's waiting.
 func (p *State) Put(n *PlannedNode, d *Demand, count int) {
 	p.FinishDemands()
 	p.CountHosts(n)
@@ -43,7 +45,8 @@ func (p *State) Put(n *PlannedNode, d *Demand, count int) {
 	d.Waiting -= count
 }
 
-// larger is the planned node with another column of its pool, the cheapest that has room for so many further units; nil if there is none.
+// larger is the planned node with another offering of its pool, the cheapest that has room for so
+// many further units; nil if there is none.
 func (p *State) larger(n *PlannedNode, d *Demand, count int) *PlannedNode {
 	set := p.AlternativesFor(n).Clone()
 	set.And(d.Feasibility.Offerings)
@@ -71,8 +74,10 @@ func (p *State) larger(n *PlannedNode, d *Demand, count int) *PlannedNode {
 	return nil
 }
 
-// OpenFor plans the cheapest new node for one unit of the demand, of the heaviest pools that can have one; it puts the unit on it and lowers the demand's waiting. It
-// is nil where no pool may have such a node beside those planned so far (problem.planned, to which the node is added), for its limits or its minValues.
+// OpenFor plans the cheapest new node for one unit of the demand, of the heaviest pools that can
+// have one; it puts the unit on it and lowers the demand's waiting. It is nil where no pool may
+// have such a node beside those planned so far (planned, to which the node is added), for its
+// limits or its minValues.
 func (p *State) OpenFor(d *Demand) *PlannedNode {
 	p.FinishDemands()
 	ledger := p.NewLedger(p.Planned)

@@ -9,11 +9,13 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// Vector is an amount of each resource that anything in the snapshot asks for, in the order of axes: thousandths of a core for cpu, else whole units.
+// Vector is an amount of each resource that anything in the snapshot asks for, in the order of
+// axes: thousandths of a core for cpu, else whole units.
 type Vector []int64
 
-// Axes are the resources that vectors count, by name and position. A resource that nothing asks for bounds nothing and is left out, apart from
-// those that order shapes and that explanations speak of.
+// Axes are the resources that vectors count, by name and position. A resource that nothing asks for
+// bounds nothing and is left out, apart from those that order pod groups and that explanations
+// speak of.
 type Axes struct {
 	Names    []corev1.ResourceName
 	Position map[corev1.ResourceName]int
@@ -80,8 +82,9 @@ func (a *Axes) Take(free Vector, pod *corev1.Pod) {
 	})
 }
 
-// MaxAmount is more than any machine has of anything, and little enough that a thousand of it can be added up. A pod may ask for any quantity; one that
-// does not fit into 64 bits would come out as little or nothing, and a node would be launched for it in vain, again and again.
+// MaxAmount is more than any machine has of anything, and little enough that a thousand of it can
+// be added up. A pod may ask for any quantity; one that does not fit into 64 bits would come out as
+// little or nothing, and a node would be launched for it in vain, again and again.
 const MaxAmount = 1 << 53
 
 // AmountUp is a quantity in a vector's unit, rounded up, and no more than beyond.
@@ -101,7 +104,8 @@ func AmountUp(name corev1.ResourceName, quantity *resource.Quantity) int64 {
 	return quantity.Value()
 }
 
-// wholeAmount is a quantity of whole units that is not beyond, which nearly all are, without any arithmetic on quantities.
+// wholeAmount is a quantity of whole units that is not beyond, which nearly all are, without any
+// arithmetic on quantities.
 func wholeAmount(name corev1.ResourceName, quantity *resource.Quantity) (int64, bool) {
 	whole, ok := quantity.AsInt64()
 	if name == corev1.ResourceCPU {

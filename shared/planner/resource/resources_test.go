@@ -28,7 +28,8 @@ func TestAmounts(t *testing.T) {
 	} {
 		t.Run(string(test.name)+" "+test.quantity, func(t *testing.T) {
 			quantity := apiresource.MustParse(test.quantity)
-			if up, down := resource.AmountUp(test.name, &quantity), resource.AmountDown(test.name, &quantity); up != test.up || down != test.down {
+			if up, down := resource.AmountUp(test.name, &quantity), resource.AmountDown(test.name, &quantity); up != test.up ||
+				down != test.down {
 				t.Errorf("counted as %d up and %d down, want %d and %d", up, down, test.up, test.down)
 			}
 		})

@@ -48,7 +48,8 @@ func (a *Alternatives) Narrow(r scheduling.Requirement) *Alternatives {
 	return NewAlternatives(result)
 }
 
-// SingleValue is the one value of the key that all alternatives require, and false if there is none.
+// SingleValue is the one value of the key that all alternatives require, and false if there is
+// none.
 func (a *Alternatives) SingleValue(key string) (string, bool) {
 	result := ""
 	for i, alternative := range a.List() {

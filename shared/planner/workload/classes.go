@@ -13,10 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Classes numbers pods by what selectors can tell apart: their namespace, and their labels as far as any selector of the snapshot asks for them. A cluster
-// of a hundred thousand pods has a few hundred classes, so that matching a selector is done once a class and not once a pod.
+// Classes numbers pods by what selectors can tell apart: their namespace, and their labels as far
+// as any selector of the snapshot asks for them. A cluster of a hundred thousand pods has a few
+// hundred classes, so that matching a selector is done once a class and not once a pod.
 type Classes struct {
-	// keys are the label keys that any selector asks for, sorted; any is false if nothing selects pods at all.
+	// keys are the label keys that any selector asks for, sorted; any is false if nothing selects pods
+	// at all.
 	keys    []string
 	Any     bool
 	byKey   map[string]int
@@ -54,7 +56,7 @@ type PodSelector struct {
 	namespaces []string
 	Selector   labels.Selector
 	key        string
-	// known remembers by class whether its pods are peers: 0 is not known yet, 1 no, 2 yes.
+	// known remembers by class whether its pods are selected pods: 0 is not known yet, 1 no, 2 yes.
 	known []uint8
 }
 
@@ -67,7 +69,7 @@ func (s *PodSelector) Matches(pod *corev1.Pod) bool {
 	return s.Selector.Matches(labels.Set(pod.Labels))
 }
 
-// MatchesClass reports whether the pods of a class are peers.
+// MatchesClass reports whether the pods of a class are selected pods.
 func (s *PodSelector) MatchesClass(classes *Classes, class int) bool {
 	if class >= len(s.known) {
 		s.known = append(s.known, make([]uint8, max(len(classes.Samples)-len(s.known), class+1-len(s.known)))...)
@@ -84,7 +86,8 @@ func (s *PodSelector) MatchesClass(classes *Classes, class int) bool {
 // Key names the same pods by the same text.
 func (s *PodSelector) Key() string { return s.key }
 
-// readClasses finds out which labels matter. Of the pods that run, only required anti-affinity reaches those that wait.
+// readClasses finds out which labels matter. Of the pods that run, only required anti-affinity
+// reaches those that wait.
 func readClasses(s *plan.Snapshot) *Classes {
 	keys := map[string]bool{}
 	c := &Classes{}
@@ -164,15 +167,20 @@ func (p *Workload) podSelector(namespaces []string, selector labels.Selector) *P
 	return made
 }
 
-// readSelector are peers with the error that their selector gave instead.
+// readSelector are selected pods with the error that their selector gave instead.
 type readSelector struct {
 	selector *PodSelector
 	err      error
 }
 
-// podSelectorFor are the pods of the namespaces that a term means: its selector, narrowed by the values that the pod itself has of some keys. Terms that say the same are
-// read once.
-func (p *Workload) podSelectorFor(pod *corev1.Pod, namespaces []string, selector *metav1.LabelSelector, match, mismatch []string) (*PodSelector, error) {
+// podSelectorFor are the pods of the namespaces that a term means: its selector, narrowed by the
+// values that the pod itself has of some keys. Terms that say the same are read once.
+func (p *Workload) podSelectorFor(
+	pod *corev1.Pod,
+	namespaces []string,
+	selector *metav1.LabelSelector,
+	match, mismatch []string,
+) (*PodSelector, error) {
 	k := &p.termKey
 	k.buffer = k.buffer[:0]
 	k.flag(namespaces != nil)

@@ -10,7 +10,7 @@ import (
 func PortsClash(a, b []HostPort) bool {
 	for _, p := range a {
 		for _, q := range b {
-			if p.Port == q.Port && p.Protocol == q.Protocol && (p.Ip == q.Ip || isAnyAddress(p.Ip) || isAnyAddress(q.Ip)) {
+			if p.Port == q.Port && p.Protocol == q.Protocol && (p.IP == q.IP || isAnyAddress(p.IP) || isAnyAddress(q.IP)) {
 				return true
 			}
 		}
@@ -27,13 +27,14 @@ func AppendHostPorts(ports []HostPort, spec *corev1.PodSpec) []HostPort {
 		for _, port := range container.Ports {
 			if port.HostPort != 0 {
 				ports = append(ports, HostPort{
-					Port: port.HostPort, Protocol: cmp.Or(port.Protocol, corev1.ProtocolTCP), Ip: cmp.Or(port.HostIP, "0.0.0.0"),
+					Port: port.HostPort, Protocol: cmp.Or(port.Protocol, corev1.ProtocolTCP), IP: cmp.Or(port.HostIP, "0.0.0.0"),
 				})
 			}
 		}
 	}
 	for i := range spec.InitContainers {
-		// An ordinary init container has given its ports back when the others start; a sidecar keeps them.
+		// An ordinary init container has given its ports back when the others start; a sidecar keeps
+		// them.
 		if policy := spec.InitContainers[i].RestartPolicy; policy != nil && *policy == corev1.ContainerRestartPolicyAlways {
 			add(&spec.InitContainers[i])
 		}
@@ -48,5 +49,5 @@ func AppendHostPorts(ports []HostPort, spec *corev1.PodSpec) []HostPort {
 type HostPort struct {
 	Port     int32
 	Protocol corev1.Protocol
-	Ip       string
+	IP       string
 }

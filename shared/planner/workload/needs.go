@@ -10,10 +10,12 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// needReader gathers what shapes take before it is known of which resources there is talk at all.
+// needReader gathers what pod groups take before it is known of which resources there is talk at
+// all.
 type needReader struct {
 	names []corev1.ResourceName
-	// amounts are those of all shapes, each by the position of its name; counts are how many each shape has.
+	// amounts are those of all pod groups, each by the position of its name; counts are how many each
+	// pod group has.
 	amounts []namedAmount
 	counts  []int32
 }
@@ -34,7 +36,7 @@ func (r *needReader) number(name corev1.ResourceName) int {
 	return i
 }
 
-// add adds the needs of the next shape.
+// add adds the needs of the next pod group.
 func (r *needReader) add(requests []request) {
 	for i := range requests {
 		r.amounts = append(r.amounts, namedAmount{name: int32(r.number(requests[i].name)), amount: requests[i].amount})
@@ -42,7 +44,7 @@ func (r *needReader) add(requests []request) {
 	r.counts = append(r.counts, int32(len(requests)))
 }
 
-// readNeeds fills in the axes and the shapes' needs.
+// readNeeds fills in the axes and the pod groups' needs.
 func (p *Workload) readNeeds(r *needReader) {
 	for i := range p.Snapshot.DaemonSets {
 		for name := range scheduling.DaemonPodRequests(&p.Snapshot.DaemonSets[i].Spec.Template) {

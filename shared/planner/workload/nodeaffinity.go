@@ -8,11 +8,12 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// NodeAlternatives are the requirements that a pod's nodeSelector and required node affinity make, of which a node has to meet one. The error names
-// the field.
+// NodeAlternatives are the requirements that a pod's nodeSelector and required node affinity make,
+// of which a node has to meet one. The error names the field.
 func NodeAlternatives(spec *corev1.PodSpec) ([]scheduling.Requirements, error) {
 	selector := scheduling.FromLabels(spec.NodeSelector)
-	if spec.Affinity == nil || spec.Affinity.NodeAffinity == nil || spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+	if spec.Affinity == nil || spec.Affinity.NodeAffinity == nil ||
+		spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		return []scheduling.Requirements{selector}, nil
 	}
 	const field = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
@@ -49,7 +50,11 @@ func preferredAlternatives(spec *corev1.PodSpec, alternatives *Alternatives) (*A
 	}
 	preferred, err := scheduling.FromNodeSelectorTerm(terms[i].Preference)
 	if err != nil {
-		return nil, fmt.Errorf("spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[%d].preference: %w", i, err)
+		return nil, fmt.Errorf(
+			"spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[%d].preference: %w",
+			i,
+			err,
+		)
 	}
 	return Combine(alternatives.List(), []scheduling.Requirements{preferred}), nil
 }

@@ -7,28 +7,39 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// RelaxSpec gives up the next preference of a pod's spec, in Karpenter's order: the heaviest preferred pod affinity, then the heaviest preferred pod anti-affinity, the
-// heaviest preferred node affinity, a ScheduleAnyway spread, and last, if some taint of effect PreferNoSchedule is about, that those keep it away. It returns the
-// spec with one preference less, or nil if there is none. The spec itself is not changed.
+// RelaxSpec gives up the next preference of a pod's spec, in Karpenter's order: the heaviest
+// preferred pod affinity, then the heaviest preferred pod anti-affinity, the heaviest preferred
+// node affinity, a ScheduleAnyway spread, and last, if some taint of effect PreferNoSchedule is
+// about, that those keep it away. It returns the spec with one preference less, or nil if there is
+// none. The spec itself is not changed.
 func RelaxSpec(spec *corev1.PodSpec) *corev1.PodSpec {
 	if a := spec.Affinity; a != nil {
 		if a.PodAffinity != nil && len(a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0 {
 			relaxed := *a.PodAffinity
-			relaxed.PreferredDuringSchedulingIgnoredDuringExecution = withoutHeaviest(relaxed.PreferredDuringSchedulingIgnoredDuringExecution, weightOfPodTerm)
+			relaxed.PreferredDuringSchedulingIgnoredDuringExecution = withoutHeaviest(
+				relaxed.PreferredDuringSchedulingIgnoredDuringExecution,
+				weightOfPodTerm,
+			)
 			next := relaxedSpec(spec)
 			next.Affinity.PodAffinity = &relaxed
 			return next
 		}
 		if a.PodAntiAffinity != nil && len(a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0 {
 			relaxed := *a.PodAntiAffinity
-			relaxed.PreferredDuringSchedulingIgnoredDuringExecution = withoutHeaviest(relaxed.PreferredDuringSchedulingIgnoredDuringExecution, weightOfPodTerm)
+			relaxed.PreferredDuringSchedulingIgnoredDuringExecution = withoutHeaviest(
+				relaxed.PreferredDuringSchedulingIgnoredDuringExecution,
+				weightOfPodTerm,
+			)
 			next := relaxedSpec(spec)
 			next.Affinity.PodAntiAffinity = &relaxed
 			return next
 		}
 		if a.NodeAffinity != nil && len(a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0 {
 			relaxed := *a.NodeAffinity
-			relaxed.PreferredDuringSchedulingIgnoredDuringExecution = withoutHeaviest(relaxed.PreferredDuringSchedulingIgnoredDuringExecution, weightOfNodeTerm)
+			relaxed.PreferredDuringSchedulingIgnoredDuringExecution = withoutHeaviest(
+				relaxed.PreferredDuringSchedulingIgnoredDuringExecution,
+				weightOfNodeTerm,
+			)
 			next := relaxedSpec(spec)
 			next.Affinity.NodeAffinity = &relaxed
 			return next

@@ -11,7 +11,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// TopologyTerms are what a pod demands of the pods around it, preferences that have not been given up among them.
+// TopologyTerms are what a pod demands of the pods around it, preferences that have not been given
+// up among them.
 type TopologyTerms struct {
 	Spread                 []SpreadTerm
 	Affinity, AntiAffinity []AffinityTerm
@@ -23,8 +24,8 @@ type SpreadTerm struct {
 	Field               string
 	Key                 string
 	MaxSkew, MinDomains int
-	// IgnoreAffinity counts domains that the pod itself may not use (nodeAffinityPolicy Ignore), honorTaints only those whose taints it tolerates
-	// (nodeTaintsPolicy Honor).
+	// IgnoreAffinity counts domains that the pod itself may not use (nodeAffinityPolicy Ignore),
+	// honorTaints only those whose taints it tolerates (nodeTaintsPolicy Honor).
 	IgnoreAffinity, HonorTaints bool
 	// Preferred terms (ScheduleAnyway) hold when a pod gets its place, whatever comes after it.
 	Preferred bool
@@ -39,14 +40,15 @@ type AffinityTerm struct {
 	Preferred bool
 }
 
-// HostTerms are the part of a shape's topology that bounds what shares a node.
+// HostTerms are the part of a pod group's topology that bounds what shares a node.
 type HostTerms struct {
 	Spread       []SpreadTerm
 	AntiAffinity []AffinityTerm
 }
 
-// readTopology reads what must hold for the pod with this spec, which is its own or one with preferences given up; preferences says whether those that are
-// left count. The error names the field that cannot be read.
+// readTopology reads what must hold for the pod with this spec, which is its own or one with
+// preferences given up; preferences says whether those that are left count. The error names the
+// field that cannot be read.
 func (p *Workload) readTopology(pod *corev1.Pod, spec *corev1.PodSpec, preferences bool) (TopologyTerms, error) {
 	var terms TopologyTerms
 	for i := range spec.TopologySpreadConstraints {
@@ -81,19 +83,34 @@ func (p *Workload) readTopology(pod *corev1.Pod, spec *corev1.PodSpec, preferenc
 		if preferences {
 			preferred = affinity.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution
 		}
-		terms.Affinity, err = p.ReadAffinity(pod, affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution, preferred, "spec.affinity.podAffinity")
+		terms.Affinity, err = p.ReadAffinity(
+			pod,
+			affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution,
+			preferred,
+			"spec.affinity.podAffinity",
+		)
 	}
 	if affinity.PodAntiAffinity != nil && err == nil {
 		var preferred []corev1.WeightedPodAffinityTerm
 		if preferences {
 			preferred = affinity.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution
 		}
-		terms.AntiAffinity, err = p.ReadAffinity(pod, affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution, preferred, "spec.affinity.podAntiAffinity")
+		terms.AntiAffinity, err = p.ReadAffinity(
+			pod,
+			affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution,
+			preferred,
+			"spec.affinity.podAntiAffinity",
+		)
 	}
 	return terms, err
 }
 
-func (p *Workload) ReadAffinity(pod *corev1.Pod, required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm, parent string) ([]AffinityTerm, error) {
+func (p *Workload) ReadAffinity(
+	pod *corev1.Pod,
+	required []corev1.PodAffinityTerm,
+	preferred []corev1.WeightedPodAffinityTerm,
+	parent string,
+) ([]AffinityTerm, error) {
 	var terms []AffinityTerm
 	add := func(t *corev1.PodAffinityTerm, field string, preferred bool) error {
 		namespaces, namespacesErr := p.namespacesOf(pod, t)
@@ -104,16 +121,21 @@ func (p *Workload) ReadAffinity(pod *corev1.Pod, required []corev1.PodAffinityTe
 		if namespacesErr != nil {
 			return fmt.Errorf("%s.namespaceSelector: %w", field, namespacesErr)
 		}
-		terms = append(terms, AffinityTerm{PodSelector: peers, Field: field, Key: scheduling.NormalizeKey(t.TopologyKey), Preferred: preferred})
+		terms = append(
+			terms,
+			AffinityTerm{PodSelector: peers, Field: field, Key: scheduling.NormalizeKey(t.TopologyKey), Preferred: preferred},
+		)
 		return nil
 	}
 	for i := range required {
-		if err := add(&required[i], p.fieldOf(parent+".requiredDuringSchedulingIgnoredDuringExecution", i), false); err != nil {
+		if err := add(&required[i], p.fieldOf(parent+".requiredDuringSchedulingIgnoredDuringExecution", i),
+			false); err != nil {
 			return nil, err
 		}
 	}
 	for i := range preferred {
-		if err := add(&preferred[i].PodAffinityTerm, p.fieldOf(parent+".preferredDuringSchedulingIgnoredDuringExecution", i), true); err != nil {
+		if err := add(&preferred[i].PodAffinityTerm,
+			p.fieldOf(parent+".preferredDuringSchedulingIgnoredDuringExecution", i), true); err != nil {
 			return nil, err
 		}
 	}
@@ -126,7 +148,8 @@ type listField struct {
 	index int
 }
 
-// fieldOf names an element of a list in a pod's spec: thousands of pods have their constraints in the same places.
+// fieldOf names an element of a list in a pod's spec: thousands of pods have their constraints in
+// the same places.
 func (p *Workload) fieldOf(list string, index int) string {
 	at := listField{list, index}
 	field, ok := p.fields[at]
@@ -138,7 +161,11 @@ func (p *Workload) fieldOf(list string, index int) string {
 }
 
 // labelSelectorOf is a label selector, narrowed by the values that the pod itself has of some keys.
-func labelSelectorOf(selector *metav1.LabelSelector, pod *corev1.Pod, match, mismatch []string) (labels.Selector, error) {
+func labelSelectorOf(
+	selector *metav1.LabelSelector,
+	pod *corev1.Pod,
+	match, mismatch []string,
+) (labels.Selector, error) {
 	result, err := metav1.LabelSelectorAsSelector(selector)
 	if err != nil {
 		return nil, fmt.Errorf("labelSelector: %w", err)

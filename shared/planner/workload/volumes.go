@@ -16,7 +16,8 @@ import (
 type VolumeNeeds struct {
 	*volumes.Index
 	byPod map[*corev1.Pod]volumeNeed
-	// users are the pods that have claims to themselves which only one pod may use at a time, by claim.
+	// users are the pods that have claims to themselves which only one pod may use at a time, by
+	// claim.
 	users map[string]*corev1.Pod
 }
 
@@ -28,7 +29,12 @@ type volumeNeed struct {
 func (p *Workload) readVolumes() {
 	s := p.Snapshot
 	p.Volumes = &VolumeNeeds{
-		Index: volumes.New(s.PersistentVolumeClaims, s.PersistentVolumes, s.StorageClasses, s.CSINodes), byPod: map[*corev1.Pod]volumeNeed{}, users: map[string]*corev1.Pod{},
+		Index: volumes.New(
+			s.PersistentVolumeClaims,
+			s.PersistentVolumes,
+			s.StorageClasses,
+			s.CSINodes,
+		), byPod: map[*corev1.Pod]volumeNeed{}, users: map[string]*corev1.Pod{},
 	}
 	if !slices.ContainsFunc(s.PersistentVolumeClaims, func(c corev1.PersistentVolumeClaim) bool {
 		return slices.Contains(c.Spec.AccessModes, corev1.ReadWriteOncePod)
@@ -74,13 +80,18 @@ func (p *Workload) volumeNeed(pod *corev1.Pod) (volumes.Need, error) {
 func (p *Workload) exclusiveClaim(pod *corev1.Pod, need *volumes.Need) string {
 	for _, claim := range need.ReadWriteOncePod {
 		if user := p.Volumes.users[claim]; user != nil && (user.Namespace != pod.Namespace || user.Name != pod.Name) {
-			return fmt.Sprintf("PersistentVolumeClaim %q is ReadWriteOncePod and pod %q uses it: the pod can run once that one has ended", claim, plan.RefOf(user))
+			return fmt.Sprintf(
+				"PersistentVolumeClaim %q is ReadWriteOncePod and pod %q uses it: the pod can run once that one has ended",
+				claim,
+				plan.RefOf(user),
+			)
 		}
 	}
 	return ""
 }
 
-// volumeText tells apart what pods' volumes ask of a node. A pod whose volumes count against a limit is like no other.
+// volumeText tells apart what pods' volumes ask of a node. A pod whose volumes count against a
+// limit is like no other.
 func (p *Workload) volumeText(pod *corev1.Pod) string {
 	need, err := p.volumeNeed(pod)
 	switch {
@@ -102,7 +113,8 @@ func (p *Workload) volumeText(pod *corev1.Pod) string {
 	return string(text)
 }
 
-// volumePlaces are the requirements of which a node has to meet one for the volumes; nil for any. A volume tied to nodes that stand can be used there alone.
+// volumePlaces are the requirements of which a node has to meet one for the volumes; nil for any. A
+// volume tied to nodes that stand can be used there alone.
 func (p *Workload) volumePlaces(need *volumes.Need) []scheduling.Requirements {
 	if need.ExistingAlternatives == nil {
 		return need.Alternatives
@@ -117,7 +129,10 @@ func (p *Workload) volumePlaces(need *volumes.Need) []scheduling.Requirements {
 		if _, ok := labels[corev1.LabelHostname]; !ok {
 			labels.Add(scheduling.In(corev1.LabelHostname, node.Node.Name))
 		}
-		if slices.ContainsFunc(need.ExistingAlternatives, func(a scheduling.Requirements) bool { return labels.IsCompatible(a, scheduling.UndefinedIsAbsent) }) {
+		if slices.ContainsFunc(
+			need.ExistingAlternatives,
+			func(a scheduling.Requirements) bool { return labels.IsCompatible(a, scheduling.UndefinedIsAbsent) },
+		) {
 			return need.ExistingAlternatives
 		}
 	}

@@ -17,10 +17,12 @@ type Workload struct {
 	Snapshot *plan.Snapshot
 	Axes     *resource.Axes
 	Classes  *Classes
-	// ClassesOn are the classes of the pods on each of the snapshot's nodes; nil if no constraint asks for them.
+	// ClassesOn are the classes of the pods on each of the snapshot's nodes; nil if no constraint asks
+	// for them.
 	ClassesOn [][]int
 	selectors map[string]*PodSelector
-	// readSelectors are what peersFor gave, by what it was asked for, which is written by termKey. fields are the names that fieldOf gave.
+	// readSelectors are what peersFor gave, by what it was asked for, which is written by termKey.
+	// fields are the names that fieldOf gave.
 	readSelectors map[string]readSelector
 	termKey       podKey
 	fields        map[listField]string
@@ -35,7 +37,8 @@ type Workload struct {
 // Read reads the pods of a snapshot.
 func Read(s *plan.Snapshot) *Workload {
 	p := &Workload{
-		Snapshot: s, selectors: map[string]*PodSelector{}, readSelectors: map[string]readSelector{}, fields: map[listField]string{},
+		Snapshot: s, selectors: map[string]*PodSelector{}, readSelectors: map[string]readSelector{},
+		fields: map[listField]string{},
 	}
 	p.Classes = readClasses(p.Snapshot)
 	p.avoidableTaints = p.hasAvoidableTaint()
@@ -64,12 +67,13 @@ func Read(s *plan.Snapshot) *Workload {
 	return p
 }
 
-// CountsInDomain reports whether a pod on a node counts in its topology domain: it is there to stay.
+// CountsInDomain reports whether a pod on a node counts in its topology domain: it is there to
+// stay.
 func (p *Workload) CountsInDomain(pod *corev1.Pod) bool {
 	return !scheduling.IsTerminal(pod) && pod.DeletionTimestamp == nil && !p.waiting[string(pod.UID)]
 }
 
-// RunningOn is how many of the peers run on the snapshot's node.
+// RunningOn is how many of the selected pods run on the snapshot's node.
 func (p *Workload) RunningOn(index int, wanted *PodSelector) int {
 	n := 0
 	for _, class := range p.ClassesOn[index] {
@@ -82,8 +86,15 @@ func (p *Workload) RunningOn(index int, wanted *PodSelector) int {
 
 func (p *Workload) hasAvoidableTaint() bool {
 	avoidable := func(taints []corev1.Taint) bool {
-		return slices.ContainsFunc(taints, func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectPreferNoSchedule })
+		return slices.ContainsFunc(
+			taints,
+			func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectPreferNoSchedule },
+		)
 	}
-	return slices.ContainsFunc(p.Snapshot.NodePools, func(n api.NodePool) bool { return avoidable(n.Spec.Template.Spec.Taints) }) ||
-		slices.ContainsFunc(p.Snapshot.Nodes, func(n plan.Node) bool { return n.Node != nil && avoidable(n.Node.Spec.Taints) })
+	return slices.ContainsFunc(
+		p.Snapshot.NodePools,
+		func(n api.NodePool) bool { return avoidable(n.Spec.Template.Spec.Taints) },
+	) ||
+		slices.ContainsFunc(p.Snapshot.Nodes,
+			func(n plan.Node) bool { return n.Node != nil && avoidable(n.Node.Spec.Taints) })
 }

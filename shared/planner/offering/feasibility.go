@@ -12,19 +12,24 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// LabelFeasibility is what labels, taints and host ports leave of the columns, the same for all demands that ask for the same.
+// LabelFeasibility is what labels, taints and host ports leave of the offerings, the same for all
+// demands that ask for the same.
 type LabelFeasibility struct {
 	Index     int
 	Offerings dense.Set
-	// AnyAlternative are the columns that any of the alternatives leaves, whichever of them is followed.
+	// AnyAlternative are the offerings that any of the alternatives leaves, whichever of them is
+	// followed.
 	AnyAlternative dense.Set
-	// Resolves is what the demand decides of a pool's open labels, by pool; without an entry it decides nothing.
+	// Resolves is what the demand decides of a pool's open labels, by pool; without an entry it
+	// decides nothing.
 	Resolves map[*Pool]scheduling.Requirements
-	// choices are, where alternatives decide open labels and the size decides which alternative is followed, the alternatives in each pool.
+	// choices are, where alternatives decide open labels and the size decides which alternative is
+	// followed, the alternatives in each pool.
 	choices [][]poolAlternative
 	// chosen are the results by choice.
 	chosen map[string]*LabelFeasibility
-	// largest are, by tier, columns that are not exotic and that large pods have been found room on; -1 as long as none has.
+	// largest are, by tier, offerings that are not exotic and that large pods have been found room on;
+	// -1 as long as none has.
 	largest []int
 }
 
@@ -35,15 +40,18 @@ type poolAlternative struct {
 	resolves  scheduling.Requirements
 }
 
-// Feasibility are the demands that the same columns may be bought for, and the same can hold, their size aside.
+// Feasibility are the demands that the same offerings may be bought for, and the same can hold,
+// their size aside.
 type Feasibility struct {
 	index int
 	*LabelFeasibility
-	// Buyable are those of the columns that may be bought for it: exotic types only if the pools of the same weight have no others.
+	// Buyable are those of the offerings that may be bought for it: exotic types only if the pools of
+	// the same weight have no others.
 	Buyable dense.Set
 }
 
-// Feasibilities remembers which columns requirements leave, for the many shapes that ask for the same.
+// Feasibilities remembers which offerings requirements leave, for the many pod groups that ask for
+// the same.
 type Feasibilities struct {
 	index    *Index
 	byText   map[string]dense.Set
@@ -52,7 +60,7 @@ type Feasibilities struct {
 	count    int
 	key      []byte
 	domains  map[string][]Domain
-	// zones and capacityTypes are the columns of each of problem.zones and problem.capacityTypes.
+	// zones and capacityTypes are the offerings of each of zones and capacityTypes.
 	zones, capacityTypes []dense.Set
 	keys                 map[*Pool]*poolKeys
 	// requirements number requirements; narrowed and byPlace remember what follows from alternatives.
@@ -69,15 +77,19 @@ type Feasibilities struct {
 
 func newFeasibilities(p *Index) *Feasibilities {
 	return &Feasibilities{
-		index: p, byText: map[string]dense.Set{}, byLabels: map[string]*LabelFeasibility{}, bySize: map[[2]uint64]*Feasibility{}, domains: map[string][]Domain{}, keys: map[*Pool]*poolKeys{},
-		requirements: dense.NewTable(1), narrowed: map[narrowing]*workload.Alternatives{}, byTerms: map[termsKey]*LabelFeasibility{}, single: map[labelValue]scheduling.Requirement{},
+		index: p, byText: map[string]dense.Set{}, byLabels: map[string]*LabelFeasibility{},
+		bySize: map[[2]uint64]*Feasibility{}, domains: map[string][]Domain{}, keys: map[*Pool]*poolKeys{},
+		requirements: dense.NewTable(
+			1,
+		), narrowed: map[narrowing]*workload.Alternatives{}, byTerms: map[termsKey]*LabelFeasibility{},
+		single:  map[labelValue]scheduling.Requirement{},
 		lists:   map[string][]string{},
 		Scratch: dense.NewSet(len(p.Offerings)), StandIns: dense.NewSet(len(p.Offerings)),
 	}
 }
 
-// Allowing is the set of columns whose type and offering meet the requirement. The types that do not know the key at all are in, since the pool has
-// to decide about those.
+// Allowing is the set of offerings whose type and offering meet the requirement. The types that do
+// not know the key at all are in, since the pool has to decide about those.
 func (s *Feasibilities) Allowing(r scheduling.Requirement) dense.Set {
 	s.key = workload.AppendRequirement(s.key[:0], r)
 	if set, ok := s.byText[string(s.key)]; ok {
@@ -103,8 +115,8 @@ func (s *Feasibilities) Allowing(r scheduling.Requirement) dense.Set {
 	return set
 }
 
-// Meeting is the set of the pool's columns that meet the requirements, and what they decide of the pool's open labels. It is nil if the pool's template
-// cannot meet them.
+// Meeting is the set of the pool's offerings that meet the requirements, and what they decide of
+// the pool's open labels. It is nil if the pool's template cannot meet them.
 func (s *Feasibilities) Meeting(pool *Pool, requirements scheduling.Requirements) (dense.Set, scheduling.Requirements) {
 	if !pool.Requirements.IsCompatible(requirements, s.index.Undefined) {
 		return nil, nil
@@ -126,8 +138,9 @@ func (s *Feasibilities) Meeting(pool *Pool, requirements scheduling.Requirements
 	return set, open
 }
 
-// leavesOpen reports whether a node of the pool may come to have a value of the label, or none, by what pods ask for: neither the pool nor each of its columns says what it
-// is. Well-known labels are not set on a node for it not to have them.
+// leavesOpen reports whether a node of the pool may come to have a value of the label, or none, by
+// what pods ask for: neither the pool nor each of its offerings says what it is. Well-known labels
+// are not set on a node for it not to have them.
 func (s *Feasibilities) leavesOpen(pool *Pool, key string, r scheduling.Requirement) bool {
 	facts := s.factsOf(pool, key)
 	if pool.IsOpen(key) {
@@ -146,15 +159,17 @@ func (s *Feasibilities) leavesOpen(pool *Pool, key string, r scheduling.Requirem
 
 // poolKeys are the labels that anything asks of a pool's nodes.
 type poolKeys struct {
-	// facts are what the pool's columns say of each, custom those labels of the user's own that any column says something of.
+	// facts are what the pool's offerings say of each, custom those labels of the user's own that any
+	// offering says something of.
 	facts  map[string]keyFacts
 	Custom []string
 }
 
-// keyFacts says whether any of a pool's columns says something of a label, and whether each does.
+// keyFacts says whether any of a pool's offerings says something of a label, and whether each does.
 type keyFacts struct{ any, all bool }
 
-// KeysOf are the labels that have been asked of the pool's nodes so far, the pool's own requirements among them.
+// KeysOf are the labels that have been asked of the pool's nodes so far, the pool's own
+// requirements among them.
 func (s *Feasibilities) KeysOf(pool *Pool) *poolKeys {
 	keys, ok := s.keys[pool]
 	if !ok {
@@ -167,7 +182,7 @@ func (s *Feasibilities) KeysOf(pool *Pool) *poolKeys {
 	return keys
 }
 
-// factsOf reads what the pool's columns say of a label once it is asked for.
+// factsOf reads what the pool's offerings say of a label once it is asked for.
 func (s *Feasibilities) factsOf(pool *Pool, key string) keyFacts {
 	keys := s.KeysOf(pool)
 	if facts, ok := keys.facts[key]; ok {
@@ -204,8 +219,13 @@ func (s *Feasibilities) readFacts(pool *Pool, key string) keyFacts {
 	return facts
 }
 
-// LabelsFor is what labels, taints and host ports leave for pods of the shape with these alternatives and this need.
-func (s *Feasibilities) LabelsFor(shape *workload.Group, alternatives *workload.Alternatives, need resource.Vector) *LabelFeasibility {
+// LabelsFor is what labels, taints and host ports leave for pods of the pod group with these
+// alternatives and this need.
+func (s *Feasibilities) LabelsFor(
+	shape *workload.Group,
+	alternatives *workload.Alternatives,
+	need resource.Vector,
+) *LabelFeasibility {
 	place := termsKey{alternatives: alternatives, terms: shape.Terms, avoids: shape.AvoidsTaints}
 	l, ok := s.byTerms[place]
 	if !ok || len(shape.Ports) > 0 {
@@ -220,7 +240,7 @@ func (s *Feasibilities) LabelsFor(shape *workload.Group, alternatives *workload.
 	return s.followOne(l, need, shape.MostPerNode())
 }
 
-// labelsOf is labelledFor by what the pods and the alternatives say, whatever the size.
+// labelsOf is LabelsFor by what the pods and the alternatives say, whatever the size.
 func (s *Feasibilities) labelsOf(shape *workload.Group, alternatives *workload.Alternatives) *LabelFeasibility {
 	s.key = appendAlternatives(s.key[:0], shape, alternatives)
 	l, ok := s.byLabels[string(s.key)]
@@ -251,7 +271,7 @@ func appendAlternatives(key []byte, s *workload.Group, alternatives *workload.Al
 	for _, port := range s.Ports {
 		key = binary.AppendUvarint(append(key, 'P'), uint64(port.Port))
 		key = dense.AppendText(key, string(port.Protocol))
-		key = dense.AppendText(key, port.Ip)
+		key = dense.AppendText(key, port.IP)
 	}
 	for _, alternative := range alternatives.List() {
 		key = append(key, 'A')
@@ -272,7 +292,11 @@ func (s *Feasibilities) next() int { s.count++; return s.count - 1 }
 
 func (s *Feasibilities) readLabelled(shape *workload.Group, alternatives *workload.Alternatives) *LabelFeasibility {
 	p := s.index
-	l := &LabelFeasibility{Index: s.next(), Offerings: dense.NewSet(len(p.Offerings)), AnyAlternative: dense.NewSet(len(p.Offerings))}
+	l := &LabelFeasibility{
+		Index:          s.next(),
+		Offerings:      dense.NewSet(len(p.Offerings)),
+		AnyAlternative: dense.NewSet(len(p.Offerings)),
+	}
 	for _, pool := range p.Pools {
 		if pool.Problem != "" || !shape.Tolerates(pool.NodePool.Spec.Template.Spec.Taints) {
 			continue
@@ -316,7 +340,8 @@ func (l *LabelFeasibility) take(c poolAlternative) {
 	}
 }
 
-// pricePerUnit is the least that a node of one of the columns costs for each unit of this need on it, if it has at most so many; infinite without a column.
+// pricePerUnit is the least that a node of one of the offerings costs for each unit of this need on
+// it, if it has at most so many; infinite without a offering.
 func (p *Index) pricePerUnit(columns dense.Set, need resource.Vector, most int) float64 {
 	best := math.Inf(1)
 	for j := range columns.All() {
@@ -332,8 +357,9 @@ func (p *Index) pricePerUnit(columns dense.Set, need resource.Vector, most int) 
 	return best
 }
 
-// followOne follows one alternative in each pool where alternatives decide open labels: the labels that a node still has to get can follow one alone, that
-// on whose nodes units of the size cost least, where a node has at most so many of them.
+// followOne follows one alternative in each pool where alternatives decide open labels: the labels
+// that a node still has to get can follow one alone, that on whose nodes units of the size cost
+// least, where a node has at most so many of them.
 func (s *Feasibilities) followOne(l *LabelFeasibility, need resource.Vector, most int) *LabelFeasibility {
 	var followed []byte
 	taken := make([][]poolAlternative, len(l.choices))
@@ -387,8 +413,13 @@ func (s *Feasibilities) followOne(l *LabelFeasibility, need resource.Vector, mos
 	return result
 }
 
-// OfferingsFor is the set of columns that can hold one pod with these alternatives and this need, and what it decides of pools' open labels.
-func (p *Index) OfferingsFor(s *workload.Group, alternatives *workload.Alternatives, need resource.Vector) (dense.Set, map[*Pool]scheduling.Requirements) {
+// OfferingsFor is the set of offerings that can hold one pod with these alternatives and this need,
+// and what it decides of pools' open labels.
+func (p *Index) OfferingsFor(
+	s *workload.Group,
+	alternatives *workload.Alternatives,
+	need resource.Vector,
+) (dense.Set, map[*Pool]scheduling.Requirements) {
 	l := p.Feasibilities.LabelsFor(s, alternatives, need)
 	feasible := l.Offerings.Clone()
 	p.KeepRoom(feasible, need)
@@ -403,7 +434,8 @@ func (p *Index) HasOfferingFor(s *workload.Group, alternatives *workload.Alterna
 	return !feasible.Empty()
 }
 
-// keepPorts leaves the pool's columns in the set whose daemon sets leave the shape's host ports free.
+// keepPorts leaves the pool's offerings in the set whose daemon sets leave the pod group's host
+// ports free.
 func (p *Index) keepPorts(set dense.Set, pool *Pool, s *workload.Group) {
 	if len(s.Ports) == 0 {
 		return
@@ -417,13 +449,17 @@ func (p *Index) keepPorts(set dense.Set, pool *Pool, s *workload.Group) {
 	}
 }
 
-// KeepFitting leaves the pool's columns in the set whose node has room and free host ports.
+// KeepFitting leaves the pool's offerings in the set whose node has room and free host ports.
 func (p *Index) KeepFitting(set dense.Set, pool *Pool, s *workload.Group, need resource.Vector) {
 	p.KeepRoom(set, need)
 	p.keepPorts(set, pool, s)
 }
 
-func (p *Index) FeasibilityFor(s *workload.Group, alternatives *workload.Alternatives, need resource.Vector) *Feasibility {
+func (p *Index) FeasibilityFor(
+	s *workload.Group,
+	alternatives *workload.Alternatives,
+	need resource.Vector,
+) *Feasibility {
 	l := p.Feasibilities.LabelsFor(s, alternatives, need)
 	// Which tiers have nothing but exotic types for it depends on the size.
 	var exotic uint64
@@ -449,7 +485,7 @@ func (p *Index) FeasibilityFor(s *workload.Group, alternatives *workload.Alterna
 	return c
 }
 
-// hasOrdinary reports whether a tier has a column with room for the need that is not exotic.
+// hasOrdinary reports whether a tier has a offering with room for the need that is not exotic.
 func (p *Index) hasOrdinary(l *LabelFeasibility, tier int, need resource.Vector) bool {
 	if l.largest == nil {
 		l.largest = slices.Repeat([]int{-1}, len(p.Tiers))

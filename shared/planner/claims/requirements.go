@@ -23,7 +23,8 @@ type claimRequirements struct {
 	relaxed bool
 }
 
-// requirementsOf is what the claim of a node with these choices asks for. It follows from the choices, the classes of what is on the node, and the open labels that are decided.
+// requirementsOf is what the claim of a node with these choices asks for. It follows from the
+// choices, the classes of what is on the node, and the open labels that are decided.
 func (w *claimWriter) requirementsOf(n *placement.PlannedNode, c *choices) *claimRequirements {
 	p := w.p
 	w.classes = w.classes[:0]
@@ -63,7 +64,11 @@ func inOrder(requirements scheduling.Requirements) []scheduling.Requirement {
 
 // narrowed adds a requirement to a list that is sorted by key.
 func narrowed(list []scheduling.Requirement, r scheduling.Requirement) []scheduling.Requirement {
-	i, found := slices.BinarySearchFunc(list, r.Key(), func(a scheduling.Requirement, key string) int { return strings.Compare(a.Key(), key) })
+	i, found := slices.BinarySearchFunc(
+		list,
+		r.Key(),
+		func(a scheduling.Requirement, key string) int { return strings.Compare(a.Key(), key) },
+	)
 	if !found {
 		return slices.Insert(list, i, r)
 	}
@@ -71,7 +76,11 @@ func narrowed(list []scheduling.Requirement, r scheduling.Requirement) []schedul
 	return list
 }
 
-func (w *claimWriter) readRequirements(n *placement.PlannedNode, c *choices, base []scheduling.Requirement) *claimRequirements {
+func (w *claimWriter) readRequirements(
+	n *placement.PlannedNode,
+	c *choices,
+	base []scheduling.Requirement,
+) *claimRequirements {
 	p := w.p
 	pool := p.Offers.PoolTypeOf(n.Offering).Pool
 	var zones, capacityTypes, reservations []string
@@ -93,7 +102,8 @@ func (w *claimWriter) readRequirements(n *placement.PlannedNode, c *choices, bas
 	}
 	a := &claimRequirements{labels: make(map[string]string, len(requirements)+len(pool.NodePool.Spec.Template.Labels))}
 	for i, r := range requirements {
-		// A label of the user's own that nothing has decided gets some value that is allowed, or the node would not meet its claim.
+		// A label of the user's own that nothing has decided gets some value that is allowed, or the node
+		// would not meet its claim.
 		if _, decided := r.Single(); !decided && !scheduling.IsWellKnown(r.Key()) {
 			if value, ok := p.Offers.ValueOn(n.Offering, r); ok {
 				requirements[i] = r.Intersection(scheduling.In(r.Key(), value))
@@ -123,8 +133,14 @@ func WithValue(values []string, value string) []string {
 	return append(values, value)
 }
 
-// lowerMinValues lowers minValues to as many values as the columns offer, and reports whether any was lowered.
-func lowerMinValues(p *placement.State, pool *offering.Pool, columns []int, requirements []scheduling.Requirement) bool {
+// lowerMinValues lowers minValues to as many values as the offerings offer, and reports whether any
+// was lowered.
+func lowerMinValues(
+	p *placement.State,
+	pool *offering.Pool,
+	columns []int,
+	requirements []scheduling.Requirement,
+) bool {
 	lowered := false
 	for i, r := range requirements {
 		least, ok := pool.MinValues[r.Key()]

@@ -21,7 +21,8 @@ type State struct {
 	// demandMemory and unitMemory are memory for further demands and their units.
 	demandMemory []Demand
 	unitMemory   [][]*corev1.Pod
-	// Round counts the rounds of placing: each but the first is for pods that have given up a preference.
+	// Round counts the rounds of placing: each but the first is for pods that have given up a
+	// preference.
 	Round int
 	// Planned are the new nodes so far.
 	Planned []*PlannedNode
@@ -29,7 +30,8 @@ type State struct {
 	DemandsRead, generation int
 	// Leftovers are the pods that this round of placing could not place.
 	Leftovers []Leftover
-	// plannedValues remembers plannedValues, and settled the values of custom labels that claims settle on, as long as the planned nodes stay as they are.
+	// plannedValues remembers plannedValues, and settled the values of custom labels that claims
+	// settle on, as long as the planned nodes stay as they are.
 	plannedValues map[string][]string
 	settled       map[nodeKey]string
 }
@@ -48,7 +50,8 @@ func (p *State) PlannedChanged() {
 	clear(p.settled)
 }
 
-// Leftover are pods of a shape without a place: for a reason found before nodes were packed, or as a demand that nothing has room for.
+// Leftover are pods of a pod group without a place: for a reason found before nodes were packed, or
+// as a demand that nothing has room for.
 type Leftover struct {
 	Group  *workload.Group
 	Pods   []*corev1.Pod
@@ -56,7 +59,7 @@ type Leftover struct {
 	Demand *Demand
 }
 
-// Leave notes that pods of a shape stay without a place.
+// Leave notes that pods of a pod group stay without a place.
 func (p *State) Leave(s *workload.Group, pods []*corev1.Pod, reason string) {
 	if len(pods) > 0 {
 		p.Leftovers = append(p.Leftovers, Leftover{Group: s, Pods: pods, Reason: reason})
@@ -78,7 +81,8 @@ func (p *State) PlannedValues(key string) []string {
 	return p.plannedValues[key]
 }
 
-// PlannedValue is the value that a planned node is expected to have of a key; empty if that is open.
+// PlannedValue is the value that a planned node is expected to have of a key; empty if that is
+// open.
 func (p *State) PlannedValue(n *PlannedNode, key string) string {
 	if value, ok := n.Resolved.Labels()[key].Single(); ok {
 		return value
@@ -110,7 +114,7 @@ type nodeKey struct {
 	key  string
 }
 
-// Units is single in memory that is got for many shapes at once.
+// Units is single in memory that is got for many pod groups at once.
 func (p *State) Units(pods []*corev1.Pod) [][]*corev1.Pod {
 	n := len(pods)
 	if len(p.unitMemory) < n {

@@ -18,12 +18,13 @@ import (
 type PoolType struct {
 	Pool *Pool
 	Type *catalog.InstanceType
-	// NameID numbers the type's name: configs of a pool with types of the same name, which come one after the other, have the same number.
+	// NameID numbers the type's name: pool types of a pool with types of the same name, which come one
+	// after the other, have the same number.
 	NameID int
 	// Free is the allocatable less the daemon sets.
 	Free resource.Vector
-	// DaemonRequests are the requests of the daemon sets that will run on the node, daemonPorts the node's ports that they take, daemonSum the number of their sum: zero
-	// without any.
+	// DaemonRequests are the requests of the daemon sets that will run on the node, daemonPorts the
+	// node's ports that they take, daemonSum the number of their sum: zero without any.
 	DaemonRequests   corev1.ResourceList
 	daemonPorts      []workload.HostPort
 	DaemonRequestsID int
@@ -40,30 +41,31 @@ func IsOfferingKey(key string) bool {
 	return key == offeringKeys[0] || key == offeringKeys[1] || key == offeringKeys[2]
 }
 
-// poolTypeReader adds the configs of one pool.
+// poolTypeReader adds the pool types of one pool.
 type poolTypeReader struct {
 	p    *Index
 	pool *Pool
-	// daemons are those that may run on the pool's nodes; selective says that some of them run on some nodes only.
+	// daemons are those that may run on the pool's nodes; selective says that some of them run on some
+	// nodes only.
 	daemons   []*Daemon
 	selective bool
 	// sums are the daemons that run together, by which of them do.
 	sums map[string]*daemonSum
-	// wanted are the pool's requirements, offerings what they ask of offerings. mentioned counts, by requirement, the types added that mention its key, last has those of the
-	// type looked at last.
+	// wanted are the pool's requirements, offerings what they ask of offerings. mentioned counts, by
+	// requirement, the types added that mention its key, last has those of the type looked at last.
 	wanted          []scheduling.Requirement
 	mentioned, last []int
 	// added counts the types, plain says that no offering of theirs has requirements of its own.
 	added     int
 	plain     bool
 	offerings catalog.OfferingRequirements
-	// free is memory for the configs' vectors.
+	// free is memory for the pool types' vectors.
 	free resource.Vector
 }
 
 // daemonSum is what daemons that run on the same nodes take together.
 type daemonSum struct {
-	// index is from one, in order of the configs.
+	// index is from one, in order of the pool types.
 	index    int
 	requests corev1.ResourceList
 	need     resource.Vector
@@ -73,8 +75,9 @@ type daemonSum struct {
 // readPoolTypes adds the pool's types that its requirements allow, with their available offerings.
 func (p *Index) readPoolTypes(pool *Pool, daemons []*Daemon) {
 	r := &poolTypeReader{
-		p: p, pool: pool, daemons: daemonsOf(daemons, pool), sums: map[string]*daemonSum{}, offerings: catalog.ReadOfferingRequirements(pool.Requirements),
-		free: make(resource.Vector, len(p.Work.Axes.Names)*len(pool.types.all)), plain: true,
+		p: p, pool: pool, daemons: daemonsOf(daemons, pool), sums: map[string]*daemonSum{},
+		offerings: catalog.ReadOfferingRequirements(pool.Requirements),
+		free:      make(resource.Vector, len(p.Work.Axes.Names)*len(pool.types.all)), plain: true,
 	}
 	r.selective = slices.ContainsFunc(r.daemons, func(d *Daemon) bool { return !d.runsAnywhere() })
 	for _, requirement := range pool.Requirements {
@@ -96,7 +99,8 @@ func (p *Index) readPoolTypes(pool *Pool, daemons []*Daemon) {
 		}
 		available = available[:0]
 		for i := range typ.Offerings {
-			if offering := &typ.Offerings[i]; offering.Available && r.offerings.Allow(offering) && !p.excludes(pool, typ, offering) {
+			if offering := &typ.Offerings[i]; offering.Available && r.offerings.Allow(offering) &&
+				!p.excludes(pool, typ, offering) {
 				available = append(available, offering)
 			}
 		}
@@ -112,7 +116,10 @@ func (p *Index) readPoolTypes(pool *Pool, daemons []*Daemon) {
 		pool.mentioned = make(map[string]keyFacts, len(r.wanted))
 		for i := range r.wanted {
 			key := r.wanted[i].Key()
-			pool.mentioned[key] = keyFacts{any: r.mentioned[i] > 0 || IsOfferingKey(key), all: r.mentioned[i] == r.added || IsOfferingKey(key)}
+			pool.mentioned[key] = keyFacts{
+				any: r.mentioned[i] > 0 || IsOfferingKey(key),
+				all: r.mentioned[i] == r.added || IsOfferingKey(key),
+			}
 		}
 	}
 }
@@ -134,7 +141,8 @@ func (r *poolTypeReader) allows(typ *catalog.InstanceType) bool {
 	return true
 }
 
-// addSelective adds a config for each set of daemons that run on nodes of some of the offerings: where the same daemons run the node is the same.
+// addSelective adds a pool type for each set of daemons that run on nodes of some of the offerings:
+// where the same daemons run the node is the same.
 func (r *poolTypeReader) addSelective(typ *catalog.InstanceType, offerings []*catalog.Offering) {
 	byDaemons := map[string][]*catalog.Offering{}
 	running := make([]byte, len(r.daemons))
@@ -152,7 +160,7 @@ func (r *poolTypeReader) addSelective(typ *catalog.InstanceType, offerings []*ca
 	}
 }
 
-// add adds a config with the daemons that run on its nodes, unless those leave no room.
+// add adds a pool type with the daemons that run on its nodes, unless those leave no room.
 func (r *poolTypeReader) add(typ *catalog.InstanceType, offerings []*catalog.Offering, running []byte) {
 	p := r.p
 	n := len(p.Work.Axes.Names)
@@ -184,7 +192,10 @@ func (r *poolTypeReader) add(typ *catalog.InstanceType, offerings []*catalog.Off
 	for _, offering := range offerings {
 		r.plain = r.plain && len(offering.Requirements) == 0
 		p.Offerings = append(p.Offerings, Offering{
-			PoolType: int32(len(p.PoolTypes)), Source: offering, Price: offering.Price, zone: position(&p.zones, offering.Zone), capacityType: position(&p.capacityTypes, offering.CapacityType),
+			PoolType: int32(
+				len(p.PoolTypes),
+			), Source: offering, Price: offering.Price, zone: position(&p.zones, offering.Zone),
+			capacityType: position(&p.capacityTypes, offering.CapacityType),
 		})
 	}
 	p.PoolTypes = append(p.PoolTypes, c)
@@ -210,7 +221,11 @@ func (r *poolTypeReader) sum(running []byte) *daemonSum {
 		return sum
 	}
 	r.p.daemonSums++
-	sum := &daemonSum{index: r.p.daemonSums, requests: corev1.ResourceList{}, need: make(resource.Vector, len(r.p.Work.Axes.Names))}
+	sum := &daemonSum{
+		index:    r.p.daemonSums,
+		requests: corev1.ResourceList{},
+		need:     make(resource.Vector, len(r.p.Work.Axes.Names)),
+	}
 	for i, d := range r.daemons {
 		if running[i] == 1 {
 			resource.AddLists(sum.requests, d.requests)

@@ -13,23 +13,28 @@ import (
 )
 
 const (
-	// MaximumTypes is how many instance types a claim keeps: what one CreateFleet request of this size takes, as in Karpenter.
+	// MaximumTypes is how many instance types a claim keeps: what one CreateFleet request of this size
+	// takes, as in Karpenter.
 	MaximumTypes = 60
-	// spotPriceFactor is how much dearer than the cheapest the types beyond plan.MinimumSpotTypes may be: EC2 chooses spot by capacity first, and a claim
-	// that allows anything could cost anything.
+	// spotPriceFactor is how much dearer than the cheapest the types beyond plan.MinimumSpotTypes may
+	// be: EC2 chooses spot by capacity first, and a claim that allows anything could cost anything.
 	spotPriceFactor = 1.5
-	// maximumOfferings ends the search for further zones of the types kept: 60 types in up to six zones.
+	// maximumOfferings ends the search for further zones of the types kept: 60 types in up to six
+	// zones.
 	maximumOfferings = 6 * MaximumTypes
 )
 
-// keepAlternatives picks from a node's stand-ins, which are all that fits, those that its claim keeps, cheapest first: all of one capacity type, and no exotic types, if there
-// are others. slack is what the pool's limits leave beyond the node's own use; types that would take more are left out.
+// keepAlternatives picks from a node's alternatives, which are all that fits, those that its claim
+// keeps, cheapest first: all of one capacity type, and no exotic types, if there are others. slack
+// is what the pool's limits leave beyond the node's own use; types that would take more are left
+// out.
 func keepAlternatives(p *placement.State, n *placement.PlannedNode, fits dense.Set, slack []int64) []int {
 	own := p.Offers.PoolTypeOf(n.Offering)
 	at := p.Offers.Offerings[n.Offering].Reservation
 	columns := func(yield func(int) bool) {
 		for j := range fits.All() {
-			if p.Offers.Offerings[j].Reservation == at && withinSlack(p.Offers.PoolTypeOf(j).LimitUse, own.LimitUse, slack) && !yield(j) {
+			if p.Offers.Offerings[j].Reservation == at && withinSlack(p.Offers.PoolTypeOf(j).LimitUse, own.LimitUse, slack) &&
+				!yield(j) {
 				return
 			}
 		}
@@ -56,8 +61,9 @@ func withinSlack(use, own, slack []int64) bool {
 	return true
 }
 
-// cut keeps the columns of the cheapest one's capacity type, of as many types as a launch takes. Spot that costs more than on-demand is dropped. The columns are all of
-// fits, as far as limits and reservations allow their types.
+// cut keeps the offerings of the cheapest one's capacity type, of as many types as a launch takes.
+// Spot that costs more than on-demand is dropped. The offerings are all of fits, as far as limits
+// and reservations allow their types.
 func cut(p *placement.State, columns iter.Seq[int], fits dense.Set) []int {
 	var first *catalog.Offering
 	configs, types := dense.NewSet(len(p.Offers.PoolTypes)), 0
@@ -75,7 +81,8 @@ func cut(p *placement.State, columns iter.Seq[int], fits dense.Set) []int {
 			}
 			continue
 		}
-		full = full || types == MaximumTypes || spot && types >= plan.MinimumSpotTypes && column.Source.Price > spotPriceFactor*first.Price
+		full = full || types == MaximumTypes ||
+			spot && types >= plan.MinimumSpotTypes && column.Source.Price > spotPriceFactor*first.Price
 		if full && !spot {
 			kept = appendFurther(p, kept, configs, fits, j)
 			break
@@ -96,13 +103,15 @@ func cut(p *placement.State, columns iter.Seq[int], fits dense.Set) []int {
 	return slices.Clone(kept)
 }
 
-// appendFurther appends, up to maximumOfferings, the columns from first on that buy one of the configs as the first one kept does.
+// appendFurther appends, up to maximumOfferings, the offerings from first on that buy one of the
+// pool types as the first one kept does.
 func appendFurther(p *placement.State, kept []int, configs, fits dense.Set, first int) []int {
 	like := &p.Offers.Offerings[kept[0]]
 	before := len(kept)
 	for i := range configs.All() {
 		for _, j := range p.Offers.PoolTypes[i].Offerings {
-			if column := &p.Offers.Offerings[j]; j >= first && fits.Has(j) && column.Reservation == like.Reservation && column.Source.CapacityType == like.Source.CapacityType {
+			if column := &p.Offers.Offerings[j]; j >= first && fits.Has(j) && column.Reservation == like.Reservation &&
+				column.Source.CapacityType == like.Source.CapacityType {
 				kept = append(kept, j)
 			}
 		}
@@ -111,12 +120,15 @@ func appendFurther(p *placement.State, kept []int, configs, fits dense.Set, firs
 	return kept[:min(len(kept), max(before, maximumOfferings))]
 }
 
-// cutKeeping cuts as cut does, except that types are kept, however dear, until the pool's minValues are met. Where minValues speak of the capacity
-// type, both stay.
+// cutKeeping cuts as cut does, except that types are kept, however dear, until the pool's minValues
+// are met. Where minValues speak of the capacity type, both stay.
 func cutKeeping(p *placement.State, pool *offering.Pool, columns []int) []int {
 	if _, mixed := pool.MinValues[api.CapacityTypeLabelKey]; !mixed {
 		first := p.Offers.Offerings[columns[0]].Source.CapacityType
-		ofFirst := slices.DeleteFunc(slices.Clone(columns), func(j int) bool { return p.Offers.Offerings[j].Source.CapacityType != first })
+		ofFirst := slices.DeleteFunc(
+			slices.Clone(columns),
+			func(j int) bool { return p.Offers.Offerings[j].Source.CapacityType != first },
+		)
 		if p.Offers.MeetsMinValues(pool, slices.Values(ofFirst)) {
 			columns = ofFirst
 		}

@@ -5,7 +5,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// ResolvedLabels is what the demands on a node decide of its pool's open labels. Nodes on which the same is decided share one, which never changes; nil is nothing.
+// ResolvedLabels is what the demands on a node decide of its pool's open labels. Nodes on which the
+// same is decided share one, which never changes; nil is nothing.
 type ResolvedLabels struct {
 	requirements scheduling.Requirements
 }
@@ -45,8 +46,8 @@ func (p *Index) resolved(before, decides scheduling.Requirements) *ResolvedLabel
 	return made
 }
 
-// Resolve is what is decided of the open labels of the node's pool once a unit of the class is on it, and false if that leaves no value for a label. It is worked out once for
-// all nodes.
+// Resolve is what is decided of the open labels of the node's pool once a unit of the class is on
+// it, and false if that leaves no value for a label. It is worked out once for all nodes.
 func (p *Index) Resolve(before *ResolvedLabels, j int, c *Feasibility) (*ResolvedLabels, bool) {
 	if c.Resolves == nil {
 		return before, true

@@ -22,19 +22,22 @@ type Group struct {
 	// First is the first of all pods that were equal before any of them gave up a preference.
 	First *corev1.Pod
 	key   string
-	// Spec is the pods' own, or one with preferences given up; avoids says that taints of effect PreferNoSchedule keep the pods away still.
+	// Spec is the pods' own, or one with preferences given up; avoids says that taints of effect
+	// PreferNoSchedule keep the pods away still.
 	Spec         *corev1.PodSpec
 	AvoidsTaints bool
 	// Preferences says that preferences left in spec are demands.
 	Preferences bool
-	// NodeTermsKey tells apart what the pods' own node selectors, required node affinity and tolerations ask for; shapes of the same placement share their terms.
+	// NodeTermsKey tells apart what the pods' own node selectors, required node affinity and
+	// tolerations ask for; pod groups of the same placement share their terms.
 	NodeTermsKey string
 	Terms        *NodeTerms
 	// Class is the pods' number in the problem's podClasses.
 	Class int
 	// Need is what one pod takes.
 	Need resource.Vector
-	// Required are those of the terms. alternatives are the same with the heaviest preferred term and what the pods' volumes demand.
+	// Required are those of the terms. alternatives are the same with the heaviest preferred term and
+	// what the pods' volumes demand.
 	Required, Alternatives *Alternatives
 	// VolumeBound says that the volumes can be used in some places only.
 	VolumeBound bool
@@ -48,8 +51,9 @@ type Group struct {
 
 // NodeTerms are what pods ask for that have the same node selector and required node affinity.
 type NodeTerms struct {
-	// required are the label requirements of which a node has to meet one: the node selector with each term of the required node affinity; err says what of them
-	// cannot be read. Nobody may change them.
+	// required are the label requirements of which a node has to meet one: the node selector with each
+	// term of the required node affinity; err says what of them cannot be read. Nobody may change
+	// them.
 	required *Alternatives
 	err      error
 }
@@ -58,7 +62,8 @@ func (s *Group) Pod() *corev1.Pod { return s.Pods[0] }
 
 // Tolerates reports whether the pods may run on a node with these taints.
 func (s *Group) Tolerates(taints []corev1.Taint) bool {
-	return scheduling.ToleratesAll(taints, s.Tolerations) && (!s.AvoidsTaints || scheduling.PreferredUntolerated(taints, s.Tolerations) == nil)
+	return scheduling.ToleratesAll(taints, s.Tolerations) &&
+		(!s.AvoidsTaints || scheduling.PreferredUntolerated(taints, s.Tolerations) == nil)
 }
 
 // readGroups groups the pods, and reads what they take.
@@ -67,7 +72,8 @@ func (p *Workload) readGroups() {
 	key := podKey{classes: p.Classes, preferences: p.respectsPreferences(), volumes: p.volumeText}
 	keys, placements := dense.NewTable(min(len(pods), 1<<10)), dense.NewTable(1)
 	var needs needReader
-	// By pod the number of its shape; by shape its first pod, how many there are, and the number of its placement.
+	// By pod the number of its pod group; by pod group its first pod, how many there are, and the
+	// number of its placement.
 	numbers := make([]int32, len(pods))
 	type group struct{ first, count, placement int32 }
 	groups := make([]group, 0, cap(keys.Ends))
@@ -94,7 +100,9 @@ func (p *Workload) readGroups() {
 			terms[g.placement] = &NodeTerms{required: NewAlternatives(strict), err: err}
 		}
 		shapes[i] = Group{
-			Pods: members[:0:g.count], key: texts[i], Spec: &first.Spec, NodeTermsKey: placementTexts[g.placement], Terms: terms[g.placement], Class: p.Classes.of(first), Preferences: p.respectsPreferences(), AvoidsTaints: p.respectsPreferences() && p.avoidableTaints,
+			Pods: members[:0:g.count], key: texts[i], Spec: &first.Spec, NodeTermsKey: placementTexts[g.placement],
+			Terms: terms[g.placement], Class: p.Classes.of(first), Preferences: p.respectsPreferences(),
+			AvoidsTaints: p.respectsPreferences() && p.avoidableTaints,
 		}
 		members = members[g.count:]
 		p.Groups[i] = &shapes[i]
@@ -119,10 +127,11 @@ func (p *Workload) respectsPreferences() bool {
 	return p.Snapshot.PreferencePolicy != plan.PreferencesIgnored
 }
 
-// readGroup fills in what follows from the shape's spec.
+// readGroup fills in what follows from the pod group's spec.
 func (p *Workload) readGroup(s *Group) {
 	if len(s.Spec.ResourceClaims) > 0 {
-		s.Problem = "spec.resourceClaims asks for dynamic resource allocation, which is not planned for: use extended resources"
+		s.Problem = "spec.resourceClaims asks for dynamic resource allocation, which is not planned for: " +
+			"use extended resources"
 		return
 	}
 	var err error
@@ -149,7 +158,9 @@ func (p *Workload) readGroup(s *Group) {
 	places := p.volumePlaces(&need)
 	if s.VolumeBound = places != nil; s.VolumeBound {
 		if s.Alternatives = Combine(s.Alternatives.List(), places); s.Alternatives == nil {
-			s.Problem = "its node selector and affinity leave out the places where its volumes can be used: " + alternativesText(places)
+			s.Problem = "its node selector and affinity leave out the places where its volumes can be used: " + alternativesText(
+				places,
+			)
 			return
 		}
 	}
@@ -158,7 +169,8 @@ func (p *Workload) readGroup(s *Group) {
 	}
 }
 
-// Relax is the shape with one preference given up, for some of its pods; nil if it has none left.
+// Relax is the pod group with one preference given up, for some of its pods; nil if it has none
+// left.
 func (p *Workload) Relax(s *Group, pods []*corev1.Pod) *Group {
 	if !s.Preferences {
 		return nil
@@ -199,7 +211,8 @@ func sortGroups(shapes []*Group) {
 
 // CompareGroups orders by cpu, then memory, both descending.
 func CompareGroups(a, b *Group) int {
-	if c := cmp.Or(cmp.Compare(b.Need[resource.CPU], a.Need[resource.CPU]), cmp.Compare(b.Need[resource.Memory], a.Need[resource.Memory])); c != 0 {
+	if c := cmp.Or(cmp.Compare(b.Need[resource.CPU], a.Need[resource.CPU]),
+		cmp.Compare(b.Need[resource.Memory], a.Need[resource.Memory])); c != 0 {
 		return c
 	}
 	return strings.Compare(a.key, b.key)
@@ -210,10 +223,15 @@ func ComparePods(a, b *corev1.Pod) int {
 		strings.Compare(a.Name, b.Name), strings.Compare(string(a.UID), string(b.UID)))
 }
 
-// MostPerNode is how many of the shape's pods a node may have, as far as the pods themselves limit that.
+// MostPerNode is how many of the pod group's pods a node may have, as far as the pods themselves
+// limit that.
 func (s *Group) MostPerNode() int {
 	most := len(s.Pods)
-	if PortsClash(s.Ports, s.Ports) || slices.ContainsFunc(s.Topology.AntiAffinity, func(t AffinityTerm) bool { return t.Key == corev1.LabelHostname && t.Matches(s.Pod()) }) {
+	if PortsClash(s.Ports, s.Ports) ||
+		slices.ContainsFunc(
+			s.Topology.AntiAffinity,
+			func(t AffinityTerm) bool { return t.Key == corev1.LabelHostname && t.Matches(s.Pod()) },
+		) {
 		return 1
 	}
 	for i := range s.Topology.Spread {
@@ -224,7 +242,8 @@ func (s *Group) MostPerNode() int {
 	return most
 }
 
-// MayBeIn reports whether the domain counts for a spread of the shape's, as far as its own node selector and affinity go.
+// MayBeIn reports whether the domain counts for a spread of the pod group's, as far as its own node
+// selector and affinity go.
 func (s *Group) MayBeIn(term *SpreadTerm, value string) bool {
 	return term.IgnoreAffinity || slices.ContainsFunc(s.Required.List(), func(a scheduling.Requirements) bool {
 		r, asked := a[term.Key]

@@ -11,20 +11,23 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// podKey writes pods as bytes, such that pods with equal bytes are equal for scheduling. It is the one thing done for each single pod, thousands of times,
-// so it reads the pod's own fields where a general encoding would take fifty times as long.
+// podKey writes pods as bytes, such that pods with equal bytes are equal for scheduling. It is the
+// one thing done for each single pod, thousands of times, so it reads the pod's own fields where a
+// general encoding would take fifty times as long.
 type podKey struct {
 	buffer []byte
 	// sum is what the last pod takes of a node, by name.
 	sum   []request
 	names []string
-	// classes has the label keys that a selector of some constraint asks for. Other labels do not matter, and namespaces only if there are any constraints.
+	// classes has the label keys that a selector of some constraint asks for. Other labels do not
+	// matter, and namespaces only if there are any constraints.
 	classes *Classes
 	// preferences says that preferences count.
 	preferences bool
 	// volumes tells apart what pods' volumes demand of a node.
 	volumes func(*corev1.Pod) string
-	// placementStart and placementEnd are where node selector, required node affinity and tolerations stand in the last key.
+	// placementStart and placementEnd are where node selector, required node affinity and tolerations
+	// stand in the last key.
 	placementStart, placementEnd int
 }
 
@@ -35,7 +38,8 @@ func (k *podKey) of(pod *corev1.Pod) []byte {
 	k.placementStart = len(k.buffer)
 	spec := &pod.Spec
 	k.labels(spec.NodeSelector)
-	if affinity := spec.Affinity; affinity != nil && affinity.NodeAffinity != nil && affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+	if affinity := spec.Affinity; affinity != nil && affinity.NodeAffinity != nil &&
+		affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
 		terms := affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
 		// Required node affinity without terms matches no node, which is not the same as having none.
 		k.number(int64(len(terms)) + 1)

@@ -1,0 +1,102 @@
+package offering
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner/dense"
+	"github.com/whittle-dev/whittle/shared/planner/resource"
+	"github.com/whittle-dev/whittle/shared/planner/workload"
+	"github.com/whittle-dev/whittle/shared/scheduling"
+)
+
+// Index are the ways to buy new nodes.
+type Index struct {
+	Work *workload.Workload
+	// Undefined says which label keys a new node may have any value of, though its pool does not
+	// mention them.
+	Undefined scheduling.Undefined
+	Pools     []*Pool
+	types     map[string]*typeList
+	PoolTypes []PoolType
+	// daemonSums counts the sets of daemons that run together.
+	daemonSums int
+	Offerings  []Offering
+	// zones and capacityTypes are those of the offerings' offerings.
+	zones, capacityTypes []string
+	// Exotic are the offerings of exotic instance types, reserved those that take units of
+	// reservations, limited those of pools with limits.
+	Exotic, Reserved, Limited dense.Set
+	// Excluded is what this plan makes no use of: see further.go.
+	Excluded []Exclusion
+	// Tiers are the offerings of the pools of each weight, heaviest first; reservations what reserved
+	// offerings share.
+	Tiers        []dense.Set
+	Reservations []Reservation
+	// Sizes are, by axis, the offerings by how much they have.
+	Sizes         []sizes
+	Feasibilities *Feasibilities
+	feasibilities []*Feasibility
+	// resolutions remember what decide was asked for, openedBy its results by their text.
+	resolutions   map[resolution]*ResolvedLabels
+	resolvedByKey map[string]*ResolvedLabels
+}
+
+// Build finds out what can be bought but for what is left out.
+func Build(work *workload.Workload, leftOut []Exclusion) *Index {
+	p := &Index{Work: work, types: map[string]*typeList{}, Excluded: leftOut}
+	p.Undefined = scheduling.UndefinedAnyOf(work.Snapshot.WellKnownLabels)
+	p.readPools()
+	p.readOfferings()
+	p.Feasibilities = newFeasibilities(p)
+	return p
+}
+
+// StrictMinValues reports whether nodes of the pool have to meet minValues.
+func (p *Index) StrictMinValues(pool *Pool) bool { return len(pool.MinValues) > 0 && !p.BestEffort() }
+
+// ByLimitShare are the pool's offerings by the greatest part of a limit that one takes.
+func (p *Index) ByLimitShare(pool *Pool) []int {
+	if pool.byShare != nil {
+		return pool.byShare
+	}
+	columns := slices.Collect(pool.Offerings.All())
+	if len(pool.Limits) > 0 {
+		shares := make(map[int]float64, len(columns))
+		for _, j := range columns {
+			for i, use := range p.PoolTypeOf(j).LimitUse {
+				shares[j] = max(shares[j], float64(use)/float64(max(pool.Limits[i].Most, 1)))
+			}
+		}
+		slices.SortFunc(columns, func(a, b int) int { return cmp.Or(cmp.Compare(shares[a], shares[b]), cmp.Compare(a, b)) })
+	}
+	pool.byShare = columns
+	return columns
+}
+
+// BestEffort reports whether minValues that cannot be met are lowered.
+func (p *Index) BestEffort() bool {
+	return p.Work.Snapshot.MinValuesPolicy == plan.MinValuesBestEffort
+}
+
+func (p *Index) IsExotic(column int) bool { return p.Exotic.Has(column) }
+
+// NodePricePerHour is what packing counts for each node besides its instance, in US dollars: little
+// enough to be no price to speak of, and enough to take one large node rather than ten small ones
+// for a price that is hardly any lower.
+const NodePricePerHour = 0.0002
+
+// Cost is what packing counts for a node of the offering's.
+func (p *Index) Cost(column int) float64 {
+	return p.Offerings[column].Price + NodePricePerHour
+}
+
+// CheapestWithRoom is the first offering of the set whose empty node has room for the need; -1
+// without one.
+func (p *Index) CheapestWithRoom(columns dense.Set, need resource.Vector) int {
+	set := p.Feasibilities.Scratch
+	copy(set, columns)
+	p.KeepRoom(set, need)
+	return set.First()
+}
