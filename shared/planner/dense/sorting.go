@@ -25,8 +25,8 @@ func (m Ranked) bits() uint64 {
 // fewRanked is how many things are sorted by comparing them.
 const fewRanked = 128
 
-// SortRanked sorts things; those with the same measure stay in the order in which they come. Many are sorted by eight bits at a time, the lowest first; next is memory for that,
-// which is given back for the next time.
+// SortRanked sorts things by measure, and keeps the order of equal ones. Long lists are sorted by
+// eight bits at a time, the lowest first. next is memory for that, which the caller passes again.
 func SortRanked(list, next []Ranked) []Ranked {
 	if len(list) <= fewRanked {
 		slices.SortStableFunc(list, func(a, b Ranked) int { return cmp.Compare(a.By, b.By) })

@@ -364,25 +364,7 @@ func (s *Feasibilities) followOne(l *LabelFeasibility, need resource.Vector, mos
 	var followed []byte
 	taken := make([][]poolAlternative, len(l.choices))
 	for i, choices := range l.choices {
-		// One without exotic types is followed if there is one.
-		best, bestExotic, bestPrice := -1, false, 0.0
-		for at, c := range choices {
-			set := c.offerings.Clone()
-			s.index.KeepRoom(set, need)
-			if set.Empty() {
-				continue
-			}
-			ordinary := set.Clone()
-			ordinary.Without(s.index.Exotic)
-			exotic := ordinary.Empty()
-			if !exotic {
-				set = ordinary
-			}
-			price := s.index.pricePerUnit(set, need, most)
-			if best < 0 || bestExotic && !exotic || bestExotic == exotic && price < bestPrice {
-				best, bestExotic, bestPrice = at, exotic, price
-			}
-		}
+		best := s.cheapestAlternative(choices, need, most)
 		if best >= 0 && choices[best].resolves != nil {
 			taken[i] = choices[best : best+1]
 		} else if best >= 0 {
@@ -411,6 +393,30 @@ func (s *Feasibilities) followOne(l *LabelFeasibility, need resource.Vector, mos
 	}
 	l.chosen[string(followed)] = result
 	return result
+}
+
+// cheapestAlternative is the position of the alternative on whose nodes units of the need cost
+// least; -1 if none has room. An alternative without exotic types comes first.
+func (s *Feasibilities) cheapestAlternative(choices []poolAlternative, need resource.Vector, most int) int {
+	best, bestExotic, bestPrice := -1, false, 0.0
+	for at, c := range choices {
+		set := c.offerings.Clone()
+		s.index.KeepRoom(set, need)
+		if set.Empty() {
+			continue
+		}
+		ordinary := set.Clone()
+		ordinary.Without(s.index.Exotic)
+		exotic := ordinary.Empty()
+		if !exotic {
+			set = ordinary
+		}
+		price := s.index.pricePerUnit(set, need, most)
+		if best < 0 || bestExotic && !exotic || bestExotic == exotic && price < bestPrice {
+			best, bestExotic, bestPrice = at, exotic, price
+		}
+	}
+	return best
 }
 
 // OfferingsFor is the set of offerings that can hold one pod with these alternatives and this need,

@@ -97,13 +97,7 @@ func (p *Index) readPoolTypes(pool *Pool, daemons []*Daemon) {
 		if !r.allows(typ) {
 			continue
 		}
-		available = available[:0]
-		for i := range typ.Offerings {
-			if offering := &typ.Offerings[i]; offering.Available && r.offerings.Allow(offering) &&
-				!p.excludes(pool, typ, offering) {
-				available = append(available, offering)
-			}
-		}
+		available = r.available(typ, available[:0])
 		switch {
 		case len(available) == 0:
 		case r.selective:
@@ -112,6 +106,23 @@ func (p *Index) readPoolTypes(pool *Pool, daemons []*Daemon) {
 			r.add(typ, available, all)
 		}
 	}
+	r.noteMentions()
+}
+
+// available appends the offerings of a type that the pool can buy now.
+func (r *poolTypeReader) available(typ *catalog.InstanceType, offerings []*catalog.Offering) []*catalog.Offering {
+	for i := range typ.Offerings {
+		offering := &typ.Offerings[i]
+		if offering.Available && r.offerings.Allow(offering) && !r.p.excludes(r.pool, typ, offering) {
+			offerings = append(offerings, offering)
+		}
+	}
+	return offerings
+}
+
+// noteMentions notes for each of the pool's requirements whether its types mention the label.
+func (r *poolTypeReader) noteMentions() {
+	pool := r.pool
 	if r.plain && r.added > 0 {
 		pool.mentioned = make(map[string]keyFacts, len(r.wanted))
 		for i := range r.wanted {

@@ -349,6 +349,21 @@ func (p *State) roomBesides(e *ExistingNode, d *Demand, limit int) int {
 			return 0
 		}
 	}
+	if limit = p.spreadRoom(e, d, limit); limit <= 0 {
+		return 0
+	}
+	if len(d.Group.Attachments) > 0 {
+		if !e.canAttach(d.Group.Attachments) {
+			return 0
+		}
+		limit = 1 // Pods with volumes are each a pod group of their own.
+	}
+	return limit
+}
+
+// spreadRoom is how many units of the demand the spreads over hosts allow on the node, at most
+// limit.
+func (p *State) spreadRoom(e *ExistingNode, d *Demand, limit int) int {
 	for i := range d.Hosts.Spread {
 		term := &d.Hosts.Spread[i]
 		// The least count of all hosts is taken as zero, as an empty new node would have.
@@ -361,13 +376,7 @@ func (p *State) roomBesides(e *ExistingNode, d *Demand, limit int) int {
 		}
 		limit = min(limit, left)
 	}
-	if len(d.Group.Attachments) > 0 && limit > 0 {
-		if !e.canAttach(d.Group.Attachments) {
-			return 0
-		}
-		limit = 1 // pods with volumes are each a pod group of their own
-	}
-	return max(limit, 0)
+	return limit
 }
 
 // PodsOnExisting is how many of the selected pods the node has, and will have by the plan.

@@ -146,6 +146,45 @@ func (r *hostReader) look(d *Demand) *look {
 // demand.
 func (r *hostReader) readRepulsion(looks []*look) []int {
 	p := r.p
+	by := r.readSubjects(looks)
+	type numbered struct {
+		number int
+		set    dense.Set
+	}
+	sets := map[string]numbered{}
+	numbers := make([]int, len(p.Demands))
+	for i, d := range p.Demands {
+		key := binary.AppendUvarint(binary.AppendUvarint(r.scratch[:0], uint64(looks[i].index)), uint64(d.Round))
+		for _, c := range r.ofAnti[i] {
+			key = binary.AppendUvarint(key, uint64(c)+1)
+		}
+		for _, port := range d.Group.Ports {
+			key = binary.AppendUvarint(append(key, 0), uint64(port.Port))
+			key = dense.AppendText(dense.AppendText(key, string(port.Protocol)), port.IP)
+		}
+		r.scratch = key
+		found, ok := sets[string(key)]
+		if !ok {
+			set := r.conflictsOf(i, d, looks[i], by)
+			if !set.Empty() {
+				found = numbered{number: len(sets) + 1, set: set}
+			}
+			sets[string(key)] = found
+		}
+		d.Conflicts, numbers[i] = found.set, found.number
+	}
+	return numbers
+}
+
+// hostSubjects are the demands that constraints over hosts concern, by constraint or port.
+type hostSubjects struct {
+	// matched are the demands whose pods a constraint selects, having those that have it.
+	matched, having []dense.Set
+	ported          map[workload.HostPort]dense.Set
+}
+
+func (r *hostReader) readSubjects(looks []*look) *hostSubjects {
+	p := r.p
 	matched := make([]dense.Set, len(r.peers))
 	having := make([]dense.Set, len(r.peers))
 	for i := range r.peers {
@@ -168,46 +207,26 @@ func (r *hostReader) readRepulsion(looks []*look) []int {
 			ported[port].Add(i)
 		}
 	}
-	type numbered struct {
-		number int
-		set    dense.Set
+	return &hostSubjects{matched: matched, having: having, ported: ported}
+}
+
+// conflictsOf are the demands whose units cannot share a node with those of demand i.
+func (r *hostReader) conflictsOf(i int, d *Demand, l *look, by *hostSubjects) dense.Set {
+	set := dense.NewSet(len(r.p.Demands))
+	for _, c := range r.ofAnti[i] {
+		set.Or(by.matched[c])
 	}
-	sets := map[string]numbered{}
-	numbers := make([]int, len(p.Demands))
-	for i, d := range p.Demands {
-		key := binary.AppendUvarint(binary.AppendUvarint(r.scratch[:0], uint64(looks[i].index)), uint64(d.Round))
-		for _, c := range r.ofAnti[i] {
-			key = binary.AppendUvarint(key, uint64(c)+1)
+	for _, c := range l.matched {
+		if r.anti[c] && d.Round <= r.until[c] {
+			set.Or(by.having[c])
 		}
-		for _, port := range d.Group.Ports {
-			key = binary.AppendUvarint(append(key, 0), uint64(port.Port))
-			key = dense.AppendText(dense.AppendText(key, string(port.Protocol)), port.IP)
-		}
-		r.scratch = key
-		found, ok := sets[string(key)]
-		if !ok {
-			set := dense.NewSet(len(p.Demands))
-			for _, c := range r.ofAnti[i] {
-				set.Or(matched[c])
-			}
-			for _, c := range looks[i].matched {
-				if r.anti[c] && d.Round <= r.until[c] {
-					set.Or(having[c])
-				}
-			}
-			for port, demands := range ported {
-				if workload.PortsClash(d.Group.Ports, []workload.HostPort{port}) {
-					set.Or(demands)
-				}
-			}
-			if !set.Empty() {
-				found = numbered{number: len(sets) + 1, set: set}
-			}
-			sets[string(key)] = found
-		}
-		d.Conflicts, numbers[i] = found.set, found.number
 	}
-	return numbers
+	for port, demands := range by.ported {
+		if workload.PortsClash(d.Group.Ports, []workload.HostPort{port}) {
+			set.Or(demands)
+		}
+	}
+	return set
 }
 
 // readRules fills in what spreads over hosts count.

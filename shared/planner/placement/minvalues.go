@@ -2,6 +2,8 @@ package placement
 
 import (
 	"slices"
+
+	"github.com/whittle-dev/whittle/shared/planner/offering"
 )
 
 // A pool's minValues demand that a node's claim keeps several types. The claim counts against the
@@ -30,17 +32,7 @@ func (p *State) NeededForMinValues(n *PlannedNode) ([]int, []int64) {
 		if !set.Has(j) || p.Offers.Offerings[j].Reservation != reservation {
 			continue
 		}
-		brings, met := false, true
-		for key, least := range pool.MinValues {
-			wanted := len(values[key]) < least
-			for _, value := range p.Offers.ValuesOf(pool, j, key) {
-				if !values[key][value] {
-					values[key][value] = true
-					brings = true
-				}
-			}
-			met = met && (!wanted || len(values[key]) >= least)
-		}
+		brings, met := p.collectValues(pool, j, values)
 		if !brings && len(list) > 0 {
 			continue
 		}
@@ -49,16 +41,38 @@ func (p *State) NeededForMinValues(n *PlannedNode) ([]int, []int64) {
 		}
 		slices.Sort(list)
 		if kept := p.closed(n, list); p.Offers.MeetsMinValues(pool, slices.Values(kept)) {
-			most := slices.Clone(p.Offers.PoolTypeOf(n.Offering).LimitUse)
-			for _, j := range kept {
-				for i, use := range p.Offers.PoolTypeOf(j).LimitUse {
-					most[i] = max(most[i], use)
-				}
-			}
-			return kept, most
+			return kept, p.mostLimitUse(n.Offering, kept)
 		}
 	}
 	return nil, nil
+}
+
+// collectValues adds the offering's values of the labels with minValues. It reports whether any was
+// new, and whether the labels that lacked values have enough now.
+func (p *State) collectValues(pool *offering.Pool, j int, values map[string]map[string]bool) (brings, met bool) {
+	met = true
+	for key, least := range pool.MinValues {
+		wanted := len(values[key]) < least
+		for _, value := range p.Offers.ValuesOf(pool, j, key) {
+			if !values[key][value] {
+				values[key][value] = true
+				brings = true
+			}
+		}
+		met = met && (!wanted || len(values[key]) >= least)
+	}
+	return brings, met
+}
+
+// mostLimitUse is the most that any of the offerings takes of each limit.
+func (p *State) mostLimitUse(own int, offerings []int) []int64 {
+	most := slices.Clone(p.Offers.PoolTypeOf(own).LimitUse)
+	for _, j := range offerings {
+		for i, use := range p.Offers.PoolTypeOf(j).LimitUse {
+			most[i] = max(most[i], use)
+		}
+	}
+	return most
 }
 
 // Acceptable reports whether enough instance types could replace the node to meet the pool's

@@ -89,68 +89,76 @@ func (s *PodSelector) Key() string { return s.key }
 // readClasses finds out which labels matter. Of the pods that run, only required anti-affinity
 // reaches those that wait.
 func readClasses(s *plan.Snapshot) *Classes {
-	keys := map[string]bool{}
-	c := &Classes{}
-	selector := func(selector *metav1.LabelSelector) {
-		c.Any = true
-		if selector == nil {
-			return
-		}
-		for key := range selector.MatchLabels {
-			keys[key] = true
-		}
-		for i := range selector.MatchExpressions {
-			keys[selector.MatchExpressions[i].Key] = true
-		}
-	}
-	more := func(list ...[]string) {
-		for _, l := range list {
-			for _, key := range l {
-				keys[key] = true
-			}
-		}
-	}
-	term := func(t *corev1.PodAffinityTerm) {
-		selector(t.LabelSelector)
-		more(t.MatchLabelKeys, t.MismatchLabelKeys)
-	}
+	r := &selectedKeys{keys: map[string]bool{}}
 	for i := range s.Pods {
 		spec := &s.Pods[i].Spec
 		for j := range spec.TopologySpreadConstraints {
-			selector(spec.TopologySpreadConstraints[j].LabelSelector)
-			more(spec.TopologySpreadConstraints[j].MatchLabelKeys)
+			r.selector(spec.TopologySpreadConstraints[j].LabelSelector)
+			r.add(spec.TopologySpreadConstraints[j].MatchLabelKeys)
 		}
 		if spec.Affinity == nil {
 			continue
 		}
 		if a := spec.Affinity.PodAffinity; a != nil {
-			for j := range a.RequiredDuringSchedulingIgnoredDuringExecution {
-				term(&a.RequiredDuringSchedulingIgnoredDuringExecution[j])
-			}
-			for j := range a.PreferredDuringSchedulingIgnoredDuringExecution {
-				term(&a.PreferredDuringSchedulingIgnoredDuringExecution[j].PodAffinityTerm)
-			}
+			r.terms(a.RequiredDuringSchedulingIgnoredDuringExecution)
+			r.weighted(a.PreferredDuringSchedulingIgnoredDuringExecution)
 		}
 		if a := spec.Affinity.PodAntiAffinity; a != nil {
-			for j := range a.RequiredDuringSchedulingIgnoredDuringExecution {
-				term(&a.RequiredDuringSchedulingIgnoredDuringExecution[j])
-			}
-			for j := range a.PreferredDuringSchedulingIgnoredDuringExecution {
-				term(&a.PreferredDuringSchedulingIgnoredDuringExecution[j].PodAffinityTerm)
-			}
+			r.terms(a.RequiredDuringSchedulingIgnoredDuringExecution)
+			r.weighted(a.PreferredDuringSchedulingIgnoredDuringExecution)
 		}
 	}
 	for i := range s.Nodes {
 		for j := range s.Nodes[i].Pods {
 			if a := s.Nodes[i].Pods[j].Spec.Affinity; a != nil && a.PodAntiAffinity != nil {
-				for k := range a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
-					term(&a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[k])
-				}
+				r.terms(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
 			}
 		}
 	}
-	c.keys = dense.SortedKeys(keys)
-	return c
+	return &Classes{Any: r.any, keys: dense.SortedKeys(r.keys)}
+}
+
+// selectedKeys collects the label keys that selectors ask for. any says that there is a selector.
+type selectedKeys struct {
+	keys map[string]bool
+	any  bool
+}
+
+func (r *selectedKeys) add(keys []string) {
+	for _, key := range keys {
+		r.keys[key] = true
+	}
+}
+
+func (r *selectedKeys) selector(selector *metav1.LabelSelector) {
+	r.any = true
+	if selector == nil {
+		return
+	}
+	for key := range selector.MatchLabels {
+		r.keys[key] = true
+	}
+	for i := range selector.MatchExpressions {
+		r.keys[selector.MatchExpressions[i].Key] = true
+	}
+}
+
+func (r *selectedKeys) term(t *corev1.PodAffinityTerm) {
+	r.selector(t.LabelSelector)
+	r.add(t.MatchLabelKeys)
+	r.add(t.MismatchLabelKeys)
+}
+
+func (r *selectedKeys) terms(terms []corev1.PodAffinityTerm) {
+	for i := range terms {
+		r.term(&terms[i])
+	}
+}
+
+func (r *selectedKeys) weighted(terms []corev1.WeightedPodAffinityTerm) {
+	for i := range terms {
+		r.term(&terms[i].PodAffinityTerm)
+	}
 }
 
 // podSelector is the one value for these pods.

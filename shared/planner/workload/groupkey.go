@@ -35,41 +35,9 @@ type podKey struct {
 func (k *podKey) of(pod *corev1.Pod) []byte {
 	k.buffer = k.buffer[:0]
 	k.requests(pod)
-	k.placementStart = len(k.buffer)
 	spec := &pod.Spec
-	k.labels(spec.NodeSelector)
-	if affinity := spec.Affinity; affinity != nil && affinity.NodeAffinity != nil &&
-		affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
-		terms := affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
-		// Required node affinity without terms matches no node, which is not the same as having none.
-		k.number(int64(len(terms)) + 1)
-		for i := range terms {
-			k.expressions(terms[i].MatchExpressions)
-			k.expressions(terms[i].MatchFields)
-		}
-	} else {
-		k.number(0)
-	}
-	k.number(int64(len(spec.Tolerations)))
-	for i := range spec.Tolerations {
-		t := &spec.Tolerations[i]
-		k.text(t.Key)
-		k.text(string(t.Operator))
-		k.text(t.Value)
-		k.text(string(t.Effect))
-	}
-	k.placementEnd = len(k.buffer)
-	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
-		for i := range containers {
-			for _, port := range containers[i].Ports {
-				if port.HostPort != 0 {
-					k.number(int64(port.HostPort))
-					k.text(string(port.Protocol))
-					k.text(port.HostIP)
-				}
-			}
-		}
-	}
+	k.nodeTerms(spec)
+	k.hostPorts(spec)
 	if k.preferences && spec.Affinity != nil && spec.Affinity.NodeAffinity != nil {
 		for i := range spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
 			t := &spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution[i]
@@ -92,6 +60,48 @@ func (k *podKey) of(pod *corev1.Pod) []byte {
 		k.topology(spec)
 	}
 	return k.buffer
+}
+
+// nodeTerms writes the node selector, the required node affinity and the tolerations.
+func (k *podKey) nodeTerms(spec *corev1.PodSpec) {
+	k.placementStart = len(k.buffer)
+	k.labels(spec.NodeSelector)
+	if affinity := spec.Affinity; affinity != nil && affinity.NodeAffinity != nil &&
+		affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+		terms := affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+		// Required node affinity without terms matches no node, which is not the same as having none.
+		k.number(int64(len(terms)) + 1)
+		for i := range terms {
+			k.expressions(terms[i].MatchExpressions)
+			k.expressions(terms[i].MatchFields)
+		}
+	} else {
+		k.number(0)
+	}
+	k.number(int64(len(spec.Tolerations)))
+	for i := range spec.Tolerations {
+		t := &spec.Tolerations[i]
+		k.text(t.Key)
+		k.text(string(t.Operator))
+		k.text(t.Value)
+		k.text(string(t.Effect))
+	}
+	k.placementEnd = len(k.buffer)
+}
+
+// hostPorts writes the host ports of all containers.
+func (k *podKey) hostPorts(spec *corev1.PodSpec) {
+	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+		for i := range containers {
+			for _, port := range containers[i].Ports {
+				if port.HostPort != 0 {
+					k.number(int64(port.HostPort))
+					k.text(string(port.Protocol))
+					k.text(port.HostIP)
+				}
+			}
+		}
+	}
 }
 
 // requests writes what the pod takes of a node, and keeps it in sum.
