@@ -74,18 +74,18 @@ func (d *Dual) solve() bool {
 		}
 		for i := range prices {
 			// Less than a billionth of a dollar is nothing: rounding alone makes such prices.
-			if prices[i] = float64(smooth*best[i]) + float64((1-smooth)*program.Price[i]); prices[i] < 1e-9 {
+			if prices[i] = float64(smooth*best[i]) + float64((1-smooth)*program.DualPrices[i]); prices[i] < 1e-9 {
 				prices[i] = 0
 			}
 		}
 		for i, row := range d.reserved {
-			d.ReservationPrices[i] = float64(smooth*rent[i]) + float64((1-smooth)*max(-program.Price[row], 0))
+			d.ReservationPrices[i] = float64(smooth*rent[i]) + float64((1-smooth)*max(-program.DualPrices[row], 0))
 		}
 		added := false
 		for j := range d.Columns {
 			c := &d.Columns[j]
 			price := d.price(c.Column)
-			if k.Bounds(&c.Bin, prices, price, dualGap/8) {
+			if k.NoGain(&c.Bin, prices, price, dualGap/8) {
 				continue
 			}
 			k.Solve(&c.Bin, prices)
@@ -162,7 +162,7 @@ func (d *Dual) solveUniform(values []float64) float64 {
 	program.Start()
 	program.Optimise()
 	d.uniform = d.uniform[:0]
-	for _, weight := range program.Price {
+	for _, weight := range program.DualPrices {
 		d.uniform = append(d.uniform, max(weight, 0))
 	}
 	// No column may weigh more than it costs.
@@ -195,10 +195,10 @@ func (d *Dual) weighUniformly() {
 
 // pays reports whether the filling that k has found for the column is worth more than it costs at the program's own prices.
 func (d *Dual) pays(k *lp.Knapsack, c *Column) bool {
-	worth := k.Value(&c.Bin, d.program.Price)
+	worth := k.ValueAt(&c.Bin, d.program.DualPrices)
 	cost := d.cost(c.Column)
 	if at := d.index.Offerings[c.Column].Reservation; at >= 0 {
-		cost -= d.program.Price[d.reserved[at]]
+		cost -= d.program.DualPrices[d.reserved[at]]
 	}
 	return worth > cost*(1+dualGap/8)
 }

@@ -137,7 +137,7 @@ func (t *patterns) solve() {
 	for range patternRounds {
 		t.program.Optimise()
 		for at, i := range t.demands {
-			t.prices[at] = float64(smooth*k.value[i]) + float64((1-smooth)*t.program.Price[at])
+			t.prices[at] = float64(smooth*k.value[i]) + float64((1-smooth)*t.program.DualPrices[at])
 		}
 		added := false
 		for i := range k.columns {
