@@ -34,7 +34,9 @@ func DualPrices(s *plan.Snapshot) []float64 {
 			continue
 		}
 		offerings := p.offers.Feasibilities.LabelsFor(d.Group, d.Group.Alternatives, d.Need).AnyAlternative
-		units = append(units, bound.Units{Need: d.Need, Count: d.Waiting, Offerings: offerings, Slots: d.Slots})
+		units = append(units, bound.Units{
+			ID: d.NeedID(), Need: d.Need, Count: d.Waiting, Offerings: offerings, Slots: d.Slots,
+		})
 		demands = append(demands, d)
 	}
 	if len(units) == 0 {

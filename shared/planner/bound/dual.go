@@ -1,8 +1,6 @@
 package bound
 
 import (
-	"cmp"
-	"math"
 	"slices"
 
 	"github.com/whittle-dev/whittle/shared/planner/dense"
@@ -12,135 +10,129 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/resource"
 )
 
-// Units is what bounding needs of a number of equal units: their need, how many there are, and the columns that can hold one, size aside.
+// Units are equal units, as bounding sees them.
 type Units struct {
-	Need      resource.Vector
-	Count     int
-	Offerings dense.Set
-	// Slots are groups of units of which a node takes only so many, with the part of a node's share that a unit takes.
+	// ID identifies the units by their need.
+	ID placement.NeedID
+	// Need is what one unit needs, Count how many units there are.
+	Need  resource.Vector
+	Count int
+	// Offerings can hold one, size aside. The set is immutable.
+	Offerings *dense.Set
+	// Slots are the groups of units of which a node takes only so many, with the part of it that one
+	// unit takes.
 	Slots []placement.Slot
 }
 
 const (
-	// dualSamples is how many units of a bucket stand for its sizes, dualSlots how many groups of units that repel each other the program counts. Only its precision suffers
-	// from few.
-	dualSamples = 5
-	// fewUnits is how many kinds of units are few: the first, coarse program is worth solving for them.
-	fewUnits  = 200
-	dualSlots = 8
-	// dualRounds is how often columns are priced at most, dualGap how far from the best the solution may stay.
+	// fewUnits is how many kinds of units are few. The first, coarse program is worth solving for
+	// them.
+	fewUnits = 200
+	// dualRounds is how often offerings are filled at most, dualGap how far from the best the solution
+	// may stay, as a part of it.
 	dualRounds = 48
 	dualGap    = 2e-3
-	// dualSmooth is how far the prices that columns are filled for stay from the program's.
-	dualSmooth = 0.7
-	// dualUniform is how much more than by the same weights on all columns units may be worth for that to be little.
-	dualUniform = 5e-3
+	// dualSmoothing is how much the prices that offerings are filled for depend on the best ones so
+	// far.
+	dualSmoothing = 0.7
+	// uniformGap is how little other weights than uniform ones may add, as a part of the bound, for
+	// uniform ones to do.
+	uniformGap = 5e-3
 )
 
-// dualBuckets is about how many kinds of units the program tells apart, at first and where that says too little.
+// dualBuckets is about how many buckets the program has, at first and where that says too little.
 var dualBuckets = [...]int{20, 56}
 
-// Dual is the program behind the lower bound (see bound.go): the cheapest way to hold buckets of about equal units, parts of units and of nodes allowed. It is
-// solved by generating columns: again and again, for the units' prices so far, each column is filled with what is worth most, and where that is more than it costs
-// the filling joins the program.
+// Dual is the linear program behind the lower bound, with its solution.
 type Dual struct {
-	index  *offering.Index
-	offers []Units
-	// Axes are the resources that offers ask for, then the slots: what a node has of the first is free, of the second one.
-	Axes    []int
-	slots   map[int]int
-	Scale   []float64
-	needs   []float64
+	index *offering.Index
+	units []Units
+	scaling
+	// kinds are the positions of units that have the same offerings and slots.
+	kinds   [][]int
 	Buckets []*Bucket
-	// kinds are the offers, by their positions, that have the same columns and slots.
-	kinds [][]int
-	// BucketOf is the bucket of each offer; -1 without columns.
+	// BucketOf is the bucket of each of the units; -1 without offerings.
 	BucketOf []int
-	// next is memory for sorting.
-	next    []dense.Ranked
-	Columns []Column
-	// program is what is solved, reserved its rows for reservations.
-	program  *lp.Program
-	reserved []int32
-	// uniform are the weights by which units are worth most if all columns have the same, by axis.
+	// Offerings are those that matter, with their weights.
+	Offerings []WeightedOffering
+	// program has a row for each bucket, then one for each reservation: reservationRows.
+	program         *lp.Program
+	reservationRows []int32
+	// uniform are the uniform weights, by axis.
 	uniform []float64
-	// ReservationPrices is, by reservation, what one of its nodes is worth beyond its price.
+	// ReservationPrices are, by reservation, what one of its nodes is worth beyond its price.
 	ReservationPrices []float64
-	// Prices are what a unit of each offer is worth, best the positions of the columns that say so: see readValues.
+	// Prices are the dual prices: for each of the units what one is worth. Best is the position of the
+	// offering on which it weighs just that; -1 without one.
 	Prices []float64
 	Best   []int32
-	// fits is memory, lists and memory are what columns' slices are made of.
-	fits   []int
-	lists  dense.Arena[int]
-	memory dense.Arena[float64]
+	memory
 }
 
-// Bucket are units of about the same kind.
-type Bucket struct {
-	columns dense.Set
-	// offers are the bucket's, by their positions.
-	offers []int
-	Need   []float64
-	count  float64
-	// samples are some of the units' needs, from small to great.
-	samples [][]float64
+// memory is what the program reuses or takes its slices from.
+type memory struct {
+	ranked   []dense.Ranked
+	fits     []int
+	integers dense.Arena[int]
+	floats   dense.Arena[float64]
 }
 
-func Solve(p *offering.Index, offers []Units) *Dual {
-	d := &Dual{index: p, offers: offers, slots: map[int]int{}, ReservationPrices: make([]float64, len(p.Reservations))}
-	d.readAxes(offers)
-	d.readKinds(offers)
+// Solve finds weights for the units, and their dual prices.
+func Solve(index *offering.Index, units []Units) *Dual {
+	d := &Dual{index: index, units: units, ReservationPrices: make([]float64, len(index.Reservations))}
+	d.readAxes()
+	d.readKinds()
 	for _, buckets := range dualBuckets {
-		if buckets == dualBuckets[0] && len(d.kinds) > 1 && (len(d.slots) == 0 || len(offers) <= fewUnits) {
-			continue // so few would tell hardly more than the kinds apart
+		coarse := buckets == dualBuckets[0]
+		if coarse && len(d.kinds) > 1 && (len(d.slotAxes) == 0 || len(units) <= fewUnits) {
+			continue // so few buckets would tell hardly more than the kinds apart
 		}
 		d.readBuckets(buckets)
-		d.readColumns()
+		d.readOfferings()
 		d.start()
-		// Where the same weights on all columns say nearly all there is to say, telling more kinds of units apart adds nothing.
 		if d.solve() {
+			// More buckets would add nothing where uniform weights do.
 			d.readUniformPrices()
 			return d
 		}
-		if len(d.slots) > 0 {
-			break // who may share a node with whom counts for more than sizes
+		if len(d.slotAxes) > 0 {
+			break // slots count for more than sizes, so smaller buckets would add little
 		}
 	}
 	d.readPrices()
 	return d
 }
 
-// resolve solves the program for the same units, which may have other columns now: from where it was left, which is close by. It reports false, and leaves all as it was, if
-// the units are not the same, or those of a bucket have different columns now.
-func (d *Dual) resolve(offers []Units) bool {
-	if len(offers) != len(d.offers) {
+// solveAgain solves the program for the same units, which may have other offerings now. It starts
+// from the solution so far, which is close by. It reports false, and changes nothing, if the units
+// are not the same, or if those of one bucket have different offerings now.
+func (d *Dual) solveAgain(units []Units) bool {
+	if !d.sameUnits(units) {
 		return false
 	}
-	for n := range offers {
-		if o := &d.offers[n]; &o.Need[0] != &offers[n].Need[0] || o.Count != offers[n].Count || !slices.Equal(o.Slots, offers[n].Slots) {
-			return false
-		}
-	}
 	for _, b := range d.Buckets {
-		for _, n := range b.offers {
-			if &offers[n].Offerings[0] != &offers[b.offers[0]].Offerings[0] {
+		for _, n := range b.units {
+			if units[n].Offerings != units[b.units[0]].Offerings {
 				return false
 			}
 		}
 	}
 	for n, at := range d.BucketOf {
-		if at < 0 && !offers[n].Offerings.Empty() {
+		if at < 0 && !units[n].Offerings.Empty() {
 			return false
 		}
 	}
-	if !slices.ContainsFunc(d.Buckets, func(b *Bucket) bool { return !slices.Equal(b.columns, offers[b.offers[0]].Offerings) }) {
+	changed := slices.ContainsFunc(d.Buckets, func(b *Bucket) bool {
+		return !slices.Equal(*b.offerings, *units[b.units[0]].Offerings)
+	})
+	if !changed {
 		return true
 	}
-	d.offers = offers
+	d.units = units
 	for _, b := range d.Buckets {
-		b.columns = offers[b.offers[0]].Offerings
+		b.offerings = units[b.units[0]].Offerings
 	}
-	d.readColumns()
+	d.readOfferings()
 	if d.solve() {
 		d.readUniformPrices()
 	} else {
@@ -149,202 +141,9 @@ func (d *Dual) resolve(offers []Units) bool {
 	return true
 }
 
-func (d *Dual) Width() int { return len(d.Axes) + len(d.slots) }
-
-func (d *Dual) readAxes(offers []Units) {
-	nodes := map[int]float64{}
-	used := make([]bool, len(d.index.Work.Axes.Names))
-	for i := range offers {
-		for r, amount := range offers[i].Need {
-			used[r] = used[r] || amount > 0 && offers[i].Count > 0
-		}
-		for _, s := range offers[i].Slots {
-			nodes[s.Group] += float64(float64(offers[i].Count) * s.Part)
-		}
-	}
-	for r := range used {
-		if used[r] {
-			d.Axes = append(d.Axes, r)
-		}
-	}
-	groups := make([]int, 0, len(nodes))
-	for group := range nodes {
-		groups = append(groups, group)
-	}
-	slices.SortFunc(groups, func(a, b int) int { return cmp.Or(-cmp.Compare(nodes[a], nodes[b]), cmp.Compare(a, b)) })
-	for i, group := range groups[:min(len(groups), dualSlots)] {
-		d.slots[group] = len(d.Axes) + i
-	}
-	// An axis is counted in what a column has of it on average, so that weights are about as great as prices.
-	d.Scale = make([]float64, d.Width())
-	for a := range d.Scale {
-		d.Scale[a] = 1
-		if a >= len(d.Axes) {
-			continue
-		}
-		sum, count := 0.0, 0
-		for i := range d.index.PoolTypes {
-			if free := d.index.PoolTypes[i].Free[d.Axes[a]]; free > 0 {
-				sum += float64(free)
-				count++
-			}
-		}
-		d.Scale[a] = max(sum/float64(max(count, 1)), 1)
-	}
-	width := d.Width()
-	d.needs = make([]float64, len(offers)*width)
-	for i := range offers {
-		d.amounts(d.needs[i*width:(i+1)*width], &offers[i])
-	}
-}
-
-// amounts fills in a unit's scaled need.
-func (d *Dual) amounts(amounts []float64, o *Units) {
-	for a, r := range d.Axes {
-		amounts[a] = float64(max(o.Need[r], 0)) / d.Scale[a]
-	}
-	for _, s := range o.Slots {
-		if a, ok := d.slots[s.Group]; ok {
-			amounts[a] += s.Part
-		}
-	}
-}
-
-func (d *Dual) NeedOf(offer int) []float64 {
-	return d.needs[offer*d.Width() : (offer+1)*d.Width()]
-}
-
-// readKinds puts offers together that have the same columns and slots.
-func (d *Dual) readKinds(offers []Units) {
-	type kind struct {
-		columns *uint64
-		slots   int
-	}
-	groups := map[kind]int{}
-	byKey, bySlots := map[string]*uint64{}, map[string]int{}
-	known := map[*uint64]*uint64{}
-	var key []byte
-	for i := range offers {
-		o := &offers[i]
-		if o.Count == 0 || len(o.Offerings) == 0 {
-			continue
-		}
-		// Equal sets count as one, wherever they are.
-		first := &o.Offerings[0]
-		same, ok := known[first]
-		if !ok {
-			key = o.Offerings.AppendKey(key[:0])
-			if same, ok = byKey[string(key)]; !ok {
-				if !o.Offerings.Empty() {
-					same = first
-				}
-				byKey[string(key)] = same
-			}
-			known[first] = same
-		}
-		if same == nil {
-			continue
-		}
-		k := kind{columns: same}
-		if len(o.Slots) > 0 {
-			key = key[:0]
-			for _, s := range o.Slots {
-				key = append(key, byte(d.slots[s.Group]))
-			}
-			if k.slots, ok = bySlots[string(key)]; !ok {
-				k.slots = len(bySlots) + 1
-				bySlots[string(key)] = k.slots
-			}
-		}
-		at, ok := groups[k]
-		if !ok {
-			at = len(d.kinds)
-			groups[k] = at
-			d.kinds = append(d.kinds, nil)
-		}
-		d.kinds[at] = append(d.kinds[at], i)
-	}
-}
-
-// readBuckets makes about so many buckets of the kinds, by how many units each has.
-func (d *Dual) readBuckets(buckets int) {
-	d.Buckets, d.Columns, d.BucketOf = nil, nil, make([]int, len(d.offers))
-	for i := range d.BucketOf {
-		d.BucketOf[i] = -1
-	}
-	units, total := make([]int, len(d.kinds)), 0
-	for n, kind := range d.kinds {
-		for _, i := range kind {
-			units[n] += d.offers[i].Count
-		}
-		total += units[n]
-	}
-	for n, kind := range d.kinds {
-		d.split(kind, max(buckets*units[n]/max(total, 1), 1))
-	}
-}
-
-// split makes offers of a kind into so many buckets at most: by ratio, then by size.
-func (d *Dual) split(kind []int, most int) {
-	offers := d.offers
-	ratio := func(i int) float64 {
-		need := d.NeedOf(i)
-		cpu, memory := 0.0, 0.0
-		for a, r := range d.Axes {
-			switch r {
-			case resource.CPU:
-				cpu = need[a]
-			case resource.Memory:
-				memory = need[a]
-			}
-		}
-		return memory / (cpu + memory + 1e-12)
-	}
-	size := func(i int) float64 {
-		sum := 0.0
-		for _, amount := range d.NeedOf(i) {
-			sum += amount
-		}
-		return sum
-	}
-	ratios := max(int(math.Sqrt(float64(most)*2)), 1)
-	sizes := max(most/ratios, 1)
-	for _, part := range d.sortedParts(kind, ratio, ratios) {
-		for _, bucketed := range d.sortedParts(part, size, sizes) {
-			b := &Bucket{columns: offers[bucketed[0]].Offerings, offers: bucketed, Need: make([]float64, d.Width())}
-			for _, i := range bucketed {
-				d.BucketOf[i] = len(d.Buckets)
-				b.count += float64(offers[i].Count)
-				for a, amount := range d.NeedOf(i) {
-					b.Need[a] += float64(float64(offers[i].Count) * amount)
-				}
-			}
-			for a := range b.Need {
-				b.Need[a] /= b.count
-			}
-			for n := range min(len(bucketed), dualSamples) {
-				b.samples = append(b.samples, d.NeedOf(bucketed[(2*n+1)*len(bucketed)/(2*min(len(bucketed), dualSamples))]))
-			}
-			d.Buckets = append(d.Buckets, b)
-		}
-	}
-}
-
-// sortedParts divides numbers into parts of about as many, sorted by a measure.
-func (d *Dual) sortedParts(group []int, by func(int) float64, parts int) [][]int {
-	parts = min(len(group), parts)
-	all := make([]dense.Ranked, len(group))
-	for n, i := range group {
-		all[n] = dense.Ranked{By: by(i), Item: int32(i)}
-	}
-	d.next = dense.SortRanked(all, d.next)
-	group = make([]int, len(all))
-	for n := range all {
-		group[n] = int(all[n].Item)
-	}
-	result := make([][]int, parts)
-	for n := range parts {
-		result[n] = group[n*len(group)/parts : (n+1)*len(group)/parts]
-	}
-	return result
+// sameUnits reports whether these are the dual's units, their offerings aside.
+func (d *Dual) sameUnits(units []Units) bool {
+	return slices.EqualFunc(d.units, units, func(a, b Units) bool {
+		return a.ID == b.ID && a.Count == b.Count && slices.Equal(a.Slots, b.Slots)
+	})
 }

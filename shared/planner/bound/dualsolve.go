@@ -7,248 +7,219 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/lp"
 )
 
-// start makes the program, in which each bucket is alone on the column that is cheapest for it.
+// start makes the program. Each bucket is alone on the offering that is cheapest for it.
 func (d *Dual) start() {
 	d.program = &lp.Program{}
 	for _, b := range d.Buckets {
 		d.program.AddRow(b.count, false)
 	}
-	d.reserved = make([]int32, len(d.index.Reservations))
-	for i := range d.reserved {
-		d.reserved[i] = d.program.AddRow(float64(d.index.Reservations[i].Capacity), true)
+	d.reservationRows = make([]int32, len(d.index.Reservations))
+	for i := range d.reservationRows {
+		d.reservationRows[i] = d.program.AddRow(float64(d.index.Reservations[i].Capacity), true)
 	}
 	best, most := make([]int, len(d.Buckets)), make([]float64, len(d.Buckets))
-	for j := range d.Columns {
-		c := &d.Columns[j]
-		if d.index.Offerings[c.Column].Reservation >= 0 {
+	for j := range d.Offerings {
+		o := &d.Offerings[j]
+		if d.index.Offerings[o.Offering].Reservation >= 0 {
 			continue
 		}
-		cost := d.cost(c.Column)
-		for n, i := range c.Fits {
-			if units := unitsIn(c.Needs[n*len(c.Free):(n+1)*len(c.Free)], c.Free) / cost; units > most[i] {
+		cost := d.cost(o.Offering)
+		for n, i := range o.Fits {
+			if units := unitsIn(o.Needs[n*len(o.Free):(n+1)*len(o.Free)], o.Free) / cost; units > most[i] {
 				best[i], most[i] = j, units
 			}
 		}
 	}
 	for i := range d.Buckets {
 		if most[i] > 0 {
-			c := &d.Columns[best[i]]
-			d.add(c, []int32{int32(i)}, []float64{unitsIn(c.needOf(i), c.Free)})
+			o := &d.Offerings[best[i]]
+			d.addFilling(o, []int32{int32(i)}, []float64{unitsIn(o.needOf(i), o.Free)})
 		}
 	}
 	d.program.Start()
 }
 
-// add adds a filling of the column's to the program.
-func (d *Dual) add(c *Column, rows []int32, entries []float64) {
-	if at := d.index.Offerings[c.Column].Reservation; at >= 0 {
-		rows, entries = append(rows, d.reserved[at]), append(entries, 1)
+// addFilling adds a filling of the offering to the program.
+func (d *Dual) addFilling(o *WeightedOffering, rows []int32, entries []float64) {
+	if at := d.index.Offerings[o.Offering].Reservation; at >= 0 {
+		rows, entries = append(rows, d.reservationRows[at]), append(entries, 1)
 	}
-	d.program.Columns = append(d.program.Columns, lp.Column{Cost: d.cost(c.Column), Rows: rows, Entries: entries})
+	column := lp.Column{Cost: d.cost(o.Offering), Rows: rows, Entries: entries}
+	d.program.Columns = append(d.program.Columns, column)
 }
 
-// solve generates columns until what the units weigh on the columns is close to what the program costs: no weights make them worth more. Columns are filled for prices
-// between those of the program, which go to and fro, and the units' best values so far. It reports whether they are worth hardly less by the same weights on all columns, which
-// are the columns' weights then.
+// generator solves the program by column generation. It fills each offering for certain target
+// prices of the buckets. The weights of that filling prove a bound; a filling that is worth more
+// than the node costs joins the program.
+type generator struct {
+	*Dual
+	knapsack *lp.Knapsack
+	// targets are the buckets' prices that offerings are filled for.
+	targets []float64
+	// prices are the buckets' dual prices by the last weights, bestPrices by the best ones so far.
+	prices, bestPrices    []float64
+	bestReservationPrices []float64
+	// bound is the greatest so far.
+	bound float64
+}
+
+// solve generates columns until the bound is close to the program's cost, which no bound exceeds.
+// It reports whether uniform weights give a bound about as good; the offerings have uniform weights
+// then.
 func (d *Dual) solve() bool {
-	program := d.program
-	prices, values, best := make([]float64, len(d.Buckets)), make([]float64, len(d.Buckets)), make([]float64, len(d.Buckets))
-	rent, bound := slices.Clone(d.ReservationPrices), math.Inf(-1)
-	between := 0.0
-	even := d.solveUniform(values)
-	if even > 0 {
-		bound, values, best, between = even, best, values, dualSmooth
-		d.keep()
+	buckets := len(d.Buckets)
+	g := &generator{
+		Dual: d, targets: make([]float64, buckets), prices: make([]float64, buckets),
+		bestPrices: make([]float64, buckets), bestReservationPrices: slices.Clone(d.ReservationPrices),
+		bound: math.Inf(-1),
 	}
-	smooth := between
-	k := lp.NewKnapsack(d.Width() + len(d.Axes)*dualParts)
-	for round := 0; round < dualRounds; round++ {
-		program.Optimise()
-		cost := program.Cost()
-		if cost*(1-dualUniform) <= even {
+	// The program's prices swing, so targets lie between them and the best prices so far.
+	smoothing := 0.0
+	uniform := d.solveUniform(g.prices)
+	if uniform > 0 {
+		g.keepBest(uniform)
+		smoothing = dualSmoothing
+	}
+	g.knapsack = lp.NewKnapsack(d.Width() + len(d.Axes)*maxStepParts)
+	smooth := smoothing
+	for range dualRounds {
+		d.program.Optimise()
+		cost := d.program.Cost()
+		if cost*(1-uniformGap) <= uniform {
 			d.weighUniformly()
 			return true
 		}
-		if cost*(1-dualGap) <= bound {
+		if cost*(1-dualGap) <= g.bound {
 			break
 		}
-		for i := range prices {
-			// Less than a billionth of a dollar is nothing: rounding alone makes such prices.
-			if prices[i] = float64(smooth*best[i]) + float64((1-smooth)*program.DualPrices[i]); prices[i] < 1e-9 {
-				prices[i] = 0
-			}
+		g.readTargets(smooth)
+		added := g.fillOfferings()
+		g.keepBest(d.evaluate(g.prices))
+		if !added && smooth == 0 {
+			break
 		}
-		for i, row := range d.reserved {
-			d.ReservationPrices[i] = float64(smooth*rent[i]) + float64((1-smooth)*max(-program.DualPrices[row], 0))
-		}
-		added := false
-		for j := range d.Columns {
-			c := &d.Columns[j]
-			price := d.price(c.Column)
-			if k.NoGain(&c.Bin, prices, price, dualGap/8) {
-				continue
-			}
-			k.Solve(&c.Bin, prices)
-			if c.Value <= 0 {
-				c.settle(price)
-			}
-			if c.Value > price*(1+dualGap/4) && d.pays(k, c) {
-				rows, entries := k.Filling(&c.Bin)
-				d.add(c, rows, entries)
-				added = true
-			}
-		}
-		if now := d.evaluate(values); now > bound {
-			bound, values, best = now, best, values
-			copy(rent, d.ReservationPrices)
-			d.keep()
-		}
-		switch {
-		case added:
-			smooth = between
-		case smooth > 0:
-			smooth = 0
-		default:
-			round = dualRounds
+		if smooth = 0; added {
+			smooth = smoothing
 		}
 	}
-	copy(d.ReservationPrices, rent)
-	for j := range d.Columns {
-		c := &d.Columns[j]
-		copy(c.Weights, c.kept)
-		c.Value = d.price(c.Column)
-	}
+	g.restoreBest()
 	return false
 }
 
-// settle makes all of the column weigh so much.
-func (c *Column) settle(price float64) {
-	weight := lp.Dot(c.Weights, c.Free)
-	if weight <= 0 {
-		// Nothing that it has is worth anything: all axes weigh the same.
-		for a, free := range c.Free {
-			if c.Weights[a] = 0; free > 0 {
-				c.Weights[a] = 1 / free
-				weight++
-			}
+// readTargets mixes the best prices so far with the program's.
+func (g *generator) readTargets(smooth float64) {
+	for i := range g.targets {
+		mixed := float64(smooth*g.bestPrices[i]) + float64((1-smooth)*g.program.DualPrices[i])
+		// Less than a billionth of a dollar is nothing: rounding alone makes such prices.
+		if g.targets[i] = mixed; mixed < 1e-9 {
+			g.targets[i] = 0
 		}
 	}
-	for a := range c.Weights {
-		c.Weights[a] *= price / weight
-	}
-	c.Value = price
-}
-
-// solveUniform finds the weights by which all units together are worth most if all columns have the same. It gives the columns these, fills in what one unit of each bucket is worth
-// then, and gives what all are. Where
-// there are slots or reservations it does nothing: what these are worth differs from column to column.
-func (d *Dual) solveUniform(values []float64) float64 {
-	if len(d.reserved)+len(d.slots) > 0 {
-		return 0
-	}
-	width := d.Width()
-	program, rows := &lp.Program{}, make([]int32, width)
-	for a := range width {
-		sum := 0.0
-		for _, b := range d.Buckets {
-			sum += float64(b.count * b.Need[a])
-		}
-		rows[a] = program.AddRow(sum, false)
-	}
-	for j := range d.Columns {
-		c := &d.Columns[j]
-		program.Columns = append(program.Columns, lp.Column{Cost: d.cost(c.Column), Rows: rows, Entries: c.Free[:width]})
-	}
-	program.Start()
-	program.Optimise()
-	d.uniform = d.uniform[:0]
-	for _, weight := range program.DualPrices {
-		d.uniform = append(d.uniform, max(weight, 0))
-	}
-	// No column may weigh more than it costs.
-	factor := 1.0
-	for j := range d.Columns {
-		c := &d.Columns[j]
-		if weight := lp.Dot(d.uniform, c.Free[:width]); weight > 0 {
-			factor = min(factor, d.cost(c.Column)/weight)
-		}
-	}
-	for a := range d.uniform {
-		d.uniform[a] *= factor
-	}
-	d.weighUniformly()
-	return d.evaluate(values)
-}
-
-// weighUniformly gives all columns the same weights, but for what makes all of a column weigh what it costs.
-func (d *Dual) weighUniformly() {
-	for j := range d.Columns {
-		c := &d.Columns[j]
-		if c.Weights == nil {
-			c.Weights = d.memory.Take(len(c.Free))
-		}
-		clear(c.Weights)
-		copy(c.Weights, d.uniform)
-		c.settle(d.price(c.Column))
+	for i, row := range g.reservationRows {
+		g.ReservationPrices[i] = float64(smooth*g.bestReservationPrices[i]) +
+			float64((1-smooth)*max(-g.program.DualPrices[row], 0))
 	}
 }
 
-// pays reports whether the filling that k has found for the column is worth more than it costs at the program's own prices.
-func (d *Dual) pays(k *lp.Knapsack, c *Column) bool {
-	worth := k.ValueAt(&c.Bin, d.program.DualPrices)
-	cost := d.cost(c.Column)
-	if at := d.index.Offerings[c.Column].Reservation; at >= 0 {
-		cost -= d.program.DualPrices[d.reserved[at]]
+// fillOfferings fills each offering for the targets, and reports whether a filling joined the
+// program.
+func (g *generator) fillOfferings() bool {
+	added := false
+	for j := range g.Offerings {
+		o := &g.Offerings[j]
+		price := g.price(o.Offering)
+		if g.knapsack.NoGain(&o.Bin, g.targets, price, dualGap/8) {
+			continue
+		}
+		g.knapsack.Solve(&o.Bin, g.targets)
+		if o.Value <= 0 {
+			o.scaleTo(price)
+		}
+		if o.Value > price*(1+dualGap/4) && g.pays(o) {
+			rows, entries := g.knapsack.Filling(&o.Bin)
+			g.addFilling(o, rows, entries)
+			added = true
+		}
 	}
-	return worth > cost*(1+dualGap/8)
+	return added
 }
 
-// keep remembers the columns' weights, such that all of a column weighs what it costs, no more and no less.
-func (d *Dual) keep() {
-	for j := range d.Columns {
-		c := &d.Columns[j]
-		factor := d.price(c.Column) / c.Value
-		c.kept = append(c.kept[:0], c.Weights...)
-		for a := range c.kept {
-			c.kept[a] *= factor
+// pays reports whether the filling in the knapsack is worth more than it costs at the program's own
+// prices.
+func (g *generator) pays(o *WeightedOffering) bool {
+	value := g.knapsack.ValueAt(&o.Bin, g.program.DualPrices)
+	cost := g.cost(o.Offering)
+	if at := g.index.Offerings[o.Offering].Reservation; at >= 0 {
+		cost -= g.program.DualPrices[g.reservationRows[at]]
+	}
+	return value > cost*(1+dualGap/8)
+}
+
+// keepBest remembers prices and weights if their bound is the greatest so far. The weights are
+// scaled such that a whole node weighs what it costs.
+func (g *generator) keepBest(bound float64) {
+	if bound <= g.bound {
+		return
+	}
+	g.bound, g.prices, g.bestPrices = bound, g.bestPrices, g.prices
+	copy(g.bestReservationPrices, g.ReservationPrices)
+	for j := range g.Offerings {
+		o := &g.Offerings[j]
+		factor := g.price(o.Offering) / o.Value
+		o.best = append(o.best[:0], o.Weights...)
+		for a := range o.best {
+			o.best[a] *= factor
 		}
 	}
 }
 
-// evaluate fills in what a unit of each bucket is worth, the least that it weighs on a column that can hold it, and gives what they are worth in all, less the rents.
-func (d *Dual) evaluate(values []float64) float64 {
-	for i := range values {
-		values[i] = math.Inf(1)
+// restoreBest gives the offerings the weights of the greatest bound.
+func (g *generator) restoreBest() {
+	copy(g.ReservationPrices, g.bestReservationPrices)
+	for j := range g.Offerings {
+		o := &g.Offerings[j]
+		copy(o.Weights, o.best)
+		o.Value = g.price(o.Offering)
 	}
-	for j := range d.Columns {
-		c := &d.Columns[j]
-		factor := d.price(c.Column) / c.Value
-		w := len(c.Free)
-		for n, i := range c.Fits {
-			values[i] = min(values[i], lp.Dot(c.Weights, c.Needs[n*w:n*w+w])*factor)
+}
+
+// evaluate fills in the dual prices of the buckets: the least that a unit weighs on an offering
+// that can hold it. It returns the bound: what all units are worth, less the prices of all reserved
+// nodes.
+func (d *Dual) evaluate(prices []float64) float64 {
+	for i := range prices {
+		prices[i] = math.Inf(1)
+	}
+	for j := range d.Offerings {
+		o := &d.Offerings[j]
+		factor := d.price(o.Offering) / o.Value
+		w := len(o.Free)
+		for n, i := range o.Fits {
+			prices[i] = min(prices[i], lp.Dot(o.Weights, o.Needs[n*w:n*w+w])*factor)
 		}
 	}
 	total := 0.0
 	for i, b := range d.Buckets {
-		if math.IsInf(values[i], 1) {
-			values[i] = 0
+		if math.IsInf(prices[i], 1) {
+			prices[i] = 0
 		}
-		total += float64(values[i] * b.count)
+		total += float64(prices[i] * b.count)
 	}
-	for at, rent := range d.ReservationPrices {
-		total -= float64(rent * float64(d.index.Reservations[at].Capacity))
+	for at, price := range d.ReservationPrices {
+		total -= float64(price * float64(d.index.Reservations[at].Capacity))
 	}
 	return total
 }
 
-func (d *Dual) cost(column int) float64 {
-	return max(d.index.Offerings[column].Price, 1e-9)
+// cost is the offering's price; never zero, so that values can be divided by it.
+func (d *Dual) cost(offering int) float64 {
+	return max(d.index.Offerings[offering].Price, 1e-9)
 }
 
-// price is what a column costs with the rent of its reservation.
-func (d *Dual) price(column int) float64 {
-	price := d.cost(column)
-	if at := d.index.Offerings[column].Reservation; at >= 0 {
+// price is the offering's price with the price of its reservation.
+func (d *Dual) price(offering int) float64 {
+	price := d.cost(offering)
+	if at := d.index.Offerings[offering].Reservation; at >= 0 {
 		price += d.ReservationPrices[at]
 	}
 	return price

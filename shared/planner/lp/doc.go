@@ -1,7 +1,7 @@
 // Package lp solves the two linear programs behind the lower bound: a covering program by columns
-// (Program), and the fractional filling of one bin (Knapsack). It knows numbers only: rows, columns,
-// costs and prices. Package bound generates columns with both; package packing uses Program to choose
-// whole node fillings.
+// (Program), and the fractional filling of one bin (Knapsack). It knows numbers only: rows,
+// columns, costs and prices. Package bound generates columns with both; package packing uses
+// Program to choose whole node fillings.
 //
 // Column generation works like this: Program gives each row a dual price. Knapsack fills a bin with
 // what those prices make most valuable. A filling that is worth more than the bin costs becomes a

@@ -10,14 +10,15 @@ type Bin struct {
 	// them needs, then those of the second, and so on.
 	Fits  []int
 	Needs []float64
-	// Weights are the dual prices of the axes from the last solution, Value what that filling is worth.
-	// All that the bin has weighs as much as Value. Weights are nil before the first solution.
+	// Weights are the dual prices of the axes from the last solution, Value what that filling is
+	// worth. All that the bin has weighs as much as Value. Weights are nil before the first
+	// solution.
 	Weights []float64
 	Value   float64
 }
 
-// Knapsack finds the most valuable filling of a bin, where fractions of items are allowed. That is a
-// linear program with one row for each axis:
+// Knapsack finds the most valuable filling of a bin, where fractions of items are allowed. That is
+// a linear program with one row for each axis:
 //
 //	maximise sum of price(i) x(i)   such that   sum of x(i) need(i, a) <= free(a) for each axis a.
 //
@@ -107,8 +108,8 @@ func (k *Knapsack) start(b *Bin) {
 	}
 }
 
-// enteringItem is the position of the item that gains most beyond its weight, as a part of its price;
-// -1 if none gains.
+// enteringItem is the position of the item that gains most beyond its weight, as a part of its
+// price; -1 if none gains.
 func (k *Knapsack) enteringItem(b *Bin, prices []float64) int {
 	w := len(b.Free)
 	entering, best := -1, knapsackGain
@@ -139,8 +140,8 @@ func (k *Knapsack) enteringAxis() int {
 	return -1
 }
 
-// readDirection fills in the direction of the entering item, or of the entering axis if item is -1. It
-// returns what one unit gains.
+// readDirection fills in the direction of the entering item, or of the entering axis if item is -1.
+// It returns what one unit gains.
 func (k *Knapsack) readDirection(b *Bin, prices []float64, item, axis int) float64 {
 	w := len(b.Free)
 	if item < 0 {
@@ -206,8 +207,8 @@ func (k *Knapsack) readWeighted(weights []float64) {
 	}
 }
 
-// NoGain reports whether the bin's weights prove that no filling is worth more than cost*(1+gap). The
-// weights are scaled for that such that the whole bin weighs cost.
+// NoGain reports whether the bin's weights prove that no filling is worth more than cost*(1+gap).
+// The weights are scaled for that such that the whole bin weighs cost.
 func (k *Knapsack) NoGain(b *Bin, prices []float64, cost, gap float64) bool {
 	if b.Weights == nil {
 		return false
@@ -232,8 +233,8 @@ func (k *Knapsack) NoGain(b *Bin, prices []float64, cost, gap float64) bool {
 	return true
 }
 
-// Filling is the solution for the bin as a column of a covering program whose rows are the items. The
-// caller may append one more row.
+// Filling is the solution for the bin as a column of a covering program whose rows are the items.
+// The caller may append one more row.
 func (k *Knapsack) Filling(b *Bin) (rows []int32, entries []float64) {
 	rows, entries = k.rows.Take(len(k.basis) + 1)[:0], k.entries.Take(len(k.basis) + 1)[:0]
 	for r, n := range k.basis {

@@ -61,8 +61,8 @@ func TestKnapsack(t *testing.T) {
 	}
 }
 
-// TestKnapsackDuality checks random bins. The filling must fit and be worth the bin's value, and no item
-// may weigh less than its price.
+// TestKnapsackDuality checks random bins. The filling must fit and be worth the bin's value, and no
+// item may weigh less than its price.
 func TestKnapsackDuality(t *testing.T) {
 	k := lp.NewKnapsack(5)
 	for seed := range uint64(200) {

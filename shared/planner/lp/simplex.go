@@ -12,8 +12,8 @@ import (
 //
 //	minimise sum of cost(j) x(j)   such that   sum of x(j) entry(j, i) >= need(i) for each row i.
 //
-// It is solved by the primal simplex method. The inverse of the basis is dense, because there are few
-// rows and callers mainly want the dual prices. Columns may be added between calls of Optimise.
+// It is solved by the primal simplex method. The inverse of the basis is dense, because there are
+// few rows and callers mainly want the dual prices. Columns may be added between calls of Optimise.
 type Program struct {
 	Columns []Column
 	// DualPrices are the dual solution: what one more unit of each row's need would cost. The price of
@@ -42,14 +42,14 @@ type Column struct {
 const (
 	// basisOwn is the dear column that covers one row in the first basis.
 	basisOwn = -1
-	// basisFree is a column that costs nothing: it takes surplus from a row, or leaves part of an upper
-	// bound unused.
+	// basisFree is a column that costs nothing: it takes surplus from a row, or leaves part of an
+	// upper bound unused.
 	basisFree = -2
 )
 
 const (
-	// simplexTolerance is how much a column must be worth beyond its cost to enter the basis, as a part
-	// of that cost.
+	// simplexTolerance is how much a column must be worth beyond its cost to enter the basis, as a
+	// part of that cost.
 	simplexTolerance = 1e-7
 	// simplexPivot is the least entry to divide by.
 	simplexPivot = 1e-9
@@ -139,8 +139,8 @@ func (p *Program) entering() (*Column, int, float64) {
 	return p.enteringFree()
 }
 
-// enteringFree is the column that takes surplus from a row whose price is negative, or that leaves part
-// of an upper bound unused whose price is positive; nil without such a row.
+// enteringFree is the column that takes surplus from a row whose price is negative, or that leaves
+// part of an upper bound unused whose price is positive; nil without such a row.
 func (p *Program) enteringFree() (*Column, int, float64) {
 	for i, price := range p.DualPrices {
 		if !p.atMost[i] && price < -simplexTolerance {
@@ -204,8 +204,8 @@ func (p *Program) pivot(leaving int, reduced float64) {
 	}
 }
 
-// Cost is what all needs cost at the dual prices. Once Optimise has come to its end, it is the cost of
-// the cheapest solution.
+// Cost is what all needs cost at the dual prices. Once Optimise has come to its end, it is the cost
+// of the cheapest solution.
 func (p *Program) Cost() float64 {
 	sum := 0.0
 	for i, need := range p.need {

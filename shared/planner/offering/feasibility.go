@@ -18,8 +18,9 @@ type LabelFeasibility struct {
 	Index     int
 	Offerings dense.Set
 	// AnyAlternative are the offerings that any of the alternatives leaves, whichever of them is
-	// followed.
-	AnyAlternative dense.Set
+	// followed. The set never changes, and a pointer identifies it: feasibilities that differ only in
+	// the alternative followed share it.
+	AnyAlternative *dense.Set
 	// Resolves is what the demand decides of a pool's open labels, by pool; without an entry it
 	// decides nothing.
 	Resolves map[*Pool]scheduling.Requirements
@@ -292,10 +293,9 @@ func (s *Feasibilities) next() int { s.count++; return s.count - 1 }
 
 func (s *Feasibilities) readLabelled(shape *workload.Group, alternatives *workload.Alternatives) *LabelFeasibility {
 	p := s.index
+	anyAlternative := dense.NewSet(len(p.Offerings))
 	l := &LabelFeasibility{
-		Index:          s.next(),
-		Offerings:      dense.NewSet(len(p.Offerings)),
-		AnyAlternative: dense.NewSet(len(p.Offerings)),
+		Index: s.next(), Offerings: dense.NewSet(len(p.Offerings)), AnyAlternative: &anyAlternative,
 	}
 	for _, pool := range p.Pools {
 		if pool.Problem != "" || !shape.Tolerates(pool.NodePool.Spec.Template.Spec.Taints) {

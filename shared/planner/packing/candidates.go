@@ -70,16 +70,16 @@ type candidates struct {
 func (k *packer) readCandidates(dual *bound.Dual, waiting []int32) {
 	p := k.p
 	k.dual = dual
-	k.columns = make([]candidate, len(dual.Columns))
-	weights, steps := make([]float64, len(dual.Columns)*len(p.Work.Axes.Names)), 0
-	for i := range dual.Columns {
-		steps += len(dual.Columns[i].Steps)
+	k.columns = make([]candidate, len(dual.Offerings))
+	weights, steps := make([]float64, len(dual.Offerings)*len(p.Work.Axes.Names)), 0
+	for i := range dual.Offerings {
+		steps += len(dual.Offerings[i].Steps)
 	}
 	allSteps := make([]candidateStep, 0, steps)
-	for i := range dual.Columns {
-		c := &dual.Columns[i]
-		free := p.Offers.PoolTypeOf(c.Column).Free
-		more := dual.Surcharge(c.Column)
+	for i := range dual.Offerings {
+		c := &dual.Offerings[i]
+		free := p.Offers.PoolTypeOf(c.Offering).Free
+		more := dual.Surcharge(c.Offering)
 		first := len(allSteps)
 		for n, step := range c.Steps {
 			if w := c.Weights[dual.Width()+n]; w > 0 {
@@ -88,11 +88,11 @@ func (k *packer) readCandidates(dual *bound.Dual, waiting []int32) {
 			}
 		}
 		k.columns[i] = candidate{
-			position: i, column: c.Column, weights: weights[:len(p.Work.Axes.Names):len(p.Work.Axes.Names)], steps: allSteps[first:len(allSteps):len(allSteps)],
-			scale: min(max(int(math.Log2(p.Offers.Cost(c.Column)+1e-3)*2)+30, 0), candidateScales-1), price: k.price(c.Column), free: free, cpu: free[resource.CPU], memory: free[resource.Memory],
-			scarce: p.Offers.Limited.Has(c.Column) || p.Offers.Reserved.Has(c.Column), exotic: p.Offers.Exotic.Has(c.Column),
+			position: i, column: c.Offering, weights: weights[:len(p.Work.Axes.Names):len(p.Work.Axes.Names)], steps: allSteps[first:len(allSteps):len(allSteps)],
+			scale: min(max(int(math.Log2(p.Offers.Cost(c.Offering)+1e-3)*2)+30, 0), candidateScales-1), price: k.price(c.Offering), free: free, cpu: free[resource.CPU], memory: free[resource.Memory],
+			scarce: p.Offers.Limited.Has(c.Offering) || p.Offers.Reserved.Has(c.Offering), exotic: p.Offers.Exotic.Has(c.Offering),
 		}
-		pool := p.Offers.PoolTypeOf(c.Column).Pool
+		pool := p.Offers.PoolTypeOf(c.Offering).Pool
 		k.columns[i].plain = len(pool.MinValues) == 0 && len(p.Offers.Feasibilities.KeysOf(pool).Custom) == 0
 		weights = weights[len(p.Work.Axes.Names):]
 		for a, r := range dual.Axes {
@@ -162,7 +162,7 @@ func (k *packer) sortCandidates(list *candidates) {
 		if !list.class.Buyable.Has(column) {
 			continue
 		}
-		by := k.dual.Columns[j].Weigh(list.need, math.Inf(1)) * k.dual.Surcharge(column)
+		by := k.dual.Offerings[j].Weigh(list.need, math.Inf(1)) * k.dual.Surcharge(column)
 		if k.p.Offers.Offerings[column].Reservation >= 0 {
 			by = -1 // what is paid for already comes first, as long as there is any
 		}

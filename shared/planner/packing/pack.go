@@ -141,16 +141,18 @@ func (k *packer) waiting(tier dense.Set) []int32 {
 // readPrices fills in what units and columns are worth, and which columns each class should look at.
 func (k *packer) readPrices(waiting []int32) {
 	p := k.p
-	inTier := map[*offering.Feasibility]dense.Set{}
+	inTier := map[*offering.Feasibility]*dense.Set{}
 	offers := make([]bound.Units, len(waiting))
 	for n, i := range waiting {
 		d := p.Demands[i]
 		if inTier[d.Feasibility] == nil {
 			set := d.Feasibility.Buyable.Clone()
 			set.And(k.tier)
-			inTier[d.Feasibility] = set
+			inTier[d.Feasibility] = &set
 		}
-		offers[n] = bound.Units{Need: d.Need, Count: k.left[i], Offerings: inTier[d.Feasibility], Slots: d.Slots}
+		offers[n] = bound.Units{
+			ID: d.NeedID(), Need: d.Need, Count: k.left[i], Offerings: inTier[d.Feasibility], Slots: d.Slots,
+		}
 	}
 	k.many = len(waiting) > fewDemands
 	switch {
@@ -171,7 +173,7 @@ func (k *packer) readPrices(waiting []int32) {
 			*part = all[i*len(p.Demands) : (i+1)*len(p.Demands)]
 		}
 	}
-	floor := dual.Floor()
+	floor := dual.FloorPrices()
 	paid, needed := make([]float64, dual.Width()), make([]float64, dual.Width())
 	for n, i := range waiting {
 		value, at := dual.Prices[n], dual.Best[n]
@@ -182,10 +184,10 @@ func (k *packer) readPrices(waiting []int32) {
 		if at < 0 {
 			continue
 		}
-		k.slot[i] = lp.Dot(dual.Columns[at].Weights[len(dual.Axes):dual.Width()], need[len(dual.Axes):])
+		k.slot[i] = lp.Dot(dual.Offerings[at].Weights[len(dual.Axes):dual.Width()], need[len(dual.Axes):])
 		for a, amount := range need {
 			amount *= float64(k.left[i])
-			paid[a] += float64(amount * (0.9*dual.Columns[at].Weights[a] + 0.1*floor[a]))
+			paid[a] += float64(amount * (0.9*dual.Offerings[at].Weights[a] + 0.1*floor[a]))
 			needed[a] += amount
 		}
 	}

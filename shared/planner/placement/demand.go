@@ -53,6 +53,21 @@ type Demand struct {
 	Slots []Slot
 }
 
+// NeedID identifies the need of a unit: by the first pod of the group, before it gave up
+// preferences, and by the demand where a unit has several pods.
+type NeedID struct {
+	first  *corev1.Pod
+	demand int
+}
+
+// NeedID is the same for demands whose units have the same need because their pods are of one group.
+func (d *Demand) NeedID() NeedID {
+	if d.PodsEach == 1 {
+		return NeedID{first: d.Group.First, demand: -1}
+	}
+	return NeedID{first: d.Group.First, demand: d.Index}
+}
+
 // PodsPerUnit is how many pods a unit has.
 func (d *Demand) PodsPerUnit() int { return d.PodsEach }
 
