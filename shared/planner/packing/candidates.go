@@ -11,15 +11,15 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/resource"
 )
 
-// candidate is a column as choosing one sees it.
+// candidate is a offering as choosing one sees it.
 type candidate struct {
-	// position is the candidate's among packer.columns.
+	// position is the candidate's among packer.offerings.
 	position, column int
 	// weights are those of the resources on it: see bound.go.
 	weights []float64
 	// steps are those of the dual that have weight.
 	steps []candidateStep
-	// scale is the column's price on a logarithmic scale, price what packing counts for it.
+	// scale is the offering's price on a logarithmic scale, price what packing counts for it.
 	scale int
 	price float64
 	// free is what an empty node of it has.
@@ -33,11 +33,11 @@ type candidate struct {
 
 type candidateStep struct {
 	bound.Step
-	// each is the part of the column's that a unit of the axis is.
+	// each is the part of the offering's that a unit of the axis is.
 	weight, each float64
 }
 
-// weigh is what a unit of this need weighs on the column, slots aside.
+// weigh is what a unit of this need weighs on the offering, slots aside.
 func (c *candidate) weigh(need resource.Vector) float64 {
 	weight := 0.0
 	for r, w := range c.weights {
@@ -56,17 +56,20 @@ type nearCandidate struct {
 	weight float64
 }
 
-// candidates are the columns worth a look for the units of a bucket and a class, sorted once they are asked for: by what units like it weigh on them.
+// candidates are the offerings worth a look for the units of a bucket and a class, sorted once they
+// are asked for: by what units like it weigh on them.
 type candidates struct {
 	class  *offering.Feasibility
 	need   []float64
 	sorted []*candidate
-	// types are, by position, how many types could stand in for a full node of the class; zero where that is not known yet.
+	// types are, by position, how many types could replace a full node of the class; zero where that
+	// is not known yet.
 	types []int
 }
 
-// readCandidates fills in which columns each demand should look at first: those on which units like it weigh least, since these are meant for it. Units of a bucket and a
-// class look at the same ones.
+// readCandidates fills in which offerings each demand should look at first: those on which units
+// like it weigh least, since these are meant for it. Units of a bucket and a class look at the same
+// ones.
 func (k *packer) readCandidates(dual *bound.Dual, waiting []int32) {
 	p := k.p
 	k.dual = dual
@@ -84,13 +87,21 @@ func (k *packer) readCandidates(dual *bound.Dual, waiting []int32) {
 		for n, step := range c.Steps {
 			if w := c.Weights[dual.Width()+n]; w > 0 {
 				r := dual.Axes[step.Axis]
-				allSteps = append(allSteps, candidateStep{Step: bound.Step{Axis: r, Parts: step.Parts}, weight: w * more, each: 1 / float64(free[r])})
+				allSteps = append(
+					allSteps,
+					candidateStep{Step: bound.Step{Axis: r, Parts: step.Parts}, weight: w * more, each: 1 / float64(free[r])},
+				)
 			}
 		}
 		k.columns[i] = candidate{
-			position: i, column: c.Offering, weights: weights[:len(p.Work.Axes.Names):len(p.Work.Axes.Names)], steps: allSteps[first:len(allSteps):len(allSteps)],
-			scale: min(max(int(math.Log2(p.Offers.Cost(c.Offering)+1e-3)*2)+30, 0), candidateScales-1), price: k.price(c.Offering), free: free, cpu: free[resource.CPU], memory: free[resource.Memory],
-			scarce: p.Offers.Limited.Has(c.Offering) || p.Offers.Reserved.Has(c.Offering), exotic: p.Offers.Exotic.Has(c.Offering),
+			position: i, column: c.Offering, weights: weights[:len(p.Work.Axes.Names):len(p.Work.Axes.Names)],
+			steps: allSteps[first:len(allSteps):len(allSteps)],
+			scale: min(
+				max(int(math.Log2(p.Offers.Cost(c.Offering)+1e-3)*2)+30, 0),
+				candidateScales-1,
+			), price: k.price(c.Offering), free: free, cpu: free[resource.CPU], memory: free[resource.Memory],
+			scarce: p.Offers.Limited.Has(c.Offering) ||
+				p.Offers.Reserved.Has(c.Offering), exotic: p.Offers.Exotic.Has(c.Offering),
 		}
 		pool := p.Offers.PoolTypeOf(c.Offering).Pool
 		k.columns[i].plain = len(pool.MinValues) == 0 && len(p.Offers.Feasibilities.KeysOf(pool).Custom) == 0
@@ -121,8 +132,9 @@ func (k *packer) readCandidates(dual *bound.Dual, waiting []int32) {
 	}
 }
 
-// candidate is the column that choosing a node for the demand looks at so many others later, and what a unit weighs on it; nil if there is none. The first few are sorted
-// by what the demand's own units weigh, the others by what those of its bucket do on average.
+// candidate is the offering that choosing a node for the demand looks at so many others later, and
+// what a unit weighs on it; nil if there is none. The first few are sorted by what the demand's own
+// units weigh, the others by what those of its bucket do on average.
 func (k *packer) candidate(demand, at int) (*candidate, float64) {
 	list := k.candidates[demand]
 	if list == nil {
@@ -175,7 +187,8 @@ func (k *packer) sortCandidates(list *candidates) {
 	}
 }
 
-// plainly reports whether nothing but room decides which of the columns of its pool that the class may have the node for the candidate may have.
+// plainly reports whether nothing but room decides which of the offerings of its pool that the
+// class may have the node for the candidate may have.
 func (k *packer) plainly(n *placement.PlannedNode, c *candidate, class *offering.Feasibility) bool {
 	if !c.plain {
 		return false
@@ -188,7 +201,8 @@ func (k *packer) plainly(n *placement.PlannedNode, c *candidate, class *offering
 	return true
 }
 
-// smallest is the cheapest candidate that may hold all that is on the node, the node's own at most. No column that the node may have is cheaper.
+// smallest is the cheapest candidate that may hold all that is on the node, the node's own at most.
+// No offering that the node may have is cheaper.
 func (k *packer) smallest(n *placement.PlannedNode, own *candidate) *candidate {
 	k.classes = k.classes[:0]
 	for _, f := range n.Fills {
@@ -225,7 +239,8 @@ next:
 	return own
 }
 
-// launchable is what packing counts for a node filled for the candidate: its price, and a little more for a spot node that few types could be launched for.
+// launchable is what packing counts for a node filled for the candidate: its price, and a little
+// more for a spot node that few types could be launched for.
 func (k *packer) launchable(n *placement.PlannedNode, c *candidate, leader int, price float64) float64 {
 	if k.p.Offers.Offerings[n.Offering].Source.CapacityType != api.CapacityTypeSpot {
 		return price
@@ -239,7 +254,8 @@ func (k *packer) launchable(n *placement.PlannedNode, c *candidate, leader int, 
 	return price
 }
 
-// plentiful reports whether there are many types that can hold all that a node of the candidate's can hold of the class.
+// plentiful reports whether there are many types that can hold all that a node of the candidate's
+// can hold of the class.
 func (k *packer) plentiful(c *candidate, list *candidates) bool {
 	if list.types == nil {
 		list.types = make([]int, len(k.columns))
@@ -258,7 +274,7 @@ func (k *packer) plentiful(c *candidate, list *candidates) bool {
 	return *types > plentifulTypes
 }
 
-// typesIn is how many types the columns have, counted as far as it matters.
+// typesIn is how many types the offerings have, counted as far as it matters.
 func (k *packer) typesIn(set dense.Set) int {
 	types, last := 0, -1
 	for j := range set.All() {

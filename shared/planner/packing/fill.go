@@ -7,11 +7,12 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/resource"
 )
 
-// order is how fill chooses between the items of lanes.
+// order is how fill chooses between the items of bands.
 type order int
 
 const (
-	// orderBalanced takes what leaves least of the node in the sense of the squared rest, so that cpu and memory run out together.
+	// orderBalanced takes what leaves least of the node in the sense of the squared rest, so that cpu
+	// and memory run out together.
 	orderBalanced order = iota
 	// orderLargest takes what is worth most.
 	orderLargest
@@ -20,10 +21,18 @@ const (
 	orderCount
 )
 
-// fill puts on the node what fits of the pile, one unit after the other, and takes it off what is left. With exotic set it goes through what may share an exotic node;
-// else through what the node may be bought for. It ends early, and reports false, once what is on the node weighs more than it is worth by over allowed: then the node cannot
-// come to be worth enough.
-func (k *packer) fill(pl *queue, n *placement.PlannedNode, c *candidate, how order, sharing bool, allowed float64) bool {
+// fill puts on the node what fits of the queue, one unit after the other, and takes it off what is
+// left. With exotic set it goes through what may share an exotic node; else through what the node
+// may be bought for. It ends early, and reports false, once what is on the node weighs more than it
+// is worth by over allowed: then the node cannot come to be worth enough.
+func (k *packer) fill(
+	pl *queue,
+	n *placement.PlannedNode,
+	c *candidate,
+	how order,
+	sharing bool,
+	allowed float64,
+) bool {
 	perCPU, perMemory := k.geometry(n, c)
 	active := pl.active[:0]
 	for i := range pl.bands {
@@ -85,7 +94,8 @@ func (k *packer) fill(pl *queue, n *placement.PlannedNode, c *candidate, how ord
 		item := &l.items[l.at]
 		d := k.p.Demands[item.demand]
 		if l.constrained && k.p.Room(n, d, 1) == 0 {
-			// What keeps one of the lane from the node keeps all of it, but units of several pods may be fewer in another demand.
+			// What keeps one of the band from the node keeps all of it, but units of several pods may be
+			// fewer in another demand.
 			if l.at++; d.PodsPerUnit() == 1 || !k.advance(l, n.Free) {
 				active = append(active[:best], active[best+1:]...)
 			}
@@ -108,10 +118,14 @@ func (k *packer) fill(pl *queue, n *placement.PlannedNode, c *candidate, how ord
 	return true
 }
 
-// score fills in what scoring the lane's item takes, other than what is free.
+// score fills in what scoring the band's item takes, other than what is free.
 func (k *packer) score(l *band, item *bandItem, c *candidate, perCPU, perMemory float64) {
 	l.scored, l.fit, l.excess = item.demand+1, 1, 0
-	l.cpu, l.memory, l.slot = float64(float64(item.cpu)*perCPU), float64(float64(item.memory)*perMemory), k.slot[item.demand]
+	l.cpu, l.memory, l.slot = float64(
+		float64(item.cpu)*perCPU,
+	), float64(
+		float64(item.memory)*perMemory,
+	), k.slot[item.demand]
 	if c == nil {
 		return
 	}
@@ -124,14 +138,23 @@ func (k *packer) score(l *band, item *bandItem, c *candidate, perCPU, perMemory 
 // anything is more than any node's units weigh beyond what they are worth.
 const anything = math.MaxFloat64
 
-// geometry is what a unit of cpu and of memory counts for in a node's balance: mostly what they weigh on the column, and partly the same for all of the one as for all of
-// the other, since the weights of one may be nothing.
+// geometry is what a unit of cpu and of memory counts for in a node's balance: mostly what they
+// weigh on the offering, and partly the same for all of the one as for all of the other, since the
+// weights of one may be nothing.
 func (k *packer) geometry(n *placement.PlannedNode, c *candidate) (perCPU, perMemory float64) {
 	free := k.p.Offers.PoolTypeOf(n.Offering).Free
 	half := k.p.Offers.Cost(n.Offering) / 2
 	perCPU, perMemory = half/float64(max(free[resource.CPU], 1)), half/float64(max(free[resource.Memory], 1))
 	if c != nil {
-		perCPU, perMemory = float64(0.3*perCPU)+float64(0.7*c.weights[resource.CPU]), float64(0.3*perMemory)+float64(0.7*c.weights[resource.Memory])
+		perCPU, perMemory = float64(
+			0.3*perCPU,
+		)+float64(
+			0.7*c.weights[resource.CPU],
+		), float64(
+			0.3*perMemory,
+		)+float64(
+			0.7*c.weights[resource.Memory],
+		)
 	}
 	return perCPU, perMemory
 }

@@ -2,11 +2,12 @@ package packing
 
 import "github.com/whittle-dev/whittle/shared/planner/placement"
 
-// growBudget is how many columns grow may try in all, for each of the nodes.
+// growBudget is how many offerings grow may try in all, for each of the nodes.
 const growBudget = 30000
 
-// grow replaces one of the nodes planned since first by one that holds its units and most of what waits besides, where limits allow no further node. It
-// reports whether it did; each time less waits.
+// grow replaces one of the nodes planned since first by one that holds its units and most of what
+// waits besides, where limits allow no further node. It reports whether it did; each time less
+// waits.
 func (k *packer) grow(first int, budget *int) bool {
 	waiting := k.waiting(k.tier)
 	if len(waiting) == 0 {
@@ -43,7 +44,8 @@ func (k *packer) grow(first int, budget *int) bool {
 	return true
 }
 
-// refill is a node of the column's with all units of another, and what fits beside them; nil if it cannot hold all those, or nothing beside.
+// refill is a node of the offering's with all units of another, and what fits beside them; nil if
+// it cannot hold all those, or nothing beside.
 func (k *packer) refill(column int, old *placement.PlannedNode, waiting []int32) *placement.PlannedNode {
 	p := k.p
 	n := k.scratch

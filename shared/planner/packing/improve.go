@@ -9,18 +9,24 @@ import (
 )
 
 const (
-	// improveLeast and improveMost bound the work that improving may do, counted in items looked at, of which a machine of today looks at some 60 million a second.
-	// Counting work instead of time keeps the plan the same on every machine. In between a quarter of the work that the first packing took is allowed, or improveUnit for each unit.
+	// improveLeast and improveMost bound the work that improving may do, counted in items looked at,
+	// of which a machine of today looks at some 60 million a second. Counting work instead of time
+	// keeps the plan the same on every machine. In between a quarter of the work that the first
+	// packing took is allowed, or improveUnit for each unit.
 	improveLeast, improveMost, improveUnit = 20_000, 8_000_000, 15
 	// improveFew is the least where there are few demands, which are packed in no time.
 	improveFew = 1_500_000
-	// improveEnough is what all that is on the nodes has to be worth, for what they cost, for no improvement to be looked for: better plans are few and far between.
+	// improveEnough is what all that is on the nodes has to be worth, for what they cost, for no
+	// improvement to be looked for: better plans are few and far between.
 	improveEnough = 0.985
-	// improveNodes is how many nodes are planned anew at most in one try, improveUnits about how many units on them.
+	// improveNodes is how many nodes are planned anew at most in one try, improveUnits about how many
+	// units on them.
 	improveNodes, improveUnits = 6, 400
-	// improveCall and improveDemand are the work of a try besides looking at items, in all and for each demand.
+	// improveCall and improveDemand are the work of a try besides looking at items, in all and for
+	// each demand.
 	improveCall, improveDemand = 100, 12
-	// minimumGain is the saving in US dollars an hour below which a change is not worth making; it also keeps rounding errors from counting as gains.
+	// minimumGain is the saving in US dollars an hour below which a change is not worth making; it
+	// also keeps rounding errors from counting as gains.
 	minimumGain = 1e-7
 )
 
@@ -38,7 +44,8 @@ func compareRanked(a, b rankedNode) int {
 	return cmp.Or(cmp.Compare(a.use, b.use), cmp.Compare(a.serial, b.serial))
 }
 
-// improveBudget is the work that improving the nodes planned since first may do: so much, or improveUnit for each unit.
+// improveBudget is the work that improving the nodes planned since first may do: so much, or
+// improveUnit for each unit.
 func (k *packer) improveBudget(first, least int) int {
 	units := 0
 	for _, n := range k.nodes[first:] {
@@ -49,8 +56,9 @@ func (k *packer) improveBudget(first, least int) int {
 	return min(max(least, improveUnit*units), improveMost)
 }
 
-// improve takes a few of the nodes planned since first apart and plans their units anew, in other orders and with other columns: mostly nodes that are worth little
-// for what they cost. What is cheaper stays.
+// improve takes a few of the nodes planned since first apart and plans their units anew, in other
+// orders and with other offerings: mostly nodes that are worth little for what they cost. What is
+// cheaper stays.
 func (k *packer) improve(first, budget int) {
 	budget += k.work
 	random := rand.New(rand.NewPCG(1, 2))
@@ -137,7 +145,8 @@ func (k *packer) draw(random *rand.Rand, ranked []rankedNode, chosen []int, take
 	return chosen
 }
 
-// repack plans the units of the chosen nodes anew, and gives the new nodes if they are cheaper. If not, all is as it was and it gives none.
+// repack plans the units of the chosen nodes anew, and gives the new nodes if they are cheaper. If
+// not, all is as it was and it gives none.
 func (k *packer) repack(ranked []rankedNode, chosen []int, how order) []*placement.PlannedNode {
 	p := k.p
 	cost := 0.0

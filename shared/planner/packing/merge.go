@@ -9,14 +9,16 @@ import (
 )
 
 const (
-	// mergeNodes is how many nodes a plan may have for all of their sets of up to mergeSet to be tried as one node.
+	// mergeNodes is how many nodes a plan may have for all of their sets of up to mergeSet to be tried
+	// as one node.
 	mergeNodes, mergeSet = 14, 4
-	// mergeColumns is how many columns are tried for a set at most.
+	// mergeColumns is how many offerings are tried for a set at most.
 	mergeColumns = 16
 )
 
-// merged is the cheapest node that holds all that is on the chosen ones, if it costs less than they do; nil without one. Choosing columns by what is on them for
-// their price does not find a node which is the best only because nothing is left over.
+// merged is the cheapest node that holds all that is on the chosen ones, if it costs less than they
+// do; nil without one. Choosing offerings by what is on them for their price does not find a node
+// which is the best only because nothing is left over.
 func (k *packer) merged(ranked []rankedNode, chosen []int) *placement.PlannedNode {
 	p := k.p
 	set := p.Offers.Feasibilities.Scratch
@@ -67,7 +69,8 @@ func (k *packer) merged(ranked []rankedNode, chosen []int) *placement.PlannedNod
 	return nil
 }
 
-// holding is a node of the column's with all that is on the chosen nodes; nil if it cannot have that.
+// holding is a node of the offering's with all that is on the chosen nodes; nil if it cannot have
+// that.
 func (k *packer) holding(column int, ranked []rankedNode, chosen []int) *placement.PlannedNode {
 	p := k.p
 	n := k.scratch
@@ -87,7 +90,8 @@ func (k *packer) holding(column int, ranked []rankedNode, chosen []int) *placeme
 	return n.Clone()
 }
 
-// mergeAll merges nodes as long as any set of a few, or all of them, may be one cheaper node; a single one gets a cheaper column. It is for plans of few nodes.
+// mergeAll merges nodes as long as any set of a few, or all of them, may be one cheaper node; a
+// single one gets a cheaper offering. It is for plans of few nodes.
 func (k *packer) mergeAll(ranked []rankedNode, replace func(chosen []int, made []*placement.PlannedNode)) {
 	var visit func(from int, chosen []int, size, count int) bool
 	visit = func(from int, chosen []int, size, count int) bool {

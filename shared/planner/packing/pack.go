@@ -14,38 +14,42 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/resource"
 )
 
-// packer plans new nodes for demands. It prices a column with its filling by what the filling is worth (the units' values, which come from the lower
-// bound's dual solution: see bound.go): at best what the column costs. The hardest unit to place leads; of the columns that can hold it the packer takes the one
-// that costs least for what is on it, once it is filled up.
+// packer plans new nodes for demands. It prices a offering with its filling by what the filling is
+// worth (the units' values, which come from the lower bound's dual solution: see bound.go): at best
+// what the offering costs. The hardest unit to place leads; of the offerings that can hold it the
+// packer takes the one that costs least for what is on it, once it is filled up.
 type packer struct {
 	p *placement.State
 	*placement.Ledger
 	// left is how many units of each demand have no place yet.
 	left  []int
 	nodes []*placement.PlannedNode
-	// tier are the columns in question.
+	// tier are the offerings in question.
 	tier dense.Set
-	// weights are what a unit of each axis is worth, by demand on average; value what a unit of each demand is worth, cpu and memory what it asks for of
-	// these, size their sum, share memory's part of it, and slot what constraints over hosts make it worth beyond.
+	// weights are what a unit of each axis is worth, by demand on average; value what a unit of each
+	// demand is worth, cpu and memory what it asks for of these, size their sum, share memory's part
+	// of it, and slot what constraints over hosts make it worth beyond.
 	weights                               []float64
 	value, cpu, memory, size, share, slot []float64
-	// columns are those of the dual, which values come from, candidates which of them are worth a look by demand; rent is by reservation.
+	// offerings are those of the dual, which values come from, candidates which of them are worth a
+	// look by demand; reservation price is by reservation.
 	columns    []candidate
 	dual       *bound.Dual
 	candidates []*candidates
 	rent       []float64
-	// ranked, near and classes are memory for choosing columns.
+	// ranked, near and classes are memory for choosing offerings.
 	ranked  []dense.Ranked
 	next    []dense.Ranked
 	near    []nearCandidate
 	classes []*offering.Feasibility
-	// group numbers, by demand, what is the same for demands that the same columns hold and that the same things keep from a node; groups is how many there are.
+	// group numbers, by demand, what is the same for demands that the same offerings hold and that the
+	// same things keep from a node; groups is how many there are.
 	group  []int32
 	groups int
 	// scratch and best are nodes to try fillings on; spare ones are not needed any more.
 	scratch, best *placement.PlannedNode
 	spare         []*placement.PlannedNode
-	// made, demands, removed, waited and pile are memory for repack.
+	// made, demands, removed, waited and queue are memory for repack.
 	made    []*placement.PlannedNode
 	demands []int32
 	removed []placement.Fill
@@ -55,44 +59,62 @@ type packer struct {
 	nodeArena dense.Arena[placement.PlannedNode]
 	fillArena dense.Arena[placement.Fill]
 	freeArena dense.Arena[int64]
-	// random and noise, while improving, make choices differ from one try to the next; without random each choice is the best at hand.
+	// random and noise, while improving, make choices differ from one try to the next; without random
+	// each choice is the best at hand.
 	random *rand.Rand
 	noise  float64
-	// learn, if it is not nil, is shown all nodes that are tried, together with others that leave nothing over.
+	// learn, if it is not nil, is shown all nodes that are tried, together with others that leave
+	// nothing over.
 	learn func([]*placement.PlannedNode)
 	// work counts what has been done, in items looked at.
 	work int
-	// tries is how many columns are tried for a node, plainTries how many where nothing but room keeps others from the leading unit's node.
+	// tries is how many offerings are tried for a node, plainTries how many where nothing but room
+	// keeps others from the leading unit's node.
 	tries, plainTries int
-	// many says that there are many demands: then a node is seldom left so empty that a much cheaper one would do.
+	// many says that there are many demands: then a node is seldom left so empty that a much cheaper
+	// one would do.
 	many bool
 }
 
 const (
-	// triesFew, triesSome and triesMany are how many columns are tried for each node, where there are at most fewDemands, at most someDemands, or more to place.
+	// triesFew, triesSome and triesMany are how many offerings are tried for each node, where there
+	// are at most fewDemands, at most someDemands, or more to place.
 	triesFew, triesSome, triesMany = 16, 10, 7
 	fewDemands, someDemands        = 200, 3000
-	// nearCandidates is how many columns are sorted anew for each node.
+	// nearCandidates is how many offerings are sorted anew for each node.
 	nearCandidates = 24
-	// triesPlain is how many are tried for units that nothing but room keeps others from, where there are more than triesDemands to place: what fills a node is among so many
-	// then that the first few columns do, and more of them would use up early what later nodes lack.
+	// triesPlain is how many are tried for units that nothing but room keeps others from, where there
+	// are more than triesDemands to place: what fills a node is among so many then that the first few
+	// offerings do, and more of them would use up early what later nodes lack.
 	triesPlain, triesDemands = 5, 800
 	// triesScale is how many of about the same size are tried.
 	triesScale = 3
-	// closeUse is the part of a node's price that what is on it has to be worth for no other column to be tried; fullUse is the part of its price that what is on a node has to be worth for it to count as full.
+	// closeUse is the part of a node's price that what is on it has to be worth for no other offering
+	// to be tried; fullUse is the part of its price that what is on a node has to be worth for it to
+	// count as full.
 	closeUse, fullUse = 0.965, 0.94
-	// plentifulTypes is how many types, of which one is to be launched, are so many that further ones make no difference.
+	// plentifulTypes is how many types, of which one is to be launched, are so many that further ones
+	// make no difference.
 	plentifulTypes = 3 * plan.MinimumSpotTypes
-	// triesWork is the work of a try besides looking at items; candidateScales is how many scales of prices are told apart, half a power of two each.
+	// triesWork is the work of a try besides looking at items; candidateScales is how many scales of
+	// prices are told apart, half a power of two each.
 	triesWork       = 12
 	candidateScales = 48
 )
 
-// Pack plans places on new nodes for the units that wait: on the nodes planned so far, which keep what they have and may get more, then on further
-// ones, from the heaviest pools first. It gives all planned nodes, those it was given first, and lowers the demands' waiting.
+// Pack plans places on new nodes for the units that wait: on the nodes planned so far, which keep
+// what they have and may get more, then on further ones, from the heaviest pools first. It gives
+// all planned nodes, those it was given first, and lowers the demands' waiting.
 func Pack(p *placement.State, planned []*placement.PlannedNode) ([]*placement.PlannedNode, *bound.Dual) {
 	p.FinishDemands()
-	k := &packer{p: p, Ledger: p.NewLedger(planned), nodes: slices.Clone(planned), left: make([]int, len(p.Demands)), scratch: &placement.PlannedNode{}, best: &placement.PlannedNode{}}
+	k := &packer{
+		p:       p,
+		Ledger:  p.NewLedger(planned),
+		nodes:   slices.Clone(planned),
+		left:    make([]int, len(p.Demands)),
+		scratch: &placement.PlannedNode{},
+		best:    &placement.PlannedNode{},
+	}
 	for _, n := range planned {
 		p.CountHosts(n)
 	}
@@ -118,7 +140,7 @@ func Pack(p *placement.State, planned []*placement.PlannedNode) ([]*placement.Pl
 	return k.nodes, k.dual
 }
 
-// waiting are the demands that wait and that one of the columns may be bought for.
+// waiting are the demands that wait and that one of the offerings may be bought for.
 func (k *packer) waiting(tier dense.Set) []int32 {
 	var waiting []int32
 	may := map[*offering.Feasibility]bool{}
@@ -138,7 +160,8 @@ func (k *packer) waiting(tier dense.Set) []int32 {
 	return waiting
 }
 
-// readPrices fills in what units and columns are worth, and which columns each class should look at.
+// readPrices fills in what units and offerings are worth, and which offerings each class should
+// look at.
 func (k *packer) readPrices(waiting []int32) {
 	p := k.p
 	inTier := map[*offering.Feasibility]*dense.Set{}
@@ -199,7 +222,11 @@ func (k *packer) readPrices(waiting []int32) {
 	}
 	for _, i := range waiting {
 		need := p.Demands[i].Need
-		k.cpu[i], k.memory[i] = float64(need[resource.CPU])*k.weights[resource.CPU], float64(need[resource.Memory])*k.weights[resource.Memory]
+		k.cpu[i], k.memory[i] = float64(
+			need[resource.CPU],
+		)*k.weights[resource.CPU], float64(
+			need[resource.Memory],
+		)*k.weights[resource.Memory]
 		if k.size[i] = k.cpu[i] + k.memory[i]; k.size[i] > 0 {
 			k.share[i] = k.memory[i] / k.size[i]
 		}
@@ -235,7 +262,8 @@ func (k *packer) readGroups(waiting []int32) {
 	k.groups = len(groups)
 }
 
-// price is what packing counts for a node of the column's: most of what an instance of a reservation is worth comes to its price, so that they are not wasted.
+// price is what packing counts for a node of the offering's: most of what an instance of a
+// reservation is worth comes to its price, so that they are not wasted.
 func (k *packer) price(column int) float64 {
 	price := k.p.Offers.Cost(column)
 	if at := k.p.Offers.Offerings[column].Reservation; at >= 0 && int(at) < len(k.rent) {
@@ -244,7 +272,8 @@ func (k *packer) price(column int) float64 {
 	return price
 }
 
-// run plans nodes from the pools of one weight. Only what they cannot take is left for lighter ones.
+// run plans nodes from the pools of one weight. Only what they cannot take is left for lighter
+// ones.
 func (k *packer) run(pl *queue) {
 	first := len(k.nodes)
 	began := k.work
@@ -299,7 +328,7 @@ func (k *packer) packBest(demands []int32) {
 	}
 }
 
-// pack plans nodes until nothing waits that the columns can hold.
+// pack plans nodes until nothing waits that the offerings can hold.
 func (k *packer) pack(pl *queue, how order) {
 	var aside []placement.Fill
 	opened, swept := 0, len(pl.seeds)
@@ -327,7 +356,8 @@ func (k *packer) pack(pl *queue, how order) {
 	}
 }
 
-// choose is the node that costs least for what is on it among those that hold a unit of the demand; nil if there is none. It is scratch memory.
+// choose is the node that costs least for what is on it among those that hold a unit of the demand;
+// nil if there is none. It is scratch memory.
 func (k *packer) choose(pl *queue, leader int, how order) *placement.PlannedNode {
 	p := k.p
 	d := p.Demands[leader]
@@ -341,7 +371,7 @@ func (k *packer) choose(pl *queue, leader int, how order) *placement.PlannedNode
 	}
 	for at := 0; ; at++ {
 		c, weight := k.candidate(leader, at)
-		// No filling is worth more than its column costs: what comes close is good enough.
+		// No filling is worth more than its offering costs: what comes close is good enough.
 		if c == nil || tried >= tries || bestRatio > closeUse {
 			break
 		}
@@ -403,7 +433,8 @@ func (k *packer) choose(pl *queue, leader int, how order) *placement.PlannedNode
 	}
 	if smallest := k.smallest(k.best, best); !k.many || best.scarce || smallest != best {
 		j := smallest.column
-		if !k.many || best.scarce || p.Offers.PoolTypeOf(j).Pool != p.Offers.PoolTypeOf(best.column).Pool || !k.plainly(k.best, best, d.Feasibility) {
+		if !k.many || best.scarce || p.Offers.PoolTypeOf(j).Pool != p.Offers.PoolTypeOf(best.column).Pool ||
+			!k.plainly(k.best, best, d.Feasibility) {
 			j = k.cheapestAlternative(k.best)
 		}
 		if j != k.best.Offering {
@@ -413,7 +444,8 @@ func (k *packer) choose(pl *queue, leader int, how order) *placement.PlannedNode
 	return k.best
 }
 
-// valueOf is what the units on the node are worth. The product is converted so that no machine fuses it with the sum, which would round otherwise.
+// valueOf is what the units on the node are worth. The product is converted so that no machine
+// fuses it with the sum, which would round otherwise.
 func (k *packer) valueOf(n *placement.PlannedNode) float64 {
 	worth := 0.0
 	for _, f := range n.Fills {
@@ -458,13 +490,16 @@ func (k *packer) add(n *placement.PlannedNode) {
 	}
 }
 
-// alternatives are the columns of the node's pool that can hold what is on it; exotic ones only for an exotic node. It is scratch memory.
+// alternatives are the offerings of the node's pool that can hold what is on it; exotic ones only
+// for an exotic node. It is scratch memory.
 func (k *packer) alternatives(n *placement.PlannedNode) dense.Set { return k.p.AlternativesFor(n) }
 
-// cheapestAlternative is the cheapest column that the node may have.
+// cheapestAlternative is the cheapest offering that the node may have.
 func (k *packer) cheapestAlternative(n *placement.PlannedNode) int {
 	// A claim keeps to one reservation, so that another one's types do not count for minValues.
-	strict, reservation := k.p.Offers.StrictMinValues(k.p.Offers.PoolTypeOf(n.Offering).Pool), k.p.Offers.Offerings[n.Offering].Reservation
+	strict, reservation := k.p.Offers.StrictMinValues(
+		k.p.Offers.PoolTypeOf(n.Offering).Pool,
+	), k.p.Offers.Offerings[n.Offering].Reservation
 	for j := range k.alternatives(n).All() {
 		if strict && k.p.Offers.Offerings[j].Reservation != reservation {
 			continue
@@ -476,7 +511,8 @@ func (k *packer) cheapestAlternative(n *placement.PlannedNode) int {
 	return n.Offering
 }
 
-// flexible takes units off the node until enough instance types could stand in for it to meet the pool's minValues.
+// flexible takes units off the node until enough instance types could replace it to meet the pool's
+// minValues.
 func (k *packer) flexible(n *placement.PlannedNode) {
 	p := k.p
 	pool := p.Offers.PoolTypeOf(n.Offering).Pool

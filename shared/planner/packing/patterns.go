@@ -12,21 +12,28 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/resource"
 )
 
-// Where few kinds of units wait, many of each, the nodes of a good plan repeat a few fillings, and which ones is a linear program again: the cheapest amounts of whole fillings
-// that hold all units. As many whole nodes as it has of each filling are planned at once. What is left, less than a node of each, is packed as all else is.
+// Where few kinds of units wait, many of each, the nodes of a good plan repeat a few fillings, and
+// which ones is a linear program again: the cheapest amounts of whole fillings that hold all units.
+// As many whole nodes as it has of each filling are planned at once. What is left, less than a node
+// of each, is packed as all else is.
 
 const (
-	// patternDemands is how many demands are few, patternUnits how many units of each on average are many.
+	// patternDemands is how many demands are few, patternUnits how many units of each on average are
+	// many.
 	patternDemands, patternUnits = 40, 8
-	// patternRounds is how often columns are filled at most, patternSteps how many fillings of one are looked at.
+	// patternRounds is how often offerings are filled at most, patternSteps how many fillings of one
+	// are looked at.
 	patternRounds, patternSteps = 40, 400
 	// patternWork is the work that improving does to find fillings.
 	patternWork = 60_000
-	// patternGain is the part of its price that a filling has to be worth more than it for the program to take it.
+	// patternGain is the part of its price that a filling has to be worth more than it for the program
+	// to take it.
 	patternGain = 1e-4
-	// seedWorth is the part of its price that a filling has to be worth by the bound to be among the first, seedSteps how many are looked at for one.
+	// seedWorth is the part of its price that a filling has to be worth by the bound to be among the
+	// first, seedSteps how many are looked at for one.
 	seedWorth, seedSteps = 0.975, 30
-	// patternSmooth is how far the prices that columns are filled for stay from the program's at first.
+	// patternSmooth is how far the prices that offerings are filled for stay from the program's at
+	// first.
 	patternSmooth = 0.6
 )
 
@@ -35,7 +42,7 @@ type patterns struct {
 	k       *packer
 	demands []int32
 	program *lp.Program
-	// known are the program's fillings, bought their columns.
+	// known are the program's fillings, bought their offerings.
 	known  *dense.Table
 	bought []int
 	key    []byte
@@ -50,14 +57,16 @@ type patterns struct {
 	free        resource.Vector
 }
 
-// patternItem is a demand as filling a column sees it: what a unit is worth, for what it weighs there.
+// patternItem is a demand as filling a offering sees it: what a unit is worth, for what it weighs
+// there.
 type patternItem struct {
 	at             int
 	price, density float64
 }
 
-// packPatterns packs the demands, if they are few and plain, first as packBest does, then anew with as many nodes of the program's as it has whole, and keeps what is cheaper. It
-// reports false, and does nothing, if they are not.
+// packPatterns packs the demands, if they are few and plain, first as packBest does, then anew with
+// as many nodes of the program's as it has whole, and keeps what is cheaper. It reports false, and
+// does nothing, if they are not.
 func (k *packer) packPatterns(demands []int32) bool {
 	units := 0
 	for _, i := range demands {
@@ -78,7 +87,8 @@ func (k *packer) packPatterns(demands []int32) bool {
 	demands = slices.Clone(demands)
 	slices.Sort(demands)
 	t := &patterns{
-		k: k, demands: demands, program: &lp.Program{}, known: dense.NewTable(256), prices: make([]float64, len(demands)), counts: make([]int, len(demands)), best: make([]int, len(demands)),
+		k: k, demands: demands, program: &lp.Program{}, known: dense.NewTable(256), prices: make([]float64, len(demands)),
+		counts: make([]int, len(demands)), best: make([]int, len(demands)),
 	}
 	if !t.start() {
 		return false
@@ -114,7 +124,8 @@ func (k *packer) costOf(nodes []*placement.PlannedNode) float64 {
 	return cost
 }
 
-// seed adds fillings that are worth nearly what they cost by what the bound says units are worth, led by each of the demands.
+// seed adds fillings that are worth nearly what they cost by what the bound says units are worth,
+// led by each of the demands.
 func (t *patterns) seed() {
 	for at, i := range t.demands {
 		t.prices[at] = t.k.value[i]
@@ -129,7 +140,8 @@ func (t *patterns) seed() {
 	}
 }
 
-// solve fills columns until none is worth more than it costs, for prices between the program's and what the bound says units are worth.
+// solve fills offerings until none is worth more than it costs, for prices between the program's
+// and what the bound says units are worth.
 func (t *patterns) solve() {
 	k := t.k
 	t.program.Start()
@@ -176,7 +188,8 @@ func (t *patterns) learn(nodes []*placement.PlannedNode) {
 	}
 }
 
-// start makes the program, in which each demand is alone on the column that is cheapest for it, and reports whether there is one for each.
+// start makes the program, in which each demand is alone on the offering that is cheapest for it,
+// and reports whether there is one for each.
 func (t *patterns) start() bool {
 	for at, i := range t.demands {
 		d := t.k.p.Demands[i]
@@ -222,17 +235,24 @@ func (t *patterns) add(column int, counts []int) bool {
 	return true
 }
 
-// fill looks for the filling of the candidate's column that is worth most, in so many steps at most and with what it can hold of the leading demand's units if there is one, and
-// reports whether it is worth more than so much.
+// fill looks for the filling of the candidate's offering that is worth most, in so many steps at
+// most and with what it can hold of the leading demand's units if there is one, and reports whether
+// it is worth more than so much.
 func (t *patterns) fill(c *candidate, leader, steps int, least float64) bool {
 	t.items = t.items[:0]
 	for at, i := range t.demands {
 		d := t.k.p.Demands[i]
 		if t.prices[at] > 0 && d.Feasibility.Buyable.Has(c.column) && c.free.Fits(d.Need) {
-			t.items = append(t.items, patternItem{at: at, price: t.prices[at], density: t.prices[at] / max(c.resources(d.Need), 1e-12)})
+			t.items = append(
+				t.items,
+				patternItem{at: at, price: t.prices[at], density: t.prices[at] / max(c.resources(d.Need), 1e-12)},
+			)
 		}
 	}
-	slices.SortFunc(t.items, func(a, b patternItem) int { return cmp.Or(-cmp.Compare(a.density, b.density), cmp.Compare(a.at, b.at)) })
+	slices.SortFunc(
+		t.items,
+		func(a, b patternItem) int { return cmp.Or(-cmp.Compare(a.density, b.density), cmp.Compare(a.at, b.at)) },
+	)
 	if leader >= 0 {
 		at := slices.IndexFunc(t.items, func(item patternItem) bool { return item.at == leader })
 		if at < 0 {
@@ -252,7 +272,8 @@ func (t *patterns) fill(c *candidate, leader, steps int, least float64) bool {
 	return t.worth > least
 }
 
-// extend adds the items from the given one on to the filling, in all ways that may come to be worth more than the best.
+// extend adds the items from the given one on to the filling, in all ways that may come to be worth
+// more than the best.
 func (t *patterns) extend(c *candidate, from int, worth float64) {
 	t.steps++
 	if worth > t.worth {
@@ -278,7 +299,7 @@ func (t *patterns) extend(c *candidate, from int, worth float64) {
 	t.counts[item.at] = 0
 }
 
-// resources is what an amount of all resources weighs on the column, whole units aside.
+// resources is what an amount of all resources weighs on the offering, whole units aside.
 func (c *candidate) resources(amount resource.Vector) float64 {
 	weight := 0.0
 	for r, w := range c.weights {

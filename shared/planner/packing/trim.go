@@ -5,7 +5,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/placement"
 )
 
-// trim drops the nodes planned since first for which the limits do not leave enough for a list of types that meets minValues.
+// trim drops the nodes planned since first for which the limits do not leave enough for a list of
+// types that meets minValues.
 func (k *packer) trim(first int) {
 	p := k.p
 	left := map[*offering.Pool][]int64{}

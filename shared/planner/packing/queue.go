@@ -9,15 +9,17 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/resource"
 )
 
-// queue is a number of demands with units to place, sorted such that filling a node finds what to put on it next without going through all of them: in lanes of
-// demands that the same columns hold, that the same things keep from a node, and that ask for about the same ratio of cpu and memory; each from the greatest to
-// the least.
+// queue is a number of demands with units to place, sorted such that filling a node finds what to
+// put on it next without going through all of them: in bands of demands that the same offerings
+// hold, that the same things keep from a node, and that ask for about the same ratio of cpu and
+// memory; each from the greatest to the least.
 type queue struct {
 	bands []band
 	// seeds are all demands, the hardest to place first; at is the first that may wait.
 	seeds []int32
 	at    int
-	// active is memory for fill, the others for making the pile: ends has, by group, how many members it has, then where the next of them goes.
+	// active is memory for fill, the others for making the queue: ends has, by group, how many members
+	// it has, then where the next of them goes.
 	active                []int32
 	items                 []bandItem
 	sorted, members, part []dense.Ranked
@@ -26,20 +28,22 @@ type queue struct {
 	ends, order           []int32
 }
 
-// band is one of a pile's.
+// band is one of a queue's.
 type band struct {
 	class *offering.Feasibility
 	items []bandItem
 	// head is the first item that may wait, at where fill looks.
 	head, at int
-	// scored is the item that the next four are of, one more than its number: what its cpu and memory count for on the node in question, how much of what it weighs
-	// on the column it is worth, and what it weighs more than that.
+	// scored is the item that the next four are of, one more than its number: what its cpu and memory
+	// count for on the node in question, how much of what it weighs on the offering it is worth, and
+	// what it weighs more than that.
 	scored            int32
 	cpu, memory       float64
 	fit, slot, excess float64
 	// least is the least need of any item, by axis.
 	least resource.Vector
-	// further says that some item asks for more than cpu, memory and pods, constrained that something else than room may keep one from a node.
+	// further says that some item asks for more than cpu, memory and pods, constrained that something
+	// else than room may keep one from a node.
 	further, constrained bool
 	// lowest and highest are the bounds of the memory's share of the items' worth in cpu and memory.
 	lowest, highest float64
@@ -57,7 +61,8 @@ type bandItem struct {
 	worth float64
 }
 
-// bandsEach is how many ratios a group of demands is divided into at most, laneItems how many demands are worth a lane of their own.
+// bandsEach is how many ratios a group of demands is divided into at most, laneItems how many
+// demands are worth a band of their own.
 const (
 	bandsEach = 6
 	bandItems = 14
@@ -72,7 +77,7 @@ func (k *packer) newQueue(demands []int32) *queue {
 	return pl
 }
 
-// fillQueue makes a pile of the demands that wait, in the memory that it has.
+// fillQueue makes a queue of the demands that wait, in the memory that it has.
 func (k *packer) fillQueue(pl *queue, demands []int32) {
 	pl.at, pl.bands, pl.seeds, pl.order = 0, pl.bands[:0], pl.seeds[:0], pl.order[:0]
 	pl.items, pl.sorted = slices.Grow(pl.items[:0], len(demands)), slices.Grow(pl.sorted[:0], len(demands))
@@ -117,7 +122,8 @@ func (k *packer) fillQueue(pl *queue, demands []int32) {
 	}
 }
 
-// addBands divides the demands of a group, sorted by what they are worth, into lanes of about as many each.
+// addBands divides the demands of a group, sorted by what they are worth, into bands of about as
+// many each.
 func (k *packer) addBands(pl *queue, members []dense.Ranked) {
 	lanes := min(max(len(members)/bandItems, 1), bandsEach)
 	if lanes == 1 {
@@ -151,7 +157,7 @@ func (k *packer) addBands(pl *queue, members []dense.Ranked) {
 	}
 }
 
-// addBand adds a lane of demands of one group, sorted by what they are worth.
+// addBand adds a band of demands of one group, sorted by what they are worth.
 func (k *packer) addBand(pl *queue, sorted []dense.Ranked) {
 	p := k.p
 	if len(pl.bands) < cap(pl.bands) {
@@ -161,7 +167,12 @@ func (k *packer) addBand(pl *queue, sorted []dense.Ranked) {
 	}
 	l := &pl.bands[len(pl.bands)-1]
 	first := p.Demands[sorted[0].Item]
-	*l = band{class: first.Feasibility, lowest: 1, least: append(l.least[:0], first.Need...), constrained: first.Feasibility.Resolves != nil}
+	*l = band{
+		class:       first.Feasibility,
+		lowest:      1,
+		least:       append(l.least[:0], first.Need...),
+		constrained: first.Feasibility.Resolves != nil,
+	}
 	from := len(pl.items)
 	for _, s := range sorted {
 		i := s.Item
@@ -176,7 +187,8 @@ func (k *packer) addBand(pl *queue, sorted []dense.Ranked) {
 			l.further = l.further || r >= resource.FixedAxes && amount > 0
 		}
 		pl.items = append(pl.items, bandItem{
-			demand: i, several: k.left[i] > 1, cpu: d.Need[resource.CPU], memory: d.Need[resource.Memory], pods: d.Need[resource.Pods], worth: -s.By,
+			demand: i, several: k.left[i] > 1, cpu: d.Need[resource.CPU], memory: d.Need[resource.Memory],
+			pods: d.Need[resource.Pods], worth: -s.By,
 		})
 	}
 	l.items = pl.items[from:len(pl.items):len(pl.items)]
@@ -192,20 +204,22 @@ func (k *packer) seed(pl *queue) int {
 	return -1
 }
 
-// fits reports whether a unit of the lane's item fits into what is free.
+// fits reports whether a unit of the band's item fits into what is free.
 func (k *packer) fits(l *band, item *bandItem, free resource.Vector) bool {
 	// What is free is never below zero of what an item asks for, but may be of the rest.
-	return item.cpu <= max(free[resource.CPU], 0) && item.memory <= max(free[resource.Memory], 0) && item.pods <= max(free[resource.Pods], 0) &&
+	return item.cpu <= max(free[resource.CPU], 0) && item.memory <= max(free[resource.Memory], 0) &&
+		item.pods <= max(free[resource.Pods], 0) &&
 		(!l.further || free.Fits(k.p.Demands[item.demand].Need))
 }
 
-// advance moves the lane to its next item that waits and fits into what is free, and reports whether there is one. What did not fit before does not fit later, since
-// a node only gets fuller.
+// advance moves the band to its next item that waits and fits into what is free, and reports
+// whether there is one. What did not fit before does not fit later, since a node only gets fuller.
 func (k *packer) advance(l *band, free resource.Vector) bool {
 	if !free.Fits(l.least) {
 		return false
 	}
-	// An item of the lane is worth at most so much in cpu and memory, or one of the two is more than what is free.
+	// An item of the band is worth at most so much in cpu and memory, or one of the two is more than
+	// what is free.
 	most := math.Inf(1)
 	if l.highest < 1 {
 		most = float64(max(free[resource.CPU], 0)) * k.weights[resource.CPU] / (1 - l.highest)
@@ -230,7 +244,8 @@ func (k *packer) advance(l *band, free resource.Vector) bool {
 	for at := l.at; at < len(items); at++ {
 		k.work++
 		item := &items[at]
-		if item.cpu <= cpu && item.memory <= memory && item.pods <= pods && k.left[item.demand] > 0 && (!l.further || free.Fits(k.p.Demands[item.demand].Need)) {
+		if item.cpu <= cpu && item.memory <= memory && item.pods <= pods && k.left[item.demand] > 0 &&
+			(!l.further || free.Fits(k.p.Demands[item.demand].Need)) {
 			l.at = at
 			return true
 		}
@@ -239,7 +254,7 @@ func (k *packer) advance(l *band, free resource.Vector) bool {
 	return false
 }
 
-// prune drops the items at the lanes' heads that wait no more.
+// prune drops the items at the bands' heads that wait no more.
 func (k *packer) prune(pl *queue) {
 	for i := range pl.bands {
 		l := &pl.bands[i]
@@ -262,7 +277,7 @@ func (k *packer) sweep(pl *queue) {
 		}
 		l.items, l.head = items, 0
 		if len(items) > 0 {
-			// Lanes change places, since each has memory that the pile uses again.
+			// Lanes change places, since each has memory that the queue uses again.
 			pl.bands[lanes], pl.bands[at] = pl.bands[at], pl.bands[lanes]
 			lanes++
 		}
