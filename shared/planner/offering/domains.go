@@ -44,7 +44,7 @@ func (s *Feasibilities) Domains(key string) []Domain {
 	return domains
 }
 
-// listsValues reports whether the values that valuesOf gives for a offering are all that its nodes
+// listsValues reports whether the values that ValuesOf returns for an offering are all that its nodes
 // can have.
 func (p *Index) listsValues(j int, key string) bool {
 	if IsOfferingKey(key) {

@@ -253,7 +253,7 @@ func (s *Feasibilities) labelsOf(shape *workload.Group, alternatives *workload.A
 	return l
 }
 
-// FollowsOne reports whether new nodes follow one of the alternatives alone: see choose.
+// FollowsOne reports whether new nodes follow one of the alternatives alone: see followOne.
 func (s *Feasibilities) FollowsOne(shape *workload.Group, alternatives *workload.Alternatives) bool {
 	return alternatives.Len() >= 2 && s.labelsOf(shape, alternatives).choices != nil
 }
@@ -341,7 +341,7 @@ func (l *LabelFeasibility) take(c poolAlternative) {
 }
 
 // pricePerUnit is the least that a node of one of the offerings costs for each unit of this need on
-// it, if it has at most so many; infinite without a offering.
+// it, if it has at most so many; infinite without an offering.
 func (p *Index) pricePerUnit(columns dense.Set, need resource.Vector, most int) float64 {
 	best := math.Inf(1)
 	for j := range columns.All() {
@@ -432,7 +432,7 @@ func (p *Index) OfferingsFor(
 	return feasible, l.Resolves
 }
 
-// HasOfferingFor reports whether columnsFor gives any.
+// HasOfferingFor reports whether OfferingsFor returns any.
 func (p *Index) HasOfferingFor(s *workload.Group, alternatives *workload.Alternatives, need resource.Vector) bool {
 	feasible := p.Feasibilities.Scratch
 	copy(feasible, p.Feasibilities.LabelsFor(s, alternatives, need).Offerings)
@@ -491,7 +491,7 @@ func (p *Index) FeasibilityFor(
 	return c
 }
 
-// hasOrdinary reports whether a tier has a offering with room for the need that is not exotic.
+// hasOrdinary reports whether a tier has an offering with room for the need that is not exotic.
 func (p *Index) hasOrdinary(l *LabelFeasibility, tier int, need resource.Vector) bool {
 	if l.largest == nil {
 		l.largest = slices.Repeat([]int{-1}, len(p.Tiers))

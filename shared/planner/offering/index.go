@@ -23,12 +23,12 @@ type Index struct {
 	// daemonSums counts the sets of daemons that run together.
 	daemonSums int
 	Offerings  []Offering
-	// zones and capacityTypes are those of the offerings' offerings.
+	// zones and capacityTypes are those of all offerings.
 	zones, capacityTypes []string
 	// Exotic are the offerings of exotic instance types, reserved those that take units of
 	// reservations, limited those of pools with limits.
 	Exotic, Reserved, Limited dense.Set
-	// Excluded is what this plan makes no use of: see further.go.
+	// Excluded is what this plan does not buy. A replan excludes things one at a time.
 	Excluded []Exclusion
 	// Tiers are the offerings of the pools of each weight, heaviest first; reservations what reserved
 	// offerings share.
@@ -38,7 +38,7 @@ type Index struct {
 	Sizes         []sizes
 	Feasibilities *Feasibilities
 	feasibilities []*Feasibility
-	// resolutions remember what decide was asked for, openedBy its results by their text.
+	// resolutions remember the answers of Resolve; resolvedByKey has one value for equal ones.
 	resolutions   map[resolution]*ResolvedLabels
 	resolvedByKey map[string]*ResolvedLabels
 }

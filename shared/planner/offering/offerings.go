@@ -138,7 +138,7 @@ func (p *Index) addTier(set dense.Set, first int) int {
 	return end
 }
 
-// PoolTypeOf is the pool type that a offering buys.
+// PoolTypeOf is the pool type that an offering buys.
 func (p *Index) PoolTypeOf(column int) *PoolType { return &p.PoolTypes[p.Offerings[column].PoolType] }
 
 // sizes answers which offerings have at least so much of one resource.

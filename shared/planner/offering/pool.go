@@ -30,7 +30,7 @@ type Pool struct {
 	mentioned map[string]keyFacts
 	// pool types are the pool's: a range of pool types.
 	FirstType, EndType int
-	// Offerings are those of the pool types, byShare the same in the order that needed goes through,
+	// Offerings are those of the pool types, byShare the same by their share of the limits,
 	// once it has been asked for.
 	Offerings dense.Set
 	byShare   []int

@@ -84,7 +84,7 @@ func (l *typeList) factsOf(key string) labelFacts {
 	return facts
 }
 
-// decide reports whether a offering decides the label: its offering does, or each type has one
+// decide reports whether an offering decides the label: its offering does, or each type has one
 // value of it or none.
 func (l *typeList) decide(key string) bool {
 	if IsOfferingKey(key) {

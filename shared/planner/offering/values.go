@@ -80,7 +80,7 @@ func (p *Index) ValuesOf(pool *Pool, j int, key string) []string {
 		if listed || !pool.IsOpen(key) {
 			return values
 		}
-		// The claim will decide on a value: see claim.go.
+		// The claim will resolve the label to some value.
 		value, _ := AnyValue(have)
 		return p.Feasibilities.valueList(value)
 	}

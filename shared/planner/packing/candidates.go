@@ -11,7 +11,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/resource"
 )
 
-// candidate is a offering as choosing one sees it.
+// candidate is an offering as choosing one sees it.
 type candidate struct {
 	// position is the candidate's among packer.offerings.
 	position, column int

@@ -14,7 +14,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/resource"
 )
 
-// packer plans new nodes for demands. It prices a offering with its filling by what the filling is
+// packer plans new nodes for demands. It prices an offering with its filling by what the filling is
 // worth (the units' values, which come from the lower bound's dual solution: see bound.go): at best
 // what the offering costs. The hardest unit to place leads; of the offerings that can hold it the
 // packer takes the one that costs least for what is on it, once it is filled up.

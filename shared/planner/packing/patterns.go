@@ -57,7 +57,7 @@ type patterns struct {
 	free        resource.Vector
 }
 
-// patternItem is a demand as filling a offering sees it: what a unit is worth, for what it weighs
+// patternItem is a demand as filling an offering sees it: what a unit is worth, for what it weighs
 // there.
 type patternItem struct {
 	at             int

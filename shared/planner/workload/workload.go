@@ -21,7 +21,7 @@ type Workload struct {
 	// for them.
 	ClassesOn [][]int
 	selectors map[string]*PodSelector
-	// readSelectors are what peersFor gave, by what it was asked for, which is written by termKey.
+	// readSelectors remember the answers of podSelectorFor by its question, which termKey writes.
 	// fields are the names that fieldOf gave.
 	readSelectors map[string]readSelector
 	termKey       podKey
