@@ -23,8 +23,10 @@ import (
 var update = flag.Bool("update", false, "write the tables into the pages")
 
 const (
-	apiPage       = "api/README.md"
-	functionsPage = "../functions/README.md"
+	apiPage        = "api/README.md"
+	eventsPage     = "api/events.md"
+	conditionsPage = "api/conditions.md"
+	metricsPage    = "metrics/README.md"
 )
 
 // TestTables compares the tables of the pages with the code. With -update it writes them.
@@ -34,9 +36,9 @@ func TestTables(t *testing.T) {
 	}{
 		{apiPage, "annotations", annotationsTable()},
 		{apiPage, "internal annotations", internalAnnotationsTable()},
-		{functionsPage, "metrics", metricsTable()},
-		{functionsPage, "events", eventsTable()},
-		{functionsPage, "conditions", conditionsTable()},
+		{metricsPage, "metrics", metricsTable()},
+		{eventsPage, "events", eventsTable()},
+		{conditionsPage, "conditions", conditionsTable()},
 	} {
 		t.Run(table.name, func(t *testing.T) {
 			written, err := os.ReadFile(table.page)

@@ -239,7 +239,7 @@ func (p *pass) consolidate(ctx context.Context) error {
 	}
 	var failed []error
 	for _, proposal := range decide.Due(proposals, p.now()) {
-		failed = append(failed, ofNode(proposal.First, p.confirm(ctx, proposal)))
+		failed = append(failed, ofNode(proposal.First, p.validate(ctx, proposal)))
 	}
 	return errors.Join(failed...)
 }
@@ -283,8 +283,8 @@ func (p *pass) propose(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// confirm checks a proposal against the cluster as it is now, and begins it if it still holds.
-func (p *pass) confirm(ctx context.Context, proposal disruption.Proposal) error {
+// validate checks a proposal against the cluster as it is now, and begins it if it still holds.
+func (p *pass) validate(ctx context.Context, proposal disruption.Proposal) error {
 	nodes := p.view.seen.Movable(proposal.Claims, p.now())
 	if len(nodes) == 0 {
 		return p.do(ctx, decide.Reject(proposal, "a node of the move is gone, or is disrupted already"))

@@ -83,7 +83,7 @@ func functionsAnnotations() []Annotation {
 		{Key: EmptySinceAnnotationKey, On: claims, Meaning: "Time at which the node was first seen empty."},
 		{
 			Key: ProposedAnnotationKey, On: claims,
-			Meaning: "Consolidation move that waits for its confirmation: time and claims.",
+			Meaning: "Consolidation move that waits for its validation: time and claims.",
 		},
 		{Key: ReplacedByAnnotationKey, On: claims, Meaning: "Claims that replace this one."},
 		{Key: ReplacesAnnotationKey, On: claims, Meaning: "Claims that this one replaces."},

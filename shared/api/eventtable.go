@@ -74,9 +74,9 @@ func lifecycleEvents() []EventReason {
 func disruptEvents() []EventReason {
 	by, both := []string{"disrupt"}, []string{"node", NodeClaimKind}
 	return []EventReason{
-		{"ConsolidationCandidate", []string{NodeClaimKind}, by, "A move is proposed, and waits for its confirmation."},
-		{"ConsolidationApproved", []string{NodeClaimKind}, by, "A fresh snapshot confirmed the move."},
-		{"ConsolidationRejected", []string{NodeClaimKind}, by, "A fresh snapshot did not confirm the move."},
+		{"ConsolidationCandidate", []string{NodeClaimKind}, by, "A move is proposed, and waits for its validation."},
+		{"ConsolidationApproved", []string{NodeClaimKind}, by, "The move passed its validation on a fresh snapshot."},
+		{"ConsolidationRejected", []string{NodeClaimKind}, by, "The move failed its validation on a fresh snapshot."},
 		{"Unconsolidatable", both, by, "The node stays. The message gives the reason."},
 		{"DisruptionLaunching", []string{NodeClaimKind}, by, "Replacements of the node are being launched."},
 		{"DisruptionTerminating", both, []string{"disrupt", "lifecycle"}, "The node is being removed."},

@@ -110,7 +110,7 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// checkMovesAgain checks that Check confirms the first move on the same snapshot.
+// checkMovesAgain checks that Check accepts the first move on the same snapshot.
 func checkMovesAgain(t *testing.T, s *consolidation.Snapshot, p *consolidation.Plan) {
 	t.Helper()
 	if len(p.Moves) == 0 {

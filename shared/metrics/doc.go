@@ -5,7 +5,7 @@
 // https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
 //
 // Its place: functions write values through a Recorder; infra builds the dashboard and the alarms
-// from the same names. The table of functions/README.md is generated from All.
+// from the same names. The table of README.md is generated from All.
 //
 // Invariants:
 //   - All lists every metric, and a cluster has at most MaximumSeries series of them.
