@@ -379,9 +379,7 @@ func TestCheckFindsWhatIsBroken(t *testing.T) {
 // leave, pods that end, demands among pods.
 func quiet(s *plan.Snapshot) *plan.Snapshot {
 	s.Nodes = slices.DeleteFunc(s.Nodes, func(n plan.Node) bool {
-		return n.NodeClaim != nil && (n.NodeClaim.DeletionTimestamp != nil || n.NodeClaim.Status.ProviderID == "" ||
-			hasCondition(n.NodeClaim.Status.Conditions, api.ConditionTypeInstanceTerminating)) || n.NodeClaim == nil &&
-			n.Node.DeletionTimestamp != nil
+		return isLeaving(&n) || n.NodeClaim != nil && n.NodeClaim.Status.ProviderID == ""
 	})
 	for i := range s.Nodes {
 		s.Nodes[i].Pods = slices.DeleteFunc(s.Nodes[i].Pods, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil })

@@ -152,56 +152,64 @@ func (c *checker) checkChoices(h *host) {
 	c.checkCheapest(h)
 }
 
-// capacityTypeOrder is the one in which a launch tries capacity types: what is paid for already,
-// then the cheap, then the sure.
+// capacityTypeOrder is the order in which a launch tries capacity types. Reserved capacity is paid
+// for already, and spot is cheaper than on-demand.
 var capacityTypeOrder = []string{api.CapacityTypeReserved, api.CapacityTypeSpot, api.CapacityTypeOnDemand}
 
-// checkCheapest: what is expected is the cheapest of the capacity type that the launch will try
-// first. Reservations whose instances other nodes of the plan are expected to take are no longer to
-// be had, and spot that costs more than on-demand would is not bought.
+// checkCheapest reports a node that the plan expects as another offering than its launch takes.
 func (c *checker) checkCheapest(h *host) {
-	n := h.planned
-	expected := n.claim.Offerings[0]
-	used := c.expectedReservations()
+	expected := h.planned.claim.Offerings[0]
+	taken := c.launchedFirst(h.planned)
+	switch {
+	case taken == nil:
+	case expected.CapacityType != taken.offering.CapacityType:
+		c.report("offerings", "%s is expected to be %s %s %s, and a launch takes %s first", h.name,
+			expected.InstanceType, expected.CapacityType, expected.Zone, taken)
+	case taken.offering.Price < expected.Price:
+		c.report("offerings", "%s is expected at %v, and %s costs %v", h.name, expected.Price, taken, taken.offering.Price)
+	}
+}
+
+// launchedFirst returns the variant that a launch takes, or nil if none can be bought. It is the
+// cheapest of the first capacity type that has any.
+func (c *checker) launchedFirst(n *plannedNode) *variant {
+	buyable := c.buyableVariants(n)
+	for _, capacityType := range capacityTypeOrder {
+		var cheapest *variant
+		for _, v := range buyable {
+			if v.offering.CapacityType == capacityType && (cheapest == nil || v.offering.Price < cheapest.offering.Price) {
+				cheapest = v
+			}
+		}
+		if cheapest != nil {
+			return cheapest
+		}
+	}
+	return nil
+}
+
+// buyableVariants returns the variants that a launch can buy. A launch does not buy spot above the
+// price of on-demand. The plan's other nodes may use up a reservation.
+func (c *checker) buyableVariants(n *plannedNode) []*variant {
 	onDemand := math.Inf(1)
 	for i := range n.variants {
 		if o := n.variants[i].offering; o.CapacityType == api.CapacityTypeOnDemand {
 			onDemand = min(onDemand, o.Price)
 		}
 	}
-	left := func(v *variant) bool {
+	used := c.expectedReservations()
+	own := n.claim.Offerings[0].ReservationID
+	var buyable []*variant
+	for i := range n.variants {
+		v := &n.variants[i]
 		if v.offering.CapacityType == api.CapacityTypeSpot && v.offering.Price > onDemand {
-			return false
-		}
-		id := v.offering.ReservationID
-		return id == "" || id == expected.ReservationID || used[id] < c.reserved(id)
-	}
-	for _, capacityType := range capacityTypeOrder {
-		var best *variant
-		for i := range n.variants {
-			v := &n.variants[i]
-			if v.offering.CapacityType == capacityType && left(v) && (best == nil || v.offering.Price < best.offering.Price) {
-				best = v
-			}
-		}
-		if best == nil {
 			continue
 		}
-		if expected.CapacityType != capacityType {
-			c.report(
-				"offerings",
-				"%s is expected to be %s %s %s, and a launch takes %s first",
-				h.name,
-				expected.InstanceType,
-				expected.CapacityType,
-				expected.Zone,
-				best,
-			)
-		} else if best.offering.Price < expected.Price {
-			c.report("offerings", "%s is expected at %v, and %s costs %v", h.name, expected.Price, best, best.offering.Price)
+		if id := v.offering.ReservationID; id == "" || id == own || used[id] < c.reserved(id) {
+			buyable = append(buyable, v)
 		}
-		return
 	}
+	return buyable
 }
 
 // checkMinValues: the instance types of the claim have as many different values of a label as the

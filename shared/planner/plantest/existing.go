@@ -13,30 +13,15 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// existingHost reads a node of the snapshot. A node that has registered speaks for itself, one that
-// has not its claim speaks for.
+// existingHost reads a node of the snapshot. The Node object describes a node that has registered.
+// Its NodeClaim describes any other.
 func (c *checker) existingHost(n *plan.Node) *host {
-	h := &host{}
+	h := &host{leaving: isLeaving(n)}
 	node, claim := n.Node, n.NodeClaim
 	registered := node != nil && (claim == nil || node.Labels[api.NodeRegisteredLabelKey] == "true")
 	initialized := registered && (claim == nil || node.Labels[api.NodeInitializedLabelKey] == "true")
-	switch {
-	case claim != nil:
-		h.leaving = claim.DeletionTimestamp != nil ||
-			hasCondition(claim.Status.Conditions, api.ConditionTypeInstanceTerminating)
-	default:
-		h.leaving = node.DeletionTimestamp != nil
-	}
 	if registered {
-		h.name, h.labels = node.Name, labelSet{node.Labels}
-		h.taints = node.Spec.Taints
-		if node.Spec.Unschedulable {
-			h.taints = append(
-				slices.Clone(h.taints),
-				corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule},
-			)
-		}
-		h.allocatable = amountsOf(node.Status.Allocatable)
+		h.readNode(node)
 	} else {
 		h.name = claim.Name
 		if node != nil {
@@ -46,24 +31,9 @@ func (c *checker) existingHost(n *plan.Node) *host {
 		h.allocatable = amountsOf(claim.Status.Allocatable)
 	}
 	if registered && !initialized {
-		// Taints that go by themselves while a node starts, and those that its pool says something will
-		// take away.
-		h.taints = slices.DeleteFunc(slices.Clone(h.taints), func(t corev1.Taint) bool {
-			return api.IsEphemeralTaint(t) ||
-				slices.ContainsFunc(
-					claim.Spec.StartupTaints,
-					func(s corev1.Taint) bool { return s.Key == t.Key && s.Effect == t.Effect },
-				)
-		})
-		// A device plugin that has not started yet.
-		for name, amount := range amountsOf(claim.Status.Allocatable) {
-			if h.allocatable[name] == 0 {
-				h.allocatable[name] = amount
-			}
-		}
+		h.finishStarting(claim)
 	}
-	// Kubelets set the host name; while it is not known, it is at least another node's than all
-	// others.
+	// The kubelet sets the hostname. Until then it is unknown, but it differs from all others.
 	h.labels = append(h.labels, map[string]string{corev1.LabelHostname: h.name})
 	for i := range n.Pods {
 		object := &n.Pods[i]
@@ -73,6 +43,41 @@ func (c *checker) existingHost(n *plan.Node) *host {
 		}
 	}
 	return h
+}
+
+// isLeaving reports whether a node goes away: its NodeClaim is deleted, or its instance terminates.
+// For a node without a NodeClaim the Node's deletion counts.
+func isLeaving(n *plan.Node) bool {
+	if n.NodeClaim == nil {
+		return n.Node.DeletionTimestamp != nil
+	}
+	return n.NodeClaim.DeletionTimestamp != nil ||
+		hasCondition(n.NodeClaim.Status.Conditions, api.ConditionTypeInstanceTerminating)
+}
+
+// readNode takes name, labels, taints and resources from a Node.
+func (h *host) readNode(node *corev1.Node) {
+	h.name, h.labels, h.taints = node.Name, labelSet{node.Labels}, node.Spec.Taints
+	if node.Spec.Unschedulable {
+		cordoned := corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}
+		h.taints = append(slices.Clone(h.taints), cordoned)
+	}
+	h.allocatable = amountsOf(node.Status.Allocatable)
+}
+
+// finishStarting changes a node that has not initialized to what it will be once it has. It loses
+// the taints of a starting node and its startup taints. Device plugins report their resources.
+func (h *host) finishStarting(claim *api.NodeClaim) {
+	h.taints = slices.DeleteFunc(slices.Clone(h.taints), func(t corev1.Taint) bool {
+		return api.IsEphemeralTaint(t) || slices.ContainsFunc(claim.Spec.StartupTaints, func(s corev1.Taint) bool {
+			return s.Key == t.Key && s.Effect == t.Effect
+		})
+	})
+	for name, amount := range amountsOf(claim.Status.Allocatable) {
+		if h.allocatable[name] == 0 {
+			h.allocatable[name] = amount
+		}
+	}
 }
 
 func hasCondition(conditions []metav1.Condition, name string) bool {

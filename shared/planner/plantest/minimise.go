@@ -67,7 +67,7 @@ var removals = []func(*plan.Snapshot, int) bool{
 		return nth(s.Nodes, i, func(n *plan.Node) int { return len(n.Pods) }, func(n *plan.Node, j int) { drop(&n.Pods, j) })
 	},
 	dropOffering,
-	func(s *plan.Snapshot, i int) bool { return nth(s.Pods, i, podParts, dropPodPart) },
+	func(s *plan.Snapshot, i int) bool { return nth(s.Pods, i, countPodParts, dropPodPart) },
 	func(s *plan.Snapshot, i int) bool {
 		var running []*corev1.Pod
 		for n := range s.Nodes {
@@ -78,7 +78,7 @@ var removals = []func(*plan.Snapshot, int) bool{
 		return nth(
 			running,
 			i,
-			func(p **corev1.Pod) int { return podParts(*p) },
+			func(p **corev1.Pod) int { return countPodParts(*p) },
 			func(p **corev1.Pod, j int) { dropPodPart(*p, j) },
 		)
 	},
@@ -154,54 +154,43 @@ func dropOffering(s *plan.Snapshot, i int) bool {
 	return false
 }
 
-const podPartCount = 14
-
-func podParts(*corev1.Pod) int { return podPartCount }
-
-// dropPodPart leaves one of the things out that a pod asks for.
-func dropPodPart(p *corev1.Pod, part int) {
-	spec := &p.Spec
-	switch part {
-	case 0:
-		spec.Affinity = nil
-	case 1:
-		spec.TopologySpreadConstraints = nil
-	case 2:
-		spec.NodeSelector = nil
-	case 3:
-		spec.Tolerations = nil
-	case 4:
-		spec.Volumes = nil
-	case 5:
-		spec.InitContainers = nil
-	case 6:
-		spec.Overhead, spec.Resources, spec.Priority = nil, nil, nil
-	case 7:
-		spec.Containers = spec.Containers[:1]
-	case 8:
-		spec.Containers[0].Ports = nil
-	case 9:
-		if spec.Affinity != nil {
-			spec.Affinity.NodeAffinity = nil
-		}
-	case 10:
-		if spec.Affinity != nil {
-			spec.Affinity.PodAffinity = nil
-		}
-	case 11:
-		if spec.Affinity != nil {
-			spec.Affinity.PodAntiAffinity = nil
-		}
-	case 12:
+// podParts each remove one part of a pod's spec.
+var podParts = []func(*corev1.PodSpec){
+	func(spec *corev1.PodSpec) { spec.Affinity = nil },
+	func(spec *corev1.PodSpec) { spec.TopologySpreadConstraints = nil },
+	func(spec *corev1.PodSpec) { spec.NodeSelector = nil },
+	func(spec *corev1.PodSpec) { spec.Tolerations = nil },
+	func(spec *corev1.PodSpec) { spec.Volumes = nil },
+	func(spec *corev1.PodSpec) { spec.InitContainers = nil },
+	func(spec *corev1.PodSpec) { spec.Overhead, spec.Resources, spec.Priority = nil, nil, nil },
+	func(spec *corev1.PodSpec) { spec.Containers = spec.Containers[:1] },
+	func(spec *corev1.PodSpec) { spec.Containers[0].Ports = nil },
+	onAffinity(func(a *corev1.Affinity) { a.NodeAffinity = nil }),
+	onAffinity(func(a *corev1.Affinity) { a.PodAffinity = nil }),
+	onAffinity(func(a *corev1.Affinity) { a.PodAntiAffinity = nil }),
+	func(spec *corev1.PodSpec) {
 		if n := len(spec.TopologySpreadConstraints); n > 1 {
 			spec.TopologySpreadConstraints = spec.TopologySpreadConstraints[:n-1]
 		}
-	case 13:
+	},
+	func(spec *corev1.PodSpec) {
 		if n := len(spec.TopologySpreadConstraints); n > 1 {
 			spec.TopologySpreadConstraints = spec.TopologySpreadConstraints[1:]
 		}
+	},
+}
+
+func onAffinity(change func(*corev1.Affinity)) func(*corev1.PodSpec) {
+	return func(spec *corev1.PodSpec) {
+		if spec.Affinity != nil {
+			change(spec.Affinity)
+		}
 	}
 }
+
+func countPodParts(*corev1.Pod) int { return len(podParts) }
+
+func dropPodPart(p *corev1.Pod, part int) { podParts[part](&p.Spec) }
 
 // dropPoolPart leaves one of the things out that a pool says.
 func dropPoolPart(s *plan.Snapshot, i int) bool {

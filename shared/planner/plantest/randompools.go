@@ -81,70 +81,88 @@ func (g *generator) newPool(name string) api.NodePool {
 	return pool
 }
 
-// require gives a pool some requirements, by all operators.
+// require gives a pool some requirements. The clusters of many seeds use all operators.
 func (g *generator) require(pool *api.NodePool) {
-	add := func(key string, operator corev1.NodeSelectorOperator, minValues int, values ...string) {
-		r := api.NodeSelectorRequirementWithMinValues{Key: key, Operator: operator, Values: values}
-		if minValues > 0 {
-			r.MinValues = &minValues
-		}
-		pool.Spec.Template.Spec.Requirements = append(pool.Spec.Template.Spec.Requirements, r)
+	g.requireOffering(pool)
+	g.requireInstance(pool)
+	g.requireCustomLabels(pool)
+}
+
+// addRequirement appends a requirement. No minValues means zero.
+func addRequirement(
+	pool *api.NodePool,
+	key string,
+	operator corev1.NodeSelectorOperator,
+	minValues int,
+	values ...string,
+) {
+	r := api.NodeSelectorRequirementWithMinValues{Key: key, Operator: operator, Values: values}
+	if minValues > 0 {
+		r.MinValues = &minValues
 	}
-	in, notIn, exists, doesNotExist := corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn, corev1.NodeSelectorOpExists,
-		corev1.NodeSelectorOpDoesNotExist
+	pool.Spec.Template.Spec.Requirements = append(pool.Spec.Template.Spec.Requirements, r)
+}
+
+// requireOffering restricts architecture, capacity type and zone.
+func (g *generator) requireOffering(pool *api.NodePool) {
+	in := corev1.NodeSelectorOpIn
 	if g.chance(40) {
-		add(corev1.LabelArchStable, in, 0, someOf(g, "amd64", "arm64")...)
+		addRequirement(pool, corev1.LabelArchStable, in, 0, someOf(g, "amd64", "arm64")...)
 	}
 	if g.chance(70) {
-		add(api.CapacityTypeLabelKey, in, 0, someOf(g, append(capacityTypes, api.CapacityTypeReserved)...)...)
+		all := append(capacityTypes, api.CapacityTypeReserved)
+		addRequirement(pool, api.CapacityTypeLabelKey, in, 0, someOf(g, all...)...)
 	}
 	if g.chance(25) {
-		add(corev1.LabelTopologyZone, in, 0, someOf(g, g.zones...)...)
+		addRequirement(pool, corev1.LabelTopologyZone, in, 0, someOf(g, g.zones...)...)
 	}
 	if g.chance(10) {
-		add(corev1.LabelTopologyZone, notIn, 0, oneOf(g, g.zones...))
+		addRequirement(pool, corev1.LabelTopologyZone, corev1.NodeSelectorOpNotIn, 0, oneOf(g, g.zones...))
 	}
+}
+
+// requireInstance restricts category, vCPUs and GPUs, or demands several families or types.
+func (g *generator) requireInstance(pool *api.NodePool) {
+	in, notIn, exists, doesNotExist := corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn,
+		corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist
+	gt, lt, gte, lte := corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt, api.NodeSelectorOpGte, api.NodeSelectorOpLte
 	if g.chance(20) {
-		add(api.LabelInstanceCategory, oneOf(g, in, notIn), 0, someOf(g, "m", "c", "r")...)
+		addRequirement(pool, api.LabelInstanceCategory, oneOf(g, in, notIn), 0, someOf(g, "m", "c", "r")...)
 	}
 	if g.chance(25) {
-		operator, value := oneOf(
-			g,
-			corev1.NodeSelectorOpGt,
-			corev1.NodeSelectorOpLt,
-			api.NodeSelectorOpGte,
-			api.NodeSelectorOpLte,
-		), oneOf(
-			g,
-			"1",
-			"2",
-			"4",
-		)
-		if operator == corev1.NodeSelectorOpLt || operator == api.NodeSelectorOpLte {
+		operator, value := oneOf(g, gt, lt, gte, lte), oneOf(g, "1", "2", "4")
+		if operator == lt || operator == lte {
 			value = oneOf(g, "5", "8", "16")
 		}
-		add(api.LabelInstanceCPU, operator, 0, value)
+		addRequirement(pool, api.LabelInstanceCPU, operator, 0, value)
 	}
 	if g.chance(10) {
-		add(api.LabelInstanceGPUCount, oneOf(g, exists, doesNotExist, doesNotExist), 0)
+		addRequirement(pool, api.LabelInstanceGPUCount, oneOf(g, exists, doesNotExist, doesNotExist), 0)
 	}
 	if g.chance(12) {
-		add(oneOf(g, api.LabelInstanceFamily, corev1.LabelInstanceTypeStable), exists, 1+g.IntN(4))
+		key := oneOf(g, api.LabelInstanceFamily, corev1.LabelInstanceTypeStable)
+		addRequirement(pool, key, exists, 1+g.IntN(4))
 	}
+}
+
+// requireCustomLabels gives the pool the team label as a template label or a requirement, and
+// restricts the slot label.
+func (g *generator) requireCustomLabels(pool *api.NodePool) {
+	exists, notIn := corev1.NodeSelectorOpExists, corev1.NodeSelectorOpNotIn
 	switch g.IntN(5) {
 	case 0:
 		pool.Spec.Template.Labels = map[string]string{teamLabel: oneOf(g, "red", "blue")}
 	case 1:
-		add(teamLabel, in, 0, someOf(g, "red", "blue", "green")...)
+		addRequirement(pool, teamLabel, corev1.NodeSelectorOpIn, 0, someOf(g, "red", "blue", "green")...)
 	case 2:
-		add(teamLabel, oneOf(g, exists, notIn), 0)
-		requirements := pool.Spec.Template.Spec.Requirements
-		if last := &requirements[len(requirements)-1]; last.Operator == notIn {
-			last.Values = []string{"green"}
+		if operator := oneOf(g, exists, notIn); operator == notIn {
+			addRequirement(pool, teamLabel, notIn, 0, "green")
+		} else {
+			addRequirement(pool, teamLabel, exists, 0)
 		}
 	}
 	if g.chance(10) {
-		add(slotLabel, oneOf(g, corev1.NodeSelectorOpGt, api.NodeSelectorOpLte), 0, "3")
+		addRequirement(pool, slotLabel, oneOf(g, corev1.NodeSelectorOpGt, api.NodeSelectorOpLte), 0, "3")
 	}
 }
 

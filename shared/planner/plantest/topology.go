@@ -2,6 +2,7 @@ package plantest
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -122,8 +123,9 @@ func antiAffinityRefusal(v *view, p *pod, h *host) string {
 	return ""
 }
 
-// spreadRefusal: with p the node's domain has no more than maxSkew matching pods above the domain
-// that has fewest, or above zero while there are fewer domains than minDomains.
+// spreadRefusal says why a spread constraint keeps p off h, or nothing. With p the node's domain may
+// have at most maxSkew more matching pods than the domain that has fewest. While there are fewer
+// domains than minDomains, the fewest count as zero.
 func (c *checker) spreadRefusal(v *view, p *pod, h *host, s *spreadConstraint) string {
 	here, ok := h.labels.get(s.key)
 	if !ok {
@@ -132,20 +134,9 @@ func (c *checker) spreadRefusal(v *view, p *pod, h *host, s *spreadConstraint) s
 	counts := domainCounts(v, p, s)
 	domains := len(counts)
 	if v.beyondLimits || v.opened && h.planned != nil && s.key != corev1.LabelHostname {
-		for value, other := range c.reach(p, s.key, !v.beyondLimits) {
-			// A domain that other pods keep p out of is none that it could be spread to.
-			if _, ok := counts[value]; !ok &&
-				(v.beyondLimits || affinityRefusal(v, p, other) == "" && antiAffinityRefusal(v, p, other) == "") {
-				counts[value] = 0
-			}
-		}
+		c.addReachableDomains(counts, v, p, s)
 	}
-	least, where := -1, ""
-	for value, n := range counts {
-		if least < 0 || n < least || n == least && value < where {
-			least, where = n, value
-		}
-	}
+	least, where := fewest(counts)
 	if domains < s.minDomains {
 		least, where = 0, "fewer domains than minDomains"
 	}
@@ -153,18 +144,34 @@ func (c *checker) spreadRefusal(v *view, p *pod, h *host, s *spreadConstraint) s
 	if s.selector.Matches(p.labels) {
 		after++
 	}
-	if after-max(least, 0) > s.maxSkew {
-		return fmt.Sprintf(
-			"spread: %s %s would have %d pods, the least have %d (%s), maxSkew is %d",
-			s.key,
-			here,
-			after,
-			max(least, 0),
-			where,
-			s.maxSkew,
-		)
+	if after-least > s.maxSkew {
+		return fmt.Sprintf("spread: %s %s would have %d pods, the least have %d (%s), maxSkew is %d",
+			s.key, here, after, least, where, s.maxSkew)
 	}
 	return ""
+}
+
+// addReachableDomains adds the domains that a new node for p could be in, with no pods. A domain
+// that other pods keep p out of does not count, unless the view is beyond limits.
+func (c *checker) addReachableDomains(counts map[string]int, v *view, p *pod, s *spreadConstraint) {
+	for value, node := range c.reach(p, s.key, !v.beyondLimits) {
+		if _, ok := counts[value]; ok {
+			continue
+		}
+		if v.beyondLimits || affinityRefusal(v, p, node) == "" && antiAffinityRefusal(v, p, node) == "" {
+			counts[value] = 0
+		}
+	}
+}
+
+// fewest returns the least count and the first domain that has it, or zero if there is no domain.
+func fewest(counts map[string]int) (least int, where string) {
+	for i, value := range slices.Sorted(maps.Keys(counts)) {
+		if n := counts[value]; i == 0 || n < least {
+			least, where = n, value
+		}
+	}
+	return least, where
 }
 
 // domainCounts is how many matching pods of p's namespace each domain has that counts for p: those

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 
-	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
@@ -58,11 +57,7 @@ func newVolumeReader(s *plan.Snapshot) *volumeReader {
 	}
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		leaves := n.Node == nil || n.NodeClaim == nil && n.Node.DeletionTimestamp != nil ||
-			n.NodeClaim != nil &&
-				(n.NodeClaim.DeletionTimestamp != nil || hasCondition(n.NodeClaim.Status.Conditions,
-					api.ConditionTypeInstanceTerminating))
-		if !leaves {
+		if n.Node != nil && !isLeaving(n) {
 			r.standing = append(r.standing, n.Node)
 		}
 	}
