@@ -185,7 +185,7 @@ func noneOf(types int) string {
 // explainLimits names the limit that even the smallest fitting node exceeds. It is empty if there is
 // none.
 func (p *planning) explainLimits(pool *offering.Pool, fitting dense.Set) string {
-	left := pool.Left()
+	left := pool.LimitsLeft()
 	for i, l := range pool.Limits {
 		planned, smallest := p.plannedUse(pool, i), int64(-1)
 		for j := range fitting.All() {

@@ -42,7 +42,7 @@ func (p *planning) replan() *planning {
 				best.plan.PricePerHour <= replanGap*best.plan.LowerBoundPerHour {
 				return best
 			}
-			other := makePlan(p.work.Snapshot, append(slices.Clone(from.offers.Excluded), exclusion)...)
+			other := makePlan(p.work.Snapshot, append(slices.Clone(from.offers.Exclusions), exclusion)...)
 			if other.cheaperThan(best) {
 				// The bound of a plan with exclusions holds for such plans only.
 				other.plan.LowerBoundPerHour = p.boundOf(other.plan)
@@ -94,7 +94,7 @@ func (p *planning) used() []offering.Exclusion {
 	} {
 		for _, n := range p.state.Planned {
 			poolType, source := p.offers.PoolTypeOf(n.Offering), p.offers.Offerings[n.Offering].Source
-			value := offering.AspectValue(key, poolType.Pool, poolType.Type, source)
+			value := offering.AttributeValue(key, poolType.Pool, poolType.Type, source)
 			if e := (offering.Exclusion{Key: key, Value: value}); !slices.Contains(used, e) {
 				used = append(used, e)
 			}

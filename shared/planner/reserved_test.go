@@ -142,14 +142,14 @@ func TestRoundsOfPacking(t *testing.T) {
 		t.Fatalf("%d wait, %d nodes", big.Waiting, len(nodes))
 	}
 	before := len(nodes)
-	if n := p.state.OpenFor(big); n == nil || big.Waiting != -1 || p.state.Planned[before] != n {
+	if n := p.state.PlanNodeFor(big); n == nil || big.Waiting != -1 || p.state.Planned[before] != n {
 		t.Fatalf("openFor gave %v, %d wait", n, big.Waiting)
 	}
-	if room := p.state.RoomFor(nodes[0], small, 10); room < 1 {
+	if room := p.state.RoomOrGrow(nodes[0], small, 10); room < 1 {
 		t.Errorf("room for %d", room)
 	}
 	small.Waiting = 3
-	p.state.Put(nodes[0], small, 1)
+	p.state.PlaceOrGrow(nodes[0], small, 1)
 	if small.Waiting != 2 {
 		t.Errorf("%d wait after one was put", small.Waiting)
 	}

@@ -159,7 +159,7 @@ func (p *planning) collectLeftovers() {
 			continue
 		}
 		placed := len(d.Units) - d.Waiting
-		p.state.Leave(d.Group, placement.Flatten(d.Units[placed:]), "")
+		p.state.AddLeftover(d.Group, placement.Flatten(d.Units[placed:]), "")
 		p.state.Leftovers[len(p.state.Leftovers)-1].Demand = d
 		d.Units, d.Waiting = d.Units[:placed], 0
 		if placed == 0 {

@@ -66,7 +66,7 @@ func countBound(
 	offerings := state.Offers.Offerings
 	nodes := 1.0
 	for _, s := range d.Slots {
-		nodes = max(nodes, math.Ceil(float64(units.Count)*s.Part-1e-9))
+		nodes = max(nodes, math.Ceil(float64(units.Count)*s.Share-1e-9))
 	}
 	// The cheapest offering that can hold a unit costs at most as much as any that can.
 	if best >= 0 && nodes*offerings[dual.Offerings[best].Offering].Price <= total {

@@ -41,7 +41,7 @@ func (d *Dual) readAxes() {
 			used[r] = used[r] || amount > 0 && u.Count > 0
 		}
 		for _, s := range u.Slots {
-			nodes[s.Group] += float64(float64(u.Count) * s.Part)
+			nodes[s.Limit] += float64(float64(u.Count) * s.Share)
 		}
 	}
 	for r := range used {
@@ -99,8 +99,8 @@ func (d *Dual) readNeed(need []float64, u *Units) {
 		need[a] = float64(max(u.Need[r], 0)) / d.Scale[a]
 	}
 	for _, s := range u.Slots {
-		if a, ok := d.slotAxes[s.Group]; ok {
-			need[a] += s.Part
+		if a, ok := d.slotAxes[s.Limit]; ok {
+			need[a] += s.Share
 		}
 	}
 }
@@ -108,7 +108,7 @@ func (d *Dual) readNeed(need []float64, u *Units) {
 // slotKey identifies the axes of a list of slots.
 func (s *scaling) slotKey(key []byte, slots []placement.Slot) []byte {
 	for _, slot := range slots {
-		key = append(key, byte(s.slotAxes[slot.Group]))
+		key = append(key, byte(s.slotAxes[slot.Limit]))
 	}
 	return key
 }

@@ -40,9 +40,9 @@ func keepAlternatives(p *placement.State, n *placement.PlannedNode, fits dense.S
 		}
 	}
 	if len(own.Pool.MinValues) == 0 {
-		return p.ClosedWithin(n, cut(p, columns, fits), fits)
+		return p.ExpressibleWithin(n, cut(p, columns, fits), fits)
 	}
-	kept := p.ClosedWithin(n, cutKeeping(p, own.Pool, slices.Collect(columns)), fits)
+	kept := p.ExpressibleWithin(n, cutKeeping(p, own.Pool, slices.Collect(columns)), fits)
 	if p.Offers.StrictMinValues(own.Pool) && !p.Offers.MeetsMinValues(own.Pool, slices.Values(kept)) {
 		// The cheapest do not go together, or limits leave too little for them.
 		if needed, _ := p.NeededForMinValues(n); needed != nil {
@@ -67,7 +67,7 @@ func withinSlack(use, own, slack []int64) bool {
 func cut(p *placement.State, columns iter.Seq[int], fits dense.Set) []int {
 	var first *catalog.Offering
 	configs, types := dense.NewSet(len(p.Offers.PoolTypes)), 0
-	kept := p.Offers.Feasibilities.Kept[:0]
+	kept := p.Offers.Feasibilities.ScratchList[:0]
 	full := false
 	for j := range columns {
 		column := &p.Offers.Offerings[j]
@@ -99,7 +99,7 @@ func cut(p *placement.State, columns iter.Seq[int], fits dense.Set) []int {
 		}
 		kept = append(kept, j)
 	}
-	p.Offers.Feasibilities.Kept = kept
+	p.Offers.Feasibilities.ScratchList = kept
 	return slices.Clone(kept)
 }
 

@@ -110,7 +110,7 @@ func (w *claimWriter) readRequirements(
 			}
 		}
 	}
-	if p.Offers.BestEffort() {
+	if p.Offers.BestEffortMinValues() {
 		a.relaxed = lowerMinValues(p, pool, c.columns, requirements)
 	}
 	a.terms = make([]api.NodeSelectorRequirementWithMinValues, 0, len(requirements))

@@ -46,12 +46,12 @@ func (s *Feasibilities) Domains(key string) []Domain {
 
 // listsValues reports whether the values that ValuesOf returns for an offering are all that its nodes
 // can have.
-func (p *Index) listsValues(j int, key string) bool {
+func (ix *Index) listsValues(j int, key string) bool {
 	if IsOfferingKey(key) {
 		return true
 	}
-	for _, of := range [...]scheduling.Requirements{p.Offerings[j].Source.Requirements,
-		p.PoolTypeOf(j).Type.Requirements, p.PoolTypeOf(j).Pool.Requirements} {
+	for _, of := range [...]scheduling.Requirements{ix.Offerings[j].Source.Requirements,
+		ix.PoolTypeOf(j).Type.Requirements, ix.PoolTypeOf(j).Pool.Requirements} {
 		if r, ok := of[key]; ok {
 			if _, listed := r.Values(); listed {
 				return true

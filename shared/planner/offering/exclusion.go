@@ -12,7 +12,7 @@ import (
 // Exclusion is a value of one of the labels by which things are left out.
 type Exclusion struct{ Key, Value string }
 
-func AspectValue(key string, pool *Pool, typ *catalog.InstanceType, offering *catalog.Offering) string {
+func AttributeValue(key string, pool *Pool, typ *catalog.InstanceType, offering *catalog.Offering) string {
 	switch key {
 	case api.NodePoolLabelKey:
 		return pool.Name()
@@ -25,9 +25,9 @@ func AspectValue(key string, pool *Pool, typ *catalog.InstanceType, offering *ca
 }
 
 // excludes reports whether the plan makes no use of the offering.
-func (p *Index) excludes(pool *Pool, typ *catalog.InstanceType, offering *catalog.Offering) bool {
+func (ix *Index) excludes(pool *Pool, typ *catalog.InstanceType, offering *catalog.Offering) bool {
 	return slices.ContainsFunc(
-		p.Excluded,
-		func(a Exclusion) bool { return AspectValue(a.Key, pool, typ, offering) == a.Value },
+		ix.Exclusions,
+		func(a Exclusion) bool { return AttributeValue(a.Key, pool, typ, offering) == a.Value },
 	)
 }

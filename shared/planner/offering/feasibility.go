@@ -44,7 +44,6 @@ type poolAlternative struct {
 // Feasibility are the demands that the same offerings may be bought for, and the same can hold,
 // their size aside.
 type Feasibility struct {
-	index int
 	*LabelFeasibility
 	// Buyable are those of the offerings that may be bought for it: exotic types only if the pools of
 	// the same weight have no others.
@@ -71,9 +70,9 @@ type Feasibilities struct {
 	single       map[labelValue]scheduling.Requirement
 	// lists are the values that known was asked for.
 	lists map[string][]string
-	// scratch, standIns and kept are memory.
-	Scratch, StandIns dense.Set
-	Kept              []int
+	// ScratchSet and ScratchList are memory for one caller at a time.
+	ScratchSet  dense.Set
+	ScratchList []int
 }
 
 func newFeasibilities(p *Index) *Feasibilities {
@@ -83,9 +82,9 @@ func newFeasibilities(p *Index) *Feasibilities {
 		requirements: dense.NewTable(
 			1,
 		), narrowed: map[narrowing]*workload.Alternatives{}, byTerms: map[termsKey]*LabelFeasibility{},
-		single:  map[labelValue]scheduling.Requirement{},
-		lists:   map[string][]string{},
-		Scratch: dense.NewSet(len(p.Offerings)), StandIns: dense.NewSet(len(p.Offerings)),
+		single:     map[labelValue]scheduling.Requirement{},
+		lists:      map[string][]string{},
+		ScratchSet: dense.NewSet(len(p.Offerings)),
 	}
 }
 
@@ -163,15 +162,19 @@ type poolKeys struct {
 	// facts are what the pool's offerings say of each, custom those labels of the user's own that any
 	// offering says something of.
 	facts  map[string]keyFacts
-	Custom []string
+	custom []string
 }
 
 // keyFacts says whether any of a pool's offerings says something of a label, and whether each does.
 type keyFacts struct{ any, all bool }
 
-// KeysOf are the labels that have been asked of the pool's nodes so far, the pool's own
+// CustomKeys are the labels of the user's own that have been asked of the pool's nodes so far, and
+// that an offering of the pool says something of.
+func (s *Feasibilities) CustomKeys(pool *Pool) []string { return s.keysOf(pool).custom }
+
+// keysOf are the labels that have been asked of the pool's nodes so far, the pool's own
 // requirements among them.
-func (s *Feasibilities) KeysOf(pool *Pool) *poolKeys {
+func (s *Feasibilities) keysOf(pool *Pool) *poolKeys {
 	keys, ok := s.keys[pool]
 	if !ok {
 		keys = &poolKeys{facts: map[string]keyFacts{}}
@@ -185,7 +188,7 @@ func (s *Feasibilities) KeysOf(pool *Pool) *poolKeys {
 
 // factsOf reads what the pool's offerings say of a label once it is asked for.
 func (s *Feasibilities) factsOf(pool *Pool, key string) keyFacts {
-	keys := s.KeysOf(pool)
+	keys := s.keysOf(pool)
 	if facts, ok := keys.facts[key]; ok {
 		return facts
 	}
@@ -195,7 +198,7 @@ func (s *Feasibilities) factsOf(pool *Pool, key string) keyFacts {
 	}
 	keys.facts[key] = facts
 	if facts.any && !scheduling.IsWellKnown(key) && !IsOfferingKey(key) {
-		keys.Custom = append(keys.Custom, key)
+		keys.custom = append(keys.custom, key)
 	}
 	return facts
 }
@@ -247,14 +250,14 @@ func (s *Feasibilities) labelsOf(shape *workload.Group, alternatives *workload.A
 	l, ok := s.byLabels[string(s.key)]
 	if !ok {
 		text := string(s.key)
-		l = s.readLabelled(shape, alternatives)
+		l = s.readLabels(shape, alternatives)
 		s.byLabels[text] = l
 	}
 	return l
 }
 
-// FollowsOne reports whether new nodes follow one of the alternatives alone: see followOne.
-func (s *Feasibilities) FollowsOne(shape *workload.Group, alternatives *workload.Alternatives) bool {
+// FollowsOneAlternative reports whether new nodes follow one of the alternatives alone: see followOne.
+func (s *Feasibilities) FollowsOneAlternative(shape *workload.Group, alternatives *workload.Alternatives) bool {
 	return alternatives.Len() >= 2 && s.labelsOf(shape, alternatives).choices != nil
 }
 
@@ -291,7 +294,7 @@ func appendAlternatives(key []byte, s *workload.Group, alternatives *workload.Al
 
 func (s *Feasibilities) next() int { s.count++; return s.count - 1 }
 
-func (s *Feasibilities) readLabelled(shape *workload.Group, alternatives *workload.Alternatives) *LabelFeasibility {
+func (s *Feasibilities) readLabels(shape *workload.Group, alternatives *workload.Alternatives) *LabelFeasibility {
 	p := s.index
 	anyAlternative := dense.NewSet(len(p.Offerings))
 	l := &LabelFeasibility{
@@ -322,7 +325,7 @@ func (s *Feasibilities) readLabelled(shape *workload.Group, alternatives *worklo
 				l.Offerings.Or(c.offerings)
 			}
 		case len(choices) == 1:
-			l.take(choices[0])
+			l.add(choices[0])
 		default:
 			l.choices = append(l.choices, choices)
 		}
@@ -330,7 +333,7 @@ func (s *Feasibilities) readLabelled(shape *workload.Group, alternatives *worklo
 	return l
 }
 
-func (l *LabelFeasibility) take(c poolAlternative) {
+func (l *LabelFeasibility) add(c poolAlternative) {
 	l.Offerings.Or(c.offerings)
 	if c.resolves != nil {
 		if l.Resolves == nil {
@@ -342,15 +345,15 @@ func (l *LabelFeasibility) take(c poolAlternative) {
 
 // pricePerUnit is the least that a node of one of the offerings costs for each unit of this need on
 // it, if it has at most so many; infinite without an offering.
-func (p *Index) pricePerUnit(columns dense.Set, need resource.Vector, most int) float64 {
+func (ix *Index) pricePerUnit(columns dense.Set, need resource.Vector, most int) float64 {
 	best := math.Inf(1)
 	for j := range columns.All() {
 		// Columns come from cheap to dear.
-		price := p.Cost(j)
+		price := ix.Cost(j)
 		if price/float64(most) >= best {
 			break
 		}
-		if room := p.PoolTypeOf(j).Free.Room(need, int64(most)); room > 0 {
+		if room := ix.PoolTypeOf(j).Free.Room(need, int64(most)); room > 0 {
 			best = min(best, price/float64(room))
 		}
 	}
@@ -381,11 +384,11 @@ func (s *Feasibilities) followOne(l *LabelFeasibility, need resource.Vector, mos
 	}
 	result := &LabelFeasibility{Index: s.next(), Offerings: l.Offerings.Clone(), AnyAlternative: l.AnyAlternative}
 	for pool, open := range l.Resolves {
-		result.take(poolAlternative{pool: pool, offerings: dense.NewSet(len(s.index.Offerings)), resolves: open})
+		result.add(poolAlternative{pool: pool, offerings: dense.NewSet(len(s.index.Offerings)), resolves: open})
 	}
 	for _, choices := range taken {
 		for _, c := range choices {
-			result.take(c)
+			result.add(c)
 		}
 	}
 	if l.chosen == nil {
@@ -421,33 +424,33 @@ func (s *Feasibilities) cheapestAlternative(choices []poolAlternative, need reso
 
 // OfferingsFor is the set of offerings that can hold one pod with these alternatives and this need,
 // and what it decides of pools' open labels.
-func (p *Index) OfferingsFor(
+func (ix *Index) OfferingsFor(
 	s *workload.Group,
 	alternatives *workload.Alternatives,
 	need resource.Vector,
 ) (dense.Set, map[*Pool]scheduling.Requirements) {
-	l := p.Feasibilities.LabelsFor(s, alternatives, need)
+	l := ix.Feasibilities.LabelsFor(s, alternatives, need)
 	feasible := l.Offerings.Clone()
-	p.KeepRoom(feasible, need)
+	ix.KeepRoom(feasible, need)
 	return feasible, l.Resolves
 }
 
 // HasOfferingFor reports whether OfferingsFor returns any.
-func (p *Index) HasOfferingFor(s *workload.Group, alternatives *workload.Alternatives, need resource.Vector) bool {
-	feasible := p.Feasibilities.Scratch
-	copy(feasible, p.Feasibilities.LabelsFor(s, alternatives, need).Offerings)
-	p.KeepRoom(feasible, need)
+func (ix *Index) HasOfferingFor(s *workload.Group, alternatives *workload.Alternatives, need resource.Vector) bool {
+	feasible := ix.Feasibilities.ScratchSet
+	copy(feasible, ix.Feasibilities.LabelsFor(s, alternatives, need).Offerings)
+	ix.KeepRoom(feasible, need)
 	return !feasible.Empty()
 }
 
 // keepPorts leaves the pool's offerings in the set whose daemon sets leave the pod group's host
 // ports free.
-func (p *Index) keepPorts(set dense.Set, pool *Pool, s *workload.Group) {
+func (ix *Index) keepPorts(set dense.Set, pool *Pool, s *workload.Group) {
 	if len(s.Ports) == 0 {
 		return
 	}
 	for i := pool.FirstType; i < pool.EndType; i++ {
-		if c := &p.PoolTypes[i]; workload.PortsClash(s.Ports, c.daemonPorts) {
+		if c := &ix.PoolTypes[i]; workload.PortsClash(s.Ports, c.daemonPorts) {
 			for _, j := range c.Offerings {
 				set.Remove(j)
 			}
@@ -456,54 +459,53 @@ func (p *Index) keepPorts(set dense.Set, pool *Pool, s *workload.Group) {
 }
 
 // KeepFitting leaves the pool's offerings in the set whose node has room and free host ports.
-func (p *Index) KeepFitting(set dense.Set, pool *Pool, s *workload.Group, need resource.Vector) {
-	p.KeepRoom(set, need)
-	p.keepPorts(set, pool, s)
+func (ix *Index) KeepFitting(set dense.Set, pool *Pool, s *workload.Group, need resource.Vector) {
+	ix.KeepRoom(set, need)
+	ix.keepPorts(set, pool, s)
 }
 
-func (p *Index) FeasibilityFor(
+func (ix *Index) FeasibilityFor(
 	s *workload.Group,
 	alternatives *workload.Alternatives,
 	need resource.Vector,
 ) *Feasibility {
-	l := p.Feasibilities.LabelsFor(s, alternatives, need)
+	l := ix.Feasibilities.LabelsFor(s, alternatives, need)
 	// Which tiers have nothing but exotic types for it depends on the size.
 	var exotic uint64
-	for i := range p.Tiers {
-		if !p.hasOrdinary(l, i, need) {
+	for i := range ix.Tiers {
+		if !ix.hasOrdinary(l, i, need) {
 			exotic |= 1 << min(i, 63)
 		}
 	}
 	key := [2]uint64{uint64(l.Index), exotic}
-	c, ok := p.Feasibilities.bySize[key]
+	c, ok := ix.Feasibilities.bySize[key]
 	if !ok {
-		c = &Feasibility{index: len(p.feasibilities), LabelFeasibility: l, Buyable: l.Offerings.Clone()}
-		for i, tier := range p.Tiers {
+		c = &Feasibility{LabelFeasibility: l, Buyable: l.Offerings.Clone()}
+		for i, tier := range ix.Tiers {
 			if exotic&(1<<min(i, 63)) == 0 {
 				for w := range c.Buyable {
-					c.Buyable[w] &^= tier[w] & p.Exotic[w]
+					c.Buyable[w] &^= tier[w] & ix.Exotic[w]
 				}
 			}
 		}
-		p.Feasibilities.bySize[key] = c
-		p.feasibilities = append(p.feasibilities, c)
+		ix.Feasibilities.bySize[key] = c
 	}
 	return c
 }
 
 // hasOrdinary reports whether a tier has an offering with room for the need that is not exotic.
-func (p *Index) hasOrdinary(l *LabelFeasibility, tier int, need resource.Vector) bool {
+func (ix *Index) hasOrdinary(l *LabelFeasibility, tier int, need resource.Vector) bool {
 	if l.largest == nil {
-		l.largest = slices.Repeat([]int{-1}, len(p.Tiers))
+		l.largest = slices.Repeat([]int{-1}, len(ix.Tiers))
 	}
-	if j := l.largest[tier]; j >= 0 && p.PoolTypeOf(j).Free.Fits(need) {
+	if j := l.largest[tier]; j >= 0 && ix.PoolTypeOf(j).Free.Fits(need) {
 		return true
 	}
-	set := p.Feasibilities.Scratch
+	set := ix.Feasibilities.ScratchSet
 	for w := range set {
-		set[w] = l.Offerings[w] & p.Tiers[tier][w] &^ p.Exotic[w]
+		set[w] = l.Offerings[w] & ix.Tiers[tier][w] &^ ix.Exotic[w]
 	}
-	p.KeepRoom(set, need)
+	ix.KeepRoom(set, need)
 	if set.Empty() {
 		return false
 	}

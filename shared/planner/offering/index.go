@@ -20,16 +20,16 @@ type Index struct {
 	Pools     []*Pool
 	types     map[string]*typeList
 	PoolTypes []PoolType
-	// daemonSums counts the sets of daemons that run together.
-	daemonSums int
-	Offerings  []Offering
+	// daemonSetSums counts the sets of daemons that run together.
+	daemonSetSums int
+	Offerings     []Offering
 	// zones and capacityTypes are those of all offerings.
 	zones, capacityTypes []string
 	// Exotic are the offerings of exotic instance types, reserved those that take units of
 	// reservations, limited those of pools with limits.
 	Exotic, Reserved, Limited dense.Set
-	// Excluded is what this plan does not buy. A replan excludes things one at a time.
-	Excluded []Exclusion
+	// Exclusions is what this plan does not buy. A replan excludes things one at a time.
+	Exclusions []Exclusion
 	// Tiers are the offerings of the pools of each weight, heaviest first; reservations what reserved
 	// offerings share.
 	Tiers        []dense.Set
@@ -37,7 +37,6 @@ type Index struct {
 	// Sizes are, by axis, the offerings by how much they have.
 	Sizes         []sizes
 	Feasibilities *Feasibilities
-	feasibilities []*Feasibility
 	// resolutions remember the answers of Resolve; resolvedByKey has one value for equal ones.
 	resolutions   map[resolution]*ResolvedLabels
 	resolvedByKey map[string]*ResolvedLabels
@@ -45,7 +44,7 @@ type Index struct {
 
 // Build finds out what can be bought but for what is left out.
 func Build(work *workload.Workload, leftOut []Exclusion) *Index {
-	p := &Index{Work: work, types: map[string]*typeList{}, Excluded: leftOut}
+	p := &Index{Work: work, types: map[string]*typeList{}, Exclusions: leftOut}
 	p.Undefined = scheduling.UndefinedAnyOf(work.Snapshot.WellKnownLabels)
 	p.readPools()
 	p.readOfferings()
@@ -54,10 +53,12 @@ func Build(work *workload.Workload, leftOut []Exclusion) *Index {
 }
 
 // StrictMinValues reports whether nodes of the pool have to meet minValues.
-func (p *Index) StrictMinValues(pool *Pool) bool { return len(pool.MinValues) > 0 && !p.BestEffort() }
+func (ix *Index) StrictMinValues(pool *Pool) bool {
+	return len(pool.MinValues) > 0 && !ix.BestEffortMinValues()
+}
 
 // ByLimitShare are the pool's offerings by the greatest part of a limit that one takes.
-func (p *Index) ByLimitShare(pool *Pool) []int {
+func (ix *Index) ByLimitShare(pool *Pool) []int {
 	if pool.byShare != nil {
 		return pool.byShare
 	}
@@ -65,7 +66,7 @@ func (p *Index) ByLimitShare(pool *Pool) []int {
 	if len(pool.Limits) > 0 {
 		shares := make(map[int]float64, len(columns))
 		for _, j := range columns {
-			for i, use := range p.PoolTypeOf(j).LimitUse {
+			for i, use := range ix.PoolTypeOf(j).LimitUse {
 				shares[j] = max(shares[j], float64(use)/float64(max(pool.Limits[i].Most, 1)))
 			}
 		}
@@ -75,12 +76,12 @@ func (p *Index) ByLimitShare(pool *Pool) []int {
 	return columns
 }
 
-// BestEffort reports whether minValues that cannot be met are lowered.
-func (p *Index) BestEffort() bool {
-	return p.Work.Snapshot.MinValuesPolicy == plan.MinValuesBestEffort
+// BestEffortMinValues reports whether minValues that cannot be met are lowered.
+func (ix *Index) BestEffortMinValues() bool {
+	return ix.Work.Snapshot.MinValuesPolicy == plan.MinValuesBestEffort
 }
 
-func (p *Index) IsExotic(column int) bool { return p.Exotic.Has(column) }
+func (ix *Index) IsExotic(column int) bool { return ix.Exotic.Has(column) }
 
 // NodePricePerHour is what packing counts for each node besides its instance, in US dollars: little
 // enough to be no price to speak of, and enough to take one large node rather than ten small ones
@@ -88,15 +89,15 @@ func (p *Index) IsExotic(column int) bool { return p.Exotic.Has(column) }
 const NodePricePerHour = 0.0002
 
 // Cost is what packing counts for a node of the offering's.
-func (p *Index) Cost(column int) float64 {
-	return p.Offerings[column].Price + NodePricePerHour
+func (ix *Index) Cost(column int) float64 {
+	return ix.Offerings[column].Price + NodePricePerHour
 }
 
 // CheapestWithRoom is the first offering of the set whose empty node has room for the need; -1
 // without one.
-func (p *Index) CheapestWithRoom(columns dense.Set, need resource.Vector) int {
-	set := p.Feasibilities.Scratch
+func (ix *Index) CheapestWithRoom(columns dense.Set, need resource.Vector) int {
+	set := ix.Feasibilities.ScratchSet
 	copy(set, columns)
-	p.KeepRoom(set, need)
+	ix.KeepRoom(set, need)
 	return set.First()
 }

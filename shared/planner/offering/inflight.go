@@ -9,9 +9,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// TypesOf are the instance types that a claim not launched yet may become, or the one that it has
+// ClaimTypes are the instance types that a claim not launched yet may become, or the one that it has
 // become.
-func (p *Index) TypesOf(claim *api.NodeClaim) []*catalog.InstanceType {
+func (ix *Index) ClaimTypes(claim *api.NodeClaim) []*catalog.InstanceType {
 	if claim.Spec.NodeClassRef == nil {
 		return nil
 	}
@@ -25,7 +25,7 @@ func (p *Index) TypesOf(claim *api.NodeClaim) []*catalog.InstanceType {
 		return nil
 	}
 	var types []*catalog.InstanceType
-	for _, typ := range p.typesOfPool(claim.Labels[api.NodePoolLabelKey]).all {
+	for _, typ := range ix.typesOfPool(claim.Labels[api.NodePoolLabelKey]).all {
 		if names.Has(typ.Name) {
 			types = append(types, typ)
 		}
@@ -35,7 +35,7 @@ func (p *Index) TypesOf(claim *api.NodeClaim) []*catalog.InstanceType {
 
 // capacityOf is what a node has: as it says, else as its claim says, else the most that an instance
 // type has which the claim allows.
-func (p *Index) capacityOf(node *plan.Node) corev1.ResourceList {
+func (ix *Index) capacityOf(node *plan.Node) corev1.ResourceList {
 	if node.Node != nil && len(node.Node.Status.Capacity) > 0 {
 		return node.Node.Status.Capacity
 	}
@@ -46,7 +46,7 @@ func (p *Index) capacityOf(node *plan.Node) corev1.ResourceList {
 		return node.NodeClaim.Status.Capacity
 	}
 	most := corev1.ResourceList{}
-	for _, typ := range p.TypesOf(node.NodeClaim) {
+	for _, typ := range ix.ClaimTypes(node.NodeClaim) {
 		for name, quantity := range typ.Capacity {
 			if present, ok := most[name]; !ok || present.Cmp(quantity) < 0 {
 				most[name] = quantity
@@ -58,12 +58,12 @@ func (p *Index) capacityOf(node *plan.Node) corev1.ResourceList {
 
 // ClaimAllocatable is what the claim says pods may use, else the least of each resource among the
 // types that the claim may become.
-func (p *Index) ClaimAllocatable(claim *api.NodeClaim, types []*catalog.InstanceType) corev1.ResourceList {
+func (ix *Index) ClaimAllocatable(claim *api.NodeClaim, types []*catalog.InstanceType) corev1.ResourceList {
 	if len(claim.Status.Allocatable) > 0 {
 		return claim.Status.Allocatable.DeepCopy()
 	}
 	least := corev1.ResourceList{}
-	for _, name := range p.Work.Axes.Names {
+	for _, name := range ix.Work.Axes.Names {
 		for i, typ := range types {
 			quantity := typ.Allocatable[name]
 			if present := least[name]; i == 0 || quantity.Cmp(present) < 0 {

@@ -19,9 +19,9 @@ type Limit struct {
 
 // readLimits fills in the limits of all pools, and what their nodes use: the capacity of each,
 // leaving ones too, since they are paid until they are gone.
-func (p *Index) readLimits() {
+func (ix *Index) readLimits() {
 	byName := map[string]*Pool{}
-	for _, pool := range p.Pools {
+	for _, pool := range ix.Pools {
 		byName[pool.Name()] = pool
 		for name, quantity := range pool.NodePool.Spec.Limits {
 			pool.Limits = append(pool.Limits, Limit{Name: name, Most: resource.AmountDown(name, &quantity)})
@@ -33,13 +33,13 @@ func (p *Index) readLimits() {
 			return 1
 		})
 	}
-	for i := range p.Work.Snapshot.Nodes {
-		node := &p.Work.Snapshot.Nodes[i]
+	for i := range ix.Work.Snapshot.Nodes {
+		node := &ix.Work.Snapshot.Nodes[i]
 		pool := byName[node.Label(api.NodePoolLabelKey)]
 		if pool == nil || len(pool.Limits) == 0 {
 			continue
 		}
-		for j, amount := range pool.limitUse(p.capacityOf(node)) {
+		for j, amount := range pool.limitUse(ix.capacityOf(node)) {
 			pool.Limits[j].Used += amount
 		}
 	}
@@ -61,8 +61,8 @@ func (p *Pool) limitUse(capacity corev1.ResourceList) []int64 {
 	return use
 }
 
-// Left is what the pool may still have of each limit; negative where it has too much already.
-func (p *Pool) Left() []int64 {
+// LimitsLeft is what the pool may still have of each limit; negative where it has too much already.
+func (p *Pool) LimitsLeft() []int64 {
 	left := make([]int64, len(p.Limits))
 	for i, l := range p.Limits {
 		left[i] = l.Most - l.Used

@@ -34,69 +34,69 @@ type Reservation struct {
 }
 
 // readOfferings numbers the offerings, and fills in the sets of them that all else is made from.
-func (p *Index) readOfferings() {
-	p.sortOfferings()
-	p.Exotic = dense.NewSet(len(p.Offerings))
-	for _, pool := range p.Pools {
-		pool.Offerings = dense.NewSet(len(p.Offerings))
+func (ix *Index) readOfferings() {
+	ix.sortOfferings()
+	ix.Exotic = dense.NewSet(len(ix.Offerings))
+	for _, pool := range ix.Pools {
+		pool.Offerings = dense.NewSet(len(ix.Offerings))
 	}
-	p.Reserved = dense.NewSet(len(p.Offerings))
-	p.Limited = dense.NewSet(len(p.Offerings))
+	ix.Reserved = dense.NewSet(len(ix.Offerings))
+	ix.Limited = dense.NewSet(len(ix.Offerings))
 	byID := map[string]int{}
 	// Each pool type's offerings are a part of one list.
-	counts := make([]int, len(p.PoolTypes))
-	for j := range p.Offerings {
-		counts[p.Offerings[j].PoolType]++
+	counts := make([]int, len(ix.PoolTypes))
+	for j := range ix.Offerings {
+		counts[ix.Offerings[j].PoolType]++
 	}
-	list := make([]int, len(p.Offerings))
+	list := make([]int, len(ix.Offerings))
 	for i, n := range counts {
-		p.PoolTypes[i].Offerings, list = list[:0:n], list[n:]
+		ix.PoolTypes[i].Offerings, list = list[:0:n], list[n:]
 	}
-	for j := range p.Offerings {
-		column := &p.Offerings[j]
-		c := &p.PoolTypes[column.PoolType]
+	for j := range ix.Offerings {
+		column := &ix.Offerings[j]
+		c := &ix.PoolTypes[column.PoolType]
 		c.Offerings = append(c.Offerings, j)
 		c.Pool.Offerings.Add(j)
 		if c.Type.Exotic {
-			p.Exotic.Add(j)
+			ix.Exotic.Add(j)
 		}
 		if len(c.Pool.Limits) > 0 {
-			p.Limited.Add(j)
+			ix.Limited.Add(j)
 		}
 		column.Reservation = -1
-		if p.capacityTypes[column.capacityType] == api.CapacityTypeReserved {
-			p.Reserved.Add(j)
+		if ix.capacityTypes[column.capacityType] == api.CapacityTypeReserved {
+			ix.Reserved.Add(j)
 			i, ok := byID[column.Source.ReservationID]
 			if !ok {
-				i = len(p.Reservations)
+				i = len(ix.Reservations)
 				byID[column.Source.ReservationID] = i
-				p.Reservations = append(p.Reservations, Reservation{id: column.Source.ReservationID})
+				ix.Reservations = append(ix.Reservations, Reservation{id: column.Source.ReservationID})
 			}
 			column.Reservation = int32(i)
-			p.Reservations[i].Capacity = max(p.Reservations[i].Capacity, column.Source.ReservationCapacity)
+			ix.Reservations[i].Capacity = max(ix.Reservations[i].Capacity, column.Source.ReservationCapacity)
 		}
 	}
-	for first := 0; first < len(p.Pools); {
-		tier := dense.NewSet(len(p.Offerings))
-		first = p.addTier(tier, first)
-		p.Tiers = append(p.Tiers, tier)
+	for first := 0; first < len(ix.Pools); {
+		tier := dense.NewSet(len(ix.Offerings))
+		first = ix.addTier(tier, first)
+		ix.Tiers = append(ix.Tiers, tier)
 	}
-	p.Sizes = make([]sizes, len(p.Work.Axes.Names))
-	for r := range p.Sizes {
-		p.Sizes[r] = p.readSizes(r)
+	ix.Sizes = make([]sizes, len(ix.Work.Axes.Names))
+	for r := range ix.Sizes {
+		ix.Sizes[r] = ix.readSizes(r)
 	}
 }
 
 // sortOfferings sorts by price; of equal ones spot comes before on-demand, then the order is by
 // pool, type and zone.
-func (p *Index) sortOfferings() {
-	n := len(p.Offerings)
+func (ix *Index) sortOfferings() {
+	n := len(ix.Offerings)
 	if n == 0 {
 		return
 	}
 	order := make([]dense.Ranked, n)
-	for j := range p.Offerings {
-		order[j] = dense.Ranked{By: max(p.Offerings[j].Price, 0), Item: int32(j)}
+	for j := range ix.Offerings {
+		order[j] = dense.Ranked{By: max(ix.Offerings[j].Price, 0), Item: int32(j)}
 	}
 	dense.SortRanked(order, nil)
 	sorted := make([]Offering, n)
@@ -106,18 +106,18 @@ func (p *Index) sortOfferings() {
 			end++
 		}
 		if end > first+1 {
-			slices.SortFunc(order[first:end], func(a, b dense.Ranked) int { return p.compareOfferings(a.Item, b.Item) })
+			slices.SortFunc(order[first:end], func(a, b dense.Ranked) int { return ix.compareOfferings(a.Item, b.Item) })
 		}
 		for ; first < end; first++ {
-			sorted[first] = p.Offerings[order[first].Item]
+			sorted[first] = ix.Offerings[order[first].Item]
 		}
 	}
-	p.Offerings = sorted
+	ix.Offerings = sorted
 }
 
 // compareOfferings orders offerings of the same price.
-func (p *Index) compareOfferings(a, b int32) int {
-	first, second := &p.Offerings[a], &p.Offerings[b]
+func (ix *Index) compareOfferings(a, b int32) int {
+	first, second := &ix.Offerings[a], &ix.Offerings[b]
 	x, y := first.Source, second.Source
 	if x.CapacityType != y.CapacityType {
 		return strings.Compare(y.CapacityType, x.CapacityType)
@@ -130,16 +130,18 @@ func (p *Index) compareOfferings(a, b int32) int {
 
 // addTier adds the offerings of the pools that have the same weight as the pool first, and gives
 // the position of the first pool that has not.
-func (p *Index) addTier(set dense.Set, first int) int {
+func (ix *Index) addTier(set dense.Set, first int) int {
 	end := first
-	for ; end < len(p.Pools) && p.Pools[end].weight() == p.Pools[first].weight(); end++ {
-		set.Or(p.Pools[end].Offerings)
+	for ; end < len(ix.Pools) && ix.Pools[end].weight() == ix.Pools[first].weight(); end++ {
+		set.Or(ix.Pools[end].Offerings)
 	}
 	return end
 }
 
 // PoolTypeOf is the pool type that an offering buys.
-func (p *Index) PoolTypeOf(column int) *PoolType { return &p.PoolTypes[p.Offerings[column].PoolType] }
+func (ix *Index) PoolTypeOf(column int) *PoolType {
+	return &ix.PoolTypes[ix.Offerings[column].PoolType]
+}
 
 // sizes answers which offerings have at least so much of one resource.
 type sizes struct {
@@ -152,13 +154,13 @@ type sizes struct {
 
 const sizeStep = 64
 
-func (p *Index) readSizes(axis int) sizes {
+func (ix *Index) readSizes(axis int) sizes {
 	// Columns of a pool type have the same amounts, and many pool types too: there are few amounts to
 	// sort.
-	first, next := map[int64]int32{}, make([]int32, len(p.PoolTypes))
+	first, next := map[int64]int32{}, make([]int32, len(ix.PoolTypes))
 	var amounts []int64
-	for i := len(p.PoolTypes) - 1; i >= 0; i-- {
-		amount := p.PoolTypes[i].Free[axis]
+	for i := len(ix.PoolTypes) - 1; i >= 0; i-- {
+		amount := ix.PoolTypes[i].Free[axis]
 		at, ok := first[amount]
 		if !ok {
 			at = -1
@@ -167,16 +169,16 @@ func (p *Index) readSizes(axis int) sizes {
 		next[i], first[amount] = at, int32(i)
 	}
 	slices.Sort(amounts)
-	s := sizes{order: make([]int32, 0, len(p.Offerings)), amounts: make([]int64, 0, len(p.Offerings))}
+	s := sizes{order: make([]int32, 0, len(ix.Offerings)), amounts: make([]int64, 0, len(ix.Offerings))}
 	for _, amount := range amounts {
 		for i := first[amount]; i >= 0; i = next[i] {
-			for _, j := range p.PoolTypes[i].Offerings {
+			for _, j := range ix.PoolTypes[i].Offerings {
 				s.order, s.amounts = append(s.order, int32(j)), append(s.amounts, amount)
 			}
 		}
 	}
-	set := dense.NewSet(len(p.Offerings))
-	s.from = make([]dense.Set, (len(p.Offerings)+sizeStep-1)/sizeStep)
+	set := dense.NewSet(len(ix.Offerings))
+	s.from = make([]dense.Set, (len(ix.Offerings)+sizeStep-1)/sizeStep)
 	memory := make(dense.Set, len(s.from)*len(set))
 	for i := len(s.order) - 1; i >= 0; i-- {
 		set.Add(int(s.order[i]))
@@ -189,8 +191,8 @@ func (p *Index) readSizes(axis int) sizes {
 	return s
 }
 
-// Keep leaves the offerings in the set that have at least so much.
-func (s *sizes) Keep(set dense.Set, least int64) {
+// KeepAtLeast leaves the offerings in the set that have at least so much.
+func (s *sizes) KeepAtLeast(set dense.Set, least int64) {
 	at := sort.Search(len(s.amounts), func(i int) bool { return s.amounts[i] >= least })
 	if at == len(s.amounts) {
 		clear(set)
@@ -203,10 +205,10 @@ func (s *sizes) Keep(set dense.Set, least int64) {
 }
 
 // KeepRoom leaves the offerings in the set whose empty node has room for the need.
-func (p *Index) KeepRoom(set dense.Set, need resource.Vector) {
+func (ix *Index) KeepRoom(set dense.Set, need resource.Vector) {
 	for r, amount := range need {
 		if amount > 0 {
-			p.Sizes[r].Keep(set, amount)
+			ix.Sizes[r].KeepAtLeast(set, amount)
 		}
 	}
 }

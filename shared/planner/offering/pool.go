@@ -49,31 +49,31 @@ func (p *Pool) weight() int32 {
 
 // readPools fills in pools, pool types and offerings. Pools are sorted by weight, heaviest first,
 // then by name.
-func (p *Index) readPools() {
+func (ix *Index) readPools() {
 	classes := map[string]*api.EC2NodeClass{}
-	for i := range p.Work.Snapshot.NodeClasses {
-		classes[p.Work.Snapshot.NodeClasses[i].Name] = &p.Work.Snapshot.NodeClasses[i]
+	for i := range ix.Work.Snapshot.NodeClasses {
+		classes[ix.Work.Snapshot.NodeClasses[i].Name] = &ix.Work.Snapshot.NodeClasses[i]
 	}
-	for i := range p.Work.Snapshot.NodePools {
-		nodePool := &p.Work.Snapshot.NodePools[i]
+	for i := range ix.Work.Snapshot.NodePools {
+		nodePool := &ix.Work.Snapshot.NodePools[i]
 		pool := &Pool{NodePool: nodePool}
-		p.Pools = append(p.Pools, pool)
-		pool.types = p.typesOfPool(nodePool.Name)
+		ix.Pools = append(ix.Pools, pool)
+		pool.types = ix.typesOfPool(nodePool.Name)
 		if pool.Problem = poolProblem(nodePool, classes, pool.types); pool.Problem == "" {
 			pool.Problem = pool.readRequirements()
 		}
 	}
-	slices.SortFunc(p.Pools, func(a, b *Pool) int {
+	slices.SortFunc(ix.Pools, func(a, b *Pool) int {
 		return cmp.Or(-cmp.Compare(a.weight(), b.weight()), strings.Compare(a.Name(), b.Name()))
 	})
-	p.readLimits()
-	daemons := ReadDaemons(p.Work.Snapshot.DaemonSets, p.Work.Axes)
-	for _, pool := range p.Pools {
-		pool.FirstType = len(p.PoolTypes)
+	ix.readLimits()
+	daemons := ReadDaemonSets(ix.Work.Snapshot.DaemonSets, ix.Work.Axes)
+	for _, pool := range ix.Pools {
+		pool.FirstType = len(ix.PoolTypes)
 		if pool.Problem == "" {
-			p.readPoolTypes(pool, daemons)
+			ix.readPoolTypes(pool, daemons)
 		}
-		pool.EndType = len(p.PoolTypes)
+		pool.EndType = len(ix.PoolTypes)
 		if pool.Problem == "" && pool.FirstType == pool.EndType {
 			pool.Problem = pool.explainNoTypes()
 		}

@@ -43,14 +43,14 @@ func IsOfferingKey(key string) bool {
 
 // poolTypeReader adds the pool types of one pool.
 type poolTypeReader struct {
-	p    *Index
-	pool *Pool
-	// daemons are those that may run on the pool's nodes; selective says that some of them run on some
+	index *Index
+	pool  *Pool
+	// daemonSets are those that may run on the pool's nodes; selective says that some of them run on some
 	// nodes only.
-	daemons   []*Daemon
-	selective bool
+	daemonSets []*DaemonSet
+	selective  bool
 	// sums are the daemons that run together, by which of them do.
-	sums map[string]*daemonSum
+	sums map[string]*daemonSetSum
 	// wanted are the pool's requirements, offerings what they ask of offerings. mentioned counts, by
 	// requirement, the types added that mention its key, last has those of the type looked at last.
 	wanted          []scheduling.Requirement
@@ -63,8 +63,8 @@ type poolTypeReader struct {
 	free resource.Vector
 }
 
-// daemonSum is what daemons that run on the same nodes take together.
-type daemonSum struct {
+// daemonSetSum is what daemons that run on the same nodes take together.
+type daemonSetSum struct {
 	// index is from one, in order of the pool types.
 	index    int
 	requests corev1.ResourceList
@@ -73,22 +73,22 @@ type daemonSum struct {
 }
 
 // readPoolTypes adds the pool's types that its requirements allow, with their available offerings.
-func (p *Index) readPoolTypes(pool *Pool, daemons []*Daemon) {
+func (ix *Index) readPoolTypes(pool *Pool, daemons []*DaemonSet) {
 	r := &poolTypeReader{
-		p: p, pool: pool, daemons: daemonsOf(daemons, pool), sums: map[string]*daemonSum{},
+		index: ix, pool: pool, daemonSets: daemonSetsOf(daemons, pool), sums: map[string]*daemonSetSum{},
 		offerings: catalog.ReadOfferingRequirements(pool.Requirements),
-		free:      make(resource.Vector, len(p.Work.Axes.Names)*len(pool.types.all)), plain: true,
+		free:      make(resource.Vector, len(ix.Work.Axes.Names)*len(pool.types.all)), plain: true,
 	}
-	r.selective = slices.ContainsFunc(r.daemons, func(d *Daemon) bool { return !d.runsAnywhere() })
+	r.selective = slices.ContainsFunc(r.daemonSets, func(d *DaemonSet) bool { return !d.runsAnywhere() })
 	for _, requirement := range pool.Requirements {
 		r.wanted = append(r.wanted, requirement)
 	}
 	r.mentioned, r.last = make([]int, len(r.wanted)), make([]int, len(r.wanted))
-	p.PoolTypes = slices.Grow(p.PoolTypes, len(pool.types.all))
+	ix.PoolTypes = slices.Grow(ix.PoolTypes, len(pool.types.all))
 	if len(pool.types.all) > 0 {
-		p.Offerings = slices.Grow(p.Offerings, len(pool.types.all[0].Offerings)*len(pool.types.all))
+		ix.Offerings = slices.Grow(ix.Offerings, len(pool.types.all[0].Offerings)*len(pool.types.all))
 	}
-	all := make([]byte, len(r.daemons))
+	all := make([]byte, len(r.daemonSets))
 	for i := range all {
 		all[i] = 1
 	}
@@ -113,7 +113,7 @@ func (p *Index) readPoolTypes(pool *Pool, daemons []*Daemon) {
 func (r *poolTypeReader) available(typ *catalog.InstanceType, offerings []*catalog.Offering) []*catalog.Offering {
 	for i := range typ.Offerings {
 		offering := &typ.Offerings[i]
-		if offering.Available && r.offerings.Allow(offering) && !r.p.excludes(r.pool, typ, offering) {
+		if offering.Available && r.offerings.Allow(offering) && !r.index.excludes(r.pool, typ, offering) {
 			offerings = append(offerings, offering)
 		}
 	}
@@ -156,9 +156,9 @@ func (r *poolTypeReader) allows(typ *catalog.InstanceType) bool {
 // where the same daemons run the node is the same.
 func (r *poolTypeReader) addSelective(typ *catalog.InstanceType, offerings []*catalog.Offering) {
 	byDaemons := map[string][]*catalog.Offering{}
-	running := make([]byte, len(r.daemons))
+	running := make([]byte, len(r.daemonSets))
 	for _, offering := range offerings {
-		for i, d := range r.daemons {
+		for i, d := range r.daemonSets {
 			running[i] = 0
 			if d.runsOn(r.pool, typ, offering) {
 				running[i] = 1
@@ -173,7 +173,7 @@ func (r *poolTypeReader) addSelective(typ *catalog.InstanceType, offerings []*ca
 
 // add adds a pool type with the daemons that run on its nodes, unless those leave no room.
 func (r *poolTypeReader) add(typ *catalog.InstanceType, offerings []*catalog.Offering, running []byte) {
-	p := r.p
+	p := r.index
 	n := len(p.Work.Axes.Names)
 	if len(r.free) < n {
 		r.free = make(resource.Vector, n*len(r.pool.types.all))
@@ -224,20 +224,20 @@ func position(list *[]string, value string) int16 {
 }
 
 // sum is what the daemons that run take together; nil without any.
-func (r *poolTypeReader) sum(running []byte) *daemonSum {
+func (r *poolTypeReader) sum(running []byte) *daemonSetSum {
 	if !slices.Contains(running, 1) {
 		return nil
 	}
 	if sum, ok := r.sums[string(running)]; ok {
 		return sum
 	}
-	r.p.daemonSums++
-	sum := &daemonSum{
-		index:    r.p.daemonSums,
+	r.index.daemonSetSums++
+	sum := &daemonSetSum{
+		index:    r.index.daemonSetSums,
 		requests: corev1.ResourceList{},
-		need:     make(resource.Vector, len(r.p.Work.Axes.Names)),
+		need:     make(resource.Vector, len(r.index.Work.Axes.Names)),
 	}
-	for i, d := range r.daemons {
+	for i, d := range r.daemonSets {
 		if running[i] == 1 {
 			resource.AddLists(sum.requests, d.requests)
 			sum.need.Add(d.Need, 1)

@@ -4,7 +4,7 @@ import "github.com/whittle-dev/whittle/shared/planner/dense"
 
 // Product are the offerings of a pool that lists of types, zones and capacity types allow together.
 type Product struct {
-	p                           *Index
+	index                       *Index
 	pool                        *Pool
 	types, zones, capacityTypes dense.Set
 }
@@ -12,39 +12,39 @@ type Product struct {
 func NewProduct(p *Index, pool *Pool) *Product {
 	n := (len(p.Offerings) + 63) / 64
 	memory := make(dense.Set, 3*n)
-	return &Product{p: p, pool: pool, types: memory[:n:n], zones: memory[n : 2*n : 2*n], capacityTypes: memory[2*n:]}
+	return &Product{index: p, pool: pool, types: memory[:n:n], zones: memory[n : 2*n : 2*n], capacityTypes: memory[2*n:]}
 }
 
-func (r *Product) Clone() *Product {
-	c := *r
-	c.types, c.zones, c.capacityTypes = r.types.Clone(), r.zones.Clone(), r.capacityTypes.Clone()
+func (p *Product) Clone() *Product {
+	c := *p
+	c.types, c.zones, c.capacityTypes = p.types.Clone(), p.zones.Clone(), p.capacityTypes.Clone()
 	return &c
 }
 
 // Add adds the offering's type, zone and capacity type.
-func (r *Product) Add(j int) {
-	column := &r.p.Offerings[j]
-	if !r.types.Has(j) {
-		r.addType(int(column.PoolType))
+func (p *Product) Add(j int) {
+	column := &p.index.Offerings[j]
+	if !p.types.Has(j) {
+		p.addType(int(column.PoolType))
 	}
-	if !r.zones.Has(j) {
-		r.zones.Or(r.p.Feasibilities.zoned(column.zone))
+	if !p.zones.Has(j) {
+		p.zones.Or(p.index.Feasibilities.zoned(column.zone))
 	}
-	if !r.capacityTypes.Has(j) {
-		r.capacityTypes.Or(r.p.Feasibilities.bought(column.capacityType))
+	if !p.capacityTypes.Has(j) {
+		p.capacityTypes.Or(p.index.Feasibilities.bought(column.capacityType))
 	}
 }
 
 // addType adds the offerings of the pool's types that have the same name as the pool type's.
-func (r *Product) addType(config int) {
-	configs := r.p.PoolTypes
+func (p *Product) addType(config int) {
+	configs := p.index.PoolTypes
 	first := config
 	for first > 0 && configs[first-1].NameID == configs[config].NameID {
 		first--
 	}
 	for i := first; i < len(configs) && configs[i].NameID == configs[config].NameID; i++ {
 		for _, j := range configs[i].Offerings {
-			r.types.Add(j)
+			p.types.Add(j)
 		}
 	}
 }
@@ -79,9 +79,9 @@ func (s *Feasibilities) by(count int, numberOf func(*Offering) int16) []dense.Se
 }
 
 // Within reports whether all offerings that the lists allow are in the set.
-func (r *Product) Within(set dense.Set) bool {
+func (p *Product) Within(set dense.Set) bool {
 	for w := range set {
-		if r.types[w]&r.zones[w]&r.capacityTypes[w]&r.pool.Offerings[w]&^set[w] != 0 {
+		if p.types[w]&p.zones[w]&p.capacityTypes[w]&p.pool.Offerings[w]&^set[w] != 0 {
 			return false
 		}
 	}

@@ -19,15 +19,15 @@ type resolution struct {
 }
 
 // Labels are the requirements; nil without any.
-func (o *ResolvedLabels) Labels() scheduling.Requirements {
-	if o == nil {
+func (l *ResolvedLabels) Labels() scheduling.Requirements {
+	if l == nil {
 		return nil
 	}
-	return o.requirements
+	return l.requirements
 }
 
 // resolved is the one value for both.
-func (p *Index) resolved(before, decides scheduling.Requirements) *ResolvedLabels {
+func (ix *Index) resolved(before, decides scheduling.Requirements) *ResolvedLabels {
 	both := scheduling.Requirements{}
 	both.Merge(before)
 	both.Merge(decides)
@@ -35,44 +35,44 @@ func (p *Index) resolved(before, decides scheduling.Requirements) *ResolvedLabel
 	for _, name := range both.Keys() {
 		key = workload.AppendRequirement(key, both[name])
 	}
-	if same, ok := p.resolvedByKey[string(key)]; ok {
+	if same, ok := ix.resolvedByKey[string(key)]; ok {
 		return same
 	}
-	if p.resolvedByKey == nil {
-		p.resolvedByKey = map[string]*ResolvedLabels{}
+	if ix.resolvedByKey == nil {
+		ix.resolvedByKey = map[string]*ResolvedLabels{}
 	}
 	made := &ResolvedLabels{requirements: both}
-	p.resolvedByKey[string(key)] = made
+	ix.resolvedByKey[string(key)] = made
 	return made
 }
 
 // Resolve is what is decided of the open labels of the node's pool once a unit of the class is on
 // it, and false if that leaves no value for a label. It is worked out once for all nodes.
-func (p *Index) Resolve(before *ResolvedLabels, j int, c *Feasibility) (*ResolvedLabels, bool) {
+func (ix *Index) Resolve(before *ResolvedLabels, j int, c *Feasibility) (*ResolvedLabels, bool) {
 	if c.Resolves == nil {
 		return before, true
 	}
-	pool := p.PoolTypeOf(j).Pool
+	pool := ix.PoolTypeOf(j).Pool
 	decides := c.Resolves[pool]
 	if decides == nil {
 		return before, true
 	}
 	of := resolution{before: before, class: c.LabelFeasibility, pool: pool}
-	after, known := p.resolutions[of]
+	after, known := ix.resolutions[of]
 	if !known {
-		if Intersect(before.Labels(), decides) {
-			after = p.resolved(before.Labels(), decides)
+		if Compatible(before.Labels(), decides) {
+			after = ix.resolved(before.Labels(), decides)
 		}
-		if p.resolutions == nil {
-			p.resolutions = map[resolution]*ResolvedLabels{}
+		if ix.resolutions == nil {
+			ix.resolutions = map[resolution]*ResolvedLabels{}
 		}
-		p.resolutions[of] = after
+		ix.resolutions[of] = after
 	}
 	return after, after != nil
 }
 
-// Intersect reports whether both leave a value for each label.
-func Intersect(a, b scheduling.Requirements) bool {
+// Compatible reports whether both leave a value for each label.
+func Compatible(a, b scheduling.Requirements) bool {
 	for key, r := range b {
 		if have, ok := a[key]; ok && have.Intersection(r).Empty() {
 			return false

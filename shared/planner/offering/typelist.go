@@ -25,14 +25,14 @@ type labelFacts struct {
 }
 
 // typesOfPool are the pool's instance types, by name whatever order the snapshot has them in.
-func (p *Index) typesOfPool(name string) *typeList {
-	if list, ok := p.types[name]; ok {
+func (ix *Index) typesOfPool(name string) *typeList {
+	if list, ok := ix.types[name]; ok {
 		return list
 	}
-	source := p.Work.Snapshot.InstanceTypes[name]
-	for _, list := range p.types {
+	source := ix.Work.Snapshot.InstanceTypes[name]
+	for _, list := range ix.types {
 		if len(source) > 0 && len(list.source) == len(source) && &list.source[0] == &source[0] {
-			p.types[name] = list
+			ix.types[name] = list
 			return list
 		}
 	}
@@ -43,7 +43,7 @@ func (p *Index) typesOfPool(name string) *typeList {
 	if !slices.IsSortedFunc(list.all, compareTypes) {
 		slices.SortStableFunc(list.all, compareTypes)
 	}
-	p.types[name] = list
+	ix.types[name] = list
 	return list
 }
 

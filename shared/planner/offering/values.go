@@ -13,13 +13,13 @@ import (
 
 // ValueOn is the value of a custom label that the node gets where it is asked for one: one that its
 // offering has, else any that is asked for. It is false where none need be, or none is found.
-func (p *Index) ValueOn(j int, r scheduling.Requirement) (string, bool) {
+func (ix *Index) ValueOn(j int, r scheduling.Requirement) (string, bool) {
 	if r.AllowsAbsent() {
 		return "", false
 	}
-	column := &p.Offerings[j]
+	column := &ix.Offerings[j]
 	for _, own := range [...]scheduling.Requirements{column.Source.Requirements,
-		p.PoolTypes[column.PoolType].Type.Requirements} {
+		ix.PoolTypes[column.PoolType].Type.Requirements} {
 		if have, ok := own[r.Key()]; ok {
 			r = r.Intersection(have)
 		}
@@ -29,7 +29,7 @@ func (p *Index) ValueOn(j int, r scheduling.Requirement) (string, bool) {
 
 // MeetsMinValues reports whether the offerings' types offer as many values of each key as the pool
 // demands. It looks at no more offerings than it takes.
-func (p *Index) MeetsMinValues(pool *Pool, columns iter.Seq[int]) bool {
+func (ix *Index) MeetsMinValues(pool *Pool, columns iter.Seq[int]) bool {
 	if len(pool.MinValues) == 0 {
 		return true
 	}
@@ -43,7 +43,7 @@ func (p *Index) MeetsMinValues(pool *Pool, columns iter.Seq[int]) bool {
 			if values[key] == nil {
 				values[key] = map[string]bool{}
 			}
-			for _, value := range p.ValuesOf(pool, j, key) {
+			for _, value := range ix.ValuesOf(pool, j, key) {
 				values[key][value] = true
 			}
 			if len(values[key]) >= least {
@@ -58,18 +58,18 @@ func (p *Index) MeetsMinValues(pool *Pool, columns iter.Seq[int]) bool {
 }
 
 // ValuesOf are the values that a node of the offering's may have of a label.
-func (p *Index) ValuesOf(pool *Pool, j int, key string) []string {
-	switch column := p.Offerings[j]; key {
+func (ix *Index) ValuesOf(pool *Pool, j int, key string) []string {
+	switch column := ix.Offerings[j]; key {
 	case corev1.LabelTopologyZone:
-		return p.Feasibilities.valueList(column.Source.Zone)
+		return ix.Feasibilities.valueList(column.Source.Zone)
 	case api.LabelTopologyZoneID:
-		return p.Feasibilities.valueList(column.Source.ZoneID)
+		return ix.Feasibilities.valueList(column.Source.ZoneID)
 	case api.CapacityTypeLabelKey:
-		return p.Feasibilities.valueList(column.Source.CapacityType)
+		return ix.Feasibilities.valueList(column.Source.CapacityType)
 	default:
 		have, ok := column.Source.Requirements[key]
 		if !ok {
-			have, ok = p.PoolTypes[column.PoolType].Type.Requirements[key]
+			have, ok = ix.PoolTypes[column.PoolType].Type.Requirements[key]
 		}
 		if own, demanded := pool.Requirements[key]; ok && demanded {
 			have = have.Intersection(own)
@@ -82,7 +82,7 @@ func (p *Index) ValuesOf(pool *Pool, j int, key string) []string {
 		}
 		// The claim will resolve the label to some value.
 		value, _ := AnyValue(have)
-		return p.Feasibilities.valueList(value)
+		return ix.Feasibilities.valueList(value)
 	}
 }
 

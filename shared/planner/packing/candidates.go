@@ -104,7 +104,7 @@ func (k *packer) readCandidates(dual *bound.Dual, waiting []int32) {
 				p.Offers.Reserved.Has(c.Offering), exotic: p.Offers.Exotic.Has(c.Offering),
 		}
 		pool := p.Offers.PoolTypeOf(c.Offering).Pool
-		k.columns[i].plain = len(pool.MinValues) == 0 && len(p.Offers.Feasibilities.KeysOf(pool).Custom) == 0
+		k.columns[i].plain = len(pool.MinValues) == 0 && len(p.Offers.Feasibilities.CustomKeys(pool)) == 0
 		weights = weights[len(p.Work.Axes.Names):]
 		for a, r := range dual.Axes {
 			k.columns[i].weights[r] = c.Weights[a] / dual.Scale[a] * more
@@ -263,7 +263,7 @@ func (k *packer) plentiful(c *candidate, list *candidates) bool {
 	types := &list.types[c.position]
 	if *types == 0 {
 		p := k.p
-		set := p.Offers.Feasibilities.Scratch
+		set := p.Offers.Feasibilities.ScratchSet
 		copy(set, list.class.Offerings)
 		set.And(p.Offers.PoolTypeOf(c.column).Pool.Offerings)
 		set.Without(p.Offers.Exotic)

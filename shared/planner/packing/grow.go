@@ -65,7 +65,7 @@ func (k *packer) refill(column int, old *placement.PlannedNode, waiting []int32)
 			}
 		}
 	}
-	if !more || !p.Acceptable(n) {
+	if !more || !p.CanMeetMinValues(n) {
 		return nil
 	}
 	return n.Clone()

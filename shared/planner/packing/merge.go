@@ -21,7 +21,7 @@ const (
 // which is the best only because nothing is left over.
 func (k *packer) merged(ranked []rankedNode, chosen []int) *placement.PlannedNode {
 	p := k.p
-	set := p.Offers.Feasibilities.Scratch
+	set := p.Offers.Feasibilities.ScratchSet
 	copy(set, k.tier)
 	cost := 0.0
 	sum := make(resource.Vector, len(p.Work.Axes.Names))
@@ -84,7 +84,7 @@ func (k *packer) holding(column int, ranked []rankedNode, chosen []int) *placeme
 			p.Place(n, d, f.Count)
 		}
 	}
-	if !p.Acceptable(n) {
+	if !p.CanMeetMinValues(n) {
 		return nil
 	}
 	return n.Clone()

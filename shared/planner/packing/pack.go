@@ -106,7 +106,7 @@ const (
 // what they have and may get more, then on further ones, from the heaviest pools first. It gives
 // all planned nodes, those it was given first, and lowers the demands' waiting.
 func Pack(p *placement.State, planned []*placement.PlannedNode) ([]*placement.PlannedNode, *bound.Dual) {
-	p.FinishDemands()
+	p.PrepareDemands()
 	k := &packer{
 		p:       p,
 		Ledger:  p.NewLedger(planned),
@@ -116,7 +116,7 @@ func Pack(p *placement.State, planned []*placement.PlannedNode) ([]*placement.Pl
 		best:    &placement.PlannedNode{},
 	}
 	for _, n := range planned {
-		p.CountHosts(n)
+		p.RefreshHostCounts(n)
 	}
 	for i, d := range p.Demands {
 		k.left[i] = d.Waiting
@@ -247,7 +247,7 @@ func (k *packer) readGroups(waiting []int32) {
 	}
 	var last kind
 	for n, i := range waiting {
-		of := kind{k.p.Demands[i].Feasibility, k.p.Demands[i].Repulsion}
+		of := kind{k.p.Demands[i].Feasibility, k.p.Demands[i].HostConstraintsID}
 		if n > 0 && of == last {
 			k.group[i] = k.group[waiting[n-1]]
 			continue
@@ -366,7 +366,7 @@ func (k *packer) choose(pl *queue, leader int, how order) *placement.PlannedNode
 	var best *candidate
 	var ofScale [candidateScales]int
 	tries := k.tries
-	if d.Repulsion == 0 {
+	if d.HostConstraintsID == 0 {
 		tries = k.plainTries
 	}
 	for at := 0; ; at++ {
@@ -412,7 +412,7 @@ func (k *packer) choose(pl *queue, leader int, how order) *placement.PlannedNode
 			if k.many && !c.scarce {
 				price = k.smallest(n, c).price
 			} else if j := k.cheapestAlternative(n); j != n.Offering {
-				p.MoveTo(n, j)
+				p.ChangeOffering(n, j)
 				price = k.price(j)
 			}
 		}
@@ -438,7 +438,7 @@ func (k *packer) choose(pl *queue, leader int, how order) *placement.PlannedNode
 			j = k.cheapestAlternative(k.best)
 		}
 		if j != k.best.Offering {
-			p.MoveTo(k.best, j)
+			p.ChangeOffering(k.best, j)
 		}
 	}
 	return k.best
@@ -516,10 +516,10 @@ func (k *packer) cheapestAlternative(n *placement.PlannedNode) int {
 func (k *packer) flexible(n *placement.PlannedNode) {
 	p := k.p
 	pool := p.Offers.PoolTypeOf(n.Offering).Pool
-	if len(pool.MinValues) == 0 || p.Offers.BestEffort() {
+	if len(pool.MinValues) == 0 || p.Offers.BestEffortMinValues() {
 		return
 	}
-	for len(n.Fills) > 0 && !p.Acceptable(n) {
+	for len(n.Fills) > 0 && !p.CanMeetMinValues(n) {
 		fills := slices.Clone(n.Fills)
 		k.unfill(n)
 		p.Reset(n, n.Offering)
@@ -548,7 +548,7 @@ func (k *packer) fillPlanned(pl *queue) {
 	for at, n := range k.nodes {
 		changed := n.Clone()
 		k.fill(pl, changed, nil, orderBalanced, true, anything)
-		if p.AcceptableAmong(k.nodes, changed, n) {
+		if p.CanMeetMinValuesAmong(k.nodes, changed, n) {
 			*k.nodes[at] = *changed
 		} else {
 			k.unfill(changed)

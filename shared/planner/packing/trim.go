@@ -18,10 +18,10 @@ func (k *packer) trim(first int) {
 			continue
 		}
 		if left[pool] == nil {
-			left[pool] = pool.Left()
+			left[pool] = pool.LimitsLeft()
 		}
 		_, most := p.NeededForMinValues(n)
-		if at >= first && (most == nil || !placement.WithinLeft(most, left[pool])) {
+		if at >= first && (most == nil || !placement.WithinLimits(most, left[pool])) {
 			k.unfill(n)
 			k.Take(n.Offering, -1)
 			continue

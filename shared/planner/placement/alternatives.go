@@ -11,7 +11,7 @@ import (
 // left. It is memory that the next call uses again.
 func (p *State) AlternativesFor(n *PlannedNode) dense.Set {
 	pool := p.Offers.PoolTypeOf(n.Offering).Pool
-	set := p.Offers.Feasibilities.StandIns
+	set := p.alternatives
 	copy(set, pool.Offerings)
 	var last *offering.Feasibility
 	for _, f := range n.Fills {
@@ -26,10 +26,10 @@ func (p *State) AlternativesFor(n *PlannedNode) dense.Set {
 	free := p.Offers.PoolTypeOf(n.Offering).Free
 	for r := range free {
 		if used := free[r] - n.Free[r]; used > 0 {
-			p.Offers.Sizes[r].Keep(set, used)
+			p.Offers.Sizes[r].KeepAtLeast(set, used)
 		}
 	}
-	if keys := p.Offers.Feasibilities.KeysOf(pool).Custom; len(keys) > 0 {
+	if keys := p.Offers.Feasibilities.CustomKeys(pool); len(keys) > 0 {
 		asked := p.LabelsOf(n)
 		for _, key := range keys {
 			if r, ok := asked[key]; ok {
@@ -65,15 +65,15 @@ func (p *State) LabelsOf(n *PlannedNode) scheduling.Requirements {
 	return requirements
 }
 
-// closed drops those of the offerings that would let in, by the lists of types, zones and capacity
+// expressible drops those of the offerings that would let in, by the lists of types, zones and capacity
 // types that a claim's requirements are, another offering which cannot hold what is on the node: a
 // type is allowed in one zone and another type in another, and each in the other's.
-func (p *State) closed(n *PlannedNode, columns []int) []int {
-	return p.ClosedWithin(n, columns, p.AlternativesFor(n).Clone())
+func (p *State) expressible(n *PlannedNode, columns []int) []int {
+	return p.ExpressibleWithin(n, columns, p.AlternativesFor(n).Clone())
 }
 
-// ClosedWithin is closed for the offerings that can hold what is on the node.
-func (p *State) ClosedWithin(n *PlannedNode, columns []int, fits dense.Set) []int {
+// ExpressibleWithin is closed for the offerings that can hold what is on the node.
+func (p *State) ExpressibleWithin(n *PlannedNode, columns []int, fits dense.Set) []int {
 	pool := p.Offers.PoolTypeOf(n.Offering).Pool
 	union := offering.NewProduct(p.Offers, pool)
 	for _, j := range columns {

@@ -45,9 +45,9 @@ type Demand struct {
 	Conflicts dense.Set
 	// HostRules bound what else may be on its node, by spreads over hosts; nil without such.
 	HostRules *HostRules
-	// Repulsion numbers what the demand asks of a node by conflicts and rules, zero for nothing:
+	// HostConstraintsID numbers what the demand asks of a node by conflicts and rules, zero for nothing:
 	// demands of which it is equal are kept from a node together.
-	Repulsion int
+	HostConstraintsID int
 	// Slots are what a unit takes of that of which a node has only so much for constraints over hosts:
 	// see bound.go.
 	Slots []Slot
@@ -81,9 +81,9 @@ func (p *State) Holds(column int, d *Demand) bool {
 	return d.Feasibility.Offerings.Has(column) && p.Offers.PoolTypeOf(column).Free.Fits(d.Need)
 }
 
-// CountHosts brings a node up to date that was planned before further demands were read, whose
+// RefreshHostCounts brings a node up to date that was planned before further demands were read, whose
 // constraints may speak of what is on it.
-func (p *State) CountHosts(n *PlannedNode) {
+func (p *State) RefreshHostCounts(n *PlannedNode) {
 	if n.generation == p.generation {
 		return
 	}
@@ -96,10 +96,10 @@ func (p *State) CountHosts(n *PlannedNode) {
 	}
 }
 
-// FinishDemands fills in what follows from the demands' pods for those that were added since it was
+// PrepareDemands fills in what follows from the demands' pods for those that were added since it was
 // last called.
-func (p *State) FinishDemands() {
-	if p.DemandsRead == len(p.Demands) {
+func (p *State) PrepareDemands() {
+	if p.demandsPrepared == len(p.Demands) {
 		return
 	}
 	for _, d := range p.Demands {
@@ -110,12 +110,12 @@ func (p *State) FinishDemands() {
 	p.readConflicts()
 }
 
-// Measured reports whether other pods can make the demand's places wrong.
-func (d *Demand) Measured() bool {
+// DependsOnOtherPods reports whether other pods can make the demand's places wrong.
+func (d *Demand) DependsOnOtherPods() bool {
 	return len(d.Group.Topology.Affinity)+len(d.Group.Topology.Spread)+len(d.Follows) > 0
 }
 
 type Slot struct {
-	Group int
-	Part  float64
+	Limit int
+	Share float64
 }

@@ -51,7 +51,7 @@ type ExistingNode struct {
 // readExisting fills in the nodes that can take pods: initialised ones first, then by rank and
 // name.
 func (p *State) readExisting() {
-	daemons := offering.ReadDaemons(p.Work.Snapshot.DaemonSets, p.Work.Axes)
+	daemons := offering.ReadDaemonSets(p.Work.Snapshot.DaemonSets, p.Work.Axes)
 	for i := range p.Work.Snapshot.Nodes {
 		if node := &p.Work.Snapshot.Nodes[i]; !node.ClosedToPods() {
 			e := p.readNode(node, daemons)
@@ -70,7 +70,7 @@ func (p *State) readExisting() {
 	})
 }
 
-func (p *State) readNode(node *plan.Node, daemons []*offering.Daemon) *ExistingNode {
+func (p *State) readNode(node *plan.Node, daemons []*offering.DaemonSet) *ExistingNode {
 	e := &ExistingNode{Node: node, initialized: node.Initialized()}
 	var allocatable corev1.ResourceList
 	if e.initialized {
@@ -108,7 +108,7 @@ func (p *State) readStarting(e *ExistingNode) corev1.ResourceList {
 		e.have = requirements
 	}
 	plan.OverrideLabels(e.have, claim.Labels)
-	e.types = p.Offers.TypesOf(claim)
+	e.types = p.Offers.ClaimTypes(claim)
 	allocatable := p.Offers.ClaimAllocatable(claim, e.types)
 	if node == nil {
 		return allocatable
@@ -422,8 +422,8 @@ func (p *State) Nominate() []plan.Nomination {
 }
 
 // missingOn are the daemons that will run on an existing node and do not yet.
-func missingOn(daemons []*offering.Daemon, e *ExistingNode) []*offering.Daemon {
-	var missing []*offering.Daemon
+func missingOn(daemons []*offering.DaemonSet, e *ExistingNode) []*offering.DaemonSet {
+	var missing []*offering.DaemonSet
 	for _, d := range daemons {
 		if !scheduling.ToleratesAll(e.Taints, d.Tolerations) || !slices.ContainsFunc(d.Alternatives, e.MayMeet) {
 			continue

@@ -32,20 +32,20 @@ type hostReader struct {
 	// selected pods are those of the distinct constraints, by text; anti marks those of anti-affinity,
 	// spread those of spreads. A constraint that is only preferred binds demands up to the round of
 	// those that have it: until is that round.
-	peers        []*workload.PodSelector
+	selectors    []*workload.PodSelector
 	until        []int
 	byText       map[string]int
 	anti, spread []bool
 	keys         []string
-	// looks are the demands' pods as constraints see them: for each distinct one the constraints that
+	// views are the demands' pods as constraints see them: for each distinct one the constraints that
 	// it matches.
-	looks map[string]*look
+	views map[string]*podView
 	// ofAnti and ofSpread are, by demand, the numbers of its constraints.
 	ofAnti, ofSpread [][]int
 	scratch          []byte
 }
 
-type look struct {
+type podView struct {
 	index   int
 	matched []int
 	demands []int
@@ -54,11 +54,11 @@ type look struct {
 // readConflicts fills in what constraints over hosts, and host ports, mean for the demands: which
 // cannot share a node, and whose spreads count whom.
 func (p *State) readConflicts() {
-	r := &hostReader{p: p, byText: map[string]int{}, looks: map[string]*look{}}
+	r := &hostReader{p: p, byText: map[string]int{}, views: map[string]*podView{}}
 	r.ofAnti, r.ofSpread = make([][]int, len(p.Demands)), make([][]int, len(p.Demands))
 	ports := false
 	for n, d := range p.Demands {
-		d.Conflicts, d.HostRules, d.Repulsion, d.Slots = nil, nil, 0, nil
+		d.Conflicts, d.HostRules, d.HostConstraintsID, d.Slots = nil, nil, 0, nil
 		ports = ports || len(d.Group.Ports) > 0
 		for i := range d.Hosts.AntiAffinity {
 			until := math.MaxInt
@@ -75,17 +75,17 @@ func (p *State) readConflicts() {
 			r.ofSpread[n] = append(r.ofSpread[n], c)
 		}
 	}
-	p.DemandsRead = len(p.Demands)
+	p.demandsPrepared = len(p.Demands)
 	p.generation++
-	if len(r.peers) == 0 && !ports {
+	if len(r.selectors) == 0 && !ports {
 		return
 	}
 	r.readKeys()
-	looks := make([]*look, len(p.Demands))
+	looks := make([]*podView, len(p.Demands))
 	for i, d := range p.Demands {
-		looks[i] = r.look(d)
+		looks[i] = r.view(d)
 	}
-	numbers := r.readRepulsion(looks)
+	numbers := r.readConflictSets(looks)
 	r.readRules(looks)
 	r.readSlots(numbers)
 }
@@ -97,9 +97,9 @@ func (r *hostReader) add(peers *workload.PodSelector, until int) int {
 	}
 	i, ok := r.byText[text]
 	if !ok {
-		i = len(r.peers)
+		i = len(r.selectors)
 		r.byText[text] = i
-		r.peers, r.until = append(r.peers, peers), append(r.until, until)
+		r.selectors, r.until = append(r.selectors, peers), append(r.until, until)
 		r.anti, r.spread = append(r.anti, false), append(r.spread, false)
 	}
 	return i
@@ -107,7 +107,7 @@ func (r *hostReader) add(peers *workload.PodSelector, until int) int {
 
 func (r *hostReader) readKeys() {
 	keys := map[string]bool{}
-	for _, peers := range r.peers {
+	for _, peers := range r.selectors {
 		requirements, _ := peers.Selector.Requirements()
 		for i := range requirements {
 			keys[requirements[i].Key()] = true
@@ -116,8 +116,8 @@ func (r *hostReader) readKeys() {
 	r.keys = dense.SortedKeys(keys)
 }
 
-// look is what constraints see of the demand's pods.
-func (r *hostReader) look(d *Demand) *look {
+// view is what constraints see of the demand's pods.
+func (r *hostReader) view(d *Demand) *podView {
 	pod := d.Group.Pod()
 	r.scratch = dense.AppendText(r.scratch[:0], pod.Namespace)
 	for _, key := range r.keys {
@@ -127,24 +127,24 @@ func (r *hostReader) look(d *Demand) *look {
 			r.scratch = append(r.scratch, 0)
 		}
 	}
-	l, ok := r.looks[string(r.scratch)]
+	l, ok := r.views[string(r.scratch)]
 	if !ok {
-		l = &look{index: len(r.looks)}
-		for i, peers := range r.peers {
+		l = &podView{index: len(r.views)}
+		for i, peers := range r.selectors {
 			if peers.Matches(pod) {
 				l.matched = append(l.matched, i)
 			}
 		}
-		r.looks[string(r.scratch)] = l
+		r.views[string(r.scratch)] = l
 	}
 	l.demands = append(l.demands, d.Index)
 	return l
 }
 
-// readRepulsion fills in the conflicts. A demand's set follows from its anti-affinity, its look and
+// readConflictSets fills in the conflicts. A demand's set follows from its anti-affinity, its look and
 // its ports, and is made once for all that have these in common. It gives the sets' numbers by
 // demand.
-func (r *hostReader) readRepulsion(looks []*look) []int {
+func (r *hostReader) readConflictSets(looks []*podView) []int {
 	p := r.p
 	by := r.readSubjects(looks)
 	type numbered struct {
@@ -183,11 +183,11 @@ type hostSubjects struct {
 	ported          map[workload.HostPort]dense.Set
 }
 
-func (r *hostReader) readSubjects(looks []*look) *hostSubjects {
+func (r *hostReader) readSubjects(looks []*podView) *hostSubjects {
 	p := r.p
-	matched := make([]dense.Set, len(r.peers))
-	having := make([]dense.Set, len(r.peers))
-	for i := range r.peers {
+	matched := make([]dense.Set, len(r.selectors))
+	having := make([]dense.Set, len(r.selectors))
+	for i := range r.selectors {
 		matched[i], having[i] = dense.NewSet(len(p.Demands)), dense.NewSet(len(p.Demands))
 	}
 	ported := map[workload.HostPort]dense.Set{}
@@ -211,7 +211,7 @@ func (r *hostReader) readSubjects(looks []*look) *hostSubjects {
 }
 
 // conflictsOf are the demands whose units cannot share a node with those of demand i.
-func (r *hostReader) conflictsOf(i int, d *Demand, l *look, by *hostSubjects) dense.Set {
+func (r *hostReader) conflictsOf(i int, d *Demand, l *podView, by *hostSubjects) dense.Set {
 	set := dense.NewSet(len(r.p.Demands))
 	for _, c := range r.ofAnti[i] {
 		set.Or(by.matched[c])
@@ -230,7 +230,7 @@ func (r *hostReader) conflictsOf(i int, d *Demand, l *look, by *hostSubjects) de
 }
 
 // readRules fills in what spreads over hosts count.
-func (r *hostReader) readRules(looks []*look) {
+func (r *hostReader) readRules(looks []*podView) {
 	if !slices.Contains(r.spread, true) {
 		return
 	}
@@ -275,7 +275,7 @@ func (r *hostReader) readSlots(numbers []int) {
 	for i, d := range r.p.Demands {
 		key := binary.AppendUvarint(r.scratch[:0], uint64(numbers[i]))
 		if d.Conflicts != nil && d.Conflicts.Has(i) {
-			d.Slots = append(d.Slots, Slot{Group: numbers[i], Part: 1})
+			d.Slots = append(d.Slots, Slot{Limit: numbers[i], Share: 1})
 		}
 		if d.HostRules != nil {
 			for _, limit := range d.HostRules.limits {
@@ -291,7 +291,7 @@ func (r *hostReader) readSlots(numbers []int) {
 				if groups[b] == 0 {
 					groups[b] = -1 - len(groups)
 				}
-				d.Slots = append(d.Slots, Slot{Group: groups[b], Part: float64(d.PodsPerUnit()) / float64(max(limit.most, 1))})
+				d.Slots = append(d.Slots, Slot{Limit: groups[b], Share: float64(d.PodsPerUnit()) / float64(max(limit.most, 1))})
 			}
 		}
 		r.scratch = key
@@ -301,6 +301,6 @@ func (r *hostReader) readSlots(numbers []int) {
 		if repulsions[string(key)] == 0 {
 			repulsions[string(key)] = len(repulsions) + 1
 		}
-		d.Repulsion = repulsions[string(key)]
+		d.HostConstraintsID = repulsions[string(key)]
 	}
 }

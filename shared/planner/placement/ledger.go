@@ -18,7 +18,7 @@ func (p *State) NewLedger(planned []*PlannedNode) *Ledger {
 	}
 	for _, pool := range p.Offers.Pools {
 		if len(pool.Limits) > 0 {
-			l.Limits[pool] = pool.Left()
+			l.Limits[pool] = pool.LimitsLeft()
 		}
 	}
 	for i := range l.reserved {

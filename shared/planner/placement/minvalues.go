@@ -40,7 +40,7 @@ func (p *State) NeededForMinValues(n *PlannedNode) ([]int, []int64) {
 			continue
 		}
 		slices.Sort(list)
-		if kept := p.closed(n, list); p.Offers.MeetsMinValues(pool, slices.Values(kept)) {
+		if kept := p.expressible(n, list); p.Offers.MeetsMinValues(pool, slices.Values(kept)) {
 			return kept, p.mostLimitUse(n.Offering, kept)
 		}
 	}
@@ -75,25 +75,25 @@ func (p *State) mostLimitUse(own int, offerings []int) []int64 {
 	return most
 }
 
-// Acceptable reports whether enough instance types could replace the node to meet the pool's
+// CanMeetMinValues reports whether enough instance types could replace the node to meet the pool's
 // minValues, within its limits.
-func (p *State) Acceptable(n *PlannedNode) bool {
+func (p *State) CanMeetMinValues(n *PlannedNode) bool {
 	pool := p.Offers.PoolTypeOf(n.Offering).Pool
 	if !p.Offers.StrictMinValues(pool) {
 		return true
 	}
 	columns, most := p.NeededForMinValues(n)
-	return columns != nil && WithinLeft(most, pool.Left())
+	return columns != nil && WithinLimits(most, pool.LimitsLeft())
 }
 
-// AcceptableAmong reports whether the node is acceptable beside the others, in the place of one of
+// CanMeetMinValuesAmong reports whether the node is acceptable beside the others, in the place of one of
 // them if instead is not nil.
-func (p *State) AcceptableAmong(others []*PlannedNode, n, instead *PlannedNode) bool {
+func (p *State) CanMeetMinValuesAmong(others []*PlannedNode, n, instead *PlannedNode) bool {
 	pool := p.Offers.PoolTypeOf(n.Offering).Pool
-	if !p.Acceptable(n) || !p.Offers.StrictMinValues(pool) || len(pool.Limits) == 0 {
-		return p.Acceptable(n)
+	if !p.CanMeetMinValues(n) || !p.Offers.StrictMinValues(pool) || len(pool.Limits) == 0 {
+		return p.CanMeetMinValues(n)
 	}
-	left := pool.Left()
+	left := pool.LimitsLeft()
 	for _, other := range append([]*PlannedNode{n}, others...) {
 		if other == instead || p.Offers.PoolTypeOf(other.Offering).Pool != pool {
 			continue
@@ -104,11 +104,11 @@ func (p *State) AcceptableAmong(others []*PlannedNode, n, instead *PlannedNode) 
 			}
 		}
 	}
-	return WithinLeft(nil, left)
+	return WithinLimits(nil, left)
 }
 
-// WithinLeft reports whether no more is used of any limit than is left, and none is exceeded.
-func WithinLeft(use, left []int64) bool {
+// WithinLimits reports whether no more is used of any limit than is left, and none is exceeded.
+func WithinLimits(use, left []int64) bool {
 	for i := range left {
 		if left[i] < 0 || use != nil && use[i] > left[i] {
 			return false

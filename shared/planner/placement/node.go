@@ -104,8 +104,8 @@ func (p *State) Place(n *PlannedNode, d *Demand, count int) {
 	}
 }
 
-// MoveTo puts what is on the node on an empty one of another offering that can hold it.
-func (p *State) MoveTo(n *PlannedNode, column int) {
+// ChangeOffering puts what is on the node on an empty one of another offering that can hold it.
+func (p *State) ChangeOffering(n *PlannedNode, column int) {
 	free := p.Offers.PoolTypeOf(column).Free
 	for r, amount := range p.Offers.PoolTypeOf(n.Offering).Free {
 		n.Free[r] = free[r] - (amount - n.Free[r])
@@ -143,8 +143,8 @@ type groupCount struct {
 	count int32
 }
 
-// Refilled is a planned node with just these fills.
-func (p *State) Refilled(column int, fills []Fill) *PlannedNode {
+// NodeWith is a planned node with just these fills.
+func (p *State) NodeWith(column int, fills []Fill) *PlannedNode {
 	n := p.NewNode(column)
 	for _, f := range fills {
 		p.Place(n, p.Demands[f.Demand], f.Count)
@@ -152,9 +152,9 @@ func (p *State) Refilled(column int, fills []Fill) *PlannedNode {
 	return n
 }
 
-// Followed reports whether a planned node has one of each of the selected pods that the demand has
+// HasFollowedPods reports whether a planned node has one of each of the selected pods that the demand has
 // to follow.
-func (p *State) Followed(n *PlannedNode, d *Demand) bool {
+func (p *State) HasFollowedPods(n *PlannedNode, d *Demand) bool {
 	for _, peers := range d.Follows {
 		if !slices.ContainsFunc(
 			n.Fills,

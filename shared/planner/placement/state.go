@@ -26,19 +26,24 @@ type State struct {
 	Round int
 	// Planned are the new nodes so far.
 	Planned []*PlannedNode
-	// DemandsRead is how many demands readDemands has seen, generation how often it has seen more.
-	DemandsRead, generation int
+	// demandsPrepared is how many demands readDemands has seen, generation how often it has seen more.
+	demandsPrepared, generation int
 	// Leftovers are the pods that this round of placing could not place.
 	Leftovers []Leftover
 	// plannedValues remembers plannedValues, and settled the values of custom labels that claims
 	// settle on, as long as the planned nodes stay as they are.
 	plannedValues map[string][]string
 	settled       map[nodeKey]string
+	// alternatives is memory for AlternativesFor.
+	alternatives dense.Set
 }
 
 // New reads the existing nodes.
 func New(work *workload.Workload, offers *offering.Index) *State {
-	p := &State{Work: work, Offers: offers, plannedValues: map[string][]string{}, settled: map[nodeKey]string{}}
+	p := &State{
+		Work: work, Offers: offers, plannedValues: map[string][]string{}, settled: map[nodeKey]string{},
+		alternatives: dense.NewSet(len(offers.Offerings)),
+	}
 	p.readExisting()
 	p.readNominated()
 	return p
@@ -59,8 +64,8 @@ type Leftover struct {
 	Demand *Demand
 }
 
-// Leave notes that pods of a pod group stay without a place.
-func (p *State) Leave(s *workload.Group, pods []*corev1.Pod, reason string) {
+// AddLeftover notes that pods of a pod group stay without a place.
+func (p *State) AddLeftover(s *workload.Group, pods []*corev1.Pod, reason string) {
 	if len(pods) > 0 {
 		p.Leftovers = append(p.Leftovers, Leftover{Group: s, Pods: pods, Reason: reason})
 	}
@@ -157,4 +162,10 @@ func (p *State) NewDemand() *Demand {
 	d := &p.demandMemory[0]
 	p.demandMemory = p.demandMemory[1:]
 	return d
+}
+
+// DropDemand takes back the demand that was added last. None of its units may have a place.
+func (p *State) DropDemand(d *Demand) {
+	p.Demands = p.Demands[:d.Index]
+	p.demandsPrepared = -1 // The next demand gets the same index.
 }

@@ -24,7 +24,7 @@ func (r *Repairer) choices(g *workload.Group, unit []*corev1.Pod) []topology.Par
 		}
 	}
 	parts := []topology.Part{whole}
-	if r.offers.Feasibilities.FollowsOne(g, whole.Alternatives) {
+	if r.offers.Feasibilities.FollowsOneAlternative(g, whole.Alternatives) {
 		// The alternative that costs least may have no place left, so each one is a choice too.
 		for i := range whole.Alternatives.Len() {
 			one := whole

@@ -21,7 +21,7 @@ func (r *Repairer) RetractViolations() bool {
 		changed = false
 		for _, d := range r.state.Demands {
 			placed := len(d.Units) - d.Waiting
-			if placed == 0 || !d.Measured() {
+			if placed == 0 || !d.DependsOnOtherPods() {
 				continue
 			}
 			excess, at := r.domain.Violations(d)
@@ -55,7 +55,7 @@ func (r *Repairer) retract(d *placement.Demand, count int, condition func(topolo
 	for _, n := range slices.Backward(r.state.Planned) {
 		if qualifies(n.Fills, topology.Place{Planned: n}) {
 			fills, _ := take(slices.Clone(n.Fills))
-			*n = *r.state.Refilled(n.Offering, fills)
+			*n = *r.state.NodeWith(n.Offering, fills)
 		}
 	}
 	r.state.PlannedChanged()

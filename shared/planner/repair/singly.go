@@ -51,7 +51,7 @@ func (r *Repairer) splitUnits() {
 			continue
 		}
 		placed := len(d.Units) - d.Waiting
-		r.state.Leave(d.Group, placement.Flatten(d.Units[placed:]),
+		r.state.AddLeftover(d.Group, placement.Flatten(d.Units[placed:]),
 			"its pods have to be on one node, and no node has room for all of them")
 		d.Units, d.Waiting = d.Units[:placed], 0
 	}
@@ -87,15 +87,14 @@ func (r *Repairer) placeUnit(g *workload.Group, unit []*corev1.Pod) bool {
 	for _, choice := range r.choices(g, unit) {
 		d := r.domain.AddDemand(g, &choice)
 		d.HostSlack = r.domain.HostSlack(g)
-		r.state.FinishDemands()
+		r.state.PrepareDemands()
 		if r.placeDemand(d) {
 			r.state.PlannedChanged()
 			r.domain.RecordPlaced(d)
 			return true
 		}
 		r.domain.Remove(d)
-		r.state.Demands = r.state.Demands[:d.Index]
-		r.state.DemandsRead = -1 // The next demand gets the same index.
+		r.state.DropDemand(d)
 	}
 	return false
 }
@@ -109,10 +108,10 @@ func (r *Repairer) placeDemand(d *placement.Demand) bool {
 		}
 	}
 	for _, n := range r.state.Planned {
-		if r.state.Followed(n, d) && r.state.RoomFor(n, d, 1) > 0 {
-			r.state.Put(n, d, 1)
+		if r.state.HasFollowedPods(n, d) && r.state.RoomOrGrow(n, d, 1) > 0 {
+			r.state.PlaceOrGrow(n, d, 1)
 			return true
 		}
 	}
-	return len(d.Follows) == 0 && r.state.OpenFor(d) != nil
+	return len(d.Follows) == 0 && r.state.PlanNodeFor(d) != nil
 }

@@ -85,7 +85,7 @@ func (t *Topology) followAffinity(g *workload.Group, whole Part, term *workload.
 }
 
 func (t *Topology) leave(g *workload.Group, part Part, reason string) {
-	t.state.Leave(g, placement.Flatten(part.Units), reason)
+	t.state.AddLeftover(g, placement.Flatten(part.Units), reason)
 }
 
 // HasDemand reports whether any selected pod is among the demands' counted pods.
@@ -115,7 +115,7 @@ func (t *Topology) shareNode(g *workload.Group, whole Part, term *workload.Affin
 	pods := placement.Flatten(whole.Units)
 	largest := min(t.largestRoom(g, whole, int64(len(pods))), t.mostOnHost(g))
 	if largest > 0 && largest < int64(len(pods)) {
-		t.state.Leave(g, pods[largest:], fmt.Sprintf(
+		t.state.AddLeftover(g, pods[largest:], fmt.Sprintf(
 			"%s wants its pods on one node, and the largest has room for %d of the %d that wait",
 			term.Field, largest, len(pods)))
 		pods = pods[:largest]

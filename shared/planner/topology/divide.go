@@ -24,7 +24,7 @@ func (t *Topology) Divide(groups []*workload.Group) {
 	var waiting []*workload.Group
 	for _, g := range groups {
 		if g.Problem != "" {
-			t.state.Leave(g, g.Pods, g.Problem)
+			t.state.AddLeftover(g, g.Pods, g.Problem)
 			continue
 		}
 		waiting = append(waiting, g)
@@ -47,7 +47,7 @@ func (t *Topology) Divide(groups []*workload.Group) {
 		}
 		waiting = deferred
 	}
-	t.state.FinishDemands()
+	t.state.PrepareDemands()
 }
 
 // sortForDivision puts groups first on whose pods the constraints of others depend. Among groups of
@@ -117,7 +117,7 @@ func (t *Topology) divideGroup(g *workload.Group) {
 func (t *Topology) bind(g *workload.Group, whole Part) []Part {
 	whole, away := t.KeepAway(g, whole)
 	if whole.Alternatives == nil {
-		t.state.Leave(g, g.Pods, fmt.Sprintf("required anti-affinity, its own or that of other pods, leaves it %s, "+
+		t.state.AddLeftover(g, g.Pods, fmt.Sprintf("required anti-affinity, its own or that of other pods, leaves it %s, "+
 			"and its node selector, affinity and volumes ask for just what is left out", away))
 		return nil
 	}

@@ -96,7 +96,7 @@ func (f *nodeFilter) countsPlanned(state *placement.State, n *placement.PlannedN
 	}
 	return f.required == nil || slices.ContainsFunc(f.required, func(r scheduling.Requirements) bool {
 		set, _ := state.Offers.Feasibilities.Meeting(pool, r)
-		return set != nil && set.Has(n.Offering) && offering.Intersect(n.Resolved.Labels(), r) && resolvesTo(state, n, r)
+		return set != nil && set.Has(n.Offering) && offering.Compatible(n.Resolved.Labels(), r) && resolvesTo(state, n, r)
 	})
 }
 

@@ -16,9 +16,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// Daemon is a DaemonSet: what its pod on each node takes, and on which nodes it runs.
-type Daemon struct {
-	set          *appsv1.DaemonSet
+// DaemonSet is a DaemonSet: what its pod on each node takes, and on which nodes it runs.
+type DaemonSet struct {
+	object       *appsv1.DaemonSet
 	requests     corev1.ResourceList
 	Need         resource.Vector
 	Alternatives []scheduling.Requirements
@@ -26,18 +26,18 @@ type Daemon struct {
 	Ports        []workload.HostPort
 }
 
-// ReadDaemons leaves out a DaemonSet whose node affinity cannot be read: Kubernetes runs none of
+// ReadDaemonSets leaves out a DaemonSet whose node affinity cannot be read: Kubernetes runs none of
 // its pods either.
-func ReadDaemons(sets []appsv1.DaemonSet, axes *resource.Axes) []*Daemon {
-	var daemons []*Daemon
+func ReadDaemonSets(sets []appsv1.DaemonSet, axes *resource.Axes) []*DaemonSet {
+	var daemons []*DaemonSet
 	for i := range sets {
 		template := &sets[i].Spec.Template
 		alternatives, err := workload.NodeAlternatives(&template.Spec)
 		if err != nil || sets[i].DeletionTimestamp != nil {
 			continue
 		}
-		d := &Daemon{
-			set: &sets[i], requests: scheduling.DaemonPodRequests(template), Alternatives: alternatives,
+		d := &DaemonSet{
+			object: &sets[i], requests: scheduling.DaemonPodRequests(template), Alternatives: alternatives,
 			Ports:       workload.HostPorts(&template.Spec),
 			Tolerations: slices.Concat(template.Spec.Tolerations, scheduling.DaemonSetTolerations()),
 		}
@@ -47,10 +47,10 @@ func ReadDaemons(sets []appsv1.DaemonSet, axes *resource.Axes) []*Daemon {
 	return daemons
 }
 
-// daemonsOf are the daemons that the pool's taints and labels let in; the instance type may still
+// daemonSetsOf are the daemons that the pool's taints and labels let in; the instance type may still
 // keep some out.
-func daemonsOf(daemons []*Daemon, pool *Pool) []*Daemon {
-	var result []*Daemon
+func daemonSetsOf(daemons []*DaemonSet, pool *Pool) []*DaemonSet {
+	var result []*DaemonSet
 	for _, d := range daemons {
 		if scheduling.ToleratesAll(pool.NodePool.Spec.Template.Spec.Taints, d.Tolerations) &&
 			slices.ContainsFunc(d.Alternatives, func(a scheduling.Requirements) bool {
@@ -63,13 +63,13 @@ func daemonsOf(daemons []*Daemon, pool *Pool) []*Daemon {
 }
 
 // runsAnywhere reports whether the daemon asks for nothing that tells nodes of a pool apart.
-func (d *Daemon) runsAnywhere() bool {
+func (d *DaemonSet) runsAnywhere() bool {
 	return slices.ContainsFunc(d.Alternatives, func(a scheduling.Requirements) bool { return len(a) == 0 })
 }
 
 // runsOn reports whether the daemon runs on the pool's nodes of a type that are bought through an
 // offering.
-func (d *Daemon) runsOn(pool *Pool, typ *catalog.InstanceType, offering *catalog.Offering) bool {
+func (d *DaemonSet) runsOn(pool *Pool, typ *catalog.InstanceType, offering *catalog.Offering) bool {
 	return slices.ContainsFunc(d.Alternatives, func(a scheduling.Requirements) bool {
 		if !offering.AllowedBy(a) {
 			return false
@@ -91,11 +91,11 @@ func (d *Daemon) runsOn(pool *Pool, typ *catalog.InstanceType, offering *catalog
 }
 
 // HasPod reports whether one of the pods is the daemon's.
-func (d *Daemon) HasPod(pods []corev1.Pod) bool {
+func (d *DaemonSet) HasPod(pods []corev1.Pod) bool {
 	for i := range pods {
-		if pods[i].Namespace == d.set.Namespace &&
+		if pods[i].Namespace == d.object.Namespace &&
 			slices.ContainsFunc(pods[i].OwnerReferences, func(o metav1.OwnerReference) bool {
-				return o.Kind == "DaemonSet" && o.Name == d.set.Name && (d.set.UID == "" || o.UID == d.set.UID)
+				return o.Kind == "DaemonSet" && o.Name == d.object.Name && (d.object.UID == "" || o.UID == d.object.UID)
 			}) {
 			return true
 		}
