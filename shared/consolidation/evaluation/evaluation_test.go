@@ -1,55 +1,28 @@
 package evaluation_test
 
 import (
-	"slices"
 	"testing"
-	"time"
 
-	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/shared/catalog"
-	"github.com/whittle-dev/whittle/shared/catalog/catalogtest"
 	"github.com/whittle-dev/whittle/shared/consolidation/consolidationtest"
 	"github.com/whittle-dev/whittle/shared/consolidation/eligibility"
 	"github.com/whittle-dev/whittle/shared/consolidation/evaluation"
 	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
-	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// load is a node of the type with one pod of so many thousandths of a core.
-type load struct {
-	name, instanceType string
-	cpu                int64
-}
-
-func newFleet(t *testing.T, loads ...load) *fleet.Fleet {
+func newFleet(t *testing.T, loads ...consolidationtest.Load) *fleet.Fleet {
 	t.Helper()
-	types := catalog.Resolve(
-		catalogtest.Snapshot(t), catalogtest.NodeClass("default"), catalog.Observed{}, catalogtest.Now,
-	)
-	wanted := []string{"m5.large", "m5.xlarge", "m5.4xlarge"}
-	types = slices.DeleteFunc(types, func(t catalog.InstanceType) bool { return !slices.Contains(wanted, t.Name) })
-	s := &plan.Snapshot{
-		NodePools:     []api.NodePool{consolidationtest.Pool("default", api.CapacityTypeOnDemand)},
-		NodeClasses:   []api.EC2NodeClass{*catalogtest.NodeClass("default")},
-		InstanceTypes: map[string][]catalog.InstanceType{"default": types},
-	}
-	for _, l := range loads {
-		typ := &types[slices.IndexFunc(types, func(t catalog.InstanceType) bool { return t.Name == l.instanceType })]
-		onDemand := func(o catalog.Offering) bool { return o.CapacityType == api.CapacityTypeOnDemand }
-		offering := &typ.Offerings[slices.IndexFunc(typ.Offerings, onDemand)]
-		node := consolidationtest.Node(l.name, "default", typ, offering, consolidationtest.Now.Add(-24*time.Hour))
-		pod := consolidationtest.Pod(l.name+"-pod", l.cpu, 1<<30, "web")
-		pod.Spec.NodeName = l.name
-		node.Pods = append(node.Pods, pod)
-		s.Nodes = append(s.Nodes, node)
-	}
+	s := consolidationtest.Cluster(t, loads...)
 	f := fleet.New(s, consolidationtest.Now)
 	eligibility.Decide(f, s, nil)
 	return f
 }
 
+func load(name, instanceType string, cpu int64) consolidationtest.Load {
+	return consolidationtest.Load{Name: name, InstanceType: instanceType, CPU: []int64{cpu}}
+}
+
 func TestStepsOfNodesThatShareNoLaunchAreIndependent(t *testing.T) {
-	f := newFleet(t, load{"a", "m5.4xlarge", 1700}, load{"b", "m5.4xlarge", 1700}, load{"full", "m5.large", 1800})
+	f := newFleet(t, load("a", "m5.4xlarge", 1700), load("b", "m5.4xlarge", 1700), load("full", "m5.large", 1800))
 	steps := evaluation.New(f).Evaluate(f.Nodes[:2], f.Nodes[2:], evaluation.Options{Launch: true})
 	deleted, launched := 0, 0
 	for _, step := range steps {
@@ -67,25 +40,25 @@ func TestStepsOfNodesThatShareNoLaunchAreIndependent(t *testing.T) {
 }
 
 func TestWholeLaunchesNothingWhereRoomExists(t *testing.T) {
-	f := newFleet(t, load{"low", "m5.large", 100}, load{"roomy", "m5.4xlarge", 1000})
+	f := newFleet(t, load("low", "m5.large", 100), load("roomy", "m5.4xlarge", 1000))
 	evaluator := evaluation.New(f)
 	step := evaluator.Whole(f.Nodes[:1], evaluation.Options{})
-	if !step.Refusal.IsZero() || len(step.Launch) != 0 || step.To["default/low-pod"].Node != f.Nodes[1] {
+	if !step.Refusal.IsZero() || len(step.Launch) != 0 || step.To["default/low-0"].Node != f.Nodes[1] {
 		t.Fatalf("step %+v, want the pod on the other node", step)
 	}
 	held, work := evaluator.Hold(step)
-	if held == nil || held.To["default/low-pod"].Node != f.Nodes[1] || work <= 0 {
+	if held == nil || held.To["default/low-0"].Node != f.Nodes[1] || work <= 0 {
 		t.Errorf("the step does not hold: %+v, work %d", held, work)
 	}
 	closed := map[*fleet.Node]bool{f.Nodes[1]: true}
 	step = evaluator.Whole(f.Nodes[:1], evaluation.Options{Closed: closed})
-	if step.To["default/low-pod"].Node != nil {
+	if step.To["default/low-0"].Node != nil {
 		t.Error("the pod moves to a closed node")
 	}
 }
 
 func TestAStepThatSavesNothingIsRefused(t *testing.T) {
-	f := newFleet(t, load{"fits", "m5.large", 1800})
+	f := newFleet(t, load("fits", "m5.large", 1800))
 	step := evaluation.New(f).Whole(f.Nodes, evaluation.Options{})
 	if step.Refusal.Because != fleet.Needed {
 		t.Errorf("refusal %+v, want Needed", step.Refusal)
