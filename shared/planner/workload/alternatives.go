@@ -6,14 +6,14 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// Alternatives are label requirements of which a node has to meet one. They never change once they
-// are made, and pod groups that ask for the same share them. So a pointer identifies them, and
-// memoised results are looked up by pointer instead of by content. Nil allows no node.
+// Alternatives are label requirements, of which a node has to meet one. They never change. Pod
+// groups with equal requirements share one value, so a pointer identifies it and later stages
+// memoise by pointer. Nil allows no node.
 type Alternatives struct {
 	list []scheduling.Requirements
 }
 
-// NewAlternatives returns the list as Alternatives, nil for an empty list. The caller must not
+// NewAlternatives returns the list as Alternatives, or nil for an empty list. The caller must not
 // change the list afterwards.
 func NewAlternatives(list []scheduling.Requirements) *Alternatives {
 	if len(list) == 0 {
@@ -22,7 +22,7 @@ func NewAlternatives(list []scheduling.Requirements) *Alternatives {
 	return &Alternatives{list: list}
 }
 
-// List is the list of requirements. Callers must not change it.
+// List returns the alternatives. Callers must not change the list.
 func (a *Alternatives) List() []scheduling.Requirements {
 	if a == nil {
 		return nil
@@ -33,8 +33,8 @@ func (a *Alternatives) List() []scheduling.Requirements {
 // Len is the number of alternatives.
 func (a *Alternatives) Len() int { return len(a.List()) }
 
-// Narrow adds a requirement to each alternative, and leaves out those that then allow no value of
-// its label.
+// Narrow returns the alternatives with a further requirement. It leaves out those that then allow
+// no value of the requirement's label.
 func (a *Alternatives) Narrow(r scheduling.Requirement) *Alternatives {
 	var result []scheduling.Requirements
 	for _, alternative := range a.List() {
@@ -48,8 +48,8 @@ func (a *Alternatives) Narrow(r scheduling.Requirement) *Alternatives {
 	return NewAlternatives(result)
 }
 
-// SingleValue is the one value of the key that all alternatives require, and false if there is
-// none.
+// SingleValue returns the value of the label if all alternatives require the same one. Otherwise it
+// returns false.
 func (a *Alternatives) SingleValue(key string) (string, bool) {
 	result := ""
 	for i, alternative := range a.List() {
@@ -62,7 +62,8 @@ func (a *Alternatives) SingleValue(key string) (string, bool) {
 	return result, result != ""
 }
 
-// Combine returns the requirements that meet one of each list.
+// Combine returns alternatives for nodes that meet one of a and one of b: each pair that does not
+// contradict itself.
 func Combine(a, b []scheduling.Requirements) *Alternatives {
 	var result []scheduling.Requirements
 	for _, x := range a {
@@ -75,7 +76,8 @@ func Combine(a, b []scheduling.Requirements) *Alternatives {
 	return NewAlternatives(result)
 }
 
-// mergeInto adds further requirements, and reports whether each label still allows a value.
+// mergeInto adds further requirements. It reports whether each of their labels still allows a
+// value.
 func mergeInto(requirements, further scheduling.Requirements) bool {
 	requirements.Merge(further)
 	for key := range further {
@@ -86,6 +88,7 @@ func mergeInto(requirements, further scheduling.Requirements) bool {
 	return true
 }
 
+// alternativesText lists alternatives for people.
 func alternativesText(alternatives []scheduling.Requirements) string {
 	texts := make([]string, len(alternatives))
 	for i, a := range alternatives {

@@ -15,201 +15,87 @@ import (
 	"github.com/whittle-dev/whittle/shared/volumes"
 )
 
-// Group is a number of pods that are equal for scheduling.
+// Group is pods that are equal for scheduling.
 type Group struct {
 	// Pods are in the order in which they get places: oldest first.
 	Pods []*corev1.Pod
-	// First is the first of all pods that were equal before any of them gave up a preference.
+	// First identifies the group that Read made. Relaxed groups of its pods have the same First.
 	First *corev1.Pod
-	key   string
-	// Spec is the pods' own, or one with preferences given up; avoids says that taints of effect
-	// PreferNoSchedule keep the pods away still.
-	Spec         *corev1.PodSpec
+	// key is the group key that Read found.
+	key string
+	// Spec is the spec of each pod, without the preferences that Relax dropped.
+	Spec *corev1.PodSpec
+	// AvoidsTaints says that the pods keep off taints of effect PreferNoSchedule.
 	AvoidsTaints bool
-	// Preferences says that preferences left in spec are demands.
+	// Preferences says that the preferences of Spec count as required.
 	Preferences bool
-	// NodeTermsKey tells apart what the pods' own node selectors, required node affinity and
-	// tolerations ask for; pod groups of the same placement share their terms.
+	// NodeTermsKey identifies the node terms and tolerations of the pods.
 	NodeTermsKey string
-	Terms        *NodeTerms
-	// Class is the pods' number in the problem's podClasses.
+	// Terms are shared by the groups of one NodeTermsKey.
+	Terms *NodeTerms
+	// Class is the selector class of the pods.
 	Class int
-	// Need is what one pod takes.
+	// Need is what one pod takes of a node.
 	Need resource.Vector
-	// Required are those of the terms. alternatives are the same with the heaviest preferred term and
-	// what the pods' volumes demand.
+	// Required are the requirements of the node terms. Alternatives adds the preferred node affinity
+	// term of the greatest weight, and what the volumes require.
 	Required, Alternatives *Alternatives
-	// VolumeBound says that the volumes can be used in some places only.
+	// VolumeBound says that a volume requires certain nodes.
 	VolumeBound bool
+	// Attachments are the volumes that count against a node's limit.
 	Attachments []volumes.Attachment
 	Tolerations []corev1.Toleration
 	Ports       []HostPort
 	Topology    TopologyTerms
-	// Problem is why the pods can have no place at all; empty if they can.
+	// Problem is the reason why no node can ever take the pods. It is empty if one can.
 	Problem string
 }
 
-// NodeTerms are what pods ask for that have the same node selector and required node affinity.
+// NodeTerms are a node selector with required node affinity, as requirements. Groups share them.
 type NodeTerms struct {
-	// required are the label requirements of which a node has to meet one: the node selector with each
-	// term of the required node affinity; err says what of them cannot be read. Nobody may change
-	// them.
 	required *Alternatives
-	err      error
+	// err says which field cannot be read, or that no node can meet the terms.
+	err error
 }
 
-func (s *Group) Pod() *corev1.Pod { return s.Pods[0] }
+// Pod is one pod of the group; all are equal.
+func (g *Group) Pod() *corev1.Pod { return g.Pods[0] }
 
 // Tolerates reports whether the pods may run on a node with these taints.
-func (s *Group) Tolerates(taints []corev1.Taint) bool {
-	return scheduling.ToleratesAll(taints, s.Tolerations) &&
-		(!s.AvoidsTaints || scheduling.PreferredUntolerated(taints, s.Tolerations) == nil)
+func (g *Group) Tolerates(taints []corev1.Taint) bool {
+	return scheduling.ToleratesAll(taints, g.Tolerations) &&
+		(!g.AvoidsTaints || scheduling.PreferredUntolerated(taints, g.Tolerations) == nil)
 }
 
-// readGroups groups the pods, and reads what they take.
-func (p *Workload) readGroups() {
-	pods := p.Snapshot.Pods
-	key := podKey{classes: p.Classes, preferences: p.respectsPreferences(), volumes: p.volumeText}
-	keys, placements := dense.NewTable(min(len(pods), 1<<10)), dense.NewTable(1)
-	var needs needReader
-	// By pod the number of its pod group; by pod group its first pod, how many there are, and the
-	// number of its placement.
-	numbers := make([]int32, len(pods))
-	type group struct{ first, count, placement int32 }
-	groups := make([]group, 0, cap(keys.Ends))
-	for i := range pods {
-		k := key.of(&pods[i])
-		number, isNew := keys.Number(k)
-		if isNew {
-			placed, _ := placements.Number(k[key.placementStart:key.placementEnd])
-			groups = append(groups, group{first: int32(i), placement: int32(placed)})
-			needs.add(key.sum)
-		}
-		groups[number].count++
-		numbers[i] = int32(number)
+// MostPerNode is the greatest number of the group's pods that may share a node. Host ports,
+// anti-affinity and spreads over hosts limit it; the size of the node does not count.
+func (g *Group) MostPerNode() int {
+	most := len(g.Pods)
+	if PortsClash(g.Ports, g.Ports) ||
+		slices.ContainsFunc(
+			g.Topology.AntiAffinity,
+			func(t AffinityTerm) bool { return t.Key == corev1.LabelHostname && t.Matches(g.Pod()) },
+		) {
+		return 1
 	}
-	texts, placementTexts := keys.Texts(), placements.Texts()
-	terms := make([]*NodeTerms, len(placementTexts))
-	shapes := make([]Group, len(groups))
-	p.Groups = make([]*Group, len(groups))
-	members := make([]*corev1.Pod, len(pods))
-	for i, g := range groups {
-		first := &pods[g.first]
-		if terms[g.placement] == nil {
-			strict, err := NodeAlternatives(&first.Spec)
-			terms[g.placement] = &NodeTerms{required: NewAlternatives(strict), err: err}
+	for i := range g.Topology.Spread {
+		if t := &g.Topology.Spread[i]; t.Key == corev1.LabelHostname && t.Matches(g.Pod()) {
+			most = min(most, t.MaxSkew)
 		}
-		shapes[i] = Group{
-			Pods: members[:0:g.count], key: texts[i], Spec: &first.Spec, NodeTermsKey: placementTexts[g.placement],
-			Terms: terms[g.placement], Class: p.Classes.of(first), Preferences: p.respectsPreferences(),
-			AvoidsTaints: p.respectsPreferences() && p.avoidableTaints,
-		}
-		members = members[g.count:]
-		p.Groups[i] = &shapes[i]
 	}
-	for i, number := range numbers {
-		shapes[number].Pods = append(shapes[number].Pods, &pods[i])
-	}
-	for _, s := range p.Groups {
-		if len(s.Pods) > 1 {
-			slices.SortFunc(s.Pods, ComparePods)
-		}
-		s.First = s.Pod()
-		s.Tolerations = s.Pod().Spec.Tolerations
-		s.Ports = HostPorts(&s.Pod().Spec)
-		p.readGroup(s)
-	}
-	p.readNeeds(&needs)
-	sortGroups(p.Groups)
+	return most
 }
 
-func (p *Workload) respectsPreferences() bool {
-	return p.Snapshot.PreferencePolicy != plan.PreferencesIgnored
-}
-
-// readGroup fills in what follows from the pod group's spec.
-func (p *Workload) readGroup(s *Group) {
-	if len(s.Spec.ResourceClaims) > 0 {
-		s.Problem = "spec.resourceClaims asks for dynamic resource allocation, which is not planned for: " +
-			"use extended resources"
-		return
-	}
-	var err error
-	if s.Required = s.Terms.required; s.Terms.err != nil {
-		s.Problem = s.Terms.err.Error()
-		return
-	}
-	need, err := p.volumeNeed(s.Pod())
-	if err != nil {
-		s.Problem = err.Error()
-		return
-	}
-	if s.Problem = p.exclusiveClaim(s.Pod(), &need); s.Problem != "" {
-		return
-	}
-	s.Attachments = need.Attachments
-	s.Alternatives = s.Required
-	if s.Preferences {
-		if s.Alternatives, err = preferredAlternatives(s.Spec, s.Required); err != nil {
-			s.Problem = err.Error()
-			return
-		}
-	}
-	places := p.volumePlaces(&need)
-	if s.VolumeBound = places != nil; s.VolumeBound {
-		if s.Alternatives = Combine(s.Alternatives.List(), places); s.Alternatives == nil {
-			s.Problem = "its node selector and affinity leave out the places where its volumes can be used: " + alternativesText(
-				places,
-			)
-			return
-		}
-	}
-	if s.Topology, err = p.readTopology(s.Pod(), s.Spec, s.Preferences); err != nil {
-		s.Problem = err.Error()
-	}
-}
-
-// Relax is the pod group with one preference given up, for some of its pods; nil if it has none
-// left.
-func (p *Workload) Relax(s *Group, pods []*corev1.Pod) *Group {
-	if !s.Preferences {
-		return nil
-	}
-	next := *s
-	next.Pods, next.Problem = pods, ""
-	if spec := RelaxSpec(s.Spec); spec != nil {
-		next.Spec = spec
-	} else if s.AvoidsTaints {
-		next.AvoidsTaints = false
-	} else {
-		return nil
-	}
-	p.readGroup(&next)
-	return &next
-}
-
-// sortGroups puts first what is hardest to place.
-func sortGroups(shapes []*Group) {
-	type sized struct {
-		cpu   int64
-		shape *Group
-	}
-	order := make([]sized, len(shapes))
-	for i, s := range shapes {
-		order[i] = sized{cpu: s.Need[resource.CPU], shape: s}
-	}
-	slices.SortFunc(order, func(a, b sized) int {
-		if a.cpu != b.cpu {
-			return cmp.Compare(b.cpu, a.cpu)
-		}
-		return CompareGroups(a.shape, b.shape)
+// MayBeIn reports whether a spread of the group counts a domain. With nodeAffinityPolicy Honor, it
+// counts only domains that the group's node terms allow.
+func (g *Group) MayBeIn(term *SpreadTerm, value string) bool {
+	return term.IgnoreAffinity || slices.ContainsFunc(g.Required.List(), func(a scheduling.Requirements) bool {
+		r, required := a[term.Key]
+		return !required || r.Has(value)
 	})
-	for i := range order {
-		shapes[i] = order[i].shape
-	}
 }
 
-// CompareGroups orders by cpu, then memory, both descending.
+// CompareGroups orders groups by cpu, then by memory, the greatest first, and last by content.
 func CompareGroups(a, b *Group) int {
 	if c := cmp.Or(cmp.Compare(b.Need[resource.CPU], a.Need[resource.CPU]),
 		cmp.Compare(b.Need[resource.Memory], a.Need[resource.Memory])); c != 0 {
@@ -218,35 +104,132 @@ func CompareGroups(a, b *Group) int {
 	return strings.Compare(a.key, b.key)
 }
 
+// ComparePods orders pods by age, the oldest first, then by namespace, name and UID.
 func ComparePods(a, b *corev1.Pod) int {
 	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Namespace, b.Namespace),
 		strings.Compare(a.Name, b.Name), strings.Compare(string(a.UID), string(b.UID)))
 }
 
-// MostPerNode is how many of the pod group's pods a node may have, as far as the pods themselves
-// limit that.
-func (s *Group) MostPerNode() int {
-	most := len(s.Pods)
-	if PortsClash(s.Ports, s.Ports) ||
-		slices.ContainsFunc(
-			s.Topology.AntiAffinity,
-			func(t AffinityTerm) bool { return t.Key == corev1.LabelHostname && t.Matches(s.Pod()) },
-		) {
-		return 1
-	}
-	for i := range s.Topology.Spread {
-		if t := &s.Topology.Spread[i]; t.Key == corev1.LabelHostname && t.Matches(s.Pod()) {
-			most = min(most, t.MaxSkew)
+// readGroups sets the groups of the waiting pods. A snapshot may have 100,000 pods, so all groups,
+// and all their lists of pods, share one allocation each.
+func (w *Workload) readGroups() {
+	pods := w.Snapshot.Pods
+	writer := keyWriter{classes: w.Classes, preferences: w.respectsPreferences(), volumes: w.volumeKey}
+	keys, nodeTermsKeys := dense.NewTable(min(len(pods), 1<<10)), dense.NewTable(1)
+	var needs needReader
+	groupOf := make([]int32, len(pods))
+	// keyed is a group by numbers: its first pod, its count of pods, and the number of its node terms.
+	type keyed struct{ first, count, nodeTerms int32 }
+	found := make([]keyed, 0, cap(keys.Ends))
+	for i := range pods {
+		key := writer.pod(&pods[i])
+		number, isNew := keys.Number(key)
+		if isNew {
+			nodeTerms, _ := nodeTermsKeys.Number(key[writer.nodeTermsStart:writer.nodeTermsEnd])
+			found = append(found, keyed{first: int32(i), nodeTerms: int32(nodeTerms)})
+			needs.add(writer.requested)
 		}
+		found[number].count++
+		groupOf[i] = int32(number)
 	}
-	return most
+	keyTexts, nodeTermsTexts := keys.Texts(), nodeTermsKeys.Texts()
+	terms := make([]*NodeTerms, len(nodeTermsTexts))
+	groups := make([]Group, len(found))
+	w.Groups = make([]*Group, len(found))
+	members := make([]*corev1.Pod, len(pods))
+	for i, f := range found {
+		first := &pods[f.first]
+		if terms[f.nodeTerms] == nil {
+			required, err := NodeAlternatives(&first.Spec)
+			terms[f.nodeTerms] = &NodeTerms{required: NewAlternatives(required), err: err}
+		}
+		groups[i] = Group{
+			Pods: members[:0:f.count], key: keyTexts[i], Spec: &first.Spec, NodeTermsKey: nodeTermsTexts[f.nodeTerms],
+			Terms: terms[f.nodeTerms], Class: w.Classes.of(first), Preferences: w.respectsPreferences(),
+			AvoidsTaints: w.respectsPreferences() && w.avoidableTaints,
+		}
+		members = members[f.count:]
+		w.Groups[i] = &groups[i]
+	}
+	for i, number := range groupOf {
+		groups[number].Pods = append(groups[number].Pods, &pods[i])
+	}
+	for _, g := range w.Groups {
+		if len(g.Pods) > 1 {
+			slices.SortFunc(g.Pods, ComparePods)
+		}
+		g.First = g.Pod()
+		g.Tolerations = g.Pod().Spec.Tolerations
+		g.Ports = HostPorts(&g.Pod().Spec)
+		w.readConstraints(g)
+	}
+	w.readNeeds(&needs)
+	sortGroups(w.Groups)
 }
 
-// MayBeIn reports whether the domain counts for a spread of the pod group's, as far as its own node
-// selector and affinity go.
-func (s *Group) MayBeIn(term *SpreadTerm, value string) bool {
-	return term.IgnoreAffinity || slices.ContainsFunc(s.Required.List(), func(a scheduling.Requirements) bool {
-		r, asked := a[term.Key]
-		return !asked || r.Has(value)
+func (w *Workload) respectsPreferences() bool {
+	return w.Snapshot.PreferencePolicy != plan.PreferencesIgnored
+}
+
+// readConstraints sets what follows from the group's Spec and from its volumes, or its Problem.
+func (w *Workload) readConstraints(g *Group) {
+	if len(g.Spec.ResourceClaims) > 0 {
+		g.Problem = "spec.resourceClaims asks for dynamic resource allocation, which is not planned for: " +
+			"use extended resources"
+		return
+	}
+	var err error
+	if g.Required = g.Terms.required; g.Terms.err != nil {
+		g.Problem = g.Terms.err.Error()
+		return
+	}
+	need, err := w.volumeNeed(g.Pod())
+	if err != nil {
+		g.Problem = err.Error()
+		return
+	}
+	if g.Problem = w.usedClaim(g.Pod(), &need); g.Problem != "" {
+		return
+	}
+	g.Attachments = need.Attachments
+	g.Alternatives = g.Required
+	if g.Preferences {
+		if g.Alternatives, err = preferredAlternatives(g.Spec, g.Required); err != nil {
+			g.Problem = err.Error()
+			return
+		}
+	}
+	places := w.volumeAlternatives(&need)
+	if g.VolumeBound = places != nil; g.VolumeBound {
+		if g.Alternatives = Combine(g.Alternatives.List(), places); g.Alternatives == nil {
+			g.Problem = "its node selector and affinity leave out the places where its volumes can be used: " +
+				alternativesText(places)
+			return
+		}
+	}
+	if g.Topology, err = w.readTopology(g.Pod(), g.Spec, g.Preferences); err != nil {
+		g.Problem = err.Error()
+	}
+}
+
+// sortGroups sorts as CompareGroups does. It reads each group's cpu once, because that alone orders
+// most groups.
+func sortGroups(groups []*Group) {
+	type sized struct {
+		cpu   int64
+		group *Group
+	}
+	order := make([]sized, len(groups))
+	for i, g := range groups {
+		order[i] = sized{cpu: g.Need[resource.CPU], group: g}
+	}
+	slices.SortFunc(order, func(a, b sized) int {
+		if a.cpu != b.cpu {
+			return cmp.Compare(b.cpu, a.cpu)
+		}
+		return CompareGroups(a.group, b.group)
 	})
+	for i := range order {
+		groups[i] = order[i].group
+	}
 }

@@ -11,28 +11,28 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// podKey writes pods as bytes, such that pods with equal bytes are equal for scheduling. It is the
-// one thing done for each single pod, thousands of times, so it reads the pod's own fields where a
-// general encoding would take fifty times as long.
-type podKey struct {
+// keyWriter writes group keys. Pods with equal keys are equal for scheduling. It reads every
+// waiting pod, up to 100,000 of them, and a general encoding would take about 50 times as long.
+type keyWriter struct {
 	buffer []byte
-	// sum is what the last pod takes of a node, by name.
-	sum   []request
-	names []string
-	// classes has the label keys that a selector of some constraint asks for. Other labels do not
-	// matter, and namespaces only if there are any constraints.
+	// requested is what the last pod takes of a node, sorted by name.
+	requested []request
+	// labelNames is memory for the names of labels.
+	labelNames []string
+	// classes has the labels that selectors mention. Other labels do not matter. Namespaces matter
+	// only if there is a selector.
 	classes *Classes
-	// preferences says that preferences count.
+	// preferences says that the key includes preferences.
 	preferences bool
-	// volumes tells apart what pods' volumes demand of a node.
+	// volumes returns a key of what a pod's volumes require.
 	volumes func(*corev1.Pod) string
-	// placementStart and placementEnd are where node selector, required node affinity and tolerations
-	// stand in the last key.
-	placementStart, placementEnd int
+	// nodeTermsStart and nodeTermsEnd are the ends of the part for node terms and tolerations in the
+	// last key.
+	nodeTermsStart, nodeTermsEnd int
 }
 
-// of gives the key; it is valid until the next call.
-func (k *podKey) of(pod *corev1.Pod) []byte {
+// pod returns the pod's group key. It is valid until the next call.
+func (k *keyWriter) pod(pod *corev1.Pod) []byte {
 	k.buffer = k.buffer[:0]
 	k.requests(pod)
 	spec := &pod.Spec
@@ -62,14 +62,14 @@ func (k *podKey) of(pod *corev1.Pod) []byte {
 	return k.buffer
 }
 
-// nodeTerms writes the node selector, the required node affinity and the tolerations.
-func (k *podKey) nodeTerms(spec *corev1.PodSpec) {
-	k.placementStart = len(k.buffer)
+// nodeTerms writes the node selector, required node affinity and tolerations.
+func (k *keyWriter) nodeTerms(spec *corev1.PodSpec) {
+	k.nodeTermsStart = len(k.buffer)
 	k.labels(spec.NodeSelector)
 	if affinity := spec.Affinity; affinity != nil && affinity.NodeAffinity != nil &&
 		affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
 		terms := affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
-		// Required node affinity without terms matches no node, which is not the same as having none.
+		// Required node affinity without terms matches no node. Without the affinity, all nodes match.
 		k.number(int64(len(terms)) + 1)
 		for i := range terms {
 			k.expressions(terms[i].MatchExpressions)
@@ -86,11 +86,11 @@ func (k *podKey) nodeTerms(spec *corev1.PodSpec) {
 		k.text(t.Value)
 		k.text(string(t.Effect))
 	}
-	k.placementEnd = len(k.buffer)
+	k.nodeTermsEnd = len(k.buffer)
 }
 
-// hostPorts writes the host ports of all containers.
-func (k *podKey) hostPorts(spec *corev1.PodSpec) {
+// hostPorts writes the host ports of all containers, without those that use no port of the host.
+func (k *keyWriter) hostPorts(spec *corev1.PodSpec) {
 	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
 		for i := range containers {
 			for _, port := range containers[i].Ports {
@@ -104,33 +104,34 @@ func (k *podKey) hostPorts(spec *corev1.PodSpec) {
 	}
 }
 
-// requests writes what the pod takes of a node, and keeps it in sum.
-func (k *podKey) requests(pod *corev1.Pod) {
-	k.sum = k.sum[:0]
+// requests writes what the pod takes of a node, and keeps it in requested.
+func (k *keyWriter) requests(pod *corev1.Pod) {
+	k.requested = k.requested[:0]
 	scheduling.EachRequestedAmount(pod, k.add)
-	// To ask for none of a resource is to ask for nothing.
-	k.sum = slices.DeleteFunc(k.sum, func(r request) bool { return r.amount == 0 })
-	k.number(int64(len(k.sum)))
-	for i := range k.sum {
-		k.text(string(k.sum[i].name))
-		k.number(k.sum[i].amount)
+	// A request of zero is the same as no request.
+	k.requested = slices.DeleteFunc(k.requested, func(r request) bool { return r.amount == 0 })
+	k.number(int64(len(k.requested)))
+	for i := range k.requested {
+		k.text(string(k.requested[i].name))
+		k.number(k.requested[i].amount)
 	}
 }
 
-// add adds a request to the sum, which is sorted by name.
-func (k *podKey) add(name corev1.ResourceName, amount int64) {
-	i := len(k.sum)
-	for i > 0 && k.sum[i-1].name > name {
+// add adds an amount to requested.
+func (k *keyWriter) add(name corev1.ResourceName, amount int64) {
+	i := len(k.requested)
+	for i > 0 && k.requested[i-1].name > name {
 		i--
 	}
-	if i > 0 && k.sum[i-1].name == name {
-		k.sum[i-1].amount = scheduling.AddAmounts(k.sum[i-1].amount, amount)
+	if i > 0 && k.requested[i-1].name == name {
+		k.requested[i-1].amount = scheduling.AddAmounts(k.requested[i-1].amount, amount)
 		return
 	}
-	k.sum = slices.Insert(k.sum, i, request{name: name, amount: amount})
+	k.requested = slices.Insert(k.requested, i, request{name: name, amount: amount})
 }
 
-func (k *podKey) topology(spec *corev1.PodSpec) {
+// topology writes the constraints between pods.
+func (k *keyWriter) topology(spec *corev1.PodSpec) {
 	for i := range spec.TopologySpreadConstraints {
 		c := &spec.TopologySpreadConstraints[i]
 		if c.WhenUnsatisfiable != corev1.DoNotSchedule && !k.preferences {
@@ -162,14 +163,14 @@ func (k *podKey) topology(spec *corev1.PodSpec) {
 	}
 }
 
-func (k *podKey) terms(terms []corev1.PodAffinityTerm) {
+func (k *keyWriter) terms(terms []corev1.PodAffinityTerm) {
 	k.number(int64(len(terms)))
 	for i := range terms {
 		k.term(&terms[i])
 	}
 }
 
-func (k *podKey) weighted(terms []corev1.WeightedPodAffinityTerm) {
+func (k *keyWriter) weighted(terms []corev1.WeightedPodAffinityTerm) {
 	if !k.preferences {
 		return
 	}
@@ -180,7 +181,7 @@ func (k *podKey) weighted(terms []corev1.WeightedPodAffinityTerm) {
 	}
 }
 
-func (k *podKey) term(t *corev1.PodAffinityTerm) {
+func (k *keyWriter) term(t *corev1.PodAffinityTerm) {
 	k.text(t.TopologyKey)
 	k.text(strings.Join(t.Namespaces, ","))
 	k.selector(t.NamespaceSelector)
@@ -189,7 +190,7 @@ func (k *podKey) term(t *corev1.PodAffinityTerm) {
 	k.text(strings.Join(t.MismatchLabelKeys, ","))
 }
 
-func (k *podKey) selector(s *metav1.LabelSelector) {
+func (k *keyWriter) selector(s *metav1.LabelSelector) {
 	k.flag(s != nil)
 	if s == nil {
 		return
@@ -203,7 +204,7 @@ func (k *podKey) selector(s *metav1.LabelSelector) {
 	}
 }
 
-func (k *podKey) expressions(list []corev1.NodeSelectorRequirement) {
+func (k *keyWriter) expressions(list []corev1.NodeSelectorRequirement) {
 	k.number(int64(len(list)))
 	for i := range list {
 		k.text(list[i].Key)
@@ -212,27 +213,27 @@ func (k *podKey) expressions(list []corev1.NodeSelectorRequirement) {
 	}
 }
 
-func (k *podKey) labels(labels map[string]string) {
-	k.names = k.names[:0]
+func (k *keyWriter) labels(labels map[string]string) {
+	k.labelNames = k.labelNames[:0]
 	for name := range labels {
-		k.names = append(k.names, name)
+		k.labelNames = append(k.labelNames, name)
 	}
-	slices.Sort(k.names)
-	k.number(int64(len(k.names)))
-	for _, name := range k.names {
+	slices.Sort(k.labelNames)
+	k.number(int64(len(k.labelNames)))
+	for _, name := range k.labelNames {
 		k.text(name)
 		k.text(labels[name])
 	}
 }
 
-func (k *podKey) text(s string) {
+func (k *keyWriter) text(s string) {
 	k.number(int64(len(s)))
 	k.buffer = append(k.buffer, s...)
 }
 
-func (k *podKey) number(n int64) { k.buffer = binary.AppendVarint(k.buffer, n) }
+func (k *keyWriter) number(n int64) { k.buffer = binary.AppendVarint(k.buffer, n) }
 
-func (k *podKey) flag(set bool) {
+func (k *keyWriter) flag(set bool) {
 	if set {
 		k.number(1)
 	} else {

@@ -6,7 +6,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// PortsClash reports whether pods with these ports cannot share a node.
+// HostPort is a port of the node that a pod uses.
+type HostPort struct {
+	Port     int32
+	Protocol corev1.Protocol
+	IP       string
+}
+
+// PortsClash reports whether pods with these host ports cannot share a node.
 func PortsClash(a, b []HostPort) bool {
 	for _, p := range a {
 		for _, q := range b {
@@ -20,8 +27,10 @@ func PortsClash(a, b []HostPort) bool {
 
 func isAnyAddress(ip string) bool { return ip == "0.0.0.0" || ip == "::" }
 
+// HostPorts returns the host ports of a pod, with Kubernetes' defaults for protocol and address.
 func HostPorts(spec *corev1.PodSpec) []HostPort { return AppendHostPorts(nil, spec) }
 
+// AppendHostPorts appends HostPorts of a pod.
 func AppendHostPorts(ports []HostPort, spec *corev1.PodSpec) []HostPort {
 	add := func(container *corev1.Container) {
 		for _, port := range container.Ports {
@@ -33,8 +42,7 @@ func AppendHostPorts(ports []HostPort, spec *corev1.PodSpec) []HostPort {
 		}
 	}
 	for i := range spec.InitContainers {
-		// An ordinary init container has given its ports back when the others start; a sidecar keeps
-		// them.
+		// Sidecars keep their ports. Other init containers end before the containers start.
 		if policy := spec.InitContainers[i].RestartPolicy; policy != nil && *policy == corev1.ContainerRestartPolicyAlways {
 			add(&spec.InitContainers[i])
 		}
@@ -43,11 +51,4 @@ func AppendHostPorts(ports []HostPort, spec *corev1.PodSpec) []HostPort {
 		add(&spec.Containers[i])
 	}
 	return ports
-}
-
-// HostPort is a port of the node that a pod takes for itself.
-type HostPort struct {
-	Port     int32
-	Protocol corev1.Protocol
-	IP       string
 }

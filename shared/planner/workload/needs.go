@@ -10,24 +10,29 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// needReader gathers what pod groups take before it is known of which resources there is talk at
-// all.
-type needReader struct {
-	names []corev1.ResourceName
-	// amounts are those of all pod groups, each by the position of its name; counts are how many each
-	// pod group has.
-	amounts []namedAmount
-	counts  []int32
-}
-
-// namedAmount is an amount of the resource whose name has this position.
-type namedAmount struct {
-	name   int32
+// request is an amount of a resource, in the unit of resource.Vector.
+type request struct {
+	name   corev1.ResourceName
 	amount int64
 }
 
-// number is the position of a name; there are a handful of them.
-func (r *needReader) number(name corev1.ResourceName) int {
+// needReader collects the requests of pod groups until all resource names are known. Only then can
+// it make vectors of them.
+type needReader struct {
+	names []corev1.ResourceName
+	// amounts are the requests of all groups, one group after the other; counts is how many each has.
+	amounts []amountAt
+	counts  []int32
+}
+
+// amountAt is an amount of the resource at a position of needReader.names.
+type amountAt struct {
+	position int32
+	amount   int64
+}
+
+// position finds a name, or adds it. There are few names, so a scan is quick.
+func (r *needReader) position(name corev1.ResourceName) int {
 	i := slices.Index(r.names, name)
 	if i < 0 {
 		i = len(r.names)
@@ -36,40 +41,36 @@ func (r *needReader) number(name corev1.ResourceName) int {
 	return i
 }
 
-// add adds the needs of the next pod group.
+// add adds the requests of the next pod group.
 func (r *needReader) add(requests []request) {
 	for i := range requests {
-		r.amounts = append(r.amounts, namedAmount{name: int32(r.number(requests[i].name)), amount: requests[i].amount})
+		position := int32(r.position(requests[i].name))
+		r.amounts = append(r.amounts, amountAt{position: position, amount: requests[i].amount})
 	}
 	r.counts = append(r.counts, int32(len(requests)))
 }
 
-// readNeeds fills in the axes and the pod groups' needs.
-func (p *Workload) readNeeds(r *needReader) {
-	for i := range p.Snapshot.DaemonSets {
-		for name := range scheduling.DaemonPodRequests(&p.Snapshot.DaemonSets[i].Spec.Template) {
-			r.number(name)
+// readNeeds sets the axes and the groups' needs. The axes include what only daemon sets ask for,
+// because their pods take it from every node.
+func (w *Workload) readNeeds(r *needReader) {
+	for i := range w.Snapshot.DaemonSets {
+		for name := range scheduling.DaemonPodRequests(&w.Snapshot.DaemonSets[i].Spec.Template) {
+			r.position(name)
 		}
 	}
-	p.Axes = resource.NewAxes(r.names)
-	positions := make([]int, len(r.names))
+	w.Axes = resource.NewAxes(r.names)
+	axes := make([]int, len(r.names))
 	for i, name := range r.names {
-		positions[i] = p.Axes.Position[name]
+		axes[i] = w.Axes.Position[name]
 	}
-	width := len(p.Axes.Names)
-	needs := make(resource.Vector, width*len(p.Groups))
+	width := len(w.Axes.Names)
+	needs := make(resource.Vector, width*len(w.Groups))
 	amounts := r.amounts
-	for i, s := range p.Groups {
-		s.Need, needs = needs[:width:width], needs[width:]
+	for i, g := range w.Groups {
+		g.Need, needs = needs[:width:width], needs[width:]
 		for _, a := range amounts[:r.counts[i]] {
-			s.Need[positions[a.name]] = min(a.amount, resource.MaxAmount)
+			g.Need[axes[a.position]] = min(a.amount, resource.MaxAmount)
 		}
 		amounts = amounts[r.counts[i]:]
 	}
-}
-
-// request is an amount in a vector's unit.
-type request struct {
-	name   corev1.ResourceName
-	amount int64
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// NodeAlternatives are the requirements that a pod's nodeSelector and required node affinity make,
-// of which a node has to meet one. The error names the field.
+// NodeAlternatives returns the label requirements of a pod's node selector and required node
+// affinity, of which a node has to meet one. The error names the field that cannot be met or read.
 func NodeAlternatives(spec *corev1.PodSpec) ([]scheduling.Requirements, error) {
 	selector := scheduling.FromLabels(spec.NodeSelector)
 	if spec.Affinity == nil || spec.Affinity.NodeAffinity == nil ||
@@ -20,7 +20,7 @@ func NodeAlternatives(spec *corev1.PodSpec) ([]scheduling.Requirements, error) {
 	var alternatives []scheduling.Requirements
 	for i, term := range spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
 		if len(term.MatchExpressions) == 0 && len(term.MatchFields) == 0 {
-			continue // matches no node, as Kubernetes has it
+			continue // Kubernetes: an empty term matches no node.
 		}
 		requirements, err := scheduling.FromNodeSelectorTerm(term)
 		if err != nil {
@@ -35,7 +35,8 @@ func NodeAlternatives(spec *corev1.PodSpec) ([]scheduling.Requirements, error) {
 	return alternatives, nil
 }
 
-// preferredAlternatives narrows the alternatives by the heaviest preferred term of node affinity.
+// preferredAlternatives narrows the alternatives by the preferred node affinity term of the
+// greatest weight. Karpenter also requires one preferred term at a time.
 func preferredAlternatives(spec *corev1.PodSpec, alternatives *Alternatives) (*Alternatives, error) {
 	if spec.Affinity == nil || spec.Affinity.NodeAffinity == nil {
 		return alternatives, nil
@@ -44,9 +45,9 @@ func preferredAlternatives(spec *corev1.PodSpec, alternatives *Alternatives) (*A
 	if len(terms) == 0 {
 		return alternatives, nil
 	}
-	i := heaviest(terms, weightOfNodeTerm)
+	i := heaviestTerm(terms, weightOfNodeTerm)
 	if len(terms[i].Preference.MatchExpressions)+len(terms[i].Preference.MatchFields) == 0 {
-		return alternatives, nil // prefers nothing
+		return alternatives, nil // An empty term prefers no node.
 	}
 	preferred, err := scheduling.FromNodeSelectorTerm(terms[i].Preference)
 	if err != nil {

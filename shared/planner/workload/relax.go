@@ -1,53 +1,69 @@
 package workload
 
 import (
-	"cmp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 )
 
-// RelaxSpec gives up the next preference of a pod's spec, in Karpenter's order: the heaviest
-// preferred pod affinity, then the heaviest preferred pod anti-affinity, the heaviest preferred
-// node affinity, a ScheduleAnyway spread, and last, if some taint of effect PreferNoSchedule is
-// about, that those keep it away. It returns the spec with one preference less, or nil if there is
-// none. The spec itself is not changed.
+// Relax returns a pod group of the given pods of g, with one preference less than g. It returns nil
+// if g has no preference left. Taints of effect PreferNoSchedule come last, as in Karpenter.
+func (w *Workload) Relax(g *Group, pods []*corev1.Pod) *Group {
+	if !g.Preferences {
+		return nil
+	}
+	next := *g
+	next.Pods, next.Problem = pods, ""
+	if spec := RelaxSpec(g.Spec); spec != nil {
+		next.Spec = spec
+	} else if g.AvoidsTaints {
+		next.AvoidsTaints = false
+	} else {
+		return nil
+	}
+	w.readConstraints(&next)
+	return &next
+}
+
+// RelaxSpec returns a copy of the spec without its next preference, or nil if it has none. The
+// order is Karpenter's: preferred pod affinity, preferred pod anti-affinity, preferred node
+// affinity, each with the greatest weight first, and then ScheduleAnyway spreads.
 func RelaxSpec(spec *corev1.PodSpec) *corev1.PodSpec {
 	if a := spec.Affinity; a != nil {
 		if a.PodAffinity != nil && len(a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0 {
 			relaxed := *a.PodAffinity
-			relaxed.PreferredDuringSchedulingIgnoredDuringExecution = withoutHeaviest(
+			relaxed.PreferredDuringSchedulingIgnoredDuringExecution = withoutHeaviestTerm(
 				relaxed.PreferredDuringSchedulingIgnoredDuringExecution,
 				weightOfPodTerm,
 			)
-			next := relaxedSpec(spec)
+			next := copyWithAffinity(spec)
 			next.Affinity.PodAffinity = &relaxed
 			return next
 		}
 		if a.PodAntiAffinity != nil && len(a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0 {
 			relaxed := *a.PodAntiAffinity
-			relaxed.PreferredDuringSchedulingIgnoredDuringExecution = withoutHeaviest(
+			relaxed.PreferredDuringSchedulingIgnoredDuringExecution = withoutHeaviestTerm(
 				relaxed.PreferredDuringSchedulingIgnoredDuringExecution,
 				weightOfPodTerm,
 			)
-			next := relaxedSpec(spec)
+			next := copyWithAffinity(spec)
 			next.Affinity.PodAntiAffinity = &relaxed
 			return next
 		}
 		if a.NodeAffinity != nil && len(a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0 {
 			relaxed := *a.NodeAffinity
-			relaxed.PreferredDuringSchedulingIgnoredDuringExecution = withoutHeaviest(
+			relaxed.PreferredDuringSchedulingIgnoredDuringExecution = withoutHeaviestTerm(
 				relaxed.PreferredDuringSchedulingIgnoredDuringExecution,
 				weightOfNodeTerm,
 			)
-			next := relaxedSpec(spec)
+			next := copyWithAffinity(spec)
 			next.Affinity.NodeAffinity = &relaxed
 			return next
 		}
 	}
 	for i := range spec.TopologySpreadConstraints {
 		if spec.TopologySpreadConstraints[i].WhenUnsatisfiable == corev1.ScheduleAnyway {
-			next := relaxedSpec(spec)
+			next := copyWithAffinity(spec)
 			next.TopologySpreadConstraints = slices.Delete(slices.Clone(spec.TopologySpreadConstraints), i, i+1)
 			return next
 		}
@@ -55,7 +71,8 @@ func RelaxSpec(spec *corev1.PodSpec) *corev1.PodSpec {
 	return nil
 }
 
-func relaxedSpec(spec *corev1.PodSpec) *corev1.PodSpec {
+// copyWithAffinity copies a spec and its Affinity. All else is shared.
+func copyWithAffinity(spec *corev1.PodSpec) *corev1.PodSpec {
 	next := *spec
 	if spec.Affinity != nil {
 		affinity := *spec.Affinity
@@ -68,18 +85,19 @@ func weightOfPodTerm(t corev1.WeightedPodAffinityTerm) int32 { return t.Weight }
 
 func weightOfNodeTerm(t corev1.PreferredSchedulingTerm) int32 { return t.Weight }
 
-// heaviest is the position of the term of greatest weight, the first of equal ones.
-func heaviest[T any](terms []T, weight func(T) int32) int {
+// heaviestTerm is the position of the term of the greatest weight, and the first of equal ones.
+func heaviestTerm[T any](terms []T, weight func(T) int32) int {
 	best := 0
 	for i := range terms {
-		if cmp.Compare(weight(terms[i]), weight(terms[best])) > 0 {
+		if weight(terms[i]) > weight(terms[best]) {
 			best = i
 		}
 	}
 	return best
 }
 
-func withoutHeaviest[T any](terms []T, weight func(T) int32) []T {
-	i := heaviest(terms, weight)
+// withoutHeaviestTerm returns a copy of the list without its heaviest term.
+func withoutHeaviestTerm[T any](terms []T, weight func(T) int32) []T {
+	i := heaviestTerm(terms, weight)
 	return slices.Delete(slices.Clone(terms), i, i+1)
 }

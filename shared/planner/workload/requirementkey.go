@@ -7,8 +7,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// AppendRequirement appends bytes that tell requirements apart; Requirement.String is for people
-// and shortens.
+// AppendRequirement appends bytes that identify a requirement. Requirement.String does not, because
+// it abbreviates for people.
 func AppendRequirement(key []byte, r scheduling.Requirement) []byte {
 	key = dense.AppendText(key, r.Key())
 	if values, ok := r.Values(); ok {

@@ -12,40 +12,42 @@ import (
 	"github.com/whittle-dev/whittle/shared/volumes"
 )
 
-// VolumeNeeds remembers what pods' volumes ask for.
+// VolumeNeeds is the index of the snapshot's volumes, with the answers for pods so far.
 type VolumeNeeds struct {
 	*volumes.Index
-	byPod map[*corev1.Pod]volumeNeed
-	// users are the pods that have claims to themselves which only one pod may use at a time, by
-	// claim.
+	byPod map[*corev1.Pod]volumeAnswer
+	// users has the pod that may use each claim of access mode ReadWriteOncePod, by the claim's name.
 	users map[string]*corev1.Pod
 }
 
-type volumeNeed struct {
+// volumeAnswer is what a pod's volumes need, or what is wrong with a claim.
+type volumeAnswer struct {
 	volumes.Need
 	err error
 }
 
-func (p *Workload) readVolumes() {
-	s := p.Snapshot
-	p.Volumes = &VolumeNeeds{
+// readVolumes indexes the volumes, and finds the users of claims of access mode ReadWriteOncePod.
+func (w *Workload) readVolumes() {
+	s := w.Snapshot
+	w.Volumes = &VolumeNeeds{
 		Index: volumes.New(
 			s.PersistentVolumeClaims,
 			s.PersistentVolumes,
 			s.StorageClasses,
 			s.CSINodes,
-		), byPod: map[*corev1.Pod]volumeNeed{}, users: map[string]*corev1.Pod{},
+		), byPod: map[*corev1.Pod]volumeAnswer{}, users: map[string]*corev1.Pod{},
 	}
 	if !slices.ContainsFunc(s.PersistentVolumeClaims, func(c corev1.PersistentVolumeClaim) bool {
 		return slices.Contains(c.Spec.AccessModes, corev1.ReadWriteOncePod)
 	}) {
 		return
 	}
+	// A running pod keeps its claims. Of waiting pods, the oldest gets them.
 	use := func(pod *corev1.Pod) {
-		need, _ := p.volumeNeed(pod)
+		need, _ := w.volumeNeed(pod)
 		for _, claim := range need.ReadWriteOncePod {
-			if other := p.Volumes.users[claim]; other == nil || other.Spec.NodeName == "" && ComparePods(pod, other) < 0 {
-				p.Volumes.users[claim] = pod
+			if other := w.Volumes.users[claim]; other == nil || other.Spec.NodeName == "" && ComparePods(pod, other) < 0 {
+				w.Volumes.users[claim] = pod
 			}
 		}
 	}
@@ -63,23 +65,24 @@ func (p *Workload) readVolumes() {
 	}
 }
 
-// volumeNeed is what the pod's volumes ask for; the error says what is wrong with a claim.
-func (p *Workload) volumeNeed(pod *corev1.Pod) (volumes.Need, error) {
+// volumeNeed returns what the pod's volumes need. The error says what is wrong with a claim.
+func (w *Workload) volumeNeed(pod *corev1.Pod) (volumes.Need, error) {
 	if len(pod.Spec.Volumes) == 0 {
 		return volumes.Need{}, nil
 	}
-	if known, ok := p.Volumes.byPod[pod]; ok {
+	if known, ok := w.Volumes.byPod[pod]; ok {
 		return known.Need, known.err
 	}
-	need, err := p.Volumes.Of(pod)
-	p.Volumes.byPod[pod] = volumeNeed{need, err}
+	need, err := w.Volumes.Of(pod)
+	w.Volumes.byPod[pod] = volumeAnswer{need, err}
 	return need, err
 }
 
-// exclusiveClaim is the claim of the pod's that another one has to itself; empty if there is none.
-func (p *Workload) exclusiveClaim(pod *corev1.Pod, need *volumes.Need) string {
+// usedClaim returns the reason why the pod cannot run now: another pod uses one of its
+// ReadWriteOncePod claims. It is empty if there is no such claim.
+func (w *Workload) usedClaim(pod *corev1.Pod, need *volumes.Need) string {
 	for _, claim := range need.ReadWriteOncePod {
-		if user := p.Volumes.users[claim]; user != nil && (user.Namespace != pod.Namespace || user.Name != pod.Name) {
+		if user := w.Volumes.users[claim]; user != nil && (user.Namespace != pod.Namespace || user.Name != pod.Name) {
 			return fmt.Sprintf(
 				"PersistentVolumeClaim %q is ReadWriteOncePod and pod %q uses it: the pod can run once that one has ended",
 				claim,
@@ -90,37 +93,38 @@ func (p *Workload) exclusiveClaim(pod *corev1.Pod, need *volumes.Need) string {
 	return ""
 }
 
-// volumeText tells apart what pods' volumes ask of a node. A pod whose volumes count against a
-// limit is like no other.
-func (p *Workload) volumeText(pod *corev1.Pod) string {
-	need, err := p.volumeNeed(pod)
+// volumeKey identifies what the pod's volumes require of a node. A pod with attachments or with
+// ReadWriteOncePod claims equals no other pod, because each has volumes of its own.
+func (w *Workload) volumeKey(pod *corev1.Pod) string {
+	need, err := w.volumeNeed(pod)
 	switch {
 	case err != nil:
 		return "error " + err.Error()
 	case len(need.Attachments)+len(need.ReadWriteOncePod) > 0:
 		return pod.Namespace + "/" + pod.Name
 	}
-	var text []byte
+	var key []byte
 	for _, list := range [][]scheduling.Requirements{need.Alternatives, need.ExistingAlternatives} {
-		text = append(text, 'L')
+		key = append(key, 'L')
 		for _, a := range list {
-			text = append(text, 'A')
-			for _, key := range a.Keys() {
-				text = AppendRequirement(text, a[key])
+			key = append(key, 'A')
+			for _, label := range a.Keys() {
+				key = AppendRequirement(key, a[label])
 			}
 		}
 	}
-	return string(text)
+	return string(key)
 }
 
-// volumePlaces are the requirements of which a node has to meet one for the volumes; nil for any. A
-// volume tied to nodes that stand can be used there alone.
-func (p *Workload) volumePlaces(need *volumes.Need) []scheduling.Requirements {
+// volumeAlternatives returns the requirements that volumes make, of which a node has to meet one.
+// Nil means that any node will do. While an existing node that can use the volumes takes pods, only
+// existing nodes will do. See volumes.Need.
+func (w *Workload) volumeAlternatives(need *volumes.Need) []scheduling.Requirements {
 	if need.ExistingAlternatives == nil {
 		return need.Alternatives
 	}
-	for i := range p.Snapshot.Nodes {
-		node := &p.Snapshot.Nodes[i]
+	for i := range w.Snapshot.Nodes {
+		node := &w.Snapshot.Nodes[i]
 		if node.Node == nil || node.ClosedToPods() {
 			continue
 		}

@@ -12,79 +12,88 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// Workload are the pods that wait, as groups of equal ones, and what their constraints say.
+// Workload is the waiting pods of a snapshot as groups, with their constraints.
 type Workload struct {
 	Snapshot *plan.Snapshot
-	Axes     *resource.Axes
-	Classes  *Classes
-	// ClassesOn are the classes of the pods on each of the snapshot's nodes; nil if no constraint asks
-	// for them.
+	// Axes are the resources that waiting pods and daemon sets ask for.
+	Axes   *resource.Axes
+	Groups []*Group
+	// Volumes are the volumes of the snapshot.
+	Volumes *VolumeNeeds
+	Classes *Classes
+	// ClassesOn has the selector class of each pod on each node of the snapshot, or -1 for a pod that
+	// does not count in its domain. It is nil if no constraint selects pods.
 	ClassesOn [][]int
+	// selectors are the pod selectors so far, by their keys.
 	selectors map[string]*PodSelector
-	// readSelectors remember the answers of podSelectorFor by its question, which termKey writes.
-	// fields are the names that fieldOf gave.
-	readSelectors map[string]readSelector
-	termKey       podKey
-	fields        map[listField]string
-	Volumes       *VolumeNeeds
-	// avoidableTaints says that some pool or node has a taint of effect PreferNoSchedule.
+	// selectorResults memoises podSelectorFor, by keys that selectorKey writes.
+	selectorResults map[string]selectorResult
+	selectorKey     keyWriter
+	// fields memoises fieldOf.
+	fields map[listField]string
+	// avoidableTaints says that some NodePool or node has a taint of effect PreferNoSchedule.
 	avoidableTaints bool
-	Groups          []*Group
-	// waiting are the pods that wait, by UID: where they run now they do not count.
+	// waiting has the UIDs of the waiting pods. It is empty if no constraint selects pods.
 	waiting map[string]bool
 }
 
-// Read reads the pods of a snapshot.
+// Read reads the pods of a snapshot. The Workload keeps the snapshot, and does not change it.
 func Read(s *plan.Snapshot) *Workload {
-	p := &Workload{
-		Snapshot: s, selectors: map[string]*PodSelector{}, readSelectors: map[string]readSelector{},
+	w := &Workload{
+		Snapshot: s, selectors: map[string]*PodSelector{}, selectorResults: map[string]selectorResult{},
 		fields: map[listField]string{},
 	}
-	p.Classes = readClasses(p.Snapshot)
-	p.avoidableTaints = p.hasAvoidableTaint()
-	p.readVolumes()
-	p.waiting = map[string]bool{}
-	if p.Classes.Any {
-		for i := range p.Snapshot.Pods {
-			p.waiting[string(p.Snapshot.Pods[i].UID)] = true
+	w.Classes = readClasses(s)
+	w.avoidableTaints = w.hasAvoidableTaint()
+	w.readVolumes()
+	w.waiting = map[string]bool{}
+	if w.Classes.Any {
+		for i := range s.Pods {
+			w.waiting[string(s.Pods[i].UID)] = true
 		}
 	}
-	p.readGroups()
-	if p.Classes.Any {
-		p.ClassesOn = make([][]int, len(p.Snapshot.Nodes))
-		for i := range p.Snapshot.Nodes {
-			pods := p.Snapshot.Nodes[i].Pods
-			on := make([]int, len(pods))
-			for j := range pods {
-				on[j] = -1
-				if p.CountsInDomain(&pods[j]) {
-					on[j] = p.Classes.of(&pods[j])
-				}
+	w.readGroups()
+	if w.Classes.Any {
+		w.readClassesOn()
+	}
+	return w
+}
+
+// readClassesOn sets ClassesOn.
+func (w *Workload) readClassesOn() {
+	w.ClassesOn = make([][]int, len(w.Snapshot.Nodes))
+	for i := range w.Snapshot.Nodes {
+		pods := w.Snapshot.Nodes[i].Pods
+		on := make([]int, len(pods))
+		for j := range pods {
+			on[j] = -1
+			if w.CountsInDomain(&pods[j]) {
+				on[j] = w.Classes.of(&pods[j])
 			}
-			p.ClassesOn[i] = on
 		}
+		w.ClassesOn[i] = on
 	}
-	return p
 }
 
-// CountsInDomain reports whether a pod on a node counts in its topology domain: it is there to
-// stay.
-func (p *Workload) CountsInDomain(pod *corev1.Pod) bool {
-	return !scheduling.IsTerminal(pod) && pod.DeletionTimestamp == nil && !p.waiting[string(pod.UID)]
+// CountsInDomain reports whether constraints count a pod on a node. A pod that has ended, that is
+// being deleted, or that this plan places anew does not count.
+func (w *Workload) CountsInDomain(pod *corev1.Pod) bool {
+	return !scheduling.IsTerminal(pod) && pod.DeletionTimestamp == nil && !w.waiting[string(pod.UID)]
 }
 
-// RunningOn is how many of the selected pods run on the snapshot's node.
-func (p *Workload) RunningOn(index int, wanted *PodSelector) int {
+// RunningOn is the number of selected pods on the node with this index in the snapshot. There must
+// be a constraint that selects pods.
+func (w *Workload) RunningOn(index int, selector *PodSelector) int {
 	n := 0
-	for _, class := range p.ClassesOn[index] {
-		if class >= 0 && wanted.MatchesClass(p.Classes, class) {
+	for _, class := range w.ClassesOn[index] {
+		if class >= 0 && selector.MatchesClass(w.Classes, class) {
 			n++
 		}
 	}
 	return n
 }
 
-func (p *Workload) hasAvoidableTaint() bool {
+func (w *Workload) hasAvoidableTaint() bool {
 	avoidable := func(taints []corev1.Taint) bool {
 		return slices.ContainsFunc(
 			taints,
@@ -92,9 +101,9 @@ func (p *Workload) hasAvoidableTaint() bool {
 		)
 	}
 	return slices.ContainsFunc(
-		p.Snapshot.NodePools,
+		w.Snapshot.NodePools,
 		func(n api.NodePool) bool { return avoidable(n.Spec.Template.Spec.Taints) },
 	) ||
-		slices.ContainsFunc(p.Snapshot.Nodes,
+		slices.ContainsFunc(w.Snapshot.Nodes,
 			func(n plan.Node) bool { return n.Node != nil && avoidable(n.Node.Spec.Taints) })
 }
