@@ -13,45 +13,44 @@ import (
 )
 
 const (
-	// MaximumTypes is how many instance types a claim keeps: what one CreateFleet request of this size
-	// takes, as in Karpenter.
+	// MaximumTypes is the greatest number of instance types of a claim, as in Karpenter.
 	MaximumTypes = 60
-	// spotPriceFactor is how much dearer than the cheapest the types beyond plan.MinimumSpotTypes may
-	// be: EC2 chooses spot by capacity first, and a claim that allows anything could cost anything.
+	// spotPriceFactor bounds the price of spot offerings, as a multiple of the cheapest, once a claim
+	// has plan.MinimumSpotTypes types. EC2 chooses spot by capacity first, and so perhaps the dearest.
 	spotPriceFactor = 1.5
-	// maximumOfferings ends the search for further zones of the types kept: 60 types in up to six
-	// zones.
+	// maximumOfferings bounds the offerings of a claim: MaximumTypes in up to six zones.
 	maximumOfferings = 6 * MaximumTypes
 )
 
-// keepAlternatives picks from a node's alternatives, which are all that fits, those that its claim
-// keeps, cheapest first: all of one capacity type, and no exotic types, if there are others. slack
-// is what the pool's limits leave beyond the node's own use; types that would take more are left
-// out.
-func keepAlternatives(p *placement.State, n *placement.PlannedNode, fits dense.Set, slack []int64) []int {
-	own := p.Offers.PoolTypeOf(n.Offering)
-	at := p.Offers.Offerings[n.Offering].Reservation
-	columns := func(yield func(int) bool) {
+// keepAlternatives chooses the offerings of a node's claim, the cheapest first. fits are the node's
+// alternatives. slack is what each limit of the NodePool leaves beyond the node's own use. Offerings
+// that exceed the slack are left out.
+func keepAlternatives(state *placement.State, n *placement.PlannedNode, fits dense.Set, slack []int64) []int {
+	offers := state.Offers
+	own := offers.PoolTypeOf(n.Offering)
+	reservation := offers.Offerings[n.Offering].Reservation
+	affordable := func(yield func(int) bool) {
 		for j := range fits.All() {
-			if p.Offers.Offerings[j].Reservation == at && withinSlack(p.Offers.PoolTypeOf(j).LimitUse, own.LimitUse, slack) &&
-				!yield(j) {
+			if offers.Offerings[j].Reservation == reservation &&
+				withinSlack(offers.PoolTypeOf(j).LimitUse, own.LimitUse, slack) && !yield(j) {
 				return
 			}
 		}
 	}
 	if len(own.Pool.MinValues) == 0 {
-		return p.ExpressibleWithin(n, cut(p, columns, fits), fits)
+		return state.ExpressibleWithin(n, keepCheapest(state, affordable, fits), fits)
 	}
-	kept := p.ExpressibleWithin(n, cutKeeping(p, own.Pool, slices.Collect(columns)), fits)
-	if p.Offers.StrictMinValues(own.Pool) && !p.Offers.MeetsMinValues(own.Pool, slices.Values(kept)) {
-		// The cheapest do not go together, or limits leave too little for them.
-		if needed, _ := p.NeededForMinValues(n); needed != nil {
+	kept := state.ExpressibleWithin(n, keepForMinValues(state, own.Pool, slices.Collect(affordable)), fits)
+	if offers.StrictMinValues(own.Pool) && !offers.MeetsMinValues(own.Pool, slices.Values(kept)) {
+		// The cheapest let in others that hold less, or limits leave too little for them.
+		if needed, _ := state.NeededForMinValues(n); needed != nil {
 			kept = needed
 		}
 	}
 	return kept
 }
 
+// withinSlack reports whether use exceeds own by no more than slack, limit by limit.
 func withinSlack(use, own, slack []int64) bool {
 	for i := range use {
 		if use[i]-own[i] > slack[i] {
@@ -61,57 +60,60 @@ func withinSlack(use, own, slack []int64) bool {
 	return true
 }
 
-// cut keeps the offerings of the cheapest one's capacity type, of as many types as a launch takes.
-// Spot that costs more than on-demand is dropped. The offerings are all of fits, as far as limits
-// and reservations allow their types.
-func cut(p *placement.State, columns iter.Seq[int], fits dense.Set) []int {
-	var first *catalog.Offering
-	configs, types := dense.NewSet(len(p.Offers.PoolTypes)), 0
-	kept := p.Offers.Feasibilities.ScratchList[:0]
+// keepCheapest keeps the offerings of the cheapest one's capacity type, of up to MaximumTypes
+// types. It drops spot offerings that cost more than an on-demand one. offerings are those of fits
+// that limits and reservations allow.
+func keepCheapest(state *placement.State, offerings iter.Seq[int], fits dense.Set) []int {
+	offers := state.Offers
+	var cheapest *catalog.Offering
+	poolTypes, types := dense.NewSet(len(offers.PoolTypes)), 0
+	kept := offers.Feasibilities.ScratchList[:0]
 	full := false
-	for j := range columns {
-		column := &p.Offers.Offerings[j]
-		if first == nil {
-			first = column.Source
+	for j := range offerings {
+		o := &offers.Offerings[j]
+		if cheapest == nil {
+			cheapest = o.Source
 		}
-		spot := first.CapacityType == api.CapacityTypeSpot
-		if column.Source.CapacityType != first.CapacityType {
+		spot := cheapest.CapacityType == api.CapacityTypeSpot
+		if o.Source.CapacityType != cheapest.CapacityType {
 			if spot {
-				break // all further spot costs at least what this on-demand offering does
+				break // All further spot offerings cost at least as much as this one.
 			}
 			continue
 		}
 		full = full || types == MaximumTypes ||
-			spot && types >= plan.MinimumSpotTypes && column.Source.Price > spotPriceFactor*first.Price
+			spot && types >= plan.MinimumSpotTypes && o.Source.Price > spotPriceFactor*cheapest.Price
 		if full && !spot {
-			kept = appendFurther(p, kept, configs, fits, j)
+			kept = appendFurther(state, kept, poolTypes, fits, j)
 			break
 		}
 		if full && len(kept) >= maximumOfferings {
 			break
 		}
-		if !configs.Has(int(column.PoolType)) {
+		if !poolTypes.Has(int(o.PoolType)) {
 			if full {
 				continue
 			}
-			configs.Add(int(column.PoolType))
+			poolTypes.Add(int(o.PoolType))
 			types++
 		}
 		kept = append(kept, j)
 	}
-	p.Offers.Feasibilities.ScratchList = kept
+	offers.Feasibilities.ScratchList = kept
 	return slices.Clone(kept)
 }
 
-// appendFurther appends, up to maximumOfferings, the offerings from first on that buy one of the
-// pool types as the first one kept does.
-func appendFurther(p *placement.State, kept []int, configs, fits dense.Set, first int) []int {
-	like := &p.Offers.Offerings[kept[0]]
+// appendFurther appends the offerings of the pool types from the number from on, up to
+// maximumOfferings. They have the capacity type and reservation of the first kept one. A look at
+// all further offerings would find the same, and take longer.
+func appendFurther(state *placement.State, kept []int, poolTypes, fits dense.Set, from int) []int {
+	offers := state.Offers
+	first := &offers.Offerings[kept[0]]
 	before := len(kept)
-	for i := range configs.All() {
-		for _, j := range p.Offers.PoolTypes[i].Offerings {
-			if column := &p.Offers.Offerings[j]; j >= first && fits.Has(j) && column.Reservation == like.Reservation &&
-				column.Source.CapacityType == like.Source.CapacityType {
+	for i := range poolTypes.All() {
+		for _, j := range offers.PoolTypes[i].Offerings {
+			if o := &offers.Offerings[j]; j >= from && fits.Has(j) && o.Reservation == first.Reservation &&
+				o.Source.CapacityType == first.Source.CapacityType {
 				kept = append(kept, j)
 			}
 		}
@@ -120,41 +122,42 @@ func appendFurther(p *placement.State, kept []int, configs, fits dense.Set, firs
 	return kept[:min(len(kept), max(before, maximumOfferings))]
 }
 
-// cutKeeping cuts as cut does, except that types are kept, however dear, until the pool's minValues
-// are met. Where minValues speak of the capacity type, both stay.
-func cutKeeping(p *placement.State, pool *offering.Pool, columns []int) []int {
-	if _, mixed := pool.MinValues[api.CapacityTypeLabelKey]; !mixed {
-		first := p.Offers.Offerings[columns[0]].Source.CapacityType
-		ofFirst := slices.DeleteFunc(
-			slices.Clone(columns),
-			func(j int) bool { return p.Offers.Offerings[j].Source.CapacityType != first },
+// keepForMinValues keeps the cheapest types, and those that the NodePool's minValues need, however
+// dear. It keeps one capacity type if minValues can be met with that.
+func keepForMinValues(state *placement.State, pool *offering.Pool, offerings []int) []int {
+	offers := state.Offers
+	if _, ok := pool.MinValues[api.CapacityTypeLabelKey]; !ok {
+		cheapest := offers.Offerings[offerings[0]].Source.CapacityType
+		alike := slices.DeleteFunc(
+			slices.Clone(offerings),
+			func(j int) bool { return offers.Offerings[j].Source.CapacityType != cheapest },
 		)
-		if p.Offers.MeetsMinValues(pool, slices.Values(ofFirst)) {
-			columns = ofFirst
+		if offers.MeetsMinValues(pool, slices.Values(alike)) {
+			offerings = alike
 		}
 	}
-	// The types that bring a value which is still wanted come first, then the cheapest.
-	types := map[int32]bool{}
+	// First the types that bring a value which a label still lacks, then the cheapest.
+	poolTypes := map[int32]bool{}
 	for _, key := range dense.SortedKeys(pool.MinValues) {
 		values := map[string]bool{}
-		for _, j := range columns {
+		for _, j := range offerings {
 			if len(values) >= pool.MinValues[key] {
 				break
 			}
-			for _, value := range p.Offers.ValuesOf(pool, j, key) {
+			for _, value := range offers.ValuesOf(pool, j, key) {
 				if !values[value] {
 					values[value] = true
-					types[p.Offers.Offerings[j].PoolType] = true
+					poolTypes[offers.Offerings[j].PoolType] = true
 				}
 			}
 		}
 	}
-	var result []int
-	for _, j := range columns {
-		if c := p.Offers.Offerings[j].PoolType; types[c] || len(types) < MaximumTypes {
-			types[c] = true
-			result = append(result, j)
+	var kept []int
+	for _, j := range offerings {
+		if t := offers.Offerings[j].PoolType; poolTypes[t] || len(poolTypes) < MaximumTypes {
+			poolTypes[t] = true
+			kept = append(kept, j)
 		}
 	}
-	return result
+	return kept
 }

@@ -1,8 +1,8 @@
 // Package claims writes planned nodes as NodeClaims. It is the planner's last stage.
 //
 // Write takes the planned nodes of a placement.State, with their fills. It returns a
-// plan.PlannedNodeClaim for each, and assigns the pods of each demand to its nodes. The planner sorts
-// the claims with Sort.
+// plan.PlannedNodeClaim for each, and assigns the pods of each demand to its nodes. The planner
+// sorts the claims with Sort.
 //
 // A planned node has one offering, the cheapest that holds its fills. Its claim keeps further
 // alternatives, so that EC2 can choose one that it has capacity for. A claim names them as lists of

@@ -15,45 +15,45 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// requirements are a claim's requirements and labels.
+// claimRequirements are the requirements and labels of a claim.
 type claimRequirements struct {
 	terms  []api.NodeSelectorRequirementWithMinValues
 	labels map[string]string
-	// relaxed says that minValues were lowered to what there is.
-	relaxed bool
+	// minValuesLowered says that some minValues are lower than the NodePool's.
+	minValuesLowered bool
 }
 
-// requirementsOf is what the claim of a node with these choices asks for. It follows from the
-// choices, the classes of what is on the node, and the open labels that are decided.
+// requirementsOf returns the requirements of a node's claim. They follow from its choices, its
+// NodePool, and the label feasibilities of its demands.
 func (w *claimWriter) requirementsOf(n *placement.PlannedNode, c *choices) *claimRequirements {
-	p := w.p
-	w.classes = w.classes[:0]
+	w.feasibilities = w.feasibilities[:0]
 	for _, f := range n.Fills {
-		if index := p.Demands[f.Demand].Feasibility.LabelFeasibility.Index; !slices.Contains(w.classes, index) {
-			w.classes = append(w.classes, index)
+		index := w.state.Demands[f.Demand].Feasibility.LabelFeasibility.Index
+		if !slices.Contains(w.feasibilities, index) {
+			w.feasibilities = append(w.feasibilities, index)
 		}
 	}
-	slices.Sort(w.classes)
+	slices.Sort(w.feasibilities)
 	w.key = binary.AppendUvarint(w.key[:0], uint64(c.index))
 	start := len(w.key)
-	w.key = binary.AppendUvarint(w.key, uint64(p.Offers.PoolTypeOf(n.Offering).Pool.FirstType))
-	for _, class := range w.classes {
-		w.key = binary.AppendUvarint(w.key, uint64(class))
+	w.key = binary.AppendUvarint(w.key, uint64(w.state.Offers.PoolTypeOf(n.Offering).Pool.FirstType))
+	for _, index := range w.feasibilities {
+		w.key = binary.AppendUvarint(w.key, uint64(index))
 	}
 	number, isNew := w.requirementKeys.Number(w.key)
 	if isNew {
 		base, ok := w.bases[string(w.key[start:])]
 		if !ok {
-			base = inOrder(p.LabelsOf(n))
+			base = sortedByKey(w.state.LabelsOf(n))
 			w.bases[string(w.key[start:])] = base
 		}
-		w.requirements = append(w.requirements, w.readRequirements(n, c, base))
+		w.requirements = append(w.requirements, w.newRequirements(n, c, base))
 	}
 	return w.requirements[number]
 }
 
-// inOrder are the requirements sorted by key.
-func inOrder(requirements scheduling.Requirements) []scheduling.Requirement {
+// sortedByKey lists requirements by label.
+func sortedByKey(requirements scheduling.Requirements) []scheduling.Requirement {
 	list := make([]scheduling.Requirement, 0, len(requirements))
 	for _, r := range requirements {
 		list = append(list, r)
@@ -62,8 +62,8 @@ func inOrder(requirements scheduling.Requirements) []scheduling.Requirement {
 	return list
 }
 
-// narrowed adds a requirement to a list that is sorted by key.
-func narrowed(list []scheduling.Requirement, r scheduling.Requirement) []scheduling.Requirement {
+// addRequirement adds a requirement to a list that is sorted by label.
+func addRequirement(list []scheduling.Requirement, r scheduling.Requirement) []scheduling.Requirement {
 	i, found := slices.BinarySearchFunc(
 		list,
 		r.Key(),
@@ -76,69 +76,75 @@ func narrowed(list []scheduling.Requirement, r scheduling.Requirement) []schedul
 	return list
 }
 
-func (w *claimWriter) readRequirements(
+// newRequirements adds the choices to the base requirements, which it does not change.
+func (w *claimWriter) newRequirements(
 	n *placement.PlannedNode,
 	c *choices,
 	base []scheduling.Requirement,
 ) *claimRequirements {
-	p := w.p
-	pool := p.Offers.PoolTypeOf(n.Offering).Pool
-	var zones, capacityTypes, reservations []string
-	for i := range c.offerings {
-		zones = WithValue(zones, c.offerings[i].Zone)
-		capacityTypes = WithValue(capacityTypes, c.offerings[i].CapacityType)
-		if id := c.offerings[i].ReservationID; id != "" {
-			reservations = WithValue(reservations, id)
-		}
-	}
-	requirements := append(make([]scheduling.Requirement, 0, len(base)+4), base...)
-	requirements = narrowed(requirements, scheduling.In(corev1.LabelInstanceTypeStable, c.types...))
-	requirements = narrowed(requirements, scheduling.In(api.CapacityTypeLabelKey, capacityTypes...))
-	if !slices.Contains(zones, "") {
-		requirements = narrowed(requirements, scheduling.In(corev1.LabelTopologyZone, zones...))
-	}
-	if len(reservations) > 0 {
-		requirements = narrowed(requirements, scheduling.In(api.LabelCapacityReservationID, reservations...))
-	}
-	a := &claimRequirements{labels: make(map[string]string, len(requirements)+len(pool.NodePool.Spec.Template.Labels))}
-	for i, r := range requirements {
-		// A label of the user's own that nothing has decided gets some value that is allowed, or the node
-		// would not meet its claim.
+	offers := w.state.Offers
+	pool := offers.PoolTypeOf(n.Offering).Pool
+	list := append(make([]scheduling.Requirement, 0, len(base)+4), base...)
+	list = addChoices(list, c)
+	for i, r := range list {
+		// Nothing else gives the node a user label. One value is chosen, so that the node has it.
 		if _, decided := r.Single(); !decided && !scheduling.IsWellKnown(r.Key()) {
-			if value, ok := p.Offers.ValueOn(n.Offering, r); ok {
-				requirements[i] = r.Intersection(scheduling.In(r.Key(), value))
+			if value, ok := offers.ValueOn(n.Offering, r); ok {
+				list[i] = r.Intersection(scheduling.In(r.Key(), value))
 			}
 		}
 	}
-	if p.Offers.BestEffortMinValues() {
-		a.relaxed = lowerMinValues(p, pool, c.columns, requirements)
+	result := &claimRequirements{labels: make(map[string]string, len(list)+len(pool.NodePool.Spec.Template.Labels))}
+	if offers.BestEffortMinValues() {
+		result.minValuesLowered = lowerMinValues(offers, pool, c.numbers, list)
 	}
-	a.terms = make([]api.NodeSelectorRequirementWithMinValues, 0, len(requirements))
-	for _, r := range requirements {
-		a.terms = r.AppendTerms(a.terms)
+	result.terms = make([]api.NodeSelectorRequirementWithMinValues, 0, len(list))
+	for _, r := range list {
+		result.terms = r.AppendTerms(result.terms)
 		if value, ok := r.Single(); ok && !api.IsRestrictedLabel(r.Key()) {
-			a.labels[r.Key()] = value
+			result.labels[r.Key()] = value
 		}
 	}
-	maps.Copy(a.labels, pool.NodePool.Spec.Template.Labels)
-	a.labels[api.NodePoolLabelKey] = pool.Name()
-	return a
+	maps.Copy(result.labels, pool.NodePool.Spec.Template.Labels)
+	result.labels[api.NodePoolLabelKey] = pool.Name()
+	return result
 }
 
-// WithValue adds a value to a short list, once.
-func WithValue(values []string, value string) []string {
+// addChoices requires the instance types, zones, capacity types and reservations of the choices.
+func addChoices(list []scheduling.Requirement, c *choices) []scheduling.Requirement {
+	var zones, capacityTypes, reservations []string
+	for i := range c.offerings {
+		zones = appendOnce(zones, c.offerings[i].Zone)
+		capacityTypes = appendOnce(capacityTypes, c.offerings[i].CapacityType)
+		if id := c.offerings[i].ReservationID; id != "" {
+			reservations = appendOnce(reservations, id)
+		}
+	}
+	list = addRequirement(list, scheduling.In(corev1.LabelInstanceTypeStable, c.types...))
+	list = addRequirement(list, scheduling.In(api.CapacityTypeLabelKey, capacityTypes...))
+	if !slices.Contains(zones, "") {
+		list = addRequirement(list, scheduling.In(corev1.LabelTopologyZone, zones...))
+	}
+	if len(reservations) > 0 {
+		list = addRequirement(list, scheduling.In(api.LabelCapacityReservationID, reservations...))
+	}
+	return list
+}
+
+// appendOnce appends a value that the list does not have. Lists are short, so a scan is quick.
+func appendOnce(values []string, value string) []string {
 	if slices.Contains(values, value) {
 		return values
 	}
 	return append(values, value)
 }
 
-// lowerMinValues lowers minValues to as many values as the offerings offer, and reports whether any
-// was lowered.
+// lowerMinValues lowers minValues to as many values as the offerings have, but at least one. It
+// reports whether it lowered any.
 func lowerMinValues(
-	p *placement.State,
+	offers *offering.Index,
 	pool *offering.Pool,
-	columns []int,
+	offerings []int,
 	requirements []scheduling.Requirement,
 ) bool {
 	lowered := false
@@ -148,8 +154,8 @@ func lowerMinValues(
 			continue
 		}
 		values := map[string]bool{}
-		for _, j := range columns {
-			for _, value := range p.Offers.ValuesOf(pool, j, r.Key()) {
+		for _, j := range offerings {
+			for _, value := range offers.ValuesOf(pool, j, r.Key()) {
 				values[value] = true
 			}
 		}

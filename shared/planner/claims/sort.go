@@ -8,8 +8,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// Sort sorts by pool, then by price, dearest first, then by pods. A claim is a large value, so
-// the order is found by index, and each claim moves once.
+// Sort sorts claims by NodePool, then by price, the dearest first, then by their first pods. A
+// claim is a large value, so Sort orders indexes and moves each claim once.
 func Sort(claims []plan.PlannedNodeClaim) {
 	order := make([]int32, len(claims))
 	for i := range order {

@@ -1,0 +1,66 @@
+package claims
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner/placement"
+)
+
+// choose returns the choices of a node's claim. Nodes with equal alternatives share them, unless
+// the NodePool has limits: each claim then leaves less for the next one.
+func (w *claimWriter) choose(n *placement.PlannedNode) *choices {
+	offers := w.state.Offers
+	own := offers.PoolTypeOf(n.Offering)
+	fits := w.state.AlternativesFor(n)
+	if len(own.LimitUse) == 0 {
+		w.key = fits.AppendKey(binary.AppendVarint(w.key[:0], int64(offers.Offerings[n.Offering].Reservation)))
+		if number, isNew := w.choiceKeys.Number(w.key); !isNew {
+			return w.choices[number]
+		}
+	} else {
+		// No other node has this key, so no other node gets these choices.
+		w.choiceKeys.Number(binary.AppendUvarint(w.key[:0], uint64(len(w.choices))))
+	}
+	c := w.newChoices(n, keepAlternatives(w.state, n, fits.Clone(), w.ledger.Limits[own.Pool]))
+	w.choices = append(w.choices, c)
+	return c
+}
+
+// newChoices describes the offerings with these numbers.
+func (w *claimWriter) newChoices(n *placement.PlannedNode, numbers []int) *choices {
+	offers := w.state.Offers
+	c := &choices{
+		index: len(w.choices), numbers: numbers, limitUse: slices.Clone(offers.PoolTypeOf(n.Offering).LimitUse),
+	}
+	c.offerings = make([]plan.Choice, len(numbers))
+	// typeNames first collects the names to count them, and then loses each one that is written.
+	clear(w.typeNames)
+	count := 0
+	for _, j := range numbers {
+		if name := offers.PoolTypeOf(j).NameID; !w.typeNames.Has(name) {
+			w.typeNames.Add(name)
+			count++
+		}
+	}
+	c.types = make([]string, 0, count)
+	for i, j := range numbers {
+		o := &offers.Offerings[j]
+		poolType := &offers.PoolTypes[o.PoolType]
+		if w.typeNames.Has(poolType.NameID) {
+			w.typeNames.Remove(poolType.NameID)
+			c.types = append(c.types, poolType.Type.Name)
+		}
+		c.offerings[i] = plan.Choice{
+			InstanceType: poolType.Type.Name, Zone: o.Source.Zone, CapacityType: o.Source.CapacityType,
+			ReservationID: o.Source.ReservationID, Price: o.Source.Price,
+		}
+		c.priceOverlay = c.priceOverlay || o.Source.PriceOverlay
+		c.capacityOverlay = c.capacityOverlay || poolType.Type.CapacityOverlay
+		for i, use := range poolType.LimitUse {
+			c.limitUse[i] = max(c.limitUse[i], use)
+		}
+	}
+	return c
+}
